@@ -1,0 +1,47 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chart
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/opencontainers/go-digest"
+	"sigs.k8s.io/yaml"
+)
+
+// ParseValues reads values from JSON or YAML. Anything that is not a map, null
+// and nothing at all included, is an empty map: that is what users of this API
+// are used to. Every call returns a map of its own.
+func ParseValues(raw []byte) (map[string]any, error) {
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return map[string]any{}, nil
+	}
+	var values any
+	if err := yaml.Unmarshal(raw, &values); err != nil {
+		return nil, err
+	}
+	if m, ok := values.(map[string]any); ok {
+		return m, nil
+	}
+	return map[string]any{}, nil
+}
+
+// ConfigDigest returns "sha256:<hex>" of values. It does not depend on the
+// order of keys; no values and an empty map have the digest of nothing.
+func ConfigDigest(values map[string]any) (string, error) {
+	if len(values) == 0 {
+		return digest.SHA256.FromBytes(nil).String(), nil
+	}
+	raw, err := json.Marshal(values)
+	if err != nil {
+		return "", fmt.Errorf("values cannot be written as JSON: %w", err)
+	}
+	canonical, err := yaml.JSONToYAML(raw)
+	if err != nil {
+		return "", fmt.Errorf("values cannot be written as YAML: %w", err)
+	}
+	return digest.SHA256.FromBytes(canonical).String(), nil
+}

@@ -1,0 +1,75 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cluster answers which cluster a release lives in and as whom it is
+// touched. It makes one connection per answer and keeps it: discovery, the REST
+// mapper and the transport are shared by everything that uses the same one.
+//
+// It hands out connections and never uses them itself.
+package cluster
+
+import (
+	"fmt"
+	"net/http"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+)
+
+// Connection is a way into one cluster under one identity. It implements the
+// RESTClientGetter that Helm and kubectl speak, and may be used concurrently.
+type Connection struct {
+	config    *rest.Config
+	discovery discovery.CachedDiscoveryInterface
+	mapper    meta.RESTMapper
+}
+
+var _ genericclioptions.RESTClientGetter = (*Connection)(nil)
+
+// Connect prepares a connection; nothing is sent before it is used. The config
+// is copied.
+func Connect(config *rest.Config) (*Connection, error) {
+	config = rest.CopyConfig(config)
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("HTTP client for %s: %w", config.Host, err)
+	}
+	return connect(config, client)
+}
+
+func connect(config *rest.Config, client *http.Client) (*Connection, error) {
+	dc, err := discovery.NewDiscoveryClientForConfigAndClient(config, client)
+	if err != nil {
+		return nil, fmt.Errorf("discovery client for %s: %w", config.Host, err)
+	}
+	// This mapper asks again for a kind it does not know, which the cached
+	// discovery client never would: charts bring kinds of their own.
+	mapper, err := apiutil.NewDynamicRESTMapper(config, client)
+	if err != nil {
+		return nil, fmt.Errorf("REST mapper for %s: %w", config.Host, err)
+	}
+	return &Connection{config: config, discovery: memory.NewMemCacheClient(dc), mapper: mapper}, nil
+}
+
+// ToRESTConfig returns a copy of the configuration.
+func (c *Connection) ToRESTConfig() (*rest.Config, error) { return rest.CopyConfig(c.config), nil }
+
+// ToDiscoveryClient returns the shared discovery client.
+func (c *Connection) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error) {
+	return c.discovery, nil
+}
+
+// ToRESTMapper returns the shared REST mapper.
+func (c *Connection) ToRESTMapper() (meta.RESTMapper, error) { return c.mapper, nil }
+
+// ToRawKubeConfigLoader returns a loader of nothing: callers that want a default
+// namespace from it are told theirs in other ways.
+func (c *Connection) ToRawKubeConfigLoader() clientcmd.ClientConfig {
+	return clientcmd.NewDefaultClientConfig(*clientcmdapi.NewConfig(), &clientcmd.ConfigOverrides{})
+}

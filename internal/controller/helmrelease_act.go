@@ -1,0 +1,92 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/attempt"
+	"github.com/pintle-dev/pintle/internal/desired"
+	"github.com/pintle-dev/pintle/internal/helm"
+	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/report"
+)
+
+// ensureFinalizer sees to it that the object cannot vanish before its release
+// does. It reports false if the visit must end: the object is being deleted and
+// not ours to hold, or the write failed.
+func (r *HelmReleaseReconciler) ensureFinalizer(ctx context.Context, hr *helmv2.HelmRelease) (bool, error) {
+	if controllerutil.ContainsFinalizer(hr, helmv2.Finalizer) {
+		return true, nil
+	}
+	if !hr.DeletionTimestamp.IsZero() {
+		return false, nil
+	}
+	patch := client.MergeFromWithOptions(hr.DeepCopy(), client.MergeFromWithOptimisticLock{})
+	controllerutil.AddFinalizer(hr, helmv2.Finalizer)
+	if err := r.client.Patch(ctx, hr, patch, fieldOwner); err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+// settle ends a visit whose decision leaves Helm alone.
+func (r *HelmReleaseReconciler) settle(ctx context.Context, before, hr *helmv2.HelmRelease, d release.Decision, in release.Input) (ctrl.Result, error) {
+	switch a := d.Action.(type) {
+	case release.Finalize:
+		r.metrics.Visit(d.Rule)
+		return r.finalize(ctx, hr)
+	case release.Wait:
+		if a.Cancel {
+			r.attempts.Cancel(client.ObjectKeyFromObject(hr))
+		}
+	case release.Settle, release.Stall, release.Adopt,
+		release.Install, release.Upgrade, release.Uninstall, release.Unlock:
+	}
+	return r.publishSettled(ctx, before, hr, d, in)
+}
+
+// finalize lets the object go, and with it the HelmChart made for it. An object
+// that was suspended leaves everything behind.
+func (r *HelmReleaseReconciler) finalize(ctx context.Context, hr *helmv2.HelmRelease) (ctrl.Result, error) {
+	if !hr.Spec.Suspend {
+		if err := r.deleteHelmChart(ctx, hr); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	patch := client.MergeFromWithOptions(hr.DeepCopy(), client.MergeFromWithOptimisticLock{})
+	controllerutil.RemoveFinalizer(hr, helmv2.Finalizer)
+	return r.unwritten(client.IgnoreNotFound(r.client.Patch(ctx, hr, patch, fieldOwner)))
+}
+
+// announce writes that an action is about to begin. The write fails if the
+// object changed since it was read, in which case nothing may begin: the read
+// was stale, or somebody else is acting.
+func (r *HelmReleaseReconciler) announce(ctx context.Context, before *helmv2.HelmRelease, started report.Report) error {
+	_, err := r.writeStatus(ctx, before, started.Status)
+	return err
+}
+
+// begin starts the action in the background.
+func (r *HelmReleaseReconciler) begin(ctx context.Context, hr *helmv2.HelmRelease, want desired.Want, d release.Decision) {
+	job := helm.Job{
+		Action:   d.Action,
+		Desired:  want.Desired,
+		Spec:     *hr.Spec.DeepCopy(),
+		Origin:   helm.Origin{Name: hr.Name, Namespace: hr.Namespace},
+		Artifact: want.Artifact,
+		Values:   want.Values,
+	}
+	info := attempt.Info{Action: d.Action, Desired: want.Desired, Started: r.now()}
+	r.attempts.Begin(ctx, client.ObjectKeyFromObject(hr), info,
+		func(ctx context.Context, idle func() (resume func())) release.Outcome {
+			job.Idle = idle
+			return r.helm.Run(ctx, r.cluster, job)
+		})
+}

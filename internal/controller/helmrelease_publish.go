@@ -1,0 +1,131 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/metrics"
+	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/report"
+)
+
+const (
+	fieldOwner = client.FieldOwner(helmv2.FieldManager)
+
+	// staleRetry is how long to wait for the cache after a conflict, and soon
+	// stands for at once: a zero RequeueAfter would mean never.
+	staleRetry = 50 * time.Millisecond
+	soon       = time.Millisecond
+)
+
+// publishFinished records an attempt. Its outcome is forgotten only once it is
+// written down.
+func (r *HelmReleaseReconciler) publishFinished(ctx context.Context, before *helmv2.HelmRelease, o release.Outcome) (ctrl.Result, error) {
+	key := client.ObjectKeyFromObject(before)
+	log := ctrl.LoggerFrom(ctx).WithValues("action", release.Name(o.Action), "took", o.Ended.Sub(o.Started).String())
+	if o.Err != nil {
+		log.Info("action failed", "cause", o.Err.Error(), "cancelled", o.Cancelled)
+	} else {
+		log.Info("action succeeded")
+	}
+	result, err := r.publish(ctx, before, report.Finished(before, o, r.now()))
+	if err != nil {
+		return r.unwritten(err)
+	}
+	r.attempts.Forget(key)
+	if o.Err == nil {
+		r.backoff.Forget(key)
+	}
+	r.metrics.Visit(metrics.VisitFinished)
+	r.metrics.Attempt(o)
+	return result, nil
+}
+
+func (r *HelmReleaseReconciler) publishBlocked(ctx context.Context, before, hr *helmv2.HelmRelease, cause error) (ctrl.Result, error) {
+	blocked := blockedBy(cause)
+	ctrl.LoggerFrom(ctx).Info("blocked", "reason", blocked.Reason, "why", blocked.Message)
+	result, err := r.publish(ctx, before, report.Blocked(hr, blocked, r.now()))
+	if err != nil {
+		return r.unwritten(err)
+	}
+	r.metrics.Visit(metrics.VisitBlocked)
+	return result, nil
+}
+
+func (r *HelmReleaseReconciler) publishSettled(ctx context.Context, before, hr *helmv2.HelmRelease, d release.Decision, in release.Input) (ctrl.Result, error) {
+	result, err := r.publish(ctx, before, report.Settled(hr, d, in))
+	if err != nil {
+		return r.unwritten(err)
+	}
+	if _, settled := d.Action.(release.Settle); settled {
+		r.backoff.Forget(client.ObjectKeyFromObject(hr))
+	}
+	r.metrics.Visit(d.Rule)
+	return result, nil
+}
+
+// publish ends a visit: it writes the status if it differs, then emits events,
+// and says when to come back. A visit that changes nothing writes nothing.
+func (r *HelmReleaseReconciler) publish(ctx context.Context, before *helmv2.HelmRelease, rep report.Report) (ctrl.Result, error) {
+	written, err := r.writeStatus(ctx, before, rep.Status)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	for _, e := range rep.Events {
+		r.events.AnnotatedEventf(written, e.Metadata, e.Type, e.Reason, "%s", e.Message)
+	}
+	return r.result(client.ObjectKeyFromObject(before), rep.Retry), nil
+}
+
+// writeStatus is the one place that writes a HelmRelease's status. The
+// resourceVersion guards against writing what a stale read led to.
+func (r *HelmReleaseReconciler) writeStatus(ctx context.Context, before *helmv2.HelmRelease, status helmv2.HelmReleaseStatus) (*helmv2.HelmRelease, error) {
+	after := before.DeepCopy()
+	after.Status = status
+	if equality.Semantic.DeepEqual(before.Status, after.Status) {
+		return before, nil
+	}
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	err := r.client.Status().Patch(ctx, after, patch, fieldOwner)
+	if apierrors.IsNotFound(err) {
+		// Gone while we looked at it: nobody is left to tell.
+		return before, nil
+	}
+	return after, err
+}
+
+// unwritten ends a visit whose write failed. A conflict says only that our read
+// was older than somebody's write, and is no error.
+func (r *HelmReleaseReconciler) unwritten(err error) (ctrl.Result, error) {
+	if apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: staleRetry}, nil
+	}
+	return ctrl.Result{}, err
+}
+
+// result is the one place that decides when a visit is repeated.
+func (r *HelmReleaseReconciler) result(key types.NamespacedName, retry release.Retry) ctrl.Result {
+	switch {
+	case retry.IsNever():
+		return ctrl.Result{}
+	case retry.IsNow():
+		return ctrl.Result{RequeueAfter: soon}
+	case retry.IsBackoff():
+		return ctrl.Result{RequeueAfter: r.backoff.When(key)}
+	}
+	delay, spread := retry.Delay()
+	if spread {
+		delay = r.spread(delay)
+	}
+	return ctrl.Result{RequeueAfter: max(delay, soon)}
+}

@@ -1,0 +1,156 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package controller is the shell around the decisions: what wakes us, the five
+// steps of a visit, and the one write that ends it. It knows controller-runtime
+// and the API server, and decides nothing about releases.
+package controller
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/attempt"
+	"github.com/pintle-dev/pintle/internal/desired"
+	"github.com/pintle-dev/pintle/internal/helm"
+	"github.com/pintle-dev/pintle/internal/metrics"
+	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/report"
+)
+
+// resolver finds out what a HelmRelease asks for.
+type resolver interface {
+	Resolve(ctx context.Context, hr *helmv2.HelmRelease) (desired.Want, error)
+}
+
+// helmRunner reads and changes Helm releases.
+type helmRunner interface {
+	History(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target) ([]release.Revision, error)
+	Run(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job) release.Outcome
+}
+
+// attempts runs actions in the background.
+type attempts interface {
+	Begin(ctx context.Context, key types.NamespacedName, info attempt.Info, task attempt.Task) bool
+	Running(key types.NamespacedName) *release.Running
+	Ended(key types.NamespacedName) (release.Outcome, bool)
+	Forget(key types.NamespacedName)
+	Cancel(key types.NamespacedName)
+}
+
+// HelmReleaseReconciler makes the cluster match HelmReleases.
+type HelmReleaseReconciler struct {
+	client   client.Client
+	events   record.EventRecorder
+	metrics  *metrics.Metrics
+	desired  resolver
+	helm     helmRunner
+	attempts attempts
+	// cluster is where releases live and who touches them.
+	cluster genericclioptions.RESTClientGetter
+	backoff workqueue.TypedRateLimiter[types.NamespacedName]
+	// spread returns d, moved a little at random.
+	spread func(d time.Duration) time.Duration
+	now    func() time.Time
+}
+
+// Reconcile brings one HelmRelease one step closer to what it asks for.
+//
+//	record   has an attempt ended? tell everyone     report
+//	fetch    what should be installed?               desired
+//	observe  what is installed?                      helm
+//	decide   what is the one thing to do?            release
+//	act      announce it, then begin it              attempt, helm
+func (r *HelmReleaseReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	hr := &helmv2.HelmRelease{}
+	if err := r.client.Get(ctx, req.NamespacedName, hr); err != nil {
+		return r.gone(req.NamespacedName, err)
+	}
+	if present, err := r.ensureFinalizer(ctx, hr); !present {
+		return r.unwritten(err)
+	}
+	before := hr.DeepCopy()
+
+	if outcome, ended := r.attempts.Ended(req.NamespacedName); ended {
+		return r.publishFinished(ctx, before, outcome)
+	}
+
+	running := r.attempts.Running(req.NamespacedName)
+	want, err := r.fetch(ctx, hr)
+	if err != nil && running == nil {
+		return r.publishBlocked(ctx, before, hr, err)
+	}
+	have, err := r.observe(ctx, hr, want.Desired, running)
+	if err != nil {
+		return r.publishBlocked(ctx, before, hr, err)
+	}
+
+	in := release.Input{Desired: want.Desired, Observed: have, Recorded: hr.Status, Now: r.now()}
+	decision := release.Decide(in)
+	ctrl.LoggerFrom(ctx).Info("decided", "rule", decision.Rule, "action", release.Name(decision.Action), "why", decision.Why)
+	if !decision.Acts() {
+		return r.settle(ctx, before, hr, decision, in)
+	}
+
+	if err := r.announce(ctx, before, report.Started(hr, decision, want.Desired, in.Now)); err != nil {
+		return r.unwritten(err)
+	}
+	r.begin(ctx, hr, want, decision)
+	r.metrics.Visit(decision.Rule)
+	return ctrl.Result{}, nil
+}
+
+// gone ends the visit of an object that could not be read. If it does not exist
+// any more, nothing is left to record an attempt for.
+func (r *HelmReleaseReconciler) gone(key types.NamespacedName, err error) (ctrl.Result, error) {
+	if apierrors.IsNotFound(err) {
+		r.attempts.Forget(key)
+		r.backoff.Forget(key)
+		return ctrl.Result{}, nil
+	}
+	return ctrl.Result{}, err
+}
+
+// fetch finds out what is wanted, and sees to it that the HelmChart exists that
+// spec.chart stands for.
+func (r *HelmReleaseReconciler) fetch(ctx context.Context, hr *helmv2.HelmRelease) (desired.Want, error) {
+	if hr.DeletionTimestamp.IsZero() && !hr.Spec.Suspend {
+		if err := r.ensureHelmChart(ctx, hr); err != nil {
+			return desired.Want{}, err
+		}
+	}
+	return r.desired.Resolve(ctx, hr)
+}
+
+// observe reads what is installed, as far as the decision can depend on it.
+func (r *HelmReleaseReconciler) observe(ctx context.Context, hr *helmv2.HelmRelease, want release.Desired, running *release.Running) (release.Observed, error) {
+	have := release.Observed{Running: running}
+	if !release.MustReadHistory(want, hr.Status, running) {
+		return have, nil
+	}
+	var err error
+	have.Revisions, err = r.helm.History(ctx, r.cluster, release.StoredTarget(want, hr.Status))
+	if err != nil {
+		return have, release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine release state")
+	}
+	return have, nil
+}
+
+// blockedBy returns what an error tells users.
+func blockedBy(err error) *release.Blocked {
+	var blocked *release.Blocked
+	if errors.As(err, &blocked) {
+		return blocked
+	}
+	return release.BlockedBy(helmv2.ReasonStateError, err, "Reconciliation failed")
+}

@@ -1,0 +1,91 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package desired finds out what a HelmRelease asks for: which chart, which
+// values, under which name. It only reads, and what stands in the way it returns
+// as a release.Blocked with the reason and the moment to look again.
+//
+// It does not look at what is installed, and it decides nothing.
+package desired
+
+import (
+	"context"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// Want is what a HelmRelease asks for: the part decisions see, and the part only
+// an action needs.
+type Want struct {
+	release.Desired
+	// Artifact holds the chart; zero if the release is not to be installed.
+	Artifact chart.Artifact
+	// Values are the caller's own, to be given to Helm, which changes them.
+	Values map[string]any
+}
+
+// Resolver resolves HelmReleases. It may be used concurrently.
+type Resolver struct {
+	reader client.Reader
+	charts *chart.Store
+}
+
+// NewResolver returns a resolver that reads sources through reader, a cache
+// usually.
+func NewResolver(reader client.Reader, charts *chart.Store) *Resolver {
+	return &Resolver{reader: reader, charts: charts}
+}
+
+// Resolve returns what hr asks for, or a *release.Blocked. It does not change
+// hr.
+func (r *Resolver) Resolve(ctx context.Context, hr *helmv2.HelmRelease) (Want, error) {
+	want := Want{Desired: basics(hr)}
+	if want.Deleted || want.Suspended {
+		return want, nil
+	}
+	if err := refuseUnsupported(hr); err != nil {
+		return want, err
+	}
+	if err := refuseMove(hr, want.Target); err != nil {
+		return want, err
+	}
+	src, err := r.source(ctx, hr)
+	if err != nil {
+		return want, err
+	}
+	want.Artifact = src.artifact
+	if want.Chart, err = r.identify(ctx, src); err != nil {
+		return want, err
+	}
+	if err := refuseRename(hr, want.Chart); err != nil {
+		return want, err
+	}
+	want.Values, want.ConfigDigest, err = values(hr)
+	return want, err
+}
+
+// basics is what the spec alone tells.
+func basics(hr *helmv2.HelmRelease) release.Desired {
+	spec := &hr.Spec
+	return release.Desired{
+		UID:        string(hr.UID),
+		Generation: hr.Generation,
+		Target: release.Target{
+			Name:             ReleaseName(hr),
+			Namespace:        hr.GetReleaseNamespace(),
+			StorageNamespace: hr.GetStorageNamespace(),
+		},
+		Deleted:   !hr.DeletionTimestamp.IsZero(),
+		Suspended: spec.Suspend,
+		Policy: release.Policy{
+			Interval:         spec.Interval.Duration,
+			InstallTimeout:   spec.Install.GetTimeout(hr.GetTimeout()),
+			UpgradeTimeout:   spec.Upgrade.GetTimeout(hr.GetTimeout()),
+			UninstallTimeout: spec.Uninstall.GetTimeout(hr.GetTimeout()),
+		},
+	}
+}

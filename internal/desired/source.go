@@ -1,0 +1,143 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package desired
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	fluxmeta "github.com/fluxcd/pkg/apis/meta"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// sourceRetry is the net under the watches: they tell us when a source becomes
+// ready, and should one be missed we look again after this.
+const sourceRetry = 30 * time.Second
+
+// source is a ready source.
+type source struct {
+	artifact chart.Artifact
+	revision string
+	// digested is true if the revision carries the digest of an OCI artifact,
+	// which then becomes part of the chart's version.
+	digested bool
+}
+
+// SourceOf returns the kind and name of the object that provides the chart.
+func SourceOf(hr *helmv2.HelmRelease) (kind string, key types.NamespacedName) {
+	if ref := hr.Spec.ChartRef; ref != nil {
+		namespace := ref.Namespace
+		if namespace == "" {
+			namespace = hr.Namespace
+		}
+		return ref.Kind, types.NamespacedName{Namespace: namespace, Name: ref.Name}
+	}
+	return helmv2.KindHelmChart, HelmChartKey(hr)
+}
+
+// HelmChartKey returns the name of the HelmChart that spec.chart stands for. It
+// lives beside its repository. It must not be called without spec.chart.
+func HelmChartKey(hr *helmv2.HelmRelease) types.NamespacedName {
+	namespace := hr.Spec.Chart.Spec.SourceRef.Namespace
+	if namespace == "" {
+		namespace = hr.Namespace
+	}
+	return types.NamespacedName{Namespace: namespace, Name: hr.Namespace + "-" + hr.Name}
+}
+
+// source reads the object that provides the chart and checks that it can be
+// used.
+func (r *Resolver) source(ctx context.Context, hr *helmv2.HelmRelease) (source, error) {
+	kind, key := SourceOf(hr)
+	switch kind {
+	case helmv2.KindOCIRepository:
+		obj := &sourcev1.OCIRepository{}
+		if err := r.reader.Get(ctx, key, obj); err != nil {
+			return source{}, unreadable(kind, key, err)
+		}
+		return ready(kind, obj, obj.Status.ObservedGeneration, obj.Status.Conditions, obj.Status.Artifact)
+	case helmv2.KindHelmChart:
+		obj := &sourcev1.HelmChart{}
+		if err := r.reader.Get(ctx, key, obj); err != nil {
+			return source{}, unreadable(kind, key, err)
+		}
+		return ready(kind, obj, obj.Status.ObservedGeneration, obj.Status.Conditions, obj.Status.Artifact)
+	}
+	return source{}, refusal("spec.chartRef.kind %s is not supported by this version", kind)
+}
+
+func unreadable(kind string, key types.NamespacedName, err error) error {
+	b := release.BlockedBy(helmv2.ReasonArtifactFailed, err, "could not get Source object %s '%s'", kind, key)
+	if client.IgnoreNotFound(err) == nil {
+		// Its creation wakes us.
+		b.Message = fmt.Sprintf("could not get Source object: %s '%s' not found", kind, key)
+		b.Retry = release.Interval(sourceRetry)
+	}
+	return b
+}
+
+// ready checks a source. A source whose last fetch failed but that still has an
+// artifact for its present generation is good enough: what it has is what the
+// user asked for before.
+func ready(kind string, obj client.Object, observed int64, conditions []metav1.Condition, a *fluxmeta.Artifact) (source, error) {
+	var why string
+	failing := apimeta.FindStatusCondition(conditions, helmv2.ConditionReady)
+	stalled := apimeta.FindStatusCondition(conditions, helmv2.ConditionStalled)
+	switch {
+	case observed != obj.GetGeneration():
+		why = "latest generation of object has not been reconciled"
+	case stalled != nil && stalled.Status == metav1.ConditionTrue:
+		why = stalled.Message
+	case a == nil:
+		why = "does not have an artifact"
+	default:
+		return source{
+			artifact: chart.Artifact{URL: a.URL, Digest: a.Digest},
+			revision: a.Revision,
+			digested: kind == helmv2.KindOCIRepository,
+		}, nil
+	}
+	if failing != nil && failing.Status == metav1.ConditionFalse {
+		why = failing.Message
+	}
+	return source{}, &release.Blocked{
+		Reason: helmv2.ReasonSourceNotReady, Quiet: true, Retry: release.Interval(sourceRetry),
+		Message: fmt.Sprintf("%s '%s' is not ready: %s", kind, client.ObjectKeyFromObject(obj), why),
+	}
+}
+
+// identify returns the identity of the source's chart.
+func (r *Resolver) identify(ctx context.Context, src source) (release.Chart, error) {
+	id, err := r.charts.Identify(ctx, src.artifact)
+	if errors.Is(err, chart.ErrNotFound) {
+		return release.Chart{}, &release.Blocked{
+			Reason: helmv2.ReasonArtifactFailed, Quiet: true, Retry: release.After(sourceRetry), Err: err,
+			Message: fmt.Sprintf("Source not ready: artifact not found. Retrying in %s", sourceRetry),
+		}
+	}
+	if err != nil {
+		return release.Chart{}, release.BlockedBy(helmv2.ReasonArtifactFailed, err, "Could not load chart")
+	}
+	c := release.Chart{Name: id.Name, Version: id.Version, AppVersion: id.AppVersion}
+	if !src.digested {
+		return c, nil
+	}
+	if c.Version, c.OCIDigest, err = chart.Effective(id.Version, src.revision); err != nil {
+		return c, &release.Blocked{
+			Reason: helmv2.ReasonChartMutateError, Quiet: true, Err: err,
+			Retry: release.Backoff(), Message: err.Error(),
+		}
+	}
+	return c, nil
+}

@@ -1,0 +1,77 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"context"
+	"fmt"
+
+	"helm.sh/helm/v3/pkg/action"
+	helmchart "helm.sh/helm/v3/pkg/chart"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+func (r *run) install(ctx context.Context, job Job, a release.Install) error {
+	c, err := r.load(ctx, job)
+	if err != nil {
+		return err
+	}
+	spec := job.Spec.Install
+	if spec == nil {
+		spec = new(installSpec)
+	}
+	if spec.CreateNamespace && job.Spec.TargetNamespace != "" {
+		if err := r.createNamespace(ctx, job.Desired.Target.Namespace); err != nil {
+			return err
+		}
+	}
+	if err := r.applyCRDs(c, job.Values, spec.GetCRDs(), a.Timeout); err != nil {
+		return err
+	}
+	i := action.NewInstall(r.config)
+	i.ReleaseName = job.Desired.Target.Name
+	i.Namespace = job.Desired.Target.Namespace
+	i.Timeout = a.Timeout
+	i.TakeOwnership = !spec.DisableTakeOwnership
+	i.Wait = !spec.DisableWait
+	i.WaitForJobs = !spec.DisableWaitForJobs
+	i.DisableHooks = spec.DisableHooks
+	i.DisableOpenAPIValidation = spec.DisableOpenAPIValidation
+	i.SkipSchemaValidation = spec.DisableSchemaValidation
+	i.Replace = spec.Replace
+	i.Devel = true
+	// The crds folder is handled above, for install and upgrade alike.
+	i.SkipCRDs = true
+	_, err = i.Run(c, job.Values)
+	return err
+}
+
+// load returns the chart under its effective version.
+func (r *run) load(ctx context.Context, job Job) (*helmchart.Chart, error) {
+	c, err := r.charts.Load(ctx, job.Artifact)
+	if err != nil {
+		return nil, fmt.Errorf("could not load chart: %w", err)
+	}
+	c.Metadata.Version = job.Desired.Chart.Version
+	return c, nil
+}
+
+// createNamespace makes the release's namespace if it is missing. Helm could,
+// but then the namespace would go through Build and be labelled as an object of
+// the release, which nothing ever removes again.
+func (r *run) createNamespace(ctx context.Context, name string) error {
+	clients, err := r.client.Factory.KubernetesClientSet()
+	if err != nil {
+		return err
+	}
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"name": name}}}
+	_, err = clients.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{FieldManager: fieldManager})
+	if err != nil && !alreadyExists(err) {
+		return fmt.Errorf("create namespace %s: %w", name, err)
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package helm runs the Helm SDK: it reads the history of a release, runs one
+// action, waits for objects, and records what Helm stored.
+//
+// With chart it is the only room that knows Helm. It decides nothing: which
+// action to run is given, and what came of it is returned as a release.Outcome.
+package helm
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/go-logr/logr"
+	"helm.sh/helm/v3/pkg/action"
+	"helm.sh/helm/v3/pkg/kube"
+	"helm.sh/helm/v3/pkg/storage"
+	"helm.sh/helm/v3/pkg/storage/driver"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/kubernetes"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// Job is one action to run, with all it needs. Chart bytes and values belong to
+// the job alone.
+type Job struct {
+	Action  release.Action
+	Desired release.Desired
+	// Spec holds the options of the action.
+	Spec helmv2.HelmReleaseSpec
+	// Origin is the HelmRelease: every rendered object is labelled with it.
+	Origin Origin
+	// Artifact and Values are set for install and upgrade only.
+	Artifact chart.Artifact
+	Values   map[string]any
+	// Idle, if set, is called when Helm begins to do nothing but wait. The
+	// function it returns is called before Helm goes on and may block.
+	Idle func() (resume func())
+}
+
+// Origin names the HelmRelease an object comes from.
+type Origin struct{ Name, Namespace string }
+
+// Runner runs jobs. It may be used concurrently, for one release at a time.
+type Runner struct {
+	charts *chart.Store
+	now    func() time.Time
+}
+
+// NewRunner returns a runner that takes charts from charts.
+func NewRunner(charts *chart.Store, now func() time.Time) *Runner {
+	// Helm keeps the name it signs its writes with in a package variable. It is
+	// the reference's name, so that a release changes hands without a change of
+	// field ownership.
+	kube.ManagedFieldsManager = helmv2.FieldManager
+	return &Runner{charts: charts, now: now}
+}
+
+// Run performs a job and returns when Helm has stopped writing. Cancelling ctx
+// does not stop Helm, which could leave things half done: it ends the waits, and
+// Helm then records the failure itself.
+func (r *Runner) Run(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job) release.Outcome {
+	out := release.Outcome{Action: job.Action, Desired: job.Desired, Started: r.now()}
+	run, err := r.prepare(ctx, getter, job)
+	if err == nil {
+		err = run.perform(ctx, job)
+		out.Revisions = run.store.revisions()
+		out.Logs = run.logs.lines()
+		out.Inventory = run.inventory()
+	}
+	out.Err, out.Cancelled = err, err != nil && ctx.Err() != nil
+	out.Ended = r.now()
+	return out
+}
+
+// run is the state of one job.
+type run struct {
+	charts *chart.Store
+	config *action.Configuration
+	client *client
+	store  *recorder
+	logs   *logBuffer
+}
+
+func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job) (*run, error) {
+	config, err := getter.ToRESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	clients, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("client for Helm storage: %w", err)
+	}
+	logs := newLogBuffer(logr.FromContextOrDiscard(ctx), r.now)
+	secrets := driver.NewSecrets(clients.CoreV1().Secrets(job.storageNamespace()))
+	secrets.Log = logs.printf
+	store := &recorder{Driver: secrets, uid: job.Desired.UID, interrupted: func() bool { return ctx.Err() != nil }}
+	kc := kube.New(getter)
+	kc.Log = logs.printf
+	kc.Namespace = job.releaseNamespace()
+	c := &client{Client: kc, ctx: ctx, origin: job.Origin, idle: job.Idle}
+	releases := storage.Init(store)
+	releases.Log = logs.printf
+	return &run{
+		charts: r.charts, client: c, store: store, logs: logs,
+		config: &action.Configuration{
+			RESTClientGetter: getter, Releases: releases, KubeClient: c, Log: logs.printf,
+		},
+	}, nil
+}
+
+func (j *Job) storageNamespace() string {
+	if u, ok := j.Action.(release.Uninstall); ok {
+		return u.Target.StorageNamespace
+	}
+	return j.Desired.Target.StorageNamespace
+}
+
+func (j *Job) releaseNamespace() string {
+	if u, ok := j.Action.(release.Uninstall); ok {
+		return u.Target.Namespace
+	}
+	return j.Desired.Target.Namespace
+}
+
+// perform runs the action. A panic inside Helm or a template function ends the
+// job, not the controller.
+func (r *run) perform(ctx context.Context, job Job) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			logr.FromContextOrDiscard(ctx).Error(fmt.Errorf("%v", p), "Helm panicked", "stack", string(debug.Stack()))
+			err = fmt.Errorf("%s panicked: %v", release.Name(job.Action), p)
+		}
+	}()
+	switch a := job.Action.(type) {
+	case release.Install:
+		return r.install(ctx, job, a)
+	case release.Upgrade:
+		return r.upgrade(ctx, job, a)
+	case release.Uninstall:
+		return r.uninstall(job, a)
+	case release.Unlock:
+		return r.unlock(job, a)
+	case release.Finalize, release.Adopt, release.Settle, release.Wait, release.Stall:
+	}
+	return fmt.Errorf("%s is no action of Helm's", release.Name(job.Action))
+}

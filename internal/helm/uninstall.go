@@ -1,0 +1,70 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"helm.sh/helm/v3/pkg/action"
+	helmrelease "helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/storage/driver"
+
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+func (r *run) uninstall(job Job, a release.Uninstall) error {
+	spec := job.Spec.Uninstall
+	if spec == nil {
+		spec = new(uninstallSpec)
+	}
+	u := action.NewUninstall(r.config)
+	u.Timeout = a.Timeout
+	u.DisableHooks = spec.DisableHooks
+	u.KeepHistory = spec.KeepHistory
+	u.Wait = !spec.DisableWait
+	u.DeletionPropagation = string(spec.GetDeletionPropagation())
+	_, err := u.Run(a.Target.Name)
+	if errors.Is(err, driver.ErrReleaseNotFound) {
+		return nil
+	}
+	// Helm drops the errors of single objects; the client kept them.
+	if deletion := r.client.deletionErrors(); err != nil && deletion != nil {
+		return fmt.Errorf("%w: %w", err, deletion)
+	}
+	return err
+}
+
+// unlock marks a revision as failed whose operation nobody runs any more. It
+// does nothing if the revision has moved on in the meantime.
+func (r *run) unlock(job Job, a release.Unlock) error {
+	rel, err := r.config.Releases.Get(job.Desired.Target.Name, a.Version)
+	if err != nil {
+		return err
+	}
+	if !rel.Info.Status.IsPending() {
+		return nil
+	}
+	rel.SetStatus(helmrelease.StatusFailed, fmt.Sprintf("Release unlocked from stale '%s' state", a.Status))
+	return r.config.Releases.Update(rel)
+}
+
+// defaultMaxHistory applies where the spec does not say.
+const defaultMaxHistory = 5
+
+func (j *Job) maxHistory() int {
+	if j.Spec.MaxHistory == nil {
+		return defaultMaxHistory
+	}
+	return *j.Spec.MaxHistory
+}
+
+// pollEvery returns how long to wait between two looks at something that has
+// been going on for elapsed: eager at first, because most things are quick, and
+// a tenth of the time already spent later, so that a long wait costs little.
+func pollEvery(elapsed time.Duration) time.Duration {
+	const eager, lazy = 100 * time.Millisecond, 2 * time.Second
+	return min(max(elapsed/10, eager), lazy)
+}

@@ -1,0 +1,43 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"context"
+
+	"helm.sh/helm/v3/pkg/action"
+
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+func (r *run) upgrade(ctx context.Context, job Job, a release.Upgrade) error {
+	c, err := r.load(ctx, job)
+	if err != nil {
+		return err
+	}
+	spec := job.Spec.Upgrade
+	if spec == nil {
+		spec = new(upgradeSpec)
+	}
+	if err := r.applyCRDs(c, job.Values, spec.GetCRDs(), a.Timeout); err != nil {
+		return err
+	}
+	u := action.NewUpgrade(r.config)
+	u.Namespace = job.Desired.Target.Namespace
+	u.Timeout = a.Timeout
+	u.MaxHistory = job.maxHistory()
+	u.TakeOwnership = !spec.DisableTakeOwnership
+	u.Wait = !spec.DisableWait
+	u.WaitForJobs = !spec.DisableWaitForJobs
+	u.DisableHooks = spec.DisableHooks
+	u.DisableOpenAPIValidation = spec.DisableOpenAPIValidation
+	u.SkipSchemaValidation = spec.DisableSchemaValidation
+	u.Force = spec.Force
+	u.CleanupOnFail = spec.CleanupOnFail
+	u.ResetValues = true
+	u.Devel = true
+	u.SkipCRDs = true
+	_, err = u.Run(job.Desired.Target.Name, c, job.Values)
+	return err
+}

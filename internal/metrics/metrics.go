@@ -1,0 +1,70 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package metrics defines what the controller counts. It is called from one
+// place, after the write it counts, and labels nothing with names of objects.
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// Metrics counts visits and attempts. It may be used concurrently; the zero
+// value may not.
+type Metrics struct {
+	visits   *prometheus.CounterVec
+	attempts *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+}
+
+// Reasons a visit ends without a rule.
+const (
+	VisitBlocked  = "Blocked"
+	VisitFinished = "Finished"
+)
+
+// New registers the metrics with r.
+func New(r prometheus.Registerer) (*Metrics, error) {
+	m := &Metrics{
+		visits: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "pintle_helm_release_visits_total",
+			Help: "Visits to HelmReleases by the rule that applied.",
+		}, []string{"rule"}),
+		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "pintle_helm_release_actions_total",
+			Help: "Helm actions by kind and result: success, failure or cancelled.",
+		}, []string{"action", "result"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "pintle_helm_release_action_duration_seconds",
+			Help:    "Time Helm actions took, waiting included.",
+			Buckets: prometheus.ExponentialBuckets(0.1, 2, 14),
+		}, []string{"action"}),
+	}
+	for _, c := range []prometheus.Collector{m.visits, m.attempts, m.duration} {
+		if err := r.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// Visit counts a visit; rule is a name of a rule or one of the reasons above.
+func (m *Metrics) Visit(rule string) { m.visits.WithLabelValues(rule).Inc() }
+
+// Attempt counts an attempt that has ended and was recorded.
+func (m *Metrics) Attempt(o release.Outcome) {
+	result := "success"
+	switch {
+	case o.Cancelled:
+		result = "cancelled"
+	case o.Err != nil:
+		result = "failure"
+	}
+	action := release.Name(o.Action)
+	m.attempts.WithLabelValues(action, result).Inc()
+	m.duration.WithLabelValues(action).Observe(o.Ended.Sub(o.Started).Truncate(time.Millisecond).Seconds())
+}

@@ -1,0 +1,99 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+import (
+	"time"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+// Action is the closed set of things a decision can ask for. Install, Upgrade,
+// Uninstall, Unlock and Finalize change the world and are announced before they
+// begin; Adopt, Settle, Wait and Stall only write status.
+//
+//sumtype:decl
+type Action interface{ isAction() }
+
+// Install creates the first revision.
+type Install struct{ Timeout time.Duration }
+
+// Upgrade creates the next revision.
+type Upgrade struct {
+	Timeout time.Duration
+	// TakeOver is true when the stored release is not the one we recorded: the
+	// recorded history describes something else and is dropped.
+	TakeOver bool
+}
+
+// Uninstall removes the release and its objects.
+type Uninstall struct {
+	Timeout time.Duration
+	Target  Target
+}
+
+// Unlock marks a revision whose operation died as failed.
+type Unlock struct {
+	Version int
+	Status  helmv2.ReleaseStatus
+}
+
+// Finalize lets the HelmRelease go.
+type Finalize struct{}
+
+// Adopt writes revisions into status that we made but did not record.
+type Adopt struct{}
+
+// Settle means that there is nothing to do until something changes.
+type Settle struct{}
+
+// Wait means that something else has to happen first.
+type Wait struct {
+	// After is when to look again; zero if an event will wake us.
+	After time.Duration
+	// Cancel asks for the running attempt to be cancelled.
+	Cancel bool
+}
+
+// Stall means that nothing will be done before a person changes something.
+type Stall struct {
+	// Reason of the Stalled condition.
+	Reason string
+}
+
+func (Install) isAction()   {}
+func (Upgrade) isAction()   {}
+func (Uninstall) isAction() {}
+func (Unlock) isAction()    {}
+func (Finalize) isAction()  {}
+func (Adopt) isAction()     {}
+func (Settle) isAction()    {}
+func (Wait) isAction()      {}
+func (Stall) isAction()     {}
+
+// Name returns the name of an action: a bounded set, fit for a metric label.
+// Those that are announced are named as conditions name them.
+func Name(a Action) string {
+	switch a.(type) {
+	case Install:
+		return string(helmv2.ActionInstall)
+	case Upgrade:
+		return string(helmv2.ActionUpgrade)
+	case Uninstall:
+		return string(helmv2.ActionUninstall)
+	case Unlock:
+		return string(helmv2.ActionUnlock)
+	case Finalize:
+		return "finalize"
+	case Adopt:
+		return "adopt"
+	case Settle:
+		return "settle"
+	case Wait:
+		return "wait"
+	case Stall:
+		return "stall"
+	}
+	return ""
+}

@@ -1,0 +1,94 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+import (
+	"slices"
+	"time"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+// Observed is what was found in the cluster.
+type Observed struct {
+	// Revisions in Helm storage, newest first; empty when there are none.
+	Revisions []Revision
+	// Running describes the attempt that this process runs on the release at
+	// the moment; nil when there is none.
+	Running *Running
+}
+
+// Newest returns the revision with the highest number, nil when nothing is
+// stored.
+func (o Observed) Newest() *Revision {
+	if len(o.Revisions) == 0 {
+		return nil
+	}
+	return &o.Revisions[0]
+}
+
+// Running is an attempt in progress.
+type Running struct {
+	Action helmv2.ReleaseAction
+	// Generation of the spec it was announced for.
+	Generation int64
+	Started    time.Time
+}
+
+// Revision is one revision in Helm storage, reduced to what decisions and
+// status need.
+type Revision struct {
+	Name      string
+	Namespace string
+	Version   int
+	Status    helmv2.ReleaseStatus
+	// Description is Helm's own sentence about the revision; for a failed one
+	// it holds the error.
+	Description  string
+	ChartName    string
+	ChartVersion string
+	AppVersion   string
+	// ConfigDigest is over the values Helm stored with the revision.
+	ConfigDigest string
+	// Digest is over everything a person could have changed through Helm; see
+	// SnapshotScheme.
+	Digest        string
+	FirstDeployed time.Time
+	LastDeployed  time.Time
+	Deleted       time.Time
+	// Modified is the last write of the record; zero when storage does not say.
+	Modified time.Time
+	// Owner is the UID of the HelmRelease that created this very revision;
+	// empty for a revision made by anyone else. Helm copies labels from one
+	// revision to the next, so whoever fills this in must have checked that the
+	// stamp names this revision's own number.
+	Owner string
+	// Interrupted is true for a failed revision whose action we ended on purpose,
+	// at a shutdown say. It is no failure of the release.
+	Interrupted bool
+}
+
+// Pending reports whether Helm believes an operation on the revision is under
+// way.
+func (r *Revision) Pending() bool {
+	switch r.Status {
+	case helmv2.StatusPendingInstall, helmv2.StatusPendingUpgrade, helmv2.StatusPendingRollback:
+		return true
+	}
+	return false
+}
+
+// Touched is the latest moment at which somebody is known to have written the
+// revision.
+func (r *Revision) Touched() time.Time {
+	if r.Modified.IsZero() {
+		return r.LastDeployed
+	}
+	return r.Modified
+}
+
+// SortNewestFirst orders revisions as Observed wants them, in place.
+func SortNewestFirst(revisions []Revision) {
+	slices.SortFunc(revisions, func(a, b Revision) int { return b.Version - a.Version })
+}

@@ -1,0 +1,45 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+import "time"
+
+// Outcome is what came of one attempt. It is a value and never a bare error:
+// Helm may have stored revisions although the attempt failed, and status must
+// show them.
+type Outcome struct {
+	Action Action
+	// Desired is what the attempt was announced for, which may be older than
+	// what the HelmRelease says by the time the attempt ends.
+	Desired Desired
+	// Revisions that storage really took during the attempt, newest first, each
+	// in its last state.
+	Revisions []Revision
+	// Err is the reason of failure, nil on success. Values of Secrets must have
+	// been removed from it.
+	Err error
+	// Cancelled is true when the attempt was ended on purpose, by a deletion or
+	// a shutdown: nobody's failure, and not counted as one.
+	Cancelled bool
+	// Logs are Helm's last lines, oldest first.
+	Logs []string
+	// Inventory lists the rendered objects, hooks excluded; nil when the attempt
+	// ended before rendering.
+	Inventory []Object
+	Started   time.Time
+	Ended     time.Time
+}
+
+// Stored reports whether the attempt left a trace in Helm storage. A failure
+// that left none has changed nothing and does not use up a retry.
+func (o *Outcome) Stored() bool { return len(o.Revisions) > 0 }
+
+// Object names one object of a release.
+type Object struct {
+	Group     string
+	Version   string
+	Kind      string
+	Namespace string
+	Name      string
+}

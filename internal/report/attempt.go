@@ -1,0 +1,165 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// Started announces an action that is about to begin. The status it returns
+// always differs from the present one, so that writing it with a
+// resourceVersion proves that nobody else acted on the same read.
+func Started(hr *helmv2.HelmRelease, d release.Decision, want release.Desired, now time.Time) Report {
+	status := *hr.Status.DeepCopy()
+	status.StorageNamespace = storageNamespace(status, want)
+	c := conditionsOf(hr, &status, hr.Generation, now)
+	message := runningMessage(d.Action)
+	switch a := d.Action.(type) {
+	case release.Install:
+		announce(&status, want, helmv2.ActionInstall)
+		status.History = nil
+		startRelease(&c, message)
+	case release.Upgrade:
+		announce(&status, want, helmv2.ActionUpgrade)
+		if a.TakeOver {
+			status.History = nil
+		}
+		startRelease(&c, message)
+	case release.Uninstall, release.Unlock, release.Finalize, release.Adopt,
+		release.Settle, release.Wait, release.Stall:
+	}
+	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressing, message)
+	c.touch(helmv2.ConditionReconciling)
+	c.remove(helmv2.ConditionStalled)
+	status.Conditions = c.list
+	return Report{Status: status}
+}
+
+func storageNamespace(status helmv2.HelmReleaseStatus, want release.Desired) string {
+	if want.Deleted && status.StorageNamespace != "" {
+		return status.StorageNamespace
+	}
+	return want.Target.StorageNamespace
+}
+
+func announce(status *helmv2.HelmReleaseStatus, want release.Desired, action helmv2.ReleaseAction) {
+	*status = release.ResetCounters(*status, want)
+	status.LastAttemptedGeneration = want.Generation
+	status.LastAttemptedRevision = want.Chart.Version
+	status.LastAttemptedRevisionDigest = want.Chart.OCIDigest
+	status.LastAttemptedConfigDigest = want.ConfigDigest
+	status.LastAttemptedReleaseAction = action
+	status.LastAttemptedReleaseActionDuration = nil
+	// Both were superseded long ago and are only ever cleared.
+	status.LastAttemptedValuesChecksum, status.LastReleaseRevision = "", 0
+}
+
+func startRelease(c *conditions, message string) {
+	c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, message)
+	c.remove(helmv2.ConditionTestSuccess, helmv2.ConditionRemediated)
+}
+
+// Finished records an attempt that has ended.
+func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
+	status := handled(hr)
+	r := Report{Status: status, Retry: release.Now()}
+	c := conditionsOf(hr, &r.Status, o.Desired.Generation, now)
+	switch o.Action.(type) {
+	case release.Install:
+		finishRelease(&r, &c, o, helmv2.ActionInstall)
+	case release.Upgrade:
+		finishRelease(&r, &c, o, helmv2.ActionUpgrade)
+	case release.Uninstall:
+		finishUninstall(&r, &c, o)
+	case release.Unlock:
+		finishUnlock(&r, &c, o)
+	case release.Finalize, release.Adopt, release.Settle, release.Wait, release.Stall:
+	}
+	r.Status.Conditions = c.list
+	if o.Err != nil && !o.Cancelled && !o.Stored() {
+		r.Retry = release.Backoff()
+	}
+	return r
+}
+
+func finishRelease(r *Report, c *conditions, o release.Outcome, action helmv2.ReleaseAction) {
+	status := &r.Status
+	status.LastAttemptedReleaseActionDuration = &metav1.Duration{Duration: o.Ended.Sub(o.Started)}
+	status.History = merge(status.History, o.Revisions, action, o.Desired.Chart.OCIDigest)
+	if o.Inventory != nil {
+		status.Inventory = inventory(o.Inventory)
+	}
+	switch {
+	case o.Err == nil:
+		released(c, release.Latest(status.History))
+		c.copyTo(helmv2.ConditionReady, helmv2.ConditionReleased)
+		c.remove(helmv2.ConditionReconciling, helmv2.ConditionStalled)
+		status.ObservedGeneration = o.Desired.Generation
+		ready := c.get(helmv2.ConditionReady)
+		r.Events = append(r.Events, normal(ready.Reason, ready.Message, snapshotMetadata(release.Latest(status.History))))
+	case o.Cancelled:
+		// Nobody's failure: the release is announced again, or removed, next.
+		c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressing, o.Err.Error())
+	default:
+		reason, message := failedMessage(action, o.Desired, o.Err)
+		c.set(helmv2.ConditionReleased, metav1.ConditionFalse, reason, message)
+		c.copyTo(helmv2.ConditionReady, helmv2.ConditionReleased)
+		c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, message)
+		if o.Stored() {
+			count(status, action)
+		} else {
+			// What changed nothing does not use up a retry.
+			status.Failures++
+		}
+		r.Events = append(r.Events, warning(reason, message+lastLogs(o.Logs), desiredMetadata(o.Desired)))
+	}
+}
+
+func finishUninstall(r *Report, c *conditions, o release.Outcome) {
+	status, last := &r.Status, release.Latest(r.Status.History)
+	if o.Err == nil {
+		message := uninstalledMessage(last)
+		c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonUninstallSucceeded, message)
+		c.copyTo(helmv2.ConditionReady, helmv2.ConditionReleased)
+		r.Events = append(r.Events, normal(helmv2.ReasonUninstallSucceeded, message, snapshotMetadata(last)))
+		status.History, status.Inventory = nil, nil
+		return
+	}
+	message := uninstallFailedMessage(last, o.Err)
+	status.Failures++
+	status.History = merge(status.History, o.Revisions, helmv2.ActionUninstall, "")
+	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonUninstallFailed, message)
+	c.copyTo(helmv2.ConditionReady, helmv2.ConditionReleased)
+	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, message)
+	// Even an uninstall that stored something is tried again with back-off: the
+	// next visit would decide the same, at once, and for ever.
+	r.Retry = release.Backoff()
+	r.Events = append(r.Events, warning(helmv2.ReasonUninstallFailed, message+lastLogs(o.Logs), snapshotMetadata(last)))
+}
+
+func finishUnlock(r *Report, c *conditions, o release.Outcome) {
+	unlock, _ := o.Action.(release.Unlock)
+	action := r.Status.LastAttemptedReleaseAction
+	if o.Err == nil && len(o.Revisions) > 0 {
+		r.Status.History = merge(r.Status.History, o.Revisions, action, r.Status.LastAttemptedRevisionDigest)
+		message := unlockedMessage(&o.Revisions[0], unlock.Status)
+		c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonPendingRelease, message)
+		c.copyTo(helmv2.ConditionReady, helmv2.ConditionReleased)
+		r.Events = append(r.Events, normal(helmv2.ReasonPendingRelease, message, revisionMetadata(&o.Revisions[0])))
+		return
+	}
+	if o.Err == nil {
+		return
+	}
+	message := unlockFailedMessage(o.Desired.Target, unlock, o.Err)
+	r.Status.Failures++
+	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonPendingRelease, message)
+	c.copyTo(helmv2.ConditionReady, helmv2.ConditionReleased)
+	r.Events = append(r.Events, warning(helmv2.ReasonPendingRelease, message, nil))
+}

@@ -1,0 +1,128 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// maxMessage is the longest condition message the API server takes.
+const maxMessage = 32768
+
+// conditions is the list being built for one status. It starts as a copy of the
+// present list, of which a visit replaces what it has facts about.
+type conditions struct {
+	list       []metav1.Condition
+	before     []metav1.Condition
+	generation int64
+	now        metav1.Time
+}
+
+func conditionsOf(hr *helmv2.HelmRelease, status *helmv2.HelmReleaseStatus, generation int64, now time.Time) conditions {
+	return conditions{
+		list:   slices.Clone(status.Conditions),
+		before: hr.Status.Conditions,
+		// The API server keeps whole seconds.
+		now:        metav1.NewTime(now.Truncate(time.Second)),
+		generation: generation,
+	}
+}
+
+func (c *conditions) get(kind string) metav1.Condition {
+	if i := c.index(kind); i >= 0 {
+		return c.list[i]
+	}
+	return metav1.Condition{}
+}
+
+func (c *conditions) index(kind string) int {
+	return slices.IndexFunc(c.list, func(x metav1.Condition) bool { return x.Type == kind })
+}
+
+// set replaces a condition. The transition time moves when status, reason or
+// message do, as users of this API expect.
+func (c *conditions) set(kind string, status metav1.ConditionStatus, reason, message string) {
+	if len(message) > maxMessage {
+		message = message[:maxMessage-3] + "..."
+	}
+	next := metav1.Condition{
+		Type: kind, Status: status, Reason: reason, Message: message,
+		LastTransitionTime: c.now, ObservedGeneration: c.generation,
+	}
+	i := c.index(kind)
+	if i < 0 {
+		c.list = append(c.list, next)
+		return
+	}
+	if same(c.list[i], next) {
+		next.LastTransitionTime = c.list[i].LastTransitionTime
+	}
+	c.list[i] = next
+}
+
+// touch moves the transition time of a condition forward even if nothing else
+// in it changed.
+func (c *conditions) touch(kind string) {
+	i := c.index(kind)
+	t := c.now
+	for _, old := range c.before {
+		if old.Type == kind && !t.After(old.LastTransitionTime.Time) {
+			t = metav1.NewTime(old.LastTransitionTime.Add(time.Second))
+		}
+	}
+	c.list[i].LastTransitionTime = t
+}
+
+// copyTo makes one condition say what another says.
+func (c *conditions) copyTo(kind, from string) {
+	source := c.get(from)
+	c.set(kind, source.Status, source.Reason, source.Message)
+}
+
+func (c *conditions) remove(kinds ...string) {
+	c.list = slices.DeleteFunc(c.list, func(x metav1.Condition) bool { return slices.Contains(kinds, x.Type) })
+}
+
+// changed reports whether the condition says something it did not say before.
+func (c *conditions) changed(kind string) bool {
+	i := slices.IndexFunc(c.before, func(x metav1.Condition) bool { return x.Type == kind })
+	return i < 0 || !same(c.before[i], c.get(kind))
+}
+
+func same(a, b metav1.Condition) bool {
+	return a.Status == b.Status && a.Reason == b.Reason && a.Message == b.Message
+}
+
+// released says that the snapshot's revision is deployed.
+func released(c *conditions, s *helmv2.Snapshot) {
+	if s == nil {
+		return
+	}
+	reason, verb := helmv2.ReasonUpgradeSucceeded, helmv2.ActionUpgrade
+	if s.Action == helmv2.ActionInstall || (s.Action == "" && s.Version == 1) {
+		reason, verb = helmv2.ReasonInstallSucceeded, helmv2.ActionInstall
+	}
+	c.set(helmv2.ConditionReleased, metav1.ConditionTrue, reason, succeededMessage(verb, s))
+}
+
+// releaseFailed says that the newest revision failed, in the words Helm stored
+// with it. A message that an attempt of this process left is more exact and
+// stays, as long as it speaks of the same failure.
+func releaseFailed(c *conditions, s *helmv2.Snapshot, newest *release.Revision) {
+	action, reason := helmv2.ActionUpgrade, helmv2.ReasonUpgradeFailed
+	if s != nil && (s.Action == helmv2.ActionInstall || (s.Action == "" && s.Version == 1)) {
+		action, reason = helmv2.ActionInstall, helmv2.ReasonInstallFailed
+	}
+	if old := c.get(helmv2.ConditionReleased); old.Status == metav1.ConditionFalse && old.Reason == reason {
+		c.set(helmv2.ConditionReleased, old.Status, old.Reason, old.Message)
+		return
+	}
+	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, reason, storedFailureMessage(action, newest))
+}

@@ -1,0 +1,88 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// merge adds the revisions an action stored to a history, newest first. A
+// revision the history knows already is refreshed and keeps what only the
+// history knows: its action, artifact digest and tests.
+func merge(history helmv2.Snapshots, stored []release.Revision, action helmv2.ReleaseAction, ociDigest string) helmv2.Snapshots {
+	merged := refresh(history, stored)
+	for _, r := range stored {
+		if find(merged, r) >= 0 {
+			continue
+		}
+		s := snapshot(r)
+		s.OCIDigest = ociDigest
+		s.Action = action
+		merged = append(merged, s)
+	}
+	slices.SortFunc(merged, func(a, b *helmv2.Snapshot) int { return b.Version - a.Version })
+	return merged
+}
+
+// refresh updates the snapshots of revisions that storage still holds.
+func refresh(history helmv2.Snapshots, stored []release.Revision) helmv2.Snapshots {
+	fresh := make(helmv2.Snapshots, 0, len(history)+len(stored))
+	for _, s := range history {
+		fresh = append(fresh, s.DeepCopy())
+	}
+	for _, r := range stored {
+		i := find(fresh, r)
+		if i < 0 || fresh[i].APIVersion != release.SnapshotScheme {
+			// A snapshot of another scheme is left as it is: the one who made it
+			// must be able to verify it when the release is handed back.
+			continue
+		}
+		old := fresh[i]
+		fresh[i] = snapshot(r)
+		fresh[i].OCIDigest, fresh[i].Action, fresh[i].TestHooks = old.OCIDigest, old.Action, old.TestHooks
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	return fresh
+}
+
+func find(history helmv2.Snapshots, r release.Revision) int {
+	return slices.IndexFunc(history, func(s *helmv2.Snapshot) bool {
+		return s.Name == r.Name && s.Namespace == r.Namespace && s.Version == r.Version
+	})
+}
+
+func snapshot(r release.Revision) *helmv2.Snapshot {
+	return &helmv2.Snapshot{
+		APIVersion:    release.SnapshotScheme,
+		Digest:        r.Digest,
+		Name:          r.Name,
+		Namespace:     r.Namespace,
+		Version:       r.Version,
+		Status:        r.Status,
+		ChartName:     r.ChartName,
+		ChartVersion:  r.ChartVersion,
+		AppVersion:    r.AppVersion,
+		ConfigDigest:  r.ConfigDigest,
+		FirstDeployed: seconds(r.FirstDeployed),
+		LastDeployed:  seconds(r.LastDeployed),
+		Deleted:       seconds(r.Deleted),
+	}
+}
+
+// seconds drops what the API server would drop, so that a status compares equal
+// with itself after a round trip.
+func seconds(t time.Time) metav1.Time {
+	if t.IsZero() {
+		return metav1.Time{}
+	}
+	return metav1.NewTime(t.UTC().Truncate(time.Second))
+}

@@ -1,0 +1,22 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// inventory lists objects by the identifier other tools of this family read:
+// "<namespace>_<name>_<group>_<kind>", with the version beside it.
+func inventory(objects []release.Object) *helmv2.ResourceInventory {
+	inv := &helmv2.ResourceInventory{Entries: make([]helmv2.ResourceRef, 0, len(objects))}
+	for _, o := range objects {
+		inv.Entries = append(inv.Entries, helmv2.ResourceRef{
+			ID:      o.Namespace + "_" + o.Name + "_" + o.Group + "_" + o.Kind,
+			Version: o.Version,
+		})
+	}
+	return inv
+}

@@ -1,0 +1,100 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// maxLogLines is how many of Helm's last lines an event carries.
+const maxLogLines = 10
+
+func runningMessage(a release.Action) string {
+	switch a := a.(type) {
+	case release.Install:
+		return fmt.Sprintf("Running 'install' action with timeout of %s", a.Timeout)
+	case release.Upgrade:
+		return fmt.Sprintf("Running 'upgrade' action with timeout of %s", a.Timeout)
+	case release.Uninstall:
+		return fmt.Sprintf("Running 'uninstall' action with timeout of %s", a.Timeout)
+	case release.Unlock:
+		return "Running 'unlock' action"
+	case release.Finalize, release.Adopt, release.Settle, release.Wait, release.Stall:
+	}
+	return ""
+}
+
+// fullName is "<namespace>/<name>.v<revision>".
+func fullName(namespace, name string, version int) string {
+	return fmt.Sprintf("%s/%s.v%d", namespace, name, version)
+}
+
+func chartName(name, version string) string { return name + "@" + version }
+
+func succeededMessage(verb helmv2.ReleaseAction, s *helmv2.Snapshot) string {
+	return fmt.Sprintf("Helm %s succeeded for release %s with chart %s",
+		verb, fullName(s.Namespace, s.Name, s.Version), chartName(s.ChartName, s.ChartVersion))
+}
+
+func failedMessage(action helmv2.ReleaseAction, want release.Desired, err error) (reason, message string) {
+	reason = helmv2.ReasonUpgradeFailed
+	if action == helmv2.ActionInstall {
+		reason = helmv2.ReasonInstallFailed
+	}
+	return reason, fmt.Sprintf("Helm %s failed for release %s/%s with chart %s: %s", action,
+		want.Target.Namespace, want.Target.Name, chartName(want.Chart.Name, want.Chart.Version),
+		strings.TrimSpace(err.Error()))
+}
+
+// storedFailureMessage takes the error from the sentence Helm stored, which
+// repeats the release's name before it.
+func storedFailureMessage(action helmv2.ReleaseAction, r *release.Revision) string {
+	cause := r.Description
+	if _, rest, found := strings.Cut(cause, `" failed: `); found {
+		cause = rest
+	}
+	return fmt.Sprintf("Helm %s failed for release %s/%s with chart %s: %s", action,
+		r.Namespace, r.Name, chartName(r.ChartName, r.ChartVersion), cause)
+}
+
+func uninstalledMessage(s *helmv2.Snapshot) string {
+	if s == nil {
+		return "Helm uninstall succeeded"
+	}
+	return fmt.Sprintf("Helm uninstall succeeded for release %s with chart %s",
+		fullName(s.Namespace, s.Name, s.Version), chartName(s.ChartName, s.ChartVersion))
+}
+
+func uninstallFailedMessage(s *helmv2.Snapshot, err error) string {
+	if s == nil {
+		return fmt.Sprintf("Helm uninstall failed: %s", err)
+	}
+	return fmt.Sprintf("Helm uninstall failed for release %s with chart %s: %s",
+		fullName(s.Namespace, s.Name, s.Version), chartName(s.ChartName, s.ChartVersion), err)
+}
+
+func unlockedMessage(r *release.Revision, status helmv2.ReleaseStatus) string {
+	return fmt.Sprintf("Unlocked Helm release %s with chart %s in %s state",
+		fullName(r.Namespace, r.Name, r.Version), chartName(r.ChartName, r.ChartVersion), status)
+}
+
+func unlockFailedMessage(t release.Target, u release.Unlock, err error) string {
+	return fmt.Sprintf("Unlock of Helm release %s in %s state failed: %s",
+		fullName(t.Namespace, t.Name, u.Version), u.Status, err)
+}
+
+// lastLogs is what a failure event appends; empty when nothing was logged.
+func lastLogs(lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	if len(lines) > maxLogLines {
+		lines = lines[len(lines)-maxLogLines:]
+	}
+	return "\n\nLast Helm logs:\n\n" + strings.Join(lines, "\n")
+}

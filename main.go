@@ -1,0 +1,95 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Pintle reconciles HelmReleases: it installs, upgrades and uninstalls charts
+// through the Helm SDK until the cluster matches.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	"github.com/go-logr/logr"
+	"go.uber.org/zap/zapcore"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/controller"
+	"github.com/pintle-dev/pintle/internal/options"
+)
+
+func main() {
+	if err := run(); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "pintle:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	o, err := options.Parse(os.Args[1:], os.Stderr)
+	if err != nil {
+		return err
+	}
+	ctrl.SetLogger(logger(o))
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return err
+	}
+	config.QPS, config.Burst = float32(o.KubeAPIQPS), o.KubeAPIBurst
+	config.UserAgent = helmv2.ControllerName
+	mgr, err := ctrl.NewManager(config, managerOptions(o))
+	if err != nil {
+		return err
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return err
+	}
+	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
+		return err
+	}
+	if err := controller.Add(mgr, o); err != nil {
+		return err
+	}
+	return mgr.Start(ctrl.SetupSignalHandler())
+}
+
+func managerOptions(o *options.Options) ctrl.Options {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, helmv2.AddToScheme, sourcev1.AddToScheme} {
+		// Each can only fail by disagreeing with another, which every start would show.
+		if err := add(scheme); err != nil {
+			panic(err)
+		}
+	}
+	opts := ctrl.Options{
+		Scheme:                        scheme,
+		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddr},
+		HealthProbeBindAddress:        o.HealthAddr,
+		LeaderElection:                o.LeaderElect,
+		LeaderElectionID:              helmv2.ControllerName + "-leader-election",
+		LeaderElectionReleaseOnCancel: o.LeaderElectReleaseOnEnd,
+		LeaderElectionNamespace:       o.RuntimeNamespace,
+		LeaseDuration:                 &o.LeaseDuration,
+		RenewDeadline:                 &o.LeaseRenewDeadline,
+		RetryPeriod:                   &o.LeaseRetryPeriod,
+		GracefulShutdownTimeout:       &o.GracefulShutdown,
+	}
+	if !o.WatchAllNamespaces {
+		opts.Cache.DefaultNamespaces = map[string]cache.Config{o.RuntimeNamespace: {}}
+	}
+	return opts
+}
+
+func logger(o *options.Options) logr.Logger {
+	level := map[string]zapcore.Level{"trace": -2, "debug": zapcore.DebugLevel, "info": zapcore.InfoLevel, "error": zapcore.ErrorLevel}[o.LogLevel]
+	return zap.New(zap.UseDevMode(o.LogEncoding == "console"), zap.Level(level))
+}
