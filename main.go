@@ -9,7 +9,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net/http"
 	"os"
+	"time"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"github.com/go-logr/logr"
@@ -20,10 +22,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/controller"
+	"github.com/pintle-dev/pintle/internal/desired"
+	"github.com/pintle-dev/pintle/internal/helm"
+	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/options"
 )
 
@@ -56,10 +64,33 @@ func run() error {
 	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
 		return err
 	}
-	if err := controller.Add(mgr, o); err != nil {
+	if err := addControllers(mgr, o); err != nil {
 		return err
 	}
 	return mgr.Start(ctrl.SetupSignalHandler())
+}
+
+func addControllers(mgr ctrl.Manager, o *options.Options) error {
+	conn, err := cluster.Connect(mgr.GetConfig())
+	if err != nil {
+		return err
+	}
+	m, err := metrics.New(crmetrics.Registry)
+	if err != nil {
+		return err
+	}
+	charts := chart.NewStore(&http.Client{Timeout: o.HTTPTimeout}, o.ArtifactMaxBytes)
+	return controller.AddHelmRelease(mgr, controller.Parts{
+		Desired:       desired.NewResolver(mgr.GetClient(), charts),
+		Helm:          helm.NewRunner(charts, time.Now),
+		Cluster:       conn,
+		Metrics:       m,
+		Now:           time.Now,
+		Concurrent:    o.Concurrent,
+		MinRetryDelay: o.MinRetryDelay,
+		MaxRetryDelay: o.MaxRetryDelay,
+		JitterPercent: o.IntervalJitter,
+	})
 }
 
 func managerOptions(o *options.Options) ctrl.Options {

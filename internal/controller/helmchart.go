@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	fluxmeta "github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -124,7 +125,7 @@ func helmChart(hr *helmv2.HelmRelease) (*unstructured.Unstructured, error) {
 	if v := tmpl.Spec.Verify; v != nil {
 		chart.Spec.Verify = &sourcev1.HelmChartVerification{Provider: string(v.Provider)}
 		if v.SecretRef != nil {
-			chart.Spec.Verify.SecretRef = localReference(v.SecretRef.Name)
+			chart.Spec.Verify.SecretRef = &fluxmeta.LocalObjectReference{Name: v.SecretRef.Name}
 		}
 	}
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(chart)

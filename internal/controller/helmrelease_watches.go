@@ -38,10 +38,10 @@ import (
 // sourceIndex finds the HelmReleases that use a source, by "<kind>/<namespace>/<name>".
 const sourceIndex = ".metadata.source"
 
-// Setup registers the reconciler with a manager, visiting up to concurrent
+// setup registers the reconciler with a manager, visiting up to concurrent
 // HelmReleases at a time. Nothing a watch sees decides anything: it only names
 // the HelmRelease to visit.
-func (r *HelmReleaseReconciler) Setup(mgr ctrl.Manager, concurrent int, ended *Wakeups) error {
+func (r *HelmReleaseReconciler) setup(mgr ctrl.Manager, concurrent int, ended *Wakeups) error {
 	err := mgr.GetFieldIndexer().IndexField(context.Background(), &helmv2.HelmRelease{}, sourceIndex, sourceKey) //nolint:forbidigo // the indexer ignores it
 	if err != nil {
 		return err

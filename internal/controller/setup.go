@@ -5,60 +5,59 @@ package controller
 
 import (
 	"math/rand/v2"
-	"net/http"
 	"time"
 
-	fluxmeta "github.com/fluxcd/pkg/apis/meta"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
-	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/attempt"
-	"github.com/pintle-dev/pintle/internal/chart"
-	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/desired"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/metrics"
-	"github.com/pintle-dev/pintle/internal/options"
-
-	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-func localReference(name string) *fluxmeta.LocalObjectReference {
-	return &fluxmeta.LocalObjectReference{Name: name}
+// Parts are what a HelmReleaseReconciler is put together from. All are required.
+type Parts struct {
+	Desired *desired.Resolver
+	Helm    *helm.Runner
+	Cluster genericclioptions.RESTClientGetter
+	Metrics *metrics.Metrics
+	Now     func() time.Time
+	// Concurrent is how many HelmReleases are visited, and how many Helm actions
+	// work, at the same time.
+	Concurrent int
+	// MinRetryDelay and MaxRetryDelay bound the back-off.
+	MinRetryDelay time.Duration
+	MaxRetryDelay time.Duration
+	// JitterPercent is how far intervals are spread either way, 0 to 99.
+	JitterPercent int
 }
 
-// Add builds every controller and registers it with the manager.
-func Add(mgr ctrl.Manager, o *options.Options) error {
-	conn, err := cluster.Connect(mgr.GetConfig())
-	if err != nil {
-		return err
-	}
-	m, err := metrics.New(crmetrics.Registry)
-	if err != nil {
-		return err
-	}
-	charts := chart.NewStore(&http.Client{Timeout: o.HTTPTimeout}, o.ArtifactMaxBytes)
+// AddHelmRelease registers the HelmRelease controller, and the pool its actions
+// run in, with a manager.
+func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
 	ended := &Wakeups{}
-	pool := attempt.NewPool(o.Concurrent, ended.Wake)
+	pool := attempt.NewPool(p.Concurrent, ended.Wake)
 	if err := mgr.Add(pool); err != nil {
 		return err
 	}
 	r := &HelmReleaseReconciler{
 		client:   mgr.GetClient(),
 		events:   mgr.GetEventRecorderFor(helmv2.ControllerName), //nolint:staticcheck // the newer recorder cannot annotate events, which carry the revision
-		metrics:  m,
-		desired:  desired.NewResolver(mgr.GetClient(), charts),
-		helm:     helm.NewRunner(charts, time.Now),
+		metrics:  p.Metrics,
+		desired:  p.Desired,
+		helm:     p.Helm,
 		attempts: pool,
-		cluster:  conn,
+		cluster:  p.Cluster,
 		backoff: workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](
-			o.MinRetryDelay, o.MaxRetryDelay),
-		spread: spreadBy(o.IntervalJitter),
-		now:    time.Now,
+			p.MinRetryDelay, p.MaxRetryDelay),
+		spread: spreadBy(p.JitterPercent),
+		now:    p.Now,
 	}
-	return r.Setup(mgr, o.Concurrent, ended)
+	return r.setup(mgr, p.Concurrent, ended)
 }
 
 // spreadBy returns a function that moves a duration by up to percent either way.

@@ -1,0 +1,263 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v2_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+const (
+	generatedCRD  = "../../config/crd/bases/helm.toolkit.fluxcd.io_helmreleases.yaml"
+	referenceList = "testdata/helmrelease-v2.schema.tsv"
+)
+
+// constraints are what a schema says of one path: keyword to value, as decoded from JSON.
+type constraints map[string]any
+
+// TestSchemaIsTheReferences compares our CRD with a list of everything that the reference's CRD demands, in both
+// directions: whatever is valid for the one has to be valid for the other.
+func TestSchemaIsTheReferences(t *testing.T) {
+	want, wantNames, wantColumns := readReference(t)
+	crd := readCRD(t)
+	version := crd.Spec.Versions[0]
+
+	for _, difference := range compare(want, flatten(version.Schema.OpenAPIV3Schema)) {
+		t.Error(difference)
+	}
+	if !reflect.DeepEqual(crd.Spec.Names, wantNames) {
+		t.Errorf("names: want %v, got %v", wantNames, crd.Spec.Names)
+	}
+	var columns [][]string
+	for _, column := range version.AdditionalPrinterColumns {
+		columns = append(columns, []string{column.Name, column.Type, column.JSONPath})
+	}
+	if !reflect.DeepEqual(columns, wantColumns) {
+		t.Errorf("columns: want %v, got %v", wantColumns, columns)
+	}
+}
+
+// TestCRDIsTheReferences checks what the list leaves out.
+func TestCRDIsTheReferences(t *testing.T) {
+	crd := readCRD(t)
+	if len(crd.Spec.Versions) != 1 {
+		t.Fatalf("want one version, got %d", len(crd.Spec.Versions))
+	}
+	version := crd.Spec.Versions[0]
+	got := map[string]any{
+		"group":        crd.Spec.Group,
+		"scope":        crd.Spec.Scope,
+		"version":      version.Name,
+		"served":       version.Served,
+		"storage":      version.Storage,
+		"subresources": version.Subresources,
+		"substitute":   crd.Metadata.Annotations["kustomize.toolkit.fluxcd.io/substitute"],
+	}
+	want := map[string]any{
+		"group":        "helm.toolkit.fluxcd.io",
+		"scope":        "Namespaced",
+		"version":      "v2",
+		"served":       true,
+		"storage":      true,
+		"subresources": map[string]any{"status": map[string]any{}},
+		"substitute":   "disabled",
+	}
+	for key := range want {
+		if !reflect.DeepEqual(got[key], want[key]) {
+			t.Errorf("%s: want %v, got %v", key, want[key], got[key])
+		}
+	}
+}
+
+// TestCompareNoticesEveryDifference guards the guard.
+func TestCompareNoticesEveryDifference(t *testing.T) {
+	want := map[string]constraints{
+		".a": {"type": "string", "maxLength": 253.0},
+		".b": {"type": "string"},
+		".c": {"type": "string"},
+	}
+	got := map[string]constraints{
+		".a": {"type": "string", "maxLength": 63.0},
+		".b": {"type": "string", "minLength": 1.0},
+		".d": {"type": "string"},
+	}
+	differences := compare(want, got)
+	expected := []string{
+		`.a: maxLength: want 253, got 63`,
+		`.b: minLength: want nothing, got 1`,
+		`.c: missing`,
+		`.d: not in the reference`,
+	}
+	if !slices.Equal(differences, expected) {
+		t.Errorf("want %q, got %q", expected, differences)
+	}
+}
+
+// compare returns a sentence for each path and each constraint that is not the same on both sides.
+func compare(want, got map[string]constraints) []string {
+	var differences []string
+	for _, path := range sortedKeys(want, got) {
+		wanted, inWant := want[path]
+		found, inGot := got[path]
+		switch {
+		case !inGot:
+			differences = append(differences, path+": missing")
+			continue
+		case !inWant:
+			differences = append(differences, path+": not in the reference")
+			continue
+		}
+		for _, keyword := range sortedKeys(wanted, found) {
+			if w, g := wanted[keyword], found[keyword]; !reflect.DeepEqual(w, g) {
+				differences = append(differences, fmt.Sprintf("%s: %s: want %s, got %s", path, keyword, show(w), show(g)))
+			}
+		}
+	}
+	return differences
+}
+
+// flatten lists the constraints of a schema by path: a dot leads to a property, [] to the items of a list, {} to the
+// values of a map. All keywords count except descriptions.
+func flatten(schema map[string]any) map[string]constraints {
+	paths := map[string]constraints{}
+	var walk func(path string, schema map[string]any)
+	walk = func(path string, schema map[string]any) {
+		here := constraints{}
+		for keyword, value := range schema {
+			switch keyword {
+			case "description":
+			case "properties":
+				for name, property := range value.(map[string]any) {
+					walk(path+"."+name, property.(map[string]any))
+				}
+			case "items":
+				walk(path+"[]", value.(map[string]any))
+			case "additionalProperties":
+				walk(path+"{}", value.(map[string]any))
+			case "required":
+				here[keyword] = sortedStrings(value.([]any))
+			case "x-kubernetes-validations":
+				// Messages are ours to word.
+				var rules []any
+				for _, validation := range value.([]any) {
+					rules = append(rules, validation.(map[string]any)["rule"])
+				}
+				here["cel"] = sortedStrings(rules)
+			default:
+				here[keyword] = value
+			}
+		}
+		if path == "" {
+			path = "."
+		}
+		paths[path] = here
+	}
+	walk("", schema)
+	return paths
+}
+
+// crd is as much of a CustomResourceDefinition as the tests look at.
+type crd struct {
+	Metadata struct {
+		Annotations map[string]string
+	}
+	Spec struct {
+		Group    string
+		Scope    string
+		Names    map[string]any
+		Versions []struct {
+			Name                     string
+			Served                   bool
+			Storage                  bool
+			Subresources             map[string]any
+			AdditionalPrinterColumns []struct{ Name, Type, JSONPath string }
+			Schema                   struct {
+				OpenAPIV3Schema map[string]any
+			}
+		}
+	}
+}
+
+func readCRD(t *testing.T) crd {
+	t.Helper()
+	data, err := os.ReadFile(generatedCRD)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out crd
+	if err := yaml.Unmarshal(data, &out); err != nil {
+		t.Fatalf("parse %s: %v", generatedCRD, err)
+	}
+	if len(out.Spec.Versions) == 0 {
+		t.Fatalf("%s has no versions", generatedCRD)
+	}
+	return out
+}
+
+// readReference reads lines of a path, a tab and JSON. The first two lines are about the CRD rather than a path.
+func readReference(t *testing.T) (paths map[string]constraints, names map[string]any, columns [][]string) {
+	t.Helper()
+	data, err := os.ReadFile(referenceList)
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths = map[string]constraints{}
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	for lines.Scan() {
+		key, value, found := strings.Cut(lines.Text(), "\t")
+		if !found {
+			t.Fatalf("%s: no tab in %q", referenceList, lines.Text())
+		}
+		var err error
+		switch key {
+		case "names":
+			err = json.Unmarshal([]byte(value), &names)
+		case "columns":
+			err = json.Unmarshal([]byte(value), &columns)
+		default:
+			var here constraints
+			err = json.Unmarshal([]byte(value), &here)
+			paths[key] = here
+		}
+		if err != nil {
+			t.Fatalf("%s: %s: %v", referenceList, key, err)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return paths, names, columns
+}
+
+func sortedKeys[V any](a, b map[string]V) []string {
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+func sortedStrings(values []any) []any {
+	slices.SortFunc(values, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
+	return values
+}
+
+func show(value any) string {
+	if value == nil {
+		return "nothing"
+	}
+	data, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Sprint(value)
+	}
+	return string(data)
+}

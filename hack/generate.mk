@@ -1,0 +1,16 @@
+# Copyright 2026 The Pintle Authors
+# SPDX-License-Identifier: Apache-2.0
+
+# What is generated, and from what. The root Makefile includes this file; run the targets from the root.
+# The results are committed, and `make verify` fails if they differ from what these targets write.
+
+CONTROLLER_GEN ?= go tool -modfile=hack/tools/controller-gen/go.mod controller-gen
+
+.PHONY: generate
+generate: ## Generate deep copies from the API types.
+	$(CONTROLLER_GEN) object:headerFile=hack/boilerplate.go.txt paths=./api/...
+
+.PHONY: manifests
+manifests: ## Generate the CRDs from the API types, and the manager's role from the controllers' +kubebuilder:rbac markers.
+	$(CONTROLLER_GEN) crd:headerFile=hack/tools/boilerplate.yaml.txt paths=./api/... output:crd:artifacts:config=config/crd/bases
+	$(CONTROLLER_GEN) rbac:roleName=manager-role,headerFile=hack/tools/boilerplate.yaml.txt paths=./internal/controller/... output:rbac:artifacts:config=config/rbac
