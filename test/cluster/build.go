@@ -1,0 +1,253 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	kubernetesVersion = "v1.37.1"
+	launcher          = "cluster"
+)
+
+// product is one executable of the built folder.
+type product struct {
+	name    string
+	what    string // for people
+	module  string // directory in the repository
+	pkg     string
+	ldflags string
+	sources []string // globs within the module, of local code the product contains
+}
+
+// Every flag here is part of the Go build cache's key for a few thousand
+// packages: change one, or build the same packages elsewhere without -trimpath,
+// and the next build starts from nothing.
+var buildFlags = []string{"-trimpath", "-buildvcs=false"}
+
+func products() []product {
+	version := "k8s.io/component-base/version."
+	return []product{
+		{
+			name: launcher, what: "the launcher", module: "test/cluster", pkg: ".",
+			ldflags: "-s -w", sources: []string{"*.go"},
+		},
+		{
+			name: controlPlane, what: "the control plane (etcd, Kubernetes " + kubernetesVersion + ", kubectl)",
+			module: "test/cluster", pkg: "./controlplane", sources: []string{"controlplane/*.go"},
+			ldflags: "-s -w -X " + version + "gitVersion=" + kubernetesVersion +
+				" -X " + version + "gitMajor=1 -X " + version + "gitMinor=37",
+		},
+		{
+			name: sourceControllerName, what: "source-controller", module: "test/source-controller",
+			pkg: "github.com/fluxcd/source-controller", ldflags: "-s -w",
+		},
+		{
+			name: kwok, what: "kwok (simulated nodes)", module: "test/kwok",
+			pkg: "sigs.k8s.io/kwok/cmd/kwok", ldflags: "-s -w",
+		},
+		{
+			name: "controller-gen", what: "controller-gen", module: "test/source-controller/crds",
+			pkg: "sigs.k8s.io/controller-tools/cmd/controller-gen", ldflags: "-s -w",
+		},
+	}
+}
+
+func runBuild(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("cluster build", flag.ContinueOnError)
+	out := flags.String("out", "", "`directory` for the result (default <repository>/bin/cluster)")
+	if err := parse(flags, args); err != nil {
+		return err
+	}
+	root, err := repoRoot()
+	if err != nil {
+		return err
+	}
+	dir, err := inRepo(*out, "bin", "cluster")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(dir, ".stamps"), 0o755); err != nil {
+		return err
+	}
+	unlock, err := lockBuild(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	b := &builder{root: root, dir: dir}
+	if b.toolchain, err = b.goOutput(ctx, ".", "env", "GOVERSION", "GOOS", "GOARCH", "GOAMD64", "GOARM64", "GOEXPERIMENT"); err != nil {
+		return err
+	}
+	return b.all(ctx)
+}
+
+type builder struct {
+	root, dir string
+	toolchain []byte
+	told      bool
+}
+
+func (b *builder) all(ctx context.Context) error {
+	for _, p := range products() {
+		if err := b.product(ctx, p); err != nil {
+			return fmt.Errorf("%s: %w", p.what, err)
+		}
+	}
+	if err := b.stages(ctx); err != nil {
+		return fmt.Errorf("stages: %w", err)
+	}
+	if err := b.sourceCRDs(ctx); err != nil {
+		return fmt.Errorf("source-controller's CRDs: %w", err)
+	}
+	for _, name := range controlPlaneLinks {
+		if err := link(controlPlane, filepath.Join(b.dir, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *builder) product(ctx context.Context, p product) error {
+	key, err := b.key(p)
+	if err != nil {
+		return err
+	}
+	target := filepath.Join(b.dir, p.name)
+	if b.upToDate(p.name, key, target) {
+		return nil
+	}
+	if !b.told && p.name != launcher {
+		progress("building into %s; with an empty Go build cache this takes 10 to 20 minutes on two cores", b.dir)
+		b.told = true
+	}
+	tmp := filepath.Join(b.dir, fmt.Sprintf(".tmp-%s-%d", p.name, os.Getpid()))
+	defer os.Remove(tmp)
+	args := append([]string{"build", "-v"}, buildFlags...)
+	args = append(args, "-ldflags", p.ldflags, "-o", tmp, p.pkg)
+	start := time.Now()
+	if err := b.goBuild(ctx, p, args); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, target); err != nil {
+		return err
+	}
+	progress("built %s in %s", p.what, time.Since(start).Round(time.Second))
+	return b.stamp(p.name, key, target)
+}
+
+// key covers all that decides a product: modules are pinned by go.sum and never
+// replaced by local directories, so nothing else can change it. Comparing keys
+// takes milliseconds where `go build` needs seconds to look at every source.
+func (b *builder) key(p product) ([]byte, error) {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\n%q\n%q\n%q\n", b.toolchain, buildFlags, p.ldflags, p.pkg)
+	for _, pattern := range append([]string{"go.mod", "go.sum"}, p.sources...) {
+		if err := hashFiles(h, filepath.Join(b.root, p.module, pattern)); err != nil {
+			return nil, err
+		}
+	}
+	return h.Sum(nil), nil
+}
+
+func hashFiles(h io.Writer, pattern string) error {
+	files, err := filepath.Glob(pattern)
+	if err != nil {
+		return err
+	}
+	if len(files) == 0 {
+		return fmt.Errorf("no file matches %s", pattern)
+	}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(h, "%s %d\n%s\n", filepath.Base(file), len(data), data)
+	}
+	return nil
+}
+
+// A stamp names the size too, so that a truncated or foreign file is rebuilt.
+func stampText(key []byte, target string) (string, error) {
+	info, err := os.Stat(target)
+	if err != nil {
+		return "", err
+	}
+	size := info.Size()
+	if info.IsDir() {
+		size = 0
+	}
+	return fmt.Sprintf("%x %d\n", key, size), nil
+}
+
+func (b *builder) upToDate(name string, key []byte, target string) bool {
+	want, err := stampText(key, target)
+	if err != nil {
+		return false
+	}
+	got, err := os.ReadFile(filepath.Join(b.dir, ".stamps", name))
+	return err == nil && string(got) == want
+}
+
+func (b *builder) stamp(name string, key []byte, target string) error {
+	text, err := stampText(key, target)
+	if err != nil {
+		return err
+	}
+	return replaceFile(filepath.Join(b.dir, ".stamps", name), []byte(text), 0o644)
+}
+
+// lockBuild lets one build at a time into a directory; the other waits, and then
+// finds everything up to date.
+func lockBuild(ctx context.Context, dir string) (func(), error) {
+	f, err := os.OpenFile(filepath.Join(dir, ".lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	for waiting := false; ; waiting = true {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { f.Close() }, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			f.Close()
+			return nil, fmt.Errorf("lock %s: %w", f.Name(), err)
+		}
+		if !waiting {
+			progress("waiting for another build into %s", dir)
+		}
+		select {
+		case <-ctx.Done():
+			f.Close()
+			return nil, ctx.Err()
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+func link(target, path string) error {
+	if have, err := os.Readlink(path); err == nil && have == target {
+		return nil
+	}
+	tmp := fmt.Sprintf("%s.tmp-%d", path, os.Getpid())
+	if err := os.Symlink(target, tmp); err != nil {
+		return err
+	}
+	return os.Rename(tmp, path)
+}

@@ -1,0 +1,163 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// request is what up asks of the supervisor, through a file in the state
+// directory. Every path in it is absolute.
+type request struct {
+	State            string
+	Bin              string
+	Kubeconfig       string
+	Ports            ports
+	Nodes            int
+	SourceController bool
+	// Launcher is the up command: while it waits, its end ends the cluster.
+	Launcher identity
+	Parent   *identity
+}
+
+func (r request) pki(name string) string { return filepath.Join(r.State, "pki", name) }
+func (r request) logDir() string         { return filepath.Join(r.State, "log") }
+func (r request) server() string         { return "https://" + r.Ports.apiServer() }
+
+// record is STATE/cluster.json, which other programs read to find a component's
+// process, port or log. Fields are added, never renamed.
+type record struct {
+	Ready         bool              `json:"ready"`
+	State         string            `json:"state"`
+	LogDir        string            `json:"logDir"`
+	Kubeconfig    string            `json:"kubeconfig"`
+	Server        string            `json:"server"`
+	PortBase      int               `json:"portBase"`
+	Ports         map[string]int    `json:"ports"`
+	SourceAddress string            `json:"sourceAddress,omitempty"`
+	PIDs          map[string]int    `json:"pids"`
+	Started       map[string]uint64 `json:"started"`
+	// Restarts counts the restart commands that the supervisor has finished.
+	Restarts int `json:"restarts"`
+}
+
+const (
+	recordFile  = "cluster.json"
+	requestFile = "request.json"
+	// markFile makes a directory ours, to empty and to remove; the lock on it says
+	// that a cluster runs there. A lock ends with its holder, a pid file does not.
+	markFile       = ".pintle-cluster"
+	supervisorName = "supervisor"
+)
+
+func readJSON(path string, into any) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+func writeJSON(path string, value any) error {
+	data, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return err
+	}
+	return replaceFile(path, append(data, '\n'), 0o600)
+}
+
+func readRecord(state string) (record, error) {
+	var rec record
+	err := readJSON(filepath.Join(state, recordFile), &rec)
+	return rec, err
+}
+
+func (rec record) process(name string) identity {
+	return identity{PID: rec.PIDs[name], Started: rec.Started[name]}
+}
+
+// claimState gives the lock on an emptied state directory.
+func claimState(dir string) (*os.File, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	if err := checkOurs(dir); err != nil {
+		return nil, err
+	}
+	lock, err := tryLock(filepath.Join(dir, markFile))
+	if errors.Is(err, errLocked) {
+		return nil, fmt.Errorf("a cluster is running in %s already; end it with `cluster down --state %[1]s`", dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(dir)
+	for _, entry := range entries {
+		if entry.Name() != markFile {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, entry.Name())))
+		}
+	}
+	return lock, err
+}
+
+// checkOurs guards every removal below a directory that somebody named in a flag.
+func checkOurs(dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, markFile)); err == nil {
+		return nil
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	if len(entries) > 0 {
+		return fmt.Errorf("%s holds files that are not a cluster's; name another state directory", dir)
+	}
+	return nil
+}
+
+func isRunning(dir string) bool {
+	if _, err := os.Stat(filepath.Join(dir, markFile)); err != nil {
+		return false
+	}
+	lock, err := tryLock(filepath.Join(dir, markFile))
+	if err != nil {
+		return errors.Is(err, errLocked)
+	}
+	lock.Close()
+	return false
+}
+
+// checkKubeconfig refuses to overwrite somebody's way to real clusters.
+func checkKubeconfig(path string) error {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if len(data) > 0 && !bytes.HasPrefix(data, []byte(kubeconfigMark)) {
+		return fmt.Errorf("%s exists and was not written by this command; name another file", path)
+	}
+	return nil
+}
+
+// removeKubeconfig leaves the file alone if it belongs to a later cluster by now.
+func removeKubeconfig(state, path string) {
+	ours, err := os.ReadFile(filepath.Join(state, "pki", "admin.kubeconfig"))
+	if err != nil {
+		return
+	}
+	if theirs, err := os.ReadFile(path); err == nil && bytes.Equal(ours, theirs) {
+		_ = os.Remove(path)
+	}
+}
