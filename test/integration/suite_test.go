@@ -1,0 +1,138 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package integration runs the controller inside the test process against a
+// real API server, with sources written by hand: no source-controller, no nodes
+// and no controllers but ours, so that every write can be counted.
+package integration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	crconfig "sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/cluster"
+	"github.com/pintle-dev/pintle/internal/controller"
+	"github.com/pintle-dev/pintle/internal/desired"
+	"github.com/pintle-dev/pintle/internal/helm"
+	"github.com/pintle-dev/pintle/internal/metrics"
+)
+
+// maxArtifact is the size limit the controller under test is given.
+const maxArtifact = 1 << 20
+
+// suite is shared by all tests of the package.
+var suite struct {
+	config *rest.Config
+	client client.Client
+}
+
+func TestMain(m *testing.M) {
+	ctrl.SetLogger(zap.New(zap.UseDevMode(true), zap.WriteTo(logFile())))
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "integration:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// logFile is where the controller logs: kept out of the test's output, and
+// there to be read after a failure.
+func logFile() *os.File {
+	f, err := os.CreateTemp("", "pintle-integration-*.log")
+	if err != nil {
+		return os.Stderr
+	}
+	fmt.Println("controller log:", f.Name())
+	return f
+}
+
+func run(m *testing.M) (code int, err error) {
+	assets := os.Getenv("KUBEBUILDER_ASSETS")
+	if assets == "" {
+		return 1, errors.New("KUBEBUILDER_ASSETS is not set: run make test, or make cluster-build and set it to bin/cluster")
+	}
+	env := &envtest.Environment{
+		CRDDirectoryPaths:     []string{filepath.Join("..", "..", "config", "crd", "bases"), filepath.Join(assets, "source-crds")},
+		ErrorIfCRDPathMissing: true,
+	}
+	if suite.config, err = env.Start(); err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, env.Stop()) }()
+	suite.config.QPS, suite.config.Burst = 500, 1000
+	if suite.client, err = client.New(suite.config, client.Options{Scheme: scheme()}); err != nil {
+		return 1, err
+	}
+	stop, err := startController()
+	if err != nil {
+		return 1, err
+	}
+	code = m.Run()
+	return code, stop()
+}
+
+func scheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, helmv2.AddToScheme, sourcev1.AddToScheme} {
+		if err := add(s); err != nil {
+			panic(err)
+		}
+	}
+	return s
+}
+
+// startController runs a controller until the function it returns is called,
+// which returns what the manager returned.
+func startController() (stop func() error, err error) {
+	skipNames := true
+	mgr, err := ctrl.NewManager(suite.config, ctrl.Options{
+		Scheme:     scheme(),
+		Metrics:    metricsserver.Options{BindAddress: "0"},
+		Controller: crconfig.Controller{SkipNameValidation: &skipNames},
+	})
+	if err != nil {
+		return nil, err
+	}
+	conn, err := cluster.Connect(mgr.GetConfig())
+	if err != nil {
+		return nil, err
+	}
+	m, err := metrics.New(prometheus.NewRegistry())
+	if err != nil {
+		return nil, err
+	}
+	charts := chart.NewStore(&http.Client{Timeout: 5 * time.Second}, maxArtifact)
+	err = controller.AddHelmRelease(mgr, controller.Parts{
+		Desired: desired.NewResolver(mgr.GetClient(), charts), Helm: helm.NewRunner(charts, time.Now),
+		Cluster: conn, Metrics: m, Now: time.Now, Concurrent: 4,
+		MinRetryDelay: 100 * time.Millisecond, MaxRetryDelay: time.Second, JitterPercent: 5,
+	})
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- mgr.Start(ctx) }()
+	return func() error { cancel(); return <-done }, nil
+}
