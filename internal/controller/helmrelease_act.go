@@ -40,8 +40,11 @@ func (r *HelmReleaseReconciler) ensureFinalizer(ctx context.Context, hr *helmv2.
 func (r *HelmReleaseReconciler) settle(ctx context.Context, before, hr *helmv2.HelmRelease, d release.Decision, in release.Input) (ctrl.Result, error) {
 	switch a := d.Action.(type) {
 	case release.Finalize:
+		if err := r.finalize(ctx, hr); err != nil {
+			return r.publishBlocked(ctx, before, hr, err)
+		}
 		r.metrics.Visit(d.Rule)
-		return r.finalize(ctx, hr)
+		return ctrl.Result{}, nil
 	case release.Wait:
 		if a.Cancel {
 			r.attempts.Cancel(client.ObjectKeyFromObject(hr))
@@ -54,15 +57,15 @@ func (r *HelmReleaseReconciler) settle(ctx context.Context, before, hr *helmv2.H
 
 // finalize lets the object go, and with it the HelmChart made for it. An object
 // that was suspended leaves everything behind.
-func (r *HelmReleaseReconciler) finalize(ctx context.Context, hr *helmv2.HelmRelease) (ctrl.Result, error) {
+func (r *HelmReleaseReconciler) finalize(ctx context.Context, hr *helmv2.HelmRelease) error {
 	if !hr.Spec.Suspend {
 		if err := r.deleteHelmChart(ctx, hr); err != nil {
-			return ctrl.Result{}, err
+			return err
 		}
 	}
 	patch := client.MergeFromWithOptions(hr.DeepCopy(), client.MergeFromWithOptimisticLock{})
 	controllerutil.RemoveFinalizer(hr, helmv2.Finalizer)
-	return r.unwritten(client.IgnoreNotFound(r.client.Patch(ctx, hr, patch, fieldOwner)))
+	return client.IgnoreNotFound(r.client.Patch(ctx, hr, patch, fieldOwner))
 }
 
 // announce writes that an action is about to begin. The write fails if the

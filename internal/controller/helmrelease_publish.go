@@ -52,6 +52,9 @@ func (r *HelmReleaseReconciler) publishFinished(ctx context.Context, before *hel
 }
 
 func (r *HelmReleaseReconciler) publishBlocked(ctx context.Context, before, hr *helmv2.HelmRelease, cause error) (ctrl.Result, error) {
+	if result, stale := conflict(cause); stale {
+		return result, nil
+	}
 	blocked := blockedBy(cause)
 	ctrl.LoggerFrom(ctx).Info("blocked", "reason", blocked.Reason, "why", blocked.Message)
 	result, err := r.publish(ctx, before, report.Blocked(hr, blocked, r.now()))
@@ -104,13 +107,18 @@ func (r *HelmReleaseReconciler) writeStatus(ctx context.Context, before *helmv2.
 	return after, err
 }
 
-// unwritten ends a visit whose write failed. A conflict says only that our read
-// was older than somebody's write, and is no error.
+// unwritten ends a visit whose write failed.
 func (r *HelmReleaseReconciler) unwritten(err error) (ctrl.Result, error) {
-	if apierrors.IsConflict(err) {
-		return ctrl.Result{RequeueAfter: staleRetry}, nil
+	if result, stale := conflict(err); stale {
+		return result, nil
 	}
 	return ctrl.Result{}, err
+}
+
+// conflict reports whether a write failed only because our read was older than
+// somebody's write, which is no error, and how to end the visit then.
+func conflict(err error) (ctrl.Result, bool) {
+	return ctrl.Result{RequeueAfter: staleRetry}, apierrors.IsConflict(err)
 }
 
 // result is the one place that decides when a visit is repeated.

@@ -47,7 +47,7 @@ func TestLifecycle(t *testing.T) {
 
 	w.publish("app", "1.1.0", configMapChart(t, "1.1.0"))
 	w.until(hr, "revision 3", func(hr *helmv2.HelmRelease) bool {
-		return hr.Status.History[0].Version == 3 && condition(hr, "Ready").Status == metav1.ConditionTrue
+		return newest(hr) == 3 && condition(hr, "Ready").Status == metav1.ConditionTrue
 	})
 
 	w.edit(hr, func(hr *helmv2.HelmRelease) {

@@ -314,3 +314,11 @@ func (w *world) countWrites(hr *helmv2.HelmRelease, act func()) int {
 	events.Stop()
 	return <-counted
 }
+
+// newest returns the number of the newest revision recorded, 0 if there is none.
+func newest(hr *helmv2.HelmRelease) int {
+	if len(hr.Status.History) == 0 {
+		return 0
+	}
+	return hr.Status.History[0].Version
+}

@@ -1,0 +1,165 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"bytes"
+	"net/http"
+	"testing"
+	"time"
+
+	fluxmeta "github.com/fluxcd/pkg/apis/meta"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	"github.com/opencontainers/go-digest"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+// Each test of this file breaks one thing, reads what the user is told, mends it
+// and waits for the release to get over it.
+
+func TestMissingSource(t *testing.T) {
+	w := newWorld(t)
+	hr := w.release("late", nil)
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonArtifactFailed,
+		"OCIRepository", w.namespace+"/late", "not found")
+	w.publish("late", "1.0.0", configMapChart(t, "1.0.0"))
+	w.untilReady(hr)
+}
+
+func TestSourceWithoutArtifact(t *testing.T) {
+	w := newWorld(t)
+	repo := &sourcev1.OCIRepository{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "empty"}}
+	repo.Spec.URL, repo.Spec.Interval = "oci://localhost/charts/empty", metav1.Duration{Duration: time.Hour}
+	w.must(suite.client.Create(t.Context(), repo))
+	hr := w.release("empty", nil)
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonSourceNotReady, "OCIRepository '"+w.namespace+"/empty' is not ready")
+	w.publish("empty", "1.0.0", configMapChart(t, "1.0.0"))
+	w.untilReady(hr)
+}
+
+func TestChartThatDoesNotParse(t *testing.T) {
+	w := newWorld(t)
+	w.publish("noise", "1.0.0", []byte("no chart at all"))
+	hr := w.release("noise", nil)
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonArtifactFailed, "Could not load chart", "noise-1.0.0.tgz")
+	w.publish("noise", "1.0.1", configMapChart(t, "1.0.1"))
+	w.untilReady(hr)
+}
+
+func TestArtifactDigestMismatch(t *testing.T) {
+	w := newWorld(t)
+	archive := configMapChart(t, "1.0.0")
+	w.publish("forged", "1.0.0", archive)
+	wrong := digest.SHA256.FromString("something else").String()
+	w.offer("forged", fluxmeta.Artifact{
+		URL: w.server.URL + "/forged-1.0.0.tgz", Path: "forged-1.0.0.tgz", Digest: wrong,
+		Revision: "1.0.0@" + wrong, LastUpdateTime: metav1.Now(),
+	})
+	hr := w.release("forged", nil)
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonArtifactFailed,
+		digest.SHA256.FromBytes(archive).String(), wrong)
+	if len(w.stored("forged")) != 0 {
+		t.Error("something was installed")
+	}
+	w.publish("forged", "1.0.0", archive)
+	w.untilReady(hr)
+}
+
+func TestArtifactServerDown(t *testing.T) {
+	w := newWorld(t)
+	// A version that no other test has made the controller keep.
+	w.publish("away", "3.0.0", configMapChart(t, "3.0.0"))
+	w.setAnswer(func(rw http.ResponseWriter, _ *http.Request) {
+		http.Error(rw, "no", http.StatusServiceUnavailable)
+	})
+	hr := w.release("away", nil)
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonArtifactFailed, "503", "away-3.0.0.tgz")
+	w.setAnswer(nil)
+	// Nothing tells us that it is back: the back-off has to find out.
+	w.untilReady(hr)
+}
+
+func TestArtifactTooLarge(t *testing.T) {
+	w := newWorld(t)
+	w.publish("huge", "1.0.0", bytes.Repeat([]byte("x"), maxArtifact+1))
+	hr := w.release("huge", nil)
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonArtifactFailed, "larger than the limit of 1048576 bytes")
+}
+
+func TestValuesThatFailTheSchema(t *testing.T) {
+	w := newWorld(t)
+	w.publish("strict", "1.0.0", configMapChart(t, "1.0.0"))
+	hr := w.release("strict", map[string]any{"message": 7})
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonInstallFailed, "message", "string")
+	w.untilSays(hr, helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonInstallFailed)
+	if len(w.stored("strict")) != 0 || hr.Status.InstallFailures != 0 {
+		t.Errorf("a refused install was counted or stored: %d failures", hr.Status.InstallFailures)
+	}
+	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(t, map[string]any{"message": "seven"}) })
+	w.untilReady(hr)
+}
+
+func TestFailedInstallStallsUntilTheSpecChanges(t *testing.T) {
+	w := newWorld(t)
+	w.publish("broken", "1.0.0", pack(t, "broken", "1.0.0", map[string]string{
+		"templates/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Values.name | default \"Not-A-Name\" }}\n",
+	}))
+	hr := w.release("broken", nil)
+	w.untilSays(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonRetriesExceeded, "Failed to install after 1 attempt(s)")
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonInstallFailed, "Not-A-Name")
+	w.settle(hr)
+	if n := len(w.stored("broken")); n != 1 {
+		t.Errorf("%d revisions, want 1", n)
+	}
+	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(t, map[string]any{"name": "a-name"}) })
+	w.untilReady(hr)
+	if c := condition(hr, helmv2.ConditionStalled); c.Type != "" {
+		t.Errorf("still stalled: %+v", c)
+	}
+}
+
+func TestUnsupportedFieldIsNamed(t *testing.T) {
+	w := newWorld(t)
+	w.publish("eager", "1.0.0", configMapChart(t, "1.0.0"))
+	hr := w.release("eager", nil, func(hr *helmv2.HelmRelease) {
+		hr.Spec.DependsOn = []helmv2.DependencyReference{{Name: "other"}}
+		hr.Spec.ServiceAccountName = "tenant"
+	})
+	w.untilSays(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonUnsupportedField, "spec.dependsOn", "spec.serviceAccountName")
+	if hr.Status.ObservedGeneration != hr.Generation {
+		t.Errorf("observedGeneration is %d", hr.Status.ObservedGeneration)
+	}
+	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.DependsOn, hr.Spec.ServiceAccountName = nil, "" })
+	w.untilReady(hr)
+}
+
+// TestOthersGoOn: a release that cannot be installed is no reason for the next
+// one not to be.
+func TestOthersGoOn(t *testing.T) {
+	w := newWorld(t)
+	w.publish("bad", "1.0.0", []byte("noise"))
+	w.publish("good", "1.0.0", configMapChart(t, "1.0.0"))
+	bad, good := w.release("bad", nil), w.release("good", nil)
+	w.untilReady(good)
+	w.untilSays(bad, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonArtifactFailed)
+}
+
+// TestNoSharedValues: two releases of one artifact, each with a chart that Helm
+// changes while it renders, see their own values only.
+func TestNoSharedValues(t *testing.T) {
+	w := newWorld(t)
+	archive := configMapChart(t, "1.0.0")
+	for _, name := range []string{"left", "right"} {
+		w.publish(name, "1.0.0", archive)
+	}
+	left := w.release("left", map[string]any{"message": "left", "unset": "leaked"})
+	right := w.release("right", nil)
+	w.untilReady(left)
+	w.untilReady(right)
+	if got := w.configMap("right").Data; got["message"] != "default" || got["secret"] != "none" {
+		t.Errorf("values of one release reached the other: %v", got)
+	}
+}
