@@ -132,8 +132,12 @@ func (r *HelmReleaseReconciler) result(key types.NamespacedName, retry release.R
 		return ctrl.Result{RequeueAfter: r.backoff.When(key)}
 	}
 	delay, spread := retry.Delay()
+	if delay <= 0 {
+		// An interval of zero is how users ask not to be visited.
+		return ctrl.Result{}
+	}
 	if spread {
 		delay = r.spread(delay)
 	}
-	return ctrl.Result{RequeueAfter: max(delay, soon)}
+	return ctrl.Result{RequeueAfter: delay}
 }

@@ -81,11 +81,12 @@ func (r *HelmReleaseReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 	}
 	before := hr.DeepCopy()
 
-	if outcome, ended := r.attempts.Ended(req.NamespacedName); ended {
+	// In this order: an attempt that ends in between is seen as ended, not missed.
+	running := r.attempts.Running(req.NamespacedName)
+	if outcome, ended := r.ended(hr); ended {
 		return r.publishFinished(ctx, before, outcome)
 	}
 
-	running := r.attempts.Running(req.NamespacedName)
 	want, err := r.fetch(ctx, hr)
 	if err != nil && running == nil {
 		return r.publishBlocked(ctx, before, hr, err)
@@ -119,6 +120,18 @@ func (r *HelmReleaseReconciler) gone(key types.NamespacedName, err error) (ctrl.
 		return ctrl.Result{}, nil
 	}
 	return ctrl.Result{}, err
+}
+
+// ended returns the outcome of an attempt of this very object. One made for an
+// object of the same name that is gone is nobody's any more.
+func (r *HelmReleaseReconciler) ended(hr *helmv2.HelmRelease) (release.Outcome, bool) {
+	key := client.ObjectKeyFromObject(hr)
+	outcome, ended := r.attempts.Ended(key)
+	if ended && outcome.Desired.UID != string(hr.UID) {
+		r.attempts.Forget(key)
+		return release.Outcome{}, false
+	}
+	return outcome, ended
 }
 
 // fetch finds out what is wanted, and sees to it that the HelmChart exists that

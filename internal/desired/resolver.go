@@ -47,6 +47,10 @@ func (r *Resolver) Resolve(ctx context.Context, hr *helmv2.HelmRelease) (Want, e
 	if want.Deleted || want.Suspended {
 		return want, nil
 	}
+	if hr.HasChartRef() == hr.HasChartTemplate() {
+		// Our CRD sees to it, but an older one may be installed.
+		return want, refusal("exactly one of spec.chart and spec.chartRef must be set")
+	}
 	if err := refuseUnsupported(hr); err != nil {
 		return want, err
 	}

@@ -17,7 +17,7 @@ import (
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage/driver"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
@@ -31,11 +31,11 @@ func (r *Runner) History(_ context.Context, getter genericclioptions.RESTClientG
 	if err != nil {
 		return nil, err
 	}
-	clients, err := kubernetes.NewForConfig(config)
+	clients, err := corev1client.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("client for Helm storage: %w", err)
 	}
-	secrets := driver.NewSecrets(clients.CoreV1().Secrets(target.StorageNamespace))
+	secrets := driver.NewSecrets(clients.Secrets(target.StorageNamespace))
 	stored, err := secrets.Query(map[string]string{"name": target.Name, "owner": "helm"})
 	if errors.Is(err, driver.ErrReleaseNotFound) {
 		return nil, nil

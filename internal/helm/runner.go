@@ -20,7 +20,7 @@ import (
 	"helm.sh/helm/v3/pkg/storage"
 	"helm.sh/helm/v3/pkg/storage/driver"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
@@ -93,12 +93,12 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 	if err != nil {
 		return nil, err
 	}
-	clients, err := kubernetes.NewForConfig(config)
+	clients, err := corev1client.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("client for Helm storage: %w", err)
 	}
 	logs := newLogBuffer(logr.FromContextOrDiscard(ctx), r.now)
-	secrets := driver.NewSecrets(clients.CoreV1().Secrets(job.storageNamespace()))
+	secrets := driver.NewSecrets(clients.Secrets(job.storageNamespace()))
 	secrets.Log = logs.printf
 	store := &recorder{Driver: secrets, uid: job.Desired.UID, interrupted: func() bool { return ctx.Err() != nil }}
 	kc := kube.New(getter)

@@ -234,11 +234,10 @@ func unmanaged(in Input) *Decision {
 // lasts; the budget starts anew when what is wanted changes.
 func failed(in Input) *Decision {
 	newest := in.Observed.Newest()
-	switch newest.Status {
-	case helmv2.StatusFailed:
-	case helmv2.StatusDeployed:
+	if newest.Status == helmv2.StatusDeployed {
 		return nil
-	default:
+	}
+	if newest.Status != helmv2.StatusFailed {
 		return &Decision{
 			State: StateUnknown, Action: Stall{Reason: helmv2.ReasonStateError},
 			Why: fmt.Sprintf("revision %d has status '%s', which no action starts from", newest.Version, newest.Status),
@@ -261,10 +260,10 @@ func failed(in Input) *Decision {
 // how many failures are forgiven.
 func budget(in Input) (action helmv2.ReleaseAction, failures int64, retries int) {
 	status := ResetCounters(in.Recorded, in.Desired)
-	switch status.LastAttemptedReleaseAction {
-	case helmv2.ActionInstall:
+	if status.LastAttemptedReleaseAction == helmv2.ActionInstall {
 		return helmv2.ActionInstall, status.InstallFailures, in.Desired.Policy.InstallRetries
-	case helmv2.ActionUpgrade:
+	}
+	if status.LastAttemptedReleaseAction == helmv2.ActionUpgrade {
 		return helmv2.ActionUpgrade, status.UpgradeFailures, in.Desired.Policy.UpgradeRetries
 	}
 	return "", 0, -1

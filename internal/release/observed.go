@@ -72,11 +72,9 @@ type Revision struct {
 // Pending reports whether Helm believes an operation on the revision is under
 // way.
 func (r *Revision) Pending() bool {
-	switch r.Status {
-	case helmv2.StatusPendingInstall, helmv2.StatusPendingUpgrade, helmv2.StatusPendingRollback:
-		return true
-	}
-	return false
+	return r.Status == helmv2.StatusPendingInstall ||
+		r.Status == helmv2.StatusPendingUpgrade ||
+		r.Status == helmv2.StatusPendingRollback
 }
 
 // Touched is the latest moment at which somebody is known to have written the

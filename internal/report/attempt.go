@@ -57,7 +57,7 @@ func announce(status *helmv2.HelmReleaseStatus, want release.Desired, action hel
 	status.LastAttemptedReleaseAction = action
 	status.LastAttemptedReleaseActionDuration = nil
 	// Both were superseded long ago and are only ever cleared.
-	status.LastAttemptedValuesChecksum, status.LastReleaseRevision = "", 0
+	status.LastAttemptedValuesChecksum, status.LastReleaseRevision = "", 0 //nolint:staticcheck // deprecated, and cleared for that reason
 }
 
 func startRelease(c *conditions, message string) {
@@ -98,7 +98,7 @@ func finishRelease(r *Report, c *conditions, o release.Outcome, action helmv2.Re
 	switch {
 	case o.Err == nil:
 		released(c, release.Latest(status.History))
-		c.copyTo(helmv2.ConditionReady, helmv2.ConditionReleased)
+		c.readyAsReleased()
 		c.remove(helmv2.ConditionReconciling, helmv2.ConditionStalled)
 		status.ObservedGeneration = o.Desired.Generation
 		ready := c.get(helmv2.ConditionReady)
@@ -109,7 +109,7 @@ func finishRelease(r *Report, c *conditions, o release.Outcome, action helmv2.Re
 	default:
 		reason, message := failedMessage(action, o.Desired, o.Err)
 		c.set(helmv2.ConditionReleased, metav1.ConditionFalse, reason, message)
-		c.copyTo(helmv2.ConditionReady, helmv2.ConditionReleased)
+		c.readyAsReleased()
 		c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, message)
 		if o.Stored() {
 			count(status, action)
@@ -126,7 +126,7 @@ func finishUninstall(r *Report, c *conditions, o release.Outcome) {
 	if o.Err == nil {
 		message := uninstalledMessage(last)
 		c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonUninstallSucceeded, message)
-		c.copyTo(helmv2.ConditionReady, helmv2.ConditionReleased)
+		c.readyAsReleased()
 		r.Events = append(r.Events, normal(helmv2.ReasonUninstallSucceeded, message, snapshotMetadata(last)))
 		status.History, status.Inventory = nil, nil
 		return
@@ -135,7 +135,7 @@ func finishUninstall(r *Report, c *conditions, o release.Outcome) {
 	status.Failures++
 	status.History = merge(status.History, o.Revisions, helmv2.ActionUninstall, "")
 	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonUninstallFailed, message)
-	c.copyTo(helmv2.ConditionReady, helmv2.ConditionReleased)
+	c.readyAsReleased()
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, message)
 	// Even an uninstall that stored something is tried again with back-off: the
 	// next visit would decide the same, at once, and for ever.
@@ -150,7 +150,7 @@ func finishUnlock(r *Report, c *conditions, o release.Outcome) {
 		r.Status.History = merge(r.Status.History, o.Revisions, action, r.Status.LastAttemptedRevisionDigest)
 		message := unlockedMessage(&o.Revisions[0], unlock.Status)
 		c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonPendingRelease, message)
-		c.copyTo(helmv2.ConditionReady, helmv2.ConditionReleased)
+		c.readyAsReleased()
 		r.Events = append(r.Events, normal(helmv2.ReasonPendingRelease, message, revisionMetadata(&o.Revisions[0])))
 		return
 	}
@@ -160,6 +160,6 @@ func finishUnlock(r *Report, c *conditions, o release.Outcome) {
 	message := unlockFailedMessage(o.Desired.Target, unlock, o.Err)
 	r.Status.Failures++
 	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonPendingRelease, message)
-	c.copyTo(helmv2.ConditionReady, helmv2.ConditionReleased)
+	c.readyAsReleased()
 	r.Events = append(r.Events, warning(helmv2.ReasonPendingRelease, message, nil))
 }

@@ -80,10 +80,10 @@ func (c *conditions) touch(kind string) {
 	c.list[i].LastTransitionTime = t
 }
 
-// copyTo makes one condition say what another says.
-func (c *conditions) copyTo(kind, from string) {
-	source := c.get(from)
-	c.set(kind, source.Status, source.Reason, source.Message)
+// readyAsReleased makes Ready say what Released says.
+func (c *conditions) readyAsReleased() {
+	r := c.get(helmv2.ConditionReleased)
+	c.set(helmv2.ConditionReady, r.Status, r.Reason, r.Message)
 }
 
 func (c *conditions) remove(kinds ...string) {

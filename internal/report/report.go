@@ -85,7 +85,7 @@ func inSync(hr *helmv2.HelmRelease, in release.Input) Report {
 	status.History = release.Truncate(refresh(status.History, in.Observed.Revisions))
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
 	released(&c, release.Latest(status.History))
-	c.copyTo(helmv2.ConditionReady, helmv2.ConditionReleased)
+	c.readyAsReleased()
 	c.remove(helmv2.ConditionReconciling, helmv2.ConditionStalled)
 	status.Conditions = c.list
 	return Report{Status: status, Retry: release.Interval(in.Desired.Policy.Interval)}
@@ -114,7 +114,7 @@ func stalled(hr *helmv2.HelmRelease, d release.Decision, a release.Stall, in rel
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
 	if newest := in.Observed.Newest(); newest != nil && newest.Status == helmv2.StatusFailed {
 		releaseFailed(&c, release.Latest(status.History), newest)
-		c.copyTo(helmv2.ConditionReady, helmv2.ConditionReleased)
+		c.readyAsReleased()
 	} else {
 		c.set(helmv2.ConditionReady, metav1.ConditionFalse, a.Reason, d.Why)
 	}
@@ -145,7 +145,7 @@ func adopted(hr *helmv2.HelmRelease, in release.Input) Report {
 	} else {
 		released(&c, release.Latest(status.History))
 	}
-	c.copyTo(helmv2.ConditionReady, helmv2.ConditionReleased)
+	c.readyAsReleased()
 	status.Conditions = c.list
 	return Report{Status: status, Retry: release.Now()}
 }
@@ -163,10 +163,10 @@ func handled(hr *helmv2.HelmRelease) helmv2.HelmReleaseStatus {
 // count adds a failure of an action to the counters.
 func count(status *helmv2.HelmReleaseStatus, action helmv2.ReleaseAction) {
 	status.Failures++
-	switch action {
-	case helmv2.ActionInstall:
+	if action == helmv2.ActionInstall {
 		status.InstallFailures++
-	case helmv2.ActionUpgrade:
+	}
+	if action == helmv2.ActionUpgrade {
 		status.UpgradeFailures++
 	}
 }
