@@ -5,11 +5,12 @@ package controller
 
 import (
 	"context"
-	"fmt"
+	"maps"
 	"strings"
 
 	fluxmeta "github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -37,18 +38,13 @@ func (r *HelmReleaseReconciler) ensureHelmChart(ctx context.Context, hr *helmv2.
 	if name == "" {
 		return nil
 	}
-	chart, err := helmChart(hr)
-	if err != nil {
-		return release.BlockedBy(helmv2.ReasonArtifactFailed, err, "HelmChart '%s' cannot be described", name)
-	}
+	chart := helmChart(hr)
 	applied, err := r.helmChartApplied(ctx, chart)
-	if err != nil {
-		return release.BlockedBy(helmv2.ReasonArtifactFailed, err, "could not read HelmChart '%s'", name)
+	if err == nil && !applied {
+		err = r.applyHelmChart(ctx, chart)
 	}
-	if !applied {
-		if err := r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(chart), fieldOwner, client.ForceOwnership); err != nil {
-			return release.BlockedBy(helmv2.ReasonArtifactFailed, err, "could not apply HelmChart '%s'", name)
-		}
+	if err != nil {
+		return release.BlockedBy(helmv2.ReasonArtifactFailed, err, "could not apply HelmChart '%s'", name)
 	}
 	hr.Status.HelmChart = name
 	return nil
@@ -56,17 +52,27 @@ func (r *HelmReleaseReconciler) ensureHelmChart(ctx context.Context, hr *helmv2.
 
 // helmChartApplied reports whether the cache shows the HelmChart as it should
 // be, which saves applying it on every visit.
-func (r *HelmReleaseReconciler) helmChartApplied(ctx context.Context, want *unstructured.Unstructured) (bool, error) {
+func (r *HelmReleaseReconciler) helmChartApplied(ctx context.Context, want *sourcev1.HelmChart) (bool, error) {
 	live := &sourcev1.HelmChart{}
 	if err := r.client.Get(ctx, client.ObjectKeyFromObject(want), live); err != nil {
 		return false, client.IgnoreNotFound(err)
 	}
-	wanted := &sourcev1.HelmChart{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(want.Object, wanted); err != nil {
-		return false, err
+	// People may suspend a HelmChart, and that is theirs.
+	live.Spec.Suspend = want.Spec.Suspend
+	return covers(live.Labels, want.Labels) && covers(live.Annotations, want.Annotations) &&
+		equality.Semantic.DeepEqual(live.Spec, want.Spec), nil
+}
+
+// applyHelmChart applies what we have an opinion on and nothing else.
+func (r *HelmReleaseReconciler) applyHelmChart(ctx context.Context, chart *sourcev1.HelmChart) error {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(chart)
+	if err != nil {
+		return err
 	}
-	return covers(live.Labels, wanted.Labels) && covers(live.Annotations, wanted.Annotations) &&
-		sameChartSpec(live.Spec, wanted.Spec), nil
+	u := &unstructured.Unstructured{Object: content}
+	unstructured.RemoveNestedField(u.Object, "status")
+	unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
+	return r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), fieldOwner, client.ForceOwnership)
 }
 
 func covers(have, want map[string]string) bool {
@@ -78,29 +84,14 @@ func covers(have, want map[string]string) bool {
 	return true
 }
 
-func sameChartSpec(a, b sourcev1.HelmChartSpec) bool {
-	return fmt.Sprint(flat(a)) == fmt.Sprint(flat(b))
-}
-
-// flat writes a spec as a map, which prints with its keys in order.
-func flat(spec sourcev1.HelmChartSpec) map[string]any {
-	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&spec)
-	if err != nil {
-		return map[string]any{"error": err.Error()}
-	}
-	return m
-}
-
 // helmChart describes the HelmChart of a HelmRelease.
-func helmChart(hr *helmv2.HelmRelease) (*unstructured.Unstructured, error) {
+func helmChart(hr *helmv2.HelmRelease) *sourcev1.HelmChart {
 	key, tmpl := desired.HelmChartKey(hr), hr.Spec.Chart
 	labels := map[string]string{}
 	var annotations map[string]string
 	if tmpl.ObjectMeta != nil {
 		annotations = tmpl.ObjectMeta.Annotations
-		for k, v := range tmpl.ObjectMeta.Labels {
-			labels[k] = v
-		}
+		maps.Copy(labels, tmpl.ObjectMeta.Labels)
 	}
 	labels[helmv2.LabelName], labels[helmv2.LabelNamespace] = hr.Name, hr.Namespace
 	chart := &sourcev1.HelmChart{
@@ -128,15 +119,7 @@ func helmChart(hr *helmv2.HelmRelease) (*unstructured.Unstructured, error) {
 			chart.Spec.Verify.SecretRef = &fluxmeta.LocalObjectReference{Name: v.SecretRef.Name}
 		}
 	}
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(chart)
-	if err != nil {
-		return nil, err
-	}
-	u := &unstructured.Unstructured{Object: content}
-	// Neither is ours to claim.
-	unstructured.RemoveNestedField(u.Object, "status")
-	unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
-	return u, nil
+	return chart
 }
 
 // deleteHelmChart removes the HelmChart noted in hr's status and clears the note.

@@ -7,8 +7,12 @@ import (
 	"math/rand/v2"
 	"time"
 
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -58,6 +62,18 @@ func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
 		now:    p.Now,
 	}
 	return r.setup(mgr, p.Concurrent, ended)
+}
+
+// Scheme knows every kind the controllers read or write.
+func Scheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		clientgoscheme.AddToScheme, helmv2.AddToScheme, sourcev1.AddToScheme,
+	} {
+		// Each can only fail by disagreeing with another, which every start would show.
+		utilruntime.Must(add(scheme))
+	}
+	return scheme
 }
 
 // spreadBy returns a function that moves a duration by up to percent either way.

@@ -16,10 +16,7 @@ import (
 	"testing"
 	"time"
 
-	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -28,7 +25,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/controller"
@@ -81,7 +77,7 @@ func run(m *testing.M) (code int, err error) {
 	}
 	defer func() { err = errors.Join(err, env.Stop()) }()
 	suite.config.QPS, suite.config.Burst = 500, 1000
-	if suite.client, err = client.New(suite.config, client.Options{Scheme: scheme()}); err != nil {
+	if suite.client, err = client.New(suite.config, client.Options{Scheme: controller.Scheme()}); err != nil {
 		return 1, err
 	}
 	stop, err := startController()
@@ -92,22 +88,12 @@ func run(m *testing.M) (code int, err error) {
 	return code, stop()
 }
 
-func scheme() *runtime.Scheme {
-	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, helmv2.AddToScheme, sourcev1.AddToScheme} {
-		if err := add(s); err != nil {
-			panic(err)
-		}
-	}
-	return s
-}
-
 // startController runs a controller until the function it returns is called,
 // which returns what the manager returned.
 func startController() (stop func() error, err error) {
 	skipNames := true
 	mgr, err := ctrl.NewManager(suite.config, ctrl.Options{
-		Scheme:     scheme(),
+		Scheme:     controller.Scheme(),
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: crconfig.Controller{SkipNameValidation: &skipNames},
 	})

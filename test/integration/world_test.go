@@ -29,6 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/controller"
 )
 
 // patience bounds every wait for the controller; what it waits for takes a
@@ -293,7 +294,7 @@ func (w *world) settle(hr *helmv2.HelmRelease) {
 // countWrites returns how many versions of an object act brings about.
 func (w *world) countWrites(hr *helmv2.HelmRelease, act func()) int {
 	w.t.Helper()
-	watching, err := client.NewWithWatch(suite.config, client.Options{Scheme: scheme()})
+	watching, err := client.NewWithWatch(suite.config, client.Options{Scheme: controller.Scheme()})
 	w.must(err)
 	events, err := watching.Watch(w.t.Context(), &helmv2.HelmReleaseList{}, client.InNamespace(hr.Namespace),
 		&client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: hr.ResourceVersion, FieldSelector: "metadata.name=" + hr.Name}})
