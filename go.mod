@@ -138,6 +138,7 @@ require (
 require (
 	github.com/Masterminds/semver/v3 v3.5.0
 	github.com/fluxcd/cli-utils v1.3.0
+	github.com/google/go-cmp v0.7.0
 	github.com/hashicorp/golang-lru/v2 v2.0.5
 	github.com/opencontainers/go-digest v1.0.0
 	go.uber.org/zap v1.27.1

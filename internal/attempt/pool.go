@@ -11,9 +11,12 @@ package attempt
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -23,7 +26,7 @@ import (
 // Task runs one action. It must return soon after ctx is cancelled, and only
 // when nothing it started writes any more. While it does nothing but wait it may
 // give its slot back through idle and take one again through the function idle
-// returns.
+// returns, which it must call before it ends in whatever way.
 type Task func(ctx context.Context, idle func() (resume func())) release.Outcome
 
 // Pool runs tasks. It is a manager Runnable: tasks run from Start until its
@@ -104,17 +107,29 @@ func (p *Pool) Begin(ctx context.Context, key types.NamespacedName, info Info, t
 func (p *Pool) run(ctx context.Context, key types.NamespacedName, a *attempt, task Task) {
 	defer p.running.Done()
 	defer a.cancel()
-	var outcome release.Outcome
-	if err := p.take(ctx); err != nil {
-		outcome = release.Outcome{Action: a.info.Action, Desired: a.info.Desired, Err: err, Cancelled: true}
-	} else {
-		outcome = task(ctx, p.idle)
-		<-p.slots
-	}
+	outcome := p.perform(ctx, a.info, task)
 	p.mu.Lock()
 	a.outcome = &outcome
 	p.mu.Unlock()
 	p.wake(key)
+}
+
+// perform runs a task in a slot. A panic ends the attempt and not the process,
+// which would take all other attempts with it.
+func (p *Pool) perform(ctx context.Context, info Info, task Task) (outcome release.Outcome) {
+	outcome = release.Outcome{Action: info.Action, Desired: info.Desired}
+	if err := p.take(ctx); err != nil {
+		outcome.Err, outcome.Cancelled = err, true
+		return outcome
+	}
+	defer func() { <-p.slots }()
+	defer func() {
+		if cause := recover(); cause != nil {
+			outcome.Err = fmt.Errorf("%s panicked: %v", release.Name(info.Action), cause)
+			logr.FromContextOrDiscard(ctx).Error(outcome.Err, "Attempt panicked", "stack", string(debug.Stack()))
+		}
+	}()
+	return task(ctx, p.idle)
 }
 
 var errNotStarted = errors.New("cancelled before it began")
@@ -122,10 +137,21 @@ var errNotStarted = errors.New("cancelled before it began")
 func (p *Pool) take(ctx context.Context) error {
 	select {
 	case p.slots <- struct{}{}:
-		return nil
+		if ctx.Err() == nil && p.started() {
+			return nil
+		}
+		// Both were ready, and select takes either; or the pool is stopping and its
+		// end has not reached ctx yet.
+		<-p.slots
 	case <-ctx.Done():
-		return errNotStarted
 	}
+	return errNotStarted
+}
+
+func (p *Pool) started() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.base != nil
 }
 
 // idle gives the caller's slot back. Taking it again is not cancelled: the task

@@ -114,14 +114,19 @@ func (s *Store) get(ctx context.Context, a Artifact) ([]byte, error) {
 	if cached {
 		return data, nil
 	}
-	// Whoever comes first downloads for all. The others' deadlines are about as
-	// long as the first one's, so its context may serve them too.
-	got, err, _ := s.downloads.Do(a.Digest, func() (any, error) { return s.download(ctx, a) })
-	if err != nil {
-		return nil, err
+	// Whoever comes first downloads for all, so its context must not end the
+	// download; the client's timeout does. The URL is part of the key because one
+	// server may have the bytes when another has lost them.
+	result := s.downloads.DoChan(a.Digest+" "+a.URL, func() (any, error) {
+		return s.download(context.WithoutCancel(ctx), a)
+	})
+	select {
+	case got := <-result:
+		data, _ = got.Val.([]byte)
+		return data, got.Err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("artifact %s was not waited for: %w", a.URL, context.Cause(ctx))
 	}
-	data, _ = got.([]byte)
-	return data, nil
 }
 
 func (s *Store) download(ctx context.Context, a Artifact) ([]byte, error) {

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/opencontainers/go-digest"
 	"sigs.k8s.io/yaml"
@@ -20,8 +21,13 @@ func ParseValues(raw []byte) (map[string]any, error) {
 		return map[string]any{}, nil
 	}
 	var values any
-	if err := yaml.Unmarshal(raw, &values); err != nil {
-		return nil, err
+	// A spec holds JSON. As YAML it would be read almost alike: YAML refuses some
+	// characters in strings and folds others into spaces.
+	if json.Unmarshal(raw, &values) != nil {
+		values = nil
+		if err := yaml.Unmarshal(raw, &values); err != nil {
+			return nil, err
+		}
 	}
 	if m, ok := values.(map[string]any); ok {
 		return m, nil
@@ -39,9 +45,23 @@ func ConfigDigest(values map[string]any) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("values cannot be written as JSON: %w", err)
 	}
-	canonical, err := yaml.JSONToYAML(raw)
+	canonical, err := yaml.JSONToYAML(escape(raw))
 	if err != nil {
 		return "", fmt.Errorf("values cannot be written as YAML: %w", err)
 	}
 	return digest.SHA256.FromBytes(canonical).String(), nil
+}
+
+// escape writes the characters in JSON strings that YAML refuses or folds as
+// escapes, which both read alike.
+func escape(raw []byte) []byte {
+	out := make([]byte, 0, len(raw))
+	for _, r := range string(raw) {
+		if r >= 0x7f && r <= 0x9f || r == 0xfeff || r == 0xfffe || r == 0xffff {
+			out = fmt.Appendf(out, `\u%04x`, r)
+			continue
+		}
+		out = utf8.AppendRune(out, r)
+	}
+	return out
 }

@@ -129,8 +129,9 @@ func (j *Job) releaseNamespace() string {
 	return j.Desired.Target.Namespace
 }
 
-// perform runs the action. A panic inside Helm or a template function ends the
-// job, not the controller.
+// perform runs the action. A panic while Helm renders or uninstalls ends the job,
+// not the controller; installs and upgrades apply and wait on goroutines of
+// Helm's own, where nobody can catch one.
 func (r *run) perform(ctx context.Context, job Job) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

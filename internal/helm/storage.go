@@ -64,6 +64,17 @@ func (d *recorder) Update(key string, rls *helmrelease.Release) error {
 	return nil
 }
 
+// Delete removes a revision, which then is no longer part of what is stored.
+func (d *recorder) Delete(key string) (*helmrelease.Release, error) {
+	rls, err := d.Driver.Delete(key)
+	if err == nil {
+		d.mu.Lock()
+		delete(d.stored, rls.Version)
+		d.mu.Unlock()
+	}
+	return rls, err
+}
+
 func (d *recorder) remember(rls *helmrelease.Release) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -28,29 +28,29 @@ type look func(object *unstructured.Unstructured) (*status.Result, error)
 
 // Wait waits until all objects are ready. A Job counts once it has started.
 func (c *client) Wait(list kube.ResourceList, timeout time.Duration) error {
-	return c.wait(list, timeout, true, ready)
+	return c.wait(list, timeout, ready)
 }
 
 // WaitWithJobs waits until all objects are ready and all Jobs have completed.
 func (c *client) WaitWithJobs(list kube.ResourceList, timeout time.Duration) error {
-	return c.wait(list, timeout, true, readyWithJobs)
+	return c.wait(list, timeout, readyWithJobs)
 }
 
 // WatchUntilReady waits for hooks: Jobs and Pods have to run to their end,
-// anything else is ready once it exists. A hook that is failing gets all its
-// time, since a Job may be going to try again.
+// anything else is ready once it exists. A Job whose Pods fail gets all its time,
+// since it is going to try again; one that has failed for good ends the wait.
 func (c *client) WatchUntilReady(list kube.ResourceList, timeout time.Duration) error {
-	return c.wait(list, timeout, true, hookDone)
+	return c.wait(list, timeout, hookDone)
 }
 
 // WaitForDelete waits until all objects are gone.
 func (c *client) WaitForDelete(list kube.ResourceList, timeout time.Duration) error {
-	return c.wait(list, timeout, false, gone)
+	return c.wait(list, timeout, gone)
 }
 
 // wait looks at every object until each has been judged current once. Objects
 // that will certainly never get there end it early.
-func (c *client) wait(list kube.ResourceList, timeout time.Duration, failFast bool, judge look) error {
+func (c *client) wait(list kube.ResourceList, timeout time.Duration, judge look) error {
 	if c.idle != nil {
 		resume := c.idle()
 		defer resume()
@@ -79,7 +79,7 @@ func (c *client) wait(list kube.ResourceList, timeout time.Duration, failFast bo
 		if len(pending) == 0 {
 			return nil
 		}
-		if len(failures) > 0 && failFast {
+		if len(failures) > 0 {
 			return fmt.Errorf("failed early due to stalled resources: [%s]", strings.Join(failures, ", "))
 		}
 		pause := pollEvery(waited)
@@ -90,7 +90,7 @@ func (c *client) wait(list kube.ResourceList, timeout time.Duration, failFast bo
 			if c.ctx.Err() != nil {
 				return errCancelled
 			}
-			return fmt.Errorf("timeout waiting for: [%s]", strings.Join(append(failures, reasons...), ", "))
+			return fmt.Errorf("timeout waiting for: [%s]", strings.Join(reasons, ", "))
 		}
 	}
 }
@@ -98,6 +98,9 @@ func (c *client) wait(list kube.ResourceList, timeout time.Duration, failFast bo
 func inspect(info *resource.Info, judge look) (*status.Result, error) {
 	object, err := resource.NewHelper(info.Client, info.Mapping).Get(info.Namespace, info.Name)
 	if apierrors.IsNotFound(err) {
+		if expires(info.Object) {
+			return current(), nil
+		}
 		return judge(nil)
 	}
 	if err != nil {
@@ -108,6 +111,17 @@ func inspect(info *resource.Info, judge look) (*status.Result, error) {
 		return nil, err
 	}
 	return judge(&unstructured.Unstructured{Object: content})
+}
+
+// expires reports whether an object is a Job that the cluster removes once it
+// has ended, which may be between two looks: if it is gone it has ended.
+func expires(object runtime.Object) bool {
+	u, ok := object.(*unstructured.Unstructured)
+	if !ok || u.GetKind() != "Job" {
+		return false
+	}
+	_, found, _ := unstructured.NestedFieldNoCopy(u.Object, "spec", "ttlSecondsAfterFinished")
+	return found
 }
 
 func subject(info *resource.Info) string {

@@ -1,0 +1,471 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attempt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+var (
+	appKey   = types.NamespacedName{Namespace: "prod", Name: "app"}
+	otherKey = types.NamespacedName{Namespace: "prod", Name: "other"}
+)
+
+// fixture is a pool inside a synctest bubble and what it did.
+type fixture struct {
+	*Pool
+	stop    func()
+	stopped chan error
+
+	mu    sync.Mutex
+	wakes []types.NamespacedName
+	// unseen counts wake-ups before which the outcome was not visible.
+	unseen int
+}
+
+func newFixture(t *testing.T, slots int) *fixture {
+	t.Helper()
+	f := &fixture{stopped: make(chan error, 1)}
+	f.Pool = NewPool(slots, f.woken)
+	ctx, stop := context.WithCancel(t.Context())
+	f.stop = stop
+	go func() { f.stopped <- f.Start(ctx) }()
+	synctest.Wait()
+	t.Cleanup(func() { stop(); synctest.Wait() })
+	return f
+}
+
+func (f *fixture) woken(key types.NamespacedName) {
+	_, visible := f.Ended(key)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.wakes = append(f.wakes, key)
+	if !visible || f.Running(key) != nil {
+		f.unseen++
+	}
+}
+
+func (f *fixture) woke() []types.NamespacedName {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.wakes
+}
+
+// hold returns a task that ends when end is closed or its context is cancelled.
+func hold(end <-chan struct{}) Task {
+	return func(ctx context.Context, _ func() func()) release.Outcome {
+		select {
+		case <-end:
+			return release.Outcome{}
+		case <-ctx.Done():
+			return release.Outcome{Err: ctx.Err(), Cancelled: true}
+		}
+	}
+}
+
+func info(timeout time.Duration) Info {
+	return Info{Action: release.Install{Timeout: timeout}, Desired: release.Desired{Generation: 7}, Started: time.Unix(1, 0)}
+}
+
+func TestAttemptLife(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, 2)
+		if f.Running(appKey) != nil {
+			t.Error("nothing runs before it is begun")
+		}
+		end := make(chan struct{})
+		want := release.Outcome{Desired: release.Desired{Generation: 7}, Logs: []string{"done"}}
+		if !f.Begin(t.Context(), appKey, info(time.Minute), func(ctx context.Context, idle func() func()) release.Outcome {
+			hold(end)(ctx, idle)
+			return want
+		}) {
+			t.Fatal("a free key was refused")
+		}
+		if diff := cmp.Diff(&release.Running{Action: helmv2.ActionInstall, Generation: 7, Started: time.Unix(1, 0)}, f.Running(appKey)); diff != "" {
+			t.Errorf("Running (-want +got):\n%s", diff)
+		}
+		if _, ended := f.Ended(appKey); ended {
+			t.Error("what runs has no outcome")
+		}
+		f.Forget(appKey)
+		if f.Running(appKey) == nil {
+			t.Error("what runs cannot be forgotten")
+		}
+		if f.Begin(t.Context(), appKey, info(0), hold(nil)) {
+			t.Error("a second attempt for the same release was begun")
+		}
+		synctest.Wait()
+		if n := len(f.woke()); n != 0 {
+			t.Errorf("woken %d times before anything ended", n)
+		}
+
+		close(end)
+		synctest.Wait()
+		if diff := cmp.Diff([]types.NamespacedName{appKey}, f.woke()); diff != "" {
+			t.Errorf("wake-ups (-want +got):\n%s", diff)
+		}
+		if f.unseen > 0 {
+			t.Error("woken before the outcome was visible")
+		}
+		if f.Running(appKey) != nil {
+			t.Error("what has ended does not run")
+		}
+		for range 2 {
+			got, ended := f.Ended(appKey)
+			if diff := cmp.Diff(want, got); diff != "" || !ended {
+				t.Errorf("the outcome stays until it is forgotten: %t (-want +got):\n%s", ended, diff)
+			}
+		}
+		if f.Begin(t.Context(), appKey, info(0), hold(nil)) {
+			t.Error("an attempt was begun over an outcome that nobody recorded")
+		}
+		f.Forget(appKey)
+		if _, ended := f.Ended(appKey); ended {
+			t.Error("a forgotten outcome is still there")
+		}
+		if !f.Begin(t.Context(), appKey, info(0), hold(end)) {
+			t.Error("a release whose outcome was recorded may be acted on again")
+		}
+		synctest.Wait()
+		if n := len(f.woke()); n != 2 {
+			t.Errorf("two attempts woke %d times", n)
+		}
+		f.Forget(otherKey)
+		f.Cancel(otherKey)
+	})
+}
+
+func TestSlots(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, 2)
+		end := make(chan struct{})
+		var mu sync.Mutex
+		var working, most int
+		for i := range 7 {
+			key := types.NamespacedName{Name: fmt.Sprint(i)}
+			if !f.Begin(t.Context(), key, info(0), func(ctx context.Context, idle func() func()) release.Outcome {
+				mu.Lock()
+				working++
+				most = max(most, working)
+				mu.Unlock()
+				defer func() { mu.Lock(); working--; mu.Unlock() }()
+				return hold(end)(ctx, idle)
+			}) {
+				t.Fatal("a waiting attempt is an attempt")
+			}
+			if f.Running(key) == nil {
+				t.Error("an attempt that waits for a slot counts as running")
+			}
+		}
+		synctest.Wait()
+		if most != 2 {
+			t.Errorf("%d of 2 slots were used at the same time", most)
+		}
+		close(end)
+		synctest.Wait()
+		if len(f.woke()) != 7 || most != 2 || len(f.slots) != 0 {
+			t.Errorf("%d of 7 ended, %d at the same time, %d slots are still taken", len(f.woke()), most, len(f.slots))
+		}
+	})
+}
+
+func TestIdleGivesTheSlotBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, 1)
+		goOn, end := make(chan struct{}), make(chan struct{})
+		resumed := false
+		f.Begin(t.Context(), appKey, info(0), func(_ context.Context, idle func() func()) release.Outcome {
+			resume := idle()
+			<-goOn
+			resume()
+			resumed = true
+			return release.Outcome{}
+		})
+		synctest.Wait()
+		if len(f.slots) != 0 {
+			t.Fatal("an idle attempt holds its slot")
+		}
+		f.Begin(t.Context(), otherKey, info(0), hold(end))
+		synctest.Wait()
+		if len(f.slots) != 1 {
+			t.Fatal("the slot was not used by another attempt")
+		}
+		close(goOn)
+		synctest.Wait()
+		if resumed {
+			t.Error("an attempt went on without a slot")
+		}
+		// Going on is not cancelled: the task would never end.
+		f.Cancel(appKey)
+		synctest.Wait()
+		if resumed || f.Running(appKey) == nil {
+			t.Error("a cancelled attempt went on without a slot")
+		}
+		close(end)
+		synctest.Wait()
+		if !resumed || len(f.woke()) != 2 || len(f.slots) != 0 {
+			t.Errorf("resumed %t, %d of 2 ended, %d slots are still taken", resumed, len(f.woke()), len(f.slots))
+		}
+	})
+}
+
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, 1)
+		cancelled := make(chan struct{})
+		wind := make(chan struct{})
+		f.Begin(t.Context(), appKey, info(0), func(ctx context.Context, _ func() func()) release.Outcome {
+			<-ctx.Done()
+			close(cancelled)
+			<-wind
+			return release.Outcome{Err: ctx.Err(), Cancelled: true}
+		})
+		synctest.Wait()
+		waiting := info(time.Second)
+		f.Begin(t.Context(), otherKey, waiting, func(context.Context, func() func()) release.Outcome {
+			t.Error("an attempt that was cancelled before it had a slot began")
+			return release.Outcome{}
+		})
+		synctest.Wait()
+		f.Cancel(otherKey)
+		synctest.Wait()
+		got, ended := f.Ended(otherKey)
+		want := release.Outcome{Action: waiting.Action, Desired: waiting.Desired, Cancelled: true, Err: errNotStarted}
+		if !ended || !errors.Is(got.Err, want.Err) {
+			t.Errorf("ended %t, error %v", ended, got.Err)
+		}
+		got.Err, want.Err = nil, nil
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("outcome of an attempt that never began (-want +got):\n%s", diff)
+		}
+
+		f.Cancel(appKey)
+		f.Cancel(appKey)
+		<-cancelled
+		synctest.Wait()
+		if f.Running(appKey) == nil {
+			t.Error("a cancelled attempt runs until it has returned")
+		}
+		close(wind)
+		synctest.Wait()
+		if got, _ := f.Ended(appKey); !got.Cancelled {
+			t.Errorf("outcome %+v", got)
+		}
+		f.Cancel(appKey)
+		if diff := cmp.Diff([]types.NamespacedName{otherKey, appKey}, f.woke()); diff != "" {
+			t.Errorf("wake-ups (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// With a slot and a cancellation both at hand, nothing may begin.
+func TestTakeAfterCancel(t *testing.T) {
+	t.Parallel()
+	p := NewPool(1, func(types.NamespacedName) {})
+	p.base = t.Context()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 64 {
+		if err := p.take(ctx); !errors.Is(err, errNotStarted) || len(p.slots) != 0 {
+			t.Fatalf("a cancelled attempt took a slot: %v", err)
+		}
+	}
+}
+
+func TestContexts(t *testing.T) {
+	t.Parallel()
+	type key struct{}
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, 1)
+		visit, leave := context.WithTimeout(context.WithValue(t.Context(), key{}, "logger"), time.Second)
+		end := make(chan struct{})
+		var value any
+		var ended error
+		f.Begin(visit, appKey, info(0), func(ctx context.Context, _ func() func()) release.Outcome {
+			value = ctx.Value(key{})
+			<-end
+			ended = ctx.Err()
+			return release.Outcome{}
+		})
+		leave()
+		time.Sleep(time.Hour)
+		close(end)
+		synctest.Wait()
+		if value != "logger" {
+			t.Error("the values of the visit are lost")
+		}
+		if ended != nil {
+			t.Errorf("the end of the visit ended the attempt: %v", ended)
+		}
+	})
+}
+
+func TestStop(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPool(1, func(types.NamespacedName) {})
+		if !p.NeedLeaderElection() {
+			t.Error("only the leader may act")
+		}
+		if p.Begin(t.Context(), appKey, info(0), hold(nil)) {
+			t.Error("begun before the pool was started")
+		}
+		if p.Running(appKey) != nil {
+			t.Error("a refused attempt left a trace")
+		}
+
+		f := newFixture(t, 1)
+		wind := make(chan struct{})
+		cancelled := false
+		f.Begin(t.Context(), appKey, info(0), func(ctx context.Context, idle func() func()) release.Outcome {
+			resume := idle()
+			<-ctx.Done()
+			cancelled = true
+			<-wind
+			resume()
+			return release.Outcome{Err: ctx.Err(), Cancelled: true}
+		})
+		synctest.Wait()
+		f.Begin(t.Context(), otherKey, info(0), hold(nil))
+		synctest.Wait()
+		third := types.NamespacedName{Name: "third"}
+		f.Begin(t.Context(), third, info(0), func(context.Context, func() func()) release.Outcome {
+			t.Error("an attempt began while the pool was stopping")
+			return release.Outcome{}
+		})
+		synctest.Wait()
+		f.stop()
+		synctest.Wait()
+		if !cancelled {
+			t.Error("the end of the pool does not cancel its tasks")
+		}
+		select {
+		case <-f.stopped:
+			t.Error("the pool stopped before its tasks had returned")
+		default:
+		}
+		if f.Begin(t.Context(), types.NamespacedName{Name: "late"}, info(0), hold(nil)) {
+			t.Error("begun while the pool was stopping")
+		}
+		close(wind)
+		if err := <-f.stopped; err != nil {
+			t.Errorf("Start returned %v", err)
+		}
+		for _, key := range []types.NamespacedName{appKey, otherKey} {
+			if got, ended := f.Ended(key); !ended || !got.Cancelled {
+				t.Errorf("%s: ended %t, outcome %+v", key, ended, got)
+			}
+		}
+		// All three wake-ups came before Start returned.
+		if n := len(f.woke()); n != 3 || f.unseen != 0 {
+			t.Errorf("%d wake-ups, %d too early", n, f.unseen)
+		}
+		if f.Begin(t.Context(), types.NamespacedName{Name: "late"}, info(0), hold(nil)) {
+			t.Error("begun after the pool had stopped")
+		}
+	})
+}
+
+func TestPanic(t *testing.T) {
+	t.Parallel()
+	for name, task := range map[string]Task{
+		"Working": func(context.Context, func() func()) release.Outcome { panic("boom") },
+		"Idle": func(_ context.Context, idle func() func()) release.Outcome {
+			defer idle()()
+			panic("boom")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t, 1)
+				f.Begin(t.Context(), appKey, info(0), task)
+				synctest.Wait()
+				got, ended := f.Ended(appKey)
+				if !ended || got.Err == nil || !strings.Contains(got.Err.Error(), "install panicked: boom") || got.Cancelled {
+					t.Errorf("a panic is a failure: ended %t, outcome %+v", ended, got)
+				}
+				if got.Desired.Generation != 7 || got.Action != (release.Install{}) {
+					t.Errorf("the outcome does not say what it is the outcome of: %+v", got)
+				}
+				if len(f.woke()) != 1 || len(f.slots) != 0 {
+					t.Errorf("%d wake-ups, %d slots taken", len(f.woke()), len(f.slots))
+				}
+			})
+		})
+	}
+}
+
+// Everything at once, for the race detector.
+func TestConcurrentUse(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, 3)
+		var mu sync.Mutex
+		running := map[types.NamespacedName]int{}
+		begun := 0
+		task := func(key types.NamespacedName) Task {
+			return func(_ context.Context, idle func() func()) release.Outcome {
+				mu.Lock()
+				begun++
+				running[key]++
+				if running[key] > 1 {
+					t.Errorf("two attempts for %s at the same time", key)
+				}
+				mu.Unlock()
+				idle()()
+				mu.Lock()
+				running[key]--
+				mu.Unlock()
+				return release.Outcome{}
+			}
+		}
+		var wg sync.WaitGroup
+		for worker := range 4 {
+			wg.Go(func() {
+				for i := range 50 {
+					key := types.NamespacedName{Name: fmt.Sprint((worker + i) % 5)}
+					f.Begin(t.Context(), key, info(0), task(key))
+					f.Running(key)
+					if i%3 == 0 {
+						// The bubble's clock moves on when everybody waits, so all
+						// workers go on at the same moment.
+						time.Sleep(time.Millisecond)
+					}
+					if i%7 == 0 {
+						f.Cancel(key)
+					}
+					if _, ok := f.Ended(key); ok {
+						f.Forget(key)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		f.stop()
+		if err := <-f.stopped; err != nil {
+			t.Error(err)
+		}
+		if begun == 0 || len(f.slots) != 0 || f.unseen != 0 {
+			t.Errorf("%d attempts began, %d slots are still taken, %d wake-ups came too early", begun, len(f.slots), f.unseen)
+		}
+	})
+}

@@ -1,0 +1,205 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chart
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParseValues(t *testing.T) {
+	t.Parallel()
+	type want struct {
+		values map[string]any
+		failed bool
+	}
+	cases := map[string]struct {
+		reason string
+		raw    string
+		want   want
+	}{
+		"Nothing":    {reason: "no values are an empty map", raw: "", want: want{values: map[string]any{}}},
+		"Space":      {reason: "nothing but space is nothing", raw: " \n\t ", want: want{values: map[string]any{}}},
+		"Null":       {reason: "null is nothing", raw: "null", want: want{values: map[string]any{}}},
+		"EmptyMap":   {reason: "an empty map is one", raw: "{}", want: want{values: map[string]any{}}},
+		"List":       {reason: "what is no map counts as empty", raw: `["a"]`, want: want{values: map[string]any{}}},
+		"String":     {reason: "what is no map counts as empty", raw: `"a"`, want: want{values: map[string]any{}}},
+		"Number":     {reason: "what is no map counts as empty", raw: `7`, want: want{values: map[string]any{}}},
+		"Comment":    {reason: "a comment says nothing", raw: "# none\n", want: want{values: map[string]any{}}},
+		"JSON":       {reason: "JSON is what a spec holds", raw: `{"a":{"b":1},"l":["x",true,null]}`, want: want{values: map[string]any{"a": map[string]any{"b": 1.0}, "l": []any{"x", true, nil}}}},
+		"YAML":       {reason: "YAML is what people write", raw: "a:\n  b: 1\nl: [x, true, ~]\n", want: want{values: map[string]any{"a": map[string]any{"b": 1.0}, "l": []any{"x", true, nil}}}},
+		"YAMLKeys":   {reason: "keys become strings", raw: "1: a\ntrue: b\n", want: want{values: map[string]any{"1": "a", "true": "b"}}},
+		"Indented":   {reason: "JSON may be indented with tabs, which YAML may not", raw: "{\n\t\"a\": 1\n}", want: want{values: map[string]any{"a": 1.0}}},
+		"MergeKey":   {reason: "in JSON no key has a meaning", raw: `{"<<":{"a":1},"b":2}`, want: want{values: map[string]any{"<<": map[string]any{"a": 1.0}, "b": 2.0}}},
+		"Control":    {reason: "JSON strings may hold characters that YAML may not", raw: "{\"a\":\"x\u007fy\u0085z\"}", want: want{values: map[string]any{"a": "x\u007fy\u0085z"}}},
+		"Broken":     {reason: "what cannot be read is an error", raw: "{", want: want{failed: true}},
+		"BadIndent":  {reason: "what cannot be read is an error", raw: "a: b\n c: d\n", want: want{failed: true}},
+		"NotANumber": {reason: "what JSON cannot say is an error", raw: "a: .inf\n", want: want{failed: true}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			values, err := ParseValues([]byte(tc.raw))
+			got := want{values: values, failed: err != nil}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
+				t.Errorf("%s: ParseValues(%q) (-want +got), error %v:\n%s", tc.reason, tc.raw, err, diff)
+			}
+		})
+	}
+}
+
+func TestConfigDigest(t *testing.T) {
+	t.Parallel()
+	nested := func(b float64) map[string]any {
+		return map[string]any{"a": map[string]any{"b": b}, "list": []any{"x", true}}
+	}
+	cases := map[string]struct {
+		reason string
+		values map[string]any
+		want   string
+	}{
+		"Nil":     {reason: "no values have the digest of nothing", want: "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
+		"Empty":   {reason: "an empty map is no values", values: map[string]any{}, want: "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
+		"Flat":    {reason: "the digest is over YAML", values: map[string]any{"foo": "bar"}, want: "sha256:1dabc4e3cbbd6a0818bd460f3a6c9855bfe95d506c74726bc0f2edb0aecb1f4e"},
+		"Nested":  {reason: "maps and lists are covered", values: nested(1), want: "sha256:1f050ebb37bcf045c742c4b39098e6dd326444e5cc9d96c7f9b6e1b44c3628cd"},
+		"Changed": {reason: "a change deep inside is a change", values: nested(2), want: "sha256:e099e218efe699006d09e504a2a61f0ba1d30992483a70c0fa23df9f9c59f2a5"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := ConfigDigest(tc.values)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestConfigDigestRefusesWhatJSONCannotSay(t *testing.T) {
+	t.Parallel()
+	if d, err := ConfigDigest(map[string]any{"a": math.Inf(1)}); err == nil {
+		t.Errorf("infinity has digest %s", d)
+	}
+}
+
+// digestOf parses and digests.
+func digestOf(t *testing.T, raw string) string {
+	t.Helper()
+	values, err := ParseValues([]byte(raw))
+	if err != nil {
+		t.Fatalf("%q: %v", raw, err)
+	}
+	d, err := ConfigDigest(values)
+	if err != nil {
+		t.Fatalf("%q: %v", raw, err)
+	}
+	return d
+}
+
+func TestConfigDigestIgnoresOrder(t *testing.T) {
+	t.Parallel()
+	one := digestOf(t, `{"a":1,"b":{"c":2,"d":3},"l":[{"e":4,"f":5}]}`)
+	other := digestOf(t, "l:\n- f: 5\n  e: 4\nb: {d: 3, c: 2}\na: 1\n")
+	if one != other {
+		t.Errorf("the order of keys or the way of writing them changed the digest: %s, %s", one, other)
+	}
+	if list := digestOf(t, `{"l":[1,2]}`); list == digestOf(t, `{"l":[2,1]}`) {
+		t.Error("the order of a list matters")
+	}
+}
+
+// The values Helm stored went through JSON once more; if that changed their
+// digest, every visit would upgrade.
+func TestConfigDigestSurvivesStorage(t *testing.T) {
+	t.Parallel()
+	for name, raw := range map[string]string{
+		"Large":      `{"n":12345678901234567890}`,
+		"MaxInt":     `{"n":9223372036854775807}`,
+		"Negative":   `{"n":-9223372036854775808}`,
+		"Million":    `{"n":1000000}`,
+		"Huge":       `{"n":1e21}`,
+		"Huger":      `{"n":123456789012345678901234567890}`,
+		"Float":      `{"n":0.1}`,
+		"Tiny":       `{"n":1e-9}`,
+		"WholeFloat": `{"n":1.0}`,
+		"MinusZero":  `{"n":-0.0}`,
+		"YAMLFloat":  "n: 1e3\nm: 0x1F\no: 0o17\np: 1_000\n",
+		"YAMLTime":   "t: 2001-01-01\n",
+		"Strings":    `{"a":"yes","b":"1e3","c":"0x1F","d":"~","e":"","f":"2001-01-01","g":"<<","h":" x ","i":"a\nb\n"}`,
+		"HTML":       `{"a":"<b>&</b>"}`,
+		"Separators": `{"a":"\u2028\u2029\u0085\ufeff"}`,
+		"Control":    `{"a":"\u0000\u0001\u001f\u007f\u0080\u009f","\u007f":1}`,
+		"Emoji":      `{"a":"🚢","b":"\ud83d\ude80","c":"\ufffe\uffff"}`,
+		"Surrogate":  `{"a":"\ud800"}`,
+		"Nulls":      `{"a":null,"b":[null],"c":{}}`,
+		"Keys":       `{"a2":1,"a10":2,"A":3,"":4,"1":5,"true":6}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			checkStable(t, []byte(raw))
+		})
+	}
+}
+
+// checkStable checks that values have a digest, and the same one after Helm
+// stored them. It reports whether raw holds values at all.
+func checkStable(t *testing.T, raw []byte) {
+	t.Helper()
+	values, err := ParseValues(raw)
+	if err != nil {
+		return
+	}
+	first, err := ConfigDigest(values)
+	if err != nil {
+		t.Fatalf("%q was read but has no digest: %v", raw, err)
+	}
+	stored, err := json.Marshal(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var decoded map[string]any
+	if err := json.Unmarshal(stored, &decoded); err != nil {
+		t.Fatal(err)
+	}
+	second, err := ConfigDigest(decoded)
+	if err != nil || first != second {
+		t.Errorf("%q has digest %s, and %s once stored (%v)", raw, first, second, err)
+	}
+	parsed, err := ParseValues(stored)
+	if err != nil {
+		t.Fatalf("%q became %q, which cannot be read: %v", raw, stored, err)
+	}
+	if diff := cmp.Diff(values, parsed); diff != "" {
+		t.Errorf("%q changed when read again (-first +second):\n%s", raw, diff)
+	}
+}
+
+func TestParseValuesCopies(t *testing.T) {
+	t.Parallel()
+	raw := []byte(`{"a":{"b":1}}`)
+	one, _ := ParseValues(raw)
+	one["a"].(map[string]any)["b"] = "changed"
+	other, _ := ParseValues(raw)
+	if diff := cmp.Diff(map[string]any{"a": map[string]any{"b": 1.0}}, other); diff != "" {
+		t.Errorf("values are shared (-want +got):\n%s", diff)
+	}
+}
+
+func FuzzParseValues(f *testing.F) {
+	for _, seed := range []string{
+		"", "{}", "null", "[]", `{"a":{"b":1},"list":["x",true]}`, "a: &x [1, 2]\nb: *x\n", "a: 1e400\n", "<<: {a: 1}\n",
+		`{"<<":{"a":1}}`, "a: !!binary aGVsbG8=\n", "? [a]\n: b\n", "a: .nan\n", "- a\n", "\x00", "a: \"\\u0085\"\n",
+		strings.Repeat("[", 64), "a: 0777\nb: 1_000\nc: 12:30:45\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) { checkStable(t, raw) })
+}

@@ -1,0 +1,169 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chart
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const revisionDigest = "sha256:9933f58f8bf459eb199d59ebc8a05683f3944e1242d9f5467d99aa2cf08a5370"
+
+func TestEffective(t *testing.T) {
+	t.Parallel()
+	type want struct{ Version, Digest, Err string }
+	cases := map[string]struct {
+		reason            string
+		version, revision string
+		want              want
+	}{
+		"TagAndDigest": {
+			reason:  "the start of the digest becomes build metadata, and the digest alone is recorded",
+			version: "1.2.3", revision: "1.2.3@" + revisionDigest,
+			want: want{Version: "1.2.3+9933f58f8bf4", Digest: revisionDigest},
+		},
+		"UnderscoreInTag": {
+			reason:  "a registry cannot hold a plus in a tag",
+			version: "1.2.3+build.7", revision: "1.2.3_build.7@" + revisionDigest,
+			want: want{Version: "1.2.3+9933f58f8bf4", Digest: revisionDigest},
+		},
+		"MetadataIsReplaced": {
+			reason:  "a version has one place for metadata, and the digest takes it",
+			version: "1.2.3+old", revision: "1.2.3@" + revisionDigest,
+			want: want{Version: "1.2.3+9933f58f8bf4", Digest: revisionDigest},
+		},
+		"MetadataDoesNotMatter": {
+			reason:  "versions that differ in metadata only are the same version",
+			version: "1.2.3+old", revision: "1.2.3_new@" + revisionDigest,
+			want: want{Version: "1.2.3+9933f58f8bf4", Digest: revisionDigest},
+		},
+		"PrefixInTag": {
+			reason:  "a tag with a v in front is the same version",
+			version: "1.2.3", revision: "v1.2.3@" + revisionDigest,
+			want: want{Version: "1.2.3+9933f58f8bf4", Digest: revisionDigest},
+		},
+		"PrefixInChart": {
+			reason:  "the v of a chart's version is dropped",
+			version: "v1.2.3", revision: "1.2.3@" + revisionDigest,
+			want: want{Version: "1.2.3+9933f58f8bf4", Digest: revisionDigest},
+		},
+		"Prerelease": {
+			reason:  "a pre-release stays one",
+			version: "1.2.3-rc.1", revision: "1.2.3-rc.1@" + revisionDigest,
+			want: want{Version: "1.2.3-rc.1+9933f58f8bf4", Digest: revisionDigest},
+		},
+		"PrereleaseMismatch": {
+			reason:  "a pre-release is another version",
+			version: "1.2.3", revision: "1.2.3-rc.1@" + revisionDigest,
+			want: want{Err: "artifact revision 1.2.3-rc.1 does not match chart version 1.2.3"},
+		},
+		"OtherTag": {
+			reason:  "a tag that is no version is not compared, and the whole revision is recorded",
+			version: "1.2.3", revision: "latest@" + revisionDigest,
+			want: want{Version: "1.2.3+9933f58f8bf4", Digest: "latest@" + revisionDigest},
+		},
+		"BareDigest": {
+			reason:  "an artifact without a tag is known by its digest",
+			version: "1.2.3", revision: revisionDigest,
+			want: want{Version: "1.2.3+9933f58f8bf4", Digest: revisionDigest},
+		},
+		"OtherAlgorithm": {
+			reason:  "which algorithm made the digest does not matter",
+			version: "1.2.3", revision: "1.2.3@sha512:0123456789abcdef",
+			want: want{Version: "1.2.3+0123456789ab", Digest: "sha512:0123456789abcdef"},
+		},
+		"TwelveCharacters": {
+			reason:  "twelve characters of a digest are enough",
+			version: "1.2.3", revision: "1.2.3@sha256:0123456789ab",
+			want: want{Version: "1.2.3+0123456789ab", Digest: "sha256:0123456789ab"},
+		},
+		"Mismatch": {
+			reason:  "a tag that promises another version than the chart has is refused",
+			version: "1.2.3", revision: "1.2.4@" + revisionDigest,
+			want: want{Err: "artifact revision 1.2.4 does not match chart version 1.2.3"},
+		},
+		"InvalidVersion": {
+			reason:  "a chart's version has to be one",
+			version: "one", revision: "1.2.3@" + revisionDigest,
+			want: want{Err: "invalid chart version one"},
+		},
+		"NoVersion": {
+			reason:   "no version is none",
+			revision: "1.2.3@" + revisionDigest,
+			want:     want{Err: "invalid chart version "},
+		},
+		"NoRevision": {
+			reason:  "without a digest there is nothing to add",
+			version: "1.2.3",
+			want:    want{Err: "invalid artifact revision "},
+		},
+		"TagOnly": {
+			reason:  "a tag is no digest",
+			version: "1.2.3", revision: "1.2.3",
+			want: want{Err: "invalid artifact revision 1.2.3"},
+		},
+		"EmptyDigest": {
+			reason:  "an empty digest is none",
+			version: "1.2.3", revision: "1.2.3@",
+			want: want{Err: "invalid artifact revision 1.2.3@"},
+		},
+		"ShortDigest": {
+			reason:  "eleven characters are too few",
+			version: "1.2.3", revision: "1.2.3@sha256:0123456789a",
+			want: want{Err: "invalid artifact revision 1.2.3@sha256:0123456789a"},
+		},
+		"TwoColons": {
+			reason:  "a digest has two parts",
+			version: "1.2.3", revision: "latest@sha256:0123456789ab:ef",
+			want: want{Err: "invalid artifact revision latest@sha256:0123456789ab:ef"},
+		},
+		"NotHex": {
+			reason:  "characters that build metadata cannot hold are refused",
+			version: "1.2.3", revision: "latest@sha256:0123456789é!",
+			want: want{Err: "invalid artifact revision latest@sha256:0123456789é!"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got want
+			var err error
+			got.Version, got.Digest, err = Effective(tc.version, tc.revision)
+			if err != nil {
+				got.Err = err.Error()
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s: Effective(%q, %q) (-want +got):\n%s", tc.reason, tc.version, tc.revision, diff)
+			}
+		})
+	}
+}
+
+func FuzzEffective(f *testing.F) {
+	for _, seed := range [][2]string{
+		{"1.2.3", "1.2.3@" + revisionDigest},
+		{"v1.2.3+a", "v1.2.3_b@" + revisionDigest},
+		{"1.2", revisionDigest},
+		{"1.2.3-0", "latest@" + revisionDigest},
+		{"", ""}, {"1.2.3", "@:"}, {"1.2.3", "@@::"},
+	} {
+		f.Add(seed[0], seed[1])
+	}
+	f.Fuzz(func(t *testing.T, version, revision string) {
+		effective, ociDigest, err := Effective(version, revision)
+		if err != nil {
+			if effective != "" || ociDigest != "" {
+				t.Errorf("an error comes alone: %q, %q, %v", effective, ociDigest, err)
+			}
+			return
+		}
+		// What is released is the version of the next visit's chart, once Helm has
+		// stored it: both must agree.
+		again, digest2, err := Effective(effective, revision)
+		if err != nil || again != effective || digest2 != ociDigest {
+			t.Errorf("Effective(%q, %q) = %q, %q; from there %q, %q, %v", version, revision, effective, ociDigest, again, digest2, err)
+		}
+	})
+}

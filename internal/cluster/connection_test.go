@@ -1,0 +1,171 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+)
+
+// apiServer answers discovery: the core group, and the group example.com once
+// somebody has added it.
+type apiServer struct {
+	*httptest.Server
+
+	mu       sync.Mutex
+	requests []string
+	added    bool
+}
+
+func newAPIServer(t *testing.T) *apiServer {
+	t.Helper()
+	s := &apiServer{}
+	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *apiServer) serve(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests = append(s.requests, r.URL.Path)
+	groups := ""
+	if s.added {
+		groups = `{"name":"example.com","versions":[{"groupVersion":"example.com/v1","version":"v1"}],"preferredVersion":{"groupVersion":"example.com/v1","version":"v1"}}`
+	}
+	answers := map[string]string{
+		"/api":                 `{"kind":"APIVersions","versions":["v1"]}`,
+		"/apis":                `{"kind":"APIGroupList","apiVersion":"v1","groups":[` + groups + `]}`,
+		"/api/v1":              `{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"configmaps","namespaced":true,"kind":"ConfigMap","verbs":["get"]}]}`,
+		"/apis/example.com/v1": `{"kind":"APIResourceList","groupVersion":"example.com/v1","resources":[{"name":"things","namespaced":true,"kind":"Thing","verbs":["get"]}]}`,
+	}
+	answer, ok := answers[r.URL.Path]
+	if !ok || strings.Contains(r.URL.Path, "example.com") && !s.added {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write([]byte(answer))
+}
+
+func (s *apiServer) asked() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.requests)
+}
+
+func TestConnectSendsNothing(t *testing.T) {
+	t.Parallel()
+	s := newAPIServer(t)
+	c, err := Connect(&rest.Config{Host: s.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := s.asked(); n != 0 {
+		t.Errorf("a connection that nobody uses asked %d times", n)
+	}
+	if ns, _, err := c.ToRawKubeConfigLoader().Namespace(); err == nil {
+		t.Errorf("a namespace must be told in other ways, but the loader names %q", ns)
+	}
+}
+
+func TestConnectRefusesBadConfig(t *testing.T) {
+	t.Parallel()
+	_, err := Connect(&rest.Config{Host: "https://a", TLSClientConfig: rest.TLSClientConfig{Insecure: true, CAData: []byte("no certificate")}})
+	if err == nil || !strings.Contains(err.Error(), "https://a") {
+		t.Errorf("the error must name the host: %v", err)
+	}
+}
+
+func TestConfigIsCopied(t *testing.T) {
+	t.Parallel()
+	given := &rest.Config{Host: "http://first"}
+	c, err := Connect(given)
+	if err != nil {
+		t.Fatal(err)
+	}
+	given.Host = "http://changed"
+	first, err := c.ToRESTConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.Impersonate.UserName = "somebody else"
+	second, _ := c.ToRESTConfig()
+	if second.Host != "http://first" || second.Impersonate.UserName != "" {
+		t.Errorf("a change of one copy reached another: host %s, user %q", second.Host, second.Impersonate.UserName)
+	}
+}
+
+func TestDiscoveryAndMapperAreShared(t *testing.T) {
+	t.Parallel()
+	s := newAPIServer(t)
+	c, err := Connect(&rest.Config{Host: s.URL, QPS: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		d, err := c.ToDiscoveryClient()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.ServerResourcesForGroupVersion("v1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	once := s.asked()
+	d, _ := c.ToDiscoveryClient()
+	if _, err := d.ServerResourcesForGroupVersion("v1"); err != nil || s.asked() != once {
+		t.Errorf("discovery was asked again: %d requests after %d, %v", s.asked(), once, err)
+	}
+
+	mapping := func(kind schema.GroupKind) string {
+		t.Helper()
+		m, err := c.ToRESTMapper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := m.RESTMapping(kind, "v1")
+		if err != nil {
+			return err.Error()
+		}
+		return found.Resource.Resource
+	}
+	if diff := cmp.Diff("configmaps", mapping(schema.GroupKind{Kind: "ConfigMap"})); diff != "" {
+		t.Errorf("ConfigMap (-want +got):\n%s", diff)
+	}
+	once = s.asked()
+	mapping(schema.GroupKind{Kind: "ConfigMap"})
+	if s.asked() != once {
+		t.Error("the mapper asked again for a kind it knows")
+	}
+}
+
+// A chart may bring the definition of a kind and an object of it.
+func TestMapperFindsNewKinds(t *testing.T) {
+	t.Parallel()
+	s := newAPIServer(t)
+	c, err := Connect(&rest.Config{Host: s.URL, QPS: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, _ := c.ToRESTMapper()
+	thing := schema.GroupKind{Group: "example.com", Kind: "Thing"}
+	if _, err := m.RESTMapping(thing, "v1"); err == nil {
+		t.Fatal("a kind that does not exist was found")
+	}
+	s.mu.Lock()
+	s.added = true
+	s.mu.Unlock()
+	found, err := m.RESTMapping(thing, "v1")
+	if err != nil || found.Resource.Resource != "things" {
+		t.Errorf("a kind that was added is not found: %v, %v", found, err)
+	}
+}

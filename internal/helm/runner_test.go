@@ -1,0 +1,467 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+const (
+	configMapPath  = "/api/v1/namespaces/prod/configmaps/app"
+	deploymentPath = "/apis/apps/v1/namespaces/prod/deployments/app"
+
+	configMap  = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}\n  labels: {chart: {{ .Chart.Version | quote }}}\ndata:\n  message: {{ .Values.message | quote }}\n"
+	deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {{ .Release.Name }}\nspec:\n  replicas: 1\n"
+	testHook   = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: probe\n  annotations: {helm.sh/hook: test}\n"
+	schema     = `{"type":"object","properties":{"message":{"type":"string"}}}`
+)
+
+func note() map[string]string {
+	return map[string]string{
+		"templates/cm.yaml": configMap, "values.yaml": "message: default\n", "values.schema.json": schema,
+	}
+}
+
+// ignoringMoments compares revisions but for times and digests.
+func ignoringMoments() cmp.Options {
+	return cmp.Options{cmpopts.IgnoreFields(release.Revision{},
+		"FirstDeployed", "LastDeployed", "Deleted", "Modified", "Digest", "ConfigDigest")}
+}
+
+func TestInstallUpgradeUninstall(t *testing.T) {
+	w := newWorld(t)
+	artifact := w.chart("1.0.0", note())
+	out := w.runner.Run(t.Context(), w.conn, job(release.Install{Timeout: time.Minute}, artifact, "1.0.0+abc", map[string]any{"message": "one"}))
+	if out.Err != nil {
+		t.Fatal(out.Err)
+	}
+	one := release.Revision{
+		Name: "app", Namespace: "prod", Version: 1, Status: helmv2.StatusDeployed, Description: "Install complete",
+		ChartName: "note", ChartVersion: "1.0.0+abc", AppVersion: "9", Owner: "uid-1",
+	}
+	if diff := cmp.Diff([]release.Revision{one}, out.Revisions, ignoringMoments()); diff != "" {
+		t.Errorf("revisions of the install (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]release.Object{{Version: "v1", Kind: "ConfigMap", Namespace: "prod", Name: "app"}}, out.Inventory); diff != "" {
+		t.Errorf("inventory (-want +got):\n%s", diff)
+	}
+	cm := w.object(configMapPath)
+	if cm == nil {
+		t.Fatal("nothing was installed")
+	}
+	if l := cm.GetLabels(); l[helmv2.LabelName] != "app" || l[helmv2.LabelNamespace] != "prod" || l["chart"] != "1.0.0+abc" {
+		t.Errorf("labels %v", l)
+	}
+	if m := w.stored()[0].Manifest; strings.Contains(m, helmv2.LabelName) {
+		t.Errorf("the stored manifest was changed:\n%s", m)
+	}
+	if out.Ended.Before(out.Started) || len(out.Logs) == 0 || out.Cancelled {
+		t.Errorf("outcome %+v", out)
+	}
+
+	artifact = w.chart("1.1.0", note())
+	out = w.runner.Run(t.Context(), w.conn, job(release.Upgrade{Timeout: time.Minute}, artifact, "1.1.0", map[string]any{"message": "two"}))
+	if out.Err != nil {
+		t.Fatal(out.Err)
+	}
+	one.Status, one.Description = helmv2.StatusSuperseded, "Install complete"
+	two := one
+	two.Version, two.Status, two.Description, two.ChartVersion = 2, helmv2.StatusDeployed, "Upgrade complete", "1.1.0"
+	want := []release.Revision{two, one}
+	if diff := cmp.Diff(want, out.Revisions, ignoringMoments()); diff != "" {
+		t.Errorf("revisions of the upgrade (-want +got):\n%s", diff)
+	}
+	read := w.history()
+	if diff := cmp.Diff(want, read, ignoringMoments()); diff != "" {
+		t.Errorf("history (-want +got):\n%s", diff)
+	}
+	// What was remembered during the action is what is read later, or every
+	// visit would find the release changed.
+	for i := range read {
+		if read[i].Digest == "" || read[i].Digest != out.Revisions[i].Digest || read[i].ConfigDigest != out.Revisions[i].ConfigDigest {
+			t.Errorf("revision %d: digests %s and %s, once read %s and %s", read[i].Version,
+				out.Revisions[i].Digest, out.Revisions[i].ConfigDigest, read[i].Digest, read[i].ConfigDigest)
+		}
+		if read[i].Modified.IsZero() || !read[i].LastDeployed.Equal(out.Revisions[i].LastDeployed) {
+			t.Errorf("revision %d: moments %+v", read[i].Version, read[i])
+		}
+	}
+	if got, _, _ := nested(w, configMapPath, "data", "message"); got != "two" {
+		t.Errorf("message is %q", got)
+	}
+
+	out = w.runner.Run(t.Context(), w.conn, job(release.Uninstall{Timeout: time.Minute, Target: target()}, artifact, "", nil))
+	if out.Err != nil || w.object(configMapPath) != nil || len(w.history()) != 0 {
+		t.Errorf("uninstall: %v, %d revisions left", out.Err, len(w.history()))
+	}
+	out = w.runner.Run(t.Context(), w.conn, job(release.Uninstall{Timeout: time.Minute, Target: target()}, artifact, "", nil))
+	if out.Err != nil {
+		t.Errorf("what is gone needs no uninstall: %v", out.Err)
+	}
+}
+
+func nested(w *world, path string, fields ...string) (string, bool, error) {
+	object := w.object(path)
+	if object == nil {
+		return "", false, nil
+	}
+	return nestedString(object.Object, fields...)
+}
+
+func TestNothingIsStored(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		files  map[string]string
+		values map[string]any
+		edit   func(w *world, j *Job)
+		want   string
+	}{
+		"Schema": {
+			reason: "values that the chart's schema refuses change nothing",
+			values: map[string]any{"message": 7}, want: "values don't meet the specifications of the schema(s)",
+		},
+		"Template": {
+			reason: "a template that fails changes nothing",
+			files:  map[string]string{"templates/bad.yaml": `{{ fail "no way" }}`}, want: "no way",
+		},
+		"UnknownKind": {
+			reason: "an object of a kind that does not exist changes nothing",
+			files:  map[string]string{"templates/bad.yaml": "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: x}\n"}, want: "no matches for kind",
+		},
+		"Download": {
+			reason: "a chart that cannot be downloaded changes nothing",
+			edit:   func(_ *world, j *Job) { j.Artifact.Digest = "sha256:" + strings.Repeat("0", 64) }, want: "could not load chart: ",
+		},
+		"NoStorage": {
+			reason: "what cannot be recorded is not done",
+			edit: func(w *world, _ *Job) {
+				w.refuse = func(method, path string) int {
+					if method == http.MethodPost && strings.HasSuffix(path, "/secrets") {
+						return http.StatusForbidden
+					}
+					return 0
+				}
+			},
+			want: "refused by the test",
+		},
+		"NoAction": {
+			reason: "what is no action of Helm's does nothing",
+			edit:   func(_ *world, j *Job) { j.Action = release.Settle{} }, want: "settle is no action of Helm's",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			files := note()
+			for k, v := range tc.files {
+				files[k] = v
+			}
+			j := job(release.Install{Timeout: time.Minute}, w.chart("1.0.0", files), "1.0.0", tc.values)
+			if tc.edit != nil {
+				tc.edit(w, &j)
+			}
+			out := w.runner.Run(t.Context(), w.conn, j)
+			if out.Err == nil || !strings.Contains(out.Err.Error(), tc.want) {
+				t.Errorf("%s: error %v, want %s", tc.reason, out.Err, tc.want)
+			}
+			if out.Stored() || len(w.stored()) > 0 || w.object(configMapPath) != nil || out.Inventory != nil || out.Cancelled {
+				t.Errorf("%s: revisions %+v, inventory %+v, cancelled %t", tc.reason, out.Revisions, out.Inventory, out.Cancelled)
+			}
+		})
+	}
+}
+
+// neverReady is a chart whose Deployment stays as it was created.
+func neverReady() map[string]string {
+	return map[string]string{"templates/cm.yaml": configMap, "templates/deployment.yaml": deployment, "values.yaml": "message: default\n"}
+}
+
+func TestFailingWaitIsRecorded(t *testing.T) {
+	w := newWorld(t)
+	artifact := w.chart("1.0.0", neverReady())
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		out := w.runner.Run(t.Context(), w.conn, job(release.Install{Timeout: time.Minute}, artifact, "1.0.0", nil))
+		if out.Err == nil || !strings.Contains(out.Err.Error(), "timeout waiting for: [Deployment/prod/app status: 'InProgress'") {
+			t.Errorf("error %v", out.Err)
+		}
+		if waited := time.Since(begun); waited < time.Minute || waited > 61*time.Second {
+			t.Errorf("gave up after %s", waited)
+		}
+		if len(out.Revisions) != 1 || out.Revisions[0].Status != helmv2.StatusFailed || out.Revisions[0].Interrupted || out.Cancelled {
+			t.Errorf("revisions %+v, cancelled %t", out.Revisions, out.Cancelled)
+		}
+		if len(out.Inventory) != 2 {
+			t.Errorf("a failed release has objects: %+v", out.Inventory)
+		}
+	})
+	if h := w.history(); len(h) != 1 || h[0].Status != helmv2.StatusFailed || h[0].Interrupted || h[0].Owner != "uid-1" {
+		t.Errorf("history %+v", h)
+	}
+}
+
+// What is waited for is what the spec says, for install and upgrade alike.
+func TestWaitOptions(t *testing.T) {
+	cases := map[string]struct {
+		reason                     string
+		disableWait, disableForJob bool
+		want                       bool
+	}{
+		"Default": {reason: "a Job has to complete", want: false},
+		"NoJobs":  {reason: "or only to start", disableForJob: true, want: true},
+		"NoWait":  {reason: "or nothing at all", disableWait: true, want: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.reacted = func(object map[string]any) {
+				if object["kind"] == "Job" && !tc.disableWait {
+					object["status"] = map[string]any{"startTime": "2026-01-01T00:00:00Z", "active": 1}
+				}
+			}
+			files := note()
+			files["templates/job.yaml"] = jobYAML
+			artifact := w.chart("1.0.0", files)
+			synctest.Test(t, func(t *testing.T) {
+				for _, action := range []release.Action{release.Install{Timeout: time.Minute}, release.Upgrade{Timeout: time.Minute}} {
+					j := job(action, artifact, "1.0.0", nil)
+					j.Spec.Install.DisableWait, j.Spec.Install.DisableWaitForJobs = tc.disableWait, tc.disableForJob
+					j.Spec.Upgrade.DisableWait, j.Spec.Upgrade.DisableWaitForJobs = tc.disableWait, tc.disableForJob
+					if out := w.runner.Run(t.Context(), w.conn, j); (out.Err == nil) != tc.want {
+						t.Errorf("%s: %s ended with %v", tc.reason, release.Name(action), out.Err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A shutdown ends a wait at once; what it leaves is marked, and the mark ends
+// with the next revision.
+func TestCancelledWaitIsMarked(t *testing.T) {
+	w := newWorld(t)
+	artifact := w.chart("1.0.0", neverReady())
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		idle := 0
+		j := job(release.Install{Timeout: time.Hour}, artifact, "1.0.0", nil)
+		j.Idle = func() func() { idle++; return func() { idle-- } }
+		done := make(chan release.Outcome, 1)
+		go func() { done <- w.runner.Run(ctx, w.conn, j) }()
+		synctest.Wait()
+		if idle != 1 {
+			t.Errorf("idle %d times during the wait", idle)
+		}
+		cancel()
+		synctest.Wait()
+		out := <-done
+		if !out.Cancelled || out.Err == nil || !strings.Contains(out.Err.Error(), errCancelled.Error()) || idle != 0 {
+			t.Errorf("cancelled %t, error %v, idle %d", out.Cancelled, out.Err, idle)
+		}
+	})
+	if h := w.history(); len(h) != 1 || h[0].Status != helmv2.StatusFailed || !h[0].Interrupted {
+		t.Fatalf("history %+v", h)
+	}
+	w.mu.Lock()
+	w.objects[deploymentPath]["spec"].(map[string]any)["paused"] = true
+	w.mu.Unlock()
+	out := w.runner.Run(t.Context(), w.conn, job(release.Upgrade{Timeout: time.Minute}, artifact, "1.0.0", nil))
+	if out.Err != nil {
+		t.Fatal(out.Err)
+	}
+	if h := w.history(); len(h) != 2 || h[0].Status != helmv2.StatusDeployed || h[0].Interrupted || h[0].Owner != "uid-1" {
+		t.Errorf("history %+v", h)
+	}
+}
+
+func TestUnlock(t *testing.T) {
+	w := newWorld(t)
+	artifact := w.chart("1.0.0", note())
+	if out := w.runner.Run(t.Context(), w.conn, job(release.Install{Timeout: time.Minute}, artifact, "1.0.0", nil)); out.Err != nil {
+		t.Fatal(out.Err)
+	}
+	unlock := job(release.Unlock{Version: 1, Status: helmv2.StatusPendingUpgrade}, artifact, "", nil)
+	if out := w.runner.Run(t.Context(), w.conn, unlock); out.Err != nil || out.Stored() {
+		t.Errorf("a revision that has moved on is left alone: %v, %+v", out.Err, out.Revisions)
+	}
+	rls := w.stored()[0]
+	rls.Info.Status = "pending-upgrade"
+	writeSecret(t, w, rls)
+	out := w.runner.Run(t.Context(), w.conn, unlock)
+	if out.Err != nil {
+		t.Fatal(out.Err)
+	}
+	h := w.history()
+	if len(h) != 1 || h[0].Status != helmv2.StatusFailed || h[0].Description != "Release unlocked from stale 'pending-upgrade' state" || h[0].Owner != "uid-1" || h[0].Interrupted {
+		t.Errorf("history %+v", h)
+	}
+	missing := job(release.Unlock{Version: 7}, artifact, "", nil)
+	if out := w.runner.Run(t.Context(), w.conn, missing); out.Err == nil {
+		t.Error("a revision that does not exist cannot be unlocked")
+	}
+}
+
+func TestCreateNamespace(t *testing.T) {
+	w := newWorld(t)
+	artifact := w.chart("1.0.0", note())
+	j := job(release.Install{Timeout: time.Minute}, artifact, "1.0.0", nil)
+	j.Spec.Install.CreateNamespace = true
+	j.Spec.TargetNamespace = "prod"
+	if out := w.runner.Run(t.Context(), w.conn, j); out.Err != nil {
+		t.Fatal(out.Err)
+	}
+	ns := w.object("/api/v1/namespaces/prod")
+	if ns == nil {
+		t.Fatal("the namespace is missing")
+	}
+	if diff := cmp.Diff(map[string]string{"name": "prod"}, ns.GetLabels()); diff != "" {
+		t.Errorf("labels: the namespace is no object of the release (-want +got):\n%s", diff)
+	}
+}
+
+func TestCRDs(t *testing.T) {
+	const (
+		path  = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.example.com"
+		crd   = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: things.example.com\n"
+		stray = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: stray\n"
+	)
+	established := func(object map[string]any) {
+		if object["kind"] == "CustomResourceDefinition" {
+			object["status"] = map[string]any{"conditions": []any{
+				map[string]any{"type": "NamesAccepted", "status": "True"}, map[string]any{"type": "Established", "status": "True"},
+			}}
+		}
+	}
+	cases := map[string]struct {
+		reason string
+		policy helmv2.CRDsPolicy
+		exists bool
+		want   bool
+	}{
+		"Default": {reason: "definitions are created", want: true},
+		"Create":  {reason: "definitions are created", policy: helmv2.CRDsCreate, want: true},
+		"Exists":  {reason: "one that exists is left as it is", policy: helmv2.CRDsCreate, exists: true},
+		"Skip":    {reason: "or not, if the spec says so", policy: helmv2.CRDsSkip},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.reacted = established
+			files := note()
+			files["crds/things.yaml"], files["crds/stray.yaml"] = crd, stray
+			if tc.exists {
+				w.put(path, map[string]any{"kind": "CustomResourceDefinition", "metadata": map[string]any{"name": "things.example.com"}})
+			}
+			j := job(release.Install{Timeout: time.Minute}, w.chart("1.0.0", files), "1.0.0", nil)
+			j.Spec.Install.CRDs = tc.policy
+			if out := w.runner.Run(t.Context(), w.conn, j); out.Err != nil {
+				t.Fatal(out.Err)
+			}
+			object := w.object(path)
+			if created := object != nil && object.GetLabels()[helmv2.LabelName] == "app"; created != tc.want {
+				t.Errorf("%s: created %t", tc.reason, created)
+			}
+			if w.object("/api/v1/namespaces/prod/configmaps/stray") != nil {
+				t.Error("what is no definition must be left out")
+			}
+		})
+	}
+}
+
+// What is in no namespace is listed without one, whatever its manifest says.
+func TestInventoryOfClusterObjects(t *testing.T) {
+	w := newWorld(t)
+	files := note()
+	files["templates/ns.yaml"] = "apiVersion: v1\nkind: Namespace\nmetadata: {name: extra, namespace: stray}\n"
+	out := w.runner.Run(t.Context(), w.conn, job(release.Install{Timeout: time.Minute}, w.chart("1.0.0", files), "1.0.0", nil))
+	if out.Err != nil {
+		t.Fatal(out.Err)
+	}
+	want := []release.Object{
+		{Version: "v1", Kind: "Namespace", Name: "extra"},
+		{Version: "v1", Kind: "ConfigMap", Namespace: "prod", Name: "app"},
+	}
+	if diff := cmp.Diff(want, out.Inventory); diff != "" {
+		t.Errorf("inventory (-want +got):\n%s", diff)
+	}
+}
+
+// Helm's uninstall says only that it failed; what failed must be in the error.
+func TestUninstallNamesWhatFailed(t *testing.T) {
+	w := newWorld(t)
+	artifact := w.chart("1.0.0", note())
+	if out := w.runner.Run(t.Context(), w.conn, job(release.Install{Timeout: time.Minute}, artifact, "1.0.0", nil)); out.Err != nil {
+		t.Fatal(out.Err)
+	}
+	w.refuse = func(method, path string) int {
+		if method == http.MethodDelete && path == configMapPath {
+			return http.StatusForbidden
+		}
+		return 0
+	}
+	out := w.runner.Run(t.Context(), w.conn, job(release.Uninstall{Timeout: time.Minute, Target: target()}, artifact, "", nil))
+	if out.Err == nil || !strings.Contains(out.Err.Error(), "failed to delete release: app") || !strings.Contains(out.Err.Error(), "refused by the test") {
+		t.Errorf("error %v", out.Err)
+	}
+	if len(out.Revisions) != 1 || out.Revisions[0].Status != helmv2.StatusUninstalling {
+		t.Errorf("revisions %+v", out.Revisions)
+	}
+}
+
+// A panic ends the job, not the controller, and what was stored before it is
+// reported. Helm installs and upgrades on goroutines of its own, so this takes an
+// uninstall.
+func TestPanicEndsTheJob(t *testing.T) {
+	w := newWorld(t)
+	artifact := w.chart("1.0.0", note())
+	if out := w.runner.Run(t.Context(), w.conn, job(release.Install{Timeout: time.Minute}, artifact, "1.0.0", nil)); out.Err != nil {
+		t.Fatal(out.Err)
+	}
+	j := job(release.Uninstall{Timeout: time.Minute, Target: target()}, artifact, "", nil)
+	j.Idle = func() func() { panic("boom") }
+	out := w.runner.Run(t.Context(), w.conn, j)
+	if out.Err == nil || !strings.Contains(out.Err.Error(), "uninstall panicked: boom") {
+		t.Errorf("error %v", out.Err)
+	}
+	if len(out.Revisions) != 1 || out.Revisions[0].Status != helmv2.StatusUninstalling || out.Ended.IsZero() {
+		t.Errorf("what was stored before must be reported: %+v", out)
+	}
+}
+
+func TestHistoryErrors(t *testing.T) {
+	w := newWorld(t)
+	if h := w.history(); h != nil {
+		t.Errorf("nothing is stored, but history is %+v", h)
+	}
+	w.refuse = func(string, string) int { return http.StatusForbidden }
+	_, err := w.runner.History(t.Context(), w.conn, target())
+	if err == nil || !strings.HasPrefix(err.Error(), "history of release app in namespace prod: ") {
+		t.Errorf("error %v", err)
+	}
+	if errors.Is(err, context.Canceled) {
+		t.Error("nobody cancelled")
+	}
+}
+
+func TestMaxHistory(t *testing.T) {
+	three := 3
+	for want, spec := range map[int]*int{defaultMaxHistory: nil, three: &three} {
+		j := Job{Spec: helmv2.HelmReleaseSpec{MaxHistory: spec}}
+		if got := j.maxHistory(); got != want {
+			t.Errorf("got %d, want %d", got, want)
+		}
+	}
+}

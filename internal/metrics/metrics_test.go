@@ -1,0 +1,110 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// gather returns the value of every counter, and count and sum of every
+// histogram, by name and labels.
+func gather(t *testing.T, r prometheus.Gatherer) map[string]float64 {
+	t.Helper()
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			name := strings.TrimPrefix(f.GetName(), "pintle_helm_release_")
+			for _, l := range m.GetLabel() {
+				name += " " + l.GetName() + "=" + l.GetValue()
+			}
+			if h := m.GetHistogram(); h != nil {
+				got[name+" count"] = float64(h.GetSampleCount())
+				got[name+" sum"] = h.GetSampleSum()
+				continue
+			}
+			got[name] = m.GetCounter().GetValue()
+		}
+	}
+	return got
+}
+
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewPedanticRegistry()
+	m, err := New(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]float64{}, gather(t, registry)); diff != "" {
+		t.Errorf("nothing was counted yet (-want +got):\n%s", diff)
+	}
+	begun := time.Unix(100, 0)
+	named := release.Desired{UID: "uid-1", Target: release.Target{Name: "app", Namespace: "prod", StorageNamespace: "prod"}}
+	m.Visit(VisitBlocked)
+	m.Visit(VisitFinished)
+	m.Visit(VisitFinished)
+	for _, o := range []release.Outcome{
+		{Action: release.Install{}, Started: begun, Ended: begun.Add(2 * time.Second)},
+		{Action: release.Install{}, Started: begun, Ended: begun.Add(4 * time.Second)},
+		{Action: release.Upgrade{}, Started: begun, Ended: begun.Add(1500*time.Millisecond + time.Microsecond), Err: errors.New("app failed in prod")},
+		{Action: release.Upgrade{}, Started: begun, Ended: begun, Err: errors.New("stopped"), Cancelled: true},
+		{Action: release.Uninstall{Target: named.Target}, Started: begun, Ended: begun},
+		// An attempt that never began has no times.
+		{Action: release.Unlock{}, Err: errors.New("never"), Cancelled: true},
+	} {
+		o.Desired = named
+		m.Attempt(o)
+	}
+	want := map[string]float64{
+		"visits_total rule=Blocked":                      1,
+		"visits_total rule=Finished":                     2,
+		"actions_total action=install result=success":    2,
+		"actions_total action=upgrade result=failure":    1,
+		"actions_total action=upgrade result=cancelled":  1,
+		"actions_total action=uninstall result=success":  1,
+		"actions_total action=unlock result=cancelled":   1,
+		"action_duration_seconds action=install count":   2,
+		"action_duration_seconds action=install sum":     6,
+		"action_duration_seconds action=upgrade count":   2,
+		"action_duration_seconds action=upgrade sum":     1.5,
+		"action_duration_seconds action=uninstall count": 1,
+		"action_duration_seconds action=uninstall sum":   0,
+		"action_duration_seconds action=unlock count":    1,
+		"action_duration_seconds action=unlock sum":      0,
+	}
+	got := gather(t, registry)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("metrics (-want +got):\n%s", diff)
+	}
+	for name := range got {
+		for _, object := range []string{"app", "prod", "uid-1"} {
+			if strings.Contains(name, object) {
+				t.Errorf("%s names an object: there would be one series for each", name)
+			}
+		}
+	}
+}
+
+func TestNewTwice(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewRegistry()
+	if _, err := New(registry); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := New(registry); err == nil || m != nil {
+		t.Error("a second set of the same metrics would count half of everything")
+	}
+}
