@@ -17,6 +17,7 @@ const (
 	LabelRevision string = "pintle.dev/revision"
 
 	// LabelInterrupted marks the storage record of a failed revision whose action
-	// the controller ended on purpose. Its value is "true".
+	// was cut off: the controller ended it on purpose, or died and later unlocked
+	// what it left. Such a failure is not counted. Its value is "true".
 	LabelInterrupted string = "pintle.dev/interrupted"
 )

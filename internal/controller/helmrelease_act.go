@@ -76,8 +76,9 @@ func (r *HelmReleaseReconciler) announce(ctx context.Context, before *helmv2.Hel
 	return err
 }
 
-// begin starts the action in the background.
-func (r *HelmReleaseReconciler) begin(ctx context.Context, hr *helmv2.HelmRelease, want desired.Want, d release.Decision) {
+// begin starts the action in the background. It reports false if nothing can be
+// started at the moment: the process is starting up, or about to end.
+func (r *HelmReleaseReconciler) begin(ctx context.Context, hr *helmv2.HelmRelease, want desired.Want, d release.Decision) bool {
 	job := helm.Job{
 		Action:   d.Action,
 		Desired:  want.Desired,
@@ -87,7 +88,7 @@ func (r *HelmReleaseReconciler) begin(ctx context.Context, hr *helmv2.HelmReleas
 		Values:   want.Values,
 	}
 	info := attempt.Info{Action: d.Action, Desired: want.Desired, Started: r.now()}
-	r.attempts.Begin(ctx, client.ObjectKeyFromObject(hr), info,
+	return r.attempts.Begin(ctx, client.ObjectKeyFromObject(hr), info,
 		func(ctx context.Context, idle func() (resume func())) release.Outcome {
 			job.Idle = idle
 			return r.helm.Run(ctx, r.cluster, job)

@@ -106,8 +106,11 @@ func (r *HelmReleaseReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 	if err := r.announce(ctx, before, report.Started(hr, decision, want.Desired, in.Now)); err != nil {
 		return r.unwritten(err)
 	}
-	r.begin(ctx, hr, want, decision)
 	r.metrics.Visit(decision.Rule)
+	if !r.begin(ctx, hr, want, decision) {
+		// Announced and not begun: the next visit decides the same again.
+		return r.result(req.NamespacedName, release.After(staleRetry)), nil
+	}
 	return ctrl.Result{}, nil
 }
 

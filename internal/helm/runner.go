@@ -100,7 +100,7 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 	logs := newLogBuffer(logr.FromContextOrDiscard(ctx), r.now)
 	secrets := driver.NewSecrets(clients.Secrets(job.storageNamespace()))
 	secrets.Log = logs.printf
-	store := &recorder{Driver: secrets, uid: job.Desired.UID, interrupted: func() bool { return ctx.Err() != nil }}
+	store := &recorder{Driver: secrets, uid: job.Desired.UID, interrupted: job.interrupted(ctx)}
 	kc := kube.New(getter)
 	kc.Log = logs.printf
 	kc.Namespace = job.releaseNamespace()
@@ -113,6 +113,14 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 			RESTClientGetter: getter, Releases: releases, KubeClient: c, Log: logs.printf,
 		},
 	}, nil
+}
+
+// interrupted tells whether a revision that the job marks as failed was cut off:
+// because the job is being ended on purpose, or, when it unlocks, because the
+// process that worked on the revision died. Neither counts as a failure.
+func (j *Job) interrupted(ctx context.Context) func() bool {
+	_, unlocking := j.Action.(release.Unlock)
+	return func() bool { return unlocking || ctx.Err() != nil }
 }
 
 func (j *Job) storageNamespace() string {

@@ -305,7 +305,7 @@ func TestUnlock(t *testing.T) {
 		t.Fatal(out.Err)
 	}
 	h := w.history()
-	if len(h) != 1 || h[0].Status != helmv2.StatusFailed || h[0].Description != "Release unlocked from stale 'pending-upgrade' state" || h[0].Owner != "uid-1" || h[0].Interrupted {
+	if len(h) != 1 || h[0].Status != helmv2.StatusFailed || h[0].Description != "Release unlocked from stale 'pending-upgrade' state" || h[0].Owner != "uid-1" || !h[0].Interrupted {
 		t.Errorf("history %+v", h)
 	}
 	missing := job(release.Unlock{Version: 7}, artifact, "", nil)

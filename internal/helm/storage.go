@@ -23,7 +23,7 @@ import (
 type recorder struct {
 	driver.Driver
 	uid string
-	// interrupted reports whether the action is being ended on purpose.
+	// interrupted reports whether a revision that fails now was cut off.
 	interrupted func() bool
 
 	mu     sync.Mutex

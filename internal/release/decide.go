@@ -125,14 +125,15 @@ func ours(in Input) bool {
 }
 
 // held: an attempt still runs here. Whatever is wanted now has to wait for it;
-// a deletion no longer cares whether objects become ready, and cancels.
+// a deletion no longer cares whether objects become ready, and cancels, unless
+// what runs is the uninstall that it asked for.
 func held(in Input) *Decision {
 	running := in.Observed.Running
 	if running == nil {
 		return nil
 	}
 	return &Decision{
-		Action: Wait{Cancel: in.Desired.Deleted},
+		Action: Wait{Cancel: in.Desired.Deleted && running.Action != helmv2.ActionUninstall},
 		Why:    fmt.Sprintf("the %s action is running", running.Action),
 	}
 }
@@ -141,10 +142,10 @@ func held(in Input) *Decision {
 // writing it down. Doing the action again would make a second one.
 func recoverRevision(in Input) *Decision {
 	newest := in.Observed.Newest()
-	if newest == nil || newest.Pending() || newest.Owner != in.Desired.UID || in.Desired.UID == "" {
+	if newest == nil || newest.Owner != in.Desired.UID || in.Desired.UID == "" {
 		return nil
 	}
-	if newest.Status == helmv2.StatusUninstalling || newest.Status == helmv2.StatusUninstalled {
+	if newest.Status != helmv2.StatusDeployed && newest.Status != helmv2.StatusFailed {
 		return nil
 	}
 	if last := Latest(in.Recorded.History); last != nil && last.Version >= newest.Version {

@@ -15,8 +15,7 @@ import (
 // an upgrade.
 const SnapshotScheme = "pintle.dev/v1"
 
-// historyLimit is how many snapshots stay when none of the older ones could
-// serve as a rollback target.
+// historyLimit is how many snapshots stay at most.
 const historyLimit = 5
 
 // Latest returns the snapshot with the highest revision, nil if there is none.
@@ -78,13 +77,15 @@ func ResetCounters(status helmv2.HelmReleaseStatus, want Desired) helmv2.HelmRel
 }
 
 // Truncate keeps a history short, newest first: everything down to the newest
-// older snapshot that was deployed once, or the newest five if none was.
+// older snapshot that was deployed once, and never more than five. That one
+// stays in any case: failures in a row must not push out what can be returned
+// to.
 func Truncate(history helmv2.Snapshots) helmv2.Snapshots {
 	sorted := slices.Clone(history)
 	slices.SortFunc(sorted, func(a, b *helmv2.Snapshot) int { return b.Version - a.Version })
 	for i, s := range sorted {
 		if i > 0 && (s.Status == helmv2.StatusDeployed || s.Status == helmv2.StatusSuperseded) {
-			return sorted[:i+1]
+			return append(sorted[:min(i, historyLimit-1)], s)
 		}
 	}
 	return sorted[:min(len(sorted), historyLimit)]

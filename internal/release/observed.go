@@ -64,8 +64,8 @@ type Revision struct {
 	// revision to the next, so whoever fills this in must have checked that the
 	// stamp names this revision's own number.
 	Owner string
-	// Interrupted is true for a failed revision whose action we ended on purpose,
-	// at a shutdown say. It is no failure of the release.
+	// Interrupted is true for a failed revision whose action was cut off, by a
+	// shutdown or a crash. It is no failure of the release.
 	Interrupted bool
 }
 

@@ -20,19 +20,19 @@ func Started(hr *helmv2.HelmRelease, d release.Decision, want release.Desired, n
 	status.StorageNamespace = storageNamespace(status, want)
 	c := conditionsOf(hr, &status, hr.Generation, now)
 	message := runningMessage(d.Action)
-	switch a := d.Action.(type) {
+	switch d.Action.(type) {
 	case release.Install:
 		announce(&status, want, helmv2.ActionInstall)
 		status.History = nil
 		startRelease(&c, message)
 	case release.Upgrade:
 		announce(&status, want, helmv2.ActionUpgrade)
-		if a.TakeOver {
-			status.History = nil
-		}
 		startRelease(&c, message)
 	case release.Uninstall, release.Unlock, release.Finalize, release.Adopt,
 		release.Settle, release.Wait, release.Stall:
+	}
+	if c.index(helmv2.ConditionReady) < 0 {
+		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, message)
 	}
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressing, message)
 	c.touch(helmv2.ConditionReconciling)
@@ -70,10 +70,14 @@ func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 	status := handled(hr)
 	r := Report{Status: status, Retry: release.Now()}
 	c := conditionsOf(hr, &r.Status, o.Desired.Generation, now)
-	switch o.Action.(type) {
+	switch a := o.Action.(type) {
 	case release.Install:
 		finishRelease(&r, &c, o, helmv2.ActionInstall)
 	case release.Upgrade:
+		if a.TakeOver && o.Stored() {
+			// Only now: a take-over that Helm refused to begin has replaced nothing.
+			r.Status.History = nil
+		}
 		finishRelease(&r, &c, o, helmv2.ActionUpgrade)
 	case release.Uninstall:
 		finishUninstall(&r, &c, o)
@@ -91,7 +95,7 @@ func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 func finishRelease(r *Report, c *conditions, o release.Outcome, action helmv2.ReleaseAction) {
 	status := &r.Status
 	status.LastAttemptedReleaseActionDuration = &metav1.Duration{Duration: o.Ended.Sub(o.Started)}
-	status.History = merge(status.History, o.Revisions, action, o.Desired.Chart.OCIDigest)
+	status.History = merge(status.History, o.Revisions, maker{o.Desired.UID, action, o.Desired.Chart.OCIDigest})
 	if o.Inventory != nil {
 		status.Inventory = inventory(o.Inventory)
 	}
@@ -104,8 +108,7 @@ func finishRelease(r *Report, c *conditions, o release.Outcome, action helmv2.Re
 		ready := c.get(helmv2.ConditionReady)
 		r.Events = append(r.Events, normal(ready.Reason, ready.Message, snapshotMetadata(release.Latest(status.History))))
 	case o.Cancelled:
-		// Nobody's failure: the release is announced again, or removed, next.
-		c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressing, o.Err.Error())
+		c.cancelled(o.Err)
 	default:
 		reason, message := failedMessage(action, o.Desired, o.Err)
 		c.set(helmv2.ConditionReleased, metav1.ConditionFalse, reason, message)
@@ -131,9 +134,13 @@ func finishUninstall(r *Report, c *conditions, o release.Outcome) {
 		status.History, status.Inventory = nil, nil
 		return
 	}
+	status.History = merge(status.History, o.Revisions, maker{})
+	if o.Cancelled {
+		c.cancelled(o.Err)
+		return
+	}
 	message := uninstallFailedMessage(last, o.Err)
 	status.Failures++
-	status.History = merge(status.History, o.Revisions, helmv2.ActionUninstall, "")
 	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonUninstallFailed, message)
 	c.readyAsReleased()
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, message)
@@ -145,9 +152,8 @@ func finishUninstall(r *Report, c *conditions, o release.Outcome) {
 
 func finishUnlock(r *Report, c *conditions, o release.Outcome) {
 	unlock, _ := o.Action.(release.Unlock)
-	action := r.Status.LastAttemptedReleaseAction
 	if o.Err == nil && len(o.Revisions) > 0 {
-		r.Status.History = merge(r.Status.History, o.Revisions, action, r.Status.LastAttemptedRevisionDigest)
+		r.Status.History = merge(r.Status.History, o.Revisions, lastMaker(o.Desired.UID, &r.Status))
 		message := unlockedMessage(&o.Revisions[0], unlock.Status)
 		c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonPendingRelease, message)
 		c.readyAsReleased()
@@ -157,9 +163,14 @@ func finishUnlock(r *Report, c *conditions, o release.Outcome) {
 	if o.Err == nil {
 		return
 	}
+	if o.Cancelled {
+		c.cancelled(o.Err)
+		return
+	}
 	message := unlockFailedMessage(o.Desired.Target, unlock, o.Err)
 	r.Status.Failures++
 	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonPendingRelease, message)
 	c.readyAsReleased()
+	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, message)
 	r.Events = append(r.Events, warning(helmv2.ReasonPendingRelease, message, nil))
 }

@@ -5,6 +5,7 @@ package report
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -49,11 +50,8 @@ func (c *conditions) index(kind string) int {
 // set replaces a condition. The transition time moves when status, reason or
 // message do, as users of this API expect.
 func (c *conditions) set(kind string, status metav1.ConditionStatus, reason, message string) {
-	if len(message) > maxMessage {
-		message = message[:maxMessage-3] + "..."
-	}
 	next := metav1.Condition{
-		Type: kind, Status: status, Reason: reason, Message: message,
+		Type: kind, Status: status, Reason: reason, Message: storable(message),
 		LastTransitionTime: c.now, ObservedGeneration: c.generation,
 	}
 	i := c.index(kind)
@@ -65,6 +63,24 @@ func (c *conditions) set(kind string, status metav1.ConditionStatus, reason, mes
 		next.LastTransitionTime = c.list[i].LastTransitionTime
 	}
 	c.list[i] = next
+}
+
+// storable returns a message as the API server gives it back: what it would
+// change on the way would look like news at every visit.
+func storable(message string) string {
+	message = strings.ToValidUTF8(message, "\uFFFD")
+	if len(message) <= maxMessage {
+		return message
+	}
+	const more = "..."
+	// The cut may go through a character, of which nothing then stays.
+	return strings.ToValidUTF8(message[:maxMessage-len(more)], "") + more
+}
+
+// cancelled says that an action was ended on purpose: nobody's failure, and the
+// next visit goes on from there.
+func (c *conditions) cancelled(err error) {
+	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressing, err.Error())
 }
 
 // touch moves the transition time of a condition forward even if nothing else
@@ -113,16 +129,26 @@ func released(c *conditions, s *helmv2.Snapshot) {
 }
 
 // releaseFailed says that the newest revision failed, in the words Helm stored
-// with it. A message that an attempt of this process left is more exact and
-// stays, as long as it speaks of the same failure.
+// with it.
 func releaseFailed(c *conditions, s *helmv2.Snapshot, newest *release.Revision) {
-	action, reason := helmv2.ActionUpgrade, helmv2.ReasonUpgradeFailed
-	if s != nil && (s.Action == helmv2.ActionInstall || (s.Action == "" && s.Version == 1)) {
-		action, reason = helmv2.ActionInstall, helmv2.ReasonInstallFailed
-	}
+	action, reason := failedAction(s)
+	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, reason, storedFailureMessage(action, newest))
+}
+
+// stillFailed says the same of a failure that was recorded. The message it was
+// recorded with is more exact and stays.
+func stillFailed(c *conditions, s *helmv2.Snapshot, newest *release.Revision) {
+	_, reason := failedAction(s)
 	if old := c.get(helmv2.ConditionReleased); old.Status == metav1.ConditionFalse && old.Reason == reason {
 		c.set(helmv2.ConditionReleased, old.Status, old.Reason, old.Message)
 		return
 	}
-	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, reason, storedFailureMessage(action, newest))
+	releaseFailed(c, s, newest)
+}
+
+func failedAction(s *helmv2.Snapshot) (action helmv2.ReleaseAction, reason string) {
+	if s != nil && (s.Action == helmv2.ActionInstall || (s.Action == "" && s.Version == 1)) {
+		return helmv2.ActionInstall, helmv2.ReasonInstallFailed
+	}
+	return helmv2.ActionUpgrade, helmv2.ReasonUpgradeFailed
 }

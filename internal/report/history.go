@@ -13,22 +13,36 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// merge adds the revisions an action stored to a history, newest first. A
-// revision the history knows already is refreshed and keeps what only the
-// history knows: its action, artifact digest and tests.
-func merge(history helmv2.Snapshots, stored []release.Revision, action helmv2.ReleaseAction, ociDigest string) helmv2.Snapshots {
+// maker is what only the attempt that made a revision can tell about it. It
+// holds for revisions that carry the owner's stamp: an attempt also touches those
+// of others, as when it supersedes them.
+type maker struct {
+	owner     string
+	action    helmv2.ReleaseAction
+	ociDigest string
+}
+
+// lastMaker describes the attempt that was announced last.
+func lastMaker(owner string, status *helmv2.HelmReleaseStatus) maker {
+	return maker{owner, status.LastAttemptedReleaseAction, status.LastAttemptedRevisionDigest}
+}
+
+// merge adds the revisions an action stored to a history, newest first, and
+// keeps it short. A revision the history knows already is refreshed and keeps
+// what only the history knows: its action, artifact digest and tests.
+func merge(history helmv2.Snapshots, stored []release.Revision, by maker) helmv2.Snapshots {
 	merged := refresh(history, stored)
 	for _, r := range stored {
 		if find(merged, r) >= 0 {
 			continue
 		}
 		s := snapshot(r)
-		s.OCIDigest = ociDigest
-		s.Action = action
+		if by.owner != "" && r.Owner == by.owner {
+			s.Action, s.OCIDigest = by.action, by.ociDigest
+		}
 		merged = append(merged, s)
 	}
-	slices.SortFunc(merged, func(a, b *helmv2.Snapshot) int { return b.Version - a.Version })
-	return merged
+	return release.Truncate(merged)
 }
 
 // refresh updates the snapshots of revisions that storage still holds.

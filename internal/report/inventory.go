@@ -4,6 +4,8 @@
 package report
 
 import (
+	"strings"
+
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -14,9 +16,19 @@ func inventory(objects []release.Object) *helmv2.ResourceInventory {
 	inv := &helmv2.ResourceInventory{Entries: make([]helmv2.ResourceRef, 0, len(objects))}
 	for _, o := range objects {
 		inv.Entries = append(inv.Entries, helmv2.ResourceRef{
-			ID:      o.Namespace + "_" + o.Name + "_" + o.Group + "_" + o.Kind,
+			ID:      o.Namespace + "_" + identifierName(o) + "_" + o.Group + "_" + o.Kind,
 			Version: o.Version,
 		})
 	}
 	return inv
+}
+
+// identifierName is an object's name as identifiers spell it. Only the kinds of
+// RBAC may have a colon in their names, which the readers of identifiers expect
+// to be two underscores.
+func identifierName(o release.Object) string {
+	if o.Group != "rbac.authorization.k8s.io" {
+		return o.Name
+	}
+	return strings.ReplaceAll(o.Name, ":", "__")
 }

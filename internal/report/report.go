@@ -113,7 +113,7 @@ func stalled(hr *helmv2.HelmRelease, d release.Decision, a release.Stall, in rel
 	status.History = refresh(status.History, in.Observed.Revisions)
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
 	if newest := in.Observed.Newest(); newest != nil && newest.Status == helmv2.StatusFailed {
-		releaseFailed(&c, release.Latest(status.History), newest)
+		stillFailed(&c, release.Latest(status.History), newest)
 		c.readyAsReleased()
 	} else {
 		c.set(helmv2.ConditionReady, metav1.ConditionFalse, a.Reason, d.Why)
@@ -134,18 +134,18 @@ func adopted(hr *helmv2.HelmRelease, in release.Input) Report {
 			made = append(made, r)
 		}
 	}
-	action := status.LastAttemptedReleaseAction
-	status.History = merge(refresh(status.History, in.Observed.Revisions), made, action, status.LastAttemptedRevisionDigest)
+	status.History = merge(refresh(status.History, in.Observed.Revisions), made, lastMaker(in.Desired.UID, &status))
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
 	if newest := in.Observed.Newest(); newest.Status == helmv2.StatusFailed {
 		releaseFailed(&c, release.Latest(status.History), newest)
 		if !newest.Interrupted {
-			count(&status, action)
+			count(&status, status.LastAttemptedReleaseAction)
 		}
 	} else {
 		released(&c, release.Latest(status.History))
 	}
 	c.readyAsReleased()
+	c.remove(helmv2.ConditionStalled)
 	status.Conditions = c.list
 	return Report{Status: status, Retry: release.Now()}
 }

@@ -1,0 +1,182 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+// choices makes an Input from bytes. Every byte chooses between a few values
+// that matter, so that most bytes lead somewhere.
+type choices struct{ bytes []byte }
+
+func (c *choices) of(n int) int {
+	if len(c.bytes) == 0 {
+		return 0
+	}
+	b := c.bytes[0]
+	c.bytes = c.bytes[1:]
+	return int(b) % n
+}
+
+func (c *choices) maybe() bool { return c.of(2) == 1 }
+
+func (c *choices) text(values ...string) string { return values[c.of(len(values))] }
+
+func (c *choices) status() helmv2.ReleaseStatus {
+	all := []helmv2.ReleaseStatus{
+		helmv2.StatusDeployed, helmv2.StatusFailed, helmv2.StatusSuperseded, helmv2.StatusUninstalled,
+		helmv2.StatusUninstalling, helmv2.StatusPendingInstall, helmv2.StatusPendingUpgrade,
+		helmv2.StatusPendingRollback, helmv2.StatusUnknown, "", "never heard of",
+	}
+	return all[c.of(len(all))]
+}
+
+func (c *choices) action() helmv2.ReleaseAction {
+	all := []helmv2.ReleaseAction{"", helmv2.ActionInstall, helmv2.ActionUpgrade, helmv2.ActionUninstall, "never heard of"}
+	return all[c.of(len(all))]
+}
+
+func (c *choices) input() Input {
+	in := inSyncInput()
+	in.Observed, in.Recorded.History = Observed{}, nil
+	in.Desired.UID = c.text(testUID, "", "uid-2")
+	in.Desired.Deleted, in.Desired.Suspended = c.maybe(), c.maybe()
+	in.Desired.Chart.Name = c.text("web", "", "api")
+	in.Desired.Chart.Version = c.text("1.1.0", "", "2.0.0")
+	in.Desired.ConfigDigest = c.text("sha256:values", "", "sha256:new")
+	in.Desired.Generation = int64(c.of(4))
+	in.Desired.Policy.InstallRetries, in.Desired.Policy.UpgradeRetries = c.of(4)-1, c.of(4)-1
+	in.Recorded.InstallFailures, in.Recorded.UpgradeFailures = int64(c.of(4)), int64(c.of(4))
+	in.Recorded.LastAttemptedReleaseAction = c.action()
+	in.Recorded.StorageNamespace = c.text("store", "")
+	if c.maybe() {
+		in.Observed.Running = &Running{Action: c.action()}
+	}
+	next := 1 + c.of(3)
+	for range c.of(4) {
+		r := testRevision(next, c.status())
+		next += 1 + c.of(2)
+		r.Owner = c.text(testUID, "", "uid-2")
+		r.ChartVersion = c.text("1.1.0", "2.0.0")
+		r.Interrupted = c.maybe()
+		r.LastDeployed = testNow.Add(-time.Duration(c.of(20)-5) * time.Minute)
+		in.Observed.Revisions = append(in.Observed.Revisions, r)
+		if c.maybe() {
+			s := testSnapshot(r)
+			s.APIVersion = c.text(SnapshotScheme, "v2", "")
+			s.Digest = c.text(r.Digest, "sha256:other")
+			in.Recorded.History = append(in.Recorded.History, s)
+		}
+	}
+	SortNewestFirst(in.Observed.Revisions)
+	if c.maybe() {
+		in.Recorded.History = append(in.Recorded.History, nil, testSnapshot(testRevision(9, c.status())))
+	}
+	in.Recorded.Conditions = []metav1.Condition{
+		{Type: helmv2.ConditionReady, Status: metav1.ConditionStatus(c.text("True", "False", "Unknown"))},
+		{Type: helmv2.ConditionStalled, Status: metav1.ConditionTrue, Reason: c.text("RetriesExceeded", "X")},
+	}
+	return in
+}
+
+func FuzzDecide(f *testing.F) {
+	f.Add([]byte{})
+	for b := range byte(40) {
+		seed := make([]byte, 40)
+		for i := range seed {
+			seed[i] = b * byte(i+7)
+		}
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, bytes []byte) {
+		in := (&choices{bytes}).input()
+		before, err := json.Marshal(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := Decide(in)
+		checkProperties(t, in, d)
+		if again := Decide(in); again != d {
+			t.Errorf("the same input gave %+v and then %+v", d, again)
+		}
+		after, err := json.Marshal(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(before) != string(after) {
+			t.Errorf("deciding changed the input from %s to %s", before, after)
+		}
+		var replayed Input
+		if err := json.Unmarshal(before, &replayed); err != nil {
+			t.Fatal(err)
+		}
+		if again := Decide(replayed); again != d {
+			t.Errorf("replayed from JSON it is %+v, not %+v: %s", again, d, before)
+		}
+		in.Recorded.Conditions = nil
+		if blind := Decide(in); blind != d {
+			t.Errorf("conditions changed the decision from %+v to %+v", blind, d)
+		}
+	})
+}
+
+func checkProperties(t *testing.T, in Input, d Decision) {
+	t.Helper()
+	newest := in.Observed.Newest()
+	if d.Rule == "" || d.Action == nil || d.Why == "" {
+		t.Errorf("no decision: %+v", d)
+	}
+	if in.Desired.Suspended && !in.Desired.Deleted && d.Acts() {
+		t.Errorf("acts although suspended: %+v", d)
+	}
+	if in.Observed.Running != nil && (d.Acts() || d.Action == Action(Finalize{})) {
+		t.Errorf("acts although an attempt runs: %+v", d)
+	}
+	switch a := d.Action.(type) {
+	case Install:
+		if in.Desired.Deleted {
+			t.Error("installs although being deleted")
+		}
+		if newest != nil && newest.Status != helmv2.StatusUninstalled {
+			t.Errorf("installs over a %s revision", newest.Status)
+		}
+	case Upgrade:
+		if in.Desired.Deleted {
+			t.Error("upgrades although being deleted")
+		}
+		if newest == nil || newest.Pending() {
+			t.Errorf("upgrades from %+v", newest)
+		}
+	case Uninstall:
+		if !in.Desired.Deleted || in.Desired.Suspended {
+			t.Error("uninstalls although nobody asked")
+		}
+	case Unlock:
+		young := in.Now.Sub(newest.Touched()) < in.Desired.Policy.UpgradeTimeout
+		if foreign := newest.Owner != in.Desired.UID || newest.Owner == ""; foreign && young {
+			t.Errorf("unlocks what somebody does at the moment: %+v", newest)
+		}
+		if !newest.Pending() {
+			t.Errorf("unlocks a %s revision", newest.Status)
+		}
+	case Wait:
+		if a.After < 0 || (a.After == 0 && in.Observed.Running == nil) {
+			t.Errorf("waits for nothing: %+v", a)
+		}
+		if a.Cancel && !in.Desired.Deleted {
+			t.Error("cancels although nobody asked")
+		}
+	case Adopt:
+		if newest.Owner != in.Desired.UID {
+			t.Errorf("adopts a revision of %q", newest.Owner)
+		}
+	}
+}

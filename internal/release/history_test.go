@@ -1,0 +1,232 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+// snapshots makes a history from statuses, the highest revision first.
+func snapshots(statuses ...helmv2.ReleaseStatus) helmv2.Snapshots {
+	var all helmv2.Snapshots
+	for i, status := range statuses {
+		all = append(all, testSnapshot(testRevision(len(statuses)-i, status)))
+	}
+	return all
+}
+
+func versions(history helmv2.Snapshots) []int {
+	all := []int{}
+	for _, s := range history {
+		all = append(all, s.Version)
+	}
+	return all
+}
+
+func TestTruncate(t *testing.T) {
+	const (
+		deployed   = helmv2.StatusDeployed
+		superseded = helmv2.StatusSuperseded
+		failed     = helmv2.StatusFailed
+	)
+	for name, tc := range map[string]struct {
+		reason  string
+		history helmv2.Snapshots
+		want    []int
+	}{
+		"Empty":         {"Nothing stays nothing.", nil, []int{}},
+		"One":           {"The newest stays.", snapshots(deployed), []int{1}},
+		"Previous":      {"What can be returned to stays, older ones go.", snapshots(deployed, superseded, superseded), []int{3, 2}},
+		"FailedBetween": {"Failures since then stay too.", snapshots(failed, failed, deployed, superseded), []int{4, 3, 2}},
+		"ManyFailures": {
+			"Failures do not push it out, and do not pile up.",
+			snapshots(failed, failed, failed, failed, failed, failed, deployed), []int{7, 6, 5, 4, 1},
+		},
+		"OnlyFailures": {"Five stay if there is nothing to return to.", snapshots(failed, failed, failed, failed, failed, failed), []int{6, 5, 4, 3, 2}},
+		"Unordered": {
+			"The order they come in does not matter.",
+			helmv2.Snapshots{testSnapshot(testRevision(1, superseded)), testSnapshot(testRevision(2, deployed))}, []int{2, 1},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := versions(tc.history)
+			if diff := cmp.Diff(tc.want, versions(Truncate(tc.history))); diff != "" {
+				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(before, versions(tc.history)); diff != "" {
+				t.Errorf("Truncate changed its argument:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestLatest(t *testing.T) {
+	if got := Latest(nil); got != nil {
+		t.Errorf("of nothing: %v", got)
+	}
+	history := helmv2.Snapshots{{Version: 2}, nil, {Version: 9}, {Version: 4}}
+	if got := Latest(history); got.Version != 9 {
+		t.Errorf("got revision %d, want the highest", got.Version)
+	}
+}
+
+func TestVerified(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason   string
+		snapshot helmv2.Snapshot
+		want     bool
+	}{
+		"Same":    {"Nobody touched it.", helmv2.Snapshot{APIVersion: SnapshotScheme, Digest: "sha256:a"}, true},
+		"Other":   {"Somebody did.", helmv2.Snapshot{APIVersion: SnapshotScheme, Digest: "sha256:b"}, false},
+		"Foreign": {"Another scheme is trusted.", helmv2.Snapshot{APIVersion: "v2", Digest: "sha256:b"}, true},
+		"Ancient": {"So is none.", helmv2.Snapshot{Digest: "sha256:b"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := Verified(&tc.snapshot, &Revision{Digest: "sha256:a"}); got != tc.want {
+				t.Errorf("%s got %t", tc.reason, got)
+			}
+		})
+	}
+}
+
+func TestSchemeDiffersFromTheReference(t *testing.T) {
+	if SnapshotScheme == "" || SnapshotScheme == "v2" {
+		t.Errorf("scheme %q: the reference would verify digests it did not make", SnapshotScheme)
+	}
+}
+
+func TestStoredTarget(t *testing.T) {
+	spec := Target{Name: "new", Namespace: "new", StorageNamespace: "new"}
+	recorded := helmv2.HelmReleaseStatus{
+		StorageNamespace: "old-storage",
+		History:          helmv2.Snapshots{{Name: "old", Namespace: "old", Version: 1}},
+	}
+	for name, tc := range map[string]struct {
+		reason   string
+		deleted  bool
+		recorded helmv2.HelmReleaseStatus
+		want     Target
+	}{
+		"Living":  {"The spec says where.", false, recorded, spec},
+		"Deleted": {"The release is where it was made.", true, recorded, Target{Name: "old", Namespace: "old", StorageNamespace: "old-storage"}},
+		"Unknown": {"Without a record the spec is all there is.", true, helmv2.HelmReleaseStatus{}, spec},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := StoredTarget(Desired{Target: spec, Deleted: tc.deleted}, tc.recorded)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestMustReadHistory(t *testing.T) {
+	attempted := helmv2.HelmReleaseStatus{StorageNamespace: "apps"}
+	for name, tc := range map[string]struct {
+		reason   string
+		want     Desired
+		recorded helmv2.HelmReleaseStatus
+		running  *Running
+		must     bool
+	}{
+		"Usually":            {"Everything depends on it.", Desired{}, helmv2.HelmReleaseStatus{}, nil, true},
+		"Running":            {"The attempt decides.", Desired{}, attempted, &Running{}, false},
+		"Suspended":          {"Nothing will be done.", Desired{Suspended: true}, attempted, nil, false},
+		"Deleted":            {"There may be something to uninstall.", Desired{Deleted: true}, attempted, nil, true},
+		"DeletedUnattempted": {"Nothing was ever attempted.", Desired{Deleted: true}, helmv2.HelmReleaseStatus{}, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := MustReadHistory(tc.want, tc.recorded, tc.running); got != tc.must {
+				t.Errorf("%s got %t", tc.reason, got)
+			}
+		})
+	}
+}
+
+func TestResetCounters(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		change func(*Desired)
+		want   int64
+	}{
+		"Unchanged":  {"The budget goes on.", func(*Desired) {}, 2},
+		"Generation": {"Any edit is a new beginning.", func(d *Desired) { d.Generation++ }, 0},
+		"Chart":      {"So is another chart version.", func(d *Desired) { d.Chart.Version = "2.0.0" }, 0},
+		"Values":     {"So are other values.", func(d *Desired) { d.ConfigDigest = "sha256:new" }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := inSyncInput()
+			in.Recorded.Failures, in.Recorded.InstallFailures, in.Recorded.UpgradeFailures = 2, 2, 2
+			tc.change(&in.Desired)
+			got := ResetCounters(in.Recorded, in.Desired)
+			if diff := cmp.Diff([]int64{tc.want, tc.want, tc.want}, []int64{got.Failures, got.InstallFailures, got.UpgradeFailures}); diff != "" {
+				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestRevisions(t *testing.T) {
+	revisions := []Revision{{Version: 2}, {Version: 10}, {Version: 1}}
+	SortNewestFirst(revisions)
+	o := Observed{Revisions: revisions}
+	if got := o.Newest().Version; got != 10 {
+		t.Errorf("newest is %d", got)
+	}
+	if got := (Observed{}).Newest(); got != nil {
+		t.Errorf("newest of nothing is %v", got)
+	}
+	written := Revision{LastDeployed: testNow, Modified: testNow.Add(time.Minute)}
+	if got := written.Touched(); !got.Equal(written.Modified) {
+		t.Errorf("touched at %s, not when it was written last", got)
+	}
+}
+
+func TestRetry(t *testing.T) {
+	type want struct {
+		Never, Now, Backoff, Spread bool
+		Delay                       time.Duration
+		Text                        string
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		retry  Retry
+		want   want
+	}{
+		"Zero":     {"The zero value waits for an event.", Retry{}, want{Never: true, Text: "never"}},
+		"Never":    {"It is the zero value.", Never(), want{Never: true, Text: "never"}},
+		"Now":      {"Progress was made.", Now(), want{Now: true, Text: "now"}},
+		"After":    {"The moment is known.", After(time.Minute), want{Delay: time.Minute, Text: "1m0s"}},
+		"Interval": {"The moment is about known.", Interval(time.Minute), want{Delay: time.Minute, Spread: true, Text: "1m0s"}},
+		"Backoff":  {"The caller counts failures.", Backoff(), want{Backoff: true, Text: "backoff"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			delay, spread := tc.retry.Delay()
+			got := want{tc.retry.IsNever(), tc.retry.IsNow(), tc.retry.IsBackoff(), spread, delay, tc.retry.String()}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestBlocked(t *testing.T) {
+	cause := errors.New("connection refused")
+	b := BlockedBy(helmv2.ReasonArtifactFailed, cause, "could not get %s", "web")
+	if got, want := b.Error(), "could not get web: connection refused"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if !errors.Is(b, cause) {
+		t.Error("the cause is lost")
+	}
+	if !b.Retry.IsBackoff() {
+		t.Errorf("retried %s", b.Retry)
+	}
+}

@@ -1,0 +1,103 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scenario
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/report"
+)
+
+const (
+	// What the API server takes.
+	maxMessage = 32768
+	// More snapshots than this say nothing and cost every reader.
+	maxSnapshots = 5
+)
+
+// check returns what must never be, and is.
+func (w *World) check() error {
+	s := &w.hr.Status
+	is := func(kind string) bool { return apimeta.IsStatusConditionTrue(s.Conditions, kind) }
+	if is(helmv2.ConditionReconciling) && is(helmv2.ConditionStalled) {
+		return fmt.Errorf("both Reconciling and Stalled: %+v", s.Conditions)
+	}
+	if is(helmv2.ConditionReady) && is(helmv2.ConditionStalled) {
+		return fmt.Errorf("ready although stalled: %+v", s.Conditions)
+	}
+	if len(s.Conditions) > 0 && apimeta.FindStatusCondition(s.Conditions, helmv2.ConditionReady) == nil {
+		return fmt.Errorf("conditions without Ready: %+v", s.Conditions)
+	}
+	for i := range s.Conditions {
+		if err := checkCondition(&s.Conditions[i], w.hr.Generation); err != nil {
+			return err
+		}
+	}
+	if len(s.History) > maxSnapshots {
+		return fmt.Errorf("%d snapshots in the history", len(s.History))
+	}
+	for i := 1; i < len(s.History); i++ {
+		if s.History[i-1].Version <= s.History[i].Version {
+			return fmt.Errorf("history is not newest first: %d before %d", s.History[i-1].Version, s.History[i].Version)
+		}
+	}
+	return nil
+}
+
+func checkCondition(c *metav1.Condition, generation int64) error {
+	switch {
+	case c.Reason == "":
+		return fmt.Errorf("condition %s has no reason", c.Type)
+	case len(c.Message) > maxMessage:
+		return fmt.Errorf("condition %s has a message of %d bytes", c.Type, len(c.Message))
+	case c.Message == "":
+		return fmt.Errorf("condition %s has no message", c.Type)
+	case c.LastTransitionTime.IsZero():
+		return fmt.Errorf("condition %s has no transition time", c.Type)
+	case c.ObservedGeneration > generation:
+		return fmt.Errorf("condition %s is of generation %d, which is still to come", c.Type, c.ObservedGeneration)
+	}
+	return nil
+}
+
+// checkDecision holds a decision against what may never influence it.
+func checkDecision(in release.Input, d release.Decision) error {
+	blind := in
+	blind.Recorded.Conditions = nil
+	if got := release.Decide(blind); got != d {
+		return fmt.Errorf("conditions changed the decision: %+v, without them %+v", d, got)
+	}
+	raw, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	var replayed release.Input
+	if err := json.Unmarshal(raw, &replayed); err != nil {
+		return err
+	}
+	if got := release.Decide(replayed); got != d {
+		return fmt.Errorf("replayed from JSON the decision is %+v, not %+v: %s", got, d, raw)
+	}
+	return nil
+}
+
+// checkStable demands that a visit repeated on the world it left behind writes
+// nothing and emits nothing.
+func checkStable(hr *helmv2.HelmRelease, end func(*helmv2.HelmRelease) report.Report) error {
+	again := end(hr)
+	if !equality.Semantic.DeepEqual(again.Status, hr.Status) {
+		return fmt.Errorf("the same visit writes again: %+v\nafter %+v", again.Status, hr.Status)
+	}
+	if len(again.Events) > 0 {
+		return fmt.Errorf("the same visit emits events again: %+v", again.Events)
+	}
+	return nil
+}

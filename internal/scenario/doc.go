@@ -1,0 +1,24 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package scenario plays the life of one HelmRelease against the pure rooms,
+// with a Helm that lives in memory: what release decides, what report says, what
+// storage holds, what a process that dies leaves behind. It is test support; no
+// program imports it.
+//
+// A World is driven by lines of text, the same lines that testdata/*.txt are
+// made of and that the random tests invent:
+//
+//	spec chart=web@1.0.0 values=a [retries=1] [timeout=5m] [replace] [keep-history] [max-history=5]
+//	suspend | resume | delete | request TOKEN | advance 10m
+//	blocked REASON "message" [terminal] [quiet] | unblocked
+//	stored 1 web@1.0.0 deployed [values=a] [by=me|other] [age=10m] [scheme=v2]
+//	hand upgrade chart=web@2.0.0 values=b | hand uninstall [keep-history] | hand status superseded
+//	visit [helm=ok|fail:"text"|refuse:"text"|running] [die=announce|begin|run|record|events]
+//	end [helm=ok|fail:"text"] | die | cancel | shutdown
+//
+// A visit whose decision acts is two reconciliations, the one that announces and
+// the one that records, unless the action is left running or the process dies.
+// After every visit the world checks what must always hold, and reports what
+// does not as an error.
+package scenario

@@ -1,0 +1,146 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scenario
+
+import (
+	"fmt"
+	"strings"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// printer writes what happened, and of what there is only what changed.
+type printer struct {
+	text strings.Builder
+	// shown is what was printed last, by subject.
+	shown map[string]string
+}
+
+func (p *printer) line(format string, args ...any) {
+	fmt.Fprintf(&p.text, format+"\n", args...)
+}
+
+// take returns what was printed since it was called last.
+func (p *printer) take() string {
+	s := p.text.String()
+	p.text.Reset()
+	return s
+}
+
+// changed reports whether the subject reads otherwise than when it was printed
+// last.
+func (p *printer) changed(subject, now string) bool {
+	if p.shown == nil {
+		p.shown = map[string]string{}
+	}
+	if p.shown[subject] == now {
+		return false
+	}
+	p.shown[subject] = now
+	return true
+}
+
+func (p *printer) decision(d release.Decision) {
+	state := ""
+	if d.State != release.StateUnknown {
+		state = " state=" + string(d.State)
+	}
+	p.line("rule=%s action=%s%s %q", d.Rule, release.Name(d.Action), state, d.Why)
+}
+
+// stored prints the revisions that changed, oldest first.
+func (p *printer) stored(revisions []release.Revision) {
+	present := map[string]bool{}
+	for i := len(revisions) - 1; i >= 0; i-- {
+		r := &revisions[i]
+		by := "other"
+		if r.Owner == uid {
+			by = "me"
+		}
+		text := fmt.Sprintf("stored %d %s@%s %s by=%s", r.Version, r.ChartName, r.ChartVersion, r.Status, by)
+		if r.Interrupted {
+			text += " interrupted"
+		}
+		subject := fmt.Sprintf("revision %d", r.Version)
+		present[subject] = true
+		if p.changed(subject, text) {
+			p.line("%s", text)
+		}
+	}
+	for version := 1; version <= 100; version++ {
+		subject := fmt.Sprintf("revision %d", version)
+		if p.shown[subject] != "" && !present[subject] {
+			p.changed(subject, "")
+			p.line("stored %d removed", version)
+		}
+	}
+}
+
+func (p *printer) remember(s *helmv2.HelmReleaseStatus) {
+	for subject, text := range facts(s) {
+		p.changed(subject, text)
+	}
+	p.changed("conditions", conditions(s))
+	p.changed("message", readyMessage(s))
+}
+
+// status prints the conditions, if any changed, and the recorded facts that did.
+func (p *printer) status(prefix string, s *helmv2.HelmReleaseStatus) {
+	if prefix != "" {
+		prefix += " "
+	}
+	if c := conditions(s); p.changed("conditions", c) {
+		p.line("%s%s", prefix, c)
+	}
+	if m := readyMessage(s); p.changed("message", m) && prefix == "" {
+		p.line("  %q", m)
+	}
+	var changed []string
+	all := facts(s)
+	for _, subject := range []string{"history", "failures", "attempted", "observed", "handled"} {
+		if p.changed(subject, all[subject]) {
+			changed = append(changed, subject+"="+all[subject])
+		}
+	}
+	if len(changed) > 0 {
+		p.line("%s%s", prefix, strings.Join(changed, " "))
+	}
+}
+
+func conditions(s *helmv2.HelmReleaseStatus) string {
+	var all []string
+	for _, kind := range []string{
+		helmv2.ConditionReady, helmv2.ConditionReleased, helmv2.ConditionReconciling, helmv2.ConditionStalled,
+	} {
+		if c := apimeta.FindStatusCondition(s.Conditions, kind); c != nil {
+			all = append(all, fmt.Sprintf("%s=%s/%s", kind, c.Status, c.Reason))
+		}
+	}
+	return strings.Join(all, " ")
+}
+
+func readyMessage(s *helmv2.HelmReleaseStatus) string {
+	if c := apimeta.FindStatusCondition(s.Conditions, helmv2.ConditionReady); c != nil && c.Status != metav1.ConditionUnknown {
+		return firstLine(c.Message)
+	}
+	return ""
+}
+
+func facts(s *helmv2.HelmReleaseStatus) map[string]string {
+	var history []string
+	for _, h := range s.History {
+		history = append(history, fmt.Sprintf("%d:%s", h.Version, h.Status))
+	}
+	return map[string]string{
+		"history":   "[" + strings.Join(history, " ") + "]",
+		"failures":  fmt.Sprintf("%d(install=%d,upgrade=%d)", s.Failures, s.InstallFailures, s.UpgradeFailures),
+		"attempted": fmt.Sprintf("%s@%s/%d", s.LastAttemptedReleaseAction, s.LastAttemptedRevision, s.LastAttemptedGeneration),
+		"observed":  fmt.Sprint(s.ObservedGeneration),
+		"handled":   s.LastHandledReconcileAt,
+	}
+}

@@ -1,0 +1,174 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scenario
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// rest is how many visits in a row may find something to do at once. More would
+// be a livelock: the longest honest way is finish, recover, unlock, upgrade,
+// look.
+const rest = 8
+
+// lines is what random lives are made of. What people put into storage or do by
+// hand comes in moderation, or nothing else would ever happen.
+func lines() []string {
+	return []string{
+		"visit", "visit", "visit", "visit", "visit",
+		`visit helm=fail:"it failed"`, `visit helm=fail:"it failed again"`, `visit helm=refuse:"it was refused"`,
+		"visit helm=running", "visit helm=running",
+		"visit die=announce", "visit die=begin", "visit die=run", "visit die=record", "visit die=events",
+		`visit helm=fail:"it failed" die=record`,
+		"end", `end helm=fail:"it failed"`, "die", "cancel", "shutdown",
+		"spec values=a", "spec values=b", "spec chart=web@1.1.0", "spec chart=web@2.0.0", "spec retries=2", "spec retries=0",
+		"spec keep-history", "spec replace", "spec max-history=2",
+		"suspend", "resume", "resume", "delete", "request now",
+		`blocked ValuesError "not a map"`, `blocked UnsupportedField "no such thing" terminal`, "unblocked", "unblocked",
+		"advance 1m", "advance 10m",
+		"hand upgrade chart=web@9.0.0 values=theirs", "hand uninstall", "hand uninstall keep-history", "hand install values=theirs",
+		"hand status superseded", "hand status uninstalling", "hand status pending-upgrade", "hand status unknown",
+	}
+}
+
+// life plays lines chosen by bytes, then leaves the HelmRelease in peace and
+// demands that it comes to rest.
+func life(bytes []byte) (script []string, err error) {
+	w, all := New(), lines()
+	do := func(line string) error {
+		script = append(script, line)
+		return w.Do(line)
+	}
+	for _, b := range bytes {
+		line := all[int(b)%len(all)]
+		verb, _, _ := strings.Cut(line, " ")
+		switch {
+		case (verb == "end" || verb == "cancel" || verb == "shutdown") && w.running == nil,
+			verb == "hand" && w.running != nil,
+			verb == "die" && w.gone:
+			continue
+		}
+		if err := do(line); err != nil && verb != "hand" {
+			return script, err
+		}
+	}
+	if w.running != nil {
+		if err := do("end"); err != nil {
+			return script, err
+		}
+	}
+	for range rest {
+		if err := do("visit"); err != nil {
+			return script, err
+		}
+		if w.Paused() || w.Retry().IsBackoff() {
+			return script, atRest(w)
+		}
+	}
+	return script, fmt.Errorf("still busy after %d visits: %s", rest, w.Output())
+}
+
+// atRest checks what a HelmRelease at rest has come to.
+func atRest(w *World) error {
+	deployed := 0
+	for _, r := range w.store.revisions {
+		// Helm itself leaves two when people uninstall and install by hand.
+		if r.Status == helmv2.StatusDeployed && r.Owner == uid {
+			deployed++
+		}
+		if r.Pending() && r.Owner == uid && !w.gone && !w.hr.Spec.Suspend && w.blocked == nil {
+			return fmt.Errorf("revision %d of ours is pending for ever", r.Version)
+		}
+	}
+	if deployed > 1 {
+		return fmt.Errorf("%d revisions of ours are deployed", deployed)
+	}
+	in := w.input(w.desired())
+	newest, d := in.Observed.Newest(), release.Decide(in)
+	if d.Rule == "InSync" && (newest.ChartVersion != w.want.Chart.Version || newest.ConfigDigest != w.want.ConfigDigest) {
+		return fmt.Errorf("in sync with %s and %s: %+v", w.want.Chart.Version, w.want.ConfigDigest, newest)
+	}
+	return nil
+}
+
+func FuzzLife(f *testing.F) {
+	f.Add([]byte{})
+	f.Add([]byte("visit helm=ok"))
+	f.Fuzz(func(t *testing.T, bytes []byte) {
+		if len(bytes) > 200 {
+			return
+		}
+		if script, err := life(bytes); err != nil {
+			t.Fatalf("%v\n%s", err, strings.Join(script, "\n"))
+		}
+	})
+}
+
+// TestRandomLives is the fuzz test for those who do not fuzz.
+func TestRandomLives(t *testing.T) {
+	for seed := range uint64(120) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		bytes := make([]byte, r.IntN(40))
+		for i := range bytes {
+			bytes[i] = byte(r.UintN(256))
+		}
+		if script, err := life(bytes); err != nil {
+			t.Fatalf("seed %d: %v\n%s", seed, err, strings.Join(script, "\n"))
+		}
+	}
+}
+
+// TestKills kills the process at random moments, over and over, and otherwise
+// lets everything succeed: it must end deployed, with at most one failed revision
+// per kill, none pending, and no failure counted.
+func TestKills(t *testing.T) {
+	kinds := []string{"announce", "begin", "run", "record", "events"}
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		w := New()
+		script := []string{"spec values=a max-history=0"}
+		for step := range 3 {
+			for range r.IntN(5) {
+				script = append(script, "visit die="+kinds[r.IntN(len(kinds))])
+			}
+			if step < 2 {
+				script = append(script, "visit", "visit", "visit", "visit", fmt.Sprintf("spec values=%d", step))
+			}
+		}
+		for range rest {
+			script = append(script, "visit")
+		}
+		kills := 0
+		for _, line := range script {
+			if strings.Contains(line, "die=") {
+				kills++
+			}
+			if err := w.Do(line); err != nil {
+				t.Fatalf("seed %d: %v\n%s", seed, err, strings.Join(script, "\n"))
+			}
+		}
+		failed, deployed := 0, 0
+		for _, revision := range w.store.revisions {
+			switch revision.Status {
+			case helmv2.StatusFailed:
+				failed++
+			case helmv2.StatusDeployed:
+				deployed++
+			case helmv2.StatusSuperseded:
+			default:
+				t.Errorf("seed %d: revision %d is %s", seed, revision.Version, revision.Status)
+			}
+		}
+		if failed > kills || deployed != 1 || w.hr.Status.Failures != 0 || !w.Paused() {
+			t.Fatalf("seed %d: %d failed and %d deployed after %d kills, %d failures counted\n%s\n%s",
+				seed, failed, deployed, kills, w.hr.Status.Failures, strings.Join(script, "\n"), w.Output())
+		}
+	}
+}

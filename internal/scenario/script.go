@@ -1,0 +1,228 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// dashes separate input from output.
+const dashes = "----\n"
+
+// Play plays a scenario and returns it with the output it really has. The
+// output that is there already, below the dashes of each block, is ignored.
+func Play(text string) (string, error) {
+	w := New()
+	var played []string
+	for block := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
+		input, _, _ := strings.Cut(block+"\n", dashes)
+		for line := range strings.SplitSeq(strings.TrimSpace(input), "\n") {
+			if err := w.Do(line); err != nil {
+				return strings.Join(append(played, input+dashes+w.Output()), "\n"), fmt.Errorf("%q: %w", line, err)
+			}
+		}
+		if output := w.Output(); output != "" {
+			input += dashes + output
+		}
+		played = append(played, input)
+	}
+	return strings.Join(played, "\n"), nil
+}
+
+// Output returns what happened since it was called last.
+func (w *World) Output() string { return w.out.take() }
+
+// Paused reports whether the last visit left nothing to do at once: it settled,
+// stalled, waits, or let the object go.
+func (w *World) Paused() bool { return w.paused }
+
+// Retry returns when the last visit wants to be repeated.
+func (w *World) Retry() release.Retry { return w.retry }
+
+// Do performs one line. An error means that the line makes no sense, or that it
+// led to something that must never be.
+func (w *World) Do(line string) error {
+	words, err := split(line)
+	if err != nil || len(words) == 0 || strings.HasPrefix(words[0], "#") {
+		return err
+	}
+	verb, args := words[0], arguments(words[1:])
+	switch verb {
+	case "spec":
+		return w.setSpec(args)
+	case "suspend", "resume", "delete", "request", "advance", "blocked", "unblocked":
+		return w.change(verb, args)
+	case "stored":
+		return w.put(args)
+	case "hand":
+		return w.byHand(args)
+	case "visit":
+		helm, err := args.helm()
+		if err != nil {
+			return err
+		}
+		return w.visit(helm, args.value("die", ""))
+	case "end", "die", "cancel", "shutdown":
+		return w.interrupt(verb, args)
+	}
+	return fmt.Errorf("no such thing as %q", verb)
+}
+
+// setSpec changes the spec; a field that is not given stays.
+func (w *World) setSpec(args arguments) error {
+	w.hr.Generation++
+	if w.hr.Status.ObservedGeneration == -1 && len(w.hr.Status.Conditions) == 0 {
+		w.hr.Generation = 1
+	}
+	chart := args.value("chart", w.want.Chart.Name+"@"+w.want.Chart.Version)
+	w.want.Chart.Name, w.want.Chart.Version, _ = strings.Cut(chart, "@")
+	if v, ok := args.lookup("values"); ok {
+		w.want.ConfigDigest = digestOf(v)
+	}
+	if v, ok := args.lookup("timeout"); ok {
+		d, err := time.ParseDuration(v)
+		if err != nil {
+			return err
+		}
+		w.want.Policy.InstallTimeout, w.want.Policy.UpgradeTimeout, w.want.Policy.UninstallTimeout = d, d, d
+	}
+	for key, field := range map[string]*int{"max-history": &w.store.maxHistory, "retries": &w.want.Policy.UpgradeRetries} {
+		n, err := args.number(key, *field)
+		if err != nil {
+			return err
+		}
+		*field = n
+	}
+	w.want.Policy.InstallRetries = w.want.Policy.UpgradeRetries
+	w.store.replace = w.store.replace || args.has("replace")
+	w.store.keepHistory = w.store.keepHistory || args.has("keep-history")
+	return nil
+}
+
+// change is what users, and time, do to the HelmRelease.
+func (w *World) change(verb string, args arguments) error {
+	switch verb {
+	case "suspend", "resume":
+		if w.hr.Spec.Suspend != (verb == "suspend") {
+			w.hr.Generation++
+		}
+		w.hr.Spec.Suspend = verb == "suspend"
+	case "delete":
+		if w.hr.DeletionTimestamp.IsZero() {
+			w.hr.Generation++
+			w.hr.DeletionTimestamp = &metav1.Time{Time: w.now}
+		}
+	case "request":
+		w.hr.Annotations = map[string]string{helmv2.AnnotationReconcileRequest: args.at(0)}
+	case "advance":
+		d, err := time.ParseDuration(args.at(0))
+		w.now = w.now.Add(d)
+		return err
+	case "blocked":
+		b := &release.Blocked{Reason: args.at(0), Message: args.at(1), Retry: release.Backoff(), Quiet: args.has("quiet")}
+		if b.Terminal = args.has("terminal"); b.Terminal {
+			b.Retry = release.Never()
+		}
+		w.blocked = b
+	case "unblocked":
+		w.blocked = nil
+	}
+	return nil
+}
+
+// put places a revision into storage that nobody was seen to make.
+func (w *World) put(args arguments) error {
+	version, err := strconv.Atoi(args.at(0))
+	if err != nil {
+		return err
+	}
+	age, err := time.ParseDuration(args.value("age", "0s"))
+	if err != nil {
+		return err
+	}
+	chart, chartVersion, _ := strings.Cut(args.at(1), "@")
+	at := w.now.Add(-age)
+	r := &release.Revision{
+		Name: name, Namespace: namespace, Version: version, Status: helmv2.ReleaseStatus(args.at(2)),
+		ChartName: chart, ChartVersion: chartVersion, ConfigDigest: digestOf(args.value("values", "")),
+		FirstDeployed: at, LastDeployed: at, Modified: at,
+	}
+	if args.value("by", "other") == "me" {
+		r.Owner = uid
+	}
+	w.store.revisions = append(w.store.revisions, r)
+	if scheme, ok := args.lookup("scheme"); ok {
+		w.hr.Status.History = append(helmv2.Snapshots{{
+			APIVersion: scheme, Digest: "sha256:theirs", Name: name, Namespace: namespace, Version: version,
+			Status: r.Status, ChartName: chart, ChartVersion: chartVersion, ConfigDigest: r.ConfigDigest,
+			FirstDeployed: metav1.NewTime(at), LastDeployed: metav1.NewTime(at),
+		}}, w.hr.Status.History...)
+		w.hr.Status.StorageNamespace = namespace
+	}
+	w.out.stored(w.store.observed())
+	return nil
+}
+
+// byHand is what people do to the release with Helm's own command line.
+func (w *World) byHand(args arguments) error {
+	want := w.want
+	chart := args.value("chart", want.Chart.Name+"@"+want.Chart.Version)
+	want.Chart.Name, want.Chart.Version, _ = strings.Cut(chart, "@")
+	want.ConfigDigest = digestOf(args.value("values", ""))
+	store := w.store
+	store.keepHistory, store.replace = args.has("keep-history"), true
+	var what release.Action
+	switch args.at(0) {
+	case "install":
+		what = release.Install{}
+	case "upgrade":
+		what = release.Upgrade{}
+	case "uninstall":
+		what = release.Uninstall{}
+	case "status":
+		if last := store.newest(); last != nil {
+			last.Status = helmv2.ReleaseStatus(args.at(1))
+		}
+		w.out.stored(w.store.observed())
+		return nil
+	default:
+		return fmt.Errorf("nobody can %q by hand", args.at(0))
+	}
+	a := store.begin(what, want, "", w.now)
+	o := a.end(nil, false, w.now)
+	w.store.revisions = store.revisions
+	w.out.stored(w.store.observed())
+	return o.Err
+}
+
+// interrupt ends what runs: by itself, with the process, or on purpose.
+func (w *World) interrupt(verb string, args arguments) error {
+	switch {
+	case verb == "die":
+		w.die()
+	case w.running == nil:
+		return errors.New("nothing runs")
+	case verb == "end":
+		helm, err := args.helm()
+		if err != nil {
+			return err
+		}
+		w.finish(helm.err(), false)
+	case verb == "cancel", verb == "shutdown":
+		w.cancel()
+		if verb == "shutdown" {
+			w.die()
+		}
+	}
+	return nil
+}

@@ -1,0 +1,236 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scenario
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// storage is Helm's memory of one release, and Helm's rules for what may follow
+// what.
+type storage struct {
+	// revisions, oldest first.
+	revisions   []*release.Revision
+	replace     bool
+	keepHistory bool
+	maxHistory  int
+}
+
+// observed returns what a reader of the storage would see, newest first.
+func (s *storage) observed() []release.Revision {
+	var all []release.Revision
+	for _, r := range s.revisions {
+		all = append(all, seal(r))
+	}
+	release.SortNewestFirst(all)
+	return all
+}
+
+// seal returns a copy of a revision with its digest, which like the real one
+// covers everything but who made the revision and when it was written last.
+func seal(r *release.Revision) release.Revision {
+	c := *r
+	c.Digest, c.Owner, c.Modified, c.Interrupted = "", "", time.Time{}, false
+	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", c))
+	c = *r
+	c.Digest = "sha256:" + hex.EncodeToString(sum[:])
+	return c
+}
+
+func (s *storage) newest() *release.Revision {
+	if len(s.revisions) == 0 {
+		return nil
+	}
+	return s.revisions[len(s.revisions)-1]
+}
+
+func (s *storage) deployed() *release.Revision {
+	for _, r := range slices.Backward(s.revisions) {
+		if r.Status == helmv2.StatusDeployed {
+			return r
+		}
+	}
+	return nil
+}
+
+// create stores a new revision and drops the oldest if there are too many.
+func (s *storage) create(r *release.Revision) {
+	if limit := s.maxHistory; limit > 0 && len(s.revisions) >= limit {
+		keep, surplus := s.deployed(), len(s.revisions)-limit+1
+		s.revisions = slices.DeleteFunc(s.revisions, func(old *release.Revision) bool {
+			if surplus == 0 || old == keep {
+				return false
+			}
+			surplus--
+			return true
+		})
+	}
+	s.revisions = append(s.revisions, r)
+}
+
+// action is one run of Helm: begun, and at some time ended.
+type action struct {
+	what    release.Action
+	want    release.Desired
+	started time.Time
+	store   *storage
+	// refused is why Helm would not begin.
+	refused error
+	// made is the revision the action created or works on; replaced the one that
+	// a success supersedes.
+	made, replaced *release.Revision
+}
+
+// begin does what Helm does up to its first write.
+func (s *storage) begin(what release.Action, want release.Desired, owner string, now time.Time) *action {
+	a := &action{what: what, want: want, started: now, store: s}
+	switch w := what.(type) {
+	case release.Install:
+		a.install(owner, now)
+	case release.Upgrade:
+		a.upgrade(owner, now)
+	case release.Uninstall:
+		a.uninstall()
+	case release.Unlock:
+		a.unlock(w)
+	case release.Finalize, release.Adopt, release.Settle, release.Wait, release.Stall:
+		a.refused = fmt.Errorf("%s is no action of Helm's", release.Name(what))
+	}
+	return a
+}
+
+func (a *action) install(owner string, now time.Time) {
+	version, first := 1, now
+	if last := a.store.newest(); last != nil {
+		over := last.Status == helmv2.StatusUninstalled || last.Status == helmv2.StatusFailed
+		if !a.store.replace || !over {
+			a.refused = errors.New("cannot re-use a name that is still in use")
+			return
+		}
+		version = last.Version + 1
+		if last.Status == helmv2.StatusUninstalled {
+			last.Status, last.Description = helmv2.StatusSuperseded, "superseded by new release"
+		}
+	}
+	a.create(version, first, owner, now, helmv2.StatusPendingInstall, "Initial install underway")
+}
+
+func (a *action) upgrade(owner string, now time.Time) {
+	last := a.store.newest()
+	switch {
+	case last == nil:
+		a.refused = fmt.Errorf("%q has no deployed releases", a.want.Target.Name)
+		return
+	case last.Pending():
+		a.refused = errors.New("another operation (install/upgrade/rollback) is in progress")
+		return
+	}
+	a.replaced = a.store.deployed()
+	if a.replaced == nil && (last.Status == helmv2.StatusFailed || last.Status == helmv2.StatusSuperseded) {
+		a.replaced = last
+	}
+	if a.replaced == nil {
+		a.refused = fmt.Errorf("%q has no deployed releases", a.want.Target.Name)
+		return
+	}
+	a.create(last.Version+1, last.FirstDeployed, owner, now, helmv2.StatusPendingUpgrade, "Preparing upgrade")
+}
+
+func (a *action) create(version int, first time.Time, owner string, now time.Time, status helmv2.ReleaseStatus, description string) {
+	a.made = &release.Revision{
+		Name: a.want.Target.Name, Namespace: a.want.Target.Namespace, Version: version,
+		Status: status, Description: description,
+		ChartName: a.want.Chart.Name, ChartVersion: a.want.Chart.Version, ConfigDigest: a.want.ConfigDigest,
+		FirstDeployed: first, LastDeployed: now, Modified: now, Owner: owner,
+	}
+	a.store.create(a.made)
+}
+
+func (a *action) uninstall() {
+	last := a.store.newest()
+	switch {
+	case last == nil:
+		return
+	case last.Status == helmv2.StatusUninstalled && a.store.keepHistory:
+		a.refused = fmt.Errorf("the release named %q is already deleted", last.Name)
+		return
+	}
+	a.made = last
+	last.Status, last.Description = helmv2.StatusUninstalling, "Deletion in progress (or silently failed)"
+}
+
+func (a *action) unlock(u release.Unlock) {
+	last := a.store.newest()
+	if last == nil || last.Version != u.Version {
+		a.refused = errors.New("release: not found")
+		return
+	}
+	if last.Pending() {
+		a.made = last
+	}
+}
+
+// end does the rest and returns what came of it. cause is nil on success;
+// cancelled tells that the action was ended on purpose.
+func (a *action) end(cause error, cancelled bool, now time.Time) release.Outcome {
+	o := release.Outcome{Action: a.what, Desired: a.want, Started: a.started, Ended: now}
+	if a.refused != nil {
+		cause = a.refused
+	}
+	o.Err, o.Cancelled = cause, cause != nil && cancelled
+	if a.made == nil {
+		return o
+	}
+	a.made.Modified = now
+	switch a.what.(type) {
+	case release.Install, release.Upgrade:
+		a.endRelease(cause, cancelled)
+		o.Inventory = []release.Object{{Version: "v1", Kind: "ConfigMap", Namespace: a.made.Namespace, Name: a.made.Name}}
+	case release.Uninstall:
+		if cause == nil {
+			a.endUninstall(now)
+		}
+	case release.Unlock:
+		// Marked, because a process that dies now must not find a failure to count.
+		a.made.Status, a.made.Interrupted = helmv2.StatusFailed, true
+		a.made.Description = fmt.Sprintf("Release unlocked from stale '%s' state", a.what.(release.Unlock).Status)
+	case release.Finalize, release.Adopt, release.Settle, release.Wait, release.Stall:
+	}
+	o.Revisions = append(o.Revisions, seal(a.made))
+	if a.replaced != nil && cause == nil {
+		o.Revisions = append(o.Revisions, seal(a.replaced))
+	}
+	return o
+}
+
+func (a *action) endRelease(cause error, cancelled bool) {
+	verb, done := "Release", "Install complete"
+	if _, ok := a.what.(release.Upgrade); ok {
+		verb, done = "Upgrade", "Upgrade complete"
+	}
+	if cause != nil {
+		a.made.Status, a.made.Interrupted = helmv2.StatusFailed, cancelled
+		a.made.Description = fmt.Sprintf("%s %q failed: %s", verb, a.made.Name, cause)
+		return
+	}
+	if a.replaced != nil {
+		a.replaced.Status = helmv2.StatusSuperseded
+	}
+	a.made.Status, a.made.Description = helmv2.StatusDeployed, done
+}
+
+func (a *action) endUninstall(now time.Time) {
+	a.made.Status, a.made.Description, a.made.Deleted = helmv2.StatusUninstalled, "Uninstallation complete", now
+	if !a.store.keepHistory {
+		a.store.revisions = nil
+	}
+}

@@ -1,0 +1,91 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scenario
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// split cuts a line into words at spaces outside quotes. Quotes stay.
+func split(line string) ([]string, error) {
+	var words []string
+	var word strings.Builder
+	quoted := false
+	for _, c := range line {
+		switch {
+		case c == '"':
+			quoted = !quoted
+			word.WriteRune(c)
+		case c == ' ' && !quoted:
+			if word.Len() > 0 {
+				words = append(words, word.String())
+				word.Reset()
+			}
+		default:
+			word.WriteRune(c)
+		}
+	}
+	if quoted {
+		return nil, fmt.Errorf("a quote is not closed in %s", line)
+	}
+	if word.Len() > 0 {
+		words = append(words, word.String())
+	}
+	return words, nil
+}
+
+// arguments are the words behind a verb: plain ones, and key=value.
+type arguments []string
+
+// at returns the i-th word, unquoted, empty if there are not so many.
+func (a arguments) at(i int) string {
+	if i >= len(a) {
+		return ""
+	}
+	return strings.Trim(a[i], `"`)
+}
+
+func (a arguments) has(word string) bool { return slices.Contains(a, word) }
+
+func (a arguments) lookup(key string) (string, bool) {
+	for _, word := range a {
+		if v, ok := strings.CutPrefix(word, key+"="); ok {
+			return strings.Trim(v, `"`), true
+		}
+	}
+	return "", false
+}
+
+func (a arguments) value(key, otherwise string) string {
+	if v, ok := a.lookup(key); ok {
+		return v
+	}
+	return otherwise
+}
+
+func (a arguments) number(key string, otherwise int) (int, error) {
+	v, ok := a.lookup(key)
+	if !ok {
+		return otherwise, nil
+	}
+	return strconv.Atoi(v)
+}
+
+// helm reads helm=ok, helm=running, helm=fail:"text" and helm=refuse:"text".
+func (a arguments) helm() (helmResult, error) {
+	kind, text, _ := strings.Cut(a.value("helm", "ok"), ":")
+	switch kind {
+	case "ok", "running":
+		return helmResult{kind: kind}, nil
+	case "fail", "refuse":
+		if text = strings.Trim(text, `"`); text == "" {
+			text = "for some reason"
+		}
+		return helmResult{kind: kind, text: text}, nil
+	}
+	return helmResult{}, fmt.Errorf("helm cannot %q", kind)
+}

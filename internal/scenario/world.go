@@ -1,0 +1,302 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scenario
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/report"
+)
+
+// uid is the HelmRelease's; the name and namespace of everything are fixed too,
+// because nothing in a scenario depends on them.
+const (
+	uid       = "11111111-2222-3333-4444-555555555555"
+	name      = "web"
+	namespace = "apps"
+	// took is how long Helm works.
+	took = 2 * time.Second
+)
+
+// World is one HelmRelease, the process that looks after it, and Helm.
+type World struct {
+	now     time.Time
+	hr      *helmv2.HelmRelease
+	want    release.Desired
+	blocked *release.Blocked
+	store   storage
+	gone    bool
+
+	// What the process knows and loses when it dies.
+	running *action
+	ended   *release.Outcome
+
+	// Of the visit being played.
+	out    printer
+	retry  release.Retry
+	writes int
+	// paused is true if the visit ended in something that waits for the world.
+	paused bool
+}
+
+// New returns a world in which the HelmRelease has just been created.
+func New() *World {
+	w := &World{
+		now: time.Date(2026, time.January, 1, 12, 0, 0, 0, time.UTC),
+		hr: &helmv2.HelmRelease{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, UID: uid, Generation: 1},
+			Status:     helmv2.HelmReleaseStatus{ObservedGeneration: -1},
+		},
+		want: release.Desired{
+			UID:    uid,
+			Target: release.Target{Name: name, Namespace: namespace, StorageNamespace: namespace},
+			Chart:  release.Chart{Name: name, Version: "1.0.0"},
+			Policy: release.Policy{
+				Interval: 10 * time.Minute, InstallTimeout: 5 * time.Minute,
+				UpgradeTimeout: 5 * time.Minute, UninstallTimeout: 5 * time.Minute,
+			},
+		},
+		store: storage{maxHistory: 5},
+	}
+	w.want.ConfigDigest = digestOf("")
+	w.out.remember(&w.hr.Status)
+	return w
+}
+
+// digestOf stands for the digest of values.
+func digestOf(values string) string { return "sha256:of-" + values }
+
+// helmResult is how Helm is told to behave in a visit.
+type helmResult struct {
+	kind string // ok, fail, refuse, running
+	text string
+}
+
+func (h helmResult) err() error {
+	if h.kind == "ok" || h.kind == "running" {
+		return nil
+	}
+	return errors.New(h.text)
+}
+
+// visit plays one reconciliation, and after an action the one that records it.
+func (w *World) visit(helm helmResult, die string) error {
+	w.writes, w.retry, w.paused = 0, release.Never(), false
+	if w.gone {
+		w.out.line("gone")
+		w.paused = true
+		return nil
+	}
+	if err := w.reconcile(helm, die); err != nil {
+		return err
+	}
+	if w.ended != nil && die == "" {
+		if err := w.record(""); err != nil {
+			return err
+		}
+	}
+	if die == "" || die == "events" {
+		w.out.line("again=%s writes=%d", w.retry, w.writes)
+	}
+	return w.check()
+}
+
+// reconcile mirrors what the controller does with one request.
+func (w *World) reconcile(helm helmResult, die string) error {
+	if w.ended != nil {
+		return w.record(die)
+	}
+	want := w.desired()
+	if w.blocked != nil && !want.Deleted && !want.Suspended && w.running == nil {
+		return w.settle(func(hr *helmv2.HelmRelease) report.Report { return report.Blocked(hr, w.blocked, w.now) }, die)
+	}
+	in := w.input(want)
+	d := release.Decide(in)
+	if err := checkDecision(in, d); err != nil {
+		return err
+	}
+	w.out.decision(d)
+	if d.Acts() {
+		return w.act(d, want, helm, die)
+	}
+	if _, ok := d.Action.(release.Finalize); ok {
+		w.gone, w.paused = true, true
+		w.out.line("finalizer removed")
+		return nil
+	}
+	if wait, ok := d.Action.(release.Wait); ok && wait.Cancel {
+		w.cancel()
+	}
+	return w.settle(func(hr *helmv2.HelmRelease) report.Report { return report.Settled(hr, d, in) }, die)
+}
+
+func (w *World) input(want release.Desired) release.Input {
+	in := release.Input{Desired: want, Recorded: w.hr.Status, Now: w.now}
+	if w.running != nil {
+		in.Observed.Running = &release.Running{
+			Action:     helmv2.ReleaseAction(release.Name(w.running.what)),
+			Generation: w.running.want.Generation, Started: w.running.started,
+		}
+	}
+	if release.MustReadHistory(want, w.hr.Status, in.Observed.Running) {
+		in.Observed.Revisions = w.store.observed()
+	}
+	return in
+}
+
+// desired is what the resolver would return: an object that is going, or is
+// suspended, asks for no chart.
+func (w *World) desired() release.Desired {
+	d := w.want
+	d.Generation = w.hr.Generation
+	d.Deleted, d.Suspended = !w.hr.DeletionTimestamp.IsZero(), w.hr.Spec.Suspend
+	if d.Deleted || d.Suspended {
+		d.Chart, d.ConfigDigest = release.Chart{}, ""
+	}
+	return d
+}
+
+// act announces an action and runs it, as far as the process lives.
+func (w *World) act(d release.Decision, want release.Desired, helm helmResult, die string) error {
+	if die == "announce" {
+		w.die()
+		return nil
+	}
+	started := report.Started(w.hr, d, want, w.now)
+	if equality.Semantic.DeepEqual(started.Status, w.hr.Status) {
+		return fmt.Errorf("the announcement of %s changes nothing", release.Name(d.Action))
+	}
+	if err := w.write(started.Status); err != nil {
+		return err
+	}
+	w.out.status("announced", &w.hr.Status)
+	if die == "begin" {
+		w.die()
+		return nil
+	}
+	if helm.kind == "refuse" {
+		w.running = &action{what: d.Action, want: want, started: w.now, store: &w.store, refused: helm.err()}
+	} else {
+		w.running = w.store.begin(d.Action, want, uid, w.now)
+	}
+	if die == "run" {
+		w.die()
+		return nil
+	}
+	if helm.kind == "running" && w.running.refused == nil {
+		w.out.stored(w.store.observed())
+		return nil
+	}
+	w.finish(helm.err(), false)
+	if die == "record" {
+		w.die()
+	}
+	return nil
+}
+
+// finish ends the running action; its outcome waits to be recorded.
+func (w *World) finish(cause error, cancelled bool) {
+	w.now = w.now.Add(took)
+	o := w.running.end(cause, cancelled, w.now)
+	w.running, w.ended = nil, &o
+	w.out.stored(w.store.observed())
+}
+
+// cancel ends the running action before it is through.
+func (w *World) cancel() {
+	w.out.line("cancelled")
+	w.finish(errors.New("context canceled"), true)
+}
+
+// die ends the process. What it had not written down is lost.
+func (w *World) die() {
+	w.running, w.ended = nil, nil
+	w.out.stored(w.store.observed())
+	w.out.line("died")
+}
+
+// record writes an outcome down.
+func (w *World) record(die string) error {
+	o := *w.ended
+	if die == "record" {
+		w.die()
+		return nil
+	}
+	rep := report.Finished(w.hr, o, w.now)
+	if err := w.publish(rep, die); err != nil {
+		return err
+	}
+	w.ended = nil
+	return nil
+}
+
+// settle ends a visit that leaves Helm alone. If it did not say that more is to
+// do at once, it must say the same again on an unchanged world.
+func (w *World) settle(end func(*helmv2.HelmRelease) report.Report, die string) error {
+	if die == "announce" {
+		w.die()
+		return nil
+	}
+	if err := w.publish(end(w.hr), die); err != nil {
+		return err
+	}
+	if w.retry.IsNow() {
+		return nil
+	}
+	w.paused = true
+	return checkStable(w.hr, end)
+}
+
+// publish writes a status if it differs, then emits events.
+func (w *World) publish(rep report.Report, die string) error {
+	if !equality.Semantic.DeepEqual(rep.Status, w.hr.Status) {
+		if err := w.write(rep.Status); err != nil {
+			return err
+		}
+	}
+	w.retry = rep.Retry
+	w.out.status("", &w.hr.Status)
+	if die == "events" {
+		w.running, w.ended = nil, nil
+		w.out.line("died")
+		return nil
+	}
+	for _, e := range rep.Events {
+		w.out.line("event=%s/%s %q", e.Type, e.Reason, firstLine(e.Message))
+	}
+	return nil
+}
+
+// write sends a status through JSON, as the API server does, and demands that
+// nothing is lost on the way: otherwise the next visit would write it again.
+func (w *World) write(status helmv2.HelmReleaseStatus) error {
+	raw, err := json.Marshal(status)
+	if err != nil {
+		return err
+	}
+	var back helmv2.HelmReleaseStatus
+	if err := json.Unmarshal(raw, &back); err != nil {
+		return err
+	}
+	if !equality.Semantic.DeepEqual(status, back) {
+		return fmt.Errorf("status does not survive being stored: %s", raw)
+	}
+	w.hr.Status = back
+	w.writes++
+	return nil
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}
