@@ -358,8 +358,8 @@ func TestStop(t *testing.T) {
 			t.Error("the end of the pool does not cancel its tasks")
 		}
 		select {
-		case <-f.stopped:
-			t.Error("the pool stopped before its tasks had returned")
+		case err := <-f.stopped:
+			t.Errorf("the pool stopped before its tasks had returned: %v", err)
 		default:
 		}
 		if f.Begin(t.Context(), types.NamespacedName{Name: "late"}, info(0), hold(nil)) {

@@ -24,7 +24,7 @@ const (
 
 	// staleRetry is how long to wait for the cache after a conflict, and soon
 	// stands for at once: a zero RequeueAfter would mean never.
-	staleRetry = 50 * time.Millisecond
+	staleRetry = 20 * time.Millisecond
 	soon       = time.Millisecond
 )
 
@@ -103,6 +103,9 @@ func (r *HelmReleaseReconciler) writeStatus(ctx context.Context, before *helmv2.
 	if apierrors.IsNotFound(err) {
 		// Gone while we looked at it: nobody is left to tell.
 		return before, nil
+	}
+	if err == nil {
+		r.written.note(before)
 	}
 	return after, err
 }

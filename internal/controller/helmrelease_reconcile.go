@@ -60,8 +60,9 @@ type HelmReleaseReconciler struct {
 	cluster genericclioptions.RESTClientGetter
 	backoff workqueue.TypedRateLimiter[types.NamespacedName]
 	// spread returns d, moved a little at random.
-	spread func(d time.Duration) time.Duration
-	now    func() time.Time
+	spread  func(d time.Duration) time.Duration
+	now     func() time.Time
+	written writes
 }
 
 // Reconcile brings one HelmRelease one step closer to what it asks for.
@@ -75,6 +76,9 @@ func (r *HelmReleaseReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 	hr := &helmv2.HelmRelease{}
 	if err := r.client.Get(ctx, req.NamespacedName, hr); err != nil {
 		return r.gone(req.NamespacedName, err)
+	}
+	if r.written.outdated(hr) {
+		return r.result(req.NamespacedName, release.After(staleRetry)), nil
 	}
 	if present, err := r.ensureFinalizer(ctx, hr); !present {
 		return r.unwritten(err)
@@ -120,6 +124,7 @@ func (r *HelmReleaseReconciler) gone(key types.NamespacedName, err error) (ctrl.
 	if apierrors.IsNotFound(err) {
 		r.attempts.Forget(key)
 		r.backoff.Forget(key)
+		r.written.forget(key)
 		return ctrl.Result{}, nil
 	}
 	return ctrl.Result{}, err

@@ -7,10 +7,7 @@ import (
 	"context"
 	"sync"
 
-	fluxmeta "github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -93,32 +90,16 @@ func (requestChanged) Update(e event.UpdateEvent) bool {
 		e.ObjectNew.GetAnnotations()[helmv2.AnnotationReconcileRequest]
 }
 
-// sourceChanged passes updates after which a source may offer something else
-// than before: another artifact, or one at all.
+// sourceChanged passes updates after which a source offers something else than
+// before, or has another reason for offering nothing. A source that stops
+// offering wakes nobody: what it offered is installed, and news will follow.
 type sourceChanged struct{ predicate.Funcs }
 
 // Update implements predicate.Predicate.
 func (sourceChanged) Update(e event.UpdateEvent) bool {
-	before, after := artifactOf(e.ObjectOld), artifactOf(e.ObjectNew)
-	if after == nil {
-		return before != nil
-	}
-	return before == nil || before.Revision != after.Revision || before.Digest != after.Digest ||
-		(!isReady(e.ObjectOld) && isReady(e.ObjectNew))
-}
-
-func artifactOf(obj client.Object) *fluxmeta.Artifact {
-	if s, ok := obj.(sourcev1.Source); ok {
-		return s.GetArtifact()
-	}
-	return nil
-}
-
-func isReady(obj client.Object) bool {
-	if o, ok := obj.(interface{ GetConditions() []metav1.Condition }); ok {
-		return apimeta.IsStatusConditionTrue(o.GetConditions(), helmv2.ConditionReady)
-	}
-	return false
+	before, offered := desired.Offer(e.ObjectOld)
+	after, offers := desired.Offer(e.ObjectNew)
+	return before != after && (offers || !offered)
 }
 
 // Wakeups carries keys from the attempts that end to the controller's queue. The

@@ -60,21 +60,39 @@ func HelmChartKey(hr *helmv2.HelmRelease) types.NamespacedName {
 // used.
 func (r *Resolver) source(ctx context.Context, hr *helmv2.HelmRelease) (source, error) {
 	kind, key := SourceOf(hr)
+	var obj client.Object
 	switch kind {
 	case helmv2.KindOCIRepository:
-		obj := &sourcev1.OCIRepository{}
-		if err := r.reader.Get(ctx, key, obj); err != nil {
-			return source{}, unreadable(kind, key, err)
-		}
-		return ready(kind, obj, obj.Status.ObservedGeneration, obj.Status.Conditions, obj.Status.Artifact)
+		obj = &sourcev1.OCIRepository{}
 	case helmv2.KindHelmChart:
-		obj := &sourcev1.HelmChart{}
-		if err := r.reader.Get(ctx, key, obj); err != nil {
-			return source{}, unreadable(kind, key, err)
-		}
-		return ready(kind, obj, obj.Status.ObservedGeneration, obj.Status.Conditions, obj.Status.Artifact)
+		obj = &sourcev1.HelmChart{}
+	default:
+		return source{}, refusal("spec.chartRef.kind %s is not supported by this version", kind)
 	}
-	return source{}, refusal("spec.chartRef.kind %s is not supported by this version", kind)
+	if err := r.reader.Get(ctx, key, obj); err != nil {
+		return source{}, unreadable(kind, key, err)
+	}
+	return offered(obj)
+}
+
+// Offer sums up what a source offers, or, with ok false, why it offers nothing.
+// HelmReleases that use it need to be looked at when that changes.
+func Offer(obj client.Object) (offer string, ok bool) {
+	src, err := offered(obj)
+	if err != nil {
+		return err.Error(), false
+	}
+	return src.revision + " " + src.artifact.Digest + " " + src.artifact.URL, true
+}
+
+func offered(obj client.Object) (source, error) {
+	switch o := obj.(type) {
+	case *sourcev1.OCIRepository:
+		return ready(helmv2.KindOCIRepository, o, o.Status.ObservedGeneration, o.Status.Conditions, o.Status.Artifact)
+	case *sourcev1.HelmChart:
+		return ready(helmv2.KindHelmChart, o, o.Status.ObservedGeneration, o.Status.Conditions, o.Status.Artifact)
+	}
+	return source{}, refusal("%T is not supported as a source by this version", obj)
 }
 
 func unreadable(kind string, key types.NamespacedName, err error) error {

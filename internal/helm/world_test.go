@@ -251,12 +251,6 @@ func (w *world) put(path string, object map[string]any) {
 	w.objects[path] = object
 }
 
-func (w *world) writes() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return append([]string(nil), w.requests...)
-}
-
 // chart makes files, below the chart's folder, the chart note that can be
 // downloaded, and returns its artifact.
 func (w *world) chart(version string, files map[string]string) chart.Artifact {

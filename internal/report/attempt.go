@@ -86,7 +86,8 @@ func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 	case release.Finalize, release.Adopt, release.Settle, release.Wait, release.Stall:
 	}
 	r.Status.Conditions = c.list
-	if o.Err != nil && !o.Cancelled && !o.Stored() {
+	if o.Err != nil && !o.Cancelled && !o.Stored() && hr.Generation == o.Desired.Generation {
+		// The same would fail the same way; something else need not wait.
 		r.Retry = release.Backoff()
 	}
 	return r

@@ -373,3 +373,17 @@ func TestAnnounceNotesWhatIsAttempted(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestFailureOfAnOlderSpec: what Helm refused is tried again later, but a spec
+// that was mended meanwhile need not wait for that.
+func TestFailureOfAnOlderSpec(t *testing.T) {
+	hr := testObject()
+	refused := release.Outcome{Action: release.Upgrade{}, Desired: testDesired(), Err: errors.New("schema"), Started: testNow, Ended: testNow}
+	if got := Finished(hr, refused, testNow).Retry; !got.IsBackoff() {
+		t.Errorf("the same spec is tried again %s, want backoff", got)
+	}
+	hr.Generation++
+	if got := Finished(hr, refused, testNow).Retry; !got.IsNow() {
+		t.Errorf("a newer spec is tried %s, want now", got)
+	}
+}

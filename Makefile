@@ -1,0 +1,80 @@
+# Copyright 2026 The Pintle Authors
+# SPDX-License-Identifier: Apache-2.0
+
+# `make` lists what there is. Nothing but Go, git and make is needed.
+
+ROOT := $(CURDIR)
+BIN := $(ROOT)/bin
+GOLANGCI_LINT := go tool -modfile=hack/tools/golangci-lint/go.mod golangci-lint
+GENERATED := api/v2/zz_generated.deepcopy.go config/crd/bases config/rbac/role.yaml
+
+# The race detector needs a C compiler. Without one the tests run all the same, and say what they leave out.
+RACE := $(if $(shell command -v "$${CC:-cc}" || command -v gcc),-race)
+$(if $(RACE),,$(warning no C compiler is found: the tests run without the race detector))
+
+# What runs without a cluster.
+FAST_PACKAGES := . ./api/... ./internal/... ./test/harness/...
+# The other suites run against the control plane in bin/cluster, and are run anew every time.
+WITH_CLUSTER = KUBEBUILDER_ASSETS='$(CLUSTER_BIN)' PINTLE_CLUSTER_BIN='$(CLUSTER_BIN)' PINTLE_CONTROLLER='$(BIN)/pintle-race'
+
+SUITE_vet := go vet ./...
+SUITE_fast := go test $(RACE) $(FAST_PACKAGES)
+SUITE_cluster = cd test/cluster && $(WITH_CLUSTER) CGO_ENABLED=0 go test -trimpath -count=1 .
+SUITE_integration = $(WITH_CLUSTER) go test $(RACE) -count=1 ./test/integration/...
+SUITE_e2e = $(WITH_CLUSTER) go test $(RACE) -count=1 -v -timeout=20m ./test/e2e
+
+.DEFAULT_GOAL := help
+.PHONY: help run test test-fast test-integration test-e2e verify check-generated build build-race lint fmt vet clean
+
+help: ## Show this list.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile hack/generate.mk
+	@echo '  make cluster          Start a cluster: KUBECONFIG=FILE [PORT_BASE=N] [STATE=DIR] [SOURCE_CONTROLLER=1]'
+	@echo '  make cluster-down     End it: [STATE=DIR]'
+
+include test/cluster.mk
+include hack/generate.mk
+
+# KUBECONFIG counts on make's command line only; the one in the environment leads to real clusters.
+run: build $(if $(cluster-kubeconfig),,cluster-build) ## Show it at work. ONCE=1 ends when ready; KUBECONFIG=FILE uses that cluster.
+	@CGO_ENABLED=0 go build -trimpath -o '$(BIN)/pintle-run' ./test/run
+	@exec '$(BIN)/pintle-run' --bin bin/cluster --controller bin/pintle $(if $(filter-out 0,$(ONCE)),--once) \
+		$(if $(cluster-kubeconfig),--kubeconfig '$(cluster-kubeconfig)')
+
+test: cluster-build build-race ## Run all tests.
+	@hack/suites.sh vet '$(SUITE_vet)' fast '$(SUITE_fast)' cluster "$(SUITE_cluster)" integration "$(SUITE_integration)" e2e "$(SUITE_e2e)"
+
+test-fast: ## Run the tests that need no cluster.
+	@hack/suites.sh vet '$(SUITE_vet)' fast '$(SUITE_fast)'
+
+test-integration: cluster-build ## Run the tests of the controller against an API server.
+	@hack/suites.sh integration "$(SUITE_integration)"
+
+test-e2e: cluster-build build-race ## Run the tests of everything together.
+	@hack/suites.sh e2e "$(SUITE_e2e)"
+
+verify: generate manifests check-generated vet ## Check all that needs no running: generated files, format, lint, imports, sizes.
+	$(GOLANGCI_LINT) fmt --diff
+	$(GOLANGCI_LINT) run
+	hack/sizes.sh
+	$(if $(wildcard internal/*_test.go),go test ./internal)
+
+check-generated: generate manifests
+	@git diff --exit-code -- $(GENERATED) || { echo 'generated files were out of date; now they are not: commit them' >&2; exit 1; }
+
+build: ## Build the controller.
+	CGO_ENABLED=0 go build -trimpath -o '$(BIN)/pintle' .
+
+build-race: # The controller as the end-to-end tests run it.
+	CGO_ENABLED=$(if $(RACE),1,0) go build $(RACE) -o '$(BIN)/pintle-race' .
+
+lint: ## Run the linters.
+	$(GOLANGCI_LINT) run
+
+fmt: ## Format the code.
+	$(GOLANGCI_LINT) fmt
+
+vet: ## Run go vet.
+	go vet ./...
+
+clean: ## Remove what was built.
+	rm -rf '$(BIN)'

@@ -1,0 +1,114 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"net"
+	"testing"
+
+	helmchart "helm.sh/helm/v3/pkg/chart"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/test/harness"
+)
+
+// TestBadNeighbours: what is wrong around a release is named, mending it is
+// enough, and releases that are well stay so.
+func TestBadNeighbours(t *testing.T) {
+	w := newWorld(t)
+	w.push("0.1.0")
+	source := w.source("hello", env.Registry.Address)
+	steady := w.release("steady", source.Name, nil)
+	w.ready(steady, 1)
+
+	t.Run("all", func(t *testing.T) {
+		for name, test := range map[string]func(world){
+			"NotAChart":           notAChart,
+			"ValuesFailSchema":    valuesFailSchema,
+			"MissingSource":       missingSource,
+			"UnreachableRegistry": unreachableRegistry,
+			"UnsupportedField":    unsupportedField,
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				test(newWorld(t))
+			})
+		}
+	})
+
+	w.until(steady, "to be ready still", harness.Ready)
+	if got := steady.Status.History[0]; got.Version != 1 || steady.Status.Failures != 0 {
+		t.Errorf("the steady release changed:\n%s", harness.Summary(steady))
+	}
+}
+
+func notAChart(w world) {
+	noise := &helmchart.Metadata{APIVersion: "v2", Name: "hello", Version: "0.1.0"}
+	w.must(env.Registry.Push(w.Context(), w.namespace+"/hello", "0.1.0", noise, []byte("no chart at all")))
+	source := w.source("noise", env.Registry.Address)
+	hr := w.release("hello", source.Name, nil)
+	w.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonArtifactFailed,
+		"Could not load chart", w.namespace+"/noise", "cannot be read")
+	w.push("0.1.1")
+	w.ask(source)
+	w.ready(hr, 1)
+}
+
+func valuesFailSchema(w world) {
+	w.push("0.1.0")
+	hr := w.release("hello", w.source("hello", env.Registry.Address).Name, values{"message": 7})
+	w.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonInstallFailed,
+		w.namespace+"/hello", "message", "got number, want string")
+	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = w.raw(values{"message": "seven"}) })
+	w.ready(hr, 1)
+
+	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = w.raw(values{"replicas": -1}) })
+	w.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonUpgradeFailed, w.namespace+"/hello", "replicas")
+	w.message("hello", "seven")
+	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = w.raw(values{"replicas": 2}) })
+	w.ready(hr, 2)
+}
+
+func missingSource(w world) {
+	w.push("0.1.0")
+	hr := w.release("hello", "nowhere", nil)
+	w.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonArtifactFailed,
+		helmv2.KindOCIRepository, w.namespace+"/nowhere", "not found")
+	w.source("nowhere", env.Registry.Address)
+	w.ready(hr, 1)
+}
+
+func unreachableRegistry(w world) {
+	// An address where nobody listens until we do.
+	listener, err := new(net.ListenConfig).Listen(w.Context(), "tcp", "127.0.0.1:0")
+	w.must(err)
+	address := listener.Addr().String()
+	w.must(listener.Close())
+
+	source := w.source("away", address)
+	hr := w.release("hello", source.Name, nil)
+	w.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonSourceNotReady,
+		helmv2.KindOCIRepository, w.namespace+"/away", address, "connection refused")
+
+	registry, err := harness.StartRegistry(w.Context(), address)
+	w.must(err)
+	defer func() { _ = registry.Close() }()
+	archive, err := harness.HelloChart("0.1.0")
+	w.must(err)
+	w.must(registry.PushChart(w.Context(), w.namespace, archive))
+	w.ask(source)
+	w.ready(hr, 1)
+}
+
+func unsupportedField(w world) {
+	w.push("0.1.0")
+	hr := w.release("hello", w.source("hello", env.Registry.Address).Name, nil)
+	w.ready(hr, 1)
+	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.DependsOn = []helmv2.DependencyReference{{Name: "other"}} })
+	w.says(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonUnsupportedField, "spec.dependsOn")
+	w.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonUnsupportedField, "spec.dependsOn")
+	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.DependsOn = nil })
+	w.ready(hr, 1)
+}

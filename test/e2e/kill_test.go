@@ -1,0 +1,138 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	helmrelease "helm.sh/helm/v3/pkg/release"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/test/harness"
+)
+
+const (
+	kills = 10
+	// Long enough for a kill to hit the waits as well as the writes.
+	podDelay  = 700 * time.Millisecond
+	hookDelay = 300 * time.Millisecond
+)
+
+// TestSurvivesKill kills the controller while it installs one release and
+// upgrades another, starts it again and expects both to arrive. The seed of a run
+// that failed can be given in PINTLE_SEED.
+func TestSurvivesKill(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	if s := os.Getenv("PINTLE_SEED"); s != "" {
+		var err error
+		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+
+	w := newWorld(t)
+	w.push("0.1.0")
+	source := w.source("hello", env.Registry.Address)
+	slow := values{
+		"podAnnotations": values{"simulate.pintle.dev/delay": podDelay.String()},
+		"hook":           values{"podAnnotations": values{"simulate.pintle.dev/delay": hookDelay.String()}},
+	}
+	upgraded := w.release("r0", source.Name, slow)
+	w.ready(upgraded, 1)
+
+	// Nobody is killed in round 0, which tells how long a round takes here and now.
+	var undisturbed time.Duration
+	// One moment in each tenth of a round, so that no run misses a phase.
+	tenths := random.Perm(kills)
+	for i := range kills + 1 {
+		began := time.Now()
+		installed := w.release(fmt.Sprintf("r%d", i+1), source.Name, slow)
+		w.edit(upgraded, func(hr *helmv2.HelmRelease) {
+			hr.Spec.Values = w.raw(values{"message": "again", "podAnnotations": slow["podAnnotations"], "hook": slow["hook"]})
+		})
+		hit := "nothing"
+		var moment time.Duration
+		if i > 0 {
+			moment = time.Duration((float64(tenths[i-1]) + random.Float64()) / kills * float64(undisturbed))
+			time.Sleep(moment)
+			w.must(env.Controller.Kill(t.Context()))
+			hit = w.statuses(installed) + ", " + w.statuses(upgraded)
+			w.must(env.Controller.Start())
+		}
+		w.arrived(installed, min(i, 1))
+		// It was installed in the round before, so it has lived through two kills.
+		w.arrived(upgraded, min(i, 2))
+		w.message(installed.Name+"-hello", "hello")
+		w.message(upgraded.Name+"-hello", "again")
+		if i == 0 {
+			undisturbed = time.Since(began)
+		}
+		t.Logf("kill %2d after %4d ms hit %s; all there after %.1fs: %s, %s", i, moment.Milliseconds(), hit,
+			time.Since(began).Seconds(), w.statuses(installed), w.statuses(upgraded))
+		upgraded = installed
+	}
+}
+
+// statuses names a release and the states of its revisions, oldest first.
+func (w world) statuses(hr *helmv2.HelmRelease) string {
+	w.Helper()
+	history, err := env.History(w.namespace, hr.Name)
+	w.must(err)
+	var all []string
+	for _, r := range history {
+		all = append(all, r.Info.Status.String())
+	}
+	return hr.Name + " [" + strings.Join(all, " ") + "]"
+}
+
+// arrived waits for a release to be ready and checks what the kills it lived
+// through have left in Helm storage.
+func (w world) arrived(hr *helmv2.HelmRelease, kills int) {
+	w.Helper()
+	w.until(hr, "to be ready", harness.Ready)
+	history, err := env.History(w.namespace, hr.Name)
+	w.must(err)
+	var failed, deployed int
+	succeeded := map[string]int{}
+	for _, r := range history {
+		if r.Info.Status.IsPending() {
+			w.Errorf("%s: revision %d is %s", hr.Name, r.Version, r.Info.Status)
+		}
+		if r.Info.Status == helmrelease.StatusDeployed {
+			deployed++
+		}
+		// Helm calls a failed revision superseded if no other came before the one
+		// that follows it; only the description still tells.
+		if !strings.HasSuffix(r.Info.Description, " complete") {
+			failed++
+			continue
+		}
+		config, err := json.Marshal(r.Config)
+		w.must(err)
+		inputs := r.Chart.Metadata.Version + " with " + string(config)
+		if earlier, twice := succeeded[inputs]; twice {
+			w.Errorf("%s: revisions %d and %d both succeeded with the same inputs, chart %s", hr.Name, earlier, r.Version, inputs)
+		}
+		succeeded[inputs] = r.Version
+	}
+	newest := history[len(history)-1]
+	if newest.Info.Status != helmrelease.StatusDeployed || deployed != 1 {
+		w.Errorf("%s: the newest revision is not the one that is deployed: %s", hr.Name, w.statuses(hr))
+	}
+	if failed > kills {
+		w.Errorf("%s: %d failed revisions after %d kills: %s", hr.Name, failed, kills, w.statuses(hr))
+	}
+	if got := hr.Status.History[0]; got.Version != newest.Version || got.Status != helmv2.StatusDeployed {
+		w.Errorf("%s: status shows revision %d %s, Helm storage %s", hr.Name, got.Version, got.Status, w.statuses(hr))
+	}
+}

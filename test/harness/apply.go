@@ -1,0 +1,117 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const fieldOwner = client.FieldOwner("pintle-harness")
+
+// ReadObjects reads all objects of all YAML files of a folder, kustomizations
+// excepted.
+func ReadObjects(dir string) ([]*unstructured.Unstructured, error) {
+	paths, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	var all []*unstructured.Unstructured
+	for _, path := range paths {
+		if filepath.Base(path) == "kustomization.yaml" {
+			continue
+		}
+		objects, err := readFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		all = append(all, objects...)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("no objects in %s", dir)
+	}
+	return all, nil
+}
+
+func readFile(path string) ([]*unstructured.Unstructured, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	var objects []*unstructured.Unstructured
+	decoder := yaml.NewYAMLOrJSONDecoder(file, 4096)
+	for {
+		object := &unstructured.Unstructured{}
+		switch err := decoder.Decode(object); {
+		case errors.Is(err, io.EOF):
+			return objects, nil
+		case err != nil:
+			return nil, err
+		case len(object.Object) > 0:
+			objects = append(objects, object)
+		}
+	}
+}
+
+// Apply applies objects on the server's side. Those that need a namespace and
+// name none get the one given.
+func (e *Environment) Apply(ctx context.Context, namespace string, objects ...*unstructured.Unstructured) error {
+	for _, object := range objects {
+		name := object.GetKind() + " " + object.GetName()
+		namespaced, err := e.Client.IsObjectNamespaced(object)
+		if err != nil {
+			return fmt.Errorf("apply %s: %w", name, err)
+		}
+		if namespaced && object.GetNamespace() == "" {
+			object.SetNamespace(namespace)
+		}
+		err = e.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), fieldOwner, client.ForceOwnership)
+		if err != nil {
+			return fmt.Errorf("apply %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// ApplyCRDs applies the definitions in a folder and waits until they are served.
+func (e *Environment) ApplyCRDs(ctx context.Context, dir string) error {
+	objects, err := ReadObjects(dir)
+	if err != nil {
+		return err
+	}
+	if err := e.Apply(ctx, "", objects...); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for _, object := range objects {
+		err := e.Until(ctx, "CustomResourceDefinition "+object.GetName()+" to be established", func() (string, bool) {
+			crd := &apiextensionsv1.CustomResourceDefinition{}
+			if err := e.Client.Get(ctx, client.ObjectKeyFromObject(object), crd); err != nil {
+				return err.Error(), false
+			}
+			for _, c := range crd.Status.Conditions {
+				if c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue {
+					return "", true
+				}
+			}
+			return fmt.Sprintf("conditions %v", crd.Status.Conditions), false
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// cluster is a control plane that test/cluster started for this process.
+type cluster struct{ launcher, state string }
+
+// startCluster returns when the cluster is ready. It ends with this process,
+// however that ends.
+func startCluster(ctx context.Context, bin, kubeconfig, state string) (*cluster, error) {
+	c := &cluster{launcher: filepath.Join(bin, "cluster"), state: state}
+	err := c.run(ctx, "up", "--kubeconfig", kubeconfig, "--source-controller", "--parent", strconv.Itoa(os.Getpid()))
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *cluster) stop(ctx context.Context) error { return c.run(ctx, "down") }
+
+func (c *cluster) run(ctx context.Context, command string, args ...string) error {
+	cmd := exec.CommandContext(ctx, c.launcher, append([]string{command, "--state", c.state}, args...)...)
+	// The launcher cleans up if it is asked to end, and not if it is killed.
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 20 * time.Second
+	// Ctrl-C is for us alone, who end things in order.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s %s: %w", c.launcher, command, ctx.Err())
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%s does not exist: `make cluster-build` makes it", c.launcher)
+	}
+	return fmt.Errorf("%s %s: %w\n%s", c.launcher, command, err, out)
+}

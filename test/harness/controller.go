@@ -1,0 +1,141 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// stopTimeout is how long the controller may take to end before it is killed.
+const stopTimeout = 30 * time.Second
+
+// Controller is the controller's process, of which there may be several, one
+// after the other. Their output goes to one file.
+type Controller struct {
+	LogPath string
+
+	path string
+	args []string
+	env  []string
+
+	mu   sync.Mutex
+	cmd  *exec.Cmd
+	done chan struct{}
+	// ended is how the last process ended by itself; nil while it should run.
+	ended error
+}
+
+func newController(o Options, kubeconfig string) *Controller {
+	return &Controller{
+		LogPath: filepath.Join(o.Dir, "controller.log"),
+		path:    o.Controller,
+		// Ports would only be in each other's way.
+		args: append([]string{"--metrics-addr=0", "--health-addr=0", "--log-encoding=console"}, o.ControllerArgs...),
+		env:  append(append(os.Environ(), "KUBECONFIG="+kubeconfig, "GORACE=halt_on_error=1"), o.ControllerEnv...),
+	}
+}
+
+// Start starts the process. It does not wait for it to do anything.
+func (c *Controller) Start() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	logFile, err := os.OpenFile(c.LogPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(c.path, c.args...)
+	cmd.Env, cmd.Stdout, cmd.Stderr = c.env, logFile, logFile
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	started, done := make(chan error), make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() { _ = logFile.Close() }()
+		// The kernel sends Pdeathsig when the thread ends that started the process,
+		// so this one has to live as long.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err != nil {
+			return
+		}
+		err = cmd.Wait()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.cmd == cmd {
+			c.ended = fmt.Errorf("the controller ended by itself: %s", exitText(err))
+		}
+	}()
+	if err := <-started; err != nil {
+		return fmt.Errorf("start the controller: %w", err)
+	}
+	c.cmd, c.done, c.ended = cmd, done, nil
+	return nil
+}
+
+func exitText(err error) string {
+	if err == nil {
+		return "exit status 0"
+	}
+	return err.Error()
+}
+
+// Stop asks the process to end and waits until it has.
+func (c *Controller) Stop(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
+	defer cancel()
+	return c.end(ctx, syscall.SIGTERM)
+}
+
+// Kill ends the process without letting it do anything more.
+func (c *Controller) Kill(ctx context.Context) error { return c.end(ctx, syscall.SIGKILL) }
+
+func (c *Controller) end(ctx context.Context, signal syscall.Signal) error {
+	c.mu.Lock()
+	cmd, done, ended := c.cmd, c.done, c.ended
+	c.cmd, c.ended = nil, nil
+	c.mu.Unlock()
+	if cmd == nil || ended != nil {
+		return ended
+	}
+	if err := cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("end the controller: %w", err)
+	}
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		_ = cmd.Process.Kill()
+		<-done
+		return fmt.Errorf("the controller did not end within %s of signal %q and was killed; its log ends:\n%s",
+			stopTimeout, signal, c.LogTail(20))
+	}
+}
+
+// Ended returns an error if the process ended although nobody asked it to.
+func (c *Controller) Ended() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ended
+}
+
+// LogTail returns the last lines of the log.
+func (c *Controller) LogTail(lines int) string {
+	content, err := os.ReadFile(c.LogPath)
+	if err != nil {
+		return err.Error()
+	}
+	all := strings.Split(strings.TrimRight(string(content), "\n"), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}

@@ -1,0 +1,145 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package harness starts what the controller needs around it, and the controller
+// itself, each as a process of its own: a control plane with source-controller,
+// a registry with the chart of test/charts, and the controller's executable.
+//
+// It is what `make run` and the end-to-end tests have in common, so it knows
+// nothing of testing. The product never imports it.
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+// Options say what to start.
+type Options struct {
+	// Dir takes all that is written, and is removed at the end.
+	Dir string
+	// ClusterBin is the folder that `make cluster-build` fills.
+	ClusterBin string
+	// Kubeconfig, if set, leads to a cluster that has source-controller, and none
+	// is started.
+	Kubeconfig string
+	// Controller is the controller's executable, ControllerArgs its arguments and
+	// ControllerEnv what it finds in the environment besides ours.
+	Controller     string
+	ControllerArgs []string
+	ControllerEnv  []string
+	// Progress, if set, is told what is being done.
+	Progress func(format string, args ...any)
+}
+
+// Environment is everything that runs.
+type Environment struct {
+	Kubeconfig string
+	Client     client.Client
+	Registry   *Registry
+	Controller *Controller
+
+	dir     string
+	cluster *cluster
+}
+
+// Start starts everything and returns when it is ready for HelmReleases. What
+// was started is ended again if something fails.
+func Start(ctx context.Context, o Options) (_ *Environment, err error) {
+	if o.Progress == nil {
+		o.Progress = func(string, ...any) {}
+	}
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	e := &Environment{Kubeconfig: o.Kubeconfig, dir: o.Dir}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, e.Stop(context.WithoutCancel(ctx)))
+		}
+	}()
+	if e.Kubeconfig == "" {
+		o.Progress("starting a control plane with a simulated node and source-controller")
+		e.Kubeconfig = filepath.Join(o.Dir, "kubeconfig")
+		if e.cluster, err = startCluster(ctx, o.ClusterBin, e.Kubeconfig, filepath.Join(o.Dir, "cluster")); err != nil {
+			return nil, err
+		}
+	}
+	if e.Client, err = Connect(e.Kubeconfig); err != nil {
+		return nil, err
+	}
+	o.Progress("starting a registry")
+	if e.Registry, err = StartRegistry(ctx, "127.0.0.1:0"); err != nil {
+		return nil, err
+	}
+	o.Progress("applying the CRD of HelmRelease")
+	if err := e.ApplyCRDs(ctx, filepath.Join(Root(), "config", "crd", "bases")); err != nil {
+		return nil, err
+	}
+	o.Progress("starting the controller")
+	e.Controller = newController(o, e.Kubeconfig)
+	return e, e.Controller.Start()
+}
+
+// Connect returns a client. Limits on requests are the API server's business
+// here: what waits polls often.
+func Connect(kubeconfig string) (client.Client, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig %s: %w", kubeconfig, err)
+	}
+	config.QPS = -1
+	// A cluster that hangs must not hang us.
+	config.Timeout = 30 * time.Second
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, sourcev1.AddToScheme, helmv2.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			return nil, err
+		}
+	}
+	return client.New(config, client.Options{Scheme: scheme})
+}
+
+// Stop ends everything, the controller first, and removes what was written.
+func (e *Environment) Stop(ctx context.Context) error {
+	var errs []error
+	if e.Controller != nil {
+		errs = append(errs, e.Controller.Stop(ctx))
+	}
+	if e.cluster != nil {
+		errs = append(errs, e.cluster.stop(ctx))
+	}
+	if e.Registry != nil {
+		errs = append(errs, e.Registry.Close())
+	}
+	return errors.Join(append(errs, os.RemoveAll(e.dir))...)
+}
+
+// Root returns the repository that the working directory lies in.
+func Root() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "."
+	}
+	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "PROJECT")); err == nil {
+			return dir
+		}
+	}
+	return "."
+}

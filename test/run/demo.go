@@ -1,0 +1,234 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/test/harness"
+)
+
+// sampleRegistry is the address in config/samples, which stands for ours.
+const sampleRegistry = "oci://127.0.0.1:5000/"
+
+// demo is one run, from the first line to cleaning up.
+type demo struct {
+	settings
+
+	dir     string
+	began   time.Time
+	env     *harness.Environment
+	release types.NamespacedName
+	// shown is the last line printed for each object, times left out.
+	shown map[string]string
+}
+
+func (d *demo) say(format string, args ...any) {
+	fmt.Printf("%6.1fs  %s\n", time.Since(d.began).Seconds(), fmt.Sprintf(format, args...))
+}
+
+// show brings the sample to ready, changes a value and waits again.
+func (d *demo) show(ctx context.Context) error {
+	d.say("pushing test/charts/hello to oci://%s/charts/hello:0.1.0", d.env.Registry.Address)
+	archive, err := harness.HelloChart("0.1.0")
+	if err != nil {
+		return err
+	}
+	if err := d.env.Registry.PushChart(ctx, "charts", archive); err != nil {
+		return err
+	}
+	if d.kubeconfig != "" {
+		d.say("that registry is on this machine only: so must be the cluster's source-controller")
+	}
+	if err := d.applySamples(ctx); err != nil {
+		return err
+	}
+	hr, err := d.waitReady(ctx)
+	if err != nil {
+		return err
+	}
+	d.say("changing a value: message")
+	changed := time.Now()
+	revision := newest(hr)
+	if err := d.patch(ctx, hr, `{"spec":{"values":{"message":"hello again"}}}`); err != nil {
+		return err
+	}
+	if hr, err = d.waitReady(ctx); err != nil {
+		return err
+	}
+	if newest(hr) != revision+1 {
+		return fmt.Errorf("revision %d is deployed, and changing a value should have led to %d", newest(hr), revision+1)
+	}
+	d.say("revision %d Ready after %.1fs", newest(hr), time.Since(changed).Seconds())
+	return nil
+}
+
+func newest(hr *helmv2.HelmRelease) int {
+	if len(hr.Status.History) == 0 {
+		return 0
+	}
+	return hr.Status.History[0].Version
+}
+
+// applySamples applies config/samples, in a namespace of their own.
+func (d *demo) applySamples(ctx context.Context) error {
+	d.say("applying config/samples to namespace %s", namespace)
+	objects, err := harness.ReadObjects(filepath.Join(harness.Root(), "config", "samples"))
+	if err != nil {
+		return err
+	}
+	for _, object := range objects {
+		switch object.GetKind() {
+		case sourcev1.OCIRepositoryKind:
+			if err := useRegistry(object, d.env.Registry.Address); err != nil {
+				return err
+			}
+		case helmv2.HelmReleaseKind:
+			d.release = types.NamespacedName{Namespace: namespace, Name: object.GetName()}
+		}
+	}
+	home := &unstructured.Unstructured{}
+	home.SetAPIVersion("v1")
+	home.SetKind("Namespace")
+	home.SetName(namespace)
+	home.SetLabels(map[string]string{demoLabel: "true"})
+	return d.env.Apply(ctx, namespace, append([]*unstructured.Unstructured{home}, objects...)...)
+}
+
+func useRegistry(repository *unstructured.Unstructured, address string) error {
+	url, _, err := unstructured.NestedString(repository.Object, "spec", "url")
+	if err != nil {
+		return err
+	}
+	path, ok := strings.CutPrefix(url, sampleRegistry)
+	if !ok {
+		return fmt.Errorf("OCIRepository %s of config/samples: url %q does not begin with %s", repository.GetName(), url, sampleRegistry)
+	}
+	return unstructured.SetNestedField(repository.Object, "oci://"+address+"/"+path, "spec", "url")
+}
+
+func (d *demo) patch(ctx context.Context, hr *helmv2.HelmRelease, patch string) error {
+	if err := d.env.Client.Patch(ctx, hr, client.RawPatch(types.MergePatchType, json.RawMessage(patch))); err != nil {
+		return fmt.Errorf("patch HelmRelease %s: %w", d.release, err)
+	}
+	return nil
+}
+
+// waitReady waits for the release, and prints what happens meanwhile.
+func (d *demo) waitReady(ctx context.Context) (*helmv2.HelmRelease, error) {
+	limited, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	hr, err := d.env.WaitRelease(limited, d.release, "to be ready", func(hr *helmv2.HelmRelease) bool {
+		d.progress(limited)
+		return harness.Ready(hr)
+	})
+	switch {
+	case err == nil:
+		d.progress(ctx)
+		return hr, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	}
+	if d.kubeconfig != "" {
+		err = fmt.Errorf("%w\n%s", err, d.doubts(ctx))
+	}
+	return nil, err
+}
+
+// doubts says what may be wrong with a cluster that we did not start.
+func (d *demo) doubts(ctx context.Context) string {
+	var repository sourcev1.OCIRepository
+	err := d.env.Client.Get(ctx, d.release, &repository)
+	if err == nil && repository.Status.Artifact == nil {
+		return fmt.Sprintf("source-controller has not fetched oci://%s: that registry listens on this machine only, "+
+			"so source-controller has to run here too", d.env.Registry.Address)
+	}
+	return "source-controller has the chart; see the controller's log above"
+}
+
+// progress prints one line for each object whose condition Ready has changed.
+func (d *demo) progress(ctx context.Context) {
+	var repositories sourcev1.OCIRepositoryList
+	var releases helmv2.HelmReleaseList
+	if errors.Join(d.env.Client.List(ctx, &repositories, client.InNamespace(namespace)),
+		d.env.Client.List(ctx, &releases, client.InNamespace(namespace))) != nil {
+		return // whoever waits reports it
+	}
+	for i := range repositories.Items {
+		o := &repositories.Items[i]
+		d.line(sourcev1.OCIRepositoryKind, o.Name, o.Status.Conditions)
+	}
+	for i := range releases.Items {
+		o := &releases.Items[i]
+		d.line(helmv2.HelmReleaseKind, o.Name, o.Status.Conditions)
+	}
+}
+
+func (d *demo) line(kind, name string, conditions []metav1.Condition) {
+	c := apimeta.FindStatusCondition(conditions, helmv2.ConditionReady)
+	if c == nil {
+		return
+	}
+	object := fmt.Sprintf("%s/%s/%s", namespace, kind, name)
+	text := fmt.Sprintf("Ready=%-7s %s: %s", c.Status, c.Reason, strings.Join(strings.Fields(c.Message), " "))
+	if d.shown[object] != text {
+		d.shown[object] = text
+		d.say("%-30s %s", object, text)
+	}
+}
+
+// watch goes on printing until the context ends.
+func (d *demo) watch(ctx context.Context) {
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			d.progress(ctx)
+			if err := d.env.Controller.Ended(); err != nil {
+				d.say("%s; its log ends:\n%s", err, d.env.Controller.LogTail(logLines))
+				return
+			}
+		}
+	}
+}
+
+// explain says what to try next.
+func (d *demo) explain() {
+	kubectl := fmt.Sprintf("%s/kubectl --kubeconfig %s -n %s", d.bin, d.env.Kubeconfig, namespace)
+	if d.kubeconfig != "" {
+		kubectl = fmt.Sprintf("kubectl --kubeconfig %s -n %s", d.env.Kubeconfig, namespace)
+	}
+	fmt.Printf(`
+Everything is ready. Try next, from this directory in another terminal:
+
+  # look
+  %[1]s get hr,ocirepository,deploy,pod,svc,cm
+
+  # change a value
+  %[1]s patch hr %[2]s --type merge -p '{"spec":{"values":{"message":"good morning"}}}'
+
+  # break it: the chart's schema does not allow this (null instead of -1 mends it)
+  %[1]s patch hr %[2]s --type merge -p '{"spec":{"values":{"replicas":-1}}}'
+
+The controller's log is %[3]s. What happens is shown here until Ctrl-C, which cleans everything up.
+
+`, kubectl, d.release.Name, d.env.Controller.LogPath)
+}

@@ -1,0 +1,101 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Command run is what `make run` runs: it shows the controller at work on a real
+// API server, from a chart in a registry to a release that is ready, and stays
+// for people to try things until Ctrl-C.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/pintle-dev/pintle/test/harness"
+)
+
+const (
+	namespace = "demo"
+	// readyTimeout is how long the sample may take to become ready.
+	readyTimeout = 5 * time.Minute
+	logLines     = 30
+)
+
+type settings struct {
+	bin        string
+	controller string
+	kubeconfig string
+	once       bool
+}
+
+func main() {
+	var s settings
+	flag.StringVar(&s.bin, "bin", "bin/cluster", "`folder` that make cluster-build filled")
+	flag.StringVar(&s.controller, "controller", "bin/pintle", "the controller's `executable`")
+	flag.StringVar(&s.kubeconfig, "kubeconfig", "", "`file` that leads to an existing cluster with source-controller (default: start a cluster)")
+	flag.BoolVar(&s.once, "once", false, "end as soon as the release is ready")
+	flag.Parse()
+
+	// Whatever ends us, a closed terminal or pipe included, must leave time to clean up.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+	err := run(ctx, s)
+	interrupted := ctx.Err() != nil
+	stop()
+	switch {
+	case err == nil:
+	case interrupted && errors.Is(err, context.Canceled):
+		fmt.Fprintln(os.Stderr, "interrupted")
+		os.Exit(130)
+	default:
+		fmt.Fprintln(os.Stderr, "\nrun:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, s settings) (err error) {
+	began := time.Now()
+	d := &demo{settings: s, began: began, shown: map[string]string{}}
+	d.dir = filepath.Join("bin", "run", strconv.Itoa(os.Getpid()))
+	if s.kubeconfig != "" {
+		if err := checkExisting(ctx, s.kubeconfig); err != nil {
+			return err
+		}
+	}
+	o := harness.Options{
+		Dir: d.dir, ClusterBin: s.bin, Kubeconfig: s.kubeconfig, Controller: s.controller, Progress: d.say,
+	}
+	if s.kubeconfig != "" {
+		// There may be HelmReleases that are none of ours.
+		o.ControllerArgs = []string{"--watch-all-namespaces=false"}
+		o.ControllerEnv = []string{"RUNTIME_NAMESPACE=" + namespace}
+	}
+	if d.env, err = harness.Start(ctx, o); err != nil {
+		return err
+	}
+	defer func() {
+		d.say("cleaning up")
+		// The context may have ended, and cleaning up has to happen all the same.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 90*time.Second)
+		defer cancel()
+		if s.kubeconfig != "" {
+			err = errors.Join(err, d.remove(ctx))
+		}
+		err = errors.Join(err, d.env.Stop(ctx))
+	}()
+	if err := d.show(ctx); err != nil {
+		return err
+	}
+	if s.once {
+		return nil
+	}
+	d.explain()
+	d.watch(ctx)
+	return nil
+}
