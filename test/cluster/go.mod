@@ -1,3 +1,6 @@
+// The control plane of the tests, a module of its own so that what Kubernetes and
+// etcd depend on never reaches the product. 1.37.1 is the newest version whose
+// every module can be fetched.
 module github.com/pintle-dev/pintle/test/cluster
 
 go 1.26.0

@@ -136,3 +136,38 @@ func (w world) arrived(hr *helmv2.HelmRelease, kills int) {
 		w.Errorf("%s: status shows revision %d %s, Helm storage %s", hr.Name, got.Version, got.Status, w.statuses(hr))
 	}
 }
+
+// TestShutdownIsNoFailure ends the controller as an update of it would, while an
+// upgrade waits for its Pods. It must not stay until they are ready, and the
+// upgrade it gave up must not count as failed: not one failure is forgiven, so a
+// release that counted it would stall.
+func TestShutdownIsNoFailure(t *testing.T) {
+	w := newWorld(t)
+	w.push("0.1.0")
+	hr := w.release("patient", w.source("hello", env.Registry.Address).Name, values{})
+	w.ready(hr, 1)
+	w.edit(hr, func(hr *helmv2.HelmRelease) {
+		hr.Spec.Values = w.raw(values{
+			"message":        "later",
+			"podAnnotations": values{"simulate.pintle.dev/delay": "6s"},
+		})
+	})
+	w.until(hr, "to be upgraded", func(hr *helmv2.HelmRelease) bool {
+		return strings.HasSuffix(w.statuses(hr), "pending-upgrade]")
+	})
+	// Past the hook, into the wait.
+	time.Sleep(2 * time.Second)
+
+	began := time.Now()
+	w.must(env.Controller.Stop(t.Context()))
+	t.Logf("the controller ended after %s", time.Since(began).Round(time.Millisecond))
+	if got := w.statuses(hr); !strings.HasSuffix(got, "failed]") {
+		t.Errorf("after the shutdown the revisions are %s, want the newest to be failed", got)
+	}
+	w.must(env.Controller.Start())
+	w.until(hr, "to be ready", harness.Ready)
+	if hr.Status.UpgradeFailures != 0 || hr.Status.Failures != 0 {
+		t.Errorf("the shutdown counts as %d failures", hr.Status.Failures)
+	}
+	w.message("patient-hello", "later")
+}

@@ -1,3 +1,5 @@
+// The simulated nodes of the tests, a module of its own because kwok is built with
+// another version of Kubernetes than the control plane.
 module github.com/pintle-dev/pintle/test/kwok
 
 go 1.26.0

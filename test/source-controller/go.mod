@@ -1,3 +1,5 @@
+// The real source-controller, for the tests and for make run. 1.9.3 is the newest
+// version whose every dependency can be fetched and that Go 1.26 builds.
 module github.com/pintle-dev/pintle/test/source-controller
 
 go 1.26.0
@@ -332,4 +334,5 @@ require (
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
 
+// source-controller replaces it so too: blake3 is not in a released version.
 replace github.com/opencontainers/go-digest => github.com/opencontainers/go-digest v1.0.1-0.20220411205349-bde1400a84be
