@@ -85,11 +85,14 @@ func basics(hr *helmv2.HelmRelease) release.Desired {
 		},
 		Deleted:   !hr.DeletionTimestamp.IsZero(),
 		Suspended: spec.Suspend,
+		Requests:  release.RequestsOf(hr.Annotations),
 		Policy: release.Policy{
 			Interval:         spec.Interval.Duration,
 			InstallTimeout:   spec.Install.GetTimeout(hr.GetTimeout()),
 			UpgradeTimeout:   spec.Upgrade.GetTimeout(hr.GetTimeout()),
 			UninstallTimeout: spec.Uninstall.GetTimeout(hr.GetTimeout()),
+			InstallRetries:   spec.Install.GetRemediation().GetRetries(),
+			UpgradeRetries:   spec.Upgrade.GetRemediation().GetRetries(),
 		},
 	}
 }

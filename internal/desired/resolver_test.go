@@ -597,6 +597,21 @@ func TestResolve(t *testing.T) {
 				Artifact: artifact, Values: map[string]any{},
 			},
 		},
+		"Requests": {
+			reason: "annotations say what the user asks for", objects: []client.Object{repository(s)},
+			edit: func(hr *helmv2.HelmRelease) {
+				hr.Annotations = map[string]string{
+					helmv2.AnnotationReconcileRequest: "1", helmv2.AnnotationForceRequest: "2", helmv2.AnnotationResetRequest: "3",
+				}
+			},
+			want: Want{
+				Desired: release.Desired{
+					UID: "uid-1", Generation: 3, Target: target, Chart: note, ConfigDigest: emptyDigest, Policy: policy,
+					Requests: release.Requests{Visit: "1", Force: "2", Reset: "3"},
+				},
+				Artifact: artifact, Values: map[string]any{},
+			},
+		},
 		"Deleted": {
 			reason: "what is being deleted needs no source, and no support",
 			edit: func(hr *helmv2.HelmRelease) {
@@ -612,6 +627,21 @@ func TestResolve(t *testing.T) {
 				hr.Spec.ServiceAccountName = "unsupported"
 			},
 			want: Want{Desired: release.Desired{UID: "uid-1", Generation: 3, Target: target, Policy: policy, Suspended: true}},
+		},
+		"Retries": {
+			reason: "budgets are read, although what has one is refused as long as it is not suspended",
+			edit: func(hr *helmv2.HelmRelease) {
+				hr.Spec.Suspend = true
+				hr.Spec.Install = &helmv2.Install{Remediation: &helmv2.InstallRemediation{Retries: -1}}
+				hr.Spec.Upgrade = &helmv2.Upgrade{Remediation: &helmv2.UpgradeRemediation{Retries: 3}}
+			},
+			want: Want{Desired: release.Desired{
+				UID: "uid-1", Generation: 3, Target: target, Suspended: true,
+				Policy: release.Policy{
+					Interval: time.Hour, InstallTimeout: 5 * time.Minute, UpgradeTimeout: 5 * time.Minute, UninstallTimeout: 5 * time.Minute,
+					InstallRetries: -1, UpgradeRetries: 3,
+				},
+			}},
 		},
 	}
 	for name, tc := range cases {

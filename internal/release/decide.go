@@ -60,6 +60,7 @@ func rules() []rule {
 		{"Delete", deleteRelease},
 		{"Suspended", suspended},
 		{"Unlock", unlock},
+		{"Forced", forced},
 		{"Absent", absent},
 		{"Unmanaged", unmanaged},
 		{"Failed", failed},
@@ -197,6 +198,28 @@ func unlock(in Input) *Decision {
 	}
 }
 
+// forced: a user asks for an install or upgrade, whatever the state. It is made
+// as the state wants it made: an install where nothing is, a take-over where the
+// release is not ours, an upgrade in any other case, be it that the budget is
+// spent or that there is nothing to do.
+func forced(in Input) *Decision {
+	if requests := in.Desired.Requests; !requests.ForceAsked(&in.Recorded) && !requests.ForceBegun(&in.Recorded) {
+		return nil
+	}
+	for _, found := range []func(Input) *Decision{absent, unmanaged, failed, outOfSync, inSync} {
+		d := found(in)
+		if d == nil {
+			continue
+		}
+		if !d.Acts() {
+			d.Action = Upgrade{Timeout: in.Desired.Policy.UpgradeTimeout}
+		}
+		d.Why = "forced by request: " + d.Why
+		return d
+	}
+	return nil
+}
+
 // absent: nothing is stored, or what is stored was uninstalled.
 func absent(in Input) *Decision {
 	newest := in.Observed.Newest()
@@ -232,7 +255,7 @@ func unmanaged(in Input) *Decision {
 }
 
 // failed: the newest revision failed. It is tried again as long as its budget
-// lasts; the budget starts anew when what is wanted changes.
+// lasts; the budget starts anew when what is wanted changes, or on request.
 func failed(in Input) *Decision {
 	newest := in.Observed.Newest()
 	if newest.Status == helmv2.StatusDeployed {

@@ -25,6 +25,8 @@ type Desired struct {
 	Deleted bool
 	// Suspended is spec.suspend.
 	Suspended bool
+	// Requests are what the user asks for by annotation.
+	Requests Requests
 	// Policy holds the settings decisions depend on.
 	Policy Policy
 }

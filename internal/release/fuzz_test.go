@@ -57,6 +57,13 @@ func (c *choices) input() Input {
 	in.Recorded.InstallFailures, in.Recorded.UpgradeFailures = int64(c.of(4)), int64(c.of(4))
 	in.Recorded.LastAttemptedReleaseAction = c.action()
 	in.Recorded.StorageNamespace = c.text("store", "")
+	tokens := []string{"", "a", "b"}
+	in.Desired.Requests = Requests{Visit: c.text(tokens...), Force: c.text(tokens...), Reset: c.text(tokens...)}
+	in.Recorded.LastHandledReconcileAt = c.text(tokens...)
+	in.Recorded.LastHandledForceAt, in.Recorded.LastHandledResetAt = c.text(tokens...), c.text(tokens...)
+	if c.maybe() {
+		in.Recorded.LastAttemptedReleaseActionDuration = &metav1.Duration{Duration: time.Second}
+	}
 	if c.maybe() {
 		in.Observed.Running = &Running{Action: c.action()}
 	}
@@ -104,6 +111,7 @@ func FuzzDecide(f *testing.F) {
 		}
 		d := Decide(in)
 		checkProperties(t, in, d)
+		checkForced(t, in, d)
 		if again := Decide(in); again != d {
 			t.Errorf("the same input gave %+v and then %+v", d, again)
 		}
@@ -126,6 +134,31 @@ func FuzzDecide(f *testing.F) {
 			t.Errorf("conditions changed the decision from %+v to %+v", blind, d)
 		}
 	})
+}
+
+// checkForced demands that a force is asked for wherever one is decided, and that
+// it is not decided any more once it is recorded.
+func checkForced(t *testing.T, in Input, d Decision) {
+	t.Helper()
+	r := in.Desired.Requests
+	if d.Rule != "Forced" {
+		return
+	}
+	if r.Force == "" || r.Force != r.Visit || r.Visit == in.Recorded.LastHandledReconcileAt {
+		t.Errorf("forced although nobody asked: %+v of %+v", r, in.Recorded)
+	}
+	if !d.Acts() {
+		t.Errorf("forced to do nothing: %+v", d)
+	}
+	done := in
+	done.Recorded.LastHandledForceAt = r.Force
+	done.Recorded.LastAttemptedReleaseActionDuration = &metav1.Duration{}
+	for _, visited := range []string{r.Visit, in.Recorded.LastHandledReconcileAt} {
+		done.Recorded.LastHandledReconcileAt = visited
+		if again := Decide(done); again.Rule == "Forced" {
+			t.Errorf("forced again by the same request: %+v", again)
+		}
+	}
 }
 
 func checkProperties(t *testing.T, in Input, d Decision) {

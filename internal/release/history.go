@@ -66,11 +66,13 @@ func MustReadHistory(want Desired, recorded helmv2.HelmReleaseStatus, running *R
 }
 
 // ResetCounters returns the status with its failure counters at zero if what is
-// wanted differs from what was last attempted, and unchanged otherwise.
+// wanted differs from what was last attempted or a user asks for it, and
+// unchanged otherwise.
 func ResetCounters(status helmv2.HelmReleaseStatus, want Desired) helmv2.HelmReleaseStatus {
 	if status.LastAttemptedGeneration != want.Generation ||
 		status.LastAttemptedRevision != want.Chart.Version ||
-		status.LastAttemptedConfigDigest != want.ConfigDigest {
+		status.LastAttemptedConfigDigest != want.ConfigDigest ||
+		want.Requests.ResetAsked(&status) {
 		status.Failures, status.InstallFailures, status.UpgradeFailures = 0, 0, 0
 	}
 	return status

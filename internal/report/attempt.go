@@ -49,7 +49,16 @@ func storageNamespace(status helmv2.HelmReleaseStatus, want release.Desired) str
 }
 
 func announce(status *helmv2.HelmReleaseStatus, want release.Desired, action helmv2.ReleaseAction) {
+	forced := want.Requests.ForceAsked(status)
 	*status = release.ResetCounters(*status, want)
+	if forced {
+		// Whatever announces an install or upgrade while a force is asked for is
+		// that force.
+		status.LastHandledForceAt = want.Requests.Force
+	}
+	if want.Requests.Reset != "" {
+		status.LastHandledResetAt = want.Requests.Reset
+	}
 	status.LastAttemptedGeneration = want.Generation
 	status.LastAttemptedRevision = want.Chart.Version
 	status.LastAttemptedRevisionDigest = want.Chart.OCIDigest
@@ -67,8 +76,7 @@ func startRelease(c *conditions, message string) {
 
 // Finished records an attempt that has ended.
 func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
-	status := handled(hr)
-	r := Report{Status: status, Retry: release.Now()}
+	r := Report{Status: *hr.Status.DeepCopy(), Retry: release.Now()}
 	c := conditionsOf(hr, &r.Status, o.Desired.Generation, now)
 	switch a := o.Action.(type) {
 	case release.Install:
@@ -86,16 +94,29 @@ func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 	case release.Finalize, release.Adopt, release.Settle, release.Wait, release.Stall:
 	}
 	r.Status.Conditions = c.list
-	if o.Err != nil && !o.Cancelled && !o.Stored() && hr.Generation == o.Desired.Generation {
+	acknowledge(hr, &r.Status)
+	if o.Err != nil && !o.Cancelled && !o.Stored() && !askedForMore(hr, o, &r.Status) {
 		// The same would fail the same way; something else need not wait.
 		r.Retry = release.Backoff()
 	}
 	return r
 }
 
+// askedForMore reports whether the next visit has another task than an attempt
+// had that failed. An unlock comes before any other, whatever is asked for.
+func askedForMore(hr *helmv2.HelmRelease, o release.Outcome, status *helmv2.HelmReleaseStatus) bool {
+	if hr.Generation != o.Desired.Generation {
+		return true
+	}
+	_, unlocking := o.Action.(release.Unlock)
+	return !unlocking && release.RequestsOf(hr.Annotations).Open(status)
+}
+
 func finishRelease(r *Report, c *conditions, o release.Outcome, action helmv2.ReleaseAction) {
 	status := &r.Status
-	status.LastAttemptedReleaseActionDuration = &metav1.Duration{Duration: o.Ended.Sub(o.Started)}
+	if !o.Cancelled {
+		status.LastAttemptedReleaseActionDuration = &metav1.Duration{Duration: o.Ended.Sub(o.Started)}
+	}
 	status.History = merge(status.History, o.Revisions, maker{o.Desired.UID, action, o.Desired.Chart.OCIDigest})
 	if o.Inventory != nil {
 		status.Inventory = inventory(o.Inventory)

@@ -32,7 +32,7 @@ type Report struct {
 // Blocked reports an obstacle. Obstacles of unknown kind are retried with
 // back-off.
 func Blocked(hr *helmv2.HelmRelease, blocked *release.Blocked, now time.Time) Report {
-	status := handled(hr)
+	status := visited(hr)
 	c := conditionsOf(hr, &status, hr.Generation, now)
 	c.set(helmv2.ConditionReady, metav1.ConditionFalse, blocked.Reason, blocked.Message)
 	if blocked.Terminal {
@@ -74,13 +74,13 @@ func Settled(hr *helmv2.HelmRelease, d release.Decision, in release.Input) Repor
 // suspended leaves every condition as it was: there is none for suspension, and
 // what they say about the release still holds.
 func suspended(hr *helmv2.HelmRelease) Report {
-	status := handled(hr)
+	status := visited(hr)
 	status.ObservedGeneration = hr.Generation
 	return Report{Status: status, Retry: release.Never()}
 }
 
 func inSync(hr *helmv2.HelmRelease, in release.Input) Report {
-	status := handled(hr)
+	status := answered(hr)
 	status.ObservedGeneration = hr.Generation
 	status.History = release.Truncate(refresh(status.History, in.Observed.Revisions))
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
@@ -94,10 +94,12 @@ func inSync(hr *helmv2.HelmRelease, in release.Input) Report {
 // waiting changes nothing while an attempt of ours runs: its announcement says
 // all there is to say, and its end wakes us.
 func waiting(hr *helmv2.HelmRelease, d release.Decision, a release.Wait, now time.Time) Report {
-	status := handled(hr)
 	if a.After == 0 {
+		status := *hr.Status.DeepCopy()
+		acknowledge(hr, &status)
 		return Report{Status: status, Retry: release.Never()}
 	}
+	status := answered(hr)
 	c := conditionsOf(hr, &status, hr.Generation, now)
 	c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, d.Why)
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressing, d.Why)
@@ -108,7 +110,7 @@ func waiting(hr *helmv2.HelmRelease, d release.Decision, a release.Wait, now tim
 
 // stalled keeps looking at the interval: somebody may mend the release by hand.
 func stalled(hr *helmv2.HelmRelease, d release.Decision, a release.Stall, in release.Input) Report {
-	status := handled(hr)
+	status := answered(hr)
 	status.ObservedGeneration = hr.Generation
 	status.History = refresh(status.History, in.Observed.Revisions)
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
@@ -126,7 +128,7 @@ func stalled(hr *helmv2.HelmRelease, d release.Decision, a release.Stall, in rel
 
 // adopted writes down what an earlier process did and could not record.
 func adopted(hr *helmv2.HelmRelease, in release.Input) Report {
-	status := handled(hr)
+	status := *hr.Status.DeepCopy()
 	var made []release.Revision
 	last := release.Latest(status.History)
 	for _, r := range in.Observed.Revisions {
@@ -136,7 +138,8 @@ func adopted(hr *helmv2.HelmRelease, in release.Input) Report {
 	}
 	status.History = merge(refresh(status.History, in.Observed.Revisions), made, lastMaker(in.Desired.UID, &status))
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
-	if newest := in.Observed.Newest(); newest.Status == helmv2.StatusFailed {
+	newest := in.Observed.Newest()
+	if newest.Status == helmv2.StatusFailed {
 		releaseFailed(&c, release.Latest(status.History), newest)
 		if !newest.Interrupted {
 			count(&status, status.LastAttemptedReleaseAction)
@@ -147,17 +150,13 @@ func adopted(hr *helmv2.HelmRelease, in release.Input) Report {
 	c.readyAsReleased()
 	c.remove(helmv2.ConditionStalled)
 	status.Conditions = c.list
-	return Report{Status: status, Retry: release.Now()}
-}
-
-// handled returns a copy of the status with the reconcile request acknowledged,
-// which every visit that ends in a write does.
-func handled(hr *helmv2.HelmRelease) helmv2.HelmReleaseStatus {
-	status := *hr.Status.DeepCopy()
-	if token, ok := hr.Annotations[helmv2.AnnotationReconcileRequest]; ok {
-		status.LastHandledReconcileAt = token
+	if !newest.Interrupted {
+		// As near as Helm's record comes to when the attempt began and ended.
+		took := max(0, newest.Touched().Sub(newest.LastDeployed))
+		status.LastAttemptedReleaseActionDuration = &metav1.Duration{Duration: took}
 	}
-	return status
+	acknowledge(hr, &status)
+	return Report{Status: status, Retry: release.Now()}
 }
 
 // count adds a failure of an action to the counters.

@@ -89,6 +89,31 @@ func checkDecision(in release.Input, d release.Decision) error {
 	return nil
 }
 
+// checkForce demands that a request is honoured once: a second time only if an
+// action was announced whose end nobody recorded, because the process died or
+// was ended.
+func (w *World) checkForce(d release.Decision, want release.Desired) error {
+	token := want.Requests.Force
+	if d.Rule == "Forced" && token == w.forced && !w.unrecorded && token == w.hr.Status.LastHandledForceAt {
+		return fmt.Errorf("request %q is honoured again: %+v", token, d)
+	}
+	return nil
+}
+
+// releaseEnded notes that the end of an install or upgrade is recorded, and with
+// it that of a force.
+func (w *World) releaseEnded() {
+	w.unrecorded = false
+	if w.forcing != "" {
+		w.forced, w.forcing = w.forcing, ""
+	}
+}
+
+func isRelease(a release.Action) bool {
+	name := helmv2.ReleaseAction(release.Name(a))
+	return name == helmv2.ActionInstall || name == helmv2.ActionUpgrade
+}
+
 // checkStable demands that a visit repeated on the world it left behind writes
 // nothing and emits nothing.
 func checkStable(hr *helmv2.HelmRelease, end func(*helmv2.HelmRelease) report.Report) error {

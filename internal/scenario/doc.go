@@ -10,7 +10,8 @@
 // made of and that the random tests invent:
 //
 //	spec chart=web@1.0.0 values=a [retries=1] [timeout=5m] [replace] [keep-history] [max-history=5]
-//	suspend | resume | delete | request TOKEN | advance 10m
+//	suspend | resume | delete | advance 10m
+//	request TOKEN [force|force=OTHER] [reset|reset=OTHER]
 //	blocked REASON "message" [terminal] [quiet] | unblocked
 //	stored 1 web@1.0.0 deployed [values=a] [by=me|other] [age=10m] [scheme=v2]
 //	hand upgrade chart=web@2.0.0 values=b | hand uninstall [keep-history] | hand status superseded

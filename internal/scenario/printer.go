@@ -102,7 +102,7 @@ func (p *printer) status(prefix string, s *helmv2.HelmReleaseStatus) {
 	}
 	var changed []string
 	all := facts(s)
-	for _, subject := range []string{"history", "failures", "attempted", "observed", "handled"} {
+	for _, subject := range []string{"history", "failures", "attempted", "observed", "handled", "forced", "reset"} {
 		if p.changed(subject, all[subject]) {
 			changed = append(changed, subject+"="+all[subject])
 		}
@@ -142,5 +142,7 @@ func facts(s *helmv2.HelmReleaseStatus) map[string]string {
 		"attempted": fmt.Sprintf("%s@%s/%d", s.LastAttemptedReleaseAction, s.LastAttemptedRevision, s.LastAttemptedGeneration),
 		"observed":  fmt.Sprint(s.ObservedGeneration),
 		"handled":   s.LastHandledReconcileAt,
+		"forced":    s.LastHandledForceAt,
+		"reset":     s.LastHandledResetAt,
 	}
 }

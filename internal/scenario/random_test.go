@@ -31,6 +31,7 @@ func lines() []string {
 		"spec values=a", "spec values=b", "spec chart=web@1.1.0", "spec chart=web@2.0.0", "spec retries=2", "spec retries=0",
 		"spec keep-history", "spec replace", "spec max-history=2",
 		"suspend", "resume", "resume", "delete", "request now",
+		"request one force", "request two force", "request three force reset", "request two", "request one reset", "request four force=one",
 		`blocked ValuesError "not a map"`, `blocked UnsupportedField "no such thing" terminal`, "unblocked", "unblocked",
 		"advance 1m", "advance 10m",
 		"hand upgrade chart=web@9.0.0 values=theirs", "hand uninstall", "hand uninstall keep-history", "hand install values=theirs",
@@ -113,7 +114,7 @@ func FuzzLife(f *testing.F) {
 
 // TestRandomLives is the fuzz test for those who do not fuzz.
 func TestRandomLives(t *testing.T) {
-	for seed := range uint64(120) {
+	for seed := range uint64(150) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		bytes := make([]byte, r.IntN(40))
 		for i := range bytes {
@@ -169,6 +170,43 @@ func TestKills(t *testing.T) {
 		if failed > kills || deployed != 1 || w.hr.Status.Failures != 0 || !w.Paused() {
 			t.Fatalf("seed %d: %d failed and %d deployed after %d kills, %d failures counted\n%s\n%s",
 				seed, failed, deployed, kills, w.hr.Status.Failures, strings.Join(script, "\n"), w.Output())
+		}
+	}
+}
+
+// TestKillsWhileForcing does the same to forced upgrades: each request must end in
+// one revision that was deployed, neither in none nor in two.
+func TestKillsWhileForcing(t *testing.T) {
+	kinds := []string{"announce", "begin", "run", "record", "events"}
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		w := New()
+		script := []string{"spec values=a max-history=0", "visit", "visit"}
+		requests := 1 + r.IntN(3)
+		for i := range requests {
+			script = append(script, fmt.Sprintf("request %d force", i))
+			for range r.IntN(6) {
+				script = append(script, "visit die="+kinds[r.IntN(len(kinds))])
+			}
+			for range rest {
+				script = append(script, "visit")
+			}
+		}
+		for _, line := range script {
+			if err := w.Do(line); err != nil {
+				t.Fatalf("seed %d: %v\n%s", seed, err, strings.Join(script, "\n"))
+			}
+		}
+		made := 0
+		for _, revision := range w.store.revisions {
+			if revision.Status != helmv2.StatusFailed {
+				made++
+			}
+		}
+		last := fmt.Sprint(requests - 1)
+		if s := w.hr.Status; made != 1+requests || !w.Paused() || s.LastHandledForceAt != last || s.LastHandledReconcileAt != last {
+			t.Fatalf("seed %d: %d revisions for %d requests, the last answered %q, %q\n%s\n%s", seed, made-1, requests,
+				s.LastHandledForceAt, s.LastHandledReconcileAt, strings.Join(script, "\n"), w.Output())
 		}
 	}
 }

@@ -123,7 +123,7 @@ func (w *World) change(verb string, args arguments) error {
 			w.hr.DeletionTimestamp = &metav1.Time{Time: w.now}
 		}
 	case "request":
-		w.hr.Annotations = map[string]string{helmv2.AnnotationReconcileRequest: args.at(0)}
+		w.request(args)
 	case "advance":
 		d, err := time.ParseDuration(args.at(0))
 		w.now = w.now.Add(d)
@@ -138,6 +138,25 @@ func (w *World) change(verb string, args arguments) error {
 		w.blocked = nil
 	}
 	return nil
+}
+
+// request annotates the HelmRelease. What was asked for before stays there, as it
+// does in life.
+func (w *World) request(args arguments) {
+	if w.hr.Annotations == nil {
+		w.hr.Annotations = map[string]string{}
+	}
+	w.hr.Annotations[helmv2.AnnotationReconcileRequest] = args.at(0)
+	for word, annotation := range map[string]string{
+		"force": helmv2.AnnotationForceRequest, "reset": helmv2.AnnotationResetRequest,
+	} {
+		if args.has(word) {
+			w.hr.Annotations[annotation] = args.at(0)
+		}
+		if token, ok := args.lookup(word); ok {
+			w.hr.Annotations[annotation] = token
+		}
+	}
 }
 
 // put places a revision into storage that nobody was seen to make.

@@ -37,6 +37,12 @@ type World struct {
 	store   storage
 	gone    bool
 
+	// forcing is the token of the force that was announced last, and forced the
+	// last one whose end is recorded. unrecorded is true from the announcement of
+	// any install or upgrade until the record of its end.
+	forcing, forced string
+	unrecorded      bool
+
 	// What the process knows and loses when it dies.
 	running *action
 	ended   *release.Outcome
@@ -126,6 +132,9 @@ func (w *World) reconcile(helm helmResult, die string) error {
 		return err
 	}
 	w.out.decision(d)
+	if err := w.checkForce(d, want); err != nil {
+		return err
+	}
 	if d.Acts() {
 		return w.act(d, want, helm, die)
 	}
@@ -136,6 +145,9 @@ func (w *World) reconcile(helm helmResult, die string) error {
 	}
 	if wait, ok := d.Action.(release.Wait); ok && wait.Cancel {
 		w.cancel()
+	}
+	if _, ok := d.Action.(release.Adopt); ok && die != "announce" && !in.Observed.Newest().Interrupted {
+		w.releaseEnded()
 	}
 	return w.settle(func(hr *helmv2.HelmRelease) report.Report { return report.Settled(hr, d, in) }, die)
 }
@@ -159,6 +171,7 @@ func (w *World) input(want release.Desired) release.Input {
 func (w *World) desired() release.Desired {
 	d := w.want
 	d.Generation = w.hr.Generation
+	d.Requests = release.RequestsOf(w.hr.Annotations)
 	d.Deleted, d.Suspended = !w.hr.DeletionTimestamp.IsZero(), w.hr.Spec.Suspend
 	if d.Deleted || d.Suspended {
 		d.Chart, d.ConfigDigest = release.Chart{}, ""
@@ -180,6 +193,10 @@ func (w *World) act(d release.Decision, want release.Desired, helm helmResult, d
 		return err
 	}
 	w.out.status("announced", &w.hr.Status)
+	w.unrecorded = w.unrecorded || isRelease(d.Action)
+	if d.Rule == "Forced" {
+		w.forcing = want.Requests.Force
+	}
 	if die == "begin" {
 		w.die()
 		return nil
@@ -235,6 +252,9 @@ func (w *World) record(die string) error {
 	rep := report.Finished(w.hr, o, w.now)
 	if err := w.publish(rep, die); err != nil {
 		return err
+	}
+	if isRelease(o.Action) && !o.Cancelled {
+		w.releaseEnded()
 	}
 	w.ended = nil
 	return nil
