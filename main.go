@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"go.uber.org/zap/zapcore"
+	"k8s.io/apimachinery/pkg/labels"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
@@ -51,7 +52,11 @@ func run() error {
 	}
 	config.QPS, config.Burst = float32(o.KubeAPIQPS), o.KubeAPIBurst
 	config.UserAgent = helmv2.ControllerName
-	mgr, err := ctrl.NewManager(config, managerOptions(o))
+	opts, err := managerOptions(o)
+	if err != nil {
+		return err
+	}
+	mgr, err := ctrl.NewManager(config, opts)
 	if err != nil {
 		return err
 	}
@@ -76,7 +81,7 @@ func addControllers(mgr ctrl.Manager, o *options.Options) error {
 	}
 	charts := chart.NewStore(&http.Client{Timeout: o.HTTPTimeout}, o.ArtifactMaxBytes)
 	return controller.AddHelmRelease(mgr, controller.Parts{
-		Desired:       desired.NewResolver(mgr.GetClient(), charts),
+		Desired:       desired.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts),
 		Helm:          helm.NewRunner(charts, time.Now),
 		Cluster:       conn,
 		Metrics:       m,
@@ -88,7 +93,11 @@ func addControllers(mgr ctrl.Manager, o *options.Options) error {
 	})
 }
 
-func managerOptions(o *options.Options) ctrl.Options {
+func managerOptions(o *options.Options) (ctrl.Options, error) {
+	configs, err := labels.Parse(o.WatchConfigs)
+	if err != nil {
+		return ctrl.Options{}, err
+	}
 	opts := ctrl.Options{
 		Scheme:                        controller.Scheme(),
 		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddr},
@@ -101,11 +110,12 @@ func managerOptions(o *options.Options) ctrl.Options {
 		RenewDeadline:                 &o.LeaseRenewDeadline,
 		RetryPeriod:                   &o.LeaseRetryPeriod,
 		GracefulShutdownTimeout:       &o.GracefulShutdown,
+		Cache:                         cache.Options{ByObject: controller.Configs(configs)},
 	}
 	if !o.WatchAllNamespaces {
 		opts.Cache.DefaultNamespaces = map[string]cache.Config{o.RuntimeNamespace: {}}
 	}
-	return opts
+	return opts, nil
 }
 
 func logger(o *options.Options) logr.Logger {

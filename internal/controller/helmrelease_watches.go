@@ -6,8 +6,10 @@ package controller
 import (
 	"context"
 	"sync"
+	"time"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -30,18 +32,30 @@ import (
 // +kubebuilder:rbac:groups=source.toolkit.fluxcd.io,resources=helmcharts,verbs=get;list;watch;create;update;patch;delete
 // +kubebuilder:rbac:groups=source.toolkit.fluxcd.io,resources=helmcharts/status;ocirepositories/status,verbs=get
 // +kubebuilder:rbac:groups=source.toolkit.fluxcd.io,resources=ocirepositories,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=configmaps;secrets,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
 
-// sourceIndex finds the HelmReleases that use a source, by "<kind>/<namespace>/<name>".
-const sourceIndex = ".metadata.source"
+// Indices find the HelmReleases that use an object: a source by
+// "<kind>/<namespace>/<name>", what values come from by "<namespace>/<name>".
+const (
+	sourceIndex    = ".metadata.source"
+	configMapIndex = ".metadata.configMap"
+	secretIndex    = ".metadata.secret"
+)
 
 // setup registers the reconciler with a manager, visiting up to concurrent
 // HelmReleases at a time. Nothing a watch sees decides anything: it only names
 // the HelmRelease to visit.
 func (r *HelmReleaseReconciler) setup(mgr ctrl.Manager, concurrent int, ended *Wakeups) error {
-	err := mgr.GetFieldIndexer().IndexField(context.Background(), &helmv2.HelmRelease{}, sourceIndex, sourceKey) //nolint:forbidigo // the indexer ignores it
-	if err != nil {
-		return err
+	for name, keys := range map[string]client.IndexerFunc{
+		sourceIndex:    sourceKey,
+		configMapIndex: valuesKeys(helmv2.KindConfigMap),
+		secretIndex:    valuesKeys(helmv2.KindSecret),
+	} {
+		err := mgr.GetFieldIndexer().IndexField(context.Background(), &helmv2.HelmRelease{}, name, keys) //nolint:forbidigo // the indexer ignores it
+		if err != nil {
+			return err
+		}
 	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("helmrelease").
@@ -50,6 +64,8 @@ func (r *HelmReleaseReconciler) setup(mgr ctrl.Manager, concurrent int, ended *W
 		))).
 		Watches(&sourcev1.OCIRepository{}, r.usersOf(sourcev1.OCIRepositoryKind), builder.WithPredicates(sourceChanged{})).
 		Watches(&sourcev1.HelmChart{}, r.usersOf(sourcev1.HelmChartKind), builder.WithPredicates(sourceChanged{})).
+		Watches(&corev1.ConfigMap{}, r.takersFrom(configMapIndex), builder.OnlyMetadata, builder.WithPredicates(configChanged{})).
+		Watches(&corev1.Secret{}, r.takersFrom(secretIndex), builder.OnlyMetadata, builder.WithPredicates(configChanged{})).
 		WatchesRawSource(source.Func(ended.start)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrent}).
 		Complete(r)
@@ -64,22 +80,69 @@ func sourceKey(obj client.Object) []string {
 	return []string{kind + "/" + key.String()}
 }
 
+func valuesKeys(kind string) client.IndexerFunc {
+	return func(obj client.Object) []string {
+		hr, ok := obj.(*helmv2.HelmRelease)
+		if !ok {
+			return nil
+		}
+		var keys []string
+		for _, key := range desired.ValuesFrom(hr, kind) {
+			keys = append(keys, key.String())
+		}
+		return keys
+	}
+}
+
 // usersOf wakes the HelmReleases that use a source of the given kind.
 func (r *HelmReleaseReconciler) usersOf(kind string) handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, obj client.Object) []reconcile.Request {
-		var users helmv2.HelmReleaseList
-		key := kind + "/" + client.ObjectKeyFromObject(obj).String()
-		if err := r.client.List(ctx, &users, client.MatchingFields{sourceIndex: key}); err != nil {
-			ctrl.LoggerFrom(ctx).Error(err, "cannot find the HelmReleases that use a source", "source", key)
-			return nil
-		}
-		requests := make([]reconcile.Request, 0, len(users.Items))
-		for i := range users.Items {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&users.Items[i])})
-		}
-		return requests
+		return r.indexed(ctx, sourceIndex, kind+"/"+client.ObjectKeyFromObject(obj).String())
 	})
 }
+
+// configSettling is how long a change of a ConfigMap or Secret waits for others:
+// what one commit changes in several objects is to be one upgrade.
+const configSettling = time.Second
+
+// takersFrom wakes the HelmReleases that take values from an object, after others
+// have had time to change too.
+func (r *HelmReleaseReconciler) takersFrom(index string) handler.EventHandler {
+	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+	wake := func(ctx context.Context, obj client.Object, q queue) {
+		for _, request := range r.indexed(ctx, index, client.ObjectKeyFromObject(obj).String()) {
+			q.AddAfter(request, configSettling)
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { wake(ctx, e.Object, q) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) { wake(ctx, e.ObjectNew, q) },
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { wake(ctx, e.Object, q) },
+	}
+}
+
+// indexed returns a request for every HelmRelease that an index has under key.
+func (r *HelmReleaseReconciler) indexed(ctx context.Context, index, key string) []reconcile.Request {
+	var users helmv2.HelmReleaseList
+	if err := r.client.List(ctx, &users, client.MatchingFields{index: key}); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot find the HelmReleases that use an object", "index", index, "object", key)
+		return nil
+	}
+	requests := make([]reconcile.Request, 0, len(users.Items))
+	for i := range users.Items {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&users.Items[i])})
+	}
+	return requests
+}
+
+// configChanged passes everything that happens to a ConfigMap or Secret but for
+// its being there when we start: every HelmRelease is visited then anyway.
+type configChanged struct {
+	predicate.ResourceVersionChangedPredicate
+}
+
+// Create implements predicate.Predicate.
+func (configChanged) Create(e event.CreateEvent) bool { return !e.IsInInitialList }
 
 // requestChanged passes updates that ask for a visit by annotation.
 type requestChanged struct{ predicate.Funcs }

@@ -4,13 +4,17 @@
 package controller
 
 import (
+	"slices"
 	"testing"
 
 	fluxmeta "github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
@@ -47,6 +51,68 @@ func TestSourceChanged(t *testing.T) {
 				t.Errorf("%s: wakes %t, want %t", tc.reason, got, tc.want)
 			}
 		})
+	}
+}
+
+func TestConfigChanged(t *testing.T) {
+	at := func(version string) *metav1.PartialObjectMetadata {
+		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{ResourceVersion: version}}
+	}
+	var p predicate.Predicate = configChanged{}
+	for reason, tc := range map[string]struct{ got, want bool }{
+		"any change counts":                            {p.Update(event.UpdateEvent{ObjectOld: at("1"), ObjectNew: at("2")}), true},
+		"a resynchronisation is none":                  {p.Update(event.UpdateEvent{ObjectOld: at("1"), ObjectNew: at("1")}), false},
+		"what is gone is missed":                       {p.Delete(event.DeleteEvent{Object: at("1")}), true},
+		"what comes may be awaited":                    {p.Create(event.CreateEvent{Object: at("1")}), true},
+		"what is there at the start is read by visits": {p.Create(event.CreateEvent{Object: at("1"), IsInInitialList: true}), false},
+	} {
+		if tc.got != tc.want {
+			t.Errorf("%s: wakes %t", reason, tc.got)
+		}
+	}
+}
+
+func TestValuesKeys(t *testing.T) {
+	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "x"}}
+	hr.Spec.ValuesFrom = []helmv2.ValuesReference{{Kind: "ConfigMap", Name: "a"}, {Kind: "Secret", Name: "b"}, {Kind: "ConfigMap", Name: "c"}}
+	if got := valuesKeys(helmv2.KindConfigMap)(hr); !slices.Equal(got, []string{"n/a", "n/c"}) {
+		t.Errorf("ConfigMaps are %v", got)
+	}
+	if got := valuesKeys(helmv2.KindSecret)(hr); !slices.Equal(got, []string{"n/b"}) {
+		t.Errorf("Secrets are %v", got)
+	}
+	if got := valuesKeys(helmv2.KindSecret)(&sourcev1.OCIRepository{}); got != nil {
+		t.Errorf("something else takes values from %v", got)
+	}
+}
+
+// TestConfigsHoldNoData: kubectl leaves a copy of what it applies in an annotation.
+func TestConfigsHoldNoData(t *testing.T) {
+	selector := labels.SelectorFromSet(labels.Set{"a": "b"})
+	configs := Configs(selector)
+	if len(configs) != 2 {
+		t.Fatalf("%d kinds", len(configs))
+	}
+	for kind, by := range configs {
+		if by.Label.String() != "a=b" {
+			t.Errorf("%T is selected by %q", kind, by.Label)
+		}
+		o := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+			Name: "x", ResourceVersion: "1",
+			Annotations:   map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "data"},
+			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
+		}}
+		kept, err := by.Transform(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "x", ResourceVersion: "1"}}
+		if diff := cmp.Diff(want, kept); diff != "" {
+			t.Errorf("the cache keeps (-want +got):\n%s", diff)
+		}
+		if other, err := by.Transform("gone"); other != "gone" || err != nil {
+			t.Errorf("what is no object passes unchanged: %v, %v", other, err)
+		}
 	}
 }
 

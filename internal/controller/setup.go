@@ -8,6 +8,9 @@ import (
 	"time"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -15,6 +18,8 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/attempt"
@@ -62,6 +67,22 @@ func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
 		now:    p.Now,
 	}
 	return r.setup(mgr, p.Concurrent, ended)
+}
+
+// Configs says what the manager's cache holds of ConfigMaps and Secrets: no more
+// than what tells that one that the selector matches has changed. Whoever needs
+// their data has to ask the API server.
+func Configs(selector labels.Selector) map[client.Object]cache.ByObject {
+	// Annotations may hold all the data once more, where kubectl applied them.
+	strip := func(obj any) (any, error) {
+		if o, ok := obj.(metav1.Object); ok {
+			o.SetAnnotations(nil)
+			o.SetManagedFields(nil)
+		}
+		return obj, nil
+	}
+	watched := cache.ByObject{Label: selector, Transform: strip}
+	return map[client.Object]cache.ByObject{&corev1.ConfigMap{}: watched, &corev1.Secret{}: watched}
 }
 
 // Scheme knows every kind the controllers read or write.

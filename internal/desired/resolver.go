@@ -31,13 +31,15 @@ type Want struct {
 // Resolver resolves HelmReleases. It may be used concurrently.
 type Resolver struct {
 	reader client.Reader
+	live   client.Reader
 	charts *chart.Store
 }
 
 // NewResolver returns a resolver that reads sources through reader, a cache
-// usually.
-func NewResolver(reader client.Reader, charts *chart.Store) *Resolver {
-	return &Resolver{reader: reader, charts: charts}
+// usually, and ConfigMaps and Secrets through live, which should not be one: a
+// cache would keep the data of Secrets in memory, and could be behind.
+func NewResolver(reader, live client.Reader, charts *chart.Store) *Resolver {
+	return &Resolver{reader: reader, live: live, charts: charts}
 }
 
 // Resolve returns what hr asks for, or a *release.Blocked. It does not change
@@ -62,14 +64,14 @@ func (r *Resolver) Resolve(ctx context.Context, hr *helmv2.HelmRelease) (Want, e
 		return want, err
 	}
 	want.Artifact = src.artifact
+	// Before the chart: it may have to be downloaded, in vain if they are missing.
+	if want.Values, want.ConfigDigest, err = r.values(ctx, hr); err != nil {
+		return want, err
+	}
 	if want.Chart, err = r.identify(ctx, src); err != nil {
 		return want, err
 	}
-	if err := refuseRename(hr, want.Chart); err != nil {
-		return want, err
-	}
-	want.Values, want.ConfigDigest, err = values(hr)
-	return want, err
+	return want, refuseRename(hr, want.Chart)
 }
 
 // basics is what the spec alone tells.

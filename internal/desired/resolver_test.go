@@ -22,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/opencontainers/go-digest"
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -86,7 +87,7 @@ func pack(t *testing.T, name, version string) []byte {
 func reader(t *testing.T, objects ...client.Object) client.WithWatch {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	if err := sourcev1.AddToScheme(scheme); err != nil {
+	if err := errors.Join(sourcev1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
 	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
@@ -356,7 +357,7 @@ func TestResolveBlocked(t *testing.T) {
 				})
 			}
 			before := hr.DeepCopy()
-			want, err := NewResolver(r, s.charts).Resolve(t.Context(), hr)
+			want, err := NewResolver(r, r, s.charts).Resolve(t.Context(), hr)
 			got := blocked(t, err)
 			if diff := cmp.Diff(tc.want, got, compare()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
@@ -379,7 +380,7 @@ func TestBlockedKeepsItsCause(t *testing.T) {
 	repo := repository(s, func(o *sourcev1.OCIRepository) {
 		o.Status.Artifact.URL, o.Status.Artifact.Digest = s.url+"/gone", tagDigest
 	})
-	_, err := NewResolver(reader(t, repo), s.charts).Resolve(t.Context(), app())
+	_, err := NewResolver(reader(t, repo), nil, s.charts).Resolve(t.Context(), app())
 	if !errors.Is(err, chart.ErrNotFound) {
 		t.Errorf("the cause is lost: %v", err)
 	}
@@ -403,7 +404,6 @@ func TestRefuseUnsupported(t *testing.T) {
 		}},
 		"Test":               {"spec.test.enable", func(s *helmv2.HelmReleaseSpec) { s.Test = &helmv2.Test{Enable: true} }},
 		"Rollback":           {"spec.rollback", func(s *helmv2.HelmReleaseSpec) { s.Rollback = &helmv2.Rollback{} }},
-		"ValuesFrom":         {"spec.valuesFrom", func(s *helmv2.HelmReleaseSpec) { s.ValuesFrom = []helmv2.ValuesReference{{Kind: "Secret"}} }},
 		"PostRenderers":      {"spec.postRenderers", func(s *helmv2.HelmReleaseSpec) { s.PostRenderers = []helmv2.PostRenderer{{}} }},
 		"PostRenderStrategy": {"spec.postRenderStrategy", func(s *helmv2.HelmReleaseSpec) { s.PostRenderStrategy = "combined" }},
 		"CommonMetadata":     {"spec.commonMetadata", func(s *helmv2.HelmReleaseSpec) { s.CommonMetadata = &helmv2.CommonMetadata{} }},
@@ -443,7 +443,7 @@ func TestRefuseUnsupported(t *testing.T) {
 			hr := app()
 			tc.edit(&hr.Spec)
 			// No source is needed to refuse.
-			_, err := NewResolver(reader(t), nil).Resolve(t.Context(), hr)
+			_, err := NewResolver(reader(t), nil, nil).Resolve(t.Context(), hr)
 			want := &release.Blocked{
 				Reason: helmv2.ReasonUnsupportedField, Terminal: true, Retry: release.Never(),
 				Message: tc.want + " is not supported by this version",
@@ -651,7 +651,7 @@ func TestResolve(t *testing.T) {
 			if tc.edit != nil {
 				tc.edit(hr)
 			}
-			got, err := NewResolver(reader(t, tc.objects...), s.charts).Resolve(t.Context(), hr)
+			got, err := NewResolver(reader(t, tc.objects...), nil, s.charts).Resolve(t.Context(), hr)
 			if err != nil {
 				t.Fatalf("%s: %v", tc.reason, err)
 			}
@@ -667,7 +667,7 @@ func TestResolve(t *testing.T) {
 func TestValuesAreIndependent(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	r := NewResolver(reader(t, repository(s)), s.charts)
+	r := NewResolver(reader(t, repository(s)), nil, s.charts)
 	const raw = `{"a":{"b":[1]}}`
 	hr := app(func(hr *helmv2.HelmRelease) { hr.Spec.Values = &apiextensionsv1.JSON{Raw: []byte(raw)} })
 	first, err := r.Resolve(t.Context(), hr)

@@ -44,7 +44,6 @@ func unsupported(s *helmv2.HelmReleaseSpec) []field {
 		{"spec.driftDetection.mode", s.DriftDetection != nil && s.DriftDetection.Mode != "" && s.DriftDetection.Mode != helmv2.DriftDetectionDisabled},
 		{"spec.test.enable", s.Test != nil && s.Test.Enable},
 		{"spec.rollback", s.Rollback != nil},
-		{"spec.valuesFrom", len(s.ValuesFrom) > 0},
 		{"spec.postRenderers", len(s.PostRenderers) > 0},
 		{"spec.postRenderStrategy", s.PostRenderStrategy != ""},
 		{"spec.commonMetadata", s.CommonMetadata != nil},

@@ -13,6 +13,8 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 // Options configure the controller. Names, defaults and meaning of the flags
@@ -46,6 +48,9 @@ type Options struct {
 	LeaseRetryPeriod        time.Duration
 	// WatchAllNamespaces is false if only RuntimeNamespace is watched.
 	WatchAllNamespaces bool
+	// WatchConfigs selects, by label, the ConfigMaps and Secrets whose changes wake
+	// the HelmReleases that take values from them; empty selects all.
+	WatchConfigs string
 	// RuntimeNamespace is where the controller itself runs.
 	RuntimeNamespace string
 	// LogLevel is trace, debug, info or error; LogEncoding is json or console.
@@ -87,6 +92,8 @@ func (o *Options) bind(fs *flag.FlagSet) {
 	fs.DurationVar(&o.LeaseRenewDeadline, "leader-election-renew-deadline", 30*time.Second, "time the leader tries to renew before it gives up")
 	fs.DurationVar(&o.LeaseRetryPeriod, "leader-election-retry-period", 5*time.Second, "time between tries")
 	fs.BoolVar(&o.WatchAllNamespaces, "watch-all-namespaces", true, "watch every namespace, not only RUNTIME_NAMESPACE")
+	fs.StringVar(&o.WatchConfigs, "watch-configs-label-selector", "reconcile.fluxcd.io/watch=Enabled",
+		"label selector of the ConfigMaps and Secrets whose changes lead to upgrades at once; empty selects all")
 	fs.StringVar(&o.LogLevel, "log-level", "info", "trace, debug, info or error")
 	fs.StringVar(&o.LogEncoding, "log-encoding", "json", "json or console")
 }
@@ -105,6 +112,8 @@ func (o *Options) validate() error {
 		"--min-retry-delay=%s, --max-retry-delay=%s: more than zero, and not the wrong way round", o.MinRetryDelay, o.MaxRetryDelay)
 	bad(o.HTTPTimeout <= 0, "--http-timeout=%s: more than zero", o.HTTPTimeout)
 	bad(!o.WatchAllNamespaces && o.RuntimeNamespace == "", "--watch-all-namespaces=false needs RUNTIME_NAMESPACE in the environment")
+	_, err := labels.Parse(o.WatchConfigs)
+	bad(err != nil, "--watch-configs-label-selector=%s: %w", o.WatchConfigs, err)
 	switch o.LogLevel {
 	case "trace", "debug", "info", "error":
 	default:

@@ -29,7 +29,7 @@ func TestParseDefaults(t *testing.T) {
 		GracefulShutdown: 10 * time.Minute,
 		LeaderElect:      false, LeaderElectReleaseOnEnd: true,
 		LeaseDuration: 35 * time.Second, LeaseRenewDeadline: 30 * time.Second, LeaseRetryPeriod: 5 * time.Second,
-		WatchAllNamespaces: true, RuntimeNamespace: "flux-system",
+		WatchAllNamespaces: true, RuntimeNamespace: "flux-system", WatchConfigs: "reconcile.fluxcd.io/watch=Enabled",
 		LogLevel: "info", LogEncoding: "json",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -48,7 +48,7 @@ func TestParseEveryFlag(t *testing.T) {
 		"--interval-jitter-percentage=0", "--graceful-shutdown-timeout=6s", "--enable-leader-election",
 		"--leader-election-release-on-cancel=false", "--leader-election-lease-duration=7s",
 		"--leader-election-renew-deadline=6s", "--leader-election-retry-period=1s",
-		"--watch-all-namespaces=false", "--log-level=trace", "--log-encoding=console",
+		"--watch-all-namespaces=false", "--watch-configs-label-selector=a in (b,c)", "--log-level=trace", "--log-encoding=console",
 	}, &bytes.Buffer{})
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func TestParseEveryFlag(t *testing.T) {
 		HTTPTimeout: time.Second, ArtifactMaxBytes: 3, MinRetryDelay: 4 * time.Second, MaxRetryDelay: 5 * time.Second,
 		GracefulShutdown: 6 * time.Second, LeaderElect: true,
 		LeaseDuration: 7 * time.Second, LeaseRenewDeadline: 6 * time.Second, LeaseRetryPeriod: time.Second,
-		RuntimeNamespace: "here", LogLevel: "trace", LogEncoding: "console",
+		RuntimeNamespace: "here", WatchConfigs: "a in (b,c)", LogLevel: "trace", LogEncoding: "console",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("every flag (-want +got):\n%s", diff)
@@ -83,6 +83,7 @@ func TestParseRefuses(t *testing.T) {
 		"DelaysReversed":  {reason: "the longest delay is not shorter than the first", args: []string{"--max-retry-delay=1ms"}, want: "--min-retry-delay=750ms, --max-retry-delay=1ms: more than zero, and not the wrong way round"},
 		"NoTimeout":       {reason: "a download must end", args: []string{"--http-timeout=0s"}, want: "--http-timeout=0s: more than zero"},
 		"NoNamespace":     {reason: "watching one namespace needs to know which", args: []string{"--watch-all-namespaces=false"}, want: "--watch-all-namespaces=false needs RUNTIME_NAMESPACE in the environment"},
+		"BadSelector":     {reason: "a selector has a notation", args: []string{"--watch-configs-label-selector=a in"}, want: "--watch-configs-label-selector=a in: unable to parse requirement: found '' expected: '('"},
 		"UnknownLevel":    {reason: "levels are few", args: []string{"--log-level=loud"}, want: "--log-level=loud: trace, debug, info or error"},
 		"UnknownEncoding": {reason: "encodings are two", args: []string{"--log-encoding=xml"}, want: "--log-encoding=xml: json or console"},
 		"All":             {reason: "all mistakes are named at once", args: []string{"--concurrent=0", "--log-encoding=xml"}, want: "--concurrent=0: at least 1\n--log-encoding=xml: json or console"},

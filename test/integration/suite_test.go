@@ -17,8 +17,10 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	crconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -35,6 +37,9 @@ import (
 
 // maxArtifact is the size limit the controller under test is given.
 const maxArtifact = 1 << 20
+
+// watchLabel is what the controller under test watches ConfigMaps and Secrets by.
+const watchLabel = "reconcile.fluxcd.io/watch"
 
 // suite is shared by all tests of the package.
 var suite struct {
@@ -96,6 +101,7 @@ func startController() (stop func() error, err error) {
 		Scheme:     controller.Scheme(),
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: crconfig.Controller{SkipNameValidation: &skipNames},
+		Cache:      cache.Options{ByObject: controller.Configs(labels.SelectorFromSet(labels.Set{watchLabel: "Enabled"}))},
 	})
 	if err != nil {
 		return nil, err
@@ -110,7 +116,7 @@ func startController() (stop func() error, err error) {
 	}
 	charts := chart.NewStore(&http.Client{Timeout: 5 * time.Second}, maxArtifact)
 	err = controller.AddHelmRelease(mgr, controller.Parts{
-		Desired: desired.NewResolver(mgr.GetClient(), charts), Helm: helm.NewRunner(charts, time.Now),
+		Desired: desired.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts), Helm: helm.NewRunner(charts, time.Now),
 		Cluster: conn, Metrics: m, Now: time.Now, Concurrent: 4,
 		MinRetryDelay: 100 * time.Millisecond, MaxRetryDelay: time.Second, JitterPercent: 5,
 	})

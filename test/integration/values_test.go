@@ -1,0 +1,196 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+// watched makes a change of the object wake its users.
+func watched() map[string]string { return map[string]string{watchLabel: "Enabled"} }
+
+func (w *world) values(name string, labels, data map[string]string) *corev1.ConfigMap {
+	w.t.Helper()
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name, Labels: labels}, Data: data}
+	w.must(suite.client.Create(w.t.Context(), cm))
+	return cm
+}
+
+func (w *world) secretValues(name string, labels, data map[string]string) *corev1.Secret {
+	w.t.Helper()
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name, Labels: labels}, StringData: data}
+	w.must(suite.client.Create(w.t.Context(), secret))
+	return secret
+}
+
+func from(refs ...helmv2.ValuesReference) func(*helmv2.HelmRelease) {
+	return func(hr *helmv2.HelmRelease) { hr.Spec.ValuesFrom = refs }
+}
+
+func (w *world) untilRevision(hr *helmv2.HelmRelease, n int) {
+	w.t.Helper()
+	w.until(hr, "another revision, Ready", func(hr *helmv2.HelmRelease) bool {
+		return newest(hr) == n && condition(hr, helmv2.ConditionReady).Status == metav1.ConditionTrue
+	})
+}
+
+func (w *world) wantData(name, message, unset string) {
+	w.t.Helper()
+	if got := w.configMap(name).Data; got["message"] != message || got["secret"] != unset {
+		w.t.Errorf("message is %q and the other value %q, want %q and %q", got["message"], got["secret"], message, unset)
+	}
+}
+
+// settleConfigs gives the controller time to notice a change of a ConfigMap or
+// Secret that it should not act on.
+func (w *world) settleConfigs(hr *helmv2.HelmRelease) {
+	w.t.Helper()
+	time.Sleep(1500 * time.Millisecond)
+	w.settle(hr)
+}
+
+// untilAtRest waits until a HelmRelease is Ready and the visit is over that follows
+// every action. That visit would see a change too, and no watch would be tested.
+func (w *world) untilAtRest(hr *helmv2.HelmRelease) {
+	w.t.Helper()
+	w.untilReady(hr)
+	w.settle(hr)
+}
+
+// TestValuesFromWatchedObjects: the interval is an hour, so it is the change that
+// leads to the upgrade.
+func TestValuesFromWatchedObjects(t *testing.T) {
+	w := newWorld(t)
+	w.publish("fed", "1.0.0", configMapChart(t, "1.0.0"))
+	cm := w.values("base", watched(), map[string]string{"values.yaml": "message: base\nunset: base"})
+	secret := w.secretValues("keys", watched(), map[string]string{"token": "t0"})
+	hr := w.release("fed", map[string]any{"message": "inline"}, from(
+		helmv2.ValuesReference{Kind: helmv2.KindSecret, Name: "keys", ValuesKey: "token", TargetPath: "unset"},
+		helmv2.ValuesReference{Kind: helmv2.KindConfigMap, Name: "base"},
+	))
+	w.untilAtRest(hr)
+	w.wantData("fed", "inline", "t0")
+
+	before := secret.DeepCopy()
+	secret.StringData = map[string]string{"token": "t1"}
+	w.must(suite.client.Patch(t.Context(), secret, client.MergeFrom(before)))
+	w.untilRevision(hr, 2)
+	w.wantData("fed", "inline", "t1")
+
+	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = nil })
+	w.untilAtRest(hr)
+	w.wantData("fed", "base", "t1")
+	cm.Data["values.yaml"] = "message: changed"
+	w.must(suite.client.Update(t.Context(), cm))
+	w.untilRevision(hr, 4)
+	w.wantData("fed", "changed", "t1")
+
+	// What changes nothing of the values changes nothing.
+	w.untilAtRest(hr)
+	settled := hr.ResourceVersion
+	cm.Data["other"] = "x"
+	w.must(suite.client.Update(t.Context(), cm))
+	w.settleConfigs(hr)
+	if hr.ResourceVersion != settled {
+		t.Errorf("a change of another key led to a write: %+v", hr.Status)
+	}
+}
+
+// TestOneUpgradePerCommit: objects that change together lead to one upgrade.
+func TestOneUpgradePerCommit(t *testing.T) {
+	w := newWorld(t)
+	w.publish("joint", "1.0.0", configMapChart(t, "1.0.0"))
+	cm := w.values("one", watched(), map[string]string{"v": "a"})
+	secret := w.secretValues("two", watched(), map[string]string{"v": "a"})
+	hr := w.release("joint", nil, from(
+		helmv2.ValuesReference{Kind: helmv2.KindConfigMap, Name: "one", ValuesKey: "v", TargetPath: "message"},
+		helmv2.ValuesReference{Kind: helmv2.KindSecret, Name: "two", ValuesKey: "v", TargetPath: "unset"},
+	))
+	w.untilAtRest(hr)
+	cm.Data["v"] = "b"
+	w.must(suite.client.Update(t.Context(), cm))
+	secret.StringData = map[string]string{"v": "b"}
+	w.must(suite.client.Update(t.Context(), secret))
+	w.untilRevision(hr, 2)
+	w.wantData("joint", "b", "b")
+	w.settleConfigs(hr)
+	if newest(hr) != 2 {
+		t.Errorf("revision %d: the objects were noticed one by one", newest(hr))
+	}
+}
+
+func TestValuesFromUnwatchedObject(t *testing.T) {
+	w := newWorld(t)
+	w.publish("plain", "1.0.0", configMapChart(t, "1.0.0"))
+	cm := w.values("plain-values", nil, map[string]string{"values.yaml": "message: one"})
+	hr := w.release("plain", nil, from(helmv2.ValuesReference{Kind: helmv2.KindConfigMap, Name: "plain-values"}))
+	w.untilAtRest(hr)
+	cm.Data["values.yaml"] = "message: two"
+	w.must(suite.client.Update(t.Context(), cm))
+	w.settleConfigs(hr)
+	if newest(hr) != 1 {
+		t.Errorf("revision %d: nobody asked to watch this object", newest(hr))
+	}
+	w.wantData("plain", "one", "none")
+	w.edit(hr, func(hr *helmv2.HelmRelease) {
+		hr.Annotations = map[string]string{helmv2.AnnotationReconcileRequest: "now"}
+	})
+	w.untilRevision(hr, 2)
+	w.wantData("plain", "two", "none")
+}
+
+func TestMissingValues(t *testing.T) {
+	w := newWorld(t)
+	w.publish("early", "1.0.0", configMapChart(t, "1.0.0"))
+	hr := w.release("early", nil, from(helmv2.ValuesReference{Kind: helmv2.KindSecret, Name: "later", ValuesKey: "m", TargetPath: "message"}))
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonValuesError,
+		"could not resolve Secret chart values reference '"+w.namespace+"/later' with key 'm': the object does not exist")
+	if len(w.stored("early")) != 0 {
+		t.Error("something was installed")
+	}
+	secret := w.secretValues("later", watched(), map[string]string{"other": "x"})
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonValuesError, "the object has no such key")
+	secret.StringData = map[string]string{"m": "here"}
+	w.must(suite.client.Update(t.Context(), secret))
+	w.untilAtRest(hr)
+	w.wantData("early", "here", "none")
+
+	// What is installed stays when they go.
+	w.must(suite.client.Delete(t.Context(), secret))
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonValuesError, "does not exist")
+	w.wantData("early", "here", "none")
+	w.secretValues("later", nil, map[string]string{"m": "here"})
+	w.untilAtRest(hr)
+	if newest(hr) != 1 {
+		t.Errorf("revision %d for the same values", newest(hr))
+	}
+}
+
+// TestSecretsAreNotTold reads everything that is written about a release whose
+// Secret does not parse.
+func TestSecretsAreNotTold(t *testing.T) {
+	const canary = "s3cr3t"
+	w := newWorld(t)
+	w.publish("mute", "1.0.0", configMapChart(t, "1.0.0"))
+	w.secretValues("mute-values", nil, map[string]string{"values.yaml": "message: *" + canary})
+	hr := w.release("mute", nil, from(helmv2.ValuesReference{Kind: helmv2.KindSecret, Name: "mute-values"}))
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonValuesError, "cannot be read as YAML")
+	w.settle(hr)
+	var events corev1.EventList
+	w.must(suite.client.List(t.Context(), &events, client.InNamespace(w.namespace)))
+	if len(events.Items) == 0 {
+		t.Error("there is no event to look at")
+	}
+	if strings.Contains(events.String(), canary) || strings.Contains(condition(hr, "Ready").Message, canary) {
+		t.Errorf("the content of a Secret was told: %+v %v", hr.Status.Conditions, events.Items)
+	}
+}
