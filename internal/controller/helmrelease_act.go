@@ -86,6 +86,7 @@ func (r *HelmReleaseReconciler) begin(ctx context.Context, hr *helmv2.HelmReleas
 		Origin:   helm.Origin{Name: hr.Name, Namespace: hr.Namespace},
 		Artifact: want.Artifact,
 		Values:   want.Values,
+		Secrets:  want.Secrets,
 	}
 	info := attempt.Info{Action: d.Action, Desired: want.Desired, Started: r.now()}
 	return r.attempts.Begin(ctx, client.ObjectKeyFromObject(hr), info,

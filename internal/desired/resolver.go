@@ -26,6 +26,9 @@ type Want struct {
 	Artifact chart.Artifact
 	// Values are the caller's own, to be given to Helm, which changes them.
 	Values map[string]any
+	// Secrets are the texts in Values that came from Secrets, to be taken out of
+	// whatever is said about them.
+	Secrets []string
 }
 
 // Resolver resolves HelmReleases. It may be used concurrently.
@@ -65,7 +68,7 @@ func (r *Resolver) Resolve(ctx context.Context, hr *helmv2.HelmRelease) (Want, e
 	}
 	want.Artifact = src.artifact
 	// Before the chart: it may have to be downloaded, in vain if they are missing.
-	if want.Values, want.ConfigDigest, err = r.values(ctx, hr); err != nil {
+	if err := r.values(ctx, hr, &want); err != nil {
 		return want, err
 	}
 	if want.Chart, err = r.identify(ctx, src); err != nil {

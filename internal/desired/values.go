@@ -29,33 +29,36 @@ func ValuesFrom(hr *helmv2.HelmRelease, kind string) []types.NamespacedName {
 	return keys
 }
 
-// values composes the values of a release and their digest.
-func (r *Resolver) values(ctx context.Context, hr *helmv2.HelmRelease) (map[string]any, string, error) {
+// values composes the values of a release and fills in want: the values, their
+// digest, and the texts in them that came from Secrets.
+func (r *Resolver) values(ctx context.Context, hr *helmv2.HelmRelease, want *Want) error {
 	var raw []byte
 	if hr.Spec.Values != nil {
 		raw = hr.Spec.Values.Raw
 	}
 	v, err := chart.ParseValues(raw)
 	if err != nil {
-		return nil, "", release.BlockedBy(helmv2.ReasonValuesError, err, "spec.values cannot be read")
+		return release.BlockedBy(helmv2.ReasonValuesError, err, "spec.values cannot be read")
 	}
 	if len(hr.Spec.ValuesFrom) > 0 {
 		refs, err := r.references(ctx, hr)
 		if err != nil {
-			return nil, "", err
+			return err
 		}
 		if v, err = compose(refs, v); err != nil {
-			return nil, "", err
+			return err
 		}
+		want.Secrets = secrets(refs)
 	}
 	digest, err := chart.ConfigDigest(v)
 	if err != nil {
 		// The cause may quote what came from a Secret.
-		return nil, "", &release.Blocked{
+		return &release.Blocked{
 			Reason: helmv2.ReasonValuesError, Retry: release.Backoff(), Message: "the values cannot be digested",
 		}
 	}
-	return v, digest, nil
+	want.Values, want.ConfigDigest = v, digest
+	return nil
 }
 
 // reference is an entry of spec.valuesFrom and what it refers to.

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -236,7 +237,7 @@ func TestComposeEverything(t *testing.T) {
 		"size.yaml": "limits: {cpu: 200m}\n",
 		"quota":     "400m", "letters": "{a,b,c}", "third": "d", "env": "prod",
 	}), secret("sec", map[string]string{"values.yaml": "token: t0\n"})), nil)
-	got, digest, err := r.values(t.Context(), hr)
+	got, digest, err := composed(t, r, hr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +265,7 @@ func TestReferencesAreReadOnce(t *testing.T) {
 		}
 	})
 	r := NewResolver(nil, counting(t, &reads, configMap("x", map[string]string{"a": "1", "b": "2"}), secret("x", map[string]string{"c": "3"})), nil)
-	got, _, err := r.values(t.Context(), hr)
+	got, _, err := composed(t, r, hr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +276,7 @@ func TestReferencesAreReadOnce(t *testing.T) {
 		t.Errorf("%d reads, want one of each of three objects", reads)
 	}
 	hr.Spec.ValuesFrom = nil
-	if _, _, err := r.values(t.Context(), hr); err != nil || reads != 3 {
+	if _, _, err := composed(t, r, hr); err != nil || reads != 3 {
 		t.Errorf("without references nothing is read: %d reads, %v", reads-3, err)
 	}
 }
@@ -317,7 +318,7 @@ func TestUnresolvedReferences(t *testing.T) {
 				})
 			}
 			hr := app(func(hr *helmv2.HelmRelease) { hr.Spec.ValuesFrom = tc.refs })
-			values, _, err := NewResolver(nil, live, nil).values(t.Context(), hr)
+			values, _, err := composed(t, NewResolver(nil, live, nil), hr)
 			var want *release.Blocked
 			if tc.want != "" {
 				want = &release.Blocked{Reason: helmv2.ReasonValuesError, Retry: release.Backoff(), Message: "could not resolve " + tc.want}
@@ -400,4 +401,27 @@ func FuzzCompose(f *testing.F) {
 			t.Errorf("the inline values were changed to %v, %v", given, err)
 		}
 	})
+}
+
+func composed(t *testing.T, r *Resolver, hr *helmv2.HelmRelease) (map[string]any, string, error) {
+	t.Helper()
+	var want Want
+	err := r.values(t.Context(), hr, &want)
+	return want.Values, want.ConfigDigest, err
+}
+
+func TestSecretTexts(t *testing.T) {
+	from := func(kind, path, content string) reference {
+		return reference{content: content, ValuesReference: helmv2.ValuesReference{Kind: kind, TargetPath: path}}
+	}
+	got := secrets([]reference{
+		from("ConfigMap", "", "public: everybody"),
+		from("Secret", "", "a: {pass: hunter22}\nlist: [first1, 12345678, 80, true, abc]\nkey: |\n  line one\n  x\n"),
+		from("Secret", "db.password", "'quoted one'"),
+	})
+	slices.Sort(got)
+	want := []string{"1.2345678e+07", "12345678", "first1", "hunter22", "line one", "line one\nx\n", "quoted one"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
 }

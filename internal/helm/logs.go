@@ -18,19 +18,20 @@ const keptLines = 10
 // logBuffer keeps the last lines Helm logged during one action and passes every
 // line on to the debug log.
 type logBuffer struct {
-	log logr.Logger
-	now func() time.Time
+	log    logr.Logger
+	now    func() time.Time
+	redact redactor
 
 	mu   sync.Mutex
 	kept []string
 }
 
-func newLogBuffer(log logr.Logger, now func() time.Time) *logBuffer {
-	return &logBuffer{log: log.V(1), now: now}
+func newLogBuffer(log logr.Logger, now func() time.Time, redact redactor) *logBuffer {
+	return &logBuffer{log: log.V(1), now: now, redact: redact}
 }
 
 func (b *logBuffer) printf(format string, args ...any) {
-	line := fmt.Sprintf(format, args...)
+	line := b.redact.text(fmt.Sprintf(format, args...))
 	b.log.Info(line)
 	b.mu.Lock()
 	defer b.mu.Unlock()

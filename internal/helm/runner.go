@@ -39,6 +39,9 @@ type Job struct {
 	// Artifact and Values are set for install and upgrade only.
 	Artifact chart.Artifact
 	Values   map[string]any
+	// Secrets are texts that must not appear in what the outcome says, nor in
+	// logs, nor in the description that Helm stores with a revision.
+	Secrets []string
 	// Idle, if set, is called when Helm begins to do nothing but wait. The
 	// function it returns is called before Helm goes on and may block.
 	Idle func() (resume func())
@@ -67,14 +70,15 @@ func NewRunner(charts *chart.Store, now func() time.Time) *Runner {
 // Helm then records the failure itself.
 func (r *Runner) Run(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job) release.Outcome {
 	out := release.Outcome{Action: job.Action, Desired: job.Desired, Started: r.now()}
-	run, err := r.prepare(ctx, getter, job)
+	redact := newRedactor(job.Secrets)
+	run, err := r.prepare(ctx, getter, job, redact)
 	if err == nil {
 		err = run.perform(ctx, job)
 		out.Revisions = run.store.revisions()
 		out.Logs = run.logs.lines()
 		out.Inventory = run.inventory()
 	}
-	out.Err, out.Cancelled = err, err != nil && ctx.Err() != nil
+	out.Err, out.Cancelled = redact.error(err), err != nil && ctx.Err() != nil
 	out.Ended = r.now()
 	return out
 }
@@ -88,7 +92,7 @@ type run struct {
 	logs   *logBuffer
 }
 
-func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job) (*run, error) {
+func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, redact redactor) (*run, error) {
 	config, err := getter.ToRESTConfig()
 	if err != nil {
 		return nil, err
@@ -97,10 +101,10 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 	if err != nil {
 		return nil, fmt.Errorf("client for Helm storage: %w", err)
 	}
-	logs := newLogBuffer(logr.FromContextOrDiscard(ctx), r.now)
+	logs := newLogBuffer(logr.FromContextOrDiscard(ctx), r.now, redact)
 	secrets := driver.NewSecrets(clients.Secrets(job.storageNamespace()))
 	secrets.Log = logs.printf
-	store := &recorder{Driver: secrets, uid: job.Desired.UID, interrupted: job.interrupted(ctx)}
+	store := &recorder{Driver: secrets, uid: job.Desired.UID, interrupted: job.interrupted(ctx), redact: redact}
 	kc := kube.New(getter)
 	kc.Log = logs.printf
 	kc.Namespace = job.releaseNamespace()
@@ -143,7 +147,7 @@ func (j *Job) releaseNamespace() string {
 func (r *run) perform(ctx context.Context, job Job) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			logr.FromContextOrDiscard(ctx).Error(fmt.Errorf("%v", p), "Helm panicked", "stack", string(debug.Stack()))
+			logr.FromContextOrDiscard(ctx).Error(r.store.redact.error(fmt.Errorf("%v", p)), "Helm panicked", "stack", string(debug.Stack()))
 			err = fmt.Errorf("%s panicked: %v", release.Name(job.Action), p)
 		}
 	}()

@@ -5,6 +5,7 @@ package helm
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"net/http"
 	"strings"
@@ -463,5 +464,56 @@ func TestMaxHistory(t *testing.T) {
 		if got := j.maxHistory(); got != want {
 			t.Errorf("got %d, want %d", got, want)
 		}
+	}
+}
+
+// TestSecretsStayOut: Helm quotes values in its errors, and the outcome, the logs
+// and what Helm stores must not.
+func TestSecretsStayOut(t *testing.T) {
+	const canary = "hunter22-canary"
+	encoded := base64.StdEncoding.EncodeToString([]byte(canary))
+	cases := map[string]struct {
+		reason string
+		files  map[string]string
+	}{
+		"Template": {
+			reason: "a template that fails says why",
+			files:  map[string]string{"templates/cm.yaml": `{{ fail .Values.message }}`},
+		},
+		"Schema": {
+			reason: "a schema quotes what it refuses",
+			files: map[string]string{
+				"templates/cm.yaml":  configMap,
+				"values.schema.json": `{"properties":{"message":{"type":"string","pattern":"^[0-9]+$"}}}`,
+			},
+		},
+		"Stored": {
+			reason: "a wait names what it waited for, and Helm stores that with the revision",
+			files: map[string]string{
+				"templates/deployment.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {{ .Values.message }}\nspec:\n  replicas: 1\n",
+			},
+		},
+		"Encoded": {
+			reason: "Secrets are written in base64",
+			files:  map[string]string{"templates/cm.yaml": `{{ fail (.Values.message | b64enc) }}`},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			j := job(release.Install{Timeout: 300 * time.Millisecond}, w.chart("1.0.0", tc.files), "1.0.0", map[string]any{"message": canary})
+			j.Secrets = []string{canary}
+			out := w.runner.Run(t.Context(), w.conn, j)
+			if out.Err == nil {
+				t.Fatalf("%s: the install succeeded", tc.reason)
+			}
+			said := out.Err.Error() + strings.Join(out.Logs, "\n")
+			for _, r := range w.history() {
+				said += r.Description
+			}
+			if strings.Contains(said, canary) || strings.Contains(said, encoded) {
+				t.Errorf("%s: a secret is told in %s", tc.reason, said)
+			}
+		})
 	}
 }

@@ -25,6 +25,7 @@ type recorder struct {
 	uid string
 	// interrupted reports whether a revision that fails now was cut off.
 	interrupted func() bool
+	redact      redactor
 
 	mu     sync.Mutex
 	stored map[int]release.Revision
@@ -57,6 +58,9 @@ func (d *recorder) Update(key string, rls *helmrelease.Release) error {
 		}
 		rls.Labels[helmv2.LabelInterrupted] = "true"
 	}
+	// The description of a failure becomes a condition when the failure is found
+	// by a process that did not see it.
+	rls.Info.Description = d.redact.text(rls.Info.Description)
 	if err := d.Driver.Update(key, rls); err != nil {
 		return err
 	}

@@ -132,7 +132,7 @@ func patient(ctx context.Context, t *testing.T, w *world, idle func() func(), ma
 	t.Helper()
 	j := job(release.Install{}, chart.Artifact{}, "1.0.0", nil)
 	j.Idle = idle
-	r, err := w.runner.prepare(ctx, w.conn, j)
+	r, err := w.runner.prepare(ctx, w.conn, j, redactor{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -355,7 +355,7 @@ func TestLogBuffer(t *testing.T) {
 	var passed []string
 	log := funcr.New(func(_, args string) { passed = append(passed, args) }, funcr.Options{Verbosity: 1})
 	moment := time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600))
-	b := newLogBuffer(log, func() time.Time { return moment })
+	b := newLogBuffer(log, func() time.Time { return moment }, redactor{})
 	if got := b.lines(); len(got) != 0 {
 		t.Errorf("lines %q", got)
 	}
@@ -377,7 +377,7 @@ func TestLogBuffer(t *testing.T) {
 	if b.lines()[0] == "changed" {
 		t.Error("lines are shared")
 	}
-	quiet := newLogBuffer(logr.Discard(), time.Now)
+	quiet := newLogBuffer(logr.Discard(), time.Now, redactor{})
 	quiet.printf("kept %s", "anyway")
 	if len(quiet.lines()) != 1 {
 		t.Error("a line is kept whether or not it is logged")
