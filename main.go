@@ -15,7 +15,6 @@ import (
 
 	"github.com/go-logr/logr"
 	"go.uber.org/zap/zapcore"
-	"k8s.io/apimachinery/pkg/labels"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
@@ -52,11 +51,7 @@ func run() error {
 	}
 	config.QPS, config.Burst = float32(o.KubeAPIQPS), o.KubeAPIBurst
 	config.UserAgent = helmv2.ControllerName
-	opts, err := managerOptions(o)
-	if err != nil {
-		return err
-	}
-	mgr, err := ctrl.NewManager(config, opts)
+	mgr, err := ctrl.NewManager(config, managerOptions(o))
 	if err != nil {
 		return err
 	}
@@ -93,11 +88,7 @@ func addControllers(mgr ctrl.Manager, o *options.Options) error {
 	})
 }
 
-func managerOptions(o *options.Options) (ctrl.Options, error) {
-	configs, err := labels.Parse(o.WatchConfigs)
-	if err != nil {
-		return ctrl.Options{}, err
-	}
+func managerOptions(o *options.Options) ctrl.Options {
 	opts := ctrl.Options{
 		Scheme:                        controller.Scheme(),
 		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddr},
@@ -110,12 +101,12 @@ func managerOptions(o *options.Options) (ctrl.Options, error) {
 		RenewDeadline:                 &o.LeaseRenewDeadline,
 		RetryPeriod:                   &o.LeaseRetryPeriod,
 		GracefulShutdownTimeout:       &o.GracefulShutdown,
-		Cache:                         cache.Options{ByObject: controller.Configs(configs)},
+		Cache:                         cache.Options{ByObject: controller.Configs(o.ConfigSelector())},
 	}
 	if !o.WatchAllNamespaces {
 		opts.Cache.DefaultNamespaces = map[string]cache.Config{o.RuntimeNamespace: {}}
 	}
-	return opts, nil
+	return opts
 }
 
 func logger(o *options.Options) logr.Logger {

@@ -126,3 +126,13 @@ func (o *Options) validate() error {
 	}
 	return errors.Join(errs...)
 }
+
+// ConfigSelector is WatchConfigs, parsed. It selects nothing if WatchConfigs was
+// not validated and is no selector.
+func (o *Options) ConfigSelector() labels.Selector {
+	selector, err := labels.Parse(o.WatchConfigs)
+	if err != nil {
+		return labels.Nothing()
+	}
+	return selector
+}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 func TestParseDefaults(t *testing.T) {
@@ -114,4 +115,13 @@ func TestParseHelp(t *testing.T) {
 			t.Errorf("--%s is missing in the help:\n%s", f.Name, out.String())
 		}
 	})
+}
+
+func TestConfigSelector(t *testing.T) {
+	watched := labels.Set{"reconcile.fluxcd.io/watch": "Enabled"}
+	for text, want := range map[string]bool{"reconcile.fluxcd.io/watch=Enabled": true, "": true, "a=b": false, "a=b=c": false} {
+		if got := (&Options{WatchConfigs: text}).ConfigSelector().Matches(watched); got != want {
+			t.Errorf("%q selects what is labelled for watching: %t, want %t", text, got, want)
+		}
+	}
 }
