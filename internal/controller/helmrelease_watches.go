@@ -46,7 +46,7 @@ const (
 // setup registers the reconciler with a manager, visiting up to concurrent
 // HelmReleases at a time. Nothing a watch sees decides anything: it only names
 // the HelmRelease to visit.
-func (r *HelmReleaseReconciler) setup(mgr ctrl.Manager, concurrent int, ended *Wakeups) error {
+func (r *HelmReleaseReconciler) setup(mgr ctrl.Manager, concurrent int, ended *wakeups) error {
 	for name, keys := range map[string]client.IndexerFunc{
 		sourceIndex:    sourceKey,
 		configMapIndex: valuesKeys(helmv2.KindConfigMap),
@@ -165,9 +165,9 @@ func (sourceChanged) Update(e event.UpdateEvent) bool {
 	return before != after && (offers || !offered)
 }
 
-// Wakeups carries keys from the attempts that end to the controller's queue. The
+// wakeups carries keys from the attempts that end to the controller's queue. The
 // zero value is ready for use.
-type Wakeups struct {
+type wakeups struct {
 	mu    sync.Mutex
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
 	early []types.NamespacedName
@@ -175,7 +175,7 @@ type Wakeups struct {
 
 // Wake visits a HelmRelease. It never blocks, and what it is told before the
 // controller runs is kept.
-func (w *Wakeups) Wake(key types.NamespacedName) {
+func (w *wakeups) Wake(key types.NamespacedName) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.queue == nil {
@@ -185,7 +185,7 @@ func (w *Wakeups) Wake(key types.NamespacedName) {
 	w.queue.Add(reconcile.Request{NamespacedName: key})
 }
 
-func (w *Wakeups) start(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+func (w *wakeups) start(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.queue = queue

@@ -48,7 +48,7 @@ type Parts struct {
 // AddHelmRelease registers the HelmRelease controller, and the pool its actions
 // run in, with a manager.
 func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
-	ended := &Wakeups{}
+	ended := &wakeups{}
 	pool := attempt.NewPool(p.Concurrent, ended.Wake)
 	if err := mgr.Add(pool); err != nil {
 		return err

@@ -4,6 +4,7 @@
 package integration
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -192,5 +193,23 @@ func TestSecretsAreNotTold(t *testing.T) {
 	}
 	if strings.Contains(events.String(), canary) || strings.Contains(condition(hr, "Ready").Message, canary) {
 		t.Errorf("the content of a Secret was told: %+v %v", hr.Status.Conditions, events.Items)
+	}
+}
+
+// TestSecretsAreNotToldByHelm: a template fails on a value that comes from a
+// Secret, and Helm quotes it.
+func TestSecretsAreNotToldByHelm(t *testing.T) {
+	const canary = "hunter22-canary"
+	w := newWorld(t)
+	w.publish("telltale", "1.0.0", pack(t, "telltale", "1.0.0", map[string]string{
+		"templates/cm.yaml": `{{ fail (printf "cannot use %s" .Values.password) }}`,
+	}))
+	w.secretValues("telltale-values", nil, map[string]string{"values.yaml": "password: " + canary})
+	hr := w.release("telltale", nil, from(helmv2.ValuesReference{Kind: "Secret", Name: "telltale-values"}))
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonInstallFailed, "cannot use ***")
+	raw, err := json.Marshal(hr.Status)
+	w.must(err)
+	if strings.Contains(string(raw), canary) {
+		t.Errorf("the status tells a secret: %s", raw)
 	}
 }

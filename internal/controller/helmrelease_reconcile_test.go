@@ -1,0 +1,139 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/attempt"
+	"github.com/pintle-dev/pintle/internal/desired"
+	"github.com/pintle-dev/pintle/internal/helm"
+	"github.com/pintle-dev/pintle/internal/metrics"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+var key = types.NamespacedName{Namespace: "apps", Name: "web"}
+
+// stub stands for the rooms below: a release that is wanted and not there.
+type stub struct {
+	// meanwhile happens between the read and the announcement.
+	meanwhile func()
+	// closed makes Begin refuse.
+	closed bool
+	begun  attempt.Task
+	job    helm.Job
+}
+
+func (s *stub) Resolve(context.Context, *helmv2.HelmRelease) (desired.Want, error) {
+	if s.meanwhile != nil {
+		s.meanwhile()
+	}
+	return desired.Want{
+		Desired: release.Desired{UID: "uid-1", Target: release.Target{Name: "web", Namespace: "apps", StorageNamespace: "apps"}},
+		Secrets: []string{"hunter22"},
+	}, nil
+}
+
+func (s *stub) History(context.Context, genericclioptions.RESTClientGetter, release.Target) ([]release.Revision, error) {
+	return nil, nil
+}
+
+func (s *stub) Run(_ context.Context, _ genericclioptions.RESTClientGetter, job helm.Job) release.Outcome {
+	s.job = job
+	return release.Outcome{}
+}
+
+func (s *stub) Begin(_ context.Context, _ types.NamespacedName, _ attempt.Info, task attempt.Task) bool {
+	if s.closed {
+		return false
+	}
+	s.begun = task
+	return true
+}
+func (s *stub) Running(types.NamespacedName) *release.Running            { return nil }
+func (s *stub) Ended(types.NamespacedName) (o release.Outcome, had bool) { return }
+func (s *stub) Forget(types.NamespacedName)                              {}
+func (s *stub) Cancel(types.NamespacedName)                              {}
+
+func newReconciler(t *testing.T, s *stub) *HelmReleaseReconciler {
+	t.Helper()
+	m, err := metrics.New(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	hr := &helmv2.HelmRelease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: "uid-1", Finalizers: []string{helmv2.Finalizer}},
+		Spec:       helmv2.HelmReleaseSpec{ChartRef: &helmv2.CrossNamespaceSourceReference{Kind: "OCIRepository", Name: "web"}},
+	}
+	return &HelmReleaseReconciler{
+		client:  fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(hr).WithStatusSubresource(hr).Build(),
+		metrics: m, desired: s, helm: s, attempts: s, now: time.Now,
+		backoff: workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](time.Second, time.Minute),
+	}
+}
+
+// TestStaleReadBeginsNothing: somebody writes the object between our read and our
+// announcement. That is no error, and Helm must not be started.
+func TestStaleReadBeginsNothing(t *testing.T) {
+	s := &stub{}
+	r := newReconciler(t, s)
+	s.meanwhile = func() {
+		hr := &helmv2.HelmRelease{}
+		if err := r.client.Get(t.Context(), key, hr); err != nil {
+			t.Fatal(err)
+		}
+		hr.Labels = map[string]string{"by": "somebody"}
+		if err := r.client.Update(t.Context(), hr); err != nil {
+			t.Fatal(err)
+		}
+	}
+	result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
+	if err != nil || result.RequeueAfter != staleRetry {
+		t.Errorf("the visit ends with %v, %v; want to come back in silence", result, err)
+	}
+	if s.begun != nil {
+		t.Error("Helm was started on a stale read")
+	}
+	hr := &helmv2.HelmRelease{}
+	if err := r.client.Get(t.Context(), client.ObjectKey(key), hr); err != nil || len(hr.Status.Conditions) > 0 {
+		t.Errorf("something was announced: %v, %v", hr.Status.Conditions, err)
+	}
+}
+
+// TestNotBegunIsTriedAgain: nothing else would wake a release whose action was
+// announced while the pool could not take it.
+func TestNotBegunIsTriedAgain(t *testing.T) {
+	s := &stub{closed: true}
+	r := newReconciler(t, s)
+	result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
+	if err != nil || result.RequeueAfter == 0 {
+		t.Errorf("the visit ends with %v, %v; want to come back", result, err)
+	}
+}
+
+// TestJobKnowsItsSecrets: without them, what Helm says is not cleared of them.
+func TestJobKnowsItsSecrets(t *testing.T) {
+	s := &stub{}
+	r := newReconciler(t, s)
+	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil || s.begun == nil {
+		t.Fatalf("nothing was begun: %v", err)
+	}
+	s.begun(t.Context(), nil)
+	if diff := cmp.Diff([]string{"hunter22"}, s.job.Secrets); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
