@@ -20,4 +20,35 @@ const (
 	// was cut off: the controller ended it on purpose, or died and later unlocked
 	// what it left. Such a failure is not counted. Its value is "true".
 	LabelInterrupted string = "pintle.dev/interrupted"
+
+	// LabelSuperseded marks the storage record of a failed revision whose wait was
+	// given up because its inputs had changed in the meantime. Such a failure is
+	// not counted either. Its value is "true".
+	LabelSuperseded string = "pintle.dev/superseded"
+
+	// LabelApplied marks the storage record of a revision whose objects had all
+	// been applied when its wait began. It counts only beside a LabelRevision that
+	// counts, and its value is the number of the revision.
+	LabelApplied string = "pintle.dev/applied"
+
+	// ActionHeal looks again at a revision that failed only by waiting. Never in
+	// history.
+	ActionHeal ReleaseAction = "health check"
+
+	// AnnotationSuspend on a HelmRelease suspends it as spec.suspend does, for the
+	// reason it gives.
+	AnnotationSuspend string = "pintle.dev/suspend"
+
+	// AnnotationSuspendUntil ends what AnnotationSuspend began at a time given in
+	// RFC 3339.
+	AnnotationSuspendUntil string = "pintle.dev/suspend-until"
+
+	// ConditionSuspended is True while the release is suspended. Absent otherwise.
+	ConditionSuspended string = "Suspended"
+
+	// ReasonSuspended says that the release is suspended.
+	ReasonSuspended string = "Suspended"
+
+	// ReasonContested says that another HelmRelease owns the same Helm release.
+	ReasonContested string = "Contested"
 )

@@ -50,7 +50,7 @@ type Info struct {
 
 type attempt struct {
 	info   Info
-	cancel context.CancelFunc
+	cancel context.CancelCauseFunc
 	// outcome is set when the task has returned; the attempt then stays until
 	// its outcome is recorded.
 	outcome *release.Outcome
@@ -95,9 +95,9 @@ func (p *Pool) Begin(ctx context.Context, key types.NamespacedName, info Info, t
 	}
 	// The values of ctx, a logger among them, belong to the visit and stay
 	// useful; its deadline does not.
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(p.base, cancel)
-	a := &attempt{info: info, cancel: func() { stop(); cancel() }}
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(p.base, func() { cancel(context.Canceled) })
+	a := &attempt{info: info, cancel: func(cause error) { stop(); cancel(cause) }}
 	p.attempts[key] = a
 	p.running.Add(1)
 	go p.run(ctx, key, a, task)
@@ -106,7 +106,7 @@ func (p *Pool) Begin(ctx context.Context, key types.NamespacedName, info Info, t
 
 func (p *Pool) run(ctx context.Context, key types.NamespacedName, a *attempt, task Task) {
 	defer p.running.Done()
-	defer a.cancel()
+	defer a.cancel(context.Canceled)
 	outcome := p.perform(ctx, a.info, task)
 	p.mu.Lock()
 	a.outcome = &outcome
@@ -173,6 +173,7 @@ func (p *Pool) Running(key types.NamespacedName) *release.Running {
 		Action:     helmv2.ReleaseAction(release.Name(a.info.Action)),
 		Generation: a.info.Desired.Generation,
 		Started:    a.info.Started,
+		Desired:    a.info.Desired,
 	}
 }
 
@@ -198,11 +199,11 @@ func (p *Pool) Forget(key types.NamespacedName) {
 }
 
 // Cancel asks the attempt for key to end early; it goes on being Running until
-// it has.
-func (p *Pool) Cancel(key types.NamespacedName) {
+// it has. The task finds the cause in its context; of several the first counts.
+func (p *Pool) Cancel(key types.NamespacedName, cause error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if a := p.attempts[key]; a != nil {
-		a.cancel()
+		a.cancel(cause)
 	}
 }

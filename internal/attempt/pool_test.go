@@ -96,7 +96,7 @@ func TestAttemptLife(t *testing.T) {
 		}) {
 			t.Fatal("a free key was refused")
 		}
-		if diff := cmp.Diff(&release.Running{Action: helmv2.ActionInstall, Generation: 7, Started: time.Unix(1, 0)}, f.Running(appKey)); diff != "" {
+		if diff := cmp.Diff(&release.Running{Action: helmv2.ActionInstall, Generation: 7, Started: time.Unix(1, 0), Desired: release.Desired{Generation: 7}}, f.Running(appKey)); diff != "" {
 			t.Errorf("Running (-want +got):\n%s", diff)
 		}
 		if _, ended := f.Ended(appKey); ended {
@@ -146,7 +146,7 @@ func TestAttemptLife(t *testing.T) {
 			t.Errorf("two attempts woke %d times", n)
 		}
 		f.Forget(otherKey)
-		f.Cancel(otherKey)
+		f.Cancel(otherKey, context.Canceled)
 	})
 }
 
@@ -213,7 +213,7 @@ func TestIdleGivesTheSlotBack(t *testing.T) {
 			t.Error("an attempt went on without a slot")
 		}
 		// Going on is not cancelled: the task would never end.
-		f.Cancel(appKey)
+		f.Cancel(appKey, context.Canceled)
 		synctest.Wait()
 		if resumed || f.Running(appKey) == nil {
 			t.Error("a cancelled attempt went on without a slot")
@@ -245,7 +245,7 @@ func TestCancel(t *testing.T) {
 			return release.Outcome{}
 		})
 		synctest.Wait()
-		f.Cancel(otherKey)
+		f.Cancel(otherKey, context.Canceled)
 		synctest.Wait()
 		got, ended := f.Ended(otherKey)
 		want := release.Outcome{Action: waiting.Action, Desired: waiting.Desired, Cancelled: true, Err: errNotStarted}
@@ -257,8 +257,8 @@ func TestCancel(t *testing.T) {
 			t.Errorf("outcome of an attempt that never began (-want +got):\n%s", diff)
 		}
 
-		f.Cancel(appKey)
-		f.Cancel(appKey)
+		f.Cancel(appKey, context.Canceled)
+		f.Cancel(appKey, context.Canceled)
 		<-cancelled
 		synctest.Wait()
 		if f.Running(appKey) == nil {
@@ -269,7 +269,7 @@ func TestCancel(t *testing.T) {
 		if got, _ := f.Ended(appKey); !got.Cancelled {
 			t.Errorf("outcome %+v", got)
 		}
-		f.Cancel(appKey)
+		f.Cancel(appKey, context.Canceled)
 		if diff := cmp.Diff([]types.NamespacedName{otherKey, appKey}, f.woke()); diff != "" {
 			t.Errorf("wake-ups (-want +got):\n%s", diff)
 		}
@@ -451,7 +451,7 @@ func TestConcurrentUse(t *testing.T) {
 						time.Sleep(time.Millisecond)
 					}
 					if i%7 == 0 {
-						f.Cancel(key)
+						f.Cancel(key, context.Canceled)
 					}
 					if _, ok := f.Ended(key); ok {
 						f.Forget(key)

@@ -47,7 +47,7 @@ func (r *HelmReleaseReconciler) settle(ctx context.Context, before, hr *helmv2.H
 		return ctrl.Result{}, nil
 	case release.Wait:
 		if a.Cancel {
-			r.attempts.Cancel(client.ObjectKeyFromObject(hr))
+			r.attempts.Cancel(client.ObjectKeyFromObject(hr), context.Canceled)
 		}
 	case release.Settle, release.Stall, release.Adopt,
 		release.Install, release.Upgrade, release.Uninstall, release.Unlock:

@@ -45,7 +45,7 @@ type attempts interface {
 	Running(key types.NamespacedName) *release.Running
 	Ended(key types.NamespacedName) (release.Outcome, bool)
 	Forget(key types.NamespacedName)
-	Cancel(key types.NamespacedName)
+	Cancel(key types.NamespacedName, cause error)
 }
 
 // HelmReleaseReconciler makes the cluster match HelmReleases.

@@ -67,7 +67,7 @@ func (s *stub) Begin(_ context.Context, _ types.NamespacedName, _ attempt.Info, 
 func (s *stub) Running(types.NamespacedName) *release.Running            { return nil }
 func (s *stub) Ended(types.NamespacedName) (o release.Outcome, had bool) { return }
 func (s *stub) Forget(types.NamespacedName)                              {}
-func (s *stub) Cancel(types.NamespacedName)                              {}
+func (s *stub) Cancel(types.NamespacedName, error)                       {}
 
 func newReconciler(t *testing.T, s *stub) *HelmReleaseReconciler {
 	t.Helper()

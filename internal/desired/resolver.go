@@ -36,6 +36,8 @@ type Resolver struct {
 	reader client.Reader
 	live   client.Reader
 	charts *chart.Store
+	// defaults are what the gates make of fields that are not set.
+	defaults helmv2.Defaults
 }
 
 // NewResolver returns a resolver that reads sources through reader, a cache
@@ -48,7 +50,7 @@ func NewResolver(reader, live client.Reader, charts *chart.Store) *Resolver {
 // Resolve returns what hr asks for, or a *release.Blocked. It does not change
 // hr.
 func (r *Resolver) Resolve(ctx context.Context, hr *helmv2.HelmRelease) (Want, error) {
-	want := Want{Desired: basics(hr)}
+	want := Want{Desired: basics(hr, r.defaults)}
 	if want.Deleted || want.Suspended {
 		return want, nil
 	}
@@ -78,7 +80,7 @@ func (r *Resolver) Resolve(ctx context.Context, hr *helmv2.HelmRelease) (Want, e
 }
 
 // basics is what the spec alone tells.
-func basics(hr *helmv2.HelmRelease) release.Desired {
+func basics(hr *helmv2.HelmRelease, defaults helmv2.Defaults) release.Desired {
 	spec := &hr.Spec
 	return release.Desired{
 		UID:        string(hr.UID),
@@ -92,12 +94,17 @@ func basics(hr *helmv2.HelmRelease) release.Desired {
 		Suspended: spec.Suspend,
 		Requests:  release.RequestsOf(hr.Annotations),
 		Policy: release.Policy{
-			Interval:         spec.Interval.Duration,
-			InstallTimeout:   spec.Install.GetTimeout(hr.GetTimeout()),
-			UpgradeTimeout:   spec.Upgrade.GetTimeout(hr.GetTimeout()),
-			UninstallTimeout: spec.Uninstall.GetTimeout(hr.GetTimeout()),
-			InstallRetries:   spec.Install.GetRemediation().GetRetries(),
-			UpgradeRetries:   spec.Upgrade.GetRemediation().GetRetries(),
+			Interval:           spec.Interval.Duration,
+			Install:            installPolicy(hr, defaults),
+			Upgrade:            upgradePolicy(hr, defaults),
+			TestTimeout:        spec.Test.GetTimeout(hr.GetTimeout()),
+			RollbackTimeout:    spec.Rollback.GetTimeout(hr.GetTimeout()),
+			UninstallTimeout:   spec.Uninstall.GetTimeout(hr.GetTimeout()),
+			Tests:              spec.Test.IsEnabled(),
+			IgnoreTestFailures: spec.Test.MustIgnoreFailures(),
+			TestFilters:        testFilters(hr.GetTest()),
+			Reinstall:          spec.Upgrade.GetChartNameChangeStrategy() == helmv2.ChartNameChangeReinstall,
+			PreserveValues:     hr.GetUpgrade().PreserveValues,
 		},
 	}
 }

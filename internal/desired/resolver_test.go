@@ -492,7 +492,17 @@ func TestResolve(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	duration := func(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration: d} }
-	policy := release.Policy{Interval: time.Hour, InstallTimeout: 5 * time.Minute, UpgradeTimeout: 5 * time.Minute, UninstallTimeout: 5 * time.Minute}
+	policyWith := func(change func(*release.Policy)) release.Policy {
+		p := release.Policy{
+			Interval: time.Hour, TestTimeout: 5 * time.Minute, RollbackTimeout: 5 * time.Minute, UninstallTimeout: 5 * time.Minute,
+			Install:   release.ActionPolicy{Timeout: 5 * time.Minute, RetryInterval: 5 * time.Minute, Uninstall: true},
+			Upgrade:   release.ActionPolicy{Timeout: 5 * time.Minute, RetryInterval: 5 * time.Minute},
+			Reinstall: true,
+		}
+		change(&p)
+		return p
+	}
+	policy := policyWith(func(*release.Policy) {})
 	note := release.Chart{Name: "note", Version: "1.2.3+9933f58f8bf4", AppVersion: "9", OCIDigest: tagDigest}
 	plain := release.Chart{Name: "note", Version: "1.2.3", AppVersion: "9"}
 	target := release.Target{Name: "app", Namespace: "prod", StorageNamespace: "prod"}
@@ -589,10 +599,10 @@ func TestResolve(t *testing.T) {
 			want: Want{
 				Desired: release.Desired{
 					UID: "uid-1", Generation: 3, Target: target, Chart: note, ConfigDigest: emptyDigest,
-					Policy: release.Policy{
-						Interval: time.Hour, InstallTimeout: time.Minute,
-						UpgradeTimeout: 2 * time.Minute, UninstallTimeout: 3 * time.Minute,
-					},
+					Policy: policyWith(func(p *release.Policy) {
+						p.Install.Timeout, p.TestTimeout, p.RollbackTimeout = time.Minute, time.Minute, time.Minute
+						p.Upgrade.Timeout, p.UninstallTimeout = 2*time.Minute, 3*time.Minute
+					}),
 				},
 				Artifact: artifact, Values: map[string]any{},
 			},
@@ -637,10 +647,9 @@ func TestResolve(t *testing.T) {
 			},
 			want: Want{Desired: release.Desired{
 				UID: "uid-1", Generation: 3, Target: target, Suspended: true,
-				Policy: release.Policy{
-					Interval: time.Hour, InstallTimeout: 5 * time.Minute, UpgradeTimeout: 5 * time.Minute, UninstallTimeout: 5 * time.Minute,
-					InstallRetries: -1, UpgradeRetries: 3,
-				},
+				Policy: policyWith(func(p *release.Policy) {
+					p.Install.Retries, p.Upgrade.Retries, p.Upgrade.RemediateLast = -1, 3, true
+				}),
 			}},
 		},
 	}

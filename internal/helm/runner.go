@@ -156,6 +156,12 @@ func (r *run) perform(ctx context.Context, job Job) (err error) {
 		return r.install(ctx, job, a)
 	case release.Upgrade:
 		return r.upgrade(ctx, job, a)
+	case release.Test:
+		return r.test(job, a)
+	case release.Rollback:
+		return r.rollback(job, a)
+	case release.Heal:
+		return r.heal(job, a)
 	case release.Uninstall:
 		return r.uninstall(job, a)
 	case release.Unlock:

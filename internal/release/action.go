@@ -10,8 +10,9 @@ import (
 )
 
 // Action is the closed set of things a decision can ask for. Install, Upgrade,
-// Uninstall, Unlock and Finalize change the world and are announced before they
-// begin; Adopt, Settle, Wait and Stall only write status.
+// Test, Rollback, Uninstall, Unlock, Heal and Finalize change the world, and all
+// but the last are announced before they begin; Adopt, Settle, Wait and Stall
+// only write status.
 //
 //sumtype:decl
 type Action interface{ isAction() }
@@ -27,16 +28,39 @@ type Upgrade struct {
 	TakeOver bool
 }
 
+// Test runs the chart's tests on the newest revision.
+type Test struct{ Timeout time.Duration }
+
+// Rollback makes a new revision equal to an earlier one: the remediation of a
+// failed upgrade.
+type Rollback struct {
+	Timeout time.Duration
+	// Version is the revision to return to.
+	Version int
+}
+
 // Uninstall removes the release and its objects.
 type Uninstall struct {
 	Timeout time.Duration
 	Target  Target
+	// Remediation is true if the release is removed because it failed.
+	Remediation bool
 }
 
 // Unlock marks a revision whose operation died as failed.
 type Unlock struct {
 	Version int
 	Status  helmv2.ReleaseStatus
+	Target  Target
+}
+
+// Heal looks again at the objects of a revision that failed only because they
+// did not become ready in time. It waits for them, up to Timeout, and then marks
+// the revision deployed and the others superseded. It makes no revision and
+// applies nothing; if the objects are not ready, storage stays as it is.
+type Heal struct {
+	Timeout time.Duration
+	Version int
 }
 
 // Finalize lets the HelmRelease go.
@@ -64,6 +88,9 @@ type Stall struct {
 
 func (Install) isAction()   {}
 func (Upgrade) isAction()   {}
+func (Test) isAction()      {}
+func (Rollback) isAction()  {}
+func (Heal) isAction()      {}
 func (Uninstall) isAction() {}
 func (Unlock) isAction()    {}
 func (Finalize) isAction()  {}
@@ -80,6 +107,12 @@ func Name(a Action) string {
 		return string(helmv2.ActionInstall)
 	case Upgrade:
 		return string(helmv2.ActionUpgrade)
+	case Test:
+		return string(helmv2.ActionTest)
+	case Rollback:
+		return string(helmv2.ActionRollback)
+	case Heal:
+		return string(helmv2.ActionHeal)
 	case Uninstall:
 		return string(helmv2.ActionUninstall)
 	case Unlock:

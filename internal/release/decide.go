@@ -184,7 +184,7 @@ func unlock(in Input) *Decision {
 		return nil
 	}
 	if newest.Owner != in.Desired.UID || in.Desired.UID == "" {
-		limit := max(in.Desired.Policy.InstallTimeout, in.Desired.Policy.UpgradeTimeout)
+		limit := max(in.Desired.Policy.Install.Timeout, in.Desired.Policy.Upgrade.Timeout)
 		if left := newest.Touched().Add(limit).Sub(in.Now); left > 0 {
 			return &Decision{
 				State: StateLocked, Action: Wait{After: left},
@@ -212,7 +212,7 @@ func forced(in Input) *Decision {
 			continue
 		}
 		if !d.Acts() {
-			d.Action = Upgrade{Timeout: in.Desired.Policy.UpgradeTimeout}
+			d.Action = Upgrade{Timeout: in.Desired.Policy.Upgrade.Timeout}
 		}
 		d.Why = "forced by request: " + d.Why
 		return d
@@ -225,9 +225,9 @@ func absent(in Input) *Decision {
 	newest := in.Observed.Newest()
 	switch {
 	case newest == nil:
-		return &Decision{State: StateAbsent, Action: Install{Timeout: in.Desired.Policy.InstallTimeout}, Why: "no release in storage for object"}
+		return &Decision{State: StateAbsent, Action: Install{Timeout: in.Desired.Policy.Install.Timeout}, Why: "no release in storage for object"}
 	case newest.Status == helmv2.StatusUninstalled:
-		return &Decision{State: StateAbsent, Action: Install{Timeout: in.Desired.Policy.InstallTimeout}, Why: "found uninstalled release in storage"}
+		return &Decision{State: StateAbsent, Action: Install{Timeout: in.Desired.Policy.Install.Timeout}, Why: "found uninstalled release in storage"}
 	}
 	return nil
 }
@@ -250,7 +250,7 @@ func unmanaged(in Input) *Decision {
 	}
 	return &Decision{
 		State: StateUnmanaged, Why: why,
-		Action: Upgrade{Timeout: in.Desired.Policy.UpgradeTimeout, TakeOver: true},
+		Action: Upgrade{Timeout: in.Desired.Policy.Upgrade.Timeout, TakeOver: true},
 	}
 }
 
@@ -275,7 +275,7 @@ func failed(in Input) *Decision {
 		}
 	}
 	return &Decision{
-		State: StateFailed, Action: Upgrade{Timeout: in.Desired.Policy.UpgradeTimeout},
+		State: StateFailed, Action: Upgrade{Timeout: in.Desired.Policy.Upgrade.Timeout},
 		Why: fmt.Sprintf("revision %d failed", newest.Version),
 	}
 }
@@ -285,10 +285,10 @@ func failed(in Input) *Decision {
 func budget(in Input) (action helmv2.ReleaseAction, failures int64, retries int) {
 	status := ResetCounters(in.Recorded, in.Desired)
 	if status.LastAttemptedReleaseAction == helmv2.ActionInstall {
-		return helmv2.ActionInstall, status.InstallFailures, in.Desired.Policy.InstallRetries
+		return helmv2.ActionInstall, status.InstallFailures, in.Desired.Policy.Install.Retries
 	}
 	if status.LastAttemptedReleaseAction == helmv2.ActionUpgrade {
-		return helmv2.ActionUpgrade, status.UpgradeFailures, in.Desired.Policy.UpgradeRetries
+		return helmv2.ActionUpgrade, status.UpgradeFailures, in.Desired.Policy.Upgrade.Retries
 	}
 	return "", 0, -1
 }
@@ -305,7 +305,7 @@ func outOfSync(in Input) *Decision {
 	default:
 		return nil
 	}
-	return &Decision{State: StateOutOfSync, Action: Upgrade{Timeout: want.Policy.UpgradeTimeout}, Why: why}
+	return &Decision{State: StateOutOfSync, Action: Upgrade{Timeout: want.Policy.Upgrade.Timeout}, Why: why}
 }
 
 // inSync: nothing to do until something changes.

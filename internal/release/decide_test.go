@@ -28,8 +28,10 @@ func inSyncInput() Input {
 			Chart:        Chart{Name: "web", Version: "1.1.0"},
 			ConfigDigest: "sha256:values",
 			Policy: Policy{
-				Interval: 10 * time.Minute, InstallTimeout: 5 * time.Minute,
-				UpgradeTimeout: 6 * time.Minute, UninstallTimeout: 7 * time.Minute,
+				Interval: 10 * time.Minute, UninstallTimeout: 7 * time.Minute,
+				Install:   ActionPolicy{Timeout: 5 * time.Minute, Uninstall: true},
+				Upgrade:   ActionPolicy{Timeout: 6 * time.Minute},
+				Reinstall: true,
 			},
 		},
 		Observed: Observed{Revisions: []Revision{newest, testRevision(1, helmv2.StatusSuperseded)}},
@@ -258,7 +260,7 @@ func TestDecide(t *testing.T) {
 			reason: "A failure within the budget is tried again.",
 			change: func(in *Input) {
 				newestIs(in, helmv2.StatusFailed)
-				in.Recorded.UpgradeFailures, in.Desired.Policy.UpgradeRetries = 1, 1
+				in.Recorded.UpgradeFailures, in.Desired.Policy.Upgrade.Retries = 1, 1
 			},
 			want: Decision{Rule: "Failed", State: StateFailed, Action: Upgrade{Timeout: 6 * time.Minute}, Why: "revision 2 failed"},
 		},
@@ -266,7 +268,7 @@ func TestDecide(t *testing.T) {
 			reason: "One more failure than forgiven stalls.",
 			change: func(in *Input) {
 				newestIs(in, helmv2.StatusFailed)
-				in.Recorded.UpgradeFailures, in.Desired.Policy.UpgradeRetries = 2, 1
+				in.Recorded.UpgradeFailures, in.Desired.Policy.Upgrade.Retries = 2, 1
 			},
 			want: Decision{
 				Rule: "Failed", State: StateFailed, Action: Stall{Reason: helmv2.ReasonRetriesExceeded},
@@ -288,7 +290,7 @@ func TestDecide(t *testing.T) {
 			reason: "A negative budget is never spent.",
 			change: func(in *Input) {
 				newestIs(in, helmv2.StatusFailed)
-				in.Recorded.UpgradeFailures, in.Desired.Policy.UpgradeRetries = 1000, -1
+				in.Recorded.UpgradeFailures, in.Desired.Policy.Upgrade.Retries = 1000, -1
 			},
 			want: Decision{Rule: "Failed", State: StateFailed, Action: Upgrade{Timeout: 6 * time.Minute}, Why: "revision 2 failed"},
 		},

@@ -21,6 +21,8 @@ type Desired struct {
 	Chart Chart
 	// ConfigDigest is "<algorithm>:<hex>" of the composed values.
 	ConfigDigest string
+	// Rendering is what is changed in the rendered manifests.
+	Rendering Rendering
 	// Deleted is true from the moment the object carries a deletion timestamp.
 	Deleted bool
 	// Suspended is spec.suspend.
@@ -56,14 +58,61 @@ type Chart struct {
 type Policy struct {
 	// Interval after which a settled release is looked at again.
 	Interval time.Duration
-	// InstallTimeout, UpgradeTimeout and UninstallTimeout bound one action; the
-	// larger of the first two is also the age after which somebody else's
-	// pending revision counts as abandoned.
-	InstallTimeout   time.Duration
-	UpgradeTimeout   time.Duration
+	// Install and Upgrade say how each of them goes on after a failure. The larger
+	// of their timeouts is also the age after which somebody else's pending
+	// revision counts as abandoned.
+	Install ActionPolicy
+	Upgrade ActionPolicy
+	// TestTimeout, RollbackTimeout and UninstallTimeout bound one action.
+	TestTimeout      time.Duration
+	RollbackTimeout  time.Duration
 	UninstallTimeout time.Duration
-	// InstallRetries and UpgradeRetries are how many failures are forgiven;
-	// negative means any number.
-	InstallRetries int
-	UpgradeRetries int
+	// Tests is true if a new revision is to be tested.
+	Tests bool
+	// IgnoreTestFailures is true if a failed test leaves the release ready.
+	IgnoreTestFailures bool
+	// TestFilters choose among the tests; empty chooses all.
+	TestFilters []TestFilter
+	// Reinstall is true if a chart of another name is installed anew, false if it
+	// is an upgrade like any other.
+	Reinstall bool
+	// PreserveValues is true if an upgrade keeps the values of the revision before,
+	// except for those that are given.
+	PreserveValues bool
+}
+
+// ActionPolicy says how to go on after a failed install or upgrade.
+type ActionPolicy struct {
+	Timeout time.Duration
+	// Retry is true if a failure is only ever tried again, every RetryInterval and
+	// for ever, and never remediated.
+	Retry         bool
+	RetryInterval time.Duration
+	// Retries is how many failures are remediated and tried again; negative means
+	// any number.
+	Retries int
+	// RemediateLast is true if the failure that spends the budget is remediated too.
+	RemediateLast bool
+	// IgnoreTests is true if a failed test needs no remediation.
+	IgnoreTests bool
+	// Uninstall is true if the remedy is to uninstall, false if to roll back.
+	Uninstall bool
+}
+
+// Exhausted reports whether so many failures are more than the budget.
+func (p ActionPolicy) Exhausted(failures int64) bool {
+	return p.Retries >= 0 && failures > int64(p.Retries)
+}
+
+// TestFilter names a test to run or, with Exclude, not to run.
+type TestFilter struct {
+	Name    string
+	Exclude bool
+}
+
+// Rendering identifies what is changed in rendered manifests. The digests are
+// empty where nothing is.
+type Rendering struct {
+	PostRenderers  string
+	CommonMetadata string
 }

@@ -53,7 +53,7 @@ func (c *choices) input() Input {
 	in.Desired.Chart.Version = c.text("1.1.0", "", "2.0.0")
 	in.Desired.ConfigDigest = c.text("sha256:values", "", "sha256:new")
 	in.Desired.Generation = int64(c.of(4))
-	in.Desired.Policy.InstallRetries, in.Desired.Policy.UpgradeRetries = c.of(4)-1, c.of(4)-1
+	in.Desired.Policy.Install.Retries, in.Desired.Policy.Upgrade.Retries = c.of(4)-1, c.of(4)-1
 	in.Recorded.InstallFailures, in.Recorded.UpgradeFailures = int64(c.of(4)), int64(c.of(4))
 	in.Recorded.LastAttemptedReleaseAction = c.action()
 	in.Recorded.StorageNamespace = c.text("store", "")
@@ -193,7 +193,7 @@ func checkProperties(t *testing.T, in Input, d Decision) {
 			t.Error("uninstalls although nobody asked")
 		}
 	case Unlock:
-		young := in.Now.Sub(newest.Touched()) < in.Desired.Policy.UpgradeTimeout
+		young := in.Now.Sub(newest.Touched()) < in.Desired.Policy.Upgrade.Timeout
 		if foreign := newest.Owner != in.Desired.UID || newest.Owner == ""; foreign && young {
 			t.Errorf("unlocks what somebody does at the moment: %+v", newest)
 		}

@@ -17,6 +17,34 @@ type Observed struct {
 	// Running describes the attempt that this process runs on the release at
 	// the moment; nil when there is none.
 	Running *Running
+	// Health of the objects of the newest revision; nil when not inspected.
+	Health *Health
+	// Rivals are other living HelmReleases that claim the same release, in no
+	// order.
+	Rivals []Rival
+	// PreservedDigest is of the values an upgrade would record that keeps those of
+	// the newest revision; empty unless Policy.PreserveValues.
+	PreservedDigest string
+	// Unreachable says why the cluster of the release cannot be reached any more,
+	// for good: what is needed to get there was removed. Empty if it can.
+	Unreachable string
+}
+
+// Health is what one look at the objects of a revision found.
+type Health struct {
+	// Ready is true if every object is ready.
+	Ready bool
+	// Waiting names what is not, and why.
+	Waiting []string
+}
+
+// Rival is another HelmRelease with the same storage namespace and release name
+// in the same cluster.
+type Rival struct {
+	UID       string
+	Namespace string
+	Name      string
+	Created   time.Time
 }
 
 // Newest returns the revision with the highest number, nil when nothing is
@@ -34,6 +62,8 @@ type Running struct {
 	// Generation of the spec it was announced for.
 	Generation int64
 	Started    time.Time
+	// Desired is what it was announced for.
+	Desired Desired
 }
 
 // Revision is one revision in Helm storage, reduced to what decisions and
@@ -67,6 +97,30 @@ type Revision struct {
 	// Interrupted is true for a failed revision whose action was cut off, by a
 	// shutdown or a crash. It is no failure of the release.
 	Interrupted bool
+	// Superseded is true for a failed revision whose wait was given up because
+	// something else was wanted in the meantime. It is no failure either.
+	Superseded bool
+	// Applied is true if all objects of the revision had been applied when its
+	// wait began.
+	Applied bool
+	// PostInstall, PostUpgrade and PostRollback are true if the revision has hooks
+	// that run after its objects are ready.
+	PostInstall  bool
+	PostUpgrade  bool
+	PostRollback bool
+	// Tests are the revision's test hooks by name, with their last run; nil if it
+	// has none.
+	Tests map[string]TestRun
+	// ReferenceDigest is the digest the reference computes over the stored record;
+	// empty if it cannot be.
+	ReferenceDigest string
+}
+
+// TestRun is the last run of one test; its zero value is a test that never ran.
+type TestRun struct {
+	Started   time.Time
+	Completed time.Time
+	Phase     helmv2.TestPhase
 }
 
 // Pending reports whether Helm believes an operation on the revision is under

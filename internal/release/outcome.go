@@ -3,7 +3,15 @@
 
 package release
 
-import "time"
+import (
+	"errors"
+	"time"
+)
+
+// ErrSuperseded is the cause of a cancellation by changed inputs: something else
+// is wanted by now, and nobody needs to know whether the objects of the present
+// revision become ready.
+var ErrSuperseded = errors.New("superseded by newer inputs")
 
 // Outcome is what came of one attempt. It is a value and never a bare error:
 // Helm may have stored revisions although the attempt failed, and status must
@@ -22,6 +30,12 @@ type Outcome struct {
 	// Cancelled is true when the attempt was ended on purpose, by a deletion or
 	// a shutdown: nobody's failure, and not counted as one.
 	Cancelled bool
+	// Superseded is true when it was cancelled because something else is wanted by
+	// now.
+	Superseded bool
+	// TakenOver is the revision of somebody else that an upgrade took over, as it
+	// was found; nil if there was none, or it never worked.
+	TakenOver *Revision
 	// Logs are Helm's last lines, oldest first.
 	Logs []string
 	// Inventory lists the rendered objects, hooks excluded; nil when the attempt

@@ -94,16 +94,16 @@ func (w *World) setSpec(args arguments) error {
 		if err != nil {
 			return err
 		}
-		w.want.Policy.InstallTimeout, w.want.Policy.UpgradeTimeout, w.want.Policy.UninstallTimeout = d, d, d
+		w.want.Policy.Install.Timeout, w.want.Policy.Upgrade.Timeout, w.want.Policy.UninstallTimeout = d, d, d
 	}
-	for key, field := range map[string]*int{"max-history": &w.store.maxHistory, "retries": &w.want.Policy.UpgradeRetries} {
+	for key, field := range map[string]*int{"max-history": &w.store.maxHistory, "retries": &w.want.Policy.Upgrade.Retries} {
 		n, err := args.number(key, *field)
 		if err != nil {
 			return err
 		}
 		*field = n
 	}
-	w.want.Policy.InstallRetries = w.want.Policy.UpgradeRetries
+	w.want.Policy.Install.Retries = w.want.Policy.Upgrade.Retries
 	w.store.replace = w.store.replace || args.has("replace")
 	w.store.keepHistory = w.store.keepHistory || args.has("keep-history")
 	return nil

@@ -68,8 +68,10 @@ func New() *World {
 			Target: release.Target{Name: name, Namespace: namespace, StorageNamespace: namespace},
 			Chart:  release.Chart{Name: name, Version: "1.0.0"},
 			Policy: release.Policy{
-				Interval: 10 * time.Minute, InstallTimeout: 5 * time.Minute,
-				UpgradeTimeout: 5 * time.Minute, UninstallTimeout: 5 * time.Minute,
+				Interval: 10 * time.Minute, UninstallTimeout: 5 * time.Minute,
+				Install:   release.ActionPolicy{Timeout: 5 * time.Minute, Uninstall: true},
+				Upgrade:   release.ActionPolicy{Timeout: 5 * time.Minute},
+				Reinstall: true,
 			},
 		},
 		store: storage{maxHistory: 5},
