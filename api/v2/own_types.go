@@ -49,6 +49,9 @@ const (
 	// ReasonSuspended says that the release is suspended.
 	ReasonSuspended string = "Suspended"
 
+	// EventReasonOrphaned says that a HelmRelease is gone and its release is not.
+	EventReasonOrphaned string = "ReleaseOrphaned"
+
 	// ReasonContested says that another HelmRelease owns the same Helm release.
 	ReasonContested string = "Contested"
 )

@@ -17,6 +17,7 @@ func installPolicy(hr *helmv2.HelmRelease, defaults helmv2.Defaults) release.Act
 		Retries:       r.GetRetries(),
 		RemediateLast: r.MustRemediateLastFailure(),
 		IgnoreTests:   r.MustIgnoreTestFailures(hr.Spec.Test.MustIgnoreFailures()),
+		NoHooks:       hr.GetInstall().DisableHooks,
 		Uninstall:     r.GetStrategy() == helmv2.RemediationUninstall,
 	}
 }
@@ -30,6 +31,7 @@ func upgradePolicy(hr *helmv2.HelmRelease, defaults helmv2.Defaults) release.Act
 		Retries:       r.GetRetries(),
 		RemediateLast: r.MustRemediateLastFailure(),
 		IgnoreTests:   r.MustIgnoreTestFailures(hr.Spec.Test.MustIgnoreFailures()),
+		NoHooks:       hr.GetUpgrade().DisableHooks,
 		Uninstall:     r.GetStrategy() == helmv2.RemediationUninstall,
 	}
 }

@@ -84,6 +84,7 @@ func basics(hr *helmv2.HelmRelease, defaults helmv2.Defaults) release.Desired {
 	spec := &hr.Spec
 	return release.Desired{
 		UID:        string(hr.UID),
+		Created:    hr.CreationTimestamp.Time,
 		Generation: hr.Generation,
 		Target: release.Target{
 			Name:             ReleaseName(hr),

@@ -78,6 +78,11 @@ type Wait struct {
 	After time.Duration
 	// Cancel asks for the running attempt to be cancelled.
 	Cancel bool
+	// Superseded is true if it is cancelled because something else is wanted by
+	// now.
+	Superseded bool
+	// Retrying is true if what is awaited is the moment to try again.
+	Retrying bool
 }
 
 // Stall means that nothing will be done before a person changes something.

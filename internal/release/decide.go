@@ -36,7 +36,7 @@ type Decision struct {
 // before it begins.
 func (d Decision) Acts() bool {
 	switch d.Action.(type) {
-	case Install, Upgrade, Uninstall, Unlock:
+	case Install, Upgrade, Test, Rollback, Uninstall, Unlock, Heal:
 		return true
 	case Finalize, Adopt, Settle, Wait, Stall:
 		return false
@@ -59,12 +59,18 @@ func rules() []rule {
 		{"Recover", recoverRevision},
 		{"Delete", deleteRelease},
 		{"Suspended", suspended},
+		{"Contested", contested},
 		{"Unlock", unlock},
+		{"TargetMoved", targetMoved},
 		{"Forced", forced},
+		{"Healed", healed},
+		{"RetriesExhausted", retriesExhausted},
+		{"AwaitRetry", awaitRetry},
 		{"Absent", absent},
 		{"Unmanaged", unmanaged},
 		{"Failed", failed},
 		{"OutOfSync", outOfSync},
+		{"Untested", untested},
 		{"InSync", inSync},
 	}
 }
@@ -90,10 +96,10 @@ func Decide(in Input) Decision {
 	return Decision{Action: Settle{}}
 }
 
-// finalize: being deleted, and nothing of ours is stored, or the object was
-// suspended first, which is how people keep a release whose HelmRelease they
-// remove. A running attempt is awaited: letting go under it would leave Helm
-// writing for an object that no longer exists.
+// finalize: being deleted, and nothing of ours is stored, or there is no way to
+// it any more, or the object was suspended first, which is how people keep a
+// release whose HelmRelease they remove. A running attempt is awaited: letting go
+// under it would leave Helm writing for an object that no longer exists.
 func finalize(in Input) *Decision {
 	if !in.Desired.Deleted || in.Observed.Running != nil {
 		return nil
@@ -101,42 +107,47 @@ func finalize(in Input) *Decision {
 	switch {
 	case in.Desired.Suspended:
 		return &Decision{Action: Finalize{}, Why: "deleted while suspended: the release stays"}
+	case in.Observed.Unreachable != "":
+		return &Decision{Action: Finalize{}, Why: "deleted, and the release cannot be reached: " + in.Observed.Unreachable}
 	case !ours(in):
 		return &Decision{State: StateAbsent, Action: Finalize{}, Why: "deleted, and no release of this object is stored"}
 	}
 	return nil
 }
 
-// ours reports whether Helm storage holds a release that this HelmRelease made
-// or took over, and that is not uninstalled yet.
-func ours(in Input) bool {
-	newest := in.Observed.Newest()
-	if newest == nil || newest.Status == helmv2.StatusUninstalled {
-		return false
-	}
-	if len(in.Recorded.History) > 0 {
-		return true
-	}
-	for i := range in.Observed.Revisions {
-		if in.Observed.Revisions[i].Owner == in.Desired.UID {
-			return true
-		}
-	}
-	return false
-}
-
-// held: an attempt still runs here. Whatever is wanted now has to wait for it;
-// a deletion no longer cares whether objects become ready, and cancels, unless
-// what runs is the uninstall that it asked for.
+// held: an attempt still runs here. Whatever is wanted now has to wait for it.
+// A deletion no longer cares whether objects become ready, and cancels, unless
+// what runs is the uninstall that it asked for. So do newer inputs: nobody needs
+// to know any more how the older ones would have ended.
 func held(in Input) *Decision {
 	running := in.Observed.Running
 	if running == nil {
 		return nil
 	}
-	return &Decision{
-		Action: Wait{Cancel: in.Desired.Deleted && running.Action != helmv2.ActionUninstall},
-		Why:    fmt.Sprintf("the %s action is running", running.Action),
+	w := Wait{}
+	switch {
+	case in.Desired.Deleted:
+		w.Cancel = running.Action != helmv2.ActionUninstall
+	case outdated(in, running):
+		w.Cancel, w.Superseded = true, true
 	}
+	return &Decision{Action: w, Why: fmt.Sprintf("the %s action is running", running.Action)}
+}
+
+// outdated reports whether an attempt works towards something that is no longer
+// wanted. What cannot be known at the moment, or is suspended, changes nothing.
+func outdated(in Input, running *Running) bool {
+	switch running.Action {
+	case helmv2.ActionInstall, helmv2.ActionUpgrade, helmv2.ActionHeal:
+	default:
+		return false
+	}
+	was, want := running.Desired, in.Desired
+	if want.Suspended || want.Chart.Version == "" {
+		return false
+	}
+	return was.Target != want.Target || was.Chart.Name != want.Chart.Name || was.Chart.Version != want.Chart.Version ||
+		was.ConfigDigest != want.ConfigDigest || was.Rendering != want.Rendering
 }
 
 // recoverRevision: we made the newest revision and finished it, and died before
@@ -175,33 +186,23 @@ func suspended(in Input) *Decision {
 	return &Decision{Action: Settle{}, Why: "suspended"}
 }
 
-// unlock: the newest revision is pending although nothing runs here. If we made
-// it, the process that ran it is dead. If somebody else made it, it is left
-// alone until it is older than any action may take.
-func unlock(in Input) *Decision {
-	newest := in.Observed.Newest()
-	if newest == nil || !newest.Pending() {
+// targetMoved: what is recorded lives elsewhere than the spec says, or is the
+// release of another chart. The old one has to go before the new one comes.
+func targetMoved(in Input) *Decision {
+	why := moved(in.Desired, in.Recorded)
+	if why == "" {
 		return nil
 	}
-	if newest.Owner != in.Desired.UID || in.Desired.UID == "" {
-		limit := max(in.Desired.Policy.Install.Timeout, in.Desired.Policy.Upgrade.Timeout)
-		if left := newest.Touched().Add(limit).Sub(in.Now); left > 0 {
-			return &Decision{
-				State: StateLocked, Action: Wait{After: left},
-				Why: fmt.Sprintf("revision %d is %s by somebody else", newest.Version, newest.Status),
-			}
-		}
-	}
 	return &Decision{
-		State: StateLocked, Action: Unlock{Version: newest.Version, Status: newest.Status},
-		Why: fmt.Sprintf("release with status '%s'", newest.Status),
+		Action: Uninstall{Timeout: in.Desired.Policy.UninstallTimeout, Target: StoredTarget(in.Desired, in.Recorded)},
+		Why:    why,
 	}
 }
 
 // forced: a user asks for an install or upgrade, whatever the state. It is made
 // as the state wants it made: an install where nothing is, a take-over where the
 // release is not ours, an upgrade in any other case, be it that the budget is
-// spent or that there is nothing to do.
+// spent, that a remedy is due, or that there is nothing to do.
 func forced(in Input) *Decision {
 	if requests := in.Desired.Requests; !requests.ForceAsked(&in.Recorded) && !requests.ForceBegun(&in.Recorded) {
 		return nil
@@ -211,7 +212,9 @@ func forced(in Input) *Decision {
 		if d == nil {
 			continue
 		}
-		if !d.Acts() {
+		switch d.Action.(type) {
+		case Install, Upgrade:
+		case Test, Rollback, Uninstall, Unlock, Heal, Finalize, Adopt, Settle, Wait, Stall:
 			d.Action = Upgrade{Timeout: in.Desired.Policy.Upgrade.Timeout}
 		}
 		d.Why = "forced by request: " + d.Why
@@ -245,6 +248,10 @@ func unmanaged(in Input) *Decision {
 		why = "release not observed to be made for object"
 	case !Verified(last, newest):
 		why = "release digest verification error"
+	case newest.Status == helmv2.StatusSuperseded:
+		// An upgrade that was undone by hand, or by halves. What is in the cluster is
+		// anybody's guess.
+		why = "the newest release in storage is superseded"
 	default:
 		return nil
 	}
@@ -254,58 +261,53 @@ func unmanaged(in Input) *Decision {
 	}
 }
 
-// failed: the newest revision failed. It is tried again as long as its budget
-// lasts; the budget starts anew when what is wanted changes, or on request.
-func failed(in Input) *Decision {
-	newest := in.Observed.Newest()
-	if newest.Status == helmv2.StatusDeployed {
-		return nil
-	}
-	if newest.Status != helmv2.StatusFailed {
-		return &Decision{
-			State: StateUnknown, Action: Stall{Reason: helmv2.ReasonStateError},
-			Why: fmt.Sprintf("revision %d has status '%s', which no action starts from", newest.Version, newest.Status),
-		}
-	}
-	action, failures, retries := budget(in)
-	if retries >= 0 && failures > int64(retries) {
-		return &Decision{
-			State: StateFailed, Action: Stall{Reason: helmv2.ReasonRetriesExceeded},
-			Why: fmt.Sprintf("Failed to %s after %d attempt(s)", action, failures),
-		}
-	}
-	return &Decision{
-		State: StateFailed, Action: Upgrade{Timeout: in.Desired.Policy.Upgrade.Timeout},
-		Why: fmt.Sprintf("revision %d failed", newest.Version),
-	}
-}
-
-// budget returns the action whose failures count, how often it has failed and
-// how many failures are forgiven.
-func budget(in Input) (action helmv2.ReleaseAction, failures int64, retries int) {
-	status := ResetCounters(in.Recorded, in.Desired)
-	if status.LastAttemptedReleaseAction == helmv2.ActionInstall {
-		return helmv2.ActionInstall, status.InstallFailures, in.Desired.Policy.Install.Retries
-	}
-	if status.LastAttemptedReleaseAction == helmv2.ActionUpgrade {
-		return helmv2.ActionUpgrade, status.UpgradeFailures, in.Desired.Policy.Upgrade.Retries
-	}
-	return "", 0, -1
-}
-
 // outOfSync: what is deployed is not what is wanted.
 func outOfSync(in Input) *Decision {
-	newest, want := in.Observed.Newest(), in.Desired
-	var why string
-	switch {
-	case newest.ChartName != want.Chart.Name || newest.ChartVersion != want.Chart.Version:
-		why = "release chart changed"
-	case newest.ConfigDigest != want.ConfigDigest:
-		why = "release config values changed"
-	default:
+	why := difference(in)
+	if why == "" {
 		return nil
 	}
-	return &Decision{State: StateOutOfSync, Action: Upgrade{Timeout: want.Policy.Upgrade.Timeout}, Why: why}
+	return &Decision{State: StateOutOfSync, Action: Upgrade{Timeout: in.Desired.Policy.Upgrade.Timeout}, Why: why}
+}
+
+// difference names the first input that differs from what the newest revision
+// was made of; empty if none does.
+func difference(in Input) string {
+	newest, want := in.Observed.Newest(), in.Desired
+	switch {
+	case newest.ChartName != want.Chart.Name || newest.ChartVersion != want.Chart.Version:
+		return "release chart changed"
+	case newest.ConfigDigest != configDigest(in):
+		return "release config values changed"
+	case in.Recorded.ObservedGeneration == want.Generation:
+		// What is changed in manifests is known of the last generation that was dealt
+		// with, and of no revision: for that generation it is as it should be.
+		return ""
+	case in.Recorded.ObservedPostRenderersDigest != want.Rendering.PostRenderers:
+		return "postRenderers digest changed"
+	case in.Recorded.ObservedCommonMetadataDigest != want.Rendering.CommonMetadata:
+		return "commonMetadata digest changed"
+	}
+	return ""
+}
+
+// configDigest is of the values a revision in sync has.
+func configDigest(in Input) string {
+	if in.Observed.PreservedDigest != "" {
+		return in.Observed.PreservedDigest
+	}
+	return in.Desired.ConfigDigest
+}
+
+// untested: the newest revision is as it should be, and its tests were not run.
+func untested(in Input) *Decision {
+	if !in.Desired.Policy.Tests || Tested(Latest(in.Recorded.History)) {
+		return nil
+	}
+	return &Decision{
+		State: StateUntested, Action: Test{Timeout: in.Desired.Policy.TestTimeout},
+		Why: "the tests of the newest revision were not run",
+	}
 }
 
 // inSync: nothing to do until something changes.

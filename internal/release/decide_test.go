@@ -28,7 +28,7 @@ func inSyncInput() Input {
 			Chart:        Chart{Name: "web", Version: "1.1.0"},
 			ConfigDigest: "sha256:values",
 			Policy: Policy{
-				Interval: 10 * time.Minute, UninstallTimeout: 7 * time.Minute,
+				Interval: 10 * time.Minute, UninstallTimeout: 7 * time.Minute, RollbackTimeout: 8 * time.Minute, TestTimeout: 9 * time.Minute,
 				Install:   ActionPolicy{Timeout: 5 * time.Minute, Uninstall: true},
 				Upgrade:   ActionPolicy{Timeout: 6 * time.Minute},
 				Reinstall: true,
@@ -101,9 +101,33 @@ func TestDecide(t *testing.T) {
 			want: Decision{Rule: "Finalize", State: StateAbsent, Action: Finalize{}, Why: "deleted, and no release of this object is stored"},
 		},
 		"HeldRunning": {
-			reason: "A running attempt is awaited whatever the spec says by now.",
+			reason: "A running attempt is awaited.",
 			change: func(in *Input) {
-				in.Observed.Running, in.Desired.ConfigDigest = &Running{Action: helmv2.ActionUpgrade}, "sha256:new"
+				in.Observed.Running = &Running{Action: helmv2.ActionUpgrade, Desired: in.Desired}
+			},
+			want: Decision{Rule: "Held", Action: Wait{}, Why: "the upgrade action is running"},
+		},
+		"HeldOutdated": {
+			reason: "Newer inputs end its wait.",
+			change: func(in *Input) {
+				in.Observed.Running = &Running{Action: helmv2.ActionUpgrade, Desired: in.Desired}
+				in.Desired.ConfigDigest = "sha256:new"
+			},
+			want: Decision{Rule: "Held", Action: Wait{Cancel: true, Superseded: true}, Why: "the upgrade action is running"},
+		},
+		"HeldTestOutdated": {
+			reason: "But not that of tests, which are short, nor of a rollback.",
+			change: func(in *Input) {
+				in.Observed.Running = &Running{Action: helmv2.ActionTest, Desired: in.Desired}
+				in.Desired.ConfigDigest = "sha256:new"
+			},
+			want: Decision{Rule: "Held", Action: Wait{}, Why: "the test action is running"},
+		},
+		"HeldUnresolved": {
+			reason: "What cannot be known at the moment is not newer.",
+			change: func(in *Input) {
+				in.Observed.Running = &Running{Action: helmv2.ActionUpgrade, Desired: in.Desired}
+				in.Desired.Chart, in.Desired.ConfigDigest = Chart{}, "sha256:new"
 			},
 			want: Decision{Rule: "Held", Action: Wait{}, Why: "the upgrade action is running"},
 		},
@@ -208,7 +232,7 @@ func TestDecide(t *testing.T) {
 				in.Observed.Revisions[0].Modified = testNow
 			},
 			want: Decision{
-				Rule: "Unlock", State: StateLocked, Action: Unlock{Version: 2, Status: helmv2.StatusPendingInstall},
+				Rule: "Unlock", State: StateLocked, Action: Unlock{Version: 2, Status: helmv2.StatusPendingInstall, Target: stored},
 				Why: "release with status 'pending-install'",
 			},
 		},
@@ -227,7 +251,7 @@ func TestDecide(t *testing.T) {
 			reason: "After that it counts as abandoned, here by the time of deployment.",
 			change: func(in *Input) { newestIs(in, helmv2.StatusPendingUpgrade); in.Observed.Revisions[0].Owner = "" },
 			want: Decision{
-				Rule: "Unlock", State: StateLocked, Action: Unlock{Version: 2, Status: helmv2.StatusPendingUpgrade},
+				Rule: "Unlock", State: StateLocked, Action: Unlock{Version: 2, Status: helmv2.StatusPendingUpgrade, Target: stored},
 				Why: "release with status 'pending-upgrade'",
 			},
 		},
@@ -257,12 +281,12 @@ func TestDecide(t *testing.T) {
 			want: Decision{Rule: "InSync", State: StateInSync, Action: Settle{}, Why: "release is in sync"},
 		},
 		"FailedBudgetLeft": {
-			reason: "A failure within the budget is tried again.",
+			reason: "A failure within the budget is remedied.",
 			change: func(in *Input) {
 				newestIs(in, helmv2.StatusFailed)
 				in.Recorded.UpgradeFailures, in.Desired.Policy.Upgrade.Retries = 1, 1
 			},
-			want: Decision{Rule: "Failed", State: StateFailed, Action: Upgrade{Timeout: 6 * time.Minute}, Why: "revision 2 failed"},
+			want: Decision{Rule: "Failed", State: StateFailed, Action: Rollback{Timeout: 8 * time.Minute, Version: 1}, Why: "revision 2 failed"},
 		},
 		"FailedUpgradeExhausted": {
 			reason: "One more failure than forgiven stalls.",
@@ -271,7 +295,7 @@ func TestDecide(t *testing.T) {
 				in.Recorded.UpgradeFailures, in.Desired.Policy.Upgrade.Retries = 2, 1
 			},
 			want: Decision{
-				Rule: "Failed", State: StateFailed, Action: Stall{Reason: helmv2.ReasonRetriesExceeded},
+				Rule: "RetriesExhausted", State: StateFailed, Action: Stall{Reason: helmv2.ReasonRetriesExceeded},
 				Why: "Failed to upgrade after 2 attempt(s)",
 			},
 		},
@@ -282,7 +306,7 @@ func TestDecide(t *testing.T) {
 				in.Recorded.LastAttemptedReleaseAction, in.Recorded.InstallFailures = helmv2.ActionInstall, 1
 			},
 			want: Decision{
-				Rule: "Failed", State: StateFailed, Action: Stall{Reason: helmv2.ReasonRetriesExceeded},
+				Rule: "RetriesExhausted", State: StateFailed, Action: Stall{Reason: helmv2.ReasonRetriesExceeded},
 				Why: "Failed to install after 1 attempt(s)",
 			},
 		},
@@ -292,7 +316,7 @@ func TestDecide(t *testing.T) {
 				newestIs(in, helmv2.StatusFailed)
 				in.Recorded.UpgradeFailures, in.Desired.Policy.Upgrade.Retries = 1000, -1
 			},
-			want: Decision{Rule: "Failed", State: StateFailed, Action: Upgrade{Timeout: 6 * time.Minute}, Why: "revision 2 failed"},
+			want: Decision{Rule: "Failed", State: StateFailed, Action: Rollback{Timeout: 8 * time.Minute, Version: 1}, Why: "revision 2 failed"},
 		},
 		"FailedThenChanged": {
 			reason: "The budget starts anew when something else is wanted.",
@@ -310,12 +334,39 @@ func TestDecide(t *testing.T) {
 			},
 			want: Decision{Rule: "Failed", State: StateFailed, Action: Upgrade{Timeout: 6 * time.Minute}, Why: "revision 2 failed"},
 		},
-		"FailedUnknownStatus": {
-			reason: "No action of Helm's starts from such a status, so a person has to look.",
+		"UninstallUnfinished": {
+			reason: "An uninstall of ours that did not get to its end is finished.",
 			change: func(in *Input) { newestIs(in, helmv2.StatusUninstalling) },
 			want: Decision{
-				Rule: "Failed", Action: Stall{Reason: helmv2.ReasonStateError},
-				Why: "revision 2 has status 'uninstalling', which no action starts from",
+				Rule: "Unlock", State: StateLocked, Action: Uninstall{Timeout: 7 * time.Minute, Target: stored},
+				Why: "release with status 'uninstalling'",
+			},
+		},
+		"UninstallOfSomebody": {
+			reason: "One that we did not record may be somebody's, who gets the time it takes.",
+			change: func(in *Input) {
+				in.Observed.Revisions[0] = testRevision(2, helmv2.StatusUninstalling)
+				in.Observed.Revisions[0].Modified = in.Now.Add(-time.Minute)
+			},
+			want: Decision{
+				Rule: "Unlock", State: StateLocked, Action: Wait{After: 6 * time.Minute},
+				Why: "revision 2 is uninstalling by somebody else",
+			},
+		},
+		"UnlockUnknown": {
+			reason: "A status that Helm does not know is one to get out of.",
+			change: func(in *Input) { newestIs(in, helmv2.StatusUnknown) },
+			want: Decision{
+				Rule: "Unlock", State: StateLocked, Action: Unlock{Version: 2, Status: helmv2.StatusUnknown, Target: stored},
+				Why: "release with status 'unknown'",
+			},
+		},
+		"UnmanagedSuperseded": {
+			reason: "If the newest revision is superseded, nobody knows what is in the cluster.",
+			change: func(in *Input) { newestIs(in, helmv2.StatusSuperseded) },
+			want: Decision{
+				Rule: "Unmanaged", State: StateUnmanaged, Action: Upgrade{Timeout: 6 * time.Minute, TakeOver: true},
+				Why: "the newest release in storage is superseded",
 			},
 		},
 		"OutOfSyncChartVersion": {
@@ -324,8 +375,8 @@ func TestDecide(t *testing.T) {
 			want:   Decision{Rule: "OutOfSync", State: StateOutOfSync, Action: Upgrade{Timeout: 6 * time.Minute}, Why: "release chart changed"},
 		},
 		"OutOfSyncChartName": {
-			reason: "So is another chart.",
-			change: func(in *Input) { in.Desired.Chart.Name = "api" },
+			reason: "So is another chart, where the spec says so.",
+			change: func(in *Input) { in.Desired.Chart.Name, in.Desired.Policy.Reinstall = "api", false },
 			want:   Decision{Rule: "OutOfSync", State: StateOutOfSync, Action: Upgrade{Timeout: 6 * time.Minute}, Why: "release chart changed"},
 		},
 		"OutOfSyncValues": {

@@ -13,6 +13,9 @@ import (
 type Desired struct {
 	// UID of the HelmRelease; the first half of the own-revision stamp.
 	UID string
+	// Created is when the HelmRelease was; between two that want the same, the
+	// older one wins.
+	Created time.Time
 	// Generation of the spec everything below was read from.
 	Generation int64
 	// Target names the release and its storage.
@@ -25,8 +28,10 @@ type Desired struct {
 	Rendering Rendering
 	// Deleted is true from the moment the object carries a deletion timestamp.
 	Deleted bool
-	// Suspended is spec.suspend.
+	// Suspended is true if the release is to be left alone.
 	Suspended bool
+	// Suspension says why, and until when.
+	Suspension Suspension
 	// Requests are what the user asks for by annotation.
 	Requests Requests
 	// Policy holds the settings decisions depend on.
@@ -95,6 +100,8 @@ type ActionPolicy struct {
 	RemediateLast bool
 	// IgnoreTests is true if a failed test needs no remediation.
 	IgnoreTests bool
+	// NoHooks is true if hooks are not run.
+	NoHooks bool
 	// Uninstall is true if the remedy is to uninstall, false if to roll back.
 	Uninstall bool
 }

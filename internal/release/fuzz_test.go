@@ -34,14 +34,31 @@ func (c *choices) status() helmv2.ReleaseStatus {
 	all := []helmv2.ReleaseStatus{
 		helmv2.StatusDeployed, helmv2.StatusFailed, helmv2.StatusSuperseded, helmv2.StatusUninstalled,
 		helmv2.StatusUninstalling, helmv2.StatusPendingInstall, helmv2.StatusPendingUpgrade,
-		helmv2.StatusPendingRollback, helmv2.StatusUnknown, "", "never heard of",
+		helmv2.StatusPendingRollback, helmv2.StatusUnknown, "", "never heard of", helmv2.StatusFailed, helmv2.StatusDeployed,
 	}
 	return all[c.of(len(all))]
 }
 
 func (c *choices) action() helmv2.ReleaseAction {
-	all := []helmv2.ReleaseAction{"", helmv2.ActionInstall, helmv2.ActionUpgrade, helmv2.ActionUninstall, "never heard of"}
+	all := []helmv2.ReleaseAction{
+		"", helmv2.ActionInstall, helmv2.ActionUpgrade, helmv2.ActionUninstall, helmv2.ActionRollback, helmv2.ActionHeal, "never heard of",
+	}
 	return all[c.of(len(all))]
+}
+
+func (c *choices) policy() ActionPolicy {
+	return ActionPolicy{
+		Timeout: 5 * time.Minute, Retry: c.of(4) == 0, RetryInterval: 5 * time.Minute, Retries: c.of(4) - 1,
+		RemediateLast: c.maybe(), IgnoreTests: c.maybe(), Uninstall: c.maybe(), NoHooks: c.maybe(),
+	}
+}
+
+func (c *choices) tests() map[string]*helmv2.TestHookStatus {
+	tests := map[string]*helmv2.TestHookStatus{}
+	for _, name := range []string{"a", "b"}[:c.of(3)] {
+		tests[name] = &helmv2.TestHookStatus{Phase: helmv2.TestPhase(c.text("Succeeded", "Failed", "", "Running"))}
+	}
+	return tests
 }
 
 func (c *choices) input() Input {
@@ -53,7 +70,12 @@ func (c *choices) input() Input {
 	in.Desired.Chart.Version = c.text("1.1.0", "", "2.0.0")
 	in.Desired.ConfigDigest = c.text("sha256:values", "", "sha256:new")
 	in.Desired.Generation = int64(c.of(4))
-	in.Desired.Policy.Install.Retries, in.Desired.Policy.Upgrade.Retries = c.of(4)-1, c.of(4)-1
+	in.Desired.Policy.Install, in.Desired.Policy.Upgrade = c.policy(), c.policy()
+	in.Desired.Policy.Tests, in.Desired.Policy.IgnoreTestFailures, in.Desired.Policy.Reinstall = c.maybe(), c.maybe(), c.maybe()
+	in.Desired.Rendering.PostRenderers = c.text("", "sha256:patches")
+	in.Recorded.ObservedPostRenderersDigest = c.text("", "sha256:patches")
+	in.Recorded.ObservedGeneration, in.Recorded.LastAttemptedGeneration = int64(c.of(4)), int64(c.of(4))
+	in.Desired.Target.Name = c.text("web", "web", "web", "api")
 	in.Recorded.InstallFailures, in.Recorded.UpgradeFailures = int64(c.of(4)), int64(c.of(4))
 	in.Recorded.LastAttemptedReleaseAction = c.action()
 	in.Recorded.StorageNamespace = c.text("store", "")
@@ -65,7 +87,8 @@ func (c *choices) input() Input {
 		in.Recorded.LastAttemptedReleaseActionDuration = &metav1.Duration{Duration: time.Second}
 	}
 	if c.maybe() {
-		in.Observed.Running = &Running{Action: c.action()}
+		in.Observed.Running = &Running{Action: c.action(), Desired: in.Desired}
+		in.Observed.Running.Desired.ConfigDigest = c.text("sha256:values", "sha256:new")
 	}
 	next := 1 + c.of(3)
 	for range c.of(4) {
@@ -73,13 +96,18 @@ func (c *choices) input() Input {
 		next += 1 + c.of(2)
 		r.Owner = c.text(testUID, "", "uid-2")
 		r.ChartVersion = c.text("1.1.0", "2.0.0")
-		r.Interrupted = c.maybe()
+		r.Interrupted, r.Superseded, r.Applied, r.Rollback = c.maybe(), c.of(4) == 0, c.maybe(), c.of(4) == 0
+		r.PostInstall, r.PostUpgrade = c.of(4) == 0, c.of(4) == 0
 		r.LastDeployed = testNow.Add(-time.Duration(c.of(20)-5) * time.Minute)
 		in.Observed.Revisions = append(in.Observed.Revisions, r)
 		if c.maybe() {
 			s := testSnapshot(r)
 			s.APIVersion = c.text(SnapshotScheme, "v2", "")
-			s.Digest = c.text(r.Digest, "sha256:other")
+			s.Digest = c.text(r.Digest, r.Digest, "sha256:other")
+			s.Action = c.action()
+			if c.maybe() {
+				s.SetTestHooks(c.tests())
+			}
 			in.Recorded.History = append(in.Recorded.History, s)
 		}
 	}
@@ -87,6 +115,14 @@ func (c *choices) input() Input {
 	if c.maybe() {
 		in.Recorded.History = append(in.Recorded.History, nil, testSnapshot(testRevision(9, c.status())))
 	}
+	if c.maybe() {
+		in.Observed.Health = &Health{Ready: c.maybe()}
+	}
+	if c.of(4) == 0 {
+		in.Observed.Rivals = []Rival{{UID: "uid-2", Namespace: "apps", Name: "other", Created: testNow.Add(time.Duration(c.of(3)-1) * time.Hour)}}
+		in.Desired.Created = testNow
+	}
+	in.Observed.Unreachable = c.text("", "", "", "the kubeconfig is gone")
 	in.Recorded.Conditions = []metav1.Condition{
 		{Type: helmv2.ConditionReady, Status: metav1.ConditionStatus(c.text("True", "False", "Unknown"))},
 		{Type: helmv2.ConditionStalled, Status: metav1.ConditionTrue, Reason: c.text("RetriesExceeded", "X")},
@@ -170,6 +206,15 @@ func checkProperties(t *testing.T, in Input, d Decision) {
 	if in.Desired.Suspended && !in.Desired.Deleted && d.Acts() {
 		t.Errorf("acts although suspended: %+v", d)
 	}
+	if d.Rule == "Contested" && d.Acts() {
+		t.Errorf("touches what belongs to another: %+v", d)
+	}
+	if owner(in) != nil && in.Observed.Running == nil && d.Acts() {
+		t.Errorf("touches what %+v owns: %+v", owner(in), d)
+	}
+	if d.Action == Action(Stall{Reason: helmv2.ReasonRetriesExceeded}) {
+		checkExhausted(t, in)
+	}
 	if in.Observed.Running != nil && (d.Acts() || d.Action == Action(Finalize{})) {
 		t.Errorf("acts although an attempt runs: %+v", d)
 	}
@@ -189,27 +234,83 @@ func checkProperties(t *testing.T, in Input, d Decision) {
 			t.Errorf("upgrades from %+v", newest)
 		}
 	case Uninstall:
-		if !in.Desired.Deleted || in.Desired.Suspended {
-			t.Error("uninstalls although nobody asked")
+		checkUninstall(t, in, d, a)
+	case Rollback:
+		checkRollback(t, in, a)
+	case Heal:
+		if newest.Status != helmv2.StatusFailed || !newest.Applied || newest.Owner != in.Desired.UID || a.Version != newest.Version {
+			t.Errorf("heals %+v by %+v", newest, a)
+		}
+	case Test:
+		if newest.Status != helmv2.StatusDeployed || !in.Desired.Policy.Tests {
+			t.Errorf("tests %+v", newest)
 		}
 	case Unlock:
 		young := in.Now.Sub(newest.Touched()) < in.Desired.Policy.Upgrade.Timeout
 		if foreign := newest.Owner != in.Desired.UID || newest.Owner == ""; foreign && young {
 			t.Errorf("unlocks what somebody does at the moment: %+v", newest)
 		}
-		if !newest.Pending() {
+		switch newest.Status {
+		case helmv2.StatusDeployed, helmv2.StatusFailed, helmv2.StatusSuperseded, helmv2.StatusUninstalled, helmv2.StatusUninstalling:
 			t.Errorf("unlocks a %s revision", newest.Status)
 		}
 	case Wait:
 		if a.After < 0 || (a.After == 0 && in.Observed.Running == nil) {
 			t.Errorf("waits for nothing: %+v", a)
 		}
-		if a.Cancel && !in.Desired.Deleted {
+		if a.Cancel && !in.Desired.Deleted && in.Observed.Running.Desired.ConfigDigest == in.Desired.ConfigDigest {
 			t.Error("cancels although nobody asked")
 		}
 	case Adopt:
 		if newest.Owner != in.Desired.UID {
 			t.Errorf("adopts a revision of %q", newest.Owner)
+		}
+	}
+}
+
+func checkUninstall(t *testing.T, in Input, d Decision, a Uninstall) {
+	t.Helper()
+	if in.Desired.Suspended {
+		t.Error("uninstalls although suspended")
+	}
+	unfinished := in.Observed.Newest() != nil && in.Observed.Newest().Status == helmv2.StatusUninstalling
+	if !in.Desired.Deleted && !a.Remediation && d.Rule != "TargetMoved" && !unfinished {
+		t.Errorf("uninstalls although nobody asked: %+v", d)
+	}
+	if a.Target != StoredTarget(in.Desired, in.Recorded) {
+		t.Errorf("uninstalls %+v, which is not what is recorded", a.Target)
+	}
+}
+
+// checkRollback demands that the target exists, is what it was, worked, and is
+// not what is to be rolled back.
+func checkRollback(t *testing.T, in Input, a Rollback) {
+	t.Helper()
+	if a.Version >= in.Observed.Newest().Version {
+		t.Errorf("rolls back to %d, and the newest is %d", a.Version, in.Observed.Newest().Version)
+	}
+	for _, s := range in.Recorded.History {
+		for i := range in.Observed.Revisions {
+			r := &in.Observed.Revisions[i]
+			if s != nil && s.Version == a.Version && r.Version == a.Version && Verified(s, r) && r.Status != helmv2.StatusFailed {
+				return
+			}
+		}
+	}
+	t.Errorf("rolls back to %d, which is not to be trusted", a.Version)
+}
+
+// checkExhausted demands that what stalled on its failures goes on once it is to
+// be something else, or its failures are to be forgotten.
+func checkExhausted(t *testing.T, in Input) {
+	t.Helper()
+	changed := in
+	changed.Desired.ConfigDigest = "sha256:never seen"
+	reset := in
+	reset.Desired.Requests = Requests{Visit: "never seen", Reset: "never seen"}
+	for what, next := range map[string]Input{"change": changed, "reset": reset} {
+		if d := Decide(next); d.Action == Action(Stall{Reason: helmv2.ReasonRetriesExceeded}) {
+			t.Errorf("after a %s it is still exhausted: %+v", what, d)
 		}
 	}
 }

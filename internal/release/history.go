@@ -30,17 +30,24 @@ func Latest(history helmv2.Snapshots) *helmv2.Snapshot {
 }
 
 // Verified reports whether the stored revision still is what the snapshot
-// describes. A snapshot of a foreign scheme is taken on trust.
+// describes. A snapshot of a scheme that is not known is taken on trust, as is one
+// of the reference's whose algorithm is not known.
 func Verified(snapshot *helmv2.Snapshot, revision *Revision) bool {
-	return snapshot.APIVersion != SnapshotScheme || snapshot.Digest == revision.Digest
+	switch snapshot.APIVersion {
+	case SnapshotScheme:
+		return snapshot.Digest == revision.Digest
+	case helmv2.SnapshotAPIVersionV2:
+		return revision.ReferenceDigest == "" || snapshot.Digest == revision.ReferenceDigest
+	}
+	return true
 }
 
 // StoredTarget returns where the release to look at lives: where the spec says,
-// except for an object being deleted, whose release is where it was recorded to
-// be, whatever the spec has become since.
+// except for an object that is being deleted or has moved, whose release is where
+// it was recorded to be.
 func StoredTarget(want Desired, recorded helmv2.HelmReleaseStatus) Target {
 	target := want.Target
-	if !want.Deleted {
+	if !want.Deleted && moved(want, recorded) == "" {
 		return target
 	}
 	if last := Latest(recorded.History); last != nil {
@@ -78,17 +85,65 @@ func ResetCounters(status helmv2.HelmReleaseStatus, want Desired) helmv2.HelmRel
 	return status
 }
 
-// Truncate keeps a history short, newest first: everything down to the newest
-// older snapshot that was deployed once, and never more than five. That one
-// stays in any case: failures in a row must not push out what can be returned
-// to.
-func Truncate(history helmv2.Snapshots) helmv2.Snapshots {
-	sorted := slices.Clone(history)
-	slices.SortFunc(sorted, func(a, b *helmv2.Snapshot) int { return b.Version - a.Version })
+// Previous returns the newest snapshot older than the latest that was deployed
+// once and, unless tests are ignored, has no failed test; nil if there is none.
+func Previous(history helmv2.Snapshots, ignoreTests bool) *helmv2.Snapshot {
+	sorted := newestFirst(history)
 	for i, s := range sorted {
-		if i > 0 && (s.Status == helmv2.StatusDeployed || s.Status == helmv2.StatusSuperseded) {
+		worked := s.Status == helmv2.StatusDeployed || s.Status == helmv2.StatusSuperseded
+		if i > 0 && worked && (ignoreTests || !testsFailed(s)) {
+			return s
+		}
+	}
+	return nil
+}
+
+// Truncate keeps a history short, newest first: everything down to the newest
+// older snapshot that can be returned to, and never more than five. That one
+// stays in any case: failures in a row must not push it out.
+func Truncate(history helmv2.Snapshots) helmv2.Snapshots {
+	sorted := newestFirst(history)
+	target := Previous(sorted, false)
+	if target == nil {
+		target = Previous(sorted, true)
+	}
+	for i, s := range sorted {
+		if s == target {
 			return append(sorted[:min(i, historyLimit-1)], s)
 		}
 	}
 	return sorted[:min(len(sorted), historyLimit)]
+}
+
+// newestFirst returns a sorted copy without empty entries.
+func newestFirst(history helmv2.Snapshots) helmv2.Snapshots {
+	sorted := slices.DeleteFunc(slices.Clone(history), func(s *helmv2.Snapshot) bool { return s == nil })
+	slices.SortFunc(sorted, func(a, b *helmv2.Snapshot) int { return b.Version - a.Version })
+	return sorted
+}
+
+// Tested reports whether a revision's tests were run to an end: all of them
+// succeeded, or one failed, which keeps the others from being run. Nil was not
+// tested.
+func Tested(s *helmv2.Snapshot) bool {
+	hooks, tested := s.GetTestHooks()
+	if !tested || testsFailed(s) {
+		return tested
+	}
+	for _, h := range hooks {
+		if h == nil || h.Phase != helmv2.TestPhaseSucceeded {
+			return false
+		}
+	}
+	return true
+}
+
+func testsFailed(s *helmv2.Snapshot) bool {
+	hooks, _ := s.GetTestHooks()
+	for _, h := range hooks {
+		if h != nil && h.Phase == helmv2.TestPhaseFailed {
+			return true
+		}
+	}
+	return false
 }

@@ -114,7 +114,8 @@ func TestStoredTarget(t *testing.T) {
 		recorded helmv2.HelmReleaseStatus
 		want     Target
 	}{
-		"Living":  {"The spec says where.", false, recorded, spec},
+		"Living":  {"The spec says where.", false, helmv2.HelmReleaseStatus{}, spec},
+		"Moved":   {"The release is where it was until it is uninstalled there.", false, recorded, Target{Name: "old", Namespace: "old", StorageNamespace: "old-storage"}},
 		"Deleted": {"The release is where it was made.", true, recorded, Target{Name: "old", Namespace: "old", StorageNamespace: "old-storage"}},
 		"Unknown": {"Without a record the spec is all there is.", true, helmv2.HelmReleaseStatus{}, spec},
 	} {

@@ -100,6 +100,8 @@ type Revision struct {
 	// Superseded is true for a failed revision whose wait was given up because
 	// something else was wanted in the meantime. It is no failure either.
 	Superseded bool
+	// Rollback is true if a rollback made the revision.
+	Rollback bool
 	// Applied is true if all objects of the revision had been applied when its
 	// wait began.
 	Applied bool
@@ -130,6 +132,10 @@ func (r *Revision) Pending() bool {
 		r.Status == helmv2.StatusPendingUpgrade ||
 		r.Status == helmv2.StatusPendingRollback
 }
+
+// CutOff reports whether the revision failed only because its action was not
+// allowed to end.
+func (r *Revision) CutOff() bool { return r.Interrupted || r.Superseded }
 
 // Touched is the latest moment at which somebody is known to have written the
 // revision.

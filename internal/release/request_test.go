@@ -91,12 +91,15 @@ func forcible() map[string]struct {
 		"Exhausted": {
 			"A budget that is spent stops no force.",
 			func(in *Input) { newestIs(in, helmv2.StatusFailed); in.Recorded.UpgradeFailures = 1 },
-			Decision{State: StateFailed, Action: upgrade, Why: "forced by request: Failed to upgrade after 1 attempt(s)"}, "Failed",
+			Decision{State: StateFailed, Action: upgrade, Why: "forced by request: revision 2 failed"}, "RetriesExhausted",
 		},
 		"OddStatus": {
 			"Helm may refuse; then people read why in its own words.",
 			func(in *Input) { newestIs(in, helmv2.StatusSuperseded) },
-			Decision{Action: upgrade, Why: "forced by request: revision 2 has status 'superseded', which no action starts from"}, "Failed",
+			Decision{
+				State: StateUnmanaged, Action: Upgrade{Timeout: 6 * time.Minute, TakeOver: true},
+				Why: "forced by request: the newest release in storage is superseded",
+			}, "Unmanaged",
 		},
 		"OutOfSync": {
 			"One upgrade answers both.",
@@ -203,7 +206,7 @@ func TestReset(t *testing.T) {
 			newestIs(&in, helmv2.StatusFailed)
 			in.Recorded.Failures, in.Recorded.InstallFailures, in.Recorded.UpgradeFailures = 3, 1, 2
 			in.Recorded.LastHandledResetAt, in.Desired.Requests = tc.handled, tc.request
-			if got := Decide(in); got.Rule != "Failed" || got.Action != tc.action {
+			if got := Decide(in); got.Action != tc.action {
 				t.Errorf("%s got %+v", tc.reason, got)
 			}
 			got, left := ResetCounters(in.Recorded, in.Desired), int64(1)

@@ -14,5 +14,6 @@ const (
 	StateLocked    State = "Locked"
 	StateFailed    State = "Failed"
 	StateOutOfSync State = "OutOfSync"
+	StateUntested  State = "Untested"
 	StateInSync    State = "InSync"
 )

@@ -4,6 +4,7 @@
 package report
 
 import (
+	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,10 +18,10 @@ import (
 // resourceVersion proves that nobody else acted on the same read.
 func Started(hr *helmv2.HelmRelease, d release.Decision, want release.Desired, now time.Time) Report {
 	status := *hr.Status.DeepCopy()
-	status.StorageNamespace = storageNamespace(status, want)
+	status.StorageNamespace = storageNamespace(d.Action, want)
 	c := conditionsOf(hr, &status, hr.Generation, now)
 	message := runningMessage(d.Action)
-	switch d.Action.(type) {
+	switch a := d.Action.(type) {
 	case release.Install:
 		announce(&status, want, helmv2.ActionInstall)
 		status.History = nil
@@ -28,34 +29,54 @@ func Started(hr *helmv2.HelmRelease, d release.Decision, want release.Desired, n
 	case release.Upgrade:
 		announce(&status, want, helmv2.ActionUpgrade)
 		startRelease(&c, message)
-	case release.Uninstall, release.Unlock, release.Finalize, release.Adopt,
-		release.Settle, release.Wait, release.Stall:
+	case release.Test, release.Rollback, release.Heal:
+		attempted(&status, want)
+	case release.Uninstall:
+		if a.Remediation {
+			attempted(&status, want)
+		}
+	case release.Unlock, release.Finalize, release.Adopt, release.Settle, release.Wait, release.Stall:
 	}
 	if c.index(helmv2.ConditionReady) < 0 {
 		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, message)
 	}
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressing, message)
 	c.touch(helmv2.ConditionReconciling)
-	c.remove(helmv2.ConditionStalled)
+	c.remove(helmv2.ConditionStalled, helmv2.ConditionSuspended)
 	status.Conditions = c.list
 	return Report{Status: status}
 }
 
-func storageNamespace(status helmv2.HelmReleaseStatus, want release.Desired) string {
-	if want.Deleted && status.StorageNamespace != "" {
-		return status.StorageNamespace
+// storageNamespace is where the action finds its release: that of a release that
+// has moved is still where it was.
+func storageNamespace(a release.Action, want release.Desired) string {
+	switch a := a.(type) {
+	case release.Uninstall:
+		return a.Target.StorageNamespace
+	case release.Unlock:
+		return a.Target.StorageNamespace
+	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Heal,
+		release.Finalize, release.Adopt, release.Settle, release.Wait, release.Stall:
 	}
 	return want.Target.StorageNamespace
 }
 
 func announce(status *helmv2.HelmReleaseStatus, want release.Desired, action helmv2.ReleaseAction) {
 	forced := want.Requests.ForceAsked(status)
-	*status = release.ResetCounters(*status, want)
+	attempted(status, want)
 	if forced {
 		// Whatever announces an install or upgrade while a force is asked for is
 		// that force.
 		status.LastHandledForceAt = want.Requests.Force
 	}
+	status.LastAttemptedReleaseAction = action
+	status.LastAttemptedReleaseActionDuration = nil
+}
+
+// attempted writes down what a decision was made for, which is what failures are
+// counted against.
+func attempted(status *helmv2.HelmReleaseStatus, want release.Desired) {
+	*status = release.ResetCounters(*status, want)
 	if want.Requests.Reset != "" {
 		status.LastHandledResetAt = want.Requests.Reset
 	}
@@ -63,10 +84,14 @@ func announce(status *helmv2.HelmReleaseStatus, want release.Desired, action hel
 	status.LastAttemptedRevision = want.Chart.Version
 	status.LastAttemptedRevisionDigest = want.Chart.OCIDigest
 	status.LastAttemptedConfigDigest = want.ConfigDigest
-	status.LastAttemptedReleaseAction = action
-	status.LastAttemptedReleaseActionDuration = nil
 	// Both were superseded long ago and are only ever cleared.
 	status.LastAttemptedValuesChecksum, status.LastReleaseRevision = "", 0 //nolint:staticcheck // deprecated, and cleared for that reason
+}
+
+// rendered writes down what was changed in manifests.
+func rendered(status *helmv2.HelmReleaseStatus, want release.Desired) {
+	status.ObservedPostRenderersDigest = want.Rendering.PostRenderers
+	status.ObservedCommonMetadataDigest = want.Rendering.CommonMetadata
 }
 
 func startRelease(c *conditions, message string) {
@@ -84,22 +109,62 @@ func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 	case release.Upgrade:
 		if a.TakeOver && o.Stored() {
 			// Only now: a take-over that Helm refused to begin has replaced nothing.
-			r.Status.History = nil
+			r.Status.History = takenOver(o)
 		}
 		finishRelease(&r, &c, o, helmv2.ActionUpgrade)
+	case release.Test:
+		finishTest(&r, &c, o)
+	case release.Rollback:
+		finishRollback(&r, &c, o, a)
+	case release.Heal:
+		finishHeal(&r, &c, o)
 	case release.Uninstall:
-		finishUninstall(&r, &c, o)
+		if a.Remediation {
+			finishRemediation(&r, &c, o)
+		} else {
+			finishUninstall(&r, &c, o)
+		}
 	case release.Unlock:
 		finishUnlock(&r, &c, o)
 	case release.Finalize, release.Adopt, release.Settle, release.Wait, release.Stall:
+	}
+	if o.Superseded {
+		message := fmt.Sprintf("Waiting for the %s to become ready was given up: something newer is wanted", release.Name(o.Action))
+		r.Events = append(r.Events, normal(helmv2.ReasonHealthCheckCanceled, message, desiredMetadata(o.Desired)))
 	}
 	r.Status.Conditions = c.list
 	acknowledge(hr, &r.Status)
 	if o.Err != nil && !o.Cancelled && !o.Stored() && !askedForMore(hr, o, &r.Status) {
 		// The same would fail the same way; something else need not wait.
-		r.Retry = release.Backoff()
+		r.Retry = retryUnstored(o)
 	}
 	return r
+}
+
+// retryUnstored says when to repeat what failed before it changed anything.
+func retryUnstored(o release.Outcome) release.Retry {
+	var p release.ActionPolicy
+	switch o.Action.(type) {
+	case release.Install:
+		p = o.Desired.Policy.Install
+	case release.Upgrade:
+		p = o.Desired.Policy.Upgrade
+	case release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Heal,
+		release.Finalize, release.Adopt, release.Settle, release.Wait, release.Stall:
+	}
+	if p.Retry {
+		return release.Interval(p.RetryInterval)
+	}
+	return release.Backoff()
+}
+
+// takenOver is the history of a release that somebody else began: the revision
+// that was found, which can be returned to if it ever worked.
+func takenOver(o release.Outcome) helmv2.Snapshots {
+	if o.TakenOver == nil {
+		return nil
+	}
+	return helmv2.Snapshots{snapshot(*o.TakenOver)}
 }
 
 // askedForMore reports whether the next visit has another task than an attempt
@@ -121,20 +186,28 @@ func finishRelease(r *Report, c *conditions, o release.Outcome, action helmv2.Re
 	if o.Inventory != nil {
 		status.Inventory = inventory(o.Inventory)
 	}
+	if o.Stored() {
+		rendered(status, o.Desired)
+	}
 	switch {
 	case o.Err == nil:
-		released(c, release.Latest(status.History))
-		c.readyAsReleased()
+		last := release.Latest(status.History)
+		if policyOf(action, o.Desired).Retry {
+			status.Failures, status.InstallFailures, status.UpgradeFailures = 0, 0, 0
+		}
+		released(c, last)
+		c.tested(last, o.Desired)
+		c.summarize(status, o.Desired)
 		c.remove(helmv2.ConditionReconciling, helmv2.ConditionStalled)
 		status.ObservedGeneration = o.Desired.Generation
-		ready := c.get(helmv2.ConditionReady)
-		r.Events = append(r.Events, normal(ready.Reason, ready.Message, snapshotMetadata(release.Latest(status.History))))
+		done := c.get(helmv2.ConditionReleased)
+		r.Events = append(r.Events, normal(done.Reason, done.Message, snapshotMetadata(last)))
 	case o.Cancelled:
 		c.cancelled(o.Err)
 	default:
 		reason, message := failedMessage(action, o.Desired, o.Err)
 		c.set(helmv2.ConditionReleased, metav1.ConditionFalse, reason, message)
-		c.readyAsReleased()
+		c.summarize(status, o.Desired)
 		c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, message)
 		if o.Stored() {
 			count(status, action)
@@ -146,14 +219,25 @@ func finishRelease(r *Report, c *conditions, o release.Outcome, action helmv2.Re
 	}
 }
 
+func policyOf(action helmv2.ReleaseAction, want release.Desired) release.ActionPolicy {
+	if action == helmv2.ActionInstall {
+		return want.Policy.Install
+	}
+	return want.Policy.Upgrade
+}
+
 func finishUninstall(r *Report, c *conditions, o release.Outcome) {
 	status, last := &r.Status, release.Latest(r.Status.History)
 	if o.Err == nil {
 		message := uninstalledMessage(last)
 		c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonUninstallSucceeded, message)
-		c.readyAsReleased()
+		c.asReleased()
 		r.Events = append(r.Events, normal(helmv2.ReasonUninstallSucceeded, message, snapshotMetadata(last)))
-		status.History, status.Inventory = nil, nil
+		// Nothing is left that a failure could be counted against, or that would have
+		// to be looked for.
+		status.History, status.Inventory, status.StorageNamespace = nil, nil, ""
+		status.Failures, status.InstallFailures, status.UpgradeFailures = 0, 0, 0
+		c.remove(helmv2.ConditionTestSuccess, helmv2.ConditionRemediated)
 		return
 	}
 	status.History = merge(status.History, o.Revisions, maker{})
@@ -164,7 +248,7 @@ func finishUninstall(r *Report, c *conditions, o release.Outcome) {
 	message := uninstallFailedMessage(last, o.Err)
 	status.Failures++
 	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonUninstallFailed, message)
-	c.readyAsReleased()
+	c.asReleased()
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, message)
 	// Even an uninstall that stored something is tried again with back-off: the
 	// next visit would decide the same, at once, and for ever.
@@ -175,10 +259,14 @@ func finishUninstall(r *Report, c *conditions, o release.Outcome) {
 func finishUnlock(r *Report, c *conditions, o release.Outcome) {
 	unlock, _ := o.Action.(release.Unlock)
 	if o.Err == nil && len(o.Revisions) > 0 {
-		r.Status.History = merge(r.Status.History, o.Revisions, lastMaker(o.Desired.UID, &r.Status))
+		by := lastMaker(o.Desired.UID, &r.Status)
+		if unlock.Status == helmv2.StatusPendingRollback {
+			by.action, by.ociDigest = helmv2.ActionRollback, ""
+		}
+		r.Status.History = merge(r.Status.History, o.Revisions, by)
 		message := unlockedMessage(&o.Revisions[0], unlock.Status)
 		c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonPendingRelease, message)
-		c.readyAsReleased()
+		c.asReleased()
 		r.Events = append(r.Events, normal(helmv2.ReasonPendingRelease, message, revisionMetadata(&o.Revisions[0])))
 		return
 	}
@@ -192,7 +280,7 @@ func finishUnlock(r *Report, c *conditions, o release.Outcome) {
 	message := unlockFailedMessage(o.Desired.Target, unlock, o.Err)
 	r.Status.Failures++
 	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonPendingRelease, message)
-	c.readyAsReleased()
+	c.asReleased()
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, message)
 	r.Events = append(r.Events, warning(helmv2.ReasonPendingRelease, message, nil))
 }

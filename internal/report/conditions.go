@@ -54,15 +54,17 @@ func (c *conditions) set(kind string, status metav1.ConditionStatus, reason, mes
 		Type: kind, Status: status, Reason: reason, Message: storable(message),
 		LastTransitionTime: c.now, ObservedGeneration: c.generation,
 	}
-	i := c.index(kind)
-	if i < 0 {
-		c.list = append(c.list, next)
+	// What was written last is what people saw, however often it is set on the way.
+	for _, old := range c.before {
+		if old.Type == kind && same(old, next) {
+			next.LastTransitionTime = old.LastTransitionTime
+		}
+	}
+	if i := c.index(kind); i >= 0 {
+		c.list[i] = next
 		return
 	}
-	if same(c.list[i], next) {
-		next.LastTransitionTime = c.list[i].LastTransitionTime
-	}
-	c.list[i] = next
+	c.list = append(c.list, next)
 }
 
 // storable returns a message as the API server gives it back: what it would
@@ -96,10 +98,35 @@ func (c *conditions) touch(kind string) {
 	c.list[i].LastTransitionTime = t
 }
 
-// readyAsReleased makes Ready say what Released says.
-func (c *conditions) readyAsReleased() {
+// summarize makes Ready say what matters most: that something had to be
+// remediated, how the tests went unless they do not count, or how the release
+// ended.
+func (c *conditions) summarize(status *helmv2.HelmReleaseStatus, want release.Desired) {
+	if !want.Policy.Tests {
+		c.remove(helmv2.ConditionTestSuccess)
+	}
+	if r := c.get(helmv2.ConditionRemediated); r.Type != "" {
+		c.set(helmv2.ConditionReady, metav1.ConditionFalse, r.Reason, r.Message)
+		return
+	}
+	if t := c.get(helmv2.ConditionTestSuccess); t.Type != "" && !release.IgnoresTests(want, *status) {
+		c.set(helmv2.ConditionReady, t.Status, t.Reason, t.Message)
+		return
+	}
+	if r := c.get(helmv2.ConditionReleased); r.Type != "" {
+		c.set(helmv2.ConditionReady, r.Status, r.Reason, r.Message)
+	}
+}
+
+// asReleased makes Ready say what Released says, whatever came before it.
+func (c *conditions) asReleased() {
 	r := c.get(helmv2.ConditionReleased)
 	c.set(helmv2.ConditionReady, r.Status, r.Reason, r.Message)
+}
+
+// suspension says that the release is left alone.
+func (c *conditions) suspension(s release.Suspension) {
+	c.set(helmv2.ConditionSuspended, metav1.ConditionTrue, helmv2.ReasonSuspended, s.Why)
 }
 
 func (c *conditions) remove(kinds ...string) {

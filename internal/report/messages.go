@@ -20,8 +20,14 @@ func runningMessage(a release.Action) string {
 		return fmt.Sprintf("Running 'install' action with timeout of %s", a.Timeout)
 	case release.Upgrade:
 		return fmt.Sprintf("Running 'upgrade' action with timeout of %s", a.Timeout)
+	case release.Test:
+		return fmt.Sprintf("Running 'test' action with timeout of %s", a.Timeout)
+	case release.Rollback:
+		return fmt.Sprintf("Running 'rollback' action with timeout of %s", a.Timeout)
 	case release.Uninstall:
 		return fmt.Sprintf("Running 'uninstall' action with timeout of %s", a.Timeout)
+	case release.Heal:
+		return fmt.Sprintf("Running '%s' action with timeout of %s", helmv2.ActionHeal, a.Timeout)
 	case release.Unlock:
 		return "Running 'unlock' action"
 	case release.Finalize, release.Adopt, release.Settle, release.Wait, release.Stall:
@@ -76,6 +82,42 @@ func uninstallFailedMessage(s *helmv2.Snapshot, err error) string {
 	}
 	return fmt.Sprintf("Helm uninstall failed for release %s with chart %s: %s",
 		fullName(s.Namespace, s.Name, s.Version), chartName(s.ChartName, s.ChartVersion), err)
+}
+
+func awaitingTestsMessage(s *helmv2.Snapshot) string {
+	return fmt.Sprintf("Helm release %s with chart %s is awaiting tests", s.FullReleaseName(), s.VersionedChartName())
+}
+
+func testedMessage(s *helmv2.Snapshot) string {
+	hooks, _ := s.GetTestHooks()
+	result := "no test hooks"
+	switch n := len(hooks); {
+	case n == 1:
+		result = "1 test hook completed successfully"
+	case n > 1:
+		result = fmt.Sprintf("%d test hooks completed successfully", n)
+	}
+	return fmt.Sprintf("Helm test succeeded for release %s with chart %s: %s", s.FullReleaseName(), s.VersionedChartName(), result)
+}
+
+func testFailedMessage(s *helmv2.Snapshot, cause string) string {
+	return fmt.Sprintf("Helm test failed for release %s with chart %s: %s", s.FullReleaseName(), s.VersionedChartName(), cause)
+}
+
+func rolledBackMessage(s *helmv2.Snapshot) string {
+	return fmt.Sprintf("Helm rollback to previous release %s with chart %s succeeded", s.FullReleaseName(), s.VersionedChartName())
+}
+
+func rollbackFailedMessage(s *helmv2.Snapshot, cause string) string {
+	return fmt.Sprintf("Helm rollback to previous release %s with chart %s failed: %s", s.FullReleaseName(), s.VersionedChartName(), cause)
+}
+
+func remediatedMessage(s *helmv2.Snapshot) string {
+	return fmt.Sprintf("Helm uninstall remediation for release %s with chart %s succeeded", s.FullReleaseName(), s.VersionedChartName())
+}
+
+func remediationFailedMessage(s *helmv2.Snapshot, cause string) string {
+	return fmt.Sprintf("Helm uninstall remediation for release %s with chart %s failed: %s", s.FullReleaseName(), s.VersionedChartName(), cause)
 }
 
 func unlockedMessage(r *release.Revision, status helmv2.ReleaseStatus) string {

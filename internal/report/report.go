@@ -11,6 +11,8 @@
 package report
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,6 +45,7 @@ func Blocked(hr *helmv2.HelmRelease, blocked *release.Blocked, now time.Time) Re
 		c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, blocked.Message)
 		c.remove(helmv2.ConditionStalled)
 	}
+	c.remove(helmv2.ConditionSuspended)
 	status.Conditions = c.list
 	r := Report{Status: status, Retry: blocked.Retry}
 	if !blocked.Quiet && c.changed(helmv2.ConditionReady) {
@@ -57,106 +60,219 @@ func Settled(hr *helmv2.HelmRelease, d release.Decision, in release.Input) Repor
 	switch a := d.Action.(type) {
 	case release.Settle:
 		if in.Desired.Suspended {
-			return suspended(hr)
+			return suspended(hr, in)
 		}
 		return inSync(hr, in)
 	case release.Wait:
-		return waiting(hr, d, a, in.Now)
+		return waiting(hr, d, a, in)
 	case release.Stall:
 		return stalled(hr, d, a, in)
 	case release.Adopt:
 		return adopted(hr, in)
-	case release.Install, release.Upgrade, release.Uninstall, release.Unlock, release.Finalize:
+	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Uninstall,
+		release.Unlock, release.Heal, release.Finalize:
 	}
 	return Report{Status: hr.Status}
 }
 
-// suspended leaves every condition as it was: there is none for suspension, and
-// what they say about the release still holds.
-func suspended(hr *helmv2.HelmRelease) Report {
+// suspended leaves what conditions say about the release: it still holds.
+func suspended(hr *helmv2.HelmRelease, in release.Input) Report {
 	status := visited(hr)
 	status.ObservedGeneration = hr.Generation
-	return Report{Status: status, Retry: release.Never()}
+	c := conditionsOf(hr, &status, hr.Generation, in.Now)
+	c.suspension(in.Desired.Suspension)
+	if c.index(helmv2.ConditionReady) < 0 {
+		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonSuspended, in.Desired.Suspension.Why)
+	}
+	status.Conditions = c.list
+	r := Report{Status: status, Retry: release.Never()}
+	if until := in.Desired.Suspension.Until; !until.IsZero() {
+		r.Retry = release.After(until.Sub(in.Now))
+	}
+	return r
 }
 
 func inSync(hr *helmv2.HelmRelease, in release.Input) Report {
 	status := answered(hr)
+	attempted(&status, in.Desired)
+	rendered(&status, in.Desired)
 	status.ObservedGeneration = hr.Generation
 	status.History = release.Truncate(refresh(status.History, in.Observed.Revisions))
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
-	released(&c, release.Latest(status.History))
-	c.readyAsReleased()
-	c.remove(helmv2.ConditionReconciling, helmv2.ConditionStalled)
+	last := release.Latest(status.History)
+	released(&c, last)
+	c.tested(last, in.Desired)
+	c.remove(helmv2.ConditionRemediated, helmv2.ConditionReconciling, helmv2.ConditionStalled, helmv2.ConditionSuspended)
+	c.summarize(&status, in.Desired)
 	status.Conditions = c.list
 	return Report{Status: status, Retry: release.Interval(in.Desired.Policy.Interval)}
 }
 
-// waiting changes nothing while an attempt of ours runs: its announcement says
-// all there is to say, and its end wakes us.
-func waiting(hr *helmv2.HelmRelease, d release.Decision, a release.Wait, now time.Time) Report {
+// waiting changes next to nothing while an attempt of ours runs: its announcement
+// says all there is to say, and its end wakes us.
+func waiting(hr *helmv2.HelmRelease, d release.Decision, a release.Wait, in release.Input) Report {
 	if a.After == 0 {
 		status := *hr.Status.DeepCopy()
 		acknowledge(hr, &status)
+		if in.Desired.Suspended {
+			c := conditionsOf(hr, &status, hr.Generation, in.Now)
+			c.suspension(in.Desired.Suspension)
+			status.Conditions = c.list
+		}
 		return Report{Status: status, Retry: release.Never()}
 	}
 	status := answered(hr)
-	c := conditionsOf(hr, &status, hr.Generation, now)
-	c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, d.Why)
-	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressing, d.Why)
-	c.remove(helmv2.ConditionStalled)
+	if a.Retrying {
+		attempted(&status, in.Desired)
+		status.ObservedGeneration = hr.Generation
+	}
+	c := conditionsOf(hr, &status, hr.Generation, in.Now)
+	retry := release.After(a.After)
+	if a.Retrying {
+		if newest := in.Observed.Newest(); newest.Status == helmv2.StatusFailed {
+			stillFailed(&c, release.Latest(status.History), newest)
+		}
+		c.summarize(&status, in.Desired)
+		c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, d.Why)
+		retry = release.Interval(a.After)
+	} else {
+		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, d.Why)
+		c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressing, d.Why)
+	}
+	c.remove(helmv2.ConditionStalled, helmv2.ConditionSuspended)
 	status.Conditions = c.list
-	return Report{Status: status, Retry: release.After(a.After)}
+	return Report{Status: status, Retry: retry}
 }
 
-// stalled keeps looking at the interval: somebody may mend the release by hand.
+// stalled keeps looking at the interval: somebody may mend the release by hand,
+// and its objects may become ready after all.
 func stalled(hr *helmv2.HelmRelease, d release.Decision, a release.Stall, in release.Input) Report {
 	status := answered(hr)
 	status.ObservedGeneration = hr.Generation
-	status.History = refresh(status.History, in.Observed.Revisions)
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
-	if newest := in.Observed.Newest(); newest != nil && newest.Status == helmv2.StatusFailed {
-		stillFailed(&c, release.Latest(status.History), newest)
-		c.readyAsReleased()
-	} else {
+	r := Report{Retry: release.Interval(in.Desired.Policy.Interval)}
+	if a.Reason == helmv2.ReasonContested {
 		c.set(helmv2.ConditionReady, metav1.ConditionFalse, a.Reason, d.Why)
+		if c.changed(helmv2.ConditionReady) {
+			r.Events = append(r.Events, warning(a.Reason, d.Why, nil))
+		}
+	} else {
+		attempted(&status, in.Desired)
+		status.History = refresh(status.History, in.Observed.Revisions)
+		last := release.Latest(status.History)
+		if newest := in.Observed.Newest(); newest != nil && newest.Status == helmv2.StatusFailed && !newest.Rollback {
+			stillFailed(&c, last, newest)
+		}
+		c.summarize(&status, in.Desired)
+		if c.get(helmv2.ConditionReady).Status != metav1.ConditionFalse {
+			// Nothing has failed visibly, but something is in the way.
+			c.set(helmv2.ConditionReady, metav1.ConditionFalse, a.Reason, d.Why)
+		}
 	}
 	c.set(helmv2.ConditionStalled, metav1.ConditionTrue, a.Reason, d.Why)
-	c.remove(helmv2.ConditionReconciling)
+	c.remove(helmv2.ConditionReconciling, helmv2.ConditionSuspended)
 	status.Conditions = c.list
-	return Report{Status: status, Retry: release.Interval(in.Desired.Policy.Interval)}
+	r.Status = status
+	return r
+}
+
+// Finalized returns the events of letting a HelmRelease go. What stays behind
+// without anybody to look after it deserves a warning.
+func Finalized(d release.Decision, in release.Input) []Event {
+	last := release.Latest(in.Recorded.History)
+	if last == nil || !(in.Desired.Suspended || in.Observed.Unreachable != "") {
+		return nil
+	}
+	message := fmt.Sprintf("Helm release %s with chart %s and its objects stay behind: %s",
+		last.FullReleaseName(), last.VersionedChartName(), d.Why)
+	return []Event{warning(helmv2.EventReasonOrphaned, message, snapshotMetadata(last))}
 }
 
 // adopted writes down what an earlier process did and could not record.
 func adopted(hr *helmv2.HelmRelease, in release.Input) Report {
 	status := *hr.Status.DeepCopy()
-	var made []release.Revision
-	last := release.Latest(status.History)
-	for _, r := range in.Observed.Revisions {
-		if r.Owner == in.Desired.UID && (last == nil || r.Version > last.Version) {
-			made = append(made, r)
-		}
+	newest, by := in.Observed.Newest(), lastMaker(in.Desired.UID, &status)
+	if newest.Rollback {
+		by.action, by.ociDigest = helmv2.ActionRollback, ""
 	}
-	status.History = merge(refresh(status.History, in.Observed.Revisions), made, lastMaker(in.Desired.UID, &status))
+	status.History = merge(known(status.History, in), unrecorded(status.History, in), by)
+	last := release.Latest(status.History)
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
-	newest := in.Observed.Newest()
-	if newest.Status == helmv2.StatusFailed {
-		releaseFailed(&c, release.Latest(status.History), newest)
-		if !newest.Interrupted {
+	switch {
+	case newest.Rollback:
+		adoptRollback(&c, &status, newest)
+	case newest.Status == helmv2.StatusFailed:
+		releaseFailed(&c, last, newest)
+		if !newest.CutOff() {
 			count(&status, status.LastAttemptedReleaseAction)
 		}
-	} else {
-		released(&c, release.Latest(status.History))
+	default:
+		released(&c, last)
+		c.tested(last, in.Desired)
 	}
-	c.readyAsReleased()
-	c.remove(helmv2.ConditionStalled)
+	if !newest.Rollback {
+		rendered(&status, in.Desired)
+	}
+	c.summarize(&status, in.Desired)
+	c.remove(helmv2.ConditionStalled, helmv2.ConditionSuspended)
 	status.Conditions = c.list
-	if !newest.Interrupted {
+	if !newest.CutOff() && !newest.Rollback {
 		// As near as Helm's record comes to when the attempt began and ended.
 		took := max(0, newest.Touched().Sub(newest.LastDeployed))
 		status.LastAttemptedReleaseActionDuration = &metav1.Duration{Duration: took}
 	}
 	acknowledge(hr, &status)
 	return Report{Status: status, Retry: release.Now()}
+}
+
+// known is the part of a history that the newest revision follows from. If its
+// latest snapshot is not what is stored, a release was taken over; of that one
+// the newest revision that worked is kept, to be returned to.
+func known(history helmv2.Snapshots, in release.Input) helmv2.Snapshots {
+	refreshed := refresh(history, in.Observed.Revisions)
+	if last := release.Latest(history); last != nil {
+		for i := range in.Observed.Revisions {
+			r := &in.Observed.Revisions[i]
+			if r.Version == last.Version && r.Name == last.Name && r.Namespace == last.Namespace {
+				return refreshed
+			}
+		}
+	}
+	for _, r := range in.Observed.Revisions[1:] {
+		if r.Status == helmv2.StatusDeployed || r.Status == helmv2.StatusSuperseded {
+			return helmv2.Snapshots{snapshot(r)}
+		}
+	}
+	return refreshed
+}
+
+// unrecorded returns the revisions of ours that are newer than a history.
+func unrecorded(history helmv2.Snapshots, in release.Input) []release.Revision {
+	var made []release.Revision
+	last := release.Latest(history)
+	for _, r := range in.Observed.Revisions {
+		if r.Owner == in.Desired.UID && (last == nil || r.Version > last.Version) {
+			made = append(made, r)
+		}
+	}
+	return made
+}
+
+// adoptRollback says what came of a rollback. Which revision it returned to is
+// the one that would be chosen now, the rollback left aside.
+func adoptRollback(c *conditions, status *helmv2.HelmReleaseStatus, newest *release.Revision) {
+	older := slices.DeleteFunc(slices.Clone(status.History), func(s *helmv2.Snapshot) bool { return s.Version == newest.Version })
+	target := release.Previous(older, true)
+	if target == nil {
+		target = snapshotOf(status.History, newest.Version)
+	}
+	switch {
+	case newest.Status != helmv2.StatusFailed:
+		c.rolledBack(target)
+	case !newest.CutOff():
+		status.Failures++
+		c.set(helmv2.ConditionRemediated, metav1.ConditionFalse, helmv2.ReasonRollbackFailed, rollbackFailedMessage(target, newest.Description))
+	}
 }
 
 // count adds a failure of an action to the counters.

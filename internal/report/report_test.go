@@ -314,14 +314,14 @@ func TestStarted(t *testing.T) {
 			}, 1,
 		},
 		"Uninstall": {
-			"Ready is about the release, which still is there.", release.Uninstall{Timeout: time.Minute},
+			"Ready is about the release, which still is there.", release.Uninstall{Timeout: time.Minute, Target: testDesired().Target},
 			[]string{
 				conditions, "Ready=True/InstallSucceeded/2 " + installed,
 				"Reconciling=True/Progressing/3 Running 'uninstall' action with timeout of 1m0s",
 			}, 1,
 		},
 		"Unlock": {
-			"The same.", release.Unlock{},
+			"The same.", release.Unlock{Target: testDesired().Target},
 			[]string{
 				conditions, "Ready=True/InstallSucceeded/2 " + installed,
 				"Reconciling=True/Progressing/3 Running 'unlock' action",

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -197,5 +198,32 @@ func TestDuration(t *testing.T) {
 		if diff := cmp.Diff(want, visits()[name](hr).Status.LastAttemptedReleaseActionDuration); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+func TestReadyFollowsTheActionThatIgnoresTests(t *testing.T) {
+	for name, tc := range map[string]struct {
+		byTest, byAction bool
+		want             metav1.ConditionStatus
+	}{
+		"Neither":      {false, false, metav1.ConditionFalse},
+		"ActionAlone":  {false, true, metav1.ConditionTrue},
+		"ActionDenies": {true, false, metav1.ConditionFalse},
+		"Both":         {true, true, metav1.ConditionTrue},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hr, want := testObject(), testDesired()
+			hr.Status.LastAttemptedReleaseAction = helmv2.ActionInstall
+			want.Policy.Tests, want.Policy.IgnoreTestFailures, want.Policy.Install.IgnoreTests = true, tc.byTest, tc.byAction
+			r := testRevision(1, helmv2.StatusDeployed)
+			r.Tests = map[string]release.TestRun{"smoke": {Phase: helmv2.TestPhaseFailed}}
+			rep := Finished(hr, release.Outcome{
+				Action: release.Test{}, Desired: want, Err: errors.New("1 error"), Revisions: []release.Revision{r},
+			}, testNow)
+			ready := apimeta.FindStatusCondition(rep.Status.Conditions, helmv2.ConditionReady)
+			if ready == nil || ready.Status != tc.want {
+				t.Errorf("Ready is %+v, want %s", ready, tc.want)
+			}
+		})
 	}
 }

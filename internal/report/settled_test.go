@@ -4,6 +4,7 @@
 package report
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -39,7 +40,10 @@ func TestSettled(t *testing.T) {
 			reason:    "Conditions stay: what they say still holds.",
 			decision:  release.Decision{Action: release.Settle{}},
 			suspended: true,
-			want:      brief{Conditions: ok, History: []string{"1 deployed install sha256:oci"}, Observed: 3, Retry: "never"},
+			want: brief{
+				Conditions: append(slices.Clone(ok), "Suspended=True/Suspended/3 on purpose"),
+				History:    []string{"1 deployed install sha256:oci"}, Observed: 3, Retry: "never",
+			},
 		},
 		"WaitForAttempt": {
 			reason:   "The announcement says all there is to say.",
@@ -86,7 +90,7 @@ func TestSettled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			hr := testObject()
 			in := release.Input{Desired: testDesired(), Observed: release.Observed{Revisions: tc.revisions}, Now: testNow}
-			in.Desired.Suspended = tc.suspended
+			in.Desired.Suspended, in.Desired.Suspension.Why = tc.suspended, "on purpose"
 			r := Settled(hr, tc.decision, in)
 			if diff := cmp.Diff(tc.want, briefly(r)); diff != "" {
 				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)

@@ -63,8 +63,13 @@ func (p *printer) stored(revisions []release.Revision) {
 			by = "me"
 		}
 		text := fmt.Sprintf("stored %d %s@%s %s by=%s", r.Version, r.ChartName, r.ChartVersion, r.Status, by)
-		if r.Interrupted {
-			text += " interrupted"
+		for word, is := range map[string]bool{" interrupted": r.Interrupted, " superseded-by-newer": r.Superseded} {
+			if is {
+				text += word
+			}
+		}
+		if t, tested := r.Tests[testName]; tested && t.Phase != "" {
+			text += " test=" + string(t.Phase)
 		}
 		subject := fmt.Sprintf("revision %d", r.Version)
 		present[subject] = true
@@ -115,7 +120,8 @@ func (p *printer) status(prefix string, s *helmv2.HelmReleaseStatus) {
 func conditions(s *helmv2.HelmReleaseStatus) string {
 	var all []string
 	for _, kind := range []string{
-		helmv2.ConditionReady, helmv2.ConditionReleased, helmv2.ConditionReconciling, helmv2.ConditionStalled,
+		helmv2.ConditionReady, helmv2.ConditionReleased, helmv2.ConditionTestSuccess, helmv2.ConditionRemediated,
+		helmv2.ConditionReconciling, helmv2.ConditionStalled, helmv2.ConditionSuspended,
 	} {
 		if c := apimeta.FindStatusCondition(s.Conditions, kind); c != nil {
 			all = append(all, fmt.Sprintf("%s=%s/%s", kind, c.Status, c.Reason))

@@ -30,6 +30,12 @@ func lines() []string {
 		"end", `end helm=fail:"it failed"`, "die", "cancel", "shutdown",
 		"spec values=a", "spec values=b", "spec chart=web@1.1.0", "spec chart=web@2.0.0", "spec retries=2", "spec retries=0",
 		"spec keep-history", "spec replace", "spec max-history=2",
+		"spec tests chart-tests", "spec no-tests", "spec ignore-tests", "spec remediate-last", "spec no-remediate-last",
+		"spec uninstall", "spec no-uninstall", "spec retry", "spec no-retry", "spec post-hooks", "spec post-renderers=a", "spec post-renderers=b",
+		"spec namespace=other", "spec namespace=apps", "spec release=renamed", "spec release=web", "spec storage=other", "spec chart=site@1.0.0",
+		`visit helm=timeout:"timed out"`, `visit helm=timeout:"timed out again"`, "objects broken", "objects ready", "applied",
+		"rival older", "rival younger", "rival gone", "rival gone",
+		"annotate suspend=incident", "annotate suspend=incident suspend-until=2026-01-01T12:05:00Z", "annotate suspend", "hand tamper 1",
 		"suspend", "resume", "resume", "delete", "request now",
 		"request one force", "request two force", "request three force reset", "request two", "request one reset", "request four force=one",
 		`blocked ValuesError "not a map"`, `blocked UnsupportedField "no such thing" terminal`, "unblocked", "unblocked",
@@ -69,7 +75,7 @@ func life(bytes []byte) (script []string, err error) {
 		if err := do("visit"); err != nil {
 			return script, err
 		}
-		if w.Paused() || w.Retry().IsBackoff() {
+		if delay, _ := w.Retry().Delay(); w.Paused() || w.Retry().IsBackoff() || delay > 0 {
 			return script, atRest(w)
 		}
 	}
@@ -79,12 +85,12 @@ func life(bytes []byte) (script []string, err error) {
 // atRest checks what a HelmRelease at rest has come to.
 func atRest(w *World) error {
 	deployed := 0
-	for _, r := range w.store.revisions {
+	for _, r := range w.current().revisions {
 		// Helm itself leaves two when people uninstall and install by hand.
 		if r.Status == helmv2.StatusDeployed && r.Owner == uid {
 			deployed++
 		}
-		if r.Pending() && r.Owner == uid && !w.gone && !w.hr.Spec.Suspend && w.blocked == nil {
+		if r.Pending() && r.Owner == uid && !w.gone && !w.desired().Suspended && w.blocked == nil {
 			return fmt.Errorf("revision %d of ours is pending for ever", r.Version)
 		}
 	}
@@ -156,7 +162,7 @@ func TestKills(t *testing.T) {
 			}
 		}
 		failed, deployed := 0, 0
-		for _, revision := range w.store.revisions {
+		for _, revision := range w.current().revisions {
 			switch revision.Status {
 			case helmv2.StatusFailed:
 				failed++
@@ -198,7 +204,7 @@ func TestKillsWhileForcing(t *testing.T) {
 			}
 		}
 		made := 0
-		for _, revision := range w.store.revisions {
+		for _, revision := range w.current().revisions {
 			if revision.Status != helmv2.StatusFailed {
 				made++
 			}

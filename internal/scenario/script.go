@@ -60,7 +60,7 @@ func (w *World) Do(line string) error {
 	switch verb {
 	case "spec":
 		return w.setSpec(args)
-	case "suspend", "resume", "delete", "request", "advance", "blocked", "unblocked":
+	case "suspend", "resume", "delete", "request", "annotate", "advance", "blocked", "unblocked", "objects", "rival", "applied":
 		return w.change(verb, args)
 	case "stored":
 		return w.put(args)
@@ -96,7 +96,7 @@ func (w *World) setSpec(args arguments) error {
 		}
 		w.want.Policy.Install.Timeout, w.want.Policy.Upgrade.Timeout, w.want.Policy.UninstallTimeout = d, d, d
 	}
-	for key, field := range map[string]*int{"max-history": &w.store.maxHistory, "retries": &w.want.Policy.Upgrade.Retries} {
+	for key, field := range map[string]*int{"max-history": &w.options.maxHistory, "retries": &w.want.Policy.Upgrade.Retries} {
 		n, err := args.number(key, *field)
 		if err != nil {
 			return err
@@ -104,9 +104,44 @@ func (w *World) setSpec(args arguments) error {
 		*field = n
 	}
 	w.want.Policy.Install.Retries = w.want.Policy.Upgrade.Retries
-	w.store.replace = w.store.replace || args.has("replace")
-	w.store.keepHistory = w.store.keepHistory || args.has("keep-history")
+	w.options.replace = w.options.replace || args.has("replace")
+	w.options.keepHistory = w.options.keepHistory || args.has("keep-history")
+	w.options.tests = w.options.tests || args.has("chart-tests")
+	w.options.postHooks = w.options.postHooks || args.has("post-hooks")
+	w.setPolicy(args)
+	w.setTarget(args)
 	return nil
+}
+
+// setPolicy reads what the spec says about failures. It is one for install and
+// upgrade, as far as they do not differ by nature.
+func (w *World) setPolicy(args arguments) {
+	p := &w.want.Policy
+	for word, field := range map[string]*bool{
+		"tests": &p.Tests, "ignore-tests": &p.IgnoreTestFailures, "remediate-last": &p.Upgrade.RemediateLast,
+		"retry": &p.Upgrade.Retry, "uninstall": &p.Upgrade.Uninstall, "reinstall": &p.Reinstall,
+	} {
+		*field = (*field || args.has(word)) && !args.has("no-"+word)
+	}
+	if p.Upgrade.Retries > 0 {
+		p.Upgrade.RemediateLast = !args.has("no-remediate-last")
+	}
+	p.Install.RemediateLast, p.Install.Retry = args.has("remediate-last"), p.Upgrade.Retry
+	p.Install.RetryInterval, p.Upgrade.RetryInterval = 5*time.Minute, 5*time.Minute
+	p.Install.IgnoreTests, p.Upgrade.IgnoreTests = p.IgnoreTestFailures, p.IgnoreTestFailures
+	if v, ok := args.lookup("post-renderers"); ok {
+		w.want.Rendering.PostRenderers = digestOf(v)
+	}
+}
+
+// setTarget reads where the release is to live.
+func (w *World) setTarget(args arguments) {
+	t := &w.want.Target
+	for key, field := range map[string]*string{
+		"release": &t.Name, "namespace": &t.Namespace, "storage": &t.StorageNamespace,
+	} {
+		*field = args.value(key, *field)
+	}
 }
 
 // change is what users, and time, do to the HelmRelease.
@@ -124,6 +159,16 @@ func (w *World) change(verb string, args arguments) error {
 		}
 	case "request":
 		w.request(args)
+	case "annotate":
+		w.annotate(args)
+	case "objects":
+		w.broken = args.at(0) != "ready"
+	case "applied":
+		if w.running != nil {
+			w.running.made.Applied = true
+		}
+	case "rival":
+		w.rival(args)
 	case "advance":
 		d, err := time.ParseDuration(args.at(0))
 		w.now = w.now.Add(d)
@@ -159,6 +204,33 @@ func (w *World) request(args arguments) {
 	}
 }
 
+// annotate sets annotations that suspend, given without their prefix, and removes
+// those without a value.
+func (w *World) annotate(args arguments) {
+	if w.hr.Annotations == nil {
+		w.hr.Annotations = map[string]string{}
+	}
+	for i := range args {
+		key, value, set := strings.Cut(args[i], "=")
+		if delete(w.hr.Annotations, "pintle.dev/"+key); set {
+			w.hr.Annotations["pintle.dev/"+key] = strings.Trim(value, `"`)
+		}
+	}
+}
+
+// rival lets another HelmRelease ask for the same release, or none any more.
+func (w *World) rival(args arguments) {
+	w.rivals = nil
+	if args.has("gone") {
+		return
+	}
+	age := time.Hour
+	if args.has("younger") {
+		age = -time.Hour
+	}
+	w.rivals = []release.Rival{{UID: rival, Namespace: namespace, Name: "other", Created: w.want.Created.Add(-age)}}
+}
+
 // put places a revision into storage that nobody was seen to make.
 func (w *World) put(args arguments) error {
 	version, err := strconv.Atoi(args.at(0))
@@ -176,10 +248,13 @@ func (w *World) put(args arguments) error {
 		ChartName: chart, ChartVersion: chartVersion, ConfigDigest: digestOf(args.value("values", "")),
 		FirstDeployed: at, LastDeployed: at, Modified: at,
 	}
-	if args.value("by", "other") == "me" {
+	switch args.value("by", "other") {
+	case "me":
 		r.Owner = uid
+	case "rival":
+		r.Owner = rival
 	}
-	w.store.revisions = append(w.store.revisions, r)
+	w.current().revisions = append(w.current().revisions, r)
 	if scheme, ok := args.lookup("scheme"); ok {
 		w.hr.Status.History = append(helmv2.Snapshots{{
 			APIVersion: scheme, Digest: "sha256:theirs", Name: name, Namespace: namespace, Version: version,
@@ -188,7 +263,7 @@ func (w *World) put(args arguments) error {
 		}}, w.hr.Status.History...)
 		w.hr.Status.StorageNamespace = namespace
 	}
-	w.out.stored(w.store.observed())
+	w.out.stored(w.current().observed())
 	return nil
 }
 
@@ -198,7 +273,7 @@ func (w *World) byHand(args arguments) error {
 	chart := args.value("chart", want.Chart.Name+"@"+want.Chart.Version)
 	want.Chart.Name, want.Chart.Version, _ = strings.Cut(chart, "@")
 	want.ConfigDigest = digestOf(args.value("values", ""))
-	store := w.store
+	store := *w.current()
 	store.keepHistory, store.replace = args.has("keep-history"), true
 	var what release.Action
 	switch args.at(0) {
@@ -208,19 +283,26 @@ func (w *World) byHand(args arguments) error {
 		what = release.Upgrade{}
 	case "uninstall":
 		what = release.Uninstall{}
+	case "tamper":
+		version, err := strconv.Atoi(args.at(1))
+		if r := store.version(version); err == nil && r != nil {
+			r.Description = "edited by hand"
+		}
+		w.out.stored(w.current().observed())
+		return err
 	case "status":
 		if last := store.newest(); last != nil {
 			last.Status = helmv2.ReleaseStatus(args.at(1))
 		}
-		w.out.stored(w.store.observed())
+		w.out.stored(w.current().observed())
 		return nil
 	default:
 		return fmt.Errorf("nobody can %q by hand", args.at(0))
 	}
 	a := store.begin(what, want, "", w.now)
-	o := a.end(nil, false, w.now)
-	w.store.revisions = store.revisions
-	w.out.stored(w.store.observed())
+	o := a.end(ending{}, w.now)
+	w.current().revisions = store.revisions
+	w.out.stored(w.current().observed())
 	return o.Err
 }
 
@@ -236,9 +318,9 @@ func (w *World) interrupt(verb string, args arguments) error {
 		if err != nil {
 			return err
 		}
-		w.finish(helm.err(), false)
+		w.finish(helm.ending())
 	case verb == "cancel", verb == "shutdown":
-		w.cancel()
+		w.cancel(false)
 		if verb == "shutdown" {
 			w.die()
 		}

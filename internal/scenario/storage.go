@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -19,10 +20,19 @@ import (
 // what.
 type storage struct {
 	// revisions, oldest first.
-	revisions   []*release.Revision
+	revisions []*release.Revision
+	options
+}
+
+// options are what a spec tells Helm.
+type options struct {
 	replace     bool
 	keepHistory bool
 	maxHistory  int
+	// tests is true if charts have a test, postHooks if they have hooks that run
+	// last.
+	tests     bool
+	postHooks bool
 }
 
 // observed returns what a reader of the storage would see, newest first.
@@ -39,9 +49,11 @@ func (s *storage) observed() []release.Revision {
 // covers everything but who made the revision and when it was written last.
 func seal(r *release.Revision) release.Revision {
 	c := *r
-	c.Digest, c.Owner, c.Modified, c.Interrupted = "", "", time.Time{}, false
+	c.Digest, c.Owner, c.Modified, c.Tests = "", "", time.Time{}, nil
+	c.Interrupted, c.Superseded, c.Applied, c.Rollback = false, false, false, false
 	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", c))
 	c = *r
+	c.Tests = maps.Clone(r.Tests)
 	c.Digest = "sha256:" + hex.EncodeToString(sum[:])
 	return c
 }
@@ -51,6 +63,15 @@ func (s *storage) newest() *release.Revision {
 		return nil
 	}
 	return s.revisions[len(s.revisions)-1]
+}
+
+func (s *storage) version(n int) *release.Revision {
+	for _, r := range s.revisions {
+		if r.Version == n {
+			return r
+		}
+	}
+	return nil
 }
 
 func (s *storage) deployed() *release.Revision {
@@ -83,6 +104,8 @@ type action struct {
 	want    release.Desired
 	started time.Time
 	store   *storage
+	// found is the revision that is taken over.
+	found *release.Revision
 	// refused is why Helm would not begin.
 	refused error
 	// made is the revision the action created or works on; replaced the one that
@@ -102,6 +125,12 @@ func (s *storage) begin(what release.Action, want release.Desired, owner string,
 		a.uninstall()
 	case release.Unlock:
 		a.unlock(w)
+	case release.Test:
+		a.made = s.newest()
+	case release.Rollback:
+		a.rollback(w, owner, now)
+	case release.Heal:
+		a.made = s.version(w.Version)
 	case release.Finalize, release.Adopt, release.Settle, release.Wait, release.Stall:
 		a.refused = fmt.Errorf("%s is no action of Helm's", release.Name(what))
 	}
@@ -151,6 +180,10 @@ func (a *action) create(version int, first time.Time, owner string, now time.Tim
 		Status: status, Description: description,
 		ChartName: a.want.Chart.Name, ChartVersion: a.want.Chart.Version, ConfigDigest: a.want.ConfigDigest,
 		FirstDeployed: first, LastDeployed: now, Modified: now, Owner: owner,
+		PostInstall: a.store.postHooks, PostUpgrade: a.store.postHooks,
+	}
+	if a.store.tests {
+		a.made.Tests = map[string]release.TestRun{testName: {}}
 	}
 	a.store.create(a.made)
 }
@@ -174,26 +207,52 @@ func (a *action) unlock(u release.Unlock) {
 		a.refused = errors.New("release: not found")
 		return
 	}
-	if last.Pending() {
+	if last.Status == u.Status {
 		a.made = last
 	}
 }
 
-// end does the rest and returns what came of it. cause is nil on success;
-// cancelled tells that the action was ended on purpose.
-func (a *action) end(cause error, cancelled bool, now time.Time) release.Outcome {
+func (a *action) rollback(r release.Rollback, owner string, now time.Time) {
+	last, target := a.store.newest(), a.store.version(r.Version)
+	if target == nil {
+		a.refused = errors.New("release: not found")
+		return
+	}
+	a.replaced = a.store.deployed()
+	want := a.want
+	a.want.Chart = release.Chart{Name: target.ChartName, Version: target.ChartVersion}
+	a.want.ConfigDigest = target.ConfigDigest
+	a.create(last.Version+1, last.FirstDeployed, owner, now, helmv2.StatusPendingRollback, fmt.Sprintf("Rollback to %d", r.Version))
+	a.want, a.made.Rollback = want, true
+}
+
+// ending is how an action ends.
+type ending struct {
+	// cause is nil on success.
+	cause error
+	// waiting is true if all objects had been applied.
+	waiting bool
+	// cancelled tells that the action was ended on purpose, and superseded that
+	// the purpose was to make something newer.
+	cancelled  bool
+	superseded bool
+}
+
+// end does the rest and returns what came of it.
+func (a *action) end(e ending, now time.Time) release.Outcome {
 	o := release.Outcome{Action: a.what, Desired: a.want, Started: a.started, Ended: now}
 	if a.refused != nil {
-		cause = a.refused
+		e.cause = a.refused
 	}
-	o.Err, o.Cancelled = cause, cause != nil && cancelled
+	cause := e.cause
+	o.Err, o.Cancelled, o.Superseded = cause, cause != nil && e.cancelled, cause != nil && e.superseded
 	if a.made == nil {
 		return o
 	}
 	a.made.Modified = now
 	switch a.what.(type) {
-	case release.Install, release.Upgrade:
-		a.endRelease(cause, cancelled)
+	case release.Install, release.Upgrade, release.Rollback:
+		a.endRelease(e)
 		o.Inventory = []release.Object{{Version: "v1", Kind: "ConfigMap", Namespace: a.made.Namespace, Name: a.made.Name}}
 	case release.Uninstall:
 		if cause == nil {
@@ -202,7 +261,12 @@ func (a *action) end(cause error, cancelled bool, now time.Time) release.Outcome
 	case release.Unlock:
 		// Marked, because a process that dies now must not find a failure to count.
 		a.made.Status, a.made.Interrupted = helmv2.StatusFailed, true
+		a.made.Superseded = false
 		a.made.Description = fmt.Sprintf("Release unlocked from stale '%s' state", a.what.(release.Unlock).Status)
+	case release.Test:
+		a.endTest(e)
+	case release.Heal:
+		a.endHeal(e)
 	case release.Finalize, release.Adopt, release.Settle, release.Wait, release.Stall:
 	}
 	o.Revisions = append(o.Revisions, seal(a.made))
@@ -212,20 +276,58 @@ func (a *action) end(cause error, cancelled bool, now time.Time) release.Outcome
 	return o
 }
 
-func (a *action) endRelease(cause error, cancelled bool) {
+func (a *action) endRelease(e ending) {
 	verb, done := "Release", "Install complete"
-	if _, ok := a.what.(release.Upgrade); ok {
+	switch what := a.what.(type) {
+	case release.Upgrade:
 		verb, done = "Upgrade", "Upgrade complete"
+	case release.Rollback:
+		verb, done = "Rollback", fmt.Sprintf("Rollback to %d", what.Version)
+	default:
 	}
-	if cause != nil {
-		a.made.Status, a.made.Interrupted = helmv2.StatusFailed, cancelled
-		a.made.Description = fmt.Sprintf("%s %q failed: %s", verb, a.made.Name, cause)
+	a.made.Applied = e.cause == nil || e.waiting
+	if e.cause != nil {
+		a.made.Status, a.made.Superseded = helmv2.StatusFailed, e.superseded
+		a.made.Interrupted = e.cancelled && !e.superseded
+		a.made.Description = fmt.Sprintf("%s %q failed: %s", verb, a.made.Name, e.cause)
 		return
 	}
 	if a.replaced != nil {
 		a.replaced.Status = helmv2.StatusSuperseded
 	}
 	a.made.Status, a.made.Description = helmv2.StatusDeployed, done
+}
+
+// testName is the name of the one test that charts have.
+const testName = "smoke"
+
+func (a *action) endTest(e ending) {
+	if a.made.Tests == nil {
+		return
+	}
+	phase := helmv2.TestPhaseSucceeded
+	if e.cause != nil {
+		phase = helmv2.TestPhaseFailed
+	}
+	a.made.Tests = map[string]release.TestRun{testName: {Started: a.started, Completed: a.made.Modified, Phase: phase}}
+}
+
+// endHeal writes the revision in any case: also that it is no longer one that was
+// merely cut off.
+func (a *action) endHeal(e ending) {
+	if e.cancelled {
+		return
+	}
+	a.made.Interrupted, a.made.Superseded = false, false
+	if e.cause != nil {
+		a.made.Description = fmt.Sprintf("Upgrade %q failed: %s", a.made.Name, e.cause)
+		return
+	}
+	if old := a.store.deployed(); old != nil {
+		old.Status = helmv2.StatusSuperseded
+		a.replaced = old
+	}
+	a.made.Status, a.made.Description = helmv2.StatusDeployed, "Upgrade complete"
 }
 
 func (a *action) endUninstall(now time.Time) {

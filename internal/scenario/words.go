@@ -75,13 +75,14 @@ func (a arguments) number(key string, otherwise int) (int, error) {
 	return strconv.Atoi(v)
 }
 
-// helm reads helm=ok, helm=running, helm=fail:"text" and helm=refuse:"text".
+// helm reads helm=ok, helm=running, helm=fail:"text", helm=timeout:"text" for a
+// failure while waiting, and helm=refuse:"text" for one before anything was stored.
 func (a arguments) helm() (helmResult, error) {
 	kind, text, _ := strings.Cut(a.value("helm", "ok"), ":")
 	switch kind {
 	case "ok", "running":
 		return helmResult{kind: kind}, nil
-	case "fail", "refuse":
+	case "fail", "timeout", "refuse":
 		if text = strings.Trim(text, `"`); text == "" {
 			text = "for some reason"
 		}

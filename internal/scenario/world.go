@@ -24,6 +24,8 @@ const (
 	uid       = "11111111-2222-3333-4444-555555555555"
 	name      = "web"
 	namespace = "apps"
+	// rival is the UID of another HelmRelease.
+	rival = "99999999-2222-3333-4444-555555555555"
 	// took is how long Helm works.
 	took = 2 * time.Second
 )
@@ -34,8 +36,13 @@ type World struct {
 	hr      *helmv2.HelmRelease
 	want    release.Desired
 	blocked *release.Blocked
-	store   storage
-	gone    bool
+	// stores by "<storage namespace>/<release name>".
+	stores  map[string]*storage
+	options options
+	// broken is true as long as the objects of the newest revision are not ready.
+	broken bool
+	rivals []release.Rival
+	gone   bool
 
 	// forcing is the token of the force that was announced last, and forced the
 	// last one whose end is recorded. unrecorded is true from the announcement of
@@ -74,7 +81,8 @@ func New() *World {
 				Reinstall: true,
 			},
 		},
-		store: storage{maxHistory: 5},
+		stores:  map[string]*storage{},
+		options: options{maxHistory: 5},
 	}
 	w.want.ConfigDigest = digestOf("")
 	w.out.remember(&w.hr.Status)
@@ -86,9 +94,12 @@ func digestOf(values string) string { return "sha256:of-" + values }
 
 // helmResult is how Helm is told to behave in a visit.
 type helmResult struct {
-	kind string // ok, fail, refuse, running
+	kind string // ok, fail, timeout, refuse, running
 	text string
 }
+
+// ending is how an action ends that Helm has begun.
+func (h helmResult) ending() ending { return ending{cause: h.err(), waiting: h.kind == "timeout"} }
 
 func (h helmResult) err() error {
 	if h.kind == "ok" || h.kind == "running" {
@@ -138,15 +149,16 @@ func (w *World) reconcile(helm helmResult, die string) error {
 		return err
 	}
 	if d.Acts() {
-		return w.act(d, want, helm, die)
+		return w.act(d, in, helm, die)
 	}
 	if _, ok := d.Action.(release.Finalize); ok {
 		w.gone, w.paused = true, true
 		w.out.line("finalizer removed")
+		w.emit(report.Finalized(d, in))
 		return nil
 	}
 	if wait, ok := d.Action.(release.Wait); ok && wait.Cancel {
-		w.cancel()
+		w.cancel(wait.Superseded)
 	}
 	if _, ok := d.Action.(release.Adopt); ok && die != "announce" && !in.Observed.Newest().Interrupted {
 		w.releaseEnded()
@@ -159,13 +171,42 @@ func (w *World) input(want release.Desired) release.Input {
 	if w.running != nil {
 		in.Observed.Running = &release.Running{
 			Action:     helmv2.ReleaseAction(release.Name(w.running.what)),
-			Generation: w.running.want.Generation, Started: w.running.started,
+			Generation: w.running.want.Generation, Started: w.running.started, Desired: w.running.want,
 		}
 	}
+	in.Observed.Rivals = w.rivals
 	if release.MustReadHistory(want, w.hr.Status, in.Observed.Running) {
-		in.Observed.Revisions = w.store.observed()
+		in.Observed.Revisions = w.store(release.StoredTarget(want, w.hr.Status)).observed()
+	}
+	if release.MustInspect(in) {
+		in.Observed.Health = &release.Health{Ready: !w.broken}
 	}
 	return in
+}
+
+// store returns Helm's memory of a release.
+func (w *World) store(t release.Target) *storage {
+	key := t.StorageNamespace + "/" + t.Name
+	if w.stores[key] == nil {
+		w.stores[key] = &storage{}
+	}
+	w.stores[key].options = w.options
+	return w.stores[key]
+}
+
+// current is the release that is looked at.
+func (w *World) current() *storage { return w.store(release.StoredTarget(w.desired(), w.hr.Status)) }
+
+// target is the release an action works on.
+func (w *World) target(a release.Action, want release.Desired) *storage {
+	switch a := a.(type) {
+	case release.Uninstall:
+		return w.store(a.Target)
+	case release.Unlock:
+		return w.store(a.Target)
+	default:
+		return w.store(want.Target)
+	}
 }
 
 // desired is what the resolver would return: an object that is going, or is
@@ -174,7 +215,9 @@ func (w *World) desired() release.Desired {
 	d := w.want
 	d.Generation = w.hr.Generation
 	d.Requests = release.RequestsOf(w.hr.Annotations)
-	d.Deleted, d.Suspended = !w.hr.DeletionTimestamp.IsZero(), w.hr.Spec.Suspend
+	d.Deleted = !w.hr.DeletionTimestamp.IsZero()
+	d.Suspension = release.SuspensionOf(w.hr.Spec.Suspend, w.hr.Annotations, w.now)
+	d.Suspended = d.Suspension.Active
 	if d.Deleted || d.Suspended {
 		d.Chart, d.ConfigDigest = release.Chart{}, ""
 	}
@@ -182,7 +225,8 @@ func (w *World) desired() release.Desired {
 }
 
 // act announces an action and runs it, as far as the process lives.
-func (w *World) act(d release.Decision, want release.Desired, helm helmResult, die string) error {
+func (w *World) act(d release.Decision, in release.Input, helm helmResult, die string) error {
+	want, found := in.Desired, release.TakenOver(in, d)
 	if die == "announce" {
 		w.die()
 		return nil
@@ -204,19 +248,20 @@ func (w *World) act(d release.Decision, want release.Desired, helm helmResult, d
 		return nil
 	}
 	if helm.kind == "refuse" {
-		w.running = &action{what: d.Action, want: want, started: w.now, store: &w.store, refused: helm.err()}
+		w.running = &action{what: d.Action, want: want, started: w.now, store: w.target(d.Action, want), refused: helm.err()}
 	} else {
-		w.running = w.store.begin(d.Action, want, uid, w.now)
+		w.running = w.target(d.Action, want).begin(d.Action, want, uid, w.now)
 	}
+	w.running.found = found
 	if die == "run" {
 		w.die()
 		return nil
 	}
 	if helm.kind == "running" && w.running.refused == nil {
-		w.out.stored(w.store.observed())
+		w.out.stored(w.running.store.observed())
 		return nil
 	}
-	w.finish(helm.err(), false)
+	w.finish(helm.ending())
 	if die == "record" {
 		w.die()
 	}
@@ -224,23 +269,24 @@ func (w *World) act(d release.Decision, want release.Desired, helm helmResult, d
 }
 
 // finish ends the running action; its outcome waits to be recorded.
-func (w *World) finish(cause error, cancelled bool) {
+func (w *World) finish(e ending) {
 	w.now = w.now.Add(took)
-	o := w.running.end(cause, cancelled, w.now)
+	o, store := w.running.end(e, w.now), w.running.store
+	o.TakenOver = w.running.found
 	w.running, w.ended = nil, &o
-	w.out.stored(w.store.observed())
+	w.out.stored(store.observed())
 }
 
 // cancel ends the running action before it is through.
-func (w *World) cancel() {
+func (w *World) cancel(superseded bool) {
 	w.out.line("cancelled")
-	w.finish(errors.New("context canceled"), true)
+	w.finish(ending{cause: errors.New("context canceled"), waiting: true, cancelled: true, superseded: superseded})
 }
 
 // die ends the process. What it had not written down is lost.
 func (w *World) die() {
 	w.running, w.ended = nil, nil
-	w.out.stored(w.store.observed())
+	w.out.stored(w.current().observed())
 	w.out.line("died")
 }
 
@@ -293,10 +339,14 @@ func (w *World) publish(rep report.Report, die string) error {
 		w.out.line("died")
 		return nil
 	}
-	for _, e := range rep.Events {
+	w.emit(rep.Events)
+	return nil
+}
+
+func (w *World) emit(events []report.Event) {
+	for _, e := range events {
 		w.out.line("event=%s/%s %q", e.Type, e.Reason, firstLine(e.Message))
 	}
-	return nil
 }
 
 // write sends a status through JSON, as the API server does, and demands that
