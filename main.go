@@ -66,25 +66,24 @@ func run() error {
 }
 
 func addControllers(mgr ctrl.Manager, o *options.Options) error {
-	conn, err := cluster.Connect(mgr.GetConfig())
-	if err != nil {
-		return err
-	}
 	m, err := metrics.New(crmetrics.Registry)
 	if err != nil {
 		return err
 	}
 	charts := chart.NewStore(&http.Client{Timeout: o.HTTPTimeout}, o.ArtifactMaxBytes)
 	return controller.AddHelmRelease(mgr, controller.Parts{
-		Desired:       desired.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts),
-		Helm:          helm.NewRunner(charts, time.Now),
-		Cluster:       conn,
-		Metrics:       m,
-		Now:           time.Now,
-		Concurrent:    o.Concurrent,
-		MinRetryDelay: o.MinRetryDelay,
-		MaxRetryDelay: o.MaxRetryDelay,
-		JitterPercent: o.IntervalJitter,
+		Desired: desired.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts),
+		Helm:    helm.NewRunner(charts, time.Now),
+		Clusters: cluster.NewConnections(mgr.GetConfig(), cluster.Trust{
+			Exec: o.InsecureKubeconfigExec, InsecureTLS: o.InsecureKubeconfigTLS,
+		}, time.Now),
+		DefaultServiceAccount: o.DefaultServiceAccount,
+		Metrics:               m,
+		Now:                   time.Now,
+		Concurrent:            o.Concurrent,
+		MinRetryDelay:         o.MinRetryDelay,
+		MaxRetryDelay:         o.MaxRetryDelay,
+		JitterPercent:         o.IntervalJitter,
 	})
 }
 

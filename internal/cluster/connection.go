@@ -28,6 +28,9 @@ type Connection struct {
 	config    *rest.Config
 	discovery discovery.CachedDiscoveryInterface
 	mapper    meta.RESTMapper
+	// own is the transport if it belongs to this connection alone; nil if
+	// client-go shares it out.
+	own *http.Transport
 }
 
 var _ genericclioptions.RESTClientGetter = (*Connection)(nil)
@@ -36,6 +39,9 @@ var _ genericclioptions.RESTClientGetter = (*Connection)(nil)
 // is copied.
 func Connect(config *rest.Config) (*Connection, error) {
 	config = rest.CopyConfig(config)
+	// Here, so that it happens once: each client made of this connection builds its
+	// transport from the same config.
+	config.Wrap(retryOnLeaderChange)
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("HTTP client for %s: %w", config.Host, err)
@@ -57,6 +63,9 @@ func connect(config *rest.Config, client *http.Client) (*Connection, error) {
 	return &Connection{config: config, discovery: memory.NewMemCacheClient(dc), mapper: mapper}, nil
 }
 
+// Host is the address of the API server.
+func (c *Connection) Host() string { return c.config.Host }
+
 // ToRESTConfig returns a copy of the configuration.
 func (c *Connection) ToRESTConfig() (*rest.Config, error) { return rest.CopyConfig(c.config), nil }
 
@@ -72,4 +81,13 @@ func (c *Connection) ToRESTMapper() (meta.RESTMapper, error) { return c.mapper, 
 // namespace from it are told theirs in other ways.
 func (c *Connection) ToRawKubeConfigLoader() clientcmd.ClientConfig {
 	return clientcmd.NewDefaultClientConfig(*clientcmdapi.NewConfig(), &clientcmd.ConfigOverrides{})
+}
+
+// release lets the network connections go that nobody uses. Whoever still has
+// the Connection may go on: what is opened after this ends when it has been idle
+// for a while.
+func (c *Connection) release() {
+	if c.own != nil {
+		c.own.CloseIdleConnections()
+	}
 }

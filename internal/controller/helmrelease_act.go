@@ -12,6 +12,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/attempt"
+	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/desired"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -78,7 +79,7 @@ func (r *HelmReleaseReconciler) announce(ctx context.Context, before *helmv2.Hel
 
 // begin starts the action in the background. It reports false if nothing can be
 // started at the moment: the process is starting up, or about to end.
-func (r *HelmReleaseReconciler) begin(ctx context.Context, hr *helmv2.HelmRelease, want desired.Want, d release.Decision) bool {
+func (r *HelmReleaseReconciler) begin(ctx context.Context, hr *helmv2.HelmRelease, way *cluster.Connection, want desired.Want, d release.Decision) bool {
 	job := helm.Job{
 		Action:   d.Action,
 		Desired:  want.Desired,
@@ -92,6 +93,6 @@ func (r *HelmReleaseReconciler) begin(ctx context.Context, hr *helmv2.HelmReleas
 	return r.attempts.Begin(ctx, client.ObjectKeyFromObject(hr), info,
 		func(ctx context.Context, idle func() (resume func())) release.Outcome {
 			job.Idle = idle
-			return r.helm.Run(ctx, r.cluster, job)
+			return r.helm.Run(ctx, way, job)
 		})
 }

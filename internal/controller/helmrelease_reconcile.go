@@ -21,6 +21,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/attempt"
+	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/desired"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/metrics"
@@ -56,8 +57,8 @@ type HelmReleaseReconciler struct {
 	desired  resolver
 	helm     helmRunner
 	attempts attempts
-	// cluster is where releases live and who touches them.
-	cluster genericclioptions.RESTClientGetter
+	// where says in which cluster a release lives and who touches it.
+	where   whereabouts
 	backoff workqueue.TypedRateLimiter[types.NamespacedName]
 	// spread returns d, moved a little at random.
 	spread  func(d time.Duration) time.Duration
@@ -95,7 +96,7 @@ func (r *HelmReleaseReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 	if err != nil && running == nil {
 		return r.publishBlocked(ctx, before, hr, err)
 	}
-	have, err := r.observe(ctx, hr, want.Desired, running)
+	have, way, err := r.observe(ctx, hr, want.Desired, running)
 	if err != nil {
 		return r.publishBlocked(ctx, before, hr, err)
 	}
@@ -111,7 +112,7 @@ func (r *HelmReleaseReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 		return r.unwritten(err)
 	}
 	r.metrics.Visit(decision.Rule)
-	if !r.begin(ctx, hr, want, decision) {
+	if !r.begin(ctx, hr, way, want, decision) {
 		// Announced and not begun: the next visit decides the same again.
 		return r.result(req.NamespacedName, release.After(staleRetry)), nil
 	}
@@ -125,6 +126,7 @@ func (r *HelmReleaseReconciler) gone(key types.NamespacedName, err error) (ctrl.
 		r.attempts.Forget(key)
 		r.backoff.Forget(key)
 		r.written.forget(key)
+		r.where.forget(key)
 		return ctrl.Result{}, nil
 	}
 	return ctrl.Result{}, err
@@ -153,18 +155,23 @@ func (r *HelmReleaseReconciler) fetch(ctx context.Context, hr *helmv2.HelmReleas
 	return r.desired.Resolve(ctx, hr)
 }
 
-// observe reads what is installed, as far as the decision can depend on it.
-func (r *HelmReleaseReconciler) observe(ctx context.Context, hr *helmv2.HelmRelease, want release.Desired, running *release.Running) (release.Observed, error) {
-	have := release.Observed{Running: running}
+// observe reads what is installed, as far as the decision can depend on it. It
+// returns the way it took, which is the one for an action too.
+func (r *HelmReleaseReconciler) observe(ctx context.Context, hr *helmv2.HelmRelease, want release.Desired, running *release.Running) (have release.Observed, way *cluster.Connection, err error) {
+	have.Running = running
 	if !release.MustReadHistory(want, hr.Status, running) {
-		return have, nil
+		return have, nil, nil
 	}
-	var err error
-	have.Revisions, err = r.helm.History(ctx, r.cluster, release.StoredTarget(want, hr.Status))
+	if way, have.Unreachable, err = r.where.reach(ctx, hr); err != nil || have.Unreachable != "" {
+		return have, nil, err
+	}
+	target := release.StoredTarget(want, hr.Status)
+	have.Revisions, err = r.helm.History(ctx, way, target)
 	if err != nil {
-		return have, release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine release state")
+		return have, nil, release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine release state")
 	}
-	return have, nil
+	r.warnOfMove(hr, way, target, have)
+	return have, way, nil
 }
 
 // blockedBy returns what an error tells users.

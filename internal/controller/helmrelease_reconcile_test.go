@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,6 +21,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/attempt"
+	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/desired"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/metrics"
@@ -36,6 +38,8 @@ type stub struct {
 	closed bool
 	begun  attempt.Task
 	job    helm.Job
+	// read and ran are the ways that were used to read and to act.
+	read, ran genericclioptions.RESTClientGetter
 }
 
 func (s *stub) Resolve(context.Context, *helmv2.HelmRelease) (desired.Want, error) {
@@ -48,12 +52,13 @@ func (s *stub) Resolve(context.Context, *helmv2.HelmRelease) (desired.Want, erro
 	}, nil
 }
 
-func (s *stub) History(context.Context, genericclioptions.RESTClientGetter, release.Target) ([]release.Revision, error) {
+func (s *stub) History(_ context.Context, way genericclioptions.RESTClientGetter, _ release.Target) ([]release.Revision, error) {
+	s.read = way
 	return nil, nil
 }
 
-func (s *stub) Run(_ context.Context, _ genericclioptions.RESTClientGetter, job helm.Job) release.Outcome {
-	s.job = job
+func (s *stub) Run(_ context.Context, way genericclioptions.RESTClientGetter, job helm.Job) release.Outcome {
+	s.job, s.ran = job, way
 	return release.Outcome{}
 }
 
@@ -79,8 +84,10 @@ func newReconciler(t *testing.T, s *stub) *HelmReleaseReconciler {
 		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: "uid-1", Finalizers: []string{helmv2.Finalizer}},
 		Spec:       helmv2.HelmReleaseSpec{ChartRef: &helmv2.CrossNamespaceSourceReference{Kind: "OCIRepository", Name: "web"}},
 	}
+	world := fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(hr).WithStatusSubresource(hr).Build()
 	return &HelmReleaseReconciler{
-		client:  fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(hr).WithStatusSubresource(hr).Build(),
+		client:  world,
+		where:   whereabouts{live: world, clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Trust{}, time.Now)},
 		metrics: m, desired: s, helm: s, attempts: s, now: time.Now,
 		backoff: workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](time.Second, time.Minute),
 	}

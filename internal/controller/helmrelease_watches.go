@@ -90,6 +90,9 @@ func valuesKeys(kind string) client.IndexerFunc {
 		for _, key := range desired.ValuesFrom(hr, kind) {
 			keys = append(keys, key.String())
 		}
+		if key, ok := kubeconfigSecret(hr); ok && kind == helmv2.KindSecret {
+			keys = append(keys, key.String())
+		}
 		return keys
 	}
 }

@@ -81,6 +81,13 @@ func TestValuesKeys(t *testing.T) {
 	if got := valuesKeys(helmv2.KindSecret)(hr); !slices.Equal(got, []string{"n/b"}) {
 		t.Errorf("Secrets are %v", got)
 	}
+	hr.Spec.KubeConfig = &helmv2.KubeConfigReference{SecretRef: &helmv2.SecretKeyReference{Name: "k"}}
+	if got := valuesKeys(helmv2.KindSecret)(hr); !slices.Equal(got, []string{"n/b", "n/k"}) {
+		t.Errorf("Secrets are %v, the kubeconfig's included", got)
+	}
+	if got := valuesKeys(helmv2.KindConfigMap)(hr); !slices.Equal(got, []string{"n/a", "n/c"}) {
+		t.Errorf("a kubeconfig is no ConfigMap: %v", got)
+	}
 	if got := valuesKeys(helmv2.KindSecret)(&sourcev1.OCIRepository{}); got != nil {
 		t.Errorf("something else takes values from %v", got)
 	}

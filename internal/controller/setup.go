@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -23,6 +22,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/attempt"
+	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/desired"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/metrics"
@@ -32,9 +32,13 @@ import (
 type Parts struct {
 	Desired *desired.Resolver
 	Helm    *helm.Runner
-	Cluster genericclioptions.RESTClientGetter
-	Metrics *metrics.Metrics
-	Now     func() time.Time
+	// Clusters are the ways to where releases live. DefaultServiceAccount is the
+	// name of whom Helm acts as where a HelmRelease names nobody; empty is the
+	// controller itself.
+	Clusters              *cluster.Connections
+	DefaultServiceAccount string
+	Metrics               *metrics.Metrics
+	Now                   func() time.Time
 	// Concurrent is how many HelmReleases are visited, and how many Helm actions
 	// work, at the same time.
 	Concurrent int
@@ -60,7 +64,7 @@ func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
 		desired:  p.Desired,
 		helm:     p.Helm,
 		attempts: pool,
-		cluster:  p.Cluster,
+		where:    whereabouts{live: mgr.GetAPIReader(), clusters: p.Clusters, defaultServiceAccount: p.DefaultServiceAccount},
 		backoff: workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](
 			p.MinRetryDelay, p.MaxRetryDelay),
 		spread: spreadBy(p.JitterPercent),

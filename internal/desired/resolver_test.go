@@ -393,9 +393,10 @@ func TestRefuseUnsupported(t *testing.T) {
 		want string
 		edit func(*helmv2.HelmReleaseSpec)
 	}{
-		"KubeConfig":         {"spec.kubeConfig", func(s *helmv2.HelmReleaseSpec) { s.KubeConfig = &helmv2.KubeConfigReference{} }},
-		"DependsOn":          {"spec.dependsOn", func(s *helmv2.HelmReleaseSpec) { s.DependsOn = []helmv2.DependencyReference{{Name: "db"}} }},
-		"ServiceAccountName": {"spec.serviceAccountName", func(s *helmv2.HelmReleaseSpec) { s.ServiceAccountName = "sa" }},
+		"KubeConfigFromConfigMap": {"spec.kubeConfig.configMapRef", func(s *helmv2.HelmReleaseSpec) {
+			s.KubeConfig = &helmv2.KubeConfigReference{ConfigMapRef: &helmv2.LocalObjectReference{Name: "elsewhere"}}
+		}},
+		"DependsOn": {"spec.dependsOn", func(s *helmv2.HelmReleaseSpec) { s.DependsOn = []helmv2.DependencyReference{{Name: "db"}} }},
 		"DriftEnabled": {"spec.driftDetection.mode", func(s *helmv2.HelmReleaseSpec) {
 			s.DriftDetection = &helmv2.DriftDetection{Mode: helmv2.DriftDetectionEnabled}
 		}},
@@ -481,9 +482,9 @@ func TestRefuseUnsupportedAcceptsDefaults(t *testing.T) {
 	if err := refuseUnsupported(&helmv2.HelmRelease{Spec: *spec}); err != nil {
 		t.Errorf("writing a default out changes nothing: %v", err)
 	}
-	spec.ServiceAccountName, spec.Rollback = "sa", &helmv2.Rollback{}
+	spec.WaitStrategy, spec.Rollback = &helmv2.WaitStrategy{}, &helmv2.Rollback{}
 	err := refuseUnsupported(&helmv2.HelmRelease{Spec: *spec})
-	if want := "spec.serviceAccountName, spec.rollback are not supported by this version"; err == nil || err.Error() != want {
+	if want := "spec.rollback, spec.waitStrategy are not supported by this version"; err == nil || err.Error() != want {
 		t.Errorf("all fields are named at once: got %v, want %s", err, want)
 	}
 }
@@ -626,7 +627,7 @@ func TestResolve(t *testing.T) {
 			reason: "what is being deleted needs no source, and no support",
 			edit: func(hr *helmv2.HelmRelease) {
 				hr.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
-				hr.Spec.ServiceAccountName = "unsupported"
+				hr.Spec.DependsOn = []helmv2.DependencyReference{{Name: "unsupported"}}
 			},
 			want: Want{Desired: release.Desired{UID: "uid-1", Generation: 3, Target: target, Policy: policy, Deleted: true}},
 		},
@@ -634,7 +635,7 @@ func TestResolve(t *testing.T) {
 			reason: "what is suspended is left alone",
 			edit: func(hr *helmv2.HelmRelease) {
 				hr.Spec.Suspend = true
-				hr.Spec.ServiceAccountName = "unsupported"
+				hr.Spec.DependsOn = []helmv2.DependencyReference{{Name: "unsupported"}}
 			},
 			want: Want{Desired: release.Desired{UID: "uid-1", Generation: 3, Target: target, Policy: policy, Suspended: true}},
 		},

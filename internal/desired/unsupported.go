@@ -38,9 +38,8 @@ type field struct {
 
 func unsupported(s *helmv2.HelmReleaseSpec) []field {
 	fields := []field{
-		{"spec.kubeConfig", s.KubeConfig != nil},
+		{"spec.kubeConfig.configMapRef", s.KubeConfig != nil && s.KubeConfig.ConfigMapRef != nil},
 		{"spec.dependsOn", len(s.DependsOn) > 0},
-		{"spec.serviceAccountName", s.ServiceAccountName != ""},
 		{"spec.driftDetection.mode", s.DriftDetection != nil && s.DriftDetection.Mode != "" && s.DriftDetection.Mode != helmv2.DriftDetectionDisabled},
 		{"spec.test.enable", s.Test != nil && s.Test.Enable},
 		{"spec.rollback", s.Rollback != nil},

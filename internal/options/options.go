@@ -51,6 +51,13 @@ type Options struct {
 	// WatchConfigs selects, by label, the ConfigMaps and Secrets whose changes wake
 	// the HelmReleases that take values from them; empty selects all.
 	WatchConfigs string
+	// DefaultServiceAccount is the name of whom Helm acts as, in the namespace of
+	// the HelmRelease, where that names nobody; empty is the controller itself.
+	DefaultServiceAccount string
+	// InsecureKubeconfigExec allows kubeconfigs to execute commands here, and
+	// InsecureKubeconfigTLS not to verify API servers.
+	InsecureKubeconfigExec bool
+	InsecureKubeconfigTLS  bool
 	// RuntimeNamespace is where the controller itself runs.
 	RuntimeNamespace string
 	// LogLevel is trace, debug, info or error; LogEncoding is json or console.
@@ -94,6 +101,10 @@ func (o *Options) bind(fs *flag.FlagSet) {
 	fs.BoolVar(&o.WatchAllNamespaces, "watch-all-namespaces", true, "watch every namespace, not only RUNTIME_NAMESPACE")
 	fs.StringVar(&o.WatchConfigs, "watch-configs-label-selector", "reconcile.fluxcd.io/watch=Enabled",
 		"label selector of the ConfigMaps and Secrets whose changes lead to upgrades at once; empty selects all")
+	fs.StringVar(&o.DefaultServiceAccount, "default-service-account", "",
+		"ServiceAccount that Helm acts as where a HelmRelease names none; empty is the controller's own")
+	fs.BoolVar(&o.InsecureKubeconfigExec, "insecure-kubeconfig-exec", false, "let kubeconfigs in Secrets execute commands in the controller")
+	fs.BoolVar(&o.InsecureKubeconfigTLS, "insecure-kubeconfig-tls", false, "let kubeconfigs in Secrets switch off the verification of API servers")
 	fs.StringVar(&o.LogLevel, "log-level", "info", "trace, debug, info or error")
 	fs.StringVar(&o.LogEncoding, "log-encoding", "json", "json or console")
 }

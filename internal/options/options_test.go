@@ -49,7 +49,7 @@ func TestParseEveryFlag(t *testing.T) {
 		"--interval-jitter-percentage=0", "--graceful-shutdown-timeout=6s", "--enable-leader-election",
 		"--leader-election-release-on-cancel=false", "--leader-election-lease-duration=7s",
 		"--leader-election-renew-deadline=6s", "--leader-election-retry-period=1s",
-		"--watch-all-namespaces=false", "--watch-configs-label-selector=a in (b,c)", "--log-level=trace", "--log-encoding=console",
+		"--watch-all-namespaces=false", "--default-service-account=tenant", "--insecure-kubeconfig-exec", "--insecure-kubeconfig-tls", "--watch-configs-label-selector=a in (b,c)", "--log-level=trace", "--log-encoding=console",
 	}, &bytes.Buffer{})
 	if err != nil {
 		t.Fatal(err)
@@ -58,6 +58,7 @@ func TestParseEveryFlag(t *testing.T) {
 		MetricsAddr: "0", HealthAddr: ":1", Concurrent: 9, KubeAPIQPS: 1.5, KubeAPIBurst: 2,
 		HTTPTimeout: time.Second, ArtifactMaxBytes: 3, MinRetryDelay: 4 * time.Second, MaxRetryDelay: 5 * time.Second,
 		GracefulShutdown: 6 * time.Second, LeaderElect: true,
+		DefaultServiceAccount: "tenant", InsecureKubeconfigExec: true, InsecureKubeconfigTLS: true,
 		LeaseDuration: 7 * time.Second, LeaseRenewDeadline: 6 * time.Second, LeaseRetryPeriod: time.Second,
 		RuntimeNamespace: "here", WatchConfigs: "a in (b,c)", LogLevel: "trace", LogEncoding: "console",
 	}

@@ -126,13 +126,13 @@ func TestUnsupportedFieldIsNamed(t *testing.T) {
 	w.publish("eager", "1.0.0", configMapChart(t, "1.0.0"))
 	hr := w.release("eager", nil, func(hr *helmv2.HelmRelease) {
 		hr.Spec.DependsOn = []helmv2.DependencyReference{{Name: "other"}}
-		hr.Spec.ServiceAccountName = "tenant"
+		hr.Spec.WaitStrategy = &helmv2.WaitStrategy{Name: "poller"}
 	})
-	w.untilSays(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonUnsupportedField, "spec.dependsOn", "spec.serviceAccountName")
+	w.untilSays(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonUnsupportedField, "spec.dependsOn", "spec.waitStrategy")
 	if hr.Status.ObservedGeneration != hr.Generation {
 		t.Errorf("observedGeneration is %d", hr.Status.ObservedGeneration)
 	}
-	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.DependsOn, hr.Spec.ServiceAccountName = nil, "" })
+	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.DependsOn, hr.Spec.WaitStrategy = nil, nil })
 	w.untilReady(hr)
 }
 

@@ -106,10 +106,6 @@ func startController() (stop func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := cluster.Connect(mgr.GetConfig())
-	if err != nil {
-		return nil, err
-	}
 	m, err := metrics.New(prometheus.NewRegistry())
 	if err != nil {
 		return nil, err
@@ -117,7 +113,8 @@ func startController() (stop func() error, err error) {
 	charts := chart.NewStore(&http.Client{Timeout: 5 * time.Second}, maxArtifact)
 	err = controller.AddHelmRelease(mgr, controller.Parts{
 		Desired: desired.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts), Helm: helm.NewRunner(charts, time.Now),
-		Cluster: conn, Metrics: m, Now: time.Now, Concurrent: 4,
+		Clusters: cluster.NewConnections(mgr.GetConfig(), cluster.Trust{}, time.Now),
+		Metrics:  m, Now: time.Now, Concurrent: 4,
 		MinRetryDelay: 100 * time.Millisecond, MaxRetryDelay: time.Second, JitterPercent: 5,
 	})
 	if err != nil {

@@ -1,0 +1,196 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/cluster"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// +kubebuilder:rbac:groups="",resources=serviceaccounts,verbs=get
+
+// reasonLeftBehind is of the event that says what nobody will uninstall.
+const reasonLeftBehind = "ReleaseLeftBehind"
+
+// whereabouts finds the cluster of a release, and who touches it there.
+type whereabouts struct {
+	// live reads as the controller, and past caches, which do not hold the data of
+	// Secrets.
+	live                  client.Reader
+	clusters              *cluster.Connections
+	defaultServiceAccount string
+
+	mu sync.Mutex
+	// last is where each release was looked for last, in this process.
+	last map[types.NamespacedName]place
+}
+
+// place is a cluster, for people and for comparisons.
+type place struct {
+	name string
+	host string
+}
+
+// reach returns the way to where hr's release lives, as whoever is to act there.
+// If hr is being deleted and what is needed to get there was removed, there is
+// none and never will be: it then says so in one sentence.
+func (w *whereabouts) reach(ctx context.Context, hr *helmv2.HelmRelease) (way *cluster.Connection, unreachable string, err error) {
+	deleted := !hr.DeletionTimestamp.IsZero()
+	id := cluster.Identity{User: w.user(hr), Fresh: !hr.UsePersistentClient()}
+	if hr.Spec.KubeConfig != nil {
+		id.Kubeconfig, err = w.kubeconfig(ctx, hr)
+	} else if deleted && id.User != "" {
+		// The API server lets us act as somebody who does not exist, who then may do
+		// nothing, for ever. A namespace that is being deleted loses its ServiceAccounts
+		// while HelmReleases in it still wait.
+		err = w.serviceAccount(ctx, hr)
+	}
+	if err == nil {
+		way, err = w.connect(hr, id)
+	}
+	switch {
+	case err == nil:
+		return way, "", nil
+	case deleted && apierrors.IsNotFound(err):
+		return nil, err.Error(), nil
+	case deleted:
+		return nil, "", release.BlockedBy(helmv2.ReasonUninstallFailed, err, "Could not reach the cluster of the release")
+	}
+	return nil, "", release.BlockedBy(helmv2.ReasonRESTClientError, err, "Could not reach the cluster of the release")
+}
+
+func (w *whereabouts) connect(hr *helmv2.HelmRelease, id cluster.Identity) (*cluster.Connection, error) {
+	way, err := w.clusters.For(id)
+	if err != nil && id.Kubeconfig != nil {
+		key, _ := kubeconfigSecret(hr)
+		return nil, fmt.Errorf("kubeconfig of Secret '%s': %w", key, err)
+	}
+	return way, err
+}
+
+// user returns whom to impersonate, empty for nobody.
+func (w *whereabouts) user(hr *helmv2.HelmRelease) string {
+	name := w.serviceAccountName(hr)
+	if name == "" {
+		return ""
+	}
+	return "system:serviceaccount:" + hr.Namespace + ":" + name
+}
+
+func (w *whereabouts) serviceAccountName(hr *helmv2.HelmRelease) string {
+	if hr.Spec.ServiceAccountName != "" {
+		return hr.Spec.ServiceAccountName
+	}
+	return w.defaultServiceAccount
+}
+
+// serviceAccount returns an error if there is none of the name that hr gives.
+func (w *whereabouts) serviceAccount(ctx context.Context, hr *helmv2.HelmRelease) error {
+	key := client.ObjectKey{Namespace: hr.Namespace, Name: w.serviceAccountName(hr)}
+	if err := w.live.Get(ctx, key, &corev1.ServiceAccount{}); err != nil {
+		return fmt.Errorf("ServiceAccount '%s': %w", key, err)
+	}
+	return nil
+}
+
+// kubeconfigSecret returns the Secret that hr takes a kubeconfig from, if it does.
+func kubeconfigSecret(hr *helmv2.HelmRelease) (client.ObjectKey, bool) {
+	if hr.Spec.KubeConfig == nil || hr.Spec.KubeConfig.SecretRef == nil {
+		return client.ObjectKey{}, false
+	}
+	return client.ObjectKey{Namespace: hr.Namespace, Name: hr.Spec.KubeConfig.SecretRef.Name}, true
+}
+
+// kubeconfig reads the kubeconfig that hr refers to. It is never nil without an
+// error: nil would lead to the controller's own cluster.
+func (w *whereabouts) kubeconfig(ctx context.Context, hr *helmv2.HelmRelease) ([]byte, error) {
+	name, ok := kubeconfigSecret(hr)
+	if !ok {
+		return nil, errors.New("spec.kubeConfig: only secretRef is supported by this version")
+	}
+	keys, what := []string{"value", "value.yaml"}, "'value' or 'value.yaml'"
+	if key := hr.Spec.KubeConfig.SecretRef.Key; key != "" {
+		keys, what = []string{key}, "'"+key+"'"
+	}
+	secret := &corev1.Secret{}
+	if err := w.live.Get(ctx, name, secret); err != nil {
+		return nil, fmt.Errorf("kubeconfig in key %s of Secret '%s': %w", what, name, err)
+	}
+	for _, key := range keys {
+		if content := secret.Data[key]; len(content) > 0 {
+			return content, nil
+		}
+	}
+	return nil, fmt.Errorf("kubeconfig in key %s of Secret '%s': there is no such key, or it is empty", what, name)
+}
+
+// moved notes where hr's release was looked for and returns where it was before;
+// zero if that is not known.
+func (w *whereabouts) moved(hr *helmv2.HelmRelease, now place) (before place) {
+	key := client.ObjectKeyFromObject(hr)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.last == nil {
+		w.last = map[types.NamespacedName]place{}
+	}
+	before, w.last[key] = w.last[key], now
+	return before
+}
+
+func (w *whereabouts) forget(key types.NamespacedName) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.last, key)
+}
+
+// warnOfMove makes an event if the release seems to have stayed in another
+// cluster: where it was found missing, it is going to be installed anew, or not
+// uninstalled. An uninstall that nobody recorded leaves the same picture, so what
+// is being deleted only warns if the move was seen.
+func (r *HelmReleaseReconciler) warnOfMove(hr *helmv2.HelmRelease, way *cluster.Connection, target release.Target, have release.Observed) {
+	now := place{name: "the controller's own cluster", host: way.Host()}
+	if key, ok := kubeconfigSecret(hr); ok {
+		now.name = fmt.Sprintf("the cluster of Secret '%s'", key)
+	}
+	before := r.where.moved(hr, now)
+	if len(have.Revisions) > 0 || !hr.DeletionTimestamp.IsZero() && before.host == "" {
+		return
+	}
+	if why := leftBehind(&hr.Status, target, hr.Spec.KubeConfig != nil, before, now); why != "" {
+		r.events.Event(hr, corev1.EventTypeWarning, reasonLeftBehind, why)
+	}
+}
+
+// leftBehind says what stays behind where nobody will look for it any more, if
+// the release that status recorded is not stored at target in the cluster now.
+// Status has no room for the cluster that it was recorded in: before knows, but
+// not after a restart, and then only a kubeconfig makes another cluster likely.
+func leftBehind(status *helmv2.HelmReleaseStatus, target release.Target, remote bool, before, now place) string {
+	last := release.Latest(status.History)
+	if last == nil || last.Status == helmv2.StatusUninstalled || before.host == now.host ||
+		last.Name != target.Name || last.Namespace != target.Namespace || status.StorageNamespace != target.StorageNamespace {
+		return ""
+	}
+	what := fmt.Sprintf("Helm release %s/%s.v%d", last.Namespace, last.Name, last.Version)
+	switch {
+	case before.name == now.name:
+		return fmt.Sprintf("%s stays behind and will not be uninstalled: %s is not the one it was", what, now.name)
+	case before.name != "":
+		return fmt.Sprintf("%s stays behind in %s and will not be uninstalled: its HelmRelease leads to %s now", what, before.name, now.name)
+	case remote:
+		return fmt.Sprintf("%s is not in %s: if it was installed in another cluster, it stays behind there and will not be uninstalled", what, now.name)
+	}
+	return ""
+}

@@ -1,0 +1,328 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/cluster"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+const kubeconfig = `{"apiVersion":"v1","kind":"Config","current-context":"c",
+"clusters":[{"name":"k","cluster":{"server":"https://elsewhere"}}],"users":[{"name":"u","user":{"token":"hunter22"}}],
+"contexts":[{"name":"c","context":{"cluster":"k","user":"u"}}]}`
+
+func kubeconfigIn(key, content string) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "there"}, Data: map[string][]byte{key: []byte(content)}}
+}
+
+func elsewhere(key string) *helmv2.KubeConfigReference {
+	return &helmv2.KubeConfigReference{SecretRef: &helmv2.SecretKeyReference{Name: "there", Key: key}}
+}
+
+func TestReach(t *testing.T) {
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "", errors.New("no"))
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "tenant"}}
+	type want struct {
+		host, user  string
+		unreachable string
+		reason      string
+		says        []string
+	}
+	missing := []string{"'value' or 'value.yaml'", "Secret 'apps/there'", "not found"}
+	cases := map[string]struct {
+		reason  string
+		spec    helmv2.HelmReleaseSpec
+		usually string
+		deleted bool
+		objects []client.Object
+		err     error
+		want    want
+	}{
+		"Oneself":      {reason: "nobody is named", want: want{host: "http://local"}},
+		"Named":        {reason: "the spec says who", spec: helmv2.HelmReleaseSpec{ServiceAccountName: "tenant"}, want: want{host: "http://local", user: "system:serviceaccount:apps:tenant"}},
+		"Default":      {reason: "nobody is named, so the default counts", usually: "usual", want: want{host: "http://local", user: "system:serviceaccount:apps:usual"}},
+		"NamedOverAll": {reason: "the spec wins", usually: "usual", spec: helmv2.HelmReleaseSpec{ServiceAccountName: "tenant"}, want: want{host: "http://local", user: "system:serviceaccount:apps:tenant"}},
+		"Remote": {
+			reason: "the first default key", spec: helmv2.HelmReleaseSpec{KubeConfig: elsewhere("")},
+			objects: []client.Object{kubeconfigIn("value", kubeconfig)}, want: want{host: "https://elsewhere"},
+		},
+		"RemoteYAML": {
+			reason: "the second default key", spec: helmv2.HelmReleaseSpec{KubeConfig: elsewhere("")},
+			objects: []client.Object{kubeconfigIn("value.yaml", kubeconfig)}, want: want{host: "https://elsewhere"},
+		},
+		"RemoteKey": {
+			reason: "the key that is named", spec: helmv2.HelmReleaseSpec{KubeConfig: elsewhere("mine")},
+			objects: []client.Object{kubeconfigIn("mine", kubeconfig)}, want: want{host: "https://elsewhere"},
+		},
+		"RemoteUser": {
+			reason: "impersonation works there too", spec: helmv2.HelmReleaseSpec{KubeConfig: elsewhere(""), ServiceAccountName: "tenant"},
+			objects: []client.Object{kubeconfigIn("value", kubeconfig)}, want: want{host: "https://elsewhere", user: "system:serviceaccount:apps:tenant"},
+		},
+		"NoSecret": {
+			reason: "it may come", spec: helmv2.HelmReleaseSpec{KubeConfig: elsewhere("")},
+			want: want{reason: helmv2.ReasonRESTClientError, says: missing},
+		},
+		"NoKey": {
+			reason: "only the key that is named counts", spec: helmv2.HelmReleaseSpec{KubeConfig: elsewhere("mine")},
+			objects: []client.Object{kubeconfigIn("value", kubeconfig)},
+			want:    want{reason: helmv2.ReasonRESTClientError, says: []string{"key 'mine'", "Secret 'apps/there'", "no such key"}},
+		},
+		"EmptyKey": {
+			reason: "nothing must not lead to the controller's own cluster", spec: helmv2.HelmReleaseSpec{KubeConfig: elsewhere("")},
+			objects: []client.Object{kubeconfigIn("value", "")},
+			want:    want{reason: helmv2.ReasonRESTClientError, says: []string{"Secret 'apps/there'", "empty"}},
+		},
+		"Unusable": {
+			reason: "the part is named, and nothing quoted", spec: helmv2.HelmReleaseSpec{KubeConfig: elsewhere("")},
+			objects: []client.Object{kubeconfigIn("value", strings.Replace(kubeconfig, `"token"`, `"tokenFile"`, 1))},
+			want:    want{reason: helmv2.ReasonRESTClientError, says: []string{"Secret 'apps/there'", "users[].user.tokenFile"}},
+		},
+		"ConfigMapRef": {
+			reason: "it must not lead to the controller's own cluster",
+			spec:   helmv2.HelmReleaseSpec{KubeConfig: &helmv2.KubeConfigReference{ConfigMapRef: &helmv2.LocalObjectReference{Name: "x"}}},
+			want:   want{reason: helmv2.ReasonRESTClientError, says: []string{"only secretRef"}},
+		},
+		"DeletedNoSecret": {
+			reason: "the way to the release was removed", deleted: true, spec: helmv2.HelmReleaseSpec{KubeConfig: elsewhere("")},
+			want: want{unreachable: "kubeconfig in key 'value' or 'value.yaml' of Secret 'apps/there': secrets \"there\" not found"},
+		},
+		"DeletedUnusable": {
+			reason: "somebody can mend it", deleted: true, spec: helmv2.HelmReleaseSpec{KubeConfig: elsewhere("")},
+			objects: []client.Object{kubeconfigIn("value", "nonsense")},
+			want:    want{reason: helmv2.ReasonUninstallFailed, says: []string{"Secret 'apps/there'"}},
+		},
+		"DeletedUnreadable": {
+			reason: "it may be there", deleted: true, spec: helmv2.HelmReleaseSpec{KubeConfig: elsewhere("")}, err: forbidden,
+			want: want{reason: helmv2.ReasonUninstallFailed, says: []string{"Secret 'apps/there'", "forbidden"}},
+		},
+		"DeletedNoAccount": {
+			reason: "nobody may uninstall any more", deleted: true, spec: helmv2.HelmReleaseSpec{ServiceAccountName: "tenant"},
+			want: want{unreachable: "ServiceAccount 'apps/tenant': serviceaccounts \"tenant\" not found"},
+		},
+		"DeletedNoDefaultAccount": {
+			reason: "the same", deleted: true, usually: "usual",
+			want: want{unreachable: "ServiceAccount 'apps/usual': serviceaccounts \"usual\" not found"},
+		},
+		"DeletedAccountUnknown": {
+			reason: "it may be there", deleted: true, spec: helmv2.HelmReleaseSpec{ServiceAccountName: "tenant"}, err: forbidden,
+			want: want{reason: helmv2.ReasonUninstallFailed, says: []string{"ServiceAccount 'apps/tenant'", "forbidden"}},
+		},
+		"DeletedAccount": {
+			reason: "it is there", deleted: true, spec: helmv2.HelmReleaseSpec{ServiceAccountName: "tenant"}, objects: []client.Object{account},
+			want: want{host: "http://local", user: "system:serviceaccount:apps:tenant"},
+		},
+		"DeletedAccountElsewhere": {
+			reason: "who exists in another cluster cannot be seen here", deleted: true,
+			spec:    helmv2.HelmReleaseSpec{ServiceAccountName: "tenant", KubeConfig: elsewhere("")},
+			objects: []client.Object{kubeconfigIn("value", kubeconfig)}, want: want{host: "https://elsewhere", user: "system:serviceaccount:apps:tenant"},
+		},
+		"NoAccount": {
+			reason: "a right may be given to somebody who does not exist yet", spec: helmv2.HelmReleaseSpec{ServiceAccountName: "tenant"}, err: forbidden,
+			want: want{host: "http://local", user: "system:serviceaccount:apps:tenant"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			builder := fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(tc.objects...)
+			if tc.err != nil {
+				builder.WithInterceptorFuncs(interceptor.Funcs{
+					Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+						return tc.err
+					},
+				})
+			}
+			w := &whereabouts{
+				live: builder.Build(), defaultServiceAccount: tc.usually,
+				clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Trust{}, time.Now),
+			}
+			hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web"}, Spec: tc.spec}
+			if tc.deleted {
+				hr.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+			}
+			way, unreachable, err := w.reach(t.Context(), hr)
+			if unreachable != tc.want.unreachable {
+				t.Errorf("%s: unreachable is %q, want %q", tc.reason, unreachable, tc.want.unreachable)
+			}
+			if tc.want.reason != "" {
+				var blocked *release.Blocked
+				if !errors.As(err, &blocked) || blocked.Reason != tc.want.reason || blocked.Terminal || !blocked.Retry.IsBackoff() {
+					t.Fatalf("%s: got %+v, want an obstacle %s that is tried again", tc.reason, err, tc.want.reason)
+				}
+				for _, text := range tc.want.says {
+					if !strings.Contains(blocked.Message, text) || strings.Contains(blocked.Message, "hunter22") {
+						t.Errorf("%s: says %q, want %q and no content", tc.reason, blocked.Message, text)
+					}
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got want
+			got.unreachable = unreachable
+			if way != nil {
+				config, _ := way.ToRESTConfig()
+				got.host, got.user = config.Host, config.Impersonate.UserName
+			}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestReachFresh(t *testing.T) {
+	w := &whereabouts{clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Trust{}, time.Now)}
+	ways := map[*cluster.Connection]bool{}
+	for _, persistent := range []bool{true, true, false, false} {
+		way, _, err := w.reach(t.Context(), &helmv2.HelmRelease{Spec: helmv2.HelmReleaseSpec{PersistentClient: &persistent}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ways[way] = true
+	}
+	if len(ways) != 3 {
+		t.Errorf("%d connections for two visits that share one and two that do not", len(ways))
+	}
+}
+
+// TestOneWayForAVisit: what was decided by one identity must not be done by
+// another.
+func TestOneWayForAVisit(t *testing.T) {
+	s := &stub{}
+	r := newReconciler(t, s)
+	r.where.defaultServiceAccount = "tenant"
+	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil || s.begun == nil {
+		t.Fatalf("nothing was begun: %v", err)
+	}
+	s.begun(t.Context(), nil)
+	config, err := s.ran.ToRESTConfig()
+	if err != nil || s.ran != s.read || config.Impersonate.UserName != "system:serviceaccount:apps:tenant" {
+		t.Errorf("read by %p, done by %p, as %q, %v", s.read, s.ran, config.Impersonate.UserName, err)
+	}
+}
+
+func TestObserveUnreachable(t *testing.T) {
+	s := &stub{}
+	r := newReconciler(t, s)
+	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web", DeletionTimestamp: &metav1.Time{Time: time.Unix(1, 0)}}}
+	hr.Spec.KubeConfig, hr.Status.StorageNamespace = elsewhere(""), "apps"
+	have, _, err := r.observe(t.Context(), hr, release.Desired{Deleted: true}, nil)
+	if err != nil || !strings.Contains(have.Unreachable, "apps/there") {
+		t.Errorf("unreachable is %q, %v", have.Unreachable, err)
+	}
+	if s.read != nil {
+		t.Error("something was read although there is no way")
+	}
+}
+
+func TestLeftBehind(t *testing.T) {
+	here := place{name: "the controller's own cluster", host: "http://local"}
+	there := place{name: "the cluster of Secret 'apps/there'", host: "https://a"}
+	moved := place{name: there.name, host: "https://b"}
+	target := release.Target{Name: "web", Namespace: "apps", StorageNamespace: "apps"}
+	recorded := func(status helmv2.ReleaseStatus) *helmv2.HelmReleaseStatus {
+		return &helmv2.HelmReleaseStatus{StorageNamespace: "apps", History: helmv2.Snapshots{
+			{Name: "web", Namespace: "apps", Version: 3, Status: status}, {Name: "web", Namespace: "apps", Version: 2, Status: helmv2.StatusSuperseded},
+		}}
+	}
+	deployed := recorded(helmv2.StatusDeployed)
+	cases := map[string]struct {
+		reason      string
+		status      *helmv2.HelmReleaseStatus
+		target      release.Target
+		before, now place
+		remote      bool
+		want        string
+	}{
+		"Added":   {"a kubeconfig was added", deployed, target, here, there, true, "Helm release apps/web.v3 stays behind in the controller's own cluster and will not be uninstalled: its HelmRelease leads to the cluster of Secret 'apps/there' now"},
+		"Removed": {"a kubeconfig was removed", deployed, target, there, here, false, "Helm release apps/web.v3 stays behind in the cluster of Secret 'apps/there' and will not be uninstalled: its HelmRelease leads to the controller's own cluster now"},
+		"Changed": {"the content of the Secret was changed", deployed, target, there, moved, true, "Helm release apps/web.v3 stays behind and will not be uninstalled: the cluster of Secret 'apps/there' is not the one it was"},
+		"Restart": {"nobody knows where it was", deployed, target, place{}, there, true, "Helm release apps/web.v3 is not in the cluster of Secret 'apps/there': if it was installed in another cluster, it stays behind there and will not be uninstalled"},
+		"Failed":  {"what failed has left objects too", recorded(helmv2.StatusFailed), target, here, there, true, "Helm release apps/web.v3 stays behind in the controller's own cluster and will not be uninstalled: its HelmRelease leads to the cluster of Secret 'apps/there' now"},
+
+		"RestartHere": {"most likely somebody uninstalled it", deployed, target, place{}, here, false, ""},
+		"SameCluster": {"somebody uninstalled it", deployed, target, there, there, true, ""},
+		"Uninstalled": {"nothing is left", recorded(helmv2.StatusUninstalled), target, here, there, true, ""},
+		"Nothing":     {"nothing was installed", &helmv2.HelmReleaseStatus{}, target, here, there, true, ""},
+		"OtherTarget": {"another release is wanted, which is not expected to be there", deployed, release.Target{Name: "web2", Namespace: "apps", StorageNamespace: "apps"}, here, there, true, ""},
+		"Namespace":   {"the same", deployed, release.Target{Name: "web", Namespace: "b", StorageNamespace: "apps"}, here, there, true, ""},
+		"Storage":     {"the same", deployed, release.Target{Name: "web", Namespace: "apps", StorageNamespace: "b"}, here, there, true, ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := leftBehind(tc.status, tc.target, tc.remote, tc.before, tc.now); got != tc.want {
+				t.Errorf("%s: says %q, want %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+// TestWarnsOfMoveOnce: each move is told once, and only if the release is not
+// there.
+func TestWarnsOfMoveOnce(t *testing.T) {
+	events := record.NewFakeRecorder(10)
+	live := fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(kubeconfigIn("value", kubeconfig)).Build()
+	r := &HelmReleaseReconciler{helm: &stub{}, events: events, where: whereabouts{
+		live: live, clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Trust{}, time.Now),
+	}}
+	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web"}}
+	hr.Status.StorageNamespace = "apps"
+	hr.Status.History = helmv2.Snapshots{{Name: "web", Namespace: "apps", Version: 3, Status: helmv2.StatusDeployed}}
+	want := release.Desired{Target: release.Target{Name: "web", Namespace: "apps", StorageNamespace: "apps"}}
+	visit := func() {
+		t.Helper()
+		if _, _, err := r.observe(t.Context(), hr, want, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	visit()
+	if len(events.Events) > 0 {
+		t.Errorf("nothing moved: %s", <-events.Events)
+	}
+	hr.Spec.KubeConfig = elsewhere("")
+	visit()
+	visit()
+	if len(events.Events) != 1 {
+		t.Fatalf("%d events, want one", len(events.Events))
+	}
+	if got := <-events.Events; !strings.HasPrefix(got, "Warning ReleaseLeftBehind Helm release apps/web.v3 stays behind in the controller's own cluster") {
+		t.Errorf("the event is %s", got)
+	}
+	hr.DeletionTimestamp, hr.Spec.KubeConfig = &metav1.Time{Time: time.Unix(1, 0)}, nil
+	want.Deleted = true
+	visit()
+	if len(events.Events) != 1 {
+		t.Fatalf("%d events, want one: what is deleted where it was not stays behind too", len(events.Events))
+	}
+	<-events.Events
+	r.where.forget(key)
+	if len(r.where.last) > 0 {
+		t.Error("a HelmRelease that is gone is remembered")
+	}
+	hr.Spec.KubeConfig = elsewhere("")
+	visit()
+	if len(events.Events) > 0 {
+		t.Errorf("most likely the end of an uninstall was not recorded: %s", <-events.Events)
+	}
+}
