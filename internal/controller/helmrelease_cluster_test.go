@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -222,6 +223,17 @@ func TestOneWayForAVisit(t *testing.T) {
 	}
 }
 
+func TestGoneIsForgotten(t *testing.T) {
+	r := newReconciler(t, &stub{})
+	r.where.last = map[types.NamespacedName]place{{Namespace: "apps", Name: "gone"}: {host: "https://a"}}
+	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "apps", Name: "gone"}}); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.where.last) > 0 {
+		t.Errorf("a HelmRelease that is gone is remembered: %v", r.where.last)
+	}
+}
+
 func TestObserveUnreachable(t *testing.T) {
 	s := &stub{}
 	r := newReconciler(t, s)
@@ -283,7 +295,8 @@ func TestLeftBehind(t *testing.T) {
 func TestWarnsOfMoveOnce(t *testing.T) {
 	events := record.NewFakeRecorder(10)
 	live := fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(kubeconfigIn("value", kubeconfig)).Build()
-	r := &HelmReleaseReconciler{helm: &stub{}, events: events, where: whereabouts{
+	s := &stub{}
+	r := &HelmReleaseReconciler{helm: s, events: events, where: whereabouts{
 		live: live, clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Trust{}, time.Now),
 	}}
 	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web"}}
@@ -300,7 +313,14 @@ func TestWarnsOfMoveOnce(t *testing.T) {
 	if len(events.Events) > 0 {
 		t.Errorf("nothing moved: %s", <-events.Events)
 	}
-	hr.Spec.KubeConfig = elsewhere("")
+	hr.Spec.KubeConfig, s.stored = elsewhere(""), []release.Revision{{Version: 3}}
+	visit()
+	if len(events.Events) > 0 {
+		t.Errorf("it is the same cluster under another address: %s", <-events.Events)
+	}
+	hr.Spec.KubeConfig = nil
+	visit()
+	hr.Spec.KubeConfig, s.stored = elsewhere(""), nil
 	visit()
 	visit()
 	if len(events.Events) != 1 {

@@ -38,6 +38,7 @@ type stub struct {
 	closed bool
 	begun  attempt.Task
 	job    helm.Job
+	stored []release.Revision
 	// read and ran are the ways that were used to read and to act.
 	read, ran genericclioptions.RESTClientGetter
 }
@@ -54,7 +55,7 @@ func (s *stub) Resolve(context.Context, *helmv2.HelmRelease) (desired.Want, erro
 
 func (s *stub) History(_ context.Context, way genericclioptions.RESTClientGetter, _ release.Target) ([]release.Revision, error) {
 	s.read = way
-	return nil, nil
+	return s.stored, nil
 }
 
 func (s *stub) Run(_ context.Context, way genericclioptions.RESTClientGetter, job helm.Job) release.Outcome {
