@@ -11,11 +11,7 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"net"
 	"net/http"
-	"os"
-	"path/filepath"
-	"time"
 
 	"github.com/google/go-containerregistry/pkg/registry"
 	"github.com/opencontainers/go-digest"
@@ -23,7 +19,6 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	helmchart "helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chart/loader"
-	"helm.sh/helm/v3/pkg/chartutil"
 	helmregistry "helm.sh/helm/v3/pkg/registry"
 	"oras.land/oras-go/v2/registry/remote"
 )
@@ -39,19 +34,11 @@ type Registry struct {
 
 // StartRegistry listens on an address, whose port may be 0.
 func StartRegistry(ctx context.Context, address string) (*Registry, error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	server, address, err := serve(ctx, address, registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	if err != nil {
 		return nil, fmt.Errorf("registry: %w", err)
 	}
-	r := &Registry{
-		Address: listener.Addr().String(),
-		server: &http.Server{
-			Handler:           registry.New(registry.Logger(log.New(io.Discard, "", 0))),
-			ReadHeaderTimeout: 10 * time.Second,
-		},
-	}
-	go func() { _ = r.server.Serve(listener) }()
-	return r, nil
+	return &Registry{Address: address, server: server}, nil
 }
 
 // Close ends the registry.
@@ -70,57 +57,75 @@ func (r *Registry) PushChart(ctx context.Context, namespace string, archive []by
 // Push stores bytes as the one layer of a Helm artifact, whether they are a
 // chart or not.
 func (r *Registry) Push(ctx context.Context, repository, tag string, about *helmchart.Metadata, layer []byte) error {
-	repo, err := remote.NewRepository(r.Address + "/" + repository)
-	if err != nil {
-		return err
-	}
-	repo.PlainHTTP = true
 	config, err := json.Marshal(about)
 	if err != nil {
 		return err
 	}
-	manifest := ocispec.Manifest{
-		Versioned: specs.Versioned{SchemaVersion: 2},
-		MediaType: ocispec.MediaTypeImageManifest,
-		Config:    describe(helmregistry.ConfigMediaType, config),
-		Layers:    []ocispec.Descriptor{describe(helmregistry.ChartLayerMediaType, layer)},
+	return r.put(ctx, repository, tag,
+		blob{mediaType: helmregistry.ConfigMediaType, content: config},
+		blob{mediaType: helmregistry.ChartLayerMediaType, content: layer})
+}
+
+// Digest returns the digest of what a tag stands for.
+func (r *Registry) Digest(ctx context.Context, repository, tag string) (string, error) {
+	repo, err := r.repository(repository)
+	if err != nil {
+		return "", err
 	}
-	content, err := json.Marshal(manifest)
+	found, err := repo.Resolve(ctx, tag)
+	if err != nil {
+		return "", fmt.Errorf("digest of %s:%s at %s: %w", repository, tag, r.Address, err)
+	}
+	return found.Digest.String(), nil
+}
+
+func (r *Registry) repository(name string) (*remote.Repository, error) {
+	repo, err := remote.NewRepository(r.Address + "/" + name)
+	if err != nil {
+		return nil, err
+	}
+	repo.PlainHTTP = true
+	return repo, nil
+}
+
+// blob is a part of an artifact.
+type blob struct {
+	mediaType   string
+	content     []byte
+	annotations map[string]string
+}
+
+func (b blob) descriptor() ocispec.Descriptor {
+	return ocispec.Descriptor{
+		MediaType: b.mediaType, Digest: digest.FromBytes(b.content), Size: int64(len(b.content)), Annotations: b.annotations,
+	}
+}
+
+// put stores an artifact of one layer under a tag.
+func (r *Registry) put(ctx context.Context, repository, tag string, config, layer blob) error {
+	repo, err := r.repository(repository)
 	if err != nil {
 		return err
 	}
+	content, err := json.Marshal(ocispec.Manifest{
+		Versioned: specs.Versioned{SchemaVersion: 2},
+		MediaType: ocispec.MediaTypeImageManifest,
+		Config:    config.descriptor(),
+		Layers:    []ocispec.Descriptor{layer.descriptor()},
+	})
+	if err != nil {
+		return err
+	}
+	manifest := blob{mediaType: ocispec.MediaTypeImageManifest, content: content}
 	err = errors.Join(
-		repo.Push(ctx, manifest.Config, bytes.NewReader(config)),
-		repo.Push(ctx, manifest.Layers[0], bytes.NewReader(layer)),
+		repo.Push(ctx, config.descriptor(), bytes.NewReader(config.content)),
+		repo.Push(ctx, layer.descriptor(), bytes.NewReader(layer.content)),
 	)
 	if err == nil {
-		err = repo.PushReference(ctx, describe(manifest.MediaType, content), bytes.NewReader(content), tag)
+		err = repo.PushReference(ctx, manifest.descriptor(), bytes.NewReader(content), tag)
 	}
 	if err != nil {
 		return fmt.Errorf("push %s:%s to %s: %w", repository, tag, r.Address, err)
 	}
 	return nil
-}
-
-func describe(mediaType string, content []byte) ocispec.Descriptor {
-	return ocispec.Descriptor{MediaType: mediaType, Digest: digest.FromBytes(content), Size: int64(len(content))}
-}
-
-// HelloChart returns the chart of test/charts/hello, packed under a version.
-func HelloChart(version string) (archive []byte, err error) {
-	c, err := loader.LoadDir(filepath.Join(Root(), "test", "charts", "hello"))
-	if err != nil {
-		return nil, err
-	}
-	c.Metadata.Version = version
-	dir, err := os.MkdirTemp("", "pintle-chart-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	path, err := chartutil.Save(c, dir)
-	if err != nil {
-		return nil, fmt.Errorf("pack chart hello: %w", err)
-	}
-	return os.ReadFile(path)
 }

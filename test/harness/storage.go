@@ -4,6 +4,11 @@
 package harness
 
 import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -11,7 +16,9 @@ import (
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/releaseutil"
 	"helm.sh/helm/v3/pkg/storage/driver"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // Helm returns what the helm command would work with in a namespace.
@@ -38,4 +45,34 @@ func (e *Environment) History(namespace, name string) ([]*helmrelease.Release, e
 	}
 	releaseutil.SortByRevision(revisions)
 	return revisions, err
+}
+
+// ApplyMethod returns what a stored revision says about how its objects were
+// applied: "ssa", "csa" or nothing. Newer Helm writes it; the release of the Helm
+// SDK that we use has no such field, so the Secret is read by hand.
+func (e *Environment) ApplyMethod(ctx context.Context, namespace, name string, revision int) (string, error) {
+	secret := &corev1.Secret{}
+	key := client.ObjectKey{Namespace: namespace, Name: fmt.Sprintf("sh.helm.release.v1.%s.v%d", name, revision)}
+	if err := e.Client.Get(ctx, key, secret); err != nil {
+		return "", err
+	}
+	var stored struct {
+		ApplyMethod string `json:"apply_method"`
+	}
+	if err := decodeRelease(secret.Data["release"], &stored); err != nil {
+		return "", fmt.Errorf("release in Secret %s: %w", key, err)
+	}
+	return stored.ApplyMethod, nil
+}
+
+func decodeRelease(content []byte, into any) error {
+	packed, err := base64.StdEncoding.DecodeString(string(content))
+	if err != nil {
+		return err
+	}
+	reader, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return err
+	}
+	return json.NewDecoder(reader).Decode(into)
 }

@@ -1,0 +1,97 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/cgi"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	helmchart "helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chartutil"
+)
+
+// GitBranch is the branch that all commits go to.
+const GitBranch = "main"
+
+// Git serves repositories to whoever clones them.
+type Git struct {
+	address, dir, git string
+
+	server *http.Server
+}
+
+// StartGit listens on a free port of the loopback interface. The repositories
+// are kept in dir.
+func StartGit(ctx context.Context, dir string) (*Git, error) {
+	git, err := exec.LookPath("git")
+	if err != nil {
+		return nil, fmt.Errorf("start a Git server: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	g := &Git{dir: dir, git: git}
+	handler := &cgi.Handler{
+		Path: git, Args: []string{"http-backend"},
+		Env: append(g.env(), "GIT_PROJECT_ROOT="+dir, "GIT_HTTP_EXPORT_ALL=1"),
+	}
+	if g.server, g.address, err = serve(ctx, "127.0.0.1:0", handler); err != nil {
+		return nil, fmt.Errorf("start a Git server: %w", err)
+	}
+	return g, nil
+}
+
+// Close ends the server.
+func (g *Git) Close() error { return g.server.Close() }
+
+// URL returns the address of a repository, for a GitRepository.
+func (g *Git) URL(repository string) string { return "http://" + g.address + "/" + repository }
+
+// Commit makes charts/<name> the folder of each chart, in a repository that the
+// first commit creates.
+func (g *Git) Commit(ctx context.Context, repository string, charts ...*helmchart.Chart) error {
+	dir := filepath.Join(g.dir, repository)
+	if _, err := os.Stat(dir); err != nil {
+		if err := g.run(ctx, g.dir, "init", "--quiet", "--initial-branch="+GitBranch, repository); err != nil {
+			return err
+		}
+	}
+	for _, c := range charts {
+		folder := filepath.Join(dir, "charts")
+		if err := os.RemoveAll(filepath.Join(folder, c.Name())); err != nil {
+			return err
+		}
+		if err := chartutil.SaveDir(c, folder); err != nil {
+			return fmt.Errorf("commit chart %s: %w", c.Name(), err)
+		}
+	}
+	if err := g.run(ctx, dir, "add", "--all"); err != nil {
+		return err
+	}
+	return g.run(ctx, dir, "commit", "--quiet", "--allow-empty", "--message=Change charts")
+}
+
+func (g *Git) run(ctx context.Context, dir string, args ...string) error {
+	cmd := exec.CommandContext(ctx, g.git, args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), g.env()...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("git %s: %w\n%s", args[0], err, out)
+	}
+	return nil
+}
+
+// env keeps the settings of whoever runs us out: signing, hooks, templates.
+func (g *Git) env() []string {
+	return []string{
+		"HOME=" + g.dir, "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=Pintle", "GIT_AUTHOR_EMAIL=pintle@example.com",
+		"GIT_COMMITTER_NAME=Pintle", "GIT_COMMITTER_EMAIL=pintle@example.com",
+	}
+}
