@@ -21,7 +21,7 @@ SUITE_vet := go vet ./...
 SUITE_fast := go test $(RACE) $(FAST_PACKAGES)
 SUITE_cluster = cd test/cluster && $(WITH_CLUSTER) CGO_ENABLED=0 go test -trimpath -count=1 .
 SUITE_integration = $(WITH_CLUSTER) go test $(RACE) -count=1 ./test/integration/...
-SUITE_e2e = $(WITH_CLUSTER) go test $(RACE) -count=1 -v -timeout=20m ./test/e2e
+SUITE_e2e = $(WITH_CLUSTER) hack/e2e.sh go test $(RACE) -count=1 -v -timeout=20m -parallel=4 ./test/e2e
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-fast test-integration test-e2e verify check-generated build build-race lint fmt vet clean
@@ -49,8 +49,10 @@ test-fast: ## Run the tests that need no cluster.
 test-integration: cluster-build ## Run the tests of the controller against an API server.
 	@hack/suites.sh integration "$(SUITE_integration)"
 
-test-e2e: cluster-build build-race ## Run the tests of everything together.
-	@hack/suites.sh e2e "$(SUITE_e2e)"
+# SCENARIO goes by the environment, which spares a regular expression all quoting.
+test-e2e: export PINTLE_SCENARIO = $(value SCENARIO)
+test-e2e: cluster-build build-race ## Run the tests of everything together: [SCENARIO=REGEXP] those scenarios only.
+	@$(SUITE_e2e) $(if $(value SCENARIO),-run='^TestScenarios$$')
 
 verify: generate manifests check-generated vet ## Check all that needs no running: generated files, format, lint, imports, sizes.
 	$(GOLANGCI_LINT) fmt --diff

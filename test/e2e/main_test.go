@@ -8,6 +8,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,7 +21,12 @@ import (
 )
 
 // env is shared by all tests; each has a namespace of its own.
-var env *harness.Environment
+var env struct {
+	*harness.Environment
+
+	charts *harness.HelmRepository
+	git    *harness.Git
+}
 
 func TestMain(m *testing.M) {
 	code, err := run(m)
@@ -39,8 +45,9 @@ func run(m *testing.M) (code int, err error) {
 	}
 	ctx := context.Background()
 	keep := filepath.Join(harness.Root(), "bin", "e2e-controller.log")
-	env, err = harness.Start(ctx, harness.Options{
-		Dir:        filepath.Join(harness.Root(), "bin", "e2e", strconv.Itoa(os.Getpid())),
+	dir := filepath.Join(harness.Root(), "bin", "e2e", strconv.Itoa(os.Getpid()))
+	env.Environment, err = harness.Start(ctx, harness.Options{
+		Dir:        dir,
 		ClusterBin: bin, Controller: controller,
 		// What was broken on purpose and is mended should not be awaited for long.
 		ControllerArgs: []string{"--min-retry-delay=200ms", "--max-retry-delay=3s", "--log-level=debug"},
@@ -51,6 +58,9 @@ func run(m *testing.M) (code int, err error) {
 	if err != nil {
 		return 1, err
 	}
+	if err = startSources(ctx, filepath.Join(dir, "git")); err != nil {
+		return 1, errors.Join(err, env.Stop(ctx))
+	}
 	code = m.Run()
 	if strings.Contains(env.Controller.LogTail(1<<20), "WARNING: DATA RACE") {
 		code = 1
@@ -60,5 +70,14 @@ func run(m *testing.M) (code int, err error) {
 		fmt.Println("the controller's log is kept in", keep)
 	}
 	_ = os.Rename(env.Controller.LogPath, keep)
-	return code, env.Stop(ctx)
+	return code, errors.Join(env.charts.Close(), env.git.Close(), env.Stop(ctx))
+}
+
+// startSources starts what the controller's own demonstration does without.
+func startSources(ctx context.Context, dir string) (err error) {
+	if env.charts, err = harness.StartHelmRepository(ctx); err != nil {
+		return err
+	}
+	env.git, err = harness.StartGit(ctx, dir)
+	return err
 }

@@ -137,14 +137,27 @@ func (w world) edit(hr *helmv2.HelmRelease, change func(*helmv2.HelmRelease)) {
 	w.must(env.Client.Patch(w.Context(), hr, client.MergeFrom(before)))
 }
 
-// until waits until hr is as wanted, and updates it.
+// until waits until hr is as wanted, and updates it. It does not wait for what
+// has been refused.
 func (w world) until(hr *helmv2.HelmRelease, what string, wanted func(*helmv2.HelmRelease) bool) {
 	w.Helper()
 	ctx, cancel := w.bounded()
 	defer cancel()
-	got, err := env.WaitRelease(ctx, client.ObjectKeyFromObject(hr), what, wanted)
+	var met bool
+	got, err := env.WaitRelease(ctx, client.ObjectKeyFromObject(hr), what, func(hr *helmv2.HelmRelease) bool {
+		met = wanted(hr)
+		return met || refused(hr)
+	})
 	w.must(err)
 	*hr = *got
+	if !met {
+		w.Fatalf("HelmRelease %s was %s, but is refused:\n%s", hr.Name, what, harness.Summary(hr))
+	}
+}
+
+func refused(hr *helmv2.HelmRelease) bool {
+	stalled := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionStalled)
+	return stalled != nil && stalled.Reason == helmv2.ReasonUnsupportedField && stalled.ObservedGeneration == hr.Generation
 }
 
 // ready waits until hr is ready with a number of revisions made.

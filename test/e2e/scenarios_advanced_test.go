@@ -1,0 +1,254 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"strings"
+
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	helmchart "helm.sh/helm/v3/pkg/chart"
+	helmrelease "helm.sh/helm/v3/pkg/release"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/test/harness"
+)
+
+const account = "tenant"
+
+// tenant creates a ServiceAccount that may do everything in the core group and in
+// apps, and nothing else.
+func (w world) tenant() {
+	w.Helper()
+	w.create(
+		&corev1.ServiceAccount{ObjectMeta: w.meta(account)},
+		&rbacv1.Role{ObjectMeta: w.meta(account), Rules: []rbacv1.PolicyRule{{
+			APIGroups: []string{"", "apps"}, Resources: []string{"*"}, Verbs: []string{"*"},
+		}}},
+		&rbacv1.RoleBinding{
+			ObjectMeta: w.meta(account),
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: account},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: account, Namespace: w.namespace}},
+		},
+	)
+}
+
+func asTenant(spec *helmv2.HelmReleaseSpec) { spec.ServiceAccountName = account }
+
+func impersonation(w world) {
+	w.tenant()
+	w.ready(w.play(nil, asTenant), 1)
+}
+
+func impersonationFail(w world) {
+	w.tenant()
+	hr := w.play(values{"autoscaling": true}, asTenant)
+	w.until(hr, "to fail", func(hr *helmv2.HelmRelease) bool {
+		c := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionReleased)
+		return c != nil && c.Status == no && strings.Contains(c.Message, "horizontalpodautoscalers") &&
+			harness.ReadyCondition(hr.Status.Conditions).Status == no
+	})
+	err := env.Client.Get(w.Context(), client.ObjectKey{Namespace: w.namespace, Name: "play-fickle"},
+		&autoscalingv2.HorizontalPodAutoscaler{})
+	if !apierrors.IsNotFound(err) {
+		w.Errorf("there is an autoscaler (error %v)", err)
+	}
+}
+
+// deleteNamespace: what the release needs to be uninstalled goes at the same time
+// as the release, and must not hold it up.
+func deleteNamespace(w world) {
+	w.tenant()
+	w.ready(w.play(nil, asTenant), 1)
+	w.leave()
+}
+
+// leave deletes the namespace and waits until it is gone.
+func (w world) leave() {
+	w.Helper()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}
+	w.must(env.Client.Delete(w.Context(), ns))
+	ctx, cancel := w.bounded()
+	defer cancel()
+	w.must(env.Until(ctx, "namespace "+w.namespace+" to be gone", func() (string, bool) {
+		err := env.Client.Get(ctx, client.ObjectKeyFromObject(ns), ns)
+		var why []string
+		for _, c := range ns.Status.Conditions {
+			if c.Status == corev1.ConditionTrue {
+				why = append(why, c.Message)
+			}
+		}
+		return errorText(err) + "; " + strings.Join(why, "; "), apierrors.IsNotFound(err)
+	}))
+}
+
+// Two versions of a kind.
+const (
+	older = "v2beta1"
+	newer = "v2beta2"
+)
+
+// group is this world's own: definitions belong to no namespace.
+func (w world) group() string { return w.namespace + ".example.com" }
+
+// withKinds adds definitions of kinds to a chart, each with its versions.
+func (w world) withKinds(c *helmchart.Chart, kinds map[string][]string) *helmchart.Chart {
+	w.Helper()
+	for kind, versions := range kinds {
+		names := apiextensionsv1.CustomResourceDefinitionNames{
+			Kind: kind, ListKind: kind + "List", Singular: strings.ToLower(kind), Plural: strings.ToLower(kind) + "s",
+		}
+		crd := &apiextensionsv1.CustomResourceDefinition{
+			TypeMeta:   metav1.TypeMeta{APIVersion: apiextensionsv1.SchemeGroupVersion.String(), Kind: "CustomResourceDefinition"},
+			ObjectMeta: metav1.ObjectMeta{Name: names.Plural + "." + w.group()},
+			Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+				Group: w.group(), Names: names, Scope: apiextensionsv1.NamespaceScoped,
+			},
+		}
+		for i, version := range versions {
+			crd.Spec.Versions = append(crd.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{
+				Name: version, Served: true, Storage: i == 0,
+				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
+					Type: "object", XPreserveUnknownFields: ptr(true),
+				}},
+			})
+		}
+		content, err := yaml.Marshal(crd)
+		w.must(err)
+		c.Files = append(c.Files, &helmchart.File{Name: "crds/" + names.Plural + ".yaml", Data: content})
+	}
+	return c
+}
+
+// things are values that ask for one object of each kind.
+func (w world) things(versions map[string]string) values {
+	var list []any
+	for kind, version := range versions {
+		list = append(list, values{"kind": kind, "version": version})
+	}
+	return values{"things": values{"group": w.group(), "list": list}}
+}
+
+// served returns the versions in which a kind is served, or none.
+func (w world) served(kind string) (versions []string) {
+	w.Helper()
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	err := env.Client.Get(w.Context(), client.ObjectKey{Name: strings.ToLower(kind) + "s." + w.group()}, crd)
+	if !apierrors.IsNotFound(err) {
+		w.must(err)
+	}
+	for _, v := range crd.Spec.Versions {
+		versions = append(versions, v.Name)
+	}
+	return versions
+}
+
+// definitions installs the first version of the chart, from Git.
+func (w world) definitions() *helmv2.HelmRelease {
+	w.Helper()
+	first := map[string][]string{"A": {older}, "B": {older}, "D": {older}}
+	w.must(env.git.Commit(w.Context(), w.namespace, w.withKinds(w.fickle("0.1.0"), first)))
+	hr := w.draft("play", w.chartOf(sourcev1.GitRepositoryKind, "git", "./charts/fickle"), nil)
+	w.create(w.clone(), hr)
+	w.ready(hr, 1)
+	return hr
+}
+
+// redefine commits the second version, in which B has another version, C is new
+// and D is gone, and installs it with the objects given.
+func (w world) redefine(hr *helmv2.HelmRelease, policy helmv2.CRDsPolicy, versions map[string]string) {
+	w.Helper()
+	second := map[string][]string{"A": {older}, "B": {older, newer}, "C": {newer}}
+	w.must(env.git.Commit(w.Context(), w.namespace, w.withKinds(w.fickle("0.2.0"), second)))
+	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = true })
+	source := &sourcev1.GitRepository{}
+	w.get("git", source)
+	w.ask(source)
+	chart := &sourcev1.HelmChart{}
+	ctx, cancel := w.bounded()
+	defer cancel()
+	w.must(env.Until(ctx, "chart 0.2.0", func() (string, bool) {
+		w.get(w.namespace+"-play", chart)
+		a := chart.Status.Artifact
+		return fmt.Sprintf("%+v", a), a != nil && a.Revision == "0.2.0"
+	}))
+	w.change(hr, w.things(versions), func(spec *helmv2.HelmReleaseSpec) {
+		spec.Suspend = false
+		spec.Upgrade = &helmv2.Upgrade{CRDs: policy}
+	})
+	w.until(hr, "to be upgraded", func(hr *helmv2.HelmRelease) bool {
+		return harness.Ready(hr) && hr.Status.History[0].ChartVersion == "0.2.0"
+	})
+}
+
+func crdsInit(w world) {
+	w.definitions()
+	for kind, want := range map[string][]string{"A": {older}, "B": {older}, "C": nil, "D": {older}} {
+		w.equal("versions of "+kind, w.served(kind), want)
+	}
+}
+
+func crdsCreate(w world) {
+	hr := w.definitions()
+	w.redefine(hr, helmv2.CRDsCreate, map[string]string{"A": older, "B": older, "C": newer, "D": older})
+	for kind, want := range map[string][]string{"A": {older}, "B": {older}, "C": {newer}, "D": {older}} {
+		w.equal("versions of "+kind, w.served(kind), want)
+	}
+}
+
+func crdsCreateReplace(w world) {
+	hr := w.definitions()
+	w.redefine(hr, helmv2.CRDsCreateReplace, map[string]string{"A": older, "B": newer, "C": newer, "D": older})
+	for kind, want := range map[string][]string{"A": {older}, "B": {older, newer}, "C": {newer}, "D": {older}} {
+		w.equal("versions of "+kind, w.served(kind), want)
+	}
+}
+
+// rename installs chart fickle from an HTTP repository, then has chart renamed
+// from Git take its place.
+func (w world) rename(strategy helmv2.ChartNameChangeStrategy) *helmv2.HelmRelease {
+	w.Helper()
+	c := w.fickle("0.1.0")
+	archive, err := harness.Pack(c)
+	w.must(err)
+	w.must(env.charts.Add(w.namespace, archive))
+	c.Metadata.Name = "renamed"
+	w.must(env.git.Commit(w.Context(), w.namespace, c))
+	hr := w.draft("play", w.chartOf(sourcev1.HelmRepositoryKind, "charts", "fickle"), nil)
+	if strategy != "" {
+		hr.Spec.Upgrade = &helmv2.Upgrade{ChartNameChangeStrategy: strategy}
+	}
+	w.create(w.repository(), w.clone(), hr)
+	w.ready(hr, 1)
+
+	w.edit(hr, func(hr *helmv2.HelmRelease) {
+		hr.Spec.Chart = w.chartOf(sourcev1.GitRepositoryKind, "git", "./charts/renamed").Chart
+	})
+	w.until(hr, "to be of chart renamed", func(hr *helmv2.HelmRelease) bool {
+		return harness.Ready(hr) && hr.Status.History[0].ChartName == "renamed"
+	})
+	w.deployment("play-renamed")
+	return hr
+}
+
+func chartNameChange(strategy helmv2.ChartNameChangeStrategy) func(world) {
+	return func(w world) {
+		hr := w.rename(strategy)
+		w.newest(hr, 1, helmrelease.StatusDeployed)
+	}
+}
+
+func chartNameChangeInPlace(w world) {
+	hr := w.rename(helmv2.ChartNameChangeInPlaceUpdate)
+	w.newest(hr, 2, helmrelease.StatusDeployed)
+}
