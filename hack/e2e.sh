@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Runs `go test -v` and says at the end how many tests passed and failed, those
-# that have subtests excepted.
+# that have subtests excepted. What began and did not end has failed.
 # usage: e2e.sh COMMAND [ARGUMENT]...
 log=$(mktemp) || exit 1
 trap 'rm -f "$log" "$log.status"' EXIT
@@ -12,6 +12,7 @@ trap 'rm -f "$log" "$log.status"' EXIT
 	echo $? >"$log.status"
 } | tee "$log"
 awk '
+	$1 == "===" && $2 == "RUN" { verdict[$3] = "FAIL:" }
 	$1 == "---" && $2 ~ /^(PASS|FAIL|SKIP):$/ { verdict[$3] = $2 }
 	END {
 		for (name in verdict)

@@ -106,9 +106,9 @@ func unsupportedField(w world) {
 	w.push("0.1.0")
 	hr := w.release("hello", w.source("hello", env.Registry.Address).Name, nil)
 	w.ready(hr, 1)
-	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.DependsOn = []helmv2.DependencyReference{{Name: "other"}} })
-	w.says(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonUnsupportedField, "spec.dependsOn")
-	w.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonUnsupportedField, "spec.dependsOn")
-	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.DependsOn = nil })
+	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.DriftDetection = &helmv2.DriftDetection{Mode: helmv2.DriftDetectionWarn} })
+	w.says(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonUnsupportedField, "spec.driftDetection.mode")
+	w.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonUnsupportedField, "spec.driftDetection.mode")
+	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.DriftDetection = nil })
 	w.ready(hr, 1)
 }
