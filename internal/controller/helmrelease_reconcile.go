@@ -36,7 +36,7 @@ type resolver interface {
 
 // helmRunner reads and changes Helm releases.
 type helmRunner interface {
-	History(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target) ([]release.Revision, error)
+	History(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, recorded helmv2.Snapshots) ([]release.Revision, error)
 	Run(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job) release.Outcome
 }
 
@@ -166,7 +166,7 @@ func (r *HelmReleaseReconciler) observe(ctx context.Context, hr *helmv2.HelmRele
 		return have, nil, err
 	}
 	target := release.StoredTarget(want, hr.Status)
-	have.Revisions, err = r.helm.History(ctx, way, target)
+	have.Revisions, err = r.helm.History(ctx, way, target, hr.Status.History)
 	if err != nil {
 		return have, nil, release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine release state")
 	}

@@ -53,7 +53,7 @@ func (s *stub) Resolve(context.Context, *helmv2.HelmRelease) (desired.Want, erro
 	}, nil
 }
 
-func (s *stub) History(_ context.Context, way genericclioptions.RESTClientGetter, _ release.Target) ([]release.Revision, error) {
+func (s *stub) History(_ context.Context, way genericclioptions.RESTClientGetter, _ release.Target, _ helmv2.Snapshots) ([]release.Revision, error) {
 	s.read = way
 	return s.stored, nil
 }

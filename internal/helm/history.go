@@ -5,17 +5,11 @@ package helm
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"strconv"
-	"time"
+	"slices"
 
-	helmchart "helm.sh/helm/v3/pkg/chart"
 	helmrelease "helm.sh/helm/v3/pkg/release"
-	"helm.sh/helm/v3/pkg/storage/driver"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
@@ -25,8 +19,10 @@ import (
 )
 
 // History returns the revisions of a release in Helm storage, newest first, and
-// none if there is no such release.
-func (r *Runner) History(_ context.Context, getter genericclioptions.RESTClientGetter, target release.Target) ([]release.Revision, error) {
+// none if there is no such release. Those that recorded holds a snapshot of the
+// reference for get its digest computed anew. One record that cannot be read
+// fails the whole: nobody knows what it would have said.
+func (r *Runner) History(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, recorded helmv2.Snapshots) ([]release.Revision, error) {
 	config, err := getter.ToRESTConfig()
 	if err != nil {
 		return nil, err
@@ -35,30 +31,70 @@ func (r *Runner) History(_ context.Context, getter genericclioptions.RESTClientG
 	if err != nil {
 		return nil, fmt.Errorf("client for Helm storage: %w", err)
 	}
-	secrets := driver.NewSecrets(clients.Secrets(target.StorageNamespace))
-	stored, err := secrets.Query(map[string]string{"name": target.Name, "owner": "helm"})
-	if errors.Is(err, driver.ErrReleaseNotFound) {
-		return nil, nil
-	}
+	secrets, err := listRecords(ctx, clients.Secrets(target.StorageNamespace), target.StorageNamespace,
+		map[string]string{"name": target.Name, "owner": "helm"})
 	if err != nil {
 		return nil, fmt.Errorf("history of release %s in namespace %s: %w", target.Name, target.StorageNamespace, err)
 	}
-	all := make([]release.Revision, 0, len(stored))
-	for _, rls := range stored {
-		all = append(all, toRevision(rls))
+	var all []release.Revision
+	for i := range secrets {
+		rev, err := readRevision(&secrets[i], recorded)
+		if err != nil {
+			return nil, fmt.Errorf("history of release %s in namespace %s: %w", target.Name, target.StorageNamespace,
+				unreadable(target.StorageNamespace, secrets[i].Name, err))
+		}
+		all = append(all, rev)
 	}
 	release.SortNewestFirst(all)
 	return all, nil
 }
 
-// toRevision reduces a Helm release to what the other rooms need. It is the one
-// place where Helm's notion of a release becomes ours.
+func readRevision(secret *corev1.Secret, recorded helmv2.Snapshots) (release.Revision, error) {
+	raw, err := unpack(secret.Data[dataKey])
+	if err != nil {
+		return release.Revision{}, err
+	}
+	rec, err := parseRecord(raw)
+	if err != nil {
+		return release.Revision{}, err
+	}
+	rls, err := rec.release(secret.Labels)
+	if err != nil {
+		return release.Revision{}, err
+	}
+	rev := toRevision(rls)
+	if s := snapshotOf(rls, recorded); s != nil {
+		rev.ReferenceDigest = referenceDigest(rec, s)
+	}
+	return rev, nil
+}
+
+// snapshotOf returns the snapshot of a release, nil if there is none.
+func snapshotOf(rls *helmrelease.Release, recorded helmv2.Snapshots) *helmv2.Snapshot {
+	for _, s := range recorded {
+		if s != nil && s.Name == rls.Name && s.Namespace == rls.Namespace && s.Version == rls.Version {
+			return s
+		}
+	}
+	return nil
+}
+
+// toRevision reduces a Helm release to what the other rooms need, all but
+// ReferenceDigest. It is the one place where Helm's notion of a release becomes
+// ours.
 func toRevision(rls *helmrelease.Release) release.Revision {
 	rev := release.Revision{
 		Name: rls.Name, Namespace: rls.Namespace, Version: rls.Version,
-		Owner:       owner(rls.Labels, rls.Version),
-		Digest:      observationDigest(rls),
-		Interrupted: rls.Labels[helmv2.LabelInterrupted] == "true",
+		Owner:        owner(rls.Labels, rls.Version),
+		Digest:       observationDigest(rls),
+		Interrupted:  rls.Labels[helmv2.LabelInterrupted] == "true",
+		Superseded:   rls.Labels[helmv2.LabelSuperseded] == "true",
+		Applied:      applied(rls.Labels, rls.Version),
+		PostInstall:  hasHook(rls, helmrelease.HookPostInstall),
+		PostUpgrade:  hasHook(rls, helmrelease.HookPostUpgrade),
+		PostRollback: hasHook(rls, helmrelease.HookPostRollback),
+		Tests:        testsOf(rls),
+		Modified:     modified(rls.Labels),
 	}
 	if i := rls.Info; i != nil {
 		rev.Status = helmv2.ReleaseStatus(i.Status)
@@ -70,67 +106,30 @@ func toRevision(rls *helmrelease.Release) release.Revision {
 	}
 	// Values that were stored came from JSON, so they can become JSON again.
 	rev.ConfigDigest, _ = chart.ConfigDigest(rls.Config)
-	if seconds, err := strconv.ParseInt(rls.Labels["modifiedAt"], 10, 64); err == nil {
-		rev.Modified = time.Unix(seconds, 0)
-	}
 	return rev
 }
 
-// observation is what the digest of a snapshot covers: everything that Helm
-// stores and that somebody could have changed by running it. Test hooks are
-// left out, so that `helm test` by hand is no change.
-type observation struct {
-	Name      string              `json:"name"`
-	Version   int                 `json:"version"`
-	Info      *helmrelease.Info   `json:"info"`
-	Chart     *helmchart.Metadata `json:"chartMetadata"`
-	Config    map[string]any      `json:"config"`
-	Manifest  string              `json:"manifest"`
-	Hooks     []*helmrelease.Hook `json:"hooks"`
-	Namespace string              `json:"namespace"`
+func hasHook(rls *helmrelease.Release, event helmrelease.HookEvent) bool {
+	return slices.ContainsFunc(rls.Hooks, func(h *helmrelease.Hook) bool { return slices.Contains(h.Events, event) })
 }
 
-func observationDigest(rls *helmrelease.Release) string {
-	o := observation{
-		Name: rls.Name, Version: rls.Version, Info: storable(rls.Info), Config: rls.Config,
-		Manifest: rls.Manifest, Namespace: rls.Namespace,
-	}
-	if rls.Chart != nil {
-		o.Chart = rls.Chart.Metadata
-	}
-	if len(o.Config) == 0 {
-		o.Config = nil
-	}
+// hookTestSuccess is what a test was called in Helm 2, whose charts are still
+// about. Helm 3 writes "test" for it; others may not.
+const hookTestSuccess helmrelease.HookEvent = "test-success"
+
+// testsOf returns the tests of a release with their last run, nil if it has none.
+func testsOf(rls *helmrelease.Release) map[string]release.TestRun {
+	var tests map[string]release.TestRun
 	for _, h := range rls.Hooks {
-		if !isTestHook(h) {
-			o.Hooks = append(o.Hooks, h)
+		if !isTestHook(h) && !slices.Contains(h.Events, hookTestSuccess) {
+			continue
+		}
+		if tests == nil {
+			tests = map[string]release.TestRun{}
+		}
+		tests[h.Name] = release.TestRun{
+			Started: h.LastRun.StartedAt.Time, Completed: h.LastRun.CompletedAt.Time, Phase: helmv2.TestPhase(h.LastRun.Phase),
 		}
 	}
-	raw, err := json.Marshal(o)
-	if err != nil {
-		// Only values can fail to become JSON, and these came from JSON. An empty
-		// digest never verifies, which leads to an upgrade and not to silence.
-		return ""
-	}
-	sum := sha256.Sum256(raw)
-	return "sha256:" + hex.EncodeToString(sum[:])
-}
-
-// storable returns what is left of info after it was stored and read again.
-func storable(info *helmrelease.Info) *helmrelease.Info {
-	if info == nil {
-		return nil
-	}
-	reduced := *info
-	reduced.Resources = nil
-	return &reduced
-}
-
-func isTestHook(h *helmrelease.Hook) bool {
-	for _, e := range h.Events {
-		if e == helmrelease.HookTest {
-			return true
-		}
-	}
-	return false
+	return tests
 }

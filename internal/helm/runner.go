@@ -10,6 +10,7 @@ package helm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -18,7 +19,6 @@ import (
 	"helm.sh/helm/v3/pkg/action"
 	"helm.sh/helm/v3/pkg/kube"
 	"helm.sh/helm/v3/pkg/storage"
-	"helm.sh/helm/v3/pkg/storage/driver"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
@@ -79,6 +79,7 @@ func (r *Runner) Run(ctx context.Context, getter genericclioptions.RESTClientGet
 		out.Inventory = run.inventory()
 	}
 	out.Err, out.Cancelled = redact.error(err), err != nil && ctx.Err() != nil
+	out.Superseded = out.Cancelled && errors.Is(context.Cause(ctx), release.ErrSuperseded)
 	out.Ended = r.now()
 	return out
 }
@@ -102,9 +103,11 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 		return nil, fmt.Errorf("client for Helm storage: %w", err)
 	}
 	logs := newLogBuffer(logr.FromContextOrDiscard(ctx), r.now, redact)
-	secrets := driver.NewSecrets(clients.Secrets(job.storageNamespace()))
-	secrets.Log = logs.printf
-	store := &recorder{Driver: secrets, uid: job.Desired.UID, interrupted: job.interrupted(ctx), redact: redact}
+	namespace := job.storageNamespace()
+	store := &recorder{
+		secretStore: newSecretStore(ctx, clients.Secrets(namespace), namespace, r.now),
+		release:     job.releaseName(), uid: job.Desired.UID, mark: job.mark(ctx), redact: redact,
+	}
 	kc := kube.New(getter)
 	kc.Log = logs.printf
 	kc.Namespace = job.releaseNamespace()
@@ -119,12 +122,29 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 	}, nil
 }
 
-// interrupted tells whether a revision that the job marks as failed was cut off:
-// because the job is being ended on purpose, or, when it unlocks, because the
-// process that worked on the revision died. Neither counts as a failure.
-func (j *Job) interrupted(ctx context.Context) func() bool {
+// mark returns the label of a revision that the job marks as failed because it
+// was cut off: the job is being ended on purpose, or, when it unlocks, the process
+// that worked on the revision died. Neither counts as a failure.
+func (j *Job) mark(ctx context.Context) func() string {
 	_, unlocking := j.Action.(release.Unlock)
-	return func() bool { return unlocking || ctx.Err() != nil }
+	return func() string {
+		switch {
+		case unlocking:
+			return helmv2.LabelInterrupted
+		case errors.Is(context.Cause(ctx), release.ErrSuperseded):
+			return helmv2.LabelSuperseded
+		case ctx.Err() != nil:
+			return helmv2.LabelInterrupted
+		}
+		return ""
+	}
+}
+
+func (j *Job) releaseName() string {
+	if u, ok := j.Action.(release.Uninstall); ok {
+		return u.Target.Name
+	}
+	return j.Desired.Target.Name
 }
 
 func (j *Job) storageNamespace() string {

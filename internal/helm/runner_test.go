@@ -448,7 +448,7 @@ func TestHistoryErrors(t *testing.T) {
 		t.Errorf("nothing is stored, but history is %+v", h)
 	}
 	w.refuse = func(string, string) int { return http.StatusForbidden }
-	_, err := w.runner.History(t.Context(), w.conn, target())
+	_, err := w.runner.History(t.Context(), w.conn, target(), nil)
 	if err == nil || !strings.HasPrefix(err.Error(), "history of release app in namespace prod: ") {
 		t.Errorf("error %v", err)
 	}

@@ -5,7 +5,6 @@ package helm
 
 import (
 	"io"
-	"maps"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,60 +16,73 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// recorder is a storage driver that stamps the revisions it creates and
-// remembers what storage really took, which is the only account of an action
-// that holds even if the action fails later.
+// recorder is a storage driver for one release that stamps the revisions it
+// creates and remembers what storage really took, which is the only account of
+// an action that holds even if the action fails later.
 type recorder struct {
-	driver.Driver
-	uid string
-	// interrupted reports whether a revision that fails now was cut off.
-	interrupted func() bool
-	redact      redactor
+	*secretStore
+	// release is the name of the release.
+	release string
+	uid     string
+	// mark returns the label of a revision that fails now because it was cut off,
+	// empty if it failed of itself.
+	mark   func() string
+	redact redactor
 
 	mu     sync.Mutex
-	stored map[int]release.Revision
-	newest *helmrelease.Release
+	method string
+	// applied is the revision that is stamped as applied, 0 if none is.
+	applied int
+	// created is the newest revision that was created, 0 if none was.
+	created int
+	stored  map[int]release.Revision
+	newest  *helmrelease.Release
 }
+
+var _ driver.Driver = (*recorder)(nil)
 
 // Create stamps and stores a new revision.
 func (d *recorder) Create(key string, rls *helmrelease.Release) error {
-	// Helm hands the labels of the previous revision on in the same map.
-	labels := maps.Clone(rls.Labels)
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	labels[helmv2.LabelRevision] = stamp(d.uid, rls.Version)
-	delete(labels, helmv2.LabelInterrupted)
-	rls.Labels = labels
-	if err := d.Driver.Create(key, rls); err != nil {
+	rls.Labels = stampedLabels(rls.Labels, d.uid, rls.Version)
+	d.mu.Lock()
+	method := d.method
+	d.mu.Unlock()
+	stored, err := d.create(key, rls, method)
+	if err != nil {
 		return err
 	}
-	d.remember(rls)
+	d.remember(rls, stored)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.created = max(d.created, rls.Version)
 	return nil
 }
 
 // Update stores a revision that exists already.
 func (d *recorder) Update(key string, rls *helmrelease.Release) error {
-	if rls.Info.Status == helmrelease.StatusFailed && d.interrupted() {
-		rls.Labels = maps.Clone(rls.Labels)
-		if rls.Labels == nil {
-			rls.Labels = map[string]string{}
-		}
-		rls.Labels[helmv2.LabelInterrupted] = "true"
+	if label := d.mark(); label != "" && rls.Info.Status == helmrelease.StatusFailed {
+		rls.Labels = withLabel(rls.Labels, label, "true")
+	}
+	d.mu.Lock()
+	applied := d.applied
+	d.mu.Unlock()
+	if applied == rls.Version {
+		rls.Labels = withLabel(rls.Labels, helmv2.LabelApplied, strconv.Itoa(applied))
 	}
 	// The description of a failure becomes a condition when the failure is found
 	// by a process that did not see it.
 	rls.Info.Description = d.redact.text(rls.Info.Description)
-	if err := d.Driver.Update(key, rls); err != nil {
+	stored, err := d.update(key, rls)
+	if err != nil {
 		return err
 	}
-	d.remember(rls)
+	d.remember(rls, stored)
 	return nil
 }
 
 // Delete removes a revision, which then is no longer part of what is stored.
 func (d *recorder) Delete(key string) (*helmrelease.Release, error) {
-	rls, err := d.Driver.Delete(key)
+	rls, err := d.secretStore.Delete(key)
 	if err == nil {
 		d.mu.Lock()
 		delete(d.stored, rls.Version)
@@ -79,13 +91,57 @@ func (d *recorder) Delete(key string) (*helmrelease.Release, error) {
 	return rls, err
 }
 
-func (d *recorder) remember(rls *helmrelease.Release) {
+// setApplyMethod says how the objects of the revisions that are created from now
+// on are applied: "ssa" or "csa", as Helm 4 calls it.
+func (d *recorder) setApplyMethod(method string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.method = method
+}
+
+// applyMethod returns how the objects of a stored revision were applied, empty if
+// its record does not say or cannot be read. It asks the server only for a record
+// that nobody has read yet.
+func (d *recorder) applyMethod(version int) string {
+	k, err := d.recall(recordName(d.release, version))
+	if err != nil {
+		return ""
+	}
+	return k.applyMethod()
+}
+
+// stampApplied marks the revision that this action created as applied in full. It
+// does nothing if the action created none.
+func (d *recorder) stampApplied() error {
+	d.mu.Lock()
+	version := d.created
+	// Before the patch: an update that comes between would take the label away.
+	d.applied = version
+	d.mu.Unlock()
+	if version == 0 {
+		return nil
+	}
+	if err := d.label(recordName(d.release, version), map[string]string{helmv2.LabelApplied: strconv.Itoa(version)}); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if rev, ok := d.stored[version]; ok {
+		rev.Applied = true
+		d.stored[version] = rev
+	}
+	return nil
+}
+
+// remember takes note of a release that was stored, in the form in which it will
+// be read again: numbers and times may look different after that.
+func (d *recorder) remember(rls, stored *helmrelease.Release) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.stored == nil {
 		d.stored = map[int]release.Revision{}
 	}
-	d.stored[rls.Version] = toRevision(rls)
+	d.stored[rls.Version] = toRevision(stored)
 	if d.newest == nil || rls.Version >= d.newest.Version {
 		d.newest = rls
 	}
@@ -111,17 +167,4 @@ func (d *recorder) revisions() []release.Revision {
 	}
 	release.SortNewestFirst(all)
 	return all
-}
-
-// stamp is the value of the own-revision label.
-func stamp(uid string, version int) string { return uid + "." + strconv.Itoa(version) }
-
-// owner returns the UID a revision was stamped with, empty if the stamp was
-// copied from another revision.
-func owner(labels map[string]string, version int) string {
-	uid, n, ok := strings.Cut(labels[helmv2.LabelRevision], ".")
-	if !ok || n != strconv.Itoa(version) {
-		return ""
-	}
-	return uid
 }

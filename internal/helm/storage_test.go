@@ -13,13 +13,14 @@ import (
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage/driver"
 	helmtime "helm.sh/helm/v3/pkg/time"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
+	k8stesting "k8s.io/client-go/testing"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/release"
 )
 
 func nestedString(object map[string]any, fields ...string) (string, bool, error) {
@@ -63,12 +64,15 @@ func revision(version int, status helmrelease.Status, labels map[string]string) 
 
 func TestRecorder(t *testing.T) {
 	t.Parallel()
-	interrupted := false
-	d := &recorder{Driver: driver.NewMemory(), uid: "uid-1", interrupted: func() bool { return interrupted }}
+	mark := ""
+	d, _ := newRecorder(t, func() string { return mark })
 	if _, ok := d.newestManifest(); ok || d.revisions() != nil {
 		t.Error("nothing was stored yet")
 	}
-	shared := map[string]string{"mine": "kept", helmv2.LabelRevision: "uid-0.1", helmv2.LabelInterrupted: "true"}
+	shared := map[string]string{
+		"mine": "kept", helmv2.LabelRevision: "uid-0.1", helmv2.LabelInterrupted: "true",
+		helmv2.LabelSuperseded: "true", helmv2.LabelApplied: "1", "modifiedAt": "7", "status": "deployed",
+	}
 	one := revision(1, helmrelease.StatusPendingInstall, shared)
 	if err := d.Create(key+"1", one); err != nil {
 		t.Fatal(err)
@@ -92,7 +96,7 @@ func TestRecorder(t *testing.T) {
 		t.Error("a revision that does not exist was updated")
 	}
 
-	interrupted = true
+	mark = helmv2.LabelInterrupted
 	one.Info.Status = helmrelease.StatusSuperseded
 	before := one.Labels
 	if err := d.Update(key+"1", one); err != nil || one.Labels[helmv2.LabelInterrupted] != "" {
@@ -106,7 +110,7 @@ func TestRecorder(t *testing.T) {
 	if err := d.Update(key+"1", one); err != nil || before[helmv2.LabelInterrupted] != "" {
 		t.Errorf("a map that may be shared was changed: %v, %v", err, before)
 	}
-	interrupted = false
+	mark = ""
 	two.Labels = nil
 	if err := d.Update(key+"2", two); err != nil || two.Labels[helmv2.LabelInterrupted] != "" {
 		t.Errorf("a failure of its own is not marked: %v, %v", err, two.Labels)
@@ -160,109 +164,119 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-func TestToRevision(t *testing.T) {
-	t.Parallel()
-	rls := revision(3, helmrelease.StatusFailed, map[string]string{
-		helmv2.LabelRevision: "uid-1.3", helmv2.LabelInterrupted: "true", "modifiedAt": "1767323045",
-	})
-	rls.Info.Deleted = helmtime.Time{Time: time.Unix(9, 0)}
-	got := toRevision(rls)
-	want := release.Revision{
-		Name: "app", Namespace: "prod", Version: 3, Status: helmv2.StatusFailed, Description: "described",
-		ChartName: "note", ChartVersion: "1.2.3+abc", AppVersion: "9",
-		Digest: observationDigest(rls), ConfigDigest: got.ConfigDigest,
-		FirstDeployed: rls.Info.FirstDeployed.Time, LastDeployed: rls.Info.LastDeployed.Time, Deleted: time.Unix(9, 0),
-		Modified: time.Unix(1767323045, 0), Owner: "uid-1", Interrupted: true,
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("toRevision (-want +got):\n%s", diff)
-	}
-	if got.ConfigDigest == "" || got.Digest == "" {
-		t.Error("a digest is missing")
-	}
-	// What somebody else stored may lack anything.
-	bare := toRevision(&helmrelease.Release{Name: "app", Labels: map[string]string{"modifiedAt": "yesterday"}})
-	bare.Digest, bare.ConfigDigest = "", ""
-	if diff := cmp.Diff(release.Revision{Name: "app"}, bare); diff != "" {
-		t.Errorf("a release without anything (-want +got):\n%s", diff)
-	}
+// newRecorder returns a recorder of prod/app over a client in memory.
+func newRecorder(t *testing.T, mark func() string) (*recorder, *fake.Clientset) {
+	t.Helper()
+	clients := fake.NewClientset()
+	moment := func() time.Time { return time.Unix(1767323045, 0) }
+	return &recorder{
+		secretStore: newSecretStore(t.Context(), clients.CoreV1().Secrets("prod"), "prod", moment),
+		release:     "app", uid: "uid-1", mark: mark,
+	}, clients
 }
 
-// through stores a release the way Helm does and reads it again.
-func through(t *testing.T, rls *helmrelease.Release) *helmrelease.Release {
+func unmarked() string { return "" }
+
+func secretLabels(t *testing.T, clients *fake.Clientset, name string) map[string]string {
 	t.Helper()
-	secrets := driver.NewSecrets(fake.NewClientset().CoreV1().Secrets("prod"))
-	if err := secrets.Create(key, rls); err != nil {
-		t.Fatal(err)
-	}
-	got, err := secrets.Get(key)
+	secret, err := clients.CoreV1().Secrets("prod").Get(t.Context(), name, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return got
+	return secret.Labels
 }
 
-func TestObservationDigest(t *testing.T) {
+func TestStampApplied(t *testing.T) {
 	t.Parallel()
-	cases := map[string]struct {
-		reason string
-		change func(*helmrelease.Release)
-		same   bool
-	}{
-		"Nothing":     {reason: "storing changes nothing", change: func(*helmrelease.Release) {}, same: true},
-		"Labels":      {reason: "labels are ours", change: func(r *helmrelease.Release) { r.Labels = map[string]string{"a": "b"} }, same: true},
-		"TestHookRun": {reason: "testing by hand changes nothing", change: func(r *helmrelease.Release) { r.Hooks[1].LastRun.Phase = helmrelease.HookPhaseFailed }, same: true},
-		"TestHook":    {reason: "test hooks are not covered at all", change: func(r *helmrelease.Release) { r.Hooks = r.Hooks[:1] }, same: true},
-		"Templates": {reason: "the manifest covers what templates make", same: true, change: func(r *helmrelease.Release) {
-			r.Chart.Templates = []*helmchart.File{{Name: "templates/x.yaml", Data: []byte("x")}}
-		}},
-		"Manifest":    {reason: "other objects are a change", change: func(r *helmrelease.Release) { r.Manifest += "#" }},
-		"Config":      {reason: "other values are a change", change: func(r *helmrelease.Release) { r.Config["n"] = 2.0 }},
-		"NoConfig":    {reason: "no values are a change", change: func(r *helmrelease.Release) { r.Config = nil }},
-		"Status":      {reason: "another status is a change", change: func(r *helmrelease.Release) { r.Info.Status = helmrelease.StatusFailed }},
-		"Description": {reason: "another description is a change", change: func(r *helmrelease.Release) { r.Info.Description = "edited" }},
-		"Deployed":    {reason: "another deployment is a change", change: func(r *helmrelease.Release) { r.Info.LastDeployed = helmtime.Now() }},
-		"Version":     {reason: "another revision is a change", change: func(r *helmrelease.Release) { r.Version++ }},
-		"Name":        {reason: "another name is a change", change: func(r *helmrelease.Release) { r.Name = "other" }},
-		"Namespace":   {reason: "another namespace is a change", change: func(r *helmrelease.Release) { r.Namespace = "other" }},
-		"Chart":       {reason: "another chart is a change", change: func(r *helmrelease.Release) { r.Chart.Metadata.Version = "2.0.0" }},
-		"Hook":        {reason: "another hook is a change", change: func(r *helmrelease.Release) { r.Hooks[0].Manifest = "kind: Pod" }},
-		"HookRun":     {reason: "another run of a hook is a change", change: func(r *helmrelease.Release) { r.Hooks[0].LastRun.Phase = helmrelease.HookPhaseFailed }},
+	d, clients := newRecorder(t, unmarked)
+	if err := d.stampApplied(); err != nil || len(clients.Actions()) != 0 {
+		t.Errorf("nothing was created, but %v was done: %v", clients.Actions(), err)
 	}
-	base := observationDigest(revision(1, helmrelease.StatusDeployed, nil))
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			rls := revision(1, helmrelease.StatusDeployed, nil)
-			tc.change(rls)
-			got := observationDigest(rls)
-			if (got == base) != tc.same {
-				t.Errorf("%s: the same digest: %t", tc.reason, got == base)
-			}
-			if read := observationDigest(through(t, rls)); read != got {
-				t.Errorf("%s: digest %s, and %s once stored and read", tc.reason, got, read)
-			}
-		})
+	one, two := revision(1, helmrelease.StatusDeployed, nil), revision(2, helmrelease.StatusPendingUpgrade, nil)
+	for i, rls := range []*helmrelease.Release{one, two} {
+		if err := d.Create(recordName("app", i+1), rls); err != nil {
+			t.Fatal(err)
+		}
 	}
-	// Neither an empty map nor no map is a value.
-	none, empty := revision(1, helmrelease.StatusDeployed, nil), revision(1, helmrelease.StatusDeployed, nil)
-	none.Config, empty.Config = nil, map[string]any{}
-	none.Hooks, empty.Hooks = nil, []*helmrelease.Hook{}
-	if observationDigest(none) != observationDigest(empty) || observationDigest(through(t, none)) != observationDigest(through(t, empty)) {
-		t.Error("nothing and empty have different digests")
+	before := secretLabels(t, clients, key+"2")
+	if err := d.stampApplied(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(withLabel(before, helmv2.LabelApplied, "2"), secretLabels(t, clients, key+"2")); diff != "" {
+		t.Errorf("labels (-before and the stamp +after):\n%s", diff)
+	}
+	if all := d.revisions(); !all[0].Applied || all[1].Applied {
+		t.Errorf("revisions %+v", all)
+	}
+	// Helm knows nothing of the patch, and the predecessor is superseded now.
+	one.Info.Status, two.Info.Status = helmrelease.StatusSuperseded, helmrelease.StatusDeployed
+	for i, rls := range []*helmrelease.Release{one, two} {
+		if err := d.Update(recordName("app", i+1), rls); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := secretLabels(t, clients, key+"2")[helmv2.LabelApplied]; got != "2" {
+		t.Errorf("an update left the stamp %q", got)
+	}
+	if got, ok := secretLabels(t, clients, key+"1")[helmv2.LabelApplied]; ok {
+		t.Errorf("another revision got the stamp %q", got)
+	}
+	if all := d.revisions(); !all[0].Applied || all[1].Applied {
+		t.Errorf("revisions %+v", all)
 	}
 }
 
-// Helm may fill in live objects, which it never stores.
-func TestObservationDigestLeavesTheReleaseAlone(t *testing.T) {
+// A stamp that could not be written is written with whatever is written next.
+func TestStampAppliedFails(t *testing.T) {
 	t.Parallel()
-	rls := revision(1, helmrelease.StatusDeployed, nil)
-	plain := observationDigest(rls)
-	rls.Info.Resources = map[string][]runtime.Object{"v1/Pod": {&unstructured.Unstructured{Object: map[string]any{"kind": "Pod"}}}}
-	if observationDigest(rls) != plain {
-		t.Error("live objects are no part of what was stored")
+	d, clients := newRecorder(t, unmarked)
+	one := revision(1, helmrelease.StatusPendingInstall, nil)
+	if err := d.Create(key+"1", one); err != nil {
+		t.Fatal(err)
 	}
-	if len(rls.Info.Resources) != 1 || len(rls.Hooks) != 2 || len(rls.Config) != 6 {
-		t.Errorf("the release was changed: %+v", rls)
+	clients.PrependReactor("patch", "secrets", func(k8stesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New("no")
+	})
+	if err := d.stampApplied(); err == nil || err.Error() != "label Secret prod/"+key+"1: no" {
+		t.Errorf("error %v", err)
+	}
+	if err := d.Update(key+"1", one); err != nil || secretLabels(t, clients, key+"1")[helmv2.LabelApplied] != "1" {
+		t.Errorf("labels %v, error %v", secretLabels(t, clients, key+"1"), err)
+	}
+}
+
+func TestApplyMethod(t *testing.T) {
+	t.Parallel()
+	d, clients := newRecorder(t, unmarked)
+	if err := d.Create(key+"1", revision(1, helmrelease.StatusDeployed, nil)); err != nil {
+		t.Fatal(err)
+	}
+	d.setApplyMethod("ssa")
+	two := revision(2, helmrelease.StatusPendingUpgrade, nil)
+	if err := d.Create(key+"2", two); err != nil {
+		t.Fatal(err)
+	}
+	d.setApplyMethod("csa")
+	two.Info.Status = helmrelease.StatusDeployed
+	if err := d.Update(key+"2", two); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Create(key+"3", revision(3, helmrelease.StatusDeployed, nil)); err != nil {
+		t.Fatal(err)
+	}
+	// Another process knows only what is stored.
+	other := &recorder{secretStore: newSecretStore(t.Context(), clients.CoreV1().Secrets("prod"), "prod", time.Now), release: "app"}
+	for version, want := range map[int]string{1: "", 2: "ssa", 3: "csa", 4: ""} {
+		if got := d.applyMethod(version); got != want {
+			t.Errorf("revision %d was applied by %q, want %q", version, got, want)
+		}
+		if got := other.applyMethod(version); got != want {
+			t.Errorf("revision %d reads as applied by %q, want %q", version, got, want)
+		}
+	}
+	clients.ClearActions()
+	_ = other.applyMethod(2)
+	if len(clients.Actions()) != 0 {
+		t.Errorf("asked again: %v", clients.Actions())
 	}
 }

@@ -293,7 +293,7 @@ func (w *world) stored() []*helmrelease.Release {
 
 func (w *world) history() []release.Revision {
 	w.t.Helper()
-	all, err := w.runner.History(w.t.Context(), w.conn, target())
+	all, err := w.runner.History(w.t.Context(), w.conn, target(), nil)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -1,0 +1,202 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+
+	helmchart "helm.sh/helm/v3/pkg/chart"
+	helmrelease "helm.sh/helm/v3/pkg/release"
+)
+
+// maxUnpacked bounds what a record may become when it is decompressed. A Secret
+// of a few hundred kilobytes could otherwise fill the memory of everybody.
+const maxUnpacked = 64 << 20
+
+// unpack returns the JSON of a record. Helm stores base64 of gzip; records that
+// are older than its compression are plain. Errors quote nothing of a record,
+// whose values and manifest may be secret.
+func unpack(data []byte) ([]byte, error) {
+	packed := make([]byte, base64.StdEncoding.DecodedLen(len(data)))
+	n, err := base64.StdEncoding.Decode(packed, data)
+	if err != nil {
+		return nil, errors.New("its data is not base64")
+	}
+	packed = packed[:n]
+	if !bytes.HasPrefix(packed, []byte{0x1f, 0x8b, 0x08}) {
+		return packed, nil
+	}
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, errors.New("its data cannot be decompressed")
+	}
+	raw, err := io.ReadAll(io.LimitReader(r, maxUnpacked+1))
+	if err != nil {
+		return nil, errors.New("its data cannot be decompressed")
+	}
+	if len(raw) > maxUnpacked {
+		return nil, fmt.Errorf("it decompresses to more than %d bytes", maxUnpacked)
+	}
+	return raw, nil
+}
+
+// pack is the inverse of unpack.
+func pack(raw []byte) ([]byte, error) {
+	var buf bytes.Buffer
+	w, err := gzip.NewWriterLevel(&buf, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(raw); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	data := make([]byte, base64.StdEncoding.EncodedLen(buf.Len()))
+	base64.StdEncoding.Encode(data, buf.Bytes())
+	return data, nil
+}
+
+// record is the JSON of a stored revision as far as others than Helm read it.
+// Most of the JSON is the chart, of which only the metadata is looked at. Info
+// and hooks stay as they are, for Helm 3 and the reference read them differently.
+type record struct {
+	Name      string          `json:"name"`
+	Namespace string          `json:"namespace"`
+	Version   int             `json:"version"`
+	Info      json.RawMessage `json:"info"`
+	Chart     *struct {
+		Metadata *helmchart.Metadata `json:"metadata"`
+	} `json:"chart"`
+	Config   map[string]any  `json:"config"`
+	Manifest string          `json:"manifest"`
+	Hooks    json.RawMessage `json:"hooks"`
+}
+
+var errNotRelease = errors.New("its JSON is not that of a Helm release")
+
+func parseRecord(raw []byte) (*record, error) {
+	var r record
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return nil, errNotRelease
+	}
+	return &r, nil
+}
+
+// release returns the record as Helm reads it, but for the files of the chart.
+func (r *record) release(labels map[string]string) (*helmrelease.Release, error) {
+	rls := &helmrelease.Release{
+		Name: r.Name, Namespace: r.Namespace, Version: r.Version,
+		Config: r.Config, Manifest: r.Manifest, Labels: labels,
+	}
+	if r.Chart != nil {
+		rls.Chart = &helmchart.Chart{Metadata: r.Chart.Metadata}
+	}
+	if json.Unmarshal(orNull(r.Info), &rls.Info) != nil || json.Unmarshal(orNull(r.Hooks), &rls.Hooks) != nil || !usable(rls) {
+		return nil, errNotRelease
+	}
+	return rls, nil
+}
+
+// usable reports whether Helm can work with a release that was read: it takes
+// for granted that these are there, and panics.
+func usable(rls *helmrelease.Release) bool {
+	for _, h := range rls.Hooks {
+		if h == nil {
+			return false
+		}
+	}
+	return rls.Name != "" && rls.Version > 0 && rls.Info != nil
+}
+
+func orNull(raw json.RawMessage) []byte {
+	if len(raw) == 0 {
+		return []byte("null")
+	}
+	return raw
+}
+
+// decode returns a record in full, and what it holds that Helm 3 does not know.
+func decode(raw []byte) (*helmrelease.Release, keepsake, error) {
+	rls := &helmrelease.Release{}
+	if json.Unmarshal(raw, rls) != nil || !usable(rls) {
+		return nil, keepsake{}, errNotRelease
+	}
+	var all map[string]json.RawMessage
+	if json.Unmarshal(raw, &all) != nil {
+		return nil, keepsake{}, errNotRelease
+	}
+	var info map[string]json.RawMessage
+	if json.Unmarshal(orNull(all["info"]), &info) != nil {
+		return nil, keepsake{}, errNotRelease
+	}
+	return rls, keepsake{top: unknown[helmrelease.Release](all), info: unknown[helmrelease.Info](info)}, nil
+}
+
+// encode returns the JSON of a release together with what was kept.
+func encode(rls *helmrelease.Release, kept keepsake) ([]byte, error) {
+	info, err := json.Marshal(rls.Info)
+	if err != nil {
+		return nil, err
+	}
+	if info, err = extend(info, kept.info); err != nil {
+		return nil, err
+	}
+	raw, err := json.Marshal(struct {
+		*helmrelease.Release
+		Info json.RawMessage `json:"info,omitempty"`
+	}{rls, info})
+	if err != nil {
+		return nil, err
+	}
+	return extend(raw, kept.top)
+}
+
+// keepsake is what a record holds beyond what Helm 3 knows. Newer Helms write
+// and read it, and Helm 3 would drop it when it writes the record again.
+type keepsake struct{ top, info map[string]json.RawMessage }
+
+const keyApplyMethod = "apply_method"
+
+// applyMethod returns "ssa" or "csa", empty if the record does not say.
+func (k keepsake) applyMethod() string {
+	var method string
+	// What is no string says nothing.
+	_ = json.Unmarshal(orNull(k.top[keyApplyMethod]), &method)
+	return method
+}
+
+// unknown returns the members of a JSON object that T has no field for.
+func unknown[T any](object map[string]json.RawMessage) map[string]json.RawMessage {
+	fields := reflect.TypeFor[T]()
+	for i := range fields.NumField() {
+		name, _, _ := strings.Cut(fields.Field(i).Tag.Get("json"), ",")
+		delete(object, name)
+	}
+	return object
+}
+
+// extend adds members to a JSON object, which must have none of them yet.
+func extend(object []byte, members map[string]json.RawMessage) ([]byte, error) {
+	if len(members) == 0 {
+		return object, nil
+	}
+	more, err := json.Marshal(members)
+	if err != nil {
+		return nil, err
+	}
+	if bytes.Equal(object, []byte("{}")) {
+		return more, nil
+	}
+	return append(append(object[:len(object)-1], ','), more[1:]...), nil
+}

@@ -1,0 +1,170 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"crypto/sha1" //nolint:gosec // users may have chosen it, and it is compared only
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"hash"
+	"slices"
+	"strings"
+
+	helmchart "helm.sh/helm/v3/pkg/chart"
+	helmrelease "helm.sh/helm/v3/pkg/release"
+	helmtime "helm.sh/helm/v3/pkg/time"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+// observation is what the digest of a snapshot covers: everything that Helm
+// stores and that somebody could have changed by running it. Test hooks are
+// left out, so that `helm test` by hand is no change.
+type observation struct {
+	Name      string              `json:"name"`
+	Version   int                 `json:"version"`
+	Info      *helmrelease.Info   `json:"info"`
+	Chart     *helmchart.Metadata `json:"chartMetadata"`
+	Config    map[string]any      `json:"config"`
+	Manifest  string              `json:"manifest"`
+	Hooks     []*helmrelease.Hook `json:"hooks"`
+	Namespace string              `json:"namespace"`
+}
+
+func observationDigest(rls *helmrelease.Release) string {
+	o := observation{
+		Name: rls.Name, Version: rls.Version, Info: storable(rls.Info), Config: rls.Config,
+		Manifest: rls.Manifest, Namespace: rls.Namespace,
+	}
+	if rls.Chart != nil {
+		o.Chart = rls.Chart.Metadata
+	}
+	if len(o.Config) == 0 {
+		o.Config = nil
+	}
+	for _, h := range rls.Hooks {
+		if !isTestHook(h) {
+			o.Hooks = append(o.Hooks, h)
+		}
+	}
+	raw, err := json.Marshal(o)
+	if err != nil {
+		// Only values can fail to become JSON, and these came from JSON. An empty
+		// digest never verifies, which leads to an upgrade and not to silence.
+		return ""
+	}
+	sum := sha256.Sum256(raw)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// storable returns what is left of info after it was stored and read again.
+func storable(info *helmrelease.Info) *helmrelease.Info {
+	if info == nil {
+		return nil
+	}
+	reduced := *info
+	reduced.Resources = nil
+	return &reduced
+}
+
+func isTestHook(h *helmrelease.Hook) bool {
+	return slices.Contains(h.Events, helmrelease.HookTest)
+}
+
+// referenceScheme marks the snapshots whose digest is over Helm 4's JSON.
+const referenceScheme = "v2"
+
+// referenceObservation is what such a digest covers, in the order and with the
+// omissions it has there: Helm 4 leaves out a time that is zero where Helm 3
+// writes an empty one, and knows which revision a rollback returned to.
+type referenceObservation struct {
+	Name      string             `json:"name"`
+	Version   int                `json:"version"`
+	Info      referenceInfo      `json:"info"`
+	Chart     helmchart.Metadata `json:"chartMetadata"`
+	Config    map[string]any     `json:"config"`
+	Manifest  string             `json:"manifest"`
+	Hooks     []referenceHook    `json:"hooks"`
+	Namespace string             `json:"namespace"`
+	OCIDigest string             `json:"ociDigest,omitempty"`
+}
+
+type referenceInfo struct {
+	FirstDeployed    helmtime.Time `json:"first_deployed,omitzero"`
+	LastDeployed     helmtime.Time `json:"last_deployed,omitzero"`
+	Deleted          helmtime.Time `json:"deleted,omitzero"`
+	Description      string        `json:"description,omitempty"`
+	Status           string        `json:"status,omitempty"`
+	RollbackRevision int           `json:"rollback_revision,omitempty"`
+	Notes            string        `json:"notes,omitempty"`
+}
+
+type referenceHook struct {
+	Name     string   `json:"name,omitempty"`
+	Kind     string   `json:"kind,omitempty"`
+	Path     string   `json:"path,omitempty"`
+	Manifest string   `json:"manifest,omitempty"`
+	Events   []string `json:"events,omitempty"`
+	LastRun  struct {
+		StartedAt   helmtime.Time `json:"started_at,omitzero"`
+		CompletedAt helmtime.Time `json:"completed_at,omitzero"`
+		Phase       string        `json:"phase"`
+	} `json:"last_run"`
+	Weight            int      `json:"weight,omitempty"`
+	DeletePolicies    []string `json:"delete_policies,omitempty"`
+	OutputLogPolicies []string `json:"output_log_policies,omitempty"`
+}
+
+// referenceDigest returns the digest of a record as the reference computed it for
+// the given snapshot: by the algorithm of the snapshot's digest, and with its OCI
+// digest, which storage does not know. It is empty for a snapshot of another
+// scheme and for an algorithm that is not known here.
+func referenceDigest(r *record, snapshot *helmv2.Snapshot) string {
+	algorithm, _, _ := strings.Cut(snapshot.Digest, ":")
+	sum := hasher(algorithm)
+	if sum == nil || snapshot.APIVersion != referenceScheme {
+		return ""
+	}
+	o := referenceObservation{
+		Name: r.Name, Version: r.Version, Manifest: r.Manifest, Namespace: r.Namespace,
+		OCIDigest: snapshot.OCIDigest,
+	}
+	if len(r.Config) > 0 {
+		o.Config = r.Config
+	}
+	if r.Chart != nil && r.Chart.Metadata != nil {
+		o.Chart = *r.Chart.Metadata
+	}
+	var hooks []referenceHook
+	if json.Unmarshal(orNull(r.Info), &o.Info) != nil || json.Unmarshal(orNull(r.Hooks), &hooks) != nil {
+		return ""
+	}
+	for _, h := range hooks {
+		if !slices.Contains(h.Events, string(helmrelease.HookTest)) {
+			o.Hooks = append(o.Hooks, h)
+		}
+	}
+	// An encoder and not Marshal: the line it ends is part of the digest.
+	if err := json.NewEncoder(sum).Encode(o); err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%s:%x", algorithm, sum.Sum(nil))
+}
+
+func hasher(algorithm string) hash.Hash {
+	switch algorithm {
+	case "sha1":
+		return sha1.New() //nolint:gosec // see the import
+	case "sha256":
+		return sha256.New()
+	case "sha384":
+		return sha512.New384()
+	case "sha512":
+		return sha512.New()
+	}
+	return nil
+}
