@@ -1,0 +1,173 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	fluxmeta "github.com/fluxcd/pkg/apis/meta"
+	"github.com/opencontainers/go-digest"
+	"helm.sh/helm/v3/pkg/action"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/cluster"
+	"github.com/pintle-dev/pintle/internal/helm"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+func fixture(t *testing.T, name string) string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("..", "..", "internal", "helm", "testdata", "reference", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// store makes raw the record of a revision, as Helm does.
+func (w *world) store(name string, version int, status, raw string) {
+	w.t.Helper()
+	var buf bytes.Buffer
+	gz := gzip.NewWriter(&buf)
+	_, err := io.WriteString(gz, raw)
+	w.must(err)
+	w.must(gz.Close())
+	w.must(suite.client.Create(w.t.Context(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: w.namespace, Name: fmt.Sprintf("sh.helm.release.v1.%s.v%d", name, version),
+			Labels: map[string]string{
+				"name": name, "owner": "helm", "status": status, "version": fmt.Sprint(version), "modifiedAt": "1795171744",
+			},
+		},
+		Type: "helm.sh/release.v1",
+		Data: map[string][]byte{"release": []byte(base64.StdEncoding.EncodeToString(buf.Bytes()))},
+	}))
+}
+
+// record returns the members of the JSON of a stored revision.
+func (w *world) record(name string, version int) map[string]any {
+	w.t.Helper()
+	secret := &corev1.Secret{}
+	key := client.ObjectKey{Namespace: w.namespace, Name: fmt.Sprintf("sh.helm.release.v1.%s.v%d", name, version)}
+	w.must(suite.client.Get(w.t.Context(), key, secret))
+	gz, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(secret.Data["release"])))
+	w.must(err)
+	var all map[string]any
+	w.must(json.NewDecoder(gz).Decode(&all))
+	return all
+}
+
+// asTheReferenceLeftIt creates the HelmRelease apps/hooked with the status the
+// reference gave it, and what it stored. The object is suspended: the controller
+// would act on it before it has its status.
+func (w *world) asTheReferenceLeftIt() *helmv2.HelmRelease {
+	w.t.Helper()
+	w.store("hooked", 1, "superseded", fixture(w.t, "upgraded.release.v1.json"))
+	w.store("hooked", 2, "deployed", strings.NewReplacer(
+		`"apply_method":"ssa"`, `"apply_method":"ssa","future":{"kept":true}`, `"status":"deployed"`, `"status":"deployed","future":7`,
+	).Replace(fixture(w.t, "upgraded.release.v2.json")))
+	left := &helmv2.HelmRelease{}
+	w.must(json.Unmarshal([]byte(fixture(w.t, "upgraded.helmrelease.json")), left))
+	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "hooked"}, Spec: left.Spec}
+	hr.Spec.Suspend = true
+	// Nothing runs Jobs here.
+	hr.Spec.Upgrade = &helmv2.Upgrade{DisableHooks: true}
+	w.must(suite.client.Create(w.t.Context(), hr))
+	w.t.Cleanup(func() { w.remove(hr) })
+	for {
+		w.must(suite.client.Get(w.t.Context(), client.ObjectKeyFromObject(hr), hr))
+		hr.Status = left.Status
+		err := suite.client.Status().Update(w.t.Context(), hr)
+		if err == nil {
+			return hr
+		}
+		if !apierrors.IsConflict(err) {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// TestReleaseOfTheReferenceChangesHands: what the reference left is in sync, its
+// digests are what we compute, and our upgrade loses nothing of its records.
+func TestReleaseOfTheReferenceChangesHands(t *testing.T) {
+	w := newWorld(t)
+	// The digests cover the namespace.
+	w.namespace = "apps"
+	w.must(suite.client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}))
+	archive := pack(t, "hooked", "1.0.0", map[string]string{
+		"templates/app.yaml": "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: \"{{ .Release.Name }}\"}\n---\n" +
+			"apiVersion: v1\nkind: Secret\nmetadata: {name: \"{{ .Release.Name }}\"}\nstringData: {b: {{ .Values.a.b | quote }}}\n",
+	})
+	w.mu.Lock()
+	w.artifacts["/hooked.tgz"] = archive
+	w.mu.Unlock()
+	w.offer("hooked", fluxmeta.Artifact{
+		URL: w.server.URL + "/hooked.tgz", Path: "hooked.tgz", LastUpdateTime: metav1.Now(),
+		Digest:   digest.SHA256.FromBytes(archive).String(),
+		Revision: "1.0.0@sha256:9913b4c87f43c92d7092e2a808f87bae56f008d9f822b6415a958c59e25425b3",
+	})
+	hr := w.asTheReferenceLeftIt()
+	left := hr.Status.DeepCopy()
+
+	conn, err := cluster.Connect(suite.config)
+	w.must(err)
+	runner := helm.NewRunner(chart.NewStore(http.DefaultClient, maxArtifact), time.Now)
+	target := release.Target{Name: "hooked", Namespace: w.namespace, StorageNamespace: w.namespace}
+	read, err := runner.History(t.Context(), conn, target, left.History)
+	w.must(err)
+	if len(read) != 2 {
+		t.Fatalf("read %d revisions", len(read))
+	}
+	for i, s := range left.History {
+		if read[i].Version != s.Version || read[i].ReferenceDigest != s.Digest || read[i].ConfigDigest != s.ConfigDigest {
+			t.Errorf("revision %d has digests %s and %s, and the snapshot of %d has %s and %s",
+				read[i].Version, read[i].ReferenceDigest, read[i].ConfigDigest, s.Version, s.Digest, s.ConfigDigest)
+		}
+	}
+
+	w.edit(hr, func(hr *helmv2.HelmRelease) {
+		hr.Spec.Suspend = false
+		hr.Annotations = map[string]string{helmv2.AnnotationReconcileRequest: "look"}
+	})
+	w.until(hr, "the request to be handled", func(hr *helmv2.HelmRelease) bool {
+		return hr.Status.LastHandledReconcileAt == "look" && hr.Status.ObservedGeneration == hr.Generation
+	})
+	if n := len(w.stored("hooked")); n != 2 || newest(hr) != 2 || condition(hr, "Ready").Status != metav1.ConditionTrue {
+		t.Fatalf("%d revisions are stored; status is %+v", n, hr.Status)
+	}
+
+	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(t, map[string]any{"a": map[string]any{"b": 3}}) })
+	w.until(hr, "revision 3", func(hr *helmv2.HelmRelease) bool {
+		return newest(hr) == 3 && condition(hr, "Ready").Status == metav1.ConditionTrue
+	})
+	two := w.record("hooked", 2)
+	info, _ := two["info"].(map[string]any)
+	if info["status"] != "superseded" || info["future"] != 7.0 {
+		t.Errorf("info of revision 2 is %v", info)
+	}
+	if two["apply_method"] != "ssa" || fmt.Sprint(two["future"]) != "map[kept:true]" {
+		t.Errorf("revision 2 says %v and %v", two["apply_method"], two["future"])
+	}
+	history, err := action.NewHistory(w.helmByHand()).Run("hooked")
+	w.must(err)
+	if len(history) != 3 {
+		t.Errorf("helm history shows %d revisions", len(history))
+	}
+}
