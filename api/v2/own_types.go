@@ -31,6 +31,10 @@ const (
 	// counts, and its value is the number of the revision.
 	LabelApplied string = "pintle.dev/applied"
 
+	// LabelRollback marks the storage record of a revision that a rollback made, as
+	// LabelApplied does, with the number of the revision.
+	LabelRollback string = "pintle.dev/rollback"
+
 	// ActionHeal looks again at a revision that failed only by waiting. Never in
 	// history.
 	ActionHeal ReleaseAction = "health check"

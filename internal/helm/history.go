@@ -90,6 +90,7 @@ func toRevision(rls *helmrelease.Release) release.Revision {
 		Interrupted:  rls.Labels[helmv2.LabelInterrupted] == "true",
 		Superseded:   rls.Labels[helmv2.LabelSuperseded] == "true",
 		Applied:      applied(rls.Labels, rls.Version),
+		Rollback:     rolledBack(rls.Labels, rls.Version),
 		PostInstall:  hasHook(rls, helmrelease.HookPostInstall),
 		PostUpgrade:  hasHook(rls, helmrelease.HookPostUpgrade),
 		PostRollback: hasHook(rls, helmrelease.HookPostRollback),

@@ -43,12 +43,15 @@ func storedLabels(rls *helmrelease.Release) map[string]string {
 
 // stampedLabels returns the labels of a new revision: those of the one before,
 // less what was said about that one alone.
-func stampedLabels(labels map[string]string, uid string, version int) map[string]string {
-	own := ownLabels(labels)
-	for _, key := range []string{helmv2.LabelInterrupted, helmv2.LabelSuperseded, helmv2.LabelApplied} {
+func stampedLabels(rls *helmrelease.Release, uid string) map[string]string {
+	own := ownLabels(rls.Labels)
+	for _, key := range []string{helmv2.LabelInterrupted, helmv2.LabelSuperseded, helmv2.LabelApplied, helmv2.LabelRollback} {
 		delete(own, key)
 	}
-	own[helmv2.LabelRevision] = stamp(uid, version)
+	own[helmv2.LabelRevision] = stamp(uid, rls.Version)
+	if rls.Info.Status == helmrelease.StatusPendingRollback {
+		own[helmv2.LabelRollback] = strconv.Itoa(rls.Version)
+	}
 	return own
 }
 
@@ -73,6 +76,11 @@ func owner(labels map[string]string, version int) string {
 		return ""
 	}
 	return uid
+}
+
+// rolledBack reports whether a revision was made by a rollback of ours.
+func rolledBack(labels map[string]string, version int) bool {
+	return owner(labels, version) != "" && labels[helmv2.LabelRollback] == strconv.Itoa(version)
 }
 
 // applied reports whether a revision was stamped as applied in full.

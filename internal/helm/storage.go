@@ -43,7 +43,7 @@ var _ driver.Driver = (*recorder)(nil)
 
 // Create stamps and stores a new revision.
 func (d *recorder) Create(key string, rls *helmrelease.Release) error {
-	rls.Labels = stampedLabels(rls.Labels, d.uid, rls.Version)
+	rls.Labels = stampedLabels(rls, d.uid)
 	d.mu.Lock()
 	method := d.method
 	d.mu.Unlock()
