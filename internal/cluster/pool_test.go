@@ -240,20 +240,23 @@ func TestDropCloses(t *testing.T) {
 
 func TestForConcurrently(t *testing.T) {
 	t.Parallel()
-	pool, clock := newPool(t, &rest.Config{Host: "http://local"})
+	// This clock has no lock, which would order what must be ordered by the pool.
+	pool := NewConnections(&rest.Config{Host: "http://local"}, Trust{}, func() time.Time { return time.Unix(1000, 0) })
 	var wg sync.WaitGroup
 	for n := range 8 {
 		wg.Go(func() {
-			for m := range 50 {
-				way, err := pool.For(Identity{User: fmt.Sprint((n + m) % 5)})
+			for m := range 2 * maxConnections {
+				way, err := pool.For(Identity{User: fmt.Sprint(n + m)})
 				if err != nil || way == nil {
 					t.Errorf("%v, %v", way, err)
 				}
-				clock.pass(maxIdle / 10)
 			}
 		})
 	}
 	wg.Wait()
+	if n := pool.recent.Len(); n != maxConnections || len(pool.kept) != n {
+		t.Errorf("%d connections are kept in a list of %d, want %d", len(pool.kept), n, maxConnections)
+	}
 }
 
 func TestForErrorIsNotKept(t *testing.T) {
