@@ -403,8 +403,9 @@ func TestRefuseUnsupported(t *testing.T) {
 		"DriftWarn": {"spec.driftDetection.mode", func(s *helmv2.HelmReleaseSpec) {
 			s.DriftDetection = &helmv2.DriftDetection{Mode: helmv2.DriftDetectionWarn}
 		}},
-		"Test":               {"spec.test.enable", func(s *helmv2.HelmReleaseSpec) { s.Test = &helmv2.Test{Enable: true} }},
-		"Rollback":           {"spec.rollback", func(s *helmv2.HelmReleaseSpec) { s.Rollback = &helmv2.Rollback{} }},
+		"Rollback": {"spec.rollback.serverSideApply", func(s *helmv2.HelmReleaseSpec) {
+			s.Rollback = &helmv2.Rollback{ServerSideApply: helmv2.ServerSideApplyAuto}
+		}},
 		"PostRenderers":      {"spec.postRenderers", func(s *helmv2.HelmReleaseSpec) { s.PostRenderers = []helmv2.PostRenderer{{}} }},
 		"PostRenderStrategy": {"spec.postRenderStrategy", func(s *helmv2.HelmReleaseSpec) { s.PostRenderStrategy = "combined" }},
 		"CommonMetadata":     {"spec.commonMetadata", func(s *helmv2.HelmReleaseSpec) { s.CommonMetadata = &helmv2.CommonMetadata{} }},
@@ -468,7 +469,8 @@ func TestRefuseUnsupportedAcceptsDefaults(t *testing.T) {
 	t.Parallel()
 	spec := &helmv2.HelmReleaseSpec{
 		DriftDetection: &helmv2.DriftDetection{Mode: helmv2.DriftDetectionDisabled},
-		Test:           &helmv2.Test{},
+		Test:           &helmv2.Test{Enable: true},
+		Rollback:       &helmv2.Rollback{DisableWait: true},
 		Install: &helmv2.Install{
 			Strategy:    &helmv2.InstallStrategy{Name: helmv2.ActionStrategyRemediateOnFailure},
 			Remediation: &helmv2.InstallRemediation{}, CRDs: helmv2.CRDsSkip,
@@ -482,9 +484,9 @@ func TestRefuseUnsupportedAcceptsDefaults(t *testing.T) {
 	if err := refuseUnsupported(&helmv2.HelmRelease{Spec: *spec}); err != nil {
 		t.Errorf("writing a default out changes nothing: %v", err)
 	}
-	spec.WaitStrategy, spec.Rollback = &helmv2.WaitStrategy{}, &helmv2.Rollback{}
+	spec.PostRenderStrategy, spec.Rollback = "combined", &helmv2.Rollback{ServerSideApply: helmv2.ServerSideApplyAuto}
 	err := refuseUnsupported(&helmv2.HelmRelease{Spec: *spec})
-	if want := "spec.rollback, spec.waitStrategy are not supported by this version"; err == nil || err.Error() != want {
+	if want := "spec.rollback.serverSideApply, spec.postRenderStrategy are not supported by this version"; err == nil || err.Error() != want {
 		t.Errorf("all fields are named at once: got %v, want %s", err, want)
 	}
 }

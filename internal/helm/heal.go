@@ -5,10 +5,101 @@ package helm
 
 import (
 	"errors"
+	"fmt"
+	"maps"
+	"strings"
 
+	helmrelease "helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/storage/driver"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-func (r *run) heal(_ Job, _ release.Heal) error {
-	return errors.New("not there yet")
+// heal waits for the objects of a failed revision and marks it deployed. It does
+// nothing if the revision has moved on in the meantime.
+func (r *run) heal(job Job, a release.Heal) error {
+	name := job.Desired.Target.Name
+	rel, err := r.config.Releases.Last(name)
+	if err != nil {
+		return err
+	}
+	if rel.Version != a.Version {
+		return fmt.Errorf("revision %d of release %s is not the newest, which is %d", a.Version, name, rel.Version)
+	}
+	if rel.Info.Status != helmrelease.StatusFailed {
+		return nil
+	}
+	list, err := r.client.Build(strings.NewReader(rel.Manifest), false)
+	if err != nil {
+		return fmt.Errorf("objects of revision %d: %w", rel.Version, err)
+	}
+	made := actionOf(rel)
+	if err := r.client.wait(list, a.Timeout, job.judge(made)); err != nil {
+		return err
+	}
+	return r.markDeployed(rel, made)
+}
+
+// actionOf returns the action that made a revision: Helm does not record it, but
+// what it says of the failure, and what an unlock says, differ.
+func actionOf(rel *helmrelease.Release) helmv2.ReleaseAction {
+	said := rel.Info.Description
+	switch {
+	case strings.HasPrefix(said, "Upgrade "), strings.Contains(said, "'"+string(helmv2.StatusPendingUpgrade)+"'"):
+		return helmv2.ActionUpgrade
+	case strings.HasPrefix(said, "Rollback "), strings.Contains(said, "'"+string(helmv2.StatusPendingRollback)+"'"):
+		return helmv2.ActionRollback
+	case rel.Info.FirstDeployed.Equal(rel.Info.LastDeployed):
+		return helmv2.ActionInstall
+	}
+	// "Release failed" is said of installs and rollbacks.
+	return helmv2.ActionRollback
+}
+
+// markDeployed supersedes what was deployed and then marks rel. After a crash in
+// between rel is still failed, so that it will be healed again; the other way
+// round two revisions would be deployed, and nobody would look again.
+func (r *run) markDeployed(rel *helmrelease.Release, made helmv2.ReleaseAction) error {
+	deployed, err := r.config.Releases.DeployedAll(rel.Name)
+	if err != nil && !errors.Is(err, driver.ErrNoDeployedReleases) {
+		return err
+	}
+	for _, old := range deployed {
+		old.Info.Status = helmrelease.StatusSuperseded
+		if err := r.config.Releases.Update(old); err != nil {
+			return err
+		}
+	}
+	rel.Labels = maps.Clone(rel.Labels)
+	delete(rel.Labels, helmv2.LabelInterrupted)
+	delete(rel.Labels, helmv2.LabelSuperseded)
+	description := "Upgrade complete"
+	if made == helmv2.ActionInstall {
+		description = "Install complete"
+	}
+	if made == helmv2.ActionRollback {
+		// Helm would say to which revision, but that is not recorded.
+		description = "Rollback complete"
+	}
+	rel.SetStatus(helmrelease.StatusDeployed, description)
+	return r.config.Releases.Update(rel)
+}
+
+// judge says when an object is ready for the wait of an action. Whether that
+// action waits at all does not matter: who asks wants to know.
+func (j *Job) judge(made helmv2.ReleaseAction) look {
+	spec, disabled := &j.Spec, false
+	switch {
+	case made == helmv2.ActionInstall && spec.Install != nil:
+		disabled = spec.Install.DisableWait || spec.Install.DisableWaitForJobs
+	case made == helmv2.ActionUpgrade && spec.Upgrade != nil:
+		disabled = spec.Upgrade.DisableWait || spec.Upgrade.DisableWaitForJobs
+	case made == helmv2.ActionRollback && spec.Rollback != nil:
+		disabled = spec.Rollback.DisableWait || spec.Rollback.DisableWaitForJobs
+	}
+	if disabled {
+		return ready
+	}
+	return readyWithJobs
 }

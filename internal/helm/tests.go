@@ -4,11 +4,100 @@
 package helm
 
 import (
-	"errors"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/action"
+	helmrelease "helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/storage"
+	"helm.sh/helm/v3/pkg/storage/driver"
 
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-func (r *run) test(_ Job, _ release.Test) error {
-	return errors.New("not there yet")
+func (r *run) test(job Job, a release.Test) error {
+	whole := &wholeRelease{Driver: r.store, ctx: r.client.ctx}
+	config := *r.config
+	config.Releases = storage.Init(whole)
+	config.Releases.Log = r.logs.printf
+	t := action.NewReleaseTesting(&config)
+	t.Timeout = a.Timeout
+	t.Namespace = job.Desired.Target.Namespace
+	t.Filters = filters(job.Desired.Policy.TestFilters)
+	rel, err := t.Run(job.Desired.Target.Name)
+	if err == nil || rel == nil {
+		return err
+	}
+	if names := whole.failed(rel); len(names) > 0 {
+		return fmt.Errorf("test %s failed: %w", strings.Join(names, ", "), err)
+	}
+	return err
+}
+
+// filters returns the filters as Helm wants them. It applies both kinds, so a
+// name that is given in both is left out.
+func filters(all []release.TestFilter) map[string][]string {
+	byKind := map[string][]string{}
+	for _, f := range all {
+		kind := action.IncludeNameFilter
+		if f.Exclude {
+			kind = action.ExcludeNameFilter
+		}
+		byKind[kind] = append(byKind[kind], f.Name)
+	}
+	return byKind
+}
+
+// wholeRelease is a storage driver for tests. Helm filters tests by taking hooks
+// out of the release, stores it like that while they run, and puts them back in
+// another order: if the process died meanwhile, the release would have lost its
+// hooks, and if not it would look as if somebody had changed it. So what is
+// stored are always the hooks that were read.
+type wholeRelease struct {
+	driver.Driver
+	ctx context.Context //nolint:containedctx // a driver lives as long as one action
+	// hooks are what was read, by revision, and before is how they were then.
+	hooks  map[int][]*helmrelease.Hook
+	before map[*helmrelease.Hook]helmrelease.HookExecution
+}
+
+// Query reads revisions and remembers their hooks.
+func (d *wholeRelease) Query(labels map[string]string) ([]*helmrelease.Release, error) {
+	all, err := d.Driver.Query(labels)
+	d.hooks, d.before = map[int][]*helmrelease.Hook{}, map[*helmrelease.Hook]helmrelease.HookExecution{}
+	for _, rls := range all {
+		d.hooks[rls.Version] = slices.Clone(rls.Hooks)
+		for _, h := range rls.Hooks {
+			d.before[h] = h.LastRun
+		}
+	}
+	return all, err
+}
+
+// Update stores a revision with all its hooks. A test that was cut off has not
+// failed: what came of it is unknown.
+func (d *wholeRelease) Update(key string, rls *helmrelease.Release) error {
+	whole := *rls
+	whole.Hooks = d.hooks[rls.Version]
+	for _, h := range whole.Hooks {
+		if d.ctx.Err() != nil && d.ran(h) && h.LastRun.Phase == helmrelease.HookPhaseFailed {
+			h.LastRun.Phase = helmrelease.HookPhaseUnknown
+		}
+	}
+	return d.Driver.Update(key, &whole)
+}
+
+func (d *wholeRelease) ran(h *helmrelease.Hook) bool { return h.LastRun != d.before[h] }
+
+// failed names the tests that ran and did not succeed.
+func (d *wholeRelease) failed(rls *helmrelease.Release) []string {
+	var names []string
+	for _, h := range d.hooks[rls.Version] {
+		if d.ran(h) && h.LastRun.Phase != helmrelease.HookPhaseSucceeded {
+			names = append(names, h.Name)
+		}
+	}
+	return names
 }

@@ -27,7 +27,7 @@ func (r *run) uninstall(job Job, a release.Uninstall) error {
 	u.Wait = !spec.DisableWait
 	u.DeletionPropagation = string(spec.GetDeletionPropagation())
 	_, err := u.Run(a.Target.Name)
-	if errors.Is(err, driver.ErrReleaseNotFound) {
+	if errors.Is(err, driver.ErrReleaseNotFound) || err != nil && r.alreadyUninstalled(a.Target.Name) {
 		return nil
 	}
 	// Helm drops the errors of single objects; the client kept them.
@@ -35,6 +35,16 @@ func (r *run) uninstall(job Job, a release.Uninstall) error {
 		return fmt.Errorf("%w: %w", err, deletion)
 	}
 	return err
+}
+
+// alreadyUninstalled reports whether an uninstall that stored nothing had nothing
+// to do: Helm refuses to uninstall once more what it keeps the history of.
+func (r *run) alreadyUninstalled(name string) bool {
+	if len(r.store.revisions()) > 0 {
+		return false
+	}
+	last, err := r.config.Releases.Last(name)
+	return err == nil && last.Info.Status == helmrelease.StatusUninstalled
 }
 
 // unlock marks a revision as failed whose operation nobody runs any more. It

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -57,25 +56,11 @@ func (c *client) wait(list kube.ResourceList, timeout time.Duration, judge look)
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, timeout)
 	defer cancel()
-	pending := slices.Clone(list)
+	pending := list
 	var waited time.Duration
 	for {
 		var reasons, failures []string
-		pending = slices.DeleteFunc(pending, func(info *resource.Info) bool {
-			result, err := inspect(info, judge)
-			switch {
-			case err != nil:
-				reasons = append(reasons, fmt.Sprintf("%s: %s", subject(info), err))
-				return false
-			case result.Status == status.CurrentStatus:
-				return true
-			case result.Status == status.FailedStatus:
-				failures = append(failures, describe(info, result))
-			default:
-				reasons = append(reasons, describe(info, result))
-			}
-			return false
-		})
+		pending, reasons, failures = survey(pending, judge)
 		if len(pending) == 0 {
 			return nil
 		}
@@ -93,6 +78,26 @@ func (c *client) wait(list kube.ResourceList, timeout time.Duration, judge look)
 			return fmt.Errorf("timeout waiting for: [%s]", strings.Join(reasons, ", "))
 		}
 	}
+}
+
+// survey looks once at each object and returns those that are not ready, with
+// the reasons, and separately of those that will certainly never be.
+func survey(list kube.ResourceList, judge look) (pending kube.ResourceList, reasons, failures []string) {
+	for _, info := range list {
+		result, err := inspect(info, judge)
+		switch {
+		case err != nil:
+			reasons = append(reasons, fmt.Sprintf("%s: %s", subject(info), err))
+		case result.Status == status.CurrentStatus:
+			continue
+		case result.Status == status.FailedStatus:
+			failures = append(failures, describe(info, result))
+		default:
+			reasons = append(reasons, describe(info, result))
+		}
+		pending = append(pending, info)
+	}
+	return pending, reasons, failures
 }
 
 func inspect(info *resource.Info, judge look) (*status.Result, error) {
