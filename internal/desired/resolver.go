@@ -15,6 +15,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/expression"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -60,6 +61,12 @@ func (r *Resolver) Resolve(ctx context.Context, hr *helmv2.HelmRelease) (Want, e
 	}
 	if err := refuseUnsupported(hr); err != nil {
 		return want, err
+	}
+	if _, err := expression.CompileChecks(hr.Spec.HealthCheckExprs); err != nil {
+		return want, &release.Blocked{
+			Reason: helmv2.ReasonInvalidCELExpression, Terminal: true, Retry: release.Never(), Err: err,
+			Message: "Reconciliation failed terminally due to configuration error: " + err.Error(),
+		}
 	}
 	if err := refuseMove(hr, want.Target); err != nil {
 		return want, err

@@ -409,8 +409,6 @@ func TestRefuseUnsupported(t *testing.T) {
 		"PostRenderers":      {"spec.postRenderers", func(s *helmv2.HelmReleaseSpec) { s.PostRenderers = []helmv2.PostRenderer{{}} }},
 		"PostRenderStrategy": {"spec.postRenderStrategy", func(s *helmv2.HelmReleaseSpec) { s.PostRenderStrategy = "combined" }},
 		"CommonMetadata":     {"spec.commonMetadata", func(s *helmv2.HelmReleaseSpec) { s.CommonMetadata = &helmv2.CommonMetadata{} }},
-		"WaitStrategy":       {"spec.waitStrategy", func(s *helmv2.HelmReleaseSpec) { s.WaitStrategy = &helmv2.WaitStrategy{} }},
-		"HealthCheckExprs":   {"spec.healthCheckExprs", func(s *helmv2.HelmReleaseSpec) { s.HealthCheckExprs = []helmv2.CustomHealthCheck{{}} }},
 		"InstallStrategy": {"spec.install.strategy", func(s *helmv2.HelmReleaseSpec) {
 			s.Install = &helmv2.Install{Strategy: &helmv2.InstallStrategy{Name: helmv2.ActionStrategyRetryOnFailure}}
 		}},
@@ -432,7 +430,6 @@ func TestRefuseUnsupported(t *testing.T) {
 		}},
 		"UpgradeCRDs":            {"spec.upgrade.crds", func(s *helmv2.HelmReleaseSpec) { s.Upgrade = &helmv2.Upgrade{CRDs: helmv2.CRDsCreateReplace} }},
 		"UpgradeServerSideApply": {"spec.upgrade.serverSideApply", func(s *helmv2.HelmReleaseSpec) { s.Upgrade = &helmv2.Upgrade{ServerSideApply: "enabled"} }},
-		"PreserveValues":         {"spec.upgrade.preserveValues", func(s *helmv2.HelmReleaseSpec) { s.Upgrade = &helmv2.Upgrade{PreserveValues: true} }},
 		"ChartNameChange": {"spec.upgrade.chartNameChangeStrategy", func(s *helmv2.HelmReleaseSpec) {
 			s.Upgrade = &helmv2.Upgrade{ChartNameChangeStrategy: "Reinstall"}
 		}},
@@ -462,6 +459,23 @@ func TestRefuseUnsupported(t *testing.T) {
 		if !covered[f.path] {
 			t.Errorf("no case sets %s", f.path)
 		}
+	}
+}
+
+// What cannot be evaluated is refused before anything is asked of anybody.
+func TestRefuseExpressions(t *testing.T) {
+	t.Parallel()
+	hr := app()
+	hr.Spec.HealthCheckExprs = []helmv2.CustomHealthCheck{{APIVersion: "example.com/v1", Current: "status.ready"}, {APIVersion: "example.com/v2", Kind: "Thing"}}
+	_, err := NewResolver(reader(t), nil, nil).Resolve(t.Context(), hr)
+	got := blocked(t, err)
+	const want = "Reconciliation failed terminally due to configuration error: spec.healthCheckExprs[1].current: expression '': "
+	if got.Reason != helmv2.ReasonInvalidCELExpression || !got.Terminal || !strings.HasPrefix(got.Message, want) {
+		t.Errorf("got %+v", got)
+	}
+	hr.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+	if _, err := NewResolver(reader(t), nil, nil).Resolve(t.Context(), hr); err != nil {
+		t.Errorf("a release that is deleted needs no expressions: %v", err)
 	}
 }
 

@@ -45,8 +45,6 @@ func unsupported(s *helmv2.HelmReleaseSpec) []field {
 		{"spec.postRenderers", len(s.PostRenderers) > 0},
 		{"spec.postRenderStrategy", s.PostRenderStrategy != ""},
 		{"spec.commonMetadata", s.CommonMetadata != nil},
-		{"spec.waitStrategy", s.WaitStrategy != nil},
-		{"spec.healthCheckExprs", len(s.HealthCheckExprs) > 0},
 	}
 	if i := s.Install; i != nil {
 		fields = append(fields,
@@ -62,7 +60,6 @@ func unsupported(s *helmv2.HelmReleaseSpec) []field {
 			field{"spec.upgrade.remediation", u.Remediation != nil && *u.Remediation != helmv2.UpgradeRemediation{}},
 			field{"spec.upgrade.crds", u.CRDs == helmv2.CRDsCreateReplace},
 			field{"spec.upgrade.serverSideApply", u.ServerSideApply != ""},
-			field{"spec.upgrade.preserveValues", u.PreserveValues},
 			field{"spec.upgrade.chartNameChangeStrategy", u.ChartNameChangeStrategy != ""},
 		)
 	}

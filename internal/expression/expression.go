@@ -3,7 +3,7 @@
 
 // Package expression evaluates the expressions that users write in a
 // HelmRelease, in CEL: what makes an object healthy, what makes a dependency
-// ready. It knows nothing of what they are about.
+// ready. It reads no objects itself: it is given them.
 package expression
 
 import (

@@ -38,6 +38,7 @@ type client struct {
 	ctx    context.Context //nolint:containedctx // see above
 	origin Origin
 	idle   func() (resume func())
+	manner manner
 
 	mu       sync.Mutex
 	deletion []error

@@ -51,7 +51,7 @@ func (r *run) applyCRDs(c *helmchart.Chart, values map[string]any, policy helmv2
 	if len(created) == 0 {
 		return nil
 	}
-	return r.client.Wait(created, min(timeout, crdTimeout))
+	return r.client.wait(created, min(timeout, crdTimeout), poller(ready))
 }
 
 func (r *run) createCRD(info *resource.Info) (bool, error) {

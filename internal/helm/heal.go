@@ -35,7 +35,7 @@ func (r *run) heal(job Job, a release.Heal) error {
 		return fmt.Errorf("objects of revision %d: %w", rel.Version, err)
 	}
 	made := actionOf(rel)
-	if err := r.client.wait(list, a.Timeout, job.judge(made)); err != nil {
+	if err := r.client.waitReady(list, a.Timeout, job.waitsForJobs(made)); err != nil {
 		return err
 	}
 	return r.markDeployed(rel, made)
@@ -86,20 +86,15 @@ func (r *run) markDeployed(rel *helmrelease.Release, made helmv2.ReleaseAction) 
 	return r.config.Releases.Update(rel)
 }
 
-// judge says when an object is ready for the wait of an action. Whether that
+// waitsForJobs reports whether the wait of an action includes Jobs. Whether that
 // action waits at all does not matter: who asks wants to know.
-func (j *Job) judge(made helmv2.ReleaseAction) look {
-	spec, disabled := &j.Spec, false
-	switch {
-	case made == helmv2.ActionInstall && spec.Install != nil:
-		disabled = spec.Install.DisableWait || spec.Install.DisableWaitForJobs
-	case made == helmv2.ActionUpgrade && spec.Upgrade != nil:
-		disabled = spec.Upgrade.DisableWait || spec.Upgrade.DisableWaitForJobs
-	case made == helmv2.ActionRollback && spec.Rollback != nil:
-		disabled = spec.Rollback.DisableWait || spec.Rollback.DisableWaitForJobs
+func (j *Job) waitsForJobs(made helmv2.ReleaseAction) bool {
+	hr := helmv2.HelmRelease{Spec: j.Spec}
+	if made == helmv2.ActionInstall {
+		return !hr.GetInstall().DisableWait && !hr.GetInstall().DisableWaitForJobs
 	}
-	if disabled {
-		return ready
+	if made == helmv2.ActionRollback {
+		return !hr.GetRollback().DisableWait && !hr.GetRollback().DisableWaitForJobs
 	}
-	return readyWithJobs
+	return !hr.GetUpgrade().DisableWait && !hr.GetUpgrade().DisableWaitForJobs
 }

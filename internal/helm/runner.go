@@ -45,6 +45,8 @@ type Job struct {
 	// Idle, if set, is called when Helm begins to do nothing but wait. The
 	// function it returns is called before Helm goes on and may block.
 	Idle func() (resume func())
+	// Defaults are what the gates make of fields that Spec does not set.
+	Defaults helmv2.Defaults
 }
 
 // Origin names the HelmRelease an object comes from.
@@ -112,6 +114,9 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 	kc.Log = logs.printf
 	kc.Namespace = job.releaseNamespace()
 	c := &client{Client: kc, ctx: ctx, origin: job.Origin, idle: job.Idle}
+	if c.manner, err = job.manner(store); err != nil {
+		return nil, err
+	}
 	releases := storage.Init(store)
 	releases.Log = logs.printf
 	return &run{

@@ -51,7 +51,7 @@ func TestInstallUpgradeUninstall(t *testing.T) {
 	}
 	one := release.Revision{
 		Name: "app", Namespace: "prod", Version: 1, Status: helmv2.StatusDeployed, Description: "Install complete",
-		ChartName: "note", ChartVersion: "1.0.0+abc", AppVersion: "9", Owner: "uid-1",
+		ChartName: "note", ChartVersion: "1.0.0+abc", AppVersion: "9", Owner: "uid-1", Applied: true,
 	}
 	if diff := cmp.Diff([]release.Revision{one}, out.Revisions, ignoringMoments()); diff != "" {
 		t.Errorf("revisions of the install (-want +got):\n%s", diff)

@@ -20,7 +20,13 @@ func (r *run) upgrade(ctx context.Context, job Job, a release.Upgrade) error {
 	if spec == nil {
 		spec = new(upgradeSpec)
 	}
-	if err := r.applyCRDs(c, job.Values, spec.GetCRDs(), a.Timeout); err != nil {
+	values := job.Values
+	if spec.PreserveValues {
+		if values, err = r.preserve(job.Desired.Target.Name, c, values); err != nil {
+			return err
+		}
+	}
+	if err := r.applyCRDs(c, values, spec.GetCRDs(), a.Timeout); err != nil {
 		return err
 	}
 	u := action.NewUpgrade(r.config)
@@ -35,9 +41,10 @@ func (r *run) upgrade(ctx context.Context, job Job, a release.Upgrade) error {
 	u.SkipSchemaValidation = spec.DisableSchemaValidation
 	u.Force = spec.Force
 	u.CleanupOnFail = spec.CleanupOnFail
+	// Values that are kept are among them by now.
 	u.ResetValues = true
 	u.Devel = true
 	u.SkipCRDs = true
-	_, err = u.Run(job.Desired.Target.Name, c, job.Values)
+	_, err = u.Run(job.Desired.Target.Name, c, values)
 	return err
 }

@@ -1,0 +1,286 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"helm.sh/helm/v3/pkg/kube"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+const (
+	secretPath = "/api/v1/namespaces/prod/secrets/one"
+	secretYAML = "apiVersion: v1\nkind: Secret\nmetadata: {name: one}\n"
+)
+
+// mannered is a client for the objects of manifests that waits as edit wants it.
+func mannered(ctx context.Context, t *testing.T, w *world, manifests string, edit func(*Job)) (*client, kube.ResourceList) {
+	t.Helper()
+	j := job(release.Install{}, chart.Artifact{}, "1.0.0", nil)
+	edit(&j)
+	r, err := w.runner.prepare(ctx, w.conn, j, redactor{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := r.client.Build(strings.NewReader(manifests), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.client, list
+}
+
+func TestWaitByExpressions(t *testing.T) {
+	rules := []helmv2.CustomHealthCheck{
+		{APIVersion: "v1", Kind: "Secret", Failed: "has(data.broken)", Current: "data.token != ''"},
+		{APIVersion: "batch/v1", Kind: "Job", Current: "has(metadata.labels.done)"},
+	}
+	type waiting func(*client, kube.ResourceList, time.Duration) error
+	cases := map[string]struct {
+		reason    string
+		wait      waiting
+		manifests string
+		objects   map[string]string
+		edit      func(*Job)
+		want      string
+	}{
+		"Current": {
+			reason: "what the user calls current is ready", wait: (*client).Wait,
+			manifests: secretYAML, objects: map[string]string{secretPath: secretYAML + "data: {token: x}\n"},
+		},
+		"InProgress": {
+			reason: "what he does not is not", wait: (*client).WaitWithJobs,
+			manifests: secretYAML, objects: map[string]string{secretPath: secretYAML + "data: {token: ''}\n"},
+			want: "timeout waiting for: [Secret/prod/one status: 'InProgress': not current by healthCheckExprs]",
+		},
+		"Failed": {
+			reason: "what has failed will not become ready", wait: (*client).Wait,
+			manifests: secretYAML, objects: map[string]string{secretPath: secretYAML + "data: {broken: x}\n"},
+			want: "failed early due to stalled resources: [Secret/prod/one status: 'Failed': failed by healthCheckExprs]",
+		},
+		"Unknown": {
+			reason: "an error is no verdict, but it is told", wait: (*client).Wait,
+			manifests: secretYAML, objects: map[string]string{secretPath: secretYAML},
+			want: "timeout waiting for: [Secret/prod/one: expression 'has(data.broken)': ",
+		},
+		"Missing": {
+			reason: "an object that does not exist is not ready by any rule", wait: (*client).Wait, manifests: secretYAML,
+			want: "timeout waiting for: [Secret/prod/one status: 'InProgress': not found]",
+		},
+		"BeforeJobs": {
+			reason: "a rule for Jobs counts before what is known of them", wait: (*client).WaitWithJobs,
+			manifests: jobYAML, objects: map[string]string{jobPath: strings.Replace(jobYAML, "migrate}", "migrate, labels: {done: 'yes'}}", 1)},
+		},
+		"Hook": {
+			reason: "for hooks too", wait: (*client).WatchUntilReady,
+			manifests: secretYAML, objects: map[string]string{secretPath: secretYAML + "data: {token: ''}\n"},
+			want: "timeout waiting for: [Secret/prod/one status: 'InProgress': not current by healthCheckExprs]",
+		},
+		"HookWithoutWait": {
+			reason: "but only if the action waits", wait: (*client).WatchUntilReady,
+			edit:      func(j *Job) { j.Spec.Install.DisableWait = true },
+			manifests: secretYAML, objects: map[string]string{secretPath: secretYAML + "data: {token: ''}\n"},
+		},
+		"Test": {
+			reason: "and not for tests", wait: (*client).WatchUntilReady,
+			edit:      func(j *Job) { j.Action = release.Test{} },
+			manifests: secretYAML, objects: map[string]string{secretPath: secretYAML + "data: {token: ''}\n"},
+		},
+		"Legacy": {
+			reason: "and not where Helm judges", wait: (*client).Wait,
+			edit:      func(j *Job) { j.Spec.WaitStrategy = &helmv2.WaitStrategy{Name: helmv2.WaitLegacy} },
+			manifests: secretYAML, objects: map[string]string{secretPath: secretYAML + "data: {token: ''}\n"},
+		},
+		"NoRule": {
+			reason: "what has no rule is judged as ever", wait: (*client).Wait,
+			manifests: oneYAML, objects: map[string]string{onePath: oneYAML},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			for path, manifest := range tc.objects {
+				w.put(path, object(t, manifest).Object)
+			}
+			synctest.Test(t, func(t *testing.T) {
+				c, list := mannered(t.Context(), t, w, tc.manifests, func(j *Job) {
+					j.Spec.HealthCheckExprs = rules
+					if tc.edit != nil {
+						tc.edit(j)
+					}
+				})
+				err := tc.wait(c, list, time.Minute)
+				if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.HasPrefix(err.Error(), tc.want)) {
+					t.Errorf("%s: %v", tc.reason, err)
+				}
+			})
+		})
+	}
+}
+
+// Rules that cannot be read end an action before it begins, but they do not keep a
+// release alive that is to be removed.
+func TestBadExpressions(t *testing.T) {
+	w := newWorld(t)
+	artifact := w.chart("1.0.0", note())
+	install(t, w, artifact, "one")
+	bad := []helmv2.CustomHealthCheck{{APIVersion: "v1", Current: "=="}}
+	j := job(release.Upgrade{Timeout: time.Minute}, artifact, "1.0.0", nil)
+	j.Spec.HealthCheckExprs = bad
+	if out := w.runner.Run(t.Context(), w.conn, j); out.Err == nil || out.Stored() {
+		t.Errorf("error %v, revisions %+v", out.Err, out.Revisions)
+	}
+	j = job(release.Uninstall{Timeout: time.Minute, Target: target()}, artifact, "", nil)
+	j.Spec.HealthCheckExprs = bad
+	if out := w.runner.Run(t.Context(), w.conn, j); out.Err != nil || len(w.history()) > 0 {
+		t.Errorf("error %v", out.Err)
+	}
+}
+
+// Helm's own judgement differs: a Job that has only been created is ready if it
+// need not complete, and a ConfigMap that does not exist is.
+func TestLegacyWait(t *testing.T) {
+	const (
+		jobFailed = `status: {failed: 1, conditions: [{type: Failed, status: "True"}]}`
+		podYAML   = "apiVersion: v1\nkind: Pod\nmetadata: {name: one}\n"
+		podPath   = "/api/v1/namespaces/prod/pods/one"
+	)
+	cases := map[string]struct {
+		reason    string
+		jobs      bool
+		manifests string
+		objects   map[string]string
+		refuse    int
+		want      string
+		after     time.Duration
+	}{
+		"Unknown":    {reason: "what Helm does not know is ready from the start", manifests: oneYAML},
+		"JobCreated": {reason: "a Job is not looked at", manifests: jobYAML},
+		"JobRunning": {
+			reason: "unless it has to complete", jobs: true, manifests: jobYAML, objects: map[string]string{jobPath: jobYAML + "spec: {completions: 1, backoffLimit: 6}\n"},
+			want: "timeout waiting for: [Job/prod/migrate status: 'InProgress': not ready]", after: 5 * time.Minute,
+		},
+		"JobFailed": {
+			reason: "errors are forgiven for a while", jobs: true, manifests: jobYAML, objects: map[string]string{jobPath: jobYAML + "spec: {backoffLimit: 0}\n" + jobFailed},
+			want: "failed early due to stalled resources: [Job/prod/migrate status: 'Failed': job is failed: /migrate]", after: time.Minute,
+		},
+		"Odd": {
+			reason: "what Helm stumbles over does not end the process", jobs: true, manifests: jobYAML, objects: map[string]string{jobPath: jobYAML},
+			want:  "failed early due to stalled resources: [Job/prod/migrate status: 'Failed': judging Job/prod/migrate panicked: runtime error: invalid memory address or nil pointer dereference]",
+			after: time.Minute,
+		},
+		"Ready":   {reason: "a Pod that is ready is", manifests: podYAML, objects: map[string]string{podPath: podYAML + `status: {conditions: [{type: Ready, status: "True"}]}`}},
+		"Missing": {reason: "one that is missing never will be", manifests: podYAML, want: "failed early due to stalled resources: [Pod/prod/one status: 'Failed': NotFound]"},
+		"Busy": {
+			reason: "a server may recover", manifests: podYAML, refuse: http.StatusInternalServerError,
+			want: "failed early due to stalled resources: [Pod/prod/one status: 'Failed': refused by the test]", after: time.Minute,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			for path, manifest := range tc.objects {
+				w.put(path, object(t, manifest).Object)
+			}
+			synctest.Test(t, func(t *testing.T) {
+				c, list := mannered(t.Context(), t, w, tc.manifests, func(j *Job) { j.Defaults.Helm3 = true })
+				w.refuse = func(_, path string) int {
+					if path == podPath {
+						return tc.refuse
+					}
+					return 0
+				}
+				begun, wait := time.Now(), c.Wait
+				if tc.jobs {
+					wait = c.WaitWithJobs
+				}
+				err := wait(list, 5*time.Minute)
+				if tc.want == "" && err != nil || tc.want != "" && (err == nil || err.Error() != tc.want) {
+					t.Errorf("%s: %v", tc.reason, err)
+				}
+				if d := time.Since(begun); d != tc.after {
+					t.Errorf("%s: ended after %s", tc.reason, d)
+				}
+			})
+		})
+	}
+}
+
+// Something else being wanted ends the wait for objects. Hooks, tests and
+// deletions are not left halfway, and definitions neither.
+func TestSupersededWait(t *testing.T) {
+	legacy := func(j *Job) { j.Spec.WaitStrategy = &helmv2.WaitStrategy{Name: helmv2.WaitLegacy} }
+	cases := map[string]struct {
+		wait   func(*client, kube.ResourceList, time.Duration) error
+		edit   func(*Job)
+		yields bool
+	}{
+		"Wait":            {wait: (*client).Wait, yields: true},
+		"WaitWithJobs":    {wait: (*client).WaitWithJobs, yields: true},
+		"Legacy":          {wait: (*client).WaitWithJobs, edit: legacy, yields: true},
+		"WatchUntilReady": {wait: (*client).WatchUntilReady},
+		"WaitForDelete":   {wait: (*client).WaitForDelete},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.put(jobPath, object(t, jobYAML+"spec: {completions: 1, backoffLimit: 6}\n").Object)
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				c, list := mannered(ctx, t, w, jobYAML, func(j *Job) {
+					if tc.edit != nil {
+						tc.edit(j)
+					}
+				})
+				done := make(chan error, 1)
+				go func() { done <- tc.wait(c, list, time.Minute) }()
+				synctest.Wait()
+				begun := time.Now()
+				cancel(release.ErrSuperseded)
+				err, waited := <-done, time.Since(begun)
+				if yielded := errors.Is(err, release.ErrSuperseded) && errors.Is(err, errCancelled); yielded != tc.yields {
+					t.Errorf("ended with %v", err)
+				}
+				if (waited == 0) != tc.yields {
+					t.Errorf("ended after %s", waited)
+				}
+			})
+		})
+	}
+}
+
+// All objects have been applied when the wait for them begins: that is said once,
+// and of nothing else that is waited for.
+func TestAppliedIsSaid(t *testing.T) {
+	w := newWorld(t)
+	w.put(jobPath, object(t, jobYAML).Object)
+	synctest.Test(t, func(t *testing.T) {
+		c, list := mannered(t.Context(), t, w, jobYAML, func(*Job) {})
+		said := 0
+		c.manner.applied = func() error { said++; return errors.New("no label today") }
+		wait := map[string]func(kube.ResourceList, time.Duration) error{
+			"WatchUntilReady": c.WatchUntilReady, "WaitForDelete": c.WaitForDelete,
+			"Heal": func(l kube.ResourceList, d time.Duration) error { return c.waitReady(l, d, true) },
+		}
+		for name, wait := range wait {
+			if err := wait(list, time.Second); err == nil || said != 0 {
+				t.Errorf("%s: %v, said %d times", name, err, said)
+			}
+		}
+		for i, wait := range []func(kube.ResourceList, time.Duration) error{c.Wait, c.WaitWithJobs} {
+			if err := wait(list, time.Second); err == nil || !strings.HasPrefix(err.Error(), "timeout waiting for: ") || said != i+1 {
+				t.Errorf("%v, said %d times", err, said)
+			}
+		}
+	})
+}
