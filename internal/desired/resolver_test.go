@@ -418,18 +418,12 @@ func TestRefuseUnsupported(t *testing.T) {
 		"InstallRemediateLast": {"spec.install.remediation", func(s *helmv2.HelmReleaseSpec) {
 			s.Install = &helmv2.Install{Remediation: &helmv2.InstallRemediation{RemediateLastFailure: &yes}}
 		}},
-		"InstallCRDs": {"spec.install.crds", func(s *helmv2.HelmReleaseSpec) { s.Install = &helmv2.Install{CRDs: helmv2.CRDsCreateReplace} }},
-		"InstallServerSideApply": {"spec.install.serverSideApply", func(s *helmv2.HelmReleaseSpec) {
-			s.Install = &helmv2.Install{ServerSideApply: &yes}
-		}},
 		"UpgradeStrategy": {"spec.upgrade.strategy", func(s *helmv2.HelmReleaseSpec) {
 			s.Upgrade = &helmv2.Upgrade{Strategy: &helmv2.UpgradeStrategy{Name: helmv2.ActionStrategyRetryOnFailure}}
 		}},
 		"UpgradeRetries": {"spec.upgrade.remediation", func(s *helmv2.HelmReleaseSpec) {
 			s.Upgrade = &helmv2.Upgrade{Remediation: &helmv2.UpgradeRemediation{Retries: 3}}
 		}},
-		"UpgradeCRDs":            {"spec.upgrade.crds", func(s *helmv2.HelmReleaseSpec) { s.Upgrade = &helmv2.Upgrade{CRDs: helmv2.CRDsCreateReplace} }},
-		"UpgradeServerSideApply": {"spec.upgrade.serverSideApply", func(s *helmv2.HelmReleaseSpec) { s.Upgrade = &helmv2.Upgrade{ServerSideApply: "enabled"} }},
 		"ChartNameChange": {"spec.upgrade.chartNameChangeStrategy", func(s *helmv2.HelmReleaseSpec) {
 			s.Upgrade = &helmv2.Upgrade{ChartNameChangeStrategy: "Reinstall"}
 		}},

@@ -50,16 +50,12 @@ func unsupported(s *helmv2.HelmReleaseSpec) []field {
 		fields = append(fields,
 			field{"spec.install.strategy", i.Strategy != nil && i.Strategy.Name != helmv2.ActionStrategyRemediateOnFailure},
 			field{"spec.install.remediation", i.Remediation != nil && *i.Remediation != helmv2.InstallRemediation{}},
-			field{"spec.install.crds", i.CRDs == helmv2.CRDsCreateReplace},
-			field{"spec.install.serverSideApply", i.ServerSideApply != nil},
 		)
 	}
 	if u := s.Upgrade; u != nil {
 		fields = append(fields,
 			field{"spec.upgrade.strategy", u.Strategy != nil && u.Strategy.Name != helmv2.ActionStrategyRemediateOnFailure},
 			field{"spec.upgrade.remediation", u.Remediation != nil && *u.Remediation != helmv2.UpgradeRemediation{}},
-			field{"spec.upgrade.crds", u.CRDs == helmv2.CRDsCreateReplace},
-			field{"spec.upgrade.serverSideApply", u.ServerSideApply != ""},
 			field{"spec.upgrade.chartNameChangeStrategy", u.ChartNameChangeStrategy != ""},
 		)
 	}

@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"helm.sh/helm/v3/pkg/kube"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -40,6 +42,11 @@ type client struct {
 	idle   func() (resume func())
 	manner manner
 
+	applying applying
+	// built is what Build returned last, previous what it returned before, and
+	// changed what built has and previous has not, or has otherwise.
+	built, previous, changed kube.ResourceList
+
 	mu       sync.Mutex
 	deletion []error
 }
@@ -54,11 +61,22 @@ var (
 // IsReachable asks nothing: the requests that follow will tell.
 func (c *client) IsReachable() error { return nil }
 
-// Build parses manifests and labels every object with its HelmRelease. The
-// labels are added to the parsed objects, so that manifests keep their bytes:
-// what Helm accepts is never refused for them.
-func (c *client) Build(reader io.Reader, validate bool) (kube.ResourceList, error) {
-	list, err := c.Client.Build(reader, validate)
+// Build parses manifests and labels every object with its HelmRelease. It does
+// not validate: the API server does, when a new revision is checked.
+func (c *client) Build(reader io.Reader, _ bool) (kube.ResourceList, error) {
+	list, err := c.parse(reader)
+	if err != nil {
+		return list, err
+	}
+	// Helm goes on to write into what it is given, so this is the time to compare.
+	c.previous, c.built, c.changed = c.built, list, changed(list, c.built)
+	return list, nil
+}
+
+// parse reads manifests. The labels are added to the parsed objects, so that
+// manifests keep their bytes: what Helm accepts is never refused for them.
+func (c *client) parse(reader io.Reader) (kube.ResourceList, error) {
+	list, err := c.Client.Build(reader, false)
 	if err != nil {
 		return list, err
 	}
@@ -67,6 +85,14 @@ func (c *client) Build(reader io.Reader, validate bool) (kube.ResourceList, erro
 			return err
 		}
 		return c.label(info)
+	})
+}
+
+// changed returns what list has and previous has not, or has otherwise.
+func changed(list, previous kube.ResourceList) kube.ResourceList {
+	return list.Filter(func(info *resource.Info) bool {
+		was := previous.Get(info)
+		return was == nil || !equality.Semantic.DeepEqual(was.Object, info.Object)
 	})
 }
 
@@ -101,8 +127,9 @@ func (c *client) deletionErrors() error {
 	return errors.Join(c.deletion...)
 }
 
-// inventory lists the objects of the newest revision that was stored. It asks
-// nothing of the server that rendering has not asked already.
+// inventory lists the objects of the newest revision that was stored, and what
+// lies in the crds folders of its chart, whatever was done with it. It asks nothing
+// of the server that rendering has not asked already.
 func (r *run) inventory() []release.Object {
 	manifest, ok := r.store.newestManifest()
 	if !ok {
@@ -113,14 +140,16 @@ func (r *run) inventory() []release.Object {
 		r.logs.printf("inventory of the release: %s", err)
 		return nil
 	}
-	objects := make([]release.Object, 0, len(list))
-	for _, info := range list {
+	objects := make([]release.Object, 0, len(list)+len(r.crds))
+	for _, info := range slices.Concat(list, r.crds) {
 		gvk := info.Mapping.GroupVersionKind
 		o := release.Object{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Name: info.Name}
 		if info.Namespaced() {
 			o.Namespace = info.Namespace
 		}
-		objects = append(objects, o)
+		if !slices.Contains(objects, o) {
+			objects = append(objects, o)
+		}
 	}
 	return objects
 }

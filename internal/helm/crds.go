@@ -5,26 +5,42 @@ package helm
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"time"
 
 	helmchart "helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/kube"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/resource"
+	"k8s.io/client-go/rest"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
+const crdKind = "CustomResourceDefinition"
+
 // crdTimeout bounds the wait for new definitions to be served.
 const crdTimeout = 60 * time.Second
 
-// applyCRDs creates the definitions in the chart's crds folders that do not
-// exist yet, for every action alike, and waits until they are established.
+// crdPlan says what is to be done with the definitions in a chart's crds folders.
+type crdPlan struct {
+	policy  helmv2.CRDsPolicy
+	timeout time.Duration
+	// serverSide tells how definitions are replaced; asked only if they are.
+	serverSide func() (bool, error)
+}
+
+// applyCRDs brings the definitions in the chart's crds folders into the cluster,
+// for every action alike, and waits until they are served. None is ever deleted.
 // What else lies in those folders is left alone, and so are the definitions of
 // subcharts that the values switch off.
-func (r *run) applyCRDs(c *helmchart.Chart, values map[string]any, policy helmv2.CRDsPolicy, timeout time.Duration) error {
-	if policy == helmv2.CRDsSkip || len(c.CRDObjects()) == 0 {
+func (r *run) applyCRDs(c *helmchart.Chart, values map[string]any, plan crdPlan) error {
+	if len(c.CRDObjects()) == 0 {
 		return nil
 	}
 	// Helm does the same again when it renders; the second time finds nothing to
@@ -32,38 +48,142 @@ func (r *run) applyCRDs(c *helmchart.Chart, values map[string]any, policy helmv2
 	if err := chartutil.ProcessDependenciesWithMerge(c, values); err != nil {
 		return err
 	}
-	var created kube.ResourceList
-	for _, crd := range c.CRDObjects() {
-		list, err := r.client.Build(bytes.NewReader(crd.File.Data), false)
+	for _, file := range c.CRDObjects() {
+		list, err := r.client.parse(bytes.NewReader(file.File.Data))
+		if err != nil && plan.policy == helmv2.CRDsSkip {
+			r.logs.printf("CRDs in %s, which are skipped: %s", file.Filename, err)
+			continue
+		}
 		if err != nil {
-			return fmt.Errorf("CRDs in %s: %w", crd.Filename, err)
+			return fmt.Errorf("CRDs in %s: %w", file.Filename, err)
 		}
-		for _, info := range list {
-			made, err := r.createCRD(info)
-			if err != nil {
-				return err
-			}
-			if made {
-				created.Append(info)
-			}
-		}
+		r.crds = append(r.crds, list...)
 	}
-	if len(created) == 0 {
+	if plan.policy == helmv2.CRDsSkip {
 		return nil
 	}
-	return r.client.wait(created, min(timeout, crdTimeout), poller(ready))
+	written, err := r.writeCRDs(plan)
+	if err != nil || len(written) == 0 {
+		return err
+	}
+	timeout := min(plan.timeout, crdTimeout)
+	if err := r.client.wait(written, timeout, poller(ready)); err != nil {
+		return err
+	}
+	return r.waitUntilServed(written, timeout)
 }
 
-func (r *run) createCRD(info *resource.Info) (bool, error) {
-	if kind := info.Mapping.GroupVersionKind.Kind; kind != "CustomResourceDefinition" {
-		r.logs.printf("%s %s in the crds folder is no CustomResourceDefinition and is left out", kind, info.Name)
+// writeCRDs returns the definitions that were created or replaced.
+func (r *run) writeCRDs(plan crdPlan) (written kube.ResourceList, err error) {
+	put := createCRD
+	if plan.policy == helmv2.CRDsCreateReplace {
+		serverSide, err := plan.serverSide()
+		if err != nil {
+			return nil, err
+		}
+		put = replaceCRD
+		if serverSide {
+			put = applyCRD
+		}
+	}
+	for _, info := range r.crds {
+		if kind := info.Mapping.GroupVersionKind.Kind; kind != crdKind {
+			r.logs.printf("%s %s in the crds folder is no CustomResourceDefinition and is left out", kind, info.Name)
+			continue
+		}
+		wrote, err := put(r.client, info)
+		if err != nil {
+			return nil, fmt.Errorf("CustomResourceDefinition %s: %w", info.Name, err)
+		}
+		if wrote {
+			written.Append(info)
+		}
+	}
+	return written, nil
+}
+
+// createCRD never changes a definition that is there, however it was made.
+func createCRD(c *client, info *resource.Info) (bool, error) {
+	_, err := c.Client.Create(kube.ResourceList{info})
+	if alreadyExists(err) {
 		return false, nil
 	}
-	if _, err := r.client.Create(kube.ResourceList{info}); err != nil {
-		if alreadyExists(err) {
-			return false, nil
-		}
-		return false, fmt.Errorf("create CustomResourceDefinition %s: %w", info.Name, err)
+	return err == nil, err
+}
+
+func applyCRD(c *client, info *resource.Info) (bool, error) {
+	_, err := c.apply(info, false)
+	return err == nil, err
+}
+
+func replaceCRD(c *client, info *resource.Info) (bool, error) {
+	if created, err := createCRD(c, info); created || err != nil {
+		return created, err
 	}
-	return true, nil
+	live, err := resource.NewHelper(info.Client, info.Mapping).WithFieldManager(fieldManager).
+		Replace(info.Namespace, info.Name, true, info.Object)
+	if err != nil {
+		return false, err
+	}
+	return true, info.Refresh(live, true)
+}
+
+// waitUntilServed waits until the server offers what the definitions define: it
+// does so a moment after it calls them established, and charts have objects of
+// these kinds. What was discovered before is forgotten.
+func (r *run) waitUntilServed(list kube.ResourceList, timeout time.Duration) error {
+	cached, err := r.config.RESTClientGetter.ToDiscoveryClient()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.client.ctx, timeout)
+	defer cancel()
+	for _, info := range list {
+		for _, gvk := range servedKinds(info) {
+			if err := untilServed(ctx, cached.RESTClient(), gvk); err != nil {
+				return fmt.Errorf("CustomResourceDefinition %s: version %s: %w", info.Name, gvk.Version, err)
+			}
+		}
+	}
+	cached.Invalidate()
+	return nil
+}
+
+// servedKinds lists what a definition makes the server serve.
+func servedKinds(info *resource.Info) []apischema.GroupVersionKind {
+	crd, ok := info.Object.(*unstructured.Unstructured)
+	if !ok {
+		return nil
+	}
+	kind := definedKind(crd)
+	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	var kinds []apischema.GroupVersionKind
+	for _, v := range versions {
+		version, _ := v.(map[string]any)
+		if name, ok := version["name"].(string); ok && version["served"] == true {
+			kinds = append(kinds, kind.WithVersion(name))
+		}
+	}
+	return kinds
+}
+
+func untilServed(ctx context.Context, api rest.Interface, gvk apischema.GroupVersionKind) error {
+	for waited := time.Duration(0); ; waited += pollEvery(waited) {
+		var served metav1.APIResourceList
+		// Straight to the server: the discovery client answers from memory.
+		err := api.Get().AbsPath("/apis", gvk.Group, gvk.Version).Do(ctx).Into(&served)
+		if err != nil && !apierrors.IsNotFound(err) && ctx.Err() == nil {
+			return err
+		}
+		for _, offered := range served.APIResources {
+			if offered.Kind == gvk.Kind {
+				return nil
+			}
+		}
+		select {
+		case <-time.After(pollEvery(waited)):
+		case <-ctx.Done():
+			return fmt.Errorf("established but not served: %w", ctx.Err())
+		}
+	}
 }

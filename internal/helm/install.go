@@ -9,9 +9,11 @@ import (
 
 	"helm.sh/helm/v3/pkg/action"
 	helmchart "helm.sh/helm/v3/pkg/chart"
+	helmrelease "helm.sh/helm/v3/pkg/release"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -29,8 +31,14 @@ func (r *run) install(ctx context.Context, job Job, a release.Install) error {
 			return err
 		}
 	}
-	if err := r.applyCRDs(c, job.Values, spec.GetCRDs(), a.Timeout); err != nil {
+	serverSide := spec.UseServerSideApply(helmv2.Defaults{})
+	plan := crdPlan{policy: spec.GetCRDs(), timeout: a.Timeout, serverSide: func() (bool, error) { return serverSide, nil }}
+	if err := r.applyCRDs(c, job.Values, plan); err != nil {
 		return err
+	}
+	r.chooseMethod(modeOf(serverSide), 0, false)
+	if !spec.DisableOpenAPIValidation {
+		r.checkBefore(helmrelease.HookPreInstall, spec.DisableHooks)
 	}
 	i := action.NewInstall(r.config)
 	i.ReleaseName = job.Desired.Target.Name
@@ -47,7 +55,7 @@ func (r *run) install(ctx context.Context, job Job, a release.Install) error {
 	// The crds folder is handled above, for install and upgrade alike.
 	i.SkipCRDs = true
 	_, err = i.Run(c, job.Values)
-	return err
+	return r.admitted(err)
 }
 
 // load returns the chart under its effective version.

@@ -93,6 +93,9 @@ type run struct {
 	client *client
 	store  *recorder
 	logs   *logBuffer
+	gate   *gate
+	// crds are the objects in the crds folders of the chart.
+	crds kube.ResourceList
 }
 
 func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, redact redactor) (*run, error) {
@@ -117,10 +120,11 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 	if c.manner, err = job.manner(store); err != nil {
 		return nil, err
 	}
-	releases := storage.Init(store)
+	gate := &gate{Driver: store, client: c}
+	releases := storage.Init(gate)
 	releases.Log = logs.printf
 	return &run{
-		charts: r.charts, client: c, store: store, logs: logs,
+		charts: r.charts, client: c, store: store, logs: logs, gate: gate,
 		config: &action.Configuration{
 			RESTClientGetter: getter, Releases: releases, KubeClient: c, Log: logs.printf,
 		},

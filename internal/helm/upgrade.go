@@ -7,7 +7,9 @@ import (
 	"context"
 
 	"helm.sh/helm/v3/pkg/action"
+	helmrelease "helm.sh/helm/v3/pkg/release"
 
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -26,8 +28,15 @@ func (r *run) upgrade(ctx context.Context, job Job, a release.Upgrade) error {
 			return err
 		}
 	}
-	if err := r.applyCRDs(c, values, spec.GetCRDs(), a.Timeout); err != nil {
+	plan := crdPlan{policy: spec.GetCRDs(), timeout: a.Timeout, serverSide: func() (bool, error) {
+		return r.upgradesServerSide(job, spec.GetServerSideApply())
+	}}
+	if err := r.applyCRDs(c, values, plan); err != nil {
 		return err
+	}
+	r.chooseMethod(spec.GetServerSideApply(), 0, spec.Force)
+	if !spec.DisableOpenAPIValidation {
+		r.checkBefore(helmrelease.HookPreUpgrade, spec.DisableHooks)
 	}
 	u := action.NewUpgrade(r.config)
 	u.Namespace = job.Desired.Target.Namespace
@@ -46,5 +55,19 @@ func (r *run) upgrade(ctx context.Context, job Job, a release.Upgrade) error {
 	u.Devel = true
 	u.SkipCRDs = true
 	_, err = u.Run(job.Desired.Target.Name, c, values)
-	return err
+	return r.admitted(err)
+}
+
+// upgradesServerSide tells how an upgrade is going to apply, before Helm has read
+// anything.
+func (r *run) upgradesServerSide(job Job, mode helmv2.ServerSideApplyMode) (bool, error) {
+	version := 0
+	if mode == helmv2.ServerSideApplyAuto {
+		last, err := r.config.Releases.Last(job.Desired.Target.Name)
+		if err != nil {
+			return false, err
+		}
+		version = last.Version
+	}
+	return r.appliesServerSide(mode, version), nil
 }

@@ -100,7 +100,7 @@ func (w *world) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func (w *world) serve(rec *httptest.ResponseRecorder, req *http.Request) {
 	path := req.URL.Path
-	if req.Method != http.MethodGet {
+	if req.Method != http.MethodGet && req.URL.Query().Get("dryRun") == "" {
 		w.requests = append(w.requests, req.Method+" "+path)
 	}
 	if w.refuse != nil {
@@ -122,6 +122,10 @@ func (w *world) serve(rec *httptest.ResponseRecorder, req *http.Request) {
 		w.get(rec, req, path)
 	case http.MethodPost:
 		object := w.body(req)
+		if req.URL.Query().Get("dryRun") != "" {
+			reply(rec, http.StatusCreated, object)
+			return
+		}
 		path += "/" + (&unstructured.Unstructured{Object: object}).GetName()
 		if _, exists := w.objects[path]; exists {
 			fail(rec, http.StatusConflict, "AlreadyExists")
@@ -171,9 +175,23 @@ func (w *world) get(rec *httptest.ResponseRecorder, req *http.Request, path stri
 	reply(rec, http.StatusOK, map[string]any{"kind": "SecretList", "apiVersion": "v1", "items": items})
 }
 
-// patch merges; for the objects of these tests a strategic merge is the same.
+// patch merges; for the objects of these tests a strategic merge is the same, and
+// so is applying, which also creates.
 func (w *world) patch(rec *httptest.ResponseRecorder, req *http.Request, path string) {
 	object, ok := w.objects[path]
+	if req.URL.Query().Get("dryRun") != "" {
+		reply(rec, http.StatusOK, w.body(req))
+		return
+	}
+	if !ok && req.Header.Get("Content-Type") == "application/apply-patch+yaml" {
+		object = w.body(req)
+		if w.reacted != nil {
+			w.reacted(object)
+		}
+		w.objects[path] = object
+		reply(rec, http.StatusCreated, object)
+		return
+	}
 	if !ok {
 		fail(rec, http.StatusNotFound, "NotFound")
 		return

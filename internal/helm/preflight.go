@@ -1,0 +1,223 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/kube"
+	helmrelease "helm.sh/helm/v3/pkg/release"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/resource"
+	"sigs.k8s.io/yaml"
+)
+
+// preflight asks the API server what it would say to the objects that are about
+// to be applied, before anything is stored or changed, and returns everything it
+// objects to at once.
+type preflight struct {
+	client *client
+	// shipped are the kinds whose definitions come with the release: what the
+	// server knows of them may change on the way.
+	shipped map[apischema.GroupKind]bool
+	// names of everything that comes with the release.
+	names map[string]bool
+	// prepares is true if Jobs or Pods run before the objects are applied, and may
+	// put right what is wrong now.
+	prepares bool
+}
+
+// checkBefore makes the job check objects before it stores a new revision, whose
+// hooks for event will run, if they are not disabled.
+func (r *run) checkBefore(event helmrelease.HookEvent, hooksDisabled bool) {
+	r.gate.check = func(next *helmrelease.Release) error {
+		p := &preflight{client: r.client, shipped: map[apischema.GroupKind]bool{}, names: map[string]bool{}}
+		for _, info := range slices.Concat(r.client.built, r.crds) {
+			p.ships(info.Object)
+		}
+		if !hooksDisabled {
+			p.expectHooks(next.Hooks, event)
+		}
+		return p.run(r.client.changed)
+	}
+}
+
+// admitted is the error of an action: what the check found, if it found anything,
+// since Helm puts words around it that fit storage.
+func (r *run) admitted(err error) error {
+	if r.gate.refused != nil {
+		return r.gate.refused
+	}
+	return err
+}
+
+func (p *preflight) ships(object runtime.Object) {
+	u, ok := object.(*unstructured.Unstructured)
+	if !ok {
+		return
+	}
+	p.named(u.GetName())
+	if u.GetKind() == crdKind {
+		p.shipped[definedKind(u)] = true
+	}
+}
+
+func (p *preflight) named(name string) {
+	if name != "" {
+		p.names[name] = true
+	}
+}
+
+func (p *preflight) expectHooks(hooks []*helmrelease.Hook, event helmrelease.HookEvent) {
+	for _, h := range hooks {
+		if !slices.Contains(h.Events, event) {
+			continue
+		}
+		p.named(h.Name)
+		p.prepares = p.prepares || h.Kind == "Job" || h.Kind == "Pod"
+		object := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(h.Manifest), &object.Object); err == nil {
+			p.ships(object)
+		}
+	}
+}
+
+func (p *preflight) run(list kube.ResourceList) error {
+	list = list.Filter(func(info *resource.Info) bool { return !p.shipped[info.Mapping.GroupVersionKind.GroupKind()] })
+	errs := each(list, func(_ int, info *resource.Info) error {
+		if err := p.client.ctx.Err(); err != nil {
+			return err
+		}
+		return p.client.tryOut(info)
+	})
+	var objections []string
+	for i, err := range errs {
+		switch {
+		case err == nil:
+		case p.blocks(list[i], err):
+			objections = append(objections, fmt.Sprintf("%s: %s", subject(list[i]), err))
+		default:
+			p.client.Log("checking %s: %s", subject(list[i]), err)
+		}
+	}
+	if len(objections) > 0 {
+		return fmt.Errorf("nothing was changed, since the API server would refuse: [%s]", strings.Join(objections, ", "))
+	}
+	return nil
+}
+
+// blocks reports whether err is a verdict on the object as it is going to be
+// applied. Trouble of the server's own is none: an upgrade may be what ends it.
+func (p *preflight) blocks(info *resource.Info, err error) bool {
+	var answer apierrors.APIStatus
+	if !errors.As(err, &answer) {
+		return true
+	}
+	code, text := answer.Status().Code, answer.Status().Message
+	switch {
+	case apierrors.IsBadRequest(err) && strings.Contains(text, "dry run"):
+		// A webhook with side effects, or a server that cannot try things out.
+		return false
+	case strings.Contains(text, "failed to create typed patch object"):
+		// A field that does not exist, or has another type. The server calls it an
+		// error of its own.
+		return true
+	case code == http.StatusConflict, code == http.StatusTooManyRequests, code >= http.StatusInternalServerError:
+		return false
+	case p.missesOwn(info, text):
+		return false
+	}
+	return !p.prepares || !apierrors.IsInvalid(err) && !apierrors.IsNotFound(err)
+}
+
+// missesOwn reports whether the server misses something that comes with the
+// release: a namespace, a role, a service account.
+func (p *preflight) missesOwn(info *resource.Info, text string) bool {
+	if !strings.Contains(text, "not found") && !strings.Contains(text, "was found") {
+		return false
+	}
+	for name := range p.names {
+		if name != info.Name && strings.Contains(text, name) {
+			return true
+		}
+	}
+	return p.names[info.Name] && strings.Count(text, info.Name) > 1
+}
+
+// tryOut does to an object what applying will, without effect.
+func (c *client) tryOut(info *resource.Info) error {
+	if !c.applying.serverSide {
+		return c.tryOutClientSide(info)
+	}
+	force := true
+	_, _, err := c.patch(info, metav1.PatchOptions{
+		Force: &force, DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict,
+	})
+	if !apierrors.IsInvalid(err) {
+		return err
+	}
+	// What client-side applying left in the object goes before it is applied, but
+	// cannot go now: merging in the client tells what will be.
+	live, getErr := resource.NewHelper(info.Client, info.Mapping).Get(info.Namespace, info.Name)
+	if getErr != nil || !clientSideTraces(live) {
+		return err
+	}
+	return c.tryOutClientSide(info)
+}
+
+func (c *client) tryOutClientSide(info *resource.Info) error {
+	helper := resource.NewHelper(info.Client, info.Mapping).DryRun(true).
+		WithFieldManager(fieldManager).WithFieldValidation(metav1.FieldValidationStrict)
+	object := info.Object.DeepCopyObject()
+	live, err := helper.Get(info.Namespace, info.Name)
+	if apierrors.IsNotFound(err) {
+		_, err = helper.Create(info.Namespace, true, object)
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	if c.applying.force {
+		_, err = helper.Replace(info.Namespace, info.Name, true, object)
+		return err
+	}
+	// Helm, too, takes an object that the release did not have for its own past.
+	original := object
+	if was := c.previous.Get(info); was != nil {
+		original = was.Object
+	}
+	patch, kind, err := threeWayPatch(info, original, live)
+	if err != nil || string(patch) == "{}" {
+		return err
+	}
+	_, err = helper.Patch(info.Namespace, info.Name, kind, patch, nil)
+	return err
+}
+
+// definedKind is the kind that a CustomResourceDefinition defines.
+func definedKind(crd *unstructured.Unstructured) apischema.GroupKind {
+	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
+	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
+	return apischema.GroupKind{Group: group, Kind: kind}
+}
+
+func marshalAll(objects ...runtime.Object) ([][]byte, error) {
+	all := make([][]byte, len(objects))
+	for i, o := range objects {
+		var err error
+		if all[i], err = json.Marshal(o); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,190 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+	"helm.sh/helm/v3/pkg/kube"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/resource"
+	"k8s.io/client-go/util/retry"
+)
+
+// parallel is how many requests about objects one job makes at a time.
+const parallel = 8
+
+// applyAll applies all objects, kind after kind in Helm's order, and returns
+// what was created and updated, also if others failed.
+func (c *client) applyAll(original, target kube.ResourceList) (*kube.Result, error) {
+	result := &kube.Result{}
+	var failures []string
+	for _, batch := range byKind(target) {
+		created := make([]bool, len(batch))
+		errs := each(batch, func(i int, info *resource.Info) (err error) {
+			created[i], err = c.apply(info, c.applying.migrate && original.Contains(info))
+			return err
+		})
+		for i, info := range batch {
+			switch {
+			case errs[i] != nil:
+				failures = append(failures, fmt.Sprintf("cannot apply %s: %s", subject(info), errs[i]))
+			case created[i]:
+				result.Created.Append(info)
+			default:
+				result.Updated.Append(info)
+			}
+		}
+	}
+	if len(failures) > 0 {
+		return result, errors.New(strings.Join(failures, " && "))
+	}
+	return result, nil
+}
+
+// byKind cuts a list where the kind changes: objects of one kind do not need each
+// other.
+func byKind(list kube.ResourceList) []kube.ResourceList {
+	var batches []kube.ResourceList
+	for i, info := range list {
+		if i == 0 || info.Mapping.GroupVersionKind.GroupKind() != list[i-1].Mapping.GroupVersionKind.GroupKind() {
+			batches = append(batches, nil)
+		}
+		batches[len(batches)-1].Append(info)
+	}
+	return batches
+}
+
+// each calls do for every object, several at a time, and returns the errors by
+// place.
+func each(list kube.ResourceList, do func(i int, info *resource.Info) error) []error {
+	errs := make([]error, len(list))
+	var group errgroup.Group
+	group.SetLimit(parallel)
+	for i, info := range list {
+		group.Go(func() error {
+			errs[i] = do(i, info)
+			return nil
+		})
+	}
+	_ = group.Wait()
+	return errs
+}
+
+// apply applies one object and reports whether that created it. It asks politely
+// first, which costs nothing where nobody else manages a field, and tells who did
+// where it has to insist. Fields that the object owes to client-side applying
+// would survive their removal from the chart: the answer shows whether there are
+// any, unless it is said to look beforehand.
+func (c *client) apply(info *resource.Info, look bool) (created bool, err error) {
+	if look {
+		if _, err := migrate(info, true); err != nil {
+			return false, err
+		}
+	}
+	live, created, err := c.send(info)
+	if err == nil && !clientSideTraces(live) {
+		return created, info.Refresh(live, true)
+	}
+	if err != nil && !apierrors.IsInvalid(err) {
+		return false, err
+	}
+	// Left-overs can also be what makes the object invalid: two ports of one name.
+	migrated, migrateErr := migrate(info, true)
+	if migrateErr != nil {
+		return false, migrateErr
+	}
+	if err != nil && !migrated {
+		return false, err
+	}
+	if live, _, err = c.send(info); err != nil {
+		return false, err
+	}
+	return false, info.Refresh(live, true)
+}
+
+// send applies an object, by force if it must.
+func (c *client) send(info *resource.Info) (live runtime.Object, created bool, err error) {
+	live, created, err = c.patch(info, metav1.PatchOptions{})
+	if !apierrors.IsConflict(err) {
+		return live, created, err
+	}
+	c.reportConflicts(info, err)
+	force := true
+	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		live, created, err = c.patch(info, metav1.PatchOptions{Force: &force})
+		return err
+	})
+	return live, created, err
+}
+
+// patch sends one apply request. What applies is finished even if the job is
+// cancelled.
+func (c *client) patch(info *resource.Info, options metav1.PatchOptions) (live runtime.Object, created bool, err error) {
+	options.FieldManager = fieldManager
+	body, err := json.Marshal(info.Object)
+	if err != nil {
+		return nil, false, err
+	}
+	var code int
+	live, err = info.Client.Patch(types.ApplyPatchType).
+		NamespaceIfScoped(info.Namespace, info.Namespaced()).
+		Resource(info.Mapping.Resource.Resource).
+		Name(info.Name).
+		VersionedParams(&options, metav1.ParameterCodec).
+		Body(body).
+		Do(context.WithoutCancel(c.ctx)).
+		StatusCode(&code).
+		Get()
+	return live, code == http.StatusCreated, err
+}
+
+// reportConflicts says which fields are taken from whom.
+func (c *client) reportConflicts(info *resource.Info, err error) {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return
+	}
+	for _, cause := range status.Status().Details.Causes {
+		own := strings.Contains(cause.Message, strconv.Quote(fieldManager)) || strings.Contains(cause.Message, strconv.Quote(helmManager))
+		if cause.Type == metav1.CauseTypeFieldManagerConflict && !own {
+			c.Log("%s: taking over field %s: %s", subject(info), cause.Field, cause.Message)
+		}
+	}
+}
+
+// prune deletes what is no longer part of the release and returns what is gone.
+// As with Helm, what cannot be deleted is logged and left.
+func (c *client) prune(list kube.ResourceList) kube.ResourceList {
+	var deleted kube.ResourceList
+	for _, info := range list {
+		if err := info.Get(); err != nil {
+			if !apierrors.IsNotFound(err) {
+				c.Log("%s is not deleted: %s", subject(info), err)
+			}
+			continue
+		}
+		if object, err := meta.Accessor(info.Object); err == nil && object.GetAnnotations()[kube.ResourcePolicyAnno] == kube.KeepPolicy {
+			c.Log("%s is kept, as its annotation %s asks", subject(info), kube.ResourcePolicyAnno)
+			continue
+		}
+		if _, errs := c.Delete(kube.ResourceList{info}); len(errs) > 0 {
+			c.Log("%s is not deleted: %s", subject(info), errors.Join(errs...))
+			continue
+		}
+		deleted.Append(info)
+	}
+	return deleted
+}
