@@ -1,0 +1,78 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package postrender
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+
+	"sigs.k8s.io/kustomize/api/filters/imagetag"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/kio"
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+// imageChange puts another image in place of one.
+type imageChange struct{ image types.Image }
+
+func newImageChange(i helmv2.Image) (imageChange, error) {
+	if i.Name == "" {
+		return imageChange{}, errors.New("name is missing")
+	}
+	// kustomize takes the name for a regular expression, and panics over a bad one.
+	if _, err := regexp.Compile(i.Name); err != nil {
+		return imageChange{}, fmt.Errorf("name: %w", err)
+	}
+	return imageChange{types.Image{Name: i.Name, NewName: i.NewName, NewTag: i.NewTag, Digest: i.Digest}}, nil
+}
+
+// Images are found where kustomize finds them: in every list of containers,
+// wherever it is, and in the volumes of pods.
+func (c imageChange) apply(o *object) error {
+	if o.kind == "" || o.kind == "CustomResourceDefinition" || !mayHoldImages(o.fields) {
+		return nil
+	}
+	node := kyaml.NewRNode(toNode(o.fields))
+	for _, filter := range []kio.Filter{
+		imagetag.LegacyFilter{ImageTag: c.image},
+		imagetag.Filter{ImageTag: c.image, FsSlice: types.FsSlice{
+			{Path: "spec/volumes[]/image/reference"},
+			{Path: "spec/template/spec/volumes[]/image/reference"},
+		}},
+	} {
+		if _, err := filter.Filter([]*kyaml.RNode{node}); err != nil {
+			return brief(err)
+		}
+	}
+	v, err := fromNode(node.YNode())
+	if err != nil {
+		return err
+	}
+	if fields, ok := v.(map[string]any); ok {
+		o.replace(fields)
+	}
+	return nil
+}
+
+// mayHoldImages saves most objects the way through kustomize.
+func mayHoldImages(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, inner := range v {
+			if k == "containers" || k == "initContainers" || k == "volumes" || mayHoldImages(inner) {
+				return true
+			}
+		}
+	case []any:
+		for _, inner := range v {
+			if mayHoldImages(inner) {
+				return true
+			}
+		}
+	}
+	return false
+}

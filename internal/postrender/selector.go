@@ -1,0 +1,68 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package postrender
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/openapi"
+	"sigs.k8s.io/kustomize/kyaml/resid"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+// selector chooses objects.
+type selector interface {
+	match(o *object) bool
+	String() string
+}
+
+// byName selects the object that a patch names.
+type byName struct{ *object }
+
+func (s byName) match(o *object) bool { return o.name() != "" && s.id().Equals(o.id()) }
+
+// loadSchema has to be called before anything is asked of kustomize's schema. It
+// is loaded once in the life of the process, and loading it while others read it
+// is not safe; who calls this first reads what nobody writes any more.
+func loadSchema() { openapi.Schema() }
+
+// byTarget selects by the target of a patch.
+type byTarget struct {
+	helmv2.Selector
+	names               *types.SelectorRegex
+	labels, annotations labels.Selector
+}
+
+func newByTarget(s helmv2.Selector) (selector, error) {
+	names, err := types.NewSelectorRegex(&types.Selector{
+		ResId: resid.NewResIdWithNamespace(resid.NewGvk(s.Group, s.Version, s.Kind), s.Name, s.Namespace),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("target: %w", err)
+	}
+	if s.Namespace != "" {
+		loadSchema()
+	}
+	t := byTarget{Selector: s, names: names}
+	if t.labels, err = labels.Parse(s.LabelSelector); err != nil {
+		return nil, fmt.Errorf("target.labelSelector: %w", err)
+	}
+	if t.annotations, err = labels.Parse(s.AnnotationSelector); err != nil {
+		return nil, fmt.Errorf("target.annotationSelector: %w", err)
+	}
+	return t, nil
+}
+
+func (s byTarget) match(o *object) bool {
+	return s.names.MatchGvk(o.gvk()) && s.names.MatchName(o.name()) &&
+		(s.Namespace == "" || s.names.MatchNamespace(o.id().EffectiveNamespace())) &&
+		s.labels.Matches(labels.Set(stringsOf(o.metadata()["labels"]))) &&
+		s.annotations.Matches(labels.Set(stringsOf(o.metadata()["annotations"])))
+}
+
+// String implements selector.
+func (s byTarget) String() string { return fmt.Sprintf("target %+v", s.Selector) }
