@@ -174,13 +174,13 @@ type Selector struct {
 	// +optional
 	Name string `json:"name,omitempty"`
 
-	// Labels, in the notation of kubectl --selector.
-	// +optional
-	LabelSelector string `json:"labelSelector,omitempty"`
-
 	// Annotations, in the notation of kubectl --selector.
 	// +optional
 	AnnotationSelector string `json:"annotationSelector,omitempty"`
+
+	// Labels, in the notation of kubectl --selector.
+	// +optional
+	LabelSelector string `json:"labelSelector,omitempty"`
 }
 
 // WaitStrategy says how to find out that applied objects have become ready.

@@ -98,6 +98,7 @@ func basics(hr *helmv2.HelmRelease, defaults helmv2.Defaults) release.Desired {
 			Namespace:        hr.GetReleaseNamespace(),
 			StorageNamespace: hr.GetStorageNamespace(),
 		},
+		Rendering: rendering(spec),
 		Deleted:   !hr.DeletionTimestamp.IsZero(),
 		Suspended: spec.Suspend,
 		Requests:  release.RequestsOf(hr.Annotations),
