@@ -403,12 +403,6 @@ func TestRefuseUnsupported(t *testing.T) {
 		"DriftWarn": {"spec.driftDetection.mode", func(s *helmv2.HelmReleaseSpec) {
 			s.DriftDetection = &helmv2.DriftDetection{Mode: helmv2.DriftDetectionWarn}
 		}},
-		"Rollback": {"spec.rollback.serverSideApply", func(s *helmv2.HelmReleaseSpec) {
-			s.Rollback = &helmv2.Rollback{ServerSideApply: helmv2.ServerSideApplyAuto}
-		}},
-		"PostRenderers":      {"spec.postRenderers", func(s *helmv2.HelmReleaseSpec) { s.PostRenderers = []helmv2.PostRenderer{{}} }},
-		"PostRenderStrategy": {"spec.postRenderStrategy", func(s *helmv2.HelmReleaseSpec) { s.PostRenderStrategy = "combined" }},
-		"CommonMetadata":     {"spec.commonMetadata", func(s *helmv2.HelmReleaseSpec) { s.CommonMetadata = &helmv2.CommonMetadata{} }},
 		"InstallStrategy": {"spec.install.strategy", func(s *helmv2.HelmReleaseSpec) {
 			s.Install = &helmv2.Install{Strategy: &helmv2.InstallStrategy{Name: helmv2.ActionStrategyRetryOnFailure}}
 		}},

@@ -41,10 +41,6 @@ func unsupported(s *helmv2.HelmReleaseSpec) []field {
 		{"spec.kubeConfig.configMapRef", s.KubeConfig != nil && s.KubeConfig.ConfigMapRef != nil},
 		{"spec.dependsOn", len(s.DependsOn) > 0},
 		{"spec.driftDetection.mode", s.DriftDetection != nil && s.DriftDetection.Mode != "" && s.DriftDetection.Mode != helmv2.DriftDetectionDisabled},
-		{"spec.rollback.serverSideApply", s.Rollback != nil && s.Rollback.ServerSideApply != ""},
-		{"spec.postRenderers", len(s.PostRenderers) > 0},
-		{"spec.postRenderStrategy", s.PostRenderStrategy != ""},
-		{"spec.commonMetadata", s.CommonMetadata != nil},
 	}
 	if i := s.Install; i != nil {
 		fields = append(fields,

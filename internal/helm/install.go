@@ -22,6 +22,10 @@ func (r *run) install(ctx context.Context, job Job, a release.Install) error {
 	if err != nil {
 		return err
 	}
+	renderer, err := r.postRenderer(job)
+	if err != nil {
+		return err
+	}
 	spec := job.Spec.Install
 	if spec == nil {
 		spec = new(installSpec)
@@ -51,6 +55,7 @@ func (r *run) install(ctx context.Context, job Job, a release.Install) error {
 	i.DisableOpenAPIValidation = spec.DisableOpenAPIValidation
 	i.SkipSchemaValidation = spec.DisableSchemaValidation
 	i.Replace = spec.Replace
+	i.PostRenderer = renderer
 	i.Devel = true
 	// The crds folder is handled above, for install and upgrade alike.
 	i.SkipCRDs = true

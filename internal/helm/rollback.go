@@ -26,7 +26,7 @@ func (r *run) rollback(job Job, a release.Rollback) error {
 	if spec.Recreate { //nolint:staticcheck // this line is all that is left of it
 		r.logs.printf("spec.rollback.recreate has no effect")
 	}
-	// MERGE: r.chooseMethod(spec.GetServerSideApply(), a.Version, spec.Force)
+	r.chooseMethod(spec.GetServerSideApply(), a.Version, spec.Force)
 	u := action.NewRollback(r.config)
 	u.Version = a.Version
 	u.Timeout = a.Timeout

@@ -28,6 +28,8 @@ type recorder struct {
 	// empty if it failed of itself.
 	mark   func() string
 	redact redactor
+	// prepare, if set, changes new revisions before anything else is done to them.
+	prepare func(*helmrelease.Release) error
 
 	mu     sync.Mutex
 	method string
@@ -43,6 +45,11 @@ var _ driver.Driver = (*recorder)(nil)
 
 // Create stamps and stores a new revision.
 func (d *recorder) Create(key string, rls *helmrelease.Release) error {
+	if d.prepare != nil {
+		if err := d.prepare(rls); err != nil {
+			return err
+		}
+	}
 	rls.Labels = stampedLabels(rls, d.uid)
 	d.mu.Lock()
 	method := d.method

@@ -18,6 +18,10 @@ func (r *run) upgrade(ctx context.Context, job Job, a release.Upgrade) error {
 	if err != nil {
 		return err
 	}
+	renderer, err := r.postRenderer(job)
+	if err != nil {
+		return err
+	}
 	spec := job.Spec.Upgrade
 	if spec == nil {
 		spec = new(upgradeSpec)
@@ -51,6 +55,7 @@ func (r *run) upgrade(ctx context.Context, job Job, a release.Upgrade) error {
 	u.Force = spec.Force
 	u.CleanupOnFail = spec.CleanupOnFail
 	// Values that are kept are among them by now.
+	u.PostRenderer = renderer
 	u.ResetValues = true
 	u.Devel = true
 	u.SkipCRDs = true

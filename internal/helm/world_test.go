@@ -227,6 +227,10 @@ func discovery(path string) (string, bool) {
 	if path == "/version" {
 		return `{"major":"1","minor":"33","gitVersion":"v1.33.0"}`, true
 	}
+	if path == "/openapi/v2" {
+		// An empty schema, against which Helm can validate hooks.
+		return "", true
+	}
 	if path == "/api" {
 		return `{"kind":"APIVersions","versions":["v1"]}`, true
 	}
