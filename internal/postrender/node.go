@@ -64,8 +64,7 @@ func fromScalar(n *kyaml.Node) any {
 
 // fromNode is the way back.
 func fromNode(n *kyaml.Node) (any, error) {
-	switch n.Kind {
-	case kyaml.MappingNode:
+	if n.Kind == kyaml.MappingNode {
 		m := make(map[string]any, len(n.Content)/2)
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			v, err := fromNode(n.Content[i+1])
@@ -75,7 +74,8 @@ func fromNode(n *kyaml.Node) (any, error) {
 			m[n.Content[i].Value] = v
 		}
 		return m, nil
-	case kyaml.SequenceNode:
+	}
+	if n.Kind == kyaml.SequenceNode {
 		list := make([]any, 0, len(n.Content))
 		for _, item := range n.Content {
 			v, err := fromNode(item)
@@ -85,9 +85,9 @@ func fromNode(n *kyaml.Node) (any, error) {
 			list = append(list, v)
 		}
 		return list, nil
-	case kyaml.ScalarNode:
+	}
+	if n.Kind == kyaml.ScalarNode {
 		return fromScalar(n), nil
-	case kyaml.DocumentNode, kyaml.AliasNode:
 	}
 	return nil, fmt.Errorf("kustomize left a node of kind %d", n.Kind)
 }
