@@ -75,12 +75,10 @@ func isTestHook(h *helmrelease.Hook) bool {
 	return slices.Contains(h.Events, helmrelease.HookTest)
 }
 
-// referenceScheme marks the snapshots whose digest is over Helm 4's JSON.
-const referenceScheme = "v2"
-
-// referenceObservation is what such a digest covers, in the order and with the
-// omissions it has there: Helm 4 leaves out a time that is zero where Helm 3
-// writes an empty one, and knows which revision a rollback returned to.
+// referenceObservation is what the digest of a snapshot of the reference covers,
+// in the order and with the omissions it has there: Helm 4 leaves out a time that
+// is zero where Helm 3 writes an empty one, and knows which revision a rollback
+// returned to.
 type referenceObservation struct {
 	Name      string             `json:"name"`
 	Version   int                `json:"version"`
@@ -126,7 +124,7 @@ type referenceHook struct {
 func referenceDigest(r *record, snapshot *helmv2.Snapshot) string {
 	algorithm, _, _ := strings.Cut(snapshot.Digest, ":")
 	sum := hasher(algorithm)
-	if sum == nil || snapshot.APIVersion != referenceScheme {
+	if sum == nil || snapshot.APIVersion != helmv2.SnapshotAPIVersionV2 {
 		return ""
 	}
 	o := referenceObservation{

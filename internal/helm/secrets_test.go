@@ -364,3 +364,13 @@ func noise(n int) []byte {
 	}
 	return buf.Bytes()
 }
+
+func TestExtend(t *testing.T) {
+	t.Parallel()
+	for want, object := range map[string]string{`{"x":1}`: `{}`, `{"a":2,"x":1}`: `{"a":2}`} {
+		got, err := extend([]byte(object), map[string]json.RawMessage{"x": []byte("1")})
+		if err != nil || string(got) != want {
+			t.Errorf("%s becomes %s, want %s (%v)", object, got, want, err)
+		}
+	}
+}

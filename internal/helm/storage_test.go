@@ -71,7 +71,7 @@ func TestRecorder(t *testing.T) {
 	}
 	shared := map[string]string{
 		"mine": "kept", helmv2.LabelRevision: "uid-0.1", helmv2.LabelInterrupted: "true",
-		helmv2.LabelSuperseded: "true", helmv2.LabelApplied: "1", "modifiedAt": "7", "status": "deployed",
+		helmv2.LabelSuperseded: "true", helmv2.LabelApplied: "1", helmv2.LabelRollback: "1", "modifiedAt": "7", "status": "deployed",
 	}
 	one := revision(1, helmrelease.StatusPendingInstall, shared)
 	if err := d.Create(key+"1", one); err != nil {
@@ -264,6 +264,11 @@ func TestApplyMethod(t *testing.T) {
 	if err := d.Create(key+"3", revision(3, helmrelease.StatusDeployed, nil)); err != nil {
 		t.Fatal(err)
 	}
+	for _, a := range clients.Actions() {
+		if a.GetVerb() == "get" {
+			t.Errorf("asked for what it had written itself: %v", a)
+		}
+	}
 	// Another process knows only what is stored.
 	other := &recorder{secretStore: newSecretStore(t.Context(), clients.CoreV1().Secrets("prod"), "prod", time.Now), release: "app"}
 	for version, want := range map[int]string{1: "", 2: "ssa", 3: "csa", 4: ""} {
@@ -275,8 +280,19 @@ func TestApplyMethod(t *testing.T) {
 		}
 	}
 	clients.ClearActions()
-	_ = other.applyMethod(2)
+	_, _ = other.applyMethod(2), d.applyMethod(2)
 	if len(clients.Actions()) != 0 {
 		t.Errorf("asked again: %v", clients.Actions())
+	}
+}
+
+func TestRollbackIsStamped(t *testing.T) {
+	t.Parallel()
+	d, clients := newRecorder(t, unmarked)
+	if err := d.Create(key+"2", revision(2, helmrelease.StatusPendingRollback, map[string]string{helmv2.LabelRollback: "1"})); err != nil {
+		t.Fatal(err)
+	}
+	if got := secretLabels(t, clients, key+"2")[helmv2.LabelRollback]; got != "2" || !d.revisions()[0].Rollback {
+		t.Errorf("label %q, revisions %+v", got, d.revisions())
 	}
 }

@@ -153,7 +153,9 @@ func TestReleaseOfTheReferenceChangesHands(t *testing.T) {
 		t.Fatalf("%d revisions are stored; status is %+v", n, hr.Status)
 	}
 
-	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(t, map[string]any{"a": map[string]any{"b": 3}}) })
+	w.edit(hr, func(hr *helmv2.HelmRelease) {
+		hr.Spec.Values = rawValues(t, map[string]any{"a": map[string]any{"b": 3}})
+	})
 	w.until(hr, "revision 3", func(hr *helmv2.HelmRelease) bool {
 		return newest(hr) == 3 && condition(hr, "Ready").Status == metav1.ConditionTrue
 	})
