@@ -44,14 +44,19 @@ func (r *HelmReleaseReconciler) settle(ctx context.Context, before, hr *helmv2.H
 		if err := r.finalize(ctx, hr); err != nil {
 			return r.publishBlocked(ctx, before, hr, err)
 		}
+		r.emit(hr, report.Finalized(d, in))
 		r.metrics.Visit(d.Rule)
 		return ctrl.Result{}, nil
 	case release.Wait:
 		if a.Cancel {
-			r.attempts.Cancel(client.ObjectKeyFromObject(hr), context.Canceled)
+			cause := context.Canceled
+			if a.Superseded {
+				cause = release.ErrSuperseded
+			}
+			r.attempts.Cancel(client.ObjectKeyFromObject(hr), cause)
 		}
 	case release.Settle, release.Stall, release.Adopt,
-		release.Install, release.Upgrade, release.Uninstall, release.Unlock:
+		release.Install, release.Upgrade, release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Heal:
 	}
 	return r.publishSettled(ctx, before, hr, d, in)
 }
@@ -79,9 +84,21 @@ func (r *HelmReleaseReconciler) announce(ctx context.Context, before *helmv2.Hel
 
 // begin starts the action in the background. It reports false if nothing can be
 // started at the moment: the process is starting up, or about to end.
-func (r *HelmReleaseReconciler) begin(ctx context.Context, hr *helmv2.HelmRelease, way *cluster.Connection, want desired.Want, d release.Decision) bool {
-	job := helm.Job{
-		Action:   d.Action,
+func (r *HelmReleaseReconciler) begin(ctx context.Context, hr *helmv2.HelmRelease, way *cluster.Connection, want desired.Want, in release.Input, d release.Decision) bool {
+	job, takenOver := r.job(hr, want, d.Action), release.TakenOver(in, d)
+	info := attempt.Info{Action: d.Action, Desired: want.Desired, Started: r.now()}
+	return r.attempts.Begin(ctx, client.ObjectKeyFromObject(hr), info,
+		func(ctx context.Context, idle func() (resume func())) release.Outcome {
+			job.Idle = idle
+			outcome := r.helm.Run(ctx, way, job)
+			outcome.TakenOver = takenOver
+			return outcome
+		})
+}
+
+func (r *HelmReleaseReconciler) job(hr *helmv2.HelmRelease, want desired.Want, a release.Action) helm.Job {
+	return helm.Job{
+		Action:   a,
 		Desired:  want.Desired,
 		Spec:     *hr.Spec.DeepCopy(),
 		Origin:   helm.Origin{Name: hr.Name, Namespace: hr.Namespace},
@@ -89,10 +106,4 @@ func (r *HelmReleaseReconciler) begin(ctx context.Context, hr *helmv2.HelmReleas
 		Values:   want.Values,
 		Secrets:  want.Secrets,
 	}
-	info := attempt.Info{Action: d.Action, Desired: want.Desired, Started: r.now()}
-	return r.attempts.Begin(ctx, client.ObjectKeyFromObject(hr), info,
-		func(ctx context.Context, idle func() (resume func())) release.Outcome {
-			job.Idle = idle
-			return r.helm.Run(ctx, way, job)
-		})
 }

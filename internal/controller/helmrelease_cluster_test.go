@@ -25,6 +25,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cluster"
+	"github.com/pintle-dev/pintle/internal/desired"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -239,7 +240,9 @@ func TestObserveUnreachable(t *testing.T) {
 	r := newReconciler(t, s)
 	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web", DeletionTimestamp: &metav1.Time{Time: time.Unix(1, 0)}}}
 	hr.Spec.KubeConfig, hr.Status.StorageNamespace = elsewhere(""), "apps"
-	have, _, err := r.observe(t.Context(), hr, release.Desired{Deleted: true}, nil)
+	var in release.Input
+	_, err := r.observe(t.Context(), hr, desired.Want{Desired: release.Desired{Deleted: true}}, nil, &in)
+	have := in.Observed
 	if err != nil || !strings.Contains(have.Unreachable, "apps/there") {
 		t.Errorf("unreachable is %q, %v", have.Unreachable, err)
 	}
@@ -296,7 +299,7 @@ func TestWarnsOfMoveOnce(t *testing.T) {
 	events := record.NewFakeRecorder(10)
 	live := fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(kubeconfigIn("value", kubeconfig)).Build()
 	s := &stub{}
-	r := &HelmReleaseReconciler{helm: s, events: events, where: whereabouts{
+	r := &HelmReleaseReconciler{client: withClaims().Build(), helm: s, events: events, where: whereabouts{
 		live: live, clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Trust{}, time.Now),
 	}}
 	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web"}}
@@ -305,7 +308,8 @@ func TestWarnsOfMoveOnce(t *testing.T) {
 	want := release.Desired{Target: release.Target{Name: "web", Namespace: "apps", StorageNamespace: "apps"}}
 	visit := func() {
 		t.Helper()
-		if _, _, err := r.observe(t.Context(), hr, want, nil); err != nil {
+		var in release.Input
+		if _, err := r.observe(t.Context(), hr, desired.Want{Desired: want}, nil, &in); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -43,12 +43,24 @@ func (r *HelmReleaseReconciler) publishFinished(ctx context.Context, before *hel
 		return r.unwritten(err)
 	}
 	r.attempts.Forget(key)
-	if o.Err == nil {
+	if ends(o) {
 		r.backoff.Forget(key)
 	}
 	r.metrics.Visit(metrics.VisitFinished)
 	r.metrics.Attempt(o)
 	return result, nil
+}
+
+// ends reports whether an outcome ends a row of failures. A remedy that succeeds
+// does not: what it remedied is going to be tried again.
+func ends(o release.Outcome) bool {
+	switch o.Action.(type) {
+	case release.Install, release.Upgrade, release.Heal:
+		return o.Err == nil
+	case release.Test, release.Rollback, release.Uninstall, release.Unlock,
+		release.Finalize, release.Adopt, release.Settle, release.Wait, release.Stall:
+	}
+	return false
 }
 
 func (r *HelmReleaseReconciler) publishBlocked(ctx context.Context, before, hr *helmv2.HelmRelease, cause error) (ctrl.Result, error) {
@@ -70,6 +82,7 @@ func (r *HelmReleaseReconciler) publishSettled(ctx context.Context, before, hr *
 	if err != nil {
 		return r.unwritten(err)
 	}
+	r.metrics.Suspended(client.ObjectKeyFromObject(hr).String(), in.Desired.Suspended)
 	if _, settled := d.Action.(release.Settle); settled {
 		r.backoff.Forget(client.ObjectKeyFromObject(hr))
 	}
@@ -84,10 +97,14 @@ func (r *HelmReleaseReconciler) publish(ctx context.Context, before *helmv2.Helm
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	for _, e := range rep.Events {
-		r.events.AnnotatedEventf(written, e.Metadata, e.Type, e.Reason, "%s", e.Message)
-	}
+	r.emit(written, rep.Events)
 	return r.result(client.ObjectKeyFromObject(before), rep.Retry), nil
+}
+
+func (r *HelmReleaseReconciler) emit(hr *helmv2.HelmRelease, events []report.Event) {
+	for _, e := range events {
+		r.events.AnnotatedEventf(hr, e.Metadata, e.Type, e.Reason, "%s", e.Message)
+	}
 }
 
 // writeStatus is the one place that writes a HelmRelease's status. The

@@ -21,7 +21,6 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/attempt"
-	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/desired"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/metrics"
@@ -37,6 +36,8 @@ type resolver interface {
 // helmRunner reads and changes Helm releases.
 type helmRunner interface {
 	History(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, recorded helmv2.Snapshots) ([]release.Revision, error)
+	Health(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) (release.Health, error)
+	Preserved(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, stored []release.Revision, values map[string]any) (string, error)
 	Run(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job) release.Outcome
 }
 
@@ -85,6 +86,9 @@ func (r *HelmReleaseReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 		return r.unwritten(err)
 	}
 	before := hr.DeepCopy()
+	suspension := release.SuspensionOf(hr.Spec.Suspend, hr.Annotations, r.now())
+	// However it came about, it means the same to all that follows.
+	hr.Spec.Suspend = suspension.Active
 
 	// In this order: an attempt that ends in between is seen as ended, not missed.
 	running := r.attempts.Running(req.NamespacedName)
@@ -96,12 +100,13 @@ func (r *HelmReleaseReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 	if err != nil && running == nil {
 		return r.publishBlocked(ctx, before, hr, err)
 	}
-	have, way, err := r.observe(ctx, hr, want.Desired, running)
+	want.Suspension = suspension
+	in := release.Input{Desired: want.Desired, Recorded: hr.Status, Now: r.now()}
+	way, err := r.observe(ctx, hr, want, running, &in)
 	if err != nil {
 		return r.publishBlocked(ctx, before, hr, err)
 	}
 
-	in := release.Input{Desired: want.Desired, Observed: have, Recorded: hr.Status, Now: r.now()}
 	decision := release.Decide(in)
 	ctrl.LoggerFrom(ctx).Info("decided", "rule", decision.Rule, "action", release.Name(decision.Action), "why", decision.Why)
 	if !decision.Acts() {
@@ -112,7 +117,7 @@ func (r *HelmReleaseReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 		return r.unwritten(err)
 	}
 	r.metrics.Visit(decision.Rule)
-	if !r.begin(ctx, hr, way, want, decision) {
+	if !r.begin(ctx, hr, way, want, in, decision) {
 		// Announced and not begun: the next visit decides the same again.
 		return r.result(req.NamespacedName, release.After(staleRetry)), nil
 	}
@@ -127,6 +132,7 @@ func (r *HelmReleaseReconciler) gone(key types.NamespacedName, err error) (ctrl.
 		r.backoff.Forget(key)
 		r.written.forget(key)
 		r.where.forget(key)
+		r.metrics.Suspended(key.String(), false)
 		return ctrl.Result{}, nil
 	}
 	return ctrl.Result{}, err
@@ -153,25 +159,6 @@ func (r *HelmReleaseReconciler) fetch(ctx context.Context, hr *helmv2.HelmReleas
 		}
 	}
 	return r.desired.Resolve(ctx, hr)
-}
-
-// observe reads what is installed, as far as the decision can depend on it. It
-// returns the way it took, which is the one for an action too.
-func (r *HelmReleaseReconciler) observe(ctx context.Context, hr *helmv2.HelmRelease, want release.Desired, running *release.Running) (have release.Observed, way *cluster.Connection, err error) {
-	have.Running = running
-	if !release.MustReadHistory(want, hr.Status, running) {
-		return have, nil, nil
-	}
-	if way, have.Unreachable, err = r.where.reach(ctx, hr); err != nil || have.Unreachable != "" {
-		return have, nil, err
-	}
-	target := release.StoredTarget(want, hr.Status)
-	have.Revisions, err = r.helm.History(ctx, way, target, hr.Status.History)
-	if err != nil {
-		return have, nil, release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine release state")
-	}
-	r.warnOfMove(hr, way, target, have)
-	return have, way, nil
 }
 
 // blockedBy returns what an error tells users.

@@ -32,6 +32,7 @@ var key = types.NamespacedName{Namespace: "apps", Name: "web"}
 
 // stub stands for the rooms below: a release that is wanted and not there.
 type stub struct {
+	health release.Health
 	// meanwhile happens between the read and the announcement.
 	meanwhile func()
 	// closed makes Begin refuse.
@@ -58,6 +59,14 @@ func (s *stub) History(_ context.Context, way genericclioptions.RESTClientGetter
 	return s.stored, nil
 }
 
+func (s *stub) Health(context.Context, genericclioptions.RESTClientGetter, helm.Job, int) (release.Health, error) {
+	return s.health, nil
+}
+
+func (s *stub) Preserved(context.Context, genericclioptions.RESTClientGetter, release.Target, []release.Revision, map[string]any) (string, error) {
+	return "", nil
+}
+
 func (s *stub) Run(_ context.Context, way genericclioptions.RESTClientGetter, job helm.Job) release.Outcome {
 	s.job, s.ran = job, way
 	return release.Outcome{}
@@ -75,6 +84,12 @@ func (s *stub) Ended(types.NamespacedName) (o release.Outcome, had bool) { retur
 func (s *stub) Forget(types.NamespacedName)                              {}
 func (s *stub) Cancel(types.NamespacedName, error)                       {}
 
+// withClaims builds a client that finds who asks for a release, as the manager's
+// cache does.
+func withClaims() *fake.ClientBuilder {
+	return fake.NewClientBuilder().WithScheme(Scheme()).WithIndex(&helmv2.HelmRelease{}, claimIndex, claimKey)
+}
+
 func newReconciler(t *testing.T, s *stub) *HelmReleaseReconciler {
 	t.Helper()
 	m, err := metrics.New(prometheus.NewRegistry())
@@ -85,7 +100,7 @@ func newReconciler(t *testing.T, s *stub) *HelmReleaseReconciler {
 		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: "uid-1", Finalizers: []string{helmv2.Finalizer}},
 		Spec:       helmv2.HelmReleaseSpec{ChartRef: &helmv2.CrossNamespaceSourceReference{Kind: "OCIRepository", Name: "web"}},
 	}
-	world := fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(hr).WithStatusSubresource(hr).Build()
+	world := withClaims().WithObjects(hr).WithStatusSubresource(hr).Build()
 	return &HelmReleaseReconciler{
 		client:  world,
 		where:   whereabouts{live: world, clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Trust{}, time.Now)},

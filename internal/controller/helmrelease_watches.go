@@ -49,6 +49,7 @@ const (
 func (r *HelmReleaseReconciler) setup(mgr ctrl.Manager, concurrent int, ended *wakeups) error {
 	for name, keys := range map[string]client.IndexerFunc{
 		sourceIndex:    sourceKey,
+		claimIndex:     claimKey,
 		configMapIndex: valuesKeys(helmv2.KindConfigMap),
 		secretIndex:    valuesKeys(helmv2.KindSecret),
 	} {
@@ -66,6 +67,7 @@ func (r *HelmReleaseReconciler) setup(mgr ctrl.Manager, concurrent int, ended *w
 		Watches(&sourcev1.HelmChart{}, r.usersOf(sourcev1.HelmChartKind), builder.WithPredicates(sourceChanged{})).
 		Watches(&corev1.ConfigMap{}, r.takersFrom(configMapIndex), builder.OnlyMetadata, builder.WithPredicates(configChanged{})).
 		Watches(&corev1.Secret{}, r.takersFrom(secretIndex), builder.OnlyMetadata, builder.WithPredicates(configChanged{})).
+		Watches(&helmv2.HelmRelease{}, r.contenders()).
 		WatchesRawSource(source.Func(ended.start)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrent}).
 		Complete(r)
@@ -147,13 +149,18 @@ type configChanged struct {
 // Create implements predicate.Predicate.
 func (configChanged) Create(e event.CreateEvent) bool { return !e.IsInInitialList }
 
-// requestChanged passes updates that ask for a visit by annotation.
+// requestChanged passes updates that ask for a visit, or suspend, by annotation.
 type requestChanged struct{ predicate.Funcs }
 
 // Update implements predicate.Predicate.
 func (requestChanged) Update(e event.UpdateEvent) bool {
-	return e.ObjectOld.GetAnnotations()[helmv2.AnnotationReconcileRequest] !=
-		e.ObjectNew.GetAnnotations()[helmv2.AnnotationReconcileRequest]
+	for _, key := range []string{helmv2.AnnotationReconcileRequest, helmv2.AnnotationSuspend, helmv2.AnnotationSuspendUntil} {
+		before, was := e.ObjectOld.GetAnnotations()[key]
+		if after, is := e.ObjectNew.GetAnnotations()[key]; before != after || was != is {
+			return true
+		}
+	}
+	return false
 }
 
 // sourceChanged passes updates after which a source offers something else than

@@ -68,9 +68,6 @@ func (r *Resolver) Resolve(ctx context.Context, hr *helmv2.HelmRelease) (Want, e
 			Message: "Reconciliation failed terminally due to configuration error: " + err.Error(),
 		}
 	}
-	if err := refuseMove(hr, want.Target); err != nil {
-		return want, err
-	}
 	src, err := r.source(ctx, hr)
 	if err != nil {
 		return want, err
@@ -83,7 +80,7 @@ func (r *Resolver) Resolve(ctx context.Context, hr *helmv2.HelmRelease) (Want, e
 	if want.Chart, err = r.identify(ctx, src); err != nil {
 		return want, err
 	}
-	return want, refuseRename(hr, want.Chart)
+	return want, nil
 }
 
 // basics is what the spec alone tells.

@@ -290,53 +290,6 @@ func TestResolveBlocked(t *testing.T) {
 				Message: "spec.values cannot be read: error converting YAML to JSON: json: unsupported value: +Inf",
 			},
 		},
-		"StorageNamespaceMoved": {
-			reason: "a release must not be left behind in another storage",
-			edit: func(hr *helmv2.HelmRelease) {
-				recorded(func(*helmv2.Snapshot) {})(hr)
-				hr.Spec.StorageNamespace = "vault"
-			},
-			want: refused(`spec.storageNamespace: moving release prod/app from "prod" to "vault" is not supported by this version`),
-		},
-		"TargetNamespaceMoved": {
-			reason: "a release must not be left behind in another namespace",
-			edit: func(hr *helmv2.HelmRelease) {
-				recorded(func(*helmv2.Snapshot) {})(hr)
-				hr.Spec.TargetNamespace, hr.Spec.ReleaseName = "elsewhere", "app"
-			},
-			want: refused(`spec.targetNamespace: moving release prod/app from "prod" to "elsewhere" is not supported by this version`),
-		},
-		"ReleaseRenamed": {
-			reason: "a release must not be left behind under another name",
-			edit: func(hr *helmv2.HelmRelease) {
-				recorded(func(*helmv2.Snapshot) {})(hr)
-				hr.Spec.ReleaseName = "application"
-			},
-			want: refused(`spec.releaseName: moving release prod/app from "app" to "application" is not supported by this version`),
-		},
-		"NotMoved": {
-			reason: "only the newest snapshot says where the release is",
-			edit:   recorded(func(*helmv2.Snapshot) {}),
-		},
-		"MovedBeforeAnything": {
-			reason: "where nothing was attempted nothing can be left behind",
-			edit: func(hr *helmv2.HelmRelease) {
-				recorded(func(*helmv2.Snapshot) {})(hr)
-				hr.Status.StorageNamespace = ""
-				hr.Spec.ReleaseName = "application"
-			},
-		},
-		"ChartRenamed": {
-			reason: "another chart asks for a reinstallation",
-			edit:   recorded(func(s *helmv2.Snapshot) { s.ChartName = "letter" }),
-			want:   refused(`the chart of release prod/app changed its name from "letter" to "note": reinstalling is not supported by this version`),
-		},
-		"ChartRenamedAfterUninstall": {
-			reason: "what is uninstalled may come back as anything",
-			edit: recorded(func(s *helmv2.Snapshot) {
-				s.ChartName, s.Status = "letter", helmv2.StatusUninstalled
-			}),
-		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -388,7 +341,6 @@ func TestBlockedKeepsItsCause(t *testing.T) {
 
 func TestRefuseUnsupported(t *testing.T) {
 	t.Parallel()
-	yes := true
 	cases := map[string]struct {
 		want string
 		edit func(*helmv2.HelmReleaseSpec)
@@ -402,24 +354,6 @@ func TestRefuseUnsupported(t *testing.T) {
 		}},
 		"DriftWarn": {"spec.driftDetection.mode", func(s *helmv2.HelmReleaseSpec) {
 			s.DriftDetection = &helmv2.DriftDetection{Mode: helmv2.DriftDetectionWarn}
-		}},
-		"InstallStrategy": {"spec.install.strategy", func(s *helmv2.HelmReleaseSpec) {
-			s.Install = &helmv2.Install{Strategy: &helmv2.InstallStrategy{Name: helmv2.ActionStrategyRetryOnFailure}}
-		}},
-		"InstallRetries": {"spec.install.remediation", func(s *helmv2.HelmReleaseSpec) {
-			s.Install = &helmv2.Install{Remediation: &helmv2.InstallRemediation{Retries: -1}}
-		}},
-		"InstallRemediateLast": {"spec.install.remediation", func(s *helmv2.HelmReleaseSpec) {
-			s.Install = &helmv2.Install{Remediation: &helmv2.InstallRemediation{RemediateLastFailure: &yes}}
-		}},
-		"UpgradeStrategy": {"spec.upgrade.strategy", func(s *helmv2.HelmReleaseSpec) {
-			s.Upgrade = &helmv2.Upgrade{Strategy: &helmv2.UpgradeStrategy{Name: helmv2.ActionStrategyRetryOnFailure}}
-		}},
-		"UpgradeRetries": {"spec.upgrade.remediation", func(s *helmv2.HelmReleaseSpec) {
-			s.Upgrade = &helmv2.Upgrade{Remediation: &helmv2.UpgradeRemediation{Retries: 3}}
-		}},
-		"ChartNameChange": {"spec.upgrade.chartNameChangeStrategy", func(s *helmv2.HelmReleaseSpec) {
-			s.Upgrade = &helmv2.Upgrade{ChartNameChangeStrategy: "Reinstall"}
 		}},
 	}
 	covered := map[string]bool{}
@@ -486,9 +420,10 @@ func TestRefuseUnsupportedAcceptsDefaults(t *testing.T) {
 	if err := refuseUnsupported(&helmv2.HelmRelease{Spec: *spec}); err != nil {
 		t.Errorf("writing a default out changes nothing: %v", err)
 	}
-	spec.PostRenderStrategy, spec.Rollback = "combined", &helmv2.Rollback{ServerSideApply: helmv2.ServerSideApplyAuto}
+	spec.KubeConfig = &helmv2.KubeConfigReference{ConfigMapRef: &helmv2.LocalObjectReference{Name: "aws"}}
+	spec.DriftDetection.Mode = helmv2.DriftDetectionWarn
 	err := refuseUnsupported(&helmv2.HelmRelease{Spec: *spec})
-	if want := "spec.rollback.serverSideApply, spec.postRenderStrategy are not supported by this version"; err == nil || err.Error() != want {
+	if want := "spec.kubeConfig.configMapRef, spec.driftDetection.mode are not supported by this version"; err == nil || err.Error() != want {
 		t.Errorf("all fields are named at once: got %v, want %s", err, want)
 	}
 }

@@ -54,7 +54,10 @@ func install(t *testing.T, w *world, artifact chart.Artifact, messages ...string
 		if i == 0 {
 			a = release.Install{Timeout: time.Minute}
 		}
-		if out := w.runner.Run(t.Context(), w.conn, job(a, artifact, "1.0.0", map[string]any{"message": m})); out.Err != nil {
+		j := job(a, artifact, "1.0.0", map[string]any{"message": m})
+		// Only what is applied client-side can be replaced.
+		j.Spec.Install = &helmv2.Install{ServerSideApply: new(bool)}
+		if out := w.runner.Run(t.Context(), w.conn, j); out.Err != nil {
 			t.Fatal(out.Err)
 		}
 	}

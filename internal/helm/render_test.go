@@ -112,7 +112,7 @@ func TestPostRenderStrategies(t *testing.T) {
 func TestManifestKeepsItsBytes(t *testing.T) {
 	w := newWorld(t)
 	artifact := w.chart("1.0.0", configAndHook())
-	out := w.runner.Run(t.Context(), w.conn, rendered(t, job(release.Install{Timeout: time.Minute}, artifact, "1.0.0", nil), "postRenderers: [{}]"))
+	out := w.runner.Run(t.Context(), w.conn, rendered(t, job(release.Install{Timeout: time.Minute}, artifact, "1.0.0", nil), "postRenderers: [{}]\ninstall: {serverSideApply: false}"))
 	if out.Err != nil {
 		t.Fatal(out.Err)
 	}

@@ -6,6 +6,7 @@
 package metrics
 
 import (
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,6 +20,9 @@ type Metrics struct {
 	visits   *prometheus.CounterVec
 	attempts *prometheus.CounterVec
 	duration *prometheus.HistogramVec
+
+	mu        sync.Mutex
+	suspended map[string]struct{}
 }
 
 // Reasons a visit ends without a rule.
@@ -30,6 +34,7 @@ const (
 // New registers the metrics with r.
 func New(r prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
+		suspended: map[string]struct{}{},
 		visits: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "pintle_helm_release_visits_total",
 			Help: "Visits to HelmReleases by the rule that applied.",
@@ -44,7 +49,11 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 			Buckets: prometheus.ExponentialBuckets(0.1, 2, 14),
 		}, []string{"action"}),
 	}
-	for _, c := range []prometheus.Collector{m.visits, m.attempts, m.duration} {
+	suspended := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "pintle_helm_releases_suspended",
+		Help: "HelmReleases that are suspended, by spec or by annotation.",
+	}, m.countSuspended)
+	for _, c := range []prometheus.Collector{m.visits, m.attempts, m.duration, suspended} {
 		if err := r.Register(c); err != nil {
 			return nil, err
 		}
@@ -54,6 +63,24 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 
 // Visit counts a visit; rule is a name of a rule or one of the reasons above.
 func (m *Metrics) Visit(rule string) { m.visits.WithLabelValues(rule).Inc() }
+
+// Suspended notes whether a HelmRelease is suspended; key tells it from others,
+// and is no label.
+func (m *Metrics) Suspended(key string, is bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if is {
+		m.suspended[key] = struct{}{}
+		return
+	}
+	delete(m.suspended, key)
+}
+
+func (m *Metrics) countSuspended() float64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return float64(len(m.suspended))
+}
 
 // Attempt counts an attempt that has ended and was recorded.
 func (m *Metrics) Attempt(o release.Outcome) {

@@ -1,0 +1,60 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/cluster"
+	"github.com/pintle-dev/pintle/internal/desired"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// observe reads what is installed into in, each thing only if the decision can
+// depend on it. It returns the way it took, which is the one for an action too.
+func (r *HelmReleaseReconciler) observe(ctx context.Context, hr *helmv2.HelmRelease, want desired.Want, running *release.Running, in *release.Input) (*cluster.Connection, error) {
+	have := &in.Observed
+	have.Running = running
+	if !release.MustReadHistory(want.Desired, hr.Status, running) {
+		return nil, nil //nolint:nilnil // nothing is to be read, and nothing to be done that would need a way
+	}
+	var way *cluster.Connection
+	var err error
+	if way, have.Unreachable, err = r.where.reach(ctx, hr); err != nil || have.Unreachable != "" {
+		return nil, err
+	}
+	target := release.StoredTarget(want.Desired, hr.Status)
+	if have.Rivals, err = r.rivals(ctx, hr, target); err != nil {
+		return nil, err
+	}
+	have.Revisions, err = r.helm.History(ctx, way, target, hr.Status.History)
+	if err != nil {
+		return nil, release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine release state")
+	}
+	r.warnOfMove(hr, way, target, *have)
+	return way, r.inspect(ctx, hr, way, want, in)
+}
+
+// inspect reads what only some decisions depend on.
+func (r *HelmReleaseReconciler) inspect(ctx context.Context, hr *helmv2.HelmRelease, way *cluster.Connection, want desired.Want, in *release.Input) error {
+	have := &in.Observed
+	if want.Policy.PreserveValues && len(have.Revisions) > 0 && want.Values != nil {
+		var err error
+		have.PreservedDigest, err = r.helm.Preserved(ctx, way, want.Target, have.Revisions, want.Values)
+		if err != nil {
+			return release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine which values are preserved")
+		}
+	}
+	if !release.MustInspect(*in) {
+		return nil
+	}
+	newest := have.Newest()
+	health, err := r.helm.Health(ctx, way, r.job(hr, want, release.Heal{Version: newest.Version}), newest.Version)
+	if err != nil {
+		return release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine the health of revision %d", newest.Version)
+	}
+	have.Health = &health
+	return nil
+}
