@@ -154,16 +154,6 @@ func TestResolveBlocked(t *testing.T) {
 	refused := func(message string) *release.Blocked {
 		return &release.Blocked{Reason: helmv2.ReasonUnsupportedField, Terminal: true, Retry: release.Never(), Message: message}
 	}
-	recorded := func(edit func(*helmv2.Snapshot)) func(*helmv2.HelmRelease) {
-		return func(hr *helmv2.HelmRelease) {
-			last := &helmv2.Snapshot{Name: "app", Namespace: "prod", Version: 2, ChartName: "note", Status: helmv2.StatusDeployed}
-			old := last.DeepCopy()
-			old.Name, old.Namespace, old.ChartName, old.Version = "old", "old", "old", 1
-			edit(last)
-			hr.Status.StorageNamespace = "prod"
-			hr.Status.History = helmv2.Snapshots{old, last}
-		}
-	}
 	cases := map[string]struct {
 		reason string
 		edit   func(*helmv2.HelmRelease)

@@ -160,7 +160,8 @@ func TestRollbackOptions(t *testing.T) {
 		"NotReady":    {reason: "a Deployment has to be ready", job: true, err: "timeout waiting for: [Deployment/prod/app", hook: true, method: "PATCH", revisions: 3},
 		"WithoutWait": {reason: "or need not", spec: &helmv2.Rollback{DisableWait: true}, hook: true, method: "PATCH", revisions: 3},
 		"NoHooks":     {reason: "hooks can be left out", spec: &helmv2.Rollback{DisableHooks: true}, deployment: true, job: true, method: "PATCH", revisions: 3},
-		"Force":       {reason: "objects can be replaced", spec: &helmv2.Rollback{Force: true, DisableWait: true}, hook: true, method: "PUT", revisions: 3},
+		"ForceServer": {reason: "but not server-side, which the target was made with", spec: &helmv2.Rollback{Force: true, DisableWait: true}, hook: true, method: "PATCH", revisions: 3},
+		"Force":       {reason: "objects can be replaced", spec: &helmv2.Rollback{Force: true, DisableWait: true, ServerSideApply: helmv2.ServerSideApplyDisabled}, hook: true, method: "PUT", revisions: 3},
 		"MaxHistory":  {reason: "old revisions make room", max: &one, deployment: true, job: true, hook: true, method: "PATCH", revisions: 2},
 		"CleanUp": {
 			reason: "what a failed rollback created stays unless its update failed", spec: &helmv2.Rollback{CleanupOnFail: true},
@@ -256,6 +257,22 @@ func TestUninstallAgain(t *testing.T) {
 				t.Errorf("%s: what is left (-want +got):\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// What went wrong when everything else was done is told all the same.
+func TestUninstallThatFailsAtTheEnd(t *testing.T) {
+	w := newWorld(t)
+	install(t, w, w.chart("1.0.0", hooked("post-delete")), "one")
+	w.reacted = finished(false)
+	j := job(release.Uninstall{Timeout: time.Minute, Target: target()}, chart.Artifact{}, "", nil)
+	j.Spec.Uninstall = &helmv2.Uninstall{KeepHistory: true}
+	out := w.runner.Run(t.Context(), w.conn, j)
+	if out.Err == nil || !strings.Contains(out.Err.Error(), "uninstallation completed with 1 error(s)") {
+		t.Errorf("error %v", out.Err)
+	}
+	if len(out.Revisions) != 1 || out.Revisions[0].Status != helmv2.StatusUninstalled {
+		t.Errorf("revisions %+v", out.Revisions)
 	}
 }
 

@@ -126,13 +126,13 @@ func TestUnsupportedFieldIsNamed(t *testing.T) {
 	w.publish("eager", "1.0.0", configMapChart(t, "1.0.0"))
 	hr := w.release("eager", nil, func(hr *helmv2.HelmRelease) {
 		hr.Spec.DependsOn = []helmv2.DependencyReference{{Name: "other"}}
-		hr.Spec.WaitStrategy = &helmv2.WaitStrategy{Name: "poller"}
+		hr.Spec.DriftDetection = &helmv2.DriftDetection{Mode: helmv2.DriftDetectionWarn}
 	})
-	w.untilSays(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonUnsupportedField, "spec.dependsOn", "spec.waitStrategy")
+	w.untilSays(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonUnsupportedField, "spec.dependsOn", "spec.driftDetection.mode")
 	if hr.Status.ObservedGeneration != hr.Generation {
 		t.Errorf("observedGeneration is %d", hr.Status.ObservedGeneration)
 	}
-	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.DependsOn, hr.Spec.WaitStrategy = nil, nil })
+	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.DependsOn, hr.Spec.DriftDetection = nil, nil })
 	w.untilReady(hr)
 }
 
