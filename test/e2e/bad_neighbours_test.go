@@ -30,6 +30,7 @@ func TestBadNeighbours(t *testing.T) {
 			"MissingSource":       missingSource,
 			"UnreachableRegistry": unreachableRegistry,
 			"UnsupportedField":    unsupportedField,
+			"NamespaceGoes":       namespaceGoes,
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
@@ -106,9 +107,19 @@ func unsupportedField(w world) {
 	w.push("0.1.0")
 	hr := w.release("hello", w.source("hello", env.Registry.Address).Name, nil)
 	w.ready(hr, 1)
-	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.DriftDetection = &helmv2.DriftDetection{Mode: helmv2.DriftDetectionWarn} })
+	w.edit(hr, func(hr *helmv2.HelmRelease) {
+		hr.Spec.DriftDetection = &helmv2.DriftDetection{Mode: helmv2.DriftDetectionWarn}
+	})
 	w.says(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonUnsupportedField, "spec.driftDetection.mode")
 	w.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonUnsupportedField, "spec.driftDetection.mode")
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.DriftDetection = nil })
 	w.ready(hr, 1)
+}
+
+// namespaceGoes: a release does not hold up its namespace, although what is
+// needed to uninstall it goes at the same time.
+func namespaceGoes(w world) {
+	w.push("0.1.0")
+	w.ready(w.release("hello", w.source("hello", env.Registry.Address).Name, nil), 1)
+	w.leave()
 }

@@ -102,15 +102,6 @@ func TestChartTemplate(t *testing.T) {
 	}
 }
 
-// TestNamespaceGoes: a release does not hold up its namespace, although what is
-// needed to uninstall it goes at the same time.
-func TestNamespaceGoes(t *testing.T) {
-	w := newWorld(t)
-	w.push("0.1.0")
-	w.ready(w.release("hello", w.source("hello", env.Registry.Address).Name, nil), 1)
-	w.leave()
-}
-
 // chartObjects are the objects of test/charts/hello.
 func (w world) chartObjects() []client.Object {
 	meta := metav1.ObjectMeta{Namespace: w.namespace, Name: "hello"}

@@ -37,7 +37,7 @@ func (w world) managed() fields {
 			continue
 		}
 		var tree map[string]any
-		w.must(json.Unmarshal(entry.FieldsV1.Raw, &tree))
+		w.must(json.Unmarshal(entry.FieldsV1.GetRawBytes(), &tree))
 		all[entry.Operation] = append(all[entry.Operation], leaves("", tree)...)
 	}
 	return all
