@@ -241,11 +241,14 @@ func (w world) rename(strategy helmv2.ChartNameChangeStrategy) *helmv2.HelmRelea
 	return hr
 }
 
-func chartNameChange(strategy helmv2.ChartNameChangeStrategy) func(world) {
-	return func(w world) {
-		hr := w.rename(strategy)
-		w.newest(hr, 1, helmrelease.StatusDeployed)
-	}
+func chartNameChangeDefault(w world) {
+	hr := w.rename("")
+	w.newest(hr, 1, helmrelease.StatusDeployed)
+}
+
+func chartNameChangeReinstall(w world) {
+	hr := w.rename(helmv2.ChartNameChangeReinstall)
+	w.newest(hr, 1, helmrelease.StatusDeployed)
 }
 
 func chartNameChangeInPlace(w world) {

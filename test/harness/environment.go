@@ -6,7 +6,8 @@
 // a registry with the chart of test/charts, and the controller's executable.
 //
 // It is what `make run` and the end-to-end tests have in common, so it knows
-// nothing of testing. The product never imports it.
+// nothing of testing. The product never imports it. Only the tests use the other
+// sources of charts, a Helm repository and a Git server, and signatures.
 package harness
 
 import (
