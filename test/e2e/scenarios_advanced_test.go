@@ -4,11 +4,11 @@
 package e2e
 
 import (
-	"fmt"
 	"strings"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	helmchart "helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chartutil"
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -130,13 +130,24 @@ func (w world) withKinds(c *helmchart.Chart, kinds map[string][]string) *helmcha
 	return c
 }
 
-// things are values that ask for one object of each kind.
-func (w world) things(versions map[string]string) values {
+// withThings makes a chart have one object of each kind, in the version given.
+// They are not asked for by the values of the release, which would be applied to
+// the chart before, too.
+func (w world) withThings(c *helmchart.Chart, versions map[string]string) *helmchart.Chart {
+	w.Helper()
 	var list []any
 	for kind, version := range versions {
 		list = append(list, values{"kind": kind, "version": version})
 	}
-	return values{"things": values{"group": w.group(), "list": list}}
+	c.Values["things"] = values{"group": w.group(), "list": list}
+	content, err := yaml.Marshal(c.Values)
+	w.must(err)
+	for _, file := range c.Raw {
+		if file.Name == chartutil.ValuesfileName {
+			file.Data = content
+		}
+	}
+	return c
 }
 
 // served returns the versions in which a kind is served, or none.
@@ -154,61 +165,50 @@ func (w world) served(kind string) (versions []string) {
 }
 
 // definitions installs the first version of the chart, from Git.
-func (w world) definitions() *helmv2.HelmRelease {
+func (w world) definitions(policy helmv2.CRDsPolicy) *helmv2.HelmRelease {
 	w.Helper()
 	first := map[string][]string{"A": {older}, "B": {older}, "D": {older}}
 	w.must(env.git.Commit(w.Context(), w.namespace, w.withKinds(w.fickle("0.1.0"), first)))
 	hr := w.draft("play", w.chartOf(sourcev1.GitRepositoryKind, "git", "./charts/fickle"), nil)
+	hr.Spec.Upgrade = &helmv2.Upgrade{CRDs: policy}
 	w.create(w.clone(), hr)
 	w.ready(hr, 1)
 	return hr
 }
 
 // redefine commits the second version, in which B has another version, C is new
-// and D is gone, and installs it with the objects given.
-func (w world) redefine(hr *helmv2.HelmRelease, policy helmv2.CRDsPolicy, versions map[string]string) {
+// and D is gone, with the objects given, and waits until it is installed.
+func (w world) redefine(hr *helmv2.HelmRelease, versions map[string]string) {
 	w.Helper()
 	second := map[string][]string{"A": {older}, "B": {older, newer}, "C": {newer}}
-	w.must(env.git.Commit(w.Context(), w.namespace, w.withKinds(w.fickle("0.2.0"), second)))
-	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = true })
+	c := w.withThings(w.withKinds(w.fickle("0.2.0"), second), versions)
+	w.must(env.git.Commit(w.Context(), w.namespace, c))
 	source := &sourcev1.GitRepository{}
 	w.get("git", source)
 	w.ask(source)
-	chart := &sourcev1.HelmChart{}
-	ctx, cancel := w.bounded()
-	defer cancel()
-	w.must(env.Until(ctx, "chart 0.2.0", func() (string, bool) {
-		w.get(w.namespace+"-play", chart)
-		a := chart.Status.Artifact
-		return fmt.Sprintf("%+v", a), a != nil && a.Revision == "0.2.0"
-	}))
-	w.change(hr, w.things(versions), func(spec *helmv2.HelmReleaseSpec) {
-		spec.Suspend = false
-		spec.Upgrade = &helmv2.Upgrade{CRDs: policy}
-	})
 	w.until(hr, "to be upgraded", func(hr *helmv2.HelmRelease) bool {
 		return harness.Ready(hr) && hr.Status.History[0].ChartVersion == "0.2.0"
 	})
 }
 
 func crdsInit(w world) {
-	w.definitions()
+	w.definitions("")
 	for kind, want := range map[string][]string{"A": {older}, "B": {older}, "C": nil, "D": {older}} {
 		w.equal("versions of "+kind, w.served(kind), want)
 	}
 }
 
 func crdsCreate(w world) {
-	hr := w.definitions()
-	w.redefine(hr, helmv2.CRDsCreate, map[string]string{"A": older, "B": older, "C": newer, "D": older})
+	hr := w.definitions(helmv2.CRDsCreate)
+	w.redefine(hr, map[string]string{"A": older, "B": older, "C": newer, "D": older})
 	for kind, want := range map[string][]string{"A": {older}, "B": {older}, "C": {newer}, "D": {older}} {
 		w.equal("versions of "+kind, w.served(kind), want)
 	}
 }
 
 func crdsCreateReplace(w world) {
-	hr := w.definitions()
-	w.redefine(hr, helmv2.CRDsCreateReplace, map[string]string{"A": older, "B": newer, "C": newer, "D": older})
+	hr := w.definitions(helmv2.CRDsCreateReplace)
+	w.redefine(hr, map[string]string{"A": older, "B": newer, "C": newer, "D": older})
 	for kind, want := range map[string][]string{"A": {older}, "B": {older, newer}, "C": {newer}, "D": {older}} {
 		w.equal("versions of "+kind, w.served(kind), want)
 	}
