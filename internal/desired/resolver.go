@@ -34,24 +34,25 @@ type Want struct {
 
 // Resolver resolves HelmReleases. It may be used concurrently.
 type Resolver struct {
-	reader client.Reader
-	live   client.Reader
-	charts *chart.Store
-	// defaults are what the gates make of fields that are not set.
-	defaults helmv2.Defaults
+	reader   client.Reader
+	live     client.Reader
+	charts   *chart.Store
+	settings Settings
 }
 
 // NewResolver returns a resolver that reads sources through reader, a cache
 // usually, and ConfigMaps and Secrets through live, which should not be one: a
-// cache would keep the data of Secrets in memory, and could be behind.
+// cache would keep the data of Secrets in memory, and could be behind. What the
+// cache does not hold of dependencies is read through live too.
 func NewResolver(reader, live client.Reader, charts *chart.Store) *Resolver {
-	return &Resolver{reader: reader, live: live, charts: charts}
+	r := &Resolver{reader: reader, live: live, charts: charts}
+	return r.With(Settings{})
 }
 
 // Resolve returns what hr asks for, or a *release.Blocked. It does not change
 // hr.
 func (r *Resolver) Resolve(ctx context.Context, hr *helmv2.HelmRelease) (Want, error) {
-	want := Want{Desired: basics(hr, r.defaults)}
+	want := Want{Desired: basics(hr, r.settings.Defaults)}
 	if want.Deleted || want.Suspended {
 		return want, nil
 	}
@@ -67,6 +68,12 @@ func (r *Resolver) Resolve(ctx context.Context, hr *helmv2.HelmRelease) (Want, e
 			Reason: helmv2.ReasonInvalidCELExpression, Terminal: true, Retry: release.Never(), Err: err,
 			Message: "Reconciliation failed terminally due to configuration error: " + err.Error(),
 		}
+	}
+	if err := r.checkAccess(hr); err != nil {
+		return want, err
+	}
+	if err := r.dependencies(ctx, hr); err != nil {
+		return want, err
 	}
 	src, err := r.source(ctx, hr)
 	if err != nil {

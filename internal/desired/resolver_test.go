@@ -87,7 +87,7 @@ func pack(t *testing.T, name, version string) []byte {
 func reader(t *testing.T, objects ...client.Object) client.WithWatch {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	if err := errors.Join(sourcev1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(sourcev1.AddToScheme(scheme), corev1.AddToScheme(scheme), helmv2.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
 	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
@@ -193,9 +193,9 @@ func TestResolveBlocked(t *testing.T) {
 			},
 		},
 		"OtherKind": {
-			reason: "a kind of source that is not implemented is refused",
-			edit:   func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Kind = "ExternalArtifact" },
-			want:   refused("spec.chartRef.kind ExternalArtifact is not supported by this version"),
+			reason: "a kind of source that nobody knows is refused",
+			edit:   func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Kind = "Other" },
+			want:   refused("spec.chartRef.kind Other is not supported by this version"),
 		},
 		"GenerationLag": {
 			reason: "an artifact of an older spec is not what the user asks for now",
@@ -338,7 +338,6 @@ func TestRefuseUnsupported(t *testing.T) {
 		"KubeConfigFromConfigMap": {"spec.kubeConfig.configMapRef", func(s *helmv2.HelmReleaseSpec) {
 			s.KubeConfig = &helmv2.KubeConfigReference{ConfigMapRef: &helmv2.LocalObjectReference{Name: "elsewhere"}}
 		}},
-		"DependsOn": {"spec.dependsOn", func(s *helmv2.HelmReleaseSpec) { s.DependsOn = []helmv2.DependencyReference{{Name: "db"}} }},
 		"DriftEnabled": {"spec.driftDetection.mode", func(s *helmv2.HelmReleaseSpec) {
 			s.DriftDetection = &helmv2.DriftDetection{Mode: helmv2.DriftDetectionEnabled}
 		}},

@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	fluxmeta "github.com/fluxcd/pkg/apis/meta"
@@ -66,10 +68,16 @@ func (r *Resolver) source(ctx context.Context, hr *helmv2.HelmRelease) (source, 
 		obj = &sourcev1.OCIRepository{}
 	case helmv2.KindHelmChart:
 		obj = &sourcev1.HelmChart{}
+	case helmv2.KindExternalArtifact:
+		obj = &sourcev1.ExternalArtifact{}
 	default:
 		return source{}, refusal("spec.chartRef.kind %s is not supported by this version", kind)
 	}
-	if err := r.reader.Get(ctx, key, obj); err != nil {
+	reader := r.reader
+	if r.settings.DirectSources {
+		reader = r.live
+	}
+	if err := reader.Get(ctx, key, obj); err != nil {
 		return source{}, unreadable(kind, key, err)
 	}
 	return offered(obj)
@@ -91,8 +99,17 @@ func offered(obj client.Object) (source, error) {
 		return ready(helmv2.KindOCIRepository, o, o.Status.ObservedGeneration, o.Status.Conditions, o.Status.Artifact)
 	case *sourcev1.HelmChart:
 		return ready(helmv2.KindHelmChart, o, o.Status.ObservedGeneration, o.Status.Conditions, o.Status.Artifact)
+	case *sourcev1.ExternalArtifact:
+		// Nobody promises to observe its generation, so an artifact is enough.
+		src, err := ready(helmv2.KindExternalArtifact, o, o.Generation, notStalled(o.Status.Conditions), o.Status.Artifact)
+		src.digested = strings.Contains(src.revision, ":")
+		return src, err
 	}
 	return source{}, refusal("%T is not supported as a source by this version", obj)
+}
+
+func notStalled(conditions []metav1.Condition) []metav1.Condition {
+	return slices.DeleteFunc(slices.Clone(conditions), func(c metav1.Condition) bool { return c.Type == helmv2.ConditionStalled })
 }
 
 func unreadable(kind string, key types.NamespacedName, err error) error {
@@ -151,11 +168,16 @@ func (r *Resolver) identify(ctx context.Context, src source) (release.Chart, err
 	if !src.digested {
 		return c, nil
 	}
-	if c.Version, c.OCIDigest, err = chart.Effective(id.Version, src.revision); err != nil {
+	effective, digest, err := chart.Effective(id.Version, src.revision)
+	if err != nil {
 		return c, &release.Blocked{
 			Reason: helmv2.ReasonChartMutateError, Quiet: true, Err: err,
 			Retry: release.Backoff(), Message: err.Error(),
 		}
+	}
+	c.OCIDigest = digest
+	if !r.settings.KeepChartVersions {
+		c.Version = effective
 	}
 	return c, nil
 }

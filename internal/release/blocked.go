@@ -20,6 +20,8 @@ type Blocked struct {
 	Terminal bool
 	// Quiet obstacles are normal waiting and make no event.
 	Quiet bool
+	// Normal obstacles make one that is no warning.
+	Normal bool
 	// Err is the cause, if there is one.
 	Err error
 }

@@ -49,7 +49,11 @@ func Blocked(hr *helmv2.HelmRelease, blocked *release.Blocked, now time.Time) Re
 	status.Conditions = c.list
 	r := Report{Status: status, Retry: blocked.Retry}
 	if !blocked.Quiet && c.changed(helmv2.ConditionReady) {
-		r.Events = append(r.Events, warning(blocked.Reason, blocked.Message, nil))
+		event := warning
+		if blocked.Normal {
+			event = normal
+		}
+		r.Events = append(r.Events, event(blocked.Reason, blocked.Message, nil))
 	}
 	return r
 }

@@ -199,6 +199,15 @@ func TestBlocked(t *testing.T) {
 				Events: []string{"Warning/ValuesError spec.values cannot be read "},
 			},
 		},
+		"Normal": {
+			reason:  "An event need not be a warning.",
+			blocked: release.Blocked{Reason: helmv2.ReasonDependencyNotReady, Message: "not ready", Normal: true, Retry: release.After(time.Minute)},
+			want: brief{
+				Conditions: []string{ok, "Ready=False/DependencyNotReady/3 not ready", "Reconciling=True/ProgressingWithRetry/3 not ready"},
+				History:    []string{"1 deployed install sha256:oci"}, Observed: 2, Retry: "1m0s",
+				Events: []string{"Normal/DependencyNotReady not ready "},
+			},
+		},
 		"Quiet": {
 			reason:  "Normal waiting is not.",
 			blocked: release.Blocked{Reason: helmv2.ReasonSourceNotReady, Message: "no artifact", Quiet: true, Retry: release.After(time.Minute)},
