@@ -71,8 +71,18 @@ func addControllers(mgr ctrl.Manager, o *options.Options) error {
 		return err
 	}
 	charts := chart.NewStore(&http.Client{Timeout: o.HTTPTimeout}, o.ArtifactMaxBytes)
+	defaults := helmv2.Defaults{RetryOnFailure: o.Gates.DefaultToRetryOnFailure, Helm3: o.Gates.UseHelm3Defaults}
+	resolver := desired.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts).With(desired.Settings{
+		Defaults:             defaults,
+		NoCrossNamespaceRefs: o.NoCrossNamespaceRefs,
+		ExternalArtifacts:    o.Gates.ExternalArtifact,
+		DirectSources:        o.Gates.DirectSourceFetch,
+		KeepChartVersions:    o.Gates.DisableChartDigestTracking,
+		AdditiveReadyExpr:    o.Gates.AdditiveCELDependencyCheck,
+		DependencyRetry:      o.RequeueDependency,
+	})
 	return controller.AddHelmRelease(mgr, controller.Parts{
-		Desired: desired.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts),
+		Desired: resolver,
 		Helm:    helm.NewRunner(charts, time.Now),
 		Clusters: cluster.NewConnections(mgr.GetConfig(), cluster.Trust{
 			Exec: o.InsecureKubeconfigExec, InsecureTLS: o.InsecureKubeconfigTLS,
@@ -84,6 +94,12 @@ func addControllers(mgr ctrl.Manager, o *options.Options) error {
 		MinRetryDelay:         o.MinRetryDelay,
 		MaxRetryDelay:         o.MaxRetryDelay,
 		JitterPercent:         o.IntervalJitter,
+
+		NoCrossNamespaceRefs: o.NoCrossNamespaceRefs,
+		ExternalArtifacts:    o.Gates.ExternalArtifact,
+		NoConfigWatches:      o.Gates.DisableConfigWatchers,
+		Defaults:             defaults,
+		AllowDNS:             o.Gates.AllowDNSLookups,
 	})
 }
 

@@ -105,5 +105,7 @@ func (r *HelmReleaseReconciler) job(hr *helmv2.HelmRelease, want desired.Want, a
 		Artifact: want.Artifact,
 		Values:   want.Values,
 		Secrets:  want.Secrets,
+		Defaults: r.defaults,
+		AllowDNS: r.allowDNS,
 	}
 }

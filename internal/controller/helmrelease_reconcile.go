@@ -9,6 +9,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -59,8 +60,19 @@ type HelmReleaseReconciler struct {
 	helm     helmRunner
 	attempts attempts
 	// where says in which cluster a release lives and who touches it.
-	where   whereabouts
-	backoff workqueue.TypedRateLimiter[types.NamespacedName]
+	where whereabouts
+	// live reads from the API server what must not be behind.
+	live client.Reader
+	// helmCharts is held while one is made.
+	helmCharts sync.Mutex
+	// noCrossNamespaceRefs, externalArtifacts and noConfigWatches are settings.
+	noCrossNamespaceRefs bool
+	externalArtifacts    bool
+	noConfigWatches      bool
+	// defaults and allowDNS are of every job.
+	defaults helmv2.Defaults
+	allowDNS bool
+	backoff  workqueue.TypedRateLimiter[types.NamespacedName]
 	// spread returns d, moved a little at random.
 	spread  func(d time.Duration) time.Duration
 	now     func() time.Time

@@ -10,6 +10,8 @@ import (
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -30,8 +32,8 @@ import (
 // +kubebuilder:rbac:groups=helm.toolkit.fluxcd.io,resources=helmreleases/status,verbs=get;update;patch
 // +kubebuilder:rbac:groups=helm.toolkit.fluxcd.io,resources=helmreleases/finalizers,verbs=get;create;update;patch;delete
 // +kubebuilder:rbac:groups=source.toolkit.fluxcd.io,resources=helmcharts,verbs=get;list;watch;create;update;patch;delete
-// +kubebuilder:rbac:groups=source.toolkit.fluxcd.io,resources=helmcharts/status;ocirepositories/status,verbs=get
-// +kubebuilder:rbac:groups=source.toolkit.fluxcd.io,resources=ocirepositories,verbs=get;list;watch
+// +kubebuilder:rbac:groups=source.toolkit.fluxcd.io,resources=helmcharts/status;ocirepositories/status;externalartifacts/status,verbs=get
+// +kubebuilder:rbac:groups=source.toolkit.fluxcd.io,resources=ocirepositories;externalartifacts,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=configmaps;secrets,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
 
@@ -52,22 +54,33 @@ func (r *HelmReleaseReconciler) setup(mgr ctrl.Manager, concurrent int, ended *w
 		claimIndex:     claimKey,
 		configMapIndex: valuesKeys(helmv2.KindConfigMap),
 		secretIndex:    valuesKeys(helmv2.KindSecret),
+
+		dependencyIndex: dependencyKeys,
 	} {
 		err := mgr.GetFieldIndexer().IndexField(context.Background(), &helmv2.HelmRelease{}, name, keys) //nolint:forbidigo // the indexer ignores it
 		if err != nil {
 			return err
 		}
 	}
-	return ctrl.NewControllerManagedBy(mgr).
+	changed := builder.WithPredicates(sourceChanged{})
+	b := ctrl.NewControllerManagedBy(mgr).
 		Named("helmrelease").
 		For(&helmv2.HelmRelease{}, builder.WithPredicates(predicate.Or(
 			predicate.GenerationChangedPredicate{}, requestChanged{},
 		))).
-		Watches(&sourcev1.OCIRepository{}, r.usersOf(sourcev1.OCIRepositoryKind), builder.WithPredicates(sourceChanged{})).
-		Watches(&sourcev1.HelmChart{}, r.usersOf(sourcev1.HelmChartKind), builder.WithPredicates(sourceChanged{})).
-		Watches(&corev1.ConfigMap{}, r.takersFrom(configMapIndex), builder.OnlyMetadata, builder.WithPredicates(configChanged{})).
-		Watches(&corev1.Secret{}, r.takersFrom(secretIndex), builder.OnlyMetadata, builder.WithPredicates(configChanged{})).
 		Watches(&helmv2.HelmRelease{}, r.contenders()).
+		Watches(&helmv2.HelmRelease{}, r.dependents()).
+		Watches(&sourcev1.OCIRepository{}, r.usersOf(sourcev1.OCIRepositoryKind), changed).
+		Watches(&sourcev1.HelmChart{}, r.usersOf(sourcev1.HelmChartKind), changed)
+	if r.externalArtifacts {
+		b = b.Watches(&sourcev1.ExternalArtifact{}, r.usersOf(sourcev1.ExternalArtifactKind), changed)
+	}
+	if !r.noConfigWatches {
+		b = b.
+			Watches(&corev1.ConfigMap{}, r.takersFrom(configMapIndex), builder.OnlyMetadata, builder.WithPredicates(configChanged{})).
+			Watches(&corev1.Secret{}, r.takersFrom(secretIndex), builder.OnlyMetadata, builder.WithPredicates(configChanged{}))
+	}
+	return b.
 		WatchesRawSource(source.Func(ended.start)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrent}).
 		Complete(r)
@@ -99,11 +112,32 @@ func valuesKeys(kind string) client.IndexerFunc {
 	}
 }
 
-// usersOf wakes the HelmReleases that use a source of the given kind.
+// usersOf wakes the HelmReleases that use a source of the given kind, but for
+// those that have what it offers.
 func (r *HelmReleaseReconciler) usersOf(kind string) handler.EventHandler {
-	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, obj client.Object) []reconcile.Request {
-		return r.indexed(ctx, sourceIndex, kind+"/"+client.ObjectKeyFromObject(obj).String())
-	})
+	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+	wake := func(ctx context.Context, obj client.Object, offers bool, q queue) {
+		for _, hr := range r.indexed(ctx, sourceIndex, kind+"/"+client.ObjectKeyFromObject(obj).String()) {
+			if !offers || !attempted(&hr, obj) {
+				q.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&hr)})
+			}
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { wake(ctx, e.Object, true, q) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) { wake(ctx, e.ObjectNew, true, q) },
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { wake(ctx, e.Object, false, q) },
+	}
+}
+
+// attempted reports whether a HelmRelease has installed what a source offers, or
+// is about to.
+func attempted(hr *helmv2.HelmRelease, source client.Object) bool {
+	reconciling := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionReconciling)
+	// With another reason it waits, for this source perhaps.
+	acting := reconciling != nil && reconciling.Status == metav1.ConditionTrue && reconciling.Reason == helmv2.ReasonProgressing
+	return (acting || atRest(hr)) &&
+		desired.Offers(source, hr.Status.LastAttemptedRevision, hr.Status.LastAttemptedRevisionDigest)
 }
 
 // configSettling is how long a change of a ConfigMap or Secret waits for others:
@@ -115,8 +149,8 @@ const configSettling = time.Second
 func (r *HelmReleaseReconciler) takersFrom(index string) handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	wake := func(ctx context.Context, obj client.Object, q queue) {
-		for _, request := range r.indexed(ctx, index, client.ObjectKeyFromObject(obj).String()) {
-			q.AddAfter(request, configSettling)
+		for _, hr := range r.indexed(ctx, index, client.ObjectKeyFromObject(obj).String()) {
+			q.AddAfter(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&hr)}, configSettling)
 		}
 	}
 	return handler.Funcs{
@@ -126,18 +160,14 @@ func (r *HelmReleaseReconciler) takersFrom(index string) handler.EventHandler {
 	}
 }
 
-// indexed returns a request for every HelmRelease that an index has under key.
-func (r *HelmReleaseReconciler) indexed(ctx context.Context, index, key string) []reconcile.Request {
+// indexed returns every HelmRelease that an index has under key.
+func (r *HelmReleaseReconciler) indexed(ctx context.Context, index, key string) []helmv2.HelmRelease {
 	var users helmv2.HelmReleaseList
 	if err := r.client.List(ctx, &users, client.MatchingFields{index: key}); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot find the HelmReleases that use an object", "index", index, "object", key)
 		return nil
 	}
-	requests := make([]reconcile.Request, 0, len(users.Items))
-	for i := range users.Items {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&users.Items[i])})
-	}
-	return requests
+	return users.Items
 }
 
 // configChanged passes everything that happens to a ConfigMap or Secret but for

@@ -28,7 +28,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/metrics"
 )
 
-// Parts are what a HelmReleaseReconciler is put together from. All are required.
+// Parts are what a HelmReleaseReconciler is put together from. All but
+// the switches at the end are required.
 type Parts struct {
 	Desired *desired.Resolver
 	Helm    *helm.Runner
@@ -47,6 +48,16 @@ type Parts struct {
 	MaxRetryDelay time.Duration
 	// JitterPercent is how far intervals are spread either way, 0 to 99.
 	JitterPercent int
+	// NoCrossNamespaceRefs keeps from making HelmCharts in other namespaces.
+	NoCrossNamespaceRefs bool
+	// ExternalArtifacts watches objects of that kind, which must exist then.
+	ExternalArtifacts bool
+	// NoConfigWatches leaves changes of ConfigMaps and Secrets to the next visit.
+	NoConfigWatches bool
+	// Defaults are what feature gates make of options that are not set.
+	Defaults helmv2.Defaults
+	// AllowDNS lets templates look up names.
+	AllowDNS bool
 }
 
 // AddHelmRelease registers the HelmRelease controller, and the pool its actions
@@ -69,6 +80,13 @@ func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
 			p.MinRetryDelay, p.MaxRetryDelay),
 		spread: spreadBy(p.JitterPercent),
 		now:    p.Now,
+		live:   mgr.GetAPIReader(),
+
+		noCrossNamespaceRefs: p.NoCrossNamespaceRefs,
+		externalArtifacts:    p.ExternalArtifacts,
+		noConfigWatches:      p.NoConfigWatches,
+		defaults:             p.Defaults,
+		allowDNS:             p.AllowDNS,
 	}
 	return r.setup(mgr, p.Concurrent, ended)
 }

@@ -93,6 +93,27 @@ func Offer(obj client.Object) (offer string, ok bool) {
 	return src.revision + " " + src.artifact.Digest + " " + src.artifact.URL, true
 }
 
+// Offers reports whether what a source offers is what a release was attempted with:
+// status records a digest if the artifact has one, or else the chart's version,
+// which then is the revision.
+func Offers(obj client.Object, version, ociDigest string) bool {
+	src, err := offered(obj)
+	switch {
+	case err != nil:
+		return false
+	case src.digested:
+		// A tag that is no version is recorded with its digest.
+		return ociDigest != "" && (src.revision == ociDigest || strings.HasSuffix(src.revision, "@"+ociDigest))
+	}
+	return version != "" && src.revision == version
+}
+
+// CheckSource returns a *release.Blocked if a source offers nothing at present.
+func CheckSource(obj client.Object) error {
+	_, err := offered(obj)
+	return err
+}
+
 func offered(obj client.Object) (source, error) {
 	switch o := obj.(type) {
 	case *sourcev1.OCIRepository:

@@ -35,7 +35,7 @@ func (r *run) install(ctx context.Context, job Job, a release.Install) error {
 			return err
 		}
 	}
-	serverSide := spec.UseServerSideApply(helmv2.Defaults{})
+	serverSide := spec.UseServerSideApply(job.Defaults)
 	plan := crdPlan{policy: spec.GetCRDs(), timeout: a.Timeout, serverSide: func() (bool, error) { return serverSide, nil }}
 	if err := r.applyCRDs(c, job.Values, plan); err != nil {
 		return err
@@ -56,6 +56,7 @@ func (r *run) install(ctx context.Context, job Job, a release.Install) error {
 	i.SkipSchemaValidation = spec.DisableSchemaValidation
 	i.Replace = spec.Replace
 	i.PostRenderer = renderer
+	i.EnableDNS = job.AllowDNS
 	i.Devel = true
 	// The crds folder is handled above, for install and upgrade alike.
 	i.SkipCRDs = true

@@ -29,7 +29,7 @@ func (r *run) postRenderer(job Job) (helmpostrender.PostRenderer, error) {
 		return nil, err
 	}
 	hr := helmv2.HelmRelease{Spec: job.Spec}
-	switch hr.GetPostRenderStrategy(helmv2.Defaults{}) {
+	switch hr.GetPostRenderStrategy(job.Defaults) {
 	case helmv2.PostRenderNoHooks:
 		return templates{Renderer: renderer, all: true}, nil
 	case helmv2.PostRenderCombined, helmv2.PostRenderSeparate:

@@ -42,11 +42,13 @@ type Job struct {
 	// Secrets are texts that must not appear in what the outcome says, nor in
 	// logs, nor in the description that Helm stores with a revision.
 	Secrets []string
+	// Defaults are what feature gates make of options that are not set.
+	Defaults helmv2.Defaults
+	// AllowDNS lets templates look up names.
+	AllowDNS bool
 	// Idle, if set, is called when Helm begins to do nothing but wait. The
 	// function it returns is called before Helm goes on and may block.
 	Idle func() (resume func())
-	// Defaults are what the gates make of fields that Spec does not set.
-	Defaults helmv2.Defaults
 }
 
 // Origin names the HelmRelease an object comes from.

@@ -57,6 +57,7 @@ func (r *run) upgrade(ctx context.Context, job Job, a release.Upgrade) error {
 	// Values that are kept are among them by now.
 	u.PostRenderer = renderer
 	u.ResetValues = true
+	u.EnableDNS = job.AllowDNS
 	u.Devel = true
 	u.SkipCRDs = true
 	_, err = u.Run(job.Desired.Target.Name, c, values)

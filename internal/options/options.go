@@ -58,6 +58,12 @@ type Options struct {
 	// InsecureKubeconfigTLS not to verify API servers.
 	InsecureKubeconfigExec bool
 	InsecureKubeconfigTLS  bool
+	// NoCrossNamespaceRefs refuses sources in other namespaces than the HelmRelease's.
+	NoCrossNamespaceRefs bool
+	// RequeueDependency is when to look again at a dependency that was not ready.
+	RequeueDependency time.Duration
+	// Gates are the feature gates.
+	Gates Gates
 	// RuntimeNamespace is where the controller itself runs.
 	RuntimeNamespace string
 	// LogLevel is trace, debug, info or error; LogEncoding is json or console.
@@ -105,6 +111,10 @@ func (o *Options) bind(fs *flag.FlagSet) {
 		"ServiceAccount that Helm acts as where a HelmRelease names none; empty is the controller's own")
 	fs.BoolVar(&o.InsecureKubeconfigExec, "insecure-kubeconfig-exec", false, "let kubeconfigs in Secrets execute commands in the controller")
 	fs.BoolVar(&o.InsecureKubeconfigTLS, "insecure-kubeconfig-tls", false, "let kubeconfigs in Secrets switch off the verification of API servers")
+	fs.BoolVar(&o.NoCrossNamespaceRefs, "no-cross-namespace-refs", false, "refuse sources in other namespaces than the HelmRelease's")
+	fs.DurationVar(&o.RequeueDependency, "requeue-dependency", 30*time.Second,
+		"time between looks at a dependency that is not ready; mostly its progress is noticed at once")
+	fs.Var(&o.Gates, "feature-gates", "comma-separated list of `Name=bool`")
 	fs.StringVar(&o.LogLevel, "log-level", "info", "trace, debug, info or error")
 	fs.StringVar(&o.LogEncoding, "log-encoding", "json", "json or console")
 }
@@ -122,6 +132,7 @@ func (o *Options) validate() error {
 	bad(o.MinRetryDelay <= 0 || o.MaxRetryDelay < o.MinRetryDelay,
 		"--min-retry-delay=%s, --max-retry-delay=%s: more than zero, and not the wrong way round", o.MinRetryDelay, o.MaxRetryDelay)
 	bad(o.HTTPTimeout <= 0, "--http-timeout=%s: more than zero", o.HTTPTimeout)
+	bad(o.RequeueDependency <= 0, "--requeue-dependency=%s: more than zero", o.RequeueDependency)
 	bad(!o.WatchAllNamespaces && o.RuntimeNamespace == "", "--watch-all-namespaces=false needs RUNTIME_NAMESPACE in the environment")
 	_, err := labels.Parse(o.WatchConfigs)
 	bad(err != nil, "--watch-configs-label-selector=%s: %w", o.WatchConfigs, err)

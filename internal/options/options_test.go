@@ -31,7 +31,8 @@ func TestParseDefaults(t *testing.T) {
 		LeaderElect:      false, LeaderElectReleaseOnEnd: true,
 		LeaseDuration: 35 * time.Second, LeaseRenewDeadline: 30 * time.Second, LeaseRetryPeriod: 5 * time.Second,
 		WatchAllNamespaces: true, RuntimeNamespace: "flux-system", WatchConfigs: "reconcile.fluxcd.io/watch=Enabled",
-		LogLevel: "info", LogEncoding: "json",
+		RequeueDependency: 30 * time.Second,
+		LogLevel:          "info", LogEncoding: "json",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)
@@ -49,7 +50,8 @@ func TestParseEveryFlag(t *testing.T) {
 		"--interval-jitter-percentage=0", "--graceful-shutdown-timeout=6s", "--enable-leader-election",
 		"--leader-election-release-on-cancel=false", "--leader-election-lease-duration=7s",
 		"--leader-election-renew-deadline=6s", "--leader-election-retry-period=1s",
-		"--watch-all-namespaces=false", "--default-service-account=tenant", "--insecure-kubeconfig-exec", "--insecure-kubeconfig-tls", "--watch-configs-label-selector=a in (b,c)", "--log-level=trace", "--log-encoding=console",
+		"--watch-all-namespaces=false", "--default-service-account=tenant", "--insecure-kubeconfig-exec", "--insecure-kubeconfig-tls", "--watch-configs-label-selector=a in (b,c)",
+		"--no-cross-namespace-refs", "--requeue-dependency=8s", "--feature-gates=ExternalArtifact=true", "--log-level=trace", "--log-encoding=console",
 	}, &bytes.Buffer{})
 	if err != nil {
 		t.Fatal(err)
@@ -60,6 +62,7 @@ func TestParseEveryFlag(t *testing.T) {
 		GracefulShutdown: 6 * time.Second, LeaderElect: true,
 		DefaultServiceAccount: "tenant", InsecureKubeconfigExec: true, InsecureKubeconfigTLS: true,
 		LeaseDuration: 7 * time.Second, LeaseRenewDeadline: 6 * time.Second, LeaseRetryPeriod: time.Second,
+		NoCrossNamespaceRefs: true, RequeueDependency: 8 * time.Second, Gates: Gates{ExternalArtifact: true},
 		RuntimeNamespace: "here", WatchConfigs: "a in (b,c)", LogLevel: "trace", LogEncoding: "console",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -84,6 +87,8 @@ func TestParseRefuses(t *testing.T) {
 		"NoDelay":         {reason: "retrying at once for ever helps nobody", args: []string{"--min-retry-delay=0s"}, want: "--min-retry-delay=0s, --max-retry-delay=15m0s: more than zero, and not the wrong way round"},
 		"DelaysReversed":  {reason: "the longest delay is not shorter than the first", args: []string{"--max-retry-delay=1ms"}, want: "--min-retry-delay=750ms, --max-retry-delay=1ms: more than zero, and not the wrong way round"},
 		"NoTimeout":       {reason: "a download must end", args: []string{"--http-timeout=0s"}, want: "--http-timeout=0s: more than zero"},
+		"NoRequeue":       {reason: "polling without a pause helps nobody", args: []string{"--requeue-dependency=0s"}, want: "--requeue-dependency=0s: more than zero"},
+		"UnknownGate":     {reason: "a gate that does not exist is a mistake", args: []string{"--feature-gates=Everything=true"}, want: `invalid value "Everything=true" for flag -feature-gates: there is no feature gate "Everything"`},
 		"NoNamespace":     {reason: "watching one namespace needs to know which", args: []string{"--watch-all-namespaces=false"}, want: "--watch-all-namespaces=false needs RUNTIME_NAMESPACE in the environment"},
 		"BadSelector":     {reason: "a selector has a notation", args: []string{"--watch-configs-label-selector=a in"}, want: "--watch-configs-label-selector=a in: unable to parse requirement: found '' expected: '('"},
 		"UnknownLevel":    {reason: "levels are few", args: []string{"--log-level=loud"}, want: "--log-level=loud: trace, debug, info or error"},

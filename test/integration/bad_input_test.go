@@ -125,14 +125,14 @@ func TestUnsupportedFieldIsNamed(t *testing.T) {
 	w := newWorld(t)
 	w.publish("eager", "1.0.0", configMapChart(t, "1.0.0"))
 	hr := w.release("eager", nil, func(hr *helmv2.HelmRelease) {
-		hr.Spec.DependsOn = []helmv2.DependencyReference{{Name: "other"}}
+		hr.Spec.KubeConfig = &helmv2.KubeConfigReference{ConfigMapRef: &helmv2.LocalObjectReference{Name: "aws"}}
 		hr.Spec.DriftDetection = &helmv2.DriftDetection{Mode: helmv2.DriftDetectionWarn}
 	})
-	w.untilSays(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonUnsupportedField, "spec.dependsOn", "spec.driftDetection.mode")
+	w.untilSays(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonUnsupportedField, "spec.kubeConfig.configMapRef", "spec.driftDetection.mode")
 	if hr.Status.ObservedGeneration != hr.Generation {
 		t.Errorf("observedGeneration is %d", hr.Status.ObservedGeneration)
 	}
-	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.DependsOn, hr.Spec.DriftDetection = nil, nil })
+	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.KubeConfig, hr.Spec.DriftDetection = nil, nil })
 	w.untilReady(hr)
 }
 

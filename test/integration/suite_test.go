@@ -85,7 +85,8 @@ func run(m *testing.M) (code int, err error) {
 	if suite.client, err = client.New(suite.config, client.Options{Scheme: controller.Scheme()}); err != nil {
 		return 1, err
 	}
-	stop, err := startController()
+	// Nothing may depend on looking again at dependencies.
+	stop, err := startController(config{settings: desired.Settings{DependencyRetry: time.Hour, ExternalArtifacts: true}})
 	if err != nil {
 		return 1, err
 	}
@@ -93,16 +94,20 @@ func run(m *testing.M) (code int, err error) {
 	return code, stop()
 }
 
-// startController runs a controller until the function it returns is called,
+// startController runs a controller with a configuration until the function it returns is called,
 // which returns what the manager returned.
-func startController() (stop func() error, err error) {
+func startController(c config) (stop func() error, err error) {
 	skipNames := true
-	mgr, err := ctrl.NewManager(suite.config, ctrl.Options{
+	opts := ctrl.Options{
 		Scheme:     controller.Scheme(),
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: crconfig.Controller{SkipNameValidation: &skipNames},
 		Cache:      cache.Options{ByObject: controller.Configs(labels.SelectorFromSet(labels.Set{watchLabel: "Enabled"}))},
-	})
+	}
+	if err := c.see(&opts); err != nil {
+		return nil, err
+	}
+	mgr, err := ctrl.NewManager(suite.config, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -112,10 +117,11 @@ func startController() (stop func() error, err error) {
 	}
 	charts := chart.NewStore(&http.Client{Timeout: 5 * time.Second}, maxArtifact)
 	err = controller.AddHelmRelease(mgr, controller.Parts{
-		Desired: desired.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts), Helm: helm.NewRunner(charts, time.Now),
+		Desired: desired.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts).With(c.settings), Helm: helm.NewRunner(charts, time.Now),
 		Clusters: cluster.NewConnections(mgr.GetConfig(), cluster.Trust{}, time.Now),
 		Metrics:  m, Now: time.Now, Concurrent: 4,
 		MinRetryDelay: 100 * time.Millisecond, MaxRetryDelay: time.Second, JitterPercent: 5,
+		NoCrossNamespaceRefs: c.settings.NoCrossNamespaceRefs, ExternalArtifacts: c.settings.ExternalArtifacts,
 	})
 	if err != nil {
 		return nil, err

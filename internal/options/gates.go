@@ -1,0 +1,95 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package options
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Gates are the feature gates, each named as users write it. All are off unless
+// switched on. It is a flag.Value.
+type Gates struct {
+	AdditiveCELDependencyCheck bool
+	AllowDNSLookups            bool
+	DefaultToRetryOnFailure    bool
+	DirectSourceFetch          bool
+	DisableChartDigestTracking bool
+	DisableConfigWatchers      bool
+	ExternalArtifact           bool
+	UseHelm3Defaults           bool
+}
+
+// gate is what is known of a gate's name.
+type gate struct {
+	// value is where it is kept; nil if it changes nothing here.
+	value *bool
+	// missing gates cannot be switched on: what they stand for is not there.
+	missing bool
+}
+
+// known lists the gates of the reference.
+func (g *Gates) known() map[string]gate {
+	return map[string]gate{
+		"AdditiveCELDependencyCheck": {value: &g.AdditiveCELDependencyCheck},
+		"AllowDNSLookups":            {value: &g.AllowDNSLookups},
+		"DefaultToRetryOnFailure":    {value: &g.DefaultToRetryOnFailure},
+		"DirectSourceFetch":          {value: &g.DirectSourceFetch},
+		"DisableChartDigestTracking": {value: &g.DisableChartDigestTracking},
+		"DisableConfigWatchers":      {value: &g.DisableConfigWatchers},
+		"ExternalArtifact":           {value: &g.ExternalArtifact},
+		"UseHelm3Defaults":           {value: &g.UseHelm3Defaults},
+
+		"CacheSecretsAndConfigMaps":      {missing: true},
+		"CancelHealthCheckOnNewRevision": {missing: true},
+		"ObjectLevelWorkloadIdentity":    {missing: true},
+		"OOMWatch":                       {missing: true},
+
+		// The reference knows their names, and nothing more any more.
+		"AdoptLegacyReleases": {},
+		"CorrectDrift":        {},
+		"DetectDrift":         {},
+	}
+}
+
+// Set implements flag.Value. It takes a comma-separated list of Name=bool.
+func (g *Gates) Set(list string) error {
+	known := g.known()
+	var errs []error
+	for item := range strings.SplitSeq(list, ",") {
+		item = strings.TrimSpace(item)
+		if item == "" {
+			continue
+		}
+		name, text, _ := strings.Cut(item, "=")
+		on, err := strconv.ParseBool(text)
+		gate, ok := known[name]
+		switch {
+		case !ok:
+			errs = append(errs, fmt.Errorf("there is no feature gate %q", name))
+		case err != nil:
+			errs = append(errs, fmt.Errorf("%s: Name=true or Name=false", item))
+		case on && gate.missing:
+			errs = append(errs, fmt.Errorf("%s is not supported by this version", name))
+		case gate.value != nil:
+			*gate.value = on
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// String implements flag.Value.
+func (g *Gates) String() string {
+	var on []string
+	for name, gate := range g.known() {
+		if gate.value != nil && *gate.value {
+			on = append(on, name+"=true")
+		}
+	}
+	slices.Sort(on)
+	return strings.Join(on, ",")
+}

@@ -1,0 +1,50 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"k8s.io/apimachinery/pkg/labels"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/desired"
+)
+
+// labelController gives a HelmRelease to a controller of its test's own: the one
+// that all tests share does not see it.
+const labelController = "it.pintle.dev/controller"
+
+// config is how one controller differs from another.
+type config struct {
+	settings desired.Settings
+	// name of a controller that sees only HelmReleases labelled with it.
+	name string
+}
+
+// see narrows what the controller sees of HelmReleases.
+func (c config) see(opts *ctrl.Options) error {
+	text := "!" + labelController
+	if c.name != "" {
+		text = labelController + "=" + c.name
+	}
+	selector, err := labels.Parse(text)
+	opts.Cache.ByObject[&helmv2.HelmRelease{}] = cache.ByObject{Label: selector}
+	return err
+}
+
+// ownController starts a controller for the duration of a test and returns what
+// gives a HelmRelease to it.
+func (w *world) ownController(c config) func(*helmv2.HelmRelease) {
+	w.t.Helper()
+	c.name = w.namespace
+	stop, err := startController(c)
+	w.must(err)
+	w.t.Cleanup(func() {
+		if err := stop(); err != nil {
+			w.t.Error(err)
+		}
+	})
+	return func(hr *helmv2.HelmRelease) { hr.Labels = map[string]string{labelController: c.name} }
+}

@@ -1,0 +1,244 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	fluxmeta "github.com/fluxcd/pkg/apis/meta"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	"github.com/opencontainers/go-digest"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/desired"
+)
+
+func containsAll(text string, parts []string) bool {
+	for _, p := range parts {
+		if !strings.Contains(text, p) {
+			return false
+		}
+	}
+	return true
+}
+
+// templated makes a HelmRelease take its chart from a HelmChart of its own, in a
+// namespace.
+func templated(namespace string) func(*helmv2.HelmRelease) {
+	return func(hr *helmv2.HelmRelease) {
+		hr.Spec.ChartRef, hr.Spec.Chart = nil, &helmv2.HelmChartTemplate{}
+		hr.Spec.Chart.Spec.Chart = "note"
+		hr.Spec.Chart.Spec.SourceRef = helmv2.CrossNamespaceObjectReference{Kind: "HelmRepository", Name: "repo", Namespace: namespace}
+	}
+}
+
+func (w *world) helmChart(key client.ObjectKey) (*sourcev1.HelmChart, bool) {
+	w.t.Helper()
+	chart := &sourcev1.HelmChart{}
+	err := suite.client.Get(w.t.Context(), key, chart)
+	if !apierrors.IsNotFound(err) {
+		w.must(err)
+	}
+	return chart, err == nil
+}
+
+// fill does for a HelmChart what the source-controller would.
+func (w *world) fill(key client.ObjectKey, version string) {
+	w.t.Helper()
+	chart, found := w.helmChart(key)
+	if !found {
+		w.t.Fatalf("there is no HelmChart %s", key)
+	}
+	archive := configMapChart(w.t, version)
+	path := "/note-" + version + ".tgz"
+	w.mu.Lock()
+	w.artifacts[path] = archive
+	w.mu.Unlock()
+	chart.Status.ObservedGeneration = chart.Generation
+	chart.Status.Artifact = &fluxmeta.Artifact{
+		URL: w.server.URL + path, Path: path[1:], Digest: digest.SHA256.FromBytes(archive).String(),
+		Revision: version, LastUpdateTime: metav1.Now(),
+	}
+	w.must(suite.client.Status().Update(w.t.Context(), chart))
+}
+
+func TestHelmChartOfARelease(t *testing.T) {
+	w := newWorld(t)
+	hr := w.release("own", nil, templated(""))
+	key := desired.HelmChartKey(hr)
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonSourceNotReady, "HelmChart '"+key.String()+"' is not ready")
+	w.untilEvent(hr, corev1.EventTypeNormal, helmv2.EventReasonHelmChartCreated,
+		"Created HelmChart/"+key.String()+" with SourceRef 'HelmRepository/"+w.namespace+"/repo'")
+	w.fill(key, "1.0.0")
+	w.untilReady(hr)
+	if w.hasEvent(hr, corev1.EventTypeWarning, helmv2.ReasonArtifactFailed) {
+		t.Error("a HelmChart that was made just now is no failure")
+	}
+
+	// The artifact of the old version is not what is asked for.
+	w.edit(hr, func(hr *helmv2.HelmRelease) {
+		hr.Spec.Chart.Spec.Version = "2.0.0"
+		hr.Spec.Values = rawValues(t, map[string]any{"message": "two"})
+	})
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonSourceNotReady, "latest generation of object has not been reconciled")
+	w.untilEvent(hr, corev1.EventTypeNormal, helmv2.EventReasonHelmChartConfigured, "Configured HelmChart/"+key.String())
+	w.fill(key, "2.0.0")
+	w.untilReady(hr)
+	if newest(hr) != 2 || hr.Status.History[0].ChartVersion != "2.0.0" {
+		t.Errorf("the new values went with the old chart: %+v", hr.Status.History)
+	}
+
+	// While suspended, it is kept even if it is needed no longer.
+	w.publish("own", "3.0.0", configMapChart(t, "3.0.0"))
+	w.edit(hr, func(hr *helmv2.HelmRelease) {
+		hr.Spec.Suspend, hr.Spec.Chart = true, nil
+		hr.Spec.ChartRef = &helmv2.CrossNamespaceSourceReference{Kind: "OCIRepository", Name: "own"}
+	})
+	w.settle(hr)
+	if _, found := w.helmChart(key); !found {
+		t.Error("a suspended release lost its HelmChart")
+	}
+	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = false })
+	w.untilReady(hr)
+	if _, found := w.helmChart(key); found || hr.Status.HelmChart != "" {
+		t.Errorf("the HelmChart is left, and noted as %q", hr.Status.HelmChart)
+	}
+	w.untilEvent(hr, corev1.EventTypeNormal, helmv2.EventReasonHelmChartDeleted, "Deleted HelmChart/"+key.String())
+}
+
+func TestHelmChartMadeByHand(t *testing.T) {
+	w := newWorld(t)
+	byHand := &sourcev1.HelmChart{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: w.namespace + "-taken", Labels: map[string]string{"by": "hand"}}}
+	byHand.Spec = sourcev1.HelmChartSpec{
+		Chart: "other", Interval: metav1.Duration{Duration: time.Minute},
+		SourceRef: sourcev1.LocalHelmChartSourceReference{Kind: "HelmRepository", Name: "other"},
+	}
+	w.must(suite.client.Create(t.Context(), byHand))
+	hr := w.release("taken", nil, templated(""))
+	w.until(hr, "its HelmChart", func(hr *helmv2.HelmRelease) bool { return hr.Status.HelmChart != "" })
+	chart, _ := w.helmChart(client.ObjectKeyFromObject(byHand))
+	if chart.Spec.Chart != "note" || chart.Labels["by"] != "hand" || chart.Labels[helmv2.LabelName] != "taken" {
+		t.Errorf("it was not taken over: %v %+v", chart.Labels, chart.Spec)
+	}
+}
+
+// TestHelmChartsOfOneName is about a-b/c and a/b-c.
+func TestHelmChartsOfOneName(t *testing.T) {
+	w, v := newWorld(t), newWorld(t)
+	v.namespace = w.namespace + "-b"
+	v.must(suite.client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: v.namespace}}))
+	first := w.release("b-c", nil, templated(w.namespace))
+	key := desired.HelmChartKey(first)
+	w.until(first, "its HelmChart", func(hr *helmv2.HelmRelease) bool { return hr.Status.HelmChart == key.String() })
+	w.fill(key, "1.0.0")
+	w.untilReady(first)
+
+	second := v.release("c", nil, templated(w.namespace), func(hr *helmv2.HelmRelease) { hr.Spec.Chart.Spec.Chart = "another" })
+	if desired.HelmChartKey(second) != key {
+		t.Fatalf("the names differ: %s", desired.HelmChartKey(second))
+	}
+	v.untilSays(second, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonContested,
+		"HelmChart '"+key.String()+"' belongs to HelmRelease '"+w.namespace+"/b-c'")
+	chart, _ := w.helmChart(key)
+	if chart.Spec.Chart != "note" || chart.Labels[helmv2.LabelNamespace] != w.namespace {
+		t.Errorf("it was overwritten: %v %+v", chart.Labels, chart.Spec)
+	}
+
+	// Who does not have it does not take it along.
+	v.must(suite.client.Delete(t.Context(), second))
+	v.untilGone(second)
+	if _, found := w.helmChart(key); !found {
+		t.Fatal("it was deleted by the one it does not belong to")
+	}
+
+	// When its owner goes, it is free.
+	second = v.release("c", nil, templated(w.namespace))
+	v.untilSays(second, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonContested)
+	w.must(suite.client.Delete(t.Context(), first))
+	w.untilGone(first)
+	v.untilSays(second, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonSourceNotReady)
+	if chart, _ := w.helmChart(key); chart.Labels[helmv2.LabelNamespace] != v.namespace {
+		t.Errorf("it belongs to %v", chart.Labels)
+	}
+}
+
+// TestHelmChartThatChangedHands: who has noted a HelmChart that belongs to another
+// one by now leaves it alone.
+func TestHelmChartThatChangedHands(t *testing.T) {
+	w := newWorld(t)
+	hr := w.release("seller", nil, templated(""))
+	key := desired.HelmChartKey(hr)
+	w.until(hr, "its HelmChart", func(hr *helmv2.HelmRelease) bool { return hr.Status.HelmChart == key.String() })
+	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = true })
+	w.until(hr, "suspension", func(hr *helmv2.HelmRelease) bool { return hr.Status.ObservedGeneration == hr.Generation })
+	chart, _ := w.helmChart(key)
+	chart.Labels[helmv2.LabelName] = "buyer"
+	w.must(suite.client.Update(t.Context(), chart))
+	w.edit(hr, func(hr *helmv2.HelmRelease) {
+		hr.Spec.Suspend, hr.Spec.Chart = false, nil
+		hr.Spec.ChartRef = &helmv2.CrossNamespaceSourceReference{Kind: "OCIRepository", Name: "none"}
+	})
+	w.until(hr, "its note to be cleared", func(hr *helmv2.HelmRelease) bool { return hr.Status.HelmChart == "" })
+	if _, found := w.helmChart(key); !found {
+		t.Error("another one's HelmChart was deleted")
+	}
+}
+
+func TestNameTooLongForAHelmChart(t *testing.T) {
+	w := newWorld(t)
+	hr := w.release(strings.Repeat("n", 250), nil, templated(""))
+	w.untilSays(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonArtifactFailed, "its name has", "253 are possible")
+}
+
+func TestNoCrossNamespaceRefs(t *testing.T) {
+	w, sources := newWorld(t), newWorld(t)
+	locked := w.ownController(config{settings: desired.Settings{NoCrossNamespaceRefs: true}})
+	sources.publish("shared", "1.0.0", configMapChart(t, "1.0.0"))
+
+	ref := w.release("shared", nil, locked, func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Namespace = sources.namespace })
+	w.untilSays(ref, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonAccessDenied,
+		"cross-namespace references are not allowed: cannot access OCIRepository "+sources.namespace+"/shared")
+	w.untilSays(ref, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonAccessDenied)
+	w.untilEvent(ref, corev1.EventTypeWarning, helmv2.ReasonAccessDenied)
+
+	template := w.release("template", nil, locked, templated(sources.namespace))
+	key := desired.HelmChartKey(template)
+	w.untilSays(template, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonAccessDenied, "cannot access HelmChart "+key.String())
+	w.untilEvent(template, corev1.EventTypeWarning, helmv2.ReasonAccessDenied)
+	if _, found := w.helmChart(key); found {
+		t.Error("the HelmChart was made all the same")
+	}
+
+	// One that was made before the door was closed stays where it is.
+	before := w.release("before", nil, templated(sources.namespace))
+	key = desired.HelmChartKey(before)
+	w.until(before, "its HelmChart", func(hr *helmv2.HelmRelease) bool { return hr.Status.HelmChart == key.String() })
+	w.edit(before, func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = true })
+	w.until(before, "suspension", func(hr *helmv2.HelmRelease) bool { return hr.Status.ObservedGeneration == hr.Generation })
+	w.edit(before, func(hr *helmv2.HelmRelease) { locked(hr); hr.Spec.Suspend = false })
+	w.untilSays(before, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonAccessDenied)
+	w.must(suite.client.Delete(t.Context(), before))
+	w.untilGone(before)
+	w.untilLeftBehind(before, key)
+}
+
+func (w *world) untilLeftBehind(hr *helmv2.HelmRelease, key client.ObjectKey) {
+	w.t.Helper()
+	if _, found := w.helmChart(key); !found {
+		w.t.Error("the HelmChart in another namespace was deleted")
+	}
+	deadline := time.Now().Add(patience)
+	for !w.hasEvent(hr, corev1.EventTypeWarning, helmv2.ReasonAccessDenied, "left behind HelmChart/"+key.String()) {
+		if time.Now().After(deadline) {
+			w.t.Fatal("nobody was told that the HelmChart is left behind")
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
