@@ -55,7 +55,7 @@ func (r *HelmReleaseReconciler) ensureHelmChart(ctx context.Context, hr *helmv2.
 		}
 	}
 	chart := helmChart(hr)
-	applied, err := r.helmChartApplied(ctx, hr, chart)
+	applied, err := r.helmChartApplied(ctx, chart)
 	if err == nil && !applied {
 		err = r.putHelmChart(ctx, hr, chart)
 	}
@@ -68,16 +68,13 @@ func (r *HelmReleaseReconciler) ensureHelmChart(ctx context.Context, hr *helmv2.
 
 // helmChartApplied reports whether the cache shows the HelmChart as it should
 // be, which saves applying it on every visit.
-func (r *HelmReleaseReconciler) helmChartApplied(ctx context.Context, hr *helmv2.HelmRelease, want *sourcev1.HelmChart) (bool, error) {
+func (r *HelmReleaseReconciler) helmChartApplied(ctx context.Context, want *sourcev1.HelmChart) (bool, error) {
 	have := &sourcev1.HelmChart{}
 	if err := r.client.Get(ctx, client.ObjectKeyFromObject(want), have); err != nil {
 		if apierrors.IsNotFound(err) {
 			return false, nil
 		}
 		return false, unapplied(want, err)
-	}
-	if err := r.checkOwner(ctx, hr, have); err != nil {
-		return false, err
 	}
 	// People may suspend a HelmChart, and that is theirs.
 	have.Spec.Suspend = want.Spec.Suspend

@@ -143,6 +143,15 @@ func TestHelmChartOfNobody(t *testing.T) {
 	}
 }
 
+func TestOwnerOf(t *testing.T) {
+	for _, half := range []string{helmv2.LabelName, helmv2.LabelNamespace} {
+		chart := &sourcev1.HelmChart{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{half: "a"}}}
+		if got := ownerOf(chart); got.Name != "" || got.Namespace != "" {
+			t.Errorf("%s alone names nobody: %v", half, got)
+		}
+	}
+}
+
 func TestHelmChartThatCannotBeApplied(t *testing.T) {
 	hr := named("a-b", "c", charting)
 	d := newDesk(t, errors.New("quota exceeded"))
