@@ -1,0 +1,25 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"testing"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+func TestJobKnowsTheSettings(t *testing.T) {
+	s := &stub{}
+	r := newReconciler(t, s)
+	r.allowDNS, r.defaults = true, helmv2.Defaults{Helm3: true}
+	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil || s.begun == nil {
+		t.Fatalf("nothing was begun: %v", err)
+	}
+	s.begun(t.Context(), nil)
+	if !s.job.AllowDNS || !s.job.Defaults.Helm3 {
+		t.Errorf("the job has %+v, %t", s.job.Defaults, s.job.AllowDNS)
+	}
+}
