@@ -39,8 +39,8 @@ func TestDependencies(t *testing.T) {
 		t.Error("something was installed too early")
 	}
 	w.edit(base, func(hr *helmv2.HelmRelease) { hr.Annotations = map[string]string{"ok": "middle"} })
-	w.untilReady(middle)
-	w.untilReady(top)
+	w.untilAtRest(middle)
+	w.untilAtRest(top)
 
 	// An upgrade of what it depends on is no concern of a release at rest.
 	settled := top.ResourceVersion
