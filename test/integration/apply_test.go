@@ -11,7 +11,6 @@ import (
 
 	"helm.sh/helm/v3/pkg/action"
 	"helm.sh/helm/v3/pkg/chart/loader"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -219,11 +218,4 @@ func containsAll(text string, parts ...string) bool {
 		}
 	}
 	return true
-}
-
-func (w *world) deployment(name string) *appsv1.Deployment {
-	w.t.Helper()
-	d := &appsv1.Deployment{}
-	w.must(suite.client.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, d))
-	return d
 }

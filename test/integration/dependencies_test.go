@@ -118,7 +118,7 @@ func (w *world) hasEvent(hr *helmv2.HelmRelease, kind, reason string, texts ...s
 	w.must(suite.client.List(w.t.Context(), &events, client.InNamespace(hr.Namespace)))
 	for i := range events.Items {
 		e := &events.Items[i]
-		if e.InvolvedObject.Name == hr.Name && e.Type == kind && e.Reason == reason && containsAll(e.Message, texts) {
+		if e.InvolvedObject.Name == hr.Name && e.Type == kind && e.Reason == reason && containsAll(e.Message, texts...) {
 			return true
 		}
 	}

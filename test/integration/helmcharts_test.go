@@ -20,15 +20,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/desired"
 )
 
-func containsAll(text string, parts []string) bool {
-	for _, p := range parts {
-		if !strings.Contains(text, p) {
-			return false
-		}
-	}
-	return true
-}
-
 // templated makes a HelmRelease take its chart from a HelmChart of its own, in a
 // namespace.
 func templated(namespace string) func(*helmv2.HelmRelease) {
