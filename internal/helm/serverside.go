@@ -117,14 +117,13 @@ func (c *client) apply(info *resource.Info, look bool) (created bool, err error)
 
 // send applies an object, by force if it must.
 func (c *client) send(info *resource.Info) (live runtime.Object, created bool, err error) {
-	live, created, err = c.patch(info, metav1.PatchOptions{})
-	if !apierrors.IsConflict(err) {
-		return live, created, err
-	}
-	c.reportConflicts(info, err)
-	force := true
 	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		live, created, err = c.patch(info, metav1.PatchOptions{Force: &force})
+		live, created, err = c.patch(info, metav1.PatchOptions{})
+		if apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict) {
+			c.reportConflicts(info, err)
+			force := true
+			live, created, err = c.patch(info, metav1.PatchOptions{Force: &force})
+		}
 		return err
 	})
 	return live, created, err

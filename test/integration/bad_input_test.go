@@ -107,7 +107,8 @@ func TestFailedInstallStallsUntilTheSpecChanges(t *testing.T) {
 	w.publish("broken", "1.0.0", pack(t, "broken", "1.0.0", map[string]string{
 		"templates/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Values.name | default \"Not-A-Name\" }}\n",
 	}))
-	hr := w.release("broken", nil)
+	// Checked beforehand, it would never come to a failed revision.
+	hr := w.release("broken", nil, func(hr *helmv2.HelmRelease) { hr.Spec.Install = &helmv2.Install{DisableOpenAPIValidation: true} })
 	w.untilSays(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonRetriesExceeded, "Failed to install after 1 attempt(s)")
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonInstallFailed, "Not-A-Name")
 	w.settle(hr)

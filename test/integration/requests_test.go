@@ -50,7 +50,11 @@ func TestResetOfStalled(t *testing.T) {
 	w.publish("stuck", "1.0.0", pack(t, "stuck", "1.0.0", map[string]string{
 		"templates/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: Not-A-Name\n",
 	}))
-	hr := w.release("stuck", nil)
+	// Checked beforehand, it would never come to a failed revision.
+	hr := w.release("stuck", nil, func(hr *helmv2.HelmRelease) {
+		hr.Spec.Install = &helmv2.Install{DisableOpenAPIValidation: true}
+		hr.Spec.Upgrade = &helmv2.Upgrade{DisableOpenAPIValidation: true}
+	})
 	w.untilSays(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonRetriesExceeded, "Failed to install after 1 attempt(s)")
 
 	w.ask(hr, "plain")
