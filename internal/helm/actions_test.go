@@ -160,7 +160,7 @@ func TestRollbackOptions(t *testing.T) {
 		"NotReady":    {reason: "a Deployment has to be ready", job: true, err: "timeout waiting for: [Deployment/prod/app", hook: true, method: "PATCH", revisions: 3},
 		"WithoutWait": {reason: "or need not", spec: &helmv2.Rollback{DisableWait: true}, hook: true, method: "PATCH", revisions: 3},
 		"NoHooks":     {reason: "hooks can be left out", spec: &helmv2.Rollback{DisableHooks: true}, deployment: true, job: true, method: "PATCH", revisions: 3},
-		"ForceServer": {reason: "but not server-side, which the target was made with", spec: &helmv2.Rollback{Force: true, DisableWait: true}, hook: true, method: "PATCH", revisions: 3},
+		"ForceServer": {reason: "but not server-side", spec: &helmv2.Rollback{Force: true, DisableWait: true, ServerSideApply: helmv2.ServerSideApplyEnabled}, hook: true, method: "PATCH", revisions: 3},
 		"Force":       {reason: "objects can be replaced", spec: &helmv2.Rollback{Force: true, DisableWait: true, ServerSideApply: helmv2.ServerSideApplyDisabled}, hook: true, method: "PUT", revisions: 3},
 		"MaxHistory":  {reason: "old revisions make room", max: &one, deployment: true, job: true, hook: true, method: "PATCH", revisions: 2},
 		"CleanUp": {
