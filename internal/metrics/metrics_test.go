@@ -35,7 +35,7 @@ func gather(t *testing.T, r prometheus.Gatherer) map[string]float64 {
 				got[name+" sum"] = h.GetSampleSum()
 				continue
 			}
-			got[name] = m.GetCounter().GetValue()
+			got[name] = m.GetCounter().GetValue() + m.GetGauge().GetValue()
 		}
 	}
 	return got
@@ -48,11 +48,15 @@ func TestMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[string]float64{}, gather(t, registry)); diff != "" {
+	if diff := cmp.Diff(map[string]float64{"pintle_helm_releases_suspended": 0}, gather(t, registry)); diff != "" {
 		t.Errorf("nothing was counted yet (-want +got):\n%s", diff)
 	}
 	begun := time.Unix(100, 0)
 	named := release.Desired{UID: "uid-1", Target: release.Target{Name: "app", Namespace: "prod", StorageNamespace: "prod"}}
+	m.Suspended("prod/app", true)
+	m.Suspended("prod/app", true)
+	m.Suspended("prod/web", true)
+	m.Suspended("prod/web", false)
 	m.Visit(VisitBlocked)
 	m.Visit(VisitFinished)
 	m.Visit(VisitFinished)
@@ -84,6 +88,7 @@ func TestMetrics(t *testing.T) {
 		"action_duration_seconds action=uninstall sum":   0,
 		"action_duration_seconds action=unlock count":    1,
 		"action_duration_seconds action=unlock sum":      0,
+		"pintle_helm_releases_suspended":                 1,
 	}
 	got := gather(t, registry)
 	if diff := cmp.Diff(want, got); diff != "" {
