@@ -9,6 +9,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"os"
 	"time"
@@ -45,6 +47,8 @@ func run() error {
 		return err
 	}
 	ctrl.SetLogger(logger(o))
+	// Helm tells Go's own logger which values it cannot merge. They may be secret.
+	log.SetOutput(io.Discard)
 	config, err := ctrl.GetConfig()
 	if err != nil {
 		return err

@@ -430,6 +430,29 @@ func paused(w *world, yes bool) {
 	w.objects[deploymentPath]["spec"].(map[string]any)["paused"] = yes
 }
 
+// TestHealCountsFromNowOn: a revision that was cut off and is looked at again in
+// vain has failed like any other, or it would be looked at for ever.
+func TestHealCountsFromNowOn(t *testing.T) {
+	w := newWorld(t)
+	stuck(t, w)
+	for _, rls := range w.stored() {
+		if rls.Version == 2 {
+			rls.Labels = withLabel(rls.Labels, helmv2.LabelInterrupted, "true")
+			writeSecret(t, w, rls)
+		}
+	}
+	if h := w.history(); !h[0].Interrupted {
+		t.Fatalf("the test is wrong: %+v", h[0])
+	}
+	out := w.runner.Run(t.Context(), w.conn, job(release.Heal{Timeout: 100 * time.Millisecond, Version: 2}, chart.Artifact{}, "", nil))
+	if out.Err == nil || !out.Stored() {
+		t.Errorf("the look ends with %v and stores %v", out.Err, out.Revisions)
+	}
+	if h := w.history(); h[0].Status != helmv2.StatusFailed || h[0].CutOff() || h[0].Owner != "uid-1" || !h[0].Applied {
+		t.Errorf("the revision is %+v", h[0])
+	}
+}
+
 func TestHeal(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -444,7 +467,7 @@ func TestHeal(t *testing.T) {
 			want: []helmv2.ReleaseStatus{helmv2.StatusDeployed, helmv2.StatusSuperseded},
 		},
 		"NotReady": {
-			reason: "what is not ready stays as it is", err: "timeout waiting for: [Deployment/prod/app status: 'InProgress'",
+			reason: "what is not ready is noted to have failed again", stored: true, err: "timeout waiting for: [Deployment/prod/app status: 'InProgress'",
 			want: []helmv2.ReleaseStatus{helmv2.StatusFailed, helmv2.StatusDeployed},
 		},
 		"NotNewest": {

@@ -36,9 +36,33 @@ func (r *run) heal(job Job, a release.Heal) error {
 	}
 	made := actionOf(rel)
 	if err := r.client.waitReady(list, a.Timeout, job.waitsForJobs(made)); err != nil {
-		return err
+		if r.client.ctx.Err() != nil {
+			return err
+		}
+		return errors.Join(err, r.markFailed(rel, made, err))
 	}
 	return r.markDeployed(rel, made)
+}
+
+// markFailed notes that another look found rel as it was. From now on it is no
+// longer a revision that was merely cut off, and the time of the note is when it
+// failed last.
+func (r *run) markFailed(rel *helmrelease.Release, made helmv2.ReleaseAction, cause error) error {
+	verb := "Upgrade"
+	if made == helmv2.ActionInstall {
+		verb = "Release"
+	}
+	rel.Labels = withoutCut(rel.Labels)
+	rel.SetStatus(helmrelease.StatusFailed, fmt.Sprintf("%s %q failed: %s", verb, rel.Name, cause))
+	return r.config.Releases.Update(rel)
+}
+
+// withoutCut returns labels that do not say that the action was cut off.
+func withoutCut(labels map[string]string) map[string]string {
+	rest := maps.Clone(labels)
+	delete(rest, helmv2.LabelInterrupted)
+	delete(rest, helmv2.LabelSuperseded)
+	return rest
 }
 
 // actionOf returns the action that made a revision: Helm does not record it, but
@@ -71,9 +95,7 @@ func (r *run) markDeployed(rel *helmrelease.Release, made helmv2.ReleaseAction) 
 			return err
 		}
 	}
-	rel.Labels = maps.Clone(rel.Labels)
-	delete(rel.Labels, helmv2.LabelInterrupted)
-	delete(rel.Labels, helmv2.LabelSuperseded)
+	rel.Labels = withoutCut(rel.Labels)
 	description := "Upgrade complete"
 	if made == helmv2.ActionInstall {
 		description = "Install complete"

@@ -110,14 +110,14 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 		return nil, fmt.Errorf("client for Helm storage: %w", err)
 	}
 	logs := newLogBuffer(logr.FromContextOrDiscard(ctx), r.now, redact)
-	namespace := job.storageNamespace()
+	namespace := job.target().StorageNamespace
 	store := &recorder{
 		secretStore: newSecretStore(ctx, clients.Secrets(namespace), namespace, r.now),
-		release:     job.releaseName(), uid: job.Desired.UID, mark: job.mark(ctx), redact: redact,
+		release:     job.target().Name, uid: job.Desired.UID, mark: job.mark(ctx), redact: redact,
 	}
 	kc := kube.New(getter)
 	kc.Log = logs.printf
-	kc.Namespace = job.releaseNamespace()
+	kc.Namespace = job.target().Namespace
 	c := &client{Client: kc, ctx: ctx, origin: job.Origin, idle: job.Idle}
 	if c.manner, err = job.manner(store); err != nil {
 		return nil, err
@@ -151,25 +151,18 @@ func (j *Job) mark(ctx context.Context) func() string {
 	}
 }
 
-func (j *Job) releaseName() string {
-	if u, ok := j.Action.(release.Uninstall); ok {
-		return u.Target.Name
+// target is the release the job works on: what is uninstalled or unlocked may
+// have been elsewhere.
+func (j *Job) target() release.Target {
+	switch a := j.Action.(type) {
+	case release.Uninstall:
+		return a.Target
+	case release.Unlock:
+		return a.Target
+	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Heal,
+		release.Finalize, release.Adopt, release.Settle, release.Wait, release.Stall:
 	}
-	return j.Desired.Target.Name
-}
-
-func (j *Job) storageNamespace() string {
-	if u, ok := j.Action.(release.Uninstall); ok {
-		return u.Target.StorageNamespace
-	}
-	return j.Desired.Target.StorageNamespace
-}
-
-func (j *Job) releaseNamespace() string {
-	if u, ok := j.Action.(release.Uninstall); ok {
-		return u.Target.Namespace
-	}
-	return j.Desired.Target.Namespace
+	return j.Desired.Target
 }
 
 // perform runs the action. A panic while Helm renders or uninstalls ends the job,
@@ -196,7 +189,7 @@ func (r *run) perform(ctx context.Context, job Job) (err error) {
 	case release.Uninstall:
 		return r.uninstall(job, a)
 	case release.Unlock:
-		return r.unlock(job, a)
+		return r.unlock(a)
 	case release.Finalize, release.Adopt, release.Settle, release.Wait, release.Stall:
 	}
 	return fmt.Errorf("%s is no action of Helm's", release.Name(job.Action))

@@ -288,13 +288,17 @@ func TestCancelledWaitIsMarked(t *testing.T) {
 	}
 }
 
+func appTarget() release.Target {
+	return release.Target{Name: "app", Namespace: "prod", StorageNamespace: "prod"}
+}
+
 func TestUnlock(t *testing.T) {
 	w := newWorld(t)
 	artifact := w.chart("1.0.0", note())
 	if out := w.runner.Run(t.Context(), w.conn, job(release.Install{Timeout: time.Minute}, artifact, "1.0.0", nil)); out.Err != nil {
 		t.Fatal(out.Err)
 	}
-	unlock := job(release.Unlock{Version: 1, Status: helmv2.StatusPendingUpgrade}, artifact, "", nil)
+	unlock := job(release.Unlock{Version: 1, Status: helmv2.StatusPendingUpgrade, Target: appTarget()}, artifact, "", nil)
 	if out := w.runner.Run(t.Context(), w.conn, unlock); out.Err != nil || out.Stored() {
 		t.Errorf("a revision that has moved on is left alone: %v, %+v", out.Err, out.Revisions)
 	}
@@ -309,7 +313,7 @@ func TestUnlock(t *testing.T) {
 	if len(h) != 1 || h[0].Status != helmv2.StatusFailed || h[0].Description != "Release unlocked from stale 'pending-upgrade' state" || h[0].Owner != "uid-1" || !h[0].Interrupted {
 		t.Errorf("history %+v", h)
 	}
-	missing := job(release.Unlock{Version: 7}, artifact, "", nil)
+	missing := job(release.Unlock{Version: 7, Target: appTarget()}, artifact, "", nil)
 	if out := w.runner.Run(t.Context(), w.conn, missing); out.Err == nil {
 		t.Error("a revision that does not exist cannot be unlocked")
 	}

@@ -5,6 +5,7 @@ package helm
 
 import (
 	"errors"
+	"strconv"
 	"testing"
 	"time"
 
@@ -36,7 +37,7 @@ func writeSecret(t *testing.T, w *world, rls *helmrelease.Release) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := driver.NewSecrets(clients.CoreV1().Secrets("prod")).Update(key+"1", rls); err != nil {
+	if err := driver.NewSecrets(clients.CoreV1().Secrets("prod")).Update(key+strconv.Itoa(rls.Version), rls); err != nil {
 		t.Fatal(err)
 	}
 }

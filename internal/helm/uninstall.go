@@ -12,6 +12,7 @@ import (
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage/driver"
 
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -49,12 +50,12 @@ func (r *run) alreadyUninstalled(name string) bool {
 
 // unlock marks a revision as failed whose operation nobody runs any more. It
 // does nothing if the revision has moved on in the meantime.
-func (r *run) unlock(job Job, a release.Unlock) error {
-	rel, err := r.config.Releases.Get(job.Desired.Target.Name, a.Version)
+func (r *run) unlock(a release.Unlock) error {
+	rel, err := r.config.Releases.Get(a.Target.Name, a.Version)
 	if err != nil {
 		return err
 	}
-	if !rel.Info.Status.IsPending() {
+	if helmv2.ReleaseStatus(rel.Info.Status) != a.Status {
 		return nil
 	}
 	rel.SetStatus(helmrelease.StatusFailed, fmt.Sprintf("Release unlocked from stale '%s' state", a.Status))

@@ -44,10 +44,12 @@ func (g *Gates) known() map[string]gate {
 		"ExternalArtifact":           {value: &g.ExternalArtifact},
 		"UseHelm3Defaults":           {value: &g.UseHelm3Defaults},
 
-		"CacheSecretsAndConfigMaps":      {missing: true},
-		"CancelHealthCheckOnNewRevision": {missing: true},
-		"ObjectLevelWorkloadIdentity":    {missing: true},
-		"OOMWatch":                       {missing: true},
+		"CacheSecretsAndConfigMaps":   {missing: true},
+		"ObjectLevelWorkloadIdentity": {missing: true},
+		"OOMWatch":                    {missing: true},
+
+		// Waits always end when something newer is wanted.
+		"CancelHealthCheckOnNewRevision": {},
 
 		// The reference knows their names, and nothing more any more.
 		"AdoptLegacyReleases": {},

@@ -137,9 +137,7 @@ func held(in Input) *Decision {
 // outdated reports whether an attempt works towards something that is no longer
 // wanted. What cannot be known at the moment, or is suspended, changes nothing.
 func outdated(in Input, running *Running) bool {
-	switch running.Action {
-	case helmv2.ActionInstall, helmv2.ActionUpgrade, helmv2.ActionHeal:
-	default:
+	if a := running.Action; a != helmv2.ActionInstall && a != helmv2.ActionUpgrade && a != helmv2.ActionHeal {
 		return false
 	}
 	was, want := running.Desired, in.Desired

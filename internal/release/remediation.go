@@ -20,10 +20,10 @@ type active struct {
 
 func activePolicy(in Input) active {
 	status := ResetCounters(in.Recorded, in.Desired)
-	switch status.LastAttemptedReleaseAction {
-	case helmv2.ActionInstall:
+	if status.LastAttemptedReleaseAction == helmv2.ActionInstall {
 		return active{in.Desired.Policy.Install, helmv2.ActionInstall, status.InstallFailures}
-	case helmv2.ActionUpgrade:
+	}
+	if status.LastAttemptedReleaseAction == helmv2.ActionUpgrade {
 		return active{in.Desired.Policy.Upgrade, helmv2.ActionUpgrade, status.UpgradeFailures}
 	}
 	return active{}

@@ -277,7 +277,7 @@ func finishUnlock(r *Report, c *conditions, o release.Outcome) {
 		c.cancelled(o.Err)
 		return
 	}
-	message := unlockFailedMessage(o.Desired.Target, unlock, o.Err)
+	message := unlockFailedMessage(unlock, o.Err)
 	r.Status.Failures++
 	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonPendingRelease, message)
 	c.asReleased()

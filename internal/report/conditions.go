@@ -133,10 +133,10 @@ func (c *conditions) remove(kinds ...string) {
 	c.list = slices.DeleteFunc(c.list, func(x metav1.Condition) bool { return slices.Contains(kinds, x.Type) })
 }
 
-// changed reports whether the condition says something it did not say before.
-func (c *conditions) changed(kind string) bool {
-	i := slices.IndexFunc(c.before, func(x metav1.Condition) bool { return x.Type == kind })
-	return i < 0 || !same(c.before[i], c.get(kind))
+// news reports whether Ready says something it did not say before.
+func (c *conditions) news() bool {
+	i := slices.IndexFunc(c.before, func(x metav1.Condition) bool { return x.Type == helmv2.ConditionReady })
+	return i < 0 || !same(c.before[i], c.get(helmv2.ConditionReady))
 }
 
 func same(a, b metav1.Condition) bool {

@@ -33,7 +33,10 @@ func lastMaker(owner string, status *helmv2.HelmReleaseStatus) maker {
 func merge(history helmv2.Snapshots, stored []release.Revision, by maker) helmv2.Snapshots {
 	merged := refresh(history, stored)
 	for _, r := range stored {
-		if find(merged, r) >= 0 {
+		if i := find(merged, r); i >= 0 {
+			// An action has written the record, so that the digest of whoever made the
+			// snapshot does not fit it any more.
+			merged[i] = renewed(merged[i], r)
 			continue
 		}
 		s := snapshot(r)
@@ -58,14 +61,19 @@ func refresh(history helmv2.Snapshots, stored []release.Revision) helmv2.Snapsho
 			// must be able to verify it when the release is handed back.
 			continue
 		}
-		old := fresh[i]
-		fresh[i] = snapshot(r)
-		fresh[i].OCIDigest, fresh[i].Action, fresh[i].TestHooks = old.OCIDigest, old.Action, old.TestHooks
+		fresh[i] = renewed(fresh[i], r)
 	}
 	if len(fresh) == 0 {
 		return nil
 	}
 	return fresh
+}
+
+// renewed is a snapshot of what is stored now, with what only the old one knew.
+func renewed(old *helmv2.Snapshot, r release.Revision) *helmv2.Snapshot {
+	s := snapshot(r)
+	s.OCIDigest, s.Action, s.TestHooks = old.OCIDigest, old.Action, old.TestHooks
+	return s
 }
 
 func find(history helmv2.Snapshots, r release.Revision) int {

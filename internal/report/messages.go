@@ -125,9 +125,9 @@ func unlockedMessage(r *release.Revision, status helmv2.ReleaseStatus) string {
 		fullName(r.Namespace, r.Name, r.Version), chartName(r.ChartName, r.ChartVersion), status)
 }
 
-func unlockFailedMessage(t release.Target, u release.Unlock, err error) string {
+func unlockFailedMessage(u release.Unlock, err error) string {
 	return fmt.Sprintf("Unlock of Helm release %s in %s state failed: %s",
-		fullName(t.Namespace, t.Name, u.Version), u.Status, err)
+		fullName(u.Target.Namespace, u.Target.Name, u.Version), u.Status, err)
 }
 
 // lastLogs is what a failure event appends; empty when nothing was logged.

@@ -66,8 +66,8 @@ func TestTransitionTime(t *testing.T) {
 			if tc.moved {
 				want = metav1.NewTime(testNow)
 			}
-			if !got.LastTransitionTime.Equal(&want) || got.ObservedGeneration != 7 || c.changed("Ready") != tc.moved {
-				t.Errorf("%s got %+v, changed %t", tc.reason, got, c.changed("Ready"))
+			if !got.LastTransitionTime.Equal(&want) || got.ObservedGeneration != 7 || c.news() != tc.moved {
+				t.Errorf("%s got %+v, changed %t", tc.reason, got, c.news())
 			}
 			if hr.Status.Conditions[0].Message != "m" || hr.Status.Conditions[0].ObservedGeneration != 1 {
 				t.Error("the present list was changed")
@@ -110,9 +110,9 @@ func TestMerge(t *testing.T) {
 			[]string{"2 superseded   pintle.dev/v1 sha256:2-superseded tested=false"},
 		},
 		"OtherScheme": {
-			"A snapshot of another scheme is left as its maker can verify it.", theirs(),
+			"What an action of ours has written is described anew: its maker's digest does not fit any more.", theirs(),
 			[]release.Revision{testRevision(1, helmv2.StatusSuperseded)},
-			[]string{"1 deployed install sha256:old v2 sha256:theirs tested=true"},
+			[]string{"1 superseded install sha256:old pintle.dev/v1 sha256:1-superseded tested=true"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

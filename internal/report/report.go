@@ -48,7 +48,7 @@ func Blocked(hr *helmv2.HelmRelease, blocked *release.Blocked, now time.Time) Re
 	c.remove(helmv2.ConditionSuspended)
 	status.Conditions = c.list
 	r := Report{Status: status, Retry: blocked.Retry}
-	if !blocked.Quiet && c.changed(helmv2.ConditionReady) {
+	if !blocked.Quiet && c.news() {
 		event := warning
 		if blocked.Normal {
 			event = normal
@@ -107,6 +107,8 @@ func inSync(hr *helmv2.HelmRelease, in release.Input) Report {
 	released(&c, last)
 	c.tested(last, in.Desired)
 	c.remove(helmv2.ConditionRemediated, helmv2.ConditionReconciling, helmv2.ConditionStalled, helmv2.ConditionSuspended)
+	// Nobody looks for drift, so that nobody can say that there is any.
+	c.remove(helmv2.ConditionDrifted)
 	c.summarize(&status, in.Desired)
 	status.Conditions = c.list
 	return Report{Status: status, Retry: release.Interval(in.Desired.Policy.Interval)}
@@ -157,7 +159,7 @@ func stalled(hr *helmv2.HelmRelease, d release.Decision, a release.Stall, in rel
 	r := Report{Retry: release.Interval(in.Desired.Policy.Interval)}
 	if a.Reason == helmv2.ReasonContested {
 		c.set(helmv2.ConditionReady, metav1.ConditionFalse, a.Reason, d.Why)
-		if c.changed(helmv2.ConditionReady) {
+		if c.news() {
 			r.Events = append(r.Events, warning(a.Reason, d.Why, nil))
 		}
 	} else {
@@ -184,7 +186,8 @@ func stalled(hr *helmv2.HelmRelease, d release.Decision, a release.Stall, in rel
 // without anybody to look after it deserves a warning.
 func Finalized(d release.Decision, in release.Input) []Event {
 	last := release.Latest(in.Recorded.History)
-	if last == nil || !(in.Desired.Suspended || in.Observed.Unreachable != "") {
+	stays := in.Desired.Suspended || in.Observed.Unreachable != ""
+	if last == nil || !stays {
 		return nil
 	}
 	message := fmt.Sprintf("Helm release %s with chart %s and its objects stay behind: %s",

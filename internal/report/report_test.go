@@ -243,7 +243,7 @@ func TestFinished(t *testing.T) {
 		},
 		"UnlockFailed": {
 			reason:  "It is tried again.",
-			outcome: release.Outcome{Action: release.Unlock{Version: 2, Status: helmv2.StatusPendingUpgrade}, Err: errors.New("forbidden")},
+			outcome: release.Outcome{Action: release.Unlock{Version: 2, Status: helmv2.StatusPendingUpgrade, Target: testDesired().Target}, Err: errors.New("forbidden")},
 			want: brief{
 				Conditions: []string{
 					"Released=False/PendingRelease/3 Unlock of Helm release apps/web.v2 in pending-upgrade state failed: forbidden",

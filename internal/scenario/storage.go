@@ -278,12 +278,11 @@ func (a *action) end(e ending, now time.Time) release.Outcome {
 
 func (a *action) endRelease(e ending) {
 	verb, done := "Release", "Install complete"
-	switch what := a.what.(type) {
-	case release.Upgrade:
+	if _, ok := a.what.(release.Upgrade); ok {
 		verb, done = "Upgrade", "Upgrade complete"
-	case release.Rollback:
-		verb, done = "Rollback", fmt.Sprintf("Rollback to %d", what.Version)
-	default:
+	}
+	if back, ok := a.what.(release.Rollback); ok {
+		verb, done = "Rollback", fmt.Sprintf("Rollback to %d", back.Version)
 	}
 	a.made.Applied = e.cause == nil || e.waiting
 	if e.cause != nil {

@@ -199,14 +199,13 @@ func (w *World) current() *storage { return w.store(release.StoredTarget(w.desir
 
 // target is the release an action works on.
 func (w *World) target(a release.Action, want release.Desired) *storage {
-	switch a := a.(type) {
-	case release.Uninstall:
-		return w.store(a.Target)
-	case release.Unlock:
-		return w.store(a.Target)
-	default:
-		return w.store(want.Target)
+	if u, ok := a.(release.Uninstall); ok {
+		return w.store(u.Target)
 	}
+	if u, ok := a.(release.Unlock); ok {
+		return w.store(u.Target)
+	}
+	return w.store(want.Target)
 }
 
 // desired is what the resolver would return: an object that is going, or is
