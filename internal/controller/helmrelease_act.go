@@ -38,7 +38,7 @@ func (r *HelmReleaseReconciler) ensureFinalizer(ctx context.Context, hr *helmv2.
 }
 
 // settle ends a visit whose decision leaves Helm alone.
-func (r *HelmReleaseReconciler) settle(ctx context.Context, before, hr *helmv2.HelmRelease, d release.Decision, in release.Input) (ctrl.Result, error) {
+func (r *HelmReleaseReconciler) settle(ctx context.Context, before, hr *helmv2.HelmRelease, way *cluster.Connection, want desired.Want, d release.Decision, in release.Input) (ctrl.Result, error) {
 	switch a := d.Action.(type) {
 	case release.Finalize:
 		if err := r.finalize(ctx, hr); err != nil {
@@ -55,7 +55,9 @@ func (r *HelmReleaseReconciler) settle(ctx context.Context, before, hr *helmv2.H
 			}
 			r.attempts.Cancel(client.ObjectKeyFromObject(hr), cause)
 		}
-	case release.Settle, release.Stall, release.Adopt,
+	case release.Adopt:
+		r.list(ctx, hr, way, want, &in)
+	case release.Settle, release.Stall,
 		release.Install, release.Upgrade, release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Heal:
 	}
 	return r.publishSettled(ctx, before, hr, d, in)

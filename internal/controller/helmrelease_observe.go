@@ -6,6 +6,8 @@ package controller
 import (
 	"context"
 
+	ctrl "sigs.k8s.io/controller-runtime"
+
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/desired"
@@ -35,6 +37,18 @@ func (r *HelmReleaseReconciler) observe(ctx context.Context, hr *helmv2.HelmRele
 	}
 	r.warnOfMove(hr, way, target, *have)
 	return way, r.inspect(ctx, hr, way, want, in)
+}
+
+// list reads the objects of a revision that is about to be adopted. That it is
+// adopted matters more than that they are known.
+func (r *HelmReleaseReconciler) list(ctx context.Context, hr *helmv2.HelmRelease, way *cluster.Connection, want desired.Want, in *release.Input) {
+	newest := in.Observed.Newest()
+	objects, err := r.helm.Inventory(ctx, way, r.job(hr, want, release.Adopt{}), newest.Version)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Info("the objects of an adopted revision cannot be listed", "revision", newest.Version, "cause", err.Error())
+		return
+	}
+	in.Observed.Inventory = objects
 }
 
 // inspect reads what only some decisions depend on.

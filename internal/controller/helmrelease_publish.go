@@ -78,9 +78,13 @@ func (r *HelmReleaseReconciler) publishBlocked(ctx context.Context, before, hr *
 }
 
 func (r *HelmReleaseReconciler) publishSettled(ctx context.Context, before, hr *helmv2.HelmRelease, d release.Decision, in release.Input) (ctrl.Result, error) {
-	result, err := r.publish(ctx, before, report.Settled(hr, d, in))
+	settled := report.Settled(hr, d, in)
+	result, err := r.publish(ctx, before, settled)
 	if err != nil {
 		return r.unwritten(err)
+	}
+	if d.State == release.StateInSync && result.RequeueAfter > 0 {
+		r.rest.note(hr, in.Desired, settled.Status, r.now().Add(result.RequeueAfter))
 	}
 	r.metrics.Suspended(client.ObjectKeyFromObject(hr).String(), in.Desired.Suspended)
 	if _, settled := d.Action.(release.Settle); settled {

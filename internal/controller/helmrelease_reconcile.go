@@ -38,6 +38,7 @@ type resolver interface {
 type helmRunner interface {
 	History(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, recorded helmv2.Snapshots) ([]release.Revision, error)
 	Health(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) (release.Health, error)
+	Inventory(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) ([]release.Object, error)
 	Preserved(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, stored []release.Revision, values map[string]any) (string, error)
 	Run(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job) release.Outcome
 }
@@ -77,6 +78,7 @@ type HelmReleaseReconciler struct {
 	spread  func(d time.Duration) time.Duration
 	now     func() time.Time
 	written writes
+	rest    resting
 }
 
 // Reconcile brings one HelmRelease one step closer to what it asks for.
@@ -113,6 +115,10 @@ func (r *HelmReleaseReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 		return r.publishBlocked(ctx, before, hr, err)
 	}
 	want.Suspension = suspension
+	if left := r.rest.left(hr, want.Desired, r.now()); left > 0 && running == nil {
+		r.metrics.Visit(metrics.VisitAtRest)
+		return r.result(req.NamespacedName, release.After(left)), nil
+	}
 	in := release.Input{Desired: want.Desired, Recorded: hr.Status, Now: r.now()}
 	way, err := r.observe(ctx, hr, want, running, &in)
 	if err != nil {
@@ -122,7 +128,7 @@ func (r *HelmReleaseReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 	decision := release.Decide(in)
 	ctrl.LoggerFrom(ctx).Info("decided", "rule", decision.Rule, "action", release.Name(decision.Action), "why", decision.Why)
 	if !decision.Acts() {
-		return r.settle(ctx, before, hr, decision, in)
+		return r.settle(ctx, before, hr, way, want, decision, in)
 	}
 
 	if err := r.announce(ctx, before, report.Started(hr, decision, want.Desired, in.Now)); err != nil {
@@ -144,6 +150,7 @@ func (r *HelmReleaseReconciler) gone(key types.NamespacedName, err error) (ctrl.
 		r.backoff.Forget(key)
 		r.written.forget(key)
 		r.where.forget(key)
+		r.rest.forget(key)
 		r.metrics.Suspended(key.String(), false)
 		return ctrl.Result{}, nil
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -33,6 +34,8 @@ var key = types.NamespacedName{Namespace: "apps", Name: "web"}
 // stub stands for the rooms below: a release that is wanted and not there.
 type stub struct {
 	health release.Health
+	// values is the digest of what is wanted.
+	values string
 	// meanwhile happens between the read and the announcement.
 	meanwhile func()
 	// closed makes Begin refuse.
@@ -49,7 +52,10 @@ func (s *stub) Resolve(context.Context, *helmv2.HelmRelease) (desired.Want, erro
 		s.meanwhile()
 	}
 	return desired.Want{
-		Desired: release.Desired{UID: "uid-1", Target: release.Target{Name: "web", Namespace: "apps", StorageNamespace: "apps"}},
+		Desired: release.Desired{
+			UID: "uid-1", Target: release.Target{Name: "web", Namespace: "apps", StorageNamespace: "apps"},
+			ConfigDigest: s.values, Policy: release.Policy{Interval: time.Minute},
+		},
 		Secrets: []string{"hunter22"},
 	}, nil
 }
@@ -61,6 +67,10 @@ func (s *stub) History(_ context.Context, way genericclioptions.RESTClientGetter
 
 func (s *stub) Health(context.Context, genericclioptions.RESTClientGetter, helm.Job, int) (release.Health, error) {
 	return s.health, nil
+}
+
+func (s *stub) Inventory(context.Context, genericclioptions.RESTClientGetter, helm.Job, int) ([]release.Object, error) {
+	return []release.Object{{Kind: "ConfigMap", Version: "v1", Name: "listed"}}, nil
 }
 
 func (s *stub) Preserved(context.Context, genericclioptions.RESTClientGetter, release.Target, []release.Revision, map[string]any) (string, error) {
@@ -105,6 +115,7 @@ func newReconciler(t *testing.T, s *stub) *HelmReleaseReconciler {
 		client:  world,
 		where:   whereabouts{live: world, clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Trust{}, time.Now)},
 		metrics: m, desired: s, helm: s, attempts: s, now: time.Now,
+		events: record.NewFakeRecorder(100), spread: func(d time.Duration) time.Duration { return d },
 		backoff: workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](time.Second, time.Minute),
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"sync"
 
 	"helm.sh/helm/v3/pkg/kube"
@@ -19,7 +18,6 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/release"
 )
 
 const fieldManager = helmv2.FieldManager
@@ -125,33 +123,6 @@ func (c *client) deletionErrors() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return errors.Join(c.deletion...)
-}
-
-// inventory lists the objects of the newest revision that was stored, and what
-// lies in the crds folders of its chart, whatever was done with it. It asks nothing
-// of the server that rendering has not asked already.
-func (r *run) inventory() []release.Object {
-	manifest, ok := r.store.newestManifest()
-	if !ok {
-		return nil
-	}
-	list, err := r.client.Client.Build(manifest, false)
-	if err != nil {
-		r.logs.printf("inventory of the release: %s", err)
-		return nil
-	}
-	objects := make([]release.Object, 0, len(list)+len(r.crds))
-	for _, info := range slices.Concat(list, r.crds) {
-		gvk := info.Mapping.GroupVersionKind
-		o := release.Object{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Name: info.Name}
-		if info.Namespaced() {
-			o.Namespace = info.Namespace
-		}
-		if !slices.Contains(objects, o) {
-			objects = append(objects, o)
-		}
-	}
-	return objects
 }
 
 func alreadyExists(err error) bool { return apierrors.IsAlreadyExists(err) }

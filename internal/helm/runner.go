@@ -80,7 +80,9 @@ func (r *Runner) Run(ctx context.Context, getter genericclioptions.RESTClientGet
 		err = run.perform(ctx, job)
 		out.Revisions = run.store.revisions()
 		out.Logs = run.logs.lines()
-		out.Inventory = run.inventory()
+		var unlisted error
+		out.Inventory, unlisted = run.inventory()
+		out.Unlisted = redact.error(unlisted)
 	}
 	out.Err, out.Cancelled = redact.error(err), err != nil && ctx.Err() != nil
 	out.Superseded = out.Cancelled && errors.Is(context.Cause(ctx), release.ErrSuperseded)

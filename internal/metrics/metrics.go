@@ -29,6 +29,7 @@ type Metrics struct {
 const (
 	VisitBlocked  = "Blocked"
 	VisitFinished = "Finished"
+	VisitAtRest   = "AtRest"
 )
 
 // New registers the metrics with r.

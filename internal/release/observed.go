@@ -25,6 +25,9 @@ type Observed struct {
 	// PreservedDigest is of the values an upgrade would record that keeps those of
 	// the newest revision; empty unless Policy.PreserveValues.
 	PreservedDigest string
+	// Inventory lists the objects of the newest revision if it is to be adopted;
+	// nil if it cannot be told.
+	Inventory []Object
 	// Unreachable says why the cluster of the release cannot be reached any more,
 	// for good: what is needed to get there was removed. Empty if it can.
 	Unreachable string

@@ -41,8 +41,11 @@ type Outcome struct {
 	// Inventory lists the rendered objects, hooks excluded; nil when the attempt
 	// ended before rendering.
 	Inventory []Object
-	Started   time.Time
-	Ended     time.Time
+	// Unlisted is why the objects of what was stored could not be listed; nil if
+	// they were, or nothing was stored.
+	Unlisted error
+	Started  time.Time
+	Ended    time.Time
 }
 
 // Stored reports whether the attempt left a trace in Helm storage. A failure

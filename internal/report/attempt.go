@@ -128,6 +128,10 @@ func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 		finishUnlock(&r, &c, o)
 	case release.Finalize, release.Adopt, release.Settle, release.Wait, release.Stall:
 	}
+	if o.Unlisted != nil {
+		message := fmt.Sprintf("The objects of the release cannot be listed: %s", o.Unlisted)
+		r.Events = append(r.Events, warning(helmv2.EventReasonInventoryBuildFailed, message, desiredMetadata(o.Desired)))
+	}
 	if o.Superseded {
 		message := fmt.Sprintf("Waiting for the %s to become ready was given up: something newer is wanted", release.Name(o.Action))
 		r.Events = append(r.Events, normal(helmv2.ReasonHealthCheckCanceled, message, desiredMetadata(o.Desired)))

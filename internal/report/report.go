@@ -204,6 +204,9 @@ func adopted(hr *helmv2.HelmRelease, in release.Input) Report {
 	}
 	status.History = merge(known(status.History, in), unrecorded(status.History, in), by)
 	last := release.Latest(status.History)
+	if in.Observed.Inventory != nil {
+		status.Inventory = inventory(in.Observed.Inventory)
+	}
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
 	switch {
 	case newest.Rollback:
