@@ -1,0 +1,110 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+// TestOneReleaseOneOwner: of two HelmReleases on one Helm release the second
+// touches nothing, not even when it is deleted, and takes over when the first
+// has gone.
+func TestOneReleaseOneOwner(t *testing.T) {
+	w := newWorld(t)
+	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
+	same := func(hr *helmv2.HelmRelease) {
+		hr.Spec.ReleaseName, hr.Spec.ChartRef.Name = "app", "app"
+	}
+	first := w.release("first", map[string]any{"message": "first"}, same)
+	w.untilReady(first)
+	second := w.release("second", map[string]any{"message": "second"}, same)
+	w.untilSays(second, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonContested, "HelmRelease '"+w.namespace+"/first'")
+	third := w.release("third", map[string]any{"message": "third"}, same)
+	w.untilSays(third, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonContested)
+
+	w.must(suite.client.Delete(t.Context(), third))
+	w.untilGone(third)
+	if got := w.configMap("app").Data["message"]; got != "first" || len(w.stored("app")) != 1 {
+		t.Errorf("message is %q, %d revisions are stored", got, len(w.stored("app")))
+	}
+
+	w.must(suite.client.Delete(t.Context(), first))
+	w.untilGone(first)
+	w.untilReady(second)
+	if got := w.configMap("app").Data["message"]; got != "second" {
+		t.Errorf("message is %q after the owner has gone", got)
+	}
+}
+
+// TestMovedRelease: a release that is to live elsewhere is uninstalled where it
+// was.
+func TestMovedRelease(t *testing.T) {
+	w := newWorld(t)
+	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
+	hr := w.release("app", map[string]any{"message": "one"})
+	w.untilReady(hr)
+	old := w.configMap("app")
+	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.ReleaseName = "renamed" })
+	w.untilReady(hr)
+	if got := hr.Status.History[0].Name; got != "renamed" || len(hr.Status.History) != 1 {
+		t.Errorf("history is %+v", hr.Status.History)
+	}
+	if n := len(w.stored("app")); n != 0 {
+		t.Errorf("%d revisions are left under the old name", n)
+	}
+	if err := suite.client.Get(t.Context(), client.ObjectKeyFromObject(old), old); !apierrors.IsNotFound(err) && old.Annotations["meta.helm.sh/release-name"] == "app" {
+		t.Errorf("the old object is left: %v", err)
+	}
+	if n := len(w.stored("renamed")); n != 1 {
+		t.Errorf("%d revisions are stored under the new name", n)
+	}
+}
+
+// TestSuspendedByAnnotation: the annotation is honoured at once, says so, ends by
+// itself, and leaves the release behind if the HelmRelease is deleted.
+func TestSuspendedByAnnotation(t *testing.T) {
+	w := newWorld(t)
+	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
+	hr := w.release("app", map[string]any{"message": "one"})
+	w.untilReady(hr)
+	suspend := func(until time.Time) {
+		w.edit(hr, func(hr *helmv2.HelmRelease) {
+			hr.Annotations = map[string]string{helmv2.AnnotationSuspend: "incident 42"}
+			if !until.IsZero() {
+				hr.Annotations[helmv2.AnnotationSuspendUntil] = until.Format(time.RFC3339)
+			}
+		})
+	}
+	suspend(time.Now().Add(3 * time.Second))
+	w.untilSays(hr, helmv2.ConditionSuspended, metav1.ConditionTrue, helmv2.ReasonSuspended, "incident 42", "until ")
+	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(t, map[string]any{"message": "two"}) })
+	w.until(hr, "the new spec to be noted", func(hr *helmv2.HelmRelease) bool { return hr.Status.ObservedGeneration == hr.Generation })
+	w.until(hr, "revision 2 after the end", func(hr *helmv2.HelmRelease) bool { return newest(hr) == 2 })
+	w.untilReady(hr)
+	if c := condition(hr, helmv2.ConditionSuspended); c.Type != "" {
+		t.Errorf("still says %+v", c)
+	}
+
+	suspend(time.Time{})
+	w.untilSays(hr, helmv2.ConditionSuspended, metav1.ConditionTrue, helmv2.ReasonSuspended, "incident 42")
+	w.must(suite.client.Delete(t.Context(), hr))
+	w.untilGone(hr)
+	if n := len(w.stored("app")); n != 2 {
+		t.Errorf("%d revisions are stored, want both", n)
+	}
+	w.configMap("app")
+	warned := func(context.Context) (bool, error) { return w.hasEvent(hr, "Warning", helmv2.EventReasonOrphaned), nil }
+	if err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true, warned); err != nil {
+		t.Errorf("nobody was warned: %v", err)
+	}
+}
