@@ -191,6 +191,13 @@ func targetMoved(in Input) *Decision {
 	if why == "" {
 		return nil
 	}
+	newest, last, want := in.Observed.Newest(), Latest(in.Recorded.History), in.Desired.Target
+	if newest != nil && newest.Namespace != last.Namespace && newest.Namespace == want.Namespace &&
+		newest.Name == want.Name && in.Recorded.StorageNamespace == want.StorageNamespace {
+		// Under the same name somebody has installed what is wanted where it is
+		// wanted. The old one is gone, and this one is to be taken over.
+		return nil
+	}
 	return &Decision{
 		Action: Uninstall{Timeout: in.Desired.Policy.UninstallTimeout, Target: StoredTarget(in.Desired, in.Recorded)},
 		Why:    why,

@@ -244,7 +244,7 @@ func finishUninstall(r *Report, c *conditions, o release.Outcome) {
 		c.remove(helmv2.ConditionTestSuccess, helmv2.ConditionRemediated)
 		return
 	}
-	status.History = merge(status.History, o.Revisions, maker{})
+	status.History = renew(status.History, o.Revisions)
 	if o.Cancelled {
 		c.cancelled(o.Err)
 		return

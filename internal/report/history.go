@@ -27,16 +27,25 @@ func lastMaker(owner string, status *helmv2.HelmReleaseStatus) maker {
 	return maker{owner, status.LastAttemptedReleaseAction, status.LastAttemptedRevisionDigest}
 }
 
+// renew updates the snapshots of revisions that an action has written: the digest
+// of whoever made a snapshot does not fit the record any more.
+func renew(history helmv2.Snapshots, stored []release.Revision) helmv2.Snapshots {
+	renewed := slices.Clone(history)
+	for _, r := range stored {
+		if i := find(renewed, r); i >= 0 {
+			renewed[i] = snapshotAgain(renewed[i], r)
+		}
+	}
+	return renewed
+}
+
 // merge adds the revisions an action stored to a history, newest first, and
 // keeps it short. A revision the history knows already is refreshed and keeps
 // what only the history knows: its action, artifact digest and tests.
 func merge(history helmv2.Snapshots, stored []release.Revision, by maker) helmv2.Snapshots {
-	merged := refresh(history, stored)
+	merged := renew(history, stored)
 	for _, r := range stored {
-		if i := find(merged, r); i >= 0 {
-			// An action has written the record, so that the digest of whoever made the
-			// snapshot does not fit it any more.
-			merged[i] = renewed(merged[i], r)
+		if find(merged, r) >= 0 {
 			continue
 		}
 		s := snapshot(r)
@@ -61,7 +70,7 @@ func refresh(history helmv2.Snapshots, stored []release.Revision) helmv2.Snapsho
 			// must be able to verify it when the release is handed back.
 			continue
 		}
-		fresh[i] = renewed(fresh[i], r)
+		fresh[i] = snapshotAgain(fresh[i], r)
 	}
 	if len(fresh) == 0 {
 		return nil
@@ -69,8 +78,9 @@ func refresh(history helmv2.Snapshots, stored []release.Revision) helmv2.Snapsho
 	return fresh
 }
 
-// renewed is a snapshot of what is stored now, with what only the old one knew.
-func renewed(old *helmv2.Snapshot, r release.Revision) *helmv2.Snapshot {
+// snapshotAgain is a snapshot of what is stored now, with what only the old one
+// knew.
+func snapshotAgain(old *helmv2.Snapshot, r release.Revision) *helmv2.Snapshot {
 	s := snapshot(r)
 	s.OCIDigest, s.Action, s.TestHooks = old.OCIDigest, old.Action, old.TestHooks
 	return s

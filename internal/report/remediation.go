@@ -52,7 +52,7 @@ func (c *conditions) remediated(status *helmv2.HelmReleaseStatus, want release.D
 // stays: it tells what was removed, and why.
 func finishRemediation(r *Report, c *conditions, o release.Outcome) {
 	status := &r.Status
-	status.History = merge(status.History, o.Revisions, maker{})
+	status.History = renew(status.History, o.Revisions)
 	last := release.Latest(status.History)
 	if o.Cancelled {
 		c.cancelled(o.Err)
