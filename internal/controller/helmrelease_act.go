@@ -57,7 +57,7 @@ func (r *HelmReleaseReconciler) settle(ctx context.Context, before, hr *helmv2.H
 		}
 	case release.Adopt:
 		r.list(ctx, hr, way, want, &in)
-	case release.Settle, release.Stall,
+	case release.Settle, release.Stall, release.Forget,
 		release.Install, release.Upgrade, release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Heal:
 	}
 	return r.publishSettled(ctx, before, hr, d, in)

@@ -35,6 +35,11 @@ func (r *HelmReleaseReconciler) observe(ctx context.Context, hr *helmv2.HelmRele
 	if err != nil {
 		return nil, release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine release state")
 	}
+	makers, err := r.makers(ctx, hr, have)
+	if err != nil {
+		return nil, err
+	}
+	have.Rivals = append(have.Rivals, makers...)
 	r.warnOfMove(hr, way, target, *have)
 	return way, r.inspect(ctx, hr, way, want, in)
 }

@@ -58,7 +58,7 @@ func ends(o release.Outcome) bool {
 	case release.Install, release.Upgrade, release.Heal:
 		return o.Err == nil
 	case release.Test, release.Rollback, release.Uninstall, release.Unlock,
-		release.Finalize, release.Adopt, release.Settle, release.Wait, release.Stall:
+		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 	}
 	return false
 }

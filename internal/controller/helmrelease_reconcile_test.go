@@ -97,7 +97,8 @@ func (s *stub) Cancel(types.NamespacedName, error)                       {}
 // withClaims builds a client that finds who asks for a release, as the manager's
 // cache does.
 func withClaims() *fake.ClientBuilder {
-	return fake.NewClientBuilder().WithScheme(Scheme()).WithIndex(&helmv2.HelmRelease{}, claimIndex, claimKey)
+	return fake.NewClientBuilder().WithScheme(Scheme()).WithIndex(&helmv2.HelmRelease{}, claimIndex, claimKey).
+		WithIndex(&helmv2.HelmRelease{}, uidIndex, uidKey)
 }
 
 func newReconciler(t *testing.T, s *stub) *HelmReleaseReconciler {

@@ -5,6 +5,7 @@ package controller
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"k8s.io/client-go/util/workqueue"
@@ -32,12 +33,46 @@ func (r *HelmReleaseReconciler) rivals(ctx context.Context, hr *helmv2.HelmRelea
 		if other.UID == hr.UID {
 			continue
 		}
-		rivals = append(rivals, release.Rival{
-			UID: string(other.UID), Namespace: other.Namespace, Name: other.Name, Created: other.CreationTimestamp.Time,
-		})
+		rivals = append(rivals, rivalOf(other, false))
 	}
 	return rivals, nil
 }
+
+// makers returns the other HelmReleases that made revisions of a release and ask
+// for another one by now.
+func (r *HelmReleaseReconciler) makers(ctx context.Context, hr *helmv2.HelmRelease, have *release.Observed) ([]release.Rival, error) {
+	known := map[string]bool{"": true, string(hr.UID): true}
+	for _, rival := range have.Rivals {
+		known[rival.UID] = true
+	}
+	var makers []release.Rival
+	for i := range have.Revisions {
+		uid := have.Revisions[i].Owner
+		if known[uid] {
+			continue
+		}
+		known[uid] = true
+		var list helmv2.HelmReleaseList
+		if err := r.client.List(ctx, &list, client.MatchingFields{uidIndex: uid}); err != nil {
+			return nil, err
+		}
+		for j := range list.Items {
+			makers = append(makers, rivalOf(&list.Items[j], true))
+		}
+	}
+	return makers, nil
+}
+
+func rivalOf(hr *helmv2.HelmRelease, elsewhere bool) release.Rival {
+	return release.Rival{
+		UID: string(hr.UID), Namespace: hr.Namespace, Name: hr.Name, Created: hr.CreationTimestamp.Time, Elsewhere: elsewhere,
+	}
+}
+
+// uidIndex finds HelmReleases by UID.
+const uidIndex = ".metadata.uid"
+
+func uidKey(obj client.Object) []string { return []string{string(obj.GetUID())} }
 
 // claimIndex finds the HelmReleases that ask for the same Helm release.
 const claimIndex = ".spec.release"
@@ -61,23 +96,35 @@ func claim(hr *helmv2.HelmRelease, storageNamespace, name string) string {
 	return strings.Join([]string{where, storageNamespace, name}, "|")
 }
 
-// contenders wakes those that a HelmRelease has made way for, by going or by
-// asking for another release.
+// contenders wakes those that a HelmRelease has made way for: by going, by asking
+// for another release, or by having uninstalled one it does not ask for any more.
 func (r *HelmReleaseReconciler) contenders() handler.EventHandler {
 	return handler.Funcs{
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			r.wakeClaimants(ctx, e.Object, q)
+			r.wakeClaimants(ctx, e.Object, claims(e.Object), q)
 		},
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			if before, after := claimKey(e.ObjectOld), claimKey(e.ObjectNew); len(before) > 0 && len(after) > 0 && before[0] != after[0] {
-				r.wakeClaimants(ctx, e.ObjectOld, q)
-			}
+			after := claims(e.ObjectNew)
+			r.wakeClaimants(ctx, e.ObjectNew, slices.DeleteFunc(claims(e.ObjectOld), func(key string) bool {
+				return slices.Contains(after, key)
+			}), q)
 		},
 	}
 }
 
-func (r *HelmReleaseReconciler) wakeClaimants(ctx context.Context, gone client.Object, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	for _, key := range claimKey(gone) {
+// claims are what a HelmRelease asks for, and what it has.
+func claims(obj client.Object) []string {
+	keys := claimKey(obj)
+	if hr, ok := obj.(*helmv2.HelmRelease); ok {
+		if last := release.Latest(hr.Status.History); last != nil {
+			keys = append(keys, claim(hr, hr.Status.StorageNamespace, last.Name))
+		}
+	}
+	return slices.Compact(keys)
+}
+
+func (r *HelmReleaseReconciler) wakeClaimants(ctx context.Context, gone client.Object, keys []string, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	for _, key := range keys {
 		var list helmv2.HelmReleaseList
 		if err := r.client.List(ctx, &list, client.MatchingFields{claimIndex: key}); err != nil {
 			ctrl.LoggerFrom(ctx).Error(err, "cannot tell who asks for the same release", "release", key)

@@ -52,6 +52,7 @@ func (r *HelmReleaseReconciler) setup(mgr ctrl.Manager, concurrent int, ended *w
 	for name, keys := range map[string]client.IndexerFunc{
 		sourceIndex:    sourceKey,
 		claimIndex:     claimKey,
+		uidIndex:       uidKey,
 		configMapIndex: valuesKeys(helmv2.KindConfigMap),
 		secretIndex:    valuesKeys(helmv2.KindSecret),
 

@@ -162,7 +162,7 @@ func (j *Job) target() release.Target {
 	case release.Unlock:
 		return a.Target
 	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Heal,
-		release.Finalize, release.Adopt, release.Settle, release.Wait, release.Stall:
+		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 	}
 	return j.Desired.Target
 }
@@ -192,7 +192,7 @@ func (r *run) perform(ctx context.Context, job Job) (err error) {
 		return r.uninstall(job, a)
 	case release.Unlock:
 		return r.unlock(a)
-	case release.Finalize, release.Adopt, release.Settle, release.Wait, release.Stall:
+	case release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 	}
 	return fmt.Errorf("%s is no action of Helm's", release.Name(job.Action))
 }

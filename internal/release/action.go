@@ -11,8 +11,8 @@ import (
 
 // Action is the closed set of things a decision can ask for. Install, Upgrade,
 // Test, Rollback, Uninstall, Unlock, Heal and Finalize change the world, and all
-// but the last are announced before they begin; Adopt, Settle, Wait and Stall
-// only write status.
+// but the last are announced before they begin; Adopt, Forget, Settle, Wait and
+// Stall only write status.
 //
 //sumtype:decl
 type Action interface{ isAction() }
@@ -69,6 +69,10 @@ type Finalize struct{}
 // Adopt writes revisions into status that we made but did not record.
 type Adopt struct{}
 
+// Forget drops the record of a release that belongs to another HelmRelease by
+// now, so that nothing is left to be uninstalled.
+type Forget struct{}
+
 // Settle means that there is nothing to do until something changes.
 type Settle struct{}
 
@@ -100,6 +104,7 @@ func (Uninstall) isAction() {}
 func (Unlock) isAction()    {}
 func (Finalize) isAction()  {}
 func (Adopt) isAction()     {}
+func (Forget) isAction()    {}
 func (Settle) isAction()    {}
 func (Wait) isAction()      {}
 func (Stall) isAction()     {}
@@ -126,6 +131,8 @@ func Name(a Action) string {
 		return "finalize"
 	case Adopt:
 		return "adopt"
+	case Forget:
+		return "forget"
 	case Settle:
 		return "settle"
 	case Wait:

@@ -38,7 +38,7 @@ func (d Decision) Acts() bool {
 	switch d.Action.(type) {
 	case Install, Upgrade, Test, Rollback, Uninstall, Unlock, Heal:
 		return true
-	case Finalize, Adopt, Settle, Wait, Stall:
+	case Finalize, Adopt, Forget, Settle, Wait, Stall:
 		return false
 	}
 	return false
@@ -191,6 +191,9 @@ func targetMoved(in Input) *Decision {
 	if why == "" {
 		return nil
 	}
+	if owner(in) != nil {
+		return &Decision{Action: Forget{}, Why: why + ", and another HelmRelease owns what was there"}
+	}
 	newest, last, want := in.Observed.Newest(), Latest(in.Recorded.History), in.Desired.Target
 	if newest != nil && newest.Namespace != last.Namespace && newest.Namespace == want.Namespace &&
 		newest.Name == want.Name && in.Recorded.StorageNamespace == want.StorageNamespace {
@@ -219,7 +222,7 @@ func forced(in Input) *Decision {
 		}
 		switch d.Action.(type) {
 		case Install, Upgrade:
-		case Test, Rollback, Uninstall, Unlock, Heal, Finalize, Adopt, Settle, Wait, Stall:
+		case Test, Rollback, Uninstall, Unlock, Heal, Finalize, Adopt, Forget, Settle, Wait, Stall:
 			d.Action = Upgrade{Timeout: in.Desired.Policy.Upgrade.Timeout}
 		}
 		d.Why = "forced by request: " + d.Why

@@ -19,8 +19,8 @@ type Observed struct {
 	Running *Running
 	// Health of the objects of the newest revision; nil when not inspected.
 	Health *Health
-	// Rivals are other living HelmReleases that claim the same release, in no
-	// order.
+	// Rivals are other living HelmReleases that ask for the same release, or made
+	// what is stored of it, in no order.
 	Rivals []Rival
 	// PreservedDigest is of the values an upgrade would record that keeps those of
 	// the newest revision; empty unless Policy.PreserveValues.
@@ -41,13 +41,15 @@ type Health struct {
 	Waiting []string
 }
 
-// Rival is another HelmRelease with the same storage namespace and release name
-// in the same cluster.
+// Rival is another HelmRelease that asks for, or made, the same release: the same
+// name in the same storage namespace of the same cluster.
 type Rival struct {
 	UID       string
 	Namespace string
 	Name      string
 	Created   time.Time
+	// Elsewhere is true if it asks for another release by now.
+	Elsewhere bool
 }
 
 // Newest returns the revision with the highest number, nil when nothing is

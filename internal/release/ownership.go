@@ -32,14 +32,16 @@ func ours(in Input) bool {
 // would take away what the other installed.
 func contested(in Input) *Decision {
 	rival := owner(in)
-	if rival == nil {
+	if rival == nil || moved(in.Desired, in.Recorded) != "" {
 		return nil
 	}
-	t := in.Desired.Target
+	t, how := in.Desired.Target, "which asks for the same name in the same storage namespace"
+	if rival.Elsewhere {
+		how = "which made it and has not uninstalled it yet"
+	}
 	return &Decision{
 		Action: Stall{Reason: helmv2.ReasonContested},
-		Why: fmt.Sprintf("Helm release %s/%s is owned by HelmRelease '%s/%s', which asks for the same name in the same storage namespace",
-			t.Namespace, t.Name, rival.Namespace, rival.Name),
+		Why:    fmt.Sprintf("Helm release %s/%s is owned by HelmRelease '%s/%s', %s", t.Namespace, t.Name, rival.Namespace, rival.Name, how),
 	}
 }
 
@@ -64,6 +66,9 @@ func owner(in Input) *Rival {
 	var oldest *Rival
 	for j := range in.Observed.Rivals {
 		r := &in.Observed.Rivals[j]
+		if r.Elsewhere {
+			continue
+		}
 		if older(r, &Rival{UID: in.Desired.UID, Created: in.Desired.Created}) && (oldest == nil || older(r, oldest)) {
 			oldest = r
 		}

@@ -35,7 +35,7 @@ func Started(hr *helmv2.HelmRelease, d release.Decision, want release.Desired, n
 		if a.Remediation {
 			attempted(&status, want)
 		}
-	case release.Unlock, release.Finalize, release.Adopt, release.Settle, release.Wait, release.Stall:
+	case release.Unlock, release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 	}
 	if c.index(helmv2.ConditionReady) < 0 {
 		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, message)
@@ -56,7 +56,7 @@ func storageNamespace(a release.Action, want release.Desired) string {
 	case release.Unlock:
 		return a.Target.StorageNamespace
 	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Heal,
-		release.Finalize, release.Adopt, release.Settle, release.Wait, release.Stall:
+		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 	}
 	return want.Target.StorageNamespace
 }
@@ -126,7 +126,7 @@ func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 		}
 	case release.Unlock:
 		finishUnlock(&r, &c, o)
-	case release.Finalize, release.Adopt, release.Settle, release.Wait, release.Stall:
+	case release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 	}
 	if o.Unlisted != nil {
 		message := fmt.Sprintf("The objects of the release cannot be listed: %s", o.Unlisted)
@@ -154,7 +154,7 @@ func retryUnstored(o release.Outcome) release.Retry {
 	case release.Upgrade:
 		p = o.Desired.Policy.Upgrade
 	case release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Heal,
-		release.Finalize, release.Adopt, release.Settle, release.Wait, release.Stall:
+		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 	}
 	if p.Retry {
 		return release.Interval(p.RetryInterval)
@@ -237,10 +237,7 @@ func finishUninstall(r *Report, c *conditions, o release.Outcome) {
 		c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonUninstallSucceeded, message)
 		c.asReleased()
 		r.Events = append(r.Events, normal(helmv2.ReasonUninstallSucceeded, message, snapshotMetadata(last)))
-		// Nothing is left that a failure could be counted against, or that would have
-		// to be looked for.
-		status.History, status.Inventory, status.StorageNamespace = nil, nil, ""
-		status.Failures, status.InstallFailures, status.UpgradeFailures = 0, 0, 0
+		drop(status)
 		c.remove(helmv2.ConditionTestSuccess, helmv2.ConditionRemediated)
 		return
 	}

@@ -30,7 +30,7 @@ func runningMessage(a release.Action) string {
 		return fmt.Sprintf("Running '%s' action with timeout of %s", helmv2.ActionHeal, a.Timeout)
 	case release.Unlock:
 		return "Running 'unlock' action"
-	case release.Finalize, release.Adopt, release.Settle, release.Wait, release.Stall:
+	case release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 	}
 	return ""
 }

@@ -73,6 +73,8 @@ func Settled(hr *helmv2.HelmRelease, d release.Decision, in release.Input) Repor
 		return stalled(hr, d, a, in)
 	case release.Adopt:
 		return adopted(hr, in)
+	case release.Forget:
+		return forgotten(hr)
 	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Uninstall,
 		release.Unlock, release.Heal, release.Finalize:
 	}
@@ -193,6 +195,21 @@ func Finalized(d release.Decision, in release.Input) []Event {
 	message := fmt.Sprintf("Helm release %s with chart %s and its objects stay behind: %s",
 		last.FullReleaseName(), last.VersionedChartName(), d.Why)
 	return []Event{warning(helmv2.EventReasonOrphaned, message, snapshotMetadata(last))}
+}
+
+// forgotten drops the record of a release that is somebody else's by now. What
+// the conditions say the visit that follows says anew.
+func forgotten(hr *helmv2.HelmRelease) Report {
+	status := *hr.Status.DeepCopy()
+	drop(&status)
+	return Report{Status: status, Retry: release.Now()}
+}
+
+// drop forgets a release: nothing is left that a failure could be counted
+// against, or that would have to be looked for.
+func drop(status *helmv2.HelmReleaseStatus) {
+	status.History, status.Inventory, status.StorageNamespace = nil, nil, ""
+	status.Failures, status.InstallFailures, status.UpgradeFailures = 0, 0, 0
 }
 
 // adopted writes down what an earlier process did and could not record.

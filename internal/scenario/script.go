@@ -228,7 +228,7 @@ func (w *World) rival(args arguments) {
 	if args.has("younger") {
 		age = -time.Hour
 	}
-	w.rivals = []release.Rival{{UID: rival, Namespace: namespace, Name: "other", Created: w.want.Created.Add(-age)}}
+	w.rivals = []release.Rival{{Elsewhere: args.has("elsewhere"), UID: rival, Namespace: namespace, Name: "other", Created: w.want.Created.Add(-age)}}
 }
 
 // put places a revision into storage that nobody was seen to make.
@@ -299,7 +299,11 @@ func (w *World) byHand(args arguments) error {
 	default:
 		return fmt.Errorf("nobody can %q by hand", args.at(0))
 	}
-	a := store.begin(what, want, "", w.now)
+	by := ""
+	if args.value("by", "") == "rival" {
+		by = rival
+	}
+	a := store.begin(what, want, by, w.now)
 	o := a.end(ending{}, w.now)
 	w.current().revisions = store.revisions
 	w.out.stored(w.current().observed())

@@ -46,6 +46,30 @@ func TestOneReleaseOneOwner(t *testing.T) {
 	}
 }
 
+// TestNamesChangeHands: when the owner asks for another name, it uninstalls what
+// it had, and only then the one that waited for the name installs its own.
+func TestNamesChangeHands(t *testing.T) {
+	w := newWorld(t)
+	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
+	same := func(hr *helmv2.HelmRelease) {
+		hr.Spec.ReleaseName, hr.Spec.ChartRef.Name = "app", "app"
+	}
+	first := w.release("first", map[string]any{"message": "first"}, same)
+	w.untilReady(first)
+	second := w.release("second", map[string]any{"message": "second"}, same)
+	w.untilSays(second, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonContested)
+	w.edit(first, func(hr *helmv2.HelmRelease) { hr.Spec.ReleaseName = "renamed" })
+	w.untilReady(first)
+	w.untilReady(second)
+	stored := w.stored("app")
+	if len(stored) != 1 || stored[0].Labels[helmv2.LabelRevision] != string(second.UID)+".1" {
+		t.Errorf("%d revisions are stored, want one that the second made", len(stored))
+	}
+	if n := len(w.stored("renamed")); n != 1 {
+		t.Errorf("%d revisions are stored under the new name", n)
+	}
+}
+
 // TestMovedRelease: a release that is to live elsewhere is uninstalled where it
 // was.
 func TestMovedRelease(t *testing.T) {
