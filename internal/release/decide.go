@@ -158,10 +158,21 @@ func recoverRevision(in Input) *Decision {
 	if newest.Status != helmv2.StatusDeployed && newest.Status != helmv2.StatusFailed {
 		return nil
 	}
-	if last := Latest(in.Recorded.History); last != nil && last.Version >= newest.Version {
-		return nil
+	last := Latest(in.Recorded.History)
+	if last == nil || last.Version < newest.Version {
+		return &Decision{Action: Adopt{}, Why: fmt.Sprintf("revision %d was made but not recorded", newest.Version)}
 	}
-	return &Decision{Action: Adopt{}, Why: fmt.Sprintf("revision %d was made but not recorded", newest.Version)}
+	if lookedAt(last, newest) {
+		return &Decision{Action: Adopt{}, Why: fmt.Sprintf("another look at revision %d was not recorded", newest.Version)}
+	}
+	return nil
+}
+
+// lookedAt reports whether a failed revision, as it was recorded, has been looked
+// at again since: nothing else writes into the record of a failed revision.
+func lookedAt(last *helmv2.Snapshot, newest *Revision) bool {
+	return last.Version == newest.Version && last.Name == newest.Name && last.Namespace == newest.Namespace &&
+		last.Status == helmv2.StatusFailed && newest.Applied && last.APIVersion == SnapshotScheme && !Verified(last, newest)
 }
 
 // deleteRelease: being deleted, and finalize found something of ours.

@@ -216,6 +216,10 @@ func drop(status *helmv2.HelmReleaseStatus) {
 func adopted(hr *helmv2.HelmRelease, in release.Input) Report {
 	status := *hr.Status.DeepCopy()
 	newest, by := in.Observed.Newest(), lastMaker(in.Desired.UID, &status)
+	if before := release.Latest(status.History); before != nil && before.Version == newest.Version && newest.Status == helmv2.StatusDeployed {
+		// It was healed, which ends the row of failures.
+		status.Failures, status.InstallFailures, status.UpgradeFailures = 0, 0, 0
+	}
 	if newest.Rollback {
 		by.action, by.ociDigest = helmv2.ActionRollback, ""
 	}

@@ -86,7 +86,6 @@ func life(bytes []byte) (script []string, err error) {
 func atRest(w *World) error {
 	deployed := 0
 	for _, r := range w.current().revisions {
-		// Helm itself leaves two when people uninstall and install by hand.
 		if r.Status == helmv2.StatusDeployed && r.Owner == uid {
 			deployed++
 		}
@@ -94,7 +93,8 @@ func atRest(w *World) error {
 			return fmt.Errorf("revision %d of ours is pending for ever", r.Version)
 		}
 	}
-	if deployed > 1 {
+	// Helm itself leaves two when people install by hand over a failed revision.
+	if deployed > 1 && !w.installedByHand {
 		return fmt.Errorf("%d revisions of ours are deployed", deployed)
 	}
 	in := w.input(w.desired())

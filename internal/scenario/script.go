@@ -278,7 +278,7 @@ func (w *World) byHand(args arguments) error {
 	var what release.Action
 	switch args.at(0) {
 	case "install":
-		what = release.Install{}
+		what, w.installedByHand = release.Install{}, true
 	case "upgrade":
 		what = release.Upgrade{}
 	case "uninstall":

@@ -43,6 +43,8 @@ type World struct {
 	broken bool
 	rivals []release.Rival
 	gone   bool
+	// installedByHand is true once a person has used `helm install`.
+	installedByHand bool
 
 	// forcing is the token of the force that was announced last, and forced the
 	// last one whose end is recorded. unrecorded is true from the announcement of
