@@ -91,14 +91,16 @@ type ValuesReference struct {
 }
 
 // CommonMetadata is laid on every rendered object.
+//
+// Its digest depends on the order of its fields, which is that of the reference.
 type CommonMetadata struct {
-	// Labels to set. They win over those of the chart.
-	// +optional
-	Labels map[string]string `json:"labels,omitempty"`
-
 	// Annotations to set. They win over those of the chart.
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
+
+	// Labels to set. They win over those of the chart.
+	// +optional
+	Labels map[string]string `json:"labels,omitempty"`
 }
 
 // PostRenderer is one step of changing rendered manifests.

@@ -43,7 +43,7 @@ commonMetadata:
 `,
 			renderers: `[{"kustomize":{"patches":[{"patch":"a: \u003cb\u003e \u0026 c\n","target":{"group":"g","version":"v","kind":"k","namespace":"n","name":"m","annotationSelector":"a","labelSelector":"l"}},{"patch":"p"}],` +
 				`"images":[{"name":"i","newName":"n","newTag":"t","digest":"sha256:d"},{"name":"j"}]}},{},{"kustomize":{}}]`,
-			metadata: `{"labels":{"b":"2"},"annotations":{"a":"é","z":"1"}}`,
+			metadata: `{"annotations":{"a":"é","z":"1"},"labels":{"b":"2"}}`,
 		},
 	}
 	for name, tc := range cases {
