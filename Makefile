@@ -17,19 +17,20 @@ FAST_PACKAGES := . ./api/... ./internal/... ./test/harness/...
 # The other suites run against the control plane in bin/cluster, and are run anew every time.
 WITH_CLUSTER = KUBEBUILDER_ASSETS='$(CLUSTER_BIN)' PINTLE_CLUSTER_BIN='$(CLUSTER_BIN)' PINTLE_CONTROLLER='$(BIN)/pintle-race'
 
-SUITE_vet := go vet ./...
+SUITE_vet := go vet ./... && go vet -tags=reference ./test/e2e
 SUITE_fast := go test $(RACE) $(FAST_PACKAGES)
 SUITE_cluster = cd test/cluster && $(WITH_CLUSTER) CGO_ENABLED=0 go test -trimpath -count=1 .
 SUITE_integration = $(WITH_CLUSTER) go test $(RACE) -count=1 ./test/integration/...
 SUITE_e2e = $(WITH_CLUSTER) hack/e2e.sh go test $(RACE) -count=1 -v -timeout=20m -parallel=4 ./test/e2e
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-fast test-integration test-e2e verify check-generated build build-race lint fmt vet clean
+.PHONY: help run test test-fast test-integration test-e2e test-reference reference-build verify check-generated build build-race lint fmt vet clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile hack/generate.mk
 	@echo '  make cluster          Start a cluster: KUBECONFIG=FILE [PORT_BASE=N] [STATE=DIR] [SOURCE_CONTROLLER=1]'
 	@echo '  make cluster-down     End it: [STATE=DIR]'
+	@echo 'With PINTLE_CRDS=PATH, the tests use the CRD of HelmRelease in that file or folder.'
 
 include test/cluster.mk
 include hack/generate.mk
@@ -54,6 +55,19 @@ test-e2e: export PINTLE_SCENARIO = $(value SCENARIO)
 test-e2e: cluster-build build-race ## Run the tests of everything together: [SCENARIO=REGEXP] those scenarios only.
 	@$(SUITE_e2e) $(if $(value SCENARIO),-run='^TestScenarios$$')
 
+# Not a part of `make test`: it builds another controller. Its definition of HelmRelease is used as it is.
+REFERENCE := github.com/fluxcd/helm-controller
+SUITE_reference = $(WITH_CLUSTER) PINTLE_CRDS='$(BIN)/reference/crds' PINTLE_REFERENCE='$(BIN)/reference/helm-controller' \
+	go test $(RACE) -tags=reference -count=1 -v -timeout=15m -run='^TestReference$$' ./test/e2e
+
+test-reference: cluster-build build-race reference-build ## Test that helm-controller's releases change hands, both ways.
+	@$(SUITE_reference)
+
+reference-build:
+	@mkdir -p '$(BIN)/reference/crds'
+	cd test/reference && CGO_ENABLED=0 GOWORK=off go build -trimpath -buildvcs=false -o '$(BIN)/reference/helm-controller' $(REFERENCE)
+	@cd test/reference && install -m 644 "$$(GOWORK=off go list -m -f '{{.Dir}}' $(REFERENCE))"/config/crd/bases/*.yaml '$(BIN)/reference/crds'
+
 verify: generate manifests check-generated vet ## Check all that needs no running: generated files, format, lint, imports, sizes.
 	$(GOLANGCI_LINT) fmt --diff
 	$(GOLANGCI_LINT) run
@@ -76,7 +90,7 @@ fmt: ## Format the code.
 	$(GOLANGCI_LINT) fmt
 
 vet: ## Run go vet.
-	go vet ./...
+	$(SUITE_vet)
 
 clean: ## Remove what was built.
 	rm -rf '$(BIN)'

@@ -48,7 +48,7 @@ func run(m *testing.M) (code int, err error) {
 	dir := filepath.Join(harness.Root(), "bin", "e2e", strconv.Itoa(os.Getpid()))
 	env.Environment, err = harness.Start(ctx, harness.Options{
 		Dir:        dir,
-		ClusterBin: bin, Controller: controller,
+		ClusterBin: bin, Controller: controller, CRDs: os.Getenv("PINTLE_CRDS"),
 		// What was broken on purpose and is mended should not be awaited for long.
 		ControllerArgs: []string{"--min-retry-delay=200ms", "--max-retry-delay=3s", "--log-level=debug"},
 		Progress: func(format string, args ...any) {

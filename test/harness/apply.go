@@ -85,9 +85,14 @@ func (e *Environment) Apply(ctx context.Context, namespace string, objects ...*u
 	return nil
 }
 
-// ApplyCRDs applies the definitions in a folder and waits until they are served.
-func (e *Environment) ApplyCRDs(ctx context.Context, dir string) error {
-	objects, err := ReadObjects(dir)
+// ApplyCRDs applies the definitions in a file or folder and waits until they are
+// served.
+func (e *Environment) ApplyCRDs(ctx context.Context, path string) error {
+	read := ReadObjects
+	if filepath.Ext(path) == ".yaml" {
+		read = readFile
+	}
+	objects, err := read(path)
 	if err != nil {
 		return err
 	}

@@ -46,6 +46,13 @@ func newController(o Options, kubeconfig string) *Controller {
 	}
 }
 
+// Rival returns another controller, not started yet, that is called as ours is
+// and keeps a log of its own.
+func (e *Environment) Rival(path string) *Controller {
+	ours := e.Controller
+	return &Controller{LogPath: filepath.Join(e.dir, "rival.log"), path: path, args: ours.args, env: ours.env}
+}
+
 // Start starts the process. It does not wait for it to do anything.
 func (c *Controller) Start() error {
 	c.mu.Lock()

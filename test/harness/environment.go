@@ -42,6 +42,9 @@ type Options struct {
 	Controller     string
 	ControllerArgs []string
 	ControllerEnv  []string
+	// CRDs is the definition of HelmRelease, a file or a folder: ours if empty. A
+	// relative path begins in the repository.
+	CRDs string
 	// Progress, if set, is told what is being done.
 	Progress func(format string, args ...any)
 }
@@ -87,12 +90,24 @@ func Start(ctx context.Context, o Options) (_ *Environment, err error) {
 		return nil, err
 	}
 	o.Progress("applying the CRD of HelmRelease")
-	if err := e.ApplyCRDs(ctx, filepath.Join(Root(), "config", "crd", "bases")); err != nil {
+	if err := e.ApplyCRDs(ctx, CRDs(o.CRDs)); err != nil {
 		return nil, err
 	}
 	o.Progress("starting the controller")
 	e.Controller = newController(o, e.Kubeconfig)
 	return e, e.Controller.Start()
+}
+
+// CRDs returns the path of the definition of HelmRelease to use if the given one
+// is asked for, or none.
+func CRDs(asked string) string {
+	switch {
+	case asked == "":
+		return filepath.Join(Root(), "config", "crd", "bases")
+	case filepath.IsAbs(asked):
+		return asked
+	}
+	return filepath.Join(Root(), asked)
 }
 
 // Connect returns a client. Limits on requests are the API server's business

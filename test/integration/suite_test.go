@@ -33,6 +33,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/desired"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/metrics"
+	"github.com/pintle-dev/pintle/test/harness"
 )
 
 // maxArtifact is the size limit the controller under test is given.
@@ -74,7 +75,7 @@ func run(m *testing.M) (code int, err error) {
 		return 1, errors.New("KUBEBUILDER_ASSETS is not set: run make test, or make cluster-build and set it to bin/cluster")
 	}
 	env := &envtest.Environment{
-		CRDDirectoryPaths:     []string{filepath.Join("..", "..", "config", "crd", "bases"), filepath.Join(assets, "source-crds")},
+		CRDDirectoryPaths:     []string{harness.CRDs(os.Getenv("PINTLE_CRDS")), filepath.Join(assets, "source-crds")},
 		ErrorIfCRDPathMissing: true,
 	}
 	if suite.config, err = env.Start(); err != nil {

@@ -1,0 +1,322 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build reference
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	fluxmeta "github.com/fluxcd/pkg/apis/meta"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/test/harness"
+)
+
+// TestReference has helm-controller itself install, upgrade, fail and roll back
+// releases, hands them to our controller and back, and expects each to leave
+// alone what the other has done: no object is written, no revision made, no
+// verdict changed. Then each works on what the other left. The same the other way
+// round. All runs on helm-controller's own definition of HelmRelease.
+func TestReference(t *testing.T) {
+	path := os.Getenv("PINTLE_REFERENCE")
+	if path == "" {
+		t.Fatal("PINTLE_REFERENCE is not set: `make test-reference` builds what it names")
+	}
+	ours, theirs := env.Controller, env.Rival(path)
+	t.Cleanup(func() {
+		handOver(t, ours)
+		_ = os.Rename(theirs.LogPath, filepath.Join(harness.Root(), "bin", "e2e-reference.log"))
+	})
+	t.Run("MadeByThem", func(t *testing.T) { newWorld(t).changeHands(theirs, ours) })
+	t.Run("MadeByUs", func(t *testing.T) { newWorld(t).changeHands(ours, theirs) })
+}
+
+func (w world) changeHands(maker, taker *harness.Controller) {
+	w.Helper()
+	handOver(w.T, maker)
+	all := w.changelings()
+	w.live(all)
+	w.unmoved("taken over", taker, all)
+	w.upgraded(all, "taker")
+	w.unmoved("given back", maker, all)
+	w.upgraded(all, "maker")
+	w.unmoved("taken over again", taker, all)
+	// Each uninstalls what the other made last.
+	w.removed(all[0].HelmRelease)
+	handOver(w.T, maker)
+	w.removed(all[1].HelmRelease)
+}
+
+// handOver ends whoever controls releases and starts another.
+func handOver(t *testing.T, to *harness.Controller) {
+	t.Helper()
+	if env.Controller == to {
+		return
+	}
+	if err := env.Controller.Stop(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	env.Controller = to
+	if err := to.Start(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// changeling is a release that changes hands.
+type changeling struct {
+	*helmv2.HelmRelease
+
+	// first and second are the values it is installed and upgraded with.
+	first, second values
+	// unlike makes the upgrade's spec differ in more than values.
+	unlike func(*helmv2.HelmReleaseSpec)
+	// end is what becomes of the upgrade: by default, it is ready.
+	end conditions
+	// stay keeps it out of what is upgraded again.
+	stay bool
+}
+
+// live installs all, at the same time, and then upgrades all.
+func (w world) live(all []*changeling) {
+	w.Helper()
+	for _, c := range all {
+		c.Spec.Values = w.raw(c.first)
+		w.create(c.HelmRelease)
+	}
+	for _, c := range all {
+		w.ready(c.HelmRelease, 1)
+	}
+	for _, c := range all {
+		unlike := c.unlike
+		if unlike == nil {
+			unlike = func(*helmv2.HelmReleaseSpec) {}
+		}
+		w.change(c.HelmRelease, c.second, unlike)
+	}
+	for _, c := range all {
+		if c.end == nil {
+			w.ready(c.HelmRelease, 2)
+			continue
+		}
+		w.settles(c.HelmRelease, c.end)
+	}
+}
+
+// upgraded upgrades those once more that may be.
+func (w world) upgraded(all []*changeling, note string) {
+	w.Helper()
+	revisions := map[string]int{}
+	before := w.data("numbers-fickle")
+	for _, c := range all {
+		if c.stay {
+			continue
+		}
+		revisions[c.Name] = c.Status.History[0].Version + 1
+		v := values{}
+		maps.Copy(v, c.second)
+		v["global"] = values{"note": note}
+		w.change(c.HelmRelease, v)
+	}
+	for _, c := range all {
+		if !c.stay {
+			w.ready(c.HelmRelease, revisions[c.Name])
+		}
+	}
+	w.equal("what is rendered of numbers by the "+note, w.data("numbers-fickle"), before)
+}
+
+func (w world) data(configMap string) map[string]string {
+	w.Helper()
+	cm := &corev1.ConfigMap{}
+	w.get(configMap, cm)
+	if len(cm.Data) < 10 {
+		w.Fatalf("data of %s is %v", configMap, cm.Data)
+	}
+	return cm.Data
+}
+
+// unmoved hands all releases over, has them looked at and compares all there is
+// with what there was. Then it does so once more for other specs, because some is
+// known of the last generation only and is compared with what a new one asks for.
+func (w world) unmoved(when string, to *harness.Controller, all []*changeling) {
+	w.Helper()
+	if err := env.Controller.Stop(w.Context()); err != nil {
+		w.Fatal(err)
+	}
+	objects, verdicts := w.rest(), map[string]string{}
+	for _, c := range all {
+		w.get(c.Name, c.HelmRelease)
+		verdicts[c.Name] = c.verdict()
+	}
+	// The other has ended already, which is no error.
+	handOver(w.T, to)
+	for _, longer := range []time.Duration{0, time.Minute} {
+		what := fmt.Sprintf("%s, %s more of timeout", when, longer)
+		w.looked(what, all, longer)
+		for _, c := range all {
+			w.same(what+": "+c.Name, verdicts[c.Name], c.verdict())
+		}
+		after := w.objects()
+		for _, name := range slices.Sorted(maps.Keys(objects)) {
+			w.same(what+": "+name, objects[name], after[name])
+			delete(after, name)
+		}
+		for name := range after {
+			w.Errorf("%s: %s is new", what, name)
+		}
+		w.Logf("%s: %d releases and %d objects compared", what, len(all), len(objects))
+	}
+}
+
+// looked asks for a look at all releases and waits for it. Their timeouts become
+// longer.
+func (w world) looked(when string, all []*changeling, longer time.Duration) {
+	w.Helper()
+	request := time.Now().Format(time.RFC3339Nano)
+	for _, c := range all {
+		w.edit(c.HelmRelease, func(hr *helmv2.HelmRelease) {
+			// What failed would be tried again for another generation.
+			if c.end == nil {
+				hr.Spec.Timeout.Duration += longer
+			}
+			hr.Annotations = map[string]string{fluxmeta.ReconcileRequestAnnotation: request}
+		})
+	}
+	for _, c := range all {
+		w.until(c.HelmRelease, "to be looked at, "+when, func(hr *helmv2.HelmRelease) bool {
+			return hr.Status.LastHandledReconcileAt == request && hr.Status.ObservedGeneration == hr.Generation &&
+				!apimeta.IsStatusConditionTrue(hr.Status.Conditions, helmv2.ConditionReconciling)
+		})
+	}
+}
+
+func (w world) same(what, before, after string) {
+	w.Helper()
+	if before == after {
+		return
+	}
+	was, is := strings.Split(before, "\n"), strings.Split(after, "\n")
+	without := func(lines, others []string) string {
+		return strings.Join(slices.DeleteFunc(slices.Clone(lines), func(l string) bool { return slices.Contains(others, l) }), "\n  ")
+	}
+	w.Errorf("%s changed\nfrom\n  %s\nto\n  %s", what, without(was, is), without(is, was))
+}
+
+// rest returns what there is as soon as nothing moves any more: pods that were
+// replaced take their time to go.
+func (w world) rest() map[string]string {
+	w.Helper()
+	ctx, cancel := w.bounded()
+	defer cancel()
+	objects, since := w.objects(), time.Now()
+	w.must(env.Until(ctx, "objects to rest", func() (string, bool) {
+		if now := w.objects(); !maps.Equal(now, objects) {
+			objects, since = now, time.Now()
+		}
+		return fmt.Sprintf("%d objects", len(objects)), time.Since(since) > time.Second
+	}))
+	return objects
+}
+
+// objects describes everything in the namespace that a release could consist of
+// or leave: who wrote which fields when, and all else that tells of a write.
+func (w world) objects() map[string]string {
+	w.Helper()
+	all := map[string]string{}
+	for _, list := range []client.ObjectList{
+		&appsv1.DeploymentList{}, &appsv1.ReplicaSetList{}, &batchv1.JobList{}, &corev1.PodList{}, &corev1.ServiceList{},
+		&corev1.ConfigMapList{}, &corev1.SecretList{}, &sourcev1.HelmChartList{},
+	} {
+		w.must(env.Client.List(w.Context(), list, client.InNamespace(w.namespace)))
+		w.must(apimeta.EachListItem(list, func(o runtime.Object) error {
+			object, ok := o.(client.Object)
+			if !ok {
+				return fmt.Errorf("%T is no object", o)
+			}
+			all[fmt.Sprintf("%T %s", o, object.GetName())] = described(object)
+			return nil
+		}))
+	}
+	return all
+}
+
+func described(o client.Object) string {
+	lines := []string{
+		fmt.Sprintf("uid %s", o.GetUID()), fmt.Sprintf("generation %d", o.GetGeneration()),
+		"resourceVersion " + o.GetResourceVersion(), fmt.Sprintf("labels %v", o.GetLabels()),
+	}
+	for _, entry := range o.GetManagedFields() {
+		lines = append(lines, "managed "+oneLine(entry))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// verdict is the status of a release without what a look at it is to change.
+func (c *changeling) verdict() string {
+	status := c.Status.DeepCopy()
+	slices.SortFunc(status.Conditions, func(a, b metav1.Condition) int { return strings.Compare(a.Type, b.Type) })
+	lines := []string{fmt.Sprintf("finalizers %v", c.Finalizers)}
+	for _, condition := range status.Conditions {
+		lines = append(lines, fmt.Sprintf("%s=%s %s: %s", condition.Type, condition.Status, condition.Reason, condition.Message))
+	}
+	for _, s := range status.History {
+		lines = append(lines, "history "+oneLine(s))
+	}
+	status.LastHandledReconcileAt, status.ObservedGeneration = "", 0
+	if c.end == nil {
+		status.LastAttemptedGeneration = 0
+	}
+	status.Conditions, status.History = nil, nil
+	rest := map[string]any{}
+	_ = json.Unmarshal([]byte(oneLine(status)), &rest)
+	for _, key := range slices.Sorted(maps.Keys(rest)) {
+		lines = append(lines, key+" "+oneLine(rest[key]))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func oneLine(v any) string {
+	line, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(line)
+}
+
+// removed deletes a release and expects nothing of it to be left.
+func (w world) removed(hr *helmv2.HelmRelease) {
+	w.Helper()
+	w.must(env.Client.Delete(w.Context(), hr))
+	ctx, cancel := w.bounded()
+	defer cancel()
+	w.must(env.Until(ctx, "HelmRelease "+hr.Name+" to be gone", func() (string, bool) {
+		err := env.Client.Get(ctx, client.ObjectKeyFromObject(hr), &helmv2.HelmRelease{})
+		return "it exists, or " + errorText(err), apierrors.IsNotFound(err)
+	}))
+	w.revisions(hr, 0)
+	for name := range w.objects() {
+		if strings.HasPrefix(name, "*v1.Deployment "+hr.Name) || strings.HasPrefix(name, "*v1.HelmChart "+w.namespace+"-"+hr.Name) {
+			w.Errorf("%s is left", name)
+		}
+	}
+}
