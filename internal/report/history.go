@@ -65,7 +65,7 @@ func refresh(history helmv2.Snapshots, stored []release.Revision) helmv2.Snapsho
 	}
 	for _, r := range stored {
 		i := find(fresh, r)
-		if i < 0 || fresh[i].APIVersion != release.SnapshotScheme {
+		if i < 0 || (fresh[i].APIVersion != release.SnapshotScheme && !superseded(fresh[i], r)) {
 			// A snapshot of another scheme is left as it is: the one who made it
 			// must be able to verify it when the release is handed back.
 			continue
@@ -76,6 +76,13 @@ func refresh(history helmv2.Snapshots, stored []release.Revision) helmv2.Snapsho
 		return nil
 	}
 	return fresh
+}
+
+// superseded reports whether a revision was superseded since the snapshot of it
+// was made, as by an action whose end nobody could record. Whoever made the
+// snapshot cannot verify it any more, and the revision must stay one to return to.
+func superseded(s *helmv2.Snapshot, r release.Revision) bool {
+	return s.Status == helmv2.StatusDeployed && r.Status == helmv2.StatusSuperseded
 }
 
 // snapshotAgain is a snapshot of what is stored now, with what only the old one

@@ -256,8 +256,9 @@ func (w *World) put(args arguments) error {
 	}
 	w.current().revisions = append(w.current().revisions, r)
 	if scheme, ok := args.lookup("scheme"); ok {
+		r.ReferenceDigest = theirDigest(r)
 		w.hr.Status.History = append(helmv2.Snapshots{{
-			APIVersion: scheme, Digest: "sha256:theirs", Name: name, Namespace: namespace, Version: version,
+			APIVersion: scheme, Digest: r.ReferenceDigest, Name: name, Namespace: namespace, Version: version,
 			Status: r.Status, ChartName: chart, ChartVersion: chartVersion, ConfigDigest: r.ConfigDigest,
 			FirstDeployed: metav1.NewTime(at), LastDeployed: metav1.NewTime(at),
 		}}, w.hr.Status.History...)

@@ -49,14 +49,20 @@ func (s *storage) observed() []release.Revision {
 // covers everything but who made the revision and when it was written last.
 func seal(r *release.Revision) release.Revision {
 	c := *r
-	c.Digest, c.Owner, c.Modified, c.Tests = "", "", time.Time{}, nil
+	c.Digest, c.ReferenceDigest, c.Owner, c.Modified, c.Tests = "", "", "", time.Time{}, nil
 	c.Interrupted, c.Superseded, c.Applied, c.Rollback = false, false, false, false
 	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", c))
 	c = *r
 	c.Tests = maps.Clone(r.Tests)
 	c.Digest = "sha256:" + hex.EncodeToString(sum[:])
+	if c.ReferenceDigest != "" {
+		c.ReferenceDigest = theirDigest(r)
+	}
 	return c
 }
+
+// theirDigest stands for the digest of another scheme, which covers the status.
+func theirDigest(r *release.Revision) string { return "sha256:theirs-" + string(r.Status) }
 
 func (s *storage) newest() *release.Revision {
 	if len(s.revisions) == 0 {
