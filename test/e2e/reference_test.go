@@ -49,6 +49,8 @@ func TestReference(t *testing.T) {
 	})
 	t.Run("MadeByThem", func(t *testing.T) { newWorld(t).changeHands(theirs, ours) })
 	t.Run("MadeByUs", func(t *testing.T) { newWorld(t).changeHands(ours, theirs) })
+	t.Run("ReturnToTheirs", func(t *testing.T) { newWorld(t).returns(theirs, ours) })
+	t.Run("ReturnToOurs", func(t *testing.T) { newWorld(t).returns(ours, theirs) })
 }
 
 func (w world) changeHands(maker, taker *harness.Controller) {
@@ -65,6 +67,38 @@ func (w world) changeHands(maker, taker *harness.Controller) {
 	w.removed(all[0].HelmRelease)
 	handOver(w.T, maker)
 	w.removed(all[1].HelmRelease)
+}
+
+// returns: an upgrade by one that fails when it has superseded a revision of the
+// other is rolled back to that revision, by either.
+func (w world) returns(maker, taker *harness.Controller) {
+	w.Helper()
+	handOver(w.T, maker)
+	w.publish(w.fickle("0.1.0"))
+	w.artifact(sourcev1.OCIRepositoryRef{Tag: "0.1.0"})
+	fickle := w.chartRef(helmv2.KindOCIRepository, "fickle")
+	byTaker, byMaker := w.draft("by-taker", fickle, nil), w.draft("by-maker", fickle, nil)
+	w.create(byTaker, byMaker)
+	w.ready(byTaker, 1)
+	w.ready(byMaker, 1)
+
+	rollBack := upgrade(func(u *helmv2.Upgrade) {
+		u.Remediation = &helmv2.UpgradeRemediation{RemediateLastFailure: ptr(true)}
+	})
+	rolledBack := conditions{helmv2.ConditionRemediated: yes, helmv2.ConditionReady: no}
+	handOver(w.T, taker)
+	w.change(byTaker, failedTest(), tested, rollBack)
+	w.change(byMaker, failedTest(), tested)
+	w.settles(byMaker, conditions{helmv2.ConditionStalled: yes, helmv2.ConditionTestSuccess: no, helmv2.ConditionReady: no})
+	w.settles(byTaker, rolledBack)
+	w.rolledBack(byTaker, 3, 1)
+
+	handOver(w.T, maker)
+	worse := failedTest()
+	worse["replicas"] = 2
+	w.change(byMaker, worse, rollBack)
+	w.settles(byMaker, rolledBack)
+	w.rolledBack(byMaker, 4, 1)
 }
 
 // handOver ends whoever controls releases and starts another.
