@@ -18,11 +18,13 @@ import (
 	"time"
 
 	fluxmeta "github.com/fluxcd/pkg/apis/meta"
+	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 	"helm.sh/helm/v3/pkg/action"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -104,6 +106,78 @@ func (w *world) asTheReferenceLeftIt() *helmv2.HelmRelease {
 	}
 }
 
+// applied creates the objects of a release as the reference does, by its name.
+func (w *world) applied(name string) {
+	w.t.Helper()
+	meta := map[string]any{
+		"name": name, "namespace": w.namespace,
+		"labels":      map[string]any{"app.kubernetes.io/managed-by": "Helm", helmv2.LabelName: name, helmv2.LabelNamespace: w.namespace},
+		"annotations": map[string]any{"meta.helm.sh/release-name": name, "meta.helm.sh/release-namespace": w.namespace},
+	}
+	for _, object := range []map[string]any{
+		{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta},
+		{"apiVersion": "v1", "kind": "Secret", "metadata": meta, "stringData": map[string]any{"b": "2"}},
+	} {
+		applied := client.ApplyConfigurationFromUnstructured(&unstructured.Unstructured{Object: object})
+		w.must(suite.client.Apply(w.t.Context(), applied, client.FieldOwner(helmv2.FieldManager)))
+	}
+}
+
+// traces is what a write to the objects of a release or to its records would
+// change: the versions of all, and who manages which fields of them.
+func (w *world) traces(name string) map[string]any {
+	w.t.Helper()
+	traces := map[string]any{}
+	add := func(o client.Object) {
+		traces[fmt.Sprintf("%T %s", o, o.GetName())] = []any{o.GetResourceVersion(), o.GetGeneration(), o.GetManagedFields()}
+	}
+	for _, o := range []client.Object{&corev1.ServiceAccount{}, &corev1.Secret{}} {
+		w.must(suite.client.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, o))
+		add(o)
+	}
+	for _, record := range w.stored(name) {
+		add(&record)
+	}
+	return traces
+}
+
+// readableByTheReference checks what the reference compares when it takes back a
+// release that we upgraded to the values of its first revision. It trusts a
+// snapshot of another scheme than its own, and verifies its own.
+func (w *world) readableByTheReference(hr *helmv2.HelmRelease, left *helmv2.HelmReleaseStatus, read func(helmv2.Snapshots) []release.Revision) {
+	w.t.Helper()
+	first := left.History[1]
+	want := *first
+	want.APIVersion, want.Version, want.Status, want.Action = release.SnapshotScheme, 3, helmv2.StatusDeployed, helmv2.ActionUpgrade
+	got := *hr.Status.History[0]
+	// Only their maker knows what these should be.
+	want.Digest, want.FirstDeployed, want.LastDeployed = got.Digest, got.FirstDeployed, got.LastDeployed
+	want.AppVersion = got.AppVersion
+	if diff := cmp.Diff(want, got); diff != "" {
+		w.t.Errorf("the latest snapshot (-want +got):\n%s", diff)
+	}
+	if hr.Status.LastAttemptedConfigDigest != first.ConfigDigest || hr.Status.LastAttemptedRevision != left.LastAttemptedRevision ||
+		hr.Status.LastAttemptedRevisionDigest != left.LastAttemptedRevisionDigest || hr.Status.StorageNamespace != left.StorageNamespace {
+		w.t.Errorf("the last attempt: %+v", hr.Status)
+	}
+	stored := map[int]release.Revision{}
+	for _, r := range read(hr.Status.History) {
+		stored[r.Version] = r
+	}
+	if len(hr.Status.History) < 2 {
+		w.t.Errorf("there is nothing to return to: %+v", hr.Status.History)
+	}
+	for _, s := range hr.Status.History {
+		r, found := stored[s.Version]
+		if !found || r.Status != s.Status {
+			w.t.Errorf("the snapshot of revision %d is %s, and stored is %q", s.Version, s.Status, r.Status)
+		}
+		if s.APIVersion == helmv2.SnapshotAPIVersionV2 && s.Digest != r.ReferenceDigest {
+			w.t.Errorf("the reference cannot verify its snapshot of revision %d any more", s.Version)
+		}
+	}
+}
+
 // TestReleaseOfTheReferenceChangesHands: what the reference left is in sync, its
 // digests are what we compute, and our upgrade loses nothing of its records.
 func TestReleaseOfTheReferenceChangesHands(t *testing.T) {
@@ -142,6 +216,8 @@ func TestReleaseOfTheReferenceChangesHands(t *testing.T) {
 		}
 	}
 
+	w.applied("hooked")
+	before := w.traces("hooked")
 	w.edit(hr, func(hr *helmv2.HelmRelease) {
 		hr.Spec.Suspend = false
 		hr.Annotations = map[string]string{helmv2.AnnotationReconcileRequest: "look"}
@@ -152,12 +228,24 @@ func TestReleaseOfTheReferenceChangesHands(t *testing.T) {
 	if n := len(w.stored("hooked")); n != 2 || newest(hr) != 2 || condition(hr, "Ready").Status != metav1.ConditionTrue {
 		t.Fatalf("%d revisions are stored; status is %+v", n, hr.Status)
 	}
+	if diff := cmp.Diff(before, w.traces("hooked")); diff != "" {
+		t.Errorf("the look left traces (-before +after):\n%s", diff)
+	}
+	if diff := cmp.Diff(left.History, hr.Status.History); diff != "" {
+		t.Errorf("the look changed the history (-before +after):\n%s", diff)
+	}
 
+	// The values of revision 1, of whose digest we have the reference's word.
 	w.edit(hr, func(hr *helmv2.HelmRelease) {
-		hr.Spec.Values = rawValues(t, map[string]any{"a": map[string]any{"b": 3}})
+		hr.Spec.Values = rawValues(t, map[string]any{"a": map[string]any{"b": 1}, "list": []any{"x", true}})
 	})
 	w.until(hr, "revision 3", func(hr *helmv2.HelmRelease) bool {
 		return newest(hr) == 3 && condition(hr, "Ready").Status == metav1.ConditionTrue
+	})
+	w.readableByTheReference(hr, left, func(known helmv2.Snapshots) []release.Revision {
+		read, err := runner.History(t.Context(), conn, target, known)
+		w.must(err)
+		return read
 	})
 	two := w.record("hooked", 2)
 	info, _ := two["info"].(map[string]any)
