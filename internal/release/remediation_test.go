@@ -100,6 +100,16 @@ func TestDecideAfterFailure(t *testing.T) {
 			in.Observed.Revisions[0].Applied = true
 		}, "Failed", heal},
 
+		"RetryOfInstallOnly": {"A failed install is followed by an upgrade, whose strategy it is from then on.", func(in *Input) {
+			retry(in, time.Minute)
+			in.Desired.Policy.Install, in.Desired.Policy.Upgrade = in.Desired.Policy.Upgrade, in.Desired.Policy.Install
+		}, "RetriesExhausted", exhausted},
+		"RetryOfInstall": {"Before it, that of the install counts.", func(in *Input) {
+			retry(in, time.Minute)
+			in.Desired.Policy.Install, in.Desired.Policy.Upgrade = in.Desired.Policy.Upgrade, in.Desired.Policy.Install
+			in.Recorded.LastAttemptedReleaseAction, in.Recorded.InstallFailures = helmv2.ActionInstall, 1
+		}, "AwaitRetry", Wait{After: 4 * time.Minute, Retrying: true}},
+
 		"Untested":      {"A deployed revision is tested if that is asked for.", func(in *Input) { newestIs(in, helmv2.StatusDeployed); in.Desired.Policy.Tests = true }, "Untested", Test{Timeout: 9 * time.Minute}},
 		"Tested":        {"Once.", func(in *Input) { newestIs(in, helmv2.StatusDeployed); withTests(in, helmv2.TestPhaseSucceeded) }, "InSync", Settle{}},
 		"TestedNothing": {"Also if there was nothing to run.", func(in *Input) { newestIs(in, helmv2.StatusDeployed); withTests(in) }, "InSync", Settle{}},

@@ -5,6 +5,7 @@ package report
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -218,5 +220,31 @@ func TestStoredFailureMessage(t *testing.T) {
 				t.Errorf("%s\ngot  %q\nwant %q", tc.reason, got, want)
 			}
 		})
+	}
+}
+
+// TestFailureNamesTheRelease: the name of the release may be another than that of
+// the HelmRelease, and shorter than the one that was asked for.
+func TestFailureNamesTheRelease(t *testing.T) {
+	hr := testObject()
+	hr.Spec.ReleaseName = "a-name-that-is-much-too-long"
+	want := testDesired()
+	want.Target.Name = "a-name-0123456789ab"
+	r := Finished(hr, release.Outcome{Action: release.Upgrade{}, Desired: want, Err: errors.New("it broke")}, testNow)
+	const message = "Helm upgrade failed for release apps/a-name-0123456789ab with chart web@1.1.0: it broke"
+	if c := apimeta.FindStatusCondition(r.Status.Conditions, helmv2.ConditionReleased); c == nil || c.Message != message {
+		t.Errorf("Released is %+v", c)
+	}
+}
+
+// TestReadyNeedsAReason: as long as nothing is known of the release, Ready does not
+// take over what some other condition says.
+func TestReadyNeedsAReason(t *testing.T) {
+	hr := testObject()
+	hr.Status.Conditions = []metav1.Condition{{Type: helmv2.ConditionReconciling, Status: metav1.ConditionTrue, Reason: helmv2.ReasonProgressing}}
+	c := conditionsOf(hr, &hr.Status, 3, testNow)
+	c.summarize(&hr.Status, testDesired())
+	if ready := c.get(helmv2.ConditionReady); ready.Type != "" {
+		t.Errorf("Ready is %+v", ready)
 	}
 }

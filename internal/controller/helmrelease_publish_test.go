@@ -1,0 +1,45 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/record"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/report"
+)
+
+// annotated keeps the annotations of the last event.
+type annotated struct {
+	record.EventRecorder
+	annotations map[string]string
+}
+
+func (a *annotated) AnnotatedEventf(_ runtime.Object, annotations map[string]string, _, _, _ string, _ ...any) {
+	a.annotations = annotations
+}
+
+// TestEventsCarryAnnotations: the author of a HelmRelease can add to its events,
+// but not change what they say.
+func TestEventsCarryAnnotations(t *testing.T) {
+	events := &annotated{}
+	r := &HelmReleaseReconciler{events: events}
+	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
+		"event.toolkit.fluxcd.io/team": "web", "event.toolkit.fluxcd.io/revision": "1", "other": "x",
+	}}}
+	metadata := map[string]string{"event.toolkit.fluxcd.io/revision": "2", helmv2.EventMetadataRevision: "3"}
+	r.emit(hr, []report.Event{{Type: corev1.EventTypeNormal, Metadata: metadata}})
+	want := map[string]string{
+		"event.toolkit.fluxcd.io/team": "web", "event.toolkit.fluxcd.io/revision": "2", helmv2.EventMetadataRevision: "3",
+	}
+	if diff := cmp.Diff(want, events.annotations); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
