@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -141,5 +142,19 @@ func TestObjectsOfShippedKindsAreNotChecked(t *testing.T) {
 		values("field", "unknown"), helmv2.HelmReleaseSpec{})
 	if out.Err == nil || !containsAll(out.Err.Error(), "nothing was changed", "unknown") {
 		t.Errorf("what does not come with the release is checked: %v", out.Err)
+	}
+}
+
+// TestRollbackListsNoDefinitions: definitions are not rolled back, and those of the
+// chart that failed are none of the objects of the revision that is there again.
+func TestRollbackListsNoDefinitions(t *testing.T) {
+	b := newBench(t)
+	b.mustRun(install, pack(t, "note", "1.0.0", map[string]string{"templates/data.yaml": dataTemplate}), nil, helmv2.HelmReleaseSpec{})
+	b.mustRun(upgrade, pack(t, "note", "2.0.0", map[string]string{
+		"templates/data.yaml": dataTemplate, "crds/one.yaml": definition("rolledback.example.com", "v1"),
+	}), nil, helmv2.HelmReleaseSpec{})
+	out := b.mustRun(release.Rollback{Timeout: time.Minute, Version: 1}, nil, nil, helmv2.HelmReleaseSpec{})
+	if len(out.Inventory) != 1 || out.Inventory[0].Kind != "ConfigMap" {
+		t.Errorf("inventory %+v", out.Inventory)
 	}
 }
