@@ -261,6 +261,47 @@ func TestUninstallAgain(t *testing.T) {
 }
 
 // What went wrong when everything else was done is told all the same.
+// TestUninstallWhereItWas: objects without a namespace of their own are in that of
+// the release as it was, wherever it is to be now.
+func TestUninstallWhereItWas(t *testing.T) {
+	w := newWorld(t)
+	install(t, w, w.chart("1.0.0", note()), "one")
+	j := job(release.Uninstall{Timeout: time.Minute, Target: target()}, chart.Artifact{}, "", nil)
+	j.Desired.Target = release.Target{Name: "other", Namespace: "other", StorageNamespace: "other"}
+	if out := w.runner.Run(t.Context(), w.conn, j); out.Err != nil {
+		t.Fatal(out.Err)
+	}
+	if w.object(configMapPath) != nil || len(w.history()) > 0 {
+		t.Errorf("something is left: %v, %v", w.object(configMapPath), w.history())
+	}
+}
+
+// TestReplace: Helm keeps the name of what it keeps in history, unless told to
+// give it away.
+func TestReplace(t *testing.T) {
+	for name, replace := range map[string]bool{"Kept": false, "Replaced": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			artifact := w.chart("1.0.0", note())
+			install(t, w, artifact, "one")
+			j := job(release.Uninstall{Timeout: time.Minute, Target: target()}, chart.Artifact{}, "", nil)
+			j.Spec.Uninstall = &helmv2.Uninstall{KeepHistory: true}
+			if out := w.runner.Run(t.Context(), w.conn, j); out.Err != nil {
+				t.Fatal(out.Err)
+			}
+			j = job(release.Install{Timeout: time.Minute}, artifact, "1.0.0", nil)
+			j.Spec.Install.Replace = replace
+			out := w.runner.Run(t.Context(), w.conn, j)
+			if (out.Err == nil) != replace || out.Stored() != replace {
+				t.Errorf("error %v, revisions %+v", out.Err, out.Revisions)
+			}
+			if out.Err != nil && !strings.Contains(out.Err.Error(), "cannot re-use a name that is still in use") {
+				t.Errorf("error %v", out.Err)
+			}
+		})
+	}
+}
+
 func TestUninstallThatFailsAtTheEnd(t *testing.T) {
 	w := newWorld(t)
 	install(t, w, w.chart("1.0.0", hooked("post-delete")), "one")

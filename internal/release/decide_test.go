@@ -384,6 +384,18 @@ func TestDecide(t *testing.T) {
 			change: func(in *Input) { in.Desired.ConfigDigest = "sha256:new" },
 			want:   Decision{Rule: "OutOfSync", State: StateOutOfSync, Action: Upgrade{Timeout: 6 * time.Minute}, Why: "release config values changed"},
 		},
+		"InSyncPreserved": {
+			reason: "Where values are preserved, those count that an upgrade would have.",
+			change: func(in *Input) {
+				in.Desired.ConfigDigest, in.Observed.PreservedDigest = "sha256:given", "sha256:values"
+			},
+			want: Decision{Rule: "InSync", State: StateInSync, Action: Settle{}, Why: "release is in sync"},
+		},
+		"OutOfSyncPreserved": {
+			reason: "And nothing else.",
+			change: func(in *Input) { in.Observed.PreservedDigest = "sha256:given" },
+			want:   Decision{Rule: "OutOfSync", State: StateOutOfSync, Action: Upgrade{Timeout: 6 * time.Minute}, Why: "release config values changed"},
+		},
 		"InSync": {
 			reason: "Otherwise there is nothing to do, whatever the conditions say.",
 			change: func(in *Input) {
