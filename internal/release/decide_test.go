@@ -369,6 +369,18 @@ func TestDecide(t *testing.T) {
 				Why: "the newest release in storage is superseded",
 			},
 		},
+		"MovedAwayFromOthers": {
+			reason: "What another HelmRelease has taken over is not uninstalled.",
+			change: func(in *Input) {
+				in.Desired.Target.Namespace = "other"
+				in.Observed.Revisions[0].Owner = "rival"
+				in.Observed.Rivals = []Rival{{UID: "rival"}}
+			},
+			want: Decision{
+				Rule: "TargetMoved", Action: Forget{},
+				Why: "release namespace changed from 'apps' to 'other', and another HelmRelease owns what was there",
+			},
+		},
 		"OutOfSyncChartVersion": {
 			reason: "Another version of the chart is an upgrade.",
 			change: func(in *Input) { in.Desired.Chart.Version = "1.2.0" },
