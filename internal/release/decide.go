@@ -292,15 +292,32 @@ func outOfSync(in Input) *Decision {
 // difference names the first input that differs from what the newest revision
 // was made of; empty if none does.
 func difference(in Input) string {
+	if why := inputChanged(in); why != "" {
+		return why
+	}
+	return renderedOtherwise(in)
+}
+
+// inputChanged names what of chart and values differs.
+func inputChanged(in Input) string {
 	newest, want := in.Observed.Newest(), in.Desired
 	switch {
 	case newest.ChartName != want.Chart.Name || newest.ChartVersion != want.Chart.Version:
 		return "release chart changed"
 	case newest.ConfigDigest != configDigest(in):
 		return "release config values changed"
-	case in.Recorded.ObservedGeneration == want.Generation:
-		// What is changed in manifests is known of the last generation that was dealt
-		// with, and of no revision: for that generation it is as it should be.
+	}
+	return ""
+}
+
+// renderedOtherwise names what is to be changed in manifests and is not in those
+// of the newest revision that worked. No revision says what was changed in it:
+// status does, for the last success. Once a generation was dealt with it is as it
+// should be, unless a rollback has undone it.
+func renderedOtherwise(in Input) string {
+	want := in.Desired
+	switch {
+	case in.Recorded.ObservedGeneration == want.Generation && !in.Observed.Newest().Rollback:
 		return ""
 	case in.Recorded.ObservedPostRenderersDigest != want.Rendering.PostRenderers:
 		return "postRenderers digest changed"

@@ -83,7 +83,7 @@ func healable(in Input) bool {
 	if newest == nil || newest.Status != helmv2.StatusFailed || !newest.Applied || newest.Rollback || last == nil || unmanaged(in) != nil {
 		return false
 	}
-	if newest.Owner != in.Desired.UID || in.Recorded.LastAttemptedGeneration != in.Desired.Generation || difference(in) != "" {
+	if newest.Owner != in.Desired.UID || in.Recorded.LastAttemptedGeneration != in.Desired.Generation || inputChanged(in) != "" {
 		return false
 	}
 	if last.Action == helmv2.ActionInstall {

@@ -88,10 +88,18 @@ func attempted(status *helmv2.HelmReleaseStatus, want release.Desired) {
 	status.LastAttemptedValuesChecksum, status.LastReleaseRevision = "", 0 //nolint:staticcheck // deprecated, and cleared for that reason
 }
 
-// rendered writes down what was changed in manifests.
+// rendered writes down what was changed in the manifests of a revision that
+// worked. It holds until the next one works, or until it is rolled back.
 func rendered(status *helmv2.HelmReleaseStatus, want release.Desired) {
 	status.ObservedPostRenderersDigest = want.Rendering.PostRenderers
 	status.ObservedCommonMetadataDigest = want.Rendering.CommonMetadata
+}
+
+// unrendered writes down that it is not known what was changed in the manifests of
+// the newest revision, so that what is wanted is made in any case.
+func unrendered(status *helmv2.HelmReleaseStatus) {
+	const unknown = "unknown"
+	status.ObservedPostRenderersDigest, status.ObservedCommonMetadataDigest = unknown, unknown
 }
 
 func startRelease(c *conditions, message string) {
@@ -190,11 +198,9 @@ func finishRelease(r *Report, c *conditions, o release.Outcome, action helmv2.Re
 	if o.Inventory != nil {
 		status.Inventory = inventory(o.Inventory)
 	}
-	if o.Stored() {
-		rendered(status, o.Desired)
-	}
 	switch {
 	case o.Err == nil:
+		rendered(status, o.Desired)
 		last := release.Latest(status.History)
 		if policyOf(action, o.Desired).Retry {
 			status.Failures, status.InstallFailures, status.UpgradeFailures = 0, 0, 0

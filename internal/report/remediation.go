@@ -14,6 +14,9 @@ import (
 func finishRollback(r *Report, c *conditions, o release.Outcome, a release.Rollback) {
 	status := &r.Status
 	target := snapshotOf(status.History, a.Version)
+	if o.Err == nil {
+		undone(status, o.Desired)
+	}
 	status.History = merge(status.History, o.Revisions, maker{o.Desired.UID, helmv2.ActionRollback, ""})
 	if o.Inventory != nil {
 		status.Inventory = inventory(o.Inventory)
@@ -33,6 +36,17 @@ func finishRollback(r *Report, c *conditions, o release.Outcome, a release.Rollb
 		r.Events = append(r.Events, warning(helmv2.ReasonRollbackFailed, message+lastLogs(o.Logs), rollbackMetadata(target, o.Desired)))
 	}
 	c.remediated(status, o.Desired)
+}
+
+// undone says of a revision that worked, but for its tests, that its manifests are
+// not there any more. A release that never had anything changed in them is spared
+// the upgrade that this may cost.
+func undone(status *helmv2.HelmReleaseStatus, want release.Desired) {
+	last := release.Latest(status.History)
+	changed := want.Rendering != (release.Rendering{}) || status.ObservedPostRenderersDigest+status.ObservedCommonMetadataDigest != ""
+	if last != nil && last.Status == helmv2.StatusDeployed && changed {
+		unrendered(status)
+	}
 }
 
 // rolledBack says that a failed release was returned to an earlier revision.
@@ -95,6 +109,7 @@ func finishHeal(r *Report, c *conditions, o release.Outcome) {
 	}
 	if o.Err == nil {
 		status.Failures, status.InstallFailures, status.UpgradeFailures = 0, 0, 0
+		rendered(status, o.Desired)
 		released(c, last)
 		c.tested(last, o.Desired)
 		c.summarize(status, o.Desired)

@@ -222,6 +222,9 @@ func adopted(hr *helmv2.HelmRelease, in release.Input) Report {
 	}
 	if newest.Rollback {
 		by.action, by.ociDigest = helmv2.ActionRollback, ""
+		if newest.Status != helmv2.StatusFailed {
+			undone(&status, in.Desired)
+		}
 	}
 	status.History = merge(known(status.History, in), unrecorded(status.History, in), by)
 	last := release.Latest(status.History)
@@ -240,9 +243,9 @@ func adopted(hr *helmv2.HelmRelease, in release.Input) Report {
 	default:
 		released(&c, last)
 		c.tested(last, in.Desired)
-	}
-	if !newest.Rollback {
-		rendered(&status, in.Desired)
+		if rendered(&status, in.Desired); status.LastAttemptedGeneration != in.Desired.Generation {
+			unrendered(&status)
+		}
 	}
 	c.summarize(&status, in.Desired)
 	c.remove(helmv2.ConditionStalled, helmv2.ConditionSuspended)
