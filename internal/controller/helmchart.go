@@ -56,7 +56,9 @@ func (r *HelmReleaseReconciler) ensureHelmChart(ctx context.Context, hr *helmv2.
 	}
 	chart := helmChart(hr)
 	applied, err := r.helmChartApplied(ctx, chart)
-	if err == nil && !applied {
+	// What the template says no more is not missed in it: each generation is applied
+	// until it has been attempted.
+	if err == nil && (!applied || hr.Status.LastAttemptedGeneration != hr.Generation) {
 		err = r.putHelmChart(ctx, hr, chart)
 	}
 	if err != nil {

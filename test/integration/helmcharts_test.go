@@ -104,6 +104,31 @@ func TestHelmChartOfARelease(t *testing.T) {
 	w.untilEvent(hr, corev1.EventTypeNormal, helmv2.EventReasonHelmChartDeleted, "Deleted HelmChart/"+key.String())
 }
 
+// TestHelmChartLosesMetadata: what the template says no more goes; what others have
+// added stays.
+func TestHelmChartLosesMetadata(t *testing.T) {
+	w := newWorld(t)
+	hr := w.release("meta", nil, templated(""), func(hr *helmv2.HelmRelease) {
+		hr.Spec.Chart.ObjectMeta = &helmv2.HelmChartTemplateObjectMeta{Labels: map[string]string{"team": "one", "tier": "web"}}
+	})
+	key := desired.HelmChartKey(hr)
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonSourceNotReady)
+	chart, _ := w.helmChart(key)
+	chart.Labels["by"] = "hand"
+	w.must(suite.client.Update(t.Context(), chart))
+	w.fill(key, "1.0.0")
+	w.untilReady(hr)
+	w.edit(hr, func(hr *helmv2.HelmRelease) { delete(hr.Spec.Chart.ObjectMeta.Labels, "team") })
+	w.until(hr, "a HelmChart without the label", func(*helmv2.HelmRelease) bool {
+		chart, _ = w.helmChart(key)
+		_, stays := chart.Labels["team"]
+		return !stays
+	})
+	if chart.Labels["tier"] != "web" || chart.Labels["by"] != "hand" {
+		t.Errorf("the HelmChart has labels %v", chart.Labels)
+	}
+}
+
 func TestHelmChartMadeByHand(t *testing.T) {
 	w := newWorld(t)
 	byHand := &sourcev1.HelmChart{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: w.namespace + "-taken", Labels: map[string]string{"by": "hand"}}}
