@@ -44,7 +44,7 @@ func TestReference(t *testing.T) {
 	}
 	ours, theirs := env.Controller, env.Rival(path)
 	t.Cleanup(func() {
-		handOver(t, ours)
+		handOver(context.WithoutCancel(t.Context()), t, ours)
 		_ = os.Rename(theirs.LogPath, filepath.Join(harness.Root(), "bin", "e2e-reference.log"))
 	})
 	t.Run("MadeByThem", func(t *testing.T) { newWorld(t).changeHands(theirs, ours) })
@@ -55,7 +55,7 @@ func TestReference(t *testing.T) {
 
 func (w world) changeHands(maker, taker *harness.Controller) {
 	w.Helper()
-	handOver(w.T, maker)
+	handOver(w.Context(), w.T, maker)
 	all := w.changelings()
 	w.live(all)
 	w.unmoved("taken over", taker, all)
@@ -65,7 +65,7 @@ func (w world) changeHands(maker, taker *harness.Controller) {
 	w.unmoved("taken over again", taker, all)
 	// Each uninstalls what the other made last.
 	w.removed(all[0].HelmRelease)
-	handOver(w.T, maker)
+	handOver(w.Context(), w.T, maker)
 	w.removed(all[1].HelmRelease)
 }
 
@@ -73,7 +73,7 @@ func (w world) changeHands(maker, taker *harness.Controller) {
 // other is rolled back to that revision, by either.
 func (w world) returns(maker, taker *harness.Controller) {
 	w.Helper()
-	handOver(w.T, maker)
+	handOver(w.Context(), w.T, maker)
 	w.publish(w.fickle("0.1.0"))
 	w.artifact(sourcev1.OCIRepositoryRef{Tag: "0.1.0"})
 	fickle := w.chartRef(helmv2.KindOCIRepository, "fickle")
@@ -86,14 +86,14 @@ func (w world) returns(maker, taker *harness.Controller) {
 		u.Remediation = &helmv2.UpgradeRemediation{RemediateLastFailure: ptr(true)}
 	})
 	rolledBack := conditions{helmv2.ConditionRemediated: yes, helmv2.ConditionReady: no}
-	handOver(w.T, taker)
+	handOver(w.Context(), w.T, taker)
 	w.change(byTaker, failedTest(), tested, rollBack)
 	w.change(byMaker, failedTest(), tested)
 	w.settles(byMaker, conditions{helmv2.ConditionStalled: yes, helmv2.ConditionTestSuccess: no, helmv2.ConditionReady: no})
 	w.settles(byTaker, rolledBack)
 	w.rolledBack(byTaker, 3, 1)
 
-	handOver(w.T, maker)
+	handOver(w.Context(), w.T, maker)
 	worse := failedTest()
 	worse["replicas"] = 2
 	w.change(byMaker, worse, rollBack)
@@ -102,12 +102,12 @@ func (w world) returns(maker, taker *harness.Controller) {
 }
 
 // handOver ends whoever controls releases and starts another.
-func handOver(t *testing.T, to *harness.Controller) {
+func handOver(ctx context.Context, t *testing.T, to *harness.Controller) {
 	t.Helper()
 	if env.Controller == to {
 		return
 	}
-	if err := env.Controller.Stop(context.Background()); err != nil {
+	if err := env.Controller.Stop(ctx); err != nil {
 		t.Fatal(err)
 	}
 	env.Controller = to
@@ -203,7 +203,7 @@ func (w world) unmoved(when string, to *harness.Controller, all []*changeling) {
 		verdicts[c.Name] = c.verdict()
 	}
 	// The other has ended already, which is no error.
-	handOver(w.T, to)
+	handOver(w.Context(), w.T, to)
 	for _, longer := range []time.Duration{0, time.Minute} {
 		what := fmt.Sprintf("%s, %s more of timeout", when, longer)
 		w.looked(what, all, longer)
