@@ -185,6 +185,13 @@ func failed(in Input) *Decision {
 			Why: "Failed to perform remediation: missing target release for rollback: cannot remediate failed release",
 		}
 	}
+	if !returnable(in, target) && a.Exhausted(a.failures) {
+		// To try again instead would be to try for ever.
+		return &Decision{
+			State: StateFailed, Action: Stall{Reason: helmv2.ReasonMissingRollbackTarget},
+			Why: fmt.Sprintf("Failed to perform remediation: revision %d, the target for rollback, is gone or not what it was", target.Version),
+		}
+	}
 	if !returnable(in, target) {
 		return again(in, fmt.Sprintf("%s, and revision %d is not what it was", why, target.Version))
 	}

@@ -61,12 +61,15 @@ func TestDecideAfterFailure(t *testing.T) {
 		"Uninstall": {"The remedy may be to uninstall.", func(in *Input) {
 			in.Desired.Policy.Upgrade.RemediateLast, in.Desired.Policy.Upgrade.Uninstall = true, true
 		}, "Failed", Uninstall{Timeout: 7 * time.Minute, Target: stored, Remediation: true}},
-		"Interrupted":     {"What was cut off is tried again.", func(in *Input) { in.Observed.Revisions[0].Interrupted = true }, "Failed", upgrade},
-		"Superseded":      {"So is what was given up for newer inputs.", func(in *Input) { in.Observed.Revisions[0].Superseded = true }, "Failed", upgrade},
-		"Forgiven":        {"And what failed for other inputs.", func(in *Input) { in.Desired.Generation = 4 }, "Failed", upgrade},
-		"NoTarget":        {"Nothing that worked is recorded.", func(in *Input) { budget(in); in.Recorded.History = in.Recorded.History[:1] }, "Failed", Stall{Reason: helmv2.ReasonMissingRollbackTarget}},
-		"TargetGone":      {"It is recorded and not there any more.", func(in *Input) { budget(in); in.Observed.Revisions = in.Observed.Revisions[:1] }, "Failed", upgrade},
-		"TargetTampered":  {"Or is not what it was.", func(in *Input) { budget(in); in.Observed.Revisions[1].Digest = "sha256:other" }, "Failed", upgrade},
+		"Interrupted":    {"What was cut off is tried again.", func(in *Input) { in.Observed.Revisions[0].Interrupted = true }, "Failed", upgrade},
+		"Superseded":     {"So is what was given up for newer inputs.", func(in *Input) { in.Observed.Revisions[0].Superseded = true }, "Failed", upgrade},
+		"Forgiven":       {"And what failed for other inputs.", func(in *Input) { in.Desired.Generation = 4 }, "Failed", upgrade},
+		"NoTarget":       {"Nothing that worked is recorded.", func(in *Input) { budget(in); in.Recorded.History = in.Recorded.History[:1] }, "Failed", Stall{Reason: helmv2.ReasonMissingRollbackTarget}},
+		"TargetGone":     {"It is recorded and not there any more.", func(in *Input) { budget(in); in.Observed.Revisions = in.Observed.Revisions[:1] }, "Failed", upgrade},
+		"TargetTampered": {"Or is not what it was.", func(in *Input) { budget(in); in.Observed.Revisions[1].Digest = "sha256:other" }, "Failed", upgrade},
+		"TargetTamperedLast": {"With the budget spent there is no other try.", func(in *Input) {
+			in.Desired.Policy.Upgrade.RemediateLast, in.Observed.Revisions[1].Digest = true, "sha256:other"
+		}, "Failed", Stall{Reason: helmv2.ReasonMissingRollbackTarget}},
 		"TargetElsewhere": {"Or was of another release.", func(in *Input) { budget(in); in.Observed.Revisions[1].Namespace = "other" }, "Failed", upgrade},
 		"TargetFailedTests": {"What failed its tests is not returned to.", func(in *Input) {
 			budget(in)

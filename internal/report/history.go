@@ -57,23 +57,22 @@ func merge(history helmv2.Snapshots, stored []release.Revision, by maker) helmv2
 	return release.Truncate(merged)
 }
 
-// refresh updates the snapshots of revisions that storage still holds.
+// refresh brings a history up to what storage holds, as far as that follows from
+// what we do ourselves: a revision was superseded by an action whose end nobody
+// recorded. Anything else somebody did who is not us, and the old snapshot is what
+// tells.
 func refresh(history helmv2.Snapshots, stored []release.Revision) helmv2.Snapshots {
+	if len(history) == 0 {
+		return nil
+	}
 	fresh := make(helmv2.Snapshots, 0, len(history)+len(stored))
 	for _, s := range history {
 		fresh = append(fresh, s.DeepCopy())
 	}
 	for _, r := range stored {
-		i := find(fresh, r)
-		if i < 0 || (fresh[i].APIVersion != release.SnapshotScheme && !superseded(fresh[i], r)) {
-			// A snapshot of another scheme is left as it is: the one who made it
-			// must be able to verify it when the release is handed back.
-			continue
+		if i := find(fresh, r); i >= 0 && superseded(fresh[i], r) {
+			fresh[i] = snapshotAgain(fresh[i], r)
 		}
-		fresh[i] = snapshotAgain(fresh[i], r)
-	}
-	if len(fresh) == 0 {
-		return nil
 	}
 	return fresh
 }

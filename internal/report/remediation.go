@@ -98,7 +98,7 @@ func finishRemediation(r *Report, c *conditions, o release.Outcome) {
 // look that found it not ready is one more failure of the action that made it.
 func finishHeal(r *Report, c *conditions, o release.Outcome) {
 	status := &r.Status
-	status.History = refresh(status.History, o.Revisions)
+	status.History = renew(status.History, o.Revisions)
 	last := release.Latest(status.History)
 	if o.Cancelled {
 		c.cancelled(o.Err)

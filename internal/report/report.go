@@ -263,7 +263,7 @@ func adopted(hr *helmv2.HelmRelease, in release.Input) Report {
 // latest snapshot is not what is stored, a release was taken over; of that one
 // the newest revision that worked is kept, to be returned to.
 func known(history helmv2.Snapshots, in release.Input) helmv2.Snapshots {
-	refreshed := refresh(history, in.Observed.Revisions)
+	refreshed := renew(refresh(history, in.Observed.Revisions), in.Observed.Revisions[:1])
 	if last := release.Latest(history); last != nil {
 		for i := range in.Observed.Revisions {
 			r := &in.Observed.Revisions[i]

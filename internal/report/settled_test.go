@@ -71,7 +71,7 @@ func TestSettled(t *testing.T) {
 					"Ready=False/InstallFailed/3 Helm install failed for release apps/web with chart web@1.1.0: it broke",
 					"Stalled=True/RetriesExceeded/3 Failed to upgrade after 1 attempt(s)",
 				},
-				History: []string{"1 failed install sha256:oci"}, Observed: 3, Retry: "10m0s",
+				History: []string{"1 deployed install sha256:oci"}, Observed: 3, Retry: "10m0s",
 			},
 		},
 		"StallOnState": {
@@ -83,7 +83,7 @@ func TestSettled(t *testing.T) {
 					ok[0], "Ready=False/StateError/3 revision 1 has status 'uninstalling'",
 					"Stalled=True/StateError/3 revision 1 has status 'uninstalling'",
 				},
-				History: []string{"1 uninstalling install sha256:oci"}, Observed: 3, Retry: "10m0s",
+				History: []string{"1 deployed install sha256:oci"}, Observed: 3, Retry: "10m0s",
 			},
 		},
 	} {

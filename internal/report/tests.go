@@ -49,7 +49,7 @@ func finishTest(r *Report, c *conditions, o release.Outcome) {
 		return
 	}
 	if len(o.Revisions) > 0 && o.Revisions[0].Version == last.Version {
-		status.History = refresh(status.History, o.Revisions)
+		status.History = renew(status.History, o.Revisions)
 		last = release.Latest(status.History)
 		last.SetTestHooks(testHooks(o.Revisions[0].Tests, o.Desired.Policy.TestFilters))
 	} else if o.Err == nil {
