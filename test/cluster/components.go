@@ -40,7 +40,7 @@ func (r request) etcd() component {
 }
 
 func (r request) apiServer() component {
-	return component{name: apiServer, args: []string{
+	args := []string{
 		"--etcd-servers", "http://" + r.Ports.etcd(),
 		"--bind-address", "127.0.0.1", "--advertise-address", "127.0.0.1",
 		"--secure-port", r.Ports.number(2),
@@ -64,8 +64,28 @@ func (r request) apiServer() component {
 		"--requestheader-username-headers", "X-Remote-User",
 		"--requestheader-group-headers", "X-Remote-Group",
 		"--requestheader-extra-headers-prefix", "X-Remote-Extra-",
-	}}
+	}
+	if r.AuditLog != "" {
+		args = append(args,
+			"--audit-policy-file", r.auditPolicy(), "--audit-log-path", r.AuditLog,
+			// In mebibytes. A file that is rotated under its reader loses lines.
+			"--audit-log-maxsize", "100000",
+		)
+	}
+	return component{name: apiServer, args: args}
 }
+
+// auditPolicy is the file that says what is noted: of every request who sent
+// which, and nothing of what was in it. The beginning of a request is left out,
+// because its end says more; a watch is noted when it is answered, too.
+func (r request) auditPolicy() string { return filepath.Join(r.State, "audit-policy.yaml") }
+
+const auditPolicy = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+  - level: Metadata
+`
 
 // clientFlags is what the controller manager and the scheduler share. Their
 // default of 20 requests a second is for machines that others use too; it makes

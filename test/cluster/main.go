@@ -23,7 +23,7 @@ import (
 const usage = `usage:
   cluster build   [--out DIR]
   cluster up      --kubeconfig PATH [--port-base N] [--state DIR] [--source-controller]
-                  [--parent PID] [--nodes N] [--bin DIR]
+                  [--parent PID] [--nodes N] [--bin DIR] [--audit-log FILE]
   cluster restart [--state DIR]   starts again the components that have ended
   cluster down    [--state DIR]
 

@@ -37,6 +37,11 @@ func (s *supervisor) start(ctx context.Context) error {
 	if err := s.await(ctx, etcd, s.etcdHealthy); err != nil {
 		return err
 	}
+	if s.AuditLog != "" {
+		if err := os.WriteFile(s.auditPolicy(), []byte(auditPolicy), 0o600); err != nil {
+			return err
+		}
+	}
 	if err := s.launch(s.apiServer()); err != nil {
 		return err
 	}

@@ -21,6 +21,8 @@ type request struct {
 	Ports            ports
 	Nodes            int
 	SourceController bool
+	// AuditLog, if set, is the file in which the API server notes every request.
+	AuditLog string
 	// Launcher is the up command: while it waits, its end ends the cluster.
 	Launcher identity
 	Parent   *identity

@@ -53,6 +53,7 @@ func parseUp(args []string) (*request, error) {
 	flags.StringVar(&r.Bin, "bin", "", "`directory` that cluster build filled (default: the launcher's, or <repository>/bin/cluster)")
 	flags.BoolVar(&r.SourceController, "source-controller", false, "run the real source-controller too")
 	flags.IntVar(&r.Nodes, "nodes", 1, "`number` of simulated nodes")
+	flags.StringVar(&r.AuditLog, "audit-log", "", "`file` in which the API server notes who sent which request, one JSON object a line")
 	parent := flags.Int("parent", 0, "end the cluster, and remove its state, when the process with this `PID` is gone")
 	if err := parse(flags, args); err != nil {
 		return nil, err
@@ -63,6 +64,11 @@ func parseUp(args []string) (*request, error) {
 	var err error
 	if r.Kubeconfig, err = filepath.Abs(r.Kubeconfig); err != nil {
 		return nil, err
+	}
+	if r.AuditLog != "" {
+		if r.AuditLog, err = filepath.Abs(r.AuditLog); err != nil {
+			return nil, err
+		}
 	}
 	if err := checkKubeconfig(r.Kubeconfig); err != nil {
 		return nil, err

@@ -228,7 +228,8 @@ func TestVerifyFailedStartNamesTheComponent(t *testing.T) {
 
 func TestVerifySourceController(t *testing.T) {
 	c := newTestCluster(t)
-	rec := c.up(t, "--source-controller")
+	audit := filepath.Join(t.TempDir(), "audit.log")
+	rec := c.up(t, "--source-controller", "--audit-log", audit)
 	repository := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/index.yaml" {
 			http.NotFound(w, r)
@@ -254,5 +255,16 @@ func TestVerifySourceController(t *testing.T) {
 	body, err := io.ReadAll(response.Body)
 	if err != nil || !strings.Contains(string(body), "demo-1.0.0.tgz") {
 		t.Errorf("the artifact: %v\n%s", err, body)
+	}
+	noted, err := os.ReadFile(audit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, want := range map[string]bool{
+		`"userAgent":"kubectl/`: true, `"resource":"helmrepositories"`: true, `"stage":"RequestReceived"`: false, `"requestObject"`: false,
+	} {
+		if strings.Contains(string(noted), what) != want {
+			t.Errorf("the audit log has %s: %v, want %v", what, !want, want)
+		}
 	}
 }
