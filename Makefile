@@ -13,7 +13,7 @@ RACE := $(if $(shell command -v "$${CC:-cc}" || command -v gcc),-race)
 $(if $(RACE),,$(warning no C compiler is found: the tests run without the race detector))
 
 # What runs without a cluster.
-FAST_PACKAGES := . ./api/... ./internal/... ./test/harness/...
+FAST_PACKAGES := . ./api/... ./internal/... ./test/harness/... ./test/bench/...
 # The other suites run against the control plane in bin/cluster, and are run anew every time.
 WITH_CLUSTER = KUBEBUILDER_ASSETS='$(CLUSTER_BIN)' PINTLE_CLUSTER_BIN='$(CLUSTER_BIN)' PINTLE_CONTROLLER='$(BIN)/pintle-race'
 
@@ -24,7 +24,7 @@ SUITE_integration = $(WITH_CLUSTER) go test $(RACE) -count=1 ./test/integration/
 SUITE_e2e = $(WITH_CLUSTER) hack/e2e.sh go test $(RACE) -count=1 -v -timeout=20m -parallel=4 ./test/e2e
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-fast test-integration test-e2e test-reference reference-build verify check-generated build build-race lint fmt vet clean
+.PHONY: help run test test-fast test-integration test-e2e test-reference reference-build verify check-generated build build-race bench lint fmt vet clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile hack/generate.mk
@@ -67,6 +67,14 @@ reference-build:
 	@mkdir -p '$(BIN)/reference/crds'
 	cd test/reference && CGO_ENABLED=0 GOWORK=off go build -trimpath -buildvcs=false -o '$(BIN)/reference/helm-controller' $(REFERENCE)
 	@cd test/reference && install -m 644 "$$(GOWORK=off go list -m -f '{{.Dir}}' $(REFERENCE))"/config/crd/bases/*.yaml '$(BIN)/reference/crds'
+
+# For its variables, too, only make's command line counts.
+bench: build cluster-build ## Measure what releases cost: [N=100] [CONCURRENT=10] [IDLE=20s] [JSON=FILE] [CONTROLLER=FILE] [ARGS=FLAGS].
+	@CGO_ENABLED=0 go build -trimpath -o '$(BIN)/pintle-bench' ./test/bench
+	@exec '$(BIN)/pintle-bench' --bin '$(CLUSTER_BIN)' \
+		--controller '$(or $(call cluster-value,CONTROLLER),$(BIN)/pintle)' --args '$(call cluster-value,ARGS)' \
+		--n '$(or $(call cluster-value,N),100)' --concurrent '$(or $(call cluster-value,CONCURRENT),10)' \
+		--idle '$(or $(call cluster-value,IDLE),20s)' --json '$(call cluster-value,JSON)'
 
 verify: generate manifests check-generated vet ## Check all that needs no running: generated files, format, lint, imports, sizes.
 	$(GOLANGCI_LINT) fmt --diff

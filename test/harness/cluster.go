@@ -20,10 +20,13 @@ type cluster struct{ launcher, state string }
 
 // startCluster returns when the cluster is ready. It ends with this process,
 // however that ends.
-func startCluster(ctx context.Context, bin, kubeconfig, state string) (*cluster, error) {
-	c := &cluster{launcher: filepath.Join(bin, "cluster"), state: state}
-	err := c.run(ctx, "up", "--kubeconfig", kubeconfig, "--source-controller", "--parent", strconv.Itoa(os.Getpid()))
-	if err != nil {
+func startCluster(ctx context.Context, o Options, kubeconfig string) (*cluster, error) {
+	c := &cluster{launcher: filepath.Join(o.ClusterBin, "cluster"), state: filepath.Join(o.Dir, "cluster")}
+	args := []string{"--kubeconfig", kubeconfig, "--source-controller", "--parent", strconv.Itoa(os.Getpid())}
+	if o.AuditLog != "" {
+		args = append(args, "--audit-log", o.AuditLog)
+	}
+	if err := c.run(ctx, "up", args...); err != nil {
 		return nil, err
 	}
 	return c, nil

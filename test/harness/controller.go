@@ -130,6 +130,16 @@ func (c *Controller) end(ctx context.Context, signal syscall.Signal) error {
 	}
 }
 
+// PID returns the number of the process, or 0 if none runs.
+func (c *Controller) PID() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cmd == nil || c.ended != nil {
+		return 0
+	}
+	return c.cmd.Process.Pid
+}
+
 // Ended returns an error if the process ended although nobody asked it to.
 func (c *Controller) Ended() error {
 	c.mu.Lock()

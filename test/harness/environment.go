@@ -34,6 +34,8 @@ type Options struct {
 	Dir string
 	// ClusterBin is the folder that `make cluster-build` fills.
 	ClusterBin string
+	// AuditLog, if set, is the file in which the API server notes every request.
+	AuditLog string
 	// Kubeconfig, if set, leads to a cluster that has source-controller, and none
 	// is started.
 	Kubeconfig string
@@ -52,7 +54,7 @@ type Options struct {
 // Environment is everything that runs.
 type Environment struct {
 	Kubeconfig string
-	Client     client.Client
+	Client     client.WithWatch
 	Registry   *Registry
 	Controller *Controller
 
@@ -78,7 +80,7 @@ func Start(ctx context.Context, o Options) (_ *Environment, err error) {
 	if e.Kubeconfig == "" {
 		o.Progress("starting a control plane with a simulated node and source-controller")
 		e.Kubeconfig = filepath.Join(o.Dir, "kubeconfig")
-		if e.cluster, err = startCluster(ctx, o.ClusterBin, e.Kubeconfig, filepath.Join(o.Dir, "cluster")); err != nil {
+		if e.cluster, err = startCluster(ctx, o, e.Kubeconfig); err != nil {
 			return nil, err
 		}
 	}
@@ -110,14 +112,18 @@ func CRDs(asked string) string {
 	return filepath.Join(Root(), asked)
 }
 
+// UserAgent is how the API server knows the harness's own requests.
+const UserAgent = "pintle-harness"
+
 // Connect returns a client. Limits on requests are the API server's business
 // here: what waits polls often.
-func Connect(kubeconfig string) (client.Client, error) {
+func Connect(kubeconfig string) (client.WithWatch, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig %s: %w", kubeconfig, err)
 	}
 	config.QPS = -1
+	config.UserAgent = UserAgent
 	// A cluster that hangs must not hang us.
 	config.Timeout = 30 * time.Second
 	scheme := runtime.NewScheme()
@@ -128,7 +134,7 @@ func Connect(kubeconfig string) (client.Client, error) {
 			return nil, err
 		}
 	}
-	return client.New(config, client.Options{Scheme: scheme})
+	return client.NewWithWatch(config, client.Options{Scheme: scheme})
 }
 
 // Stop ends everything, the controller first, and removes what was written.

@@ -58,6 +58,34 @@ func render(t *testing.T, values map[string]any) string {
 	return b.String()
 }
 
+// TestBenchChartRenders holds the chart to what docs/performance.md says of it:
+// figures of another chart could not be compared.
+func TestBenchChartRenders(t *testing.T) {
+	c, err := LoadChart("bench")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := chartutil.ToRenderValues(c, map[string]any{"message": "one"},
+		chartutil.ReleaseOptions{Name: "some", Namespace: "default", Revision: 1}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := engine.Render(c, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) != 4 {
+		t.Errorf("%d templates, want four", len(files))
+	}
+	for file, want := range map[string]string{
+		"deployment": "replicas: 0", "service": "kind: Service", "serviceaccount": "kind: ServiceAccount", "ingress": "kind: Ingress",
+	} {
+		if got := files["bench/templates/"+file+".yaml"]; !strings.Contains(got, want) || !strings.Contains(got, "name: some\n") {
+			t.Errorf("%s: %q or the release's name is missing in\n%s", file, want, got)
+		}
+	}
+}
+
 func TestHelloChartSchema(t *testing.T) {
 	archive, err := HelloChart("1.2.3")
 	if err != nil {
