@@ -381,6 +381,19 @@ func TestDecide(t *testing.T) {
 				Why: "release namespace changed from 'apps' to 'other', and another HelmRelease owns what was there",
 			},
 		},
+		"MovedAwayFromOthersAtWork": {
+			reason: "Nor is it unlocked.",
+			change: func(in *Input) {
+				newestIs(in, helmv2.StatusUnknown)
+				in.Desired.Target.Namespace = "other"
+				in.Observed.Revisions[0].Owner = "rival"
+				in.Observed.Rivals = []Rival{{UID: "rival"}}
+			},
+			want: Decision{
+				Rule: "TargetMoved", Action: Forget{},
+				Why: "release namespace changed from 'apps' to 'other', and another HelmRelease owns what was there",
+			},
+		},
 		"OutOfSyncChartVersion": {
 			reason: "Another version of the chart is an upgrade.",
 			change: func(in *Input) { in.Desired.Chart.Version = "1.2.0" },

@@ -90,7 +90,9 @@ func older(a, b *Rival) bool {
 // to be anything else is marked failed.
 func unlock(in Input) *Decision {
 	newest := in.Observed.Newest()
-	if newest == nil {
+	if newest == nil || owner(in) != nil {
+		// What another HelmRelease owns is unlocked by that one; who has moved away
+		// from it has nothing to unlock.
 		return nil
 	}
 	target := StoredTarget(in.Desired, in.Recorded)
