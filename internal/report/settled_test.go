@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -246,5 +248,22 @@ func TestBlocked(t *testing.T) {
 				t.Errorf("the same visit again writes (-first +second):\n%s\nand emits %v", diff, again.Events)
 			}
 		})
+	}
+}
+
+// TestDriftedGoesWhileNobodyLooks: another controller may have left it, and it
+// would stay for ever.
+func TestDriftedGoesWhileNobodyLooks(t *testing.T) {
+	hr, in := testObject(), release.Input{Desired: testDesired(), Now: testNow}
+	hr.Status.Conditions = append(hr.Status.Conditions, metav1.Condition{
+		Type: helmv2.ConditionDrifted, Status: metav1.ConditionTrue, Reason: helmv2.ReasonDriftDetected, Message: "something was changed",
+	})
+	in.Observed.Revisions, in.Recorded = []release.Revision{testRevision(1, helmv2.StatusDeployed)}, hr.Status
+	r := Settled(hr, release.Decision{Action: release.Settle{}, State: release.StateInSync}, in)
+	if c := apimeta.FindStatusCondition(r.Status.Conditions, helmv2.ConditionDrifted); c != nil {
+		t.Errorf("it still says %+v", c)
+	}
+	if c := apimeta.FindStatusCondition(r.Status.Conditions, helmv2.ConditionReady); c == nil || c.Status != metav1.ConditionTrue {
+		t.Errorf("Ready is %+v", c)
 	}
 }
