@@ -5,6 +5,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -33,9 +34,12 @@ var key = types.NamespacedName{Namespace: "apps", Name: "web"}
 
 // stub stands for the rooms below: a release that is wanted and not there.
 type stub struct {
-	health release.Health
-	// values is the digest of what is wanted.
-	values string
+	health    release.Health
+	running   *release.Running
+	cancelled error
+	// values is the digest of what is wanted, and version that of the chart.
+	version string
+	values  string
 	// meanwhile happens between the read and the announcement.
 	meanwhile func()
 	// closed makes Begin refuse.
@@ -54,7 +58,7 @@ func (s *stub) Resolve(context.Context, *helmv2.HelmRelease) (desired.Want, erro
 	return desired.Want{
 		Desired: release.Desired{
 			UID: "uid-1", Target: release.Target{Name: "web", Namespace: "apps", StorageNamespace: "apps"},
-			ConfigDigest: s.values, Policy: release.Policy{Interval: time.Minute},
+			Chart: release.Chart{Version: s.version}, ConfigDigest: s.values, Policy: release.Policy{Interval: time.Minute},
 		},
 		Secrets: []string{"hunter22"},
 	}, nil
@@ -89,10 +93,10 @@ func (s *stub) Begin(_ context.Context, _ types.NamespacedName, _ attempt.Info, 
 	s.begun = task
 	return true
 }
-func (s *stub) Running(types.NamespacedName) *release.Running            { return nil }
+func (s *stub) Running(types.NamespacedName) *release.Running            { return s.running }
 func (s *stub) Ended(types.NamespacedName) (o release.Outcome, had bool) { return }
 func (s *stub) Forget(types.NamespacedName)                              {}
-func (s *stub) Cancel(types.NamespacedName, error)                       {}
+func (s *stub) Cancel(_ types.NamespacedName, cause error)               { s.cancelled = cause }
 
 // withClaims builds a client that finds who asks for a release, as the manager's
 // cache does.
@@ -170,5 +174,46 @@ func TestJobKnowsItsSecrets(t *testing.T) {
 	s.begun(t.Context(), nil)
 	if diff := cmp.Diff([]string{"hunter22"}, s.job.Secrets); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestTakenOverIsHandedOn: what was found can be returned to only if somebody
+// remembers it when the take-over ends.
+func TestTakenOverIsHandedOn(t *testing.T) {
+	s := &stub{stored: []release.Revision{{Name: "web", Namespace: "apps", Version: 7, Status: helmv2.StatusDeployed}}}
+	r := newReconciler(t, s)
+	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil || s.begun == nil {
+		t.Fatalf("nothing was begun: %v", err)
+	}
+	outcome := s.begun(t.Context(), nil)
+	if outcome.TakenOver == nil || outcome.TakenOver.Version != 7 {
+		t.Errorf("taken over: %+v", outcome.TakenOver)
+	}
+}
+
+// TestCancellationHasACause: an action that newer inputs cut off is no failure,
+// and nobody but who cancels it knows.
+func TestCancellationHasACause(t *testing.T) {
+	for name, tc := range map[string]struct {
+		was, now string
+		want     error
+	}{
+		"Same":  {"1.0.0", "1.0.0", nil},
+		"Newer": {"1.0.0", "1.1.0", release.ErrSuperseded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &stub{version: tc.was}
+			was, err := s.Resolve(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.running, s.version = &release.Running{Action: helmv2.ActionUpgrade, Desired: was.Desired}, tc.now
+			if _, err := newReconciler(t, s).Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil {
+				t.Fatal(err)
+			}
+			if !errors.Is(s.cancelled, tc.want) {
+				t.Errorf("cancelled because of %v, want %v", s.cancelled, tc.want)
+			}
+		})
 	}
 }
