@@ -38,14 +38,13 @@ type byTarget struct {
 }
 
 func newByTarget(s helmv2.Selector) (selector, error) {
+	// Already to name a kind is to ask the schema.
+	loadSchema()
 	names, err := types.NewSelectorRegex(&types.Selector{
 		ResId: resid.NewResIdWithNamespace(resid.NewGvk(s.Group, s.Version, s.Kind), s.Name, s.Namespace),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("target: %w", err)
-	}
-	if s.Namespace != "" {
-		loadSchema()
 	}
 	t := byTarget{Selector: s, names: names}
 	if t.labels, err = labels.Parse(s.LabelSelector); err != nil {

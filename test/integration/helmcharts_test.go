@@ -4,6 +4,7 @@
 package integration
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -43,21 +45,24 @@ func (w *world) helmChart(key client.ObjectKey) (*sourcev1.HelmChart, bool) {
 // fill does for a HelmChart what the source-controller would.
 func (w *world) fill(key client.ObjectKey, version string) {
 	w.t.Helper()
-	chart, found := w.helmChart(key)
-	if !found {
-		w.t.Fatalf("there is no HelmChart %s", key)
-	}
 	archive := configMapChart(w.t, version)
 	path := "/note-" + version + ".tgz"
 	w.mu.Lock()
 	w.artifacts[path] = archive
 	w.mu.Unlock()
-	chart.Status.ObservedGeneration = chart.Generation
-	chart.Status.Artifact = &fluxmeta.Artifact{
-		URL: w.server.URL + path, Path: path[1:], Digest: digest.SHA256.FromBytes(archive).String(),
-		Revision: version, LastUpdateTime: metav1.Now(),
-	}
-	w.must(suite.client.Status().Update(w.t.Context(), chart))
+	// The controller may apply the HelmChart again before its cache shows it.
+	w.must(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		chart, found := w.helmChart(key)
+		if !found {
+			return fmt.Errorf("there is no HelmChart %s", key)
+		}
+		chart.Status.ObservedGeneration = chart.Generation
+		chart.Status.Artifact = &fluxmeta.Artifact{
+			URL: w.server.URL + path, Path: path[1:], Digest: digest.SHA256.FromBytes(archive).String(),
+			Revision: version, LastUpdateTime: metav1.Now(),
+		}
+		return suite.client.Status().Update(w.t.Context(), chart)
+	}))
 }
 
 func TestHelmChartOfARelease(t *testing.T) {
