@@ -83,14 +83,23 @@ func pack(t *testing.T, name, version string) []byte {
 	return buf.Bytes()
 }
 
-// reader returns a client that holds objects.
+// reader returns a client that holds copies of objects, which tests side by side
+// may share: the client writes into what it is given.
 func reader(t *testing.T, objects ...client.Object) client.WithWatch {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := errors.Join(sourcev1.AddToScheme(scheme), corev1.AddToScheme(scheme), helmv2.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
-	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
+	builder := fake.NewClientBuilder().WithScheme(scheme)
+	for _, o := range objects {
+		own, ok := o.DeepCopyObject().(client.Object)
+		if !ok {
+			t.Fatalf("%T is no object", o)
+		}
+		builder = builder.WithObjects(own)
+	}
+	return builder.Build()
 }
 
 // app returns the HelmRelease prod/app, which takes its chart from the
