@@ -33,7 +33,6 @@ func manifestOf(names ...string) io.Reader {
 }
 
 func TestChooseMethod(t *testing.T) {
-	t.Parallel()
 	enabled, disabled, auto := helmv2.ServerSideApplyEnabled, helmv2.ServerSideApplyDisabled, helmv2.ServerSideApplyAuto
 	cases := map[string]struct {
 		reason  string
@@ -68,7 +67,6 @@ func TestChooseMethod(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			w := newWorld(t)
 			r, err := w.runner.prepare(t.Context(), w.conn, Job{Desired: release.Desired{Target: target()}}, redactor{})
 			if err != nil {
@@ -158,7 +156,6 @@ func keyOf(version int) string { return key + strconv.Itoa(version) }
 // TestApplyAllGoesOn: one object that fails does not hide what became of others,
 // and nothing is pruned then.
 func TestApplyAllGoesOn(t *testing.T) {
-	t.Parallel()
 	w := newWorld(t)
 	w.refuse = func(method, path string) int {
 		if method == http.MethodPatch && (strings.HasSuffix(path, "/bad") || strings.HasSuffix(path, "/worse")) {

@@ -99,7 +99,6 @@ func TestExpectHooks(t *testing.T) {
 
 // TestReportConflicts: what Helm itself had is nobody else's.
 func TestReportConflicts(t *testing.T) {
-	t.Parallel()
 	w := newWorld(t)
 	var lines []string
 	run, err := w.runner.prepare(t.Context(), w.conn, Job{Desired: release.Desired{Target: target()}}, redactor{})

@@ -60,7 +60,8 @@ type Runner struct {
 	now    func() time.Time
 }
 
-// NewRunner returns a runner that takes charts from charts.
+// NewRunner returns a runner that takes charts from charts. It must not be called
+// concurrently, nor while another runner is at work.
 func NewRunner(charts *chart.Store, now func() time.Time) *Runner {
 	// Helm keeps the name it signs its writes with in a package variable. It is
 	// the reference's name, so that a release changes hands without a change of

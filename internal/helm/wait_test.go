@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -263,13 +264,13 @@ func TestWaitGoesOn(t *testing.T) {
 	w.put(onePath, object(t, oneYAML).Object)
 	w.put(jobPath, object(t, jobYAML).Object)
 	synctest.Test(t, func(t *testing.T) {
-		var idled, resumed int
-		c, list := patient(t.Context(), t, w, func() func() { idled++; return func() { resumed++ } }, bothYAML)
+		var idled, resumed atomic.Int32
+		c, list := patient(t.Context(), t, w, func() func() { idled.Add(1); return func() { resumed.Add(1) } }, bothYAML)
 		done := make(chan error, 1)
 		go func() { done <- c.WaitWithJobs(list, time.Hour) }()
 		time.Sleep(time.Minute + time.Millisecond)
-		if idled != 1 || resumed != 0 {
-			t.Errorf("idle %d times, resumed %d times during the wait", idled, resumed)
+		if idled.Load() != 1 || resumed.Load() != 0 {
+			t.Errorf("idle %d times, resumed %d times during the wait", idled.Load(), resumed.Load())
 		}
 		w.mu.Lock()
 		delete(w.objects, onePath)
@@ -282,8 +283,8 @@ func TestWaitGoesOn(t *testing.T) {
 		if d := time.Since(begun); d > 2*time.Second {
 			t.Errorf("noticed after %s", d)
 		}
-		if idled != 1 || resumed != 1 {
-			t.Errorf("idle %d times, resumed %d times", idled, resumed)
+		if idled.Load() != 1 || resumed.Load() != 1 {
+			t.Errorf("idle %d times, resumed %d times", idled.Load(), resumed.Load())
 		}
 		if len(list) != 2 || list[0] == nil || list[1] == nil {
 			t.Errorf("the caller's list was changed: %v", list)
