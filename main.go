@@ -85,9 +85,21 @@ func addControllers(mgr ctrl.Manager, o *options.Options) error {
 		AdditiveReadyExpr:    o.Gates.AdditiveCELDependencyCheck,
 		DependencyRetry:      o.RequeueDependency,
 	})
+	watched := ""
+	if !o.WatchAllNamespaces {
+		watched = o.RuntimeNamespace
+	}
+	index, err := helm.NewIndex(mgr.GetConfig(), watched)
+	if err != nil {
+		return err
+	}
+	if err := mgr.Add(index); err != nil {
+		return err
+	}
 	return controller.AddHelmRelease(mgr, controller.Parts{
 		Desired: resolver,
-		Helm:    helm.NewRunner(charts, time.Now),
+		Helm:    helm.NewRunner(charts, index, time.Now),
+		Indexed: index.Synced(),
 		Clusters: cluster.NewConnections(mgr.GetConfig(), cluster.Trust{
 			Exec: o.InsecureKubeconfigExec, InsecureTLS: o.InsecureKubeconfigTLS,
 		}, time.Now),

@@ -9,6 +9,7 @@
 package cluster
 
 import (
+	"crypto/rand"
 	"fmt"
 	"net/http"
 
@@ -25,6 +26,10 @@ import (
 // Connection is a way into one cluster under one identity. It implements the
 // RESTClientGetter that Helm and kubectl speak, and may be used concurrently.
 type Connection struct {
+	// id and local tell connections apart.
+	id    string
+	local bool
+
 	config    *rest.Config
 	discovery discovery.CachedDiscoveryInterface
 	mapper    meta.RESTMapper
@@ -60,8 +65,15 @@ func connect(config *rest.Config, client *http.Client) (*Connection, error) {
 	if err != nil {
 		return nil, fmt.Errorf("REST mapper for %s: %w", config.Host, err)
 	}
-	return &Connection{config: config, discovery: memory.NewMemCacheClient(dc), mapper: mapper}, nil
+	return &Connection{id: rand.Text(), config: config, discovery: memory.NewMemCacheClient(dc), mapper: mapper}, nil
 }
+
+// ID is the same for connections to the same cluster as the same user, and
+// differs between all others. It is empty if the connection is used but once.
+func (c *Connection) ID() string { return c.id }
+
+// Local reports whether the connection leads to the controller's own cluster.
+func (c *Connection) Local() bool { return c.local }
 
 // Host is the address of the API server.
 func (c *Connection) Host() string { return c.config.Host }

@@ -59,6 +59,13 @@ type connectionKey struct {
 	digest [sha256.Size]byte
 }
 
+func (i Identity) key() connectionKey {
+	return connectionKey{user: i.User, remote: i.Kubeconfig != nil, digest: sha256.Sum256(i.Kubeconfig)}
+}
+
+// String differs between any two keys.
+func (k connectionKey) String() string { return fmt.Sprintf("%s %t %x", k.user, k.remote, k.digest) }
+
 type keptConnection struct {
 	key        connectionKey
 	connection *Connection
@@ -81,7 +88,7 @@ func (c *Connections) For(id Identity) (*Connection, error) {
 	if id.Fresh {
 		return c.connect(id)
 	}
-	key := connectionKey{user: id.User, remote: id.Kubeconfig != nil, digest: sha256.Sum256(id.Kubeconfig)}
+	key := id.key()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.now()
@@ -138,7 +145,10 @@ func (c *Connections) connect(id Identity) (*Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	connection.own = own
+	connection.own, connection.local, connection.id = own, id.Kubeconfig == nil, id.key().String()
+	if id.Fresh {
+		connection.id = ""
+	}
 	return connection, nil
 }
 

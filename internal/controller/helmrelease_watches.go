@@ -48,7 +48,7 @@ const (
 // setup registers the reconciler with a manager, visiting up to concurrent
 // HelmReleases at a time. Nothing a watch sees decides anything: it only names
 // the HelmRelease to visit.
-func (r *HelmReleaseReconciler) setup(mgr ctrl.Manager, concurrent int, ended *wakeups) error {
+func (r *HelmReleaseReconciler) setup(mgr ctrl.Manager, concurrent int, ended *wakeups, indexed <-chan struct{}) error {
 	for name, keys := range map[string]client.IndexerFunc{
 		sourceIndex:    sourceKey,
 		claimIndex:     claimKey,
@@ -80,6 +80,9 @@ func (r *HelmReleaseReconciler) setup(mgr ctrl.Manager, concurrent int, ended *w
 		b = b.
 			Watches(&corev1.ConfigMap{}, r.takersFrom(configMapIndex), builder.OnlyMetadata, builder.WithPredicates(configChanged{})).
 			Watches(&corev1.Secret{}, r.takersFrom(secretIndex), builder.OnlyMetadata, builder.WithPredicates(configChanged{}))
+	}
+	if indexed != nil {
+		b = b.WatchesRawSource(awaited{indexed})
 	}
 	return b.
 		WatchesRawSource(source.Func(ended.start)).
@@ -234,5 +237,28 @@ func (w *wakeups) start(_ context.Context, queue workqueue.TypedRateLimitingInte
 		queue.Add(reconcile.Request{NamespacedName: key})
 	}
 	w.early = nil
+	return nil
+}
+
+// indexPatience is how long visits wait for the index of Helm storage. It may never
+// come: the controller may not be allowed to watch.
+const indexPatience = 10 * time.Second
+
+// awaited is a source of nothing that the first visits wait for.
+type awaited struct{ done <-chan struct{} }
+
+// Start implements source.Source.
+func (awaited) Start(context.Context, workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	return nil
+}
+
+// WaitForSync implements source.SyncingSource.
+func (a awaited) WaitForSync(ctx context.Context) error {
+	select {
+	case <-a.done:
+	case <-time.After(indexPatience):
+		ctrl.LoggerFrom(ctx).Info("the index of Helm storage is not there yet: releases are looked up one by one")
+	case <-ctx.Done():
+	}
 	return nil
 }

@@ -33,6 +33,10 @@ import (
 type Parts struct {
 	Desired *desired.Resolver
 	Helm    *helm.Runner
+	// Indexed is closed when what is stored is known; nil if nobody is going to know
+	// it. Visits wait for it, for a while: the first thing they would do otherwise is
+	// to ask for it, one by one.
+	Indexed <-chan struct{}
 	// Clusters are the ways to where releases live. DefaultServiceAccount is the
 	// name of whom Helm acts as where a HelmRelease names nobody; empty is the
 	// controller itself.
@@ -88,7 +92,7 @@ func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
 		defaults:             p.Defaults,
 		allowDNS:             p.AllowDNS,
 	}
-	return r.setup(mgr, p.Concurrent, ended)
+	return r.setup(mgr, p.Concurrent, ended, p.Indexed)
 }
 
 // Configs says what the manager's cache holds of ConfigMaps and Secrets: no more

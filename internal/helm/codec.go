@@ -81,6 +81,19 @@ type record struct {
 	Config   map[string]any  `json:"config"`
 	Manifest string          `json:"manifest"`
 	Hooks    json.RawMessage `json:"hooks"`
+	// ApplyMethod is not Helm 3's.
+	ApplyMethod applyMethod `json:"apply_method"`
+}
+
+// applyMethod is how a record says that objects were applied. What is no string
+// says nothing.
+type applyMethod struct{ json.RawMessage }
+
+// String returns "ssa" or "csa", empty if the record does not say.
+func (m applyMethod) String() string {
+	var method string
+	_ = json.Unmarshal(orNull(m.RawMessage), &method)
+	return method
 }
 
 var errNotRelease = errors.New("its JSON is not that of a Helm release")
@@ -170,10 +183,7 @@ const keyApplyMethod = "apply_method"
 
 // applyMethod returns "ssa" or "csa", empty if the record does not say.
 func (k keepsake) applyMethod() string {
-	var method string
-	// What is no string says nothing.
-	_ = json.Unmarshal(orNull(k.top[keyApplyMethod]), &method)
-	return method
+	return applyMethod{k.top[keyApplyMethod]}.String()
 }
 
 // unknown returns the members of a JSON object that T has no field for.

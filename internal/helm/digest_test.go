@@ -127,7 +127,7 @@ func TestObservationDigestOfWhatIsStored(t *testing.T) {
 		if before, after := observationDigest(before), observationDigest(after); before == "" || before != after {
 			t.Errorf("%s: digest %s, and %s once written", name, before, after)
 		}
-		if body(t, clients, version)["info"].(map[string]any)["future"] != 1.0 {
+		if storedBody(t, clients, version)["info"].(map[string]any)["future"] != 1.0 {
 			t.Errorf("%s: an unknown member of info is lost", name)
 		}
 	}

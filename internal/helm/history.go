@@ -10,8 +10,8 @@ import (
 
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
@@ -22,57 +22,162 @@ import (
 // none if there is no such release. Those that recorded holds a snapshot of the
 // reference for get its digest computed anew. One record that cannot be read
 // fails the whole: nobody knows what it would have said.
+//
+// It reads only what it has not read before, and of the older revisions only
+// those that a decision can depend on; the others come as Unread.
 func (r *Runner) History(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, recorded helmv2.Snapshots) ([]release.Revision, error) {
-	config, err := getter.ToRESTConfig()
+	h, err := r.reader(ctx, getter, target, recorded)
 	if err != nil {
 		return nil, err
 	}
-	clients, err := corev1client.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("client for Helm storage: %w", err)
+	all, err := h.revisions()
+	if apierrors.IsNotFound(err) {
+		// Something was deleted in between, or the index is behind.
+		h.index = nil
+		all, err = h.revisions()
 	}
-	secrets, err := listRecords(ctx, clients.Secrets(target.StorageNamespace), target.StorageNamespace,
-		map[string]string{"name": target.Name, "owner": "helm"})
 	if err != nil {
 		return nil, fmt.Errorf("history of release %s in namespace %s: %w", target.Name, target.StorageNamespace, err)
 	}
-	var all []release.Revision
-	for i := range secrets {
-		rev, err := readRevision(&secrets[i], recorded)
-		if err != nil {
-			return nil, fmt.Errorf("history of release %s in namespace %s: %w", target.Name, target.StorageNamespace,
-				unreadable(target.StorageNamespace, secrets[i].Name, err))
+	return all, nil
+}
+
+// historyReader reads the revisions of one release once.
+type historyReader struct {
+	ctx      context.Context //nolint:containedctx // lives as long as one call
+	api      secretAPI
+	memo     *memo
+	index    *Index
+	way      string
+	target   release.Target
+	recorded helmv2.Snapshots
+}
+
+func (r *Runner) reader(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, recorded helmv2.Snapshots) (*historyReader, error) {
+	api, err := secretsOf(getter, target.StorageNamespace)
+	if err != nil {
+		return nil, err
+	}
+	h := &historyReader{ctx: ctx, api: api, memo: &r.memo, target: target, recorded: recorded}
+	var local bool
+	if h.way, local = wayOf(getter); local {
+		h.index = r.index
+	}
+	return h, nil
+}
+
+func (h *historyReader) revisions() ([]release.Revision, error) {
+	stored, err := h.records()
+	if err != nil || len(stored) == 0 {
+		return nil, err
+	}
+	all := make([]release.Revision, len(stored))
+	for i, rec := range stored {
+		known, ok := h.recall(rec)
+		if !ok && i > 0 {
+			known = rec.revision()
 		}
-		all = append(all, rev)
+		if !ok && i == 0 {
+			if known, err = h.read(rec); err != nil {
+				return nil, err
+			}
+		}
+		all[i] = known
+	}
+	for i := range all {
+		if all[i].Unread && release.MustRead(h.recorded, all, i) {
+			if all[i], err = h.read(stored[i]); err != nil {
+				return nil, err
+			}
+		}
 	}
 	release.SortNewestFirst(all)
 	return all, nil
 }
 
-func readRevision(secret *corev1.Secret, recorded helmv2.Snapshots) (release.Revision, error) {
+// records returns what there is of the release, newest first. The index may be
+// behind what another process did: it is believed only if it fits what is
+// recorded.
+func (h *historyReader) records() ([]Record, error) {
+	if all, ok := h.index.records(h.target.StorageNamespace, h.target.Name); ok && agrees(all, h.recorded) {
+		return all, nil
+	}
+	all, at, err := h.api.list(h.ctx, records(h.target.Name))
+	if err != nil {
+		return nil, fmt.Errorf("list Secrets in namespace %s: %w", h.target.StorageNamespace, err)
+	}
+	h.index.learned(h.target.StorageNamespace, h.target.Name, all, at)
+	newestFirst(all)
+	return all, nil
+}
+
+// agrees reports whether records, newest first, can be all there is of a release
+// that is recorded so.
+func agrees(all []Record, recorded helmv2.Snapshots) bool {
+	last := release.Latest(recorded)
+	switch {
+	case len(all) == 0:
+		// What is not there cannot be forbidden to be read: whether the release may be
+		// looked for has to be asked.
+		return last != nil && last.Status == helmv2.StatusUninstalled
+	case last == nil:
+		return false
+	}
+	return all[0].version() == last.Version
+}
+
+// recall returns what was read of a revision earlier.
+func (h *historyReader) recall(rec Record) (release.Revision, bool) {
+	f, ok := h.memo.recall(h.way, rec)
+	if !ok {
+		return release.Revision{}, false
+	}
+	wanted := snapshotOf(f.revision.Name, f.revision.Namespace, f.revision.Version, h.recorded)
+	if wanted != nil && wanted.APIVersion == helmv2.SnapshotAPIVersionV2 && f.reference != referenceOf(wanted) {
+		return release.Revision{}, false
+	}
+	return f.revision, true
+}
+
+// read reads a revision and remembers it.
+func (h *historyReader) read(rec Record) (release.Revision, error) {
+	secret, err := h.api.get(h.ctx, rec.Name)
+	if err != nil {
+		return release.Revision{}, fmt.Errorf("read Secret %s/%s: %w", h.target.StorageNamespace, rec.Name, err)
+	}
+	f, err := readRevision(secret, h.recorded)
+	if err != nil {
+		return release.Revision{}, unreadable(h.target.StorageNamespace, secret.Name, err)
+	}
+	found, _ := recordOf(secret)
+	h.memo.note(h.way, found, f)
+	return f.revision, nil
+}
+
+func readRevision(secret *corev1.Secret, recorded helmv2.Snapshots) (fact, error) {
 	raw, err := unpack(secret.Data[dataKey])
 	if err != nil {
-		return release.Revision{}, err
+		return fact{}, err
 	}
 	rec, err := parseRecord(raw)
 	if err != nil {
-		return release.Revision{}, err
+		return fact{}, err
 	}
 	rls, err := rec.release(secret.Labels)
 	if err != nil {
-		return release.Revision{}, err
+		return fact{}, err
 	}
-	rev := toRevision(rls)
-	if s := snapshotOf(rls, recorded); s != nil {
-		rev.ReferenceDigest = referenceDigest(rec, s)
+	f := fact{revision: toRevision(rls), method: rec.ApplyMethod.String()}
+	if s := snapshotOf(rls.Name, rls.Namespace, rls.Version, recorded); s != nil {
+		f.reference, f.revision.ReferenceDigest = referenceOf(s), referenceDigest(rec, s)
 	}
-	return rev, nil
+	return f, nil
 }
 
-// snapshotOf returns the snapshot of a release, nil if there is none.
-func snapshotOf(rls *helmrelease.Release, recorded helmv2.Snapshots) *helmv2.Snapshot {
+// snapshotOf returns the snapshot of a revision, nil if there is none.
+func snapshotOf(name, namespace string, version int, recorded helmv2.Snapshots) *helmv2.Snapshot {
 	for _, s := range recorded {
-		if s != nil && s.Name == rls.Name && s.Namespace == rls.Namespace && s.Version == rls.Version {
+		if s != nil && s.Name == name && s.Namespace == namespace && s.Version == version {
 			return s
 		}
 	}

@@ -168,24 +168,6 @@ func TestOutcomeIsWhatHistoryReads(t *testing.T) {
 	}
 }
 
-func TestHistoryAsksOnce(t *testing.T) {
-	w := newWorld(t)
-	artifact := w.chart("1.0.0", note())
-	for _, a := range []release.Action{release.Install{Timeout: time.Minute}, release.Upgrade{Timeout: time.Minute}} {
-		if out := w.runner.Run(t.Context(), w.conn, job(a, artifact, "1.0.0", nil)); out.Err != nil {
-			t.Fatal(out.Err)
-		}
-	}
-	var asked []string
-	w.refuse = func(method, path string) int { asked = append(asked, method+" "+path); return 0 }
-	if h := w.history(); len(h) != 2 {
-		t.Errorf("history %+v", h)
-	}
-	if diff := cmp.Diff([]string{"GET /api/v1/namespaces/prod/secrets"}, asked); diff != "" {
-		t.Errorf("requests (-want +got):\n%s", diff)
-	}
-}
-
 // TestUnreadableHistory: one bad record is said, and not passed over.
 func TestUnreadableHistory(t *testing.T) {
 	w := newWorld(t)

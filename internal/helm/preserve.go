@@ -14,7 +14,6 @@ import (
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage/driver"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
@@ -28,16 +27,12 @@ func (r *Runner) Preserved(ctx context.Context, getter genericclioptions.RESTCli
 	if len(stored) == 0 {
 		return chart.ConfigDigest(values)
 	}
-	config, err := getter.ToRESTConfig()
+	secrets, err := secretsOf(getter, target.StorageNamespace)
 	if err != nil {
 		return "", err
 	}
-	clients, err := corev1client.NewForConfig(config)
-	if err != nil {
-		return "", fmt.Errorf("client for Helm storage: %w", err)
-	}
 	version := preserving(stored)
-	base, err := newSecretStore(ctx, clients.Secrets(target.StorageNamespace), target.StorageNamespace, r.now).Get(recordName(target.Name, version))
+	base, err := newSecretStore(ctx, secrets, target.StorageNamespace, target.Name, r.now).Get(recordName(target.Name, version))
 	if err != nil {
 		return "", fmt.Errorf("values of revision %d of release %s in namespace %s: %w", version, target.Name, target.StorageNamespace, err)
 	}

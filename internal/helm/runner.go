@@ -20,7 +20,6 @@ import (
 	"helm.sh/helm/v3/pkg/kube"
 	"helm.sh/helm/v3/pkg/storage"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
@@ -57,17 +56,20 @@ type Origin struct{ Name, Namespace string }
 // Runner runs jobs. It may be used concurrently, for one release at a time.
 type Runner struct {
 	charts *chart.Store
+	index  *Index
 	now    func() time.Time
+	memo   memo
 }
 
-// NewRunner returns a runner that takes charts from charts. It must not be called
+// NewRunner returns a runner that takes charts from charts. The index, which may
+// be nil, is of the cluster that local connections lead to. It must not be called
 // concurrently, nor while another runner is at work.
-func NewRunner(charts *chart.Store, now func() time.Time) *Runner {
+func NewRunner(charts *chart.Store, index *Index, now func() time.Time) *Runner {
 	// Helm keeps the name it signs its writes with in a package variable. It is
 	// the reference's name, so that a release changes hands without a change of
 	// field ownership.
 	kube.ManagedFieldsManager = helmv2.FieldManager
-	return &Runner{charts: charts, now: now}
+	return &Runner{charts: charts, index: index, now: now}
 }
 
 // Run performs a job and returns when Helm has stopped writing. Cancelling ctx
@@ -104,19 +106,18 @@ type run struct {
 }
 
 func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, redact redactor) (*run, error) {
-	config, err := getter.ToRESTConfig()
+	secrets, err := secretsOf(getter, job.target().StorageNamespace)
 	if err != nil {
 		return nil, err
 	}
-	clients, err := corev1client.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("client for Helm storage: %w", err)
-	}
 	logs := newLogBuffer(logr.FromContextOrDiscard(ctx), r.now, redact)
-	namespace := job.target().StorageNamespace
 	store := &recorder{
-		secretStore: newSecretStore(ctx, clients.Secrets(namespace), namespace, r.now),
-		release:     job.target().Name, uid: job.Desired.UID, mark: job.mark(ctx), redact: redact,
+		secretStore: newSecretStore(ctx, secrets, job.target().StorageNamespace, job.target().Name, r.now),
+		uid:         job.Desired.UID, mark: job.mark(ctx), redact: redact, memo: &r.memo,
+	}
+	var local bool
+	if store.way, local = wayOf(getter); local {
+		store.index = r.index
 	}
 	kc := kube.New(getter)
 	kc.Log = logs.printf

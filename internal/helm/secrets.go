@@ -8,49 +8,59 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	helmrelease "helm.sh/helm/v3/pkg/release"
-	"helm.sh/helm/v3/pkg/storage"
 	"helm.sh/helm/v3/pkg/storage/driver"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-const (
-	// secretType and dataKey are how Helm 3 and 4 store a revision.
-	secretType = corev1.SecretType("helm.sh/release.v1")
-	dataKey    = "release"
-)
-
-// recordName returns the name of the Secret of a revision.
-func recordName(release string, version int) string {
-	return storage.HelmStorageType + "." + release + ".v" + strconv.Itoa(version)
-}
-
-// secretStore is Helm's storage in the Secrets of one namespace, with two
-// differences to Helm's own: what newer Helms put into a record survives that
-// Helm 3 writes it again, and a record that cannot be read is an error. Passing
-// over it, as Helm does, would make its predecessor look like the newest
-// revision, to be upgraded to a number that is taken, for ever.
+// secretStore is Helm's storage of one release, in the Secrets of a namespace. It
+// asks the API server once which revisions there are, or the index, and reads
+// those that Helm looks into: the newest, the deployed, and those it is asked for
+// by number. Of the others Helm gets what the metadata tells, which is enough to
+// count and to delete them; storing one of these again is refused.
+//
+// There are two more differences to Helm's own driver: what newer Helms put into a
+// record survives that Helm 3 writes it again, and a record that cannot be read is
+// an error. Passing over it, as Helm does, would make its predecessor look like
+// the newest revision, to be upgraded to a number that is taken, for ever.
+//
+// It lives as long as one action. What others write meanwhile it does not see; a
+// number that they have taken cannot be taken once more.
 type secretStore struct {
 	// ctx carries no cancellation: what Helm has done is recorded even if the job
 	// is ended. Helm's interface has no room for it.
 	ctx       context.Context //nolint:containedctx // see above
-	client    corev1client.SecretInterface
+	api       secretAPI
 	namespace string
+	release   string
 	now       func() time.Time
+	// index, nil if there is none for the cluster, knows the revisions already.
+	index *Index
 
 	mu sync.Mutex
-	// known is what is to be kept of the records seen so far, by name.
-	known map[string]kept
+	// stored is what is known of the revisions, by the names of their Secrets.
+	stored map[string]*stored
+	// listed is true once stored has every revision.
+	listed bool
+	// partial are the releases that Helm was given without having been read.
+	partial map[*helmrelease.Release]bool
+}
+
+// stored is what is known of one revision.
+type stored struct {
+	record Record
+	// full is nil if the revision was not read. Helm changes the releases it is
+	// given, so it only ever gets copies.
+	full *helmrelease.Release
+	kept kept
 }
 
 // kept is what a record has that is not in the release Helm makes of it.
@@ -59,8 +69,11 @@ type kept struct {
 	created string
 }
 
-func newSecretStore(ctx context.Context, client corev1client.SecretInterface, namespace string, now func() time.Time) *secretStore {
-	return &secretStore{ctx: context.WithoutCancel(ctx), client: client, namespace: namespace, now: now, known: map[string]kept{}}
+func newSecretStore(ctx context.Context, api secretAPI, namespace, release string, now func() time.Time) *secretStore {
+	return &secretStore{
+		ctx: context.WithoutCancel(ctx), api: api, namespace: namespace, release: release, now: now,
+		stored: map[string]*stored{}, partial: map[*helmrelease.Release]bool{},
+	}
 }
 
 // Name implements driver.Driver.
@@ -68,115 +81,212 @@ func (s *secretStore) Name() string { return driver.SecretsDriverName }
 
 // Get implements driver.Driver.
 func (s *secretStore) Get(key string) (*helmrelease.Release, error) {
-	secret, err := s.client.Get(s.ctx, key, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil, driver.ErrReleaseNotFound
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read Secret %s/%s: %w", s.namespace, key, err)
-	}
-	return s.read(secret)
-}
-
-// Query implements driver.Driver.
-func (s *secretStore) Query(selector map[string]string) ([]*helmrelease.Release, error) {
-	secrets, err := listRecords(s.ctx, s.client, s.namespace, selector)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known, err := s.read(key)
 	if err != nil {
 		return nil, err
 	}
-	all := make([]*helmrelease.Release, 0, len(secrets))
-	for i := range secrets {
-		rls, err := s.read(&secrets[i])
+	return detached(known.full), nil
+}
+
+// Query implements driver.Driver. Of the selector only the status counts: there is
+// but one release.
+func (s *secretStore) Query(selector map[string]string) ([]*helmrelease.Release, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all, err := s.query(selector["status"])
+	if errors.Is(err, driver.ErrReleaseNotFound) && s.index != nil {
+		// The index is behind: what it knows is gone.
+		s.index, s.listed, s.stored = nil, false, map[string]*stored{}
+		all, err = s.query(selector["status"])
+	}
+	if err == nil && len(all) == 0 {
+		err = driver.ErrReleaseNotFound
+	}
+	return all, err
+}
+
+func (s *secretStore) query(status string) ([]*helmrelease.Release, error) {
+	if err := s.list(); err != nil {
+		return nil, err
+	}
+	var all []*helmrelease.Release
+	for i, rec := range s.records() {
+		if status != "" && status != rec.status().String() {
+			continue
+		}
+		if i > 0 && rec.status() != helmrelease.StatusDeployed {
+			all = append(all, s.known(rec))
+			continue
+		}
+		known, err := s.read(rec.Name)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, rls)
-	}
-	if len(all) == 0 {
-		return nil, driver.ErrReleaseNotFound
+		all = append(all, detached(known.full))
 	}
 	return all, nil
 }
 
+// known returns what is known of a revision without reading it.
+func (s *secretStore) known(rec Record) *helmrelease.Release {
+	if known := s.stored[rec.Name]; known.full != nil {
+		return detached(known.full)
+	}
+	rls := &helmrelease.Release{
+		Name: s.release, Version: rec.version(), Info: &helmrelease.Info{Status: rec.status()}, Labels: ownLabels(rec.Labels),
+	}
+	s.partial[rls] = true
+	return rls
+}
+
+// list finds out which revisions there are.
+func (s *secretStore) list() error {
+	if s.listed {
+		return nil
+	}
+	all, ok := s.index.records(s.namespace, s.release)
+	if !ok {
+		var err error
+		if all, _, err = s.api.list(s.ctx, records(s.release)); err != nil {
+			return fmt.Errorf("list Secrets in namespace %s: %w", s.namespace, err)
+		}
+	}
+	for _, rec := range all {
+		if s.stored[rec.Name] == nil {
+			s.stored[rec.Name] = &stored{record: rec}
+		}
+	}
+	s.listed = true
+	return nil
+}
+
+// records returns what is known, newest first.
+func (s *secretStore) records() []Record {
+	all := make([]Record, 0, len(s.stored))
+	for _, known := range s.stored {
+		all = append(all, known.record)
+	}
+	newestFirst(all)
+	return all
+}
+
 // List implements driver.Driver.
 func (s *secretStore) List(filter func(*helmrelease.Release) bool) ([]*helmrelease.Release, error) {
-	all, err := s.Query(map[string]string{"owner": "helm"})
+	all, err := s.Query(nil)
 	if errors.Is(err, driver.ErrReleaseNotFound) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	var some []*helmrelease.Release
-	for _, rls := range all {
-		if filter(rls) {
-			some = append(some, rls)
-		}
-	}
-	return some, nil
+	return slices.DeleteFunc(all, func(rls *helmrelease.Release) bool { return !filter(rls) }), err
 }
 
-// Delete implements driver.Driver.
+// Delete implements driver.Driver. The release it returns may be no more than its
+// name and number.
 func (s *secretStore) Delete(key string) (*helmrelease.Release, error) {
-	rls, err := s.Get(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.stored[key]
+	err := s.api.delete(s.ctx, key)
+	if err == nil || apierrors.IsNotFound(err) {
+		delete(s.stored, key)
+		if known != nil {
+			s.index.deleted(s.namespace, known.record)
+		}
+	}
+	if apierrors.IsNotFound(err) {
+		return nil, driver.ErrReleaseNotFound
+	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("delete Secret %s/%s: %w", s.namespace, key, err)
 	}
-	if err := s.client.Delete(s.ctx, key, metav1.DeleteOptions{}); err != nil {
-		return rls, fmt.Errorf("delete Secret %s/%s: %w", s.namespace, key, err)
+	if known != nil && known.full != nil {
+		return known.full, nil
 	}
-	return rls, nil
+	gone := Record{Name: key}
+	return &helmrelease.Release{Name: s.release, Namespace: s.namespace, Version: gone.version()}, nil
 }
 
 // create stores a new revision, whose objects are applied by the given method,
 // and returns it as it can be read now.
-func (s *secretStore) create(key string, rls *helmrelease.Release, method string) (*helmrelease.Release, error) {
+func (s *secretStore) create(key string, rls *helmrelease.Release, method string) (written, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	k := kept{created: s.seconds()}
 	if method != "" {
 		k.top = map[string]json.RawMessage{keyApplyMethod: []byte(strconv.Quote(method))}
 	}
-	secret, stored, err := s.secret(key, rls, k)
+	secret, read, err := s.secret(key, rls, k)
 	if err != nil {
-		return nil, err
+		return written{}, err
 	}
-	_, err = s.client.Create(s.ctx, secret, metav1.CreateOptions{})
+	rec, err := s.api.create(s.ctx, secret)
 	if apierrors.IsAlreadyExists(err) {
-		return nil, driver.ErrReleaseExists
+		return written{}, driver.ErrReleaseExists
 	}
 	if err != nil {
-		return nil, s.refused("create", secret, err)
+		return written{}, s.refused("create", secret, err)
 	}
-	s.know(key, k)
-	return stored, nil
+	return s.wrote(secret, rec, rls, k, read), nil
 }
 
 // update stores a revision again, and returns it as it can be read now.
-func (s *secretStore) update(key string, rls *helmrelease.Release) (*helmrelease.Release, error) {
-	k, err := s.recall(key)
-	if err != nil {
-		return nil, err
+func (s *secretStore) update(key string, rls *helmrelease.Release) (written, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.partial[rls] {
+		return written{}, fmt.Errorf("revision %d of release %s was not read and cannot be stored again", rls.Version, rls.Name)
 	}
-	secret, stored, err := s.secret(key, rls, k)
+	known, err := s.read(key)
 	if err != nil {
-		return nil, err
+		return written{}, err
+	}
+	secret, read, err := s.secret(key, rls, known.kept)
+	if err != nil {
+		return written{}, err
 	}
 	secret.Labels[labelModified] = s.seconds()
-	if _, err := s.client.Update(s.ctx, secret, metav1.UpdateOptions{}); err != nil {
-		return nil, s.refused("update", secret, err)
+	rec, err := s.api.update(s.ctx, secret)
+	if err != nil {
+		return written{}, s.refused("update", secret, err)
 	}
-	return stored, nil
+	return s.wrote(secret, rec, rls, known.kept, read), nil
+}
+
+// written is a revision that was stored.
+type written struct {
+	record Record
+	// release is the revision as it is read, but for the files of the chart.
+	release *helmrelease.Release
+	method  string
+}
+
+// wrote takes note of what the API server has taken.
+func (s *secretStore) wrote(secret *corev1.Secret, rec Record, rls *helmrelease.Release, k kept, read *helmrelease.Release) written {
+	// The answer may say nothing, of a server that could not be understood.
+	rec.Name, rec.Labels = secret.Name, maps.Clone(secret.Labels)
+	s.stored[secret.Name] = &stored{record: rec, full: detached(rls), kept: k}
+	s.index.wrote(s.namespace, rec)
+	return written{record: rec, release: read, method: k.applyMethod()}
 }
 
 // label adds labels to the Secret of a revision and touches nothing else.
-func (s *secretStore) label(key string, more map[string]string) error {
+func (s *secretStore) label(key string, more map[string]string) (Record, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": more}})
 	if err != nil {
-		return err
+		return Record{}, err
 	}
-	if _, err := s.client.Patch(s.ctx, key, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-		return fmt.Errorf("label Secret %s/%s: %w", s.namespace, key, err)
+	rec, err := s.api.merge(s.ctx, key, patch)
+	if err != nil {
+		return Record{}, fmt.Errorf("label Secret %s/%s: %w", s.namespace, key, err)
 	}
-	return nil
+	s.index.wrote(s.namespace, rec)
+	if known := s.stored[key]; known != nil {
+		known.record = rec
+	}
+	return rec, nil
 }
 
 // secret returns the Secret of a release, and the release as it is read from it.
@@ -202,48 +312,87 @@ func (s *secretStore) secret(key string, rls *helmrelease.Release, k kept) (*cor
 	}
 	// The Secret and what is remembered of it share the labels, so that whoever
 	// adds one adds it to both.
-	stored, err := rec.release(secret.Labels)
+	read, err := rec.release(secret.Labels)
 	if err != nil {
 		return nil, nil, s.unreadable(key, err)
 	}
-	return secret, stored, nil
+	return secret, read, nil
 }
 
-// read returns the release in a Secret, and takes note of what to keep of it.
-func (s *secretStore) read(secret *corev1.Secret) (*helmrelease.Release, error) {
+// read returns a revision in full; it asks the server only for what nobody has
+// read yet.
+func (s *secretStore) read(key string) (*stored, error) {
+	if known := s.stored[key]; known != nil && known.full != nil {
+		return known, nil
+	}
+	secret, err := s.api.get(s.ctx, key)
+	if apierrors.IsNotFound(err) {
+		return nil, driver.ErrReleaseNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read Secret %s/%s: %w", s.namespace, key, err)
+	}
 	raw, err := unpack(secret.Data[dataKey])
 	if err != nil {
-		return nil, s.unreadable(secret.Name, err)
+		return nil, s.unreadable(key, err)
 	}
 	rls, keep, err := decode(raw)
 	if err != nil {
-		return nil, s.unreadable(secret.Name, err)
+		return nil, s.unreadable(key, err)
 	}
 	rls.Labels = ownLabels(secret.Labels)
-	s.know(secret.Name, kept{keepsake: keep, created: secret.Labels[labelCreated]})
-	return rls, nil
+	rec, _ := recordOf(secret)
+	s.stored[key] = &stored{record: rec, full: rls, kept: kept{keepsake: keep, created: secret.Labels[labelCreated]}}
+	return s.stored[key], nil
 }
 
-func (s *secretStore) know(key string, k kept) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.known[key] = k
+// detached returns a copy of a release that Helm may change as it likes to: it
+// writes into the info, the hooks and the labels, but not into what a revision
+// was made of.
+func detached(rls *helmrelease.Release) *helmrelease.Release {
+	d := *rls
+	if rls.Info != nil {
+		info := *rls.Info
+		d.Info = &info
+	}
+	d.Hooks = nil
+	for _, h := range rls.Hooks {
+		hook := *h
+		d.Hooks = append(d.Hooks, &hook)
+	}
+	d.Labels = maps.Clone(rls.Labels)
+	return &d
 }
 
-// recall returns what is to be kept of a record, which it reads if nobody has.
-func (s *secretStore) recall(key string) (kept, error) {
-	s.mu.Lock()
-	k, ok := s.known[key]
-	s.mu.Unlock()
-	if ok {
-		return k, nil
-	}
-	if _, err := s.Get(key); err != nil {
-		return kept{}, err
-	}
+// appliedBy returns how the objects of a stored revision were applied, empty if its
+// record does not say or cannot be read.
+func (s *secretStore) appliedBy(key string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.known[key], nil
+	known, err := s.read(key)
+	if err != nil {
+		return ""
+	}
+	return known.kept.applyMethod()
+}
+
+// unread returns what is known of a revision that was not read; false if it was, or
+// if nothing is known of it.
+func (s *secretStore) unread(key string) (Record, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.stored[key]
+	if known == nil || known.full != nil {
+		return Record{}, false
+	}
+	return known.record, true
+}
+
+// exists reports whether there may be a revision.
+func (s *secretStore) exists(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.listed || s.stored[key] != nil
 }
 
 func (s *secretStore) seconds() string { return strconv.FormatInt(s.now().Unix(), 10) }
@@ -266,20 +415,4 @@ func (s *secretStore) refused(verb string, secret *corev1.Secret, err error) err
 			verb, s.namespace, secret.Name, size, corev1.MaxSecretSize, err)
 	}
 	return fmt.Errorf("%s Secret %s/%s: %w", verb, s.namespace, secret.Name, err)
-}
-
-// listRecords asks once for the Secrets of Helm storage with the given labels.
-// Other Secrets may bear the same labels; their names tell them apart.
-func listRecords(ctx context.Context, client corev1client.SecretInterface, namespace string, selector map[string]string) ([]corev1.Secret, error) {
-	list, err := client.List(ctx, metav1.ListOptions{LabelSelector: labels.SelectorFromSet(selector).String()})
-	if err != nil {
-		return nil, fmt.Errorf("list Secrets in namespace %s: %w", namespace, err)
-	}
-	records := list.Items[:0]
-	for _, secret := range list.Items {
-		if strings.HasPrefix(secret.Name, storage.HelmStorageType+".") {
-			records = append(records, secret)
-		}
-	}
-	return records, nil
 }

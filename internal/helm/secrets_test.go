@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -50,8 +51,8 @@ func withData(t *testing.T, clients *fake.Clientset, version int, data []byte) {
 	}
 }
 
-// body returns the members of the JSON of a stored revision.
-func body(t *testing.T, clients *fake.Clientset, version int) map[string]any {
+// storedBody returns the members of the JSON of a stored revision.
+func storedBody(t *testing.T, clients *fake.Clientset, version int) map[string]any {
 	t.Helper()
 	secret, err := clients.CoreV1().Secrets("prod").Get(t.Context(), recordName("app", version), metav1.GetOptions{})
 	if err != nil {
@@ -79,8 +80,9 @@ func TestHelmAndWeReadEachOther(t *testing.T) {
 	if err := errors.Join(d.Create(key+"1", ours), helms.Create(key+"2", theirs)); err != nil {
 		t.Fatal(err)
 	}
+	reader := newSecretStore(t.Context(), fakeSecrets{clients.CoreV1().Secrets("prod")}, "prod", "app", time.Now)
 	for version := range 2 {
-		ourView, err := d.Get(recordName("app", version+1))
+		ourView, err := reader.Get(recordName("app", version+1))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +170,7 @@ func TestWhatNewerHelmsWriteIsKept(t *testing.T) {
 			if err := errors.Join(d.Update(key+"1", rls), d.Update(key+"1", rls)); err != nil {
 				t.Fatal(err)
 			}
-			got := body(t, clients, 1)
+			got := storedBody(t, clients, 1)
 			want := map[string]any{
 				"name": "app", "namespace": "prod", "version": 1.0, "manifest": "m",
 				"apply_method": "ssa", "future": map[string]any{"a": []any{1.0, "<"}},
@@ -186,7 +188,7 @@ func TestWhatNewerHelmsWriteIsKept(t *testing.T) {
 			if err := d.Create(key+"2", revision(2, helmrelease.StatusDeployed, nil)); err != nil {
 				t.Fatal(err)
 			}
-			if next := body(t, clients, 2); next["future"] != nil || next["apply_method"] != nil {
+			if next := storedBody(t, clients, 2); next["future"] != nil || next["apply_method"] != nil {
 				t.Error("what was kept of one revision went into another")
 			}
 		})

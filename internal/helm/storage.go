@@ -21,15 +21,16 @@ import (
 // an action that holds even if the action fails later.
 type recorder struct {
 	*secretStore
-	// release is the name of the release.
-	release string
-	uid     string
+	uid string
 	// mark returns the label of a revision that fails now because it was cut off,
 	// empty if it failed of itself.
 	mark   func() string
 	redact redactor
 	// prepare, if set, changes new revisions before anything else is done to them.
 	prepare func(*helmrelease.Release) error
+	// memo remembers what was stored, for whoever reads it by the same way.
+	memo *memo
+	way  string
 
 	mu     sync.Mutex
 	method string
@@ -37,11 +38,18 @@ type recorder struct {
 	applied int
 	// created is the newest revision that was created, 0 if none was.
 	created int
-	stored  map[int]release.Revision
-	newest  *helmrelease.Release
+	// taken are the revisions that storage took, by number.
+	taken  map[int]took
+	newest *helmrelease.Release
 }
 
 var _ driver.Driver = (*recorder)(nil)
+
+// took is a revision in the state that storage took last.
+type took struct {
+	record Record
+	fact   fact
+}
 
 // Create stamps and stores a new revision.
 func (d *recorder) Create(key string, rls *helmrelease.Release) error {
@@ -92,7 +100,7 @@ func (d *recorder) Delete(key string) (*helmrelease.Release, error) {
 	rls, err := d.secretStore.Delete(key)
 	if err == nil {
 		d.mu.Lock()
-		delete(d.stored, rls.Version)
+		delete(d.taken, rls.Version)
 		d.mu.Unlock()
 	}
 	return rls, err
@@ -110,11 +118,16 @@ func (d *recorder) setApplyMethod(method string) {
 // its record does not say or cannot be read. It asks the server only for a record
 // that nobody has read yet.
 func (d *recorder) applyMethod(version int) string {
-	k, err := d.recall(recordName(d.release, version))
-	if err != nil {
+	key := recordName(d.release, version)
+	if rec, unread := d.unread(key); unread {
+		if f, ok := d.memo.recall(d.way, rec); ok {
+			return f.method
+		}
+	}
+	if !d.exists(key) {
 		return ""
 	}
-	return k.applyMethod()
+	return d.appliedBy(key)
 }
 
 // stampApplied marks the revision that this action created as applied in full. It
@@ -128,30 +141,36 @@ func (d *recorder) stampApplied() error {
 	if version == 0 {
 		return nil
 	}
-	if err := d.label(recordName(d.release, version), map[string]string{helmv2.LabelApplied: strconv.Itoa(version)}); err != nil {
+	rec, err := d.label(recordName(d.release, version), map[string]string{helmv2.LabelApplied: strconv.Itoa(version)})
+	if err != nil {
 		return err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if rev, ok := d.stored[version]; ok {
-		rev.Applied = true
-		d.stored[version] = rev
+	if t, ok := d.taken[version]; ok {
+		t.record, t.fact.revision.Applied = rec, true
+		d.take(version, t)
 	}
 	return nil
 }
 
 // remember takes note of a release that was stored, in the form in which it will
 // be read again: numbers and times may look different after that.
-func (d *recorder) remember(rls, stored *helmrelease.Release) {
+func (d *recorder) remember(rls *helmrelease.Release, w written) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.stored == nil {
-		d.stored = map[int]release.Revision{}
-	}
-	d.stored[rls.Version] = toRevision(stored)
+	d.take(rls.Version, took{record: w.record, fact: fact{revision: toRevision(w.release), method: w.method}})
 	if d.newest == nil || rls.Version >= d.newest.Version {
 		d.newest = rls
 	}
+}
+
+func (d *recorder) take(version int, t took) {
+	if d.taken == nil {
+		d.taken = map[int]took{}
+	}
+	d.taken[version] = t
+	d.memo.note(d.way, t.record, t.fact)
 }
 
 // newestManifest returns the manifest of the newest revision that was stored.
@@ -169,8 +188,8 @@ func (d *recorder) revisions() []release.Revision {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var all []release.Revision
-	for _, r := range d.stored {
-		all = append(all, r)
+	for _, t := range d.taken {
+		all = append(all, t.fact.revision)
 	}
 	release.SortNewestFirst(all)
 	return all

@@ -171,8 +171,8 @@ func newRecorder(t *testing.T, mark func() string) (*recorder, *fake.Clientset) 
 	clients := fake.NewClientset()
 	moment := func() time.Time { return time.Unix(1767323045, 0) }
 	return &recorder{
-		secretStore: newSecretStore(t.Context(), clients.CoreV1().Secrets("prod"), "prod", moment),
-		release:     "app", uid: "uid-1", mark: mark,
+		secretStore: newSecretStore(t.Context(), fakeSecrets{clients.CoreV1().Secrets("prod")}, "prod", "app", moment),
+		uid:         "uid-1", mark: mark,
 	}, clients
 }
 
@@ -271,7 +271,7 @@ func TestApplyMethod(t *testing.T) {
 		}
 	}
 	// Another process knows only what is stored.
-	other := &recorder{secretStore: newSecretStore(t.Context(), clients.CoreV1().Secrets("prod"), "prod", time.Now), release: "app"}
+	other := &recorder{secretStore: newSecretStore(t.Context(), fakeSecrets{clients.CoreV1().Secrets("prod")}, "prod", "app", time.Now)}
 	for version, want := range map[int]string{1: "", 2: "ssa", 3: "csa", 4: ""} {
 		if got := d.applyMethod(version); got != want {
 			t.Errorf("revision %d was applied by %q, want %q", version, got, want)

@@ -78,7 +78,7 @@ func newWorld(t *testing.T) *world {
 	if w.conn, err = cluster.Connect(w.config); err != nil {
 		t.Fatal(err)
 	}
-	w.runner = NewRunner(chart.NewStore(&http.Client{Transport: w}, 1<<20), time.Now)
+	w.runner = NewRunner(chart.NewStore(&http.Client{Transport: w}, 1<<20), nil, time.Now)
 	return w
 }
 

@@ -72,6 +72,25 @@ func MustReadHistory(want Desired, recorded helmv2.HelmReleaseStatus, running *R
 	return true
 }
 
+// MustRead reports whether a decision, or what is written down after it, can depend
+// on more of an older revision than Revision tells of one that is Unread. Stored
+// are all revisions, newest first, of which those that are not read have the index
+// i or another.
+func MustRead(recorded helmv2.Snapshots, stored []Revision, i int) bool {
+	newest, last := &stored[0], Latest(recorded)
+	if newest.Status != helmv2.StatusDeployed || last == nil || testsFailed(last) ||
+		last.Name != newest.Name || last.Namespace != newest.Namespace || last.Version != newest.Version || !Verified(last, newest) {
+		// Something is to be recovered, taken over, or returned to.
+		return true
+	}
+	for _, s := range recorded {
+		if s != nil && s.Version == stored[i].Version && s.Name == stored[i].Name && s.Status != stored[i].Status {
+			return true
+		}
+	}
+	return false
+}
+
 // ResetCounters returns the status with its failure counters at zero if what is
 // wanted differs from what was last attempted or a user asks for it, and
 // unchanged otherwise.

@@ -231,3 +231,48 @@ func TestBlocked(t *testing.T) {
 		t.Errorf("retried %s", b.Retry)
 	}
 }
+
+func TestMustRead(t *testing.T) {
+	t.Parallel()
+	two := Revision{Name: "app", Namespace: "prod", Version: 2, Status: helmv2.StatusDeployed, Digest: "sha256:2"}
+	one := Revision{Unread: true, Name: "app", Version: 1, Status: helmv2.StatusSuperseded}
+	stored := func(change func(*Revision)) []Revision {
+		newest := two
+		change(&newest)
+		return []Revision{newest, one}
+	}
+	asIs := func(*Revision) {}
+	last := func(change func(*helmv2.Snapshot)) helmv2.Snapshots {
+		s := &helmv2.Snapshot{APIVersion: SnapshotScheme, Name: "app", Namespace: "prod", Version: 2, Status: helmv2.StatusDeployed, Digest: "sha256:2"}
+		change(s)
+		return helmv2.Snapshots{s, {APIVersion: SnapshotScheme, Name: "app", Namespace: "prod", Version: 1, Status: helmv2.StatusSuperseded, Digest: "sha256:1"}}
+	}
+	same := func(*helmv2.Snapshot) {}
+	deployed := last(same)
+	deployed[1].Status = helmv2.StatusDeployed
+	for name, tc := range map[string]struct {
+		recorded helmv2.Snapshots
+		stored   []Revision
+		want     bool
+	}{
+		"In sync":               {last(same), stored(asIs), false},
+		"Nothing is recorded":   {nil, stored(asIs), true},
+		"Newest failed":         {last(same), stored(func(r *Revision) { r.Status = helmv2.StatusFailed }), true},
+		"Newest is not ours":    {last(same), stored(func(r *Revision) { r.Digest = "sha256:x" }), true},
+		"Newest is not known":   {last(same), stored(func(r *Revision) { r.Version = 3 }), true},
+		"Of another name":       {last(same), stored(func(r *Revision) { r.Name = "other" }), true},
+		"Of another namespace":  {last(same), stored(func(r *Revision) { r.Namespace = "stage" }), true},
+		"Superseded unrecorded": {deployed, stored(asIs), true},
+		"Forgotten":             {last(same)[:1], stored(asIs), false},
+		"Tests failed": {last(func(s *helmv2.Snapshot) {
+			s.SetTestHooks(map[string]*helmv2.TestHookStatus{"probe": {Phase: helmv2.TestPhaseFailed}})
+		}), stored(asIs), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := MustRead(tc.recorded, tc.stored, 1); got != tc.want {
+				t.Errorf("MustRead is %t, want %t", got, tc.want)
+			}
+		})
+	}
+}

@@ -74,6 +74,10 @@ type Running struct {
 // Revision is one revision in Helm storage, reduced to what decisions and
 // status need.
 type Revision struct {
+	// Unread is true of an older revision that nothing depends on: all that is known
+	// of it are its name and number, status, owner, the four marks below, and when it
+	// was modified.
+	Unread    bool
 	Name      string
 	Namespace string
 	Version   int

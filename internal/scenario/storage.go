@@ -45,6 +45,20 @@ func (s *storage) observed() []release.Revision {
 	return all
 }
 
+// read leaves of revisions, newest first, what is read of them.
+func read(recorded helmv2.Snapshots, all []release.Revision) []release.Revision {
+	seen := slices.Clone(all)
+	for i := 1; i < len(all); i++ {
+		if r := all[i]; !release.MustRead(recorded, all, i) {
+			seen[i] = release.Revision{
+				Unread: true, Name: r.Name, Version: r.Version, Status: r.Status, Owner: r.Owner,
+				Interrupted: r.Interrupted, Superseded: r.Superseded, Applied: r.Applied, Rollback: r.Rollback, Modified: r.Modified,
+			}
+		}
+	}
+	return seen
+}
+
 // seal returns a copy of a revision with its digest, which like the real one
 // covers everything but who made the revision and when it was written last.
 func seal(r *release.Revision) release.Revision {

@@ -48,7 +48,7 @@ func newBench(t *testing.T) *bench {
 	var err error
 	b.conn, err = cluster.Connect(config)
 	b.must(err)
-	b.runner = helm.NewRunner(chart.NewStore(http.DefaultClient, maxArtifact), time.Now)
+	b.runner = helm.NewRunner(chart.NewStore(http.DefaultClient, maxArtifact), nil, time.Now)
 	return b
 }
 

@@ -117,8 +117,16 @@ func startController(c config) (stop func() error, err error) {
 		return nil, err
 	}
 	charts := chart.NewStore(&http.Client{Timeout: 5 * time.Second}, maxArtifact)
+	index, err := helm.NewIndex(mgr.GetConfig(), "")
+	if err != nil {
+		return nil, err
+	}
+	if err := mgr.Add(index); err != nil {
+		return nil, err
+	}
 	err = controller.AddHelmRelease(mgr, controller.Parts{
-		Desired: desired.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts).With(c.settings), Helm: helm.NewRunner(charts, time.Now),
+		Desired: desired.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts).With(c.settings),
+		Helm:    helm.NewRunner(charts, index, time.Now), Indexed: index.Synced(),
 		Clusters: cluster.NewConnections(mgr.GetConfig(), cluster.Trust{}, time.Now),
 		Metrics:  m, Now: time.Now, Concurrent: 4,
 		MinRetryDelay: 100 * time.Millisecond, MaxRetryDelay: time.Second, JitterPercent: 5,

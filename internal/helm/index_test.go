@@ -1,0 +1,586 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	helmrelease "helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/storage/driver"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// shelf is a secretAPI in memory that counts versions as an API server does, and
+// what it is asked.
+type shelf struct {
+	secrets map[string]*corev1.Secret
+	version int
+	asked   []string
+	// shown, if set, is told of every change, as a watch is.
+	shown func(kind string, secret *corev1.Secret)
+}
+
+func (s *shelf) next(kind string, secret *corev1.Secret) Record {
+	s.version++
+	secret.ResourceVersion = strconv.Itoa(s.version)
+	if secret.UID == "" {
+		secret.UID = types.UID("uid-of-" + secret.ResourceVersion)
+	}
+	secret.Namespace = "prod"
+	if s.shown != nil {
+		s.shown(kind, secret.DeepCopy())
+	}
+	rec, _ := recordOf(secret)
+	return rec
+}
+
+func (s *shelf) ask(verb, name string) {
+	s.asked = append(s.asked, strings.TrimSpace(verb+" "+strings.TrimPrefix(name, "sh.helm.release.v1.app.")))
+}
+
+func (s *shelf) missing(name string) error {
+	return apierrors.NewNotFound(corev1.Resource("secrets"), name)
+}
+
+func (s *shelf) get(_ context.Context, name string) (*corev1.Secret, error) {
+	s.ask("get", name)
+	if secret, ok := s.secrets[name]; ok {
+		return secret.DeepCopy(), nil
+	}
+	return nil, s.missing(name)
+}
+
+func (s *shelf) list(_ context.Context, selector labels.Set) ([]Record, string, error) {
+	s.ask("list", "")
+	var all []Record
+	for _, secret := range s.secrets {
+		if rec, ok := recordOf(secret); ok && labels.SelectorFromSet(selector).Matches(labels.Set(secret.Labels)) {
+			all = append(all, rec)
+		}
+	}
+	return all, strconv.Itoa(s.version), nil
+}
+
+func (s *shelf) create(_ context.Context, secret *corev1.Secret) (Record, error) {
+	s.ask("create", secret.Name)
+	if _, ok := s.secrets[secret.Name]; ok {
+		return Record{}, apierrors.NewAlreadyExists(corev1.Resource("secrets"), secret.Name)
+	}
+	if s.secrets == nil {
+		s.secrets = map[string]*corev1.Secret{}
+	}
+	s.secrets[secret.Name] = secret.DeepCopy()
+	return s.next("add", s.secrets[secret.Name]), nil
+}
+
+func (s *shelf) update(_ context.Context, secret *corev1.Secret) (Record, error) {
+	s.ask("update", secret.Name)
+	old, ok := s.secrets[secret.Name]
+	if !ok {
+		return Record{}, s.missing(secret.Name)
+	}
+	s.secrets[secret.Name] = secret.DeepCopy()
+	s.secrets[secret.Name].UID = old.UID
+	return s.next("update", s.secrets[secret.Name]), nil
+}
+
+func (s *shelf) merge(_ context.Context, name string, _ []byte) (Record, error) {
+	s.ask("patch", name)
+	secret, ok := s.secrets[name]
+	if !ok {
+		return Record{}, s.missing(name)
+	}
+	secret.Labels[helmv2.LabelApplied] = "1"
+	return s.next("update", secret), nil
+}
+
+func (s *shelf) delete(_ context.Context, name string) error {
+	s.ask("delete", name)
+	secret, ok := s.secrets[name]
+	if !ok {
+		return s.missing(name)
+	}
+	delete(s.secrets, name)
+	s.next("delete", secret)
+	return nil
+}
+
+// since returns what was asked since it was called last.
+func (s *shelf) since() []string {
+	asked := s.asked
+	s.asked = nil
+	return asked
+}
+
+// library is a shelf with an index over it, whose watch shows nothing before it
+// is told to.
+type library struct {
+	shelf
+	index *Index
+	memo  memo
+	held  []func()
+}
+
+func newLibrary(t *testing.T) *library {
+	t.Helper()
+	l := &library{index: newIndex("", nil)}
+	if err := l.index.Replace(nil, "0"); err != nil {
+		t.Fatal(err)
+	}
+	l.shown = func(kind string, secret *corev1.Secret) {
+		seen := &metav1.PartialObjectMetadata{ObjectMeta: *secret.ObjectMeta.DeepCopy()}
+		do := map[string]func(any) error{"add": l.index.Add, "update": l.index.Update, "delete": l.index.Delete}[kind]
+		l.held = append(l.held, func() { _ = do(seen) })
+	}
+	return l
+}
+
+// watch shows what happened.
+func (l *library) watch() {
+	for _, show := range l.held {
+		show()
+	}
+	l.held = nil
+}
+
+// recorder returns the storage of an action on prod/app.
+func (l *library) recorder(t *testing.T) *recorder {
+	t.Helper()
+	d := &recorder{
+		secretStore: newSecretStore(t.Context(), &l.shelf, "prod", "app", time.Now),
+		uid:         "uid-1", mark: unmarked, memo: &l.memo, way: "us",
+	}
+	d.index = l.index
+	return d
+}
+
+func (l *library) history(t *testing.T, way string, recorded ...*helmv2.Snapshot) []release.Revision {
+	t.Helper()
+	h := &historyReader{
+		ctx: t.Context(), api: &l.shelf, memo: &l.memo, index: l.index, way: way,
+		target: target(), recorded: recorded,
+	}
+	all, err := h.revisions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// make stores revisions as an upgrade does: the last is deployed, the others are
+// superseded.
+func (l *library) make(t *testing.T, versions int) {
+	t.Helper()
+	d := l.recorder(t)
+	for v := 1; v <= versions; v++ {
+		rls := revision(v, helmrelease.StatusPendingUpgrade, nil)
+		if err := d.Create(recordName("app", v), rls); err != nil {
+			t.Fatal(err)
+		}
+		rls.Info.Status = helmrelease.StatusSuperseded
+		if v == versions {
+			rls.Info.Status = helmrelease.StatusDeployed
+		}
+		if err := d.Update(recordName("app", v), rls); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.since()
+}
+
+// recorded is the snapshot that status holds of a revision.
+func recorded(r release.Revision) *helmv2.Snapshot {
+	return &helmv2.Snapshot{
+		APIVersion: release.SnapshotScheme, Name: r.Name, Namespace: r.Namespace, Version: r.Version, Status: r.Status, Digest: r.Digest,
+	}
+}
+
+// stale is a snapshot that the stored revision has outgrown, so that all are read.
+func stale(version int) *helmv2.Snapshot {
+	return &helmv2.Snapshot{APIVersion: release.SnapshotScheme, Name: "app", Namespace: "prod", Version: version, Digest: "sha256:other"}
+}
+
+func expect(t *testing.T, why string, l *library, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, l.since()); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", why, diff)
+	}
+}
+
+func TestHistoryOfOurOwnWritesIsNotRead(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	l.make(t, 2)
+	before := l.history(t, "us", stale(2))
+	expect(t, "before the watch has shown anything", l)
+	l.watch()
+	after := l.history(t, "us", stale(2))
+	expect(t, "after it has", l)
+	if diff := cmp.Diff(before, after); diff != "" || len(after) != 2 || after[0].Status != helmv2.StatusDeployed {
+		t.Errorf("the watch changed what is known (-before +after):\n%s", diff)
+	}
+	// What another process reads of it is the same.
+	l.memo = memo{}
+	if diff := cmp.Diff(after, l.history(t, "us", stale(2))); diff != "" {
+		t.Errorf("what was remembered is not what is stored (-remembered +stored):\n%s", diff)
+	}
+}
+
+func TestHistoryIsReadOnceByEverybody(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	l.make(t, 3)
+	l.watch()
+	l.memo = memo{}
+	newest := stale(3)
+	all := l.history(t, "us", newest)
+	expect(t, "nothing fits the record: all are read", l, "get v3", "get v2", "get v1")
+	l.memo = memo{}
+	inSync := []*helmv2.Snapshot{recorded(all[0]), recorded(all[1])}
+	some := l.history(t, "us", inSync...)
+	expect(t, "in sync: the newest is read", l, "get v3")
+	if some[0].Unread || !some[1].Unread || some[2].Digest != "" || some[2].Version != 1 || some[2].Status != helmv2.StatusSuperseded || some[2].Owner != "uid-1" {
+		t.Errorf("%+v", some)
+	}
+	if l.history(t, "us", inSync...); len(l.asked) > 0 {
+		t.Errorf("asked again: %q", l.asked)
+	}
+	l.history(t, "them", inSync...)
+	expect(t, "somebody else has to ask for himself", l, "get v3")
+	if l.history(t, "", inSync...); len(l.since()) != 1 || len(l.history(t, "", inSync...)) != 3 || len(l.since()) != 1 {
+		t.Error("nothing is remembered of a way without a name")
+	}
+}
+
+func TestHistoryNoticesWhatOthersWrite(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	l.make(t, 1)
+	l.watch()
+	deployed := recorded(l.history(t, "us")[0])
+	l.since()
+	// Somebody marks the revision as failed.
+	secret := l.secrets[recordName("app", 1)]
+	secret.Labels["status"] = "failed"
+	l.next("update", secret)
+	if l.history(t, "us", deployed); len(l.since()) != 0 {
+		t.Error("nobody could know yet")
+	}
+	l.watch()
+	l.history(t, "us", deployed)
+	expect(t, "it is another version", l, "get v1")
+}
+
+func TestIndexIsNotBelievedAgainstTheRecord(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	l.make(t, 1)
+	l.watch()
+	one := recorded(l.history(t, "us")[0])
+	l.since()
+	other := l.recorder(t)
+	other.index = nil
+	two := revision(2, helmrelease.StatusDeployed, nil)
+	if err := other.Create(recordName("app", 2), two); err != nil {
+		t.Fatal(err)
+	}
+	l.since()
+	if all := l.history(t, "us", one); len(all) != 1 {
+		t.Errorf("the index shows what it was told: %+v", all)
+	}
+	if all := l.history(t, "us", stale(2), one); len(all) != 2 {
+		t.Errorf("status knows more than the index: %+v", all)
+	}
+	expect(t, "it is behind, so the server is asked; what was written is remembered", l, "list")
+	l.history(t, "us", stale(2), one)
+	expect(t, "and the index knows it now", l)
+}
+
+func TestHistoryOfWhatIsGone(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	l.make(t, 1)
+	l.watch()
+	one := recorded(l.history(t, "us")[0])
+	l.memo = memo{}
+	delete(l.secrets, recordName("app", 1))
+	h := &historyReader{ctx: t.Context(), api: &l.shelf, memo: &l.memo, index: l.index, way: "us", target: target(), recorded: helmv2.Snapshots{one}}
+	if _, err := h.revisions(); !apierrors.IsNotFound(err) {
+		t.Errorf("error %v, want one that tells that it is gone", err)
+	}
+	uninstalled := *one
+	uninstalled.Status = helmv2.StatusUninstalled
+	if err := l.recorder(t).secretStore.api.delete(t.Context(), "x"); !apierrors.IsNotFound(err) {
+		t.Error(err)
+	}
+	l.index.deleted("prod", mustRecord(t, l.index))
+	l.since()
+	if all := l.history(t, "us", &uninstalled); len(all) != 0 || len(l.since()) != 0 {
+		t.Errorf("nothing is stored, as is recorded: %+v", all)
+	}
+}
+
+func mustRecord(t *testing.T, x *Index) Record {
+	t.Helper()
+	all, ok := x.records("prod", "app")
+	if !ok || len(all) != 1 {
+		t.Fatalf("index: %v, %t", all, ok)
+	}
+	return all[0]
+}
+
+func TestIndexKnowsWhatWeDid(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	l.make(t, 2)
+	d := l.recorder(t)
+	if _, err := d.Query(nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Delete(recordName("app", 1)); err != nil {
+		t.Fatal(err)
+	}
+	versions := func() (all []int) {
+		stored, _ := l.index.records("prod", "app")
+		for _, rec := range stored {
+			all = append(all, rec.version())
+		}
+		return all
+	}
+	if diff := cmp.Diff([]int{2}, versions()); diff != "" {
+		t.Errorf("before the watch (-want +got):\n%s", diff)
+	}
+	for i, show := range l.held {
+		show()
+		if diff := cmp.Diff([]int{2}, versions()); diff != "" {
+			t.Errorf("after %d of %d events, which are old news (-want +got):\n%s", i+1, len(l.held), diff)
+		}
+	}
+	if len(l.index.gone) != 0 {
+		t.Errorf("kept for ever: %v", l.index.gone)
+	}
+	l.held = nil
+	// The number is taken again, by another Secret.
+	if err := d.Create(recordName("app", 1), revision(1, helmrelease.StatusDeployed, nil)); err != nil {
+		t.Fatal(err)
+	}
+	l.watch()
+	if diff := cmp.Diff([]int{2, 1}, versions()); diff != "" {
+		t.Errorf("made anew (-want +got):\n%s", diff)
+	}
+}
+
+func TestIndexStartsOver(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	l.make(t, 2)
+	old := []any{}
+	for _, secret := range l.secrets {
+		old = append(old, &metav1.PartialObjectMetadata{ObjectMeta: *secret.ObjectMeta.DeepCopy()})
+	}
+	at := strconv.Itoa(l.version)
+	d := l.recorder(t)
+	if _, err := d.Query(nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Delete(recordName("app", 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Create(recordName("app", 3), revision(3, helmrelease.StatusDeployed, nil)); err != nil {
+		t.Fatal(err)
+	}
+	// A list that was made before all this.
+	if err := l.index.Replace(old, at); err != nil {
+		t.Fatal(err)
+	}
+	stored, _ := l.index.records("prod", "app")
+	var versions []int
+	for _, rec := range stored {
+		versions = append(versions, rec.version())
+	}
+	if diff := cmp.Diff([]int{3, 2}, versions); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	// And one that was made after it, of which a deletion was missed.
+	if err := l.index.Replace(nil, strconv.Itoa(l.version+1)); err != nil {
+		t.Fatal(err)
+	}
+	if stored, ok := l.index.records("prod", "app"); !ok || len(stored) != 0 || len(l.index.releases) != 0 {
+		t.Errorf("left: %v", stored)
+	}
+}
+
+func TestIndexOfNothing(t *testing.T) {
+	t.Parallel()
+	var none *Index
+	none.wrote("prod", Record{UID: "1"})
+	none.deleted("prod", Record{UID: "1"})
+	none.learned("prod", "app", nil, "1")
+	unsynced := newIndex("", nil)
+	unsynced.wrote("prod", Record{UID: "1", Labels: map[string]string{"name": "app"}})
+	unsynced.deleted("prod", Record{UID: "1"})
+	elsewhere := newIndex("stage", nil)
+	if err := elsewhere.Replace(nil, "1"); err != nil {
+		t.Fatal(err)
+	}
+	for name, x := range map[string]*Index{"none": none, "not synced": unsynced, "of another namespace": elsewhere} {
+		if _, ok := x.records("prod", "app"); ok {
+			t.Errorf("an index %s knows", name)
+		}
+	}
+	if len(unsynced.gone)+len(unsynced.releases) > 0 {
+		t.Error("before it watches, an index gathers what nothing takes away")
+	}
+	if err := elsewhere.Add("what is no object"); err != nil || elsewhere.Resync() != nil {
+		t.Error(err)
+	}
+}
+
+func TestRecordVersion(t *testing.T) {
+	t.Parallel()
+	for want, rec := range map[int]Record{
+		7:  {Name: "sh.helm.release.v1.app.v6", Labels: map[string]string{"version": "7"}},
+		6:  {Name: "sh.helm.release.v1.app.v6", Labels: map[string]string{"version": "x"}},
+		12: {Name: "sh.helm.release.v1.app.v12"},
+		0:  {Name: "app"},
+	} {
+		if got := rec.version(); got != want {
+			t.Errorf("%+v: %d, want %d", rec, got, want)
+		}
+	}
+}
+
+// TestActionReadsWhatItNeeds: the newest and the deployed revision, and nothing
+// twice.
+func TestActionReadsWhatItNeeds(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	l.make(t, 4)
+	l.watch()
+	// 3 is deployed and 4 failed.
+	for v, status := range map[int]helmrelease.Status{3: helmrelease.StatusDeployed, 4: helmrelease.StatusFailed} {
+		if err := l.recorder(t).Update(recordName("app", v), revision(v, status, nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.watch()
+	l.since()
+	d := l.recorder(t)
+	all, err := d.Query(map[string]string{"name": "app", "owner": "helm"})
+	if err != nil || len(all) != 4 {
+		t.Fatalf("%d revisions, %v", len(all), err)
+	}
+	expect(t, "newest and deployed", l, "get v4", "get v3")
+	deployed, err := d.Query(map[string]string{"name": "app", "owner": "helm", "status": "deployed"})
+	if err != nil || len(deployed) != 1 || deployed[0].Version != 3 || deployed[0].Manifest == "" || deployed[0] == all[1] {
+		t.Fatalf("deployed: %+v, %v", deployed, err)
+	}
+	if err := d.Update(recordName("app", 2), all[2]); err == nil || !strings.Contains(err.Error(), "was not read") {
+		t.Errorf("what Helm was never shown was stored again: %v", err)
+	}
+	expect(t, "nothing more", l)
+	deployed[0].Info.Status = helmrelease.StatusSuperseded
+	if again, err := d.Get(recordName("app", 3)); err != nil || again.Info.Status != helmrelease.StatusDeployed {
+		t.Errorf("Helm changed what is known to be stored: %+v, %v", again, err)
+	}
+	if err := d.Update(recordName("app", 3), deployed[0]); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Query(map[string]string{"status": "deployed"}); !errors.Is(err, driver.ErrReleaseNotFound) {
+		t.Errorf("deployed: %v", err)
+	}
+	if rls, err := d.Get(recordName("app", 2)); err != nil || rls.Manifest == "" {
+		t.Errorf("%v, %v", rls, err)
+	}
+	if rls, err := d.Delete(recordName("app", 1)); err != nil || rls.Version != 1 || rls.Name != "app" {
+		t.Errorf("%v, %v", rls, err)
+	}
+	if _, err := d.Delete(recordName("app", 1)); !errors.Is(err, driver.ErrReleaseNotFound) {
+		t.Error(err)
+	}
+	expect(t, "one request each", l, "update v3", "get v2", "delete v1", "delete v1")
+}
+
+// TestActionFindsOutThatTheIndexIsBehind: what it shows was deleted.
+func TestActionFindsOutThatTheIndexIsBehind(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	l.make(t, 2)
+	l.watch()
+	delete(l.secrets, recordName("app", 2))
+	all, err := l.recorder(t).Query(map[string]string{"name": "app"})
+	if err != nil || len(all) != 1 || all[0].Version != 1 || all[0].Manifest == "" {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+// TestApplyMethodIsRemembered: how older revisions were applied is looked up by
+// every upgrade that applies in the client.
+func TestApplyMethodIsRemembered(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	d := l.recorder(t)
+	d.setApplyMethod(serverSide)
+	for v := 1; v <= 2; v++ {
+		if err := d.Create(recordName("app", v), revision(v, helmrelease.StatusDeployed, nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.watch()
+	l.since()
+	for _, want := range []string{"", "get v1"} {
+		d := l.recorder(t)
+		if _, err := d.Query(map[string]string{"status": "nothing"}); !errors.Is(err, driver.ErrReleaseNotFound) {
+			t.Fatal(err)
+		}
+		if d.applyMethod(1) != serverSide || d.applyMethod(9) != "" {
+			t.Error("how revision 1 was applied is not known")
+		}
+		if got := strings.Join(l.since(), ", "); got != want {
+			t.Errorf("asked %q, want %q", got, want)
+		}
+		l.memo = memo{}
+	}
+}
+
+func TestStampIsRemembered(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	d := l.recorder(t)
+	if err := d.Create(recordName("app", 1), revision(1, helmrelease.StatusPendingInstall, nil)); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.stampApplied(); err != nil {
+		t.Fatal(err)
+	}
+	l.since()
+	if all := l.history(t, "us", stale(1)); len(all) != 1 || !all[0].Applied {
+		t.Errorf("%+v", all)
+	}
+	expect(t, "it was our own write", l)
+}
+
+func TestTelling(t *testing.T) {
+	t.Parallel()
+	all := map[string]string{"name": "app", "owner": "helm", "team": "a", "pintle.dev/applied": "1", "modifiedAt": "5"}
+	before := maps.Clone(all)
+	want := map[string]string{"name": "app", "pintle.dev/applied": "1", "modifiedAt": "5"}
+	if diff := cmp.Diff(want, telling(all)); diff != "" || !maps.Equal(all, before) {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,97 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// maxRemembered is how many revisions are remembered, at a kilobyte or less each.
+// It has to be more than there are releases, or they take each other's place.
+const maxRemembered = 32768
+
+// memo remembers what was read of revisions, for those who read it: another
+// identity may not be allowed to. It may be used concurrently; its zero value
+// remembers nothing yet, and a nil memo nothing ever.
+type memo struct {
+	mu    sync.Mutex
+	known *simplelru.LRU[memoKey, fact]
+}
+
+type memoKey struct {
+	way string
+	uid types.UID
+}
+
+// fact is what a revision was at one version of its Secret.
+type fact struct {
+	at       string
+	revision release.Revision
+	// method is how its objects were applied, as the record says.
+	method string
+	// reference is what the revision's ReferenceDigest was computed for.
+	reference reference
+}
+
+// reference is what a ReferenceDigest depends on besides the record.
+type reference struct{ algorithm, ociDigest string }
+
+func referenceOf(s *helmv2.Snapshot) reference {
+	algorithm, _, _ := strings.Cut(s.Digest, ":")
+	return reference{algorithm, s.OCIDigest}
+}
+
+// note remembers a revision as it is in a Secret.
+func (m *memo) note(way string, rec Record, f fact) {
+	if m == nil || rec.UID == "" || rec.ResourceVersion == "" || way == "" {
+		return
+	}
+	f.at = rec.ResourceVersion
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.known == nil {
+		// The size is a positive constant, the one thing NewLRU can object to.
+		m.known, _ = simplelru.NewLRU[memoKey, fact](maxRemembered, nil)
+	}
+	m.known.Add(memoKey{way, rec.UID}, f)
+}
+
+// recall returns what was read of the revision in a Secret, if it is still that.
+func (m *memo) recall(way string, rec Record) (fact, bool) {
+	if m == nil {
+		return fact{}, false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.known == nil {
+		return fact{}, false
+	}
+	f, ok := m.known.Get(memoKey{way, rec.UID})
+	return f, ok && f.at == rec.ResourceVersion
+}
+
+// way is what storage can know about a connection.
+type way interface {
+	// ID differs between connections to different clusters or as different users.
+	ID() string
+	// Local reports whether it leads to the cluster that the index is of.
+	Local() bool
+}
+
+// wayOf returns the ID of a connection, empty if it has none, in which case
+// nothing is remembered for it, and whether the index is about its cluster.
+func wayOf(getter genericclioptions.RESTClientGetter) (id string, local bool) {
+	if w, ok := getter.(way); ok {
+		return w.ID(), w.Local()
+	}
+	return "", false
+}
