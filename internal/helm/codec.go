@@ -5,67 +5,15 @@ package helm
 
 import (
 	"bytes"
-	"compress/gzip"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"reflect"
 	"strings"
+	"unicode/utf8"
 
 	helmchart "helm.sh/helm/v3/pkg/chart"
 	helmrelease "helm.sh/helm/v3/pkg/release"
 )
-
-// maxUnpacked bounds what a record may become when it is decompressed. A Secret
-// of a few hundred kilobytes could otherwise fill the memory of everybody.
-const maxUnpacked = 64 << 20
-
-// unpack returns the JSON of a record. Helm stores base64 of gzip; records that
-// are older than its compression are plain. Errors quote nothing of a record,
-// whose values and manifest may be secret.
-func unpack(data []byte) ([]byte, error) {
-	packed := make([]byte, base64.StdEncoding.DecodedLen(len(data)))
-	n, err := base64.StdEncoding.Decode(packed, data)
-	if err != nil {
-		return nil, errors.New("its data is not base64")
-	}
-	packed = packed[:n]
-	if !bytes.HasPrefix(packed, []byte{0x1f, 0x8b, 0x08}) {
-		return packed, nil
-	}
-	r, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return nil, errors.New("its data cannot be decompressed")
-	}
-	raw, err := io.ReadAll(io.LimitReader(r, maxUnpacked+1))
-	if err != nil {
-		return nil, errors.New("its data cannot be decompressed")
-	}
-	if len(raw) > maxUnpacked {
-		return nil, fmt.Errorf("it decompresses to more than %d bytes", maxUnpacked)
-	}
-	return raw, nil
-}
-
-// pack is the inverse of unpack.
-func pack(raw []byte) ([]byte, error) {
-	var buf bytes.Buffer
-	w, err := gzip.NewWriterLevel(&buf, gzip.BestCompression)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := w.Write(raw); err != nil {
-		return nil, err
-	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	data := make([]byte, base64.StdEncoding.EncodedLen(buf.Len()))
-	base64.StdEncoding.Encode(data, buf.Bytes())
-	return data, nil
-}
 
 // record is the JSON of a stored revision as far as others than Helm read it.
 // Most of the JSON is the chart, of which only the metadata is looked at. Info
@@ -156,8 +104,31 @@ func decode(raw []byte) (*helmrelease.Release, keepsake, error) {
 	return rls, keepsake{top: unknown[helmrelease.Release](all), info: unknown[helmrelease.Info](info)}, nil
 }
 
-// encode returns the JSON of a release together with what was kept.
-func encode(rls *helmrelease.Release, kept keepsake) ([]byte, error) {
+// encodeFixed returns the JSON of what a revision is made of, together with what
+// was kept. It is an object that encodeMoving ends.
+func encodeFixed(rls *helmrelease.Release, kept keepsake) ([]byte, error) {
+	raw, err := json.Marshal(struct {
+		Name      string           `json:"name,omitempty"`
+		Chart     *helmchart.Chart `json:"chart,omitempty"`
+		Config    map[string]any   `json:"config,omitempty"`
+		Manifest  string           `json:"manifest,omitempty"`
+		Version   int              `json:"version,omitempty"`
+		Namespace string           `json:"namespace,omitempty"`
+	}{rls.Name, rls.Chart, rls.Config, rls.Manifest, rls.Version, rls.Namespace})
+	if err != nil {
+		return nil, err
+	}
+	if raw, err = extend(raw, kept.top); err != nil {
+		return nil, err
+	}
+	return raw[:len(raw)-1], nil
+}
+
+// movingPart is what encodeMoving's part begins with.
+const movingPart = `,"info":`
+
+// encodeMoving returns the rest of the JSON: the state of a revision.
+func encodeMoving(rls *helmrelease.Release, kept keepsake) ([]byte, error) {
 	info, err := json.Marshal(rls.Info)
 	if err != nil {
 		return nil, err
@@ -166,13 +137,49 @@ func encode(rls *helmrelease.Release, kept keepsake) ([]byte, error) {
 		return nil, err
 	}
 	raw, err := json.Marshal(struct {
-		*helmrelease.Release
-		Info json.RawMessage `json:"info,omitempty"`
-	}{rls, info})
+		Info  json.RawMessage     `json:"info,omitempty"`
+		Hooks []*helmrelease.Hook `json:"hooks,omitempty"`
+	}{info, rls.Hooks})
 	if err != nil {
 		return nil, err
 	}
-	return extend(raw, kept.top)
+	raw[0] = ','
+	return raw, nil
+}
+
+// asRead returns a release as it is read once it was stored, but for the files of
+// the chart: numbers and times may look different then.
+func asRead(rls *helmrelease.Release, labels map[string]string) (*helmrelease.Release, error) {
+	small := struct {
+		Name      string              `json:"name"`
+		Namespace string              `json:"namespace"`
+		Version   int                 `json:"version"`
+		Info      *helmrelease.Info   `json:"info"`
+		Chart     map[string]any      `json:"chart,omitempty"`
+		Config    map[string]any      `json:"config,omitempty"`
+		Manifest  string              `json:"manifest"`
+		Hooks     []*helmrelease.Hook `json:"hooks,omitempty"`
+	}{Name: rls.Name, Namespace: rls.Namespace, Version: rls.Version, Info: rls.Info, Config: rls.Config, Hooks: rls.Hooks}
+	if rls.Chart != nil {
+		small.Chart = map[string]any{"metadata": rls.Chart.Metadata}
+	}
+	// Only what is no text comes back otherwise.
+	plain := utf8.ValidString(rls.Manifest)
+	if !plain {
+		small.Manifest = rls.Manifest
+	}
+	raw, err := json.Marshal(small)
+	if err != nil {
+		return nil, err
+	}
+	rec, err := parseRecord(raw)
+	if err != nil {
+		return nil, err
+	}
+	if plain {
+		rec.Manifest = rls.Manifest
+	}
+	return rec.release(labels)
 }
 
 // keepsake is what a record holds beyond what Helm 3 knows. Newer Helms write

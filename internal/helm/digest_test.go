@@ -182,7 +182,7 @@ func TestReferenceDigestVectors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rewritten, err := encode(rls, keep)
+			rewritten, err := encoded(rls, keep)
 			if err != nil {
 				t.Fatal(err)
 			}

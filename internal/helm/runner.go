@@ -59,6 +59,7 @@ type Runner struct {
 	index  *Index
 	now    func() time.Time
 	memo   memo
+	packer packer
 }
 
 // NewRunner returns a runner that takes charts from charts. The index, which may
@@ -115,6 +116,7 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 		secretStore: newSecretStore(ctx, secrets, job.target().StorageNamespace, job.target().Name, r.now),
 		uid:         job.Desired.UID, mark: job.mark(ctx), redact: redact, memo: &r.memo,
 	}
+	store.packer = &r.packer
 	var local bool
 	if store.way, local = wayOf(getter); local {
 		store.index = r.index

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"sync"
@@ -42,6 +43,7 @@ type secretStore struct {
 	namespace string
 	release   string
 	now       func() time.Time
+	packer    *packer
 	// index, nil if there is none for the cluster, knows the revisions already.
 	index *Index
 
@@ -61,6 +63,10 @@ type stored struct {
 	// given, so it only ever gets copies.
 	full *helmrelease.Release
 	kept kept
+	// first is the part of its record that does not change, nil if it is not known
+	// yet; then it is found in the data and the JSON of the record.
+	first     *pressed
+	data, raw []byte
 }
 
 // kept is what a record has that is not in the release Helm makes of it.
@@ -72,7 +78,7 @@ type kept struct {
 func newSecretStore(ctx context.Context, api secretAPI, namespace, release string, now func() time.Time) *secretStore {
 	return &secretStore{
 		ctx: context.WithoutCancel(ctx), api: api, namespace: namespace, release: release, now: now,
-		stored: map[string]*stored{}, partial: map[*helmrelease.Release]bool{},
+		packer: &packer{}, stored: map[string]*stored{}, partial: map[*helmrelease.Release]bool{},
 	}
 }
 
@@ -216,18 +222,18 @@ func (s *secretStore) create(key string, rls *helmrelease.Release, method string
 	if method != "" {
 		k.top = map[string]json.RawMessage{keyApplyMethod: []byte(strconv.Quote(method))}
 	}
-	secret, read, err := s.secret(key, rls, k)
+	w, err := s.secret(key, rls, &stored{kept: k})
 	if err != nil {
 		return written{}, err
 	}
-	rec, err := s.api.create(s.ctx, secret)
+	rec, err := s.api.create(s.ctx, w.secret)
 	if apierrors.IsAlreadyExists(err) {
 		return written{}, driver.ErrReleaseExists
 	}
 	if err != nil {
-		return written{}, s.refused("create", secret, err)
+		return written{}, s.refused("create", w.secret, err)
 	}
-	return s.wrote(secret, rec, rls, k, read), nil
+	return s.wrote(w, rec, rls, k), nil
 }
 
 // update stores a revision again, and returns it as it can be read now.
@@ -241,16 +247,16 @@ func (s *secretStore) update(key string, rls *helmrelease.Release) (written, err
 	if err != nil {
 		return written{}, err
 	}
-	secret, read, err := s.secret(key, rls, known.kept)
+	w, err := s.secret(key, rls, known)
 	if err != nil {
 		return written{}, err
 	}
-	secret.Labels[labelModified] = s.seconds()
-	rec, err := s.api.update(s.ctx, secret)
+	w.secret.Labels[labelModified] = s.seconds()
+	rec, err := s.api.update(s.ctx, w.secret)
 	if err != nil {
-		return written{}, s.refused("update", secret, err)
+		return written{}, s.refused("update", w.secret, err)
 	}
-	return s.wrote(secret, rec, rls, known.kept, read), nil
+	return s.wrote(w, rec, rls, known.kept), nil
 }
 
 // written is a revision that was stored.
@@ -259,15 +265,19 @@ type written struct {
 	// release is the revision as it is read, but for the files of the chart.
 	release *helmrelease.Release
 	method  string
+
+	secret *corev1.Secret
+	first  *pressed
 }
 
 // wrote takes note of what the API server has taken.
-func (s *secretStore) wrote(secret *corev1.Secret, rec Record, rls *helmrelease.Release, k kept, read *helmrelease.Release) written {
+func (s *secretStore) wrote(w written, rec Record, rls *helmrelease.Release, k kept) written {
 	// The answer may say nothing, of a server that could not be understood.
-	rec.Name, rec.Labels = secret.Name, maps.Clone(secret.Labels)
-	s.stored[secret.Name] = &stored{record: rec, full: detached(rls), kept: k}
+	rec.Name, rec.Labels = w.secret.Name, maps.Clone(w.secret.Labels)
+	s.stored[rec.Name] = &stored{record: rec, full: detached(rls), kept: k, first: w.first}
 	s.index.wrote(s.namespace, rec)
-	return written{record: rec, release: read, method: k.applyMethod()}
+	w.record, w.method = rec, k.applyMethod()
+	return w
 }
 
 // label adds labels to the Secret of a revision and touches nothing else.
@@ -289,34 +299,48 @@ func (s *secretStore) label(key string, more map[string]string) (Record, error) 
 	return rec, nil
 }
 
-// secret returns the Secret of a release, and the release as it is read from it.
-func (s *secretStore) secret(key string, rls *helmrelease.Release, k kept) (*corev1.Secret, *helmrelease.Release, error) {
-	raw, err := encode(rls, k.keepsake)
-	if err != nil {
-		return nil, nil, fmt.Errorf("encode Secret %s/%s: %w", s.namespace, key, err)
+// secret makes the Secret of a release of which something may be known already.
+func (s *secretStore) secret(key string, rls *helmrelease.Release, known *stored) (written, error) {
+	failed := func(err error) (written, error) {
+		return written{}, fmt.Errorf("encode Secret %s/%s: %w", s.namespace, key, err)
 	}
-	data, err := pack(raw)
+	moving, err := encodeMoving(rls, known.kept.keepsake)
 	if err != nil {
-		return nil, nil, fmt.Errorf("encode Secret %s/%s: %w", s.namespace, key, err)
+		return failed(err)
+	}
+	data, first, err := s.packer.pack(known.part(rls), func() ([]byte, error) { return encodeFixed(rls, known.kept.keepsake) }, moving)
+	if err != nil {
+		return failed(err)
 	}
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: key, Labels: storedLabels(rls)},
 		Type:       secretType, Data: map[string][]byte{dataKey: data},
 	}
-	if k.created != "" {
-		secret.Labels[labelCreated] = k.created
-	}
-	rec, err := parseRecord(raw)
-	if err != nil {
-		return nil, nil, s.unreadable(key, err)
+	if known.kept.created != "" {
+		secret.Labels[labelCreated] = known.kept.created
 	}
 	// The Secret and what is remembered of it share the labels, so that whoever
 	// adds one adds it to both.
-	read, err := rec.release(secret.Labels)
+	read, err := asRead(rls, secret.Labels)
 	if err != nil {
-		return nil, nil, s.unreadable(key, err)
+		return written{}, s.unreadable(key, err)
 	}
-	return secret, read, nil
+	return written{secret: secret, release: read, first: &first}, nil
+}
+
+// part returns the part of the record of rls that does not change, if it is known:
+// Helm hands on what a revision was made of as it got it.
+func (k *stored) part(rls *helmrelease.Release) pressed {
+	was := k.full
+	if was == nil || rls.Chart != was.Chart || rls.Manifest != was.Manifest || rls.Name != was.Name || rls.Namespace != was.Namespace ||
+		rls.Version != was.Version || reflect.ValueOf(rls.Config).Pointer() != reflect.ValueOf(was.Config).Pointer() {
+		return pressed{}
+	}
+	if k.first == nil {
+		first := firstPart(k.data, k.raw)
+		k.first, k.data, k.raw = &first, nil, nil
+	}
+	return *k.first
 }
 
 // read returns a revision in full; it asks the server only for what nobody has
@@ -342,7 +366,10 @@ func (s *secretStore) read(key string) (*stored, error) {
 	}
 	rls.Labels = ownLabels(secret.Labels)
 	rec, _ := recordOf(secret)
-	s.stored[key] = &stored{record: rec, full: rls, kept: kept{keepsake: keep, created: secret.Labels[labelCreated]}}
+	s.stored[key] = &stored{
+		record: rec, full: rls, kept: kept{keepsake: keep, created: secret.Labels[labelCreated]},
+		data: secret.Data[dataKey], raw: raw,
+	}
 	return s.stored[key], nil
 }
 

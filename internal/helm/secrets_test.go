@@ -30,7 +30,7 @@ import (
 // withJSON stores raw as the body of a revision of prod/app.
 func withJSON(t *testing.T, clients *fake.Clientset, version int, raw string) {
 	t.Helper()
-	data, err := pack([]byte(raw))
+	data, err := packed([]byte(raw))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func TestUnreadableRecord(t *testing.T) {
 	t.Parallel()
 	const canary = "hunter22"
 	packed := func(raw string) []byte {
-		data, err := pack([]byte(raw))
+		data, err := packed([]byte(raw))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -280,7 +280,7 @@ func TestBomb(t *testing.T) {
 // gunzippable returns what is gzip of a text, without the base64 around it.
 func gunzippable(t *testing.T, text string) []byte {
 	t.Helper()
-	data, err := pack([]byte(text))
+	data, err := packed([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
