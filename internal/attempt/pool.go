@@ -33,6 +33,8 @@ type Task func(ctx context.Context, idle func() (resume func())) release.Outcome
 // context ends, and Start returns only when all of them have.
 type Pool struct {
 	slots chan struct{}
+	// entry lets one attempt at a time wait for its first slot.
+	entry chan struct{}
 	wake  func(types.NamespacedName)
 
 	mu       sync.Mutex
@@ -60,7 +62,7 @@ type attempt struct {
 // whenever an attempt has ended.
 func NewPool(slots int, wake func(types.NamespacedName)) *Pool {
 	return &Pool{
-		slots: make(chan struct{}, slots), wake: wake,
+		slots: make(chan struct{}, slots), entry: make(chan struct{}, 1), wake: wake,
 		attempts: map[types.NamespacedName]*attempt{},
 	}
 }
@@ -134,7 +136,16 @@ func (p *Pool) perform(ctx context.Context, info Info, task Task) (outcome relea
 
 var errNotStarted = errors.New("cancelled before it began")
 
+// take waits for a slot. Those who begin wait for one by one, so that who goes on
+// after a wait has at most one of them before him, and not all that are left of a
+// thousand.
 func (p *Pool) take(ctx context.Context) error {
+	select {
+	case p.entry <- struct{}{}:
+		defer func() { <-p.entry }()
+	case <-ctx.Done():
+		return errNotStarted
+	}
 	select {
 	case p.slots <- struct{}{}:
 		if ctx.Err() == nil && p.started() {

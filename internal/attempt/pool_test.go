@@ -226,6 +226,41 @@ func TestIdleGivesTheSlotBack(t *testing.T) {
 	})
 }
 
+// TestGoingOnComesBeforeBeginning: of many attempts that wait for their first
+// slot, one at most is let in before one that has waited for its objects.
+func TestGoingOnComesBeforeBeginning(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, 1)
+		goOn, end := make(chan struct{}), make(chan struct{})
+		begun, before := 0, -1
+		f.Begin(t.Context(), appKey, info(0), func(_ context.Context, idle func() func()) release.Outcome {
+			resume := idle()
+			<-goOn
+			resume()
+			before = begun
+			return release.Outcome{}
+		})
+		synctest.Wait()
+		for _, name := range []string{"a", "b", "c", "d", "e"} {
+			key := types.NamespacedName{Namespace: "prod", Name: name}
+			f.Begin(t.Context(), key, info(0), func(context.Context, func() func()) release.Outcome {
+				begun++
+				<-end
+				return release.Outcome{}
+			})
+		}
+		synctest.Wait()
+		close(goOn)
+		synctest.Wait()
+		close(end)
+		synctest.Wait()
+		if before < 0 || before > 2 || len(f.woke()) != 6 {
+			t.Errorf("%d had begun before it went on, %d of 6 ended", before, len(f.woke()))
+		}
+	})
+}
+
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

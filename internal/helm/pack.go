@@ -45,7 +45,7 @@ type pressed struct {
 
 // The header of a gzip stream with an extra field, which names the two parts' border.
 const (
-	headerSize = 10 + 2 + 4 + 8
+	headerSize  = 10 + 2 + 4 + 8
 	extraMember = 4
 )
 
