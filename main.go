@@ -74,7 +74,7 @@ func addControllers(mgr ctrl.Manager, o *options.Options) error {
 	if err != nil {
 		return err
 	}
-	charts := chart.NewStore(&http.Client{Timeout: o.HTTPTimeout}, o.ArtifactMaxBytes)
+	charts := chart.NewStore(&http.Client{Timeout: o.HTTPTimeout}, o.ArtifactMaxBytes).Keeping(o.ArtifactCacheBytes)
 	defaults := helmv2.Defaults{RetryOnFailure: o.Gates.DefaultToRetryOnFailure, Helm3: o.Gates.UseHelm3Defaults}
 	resolver := desired.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts).With(desired.Settings{
 		Defaults:             defaults,

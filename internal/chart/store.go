@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package chart turns chart artifacts into charts: it downloads them, verifies
-// their digest, keeps their bytes by digest and hands out fresh copies.
+// their digest, keeps them by digest and hands out fresh copies.
 //
 // It knows neither HelmReleases nor clusters, and it never hands out the same
 // chart twice: Helm changes the chart it renders, so a shared one would carry
@@ -14,34 +14,54 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
+	"net/url"
 	"sync"
+	"time"
 
-	"github.com/hashicorp/golang-lru/v2/simplelru"
-	"github.com/opencontainers/go-digest"
-	"golang.org/x/sync/singleflight"
 	helmchart "helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chart/loader"
 )
 
-// Limits that are no settings: what a chart's identity costs is a few strings,
-// and bytes are worth keeping only while several releases use them.
-const (
-	maxIdentities  = 4096
-	maxCachedBytes = 64 << 20
-)
+// DefaultGrace is how long a caller waits for a download before it is told to come
+// back: a server that is well answers within milliseconds, and to come back costs
+// a visit.
+const DefaultGrace = 250 * time.Millisecond
 
 // ErrNotFound says that the artifact server does not have the artifact (any
 // more), which usually means that the source has moved on.
 var ErrNotFound = errors.New("artifact not found")
+
+// Pending is the error of somebody who should come back: the artifact is being
+// downloaded, and whoever waited is told what came of it, within a minute after
+// Ended. After that it counts as not asked for.
+type Pending struct {
+	// URL of the artifact, without a password.
+	URL string
+	// Ended is closed when the download has ended, well or badly.
+	Ended <-chan struct{}
+	// Slow is true if it has taken so long that people should know.
+	Slow bool
+}
+
+// Error implements error. It says the same from the first time to the last.
+func (p *Pending) Error() string { return "artifact " + p.URL + " has not been downloaded yet" }
 
 // Artifact names one packaged chart.
 type Artifact struct {
 	URL string
 	// Digest is "<algorithm>:<hex>" of the bytes at URL; required.
 	Digest string
+
+	// got is what came of a download for this very visit; nil if there was none.
+	got *outcome
 }
+
+// Equal reports whether two artifacts are of the same name.
+func (a Artifact) Equal(b Artifact) bool { return a.URL == b.URL && a.Digest == b.Digest }
+
+// Held reports whether the bytes are at hand for as long as a is.
+func (a Artifact) Held() bool { return a.got != nil && a.got.err == nil }
 
 // Identity is what Chart.yaml says.
 type Identity struct {
@@ -54,125 +74,221 @@ type Identity struct {
 type Store struct {
 	client   *http.Client
 	maxBytes int64
+	grace    time.Duration
 
-	downloads singleflight.Group
-
-	mu         sync.Mutex
-	bytes      *simplelru.LRU[string, []byte]
-	held       int
-	identities *simplelru.LRU[string, Identity]
+	// mu guards what follows, and of each download what its type says.
+	mu    sync.Mutex
+	cache *cache
+	// running are the downloads that have not ended, by artifact; hosts are where
+	// they come from.
+	running map[string]*download
+	hosts   map[string]*host
+	// tickets are the downloads that somebody was told to come back for.
+	tickets map[string]*download
 }
 
 // NewStore returns a store that downloads through client, whose Timeout bounds
-// a download, and refuses artifacts of more than maxBytes bytes.
+// a download, and refuses artifacts of more than maxBytes bytes. It keeps
+// DefaultCacheBytes, and lets callers wait for DefaultGrace.
 func NewStore(client *http.Client, maxBytes int64) *Store {
-	s := &Store{client: client, maxBytes: maxBytes}
-	// Sizes are positive constants, the one thing NewLRU can object to.
-	s.identities, _ = simplelru.NewLRU[string, Identity](maxIdentities, nil)
-	s.bytes, _ = simplelru.NewLRU(maxIdentities, func(_ string, data []byte) { s.held -= len(data) })
+	return &Store{
+		client: client, maxBytes: maxBytes, grace: DefaultGrace, cache: newCache(DefaultCacheBytes),
+		running: map[string]*download{}, hosts: map[string]*host{}, tickets: map[string]*download{},
+	}
+}
+
+// Keeping makes the store keep at most limit bytes of artifacts, none if it is 0.
+// It must be called before the store is used.
+func (s *Store) Keeping(limit int64) *Store {
+	s.cache = newCache(limit)
 	return s
 }
 
-// Identify returns the identity of an artifact's chart. It downloads only what
-// it has not seen before.
-func (s *Store) Identify(ctx context.Context, a Artifact) (Identity, error) {
-	s.mu.Lock()
-	id, known := s.identities.Get(a.Digest)
-	s.mu.Unlock()
-	if known {
-		return id, nil
-	}
-	c, err := s.Load(ctx, a)
-	if err != nil {
-		return Identity{}, err
-	}
-	id = Identity{Name: c.Metadata.Name, Version: c.Metadata.Version, AppVersion: c.Metadata.AppVersion}
-	s.mu.Lock()
-	s.identities.Add(a.Digest, id)
-	s.mu.Unlock()
-	return id, nil
+// Waiting makes callers wait for as long as grace. It must be called before the
+// store is used.
+func (s *Store) Waiting(grace time.Duration) *Store {
+	s.grace = grace
+	return s
 }
 
-// Load returns a chart of its own for the caller to render and change.
+// Identify returns the identity of an artifact's chart, and the artifact, with its
+// bytes if they had to be downloaded. What it has seen before it knows without
+// them. It waits for a download only for a moment and then returns a *Pending;
+// waiter says who has to come back.
+func (s *Store) Identify(ctx context.Context, a Artifact, waiter string) (Identity, Artifact, error) {
+	s.mu.Lock()
+	a.got = s.collect(a, waiter)
+	id, known := s.cache.identities.Get(a.Digest)
+	data, cached := s.cache.bytes.Get(a.Digest)
+	s.mu.Unlock()
+	if known {
+		return id, a, nil
+	}
+	if !a.Held() && cached {
+		a.got = &outcome{data: data}
+	}
+	if a.got == nil {
+		var err error
+		if a.got, err = s.obtain(ctx, a, waiter); err != nil {
+			return Identity{}, a, err
+		}
+	}
+	c, err := a.got.parse(a)
+	if err != nil {
+		return Identity{}, a, err
+	}
+	return s.identified(a.Digest, c), a, nil
+}
+
+// identified remembers what a chart is.
+func (s *Store) identified(digest string, c *helmchart.Chart) Identity {
+	id := Identity{Name: c.Metadata.Name, Version: c.Metadata.Version, AppVersion: c.Metadata.AppVersion}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cache.identities.Add(digest, id)
+	return id
+}
+
+// Hold returns the artifact with its bytes, so that Load does not have to download
+// them. It takes what Identify returned for the same waiter, and waits as that
+// does.
+func (s *Store) Hold(ctx context.Context, a Artifact, waiter string) (Artifact, error) {
+	if !a.Held() {
+		s.mu.Lock()
+		data, cached := s.cache.bytes.Get(a.Digest)
+		s.mu.Unlock()
+		if cached {
+			a.got = &outcome{data: data}
+		}
+	}
+	if a.got == nil {
+		var err error
+		if a.got, err = s.obtain(ctx, a, waiter); err != nil {
+			return a, err
+		}
+	}
+	if a.got.err != nil {
+		return a, a.got.err
+	}
+	// Many may wait for their turn: each holds bytes, which are shared, and none a
+	// parsed chart.
+	s.keep(a.Digest, a.got.chart)
+	a.got = &outcome{data: a.got.data}
+	return a, nil
+}
+
+// Load returns a chart of its own for the caller to render and change. Unless the
+// artifact is held it may have to be downloaded, for as long as that takes.
 func (s *Store) Load(ctx context.Context, a Artifact) (*helmchart.Chart, error) {
-	data, err := s.get(ctx, a)
+	s.mu.Lock()
+	known, parsed := s.cache.parsed.Get(a.Digest)
+	data, cached := s.cache.bytes.Get(a.Digest)
+	s.mu.Unlock()
+	switch {
+	case parsed:
+		return copied(known.chart), nil
+	case a.Held():
+	case cached:
+		a.got = &outcome{data: data}
+	default:
+		d, _ := s.join(ctx, a)
+		select {
+		case <-d.ended:
+			a.got = d.got
+		case <-ctx.Done():
+			return nil, notWaitedFor(ctx, a)
+		}
+	}
+	c, err := a.got.parse(a)
 	if err != nil {
 		return nil, err
 	}
-	c, err := loader.LoadArchive(bytes.NewReader(data))
+	if kept := s.keep(a.Digest, c); !kept && a.got.chart == nil {
+		// Nobody else has it.
+		return c, nil
+	}
+	return copied(c), nil
+}
+
+// keep takes over a parsed chart, if there is one, and reports whether it did.
+func (s *Store) keep(digest string, c *helmchart.Chart) bool {
+	if c == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cache.keepParsed(digest, c)
+}
+
+// obtain returns what came of a download, for which it waits a moment.
+func (s *Store) obtain(ctx context.Context, a Artifact, waiter string) (*outcome, error) {
+	d, wait := s.join(ctx, a)
+	if wait {
+		select {
+		case <-d.ended:
+		case <-d.late:
+		case <-ctx.Done():
+			return nil, notWaitedFor(ctx, a)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if d.got != nil {
+		return d.got, nil
+	}
+	if s.tickets[waiter] != d {
+		s.tickets[waiter] = d
+		d.waiters = append(d.waiters, waiter)
+	}
+	return nil, &Pending{URL: redacted(a.URL), Ended: d.ended, Slow: d.slow}
+}
+
+// collect gives a waiter what it came back for: nil if it waits for nothing, for
+// something else, or still.
+func (s *Store) collect(a Artifact, waiter string) *outcome {
+	d := s.tickets[waiter]
+	if d == nil || d.got == nil {
+		return nil
+	}
+	delete(s.tickets, waiter)
+	if d.key != a.key() {
+		return nil
+	}
+	return d.got
+}
+
+func notWaitedFor(ctx context.Context, a Artifact) error {
+	return fmt.Errorf("artifact %s was not waited for: %w", a.URL, context.Cause(ctx))
+}
+
+// outcome is what came of a download. It does not change.
+type outcome struct {
+	data []byte
+	// chart is parsed data; nil if nobody needed to know. It must not be changed.
+	chart *helmchart.Chart
+	err   error
+}
+
+// parse returns a chart that others may have too.
+func (o *outcome) parse(a Artifact) (*helmchart.Chart, error) {
+	if o.err != nil || o.chart != nil {
+		return o.chart, o.err
+	}
+	c, err := loader.LoadArchive(bytes.NewReader(o.data))
 	if err != nil {
 		return nil, fmt.Errorf("chart in %s cannot be read: %w", a.URL, err)
 	}
 	return c, nil
 }
 
-// get returns the verified bytes of an artifact. Callers must not change them.
-func (s *Store) get(ctx context.Context, a Artifact) ([]byte, error) {
-	s.mu.Lock()
-	data, cached := s.bytes.Get(a.Digest)
-	s.mu.Unlock()
-	if cached {
-		return data, nil
-	}
-	// Whoever comes first downloads for all, so its context must not end the
-	// download; the client's timeout does. The URL is part of the key because one
-	// server may have the bytes when another has lost them.
-	result := s.downloads.DoChan(a.Digest+" "+a.URL, func() (any, error) {
-		return s.download(context.WithoutCancel(ctx), a)
-	})
-	select {
-	case got := <-result:
-		data, _ = got.Val.([]byte)
-		return data, got.Err
-	case <-ctx.Done():
-		return nil, fmt.Errorf("artifact %s was not waited for: %w", a.URL, context.Cause(ctx))
-	}
-}
+// key of a download. The URL is part of it because one server may have the bytes
+// when another has lost them.
+func (a Artifact) key() string { return a.Digest + " " + a.URL }
 
-func (s *Store) download(ctx context.Context, a Artifact) ([]byte, error) {
-	want, err := digest.Parse(a.Digest)
+func redacted(raw string) string {
+	u, err := url.Parse(raw)
 	if err != nil {
-		return nil, fmt.Errorf("artifact %s has no usable digest %q: %w", a.URL, a.Digest, err)
+		return raw
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.URL, nil)
-	if err != nil {
-		return nil, fmt.Errorf("artifact URL %q: %w", a.URL, err)
-	}
-	resp, err := s.client.Do(req)
-	if err != nil {
-		return nil, fmt.Errorf("artifact cannot be downloaded: %w", err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	switch resp.StatusCode {
-	case http.StatusOK:
-	case http.StatusNotFound:
-		return nil, fmt.Errorf("%w: %s", ErrNotFound, a.URL)
-	default:
-		return nil, fmt.Errorf("artifact cannot be downloaded: GET %s answered %s", a.URL, resp.Status)
-	}
-	data, err := io.ReadAll(io.LimitReader(resp.Body, s.maxBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("artifact %s broke off: %w", a.URL, err)
-	}
-	if int64(len(data)) > s.maxBytes {
-		return nil, fmt.Errorf("artifact %s is larger than the limit of %d bytes", a.URL, s.maxBytes)
-	}
-	if got := want.Algorithm().FromBytes(data); got != want {
-		return nil, fmt.Errorf("artifact %s has digest %s, but its source announced %s", a.URL, got, want)
-	}
-	s.keep(a.Digest, data)
-	return data, nil
-}
-
-func (s *Store) keep(key string, data []byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(data) > maxCachedBytes || s.bytes.Contains(key) {
-		return
-	}
-	s.bytes.Add(key, data)
-	s.held += len(data)
-	for s.held > maxCachedBytes {
-		s.bytes.RemoveOldest()
-	}
+	return u.Redacted()
 }

@@ -38,7 +38,7 @@ func pack(t *testing.T, name, version string) []byte {
 	})
 }
 
-func archive(t *testing.T, files map[string]string) []byte {
+func archive(t testing.TB, files map[string]string) []byte {
 	t.Helper()
 	var buf bytes.Buffer
 	gz := gzip.NewWriter(&buf)
@@ -177,7 +177,7 @@ func TestLoad(t *testing.T) {
 			if limit == 0 {
 				limit = megabyte
 			}
-			s := NewStore(&http.Client{Timeout: 10 * time.Second}, limit)
+			s := NewStore(&http.Client{Timeout: 10 * time.Second}, limit).Waiting(time.Minute)
 			a := Artifact{URL: server.URL + "/chart.tgz", Digest: tc.digest}
 
 			var got want
@@ -193,7 +193,7 @@ func TestLoad(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
 				t.Errorf("%s: Load (-want +got):\n%s", tc.reason, diff)
 			}
-			id, err := s.Identify(t.Context(), a)
+			id, _, err := s.Identify(t.Context(), a, "app")
 			if (err == nil) != (tc.want.identity != nil) {
 				t.Errorf("%s: Identify: %v", tc.reason, err)
 			}
@@ -208,7 +208,7 @@ func TestLoad(t *testing.T) {
 
 func TestLoadBadURL(t *testing.T) {
 	t.Parallel()
-	s := NewStore(http.DefaultClient, megabyte)
+	s := NewStore(http.DefaultClient, megabyte).Waiting(time.Minute)
 	_, err := s.Load(t.Context(), Artifact{URL: "http://\x00", Digest: digest.FromString("").String()})
 	if err == nil || !strings.Contains(err.Error(), "artifact URL") {
 		t.Errorf("a URL that cannot be parsed must be named: %v", err)
@@ -229,13 +229,13 @@ func TestFailuresAreNotKept(t *testing.T) {
 		_, _ = w.Write(good)
 	}))
 	defer server.Close()
-	s := NewStore(server.Client(), megabyte)
+	s := NewStore(server.Client(), megabyte).Waiting(time.Minute)
 	a := Artifact{URL: server.URL, Digest: digest.FromBytes(good).String()}
-	if _, err := s.Identify(t.Context(), a); err == nil {
+	if _, _, err := s.Identify(t.Context(), a, "app"); err == nil {
 		t.Fatal("a 503 is an error")
 	}
 	down.Store(false)
-	if _, err := s.Identify(t.Context(), a); err != nil {
+	if _, _, err := s.Identify(t.Context(), a, "app"); err != nil {
 		t.Errorf("the second try must ask again: %v", err)
 	}
 }
@@ -243,12 +243,12 @@ func TestFailuresAreNotKept(t *testing.T) {
 func TestLoadDownloadsOnce(t *testing.T) {
 	t.Parallel()
 	a, requests := artifactServer(t, pack(t, "note", "1.2.3"))
-	s := NewStore(http.DefaultClient, megabyte)
+	s := NewStore(http.DefaultClient, megabyte).Waiting(time.Minute)
 	for range 3 {
 		if _, err := s.Load(t.Context(), a); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Identify(t.Context(), a); err != nil {
+		if _, _, err := s.Identify(t.Context(), a, "app"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -266,7 +266,7 @@ func TestLoadDownloadsOnce(t *testing.T) {
 func TestChartsAreIndependent(t *testing.T) {
 	t.Parallel()
 	a, _ := artifactServer(t, pack(t, "note", "1.2.3"))
-	s := NewStore(http.DefaultClient, megabyte)
+	s := NewStore(http.DefaultClient, megabyte).Waiting(time.Minute)
 	load := func() *helmchart.Chart {
 		t.Helper()
 		c, err := s.Load(t.Context(), a)
@@ -289,7 +289,7 @@ func TestChartsAreIndependent(t *testing.T) {
 		!strings.HasPrefix(string(fresh.Templates[0].Data), "apiVersion: v1") {
 		t.Errorf("a change of one chart reached another: %+v, %v, %q", fresh.Metadata, fresh.Values, fresh.Templates[0].Data)
 	}
-	if id, err := s.Identify(t.Context(), a); err != nil || id.Version != "1.2.3" {
+	if id, _, err := s.Identify(t.Context(), a, "app"); err != nil || id.Version != "1.2.3" {
 		t.Errorf("a change of a chart reached its identity: %+v, %v", id, err)
 	}
 }
@@ -297,32 +297,86 @@ func TestChartsAreIndependent(t *testing.T) {
 // Only bytes are dropped for room; what they were is remembered.
 func TestEviction(t *testing.T) {
 	t.Parallel()
-	s := NewStore(http.DefaultClient, 2*maxCachedBytes)
-	const size = maxCachedBytes/4 + 1
+	const room, size = 1000, 251
+	c := newCache(room)
 	block := make([]byte, size)
 	type want struct {
-		held int
+		held int64
 		kept []string
 	}
 	check := func(reason string, w want) {
 		t.Helper()
-		if diff := cmp.Diff(w, want{held: s.held, kept: s.bytes.Keys()}, cmp.AllowUnexported(want{})); diff != "" {
+		if diff := cmp.Diff(w, want{held: c.bytesHeld, kept: c.bytes.Keys()}, cmp.AllowUnexported(want{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", reason, diff)
 		}
 	}
 	for _, key := range []string{"a", "b", "c"} {
-		s.keep(key, block)
+		c.keepBytes(key, block)
 	}
 	check("three of four fit", want{held: 3 * size, kept: []string{"a", "b", "c"}})
-	s.keep("a", block)
+	c.keepBytes("a", block)
 	check("keeping the same bytes twice does not count them twice", want{held: 3 * size, kept: []string{"a", "b", "c"}})
-	s.bytes.Get("a")
-	s.keep("d", block)
+	c.bytes.Get("a")
+	c.keepBytes("d", block)
 	check("the one unused for longest goes", want{held: 3 * size, kept: []string{"c", "a", "d"}})
-	s.keep("huge", make([]byte, maxCachedBytes+1))
+	c.keepBytes("huge", make([]byte, room+1))
 	check("what would evict everything is not kept at all", want{held: 3 * size, kept: []string{"c", "a", "d"}})
-	s.keep("whole", make([]byte, maxCachedBytes))
-	check("what just fits takes the room of all others", want{held: maxCachedBytes, kept: []string{"whole"}})
+	c.keepBytes("whole", make([]byte, room))
+	check("what just fits takes the room of all others", want{held: room, kept: []string{"whole"}})
+}
+
+// Bytes can be had again only by a download, a parsed chart from the bytes: these
+// have the room that is left.
+func TestParsedChartsMakeRoom(t *testing.T) {
+	t.Parallel()
+	parsed := func(size int) *helmchart.Chart {
+		return &helmchart.Chart{Raw: []*helmchart.File{{Data: make([]byte, size-fileOverhead-valueOverhead)}}}
+	}
+	const room = 10_000
+	c := newCache(room)
+	type want struct {
+		held int64
+		kept []string
+	}
+	check := func(reason string, w want) {
+		t.Helper()
+		if diff := cmp.Diff(w, want{held: c.parsedHeld, kept: c.parsed.Keys()}, cmp.AllowUnexported(want{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", reason, diff)
+		}
+	}
+	c.keepBytes("a", make([]byte, 1000))
+	for _, key := range []string{"a", "b", "c"} {
+		c.keepParsed(key, parsed(3000))
+	}
+	check("what fits beside the bytes is kept", want{held: 9000, kept: []string{"a", "b", "c"}})
+	c.keepParsed("a", parsed(3000))
+	check("the same twice does not count twice", want{held: 9000, kept: []string{"a", "b", "c"}})
+	c.keepParsed("d", parsed(3000))
+	check("the one unused for longest goes", want{held: 9000, kept: []string{"b", "c", "d"}})
+	c.keepParsed("huge", parsed(9001))
+	check("what does not fit beside the bytes is not kept", want{held: 9000, kept: []string{"b", "c", "d"}})
+	c.keepBytes("e", make([]byte, 1000))
+	check("bytes push out parsed charts", want{held: 6000, kept: []string{"c", "d"}})
+	if got := c.bytes.Keys(); len(got) != 2 {
+		t.Errorf("parsed charts pushed out bytes: %v", got)
+	}
+}
+
+// The same memory in several places is counted once, as is what a subchart has of
+// its parent's files; values count too.
+func TestSizeOf(t *testing.T) {
+	t.Parallel()
+	data := make([]byte, 1000)
+	sub := &helmchart.Chart{Raw: []*helmchart.File{{Data: data}}}
+	c := &helmchart.Chart{
+		Raw: []*helmchart.File{{Data: data}}, Templates: []*helmchart.File{{Data: data}}, Files: []*helmchart.File{{Data: make([]byte, 10)}},
+		Values: map[string]any{"key": []any{"value", 1.0}},
+	}
+	c.AddDependency(sub)
+	want := int64(1000 + 10 + 4*fileOverhead + len("key") + len("value") + 5*valueOverhead)
+	if got := sizeOf(c); got != want {
+		t.Errorf("%d bytes, want %d", got, want)
+	}
 }
 
 // A chart larger than the cache can still be used.
@@ -330,15 +384,15 @@ func TestLoadEvicted(t *testing.T) {
 	t.Parallel()
 	data := pack(t, "note", "1.2.3")
 	a, requests := artifactServer(t, data)
-	s := NewStore(http.DefaultClient, megabyte)
-	if _, err := s.Identify(t.Context(), a); err != nil {
+	s := NewStore(http.DefaultClient, megabyte).Waiting(time.Minute)
+	if _, _, err := s.Identify(t.Context(), a, "app"); err != nil {
 		t.Fatal(err)
 	}
-	s.bytes.Purge()
-	if s.held != 0 {
-		t.Errorf("an empty cache holds %d bytes", s.held)
+	s.cache.bytes.Purge()
+	if s.cache.bytesHeld != 0 {
+		t.Errorf("an empty cache holds %d bytes", s.cache.bytesHeld)
 	}
-	if _, err := s.Identify(t.Context(), a); err != nil || requests.Load() != 1 {
+	if _, _, err := s.Identify(t.Context(), a, "app"); err != nil || requests.Load() != 1 {
 		t.Errorf("the identity of evicted bytes is still known: %d requests, %v", requests.Load(), err)
 	}
 	if _, err := s.Load(t.Context(), a); err != nil || requests.Load() != 2 {

@@ -32,6 +32,7 @@ import (
 // resolver finds out what a HelmRelease asks for.
 type resolver interface {
 	Resolve(ctx context.Context, hr *helmv2.HelmRelease) (desired.Want, error)
+	Hold(ctx context.Context, hr *helmv2.HelmRelease, want desired.Want) (desired.Want, error)
 }
 
 // helmRunner reads and changes Helm releases.
@@ -79,6 +80,8 @@ type HelmReleaseReconciler struct {
 	now     func() time.Time
 	written writes
 	rest    resting
+	// downloads are those that HelmReleases wait for.
+	downloads downloads
 }
 
 // Reconcile brings one HelmRelease one step closer to what it asks for.
@@ -131,6 +134,9 @@ func (r *HelmReleaseReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 		return r.settle(ctx, before, hr, way, want, decision, in)
 	}
 
+	if want, err = r.hold(ctx, hr, want, decision.Action); err != nil {
+		return r.publishBlocked(ctx, before, hr, err)
+	}
 	if err := r.announce(ctx, before, report.Started(hr, decision, want.Desired, in.Now)); err != nil {
 		return r.unwritten(err)
 	}
@@ -151,6 +157,7 @@ func (r *HelmReleaseReconciler) gone(key types.NamespacedName, err error) (ctrl.
 		r.written.forget(key)
 		r.where.forget(key)
 		r.rest.forget(key)
+		r.downloads.forget(key)
 		r.metrics.Suspended(key.String(), false)
 		return ctrl.Result{}, nil
 	}
@@ -177,7 +184,10 @@ func (r *HelmReleaseReconciler) fetch(ctx context.Context, hr *helmv2.HelmReleas
 			return desired.Want{}, err
 		}
 	}
-	return r.desired.Resolve(ctx, hr)
+	want, err := r.desired.Resolve(ctx, hr)
+	// Also while an attempt runs: what is being downloaded may supersede it.
+	r.downloads.await(client.ObjectKeyFromObject(hr), desired.Download(err))
+	return want, err
 }
 
 // blockedBy returns what an error tells users.

@@ -23,6 +23,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/attempt"
+	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/desired"
 	"github.com/pintle-dev/pintle/internal/helm"
@@ -42,6 +43,9 @@ type stub struct {
 	values  string
 	// meanwhile happens between the read and the announcement.
 	meanwhile func()
+	// unresolved and unheld are what keeps from finding out what is wanted, and from
+	// having its chart.
+	unresolved, unheld error
 	// closed makes Begin refuse.
 	closed bool
 	begun  attempt.Task
@@ -56,12 +60,18 @@ func (s *stub) Resolve(context.Context, *helmv2.HelmRelease) (desired.Want, erro
 		s.meanwhile()
 	}
 	return desired.Want{
+		Artifact: chart.Artifact{URL: "resolved"},
 		Desired: release.Desired{
 			UID: "uid-1", Target: release.Target{Name: "web", Namespace: "apps", StorageNamespace: "apps"},
 			Chart: release.Chart{Version: s.version}, ConfigDigest: s.values, Policy: release.Policy{Interval: time.Minute},
 		},
 		Secrets: []string{"hunter22"},
-	}, nil
+	}, s.unresolved
+}
+
+func (s *stub) Hold(_ context.Context, _ *helmv2.HelmRelease, want desired.Want) (desired.Want, error) {
+	want.Artifact.URL = "held"
+	return want, s.unheld
 }
 
 func (s *stub) History(_ context.Context, way genericclioptions.RESTClientGetter, _ release.Target, _ helmv2.Snapshots) ([]release.Revision, error) {

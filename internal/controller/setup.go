@@ -86,6 +86,7 @@ func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
 		now:    p.Now,
 		live:   mgr.GetAPIReader(),
 
+		downloads:            downloads{wake: ended.Wake},
 		noCrossNamespaceRefs: p.NoCrossNamespaceRefs,
 		externalArtifacts:    p.ExternalArtifacts,
 		noConfigWatches:      p.NoConfigWatches,

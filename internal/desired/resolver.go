@@ -84,9 +84,21 @@ func (r *Resolver) Resolve(ctx context.Context, hr *helmv2.HelmRelease) (Want, e
 	if err := r.values(ctx, hr, &want); err != nil {
 		return want, err
 	}
-	if want.Chart, err = r.identify(ctx, src); err != nil {
+	if want.Chart, want.Artifact, err = r.identify(ctx, hr, src); err != nil {
 		return want, err
 	}
+	return want, nil
+}
+
+// Hold returns what Resolve returned for hr with its chart at hand, so that an
+// action does not have to wait for a download, or a *release.Blocked. What is not
+// going to be acted on needs no chart.
+func (r *Resolver) Hold(ctx context.Context, hr *helmv2.HelmRelease, want Want) (Want, error) {
+	artifact, err := r.charts.Hold(ctx, want.Artifact, waiter(hr))
+	if err != nil {
+		return want, undownloaded(err)
+	}
+	want.Artifact = artifact
 	return want, nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	fluxmeta "github.com/fluxcd/pkg/apis/meta"
@@ -56,7 +57,7 @@ func newStore(t *testing.T) store {
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	return store{
-		charts: chart.NewStore(server.Client(), 1<<20), url: server.URL,
+		charts: chart.NewStore(server.Client(), 1<<20).Waiting(time.Minute), url: server.URL,
 		digest: digest.SHA256.FromBytes(data).String(),
 	}
 }
@@ -335,6 +336,83 @@ func TestBlockedKeepsItsCause(t *testing.T) {
 	_, err := NewResolver(reader(t, repo), nil, s.charts).Resolve(t.Context(), app())
 	if !errors.Is(err, chart.ErrNotFound) {
 		t.Errorf("the cause is lost: %v", err)
+	}
+}
+
+// silence accepts everything and says nothing until a request is given up.
+type silence struct{}
+
+func (silence) RoundTrip(req *http.Request) (*http.Response, error) {
+	<-req.Context().Done()
+	return nil, req.Context().Err()
+}
+
+// TestDownloadIsNotWaitedFor: whoever is visited goes on, says nothing of it for a
+// while, and is told when to come back.
+func TestDownloadIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	repo := repository(s, func(o *sourcev1.OCIRepository) { o.Status.Artifact.URL = "http://mute/chart.tgz" })
+	synctest.Test(t, func(t *testing.T) {
+		charts := chart.NewStore(&http.Client{Transport: silence{}, Timeout: time.Minute}, 1<<20)
+		r := NewResolver(reader(t, repo), nil, charts)
+		resolve := func(want release.Blocked) error {
+			t.Helper()
+			want.Reason, want.Progressing, want.Quiet = helmv2.ReasonArtifactFailed, true, true
+			want.Message = "Waiting for the artifact server: artifact http://mute/chart.tgz has not been downloaded yet"
+			_, err := r.Resolve(t.Context(), app())
+			var got *release.Blocked
+			if !errors.As(err, &got) {
+				t.Fatalf("want to be told to come back: %v", err)
+			}
+			if diff := cmp.Diff(&want, got, compare()); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			return err
+		}
+		ended := Download(resolve(release.Blocked{Brief: true, Retry: release.After(chart.Patience)}))
+		time.Sleep(chart.Patience)
+		synctest.Wait()
+		if other := Download(resolve(release.Blocked{Retry: release.After(sourceRetry)})); ended == nil || other != ended {
+			t.Error("nobody says when it has ended, or there is another one")
+		}
+		<-ended
+		_, err := r.Resolve(t.Context(), app())
+		if err == nil || !strings.Contains(err.Error(), "Could not load chart: artifact cannot be downloaded: ") || Download(err) != nil {
+			t.Errorf("it ended with %v", err)
+		}
+	})
+}
+
+// TestHold: an action has its chart at hand, also where nothing is kept; one that
+// is not wanted has none.
+func TestHold(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	s.charts.Keeping(0)
+	r := NewResolver(reader(t, repository(s)), nil, s.charts)
+	for range 2 {
+		want, err := r.Resolve(t.Context(), app())
+		if err != nil {
+			t.Fatal(err)
+		}
+		held, err := r.Hold(t.Context(), app(), want)
+		if err != nil || !held.Artifact.Held() {
+			t.Errorf("held: %t, %v", held.Artifact.Held(), err)
+		}
+		held.Artifact = want.Artifact
+		if diff := cmp.Diff(want, held, compare()); diff != "" {
+			t.Errorf("something else changed (-resolved +held):\n%s", diff)
+		}
+	}
+	want, err := r.Resolve(t.Context(), app())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want.Artifact.URL = s.url + "/broken"
+	var blocked *release.Blocked
+	if _, err := r.Hold(t.Context(), app(), want); !errors.As(err, &blocked) || blocked.Reason != helmv2.ReasonArtifactFailed || !blocked.Retry.IsBackoff() {
+		t.Errorf("what cannot be downloaded blocks with %+v, %v", blocked, err)
 	}
 }
 

@@ -173,18 +173,55 @@ func ready(kind string, obj client.Object, observed int64, conditions []metav1.C
 	}
 }
 
-// identify returns the identity of the source's chart.
-func (r *Resolver) identify(ctx context.Context, src source) (release.Chart, error) {
-	id, err := r.charts.Identify(ctx, src.artifact)
-	if errors.Is(err, chart.ErrNotFound) {
-		return release.Chart{}, &release.Blocked{
+// identify returns the identity of the source's chart, and the artifact as the
+// store returned it.
+func (r *Resolver) identify(ctx context.Context, hr *helmv2.HelmRelease, src source) (release.Chart, chart.Artifact, error) {
+	id, artifact, err := r.charts.Identify(ctx, src.artifact, waiter(hr))
+	if err != nil {
+		return release.Chart{}, artifact, undownloaded(err)
+	}
+	c, err := r.effective(src, id)
+	return c, artifact, err
+}
+
+// waiter is who comes back for a download.
+func waiter(hr *helmv2.HelmRelease) string { return client.ObjectKeyFromObject(hr).String() }
+
+// undownloaded says why there is no artifact. While it is being downloaded nothing
+// is written for a few seconds, which are enough for most.
+func undownloaded(err error) *release.Blocked {
+	var pending *chart.Pending
+	switch {
+	case errors.Is(err, chart.ErrNotFound):
+		return &release.Blocked{
 			Reason: helmv2.ReasonArtifactFailed, Quiet: true, Retry: release.After(sourceRetry), Err: err,
 			Message: fmt.Sprintf("Source not ready: artifact not found. Retrying in %s", sourceRetry),
 		}
+	case errors.As(err, &pending):
+		b := &release.Blocked{
+			Reason: helmv2.ReasonArtifactFailed, Progressing: true, Quiet: true, Retry: release.After(sourceRetry), Err: err,
+			Message: "Waiting for the artifact server: " + err.Error(),
+		}
+		if !pending.Slow {
+			b.Brief, b.Retry = true, release.After(chart.Patience)
+		}
+		return b
 	}
-	if err != nil {
-		return release.Chart{}, release.BlockedBy(helmv2.ReasonArtifactFailed, err, "Could not load chart")
+	return release.BlockedBy(helmv2.ReasonArtifactFailed, err, "Could not load chart")
+}
+
+// Download returns a channel that is closed when the download has ended that err,
+// of Resolve or Hold, says is awaited; nil if it says no such thing.
+func Download(err error) (ended <-chan struct{}) {
+	var pending *chart.Pending
+	if errors.As(err, &pending) {
+		return pending.Ended
 	}
+	return nil
+}
+
+// effective returns the identity of a chart as it is going to be installed.
+func (r *Resolver) effective(src source, id chart.Identity) (release.Chart, error) {
 	c := release.Chart{Name: id.Name, Version: id.Version, AppVersion: id.AppVersion}
 	if !src.digested {
 		return c, nil

@@ -33,6 +33,8 @@ type Options struct {
 	HTTPTimeout time.Duration
 	// ArtifactMaxBytes is the largest artifact that is downloaded.
 	ArtifactMaxBytes int64
+	// ArtifactCacheBytes is how much is kept of artifacts in memory; 0 is nothing.
+	ArtifactCacheBytes int64
 	// MinRetryDelay and MaxRetryDelay bound the back-off.
 	MinRetryDelay time.Duration
 	MaxRetryDelay time.Duration
@@ -95,6 +97,8 @@ func (o *Options) bind(fs *flag.FlagSet) {
 	fs.IntVar(&o.KubeAPIBurst, "kube-api-burst", 300, "queries to the Kubernetes API in a burst")
 	fs.DurationVar(&o.HTTPTimeout, "http-timeout", 30*time.Second, "time one download of an artifact may take")
 	fs.Int64Var(&o.ArtifactMaxBytes, "artifact-max-bytes", 100<<20, "largest artifact that is downloaded, in bytes")
+	fs.Int64Var(&o.ArtifactCacheBytes, "artifact-cache-bytes", 64<<20,
+		"what is kept of artifacts in memory, in bytes, so that releases of one chart download it once; 0 keeps nothing; not a flag of helm-controller")
 	fs.DurationVar(&o.MinRetryDelay, "min-retry-delay", 750*time.Millisecond, "first delay after a failure")
 	fs.DurationVar(&o.MaxRetryDelay, "max-retry-delay", 15*time.Minute, "longest delay after failures in a row")
 	fs.IntVar(&o.IntervalJitter, "interval-jitter-percentage", 5, "how far intervals are spread, in percent")
@@ -128,6 +132,7 @@ func (o *Options) validate() error {
 	}
 	bad(o.Concurrent < 1, "--concurrent=%d: at least 1", o.Concurrent)
 	bad(o.ArtifactMaxBytes < 1, "--artifact-max-bytes=%d: at least 1", o.ArtifactMaxBytes)
+	bad(o.ArtifactCacheBytes < 0, "--artifact-cache-bytes=%d: at least 0", o.ArtifactCacheBytes)
 	bad(o.IntervalJitter < 0 || o.IntervalJitter >= 100, "--interval-jitter-percentage=%d: from 0 to 99", o.IntervalJitter)
 	bad(o.MinRetryDelay <= 0 || o.MaxRetryDelay < o.MinRetryDelay,
 		"--min-retry-delay=%s, --max-retry-delay=%s: more than zero, and not the wrong way round", o.MinRetryDelay, o.MaxRetryDelay)

@@ -25,7 +25,7 @@ func TestParseDefaults(t *testing.T) {
 	// These are what users of the reference rely on without writing them down.
 	want := &Options{
 		MetricsAddr: ":8080", HealthAddr: ":9440", Concurrent: 4, KubeAPIQPS: 50, KubeAPIBurst: 300,
-		HTTPTimeout: 30 * time.Second, ArtifactMaxBytes: 100 << 20,
+		HTTPTimeout: 30 * time.Second, ArtifactMaxBytes: 100 << 20, ArtifactCacheBytes: 64 << 20,
 		MinRetryDelay: 750 * time.Millisecond, MaxRetryDelay: 15 * time.Minute, IntervalJitter: 5,
 		GracefulShutdown: 10 * time.Minute,
 		LeaderElect:      false, LeaderElectReleaseOnEnd: true,
@@ -46,7 +46,7 @@ func TestParseEveryFlag(t *testing.T) {
 	t.Setenv("RUNTIME_NAMESPACE", "here")
 	got, err := Parse([]string{
 		"--metrics-addr=0", "--health-addr=:1", "--concurrent=9", "--kube-api-qps=1.5", "--kube-api-burst=2",
-		"--http-timeout=1s", "--artifact-max-bytes=3", "--min-retry-delay=4s", "--max-retry-delay=5s",
+		"--http-timeout=1s", "--artifact-max-bytes=3", "--artifact-cache-bytes=4", "--min-retry-delay=4s", "--max-retry-delay=5s",
 		"--interval-jitter-percentage=0", "--graceful-shutdown-timeout=6s", "--enable-leader-election",
 		"--leader-election-release-on-cancel=false", "--leader-election-lease-duration=7s",
 		"--leader-election-renew-deadline=6s", "--leader-election-retry-period=1s",
@@ -58,7 +58,7 @@ func TestParseEveryFlag(t *testing.T) {
 	}
 	want := &Options{
 		MetricsAddr: "0", HealthAddr: ":1", Concurrent: 9, KubeAPIQPS: 1.5, KubeAPIBurst: 2,
-		HTTPTimeout: time.Second, ArtifactMaxBytes: 3, MinRetryDelay: 4 * time.Second, MaxRetryDelay: 5 * time.Second,
+		HTTPTimeout: time.Second, ArtifactMaxBytes: 3, ArtifactCacheBytes: 4, MinRetryDelay: 4 * time.Second, MaxRetryDelay: 5 * time.Second,
 		GracefulShutdown: 6 * time.Second, LeaderElect: true,
 		DefaultServiceAccount: "tenant", InsecureKubeconfigExec: true, InsecureKubeconfigTLS: true,
 		LeaseDuration: 7 * time.Second, LeaseRenewDeadline: 6 * time.Second, LeaseRetryPeriod: time.Second,
@@ -81,6 +81,7 @@ func TestParseRefuses(t *testing.T) {
 		"Argument":        {reason: "there are no arguments", args: []string{"--concurrent=4", "now"}, want: `unexpected argument "now"`},
 		"NotANumber":      {reason: "a value of the wrong type is refused", args: []string{"--concurrent=many"}, want: `invalid value "many" for flag -concurrent: parse error`},
 		"NoWorkers":       {reason: "somebody has to work", args: []string{"--concurrent=0"}, want: "--concurrent=0: at least 1"},
+		"LessThanNoCache": {reason: "nothing is the least that can be kept", args: []string{"--artifact-cache-bytes=-1"}, want: "--artifact-cache-bytes=-1: at least 0"},
 		"NoBytes":         {reason: "an artifact has bytes", args: []string{"--artifact-max-bytes=0"}, want: "--artifact-max-bytes=0: at least 1"},
 		"NegativeJitter":  {reason: "jitter is a percentage", args: []string{"--interval-jitter-percentage=-1"}, want: "--interval-jitter-percentage=-1: from 0 to 99"},
 		"TooMuchJitter":   {reason: "an interval must not become zero", args: []string{"--interval-jitter-percentage=100"}, want: "--interval-jitter-percentage=100: from 0 to 99"},

@@ -20,6 +20,11 @@ type Blocked struct {
 	Terminal bool
 	// Quiet obstacles are normal waiting and make no event.
 	Quiet bool
+	// Progressing obstacles are work of ours that goes on and may end with Reason:
+	// Ready is unknown, unless it already says how it ended before.
+	Progressing bool
+	// Brief obstacles are likely to be gone in a moment: nothing is said of them.
+	Brief bool
 	// Normal obstacles make one that is no warning.
 	Normal bool
 	// Err is the cause, if there is one.

@@ -85,6 +85,17 @@ func (c *conditions) cancelled(err error) {
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressing, err.Error())
 }
 
+// progressing says what is being worked on. How the try before failed, if it did,
+// is of more use, and to take it back at every try would be news each time.
+func (c *conditions) progressing(blocked *release.Blocked) {
+	old := c.get(helmv2.ConditionReady)
+	if old.Status == metav1.ConditionFalse && old.Reason == blocked.Reason && old.ObservedGeneration == c.generation {
+		return
+	}
+	c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, blocked.Message)
+	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressing, blocked.Message)
+}
+
 // touch moves the transition time of a condition forward even if nothing else
 // in it changed.
 func (c *conditions) touch(kind string) {

@@ -34,14 +34,26 @@ type Report struct {
 // Blocked reports an obstacle. Obstacles of unknown kind are retried with
 // back-off.
 func Blocked(hr *helmv2.HelmRelease, blocked *release.Blocked, now time.Time) Report {
+	if blocked.Brief {
+		return Report{Status: hr.Status, Retry: blocked.Retry}
+	}
 	status := visited(hr)
+	if blocked.Progressing {
+		// The visit that was asked for is not over.
+		status = *hr.Status.DeepCopy()
+	}
 	c := conditionsOf(hr, &status, hr.Generation, now)
-	c.set(helmv2.ConditionReady, metav1.ConditionFalse, blocked.Reason, blocked.Message)
-	if blocked.Terminal {
+	switch {
+	case blocked.Terminal:
+		c.set(helmv2.ConditionReady, metav1.ConditionFalse, blocked.Reason, blocked.Message)
 		c.set(helmv2.ConditionStalled, metav1.ConditionTrue, blocked.Reason, blocked.Message)
 		c.remove(helmv2.ConditionReconciling)
 		status.ObservedGeneration = hr.Generation
-	} else {
+	case blocked.Progressing:
+		c.progressing(blocked)
+		c.remove(helmv2.ConditionStalled)
+	default:
+		c.set(helmv2.ConditionReady, metav1.ConditionFalse, blocked.Reason, blocked.Message)
 		c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, blocked.Message)
 		c.remove(helmv2.ConditionStalled)
 	}

@@ -81,6 +81,9 @@ func visits() map[string]func(*helmv2.HelmRelease) Report {
 		"Blocked": func(hr *helmv2.HelmRelease) Report {
 			return Blocked(hr, &release.Blocked{Reason: "X", Message: "x"}, testNow)
 		},
+		"Progressing": func(hr *helmv2.HelmRelease) Report {
+			return Blocked(hr, &release.Blocked{Reason: "X", Message: "x", Progressing: true}, testNow)
+		},
 		"InSync":             settled(release.Settle{}, false, false, helmv2.StatusDeployed, 1),
 		"Suspended":          settled(release.Settle{}, true, false, helmv2.StatusDeployed, 1),
 		"Stalled":            settled(release.Stall{Reason: "X"}, false, false, helmv2.StatusFailed, 1),
@@ -113,7 +116,7 @@ func checkAnswers(t *testing.T, object func() *helmv2.HelmRelease, want map[stri
 func TestVisitRequested(t *testing.T) {
 	none, handled := answers{"old", "old", "old", 3}, answers{"new", "old", "old", 3}
 	checkAnswers(t, func() *helmv2.HelmRelease { return asking("", "") }, map[string]answers{
-		"Announced": none, "UnlockAnnounced": none, "Blocked": handled, "InSync": handled, "Suspended": handled,
+		"Announced": none, "UnlockAnnounced": none, "Progressing": none, "Blocked": handled, "InSync": handled, "Suspended": handled,
 		"Stalled": handled, "Held": handled, "Foreign": handled, "Adopted": handled, "AdoptedInterrupted": handled,
 		"Finished": handled, "Cancelled": handled, "Unlocked": handled,
 	})
@@ -123,7 +126,7 @@ func TestForceRequested(t *testing.T) {
 	open, answered := answers{"old", "old", "old", 3}, answers{"new", "new", "old", 3}
 	expired := answers{"new", "old", "old", 3}
 	checkAnswers(t, func() *helmv2.HelmRelease { return asking("new", "") }, map[string]answers{
-		"Announced": {"old", "new", "old", 3}, "UnlockAnnounced": open, "Blocked": expired, "InSync": answered, "Suspended": expired,
+		"Announced": {"old", "new", "old", 3}, "UnlockAnnounced": open, "Progressing": open, "Blocked": expired, "InSync": answered, "Suspended": expired,
 		"Stalled": answered, "Held": open, "Foreign": answered, "Adopted": open, "AdoptedInterrupted": open,
 		"Finished": open, "Cancelled": open, "Unlocked": open,
 	})
@@ -138,7 +141,7 @@ func TestForceBegun(t *testing.T) {
 		return hr
 	}
 	checkAnswers(t, object, map[string]answers{
-		"Announced": open, "UnlockAnnounced": open, "Blocked": open, "InSync": open, "Suspended": open,
+		"Announced": open, "UnlockAnnounced": open, "Progressing": open, "Blocked": open, "InSync": open, "Suspended": open,
 		"Stalled": open, "Held": open, "Foreign": open, "Adopted": ended, "AdoptedInterrupted": open,
 		"Finished": ended, "Cancelled": open, "Unlocked": open,
 	})
@@ -148,7 +151,7 @@ func TestResetRequested(t *testing.T) {
 	open, answered := answers{"old", "old", "old", 3}, answers{"new", "old", "new", 0}
 	expired := answers{"new", "old", "old", 3}
 	checkAnswers(t, func() *helmv2.HelmRelease { return asking("", "new") }, map[string]answers{
-		"Announced": {"old", "old", "new", 0}, "UnlockAnnounced": open, "Blocked": expired, "InSync": answered, "Suspended": expired,
+		"Announced": {"old", "old", "new", 0}, "UnlockAnnounced": open, "Progressing": open, "Blocked": expired, "InSync": answered, "Suspended": expired,
 		"Stalled": answered, "Held": open, "Foreign": answered, "Adopted": open, "AdoptedInterrupted": open,
 		"Finished": open, "Cancelled": open, "Unlocked": open,
 	})
@@ -159,7 +162,7 @@ func TestResetRequested(t *testing.T) {
 func TestTokensThatDoNotCount(t *testing.T) {
 	handled, noted := answers{"new", "old", "old", 3}, answers{"new", "other", "other", 3}
 	checkAnswers(t, func() *helmv2.HelmRelease { return asking("other", "other") }, map[string]answers{
-		"Announced": {"old", "old", "other", 3}, "UnlockAnnounced": {"old", "old", "old", 3}, "Blocked": handled, "InSync": noted,
+		"Announced": {"old", "old", "other", 3}, "UnlockAnnounced": {"old", "old", "old", 3}, "Progressing": {"old", "old", "old", 3}, "Blocked": handled, "InSync": noted,
 		"Suspended": handled, "Stalled": noted, "Held": handled, "Foreign": noted, "Adopted": handled, "AdoptedInterrupted": handled,
 		"Finished": handled, "Cancelled": handled, "Unlocked": handled,
 	})

@@ -227,6 +227,22 @@ func TestBlocked(t *testing.T) {
 				Events: []string{"Warning/UnsupportedField spec.x "},
 			},
 		},
+		"Progressing": {
+			reason:  "What is being worked on has not failed.",
+			blocked: release.Blocked{Reason: helmv2.ReasonArtifactFailed, Message: "not downloaded yet", Progressing: true, Quiet: true, Retry: release.After(time.Minute)},
+			want: brief{
+				Conditions: []string{ok, "Ready=Unknown/Progressing/3 not downloaded yet", "Reconciling=True/Progressing/3 not downloaded yet"},
+				History:    []string{"1 deployed install sha256:oci"}, Observed: 2, Retry: "1m0s",
+			},
+		},
+		"Brief": {
+			reason:  "Nothing is said of what is going to be gone in a moment.",
+			blocked: release.Blocked{Reason: helmv2.ReasonArtifactFailed, Message: "not downloaded yet", Progressing: true, Brief: true, Quiet: true, Retry: release.After(time.Second)},
+			want: brief{
+				Conditions: []string{ok, "Ready=True/InstallSucceeded/2 " + installed},
+				History:    []string{"1 deployed install sha256:oci"}, Observed: 2, Retry: "1s",
+			},
+		},
 		"InvalidUTF8": {
 			reason:  "Bytes that are no text are replaced, here and not by the API server.",
 			blocked: release.Blocked{Reason: helmv2.ReasonValuesError, Message: "bad \xff byte", Quiet: true},
@@ -248,6 +264,31 @@ func TestBlocked(t *testing.T) {
 				t.Errorf("the same visit again writes (-first +second):\n%s\nand emits %v", diff, again.Events)
 			}
 		})
+	}
+}
+
+// TestProgressKeepsTheFailure: a server that is dead is asked again and again, and
+// the status must not say each time that it may be well.
+func TestProgressKeepsTheFailure(t *testing.T) {
+	failed := release.Blocked{Reason: helmv2.ReasonArtifactFailed, Message: "timeout", Retry: release.Backoff()}
+	again := release.Blocked{Reason: helmv2.ReasonArtifactFailed, Message: "not downloaded yet", Progressing: true, Quiet: true}
+	hr := testObject()
+	hr.Status = Blocked(hr, &failed, testNow).Status
+	hr.Generation++
+	if r := Blocked(hr, &again, testNow.Add(time.Minute)); apimeta.IsStatusConditionFalse(r.Status.Conditions, helmv2.ConditionReady) {
+		t.Error("another spec is said to have failed before it was tried")
+	}
+	hr.Generation--
+	for range 2 {
+		r := Blocked(hr, &again, testNow.Add(time.Minute))
+		if diff := cmp.Diff(hr.Status, r.Status); diff != "" {
+			t.Errorf("the next try changes what is said (-before +after):\n%s", diff)
+		}
+		hr.Status = r.Status
+		r = Blocked(hr, &failed, testNow.Add(2*time.Minute))
+		if diff := cmp.Diff(hr.Status, r.Status); diff != "" || len(r.Events) > 0 {
+			t.Errorf("the next failure is news: %v (-before +after):\n%s", r.Events, diff)
+		}
 	}
 }
 

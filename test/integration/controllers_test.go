@@ -4,6 +4,8 @@
 package integration
 
 import (
+	"time"
+
 	"k8s.io/apimachinery/pkg/labels"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -19,6 +21,10 @@ const labelController = "it.pintle.dev/controller"
 // config is how one controller differs from another.
 type config struct {
 	settings desired.Settings
+	// httpTimeout bounds a download, concurrent is how many HelmReleases are visited
+	// at a time; 5 s and 4 if they are zero.
+	httpTimeout time.Duration
+	concurrent  int
 	// name of a controller that sees only HelmReleases labelled with it.
 	name string
 }

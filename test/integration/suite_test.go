@@ -7,6 +7,7 @@
 package integration
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -116,7 +117,7 @@ func startController(c config) (stop func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	charts := chart.NewStore(&http.Client{Timeout: 5 * time.Second}, maxArtifact)
+	charts := chart.NewStore(&http.Client{Timeout: cmp.Or(c.httpTimeout, 5*time.Second)}, maxArtifact)
 	index, err := helm.NewIndex(mgr.GetConfig(), "")
 	if err != nil {
 		return nil, err
@@ -128,7 +129,7 @@ func startController(c config) (stop func() error, err error) {
 		Desired: desired.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts).With(c.settings),
 		Helm:    helm.NewRunner(charts, index, time.Now), Indexed: index.Synced(),
 		Clusters: cluster.NewConnections(mgr.GetConfig(), cluster.Trust{}, time.Now),
-		Metrics:  m, Now: time.Now, Concurrent: 4,
+		Metrics:  m, Now: time.Now, Concurrent: cmp.Or(c.concurrent, 4),
 		MinRetryDelay: 100 * time.Millisecond, MaxRetryDelay: time.Second, JitterPercent: 5,
 		NoCrossNamespaceRefs: c.settings.NoCrossNamespaceRefs, ExternalArtifacts: c.settings.ExternalArtifacts,
 	})

@@ -1,0 +1,140 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chart
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"helm.sh/helm/v3/pkg/chart/loader"
+)
+
+// benched is the chart that the benchmarks of the whole controller install.
+func benched(tb testing.TB) []byte {
+	tb.Helper()
+	root := filepath.Join("..", "..", "test", "charts", "bench")
+	files := map[string]string{}
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		files["bench/"+filepath.ToSlash(name)] = string(content)
+		return err
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return archive(tb, files)
+}
+
+// large is a chart of about 2 MB, packed: text that packs about as well as the
+// definitions and dashboards that make charts large, long values, and a subchart.
+func large(tb testing.TB) []byte {
+	tb.Helper()
+	random := rand.New(rand.NewPCG(1, 2))
+	text := func(lines int) string {
+		var b strings.Builder
+		for i := range lines {
+			fmt.Fprintf(&b, "key%d: a description of what this is about %x\n", i, random.Uint64())
+		}
+		return b.String()
+	}
+	files := map[string]string{
+		"large/Chart.yaml":               "apiVersion: v2\nname: large\nversion: 1.0.0\ndependencies:\n- name: sub\n  version: 1.0.0\n",
+		"large/values.yaml":              text(2000),
+		"large/charts/sub/Chart.yaml":    "apiVersion: v2\nname: sub\nversion: 1.0.0\n",
+		"large/charts/sub/values.yaml":   text(500),
+		"large/charts/sub/crds/crd.yaml": text(20000),
+	}
+	for i := range 40 {
+		files[fmt.Sprintf("large/templates/t%d.yaml", i)] = text(2800)
+	}
+	return archive(tb, files)
+}
+
+// BenchmarkParse and BenchmarkCopy are the two ways to a chart of one's own.
+func BenchmarkParse(b *testing.B) {
+	for name, data := range map[string][]byte{"bench": benched(b), "large": large(b)} {
+		b.Run(fmt.Sprintf("%s-%dkB", name, len(data)>>10), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := loader.LoadArchive(bytes.NewReader(data)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkCopy(b *testing.B) {
+	for name, data := range map[string][]byte{"bench": benched(b), "large": large(b)} {
+		b.Run(fmt.Sprintf("%s-%dkB", name, len(data)>>10), func(b *testing.B) {
+			c, err := loader.LoadArchive(bytes.NewReader(data))
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				_ = copied(c)
+			}
+			b.ReportMetric(float64(sizeOf(c)), "bytes-counted")
+		})
+	}
+}
+
+// BenchmarkIdentify is what a visit that does nothing costs, BenchmarkLoad what an
+// action costs whose chart is kept, and one whose chart is only held.
+func BenchmarkIdentify(b *testing.B) {
+	s, a := filled(b, benched(b), DefaultCacheBytes)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, _, err := s.Identify(b.Context(), a, "app"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkLoad(b *testing.B) {
+	for name, data := range map[string][]byte{"bench": benched(b), "large": large(b)} {
+		for room, limit := range map[string]int64{"Kept": DefaultCacheBytes, "Held": 0} {
+			b.Run(name+room, func(b *testing.B) {
+				s, a := filled(b, data, limit)
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, err := s.Load(b.Context(), a); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// filled returns a store that has seen an artifact, and that artifact, held.
+func filled(b *testing.B, data []byte, limit int64) (*Store, Artifact) {
+	b.Helper()
+	srv := newServer(data)
+	s := NewStore(&http.Client{Transport: srv}, 1<<30).Keeping(limit).Waiting(time.Minute)
+	_, a, err := s.Identify(b.Context(), srv.artifact("well", "a"), "app")
+	if err != nil {
+		b.Fatal(err)
+	}
+	if a, err = s.Hold(b.Context(), a, "app"); err != nil {
+		b.Fatal(err)
+	}
+	return s, a
+}

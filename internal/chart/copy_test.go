@@ -1,0 +1,188 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chart
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"reflect"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	helmchart "helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
+)
+
+// family is a chart that gives Helm all there is to change: subcharts, one packed
+// and one twice under other names, conditions, tags and values to import.
+func family(t *testing.T) []byte {
+	t.Helper()
+	template := "kind: ConfigMap\nname: {{ .Chart.Name }}-{{ .Chart.Version }}\nvalues: {{ .Values | toJson }}\nfile: {{ .Files.Get \"note.txt\" }}\n"
+	packed := archive(t, map[string]string{
+		"packed/Chart.yaml":       "apiVersion: v2\nname: packed\nversion: 3.0.0\n",
+		"packed/values.yaml":      "exports:\n  data:\n    imported: yes\n",
+		"packed/templates/p.yaml": template,
+	})
+	return archive(t, map[string]string{
+		"top/Chart.yaml": "apiVersion: v2\nname: top\nversion: 1.0.0\nkeywords: [k]\nsources: [s]\nannotations: {a: b}\nmaintainers: [{name: m}]\n" +
+			"dependencies:\n- {name: sub, version: 2.0.0, alias: one, condition: one.enabled, tags: [t]}\n- {name: sub, version: 2.0.0, alias: two, condition: two.enabled}\n" +
+			"- name: packed\n  version: 3.0.0\n  import-values: [data, {child: exports, parent: everything}]\n",
+		"top/Chart.lock":               "generated: \"2026-01-01T00:00:00Z\"\ndigest: d\ndependencies: [{name: sub, version: 2.0.0, repository: r}]\n",
+		"top/values.yaml":              "list: [{a: 1}, [2]]\none: {enabled: true}\ntwo: {enabled: true, message: two}\nglobal: {g: 1}\n",
+		"top/values.schema.json":       `{"type":"object"}`,
+		"top/note.txt":                 "note",
+		"top/crds/crd.yaml":            "kind: CustomResourceDefinition\n",
+		"top/templates/t.yaml":         template,
+		"top/charts/sub/Chart.yaml":    "apiVersion: v2\nname: sub\nversion: 2.0.0\n",
+		"top/charts/sub/values.yaml":   "message: default\nnested: {deep: [1]}\n",
+		"top/charts/sub/templates/s":   template,
+		"top/charts/packed-3.0.0.tgz":  string(packed),
+		"top/charts/sub/crds/crd.yaml": "kind: CustomResourceDefinition\n",
+	})
+}
+
+func parse(t *testing.T, data []byte) *helmchart.Chart {
+	t.Helper()
+	c, err := loader.LoadArchive(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// memory collects the addresses of all that can be written through a value.
+func memory(v reflect.Value, seen map[string]bool) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Map, reflect.Slice:
+		if v.IsNil() || v.Kind() == reflect.Slice && v.Cap() == 0 {
+			return
+		}
+		address := fmt.Sprintf("%s at %#x", v.Type(), v.Pointer())
+		if seen[address] {
+			return
+		}
+		seen[address] = true
+	}
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() && v.Type().String() != "*time.Location" {
+			memory(v.Elem(), seen)
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			memory(v.MapIndex(key), seen)
+		}
+	case reflect.Slice, reflect.Array:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return
+		}
+		for i := range v.Len() {
+			memory(v.Index(i), seen)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			memory(v.Field(i), seen)
+		}
+	}
+}
+
+// TestCopySharesNothing also finds fields that a newer Helm adds.
+func TestCopySharesNothing(t *testing.T) {
+	t.Parallel()
+	for name, data := range map[string][]byte{"Family": family(t), "Bare": archive(t, map[string]string{"bare/Chart.yaml": "apiVersion: v2\nname: bare\nversion: 1.0.0\n"})} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := parse(t, data)
+			other := copied(c)
+			if diff := cmp.Diff(c, other, cmp.AllowUnexported(helmchart.Chart{})); diff != "" {
+				t.Errorf("the copy differs (-original +copy):\n%s", diff)
+			}
+			of, ofCopy := map[string]bool{}, map[string]bool{}
+			memory(reflect.ValueOf(c), of)
+			memory(reflect.ValueOf(other), ofCopy)
+			if len(of) < 5 || len(of) != len(ofCopy) {
+				t.Errorf("%d places in the original, %d in the copy", len(of), len(ofCopy))
+			}
+			for place := range ofCopy {
+				if of[place] {
+					t.Errorf("shared: %s", place)
+				}
+			}
+		})
+	}
+}
+
+// use does to a chart what an action does, and what it must not matter to others.
+func use(c *helmchart.Chart, message string) (map[string]string, error) {
+	values := map[string]any{"one": map[string]any{"message": message}, "two": map[string]any{"enabled": message != "x"}, "list": []any{message}}
+	c.Metadata.Version = "1.0.0+" + message
+	if err := chartutil.ProcessDependenciesWithMerge(c, values); err != nil {
+		return nil, err
+	}
+	all, err := chartutil.ToRenderValues(c, values, chartutil.ReleaseOptions{Name: "r", Namespace: "n"}, chartutil.DefaultCapabilities)
+	if err != nil {
+		return nil, err
+	}
+	files, err := engine.Render(c, all)
+	if err != nil {
+		return nil, err
+	}
+	spoil(c, message)
+	return files, nil
+}
+
+// spoil writes wherever a chart can be written.
+func spoil(c *helmchart.Chart, message string) {
+	c.Metadata.Annotations = map[string]string{message: message}
+	c.Values["message"] = message
+	for _, files := range [][]*helmchart.File{c.Raw, c.Templates, c.Files} {
+		for _, f := range files {
+			f.Name = message
+			clear(f.Data)
+		}
+	}
+	for _, sub := range c.Dependencies() {
+		spoil(sub, message)
+	}
+}
+
+// TestChartsAreUsedSideBySide: whoever renders at the same time gets what a chart
+// that was parsed for it alone would give. The race detector looks on.
+func TestChartsAreUsedSideBySide(t *testing.T) {
+	t.Parallel()
+	data := family(t)
+	a, requests := artifactServer(t, data)
+	s := NewStore(http.DefaultClient, megabyte)
+	var wg sync.WaitGroup
+	for _, message := range []string{"x", "y", "z", "x", "y", "z"} {
+		want, err := use(parse(t, data), message)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wg.Go(func() {
+			for range 5 {
+				c, err := s.Load(t.Context(), a)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				got, err := use(c, message)
+				if err != nil {
+					t.Error(err)
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("%s (-fresh +from the store):\n%s", message, diff)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if requests.Load() != 1 || s.cache.parsed.Len() != 1 {
+		t.Errorf("%d downloads, %d parsed charts kept", requests.Load(), s.cache.parsed.Len())
+	}
+}
