@@ -14,13 +14,13 @@ import (
 	"net/http"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
 // Connection is a way into one cluster under one identity. It implements the
@@ -31,7 +31,9 @@ type Connection struct {
 	local bool
 
 	config    *rest.Config
-	discovery discovery.CachedDiscoveryInterface
+	client    *http.Client
+	discovery cachedDiscovery
+	catalogue *catalogue
 	mapper    meta.RESTMapper
 	// own is the transport if it belongs to this connection alone; nil if
 	// client-go shares it out.
@@ -40,9 +42,12 @@ type Connection struct {
 
 var _ genericclioptions.RESTClientGetter = (*Connection)(nil)
 
-// Connect prepares a connection; nothing is sent before it is used. The config
-// is copied.
-func Connect(config *rest.Config) (*Connection, error) {
+// Connect prepares a connection of its own; nothing is sent before it is used. The
+// config is copied. What the server offers is asked for anew whenever Offers is
+// called.
+func Connect(config *rest.Config) (*Connection, error) { return connect(config, newCatalogue(nil)) }
+
+func connect(config *rest.Config, c *catalogue) (*Connection, error) {
 	config = rest.CopyConfig(config)
 	// Here, so that it happens once: each client made of this connection builds its
 	// transport from the same config.
@@ -51,22 +56,47 @@ func Connect(config *rest.Config) (*Connection, error) {
 	if err != nil {
 		return nil, fmt.Errorf("HTTP client for %s: %w", config.Host, err)
 	}
-	return connect(config, client)
-}
-
-func connect(config *rest.Config, client *http.Client) (*Connection, error) {
 	dc, err := discovery.NewDiscoveryClientForConfigAndClient(config, client)
 	if err != nil {
 		return nil, fmt.Errorf("discovery client for %s: %w", config.Host, err)
 	}
-	// This mapper asks again for a kind it does not know, which the cached
-	// discovery client never would: charts bring kinds of their own.
-	mapper, err := apiutil.NewDynamicRESTMapper(config, client)
-	if err != nil {
-		return nil, fmt.Errorf("REST mapper for %s: %w", config.Host, err)
-	}
-	return &Connection{id: rand.Text(), config: config, discovery: memory.NewMemCacheClient(dc), mapper: mapper}, nil
+	return &Connection{
+		id: rand.Text(), config: config, client: client, catalogue: c,
+		discovery: cachedDiscovery{CachedDiscoveryInterface: memory.NewMemCacheClient(dc), catalogue: c, server: dc},
+		mapper:    &mapper{catalogue: c, discovery: dc},
+	}, nil
 }
+
+// cachedDiscovery forgets with the catalogue. What it remembers itself, which is
+// all that discovery tells, is filled only by who asks for it; nothing here does.
+type cachedDiscovery struct {
+	discovery.CachedDiscoveryInterface
+	catalogue *catalogue
+	server    discovery.DiscoveryInterface
+}
+
+// Invalidate forgets what was discovered.
+func (d cachedDiscovery) Invalidate() {
+	d.catalogue.spoil()
+	d.CachedDiscoveryInterface.Invalidate()
+}
+
+// Offers returns the version of the server and all that it offers, as sorted
+// "<group>/<version>" and "<group>/<version>/<kind>", to be read only. It asks the
+// server only if what it said earlier may not hold any more. As with client-go, an
+// error that discovery.IsGroupDiscoveryFailedError knows comes with the other
+// results, which lack some groups.
+func (c *Connection) Offers() (*version.Info, []string, error) {
+	offered, err := c.catalogue.current(c.discovery.server)
+	if err != nil {
+		return nil, nil, err
+	}
+	return offered.version, offered.kinds.apis, offered.incomplete
+}
+
+// HTTPClient returns the client that all who use the connection share. It
+// authenticates, and limits no rates.
+func (c *Connection) HTTPClient() *http.Client { return c.client }
 
 // ID is the same for connections to the same cluster as the same user, and
 // differs between all others. It is empty if the connection is used but once.

@@ -4,6 +4,7 @@
 package cluster
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 )
@@ -23,6 +25,9 @@ type apiServer struct {
 	mu       sync.Mutex
 	requests []string
 	added    bool
+	// broken is true if the group is there and nobody serves it.
+	broken  bool
+	refused string
 }
 
 func newAPIServer(t *testing.T) *apiServer {
@@ -37,11 +42,20 @@ func (s *apiServer) serve(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests = append(s.requests, r.URL.Path)
+	if s.refused != "" && r.Header.Get("Impersonate-User") == s.refused {
+		http.Error(w, "refused by the test", http.StatusForbidden)
+		return
+	}
+	if s.broken && strings.Contains(r.URL.Path, "example.com") {
+		http.Error(w, "broken by the test", http.StatusServiceUnavailable)
+		return
+	}
 	groups := ""
-	if s.added {
+	if s.added || s.broken {
 		groups = `{"name":"example.com","versions":[{"groupVersion":"example.com/v1","version":"v1"}],"preferredVersion":{"groupVersion":"example.com/v1","version":"v1"}}`
 	}
 	answers := map[string]string{
+		"/version":             `{"major":"1","minor":"33","gitVersion":"v1.33.0"}`,
 		"/api":                 `{"kind":"APIVersions","versions":["v1"]}`,
 		"/apis":                `{"kind":"APIGroupList","apiVersion":"v1","groups":[` + groups + `]}`,
 		"/api/v1":              `{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"configmaps","namespaced":true,"kind":"ConfigMap","verbs":["get"]}]}`,
@@ -54,6 +68,29 @@ func (s *apiServer) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write([]byte(answer))
+}
+
+func (s *apiServer) set(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
+}
+
+func (s *apiServer) add()               { s.set(func() { s.added, s.broken = true, false }) }
+func (s *apiServer) addBroken()         { s.set(func() { s.broken = true }) }
+func (s *apiServer) refuse(user string) { s.set(func() { s.refused = user }) }
+
+// manyGroups is what discovery tells of n definitions, each in a group of its own.
+func manyGroups(n int) (groups []*metav1.APIGroup, resources []*metav1.APIResourceList) {
+	for i := range n {
+		name := fmt.Sprintf("group-%d.example.com", i)
+		v := metav1.GroupVersionForDiscovery{GroupVersion: name + "/v1", Version: "v1"}
+		groups = append(groups, &metav1.APIGroup{Name: name, Versions: []metav1.GroupVersionForDiscovery{v}, PreferredVersion: v})
+		resources = append(resources, &metav1.APIResourceList{GroupVersion: v.GroupVersion, APIResources: []metav1.APIResource{
+			{Name: "things", SingularName: "thing", Kind: "Thing", Namespaced: true}, {Name: "things/status", Kind: "Thing", Namespaced: true},
+		}})
+	}
+	return groups, resources
 }
 
 func (s *apiServer) asked() int {

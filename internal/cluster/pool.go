@@ -18,8 +18,7 @@ import (
 )
 
 const (
-	// maxConnections bounds how many connections are kept, each of which may hold
-	// all that discovery tells about a cluster.
+	// maxConnections bounds how many connections are kept.
 	maxConnections = 128
 	// maxIdle is how long a connection is kept that nobody asks for. Releases are
 	// looked at more often than that, usually.
@@ -44,6 +43,9 @@ type Connections struct {
 	local *rest.Config
 	trust Trust
 	now   func() time.Time
+
+	// home is what the controller's own cluster offers.
+	home *catalogue
 
 	mu sync.Mutex
 	// kept finds the elements of recent, the one asked for last at its front.
@@ -77,7 +79,7 @@ type keptConnection struct {
 // other clusters too.
 func NewConnections(local *rest.Config, trust Trust, now func() time.Time) *Connections {
 	return &Connections{
-		local: rest.CopyConfig(local), trust: trust, now: now,
+		local: rest.CopyConfig(local), trust: trust, now: now, home: newCatalogue(now),
 		kept: map[connectionKey]*list.Element{}, recent: list.New(),
 	}
 }
@@ -86,7 +88,7 @@ func NewConnections(local *rest.Config, trust Trust, now func() time.Time) *Conn
 // that the kubeconfig cannot be used, and quotes nothing of it.
 func (c *Connections) For(id Identity) (*Connection, error) {
 	if id.Fresh {
-		return c.connect(id)
+		return c.connect(id, newCatalogue(nil))
 	}
 	key := id.key()
 	c.mu.Lock()
@@ -94,7 +96,7 @@ func (c *Connections) For(id Identity) (*Connection, error) {
 	now := c.now()
 	found, ok := c.kept[key]
 	if !ok {
-		connection, err := c.connect(id)
+		connection, err := c.connect(id, c.catalogueFor(key))
 		if err != nil {
 			return nil, err
 		}
@@ -107,6 +109,29 @@ func (c *Connections) For(id Identity) (*Connection, error) {
 	c.drop(now)
 	return kept.connection, nil
 }
+
+// catalogueFor returns the catalogue of a cluster, which everybody shares who gets
+// there with the same kubeconfig, whomever they impersonate.
+func (c *Connections) catalogueFor(key connectionKey) *catalogue {
+	if !key.remote {
+		return c.home
+	}
+	for other, kept := range c.kept {
+		if other.remote && other.digest == key.digest {
+			return entry(kept).connection.catalogue
+		}
+	}
+	return newCatalogue(c.now)
+}
+
+// DefinitionsChanged says that the API server of the controller's own cluster may
+// offer something else than before. It costs one request for discovery at the next
+// use, however often it is called. It may be called concurrently.
+func (c *Connections) DefinitionsChanged() { c.home.note() }
+
+// DefinitionsWatched says whether somebody calls DefinitionsChanged from now on.
+// Without, what the server offers is trusted for 10 seconds only.
+func (c *Connections) DefinitionsWatched(watched bool) { c.home.setWatched(watched) }
 
 // drop releases the connections that are too many or too long unused.
 func (c *Connections) drop(now time.Time) {
@@ -125,7 +150,7 @@ func entry(e *list.Element) *keptConnection {
 	return e.Value.(*keptConnection) //nolint:forcetypeassert // nothing else is ever put in
 }
 
-func (c *Connections) connect(id Identity) (*Connection, error) {
+func (c *Connections) connect(id Identity, offered *catalogue) (*Connection, error) {
 	config := rest.CopyConfig(c.local)
 	var own *http.Transport
 	if id.Kubeconfig != nil {
@@ -141,7 +166,7 @@ func (c *Connections) connect(id Identity) (*Connection, error) {
 		}
 	}
 	config.Impersonate.UserName = id.User
-	connection, err := Connect(config)
+	connection, err := connect(config, offered)
 	if err != nil {
 		return nil, err
 	}
