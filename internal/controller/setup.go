@@ -93,6 +93,13 @@ func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
 		defaults:             p.Defaults,
 		allowDNS:             p.AllowDNS,
 	}
+	watch, err := newDefinitionsWatch(mgr.GetConfig(), mgr.GetHTTPClient(), p.Clusters)
+	if err != nil {
+		return err
+	}
+	if err := mgr.Add(watch); err != nil {
+		return err
+	}
 	return r.setup(mgr, p.Concurrent, ended, p.Indexed)
 }
 
