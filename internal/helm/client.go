@@ -39,6 +39,8 @@ type client struct {
 	origin Origin
 	idle   func() (resume func())
 	manner manner
+	// objects makes objects of manifests, which are not labelled yet.
+	objects *builder
 
 	applying applying
 	// built is what Build returned last, previous what it returned before, and
@@ -74,7 +76,7 @@ func (c *client) Build(reader io.Reader, _ bool) (kube.ResourceList, error) {
 // parse reads manifests. The labels are added to the parsed objects, so that
 // manifests keep their bytes: what Helm accepts is never refused for them.
 func (c *client) parse(reader io.Reader) (kube.ResourceList, error) {
-	list, err := c.Client.Build(reader, false)
+	list, err := c.objects.build(reader)
 	if err != nil {
 		return list, err
 	}

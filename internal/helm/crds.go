@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	helmchart "helm.sh/helm/v3/pkg/chart"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/resource"
+	apidiscovery "k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -130,7 +132,8 @@ func replaceCRD(c *client, info *resource.Info) (bool, error) {
 
 // waitUntilServed waits until the server offers what the definitions define: it
 // does so a moment after it calls them established, and charts have objects of
-// these kinds. What was discovered before is forgotten.
+// these kinds. What was discovered before is forgotten, unless it is all still so:
+// most releases write the definitions that the ones before them wrote.
 func (r *run) waitUntilServed(list kube.ResourceList, timeout time.Duration) error {
 	cached, err := r.config.RESTClientGetter.ToDiscoveryClient()
 	if err != nil {
@@ -145,8 +148,68 @@ func (r *run) waitUntilServed(list kube.ResourceList, timeout time.Duration) err
 			}
 		}
 	}
-	cached.Invalidate()
-	return nil
+	return r.rediscover(ctx, cached, list)
+}
+
+// discoveryTimeout bounds the wait for discovery to tell of what is served.
+const discoveryTimeout = 2 * time.Second
+
+// rediscover makes sure that what charts may ask of the cluster includes the
+// definitions in list. The server collects that on its own time, a little after it
+// serves them; it is waited for only so long, since the objects can be made anyway.
+func (r *run) rediscover(ctx context.Context, cached apidiscovery.CachedDiscoveryInterface, list kube.ResourceList) error {
+	way, ok := r.config.RESTClientGetter.(offering)
+	if !ok {
+		cached.Invalidate()
+		return nil
+	}
+	for waited := time.Duration(0); ; waited += pollEvery(waited) {
+		_, apis, err := way.Offers()
+		if err != nil && !apidiscovery.IsGroupDiscoveryFailedError(err) {
+			return err
+		}
+		if tells(apis, list) {
+			return nil
+		}
+		cached.Invalidate()
+		if waited >= discoveryTimeout {
+			return nil
+		}
+		if waited == 0 {
+			// What was remembered may be all that was wrong.
+			continue
+		}
+		select {
+		case <-time.After(pollEvery(waited)):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// tells reports whether apis has the versions of each definition that are served,
+// and no others.
+func tells(apis []string, list kube.ResourceList) bool {
+	for _, info := range list {
+		want := map[string]bool{}
+		var group, kind string
+		for _, gvk := range servedKinds(info) {
+			group, kind = gvk.Group, gvk.Kind
+			want[gvk.GroupVersion().String()+"/"+kind] = true
+		}
+		for _, api := range apis {
+			if strings.HasPrefix(api, group+"/") && strings.HasSuffix(api, "/"+kind) && len(want) > 0 {
+				if !want[api] {
+					return false
+				}
+				delete(want, api)
+			}
+		}
+		if len(want) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // servedKinds lists what a definition makes the server serve.

@@ -39,6 +39,9 @@ func (r *run) install(ctx context.Context, job Job, a release.Install) error {
 	if err := r.applyCRDs(c, job.Values, plan); err != nil {
 		return err
 	}
+	if err := r.discover(); err != nil {
+		return err
+	}
 	r.chooseMethod(modeOf(serverSide), 0, false)
 	if !spec.DisableOpenAPIValidation {
 		r.checkBefore(helmrelease.HookPreInstall, spec.DisableHooks)

@@ -28,7 +28,7 @@ func (r *Runner) Inventory(ctx context.Context, getter genericclioptions.RESTCli
 	if err != nil {
 		return nil, fmt.Errorf("revision %d of release %s: %w", version, job.Desired.Target.Name, err)
 	}
-	list, err := run.client.Client.Build(strings.NewReader(rel.Manifest), false)
+	list, err := run.client.objects.build(strings.NewReader(rel.Manifest))
 	if err != nil {
 		return nil, fmt.Errorf("objects of revision %d of release %s: %w", version, rel.Name, err)
 	}
@@ -53,7 +53,7 @@ func (r *run) inventory() ([]release.Object, error) {
 	if !ok {
 		return nil, nil
 	}
-	list, err := r.client.Client.Build(manifest, false)
+	list, err := r.client.objects.build(manifest)
 	if err != nil {
 		return nil, err
 	}

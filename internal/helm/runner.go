@@ -124,7 +124,10 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 	kc := kube.New(getter)
 	kc.Log = logs.printf
 	kc.Namespace = job.target().Namespace
-	c := &client{Client: kc, ctx: ctx, origin: job.Origin, idle: job.Idle}
+	c := &client{
+		Client: kc, ctx: ctx, origin: job.Origin, idle: job.Idle,
+		objects: &builder{getter: getter, namespace: kc.Namespace},
+	}
 	if c.manner, err = job.manner(store); err != nil {
 		return nil, err
 	}

@@ -38,6 +38,9 @@ func (r *run) upgrade(ctx context.Context, job Job, a release.Upgrade) error {
 	if err := r.applyCRDs(c, values, plan); err != nil {
 		return err
 	}
+	if err := r.discover(); err != nil {
+		return err
+	}
 	r.chooseMethod(spec.GetServerSideApply(), 0, spec.Force)
 	if !spec.DisableOpenAPIValidation {
 		r.checkBefore(helmrelease.HookPreUpgrade, spec.DisableHooks)

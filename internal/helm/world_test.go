@@ -61,9 +61,10 @@ func resources() map[string][]string {
 		return fmt.Sprintf(`{"name":%q,"kind":%q,"namespaced":%t,"verbs":["get","create","update","patch","delete","list"]}`, name, kind, namespaced)
 	}
 	return map[string][]string{
-		"v1":       {entry("configmaps", "ConfigMap", true), entry("secrets", "Secret", true), entry("namespaces", "Namespace", false), entry("pods", "Pod", true)},
-		"apps/v1":  {entry("deployments", "Deployment", true)},
-		"batch/v1": {entry("jobs", "Job", true)},
+		"v1":                   {entry("configmaps", "ConfigMap", true), entry("secrets", "Secret", true), entry("namespaces", "Namespace", false), entry("pods", "Pod", true), entry("services", "Service", true), entry("serviceaccounts", "ServiceAccount", true)},
+		"apps/v1":              {entry("deployments", "Deployment", true)},
+		"batch/v1":             {entry("jobs", "Job", true)},
+		"networking.k8s.io/v1": {entry("ingresses", "Ingress", true)},
 		"apiextensions.k8s.io/v1": {
 			entry("customresourcedefinitions", "CustomResourceDefinition", false),
 		},

@@ -1,0 +1,121 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/cluster"
+)
+
+// asking renders whether the cluster has a kind.
+func asking(t *testing.T, group string) []byte {
+	return pack(t, "note", "1.0.0", map[string]string{"templates/cm.yaml": fmt.Sprintf(
+		"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}\ndata:\n  version: {{ .Capabilities.APIVersions.Has %q | quote }}\n  kind: {{ .Capabilities.APIVersions.Has %q | quote }}\n",
+		group+"/v1", group+"/v1/Thing")})
+}
+
+// define makes a definition and returns once the server calls it established.
+func (w *world) define(group string) {
+	w.t.Helper()
+	crd := &unstructured.Unstructured{}
+	w.must(yaml.Unmarshal([]byte(definition(group, "v1")), crd))
+	w.must(suite.client.Create(w.t.Context(), crd))
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		for _, c := range w.definition(group).Status.Conditions {
+			if c.Type == "Established" && c.Status == "True" {
+				return
+			}
+		}
+	}
+	w.t.Fatal("the definition is not established")
+}
+
+// TestNewDefinitionsAreSeen: a release sees what was defined a moment ago, although
+// nobody asks the server for every release. The chart asks, so that nothing would
+// fail that could be tried again.
+func TestNewDefinitionsAreSeen(t *testing.T) {
+	w := newWorld(t)
+	group := w.namespace + ".example.com"
+	w.publish("asking", "1.0.0", asking(t, group))
+	install := func(name, want string) {
+		t.Helper()
+		hr := w.release(name, nil, func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Name = "asking" })
+		w.untilReady(hr)
+		cm := &corev1.ConfigMap{}
+		w.must(suite.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, cm))
+		if cm.Data["version"] != want || cm.Data["kind"] != want {
+			t.Errorf("%s: rendered %v, want %s", name, cm.Data, want)
+		}
+	}
+	install("before", "false")
+	w.define(group)
+	install("after", "true")
+	w.must(suite.client.Delete(t.Context(), w.definitionObject(group)))
+	for deadline := time.Now().Add(patience); w.definition(group) != nil && time.Now().Before(deadline); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	install("gone", "false")
+}
+
+func (w *world) definitionObject(group string) client.Object {
+	u := &unstructured.Unstructured{}
+	w.must(yaml.Unmarshal([]byte(definition(group, "v1")), u))
+	return u
+}
+
+// TestDiscoveryIsAskedOnce: not once per action, and not again for definitions that
+// are as they were.
+func TestDiscoveryIsAskedOnce(t *testing.T) {
+	b := newBench(t)
+	var discovered atomic.Int64
+	config := rest.CopyConfig(suite.config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return transport(func(req *http.Request) (*http.Response, error) {
+			if p := req.URL.Path; p == "/api" || p == "/apis" || p == "/version" || strings.HasPrefix(p, "/openapi") {
+				discovered.Add(1)
+			}
+			return next.RoundTrip(req)
+		})
+	})
+	// After the install, time jumps to when all has settled.
+	var settled atomic.Bool
+	pool := cluster.NewConnections(config, cluster.Trust{}, func() time.Time {
+		if settled.Load() {
+			return time.Now().Add(time.Minute)
+		}
+		return time.Now()
+	})
+	pool.DefinitionsWatched(true)
+	group := b.namespace + ".example.com"
+	archive := pack(t, "note", "1.0.0", map[string]string{
+		"crds/thing.yaml": definition(group, "v1"), "templates/thing.yaml": thingTemplate(group, "v1"),
+	})
+	var err error
+	b.conn, err = pool.For(cluster.Identity{})
+	b.must(err)
+	spec := helmv2.HelmReleaseSpec{Upgrade: &helmv2.Upgrade{CRDs: helmv2.CRDsCreateReplace}}
+	b.mustRun(install, archive, nil, spec)
+	settled.Store(true)
+	b.mustRun(upgrade, archive, nil, spec)
+	first := discovered.Load()
+	for range 5 {
+		b.mustRun(upgrade, archive, nil, spec)
+	}
+	if got := discovered.Load() - first; got != 0 || first == 0 {
+		t.Errorf("two actions asked %d times, and five more %d times", first, got)
+	}
+}
