@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -149,6 +150,21 @@ func TestKubeconfigHoldsCertificatesThatVerify(t *testing.T) {
 		if _, err := serving.Leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: host}); err != nil {
 			t.Errorf("serving certificate for %s: %v", host, err)
 		}
+	}
+}
+
+func TestArtifactsAreFetchedWhereAsked(t *testing.T) {
+	r := request{Ports: ports{Base: 20000}}
+	advertised := func() string {
+		args := r.sourceController().args
+		return args[slices.Index(args, "--storage-adv-addr")+1]
+	}
+	if got := advertised(); got != r.Ports.sourceArtifacts() {
+		t.Errorf("artifacts are at %s, want them where they are served", got)
+	}
+	r.SourceAdvertise = "127.0.0.1:9"
+	if got := advertised(); got != r.SourceAdvertise {
+		t.Errorf("artifacts are at %s, want them at the proxy", got)
 	}
 }
 

@@ -130,11 +130,15 @@ func (r request) kwok(stages []string) component {
 }
 
 func (r request) sourceController() component {
+	advertised := r.SourceAdvertise
+	if advertised == "" {
+		advertised = r.Ports.sourceArtifacts()
+	}
 	return component{
 		name: sourceControllerName,
 		args: []string{
 			"--storage-path", filepath.Join(r.State, "source"),
-			"--storage-addr", r.Ports.sourceArtifacts(), "--storage-adv-addr", r.Ports.sourceArtifacts(),
+			"--storage-addr", r.Ports.sourceArtifacts(), "--storage-adv-addr", advertised,
 			"--metrics-addr", r.Ports.sourceMetrics(), "--health-addr", r.Ports.sourceHealth(),
 			"--events-addr=", "--enable-leader-election=false",
 		},

@@ -24,6 +24,7 @@ const usage = `usage:
   cluster build   [--out DIR]
   cluster up      --kubeconfig PATH [--port-base N] [--state DIR] [--source-controller]
                   [--parent PID] [--nodes N] [--bin DIR] [--audit-log FILE]
+                  [--source-advertise HOST:PORT]
   cluster restart [--state DIR]   starts again the components that have ended
   cluster down    [--state DIR]
 

@@ -21,6 +21,9 @@ type request struct {
 	Ports            ports
 	Nodes            int
 	SourceController bool
+	// SourceAdvertise, if set, is the host and port in the artifacts' URLs, of a
+	// proxy that asks source-controller.
+	SourceAdvertise string
 	// AuditLog, if set, is the file in which the API server notes every request.
 	AuditLog string
 	// Launcher is the up command: while it waits, its end ends the cluster.

@@ -52,6 +52,7 @@ func parseUp(args []string) (*request, error) {
 	flags.StringVar(&r.State, "state", "", "`directory` for data, logs and keys (default <repository>/bin/clusters/<port base>)")
 	flags.StringVar(&r.Bin, "bin", "", "`directory` that cluster build filled (default: the launcher's, or <repository>/bin/cluster)")
 	flags.BoolVar(&r.SourceController, "source-controller", false, "run the real source-controller too")
+	flags.StringVar(&r.SourceAdvertise, "source-advertise", "", "`host:port` from which source-controller says to fetch artifacts (default: where it serves them)")
 	flags.IntVar(&r.Nodes, "nodes", 1, "`number` of simulated nodes")
 	flags.StringVar(&r.AuditLog, "audit-log", "", "`file` in which the API server notes who sent which request, one JSON object a line")
 	parent := flags.Int("parent", 0, "end the cluster, and remove its state, when the process with this `PID` is gone")

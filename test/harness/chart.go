@@ -20,6 +20,11 @@ func LoadChart(name string) (*helmchart.Chart, error) {
 	return loader.LoadDir(filepath.Join(Root(), "test", "charts", name))
 }
 
+// AddFile puts a file beside the templates of a chart, for them to read.
+func AddFile(c *helmchart.Chart, name string, content []byte) {
+	c.Files = append(c.Files, &helmchart.File{Name: name, Data: content})
+}
+
 // Pack returns a chart as one file, as `helm package` makes it.
 func Pack(c *helmchart.Chart) (archive []byte, err error) {
 	dir, err := os.MkdirTemp("", "pintle-chart-")

@@ -5,6 +5,7 @@ package harness
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -26,6 +27,9 @@ func startCluster(ctx context.Context, o Options, kubeconfig string) (*cluster, 
 	if o.AuditLog != "" {
 		args = append(args, "--audit-log", o.AuditLog)
 	}
+	if o.ArtifactProxy != "" {
+		args = append(args, "--source-advertise", o.ArtifactProxy)
+	}
 	if err := c.run(ctx, "up", args...); err != nil {
 		return nil, err
 	}
@@ -33,6 +37,28 @@ func startCluster(ctx context.Context, o Options, kubeconfig string) (*cluster, 
 }
 
 func (c *cluster) stop(ctx context.Context) error { return c.run(ctx, "down") }
+
+// Record is what a started control plane says of itself.
+type Record struct {
+	// SourceAddress is the host and port from which source-controller serves
+	// artifacts.
+	SourceAddress string `json:"sourceAddress"`
+	// PIDs are processes by component.
+	PIDs map[string]int `json:"pids"`
+}
+
+// Record returns what the control plane that Start started says of itself.
+func (e *Environment) Record() (Record, error) {
+	var r Record
+	if e.cluster == nil {
+		return r, errors.New("the cluster was there already")
+	}
+	content, err := os.ReadFile(filepath.Join(e.cluster.state, "cluster.json"))
+	if err != nil {
+		return r, err
+	}
+	return r, json.Unmarshal(content, &r)
+}
 
 func (c *cluster) run(ctx context.Context, command string, args ...string) error {
 	cmd := exec.CommandContext(ctx, c.launcher, append([]string{command, "--state", c.state}, args...)...)

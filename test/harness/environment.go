@@ -36,6 +36,10 @@ type Options struct {
 	ClusterBin string
 	// AuditLog, if set, is the file in which the API server notes every request.
 	AuditLog string
+	// ArtifactProxy, if set, is the host and port in the artifacts' URLs. Whoever
+	// listens there asks source-controller in its clients' place; Record says where
+	// that is.
+	ArtifactProxy string
 	// Kubeconfig, if set, leads to a cluster that has source-controller, and none
 	// is started.
 	Kubeconfig string
