@@ -24,7 +24,7 @@ SUITE_integration = $(WITH_CLUSTER) go test $(RACE) -count=1 ./test/integration/
 SUITE_e2e = $(WITH_CLUSTER) hack/e2e.sh go test $(RACE) -count=1 -v -timeout=20m -parallel=4 ./test/e2e
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-fast test-integration test-e2e test-reference reference-build verify check-generated build build-race bench lint fmt vet clean
+.PHONY: help run test test-fast test-integration test-e2e test-reference reference-build verify check-generated build build-race bench bench-build bench-compare lint fmt vet clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile hack/generate.mk
@@ -69,12 +69,22 @@ reference-build:
 	@cd test/reference && install -m 644 "$$(GOWORK=off go list -m -f '{{.Dir}}' $(REFERENCE))"/config/crd/bases/*.yaml '$(BIN)/reference/crds'
 
 # For its variables, too, only make's command line counts.
-bench: build cluster-build ## Measure what releases cost: [N=100] [CONCURRENT=10] [IDLE=20s] [JSON=FILE] [CONTROLLER=FILE] [ARGS=FLAGS].
-	@CGO_ENABLED=0 go build -trimpath -o '$(BIN)/pintle-bench' ./test/bench
+bench: build cluster-build bench-build ## Measure what releases cost, as docs/performance.md describes: [N=100] [SUITE=all] [CHECK=1] [JSON=FILE] ...
 	@exec '$(BIN)/pintle-bench' --bin '$(CLUSTER_BIN)' \
 		--controller '$(or $(call cluster-value,CONTROLLER),$(BIN)/pintle)' --args '$(call cluster-value,ARGS)' \
 		--n '$(or $(call cluster-value,N),100)' --concurrent '$(or $(call cluster-value,CONCURRENT),10)' \
-		--idle '$(or $(call cluster-value,IDLE),20s)' --json '$(call cluster-value,JSON)'
+		--idle '$(or $(call cluster-value,IDLE),60s)' --json '$(call cluster-value,JSON)' \
+		--suite '$(call cluster-value,SUITE)' --crds '$(or $(call cluster-value,CRDS),0)' --charts '$(or $(call cluster-value,CHARTS),1)' \
+		--unready '$(or $(call cluster-value,UNREADY),0)' --unready-timeout '$(or $(call cluster-value,UNREADY_TIMEOUT),2m)' \
+		--chart-size '$(call cluster-value,CHART_SIZE)' --interval '$(or $(call cluster-value,INTERVAL),0)' \
+		$(if $(filter-out 0,$(call cluster-value,DRIFT)),--drift-detection) \
+		$(if $(filter-out 0,$(call cluster-value,CHECK)),--check) $(if $(filter 0,$(call cluster-value,AUDIT)),--audit=false)
+
+bench-compare: bench-build ## Say how much more B cost than A: A=FILE B=FILE, which `make bench` wrote.
+	@exec '$(BIN)/pintle-bench' compare '$(call cluster-value,A)' '$(call cluster-value,B)'
+
+bench-build:
+	@CGO_ENABLED=0 go build -trimpath -o '$(BIN)/pintle-bench' ./test/bench
 
 verify: generate manifests check-generated vet ## Check all that needs no running: generated files, format, lint, imports, sizes.
 	$(GOLANGCI_LINT) fmt --diff

@@ -9,58 +9,120 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"net/http"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
 
-	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
-// settle is how long what a controller does right after a phase, events above
-// all, still counts for it. Its seconds do not.
-const settle = 2 * time.Second
+const (
+	// settle is how long what a controller does right after a phase, events above
+	// all, still counts for it. Its seconds do not.
+	settle = 2 * time.Second
+	// visitsEvery is how often the controller's metrics are asked where that is the
+	// only way to see the end of a phase.
+	visitsEvery = 100 * time.Millisecond
+)
 
 // bench is one session at work.
 type bench struct {
 	settings
+	load
 
 	env     *harness.Environment
 	audit   auditLog
+	proxy   *proxy
 	metrics string
+	// server is a client of the API server at host, and servers the processes
+	// behind that.
+	server  *http.Client
+	host    string
+	servers []int
 	session session
 }
 
 // start starts a control plane and the controller, and makes what all releases
 // share.
-func start(ctx context.Context, s settings, concurrent int, dir string) (*bench, error) {
+func start(ctx context.Context, s settings, l load, dir string) (_ *bench, err error) {
 	address, err := freeAddress()
 	if err != nil {
 		return nil, err
 	}
 	b := &bench{
-		settings: s, metrics: address, audit: auditLog{path: filepath.Join(dir, "audit.log")},
+		settings: s, load: l, metrics: address,
 		session: session{
-			Controller: filepath.Base(s.controller), Args: strings.Fields(s.args), Releases: s.releases,
-			Concurrent: concurrent, Drift: s.drift, CPUs: runtime.NumCPU(),
+			Controller: filepath.Base(s.controller), Args: strings.Fields(s.args), load: l, CPUs: runtime.NumCPU(), Audit: s.audit,
 		},
 	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, b.stop(ctx))
+		}
+	}()
+	if b.proxy, err = startProxy(ctx); err != nil {
+		return nil, err
+	}
+	crds, err := definitions(dir, l.CRDs)
+	if err != nil {
+		return nil, err
+	}
+	if s.audit {
+		b.audit.path = filepath.Join(dir, "audit.log")
+	}
 	// The harness switches metrics off; of a flag that is there twice, the last counts.
-	args := append([]string{"--metrics-addr=" + address, fmt.Sprintf("--concurrent=%d", concurrent)}, b.session.Args...)
+	args := append([]string{"--metrics-addr=" + address, fmt.Sprintf("--concurrent=%d", l.Concurrent)}, b.session.Args...)
 	b.env, err = harness.Start(ctx, harness.Options{
-		Dir: dir, ClusterBin: s.bin, Controller: s.controller, ControllerArgs: args, AuditLog: b.audit.path, Progress: say,
+		Dir: dir, ClusterBin: s.bin, Controller: s.controller, ControllerArgs: args, CRDs: crds,
+		AuditLog: b.audit.path, ArtifactProxy: b.proxy.address, Progress: say,
 	})
 	if err != nil {
 		return nil, err
 	}
-	if err = b.prepare(ctx); err == nil {
-		err = b.started(ctx)
+	for _, step := range []func(context.Context) error{b.connect, b.prepare, b.started} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
 	}
-	if err != nil {
-		return nil, errors.Join(err, b.env.Stop(context.WithoutCancel(ctx)))
-	}
+	b.session.SystemLoad = systemLoad()
 	return b, nil
+}
+
+// stop ends all that was started, whether the context has ended or not.
+func (b *bench) stop(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 90*time.Second)
+	defer cancel()
+	var errs []error
+	if b.env != nil {
+		errs = append(errs, b.env.Stop(ctx))
+	}
+	if b.proxy != nil {
+		errs = append(errs, b.proxy.close())
+	}
+	return errors.Join(errs...)
+}
+
+// connect finds the parts of the control plane that are measured or passed by.
+func (b *bench) connect(context.Context) error {
+	record, err := b.env.Record()
+	if err != nil {
+		return err
+	}
+	b.proxy.ask(record.SourceAddress)
+	b.servers = []int{record.PIDs["kube-apiserver"], record.PIDs["etcd"]}
+	config, err := clientcmd.BuildConfigFromFlags("", b.env.Kubeconfig)
+	if err != nil {
+		return err
+	}
+	config.UserAgent, config.Timeout = harness.UserAgent, 30*time.Second
+	b.host = config.Host
+	b.server, err = rest.HTTPClientFor(config)
+	return err
 }
 
 // freeAddress returns an address that nobody listens on at the moment.
@@ -73,115 +135,146 @@ func freeAddress() (string, error) {
 }
 
 // started waits until the controller has started, so that what that costs is
-// not the first phase's.
+// not the first phase's, and until the API server, which works on for a while
+// after it was given definitions, rests.
 func (b *bench) started(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	err := b.env.Until(ctx, "the controller's metrics", func() (string, bool) {
-		_, err := sentRequests(ctx, b.metrics)
+		_, err := controllerFigures(ctx, b.metrics)
 		return fmt.Sprint(err), err == nil
 	})
 	if err != nil {
 		return err
 	}
-	return pause(ctx, settle)
-}
-
-// run measures one phase after the other.
-func (b *bench) run(ctx context.Context) (session, error) {
-	request := time.Now().Format(time.RFC3339Nano)
-	for _, step := range []struct {
-		name string
-		do   func(context.Context) error
-		goal goal
-	}{
-		{"install", b.create, func(hr *helmv2.HelmRelease) bool { return hr != nil && atRevision(hr, 1) }},
-		{
-			"upgrade", func(ctx context.Context) error {
-				return b.patchAll(ctx, `{"spec":{"values":{"message":"hello again"}}}`)
-			},
-			func(hr *helmv2.HelmRelease) bool { return hr != nil && hr.Generation > 1 && atRevision(hr, 2) },
-		},
-		{
-			"no-op", func(ctx context.Context) error {
-				return b.patchAll(ctx, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, helmv2.AnnotationReconcileRequest, request))
-			},
-			func(hr *helmv2.HelmRelease) bool {
-				return hr != nil && hr.Status.LastHandledReconcileAt == request && atRevision(hr, 2)
-			},
-		},
-		{
-			"idle", func(ctx context.Context) error { return pause(ctx, b.idle) },
-			func(hr *helmv2.HelmRelease) bool { return hr != nil && atRevision(hr, 2) },
-		},
-		{"delete", b.deleteAll, func(hr *helmv2.HelmRelease) bool { return hr == nil }},
-	} {
-		say("%s", step.name)
-		p, err := b.phase(ctx, step.name, step.do, step.goal)
+	for {
+		before, err := b.serverSeconds()
 		if err != nil {
-			return session{}, fmt.Errorf("%s: %w", step.name, err)
+			return err
 		}
-		b.session.Phases = append(b.session.Phases, p)
+		if err := pause(ctx, settle); err != nil {
+			return fmt.Errorf("the API server does not come to rest: %w", err)
+		}
+		after, err := b.serverSeconds()
+		if err != nil {
+			return err
+		}
+		if (after-before)/settle.Seconds() < 0.15 {
+			return nil
+		}
 	}
-	return b.session, nil
 }
 
-// atRevision reports whether a release is ready and has come as far as to this
-// revision and no further.
-func atRevision(hr *helmv2.HelmRelease, revision int) bool {
-	return harness.Ready(hr) && len(hr.Status.History) > 0 && hr.Status.History[0].Version == revision
+// serverSeconds is the CPU time of the API server and of its etcd.
+func (b *bench) serverSeconds() (float64, error) {
+	sum := 0.0
+	for _, pid := range b.servers {
+		seconds, err := cpuSeconds(pid)
+		if err != nil {
+			return 0, err
+		}
+		sum += seconds
+	}
+	return sum, nil
 }
 
-// phase measures what the controller does until every release is as wanted, and
-// what little may follow.
-func (b *bench) phase(ctx context.Context, name string, do func(context.Context) error, goal goal) (phase, error) {
-	ctx, cancel := context.WithTimeout(ctx, b.limit)
+// readings are counters as they stand at one moment.
+type readings struct {
+	figures
+
+	cpu, serverCPU        float64
+	downloads, downloaded int64
+	secretBytes           int64
+}
+
+// read reads all counters. What the controller counts is zero if it is about to
+// be started.
+func (b *bench) read(ctx context.Context, isNew bool) (r readings, err error) {
+	if r.secretBytes, err = secretBytes(ctx, b.server, b.host); err != nil {
+		return r, err
+	}
+	r.downloads, r.downloaded = b.proxy.downloads.Load(), b.proxy.bytes.Load()
+	if r.serverCPU, err = b.serverSeconds(); err != nil || isNew {
+		return r, err
+	}
+	// Answering costs the controller something, too: it is asked outside of what is measured.
+	if r.figures, err = controllerFigures(ctx, b.metrics); err != nil {
+		return r, err
+	}
+	r.cpu, err = cpuSeconds(b.env.Controller.PID())
+	return r, err
+}
+
+// phase measures what the controller does until a step is done, and what little
+// may follow.
+func (b *bench) phase(ctx context.Context, s step) (phase, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, b.limit, fmt.Errorf("not done within %s", b.limit))
 	defer cancel()
-	pid := b.env.Controller.PID()
-	p := phase{Name: name, PeakOfAll: resetPeak(pid) != nil}
+	p := phase{Name: s.name}
+	if s.before != nil {
+		if err := s.before(ctx); err != nil {
+			return p, err
+		}
+	}
+	if !s.restarts {
+		p.PeakOfAll = resetPeak(b.env.Controller.PID()) != nil
+	}
 	if _, err := b.audit.next(); err != nil {
 		return p, err
 	}
-	// Answering costs the controller something, too: it is asked outside of what is measured.
-	sent, err := sentRequests(ctx, b.metrics)
-	if err != nil {
-		return p, err
-	}
-	used, err := cpuSeconds(pid)
+	first, err := b.read(ctx, s.restarts)
 	if err != nil {
 		return p, err
 	}
 	began := time.Now()
-	if err := do(ctx); err != nil {
+	if err := s.do(ctx); err != nil {
 		return p, err
 	}
-	if err := b.await(ctx, goal); err != nil {
-		return p, err
+	if s.until != nil {
+		if err := s.until(ctx, first); err != nil {
+			return p, err
+		}
 	}
 	p.Seconds = time.Since(began).Seconds()
 	if err := pause(ctx, settle); err != nil {
 		return p, err
 	}
-	return p, b.fill(ctx, &p, pid, used, sent)
+	if err := b.fill(ctx, &p, first); err != nil || s.after == nil {
+		return p, err
+	}
+	return p, s.after(ctx)
 }
 
 // fill adds what can be told at the end of a phase.
-func (b *bench) fill(ctx context.Context, p *phase, pid int, used float64, sent int) error {
-	now, errCPU := cpuSeconds(pid)
-	peak, errPeak := peakMiB(pid)
-	all, errSent := sentRequests(ctx, b.metrics)
+func (b *bench) fill(ctx context.Context, p *phase, first readings) error {
+	pid := b.env.Controller.PID()
+	// Before it is asked for anything, which would count.
+	cpu, errCPU := cpuSeconds(pid)
+	used, errMemory := memoryOf(pid)
+	last, errRead := b.read(ctx, false)
 	received, errReceived := b.audit.next()
 	// The kernel counts hundredths; their difference has digits that mean nothing.
-	p.CPUSeconds = math.Round((now-used)*ticks) / ticks
-	p.PeakMiB, p.Sent = peak, all-sent
+	p.CPUSeconds = math.Round((cpu-first.cpu)*ticks) / ticks
+	p.ServerCPUSeconds = math.Round((last.serverCPU-first.serverCPU)*ticks) / ticks
+	p.PeakMiB, p.EndMiB = used.peak, used.now
+	p.Sent, p.SentByMethod = last.total()-first.total(), map[string]int{}
+	for method, n := range last.sent {
+		if n > first.sent[method] {
+			p.SentByMethod[method] = n - first.sent[method]
+		}
+	}
+	p.Visits = last.visits - first.visits
 	p.Received, p.ByKind, p.Agents = received.total(), received.kinds, received.agents
-	return errors.Join(errCPU, errPeak, errSent, errReceived)
+	p.Revisions, p.OthersReads = received.kinds["create secrets"], received.othersReads
+	p.Downloads, p.DownloadedBytes = int(last.downloads-first.downloads), last.downloaded-first.downloaded
+	p.SecretBytes = last.secretBytes - first.secretBytes
+	return errors.Join(errCPU, errMemory, errRead, errReceived)
 }
 
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
-		return ctx.Err()
+		return context.Cause(ctx)
 	case <-time.After(d):
 		return nil
 	}

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
 func TestStat(t *testing.T) {
@@ -27,13 +25,15 @@ func TestStat(t *testing.T) {
 	}
 }
 
-func TestPeak(t *testing.T) {
-	mebibytes, err := parsePeak("Name:\tx\nVmPeak:\t 9999 kB\nVmHWM:\t    2560 kB\nVmRSS:\t 1 kB\n")
-	if err != nil || mebibytes != 2.5 {
-		t.Errorf("%v MiB, %v", mebibytes, err)
+func TestMemory(t *testing.T) {
+	m, err := parseMemory("Name:\tx\nVmPeak:\t 9999 kB\nVmHWM:\t    2560 kB\nVmRSS:\t 1024 kB\n")
+	if err != nil || m != (memory{peak: 2.5, now: 1}) {
+		t.Errorf("%v MiB, %v", m, err)
 	}
-	if _, err := parsePeak("VmRSS:\t 1 kB\n"); err == nil {
-		t.Error("a peak was found where there is none")
+	for _, bad := range []string{"VmRSS:\t 1 kB\n", "VmHWM:\t 1 kB\n", ""} {
+		if m, err := parseMemory(bad); err == nil {
+			t.Errorf("%q: %v", bad, m)
+		}
 	}
 }
 
@@ -41,20 +41,8 @@ func TestThisProcess(t *testing.T) {
 	if seconds, err := cpuSeconds(os.Getpid()); err != nil || seconds < 0 {
 		t.Errorf("%v s, %v", seconds, err)
 	}
-	if mebibytes, err := peakMiB(os.Getpid()); err != nil || mebibytes <= 0 {
-		t.Errorf("%v MiB, %v", mebibytes, err)
-	}
-}
-
-func TestSumRequests(t *testing.T) {
-	n, err := sumRequests(strings.NewReader(`# TYPE rest_client_requests_total counter
-rest_client_requests_total{code="200",host="127.0.0.1:1",method="GET"} 12
-rest_client_requests_total{code="<error>",host="127.0.0.1:1",method="PATCH"} 1.5e+02
-rest_client_requests_totally{code="200"} 1000
-workqueue_adds_total{name="a"} 7
-`))
-	if err != nil || n != 162 {
-		t.Errorf("%d, %v", n, err)
+	if m, err := memoryOf(os.Getpid()); err != nil || m.now <= 0 || m.peak < m.now {
+		t.Errorf("%v MiB, %v", m, err)
 	}
 }
 
@@ -66,6 +54,8 @@ const lines = `{"stage":"ResponseComplete","verb":"get","userAgent":"some/v1 (li
 {"stage":"ResponseComplete","verb":"get","userAgent":"some/v1","requestURI":"/openapi/v3/apis/apps/v1?hash=1"}
 {"stage":"ResponseComplete","verb":"list","userAgent":"kube-scheduler/v1","requestURI":"/api/v1/pods","objectRef":{"resource":"pods"}}
 {"stage":"ResponseComplete","verb":"list","userAgent":"pintle-harness","requestURI":"/api/v1/pods","objectRef":{"resource":"pods"}}
+{"stage":"ResponseComplete","verb":"list","userAgent":"kwok","requestURI":"/api/v1/secrets","objectRef":{"resource":"secrets"}}
+{"stage":"ResponseComplete","verb":"update","userAgent":"kwok","requestURI":"/api/v1/secrets/a","objectRef":{"resource":"secrets"}}
 `
 
 func TestCountsOnlyTheController(t *testing.T) {
@@ -81,6 +71,9 @@ func TestCountsOnlyTheController(t *testing.T) {
 	}
 	if !maps.Equal(c.agents, map[string]int{"some": 4, "more": 1}) || c.total() != 5 {
 		t.Errorf("counted %v, %d together", c.agents, c.total())
+	}
+	if c.othersReads != 1 {
+		t.Errorf("counted %d reads of Secrets by others, want 1", c.othersReads)
 	}
 	if _, err := count([]byte("{\n")); err == nil {
 		t.Error("half an object was counted")
@@ -111,28 +104,9 @@ func TestLogIsReadOnce(t *testing.T) {
 	}
 }
 
-func TestBoard(t *testing.T) {
-	deployed := &helmv2.HelmRelease{}
-	deployed.Generation = 1
-	b := newBoard(2, func(hr *helmv2.HelmRelease) bool { return hr != nil && hr.Generation == 1 })
-	first, second := releaseName(0), releaseName(1)
-	for i, step := range []struct {
-		name    string
-		hr      *helmv2.HelmRelease
-		missing int
-	}{
-		{first, deployed, 1},
-		{first, deployed, 1},
-		{second, &helmv2.HelmRelease{}, 1},
-		{second, deployed, 0},
-		{first, nil, 1},
-	} {
-		if b.set(step.name, step.hr); b.missing != step.missing {
-			t.Errorf("step %d: %d are missing, want %d", i, b.missing, step.missing)
-		}
-	}
-	if gone := newBoard(2, func(hr *helmv2.HelmRelease) bool { return hr == nil }); gone.missing != 0 {
-		t.Errorf("%d releases that do not exist have to go", gone.missing)
+func TestNothingIsReadWithoutALog(t *testing.T) {
+	if c, err := new(auditLog).next(); err != nil || c.total() != 0 {
+		t.Errorf("%v, %v", c, err)
 	}
 }
 
@@ -143,26 +117,6 @@ func TestNumbers(t *testing.T) {
 	for _, bad := range []string{"", "0", "1,", "-1", "a"} {
 		if numbers, err := parseNumbers(bad); err == nil {
 			t.Errorf("%q: %v", bad, numbers)
-		}
-	}
-}
-
-func TestTables(t *testing.T) {
-	text := session{
-		Controller: "pintle", Args: []string{"--kube-api-qps=9"}, Releases: 4, Concurrent: 2, CPUs: 2, Phases: []phase{
-			{Name: "install", Seconds: 1.5, CPUSeconds: 0.4, PeakMiB: 61.2, Sent: 6, Received: 4, ByKind: map[string]int{"list pods": 2, "get pods": 2}},
-			{Name: "idle", PeakMiB: 60, PeakOfAll: true, ByKind: map[string]int{"get jobs": 4}},
-		},
-	}.text()
-	got := strings.Join(strings.Fields(text), " ")
-	for _, want := range []string{
-		"pintle --kube-api-qps=9, 4 releases, --concurrent=2, drift detection off, 2 CPUs",
-		"install 1.50 0.40 100.0 61 6 1.5 4 1.0",
-		"idle 0.00 0.00 0.0 60 since start 0 - 0 -",
-		"install idle get jobs - 1.0 get pods 0.5 - list pods 0.5 -",
-	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("%q is missing in\n%s", want, text)
 		}
 	}
 }

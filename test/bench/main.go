@@ -21,34 +21,22 @@ import (
 	"time"
 )
 
+// settings are how is measured; what is measured is a load.
 type settings struct {
 	bin        string
 	controller string
 	args       string
-	releases   int
-	concurrent string
 	idle       time.Duration
-	drift      bool
 	limit      time.Duration
+	audit      bool
 	json       string
+	check      bool
 }
 
 func main() {
-	var s settings
-	flag.StringVar(&s.bin, "bin", "bin/cluster", "`folder` that make cluster-build filled")
-	flag.StringVar(&s.controller, "controller", "bin/pintle", "the controller's `executable`")
-	flag.StringVar(&s.args, "args", "", "further `flags` for the controller, separated by spaces")
-	flag.IntVar(&s.releases, "n", 100, "`number` of HelmReleases")
-	flag.StringVar(&s.concurrent, "concurrent", "10", "the controller's --concurrent; several `numbers`, separated by commas, make several sessions")
-	flag.DurationVar(&s.idle, "idle", 20*time.Second, "how long to measure without doing anything")
-	flag.BoolVar(&s.drift, "drift-detection", false, "enable drift detection in the HelmReleases")
-	flag.DurationVar(&s.limit, "limit", 30*time.Minute, "how long a phase may take")
-	flag.StringVar(&s.json, "json", "", "`file` to write the results to, besides the table")
-	flag.Parse()
-
 	// Whatever ends us, a closed terminal or pipe included, must leave time to clean up.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
-	err := run(ctx, s)
+	err := command(ctx, os.Args[1:])
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -56,48 +44,126 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, s settings) error {
-	if s.releases < 1 {
-		return errors.New("-n: at least 1")
+// command measures, or compares what was measured before.
+func command(ctx context.Context, args []string) error {
+	if len(args) > 0 && args[0] == "compare" {
+		if len(args) != 3 {
+			return errors.New("usage: compare A.json B.json")
+		}
+		text, err := compare(args[1], args[2])
+		fmt.Print(text)
+		return err
 	}
-	numbers, err := parseNumbers(s.concurrent)
+	s, loads, err := parse(args)
 	if err != nil {
-		return fmt.Errorf("-concurrent=%s: %w", s.concurrent, err)
+		return err
 	}
+	return run(ctx, s, loads)
+}
+
+func parse(args []string) (settings, []load, error) {
+	var s settings
+	var l load
+	flags := flag.NewFlagSet("bench", flag.ExitOnError)
+	flags.StringVar(&s.bin, "bin", "bin/cluster", "`folder` that make cluster-build filled")
+	flags.StringVar(&s.controller, "controller", "bin/pintle", "the controller's `executable`")
+	flags.StringVar(&s.args, "args", "", "further `flags` for the controller, separated by spaces")
+	flags.DurationVar(&s.idle, "idle", time.Minute, "how long to measure without doing anything")
+	flags.DurationVar(&s.limit, "limit", 15*time.Minute, "how long a phase may take")
+	flags.BoolVar(&s.audit, "audit", true, "let the API server note every request, without which requests are not told apart by resource")
+	flags.StringVar(&s.json, "json", "", "`file` to write the results to, besides the table")
+	flags.BoolVar(&s.check, "check", false, "fail if a figure is over its ceiling")
+	flags.IntVar(&l.Releases, "n", 100, "`number` of HelmReleases")
+	concurrent := flags.String("concurrent", "10", "the controller's --concurrent; several `numbers`, separated by commas, make several sessions")
+	flags.BoolVar(&l.Drift, "drift-detection", false, "enable drift detection in the HelmReleases, and measure repairs")
+	flags.IntVar(&l.CRDs, "crds", 0, "`number` of further CRDs")
+	flags.IntVar(&l.Unready, "unready", 0, "`percent` of the releases that never become ready")
+	flags.DurationVar(&l.UnreadyTimeout.Duration, "unready-timeout", 2*time.Minute, "how long Helm waits for those")
+	flags.IntVar(&l.Charts, "charts", 1, "`number` of charts that the releases share")
+	size := flags.String("chart-size", "", "`bytes` of text in each chart besides its templates, with a unit like MB")
+	flags.DurationVar(&l.Interval.Duration, "interval", 0, "measure visits at this interval, too")
+	which := flags.String("suite", "", "all: measure this load and harder ones, one after the other")
+	_ = flags.Parse(args)
+
+	numbers, err := parseNumbers(*concurrent)
+	if err != nil {
+		return s, nil, fmt.Errorf("-concurrent=%s: %w", *concurrent, err)
+	}
+	if l.Padding, err = parseSize(*size); err != nil {
+		return s, nil, fmt.Errorf("-chart-size=%s: %w", *size, err)
+	}
+	if *which != "" && *which != "all" {
+		return s, nil, fmt.Errorf("-suite=%s: all, or nothing", *which)
+	}
+	if flags.NArg() > 0 {
+		return s, nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	if l.Unready == 0 {
+		l.UnreadyTimeout.Duration = 0
+	}
+	var loads []load
+	for _, n := range numbers {
+		l.Concurrent = n
+		if *which == "all" {
+			loads = append(loads, suite(l, s.check)...)
+		} else {
+			loads = append(loads, l)
+		}
+	}
+	return s, loads, l.validate()
+}
+
+// run measures one load after the other. The file is written after each, so that
+// a later one that fails costs only itself.
+func run(ctx context.Context, s settings, loads []load) error {
 	var sessions []session
-	for _, concurrent := range numbers {
-		done, err := measure(ctx, s, concurrent)
+	tooMuch := 0
+	for i, l := range loads {
+		say("session %d of %d: %s", i+1, len(loads), l.text())
+		done, err := measure(ctx, s, l)
 		if err != nil {
 			return err
 		}
 		fmt.Print(done.text())
-		sessions = append(sessions, done)
+		if s.check {
+			verdicts := judge(done)
+			tooMuch += over(verdicts)
+			fmt.Print(verdictText(verdicts))
+		}
+		sessions = append(sessions, *done)
+		if err := write(s.json, sessions); err != nil {
+			return err
+		}
 	}
-	if s.json == "" {
+	if tooMuch > 0 {
+		return fmt.Errorf("%d figures are over their ceilings", tooMuch)
+	}
+	return nil
+}
+
+func write(path string, sessions []session) error {
+	if path == "" {
 		return nil
 	}
 	content, err := json.MarshalIndent(sessions, "", "  ")
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(s.json, append(content, '\n'), 0o644)
+	return os.WriteFile(path, append(content, '\n'), 0o644)
 }
 
 // measure runs one session on a control plane of its own.
-func measure(ctx context.Context, s settings, concurrent int) (_ session, err error) {
+func measure(ctx context.Context, s settings, l load) (_ *session, err error) {
 	dir, err := filepath.Abs(filepath.Join("bin", "bench", strconv.Itoa(os.Getpid())))
 	if err != nil {
-		return session{}, err
+		return nil, err
 	}
-	b, err := start(ctx, s, concurrent, dir)
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	b, err := start(ctx, s, l, dir)
 	if err != nil {
-		return session{}, err
+		return nil, err
 	}
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 90*time.Second)
-		defer cancel()
-		err = errors.Join(err, b.env.Stop(ctx))
-	}()
+	defer func() { err = errors.Join(err, b.stop(ctx)) }()
 	return b.run(ctx)
 }
 

@@ -4,12 +4,8 @@
 package main
 
 import (
-	"bufio"
-	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"strconv"
 	"strings"
@@ -45,59 +41,45 @@ func resetPeak(pid int) error {
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
 }
 
-// peakMiB returns the most memory that a process has had resident since the
-// last reset.
-func peakMiB(pid int) (float64, error) {
+// memory is what a process has resident, in MiB: at most since the last reset,
+// and now.
+type memory struct{ peak, now float64 }
+
+func memoryOf(pid int) (memory, error) {
 	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		return 0, err
+		return memory{}, err
 	}
-	return parsePeak(string(content))
+	return parseMemory(string(content))
 }
 
-func parsePeak(status string) (float64, error) {
+func parseMemory(status string) (memory, error) {
+	peak, errPeak := mebibytes(status, "VmHWM:")
+	now, errNow := mebibytes(status, "VmRSS:")
+	return memory{peak: peak, now: now}, errors.Join(errPeak, errNow)
+}
+
+func mebibytes(status, field string) (float64, error) {
 	for line := range strings.Lines(status) {
-		if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+		if value, ok := strings.CutPrefix(line, field); ok {
 			kibibytes, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 10, 64)
 			return float64(kibibytes) / 1024, err
 		}
 	}
-	return 0, errors.New("/proc/PID/status has no VmHWM")
+	return 0, fmt.Errorf("/proc/PID/status has no %s", field)
 }
 
-// sentRequests asks a controller's metrics how many requests its clients have
-// sent.
-func sentRequests(ctx context.Context, metricsAddress string) (int, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+metricsAddress+"/metrics", nil)
+// systemLoad returns how many processes were running or waiting for it, on
+// average of the last minute, and zero where the kernel does not tell.
+func systemLoad() float64 {
+	content, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
-		return 0, err
+		return 0
 	}
-	resp, err := http.DefaultClient.Do(req)
+	first, _, _ := strings.Cut(string(content), " ")
+	load, err := strconv.ParseFloat(first, 64)
 	if err != nil {
-		return 0, err
+		return 0
 	}
-	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode != http.StatusOK {
-		return 0, fmt.Errorf("metrics: %s", resp.Status)
-	}
-	return sumRequests(resp.Body)
-}
-
-// sumRequests adds client-go's counter up over all methods and codes.
-func sumRequests(metrics io.Reader) (int, error) {
-	sum := 0.0
-	lines := bufio.NewScanner(metrics)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		if !strings.HasPrefix(lines.Text(), "rest_client_requests_total{") {
-			continue
-		}
-		fields := strings.Fields(lines.Text())
-		value, err := strconv.ParseFloat(fields[len(fields)-1], 64)
-		if err != nil {
-			return 0, err
-		}
-		sum += value
-	}
-	return int(sum), lines.Err()
+	return load
 }

@@ -4,19 +4,21 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"golang.org/x/sync/errgroup"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -24,65 +26,120 @@ import (
 )
 
 const (
-	// name is the namespace's, the chart's and its source's.
+	// name is the namespace's, and what the charts and their sources are called by.
 	name = "bench"
 	// hands is how many requests we send at the same time. One after the other
 	// would make a fast controller wait for us.
 	hands = 10
 	// shownLogLines is how much of the controller's log an error quotes.
 	shownLogLines = 25
+	// paddingFile is the size of one of the files that make a chart large.
+	paddingFile = 100_000
 )
 
-// prepare pushes the chart and makes the source of all releases.
+// prepare pushes the charts and makes the sources of all releases.
 func (b *bench) prepare(ctx context.Context) error {
-	chart, err := harness.LoadChart(name)
-	if err != nil {
-		return err
-	}
-	archive, err := harness.Pack(chart)
-	if err != nil {
-		return err
-	}
-	if err := b.env.Registry.PushChart(ctx, "charts", archive); err != nil {
-		return err
-	}
 	if err := b.env.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
 		return err
 	}
-	repository := &sourcev1.OCIRepository{
-		ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: name},
-		Spec: sourcev1.OCIRepositorySpec{
-			URL: "oci://" + b.env.Registry.Address + "/charts/" + name, Insecure: true,
-			Reference: &sourcev1.OCIRepositoryRef{Tag: chart.Metadata.Version}, Interval: metav1.Duration{Duration: time.Hour},
-		},
-	}
-	if err := b.env.Client.Create(ctx, repository); err != nil {
-		return err
+	for i := range b.Charts {
+		version, err := b.push(ctx, i)
+		if err != nil {
+			return err
+		}
+		repository := &sourcev1.OCIRepository{
+			ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: b.chartName(i)},
+			Spec: sourcev1.OCIRepositorySpec{
+				URL: "oci://" + b.env.Registry.Address + "/charts/" + b.chartName(i), Insecure: true,
+				Reference: &sourcev1.OCIRepositoryRef{Tag: version}, Interval: metav1.Duration{Duration: longInterval},
+			},
+		}
+		if err := b.env.Client.Create(ctx, repository); err != nil {
+			return err
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	return b.env.Until(ctx, "the chart", func() (string, bool) {
-		if err := b.env.Client.Get(ctx, client.ObjectKeyFromObject(repository), repository); err != nil {
+	return b.env.Until(ctx, "the charts", func() (string, bool) {
+		var list sourcev1.OCIRepositoryList
+		if err := b.env.Client.List(ctx, &list, client.InNamespace(name)); err != nil {
 			return err.Error(), false
 		}
-		return fmt.Sprint(repository.Status.Conditions),
-			apimeta.IsStatusConditionTrue(repository.Status.Conditions, helmv2.ConditionReady)
+		for _, item := range list.Items {
+			if !apimeta.IsStatusConditionTrue(item.Status.Conditions, helmv2.ConditionReady) {
+				return fmt.Sprint(item.Name, item.Status.Conditions), false
+			}
+		}
+		return "", len(list.Items) == b.Charts
 	})
 }
 
+// push packs a chart and pushes it; it returns its version.
+func (b *bench) push(ctx context.Context, i int) (string, error) {
+	chart, err := harness.LoadChart(name)
+	if err != nil {
+		return "", err
+	}
+	chart.Metadata.Name = b.chartName(i)
+	text := padding(b.Padding, uint64(i))
+	for n := 0; len(text) > 0; n++ {
+		size := min(len(text), paddingFile)
+		harness.AddFile(chart, fmt.Sprintf("files/%03d.txt", n), text[:size])
+		text = text[size:]
+	}
+	archive, err := harness.Pack(chart)
+	if err != nil {
+		return "", err
+	}
+	b.session.ArtifactBytes = len(archive)
+	return chart.Metadata.Version, b.env.Registry.PushChart(ctx, "charts", archive)
+}
+
+// chartName is the plain name if there is but one chart.
+func (b *bench) chartName(i int) string {
+	if b.Charts == 1 {
+		return name
+	}
+	return fmt.Sprintf("%s-%03d", name, i%b.Charts)
+}
+
+// padding is text of which whole lines come again, as in long manifests. A
+// revision holds all files of its chart in base64, and must fit into a Secret once
+// it is compressed: prose of this size would not.
+func padding(size int, seed uint64) []byte {
+	random := rand.New(rand.NewPCG(seed, 1))
+	lines := make([][]byte, 100)
+	for i := range lines {
+		for range 30 + random.IntN(60) {
+			lines[i] = append(lines[i], byte('a'+random.IntN(26)))
+		}
+		lines[i] = append(lines[i], '\n')
+	}
+	var text bytes.Buffer
+	for text.Len() < size {
+		part := random.Float64() // some are frequent, most are not
+		text.Write(lines[int(part*part*float64(len(lines)))])
+	}
+	return text.Bytes()[:size]
+}
+
 func (b *bench) release(i int) *helmv2.HelmRelease {
+	values := `{"message":"hello"}`
 	hr := &helmv2.HelmRelease{
 		ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: releaseName(i)},
 		Spec: helmv2.HelmReleaseSpec{
-			// Longer than any phase, so that only what is asked for is measured.
-			Interval: metav1.Duration{Duration: 10 * time.Hour},
-			ChartRef: &helmv2.CrossNamespaceSourceReference{Kind: sourcev1.OCIRepositoryKind, Name: name},
-			Values:   &apiextensionsv1.JSON{Raw: []byte(`{"message":"hello"}`)},
+			Interval: metav1.Duration{Duration: longInterval},
+			ChartRef: &helmv2.CrossNamespaceSourceReference{Kind: sourcev1.OCIRepositoryKind, Name: b.chartName(i)},
 		},
 	}
-	if b.drift {
+	if b.Drift {
 		hr.Spec.DriftDetection = &helmv2.DriftDetection{Mode: helmv2.DriftDetectionEnabled}
 	}
+	if b.unready(i) {
+		hr.Spec.Timeout = &b.UnreadyTimeout
+		values = `{"message":"hello","replicas":1,"podAnnotations":{"simulate.pintle.dev/ready":"never"}}`
+	}
+	hr.Spec.Values = &apiextensionsv1.JSON{Raw: []byte(values)}
 	return hr
 }
 
@@ -92,21 +149,30 @@ func (b *bench) create(ctx context.Context) error {
 	return b.each(ctx, func(ctx context.Context, i int) error { return b.env.Client.Create(ctx, b.release(i)) })
 }
 
+func (b *bench) patch(ctx context.Context, i int, patch string) error {
+	return b.env.Client.Patch(ctx, b.release(i), client.RawPatch(types.MergePatchType, json.RawMessage(patch)))
+}
+
 func (b *bench) patchAll(ctx context.Context, patch string) error {
-	return b.each(ctx, func(ctx context.Context, i int) error {
-		return b.env.Client.Patch(ctx, b.release(i), client.RawPatch(types.MergePatchType, json.RawMessage(patch)))
-	})
+	return b.each(ctx, func(ctx context.Context, i int) error { return b.patch(ctx, i, patch) })
 }
 
 func (b *bench) deleteAll(ctx context.Context) error {
 	return b.each(ctx, func(ctx context.Context, i int) error { return b.env.Client.Delete(ctx, b.release(i)) })
 }
 
+// meddle changes a Deployment as somebody else than the controller.
+func (b *bench) meddle(ctx context.Context, i int) error {
+	patch := fmt.Sprintf(`{"metadata":{"labels":{%q:"meddled-with"}}}`, versionLabel)
+	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: releaseName(i)}}
+	return b.env.Client.Patch(ctx, deployment, client.RawPatch(types.MergePatchType, json.RawMessage(patch)), client.FieldOwner("meddler"))
+}
+
 // each does something for all releases, several at a time.
 func (b *bench) each(ctx context.Context, do func(context.Context, int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(hands)
-	for i := range b.releases {
+	for i := range b.Releases {
 		group.Go(func() error {
 			if err := do(ctx, i); err != nil {
 				return fmt.Errorf("HelmRelease %s: %w", releaseName(i), err)
@@ -115,111 +181,4 @@ func (b *bench) each(ctx context.Context, do func(context.Context, int) error) e
 		})
 	}
 	return group.Wait()
-}
-
-// goal reports whether a HelmRelease is as wanted. It is asked about nil if there
-// is none.
-type goal func(*helmv2.HelmRelease) bool
-
-// board says which releases are as wanted.
-type board struct {
-	goal    goal
-	met     map[string]bool
-	missing int
-	// last is one that was not as wanted when it was seen last.
-	last *helmv2.HelmRelease
-}
-
-func newBoard(releases int, goal goal) *board {
-	b := &board{goal: goal, met: map[string]bool{}, missing: releases}
-	for i := range releases {
-		b.set(releaseName(i), nil)
-	}
-	return b
-}
-
-func (b *board) set(name string, hr *helmv2.HelmRelease) {
-	was, is := b.met[name], b.goal(hr)
-	switch {
-	case is && !was:
-		b.missing--
-	case was && !is:
-		b.missing++
-	}
-	b.met[name] = is
-	if !is && hr != nil {
-		b.last = hr
-	}
-}
-
-// await waits until all releases are as wanted. It watches, for polling a
-// thousand of them would be work for the API server that the controller needs.
-func (b *bench) await(ctx context.Context, goal goal) error {
-	for {
-		board, err := b.look(ctx, goal)
-		if err == nil && board.missing == 0 {
-			return nil
-		}
-		if ended := b.env.Controller.Ended(); ended != nil {
-			err = ended
-		}
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return b.unmet(err, board)
-		}
-	}
-}
-
-// look lists and then watches until all are as wanted or the watch ends.
-func (b *bench) look(ctx context.Context, goal goal) (*board, error) {
-	board := newBoard(b.releases, goal)
-	var list helmv2.HelmReleaseList
-	if err := b.env.Client.List(ctx, &list, client.InNamespace(name)); err != nil {
-		return board, err
-	}
-	for i := range list.Items {
-		board.set(list.Items[i].Name, &list.Items[i])
-	}
-	if board.missing == 0 {
-		return board, nil
-	}
-	version := &client.ListOptions{Namespace: name, Raw: &metav1.ListOptions{ResourceVersion: list.ResourceVersion}}
-	events, err := b.env.Client.Watch(ctx, &helmv2.HelmReleaseList{}, version)
-	if err != nil {
-		return board, err
-	}
-	defer events.Stop()
-	return board, b.follow(ctx, board, events.ResultChan())
-}
-
-func (b *bench) follow(ctx context.Context, board *board, events <-chan watch.Event) error {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for board.missing > 0 && b.env.Controller.Ended() == nil {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		case e, open := <-events:
-			hr, ok := e.Object.(*helmv2.HelmRelease)
-			switch {
-			case !open || !ok:
-				return nil // look again
-			case e.Type == watch.Deleted:
-				board.set(hr.Name, nil)
-			default:
-				board.set(hr.Name, hr)
-			}
-		}
-	}
-	return nil
-}
-
-func (b *bench) unmet(err error, board *board) error {
-	if board.last != nil {
-		err = fmt.Errorf("%w\n%d releases are not as wanted; %s: %s", err, board.missing, board.last.Name, harness.Summary(board.last))
-	}
-	return fmt.Errorf("%w\nthe controller's log ends:\n%s", err, b.env.Controller.LogTail(shownLogLines))
 }

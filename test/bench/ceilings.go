@@ -1,0 +1,140 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// ceiling is the most that something may cost.
+type ceiling struct {
+	// phase is where it holds; in each, if empty.
+	phase string
+	// figure says what is measured, and of returns it. A session that does not tell
+	// has no such figure.
+	figure string
+	of     func(*session, *phase) (float64, bool)
+	most   float64
+	// holds reports for which loads.
+	holds func(load) bool
+}
+
+// ceilings are all that there are. Requests hardly depend on how many releases
+// there are; of seconds, of memory and of hundredths of CPU seconds, only the
+// numbers mean something that they were set for.
+func ceilings() []ceiling {
+	requests := func(phase string, most float64) ceiling {
+		return ceiling{phase, "requests per release", requestsPerRelease, most, load.plain}
+	}
+	cpu := func(phase string, most float64) ceiling {
+		return ceiling{phase, "CPU s per release", cpuPerRelease, most, func(l load) bool { return l.plain() && l.Releases >= 100 }}
+	}
+	perVisit := func(figure string, of func(*phase) int) ceiling {
+		return ceiling{phaseInterval, figure, func(_ *session, p *phase) (float64, bool) {
+			return float64(of(p)) / float64(max(p.Visits, 1)), p.Visits > 0
+		}, 0, load.plain}
+	}
+	whole := func(phase, figure string, releases int, of func(*session, *phase) (float64, bool), most float64) ceiling {
+		return ceiling{phase, figure, of, most, func(l load) bool { return l.plain() && l.Releases == releases }}
+	}
+	return []ceiling{
+		requests(phaseInstall, 19), cpu(phaseInstall, 0.035),
+		requests(phaseUpgrade, 16), cpu(phaseUpgrade, 0.045),
+		requests(phaseNoOp, 2), cpu(phaseNoOp, 0.003),
+		perVisit("requests per visit", func(p *phase) int { return p.Sent }),
+		perVisit("downloads per visit", func(p *phase) int { return p.Downloads }),
+		{phaseStartUp, "new revisions", newRevisions, 0, load.plain},
+		requests(phaseDelete, 14),
+		whole(phaseInstall, "seconds", 100, seconds, 5), whole(phaseUpgrade, "seconds", 100, seconds, 5),
+		whole(phaseInstall, "seconds", 1000, seconds, 70), whole(phaseUpgrade, "seconds", 1000, seconds, 70),
+		whole("", "peak RSS MiB", 100, peakRSS, 100), whole("", "peak RSS MiB", 1000, peakRSS, 150),
+		{phaseInstall, "seconds until the healthy are ready", seconds, 10, func(l load) bool { return l == patience(l) }},
+	}
+}
+
+// patience returns the load with which the healthy must not be made to wait for
+// the sick, with everything that does not matter for that as it is given.
+func patience(base load) load {
+	base.Releases, base.Concurrent, base.Unready = 200, 4, 5
+	base.UnreadyTimeout = metav1.Duration{Duration: 2 * time.Minute}
+	base.CRDs, base.Charts, base.Padding = 0, 1, 0
+	return base
+}
+
+func seconds(_ *session, p *phase) (float64, bool) { return p.Seconds, true }
+
+func requestsPerRelease(s *session, p *phase) (float64, bool) {
+	return float64(p.Sent) / float64(s.Releases), true
+}
+
+func cpuPerRelease(s *session, p *phase) (float64, bool) {
+	return p.CPUSeconds / float64(s.Releases), true
+}
+
+func peakRSS(_ *session, p *phase) (float64, bool) { return p.PeakMiB, !p.PeakOfAll }
+
+func newRevisions(s *session, p *phase) (float64, bool) { return float64(p.Revisions), s.Audit }
+
+// verdict is how a figure compares with its ceiling.
+type verdict struct {
+	ceiling
+
+	phase    string
+	measured float64
+	over     bool
+}
+
+// judge compares a session with all ceilings that hold for it.
+func judge(s *session) []verdict {
+	var verdicts []verdict
+	for _, c := range ceilings() {
+		if !c.holds(s.load) {
+			continue
+		}
+		for i := range s.Phases {
+			p := &s.Phases[i]
+			if c.phase != "" && c.phase != p.Name {
+				continue
+			}
+			if measured, ok := c.of(s, p); ok {
+				verdicts = append(verdicts, verdict{c, p.Name, measured, measured > c.most})
+			}
+		}
+	}
+	return verdicts
+}
+
+// over is the number of figures that are over their ceilings.
+func over(verdicts []verdict) int {
+	n := 0
+	for _, v := range verdicts {
+		if v.over {
+			n++
+		}
+	}
+	return n
+}
+
+// verdictText returns verdicts as a table.
+func verdictText(verdicts []verdict) string {
+	if len(verdicts) == 0 {
+		return "\nno ceiling holds for this load\n"
+	}
+	rows := [][]string{{"phase", "figure", "measured", "ceiling", ""}}
+	for _, v := range verdicts {
+		word := "ok"
+		if v.over {
+			word = "OVER"
+		}
+		rows = append(rows, []string{v.phase, v.figure, fmt.Sprintf("%.4g", v.measured), fmt.Sprintf("%.4g", v.most), word})
+	}
+	var b strings.Builder
+	b.WriteByte('\n')
+	align(&b, rows)
+	return b.String()
+}

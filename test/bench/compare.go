@@ -1,0 +1,118 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// compared are the figures that two runs are compared by.
+func compared() []struct {
+	name string
+	of   func(*phase) float64
+} {
+	return []struct {
+		name string
+		of   func(*phase) float64
+	}{
+		{"seconds", func(p *phase) float64 { return p.Seconds }},
+		{"CPU s", func(p *phase) float64 { return p.CPUSeconds }},
+		{"peak RSS", func(p *phase) float64 { return p.PeakMiB }},
+		{"RSS at end", func(p *phase) float64 { return p.EndMiB }},
+		{"requests", func(p *phase) float64 { return float64(p.Sent) }},
+		{"downloads", func(p *phase) float64 { return float64(p.Downloads) }},
+		{"bytes downloaded", func(p *phase) float64 { return float64(p.DownloadedBytes) }},
+		{"bytes of Secrets", func(p *phase) float64 { return float64(p.SecretBytes) }},
+	}
+}
+
+// compare returns, for every load that was measured in both files, how much more
+// each phase cost in the second.
+func compare(a, b string) (string, error) {
+	first, err := readSessions(a)
+	if err != nil {
+		return "", err
+	}
+	second, err := readSessions(b)
+	if err != nil {
+		return "", err
+	}
+	return compareSessions(first, second), nil
+}
+
+func readSessions(path string) ([]session, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var sessions []session
+	if err := json.Unmarshal(content, &sessions); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return sessions, nil
+}
+
+func compareSessions(first, second []session) string {
+	var b strings.Builder
+	for i := range first {
+		one := &first[i]
+		other := sameLoad(second, one.load)
+		if other == nil {
+			fmt.Fprintf(&b, "\nonly in A: %s\n", one.load.text())
+			continue
+		}
+		fmt.Fprintf(&b, "\n%s\nA: %s, B: %s; each figure is B/A\n\n", one.load.text(), one.who(), other.who())
+		rows := [][]string{{"phase"}}
+		for _, figure := range compared() {
+			rows[0] = append(rows[0], figure.name)
+		}
+		for j := range one.Phases {
+			if p, q := &one.Phases[j], other.phase(one.Phases[j].Name); q != nil {
+				rows = append(rows, ratios(p, q))
+			}
+		}
+		align(&b, rows)
+	}
+	for i := range second {
+		if sameLoad(first, second[i].load) == nil {
+			fmt.Fprintf(&b, "\nonly in B: %s\n", second[i].load.text())
+		}
+	}
+	return b.String()
+}
+
+// who says who was measured, and on what.
+func (s *session) who() string {
+	return fmt.Sprintf("%s (%d CPUs, load %.1f)", strings.Join(append([]string{s.Controller}, s.Args...), " "), s.CPUs, s.SystemLoad)
+}
+
+func sameLoad(sessions []session, l load) *session {
+	for i := range sessions {
+		if sessions[i].load == l {
+			return &sessions[i]
+		}
+	}
+	return nil
+}
+
+// ratios are those of one phase. Where there was nothing, there is no ratio, but
+// whether there is something now is of interest.
+func ratios(p, q *phase) []string {
+	row := []string{p.Name}
+	for _, figure := range compared() {
+		a, b := figure.of(p), figure.of(q)
+		switch {
+		case a == 0 && b == 0:
+			row = append(row, "0 both")
+		case a == 0:
+			row = append(row, fmt.Sprintf("0 to %.3g", b))
+		default:
+			row = append(row, fmt.Sprintf("%.2f", b/a))
+		}
+	}
+	return row
+}

@@ -1,0 +1,122 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// load is what a session measures a controller with. What is zero is not there.
+type load struct {
+	Releases int `json:"releases"`
+	// Concurrent is the controller's --concurrent.
+	Concurrent int `json:"concurrent"`
+	// Drift enables drift detection in all HelmReleases, and adds its phase.
+	Drift bool `json:"driftDetection"`
+	// CRDs is the number of definitions besides those that are needed.
+	CRDs int `json:"extraCRDs,omitempty"`
+	// Unready is how many percent of the releases never become ready.
+	Unready int `json:"unreadyPercent,omitempty"`
+	// UnreadyTimeout is how long Helm waits for those.
+	UnreadyTimeout metav1.Duration `json:"unreadyTimeout,omitzero"`
+	// Charts is the number of charts that the releases share, each of a source of
+	// its own.
+	Charts int `json:"charts"`
+	// Padding is how many bytes of text a chart holds besides its templates.
+	Padding int `json:"chartPaddingBytes,omitempty"`
+	// Interval adds a phase in which releases are visited as often as this.
+	Interval metav1.Duration `json:"interval,omitzero"`
+}
+
+func (l load) validate() error {
+	var errs []error
+	for _, check := range []struct {
+		wrong bool
+		what  string
+	}{
+		{l.Releases < 1, "-n: at least 1"},
+		{l.CRDs < 0, "-crds: not less than 0"},
+		{l.Unready < 0 || l.Unready > 99, "-unready: from 0 to 99 percent"},
+		{l.Unready > 0 && l.UnreadyTimeout.Duration <= 0, "-unready-timeout: more than zero"},
+		{l.Charts < 1 || l.Charts > l.Releases, "-charts: at least 1, at most one for each release"},
+		{l.Padding < 0, "-chart-size: not less than 0"},
+		{l.Interval.Duration < 0, "-interval: not less than zero"},
+	} {
+		if check.wrong {
+			errs = append(errs, errors.New(check.what))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// unready reports whether a release is one that never becomes ready. They are
+// spread evenly, so that they are everywhere in the controller's queue.
+func (l load) unready(i int) bool { return (i+1)*l.Unready/100 > i*l.Unready/100 }
+
+// healthy is the number of releases that become ready.
+func (l load) healthy() int { return l.Releases - l.Releases*l.Unready/100 }
+
+// plain reports whether nothing makes this load unlike the one that ceilings are
+// for.
+func (l load) plain() bool {
+	return !l.Drift && l.CRDs == 0 && l.Unready == 0 && l.Charts == 1 && l.Padding == 0
+}
+
+// text says all that tells this load from others.
+func (l load) text() string {
+	parts := []string{fmt.Sprintf("%d releases, --concurrent=%d", l.Releases, l.Concurrent)}
+	add := func(is bool, format string, args ...any) {
+		if is {
+			parts = append(parts, fmt.Sprintf(format, args...))
+		}
+	}
+	add(l.Drift, "drift detection on")
+	add(l.CRDs > 0, "%d extra CRDs", l.CRDs)
+	add(l.Unready > 0, "%d %% never ready (timeout %s)", l.Unready, l.UnreadyTimeout.Duration)
+	add(l.Charts > 1, "%d charts", l.Charts)
+	add(l.Padding > 0, "%d bytes of text in the chart", l.Padding)
+	add(l.Interval.Duration > 0, "interval %s", l.Interval.Duration)
+	return strings.Join(parts, ", ")
+}
+
+// suite is a load and what makes it harder, one thing at a time. With ceilings
+// comes the one that a ceiling of its own is for.
+func suite(base load, ceilings bool) []load {
+	timeout := base.UnreadyTimeout
+	if timeout.Duration <= 0 {
+		timeout.Duration = 2 * time.Minute
+	}
+	with := func(change func(*load)) load {
+		l := base
+		change(&l)
+		return l
+	}
+	all := []load{
+		base,
+		with(func(l *load) { l.CRDs = 500 }),
+		with(func(l *load) { l.Unready, l.UnreadyTimeout = 10, timeout }),
+		with(func(l *load) { l.Charts = min(20, l.Releases) }),
+		with(func(l *load) { l.Padding = 2_000_000 }),
+	}
+	if ceilings {
+		all = append(all, patience(base))
+	}
+	return all
+}
+
+// parseSize reads a number of bytes with a decimal or binary unit, its B or none:
+// 2MB, 500kB, 1Mi.
+func parseSize(text string) (int, error) {
+	if text == "" {
+		return 0, nil
+	}
+	quantity, err := resource.ParseQuantity(strings.TrimSuffix(text, "B"))
+	return int(quantity.Value()), err
+}

@@ -1,0 +1,222 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/test/harness"
+)
+
+// The phases of a session, by their names.
+const (
+	phaseInstall  = "install"
+	phaseUpgrade  = "upgrade"
+	phaseNoOp     = "no-op"
+	phaseIdle     = "idle"
+	phaseInterval = "interval"
+	phaseStartUp  = "start-up"
+	phaseDrift    = "drift"
+	phaseDelete   = "delete"
+)
+
+const (
+	// longInterval is longer than any phase, so that only what is asked for is
+	// measured.
+	longInterval = 10 * time.Hour
+	// versionLabel is what is changed behind the controller's back, and chartApp
+	// what the chart says it is.
+	versionLabel = "app.kubernetes.io/version"
+	chartApp     = "1.0"
+)
+
+// step is what a phase measures.
+type step struct {
+	name string
+	// restarts says that do starts the controller, which before has stopped.
+	restarts bool
+	// before and after are not measured.
+	before, after func(context.Context) error
+	do            func(context.Context) error
+	// until returns when all is done; it is told how counters stood before.
+	until func(context.Context, readings) error
+}
+
+// run measures one phase after the other.
+func (b *bench) run(ctx context.Context) (*session, error) {
+	for _, step := range b.steps() {
+		say("%s", step.name)
+		p, err := b.phase(ctx, step)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", step.name, err)
+		}
+		b.session.Phases = append(b.session.Phases, p)
+	}
+	return &b.session, nil
+}
+
+func (b *bench) steps() []step {
+	// What is asked for again and again, as long as the controller keeps its state.
+	steps := []step{b.install(), b.upgrade(), b.noOp(), {
+		name: phaseIdle,
+		do:   func(ctx context.Context) error { return pause(ctx, b.idle) }, until: b.until(releaseAt(2)),
+	}}
+	if b.Interval.Duration > 0 {
+		steps = append(steps, b.interval())
+	}
+	steps = append(steps, b.startUp())
+	if b.Drift {
+		steps = append(steps, b.repair())
+	}
+	return append(steps, step{
+		name: phaseDelete, do: b.deleteAll,
+		until: func(ctx context.Context, _ readings) error {
+			return b.await(ctx, releasesAre(b.names(nil), func(hr *helmv2.HelmRelease) bool { return hr == nil }))
+		},
+	})
+}
+
+// until waits for those releases that can be as wanted.
+func (b *bench) until(wanted func(*helmv2.HelmRelease) bool) func(context.Context, readings) error {
+	return func(ctx context.Context, _ readings) error {
+		return b.await(ctx, releasesAre(b.names(b.isHealthy), wanted))
+	}
+}
+
+func (b *bench) isHealthy(i int) bool { return !b.unready(i) }
+
+// releaseAt returns whether a release is ready and has come as far as to this
+// revision and no further.
+func releaseAt(revision int) func(*helmv2.HelmRelease) bool {
+	return func(hr *helmv2.HelmRelease) bool {
+		return hr != nil && harness.Ready(hr) && len(hr.Status.History) > 0 && hr.Status.History[0].Version == revision
+	}
+}
+
+func (b *bench) install() step {
+	return step{name: phaseInstall, do: b.create, until: b.until(releaseAt(1)), after: b.weighRevision}
+}
+
+// weighRevision notes how large a stored revision is.
+func (b *bench) weighRevision(ctx context.Context) error {
+	secret := &corev1.Secret{}
+	key := client.ObjectKey{Namespace: name, Name: "sh.helm.release.v1." + b.names(b.isHealthy)[0] + ".v1"}
+	if err := b.env.Client.Get(ctx, key, secret); err != nil {
+		return err
+	}
+	b.session.RevisionBytes = len(secret.Data["release"])
+	return nil
+}
+
+func (b *bench) upgrade() step {
+	return step{
+		name: phaseUpgrade,
+		do: func(ctx context.Context) error {
+			return b.patchAll(ctx, `{"spec":{"values":{"message":"hello again"}}}`)
+		},
+		until: b.until(func(hr *helmv2.HelmRelease) bool { return hr != nil && hr.Generation > 1 && releaseAt(2)(hr) }),
+	}
+}
+
+func (b *bench) noOp() step {
+	request := time.Now().Format(time.RFC3339Nano)
+	return step{
+		name:  phaseNoOp,
+		do:    func(ctx context.Context) error { return b.patchAll(ctx, requestPatch(request)) },
+		until: b.until(answered(request)),
+	}
+}
+
+func requestPatch(request string) string {
+	return fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, helmv2.AnnotationReconcileRequest, request)
+}
+
+// answered returns whether a request was acknowledged, and the release is at the
+// revision at which it was.
+func answered(request string) func(*helmv2.HelmRelease) bool {
+	return func(hr *helmv2.HelmRelease) bool {
+		return hr != nil && hr.Status.LastHandledReconcileAt == request && releaseAt(2)(hr)
+	}
+}
+
+// interval measures visits that nobody asks for. The change of the interval is
+// one that they do ask for; it is over when measuring begins.
+func (b *bench) interval() step {
+	set := func(ctx context.Context, to time.Duration) error {
+		if err := b.patchAll(ctx, fmt.Sprintf(`{"spec":{"interval":%q}}`, to)); err != nil {
+			return err
+		}
+		err := b.until(func(hr *helmv2.HelmRelease) bool {
+			return hr != nil && hr.Spec.Interval.Duration == to && releaseAt(2)(hr)
+		})(ctx, readings{})
+		if err != nil {
+			return err
+		}
+		return pause(ctx, settle)
+	}
+	return step{
+		name:   phaseInterval,
+		before: func(ctx context.Context) error { return set(ctx, b.Interval.Duration) },
+		do:     func(ctx context.Context) error { return pause(ctx, 2*b.Interval.Duration) },
+		until: func(ctx context.Context, first readings) error {
+			return b.awaitVisits(ctx, first.visits, b.healthy(), false)
+		},
+		after: func(ctx context.Context) error { return set(ctx, longInterval) },
+	}
+}
+
+// startUp measures what it costs to find out that there is nothing to do.
+func (b *bench) startUp() step {
+	return step{
+		name: phaseStartUp, restarts: true,
+		before: func(ctx context.Context) error { return b.env.Controller.Stop(ctx) },
+		do:     func(context.Context) error { return b.env.Controller.Start() },
+		until: func(ctx context.Context, first readings) error {
+			// Those that never become ready may keep it busy.
+			if err := b.awaitVisits(ctx, first.visits, b.healthy(), b.Unready == 0); err != nil {
+				return err
+			}
+			return b.until(releaseAt(2))(ctx, first)
+		},
+	}
+}
+
+// repair measures what it costs to put back what somebody else has changed.
+func (b *bench) repair() step {
+	request := time.Now().Add(time.Second).Format(time.RFC3339Nano)
+	return step{
+		name: phaseDrift,
+		do: func(ctx context.Context) error {
+			return b.each(ctx, func(ctx context.Context, i int) error {
+				if err := b.meddle(ctx, i); err != nil {
+					return err
+				}
+				return b.patch(ctx, i, requestPatch(request))
+			})
+		},
+		until: func(ctx context.Context, first readings) error {
+			if err := b.until(answered(request))(ctx, first); err != nil {
+				return err
+			}
+			return b.await(ctx, goal{
+				names: b.names(b.isHealthy), list: deployments,
+				met: func(o client.Object) bool { return o != nil && o.GetLabels()[versionLabel] == chartApp },
+			})
+		},
+	}
+}
+
+func deployments() client.ObjectList {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "DeploymentList"})
+	return list
+}
