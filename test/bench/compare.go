@@ -10,24 +10,34 @@ import (
 	"strings"
 )
 
-// compared are the figures that two runs are compared by.
-func compared() []struct {
+// figure is what two runs are compared by.
+type figure struct {
 	name string
 	of   func(*phase) float64
-} {
-	return []struct {
-		name string
-		of   func(*phase) float64
-	}{
-		{"seconds", func(p *phase) float64 { return p.Seconds }},
-		{"CPU s", func(p *phase) float64 { return p.CPUSeconds }},
-		{"peak RSS", func(p *phase) float64 { return p.PeakMiB }},
-		{"RSS at end", func(p *phase) float64 { return p.EndMiB }},
-		{"requests", func(p *phase) float64 { return float64(p.Sent) }},
-		{"downloads", func(p *phase) float64 { return float64(p.Downloads) }},
-		{"bytes downloaded", func(p *phase) float64 { return float64(p.DownloadedBytes) }},
-		{"bytes of Secrets", func(p *phase) float64 { return float64(p.SecretBytes) }},
+	// counted says that it grows with what is done.
+	counted bool
+}
+
+func compared() []figure {
+	return []figure{
+		{"seconds", func(p *phase) float64 { return p.Seconds }, false},
+		{"CPU s", func(p *phase) float64 { return p.CPUSeconds }, true},
+		{"peak RSS", func(p *phase) float64 { return p.PeakMiB }, false},
+		{"RSS at end", func(p *phase) float64 { return p.EndMiB }, false},
+		{"requests", func(p *phase) float64 { return float64(p.Sent) }, true},
+		{"downloads", func(p *phase) float64 { return float64(p.Downloads) }, true},
+		{"bytes downloaded", func(p *phase) float64 { return float64(p.DownloadedBytes) }, true},
+		{"bytes of Secrets", func(p *phase) float64 { return float64(p.SecretBytes) }, true},
 	}
+}
+
+// in returns the figure of a phase. How many visits there are at an interval is
+// chance; what one costs is not.
+func (f figure) in(p *phase) float64 {
+	if f.counted && p.Name == phaseInterval && p.Visits > 0 {
+		return f.of(p) / float64(p.Visits)
+	}
+	return f.of(p)
 }
 
 // compare returns, for every load that was measured in both files, how much more
@@ -65,10 +75,10 @@ func compareSessions(first, second []session) string {
 			fmt.Fprintf(&b, "\nonly in A: %s\n", one.load.text())
 			continue
 		}
-		fmt.Fprintf(&b, "\n%s\nA: %s, B: %s; each figure is B/A\n\n", one.load.text(), one.who(), other.who())
+		fmt.Fprintf(&b, "\n%s\nA: %s, B: %s; each figure is B/A, of interval by visit\n\n", one.load.text(), one.who(), other.who())
 		rows := [][]string{{"phase"}}
-		for _, figure := range compared() {
-			rows[0] = append(rows[0], figure.name)
+		for _, f := range compared() {
+			rows[0] = append(rows[0], f.name)
 		}
 		for j := range one.Phases {
 			if p, q := &one.Phases[j], other.phase(one.Phases[j].Name); q != nil {
@@ -103,8 +113,8 @@ func sameLoad(sessions []session, l load) *session {
 // whether there is something now is of interest.
 func ratios(p, q *phase) []string {
 	row := []string{p.Name}
-	for _, figure := range compared() {
-		a, b := figure.of(p), figure.of(q)
+	for _, f := range compared() {
+		a, b := f.in(p), f.in(q)
 		switch {
 		case a == 0 && b == 0:
 			row = append(row, "0 both")

@@ -76,6 +76,10 @@ func TestSuite(t *testing.T) {
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
+	// Nothing may tell a plain load from the one in another file.
+	if want := (load{Releases: 50, Concurrent: 10, Charts: 1}); loads[0] != want {
+		t.Errorf("%+v, want %+v", loads[0], want)
+	}
 	if !loads[0].plain() || loads[1].plain() || loads[2].plain() || loads[3].plain() || loads[4].plain() {
 		t.Error("only the first load is plain")
 	}

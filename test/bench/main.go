@@ -19,6 +19,9 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 // settings are how is measured; what is measured is a load.
@@ -36,6 +39,8 @@ type settings struct {
 func main() {
 	// Whatever ends us, a closed terminal or pipe included, must leave time to clean up.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+	// Else it complains that it was given none.
+	log.SetLogger(logr.Discard())
 	err := command(ctx, os.Args[1:])
 	stop()
 	if err != nil {

@@ -105,9 +105,11 @@ func TestCompare(t *testing.T) {
 	one := session{Controller: "a", load: load{Releases: 10, Charts: 1, Interval: metav1.Duration{Duration: time.Second}}, Phases: []phase{
 		{Name: phaseInstall, Seconds: 2, CPUSeconds: 1, PeakMiB: 50, EndMiB: 40, Sent: 100, Downloads: 1, DownloadedBytes: 10},
 		{Name: phaseUpgrade, Seconds: 2},
+		{Name: phaseInterval, Seconds: 2, Visits: 10, Sent: 10},
 	}}
 	other := session{Controller: "b", load: one.load, Phases: []phase{
-		{Name: phaseInstall, Seconds: 1, CPUSeconds: 3, PeakMiB: 50, EndMiB: 60, Sent: 25, Downloads: 10, DownloadedBytes: 100, SecretBytes: 7},
+		{Name: phaseInstall, Seconds: 1, CPUSeconds: 3, PeakMiB: 50, EndMiB: 60, Sent: 25, Visits: 5, Downloads: 10, DownloadedBytes: 100, SecretBytes: 7},
+		{Name: phaseInterval, Seconds: 2, Visits: 20, Sent: 60, Downloads: 20},
 	}}
 	// As they come from a file.
 	content, err := json.Marshal([]session{one, {load: load{Releases: 5}}})
@@ -122,6 +124,7 @@ func TestCompare(t *testing.T) {
 	expect(t, text,
 		"10 releases, --concurrent=0, interval 1s A: a (0 CPUs, load 0.0), B: b",
 		"install 0.50 3.00 1.00 1.50 0.25 10.00 10.00 0 to 7",
+		"interval 1.00 0 both 0 both 0 both 3.00 0 to 1",
 		"only in A: 5 releases", "only in B: 6 releases",
 	)
 	if strings.Contains(text, phaseUpgrade) {
