@@ -108,7 +108,11 @@ func secretsOf(getter genericclioptions.RESTClientGetter, namespace string) (sec
 	if err != nil {
 		return nil, err
 	}
-	clients, err := corev1client.NewForConfig(config)
+	client, err := httpClient(getter, config)
+	if err != nil {
+		return nil, fmt.Errorf("client for Helm storage: %w", err)
+	}
+	clients, err := corev1client.NewForConfigAndClient(config, client)
 	if err != nil {
 		return nil, fmt.Errorf("client for Helm storage: %w", err)
 	}
