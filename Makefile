@@ -13,7 +13,7 @@ RACE := $(if $(shell command -v "$${CC:-cc}" || command -v gcc),-race)
 $(if $(RACE),,$(warning no C compiler is found: the tests run without the race detector))
 
 # What runs without a cluster.
-FAST_PACKAGES := . ./api/... ./internal/... ./test/harness/... ./test/bench/...
+FAST_PACKAGES := . ./api/... ./internal/... ./test/harness/... ./test/bench/... ./test/soak/...
 # The other suites run against the control plane in bin/cluster, and are run anew every time.
 WITH_CLUSTER = KUBEBUILDER_ASSETS='$(CLUSTER_BIN)' PINTLE_CLUSTER_BIN='$(CLUSTER_BIN)' PINTLE_CONTROLLER='$(BIN)/pintle-race'
 
@@ -24,7 +24,7 @@ SUITE_integration = $(WITH_CLUSTER) go test $(RACE) -count=1 ./test/integration/
 SUITE_e2e = $(WITH_CLUSTER) hack/e2e.sh go test $(RACE) -count=1 -v -timeout=20m -parallel=4 ./test/e2e
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-fast test-integration test-e2e test-reference reference-build verify check-generated build build-race bench bench-build bench-compare lint fmt vet clean
+.PHONY: help run test test-fast test-integration test-e2e test-reference reference-build verify check-generated build build-race bench bench-build bench-compare soak lint fmt vet clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile hack/generate.mk
@@ -85,6 +85,14 @@ bench-compare: bench-build ## Say how much more B cost than A: A=FILE B=FILE, wh
 
 bench-build:
 	@CGO_ENABLED=0 go build -trimpath -o '$(BIN)/pintle-bench' ./test/bench
+
+# Not a part of `make test`: it takes its time. MINUTES counts what changes; all of it takes some more.
+soak: build cluster-build ## Change many releases for long and see them arrive: [N=300] [MINUTES=20] [SEED=N] [CONTROLLER=FILE] [ARGS=FLAGS].
+	@CGO_ENABLED=0 go build -trimpath -o '$(BIN)/pintle-soak' ./test/soak
+	@exec '$(BIN)/pintle-soak' --bin '$(CLUSTER_BIN)' \
+		--controller '$(or $(call cluster-value,CONTROLLER),$(BIN)/pintle)' --args '$(call cluster-value,ARGS)' \
+		--n '$(or $(call cluster-value,N),300)' --duration '$(or $(call cluster-value,MINUTES),20)m' \
+		--seed '$(or $(call cluster-value,SEED),0)'
 
 verify: generate manifests check-generated vet ## Check all that needs no running: generated files, format, lint, imports, sizes.
 	$(GOLANGCI_LINT) fmt --diff

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"helm.sh/helm/v3/pkg/action"
 	helmrelease "helm.sh/helm/v3/pkg/release"
@@ -75,4 +76,39 @@ func decodeRelease(content []byte, into any) error {
 		return err
 	}
 	return json.NewDecoder(reader).Decode(into)
+}
+
+// Revision is what Helm has stored of one.
+type Revision struct {
+	Number int
+	// Status is Helm's word for it; Pending reports whether it is one of those that
+	// say that something is going on.
+	Status       string
+	Pending      bool
+	ChartVersion string
+	Values       map[string]any
+}
+
+// Stored returns the revisions of all releases in a namespace, by the release's
+// name, oldest first.
+func (e *Environment) Stored(ctx context.Context, namespace string) (map[string][]Revision, error) {
+	var list corev1.SecretList
+	if err := e.Client.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels{"owner": "helm"}); err != nil {
+		return nil, err
+	}
+	stored := map[string][]Revision{}
+	for i := range list.Items {
+		r := &helmrelease.Release{}
+		if err := decodeRelease(list.Items[i].Data["release"], r); err != nil {
+			return nil, fmt.Errorf("release in Secret %s: %w", list.Items[i].Name, err)
+		}
+		stored[r.Name] = append(stored[r.Name], Revision{
+			Number: r.Version, Status: r.Info.Status.String(), ChartVersion: r.Chart.Metadata.Version, Values: r.Config,
+			Pending: r.Info.Status.IsPending() || r.Info.Status == helmrelease.StatusUninstalling,
+		})
+	}
+	for _, revisions := range stored {
+		slices.SortFunc(revisions, func(a, b Revision) int { return a.Number - b.Number })
+	}
+	return stored, nil
 }

@@ -1,0 +1,121 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Command soak is what `make soak` runs: it changes many HelmReleases at random,
+// and all that they depend on, while a controller runs and is ended now and then,
+// and looks whether every one of them ends as wanted and the controller no larger
+// than it was.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"sigs.k8s.io/yaml"
+)
+
+type settings struct {
+	bin        string
+	controller string
+	args       string
+	releases   int
+	concurrent int
+	seed       uint64
+	duration   time.Duration
+	pause      time.Duration
+	limit      time.Duration
+}
+
+func main() {
+	var s settings
+	flag.StringVar(&s.bin, "bin", "bin/cluster", "`folder` that make cluster-build filled")
+	flag.StringVar(&s.controller, "controller", "bin/pintle", "the controller's `executable`")
+	flag.StringVar(&s.args, "args", "", "further `flags` for the controller, separated by spaces")
+	flag.IntVar(&s.releases, "n", 300, "`number` of HelmReleases, at least 8")
+	flag.IntVar(&s.concurrent, "concurrent", 10, "the controller's --concurrent")
+	flag.Uint64Var(&s.seed, "seed", 0, "`number` that what happens depends on; 0 takes another one every time")
+	flag.DurationVar(&s.duration, "duration", 20*time.Minute, "how long to change things, at least 1m; it takes longer than that by some minutes")
+	flag.DurationVar(&s.pause, "pause", 250*time.Millisecond, "mean time between two changes")
+	flag.DurationVar(&s.limit, "limit", 5*time.Minute, "how long everything may take to be as wanted")
+	flag.Parse()
+
+	// Whatever ends us, a closed terminal or pipe included, must leave time to clean up.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+	err := run(ctx, s)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "soak:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, s settings) (err error) {
+	if s.releases < 8 || s.duration < time.Minute || s.pause <= 0 || s.concurrent < 1 {
+		return errors.New("at least 8 releases, a minute, a pause and one at a time")
+	}
+	if s.seed == 0 {
+		s.seed = uint64(time.Now().UnixNano())
+	}
+	id := strconv.Itoa(os.Getpid())
+	dir, err := filepath.Abs(filepath.Join("bin", "soak", id))
+	if err != nil {
+		return err
+	}
+	k, err := start(ctx, s, dir)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 90*time.Second)
+		defer cancel()
+		err = errors.Join(err, k.env.Stop(ctx))
+	}()
+	wrong, err := k.run(ctx)
+	fmt.Print(k.text())
+	if err == nil && len(wrong) == 0 {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	kept, keepErr := k.keep(context.WithoutCancel(ctx), dir+"-failed", wrong)
+	if err != nil {
+		return errors.Join(fmt.Errorf("%w\nseed %d; logs are in %s", err, s.seed, kept), keepErr)
+	}
+	return errors.Join(fmt.Errorf("%d things are wrong; seed %d; all of them, and logs, are in %s\n%s",
+		len(wrong), s.seed, kept, strings.Join(wrong[:min(told, len(wrong))], "\n")), keepErr)
+}
+
+// keep puts what tells about a failure into a folder, and returns its path.
+func (k *soak) keep(ctx context.Context, dir string, wrong []string) (string, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "no folder", err
+	}
+	content, err := os.ReadFile(k.env.Controller.LogPath)
+	errs := []error{err}
+	errs = append(errs, os.WriteFile(filepath.Join(dir, "controller.log"), content, 0o600),
+		os.WriteFile(filepath.Join(dir, "wrong.txt"), []byte(strings.Join(wrong, "\n")+"\n"), 0o600))
+	// Helm's storage contains values; those here are nobody's secret.
+	found, err := look(ctx, k.env)
+	if err != nil {
+		return dir, errors.Join(append(errs, err)...)
+	}
+	for name, what := range map[string]any{"helmreleases.yaml": found.releases, "stored.yaml": found.stored} {
+		content, err := yaml.Marshal(what)
+		errs = append(errs, err, os.WriteFile(filepath.Join(dir, name), content, 0o600))
+	}
+	return dir, errors.Join(errs...)
+}
+
+func say(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "%s  %s\n", time.Now().Format(time.TimeOnly), fmt.Sprintf(format, args...))
+}
