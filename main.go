@@ -12,6 +12,7 @@ import (
 	"io"
 	"log"
 	"net/http"
+	"net/http/pprof"
 	"os"
 	"time"
 
@@ -122,7 +123,7 @@ func addControllers(mgr ctrl.Manager, o *options.Options) error {
 func managerOptions(o *options.Options) ctrl.Options {
 	opts := ctrl.Options{
 		Scheme:                        controller.Scheme(),
-		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddr},
+		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddr, ExtraHandlers: profiles(o)},
 		HealthProbeBindAddress:        o.HealthAddr,
 		LeaderElection:                o.LeaderElect,
 		LeaderElectionID:              helmv2.ControllerName + "-leader-election",
@@ -132,12 +133,28 @@ func managerOptions(o *options.Options) ctrl.Options {
 		RenewDeadline:                 &o.LeaseRenewDeadline,
 		RetryPeriod:                   &o.LeaseRetryPeriod,
 		GracefulShutdownTimeout:       &o.GracefulShutdown,
-		Cache:                         cache.Options{ByObject: controller.Configs(o.ConfigSelector())},
+		Cache:                         controller.Cache(o.ConfigSelector()),
+		Client:                        controller.Client(),
 	}
 	if !o.WatchAllNamespaces {
 		opts.Cache.DefaultNamespaces = map[string]cache.Config{o.RuntimeNamespace: {}}
 	}
 	return opts
+}
+
+// profiles are what Go's profiler serves beside the metrics, to everybody who may
+// read those, and what it costs is ours: they are there only if asked for.
+func profiles(o *options.Options) map[string]http.Handler {
+	if !o.EnablePprof {
+		return nil
+	}
+	return map[string]http.Handler{
+		"/debug/pprof/":        http.HandlerFunc(pprof.Index),
+		"/debug/pprof/cmdline": http.HandlerFunc(pprof.Cmdline),
+		"/debug/pprof/profile": http.HandlerFunc(pprof.Profile),
+		"/debug/pprof/symbol":  http.HandlerFunc(pprof.Symbol),
+		"/debug/pprof/trace":   http.HandlerFunc(pprof.Trace),
+	}
 }
 
 func logger(o *options.Options) logr.Logger {

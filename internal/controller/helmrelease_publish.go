@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/metrics"
@@ -45,6 +46,7 @@ func (r *HelmReleaseReconciler) publishFinished(ctx context.Context, before *hel
 		return r.unwritten(err)
 	}
 	r.attempts.Forget(key)
+	r.rest.disturb(key)
 	if ends(o) {
 		r.backoff.Forget(key)
 	}
@@ -86,6 +88,9 @@ func (r *HelmReleaseReconciler) publishSettled(ctx context.Context, before, hr *
 		return r.unwritten(err)
 	}
 	if d.State == release.StateInSync && result.RequeueAfter > 0 {
+		if !r.rest.met(client.ObjectKeyFromObject(hr)) {
+			result.RequeueAfter = r.stagger(result.RequeueAfter)
+		}
 		r.rest.note(hr, in.Desired, settled.Status, r.now().Add(result.RequeueAfter))
 	}
 	r.metrics.Suspended(client.ObjectKeyFromObject(hr).String(), in.Desired.Suspended)
@@ -176,7 +181,16 @@ func (r *HelmReleaseReconciler) result(key types.NamespacedName, retry release.R
 		return ctrl.Result{}
 	}
 	if spread {
-		delay = r.spread(delay)
+		return yielding(ctrl.Result{RequeueAfter: r.spread(delay)})
 	}
 	return ctrl.Result{RequeueAfter: delay}
+}
+
+// yielding lets the next visit come after those that somebody waits for: nobody
+// does if only time has passed. Whatever wakes the release meanwhile raises it
+// again.
+func yielding(result ctrl.Result) ctrl.Result {
+	low := handler.LowPriority
+	result.Priority = &low
+	return result
 }

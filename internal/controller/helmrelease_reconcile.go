@@ -75,8 +75,10 @@ type HelmReleaseReconciler struct {
 	defaults helmv2.Defaults
 	allowDNS bool
 	backoff  workqueue.TypedRateLimiter[types.NamespacedName]
-	// spread returns d, moved a little at random.
+	// spread returns d, moved a little at random; stagger something between zero
+	// and d.
 	spread  func(d time.Duration) time.Duration
+	stagger func(d time.Duration) time.Duration
 	now     func() time.Time
 	written writes
 	rest    resting
@@ -120,7 +122,7 @@ func (r *HelmReleaseReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 	want.Suspension = suspension
 	if left := r.rest.left(hr, want.Desired, r.now()); left > 0 && running == nil {
 		r.metrics.Visit(metrics.VisitAtRest)
-		return r.result(req.NamespacedName, release.After(left)), nil
+		return yielding(r.result(req.NamespacedName, release.After(left))), nil
 	}
 	in := release.Input{Desired: want.Desired, Recorded: hr.Status, Now: r.now()}
 	way, err := r.observe(ctx, hr, want, running, &in)

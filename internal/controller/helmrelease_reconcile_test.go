@@ -131,6 +131,7 @@ func newReconciler(t *testing.T, s *stub) *HelmReleaseReconciler {
 		where:   whereabouts{live: world, clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Trust{}, time.Now)},
 		metrics: m, desired: s, helm: s, attempts: s, now: time.Now,
 		events: record.NewFakeRecorder(100), spread: func(d time.Duration) time.Duration { return d },
+		stagger: func(d time.Duration) time.Duration { return d },
 		backoff: workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](time.Second, time.Minute),
 	}
 }

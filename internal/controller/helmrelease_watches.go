@@ -86,7 +86,8 @@ func (r *HelmReleaseReconciler) setup(mgr ctrl.Manager, concurrent int, ended *w
 	}
 	return b.
 		WatchesRawSource(source.Func(ended.start)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: concurrent}).
+		// What users change comes before what is there when we start.
+		WithOptions(controller.Options{MaxConcurrentReconciles: concurrent, UsePriorityQueue: new(true)}).
 		Complete(r)
 }
 

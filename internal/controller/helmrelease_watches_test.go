@@ -9,9 +9,7 @@ import (
 
 	fluxmeta "github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -90,36 +88,6 @@ func TestValuesKeys(t *testing.T) {
 	}
 	if got := valuesKeys(helmv2.KindSecret)(&sourcev1.OCIRepository{}); got != nil {
 		t.Errorf("something else takes values from %v", got)
-	}
-}
-
-// TestConfigsHoldNoData: kubectl leaves a copy of what it applies in an annotation.
-func TestConfigsHoldNoData(t *testing.T) {
-	selector := labels.SelectorFromSet(labels.Set{"a": "b"})
-	configs := Configs(selector)
-	if len(configs) != 2 {
-		t.Fatalf("%d kinds", len(configs))
-	}
-	for kind, by := range configs {
-		if by.Label.String() != "a=b" {
-			t.Errorf("%T is selected by %q", kind, by.Label)
-		}
-		o := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
-			Name: "x", ResourceVersion: "1",
-			Annotations:   map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "data"},
-			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
-		}}
-		kept, err := by.Transform(o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "x", ResourceVersion: "1"}}
-		if diff := cmp.Diff(want, kept); diff != "" {
-			t.Errorf("the cache keeps (-want +got):\n%s", diff)
-		}
-		if other, err := by.Transform("gone"); other != "gone" || err != nil {
-			t.Errorf("what is no object passes unchanged: %v, %v", other, err)
-		}
 	}
 }
 

@@ -56,7 +56,26 @@ func (r *resting) left(hr *helmv2.HelmRelease, want release.Desired, now time.Ti
 	return max(0, last.until.Sub(now))
 }
 
-// forget makes the next visit look.
+// met reports whether hr has been found in sync, or acted upon, since we
+// started.
+func (r *resting) met(key types.NamespacedName) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, known := r.known[key]
+	return known
+}
+
+// disturb makes the next visit look, for something was done to the release.
+func (r *resting) disturb(key types.NamespacedName) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.known == nil {
+		r.known = map[types.NamespacedName]rested{}
+	}
+	r.known[key] = rested{}
+}
+
+// forget makes the next visit look, as if there had been none.
 func (r *resting) forget(key types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

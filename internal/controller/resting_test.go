@@ -84,3 +84,61 @@ func TestAtRestNothingIsRead(t *testing.T) {
 	s.values, s.stored[0].ConfigDigest = "sha256:new", "sha256:new"
 	visit("other values are wanted", true)
 }
+
+// TestFirstRestIsShort: what is in sync when we start is looked at again at any
+// moment of its interval, for all others are visited now too. What was made or
+// changed since is not.
+func TestFirstRestIsShort(t *testing.T) {
+	s := &stub{stored: []release.Revision{{
+		Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, Owner: "uid-1",
+	}}}
+	r := newReconciler(t, s)
+	r.stagger = func(d time.Duration) time.Duration { return d / 4 }
+	now := time.Now()
+	r.now = func() time.Time { return now }
+	visit := func(why string, want time.Duration) {
+		t.Helper()
+		for range 3 {
+			result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if result.RequeueAfter > staleRetry {
+				if result.RequeueAfter != want {
+					t.Errorf("%s: looks again after %s, want %s", why, result.RequeueAfter, want)
+				}
+				return
+			}
+		}
+		t.Errorf("%s: does not come to rest", why)
+	}
+	visit("at the start", 15*time.Second)
+	now = now.Add(time.Minute)
+	visit("later", time.Minute)
+
+	hr := &helmv2.HelmRelease{}
+	if err := r.client.Get(t.Context(), key, hr); err != nil {
+		t.Fatal(err)
+	}
+	r.rest.forget(key)
+	if _, err := r.publishFinished(t.Context(), hr, release.Outcome{
+		Action: release.Upgrade{}, Desired: release.Desired{UID: "uid-1"}, Started: now, Ended: now,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	visit("after an action", time.Minute)
+}
+
+func TestStagger(t *testing.T) {
+	for range 1000 {
+		if d := staggerBy(5)(time.Minute); d <= 0 || d > time.Minute {
+			t.Fatalf("a minute became %s", d)
+		}
+	}
+	if d := staggerBy(0)(time.Minute); d != time.Minute {
+		t.Errorf("a minute that is not to be spread became %s", d)
+	}
+	if d := staggerBy(5)(0); d != 0 {
+		t.Errorf("nothing became %s", d)
+	}
+}

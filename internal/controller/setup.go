@@ -50,7 +50,8 @@ type Parts struct {
 	// MinRetryDelay and MaxRetryDelay bound the back-off.
 	MinRetryDelay time.Duration
 	MaxRetryDelay time.Duration
-	// JitterPercent is how far intervals are spread either way, 0 to 99.
+	// JitterPercent is how far intervals are spread either way, 0 to 99. With 0, not
+	// even the first ones after the start are.
 	JitterPercent int
 	// NoCrossNamespaceRefs keeps from making HelmCharts in other namespaces.
 	NoCrossNamespaceRefs bool
@@ -82,9 +83,10 @@ func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
 		where:    whereabouts{live: mgr.GetAPIReader(), clusters: p.Clusters, defaultServiceAccount: p.DefaultServiceAccount},
 		backoff: workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](
 			p.MinRetryDelay, p.MaxRetryDelay),
-		spread: spreadBy(p.JitterPercent),
-		now:    p.Now,
-		live:   mgr.GetAPIReader(),
+		spread:  spreadBy(p.JitterPercent),
+		stagger: staggerBy(p.JitterPercent),
+		now:     p.Now,
+		live:    mgr.GetAPIReader(),
 
 		downloads:            downloads{wake: ended.Wake},
 		noCrossNamespaceRefs: p.NoCrossNamespaceRefs,
@@ -103,20 +105,39 @@ func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
 	return r.setup(mgr, p.Concurrent, ended, p.Indexed)
 }
 
-// Configs says what the manager's cache holds of ConfigMaps and Secrets: no more
-// than what tells that one that the selector matches has changed. Whoever needs
-// their data has to ask the API server.
-func Configs(selector labels.Selector) map[client.Object]cache.ByObject {
-	// Annotations may hold all the data once more, where kubectl applied them.
-	strip := func(obj any) (any, error) {
-		if o, ok := obj.(metav1.Object); ok {
-			o.SetAnnotations(nil)
-			o.SetManagedFields(nil)
-		}
-		return obj, nil
+// Cache says what the manager's cache holds: of ConfigMaps and Secrets no more
+// than what tells that one that the selector matches has changed, and of nothing
+// who wrote which of its fields, which is larger than some specs. Nobody reads
+// that, and a patch made from a cached object leaves it alone.
+func Cache(selector labels.Selector) cache.Options {
+	watched := cache.ByObject{Label: selector, Transform: stripConfig}
+	return cache.Options{
+		ByObject:         map[client.Object]cache.ByObject{&corev1.ConfigMap{}: watched, &corev1.Secret{}: watched},
+		DefaultTransform: cache.TransformStripManagedFields(),
 	}
-	watched := cache.ByObject{Label: selector, Transform: strip}
-	return map[client.Object]cache.ByObject{&corev1.ConfigMap{}: watched, &corev1.Secret{}: watched}
+}
+
+// stripConfig leaves nothing of a ConfigMap or Secret that may be large, or secret.
+// Annotations hold all the data once more where kubectl applied them. Data are only
+// there if somebody watches more than metadata, who is to notice.
+func stripConfig(obj any) (any, error) {
+	switch o := obj.(type) {
+	case *corev1.ConfigMap:
+		o.Data, o.BinaryData = nil, nil
+	case *corev1.Secret:
+		o.Data, o.StringData = nil, nil
+	}
+	if o, ok := obj.(metav1.Object); ok {
+		o.SetAnnotations(nil)
+		o.SetManagedFields(nil)
+	}
+	return obj, nil
+}
+
+// Client says how the manager's client reads: ConfigMaps and Secrets never from
+// the cache, where a first read would have all of them be watched and held.
+func Client() client.Options {
+	return client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.ConfigMap{}, &corev1.Secret{}}}}
 }
 
 // Scheme knows every kind the controllers read or write.
@@ -139,5 +160,18 @@ func spreadBy(percent int) func(time.Duration) time.Duration {
 			return d
 		}
 		return d + time.Duration(rand.Int64N(2*part)-part) //nolint:gosec // spreading load needs no secrecy
+	}
+}
+
+// staggerBy returns a function that brings a duration forward to any moment
+// before its end, or leaves it alone if intervals are not to be spread at all.
+// All releases are visited when we start; spreading by a few percent, it would
+// take them many intervals to come apart, and each would be a burst of visits.
+func staggerBy(percent int) func(time.Duration) time.Duration {
+	return func(d time.Duration) time.Duration {
+		if percent == 0 || d <= 0 {
+			return d
+		}
+		return 1 + time.Duration(rand.Int64N(int64(d))) //nolint:gosec // spreading load needs no secrecy
 	}
 }

@@ -23,6 +23,8 @@ type Options struct {
 	// MetricsAddr and HealthAddr are listen addresses; "0" switches one off.
 	MetricsAddr string
 	HealthAddr  string
+	// EnablePprof serves Go's profiles beside the metrics.
+	EnablePprof bool
 	// Concurrent is how many HelmReleases are visited, and how many Helm actions
 	// work, at the same time.
 	Concurrent int
@@ -92,6 +94,8 @@ func Parse(args []string, out io.Writer) (*Options, error) {
 func (o *Options) bind(fs *flag.FlagSet) {
 	fs.StringVar(&o.MetricsAddr, "metrics-addr", ":8080", "address of the metrics endpoint; 0 switches it off")
 	fs.StringVar(&o.HealthAddr, "health-addr", ":9440", "address of the health endpoint; 0 switches it off")
+	fs.BoolVar(&o.EnablePprof, "enable-pprof", false,
+		"serve Go's profiles at /debug/pprof/ beside the metrics; a flag of Pintle's own")
 	fs.IntVar(&o.Concurrent, "concurrent", 4, "HelmReleases reconciled at the same time")
 	fs.Float64Var(&o.KubeAPIQPS, "kube-api-qps", 50, "queries per second to the Kubernetes API")
 	fs.IntVar(&o.KubeAPIBurst, "kube-api-burst", 300, "queries to the Kubernetes API in a burst")

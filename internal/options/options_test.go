@@ -45,7 +45,7 @@ func TestParseDefaults(t *testing.T) {
 func TestParseEveryFlag(t *testing.T) {
 	t.Setenv("RUNTIME_NAMESPACE", "here")
 	got, err := Parse([]string{
-		"--metrics-addr=0", "--health-addr=:1", "--concurrent=9", "--kube-api-qps=1.5", "--kube-api-burst=2",
+		"--metrics-addr=0", "--health-addr=:1", "--enable-pprof", "--concurrent=9", "--kube-api-qps=1.5", "--kube-api-burst=2",
 		"--http-timeout=1s", "--artifact-max-bytes=3", "--artifact-cache-bytes=4", "--min-retry-delay=4s", "--max-retry-delay=5s",
 		"--interval-jitter-percentage=0", "--graceful-shutdown-timeout=6s", "--enable-leader-election",
 		"--leader-election-release-on-cancel=false", "--leader-election-lease-duration=7s",
@@ -57,7 +57,7 @@ func TestParseEveryFlag(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &Options{
-		MetricsAddr: "0", HealthAddr: ":1", Concurrent: 9, KubeAPIQPS: 1.5, KubeAPIBurst: 2,
+		MetricsAddr: "0", HealthAddr: ":1", EnablePprof: true, Concurrent: 9, KubeAPIQPS: 1.5, KubeAPIBurst: 2,
 		HTTPTimeout: time.Second, ArtifactMaxBytes: 3, ArtifactCacheBytes: 4, MinRetryDelay: 4 * time.Second, MaxRetryDelay: 5 * time.Second,
 		GracefulShutdown: 6 * time.Second, LeaderElect: true,
 		DefaultServiceAccount: "tenant", InsecureKubeconfigExec: true, InsecureKubeconfigTLS: true,

@@ -21,7 +21,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	crconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -104,7 +103,8 @@ func startController(c config) (stop func() error, err error) {
 		Scheme:     controller.Scheme(),
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: crconfig.Controller{SkipNameValidation: &skipNames},
-		Cache:      cache.Options{ByObject: controller.Configs(labels.SelectorFromSet(labels.Set{watchLabel: "Enabled"}))},
+		Cache:      controller.Cache(labels.SelectorFromSet(labels.Set{watchLabel: "Enabled"})),
+		Client:     controller.Client(),
 	}
 	if err := c.see(&opts); err != nil {
 		return nil, err

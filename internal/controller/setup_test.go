@@ -1,0 +1,144 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// full is the metadata of an object as kubectl leaves it: with a copy of what was
+// applied in an annotation.
+func full() metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Name: "x", ResourceVersion: "1",
+		Annotations:   map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "data"},
+		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
+	}
+}
+
+// TestCacheHoldsNoConfigs: neither as metadata, which is what we watch, nor as
+// whole objects, should somebody do.
+func TestCacheHoldsNoConfigs(t *testing.T) {
+	options := Cache(labels.SelectorFromSet(labels.Set{"a": "b"}))
+	bare := metav1.ObjectMeta{Name: "x", ResourceVersion: "1"}
+	kinds := map[string]bool{}
+	for kind, by := range options.ByObject {
+		kinds[fmt.Sprintf("%T", kind)] = true
+		if by.Label.String() != "a=b" {
+			t.Errorf("%T is selected by %q", kind, by.Label)
+		}
+		for _, tc := range []struct{ whole, want any }{
+			{&metav1.PartialObjectMetadata{ObjectMeta: full()}, &metav1.PartialObjectMetadata{ObjectMeta: bare}},
+			{&corev1.Secret{ObjectMeta: full(), Data: map[string][]byte{"a": nil}, StringData: map[string]string{"a": ""}}, &corev1.Secret{ObjectMeta: bare}},
+			{&corev1.ConfigMap{ObjectMeta: full(), Data: map[string]string{"a": ""}, BinaryData: map[string][]byte{"a": nil}}, &corev1.ConfigMap{ObjectMeta: bare}},
+			{"gone", "gone"},
+		} {
+			kept, err := by.Transform(tc.whole)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, kept); diff != "" {
+				t.Errorf("the cache keeps (-want +got):\n%s", diff)
+			}
+		}
+	}
+	uncached := map[string]bool{}
+	for _, kind := range Client().Cache.DisableFor {
+		uncached[fmt.Sprintf("%T", kind)] = true
+	}
+	want := map[string]bool{"*v1.ConfigMap": true, "*v1.Secret": true}
+	if diff := cmp.Diff(want, kinds); diff != "" {
+		t.Errorf("kinds that are stripped (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(want, uncached); diff != "" {
+		t.Errorf("kinds that are never read from the cache (-want +got):\n%s", diff)
+	}
+}
+
+func TestCacheHoldsNoManagedFields(t *testing.T) {
+	transform := Cache(labels.Everything()).DefaultTransform
+	for _, o := range []client.Object{&helmv2.HelmRelease{ObjectMeta: full()}, &sourcev1.OCIRepository{ObjectMeta: full()}} {
+		if _, err := transform(o); err != nil {
+			t.Fatal(err)
+		}
+		if len(o.GetManagedFields()) > 0 || len(o.GetAnnotations()) == 0 {
+			t.Errorf("of a %T is kept %v, %v", o, o.GetManagedFields(), o.GetAnnotations())
+		}
+	}
+}
+
+// TestIntervalYields: nobody waits for a visit that only time has brought about.
+func TestIntervalYields(t *testing.T) {
+	r := newReconciler(t, &stub{})
+	for name, tc := range map[string]struct {
+		retry  release.Retry
+		yields bool
+	}{
+		"Interval": {release.Interval(time.Minute), true},
+		"Wait":     {release.After(time.Minute), false},
+		"Progress": {release.Now(), false},
+		"Failure":  {release.Backoff(), false},
+	} {
+		result := r.result(key, tc.retry)
+		if yields := result.Priority != nil && *result.Priority == handler.LowPriority; yields != tc.yields {
+			t.Errorf("%s: yields %t, and after %s", name, yields, result.RequeueAfter)
+		}
+	}
+	// Who was woken for nothing goes back to where it was.
+	s := &stub{stored: []release.Revision{{Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, Owner: "uid-1"}}}
+	r = newReconciler(t, s)
+	for range 4 {
+		s.read = nil
+		result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if result.RequeueAfter > staleRetry && (result.Priority == nil || *result.Priority != handler.LowPriority) {
+			t.Errorf("a visit ends with %+v", result)
+		}
+	}
+	if s.read != nil {
+		t.Error("it never came to rest")
+	}
+}
+
+// TestStartYields: what is found when we start wakes releases too, but somebody
+// may be waiting for others.
+func TestStartYields(t *testing.T) {
+	waiting := named("prod", "waiting", func(hr *helmv2.HelmRelease) {
+		hr.Spec.ChartRef = &helmv2.CrossNamespaceSourceReference{Kind: sourcev1.OCIRepositoryKind, Name: "web"}
+	})
+	r := &HelmReleaseReconciler{client: fake.NewClientBuilder().WithScheme(Scheme()).
+		WithIndex(&helmv2.HelmRelease{}, sourceIndex, sourceKey).WithObjects(waiting).Build()}
+	web := &sourcev1.OCIRepository{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "web"}}
+	for initial, want := range map[bool]int{true: handler.LowPriority, false: 0} {
+		q := priorityqueue.New[reconcile.Request]("test", func(o *priorityqueue.Opts[reconcile.Request]) {
+			o.RateLimiter = workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]()
+		})
+		r.usersOf(sourcev1.OCIRepositoryKind).Create(t.Context(), event.CreateEvent{Object: web, IsInInitialList: initial}, q)
+		if request, got, _ := q.GetWithPriority(); got != want || request.Name != "waiting" {
+			t.Errorf("in the initial list %t: %s is woken with priority %d, want %d", initial, request, got, want)
+		}
+		q.ShutDown()
+	}
+}
