@@ -24,7 +24,7 @@ SUITE_integration = $(WITH_CLUSTER) go test $(RACE) -count=1 ./test/integration/
 SUITE_e2e = $(WITH_CLUSTER) hack/e2e.sh go test $(RACE) -count=1 -v -timeout=20m -parallel=4 ./test/e2e
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-fast test-integration test-e2e test-reference reference-build verify check-generated build build-race bench bench-build bench-compare soak lint fmt vet clean
+.PHONY: help run test test-fast test-integration test-e2e test-reference reference-build verify check-generated build build-race bench bench-build bench-compare bench-go soak lint fmt vet clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile hack/generate.mk
@@ -85,6 +85,11 @@ bench-compare: bench-build ## Say how much more B cost than A: A=FILE B=FILE, wh
 
 bench-build:
 	@CGO_ENABLED=0 go build -trimpath -o '$(BIN)/pintle-bench' ./test/bench
+
+BENCH_PACKAGES := ./internal/chart ./internal/release ./internal/report ./internal/helm
+
+bench-go: ## Measure the pure parts on their own.
+	@go test -run='^$$' -bench=. -benchmem $(BENCH_PACKAGES)
 
 # Not a part of `make test`: it takes its time. MINUTES counts what changes; all of it takes some more.
 soak: build cluster-build ## Change many releases for long and see them arrive: [N=300] [MINUTES=20] [SEED=N] [CONTROLLER=FILE] [ARGS=FLAGS].

@@ -5,11 +5,15 @@ package chart
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+	"sigs.k8s.io/yaml"
 )
 
 func TestParseValues(t *testing.T) {
@@ -201,5 +205,76 @@ func FuzzParseValues(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	f.Fuzz(func(t *testing.T, raw []byte) { checkStable(t, raw) })
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		checkStable(t, raw)
+		if values, err := ParseValues(raw); err == nil {
+			checkDefinition(t, values)
+		}
+	})
+}
+
+// digestByParsing is how the digest is defined: that of the YAML that the JSON of
+// what Helm stores is converted to, by a parser of YAML.
+func digestByParsing(t *testing.T, values map[string]any) (string, bool) {
+	t.Helper()
+	raw, err := json.Marshal(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stored any
+	if err := json.Unmarshal(raw, &stored); err != nil {
+		t.Fatal(err)
+	}
+	if raw, err = json.Marshal(stored); err != nil {
+		t.Fatal(err)
+	}
+	// YAML refuses some characters in strings and folds others, and reads escapes alike.
+	out := make([]byte, 0, len(raw))
+	for _, r := range string(raw) {
+		if r >= 0x7f && r <= 0x9f || r == 0xfeff || r == 0xfffe || r == 0xffff {
+			out = fmt.Appendf(out, `\u%04x`, r)
+			continue
+		}
+		out = utf8.AppendRune(out, r)
+	}
+	canonical, err := yaml.JSONToYAML(out)
+	return digest.SHA256.FromBytes(canonical).String(), err == nil
+}
+
+// checkDefinition compares a digest with its definition, where that is one: the
+// parser refuses keys of more than a thousand characters, among others.
+func checkDefinition(t *testing.T, values map[string]any) {
+	t.Helper()
+	if len(values) == 0 {
+		return
+	}
+	got, err := ConfigDigest(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, ok := digestByParsing(t, values); ok && got != want {
+		t.Errorf("%v has digest %s, want %s", values, got, want)
+	}
+}
+
+func TestConfigDigestIsAsDefined(t *testing.T) {
+	values := map[string]any{
+		"numbers": []any{
+			0, -0.0, math.Copysign(0, -1), 1, -1, 1.5, 1e20, 1e21, -1e21, 1e22, 1e-7, 123456789012345678, uint64(math.MaxUint64), math.MinInt64,
+			1 << 53, 1<<53 + 1, 9007199254740993.0, 18446744073709551615.0, 18446744073709551616.0, math.MaxFloat64, math.SmallestNonzeroFloat64,
+		},
+		"strings": []any{
+			"", "1", "1.0", "true", "null", "~", "<<", "2026-01-01", "0x10", "1_000", "a\nb", " a", "a: b", "#", "- a", "é", "\u0000", "\u0085",
+			"\ufeff", "\u2028", "😀", "a\xffb", "=", "yes", "0o7", ".inf",
+		},
+		"<<": map[string]any{"a": nil}, "1": true, "true": false, "": []any{}, "m": map[string]any{}, "a10": 1, "a9": 2, "A": 3,
+	}
+	checkDefinition(t, values)
+	checkDefinition(t, manyValues())
+	for _, key := range []string{"numbers", "strings"} {
+		list, _ := values[key].([]any)
+		for _, v := range list {
+			checkDefinition(t, map[string]any{"v": v})
+		}
+	}
 }
