@@ -260,7 +260,7 @@ func checkDefinition(t *testing.T, values map[string]any) {
 func TestConfigDigestIsAsDefined(t *testing.T) {
 	values := map[string]any{
 		"numbers": []any{
-			0, -0.0, math.Copysign(0, -1), 1, -1, 1.5, 1e20, 1e21, -1e21, 1e22, 1e-7, 123456789012345678, uint64(math.MaxUint64), math.MinInt64,
+			0, math.Copysign(0, -1), 1, -1, 1.5, 1e19, 1e20, 1e21, -1e21, 1e22, 1e-7, 123456789012345678, uint64(math.MaxUint64), math.MinInt64,
 			1 << 53, 1<<53 + 1, 9007199254740993.0, 18446744073709551615.0, 18446744073709551616.0, math.MaxFloat64, math.SmallestNonzeroFloat64,
 		},
 		"strings": []any{

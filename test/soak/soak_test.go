@@ -293,7 +293,7 @@ func TestText(t *testing.T) {
 	k.samples = line(9, func(int) float64 { return 50 })
 	k.samples[8].counts = harness.Metrics{`pintle_helm_release_actions_total{action="install"}`: 3}
 	text := k.text()
-	for _, want := range []string{"suspend", "4\n", `action="install"`, "50 → 50; 50", "lines in its log that are errors  1\n"} {
+	for _, want := range []string{"suspend", "4\n", `action="install"`, "50 → 50; 50", "lines in its log that are errors  1\n", "12:00\tERROR\ty\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in:\n%s", want, text)
 		}

@@ -47,7 +47,8 @@ func (k *soak) text() string {
 			writeSeries(w, sum, c.name)
 		}
 	}
-	fmt.Fprintf(w, "lines in its log that are errors\t%d\n", errorLines(k.env.Controller.LogPath))
+	errorsLogged, first := errorLines(k.env.Controller.LogPath)
+	fmt.Fprintf(w, "lines in its log that are errors\t%d\n", errorsLogged)
 	fmt.Fprintln(w, "\nits processes\tseconds\tMiB resident\tGo's heap\tgoroutines\t(medians of the first third and the last; most)")
 	for _, process := range processes(k.samples) {
 		took := process[len(process)-1].at.Sub(process[0].at)
@@ -64,6 +65,9 @@ func (k *soak) text() string {
 	aligned := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	_, _ = aligned.Write([]byte(w.String())) // a Builder takes everything
 	_ = aligned.Flush()
+	if first != "" {
+		fmt.Fprintf(&b, "\nthe first error in its log:\n%s\n", first)
+	}
 	return b.String()
 }
 
@@ -100,20 +104,21 @@ func most(samples []sample, of func(sample) float64) float64 {
 	return m
 }
 
-// errorLines counts the errors in a log.
-func errorLines(path string) int {
+// errorLines counts the errors in a log, and returns the first.
+func errorLines(path string) (n int, first string) {
 	file, err := os.Open(path)
 	if err != nil {
-		return -1
+		return -1, ""
 	}
 	defer func() { _ = file.Close() }()
-	n := 0
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		if strings.Contains(lines.Text(), "\tERROR\t") {
-			n++
+			if n++; n == 1 {
+				first = lines.Text()
+			}
 		}
 	}
-	return n
+	return n, first
 }
