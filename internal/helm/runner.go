@@ -63,13 +63,15 @@ type Runner struct {
 }
 
 // NewRunner returns a runner that takes charts from charts. The index, which may
-// be nil, is of the cluster that local connections lead to. It must not be called
-// concurrently, nor while another runner is at work.
+// be nil, is of the cluster that local connections lead to. The first call must be
+// over before any other.
 func NewRunner(charts *chart.Store, index *Index, now func() time.Time) *Runner {
 	// Helm keeps the name it signs its writes with in a package variable. It is
 	// the reference's name, so that a release changes hands without a change of
 	// field ownership.
-	kube.ManagedFieldsManager = helmv2.FieldManager
+	if kube.ManagedFieldsManager != helmv2.FieldManager {
+		kube.ManagedFieldsManager = helmv2.FieldManager
+	}
 	return &Runner{charts: charts, index: index, now: now}
 }
 

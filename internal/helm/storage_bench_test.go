@@ -28,12 +28,12 @@ func largeRelease() *helmrelease.Release {
 	return rls
 }
 
-// packed returns the JSON of a revision, and as it is stored.
-func packed(b *testing.B) (raw, data []byte) {
+// largeRecord returns the JSON of a revision, and as it is stored.
+func largeRecord(b *testing.B) (raw, data []byte) {
 	b.Helper()
 	raw, err := json.Marshal(largeRelease())
 	if err == nil {
-		data, err = pack(raw)
+		data, err = packed(raw)
 	}
 	if err != nil {
 		b.Fatal(err)
@@ -42,7 +42,7 @@ func packed(b *testing.B) (raw, data []byte) {
 }
 
 func BenchmarkUnpack(b *testing.B) {
-	_, data := packed(b)
+	_, data := largeRecord(b)
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := unpack(data); err != nil {
@@ -52,7 +52,7 @@ func BenchmarkUnpack(b *testing.B) {
 }
 
 func BenchmarkParseRecord(b *testing.B) {
-	raw, _ := packed(b)
+	raw, _ := largeRecord(b)
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := parseRecord(raw); err != nil {
@@ -62,7 +62,7 @@ func BenchmarkParseRecord(b *testing.B) {
 }
 
 func BenchmarkReadRevision(b *testing.B) {
-	_, data := packed(b)
+	_, data := largeRecord(b)
 	secret := &corev1.Secret{Data: map[string][]byte{dataKey: data}}
 	b.ReportAllocs()
 	for b.Loop() {
