@@ -109,6 +109,8 @@ type gate struct {
 	// written.
 	check func(next *helmrelease.Release) error
 
+	// newest is the number of the newest revision that Helm has read, 0 if none.
+	newest  int
 	refused error
 	open    bool
 	held    []func() error
@@ -124,7 +126,17 @@ func (g *gate) Create(key string, rls *helmrelease.Release) error {
 	return g.Driver.Create(key, rls)
 }
 
+// Query reads revisions and remembers the number of the newest.
+func (g *gate) Query(labels map[string]string) ([]*helmrelease.Release, error) {
+	all, err := g.Driver.Query(labels)
+	for _, rls := range all {
+		g.newest = max(g.newest, rls.Version)
+	}
+	return all, err
+}
+
 func (g *gate) pass(rls *helmrelease.Release) error {
+	g.client.looks.end()
 	if g.choose != nil {
 		g.client.applying.rendered = g.client.built
 		g.choose(rls.Version - 1)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"helm.sh/helm/v3/pkg/kube"
@@ -15,6 +16,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/resource"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -47,8 +50,13 @@ type client struct {
 	// changed what built has and previous has not, or has otherwise.
 	built, previous, changed kube.ResourceList
 
+	// looks, if set, answers what Helm asks about objects before they are applied.
+	looks *looks
+
 	mu       sync.Mutex
 	deletion []error
+	// tried is what trying out showed, by object.
+	tried map[*resource.Info]trial
 }
 
 var (
@@ -68,6 +76,7 @@ func (c *client) Build(reader io.Reader, _ bool) (kube.ResourceList, error) {
 	if err != nil {
 		return list, err
 	}
+	c.looks.prepare(list)
 	// Helm goes on to write into what it is given, so this is the time to compare.
 	c.previous, c.built, c.changed = c.built, list, changed(list, c.built)
 	return list, nil
@@ -90,10 +99,47 @@ func (c *client) parse(reader io.Reader) (kube.ResourceList, error) {
 
 // changed returns what list has and previous has not, or has otherwise.
 func changed(list, previous kube.ResourceList) kube.ResourceList {
+	was := make(map[objectKey]runtime.Object, len(previous))
+	for _, info := range previous {
+		if _, twice := was[keyOfInfo(info)]; !twice {
+			was[keyOfInfo(info)] = info.Object
+		}
+	}
 	return list.Filter(func(info *resource.Info) bool {
-		was := previous.Get(info)
-		return was == nil || !equality.Semantic.DeepEqual(was.Object, info.Object)
+		before, ok := was[keyOfInfo(info)]
+		return !ok || !sameObject(before, info.Object)
 	})
+}
+
+func sameObject(a, b runtime.Object) bool {
+	before, isParsed := a.(*unstructured.Unstructured)
+	after, areParsed := b.(*unstructured.Unstructured)
+	if !isParsed || !areParsed {
+		return equality.Semantic.DeepEqual(a, b)
+	}
+	return sameValue(before.Object, after.Object)
+}
+
+// sameValue compares what was parsed from JSON, without reflection.
+func sameValue(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for key, value := range a {
+			other, ok := b[key]
+			if !ok || !sameValue(value, other) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, sameValue)
+	}
+	return a == b
 }
 
 func (c *client) label(info *resource.Info) error {

@@ -43,6 +43,7 @@ func (r *run) install(ctx context.Context, job Job, a release.Install) error {
 		return err
 	}
 	r.chooseMethod(modeOf(serverSide), 0, false)
+	r.lookFor(func() bool { return serverSide && !spec.DisableTakeOwnership && !spec.DisableOpenAPIValidation })
 	if !spec.DisableOpenAPIValidation {
 		r.checkBefore(helmrelease.HookPreInstall, spec.DisableHooks)
 	}

@@ -159,10 +159,17 @@ func (c *client) tryOut(info *resource.Info) error {
 	if !c.applying.serverSide {
 		return c.tryOutClientSide(info)
 	}
+	body, err := encodeObject(info.Object)
+	if err != nil {
+		return err
+	}
 	force := true
-	_, _, err := c.patch(info, metav1.PatchOptions{
+	result, _, err := c.patch(info, body, metadataOnly, metav1.PatchOptions{
 		Force: &force, DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict,
 	})
+	if err == nil {
+		c.triedOut(info, trial{body: body, traces: clientSideTraces(result)})
+	}
 	if !apierrors.IsInvalid(err) {
 		return err
 	}
@@ -173,6 +180,46 @@ func (c *client) tryOut(info *resource.Info) error {
 		return err
 	}
 	return c.tryOutClientSide(info)
+}
+
+// metadataOnly asks for no more of an object than who manages what, or for all of
+// it where that is not understood.
+const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+
+// trial is what trying out an object showed, and what was sent for it: the same is
+// going to be applied.
+type trial struct {
+	body []byte
+	// traces is true if the object has fields that client-side applying left.
+	traces bool
+}
+
+func (c *client) triedOut(info *resource.Info, t trial) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.tried == nil {
+		c.tried = map[*resource.Info]trial{}
+	}
+	c.tried[info] = t
+}
+
+func (c *client) trial(info *resource.Info) (trial, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t, ok := c.tried[info]
+	return t, ok
+}
+
+// takeBody returns what is to be sent for an object, and lets it go.
+func (c *client) takeBody(info *resource.Info) ([]byte, error) {
+	t, ok := c.trial(info)
+	if !ok {
+		return encodeObject(info.Object)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.tried, info)
+	return t.body, nil
 }
 
 func (c *client) tryOutClientSide(info *resource.Info) error {

@@ -5,7 +5,6 @@ package helm
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -34,7 +33,7 @@ func (c *client) applyAll(original, target kube.ResourceList) (*kube.Result, err
 	for _, batch := range byKind(target) {
 		created := make([]bool, len(batch))
 		errs := each(batch, func(i int, info *resource.Info) (err error) {
-			created[i], err = c.apply(info, c.applying.migrate && original.Contains(info))
+			created[i], err = c.apply(info, c.looksBefore(info, original))
 			return err
 		})
 		for i, info := range batch {
@@ -83,18 +82,33 @@ func each(list kube.ResourceList, do func(i int, info *resource.Info) error) []e
 	return errs
 }
 
+// looksBefore reports whether an object may have fields that client-side applying
+// left, so that it has to be looked at before it is applied. Trying it out has
+// shown that. Where it was not tried out, an object that is new to the release is
+// looked at only if it is known to exist, or nobody has looked.
+func (c *client) looksBefore(info *resource.Info, original kube.ResourceList) bool {
+	if t, ok := c.trial(info); ok {
+		return t.traces
+	}
+	return c.applying.migrate && (c.looks.lookedAway() || original.Contains(info))
+}
+
 // apply applies one object and reports whether that created it. It asks politely
 // first, which costs nothing where nobody else manages a field, and tells who did
 // where it has to insist. Fields that the object owes to client-side applying
 // would survive their removal from the chart: the answer shows whether there are
 // any, unless it is said to look beforehand.
 func (c *client) apply(info *resource.Info, look bool) (created bool, err error) {
+	body, err := c.takeBody(info)
+	if err != nil {
+		return false, err
+	}
 	if look {
 		if _, err := migrate(info, true); err != nil {
 			return false, err
 		}
 	}
-	live, created, err := c.send(info)
+	live, created, err := c.send(info, body)
 	if err == nil && !clientSideTraces(live) {
 		return created, info.Refresh(live, true)
 	}
@@ -109,44 +123,41 @@ func (c *client) apply(info *resource.Info, look bool) (created bool, err error)
 	if err != nil && !migrated {
 		return false, err
 	}
-	if live, _, err = c.send(info); err != nil {
+	if live, _, err = c.send(info, body); err != nil {
 		return false, err
 	}
 	return false, info.Refresh(live, true)
 }
 
 // send applies an object, by force if it must.
-func (c *client) send(info *resource.Info) (live runtime.Object, created bool, err error) {
+func (c *client) send(info *resource.Info, body []byte) (live runtime.Object, created bool, err error) {
 	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		live, created, err = c.patch(info, metav1.PatchOptions{})
+		live, created, err = c.patch(info, body, "", metav1.PatchOptions{})
 		if apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict) {
 			c.reportConflicts(info, err)
 			force := true
-			live, created, err = c.patch(info, metav1.PatchOptions{Force: &force})
+			live, created, err = c.patch(info, body, "", metav1.PatchOptions{Force: &force})
 		}
 		return err
 	})
 	return live, created, err
 }
 
-// patch sends one apply request. What applies is finished even if the job is
-// cancelled.
-func (c *client) patch(info *resource.Info, options metav1.PatchOptions) (live runtime.Object, created bool, err error) {
+// patch sends one apply request; accept, if not empty, says in which form the
+// answer is wanted. What applies is finished even if the job is cancelled.
+func (c *client) patch(info *resource.Info, body []byte, accept string, options metav1.PatchOptions) (live runtime.Object, created bool, err error) {
 	options.FieldManager = fieldManager
-	body, err := json.Marshal(info.Object)
-	if err != nil {
-		return nil, false, err
-	}
-	var code int
-	live, err = info.Client.Patch(types.ApplyPatchType).
+	request := info.Client.Patch(types.ApplyPatchType).
 		NamespaceIfScoped(info.Namespace, info.Namespaced()).
 		Resource(info.Mapping.Resource.Resource).
 		Name(info.Name).
 		VersionedParams(&options, metav1.ParameterCodec).
-		Body(body).
-		Do(context.WithoutCancel(c.ctx)).
-		StatusCode(&code).
-		Get()
+		Body(body)
+	if accept != "" {
+		request = request.SetHeader("Accept", accept)
+	}
+	var code int
+	live, err = request.Do(context.WithoutCancel(c.ctx)).StatusCode(&code).Get()
 	return live, code == http.StatusCreated, err
 }
 

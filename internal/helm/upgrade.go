@@ -42,6 +42,10 @@ func (r *run) upgrade(ctx context.Context, job Job, a release.Upgrade) error {
 		return err
 	}
 	r.chooseMethod(spec.GetServerSideApply(), 0, spec.Force)
+	r.lookFor(func() bool {
+		return !spec.DisableTakeOwnership && !spec.DisableOpenAPIValidation &&
+			r.appliesServerSide(spec.GetServerSideApply(), r.gate.newest)
+	})
 	if !spec.DisableOpenAPIValidation {
 		r.checkBefore(helmrelease.HookPreUpgrade, spec.DisableHooks)
 	}

@@ -46,6 +46,8 @@ type world struct {
 	refuse func(method, path string) int
 	// reacted is called with every object that is created and may change it.
 	reacted func(object map[string]any)
+	// reads are "GET <path>" of every object that was read.
+	reads []string
 
 	archive []byte
 	config  *rest.Config
@@ -117,6 +119,9 @@ func (w *world) serve(rec *httptest.ResponseRecorder, req *http.Request) {
 	if answer, ok := openAPI(path); ok {
 		_, _ = io.WriteString(rec, answer)
 		return
+	}
+	if req.Method == http.MethodGet {
+		w.reads = append(w.reads, "GET "+path)
 	}
 	switch req.Method {
 	case http.MethodGet:
@@ -270,6 +275,15 @@ func (w *world) object(path string) *unstructured.Unstructured {
 		return nil
 	}
 	return (&unstructured.Unstructured{Object: object}).DeepCopy()
+}
+
+// asked returns what was read since the last time, and forgets it.
+func (w *world) asked() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	reads := w.reads
+	w.reads = nil
+	return reads
 }
 
 func (w *world) put(path string, object map[string]any) {

@@ -141,6 +141,9 @@ func TestRequestsPerObject(t *testing.T) {
 		if dry, wet := b.asked("PATCH", object, "dryRun=All"), b.asked("PATCH", object); dry != 1 || wet != 2 {
 			t.Errorf("installing took %d checks of %d patches of %s", dry, wet, object)
 		}
+		if n := b.asked("GET", object); n > 1 {
+			t.Errorf("installing took %d looks at %s", n, object)
+		}
 	}
 	b.mustRun(upgrade, archive, values("data", values("a", "2")), helmv2.HelmReleaseSpec{Upgrade: &helmv2.Upgrade{DisableWait: true}})
 	if b.asked("PATCH", cm, "dryRun=All", "fieldValidation=Strict") != 1 || b.asked("PATCH", cm) != 2 {
