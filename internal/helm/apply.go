@@ -182,7 +182,11 @@ func (g *gate) Delete(key string) (*helmrelease.Release, error) {
 // taken for this one's.
 func (c *client) Create(list kube.ResourceList) (*kube.Result, error) {
 	if !c.applying.serverSide || len(list) == 0 || !slices.Contains(c.applying.rendered, list[0]) {
-		return c.Client.Create(list)
+		result, err := c.Client.Create(list)
+		if err == nil {
+			c.learnAll(list)
+		}
+		return result, err
 	}
 	c.Log("applying %d resource(s)", len(list))
 	_, err := c.applyAll(nil, list)
@@ -216,5 +220,9 @@ func (c *client) update(original, target kube.ResourceList, merge func() (*kube.
 			return &kube.Result{}, err
 		}
 	}
-	return merge()
+	result, err := merge()
+	if err == nil {
+		c.learnAll(target)
+	}
+	return result, err
 }

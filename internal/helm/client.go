@@ -5,7 +5,6 @@ package helm
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -15,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -52,9 +51,14 @@ type client struct {
 
 	// looks, if set, answers what Helm asks about objects before they are applied.
 	looks *looks
+	// getter is the connection, by which streams are shared.
+	getter    genericclioptions.RESTClientGetter
+	followers *followers
 
 	mu       sync.Mutex
 	deletion []error
+	// echoes are what was answered to writes and has not been looked at yet.
+	echoes map[*resource.Info]echo
 	// tried is what trying out showed, by object.
 	tried map[*resource.Info]trial
 }
@@ -155,22 +159,6 @@ func (c *client) label(info *resource.Info) error {
 	labels[helmv2.LabelNamespace] = c.origin.Namespace
 	object.SetLabels(labels)
 	return nil
-}
-
-// DeleteWithPropagationPolicy deletes objects and keeps the errors, which Helm's
-// uninstall reduces to the name of the release.
-func (c *client) DeleteWithPropagationPolicy(list kube.ResourceList, policy metav1.DeletionPropagation) (*kube.Result, []error) {
-	result, errs := c.Client.DeleteWithPropagationPolicy(list, policy)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.deletion = append(c.deletion, errs...)
-	return result, errs
-}
-
-func (c *client) deletionErrors() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return errors.Join(c.deletion...)
 }
 
 func alreadyExists(err error) bool { return apierrors.IsAlreadyExists(err) }

@@ -33,6 +33,6 @@ func (r *Runner) Health(ctx context.Context, getter genericclioptions.RESTClient
 	if err != nil {
 		return release.Health{}, err
 	}
-	pending, reasons, failures := survey(list, w.see)
+	pending, reasons, failures := survey(list, w)
 	return release.Health{Ready: len(pending) == 0, Waiting: append(failures, reasons...)}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
@@ -32,21 +33,24 @@ func (c *client) legacy(jobs bool) (watch, error) {
 		return watch{}, err
 	}
 	checker := kube.NewReadyChecker(clients, c.Log, kube.PausedAsReady(true), kube.CheckJobs(jobs))
+	var mu sync.Mutex
 	failed := map[*resource.Info]int{}
-	see := func(info *resource.Info) (*status.Result, error) {
+	see := func(info *resource.Info) (sight, error) {
 		ready, err := isReady(context.WithoutCancel(c.ctx), checker, info)
+		mu.Lock()
+		defer mu.Unlock()
 		if err == nil {
 			failed[info] = 0
 			if ready {
-				return current(), nil
+				return sight{result: current()}, nil
 			}
-			return inProgress("not ready"), nil
+			return sight{result: inProgress("not ready")}, nil
 		}
 		failed[info]++
 		if failed[info] > legacyErrors || !passing(err) {
-			return &status.Result{Status: status.FailedStatus, Message: err.Error()}, nil
+			return sight{result: &status.Result{Status: status.FailedStatus, Message: err.Error()}}, nil
 		}
-		return nil, err
+		return sight{}, err
 	}
 	return watch{see: see, pace: func(time.Duration) time.Duration { return legacyPace }}, nil
 }

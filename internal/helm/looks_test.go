@@ -104,3 +104,109 @@ func TestLooksOfUpgrades(t *testing.T) {
 		t.Errorf("who applies and checks beforehand does not look: %v", out.Err)
 	}
 }
+
+// TestWhatIsAppliedIsNotAskedFor: the answers to what is written are all that is
+// needed of objects that are ready by them.
+func TestWhatIsAppliedIsNotAskedFor(t *testing.T) {
+	no := false
+	for name, serverSide := range map[string]*bool{"ServerSide": nil, "ClientSide": &no} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			run := func(j Job) []string {
+				t.Helper()
+				w.asked()
+				if out := w.runner.Run(t.Context(), w.conn, j); out.Err != nil {
+					t.Fatal(out.Err)
+				}
+				var all []string
+				for _, r := range w.asked() {
+					if strings.Contains(r, "/configmaps") {
+						all = append(all, r)
+					}
+				}
+				slices.Sort(all)
+				return all
+			}
+			in := job(release.Install{Timeout: time.Minute}, w.chart("1.0.0", twoNotes("x")), "1.0.0", nil)
+			in.Spec.Install = &helmv2.Install{ServerSideApply: serverSide}
+			// One look whether they exist, and two at what is tried out and merged with.
+			installed := run(in)
+			up := job(release.Upgrade{Timeout: time.Minute}, w.chart("1.1.0", twoNotes("y")), "1.1.0", nil)
+			upgraded := run(up)
+			gone := run(job(release.Uninstall{Timeout: time.Minute, Target: target()}, up.Artifact, "", nil))
+			want := map[string][]string{"upgraded": nil, "gone": nil}
+			if serverSide != nil {
+				want["installed"] = []string{"GET " + onePath, "GET " + onePath, "GET " + twoPath, "GET " + twoPath}
+				want["upgraded"] = []string{"GET " + onePath, "GET " + onePath, "GET " + twoPath, "GET " + twoPath, "GET " + twoPath}
+			}
+			got := map[string][]string{"upgraded": upgraded, "gone": gone}
+			if installed != nil {
+				got["installed"] = installed
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("reads (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestLooksBefore: an object is looked at before it is applied if it may owe
+// fields to client-side applying, and nobody knows better.
+func TestLooksBefore(t *testing.T) {
+	yes, no := &trial{traces: true}, &trial{}
+	cases := map[string]struct {
+		reason                   string
+		tried                    *trial
+		migrate, away, isPresent bool
+		want                     bool
+	}{
+		"Traces":     {"trying out has shown them", yes, false, false, true, true},
+		"NoTraces":   {"trying out has shown none", no, true, true, true, false},
+		"New":        {"it is known not to exist", nil, true, false, false, false},
+		"Untried":    {"the way of applying changes", nil, true, false, true, true},
+		"Unknown":    {"nobody has looked whether it exists", nil, true, true, false, true},
+		"SameMethod": {"it was applied in the same way", nil, false, true, true, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			c, list := patient(t.Context(), t, w, nil, oneYAML)
+			c.looks = &looks{}
+			c.looks.away.Store(tc.away)
+			c.applying.migrate = tc.migrate
+			if tc.tried != nil {
+				c.triedOut(list[0], *tc.tried)
+			}
+			original := list
+			if !tc.isPresent {
+				original = nil
+			}
+			if got := c.looksBefore(list[0], original); got != tc.want {
+				t.Errorf("%s: looks %t", tc.reason, got)
+			}
+		})
+	}
+}
+
+// TestBodyOnce: what was tried out is what is applied, whatever became of the
+// object since.
+func TestBodyOnce(t *testing.T) {
+	w := newWorld(t)
+	c, list := patient(t.Context(), t, w, nil, oneYAML)
+	c.applying.serverSide, c.applying.rendered = true, list
+	if err := c.tryOut(list[0]); err != nil {
+		t.Fatal(err)
+	}
+	tried := list[0].Object
+	list[0].Object = object(t, oneYAML+"data: {a: b}\n")
+	if _, err := c.Create(list); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.object(onePath); got.Object["data"] != nil {
+		t.Errorf("applied %v, tried out %v", got, tried)
+	}
+	list[0].Object = object(t, oneYAML+"data: {a: b}\n")
+	if _, err := c.Create(list); err != nil || w.object(onePath).Object["data"] == nil {
+		t.Errorf("what was tried out holds once: %v", err)
+	}
+}

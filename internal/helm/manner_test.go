@@ -260,26 +260,31 @@ func TestSupersededWait(t *testing.T) {
 }
 
 // All objects have been applied when the wait for them begins: that is said once,
-// and of nothing else that is waited for.
+// and of nothing else that is waited for. Storing it costs a request, so that it is
+// stored by itself only if nothing else is stored for long.
 func TestAppliedIsSaid(t *testing.T) {
 	w := newWorld(t)
 	w.put(jobPath, object(t, jobYAML).Object)
 	synctest.Test(t, func(t *testing.T) {
 		c, list := mannered(t.Context(), t, w, jobYAML, func(*Job) {})
-		said := 0
-		c.manner.applied = func() error { said++; return errors.New("no label today") }
+		said, stamped := 0, 0
+		c.manner.applied = func() { said++ }
+		c.manner.stamp = func() error { stamped++; return errors.New("no label today") }
 		wait := map[string]func(kube.ResourceList, time.Duration) error{
 			"WatchUntilReady": c.WatchUntilReady, "WaitForDelete": c.WaitForDelete,
-			"Heal": func(l kube.ResourceList, d time.Duration) error { return c.waitReady(l, d, true) },
+			"Heal": func(l kube.ResourceList, d time.Duration) error { return c.waitReady(l, d, true, nil) },
 		}
 		for name, wait := range wait {
-			if err := wait(list, time.Second); err == nil || said != 0 {
-				t.Errorf("%s: %v, said %d times", name, err, said)
+			if err := wait(list, time.Minute); err == nil || said+stamped != 0 {
+				t.Errorf("%s: %v, said %d and stamped %d times", name, err, said, stamped)
 			}
 		}
 		for i, wait := range []func(kube.ResourceList, time.Duration) error{c.Wait, c.WaitWithJobs} {
-			if err := wait(list, time.Second); err == nil || !strings.HasPrefix(err.Error(), "timeout waiting for: ") || said != i+1 {
-				t.Errorf("%v, said %d times", err, said)
+			for j, timeout := range []time.Duration{lateAfter - time.Millisecond, lateAfter + time.Millisecond, time.Hour} {
+				err := wait(list, timeout)
+				if err == nil || !strings.HasPrefix(err.Error(), "timeout waiting for: ") || said != 3*i+j+1 || stamped != 2*i+j {
+					t.Errorf("%v, said %d and stamped %d times", err, said, stamped)
+				}
 			}
 		}
 	})

@@ -60,6 +60,8 @@ type Runner struct {
 	now    func() time.Time
 	memo   memo
 	packer packer
+	// followers are shared by all jobs, so that they share watches.
+	followers followers
 }
 
 // NewRunner returns a runner that takes charts from charts. The index, which may
@@ -128,7 +130,7 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 	kc.Namespace = job.target().Namespace
 	c := &client{
 		Client: kc, ctx: ctx, origin: job.Origin, idle: job.Idle,
-		objects: &builder{getter: getter, namespace: kc.Namespace},
+		objects: &builder{getter: getter, namespace: kc.Namespace}, getter: getter, followers: &r.followers,
 	}
 	if c.manner, err = job.manner(store); err != nil {
 		return nil, err

@@ -435,6 +435,8 @@ func TestPanicEndsTheJob(t *testing.T) {
 	if out := w.runner.Run(t.Context(), w.conn, job(release.Install{Timeout: time.Minute}, artifact, "1.0.0", nil)); out.Err != nil {
 		t.Fatal(out.Err)
 	}
+	// Nobody waits for what is gone at once.
+	w.put(configMapPath, object(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app, finalizers: [example.com/slow]}\n").Object)
 	j := job(release.Uninstall{Timeout: time.Minute, Target: target()}, artifact, "", nil)
 	j.Idle = func() func() { panic("boom") }
 	out := w.runner.Run(t.Context(), w.conn, j)

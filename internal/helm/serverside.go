@@ -110,7 +110,7 @@ func (c *client) apply(info *resource.Info, look bool) (created bool, err error)
 	}
 	live, created, err := c.send(info, body)
 	if err == nil && !clientSideTraces(live) {
-		return created, info.Refresh(live, true)
+		return created, c.applied(info, live)
 	}
 	if err != nil && !apierrors.IsInvalid(err) {
 		return false, err
@@ -126,7 +126,13 @@ func (c *client) apply(info *resource.Info, look bool) (created bool, err error)
 	if live, _, err = c.send(info, body); err != nil {
 		return false, err
 	}
-	return false, info.Refresh(live, true)
+	return false, c.applied(info, live)
+}
+
+// applied takes note of what the API server made of an object.
+func (c *client) applied(info *resource.Info, live runtime.Object) error {
+	c.learn(info, live)
+	return info.Refresh(live, true)
 }
 
 // send applies an object, by force if it must.

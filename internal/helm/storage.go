@@ -130,6 +130,14 @@ func (d *recorder) applyMethod(version int) string {
 	return d.appliedBy(key)
 }
 
+// noteApplied makes every record of the revision that this action created say, if
+// it is stored from now on, that it was applied in full.
+func (d *recorder) noteApplied() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.applied = d.created
+}
+
 // stampApplied marks the revision that this action created as applied in full. It
 // does nothing if the action created none.
 func (d *recorder) stampApplied() error {

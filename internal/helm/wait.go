@@ -4,7 +4,6 @@
 package helm
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -31,8 +30,11 @@ type manner struct {
 	legacy bool
 	// checks are the user's rules for objects, hookChecks those for hooks.
 	checks, hookChecks *expression.Checks
-	// applied is called when all objects have been applied.
-	applied func() error
+	// applied is called when all objects have been applied: what is stored of the
+	// revision from now on says so. stamp stores just that, and is called if it
+	// takes time until anything else is stored.
+	applied func()
+	stamp   func() error
 }
 
 // manner returns how a job waits. The user's rules count only where the action
@@ -40,7 +42,7 @@ type manner struct {
 // cannot be read do not keep a release from being removed.
 func (j *Job) manner(store *recorder) (manner, error) {
 	hr := helmv2.HelmRelease{Spec: j.Spec}
-	m := manner{legacy: hr.GetWaitStrategy(j.Defaults) == helmv2.WaitLegacy, applied: store.stampApplied}
+	m := manner{legacy: hr.GetWaitStrategy(j.Defaults) == helmv2.WaitLegacy, applied: store.noteApplied, stamp: store.stampApplied}
 	if m.legacy {
 		return m, nil
 	}
@@ -83,20 +85,23 @@ func (c *client) WaitWithJobs(list kube.ResourceList, timeout time.Duration) err
 // they all have been applied. Whether that could be recorded decides only whether
 // the revision can be healed later.
 func (c *client) waitApplied(list kube.ResourceList, timeout time.Duration, jobs bool) error {
-	if err := c.manner.applied(); err != nil {
-		c.Log("record that the objects have been applied: %s", err)
-	}
-	return c.waitReady(list, timeout, jobs)
+	c.manner.applied()
+	return c.waitReady(list, timeout, jobs, func() {
+		if err := c.manner.stamp(); err != nil {
+			c.Log("record that the objects have been applied: %s", err)
+		}
+	})
 }
 
 // waitReady waits for objects as the spec wants it, and gives up when something
-// else is wanted.
-func (c *client) waitReady(list kube.ResourceList, timeout time.Duration, jobs bool) error {
+// else is wanted. If late is not nil it is called once, should the wait be a long
+// one.
+func (c *client) waitReady(list kube.ResourceList, timeout time.Duration, jobs bool, late func()) error {
 	w, err := c.watch(jobs)
 	if err != nil {
 		return err
 	}
-	w.yields = true
+	w.yields, w.late = true, late
 	return c.wait(list, timeout, w)
 }
 
@@ -114,11 +119,25 @@ func (c *client) WaitForDelete(list kube.ResourceList, timeout time.Duration) er
 
 // watch is one way to wait.
 type watch struct {
-	see func(info *resource.Info) (*status.Result, error)
+	// see asks the API server for an object and judges it. It may be called for
+	// several objects at a time. What it returns of the object is nil if it was not
+	// found, or if nobody needs to know.
+	see func(info *resource.Info) (sight, error)
+	// judge tells what to think of an object without asking for it; nil if the
+	// verdict takes more than that.
+	judge look
 	// pace says how long to wait until the next look.
 	pace func(waited time.Duration) time.Duration
 	// yields is true if the wait ends when something else is wanted by now.
 	yields bool
+	// late, if set, is called once the wait has lasted for lateAfter.
+	late func()
+}
+
+// sight is an object and the verdict on it.
+type sight struct {
+	object *unstructured.Unstructured
+	result *status.Result
 }
 
 // watch returns how to wait for objects, whose Jobs have to complete or not.
@@ -133,85 +152,41 @@ func (c *client) watch(jobs bool) (watch, error) {
 }
 
 func poller(judge look) watch {
-	return watch{pace: pollEvery, see: func(info *resource.Info) (*status.Result, error) { return inspect(info, judge) }}
-}
-
-// wait looks at every object until each has been judged current once. Objects
-// that will certainly never get there end it early.
-func (c *client) wait(list kube.ResourceList, timeout time.Duration, w watch) error {
-	if c.idle != nil {
-		resume := c.idle()
-		defer resume()
-	}
-	deadline := time.NewTimer(timeout)
-	defer deadline.Stop()
-	pending, cancelled := list, c.ctx.Done()
-	var waited time.Duration
-	for {
-		var reasons, failures []string
-		pending, reasons, failures = survey(pending, w.see)
-		if len(pending) == 0 {
-			return nil
-		}
-		if len(failures) > 0 {
-			return fmt.Errorf("failed early due to stalled resources: [%s]", strings.Join(failures, ", "))
-		}
-		pause := w.pace(waited)
-		select {
-		case <-time.After(pause):
-			waited += pause
-		case <-cancelled:
-			superseded := errors.Is(context.Cause(c.ctx), release.ErrSuperseded)
-			if superseded && w.yields {
-				return fmt.Errorf("%w: %w", errCancelled, release.ErrSuperseded)
-			}
-			if !superseded {
-				return errCancelled
-			}
-			// A hook is not left halfway for that.
-			cancelled = nil
-		case <-deadline.C:
-			return fmt.Errorf("timeout waiting for: [%s]", strings.Join(reasons, ", "))
-		}
-	}
+	return watch{pace: pollEvery, judge: judge, see: func(info *resource.Info) (sight, error) { return inspect(info, judge) }}
 }
 
 // survey looks once at each object and returns those that are not ready, with
 // the reasons, and separately of those that will certainly never be.
-func survey(list kube.ResourceList, see func(*resource.Info) (*status.Result, error)) (pending kube.ResourceList, reasons, failures []string) {
-	for _, info := range list {
-		result, err := see(info)
-		switch {
-		case err != nil:
-			reasons = append(reasons, fmt.Sprintf("%s: %s", subject(info), err))
-		case result.Status == status.CurrentStatus:
-			continue
-		case result.Status == status.FailedStatus:
-			failures = append(failures, describe(info, result))
-		default:
-			reasons = append(reasons, describe(info, result))
+func survey(list kube.ResourceList, w watch) (pending kube.ResourceList, reasons, failures []string) {
+	all := opinions(list)
+	eachOf(all, func(o *opinion) { o.look(w) })
+	for _, o := range all {
+		if !o.current() {
+			pending = append(pending, o.info)
 		}
-		pending = append(pending, info)
 	}
+	reasons, failures = said(all)
 	return pending, reasons, failures
 }
 
-func inspect(info *resource.Info, judge look) (*status.Result, error) {
-	object, err := resource.NewHelper(info.Client, info.Mapping).Get(info.Namespace, info.Name)
+func inspect(info *resource.Info, judge look) (sight, error) {
+	answer, err := resource.NewHelper(info.Client, info.Mapping).Get(info.Namespace, info.Name)
 	if apierrors.IsNotFound(err) {
 		if expires(info.Object) {
-			return current(), nil
+			return sight{result: current()}, nil
 		}
-		return judge(nil)
+		result, err := judge(nil)
+		return sight{result: result}, err
 	}
 	if err != nil {
-		return nil, err
+		return sight{}, err
 	}
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
-	if err != nil {
-		return nil, err
+	object, ok := answer.(*unstructured.Unstructured)
+	if !ok {
+		return sight{}, fmt.Errorf("the API server answered with %T", answer)
 	}
-	return judge(&unstructured.Unstructured{Object: content})
+	result, err := judge(object)
+	return sight{object: object, result: result}, err
 }
 
 // expires reports whether an object is a Job that the cluster removes once it

@@ -13,6 +13,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +22,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage/driver"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/kubernetes"
@@ -46,8 +48,15 @@ type world struct {
 	refuse func(method, path string) int
 	// reacted is called with every object that is created and may change it.
 	reacted func(object map[string]any)
-	// reads are "GET <path>" of every object that was read.
+	// reads are "GET <path>" of every object that was read, and "WATCH <path>".
 	reads []string
+	// watchable worlds give objects versions and can be watched. In others, that is
+	// forbidden.
+	watchable bool
+	log       []change
+	watches   []*watching
+	// oldest is the first version that can be watched from.
+	oldest int
 
 	archive []byte
 	config  *rest.Config
@@ -91,9 +100,14 @@ func (w *world) RoundTrip(req *http.Request) (*http.Response, error) {
 	defer w.mu.Unlock()
 	rec := httptest.NewRecorder()
 	rec.Header().Set("Content-Type", "application/json")
-	if req.URL.Host == "charts" {
+	switch {
+	case req.URL.Host == "charts":
 		_, _ = rec.Write(w.archive)
-	} else {
+	case req.URL.Query().Get("watch") != "":
+		if resp := w.watch(rec, req); resp != nil {
+			return resp, nil
+		}
+	default:
 		w.serve(rec, req)
 	}
 	resp := rec.Result()
@@ -120,9 +134,7 @@ func (w *world) serve(rec *httptest.ResponseRecorder, req *http.Request) {
 		_, _ = io.WriteString(rec, answer)
 		return
 	}
-	if req.Method == http.MethodGet {
-		w.reads = append(w.reads, "GET "+path)
-	}
+	w.read(req)
 	switch req.Method {
 	case http.MethodGet:
 		w.get(rec, req, path)
@@ -140,10 +152,10 @@ func (w *world) serve(rec *httptest.ResponseRecorder, req *http.Request) {
 		if w.reacted != nil {
 			w.reacted(object)
 		}
-		w.objects[path] = object
+		w.store(path, object)
 		reply(rec, http.StatusCreated, object)
 	case http.MethodPut:
-		w.objects[path] = w.body(req)
+		w.store(path, w.body(req))
 		reply(rec, http.StatusOK, w.objects[path])
 	case http.MethodPatch:
 		w.patch(rec, req, path)
@@ -152,7 +164,14 @@ func (w *world) serve(rec *httptest.ResponseRecorder, req *http.Request) {
 			fail(rec, http.StatusNotFound, "NotFound")
 			return
 		}
-		delete(w.objects, path)
+		if object := (&unstructured.Unstructured{Object: w.objects[path]}); len(object.GetFinalizers()) > 0 {
+			now := metav1.Now()
+			object.SetDeletionTimestamp(&now)
+			w.store(path, object.Object)
+			reply(rec, http.StatusOK, object.Object)
+			return
+		}
+		w.remove(path)
 		reply(rec, http.StatusOK, map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Success"})
 	}
 }
@@ -160,6 +179,12 @@ func (w *world) serve(rec *httptest.ResponseRecorder, req *http.Request) {
 func (w *world) get(rec *httptest.ResponseRecorder, req *http.Request, path string) {
 	if object, ok := w.objects[path]; ok {
 		reply(rec, http.StatusOK, object)
+		return
+	}
+	if w.watchable && req.URL.Query().Get("limit") == "1" {
+		reply(rec, http.StatusOK, map[string]any{
+			"kind": "SomeList", "apiVersion": "v1", "metadata": map[string]any{"resourceVersion": strconv.Itoa(len(w.log))}, "items": []any{},
+		})
 		return
 	}
 	if !strings.HasSuffix(path, "/secrets") {
@@ -194,7 +219,7 @@ func (w *world) patch(rec *httptest.ResponseRecorder, req *http.Request, path st
 		if w.reacted != nil {
 			w.reacted(object)
 		}
-		w.objects[path] = object
+		w.store(path, object)
 		reply(rec, http.StatusCreated, object)
 		return
 	}
@@ -203,6 +228,7 @@ func (w *world) patch(rec *httptest.ResponseRecorder, req *http.Request, path st
 		return
 	}
 	merge(object, w.body(req))
+	w.store(path, object)
 	reply(rec, http.StatusOK, object)
 }
 
@@ -277,19 +303,10 @@ func (w *world) object(path string) *unstructured.Unstructured {
 	return (&unstructured.Unstructured{Object: object}).DeepCopy()
 }
 
-// asked returns what was read since the last time, and forgets it.
-func (w *world) asked() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	reads := w.reads
-	w.reads = nil
-	return reads
-}
-
 func (w *world) put(path string, object map[string]any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.objects[path] = object
+	w.store(path, object)
 }
 
 // chart makes files, below the chart's folder, the chart note that can be

@@ -141,7 +141,7 @@ func TestRequestsPerObject(t *testing.T) {
 		if dry, wet := b.asked("PATCH", object, "dryRun=All"), b.asked("PATCH", object); dry != 1 || wet != 2 {
 			t.Errorf("installing took %d checks of %d patches of %s", dry, wet, object)
 		}
-		if n := b.asked("GET", object); n > 1 {
+		if n := b.asked("GET", object); n != 0 {
 			t.Errorf("installing took %d looks at %s", n, object)
 		}
 	}

@@ -1,0 +1,82 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"testing"
+	"time"
+
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/resource"
+)
+
+func TestLearnDeleted(t *testing.T) {
+	const configMap, deployment = oneYAML, "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: one}\n"
+	marked := func(u *unstructured.Unstructured) {
+		now := metav1.Now()
+		u.SetDeletionTimestamp(&now)
+	}
+	cases := map[string]struct {
+		reason   string
+		manifest string
+		edit     func(*unstructured.Unstructured)
+		gone     bool
+	}{
+		"Status":    {"success is said of what is gone", configMap, nil, true},
+		"Object":    {"an object of the core that waits for nothing is gone", configMap, func(*unstructured.Unstructured) {}, true},
+		"Marked":    {"one that is marked as being deleted is still there", configMap, marked, false},
+		"Finalizer": {"so is one that has to wait", configMap, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"a.b/c"}) }, false},
+		"Elsewhere": {"what others mean by an object is not known", deployment, func(*unstructured.Unstructured) {}, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c, list := patient(t.Context(), t, newWorld(t), nil, tc.manifest)
+			var answer runtime.Object = &metav1.Status{Status: metav1.StatusSuccess}
+			if tc.edit != nil {
+				u := object(t, tc.manifest)
+				tc.edit(u)
+				answer = u
+			}
+			c.learnDeleted(list[0], answer)
+			e, ok := c.recall(list[0])
+			if !ok || (e.live == nil) != tc.gone {
+				t.Errorf("%s: known %t, there is %v", tc.reason, ok, e.live)
+			}
+		})
+	}
+}
+
+// TestEchoesFade: what was answered to a write is one look and no more.
+func TestEchoesFade(t *testing.T) {
+	w := newWorld(t)
+	c, list := patient(t.Context(), t, w, nil, oneYAML)
+	if _, err := c.Create(list); err != nil {
+		t.Fatal(err)
+	}
+	for i, looks := range []int{0, 1, 1} {
+		w.asked()
+		if err := c.Wait(list, time.Minute); err != nil || len(w.asked()) != looks {
+			t.Errorf("wait %d: %v, want %d looks", i, err, looks)
+		}
+	}
+}
+
+// TestRescue: judging happens on goroutines, where a panic would end the process.
+func TestRescue(t *testing.T) {
+	t.Parallel()
+	panics := func(*unstructured.Unstructured) (*status.Result, error) { panic("boom") }
+	o := &opinion{}
+	o.hear(nil, panics)
+	if o.current() || o.err == nil || o.err.Error() != "judging panicked: boom" {
+		t.Errorf("heard %v, %v", o.result, o.err)
+	}
+	o = &opinion{}
+	o.look(watch{see: func(*resource.Info) (sight, error) { panic("boom") }})
+	if o.current() || o.err == nil {
+		t.Errorf("looked %v, %v", o.result, o.err)
+	}
+}

@@ -1,0 +1,429 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"helm.sh/helm/v3/pkg/kube"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+const jobsPath = "/apis/batch/v1/namespaces/prod/jobs"
+
+// followed is a world that can be watched, and a client that has created Jobs of
+// the given names in it.
+func followed(ctx context.Context, t *testing.T, w *world, names ...string) (*client, kube.ResourceList) {
+	t.Helper()
+	var manifests []string
+	for _, name := range names {
+		manifests = append(manifests, strings.Replace(jobYAML, "migrate", name, 1))
+	}
+	c, list := patient(ctx, t, w, nil, strings.Join(manifests, "---\n"))
+	if _, err := c.Create(list); err != nil {
+		t.Fatal(err)
+	}
+	return c, list
+}
+
+func watchableWorld(t *testing.T) *world {
+	w := newWorld(t)
+	w.watchable = true
+	return w
+}
+
+// complete ends a Job.
+func complete(u *unstructured.Unstructured) {
+	u.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Complete", "status": "True"}}}
+}
+
+// touch changes an object in a way that ends no wait.
+func touch(u *unstructured.Unstructured) {
+	u.Object["status"] = map[string]any{"active": int64(1)}
+}
+
+// begin waits in the background.
+func begin(c *client, list kube.ResourceList) (ended func() error) {
+	done := make(chan error, 1)
+	go func() { done <- c.WatchUntilReady(list, time.Hour) }()
+	synctest.Wait()
+	return func() error { return <-done }
+}
+
+// TestFollow: what happens while an object is waited for, and which requests that
+// takes. No test of these ends before everything that was started has.
+func TestFollow(t *testing.T) {
+	const watch, look, list = "WATCH " + jobsPath, "GET " + jobPath, "GET " + jobsPath
+	patience := time.Minute
+	cases := map[string]struct {
+		reason string
+		refuse func(method, path string) int
+		happen func(w *world)
+		want   []string
+		after  time.Duration
+	}{
+		"Quick": {
+			reason: "a wait takes one watch, and ends when the object is ready",
+			happen: func(w *world) { time.Sleep(time.Second); w.change(jobPath, complete) },
+			want:   []string{watch}, after: time.Second,
+		},
+		"Steps": {
+			reason: "other changes take nothing",
+			happen: func(w *world) {
+				for range 5 {
+					time.Sleep(time.Second)
+					w.change(jobPath, touch)
+				}
+				w.change(jobPath, complete)
+			},
+			want: []string{watch}, after: 5 * time.Second,
+		},
+		"HungUp": {
+			reason: "a watch that the server ends goes on where it was",
+			happen: func(w *world) {
+				time.Sleep(5 * time.Second)
+				w.hangUp(false)
+				synctest.Wait()
+				w.change(jobPath, complete)
+			},
+			want: []string{watch, watch}, after: 5 * time.Second,
+		},
+		"MissedWhileHungUp": {
+			reason: "what happens between two watches is told by the second",
+			happen: func(w *world) { time.Sleep(5 * time.Second); w.hangUp(false); w.change(jobPath, complete) },
+			want:   []string{watch, watch}, after: 5 * time.Second,
+		},
+		"Forgotten": {
+			reason: "if the server has forgotten where it was, everybody looks once, and a watch begins now",
+			happen: func(w *world) {
+				time.Sleep(5 * time.Second)
+				w.mu.Lock()
+				w.store("/api/v1/namespaces/prod/configmaps/other", map[string]any{"metadata": map[string]any{"name": "other"}})
+				w.mu.Unlock()
+				w.hangUp(true)
+				synctest.Wait()
+				time.Sleep(time.Second)
+				w.change(jobPath, complete)
+			},
+			want: []string{watch, watch, list, look, watch}, after: 6 * time.Second,
+		},
+		"Deleted": {
+			reason: "that an object is gone from the watch may mean less than that",
+			happen: func(w *world) {
+				time.Sleep(time.Second)
+				w.mu.Lock()
+				w.tell("DELETED", jobPath, w.objects[jobPath])
+				w.mu.Unlock()
+				time.Sleep(time.Second)
+				w.change(jobPath, complete)
+			},
+			want: []string{watch, look}, after: 2 * time.Second,
+		},
+		"Silent": {
+			reason: "a watch may die without a word",
+			happen: func(w *world) {
+				time.Sleep(time.Second)
+				w.mu.Lock()
+				w.watches = nil
+				w.mu.Unlock()
+				w.change(jobPath, complete)
+			},
+			want: []string{watch, look}, after: unheardAfter,
+		},
+		"Forbidden": {
+			reason: "who may not watch looks now and then",
+			refuse: func(method, _ string) int {
+				if method == "WATCH" {
+					return http.StatusForbidden
+				}
+				return 0
+			},
+			happen: func(w *world) { time.Sleep(250 * time.Millisecond); w.change(jobPath, complete) },
+			want:   []string{watch, look, look, look, look}, after: 300 * time.Millisecond,
+		},
+		"NotServed": {
+			reason: "what cannot be watched is looked at now and then",
+			refuse: func(method, _ string) int {
+				if method == "WATCH" {
+					return http.StatusMethodNotAllowed
+				}
+				return 0
+			},
+			happen: func(w *world) { time.Sleep(50 * time.Millisecond); w.change(jobPath, complete) },
+			want:   []string{watch, look, look}, after: 100 * time.Millisecond,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := watchableWorld(t)
+			w.refuse = tc.refuse
+			synctest.Test(t, func(t *testing.T) {
+				c, list := followed(t.Context(), t, w, "migrate")
+				w.asked()
+				begun := time.Now()
+				ended := begin(c, list)
+				tc.happen(w)
+				if err := ended(); err != nil {
+					t.Error(err)
+				}
+				if d := time.Since(begun); d != tc.after {
+					t.Errorf("%s: ended after %s, want %s", tc.reason, d, tc.after)
+				}
+				// What one who reads a watch asks does not wait for what the watch asks.
+				got := w.asked()
+				slices.Sort(got)
+				slices.Sort(tc.want)
+				if diff := cmp.Diff(tc.want, got); diff != "" {
+					t.Errorf("%s: requests (-want +got):\n%s", tc.reason, diff)
+				}
+				time.Sleep(patience)
+				if n := w.open(); n != 0 {
+					t.Errorf("%s: %d watches are still read", tc.reason, n)
+				}
+			})
+		})
+	}
+}
+
+// TestFollowTogether: a hundred waits for objects of one kind in one namespace
+// share one watch, which goes on for a while after the last.
+func TestFollowTogether(t *testing.T) {
+	const n = 100
+	w := watchableWorld(t)
+	synctest.Test(t, func(t *testing.T) {
+		var ends []func() error
+		for i := range n {
+			c, list := followed(t.Context(), t, w, fmt.Sprintf("job-%d", i))
+			ends = append(ends, begin(c, list))
+		}
+		if got := w.open(); got != 1 {
+			t.Errorf("%d watches are read by %d waits", got, n)
+		}
+		for i, ended := range ends {
+			w.change(fmt.Sprintf("%s/job-%d", jobsPath, i), complete)
+			if err := ended(); err != nil {
+				t.Error(err)
+			}
+		}
+		if got := w.asked(); len(got) != 1 {
+			t.Errorf("%d waits took %d requests: %q", n, len(got), got)
+		}
+		time.Sleep(linger / 2)
+		c, list := followed(t.Context(), t, w, "late")
+		ended := begin(c, list)
+		time.Sleep(2 * linger)
+		w.change(jobsPath+"/late", complete)
+		if err := ended(); err != nil || len(w.asked()) != 0 {
+			t.Errorf("one who comes soon after shares the watch: %v", err)
+		}
+		time.Sleep(linger - time.Millisecond)
+		if w.open() != 1 {
+			t.Error("the watch did not wait for more")
+		}
+		time.Sleep(2 * time.Millisecond)
+		synctest.Wait()
+		if got := w.open(); got != 0 || len(w.runner.followers.streams) != 0 {
+			t.Errorf("%d watches are read by nobody, %d are kept", got, len(w.runner.followers.streams))
+		}
+	})
+}
+
+// TestJoinLate: who comes to a watch that may have told already what matters looks
+// once.
+func TestJoinLate(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		// before is what happens to the object after it was written and before it is
+		// waited for, other before that to the one that is watched already.
+		change func(w *world)
+		looks  int
+	}{
+		"Nothing":     {"nothing was missed", func(*world) {}, 0},
+		"Other":       {"what happened to others does not matter", func(w *world) { w.change(jobsPath+"/first", touch) }, 0},
+		"Missed":      {"what was told to nobody is asked for", func(w *world) { w.change(jobsPath+"/second", touch) }, 1},
+		"MissedReady": {"and may be all that was waited for", func(w *world) { w.change(jobsPath+"/second", complete) }, 1},
+		"Many": {"of too many objects nothing is known any more", func(w *world) {
+			for i := range maxSeen + 1 {
+				w.put(fmt.Sprintf("%s/crowd-%d", jobsPath, i), object(w.t, strings.Replace(jobYAML, "migrate", fmt.Sprintf("crowd-%d", i), 1)).Object)
+				synctest.Wait()
+			}
+		}, 1},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := watchableWorld(t)
+			synctest.Test(t, func(t *testing.T) {
+				first, one := followed(t.Context(), t, w, "first")
+				firstEnded := begin(first, one)
+				second, two := followed(t.Context(), t, w, "second")
+				synctest.Wait()
+				tc.change(w)
+				synctest.Wait()
+				w.asked()
+				secondEnded := begin(second, two)
+				looks := len(w.asked())
+				w.change(jobsPath+"/first", complete)
+				w.change(jobsPath+"/second", complete)
+				if err := errors.Join(firstEnded(), secondEnded()); err != nil || looks != tc.looks {
+					t.Errorf("%s: %v, looked %d times, want %d", tc.reason, err, looks, tc.looks)
+				}
+				time.Sleep(2 * linger)
+			})
+		})
+	}
+}
+
+// TestJoinOlder: a watch that began after an object was written may lack what
+// happened to it.
+func TestJoinOlder(t *testing.T) {
+	w := watchableWorld(t)
+	synctest.Test(t, func(t *testing.T) {
+		older, one := followed(t.Context(), t, w, "older")
+		w.change(jobsPath+"/older", complete)
+		newer, two := followed(t.Context(), t, w, "newer")
+		newerEnded := begin(newer, two)
+		begun := time.Now()
+		if err := begin(older, one)(); err != nil || time.Since(begun) != 0 {
+			t.Errorf("%v after %s", err, time.Since(begun))
+		}
+		w.change(jobsPath+"/newer", complete)
+		if err := newerEnded(); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(2 * linger)
+	})
+}
+
+// TestFollowIsCancelled: nobody follows for a wait that has ended.
+func TestFollowIsCancelled(t *testing.T) {
+	for name, end := range map[string]struct {
+		timeout time.Duration
+		want    string
+	}{"Cancelled": {time.Hour, errCancelled.Error()}, "TimedOut": {time.Second, "timeout waiting for: [Job/prod/migrate status: 'InProgress': Job has not completed]"}} {
+		t.Run(name, func(t *testing.T) {
+			w := watchableWorld(t)
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				c, list := followed(ctx, t, w, "migrate")
+				done := make(chan error, 1)
+				go func() { done <- c.WatchUntilReady(list, end.timeout) }()
+				synctest.Wait()
+				if w.open() != 1 {
+					t.Error("the object is not followed")
+				}
+				if end.timeout == time.Hour {
+					cancel()
+				}
+				if err := <-done; err == nil || err.Error() != end.want {
+					t.Errorf("error %v", err)
+				}
+				time.Sleep(2 * linger)
+				if w.open() != 0 {
+					t.Error("the watch is still read")
+				}
+			})
+		})
+	}
+}
+
+// TestFollowNeedsTheLabel: an object that has lost its label is not told of.
+func TestFollowNeedsTheLabel(t *testing.T) {
+	w := watchableWorld(t)
+	w.reacted = func(object map[string]any) { (&unstructured.Unstructured{Object: object}).SetLabels(nil) }
+	synctest.Test(t, func(t *testing.T) {
+		c, list := followed(t.Context(), t, w, "migrate")
+		ended := begin(c, list)
+		w.change(jobPath, complete)
+		if err := ended(); err != nil || w.open() != 0 {
+			t.Errorf("%v with %d watches", err, w.open())
+		}
+	})
+}
+
+// TestServerThatHangsUp: watches that end at once are given up.
+func TestServerThatHangsUp(t *testing.T) {
+	w := watchableWorld(t)
+	synctest.Test(t, func(t *testing.T) {
+		c, list := followed(t.Context(), t, w, "migrate")
+		ended := begin(c, list)
+		for range 20 {
+			w.hangUp(false)
+			time.Sleep(500 * time.Millisecond)
+		}
+		watches := 0
+		for _, r := range w.asked() {
+			if strings.HasPrefix(r, "WATCH") {
+				watches++
+			}
+		}
+		if watches > 8 {
+			t.Errorf("%d watches in ten seconds", watches)
+		}
+		w.change(jobPath, complete)
+		if err := ended(); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(2 * linger)
+	})
+}
+
+// TestWaitForDelete: what is gone at once is not asked for, and what lingers is
+// followed to its end.
+func TestWaitForDelete(t *testing.T) {
+	w := watchableWorld(t)
+	synctest.Test(t, func(t *testing.T) {
+		c, list := followed(t.Context(), t, w, "quick", "slow")
+		w.change(jobsPath+"/slow", func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"example.com/slow"}) })
+		w.asked()
+		if _, errs := c.Delete(list); len(errs) > 0 {
+			t.Fatal(errs)
+		}
+		done := make(chan error, 1)
+		go func() { done <- c.WaitForDelete(list, time.Hour) }()
+		time.Sleep(time.Minute - time.Second)
+		w.vanish(jobsPath + "/slow")
+		begun := time.Now()
+		if err := <-done; err != nil || time.Since(begun) != 0 {
+			t.Errorf("%v after %s", err, time.Since(begun))
+		}
+		want := []string{"WATCH " + jobsPath, "GET " + jobsPath + "/slow", "GET " + jobsPath + "/slow"}
+		if diff := cmp.Diff(want, w.asked()); diff != "" {
+			t.Errorf("requests: the object is looked at twice a minute, and in the end (-want +got):\n%s", diff)
+		}
+		time.Sleep(2 * linger)
+	})
+}
+
+// TestJoinInOrder: the object that was written first decides where the watch of a
+// wait begins, whatever their order, so that none has to be looked at.
+func TestJoinInOrder(t *testing.T) {
+	w := watchableWorld(t)
+	synctest.Test(t, func(t *testing.T) {
+		c, list := followed(t.Context(), t, w, "last")
+		_, more := followed(t.Context(), t, w, "first")
+		c.learnAll(more)
+		list = append(more, list...)
+		w.asked()
+		ended := begin(c, list)
+		if diff := cmp.Diff([]string{"WATCH " + jobsPath}, w.asked()); diff != "" {
+			t.Errorf("requests (-want +got):\n%s", diff)
+		}
+		w.change(jobsPath+"/first", complete)
+		w.change(jobsPath+"/last", complete)
+		if err := ended(); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(2 * linger)
+	})
+}

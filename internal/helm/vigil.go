@@ -1,0 +1,310 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	"golang.org/x/sync/errgroup"
+	"helm.sh/helm/v3/pkg/kube"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/cli-runtime/pkg/resource"
+
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+const (
+	// unheardAfter is how long an object that is followed may stay silent before it
+	// is looked at all the same: a watch can die without a word.
+	unheardAfter = 30 * time.Second
+	// lateAfter is how long a wait is a short one.
+	lateAfter = 5 * time.Second
+)
+
+// opinion is what a wait thinks of one object.
+type opinion struct {
+	info   *resource.Info
+	result *status.Result
+	err    error
+	// live is the object as it was last seen, nil if it was not.
+	live *unstructured.Unstructured
+	// sub is nil if the object is not followed, and looked at now and then.
+	sub *subscription
+	// unheard is how long nothing has been heard of it.
+	unheard time.Duration
+}
+
+func opinions(list kube.ResourceList) []*opinion {
+	all := make([]*opinion, len(list))
+	for i, info := range list {
+		all[i] = &opinion{info: info}
+	}
+	return all
+}
+
+// eachOf calls do for every object, several at a time.
+func eachOf(all []*opinion, do func(o *opinion)) {
+	if len(all) == 1 {
+		do(all[0])
+		return
+	}
+	var group errgroup.Group
+	group.SetLimit(parallel)
+	for _, o := range all {
+		group.Go(func() error {
+			do(o)
+			return nil
+		})
+	}
+	_ = group.Wait()
+}
+
+// look asks the API server.
+func (o *opinion) look(w watch) {
+	defer o.rescue()
+	var seen sight
+	seen, o.err = w.see(o.info)
+	o.live, o.result, o.unheard = seen.object, seen.result, 0
+}
+
+// hear judges by what is known of the object; nil stands for one that is gone.
+func (o *opinion) hear(object *unstructured.Unstructured, judge look) {
+	defer o.rescue()
+	o.result, o.err = judge(object)
+	o.live, o.unheard = object, 0
+}
+
+// rescue makes an error of a panic: objects are judged on goroutines, where one
+// would end the process.
+func (o *opinion) rescue() {
+	if p := recover(); p != nil {
+		o.result, o.err = nil, fmt.Errorf("judging panicked: %v", p)
+	}
+}
+
+func (o *opinion) current() bool { return o.err == nil && o.result.Status == status.CurrentStatus }
+
+// said tells why objects are not ready, and separately why some will never be.
+func said(all []*opinion) (reasons, failures []string) {
+	for _, o := range all {
+		switch {
+		case o.err != nil:
+			reasons = append(reasons, fmt.Sprintf("%s: %s", subject(o.info), o.err))
+		case o.result.Status == status.FailedStatus:
+			failures = append(failures, describe(o.info, o.result))
+		case !o.current():
+			reasons = append(reasons, describe(o.info, o.result))
+		}
+	}
+	return reasons, failures
+}
+
+// vigil is one wait.
+type vigil struct {
+	watch
+
+	client *client
+	// pending are the objects that have not been current yet.
+	pending []*opinion
+	inbox   *inbox
+	// waited is how long the wait has lasted.
+	waited time.Duration
+}
+
+// wait looks at every object until each has been judged current once. Objects
+// that will certainly never get there end it early.
+//
+// What was answered when an object was written is the first look at it. After
+// that, an object is followed where that is possible, and looked at now and then
+// where it is not.
+func (c *client) wait(list kube.ResourceList, timeout time.Duration, w watch) error {
+	deadline := time.NewTimer(timeout)
+	defer deadline.Stop()
+	v := &vigil{watch: w, client: c, pending: opinions(list), inbox: newInbox()}
+	v.begin()
+	defer v.end()
+	if done, err := v.verdict(); done {
+		return err
+	}
+	if c.idle != nil {
+		resume := c.idle()
+		defer resume()
+	}
+	v.follow(v.pending)
+	if done, err := v.verdict(); done {
+		return err
+	}
+	return v.until(deadline.C)
+}
+
+// begin judges every object for the first time.
+func (v *vigil) begin() {
+	var unknown []*opinion
+	for _, o := range v.pending {
+		if e, ok := v.client.recall(o.info); ok && v.judge != nil {
+			o.hear(e.live, v.judge)
+			continue
+		}
+		unknown = append(unknown, o)
+	}
+	v.look(unknown)
+}
+
+func (v *vigil) look(at []*opinion) { eachOf(at, func(o *opinion) { o.look(v.watch) }) }
+
+// verdict drops what is current and reports whether the wait is over.
+func (v *vigil) verdict() (done bool, err error) {
+	v.pending = slices.DeleteFunc(v.pending, func(o *opinion) bool {
+		if o.current() {
+			o.sub.leave()
+		}
+		return o.current()
+	})
+	if len(v.pending) == 0 {
+		return true, nil
+	}
+	if _, failures := said(v.pending); len(failures) > 0 {
+		return true, fmt.Errorf("failed early due to stalled resources: [%s]", strings.Join(failures, ", "))
+	}
+	return false, nil
+}
+
+func (v *vigil) end() {
+	for _, o := range v.pending {
+		o.sub.leave()
+	}
+}
+
+// follow follows objects from where they were last seen, as far as that is
+// possible, and looks again at those that may have moved on since then.
+func (v *vigil) follow(all []*opinion) {
+	if v.judge == nil {
+		return
+	}
+	// The first to come decides from when on nothing is missed.
+	var apart []*opinion
+	for _, o := range all {
+		if o.sub == nil && o.live != nil {
+			apart = append(apart, o)
+		}
+	}
+	slices.SortStableFunc(apart, func(a, b *opinion) int {
+		order, err := resourceversion.CompareResourceVersion(a.live.GetResourceVersion(), b.live.GetResourceVersion())
+		if err != nil {
+			return 0
+		}
+		return order
+	})
+	var missed []*opinion
+	for _, o := range apart {
+		var again bool
+		o.sub, again = v.client.followers.join(v.client.ctx, v.client.getter, o.info, o.live, v.inbox)
+		if again {
+			missed = append(missed, o)
+		}
+	}
+	v.look(missed)
+}
+
+// until goes on until the wait is over, or cut off.
+func (v *vigil) until(deadline <-chan time.Time) error {
+	var late <-chan time.Time
+	if v.late != nil {
+		timer := time.NewTimer(lateAfter)
+		defer timer.Stop()
+		late = timer.C
+	}
+	cancelled := v.client.ctx.Done()
+	pause := v.pause()
+	next := time.NewTimer(pause)
+	defer func() { next.Stop() }()
+	for {
+		select {
+		case <-next.C:
+			v.waited += pause
+			v.lookAround(pause)
+			pause = v.pause()
+			next.Reset(pause)
+		case <-v.inbox.ready:
+			if v.hear() {
+				pause = v.pause()
+				next.Reset(pause)
+			}
+		case <-late:
+			late = nil
+			v.late()
+		case <-cancelled:
+			superseded := errors.Is(context.Cause(v.client.ctx), release.ErrSuperseded)
+			if superseded && v.yields {
+				return fmt.Errorf("%w: %w", errCancelled, release.ErrSuperseded)
+			}
+			if !superseded {
+				return errCancelled
+			}
+			// A hook is not left halfway for that.
+			cancelled = nil
+		case <-deadline:
+			reasons, _ := said(v.pending)
+			return fmt.Errorf("timeout waiting for: [%s]", strings.Join(reasons, ", "))
+		}
+		if done, err := v.verdict(); done {
+			return err
+		}
+	}
+}
+
+// pause says how long to wait for news until the next look at anything.
+func (v *vigil) pause() time.Duration {
+	if slices.ContainsFunc(v.pending, func(o *opinion) bool { return o.sub == nil }) {
+		return v.pace(v.waited)
+	}
+	return unheardAfter
+}
+
+// lookAround looks at the objects that are not followed, and tries to follow them
+// from then on, and at those of which nothing has been heard for long.
+func (v *vigil) lookAround(pause time.Duration) {
+	var at []*opinion
+	for _, o := range v.pending {
+		o.unheard += pause
+		if o.sub == nil || o.unheard >= unheardAfter {
+			at = append(at, o)
+		}
+	}
+	v.look(at)
+	v.follow(slices.DeleteFunc(at, (*opinion).current))
+}
+
+// hear takes in what has come, and reports whether any object is not followed any
+// more.
+func (v *vigil) hear() (lost bool) {
+	all := v.inbox.take()
+	var ask []*opinion
+	for _, o := range v.pending {
+		n, ok := all[o.sub]
+		switch {
+		case o.sub == nil || !ok:
+			continue
+		case n.object != nil:
+			o.hear(n.object, v.judge)
+		default:
+			ask = append(ask, o)
+		}
+		if n.lost {
+			o.sub, lost = nil, true
+		}
+	}
+	v.look(ask)
+	if lost {
+		v.follow(v.pending)
+	}
+	return lost
+}
