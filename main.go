@@ -6,6 +6,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -16,8 +17,10 @@ import (
 	"os"
 	"time"
 
+	"github.com/fluxcd/cli-utils/pkg/flowcontrol"
 	"github.com/go-logr/logr"
 	"go.uber.org/zap/zapcore"
+	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
@@ -56,21 +59,34 @@ func run() error {
 	}
 	config.QPS, config.Burst = float32(o.KubeAPIQPS), o.KubeAPIBurst
 	config.UserAgent = helmv2.ControllerName
-	mgr, err := ctrl.NewManager(config, managerOptions(o))
+	mgr, err := ctrl.NewManager(unlimited(config), managerOptions(o))
 	if err != nil {
 		return err
 	}
 	if err := errors.Join(
 		mgr.AddHealthzCheck("ping", healthz.Ping),
 		mgr.AddReadyzCheck("ping", healthz.Ping),
-		addControllers(mgr, o),
+		addControllers(mgr, o, config),
 	); err != nil {
 		return err
 	}
 	return mgr.Start(ctrl.SetupSignalHandler())
 }
 
-func addControllers(mgr ctrl.Manager, o *options.Options) error {
+// unlimited returns config without the limits of requests if the API server shares
+// itself out fairly. Releases keep theirs: each of them has its own.
+func unlimited(config *rest.Config) *rest.Config {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if fair, err := flowcontrol.IsEnabled(ctx, config); err != nil || !fair {
+		return config
+	}
+	config = rest.CopyConfig(config)
+	config.QPS, config.Burst = -1, -1
+	return config
+}
+
+func addControllers(mgr ctrl.Manager, o *options.Options, config *rest.Config) error {
 	m, err := metrics.New(crmetrics.Registry)
 	if err != nil {
 		return err
@@ -101,7 +117,7 @@ func addControllers(mgr ctrl.Manager, o *options.Options) error {
 		Desired: resolver,
 		Helm:    helm.NewRunner(charts, index, time.Now),
 		Indexed: index.Synced(),
-		Clusters: cluster.NewConnections(mgr.GetConfig(), cluster.Trust{
+		Clusters: cluster.NewConnections(config, cluster.Trust{
 			Exec: o.InsecureKubeconfigExec, InsecureTLS: o.InsecureKubeconfigTLS,
 		}, time.Now),
 		DefaultServiceAccount: o.DefaultServiceAccount,

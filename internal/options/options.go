@@ -97,7 +97,7 @@ func (o *Options) bind(fs *flag.FlagSet) {
 	fs.BoolVar(&o.EnablePprof, "enable-pprof", false,
 		"serve Go's profiles at /debug/pprof/ beside the metrics; a flag of Pintle's own")
 	fs.IntVar(&o.Concurrent, "concurrent", 4, "HelmReleases reconciled at the same time")
-	fs.Float64Var(&o.KubeAPIQPS, "kube-api-qps", 50, "queries per second to the Kubernetes API")
+	fs.Float64Var(&o.KubeAPIQPS, "kube-api-qps", 50, "queries per second to the Kubernetes API, for each release; without limit for the controller itself if the API server shares itself out fairly")
 	fs.IntVar(&o.KubeAPIBurst, "kube-api-burst", 300, "queries to the Kubernetes API in a burst")
 	fs.DurationVar(&o.HTTPTimeout, "http-timeout", 30*time.Second, "time one download of an artifact may take")
 	fs.Int64Var(&o.ArtifactMaxBytes, "artifact-max-bytes", 100<<20, "largest artifact that is downloaded, in bytes")
