@@ -115,9 +115,9 @@ func TestSilentServerHoldsNobody(t *testing.T) {
 			t.Errorf("the first waits for %s and is told %+v", waited, p)
 		}
 		// Neither the same artifact nor others of that server are waited for again.
-		pending(t, s, srv.artifact("mute", "a"), "second")
+		_ = pending(t, s, srv.artifact("mute", "a"), "second")
 		for i := range 100 {
-			pending(t, s, srv.artifact("mute", fmt.Sprint(i)), fmt.Sprint("other", i))
+			_ = pending(t, s, srv.artifact("mute", fmt.Sprint(i)), fmt.Sprint("other", i))
 		}
 		if waited := time.Since(begun); waited != DefaultGrace {
 			t.Errorf("the others wait for %s more", waited-DefaultGrace)
@@ -239,7 +239,7 @@ func TestTicketsAreForgotten(t *testing.T) {
 		srv := newServer(pack(t, "note", "1.2.3"), "mute", "other")
 		s := NewStore(&http.Client{Transport: srv, Timeout: time.Hour}, megabyte)
 		gone := pending(t, s, srv.artifact("mute", "a"), "gone")
-		pending(t, s, srv.artifact("mute", "a"), "changed")
+		_ = pending(t, s, srv.artifact("mute", "a"), "changed")
 		changed := pending(t, s, srv.artifact("other", "b"), "changed")
 		srv.speak("mute")
 		<-gone.Ended

@@ -45,7 +45,7 @@ func (r *Runner) History(ctx context.Context, getter genericclioptions.RESTClien
 // historyReader reads the revisions of one release once.
 type historyReader struct {
 	ctx      context.Context //nolint:containedctx // lives as long as one call
-	api      secretAPI
+	api      secretReader
 	memo     *memo
 	index    *Index
 	way      string

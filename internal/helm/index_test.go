@@ -325,7 +325,7 @@ func TestHistoryOfWhatIsGone(t *testing.T) {
 	}
 	uninstalled := *one
 	uninstalled.Status = helmv2.StatusUninstalled
-	if err := l.recorder(t).secretStore.api.delete(t.Context(), "x"); !apierrors.IsNotFound(err) {
+	if err := l.recorder(t).api.delete(t.Context(), "x"); !apierrors.IsNotFound(err) {
 		t.Error(err)
 	}
 	l.index.deleted("prod", mustRecord(t, l.index))

@@ -86,14 +86,18 @@ func newestFirst(all []Record) {
 // secretAPI is what storage needs of the Secrets of a namespace. Only get
 // transfers what is in a Secret; all else is answered with metadata.
 type secretAPI interface {
-	get(ctx context.Context, name string) (*corev1.Secret, error)
-	// list returns the records that a selector matches, in no order, and the
-	// resourceVersion at which these were all.
-	list(ctx context.Context, selector labels.Set) (all []Record, at string, err error)
+	secretReader
 	create(ctx context.Context, secret *corev1.Secret) (Record, error)
 	update(ctx context.Context, secret *corev1.Secret) (Record, error)
 	merge(ctx context.Context, name string, patch []byte) (Record, error)
 	delete(ctx context.Context, name string) error
+}
+
+type secretReader interface {
+	get(ctx context.Context, name string) (*corev1.Secret, error)
+	// list returns the records that a selector matches, in no order, and the
+	// resourceVersion at which these were all.
+	list(ctx context.Context, selector labels.Set) (all []Record, at string, err error)
 }
 
 // secretClient is the secretAPI of an API server.
