@@ -4,6 +4,7 @@
 package helm
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -48,6 +49,9 @@ type client struct {
 	// built is what Build returned last, previous what it returned before, and
 	// changed what built has and previous has not, or has otherwise.
 	built, previous, changed kube.ResourceList
+	// parsed is what Build made of each manifest: the names in it stay, whatever Helm
+	// does to the rest.
+	parsed map[string]kube.ResourceList
 
 	// looks, if set, answers what Helm asks about objects before they are applied.
 	looks *looks
@@ -76,10 +80,18 @@ func (c *client) IsReachable() error { return nil }
 // Build parses manifests and labels every object with its HelmRelease. It does
 // not validate: the API server does, when a new revision is checked.
 func (c *client) Build(reader io.Reader, _ bool) (kube.ResourceList, error) {
-	list, err := c.parse(reader)
+	text, err := io.ReadAll(reader)
+	if err != nil {
+		return nil, err
+	}
+	list, err := c.parse(bytes.NewReader(text))
 	if err != nil {
 		return list, err
 	}
+	if c.parsed == nil {
+		c.parsed = map[string]kube.ResourceList{}
+	}
+	c.parsed[string(text)] = list
 	c.looks.prepare(list)
 	// Helm goes on to write into what it is given, so this is the time to compare.
 	c.previous, c.built, c.changed = c.built, list, changed(list, c.built)

@@ -53,9 +53,12 @@ func (r *run) inventory() ([]release.Object, error) {
 	if !ok {
 		return nil, nil
 	}
-	list, err := r.client.objects.build(manifest)
-	if err != nil {
-		return nil, err
+	list, known := r.client.parsed[manifest]
+	if !known {
+		var err error
+		if list, err = r.client.objects.build(strings.NewReader(manifest)); err != nil {
+			return nil, err
+		}
 	}
 	return objects(slices.Concat(list, r.crds)), nil
 }

@@ -4,9 +4,7 @@
 package helm
 
 import (
-	"io"
 	"strconv"
-	"strings"
 	"sync"
 
 	helmrelease "helm.sh/helm/v3/pkg/release"
@@ -182,13 +180,13 @@ func (d *recorder) take(version int, t took) {
 }
 
 // newestManifest returns the manifest of the newest revision that was stored.
-func (d *recorder) newestManifest() (io.Reader, bool) {
+func (d *recorder) newestManifest() (string, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.newest == nil {
-		return nil, false
+		return "", false
 	}
-	return strings.NewReader(d.newest.Manifest), true
+	return d.newest.Manifest, true
 }
 
 // revisions returns what was stored, newest first.
