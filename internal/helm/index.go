@@ -39,6 +39,8 @@ type Index struct {
 	releases map[releaseKey]map[string]Record
 	// gone are the Secrets that were deleted here and that the watch still shows.
 	gone map[types.UID]bool
+	// forget, if set, is told of what is gone.
+	forget func(types.UID)
 }
 
 type releaseKey struct{ namespace, name string }
@@ -215,6 +217,9 @@ func (x *Index) Delete(obj any) error {
 	x.seen(obj, func(namespace string, rec Record) {
 		x.drop(namespace, rec)
 		delete(x.gone, rec.UID)
+		if x.forget != nil {
+			x.forget(rec.UID)
+		}
 	})
 	return nil
 }

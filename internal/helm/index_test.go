@@ -139,6 +139,7 @@ type library struct {
 func newLibrary(t *testing.T) *library {
 	t.Helper()
 	l := &library{index: newIndex("", nil)}
+	l.index.forget = func(uid types.UID) { l.memo.forget(uid) }
 	if err := l.index.Replace(nil, "0"); err != nil {
 		t.Fatal(err)
 	}
@@ -262,6 +263,8 @@ func TestHistoryIsReadOnceByEverybody(t *testing.T) {
 	}
 	l.history(t, "them", inSync...)
 	expect(t, "somebody else has to ask for himself", l, "get v3")
+	l.history(t, "them", inSync...)
+	expect(t, "once", l)
 	if l.history(t, "", inSync...); len(l.since()) != 1 || len(l.history(t, "", inSync...)) != 3 || len(l.since()) != 1 {
 		t.Error("nothing is remembered of a way without a name")
 	}
@@ -582,5 +585,30 @@ func TestTelling(t *testing.T) {
 	want := map[string]string{"name": "app", "pintle.dev/applied": "1", "modifiedAt": "5"}
 	if diff := cmp.Diff(want, telling(all)); diff != "" || !maps.Equal(all, before) {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestWhatIsGoneIsForgotten: the memory of a controller must not grow with every
+// revision that it has ever made.
+func TestWhatIsGoneIsForgotten(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	l.make(t, 3)
+	if l.memo.known.Len() != 3 {
+		t.Fatalf("%d are remembered", l.memo.known.Len())
+	}
+	d := l.recorder(t)
+	if _, err := d.Query(nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Delete(recordName("app", 1)); err != nil || l.memo.known.Len() != 2 {
+		t.Errorf("one was deleted here, but %d are remembered; %v", l.memo.known.Len(), err)
+	}
+	l.watch()
+	if err := l.delete(t.Context(), recordName("app", 2)); err != nil {
+		t.Fatal(err)
+	}
+	if l.watch(); l.memo.known.Len() != 1 {
+		t.Errorf("one was deleted elsewhere, but %d are remembered", l.memo.known.Len())
 	}
 }

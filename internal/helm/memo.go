@@ -24,16 +24,13 @@ const maxRemembered = 32768
 // remembers nothing yet, and a nil memo nothing ever.
 type memo struct {
 	mu    sync.Mutex
-	known *simplelru.LRU[memoKey, fact]
-}
-
-type memoKey struct {
-	way string
-	uid types.UID
+	known *simplelru.LRU[types.UID, fact]
 }
 
 // fact is what a revision was at one version of its Secret.
 type fact struct {
+	// way is by which it was read last.
+	way      string
 	at       string
 	revision release.Revision
 	// method is how its objects were applied, as the record says.
@@ -55,14 +52,14 @@ func (m *memo) note(way string, rec Record, f fact) {
 	if m == nil || rec.UID == "" || rec.ResourceVersion == "" || way == "" {
 		return
 	}
-	f.at = rec.ResourceVersion
+	f.way, f.at = way, rec.ResourceVersion
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.known == nil {
 		// The size is a positive constant, the one thing NewLRU can object to.
-		m.known, _ = simplelru.NewLRU[memoKey, fact](maxRemembered, nil)
+		m.known, _ = simplelru.NewLRU[types.UID, fact](maxRemembered, nil)
 	}
-	m.known.Add(memoKey{way, rec.UID}, f)
+	m.known.Add(rec.UID, f)
 }
 
 // recall returns what was read of the revision in a Secret, if it is still that.
@@ -75,8 +72,20 @@ func (m *memo) recall(way string, rec Record) (fact, bool) {
 	if m.known == nil {
 		return fact{}, false
 	}
-	f, ok := m.known.Get(memoKey{way, rec.UID})
-	return f, ok && f.at == rec.ResourceVersion
+	f, ok := m.known.Get(rec.UID)
+	return f, ok && f.way == way && f.at == rec.ResourceVersion
+}
+
+// forget is for revisions that are gone.
+func (m *memo) forget(uid types.UID) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.known != nil {
+		m.known.Remove(uid)
+	}
 }
 
 // way is what storage can know about a connection.

@@ -74,7 +74,11 @@ func NewRunner(charts *chart.Store, index *Index, now func() time.Time) *Runner 
 	if kube.ManagedFieldsManager != helmv2.FieldManager {
 		kube.ManagedFieldsManager = helmv2.FieldManager
 	}
-	return &Runner{charts: charts, index: index, now: now}
+	r := &Runner{charts: charts, index: index, now: now}
+	if index != nil {
+		index.forget = r.memo.forget
+	}
+	return r
 }
 
 // Run performs a job and returns when Helm has stopped writing. Cancelling ctx

@@ -320,6 +320,17 @@ func (s *secretStore) unread(key string) (Record, bool) {
 	return known.record, true
 }
 
+// recordOf returns what is known of a revision, if anything is.
+func (s *secretStore) recordOf(key string) (Record, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.stored[key]
+	if known == nil {
+		return Record{}, false
+	}
+	return known.record, true
+}
+
 // exists reports whether there may be a revision.
 func (s *secretStore) exists(key string) bool {
 	s.mu.Lock()

@@ -95,8 +95,11 @@ func (d *recorder) Update(key string, rls *helmrelease.Release) error {
 
 // Delete removes a revision, which then is no longer part of what is stored.
 func (d *recorder) Delete(key string) (*helmrelease.Release, error) {
+	rec, _ := d.recordOf(key)
 	rls, err := d.secretStore.Delete(key)
 	if err == nil {
+		// Not only when the watch shows it: there may be none.
+		d.memo.forget(rec.UID)
 		d.mu.Lock()
 		delete(d.taken, rls.Version)
 		d.mu.Unlock()
