@@ -164,7 +164,7 @@ func (c *client) tryOut(info *resource.Info) error {
 		return err
 	}
 	force := true
-	result, _, err := c.patch(info, body, metadataOnly, metav1.PatchOptions{
+	result, _, err := c.patch(info, body, acceptMetadata, metav1.PatchOptions{
 		Force: &force, DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict,
 	})
 	if err == nil {
@@ -181,10 +181,6 @@ func (c *client) tryOut(info *resource.Info) error {
 	}
 	return c.tryOutClientSide(info)
 }
-
-// metadataOnly asks for no more of an object than who manages what, or for all of
-// it where that is not understood.
-const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 
 // trial is what trying out an object showed, and what was sent for it: the same is
 // going to be applied.

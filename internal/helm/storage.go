@@ -142,10 +142,10 @@ func (d *recorder) noteApplied() {
 // stampApplied marks the revision that this action created as applied in full. It
 // does nothing if the action created none.
 func (d *recorder) stampApplied() error {
-	d.mu.Lock()
-	version := d.created
 	// Before the patch: an update that comes between would take the label away.
-	d.applied = version
+	d.noteApplied()
+	d.mu.Lock()
+	version := d.applied
 	d.mu.Unlock()
 	if version == 0 {
 		return nil

@@ -73,9 +73,9 @@ func MustReadHistory(want Desired, recorded helmv2.HelmReleaseStatus, running *R
 }
 
 // MustRead reports whether a decision, or what is written down after it, can depend
-// on more of an older revision than Revision tells of one that is Unread. Stored
-// are all revisions, newest first, of which those that are not read have the index
-// i or another.
+// on more of the revision at index i than Revision tells of one that is Unread.
+// Stored are all revisions, newest first; only the first has to have been read, and
+// i is greater than zero.
 func MustRead(recorded helmv2.Snapshots, stored []Revision, i int) bool {
 	newest, last := &stored[0], Latest(recorded)
 	if newest.Status != helmv2.StatusDeployed || last == nil || testsFailed(last) ||
