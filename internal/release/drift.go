@@ -1,0 +1,82 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+import "time"
+
+// Drift is what a comparison of live objects with the newest revision found.
+type Drift struct {
+	// Objects are those that are not as the release has them, in the order in which
+	// they are to be corrected: what was removed first.
+	Objects []DriftedObject
+	// Ceded are fields that others manage through the scale subresource. They differ
+	// from the release and are left to them.
+	Ceded []DriftedObject
+	// Excluded are the objects that nobody compares because they say so.
+	Excluded []Object
+	// Errors are the objects that could not be compared, and why.
+	Errors []ObjectError
+	// Pause is how long nothing is corrected because too much was lately; zero if
+	// corrections may go on.
+	Pause time.Duration
+}
+
+// DriftedObject is an object that is not as the release has it.
+type DriftedObject struct {
+	Object
+	// Removed is true if it does not exist. It has no Fields then.
+	Removed bool
+	// Fields that differ, in order of their paths.
+	Fields []DriftedField
+}
+
+// DriftedField is one field of an object that differs, and who is to blame.
+type DriftedField struct {
+	// Path as people write it: ".spec.template.spec.containers[name="app"].image".
+	Path string
+	// Pointer is the JSON pointer to the field in the live object, which an ignore
+	// rule takes: "/spec/template/spec/containers/0/image".
+	Pointer string
+	// Kind of difference.
+	Kind DriftKind
+	// Want and Have are the values of the release and of the live object as compact
+	// JSON, cut to a sane length. Those of Secrets are masked. Empty for what is not
+	// there.
+	Want, Have string
+	// Manager is who changed the field last, as far as the object knows; empty if it
+	// does not. Subresource is by which one, if by any; Operation is "Apply" or
+	// "Update".
+	Manager, Operation, Subresource string
+	// Time of the change; zero if it is not known.
+	Time time.Time
+}
+
+// DriftKind is in which way a field differs.
+type DriftKind string
+
+const (
+	// DriftAdded is a field that the release has not, and a manager set that is to be
+	// overridden.
+	DriftAdded DriftKind = "added"
+	// DriftChanged is a field of another value.
+	DriftChanged DriftKind = "changed"
+	// DriftMissing is a field that the live object has not.
+	DriftMissing DriftKind = "missing"
+)
+
+// ObjectError is what went wrong with one object. Values of Secrets must have been
+// removed from the text.
+type ObjectError struct {
+	Object
+	Err string
+}
+
+// AppliedObject is an object as the API server answered when it was applied.
+type AppliedObject struct {
+	Object
+	UID             string
+	ResourceVersion string
+	// Exact is true if the answer has everything that was sent, in the same words.
+	Exact bool
+}
