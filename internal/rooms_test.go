@@ -44,6 +44,7 @@ func mayImport() map[string][]string {
 		"postrender": {},
 		"attempt":    {"release"},
 		"desired":    {"chart", "expression", "release"},
+		"drift":      {"release"},
 		"helm":       {"chart", "expression", "postrender", "release"},
 		"metrics":    {"release", "report"},
 		"controller": {"attempt", "cluster", "desired", "helm", "metrics", "release", "report"},

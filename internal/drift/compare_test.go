@@ -1,0 +1,148 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package drift
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// TestSecretsAreNotShown: nothing that is told of a Secret has anything of its
+// data, plain or encoded.
+func TestSecretsAreNotShown(t *testing.T) {
+	for _, name := range []string{"secret-changed", "secret-annotations", "secret-clean"} {
+		g := readGolden(t, "testdata/"+name+".yaml")
+		d, err := Compare(Case{Desired: Normalize(decode(t, g.Desired)), Live: decode(t, g.Live), Tried: decode(t, g.Tried)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		told, err := json.Marshal([]any{d.Fields, d.Ceded})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, secret := range []string{"hidden", "aGlkZGVu", "b3RoZXI=", "ZXZpbA==", "Ym9v"} {
+			if strings.Contains(string(told), secret) {
+				t.Errorf("%s: %s is in %s", name, secret, told)
+			}
+		}
+		if name == "secret-changed" {
+			if got, _, _ := unstructured.NestedString(d.Body.Object, "data", "b"); got != "Ym9v" {
+				t.Errorf("the body has %q", got)
+			}
+		}
+	}
+}
+
+func TestOverlay(t *testing.T) {
+	for name, tc := range map[string]struct{ want, have, pointer, becomes string }{
+		"Whole":         {"a: 1", "a: 2", "/a", "a: 2"},
+		"Removed":       {"a: 1", "b: 2", "/a", "{}"},
+		"Added":         {"b: 2", "a: 1\nb: 2", "/a", "a: 1\nb: 2"},
+		"AddedBelow":    {"b: 2", "a: {c: 1}\nb: 2", "/a/c", "b: 2"},
+		"Item":          {"a: [1, 2]", "a: [1, 3]", "/a/1", "a: [1, 3]"},
+		"ItemRemoved":   {"a: [1, 2, 3]", "a: [1]", "/a/1", "a: [1, 3]"},
+		"ItemAppended":  {"a: [1]", "a: [1, 2]", "/a/1", "a: [1, 2]"},
+		"ItemBeyond":    {"a: [1]", "a: [1, 2, 3]", "/a/2", "a: [1]"},
+		"NoItem":        {"a: [1]", "a: [1]", "/a/1", "a: [1]"},
+		"BelowItem":     {"a: [{b: 1, c: 1}]", "a: [{b: 2, c: 2}]", "/a/0/b", "a: [{b: 2, c: 1}]"},
+		"StrangeIndex":  {"a: [1]", "a: [2]", "/a/x", "a: [1]"},
+		"NegativeIndex": {"a: [1]", "a: [2]", "/a/-1", "a: [1]"},
+		"BelowScalar":   {"a: 1", "a: {b: 2}", "/a/b", "a: 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, _ := overlay(parse(t, tc.want), parse(t, tc.have), parsePointer(tc.pointer))
+			if diff := cmp.Diff(any(parse(t, tc.becomes)), got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestShow(t *testing.T) {
+	for name, tc := range map[string]struct {
+		value any
+		want  string
+	}{
+		"Nothing": {nil, ""},
+		"Plain":   {map[string]any{"b": "<&>", "a": int64(1)}, `{"a":1,"b":"<&>"}`},
+		"Fits":    {strings.Repeat("a", 118), `"` + strings.Repeat("a", 118) + `"`},
+		"Cut":     {strings.Repeat("a", 119), `"` + strings.Repeat("a", 119) + `...`},
+		"Rune":    {strings.Repeat("a", 118) + "ä", `"` + strings.Repeat("a", 118) + `...`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := show(tc.value); got != tc.want {
+				t.Errorf("%s", got)
+			}
+		})
+	}
+}
+
+func TestCompareErrors(t *testing.T) {
+	ok := `{"metadata":{"managedFields":[{"manager":"helm-controller","operation":"Apply","fieldsV1":{"f:data":{}}}]}}`
+	for name, tc := range map[string]struct{ live, tried, want string }{
+		"NoOwner":    {`{}`, `{"metadata":{"managedFields":[{"manager":"helm-controller","operation":"Update"}]}}`, "the answer to the dry run does not say which fields were applied"},
+		"NoEntry":    {`{}`, `{"metadata":{"managedFields":[1]}}`, "the answer to the dry run: metadata.managedFields[0] is no object"},
+		"BadElement": {`{"metadata":{"managedFields":[{"fieldsV1":{"x:y":{}}}]}}`, ok, "the live object: metadata.managedFields[0]: "},
+		"Nothing":    {`{}`, `{}`, "the answer to the dry run does not say which fields were applied"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := Case{Desired: &unstructured.Unstructured{}, Live: &unstructured.Unstructured{}, Tried: &unstructured.Unstructured{}}
+			if err := json.Unmarshal([]byte(tc.live), &c.Live.Object); err != nil {
+				t.Fatal(err)
+			}
+			if err := json.Unmarshal([]byte(tc.tried), &c.Tried.Object); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Compare(c); err == nil || !strings.HasPrefix(err.Error(), tc.want) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// fuzzed decodes any JSON object as API machinery would.
+func fuzzed(raw []byte) *unstructured.Unstructured {
+	o := map[string]any{}
+	if json.Unmarshal(raw, &o) != nil || o == nil {
+		return nil
+	}
+	if o["kind"] == nil || o["kind"] == "" {
+		o["kind"] = "Any"
+	}
+	raw, err := json.Marshal(o)
+	u := &unstructured.Unstructured{}
+	if err != nil || u.UnmarshalJSON(raw) != nil {
+		return nil
+	}
+	return u
+}
+
+func FuzzCompare(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.yaml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, file := range files {
+		g := readGolden(f, file)
+		f.Add([]byte(g.Desired), []byte(g.Live), []byte(g.Tried), "/spec/replicas", "editor")
+	}
+	f.Add([]byte(`{}`), []byte(`{"metadata":{"managedFields":[null]},"a":[]}`), []byte(`{"a":[[]],"metadata":{"managedFields":[{"manager":"helm-controller","operation":"Apply","fieldsV1":{"f:a":{"i:-1":{},"i:9":{"k:{}":{}},"v:1":{}}}}]}}`), "/a/0/0", "")
+	f.Fuzz(func(t *testing.T, desired, live, tried []byte, ignore, override string) {
+		d, l, r := fuzzed(desired), fuzzed(live), fuzzed(tried)
+		if d == nil || l == nil || r == nil {
+			return
+		}
+		c := Case{Desired: Normalize(d), Live: l, Tried: r, Ignore: []string{ignore}, Override: []string{override}}
+		first, err := Compare(c)
+		again, errAgain := Compare(c)
+		if diff := cmp.Diff(first, again); diff != "" || (err == nil) != (errAgain == nil) {
+			t.Errorf("another time, another answer: %v, %v:\n%s", err, errAgain, diff)
+		}
+	})
+}

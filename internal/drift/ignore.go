@@ -1,0 +1,157 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package drift
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+// Rules say what of which objects may differ from the release. A nil Rules is one
+// without any. It may be used at the same time by many.
+type Rules struct{ all []rule }
+
+// rule is one compiled IgnoreRule.
+type rule struct {
+	pointers []string
+	// target is nil if the rule holds for all objects.
+	target *target
+}
+
+// target chooses objects; what is nil takes part in no choice.
+type target struct {
+	group, version, kind, name, namespace *regexp.Regexp
+	labels, annotations                   labels.Selector
+}
+
+// CompileRules prepares rules for use. The error says in words that users can read
+// which field of which rule, counted from zero, is wrong.
+func CompileRules(rules []helmv2.IgnoreRule) (*Rules, error) {
+	r := &Rules{}
+	for i, from := range rules {
+		compiled, err := compileRule(from)
+		if err != nil {
+			return nil, fmt.Errorf("ignore[%d].%w", i, err)
+		}
+		r.all = append(r.all, compiled)
+	}
+	return r, nil
+}
+
+func compileRule(from helmv2.IgnoreRule) (rule, error) {
+	r := rule{pointers: slices.Clone(from.Paths)}
+	for i, p := range from.Paths {
+		if p != "" && !strings.HasPrefix(p, "/") {
+			return rule{}, fmt.Errorf("paths[%d]: %w: %q", i, errors.New("a JSON pointer is empty or begins with a slash"), p)
+		}
+	}
+	if from.Target == nil {
+		return r, nil
+	}
+	var err error
+	if r.target, err = compileTarget(*from.Target); err != nil {
+		return rule{}, fmt.Errorf("target.%w", err)
+	}
+	return r, nil
+}
+
+func compileTarget(s helmv2.Selector) (*target, error) {
+	t := &target{}
+	for _, e := range []struct {
+		field, expression string
+		to                **regexp.Regexp
+	}{
+		{"group", s.Group, &t.group},
+		{"version", s.Version, &t.version},
+		{"kind", s.Kind, &t.kind},
+		{"name", s.Name, &t.name},
+		{"namespace", s.Namespace, &t.namespace},
+	} {
+		if e.expression == "" {
+			continue
+		}
+		// Compiled alone first: what is put around it might make a bad one good, and
+		// would be in the error.
+		if _, err := regexp.Compile(e.expression); err != nil {
+			return nil, fmt.Errorf("%s: %w", e.field, err)
+		}
+		var err error
+		if *e.to, err = regexp.Compile("^(?:" + e.expression + ")$"); err != nil {
+			return nil, fmt.Errorf("%s: %w", e.field, err)
+		}
+	}
+	var err error
+	if t.labels, err = labels.Parse(s.LabelSelector); err != nil {
+		return nil, fmt.Errorf("labelSelector: %w", err)
+	}
+	if t.annotations, err = labels.Parse(s.AnnotationSelector); err != nil {
+		return nil, fmt.Errorf("annotationSelector: %w", err)
+	}
+	return t, nil
+}
+
+func (t *target) match(o *unstructured.Unstructured) bool {
+	gvk := o.GroupVersionKind()
+	return matches(t.group, gvk.Group) && matches(t.version, gvk.Version) && matches(t.kind, gvk.Kind) &&
+		matches(t.name, o.GetName()) && matches(t.namespace, o.GetNamespace()) &&
+		t.labels.Matches(labels.Set(o.GetLabels())) && t.annotations.Matches(labels.Set(o.GetAnnotations()))
+}
+
+func matches(r *regexp.Regexp, s string) bool { return r == nil || r.MatchString(s) }
+
+// For returns the JSON pointers of all rules that hold for an object, in the order
+// of the rules, and whether the object is exempt altogether. The object is to be
+// the desired one, its namespace filled in.
+func (r *Rules) For(o *unstructured.Unstructured) (pointers []string, exempt bool) {
+	if r == nil {
+		return nil, false
+	}
+	for _, rule := range r.all {
+		if rule.target != nil && !rule.target.match(o) {
+			continue
+		}
+		if slices.Contains(rule.pointers, "") {
+			return nil, true
+		}
+		pointers = append(pointers, rule.pointers...)
+	}
+	return pointers, false
+}
+
+// Exempt reports whether an object says that nobody is to compare it, by a label
+// or an annotation. Both the desired and the live object may say so.
+func Exempt(o *unstructured.Unstructured) bool {
+	return strings.EqualFold(o.GetLabels()[helmv2.MetadataDriftDetection], helmv2.MetadataDriftDetectionDisabled) ||
+		strings.EqualFold(o.GetAnnotations()[helmv2.MetadataDriftDetection], helmv2.MetadataDriftDetectionDisabled)
+}
+
+// parsePointer returns the tokens of a JSON pointer, none for the empty one.
+func parsePointer(pointer string) []string {
+	if pointer == "" {
+		return nil
+	}
+	tokens := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
+	for i, t := range tokens {
+		tokens[i] = strings.ReplaceAll(strings.ReplaceAll(t, "~1", "/"), "~0", "~")
+	}
+	return tokens
+}
+
+// formatPointer is the reverse of parsePointer.
+func formatPointer(tokens []string) string {
+	var b strings.Builder
+	for _, t := range tokens {
+		b.WriteByte('/')
+		b.WriteString(strings.ReplaceAll(strings.ReplaceAll(t, "~", "~0"), "/", "~1"))
+	}
+	return b.String()
+}

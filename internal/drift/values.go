@@ -1,0 +1,115 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package drift
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+const (
+	// longest is how many bytes of a value are shown.
+	longest = 120
+	// masked stands for values that nobody may see.
+	masked = "***"
+)
+
+// compact encodes a value as JSON, as people would write it.
+func compact(v any) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		// Not even JSON: there is nothing to be shown of it.
+		return ""
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// show returns a value as text, nothing for null.
+func show(v any) string {
+	if v == nil {
+		return ""
+	}
+	s := compact(v)
+	if len(s) <= longest {
+		return s
+	}
+	end := longest
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + "..."
+}
+
+// secretPath reports whether the values at or below a path of a Secret must not be
+// seen. Client-side applying keeps a copy of the data in an annotation.
+func secretPath(path fieldpath.Path) bool {
+	if len(path) == 0 || path[0].FieldName == nil {
+		return true
+	}
+	switch *path[0].FieldName {
+	case "data", "stringData":
+		return true
+	case "metadata":
+		if len(path) < 2 || path[1].FieldName == nil || *path[1].FieldName != "annotations" {
+			return false
+		}
+		return len(path) < 3 || path[2].FieldName == nil || strings.Contains(*path[2].FieldName, "last-applied")
+	}
+	return false
+}
+
+// overlay replaces the part of want that the tokens of a JSON pointer lead to by
+// that of have, or removes it if have has none. It changes want, and returns what
+// has become of it, and whether it is still there.
+func overlay(want, have any, tokens []string) (v any, keep bool) {
+	if len(tokens) == 0 {
+		return have, have != nil
+	}
+	switch w := want.(type) {
+	case map[string]any:
+		h, _ := have.(map[string]any)
+		name := tokens[0]
+		if w[name] == nil && len(tokens) > 1 {
+			return want, true
+		}
+		if v, keep := overlay(w[name], h[name], tokens[1:]); keep {
+			w[name] = v
+		} else {
+			delete(w, name)
+		}
+	case []any:
+		return overlayItem(w, have, tokens), true
+	}
+	return want, true
+}
+
+func overlayItem(want []any, have any, tokens []string) []any {
+	i, err := strconv.Atoi(tokens[0])
+	if err != nil || i < 0 || i > len(want) {
+		return want
+	}
+	h, _ := have.([]any)
+	var item any
+	if i < len(h) {
+		item = h[i]
+	}
+	if i == len(want) {
+		if item != nil && len(tokens) == 1 {
+			want = append(want, item)
+		}
+		return want
+	}
+	if v, keep := overlay(want[i], item, tokens[1:]); keep {
+		want[i] = v
+		return want
+	}
+	return append(want[:i], want[i+1:]...)
+}
