@@ -42,7 +42,13 @@ func containsMetadata(live, desired any) bool {
 		return desired == nil
 	}
 	have, _ := live.(map[string]any)
-	return manner{}.has(have["labels"], want["labels"]) && manner{}.has(have["annotations"], want["annotations"])
+	for _, name := range [...]string{"labels", "annotations"} {
+		// What is absent from desired, unlike null in it, asks for nothing.
+		if value, ok := want[name]; ok && !(manner{}).has(have[name], value) {
+			return false
+		}
+	}
+	return true
 }
 
 // builtIn reports whether a version is of a group that API servers have themselves.

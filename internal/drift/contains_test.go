@@ -84,6 +84,7 @@ func TestContains(t *testing.T) {
 		"Version":             {"apiVersion: v2\na: x", "apiVersion: v1\na: x", true},
 		"Label":               {"metadata: {labels: {a: x}}", "metadata: {labels: {a: y}}", false},
 		"Annotation":          {"metadata: {name: n}", "metadata: {name: n, annotations: {a: x}}", false},
+		"MoreMetadata":        {"metadata: {labels: {a: x}, annotations: {b: y}}", "metadata: {name: n}", true},
 		"OtherMetadata":       {"metadata: {name: n}", "metadata: {name: n, finalizers: [x]}", true},
 		"NoMetadata":          {"a: 1", "metadata: {name: n, labels: {}}", true},
 		"StrangeMetadata":     {"a: 1", "metadata: x", false},
