@@ -282,9 +282,6 @@ func (x *comparison) body() *unstructured.Unstructured {
 		edit(o.Object, path, func(any) (any, bool) { return runtime.DeepCopyJSONValue(have), keep })
 	}
 	for _, p := range x.patched {
-		if slices.ContainsFunc(x.left, p.path.Equals) {
-			continue
-		}
 		edit(o.Object, p.path, func(want any) (any, bool) {
 			return overlay(want, runtime.DeepCopyJSONValue(p.have), p.tokens)
 		})

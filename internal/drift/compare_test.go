@@ -39,6 +39,53 @@ func TestSecretsAreNotShown(t *testing.T) {
 	}
 }
 
+// TestOwners has cases that API servers seldom make. In all of them the release
+// sets a and b.c to 1, and whole and status besides.
+func TestOwners(t *testing.T) {
+	const tried = `{manager: helm-controller, operation: Apply, apiVersion: v1, time: "2026-01-01T12:00:00Z", fieldsV1: {"f:a": {}, "f:b": {"f:c": {}}, "f:whole": {}, "f:status": {"f:s": {}}}}`
+	for name, tc := range map[string]struct{ values, owners, override, want string }{
+		"Same":            {"a: 1\nb: {c: 1}\nwhole: {x: 1}\nstatus: {s: 2}", "", "", ""},
+		"OwnedAndMissing": {"b: {c: 1}\nwhole: {x: 1}", tried, "", "missing .a  "},
+		"OwnedByHelm":     {"a: 2\nb: {c: 1}\nwhole: {x: 1}", `{manager: helm, operation: Update, fieldsV1: {"f:a": {}}}`, "", ""},
+		"OwnedByHelmStatus": {"a: 2\nb: {c: 1}\nwhole: {x: 1}", `{manager: helm, operation: Update, subresource: status, fieldsV1: {"f:a": {}}}`, "",
+			"changed .a helm status"},
+		"Newest": {"a: 2\nb: {c: 1}\nwhole: {x: 1}", `{manager: a, time: "2026-01-01T12:00:01Z", fieldsV1: {"f:a": {}}}, {manager: b, time: "2026-01-01T12:00:02Z", fieldsV1: {"f:a": {}}}`, "",
+			"changed .a b "},
+		"Tie": {"a: 2\nb: {c: 1}\nwhole: {x: 1}", `{manager: b, time: "2026-01-01T12:00:01Z", fieldsV1: {"f:a": {}}}, {manager: a, time: "2026-01-01T12:00:01Z", fieldsV1: {"f:a": {}}}`, "",
+			"changed .a a "},
+		"MissingAndOlder": {"b: {c: 1}\nwhole: {x: 1}", tried + `, {manager: a, time: "2026-01-01T11:00:00Z", fieldsV1: {"f:z": {}}}`, "", "missing .a  "},
+		"MissingAndOurTimeUnknown": {"b: {c: 1}\nwhole: {x: 1}", `{manager: helm-controller, operation: Apply}, {manager: a, time: "2026-01-01T11:00:00Z", fieldsV1: {"f:z": {}}}`, "",
+			"missing .a  "},
+		"Override":            {"a: 1\nb: {c: 1}\nwhole: {x: 1}\nz: 1", `{manager: o, apiVersion: v1, fieldsV1: {"f:z": {}}}`, "o", "added .z o "},
+		"OverrideSubresource": {"a: 1\nb: {c: 1}\nwhole: {x: 1}\nz: 1", `{manager: o, apiVersion: v1, subresource: scale, fieldsV1: {"f:z": {}}}`, "o", ""},
+		"OverrideVersion":     {"a: 1\nb: {c: 1}\nwhole: {x: 1}\nz: 1", `{manager: o, apiVersion: v2, fieldsV1: {"f:z": {}}}`, "o", ""},
+		"OverrideOurs":        {"a: 1\nb: {c: 1}\nwhole: {x: 1}\nz: 1", `{manager: helm, apiVersion: v1, fieldsV1: {"f:z": {}}}`, "helm", ""},
+		"OverrideAbove":       {"a: 1\nb: {c: 1}\nwhole: {x: 1}", `{manager: o, apiVersion: v1, fieldsV1: {"f:b": {}}}`, "o", ""},
+		"OverrideInside":      {"a: 1\nb: {c: 1}\nwhole: {x: 1}", `{manager: p, apiVersion: v1, fieldsV1: {"f:whole": {}}}, {manager: o, apiVersion: v1, fieldsV1: {"f:whole.x": {}, "f:a": {}}}`, "o", ""},
+		"OverrideStatus":      {"a: 1\nb: {c: 1}\nwhole: {x: 1}\nstatus: {z: 1}", `{manager: o, apiVersion: v1, fieldsV1: {"f:status": {"f:z": {}}}}`, "o", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			object := func(values, owners string) *unstructured.Unstructured {
+				return &unstructured.Unstructured{Object: parse(t, values+"\nmetadata: {managedFields: ["+owners+"]}")}
+			}
+			release := "a: 1\nb: {c: 1}\nwhole: {x: 1}\nstatus: {s: 1}"
+			d, err := Compare(Case{
+				Desired: object(release, ""), Live: object(tc.values, tc.owners), Tried: object(release, tried), Override: []string{tc.override},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, f := range d.Fields {
+				got = append(got, strings.Join([]string{string(f.Kind), f.Path, f.Manager, f.Subresource}, " "))
+			}
+			if strings.Join(got, ", ") != tc.want {
+				t.Errorf("%q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
 func TestOverlay(t *testing.T) {
 	for name, tc := range map[string]struct{ want, have, pointer, becomes string }{
 		"Whole":         {"a: 1", "a: 2", "/a", "a: 2"},
