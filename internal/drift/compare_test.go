@@ -61,7 +61,6 @@ func TestOwners(t *testing.T) {
 		"OverrideVersion":     {"a: 1\nb: {c: 1}\nwhole: {x: 1}\nz: 1", `{manager: o, apiVersion: v2, fieldsV1: {"f:z": {}}}`, "o", ""},
 		"OverrideOurs":        {"a: 1\nb: {c: 1}\nwhole: {x: 1}\nz: 1", `{manager: helm, apiVersion: v1, fieldsV1: {"f:z": {}}}`, "helm", ""},
 		"OverrideAbove":       {"a: 1\nb: {c: 1}\nwhole: {x: 1}", `{manager: o, apiVersion: v1, fieldsV1: {"f:b": {}}}`, "o", ""},
-		"OverrideInside":      {"a: 1\nb: {c: 1}\nwhole: {x: 1}", `{manager: p, apiVersion: v1, fieldsV1: {"f:whole": {}}}, {manager: o, apiVersion: v1, fieldsV1: {"f:whole.x": {}, "f:a": {}}}`, "o", ""},
 		"OverrideStatus":      {"a: 1\nb: {c: 1}\nwhole: {x: 1}\nstatus: {z: 1}", `{manager: o, apiVersion: v1, fieldsV1: {"f:status": {"f:z": {}}}}`, "o", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -74,6 +73,11 @@ func TestOwners(t *testing.T) {
 			})
 			if err != nil {
 				t.Fatal(err)
+			}
+			for _, e := range d.Disown {
+				if string(e.FieldsV1.Raw) == "{}" {
+					t.Errorf("%s owns nothing and is still there", e.Manager)
+				}
 			}
 			var got []string
 			for _, f := range d.Fields {

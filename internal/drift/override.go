@@ -60,25 +60,14 @@ func (x *comparison) topmost(path fieldpath.Path) fieldpath.Path {
 	return path
 }
 
-// foreign reports whether the release sets nothing at, above or below a path, and
+// foreign reports whether the release sets nothing at or below a path, and
 // nobody has it who is not to be overridden: what others own too, no applying
 // removes.
 func (x *comparison) foreign(path fieldpath.Path) bool {
-	for i := 1; i <= len(path); i++ {
-		if at := path[:i]; x.set.Has(at) && below(x.set, at) == nil && !x.merged(at) {
-			return false
-		}
-	}
 	if x.set.Has(path) || below(x.set, path) != nil {
 		return false
 	}
 	return !slices.ContainsFunc(x.owners, func(e entry) bool { return !x.overrides(e) && !e.ourApply() && e.owns(path) })
-}
-
-// merged reports whether the release sets a map of which others may own fields: an
-// empty one may be such.
-func (x *comparison) merged(path fieldpath.Path) bool {
-	return slices.ContainsFunc(x.owners, func(e entry) bool { return below(e.set, path) != nil })
 }
 
 // disown makes what was added ours.
