@@ -145,10 +145,10 @@ func (x *comparison) paths() []fieldpath.Path {
 				continue
 			}
 			item := path[:i+1]
-			if _, _, ok := find(x.Live.Object, item, false); ok {
+			if _, _, ok := find(x.Live.Object, item); ok {
 				continue
 			}
-			if _, _, ok := find(x.Tried.Object, item, false); ok {
+			if _, _, ok := find(x.Tried.Object, item); ok {
 				path = item
 				break
 			}
@@ -180,8 +180,8 @@ func (x *comparison) compare(path fieldpath.Path) {
 	f := field{path: path}
 	var inTried []string
 	var found bool
-	f.want, inTried, _ = find(x.Tried.Object, path, false)
-	if f.have, f.tokens, found = find(x.Live.Object, path, false); !found {
+	f.want, inTried, _ = find(x.Tried.Object, path)
+	if f.have, f.tokens, found = find(x.Live.Object, path); !found {
 		f.tokens = inTried
 	}
 	switch {
@@ -277,7 +277,7 @@ func (x *comparison) drifted(f field, by entry) release.DriftedField {
 func (x *comparison) body() *unstructured.Unstructured {
 	o := x.Desired.DeepCopy()
 	for _, path := range x.left {
-		have, _, found := find(x.Live.Object, path, false)
+		have, _, found := find(x.Live.Object, path)
 		keep := found && slices.ContainsFunc(x.owners, func(e entry) bool { return e.ourApply() && e.set.Has(path) })
 		edit(o.Object, path, func(any) (any, bool) { return runtime.DeepCopyJSONValue(have), keep })
 	}

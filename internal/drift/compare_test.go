@@ -75,7 +75,7 @@ func TestOwners(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, e := range d.Disown {
-				if string(e.FieldsV1.Raw) == "{}" {
+				if e.FieldsV1.GetRawString() == "{}" {
 					t.Errorf("%s owns nothing and is still there", e.Manager)
 				}
 			}

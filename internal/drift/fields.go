@@ -136,9 +136,8 @@ func below(set *fieldpath.Set, path fieldpath.Path) *fieldpath.Set {
 }
 
 // find returns the value at a path, and the tokens of the JSON pointer to it. What
-// is null is not there. In a desired object, which may lack the keys that the API
-// server defaults, loose finds the items that have the others.
-func find(content any, path fieldpath.Path, loose bool) (v any, tokens []string, ok bool) {
+// is null is not there.
+func find(content any, path fieldpath.Path) (v any, tokens []string, ok bool) {
 	v, tokens = content, make([]string, 0, len(path))
 	for _, e := range path {
 		switch parent := v.(type) {
@@ -148,7 +147,7 @@ func find(content any, path fieldpath.Path, loose bool) (v any, tokens []string,
 			}
 			v, tokens = parent[*e.FieldName], append(tokens, *e.FieldName)
 		case []any:
-			i := indexOf(parent, e, loose)
+			i := indexOf(parent, e, false)
 			if i < 0 {
 				return nil, nil, false
 			}
@@ -193,7 +192,8 @@ func edit(content any, path fieldpath.Path, leaf func(any) (any, bool)) (v any, 
 }
 
 // indexOf returns the place of the item that an element of a path means, -1 if
-// there is none.
+// there is none. In a desired object, which may lack the keys that the API server
+// defaults, loose finds the items that have the others.
 func indexOf(list []any, e fieldpath.PathElement, loose bool) int {
 	switch {
 	case e.Index != nil:

@@ -35,7 +35,7 @@ func (x *comparison) add() {
 			}
 			seen.Insert(path)
 			f := field{path: path}
-			if f.have, f.tokens, _ = find(x.Live.Object, path, false); f.have == nil {
+			if f.have, f.tokens, _ = find(x.Live.Object, path); f.have == nil {
 				continue
 			}
 			if slices.ContainsFunc(x.ignored, func(p []string) bool { return hasPrefix(f.tokens, p) || hasPrefix(p, f.tokens) }) {
@@ -103,7 +103,7 @@ func (x *comparison) disown() error {
 		}
 		m := metav1.ManagedFieldsEntry{
 			Manager: e.manager, Operation: metav1.ManagedFieldsOperationType(e.operation), Subresource: e.subresource,
-			APIVersion: e.apiVersion, FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: raw},
+			APIVersion: e.apiVersion, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(string(raw)),
 		}
 		if !e.time.IsZero() {
 			t := metav1.NewTime(e.time)
