@@ -43,12 +43,13 @@ func mayImport() map[string][]string {
 		"expression": {},
 		"postrender": {},
 		"attempt":    {"release"},
+		"watch":      {},
 		"desired":    {"chart", "expression", "release"},
 		"drift":      {"release"},
 		"helm":       {"chart", "expression", "postrender", "release"},
 		"metrics":    {"release", "report"},
-		"controller": {"attempt", "cluster", "desired", "helm", "metrics", "release", "report"},
-		"main":       {"chart", "cluster", "controller", "desired", "helm", "metrics", "options"},
+		"controller": {"attempt", "cluster", "desired", "helm", "metrics", "release", "report", "watch"},
+		"main":       {"chart", "cluster", "controller", "desired", "helm", "metrics", "options", "watch"},
 	}
 }
 
