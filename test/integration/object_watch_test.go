@@ -1,0 +1,331 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/watch"
+)
+
+// lookout is a registry that watches the real API server, and who was woken.
+type lookout struct {
+	*world
+	*watch.Registry
+	key  types.NamespacedName
+	ours client.FieldOwner
+
+	mu    sync.Mutex
+	wakes map[types.NamespacedName]int
+}
+
+// newLookout starts one, for the namespace of the test.
+func newLookout(t *testing.T) *lookout {
+	t.Helper()
+	l := &lookout{world: newWorld(t), ours: client.FieldOwner(helmv2.FieldManager), wakes: map[types.NamespacedName]int{}}
+	l.key = types.NamespacedName{Namespace: l.namespace, Name: "app"}
+	l.Registry = watch.NewRegistry(func(key types.NamespacedName) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.wakes[key]++
+	}, watch.Options{Namespace: l.namespace})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- l.Start(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+func (l *lookout) cluster(config *rest.Config) watch.Cluster {
+	return watch.Cluster{ID: "it", Client: func() (metadata.Interface, error) { return metadata.NewForConfig(config) }}
+}
+
+func resourceOf(group, resource string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: group, Version: "v1", Resource: resource}
+}
+
+// eventually waits until something holds.
+func (l *lookout) eventually(what string, holds func() bool) {
+	l.t.Helper()
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			l.t.Fatalf("%s: not so after %s", what, patience)
+		}
+	}
+}
+
+// untilKnown waits until a kind is watched.
+func (l *lookout) untilKnown(resource schema.GroupVersionResource) {
+	l.t.Helper()
+	l.eventually(resource.Resource+" are watched", func() bool {
+		return l.Moved("it", resource, l.namespace, "x").Known
+	})
+}
+
+// untilHeard waits until the watch has heard of an object as it is, and returns what
+// it knows.
+func (l *lookout) untilHeard(resource schema.GroupVersionResource, o client.Object) watch.Moved {
+	l.t.Helper()
+	var m watch.Moved
+	l.eventually("the watch hears of "+o.GetName(), func() bool {
+		m = l.Moved("it", resource, l.namespace, o.GetName())
+		return watch.Moved{Known: true, At: m.At}.Since("any", o.GetResourceVersion())
+	})
+	return m
+}
+
+// untilWoken waits for a wake-up, and forgets all there were.
+func (l *lookout) untilWoken(why string, key types.NamespacedName) {
+	l.t.Helper()
+	l.eventually(why+" wakes "+key.Name, func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.wakes[key] > 0
+	})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	clear(l.wakes)
+}
+
+// asleep fails if somebody was woken, and forgets it.
+func (l *lookout) asleep(why string) {
+	l.t.Helper()
+	// A wake-up that is due comes within this time, unless the machine is very slow; then
+	// the test sees less than it could.
+	time.Sleep(200 * time.Millisecond)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.wakes) != 0 {
+		l.t.Errorf("%s wakes %v", why, l.wakes)
+	}
+	clear(l.wakes)
+}
+
+func (l *lookout) meta(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: l.namespace, Name: name, Labels: map[string]string{
+		helmv2.LabelName: l.key.Name, helmv2.LabelNamespace: l.key.Namespace,
+	}}
+}
+
+// nextSecond waits until the entries of managedFields of what comes can be told from
+// those of what was.
+func nextSecond() {
+	time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second + 10*time.Millisecond)))
+}
+
+func (l *lookout) deployment() *appsv1.Deployment {
+	labels := map[string]string{"app": "app"}
+	return &appsv1.Deployment{
+		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"}, ObjectMeta: l.meta("app"),
+		Spec: appsv1.DeploymentSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "app:1"}}},
+			},
+		},
+	}
+}
+
+// TestObjectWatch: what happens to a Deployment, which has a generation, and what of
+// it wakes its release.
+func TestObjectWatch(t *testing.T) {
+	l := newLookout(t)
+	deployments := resourceOf("apps", "deployments")
+	l.Follow(l.key, l.cluster(suite.config), []schema.GroupVersionResource{deployments})
+	l.untilKnown(deployments)
+	ctx := t.Context()
+	if m := l.Moved("it", deployments, l.namespace, "app"); m.Present || m.At == "" {
+		t.Errorf("before: %+v", m)
+	}
+
+	d := l.deployment()
+	l.must(suite.client.Create(ctx, d, l.ours))
+	m := l.untilHeard(deployments, d)
+	l.asleep("our own creation")
+	if !m.Present || m.UID != d.UID || m.Version != d.ResourceVersion || m.Since(string(d.UID), d.ResourceVersion) {
+		t.Errorf("created at %s: %+v", d.ResourceVersion, m)
+	}
+	clean := d.ResourceVersion
+
+	d.Status.Replicas, d.Status.ObservedGeneration = 1, 1
+	d.Annotations = map[string]string{"deployment.kubernetes.io/revision": "1"}
+	l.must(suite.client.Status().Update(ctx, d, client.FieldOwner("kube-controller-manager")))
+	m = l.untilHeard(deployments, d)
+	l.asleep("a status")
+	if m.Since(string(d.UID), clean) {
+		t.Errorf("a status matters: %+v", m)
+	}
+
+	nextSecond()
+	d.Spec.Template.Spec.Containers[0].Image = "app:2"
+	l.must(suite.client.Update(ctx, d, l.ours))
+	m = l.untilHeard(deployments, d)
+	l.asleep("our own change")
+	if !m.Since(string(d.UID), clean) || m.Since(string(d.UID), d.ResourceVersion) {
+		t.Errorf("our own change at %s: %+v", d.ResourceVersion, m)
+	}
+	clean = d.ResourceVersion
+
+	l.must(suite.client.SubResource("scale").Update(ctx, d, client.WithSubResourceBody(&autoscalingv1.Scale{
+		ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Name}, Spec: autoscalingv1.ScaleSpec{Replicas: 3},
+	})))
+	l.untilWoken("scaling", l.key)
+	if m := l.Moved("it", deployments, l.namespace, "app"); !m.Since(string(d.UID), clean) {
+		t.Errorf("scaled: %+v", m)
+	}
+	l.must(suite.client.Get(ctx, client.ObjectKeyFromObject(d), d))
+	d.Annotations["somebody"] = "was here"
+	l.must(suite.client.Update(ctx, d, client.FieldOwner("kubectl-edit")))
+	l.untilWoken("an annotation", l.key)
+	// Who takes something away leaves no entry.
+	delete(d.Annotations, "somebody")
+	l.must(suite.client.Update(ctx, d, client.FieldOwner("kubectl-edit")))
+	l.untilWoken("an annotation less", l.key)
+
+	other := types.NamespacedName{Namespace: l.namespace, Name: "other"}
+	l.Follow(other, l.cluster(suite.config), []schema.GroupVersionResource{deployments})
+	delete(d.Labels, helmv2.LabelName)
+	l.must(suite.client.Update(ctx, d, client.FieldOwner("kubectl-label")))
+	l.untilWoken("the label removed", l.key)
+	if m := l.Moved("it", deployments, l.namespace, "app"); m.Present || !m.Since(string(d.UID), clean) {
+		t.Errorf("without its label: %+v", m)
+	}
+	d.Labels[helmv2.LabelName] = "other"
+	l.must(suite.client.Update(ctx, d, client.FieldOwner("kubectl-label")))
+	l.untilWoken("the label of another", other)
+	l.must(suite.client.Delete(ctx, d))
+	l.untilWoken("a deletion", other)
+}
+
+// TestObjectWatchPlain: the same for what has no generation, a Service and a ConfigMap.
+func TestObjectWatchPlain(t *testing.T) {
+	l := newLookout(t)
+	services, configs := resourceOf("", "services"), resourceOf("", "configmaps")
+	cm := &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: l.meta("config"), Data: map[string]string{"a": "1", "b": "2"}}
+	l.must(suite.client.Create(t.Context(), cm, client.FieldOwner("somebody")))
+	l.Follow(l.key, l.cluster(suite.config), []schema.GroupVersionResource{services, configs})
+	l.untilKnown(services)
+	l.untilKnown(configs)
+	l.asleep("the first list")
+	if m := l.Moved("it", configs, l.namespace, "config"); m.UID != cm.UID || m.Since(string(cm.UID), cm.ResourceVersion) {
+		t.Errorf("listed: %+v", m)
+	}
+
+	svc := &corev1.Service{ObjectMeta: l.meta("app"), Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}, Type: corev1.ServiceTypeLoadBalancer}}
+	l.must(suite.client.Create(t.Context(), svc, l.ours))
+	l.untilHeard(services, svc)
+	l.asleep("our own creation")
+	clean := svc.ResourceVersion
+	nextSecond()
+	svc.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "192.0.2.1"}}
+	l.must(suite.client.Status().Update(t.Context(), svc, client.FieldOwner("cloud")))
+	m := l.untilHeard(services, svc)
+	l.asleep("a status")
+	if m.Since(string(svc.UID), clean) {
+		t.Errorf("a status matters: %+v", m)
+	}
+	svc.Spec.Ports[0].Port = 81
+	l.must(suite.client.Update(t.Context(), svc, client.FieldOwner("kubectl-edit")))
+	l.untilWoken("an edit", l.key)
+
+	// Somebody takes away what we have put there.
+	nextSecond()
+	cm.Data["a"] = "3"
+	cm.ManagedFields = nil
+	l.must(suite.client.Update(t.Context(), cm, l.ours))
+	l.untilHeard(configs, cm)
+	l.asleep("our own change")
+	delete(cm.Data, "a")
+	l.must(suite.client.Update(t.Context(), cm, client.FieldOwner("kubectl-edit")))
+	l.untilWoken("a key less", l.key)
+
+	l.must(suite.client.Delete(t.Context(), cm))
+	l.untilWoken("a deletion", l.key)
+	if m := l.Moved("it", configs, l.namespace, "config"); m.Present || !m.Since(string(cm.UID), cm.ResourceVersion) {
+		t.Errorf("deleted: %+v", m)
+	}
+}
+
+// TestObjectWatchDefinitions: a kind that comes later is watched then, and one that
+// goes takes its objects with it.
+func TestObjectWatchDefinitions(t *testing.T) {
+	l := newLookout(t)
+	group := l.namespace + ".example.com"
+	things := resourceOf(group, "things")
+	l.Follow(l.key, l.cluster(suite.config), []schema.GroupVersionResource{things})
+	thing := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"size": int64(1)}}}
+	thing.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: "v1", Kind: "Thing"})
+	meta := l.meta("thing")
+	thing.SetNamespace(meta.Namespace)
+	thing.SetName(meta.Name)
+	thing.SetLabels(meta.Labels)
+	l.define(group)
+	l.Retry("it")
+	l.untilKnown(things)
+	l.eventually("somebody makes one", func() bool {
+		return suite.client.Create(t.Context(), thing, client.FieldOwner("kubectl-create")) == nil
+	})
+	l.untilWoken("a new one", l.key)
+	if m := l.untilHeard(things, thing); m.UID != thing.GetUID() || m.Version != thing.GetResourceVersion() {
+		t.Errorf("created at %s: %+v", thing.GetResourceVersion(), m)
+	}
+	l.must(suite.client.Delete(t.Context(), l.definitionObject(group)))
+	l.untilWoken("the definition goes", l.key)
+	l.eventually("the kind is forgotten", func() bool {
+		return !l.Moved("it", things, l.namespace, "thing").Known && l.Stats().Objects == 0
+	})
+	l.eventually("the definition is gone", func() bool { return l.definition(group) == nil })
+	l.define(group)
+	l.Retry("it")
+	l.untilKnown(things)
+	if m := l.Moved("it", things, l.namespace, "thing"); m.Present || !m.Since(string(thing.GetUID()), thing.GetResourceVersion()) {
+		t.Errorf("defined again: %+v", m)
+	}
+}
+
+// TestObjectWatchForbidden: who may not watch knows nothing, and does so once he may.
+func TestObjectWatchForbidden(t *testing.T) {
+	l := newLookout(t)
+	l.account("watcher", "pods")
+	config := rest.CopyConfig(suite.config)
+	config.Impersonate.UserName = "system:serviceaccount:" + l.namespace + ":watcher"
+	configs := resourceOf("", "configmaps")
+	l.Follow(l.key, l.cluster(config), []schema.GroupVersionResource{configs, resourceOf("", "pods")})
+	l.untilKnown(resourceOf("", "pods"))
+	cm := &corev1.ConfigMap{ObjectMeta: l.meta("config")}
+	l.must(suite.client.Create(t.Context(), cm, client.FieldOwner("somebody")))
+	if m := l.Moved("it", configs, l.namespace, "config"); m.Known || !m.Since(string(cm.UID), cm.ResourceVersion) {
+		t.Errorf("forbidden: %+v", m)
+	}
+	role := &rbacv1.Role{}
+	l.must(suite.client.Get(t.Context(), client.ObjectKey{Namespace: l.namespace, Name: "watcher"}, role))
+	role.Rules[0].Resources = append(role.Rules[0].Resources, "configmaps")
+	l.must(suite.client.Update(t.Context(), role))
+	l.untilKnown(configs)
+	l.asleep("the first list")
+	cm.Data = map[string]string{"a": "b"}
+	l.must(suite.client.Update(t.Context(), cm, client.FieldOwner("somebody")))
+	l.untilWoken("a change", l.key)
+}
