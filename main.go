@@ -131,6 +131,8 @@ func addControllers(mgr ctrl.Manager, o *options.Options, config *rest.Config) e
 		NoCrossNamespaceRefs: o.NoCrossNamespaceRefs,
 		ExternalArtifacts:    o.Gates.ExternalArtifact,
 		NoConfigWatches:      o.Gates.DisableConfigWatchers,
+		OverriddenManagers:   o.OverrideManagers,
+		WatchedNamespace:     watched,
 		Defaults:             defaults,
 		AllowDNS:             o.Gates.AllowDNSLookups,
 	})

@@ -26,9 +26,10 @@ import (
 // Connection is a way into one cluster under one identity. It implements the
 // RESTClientGetter that Helm and kubectl speak, and may be used concurrently.
 type Connection struct {
-	// id and local tell connections apart.
-	id    string
-	local bool
+	// id and local tell connections apart, cluster tells clusters apart.
+	id      string
+	local   bool
+	cluster string
 
 	config    *rest.Config
 	client    *http.Client
@@ -61,7 +62,7 @@ func connect(config *rest.Config, c *catalogue) (*Connection, error) {
 		return nil, fmt.Errorf("discovery client for %s: %w", config.Host, err)
 	}
 	return &Connection{
-		id: rand.Text(), config: config, client: client, catalogue: c,
+		id: rand.Text(), cluster: config.Host, config: config, client: client, catalogue: c,
 		discovery: cachedDiscovery{CachedDiscoveryInterface: memory.NewMemCacheClient(dc), catalogue: c, server: dc},
 		mapper:    &mapper{catalogue: c, discovery: dc},
 	}, nil
@@ -101,6 +102,19 @@ func (c *Connection) HTTPClient() *http.Client { return c.client }
 // ID is the same for connections to the same cluster as the same user, and
 // differs between all others. It is empty if the connection is used but once.
 func (c *Connection) ID() string { return c.id }
+
+// Cluster is the same for connections to the same cluster by the same kubeconfig,
+// whomever they impersonate, and differs between all others.
+func (c *Connection) Cluster() string { return c.cluster }
+
+// Unimpersonated returns a copy of the configuration that acts as whoever it
+// authenticates as: the controller, or the user of a kubeconfig. What it reads must
+// decide nothing about a release.
+func (c *Connection) Unimpersonated() *rest.Config {
+	config := rest.CopyConfig(c.config)
+	config.Impersonate = rest.ImpersonationConfig{}
+	return config
+}
 
 // Local reports whether the connection leads to the controller's own cluster.
 func (c *Connection) Local() bool { return c.local }

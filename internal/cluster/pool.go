@@ -25,6 +25,9 @@ const (
 	maxIdle = 30 * time.Minute
 )
 
+// Home is what Connection.Cluster returns for the controller's own cluster.
+const Home = "home"
+
 // Identity is a cluster and somebody in it.
 type Identity struct {
 	// User to be impersonated, "system:serviceaccount:<namespace>:<name>"; empty for
@@ -170,7 +173,12 @@ func (c *Connections) connect(id Identity, offered *catalogue) (*Connection, err
 	if err != nil {
 		return nil, err
 	}
-	connection.own, connection.local, connection.id = own, id.Kubeconfig == nil, id.key().String()
+	key := id.key()
+	connection.own, connection.local, connection.id = own, id.Kubeconfig == nil, key.String()
+	connection.cluster = Home
+	if key.remote {
+		connection.cluster = fmt.Sprintf("%x", key.digest)
+	}
 	if id.Fresh {
 		connection.id = ""
 	}

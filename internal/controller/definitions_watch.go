@@ -14,11 +14,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
+
+	"github.com/pintle-dev/pintle/internal/cluster"
+	"github.com/pintle-dev/pintle/internal/watch"
 )
 
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=list;watch
@@ -28,6 +31,20 @@ import (
 type definitions interface {
 	DefinitionsChanged()
 	DefinitionsWatched(watched bool)
+}
+
+// offers tells all who want to know what the API server of the controller's own
+// cluster offers.
+type offers struct {
+	*cluster.Connections
+	objects *watch.Registry
+}
+
+// DefinitionsChanged implements definitions: kinds that could not be watched may be
+// there now.
+func (o offers) DefinitionsChanged() {
+	o.Connections.DefinitionsChanged()
+	o.objects.Retry(cluster.Home)
 }
 
 // definitionsWatch watches, for as long as it runs, what makes the API server
@@ -93,8 +110,8 @@ func (d *definitionsWatch) Start(ctx context.Context) error {
 
 // noting keeps account of whether a watch stands. It begins after the list, so it
 // stands only if that could be read too.
-func (d *definitionsWatch) noting(what string, begin func(context.Context, metav1.ListOptions) (watch.Interface, error)) toolscache.WatchFuncWithContext {
-	return func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+func (d *definitionsWatch) noting(what string, begin func(context.Context, metav1.ListOptions) (apiwatch.Interface, error)) toolscache.WatchFuncWithContext {
+	return func(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
 		w, err := begin(ctx, o)
 		d.mu.Lock()
 		defer d.mu.Unlock()

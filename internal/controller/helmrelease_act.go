@@ -14,6 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/attempt"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/desired"
+	"github.com/pintle-dev/pintle/internal/drift"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/report"
@@ -58,7 +59,7 @@ func (r *HelmReleaseReconciler) settle(ctx context.Context, before, hr *helmv2.H
 	case release.Adopt:
 		r.list(ctx, hr, way, want, &in)
 	case release.Settle, release.Stall, release.Forget,
-		release.Install, release.Upgrade, release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Heal:
+		release.Install, release.Upgrade, release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Heal, release.CorrectDrift:
 	}
 	return r.publishSettled(ctx, before, hr, d, in)
 }
@@ -80,20 +81,37 @@ func (r *HelmReleaseReconciler) finalize(ctx context.Context, hr *helmv2.HelmRel
 // object changed since it was read, in which case nothing may begin: the read
 // was stale, or somebody else is acting.
 func (r *HelmReleaseReconciler) announce(ctx context.Context, before *helmv2.HelmRelease, started report.Report) error {
-	_, err := r.writeStatus(ctx, before, started.Status)
+	written, err := r.writeStatus(ctx, before, started.Status)
+	if err == nil {
+		r.emit(written, started.Events)
+	}
 	return err
 }
 
 // begin starts the action in the background. It reports false if nothing can be
 // started at the moment: the process is starting up, or about to end.
 func (r *HelmReleaseReconciler) begin(ctx context.Context, hr *helmv2.HelmRelease, way *cluster.Connection, want desired.Want, in release.Input, d release.Decision) bool {
-	job, takenOver := r.job(hr, want, d.Action), release.TakenOver(in, d)
+	key, job, takenOver := client.ObjectKeyFromObject(hr), r.job(hr, want, d.Action), release.TakenOver(in, d)
 	info := attempt.Info{Action: d.Action, Desired: want.Desired, Started: r.now()}
-	return r.attempts.Begin(ctx, client.ObjectKeyFromObject(hr), info,
+	if a, ok := d.Action.(release.CorrectDrift); ok {
+		look, err := r.look(hr, way, want, in.Observed.Newest())
+		return err == nil && r.attempts.Begin(ctx, key, info,
+			func(ctx context.Context, _ func() func()) release.Outcome {
+				return r.correct(ctx, look, want.Desired, a)
+			})
+	}
+	var applied drift.Recorder
+	if compares(want.Desired) {
+		job.Applied = applied.Applied
+	}
+	return r.attempts.Begin(ctx, key, info,
 		func(ctx context.Context, idle func() (resume func())) release.Outcome {
 			job.Idle = idle
 			outcome := r.helm.Run(ctx, way, job)
 			outcome.TakenOver = takenOver
+			if compares(want.Desired) {
+				r.record(hr, way, &outcome, &applied)
+			}
 			return outcome
 		})
 }

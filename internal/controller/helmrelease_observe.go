@@ -66,10 +66,15 @@ func (r *HelmReleaseReconciler) inspect(ctx context.Context, hr *helmv2.HelmRele
 			return release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine which values are preserved")
 		}
 	}
+	newest := have.Newest()
+	if release.MustCompare(*in) {
+		var err error
+		have.Drift, err = r.compare(ctx, hr, way, want, newest)
+		return err
+	}
 	if !release.MustInspect(*in) {
 		return nil
 	}
-	newest := have.Newest()
 	health, err := r.helm.Health(ctx, way, r.job(hr, want, release.Heal{Version: newest.Version}), newest.Version)
 	if err != nil {
 		return release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine the health of revision %d", newest.Version)

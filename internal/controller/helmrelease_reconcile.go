@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -41,6 +42,7 @@ type helmRunner interface {
 	Health(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) (release.Health, error)
 	Inventory(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) ([]release.Object, error)
 	Preserved(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, stored []release.Revision, values map[string]any) (string, error)
+	Objects(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) ([]*resource.Info, error)
 	Run(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job) release.Outcome
 }
 
@@ -61,6 +63,8 @@ type HelmReleaseReconciler struct {
 	desired  resolver
 	helm     helmRunner
 	attempts attempts
+	drift    driftDetector
+	objects  follower
 	// where says in which cluster a release lives and who touches it.
 	where whereabouts
 	// live reads from the API server what must not be behind.
@@ -71,6 +75,8 @@ type HelmReleaseReconciler struct {
 	noCrossNamespaceRefs bool
 	externalArtifacts    bool
 	noConfigWatches      bool
+	// overriddenManagers have no say in the objects of releases.
+	overriddenManagers []string
 	// defaults and allowDNS are of every job.
 	defaults helmv2.Defaults
 	allowDNS bool
@@ -90,9 +96,9 @@ type HelmReleaseReconciler struct {
 //
 //	record   has an attempt ended? tell everyone     report
 //	fetch    what should be installed?               desired
-//	observe  what is installed?                      helm
+//	observe  what is installed?                      helm, drift
 //	decide   what is the one thing to do?            release
-//	act      announce it, then begin it              attempt, helm
+//	act      announce it, then begin it              attempt, helm, drift
 func (r *HelmReleaseReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	hr := &helmv2.HelmRelease{}
 	if err := r.client.Get(ctx, req.NamespacedName, hr); err != nil {
@@ -120,6 +126,7 @@ func (r *HelmReleaseReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 		return r.publishBlocked(ctx, before, hr, err)
 	}
 	want.Suspension = suspension
+	r.attend(req.NamespacedName, want.Desired)
 	if left := r.rest.left(hr, want.Desired, r.now()); left > 0 && running == nil {
 		r.metrics.Visit(metrics.VisitAtRest)
 		return yielding(r.result(req.NamespacedName, release.After(left))), nil
@@ -139,9 +146,11 @@ func (r *HelmReleaseReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 	if want, err = r.hold(ctx, hr, want, decision.Action); err != nil {
 		return r.publishBlocked(ctx, before, hr, err)
 	}
-	if err := r.announce(ctx, before, report.Started(hr, decision, want.Desired, in.Now)); err != nil {
+	started := report.Started(hr, decision, want.Desired, in.Now)
+	if err := r.announce(ctx, before, started); err != nil {
 		return r.unwritten(err)
 	}
+	r.noteDrift(hr, decision, in, started)
 	r.metrics.Visit(decision.Rule)
 	if !r.begin(ctx, hr, way, want, in, decision) {
 		// Announced and not begun: the next visit decides the same again.
@@ -160,7 +169,9 @@ func (r *HelmReleaseReconciler) gone(key types.NamespacedName, err error) (ctrl.
 		r.where.forget(key)
 		r.rest.forget(key)
 		r.downloads.forget(key)
+		r.uncompare(key)
 		r.metrics.Suspended(key.String(), false)
+		r.metrics.Drifted(key.String(), false)
 		return ctrl.Result{}, nil
 	}
 	return ctrl.Result{}, err

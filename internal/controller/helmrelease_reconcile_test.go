@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
@@ -35,6 +36,9 @@ var key = types.NamespacedName{Namespace: "apps", Name: "web"}
 
 // stub stands for the rooms below: a release that is wanted and not there.
 type stub struct {
+	// mode is what is done about drift, and live what is known of live objects.
+	mode      helmv2.DriftDetectionMode
+	live      *livestub
 	health    release.Health
 	running   *release.Running
 	cancelled error
@@ -63,7 +67,7 @@ func (s *stub) Resolve(context.Context, *helmv2.HelmRelease) (desired.Want, erro
 		Artifact: chart.Artifact{URL: "resolved"},
 		Desired: release.Desired{
 			UID: "uid-1", Target: release.Target{Name: "web", Namespace: "apps", StorageNamespace: "apps"},
-			Chart: release.Chart{Version: s.version}, ConfigDigest: s.values, Policy: release.Policy{Interval: time.Minute},
+			Chart: release.Chart{Version: s.version}, ConfigDigest: s.values, Policy: release.Policy{Interval: time.Minute, Drift: s.mode, DriftTimeout: time.Minute},
 		},
 		Secrets: []string{"hunter22"},
 	}, s.unresolved
@@ -85,6 +89,10 @@ func (s *stub) Health(context.Context, genericclioptions.RESTClientGetter, helm.
 
 func (s *stub) Inventory(context.Context, genericclioptions.RESTClientGetter, helm.Job, int) ([]release.Object, error) {
 	return []release.Object{{Kind: "ConfigMap", Version: "v1", Name: "listed"}}, nil
+}
+
+func (s *stub) Objects(context.Context, genericclioptions.RESTClientGetter, helm.Job, int) ([]*resource.Info, error) {
+	return nil, nil
 }
 
 func (s *stub) Preserved(context.Context, genericclioptions.RESTClientGetter, release.Target, []release.Revision, map[string]any) (string, error) {
@@ -117,6 +125,9 @@ func withClaims() *fake.ClientBuilder {
 
 func newReconciler(t *testing.T, s *stub) *HelmReleaseReconciler {
 	t.Helper()
+	if s.live == nil {
+		s.live = &livestub{}
+	}
 	m, err := metrics.New(prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +140,7 @@ func newReconciler(t *testing.T, s *stub) *HelmReleaseReconciler {
 	return &HelmReleaseReconciler{
 		client:  world,
 		where:   whereabouts{live: world, clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Trust{}, time.Now)},
-		metrics: m, desired: s, helm: s, attempts: s, now: time.Now,
+		metrics: m, desired: s, helm: s, attempts: s, drift: s.live, objects: s.live, now: time.Now,
 		events: record.NewFakeRecorder(100), spread: func(d time.Duration) time.Duration { return d },
 		stagger: func(d time.Duration) time.Duration { return d },
 		backoff: workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](time.Second, time.Minute),

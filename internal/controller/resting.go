@@ -23,6 +23,8 @@ import (
 type resting struct {
 	mu    sync.Mutex
 	known map[types.NamespacedName]rested
+	// woken are those whose objects have changed, or may have.
+	woken map[types.NamespacedName]bool
 }
 
 type rested struct {
@@ -36,10 +38,14 @@ type rested struct {
 func (r *resting) note(hr *helmv2.HelmRelease, want release.Desired, status helmv2.HelmReleaseStatus, until time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.put(client.ObjectKeyFromObject(hr), rested{desired: want, status: status, until: until})
+}
+
+func (r *resting) put(key types.NamespacedName, what rested) {
 	if r.known == nil {
 		r.known = map[types.NamespacedName]rested{}
 	}
-	r.known[client.ObjectKeyFromObject(hr)] = rested{desired: want, status: status, until: until}
+	r.known[key] = what
 }
 
 // left returns how long hr may still rest; zero if something is wanted that was
@@ -48,7 +54,13 @@ func (r *resting) note(hr *helmv2.HelmRelease, want release.Desired, status helm
 func (r *resting) left(hr *helmv2.HelmRelease, want release.Desired, now time.Time) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	last, known := r.known[client.ObjectKeyFromObject(hr)]
+	key := client.ObjectKeyFromObject(hr)
+	if r.woken[key] {
+		// Until a visit has looked to its end.
+		delete(r.woken, key)
+		r.put(key, rested{})
+	}
+	last, known := r.known[key]
 	if !known || hr.Spec.KubeConfig != nil || want.Deleted || want.Suspended ||
 		!reflect.DeepEqual(last.desired, want) || !equality.Semantic.DeepEqual(last.status, hr.Status) {
 		return 0
@@ -65,14 +77,22 @@ func (r *resting) met(key types.NamespacedName) bool {
 	return known
 }
 
+// wake makes the next visit look that begins after this, whatever one that is under
+// way now finds. It may be called at any time.
+func (r *resting) wake(key types.NamespacedName) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.woken == nil {
+		r.woken = map[types.NamespacedName]bool{}
+	}
+	r.woken[key] = true
+}
+
 // disturb makes the next visit look, for something was done to the release.
 func (r *resting) disturb(key types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.known == nil {
-		r.known = map[types.NamespacedName]rested{}
-	}
-	r.known[key] = rested{}
+	r.put(key, rested{})
 }
 
 // forget makes the next visit look, as if there had been none.
@@ -80,4 +100,5 @@ func (r *resting) forget(key types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.known, key)
+	delete(r.woken, key)
 }

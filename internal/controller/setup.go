@@ -24,8 +24,10 @@ import (
 	"github.com/pintle-dev/pintle/internal/attempt"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/desired"
+	"github.com/pintle-dev/pintle/internal/drift"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/metrics"
+	"github.com/pintle-dev/pintle/internal/watch"
 )
 
 // Parts are what a HelmReleaseReconciler is put together from. All but
@@ -59,6 +61,12 @@ type Parts struct {
 	ExternalArtifacts bool
 	// NoConfigWatches leaves changes of ConfigMaps and Secrets to the next visit.
 	NoConfigWatches bool
+	// OverriddenManagers are field managers whose fields are taken from them where
+	// drift is looked for.
+	OverriddenManagers []string
+	// WatchedNamespace is the only one in which live objects are watched; empty is
+	// all.
+	WatchedNamespace string
 	// Defaults are what feature gates make of options that are not set.
 	Defaults helmv2.Defaults
 	// AllowDNS lets templates look up names.
@@ -88,6 +96,8 @@ func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
 		now:     p.Now,
 		live:    mgr.GetAPIReader(),
 
+		drift:                drift.NewDetector(p.Now),
+		overriddenManagers:   p.OverriddenManagers,
 		downloads:            downloads{wake: ended.Wake},
 		noCrossNamespaceRefs: p.NoCrossNamespaceRefs,
 		externalArtifacts:    p.ExternalArtifacts,
@@ -95,11 +105,19 @@ func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
 		defaults:             p.Defaults,
 		allowDNS:             p.AllowDNS,
 	}
-	watch, err := newDefinitionsWatch(mgr.GetConfig(), mgr.GetHTTPClient(), p.Clusters)
+	objects := watch.NewRegistry(func(key types.NamespacedName) {
+		r.rest.wake(key)
+		ended.Wake(key)
+	}, watch.Options{Namespace: p.WatchedNamespace, Log: mgr.GetLogger()})
+	if err := mgr.Add(objects); err != nil {
+		return err
+	}
+	r.objects = objects
+	definitions, err := newDefinitionsWatch(mgr.GetConfig(), mgr.GetHTTPClient(), offers{p.Clusters, objects})
 	if err != nil {
 		return err
 	}
-	if err := mgr.Add(watch); err != nil {
+	if err := mgr.Add(definitions); err != nil {
 		return err
 	}
 	return r.setup(mgr, p.Concurrent, ended, p.Indexed)

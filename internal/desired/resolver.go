@@ -130,6 +130,8 @@ func basics(hr *helmv2.HelmRelease, defaults helmv2.Defaults) release.Desired {
 			TestFilters:        testFilters(hr.GetTest()),
 			Reinstall:          spec.Upgrade.GetChartNameChangeStrategy() == helmv2.ChartNameChangeReinstall,
 			PreserveValues:     hr.GetUpgrade().PreserveValues,
+			Drift:              hr.GetDriftMode(),
+			DriftTimeout:       hr.GetTimeout(),
 		},
 	}
 }

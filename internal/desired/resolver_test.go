@@ -425,12 +425,6 @@ func TestRefuseUnsupported(t *testing.T) {
 		"KubeConfigFromConfigMap": {"spec.kubeConfig.configMapRef", func(s *helmv2.HelmReleaseSpec) {
 			s.KubeConfig = &helmv2.KubeConfigReference{ConfigMapRef: &helmv2.LocalObjectReference{Name: "elsewhere"}}
 		}},
-		"DriftEnabled": {"spec.driftDetection.mode", func(s *helmv2.HelmReleaseSpec) {
-			s.DriftDetection = &helmv2.DriftDetection{Mode: helmv2.DriftDetectionEnabled}
-		}},
-		"DriftWarn": {"spec.driftDetection.mode", func(s *helmv2.HelmReleaseSpec) {
-			s.DriftDetection = &helmv2.DriftDetection{Mode: helmv2.DriftDetectionWarn}
-		}},
 	}
 	covered := map[string]bool{}
 	for name, tc := range cases {
@@ -497,10 +491,9 @@ func TestRefuseUnsupportedAcceptsDefaults(t *testing.T) {
 		t.Errorf("writing a default out changes nothing: %v", err)
 	}
 	spec.KubeConfig = &helmv2.KubeConfigReference{ConfigMapRef: &helmv2.LocalObjectReference{Name: "aws"}}
-	spec.DriftDetection.Mode = helmv2.DriftDetectionWarn
 	err := refuseUnsupported(&helmv2.HelmRelease{Spec: *spec})
-	if want := "spec.kubeConfig.configMapRef, spec.driftDetection.mode are not supported by this version"; err == nil || err.Error() != want {
-		t.Errorf("all fields are named at once: got %v, want %s", err, want)
+	if want := "spec.kubeConfig.configMapRef is not supported by this version"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }
 
@@ -513,7 +506,7 @@ func TestResolve(t *testing.T) {
 			Interval: time.Hour, TestTimeout: 5 * time.Minute, RollbackTimeout: 5 * time.Minute, UninstallTimeout: 5 * time.Minute,
 			Install:   release.ActionPolicy{Timeout: 5 * time.Minute, RetryInterval: 5 * time.Minute, Uninstall: true},
 			Upgrade:   release.ActionPolicy{Timeout: 5 * time.Minute, RetryInterval: 5 * time.Minute},
-			Reinstall: true,
+			Reinstall: true, Drift: helmv2.DriftDetectionDisabled, DriftTimeout: 5 * time.Minute,
 		}
 		change(&p)
 		return p
@@ -618,6 +611,7 @@ func TestResolve(t *testing.T) {
 					Policy: policyWith(func(p *release.Policy) {
 						p.Install.Timeout, p.TestTimeout, p.RollbackTimeout = time.Minute, time.Minute, time.Minute
 						p.Upgrade.Timeout, p.UninstallTimeout = 2*time.Minute, 3*time.Minute
+						p.DriftTimeout = time.Minute
 					}),
 				},
 				Artifact: artifact, Values: map[string]any{},

@@ -39,7 +39,6 @@ type field struct {
 func unsupported(s *helmv2.HelmReleaseSpec) []field {
 	return []field{
 		{"spec.kubeConfig.configMapRef", s.KubeConfig != nil && s.KubeConfig.ConfigMapRef != nil},
-		{"spec.driftDetection.mode", s.DriftDetection != nil && s.DriftDetection.Mode != "" && s.DriftDetection.Mode != helmv2.DriftDetectionDisabled},
 	}
 }
 

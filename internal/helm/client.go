@@ -41,6 +41,8 @@ type client struct {
 	ctx    context.Context //nolint:containedctx // see above
 	origin Origin
 	idle   func() (resume func())
+	// told, if set, is told what was applied.
+	told   func(info *resource.Info, sent, answer *unstructured.Unstructured)
 	manner manner
 	// objects makes objects of manifests, which are not labelled yet.
 	objects *builder

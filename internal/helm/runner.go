@@ -19,7 +19,9 @@ import (
 	"helm.sh/helm/v3/pkg/action"
 	"helm.sh/helm/v3/pkg/kube"
 	"helm.sh/helm/v3/pkg/storage"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/resource"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
@@ -48,6 +50,10 @@ type Job struct {
 	// Idle, if set, is called when Helm begins to do nothing but wait. The
 	// function it returns is called before Helm goes on and may block.
 	Idle func() (resume func())
+	// Applied, if set, is told of every object that was applied on the server: what
+	// was sent and what was answered, neither of which it may change or keep. It is
+	// called concurrently.
+	Applied func(info *resource.Info, sent, answer *unstructured.Unstructured)
 }
 
 // Origin names the HelmRelease an object comes from.
@@ -133,7 +139,7 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 	kc.Log = logs.printf
 	kc.Namespace = job.target().Namespace
 	c := &client{
-		Client: kc, ctx: ctx, origin: job.Origin, idle: job.Idle,
+		Client: kc, ctx: ctx, origin: job.Origin, idle: job.Idle, told: job.Applied,
 		objects: &builder{getter: getter, namespace: kc.Namespace}, getter: getter, followers: &r.followers,
 	}
 	if c.manner, err = job.manner(store); err != nil {
@@ -176,7 +182,7 @@ func (j *Job) target() release.Target {
 		return a.Target
 	case release.Unlock:
 		return a.Target
-	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Heal,
+	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Heal, release.CorrectDrift,
 		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 	}
 	return j.Desired.Target
@@ -207,7 +213,7 @@ func (r *run) perform(ctx context.Context, job Job) (err error) {
 		return r.uninstall(job, a)
 	case release.Unlock:
 		return r.unlock(a)
-	case release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
+	case release.CorrectDrift, release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 	}
 	return fmt.Errorf("%s is no action of Helm's", release.Name(job.Action))
 }

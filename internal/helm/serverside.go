@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/resource"
@@ -132,6 +133,12 @@ func (c *client) apply(info *resource.Info, look bool) (created bool, err error)
 // applied takes note of what the API server made of an object.
 func (c *client) applied(info *resource.Info, live runtime.Object) error {
 	c.learn(info, live)
+	if c.told != nil {
+		sent, isParsed := info.Object.(*unstructured.Unstructured)
+		if answer, ok := live.(*unstructured.Unstructured); ok && isParsed {
+			c.told(info, sent, answer)
+		}
+	}
 	return info.Refresh(live, true)
 }
 

@@ -6,6 +6,7 @@
 package metrics
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -21,8 +22,11 @@ type Metrics struct {
 	attempts *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 
+	drift *prometheus.CounterVec
+
 	mu        sync.Mutex
 	suspended map[string]struct{}
+	drifted   map[string]struct{}
 }
 
 // Reasons a visit ends without a rule.
@@ -36,6 +40,11 @@ const (
 func New(r prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		suspended: map[string]struct{}{},
+		drifted:   map[string]struct{}{},
+		drift: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "pintle_drift_objects_total",
+			Help: "Live objects that were not as their release has them, by class: removed or changed, and by result: detected, corrected or failed. One that is found unchanged again is not detected again.",
+		}, []string{"class", "result"}),
 		visits: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "pintle_helm_release_visits_total",
 			Help: "Visits to HelmReleases by the rule that applied.",
@@ -53,8 +62,12 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 	suspended := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "pintle_helm_releases_suspended",
 		Help: "HelmReleases that are suspended, by spec or by annotation.",
-	}, m.countSuspended)
-	for _, c := range []prometheus.Collector{m.visits, m.attempts, m.duration, suspended} {
+	}, m.counting(m.suspended))
+	drifted := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "pintle_helm_releases_drifted",
+		Help: "HelmReleases whose live objects are not as the release has them.",
+	}, m.counting(m.drifted))
+	for _, c := range []prometheus.Collector{m.visits, m.attempts, m.duration, m.drift, suspended, drifted} {
 		if err := r.Register(c); err != nil {
 			return nil, err
 		}
@@ -67,20 +80,43 @@ func (m *Metrics) Visit(rule string) { m.visits.WithLabelValues(rule).Inc() }
 
 // Suspended notes whether a HelmRelease is suspended; key tells it from others,
 // and is no label.
-func (m *Metrics) Suspended(key string, is bool) {
+func (m *Metrics) Suspended(key string, is bool) { m.note(m.suspended, key, is) }
+
+// Drifted notes whether live objects of a HelmRelease are not as the release has
+// them; key is as for Suspended.
+func (m *Metrics) Drifted(key string, is bool) { m.note(m.drifted, key, is) }
+
+// DriftDetected counts objects that were found to differ, when that is news.
+func (m *Metrics) DriftDetected(objects []release.DriftedObject) {
+	m.driftedObjects(objects, "detected")
+}
+
+func (m *Metrics) driftedObjects(objects []release.DriftedObject, result string) {
+	for _, o := range objects {
+		class := "changed"
+		if o.Removed {
+			class = "removed"
+		}
+		m.drift.WithLabelValues(class, result).Inc()
+	}
+}
+
+func (m *Metrics) note(set map[string]struct{}, key string, is bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if is {
-		m.suspended[key] = struct{}{}
+		set[key] = struct{}{}
 		return
 	}
-	delete(m.suspended, key)
+	delete(set, key)
 }
 
-func (m *Metrics) countSuspended() float64 {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return float64(len(m.suspended))
+func (m *Metrics) counting(set map[string]struct{}) func() float64 {
+	return func() float64 {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return float64(len(set))
+	}
 }
 
 // Attempt counts an attempt that has ended and was recorded.
@@ -89,10 +125,17 @@ func (m *Metrics) Attempt(o release.Outcome) {
 	switch {
 	case o.Cancelled:
 		result = "cancelled"
-	case o.Err != nil:
+	case o.Err != nil, len(o.Failed) > 0:
 		result = "failure"
 	}
 	action := release.Name(o.Action)
 	m.attempts.WithLabelValues(action, result).Inc()
 	m.duration.WithLabelValues(action).Observe(o.Ended.Sub(o.Started).Truncate(time.Millisecond).Seconds())
+	for _, object := range o.Corrected {
+		result := "corrected"
+		if slices.ContainsFunc(o.Failed, func(e release.ObjectError) bool { return e.Object == object.Object }) {
+			result = "failed"
+		}
+		m.driftedObjects([]release.DriftedObject{object}, result)
+	}
 }

@@ -48,7 +48,7 @@ func TestMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[string]float64{"pintle_helm_releases_suspended": 0}, gather(t, registry)); diff != "" {
+	if diff := cmp.Diff(map[string]float64{"pintle_helm_releases_suspended": 0, "pintle_helm_releases_drifted": 0}, gather(t, registry)); diff != "" {
 		t.Errorf("nothing was counted yet (-want +got):\n%s", diff)
 	}
 	begun := time.Unix(100, 0)
@@ -57,6 +57,12 @@ func TestMetrics(t *testing.T) {
 	m.Suspended("prod/app", true)
 	m.Suspended("prod/web", true)
 	m.Suspended("prod/web", false)
+	m.Drifted("prod/app", true)
+	m.Drifted("prod/web", true)
+	m.Drifted("prod/web", false)
+	gone := release.DriftedObject{Object: release.Object{Kind: "ConfigMap", Namespace: "prod", Name: "app"}, Removed: true}
+	other := release.DriftedObject{Object: release.Object{Kind: "Service", Namespace: "prod", Name: "app"}}
+	m.DriftDetected([]release.DriftedObject{gone, other})
 	m.Visit(VisitBlocked)
 	m.Visit(VisitFinished)
 	m.Visit(VisitFinished)
@@ -66,6 +72,10 @@ func TestMetrics(t *testing.T) {
 		{Action: release.Upgrade{}, Started: begun, Ended: begun.Add(1500*time.Millisecond + time.Microsecond), Err: errors.New("app failed in prod")},
 		{Action: release.Upgrade{}, Started: begun, Ended: begun, Err: errors.New("stopped"), Cancelled: true},
 		{Action: release.Uninstall{Target: named.Target}, Started: begun, Ended: begun},
+		{
+			Action: release.CorrectDrift{}, Started: begun, Ended: begun.Add(time.Second),
+			Corrected: []release.DriftedObject{gone, other}, Failed: []release.ObjectError{{Object: other.Object, Err: "app is immutable"}},
+		},
 		// An attempt that never began has no times.
 		{Action: release.Unlock{}, Err: errors.New("never"), Cancelled: true},
 	} {
@@ -89,6 +99,15 @@ func TestMetrics(t *testing.T) {
 		"action_duration_seconds action=unlock count":    1,
 		"action_duration_seconds action=unlock sum":      0,
 		"pintle_helm_releases_suspended":                 1,
+		"pintle_helm_releases_drifted":                   1,
+
+		"actions_total action=correct cluster drift result=failure":  1,
+		"action_duration_seconds action=correct cluster drift count": 1,
+		"action_duration_seconds action=correct cluster drift sum":   1,
+		"pintle_drift_objects_total class=removed result=detected":   1,
+		"pintle_drift_objects_total class=changed result=detected":   1,
+		"pintle_drift_objects_total class=removed result=corrected":  1,
+		"pintle_drift_objects_total class=changed result=failed":     1,
 	}
 	got := gather(t, registry)
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -58,6 +58,9 @@ type Options struct {
 	// DefaultServiceAccount is the name of whom Helm acts as, in the namespace of
 	// the HelmRelease, where that names nobody; empty is the controller itself.
 	DefaultServiceAccount string
+	// OverrideManagers are field managers whose fields are taken from them where drift is
+	// looked for.
+	OverrideManagers []string
 	// InsecureKubeconfigExec allows kubeconfigs to execute commands here, and
 	// InsecureKubeconfigTLS not to verify API servers.
 	InsecureKubeconfigExec bool
@@ -115,6 +118,13 @@ func (o *Options) bind(fs *flag.FlagSet) {
 	fs.BoolVar(&o.WatchAllNamespaces, "watch-all-namespaces", true, "watch every namespace, not only RUNTIME_NAMESPACE")
 	fs.StringVar(&o.WatchConfigs, "watch-configs-label-selector", "reconcile.fluxcd.io/watch=Enabled",
 		"label selector of the ConfigMaps and Secrets whose changes lead to upgrades at once; empty selects all")
+	fs.Func("override-manager", "field manager whose fields are taken from it where drift is looked for; may be given more than once", func(name string) error {
+		if name == "" {
+			return errors.New("it needs a name")
+		}
+		o.OverrideManagers = append(o.OverrideManagers, name)
+		return nil
+	})
 	fs.StringVar(&o.DefaultServiceAccount, "default-service-account", "",
 		"ServiceAccount that Helm acts as where a HelmRelease names none; empty is the controller's own")
 	fs.BoolVar(&o.InsecureKubeconfigExec, "insecure-kubeconfig-exec", false, "let kubeconfigs in Secrets execute commands in the controller")

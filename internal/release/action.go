@@ -10,9 +10,9 @@ import (
 )
 
 // Action is the closed set of things a decision can ask for. Install, Upgrade,
-// Test, Rollback, Uninstall, Unlock, Heal and Finalize change the world, and all
-// but the last are announced before they begin; Adopt, Forget, Settle, Wait and
-// Stall only write status.
+// Test, Rollback, Uninstall, Unlock, Heal, CorrectDrift and Finalize change the
+// world, and all but the last are announced before they begin; Adopt, Forget,
+// Settle, Wait and Stall only write status.
 //
 //sumtype:decl
 type Action interface{ isAction() }
@@ -63,6 +63,16 @@ type Heal struct {
 	Version int
 }
 
+// CorrectDrift makes live objects what the newest revision has them be again. It
+// makes no revision, runs no hooks and waits for nothing.
+type CorrectDrift struct {
+	Timeout time.Duration
+	// Drift is what was found, and what of it is to be corrected: all of it, or, if
+	// OnlyRemoved, what does not exist any more.
+	Drift       Drift
+	OnlyRemoved bool
+}
+
 // Finalize lets the HelmRelease go.
 type Finalize struct{}
 
@@ -95,19 +105,20 @@ type Stall struct {
 	Reason string
 }
 
-func (Install) isAction()   {}
-func (Upgrade) isAction()   {}
-func (Test) isAction()      {}
-func (Rollback) isAction()  {}
-func (Heal) isAction()      {}
-func (Uninstall) isAction() {}
-func (Unlock) isAction()    {}
-func (Finalize) isAction()  {}
-func (Adopt) isAction()     {}
-func (Forget) isAction()    {}
-func (Settle) isAction()    {}
-func (Wait) isAction()      {}
-func (Stall) isAction()     {}
+func (Install) isAction()      {}
+func (Upgrade) isAction()      {}
+func (Test) isAction()         {}
+func (Rollback) isAction()     {}
+func (Heal) isAction()         {}
+func (CorrectDrift) isAction() {}
+func (Uninstall) isAction()    {}
+func (Unlock) isAction()       {}
+func (Finalize) isAction()     {}
+func (Adopt) isAction()        {}
+func (Forget) isAction()       {}
+func (Settle) isAction()       {}
+func (Wait) isAction()         {}
+func (Stall) isAction()        {}
 
 // Name returns the name of an action: a bounded set, fit for a metric label.
 // Those that are announced are named as conditions name them.
@@ -123,6 +134,8 @@ func Name(a Action) string {
 		return string(helmv2.ActionRollback)
 	case Heal:
 		return string(helmv2.ActionHeal)
+	case CorrectDrift:
+		return string(helmv2.ActionCorrectDrift)
 	case Uninstall:
 		return string(helmv2.ActionUninstall)
 	case Unlock:

@@ -36,7 +36,7 @@ type Decision struct {
 // before it begins.
 func (d Decision) Acts() bool {
 	switch d.Action.(type) {
-	case Install, Upgrade, Test, Rollback, Uninstall, Unlock, Heal:
+	case Install, Upgrade, Test, Rollback, Uninstall, Unlock, Heal, CorrectDrift:
 		return true
 	case Finalize, Adopt, Forget, Settle, Wait, Stall:
 		return false
@@ -71,6 +71,7 @@ func rules() []rule {
 		{"Failed", failed},
 		{"OutOfSync", outOfSync},
 		{"Untested", untested},
+		{"Drifted", drifted},
 		{"InSync", inSync},
 	}
 }
@@ -233,7 +234,7 @@ func forced(in Input) *Decision {
 		}
 		switch d.Action.(type) {
 		case Install, Upgrade:
-		case Test, Rollback, Uninstall, Unlock, Heal, Finalize, Adopt, Forget, Settle, Wait, Stall:
+		case Test, Rollback, Uninstall, Unlock, Heal, CorrectDrift, Finalize, Adopt, Forget, Settle, Wait, Stall:
 			d.Action = Upgrade{Timeout: in.Desired.Policy.Upgrade.Timeout}
 		}
 		d.Why = "forced by request: " + d.Why
@@ -344,6 +345,36 @@ func untested(in Input) *Decision {
 		State: StateUntested, Action: Test{Timeout: in.Desired.Policy.TestTimeout},
 		Why: "the tests of the newest revision were not run",
 	}
+}
+
+// drifted: what is stored is what is wanted, but the objects in the cluster are
+// not what is stored. What was removed is put back in any case; what was changed
+// only while that does not happen again and again.
+func drifted(in Input) *Decision {
+	found := in.Observed.Drift
+	if found == nil || len(found.Objects) == 0 {
+		return nil
+	}
+	d := &Decision{State: StateDrifted, Action: Settle{}, Why: "live objects differ from the release"}
+	if in.Desired.Policy.Drift != helmv2.DriftDetectionEnabled {
+		return d
+	}
+	if found.Pause > 0 && !found.Removed() {
+		d.Why += ", and are changed again as soon as they are corrected"
+		return d
+	}
+	d.Action = CorrectDrift{Timeout: in.Desired.Policy.DriftTimeout, Drift: *found, OnlyRemoved: found.Pause > 0}
+	return d
+}
+
+// MustCompare reports whether the decision depends on live objects' being as the
+// newest revision has them. It saves the comparison where it does not.
+func MustCompare(in Input) bool {
+	if in.Desired.Policy.Drift != helmv2.DriftDetectionEnabled && in.Desired.Policy.Drift != helmv2.DriftDetectionWarn {
+		return false
+	}
+	in.Observed.Drift = nil
+	return Decide(in).State == StateInSync
 }
 
 // inSync: nothing to do until something changes.

@@ -5,6 +5,8 @@ package release
 
 import (
 	"time"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
 // Desired is what one HelmRelease asks for, by identity: names and digests, no
@@ -84,6 +86,10 @@ type Policy struct {
 	// PreserveValues is true if an upgrade keeps the values of the revision before,
 	// except for those that are given.
 	PreserveValues bool
+	// Drift says what to do about live objects that differ from the release, and
+	// DriftTimeout bounds their correction.
+	Drift        helmv2.DriftDetectionMode
+	DriftTimeout time.Duration
 }
 
 // ActionPolicy says how to go on after a failed install or upgrade.

@@ -3,7 +3,10 @@
 
 package release
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Drift is what a comparison of live objects with the newest revision found.
 type Drift struct {
@@ -20,6 +23,11 @@ type Drift struct {
 	// Pause is how long nothing is corrected because too much was lately; zero if
 	// corrections may go on.
 	Pause time.Duration
+}
+
+// Removed reports whether an object does not exist that should.
+func (d *Drift) Removed() bool {
+	return slices.ContainsFunc(d.Objects, func(o DriftedObject) bool { return o.Removed })
 }
 
 // DriftedObject is an object that is not as the release has it.
@@ -70,13 +78,4 @@ const (
 type ObjectError struct {
 	Object
 	Err string
-}
-
-// AppliedObject is an object as the API server answered when it was applied.
-type AppliedObject struct {
-	Object
-	UID             string
-	ResourceVersion string
-	// Exact is true if the answer has everything that was sent, in the same words.
-	Exact bool
 }

@@ -5,6 +5,7 @@ package release
 
 import (
 	"encoding/json"
+	"reflect"
 	"testing"
 	"time"
 
@@ -148,7 +149,7 @@ func FuzzDecide(f *testing.F) {
 		d := Decide(in)
 		checkProperties(t, in, d)
 		checkForced(t, in, d)
-		if again := Decide(in); again != d {
+		if again := Decide(in); !reflect.DeepEqual(again, d) {
 			t.Errorf("the same input gave %+v and then %+v", d, again)
 		}
 		after, err := json.Marshal(in)
@@ -162,11 +163,11 @@ func FuzzDecide(f *testing.F) {
 		if err := json.Unmarshal(before, &replayed); err != nil {
 			t.Fatal(err)
 		}
-		if again := Decide(replayed); again != d {
+		if again := Decide(replayed); !reflect.DeepEqual(again, d) {
 			t.Errorf("replayed from JSON it is %+v, not %+v: %s", again, d, before)
 		}
 		in.Recorded.Conditions = nil
-		if blind := Decide(in); blind != d {
+		if blind := Decide(in); !reflect.DeepEqual(blind, d) {
 			t.Errorf("conditions changed the decision from %+v to %+v", blind, d)
 		}
 	})

@@ -19,6 +19,9 @@ type Observed struct {
 	Running *Running
 	// Health of the objects of the newest revision; nil when not inspected.
 	Health *Health
+	// Drift is how live objects differ from the newest revision; nil when they were not
+	// compared.
+	Drift *Drift
 	// Rivals are other living HelmReleases that ask for the same release, or made
 	// what is stored of it, in no order.
 	Rivals []Rival

@@ -44,8 +44,15 @@ type Outcome struct {
 	// Unlisted is why the objects of what was stored could not be listed; nil if
 	// they were, or nothing was stored.
 	Unlisted error
-	Started  time.Time
-	Ended    time.Time
+	// Exact is true if live objects have all that was applied, by what the API server
+	// answered.
+	Exact bool
+	// Corrected are the objects that a correction of drift dealt with, and Failed
+	// those of them that could not be corrected.
+	Corrected []DriftedObject
+	Failed    []ObjectError
+	Started   time.Time
+	Ended     time.Time
 }
 
 // Stored reports whether the attempt left a trace in Helm storage. A failure

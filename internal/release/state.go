@@ -15,5 +15,6 @@ const (
 	StateFailed    State = "Failed"
 	StateOutOfSync State = "OutOfSync"
 	StateUntested  State = "Untested"
+	StateDrifted   State = "Drifted"
 	StateInSync    State = "InSync"
 )

@@ -21,12 +21,15 @@ func Started(hr *helmv2.HelmRelease, d release.Decision, want release.Desired, n
 	status.StorageNamespace = storageNamespace(d.Action, want)
 	c := conditionsOf(hr, &status, hr.Generation, now)
 	message := runningMessage(d.Action)
+	var r Report
 	switch a := d.Action.(type) {
 	case release.Install:
+		c.undecide()
 		announce(&status, want, helmv2.ActionInstall)
 		status.History = nil
 		startRelease(&c, message)
 	case release.Upgrade:
+		c.undecide()
 		announce(&status, want, helmv2.ActionUpgrade)
 		startRelease(&c, message)
 	case release.Test, release.Rollback, release.Heal:
@@ -35,6 +38,8 @@ func Started(hr *helmv2.HelmRelease, d release.Decision, want release.Desired, n
 		if a.Remediation {
 			attempted(&status, want)
 		}
+	case release.CorrectDrift:
+		r.Events = startCorrection(&c, release.Latest(status.History), a)
 	case release.Unlock, release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 	}
 	if c.index(helmv2.ConditionReady) < 0 {
@@ -44,7 +49,8 @@ func Started(hr *helmv2.HelmRelease, d release.Decision, want release.Desired, n
 	c.touch(helmv2.ConditionReconciling)
 	c.remove(helmv2.ConditionStalled, helmv2.ConditionSuspended)
 	status.Conditions = c.list
-	return Report{Status: status}
+	r.Status = status
+	return r
 }
 
 // storageNamespace is where the action finds its release: that of a release that
@@ -55,7 +61,7 @@ func storageNamespace(a release.Action, want release.Desired) string {
 		return a.Target.StorageNamespace
 	case release.Unlock:
 		return a.Target.StorageNamespace
-	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Heal,
+	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Heal, release.CorrectDrift,
 		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 	}
 	return want.Target.StorageNamespace
@@ -126,6 +132,8 @@ func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 		finishRollback(&r, &c, o, a)
 	case release.Heal:
 		finishHeal(&r, &c, o)
+	case release.CorrectDrift:
+		finishCorrection(&r, &c, o, a)
 	case release.Uninstall:
 		if a.Remediation {
 			finishRemediation(&r, &c, o)
@@ -161,7 +169,7 @@ func retryUnstored(o release.Outcome) release.Retry {
 		p = o.Desired.Policy.Install
 	case release.Upgrade:
 		p = o.Desired.Policy.Upgrade
-	case release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Heal,
+	case release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Heal, release.CorrectDrift,
 		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 	}
 	if p.Retry {
@@ -207,6 +215,7 @@ func finishRelease(r *Report, c *conditions, o release.Outcome, action helmv2.Re
 		}
 		released(c, last)
 		c.tested(last, o.Desired)
+		c.applied(o)
 		c.summarize(status, o.Desired)
 		c.remove(helmv2.ConditionReconciling, helmv2.ConditionStalled)
 		status.ObservedGeneration = o.Desired.Generation
@@ -215,6 +224,7 @@ func finishRelease(r *Report, c *conditions, o release.Outcome, action helmv2.Re
 	case o.Cancelled:
 		c.cancelled(o.Err)
 	default:
+		c.remove(helmv2.ConditionDrifted)
 		reason, message := failedMessage(action, o.Desired, o.Err)
 		c.set(helmv2.ConditionReleased, metav1.ConditionFalse, reason, message)
 		c.summarize(status, o.Desired)
@@ -239,6 +249,7 @@ func policyOf(action helmv2.ReleaseAction, want release.Desired) release.ActionP
 func finishUninstall(r *Report, c *conditions, o release.Outcome) {
 	status, last := &r.Status, release.Latest(r.Status.History)
 	if o.Err == nil {
+		c.remove(helmv2.ConditionDrifted)
 		message := uninstalledMessage(last)
 		c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonUninstallSucceeded, message)
 		c.asReleased()

@@ -78,7 +78,7 @@ func Settled(hr *helmv2.HelmRelease, d release.Decision, in release.Input) Repor
 		if in.Desired.Suspended {
 			return suspended(hr, in)
 		}
-		return inSync(hr, in)
+		return settled(hr, in)
 	case release.Wait:
 		return waiting(hr, d, a, in)
 	case release.Stall:
@@ -88,7 +88,7 @@ func Settled(hr *helmv2.HelmRelease, d release.Decision, in release.Input) Repor
 	case release.Forget:
 		return forgotten(hr)
 	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Uninstall,
-		release.Unlock, release.Heal, release.Finalize:
+		release.Unlock, release.Heal, release.CorrectDrift, release.Finalize:
 	}
 	return Report{Status: hr.Status}
 }
@@ -110,7 +110,8 @@ func suspended(hr *helmv2.HelmRelease, in release.Input) Report {
 	return r
 }
 
-func inSync(hr *helmv2.HelmRelease, in release.Input) Report {
+// settled is a release that is as it should be, as far as Helm goes.
+func settled(hr *helmv2.HelmRelease, in release.Input) Report {
 	status := answered(hr)
 	attempted(&status, in.Desired)
 	rendered(&status, in.Desired)
@@ -121,11 +122,12 @@ func inSync(hr *helmv2.HelmRelease, in release.Input) Report {
 	released(&c, last)
 	c.tested(last, in.Desired)
 	c.remove(helmv2.ConditionRemediated, helmv2.ConditionReconciling, helmv2.ConditionStalled, helmv2.ConditionSuspended)
-	// Nobody looks for drift, so that nobody can say that there is any.
-	c.remove(helmv2.ConditionDrifted)
 	c.summarize(&status, in.Desired)
+	r := Report{Retry: release.Interval(in.Desired.Policy.Interval)}
+	compared(&r, &c, last, in)
 	status.Conditions = c.list
-	return Report{Status: status, Retry: release.Interval(in.Desired.Policy.Interval)}
+	r.Status = status
+	return r
 }
 
 // waiting changes next to nothing while an attempt of ours runs: its announcement

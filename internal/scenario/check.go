@@ -6,6 +6,7 @@ package scenario
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -72,7 +73,7 @@ func checkCondition(c *metav1.Condition, generation int64) error {
 func checkDecision(in release.Input, d release.Decision) error {
 	blind := in
 	blind.Recorded.Conditions = nil
-	if got := release.Decide(blind); got != d {
+	if got := release.Decide(blind); !reflect.DeepEqual(got, d) {
 		return fmt.Errorf("conditions changed the decision: %+v, without them %+v", d, got)
 	}
 	raw, err := json.Marshal(in)
@@ -83,7 +84,7 @@ func checkDecision(in release.Input, d release.Decision) error {
 	if err := json.Unmarshal(raw, &replayed); err != nil {
 		return err
 	}
-	if got := release.Decide(replayed); got != d {
+	if got := release.Decide(replayed); !reflect.DeepEqual(got, d) {
 		return fmt.Errorf("replayed from JSON the decision is %+v, not %+v: %s", got, d, raw)
 	}
 	return nil

@@ -34,6 +34,8 @@ func lines() []string {
 		"spec uninstall", "spec no-uninstall", "spec retry", "spec no-retry", "spec post-hooks", "spec post-renderers=a", "spec post-renderers=b",
 		"spec namespace=other", "spec namespace=apps", "spec release=renamed", "spec release=web", "spec storage=other", "spec chart=site@1.0.0",
 		`visit helm=timeout:"timed out"`, `visit helm=timeout:"timed out again"`, "objects broken", "objects ready", "applied",
+		"spec drift=enabled", "spec drift=warn", "spec drift=disabled", "live changed", "live changed replicas=4", "live removed", "live removed changed again-and-again",
+		"live changed again-and-again", "live scaled", "live unreadable", "live as-released", "live as-released",
 		"rival older", "rival younger", "rival gone", "rival gone",
 		"annotate suspend=incident", "annotate suspend=incident suspend-until=2026-01-01T12:05:00Z", "annotate suspend", "hand tamper 1",
 		"suspend", "resume", "resume", "delete", "request now",

@@ -60,7 +60,7 @@ func (w *World) Do(line string) error {
 	switch verb {
 	case "spec":
 		return w.setSpec(args)
-	case "suspend", "resume", "delete", "request", "annotate", "advance", "blocked", "unblocked", "objects", "rival", "applied":
+	case "suspend", "resume", "delete", "request", "annotate", "advance", "blocked", "unblocked", "objects", "rival", "applied", "live":
 		return w.change(verb, args)
 	case "stored":
 		return w.put(args)
@@ -129,6 +129,9 @@ func (w *World) setPolicy(args arguments) {
 	p.Install.RemediateLast, p.Install.Retry = args.has("remediate-last"), p.Upgrade.Retry
 	p.Install.RetryInterval, p.Upgrade.RetryInterval = 5*time.Minute, 5*time.Minute
 	p.Install.IgnoreTests, p.Upgrade.IgnoreTests = p.IgnoreTestFailures, p.IgnoreTestFailures
+	if v, ok := args.lookup("drift"); ok {
+		p.Drift, p.DriftTimeout = helmv2.DriftDetectionMode(v), 5*time.Minute
+	}
 	if v, ok := args.lookup("post-renderers"); ok {
 		w.want.Rendering.PostRenderers = digestOf(v)
 	}
@@ -142,6 +145,34 @@ func (w *World) setTarget(args arguments) {
 	} {
 		*field = args.value(key, *field)
 	}
+}
+
+// live is what somebody does to live objects: it replaces what was done before.
+func live(args arguments) release.Drift {
+	web := release.Object{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: namespace, Name: name}
+	replicas := release.DriftedField{
+		Path: ".spec.replicas", Pointer: "/spec/replicas", Kind: release.DriftChanged, Want: "1", Have: args.value("replicas", "3"),
+		Manager: args.value("by", "kubectl-edit"), Operation: "Update", Time: time.Date(2026, time.January, 1, 11, 0, 0, 0, time.UTC),
+	}
+	var d release.Drift
+	if args.has("removed") {
+		gone := release.Object{Version: "v1", Kind: "ConfigMap", Namespace: namespace, Name: name}
+		d.Objects = append(d.Objects, release.DriftedObject{Object: gone, Removed: true})
+	}
+	if args.has("changed") {
+		d.Objects = append(d.Objects, release.DriftedObject{Object: web, Fields: []release.DriftedField{replicas}})
+	}
+	if args.has("scaled") {
+		replicas.Subresource = "scale"
+		d.Ceded = append(d.Ceded, release.DriftedObject{Object: web, Fields: []release.DriftedField{replicas}})
+	}
+	if args.has("unreadable") {
+		d.Errors = append(d.Errors, release.ObjectError{Object: web, Err: "forbidden"})
+	}
+	if args.has("again-and-again") {
+		d.Pause = time.Minute
+	}
+	return d
 }
 
 // change is what users, and time, do to the HelmRelease.
@@ -169,6 +200,8 @@ func (w *World) change(verb string, args arguments) error {
 		}
 	case "rival":
 		w.rival(args)
+	case "live":
+		w.live = live(args)
 	case "advance":
 		d, err := time.ParseDuration(args.at(0))
 		w.now = w.now.Add(d)

@@ -151,6 +151,8 @@ func (s *storage) begin(what release.Action, want release.Desired, owner string,
 		a.rollback(w, owner, now)
 	case release.Heal:
 		a.made = s.version(w.Version)
+	case release.CorrectDrift:
+		// Helm has no part in it.
 	case release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 		a.refused = fmt.Errorf("%s is no action of Helm's", release.Name(what))
 	}
@@ -287,7 +289,7 @@ func (a *action) end(e ending, now time.Time) release.Outcome {
 		a.endTest(e)
 	case release.Heal:
 		a.endHeal(e)
-	case release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
+	case release.CorrectDrift, release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 	}
 	o.Revisions = append(o.Revisions, seal(a.made))
 	if a.replaced != nil && cause == nil {

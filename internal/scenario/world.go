@@ -41,6 +41,8 @@ type World struct {
 	options options
 	// broken is true as long as the objects of the newest revision are not ready.
 	broken bool
+	// live is how live objects differ from the newest revision.
+	live   release.Drift
 	rivals []release.Rival
 	gone   bool
 	// installedByHand is true once a person has used `helm install`.
@@ -183,6 +185,10 @@ func (w *World) input(want release.Desired) release.Input {
 	if release.MustInspect(in) {
 		in.Observed.Health = &release.Health{Ready: !w.broken}
 	}
+	if release.MustCompare(in) {
+		found := w.live
+		in.Observed.Drift = &found
+	}
 	return in
 }
 
@@ -240,6 +246,7 @@ func (w *World) act(d release.Decision, in release.Input, helm helmResult, die s
 		return err
 	}
 	w.out.status("announced", &w.hr.Status)
+	w.emit(started.Events)
 	w.unrecorded = w.unrecorded || isRelease(d.Action)
 	if d.Rule == "Forced" {
 		w.forcing = want.Requests.Force
@@ -274,8 +281,28 @@ func (w *World) finish(e ending) {
 	w.now = w.now.Add(took)
 	o, store := w.running.end(e, w.now), w.running.store
 	o.TakenOver = w.running.found
+	if a, ok := o.Action.(release.CorrectDrift); ok {
+		w.correct(a, &o)
+	}
 	w.running, w.ended = nil, &o
 	w.out.stored(store.observed())
+}
+
+// correct makes live objects as the release has them, unless something is in the
+// way, which then is in the way of all of them.
+func (w *World) correct(a release.CorrectDrift, o *release.Outcome) {
+	if o.Cancelled {
+		return
+	}
+	o.Corrected = a.Drift.Objects
+	if o.Err == nil {
+		w.live = release.Drift{Ceded: w.live.Ceded}
+		return
+	}
+	for _, object := range a.Drift.Objects {
+		o.Failed = append(o.Failed, release.ObjectError{Object: object.Object, Err: o.Err.Error()})
+	}
+	o.Err = nil
 }
 
 // cancel ends the running action before it is through.

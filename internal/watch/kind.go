@@ -249,9 +249,9 @@ func (k *kind) Delete(obj any) error {
 	return nil
 }
 
-// Replace implements cache.ReflectorStore. The first list is no news: everybody is
-// visited when the program starts. Any other one follows a time of which nothing is
-// known but its outcome.
+// Replace implements cache.ReflectorStore. Of what changed before the first list
+// nobody was told: whoever follows by then has to look once more. Any other list
+// follows a time of which nothing is known but its outcome.
 func (k *kind) Replace(list []any, at string) error {
 	type seen struct {
 		name objectName
@@ -278,6 +278,11 @@ func (k *kind) Replace(list []any, at string) error {
 	}
 	for _, o := range before {
 		k.tell(o.owner, true)
+	}
+	if !k.begun {
+		for key := range k.followers {
+			k.registry.schedule(k.registry.followers[key], true)
+		}
 	}
 	k.at, k.listed, k.begun, k.failing = at, true, true, false
 	return nil

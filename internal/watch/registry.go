@@ -125,8 +125,8 @@ func (r *Registry) Start(ctx context.Context) error {
 // replaces what was declared before, and costs next to nothing if that is the same,
 // in the same order. Without a kind, or in a cluster without ID, nothing is followed.
 //
-// A change before the first Follow of a kind, or before its first list, wakes nobody.
-// Moved tells of it, as long as the release is visited once more.
+// A change before the first Follow of a kind wakes nobody, so it comes before the
+// look. When the first list of a kind is there, everybody is woken who follows it.
 func (r *Registry) Follow(key types.NamespacedName, c Cluster, kinds []schema.GroupVersionResource) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

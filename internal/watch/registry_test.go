@@ -45,7 +45,8 @@ func lifeOfObjects(h *house, streams bool) {
 	h.follow(app, "things")
 	h.follow(types.NamespacedName{Namespace: "apps", Name: "other"}, "things")
 	h.follow(types.NamespacedName{Namespace: "apps", Name: "elsewhere"}, "others")
-	h.expectWoken("first list")
+	// Something may have changed since they looked.
+	h.expectWoken("first list", here, "apps/elsewhere")
 	if m := h.moved("things", "a"); m != (Moved{Known: true, Present: true, UID: "uid-a", Version: first, At: first}) || m.Since("uid-a", first) {
 		h.Errorf("listed: %v", m)
 	}
@@ -279,6 +280,7 @@ func TestRetry(t *testing.T) {
 func TestKindVanishes(t *testing.T) {
 	inBubble(t, Options{}, func(h *house) {
 		h.follow(app, "things")
+		h.expectWoken("first list", here)
 		h.server.put("things", made("a"))
 		h.expectWoken("our own")
 		h.server.fail("things", errNotFound)
@@ -402,6 +404,7 @@ func TestBurst(t *testing.T) {
 func TestFuse(t *testing.T) {
 	inBubble(t, Options{}, func(h *house) {
 		h.follow(app, "things")
+		h.expectWoken("first list", here)
 		h.server.put("things", made("a"))
 		h.server.put("things", made("b"))
 		h.expectWoken("our own")
@@ -455,6 +458,7 @@ func TestFuse(t *testing.T) {
 func TestTokens(t *testing.T) {
 	inBubble(t, Options{}, func(h *house) {
 		h.follow(app, "things")
+		h.expectWoken("first list", here)
 		for _, name := range []string{"a", "b", "c"} {
 			h.server.put("things", made(name))
 		}

@@ -108,11 +108,11 @@ func unsupportedField(w world) {
 	hr := w.release("hello", w.source("hello", env.Registry.Address).Name, nil)
 	w.ready(hr, 1)
 	w.edit(hr, func(hr *helmv2.HelmRelease) {
-		hr.Spec.DriftDetection = &helmv2.DriftDetection{Mode: helmv2.DriftDetectionWarn}
+		hr.Spec.KubeConfig = &helmv2.KubeConfigReference{ConfigMapRef: &helmv2.LocalObjectReference{Name: "elsewhere"}}
 	})
-	w.says(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonUnsupportedField, "spec.driftDetection.mode")
-	w.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonUnsupportedField, "spec.driftDetection.mode")
-	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.DriftDetection = nil })
+	w.says(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonUnsupportedField, "spec.kubeConfig.configMapRef")
+	w.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonUnsupportedField, "spec.kubeConfig.configMapRef")
+	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.KubeConfig = nil })
 	w.ready(hr, 1)
 }
 

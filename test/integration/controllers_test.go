@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
+	clienttransport "k8s.io/client-go/transport"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
@@ -25,6 +26,10 @@ type config struct {
 	// at a time; 5 s and 4 if they are zero.
 	httpTimeout time.Duration
 	concurrent  int
+	// overridden are field managers that have no say.
+	overridden []string
+	// wrap, if set, sees all requests.
+	wrap clienttransport.WrapperFunc
 	// name of a controller that sees only HelmReleases labelled with it.
 	name string
 }

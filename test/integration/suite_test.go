@@ -109,7 +109,11 @@ func startController(c config) (stop func() error, err error) {
 	if err := c.see(&opts); err != nil {
 		return nil, err
 	}
-	mgr, err := ctrl.NewManager(suite.config, opts)
+	config := rest.CopyConfig(suite.config)
+	if c.wrap != nil {
+		config.Wrap(c.wrap)
+	}
+	mgr, err := ctrl.NewManager(config, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -132,6 +136,7 @@ func startController(c config) (stop func() error, err error) {
 		Metrics:  m, Now: time.Now, Concurrent: cmp.Or(c.concurrent, 4),
 		MinRetryDelay: 100 * time.Millisecond, MaxRetryDelay: time.Second, JitterPercent: 5,
 		NoCrossNamespaceRefs: c.settings.NoCrossNamespaceRefs, ExternalArtifacts: c.settings.ExternalArtifacts,
+		OverriddenManagers: c.overridden,
 	})
 	if err != nil {
 		return nil, err

@@ -1,0 +1,178 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/resource"
+	"k8s.io/client-go/metadata"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/cluster"
+	"github.com/pintle-dev/pintle/internal/desired"
+	"github.com/pintle-dev/pintle/internal/drift"
+	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/report"
+	"github.com/pintle-dev/pintle/internal/watch"
+)
+
+// driftDetector compares live objects with a revision, and corrects them.
+type driftDetector interface {
+	Detect(ctx context.Context, look drift.Look) (*release.Drift, error)
+	Correct(ctx context.Context, look drift.Look, onlyRemoved bool) ([]release.DriftedObject, []release.ObjectError)
+	Record(key types.NamespacedName, revision string, r *drift.Recorder, inventory []release.Object) (exact bool)
+	Resources(key types.NamespacedName) []schema.GroupVersionResource
+	Forget(key types.NamespacedName)
+}
+
+// follower wakes releases whose live objects change.
+type follower interface {
+	Follow(key types.NamespacedName, c watch.Cluster, kinds []schema.GroupVersionResource)
+	Moved(cluster string, resource schema.GroupVersionResource, namespace, name string) watch.Moved
+	Forget(key types.NamespacedName)
+}
+
+// compare finds out how live objects differ from the newest revision, and from now
+// on hears of changes to them.
+func (r *HelmReleaseReconciler) compare(ctx context.Context, hr *helmv2.HelmRelease, way *cluster.Connection, want desired.Want, newest *release.Revision) (*release.Drift, error) {
+	look, err := r.look(hr, way, want, newest)
+	if err != nil {
+		return nil, &release.Blocked{
+			Reason: helmv2.ReasonStateError, Terminal: true, Retry: release.Never(), Err: err,
+			Message: "spec.driftDetection: " + err.Error(),
+		}
+	}
+	found, err := r.drift.Detect(ctx, look)
+	if err != nil {
+		return nil, release.BlockedBy(helmv2.ReasonStateError, err, "Could not compare the objects of revision %d", newest.Version)
+	}
+	r.follow(look.Release, way, r.drift.Resources(look.Release))
+	return found, nil
+}
+
+// follow hears of changes to the objects of a release.
+func (r *HelmReleaseReconciler) follow(key types.NamespacedName, way *cluster.Connection, kinds []schema.GroupVersionResource) {
+	r.objects.Follow(key, watch.Cluster{
+		ID:     way.Cluster(),
+		Client: func() (metadata.Interface, error) { return metadata.NewForConfig(way.Unimpersonated()) },
+	}, kinds)
+}
+
+// uncompare forgets what is known of the objects of a release that nobody compares.
+func (r *HelmReleaseReconciler) uncompare(key types.NamespacedName) {
+	r.objects.Forget(key)
+	r.drift.Forget(key)
+}
+
+// record notes what an action applied, so that it need not be looked at to know that
+// it is as it should be.
+func (r *HelmReleaseReconciler) record(hr *helmv2.HelmRelease, way *cluster.Connection, o *release.Outcome, applied *drift.Recorder) {
+	switch o.Action.(type) {
+	case release.Install, release.Upgrade:
+	case release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Heal, release.CorrectDrift,
+		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
+		return
+	}
+	if o.Err != nil || len(o.Revisions) == 0 || o.Inventory == nil {
+		return
+	}
+	key := client.ObjectKeyFromObject(hr)
+	o.Exact = r.drift.Record(key, comparedRevision(hr, &o.Revisions[0]), applied, o.Inventory)
+	r.follow(key, way, r.drift.Resources(key))
+}
+
+// attend forgets what is known of live objects where nobody compares them.
+func (r *HelmReleaseReconciler) attend(key types.NamespacedName, want release.Desired) {
+	switch {
+	case !compares(want) || want.Deleted:
+		r.uncompare(key)
+	case want.Suspended:
+		r.objects.Forget(key)
+	}
+}
+
+// look says how the objects of a revision are compared.
+func (r *HelmReleaseReconciler) look(hr *helmv2.HelmRelease, way *cluster.Connection, want desired.Want, newest *release.Revision) (drift.Look, error) {
+	rules, err := drift.CompileRules(ignored(hr))
+	if err != nil {
+		return drift.Look{}, err
+	}
+	at := way.Cluster()
+	return drift.Look{
+		Release:  client.ObjectKeyFromObject(hr),
+		Revision: comparedRevision(hr, newest),
+		Rules:    rules,
+		Override: r.overriddenManagers,
+		Objects: func(ctx context.Context) ([]*resource.Info, error) {
+			return r.helm.Objects(ctx, way, r.job(hr, want, release.Settle{}), newest.Version)
+		},
+		Follow: func(kinds []schema.GroupVersionResource) { r.follow(client.ObjectKeyFromObject(hr), way, kinds) },
+		Moved: func(resource schema.GroupVersionResource, namespace, name, uid, version string) drift.Movement {
+			switch seen := r.objects.Moved(at, resource, namespace, name); {
+			case !seen.Known:
+				return drift.Unknown
+			case seen.Since(uid, version):
+				return drift.Moved
+			}
+			return drift.Still
+		},
+	}, nil
+}
+
+func ignored(hr *helmv2.HelmRelease) []helmv2.IgnoreRule {
+	if hr.Spec.DriftDetection == nil {
+		return nil
+	}
+	return hr.Spec.DriftDetection.Ignore
+}
+
+// comparedRevision differs between revisions of a release, one that was made anew
+// under an old number included, and between rules of what is ignored.
+func comparedRevision(hr *helmv2.HelmRelease, newest *release.Revision) string {
+	// What came as JSON can become JSON again.
+	rules, _ := json.Marshal(ignored(hr))
+	return fmt.Sprintf("%s %s/%s.v%d %d %x", hr.UID, newest.Namespace, newest.Name, newest.Version, newest.LastDeployed.Unix(), sha256.Sum256(rules))
+}
+
+// correct makes live objects what the newest revision has them be.
+func (r *HelmReleaseReconciler) correct(ctx context.Context, look drift.Look, want release.Desired, a release.CorrectDrift) release.Outcome {
+	out := release.Outcome{Action: a, Desired: want, Started: r.now()}
+	within, cancel := context.WithTimeout(ctx, a.Timeout)
+	defer cancel()
+	out.Corrected, out.Failed = r.drift.Correct(within, look, a.OnlyRemoved)
+	if ctx.Err() != nil {
+		out.Err, out.Cancelled = context.Cause(ctx), true
+	}
+	for _, o := range out.Corrected {
+		for _, f := range o.Fields {
+			ctrl.LoggerFrom(ctx).Info("drift", "object", o.Kind+"/"+o.Namespace+"/"+o.Name, "field", f.Path, "difference", f.Kind,
+				"manager", f.Manager, "operation", f.Operation, "subresource", f.Subresource, "at", f.Time, "wanted", f.Want, "found", f.Have)
+		}
+	}
+	out.Ended = r.now()
+	return out
+}
+
+// compares reports whether anybody wants to know how live objects differ.
+func compares(want release.Desired) bool {
+	return want.Policy.Drift == helmv2.DriftDetectionEnabled || want.Policy.Drift == helmv2.DriftDetectionWarn
+}
+
+// noteDrift counts releases that drift, and objects whenever that they do is news.
+func (r *HelmReleaseReconciler) noteDrift(hr *helmv2.HelmRelease, d release.Decision, in release.Input, rep report.Report) {
+	r.metrics.Drifted(client.ObjectKeyFromObject(hr).String(), d.State == release.StateDrifted)
+	for _, e := range rep.Events {
+		if e.Reason == helmv2.ReasonDriftDetected {
+			r.metrics.DriftDetected(in.Observed.Drift.Objects)
+		}
+	}
+}

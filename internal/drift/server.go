@@ -1,0 +1,115 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package drift
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/resource"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+// server talks to the API server about one object.
+type server struct {
+	ctx  context.Context //nolint:containedctx // it lives for one object of one call
+	info *resource.Info
+}
+
+// get returns the live object, nil if there is none.
+func (s server) get() (*unstructured.Unstructured, error) {
+	object, err := s.info.Client.Get().
+		NamespaceIfScoped(s.info.Namespace, s.info.Namespaced()).
+		Resource(s.info.Mapping.Resource.Resource).
+		Name(s.info.Name).
+		Do(s.ctx).Get()
+	if apierrors.IsNotFound(err) {
+		return nil, nil //nolint:nilnil // that there is none is an answer
+	}
+	if err != nil {
+		return nil, err
+	}
+	return parsed(object)
+}
+
+// apply applies an object by force and returns what becomes of it. If dry, nothing
+// is changed.
+func (s server) apply(object *unstructured.Unstructured, dry bool) (*unstructured.Unstructured, error) {
+	body, err := json.Marshal(object.Object)
+	if err != nil {
+		return nil, err
+	}
+	force := true
+	options := metav1.PatchOptions{FieldManager: helmv2.FieldManager, Force: &force}
+	if dry {
+		options.DryRun = []string{metav1.DryRunAll}
+	}
+	return s.patch(types.ApplyPatchType, body, options)
+}
+
+// correct does what a finding says.
+func (s server) correct(f *finding) (*unstructured.Unstructured, error) {
+	if f.disown != nil {
+		patch := map[string]any{"metadata": map[string]any{"resourceVersion": f.body.GetResourceVersion(), "managedFields": f.disown}}
+		body, err := json.Marshal(patch)
+		if err != nil {
+			return nil, err
+		}
+		ours, err := s.patch(types.MergePatchType, body, metav1.PatchOptions{FieldManager: helmv2.FieldManager})
+		if err != nil {
+			return nil, err
+		}
+		f.body.SetResourceVersion(ours.GetResourceVersion())
+		f.disown = nil
+	}
+	return s.apply(f.body, false)
+}
+
+func (s server) patch(kind types.PatchType, body []byte, options metav1.PatchOptions) (*unstructured.Unstructured, error) {
+	object, err := s.info.Client.Patch(kind).
+		NamespaceIfScoped(s.info.Namespace, s.info.Namespaced()).
+		Resource(s.info.Mapping.Resource.Resource).
+		Name(s.info.Name).
+		VersionedParams(&options, metav1.ParameterCodec).
+		Body(body).
+		Do(s.ctx).Get()
+	if err != nil {
+		return nil, err
+	}
+	return parsed(object)
+}
+
+func parsed(object any) (*unstructured.Unstructured, error) {
+	u, ok := object.(*unstructured.Unstructured)
+	if !ok {
+		return nil, fmt.Errorf("the API server answered with %T", object)
+	}
+	return u, nil
+}
+
+// explain returns an error as users may read it. What the API server finds wrong
+// with a Secret it quotes, so of that only the fields are named.
+func (s server) explain(err error) string {
+	var status apierrors.APIStatus
+	secret := s.info.Mapping.GroupVersionKind.GroupKind().String() == "Secret"
+	if !secret || !errors.As(err, &status) {
+		return err.Error()
+	}
+	if status.Status().Details == nil || !apierrors.IsInvalid(err) {
+		return fmt.Sprintf("the API server refuses it: %s", status.Status().Reason)
+	}
+	var fields []string
+	for _, cause := range status.Status().Details.Causes {
+		fields = append(fields, cause.Field)
+	}
+	return "invalid: " + strings.Join(fields, ", ")
+}

@@ -1,0 +1,329 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+const (
+	// scaledTemplate is a Deployment whose replicas are the chart's.
+	scaledTemplate = `apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {{ .Release.Name }}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: {{ .Release.Name }}}}
+  template:
+    metadata: {labels: {app: {{ .Release.Name }}}}
+    spec: {containers: [{name: c, image: example.com/none, resources: {requests: {cpu: 1000m}}}]}
+`
+	confidentialTemplate = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: {{ .Release.Name }}\nstringData:\n  password: hunter22\n"
+)
+
+// detecting switches drift detection on. Nothing here makes a Deployment ready.
+func detecting(mode helmv2.DriftDetectionMode, ignore ...helmv2.IgnoreRule) func(*helmv2.HelmRelease) {
+	return func(hr *helmv2.HelmRelease) {
+		hr.Spec.DriftDetection = &helmv2.DriftDetection{Mode: mode, Ignore: ignore}
+		hr.Spec.Install = &helmv2.Install{DisableWait: true}
+		hr.Spec.Upgrade = &helmv2.Upgrade{DisableWait: true}
+	}
+}
+
+func driftingChart(t *testing.T) []byte {
+	t.Helper()
+	return pack(t, "note", "1.0.0", map[string]string{
+		"templates/data.yaml": dataTemplate, "templates/ports.yaml": portsTemplate, "templates/scaled.yaml": scaledTemplate,
+		"templates/secret.yaml": confidentialTemplate,
+	})
+}
+
+// drifting installs a release in which nothing has drifted yet.
+func (w *world) drifting(mode helmv2.DriftDetectionMode, edit ...func(*helmv2.HelmRelease)) *helmv2.HelmRelease {
+	w.t.Helper()
+	w.publish("app", "1.0.0", driftingChart(w.t))
+	hr := w.release("app", values("data", values("a", "1", "b", "1")), append(edit, detecting(mode))...)
+	w.untilReady(hr)
+	w.untilSays(hr, "Drifted", metav1.ConditionFalse, helmv2.ReasonNoDriftDetected, "No drift detected against the cluster state")
+	return hr
+}
+
+// changeAs changes an object as another field manager, whatever its version is.
+func changeAs[T client.Object](w *world, manager string, object T, change func(T)) {
+	w.t.Helper()
+	for {
+		w.must(suite.client.Get(w.t.Context(), client.ObjectKeyFromObject(object), object))
+		change(object)
+		err := suite.client.Update(w.t.Context(), object, client.FieldOwner(manager))
+		if !apierrors.IsConflict(err) {
+			w.must(err)
+			return
+		}
+	}
+}
+
+func untilTrue(w *world, what string, ok func() bool) {
+	w.t.Helper()
+	for deadline := time.Now().Add(patience); !ok(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			w.t.Fatalf("waited %s in vain for %s", patience, what)
+		}
+	}
+}
+
+func (w *world) deployed(name string) *appsv1.Deployment {
+	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
+}
+
+// driftEvents returns the events about drift, by reason.
+func (w *world) driftEvents(hr *helmv2.HelmRelease) map[string][]string {
+	w.t.Helper()
+	var list corev1.EventList
+	w.must(suite.client.List(w.t.Context(), &list, client.InNamespace(hr.Namespace)))
+	all := map[string][]string{}
+	for _, e := range list.Items {
+		if strings.Contains(e.Reason, "Drift") && e.InvolvedObject.Name == hr.Name {
+			for range max(1, e.Count) {
+				all[e.Reason] = append(all[e.Reason], e.Message)
+			}
+		}
+	}
+	return all
+}
+
+// TestDriftCorrected: a change is undone and what was removed is put back, without a
+// revision, and both are said with who did it.
+func TestDriftCorrected(t *testing.T) {
+	w := newWorld(t)
+	hr := w.drifting(helmv2.DriftDetectionEnabled)
+	changeAs(w, "kubectl-edit", w.configMap("app"), func(cm *corev1.ConfigMap) { cm.Data["a"], cm.Data["more"] = "2", "1"; delete(cm.Data, "b") })
+	untilTrue(w, "the data to be the chart's", func() bool {
+		data := w.configMap("app").Data
+		return data["a"] == "1" && data["b"] == "1" && data["more"] == "1"
+	})
+	w.must(suite.client.Delete(t.Context(), w.service("app")))
+	untilTrue(w, "the service to be back", func() bool {
+		return suite.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "app"}, &corev1.Service{}) == nil
+	})
+	w.untilEvent(hr, "Warning", helmv2.ReasonDriftDetected, "ConfigMap/"+w.namespace+"/app changed", ".data.a", `"2" instead of "1"`, "by kubectl-edit (Update)")
+	w.untilEvent(hr, "Normal", helmv2.ReasonDriftCorrected, "ConfigMap/"+w.namespace+"/app patched")
+	w.untilEvent(hr, "Warning", helmv2.ReasonDriftDetected, "Service/"+w.namespace+"/app removed")
+	w.untilEvent(hr, "Normal", helmv2.ReasonDriftCorrected, "Service/"+w.namespace+"/app created")
+	w.untilReady(hr)
+	w.untilSays(hr, "Drifted", metav1.ConditionFalse, helmv2.ReasonNoDriftDetected)
+	if n := len(w.stored("app")); n != 1 {
+		t.Errorf("there are %d revisions", n)
+	}
+}
+
+// TestDriftWarned: mode warn says what differs, once, and writes nothing.
+func TestDriftWarned(t *testing.T) {
+	w := newWorld(t)
+	hr := w.drifting(helmv2.DriftDetectionWarn)
+	changeAs(w, "somebody", w.configMap("app"), func(cm *corev1.ConfigMap) { cm.Data["a"] = "2" })
+	version := w.configMap("app").ResourceVersion
+	w.must(suite.client.Delete(t.Context(), w.service("app")))
+	w.untilSays(hr, "Drifted", metav1.ConditionTrue, helmv2.ReasonDriftDetected, "Service/"+w.namespace+"/app removed", "ConfigMap/"+w.namespace+"/app changed (0 additions, 1 changes, 0 removals)", "by somebody")
+	if condition(hr, "Ready").Status != metav1.ConditionTrue {
+		t.Errorf("Ready is %+v", condition(hr, "Ready"))
+	}
+	w.settle(hr)
+	before := w.driftEvents(hr)
+	w.ask(hr, "look again")
+	w.until(hr, "the request to be handled", func(hr *helmv2.HelmRelease) bool { return hr.Status.LastHandledReconcileAt == "look again" })
+	w.settle(hr)
+	if after := w.driftEvents(hr); len(after[helmv2.ReasonDriftDetected]) != len(before[helmv2.ReasonDriftDetected]) || len(after[helmv2.ReasonDriftCorrected]) != 0 {
+		t.Errorf("events: %q, before the second look %q", after, before)
+	}
+	if w.configMap("app").ResourceVersion != version {
+		t.Error("the ConfigMap was written")
+	}
+	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.DriftDetection = nil })
+	w.until(hr, "Drifted to go", func(hr *helmv2.HelmRelease) bool { return condition(hr, "Drifted").Type == "" })
+}
+
+// TestDriftQuiet: what others have a right to change makes neither an event nor a
+// write, and does not hide what they have not.
+func TestDriftQuiet(t *testing.T) {
+	w := newWorld(t)
+	hr := w.drifting(helmv2.DriftDetectionEnabled, func(hr *helmv2.HelmRelease) {
+		hr.Spec.DriftDetection = nil
+	})
+	scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 7}}
+	w.must(suite.client.SubResource("scale").Update(t.Context(), w.deployed("app"), client.WithSubResourceBody(scale), client.FieldOwner("kube-controller-manager")))
+	changeAs(w, "operator", w.deployed("app"), func(d *appsv1.Deployment) {
+		d.Annotations["operator/seen"] = "yes"
+		d.Labels["operator"] = "yes"
+		d.Spec.Template.Spec.Tolerations = []corev1.Toleration{{Key: "k", Operator: "Exists"}}
+	})
+	changeAs(w, "operator", w.configMap("app"), func(cm *corev1.ConfigMap) { cm.Data["operator"] = "yes" })
+	w.untilSays(hr, "Drifted", metav1.ConditionFalse, helmv2.ReasonNoDriftDetected, "Deployment/"+w.namespace+"/app", ".spec.replicas", "kube-controller-manager", "paths: [\"/spec/replicas\"]")
+	d := w.deployed("app")
+	w.must(suite.client.Get(t.Context(), client.ObjectKeyFromObject(d), d))
+	version := d.ResourceVersion
+	w.ask(hr, "look")
+	w.until(hr, "the request to be handled", func(hr *helmv2.HelmRelease) bool { return hr.Status.LastHandledReconcileAt == "look" })
+	w.settle(hr)
+	w.must(suite.client.Get(t.Context(), client.ObjectKeyFromObject(d), d))
+	if events := w.driftEvents(hr); len(events) != 0 || d.ResourceVersion != version {
+		t.Fatalf("events %q, resourceVersion %s after %s", events, d.ResourceVersion, version)
+	}
+	changeAs(w, "kubectl-set", d, func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "example.com/other" })
+	untilTrue(w, "the image to be the chart's", func() bool {
+		w.must(suite.client.Get(t.Context(), client.ObjectKeyFromObject(d), d))
+		return d.Spec.Template.Spec.Containers[0].Image == "example.com/none"
+	})
+	if *d.Spec.Replicas != 7 || d.Labels["operator"] != "yes" || len(d.Spec.Template.Spec.Tolerations) != 1 {
+		t.Errorf("the correction went too far: %+v", d.Spec)
+	}
+	w.untilEvent(hr, "Normal", helmv2.ReasonDriftCorrected, "Deployment")
+	if events := w.driftEvents(hr); len(events[helmv2.ReasonDriftDetected]) != 1 || !strings.Contains(events[helmv2.ReasonDriftDetected][0], `.spec.template.spec.containers[name="c"].image`) {
+		t.Errorf("events: %q", events)
+	}
+}
+
+// TestDriftSecret: no value of a Secret is said to anybody, and it is the chart's again.
+func TestDriftSecret(t *testing.T) {
+	w := newWorld(t)
+	hr := w.drifting(helmv2.DriftDetectionEnabled)
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "app"}}
+	changeAs(w, "somebody", secret, func(s *corev1.Secret) { s.Data["password"] = []byte("correct horse") })
+	untilTrue(w, "the password to be the chart's", func() bool {
+		w.must(suite.client.Get(t.Context(), client.ObjectKeyFromObject(secret), secret))
+		return string(secret.Data["password"]) == "hunter22"
+	})
+	w.untilEvent(hr, "Warning", helmv2.ReasonDriftDetected, "Secret/"+w.namespace+"/app changed", ".data.password", "by somebody")
+	w.untilReady(hr)
+	said, err := json.Marshal([]any{hr, w.driftEvents(hr)})
+	w.must(err)
+	for _, value := range []string{"hunter22", "correct horse", "aHVudGVyMjI=", "Y29ycmVjdCBob3JzZQ=="} {
+		if strings.Contains(string(said), value) {
+			t.Errorf("%q is said: %s", value, said)
+		}
+	}
+}
+
+// TestDriftNotCorrected: what cannot be corrected is said, and keeps nothing else
+// from being corrected.
+func TestDriftNotCorrected(t *testing.T) {
+	w := newWorld(t)
+	hr := w.drifting(helmv2.DriftDetectionWarn)
+	d := w.deployed("app")
+	w.must(suite.client.Get(t.Context(), client.ObjectKeyFromObject(d), d))
+	other := d.DeepCopy()
+	other.ResourceVersion, other.UID, other.ManagedFields = "", "", nil
+	other.Spec.Selector.MatchLabels["app"], other.Spec.Template.Labels["app"] = "other", "other"
+	w.must(suite.client.Delete(t.Context(), d))
+	w.must(suite.client.Create(t.Context(), other, client.FieldOwner("somebody")))
+	changeAs(w, "somebody", w.configMap("app"), func(cm *corev1.ConfigMap) { cm.Data["a"] = "2" })
+	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.DriftDetection.Mode = helmv2.DriftDetectionEnabled })
+	untilTrue(w, "the data to be the chart's", func() bool { return w.configMap("app").Data["a"] == "1" })
+	w.untilSays(hr, "Drifted", metav1.ConditionUnknown, helmv2.ReasonStateError, "Deployment/"+w.namespace+"/app: ", "immutable")
+}
+
+// TestDriftFight: somebody undoes every correction at once. What that costs is
+// bounded, and the condition says who it is.
+func TestDriftFight(t *testing.T) {
+	w := newWorld(t)
+	hr := w.drifting(helmv2.DriftDetectionEnabled)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan int)
+	go func() {
+		fights, cm := 0, w.configMap("app")
+		for ; ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
+			if err := suite.client.Get(ctx, client.ObjectKeyFromObject(cm), cm); err == nil && cm.Data["a"] == "1" {
+				cm.Data["a"] = "2"
+				if suite.client.Update(ctx, cm, client.FieldOwner("fighter")) == nil {
+					fights++
+				}
+			}
+		}
+		ended <- fights
+	}()
+	w.untilSays(hr, "Drifted", metav1.ConditionTrue, helmv2.ReasonDriftDetected, "corrected only now and then", "ConfigMap/"+w.namespace+"/app", ".data.a", "by fighter (Update)", "paths: [\"/data/a\"]")
+	w.must(suite.client.Delete(t.Context(), w.service("app")))
+	untilTrue(w, "what was removed to be back all the same", func() bool {
+		return suite.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "app"}, &corev1.Service{}) == nil
+	})
+	w.settle(hr)
+	stop()
+	if n := <-ended; n > 6 {
+		t.Errorf("%d rounds", n)
+	}
+}
+
+// TestDriftOverride: what an overridden manager added is taken away again.
+func TestDriftOverride(t *testing.T) {
+	w := newWorld(t)
+	mine := w.ownController(config{overridden: []string{"kubectl-edit"}})
+	hr := w.drifting(helmv2.DriftDetectionWarn, mine)
+	changeAs(w, "operator", w.configMap("app"), func(cm *corev1.ConfigMap) { cm.Data["operator"] = "1" })
+	changeAs(w, "kubectl-edit", w.configMap("app"), func(cm *corev1.ConfigMap) { cm.Data["added"] = "1" })
+	w.untilSays(hr, "Drifted", metav1.ConditionTrue, helmv2.ReasonDriftDetected, "ConfigMap", ".data.added", "1 removals", "by kubectl-edit")
+	if fields := w.configMap("app").ManagedFields; len(fields) != 3 {
+		t.Errorf("looking has written managed fields: %v", fields)
+	}
+	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.DriftDetection.Mode = helmv2.DriftDetectionEnabled })
+	untilTrue(w, "what was added to be gone", func() bool { _, there := w.configMap("app").Data["added"]; return !there })
+	if data := w.configMap("app").Data; data["operator"] != "1" || data["a"] != "1" {
+		t.Errorf("data is %v", data)
+	}
+	w.untilSays(hr, "Drifted", metav1.ConditionFalse, helmv2.ReasonNoDriftDetected)
+}
+
+// counter counts what a controller asks for, watches and leases left aside.
+type counter struct {
+	next http.RoundTripper
+	n    *atomic.Int64
+}
+
+// RoundTrip implements http.RoundTripper.
+func (c counter) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.URL.Query().Get("watch") == "" {
+		c.n.Add(1)
+	}
+	return c.next.RoundTrip(req)
+}
+
+// TestDriftAtRest: a release of which nothing changes costs nothing, and a look that
+// somebody asks for no more than its acknowledgement.
+func TestDriftAtRest(t *testing.T) {
+	var asked atomic.Int64
+	w := newWorld(t)
+	mine := w.ownController(config{wrap: func(next http.RoundTripper) http.RoundTripper { return counter{next, &asked} }})
+	hr := w.drifting(helmv2.DriftDetectionEnabled, mine)
+	// Until the watches stand, and what the install has left behind was looked at.
+	time.Sleep(2 * time.Second)
+	w.ask(hr, "first")
+	w.until(hr, "the request to be handled", func(hr *helmv2.HelmRelease) bool { return hr.Status.LastHandledReconcileAt == "first" })
+	w.settle(hr)
+	before := asked.Load()
+	w.ask(hr, "second")
+	w.until(hr, "the request to be handled", func(hr *helmv2.HelmRelease) bool { return hr.Status.LastHandledReconcileAt == "second" })
+	w.settle(hr)
+	if n := asked.Load() - before; n != 1 {
+		t.Errorf("%d requests for a look at a release at rest", n)
+	}
+	before = asked.Load()
+	time.Sleep(2 * time.Second)
+	if n := asked.Load() - before; n != 0 {
+		t.Errorf("%d requests at rest", n)
+	}
+}
