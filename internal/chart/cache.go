@@ -21,11 +21,17 @@ const maxIdentities = 4096
 // it is used by one goroutine at a time.
 type cache struct {
 	max        int64
-	identities *simplelru.LRU[string, Identity]
+	identities *simplelru.LRU[string, identified]
 	bytes      *simplelru.LRU[string, []byte]
 	parsed     *simplelru.LRU[string, master]
 	// bytesHeld and parsedHeld are what the two take.
 	bytesHeld, parsedHeld int64
+}
+
+// identified is what is known of a chart without its files.
+type identified struct {
+	id    Identity
+	reads ClusterReads
 }
 
 // master is a parsed chart that is copied and never handed out.
@@ -37,7 +43,7 @@ type master struct {
 func newCache(limit int64) *cache {
 	c := &cache{max: limit}
 	// Sizes are positive constants, the one thing NewLRU can object to.
-	c.identities, _ = simplelru.NewLRU[string, Identity](maxIdentities, nil)
+	c.identities, _ = simplelru.NewLRU[string, identified](maxIdentities, nil)
 	c.bytes, _ = simplelru.NewLRU(maxIdentities, func(_ string, data []byte) { c.bytesHeld -= int64(len(data)) })
 	c.parsed, _ = simplelru.NewLRU(maxIdentities, func(_ string, m master) { c.parsedHeld -= m.size })
 	return c

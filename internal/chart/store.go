@@ -118,11 +118,11 @@ func (s *Store) Waiting(grace time.Duration) *Store {
 func (s *Store) Identify(ctx context.Context, a Artifact, waiter string) (Identity, Artifact, error) {
 	s.mu.Lock()
 	a.got = s.collect(a, waiter)
-	id, known := s.cache.identities.Get(a.Digest)
+	known, ok := s.cache.identities.Get(a.Digest)
 	data, cached := s.cache.bytes.Get(a.Digest)
 	s.mu.Unlock()
-	if known {
-		return id, a, nil
+	if ok {
+		return known.id, a, nil
 	}
 	if !a.Held() && cached {
 		a.got = &outcome{data: data}
@@ -137,16 +137,36 @@ func (s *Store) Identify(ctx context.Context, a Artifact, waiter string) (Identi
 	if err != nil {
 		return Identity{}, a, err
 	}
-	return s.identified(a.Digest, c), a, nil
+	return s.identified(a.Digest, c).id, a, nil
 }
 
 // identified remembers what a chart is.
-func (s *Store) identified(digest string, c *helmchart.Chart) Identity {
-	id := Identity{Name: c.Metadata.Name, Version: c.Metadata.Version, AppVersion: c.Metadata.AppVersion}
+func (s *Store) identified(digest string, c *helmchart.Chart) identified {
+	known := identified{
+		id:    Identity{Name: c.Metadata.Name, Version: c.Metadata.Version, AppVersion: c.Metadata.AppVersion},
+		reads: readsOf(c),
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.cache.identities.Add(digest, id)
-	return id
+	s.cache.identities.Add(digest, known)
+	return known
+}
+
+// Reads returns what the chart of an artifact reads of the cluster. Whoever has
+// identified the artifact lately gets it from memory; otherwise it waits for a
+// download, as Load does.
+func (s *Store) Reads(ctx context.Context, a Artifact) (ClusterReads, error) {
+	s.mu.Lock()
+	known, ok := s.cache.identities.Get(a.Digest)
+	s.mu.Unlock()
+	if ok {
+		return known.reads, nil
+	}
+	c, err := s.Load(ctx, a)
+	if err != nil {
+		return ClusterReads{}, err
+	}
+	return s.identified(a.Digest, c).reads, nil
 }
 
 // Hold returns the artifact with its bytes, so that Load does not have to download
