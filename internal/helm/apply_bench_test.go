@@ -66,7 +66,7 @@ status: {observedGeneration: 1, replicas: 1, updatedReplicas: 1, readyReplicas: 
 // RoundTrip implements http.RoundTripper.
 func (s stub) RoundTrip(req *http.Request) (*http.Response, error) {
 	body := s.whole
-	if answer, ok := discovery(req.URL.Path); ok {
+	if answer, ok := discovery(req.URL.Path, resources()); ok {
 		body = []byte(answer)
 	} else if strings.Contains(req.Header.Get("Accept"), "PartialObjectMetadata") {
 		body = s.metadata

@@ -4,8 +4,15 @@
 package helm
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+
 	"helm.sh/helm/v3/pkg/chartutil"
 	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	apidiscovery "k8s.io/client-go/discovery"
 )
 
@@ -17,6 +24,15 @@ type offering interface {
 	Offers() (*version.Info, []string, error)
 }
 
+// offer is what a server offers, as charts get to know it.
+type offer struct {
+	capabilities *chartutil.Capabilities
+	digest       string
+	// incomplete says which groups the server could not tell about; nil if it told
+	// all.
+	incomplete error
+}
+
 // discover tells Helm what charts may ask of the cluster. Left alone Helm would
 // ask the server anew for every revision.
 func (r *run) discover() error {
@@ -24,22 +40,77 @@ func (r *run) discover() error {
 	if !ok {
 		return nil
 	}
-	server, apis, err := way.Offers()
-	if err != nil && !apidiscovery.IsGroupDiscoveryFailedError(err) {
+	capabilities, incomplete, err := capabilitiesOf(way)
+	if err != nil {
 		return err
 	}
-	if err != nil {
-		r.logs.printf("WARNING: The Kubernetes server has an orphaned API service. Server reports: %s", err)
+	if incomplete != nil {
+		r.logs.printf("WARNING: The Kubernetes server has an orphaned API service. Server reports: %s", incomplete)
+	}
+	r.config.Capabilities = capabilities
+	return nil
+}
+
+func capabilitiesOf(way offering) (capabilities *chartutil.Capabilities, incomplete, err error) {
+	server, apis, err := way.Offers()
+	if err != nil && !apidiscovery.IsGroupDiscoveryFailedError(err) {
+		return nil, nil, err
 	}
 	// Clipped, so that nobody appends to what others read.
 	known := chartutil.VersionSet(apis[:len(apis):len(apis)])
 	if len(known) == 0 {
 		known = chartutil.DefaultVersionSet
 	}
-	r.config.Capabilities = &chartutil.Capabilities{
+	return &chartutil.Capabilities{
 		APIVersions: known,
 		KubeVersion: chartutil.KubeVersion{Version: server.GitVersion, Major: server.Major, Minor: server.Minor},
 		HelmVersion: chartutil.DefaultCapabilities.HelmVersion,
+	}, err, nil
+}
+
+// Offers returns a digest of what the API server offers to charts: it differs once
+// the server has another version or other APIs. It asks the server only if what it
+// said earlier may not hold any more.
+func (r *Runner) Offers(getter genericclioptions.RESTClientGetter) (string, error) {
+	o, err := r.offerOf(getter)
+	return o.digest, err
+}
+
+var errNoOffering = errors.New("what the API server offers is not known")
+
+func (r *Runner) offerOf(getter genericclioptions.RESTClientGetter) (offer, error) {
+	way, ok := getter.(offering)
+	if !ok {
+		return offer{}, errNoOffering
 	}
-	return nil
+	capabilities, incomplete, err := capabilitiesOf(way)
+	if err != nil {
+		return offer{}, err
+	}
+	return offer{capabilities: capabilities, digest: r.offered.digest(capabilities), incomplete: incomplete}, nil
+}
+
+// offerDigest remembers the digest of what was offered last, as nobody changes the
+// list that a server is known to offer: whoever hands out the same one hands out
+// the same APIs. There may be thousands of them, and a thousand releases that ask.
+type offerDigest struct {
+	mu   sync.Mutex
+	apis chartutil.VersionSet
+	kube chartutil.KubeVersion
+	sum  string
+}
+
+func (d *offerDigest) digest(c *chartutil.Capabilities) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.apis) == len(c.APIVersions) && d.kube == c.KubeVersion && &d.apis[0] == &c.APIVersions[0] {
+		return d.sum
+	}
+	sum := sha256.New()
+	_, _ = fmt.Fprintf(sum, "%q %q %q\n", c.KubeVersion.Version, c.KubeVersion.Major, c.KubeVersion.Minor)
+	for _, api := range c.APIVersions {
+		_, _ = fmt.Fprintln(sum, api)
+	}
+	d.apis, d.kube, d.sum = c.APIVersions, c.KubeVersion, "sha256:"+hex.EncodeToString(sum.Sum(nil))
+	return d.sum
 }

@@ -61,11 +61,12 @@ type Origin struct{ Name, Namespace string }
 
 // Runner runs jobs. It may be used concurrently, for one release at a time.
 type Runner struct {
-	charts *chart.Store
-	index  *Index
-	now    func() time.Time
-	memo   memo
-	packer packer
+	charts  *chart.Store
+	index   *Index
+	now     func() time.Time
+	memo    memo
+	packer  packer
+	offered offerDigest
 	// followers are shared by all jobs, so that they share watches.
 	followers followers
 }

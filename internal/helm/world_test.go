@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -55,6 +56,8 @@ type world struct {
 	watchable bool
 	log       []change
 	watches   []*watching
+	// offered are kinds that the server knows beside resources().
+	offered map[string][]string
 	// oldest is the first version that can be watched from.
 	oldest int
 
@@ -126,7 +129,9 @@ func (w *world) serve(rec *httptest.ResponseRecorder, req *http.Request) {
 			return
 		}
 	}
-	if answer, ok := discovery(path); ok {
+	known := resources()
+	maps.Copy(known, w.offered)
+	if answer, ok := discovery(path, known); ok {
 		_, _ = io.WriteString(rec, answer)
 		return
 	}
@@ -255,7 +260,7 @@ func (w *world) body(req *http.Request) map[string]any {
 	return object
 }
 
-func discovery(path string) (string, bool) {
+func discovery(path string, known map[string][]string) (string, bool) {
 	if path == "/version" {
 		return `{"major":"1","minor":"33","gitVersion":"v1.33.0"}`, true
 	}
@@ -268,7 +273,7 @@ func discovery(path string) (string, bool) {
 	}
 	if path == "/apis" {
 		var groups []string
-		for gv := range resources() {
+		for gv := range known {
 			if group, version, ok := strings.Cut(gv, "/"); ok {
 				v := fmt.Sprintf(`{"groupVersion":%q,"version":%q}`, gv, version)
 				groups = append(groups, fmt.Sprintf(`{"name":%q,"versions":[%s],"preferredVersion":%s}`, group, v, v))
@@ -277,7 +282,7 @@ func discovery(path string) (string, bool) {
 		return `{"kind":"APIGroupList","apiVersion":"v1","groups":[` + strings.Join(groups, ",") + `]}`, true
 	}
 	gv := strings.TrimPrefix(strings.TrimPrefix(path, "/apis/"), "/api/")
-	list, ok := resources()[gv]
+	list, ok := known[gv]
 	return fmt.Sprintf(discovered, gv, strings.Join(list, ",")), ok
 }
 

@@ -79,3 +79,25 @@ type ObjectError struct {
 	Object
 	Err string
 }
+
+// Rerendering is what came of rendering the chart of the newest revision once
+// more, with the same values: charts may read the cluster, which changes without
+// anybody changing the release.
+type Rerendering struct {
+	// Reads is true if the chart reads the cluster. If it does not, nothing was
+	// rendered, and all else is zero.
+	Reads bool
+	// Lookup is true if it looks up objects, so that it has to be rendered to know
+	// whether it would be the same.
+	Lookup bool
+	// Changed is true if the manifest is another than that of the revision; hooks and
+	// notes do not count.
+	Changed bool
+	// Unstable is true if nobody can tell whether the cluster is the reason: the
+	// manifest is another each time, as with random passwords and the time. Changed is
+	// false then.
+	Unstable bool
+	// Offers is the digest of what the API server offers, if the chart was rendered.
+	// Without Lookup the manifest is the same as long as the digest is.
+	Offers string
+}
