@@ -496,6 +496,16 @@ func TestOffers(t *testing.T) {
 		t.Errorf("a rendering reports %s", got.Offers)
 	}
 	w.offered = nil
+	asked := 0
+	w.refuse = func(_, path string) int {
+		if path == "/version" {
+			asked++
+		}
+		return 0
+	}
+	if got := w.rerendered(j, 1); !got.Changed || asked != 1 {
+		t.Errorf("asked %d times what is offered for %+v", asked, got)
+	}
 	if third := offers(); third != first {
 		t.Errorf("digest %s, want that of the beginning", third)
 	}
@@ -512,15 +522,18 @@ func TestOfferDigest(t *testing.T) {
 	if got := d.digest(o.capabilities); got != o.digest || d.digest(o.capabilities) != got {
 		t.Errorf("digest %s, want %s", got, o.digest)
 	}
-	newer := *o.capabilities
-	newer.KubeVersion.Version = "v1.99.0"
-	if d.digest(&newer) == o.digest {
-		t.Error("another version has the same digest")
-	}
 	other := *o.capabilities
 	other.APIVersions = slices.Clone(other.APIVersions)
 	other.APIVersions[0] = "other/v1"
 	if d.digest(&other) == o.digest {
 		t.Error("other APIs have the same digest")
+	}
+	if d.digest(o.capabilities) != o.digest {
+		t.Error("the same APIs have another digest")
+	}
+	newer := *o.capabilities
+	newer.KubeVersion.Version = "v1.99.0"
+	if d.digest(&newer) == o.digest {
+		t.Error("another version has the same digest")
 	}
 }
