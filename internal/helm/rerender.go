@@ -109,13 +109,9 @@ func makingOf(store *secretStore, name string, version int) (making, error) {
 	}
 	made := making{stored: rls, revision: version}
 	for from := rls; ; {
-		switch actionOf(from) {
-		case helmv2.ActionInstall:
-			made.install = true
+		if how := actionOf(from); how != helmv2.ActionRollback {
+			made.install = how == helmv2.ActionInstall
 			return made, nil
-		case helmv2.ActionUpgrade:
-			return made, nil
-		case helmv2.ActionRollback:
 		}
 		made.revision = returnedTo(from)
 		if made.revision == 0 {

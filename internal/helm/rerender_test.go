@@ -4,7 +4,6 @@
 package helm
 
 import (
-	"context"
 	"io/fs"
 	"maps"
 	"net/http"
@@ -464,7 +463,7 @@ type nobody struct {
 // TestRerenderPanics: a panic ends the rendering and nothing else.
 func TestRerenderPanics(t *testing.T) {
 	again := &rerun{run: run{charts: nil}}
-	if _, err := again.render(context.Background(), Job{}, false); err == nil || !strings.Contains(err.Error(), "rendering panicked: ") {
+	if _, err := again.render(t.Context(), Job{}, false); err == nil || !strings.Contains(err.Error(), "rendering panicked: ") {
 		t.Errorf("error %v", err)
 	}
 }
