@@ -155,6 +155,7 @@ func TestObjectWatch(t *testing.T) {
 	deployments := resourceOf("apps", "deployments")
 	l.Follow(l.key, l.cluster(suite.config), []schema.GroupVersionResource{deployments})
 	l.untilKnown(deployments)
+	l.untilWoken("the first list", l.key)
 	ctx := t.Context()
 	if m := l.Moved("it", deployments, l.namespace, "app"); m.Present || m.At == "" {
 		t.Errorf("before: %+v", m)
@@ -228,7 +229,7 @@ func TestObjectWatchPlain(t *testing.T) {
 	l.Follow(l.key, l.cluster(suite.config), []schema.GroupVersionResource{services, configs})
 	l.untilKnown(services)
 	l.untilKnown(configs)
-	l.asleep("the first list")
+	l.untilWoken("the first list", l.key)
 	if m := l.Moved("it", configs, l.namespace, "config"); m.UID != cm.UID || m.Since(string(cm.UID), cm.ResourceVersion) {
 		t.Errorf("listed: %+v", m)
 	}
@@ -324,7 +325,7 @@ func TestObjectWatchForbidden(t *testing.T) {
 	role.Rules[0].Resources = append(role.Rules[0].Resources, "configmaps")
 	l.must(suite.client.Update(t.Context(), role))
 	l.untilKnown(configs)
-	l.asleep("the first list")
+	l.untilWoken("the first list", l.key)
 	cm.Data = map[string]string{"a": "b"}
 	l.must(suite.client.Update(t.Context(), cm, client.FieldOwner("somebody")))
 	l.untilWoken("a change", l.key)

@@ -46,6 +46,8 @@ const watchLabel = "reconcile.fluxcd.io/watch"
 var suite struct {
 	config *rest.Config
 	client client.Client
+	// log is the file the controllers write to; empty if it is the test's output.
+	log string
 }
 
 func TestMain(m *testing.M) {
@@ -66,6 +68,7 @@ func logFile() *os.File {
 		return os.Stderr
 	}
 	fmt.Println("controller log:", f.Name())
+	suite.log = f.Name()
 	return f
 }
 
