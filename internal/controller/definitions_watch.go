@@ -21,7 +21,6 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 
 	"github.com/pintle-dev/pintle/internal/cluster"
-	"github.com/pintle-dev/pintle/internal/watch"
 )
 
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=list;watch
@@ -37,14 +36,13 @@ type definitions interface {
 // cluster offers.
 type offers struct {
 	*cluster.Connections
-	objects *watch.Registry
+	changed func()
 }
 
-// DefinitionsChanged implements definitions: kinds that could not be watched may be
-// there now.
+// DefinitionsChanged implements definitions.
 func (o offers) DefinitionsChanged() {
 	o.Connections.DefinitionsChanged()
-	o.objects.Retry(cluster.Home)
+	o.changed()
 }
 
 // definitionsWatch watches, for as long as it runs, what makes the API server

@@ -110,7 +110,7 @@ func (r *HelmReleaseReconciler) begin(ctx context.Context, hr *helmv2.HelmReleas
 			outcome := r.helm.Run(ctx, way, job)
 			outcome.TakenOver = takenOver
 			if compares(want.Desired) {
-				r.record(hr, way, &outcome, &applied)
+				r.record(ctx, hr, way, job, &outcome, &applied)
 			}
 			return outcome
 		})

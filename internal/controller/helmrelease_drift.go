@@ -20,6 +20,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/desired"
 	"github.com/pintle-dev/pintle/internal/drift"
+	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/report"
 	"github.com/pintle-dev/pintle/internal/watch"
@@ -56,6 +57,7 @@ func (r *HelmReleaseReconciler) compare(ctx context.Context, hr *helmv2.HelmRele
 		return nil, release.BlockedBy(helmv2.ReasonStateError, err, "Could not compare the objects of revision %d", newest.Version)
 	}
 	r.follow(look.Release, way, r.drift.Resources(look.Release))
+	r.rerender(ctx, hr, way, want, newest, found)
 	return found, nil
 }
 
@@ -71,11 +73,12 @@ func (r *HelmReleaseReconciler) follow(key types.NamespacedName, way *cluster.Co
 func (r *HelmReleaseReconciler) uncompare(key types.NamespacedName) {
 	r.objects.Forget(key)
 	r.drift.Forget(key)
+	r.rendered.forget(key)
 }
 
 // record notes what an action applied, so that it need not be looked at to know that
 // it is as it should be.
-func (r *HelmReleaseReconciler) record(hr *helmv2.HelmRelease, way *cluster.Connection, o *release.Outcome, applied *drift.Recorder) {
+func (r *HelmReleaseReconciler) record(ctx context.Context, hr *helmv2.HelmRelease, way *cluster.Connection, job helm.Job, o *release.Outcome, applied *drift.Recorder) {
 	switch o.Action.(type) {
 	case release.Install, release.Upgrade:
 	case release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Heal, release.CorrectDrift,
@@ -86,6 +89,7 @@ func (r *HelmReleaseReconciler) record(hr *helmv2.HelmRelease, way *cluster.Conn
 		return
 	}
 	key := client.ObjectKeyFromObject(hr)
+	r.renderedWith(ctx, hr, way, job, &o.Revisions[0])
 	o.Exact = r.drift.Record(key, comparedRevision(hr, &o.Revisions[0]), applied, o.Inventory)
 	r.follow(key, way, r.drift.Resources(key))
 }

@@ -43,6 +43,9 @@ type helmRunner interface {
 	Inventory(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) ([]release.Object, error)
 	Preserved(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, stored []release.Revision, values map[string]any) (string, error)
 	Objects(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) ([]*resource.Info, error)
+	Rerender(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) (release.Rerendering, error)
+	Reads(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job) (release.Rerendering, error)
+	Offers(getter genericclioptions.RESTClientGetter) (string, error)
 	Run(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job) release.Outcome
 }
 
@@ -88,6 +91,8 @@ type HelmReleaseReconciler struct {
 	now     func() time.Time
 	written writes
 	rest    resting
+	// rendered are the charts that read the cluster.
+	rendered renderings
 	// downloads are those that HelmReleases wait for.
 	downloads downloads
 }

@@ -37,11 +37,15 @@ var key = types.NamespacedName{Namespace: "apps", Name: "web"}
 // stub stands for the rooms below: a release that is wanted and not there.
 type stub struct {
 	// mode is what is done about drift, and live what is known of live objects.
-	mode      helmv2.DriftDetectionMode
-	live      *livestub
-	health    release.Health
-	running   *release.Running
-	cancelled error
+	mode helmv2.DriftDetectionMode
+	live *livestub
+	// rendered is how the chart is rendered once more, and renderings how often it was.
+	rendered   release.Rerendering
+	renderings int
+	offers     string
+	health     release.Health
+	running    *release.Running
+	cancelled  error
 	// values is the digest of what is wanted, and version that of the chart.
 	version string
 	values  string
@@ -94,6 +98,17 @@ func (s *stub) Inventory(context.Context, genericclioptions.RESTClientGetter, he
 func (s *stub) Objects(context.Context, genericclioptions.RESTClientGetter, helm.Job, int) ([]*resource.Info, error) {
 	return nil, nil
 }
+
+func (s *stub) Rerender(context.Context, genericclioptions.RESTClientGetter, helm.Job, int) (release.Rerendering, error) {
+	s.renderings++
+	return s.rendered, nil
+}
+
+func (s *stub) Reads(context.Context, genericclioptions.RESTClientGetter, helm.Job) (release.Rerendering, error) {
+	return s.rendered, nil
+}
+
+func (s *stub) Offers(genericclioptions.RESTClientGetter) (string, error) { return s.offers, nil }
 
 func (s *stub) Preserved(context.Context, genericclioptions.RESTClientGetter, release.Target, []release.Revision, map[string]any) (string, error) {
 	return "", nil

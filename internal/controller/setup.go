@@ -105,15 +105,19 @@ func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
 		defaults:             p.Defaults,
 		allowDNS:             p.AllowDNS,
 	}
-	objects := watch.NewRegistry(func(key types.NamespacedName) {
+	wake := func(key types.NamespacedName) {
 		r.rest.wake(key)
 		ended.Wake(key)
-	}, watch.Options{Namespace: p.WatchedNamespace, Log: mgr.GetLogger()})
+	}
+	objects := watch.NewRegistry(wake, watch.Options{Namespace: p.WatchedNamespace, Log: mgr.GetLogger()})
 	if err := mgr.Add(objects); err != nil {
 		return err
 	}
 	r.objects = objects
-	definitions, err := newDefinitionsWatch(mgr.GetConfig(), mgr.GetHTTPClient(), offers{p.Clusters, objects})
+	definitions, err := newDefinitionsWatch(mgr.GetConfig(), mgr.GetHTTPClient(), offers{Connections: p.Clusters, changed: func() {
+		objects.Retry(cluster.Home)
+		r.rendered.whenSettled(wake)
+	}})
 	if err != nil {
 		return err
 	}

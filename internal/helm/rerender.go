@@ -285,3 +285,14 @@ func documents(manifest string) ([]string, error) {
 	slices.Sort(all)
 	return all, nil
 }
+
+// Reads returns what Rerender would if the manifest were the same, without
+// rendering: what the chart of a job reads, and what the API server offers.
+func (r *Runner) Reads(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job) (release.Rerendering, error) {
+	reads, err := r.charts.Reads(ctx, job.Artifact)
+	if err != nil || !reads.Any() {
+		return release.Rerendering{}, err
+	}
+	offers, err := r.Offers(getter)
+	return release.Rerendering{Reads: true, Lookup: reads.Lookup, Offers: offers}, err
+}

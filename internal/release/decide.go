@@ -314,9 +314,12 @@ func inputChanged(in Input) string {
 // renderedOtherwise names what is to be changed in manifests and is not in those
 // of the newest revision that worked. No revision says what was changed in it:
 // status does, for the last success. Once a generation was dealt with it is as it
-// should be, unless a rollback has undone it.
+// should be, unless a rollback has undone it, or the chart reads the cluster.
 func renderedOtherwise(in Input) string {
 	want := in.Desired
+	if found := in.Observed.Drift; found != nil && found.Rendering != "" && want.Policy.Drift == helmv2.DriftDetectionEnabled {
+		return found.Rendering
+	}
 	switch {
 	case in.Recorded.ObservedGeneration == want.Generation && !in.Observed.Newest().Rollback:
 		return ""
@@ -352,7 +355,7 @@ func untested(in Input) *Decision {
 // only while that does not happen again and again.
 func drifted(in Input) *Decision {
 	found := in.Observed.Drift
-	if found == nil || len(found.Objects) == 0 {
+	if found == nil || len(found.Objects) == 0 && found.Rendering == "" {
 		return nil
 	}
 	d := &Decision{State: StateDrifted, Action: Settle{}, Why: "live objects differ from the release"}

@@ -20,6 +20,11 @@ type Drift struct {
 	Excluded []Object
 	// Errors are the objects that could not be compared, and why.
 	Errors []ObjectError
+	// Rendering says why the chart would be rendered otherwise now than it was for the
+	// revision, by the same values; empty if it would not, or nobody knows.
+	Rendering string
+	// Note is a sentence for people about what is not looked for; empty if all is.
+	Note string
 	// Pause is how long nothing is corrected because too much was lately; zero if
 	// corrections may go on.
 	Pause time.Duration

@@ -32,7 +32,7 @@ func compared(r *Report, c *conditions, last *helmv2.Snapshot, in release.Input)
 	switch {
 	case found == nil:
 		c.remove(helmv2.ConditionDrifted)
-	case len(found.Objects) > 0:
+	case len(found.Objects) > 0 || found.Rendering != "":
 		message := driftMessage(last, *found)
 		if found.Pause > 0 {
 			message = pausedMessage(last, *found)
@@ -94,7 +94,7 @@ func finishCorrection(r *Report, c *conditions, o release.Outcome, a release.Cor
 	if o.Err == nil && len(o.Failed) == 0 {
 		c.remove(helmv2.ConditionReconciling)
 		if !a.OnlyRemoved {
-			c.set(helmv2.ConditionDrifted, metav1.ConditionFalse, helmv2.ReasonNoDriftDetected, undriftedMessage(release.Drift{Ceded: a.Drift.Ceded}))
+			c.set(helmv2.ConditionDrifted, metav1.ConditionFalse, helmv2.ReasonNoDriftDetected, undriftedMessage(release.Drift{Ceded: a.Drift.Ceded, Note: a.Drift.Note}))
 		}
 		message := fmt.Sprintf("Cluster state of release %s has been corrected:\n%s", nameOf(last), correctedObjects(o.Corrected))
 		r.Events = append(r.Events, normal(helmv2.ReasonDriftCorrected, message, nil))
@@ -145,6 +145,9 @@ func driftMessage(last *helmv2.Snapshot, d release.Drift) string {
 		}
 		b.WriteString("\n" + objectName(o.Object) + " " + verdict(o))
 		fields(&b, o.Fields, true)
+	}
+	if d.Rendering != "" {
+		b.WriteString("\n" + d.Rendering)
 	}
 	for _, o := range d.Excluded {
 		b.WriteString("\n" + objectName(o) + " excluded")
@@ -236,7 +239,7 @@ func pausedMessage(last *helmv2.Snapshot, d release.Drift) string {
 // undriftedMessage also says what is left to others.
 func undriftedMessage(d release.Drift) string {
 	if len(d.Ceded) == 0 {
-		return noDrift
+		return strings.TrimSpace(noDrift + "\n" + d.Note)
 	}
 	var b strings.Builder
 	b.WriteString(noDrift + ". These fields are left to whom manages them through the scale subresource:")
@@ -248,8 +251,8 @@ func undriftedMessage(d release.Drift) string {
 		b.WriteString("\n" + objectName(o.Object))
 		fields(&b, o.Fields, false)
 	}
-	b.WriteString("\nTo say so in the HelmRelease:\n" + ignoreRules(d.Ceded))
-	return b.String()
+	b.WriteString("\nTo say so in the HelmRelease:\n" + ignoreRules(d.Ceded) + "\n" + d.Note)
+	return strings.TrimSpace(b.String())
 }
 
 // ignoreRules are what a user would put into the spec to leave fields alone.
