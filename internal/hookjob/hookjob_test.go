@@ -1,0 +1,199 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package hookjob_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	"github.com/pintle-dev/pintle/internal/hookjob"
+)
+
+const manifest = `apiVersion: batch/v1
+kind: Job
+metadata: {name: web-migrate}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: b}]}}}
+`
+
+func oneHook(text string) hookjob.Input {
+	return hookjob.Input{
+		Operation:  hookjob.Operation{Namespace: "apps", Name: "migrate", UID: uid},
+		Parameters: opsv1alpha1.Parameters{HookName: "web-migrate"},
+		Timeout:    time.Hour,
+		Release: &hookjob.Release{Name: "web", Namespace: "apps", Revision: 1, Hooks: []hookjob.Hook{
+			{Name: "web-migrate", Kind: "Job", Events: []string{"pre-upgrade"}, Manifest: text},
+		}},
+	}
+}
+
+func refusalOf(t *testing.T, in hookjob.Input) hookjob.Refusal {
+	t.Helper()
+	_, err := hookjob.Make(in)
+	var r *hookjob.Refusal
+	if !errors.As(err, &r) {
+		t.Fatalf("%v is no refusal", err)
+	}
+	return *r
+}
+
+func TestNoRelease(t *testing.T) {
+	in := oneHook(manifest)
+	in.Release = nil
+	if r := refusalOf(t, in); r.Reason != opsv1alpha1.ReasonHookRequiresRelease {
+		t.Error(r)
+	}
+	in.Parameters.Revision = 7
+	if r := refusalOf(t, in); r.Reason != opsv1alpha1.ReasonRevisionNotFound || !strings.Contains(r.Message, "7") {
+		t.Error(r)
+	}
+}
+
+// TestNothingIsQuoted: a manifest that cannot be read may be a Secret for all
+// anybody knows.
+func TestNothingIsQuoted(t *testing.T) {
+	for _, text := range []string{"hunter2", "a: [hunter2", "- hunter2", "%hunter2", "spec: {backoffLimit: hunter2}\napiVersion: batch/v1\nkind: Job", "kind: hunter2"} {
+		if r := refusalOf(t, oneHook(text)); strings.Contains(r.Message, "hunter2") {
+			t.Errorf("%q: %s", text, r.Message)
+		}
+	}
+}
+
+// TestNames: no two Operations share one, not even those whose names are cut to
+// the same stem, and a new Operation of an old name gets a new one.
+func TestNames(t *testing.T) {
+	seen := map[string]string{}
+	for i := range 200 {
+		for _, name := range []string{"migrate", "migrate--a", strings.Repeat("m", 253), strings.Repeat("m", 252) + "a", "a.b", "a-b"} {
+			in := oneHook(manifest)
+			in.Operation.Name, in.Operation.UID = name, fmt.Sprintf("%s/%d", name, i)
+			p, err := hookjob.Make(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := p.Steps[0].Job.GetName()
+			if other, taken := seen[got]; taken || len(got) > 63 {
+				t.Errorf("%s is the name of %s and of %s", got, other, in.Operation.UID)
+			}
+			seen[got] = in.Operation.UID
+		}
+	}
+}
+
+// TestDigest: of an event, every text and their order count.
+func TestDigest(t *testing.T) {
+	make := func(names ...string) string {
+		in := oneHook(manifest)
+		in.Parameters = opsv1alpha1.Parameters{Event: "pre-upgrade"}
+		in.Release.Hooks = nil
+		for _, n := range names {
+			in.Release.Hooks = append(in.Release.Hooks, hookjob.Hook{
+				Name: n, Kind: "Job", Events: []string{"pre-upgrade"}, Manifest: strings.ReplaceAll(manifest, "web-migrate", n),
+			})
+		}
+		p, err := hookjob.Make(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Release.HookDigest
+	}
+	if make("a", "b") != make("b", "a") {
+		t.Error("the order of storage counts, and not that of the steps")
+	}
+	if make("a", "b") == make("a", "c") || make("a") == make("a", "b") {
+		t.Error("two plans have one digest")
+	}
+}
+
+// FuzzMake: whatever a chart stored as a hook, it is refused, or what comes of it
+// is ours.
+func FuzzMake(f *testing.F) {
+	f.Add(manifest, "Job", "web-migrate", "pre-upgrade", false, manifest)
+	f.Add("", "Pod", "", "", true, "kind: Service\nspec: {selector: {a: 1}}")
+	f.Add("apiVersion: v1\nkind: Pod\nspec: {restartPolicy: Never}\nmetadata: {labels: [a], annotations: 3}", "Pod", "web-migrate", "test", true, "")
+	f.Add("apiVersion: batch/v1\nkind: Job\nmetadata: 5\nspec: {template: 7, selector: a, suspend: 1}", "Job", "web-migrate", "x", false, "spec: 1")
+	f.Add("apiVersion: batch/v1\nkind: Job\nspec: {completionMode: Indexed, completions: -5, activeDeadlineSeconds: -3}", "Job", "web-migrate", "x", false, "spec: {podSelector: {matchExpressions: [{key: a, operator: Nonsense}]}}")
+	f.Fuzz(func(t *testing.T, text, kind, name, event string, byEvent bool, other string) {
+		in := oneHook(text)
+		in.Operation.Name = name
+		in.Release.Hooks[0].Kind, in.Release.Hooks[0].Events = kind, []string{event}
+		for _, k := range []string{"ServiceAccount", "Role", "RoleBinding", "Secret", "Job"} {
+			in.Release.Hooks = append(in.Release.Hooks, hookjob.Hook{Name: name, Kind: k, Events: []string{event}, Manifest: other, Weight: len(text) % 3})
+		}
+		for _, k := range []string{"Service", "NetworkPolicy", "Deployment"} {
+			in.Release.Selecting = append(in.Release.Selecting, hookjob.Object{Kind: k, Manifest: other})
+		}
+		if byEvent {
+			in.Parameters = opsv1alpha1.Parameters{Event: opsv1alpha1.HookEvent(event)}
+		}
+		p, err := hookjob.Make(in)
+		again, _ := hookjob.Make(in)
+		if a, b := asJSON(t, p), asJSON(t, again); a != b {
+			t.Errorf("the same input makes another plan: %s", cmp.Diff(a, b))
+		}
+		var r *hookjob.Refusal
+		if err != nil {
+			if !errors.As(err, &r) || r.Reason == "" || r.Message == "" {
+				t.Errorf("%v is no refusal", err)
+			}
+			return
+		}
+		for _, s := range p.Steps {
+			checkOwn(t, s)
+		}
+		clones, missing := p.Lacking(nil)
+		if len(clones)+len(missing) != len(p.Needs) {
+			t.Error("a need is neither cloned nor missing")
+		}
+		for _, c := range clones {
+			if len(c.GetOwnerReferences()) != 1 || c.GetNamespace() != "apps" {
+				t.Errorf("a clone is not ours: %v", c.Object["metadata"])
+			}
+		}
+	})
+}
+
+func checkOwn(t *testing.T, s hookjob.Step) {
+	t.Helper()
+	job := s.Job
+	if n := job.GetName(); len(n) > 63 || n == "" || strings.Trim(n, "-") != n {
+		t.Errorf("name %q", n)
+	}
+	owners := job.GetOwnerReferences()
+	if len(owners) != 1 || string(owners[0].UID) != uid || job.GetNamespace() != "apps" || job.GetKind() != "Job" {
+		t.Errorf("not ours: %v", job.Object["metadata"])
+	}
+	spec, _ := job.Object["spec"].(map[string]any)
+	if spec["suspend"] != true || spec["ttlSecondsAfterFinished"] != nil || spec["selector"] != nil || spec["backoffLimit"] == nil && spec["backoffLimitPerIndex"] == nil {
+		t.Errorf("spec %v", spec)
+	}
+	if s.Deadline > time.Hour {
+		t.Errorf("deadline %v", s.Deadline)
+	}
+	for key := range job.GetAnnotations() {
+		if slices.Contains([]string{"helm.sh/hook", "helm.sh/hook-delete-policy", "meta.helm.sh/release-name"}, key) {
+			t.Errorf("it is a hook: %s", key)
+		}
+	}
+	// A client copies what it sends; only JSON's own types can be copied.
+	if !cmp.Equal(job.DeepCopy().Object, job.Object) {
+		t.Error("it cannot be copied")
+	}
+}
+
+func asJSON(t *testing.T, v any) string {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}

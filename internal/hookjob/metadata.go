@@ -1,0 +1,199 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package hookjob
+
+import (
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+// strippedAnnotations would make a clone a hook, or a part of the release, in the
+// eyes of Helm and of others who know Helm's marks.
+func strippedAnnotations() []string {
+	return []string{
+		"helm.sh/hook", "helm.sh/hook-weight", "helm.sh/hook-delete-policy", "helm.sh/hook-output-log-policy",
+		helmv2.AnnotationHelmResourcePolicy, helmv2.AnnotationHelmReleaseName, helmv2.AnnotationHelmReleaseNamespace,
+	}
+}
+
+// strippedLabels belong to another Job, or to the release.
+func strippedLabels() []string {
+	return []string{
+		"controller-uid", "batch.kubernetes.io/controller-uid", "job-name", "batch.kubernetes.io/job-name",
+		helmv2.LabelName, helmv2.LabelNamespace,
+	}
+}
+
+// section returns a map within an object, making an empty one where there is
+// none. Something else in its place is replaced: the API would not have taken it.
+func section(object map[string]any, key string) map[string]any {
+	m, ok := object[key].(map[string]any)
+	if !ok || m == nil {
+		m = map[string]any{}
+		object[key] = m
+	}
+	return m
+}
+
+// texts returns the labels or annotations in metadata, without what is not a
+// text: the API would not have taken it.
+func texts(meta map[string]any, key string) map[string]any {
+	all := map[string]any{}
+	m, _ := meta[key].(map[string]any)
+	for k, v := range m {
+		if s, ok := v.(string); ok {
+			all[k] = s
+		}
+	}
+	return all
+}
+
+// metadata returns what a clone is called, whose it is, and what is kept of the
+// hook's own metadata: labels and annotations.
+func metadata(in Input, h Hook, meta map[string]any, name string) map[string]any {
+	annotations := keptAnnotations(meta)
+	annotations[opsv1alpha1.AnnotationSourceHook] = h.Name
+	annotations[opsv1alpha1.AnnotationRevision] = strconv.Itoa(in.Release.Revision)
+	return map[string]any{
+		"name":        name,
+		"namespace":   in.Release.Namespace,
+		"labels":      marked(in, h, keptLabels(meta)),
+		"annotations": annotations,
+		"ownerReferences": []any{map[string]any{
+			"apiVersion":         opsv1alpha1.GroupVersion.String(),
+			"kind":               opsv1alpha1.OperationKind,
+			"name":               in.Operation.Name,
+			"uid":                in.Operation.UID,
+			"controller":         true,
+			"blockOwnerDeletion": true,
+		}},
+	}
+}
+
+func keptAnnotations(meta map[string]any) map[string]any {
+	all := texts(meta, "annotations")
+	for _, key := range strippedAnnotations() {
+		delete(all, key)
+	}
+	return all
+}
+
+func keptLabels(meta map[string]any) map[string]any {
+	all := texts(meta, "labels")
+	for _, key := range strippedLabels() {
+		delete(all, key)
+	}
+	if all[helmv2.LabelManagedBy] == helmv2.ManagedByHelm {
+		// With it Helm would take the object for one that may be adopted.
+		all[helmv2.LabelManagedBy] = opsv1alpha1.ManagedBy
+	}
+	return all
+}
+
+// marked adds the labels that say whose an object is.
+func marked(in Input, h Hook, all map[string]any) map[string]any {
+	all[opsv1alpha1.LabelManagedBy] = opsv1alpha1.ManagedBy
+	all[opsv1alpha1.LabelOperation] = in.Operation.UID
+	// A chart may have had one of these; it would name another hook.
+	delete(all, opsv1alpha1.LabelSourceHook)
+	delete(all, opsv1alpha1.LabelClusterID)
+	if labelValue(h.Name) {
+		all[opsv1alpha1.LabelSourceHook] = h.Name
+	}
+	if in.ClusterID != "" {
+		all[opsv1alpha1.LabelClusterID] = in.ClusterID
+	}
+	return all
+}
+
+// clean rids the pods of a Job of what makes them something that they are not.
+func clean(in Input, h Hook, spec map[string]any, selectors []selector) {
+	meta := section(section(spec, "template"), "metadata")
+	// Neither means anything in a template.
+	delete(meta, "name")
+	delete(meta, "namespace")
+	kept := keptLabels(meta)
+	for _, s := range selectors {
+		s.evade(kept)
+	}
+	meta["labels"] = marked(in, h, kept)
+	annotations := keptAnnotations(meta)
+	annotations[opsv1alpha1.AnnotationSourceHook] = h.Name
+	meta["annotations"] = annotations
+}
+
+// selector is how an object of the release selects pods.
+type selector struct {
+	selects labels.Selector
+	keys    []string
+}
+
+// Selects reports whether objects of a kind select the pods of their namespace:
+// to send them requests, restrict, protect or count them. Scaling goes by the
+// selector of what is scaled.
+func Selects(kind string) bool {
+	switch kind {
+	case "Service", "NetworkPolicy", "PodDisruptionBudget", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet":
+		return true
+	}
+	return false
+}
+
+// selectorsOf returns the selectors that a pod can evade. One that is empty
+// selects all pods, and no label changes that.
+func selectorsOf(objects []Object) []selector {
+	var all []selector
+	for _, o := range objects {
+		object, err := parse(o.Manifest)
+		if err != nil || !Selects(o.Kind) {
+			continue
+		}
+		field := "selector"
+		if o.Kind == "NetworkPolicy" {
+			field = "podSelector"
+		}
+		raw := section(section(object, "spec"), field)
+		var s metav1.LabelSelector
+		if o.Kind == "Service" {
+			raw = map[string]any{"matchLabels": raw}
+		}
+		if err := read(raw, &s); err != nil {
+			continue
+		}
+		selects, err := metav1.LabelSelectorAsSelector(&s)
+		if err != nil || selects.Empty() {
+			continue
+		}
+		found := selector{selects: selects}
+		for key := range s.MatchLabels {
+			found.keys = append(found.keys, key)
+		}
+		for _, e := range s.MatchExpressions {
+			if e.Operator == metav1.LabelSelectorOpIn || e.Operator == metav1.LabelSelectorOpExists {
+				found.keys = append(found.keys, e.Key)
+			}
+		}
+		all = append(all, found)
+	}
+	return all
+}
+
+// evade removes the labels by which a pod would be selected.
+func (s selector) evade(kept map[string]any) {
+	set := labels.Set{}
+	for k, v := range kept {
+		set[k], _ = v.(string)
+	}
+	if !s.selects.Matches(set) {
+		return
+	}
+	for _, key := range s.keys {
+		delete(kept, key)
+	}
+}
