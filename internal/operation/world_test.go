@@ -1,0 +1,513 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package operation_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	"github.com/pintle-dev/pintle/internal/operation"
+	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/report"
+)
+
+const (
+	opUID    = "op-1"
+	otherUID = "op-2"
+	target   = "web"
+)
+
+// world is an API server in memory, as far as an Operation sees it. It is driven
+// by lines of text, which TestScenarios reads from testdata/*.txt and the random
+// tests invent:
+//
+//	operation [event] [deadline=30s] [ttl=60] [engine=job] | timeout 1h | cancel | delete | advance 10m
+//	plan steps=2 [revision=3] | missing "Secret a"|none | refused REASON|none | dryrun REASON|none | obstacle REASON|none
+//	target ok|lacking|refused|gone|deleting | action upgrade|none | pending WORDS|none | suspended
+//	other holds|dies|finishes|leaves | robbed
+//	job starts|succeeds|fails [exit=3] [reason=R] [pods=live]|vanishes|suspended|deleting|replaced | pods end | collected
+//	visit [die=before|status|half] | run
+type world struct {
+	now     time.Time
+	timeout time.Duration
+	object  operation.Object
+	spec    opsv1alpha1.OperationSpec
+	status  opsv1alpha1.OperationStatus
+	target  operation.Target
+	// holder is the annotation on the HelmRelease, and other the other Operation.
+	holder      string
+	otherLiving bool
+	gone        bool
+	plan        operation.Plan
+	obstacle    *operation.Problem
+	jobs        []operation.Job
+	pods        []string
+	companions  []string
+	serial      int
+	// started are the UIDs of Jobs that were ever let run, by name.
+	started map[string][]string
+	robbed  bool
+	retry   release.Retry
+	settled bool
+	out     []string
+}
+
+func newWorld() *world {
+	now := time.Date(2026, 5, 28, 12, 0, 0, 0, time.UTC)
+	w := &world{
+		now: now, timeout: time.Hour, started: map[string][]string{},
+		object: operation.Object{UID: opUID, Namespace: "apps", Name: "migrate", Generation: 1, Created: now},
+		spec: opsv1alpha1.OperationSpec{
+			TargetRef: opsv1alpha1.TargetReference{APIVersion: "helm.toolkit.fluxcd.io/v2", Kind: "HelmRelease", Name: target},
+			Type:      opsv1alpha1.TypeMigration, Engine: opsv1alpha1.EngineHelmHookJob,
+			Parameters: &opsv1alpha1.Parameters{HookName: "web-migrate"},
+		},
+		target: operation.Target{HelmRelease: target},
+	}
+	w.setPlan(1, 3)
+	return w
+}
+
+func (w *world) setPlan(steps, revision int) {
+	digest := fmt.Sprintf("sha256:%d", revision)
+	w.plan = operation.Plan{
+		Made:    true,
+		Release: opsv1alpha1.ReleaseReference{Name: target, Namespace: "apps", Revision: revision, HookDigest: digest},
+	}
+	for i := range steps {
+		w.plan.Steps = append(w.plan.Steps, operation.Step{Hook: "hook-" + strconv.Itoa(i+1), Job: "migrate-" + strconv.Itoa(i+1), Digest: digest})
+	}
+}
+
+// play plays a scenario and returns it with the output it really has.
+func play(text string) (string, error) {
+	w := newWorld()
+	var played []string
+	for block := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
+		input, _, _ := strings.Cut(block+"\n", "----\n")
+		for line := range strings.SplitSeq(strings.TrimSpace(input), "\n") {
+			if err := w.do(line); err != nil {
+				return strings.Join(append(played, input+"----\n"+w.take()), "\n"), fmt.Errorf("%q: %w", line, err)
+			}
+		}
+		if output := w.take(); output != "" {
+			input += "----\n" + output
+		}
+		played = append(played, input)
+	}
+	return strings.Join(played, "\n"), nil
+}
+
+func (w *world) take() string {
+	text := strings.Join(w.out, "")
+	w.out = nil
+	return text
+}
+
+func (w *world) say(format string, args ...any) { w.out = append(w.out, fmt.Sprintf(format, args...)+"\n") }
+
+func (w *world) do(line string) error {
+	if strings.HasPrefix(line, "#") || line == "" {
+		return nil
+	}
+	verb, rest, _ := strings.Cut(line, " ")
+	args := map[string]string{}
+	for word := range strings.FieldsSeq(rest) {
+		key, value, _ := strings.Cut(word, "=")
+		args[key] = value
+	}
+	first, _, _ := strings.Cut(rest, " ")
+	problem := func() *operation.Problem {
+		if first == "none" {
+			return nil
+		}
+		return &operation.Problem{Reason: first, Message: "it says " + first}
+	}
+	switch verb {
+	case "operation":
+		return w.setOperation(args)
+	case "timeout", "advance":
+		d, err := time.ParseDuration(first)
+		if verb == "timeout" {
+			w.timeout = d
+		} else {
+			w.now = w.now.Add(d)
+		}
+		return err
+	case "cancel":
+		w.spec.Cancel = true
+		w.object.Generation++
+	case "delete":
+		w.object.Deleted = true
+	case "plan":
+		steps, err := strconv.Atoi(args["steps"])
+		revision, _ := strconv.Atoi(args["revision"])
+		w.setPlan(steps, max(revision, 3))
+		return err
+	case "missing":
+		if w.plan.Missing = nil; first != "none" {
+			w.plan.Missing = []string{rest}
+		}
+	case "refused":
+		w.plan.Refused = problem()
+		w.plan.Made = w.plan.Refused == nil
+	case "dryrun":
+		w.plan.DryRun = problem()
+	case "obstacle":
+		w.obstacle = problem()
+	case "target":
+		w.setTarget(first)
+	case "action":
+		return w.act(first)
+	case "pending":
+		w.target.Pending = strings.TrimPrefix(rest, "none")
+	case "suspended":
+		w.target.Suspended = true
+	case "other":
+		return w.setOther(first)
+	case "robbed":
+		w.holder, w.robbed = "", true
+	case "job":
+		return w.job(first, args)
+	case "pods":
+		w.pods = nil
+		for i := range w.jobs {
+			w.jobs[i].Active = 0
+		}
+	case "collected":
+		// Kubernetes removes at last what is being deleted.
+		w.jobs = slices.DeleteFunc(w.jobs, func(j operation.Job) bool { return j.Deleted })
+	case "visit":
+		return w.visit(args["die"])
+	case "run":
+		return w.run()
+	default:
+		return fmt.Errorf("no such thing as %q", verb)
+	}
+	return nil
+}
+
+func (w *world) setOperation(args map[string]string) error {
+	p := w.spec.Parameters
+	if _, ok := args["event"]; ok {
+		p.HookName, p.Event = "", "pre-upgrade"
+	}
+	if v, ok := args["deadline"]; ok {
+		d, err := time.ParseDuration(v)
+		s := int64(d / time.Second)
+		if p.ActiveDeadlineSeconds = &s; err != nil {
+			return err
+		}
+	}
+	if v, ok := args["ttl"]; ok {
+		n, err := strconv.Atoi(v)
+		s := int32(n)
+		if p.TTLSecondsAfterFinished = &s; err != nil {
+			return err
+		}
+	}
+	if v, ok := args["engine"]; ok {
+		w.spec.Engine = opsv1alpha1.OperationEngine(v)
+	}
+	return nil
+}
+
+func (w *world) setTarget(how string) {
+	suspended := w.target.Suspended
+	w.target = operation.Target{HelmRelease: target, Suspended: suspended, Deleted: how == "deleting", Action: w.target.Action}
+	switch how {
+	case "lacking":
+		w.target = operation.Target{Lacking: &operation.Problem{Reason: opsv1alpha1.ReasonTargetNotFound, Message: "no HelmRelease belongs to the target"}}
+	case "refused":
+		w.target.Refused = &operation.Problem{Reason: opsv1alpha1.ReasonTargetNotSupported, Message: "it is in another cluster"}
+	case "gone":
+		w.target = operation.Target{Lacking: &operation.Problem{Reason: opsv1alpha1.ReasonTargetNotFound, Message: "HelmRelease apps/web does not exist"}}
+		w.holder = ""
+	}
+}
+
+// act is what the HelmRelease's own controller does: it keeps to the lock.
+func (w *world) act(what string) error {
+	if what == "none" {
+		w.target.Action = ""
+		return nil
+	}
+	if w.holder == opUID || (w.holder == otherUID && w.otherLiving) || w.target.HelmRelease == "" {
+		w.say("the release is held: no %s", what)
+		return nil
+	}
+	w.target.Action = what
+	return nil
+}
+
+func (w *world) setOther(what string) error {
+	switch what {
+	case "holds":
+		if w.holder != "" {
+			w.say("the release is held: not by another")
+			return nil
+		}
+		w.holder, w.otherLiving = otherUID, true
+	case "dies", "finishes":
+		w.otherLiving = false
+	case "leaves":
+		if w.otherLiving = false; w.holder == otherUID {
+			w.holder = ""
+		}
+	default:
+		return fmt.Errorf("the other cannot %q", what)
+	}
+	return nil
+}
+
+// job is what Kubernetes and people do to the last Job. Kubernetes does nothing to
+// one that is suspended.
+func (w *world) job(what string, args map[string]string) error {
+	if len(w.jobs) == 0 {
+		w.say("there is no Job")
+		return nil
+	}
+	j := &w.jobs[len(w.jobs)-1]
+	pod := "pod-of-" + j.UID
+	switch what {
+	case "vanishes":
+		w.jobs, w.pods = w.jobs[:len(w.jobs)-1], nil
+		if args["pods"] == "live" {
+			w.pods = []string{pod}
+		}
+		return nil
+	case "deleting":
+		j.Deleted = true
+	case "replaced":
+		w.serial++
+		*j = operation.Job{Name: j.Name, UID: fmt.Sprintf("job-%d", w.serial), Ours: true}
+	case "foreign":
+		j.Ours = false
+	case "suspended":
+		j.Suspended, j.Started = true, time.Time{}
+	case "starts", "succeeds", "fails", "waits":
+		if j.Suspended || j.Finished() {
+			w.say("Job %s does not run", j.Name)
+			return nil
+		}
+		if j.Started.IsZero() {
+			j.Started = w.now
+		}
+		w.pods, j.Active = []string{pod}, 1
+		j.Result = operation.Result{Pod: pod, Reason: args["reason"]}
+		if what == "starts" || what == "waits" {
+			return nil
+		}
+		if args["pods"] != "live" {
+			w.pods, j.Active = nil, 0
+		}
+		j.Complete, j.Failed, j.Ended = what == "succeeds", what == "fails", w.now
+		exit, _ := strconv.Atoi(args["exit"])
+		code := int32(exit)
+		j.Result.ExitCode = &code
+		j.Result.Logs = []opsv1alpha1.ContainerLog{{Container: "main", Text: "the last line"}}
+		if args["pods"] == "gone" {
+			j.Result = operation.Result{Reason: args["reason"]}
+		}
+	default:
+		return fmt.Errorf("a Job cannot %q", what)
+	}
+	return nil
+}
+
+func (w *world) input() operation.Input {
+	in := operation.Input{
+		Object: w.object, Spec: w.spec, Recorded: w.status, Target: w.target, Jobs: slices.Clone(w.jobs), LivePods: w.pods,
+		Companions: w.companions, Obstacle: w.obstacle, Timeout: w.timeout, Now: w.now,
+	}
+	if w.holder == opUID {
+		in.Holds = []string{target}
+	}
+	if w.holder == otherUID {
+		in.Target.Holder = operation.Holder{UID: otherUID, Living: w.otherLiving}
+		if w.otherLiving {
+			in.Target.Holder.Name = "other"
+		}
+	}
+	if operation.NeedsPlan(in) {
+		in.Plan = w.plan
+		in.Plan.DryRun = nil
+		if operation.NeedsDryRun(in) {
+			in.Plan.DryRun = w.plan.DryRun
+		}
+	}
+	return in
+}
+
+// run visits until there is nothing to do at once.
+func (w *world) run() error {
+	for range 50 {
+		if err := w.visit(""); err != nil {
+			return err
+		}
+		if !w.retry.IsNow() || w.gone {
+			return nil
+		}
+	}
+	return errors.New("it does not come to rest")
+}
+
+// visit is one reconciliation: status, then action.
+func (w *world) visit(die string) error {
+	if w.gone {
+		w.say("gone")
+		return nil
+	}
+	in := w.input()
+	d := operation.Decide(in)
+	r := report.Operation(d, in)
+	w.say("rule=%s action=%s phase=%s%s", d.Rule, describe(d.Action), d.Phase, quoted(d))
+	if die == "before" {
+		w.say("died")
+		return nil
+	}
+	if w.status.Phase.Final() && !cmp.Equal(w.status, r.Status) {
+		return fmt.Errorf("a final status changed: %s", cmp.Diff(w.status, r.Status))
+	}
+	w.tell(r)
+	w.status, w.retry = r.Status, r.Retry
+	_, w.settled = d.Action.(operation.Settle)
+	if die == "status" {
+		w.say("died")
+		return nil
+	}
+	if err := w.perform(d.Action, die == "half"); err != nil {
+		return err
+	}
+	return w.check()
+}
+
+func quoted(d operation.Decision) string {
+	if d.Reason == "" {
+		return ""
+	}
+	return fmt.Sprintf(" %s %q", d.Reason, d.Why)
+}
+
+func describe(a operation.Action) string {
+	switch a := a.(type) {
+	case operation.Wait:
+		return "wait/" + a.After.String()
+	case operation.Stop:
+		return "stop" + fmt.Sprint(a.Jobs)
+	case operation.Expire:
+		return fmt.Sprintf("expire%v/%d", a.Jobs, a.Seconds)
+	}
+	return operation.Name(a)
+}
+
+// tell prints what is new in the status.
+func (w *world) tell(r report.OperationReport) {
+	for _, c := range r.Status.Conditions {
+		i := slices.IndexFunc(w.status.Conditions, func(o metav1.Condition) bool { return o.Type == c.Type })
+		if i < 0 || w.status.Conditions[i].Status != c.Status || w.status.Conditions[i].Reason != c.Reason || w.status.Conditions[i].Message != c.Message {
+			w.say("  %s=%s/%s %q", c.Type, c.Status, c.Reason, c.Message)
+		}
+	}
+	for _, o := range w.status.Conditions {
+		if !slices.ContainsFunc(r.Status.Conditions, func(c metav1.Condition) bool { return o.Type == c.Type }) {
+			w.say("  %s is gone", o.Type)
+		}
+	}
+	if o := r.Status.Outputs; o != nil && !cmp.Equal(o, w.status.Outputs) {
+		line := "  job=" + o.JobName
+		if o.LogsRef != nil {
+			line += " pod=" + o.LogsRef.Name
+		}
+		if o.ExitCode != nil {
+			line += fmt.Sprintf(" exit=%d", *o.ExitCode)
+		}
+		if o.Reason != "" {
+			line += " reason=" + o.Reason
+		}
+		for _, j := range o.Jobs {
+			line += fmt.Sprintf(" [%s %s %s]", j.Name, j.UID, j.Phase)
+		}
+		w.say("%s", line)
+	}
+	for _, e := range r.Events {
+		w.say("  event=%s/%s", e.Type, e.Reason)
+	}
+}
+
+func (w *world) perform(a operation.Action, half bool) error {
+	switch a := a.(type) {
+	case operation.SetFinalizer:
+		w.object.Finalizer = true
+	case operation.AcquireLock:
+		if w.target.HelmRelease == "" || w.target.Action != "" || w.holder == opUID || (w.holder == otherUID && w.otherLiving) {
+			return errors.New("the lock was not to be taken")
+		}
+		w.holder, w.robbed = opUID, false
+	case operation.ReleaseLock:
+		w.holder = ""
+	case operation.Create:
+		w.companions = []string{"ServiceAccount web"}
+		if half {
+			w.say("died")
+			return nil
+		}
+		w.serial++
+		s := w.plan.Steps[a.Step]
+		w.jobs = append(w.jobs, operation.Job{Name: s.Job, UID: fmt.Sprintf("job-%d", w.serial), Ours: true, Suspended: true, Digest: s.Digest, Deadline: 30 * time.Minute})
+	case operation.Resume:
+		i := slices.IndexFunc(w.jobs, func(j operation.Job) bool { return j.UID == a.UID })
+		if !slices.ContainsFunc(w.status.Outputs.Jobs, func(j opsv1alpha1.JobResult) bool { return j.UID == a.UID }) {
+			return errors.New("a Job is let run that is not recorded")
+		}
+		w.jobs[i].Suspended = false
+		if seen := w.started[a.Job]; !slices.Contains(seen, a.UID) {
+			w.started[a.Job] = append(seen, a.UID)
+		}
+	case operation.Stop:
+		for _, name := range a.Jobs {
+			w.jobs = slices.DeleteFunc(w.jobs, func(j operation.Job) bool { return j.Name == name && j.Ours })
+		}
+	case operation.RemoveCompanions:
+		w.companions = nil
+	case operation.Expire:
+		for i := range w.jobs {
+			w.jobs[i].Expires = w.jobs[i].Expires || slices.Contains(a.Jobs, w.jobs[i].Name)
+		}
+	case operation.RemoveFinalizer:
+		w.object.Finalizer = false
+		w.gone = w.object.Deleted
+	case operation.Adopt, operation.Record, operation.Finish, operation.Wait, operation.Settle:
+	}
+	return nil
+}
+
+// check says what must always hold.
+func (w *world) check() error {
+	for _, name := range slices.Sorted(maps.Keys(w.started)) {
+		if uids := w.started[name]; len(uids) > 1 {
+			return fmt.Errorf("Job %s was run %d times", name, len(uids))
+		}
+	}
+	runs := slices.ContainsFunc(w.jobs, func(j operation.Job) bool { return j.Ours && !j.Suspended && !j.Finished() })
+	if runs && w.target.HelmRelease != "" && w.holder != opUID && !w.robbed {
+		return errors.New("a Job runs without a lock")
+	}
+	if (w.gone || w.settled) && w.holder == opUID {
+		return errors.New("it is over and holds the lock")
+	}
+	if (w.gone || w.settled) && (len(w.pods) > 0 || len(w.companions) > 0) {
+		return errors.New("it is over and left something behind")
+	}
+	return nil
+}
