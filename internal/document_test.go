@@ -19,9 +19,9 @@ import (
 )
 
 // document returns what users read.
-func document(t *testing.T) string {
+func document(t *testing.T, name string) string {
 	t.Helper()
-	raw, err := os.ReadFile("../docs/spec/helmreleases.md")
+	raw, err := os.ReadFile("../docs/spec/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,40 +34,48 @@ func mentions(document, word string) bool {
 
 // TestFieldsAreDocumented: every field of spec and status is mentioned somewhere.
 func TestFieldsAreDocumented(t *testing.T) {
-	raw, err := os.ReadFile("../config/crd/bases/helm.toolkit.fluxcd.io_helmreleases.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var crd apiextensionsv1.CustomResourceDefinition
-	if err := yaml.Unmarshal(raw, &crd); err != nil {
-		t.Fatal(err)
-	}
-	text, fields := document(t), 0
-	var walk func(schema apiextensionsv1.JSONSchemaProps, path string)
-	walk = func(schema apiextensionsv1.JSONSchemaProps, path string) {
-		for name, field := range schema.Properties {
-			fields++
-			if !mentions(text, name) && !strings.HasPrefix(path, "status.conditions") {
-				t.Errorf("docs/spec/helmreleases.md says nothing of %s%s", path, name)
+	for _, tc := range []struct {
+		crd, document string
+		atLeast       int
+	}{
+		{"helm.toolkit.fluxcd.io_helmreleases.yaml", "helmreleases.md", 200},
+		{"ops.vworkspace.io_operations.yaml", "operations.md", 45},
+	} {
+		raw, err := os.ReadFile("../config/crd/bases/" + tc.crd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var crd apiextensionsv1.CustomResourceDefinition
+		if err := yaml.Unmarshal(raw, &crd); err != nil {
+			t.Fatal(err)
+		}
+		text, fields := document(t, tc.document), 0
+		var walk func(schema apiextensionsv1.JSONSchemaProps, path string)
+		walk = func(schema apiextensionsv1.JSONSchemaProps, path string) {
+			for name, field := range schema.Properties {
+				fields++
+				if !mentions(text, name) && !strings.HasPrefix(path, "status.conditions") {
+					t.Errorf("docs/spec/%s says nothing of %s%s", tc.document, path, name)
+				}
+				walk(field, path+name+".")
 			}
-			walk(field, path+name+".")
+			if schema.Items != nil && schema.Items.Schema != nil {
+				walk(*schema.Items.Schema, path)
+			}
 		}
-		if schema.Items != nil && schema.Items.Schema != nil {
-			walk(*schema.Items.Schema, path)
+		for _, half := range []string{"spec", "status"} {
+			walk(crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties[half], half+".")
 		}
-	}
-	for _, half := range []string{"spec", "status"} {
-		walk(crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties[half], half+".")
-	}
-	if fields < 200 {
-		t.Errorf("%d fields: what has become of the others?", fields)
+		if fields < tc.atLeast {
+			t.Errorf("%d fields of %s: what has become of the others?", fields, tc.crd)
+		}
 	}
 }
 
 // TestWordsAreDocumented: so is every condition, reason, annotation and label that
 // the program reads or writes.
 func TestWordsAreDocumented(t *testing.T) {
-	text, used, all := document(t), usedConstants(t), constants(t)
+	text, used, all := document(t, "helmreleases.md"), usedConstants(t, "helmv2"), constants(t, "../api/v2/*.go")
 	for name, value := range all {
 		kind := regexp.MustCompile("^(Condition|Reason|EventReason|Annotation|Label|EventAnnotation|EventMetadata|Metadata)").FindString(name)
 		if kind == "" || !used[name] {
@@ -86,10 +94,30 @@ func TestWordsAreDocumented(t *testing.T) {
 	}
 }
 
-// constants returns the texts of api/v2 by their names.
-func constants(t *testing.T) map[string]string {
+// TestWordsOfOperationsAreDocumented: and all that are declared for Operations,
+// some of which only their controller uses.
+func TestWordsOfOperationsAreDocumented(t *testing.T) {
+	text, all, found := document(t, "operations.md"), constants(t, "../api/ops/v1alpha1/*.go"), 0
+	for name, value := range all {
+		if !regexp.MustCompile("^(Condition|Reason|Result|Annotation|Label|Phase|Type|Event[A-Z])").MatchString(name) {
+			continue
+		}
+		if found++; strings.HasPrefix(value, "/") {
+			value = all["Group"] + value
+		}
+		if !mentions(text, value) {
+			t.Errorf("docs/spec/operations.md says nothing of %s, %s", name, value)
+		}
+	}
+	if found < 50 {
+		t.Errorf("%d words: what has become of the others?", found)
+	}
+}
+
+// constants returns the texts of a package by their names.
+func constants(t *testing.T, pattern string) map[string]string {
 	t.Helper()
-	files, err := filepath.Glob("../api/v2/*.go")
+	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
@@ -116,14 +144,14 @@ func constants(t *testing.T) map[string]string {
 	return all
 }
 
-// usedConstants returns the names of what the rooms take from api/v2.
-func usedConstants(t *testing.T) map[string]bool {
+// usedConstants returns the names of what the rooms take from a package.
+func usedConstants(t *testing.T, alias string) map[string]bool {
 	t.Helper()
 	used := map[string]bool{}
 	for _, f := range sources(t) {
 		ast.Inspect(f, func(n ast.Node) bool {
 			if s, ok := n.(*ast.SelectorExpr); ok {
-				if x, ok := s.X.(*ast.Ident); ok && x.Name == "helmv2" {
+				if x, ok := s.X.(*ast.Ident); ok && x.Name == alias {
 					used[s.Sel.Name] = true
 				}
 			}

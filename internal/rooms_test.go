@@ -35,7 +35,9 @@ const (
 func mayImport() map[string][]string {
 	return map[string][]string{
 		"release":    {},
-		"report":     {"release"},
+		"operation":  {},
+		"hookjob":    {},
+		"report":     {"operation", "release"},
 		"scenario":   {"release", "report"},
 		"chart":      {},
 		"cluster":    {},
@@ -48,7 +50,7 @@ func mayImport() map[string][]string {
 		"drift":      {"release"},
 		"helm":       {"chart", "expression", "postrender", "release"},
 		"metrics":    {"release", "report"},
-		"controller": {"attempt", "cluster", "desired", "drift", "helm", "metrics", "release", "report", "watch"},
+		"controller": {"attempt", "cluster", "desired", "drift", "helm", "hookjob", "metrics", "operation", "release", "report", "watch"},
 		"main":       {"chart", "cluster", "controller", "desired", "helm", "metrics", "options"},
 	}
 }
@@ -163,7 +165,7 @@ func TestWhoImportsWhom(t *testing.T) {
 
 func TestPureRooms(t *testing.T) {
 	all := graph(t)
-	for _, name := range []string{"release", "report", "scenario"} {
+	for _, name := range []string{"release", "report", "scenario", "operation", "hookjob"} {
 		p := all[rooms+name]
 		for _, dep := range p.Deps {
 			if within(dep, "k8s.io/client-go", "helm.sh/helm", runtime, "k8s.io/cli-runtime") {
@@ -174,7 +176,7 @@ func TestPureRooms(t *testing.T) {
 			t.Errorf("%s is to turn values into values: %s", name, strings.Join(way, " imports "))
 		}
 	}
-	for _, name := range []string{"release", "report"} {
+	for _, name := range []string{"release", "report", "operation", "hookjob"} {
 		if slices.Contains(all[rooms+name].Imports, "os") {
 			t.Errorf("%s imports os", name)
 		}
