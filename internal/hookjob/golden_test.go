@@ -81,7 +81,7 @@ func play(t *testing.T, above string) string {
 	out.WriteString(show(t, map[string]any{"release": p.Release}))
 	for _, s := range p.Steps {
 		out.WriteString("---\n" + show(t, map[string]any{"step": s.Hook, "digest": s.Digest, "deadline": s.Deadline.String()}))
-		out.WriteString(show(t, s.Job.Object))
+		out.WriteString("---\n" + show(t, s.Job.Object))
 	}
 	var present []hookjob.Reference
 	for _, n := range p.Needs {

@@ -114,7 +114,9 @@ func (w *world) take() string {
 	return text
 }
 
-func (w *world) say(format string, args ...any) { w.out = append(w.out, fmt.Sprintf(format, args...)+"\n") }
+func (w *world) say(format string, args ...any) {
+	w.out = append(w.out, fmt.Sprintf(format, args...)+"\n")
+}
 
 func (w *world) do(line string) error {
 	if strings.HasPrefix(line, "#") || line == "" {

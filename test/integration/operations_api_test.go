@@ -1,0 +1,190 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/pintle-dev/pintle/test/harness"
+)
+
+// documented is the example of the engine's document.
+const documented = `
+apiVersion: ops.vworkspace.io/v1alpha1
+kind: Operation
+metadata:
+  name: nextcloud-myteam-pre-upgrade-2026-05-28
+spec:
+  targetRef:
+    apiVersion: apps.vworkspace.io/v1alpha1
+    kind: ApplicationInstance
+    name: nextcloud-myteam
+  type: Migration
+  engine: helmHookJob
+  parameters:
+    hookName: nextcloud-myteam-pre-upgrade
+    activeDeadlineSeconds: 1800
+    backoffLimit: 1
+`
+
+// operationsServed skips a test if the suite runs on somebody else's definitions.
+func operationsServed(t *testing.T) {
+	t.Helper()
+	if os.Getenv("PINTLE_CRDS") != "" {
+		t.Skip("Operations are not a part of the definitions in PINTLE_CRDS")
+	}
+}
+
+func object(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	o := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func operationNamespace(t *testing.T) string {
+	t.Helper()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "op-"}}
+	if err := suite.client.Create(t.Context(), ns); err != nil {
+		t.Fatal(err)
+	}
+	return ns.Name
+}
+
+// TestOperationAdmission: what the definition takes, and what it does not.
+func TestOperationAdmission(t *testing.T) {
+	operationsServed(t)
+	ns := operationNamespace(t)
+	for name, tc := range map[string]struct{ replace, by, refused string }{
+		"as it stands":        {},
+		"an event":            {replace: "hookName: nextcloud-myteam-pre-upgrade", by: "event: pre-upgrade"},
+		"all parameters":      {replace: "backoffLimit: 1", by: "backoffLimit: 0\n    revision: 3\n    allowEventMismatch: true\n    ttlSecondsAfterFinished: 0"},
+		"another engine":      {replace: "engine: helmHookJob", by: "engine: velero"},
+		"both":                {replace: "backoffLimit: 1", by: "event: pre-upgrade", refused: "exactly one of"},
+		"neither":             {replace: "hookName: nextcloud-myteam-pre-upgrade", by: "revision: 1", refused: "exactly one of"},
+		"an unknown engine":   {replace: "engine: helmHookJob", by: "engine: magic", refused: "Unsupported value"},
+		"an unknown type":     {replace: "type: Migration", by: "type: Magic", refused: "Unsupported value"},
+		"an unknown event":    {replace: "hookName: nextcloud-myteam-pre-upgrade", by: "event: pre-lunch", refused: "Unsupported value"},
+		"an unknown word":     {replace: "backoffLimit: 1", by: "image: evil", refused: "unknown field"},
+		"no time at all":      {replace: "1800", by: "0", refused: "greater than or equal to 1"},
+		"a negative limit":    {replace: "backoffLimit: 1", by: "backoffLimit: -1", refused: "greater than or equal to 0"},
+		"another namespace":   {replace: "name: nextcloud-myteam\n", by: "name: nextcloud-myteam\n    namespace: kube-system\n", refused: "unknown field"},
+		"a path for a name":   {replace: "name: nextcloud-myteam\n", by: "name: ../secrets\n", refused: "should match"},
+		"a path for a kind":   {replace: "kind: ApplicationInstance", by: "kind: a/b", refused: "should match"},
+		"an impossible group": {replace: "apiVersion: apps.vworkspace.io/v1alpha1", by: "apiVersion: a/b/c", refused: "should match"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := documented
+			if tc.replace != "" {
+				if text = strings.Replace(text, tc.replace, tc.by, 1); text == documented {
+					t.Fatal("nothing was replaced")
+				}
+			}
+			o := object(t, text)
+			o.SetNamespace(ns)
+			err := suite.client.Create(t.Context(), o, client.DryRunAll, client.FieldValidation(metav1.FieldValidationStrict))
+			switch {
+			case tc.refused == "" && err != nil:
+				t.Error(err)
+			case tc.refused != "" && (err == nil || !strings.Contains(err.Error(), tc.refused)):
+				t.Errorf("want %q, got %v", tc.refused, err)
+			}
+		})
+	}
+}
+
+// TestOperationIsImmutable: but for cancel, and for parameters that nobody has
+// looked at yet.
+func TestOperationIsImmutable(t *testing.T) {
+	operationsServed(t)
+	o := object(t, documented)
+	o.SetNamespace(operationNamespace(t))
+	if err := suite.client.Create(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	if ttl, _, _ := unstructured.NestedInt64(o.Object, "spec", "parameters", "ttlSecondsAfterFinished"); ttl != 86400 {
+		t.Errorf("the default is %d", ttl)
+	}
+	change := func(value any, refused string, path ...string) {
+		t.Helper()
+		changed := o.DeepCopy()
+		if err := unstructured.SetNestedField(changed.Object, value, path...); err != nil {
+			t.Fatal(err)
+		}
+		err := suite.client.Update(t.Context(), changed)
+		switch {
+		case refused == "" && err != nil:
+			t.Errorf("%v: %v", path, err)
+		case refused == "":
+			o = changed
+		case !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), refused):
+			t.Errorf("%v: want %q, got %v", path, refused, err)
+		}
+	}
+	change("other", "targetRef cannot be changed", "spec", "targetRef", "name")
+	change("Runbook", "type cannot be changed", "spec", "type")
+	change("velero", "engine cannot be changed", "spec", "engine")
+	change(int64(60), "", "spec", "parameters", "activeDeadlineSeconds")
+	for status, refused := range map[string]string{"True": "parameters cannot be changed", "False": "parameters cannot be changed", "Unknown": ""} {
+		judged := o.DeepCopy()
+		judged.Object["status"] = map[string]any{"phase": "Pending", "conditions": []any{map[string]any{
+			"type": "Accepted", "status": status, "reason": "Because", "message": "", "lastTransitionTime": "2026-05-28T12:00:00Z",
+		}}}
+		if err := suite.client.Status().Update(t.Context(), judged); err != nil {
+			t.Fatal(err)
+		}
+		o = judged
+		change("other-"+strings.ToLower(status), refused, "spec", "parameters", "hookName")
+	}
+	change(true, "", "spec", "cancel")
+	change(false, "cancel cannot be taken back", "spec", "cancel")
+}
+
+// TestClonesAreValid asks the API server about everything that the golden files of
+// hookjob have below their line.
+func TestClonesAreValid(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(harness.Root(), "internal", "hookjob", "testdata", "*.txt"))
+	if err != nil || len(files) < 20 {
+		t.Fatalf("%d files: %v", len(files), err)
+	}
+	ns, asked := operationNamespace(t), 0
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, below, _ := strings.Cut(string(raw), "=====\n")
+		for document := range strings.SplitSeq(below, "---\n") {
+			o := object(t, document)
+			if o.GetKind() == "" || o.GetName() == "" {
+				continue
+			}
+			o.SetNamespace(ns)
+			mode := client.FieldValidation(metav1.FieldValidationStrict)
+			if filepath.Base(file) == "verbatim.txt" {
+				// It has fields of the future.
+				mode = client.FieldValidation(metav1.FieldValidationIgnore)
+			}
+			asked++
+			if err := suite.client.Create(t.Context(), o.DeepCopy(), client.DryRunAll, mode); err != nil {
+				t.Errorf("%s: %s %s: %v", filepath.Base(file), o.GetKind(), o.GetName(), err)
+			}
+		}
+	}
+	if asked < 25 {
+		t.Errorf("only %d objects were asked about", asked)
+	}
+}
