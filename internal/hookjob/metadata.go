@@ -150,20 +150,8 @@ func Selects(kind string) bool {
 func selectorsOf(objects []Object) []selector {
 	var all []selector
 	for _, o := range objects {
-		object, err := parse(o.Manifest)
-		if err != nil || !Selects(o.Kind) {
-			continue
-		}
-		field := "selector"
-		if o.Kind == "NetworkPolicy" {
-			field = "podSelector"
-		}
-		raw := section(section(object, "spec"), field)
-		var s metav1.LabelSelector
-		if o.Kind == "Service" {
-			raw = map[string]any{"matchLabels": raw}
-		}
-		if err := read(raw, &s); err != nil {
+		s, ok := labelSelector(o)
+		if !ok {
 			continue
 		}
 		selects, err := metav1.LabelSelectorAsSelector(&s)
@@ -182,6 +170,23 @@ func selectorsOf(objects []Object) []selector {
 		all = append(all, found)
 	}
 	return all
+}
+
+// labelSelector reads by which labels an object selects pods.
+func labelSelector(o Object) (s metav1.LabelSelector, ok bool) {
+	object, err := parse(o.Manifest)
+	if err != nil || !Selects(o.Kind) {
+		return s, false
+	}
+	field := "selector"
+	if o.Kind == "NetworkPolicy" {
+		field = "podSelector"
+	}
+	raw := section(section(object, "spec"), field)
+	if o.Kind == "Service" {
+		raw = map[string]any{"matchLabels": raw}
+	}
+	return s, read(raw, &s) == nil
 }
 
 // evade removes the labels by which a pod would be selected.
