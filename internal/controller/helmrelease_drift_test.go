@@ -5,9 +5,12 @@ package controller
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -151,4 +154,10 @@ func TestWokenWhileVisiting(t *testing.T) {
 	if visit(t, r); s.live.looks != 3 {
 		t.Errorf("it was looked at %d times", s.live.looks)
 	}
+}
+
+// hasCondition reports whether there is a condition whose message has a text.
+func hasCondition(all []metav1.Condition, kind, text string) bool {
+	c := apimeta.FindStatusCondition(all, kind)
+	return c != nil && strings.Contains(c.Message, text)
 }

@@ -38,15 +38,25 @@ type resolver interface {
 
 // helmRunner reads and changes Helm releases.
 type helmRunner interface {
+	helmReader
+	helmRenderer
+	Run(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job) release.Outcome
+}
+
+// helmReader reads what is stored of a release, and what became of its objects.
+type helmReader interface {
 	History(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, recorded helmv2.Snapshots) ([]release.Revision, error)
 	Health(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) (release.Health, error)
 	Inventory(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) ([]release.Object, error)
 	Preserved(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, stored []release.Revision, values map[string]any) (string, error)
 	Objects(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) ([]*resource.Info, error)
+}
+
+// helmRenderer renders what was rendered once more, and says whether it has to be.
+type helmRenderer interface {
 	Rerender(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) (release.Rerendering, error)
 	Reads(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job) (release.Rerendering, error)
 	Offers(getter genericclioptions.RESTClientGetter) (string, error)
-	Run(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job) release.Outcome
 }
 
 // attempts runs actions in the background.

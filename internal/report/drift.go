@@ -162,13 +162,19 @@ func verdict(o release.DriftedObject) string {
 	if o.Removed {
 		return "removed"
 	}
-	counts := map[release.DriftKind]int{}
-	for _, f := range o.Fields {
-		counts[f.Kind]++
-	}
 	// What the reference counts is what a patch of the live object would do.
-	return fmt.Sprintf("changed (%d additions, %d changes, %d removals)",
-		counts[release.DriftMissing], counts[release.DriftChanged], counts[release.DriftAdded])
+	additions, changes, removals := 0, 0, 0
+	for _, f := range o.Fields {
+		switch f.Kind {
+		case release.DriftMissing:
+			additions++
+		case release.DriftChanged:
+			changes++
+		case release.DriftAdded:
+			removals++
+		}
+	}
+	return fmt.Sprintf("changed (%d additions, %d changes, %d removals)", additions, changes, removals)
 }
 
 func fields(b *strings.Builder, all []release.DriftedField, values bool) {

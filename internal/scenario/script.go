@@ -147,34 +147,6 @@ func (w *World) setTarget(args arguments) {
 	}
 }
 
-// live is what somebody does to live objects: it replaces what was done before.
-func live(args arguments) release.Drift {
-	web := release.Object{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: namespace, Name: name}
-	replicas := release.DriftedField{
-		Path: ".spec.replicas", Pointer: "/spec/replicas", Kind: release.DriftChanged, Want: "1", Have: args.value("replicas", "3"),
-		Manager: args.value("by", "kubectl-edit"), Operation: "Update", Time: time.Date(2026, time.January, 1, 11, 0, 0, 0, time.UTC),
-	}
-	var d release.Drift
-	if args.has("removed") {
-		gone := release.Object{Version: "v1", Kind: "ConfigMap", Namespace: namespace, Name: name}
-		d.Objects = append(d.Objects, release.DriftedObject{Object: gone, Removed: true})
-	}
-	if args.has("changed") {
-		d.Objects = append(d.Objects, release.DriftedObject{Object: web, Fields: []release.DriftedField{replicas}})
-	}
-	if args.has("scaled") {
-		replicas.Subresource = "scale"
-		d.Ceded = append(d.Ceded, release.DriftedObject{Object: web, Fields: []release.DriftedField{replicas}})
-	}
-	if args.has("unreadable") {
-		d.Errors = append(d.Errors, release.ObjectError{Object: web, Err: "forbidden"})
-	}
-	if args.has("again-and-again") {
-		d.Pause = time.Minute
-	}
-	return d
-}
-
 // change is what users, and time, do to the HelmRelease.
 func (w *World) change(verb string, args arguments) error {
 	switch verb {

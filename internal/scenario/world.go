@@ -288,23 +288,6 @@ func (w *World) finish(e ending) {
 	w.out.stored(store.observed())
 }
 
-// correct makes live objects as the release has them, unless something is in the
-// way, which then is in the way of all of them.
-func (w *World) correct(a release.CorrectDrift, o *release.Outcome) {
-	if o.Cancelled {
-		return
-	}
-	o.Corrected = a.Drift.Objects
-	if o.Err == nil {
-		w.live = release.Drift{Ceded: w.live.Ceded}
-		return
-	}
-	for _, object := range a.Drift.Objects {
-		o.Failed = append(o.Failed, release.ObjectError{Object: object.Object, Err: o.Err.Error()})
-	}
-	o.Err = nil
-}
-
 // cancel ends the running action before it is through.
 func (w *World) cancel(superseded bool) {
 	w.out.line("cancelled")

@@ -417,3 +417,52 @@ func TestDriftCorrectsWhatItSaw(t *testing.T) {
 		}
 	}
 }
+
+// TestDriftRendersAgain: a chart that asked in vain for a definition is upgraded when
+// it comes; one that looks up an object, when somebody asks; one that renders
+// otherwise each time, never.
+func TestDriftRendersAgain(t *testing.T) {
+	w := newWorld(t)
+	group := w.namespace + ".example.com"
+	w.publish("asking", "1.0.0", asking(t, group))
+	w.publish("looking", "1.0.0", pack(t, "note", "1.0.0", map[string]string{"templates/cm.yaml": `apiVersion: v1
+kind: ConfigMap
+metadata: {name: {{ .Release.Name }}}
+data: {seen: {{ (lookup "v1" "ConfigMap" .Release.Namespace "elsewhere").data | default dict | toJson | quote }}}
+`}))
+	w.publish("random", "1.0.0", pack(t, "note", "1.0.0", map[string]string{"templates/cm.yaml": `apiVersion: v1
+kind: ConfigMap
+metadata: {name: {{ .Release.Name }}}
+data: {version: {{ .Capabilities.APIVersions.Has "none/v1" | quote }}, random: {{ randAlphaNum 9 }}}
+`}))
+	asks := w.release("asking", nil, detecting(helmv2.DriftDetectionEnabled))
+	warned := w.release("warned", nil, detecting(helmv2.DriftDetectionWarn), func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Name = "asking" })
+	looks := w.release("looking", nil, detecting(helmv2.DriftDetectionEnabled))
+	random := w.release("random", nil, detecting(helmv2.DriftDetectionEnabled))
+	for _, hr := range []*helmv2.HelmRelease{asks, warned, looks, random} {
+		w.untilReady(hr)
+	}
+	w.define(group)
+	w.until(asks, "revision 2", func(hr *helmv2.HelmRelease) bool { return newest(hr) == 2 })
+	if got := w.configMap("asking").Data["version"]; got != "true" {
+		t.Errorf("it was rendered with %s", got)
+	}
+	w.untilSays(warned, "Drifted", metav1.ConditionTrue, helmv2.ReasonDriftDetected, "the chart reads the cluster, and is rendered otherwise now")
+	w.untilSays(random, "Drifted", metav1.ConditionFalse, helmv2.ReasonNoDriftDetected, "rendered otherwise each time")
+	w.must(suite.client.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "elsewhere"}, Data: map[string]string{"a": "1"}}))
+	w.ask(looks, "look")
+	w.until(looks, "revision 2", func(hr *helmv2.HelmRelease) bool { return newest(hr) == 2 })
+	if got := w.configMap("looking").Data["seen"]; got != `{"a":"1"}` {
+		t.Errorf("it was rendered with %s", got)
+	}
+	for _, hr := range []*helmv2.HelmRelease{asks, warned, looks, random} {
+		w.ask(hr, "again")
+		w.until(hr, "the request to be handled", func(hr *helmv2.HelmRelease) bool { return hr.Status.LastHandledReconcileAt == "again" })
+		w.settle(hr)
+	}
+	for hr, want := range map[*helmv2.HelmRelease]int{asks: 2, warned: 1, looks: 2, random: 1} {
+		if n := newest(hr); n != want {
+			t.Errorf("%s is at revision %d, want %d", hr.Name, n, want)
+		}
+	}
+}
