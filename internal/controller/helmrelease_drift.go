@@ -156,12 +156,6 @@ func (r *HelmReleaseReconciler) correct(ctx context.Context, look drift.Look, wa
 	if ctx.Err() != nil {
 		out.Err, out.Cancelled = context.Cause(ctx), true
 	}
-	for _, o := range out.Corrected {
-		for _, f := range o.Fields {
-			ctrl.LoggerFrom(ctx).Info("drift", "object", o.Kind+"/"+o.Namespace+"/"+o.Name, "field", f.Path, "difference", f.Kind,
-				"manager", f.Manager, "operation", f.Operation, "subresource", f.Subresource, "at", f.Time, "wanted", f.Want, "found", f.Have)
-		}
-	}
 	out.Ended = r.now()
 	return out
 }
@@ -171,12 +165,35 @@ func compares(want release.Desired) bool {
 	return want.Policy.Drift == helmv2.DriftDetectionEnabled || want.Policy.Drift == helmv2.DriftDetectionWarn
 }
 
-// noteDrift counts releases that drift, and objects whenever that they do is news.
-func (r *HelmReleaseReconciler) noteDrift(hr *helmv2.HelmRelease, d release.Decision, in release.Input, rep report.Report) {
+// noteDrift counts releases that drift, and counts and logs objects whenever that
+// they do is news.
+func (r *HelmReleaseReconciler) noteDrift(ctx context.Context, hr *helmv2.HelmRelease, d release.Decision, in release.Input, rep report.Report) {
 	r.metrics.Drifted(client.ObjectKeyFromObject(hr).String(), d.State == release.StateDrifted)
 	for _, e := range rep.Events {
 		if e.Reason == helmv2.ReasonDriftDetected {
 			r.metrics.DriftDetected(in.Observed.Drift.Objects)
+			logDrift(ctx, in.Observed.Drift.Objects)
+		}
+	}
+}
+
+// maxLogged is how many fields of a release that drifts are logged at a time, more or
+// less.
+const maxLogged = 100
+
+func logDrift(ctx context.Context, objects []release.DriftedObject) {
+	log, logged := ctrl.LoggerFrom(ctx), 0
+	for _, o := range objects {
+		log := log.WithValues("object", o.Kind+"/"+o.Namespace+"/"+o.Name)
+		if o.Removed {
+			log.Info("drift", "difference", "removed")
+		}
+		for _, f := range o.Fields {
+			log.Info("drift", "difference", f.Kind, "field", f.Path, "manager", f.Manager, "operation", f.Operation,
+				"subresource", f.Subresource, "at", f.Time, "wanted", f.Want, "found", f.Have)
+		}
+		if logged += 1 + len(o.Fields); logged >= maxLogged {
+			return
 		}
 	}
 }

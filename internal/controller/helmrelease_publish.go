@@ -94,7 +94,7 @@ func (r *HelmReleaseReconciler) publishSettled(ctx context.Context, before, hr *
 		r.rest.note(hr, in.Desired, settled.Status, r.now().Add(result.RequeueAfter))
 	}
 	r.metrics.Suspended(client.ObjectKeyFromObject(hr).String(), in.Desired.Suspended)
-	r.noteDrift(hr, d, in, settled)
+	r.noteDrift(ctx, hr, d, in, settled)
 	if _, settled := d.Action.(release.Settle); settled {
 		r.backoff.Forget(client.ObjectKeyFromObject(hr))
 	}

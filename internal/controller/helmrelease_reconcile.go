@@ -165,7 +165,7 @@ func (r *HelmReleaseReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 	if err := r.announce(ctx, before, started); err != nil {
 		return r.unwritten(err)
 	}
-	r.noteDrift(hr, decision, in, started)
+	r.noteDrift(ctx, hr, decision, in, started)
 	r.metrics.Visit(decision.Rule)
 	if !r.begin(ctx, hr, way, want, in, decision) {
 		// Announced and not begun: the next visit decides the same again.
