@@ -376,7 +376,6 @@ func MustCompare(in Input) bool {
 	if in.Desired.Policy.Drift != helmv2.DriftDetectionEnabled && in.Desired.Policy.Drift != helmv2.DriftDetectionWarn {
 		return false
 	}
-	in.Observed.Drift = nil
 	return Decide(in).State == StateInSync
 }
 

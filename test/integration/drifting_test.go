@@ -466,3 +466,24 @@ data: {version: {{ .Capabilities.APIVersions.Has "none/v1" | quote }}, random: {
 		}
 	}
 }
+
+// TestDriftOfWhatGoes: an object that is being deleted is left alone, and put back when
+// it is gone.
+func TestDriftOfWhatGoes(t *testing.T) {
+	w := newWorld(t)
+	hr := w.drifting(helmv2.DriftDetectionEnabled)
+	const finalizer = "pintle.dev/test"
+	cm := w.configMap("app")
+	changeAs(w, "somebody", cm, func(cm *corev1.ConfigMap) { cm.Finalizers = []string{finalizer} })
+	w.must(suite.client.Delete(t.Context(), cm))
+	changeAs(w, "somebody", cm, func(cm *corev1.ConfigMap) { cm.Data["a"] = "2" })
+	w.settle(hr)
+	if events := w.driftEvents(hr); len(events) != 0 || w.configMap("app").Data["a"] != "2" {
+		t.Errorf("it is corrected while it goes: %q", events)
+	}
+	changeAs(w, "somebody", cm, func(cm *corev1.ConfigMap) { cm.Finalizers = nil })
+	untilTrue(w, "it to be back", func() bool {
+		now := &corev1.ConfigMap{}
+		return suite.client.Get(t.Context(), client.ObjectKeyFromObject(cm), now) == nil && now.UID != cm.UID && now.Data["a"] == "1"
+	})
+}
