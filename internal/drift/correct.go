@@ -6,6 +6,7 @@ package drift
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -90,7 +91,7 @@ func (d *Detector) correctAll(ctx context.Context, all []*known, look Look) []re
 func (k *known) correct(ctx context.Context, look Look, now func() time.Time) string {
 	server := server{ctx: ctx, info: k.found.info}
 	answer, err := server.correct(k.found)
-	if apierrors.IsConflict(err) {
+	if overtaken(err, k.found) {
 		if k.lookAt(ctx, k.found.info, look, now()); k.found == nil {
 			return k.err
 		}
@@ -101,6 +102,12 @@ func (k *known) correct(ctx context.Context, look Look, now func() time.Time) st
 	}
 	k.seen(k.found.body, answer, now())
 	return ""
+}
+
+// overtaken reports whether an object was changed since it was looked at. To a patch
+// that tests the version, the API server says that it is invalid.
+func overtaken(err error, f *finding) bool {
+	return apierrors.IsConflict(err) || f.patch != nil && apierrors.IsInvalid(err) && strings.Contains(err.Error(), "testing value /metadata/resourceVersion failed")
 }
 
 // seen notes that an object was applied. If it is not what was sent, it is compared

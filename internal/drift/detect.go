@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -116,6 +117,8 @@ type finding struct {
 	info *resource.Info
 	// body is what is to be applied.
 	body *unstructured.Unstructured
+	// patch, unless nil, is to be sent instead of body, which is what it leads to.
+	patch []operation
 	// disown, unless nil, is to be written to managedFields before.
 	disown  []metav1.ManagedFieldsEntry
 	removed bool
@@ -306,12 +309,27 @@ func (k *known) lookAt(ctx context.Context, info *resource.Info, look Look, now 
 	case len(look.Override) == 0 && Contains(live.Object, desired.Object):
 		return
 	}
-	tried, err := server.apply(desired, true)
-	if err != nil {
+	c := Case{Desired: desired, Live: live, Ignore: ignored, Override: look.Override}
+	c.Tried, err = server.apply(desired, true)
+	switch {
+	case apierrors.IsInvalid(err):
+		k.refused(info, c, server.explain(err))
+	case err != nil:
 		k.err = server.explain(err)
+	default:
+		k.compare(info, c)
+	}
+}
+
+// refused is compare where the dry run was refused, for a reason that is told if
+// nothing else can be.
+func (k *known) refused(info *resource.Info, c Case, why string) {
+	patch, fields, err := compareRefused(c)
+	if err != nil || len(fields) == 0 {
+		k.err = why
 		return
 	}
-	k.compare(info, Case{Desired: desired, Live: live, Tried: tried, Ignore: ignored, Override: look.Override})
+	k.found = &finding{info: info, body: c.Desired, patch: patch, fields: fields}
 }
 
 func (k *known) compare(info *resource.Info, c Case) {

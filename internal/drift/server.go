@@ -58,6 +58,13 @@ func (s server) apply(object *unstructured.Unstructured, dry bool) (*unstructure
 
 // correct does what a finding says.
 func (s server) correct(f *finding) (*unstructured.Unstructured, error) {
+	if f.patch != nil {
+		body, err := json.Marshal(f.patch)
+		if err != nil {
+			return nil, err
+		}
+		return s.patch(types.JSONPatchType, body, metav1.PatchOptions{FieldManager: helmv2.FieldManager})
+	}
 	if f.disown != nil {
 		patch := map[string]any{"metadata": map[string]any{"resourceVersion": f.body.GetResourceVersion(), "managedFields": f.disown}}
 		body, err := json.Marshal(patch)

@@ -282,7 +282,34 @@ func TestDriftNotCorrected(t *testing.T) {
 	changeAs(w, "somebody", w.configMap("app"), func(cm *corev1.ConfigMap) { cm.Data["a"] = "2" })
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.DriftDetection.Mode = helmv2.DriftDetectionEnabled })
 	untilTrue(w, "the data to be the chart's", func() bool { return w.configMap("app").Data["a"] == "1" })
-	w.untilSays(hr, "Drifted", metav1.ConditionUnknown, helmv2.ReasonStateError, "Deployment/"+w.namespace+"/app: ", "immutable")
+	w.untilSays(hr, "Drifted", metav1.ConditionTrue, helmv2.ReasonDriftDetected,
+		".spec.selector", "by somebody", "Failed to ", "correct cluster state", "Deployment/"+w.namespace+"/app: ", "immutable")
+	w.untilEvent(hr, "Warning", helmv2.ReasonDriftCorrectionFailed, "immutable")
+	w.untilSays(hr, "Ready", metav1.ConditionTrue, helmv2.ReasonInstallSucceeded)
+}
+
+// TestDriftOfListKey: a port's number is its key in the list of ports. With ours put
+// beside the changed one two ports would have one name, which the API server refuses.
+func TestDriftOfListKey(t *testing.T) {
+	w := newWorld(t)
+	hr := w.drifting(helmv2.DriftDetectionEnabled)
+	changeAs(w, "kubectl-edit", w.service("app"), func(s *corev1.Service) {
+		s.Spec.Ports[0].Port = 8081
+		s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: "more", Port: 9000})
+	})
+	untilTrue(w, "the port to be the chart's", func() bool { return w.service("app").Spec.Ports[0].Port == 80 })
+	if ports := w.service("app").Spec.Ports; len(ports) != 2 || ports[1].Port != 9000 {
+		t.Errorf("ports: %+v", ports)
+	}
+	w.untilEvent(hr, "Warning", helmv2.ReasonDriftDetected, ".spec.ports.0.port: 8081 instead of 80", "by kubectl-edit")
+	w.untilSays(hr, "Drifted", metav1.ConditionFalse, helmv2.ReasonNoDriftDetected)
+	// And once more, now that the port is ours by a patch.
+	changeAs(w, "kubectl-edit", w.service("app"), func(s *corev1.Service) { s.Spec.Ports[0].Port = 8082 })
+	untilTrue(w, "the port to be the chart's", func() bool { return w.service("app").Spec.Ports[0].Port == 80 })
+	w.upgradeTo(hr, 2, values("data", values("a", "1"), "port", 81))
+	if ports := w.service("app").Spec.Ports; len(ports) != 2 || ports[0].Port != 81 && ports[1].Port != 81 {
+		t.Errorf("ports after an upgrade: %+v", ports)
+	}
 }
 
 // TestDriftFight: somebody undoes every correction at once. What that costs is
