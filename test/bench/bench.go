@@ -239,8 +239,14 @@ func (b *bench) phase(ctx context.Context, s step) (phase, error) {
 	if err := pause(ctx, settle); err != nil {
 		return p, err
 	}
-	if err := b.fill(ctx, &p, first); err != nil || s.after == nil {
+	if err := b.fill(ctx, &p, first); err != nil {
 		return p, err
+	}
+	if s.note != nil {
+		s.note(&p)
+	}
+	if s.after == nil {
+		return p, nil
 	}
 	return p, s.after(ctx)
 }

@@ -5,10 +5,13 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/pintle-dev/pintle/test/harness"
 )
 
 // ceiling is the most that something may cost.
@@ -42,7 +45,7 @@ func ceilings() []ceiling {
 	whole := func(phase, figure string, releases int, of func(*session, *phase) (float64, bool), most float64) ceiling {
 		return ceiling{phase, figure, of, most, func(l load) bool { return l.plain() && l.Releases == releases }}
 	}
-	return []ceiling{
+	all := []ceiling{
 		requests(phaseInstall, 19), cpu(phaseInstall, 0.035),
 		requests(phaseUpgrade, 16), cpu(phaseUpgrade, 0.045),
 		requests(phaseNoOp, 2), cpu(phaseNoOp, 0.003),
@@ -54,7 +57,33 @@ func ceilings() []ceiling {
 		whole(phaseInstall, "seconds", 1000, seconds, 70), whole(phaseUpgrade, "seconds", 1000, seconds, 70),
 		whole("", "peak RSS MiB", 100, peakRSS, 100), whole("", "peak RSS MiB", 1000, peakRSS, 150),
 		{phaseInstall, "seconds until the healthy are ready", seconds, 10, func(l load) bool { return l == patience(l) }},
+		{phaseIdle, "requests per release", requestsPerRelease, 0, load.drifting},
 	}
+	return slices.Concat(all, soon(phaseDrift), soon(phaseWarn))
+}
+
+// soon are the ceilings of how long it takes until drift is dealt with. How many
+// releases there are does not matter: changes come at a pace.
+func soon(name string) []ceiling {
+	of := func(figure string, get func(harness.Spread) (float64, bool), most float64) []ceiling {
+		side := func(which string, of func(*tampered) harness.Spread) ceiling {
+			return ceiling{name, figure + which, func(_ *session, p *phase) (float64, bool) {
+				if p.Tampered == nil {
+					return 0, false
+				}
+				return get(of(p.Tampered))
+			}, most, load.drifting}
+		}
+		return []ceiling{
+			side(", changed", func(t *tampered) harness.Spread { return t.Changed }),
+			side(", deleted", func(t *tampered) harness.Spread { return t.Deleted }),
+		}
+	}
+	return slices.Concat(
+		of("left undone", func(s harness.Spread) (float64, bool) { return float64(s.Left), s.Count > 0 }, 0),
+		of("median s", func(s harness.Spread) (float64, bool) { return s.Median, s.Count > 0 }, 2),
+		of("worst s", func(s harness.Spread) (float64, bool) { return s.Worst, s.Count > 0 }, 5),
+	)
 }
 
 // patience returns the load with which the healthy must not be made to wait for

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"github.com/pintle-dev/pintle/test/harness"
 )
 
 // figure is what two runs are compared by.
@@ -86,6 +88,10 @@ func compareSessions(first, second []session) string {
 			}
 		}
 		align(&b, rows)
+		if rows := tamperedRatios(one, other); len(rows) > 1 {
+			b.WriteByte('\n')
+			align(&b, rows)
+		}
 	}
 	for i := range second {
 		if sameLoad(first, second[i].load) == nil {
@@ -114,15 +120,50 @@ func sameLoad(sessions []session, l load) *session {
 func ratios(p, q *phase) []string {
 	row := []string{p.Name}
 	for _, f := range compared() {
-		a, b := f.in(p), f.in(q)
-		switch {
-		case a == 0 && b == 0:
-			row = append(row, "0 both")
-		case a == 0:
-			row = append(row, fmt.Sprintf("0 to %.3g", b))
-		default:
-			row = append(row, fmt.Sprintf("%.2f", b/a))
-		}
+		row = append(row, ratio(f.in(p), f.in(q)))
 	}
 	return row
+}
+
+func ratio(a, b float64) string {
+	switch {
+	case a == 0 && b == 0:
+		return "0 both"
+	case a == 0:
+		return fmt.Sprintf("0 to %.3g", b)
+	}
+	return fmt.Sprintf("%.2f", b/a)
+}
+
+// tamperedRatios is the table of how soon changes behind the controllers' backs
+// were dealt with. If B never did, the ratio is at least what it says; if A never
+// did, there is none.
+func tamperedRatios(one, other *session) [][]string {
+	rows := [][]string{{"s from our write on", "median", "95th percentile", "worst", "left undone"}}
+	for i := range one.Phases {
+		p := &one.Phases[i]
+		q := other.phase(p.Name)
+		if p.Tampered == nil || q == nil || q.Tampered == nil {
+			continue
+		}
+		theirs := q.Tampered.sides()
+		for j, a := range p.Tampered.sides() {
+			b := theirs[j]
+			cell := func(percent int, of func(harness.Spread) float64) string {
+				switch {
+				case !a.Known(percent):
+					return "?"
+				case !b.Known(percent):
+					return "> " + ratio(of(a.Spread), of(b.Spread))
+				}
+				return ratio(of(a.Spread), of(b.Spread))
+			}
+			rows = append(rows, []string{
+				p.Name + ", " + a.name,
+				cell(50, func(s harness.Spread) float64 { return s.Median }), cell(95, func(s harness.Spread) float64 { return s.P95 }),
+				cell(100, func(s harness.Spread) float64 { return s.Worst }), fmt.Sprintf("%d to %d", a.Left, b.Left),
+			})
+		}
+	}
+	return rows
 }

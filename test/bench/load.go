@@ -18,7 +18,7 @@ type load struct {
 	Releases int `json:"releases"`
 	// Concurrent is the controller's --concurrent.
 	Concurrent int `json:"concurrent"`
-	// Drift enables drift detection in all HelmReleases, and adds its phase.
+	// Drift enables drift detection in all HelmReleases, and adds its phases.
 	Drift bool `json:"driftDetection"`
 	// CRDs is the number of definitions besides those that are needed.
 	CRDs int `json:"extraCRDs,omitempty"`
@@ -67,6 +67,13 @@ func (l load) healthy() int { return l.Releases - l.Releases*l.Unready/100 }
 // for.
 func (l load) plain() bool {
 	return !l.Drift && l.CRDs == 0 && l.Unready == 0 && l.Charts == 1 && l.Padding == 0
+}
+
+// drifting reports whether nothing but drift detection does.
+func (l load) drifting() bool {
+	is := l.Drift
+	l.Drift = false
+	return is && l.plain()
 }
 
 // text says all that tells this load from others.

@@ -13,7 +13,6 @@ import (
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"golang.org/x/sync/errgroup"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -128,7 +127,7 @@ func (b *bench) release(i int) *helmv2.HelmRelease {
 	hr := &helmv2.HelmRelease{
 		ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: releaseName(i)},
 		Spec: helmv2.HelmReleaseSpec{
-			Interval: metav1.Duration{Duration: longInterval},
+			Interval: metav1.Duration{Duration: b.rest()},
 			ChartRef: &helmv2.CrossNamespaceSourceReference{Kind: sourcev1.OCIRepositoryKind, Name: b.chartName(i)},
 		},
 	}
@@ -159,13 +158,6 @@ func (b *bench) patchAll(ctx context.Context, patch string) error {
 
 func (b *bench) deleteAll(ctx context.Context) error {
 	return b.each(ctx, func(ctx context.Context, i int) error { return b.env.Client.Delete(ctx, b.release(i)) })
-}
-
-// meddle changes a Deployment as somebody else than the controller.
-func (b *bench) meddle(ctx context.Context, i int) error {
-	patch := fmt.Sprintf(`{"metadata":{"labels":{%q:"meddled-with"}}}`, versionLabel)
-	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: releaseName(i)}}
-	return b.env.Client.Patch(ctx, deployment, client.RawPatch(types.MergePatchType, json.RawMessage(patch)), client.FieldOwner("meddler"))
 }
 
 // each does something for all releases, several at a time.

@@ -5,11 +5,14 @@ package main
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/pintle-dev/pintle/test/harness"
 )
 
 func squeeze(text string) string { return strings.Join(strings.Fields(text), " ") }
@@ -98,6 +101,97 @@ func TestCeilingsHoldForTheirLoads(t *testing.T) {
 		if text := judged(l); !strings.Contains(text, "no ceiling holds") {
 			t.Errorf("%s:\n%s", l.text(), text)
 		}
+	}
+}
+
+// drifted is a session with drift detection, in which two of four changed objects
+// were corrected in time.
+func drifted() session {
+	return session{
+		load: load{Releases: 20, Charts: 1, Drift: true}, Notes: []string{"warn is left out: because"}, Phases: []phase{
+			{Name: phaseIdle, Sent: 1},
+			{Name: phaseDrift, Tampered: &tampered{
+				Changed: harness.Spread{Count: 4, Left: 2, Median: 1, P95: 60, Worst: 61},
+				Deleted: harness.Spread{Count: 2, Median: 2, P95: 5, Worst: 5},
+			}},
+			{Name: phaseWarn, Tampered: &tampered{Changed: harness.Spread{Count: 4, Median: 2.5, P95: 3, Worst: 5.5}}},
+		},
+	}
+}
+
+func TestDriftTable(t *testing.T) {
+	s := drifted()
+	expect(t, s.text(),
+		"s from our write on objects median 95th percentile worst left undone",
+		"drift, changed 4 1.00 > 60.00 > 61.00 2", "drift, deleted 2 2.00 5.00 5.00 0",
+		"warn, changed 4 2.50 3.00 5.50 0", "warn, deleted 0 - - - 0",
+		"warn is left out: because",
+	)
+	s.Phases = s.Phases[:1]
+	if text := s.text(); strings.Contains(text, "left undone") {
+		t.Errorf("without drift there is a table of it:\n%s", text)
+	}
+}
+
+func TestDriftCeilings(t *testing.T) {
+	s := drifted()
+	verdicts := judge(&s)
+	text := verdictText(verdicts)
+	expect(t, text,
+		"idle requests per release 0.05 0 OVER",
+		"drift left undone, changed 2 0 OVER", "drift left undone, deleted 0 0 ok",
+		"drift median s, changed 1 2 ok", "drift median s, deleted 2 2 ok",
+		"drift worst s, changed 61 5 OVER", "drift worst s, deleted 5 5 ok",
+		"warn left undone, changed 0 0 ok", "warn median s, changed 2.5 2 OVER", "warn worst s, changed 5.5 5 OVER",
+	)
+	if n := over(verdicts); n != 5 || strings.Contains(squeeze(text), "warn median s, deleted") {
+		t.Errorf("%d are over:\n%s", n, text)
+	}
+	s.CRDs = 1
+	if text := verdictText(judge(&s)); !strings.Contains(text, "no ceiling holds") {
+		t.Error(text)
+	}
+}
+
+func TestCompareDrift(t *testing.T) {
+	one, other := drifted(), drifted()
+	other.Phases[1].Tampered.Deleted = harness.Spread{Count: 2, Left: 1, Median: 4, P95: 60, Worst: 60}
+	other.Phases[2].Tampered.Changed.Median = 5
+	expect(t, compareSessions([]session{one}, []session{other}),
+		"s from our write on median 95th percentile worst left undone",
+		"drift, changed 1.00 ? ? 2 to 2", "drift, deleted 2.00 > 12.00 > 12.00 0 to 1",
+		"warn, changed 2.00 1.00 1.00 0 to 0", "warn, deleted ? ? ? 0 to 0",
+	)
+	other.Phases = other.Phases[:2]
+	if text := compareSessions([]session{one}, []session{other}); strings.Contains(text, "warn, changed") {
+		t.Errorf("a phase that only one has is compared:\n%s", text)
+	}
+}
+
+func TestWhatDriftChangesAboutASession(t *testing.T) {
+	names := func(b *bench) (all []string) {
+		for _, s := range b.steps() {
+			all = append(all, s.name)
+		}
+		return all
+	}
+	with, without := &bench{load: load{Releases: 1, Charts: 1, Drift: true}}, &bench{load: load{Releases: 1, Charts: 1}}
+	if got := names(with); !slices.Contains(got, phaseDrift) || !slices.Contains(got, phaseWarn) {
+		t.Errorf("phases with drift detection: %v", got)
+	}
+	if got := names(without); slices.Contains(got, phaseDrift) || slices.Contains(got, phaseWarn) {
+		t.Errorf("phases without: %v", got)
+	}
+	if i := with.release(0).Spec.Interval.Duration; i != driftInterval || without.release(0).Spec.Interval.Duration != longInterval {
+		t.Errorf("with drift detection the interval is %s", i)
+	}
+	with.session = drifted()
+	warn := with.warn()
+	if warn.omit() == "" {
+		t.Error("what was not corrected is changed again")
+	}
+	if with.session.Phases[1].Tampered.Changed.Left = 0; warn.omit() != "" {
+		t.Error("warn is left out for no reason: " + warn.omit())
 	}
 }
 

@@ -3,6 +3,8 @@
 
 package main
 
+import "github.com/pintle-dev/pintle/test/harness"
+
 // session is what was measured of one controller from its start to its end.
 type session struct {
 	// Controller is the executable's name.
@@ -22,6 +24,8 @@ type session struct {
 	ArtifactBytes int     `json:"artifactBytes"`
 	RevisionBytes int     `json:"revisionBytes"`
 	Phases        []phase `json:"phases"`
+	// Notes say what was left out, and why.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // phase is what one step cost the controller.
@@ -53,7 +57,27 @@ type phase struct {
 	// watches excepted, and OthersReads how many of them were not the controller's.
 	SecretBytes int64 `json:"secretBytesRead"`
 	OthersReads int   `json:"secretReadsOfOthers,omitempty"`
+	// Tampered is what became of changes that the controller was not told of.
+	Tampered *tampered `json:"tampered,omitempty"`
 }
+
+// tampered says how long it took from the answers to our writes until objects that
+// were changed, and objects that were deleted, were as awaited.
+type tampered struct {
+	Changed harness.Spread `json:"changed"`
+	Deleted harness.Spread `json:"deleted"`
+}
+
+// side is one of the two kinds of changes.
+type side struct {
+	name string
+	harness.Spread
+}
+
+func (t *tampered) sides() []side { return []side{{"changed", t.Changed}, {"deleted", t.Deleted}} }
+
+// left is how many never were.
+func (t *tampered) left() int { return t.Changed.Left + t.Deleted.Left }
 
 // phase returns the phase of a name, or nil.
 func (s *session) phase(name string) *phase {

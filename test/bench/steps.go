@@ -9,8 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -26,6 +24,7 @@ const (
 	phaseInterval = "interval"
 	phaseStartUp  = "start-up"
 	phaseDrift    = "drift"
+	phaseWarn     = "warn"
 	phaseDelete   = "delete"
 )
 
@@ -33,10 +32,12 @@ const (
 	// longInterval is longer than any phase, so that only what is asked for is
 	// measured.
 	longInterval = 10 * time.Hour
-	// versionLabel is what is changed behind the controller's back, and chartApp
-	// what the chart says it is.
-	versionLabel = "app.kubernetes.io/version"
-	chartApp     = "1.0"
+	// driftInterval is that of HelmReleases with drift detection: what people have,
+	// and much longer than a correction may take.
+	driftInterval = 10 * time.Minute
+	// driftPatience is how long after the last change a controller is awaited that
+	// may find out only at an interval.
+	driftPatience = time.Minute
 )
 
 // step is what a phase measures.
@@ -49,11 +50,21 @@ type step struct {
 	do            func(context.Context) error
 	// until returns when all is done; it is told how counters stood before.
 	until func(context.Context, readings) error
+	// note adds what only the step knows.
+	note func(*phase)
+	// omit says why the step is left out, or nothing.
+	omit func() string
 }
 
 // run measures one phase after the other.
 func (b *bench) run(ctx context.Context) (*session, error) {
 	for _, step := range b.steps() {
+		if step.omit != nil && step.omit() != "" {
+			note := step.name + " is left out: " + step.omit()
+			say("%s", note)
+			b.session.Notes = append(b.session.Notes, note)
+			continue
+		}
 		say("%s", step.name)
 		p, err := b.phase(ctx, step)
 		if err != nil {
@@ -75,7 +86,7 @@ func (b *bench) steps() []step {
 	}
 	steps = append(steps, b.startUp())
 	if b.Drift {
-		steps = append(steps, b.repair())
+		steps = append(steps, b.drift(), b.warn())
 	}
 	return append(steps, step{
 		name: phaseDelete, do: b.deleteAll,
@@ -170,7 +181,7 @@ func (b *bench) interval() step {
 		until: func(ctx context.Context, first readings) error {
 			return b.awaitVisits(ctx, first.visits, b.healthy(), false)
 		},
-		after: func(ctx context.Context) error { return set(ctx, longInterval) },
+		after: func(ctx context.Context) error { return set(ctx, b.rest()) },
 	}
 }
 
@@ -188,35 +199,4 @@ func (b *bench) startUp() step {
 			return b.until(releaseAt(2))(ctx, first)
 		},
 	}
-}
-
-// repair measures what it costs to put back what somebody else has changed.
-func (b *bench) repair() step {
-	request := time.Now().Add(time.Second).Format(time.RFC3339Nano)
-	return step{
-		name: phaseDrift,
-		do: func(ctx context.Context) error {
-			return b.each(ctx, func(ctx context.Context, i int) error {
-				if err := b.meddle(ctx, i); err != nil {
-					return err
-				}
-				return b.patch(ctx, i, requestPatch(request))
-			})
-		},
-		until: func(ctx context.Context, first readings) error {
-			if err := b.until(answered(request))(ctx, first); err != nil {
-				return err
-			}
-			return b.await(ctx, goal{
-				names: b.names(b.isHealthy), list: deployments,
-				met: func(o client.Object) bool { return o != nil && o.GetLabels()[versionLabel] == chartApp },
-			})
-		},
-	}
-}
-
-func deployments() client.ObjectList {
-	list := &metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "DeploymentList"})
-	return list
 }

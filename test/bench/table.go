@@ -21,6 +21,10 @@ func (s *session) text() string {
 	align(&b, s.costs())
 	b.WriteByte('\n')
 	align(&b, s.transfers())
+	if rows := s.tampering(); len(rows) > 1 {
+		b.WriteByte('\n')
+		align(&b, rows)
+	}
 	s.remarks(&b)
 	b.WriteString("\nrequests per release: as client-go sent them, by method")
 	if s.Audit {
@@ -75,6 +79,33 @@ func kibibytes(bytes int64, among int) string {
 	return fmt.Sprintf("%.1f", float64(bytes)/1024/float64(among))
 }
 
+// tampering is the table of how soon changes behind the controller's back were
+// dealt with.
+func (s *session) tampering() [][]string {
+	rows := [][]string{{"s from our write on", "objects", "median", "95th percentile", "worst", "left undone"}}
+	for _, p := range s.Phases {
+		if p.Tampered == nil {
+			continue
+		}
+		for _, side := range p.Tampered.sides() {
+			cell := func(percent int, seconds float64) string {
+				switch {
+				case side.Count == 0:
+					return "-"
+				case !side.Known(percent):
+					return fmt.Sprintf("> %.2f", seconds)
+				}
+				return fmt.Sprintf("%.2f", seconds)
+			}
+			rows = append(rows, []string{
+				p.Name + ", " + side.name, strconv.Itoa(side.Count),
+				cell(50, side.Median), cell(95, side.P95), cell(100, side.Worst), strconv.Itoa(side.Left),
+			})
+		}
+	}
+	return rows
+}
+
 // remarks say what does not fit into a table.
 func (s *session) remarks(b *strings.Builder) {
 	if healthy := s.healthy(); healthy < s.Releases {
@@ -88,6 +119,9 @@ func (s *session) remarks(b *strings.Builder) {
 		visits := float64(p.Visits)
 		fmt.Fprintf(b, "\nper visit at an interval of %s: %.2f requests, %.2f downloads, %.2f ms of CPU\n",
 			s.Interval.Duration, float64(p.Sent)/visits, float64(p.Downloads)/visits, 1000*p.CPUSeconds/visits)
+	}
+	for _, note := range s.Notes {
+		fmt.Fprintf(b, "\n%s\n", note)
 	}
 	for _, p := range s.Phases {
 		if p.OthersReads > 0 {

@@ -17,6 +17,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
@@ -43,6 +46,8 @@ func run(m *testing.M) (code int, err error) {
 		return 1, fmt.Errorf("PINTLE_CLUSTER_BIN and PINTLE_CONTROLLER are not set: " +
 			"these tests need what `make test` or `make test-e2e` builds (`make test-fast` does without)")
 	}
+	// Else it complains that it was given none.
+	log.SetLogger(logr.Discard())
 	ctx := context.Background()
 	keep := filepath.Join(harness.Root(), "bin", "e2e-controller.log")
 	dir := filepath.Join(harness.Root(), "bin", "e2e", strconv.Itoa(os.Getpid()))

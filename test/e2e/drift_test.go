@@ -1,0 +1,203 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/test/harness"
+)
+
+const (
+	// driftReleases is how many releases TestDrift has unless PINTLE_DRIFT_RELEASES
+	// says so. With 40, all four kinds of objects are changed, and are deleted, and it
+	// takes seconds; `make bench DRIFT=1` measures more, and the race detector does not
+	// slow the controller down there.
+	driftReleases = 40
+	// driftMedian and driftWorst are five times what is promised of a controller
+	// without the race detector, on a machine that it has for itself.
+	driftMedian, driftWorst = 10.0, 25.0
+)
+
+// TestDrift shows what users get of drift detection: somebody else changes and
+// deletes objects of a third of all releases, 20 a second, and nobody asks for
+// anything. Intervals are far away, so that only the changes can have woken
+// anybody.
+func TestDrift(t *testing.T) {
+	w := newWorld(t)
+	count := driftReleases
+	if s := os.Getenv("PINTLE_DRIFT_RELEASES"); s != "" {
+		var err error
+		count, err = strconv.Atoi(s)
+		w.must(err)
+	}
+	names := w.drifting(count)
+	for _, c := range []struct {
+		name string
+		test func(world, []string)
+	}{
+		{"corrected", world.driftIsCorrected},
+		{"corrected after a kill", world.driftIsCorrectedAfterKill},
+		// The last, for nothing is put back.
+		{"reported", world.driftIsReported},
+	} {
+		if !t.Run(c.name, func(t *testing.T) { c.test(world{t, w.namespace}, names) }) {
+			return
+		}
+	}
+}
+
+// drifting installs releases of chart bench with drift detection.
+func (w world) drifting(count int) (names []string) {
+	w.Helper()
+	chart, err := harness.LoadChart("bench")
+	w.must(err)
+	w.publish(chart)
+	w.create(&sourcev1.OCIRepository{
+		ObjectMeta: w.meta("bench"),
+		Spec: sourcev1.OCIRepositorySpec{
+			URL: "oci://" + env.Registry.Address + "/" + w.namespace + "/bench", Insecure: true,
+			Interval: metav1.Duration{Duration: time.Hour}, Reference: &sourcev1.OCIRepositoryRef{Tag: chart.Metadata.Version},
+		},
+	})
+	for i := range count {
+		hr := w.draft(fmt.Sprintf("drift-%03d", i), w.chartRef(helmv2.KindOCIRepository, "bench"), nil)
+		hr.Spec.DriftDetection = &helmv2.DriftDetection{Mode: helmv2.DriftDetectionEnabled}
+		w.create(hr)
+		names = append(names, hr.Name)
+	}
+	w.all(count, "to be ready", harness.Ready)
+	return names
+}
+
+// all waits until all releases of the namespace are as wanted.
+func (w world) all(count int, what string, wanted func(*helmv2.HelmRelease) bool) {
+	w.Helper()
+	ctx, cancel := w.bounded()
+	defer cancel()
+	w.must(env.Until(ctx, fmt.Sprintf("%d HelmReleases %s", count, what), func() (string, bool) {
+		var list helmv2.HelmReleaseList
+		if err := env.Client.List(ctx, &list, client.InNamespace(w.namespace)); err != nil {
+			return err.Error(), false
+		}
+		for i := range list.Items {
+			if !wanted(&list.Items[i]) {
+				return list.Items[i].Name + ": " + harness.Summary(&list.Items[i]), false
+			}
+		}
+		return fmt.Sprintf("%d HelmReleases", len(list.Items)), len(list.Items) == count
+	}))
+}
+
+// rested is a release that is ready, with its first revision, and has nothing to
+// correct.
+func rested(hr *helmv2.HelmRelease) bool {
+	return harness.Ready(hr) && hr.Status.History[0].Version == 1 &&
+		apimeta.IsStatusConditionFalse(hr.Status.Conditions, helmv2.ConditionDrifted)
+}
+
+func (w world) driftIsCorrected(names []string) {
+	tampering, err := env.Corrections(w.Context(), w.namespace, names)
+	w.must(err)
+	defer tampering.Close()
+	w.must(tampering.Write(w.Context()))
+	w.must(tampering.Wait(w.Context(), patience))
+	w.soon(tampering)
+	w.all(len(names), "to be at rest", rested)
+	w.must(tampering.Unrevised(w.Context()))
+}
+
+// driftIsCorrectedAfterKill kills the controller while it corrects and changes go on.
+func (w world) driftIsCorrectedAfterKill(names []string) {
+	tampering, err := env.Corrections(w.Context(), w.namespace, names)
+	w.must(err)
+	defer tampering.Close()
+	written := make(chan error, 1)
+	go func() { written <- tampering.Write(w.Context()) }()
+	ctx, cancel := w.bounded()
+	defer cancel()
+	// As early as there is anything to see: most of the changes are still to come.
+	w.must(env.Until(ctx, "the first correction", func() (string, bool) {
+		all, met := tampering.Counts()
+		return fmt.Sprintf("%d of %d", met, all), met > 0
+	}))
+	w.must(env.Controller.Kill(w.Context()))
+	all, met := tampering.Counts()
+	w.Logf("killed when %d of %d objects were as they should be", met, all)
+	w.must(<-written)
+	w.must(env.Controller.Start())
+	w.must(tampering.Wait(w.Context(), patience))
+	if left := tampering.Left(); left != "" {
+		w.Errorf("not as they should be: %s", left)
+	}
+	w.all(len(names), "to be at rest", rested)
+	w.must(tampering.Unrevised(w.Context()))
+	if met == all {
+		w.Skip("a stall made all corrections come at once, so that the kill came after them")
+	}
+}
+
+func (w world) driftIsReported(names []string) {
+	for _, name := range names {
+		hr := &helmv2.HelmRelease{ObjectMeta: w.meta(name)}
+		w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.DriftDetection.Mode = helmv2.DriftDetectionWarn })
+	}
+	w.all(len(names), "to be at rest", rested)
+	tampering, err := env.Reports(w.Context(), w.namespace, names)
+	w.must(err)
+	defer tampering.Close()
+	w.must(tampering.Write(w.Context()))
+	w.must(tampering.Wait(w.Context(), patience))
+	w.soon(tampering)
+	all, _ := tampering.Counts()
+	var list helmv2.HelmReleaseList
+	w.must(env.Client.List(w.Context(), &list, client.InNamespace(w.namespace)))
+	drifted := 0
+	for i := range list.Items {
+		hr := &list.Items[i]
+		c := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionDrifted)
+		if c != nil && c.Status == yes {
+			drifted++
+			if !strings.Contains(c.Message, w.namespace+"/"+hr.Name) {
+				w.Errorf("%s does not say which object has drifted: %s", hr.Name, c.Message)
+			}
+		}
+		if !harness.Ready(hr) || hr.Status.History[0].Version != 1 {
+			w.Errorf("%s is not as ready as it was:\n%s", hr.Name, harness.Summary(hr))
+		}
+	}
+	if drifted != all {
+		w.Errorf("%d releases say that they have drifted, and %d have", drifted, all)
+	}
+	w.must(tampering.Unwritten(w.Context()))
+	w.must(tampering.Unrevised(w.Context()))
+}
+
+// soon checks that all was dealt with, and by and large in time.
+func (w world) soon(tampering *harness.Tampering) {
+	w.Helper()
+	if left := tampering.Left(); left != "" {
+		w.Errorf("not dealt with: %s", left)
+	}
+	changed, deleted := tampering.Times()
+	w.Logf("changed: %+v", changed)
+	w.Logf("deleted: %+v", deleted)
+	for what, s := range map[string]harness.Spread{"changed": changed, "deleted": deleted} {
+		if s.Median > driftMedian || s.Worst > driftWorst {
+			w.Errorf("%s objects took %.1f s by the median, %.1f s at worst; at most %.0f and %.0f are allowed",
+				what, s.Median, s.Worst, driftMedian, driftWorst)
+		}
+	}
+}
