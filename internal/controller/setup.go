@@ -109,7 +109,7 @@ func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
 		r.rest.wake(key)
 		ended.Wake(key)
 	}
-	objects := watch.NewRegistry(wake, watch.Options{Namespace: p.WatchedNamespace, Log: mgr.GetLogger()})
+	objects := watch.NewRegistry(wake, watch.Options{Namespace: p.WatchedNamespace, Overridden: p.OverriddenManagers, Log: mgr.GetLogger()})
 	if err := mgr.Add(objects); err != nil {
 		return err
 	}

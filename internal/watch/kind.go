@@ -168,7 +168,7 @@ func (k *kind) reflector() *cache.Reflector {
 				return nil, err
 			}
 			for i := range list.Items {
-				trim(&list.Items[i])
+				k.trim(&list.Items[i])
 			}
 			return list, nil
 		},
@@ -195,10 +195,13 @@ type noStream struct{ reason string }
 func (e noStream) Error() string { return e.reason }
 
 // trim takes away what is most of an object's metadata while it waits for the rest
-// of a list. Of entries, only their authors and times are read.
-func trim(o *metav1.PartialObjectMetadata) {
+// of a list. Of entries, only their authors and times are read, and the fields of
+// some.
+func (k *kind) trim(o *metav1.PartialObjectMetadata) {
 	for i := range o.ManagedFields {
-		o.ManagedFields[i].FieldsV1 = nil
+		if !minds(o.ManagedFields[i], k.registry.options.Overridden) {
+			o.ManagedFields[i].FieldsV1 = nil
+		}
 	}
 }
 
@@ -207,7 +210,7 @@ func trim(o *metav1.PartialObjectMetadata) {
 func (k *kind) Transformer() cache.TransformFunc {
 	return func(obj any) (any, error) {
 		if o, ok := obj.(*metav1.PartialObjectMetadata); ok {
-			trim(o)
+			k.trim(o)
 		}
 		return obj, nil
 	}
@@ -219,7 +222,7 @@ func (k *kind) Add(obj any) error {
 	if !ok {
 		return fmt.Errorf("%T is no object", obj)
 	}
-	now := look(o, counts(k.key.resource))
+	now := look(o, k.key.resource, k.registry.options.Overridden)
 	k.registry.mu.Lock()
 	defer k.registry.mu.Unlock()
 	name := nameOf(o.GetNamespace(), o.GetName())
@@ -263,7 +266,7 @@ func (k *kind) Replace(list []any, at string) error {
 		if !ok {
 			return fmt.Errorf("%T is no object", obj)
 		}
-		all = append(all, seen{nameOf(o.GetNamespace(), o.GetName()), look(o, counts(k.key.resource))})
+		all = append(all, seen{nameOf(o.GetNamespace(), o.GetName()), look(o, k.key.resource, k.registry.options.Overridden)})
 	}
 	k.registry.mu.Lock()
 	defer k.registry.mu.Unlock()

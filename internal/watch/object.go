@@ -35,10 +35,16 @@ type object struct {
 	generation int64
 	// content is a hash of what of the metadata matters.
 	content uint64
+	// owned is a hash of the fields that are ours, or those of a manager that is
+	// overridden; zero if there are none. Whoever changes a field of ours, or takes it
+	// away, takes it from us, so that what is there then is another set.
+	owned uint64
 	// newest is the time of the newest entry of managedFields, in seconds. Without it,
 	// an entry of ours would explain all that somebody does later who leaves none, or
 	// one without a time, as who scales does.
 	newest int64
+	// going is true if it is being deleted.
+	going bool
 	// owner is the release it says it belongs to. Who says so in part only belongs to none
 	// that exists.
 	owner unique.Handle[types.NamespacedName]
@@ -69,14 +75,23 @@ func counts(resource schema.GroupVersionResource) bool {
 	return resource.GroupResource() != schema.GroupResource{Group: "scheduling.k8s.io", Resource: "priorityclasses"}
 }
 
+// tells reports whether entries tell who has which field of a kind. Secrets are
+// written by fields that are not there afterwards, which nobody is noted to have.
+func tells(resource schema.GroupVersionResource) bool {
+	return resource.GroupResource() != schema.GroupResource{Resource: "secrets"}
+}
+
 // look reads what is kept of an object. Its version is the present one. Unless its
 // generation counts, it is as if it had none.
-func look(o metav1.Object, counts bool) sight {
+func look(o metav1.Object, resource schema.GroupVersionResource, overridden []string) sight {
 	s := sight{object: object{
-		uid: o.GetUID(), version: o.GetResourceVersion(), content: contentOf(o), owner: unique.Make(ownerOf(o.GetLabels())),
+		uid: o.GetUID(), version: o.GetResourceVersion(), content: contentOf(o), going: o.GetDeletionTimestamp() != nil, owner: unique.Make(ownerOf(o.GetLabels())),
 	}}
-	if counts {
+	if counts(resource) {
 		s.generation = o.GetGeneration()
+	}
+	if tells(resource) {
+		s.owned = ownedIn(o.GetManagedFields(), overridden)
 	}
 	for _, entry := range o.GetManagedFields() {
 		at := int64(0)
@@ -93,6 +108,28 @@ func look(o metav1.Object, counts bool) sight {
 		}
 	}
 	return s
+}
+
+// minds reports whether the fields of an entry are ours, or to become so.
+func minds(entry metav1.ManagedFieldsEntry, overridden []string) bool {
+	return entry.Subresource == "" && (entry.Manager == helmv2.FieldManager || slices.Contains(overridden, entry.Manager))
+}
+
+func ownedIn(entries []metav1.ManagedFieldsEntry, overridden []string) uint64 {
+	h, some := fnv.New64a(), false
+	for _, entry := range entries {
+		if entry.FieldsV1 == nil || !minds(entry, overridden) {
+			continue
+		}
+		some = true
+		word(h, entry.Manager)
+		word(h, string(entry.Operation))
+		word(h, string(entry.FieldsV1.GetRawBytes()))
+	}
+	if !some {
+		return 0
+	}
+	return h.Sum64()
 }
 
 func authorOf(entry metav1.ManagedFieldsEntry) author {
@@ -165,6 +202,9 @@ const (
 	still verdict = iota
 	// own is a change that we made ourselves.
 	own
+	// aside is a change by somebody else to what is not ours. It is worth a look, but
+	// not a visit: an operator may write its notes into an object all the time.
+	aside
 	// foreign is any other change.
 	foreign
 )
@@ -198,6 +238,8 @@ func judge(before object, now sight, heard string, listed bool) verdict {
 		return still
 	case by == ourselves:
 		return own
+	case before.owned != 0 && before.owned == now.owned && !now.going:
+		return aside
 	}
 	return foreign
 }

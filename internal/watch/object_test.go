@@ -94,11 +94,25 @@ func TestWhatMatters(t *testing.T) {
 			var before object
 			base := append(edits(version("10")), tc.before...)
 			if tc.before != nil {
-				before = look(made("x", base...), true).object
+				before = look(made("x", base...), gvr("things"), nil).object
 			}
-			after := look(made("x", append(append(base, version("11")), tc.after...)...), true)
-			if got := judge(before, after, "10", tc.listed); got != tc.want {
-				t.Errorf("it is %v, want %v", got, tc.want)
+			after := look(made("x", append(append(base, version("11")), tc.after...)...), gvr("things"), nil)
+			// What is ours may be less now, or nobody knows what it was; or it is as it was.
+			taken, kept := after, tc.want
+			if taken.owned = 7; tc.want == foreign && before.uid == after.uid && !after.going && before.owned != 0 {
+				kept = aside
+			}
+			unknown := before
+			unknown.owned = 0
+			for how, got := range map[string]verdict{
+				"taken": judge(before, taken, "10", tc.listed), "unknown": judge(unknown, after, "10", tc.listed),
+			} {
+				if got != tc.want {
+					t.Errorf("%s: it is %v, want %v", how, got, tc.want)
+				}
+			}
+			if after.owned = before.owned; judge(before, after, "10", tc.listed) != kept {
+				t.Errorf("what is ours is as it was: it is %v, want %v", judge(before, after, "10", tc.listed), kept)
 			}
 		})
 	}
@@ -113,8 +127,8 @@ func TestGenerationThatStands(t *testing.T) {
 		{schema.GroupVersionResource{Group: "scheduling.k8s.io", Version: "v1", Resource: "priorityclasses"}, foreign},
 		{schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, still},
 	} {
-		before := look(made("x"), counts(tc.resource)).object
-		after := look(made("x", entries(entry("kubectl-edit", "", 2))), counts(tc.resource))
+		before := look(made("x"), tc.resource, nil).object
+		after := look(made("x", entries(entry("kubectl-edit", "", 2))), tc.resource, nil)
 		if got := judge(before, after, "10", false); got != tc.want {
 			t.Errorf("%s: it is %v, want %v", tc.resource.Resource, got, tc.want)
 		}
@@ -173,12 +187,45 @@ func TestSince(t *testing.T) {
 	}
 }
 
+// TestOwned: what is ours, and what is of managers that are overridden.
+func TestOwned(t *testing.T) {
+	with := func(manager, subresource, fields string) metav1.ManagedFieldsEntry {
+		e := entry(manager, subresource, 1)
+		e.FieldsV1 = metav1.NewFieldsV1(fields)
+		return e
+	}
+	ours := with(helmv2.FieldManager, "", `{"f:data":{"f:a":{}}}`)
+	all := ownedIn([]metav1.ManagedFieldsEntry{ours}, nil)
+	for name, tc := range map[string]struct {
+		entries    []metav1.ManagedFieldsEntry
+		overridden []string
+		same       bool
+	}{
+		"others add":     {[]metav1.ManagedFieldsEntry{ours, with("operator", "", `{"f:data":{"f:b":{}}}`)}, nil, true},
+		"our status":     {[]metav1.ManagedFieldsEntry{ours, with(helmv2.FieldManager, "status", `{"f:status":{}}`)}, nil, true},
+		"taken":          {[]metav1.ManagedFieldsEntry{with(helmv2.FieldManager, "", `{"f:data":{}}`)}, nil, false},
+		"overridden add": {[]metav1.ManagedFieldsEntry{ours, with("operator", "", `{"f:data":{"f:b":{}}}`)}, []string{"operator"}, false},
+		"nothing":        {nil, nil, false},
+	} {
+		if got := ownedIn(tc.entries, tc.overridden); (got == all) != tc.same {
+			t.Errorf("%s: %d, %d", name, got, all)
+		}
+	}
+	if s := look(made("x"), schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, nil); s.owned != 0 {
+		t.Error("entries tell of Secrets")
+	}
+	if all == 0 || ownedIn(nil, nil) != 0 {
+		t.Error("nothing is told from something")
+	}
+}
+
 // TestTrim: the bulk of a list does not wait in memory for its end.
 func TestTrim(t *testing.T) {
 	k := newKind(NewRegistry(func(types.NamespacedName) {}, Options{}), kindKey{"here", gvr("things")})
-	got, err := k.Transformer()(made("x"))
+	both := entries(entry(helmv2.FieldManager, "", 1), entry("kubectl-edit", "", 1))
+	got, err := k.Transformer()(made("x", both))
 	o, ok := got.(*metav1.PartialObjectMetadata)
-	if err != nil || !ok || o.ManagedFields[0].FieldsV1 != nil || look(o, true) != look(made("x"), true) {
+	if err != nil || !ok || o.ManagedFields[0].FieldsV1 == nil || o.ManagedFields[1].FieldsV1 != nil || look(o, gvr("things"), nil) != look(made("x", both), gvr("things"), nil) {
 		t.Errorf("%v, %v", got, err)
 	}
 }

@@ -29,6 +29,8 @@ type Options struct {
 	// Namespace is the only one to watch; all if empty. Kinds without namespaces are
 	// not watched then.
 	Namespace string
+	// Overridden are field managers whose additions matter, too.
+	Overridden []string
 	// Grace is how long a watch goes on that nobody needs, so that a release that is
 	// upgraded back and forth does not list everything again. Zero is 5 minutes.
 	Grace time.Duration

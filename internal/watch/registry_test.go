@@ -64,8 +64,16 @@ func lifeOfObjects(h *house, streams bool) {
 	}
 
 	// Who only takes away leaves no entry.
-	h.server.put("things", made("a", generation(3), entries(entry(helmv2.FieldManager, "", 6))))
+	less := entry(helmv2.FieldManager, "", 6)
+	less.FieldsV1 = metav1.NewFieldsV1("{}")
+	h.server.put("things", made("a", generation(3), entries(less)))
 	h.expectWoken("a removal", here)
+
+	noted := h.server.put("things", made("a", generation(4), entries(less, entry("operator", "", 9))))
+	h.expectWoken("notes of somebody else")
+	if m := h.moved("things", "a"); m.Version != noted {
+		h.Errorf("they are not worth a look: %v", m)
+	}
 
 	h.server.put("things", made("foreign", of("elsewhere"), entries(entry("somebody", "", 1))))
 	h.expectWoken("an object of a release that does not follow the kind")

@@ -162,6 +162,7 @@ func TestObjectWatch(t *testing.T) {
 	}
 
 	d := l.deployment()
+	d.Labels["ours"] = "yes"
 	l.must(suite.client.Create(ctx, d, l.ours))
 	m := l.untilHeard(deployments, d)
 	l.asleep("our own creation")
@@ -199,11 +200,14 @@ func TestObjectWatch(t *testing.T) {
 	l.must(suite.client.Get(ctx, client.ObjectKeyFromObject(d), d))
 	d.Annotations["somebody"] = "was here"
 	l.must(suite.client.Update(ctx, d, client.FieldOwner("kubectl-edit")))
-	l.untilWoken("an annotation", l.key)
+	if m := l.untilHeard(deployments, d); m.Version != d.ResourceVersion {
+		t.Errorf("an annotation at %s is not worth a look: %+v", d.ResourceVersion, m)
+	}
+	l.asleep("an annotation of somebody else's")
 	// Who takes something away leaves no entry.
-	delete(d.Annotations, "somebody")
+	delete(d.Labels, "ours")
 	l.must(suite.client.Update(ctx, d, client.FieldOwner("kubectl-edit")))
-	l.untilWoken("an annotation less", l.key)
+	l.untilWoken("a label less", l.key)
 
 	other := types.NamespacedName{Namespace: l.namespace, Name: "other"}
 	l.Follow(other, l.cluster(suite.config), []schema.GroupVersionResource{deployments})
