@@ -12,7 +12,7 @@ CLUSTER_BIN ?= $(ROOT)/bin/cluster
 cluster-value = $(if $(findstring environment,$(origin $(1))),,$($(1)))
 cluster-kubeconfig := $(if $(filter command,$(firstword $(origin KUBECONFIG))),$(KUBECONFIG))
 
-.PHONY: cluster cluster-build cluster-down
+.PHONY: cluster cluster-build cluster-down node-build
 
 # The launcher itself needs a second to compile. The flags are those with which
 # it builds the rest, so that the standard library is compiled once.
@@ -20,6 +20,10 @@ cluster-launcher = cd '$(ROOT)/test/cluster' && CGO_ENABLED=0 GOWORK=off go run 
 
 cluster-build:
 	@$(cluster-launcher) build --out '$(abspath $(CLUSTER_BIN))'
+
+# Apart from cluster-build: only a real node needs a kubelet.
+node-build:
+	@$(cluster-launcher) build --node --out '$(abspath $(CLUSTER_BIN))'
 
 ifneq ($(cluster-kubeconfig),)
 cluster: cluster-build

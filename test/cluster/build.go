@@ -37,8 +37,22 @@ type product struct {
 // and the next build starts from nothing.
 var buildFlags = []string{"-trimpath", "-buildvcs=false"}
 
-func products() []product {
+// kubernetesFlags tell a program of Kubernetes its version.
+func kubernetesFlags() string {
 	version := "k8s.io/component-base/version."
+	return "-s -w -X " + version + "gitVersion=" + kubernetesVersion +
+		" -X " + version + "gitMajor=1 -X " + version + "gitMinor=37"
+}
+
+// kubeletProduct is apart from the others: only a real node needs it.
+func kubeletProduct() product {
+	return product{
+		name: kubelet, what: "the kubelet (Kubernetes " + kubernetesVersion + ")", module: "test/cluster",
+		pkg: "./kubelet", sources: []string{"kubelet/*.go"}, ldflags: kubernetesFlags(),
+	}
+}
+
+func products() []product {
 	return []product{
 		{
 			name: launcher, what: "the launcher", module: "test/cluster", pkg: ".",
@@ -47,8 +61,7 @@ func products() []product {
 		{
 			name: controlPlane, what: "the control plane (etcd, Kubernetes " + kubernetesVersion + ", kubectl)",
 			module: "test/cluster", pkg: "./controlplane", sources: []string{"controlplane/*.go"},
-			ldflags: "-s -w -X " + version + "gitVersion=" + kubernetesVersion +
-				" -X " + version + "gitMajor=1 -X " + version + "gitMinor=37",
+			ldflags: kubernetesFlags(),
 		},
 		{
 			name: sourceControllerName, what: "source-controller", module: "test/source-controller",
@@ -68,6 +81,7 @@ func products() []product {
 func runBuild(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("cluster build", flag.ContinueOnError)
 	out := flags.String("out", "", "`directory` for the result (default <repository>/bin/cluster)")
+	node := flags.Bool("node", false, "build what `up --node` needs, too")
 	if err := parse(flags, args); err != nil {
 		return err
 	}
@@ -87,7 +101,7 @@ func runBuild(ctx context.Context, args []string) error {
 		return err
 	}
 	defer unlock()
-	b := &builder{root: root, dir: dir}
+	b := &builder{root: root, dir: dir, node: *node}
 	if b.toolchain, err = b.goOutput(ctx, ".", "env", "GOVERSION", "GOOS", "GOARCH", "GOAMD64", "GOARM64", "GOEXPERIMENT"); err != nil {
 		return err
 	}
@@ -96,12 +110,17 @@ func runBuild(ctx context.Context, args []string) error {
 
 type builder struct {
 	root, dir string
+	node      bool
 	toolchain []byte
 	told      bool
 }
 
 func (b *builder) all(ctx context.Context) error {
-	for _, p := range products() {
+	wanted := products()
+	if b.node {
+		wanted = append(wanted, kubeletProduct())
+	}
+	for _, p := range wanted {
 		if err := b.product(ctx, p); err != nil {
 			return fmt.Errorf("%s: %w", p.what, err)
 		}

@@ -34,7 +34,11 @@ func startChild(r request, c component) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(filepath.Join(r.Bin, c.name), c.args...)
+	path := c.path
+	if path == "" {
+		path = filepath.Join(r.Bin, c.name)
+	}
+	cmd := exec.Command(path, c.args...)
 	cmd.Dir = r.State
 	cmd.Env = append(withoutKubeconfig(os.Environ()), c.env...)
 	cmd.Stdout, cmd.Stderr = logFile, logFile

@@ -21,6 +21,8 @@ const nodeAnnotation = "kwok.x-k8s.io/node"
 
 type component struct {
 	name string
+	// path is of the executable; empty means that it was built, by that name.
+	path string
 	args []string
 	env  []string
 }

@@ -97,7 +97,10 @@ func takeDown(state string) error {
 	}
 	defer lock.Close()
 	removeKubeconfig(state, rec.Kubeconfig)
-	if err := os.RemoveAll(state); err != nil {
+	if err := cleanNodeIn(state); err != nil {
+		return err
+	}
+	if err := removeState(state); err != nil {
 		return err
 	}
 	fmt.Printf("ended the cluster in %s\n", state)

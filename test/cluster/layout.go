@@ -70,10 +70,15 @@ func findBin(value string) (string, error) {
 	return inRepo(value, "bin", "cluster")
 }
 
-func checkBuilt(bin string, sourceController bool) error {
+func checkBuilt(bin string, sourceController, node bool) error {
 	need := []string{etcd, apiServer, controllerManager, scheduler, kwok, "stages"}
 	if sourceController {
 		need = append(need, sourceControllerName, "source-crds")
+	}
+	if node {
+		if _, err := os.Stat(filepath.Join(bin, kubelet)); err != nil {
+			return fmt.Errorf("%s is not built (%w); run `cluster build --node` or `make node-build` first", kubelet, err)
+		}
 	}
 	for _, name := range need {
 		if _, err := os.Stat(filepath.Join(bin, name)); err != nil {

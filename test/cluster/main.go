@@ -21,12 +21,13 @@ import (
 )
 
 const usage = `usage:
-  cluster build   [--out DIR]
+  cluster build   [--out DIR] [--node]
   cluster up      --kubeconfig PATH [--port-base N] [--state DIR] [--source-controller]
-                  [--parent PID] [--nodes N] [--bin DIR] [--audit-log FILE]
+                  [--parent PID] [--nodes N] [--node] [--bin DIR] [--audit-log FILE]
                   [--source-advertise HOST:PORT]
   cluster restart [--state DIR]   starts again the components that have ended
   cluster down    [--state DIR]
+  cluster check-node              says why up --node cannot work here, if so
 
 cluster COMMAND -h explains a command's flags.`
 
@@ -36,11 +37,12 @@ func main() {
 
 func run(args []string) int {
 	commands := map[string]func(context.Context, []string) error{
-		"build":     runBuild,
-		"up":        runUp,
-		"restart":   runRestart,
-		"down":      runDown,
-		"supervise": runSupervise, // what up starts; not for people
+		"build":      runBuild,
+		"up":         runUp,
+		"restart":    runRestart,
+		"down":       runDown,
+		"check-node": runCheckNode,
+		"supervise":  runSupervise, // what up starts; not for people
 	}
 	if len(args) == 0 || commands[args[0]] == nil {
 		fmt.Fprintln(os.Stderr, usage)

@@ -115,6 +115,7 @@ func addCertificates(files map[string][]byte, ca, frontProxy *authority, server 
 		"admin":           {name: "admin", groups: []string{"system:masters"}},
 		controllerManager: {name: "system:kube-controller-manager"},
 		scheduler:         {name: "system:kube-scheduler"},
+		kubelet:           {name: "system:node:" + realNode, groups: []string{"system:nodes"}},
 	} {
 		pair, err := ca.issue(user)
 		if err != nil {

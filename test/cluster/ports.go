@@ -24,7 +24,7 @@ const portsPerCluster = 10
 var portNames = [portsPerCluster]string{
 	etcd, etcd + "-peer", apiServer, controllerManager, scheduler, kwok,
 	sourceControllerName, sourceControllerName + "-metrics", sourceControllerName + "-health",
-	"unused",
+	kubelet,
 }
 
 func (p ports) etcd() string              { return p.address(0) }
@@ -47,9 +47,7 @@ func (p ports) number(offset int) string { return strconv.Itoa(p.Base + offset) 
 func (p ports) byName() map[string]int {
 	byName := map[string]int{}
 	for i, name := range portNames {
-		if name != "unused" {
-			byName[name] = p.Base + i
-		}
+		byName[name] = p.Base + i
 	}
 	return byName
 }

@@ -57,10 +57,17 @@ func (s *supervisor) start(ctx context.Context) error {
 			return err
 		}
 	}
+	last := kwok
+	if s.Node {
+		if err := s.launchNode(ctx); err != nil {
+			return err
+		}
+		last = kubelet
+	}
 	if err := s.await(ctx, controllerManager, s.defaultServiceAccount); err != nil {
 		return err
 	}
-	if err := s.await(ctx, kwok, s.nodesReady); err != nil {
+	if err := s.await(ctx, last, s.nodesReady); err != nil {
 		return err
 	}
 	if s.SourceController {
@@ -194,6 +201,13 @@ func (s *supervisor) nodesReady(ctx context.Context) error {
 	}
 	if err := s.api.get(ctx, "/api/v1/nodes", &nodes); err != nil {
 		return err
+	}
+	want := s.Nodes
+	if s.Node {
+		want++
+	}
+	if len(nodes.Items) < want {
+		return fmt.Errorf("%d of %d nodes are there", len(nodes.Items), want)
 	}
 	for _, node := range nodes.Items {
 		if !node.Status.Conditions.has("Ready") || len(node.Spec.Taints) > 0 {

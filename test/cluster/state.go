@@ -15,11 +15,14 @@ import (
 // request is what up asks of the supervisor, through a file in the state
 // directory. Every path in it is absolute.
 type request struct {
-	State            string
-	Bin              string
-	Kubeconfig       string
-	Ports            ports
-	Nodes            int
+	State      string
+	Bin        string
+	Kubeconfig string
+	Ports      ports
+	// Nodes is the number of simulated nodes.
+	Nodes int
+	// Node asks for a real node too.
+	Node             bool
 	SourceController bool
 	// SourceAdvertise, if set, is the host and port in the artifacts' URLs, of a
 	// proxy that asks source-controller.
@@ -105,10 +108,14 @@ func claimState(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := cleanNodeIn(dir); err != nil {
+		lock.Close()
+		return nil, err
+	}
 	entries, err := os.ReadDir(dir)
 	for _, entry := range entries {
 		if entry.Name() != markFile {
-			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, entry.Name())))
+			err = errors.Join(err, removeState(filepath.Join(dir, entry.Name())))
 		}
 	}
 	return lock, err

@@ -27,6 +27,8 @@ type supervisor struct {
 	record   record
 	report   *json.Encoder
 	log      *log.Logger
+	// machineLock keeps other clusters from having a real node.
+	machineLock *os.File
 }
 
 // message is a line of what the supervisor tells the waiting up command.
@@ -105,7 +107,7 @@ func (s *supervisor) run(report *os.File) error {
 	if errors.Is(cause, errParentGone) {
 		// Nobody is left who would call down.
 		removeKubeconfig(s.State, s.Kubeconfig)
-		return os.RemoveAll(s.State)
+		return removeState(s.State)
 	}
 	return nil
 }
@@ -230,12 +232,28 @@ func (s *supervisor) restartEnded(ctx context.Context) error {
 	return s.writeRecord()
 }
 
+// stop ends the components in the reverse order of their start: the kubelet
+// before containers, containers before the containerd that clears up after them.
 func (s *supervisor) stop() {
 	for i := len(s.children) - 1; i >= 0; i-- {
-		if c := s.children[i]; !c.ended() {
+		c := s.children[i]
+		if !c.ended() {
 			c.stop(10 * time.Second)
 			s.log.Printf("%s ended: %s", c.name, c.outcome())
 		}
+		if c.name == kubelet {
+			// While containerd runs, it is the parent who waits for what ends here.
+			s.note("end the containers", errors.Join(killCgroups(s.cgroup()), s.killShims()))
+		}
+	}
+	if s.Node {
+		s.note("take down the real node", s.cleanNode())
+	}
+}
+
+func (s *supervisor) note(what string, err error) {
+	if err != nil {
+		s.log.Printf("%s: %v", what, err)
 	}
 }
 

@@ -53,11 +53,18 @@ func parseUp(args []string) (*request, error) {
 	flags.StringVar(&r.Bin, "bin", "", "`directory` that cluster build filled (default: the launcher's, or <repository>/bin/cluster)")
 	flags.BoolVar(&r.SourceController, "source-controller", false, "run the real source-controller too")
 	flags.StringVar(&r.SourceAdvertise, "source-advertise", "", "`host:port` from which source-controller says to fetch artifacts (default: where it serves them)")
-	flags.IntVar(&r.Nodes, "nodes", 1, "`number` of simulated nodes")
+	flags.IntVar(&r.Nodes, "nodes", -1, "`number` of simulated nodes (default 1, or none with --node)")
+	flags.BoolVar(&r.Node, "node", false, "run a real node, with a kubelet and this machine's containerd; needs root")
 	flags.StringVar(&r.AuditLog, "audit-log", "", "`file` in which the API server notes who sent which request, one JSON object a line")
 	parent := flags.Int("parent", 0, "end the cluster, and remove its state, when the process with this `PID` is gone")
 	if err := parse(flags, args); err != nil {
 		return nil, err
+	}
+	if r.Nodes < 0 {
+		r.Nodes = 1
+		if r.Node {
+			r.Nodes = 0
+		}
 	}
 	if r.Kubeconfig == "" {
 		return nil, errors.New("--kubeconfig PATH is required: the file to write the administrator's kubeconfig to")
@@ -77,7 +84,7 @@ func parseUp(args []string) (*request, error) {
 	if r.Bin, err = findBin(r.Bin); err != nil {
 		return nil, err
 	}
-	if err := checkBuilt(r.Bin, r.SourceController); err != nil {
+	if err := checkBuilt(r.Bin, r.SourceController, r.Node); err != nil {
 		return nil, err
 	}
 	if *parent != 0 {
