@@ -24,7 +24,7 @@ SUITE_integration = $(WITH_CLUSTER) go test $(RACE) -count=1 ./test/integration/
 SUITE_e2e = $(WITH_CLUSTER) hack/e2e.sh go test $(RACE) -count=1 -v -timeout=20m -parallel=4 ./test/e2e
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-fast test-integration test-e2e test-reference reference-build verify check-generated build build-race bench bench-build bench-compare bench-go soak lint fmt vet clean
+.PHONY: help run test test-fast test-integration test-e2e test-node test-node-here test-reference reference-build verify check-generated build build-race bench bench-build bench-compare bench-go soak lint fmt vet clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile hack/generate.mk
@@ -54,6 +54,16 @@ test-integration: cluster-build ## Run the tests of the controller against an AP
 test-e2e: export PINTLE_SCENARIO = $(value SCENARIO)
 test-e2e: cluster-build build-race ## Run the tests of everything together: [SCENARIO=REGEXP] those scenarios only.
 	@$(SUITE_e2e) $(if $(value SCENARIO),-run='^TestScenarios$$')
+
+# Not a part of `make test`: it needs root, and Debian's containerd and runc, which it installs.
+SUITE_machine = cd test/cluster && $(WITH_CLUSTER) PINTLE_NODE=1 CGO_ENABLED=0 go test -trimpath -count=1 -v -run=RealNode .
+SUITE_node = $(WITH_CLUSTER) PINTLE_NODE=1 hack/e2e.sh go test $(RACE) -count=1 -v -timeout=10m -parallel=4 ./test/node
+
+test-node: ## Run the tests on a real node, with real containers: as root, or they are skipped.
+	@hack/node.sh "$(cluster-launcher)" test-node-here
+
+test-node-here: node-build build-race
+	@hack/suites.sh machine "$(SUITE_machine)" node "$(SUITE_node)"
 
 # Not a part of `make test`: it builds another controller. Its definition of HelmRelease is used as it is.
 REFERENCE := github.com/fluxcd/helm-controller

@@ -24,6 +24,9 @@ type cluster struct{ launcher, state string }
 func startCluster(ctx context.Context, o Options, kubeconfig string) (*cluster, error) {
 	c := &cluster{launcher: filepath.Join(o.ClusterBin, "cluster"), state: filepath.Join(o.Dir, "cluster")}
 	args := []string{"--kubeconfig", kubeconfig, "--source-controller", "--parent", strconv.Itoa(os.Getpid())}
+	if o.Node {
+		args = append(args, "--node")
+	}
 	if o.AuditLog != "" {
 		args = append(args, "--audit-log", o.AuditLog)
 	}
@@ -43,6 +46,8 @@ type Record struct {
 	// SourceAddress is the host and port from which source-controller serves
 	// artifacts.
 	SourceAddress string `json:"sourceAddress"`
+	// LogDir holds a log for each component, COMPONENT.log.
+	LogDir string `json:"logDir"`
 	// PIDs are processes by component.
 	PIDs map[string]int `json:"pids"`
 }

@@ -34,6 +34,10 @@ type Options struct {
 	Dir string
 	// ClusterBin is the folder that `make cluster-build` fills.
 	ClusterBin string
+	// Node asks for a real node, with a kubelet and containers, in place of the
+	// simulated one. It needs root, and there is one on a machine at a time: Start
+	// waits for another one's end.
+	Node bool
 	// AuditLog, if set, is the file in which the API server notes every request.
 	AuditLog string
 	// ArtifactProxy, if set, is the host and port in the artifacts' URLs. Whoever
@@ -82,7 +86,7 @@ func Start(ctx context.Context, o Options) (_ *Environment, err error) {
 		}
 	}()
 	if e.Kubeconfig == "" {
-		o.Progress("starting a control plane with a simulated node and source-controller")
+		o.Progress("starting a control plane with a %s node and source-controller", nodeKind(o.Node))
 		e.Kubeconfig = filepath.Join(o.Dir, "kubeconfig")
 		if e.cluster, err = startCluster(ctx, o, e.Kubeconfig); err != nil {
 			return nil, err
@@ -102,6 +106,13 @@ func Start(ctx context.Context, o Options) (_ *Environment, err error) {
 	o.Progress("starting the controller")
 	e.Controller = newController(o, e.Kubeconfig)
 	return e, e.Controller.Start()
+}
+
+func nodeKind(real bool) string {
+	if real {
+		return "real"
+	}
+	return "simulated"
 }
 
 // CRDs returns the path of the definition of HelmRelease to use if the given one

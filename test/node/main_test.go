@@ -1,0 +1,103 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package node tests the controller where containers really run: a kubelet,
+// containerd and runc, which say what simulated nodes cannot, such as that a
+// container ran out of memory, or its last words. `make test-node` runs it, as
+// root. README.md says what a test can use.
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/pintle-dev/pintle/test/harness"
+)
+
+// env is shared by all tests; each has a namespace of its own.
+var env struct {
+	*harness.Environment
+
+	// pods reaches what goes through the API server to the kubelet: logs.
+	pods *kubernetes.Clientset
+}
+
+func TestMain(m *testing.M) {
+	if os.Getenv("PINTLE_NODE") == "" {
+		fmt.Println("node: skipped: PINTLE_NODE is not set; `make test-node` runs these tests, and needs root")
+		return
+	}
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "node:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (code int, err error) {
+	bin, controller := os.Getenv("PINTLE_CLUSTER_BIN"), os.Getenv("PINTLE_CONTROLLER")
+	if bin == "" || controller == "" {
+		return 1, errors.New("PINTLE_CLUSTER_BIN and PINTLE_CONTROLLER are not set: these tests need what `make test-node` builds")
+	}
+	ctx := context.Background()
+	env.Environment, err = harness.Start(ctx, harness.Options{
+		// Short, because the names of sockets are bounded.
+		Dir:        filepath.Join(os.TempDir(), "pintle-node-"+strconv.Itoa(os.Getpid())),
+		ClusterBin: bin, Controller: controller, CRDs: os.Getenv("PINTLE_CRDS"),
+		Node:           true,
+		ControllerArgs: []string{"--min-retry-delay=200ms", "--max-retry-delay=3s", "--log-level=debug"},
+		Progress: func(format string, args ...any) {
+			fmt.Printf("%s  %s\n", time.Now().Format(time.TimeOnly), fmt.Sprintf(format, args...))
+		},
+	})
+	if err != nil {
+		return 1, err
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", env.Kubeconfig)
+	if err == nil {
+		env.pods, err = kubernetes.NewForConfig(config)
+	}
+	if err != nil {
+		return 1, errors.Join(err, env.Stop(ctx))
+	}
+	code = m.Run()
+	if strings.Contains(env.Controller.LogTail(1<<20), "WARNING: DATA RACE") {
+		code = 1
+		fmt.Println("there is a data race in the controller")
+	}
+	if code != 0 {
+		err = keepLogs(filepath.Join(harness.Root(), "bin", "node-logs"))
+	}
+	return code, errors.Join(err, env.Stop(ctx))
+}
+
+// keepLogs copies what the controller, the kubelet and the others had to say.
+func keepLogs(dir string) error {
+	record, err := env.Record()
+	if err != nil {
+		return err
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	if err := os.CopyFS(dir, os.DirFS(record.LogDir)); err != nil {
+		return err
+	}
+	content, err := os.ReadFile(env.Controller.LogPath)
+	if err != nil {
+		return err
+	}
+	fmt.Println("the logs are kept in", dir)
+	return os.WriteFile(filepath.Join(dir, "controller.log"), content, 0o600)
+}
