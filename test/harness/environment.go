@@ -158,11 +158,14 @@ func (e *Environment) Stop(ctx context.Context) error {
 	if e.Controller != nil {
 		errs = append(errs, e.Controller.Stop(ctx))
 	}
-	if e.cluster != nil {
-		errs = append(errs, e.cluster.stop(ctx))
-	}
 	if e.Registry != nil {
 		errs = append(errs, e.Registry.Close())
+	}
+	if e.cluster != nil {
+		if err := e.cluster.stop(ctx); err != nil {
+			// Of a real node, something may still be mounted in there.
+			return errors.Join(append(errs, err)...)
+		}
 	}
 	return errors.Join(append(errs, os.RemoveAll(e.dir))...)
 }
