@@ -34,6 +34,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/desired"
 	"github.com/pintle-dev/pintle/internal/helm"
+	"github.com/pintle-dev/pintle/internal/memory"
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/options"
 )
@@ -51,6 +52,9 @@ func run() error {
 		return err
 	}
 	ctrl.SetLogger(logger(o))
+	for _, notice := range o.Notices() {
+		ctrl.Log.Info(notice)
+	}
 	// Helm tells Go's own logger which values it cannot merge. They may be secret.
 	log.SetOutput(io.Discard)
 	config, err := ctrl.GetConfig()
@@ -70,7 +74,21 @@ func run() error {
 	); err != nil {
 		return err
 	}
-	return mgr.Start(ctrl.SetupSignalHandler())
+	ctx := ctrl.SetupSignalHandler()
+	if o.Gates.OOMWatch {
+		if ctx, err = untilShortOfMemory(ctx, o.Memory); err != nil {
+			return fmt.Errorf("feature gate OOMWatch: %w", err)
+		}
+	}
+	return mgr.Start(ctx)
+}
+
+// untilShortOfMemory returns a context that also ends when memory is about to run
+// out. Actions then have as much time to end as at any other shutdown.
+func untilShortOfMemory(ctx context.Context, w options.MemoryWatch) (context.Context, error) {
+	return memory.UntilShort(ctx, memory.Options{
+		Percent: w.Threshold, Interval: w.Interval, MaxPath: w.MaxPath, CurrentPath: w.CurrentPath, Root: memory.Root, Log: ctrl.Log.WithName("memory"),
+	})
 }
 
 // unlimited returns config without the limits of requests if the API server shares
@@ -91,7 +109,7 @@ func addControllers(mgr ctrl.Manager, o *options.Options, config *rest.Config) e
 	if err != nil {
 		return err
 	}
-	charts := chart.NewStore(&http.Client{Timeout: o.HTTPTimeout}, o.ArtifactMaxBytes).Keeping(o.ArtifactCacheBytes)
+	charts := chart.NewStore(artifactClient(o), o.ArtifactMaxBytes).Keeping(o.ArtifactCacheBytes)
 	defaults := helmv2.Defaults{RetryOnFailure: o.Gates.DefaultToRetryOnFailure, Helm3: o.Gates.UseHelm3Defaults}
 	resolver := desired.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts).With(desired.Settings{
 		Defaults:             defaults,
@@ -138,13 +156,19 @@ func addControllers(mgr ctrl.Manager, o *options.Options, config *rest.Config) e
 	})
 }
 
+func artifactClient(o *options.Options) *http.Client {
+	return &http.Client{Timeout: o.HTTPTimeout, Transport: &chart.Transport{
+		Base: http.DefaultTransport, Retries: o.HTTPRetry, SourceController: o.SourceController, SourceWatcher: o.SourceWatcher,
+	}}
+}
+
 func managerOptions(o *options.Options) ctrl.Options {
 	opts := ctrl.Options{
 		Scheme:                        controller.Scheme(),
 		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddr, ExtraHandlers: profiles(o)},
 		HealthProbeBindAddress:        o.HealthAddr,
 		LeaderElection:                o.LeaderElect,
-		LeaderElectionID:              helmv2.ControllerName + "-leader-election",
+		LeaderElectionID:              o.LeaseName(helmv2.ControllerName + "-leader-election"),
 		LeaderElectionReleaseOnCancel: o.LeaderElectReleaseOnEnd,
 		LeaderElectionNamespace:       o.RuntimeNamespace,
 		LeaseDuration:                 &o.LeaseDuration,
@@ -156,6 +180,9 @@ func managerOptions(o *options.Options) ctrl.Options {
 	}
 	if !o.WatchAllNamespaces {
 		opts.Cache.DefaultNamespaces = map[string]cache.Config{o.RuntimeNamespace: {}}
+	}
+	if selector := o.Selector(); selector != nil {
+		opts.Cache.ByObject[&helmv2.HelmRelease{}] = cache.ByObject{Label: selector}
 	}
 	return opts
 }

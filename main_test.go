@@ -8,7 +8,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/options"
 )
 
@@ -50,5 +53,46 @@ func TestCacheIsSmall(t *testing.T) {
 		if got.Cache.DefaultTransform == nil || len(got.Cache.ByObject) != 2 || got.Client.Cache == nil {
 			t.Errorf("%v: the manager holds more than it should", args)
 		}
+	}
+}
+
+// TestShard: a selector limits which HelmReleases are known, and nothing else.
+func TestShard(t *testing.T) {
+	for _, tc := range []struct {
+		args  []string
+		kinds int
+		lease string
+	}{
+		{nil, 2, "helm-controller-leader-election"},
+		{[]string{"--watch-label-selector=sharding.fluxcd.io/key=shard1"}, 3, "helm-controller-leader-election-73fdc1be"},
+	} {
+		o, err := options.Parse(tc.args, io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := managerOptions(o)
+		if len(got.Cache.ByObject) != tc.kinds || got.Cache.DefaultLabelSelector != nil || got.LeaderElectionID != tc.lease {
+			t.Errorf("%v: %d kinds, of others %v, Lease %s", tc.args, len(got.Cache.ByObject), got.Cache.DefaultLabelSelector, got.LeaderElectionID)
+		}
+		for kind, by := range got.Cache.ByObject {
+			if _, ok := kind.(*helmv2.HelmRelease); ok && by.Label.String() != "sharding.fluxcd.io/key=shard1" {
+				t.Errorf("HelmReleases are selected by %s", by.Label)
+			}
+		}
+	}
+}
+
+// TestArtifactClient: flags and environment reach the downloads.
+func TestArtifactClient(t *testing.T) {
+	t.Setenv("SOURCE_CONTROLLER_LOCALHOST", "localhost:1")
+	t.Setenv("SOURCE_WATCHER_LOCALHOST", "localhost:2")
+	o, err := options.Parse([]string{"--http-timeout=7s", "--http-retry=3"}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := artifactClient(o)
+	got, ok := client.Transport.(*chart.Transport)
+	if !ok || client.Timeout != 7*time.Second || got.Retries != 3 || got.SourceController != "localhost:1" || got.SourceWatcher != "localhost:2" {
+		t.Errorf("%+v", client)
 	}
 }

@@ -7,8 +7,9 @@
 CONTROLLER_GEN ?= go tool -modfile=hack/tools/controller-gen/go.mod controller-gen
 
 .PHONY: generate
-generate: ## Generate deep copies from the API types.
+generate: ## Generate deep copies from the API types, and the list of flags from the code.
 	$(CONTROLLER_GEN) object:headerFile=hack/boilerplate.go.txt paths=./api/...
+	@go test -count=1 ./internal/options -run='^TestDocument$$' -rewrite
 
 .PHONY: manifests
 manifests: ## Generate the CRDs from the API types, and the manager's role from the controllers' +kubebuilder:rbac markers.

@@ -46,12 +46,13 @@ func mayImport() map[string][]string {
 		"postrender": {},
 		"attempt":    {"release"},
 		"watch":      {},
+		"memory":     {},
 		"desired":    {"chart", "expression", "release"},
 		"drift":      {"release"},
 		"helm":       {"chart", "expression", "postrender", "release"},
 		"metrics":    {"release", "report"},
 		"controller": {"attempt", "cluster", "desired", "drift", "helm", "hookjob", "metrics", "operation", "release", "report", "watch"},
-		"main":       {"chart", "cluster", "controller", "desired", "helm", "metrics", "options"},
+		"main":       {"chart", "cluster", "controller", "desired", "helm", "memory", "metrics", "options"},
 	}
 }
 

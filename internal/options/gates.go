@@ -6,6 +6,7 @@ package options
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,7 +22,11 @@ type Gates struct {
 	DisableChartDigestTracking bool
 	DisableConfigWatchers      bool
 	ExternalArtifact           bool
+	OOMWatch                   bool
 	UseHelm3Defaults           bool
+
+	// useless are those that were switched on and change nothing.
+	useless map[string]string
 }
 
 // gate is what is known of a gate's name.
@@ -30,6 +35,8 @@ type gate struct {
 	value *bool
 	// missing gates cannot be switched on: what they stand for is not there.
 	missing bool
+	// why a gate that is kept nowhere changes nothing, for people.
+	why string
 }
 
 // known lists the gates of the reference.
@@ -44,17 +51,16 @@ func (g *Gates) known() map[string]gate {
 		"ExternalArtifact":           {value: &g.ExternalArtifact},
 		"UseHelm3Defaults":           {value: &g.UseHelm3Defaults},
 
-		"CacheSecretsAndConfigMaps":   {missing: true},
+		"OOMWatch":                    {value: &g.OOMWatch},
 		"ObjectLevelWorkloadIdentity": {missing: true},
-		"OOMWatch":                    {missing: true},
 
-		// Waits always end when something newer is wanted.
-		"CancelHealthCheckOnNewRevision": {},
+		"CacheSecretsAndConfigMaps":      {why: "values are read when they are needed, and Secrets never kept"},
+		"CancelHealthCheckOnNewRevision": {why: "waits always end when something newer is wanted"},
 
 		// The reference knows their names, and nothing more any more.
-		"AdoptLegacyReleases": {},
-		"CorrectDrift":        {},
-		"DetectDrift":         {},
+		"AdoptLegacyReleases": {why: "releases of old API versions are not adopted"},
+		"CorrectDrift":        {why: "spec.driftDetection says it"},
+		"DetectDrift":         {why: "spec.driftDetection says it"},
 	}
 }
 
@@ -79,9 +85,31 @@ func (g *Gates) Set(list string) error {
 			errs = append(errs, fmt.Errorf("%s is not supported by this version", name))
 		case gate.value != nil:
 			*gate.value = on
+		default:
+			g.note(name, gate.why, on)
 		}
 	}
 	return errors.Join(errs...)
+}
+
+func (g *Gates) note(name, why string, on bool) {
+	if !on {
+		delete(g.useless, name)
+		return
+	}
+	if g.useless == nil {
+		g.useless = map[string]string{}
+	}
+	g.useless[name] = why
+}
+
+// notices says of gates that were switched on why they have no effect.
+func (g *Gates) notices() []string {
+	var notices []string
+	for _, name := range slices.Sorted(maps.Keys(g.useless)) {
+		notices = append(notices, fmt.Sprintf("the feature gate %s has no effect: %s", name, g.useless[name]))
+	}
+	return notices
 }
 
 // String implements flag.Value.

@@ -7,11 +7,14 @@
 package options
 
 import (
+	"crypto/sha256"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -23,6 +26,8 @@ type Options struct {
 	// MetricsAddr and HealthAddr are listen addresses; "0" switches one off.
 	MetricsAddr string
 	HealthAddr  string
+	// EventsAddr is the URL that events are posted to; empty for nowhere.
+	EventsAddr string
 	// EnablePprof serves Go's profiles beside the metrics.
 	EnablePprof bool
 	// Concurrent is how many HelmReleases are visited, and how many Helm actions
@@ -31,8 +36,10 @@ type Options struct {
 	// KubeAPIQPS and KubeAPIBurst limit requests to the API server.
 	KubeAPIQPS   float64
 	KubeAPIBurst int
-	// HTTPTimeout bounds one download of an artifact.
+	// HTTPTimeout bounds one download of an artifact, HTTPRetry how often it is tried
+	// again within that time.
 	HTTPTimeout time.Duration
+	HTTPRetry   int
 	// ArtifactMaxBytes is the largest artifact that is downloaded.
 	ArtifactMaxBytes int64
 	// ArtifactCacheBytes is how much is kept of artifacts in memory; 0 is nothing.
@@ -52,12 +59,17 @@ type Options struct {
 	LeaseRetryPeriod        time.Duration
 	// WatchAllNamespaces is false if only RuntimeNamespace is watched.
 	WatchAllNamespaces bool
+	// WatchLabels selects, by label, the HelmReleases this controller looks after;
+	// empty selects all.
+	WatchLabels string
 	// WatchConfigs selects, by label, the ConfigMaps and Secrets whose changes wake
 	// the HelmReleases that take values from them; empty selects all.
 	WatchConfigs string
 	// DefaultServiceAccount is the name of whom Helm acts as, in the namespace of
 	// the HelmRelease, where that names nobody; empty is the controller itself.
 	DefaultServiceAccount string
+	// DefaultKubeconfigServiceAccount cannot be set: it takes a gate that is missing.
+	DefaultKubeconfigServiceAccount string
 	// OverrideManagers are field managers whose fields are taken from them where drift is
 	// looked for.
 	OverrideManagers []string
@@ -69,72 +81,63 @@ type Options struct {
 	NoCrossNamespaceRefs bool
 	// RequeueDependency is when to look again at a dependency that was not ready.
 	RequeueDependency time.Duration
+	// SnapshotDigestAlgo names the algorithm of the digests in history; it is sha256.
+	SnapshotDigestAlgo string
+	// TokenCacheMaxSize and TokenCacheMaxDuration bound what is kept of cloud
+	// providers' tokens. As none are asked for, they change nothing.
+	TokenCacheMaxSize     int
+	TokenCacheMaxDuration time.Duration
+	// Memory says when to shut down rather than be killed; it counts only with the
+	// gate OOMWatch.
+	Memory MemoryWatch
 	// Gates are the feature gates.
 	Gates Gates
 	// RuntimeNamespace is where the controller itself runs.
 	RuntimeNamespace string
+	// SourceController and SourceWatcher are the "host:port" that takes the place of
+	// the one in an artifact's URL; empty leaves it alone.
+	SourceController string
+	SourceWatcher    string
 	// LogLevel is trace, debug, info or error; LogEncoding is json or console.
 	LogLevel    string
 	LogEncoding string
 }
 
-// Parse reads arguments, program name excluded. Help and complaints are written
-// to out. It returns flag.ErrHelp if help was asked for.
+// MemoryWatch configures the watch of the memory that is left.
+type MemoryWatch struct {
+	// Threshold is the share of the limit at which to shut down, 1 to 100 percent.
+	Threshold int
+	// Interval is the time between looks, 50ms at least.
+	Interval time.Duration
+	// MaxPath and CurrentPath are files of the cgroup that hold the limit and what is
+	// used, in bytes; empty are found out.
+	MaxPath     string
+	CurrentPath string
+}
+
+// Parse reads arguments, program name excluded, and the environment. Help is
+// written to out. It returns flag.ErrHelp if that was asked for.
 func Parse(args []string, out io.Writer) (*Options, error) {
-	o := &Options{RuntimeNamespace: os.Getenv("RUNTIME_NAMESPACE")}
+	o := &Options{
+		RuntimeNamespace: os.Getenv("RUNTIME_NAMESPACE"),
+		SourceController: os.Getenv("SOURCE_CONTROLLER_LOCALHOST"),
+		SourceWatcher:    os.Getenv("SOURCE_WATCHER_LOCALHOST"),
+	}
 	fs := flag.NewFlagSet("pintle", flag.ContinueOnError)
-	fs.SetOutput(out)
+	// A mistake is to be one message: not two, with forty flags between them.
+	fs.SetOutput(io.Discard)
 	o.bind(fs)
 	if err := fs.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			fs.SetOutput(out)
+			fs.PrintDefaults()
+		}
 		return nil, err
 	}
 	if fs.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q", fs.Arg(0))
 	}
 	return o, o.validate()
-}
-
-func (o *Options) bind(fs *flag.FlagSet) {
-	fs.StringVar(&o.MetricsAddr, "metrics-addr", ":8080", "address of the metrics endpoint; 0 switches it off")
-	fs.StringVar(&o.HealthAddr, "health-addr", ":9440", "address of the health endpoint; 0 switches it off")
-	fs.BoolVar(&o.EnablePprof, "enable-pprof", false,
-		"serve Go's profiles at /debug/pprof/ beside the metrics; a flag of Pintle's own")
-	fs.IntVar(&o.Concurrent, "concurrent", 4, "HelmReleases reconciled at the same time")
-	fs.Float64Var(&o.KubeAPIQPS, "kube-api-qps", 50, "queries per second to the Kubernetes API, for each release; without limit for the controller itself if the API server shares itself out fairly")
-	fs.IntVar(&o.KubeAPIBurst, "kube-api-burst", 300, "queries to the Kubernetes API in a burst")
-	fs.DurationVar(&o.HTTPTimeout, "http-timeout", 30*time.Second, "time one download of an artifact may take")
-	fs.Int64Var(&o.ArtifactMaxBytes, "artifact-max-bytes", 100<<20, "largest artifact that is downloaded, in bytes")
-	fs.Int64Var(&o.ArtifactCacheBytes, "artifact-cache-bytes", 64<<20,
-		"what is kept of artifacts in memory, in bytes, so that releases of one chart download it once; 0 keeps nothing; not a flag of helm-controller")
-	fs.DurationVar(&o.MinRetryDelay, "min-retry-delay", 750*time.Millisecond, "first delay after a failure")
-	fs.DurationVar(&o.MaxRetryDelay, "max-retry-delay", 15*time.Minute, "longest delay after failures in a row")
-	fs.IntVar(&o.IntervalJitter, "interval-jitter-percentage", 5, "how far intervals are spread, in percent")
-	fs.DurationVar(&o.GracefulShutdown, "graceful-shutdown-timeout", 600*time.Second, "time running actions have to end at shutdown")
-	fs.BoolVar(&o.LeaderElect, "enable-leader-election", false, "let only one replica act at a time")
-	fs.BoolVar(&o.LeaderElectReleaseOnEnd, "leader-election-release-on-cancel", true, "give the lease away at shutdown")
-	fs.DurationVar(&o.LeaseDuration, "leader-election-lease-duration", 35*time.Second, "age after which a lease may be taken over")
-	fs.DurationVar(&o.LeaseRenewDeadline, "leader-election-renew-deadline", 30*time.Second, "time the leader tries to renew before it gives up")
-	fs.DurationVar(&o.LeaseRetryPeriod, "leader-election-retry-period", 5*time.Second, "time between tries")
-	fs.BoolVar(&o.WatchAllNamespaces, "watch-all-namespaces", true, "watch every namespace, not only RUNTIME_NAMESPACE")
-	fs.StringVar(&o.WatchConfigs, "watch-configs-label-selector", "reconcile.fluxcd.io/watch=Enabled",
-		"label selector of the ConfigMaps and Secrets whose changes lead to upgrades at once; empty selects all")
-	fs.Func("override-manager", "field manager whose fields are taken from it where drift is looked for; may be given more than once", func(name string) error {
-		if name == "" {
-			return errors.New("it needs a name")
-		}
-		o.OverrideManagers = append(o.OverrideManagers, name)
-		return nil
-	})
-	fs.StringVar(&o.DefaultServiceAccount, "default-service-account", "",
-		"ServiceAccount that Helm acts as where a HelmRelease names none; empty is the controller's own")
-	fs.BoolVar(&o.InsecureKubeconfigExec, "insecure-kubeconfig-exec", false, "let kubeconfigs in Secrets execute commands in the controller")
-	fs.BoolVar(&o.InsecureKubeconfigTLS, "insecure-kubeconfig-tls", false, "let kubeconfigs in Secrets switch off the verification of API servers")
-	fs.BoolVar(&o.NoCrossNamespaceRefs, "no-cross-namespace-refs", false, "refuse sources in other namespaces than the HelmRelease's")
-	fs.DurationVar(&o.RequeueDependency, "requeue-dependency", 30*time.Second,
-		"time between looks at a dependency that is not ready; mostly its progress is noticed at once")
-	fs.Var(&o.Gates, "feature-gates", "comma-separated list of `Name=bool`")
-	fs.StringVar(&o.LogLevel, "log-level", "info", "trace, debug, info or error")
-	fs.StringVar(&o.LogEncoding, "log-encoding", "json", "json or console")
 }
 
 func (o *Options) validate() error {
@@ -151,21 +154,80 @@ func (o *Options) validate() error {
 	bad(o.MinRetryDelay <= 0 || o.MaxRetryDelay < o.MinRetryDelay,
 		"--min-retry-delay=%s, --max-retry-delay=%s: more than zero, and not the wrong way round", o.MinRetryDelay, o.MaxRetryDelay)
 	bad(o.HTTPTimeout <= 0, "--http-timeout=%s: more than zero", o.HTTPTimeout)
+	bad(o.HTTPRetry < 0, "--http-retry=%d: at least 0", o.HTTPRetry)
 	bad(o.RequeueDependency <= 0, "--requeue-dependency=%s: more than zero", o.RequeueDependency)
+	bad(o.Memory.Threshold < 1 || o.Memory.Threshold > 100, "--oom-watch-memory-threshold=%d: from 1 to 100", o.Memory.Threshold)
+	bad(o.Memory.Interval < shortestLook, "--oom-watch-interval=%s: at least %s", o.Memory.Interval, shortestLook)
+	bad(o.TokenCacheMaxSize < 0, "--token-cache-max-size=%d: at least 0", o.TokenCacheMaxSize)
+	bad(o.TokenCacheMaxDuration < 0, "--token-cache-max-duration=%s: at least 0s", o.TokenCacheMaxDuration)
 	bad(!o.WatchAllNamespaces && o.RuntimeNamespace == "", "--watch-all-namespaces=false needs RUNTIME_NAMESPACE in the environment")
-	_, err := labels.Parse(o.WatchConfigs)
-	bad(err != nil, "--watch-configs-label-selector=%s: %w", o.WatchConfigs, err)
-	switch o.LogLevel {
-	case "trace", "debug", "info", "error":
-	default:
-		bad(true, "--log-level=%s: trace, debug, info or error", o.LogLevel)
-	}
-	switch o.LogEncoding {
-	case "json", "console":
-	default:
-		bad(true, "--log-encoding=%s: json or console", o.LogEncoding)
-	}
+	bad(o.DefaultKubeconfigServiceAccount != "",
+		"--default-kubeconfig-service-account needs the feature gate ObjectLevelWorkloadIdentity, which is not supported by this version")
+	errs = append(errs, o.validateTexts()...)
 	return errors.Join(errs...)
+}
+
+// shortestLook is the shortest time between two looks at the memory that is left.
+const shortestLook = 50 * time.Millisecond
+
+func (o *Options) validateTexts() []error {
+	var errs []error
+	for _, s := range []struct{ flag, text string }{
+		{"watch-label-selector", o.WatchLabels}, {"watch-configs-label-selector", o.WatchConfigs},
+	} {
+		if _, err := labels.Parse(s.text); err != nil {
+			errs = append(errs, fmt.Errorf("--%s=%s: %w", s.flag, s.text, err))
+		}
+	}
+	if !isAddress(o.EventsAddr) {
+		// Not quoted: it may hold a password.
+		errs = append(errs, errors.New("--events-addr: an http or https URL is needed, like http://notification-controller.flux-system/"))
+	}
+	if o.SnapshotDigestAlgo != "sha256" {
+		errs = append(errs, fmt.Errorf("--snapshot-digest-algo=%s: sha256 is the only one that is supported by this version", o.SnapshotDigestAlgo))
+	}
+	if !slices.Contains([]string{"trace", "debug", "info", "error"}, o.LogLevel) {
+		errs = append(errs, fmt.Errorf("--log-level=%s: trace, debug, info or error", o.LogLevel))
+	}
+	if !slices.Contains([]string{"json", "console"}, o.LogEncoding) {
+		errs = append(errs, fmt.Errorf("--log-encoding=%s: json or console", o.LogEncoding))
+	}
+	return errs
+}
+
+func isAddress(text string) bool {
+	u, err := url.Parse(text)
+	return text == "" || err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
+}
+
+// Notices are what an operator should know about options that are accepted and
+// change nothing. They are to be logged.
+func (o *Options) Notices() []string {
+	notices := o.Gates.notices()
+	if o.TokenCacheMaxSize != tokenCacheSize || o.TokenCacheMaxDuration != tokenCacheDuration {
+		notices = append(notices, "--token-cache-max-size and --token-cache-max-duration have no effect: no tokens of cloud providers are asked for")
+	}
+	return notices
+}
+
+// Selector is WatchLabels, parsed; nil if it is empty, or no selector and was not
+// validated.
+func (o *Options) Selector() labels.Selector {
+	selector, err := labels.Parse(o.WatchLabels)
+	if err != nil || o.WatchLabels == "" {
+		return nil
+	}
+	return selector
+}
+
+// LeaseName names the Lease of whoever looks after the same HelmReleases, which
+// begins with base: those that look after others have one of their own.
+func (o *Options) LeaseName(base string) string {
+	if o.WatchLabels == "" {
+		return base
+	}
+	sum := sha256.Sum256([]byte(o.WatchLabels))
+	return fmt.Sprintf("%s-%.4x", base, sum)
 }
 
 // ConfigSelector is WatchConfigs, parsed. It selects nothing if WatchConfigs was

@@ -7,11 +7,14 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/labels"
 )
 
@@ -31,10 +34,12 @@ func TestParseDefaults(t *testing.T) {
 		LeaderElect:      false, LeaderElectReleaseOnEnd: true,
 		LeaseDuration: 35 * time.Second, LeaseRenewDeadline: 30 * time.Second, LeaseRetryPeriod: 5 * time.Second,
 		WatchAllNamespaces: true, RuntimeNamespace: "flux-system", WatchConfigs: "reconcile.fluxcd.io/watch=Enabled",
-		RequeueDependency: 30 * time.Second,
-		LogLevel:          "info", LogEncoding: "json",
+		RequeueDependency: 30 * time.Second, HTTPRetry: 9, SnapshotDigestAlgo: "sha256",
+		TokenCacheMaxSize: 100, TokenCacheMaxDuration: time.Hour,
+		Memory:   MemoryWatch{Threshold: 95, Interval: 500 * time.Millisecond},
+		LogLevel: "info", LogEncoding: "json",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Gates{})); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)
 	}
 	if out.Len() > 0 {
@@ -44,6 +49,8 @@ func TestParseDefaults(t *testing.T) {
 
 func TestParseEveryFlag(t *testing.T) {
 	t.Setenv("RUNTIME_NAMESPACE", "here")
+	t.Setenv("SOURCE_CONTROLLER_LOCALHOST", "localhost:1")
+	t.Setenv("SOURCE_WATCHER_LOCALHOST", "localhost:2")
 	got, err := Parse([]string{
 		"--metrics-addr=0", "--health-addr=:1", "--enable-pprof", "--concurrent=9", "--kube-api-qps=1.5", "--kube-api-burst=2",
 		"--http-timeout=1s", "--artifact-max-bytes=3", "--artifact-cache-bytes=4", "--min-retry-delay=4s", "--max-retry-delay=5s",
@@ -51,6 +58,9 @@ func TestParseEveryFlag(t *testing.T) {
 		"--leader-election-release-on-cancel=false", "--leader-election-lease-duration=7s",
 		"--leader-election-renew-deadline=6s", "--leader-election-retry-period=1s",
 		"--watch-all-namespaces=false", "--default-service-account=tenant", "--insecure-kubeconfig-exec", "--insecure-kubeconfig-tls", "--watch-configs-label-selector=a in (b,c)",
+		"--events-addr=https://n.example/", "--http-retry=0", "--watch-label-selector=sharding.fluxcd.io/key=a", "--override-manager=a", "--override-manager=b",
+		"--snapshot-digest-algo=sha256", "--token-cache-max-size=0", "--token-cache-max-duration=2h",
+		"--oom-watch-memory-threshold=100", "--oom-watch-interval=50ms", "--oom-watch-max-memory-path=/m", "--oom-watch-current-memory-path=/c",
 		"--no-cross-namespace-refs", "--requeue-dependency=8s", "--feature-gates=ExternalArtifact=true", "--log-level=trace", "--log-encoding=console",
 	}, &bytes.Buffer{})
 	if err != nil {
@@ -63,12 +73,18 @@ func TestParseEveryFlag(t *testing.T) {
 		DefaultServiceAccount: "tenant", InsecureKubeconfigExec: true, InsecureKubeconfigTLS: true,
 		LeaseDuration: 7 * time.Second, LeaseRenewDeadline: 6 * time.Second, LeaseRetryPeriod: time.Second,
 		NoCrossNamespaceRefs: true, RequeueDependency: 8 * time.Second, Gates: Gates{ExternalArtifact: true},
+		EventsAddr: "https://n.example/", WatchLabels: "sharding.fluxcd.io/key=a", OverrideManagers: []string{"a", "b"},
+		SnapshotDigestAlgo: "sha256", TokenCacheMaxDuration: 2 * time.Hour,
+		Memory:           MemoryWatch{Threshold: 100, Interval: 50 * time.Millisecond, MaxPath: "/m", CurrentPath: "/c"},
+		SourceController: "localhost:1", SourceWatcher: "localhost:2",
 		RuntimeNamespace: "here", WatchConfigs: "a in (b,c)", LogLevel: "trace", LogEncoding: "console",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Gates{})); diff != "" {
 		t.Errorf("every flag (-want +got):\n%s", diff)
 	}
 }
+
+const noAddress = "--events-addr: an http or https URL is needed, like http://notification-controller.flux-system/"
 
 func TestParseRefuses(t *testing.T) {
 	t.Setenv("RUNTIME_NAMESPACE", "")
@@ -92,13 +108,29 @@ func TestParseRefuses(t *testing.T) {
 		"UnknownGate":     {reason: "a gate that does not exist is a mistake", args: []string{"--feature-gates=Everything=true"}, want: `invalid value "Everything=true" for flag -feature-gates: there is no feature gate "Everything"`},
 		"NoNamespace":     {reason: "watching one namespace needs to know which", args: []string{"--watch-all-namespaces=false"}, want: "--watch-all-namespaces=false needs RUNTIME_NAMESPACE in the environment"},
 		"BadSelector":     {reason: "a selector has a notation", args: []string{"--watch-configs-label-selector=a in"}, want: "--watch-configs-label-selector=a in: unable to parse requirement: found '' expected: '('"},
+		"BadShard":        {reason: "so has this one", args: []string{"--watch-label-selector=a in"}, want: "--watch-label-selector=a in: unable to parse requirement: found '' expected: '('"},
+		"NoScheme":        {reason: "nothing can be posted to a name", args: []string{"--events-addr=notification-controller/"}, want: noAddress},
+		"OtherScheme":     {reason: "nor to a file", args: []string{"--events-addr=ftp://user:hidden@host/"}, want: noAddress},
+		"BadAddress":      {reason: "what is no URL is not quoted", args: []string{"--events-addr=http://user:hidden@[::/"}, want: noAddress},
+		"LessThanNoRetry": {reason: "once is the least", args: []string{"--http-retry=-1"}, want: "--http-retry=-1: at least 0"},
+		"NoThreshold":     {reason: "we would never start", args: []string{"--oom-watch-memory-threshold=0"}, want: "--oom-watch-memory-threshold=0: from 1 to 100"},
+		"NeverThreshold":  {reason: "we would never end", args: []string{"--oom-watch-memory-threshold=101"}, want: "--oom-watch-memory-threshold=101: from 1 to 100"},
+		"RestlessWatch":   {reason: "looking costs something", args: []string{"--oom-watch-interval=49ms"}, want: "--oom-watch-interval=49ms: at least 50ms"},
+		"NegativeCache":   {reason: "nothing is the least", args: []string{"--token-cache-max-size=-1"}, want: "--token-cache-max-size=-1: at least 0"},
+		"NegativeAge":     {reason: "nothing is the least", args: []string{"--token-cache-max-duration=-1s"}, want: "--token-cache-max-duration=-1s: at least 0s"},
+		"OtherDigest":     {reason: "what does not work is refused", args: []string{"--snapshot-digest-algo=blake3"}, want: "--snapshot-digest-algo=blake3: sha256 is the only one that is supported by this version"},
+		"NoIdentity":      {reason: "what does not work is refused", args: []string{"--default-kubeconfig-service-account=a"}, want: "--default-kubeconfig-service-account needs the feature gate ObjectLevelWorkloadIdentity, which is not supported by this version"},
 		"UnknownLevel":    {reason: "levels are few", args: []string{"--log-level=loud"}, want: "--log-level=loud: trace, debug, info or error"},
 		"UnknownEncoding": {reason: "encodings are two", args: []string{"--log-encoding=xml"}, want: "--log-encoding=xml: json or console"},
 		"All":             {reason: "all mistakes are named at once", args: []string{"--concurrent=0", "--log-encoding=xml"}, want: "--concurrent=0: at least 1\n--log-encoding=xml: json or console"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := Parse(tc.args, &bytes.Buffer{})
+			var out bytes.Buffer
+			_, err := Parse(tc.args, &out)
+			if out.Len() > 0 {
+				t.Errorf("%s: one message is enough, and there was another: %s", tc.reason, out.String())
+			}
 			var got string
 			if err != nil {
 				got = err.Error()
@@ -122,6 +154,78 @@ func TestParseHelp(t *testing.T) {
 			t.Errorf("--%s is missing in the help:\n%s", f.Name, out.String())
 		}
 	})
+}
+
+// referenceFlags are what helm-controller 1.6 can be given.
+const referenceFlags = `concurrent default-kubeconfig-service-account default-service-account enable-leader-election events-addr
+	feature-gates graceful-shutdown-timeout health-addr http-retry http-timeout insecure-kubeconfig-exec insecure-kubeconfig-tls
+	interval-jitter-percentage kube-api-burst kube-api-qps leader-election-lease-duration leader-election-release-on-cancel
+	leader-election-renew-deadline leader-election-retry-period log-encoding log-level max-retry-delay metrics-addr min-retry-delay
+	no-cross-namespace-refs oom-watch-current-memory-path oom-watch-interval oom-watch-max-memory-path oom-watch-memory-threshold
+	override-manager requeue-dependency snapshot-digest-algo token-cache-max-duration token-cache-max-size watch-all-namespaces
+	watch-configs-label-selector watch-label-selector`
+
+// TestReferenceFlags: whatever the reference takes is taken, and what is ours says so.
+func TestReferenceFlags(t *testing.T) {
+	theirs := strings.Fields(referenceFlags)
+	fs := flag.NewFlagSet("", flag.ContinueOnError)
+	new(Options).bind(fs)
+	for _, name := range theirs {
+		if fs.Lookup(name) == nil {
+			t.Errorf("--%s is unknown", name)
+		}
+	}
+	fs.VisitAll(func(f *flag.Flag) {
+		if ours := !slices.Contains(theirs, f.Name); ours != strings.HasSuffix(f.Usage, own) {
+			t.Errorf("--%s: is it ours? %t, but its help says %q", f.Name, ours, f.Usage)
+		}
+	})
+}
+
+// TestReferenceDeployment: its arguments, as they are in its manifest.
+func TestReferenceDeployment(t *testing.T) {
+	t.Setenv("RUNTIME_NAMESPACE", "flux-system")
+	o, err := Parse([]string{
+		"--events-addr=http://notification-controller.flux-system.svc.cluster.local./", "--watch-all-namespaces",
+		"--log-level=info", "--log-encoding=json", "--enable-leader-election", "--feature-gates", "OOMWatch=true,CacheSecretsAndConfigMaps=true",
+	}, io.Discard)
+	if err != nil || !o.LeaderElect || !o.Gates.OOMWatch {
+		t.Errorf("%+v: %v", o, err)
+	}
+}
+
+func TestNotices(t *testing.T) {
+	for args, want := range map[string]int{
+		"": 0, "--feature-gates=DetectDrift=false,ExternalArtifact=true": 0, "--feature-gates=DetectDrift=true,DetectDrift=false": 0,
+		"--feature-gates=DetectDrift=true,CacheSecretsAndConfigMaps=true": 2, "--token-cache-max-size=7": 1, "--token-cache-max-duration=1m": 1,
+	} {
+		o, err := Parse(strings.Fields(args), io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := o.Notices(); len(got) != want {
+			t.Errorf("%q changes nothing, which %d notices should say: %q", args, want, got)
+		}
+	}
+}
+
+// TestShards: each selector has a Lease of its own, the reference's, so that its
+// shard and ours do not act at the same time.
+func TestShards(t *testing.T) {
+	all := &Options{}
+	if got := all.LeaseName("helm-controller-leader-election"); got != "helm-controller-leader-election" || all.Selector() != nil {
+		t.Errorf("whoever looks after everything has Lease %s and selects %v", got, all.Selector())
+	}
+	one := &Options{WatchLabels: "sharding.fluxcd.io/key=shard1"}
+	// Of `printf %s sharding.fluxcd.io/key=shard1 | sha256sum`.
+	if got := one.LeaseName("helm-controller-leader-election"); got != "helm-controller-leader-election-73fdc1be" {
+		t.Errorf("a shard has Lease %s", got)
+	}
+	for label, want := range map[string]bool{"shard1": true, "shard2": false} {
+		if one.Selector().Matches(labels.Set{"sharding.fluxcd.io/key": label}) != want {
+			t.Errorf("%s is selected: %t", label, !want)
+		}
+	}
 }
 
 func TestConfigSelector(t *testing.T) {
