@@ -36,6 +36,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/memory"
 	"github.com/pintle-dev/pintle/internal/metrics"
+	"github.com/pintle-dev/pintle/internal/notify"
 	"github.com/pintle-dev/pintle/internal/options"
 )
 
@@ -70,11 +71,23 @@ func run() error {
 	if err := errors.Join(
 		mgr.AddHealthzCheck("ping", healthz.Ping),
 		mgr.AddReadyzCheck("ping", healthz.Ping),
-		addControllers(mgr, o, config),
 	); err != nil {
 		return err
 	}
 	ctx := ctrl.SetupSignalHandler()
+	m, err := metrics.New(crmetrics.Registry)
+	if err != nil {
+		return err
+	}
+	// Not one of the manager's runnables, which it ends before the controllers: those
+	// have something to tell at their end.
+	sender := notifications(ctx, o, m)
+	if sender != nil {
+		defer sender.Close()
+	}
+	if err := addControllers(mgr, o, config, m, sender); err != nil {
+		return err
+	}
 	if o.Gates.OOMWatch {
 		if ctx, err = untilShortOfMemory(ctx, o.Memory); err != nil {
 			return fmt.Errorf("feature gate OOMWatch: %w", err)
@@ -104,11 +117,23 @@ func unlimited(config *rest.Config) *rest.Config {
 	return config
 }
 
-func addControllers(mgr ctrl.Manager, o *options.Options, config *rest.Config) error {
-	m, err := metrics.New(crmetrics.Registry)
-	if err != nil {
-		return err
+// notifications returns what posts events, nil if there is no address for them.
+func notifications(ctx context.Context, o *options.Options, m *metrics.Metrics) *notify.Sender {
+	if o.EventsAddr == "" {
+		return nil
 	}
+	instance, err := os.Hostname()
+	if err != nil {
+		// Receivers do without it.
+		ctrl.Log.Error(err, "events will not say which instance they are from")
+	}
+	return notify.NewSender(ctx, notify.Options{
+		URL: o.EventsAddr, Controller: helmv2.ControllerName, Instance: instance, Flush: 5 * time.Second,
+		Observer: m, Log: ctrl.Log.WithName("notifications"), Now: time.Now,
+	})
+}
+
+func addControllers(mgr ctrl.Manager, o *options.Options, config *rest.Config, m *metrics.Metrics, sender *notify.Sender) error {
 	charts := chart.NewStore(artifactClient(o), o.ArtifactMaxBytes).Keeping(o.ArtifactCacheBytes)
 	defaults := helmv2.Defaults{RetryOnFailure: o.Gates.DefaultToRetryOnFailure, Helm3: o.Gates.UseHelm3Defaults}
 	resolver := desired.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts).With(desired.Settings{
@@ -140,6 +165,7 @@ func addControllers(mgr ctrl.Manager, o *options.Options, config *rest.Config) e
 		}, time.Now),
 		DefaultServiceAccount: o.DefaultServiceAccount,
 		Metrics:               m,
+		Notifications:         sender,
 		Now:                   time.Now,
 		Concurrent:            o.Concurrent,
 		MinRetryDelay:         o.MinRetryDelay,

@@ -47,12 +47,13 @@ func mayImport() map[string][]string {
 		"attempt":    {"release"},
 		"watch":      {},
 		"memory":     {},
+		"notify":     {},
 		"desired":    {"chart", "expression", "release"},
 		"drift":      {"release"},
 		"helm":       {"chart", "expression", "postrender", "release"},
 		"metrics":    {"release", "report"},
-		"controller": {"attempt", "cluster", "desired", "drift", "helm", "hookjob", "metrics", "operation", "release", "report", "watch"},
-		"main":       {"chart", "cluster", "controller", "desired", "helm", "memory", "metrics", "options"},
+		"controller": {"attempt", "cluster", "desired", "drift", "helm", "hookjob", "metrics", "notify", "operation", "release", "report", "watch"},
+		"main":       {"chart", "cluster", "controller", "desired", "helm", "memory", "metrics", "notify", "options"},
 	}
 }
 
@@ -255,9 +256,10 @@ func TestOnePlace(t *testing.T) {
 		reason string
 		where  []string
 	}{
-		"write status": {"One write ends a visit.", publish},
-		"IsConflict":   {"Conflicts of a HelmRelease end a visit silently, in one way; those of an object that is corrected lead to another look at it.", append(publish, "internal/drift/correct.go")},
-		"Requeue":      {"It is deprecated, and says neither when nor why.", nil},
+		"write status":    {"One write ends a visit.", publish},
+		"IsConflict":      {"Conflicts of a HelmRelease end a visit silently, in one way; those of an object that is corrected lead to another look at it.", append(publish, "internal/drift/correct.go")},
+		"make a recorder": {"Events that go another way lack the annotations of their object, and are posted nowhere.", []string{"internal/controller/events.go"}},
+		"Requeue":         {"It is deprecated, and says neither when nor why.", nil},
 	} {
 		got := deeds[deed]
 		slices.Sort(got)
@@ -327,6 +329,8 @@ func deedOfCall(call *ast.CallExpr) string {
 	switch f.Sel.Name {
 	case "IsConflict":
 		return "IsConflict"
+	case "GetEventRecorderFor", "GetEventRecorder":
+		return "make a recorder"
 	case "SetStatusCondition", "RemoveStatusCondition":
 		return "condition"
 	case "Update", "Patch", "Apply", "Create":

@@ -22,6 +22,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/desired"
+	"github.com/pintle-dev/pintle/internal/notify"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -192,9 +193,10 @@ func subject(chart *sourcev1.HelmChart) string {
 	return sourcev1.HelmChartKind + "/" + client.ObjectKeyFromObject(chart).String()
 }
 
-// tell emits an event about the HelmChart of hr.
+// tell emits an event about the HelmChart of hr, which is nobody's news but that of
+// who looks at hr.
 func (r *HelmReleaseReconciler) tell(hr *helmv2.HelmRelease, reason, message string) {
-	r.events.Event(hr, corev1.EventTypeNormal, reason, message)
+	r.events.Event(hr, notify.TypeTrace, reason, message)
 }
 
 func covers(have, want map[string]string) bool {

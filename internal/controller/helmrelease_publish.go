@@ -5,8 +5,6 @@ package controller
 
 import (
 	"context"
-	"maps"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -115,21 +113,8 @@ func (r *HelmReleaseReconciler) publish(ctx context.Context, before *helmv2.Helm
 
 func (r *HelmReleaseReconciler) emit(hr *helmv2.HelmRelease, events []report.Event) {
 	for _, e := range events {
-		r.events.AnnotatedEventf(hr, withAnnotations(hr, e.Metadata), e.Type, e.Reason, "%s", e.Message)
+		r.events.AnnotatedEventf(hr, e.Metadata, e.Type, e.Reason, "%s", e.Message)
 	}
-}
-
-// withAnnotations adds what the author of a HelmRelease wants events to say. What
-// we say ourselves wins.
-func withAnnotations(hr *helmv2.HelmRelease, metadata map[string]string) map[string]string {
-	all := map[string]string{}
-	for key, value := range hr.Annotations {
-		if strings.HasPrefix(key, helmv2.EventAnnotationPrefix) {
-			all[key] = value
-		}
-	}
-	maps.Copy(all, metadata)
-	return all
 }
 
 // writeStatus is the one place that writes a HelmRelease's status. The

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/notify"
 	"github.com/pintle-dev/pintle/internal/report"
 )
 
@@ -30,7 +31,7 @@ func (a *annotated) AnnotatedEventf(_ runtime.Object, annotations map[string]str
 // but not change what they say.
 func TestEventsCarryAnnotations(t *testing.T) {
 	events := &annotated{}
-	r := &HelmReleaseReconciler{events: events}
+	r := &HelmReleaseReconciler{events: notify.NewRecorder(events, Scheme(), nil)}
 	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
 		"event.toolkit.fluxcd.io/team": "web", "event.toolkit.fluxcd.io/revision": "1", "other": "x",
 	}}}
@@ -41,5 +42,15 @@ func TestEventsCarryAnnotations(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, events.annotations); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for name, tell := range map[string]func(){
+		"about a HelmChart":                 func() { r.tell(hr, helmv2.EventReasonHelmChartCreated, "") },
+		"about a release that stays behind": func() { r.events.Event(hr, corev1.EventTypeWarning, reasonLeftBehind, "") },
+	} {
+		events.annotations = nil
+		tell()
+		if events.annotations["event.toolkit.fluxcd.io/team"] != "web" {
+			t.Errorf("an event %s has annotations %v", name, events.annotations)
+		}
 	}
 }

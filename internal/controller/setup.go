@@ -27,6 +27,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/drift"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/metrics"
+	"github.com/pintle-dev/pintle/internal/notify"
 	"github.com/pintle-dev/pintle/internal/watch"
 )
 
@@ -45,7 +46,9 @@ type Parts struct {
 	Clusters              *cluster.Connections
 	DefaultServiceAccount string
 	Metrics               *metrics.Metrics
-	Now                   func() time.Time
+	// Notifications posts events; nil posts none.
+	Notifications *notify.Sender
+	Now           func() time.Time
 	// Concurrent is how many HelmReleases are visited, and how many Helm actions
 	// work, at the same time.
 	Concurrent int
@@ -83,7 +86,7 @@ func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
 	}
 	r := &HelmReleaseReconciler{
 		client:   mgr.GetClient(),
-		events:   mgr.GetEventRecorderFor(helmv2.ControllerName), //nolint:staticcheck // the newer recorder cannot annotate events, which carry the revision
+		events:   recorder(mgr, p.Notifications),
 		metrics:  p.Metrics,
 		desired:  p.Desired,
 		helm:     p.Helm,

@@ -24,6 +24,9 @@ type Metrics struct {
 
 	drift *prometheus.CounterVec
 
+	notifications *prometheus.CounterVec
+	queued        prometheus.Gauge
+
 	mu        sync.Mutex
 	suspended map[string]struct{}
 	drifted   map[string]struct{}
@@ -45,6 +48,14 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 			Name: "pintle_drift_objects_total",
 			Help: "Live objects that were not as their release has them, by class: removed or changed, and by result: detected, corrected or failed. One that is found unchanged again is not detected again.",
 		}, []string{"class", "result"}),
+		notifications: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "pintle_notifications_total",
+			Help: "Events for the events address by what became of them: sent, duplicate, refused, failed, expired, overflown or unsent. All but the first two were dropped.",
+		}, []string{"result"}),
+		queued: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "pintle_notifications_queued",
+			Help: "Events that wait to be posted to the events address, or are being posted.",
+		}),
 		visits: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "pintle_helm_release_visits_total",
 			Help: "Visits to HelmReleases by the rule that applied.",
@@ -67,7 +78,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 		Name: "pintle_helm_releases_drifted",
 		Help: "HelmReleases whose live objects are not as the release has them.",
 	}, m.counting(m.drifted))
-	for _, c := range []prometheus.Collector{m.visits, m.attempts, m.duration, m.drift, suspended, drifted} {
+	for _, c := range []prometheus.Collector{m.visits, m.attempts, m.duration, m.drift, m.notifications, m.queued, suspended, drifted} {
 		if err := r.Register(c); err != nil {
 			return nil, err
 		}
@@ -77,6 +88,12 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 
 // Visit counts a visit; rule is a name of a rule or one of the reasons above.
 func (m *Metrics) Visit(rule string) { m.visits.WithLabelValues(rule).Inc() }
+
+// Notified counts an event for the events address; result says what became of it.
+func (m *Metrics) Notified(result string) { m.notifications.WithLabelValues(result).Inc() }
+
+// NotificationsQueued counts the events that have not come to their end yet.
+func (m *Metrics) NotificationsQueued(change int) { m.queued.Add(float64(change)) }
 
 // Suspended notes whether a HelmRelease is suspended; key tells it from others,
 // and is no label.

@@ -48,11 +48,14 @@ func TestMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[string]float64{"pintle_helm_releases_suspended": 0, "pintle_helm_releases_drifted": 0}, gather(t, registry)); diff != "" {
+	if diff := cmp.Diff(map[string]float64{"pintle_notifications_queued": 0, "pintle_helm_releases_suspended": 0, "pintle_helm_releases_drifted": 0}, gather(t, registry)); diff != "" {
 		t.Errorf("nothing was counted yet (-want +got):\n%s", diff)
 	}
 	begun := time.Unix(100, 0)
 	named := release.Desired{UID: "uid-1", Target: release.Target{Name: "app", Namespace: "prod", StorageNamespace: "prod"}}
+	m.Notified("sent")
+	m.NotificationsQueued(3)
+	m.NotificationsQueued(-1)
 	m.Suspended("prod/app", true)
 	m.Suspended("prod/app", true)
 	m.Suspended("prod/web", true)
@@ -100,6 +103,8 @@ func TestMetrics(t *testing.T) {
 		"action_duration_seconds action=unlock sum":      0,
 		"pintle_helm_releases_suspended":                 1,
 		"pintle_helm_releases_drifted":                   1,
+		"pintle_notifications_total result=sent":         1,
+		"pintle_notifications_queued":                    2,
 
 		"actions_total action=correct cluster drift result=failure":  1,
 		"action_duration_seconds action=correct cluster drift count": 1,
