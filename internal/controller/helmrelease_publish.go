@@ -50,6 +50,7 @@ func (r *HelmReleaseReconciler) publishFinished(ctx context.Context, before *hel
 	}
 	r.metrics.Visit(metrics.VisitFinished)
 	r.metrics.Attempt(o)
+	r.metrics.Reconciled(key, o.Ended.Sub(o.Started))
 	return result, nil
 }
 

@@ -119,6 +119,7 @@ func (r *HelmReleaseReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 	if err := r.client.Get(ctx, req.NamespacedName, hr); err != nil {
 		return r.gone(req.NamespacedName, err)
 	}
+	defer r.timed(req.NamespacedName, r.now())
 	if r.written.outdated(hr) {
 		return r.result(req.NamespacedName, release.After(staleRetry)), nil
 	}
@@ -174,6 +175,11 @@ func (r *HelmReleaseReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 	return ctrl.Result{}, nil
 }
 
+// timed observes how long a visit took that is over.
+func (r *HelmReleaseReconciler) timed(key types.NamespacedName, begun time.Time) {
+	r.metrics.Reconciled(key, r.now().Sub(begun))
+}
+
 // gone ends the visit of an object that could not be read. If it does not exist
 // any more, nothing is left to record an attempt for.
 func (r *HelmReleaseReconciler) gone(key types.NamespacedName, err error) (ctrl.Result, error) {
@@ -185,8 +191,7 @@ func (r *HelmReleaseReconciler) gone(key types.NamespacedName, err error) (ctrl.
 		r.rest.forget(key)
 		r.downloads.forget(key)
 		r.uncompare(key)
-		r.metrics.Suspended(key.String(), false)
-		r.metrics.Drifted(key.String(), false)
+		r.metrics.Forget(key)
 		return ctrl.Result{}, nil
 	}
 	return ctrl.Result{}, err

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package metrics defines what the controller counts. It is called from one
-// place, after the write it counts, and labels nothing with names of objects.
+// place, after the write it counts. Nothing is labelled with names of objects but
+// what the reference labels so, and that goes with the object.
 package metrics
 
 import (
@@ -11,7 +12,9 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
 
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -21,6 +24,8 @@ type Metrics struct {
 	visits   *prometheus.CounterVec
 	attempts *prometheus.CounterVec
 	duration *prometheus.HistogramVec
+
+	reconciled *prometheus.HistogramVec
 
 	drift *prometheus.CounterVec
 
@@ -44,6 +49,12 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		suspended: map[string]struct{}{},
 		drifted:   map[string]struct{}{},
+		reconciled: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "gotk_reconcile_duration_seconds",
+			Help: "Time reconciliations took, by HelmRelease: of each visit, and of each Helm action, which goes on between visits.",
+			// The reference's, from 10 ms to half an hour.
+			Buckets: prometheus.ExponentialBucketsRange(0.01, 1800, 10),
+		}, []string{"kind", "name", "namespace"}),
 		drift: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "pintle_drift_objects_total",
 			Help: "Live objects that were not as their release has them, by class: removed or changed, and by result: detected, corrected or failed. One that is found unchanged again is not detected again.",
@@ -78,7 +89,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 		Name: "pintle_helm_releases_drifted",
 		Help: "HelmReleases whose live objects are not as the release has them.",
 	}, m.counting(m.drifted))
-	for _, c := range []prometheus.Collector{m.visits, m.attempts, m.duration, m.drift, m.notifications, m.queued, suspended, drifted} {
+	for _, c := range []prometheus.Collector{m.visits, m.attempts, m.duration, m.reconciled, m.drift, m.notifications, m.queued, suspended, drifted} {
 		if err := r.Register(c); err != nil {
 			return nil, err
 		}
@@ -94,6 +105,18 @@ func (m *Metrics) Notified(result string) { m.notifications.WithLabelValues(resu
 
 // NotificationsQueued counts the events that have not come to their end yet.
 func (m *Metrics) NotificationsQueued(change int) { m.queued.Add(float64(change)) }
+
+// Reconciled observes how long a visit to a HelmRelease took, or an action of it.
+func (m *Metrics) Reconciled(hr types.NamespacedName, took time.Duration) {
+	m.reconciled.WithLabelValues(helmv2.HelmReleaseKind, hr.Name, hr.Namespace).Observe(took.Seconds())
+}
+
+// Forget drops all that is known of a HelmRelease that is gone.
+func (m *Metrics) Forget(hr types.NamespacedName) {
+	m.reconciled.DeleteLabelValues(helmv2.HelmReleaseKind, hr.Name, hr.Namespace)
+	m.Suspended(hr.String(), false)
+	m.Drifted(hr.String(), false)
+}
 
 // Suspended notes whether a HelmRelease is suspended; key tells it from others,
 // and is no label.

@@ -5,12 +5,17 @@ package metrics
 
 import (
 	"errors"
+	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -119,11 +124,108 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("metrics (-want +got):\n%s", diff)
 	}
 	for name := range got {
+		if strings.HasPrefix(name, "gotk_") {
+			continue
+		}
 		for _, object := range []string{"app", "prod", "uid-1"} {
 			if strings.Contains(name, object) {
 				t.Errorf("%s names an object: there would be one series for each", name)
 			}
 		}
+	}
+}
+
+// TestSeriesGoWithTheirObject: those that name one, and what is counted of it.
+func TestSeriesGoWithTheirObject(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewPedanticRegistry()
+	m, err := New(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	web, api := types.NamespacedName{Namespace: "prod", Name: "web"}, types.NamespacedName{Namespace: "prod", Name: "api"}
+	for _, key := range []types.NamespacedName{web, api} {
+		m.Reconciled(key, 2*time.Second)
+		m.Suspended(key.String(), true)
+		m.Drifted(key.String(), true)
+	}
+	m.Reconciled(web, time.Second)
+	const of = "gotk_reconcile_duration_seconds kind=HelmRelease name="
+	want := map[string]float64{
+		of + "web namespace=prod count": 2, of + "web namespace=prod sum": 3, of + "api namespace=prod count": 1, of + "api namespace=prod sum": 2,
+		"pintle_helm_releases_suspended": 2, "pintle_helm_releases_drifted": 2, "pintle_notifications_queued": 0,
+	}
+	if diff := cmp.Diff(want, gather(t, registry)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	m.Forget(web)
+	want = map[string]float64{
+		of + "api namespace=prod count": 1, of + "api namespace=prod sum": 2,
+		"pintle_helm_releases_suspended": 1, "pintle_helm_releases_drifted": 1, "pintle_notifications_queued": 0,
+	}
+	if diff := cmp.Diff(want, gather(t, registry)); diff != "" {
+		t.Errorf("one is gone (-want +got):\n%s", diff)
+	}
+}
+
+// everything returns a registry with a series of each metric.
+func everything(t *testing.T) *prometheus.Registry {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	m, err := New(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Reconciled(types.NamespacedName{}, 0)
+	m.Visit(VisitAtRest)
+	m.Attempt(release.Outcome{Action: release.Install{}})
+	m.DriftDetected([]release.DriftedObject{{}})
+	m.Notified("sent")
+	return registry
+}
+
+// TestMetricsLint: names, units and texts are as Prometheus wants them.
+func TestMetricsLint(t *testing.T) {
+	t.Parallel()
+	families, err := everything(t).Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	problems, err := promlint.NewWithMetricFamilies(families).Lint()
+	if err != nil || len(problems) > 0 {
+		t.Errorf("%v: %v", problems, err)
+	}
+}
+
+// TestMetricsAreDocumented: docs/metrics.md lists each with its type and labels,
+// and nothing else of ours.
+func TestMetricsAreDocumented(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../../docs/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	families, err := everything(t).Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want, got []string
+	for _, f := range families {
+		var labels []string
+		for _, l := range f.GetMetric()[0].GetLabel() {
+			labels = append(labels, "`"+l.GetName()+"`")
+		}
+		want = append(want, fmt.Sprintf("| `%s` | %s | %s |", f.GetName(), strings.ToLower(f.GetType().String()), strings.Join(labels, ", ")))
+	}
+	for line := range strings.SplitSeq(string(raw), "\n") {
+		if strings.HasPrefix(line, "| `pintle_") || strings.HasPrefix(line, "| `gotk_") {
+			cells := strings.SplitN(line, "|", 5)
+			got = append(got, strings.Join(cells[:4], "|")+"|")
+		}
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the table and the code differ (-code +table):\n%s", diff)
 	}
 }
 

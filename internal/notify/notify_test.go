@@ -4,6 +4,7 @@
 package notify
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -107,7 +108,11 @@ func always(status int) func(int) (int, string, error) {
 
 func (r *receiver) sender(t *testing.T, log logr.Logger) *Sender {
 	t.Helper()
-	return NewSender(t.Context(), Options{
+	return r.senderOf(t.Context(), log)
+}
+
+func (r *receiver) senderOf(ctx context.Context, log logr.Logger) *Sender {
+	return NewSender(ctx, Options{
 		URL: "http://user:hidden@receiver/token", Controller: "helm-controller", Instance: "pod-1", Flush: 5 * time.Second,
 		Observer: r, Log: log, Now: time.Now, Base: r,
 	})
@@ -228,7 +233,9 @@ func TestFlush(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 			return 200, "", nil
 		})
-		s := r.sender(t, logr.Discard())
+		ctx, shutdown := context.WithCancel(t.Context())
+		s := r.senderOf(ctx, logr.Discard())
+		shutdown()
 		for range 20 {
 			s.Send(about("app"))
 		}
