@@ -13,6 +13,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/desired"
+	"github.com/pintle-dev/pintle/internal/notify"
 )
 
 // labelController gives a HelmRelease to a controller of its test's own: the one
@@ -28,6 +29,8 @@ type config struct {
 	concurrent  int
 	// overridden are field managers that have no say.
 	overridden []string
+	// notifications, if set, posts events.
+	notifications *notify.Sender
 	// wrap, if set, sees all requests.
 	wrap clienttransport.WrapperFunc
 	// name of a controller that sees only HelmReleases labelled with it.
