@@ -6,16 +6,20 @@ package controller
 import (
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/record"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/notify"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/report"
 )
 
 // deaf is a receiver that takes requests and never answers.
@@ -58,4 +62,29 @@ func TestDeafReceiverDelaysNobody(t *testing.T) {
 			t.Errorf("the visits took %s", took)
 		}
 	})
+}
+
+// counter counts requests, and answers well.
+type counter struct{ requests atomic.Int32 }
+
+func (c *counter) RoundTrip(req *http.Request) (*http.Response, error) {
+	c.requests.Add(1)
+	return &http.Response{StatusCode: http.StatusAccepted, Body: http.NoBody, Request: req}, nil
+}
+
+// TestHelmChartsAreNoNews: what is done to them is on the API server only.
+func TestHelmChartsAreNoNews(t *testing.T) {
+	r, posted := newReconciler(t, &stub{}), &counter{}
+	sender := notify.NewSender(t.Context(), notify.Options{
+		URL: "http://receiver/", Flush: time.Minute, Observer: r.metrics, Log: logr.Discard(), Now: time.Now, Base: posted,
+	})
+	made := record.NewFakeRecorder(10)
+	r.events = notify.NewRecorder(made, Scheme(), sender)
+	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+	r.tell(hr, helmv2.EventReasonHelmChartCreated, "Created")
+	r.emit(hr, []report.Event{{Type: corev1.EventTypeNormal, Reason: helmv2.ReasonInstallSucceeded}})
+	sender.Close()
+	if n := posted.requests.Load(); n != 1 || len(made.Events) != 2 {
+		t.Errorf("of %d events %d were posted", len(made.Events), n)
+	}
 }

@@ -5,6 +5,7 @@ package memory
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -67,7 +68,7 @@ func TestUntilShort(t *testing.T) {
 				put(t, filepath.Join(root, tc.current), "950")
 				time.Sleep(time.Second)
 				synctest.Wait()
-				if context.Cause(ctx) != ErrShort {
+				if !errors.Is(context.Cause(ctx), ErrShort) {
 					t.Errorf("it goes on although 950 of 1000 bytes are used: %v", context.Cause(ctx))
 				}
 			})
@@ -86,7 +87,7 @@ func TestEnds(t *testing.T) {
 		}
 		cancel()
 		synctest.Wait()
-		if context.Cause(ctx) != context.Canceled {
+		if !errors.Is(context.Cause(ctx), context.Canceled) {
 			t.Errorf("it ended by %v", context.Cause(ctx))
 		}
 	})
