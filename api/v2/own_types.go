@@ -47,6 +47,16 @@ const (
 	// RFC 3339.
 	AnnotationSuspendUntil string = "pintle.dev/suspend-until"
 
+	// ConditionHeld is True while Helm's actions wait for an Operation, which it names.
+	// Absent otherwise.
+	ConditionHeld string = "Held"
+
+	// ReasonOperationRunning says that the Operation has the release to itself. Of Held.
+	ReasonOperationRunning string = "OperationRunning"
+
+	// ReasonOperationWaiting says that the Operation waits for the release to be free, and is about to get it. Of Held.
+	ReasonOperationWaiting string = "OperationWaiting"
+
 	// ConditionSuspended is True while the release is suspended. Absent otherwise.
 	ConditionSuspended string = "Suspended"
 

@@ -95,6 +95,9 @@ type Wait struct {
 	// Superseded is true if it is cancelled because something else is wanted by
 	// now.
 	Superseded bool
+	// For is the reason of condition Held if what is awaited is an Operation; empty
+	// otherwise.
+	For string
 	// Retrying is true if what is awaited is the moment to try again.
 	Retrying bool
 }

@@ -31,6 +31,10 @@ type Observed struct {
 	// Inventory lists the objects of the newest revision if it is to be adopted;
 	// nil if it cannot be told.
 	Inventory []Object
+	// Holder is the living Operation that has the release to itself, and Next one that
+	// waits for it to be free; nil if there is none.
+	Holder *Operation
+	Next   *Operation
 	// Unreachable says why the cluster of the release cannot be reached any more,
 	// for good: what is needed to get there was removed. Empty if it can.
 	Unreachable string
@@ -43,6 +47,9 @@ type Health struct {
 	// Waiting names what is not, and why.
 	Waiting []string
 }
+
+// Operation is one that runs a hook of the release, or is about to.
+type Operation struct{ Name string }
 
 // Rival is another HelmRelease that asks for, or made, the same release: the same
 // name in the same storage namespace of the same cluster.

@@ -80,6 +80,9 @@ func Settled(hr *helmv2.HelmRelease, d release.Decision, in release.Input) Repor
 		}
 		return settled(hr, in)
 	case release.Wait:
+		if a.For != "" {
+			return held(hr, d, a, in)
+		}
 		return waiting(hr, d, a, in)
 	case release.Stall:
 		return stalled(hr, d, a, in)
@@ -99,6 +102,7 @@ func suspended(hr *helmv2.HelmRelease, in release.Input) Report {
 	status.ObservedGeneration = hr.Generation
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
 	c.suspension(in.Desired.Suspension)
+	c.remove(helmv2.ConditionHeld)
 	if c.index(helmv2.ConditionReady) < 0 {
 		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonSuspended, in.Desired.Suspension.Why)
 	}
@@ -121,7 +125,7 @@ func settled(hr *helmv2.HelmRelease, in release.Input) Report {
 	last := release.Latest(status.History)
 	released(&c, last)
 	c.tested(last, in.Desired)
-	c.remove(helmv2.ConditionRemediated, helmv2.ConditionReconciling, helmv2.ConditionStalled, helmv2.ConditionSuspended)
+	c.remove(helmv2.ConditionRemediated, helmv2.ConditionReconciling, helmv2.ConditionStalled, helmv2.ConditionSuspended, helmv2.ConditionHeld)
 	c.summarize(&status, in.Desired)
 	r := Report{Retry: release.Interval(in.Desired.Policy.Interval)}
 	compared(&r, &c, last, in)
@@ -161,7 +165,7 @@ func waiting(hr *helmv2.HelmRelease, d release.Decision, a release.Wait, in rele
 		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, d.Why)
 		c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressing, d.Why)
 	}
-	c.remove(helmv2.ConditionStalled, helmv2.ConditionSuspended)
+	c.remove(helmv2.ConditionStalled, helmv2.ConditionSuspended, helmv2.ConditionHeld)
 	status.Conditions = c.list
 	return Report{Status: status, Retry: retry}
 }
@@ -192,7 +196,7 @@ func stalled(hr *helmv2.HelmRelease, d release.Decision, a release.Stall, in rel
 		}
 	}
 	c.set(helmv2.ConditionStalled, metav1.ConditionTrue, a.Reason, d.Why)
-	c.remove(helmv2.ConditionReconciling, helmv2.ConditionSuspended)
+	c.remove(helmv2.ConditionReconciling, helmv2.ConditionSuspended, helmv2.ConditionHeld)
 	status.Conditions = c.list
 	r.Status = status
 	return r
@@ -262,7 +266,7 @@ func adopted(hr *helmv2.HelmRelease, in release.Input) Report {
 		}
 	}
 	c.summarize(&status, in.Desired)
-	c.remove(helmv2.ConditionStalled, helmv2.ConditionSuspended)
+	c.remove(helmv2.ConditionStalled, helmv2.ConditionSuspended, helmv2.ConditionHeld)
 	status.Conditions = c.list
 	if !newest.CutOff() && !newest.Rollback {
 		// As near as Helm's record comes to when the attempt began and ended.

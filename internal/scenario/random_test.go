@@ -37,6 +37,7 @@ func lines() []string {
 		"spec drift=enabled", "spec drift=warn", "spec drift=disabled", "live changed", "live changed replicas=4", "live removed", "live removed changed again-and-again",
 		"live changed again-and-again", "live scaled", "live unreadable", "live as-released", "live as-released",
 		"rival older", "rival younger", "rival gone", "rival gone",
+		"operation holds", "operation waits", "operation ends", "operation ends",
 		"annotate suspend=incident", "annotate suspend=incident suspend-until=2026-01-01T12:05:00Z", "annotate suspend", "hand tamper 1",
 		"suspend", "resume", "resume", "delete", "request now",
 		"request one force", "request two force", "request three force reset", "request two", "request one reset", "request four force=one",

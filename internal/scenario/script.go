@@ -14,6 +14,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/report"
 )
 
 // dashes separate input from output.
@@ -60,7 +61,8 @@ func (w *World) Do(line string) error {
 	switch verb {
 	case "spec":
 		return w.setSpec(args)
-	case "suspend", "resume", "delete", "request", "annotate", "advance", "blocked", "unblocked", "objects", "rival", "applied", "live":
+	case "suspend", "resume", "delete", "request", "annotate", "advance", "blocked", "unblocked", "objects", "rival", "applied", "live",
+		"operation":
 		return w.change(verb, args)
 	case "stored":
 		return w.put(args)
@@ -172,6 +174,8 @@ func (w *World) change(verb string, args arguments) error {
 		}
 	case "rival":
 		w.rival(args)
+	case "operation":
+		return w.operation(args)
 	case "live":
 		w.live = live(args)
 	case "advance":
@@ -221,6 +225,25 @@ func (w *World) annotate(args arguments) {
 			w.hr.Annotations["pintle.dev/"+key] = strings.Trim(value, `"`)
 		}
 	}
+}
+
+// operation lets an Operation have the release, wait for it, or be over. Nobody
+// gets it while an action is announced.
+func (w *World) operation(args arguments) error {
+	w.holder, w.next = nil, nil
+	switch args.at(0) {
+	case "holds":
+		if report.Announced(w.hr.Status) != "" {
+			return nil
+		}
+		w.holder = &release.Operation{Name: "migrate"}
+	case "waits":
+		w.next = &release.Operation{Name: "migrate"}
+	case "ends":
+	default:
+		return fmt.Errorf("an Operation cannot %q", args.at(0))
+	}
+	return nil
 }
 
 // rival lets another HelmRelease ask for the same release, or none any more.

@@ -44,6 +44,8 @@ type World struct {
 	// live is how live objects differ from the newest revision.
 	live   release.Drift
 	rivals []release.Rival
+	// holder and next are the Operations that have the release, or wait for it.
+	holder, next *release.Operation
 	gone   bool
 	// installedByHand is true once a person has used `helm install`.
 	installedByHand bool
@@ -152,6 +154,9 @@ func (w *World) reconcile(helm helmResult, die string) error {
 	if err := w.checkForce(d, want); err != nil {
 		return err
 	}
+	if d.Acts() && w.holder != nil {
+		return fmt.Errorf("%s although an Operation has the release", release.Name(d.Action))
+	}
 	if d.Acts() {
 		return w.act(d, in, helm, die)
 	}
@@ -179,6 +184,7 @@ func (w *World) input(want release.Desired) release.Input {
 		}
 	}
 	in.Observed.Rivals = w.rivals
+	in.Observed.Holder, in.Observed.Next = w.holder, w.next
 	if release.MustReadHistory(want, w.hr.Status, in.Observed.Running) {
 		in.Observed.Revisions = read(w.hr.Status.History, w.store(release.StoredTarget(want, w.hr.Status)).observed())
 	}
