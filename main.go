@@ -179,6 +179,8 @@ func addControllers(mgr ctrl.Manager, o *options.Options, config *rest.Config, m
 		WatchedNamespace:     watched,
 		Defaults:             defaults,
 		AllowDNS:             o.Gates.AllowDNSLookups,
+		OperationTimeout:     o.OperationTimeout,
+		ClusterID:            o.ClusterID,
 	})
 }
 

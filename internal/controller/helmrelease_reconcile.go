@@ -105,6 +105,8 @@ type HelmReleaseReconciler struct {
 	rendered renderings
 	// downloads are those that HelmReleases wait for.
 	downloads downloads
+	// holders knows the Operations that keep Helm waiting.
+	holders *holders
 }
 
 // Reconcile brings one HelmRelease one step closer to what it asks for.
@@ -143,11 +145,15 @@ func (r *HelmReleaseReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 	}
 	want.Suspension = suspension
 	r.attend(req.NamespacedName, want.Desired)
-	if left := r.rest.left(hr, want.Desired, r.now()); left > 0 && running == nil {
+	in := release.Input{Desired: want.Desired, Recorded: hr.Status, Now: r.now()}
+	if err := r.holders.inTheWay(ctx, hr, in.Now, &in.Observed); err != nil {
+		return r.publishBlocked(ctx, before, hr, err)
+	}
+	free := running == nil && in.Observed.Holder == nil && in.Observed.Next == nil
+	if left := r.rest.left(hr, want.Desired, in.Now); left > 0 && free {
 		r.metrics.Visit(metrics.VisitAtRest)
 		return yielding(r.result(req.NamespacedName, release.After(left))), nil
 	}
-	in := release.Input{Desired: want.Desired, Recorded: hr.Status, Now: r.now()}
 	way, err := r.observe(ctx, hr, want, running, &in)
 	if err != nil {
 		return r.publishBlocked(ctx, before, hr, err)

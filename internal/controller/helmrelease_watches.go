@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/desired"
 )
@@ -52,6 +53,7 @@ func (r *HelmReleaseReconciler) setup(mgr ctrl.Manager, concurrent int, ended *w
 	for name, keys := range map[string]client.IndexerFunc{
 		sourceIndex:    sourceKey,
 		claimIndex:     claimKey,
+		holderIndex:    holderKey,
 		uidIndex:       uidKey,
 		configMapIndex: valuesKeys(helmv2.KindConfigMap),
 		secretIndex:    valuesKeys(helmv2.KindSecret),
@@ -184,12 +186,15 @@ type configChanged struct {
 // Create implements predicate.Predicate.
 func (configChanged) Create(e event.CreateEvent) bool { return !e.IsInInitialList }
 
-// requestChanged passes updates that ask for a visit, or suspend, by annotation.
+// requestChanged passes updates that ask for a visit, suspend, or give the release
+// to an Operation or back, by annotation.
 type requestChanged struct{ predicate.Funcs }
 
 // Update implements predicate.Predicate.
 func (requestChanged) Update(e event.UpdateEvent) bool {
-	for _, key := range []string{helmv2.AnnotationReconcileRequest, helmv2.AnnotationSuspend, helmv2.AnnotationSuspendUntil} {
+	for _, key := range []string{
+		helmv2.AnnotationReconcileRequest, helmv2.AnnotationSuspend, helmv2.AnnotationSuspendUntil, opsv1alpha1.AnnotationHolder,
+	} {
 		before, was := e.ObjectOld.GetAnnotations()[key]
 		if after, is := e.ObjectNew.GetAnnotations()[key]; before != after || was != is {
 			return true

@@ -8,10 +8,12 @@ import (
 	"time"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -20,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/attempt"
 	"github.com/pintle-dev/pintle/internal/cluster"
@@ -74,6 +77,11 @@ type Parts struct {
 	Defaults helmv2.Defaults
 	// AllowDNS lets templates look up names.
 	AllowDNS bool
+	// OperationTimeout is the longest that an Operation may wait, and one of its Jobs
+	// run; zero sets no limit. ClusterID is what their Jobs are labelled with; empty
+	// for nothing.
+	OperationTimeout time.Duration
+	ClusterID        string
 }
 
 // AddHelmRelease registers the HelmRelease controller, and the pool its actions
@@ -112,6 +120,10 @@ func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
 		r.rest.wake(key)
 		ended.Wake(key)
 	}
+	operations, err := r.addOperations(mgr, p, wake)
+	if err != nil {
+		return err
+	}
 	objects := watch.NewRegistry(wake, watch.Options{Namespace: p.WatchedNamespace, Overridden: p.OverriddenManagers, Log: mgr.GetLogger()})
 	if err := mgr.Add(objects); err != nil {
 		return err
@@ -119,6 +131,7 @@ func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
 	r.objects = objects
 	definitions, err := newDefinitionsWatch(mgr.GetConfig(), mgr.GetHTTPClient(), offers{Connections: p.Clusters, changed: func() {
 		objects.Retry(cluster.Home)
+		operations.tell()
 		r.rendered.whenSettled(wake)
 	}})
 	if err != nil {
@@ -131,15 +144,27 @@ func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
 }
 
 // Cache says what the manager's cache holds: of ConfigMaps and Secrets no more
-// than what tells that one that the selector matches has changed, and of nothing
+// than what tells that one that the selector matches has changed, of Jobs and pods
+// those that are made for Operations, and of nothing
 // who wrote which of its fields, which is larger than some specs. Nobody reads
 // that, and a patch made from a cached object leaves it alone.
 func Cache(selector labels.Selector) cache.Options {
 	watched := cache.ByObject{Label: selector, Transform: stripConfig}
+	ours := cache.ByObject{Label: ownLabel()}
 	return cache.Options{
-		ByObject:         map[client.Object]cache.ByObject{&corev1.ConfigMap{}: watched, &corev1.Secret{}: watched},
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.ConfigMap{}: watched, &corev1.Secret{}: watched, &batchv1.Job{}: ours, &corev1.Pod{}: ours,
+		},
 		DefaultTransform: cache.TransformStripManagedFields(),
 	}
+}
+
+// ownLabel selects what is made for Operations.
+func ownLabel() labels.Selector {
+	exists, err := labels.NewRequirement(opsv1alpha1.LabelOperation, selection.Exists, nil)
+	// It can only fail by being no label, which every start would show.
+	utilruntime.Must(err)
+	return labels.NewSelector().Add(*exists)
 }
 
 // stripConfig leaves nothing of a ConfigMap or Secret that may be large, or secret.
@@ -169,7 +194,7 @@ func Client() client.Options {
 func Scheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		clientgoscheme.AddToScheme, helmv2.AddToScheme, sourcev1.AddToScheme,
+		clientgoscheme.AddToScheme, helmv2.AddToScheme, sourcev1.AddToScheme, opsv1alpha1.AddToScheme,
 	} {
 		// Each can only fail by disagreeing with another, which every start would show.
 		utilruntime.Must(add(scheme))

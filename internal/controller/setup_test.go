@@ -10,6 +10,7 @@ import (
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -22,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -43,6 +45,14 @@ func TestCacheHoldsNoConfigs(t *testing.T) {
 	bare := metav1.ObjectMeta{Name: "x", ResourceVersion: "1"}
 	kinds := map[string]bool{}
 	for kind, by := range options.ByObject {
+		switch kind.(type) {
+		case *batchv1.Job, *corev1.Pod:
+			if by.Label.String() != opsv1alpha1.LabelOperation {
+				t.Errorf("%T is selected by %q", kind, by.Label)
+			}
+			delete(options.ByObject, kind)
+			continue
+		}
 		kinds[fmt.Sprintf("%T", kind)] = true
 		if by.Label.String() != "a=b" {
 			t.Errorf("%T is selected by %q", kind, by.Label)
@@ -61,6 +71,9 @@ func TestCacheHoldsNoConfigs(t *testing.T) {
 				t.Errorf("the cache keeps (-want +got):\n%s", diff)
 			}
 		}
+	}
+	if n := len(options.ByObject); n != 2 {
+		t.Errorf("Jobs and pods of others are held: %d kinds are left", n)
 	}
 	uncached := map[string]bool{}
 	for _, kind := range Client().Cache.DisableFor {

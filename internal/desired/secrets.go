@@ -4,7 +4,9 @@
 package desired
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -76,4 +78,16 @@ func appendText(texts []string, text string) []string {
 		}
 	}
 	return texts
+}
+
+// Secrets returns the texts that the values of hr take from Secrets, whatever else
+// is wrong with them. What does not exist has none.
+func (r *Resolver) Secrets(ctx context.Context, hr *helmv2.HelmRelease) ([]string, error) {
+	only := hr.DeepCopy()
+	only.Spec.ValuesFrom = slices.DeleteFunc(only.Spec.ValuesFrom, func(ref helmv2.ValuesReference) bool { return ref.Kind != helmv2.KindSecret })
+	for i := range only.Spec.ValuesFrom {
+		only.Spec.ValuesFrom[i].Optional = true
+	}
+	refs, err := r.references(ctx, only)
+	return secrets(refs), err
 }

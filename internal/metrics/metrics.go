@@ -31,6 +31,9 @@ type Metrics struct {
 
 	notifications *prometheus.CounterVec
 	queued        prometheus.Gauge
+	operations *prometheus.CounterVec
+	took       *prometheus.HistogramVec
+	waited     *prometheus.HistogramVec
 
 	mu        sync.Mutex
 	suspended map[string]struct{}
@@ -81,6 +84,20 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 			Buckets: prometheus.ExponentialBuckets(0.1, 2, 14),
 		}, []string{"action"}),
 	}
+	m.operations = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "pintle_operations_total",
+		Help: "Operations that have ended, by engine, phase and reason.",
+	}, []string{"engine", "phase", "reason"})
+	m.took = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    "pintle_operation_duration_seconds",
+		Help:    "Time from the start of an Operation's first Job to its end. Those that never began are not counted.",
+		Buckets: prometheus.ExponentialBuckets(0.5, 2, 14),
+	}, []string{"engine", "phase"})
+	m.waited = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    "pintle_operation_wait_seconds",
+		Help:    "Time from the creation of an Operation to the start of its first Job. Those that never began are not counted.",
+		Buckets: prometheus.ExponentialBuckets(0.5, 2, 14),
+	}, []string{"engine"})
 	suspended := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "pintle_helm_releases_suspended",
 		Help: "HelmReleases that are suspended, by spec or by annotation.",
@@ -89,7 +106,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 		Name: "pintle_helm_releases_drifted",
 		Help: "HelmReleases whose live objects are not as the release has them.",
 	}, m.counting(m.drifted))
-	for _, c := range []prometheus.Collector{m.visits, m.attempts, m.duration, m.reconciled, m.drift, m.notifications, m.queued, suspended, drifted} {
+	for _, c := range []prometheus.Collector{m.visits, m.attempts, m.duration, m.reconciled, m.drift, m.operations, m.took, m.waited, m.notifications, m.queued, suspended, drifted} {
 		if err := r.Register(c); err != nil {
 			return nil, err
 		}
@@ -177,5 +194,15 @@ func (m *Metrics) Attempt(o release.Outcome) {
 			result = "failed"
 		}
 		m.driftedObjects([]release.DriftedObject{object}, result)
+	}
+}
+
+// Operation counts an Operation that has ended: how long its Jobs took, and how
+// long it had waited for the first of them, both zero if none ran.
+func (m *Metrics) Operation(engine, phase, reason string, took, waited time.Duration) {
+	m.operations.WithLabelValues(engine, phase, reason).Inc()
+	if took > 0 || waited > 0 {
+		m.took.WithLabelValues(engine, phase).Observe(took.Seconds())
+		m.waited.WithLabelValues(engine).Observe(waited.Seconds())
 	}
 }

@@ -81,6 +81,8 @@ func (o *Options) bindWatches(fs *flag.FlagSet) {
 }
 
 func (o *Options) bindTrust(fs *flag.FlagSet) {
+	fs.DurationVar(&o.OperationTimeout, "operation-timeout", time.Hour, "longest time that an Operation may wait, and one of its Jobs run"+own)
+	fs.StringVar(&o.ClusterID, "cluster-id", "", "value of the label app.vworkspace.io/cluster-id on what is made for Operations; empty for none"+own)
 	fs.StringVar(&o.DefaultServiceAccount, "default-service-account", "",
 		"ServiceAccount that Helm acts as where a HelmRelease names none; empty is the controller's own")
 	fs.StringVar(&o.DefaultKubeconfigServiceAccount, "default-kubeconfig-service-account", "",

@@ -15,9 +15,11 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // Options configure the controller. Names, defaults and meaning of the flags
@@ -90,6 +92,10 @@ type Options struct {
 	// Memory says when to shut down rather than be killed; it counts only with the
 	// gate OOMWatch.
 	Memory MemoryWatch
+	// OperationTimeout is the longest that an Operation may wait, and one of its Jobs run.
+	OperationTimeout time.Duration
+	// ClusterID labels what is made for Operations; empty for nothing.
+	ClusterID string
 	// Gates are the feature gates.
 	Gates Gates
 	// RuntimeNamespace is where the controller itself runs.
@@ -163,6 +169,9 @@ func (o *Options) validate() error {
 	bad(!o.WatchAllNamespaces && o.RuntimeNamespace == "", "--watch-all-namespaces=false needs RUNTIME_NAMESPACE in the environment")
 	bad(o.DefaultKubeconfigServiceAccount != "",
 		"--default-kubeconfig-service-account needs the feature gate ObjectLevelWorkloadIdentity, which is not supported by this version")
+	bad(o.OperationTimeout < time.Second, "--operation-timeout=%s: at least a second", o.OperationTimeout)
+	wrong := validation.IsValidLabelValue(o.ClusterID)
+	bad(len(wrong) > 0, "--cluster-id=%s: %s", o.ClusterID, strings.Join(wrong, "; "))
 	errs = append(errs, o.validateTexts()...)
 	return errors.Join(errs...)
 }

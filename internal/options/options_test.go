@@ -34,7 +34,7 @@ func TestParseDefaults(t *testing.T) {
 		LeaderElect:      false, LeaderElectReleaseOnEnd: true,
 		LeaseDuration: 35 * time.Second, LeaseRenewDeadline: 30 * time.Second, LeaseRetryPeriod: 5 * time.Second,
 		WatchAllNamespaces: true, RuntimeNamespace: "flux-system", WatchConfigs: "reconcile.fluxcd.io/watch=Enabled",
-		RequeueDependency: 30 * time.Second, HTTPRetry: 9, SnapshotDigestAlgo: "sha256",
+		RequeueDependency: 30 * time.Second, OperationTimeout: time.Hour, HTTPRetry: 9, SnapshotDigestAlgo: "sha256",
 		TokenCacheMaxSize: 100, TokenCacheMaxDuration: time.Hour,
 		Memory:   MemoryWatch{Threshold: 95, Interval: 500 * time.Millisecond},
 		LogLevel: "info", LogEncoding: "json",
@@ -61,7 +61,7 @@ func TestParseEveryFlag(t *testing.T) {
 		"--events-addr=https://n.example/", "--http-retry=0", "--watch-label-selector=sharding.fluxcd.io/key=a", "--override-manager=a", "--override-manager=b",
 		"--snapshot-digest-algo=sha256", "--token-cache-max-size=0", "--token-cache-max-duration=2h",
 		"--oom-watch-memory-threshold=100", "--oom-watch-interval=50ms", "--oom-watch-max-memory-path=/m", "--oom-watch-current-memory-path=/c",
-		"--no-cross-namespace-refs", "--requeue-dependency=8s", "--feature-gates=ExternalArtifact=true", "--log-level=trace", "--log-encoding=console",
+		"--no-cross-namespace-refs", "--requeue-dependency=8s", "--operation-timeout=9s", "--cluster-id=here-1", "--feature-gates=ExternalArtifact=true", "--log-level=trace", "--log-encoding=console",
 	}, &bytes.Buffer{})
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +72,7 @@ func TestParseEveryFlag(t *testing.T) {
 		GracefulShutdown: 6 * time.Second, LeaderElect: true,
 		DefaultServiceAccount: "tenant", InsecureKubeconfigExec: true, InsecureKubeconfigTLS: true,
 		LeaseDuration: 7 * time.Second, LeaseRenewDeadline: 6 * time.Second, LeaseRetryPeriod: time.Second,
-		NoCrossNamespaceRefs: true, RequeueDependency: 8 * time.Second, Gates: Gates{ExternalArtifact: true},
+		NoCrossNamespaceRefs: true, RequeueDependency: 8 * time.Second, OperationTimeout: 9 * time.Second, ClusterID: "here-1", Gates: Gates{ExternalArtifact: true},
 		EventsAddr: "https://n.example/", WatchLabels: "sharding.fluxcd.io/key=a", OverrideManagers: []string{"a", "b"},
 		SnapshotDigestAlgo: "sha256", TokenCacheMaxDuration: 2 * time.Hour,
 		Memory:           MemoryWatch{Threshold: 100, Interval: 50 * time.Millisecond, MaxPath: "/m", CurrentPath: "/c"},
@@ -105,6 +105,8 @@ func TestParseRefuses(t *testing.T) {
 		"DelaysReversed":  {reason: "the longest delay is not shorter than the first", args: []string{"--max-retry-delay=1ms"}, want: "--min-retry-delay=750ms, --max-retry-delay=1ms: more than zero, and not the wrong way round"},
 		"NoTimeout":       {reason: "a download must end", args: []string{"--http-timeout=0s"}, want: "--http-timeout=0s: more than zero"},
 		"NoRequeue":       {reason: "polling without a pause helps nobody", args: []string{"--requeue-dependency=0s"}, want: "--requeue-dependency=0s: more than zero"},
+		"NoOperation":     {reason: "an Operation takes time", args: []string{"--operation-timeout=0s"}, want: "--operation-timeout=0s: at least a second"},
+		"NoLabel":         {reason: "it becomes a label", args: []string{"--cluster-id=-"}, want: "--cluster-id=-: a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"},
 		"UnknownGate":     {reason: "a gate that does not exist is a mistake", args: []string{"--feature-gates=Everything=true"}, want: `invalid value "Everything=true" for flag -feature-gates: there is no feature gate "Everything"`},
 		"NoNamespace":     {reason: "watching one namespace needs to know which", args: []string{"--watch-all-namespaces=false"}, want: "--watch-all-namespaces=false needs RUNTIME_NAMESPACE in the environment"},
 		"BadSelector":     {reason: "a selector has a notation", args: []string{"--watch-configs-label-selector=a in"}, want: "--watch-configs-label-selector=a in: unable to parse requirement: found '' expected: '('"},

@@ -10,10 +10,6 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// operationLook is how often a release that an Operation keeps busy is looked at,
-// if nothing wakes it earlier.
-const operationLook = 30 * time.Second
-
 // Input is all a decision may depend on. Every field is plain data, so an Input
 // can be written as JSON and replayed.
 type Input struct {
@@ -139,29 +135,6 @@ func held(in Input) *Decision {
 		w.Cancel, w.Superseded = true, true
 	}
 	return &Decision{Action: w, Why: fmt.Sprintf("the %s action is running", running.Action)}
-}
-
-func heldByOperation(in Input) *Decision {
-	if in.Observed.Holder == nil {
-		return nil
-	}
-	return &Decision{
-		Action: Wait{After: operationLook, For: helmv2.ReasonOperationRunning},
-		Why:    fmt.Sprintf("Operation %s has the release: Helm waits until it ends", in.Observed.Holder.Name),
-	}
-}
-
-// yield: an Operation waits for the release, and nothing runs. It gets its turn
-// between two actions, or a release that is tried again and again would keep it
-// waiting. A pending revision is unlocked first, for the Operation waits for that.
-func yield(in Input) *Decision {
-	if in.Observed.Next == nil {
-		return nil
-	}
-	return &Decision{
-		Action: Wait{After: operationLook, For: helmv2.ReasonOperationWaiting},
-		Why:    fmt.Sprintf("Operation %s waits for the release, and has the next turn", in.Observed.Next.Name),
-	}
 }
 
 // outdated reports whether an attempt works towards something that is no longer

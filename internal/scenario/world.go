@@ -46,7 +46,7 @@ type World struct {
 	rivals []release.Rival
 	// holder and next are the Operations that have the release, or wait for it.
 	holder, next *release.Operation
-	gone   bool
+	gone         bool
 	// installedByHand is true once a person has used `helm install`.
 	installedByHand bool
 
@@ -196,30 +196,6 @@ func (w *World) input(want release.Desired) release.Input {
 		in.Observed.Drift = &found
 	}
 	return in
-}
-
-// store returns Helm's memory of a release.
-func (w *World) store(t release.Target) *storage {
-	key := t.StorageNamespace + "/" + t.Name
-	if w.stores[key] == nil {
-		w.stores[key] = &storage{}
-	}
-	w.stores[key].options = w.options
-	return w.stores[key]
-}
-
-// current is the release that is looked at.
-func (w *World) current() *storage { return w.store(release.StoredTarget(w.desired(), w.hr.Status)) }
-
-// target is the release an action works on.
-func (w *World) target(a release.Action, want release.Desired) *storage {
-	if u, ok := a.(release.Uninstall); ok {
-		return w.store(u.Target)
-	}
-	if u, ok := a.(release.Unlock); ok {
-		return w.store(u.Target)
-	}
-	return w.store(want.Target)
 }
 
 // desired is what the resolver would return: an object that is going, or is

@@ -4,13 +4,16 @@
 package integration
 
 import (
+	"os"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/rest"
 	clienttransport "k8s.io/client-go/transport"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
+	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/desired"
 	"github.com/pintle-dev/pintle/internal/notify"
@@ -33,6 +36,10 @@ type config struct {
 	notifications *notify.Sender
 	// wrap, if set, sees all requests.
 	wrap clienttransport.WrapperFunc
+	// withoutOperations is true of one that starts before there are Operations.
+	withoutOperations bool
+	// endpoint, if set, is the API server it uses.
+	endpoint *rest.Config
 	// name of a controller that sees only HelmReleases labelled with it.
 	name string
 }
@@ -45,6 +52,9 @@ func (c config) see(opts *ctrl.Options) error {
 	}
 	selector, err := labels.Parse(text)
 	opts.Cache.ByObject[&helmv2.HelmRelease{}] = cache.ByObject{Label: selector}
+	if !c.withoutOperations && os.Getenv("PINTLE_CRDS") == "" {
+		opts.Cache.ByObject[&opsv1alpha1.Operation{}] = cache.ByObject{Label: selector}
+	}
 	return err
 }
 

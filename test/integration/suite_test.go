@@ -113,6 +113,9 @@ func startController(c config) (stop func() error, err error) {
 		return nil, err
 	}
 	config := rest.CopyConfig(suite.config)
+	if c.endpoint != nil {
+		config = rest.CopyConfig(c.endpoint)
+	}
 	if c.wrap != nil {
 		config.Wrap(c.wrap)
 	}
@@ -139,7 +142,7 @@ func startController(c config) (stop func() error, err error) {
 		Metrics:  m, Notifications: c.notifications, Now: time.Now, Concurrent: cmp.Or(c.concurrent, 4),
 		MinRetryDelay: 100 * time.Millisecond, MaxRetryDelay: time.Second, JitterPercent: 5,
 		NoCrossNamespaceRefs: c.settings.NoCrossNamespaceRefs, ExternalArtifacts: c.settings.ExternalArtifacts,
-		OverriddenManagers: c.overridden,
+		OverriddenManagers: c.overridden, OperationTimeout: time.Minute, ClusterID: "it",
 	})
 	if err != nil {
 		return nil, err

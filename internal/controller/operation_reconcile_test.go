@@ -1,0 +1,357 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/tools/record"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/helm"
+	"github.com/pintle-dev/pintle/internal/hookjob"
+	"github.com/pintle-dev/pintle/internal/metrics"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+const hookText = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: migrate, annotations: {helm.sh/hook: pre-upgrade}}\n" +
+	"spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: a, envFrom: [{secretRef: {name: live, optional: true}}]}]}}}\n"
+
+// bench is an Operation, its release, and all who are asked or told.
+type bench struct {
+	t *testing.T
+	r *OperationReconciler
+	c client.Client
+	// did are the writes in their order.
+	did []string
+	// refuse, if set, is what a write is answered with.
+	refuse func(did string) error
+	stored helm.Stored
+	unread error
+	values []string
+	log    string
+	woken  []types.NamespacedName
+}
+
+func (b *bench) Hooks(context.Context, genericclioptions.RESTClientGetter, release.Target, int) (helm.Stored, error) {
+	return b.stored, b.unread
+}
+func (b *bench) Secrets(context.Context, *helmv2.HelmRelease) ([]string, error) { return b.values, nil }
+func (b *bench) as(_ context.Context, hr *helmv2.HelmRelease) (*deputy, error) {
+	if hr == nil {
+		b.did = append(b.did, "as the controller")
+	}
+	return &deputy{client: b.c, logs: func(context.Context, string, string, *corev1.PodLogOptions) (io.ReadCloser, error) {
+		return io.NopCloser(strings.NewReader(b.log)), nil
+	}}, nil
+}
+
+func (b *bench) write(what string, object client.Object) error {
+	did := what + " " + strings.TrimPrefix(strings.TrimPrefix(object.GetObjectKind().GroupVersionKind().Kind, "*"), ".") + object.GetName()
+	b.did = append(b.did, did)
+	if b.refuse != nil {
+		return b.refuse(did)
+	}
+	return nil
+}
+
+func newBench(t *testing.T, objects ...client.Object) *bench {
+	t.Helper()
+	b := &bench{t: t, stored: helm.Stored{Release: &hookjob.Release{
+		Name: "web", Namespace: "apps", Revision: 1,
+		Hooks: []hookjob.Hook{{Name: "migrate", Kind: "Job", Events: []string{"pre-upgrade"}, Manifest: hookText}},
+	}}}
+	b.c = fake.NewClientBuilder().WithScheme(Scheme()).WithStatusSubresource(&opsv1alpha1.Operation{}).
+		WithIndex(&helmv2.HelmRelease{}, holderIndex, holderKey).WithIndex(&opsv1alpha1.Operation{}, uidIndex, uidKey).
+		WithIndex(&opsv1alpha1.Operation{}, activeIndex, activeKey).
+		WithObjects(append(objects,
+			&helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web", UID: "hr-1"}},
+			&opsv1alpha1.Operation{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "op", UID: "op-1", CreationTimestamp: metav1.NewTime(benchNow())},
+				Spec: opsv1alpha1.OperationSpec{
+					TargetRef: opsv1alpha1.TargetReference{APIVersion: helmv2.GroupVersion.String(), Kind: helmv2.HelmReleaseKind, Name: "web"},
+					Type:      opsv1alpha1.TypeMigration, Engine: opsv1alpha1.EngineHelmHookJob, Parameters: &opsv1alpha1.Parameters{HookName: "migrate"},
+				},
+			})...).
+		WithInterceptorFuncs(interceptor.Funcs{
+			Create: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.CreateOption) error {
+				if all := (&client.CreateOptions{}).ApplyOptions(options); len(all.DryRun) > 0 {
+					return b.write("try", o)
+				}
+				if err := b.write("create", o); err != nil {
+					return err
+				}
+				if job := o.GetName(); o.GetUID() == "" {
+					o.SetUID(types.UID("uid-of-" + job))
+				}
+				return c.Create(ctx, o, options...)
+			},
+			Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, options ...client.PatchOption) error {
+				if err := b.write("patch", o); err != nil {
+					return err
+				}
+				return c.Patch(ctx, o, p, options...)
+			},
+			Delete: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.DeleteOption) error {
+				all := (&client.DeleteOptions{}).ApplyOptions(options)
+				if all.PropagationPolicy == nil || *all.PropagationPolicy != metav1.DeletePropagationBackground || all.Preconditions == nil || all.Preconditions.UID == nil {
+					t.Errorf("%s is deleted with %+v", o.GetName(), all)
+				}
+				if err := b.write("delete", o); err != nil {
+					return err
+				}
+				return c.Delete(ctx, o)
+			},
+			SubResourcePatch: func(ctx context.Context, c client.Client, _ string, o client.Object, p client.Patch, options ...client.SubResourcePatchOption) error {
+				if err := b.write("status", o); err != nil {
+					return err
+				}
+				return c.Status().Patch(ctx, o, p, options...)
+			},
+		}).Build()
+	m, err := metrics.New(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &holders{cached: b.c, live: b.c}
+	h.served.Store(true)
+	b.r = &OperationReconciler{
+		client: b.c, live: b.c, events: record.NewFakeRecorder(100), metrics: m, hooks: b, values: b, delegates: b, holders: h,
+		wake: func(key types.NamespacedName) { b.woken = append(b.woken, key) }, timeout: time.Hour, now: benchNow,
+	}
+	return b
+}
+
+func benchNow() time.Time { return time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC) }
+
+// visit returns the writes of one visit.
+func (b *bench) visit() []string {
+	b.t.Helper()
+	b.did = nil
+	// The cache of this client is never behind.
+	b.r.written, b.r.locked = writes{}, writes{}
+	if _, err := b.r.Reconcile(b.t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "apps", Name: "op"}}); err != nil {
+		b.t.Fatal(err)
+	}
+	return b.did
+}
+
+func (b *bench) operation() *opsv1alpha1.Operation {
+	b.t.Helper()
+	op := &opsv1alpha1.Operation{}
+	if err := b.c.Get(b.t.Context(), client.ObjectKey{Namespace: "apps", Name: "op"}, op); err != nil {
+		b.t.Fatal(err)
+	}
+	return op
+}
+
+// untilJob visits until the Job may run.
+func (b *bench) untilJob() *batchv1.Job {
+	b.t.Helper()
+	for range 12 {
+		b.visit()
+		var jobs batchv1.JobList
+		if err := b.c.List(b.t.Context(), &jobs); err != nil {
+			b.t.Fatal(err)
+		}
+		if len(jobs.Items) == 1 && !*jobs.Items[0].Spec.Suspend {
+			return &jobs.Items[0]
+		}
+	}
+	b.t.Fatalf("no Job runs: %+v", b.operation().Status)
+	return nil
+}
+
+// TestOperationVisits: what each visit writes, and in which order: the status is
+// there before anything is done.
+func TestOperationVisits(t *testing.T) {
+	b := newBench(t)
+	var all [][]string
+	for range 5 {
+		all = append(all, slices.Clone(b.visit()))
+	}
+	job := b.operation().Status.Outputs.JobName
+	for i, want := range [][]string{
+		{"try Job" + job, "status op", "patch op"}, // the finalizer
+		{"try Job" + job, "patch web"},             // the lock
+		{"try Job" + job, "create Job" + job},      // the Job
+		{"status op"},                              // its UID
+		{"patch " + job},                           // and off it goes
+	} {
+		if !slices.Equal(all[i], want) {
+			t.Errorf("visit %d: %q, want %q", i, all[i], want)
+		}
+	}
+}
+
+// TestOperationConflict: what was decided on an old read is not done.
+func TestOperationConflict(t *testing.T) {
+	b := newBench(t)
+	b.refuse = func(did string) error {
+		if strings.HasPrefix(did, "status") {
+			return apierrors.NewConflict(schema.GroupResource{}, "op", errors.New("old"))
+		}
+		return nil
+	}
+	if did := b.visit(); did[len(did)-1] != "status op" {
+		t.Errorf("it goes on: %q", did)
+	}
+	b.refuse = nil
+	b.visit()
+	b.refuse = func(did string) error {
+		if did != "patch web" {
+			return nil
+		}
+		// Somebody announces an action in between.
+		hr := &helmv2.HelmRelease{}
+		if err := b.c.Get(t.Context(), client.ObjectKey{Namespace: "apps", Name: "web"}, hr); err != nil {
+			return err
+		}
+		hr.Labels = map[string]string{"changed": "yes"}
+		return b.c.Update(t.Context(), hr)
+	}
+	b.visit()
+	hr := &helmv2.HelmRelease{}
+	if err := b.c.Get(t.Context(), client.ObjectKey{Namespace: "apps", Name: "web"}, hr); err != nil || hr.Annotations[opsv1alpha1.AnnotationHolder] != "" {
+		t.Errorf("it was taken although it had changed: %v, %v", hr.Annotations, err)
+	}
+	if next := b.r.holders.turns.next(types.NamespacedName{Namespace: "apps", Name: "web"}, benchNow()); next == nil || next.Name != "op" {
+		t.Errorf("who was outrun does not have the next turn: %+v", next)
+	}
+	b.refuse = nil
+	b.visit()
+	if next := b.r.holders.turns.next(types.NamespacedName{Namespace: "apps", Name: "web"}, benchNow()); next != nil || len(b.woken) == 0 {
+		t.Errorf("who has the release waits for it still: %+v, and %v is woken", next, b.woken)
+	}
+}
+
+// TestOperationLogs: without secrets, wherever they come from, and not at all if
+// they cannot be known.
+func TestOperationLogs(t *testing.T) {
+	live := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "live"}, Data: map[string][]byte{"a": []byte("livelive")}}
+	for name, tc := range map[string]struct {
+		unread error
+		want   string
+	}{
+		"told":   {want: "one *** two *** three *** four"},
+		"unread": {unread: errors.New("gone"), want: "(not kept: what is secret in it is not known: gone)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, live.DeepCopy())
+			b.log, b.values, b.stored.Secrets = "one livelive two givengiven three storedstored four\n", []string{"givengiven"}, []string{"storedstored"}
+			job := b.untilJob()
+			yes := true
+			pod := &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "pod", Labels: job.Spec.Template.Labels, OwnerReferences: []metav1.OwnerReference{{Name: job.Name, UID: job.UID, Kind: "Job", Controller: &yes}}},
+				Spec:       job.Spec.Template.Spec,
+				Status: corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{{
+					Name: "main", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3}},
+				}}},
+			}
+			if err := b.c.Create(t.Context(), pod); err != nil {
+				t.Fatal(err)
+			}
+			job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
+			if err := b.c.Status().Update(t.Context(), job); err != nil {
+				t.Fatal(err)
+			}
+			b.unread = tc.unread
+			b.visit()
+			op := b.operation()
+			if o := op.Status.Outputs; op.Status.Phase != opsv1alpha1.PhaseFailed || len(o.LogTail) != 1 || o.LogTail[0].Text != tc.want || *o.ExitCode != 3 {
+				t.Errorf("status is %+v, outputs %+v", op.Status, o)
+			}
+		})
+	}
+}
+
+// TestLogTail: what is left of a line that was cut might be half a secret.
+func TestLogTail(t *testing.T) {
+	var kept tail
+	for range 3 {
+		if _, err := kept.Write([]byte(strings.Repeat("x", logBytes/2) + "\nshort\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(kept.bytes) > logBytes || !strings.HasPrefix(string(kept.bytes), "short\n") {
+		t.Errorf("%d bytes that begin with %.10q", len(kept.bytes), kept.bytes)
+	}
+	if _, err := kept.Write([]byte(strings.Repeat("y", 2*logBytes))); err != nil || len(kept.bytes) != 0 {
+		t.Errorf("%d bytes of a line without beginning: %v", len(kept.bytes), err)
+	}
+}
+
+// TestHolder: only one that lives is one, and the cache is not the last to be asked.
+func TestHolder(t *testing.T) {
+	op := func(phase opsv1alpha1.OperationPhase) *opsv1alpha1.Operation {
+		return &opsv1alpha1.Operation{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "op", UID: "op-1"}, Status: opsv1alpha1.OperationStatus{Phase: phase}}
+	}
+	reader := func(objects ...client.Object) client.Reader {
+		return fake.NewClientBuilder().WithScheme(Scheme()).WithIndex(&opsv1alpha1.Operation{}, uidIndex, uidKey).WithObjects(objects...).Build()
+	}
+	for name, tc := range map[string]struct {
+		cached, live client.Reader
+		held         bool
+	}{
+		"running":     {cached: reader(op(opsv1alpha1.PhaseRunning)), live: reader(), held: true},
+		"over":        {cached: reader(op(opsv1alpha1.PhaseSucceeded)), live: reader()},
+		"gone":        {cached: reader(), live: reader()},
+		"new":         {cached: reader(), live: reader(op("")), held: true},
+		"another UID": {cached: reader(), live: reader(&opsv1alpha1.Operation{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "op", UID: "op-2"}})},
+	} {
+		h := &holders{cached: tc.cached, live: tc.live}
+		h.served.Store(true)
+		hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web", Annotations: map[string]string{opsv1alpha1.AnnotationHolder: "op-1"}}}
+		var have release.Observed
+		if err := h.inTheWay(t.Context(), hr, benchNow(), &have); err != nil || (have.Holder != nil) != tc.held {
+			t.Errorf("%s: %+v, %v", name, have.Holder, err)
+		}
+	}
+}
+
+// TestTurnsEnd: a turn that nobody renews keeps Helm waiting for a while only.
+func TestTurnsEnd(t *testing.T) {
+	var turns turns
+	hr := types.NamespacedName{Name: "web"}
+	turns.wait("op-1", "op", hr, benchNow())
+	if turns.next(hr, benchNow().Add(turnPatience-1)) == nil || turns.next(hr, benchNow().Add(turnPatience)) != nil {
+		t.Error("it ends too early, or never")
+	}
+	if turns.next(types.NamespacedName{Name: "other"}, benchNow()) != nil {
+		t.Error("another release has it too")
+	}
+}
+
+// TestOperationOver: what is over costs nothing.
+func TestOperationOver(t *testing.T) {
+	b := newBench(t)
+	op := b.operation()
+	op.Status.Phase = opsv1alpha1.PhaseSucceeded
+	if err := b.c.Status().Update(t.Context(), op); err != nil {
+		t.Fatal(err)
+	}
+	b.r.live = nil
+	if did := b.visit(); len(did) > 0 {
+		t.Errorf("it does %q", did)
+	}
+}

@@ -1,0 +1,141 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+
+	helmrelease "helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/releaseutil"
+	"helm.sh/helm/v3/pkg/storage/driver"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"sigs.k8s.io/yaml"
+
+	"github.com/pintle-dev/pintle/internal/hookjob"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// Stored is what Helm's storage says to somebody who wants to run a hook.
+type Stored struct {
+	// Pending says that the newest revision is in the middle of something; empty if
+	// it is not.
+	Pending string
+	// Release is the revision asked for; nil if there is none.
+	Release *hookjob.Release
+	// Secrets are the values in the Secrets of the revision, hooks included, and
+	// SecretNames the names of those in its namespace.
+	Secrets     []string
+	SecretNames []string
+}
+
+// Hooks reads a revision of a release, 0 being the deployed one, and nothing of it
+// from memory: what the identity of the getter may not read is not read. A
+// revision below 0 is none; only whether the newest one is pending is told then.
+func (r *Runner) Hooks(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, version int) (Stored, error) {
+	secrets, err := secretsOf(getter, target.StorageNamespace)
+	if err != nil {
+		return Stored{}, err
+	}
+	all, _, err := secrets.list(ctx, records(target.Name))
+	if err != nil {
+		return Stored{}, fmt.Errorf("list Secrets in namespace %s: %w", target.StorageNamespace, err)
+	}
+	newestFirst(all)
+	s := Stored{Pending: pending(all)}
+	rec := wanted(all, version)
+	if rec == nil {
+		return s, nil
+	}
+	rls, err := newSecretStore(ctx, secrets, target.StorageNamespace, target.Name, r.now).Get(rec.Name)
+	if errors.Is(err, driver.ErrReleaseNotFound) {
+		return s, nil
+	}
+	if err != nil {
+		return Stored{}, err
+	}
+	s.read(rls)
+	return s, nil
+}
+
+// pending says what goes on with the newest of some records.
+func pending(all []Record) string {
+	if len(all) == 0 {
+		return ""
+	}
+	switch status := all[0].status(); status {
+	case helmrelease.StatusPendingInstall, helmrelease.StatusPendingUpgrade, helmrelease.StatusPendingRollback, helmrelease.StatusUninstalling:
+		return fmt.Sprintf("revision %d of the release is %s", all[0].version(), status)
+	case helmrelease.StatusDeployed, helmrelease.StatusFailed, helmrelease.StatusSuperseded, helmrelease.StatusUninstalled, helmrelease.StatusUnknown:
+	}
+	return ""
+}
+
+// wanted returns the record of a revision, or of the newest that is deployed; nil
+// if there is none.
+func wanted(all []Record, version int) *Record {
+	i := slices.IndexFunc(all, func(r Record) bool {
+		return r.version() == version || version == 0 && r.status() == helmrelease.StatusDeployed
+	})
+	if i < 0 || version < 0 {
+		return nil
+	}
+	return &all[i]
+}
+
+func (s *Stored) read(rls *helmrelease.Release) {
+	s.Release = &hookjob.Release{Name: rls.Name, Namespace: rls.Namespace, Revision: rls.Version}
+	for _, h := range rls.Hooks {
+		hook := hookjob.Hook{Name: h.Name, Kind: h.Kind, Path: h.Path, Weight: h.Weight, Manifest: h.Manifest}
+		for _, e := range h.Events {
+			hook.Events = append(hook.Events, e.String())
+		}
+		for _, p := range h.DeletePolicies {
+			hook.DeletePolicies = append(hook.DeletePolicies, p.String())
+		}
+		s.Release.Hooks = append(s.Release.Hooks, hook)
+		s.look(h.Manifest, false)
+	}
+	for _, text := range releaseutil.SplitManifests(rls.Manifest) {
+		s.look(text, true)
+	}
+}
+
+// look takes in what one document says. One that cannot be read selects nothing,
+// and holds no secret that anybody could have applied.
+func (s *Stored) look(text string, selecting bool) {
+	var o struct {
+		Kind     string `json:"kind"`
+		Metadata struct {
+			Name      string `json:"name"`
+			Namespace string `json:"namespace"`
+		} `json:"metadata"`
+		Data       map[string]any `json:"data"`
+		StringData map[string]any `json:"stringData"`
+	}
+	if yaml.Unmarshal([]byte(text), &o) != nil {
+		return
+	}
+	if selecting && hookjob.Selects(o.Kind) {
+		s.Release.Selecting = append(s.Release.Selecting,
+			hookjob.Object{Kind: o.Kind, Namespace: o.Metadata.Namespace, Name: o.Metadata.Name, Manifest: text})
+	}
+	if o.Kind != "Secret" {
+		return
+	}
+	if o.Metadata.Namespace == "" || o.Metadata.Namespace == s.Release.Namespace {
+		s.SecretNames = append(s.SecretNames, o.Metadata.Name)
+	}
+	for _, value := range o.Data {
+		if raw, err := base64.StdEncoding.DecodeString(fmt.Sprint(value)); err == nil {
+			s.Secrets = append(s.Secrets, string(raw))
+		}
+	}
+	for _, value := range o.StringData {
+		s.Secrets = append(s.Secrets, fmt.Sprint(value))
+	}
+}

@@ -1,0 +1,88 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	helmrelease "helm.sh/helm/v3/pkg/release"
+
+	"github.com/pintle-dev/pintle/internal/hookjob"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// TestHooks: what is stored, as it is stored, and nothing from memory.
+func TestHooks(t *testing.T) {
+	w := newWorld(t)
+	files := configAndHook()
+	files["templates/secret.yaml"] = "apiVersion: v1\nkind: Secret\nmetadata: {name: keys}\ndata: {a: aHVudGVyMjI=}\nstringData: {b: hunter33}\n"
+	files["templates/service.yaml"] = "apiVersion: v1\nkind: Service\nmetadata: {name: front}\nspec: {selector: {app: web}}\n"
+	artifact := w.chart("1.0.0", files)
+	if out := w.runner.Run(t.Context(), w.conn, job(release.Install{Timeout: time.Minute}, artifact, "1.0.0", nil)); out.Err != nil {
+		t.Fatal(out.Err)
+	}
+	target := release.Target{Name: "app", Namespace: "prod", StorageNamespace: "prod"}
+	hooks := func(version int) Stored {
+		t.Helper()
+		s, err := w.runner.Hooks(t.Context(), w.conn, target, version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	s := hooks(0)
+	if s.Release == nil || s.Release.Name != "app" || s.Release.Namespace != "prod" || s.Release.Revision != 1 || s.Pending != "" {
+		t.Fatalf("stored is %+v", s)
+	}
+	i := slices.IndexFunc(s.Release.Hooks, func(h hookjob.Hook) bool {
+		return h.Name == "before"
+	})
+	if i < 0 {
+		t.Fatalf("hooks are %+v", s.Release.Hooks)
+	}
+	h := s.Release.Hooks[i]
+	if h.Kind != "ConfigMap" || h.Weight != 5 || !slices.Equal(h.Events, []string{"pre-install", "pre-upgrade"}) || h.Manifest != beforeHook {
+		t.Errorf("the hook is %+v", h)
+	}
+	if n := len(s.Release.Selecting); n != 1 || s.Release.Selecting[0].Name != "front" || !strings.Contains(s.Release.Selecting[0].Manifest, "app: web") {
+		t.Errorf("selecting are %+v", s.Release.Selecting)
+	}
+	slices.Sort(s.Secrets)
+	if !slices.Equal(s.Secrets, []string{"hunter22", "hunter33"}) || !slices.Equal(s.SecretNames, []string{"keys"}) {
+		t.Errorf("secrets are %q of %q", s.Secrets, s.SecretNames)
+	}
+	if one, none := hooks(1), hooks(7); one.Release == nil || none.Release != nil || hooks(-1).Release != nil {
+		t.Errorf("revision 1 is %+v, and 7 %+v", one.Release, none.Release)
+	}
+	w.refuse = func(method, path string) int {
+		if method == http.MethodGet && strings.Contains(path, "/secrets/") {
+			return http.StatusForbidden
+		}
+		return 0
+	}
+	if got, err := w.runner.Hooks(t.Context(), w.conn, target, 0); err == nil {
+		t.Errorf("who may not read gets %+v", got.Release)
+	}
+}
+
+func TestPending(t *testing.T) {
+	of := func(status helmrelease.Status) []Record {
+		return []Record{{Name: "sh.helm.release.v1.app.v2", Labels: map[string]string{"version": "2", "status": status.String()}}}
+	}
+	for status, want := range map[helmrelease.Status]string{
+		helmrelease.StatusPendingUpgrade: "revision 2 of the release is pending-upgrade", helmrelease.StatusUninstalling: "revision 2 of the release is uninstalling",
+		helmrelease.StatusDeployed: "", helmrelease.StatusFailed: "",
+	} {
+		if got := pending(of(status)); got != want {
+			t.Errorf("%s: %q", status, got)
+		}
+	}
+	if got := pending(nil); got != "" {
+		t.Errorf("nothing is %q", got)
+	}
+}
