@@ -1,0 +1,431 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	helmchart "helm.sh/helm/v3/pkg/chart"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/test/harness"
+)
+
+// documented is the Operation of the engine's document, as it is printed there but
+// for the namespace.
+const documented = `
+apiVersion: ops.vworkspace.io/v1alpha1
+kind: Operation
+metadata:
+  name: nextcloud-myteam-pre-upgrade-2026-05-28
+  namespace: org-myteam
+spec:
+  targetRef:
+    apiVersion: apps.vworkspace.io/v1alpha1
+    kind: ApplicationInstance
+    name: nextcloud-myteam
+  type: Migration
+  engine: helmHookJob
+  parameters:
+    hookName: nextcloud-myteam-pre-upgrade
+    activeDeadlineSeconds: 1800
+    backoffLimit: 1
+`
+
+// nextcloudHook is what its example of a Job was made from.
+const nextcloudHook = `apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {{ .Release.Name }}-pre-upgrade
+  annotations: {helm.sh/hook: pre-upgrade, helm.sh/hook-delete-policy: "before-hook-creation,hook-succeeded"}
+spec:
+  template:
+    metadata:
+      annotations: {simulate.pintle.dev/delay: {{ .Values.delay }}}
+    spec:
+      serviceAccountName: {{ .Release.Name }}
+      restartPolicy: Never
+      containers:
+      - name: pre-upgrade
+        image: nextcloud:29.0.4-fpm
+        command: ["/bin/sh", "-c"]
+        args:
+        - php occ maintenance:repair --include-expensive
+        env:
+        - { name: NEXTCLOUD_ADMIN_USER, valueFrom: { secretKeyRef: { name: {{ .Release.Name }}, key: admin-user } } }
+        - { name: NEXTCLOUD_ADMIN_PASSWORD, valueFrom: { secretKeyRef: { name: {{ .Release.Name }}, key: admin-password } } }
+        volumeMounts:
+        - { name: nextcloud-data, mountPath: /var/www/html }
+      volumes:
+      - name: nextcloud-data
+        persistentVolumeClaim:
+          claimName: data-{{ .Release.Name }}
+`
+
+const nextcloudObjects = `apiVersion: v1
+kind: ServiceAccount
+metadata: {name: {{ .Release.Name }}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: {{ .Release.Name }}}
+stringData: {admin-user: admin, admin-password: hunter22}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data-{{ .Release.Name }}}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+`
+
+// simpleHook is another one, whose pods behave as an annotation says.
+const simpleHook = `apiVersion: batch/v1
+kind: Job
+metadata: {name: %s, annotations: {helm.sh/hook: %s}}
+spec: {template: {metadata: {annotations: {%s}}, spec: {restartPolicy: Never, containers: [{name: main, image: example.com/a:1}]}}}
+`
+
+// nextcloud is a release with these hooks that belongs to an ApplicationInstance.
+func (w world) nextcloud() *helmv2.HelmRelease {
+	w.Helper()
+	preserve := true
+	crd := &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: "applicationinstances.apps.vworkspace.io"},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: "apps.vworkspace.io", Scope: apiextensionsv1.NamespaceScoped,
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "applicationinstances", Singular: "applicationinstance", Kind: "ApplicationInstance", ListKind: "ApplicationInstanceList"},
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
+				Name: "v1alpha1", Served: true, Storage: true,
+				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &preserve}},
+			}},
+		},
+	}
+	w.must(client.IgnoreAlreadyExists(env.Client.Create(w.Context(), crd)))
+	instance := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apps.vworkspace.io/v1alpha1", "kind": "ApplicationInstance", "spec": map[string]any{},
+		"metadata": map[string]any{"name": "nextcloud-myteam", "namespace": w.namespace},
+	}}
+	ctx, cancel := w.bounded()
+	defer cancel()
+	w.must(env.Until(ctx, "ApplicationInstances to be served", func() (string, bool) {
+		err := env.Client.Create(ctx, instance)
+		return fmt.Sprint(err), err == nil
+	}))
+	c := &helmchart.Chart{
+		Metadata: &helmchart.Metadata{APIVersion: "v2", Name: "nextcloud", Version: "5.0.0"},
+		Values:   map[string]any{"delay": "1s"},
+		Templates: []*helmchart.File{
+			{Name: "templates/objects.yaml", Data: []byte(nextcloudObjects)},
+			{Name: "templates/hook.yaml", Data: []byte(nextcloudHook)},
+			{Name: "templates/fails.yaml", Data: fmt.Appendf(nil, simpleHook, "fails", "pre-rollback", `simulate.pintle.dev/exit-code: "3"`)},
+			{Name: "templates/hangs.yaml", Data: fmt.Appendf(nil, simpleHook, "hangs", "pre-rollback", `simulate.pintle.dev/hang: "true"`)},
+			{Name: "templates/slow.yaml", Data: fmt.Appendf(nil, simpleHook, "slow", "pre-rollback", `simulate.pintle.dev/delay: "700ms"`)},
+			{Name: "templates/before.yaml", Data: fmt.Appendf(nil, simpleHook, "before", "pre-install", "")},
+		},
+	}
+	archive, err := harness.Pack(c)
+	w.must(err)
+	w.must(env.Registry.PushChart(w.Context(), w.namespace, archive))
+	w.create(&sourcev1.OCIRepository{
+		ObjectMeta: w.meta("nextcloud"),
+		Spec: sourcev1.OCIRepositorySpec{
+			URL: "oci://" + env.Registry.Address + "/" + w.namespace + "/nextcloud", Insecure: true,
+			Interval: metav1.Duration{Duration: time.Hour}, Reference: &sourcev1.OCIRepositoryRef{Tag: "5.0.0"},
+			LayerSelector: &sourcev1.OCILayerSelector{
+				MediaType: "application/vnd.cncf.helm.chart.content.v1.tar+gzip", Operation: sourcev1.OCILayerCopy,
+			},
+		},
+	})
+	hr := w.draft("nextcloud-myteam", w.chartRef(helmv2.KindOCIRepository, "nextcloud"), nil)
+	controls := true
+	hr.OwnerReferences = []metav1.OwnerReference{{
+		APIVersion: "apps.vworkspace.io/v1alpha1", Kind: "ApplicationInstance", Name: "nextcloud-myteam", UID: instance.GetUID(), Controller: &controls,
+	}}
+	hr.Spec.Install = &helmv2.Install{DisableWait: true}
+	w.create(hr)
+	w.ready(hr, 1)
+	return hr
+}
+
+// operate creates the documented Operation, as text, changed as told.
+func (w world) operate(changes ...string) *opsv1alpha1.Operation {
+	w.Helper()
+	text := strings.NewReplacer(append([]string{"org-myteam", w.namespace}, changes...)...).Replace(documented)
+	o := &unstructured.Unstructured{}
+	w.must(yaml.Unmarshal([]byte(text), &o.Object))
+	w.must(env.Client.Create(w.Context(), o, client.FieldValidation(metav1.FieldValidationStrict)))
+	return &opsv1alpha1.Operation{ObjectMeta: w.meta(o.GetName())}
+}
+
+// untilOperation waits until an Operation is as wanted.
+func (w world) untilOperation(op *opsv1alpha1.Operation, what string, wanted func(*opsv1alpha1.Operation) bool) {
+	w.Helper()
+	ctx, cancel := w.bounded()
+	defer cancel()
+	w.must(env.Until(ctx, "Operation "+op.Name+" "+what, func() (string, bool) {
+		err := env.Client.Get(ctx, client.ObjectKeyFromObject(op), op)
+		return fmt.Sprintf("%v %+v", err, op.Status), err == nil && wanted(op)
+	}))
+}
+
+func (w world) untilPhase(op *opsv1alpha1.Operation, phase opsv1alpha1.OperationPhase) {
+	w.Helper()
+	w.untilOperation(op, "to be "+string(phase), func(op *opsv1alpha1.Operation) bool { return op.Status.Phase == phase })
+}
+
+func (w world) saysOperation(op *opsv1alpha1.Operation, kind string, status metav1.ConditionStatus, reason string) {
+	w.Helper()
+	c := apimeta.FindStatusCondition(op.Status.Conditions, kind)
+	if c == nil || c.Status != status || c.Reason != reason {
+		w.Errorf("%s is %+v, want %s/%s", kind, c, status, reason)
+	}
+}
+
+// operationJobs returns the Jobs of an Operation.
+func (w world) operationJobs(op *opsv1alpha1.Operation) []batchv1.Job {
+	w.Helper()
+	var list batchv1.JobList
+	w.must(env.Client.List(w.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{opsv1alpha1.LabelOperation: string(op.UID)}))
+	return list.Items
+}
+
+// operationsThere skips a test if the suite runs on somebody else's definitions.
+func operationsThere(t *testing.T) {
+	t.Helper()
+	if os.Getenv("PINTLE_CRDS") != "" {
+		t.Skip("Operations are not a part of the definitions in PINTLE_CRDS")
+	}
+}
+
+// TestOperationDocument plays the worked example of the engine's document, and
+// each row of its table of statuses.
+func TestOperationDocument(t *testing.T) {
+	operationsThere(t)
+	w := newWorld(t)
+	hr := w.nextcloud()
+
+	t.Run("Job running, then complete", func(t *testing.T) {
+		w := world{T: t, namespace: w.namespace}
+		op := w.operate()
+		w.untilPhase(op, opsv1alpha1.PhaseRunning)
+		w.saysOperation(op, opsv1alpha1.ConditionRunning, yes, opsv1alpha1.ReasonHelmHookJobActive)
+		w.documentedJob(op, nil)
+		w.untilPhase(op, opsv1alpha1.PhaseSucceeded)
+		w.saysOperation(op, opsv1alpha1.ConditionSucceeded, yes, opsv1alpha1.ReasonHelmHookJobSucceeded)
+		if o := op.Status.Outputs; o.CompletionTime == nil || o.LogsRef == nil || o.LogsRef.Kind != "Pod" || o.ExitCode == nil || *o.ExitCode != 0 {
+			t.Errorf("outputs are %+v", o)
+		}
+		ttl := opsv1alpha1.DefaultTTLSeconds
+		w.untilOperation(op, "to be tidied up", func(op *opsv1alpha1.Operation) bool { return len(op.Finalizers) == 0 })
+		w.documentedJob(op, &ttl)
+		w.get(hr.Name, hr)
+		if hr.Annotations[opsv1alpha1.AnnotationHolder] != "" {
+			t.Error("the release is still held")
+		}
+	})
+	t.Run("Hook not present", func(t *testing.T) {
+		w := world{T: t, namespace: w.namespace}
+		op := w.operate("nextcloud-myteam-pre-upgrade-2026-05-28", "absent", "nextcloud-myteam-pre-upgrade\n", "nextcloud-post-upgrade\n")
+		w.untilPhase(op, opsv1alpha1.PhaseFailed)
+		w.saysOperation(op, opsv1alpha1.ConditionAccepted, no, opsv1alpha1.ReasonHookNotFound)
+		w.saysOperation(op, opsv1alpha1.ConditionBlocked, yes, opsv1alpha1.ReasonHookNotFound)
+		if len(op.Status.Hooks) != 5 || len(w.operationJobs(op)) != 0 {
+			t.Errorf("hooks are %+v, and Jobs %+v", op.Status.Hooks, w.operationJobs(op))
+		}
+	})
+	t.Run("Job failed, backoff exhausted", func(t *testing.T) {
+		w := world{T: t, namespace: w.namespace}
+		op := w.operate("nextcloud-myteam-pre-upgrade-2026-05-28", "failed", "nextcloud-myteam-pre-upgrade\n", "fails\n", "backoffLimit: 1", "backoffLimit: 0")
+		w.untilPhase(op, opsv1alpha1.PhaseFailed)
+		w.saysOperation(op, opsv1alpha1.ConditionFailed, yes, opsv1alpha1.ReasonHelmHookJobFailed)
+		c := apimeta.FindStatusCondition(op.Status.Conditions, opsv1alpha1.ConditionFailed)
+		if !strings.Contains(c.Message, "exit code 3") || *op.Status.Outputs.ExitCode != 3 {
+			t.Errorf("status is %+v", op.Status)
+		}
+	})
+	t.Run("Job failed, deadline", func(t *testing.T) {
+		w := world{T: t, namespace: w.namespace}
+		op := w.operate("nextcloud-myteam-pre-upgrade-2026-05-28", "late", "nextcloud-myteam-pre-upgrade\n", "hangs\n", "1800", "5")
+		w.untilPhase(op, opsv1alpha1.PhaseFailed)
+		w.saysOperation(op, opsv1alpha1.ConditionFailed, yes, opsv1alpha1.ReasonHelmHookJobFailed)
+		if op.Status.Outputs.Reason != opsv1alpha1.ResultDeadlineExceeded {
+			t.Errorf("outputs are %+v", op.Status.Outputs)
+		}
+	})
+	t.Run("Release does not exist", func(t *testing.T) {
+		w := world{T: t, namespace: w.namespace}
+		none := w.draft("nothing", w.chartRef(helmv2.KindOCIRepository, "nextcloud"), nil)
+		none.Spec.Suspend = true
+		w.create(none)
+		op := w.operate("nextcloud-myteam-pre-upgrade-2026-05-28", "early", "name: nextcloud-myteam\n", "name: nothing\n", "nextcloud-myteam-pre-upgrade\n", "before\n")
+		w.untilPhase(op, opsv1alpha1.PhaseFailed)
+		w.saysOperation(op, opsv1alpha1.ConditionAccepted, no, opsv1alpha1.ReasonHookRequiresRelease)
+		if jobs := w.operationJobs(op); len(jobs) != 0 {
+			t.Errorf("there is a Job: %+v", jobs[0].ObjectMeta)
+		}
+	})
+}
+
+// documentedJob compares the Job of an Operation with the one in the document, but
+// for its name.
+func (w world) documentedJob(op *opsv1alpha1.Operation, ttl *int32) {
+	w.Helper()
+	jobs := w.operationJobs(op)
+	if len(jobs) != 1 {
+		w.Fatalf("there are %d Jobs", len(jobs))
+	}
+	job := jobs[0]
+	for label, want := range map[string]string{
+		opsv1alpha1.LabelManagedBy: opsv1alpha1.ManagedBy, opsv1alpha1.LabelOperation: string(op.UID),
+		opsv1alpha1.LabelSourceHook: "nextcloud-myteam-pre-upgrade",
+	} {
+		w.equal("label "+label, job.Labels[label], want)
+	}
+	w.equal("the pods' label", job.Spec.Template.Labels[opsv1alpha1.LabelOperation], string(op.UID))
+	w.equal("the owner", job.OwnerReferences, []metav1.OwnerReference{{
+		APIVersion: opsv1alpha1.GroupVersion.String(), Kind: opsv1alpha1.OperationKind, Name: op.Name, UID: op.UID,
+		Controller: ptr(true), BlockOwnerDeletion: ptr(true),
+	}})
+	spec := job.Spec
+	w.equal("backoffLimit", *spec.BackoffLimit, int32(1))
+	w.equal("activeDeadlineSeconds", *spec.ActiveDeadlineSeconds, int64(1800))
+	w.equal("ttlSecondsAfterFinished", spec.TTLSecondsAfterFinished, ttl)
+	pod := spec.Template.Spec
+	w.equal("serviceAccountName", pod.ServiceAccountName, "nextcloud-myteam")
+	w.equal("restartPolicy", pod.RestartPolicy, corev1.RestartPolicyNever)
+	secret := func(key string) *corev1.EnvVarSource {
+		return &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "nextcloud-myteam"}, Key: key}}
+	}
+	got := pod.Containers[0]
+	w.equal("the container", []any{got.Name, got.Image, got.Command, got.Args, got.VolumeMounts}, []any{
+		"pre-upgrade", "nextcloud:29.0.4-fpm", []string{"/bin/sh", "-c"}, []string{"php occ maintenance:repair --include-expensive"},
+		[]corev1.VolumeMount{{Name: "nextcloud-data", MountPath: "/var/www/html"}},
+	})
+	if want := []corev1.EnvVar{
+		{Name: "NEXTCLOUD_ADMIN_USER", ValueFrom: secret("admin-user")}, {Name: "NEXTCLOUD_ADMIN_PASSWORD", ValueFrom: secret("admin-password")},
+	}; !reflect.DeepEqual(got.Env, want) {
+		w.Errorf("the environment is %+v", got.Env)
+	}
+	w.equal("the volume", pod.Volumes[0].PersistentVolumeClaim.ClaimName, "data-nextcloud-myteam")
+}
+
+// createdJobs are the UIDs of the Jobs that were ever made for each Operation, and
+// of those that could run.
+type createdJobs struct {
+	mu        sync.Mutex
+	made, ran map[string]map[string]bool
+}
+
+// countJobs watches until the test ends.
+func (w world) countJobs() *createdJobs {
+	w.Helper()
+	c := &createdJobs{made: map[string]map[string]bool{}, ran: map[string]map[string]bool{}}
+	var list batchv1.JobList
+	w.must(env.Client.List(w.Context(), &list, client.InNamespace(w.namespace)))
+	version, ended := list.ResourceVersion, make(chan struct{})
+	go func() {
+		defer close(ended)
+		// A watch ends with the time that any request may take.
+		for w.Context().Err() == nil {
+			events, err := env.Client.Watch(w.Context(), &batchv1.JobList{}, client.InNamespace(w.namespace),
+				client.HasLabels{opsv1alpha1.LabelOperation}, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: version}})
+			if err != nil {
+				continue
+			}
+			for e := range events.ResultChan() {
+				if job, ok := e.Object.(*batchv1.Job); ok && e.Type != watch.Error {
+					version = job.ResourceVersion
+					c.saw(job)
+				}
+			}
+		}
+	}()
+	w.Cleanup(func() { <-ended })
+	return c
+}
+
+func (c *createdJobs) saw(job *batchv1.Job) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	by := job.Labels[opsv1alpha1.LabelOperation]
+	if c.made[by] == nil {
+		c.made[by], c.ran[by] = map[string]bool{}, map[string]bool{}
+	}
+	c.made[by][string(job.UID)] = true
+	if job.Spec.Suspend == nil || !*job.Spec.Suspend {
+		c.ran[by][string(job.UID)] = true
+	}
+}
+
+func (c *createdJobs) of(op *opsv1alpha1.Operation) (made, ran int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.made[string(op.UID)]), len(c.ran[string(op.UID)])
+}
+
+// TestOperationSurvivesKill kills the controller at ten moments of an Operation,
+// one in each tenth of its life: exactly one Job may ever run, and its result is
+// recorded.
+func TestOperationSurvivesKill(t *testing.T) {
+	operationsThere(t)
+	seed := uint64(time.Now().UnixNano())
+	if s := os.Getenv("PINTLE_SEED"); s != "" {
+		var err error
+		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	w := newWorld(t)
+	hr := w.nextcloud()
+	jobs := w.countJobs()
+
+	var undisturbed time.Duration
+	tenths := random.Perm(kills)
+	for i := range kills + 1 {
+		began := time.Now()
+		op := w.operate("nextcloud-myteam-pre-upgrade-2026-05-28", fmt.Sprintf("kill-%d", i), "nextcloud-myteam-pre-upgrade\n", "slow\n")
+		hit := "nothing"
+		if i > 0 {
+			time.Sleep(time.Duration((float64(tenths[i-1]) + random.Float64()) / kills * float64(undisturbed)))
+			w.must(env.Controller.Kill(t.Context()))
+			w.get(op.Name, op)
+			hit = string(op.Status.Phase)
+			w.must(env.Controller.Start())
+		}
+		w.untilPhase(op, opsv1alpha1.PhaseSucceeded)
+		w.untilOperation(op, "to be tidied up", func(op *opsv1alpha1.Operation) bool { return len(op.Finalizers) == 0 })
+		if i == 0 {
+			undisturbed = time.Since(began)
+		}
+		m, r := jobs.of(op)
+		if m != 1 || r != 1 || len(op.Status.Outputs.Jobs) != 1 {
+			t.Errorf("kill %d: %d Jobs were made, %d ran, and recorded are %+v", i, m, r, op.Status.Outputs.Jobs)
+		}
+		t.Logf("kill %2d hit phase %q; done after %.1fs", i, hit, time.Since(began).Seconds())
+	}
+	w.get(hr.Name, hr)
+	if hr.Annotations[opsv1alpha1.AnnotationHolder] != "" {
+		t.Error("the release is still held")
+	}
+}

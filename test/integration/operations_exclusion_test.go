@@ -1,0 +1,214 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"fmt"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/controller"
+	"github.com/pintle-dev/pintle/internal/report"
+)
+
+// rounds is how often each order is played.
+const rounds = 50
+
+// noOverlap watches every version of the HelmReleases of a namespace: the lock and
+// the announcement are on one object, so that no overlap can be missed. A holder
+// that is over by then is none.
+func (w *world) noOverlap() {
+	w.t.Helper()
+	watching, err := client.NewWithWatch(suite.config, client.Options{Scheme: controller.Scheme()})
+	w.must(err)
+	type overlap struct {
+		holder, what string
+		at           int
+	}
+	var found []overlap
+	seen, over := 0, map[string]int{}
+	releases, err := watching.Watch(w.t.Context(), &helmv2.HelmReleaseList{}, client.InNamespace(w.namespace))
+	w.must(err)
+	operations, err := watching.Watch(w.t.Context(), &opsv1alpha1.OperationList{}, client.InNamespace(w.namespace))
+	w.must(err)
+	// Versions of different kinds can be compared: it is one store.
+	at := func(o client.Object) int {
+		n, err := strconv.Atoi(o.GetResourceVersion())
+		if err != nil {
+			w.t.Error(err)
+		}
+		return n
+	}
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		for e := range releases.ResultChan() {
+			if hr, ok := e.Object.(*helmv2.HelmRelease); ok {
+				seen++
+				if a, by := report.Announced(hr.Status), hr.Annotations[opsv1alpha1.AnnotationHolder]; a != "" && by != "" {
+					found = append(found, overlap{holder: by, what: a, at: at(hr)})
+				}
+			}
+		}
+	})
+	ended.Go(func() {
+		for e := range operations.ResultChan() {
+			if op, ok := e.Object.(*opsv1alpha1.Operation); ok && op.Status.Phase.Final() && over[string(op.UID)] == 0 {
+				over[string(op.UID)] = at(op)
+			}
+		}
+	})
+	w.t.Cleanup(func() {
+		releases.Stop()
+		operations.Stop()
+		ended.Wait()
+		for _, o := range found {
+			if end := over[o.holder]; end == 0 || end > o.at {
+				w.t.Errorf("%s at %d while Operation %s has the release, which was over at %d", o.what, o.at, o.holder, end)
+			}
+		}
+		if seen < rounds || len(over) < rounds {
+			w.t.Errorf("only %d versions and %d ends were seen", seen, len(over))
+		}
+	})
+}
+
+// helmsJob waits for the Job that Helm has made of the hook, unless there is none
+// at the moment that want says so.
+func (w *world) helmsJob(name string) *batchv1.Job {
+	w.t.Helper()
+	job := &batchv1.Job{}
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		err := suite.client.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, job)
+		if err == nil && job.DeletionTimestamp.IsZero() && job.Status.CompletionTime == nil {
+			return job
+		}
+		w.must(client.IgnoreNotFound(err))
+	}
+	w.t.Fatal("Helm has made no Job")
+	return nil
+}
+
+func (w *world) noJob(name string) {
+	w.t.Helper()
+	err := suite.client.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, &batchv1.Job{})
+	if client.IgnoreNotFound(err) != nil || err == nil {
+		w.t.Errorf("there is Job %s: %v", name, err)
+	}
+}
+
+func (w *world) upgrade(hr *helmv2.HelmRelease, message string) {
+	w.t.Helper()
+	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(w.t, map[string]any{"message": message}) })
+}
+
+// TestUpgradeWaitsForOperation: what is submitted while a hook runs starts after
+// it.
+func TestUpgradeWaitsForOperation(t *testing.T) {
+	operationsServed(t)
+	w := newWorld(t)
+	w.noOverlap()
+	w.publish("web", "1.0.0", hooked(t, "1.0.0", "pre-upgrade"))
+	hr := w.release("web", nil)
+	w.untilReady(hr)
+	for i := range rounds {
+		op := w.operate(hr, fmt.Sprintf("r%d", i))
+		job := w.theJob(op)
+		pod := w.runPod(job)
+		w.upgrade(hr, fmt.Sprint(i))
+		w.until(hr, "the upgrade to wait", func(hr *helmv2.HelmRelease) bool {
+			c := condition(hr, helmv2.ConditionReconciling)
+			return c.Reason == helmv2.ReasonProgressingWithRetry && c.ObservedGeneration == hr.Generation
+		})
+		w.untilSays(hr, helmv2.ConditionHeld, metav1.ConditionTrue, helmv2.ReasonOperationRunning, "Operation "+op.Name)
+		w.noJob("web-migrate")
+		w.endPod(job, pod, 0)
+		w.endJob(w.helmsJob("web-migrate"), true)
+		w.untilReady(hr)
+		w.untilPhase(op, opsv1alpha1.PhaseSucceeded)
+		if newest(hr) != i+2 {
+			t.Fatalf("round %d: revision %d", i, newest(hr))
+		}
+	}
+}
+
+// TestOperationWaitsForUpgrade: and the other way round.
+func TestOperationWaitsForUpgrade(t *testing.T) {
+	operationsServed(t)
+	w := newWorld(t)
+	w.noOverlap()
+	w.publish("web", "1.0.0", hooked(t, "1.0.0", "pre-upgrade"))
+	hr := w.release("web", nil)
+	w.untilReady(hr)
+	for i := range rounds {
+		w.upgrade(hr, fmt.Sprint(i))
+		helms := w.helmsJob("web-migrate")
+		op := w.operate(hr, fmt.Sprintf("r%d", i))
+		w.untilBlocked(op, opsv1alpha1.ReasonReleaseBusy, "HelmRelease web", "Running 'upgrade' action")
+		if jobs := w.jobs(op); len(jobs) > 0 {
+			t.Fatalf("round %d: there is a Job: %+v", i, jobs[0].ObjectMeta)
+		}
+		w.endJob(helms, true)
+		w.succeed(op)
+		w.untilPhase(op, opsv1alpha1.PhaseSucceeded)
+		if got := op.Status.Outputs.Release.Revision; got != i+2 {
+			t.Fatalf("round %d: the hook is of revision %d", i, got)
+		}
+		w.untilReady(hr)
+		w.tidy(op)
+	}
+}
+
+// TestOperationAndUpgradeAtOnce: whoever comes first, both are served.
+func TestOperationAndUpgradeAtOnce(t *testing.T) {
+	operationsServed(t)
+	w := newWorld(t)
+	w.noOverlap()
+	w.publish("web", "1.0.0", hooked(t, "1.0.0", "pre-upgrade"))
+	hr := w.release("web", nil)
+	w.untilReady(hr)
+	for i := range rounds {
+		created := make(chan *opsv1alpha1.Operation)
+		go func() {
+			op := &opsv1alpha1.Operation{
+				ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: fmt.Sprintf("r%d", i)},
+				Spec: opsv1alpha1.OperationSpec{
+					TargetRef: opsv1alpha1.TargetReference{APIVersion: helmv2.GroupVersion.String(), Kind: helmv2.HelmReleaseKind, Name: hr.Name},
+					Type:      opsv1alpha1.TypeMigration, Engine: opsv1alpha1.EngineHelmHookJob,
+					Parameters: &opsv1alpha1.Parameters{HookName: "web-migrate"},
+				},
+			}
+			if err := suite.client.Create(t.Context(), op); err != nil {
+				t.Error(err)
+			}
+			created <- op
+		}()
+		w.upgrade(hr, fmt.Sprint(i))
+		op := <-created
+		for done := map[string]bool{}; len(done) < 2; time.Sleep(5 * time.Millisecond) {
+			for _, job := range w.jobs(op) {
+				if !done[job.Name] && (job.Spec.Suspend == nil || !*job.Spec.Suspend) {
+					w.endPod(&job, w.runPod(&job), 0)
+					done[job.Name] = true
+				}
+			}
+			helms := &batchv1.Job{}
+			err := suite.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "web-migrate"}, helms)
+			w.must(client.IgnoreNotFound(err))
+			if err == nil && !done[helms.Name] && helms.DeletionTimestamp.IsZero() && helms.Status.CompletionTime == nil {
+				w.endJob(helms, true)
+				done[helms.Name] = true
+			}
+		}
+		w.untilPhase(op, opsv1alpha1.PhaseSucceeded)
+		w.untilReady(hr)
+	}
+}
