@@ -50,7 +50,7 @@ func TestCacheIsSmall(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := managerOptions(o)
-		if got.Cache.DefaultTransform == nil || len(got.Cache.ByObject) != 2 || got.Client.Cache == nil {
+		if got.Cache.DefaultTransform == nil || len(got.Cache.ByObject) != 4 || got.Client.Cache == nil {
 			t.Errorf("%v: the manager holds more than it should", args)
 		}
 	}
@@ -63,8 +63,8 @@ func TestShard(t *testing.T) {
 		kinds int
 		lease string
 	}{
-		{nil, 2, "helm-controller-leader-election"},
-		{[]string{"--watch-label-selector=sharding.fluxcd.io/key=shard1"}, 3, "helm-controller-leader-election-73fdc1be"},
+		{nil, 4, "helm-controller-leader-election"},
+		{[]string{"--watch-label-selector=sharding.fluxcd.io/key=shard1"}, 5, "helm-controller-leader-election-73fdc1be"},
 	} {
 		o, err := options.Parse(tc.args, io.Discard)
 		if err != nil {

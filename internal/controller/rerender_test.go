@@ -146,6 +146,7 @@ func TestDefinitionsWakeReaders(t *testing.T) {
 			time.Sleep(definitionsSettling / 2)
 		}
 		time.Sleep(definitionsSettling)
+		synctest.Wait()
 		if len(woken) != 1 || woken[0] != reader {
 			t.Errorf("woken: %v", woken)
 		}

@@ -31,9 +31,9 @@ type Metrics struct {
 
 	notifications *prometheus.CounterVec
 	queued        prometheus.Gauge
-	operations *prometheus.CounterVec
-	took       *prometheus.HistogramVec
-	waited     *prometheus.HistogramVec
+	operations    *prometheus.CounterVec
+	took          *prometheus.HistogramVec
+	waited        *prometheus.HistogramVec
 
 	mu        sync.Mutex
 	suspended map[string]struct{}
