@@ -5,6 +5,7 @@ package integration
 
 import (
 	"fmt"
+	"os"
 	"strconv"
 	"sync"
 	"testing"
@@ -20,8 +21,13 @@ import (
 	"github.com/pintle-dev/pintle/internal/report"
 )
 
-// rounds is how often each order is played.
-const rounds = 50
+// rounds is how often each order is played: PINTLE_ROUNDS, or fifty times.
+var rounds = func() int {
+	if n, err := strconv.Atoi(os.Getenv("PINTLE_ROUNDS")); err == nil && n > 0 {
+		return n
+	}
+	return 50
+}()
 
 // noOverlap watches every version of the HelmReleases of a namespace: the lock and
 // the announcement are on one object, so that no overlap can be missed. A holder
