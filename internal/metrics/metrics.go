@@ -84,20 +84,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 			Buckets: prometheus.ExponentialBuckets(0.1, 2, 14),
 		}, []string{"action"}),
 	}
-	m.operations = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "pintle_operations_total",
-		Help: "Operations that have ended, by engine, phase and reason.",
-	}, []string{"engine", "phase", "reason"})
-	m.took = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name:    "pintle_operation_duration_seconds",
-		Help:    "Time from the start of an Operation's first Job to its end. Those that never began are not counted.",
-		Buckets: prometheus.ExponentialBuckets(0.5, 2, 14),
-	}, []string{"engine", "phase"})
-	m.waited = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name:    "pintle_operation_wait_seconds",
-		Help:    "Time from the creation of an Operation to the start of its first Job. Those that never began are not counted.",
-		Buckets: prometheus.ExponentialBuckets(0.5, 2, 14),
-	}, []string{"engine"})
+	m.ofOperations()
 	suspended := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "pintle_helm_releases_suspended",
 		Help: "HelmReleases that are suspended, by spec or by annotation.",
@@ -112,6 +99,24 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 		}
 	}
 	return m, nil
+}
+
+// ofOperations makes the metrics of Operations.
+func (m *Metrics) ofOperations() {
+	m.operations = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "pintle_operations_total",
+		Help: "Operations that have ended, by engine, phase and reason.",
+	}, []string{"engine", "phase", "reason"})
+	m.took = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    "pintle_operation_duration_seconds",
+		Help:    "Time from the start of an Operation's first Job to its end. Those that never began are not counted.",
+		Buckets: prometheus.ExponentialBuckets(0.5, 2, 14),
+	}, []string{"engine", "phase"})
+	m.waited = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    "pintle_operation_wait_seconds",
+		Help:    "Time from the creation of an Operation to the start of its first Job. Those that never began are not counted.",
+		Buckets: prometheus.ExponentialBuckets(0.5, 2, 14),
+	}, []string{"engine"})
 }
 
 // Visit counts a visit; rule is a name of a rule or one of the reasons above.
