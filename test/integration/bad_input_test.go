@@ -127,13 +127,12 @@ func TestUnsupportedFieldIsNamed(t *testing.T) {
 	w.publish("eager", "1.0.0", configMapChart(t, "1.0.0"))
 	hr := w.release("eager", nil, func(hr *helmv2.HelmRelease) {
 		hr.Spec.KubeConfig = &helmv2.KubeConfigReference{ConfigMapRef: &helmv2.LocalObjectReference{Name: "aws"}}
-		hr.Spec.DriftDetection = &helmv2.DriftDetection{Mode: helmv2.DriftDetectionWarn}
 	})
-	w.untilSays(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonUnsupportedField, "spec.kubeConfig.configMapRef", "spec.driftDetection.mode")
+	w.untilSays(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonUnsupportedField, "spec.kubeConfig.configMapRef")
 	if hr.Status.ObservedGeneration != hr.Generation {
 		t.Errorf("observedGeneration is %d", hr.Status.ObservedGeneration)
 	}
-	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.KubeConfig, hr.Spec.DriftDetection = nil, nil })
+	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.KubeConfig = nil })
 	w.untilReady(hr)
 }
 

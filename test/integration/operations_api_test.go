@@ -112,6 +112,8 @@ func TestOperationIsImmutable(t *testing.T) {
 	operationsServed(t)
 	o := object(t, documented)
 	o.SetNamespace(operationNamespace(t))
+	// No controller of these tests sees it, so nobody else writes it.
+	o.SetLabels(map[string]string{labelController: "none"})
 	if err := suite.client.Create(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
