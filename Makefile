@@ -6,14 +6,15 @@
 ROOT := $(CURDIR)
 BIN := $(ROOT)/bin
 GOLANGCI_LINT := go tool -modfile=hack/tools/golangci-lint/go.mod golangci-lint
-GENERATED := api/v2/zz_generated.deepcopy.go api/ops/v1alpha1/zz_generated.deepcopy.go config/crd/bases config/rbac/role.yaml docs/flags.md
+GENERATED := api/v2/zz_generated.deepcopy.go api/ops/v1alpha1/zz_generated.deepcopy.go config/crd/bases config/rbac/role.yaml docs/flags.md \
+	charts/pintle/crds charts/pintle/files/manager-rules.yaml
 
 # The race detector needs a C compiler. Without one the tests run all the same, and say what they leave out.
 RACE := $(if $(shell command -v "$${CC:-cc}" || command -v gcc),-race)
 $(if $(RACE),,$(warning no C compiler is found: the tests run without the race detector))
 
 # What runs without a cluster.
-FAST_PACKAGES := . ./api/... ./internal/... ./test/harness/... ./test/bench/... ./test/soak/...
+FAST_PACKAGES := . ./api/... ./internal/... ./test/harness/... ./test/bench/... ./test/soak/... ./test/manifests/...
 # The other suites run against the control plane in bin/cluster, and are run anew every time.
 WITH_CLUSTER = KUBEBUILDER_ASSETS='$(CLUSTER_BIN)' PINTLE_CLUSTER_BIN='$(CLUSTER_BIN)' PINTLE_CONTROLLER='$(BIN)/pintle-race'
 
@@ -24,7 +25,7 @@ SUITE_integration = $(WITH_CLUSTER) go test $(RACE) -count=1 -timeout=30m ./test
 SUITE_e2e = $(WITH_CLUSTER) hack/e2e.sh go test $(RACE) -count=1 -v -timeout=20m -parallel=4 ./test/e2e
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-fast test-integration test-e2e test-node test-node-here test-reference reference-build verify check-generated build build-race bench bench-build bench-compare bench-go soak lint fmt vet clean
+.PHONY: help run test test-fast test-integration test-e2e test-node test-node-here test-reference reference-build verify check-generated build image build-race bench bench-build bench-compare bench-go soak lint fmt vet clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile hack/generate.mk
@@ -120,6 +121,11 @@ check-generated: generate manifests
 
 build: ## Build the controller.
 	CGO_ENABLED=0 go build -trimpath -o '$(BIN)/pintle' .
+
+# Only with a container engine of one's own: nothing else here needs one, and no test builds the image.
+image: ## Build the image, with docker: [IMAGE=pintle:latest].
+	@command -v docker >/dev/null || { echo 'make image: there is no docker; what builds the image is the Dockerfile' >&2; exit 1; }
+	docker build -t '$(or $(call cluster-value,IMAGE),pintle:latest)' .
 
 build-race: # The controller as the end-to-end tests run it.
 	CGO_ENABLED=$(if $(RACE),1,0) go build $(RACE) -o '$(BIN)/pintle-race' .

@@ -12,6 +12,8 @@ generate: ## Generate deep copies from the API types, and the list of flags from
 	@go test -count=1 ./internal/options -run='^TestDocument$$' -rewrite
 
 .PHONY: manifests
-manifests: ## Generate the CRDs from the API types, and the manager's role from the controllers' +kubebuilder:rbac markers.
+manifests: ## Generate the CRDs from the API types, the manager's role from the controllers' +kubebuilder:rbac markers, and both for the chart.
 	$(CONTROLLER_GEN) crd:headerFile=hack/tools/boilerplate.yaml.txt paths=./api/... output:crd:artifacts:config=config/crd/bases
 	$(CONTROLLER_GEN) rbac:roleName=manager-role,headerFile=hack/tools/boilerplate.yaml.txt paths=./internal/controller/... output:rbac:artifacts:config=config/rbac
+	@rm -rf charts/pintle/crds && mkdir -p charts/pintle/crds charts/pintle/files && cp config/crd/bases/*.yaml charts/pintle/crds
+	@sed -n '/^rules:/,$$p' config/rbac/role.yaml >charts/pintle/files/manager-rules.yaml

@@ -26,9 +26,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/report"
 )
 
-// +kubebuilder:rbac:groups=ops.vworkspace.io,resources=operations,verbs=get;list;watch;update;patch
-// +kubebuilder:rbac:groups=ops.vworkspace.io,resources=operations/status,verbs=get;update;patch
-// +kubebuilder:rbac:groups=ops.vworkspace.io,resources=operations/finalizers,verbs=update
+// +kubebuilder:rbac:groups=ops.vworkspace.io,resources=operations,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=ops.vworkspace.io,resources=operations/status,verbs=patch
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;patch;delete
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=serviceaccounts,verbs=get;list

@@ -46,6 +46,12 @@ func newController(o Options, kubeconfig string) *Controller {
 	}
 }
 
+// NewController returns a controller, not started yet, that is called with nothing but
+// the given arguments and environment.
+func NewController(path string, args, env []string, logPath string) *Controller {
+	return &Controller{LogPath: logPath, path: path, args: args, env: env}
+}
+
 // Rival returns another controller, not started yet, that is called as ours is
 // and keeps a log of its own.
 func (e *Environment) Rival(path string) *Controller {
