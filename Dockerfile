@@ -18,12 +18,14 @@ COPY api/ api/
 COPY internal/ internal/
 RUN GOOS=${TARGETOS} GOARCH=${TARGETARCH} go build -trimpath -buildvcs=false -ldflags="-s -w" -o /rootfs/manager ./
 
-# What the final image has besides: the authorities that TLS peers are checked against, and a place for temporary files.
+# What the final image has besides: the authorities that TLS peers are checked against, and a place for temporary files, over which the
+# manifests mount one that can be written to.
 RUN mkdir -p /rootfs/etc/ssl/certs /rootfs/tmp \
     && cp /etc/ssl/certs/ca-certificates.crt /rootfs/etc/ssl/certs/ \
     && chmod 1777 /rootfs/tmp
 
 FROM scratch
 COPY --from=builder /rootfs/ /
-USER 65534:65534
+# A number, so that the kubelet can tell that it is not root.
+USER 65532:65532
 ENTRYPOINT ["/manager"]

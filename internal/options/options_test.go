@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -151,6 +152,11 @@ func TestParseHelp(t *testing.T) {
 	}
 	fs := flag.NewFlagSet("", flag.ContinueOnError)
 	new(Options).bind(fs)
+	for _, name := range referenceFlags(t) {
+		if !strings.Contains(out.String(), "-"+name+" ") && !strings.Contains(out.String(), "-"+name+"\n") {
+			t.Errorf("--%s of helm-controller is missing in the help", name)
+		}
+	}
 	fs.VisitAll(func(f *flag.Flag) {
 		if f.Usage == "" || !strings.Contains(out.String(), "-"+f.Name+" ") && !strings.Contains(out.String(), "-"+f.Name+"\n") {
 			t.Errorf("--%s is missing in the help:\n%s", f.Name, out.String())
@@ -159,17 +165,18 @@ func TestParseHelp(t *testing.T) {
 }
 
 // referenceFlags are what helm-controller 1.6 can be given.
-const referenceFlags = `concurrent default-kubeconfig-service-account default-service-account enable-leader-election events-addr
-	feature-gates graceful-shutdown-timeout health-addr http-retry http-timeout insecure-kubeconfig-exec insecure-kubeconfig-tls
-	interval-jitter-percentage kube-api-burst kube-api-qps leader-election-lease-duration leader-election-release-on-cancel
-	leader-election-renew-deadline leader-election-retry-period log-encoding log-level max-retry-delay metrics-addr min-retry-delay
-	no-cross-namespace-refs oom-watch-current-memory-path oom-watch-interval oom-watch-max-memory-path oom-watch-memory-threshold
-	override-manager requeue-dependency snapshot-digest-algo token-cache-max-duration token-cache-max-size watch-all-namespaces
-	watch-configs-label-selector watch-label-selector`
+func referenceFlags(t *testing.T) []string {
+	t.Helper()
+	raw, err := os.ReadFile("testdata/reference-flags.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Fields(string(raw))
+}
 
 // TestReferenceFlags: whatever the reference takes is taken, and what is ours says so.
 func TestReferenceFlags(t *testing.T) {
-	theirs := strings.Fields(referenceFlags)
+	theirs := referenceFlags(t)
 	fs := flag.NewFlagSet("", flag.ContinueOnError)
 	new(Options).bind(fs)
 	for _, name := range theirs {
