@@ -1,0 +1,110 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifests
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/strvals"
+
+	"github.com/pintle-dev/pintle/test/harness"
+)
+
+func page(t *testing.T, path ...string) string {
+	t.Helper()
+	return string(read(t, filepath.Join(append([]string{harness.Root()}, path...)...)))
+}
+
+// TestOperatorsFindWhatTheyRead: docs/operations.md says of every condition, reason and
+// metric what it is read for, and of nothing that does not exist.
+func TestOperatorsFindWhatTheyRead(t *testing.T) {
+	text := page(t, "docs", "operations.md")
+	_, conditions, _ := strings.Cut(page(t, "docs", "spec", "helmreleases.md"), "\n## Conditions\n")
+	conditions, _, _ = strings.Cut(conditions, "\n## ")
+	// Both documents have them in the first column.
+	name := regexp.MustCompile("`([A-Za-z_]+)`")
+	named := func(text, begin string) []string {
+		var all []string
+		for line := range strings.Lines(text) {
+			if cells := strings.Split(line, "|"); len(cells) > 2 && strings.HasPrefix(cells[1], " `"+begin) {
+				for _, match := range name.FindAllStringSubmatch(cells[1], -1) {
+					all = append(all, match[1])
+				}
+			}
+		}
+		return all
+	}
+	metrics := page(t, "docs", "metrics.md")
+	wanted := slices.Concat(named(conditions, ""), named(metrics, ""))
+	if len(wanted) < 40 {
+		t.Fatalf("conditions, reasons and metrics are %v", wanted)
+	}
+	ours := named(text, "")
+	for _, w := range wanted {
+		if !slices.Contains(ours, w) {
+			t.Errorf("docs/operations.md does not say what to do about %s", w)
+		}
+	}
+	library := []string{"workqueue_depth", "controller_runtime_active_workers", "rest_client_requests_total"}
+	for _, o := range ours {
+		if !slices.Contains(wanted, o) && !slices.Contains(library, o) {
+			t.Errorf("docs/operations.md speaks of %s, which does not exist", o)
+		}
+	}
+}
+
+// TestOperatorsCommandsExist: what docs/operations.md tells people to type names flags,
+// targets, values and files that are there.
+func TestOperatorsCommandsExist(t *testing.T) {
+	text, flags := page(t, "docs", "operations.md"), page(t, "docs", "flags.md")
+	makefile := page(t, "Makefile")
+	for _, match := range regexp.MustCompile("`make ([a-z-]+)|\\[make ([a-z-]+)\\]").FindAllStringSubmatch(text, -1) {
+		if target := match[1] + match[2]; !strings.Contains(makefile, "\n"+target+":") {
+			t.Errorf("there is no make %s", target)
+		}
+	}
+	for _, match := range regexp.MustCompile(`(?:config|charts)(?:/[a-z_-]+)+(?:\.yaml)?`).FindAllString(text, -1) {
+		if _, err := os.Stat(filepath.Join(harness.Root(), match)); err != nil {
+			t.Errorf("%v", err)
+		}
+	}
+	// What is between backquotes and begins with two dashes is a flag of the controller.
+	for _, match := range regexp.MustCompile("`--([a-z-]+)").FindAllStringSubmatch(text, -1) {
+		if !strings.Contains(flags, "| `--"+match[1]+"` |") {
+			t.Errorf("there is no flag --%s", match[1])
+		}
+	}
+	var set []string
+	for _, match := range regexp.MustCompile(`--set ([A-Za-z.]+=[^ \n]+)`).FindAllStringSubmatch(text, -1) {
+		set = append(set, match[1])
+	}
+	if len(set) < 5 {
+		t.Fatalf("values are set by %v", set)
+	}
+	for _, assignment := range set {
+		if _, err := render(t, parsed(t, assignment)); err != nil {
+			t.Errorf("--set %s: %v", assignment, err)
+		}
+	}
+	for _, match := range regexp.MustCompile(`\]\(([^)#]+)[^)]*\)`).FindAllStringSubmatch(text, -1) {
+		if _, err := os.Stat(filepath.Join(harness.Root(), "docs", match[1])); err != nil {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+// parsed is what Helm makes of --set.
+func parsed(t *testing.T, assignment string) values {
+	t.Helper()
+	v, err := strvals.Parse(assignment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
