@@ -134,7 +134,8 @@ func notifications(ctx context.Context, o *options.Options, m *metrics.Metrics) 
 }
 
 func addControllers(mgr ctrl.Manager, o *options.Options, config *rest.Config, m *metrics.Metrics, sender *notify.Sender) error {
-	charts := chart.NewStore(artifactClient(o), o.ArtifactMaxBytes).Keeping(o.ArtifactCacheBytes)
+	charts := chart.NewStore(artifactClient(o), o.ArtifactMaxBytes).Keeping(o.ArtifactCacheBytes).
+		Observing(time.Now, m.Downloaded)
 	defaults := helmv2.Defaults{RetryOnFailure: o.Gates.DefaultToRetryOnFailure, Helm3: o.Gates.UseHelm3Defaults}
 	resolver := desired.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts).With(desired.Settings{
 		Defaults:             defaults,
@@ -156,6 +157,13 @@ func addControllers(mgr ctrl.Manager, o *options.Options, config *rest.Config, m
 	if err := mgr.Add(index); err != nil {
 		return err
 	}
+	m.Ask(func(f *metrics.Figures) {
+		s := charts.Stats()
+		f.Caches = append(f.Caches,
+			metrics.Cache{Name: "chart_identities", Entries: s.Identities, Bytes: -1},
+			metrics.Cache{Name: "chart_archives", Entries: s.Archives, Bytes: s.ArchiveBytes},
+			metrics.Cache{Name: "parsed_charts", Entries: s.Parsed, Bytes: s.ParsedBytes})
+	})
 	return controller.AddHelmRelease(mgr, controller.Parts{
 		Desired: resolver,
 		Helm:    helm.NewRunner(charts, index, time.Now),

@@ -110,6 +110,7 @@ func (p *Pool) run(ctx context.Context, key types.NamespacedName, a *attempt, ta
 	defer p.running.Done()
 	defer a.cancel(context.Canceled)
 	outcome := p.perform(ctx, a.info, task)
+	outcome.Announced = a.info.Started
 	p.mu.Lock()
 	a.outcome = &outcome
 	p.mu.Unlock()
@@ -170,6 +171,19 @@ func (p *Pool) started() bool {
 func (p *Pool) idle() (resume func()) {
 	<-p.slots
 	return func() { p.slots <- struct{}{} }
+}
+
+// Stats returns how many attempts have not ended, how many slots there are, and how
+// many of them are taken.
+func (p *Pool) Stats() (inProgress, slots, used int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, a := range p.attempts {
+		if a.outcome == nil {
+			inProgress++
+		}
+	}
+	return inProgress, cap(p.slots), len(p.slots)
 }
 
 // Running returns what runs for key, nil if nothing does.

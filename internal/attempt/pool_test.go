@@ -125,6 +125,7 @@ func TestAttemptLife(t *testing.T) {
 		if f.Running(appKey) != nil {
 			t.Error("what has ended does not run")
 		}
+		want.Announced = time.Unix(1, 0)
 		for range 2 {
 			got, ended := f.Ended(appKey)
 			if diff := cmp.Diff(want, got); diff != "" || !ended {
@@ -181,6 +182,31 @@ func TestSlots(t *testing.T) {
 		synctest.Wait()
 		if len(f.woke()) != 7 || most != 2 || len(f.slots) != 0 {
 			t.Errorf("%d of 7 ended, %d at the same time, %d slots are still taken", len(f.woke()), most, len(f.slots))
+		}
+	})
+}
+
+// TestWaitsAreTold: when an attempt was announced, and how many there are.
+func TestWaitsAreTold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f, end := newFixture(t, 1), make(chan struct{})
+		for i, key := range []types.NamespacedName{appKey, otherKey} {
+			if !f.Begin(t.Context(), key, Info{Action: release.Install{}, Started: time.Unix(int64(i), 0)}, hold(end)) {
+				t.Fatal("it was not begun")
+			}
+			synctest.Wait()
+			if running, slots, used := f.Stats(); running != i+1 || slots != 1 || used != 1 {
+				t.Errorf("%d running, %d of %d slots used", running, used, slots)
+			}
+		}
+		close(end)
+		synctest.Wait()
+		if running, _, used := f.Stats(); running != 0 || used != 0 {
+			t.Errorf("%d running at the end, %d slots used", running, used)
+		}
+		if o, _ := f.Ended(otherKey); !o.Announced.Equal(time.Unix(1, 0)) {
+			t.Errorf("it was announced at %v", o.Announced)
 		}
 	})
 }
@@ -283,7 +309,7 @@ func TestCancel(t *testing.T) {
 		f.Cancel(otherKey, context.Canceled)
 		synctest.Wait()
 		got, ended := f.Ended(otherKey)
-		want := release.Outcome{Action: waiting.Action, Desired: waiting.Desired, Cancelled: true, Err: errNotStarted}
+		want := release.Outcome{Action: waiting.Action, Desired: waiting.Desired, Cancelled: true, Err: errNotStarted, Announced: waiting.Started}
 		if !ended || !errors.Is(got.Err, want.Err) {
 			t.Errorf("ended %t, error %v", ended, got.Err)
 		}

@@ -86,7 +86,9 @@ func (s *Store) run(ctx context.Context, d *download, hostname string) {
 	grace := time.AfterFunc(s.grace, func() { s.beLate(d) })
 	long := time.AfterFunc(Patience, func() { s.beSlow(d) })
 	d.host.slots <- struct{}{}
+	begun := s.clock()
 	got := s.fetch(ctx, d.artifact)
+	s.observed(s.clock().Sub(begun), int64(len(got.data)), got.err)
 	<-d.host.slots
 	grace.Stop()
 	long.Stop()

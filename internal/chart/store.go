@@ -75,6 +75,9 @@ type Store struct {
 	client   *http.Client
 	maxBytes int64
 	grace    time.Duration
+	// clock and observed are what Observing sets.
+	clock    func() time.Time
+	observed func(took time.Duration, size int64, err error)
 
 	// mu guards what follows, and of each download what its type says.
 	mu    sync.Mutex
@@ -93,6 +96,7 @@ type Store struct {
 func NewStore(client *http.Client, maxBytes int64) *Store {
 	return &Store{
 		client: client, maxBytes: maxBytes, grace: DefaultGrace, cache: newCache(DefaultCacheBytes),
+		clock: func() time.Time { return time.Time{} }, observed: func(time.Duration, int64, error) {},
 		running: map[string]*download{}, hosts: map[string]*host{}, tickets: map[string]*download{},
 	}
 }
@@ -109,6 +113,34 @@ func (s *Store) Keeping(limit int64) *Store {
 func (s *Store) Waiting(grace time.Duration) *Store {
 	s.grace = grace
 	return s
+}
+
+// Observing makes the store tell of each download that has ended how long it took,
+// by now, how many bytes came and what went wrong. observed must not block. It must
+// be called before the store is used.
+func (s *Store) Observing(now func() time.Time, observed func(took time.Duration, size int64, err error)) *Store {
+	s.clock, s.observed = now, observed
+	return s
+}
+
+// Stats are the figures of what a store keeps.
+type Stats struct {
+	// Identities counts what is known without bytes; Archives and Parsed are charts as
+	// they came, and as they are run.
+	Identities, Archives, Parsed int
+	// ArchiveBytes is exact, ParsedBytes an estimate.
+	ArchiveBytes, ParsedBytes int64
+}
+
+// Stats counts.
+func (s *Store) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.cache
+	return Stats{
+		Identities: c.identities.Len(), Archives: c.bytes.Len(), Parsed: c.parsed.Len(),
+		ArchiveBytes: c.bytesHeld, ParsedBytes: c.parsedHeld,
+	}
 }
 
 // Identify returns the identity of an artifact's chart, and the artifact, with its

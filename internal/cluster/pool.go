@@ -136,6 +136,13 @@ func (c *Connections) DefinitionsChanged() { c.home.note() }
 // Without, what the server offers is trusted for 10 seconds only.
 func (c *Connections) DefinitionsWatched(watched bool) { c.home.setWatched(watched) }
 
+// Len returns how many connections are kept.
+func (c *Connections) Len() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.recent.Len()
+}
+
 // drop releases the connections that are too many or too long unused.
 func (c *Connections) drop(now time.Time) {
 	for last := c.recent.Back(); last != nil; last = c.recent.Back() {

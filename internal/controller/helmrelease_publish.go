@@ -92,6 +92,9 @@ func (r *HelmReleaseReconciler) publishSettled(ctx context.Context, before, hr *
 		}
 		r.rest.note(hr, in.Desired, settled.Status, r.now().Add(result.RequeueAfter))
 	}
+	if d.State == release.StateInSync && !in.Desired.Suspended {
+		r.metrics.Succeeded(client.ObjectKeyFromObject(hr), in.Now)
+	}
 	r.metrics.Suspended(client.ObjectKeyFromObject(hr).String(), in.Desired.Suspended)
 	r.noteDrift(ctx, hr, d, in, settled)
 	if _, settled := d.Action.(release.Settle); settled {
@@ -134,6 +137,7 @@ func (r *HelmReleaseReconciler) writeStatus(ctx context.Context, before *helmv2.
 	}
 	if err == nil {
 		r.written.note(before)
+		r.noteHold(before.Status.Conditions, status.Conditions)
 	}
 	return after, err
 }

@@ -152,6 +152,7 @@ func (r *HelmReleaseReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 	free := running == nil && in.Observed.Holder == nil && in.Observed.Next == nil
 	if left := r.rest.left(hr, want.Desired, in.Now); left > 0 && free {
 		r.metrics.Visit(metrics.VisitAtRest)
+		r.metrics.Succeeded(req.NamespacedName, in.Now)
 		return yielding(r.result(req.NamespacedName, release.After(left))), nil
 	}
 	way, err := r.observe(ctx, hr, want, running, &in)

@@ -129,6 +129,10 @@ func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
 		return err
 	}
 	r.objects = objects
+	askForFigures(p, pool, objects)
+	if err := mgr.Add(series{cached: mgr.GetCache(), metrics: p.Metrics, now: p.Now}); err != nil {
+		return err
+	}
 	definitions, err := newDefinitionsWatch(mgr.GetConfig(), mgr.GetHTTPClient(), offers{Connections: p.Clusters, changed: func() {
 		objects.Retry(cluster.Home)
 		operations.tell()

@@ -6,6 +6,7 @@ package helm
 import (
 	"strings"
 	"sync"
+	"unsafe"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"k8s.io/apimachinery/pkg/types"
@@ -25,6 +26,8 @@ const maxRemembered = 32768
 type memo struct {
 	mu    sync.Mutex
 	known *simplelru.LRU[types.UID, fact]
+	// bytes is what they take, roughly.
+	bytes int64
 }
 
 // fact is what a revision was at one version of its Secret.
@@ -57,9 +60,38 @@ func (m *memo) note(way string, rec Record, f fact) {
 	defer m.mu.Unlock()
 	if m.known == nil {
 		// The size is a positive constant, the one thing NewLRU can object to.
-		m.known, _ = simplelru.NewLRU[types.UID, fact](maxRemembered, nil)
+		m.known, _ = simplelru.NewLRU(maxRemembered, func(_ types.UID, f fact) { m.bytes -= f.size() })
 	}
 	m.known.Add(rec.UID, f)
+	m.bytes += f.size()
+}
+
+// size estimates the memory a fact takes, its place in the list included.
+func (f *fact) size() int64 {
+	const entry, test = 200, 120
+	r := &f.revision
+	size := entry + int(unsafe.Sizeof(*f))
+	for _, s := range []string{
+		f.way, f.at, f.method, f.reference.algorithm, f.reference.ociDigest, r.Name, r.Namespace, string(r.Status), r.Description,
+		r.ChartName, r.ChartVersion, r.AppVersion, r.ConfigDigest, r.Digest, r.Owner, r.ReferenceDigest,
+	} {
+		size += len(s)
+	}
+	for name := range r.Tests {
+		size += test + len(name)
+	}
+	return int64(size)
+}
+
+// stats returns how many revisions are remembered, and roughly how many bytes that
+// takes.
+func (m *memo) stats() (entries int, bytes int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.known == nil {
+		return 0, 0
+	}
+	return m.known.Len(), m.bytes
 }
 
 // recall returns what was read of the revision in a Secret, if it is still that.

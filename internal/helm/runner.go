@@ -88,6 +88,10 @@ func NewRunner(charts *chart.Store, index *Index, now func() time.Time) *Runner 
 	return r
 }
 
+// Remembered returns how many stored revisions are known without being read, and
+// roughly how many bytes that takes.
+func (r *Runner) Remembered() (revisions int, bytes int64) { return r.memo.stats() }
+
 // Run performs a job and returns when Helm has stopped writing. Cancelling ctx
 // does not stop Helm, which could leave things half done: it ends the waits, and
 // Helm then records the failure itself.

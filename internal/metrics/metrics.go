@@ -35,6 +35,14 @@ type Metrics struct {
 	took          *prometheus.HistogramVec
 	waited        *prometheus.HistogramVec
 
+	slotWaits  *prometheus.HistogramVec
+	lockWaits  prometheus.Histogram
+	downloads  *prometheus.HistogramVec
+	downloaded prometheus.Counter
+
+	releases *releases
+	figures  *figures
+
 	mu        sync.Mutex
 	suspended map[string]struct{}
 	drifted   map[string]struct{}
@@ -50,6 +58,8 @@ const (
 // New registers the metrics with r.
 func New(r prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
+		releases:  newReleases(),
+		figures:   newFigures(),
 		suspended: map[string]struct{}{},
 		drifted:   map[string]struct{}{},
 		reconciled: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -85,6 +95,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 		}, []string{"action"}),
 	}
 	m.ofOperations()
+	m.ofWaits()
 	suspended := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "pintle_helm_releases_suspended",
 		Help: "HelmReleases that are suspended, by spec or by annotation.",
@@ -93,7 +104,9 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 		Name: "pintle_helm_releases_drifted",
 		Help: "HelmReleases whose live objects are not as the release has them.",
 	}, m.counting(m.drifted))
-	for _, c := range []prometheus.Collector{m.visits, m.attempts, m.duration, m.reconciled, m.drift, m.operations, m.took, m.waited, m.notifications, m.queued, suspended, drifted} {
+	for _, c := range []prometheus.Collector{m.visits, m.attempts, m.duration, m.reconciled, m.drift, m.operations, m.took, m.waited, m.notifications, m.queued, suspended, drifted,
+		m.slotWaits, m.lockWaits, m.downloads, m.downloaded, m.releases, m.figures,
+	} {
 		if err := r.Register(c); err != nil {
 			return nil, err
 		}
@@ -119,6 +132,42 @@ func (m *Metrics) ofOperations() {
 	}, []string{"engine"})
 }
 
+// ofWaits makes the metrics of what is waited for.
+func (m *Metrics) ofWaits() {
+	m.slotWaits = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    "pintle_helm_release_action_wait_seconds",
+		Help:    "Time from the announcement of a Helm action to its beginning, which waits for others to make room. Those that never began are not counted.",
+		Buckets: prometheus.ExponentialBuckets(0.01, 4, 9),
+	}, []string{"action"})
+	m.lockWaits = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name:    "pintle_helm_release_lock_wait_seconds",
+		Help:    "Time for which an Operation kept Helm from a release, by when it was over. Whole seconds.",
+		Buckets: prometheus.ExponentialBuckets(1, 3, 9),
+	})
+	m.downloads = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    "pintle_chart_download_duration_seconds",
+		Help:    "Time downloads of charts took, retries included, by result: success or failure.",
+		Buckets: prometheus.ExponentialBuckets(0.01, 4, 8),
+	}, []string{"result"})
+	m.downloaded = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "pintle_chart_downloaded_bytes_total",
+		Help: "Bytes of charts that were downloaded.",
+	})
+}
+
+// HeldBack observes for how long an Operation kept Helm from a release.
+func (m *Metrics) HeldBack(d time.Duration) { m.lockWaits.Observe(max(0, d).Seconds()) }
+
+// Downloaded counts a download that has ended; err says why it failed, if it did.
+func (m *Metrics) Downloaded(took time.Duration, size int64, err error) {
+	result := "success"
+	if err != nil {
+		result = "failure"
+	}
+	m.downloads.WithLabelValues(result).Observe(took.Seconds())
+	m.downloaded.Add(float64(size))
+}
+
 // Visit counts a visit; rule is a name of a rule or one of the reasons above.
 func (m *Metrics) Visit(rule string) { m.visits.WithLabelValues(rule).Inc() }
 
@@ -138,6 +187,9 @@ func (m *Metrics) Forget(hr types.NamespacedName) {
 	m.reconciled.DeleteLabelValues(helmv2.HelmReleaseKind, hr.Name, hr.Namespace)
 	m.Suspended(hr.String(), false)
 	m.Drifted(hr.String(), false)
+	m.releases.mu.Lock()
+	defer m.releases.mu.Unlock()
+	delete(m.releases.succeeded, hr)
 }
 
 // Suspended notes whether a HelmRelease is suspended; key tells it from others,
@@ -193,6 +245,9 @@ func (m *Metrics) Attempt(o release.Outcome) {
 	action := release.Name(o.Action)
 	m.attempts.WithLabelValues(action, result).Inc()
 	m.duration.WithLabelValues(action).Observe(o.Ended.Sub(o.Started).Truncate(time.Millisecond).Seconds())
+	if !o.Announced.IsZero() && !o.Started.IsZero() {
+		m.slotWaits.WithLabelValues(action).Observe(max(0, o.Started.Sub(o.Announced)).Seconds())
+	}
 	for _, object := range o.Corrected {
 		result := "corrected"
 		if slices.ContainsFunc(o.Failed, func(e release.ObjectError) bool { return e.Object == object.Object }) {

@@ -6,6 +6,8 @@ package metrics
 import (
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -17,8 +19,24 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	"k8s.io/apimachinery/pkg/types"
 
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
 )
+
+// clock stands still.
+func clock() time.Time { return time.Unix(5000, 0) }
+
+// idle is what is there before anything happens.
+func idle(more map[string]float64) map[string]float64 {
+	all := map[string]float64{
+		"pintle_notifications_queued": 0, "pintle_helm_releases_suspended": 0, "pintle_helm_releases_drifted": 0,
+		"lock_wait_seconds count": 0, "lock_wait_seconds sum": 0, "pintle_chart_downloaded_bytes_total": 0,
+		"actions_in_progress": 0, "action_slots": 0, "action_slots_used": 0,
+		"pintle_live_object_watches": 0, "pintle_live_object_open_fuses": 0, "pintle_live_object_wakes_total": 0, "pintle_live_object_held_wakes_total": 0,
+	}
+	maps.Copy(all, more)
+	return all
+}
 
 // gather returns the value of every counter, and count and sum of every
 // histogram, by name and labels.
@@ -53,7 +71,7 @@ func TestMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[string]float64{"pintle_notifications_queued": 0, "pintle_helm_releases_suspended": 0, "pintle_helm_releases_drifted": 0}, gather(t, registry)); diff != "" {
+	if diff := cmp.Diff(idle(nil), gather(t, registry)); diff != "" {
 		t.Errorf("nothing was counted yet (-want +got):\n%s", diff)
 	}
 	begun := time.Unix(100, 0)
@@ -77,7 +95,7 @@ func TestMetrics(t *testing.T) {
 	for _, o := range []release.Outcome{
 		{Action: release.Install{}, Started: begun, Ended: begun.Add(2 * time.Second)},
 		{Action: release.Install{}, Started: begun, Ended: begun.Add(4 * time.Second)},
-		{Action: release.Upgrade{}, Started: begun, Ended: begun.Add(1500*time.Millisecond + time.Microsecond), Err: errors.New("app failed in prod")},
+		{Action: release.Upgrade{}, Started: begun, Ended: begun.Add(1500*time.Millisecond + time.Microsecond), Announced: begun.Add(-3 * time.Second), Err: errors.New("app failed in prod")},
 		{Action: release.Upgrade{}, Started: begun, Ended: begun, Err: errors.New("stopped"), Cancelled: true},
 		{Action: release.Uninstall{Target: named.Target}, Started: begun, Ended: begun},
 		{
@@ -85,12 +103,34 @@ func TestMetrics(t *testing.T) {
 			Corrected: []release.DriftedObject{gone, other}, Failed: []release.ObjectError{{Object: other.Object, Err: "app is immutable"}},
 		},
 		// An attempt that never began has no times.
-		{Action: release.Unlock{}, Err: errors.New("never"), Cancelled: true},
+		{Action: release.Unlock{}, Announced: begun, Err: errors.New("never"), Cancelled: true},
 	} {
 		o.Desired = named
 		m.Attempt(o)
 	}
-	want := map[string]float64{
+	m.HeldBack(90 * time.Second)
+	m.HeldBack(-time.Second)
+	m.Downloaded(2*time.Second, 1000, nil)
+	m.Downloaded(3*time.Second, 0, errors.New("app is not there"))
+	m.Ask(func(f *Figures) { f.InProgress, f.Slots, f.SlotsUsed = 3, 10, 2 })
+	m.Ask(func(f *Figures) {
+		f.Caches = []Cache{{Name: "archives", Entries: 4, Bytes: 5}, {Name: "connections", Entries: 6, Bytes: -1}}
+		f.Watches, f.OpenFuses, f.Wakes, f.Held = 7, 8, 9, 10
+	})
+	want := idle(map[string]float64{
+		"action_wait_seconds action=upgrade count":                    1,
+		"action_wait_seconds action=upgrade sum":                      3,
+		"lock_wait_seconds count":                                     2,
+		"lock_wait_seconds sum":                                       90,
+		"pintle_chart_download_duration_seconds result=success count": 1,
+		"pintle_chart_download_duration_seconds result=success sum":   2,
+		"pintle_chart_download_duration_seconds result=failure count": 1,
+		"pintle_chart_download_duration_seconds result=failure sum":   3,
+		"pintle_chart_downloaded_bytes_total":                         1000,
+		"actions_in_progress":                                         3, "action_slots": 10, "action_slots_used": 2,
+		"pintle_cache_entries cache=archives": 4, "pintle_cache_bytes cache=archives": 5, "pintle_cache_entries cache=connections": 6,
+		"pintle_live_object_watches": 7, "pintle_live_object_open_fuses": 8, "pintle_live_object_wakes_total": 9, "pintle_live_object_held_wakes_total": 10,
+
 		"visits_total rule=Blocked":                      1,
 		"visits_total rule=Finished":                     2,
 		"actions_total action=install result=success":    2,
@@ -118,7 +158,7 @@ func TestMetrics(t *testing.T) {
 		"pintle_drift_objects_total class=changed result=detected":   1,
 		"pintle_drift_objects_total class=removed result=corrected":  1,
 		"pintle_drift_objects_total class=changed result=failed":     1,
-	}
+	})
 	got := gather(t, registry)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("metrics (-want +got):\n%s", diff)
@@ -151,18 +191,18 @@ func TestSeriesGoWithTheirObject(t *testing.T) {
 	}
 	m.Reconciled(web, time.Second)
 	const of = "gotk_reconcile_duration_seconds kind=HelmRelease name="
-	want := map[string]float64{
+	want := idle(map[string]float64{
 		of + "web namespace=prod count": 2, of + "web namespace=prod sum": 3, of + "api namespace=prod count": 1, of + "api namespace=prod sum": 2,
-		"pintle_helm_releases_suspended": 2, "pintle_helm_releases_drifted": 2, "pintle_notifications_queued": 0,
-	}
+		"pintle_helm_releases_suspended": 2, "pintle_helm_releases_drifted": 2,
+	})
 	if diff := cmp.Diff(want, gather(t, registry)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	m.Forget(web)
-	want = map[string]float64{
+	want = idle(map[string]float64{
 		of + "api namespace=prod count": 1, of + "api namespace=prod sum": 2,
-		"pintle_helm_releases_suspended": 1, "pintle_helm_releases_drifted": 1, "pintle_notifications_queued": 0,
-	}
+		"pintle_helm_releases_suspended": 1, "pintle_helm_releases_drifted": 1,
+	})
 	if diff := cmp.Diff(want, gather(t, registry)); diff != "" {
 		t.Errorf("one is gone (-want +got):\n%s", diff)
 	}
@@ -181,6 +221,13 @@ func everything(t *testing.T) *prometheus.Registry {
 	m.Attempt(release.Outcome{Action: release.Install{}})
 	m.DriftDetected([]release.DriftedObject{{}})
 	m.Notified("sent")
+	m.Operation("engine", "phase", "reason", 1, 1)
+	m.Downloaded(0, 0, nil)
+	at := time.Unix(1, 0)
+	m.Attempt(release.Outcome{Action: release.Upgrade{}, Announced: at, Started: at})
+	m.Ask(func(f *Figures) { f.Caches = []Cache{{Name: "some"}} })
+	m.Succeeded(types.NamespacedName{Namespace: "prod", Name: "web"}, at)
+	m.Releases(func() iter.Seq[*helmv2.HelmRelease] { return slices.Values([]*helmv2.HelmRelease{web()}) }, clock)
 	return registry
 }
 
@@ -224,6 +271,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 		}
 	}
 	slices.Sort(got)
+	slices.Sort(want)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the table and the code differ (-code +table):\n%s", diff)
 	}

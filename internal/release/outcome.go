@@ -51,6 +51,9 @@ type Outcome struct {
 	// those of them that could not be corrected.
 	Corrected []DriftedObject
 	Failed    []ObjectError
+	// Announced is when the attempt was begun, Started when its turn came; zero if
+	// that is not known, or it never came.
+	Announced time.Time
 	Started   time.Time
 	Ended     time.Time
 }
