@@ -20,6 +20,8 @@ WITH_CLUSTER = KUBEBUILDER_ASSETS='$(CLUSTER_BIN)' PINTLE_CLUSTER_BIN='$(CLUSTER
 
 SUITE_vet := go vet ./... && go vet -tags=reference ./test/e2e
 SUITE_fast := go test $(RACE) $(FAST_PACKAGES)
+# What it reads lies outside of its module, which the test cache does not look at.
+SUITE_monitoring := cd test/monitoring && go vet . && go test -count=1 .
 SUITE_cluster = cd test/cluster && $(WITH_CLUSTER) CGO_ENABLED=0 go test -trimpath -count=1 .
 SUITE_integration = $(WITH_CLUSTER) go test $(RACE) -count=1 -timeout=30m ./test/integration/...
 SUITE_e2e = $(WITH_CLUSTER) hack/e2e.sh go test $(RACE) -count=1 -v -timeout=20m -parallel=4 ./test/e2e
@@ -43,10 +45,10 @@ run: build $(if $(cluster-kubeconfig),,cluster-build) ## Show it at work. ONCE=1
 		$(if $(cluster-kubeconfig),--kubeconfig '$(cluster-kubeconfig)')
 
 test: cluster-build build-race ## Run all tests.
-	@hack/suites.sh vet '$(SUITE_vet)' fast '$(SUITE_fast)' cluster "$(SUITE_cluster)" integration "$(SUITE_integration)" e2e "$(SUITE_e2e)"
+	@hack/suites.sh vet '$(SUITE_vet)' fast '$(SUITE_fast)' monitoring '$(SUITE_monitoring)' cluster "$(SUITE_cluster)" integration "$(SUITE_integration)" e2e "$(SUITE_e2e)"
 
 test-fast: ## Run the tests that need no cluster.
-	@hack/suites.sh vet '$(SUITE_vet)' fast '$(SUITE_fast)'
+	@hack/suites.sh vet '$(SUITE_vet)' fast '$(SUITE_fast)' monitoring '$(SUITE_monitoring)'
 
 test-integration: cluster-build ## Run the tests of the controller against an API server.
 	@hack/suites.sh integration "$(SUITE_integration)"

@@ -1,0 +1,201 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package monitoring
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/rulefmt"
+	"github.com/prometheus/prometheus/promql/parser"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/prometheus/common/model"
+)
+
+const at = "../../config/monitoring/"
+
+var promQL = parser.NewParser(parser.Options{})
+
+// targets are the labels that Prometheus gives to all that it scrapes.
+var targets = []string{"job", "instance"}
+
+func rules(t *testing.T) *rulefmt.RuleGroups {
+	t.Helper()
+	groups, errs := rulefmt.ParseFile(at+"rules.yaml", false, model.UTF8Validation, promQL, slog.New(slog.DiscardHandler))
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	return groups
+}
+
+// TestRules does what `promtool check rules` does, and more.
+func TestRules(t *testing.T) {
+	known, seen := exposed(t), map[string]bool{}
+	for _, group := range rules(t).Groups {
+		for _, rule := range group.Rules {
+			if seen[rule.Alert] {
+				t.Errorf("there are two of %s", rule.Alert)
+			}
+			seen[rule.Alert] = true
+			for _, problem := range problems(known, rule.Expr) {
+				t.Errorf("%s: %s", rule.Alert, problem)
+			}
+			if rule.Labels["severity"] == "" || rule.Annotations["summary"] == "" || rule.Annotations["description"] == "" {
+				t.Errorf("%s lacks severity, summary or description", rule.Alert)
+			}
+		}
+	}
+}
+
+// TestOperatorRules: both files have the same rules.
+func TestOperatorRules(t *testing.T) {
+	read := func(path string, into any) {
+		t.Helper()
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := yaml.Unmarshal(raw, into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var plain struct{ Groups any }
+	var operator struct{ Spec struct{ Groups any } }
+	read(at+"rules.yaml", &plain)
+	read(at+"prometheusrule.yaml", &operator)
+	if plain.Groups == nil || fmt.Sprint(plain.Groups) != fmt.Sprint(operator.Spec.Groups) {
+		t.Error("rules.yaml and prometheusrule.yaml differ")
+	}
+}
+
+// dashboard is what this test reads of Grafana's format.
+type dashboard struct {
+	UID        string
+	Templating struct {
+		List []struct {
+			Name  string
+			Query any
+		}
+	}
+	Panels []struct {
+		ID      int
+		Title   string
+		GridPos struct{ X, Y, W, H int }
+		Targets []struct{ RefID, Expr string }
+	}
+}
+
+func TestDashboard(t *testing.T) {
+	raw, err := os.ReadFile(at + "dashboard.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d dashboard
+	if err := json.Unmarshal(raw, &d); err != nil {
+		t.Fatal(err)
+	}
+	known, ids := exposed(t), map[int]bool{}
+	for _, p := range d.Panels {
+		if ids[p.ID] || len(p.Targets) == 0 || p.GridPos.X+p.GridPos.W > 24 {
+			t.Errorf("%s has another's ID, asks for nothing, or is too wide", p.Title)
+		}
+		ids[p.ID] = true
+		for _, target := range p.Targets {
+			expr := strings.NewReplacer("$__rate_interval", "5m", "$namespace", ".*").Replace(target.Expr)
+			for _, problem := range problems(known, expr) {
+				t.Errorf("%s %s: %s", p.Title, target.RefID, problem)
+			}
+		}
+	}
+	if len(d.Panels) < 20 || len(d.Templating.List) != 2 {
+		t.Errorf("%d panels and %d variables were read", len(d.Panels), len(d.Templating.List))
+	}
+	if name := labelValues(fmt.Sprint(d.Templating.List[1].Query)); known[name] == nil {
+		t.Errorf("the variable asks for %q", name)
+	}
+}
+
+// labelValues returns the metric of a query of Grafana's own.
+func labelValues(query string) string {
+	_, rest, _ := strings.Cut(query, "label_values(")
+	name, _, _ := strings.Cut(rest, ",")
+	return name
+}
+
+// problems says what is wrong with an expression: metrics and labels that the
+// controller does not have, or that do not come from the metrics it asks for.
+func problems(known map[string][]string, text string) (found []string) {
+	expr, err := promQL.ParseExpr(text)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	has := map[string]bool{}
+	for _, label := range targets {
+		has[label] = true
+	}
+	parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
+		if selector, ok := node.(*parser.VectorSelector); ok {
+			all, exists := known[selector.Name]
+			if !exists {
+				found = append(found, selector.Name+" does not exist")
+			}
+			for _, label := range all {
+				has[label] = true
+			}
+			for _, m := range selector.LabelMatchers {
+				if m.Name != labels.MetricName && !slices.Contains(all, m.Name) {
+					found = append(found, selector.Name+" has no label "+m.Name)
+				}
+			}
+		}
+		return nil
+	})
+	parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
+		var asked []string
+		switch n := node.(type) {
+		case *parser.AggregateExpr:
+			asked = n.Grouping
+		case *parser.BinaryExpr:
+			if n.VectorMatching != nil {
+				asked = append(slices.Clone(n.VectorMatching.MatchingLabels), n.VectorMatching.Include...)
+			}
+		}
+		for _, label := range asked {
+			if !has[label] {
+				found = append(found, "nothing here has a label "+label)
+			}
+		}
+		return nil
+	})
+	return found
+}
+
+// TestProblems: what is wrong is found.
+func TestProblems(t *testing.T) {
+	known := exposed(t)
+	for expr, want := range map[string]string{
+		`sum by (name) (pintle_helm_release_info{suspended="true"})`:              "",
+		`rate(workqueue_queue_duration_seconds_bucket{le="1"}[5m])`:               "",
+		`go_memstats_heap_inuse_bytes and on (job) process_resident_memory_bytes`: "",
+		`pintle_helm_release_infos`:                                               "pintle_helm_release_infos does not exist",
+		`pintle_helm_release_info{le="1"}`:                                        "pintle_helm_release_info has no label le",
+		`sum by (reason) (pintle_helm_release_info)`:                              "nothing here has a label reason",
+		`go_goroutines * on (reason) go_goroutines`:                               "nothing here has a label reason",
+		`go_goroutines * on (job) group_left (reason) go_goroutines`:              "nothing here has a label reason",
+		`sum by (`: "1:9: parse error",
+	} {
+		got := strings.Join(problems(known, expr), "; ")
+		if want == "" && got != "" || !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q, want %q; known are %d", expr, got, want, len(slices.Collect(maps.Keys(known))))
+		}
+	}
+}

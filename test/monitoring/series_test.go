@@ -1,0 +1,34 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package monitoring
+
+import (
+	"iter"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/metrics"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// everySeries makes a series of each metric of ours.
+func everySeries(m *metrics.Metrics) {
+	key, at := types.NamespacedName{Namespace: "prod", Name: "web"}, time.Unix(100, 0)
+	m.Reconciled(key, time.Second)
+	m.Visit(metrics.VisitAtRest)
+	m.Attempt(release.Outcome{Action: release.Install{}, Announced: at, Started: at, Ended: at})
+	m.DriftDetected([]release.DriftedObject{{}})
+	m.Notified("sent")
+	m.Downloaded(time.Second, 1, nil)
+	m.Operation("engine", "phase", "reason", time.Second, time.Second)
+	m.Ask(func(f *metrics.Figures) { f.Caches = []metrics.Cache{{Name: "some"}} })
+	m.Succeeded(key, at)
+	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+	hr.Status.Conditions = []metav1.Condition{{Type: helmv2.ConditionReady, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(at)}}
+	m.Releases(func() iter.Seq[*helmv2.HelmRelease] { return slices.Values([]*helmv2.HelmRelease{hr}) }, time.Now)
+}
