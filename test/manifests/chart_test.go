@@ -195,6 +195,7 @@ func TestChartValues(t *testing.T) {
 		"Budget":         {values{"podDisruptionBudget": values{"maxUnavailable": "50%"}}, "PodDisruptionBudget/helm-controller", []any{"spec", "maxUnavailable"}, "50%"},
 		"NoMonitor":      {nil, "PodMonitor/helm-controller", nil, absent},
 		"Monitor":        {values{"monitoring": values{"podMonitor": values{"enabled": true, "interval": "1m"}}}, "PodMonitor/helm-controller", []any{"spec", "podMetricsEndpoints", 0, "interval"}, "1m"},
+		"MonitorHonors":  {values{"monitoring": values{"podMonitor": values{"enabled": true}}}, "PodMonitor/helm-controller", []any{"spec", "podMetricsEndpoints", 0, "honorLabels"}, true},
 		"MonitorLabels":  {values{"monitoring": values{"podMonitor": values{"enabled": true, "labels": values{"a": "b"}}}}, "PodMonitor/helm-controller", []any{"metadata", "labels", "a"}, "b"},
 		"Resources":      {values{"resources": values{"limits": values{"memory": "2Gi"}}}, deployment, container("resources", "limits", "memory"), "2Gi"},
 		"Grace":          {values{"terminationGracePeriodSeconds": 60}, deployment, pod("terminationGracePeriodSeconds"), int64(60)},
