@@ -72,7 +72,7 @@ func (r *Resolver) dependencies(ctx context.Context, hr *helmv2.HelmRelease) err
 			}
 		}
 		if expressions[i] != nil {
-			if why, ok := satisfied(expressions[i], hr, dep); !ok {
+			if why, ok := r.satisfied(expressions[i], hr, dep); !ok {
 				return r.waitFor("dependency '%s' is not ready according to readyExpr eval%s", key, why)
 			}
 		}
@@ -110,7 +110,7 @@ func (r *Resolver) dependency(ctx context.Context, key types.NamespacedName) (*h
 }
 
 // satisfied evaluates an expression, and says what went wrong if it cannot be.
-func satisfied(e *expression.Expression, self, dep *helmv2.HelmRelease) (why string, ok bool) {
+func (r *Resolver) satisfied(e *expression.Expression, self, dep *helmv2.HelmRelease) (why string, ok bool) {
 	vars := map[string]any{}
 	for name, hr := range map[string]*helmv2.HelmRelease{"self": self, "dep": dep} {
 		object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(hr)
@@ -120,13 +120,37 @@ func satisfied(e *expression.Expression, self, dep *helmv2.HelmRelease) (why str
 		object["apiVersion"], object["kind"] = helmv2.GroupVersion.String(), helmv2.HelmReleaseKind
 		vars[name] = object
 	}
+	foreign := self.Namespace != dep.Namespace
+	closed := foreign && r.settings.NoCrossNamespaceRefs
+	if closed {
+		conceal(vars["dep"])
+	}
 	ok, err := e.Bool(vars)
-	if err != nil && self.Namespace == dep.Namespace {
+	switch {
+	case err == nil:
+		return "", ok
+	case closed:
+		return ": it may use no more than labels and status of what is in another namespace", false
+	case foreign:
 		// What went wrong may quote the dependency, which not everybody may read
 		// who may name it.
-		return ": " + err.Error(), false
+		return "", false
 	}
-	return "", ok && err == nil
+	return ": " + err.Error(), false
+}
+
+// conceal takes away what an expression could find out letter by letter: values,
+// which may hold secrets, and where tools keep copies of them.
+func conceal(object any) {
+	dep, ok := object.(map[string]any)
+	if !ok {
+		return
+	}
+	delete(dep, "spec")
+	if meta, ok := dep["metadata"].(map[string]any); ok {
+		delete(meta, "annotations")
+		delete(meta, "managedFields")
+	}
 }
 
 // waitFor is how all dependencies are waited for. Their progress wakes us; a look
@@ -145,9 +169,14 @@ func (r *Resolver) orCycle(ctx context.Context, hr *helmv2.HelmRelease, dep type
 	if way == nil {
 		return why
 	}
-	names := []string{self.String()}
+	names, known := []string{self.String()}, DependsOn(hr)
 	for _, key := range way {
-		names = append(names, key.String())
+		name := key.String()
+		if key.Namespace != self.Namespace && !slices.Contains(known, key) {
+			// What others depend on is for those to know who may read it.
+			name = "one in another namespace"
+		}
+		names = append(names, name)
 	}
 	return "dependency cycle " + strings.Join(names, " -> ")
 }

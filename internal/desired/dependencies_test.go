@@ -55,12 +55,24 @@ func TestDependencies(t *testing.T) {
 	fresh.Status.Conditions = nil
 	versioned := other("prod", "db")
 	versioned.Status.LastAttemptedRevision = "2.0.0"
+	labelled := other("data", "db")
+	labelled.Labels = map[string]string{"generation": "new"}
+	labelled.Annotations = map[string]string{"copy": "of everything"}
+	passing := unready(other("data", "db"))
+	passing.Spec.DependsOn = []helmv2.DependencyReference{{Name: "hidden"}}
+	back := unready(other("data", "hidden"))
+	back.Spec.DependsOn = []helmv2.DependencyReference{{Namespace: "prod", Name: "app"}}
+	elsewhere := func(expression string) []helmv2.DependencyReference {
+		return on(helmv2.DependencyReference{Name: "db", Namespace: "data", ReadyExpr: expression})
+	}
+	const tooMuch = ": it may use no more than labels and status of what is in another namespace"
 	const notReady = "Ready is False with reason UpgradeFailed"
 	cases := map[string]struct {
 		reason   string
 		refs     []helmv2.DependencyReference
 		others   []*helmv2.HelmRelease
 		additive bool
+		closed   bool
 		want     *release.Blocked
 	}{
 		"Ready":      {reason: "what is ready is not waited for", refs: on(helmv2.DependencyReference{Name: "db"}), others: []*helmv2.HelmRelease{other("prod", "db")}},
@@ -80,6 +92,12 @@ func TestDependencies(t *testing.T) {
 		"ExpressionFalse": {reason: "false is no", refs: on(helmv2.DependencyReference{Name: "db", ReadyExpr: "dep.status.lastAttemptedRevision == '1.0.0'"}), others: []*helmv2.HelmRelease{versioned}, want: waiting("dependency 'prod/db' is not ready according to readyExpr eval")},
 		"ExpressionFails": {reason: "what cannot be told is no, and explained", refs: on(helmv2.DependencyReference{Name: "db", ReadyExpr: "dep.spec.nonsense == 1"}), others: []*helmv2.HelmRelease{versioned}, want: waiting("dependency 'prod/db' is not ready according to readyExpr eval: expression 'dep.spec.nonsense == 1': no such key: nonsense")},
 		"FailsElsewhere":  {reason: "but does not quote other namespaces", refs: on(helmv2.DependencyReference{Name: "db", Namespace: "data", ReadyExpr: "dep.spec.nonsense == 1"}), others: []*helmv2.HelmRelease{other("data", "db")}, want: waiting("dependency 'data/db' is not ready according to readyExpr eval")},
+		"LabelsElsewhere": {reason: "labels and status tell whether it is ready", closed: true, refs: elsewhere("dep.metadata.labels['generation'] == 'new' && dep.status.conditions.all(c, c.status == 'True')"), others: []*helmv2.HelmRelease{labelled}},
+		"SpecElsewhere":   {reason: "values are not to be guessed letter by letter", closed: true, refs: elsewhere("has(dep.spec.interval)"), others: []*helmv2.HelmRelease{labelled}, want: waiting("dependency 'data/db' is not ready according to readyExpr eval" + tooMuch)},
+		"CopyElsewhere":   {reason: "nor where tools keep copies of them", closed: true, refs: elsewhere("dep.metadata.annotations['copy'] == 'of everything'"), others: []*helmv2.HelmRelease{labelled}, want: waiting("dependency 'data/db' is not ready according to readyExpr eval" + tooMuch)},
+		"SpecHere":        {reason: "what is here may be read", closed: true, refs: on(helmv2.DependencyReference{Name: "db", ReadyExpr: "has(dep.spec.interval)"}), others: []*helmv2.HelmRelease{other("prod", "db")}},
+		"SpecOpen":        {reason: "without the flag, everything may", refs: elsewhere("has(dep.spec.interval)"), others: []*helmv2.HelmRelease{labelled}},
+		"CycleElsewhere":  {reason: "what others depend on is not told", refs: elsewhere(""), others: []*helmv2.HelmRelease{passing, back}, want: waiting("dependency 'data/db' is not ready: dependency cycle prod/app -> data/db -> one in another namespace -> prod/app")},
 		"Additive":        {reason: "with the gate both must agree", additive: true, refs: on(helmv2.DependencyReference{Name: "db", ReadyExpr: "true"}), others: []*helmv2.HelmRelease{unready(other("prod", "db"))}, want: waiting("dependency 'prod/db' is not ready: " + notReady)},
 		"AdditiveFalse":   {reason: "the expression too", additive: true, refs: on(helmv2.DependencyReference{Name: "db", ReadyExpr: "false"}), others: []*helmv2.HelmRelease{other("prod", "db")}, want: waiting("dependency 'prod/db' is not ready according to readyExpr eval")},
 		"NotBoolean":      {reason: "wrong expressions are told before anything is waited for", refs: on(helmv2.DependencyReference{Name: "none"}, helmv2.DependencyReference{Name: "db", ReadyExpr: "1 + 1"}), want: invalid("spec.dependsOn[1].readyExpr: expression '1 + 1' yields int, not bool")},
@@ -94,7 +112,7 @@ func TestDependencies(t *testing.T) {
 			}
 			hr := app(func(hr *helmv2.HelmRelease) { hr.Spec.DependsOn = tc.refs })
 			all := reader(t, objects...)
-			r := NewResolver(all, all, s.charts).With(Settings{AdditiveReadyExpr: tc.additive})
+			r := NewResolver(all, all, s.charts).With(Settings{AdditiveReadyExpr: tc.additive, NoCrossNamespaceRefs: tc.closed})
 			_, err := r.Resolve(t.Context(), hr)
 			if diff := cmp.Diff(tc.want, blocked(t, err), compare()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)

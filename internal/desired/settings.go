@@ -16,7 +16,8 @@ import (
 type Settings struct {
 	// Defaults are what the gates make of fields that are not set.
 	Defaults helmv2.Defaults
-	// NoCrossNamespaceRefs refuses sources in other namespaces.
+	// NoCrossNamespaceRefs refuses sources in other namespaces, and hides from a
+	// readyExpr what dependencies there ask for.
 	NoCrossNamespaceRefs bool
 	// ExternalArtifacts allows sources of kind ExternalArtifact.
 	ExternalArtifacts bool
