@@ -26,10 +26,12 @@ import (
 // Connection is a way into one cluster under one identity. It implements the
 // RESTClientGetter that Helm and kubectl speak, and may be used concurrently.
 type Connection struct {
-	// id and local tell connections apart, cluster tells clusters apart.
-	id      string
-	local   bool
-	cluster string
+	// id and local tell connections apart, identity tells users of clusters apart, and
+	// cluster clusters.
+	id       string
+	local    bool
+	identity string
+	cluster  string
 
 	config    *rest.Config
 	client    *http.Client
@@ -102,6 +104,12 @@ func (c *Connection) HTTPClient() *http.Client { return c.client }
 // ID is the same for connections to the same cluster as the same user, and
 // differs between all others. It is empty if the connection is used but once.
 func (c *Connection) ID() string { return c.id }
+
+// Identity is the same for connections to the same cluster as the same user, by the
+// same kubeconfig, and differs between all others. Unlike ID it tells who a
+// connection is that is used but once. What was learned, or a client that was made,
+// by one identity must not serve another.
+func (c *Connection) Identity() string { return c.identity }
 
 // Cluster is the same for connections to the same cluster by the same kubeconfig,
 // whomever they impersonate, and differs between all others.

@@ -181,7 +181,7 @@ func (c *Connections) connect(id Identity, offered *catalogue) (*Connection, err
 		return nil, err
 	}
 	key := id.key()
-	connection.own, connection.local, connection.id = own, id.Kubeconfig == nil, key.String()
+	connection.own, connection.local, connection.id, connection.identity = own, id.Kubeconfig == nil, key.String(), key.String()
 	connection.cluster = Home
 	if key.remote {
 		connection.cluster = fmt.Sprintf("%x", key.digest)

@@ -90,7 +90,7 @@ func (r *HelmReleaseReconciler) record(ctx context.Context, hr *helmv2.HelmRelea
 	}
 	key := client.ObjectKeyFromObject(hr)
 	r.renderedWith(ctx, hr, way, job, &o.Revisions[0])
-	o.Exact = r.drift.Record(key, comparedRevision(hr, &o.Revisions[0]), applied, o.Inventory)
+	o.Exact = r.drift.Record(key, comparedRevision(hr, way, &o.Revisions[0]), applied, o.Inventory)
 	r.follow(key, way, r.drift.Resources(key))
 }
 
@@ -113,7 +113,7 @@ func (r *HelmReleaseReconciler) look(hr *helmv2.HelmRelease, way *cluster.Connec
 	at := way.Cluster()
 	return drift.Look{
 		Release:  client.ObjectKeyFromObject(hr),
-		Revision: comparedRevision(hr, newest),
+		Revision: comparedRevision(hr, way, newest),
 		Rules:    rules,
 		Override: r.overriddenManagers,
 		Objects: func(ctx context.Context) ([]*resource.Info, error) {
@@ -140,11 +140,13 @@ func ignored(hr *helmv2.HelmRelease) []helmv2.IgnoreRule {
 }
 
 // comparedRevision differs between revisions of a release, one that was made anew
-// under an old number included, and between rules of what is ignored.
-func comparedRevision(hr *helmv2.HelmRelease, newest *release.Revision) string {
+// under an old number included, between rules of what is ignored, and between
+// those who look: what one identity has found holds the client to correct it by, and
+// another may not even be allowed to know it.
+func comparedRevision(hr *helmv2.HelmRelease, way *cluster.Connection, newest *release.Revision) string {
 	// What came as JSON can become JSON again.
 	rules, _ := json.Marshal(ignored(hr))
-	return fmt.Sprintf("%s %s/%s.v%d %d %x", hr.UID, newest.Namespace, newest.Name, newest.Version, newest.LastDeployed.Unix(), sha256.Sum256(rules))
+	return fmt.Sprintf("%q %s %s/%s.v%d %d %x", way.Identity(), hr.UID, newest.Namespace, newest.Name, newest.Version, newest.LastDeployed.Unix(), sha256.Sum256(rules))
 }
 
 // correct makes live objects what the newest revision has them be.

@@ -152,7 +152,7 @@ func (one *rendering) learn(result release.Rerendering, upgrades bool, now time.
 // rerender adds to what is known of drift whether the chart would be rendered
 // otherwise now than it was for the newest revision.
 func (r *HelmReleaseReconciler) rerender(ctx context.Context, hr *helmv2.HelmRelease, way *cluster.Connection, want desired.Want, newest *release.Revision, found *release.Drift) {
-	one := r.rendering(hr, newest)
+	one := r.rendering(hr, way, newest)
 	if one.over && !one.unstable {
 		return
 	}
@@ -170,10 +170,11 @@ func (r *HelmReleaseReconciler) rerender(ctx context.Context, hr *helmv2.HelmRel
 	}
 }
 
-// rendering is what is known of how the newest revision of hr was rendered.
-func (r *HelmReleaseReconciler) rendering(hr *helmv2.HelmRelease, newest *release.Revision) *rendering {
+// rendering is what is known of how the newest revision of hr was rendered, by
+// whoever renders it now: templates read what their identity may.
+func (r *HelmReleaseReconciler) rendering(hr *helmv2.HelmRelease, way *cluster.Connection, newest *release.Revision) *rendering {
 	one := r.rendered.of(client.ObjectKeyFromObject(hr))
-	one.begin(comparedRevision(hr, newest), newest.ChartName+"@"+newest.ChartVersion+" "+newest.ConfigDigest, r.now())
+	one.begin(comparedRevision(hr, way, newest), newest.ChartName+"@"+newest.ChartVersion+" "+newest.ConfigDigest, r.now())
 	return one
 }
 
@@ -211,7 +212,7 @@ func (r *HelmReleaseReconciler) renderedWith(ctx context.Context, hr *helmv2.Hel
 		// It is found out by rendering, in a while.
 		return
 	}
-	one := r.rendering(hr, newest)
+	one := r.rendering(hr, way, newest)
 	one.last, one.offers, one.over = reads, reads.Offers, one.unstable || !reads.Reads
 	r.rendered.setReads(one, reads.Reads)
 }
