@@ -53,7 +53,7 @@ func (r *Runner) Rerender(ctx context.Context, getter genericclioptions.RESTClie
 		return release.Rerendering{}, nil
 	}
 	result, err := r.rerender(ctx, getter, job, version, reads)
-	return result, redact.error(err)
+	return result, redact.error(inLine(err))
 }
 
 func (r *Runner) rerender(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, version int, reads chart.ClusterReads) (release.Rerendering, error) {

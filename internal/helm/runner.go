@@ -107,7 +107,7 @@ func (r *Runner) Run(ctx context.Context, getter genericclioptions.RESTClientGet
 		out.Inventory, unlisted = run.inventory()
 		out.Unlisted = redact.error(unlisted)
 	}
-	out.Err, out.Cancelled = redact.error(err), err != nil && ctx.Err() != nil
+	out.Err, out.Cancelled = redact.error(inLine(err)), err != nil && ctx.Err() != nil
 	out.Superseded = out.Cancelled && errors.Is(context.Cause(ctx), release.ErrSuperseded)
 	out.Ended = r.now()
 	return out
