@@ -40,6 +40,8 @@ type config struct {
 	withoutOperations bool
 	// endpoint, if set, is the API server it uses.
 	endpoint *rest.Config
+	// defaultServiceAccount is whom Helm acts as where a HelmRelease names nobody.
+	defaultServiceAccount string
 	// name of a controller that sees only HelmReleases labelled with it.
 	name string
 }

@@ -39,20 +39,20 @@ func (w *world) account(name string, resources ...string) *corev1.ServiceAccount
 }
 
 // untilDenied waits until the API server has noticed that a ServiceAccount may
-// not read Secrets any more.
-func (w *world) untilDenied(name string) {
+// not list something in a namespace any more.
+func (w *world) untilDenied(name, resource, namespace string) {
 	w.t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 			User:               "system:serviceaccount:" + w.namespace + ":" + name,
-			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: w.namespace, Verb: "list", Resource: "secrets"},
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: "list", Resource: resource},
 		}}
 		w.must(suite.client.Create(w.t.Context(), review))
 		if !review.Status.Allowed {
 			return
 		}
 		if time.Now().After(deadline) {
-			w.t.Fatalf("%s still may read Secrets", name)
+			w.t.Fatalf("%s still may list %s", name, resource)
 		}
 	}
 }
@@ -184,7 +184,7 @@ func TestDeleteWithoutRights(t *testing.T) {
 	rules := role.Rules
 	role.Rules = nil
 	w.must(suite.client.Update(t.Context(), role))
-	w.untilDenied("stripped")
+	w.untilDenied("stripped", "secrets", w.namespace)
 	w.must(suite.client.Delete(t.Context(), hr))
 	w.until(hr, "what is in the way", func(hr *helmv2.HelmRelease) bool {
 		c := condition(hr, helmv2.ConditionReady)

@@ -138,8 +138,9 @@ func startController(c config) (stop func() error, err error) {
 	err = controller.AddHelmRelease(mgr, controller.Parts{
 		Desired: desired.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts).With(c.settings),
 		Helm:    helm.NewRunner(charts, index, time.Now), Indexed: index.Synced(),
-		Clusters: cluster.NewConnections(mgr.GetConfig(), cluster.Trust{}, time.Now),
-		Metrics:  m, Notifications: c.notifications, Now: time.Now, Concurrent: cmp.Or(c.concurrent, 4),
+		Clusters:              cluster.NewConnections(mgr.GetConfig(), cluster.Trust{}, time.Now),
+		DefaultServiceAccount: c.defaultServiceAccount,
+		Metrics:               m, Notifications: c.notifications, Now: time.Now, Concurrent: cmp.Or(c.concurrent, 4),
 		MinRetryDelay: 100 * time.Millisecond, MaxRetryDelay: time.Second, JitterPercent: 5,
 		NoCrossNamespaceRefs: c.settings.NoCrossNamespaceRefs, ExternalArtifacts: c.settings.ExternalArtifacts,
 		OverriddenManagers: c.overridden, OperationTimeout: time.Minute, ClusterID: "it",

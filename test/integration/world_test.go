@@ -51,10 +51,16 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	return newWorldIn(t, metav1.ObjectMeta{GenerateName: "it-"})
+}
+
+// newWorldIn makes a world in a namespace of some name.
+func newWorldIn(t *testing.T, meta metav1.ObjectMeta) *world {
+	t.Helper()
 	w := &world{t: t, artifacts: map[string][]byte{}}
 	w.server = httptest.NewServer(http.HandlerFunc(w.serve))
 	t.Cleanup(w.server.Close)
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "it-"}}
+	ns := &corev1.Namespace{ObjectMeta: meta}
 	w.must(suite.client.Create(t.Context(), ns))
 	w.namespace = ns.Name
 	return w

@@ -1,0 +1,77 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// whoAsks: of releases, the controller itself asks for nothing that it does not have
+// to know before there is an identity to ask as. This comes last: it reads what has
+// been asked for all the while.
+func (y *tenancy) whoAsks(t *testing.T) {
+	foreign := map[string]request{}
+	asTenant, own := map[string]int{}, 0
+	for _, r := range y.requests(t) {
+		switch {
+		case r.Impersonated != nil:
+			if !strings.HasPrefix(r.Impersonated.Username, "system:serviceaccount:tenant-") {
+				t.Errorf("somebody was impersonated: %s", r.Impersonated.Username)
+			}
+			asTenant[r.what()]++
+		case r.controllers():
+			own++
+		default:
+			foreign[r.what()] = r
+		}
+	}
+	for what, r := range foreign {
+		t.Errorf("the controller itself asked to %s: %s", what, r.RequestURI)
+	}
+	if own == 0 {
+		t.Error("nobody asked for anything: is there an audit log?")
+	}
+	for _, what := range []string{"create secrets", "update secrets", "get secrets", "list secrets", "patch configmaps", "create configmaps", "delete configmaps", "create namespaces"} {
+		if asTenant[what] == 0 {
+			t.Errorf("no tenant was impersonated to %s", what)
+		}
+	}
+	t.Logf("the controller itself: %d requests; as tenants: %v", own, asTenant)
+}
+
+func (r request) what() string {
+	if r.Object == nil {
+		return r.Verb + " " + r.RequestURI
+	}
+	what := r.Verb + " " + r.Object.Resource
+	if r.Object.Subresource != "" {
+		what += "/" + r.Object.Subresource
+	}
+	return what
+}
+
+// controllers reports whether a request is one that the controller makes in its own
+// name: watches; what HelmReleases are, and what they say about where they take
+// charts, values and kubeconfigs from, and who acts for them; and what becomes of them.
+func (r request) controllers() bool {
+	if r.Object == nil || r.Verb == "watch" {
+		return true
+	}
+	known := map[string][]string{
+		"helm.toolkit.fluxcd.io":   {"get helmreleases", "patch helmreleases", "patch helmreleases/status"},
+		"source.toolkit.fluxcd.io": {"get ocirepositories", "get helmcharts", "patch helmcharts", "delete helmcharts"},
+		"":                         {"get serviceaccounts", "create events", "patch events"},
+		"coordination.k8s.io":      {"get leases", "create leases", "update leases"},
+	}
+	switch {
+	case r.Verb == "list":
+		// That is how a watch begins; whoever looks for one release names a namespace.
+		return r.Object.Namespace == ""
+	case r.what() == "get secrets":
+		return r.Object.Namespace == "tenant-a" && r.Object.Name == "treasure"
+	}
+	return slices.Contains(known[r.Object.Group], r.what())
+}
