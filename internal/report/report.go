@@ -103,6 +103,10 @@ func suspended(hr *helmv2.HelmRelease, in release.Input) Report {
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
 	c.suspension(in.Desired.Suspension)
 	c.remove(helmv2.ConditionHeld)
+	if Announced(status) != "" {
+		// By a process that died. It does not run, and nobody begins it meanwhile.
+		c.remove(helmv2.ConditionReconciling)
+	}
 	if c.index(helmv2.ConditionReady) < 0 {
 		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonSuspended, in.Desired.Suspension.Why)
 	}
