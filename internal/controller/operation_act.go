@@ -38,7 +38,7 @@ func (r *OperationReconciler) perform(ctx context.Context, v *view, op *opsv1alp
 	case operation.Create:
 		return r.create(ctx, v, a.Step)
 	case operation.Resume:
-		return r.patchJob(ctx, v, a.Job, a.UID, `"suspend":false`)
+		return r.resume(ctx, v, a)
 	case operation.Stop:
 		return r.stop(ctx, v, a.Jobs)
 	case operation.Expire:
@@ -104,6 +104,19 @@ func (r *OperationReconciler) create(ctx context.Context, v *view, step int) err
 	for _, object := range append(slices.Clone(v.clones), v.plan.Steps[step].Job) {
 		if err := v.who.client.Create(ctx, object.DeepCopy(), fieldOwner); err != nil && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("create %s %s: %s", object.GetKind(), object.GetName(), operation.Tail(err.Error(), v.secrets))
+		}
+	}
+	return nil
+}
+
+// resume lets a Job run.
+func (r *OperationReconciler) resume(ctx context.Context, v *view, a operation.Resume) error {
+	if err := r.patchJob(ctx, v, a.Job, a.UID, `"suspend":false`); err != nil {
+		return err
+	}
+	for i := range v.jobs {
+		if v.jobs[i].Name == a.Job {
+			r.resumed.note(&v.jobs[i])
 		}
 	}
 	return nil

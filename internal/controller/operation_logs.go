@@ -5,6 +5,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -30,47 +31,83 @@ const (
 	logPatience = 10 * time.Second
 )
 
-// logs returns the last lines of every container of a pod. A log that cannot be
-// read is left out; it says so if secrets could not be taken out of it.
-func (r *OperationReconciler) logs(ctx context.Context, v *view, name string) []opsv1alpha1.ContainerLog {
+// listen reads the logs that are complete or may soon be gone.
+func (r *OperationReconciler) listen(ctx context.Context, v *view) {
+	for i, job := range v.in.Jobs {
+		if operation.WantsLogs(v.in, job) {
+			r.logs(ctx, v, &v.in.Jobs[i].Result)
+		}
+	}
+	if run := running(v.op); run != nil && !slices.ContainsFunc(v.in.Jobs, func(j operation.Job) bool { return j.UID == run.UID }) {
+		v.in.Left = operation.LeftOf(run.UID, v.pods)
+		r.logs(ctx, v, &v.in.Left)
+	}
+}
+
+// logs reads the last lines of every container of the pod that a result is of. A
+// log that cannot be read is left out; it says so if secrets could not be taken
+// out of it.
+func (r *OperationReconciler) logs(ctx context.Context, v *view, result *operation.Result) {
+	name := result.Pod
 	i := slices.IndexFunc(v.pods, func(p corev1.Pod) bool { return p.Name == name })
 	if i < 0 || v.hr == nil {
 		// Without a HelmRelease nobody says who may read them.
-		return nil
+		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, logPatience)
 	defer cancel()
 	pod := &v.pods[i]
 	who, err := r.deputy(ctx, v)
 	if err != nil {
-		return nil
+		result.Unread = true
+		return
 	}
 	secrets, err := r.secrets(ctx, v, pod)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Info("logs are not kept: what is secret in them is not known", "pod", name, "cause", err.Error())
-		return []opsv1alpha1.ContainerLog{{Container: pod.Spec.Containers[0].Name, Text: "(not kept: what is secret in it is not known: " + err.Error() + ")"}}
+		result.Unread = passing(err)
+		if o := v.op.Status.Outputs; o == nil || o.LogsRef == nil || o.LogsRef.Name != name || len(o.LogTail) == 0 {
+			result.Logs = []opsv1alpha1.ContainerLog{{Container: pod.Spec.Containers[0].Name, Text: "(not kept: what is secret in it is not known: " + err.Error() + ")"}}
+		}
+		return
 	}
-	var all []opsv1alpha1.ContainerLog
 	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-		if len(all) == operation.MaxLogs {
+		if len(result.Logs) == operation.MaxLogs {
 			break
 		}
-		text, err := readLog(ctx, who, pod, c)
+		text, err := lastLines(ctx, who, pod, c)
 		if err != nil {
 			ctrl.LoggerFrom(ctx).Info("a log cannot be read", "pod", name, "container", c.Name, "cause", err.Error())
+			result.Unread = result.Unread || passing(err)
 			continue
 		}
-		all = append(all, opsv1alpha1.ContainerLog{Container: c.Name, Text: operation.Tail(text, secrets)})
+		result.Logs = append(result.Logs, opsv1alpha1.ContainerLog{Container: c.Name, Text: operation.Tail(text, secrets)})
 	}
-	return all
 }
 
-// readLog returns the end of a container's log; of one that waits to be started
-// again, that of its last life.
-func readLog(ctx context.Context, who *deputy, pod *corev1.Pod, c corev1.ContainerStatus) (string, error) {
+// passing reports whether what failed may succeed a moment later. A container that
+// has not begun is a bad request, and one without rights stays without them.
+func passing(err error) bool {
+	return !errors.Is(err, errNoLog) && !apierrors.IsNotFound(err) && !apierrors.IsBadRequest(err) && !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err)
+}
+
+// lastLines returns the end of a container's log: of its last life, as long as the
+// next one has not begun or has said nothing.
+func lastLines(ctx context.Context, who *deputy, pod *corev1.Pod, c corev1.ContainerStatus) (string, error) {
+	before := c.LastTerminationState.Terminated != nil
+	if before && c.State.Waiting != nil {
+		return readLog(ctx, who, pod, c.Name, true)
+	}
+	text, err := readLog(ctx, who, pod, c.Name, false)
+	if before && (errors.Is(err, errNoLog) || err == nil && text == "") {
+		return readLog(ctx, who, pod, c.Name, true)
+	}
+	return text, err
+}
+
+func readLog(ctx context.Context, who *deputy, pod *corev1.Pod, container string, previous bool) (string, error) {
 	lines := int64(logLines)
-	options := &corev1.PodLogOptions{Container: c.Name, TailLines: &lines, Previous: c.State.Waiting != nil && c.LastTerminationState.Terminated != nil}
-	stream, err := who.logs(ctx, pod.Namespace, pod.Name, options)
+	stream, err := who.logs(ctx, pod.Namespace, pod.Name, &corev1.PodLogOptions{Container: container, TailLines: &lines, Previous: previous})
 	if err != nil {
 		return "", err
 	}
@@ -79,7 +116,24 @@ func readLog(ctx context.Context, who *deputy, pod *corev1.Pod, c corev1.Contain
 	if closing := stream.Close(); err == nil {
 		err = closing
 	}
+	if err == nil && missing(string(kept.bytes)) {
+		err = errNoLog
+	}
 	return string(kept.bytes), err
+}
+
+// errNoLog says that a container has left no log, or none yet.
+var errNoLog = errors.New("the kubelet has no log of it")
+
+// missing reports whether a text is not a log, but what a kubelet has to say about
+// there being none: it has begun to answer by the time that it finds out.
+func missing(text string) bool {
+	for _, words := range []string{"failed to try resolving symlinks in path ", "failed to open log file ", "unable to retrieve container logs for "} {
+		if strings.HasPrefix(text, words) && !strings.Contains(strings.TrimSpace(text), "\n") {
+			return true
+		}
+	}
+	return false
 }
 
 // tail keeps the last logBytes of what is written to it: lines may be of any

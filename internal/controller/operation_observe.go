@@ -40,6 +40,7 @@ type view struct {
 	// who acts; nil until it is needed.
 	who *deputy
 
+	jobs []batchv1.Job
 	pods []corev1.Pod
 	plan hookjob.Plan
 	// clones are what a plan needs and is not there.
@@ -72,11 +73,7 @@ func (r *OperationReconciler) observe(ctx context.Context, op *opsv1alpha1.Opera
 		return nil, err
 	}
 	r.prepare(ctx, v)
-	for i, job := range v.in.Jobs {
-		if operation.WantsLogs(v.in, job) && job.Result.Pod != "" {
-			v.in.Jobs[i].Result.Logs = r.logs(ctx, v, job.Result.Pod)
-		}
-	}
+	r.listen(ctx, v)
 	return v, nil
 }
 
@@ -95,12 +92,28 @@ func (r *OperationReconciler) workloads(ctx context.Context, v *view) error {
 	if err := r.client.List(ctx, &pods, mine(v.op)...); err != nil {
 		return err
 	}
-	v.pods = pods.Items
-	v.in.LivePods = operation.LivePods(v.pods)
-	for i := range jobs.Items {
-		v.job(jobs.Items[i])
+	v.pods, v.jobs = pods.Items, jobs.Items
+	for i := range v.jobs {
+		if r.resumed.outdated(&v.jobs[i]) {
+			return errStale
+		}
+		v.job(v.jobs[i])
 	}
+	v.in.LivePods = operation.LivePods(v.pods)
+	if len(v.in.LivePods) > 0 || !r.abandoned(v) {
+		return nil
+	}
+	// That nothing runs is about to be said for good, with no Job to tell it.
+	if err := r.live.List(ctx, &pods, mine(v.op)...); err != nil {
+		return err
+	}
+	v.in.LivePods = operation.LivePods(pods.Items)
 	return nil
+}
+
+// abandoned reports whether a Job was made, and there is none of ours any more.
+func (r *OperationReconciler) abandoned(v *view) bool {
+	return running(v.op) != nil && !slices.ContainsFunc(v.in.Jobs, func(j operation.Job) bool { return j.Ours })
 }
 
 func (v *view) job(job batchv1.Job) {

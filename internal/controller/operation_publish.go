@@ -29,6 +29,9 @@ func (r *OperationReconciler) publish(ctx context.Context, v *view, d operation.
 	}
 	if rep.Ended {
 		r.count(v, d, rep.Status)
+		for i := range v.jobs {
+			r.resumed.forget(client.ObjectKeyFromObject(&v.jobs[i]))
+		}
 	}
 	if err := r.perform(ctx, v, written, d.Action); err != nil {
 		return operationUnwritten(err)

@@ -60,8 +60,9 @@ type OperationReconciler struct {
 	clusterID string
 	now       func() time.Time
 	// written and locked are what our last writes replaced, of Operations and of
-	// HelmReleases.
-	written, locked writes
+	// HelmReleases; resumed of the Jobs that were let run. One that still looks
+	// suspended would be taken for one that has not run.
+	written, locked, resumed writes
 }
 
 // errStale ends a visit that the cache is too old for.

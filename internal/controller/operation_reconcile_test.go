@@ -50,7 +50,9 @@ type bench struct {
 	unread error
 	values []string
 	log    string
-	woken  []types.NamespacedName
+	// read, if set, answers for every container instead of log.
+	read  func(options *corev1.PodLogOptions) (string, error)
+	woken []types.NamespacedName
 }
 
 func (b *bench) Hooks(context.Context, genericclioptions.RESTClientGetter, release.Target, int) (helm.Stored, error) {
@@ -61,7 +63,11 @@ func (b *bench) as(_ context.Context, hr *helmv2.HelmRelease) (*deputy, error) {
 	if hr == nil {
 		b.did = append(b.did, "as the controller")
 	}
-	return &deputy{client: b.c, logs: func(context.Context, string, string, *corev1.PodLogOptions) (io.ReadCloser, error) {
+	return &deputy{client: b.c, logs: func(_ context.Context, _, _ string, options *corev1.PodLogOptions) (io.ReadCloser, error) {
+		if b.read != nil {
+			text, err := b.read(options)
+			return io.NopCloser(strings.NewReader(text)), err
+		}
 		return io.NopCloser(strings.NewReader(b.log)), nil
 	}}, nil
 }
@@ -149,7 +155,7 @@ func (b *bench) visit() []string {
 	b.t.Helper()
 	b.did = nil
 	// The cache of this client is never behind.
-	b.r.written, b.r.locked = writes{}, writes{}
+	b.r.written, b.r.locked, b.r.resumed = writes{}, writes{}, writes{}
 	if _, err := b.r.Reconcile(b.t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "apps", Name: "op"}}); err != nil {
 		b.t.Fatal(err)
 	}
@@ -260,21 +266,8 @@ func TestOperationLogs(t *testing.T) {
 			b := newBench(t, live.DeepCopy())
 			b.log, b.values, b.stored.Secrets = "one livelive two givengiven three storedstored four\n", []string{"givengiven"}, []string{"storedstored"}
 			job := b.untilJob()
-			yes := true
-			pod := &corev1.Pod{
-				ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "pod", Labels: job.Spec.Template.Labels, OwnerReferences: []metav1.OwnerReference{{Name: job.Name, UID: job.UID, Kind: "Job", Controller: &yes}}},
-				Spec:       job.Spec.Template.Spec,
-				Status: corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{{
-					Name: "main", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3}},
-				}}},
-			}
-			if err := b.c.Create(t.Context(), pod); err != nil {
-				t.Fatal(err)
-			}
-			job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
-			if err := b.c.Status().Update(t.Context(), job); err != nil {
-				t.Fatal(err)
-			}
+			b.pod(job, corev1.PodFailed, exited(3))
+			b.fail(job, time.Time{})
 			b.unread = tc.unread
 			b.visit()
 			op := b.operation()
@@ -282,6 +275,169 @@ func TestOperationLogs(t *testing.T) {
 				t.Errorf("status is %+v, outputs %+v", op.Status, o)
 			}
 		})
+	}
+}
+
+// pod makes the pod of a Job, with one container.
+func (b *bench) pod(job *batchv1.Job, phase corev1.PodPhase, main corev1.ContainerStatus) {
+	b.t.Helper()
+	yes := true
+	main.Name = "main"
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "pod", Labels: job.Spec.Template.Labels, OwnerReferences: []metav1.OwnerReference{{Name: job.Name, UID: job.UID, Kind: "Job", Controller: &yes}}},
+		Spec:       job.Spec.Template.Spec,
+		Status:     corev1.PodStatus{Phase: phase, ContainerStatuses: []corev1.ContainerStatus{main}},
+	}
+	if err := b.c.Create(b.t.Context(), pod); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func exited(code int32) corev1.ContainerStatus {
+	return corev1.ContainerStatus{State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code}}}
+}
+
+func (b *bench) fail(job *batchv1.Job, at time.Time) {
+	b.t.Helper()
+	job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(at)}}
+	if err := b.c.Status().Update(b.t.Context(), job); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// TestOperationLogsFail: what may be read a moment later is waited for, and nothing
+// else.
+func TestOperationLogsFail(t *testing.T) {
+	for name, tc := range map[string]struct {
+		err   error
+		waits bool
+	}{
+		"the node is away":         {apierrors.NewInternalError(errors.New("connection refused")), true},
+		"the connection breaks":    {io.ErrUnexpectedEOF, true},
+		"the pod is gone":          {apierrors.NewNotFound(schema.GroupResource{}, "pod"), false},
+		"it has not begun":         {apierrors.NewBadRequest("is waiting to start"), false},
+		"nobody may":               {apierrors.NewForbidden(schema.GroupResource{}, "pod", nil), false},
+		"nobody is who he says":    {apierrors.NewUnauthorized("no"), false},
+		"it has no log":            {errNoLog, false},
+		"there is too much to do":  {apierrors.NewTooManyRequestsError("later"), true},
+		"what is secret is hidden": {nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.read = func(*corev1.PodLogOptions) (string, error) { return "", tc.err }
+			job := b.untilJob()
+			b.pod(job, corev1.PodFailed, exited(3))
+			b.fail(job, benchNow().Add(-4*time.Second))
+			if tc.err == nil {
+				b.unread = errors.New("etcd is away")
+			}
+			b.visit()
+			if phase := b.operation().Status.Phase; (phase == opsv1alpha1.PhaseRunning) != tc.waits {
+				t.Fatalf("phase is %s", phase)
+			}
+			if !tc.waits {
+				return
+			}
+			b.unread, b.read = nil, func(*corev1.PodLogOptions) (string, error) { return "at last\n", nil }
+			b.visit()
+			if s := b.operation().Status; s.Phase != opsv1alpha1.PhaseFailed || len(s.Outputs.LogTail) != 1 || s.Outputs.LogTail[0].Text != "at last" {
+				t.Errorf("%+v", s)
+			}
+		})
+	}
+}
+
+// TestOperationLogsOfLives: a container that is started again in place has said
+// something before.
+func TestOperationLogsOfLives(t *testing.T) {
+	waiting, runs := exited(0), exited(0)
+	waiting.LastTerminationState = exited(3).State
+	runs.LastTerminationState = waiting.LastTerminationState
+	waiting.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
+	runs.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	for name, tc := range map[string]struct {
+		status     corev1.ContainerStatus
+		said, want string
+	}{
+		"it waits":                      {waiting, "now", "before"},
+		"it runs":                       {runs, "now", "now"},
+		"it runs silently":              {runs, "", "before"},
+		"it has no log yet":             {runs, `failed to try resolving symlinks in path "/var/log/pods/a/main/2.log": lstat /var/log/pods/a/main/2.log: no such file or directory`, "before"},
+		"it quotes one that has no log": {runs, "unable to retrieve container logs for containerd://1\nis what it says", "unable to retrieve container logs for containerd://1\nis what it says"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.read = func(options *corev1.PodLogOptions) (string, error) {
+				if options.Previous {
+					return "before", nil
+				}
+				return tc.said, nil
+			}
+			b.pod(b.untilJob(), corev1.PodRunning, tc.status)
+			b.visit()
+			if got := b.operation().Status.Outputs.LogTail; len(got) != 1 || got[0].Text != tc.want {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+// TestOperationLastWords: a pod whose Job is gone has the last word, and as long as
+// it lives nothing is over, whether the cache knows it or not.
+func TestOperationLastWords(t *testing.T) {
+	b := newBench(t)
+	b.log = "stopping\n"
+	job := b.untilJob()
+	b.visit()
+	op := b.operation()
+	op.Spec.Cancel = true
+	if err := b.c.Update(t.Context(), op); err != nil {
+		t.Fatal(err)
+	}
+	b.visit()
+	b.pod(job, corev1.PodRunning, exited(143))
+	cached := b.c
+	b.r.client = interceptor.NewClient(cached.(client.WithWatch), interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			if _, pods := list.(*corev1.PodList); pods {
+				return nil
+			}
+			return c.List(ctx, list, options...)
+		},
+	})
+	b.visit()
+	if phase := b.operation().Status.Phase; phase != opsv1alpha1.PhaseRunning {
+		t.Fatalf("phase is %s, and a pod lives that the cache does not know", phase)
+	}
+	b.r.client = cached
+	b.visit()
+	if o := b.operation().Status.Outputs; len(o.LogTail) != 1 || o.LogTail[0].Text != "stopping" || o.ExitCode == nil || *o.ExitCode != 143 {
+		t.Errorf("%+v", o)
+	}
+}
+
+// TestOperationStale: a Job that was let run is not taken for one that was not.
+func TestOperationStale(t *testing.T) {
+	b := newBench(t)
+	b.untilJob()
+	var jobs batchv1.JobList
+	if err := b.c.List(t.Context(), &jobs); err != nil {
+		t.Fatal(err)
+	}
+	op := b.operation()
+	op.Spec.Cancel = true
+	if err := b.c.Update(t.Context(), op); err != nil {
+		t.Fatal(err)
+	}
+	if b.r.resumed.replaced[client.ObjectKeyFromObject(&jobs.Items[0])] == "" {
+		t.Error("that it was let run is forgotten")
+	}
+	// The cache goes on showing what was there before.
+	b.r.resumed.note(&jobs.Items[0])
+	b.did = nil
+	result, err := b.r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(op)})
+	if err != nil || result.RequeueAfter != staleRetry || len(b.did) > 0 {
+		t.Errorf("%+v, %v, %q", result, err, b.did)
 	}
 }
 

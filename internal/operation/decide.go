@@ -23,6 +23,12 @@ const (
 	// lastWords is how long before its deadline the log of a Job is read: Kubernetes
 	// deletes the pods of one that is late, and their logs with them.
 	lastWords = 2 * time.Second
+
+	// hearing is how long after the end of a Job its logs are asked for, and retry how
+	// often, if they cannot be read: a kubelet that is being restarted is back by
+	// then. The result, for which Helm may be waiting, is worth more than its logs.
+	hearing = 5 * time.Second
+	retry   = time.Second
 )
 
 // rule returns nil when it does not apply.
@@ -128,7 +134,10 @@ func collect(in Input) *Decision {
 		return nil
 	}
 	if job.Active > 0 || len(in.LivePods) > 0 {
-		return &Decision{Action: Wait{After: look}, Reason: opsv1alpha1.ReasonHelmHookJobActive, Why: "the last pods of the Job come to their end"}
+		return &Decision{Action: Wait{After: look}, Phase: opsv1alpha1.PhaseRunning, Reason: opsv1alpha1.ReasonHelmHookJobActive, Why: "the last pods of the Job come to their end"}
+	}
+	if job.Result.Unread && in.Now.Before(job.Ended.Add(hearing)) {
+		return &Decision{Action: Wait{After: retry}, Phase: opsv1alpha1.PhaseRunning, Reason: opsv1alpha1.ReasonHelmHookJobActive, Why: "the logs of the Job cannot be read yet"}
 	}
 	d := &Decision{Action: Record{Job: job.Name}, Reason: opsv1alpha1.ReasonHelmHookJobSucceeded}
 	switch {
@@ -212,18 +221,6 @@ func running(in Input) *Decision {
 	}
 	d.Action = wait
 	return d
-}
-
-// deadlineOf returns when a Job has to be over; zero if it need not.
-func deadlineOf(run *opsv1alpha1.JobResult, job *Job) time.Time {
-	started := job.Started
-	if run.StartedAt != nil {
-		started = run.StartedAt.Time
-	}
-	if job.Deadline <= 0 || started.IsZero() {
-		return time.Time{}
-	}
-	return started.Add(job.Deadline)
 }
 
 // invalid: it cannot be done as it is written, and waiting would not help.

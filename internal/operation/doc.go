@@ -52,6 +52,9 @@ type Input struct {
 	// LivePods are the names of this Operation's pods that have not come to an end,
 	// being deleted or not.
 	LivePods []string
+	// Left is what the pods of the recorded Job tell once that is gone: they are given
+	// time to end, and have the last word. The zero value if there are none.
+	Left Result
 	// Companions names what was created beside Jobs and is still there.
 	Companions []string
 	// Obstacle is what kept the world from being looked at; nil if nothing did.
@@ -180,6 +183,8 @@ type Result struct {
 	Ended bool
 	// Logs of that pod, without secrets; nil unless WantsLogs.
 	Logs []opsv1alpha1.ContainerLog
+	// Unread is true if a log of it could not be read, and may be the next time.
+	Unread bool
 }
 
 // Decision is the one thing to do next, and why.

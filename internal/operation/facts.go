@@ -102,6 +102,18 @@ func (in Input) expired() bool {
 	return !end.IsZero() && !in.Now.Before(end)
 }
 
+// deadlineOf returns when a Job has to be over; zero if it need not.
+func deadlineOf(run *opsv1alpha1.JobResult, job *Job) time.Time {
+	started := job.Started
+	if run.StartedAt != nil {
+		started = run.StartedAt.Time
+	}
+	if job.Deadline <= 0 || started.IsZero() {
+		return time.Time{}
+	}
+	return started.Add(job.Deadline)
+}
+
 // seconds is a number of seconds as a duration, or the longest there is.
 func seconds(n int64) time.Duration {
 	const most = int64(1<<63-1) / int64(time.Second)

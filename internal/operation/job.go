@@ -47,15 +47,26 @@ func JobOf(uid string, job batchv1.Job, pods []corev1.Pod) Job {
 	if job.Status.CompletionTime != nil && j.Complete {
 		j.Ended = job.Status.CompletionTime.Time
 	}
-	var mine []corev1.Pod
-	for _, p := range pods {
-		if c := metav1.GetControllerOfNoCopy(&p); c != nil && c.UID == job.UID {
-			mine = append(mine, p)
-		}
-	}
+	mine := podsOf(j.UID, pods)
 	j.Active = len(LivePods(mine))
 	j.Result = resultOf(j, failure, mine)
 	return j
+}
+
+// LeftOf is what the pods of a Job tell that is gone itself; the zero value if
+// there are none. It has no Logs.
+func LeftOf(jobUID string, pods []corev1.Pod) Result {
+	return resultOf(Job{}, batchv1.JobCondition{}, podsOf(jobUID, pods))
+}
+
+func podsOf(jobUID string, pods []corev1.Pod) []corev1.Pod {
+	var mine []corev1.Pod
+	for _, p := range pods {
+		if c := metav1.GetControllerOfNoCopy(&p); c != nil && string(c.UID) == jobUID {
+			mine = append(mine, p)
+		}
+	}
+	return mine
 }
 
 // LivePods names the pods that have not come to an end. One that is being deleted
@@ -91,7 +102,7 @@ func resultOf(j Job, failure batchv1.JobCondition, pods []corev1.Pod) Result {
 	case !j.Failed:
 	case failure.Reason == batchv1.JobReasonDeadlineExceeded:
 		// What the pod waited for all the time is why there was not enough of it.
-		if r.Reason != opsv1alpha1.ResultImagePull && r.Reason != opsv1alpha1.ResultUnschedulable {
+		if !Awaited(r.Reason) {
 			r.Reason, r.Message = opsv1alpha1.ResultDeadlineExceeded, failure.Message
 		}
 	default:
@@ -116,7 +127,7 @@ func tells(j Job, a, b *corev1.Pod) bool {
 // examine says what became of one pod, or what it waits for.
 func examine(p *corev1.Pod) Result {
 	r := Result{Pod: p.Name, Ended: p.DeletionTimestamp != nil}
-	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+	for _, c := range inTurn(p) {
 		end := c.State.Terminated
 		if end == nil {
 			// It was started again in place.
@@ -125,11 +136,14 @@ func examine(p *corev1.Pod) Result {
 		if end != nil {
 			r.ended(c.Name, end)
 		}
-		if w := c.State.Waiting; w != nil && r.Reason == "" && imagePull(w.Reason) {
-			r.Reason, r.Message = opsv1alpha1.ResultImagePull, fmt.Sprintf("container %s: %s: %s", c.Name, w.Reason, w.Message)
-		}
+		r.waits(c.Name, c.State.Waiting)
 	}
-	if p.Status.Reason != "" && r.Reason == "" {
+	vague := r.Reason == opsv1alpha1.ResultKilled || r.Reason == statusUnknown
+	if vague && p.DeletionTimestamp != nil {
+		// That is why.
+		r.Reason, r.Message = "", ""
+	}
+	if p.Status.Reason != "" && (r.Reason == "" || vague) {
 		// Such as Evicted.
 		r.Reason, r.Message = p.Status.Reason, p.Status.Message
 	}
@@ -143,6 +157,13 @@ func examine(p *corev1.Pod) Result {
 
 // ended takes in how one container ended. The first that failed decides.
 func (r *Result) ended(container string, end *corev1.ContainerStateTerminated) {
+	if end.Reason == statusUnknown {
+		// The exit code is made up, even of containers that never began.
+		if r.Reason == "" {
+			r.Reason, r.Message = statusUnknown, fmt.Sprintf("container %s: %s", container, end.Message)
+		}
+		return
+	}
 	if end.ExitCode != 0 || end.Reason == opsv1alpha1.ResultOOMKilled {
 		r.Ended = true
 	}
@@ -151,14 +172,73 @@ func (r *Result) ended(container string, end *corev1.ContainerStateTerminated) {
 	}
 	code := end.ExitCode
 	r.ExitCode = &code
-	if end.Reason == opsv1alpha1.ResultOOMKilled {
+	switch {
+	case end.Reason == opsv1alpha1.ResultOOMKilled:
 		r.Reason, r.Message = opsv1alpha1.ResultOOMKilled, fmt.Sprintf("container %s used more memory than it may", container)
+	case end.ExitCode == killed:
+		r.Reason = opsv1alpha1.ResultKilled
+		r.Message = fmt.Sprintf("a process of container %s was killed, and the node does not say why: often that is for want of memory", container)
 	}
 }
 
-func imagePull(reason string) bool {
-	switch reason {
+// waits takes in what one container waits for; nil if it does not.
+func (r *Result) waits(container string, w *corev1.ContainerStateWaiting) {
+	if w == nil || r.Reason != "" {
+		return
+	}
+	if reason := cannotStart(w.Reason); reason != "" {
+		r.Reason, r.Message = reason, fmt.Sprintf("container %s: %s: %s", container, w.Reason, w.Message)
+	}
+}
+
+// statusUnknown is what a kubelet says of containers that it does not find when it
+// ends their pod.
+const statusUnknown = "ContainerStatusUnknown"
+
+// killed is the exit code of what was ended by SIGKILL. Of a container's first
+// process that ran out of memory a node may tell no more than that: it can learn of
+// the end before it learns of the cause.
+const killed = 128 + 9
+
+// inTurn returns the containers of a pod in the order in which they end, but for
+// chance: sidecars are killed because the others have ended.
+func inTurn(p *corev1.Pod) []corev1.ContainerStatus {
+	sidecar := func(c corev1.ContainerStatus) bool {
+		return slices.ContainsFunc(p.Spec.InitContainers, func(s corev1.Container) bool {
+			return s.Name == c.Name && s.RestartPolicy != nil && *s.RestartPolicy == corev1.ContainerRestartPolicyAlways
+		})
+	}
+	var first, last []corev1.ContainerStatus
+	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+		if sidecar(c) {
+			last = append(last, c)
+			continue
+		}
+		first = append(first, c)
+	}
+	return append(first, last...)
+}
+
+// cannotStart returns the reason, in one word, of a container that waits for what
+// may never come; empty if it waits for something else.
+func cannotStart(waiting string) string {
+	switch waiting {
 	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable":
+		return opsv1alpha1.ResultImagePull
+	case createConfigError:
+		// A Secret without the key, for example.
+		return waiting
+	}
+	return ""
+}
+
+const createConfigError = "CreateContainerConfigError"
+
+// Awaited reports whether a reason is what a pod waited for, all the time that it
+// was given: then that its time was up is not the reason.
+func Awaited(reason string) bool {
+	switch reason {
+	case opsv1alpha1.ResultImagePull, opsv1alpha1.ResultUnschedulable, createConfigError:
 		return true
 	}
 	return false

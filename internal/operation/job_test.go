@@ -37,6 +37,29 @@ func pod(t *testing.T, name string, minute int, status string) corev1.Pod {
 	return p
 }
 
+func deleted(p corev1.Pod) corev1.Pod {
+	p.DeletionTimestamp = &p.CreationTimestamp
+	return p
+}
+
+func sidecar(p corev1.Pod) corev1.Pod {
+	always := corev1.ContainerRestartPolicyAlways
+	p.Spec.InitContainers = []corev1.Container{{Name: "side", RestartPolicy: &always}}
+	return p
+}
+
+// TestLeft: what is left of a Job that is gone, and of no other.
+func TestLeft(t *testing.T) {
+	pods := []corev1.Pod{pod(t, "p", 0, "{phase: Failed, containerStatuses: [{name: main, image: a, imageID: a, ready: false, restartCount: 0, state: {terminated: {exitCode: 143}}}]}")}
+	code := int32(143)
+	if diff := cmp.Diff(operation.Result{Pod: "p", ExitCode: &code, Ended: true}, operation.LeftOf("job-1", pods)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(operation.Result{}, operation.LeftOf("job-2", pods)); diff != "" {
+		t.Errorf("of another (-want +got):\n%s", diff)
+	}
+}
+
 // TestResults: what Jobs and their pods say, and what of it is told.
 func TestResults(t *testing.T) {
 	failed := func(reason string) *batchv1.JobCondition {
@@ -64,6 +87,23 @@ func TestResults(t *testing.T) {
 			operation.Result{Pod: "b", ExitCode: exit(4), Reason: "BackoffLimitExceeded", Message: "says the Job", Ended: true}, 0},
 		"out of memory": {failed("BackoffLimitExceeded"), []corev1.Pod{exited("p", 0, "exitCode: 137, reason: OOMKilled")},
 			operation.Result{Pod: "p", ExitCode: exit(137), Reason: "OOMKilled", Message: "container main used more memory than it may", Ended: true}, 0},
+		"killed": {failed("BackoffLimitExceeded"), []corev1.Pod{exited("p", 0, "exitCode: 137, reason: Error")},
+			operation.Result{Pod: "p", ExitCode: exit(137), Reason: "Killed", Ended: true,
+				Message: "a process of container main was killed, and the node does not say why: often that is for want of memory"}, 0},
+		"never begun, and ended": {failed("DeadlineExceeded"), []corev1.Pod{deleted(exited("p", 0, "exitCode: 137, reason: ContainerStatusUnknown, message: not found"))},
+			operation.Result{Pod: "p", Reason: "DeadlineExceeded", Message: "says the Job", Ended: true}, 0},
+		"never begun, and cancelled": {nil, []corev1.Pod{deleted(exited("p", 0, "exitCode: 137, reason: ContainerStatusUnknown, message: not found"))},
+			operation.Result{Pod: "p", Ended: true}, 0},
+		"lost by its node": {failed("BackoffLimitExceeded"), []corev1.Pod{exited("p", 0, "exitCode: 137, reason: ContainerStatusUnknown, message: not found")},
+			operation.Result{Pod: "p", Reason: "ContainerStatusUnknown", Message: "container main: not found"}, 0},
+		"killed by us": {nil, []corev1.Pod{deleted(exited("p", 0, "exitCode: 137, reason: Error"))},
+			operation.Result{Pod: "p", ExitCode: exit(137), Ended: true}, 0},
+		"killed because the node is short of something": {failed("BackoffLimitExceeded"), []corev1.Pod{pod(t, "p", 0, "{phase: Failed, reason: Evicted, message: low on disk, containerStatuses: [{name: main, image: a, imageID: a, ready: false, restartCount: 0, state: {terminated: {exitCode: 137}}}]}")},
+			operation.Result{Pod: "p", ExitCode: exit(137), Reason: "Evicted", Message: "low on disk", Ended: true}, 0},
+		"a sidecar is killed at the end": {failed("BackoffLimitExceeded"), []corev1.Pod{sidecar(pod(t, "p", 0, "{phase: Failed, initContainerStatuses: [{name: side, image: a, imageID: a, ready: false, restartCount: 0, state: {terminated: {exitCode: 137}}}], containerStatuses: [{name: main, image: a, imageID: a, ready: false, restartCount: 0, state: {terminated: {exitCode: 8}}}]}"))},
+			operation.Result{Pod: "p", ExitCode: exit(8), Reason: "BackoffLimitExceeded", Message: "says the Job", Ended: true}, 0},
+		"no such key": {failed("DeadlineExceeded"), []corev1.Pod{pod(t, "p", 0, "{phase: Pending, containerStatuses: [{name: main, image: a, imageID: a, ready: false, restartCount: 0, state: {waiting: {reason: CreateContainerConfigError, message: no key}}}]}")},
+			operation.Result{Pod: "p", Reason: "CreateContainerConfigError", Message: "container main: CreateContainerConfigError: no key"}, 1},
 		"deadline": {failed("DeadlineExceeded"), nil, operation.Result{Reason: "DeadlineExceeded", Message: "says the Job"}, 0},
 		"deadline, its pod being killed": {failed("DeadlineExceeded"), []corev1.Pod{exited("p", 0, "exitCode: 137, reason: OOMKilled")},
 			operation.Result{Pod: "p", ExitCode: exit(137), Reason: "DeadlineExceeded", Message: "says the Job", Ended: true}, 0},

@@ -35,7 +35,8 @@ const (
 //	plan steps=2 [revision=3] | missing "Secret a"|none | refused REASON|none | dryrun REASON|none | obstacle REASON|none
 //	target ok|lacking|refused|gone|deleting | action upgrade|none | pending WORDS|none | suspended
 //	other holds|dies|finishes|leaves | robbed
-//	job starts|succeeds|fails [exit=3] [reason=R] [pods=live]|vanishes|suspended|deleting|replaced | pods end | collected
+//	job starts|succeeds|fails [exit=3] [reason=R] [pods=live]|vanishes|suspended|deleting|replaced | pods end [exit=143] | collected
+//	logs unread|read
 //	visit [die=before|status|half] | run
 type world struct {
 	now     time.Time
@@ -52,8 +53,11 @@ type world struct {
 	obstacle    *operation.Problem
 	jobs        []operation.Job
 	pods        []string
-	companions  []string
-	serial      int
+	// left is what the pods tell of a Job that is gone.
+	left       operation.Result
+	unread     bool
+	companions []string
+	serial     int
 	// started are the UIDs of Jobs that were ever let run, by name.
 	started map[string][]string
 	robbed  bool
@@ -181,7 +185,14 @@ func (w *world) do(line string) error {
 		w.holder, w.robbed = "", true
 	case "job":
 		return w.job(first, args)
+	case "logs":
+		w.unread = first == "unread"
 	case "pods":
+		if v, ok := args["exit"]; ok && len(w.pods) > 0 {
+			exit, _ := strconv.Atoi(v)
+			code := int32(exit)
+			w.left = operation.Result{Pod: w.pods[0], ExitCode: &code, Logs: []opsv1alpha1.ContainerLog{{Container: "main", Text: "the last word"}}}
+		}
 		w.pods = nil
 		for i := range w.jobs {
 			w.jobs[i].Active = 0
@@ -334,6 +345,14 @@ func (w *world) input() operation.Input {
 	}
 	if w.holder == opUID {
 		in.Holds = []string{target}
+	}
+	for i := range in.Jobs {
+		if in.Jobs[i].Finished() && w.unread {
+			in.Jobs[i].Result.Logs, in.Jobs[i].Result.Unread = nil, true
+		}
+	}
+	if len(in.Jobs) == 0 {
+		in.Left = w.left
 	}
 	if w.holder == otherUID {
 		in.Target.Holder = operation.Holder{UID: otherUID, Living: w.otherLiving}

@@ -6,6 +6,7 @@ package report
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -87,6 +88,9 @@ func outputs(s *opsv1alpha1.OperationStatus, d operation.Decision, in operation.
 		return
 	}
 	i := slices.IndexFunc(in.Jobs, func(j operation.Job) bool { return j.UID == run.UID })
+	if i < 0 && in.Left.Pod != "" {
+		told(s.Outputs, run, operation.Job{Result: in.Left}, in.Object.Namespace)
+	}
 	if i >= 0 {
 		told(s.Outputs, run, in.Jobs[i], in.Object.Namespace)
 		began(s, run, in.Jobs[i], d, now)
@@ -151,32 +155,55 @@ func began(s *opsv1alpha1.OperationStatus, run *opsv1alpha1.JobResult, j operati
 }
 
 // told takes in what pods tell. They may be gone the next time, so that what was
-// learned before stays unless it is contradicted.
+// learned before stays unless it is contradicted, or another pod tells more.
 func told(o *opsv1alpha1.Outputs, run *opsv1alpha1.JobResult, j operation.Job, namespace string) {
 	r := j.Result
 	if r.Pod != "" {
+		if o.LogsRef != nil && o.LogsRef.Name != r.Pod {
+			o.ExitCode, o.LogTail = nil, nil
+		}
 		o.LogsRef = &opsv1alpha1.PodReference{Kind: "Pod", Name: r.Pod, Namespace: namespace}
 	}
 	if r.ExitCode != nil {
 		code := *r.ExitCode
 		o.ExitCode = &code
 	}
-	if len(r.Logs) > 0 {
-		o.LogTail = slices.Clone(r.Logs[:min(len(r.Logs), operation.MaxLogs)])
-	}
-	seen := o.Reason
-	if r.Reason == opsv1alpha1.ResultDeadlineExceeded && seen != opsv1alpha1.ResultImagePull && seen != opsv1alpha1.ResultUnschedulable {
-		// How an earlier try ended is not why there was no time for another one.
-		seen = ""
-	}
+	o.LogTail = heard(o.LogTail, r.Logs)
+	late := r.Reason == opsv1alpha1.ResultDeadlineExceeded
 	switch {
 	case j.Complete:
-		o.Reason = ""
+		o.Reason, o.Message = "", ""
 	case run.Reason != "":
-		o.Reason = run.Reason
-	case r.Pod != "" || seen == "":
-		o.Reason = r.Reason
+		if o.Reason != run.Reason {
+			o.Reason, o.Message = run.Reason, ""
+		}
+	case operation.Awaited(o.Reason) && (late || r.Reason == "" && r.Ended && r.ExitCode == nil):
+		// The pod is being ended without having begun, and does not say any more what it
+		// waited for.
+	case late, r.Pod != "", o.Reason == "":
+		// How an earlier try ended is not why there was no time for another one.
+		o.Reason, o.Message = r.Reason, cut(r.Message)
 	}
+}
+
+// heard returns the logs of the containers of a pod. What cannot be read any more
+// was read before.
+func heard(before, now []opsv1alpha1.ContainerLog) []opsv1alpha1.ContainerLog {
+	if len(now) == 0 {
+		return before
+	}
+	all := slices.Clone(now)
+	for _, l := range before {
+		if !slices.ContainsFunc(now, func(n opsv1alpha1.ContainerLog) bool { return n.Container == l.Container }) {
+			all = append(all, l)
+		}
+	}
+	return all[:min(len(all), operation.MaxLogs)]
+}
+
+// cut bounds what others have worded.
+func cut(text string) string {
+	return strings.ToValidUTF8(text[:min(len(text), maxQuoted)], "")
 }
 
 func closeRun(o *opsv1alpha1.Outputs, run *opsv1alpha1.JobResult, phase opsv1alpha1.OperationPhase, at metav1.Time) {

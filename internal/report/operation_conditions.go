@@ -99,6 +99,14 @@ func failureMessage(d operation.Decision, s opsv1alpha1.OperationStatus) string 
 	if o.Reason != "" {
 		message += ": " + o.Reason
 	}
+	switch o.Reason {
+	case opsv1alpha1.ResultBackoffLimitExceeded, opsv1alpha1.ResultDeadlineExceeded:
+		// Kubernetes only says that in more words.
+	default:
+		if o.Message != "" {
+			message += ": " + o.Message
+		}
+	}
 	if o.ExitCode != nil {
 		message += fmt.Sprintf(", exit code %d", *o.ExitCode)
 	}

@@ -125,6 +125,9 @@ func TestOperationKeepsWhatItLearned(t *testing.T) {
 		want        string
 	}{
 		"no image":         {operation.Result{Pod: "a", Reason: "ImagePull"}, operation.Result{Reason: "DeadlineExceeded"}, false, "ImagePull"},
+		"no image, still":  {operation.Result{Pod: "a", Reason: "ImagePull"}, operation.Result{Pod: "a", Reason: "DeadlineExceeded"}, false, "ImagePull"},
+		"no image, ending": {operation.Result{Pod: "a", Reason: "ImagePull"}, operation.Result{Pod: "a", Ended: true}, false, "ImagePull"},
+		"image at last":    {operation.Result{Pod: "a", Reason: "ImagePull"}, operation.Result{Pod: "a"}, false, ""},
 		"an earlier try":   {operation.Result{Pod: "a", Reason: "OOMKilled"}, operation.Result{Reason: "DeadlineExceeded"}, false, "DeadlineExceeded"},
 		"its only witness": {operation.Result{Pod: "a", Reason: "OOMKilled"}, operation.Result{Reason: "BackoffLimitExceeded"}, false, "OOMKilled"},
 		"it went well":     {operation.Result{Pod: "a", Reason: "OOMKilled"}, operation.Result{}, true, ""},
@@ -140,6 +143,44 @@ func TestOperationKeepsWhatItLearned(t *testing.T) {
 			o := report.Operation(operation.Decide(in), in).Status.Outputs
 			if o.Reason != tc.want || o.LogsRef.Name != "a" || *o.ExitCode != 143 || len(o.LogTail) != 1 || o.Jobs[0].Reason != tc.want {
 				t.Errorf("%+v", o)
+			}
+		})
+	}
+}
+
+// TestOperationTellsOfOnePod: the pod, its logs and its exit code belong together,
+// and what Kubernetes says of the reason is a part of what is said.
+func TestOperationTellsOfOnePod(t *testing.T) {
+	code := int32(4)
+	log := func(container, text string) opsv1alpha1.ContainerLog {
+		return opsv1alpha1.ContainerLog{Container: container, Text: text}
+	}
+	first := operation.Result{Pod: "a", ExitCode: &code, Reason: "ImagePull", Message: "no such image", Logs: []opsv1alpha1.ContainerLog{log("init", "one"), log("main", "two")}}
+	for name, tc := range map[string]struct {
+		then    operation.Result
+		want    []opsv1alpha1.ContainerLog
+		code    *int32
+		message string
+	}{
+		"another pod":             {operation.Result{Pod: "b"}, nil, nil, ""},
+		"the pod goes":            {operation.Result{Reason: "DeadlineExceeded"}, first.Logs, &code, "no such image"},
+		"one log cannot be read":  {operation.Result{Pod: "a", Logs: []opsv1alpha1.ContainerLog{log("main", "three")}}, []opsv1alpha1.ContainerLog{log("main", "three"), log("init", "one")}, &code, ""},
+		"somebody is long-winded": {operation.Result{Pod: "a", Reason: "Killed", Message: strings.Repeat("x", 2000)}, first.Logs, &code, strings.Repeat("x", 1024)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := running()
+			j.Result = first
+			in := hookInput(opsv1alpha1.PhasePending, &j)
+			in.Recorded = report.Operation(operation.Decide(in), in).Status
+			j.Result, j.Failed = tc.then, true
+			in.Jobs = []operation.Job{j}
+			s := report.Operation(operation.Decide(in), in).Status
+			o := s.Outputs
+			if diff := cmp.Diff([]any{tc.want, tc.code, tc.message}, []any{o.LogTail, o.ExitCode, o.Message}); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if said := s.Conditions[len(s.Conditions)-1].Message; !strings.Contains(said, tc.message) {
+				t.Errorf("it is said: %s", said)
 			}
 		})
 	}

@@ -400,20 +400,35 @@ func TestOperationSurvivesKill(t *testing.T) {
 	hr := w.nextcloud()
 	jobs := w.countJobs()
 
-	var undisturbed time.Duration
+	// Of its life when nothing disturbs it. Nobody answers for the logs of a simulated
+	// node, so that in the end it waits for them, and is not worth being killed.
+	var ended, waited, undisturbed time.Duration
 	tenths := random.Perm(kills)
 	for i := range kills + 1 {
 		began := time.Now()
 		op := w.operate("nextcloud-myteam-pre-upgrade-2026-05-28", fmt.Sprintf("kill-%d", i), "nextcloud-myteam-pre-upgrade\n", "slow\n")
 		hit := "nothing"
 		if i > 0 {
-			time.Sleep(time.Duration((float64(tenths[i-1]) + random.Float64()) / kills * float64(undisturbed)))
+			at := time.Duration((float64(tenths[i-1]) + random.Float64()) / kills * float64(undisturbed-waited))
+			if at > ended {
+				at += waited
+			}
+			time.Sleep(at)
 			w.must(env.Controller.Kill(t.Context()))
 			w.get(op.Name, op)
 			hit = string(op.Status.Phase)
 			w.must(env.Controller.Start())
 		}
+		w.untilOperation(op, "to know how its Job ended", func(op *opsv1alpha1.Operation) bool {
+			return op.Status.Outputs != nil && op.Status.Outputs.ExitCode != nil
+		})
+		if i == 0 {
+			ended = time.Since(began)
+		}
 		w.untilPhase(op, opsv1alpha1.PhaseSucceeded)
+		if i == 0 {
+			waited = time.Since(began) - ended
+		}
 		w.untilOperation(op, "to be tidied up", func(op *opsv1alpha1.Operation) bool { return len(op.Finalizers) == 0 })
 		if i == 0 {
 			undisturbed = time.Since(began)

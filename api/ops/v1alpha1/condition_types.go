@@ -160,6 +160,9 @@ const (
 	// ResultOOMKilled says that a container used too much memory.
 	ResultOOMKilled string = "OOMKilled"
 
+	// ResultKilled says that a container was killed, and that the node does not say why. Often it used too much memory.
+	ResultKilled string = "Killed"
+
 	// ResultDeadlineExceeded says that the Job took too long.
 	ResultDeadlineExceeded string = "DeadlineExceeded"
 

@@ -104,6 +104,10 @@ type Outputs struct {
 	// +optional
 	Reason string `json:"reason,omitempty"`
 
+	// What Kubernetes says about that reason, for people: which image cannot be had, for example. 1024 bytes at most.
+	// +optional
+	Message string `json:"message,omitempty"`
+
 	// The last lines of every container's log.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
