@@ -40,8 +40,8 @@ type holders struct {
 	turns  turns
 }
 
-// of returns the Operation with a UID, and whether it lives: exists, and is not
-// over. That the cache does not know it means nothing: what was created a moment
+// of returns the Operation with a UID, and whether it lives: exists, and has
+// something left to do, be it to tidy up. That the cache does not know it means nothing: what was created a moment
 // ago may hold a release already.
 func (h *holders) of(ctx context.Context, namespace, uid string) (name string, living bool, err error) {
 	var list opsv1alpha1.OperationList
@@ -62,7 +62,7 @@ func (h *holders) of(ctx context.Context, namespace, uid string) (name string, l
 	}
 	for i := range list.Items {
 		if o := &list.Items[i]; string(o.UID) == uid {
-			return o.Name, !o.Status.Phase.Final(), nil
+			return o.Name, !over(o), nil
 		}
 	}
 	return "", false, nil

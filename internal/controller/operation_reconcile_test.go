@@ -465,12 +465,15 @@ func TestHolder(t *testing.T) {
 	reader := func(objects ...client.Object) client.Reader {
 		return fake.NewClientBuilder().WithScheme(Scheme()).WithIndex(&opsv1alpha1.Operation{}, uidIndex, uidKey).WithObjects(objects...).Build()
 	}
+	tidying := op(opsv1alpha1.PhaseSucceeded)
+	tidying.Finalizers = []string{opsv1alpha1.Finalizer}
 	for name, tc := range map[string]struct {
 		cached, live client.Reader
 		held         bool
 	}{
 		"running":     {cached: reader(op(opsv1alpha1.PhaseRunning)), live: reader(), held: true},
 		"over":        {cached: reader(op(opsv1alpha1.PhaseSucceeded)), live: reader()},
+		"tidies up":   {cached: reader(tidying), live: reader(), held: true},
 		"gone":        {cached: reader(), live: reader()},
 		"new":         {cached: reader(), live: reader(op("")), held: true},
 		"another UID": {cached: reader(), live: reader(&opsv1alpha1.Operation{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "op", UID: "op-2"}})},

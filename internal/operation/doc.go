@@ -108,7 +108,7 @@ type Holder struct {
 	UID string
 	// Name of the Operation; empty if there is no such Operation.
 	Name string
-	// Living is true if the Operation exists and is not in a final phase. Any other
+	// Living is true if the Operation exists and is not over and tidied up. Any other
 	// holder is none.
 	Living bool
 }
