@@ -31,27 +31,6 @@ import (
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
-// documented is the Operation of the engine's document, as it is printed there but
-// for the namespace.
-const documented = `
-apiVersion: ops.vworkspace.io/v1alpha1
-kind: Operation
-metadata:
-  name: nextcloud-myteam-pre-upgrade-2026-05-28
-  namespace: org-myteam
-spec:
-  targetRef:
-    apiVersion: apps.vworkspace.io/v1alpha1
-    kind: ApplicationInstance
-    name: nextcloud-myteam
-  type: Migration
-  engine: helmHookJob
-  parameters:
-    hookName: nextcloud-myteam-pre-upgrade
-    activeDeadlineSeconds: 1800
-    backoffLimit: 1
-`
-
 // nextcloudHook is what its example of a Job was made from.
 const nextcloudHook = `apiVersion: batch/v1
 kind: Job
@@ -169,7 +148,7 @@ func (w world) nextcloud() *helmv2.HelmRelease {
 // operate creates the documented Operation, as text, changed as told.
 func (w world) operate(changes ...string) *opsv1alpha1.Operation {
 	w.Helper()
-	text := strings.NewReplacer(append([]string{"org-myteam", w.namespace}, changes...)...).Replace(documented)
+	text := strings.NewReplacer(append([]string{"org-myteam", w.namespace}, changes...)...).Replace(harness.DocumentedOperation)
 	o := &unstructured.Unstructured{}
 	w.must(yaml.Unmarshal([]byte(text), &o.Object))
 	w.must(env.Client.Create(w.Context(), o, client.FieldValidation(metav1.FieldValidationStrict)))

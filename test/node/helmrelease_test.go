@@ -9,6 +9,7 @@ import (
 	"time"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	helmchart "helm.sh/helm/v3/pkg/chart"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,18 +21,17 @@ import (
 
 type values map[string]any
 
-// source pushes test/charts/shell and creates an OCIRepository for it.
-func (w world) source() string {
+// source pushes a chart and creates an OCIRepository for it.
+func (w world) source(chart *helmchart.Chart) string {
 	w.Helper()
-	chart, err := harness.LoadChart("shell")
-	w.must(err)
 	archive, err := harness.Pack(chart)
 	w.must(err)
 	w.must(env.Registry.PushChart(w.Context(), w.namespace, archive))
+	name := chart.Metadata.Name
 	o := &sourcev1.OCIRepository{
-		ObjectMeta: w.meta("shell"),
+		ObjectMeta: w.meta(name),
 		Spec: sourcev1.OCIRepositorySpec{
-			URL: "oci://" + env.Registry.Address + "/" + w.namespace + "/shell", Insecure: true,
+			URL: "oci://" + env.Registry.Address + "/" + w.namespace + "/" + name, Insecure: true,
 			Interval:  metav1.Duration{Duration: time.Hour},
 			Reference: &sourcev1.OCIRepositoryRef{SemVer: ">=0.0.0"},
 			LayerSelector: &sourcev1.OCILayerSelector{
@@ -46,12 +46,20 @@ func (w world) source() string {
 // release creates a HelmRelease of test/charts/shell. Changes are made before.
 func (w world) release(name string, v values, changes ...func(*helmv2.HelmRelease)) *helmv2.HelmRelease {
 	w.Helper()
+	chart, err := harness.LoadChart("shell")
+	w.must(err)
+	return w.releaseOf(chart, name, v, changes...)
+}
+
+// releaseOf creates a HelmRelease of a chart. Changes are made before.
+func (w world) releaseOf(chart *helmchart.Chart, name string, v values, changes ...func(*helmv2.HelmRelease)) *helmv2.HelmRelease {
+	w.Helper()
 	hr := &helmv2.HelmRelease{
 		ObjectMeta: w.meta(name),
 		Spec: helmv2.HelmReleaseSpec{
 			Interval: metav1.Duration{Duration: time.Hour},
 			Timeout:  &metav1.Duration{Duration: patience},
-			ChartRef: &helmv2.CrossNamespaceSourceReference{Kind: helmv2.KindOCIRepository, Name: w.source()},
+			ChartRef: &helmv2.CrossNamespaceSourceReference{Kind: helmv2.KindOCIRepository, Name: w.source(chart)},
 			Values:   w.raw(v),
 		},
 	}

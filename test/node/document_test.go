@@ -1,0 +1,152 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	helmchart "helm.sh/helm/v3/pkg/chart"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/test/harness"
+)
+
+// nextcloud is the chart of the engine's document, as far as its example of a Job
+// tells, with an image that the node has. What it runs says what it was given.
+const nextcloud = `apiVersion: v1
+kind: ServiceAccount
+metadata: {name: {{ .Release.Name }}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: {{ .Release.Name }}}
+stringData: {admin-user: admin, admin-password: hunter22}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data-{{ .Release.Name }}}
+spec:
+  accessModes: [ReadWriteOnce]
+  resources: {requests: {storage: 1Gi}}
+  storageClassName: ""
+  volumeName: {{ .Release.Namespace }}
+---
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {{ .Release.Name }}-pre-upgrade
+  annotations: {helm.sh/hook: pre-upgrade, helm.sh/hook-delete-policy: "before-hook-creation,hook-succeeded"}
+spec:
+  template:
+    spec:
+      serviceAccountName: {{ .Release.Name }}
+      restartPolicy: Never
+      containers:
+      - name: pre-upgrade
+        image: {{ .Values.image }}
+        command: ["/bin/sh", "-c"]
+        args:
+        - |
+          php() { echo "php $*" | tee -a /var/www/html/done; }
+          php occ maintenance:repair --include-expensive
+          echo "as $NEXTCLOUD_ADMIN_USER with $NEXTCLOUD_ADMIN_PASSWORD"
+        env:
+        - { name: NEXTCLOUD_ADMIN_USER, valueFrom: { secretKeyRef: { name: {{ .Release.Name }}, key: admin-user } } }
+        - { name: NEXTCLOUD_ADMIN_PASSWORD, valueFrom: { secretKeyRef: { name: {{ .Release.Name }}, key: admin-password } } }
+        volumeMounts:
+        - { name: nextcloud-data, mountPath: /var/www/html }
+      volumes:
+      - name: nextcloud-data
+        persistentVolumeClaim:
+          claimName: data-{{ .Release.Name }}
+`
+
+// volume makes a folder of the machine a volume of the test's namespace.
+func (w world) volume() {
+	w.Helper()
+	kind := corev1.HostPathDirectoryOrCreate
+	pv := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}, Spec: corev1.PersistentVolumeSpec{
+		AccessModes:                   []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+		Capacity:                      corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")},
+		PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimRetain,
+		PersistentVolumeSource: corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{
+			Path: filepath.Join(w.TempDir(), "data"), Type: &kind,
+		}},
+	}}
+	w.must(env.Client.Create(w.Context(), pv))
+}
+
+// instance creates the ApplicationInstance that owns the release, and what it is
+// an instance of.
+func (w world) instance(name string) *unstructured.Unstructured {
+	w.Helper()
+	preserve := true
+	names := apiextensionsv1.CustomResourceDefinitionNames{Plural: "applicationinstances", Singular: "applicationinstance", Kind: "ApplicationInstance", ListKind: "ApplicationInstanceList"}
+	crd := &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: "applicationinstances.apps.vworkspace.io"},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: "apps.vworkspace.io", Scope: apiextensionsv1.NamespaceScoped, Names: names,
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
+				Name: "v1alpha1", Served: true, Storage: true,
+				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &preserve}},
+			}},
+		},
+	}
+	w.must(env.Client.Create(w.Context(), crd))
+	instance := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apps.vworkspace.io/v1alpha1", "kind": names.Kind, "spec": map[string]any{},
+		"metadata": map[string]any{"name": name, "namespace": w.namespace},
+	}}
+	ctx, cancel := w.bounded()
+	defer cancel()
+	w.must(env.Until(ctx, "ApplicationInstances to be served", func() (string, bool) {
+		if err := env.Client.Create(ctx, instance); err != nil {
+			return err.Error(), false
+		}
+		return "", true
+	}))
+	return instance
+}
+
+// TestOperationDocument plays the worked example of the engine's document.
+func TestOperationDocument(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.volume()
+	instance := w.instance("nextcloud-myteam")
+	controls := true
+	hr := w.releaseOf(&helmchart.Chart{
+		Metadata:  &helmchart.Metadata{APIVersion: "v2", Name: "nextcloud", Version: "5.0.0"},
+		Templates: []*helmchart.File{{Name: "templates/all.yaml", Data: []byte(nextcloud)}},
+	}, "nextcloud-myteam", values{"image": image}, func(hr *helmv2.HelmRelease) {
+		hr.OwnerReferences = []metav1.OwnerReference{{
+			APIVersion: instance.GetAPIVersion(), Kind: instance.GetKind(), Name: instance.GetName(), UID: instance.GetUID(), Controller: &controls,
+		}}
+	})
+	w.ready(hr)
+
+	o := &unstructured.Unstructured{}
+	w.must(yaml.Unmarshal([]byte(strings.ReplaceAll(harness.DocumentedOperation, "org-myteam", w.namespace)), &o.Object))
+	w.must(env.Client.Create(t.Context(), o, client.FieldValidation(metav1.FieldValidationStrict)))
+	op := &opsv1alpha1.Operation{ObjectMeta: w.meta(o.GetName())}
+	w.ends(op, opsv1alpha1.PhaseSucceeded, "", new(int32))
+	w.tells(op, opsv1alpha1.ConditionSucceeded, "succeeded")
+	w.logsAre(op, "pre-upgrade", "php occ maintenance:repair --include-expensive\nas *** with ***")
+	w.revision(hr, 1, "deployed")
+
+	pod := w.podOf(op.Status.Outputs.JobName)
+	if pod.Spec.ServiceAccountName != "nextcloud-myteam" || pod.Name != op.Status.Outputs.LogsRef.Name {
+		t.Errorf("pod %s ran as %s", pod.Name, pod.Spec.ServiceAccountName)
+	}
+}
