@@ -64,10 +64,15 @@ func run() error {
 	}
 	config.QPS, config.Burst = float32(o.KubeAPIQPS), o.KubeAPIBurst
 	config.UserAgent = helmv2.ControllerName
-	mgr, err := ctrl.NewManager(unlimited(config), managerOptions(o))
+	turns, err := newElection(config, o)
 	if err != nil {
 		return err
 	}
+	mgr, err := ctrl.NewManager(turns.guarded(unlimited(config)), turns.options(managerOptions(o)))
+	if err != nil {
+		return err
+	}
+	turns.speak(mgr)
 	if err := errors.Join(
 		mgr.AddHealthzCheck("ping", healthz.Ping),
 		mgr.AddReadyzCheck("ping", healthz.Ping),
@@ -85,7 +90,7 @@ func run() error {
 	if sender != nil {
 		defer sender.Close()
 	}
-	if err := addControllers(mgr, o, config, m, sender); err != nil {
+	if err := addControllers(mgr, o, config, turns, m, sender); err != nil {
 		return err
 	}
 	if o.Gates.OOMWatch {
@@ -133,7 +138,7 @@ func notifications(ctx context.Context, o *options.Options, m *metrics.Metrics) 
 	})
 }
 
-func addControllers(mgr ctrl.Manager, o *options.Options, config *rest.Config, m *metrics.Metrics, sender *notify.Sender) error {
+func addControllers(mgr ctrl.Manager, o *options.Options, config *rest.Config, turns *election, m *metrics.Metrics, sender *notify.Sender) error {
 	charts := chart.NewStore(artifactClient(o), o.ArtifactMaxBytes).Keeping(o.ArtifactCacheBytes).
 		Observing(time.Now, m.Downloaded)
 	defaults := helmv2.Defaults{RetryOnFailure: o.Gates.DefaultToRetryOnFailure, Helm3: o.Gates.UseHelm3Defaults}
@@ -170,7 +175,7 @@ func addControllers(mgr ctrl.Manager, o *options.Options, config *rest.Config, m
 		Indexed: index.Synced(),
 		Clusters: cluster.NewConnections(config, cluster.Trust{
 			Exec: o.InsecureKubeconfigExec, InsecureTLS: o.InsecureKubeconfigTLS,
-		}, time.Now),
+		}, time.Now).Through(turns.guard()),
 		DefaultServiceAccount: o.DefaultServiceAccount,
 		Metrics:               m,
 		Notifications:         sender,
@@ -204,7 +209,7 @@ func managerOptions(o *options.Options) ctrl.Options {
 		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddr, ExtraHandlers: profiles(o)},
 		HealthProbeBindAddress:        o.HealthAddr,
 		LeaderElection:                o.LeaderElect,
-		LeaderElectionID:              o.LeaseName(helmv2.ControllerName + "-leader-election"),
+		LeaderElectionID:              leaseName(o),
 		LeaderElectionReleaseOnCancel: o.LeaderElectReleaseOnEnd,
 		LeaderElectionNamespace:       o.RuntimeNamespace,
 		LeaseDuration:                 &o.LeaseDuration,

@@ -48,12 +48,13 @@ func mayImport() map[string][]string {
 		"watch":      {},
 		"memory":     {},
 		"notify":     {},
+		"fence":      {},
 		"desired":    {"chart", "expression", "release"},
 		"drift":      {"release"},
 		"helm":       {"chart", "expression", "hookjob", "postrender", "release"},
 		"metrics":    {"release", "report"},
 		"controller": {"attempt", "cluster", "desired", "drift", "helm", "hookjob", "metrics", "notify", "operation", "release", "report", "watch"},
-		"main":       {"chart", "cluster", "controller", "desired", "helm", "memory", "metrics", "notify", "options"},
+		"main":       {"chart", "cluster", "controller", "desired", "fence", "helm", "memory", "metrics", "notify", "options"},
 	}
 }
 

@@ -46,6 +46,8 @@ type Connections struct {
 	local *rest.Config
 	trust Trust
 	now   func() time.Time
+	// guard is what every request goes through last; nil for nothing.
+	guard transport.WrapperFunc
 
 	// home is what the controller's own cluster offers.
 	home *catalogue
@@ -85,6 +87,13 @@ func NewConnections(local *rest.Config, trust Trust, now func() time.Time) *Conn
 		local: rest.CopyConfig(local), trust: trust, now: now, home: newCatalogue(now),
 		kept: map[connectionKey]*list.Element{}, recent: list.New(),
 	}
+}
+
+// Through has every connection, to whichever cluster, send its requests through
+// guard; nil is nothing. It must be called before connections are asked for.
+func (c *Connections) Through(guard transport.WrapperFunc) *Connections {
+	c.guard = guard
+	return c
 }
 
 // For returns the connection of an identity. Nothing is sent. An error means
@@ -176,6 +185,8 @@ func (c *Connections) connect(id Identity, offered *catalogue) (*Connection, err
 		}
 	}
 	config.Impersonate.UserName = id.User
+	// First, so that what sends a request twice asks twice.
+	config.Wrap(c.guard)
 	connection, err := connect(config, offered)
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -270,4 +271,56 @@ func TestForErrorIsNotKept(t *testing.T) {
 	if len(pool.kept) > 0 || pool.recent.Len() > 0 {
 		t.Error("something is kept")
 	}
+}
+
+// TestThrough: whatever clients are made of a connection, to whichever cluster, what
+// they send is seen by the guard, as often as it is sent.
+func TestThrough(t *testing.T) {
+	t.Parallel()
+	var asked, answered atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if answered.Add(1) == 1 {
+			w.WriteHeader(http.StatusInternalServerError)
+			_, _ = w.Write([]byte(leaderText))
+		}
+	}))
+	defer server.Close()
+	pool, _ := newPool(t, &rest.Config{Host: server.URL})
+	pool.Through(func(next http.RoundTripper) http.RoundTripper {
+		return counted{&asked, next}
+	})
+	for name, id := range map[string]Identity{
+		"Local": {User: "u"}, "Remote": {Kubeconfig: kubeconfigFor(server.URL, "token")}, "Fresh": {Fresh: true},
+	} {
+		config, err := pool.mustFor(t, id).ToRESTConfig()
+		if err != nil {
+			t.Fatal(err)
+		}
+		client, err := rest.HTTPClientFor(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked.Store(0)
+		answered.Store(0)
+		resp, err := client.Get(server.URL) //nolint:noctx // it is answered at once
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if got := asked.Load(); got != 2 {
+			t.Errorf("%s: the guard was asked %d times, want one for each of two tries", name, got)
+		}
+	}
+}
+
+// counted counts requests.
+type counted struct {
+	asked *atomic.Int32
+	next  http.RoundTripper
+}
+
+func (c counted) RoundTrip(req *http.Request) (*http.Response, error) {
+	c.asked.Add(1)
+	return c.next.RoundTrip(req)
 }
