@@ -188,9 +188,12 @@ func (r *HelmReleaseReconciler) timed(key types.NamespacedName, begun time.Time)
 }
 
 // gone ends the visit of an object that could not be read. If it does not exist
-// any more, nothing is left to record an attempt for.
+// any more, nothing is left to record an attempt for. Neither is there if its labels
+// say that another controller looks after it now, which may be about to act: what
+// runs here is to end.
 func (r *HelmReleaseReconciler) gone(key types.NamespacedName, err error) (ctrl.Result, error) {
 	if apierrors.IsNotFound(err) {
+		r.attempts.Cancel(key, context.Canceled)
 		r.attempts.Forget(key)
 		r.backoff.Forget(key)
 		r.written.forget(key)

@@ -228,6 +228,17 @@ func TestTakenOverIsHandedOn(t *testing.T) {
 	}
 }
 
+// TestGoneIsCancelled: whom another controller looks after now is out of our sight,
+// and that controller is about to act.
+func TestGoneIsCancelled(t *testing.T) {
+	s := &stub{}
+	r := newReconciler(t, s)
+	elsewhere := types.NamespacedName{Namespace: key.Namespace, Name: "elsewhere"}
+	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: elsewhere}); err != nil || !errors.Is(s.cancelled, context.Canceled) {
+		t.Errorf("what runs for it was cancelled with %v, error %v", s.cancelled, err)
+	}
+}
+
 // TestCancellationHasACause: an action that newer inputs cut off is no failure,
 // and nobody but who cancels it knows.
 func TestCancellationHasACause(t *testing.T) {
