@@ -29,6 +29,8 @@ var env struct {
 
 	charts *harness.HelmRepository
 	git    *harness.Git
+	// audit is the file in which the API server notes who did what.
+	audit string
 }
 
 func TestMain(m *testing.M) {
@@ -51,9 +53,10 @@ func run(m *testing.M) (code int, err error) {
 	ctx := context.Background()
 	keep := filepath.Join(harness.Root(), "bin", "e2e-controller.log")
 	dir := filepath.Join(harness.Root(), "bin", "e2e", strconv.Itoa(os.Getpid()))
+	env.audit = filepath.Join(dir, "audit.log")
 	env.Environment, err = harness.Start(ctx, harness.Options{
 		Dir:        dir,
-		ClusterBin: bin, Controller: controller, CRDs: os.Getenv("PINTLE_CRDS"),
+		ClusterBin: bin, Controller: controller, CRDs: os.Getenv("PINTLE_CRDS"), AuditLog: env.audit,
 		// What was broken on purpose and is mended should not be awaited for long.
 		ControllerArgs: []string{"--min-retry-delay=200ms", "--max-retry-delay=3s", "--log-level=debug"},
 		Progress: func(format string, args ...any) {

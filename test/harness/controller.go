@@ -34,6 +34,8 @@ type Controller struct {
 	done chan struct{}
 	// ended is how the last process ended by itself; nil while it should run.
 	ended error
+	// exit is how the last process that has ended did; nil with exit status 0.
+	exit error
 }
 
 func newController(o Options, kubeconfig string) *Controller {
@@ -86,6 +88,7 @@ func (c *Controller) Start() error {
 		err = cmd.Wait()
 		c.mu.Lock()
 		defer c.mu.Unlock()
+		c.exit = err
 		if c.cmd == cmd {
 			c.ended = fmt.Errorf("the controller ended by itself: %s", exitText(err))
 		}
@@ -151,6 +154,23 @@ func (c *Controller) Ended() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.ended
+}
+
+// Exit returns how the last process that has ended did, whoever wanted it to: nil
+// if its exit status was 0.
+func (c *Controller) Exit() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.exit
+}
+
+// Signal sends a signal to the process, if one runs, and does not wait for anything.
+func (c *Controller) Signal(signal syscall.Signal) error {
+	pid := c.PID()
+	if pid == 0 {
+		return errors.New("no controller runs")
+	}
+	return syscall.Kill(pid, signal)
 }
 
 // LogTail returns the last lines of the log.

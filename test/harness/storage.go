@@ -83,8 +83,11 @@ type Revision struct {
 	Number int
 	// Status is Helm's word for it; Pending reports whether it is one of those that
 	// say that something is going on.
-	Status       string
-	Pending      bool
+	Status  string
+	Pending bool
+	// Description ends with " complete" if the revision ever succeeded: Helm calls one
+	// superseded too that failed, if none came before the one that follows it.
+	Description  string
 	ChartVersion string
 	Values       map[string]any
 }
@@ -104,7 +107,8 @@ func (e *Environment) Stored(ctx context.Context, namespace string) (map[string]
 		}
 		stored[r.Name] = append(stored[r.Name], Revision{
 			Number: r.Version, Status: r.Info.Status.String(), ChartVersion: r.Chart.Metadata.Version, Values: r.Config,
-			Pending: r.Info.Status.IsPending() || r.Info.Status == helmrelease.StatusUninstalling,
+			Description: r.Info.Description,
+			Pending:     r.Info.Status.IsPending() || r.Info.Status == helmrelease.StatusUninstalling,
 		})
 	}
 	for _, revisions := range stored {

@@ -1,0 +1,88 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/pintle-dev/pintle/test/harness"
+)
+
+// request is what the API server has noted of a request that it has answered.
+type request struct {
+	Stage string `json:"stage"`
+	Verb  string `json:"verb"`
+	User  struct {
+		Username string `json:"username"`
+	} `json:"user"`
+	ObjectRef struct {
+		Resource  string `json:"resource"`
+		Namespace string `json:"namespace"`
+		Name      string `json:"name"`
+	} `json:"objectRef"`
+	Status struct {
+		Code int `json:"code"`
+	} `json:"responseStatus"`
+	// Received and Answered are by the API server's clock.
+	Received time.Time `json:"requestReceivedTimestamp"`
+	Answered time.Time `json:"stageTimestamp"`
+}
+
+func (r request) String() string {
+	return r.Received.Format("05.000000") + " " + r.Verb + " " + r.ObjectRef.Resource + " " + r.ObjectRef.Name
+}
+
+// requests returns what a replica of this world has asked for to be written so far,
+// refused or not, oldest first: its Lease, and everything but that and events.
+func (w world) requests(replica string) (leases, writes []request) {
+	w.Helper()
+	file, err := os.Open(env.audit)
+	w.must(err)
+	defer func() { _ = file.Close() }()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var r request
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			// The last line may be about to be written.
+			continue
+		}
+		if r.Stage != "ResponseComplete" || r.User.Username != harness.ReplicaUser(w.namespace, replica) ||
+			!slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, r.Verb) {
+			continue
+		}
+		switch r.ObjectRef.Resource {
+		case "leases":
+			leases = append(leases, r)
+		case "events", "selfsubjectaccessreviews":
+		default:
+			writes = append(writes, r)
+		}
+	}
+	w.must(lines.Err())
+	oldestFirst := func(a, b request) int { return a.Received.Compare(b.Received) }
+	slices.SortFunc(leases, oldestFirst)
+	slices.SortFunc(writes, oldestFirst)
+	return leases, writes
+}
+
+// lastAnswer is when the last of some requests was answered.
+func lastAnswer(all []request) time.Time {
+	var last time.Time
+	for _, r := range all {
+		if r.Answered.After(last) {
+			last = r.Answered
+		}
+	}
+	return last
+}
+
+// after returns those of some requests that were received after a moment.
+func after(all []request, moment time.Time) []request {
+	return slices.DeleteFunc(slices.Clone(all), func(r request) bool { return !r.Received.After(moment) })
+}

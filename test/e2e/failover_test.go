@@ -1,0 +1,362 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/test/harness"
+)
+
+const (
+	// fleet is how many releases change hands at once.
+	fleet = 50
+
+	leaseName = "helm-controller-leader-election"
+)
+
+// replicas are two that take turns in a world. Whoever else there is must not run.
+type replicas struct {
+	world
+	names map[string]*harness.Controller
+}
+
+// alone ends the controller that all tests share until the test has ended.
+func (w world) alone() {
+	w.Helper()
+	w.must(env.Controller.Stop(w.Context()))
+	w.Cleanup(func() {
+		if err := env.Controller.Start(); err != nil {
+			w.Error(err)
+		}
+	})
+}
+
+// replicas makes replicas with leader election, which do not run yet.
+func (w world) replicas(names ...string) replicas {
+	w.Helper()
+	all := replicas{w, map[string]*harness.Controller{}}
+	for _, name := range names {
+		all.names[name] = w.replica(name)
+	}
+	return all
+}
+
+func (w world) replica(name string, args ...string) *harness.Controller {
+	w.Helper()
+	c, err := env.Replica(w.Context(), w.namespace, name, append([]string{
+		"--enable-leader-election", "--concurrent=10", "--graceful-shutdown-timeout=25s",
+		// Not so short that a machine with other things to do loses it.
+		"--leader-election-lease-duration=15s", "--leader-election-renew-deadline=10s", "--leader-election-retry-period=2s",
+	}, args...)...)
+	w.must(err)
+	w.Cleanup(func() {
+		// What it was ended with before is the test's business. It may be stopped.
+		_ = c.Signal(syscall.SIGCONT)
+		_ = c.Kill(w.Context())
+		tail := c.LogTail(1 << 20)
+		if strings.Contains(tail, "WARNING: DATA RACE") {
+			w.Errorf("there is a data race in replica %s", name)
+		}
+		if w.Failed() {
+			w.Logf("the log of replica %s ends:\n%s", name, c.LogTail(30))
+		}
+	})
+	return c
+}
+
+// lease returns the Lease of replicas, an empty one if there is none.
+func (w world) lease(name string) *coordinationv1.Lease {
+	lease := &coordinationv1.Lease{}
+	_ = env.Client.Get(w.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, lease)
+	return lease
+}
+
+func holder(l *coordinationv1.Lease) string {
+	if l.Spec.HolderIdentity == nil {
+		return ""
+	}
+	return *l.Spec.HolderIdentity
+}
+
+// lead starts a replica, and returns when a lease is held by somebody else than
+// before, which is its identity.
+func (w world) lead(c *harness.Controller, name, before string) string {
+	w.Helper()
+	w.must(c.Start())
+	return w.leaderAfter(name, before)
+}
+
+func (w world) leaderAfter(name, before string) (identity string) {
+	w.Helper()
+	ctx, cancel := w.bounded()
+	defer cancel()
+	w.must(env.Until(ctx, "another leader", func() (string, bool) {
+		identity = holder(w.lease(name))
+		return "held by " + identity, identity != "" && identity != before
+	}))
+	return identity
+}
+
+// fleetOf creates releases and waits until they are installed.
+func (w world) fleetOf(count int, labels map[string]string) []*helmv2.HelmRelease {
+	w.Helper()
+	w.push("0.1.0")
+	source := w.source("hello", env.Registry.Address)
+	all := make([]*helmv2.HelmRelease, count)
+	for i := range all {
+		all[i] = w.draft(fmt.Sprintf("r%02d", i), w.chartRef(helmv2.KindOCIRepository, source.Name), values{"message": "first"})
+		all[i].Labels = labels
+	}
+	for _, hr := range all {
+		w.create(hr)
+	}
+	for _, hr := range all {
+		w.ready(hr, 1)
+	}
+	return all
+}
+
+// upgradeAll changes what releases ask for. Their pods take a while to be ready.
+func (w world) upgradeAll(all []*helmv2.HelmRelease, message string, takes time.Duration) {
+	w.Helper()
+	for _, hr := range all {
+		w.edit(hr, func(hr *helmv2.HelmRelease) {
+			hr.Spec.Values = w.raw(values{
+				"message":        message,
+				"podAnnotations": values{"simulate.pintle.dev/delay": takes.String()},
+			})
+		})
+	}
+}
+
+// midway waits until enough of the releases have been upgraded, while others are
+// still being.
+func (w world) midway(all []*helmv2.HelmRelease, message string, enough int) {
+	w.Helper()
+	ctx, cancel := w.bounded()
+	defer cancel()
+	w.must(env.Until(ctx, "releases to be upgraded", func() (string, bool) {
+		pending, done, waiting := w.progress(all, message)
+		seen := fmt.Sprintf("%d are being upgraded, %d have been, %d have not begun", pending, done, waiting)
+		if done < enough {
+			return seen, false
+		}
+		w.Log(seen)
+		if pending == 0 {
+			w.Fatal("nothing is left to be disturbed")
+		}
+		return seen, true
+	}))
+}
+
+// progress counts releases by what Helm has stored of their newest revision.
+func (w world) progress(all []*helmv2.HelmRelease, message string) (pending, done, waiting int) {
+	w.Helper()
+	stored, err := env.Stored(w.Context(), w.namespace)
+	w.must(err)
+	for _, hr := range all {
+		revisions := stored[hr.Name]
+		switch newest := revisions[len(revisions)-1]; {
+		case newest.Pending:
+			pending++
+		case newest.Values["message"] == message:
+			done++
+		default:
+			waiting++
+		}
+	}
+	return pending, done, waiting
+}
+
+// once checks that each release arrived where it should, by one revision that
+// succeeded since version before, and at most one that did not.
+func (w world) once(all []*helmv2.HelmRelease, message string, before map[string]int) {
+	w.Helper()
+	for _, hr := range all {
+		w.until(hr, "to be ready", harness.Ready)
+	}
+	stored, err := env.Stored(w.Context(), w.namespace)
+	w.must(err)
+	interrupted := 0
+	for _, hr := range all {
+		revisions := stored[hr.Name]
+		newest := revisions[len(revisions)-1]
+		interrupted += w.onceOf(hr, revisions, before[hr.Name])
+		if newest.Values["message"] != message || hr.Status.History[0].Version != newest.Number {
+			w.Errorf("%s: the newest revision is %d with %v:\n%s", hr.Name, newest.Number, newest.Values, harness.Summary(hr))
+		}
+		if hr.Status.Failures != 0 || hr.Status.UpgradeFailures != 0 {
+			w.Errorf("%s: %d failures are counted", hr.Name, hr.Status.Failures)
+		}
+		w.message(hr.Name+"-hello", message)
+	}
+	w.Logf("%d of %d releases took one more revision, because they were interrupted", interrupted, len(all))
+}
+
+// onceOf checks the revisions of one release, and returns how many of those since
+// version before did not succeed.
+func (w world) onceOf(hr *helmv2.HelmRelease, revisions []harness.Revision, before int) (failed int) {
+	w.Helper()
+	complete := 0
+	for i, r := range revisions {
+		if r.Pending || (r.Status == "deployed") != (i == len(revisions)-1) {
+			w.Errorf("%s: revision %d of %d is %s", hr.Name, r.Number, len(revisions), r.Status)
+		}
+		switch {
+		case r.Number <= before:
+		case strings.HasSuffix(r.Description, " complete"):
+			complete++
+		default:
+			failed++
+		}
+	}
+	if complete != 1 || failed > 1 {
+		w.Errorf("%s: %d revisions succeeded, want 1, and %d failed, want at most 1: %s", hr.Name, complete, failed, w.statuses(hr))
+	}
+	return failed
+}
+
+// versions are those of the newest revisions.
+func versions(all []*helmv2.HelmRelease) map[string]int {
+	newest := map[string]int{}
+	for _, hr := range all {
+		newest[hr.Name] = hr.Status.History[0].Version
+	}
+	return newest
+}
+
+// TestFailover: replicas change places in the middle of upgrades, politely, by
+// force and without noticing.
+func TestFailover(t *testing.T) {
+	w := newWorld(t)
+	w.alone()
+	r := w.replicas("a", "b")
+	a, b := r.names["a"], r.names["b"]
+	first := w.lead(a, leaseName, "")
+	all := w.fleetOf(fleet, nil)
+	w.must(b.Start())
+
+	var second string
+	if !t.Run("Shutdown", func(t *testing.T) {
+		second = world{t, w.namespace}.shutdown(a, all, first)
+	}) {
+		return
+	}
+	w.must(a.Start())
+	if !t.Run("Kill", func(t *testing.T) {
+		first = world{t, w.namespace}.killed(b, all[:20], second)
+	}) {
+		return
+	}
+	w.must(b.Start())
+	t.Run("Stop", func(t *testing.T) {
+		world{t, w.namespace}.stopped(a, all[:20], first)
+	})
+}
+
+// shutdown ends replica a, which leads, in order. It gives the lease away when it
+// has written for the last time, and b goes on.
+func (w world) shutdown(a *harness.Controller, all []*helmv2.HelmRelease, leader string) string {
+	before := versions(all)
+	w.upgradeAll(all, "second", time.Second)
+	w.midway(all, "second", len(all)/5)
+	w.must(a.Stop(w.Context()))
+	if err := a.Exit(); err != nil {
+		w.Errorf("the leader ended with %v, want exit status 0", err)
+	}
+	next := w.leaderAfter(leaseName, leader)
+	w.once(all, "second", before)
+
+	leases, writes := w.requests("a")
+	away := leases[len(leases)-1]
+	if late := after(writes, away.Received); len(late) > 0 || lastAnswer(writes).After(away.Received) {
+		w.Errorf("the lease was given away at %s, with writes on their way until %s, and after it: %v", away, lastAnswer(writes), late)
+	}
+	if _, theirs := w.requests("b"); len(theirs) == 0 || theirs[0].Received.Before(away.Received) {
+		w.Errorf("the lease was given away at %s, before that the other wrote: %v", away, theirs[:min(1, len(theirs))])
+	}
+	return next
+}
+
+// killed kills replica b, which leads. When its lease has expired, a goes on.
+func (w world) killed(b *harness.Controller, all []*helmv2.HelmRelease, leader string) string {
+	before := versions(all)
+	w.upgradeAll(all, "third", time.Second)
+	w.midway(all, "third", len(all)/5)
+	w.must(b.Kill(w.Context()))
+	killed := time.Now()
+	next := w.leaderAfter(leaseName, leader)
+	w.once(all, "third", before)
+	if _, theirs := w.requests("b"); len(after(theirs, killed)) > 0 {
+		w.Errorf("somebody writes as the leader that was killed: %v", after(theirs, killed))
+	}
+	return next
+}
+
+// stopped has replica a, which leads, sleep until b leads, and then go on. It must
+// notice before it writes anything.
+func (w world) stopped(a *harness.Controller, all []*helmv2.HelmRelease, leader string) {
+	before := versions(all)
+	// Longer than it takes to begin them all: what is on its way from a process at the
+	// moment that it is stopped arrives when it goes on.
+	w.upgradeAll(all, "fourth", 40*time.Second)
+	w.applied(all, "fourth")
+	w.must(a.Signal(syscall.SIGSTOP))
+	w.leaderAfter(leaseName, leader)
+	w.once(all, "fourth", before)
+	awake := time.Now()
+	w.must(a.Signal(syscall.SIGCONT))
+	ctx, cancel := w.bounded()
+	defer cancel()
+	w.must(env.Until(ctx, "the replica that lost its lease to end", func() (string, bool) {
+		return "it runs", a.Ended() != nil
+	}))
+	if a.Exit() == nil {
+		w.Error("the replica that lost its lease ended with exit status 0")
+	}
+	leases, writes := w.requests("a")
+	if late := after(writes, awake); len(late) > 0 {
+		w.Errorf("the replica that lost its lease wrote: %v", late)
+	}
+	for _, r := range after(leases, awake) {
+		if r.Status.Code < 400 {
+			w.Errorf("the replica that lost its lease wrote it: %v", r)
+		}
+	}
+	w.once(all, "fourth", before)
+}
+
+// applied waits until all that upgrades have to write before they wait for pods is
+// written.
+func (w world) applied(all []*helmv2.HelmRelease, message string) {
+	w.Helper()
+	ctx, cancel := w.bounded()
+	defer cancel()
+	w.must(env.Until(ctx, "upgrades to wait for pods", func() (string, bool) {
+		pending, done, waiting := w.progress(all, message)
+		seen := fmt.Sprintf("%d are being upgraded, %d have been, %d have not begun", pending, done, waiting)
+		if done > 0 {
+			w.Fatal(seen)
+		}
+		if pending < len(all) {
+			return seen, false
+		}
+		for _, hr := range all {
+			if w.deployment(hr.Name+"-hello").Status.UpdatedReplicas == 0 {
+				return hr.Name + " is not applied", false
+			}
+		}
+		return "", true
+	}))
+	time.Sleep(2 * time.Second)
+}

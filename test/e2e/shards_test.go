@@ -1,0 +1,94 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/options"
+	"github.com/pintle-dev/pintle/test/harness"
+)
+
+const shardLabel = "sharding.fluxcd.io/key"
+
+// shard starts a replica that looks after one shard, and waits until it leads there.
+func (w world) shard(name string) *harness.Controller {
+	w.Helper()
+	selector := shardLabel + "=" + name
+	c := w.replica(name, "--watch-label-selector="+selector)
+	w.lead(c, (&options.Options{WatchLabels: selector}).LeaseName(leaseName), "")
+	return c
+}
+
+func (w world) move(hr *helmv2.HelmRelease, shard string) {
+	w.Helper()
+	w.edit(hr, func(hr *helmv2.HelmRelease) { metav1.SetMetaDataLabel(&hr.ObjectMeta, shardLabel, shard) })
+}
+
+// TestShards: releases move between controllers that look after others each, at rest
+// and in the middle of an upgrade; and each upgrade is made by who looks after them.
+func TestShards(t *testing.T) {
+	w := newWorld(t)
+	w.alone()
+	w.shard("one")
+	w.shard("two")
+	all := w.fleetOf(10, map[string]string{shardLabel: "one"})
+	if _, writes := w.requests("two"); len(writes) > 0 {
+		t.Errorf("shard two wrote, which has nothing yet: %v", writes)
+	}
+
+	// To take over what is at rest takes no Helm.
+	moved := all[:5]
+	for _, hr := range moved {
+		w.move(hr, "two")
+	}
+	before := versions(all)
+	w.upgradeAll(all, "second", time.Second)
+	w.once(all, "second", before)
+	_, one := w.requests("one")
+	_, two := w.requests("two")
+	for i, hr := range all {
+		by, other := one, two
+		if i < len(moved) {
+			by, other = two, one
+		}
+		if secret := revision(hr, 2); !wrote(by, secret) || wrote(other, secret) {
+			t.Errorf("%s: its shard wrote %s: %v; the other one did: %v", hr.Name, secret, wrote(by, secret), wrote(other, secret))
+		}
+	}
+
+	// Moved while they are upgraded, and back.
+	before = versions(all)
+	w.upgradeAll(all, "third", 5*time.Second)
+	w.applied(all, "third")
+	for i, hr := range all {
+		w.move(hr, map[bool]string{true: "one", false: "two"}[i < len(moved)])
+	}
+	w.once(all, "third", before)
+	for _, hr := range all {
+		if got := hr.Status.History[0].Version; got > 4 {
+			t.Errorf("%s was upgraded again and again: %s", hr.Name, w.statuses(hr))
+		}
+	}
+}
+
+// revision is the name of the Secret that Helm stores one in.
+func revision(hr *helmv2.HelmRelease, version int) string {
+	return fmt.Sprintf("sh.helm.release.v1.%s.v%d", hr.Name, version)
+}
+
+func wrote(writes []request, secret string) bool {
+	for _, r := range writes {
+		// The name is not in the request that creates an object.
+		if r.ObjectRef.Resource == "secrets" && r.ObjectRef.Name == secret {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,72 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// Replica returns another controller, not started yet, that is ours with other
+// arguments besides. It runs in a namespace as a ServiceAccount of its own, which
+// may do everything, so that the audit log tells replicas apart: its user is
+// ReplicaUser. It keeps a log of its own.
+func (e *Environment) Replica(ctx context.Context, namespace, name string, args ...string) (*Controller, error) {
+	sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	if err := e.Client.Create(ctx, sa); err != nil {
+		return nil, err
+	}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: namespace + "-" + name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: name}},
+	}
+	if err := e.Client.Create(ctx, binding); err != nil {
+		return nil, err
+	}
+	token := &authenticationv1.TokenRequest{}
+	if err := e.Client.SubResource("token").Create(ctx, sa, token); err != nil {
+		return nil, fmt.Errorf("token of %s: %w", name, err)
+	}
+	path := filepath.Join(e.dir, namespace+"-"+name)
+	if err := e.writeKubeconfig(path+".kubeconfig", token.Status.Token); err != nil {
+		return nil, err
+	}
+	ours := e.Controller
+	return &Controller{
+		LogPath: path + ".log", path: ours.path, args: slices.Concat(ours.args, args),
+		env: slices.Concat(ours.env, []string{"KUBECONFIG=" + path + ".kubeconfig", "RUNTIME_NAMESPACE=" + namespace}),
+	}, nil
+}
+
+// ReplicaUser is how the API server calls a replica.
+func ReplicaUser(namespace, name string) string {
+	return "system:serviceaccount:" + namespace + ":" + name
+}
+
+// writeKubeconfig writes one that leads to our cluster as the bearer of a token.
+func (e *Environment) writeKubeconfig(path, token string) error {
+	config, err := clientcmd.LoadFromFile(e.Kubeconfig)
+	if err != nil {
+		return err
+	}
+	for name := range config.AuthInfos {
+		config.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: token}
+	}
+	content, err := clientcmd.Write(*config)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, content, 0o600)
+}
