@@ -27,7 +27,7 @@ SUITE_integration = $(WITH_CLUSTER) go test $(RACE) -count=1 -timeout=30m ./test
 SUITE_e2e = $(WITH_CLUSTER) hack/e2e.sh go test $(RACE) -count=1 -v -timeout=20m -parallel=4 ./test/e2e
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-fast test-integration test-e2e test-node test-node-here test-reference reference-build verify check-generated build image build-race bench bench-build bench-compare bench-go soak lint fmt vet clean
+.PHONY: help run test test-fast test-integration test-e2e test-node test-node-here test-reference reference-build test-flux flux-build verify check-generated build image build-race bench bench-build bench-compare bench-go soak lint fmt vet clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile hack/generate.mk
@@ -80,6 +80,15 @@ reference-build:
 	@mkdir -p '$(BIN)/reference/crds'
 	cd test/reference && CGO_ENABLED=0 GOWORK=off go build -trimpath -buildvcs=false -o '$(BIN)/reference/helm-controller' $(REFERENCE)
 	@cd test/reference && install -m 644 "$$(GOWORK=off go list -m -f '{{.Dir}}' $(REFERENCE))"/config/crd/bases/*.yaml '$(BIN)/reference/crds'
+
+# Not a part of `make test`: to build the command takes minutes.
+SUITE_flux = $(WITH_CLUSTER) PINTLE_FLUX='$(BIN)/flux' go test $(RACE) -tags=reference -count=1 -v -timeout=15m -run='^TestFlux$$' ./test/e2e
+
+test-flux: cluster-build build-race flux-build ## Test that the flux command works with what we do.
+	@$(SUITE_flux)
+
+flux-build:
+	@hack/flux.sh '$(BIN)/flux'
 
 # For its variables, too, only make's command line counts.
 bench: build cluster-build bench-build ## Measure what releases cost, as docs/performance.md describes: [N=100] [SUITE=all] [CHECK=1] [JSON=FILE] ...

@@ -1,0 +1,139 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build reference
+
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+// TestFlux has the flux command do to releases what people do with it, and expects
+// what it says to be true when it says so.
+func TestFlux(t *testing.T) {
+	path := os.Getenv("PINTLE_FLUX")
+	if path == "" {
+		t.Fatal("PINTLE_FLUX is not set: `make test-flux` builds what it names")
+	}
+	w := newWorld(t)
+	w.push("0.1.0")
+	hr := w.release("hello", w.source("hello", env.Registry.Address).Name, values{"message": "one"})
+	w.ready(hr, 1)
+	f := flux{w, path}
+
+	f.says("get hr hello", "hello", "0.1.0+", "False", "True", "Helm install succeeded for release "+w.namespace+"/hello.v1")
+	f.says("get hr hello --show-source", "OCIRepository/"+w.namespace+"/hello")
+	f.says("get hr hello --status-selector ready=true", "0.1.0+")
+	f.says("reconcile hr hello", "applied revision 0.1.0+")
+	f.is(hr, 1, "one")
+	f.says("reconcile hr hello --force", "applied revision 0.1.0+")
+	f.is(hr, 2, "one")
+	w.push("0.2.0")
+	f.says("reconcile hr hello --with-source", "applied revision 0.2.0+")
+	f.is(hr, 3, "one")
+	f.says("reconcile hr hello --reset", "applied revision 0.2.0+")
+	f.is(hr, 3, "one")
+
+	f.suspensions(hr)
+	f.failures(hr)
+
+	f.says("trace deployment hello", "HelmRelease:    hello", "Revision:       0.2.0+", "OCIRepository:   hello", "Helm upgrade succeeded")
+	// With a name, the command insists on spec.chart.
+	f.says("events --for HelmRelease", "InstallSucceeded", "UpgradeSucceeded", "UpgradeFailed", "HelmRelease/hello")
+	f.says("delete hr hello --silent", "helmrelease deleted")
+	w.gone(hr)
+}
+
+// suspensions: what is suspended is left alone from then on, and to resume waits
+// until it is as it should be.
+func (f flux) suspensions(hr *helmv2.HelmRelease) {
+	f.Helper()
+	f.says("suspend hr hello", "helmrelease suspended")
+	f.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = f.raw(values{"message": "two"}) })
+	f.refuses("reconcile hr hello", "resource is suspended")
+	f.until(hr, "to have taken note of its suspension", func(hr *helmv2.HelmRelease) bool {
+		return hr.Status.ObservedGeneration == hr.Generation
+	})
+	f.says("get hr hello", "0.2.0+", "True")
+	f.message("hello", "one")
+	f.says("resume hr hello", "applied revision 0.2.0+")
+	f.is(hr, 4, "two")
+	f.says("suspend hr hello", "helmrelease suspended")
+	f.says("resume hr hello", "applied revision 0.2.0+")
+	f.is(hr, 4, "two")
+}
+
+// failures: the command tells what failed, and what was asked for.
+func (f flux) failures(hr *helmv2.HelmRelease) {
+	f.Helper()
+	f.change(hr, unready(), func(spec *helmv2.HelmReleaseSpec) { spec.Timeout = duration(shortly) })
+	f.settles(hr, conditions{helmv2.ConditionStalled: yes})
+	f.refuses("reconcile hr hello", "Failed to upgrade after 1 attempt(s)")
+	f.refuses("reconcile hr hello --reset", "Failed to upgrade after 1 attempt(s)")
+	f.says("get hr hello --status-selector ready=false", "0.2.0+", "False", "Helm upgrade failed for release "+f.namespace+"/hello")
+	f.change(hr, values{"message": "three"}, func(spec *helmv2.HelmReleaseSpec) { spec.Timeout = duration(patience) })
+	f.says("reconcile hr hello", "applied revision 0.2.0+")
+	// The reset waited for the objects of revision 5 once more, which makes none.
+	f.is(hr, 6, "three")
+
+	f.says("debug hr hello --show-values", "message: three")
+	f.says("debug hr hello --show-status", "type: Ready", "observedGeneration:", "lastAttemptedReleaseAction: upgrade", "storageNamespace: "+f.namespace)
+	f.says("debug hr hello --show-history", "chartName: hello", "status: deployed", "digest: sha256:")
+}
+
+// flux runs the flux command in a world.
+type flux struct {
+	world
+
+	path string
+}
+
+func (f flux) run(command string) (string, error) {
+	args := append(strings.Fields(command), "--kubeconfig", env.Kubeconfig, "--namespace", f.namespace, "--timeout", patience.String())
+	out, err := exec.CommandContext(f.Context(), f.path, args...).CombinedOutput()
+	f.Logf("flux %s\n%s", command, out)
+	return string(out), err
+}
+
+// says checks that a command succeeds, and says all of what it should.
+func (f flux) says(command string, parts ...string) {
+	f.Helper()
+	out, err := f.run(command)
+	f.must(err)
+	f.contains(command, out, parts)
+}
+
+// refuses checks that a command fails, and says all of what it should.
+func (f flux) refuses(command string, parts ...string) {
+	f.Helper()
+	out, err := f.run(command)
+	if err == nil {
+		f.Errorf("flux %s succeeds", command)
+	}
+	f.contains(command, out, parts)
+}
+
+func (f flux) contains(command, out string, parts []string) {
+	f.Helper()
+	for _, part := range parts {
+		if !strings.Contains(out, part) {
+			f.Errorf("flux %s does not say %q", command, part)
+		}
+	}
+}
+
+// is checks what is there at the moment that a command has ended.
+func (f flux) is(hr *helmv2.HelmRelease, revision int, message string) {
+	f.Helper()
+	f.get(hr.Name, hr)
+	if got := hr.Status.History[0].Version; got != revision {
+		f.Errorf("the command ended at revision %d, want %d", got, revision)
+	}
+	f.message("hello", message)
+}
