@@ -5,6 +5,8 @@ package e2e
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -359,4 +361,36 @@ func (w world) applied(all []*helmv2.HelmRelease, message string) {
 		return "", true
 	}))
 	time.Sleep(2 * time.Second)
+}
+
+// TestShortOfMemory: a leader that is about to run out of memory ends as at any
+// other shutdown, in the middle of an upgrade, and the other replica finishes it.
+func TestShortOfMemory(t *testing.T) {
+	w := newWorld(t)
+	w.alone()
+	limit, used := filepath.Join(t.TempDir(), "limit"), filepath.Join(t.TempDir(), "used")
+	w.must(os.WriteFile(limit, []byte("1000\n"), 0o600))
+	w.must(os.WriteFile(used, []byte("100\n"), 0o600))
+	a := w.replica("a", "--feature-gates=OOMWatch=true", "--oom-watch-interval=50ms",
+		"--oom-watch-max-memory-path="+limit, "--oom-watch-current-memory-path="+used)
+	leader := w.lead(a, leaseName, "")
+	all := w.fleetOf(1, nil)
+	w.must(w.replica("b").Start())
+	before := versions(all)
+	w.upgradeAll(all, "second", 10*time.Second)
+	w.applied(all, "second")
+
+	w.must(os.WriteFile(used, []byte("950\n"), 0o600))
+	ctx, cancel := w.bounded()
+	defer cancel()
+	w.must(env.Until(ctx, "the leader to end", func() (string, bool) { return "it runs", a.Ended() != nil }))
+	if err := a.Exit(); err != nil {
+		t.Errorf("the leader ended with %v, want exit status 0", err)
+	}
+	w.leaderAfter(leaseName, leader)
+	w.once(all, "second", before)
+	leases, writes := w.requests("a")
+	if late := after(writes, leases[len(leases)-1].Received); len(late) > 0 {
+		t.Errorf("written after the lease was given away: %v", late)
+	}
 }
