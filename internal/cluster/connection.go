@@ -41,6 +41,8 @@ type Connection struct {
 	// own is the transport if it belongs to this connection alone; nil if
 	// client-go shares it out.
 	own *http.Transport
+	// gate stands before it; nil before the controller's own cluster.
+	gate *gate
 }
 
 var _ genericclioptions.RESTClientGetter = (*Connection)(nil)

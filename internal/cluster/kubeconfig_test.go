@@ -124,7 +124,7 @@ func TestParseProxy(t *testing.T) {
 	if err != nil || u.String() != "http://proxy:1" {
 		t.Errorf("the proxy is %s, %v", u, err)
 	}
-	own, err := ownTransport(config)
+	own, err := ownTransport(config, newTransport)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,4 +170,49 @@ func TestCertificatesAreChecked(t *testing.T) {
 			}
 		})
 	}
+}
+
+// FuzzKubeconfig: whatever a kubeconfig contains, what comes of it reads no file,
+// executes nothing, trusts nobody and acts as nobody else, or is refused in words that
+// quote nothing of it.
+func FuzzKubeconfig(f *testing.F) {
+	for _, seed := range []struct{ cluster, user string }{
+		{`server: "https://h"`, `token: hunter`},
+		{`server: "https://hunter:hunter@h"`, `username: hunter, password: hunter`},
+		{`server: "https://h?hunter=hunter"`, ``},
+		{`server: "h:6443", certificate-authority: /hunter`, `tokenFile: /hunter`},
+		{`server: "https://h", insecure-skip-tls-verify: true, tls-server-name: hunter`, `exec: {command: hunter, apiVersion: client.authentication.k8s.io/v1}`},
+		{`server: "https://h", proxy-url: "http://hunter:hunter@proxy"`, `as: hunter, as-groups: [hunter]`},
+		{`server: "https://h", certificate-authority-data: aHVudGVy`, `client-certificate: /hunter, client-key: /hunter`},
+		{`server: "https://h"`, `auth-provider: {name: hunter, config: {hunter: hunter}}`},
+		{`server: "https://h", proxy-url: "socks5://hunter"`, `client-certificate-data: aHVudGVy, client-key-data: aHVudGVy`},
+		{`server: "https://h", proxy-url: "file:///hunter"`, `token: "hunter\nhunter"`},
+	} {
+		f.Add(secretive(seed.cluster, seed.user))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		pool, _ := newPool(t, &rest.Config{Host: "http://local", BearerTokenFile: "/local", Username: "local"})
+		way, err := pool.For(Identity{Kubeconfig: raw})
+		if err != nil {
+			if strings.Contains(err.Error(), "hunter") || len(err.Error()) > 300 {
+				t.Errorf("the error quotes: %s", err)
+			}
+			return
+		}
+		config, err := way.ToRESTConfig()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if config.BearerTokenFile != "" || config.CAFile != "" || config.CertFile != "" || config.KeyFile != "" || config.ExecProvider != nil ||
+			config.AuthProvider != nil || config.Insecure || config.Impersonate.UserName != "" || config.Username == "local" ||
+			strings.HasPrefix(config.Host, "http://local") && !strings.Contains(string(raw), "local") {
+			t.Errorf("%q leads to %+v", raw, config)
+		}
+		if own := way.own; own == nil || own.TLSClientConfig != nil && own.TLSClientConfig.InsecureSkipVerify {
+			t.Errorf("%q verifies nobody", raw)
+		}
+		if strings.Contains(way.gate.host, "@") || strings.Contains(way.gate.host, "?") {
+			t.Errorf("%s is more than a host", way.gate.host)
+		}
+	})
 }

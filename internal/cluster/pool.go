@@ -6,12 +6,15 @@ package cluster
 import (
 	"container/list"
 	"crypto/sha256"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/transport"
@@ -23,6 +26,9 @@ const (
 	// maxIdle is how long a connection is kept that nobody asks for. Releases are
 	// looked at more often than that, usually.
 	maxIdle = 30 * time.Minute
+	// dialTimeout is how long it may take to reach a server in another cluster, and to
+	// agree with it on how to go on.
+	dialTimeout = 5 * time.Second
 )
 
 // Home is what Connection.Cluster returns for the controller's own cluster.
@@ -56,6 +62,31 @@ type Connections struct {
 	// kept finds the elements of recent, the one asked for last at its front.
 	kept   map[connectionKey]*list.Element
 	recent *list.List
+	// gates stand before other clusters, by the digest of the kubeconfig.
+	gates map[digest]*gate
+	// waiting finds the gate at which somebody waits.
+	waiting  map[types.NamespacedName]*gate
+	listener Listener
+
+	// kick holds something if there may be a probe to be sent, and probing is true as
+	// long as somebody sends them.
+	kick    chan struct{}
+	probing atomic.Bool
+}
+
+// digest is that of a kubeconfig.
+type digest = [sha256.Size]byte
+
+// Listener is told what becomes of other clusters. Its functions must not block, and
+// any may be nil.
+type Listener struct {
+	// Wake is called with whoever was not admitted, once there is news.
+	Wake func(types.NamespacedName)
+	// Unreachable is called when the way to a cluster begins or ceases to be one that
+	// leads nowhere. Several ways may lead to the same host.
+	Unreachable func(host string, is bool)
+	// Reachable is called with the Connection.Cluster that can be reached again.
+	Reachable func(cluster string)
 }
 
 // connectionKey tells connections apart by what their kubeconfigs say, so that
@@ -63,7 +94,7 @@ type Connections struct {
 type connectionKey struct {
 	user   string
 	remote bool
-	digest [sha256.Size]byte
+	digest digest
 }
 
 func (i Identity) key() connectionKey {
@@ -72,6 +103,9 @@ func (i Identity) key() connectionKey {
 
 // String differs between any two keys.
 func (k connectionKey) String() string { return fmt.Sprintf("%s %t %x", k.user, k.remote, k.digest) }
+
+// clusterOf is the Connection.Cluster of a kubeconfig.
+func clusterOf(d digest) string { return fmt.Sprintf("%x", d) }
 
 type keptConnection struct {
 	key        connectionKey
@@ -86,6 +120,7 @@ func NewConnections(local *rest.Config, trust Trust, now func() time.Time) *Conn
 	return &Connections{
 		local: rest.CopyConfig(local), trust: trust, now: now, home: newCatalogue(now),
 		kept: map[connectionKey]*list.Element{}, recent: list.New(),
+		gates: map[digest]*gate{}, waiting: map[types.NamespacedName]*gate{}, kick: make(chan struct{}, 1),
 	}
 }
 
@@ -99,13 +134,14 @@ func (c *Connections) Through(guard transport.WrapperFunc) *Connections {
 // For returns the connection of an identity. Nothing is sent. An error means
 // that the kubeconfig cannot be used, and quotes nothing of it.
 func (c *Connections) For(id Identity) (*Connection, error) {
-	if id.Fresh {
-		return c.connect(id, newCatalogue(nil))
-	}
 	key := id.key()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.now()
+	if id.Fresh {
+		defer c.drop(now)
+		return c.connect(id, newCatalogue(nil))
+	}
 	found, ok := c.kept[key]
 	if !ok {
 		connection, err := c.connect(id, c.catalogueFor(key))
@@ -152,8 +188,14 @@ func (c *Connections) Len() int {
 	return c.recent.Len()
 }
 
-// drop releases the connections that are too many or too long unused.
+// drop releases the connections that are too many or too long unused, and forgets
+// what is known of clusters that nobody asks for.
 func (c *Connections) drop(now time.Time) {
+	for key, g := range c.gates {
+		if g.unused(now) {
+			c.removeGate(key, g)
+		}
+	}
 	for last := c.recent.Back(); last != nil; last = c.recent.Back() {
 		kept := entry(last)
 		if c.recent.Len() <= maxConnections && now.Sub(kept.asked) < maxIdle {
@@ -171,18 +213,18 @@ func entry(e *list.Element) *keptConnection {
 
 func (c *Connections) connect(id Identity, offered *catalogue) (*Connection, error) {
 	config := rest.CopyConfig(c.local)
+	key := id.key()
 	var own *http.Transport
-	if id.Kubeconfig != nil {
+	var g *gate
+	if key.remote {
 		var err error
-		if config, err = parse(id.Kubeconfig, c.trust); err != nil {
+		if config, own, err = c.remote(id.Kubeconfig, newTransport); err != nil {
 			return nil, err
 		}
-		config.QPS, config.Burst, config.UserAgent = c.local.QPS, c.local.Burst, c.local.UserAgent
-		if config.ExecProvider == nil {
-			if own, err = ownTransport(config); err != nil {
-				return nil, err
-			}
+		if g, err = c.gateFor(key.digest, id.Kubeconfig); err != nil {
+			return nil, err
 		}
+		config.Wrap(g.wrap)
 	}
 	config.Impersonate.UserName = id.User
 	// First, so that what sends a request twice asks twice.
@@ -191,11 +233,10 @@ func (c *Connections) connect(id Identity, offered *catalogue) (*Connection, err
 	if err != nil {
 		return nil, err
 	}
-	key := id.key()
-	connection.own, connection.local, connection.id, connection.identity = own, id.Kubeconfig == nil, key.String(), key.String()
-	connection.cluster = Home
+	connection.own, connection.local, connection.id, connection.identity = own, !key.remote, key.String(), key.String()
+	connection.cluster, connection.gate = Home, g
 	if key.remote {
-		connection.cluster = fmt.Sprintf("%x", key.digest)
+		connection.cluster = clusterOf(key.digest)
 	}
 	if id.Fresh {
 		connection.id = ""
@@ -203,11 +244,26 @@ func (c *Connections) connect(id Identity, offered *catalogue) (*Connection, err
 	return connection, nil
 }
 
+// remote makes a configuration of a kubeconfig, with a transport of its own if that
+// is possible, and else without.
+func (c *Connections) remote(kubeconfig []byte, transportOf func(*rest.Config, *tls.Config) *http.Transport) (*rest.Config, *http.Transport, error) {
+	config, err := parse(kubeconfig, c.trust)
+	if err != nil {
+		return nil, nil, err
+	}
+	config.QPS, config.Burst, config.UserAgent = c.local.QPS, c.local.Burst, c.local.UserAgent
+	if config.ExecProvider != nil {
+		return config, nil, nil
+	}
+	own, err := ownTransport(config, transportOf)
+	return config, own, err
+}
+
 // ownTransport moves what config says about TLS and proxies into a transport of
 // its own. client-go's would be kept for as long as client-go likes, and made
 // anew by every client where there is a proxy. It cannot serve exec plugins,
 // whose certificates change.
-func ownTransport(config *rest.Config) (*http.Transport, error) {
+func ownTransport(config *rest.Config, transportOf func(*rest.Config, *tls.Config) *http.Transport) (*http.Transport, error) {
 	options, err := config.TransportConfig()
 	if err != nil {
 		return nil, err
@@ -216,18 +272,35 @@ func ownTransport(config *rest.Config) (*http.Transport, error) {
 	if err != nil {
 		return nil, fmt.Errorf("certificates and key: %w", err)
 	}
+	own := transportOf(config, tlsConfig)
+	config.Transport, config.TLSClientConfig, config.Proxy = own, rest.TLSClientConfig{}, nil
+	return own, nil
+}
+
+// newTransport returns a transport for many requests.
+func newTransport(config *rest.Config, tlsConfig *tls.Config) *http.Transport {
+	return utilnet.SetTransportDefaults(plainTransport(config, tlsConfig))
+}
+
+// singleUse returns a transport that connects anew for each request: what is known of
+// the network connections that are there is no answer.
+func singleUse(config *rest.Config, tlsConfig *tls.Config) *http.Transport {
+	single := plainTransport(config, tlsConfig)
+	single.DisableKeepAlives = true
+	return single
+}
+
+func plainTransport(config *rest.Config, tlsConfig *tls.Config) *http.Transport {
 	proxy := http.ProxyFromEnvironment
 	if config.Proxy != nil {
 		proxy = config.Proxy
 	}
-	own := utilnet.SetTransportDefaults(&http.Transport{
+	return &http.Transport{
 		Proxy:               proxy,
-		TLSHandshakeTimeout: 10 * time.Second,
+		TLSHandshakeTimeout: dialTimeout,
 		TLSClientConfig:     tlsConfig,
 		MaxIdleConnsPerHost: 25,
-		DialContext:         (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		DialContext:         (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext,
 		DisableCompression:  config.DisableCompression,
-	})
-	config.Transport, config.TLSClientConfig, config.Proxy = own, rest.TLSClientConfig{}, nil
-	return own, nil
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -60,15 +61,54 @@ func (w *whereabouts) reach(ctx context.Context, hr *helmv2.HelmRelease) (way *c
 	if err == nil {
 		way, err = w.connect(hr, id)
 	}
-	switch {
-	case err == nil:
+	if err == nil {
+		if blocked := w.blocked(hr, way); blocked != nil {
+			return nil, "", blocked
+		}
 		return way, "", nil
+	}
+	w.clusters.Forget(client.ObjectKeyFromObject(hr))
+	switch {
 	case deleted && apierrors.IsNotFound(err):
 		return nil, err.Error(), nil
 	case deleted:
-		return nil, "", release.BlockedBy(helmv2.ReasonUninstallFailed, err, "Could not reach the cluster of the release")
+		return nil, "", release.BlockedBy(helmv2.ReasonUninstallFailed, err, notReached)
 	}
-	return nil, "", release.BlockedBy(helmv2.ReasonRESTClientError, err, "Could not reach the cluster of the release")
+	return nil, "", release.BlockedBy(helmv2.ReasonRESTClientError, err, notReached)
+}
+
+const (
+	// notReached begins what is said of a release whose cluster is out of reach.
+	notReached = "Could not reach the cluster of the release"
+	// checkedAgain is when to look again at a release that is woken long before, as
+	// soon as it is known whether anybody answers in its cluster.
+	checkedAgain = 30 * time.Second
+)
+
+// blocked returns what to say if nobody answers in the cluster that way leads to; hr
+// is woken as soon as somebody does. The back-off only is for whatever else may
+// change meanwhile, such as a kubeconfig that nobody watches.
+func (w *whereabouts) blocked(hr *helmv2.HelmRelease, way *cluster.Connection) error {
+	unreachable := w.clusters.Admit(way, client.ObjectKeyFromObject(hr))
+	switch {
+	case unreachable == nil:
+		return nil
+	case unreachable.Checking:
+		return &release.Blocked{
+			Reason: helmv2.ReasonStateError, Message: unreachable.Error(), Err: unreachable, Brief: true, Retry: release.After(checkedAgain),
+		}
+	case !hr.DeletionTimestamp.IsZero():
+		return release.BlockedBy(helmv2.ReasonUninstallFailed, unreachable, notReached)
+	}
+	return release.BlockedBy(helmv2.ReasonStateError, unreachable, notReached)
+}
+
+// explain replaces what went wrong in a cluster where nobody answers by just that.
+func (w *whereabouts) explain(hr *helmv2.HelmRelease, way *cluster.Connection, err error) error {
+	if blocked := w.blocked(hr, way); blocked != nil {
+		return blocked
+	}
+	return err
 }
 
 func (w *whereabouts) connect(hr *helmv2.HelmRelease, id cluster.Identity) (*cluster.Connection, error) {
@@ -153,6 +193,7 @@ func (w *whereabouts) forget(key types.NamespacedName) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.last, key)
+	w.clusters.Forget(key)
 }
 
 // warnOfMove makes an event if the release seems to have stayed in another

@@ -6,6 +6,8 @@ package controller
 import (
 	"context"
 	"errors"
+	"net"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -349,4 +351,89 @@ func TestWarnsOfMoveOnce(t *testing.T) {
 	if len(events.Events) > 0 {
 		t.Errorf("most likely the end of an uninstall was not recorded: %s", <-events.Events)
 	}
+}
+
+// TestReachNobody: a release whose cluster is not there is told so, in the same words
+// each time, and is woken when it is there.
+func TestReachNobody(t *testing.T) {
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	clusters := cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Trust{}, time.Now)
+	woken := make(chan types.NamespacedName, 10)
+	clusters.Listen(cluster.Listener{Wake: func(key types.NamespacedName) { woken <- key }})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- clusters.Start(ctx) }()
+	t.Cleanup(func() { cancel(); <-ended })
+
+	content := strings.Replace(kubeconfig, "https://elsewhere", "http://"+address, 1)
+	w := &whereabouts{live: fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(kubeconfigIn("value", content)).Build(), clusters: clusters}
+	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web"}, Spec: helmv2.HelmReleaseSpec{KubeConfig: elsewhere("")}}
+	visit := func() *release.Blocked {
+		t.Helper()
+		way, _, err := w.reach(t.Context(), hr)
+		var blocked *release.Blocked
+		if err != nil && !errors.As(err, &blocked) {
+			t.Fatalf("got %v, %v", way, err)
+		}
+		return blocked
+	}
+	untilWoken := func() {
+		t.Helper()
+		select {
+		case who := <-woken:
+			if who != client.ObjectKeyFromObject(hr) {
+				t.Fatalf("woke %s", who)
+			}
+		case <-time.After(time.Minute):
+			t.Fatal("it is not woken")
+		}
+	}
+	// Start may not have begun: then, nothing is held back.
+	for {
+		if b := visit(); b != nil {
+			if !b.Brief {
+				t.Fatalf("it says something before it is known: %+v", b)
+			}
+			break
+		}
+	}
+	untilWoken()
+	first := visit()
+	if first == nil || first.Brief || first.Reason != helmv2.ReasonStateError || !first.Retry.IsBackoff() ||
+		!strings.HasPrefix(first.Message, "Could not reach the cluster of the release: http://"+address+" has not been reachable since ") ||
+		!strings.Contains(first.Message, "connection refused") || strings.Contains(first.Message, "hunter22") {
+		t.Fatalf("got %+v", first)
+	}
+	if explained := w.explain(hr, must(clusters.For(cluster.Identity{Kubeconfig: []byte(content)})), errors.New("something")); explained.Error() != first.Message {
+		t.Errorf("what a request met is explained by %v", explained)
+	}
+	hr.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+	if b := visit(); b == nil || b.Reason != helmv2.ReasonUninstallFailed || b.Message != first.Message {
+		t.Errorf("got %+v", b)
+	}
+
+	if listener, err = (&net.ListenConfig{}).Listen(t.Context(), "tcp", address); err != nil {
+		t.Skip("somebody else has the port by now:", err)
+	}
+	server := &http.Server{Handler: http.NotFoundHandler(), ReadHeaderTimeout: time.Minute}
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(func() { _ = server.Close() })
+	untilWoken()
+	if b := visit(); b != nil {
+		t.Errorf("it is there, but %+v", b)
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

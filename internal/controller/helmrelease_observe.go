@@ -27,21 +27,31 @@ func (r *HelmReleaseReconciler) observe(ctx context.Context, hr *helmv2.HelmRele
 	if way, have.Unreachable, err = r.where.reach(ctx, hr); err != nil || have.Unreachable != "" {
 		return nil, err
 	}
+	if err = r.survey(ctx, hr, way, want, in); err != nil {
+		return nil, r.where.explain(hr, way, err)
+	}
+	return way, nil
+}
+
+// survey reads what is stored, and what else the decision can depend on.
+func (r *HelmReleaseReconciler) survey(ctx context.Context, hr *helmv2.HelmRelease, way *cluster.Connection, want desired.Want, in *release.Input) error {
+	have := &in.Observed
 	target := release.StoredTarget(want.Desired, hr.Status)
+	var err error
 	if have.Rivals, err = r.rivals(ctx, hr, target); err != nil {
-		return nil, err
+		return err
 	}
 	have.Revisions, err = r.helm.History(ctx, way, target, hr.Status.History)
 	if err != nil {
-		return nil, release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine release state")
+		return release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine release state")
 	}
 	makers, err := r.makers(ctx, hr, have)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	have.Rivals = append(have.Rivals, makers...)
 	r.warnOfMove(hr, way, target, *have)
-	return way, r.inspect(ctx, hr, way, want, in)
+	return r.inspect(ctx, hr, way, want, in)
 }
 
 // list reads the objects of a revision that is about to be adopted. That it is

@@ -133,6 +133,10 @@ func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
 	if err := mgr.Add(series{cached: mgr.GetCache(), metrics: p.Metrics, now: p.Now}); err != nil {
 		return err
 	}
+	p.Clusters.Listen(cluster.Listener{Wake: wake, Reachable: objects.Retry, Unreachable: p.Metrics.ClusterUnreachable})
+	if err := mgr.Add(p.Clusters); err != nil {
+		return err
+	}
 	definitions, err := newDefinitionsWatch(mgr.GetConfig(), mgr.GetHTTPClient(), offers{Connections: p.Clusters, changed: func() {
 		objects.Retry(cluster.Home)
 		operations.tell()

@@ -46,6 +46,10 @@ type Metrics struct {
 	mu        sync.Mutex
 	suspended map[string]struct{}
 	drifted   map[string]struct{}
+
+	clusters *prometheus.GaugeVec
+	// unreachable counts the ways to a host that lead nowhere.
+	unreachable map[string]int
 }
 
 // Reasons a visit ends without a rule.
@@ -62,6 +66,11 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 		figures:   newFigures(),
 		suspended: map[string]struct{}{},
 		drifted:   map[string]struct{}{},
+		clusters: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "pintle_cluster_unreachable",
+			Help: "Kubeconfigs by which nobody can be reached, by the address in them. Nothing is sent there but a probe now and then.",
+		}, []string{"host"}),
+		unreachable: map[string]int{},
 		reconciled: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "gotk_reconcile_duration_seconds",
 			Help: "Time reconciliations took, by HelmRelease: of each visit, and of each Helm action, which goes on between visits.",
@@ -104,7 +113,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 		Name: "pintle_helm_releases_drifted",
 		Help: "HelmReleases whose live objects are not as the release has them.",
 	}, m.counting(m.drifted))
-	for _, c := range []prometheus.Collector{m.visits, m.attempts, m.duration, m.reconciled, m.drift, m.operations, m.took, m.waited, m.notifications, m.queued, suspended, drifted,
+	for _, c := range []prometheus.Collector{m.visits, m.attempts, m.duration, m.reconciled, m.drift, m.operations, m.took, m.waited, m.notifications, m.queued, m.clusters, suspended, drifted,
 		m.slotWaits, m.lockWaits, m.downloads, m.downloaded, m.releases, m.figures,
 	} {
 		if err := r.Register(c); err != nil {
@@ -255,6 +264,23 @@ func (m *Metrics) Attempt(o release.Outcome) {
 		}
 		m.driftedObjects([]release.DriftedObject{object}, result)
 	}
+}
+
+// ClusterUnreachable notes that one more way to a host leads nowhere, or one less.
+func (m *Metrics) ClusterUnreachable(host string, is bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if is {
+		m.unreachable[host]++
+	} else {
+		m.unreachable[host]--
+	}
+	if m.unreachable[host] <= 0 {
+		delete(m.unreachable, host)
+		m.clusters.DeleteLabelValues(host)
+		return
+	}
+	m.clusters.WithLabelValues(host).Set(float64(m.unreachable[host]))
 }
 
 // Operation counts an Operation that has ended: how long its Jobs took, and how

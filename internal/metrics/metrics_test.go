@@ -208,6 +208,28 @@ func TestSeriesGoWithTheirObject(t *testing.T) {
 	}
 }
 
+// TestClusterUnreachable: a host is listed as long as there is one way to it that
+// leads nowhere.
+func TestClusterUnreachable(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewPedanticRegistry()
+	m, err := New(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const series = "pintle_cluster_unreachable host=https://h"
+	for i, step := range []struct {
+		is   bool
+		want float64
+	}{{true, 1}, {true, 2}, {false, 1}, {false, 0}} {
+		m.ClusterUnreachable("https://h", step.is)
+		got, there := gather(t, registry)[series]
+		if got != step.want || there != (step.want > 0) {
+			t.Errorf("step %d: %v, %t", i, got, there)
+		}
+	}
+}
+
 // everything returns a registry with a series of each metric.
 func everything(t *testing.T) *prometheus.Registry {
 	t.Helper()
@@ -228,6 +250,7 @@ func everything(t *testing.T) *prometheus.Registry {
 	m.Ask(func(f *Figures) { f.Caches = []Cache{{Name: "some"}} })
 	m.Succeeded(types.NamespacedName{Namespace: "prod", Name: "web"}, at)
 	m.Releases(func() iter.Seq[*helmv2.HelmRelease] { return slices.Values([]*helmv2.HelmRelease{web()}) }, clock)
+	m.ClusterUnreachable("https://h", true)
 	return registry
 }
 

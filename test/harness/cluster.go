@@ -22,8 +22,7 @@ type cluster struct{ launcher, state string }
 // startCluster returns when the cluster is ready. It ends with this process,
 // however that ends.
 func startCluster(ctx context.Context, o Options, kubeconfig string) (*cluster, error) {
-	c := &cluster{launcher: filepath.Join(o.ClusterBin, "cluster"), state: filepath.Join(o.Dir, "cluster")}
-	args := []string{"--kubeconfig", kubeconfig, "--source-controller", "--parent", strconv.Itoa(os.Getpid())}
+	args := []string{"--source-controller"}
 	if o.Node {
 		args = append(args, "--node")
 	}
@@ -33,6 +32,12 @@ func startCluster(ctx context.Context, o Options, kubeconfig string) (*cluster, 
 	if o.ArtifactProxy != "" {
 		args = append(args, "--source-advertise", o.ArtifactProxy)
 	}
+	return upCluster(ctx, o.ClusterBin, filepath.Join(o.Dir, "cluster"), kubeconfig, args...)
+}
+
+func upCluster(ctx context.Context, bin, state, kubeconfig string, args ...string) (*cluster, error) {
+	c := &cluster{launcher: filepath.Join(bin, "cluster"), state: state}
+	args = append([]string{"--kubeconfig", kubeconfig, "--parent", strconv.Itoa(os.Getpid())}, args...)
 	if err := c.run(ctx, "up", args...); err != nil {
 		return nil, err
 	}
@@ -54,11 +59,15 @@ type Record struct {
 
 // Record returns what the control plane that Start started says of itself.
 func (e *Environment) Record() (Record, error) {
-	var r Record
 	if e.cluster == nil {
-		return r, errors.New("the cluster was there already")
+		return Record{}, errors.New("the cluster was there already")
 	}
-	content, err := os.ReadFile(filepath.Join(e.cluster.state, "cluster.json"))
+	return e.cluster.record()
+}
+
+func (c *cluster) record() (Record, error) {
+	var r Record
+	content, err := os.ReadFile(filepath.Join(c.state, "cluster.json"))
 	if err != nil {
 		return r, err
 	}

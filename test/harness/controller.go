@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -54,12 +55,15 @@ func NewController(path string, args, env []string, logPath string) *Controller 
 	return &Controller{LogPath: logPath, path: path, args: args, env: env}
 }
 
-// Rival returns another controller, not started yet, that is called as ours is
-// and keeps a log of its own.
-func (e *Environment) Rival(path string) *Controller {
+// Rival returns another controller, not started yet, that is called as ours is, with
+// more arguments, and keeps a log of its own.
+func (e *Environment) Rival(path string, args ...string) *Controller {
 	ours := e.Controller
-	return &Controller{LogPath: filepath.Join(e.dir, "rival.log"), path: path, args: ours.args, env: ours.env}
+	return &Controller{LogPath: filepath.Join(e.dir, "rival.log"), path: path, args: slices.Concat(ours.args, args), env: ours.env}
 }
+
+// Variant returns what Rival does, with our executable.
+func (e *Environment) Variant(args ...string) *Controller { return e.Rival(e.Controller.path, args...) }
 
 // Start starts the process. It does not wait for it to do anything.
 func (c *Controller) Start() error {

@@ -1,0 +1,50 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"net"
+	"net/url"
+	"strings"
+)
+
+// causeOf says why a request was not answered, in the same words whenever it is for
+// the same reason: without URLs, which may hold more than an address, without the
+// port that happened to be ours, and without the time.
+func causeOf(err error) string {
+	// The innermost error says where it happened, and has no URL around it.
+	for around := new(url.Error); errors.As(err, &around); {
+		err = around.Err
+	}
+	var invalid x509.CertificateInvalidError
+	if errors.As(err, &invalid) && invalid.Reason == x509.Expired {
+		return "tls: the certificate of the server has expired or is not yet valid"
+	}
+	var operation *net.OpError
+	if errors.As(err, &operation) && operation.Op == "dial" && operation.Addr != nil {
+		return "dial " + operation.Addr.String() + ": " + short(operation.Err.Error())
+	}
+	var late net.Error
+	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &late) && late.Timeout() {
+		return "no answer in time"
+	}
+	if operation != nil {
+		return operation.Op + ": " + short(operation.Err.Error())
+	}
+	return short(err.Error())
+}
+
+// maxCause is how long a cause may be, in bytes. Some end with what somebody sent.
+const maxCause = 200
+
+func short(text string) string {
+	text = strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "")
+	if len(text) > maxCause {
+		return strings.ToValidUTF8(text[:maxCause], "") + "…"
+	}
+	return text
+}

@@ -1,0 +1,269 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/test/harness"
+)
+
+// remoteReleases is how many releases there are in the cluster that dies: more than
+// workers, by far.
+const remoteReleases = 8
+
+// abroad is a test's namespace in two clusters.
+type abroad struct {
+	world
+
+	remote *harness.Remote
+	// host is the address of the other one's API server.
+	host string
+}
+
+// TestRemoteCluster lives in a second control plane, which dies and comes back, while
+// others live on in the first one. There are two workers, so that two releases that
+// keep one are enough to be noticed.
+func TestRemoteCluster(t *testing.T) {
+	remote, err := harness.StartRemote(t.Context(), os.Getenv("PINTLE_CLUSTER_BIN"), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		//nolint:usetesting // that one has ended
+		if err := remote.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	ours := env.Controller
+	takeOver(t.Context(), t, env.Variant("--concurrent=2"))
+	t.Cleanup(func() {
+		//nolint:usetesting // that one has ended
+		takeOver(context.Background(), t, ours)
+	})
+	for _, c := range []struct {
+		name string
+		test func(abroad)
+	}{
+		{"life", abroad.lives},
+		{"dead", abroad.dies},
+		{"silent", abroad.fallsSilent},
+	} {
+		if !t.Run(c.name, func(t *testing.T) { c.test(newAbroad(t, remote)) }) {
+			return
+		}
+	}
+}
+
+// takeOver ends the controller and starts another.
+func takeOver(ctx context.Context, t *testing.T, to *harness.Controller) {
+	t.Helper()
+	if err := env.Controller.Stop(ctx); err != nil {
+		t.Fatal(err)
+	}
+	env.Controller = to
+	if err := to.Start(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func newAbroad(t *testing.T, remote *harness.Remote) abroad {
+	t.Helper()
+	a := abroad{world: newWorld(t), remote: remote}
+	config, err := clientcmd.BuildConfigFromFlags("", remote.Kubeconfig)
+	a.must(err)
+	a.host = config.Host
+	a.must(remote.Client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: a.namespace}}))
+	a.create(&corev1.Secret{ObjectMeta: a.meta("far"), Data: map[string][]byte{"value": a.kubeconfig("")}})
+	a.push("0.1.0")
+	a.source("hello", env.Registry.Address)
+	return a
+}
+
+// kubeconfig returns one that differs with the mark, and leads to the same cluster.
+func (a abroad) kubeconfig(mark string) []byte {
+	a.Helper()
+	raw, err := os.ReadFile(a.remote.Kubeconfig)
+	a.must(err)
+	return append(raw, []byte("# "+mark+"\n")...)
+}
+
+// far creates a HelmRelease in the other cluster.
+func (a abroad) far(name string, v values, changes ...func(*helmv2.HelmReleaseSpec)) *helmv2.HelmRelease {
+	a.Helper()
+	hr := a.draft(name, a.chartRef(helmv2.KindOCIRepository, "hello"), v)
+	hr.Spec.KubeConfig = &helmv2.KubeConfigReference{SecretRef: &helmv2.SecretKeyReference{Name: "far"}}
+	for _, change := range changes {
+		change(&hr.Spec)
+	}
+	a.create(hr)
+	return hr
+}
+
+// there waits until the message of a release in the other cluster is as wanted; an
+// empty one is of none that is there.
+func (a abroad) there(release, want string) {
+	a.Helper()
+	ctx, cancel := a.bounded()
+	defer cancel()
+	name := client.ObjectKey{Namespace: a.namespace, Name: release + "-hello"}
+	if release == "hello" {
+		name.Name = release
+	}
+	a.must(env.Until(ctx, fmt.Sprintf("the message of %s to be %q", release, want), func() (string, bool) {
+		cm := &corev1.ConfigMap{}
+		err := a.remote.Client.Get(ctx, name, cm)
+		if apierrors.IsNotFound(err) {
+			return "it is not there", want == ""
+		}
+		return fmt.Sprintf("%q, %s", cm.Data["message"], errorText(err)), err == nil && cm.Data["message"] == want && want != ""
+	}))
+	if err := env.Client.Get(ctx, name, &corev1.ConfigMap{}); !apierrors.IsNotFound(err) {
+		a.Errorf("%s is in the wrong cluster, too: %v", release, err)
+	}
+}
+
+// departed waits until a release is gone, and with it all of its records.
+func (a abroad) departed(hr *helmv2.HelmRelease) {
+	a.Helper()
+	ctx, cancel := a.bounded()
+	defer cancel()
+	a.must(env.Until(ctx, "HelmRelease "+hr.Name+" to be gone", func() (string, bool) {
+		err := env.Client.Get(ctx, client.ObjectKeyFromObject(hr), &helmv2.HelmRelease{})
+		return "it exists, or " + errorText(err), apierrors.IsNotFound(err)
+	}))
+	a.there(hr.Name, "")
+	var stored corev1.SecretList
+	a.must(a.remote.Client.List(ctx, &stored, client.InNamespace(a.namespace), client.MatchingLabels{"owner": "helm", "name": hr.Name}))
+	if len(stored.Items) != 0 {
+		a.Errorf("%d revisions of %s are left", len(stored.Items), hr.Name)
+	}
+}
+
+// lives installs, upgrades, repairs and uninstalls, and goes on with another
+// kubeconfig.
+func (a abroad) lives() {
+	hr := a.far("hello", nil, func(s *helmv2.HelmReleaseSpec) {
+		s.DriftDetection = &helmv2.DriftDetection{Mode: helmv2.DriftDetectionEnabled}
+	})
+	a.ready(hr, 1)
+	a.there("hello", "hello")
+
+	a.change(hr, values{"message": "two"})
+	a.ready(hr, 2)
+	a.there("hello", "two")
+
+	// Nobody asks for a visit, and the next one is far away.
+	cm := &corev1.ConfigMap{}
+	a.must(a.remote.Client.Get(a.Context(), client.ObjectKey{Namespace: a.namespace, Name: "hello"}, cm))
+	cm.Data["message"] = "somebody else"
+	a.must(a.remote.Client.Update(a.Context(), cm))
+	a.there("hello", "two")
+
+	secret := &corev1.Secret{}
+	a.get("far", secret)
+	secret.Data["value"] = a.kubeconfig("rotated")
+	a.must(env.Client.Update(a.Context(), secret))
+	a.change(hr, values{"message": "three"})
+	a.ready(hr, 3)
+	a.there("hello", "three")
+
+	a.must(env.Client.Delete(a.Context(), hr))
+	a.departed(hr)
+}
+
+// outage has all releases in the other cluster wait for it, one of them to be
+// deleted, and shows that others do not.
+func (a abroad) outage(all []*helmv2.HelmRelease, message string) {
+	a.Helper()
+	for _, hr := range all {
+		a.change(hr, values{"message": message})
+	}
+	for _, hr := range all {
+		a.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, a.host, "has not been reachable since", "tried again within")
+	}
+	a.must(env.Client.Delete(a.Context(), all[0]))
+	a.says(all[0], helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonUninstallFailed, a.host, "has not been reachable since")
+	for n := range 3 {
+		a.ready(a.release(fmt.Sprint("near-", message, "-", n), "hello", nil), 1)
+	}
+}
+
+// back expects that all go on by themselves.
+func (a abroad) back(all []*helmv2.HelmRelease, message string) {
+	a.Helper()
+	for _, hr := range all[1:] {
+		a.until(hr, "to be ready", harness.Ready)
+		a.there(hr.Name, message)
+	}
+	a.departed(all[0])
+}
+
+// dies kills the other cluster while an upgrade waits for pods there.
+func (a abroad) dies() {
+	var all []*helmv2.HelmRelease
+	for n := range remoteReleases {
+		all = append(all, a.far(fmt.Sprint("r", n), values{"message": "one"}))
+	}
+	retried := func(s *helmv2.HelmReleaseSpec) {
+		s.Upgrade = &helmv2.Upgrade{Strategy: &helmv2.UpgradeStrategy{Name: helmv2.ActionStrategyRetryOnFailure, RetryInterval: duration(time.Second)}}
+	}
+	busy := a.far("busy", values{"message": "one"}, retried)
+	for _, hr := range append(all, busy) {
+		a.ready(hr, 1)
+	}
+	a.change(busy, values{"message": "two", "podAnnotations": values{"simulate.pintle.dev/ready": "never"}})
+	a.there("busy", "two")
+
+	a.must(a.remote.Kill())
+	a.outage(all, "two")
+	a.says(busy, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, a.host, "has not been reachable since")
+	a.change(busy, values{"message": "three"})
+
+	a.must(a.remote.Restart(a.Context()))
+	a.back(all, "two")
+	a.until(busy, "to be ready", harness.Ready)
+	a.there("busy", "three")
+}
+
+// fallsSilent has the other cluster answer nothing, which takes longer to notice, and
+// the controller start meanwhile.
+func (a abroad) fallsSilent() {
+	var all []*helmv2.HelmRelease
+	for n := range remoteReleases {
+		all = append(all, a.far(fmt.Sprint("r", n), values{"message": "one"}))
+	}
+	for _, hr := range all {
+		a.ready(hr, 1)
+	}
+	a.must(a.remote.Freeze())
+	defer func() { a.must(a.remote.Thaw()) }()
+	a.outage(all, "two")
+	a.must(env.Controller.Kill(a.Context()))
+	a.must(env.Controller.Start())
+	for n := range 3 {
+		a.ready(a.release(fmt.Sprint("again-", n), "hello", nil), 1)
+	}
+	for _, hr := range all[1:] {
+		a.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, a.host, "has not been reachable since")
+	}
+	if log := env.Controller.LogTail(1 << 20); strings.Contains(log, "PRIVATE KEY") {
+		a.Error("the log quotes the kubeconfig")
+	}
+
+	a.must(a.remote.Thaw())
+	a.back(all, "two")
+}

@@ -1,0 +1,83 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Remote is a control plane beside that of an Environment, with nothing of ours in it
+// and no source-controller: a cluster for releases to be installed into.
+type Remote struct {
+	// Kubeconfig is the path of a self-contained one.
+	Kubeconfig string
+	Client     client.WithWatch
+
+	dir     string
+	cluster *cluster
+}
+
+// StartRemote starts another control plane, which writes into dir. It ends with this
+// process, however that ends.
+func StartRemote(ctx context.Context, clusterBin, dir string) (*Remote, error) {
+	r := &Remote{Kubeconfig: filepath.Join(dir, "kubeconfig"), dir: dir}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	var err error
+	if r.cluster, err = upCluster(ctx, clusterBin, filepath.Join(dir, "cluster"), r.Kubeconfig); err != nil {
+		return nil, err
+	}
+	if r.Client, err = Connect(r.Kubeconfig); err != nil {
+		return nil, errors.Join(err, r.Stop(context.WithoutCancel(ctx)))
+	}
+	return r, nil
+}
+
+// remoteParts are the processes that die when a control plane does. What starts them
+// stays, and Restart starts them again.
+var remoteParts = []string{"kube-apiserver", "etcd", "kube-controller-manager", "kube-scheduler", "kwok"}
+
+// Kill ends everything at once, without letting it do anything more. What was stored
+// stays.
+func (r *Remote) Kill() error { return r.signal(syscall.SIGKILL, remoteParts...) }
+
+// Freeze has the API server go on listening, and answer nothing any more.
+func (r *Remote) Freeze() error { return r.signal(syscall.SIGSTOP, remoteParts[0]) }
+
+// Thaw ends Freeze.
+func (r *Remote) Thaw() error { return r.signal(syscall.SIGCONT, remoteParts[0]) }
+
+func (r *Remote) signal(signal syscall.Signal, parts ...string) error {
+	record, err := r.cluster.record()
+	if err != nil {
+		return err
+	}
+	for _, part := range parts {
+		pid := record.PIDs[part]
+		if pid == 0 {
+			return fmt.Errorf("%s does not run", part)
+		}
+		if err := syscall.Kill(pid, signal); err != nil {
+			return fmt.Errorf("%s: %w", part, err)
+		}
+	}
+	return nil
+}
+
+// Restart starts again, at the same address, what was killed, and returns when it is
+// ready.
+func (r *Remote) Restart(ctx context.Context) error { return r.cluster.run(ctx, "restart") }
+
+// Stop ends everything and removes what was written.
+func (r *Remote) Stop(ctx context.Context) error {
+	return errors.Join(r.cluster.stop(ctx), os.RemoveAll(r.dir))
+}
