@@ -225,7 +225,10 @@ func (a abroad) dies() {
 	for _, hr := range append(all, busy) {
 		a.ready(hr, 1)
 	}
-	a.change(busy, values{"message": "two", "podAnnotations": values{"simulate.pintle.dev/ready": "never"}})
+	a.change(busy, values{"message": "two", "podAnnotations": values{"simulate.pintle.dev/ready": "never"}}, func(s *helmv2.HelmReleaseSpec) {
+		// A wait outlasts the cluster.
+		s.Timeout = duration(20 * time.Second)
+	})
 	a.there("busy", "two")
 
 	a.must(a.remote.Kill())

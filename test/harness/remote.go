@@ -42,19 +42,17 @@ func StartRemote(ctx context.Context, clusterBin, dir string) (*Remote, error) {
 	return r, nil
 }
 
-// remoteParts are the processes that die when a control plane does. What starts them
-// stays, and Restart starts them again.
-var remoteParts = []string{"kube-apiserver", "etcd", "kube-controller-manager", "kube-scheduler", "kwok"}
+const apiServer = "kube-apiserver"
 
-// Kill ends everything at once, without letting it do anything more. What was stored
-// stays.
-func (r *Remote) Kill() error { return r.signal(syscall.SIGKILL, remoteParts...) }
+// Kill ends the API server and its storage, without letting them do anything more.
+// What was stored stays. The others go on trying to reach them.
+func (r *Remote) Kill() error { return r.signal(syscall.SIGKILL, apiServer, "etcd") }
 
 // Freeze has the API server go on listening, and answer nothing any more.
-func (r *Remote) Freeze() error { return r.signal(syscall.SIGSTOP, remoteParts[0]) }
+func (r *Remote) Freeze() error { return r.signal(syscall.SIGSTOP, apiServer) }
 
 // Thaw ends Freeze.
-func (r *Remote) Thaw() error { return r.signal(syscall.SIGCONT, remoteParts[0]) }
+func (r *Remote) Thaw() error { return r.signal(syscall.SIGCONT, apiServer) }
 
 func (r *Remote) signal(signal syscall.Signal, parts ...string) error {
 	record, err := r.cluster.record()
