@@ -149,6 +149,7 @@ func addControllers(mgr ctrl.Manager, o *options.Options, config *rest.Config, t
 		DirectSources:        o.Gates.DirectSourceFetch,
 		KeepChartVersions:    o.Gates.DisableChartDigestTracking,
 		AdditiveReadyExpr:    o.Gates.AdditiveCELDependencyCheck,
+		WorkloadIdentity:     o.Gates.ObjectLevelWorkloadIdentity,
 		DependencyRetry:      o.RequeueDependency,
 	})
 	watched := ""
@@ -177,6 +178,7 @@ func addControllers(mgr ctrl.Manager, o *options.Options, config *rest.Config, t
 			Exec: o.InsecureKubeconfigExec, InsecureTLS: o.InsecureKubeconfigTLS,
 		}, time.Now).Through(turns.guard()),
 		DefaultServiceAccount: o.DefaultServiceAccount,
+		WorkloadAccount:       o.DefaultKubeconfigServiceAccount,
 		Metrics:               m,
 		Notifications:         sender,
 		Now:                   time.Now,

@@ -57,6 +57,8 @@ type gate struct {
 	kick func()
 	// probe sends a request past the gate, on a network connection of its own.
 	probe func(ctx context.Context) error
+	// bearer authenticates what goes through; nil if what leads there holds credentials.
+	bearer *bearer
 
 	mu      sync.Mutex
 	breaker breaker
@@ -211,8 +213,7 @@ func (t *guarded) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !t.gate.running() {
 		return t.next.RoundTrip(req)
 	}
-	asked := req.Context()
-	ctx, f, err := t.gate.enter(asked)
+	ctx, f, err := t.gate.enter(req.Context())
 	if err != nil {
 		if req.Body != nil {
 			_ = req.Body.Close()
@@ -222,7 +223,7 @@ func (t *guarded) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := t.next.RoundTrip(req.WithContext(ctx))
 	f.slow.Stop()
 	if err != nil {
-		err = f.failed(asked, ctx, err)
+		err = f.failed(ctx, err)
 		f.land()
 		return nil, err
 	}
@@ -231,7 +232,7 @@ func (t *guarded) RoundTrip(req *http.Request) (*http.Response, error) {
 		t.gate.forget(f)
 		return resp, nil
 	}
-	resp.Body = &watchedBody{ReadCloser: resp.Body, flight: f, asked: asked, ctx: ctx}
+	resp.Body = &watchedBody{ReadCloser: resp.Body, flight: f, ctx: ctx}
 	return resp, nil
 }
 
@@ -251,14 +252,11 @@ func (g *gate) enter(asked context.Context) (context.Context, *flight, error) {
 
 // failed says what to make of an error. It is no fault of the cluster if whoever
 // asked gave up, and not news if we did.
-func (f *flight) failed(asked, ctx context.Context, err error) error {
-	switch {
-	case asked.Err() != nil:
-	case ctx.Err() != nil:
+func (f *flight) failed(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
 		return context.Cause(ctx)
-	default:
-		f.gate.doubt(causeOf(err))
 	}
+	f.gate.doubt(causeOf(err))
 	return err
 }
 
@@ -278,16 +276,16 @@ func (g *gate) forget(f *flight) {
 type watchedBody struct {
 	io.ReadCloser
 
-	flight     *flight
-	asked, ctx context.Context //nolint:containedctx // they are the request's, as the body is
-	closed     atomic.Bool
+	flight *flight
+	ctx    context.Context //nolint:containedctx // it is the request's, as the body is
+	closed atomic.Bool
 }
 
 // Read implements io.Reader.
 func (b *watchedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil && err != io.EOF && !b.closed.Load() { //nolint:errorlint // it is never wrapped: others compare it so
-		err = b.flight.failed(b.asked, b.ctx, err)
+		err = b.flight.failed(b.ctx, err)
 	}
 	return n, err
 }

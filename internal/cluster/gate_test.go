@@ -328,7 +328,7 @@ func TestGivenUp(t *testing.T) {
 		broken := errors.New("read on closed body")
 		body := &watchedBody{
 			ReadCloser: io.NopCloser(readerFunc(func([]byte) (int, error) { return 0, broken })),
-			flight:     &flight{gate: f.gate, cancel: func(error) {}}, asked: t.Context(), ctx: t.Context(),
+			flight:     &flight{gate: f.gate, cancel: func(error) {}}, ctx: t.Context(),
 		}
 		_ = body.Close()
 		if _, err := body.Read(nil); !errors.Is(err, broken) {
@@ -351,7 +351,7 @@ func TestBrokenWatch(t *testing.T) {
 		f.set(fine, refused)
 		body := &watchedBody{
 			ReadCloser: io.NopCloser(readerFunc(func([]byte) (int, error) { return 0, io.ErrUnexpectedEOF })),
-			flight:     &flight{gate: f.gate, cancel: func(error) {}}, asked: t.Context(), ctx: t.Context(),
+			flight:     &flight{gate: f.gate, cancel: func(error) {}}, ctx: t.Context(),
 		}
 		if _, err := body.Read(nil); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("got %v", err)

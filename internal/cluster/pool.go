@@ -42,6 +42,8 @@ type Identity struct {
 	// Kubeconfig is the content of one that leads to another cluster; nil for the
 	// cluster of the controller.
 	Kubeconfig []byte
+	// Workload leads to another cluster in place of a kubeconfig; nil if none does.
+	Workload *Workload
 	// Fresh asks for a connection that nobody else uses and that is not kept.
 	Fresh bool
 }
@@ -54,6 +56,8 @@ type Connections struct {
 	now   func() time.Time
 	// guard is what every request goes through last; nil for nothing.
 	guard transport.WrapperFunc
+	// tokens are for Workloads; nil if nobody hands out any.
+	tokens Tokens
 
 	// home is what the controller's own cluster offers.
 	home *catalogue
@@ -98,6 +102,9 @@ type connectionKey struct {
 }
 
 func (i Identity) key() connectionKey {
+	if i.Workload != nil {
+		return connectionKey{user: i.User, remote: true, digest: i.Workload.digest()}
+	}
 	return connectionKey{user: i.User, remote: i.Kubeconfig != nil, digest: sha256.Sum256(i.Kubeconfig)}
 }
 
@@ -129,6 +136,13 @@ func NewConnections(local *rest.Config, trust Trust, now func() time.Time) *Conn
 func (c *Connections) Through(guard transport.WrapperFunc) *Connections {
 	c.guard = guard
 	return c
+}
+
+// HandOut sets where tokens for Workloads come from. It is called before For.
+func (c *Connections) HandOut(tokens Tokens) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tokens = tokens
 }
 
 // For returns the connection of an identity. Nothing is sent. An error means
@@ -218,13 +232,17 @@ func (c *Connections) connect(id Identity, offered *catalogue) (*Connection, err
 	var g *gate
 	if key.remote {
 		var err error
-		if config, own, err = c.remote(id.Kubeconfig, newTransport); err != nil {
+		if config, own, err = c.remote(id, newTransport); err != nil {
 			return nil, err
 		}
-		if g, err = c.gateFor(key.digest, id.Kubeconfig); err != nil {
+		if g, err = c.gateFor(key.digest, id); err != nil {
 			return nil, err
 		}
 		config.Wrap(g.wrap)
+		if g.bearer != nil {
+			// Around the gate: that there is no token is no fault of the cluster.
+			config.Wrap(g.bearer.wrap)
+		}
 	}
 	config.Impersonate.UserName = id.User
 	// First, so that what sends a request twice asks twice.
@@ -244,11 +262,14 @@ func (c *Connections) connect(id Identity, offered *catalogue) (*Connection, err
 	return connection, nil
 }
 
-// remote makes a configuration of a kubeconfig, with a transport of its own if that
-// is possible, and else without.
-func (c *Connections) remote(kubeconfig []byte, transportOf func(*rest.Config, *tls.Config) *http.Transport) (*rest.Config, *http.Transport, error) {
-	config, err := parse(kubeconfig, c.trust)
-	if err != nil {
+// remote makes the configuration for another cluster, with a transport of its own if
+// that is possible, and else without.
+func (c *Connections) remote(id Identity, transportOf func(*rest.Config, *tls.Config) *http.Transport) (*rest.Config, *http.Transport, error) {
+	var config *rest.Config
+	var err error
+	if id.Workload != nil {
+		config = id.Workload.config()
+	} else if config, err = parse(id.Kubeconfig, c.trust); err != nil {
 		return nil, nil, err
 	}
 	config.QPS, config.Burst, config.UserAgent = c.local.QPS, c.local.Burst, c.local.UserAgent

@@ -120,6 +120,10 @@ func TestForConfigures(t *testing.T) {
 	}
 }
 
+func pemOf(server *httptest.Server) string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+}
+
 // TestForReachesServer goes all the way: the server sees who it is told to serve.
 func TestForReachesServer(t *testing.T) {
 	t.Parallel()
@@ -133,7 +137,7 @@ func TestForReachesServer(t *testing.T) {
 		_, _ = w.Write([]byte(`{"gitVersion":"` + strings.ReplaceAll(r.URL.Path, "/", ".") + `"}`))
 	}))
 	t.Cleanup(server.Close)
-	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	ca := []byte(pemOf(server))
 	raw := fmt.Appendf(nil, `{"apiVersion":"v1","kind":"Config","current-context":"c",
 "clusters":[{"name":"k","cluster":{"server":"%s/prefix","tls-server-name":"example.com","certificate-authority-data":%q}}],
 "users":[{"name":"u","user":{"token":"t0ken"}}],"contexts":[{"name":"c","context":{"cluster":"k","user":"u"}}]}`, server.URL, encode(ca))

@@ -159,12 +159,12 @@ func (c *Connections) closeIdle(key digest) {
 
 // gateFor returns the gate before a cluster, which everybody shares who gets there
 // with the same kubeconfig. It is called with the mutex held.
-func (c *Connections) gateFor(key digest, kubeconfig []byte) (*gate, error) {
+func (c *Connections) gateFor(key digest, id Identity) (*gate, error) {
 	if g := c.gates[key]; g != nil {
 		g.touch(c.now())
 		return g, nil
 	}
-	config, _, err := c.remote(kubeconfig, singleUse)
+	config, _, err := c.remote(id, singleUse)
 	if err != nil {
 		return nil, err
 	}
@@ -180,6 +180,10 @@ func (c *Connections) gateFor(key digest, kubeconfig []byte) (*gate, error) {
 	g := newGate(address.Scheme+"://"+address.Host, c.now, c.probing.Load, c.look)
 	if g.probe, err = prober(client, config.Host); err != nil {
 		return nil, err
+	}
+	if id.Workload != nil {
+		// Probes do without tokens: who is refused has reached somebody.
+		g.bearer = newBearer(id.Workload, c.tokens, c.now)
 	}
 	g.touch(c.now())
 	c.gates[key] = g

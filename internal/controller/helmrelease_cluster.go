@@ -10,8 +10,10 @@ import (
 	"sync"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -32,6 +34,8 @@ type whereabouts struct {
 	live                  client.Reader
 	clusters              *cluster.Connections
 	defaultServiceAccount string
+	// workloadAccount is whose tokens lead to other clusters where nobody is named.
+	workloadAccount string
 
 	mu sync.Mutex
 	// last is where each release was looked for last, in this process.
@@ -51,7 +55,7 @@ func (w *whereabouts) reach(ctx context.Context, hr *helmv2.HelmRelease) (way *c
 	deleted := !hr.DeletionTimestamp.IsZero()
 	id := cluster.Identity{User: w.user(hr), Fresh: !hr.UsePersistentClient()}
 	if hr.Spec.KubeConfig != nil {
-		id.Kubeconfig, err = w.kubeconfig(ctx, hr)
+		err = w.lead(ctx, hr, &id)
 	} else if deleted && id.User != "" {
 		// The API server lets us act as somebody who does not exist, who then may do
 		// nothing, for ever. A namespace that is being deleted loses its ServiceAccounts
@@ -113,9 +117,8 @@ func (w *whereabouts) explain(hr *helmv2.HelmRelease, way *cluster.Connection, e
 
 func (w *whereabouts) connect(hr *helmv2.HelmRelease, id cluster.Identity) (*cluster.Connection, error) {
 	way, err := w.clusters.For(id)
-	if err != nil && id.Kubeconfig != nil {
-		key, _ := kubeconfigSecret(hr)
-		return nil, fmt.Errorf("kubeconfig of Secret '%s': %w", key, err)
+	if err != nil && hr.Spec.KubeConfig != nil {
+		return nil, fmt.Errorf("kubeconfig of %s: %w", reference(hr), err)
 	}
 	return way, err
 }
@@ -153,12 +156,63 @@ func kubeconfigSecret(hr *helmv2.HelmRelease) (client.ObjectKey, bool) {
 	return client.ObjectKey{Namespace: hr.Namespace, Name: hr.Spec.KubeConfig.SecretRef.Name}, true
 }
 
+// workloadConfigMap returns the ConfigMap in which hr describes a cluster, if it does.
+func workloadConfigMap(hr *helmv2.HelmRelease) (client.ObjectKey, bool) {
+	if hr.Spec.KubeConfig == nil || hr.Spec.KubeConfig.ConfigMapRef == nil {
+		return client.ObjectKey{}, false
+	}
+	return client.ObjectKey{Namespace: hr.Namespace, Name: hr.Spec.KubeConfig.ConfigMapRef.Name}, true
+}
+
+// reference names what leads to another cluster.
+func reference(hr *helmv2.HelmRelease) string {
+	if key, ok := workloadConfigMap(hr); ok {
+		return fmt.Sprintf("ConfigMap '%s'", key)
+	}
+	key, _ := kubeconfigSecret(hr)
+	return fmt.Sprintf("Secret '%s'", key)
+}
+
+// lead reads what hr refers to into id. Without an error, id leads to another cluster.
+func (w *whereabouts) lead(ctx context.Context, hr *helmv2.HelmRelease, id *cluster.Identity) (err error) {
+	name, ok := workloadConfigMap(hr)
+	if !ok {
+		id.Kubeconfig, err = w.kubeconfig(ctx, hr)
+		return err
+	}
+	described := &corev1.ConfigMap{}
+	if err = w.live.Get(ctx, name, described); err == nil {
+		id.Workload, err = cluster.ParseWorkload(described.Data, hr.Namespace, w.workloadAccount)
+	}
+	if err == nil && !hr.DeletionTimestamp.IsZero() {
+		// Nobody gets its tokens any more, and in a namespace that is being deleted nobody
+		// ever will.
+		err = w.live.Get(ctx, id.Workload.ServiceAccount, &corev1.ServiceAccount{})
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", reference(hr), err)
+	}
+	return nil
+}
+
+// tokens hands out tokens of ServiceAccounts.
+func tokens(c client.Client) cluster.Tokens {
+	return func(ctx context.Context, account types.NamespacedName, audiences []string) (string, time.Time, error) {
+		request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: audiences}}
+		whose := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: account.Namespace, Name: account.Name}}
+		if err := c.SubResource("token").Create(ctx, whose, request); err != nil {
+			return "", time.Time{}, fmt.Errorf("ServiceAccount '%s': %w", account, err)
+		}
+		return request.Status.Token, request.Status.ExpirationTimestamp.Time, nil
+	}
+}
+
 // kubeconfig reads the kubeconfig that hr refers to. It is never nil without an
 // error: nil would lead to the controller's own cluster.
 func (w *whereabouts) kubeconfig(ctx context.Context, hr *helmv2.HelmRelease) ([]byte, error) {
 	name, ok := kubeconfigSecret(hr)
 	if !ok {
-		return nil, errors.New("spec.kubeConfig: only secretRef is supported by this version")
+		return nil, errors.New("spec.kubeConfig: neither secretRef nor configMapRef is there")
 	}
 	keys, what := []string{"value", "value.yaml"}, "'value' or 'value.yaml'"
 	if key := hr.Spec.KubeConfig.SecretRef.Key; key != "" {
@@ -202,8 +256,8 @@ func (w *whereabouts) forget(key types.NamespacedName) {
 // is being deleted only warns if the move was seen.
 func (r *HelmReleaseReconciler) warnOfMove(hr *helmv2.HelmRelease, way *cluster.Connection, target release.Target, have release.Observed) {
 	now := place{name: "the controller's own cluster", host: way.Host()}
-	if key, ok := kubeconfigSecret(hr); ok {
-		now.name = fmt.Sprintf("the cluster of Secret '%s'", key)
+	if hr.Spec.KubeConfig != nil {
+		now.name = "the cluster of " + reference(hr)
 	}
 	before := r.where.moved(hr, now)
 	if len(have.Revisions) > 0 || !hr.DeletionTimestamp.IsZero() && before.host == "" {

@@ -43,6 +43,15 @@ func elsewhere(key string) *helmv2.KubeConfigReference {
 	return &helmv2.KubeConfigReference{SecretRef: &helmv2.SecretKeyReference{Name: "there", Key: key}}
 }
 
+// described refers to a ConfigMap that describes a cluster.
+var described = &helmv2.KubeConfigReference{ConfigMapRef: &helmv2.LocalObjectReference{Name: "there"}} //nolint:gochecknoglobals // nobody changes it
+
+func describing(provider string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "there"}, Data: map[string]string{
+		"provider": provider, "address": "elsewhere", "serviceAccountName": "tenant",
+	}}
+}
+
 func TestReach(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "", errors.New("no"))
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "tenant"}}
@@ -101,10 +110,36 @@ func TestReach(t *testing.T) {
 			objects: []client.Object{kubeconfigIn("value", strings.Replace(kubeconfig, `"token"`, `"tokenFile"`, 1))},
 			want:    want{reason: helmv2.ReasonRESTClientError, says: []string{"Secret 'apps/there'", "users[].user.tokenFile"}},
 		},
-		"ConfigMapRef": {
-			reason: "it must not lead to the controller's own cluster",
-			spec:   helmv2.HelmReleaseSpec{KubeConfig: &helmv2.KubeConfigReference{ConfigMapRef: &helmv2.LocalObjectReference{Name: "x"}}},
-			want:   want{reason: helmv2.ReasonRESTClientError, says: []string{"only secretRef"}},
+		"ConfigMap": {
+			reason: "it leads where it says", spec: helmv2.HelmReleaseSpec{KubeConfig: described, ServiceAccountName: "a"},
+			objects: []client.Object{describing("generic")},
+			want:    want{host: "https://elsewhere:443", user: "system:serviceaccount:apps:a"},
+		},
+		"NoConfigMap": {
+			reason: "it must not lead to the controller's own cluster", spec: helmv2.HelmReleaseSpec{KubeConfig: described},
+			want: want{reason: helmv2.ReasonRESTClientError, says: []string{"ConfigMap 'apps/there'", "not found"}},
+		},
+		"BadConfigMap": {
+			reason: "what is not supported is refused", spec: helmv2.HelmReleaseSpec{KubeConfig: described}, objects: []client.Object{describing("gcp")},
+			want: want{reason: helmv2.ReasonRESTClientError, says: []string{"ConfigMap 'apps/there'", "provider gcp is not supported by this version"}},
+		},
+		"NoReference": {
+			reason: "nor must that", spec: helmv2.HelmReleaseSpec{KubeConfig: &helmv2.KubeConfigReference{}},
+			want: want{reason: helmv2.ReasonRESTClientError, says: []string{"neither secretRef nor configMapRef"}},
+		},
+		"DeletedNoConfigMap": {
+			reason: "the way to the release was removed", deleted: true, spec: helmv2.HelmReleaseSpec{KubeConfig: described},
+			want: want{unreachable: "ConfigMap 'apps/there': configmaps \"there\" not found"},
+		},
+		"DeletedNoTokens": {
+			reason: "whose tokens lead there is gone", deleted: true, spec: helmv2.HelmReleaseSpec{KubeConfig: described},
+			objects: []client.Object{describing("generic")},
+			want:    want{unreachable: "ConfigMap 'apps/there': serviceaccounts \"tenant\" not found"},
+		},
+		"DeletedConfigMap": {
+			reason: "it can be uninstalled", deleted: true, spec: helmv2.HelmReleaseSpec{KubeConfig: described},
+			objects: []client.Object{describing("generic"), account},
+			want:    want{host: "https://elsewhere:443"},
 		},
 		"DeletedNoSecret": {
 			reason: "the way to the release was removed", deleted: true, spec: helmv2.HelmReleaseSpec{KubeConfig: elsewhere("")},

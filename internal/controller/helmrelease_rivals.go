@@ -93,6 +93,9 @@ func claim(hr *helmv2.HelmRelease, storageNamespace, name string) string {
 	if k := hr.Spec.KubeConfig; k != nil && k.SecretRef != nil {
 		where = strings.Join([]string{hr.Namespace, k.SecretRef.Name, k.SecretRef.Key}, "/")
 	}
+	if key, ok := workloadConfigMap(hr); ok {
+		where = "ConfigMap " + key.String()
+	}
 	return strings.Join([]string{where, storageNamespace, name}, "|")
 }
 

@@ -113,6 +113,9 @@ func valuesKeys(kind string) client.IndexerFunc {
 		if key, ok := kubeconfigSecret(hr); ok && kind == helmv2.KindSecret {
 			keys = append(keys, key.String())
 		}
+		if key, ok := workloadConfigMap(hr); ok && kind == helmv2.KindConfigMap {
+			keys = append(keys, key.String())
+		}
 		return keys
 	}
 }

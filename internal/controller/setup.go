@@ -48,7 +48,10 @@ type Parts struct {
 	// controller itself.
 	Clusters              *cluster.Connections
 	DefaultServiceAccount string
-	Metrics               *metrics.Metrics
+	// WorkloadAccount is the name of whose tokens lead to other clusters where a
+	// ConfigMap that describes one names nobody; empty is nobody.
+	WorkloadAccount string
+	Metrics         *metrics.Metrics
 	// Notifications posts events; nil posts none.
 	Notifications *notify.Sender
 	Now           func() time.Time
@@ -99,7 +102,7 @@ func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
 		desired:  p.Desired,
 		helm:     p.Helm,
 		attempts: pool,
-		where:    whereabouts{live: mgr.GetAPIReader(), clusters: p.Clusters, defaultServiceAccount: p.DefaultServiceAccount},
+		where:    whereabouts{live: mgr.GetAPIReader(), clusters: p.Clusters, defaultServiceAccount: p.DefaultServiceAccount, workloadAccount: p.WorkloadAccount},
 		backoff: workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](
 			p.MinRetryDelay, p.MaxRetryDelay),
 		spread:  spreadBy(p.JitterPercent),
@@ -133,6 +136,7 @@ func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
 	if err := mgr.Add(series{cached: mgr.GetCache(), metrics: p.Metrics, now: p.Now}); err != nil {
 		return err
 	}
+	p.Clusters.HandOut(tokens(mgr.GetClient()))
 	p.Clusters.Listen(cluster.Listener{Wake: wake, Reachable: objects.Retry, Unreachable: p.Metrics.ClusterUnreachable})
 	if err := mgr.Add(p.Clusters); err != nil {
 		return err

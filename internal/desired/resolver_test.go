@@ -437,14 +437,14 @@ func TestRefuseUnsupported(t *testing.T) {
 			_, err := NewResolver(reader(t), nil, nil).Resolve(t.Context(), hr)
 			want := &release.Blocked{
 				Reason: helmv2.ReasonUnsupportedField, Terminal: true, Retry: release.Never(),
-				Message: tc.want + " is not supported by this version",
+				Message: tc.want + " is not supported without the feature gate ObjectLevelWorkloadIdentity",
 			}
 			if diff := cmp.Diff(want, blocked(t, err), compare()); diff != "" {
 				t.Errorf("%s alone must be refused (-want +got):\n%s", tc.want, diff)
 			}
 		})
 	}
-	for _, f := range unsupported(&helmv2.HelmReleaseSpec{Install: &helmv2.Install{}, Upgrade: &helmv2.Upgrade{}}) {
+	for _, f := range unsupported(&helmv2.HelmReleaseSpec{Install: &helmv2.Install{}, Upgrade: &helmv2.Upgrade{}}, Settings{}) {
 		if f.used {
 			t.Errorf("%s is refused although it is not set", f.path)
 		}
@@ -487,13 +487,16 @@ func TestRefuseUnsupportedAcceptsDefaults(t *testing.T) {
 		},
 		Uninstall: &helmv2.Uninstall{KeepHistory: true},
 	}
-	if err := refuseUnsupported(&helmv2.HelmRelease{Spec: *spec}); err != nil {
+	if err := refuseUnsupported(&helmv2.HelmRelease{Spec: *spec}, Settings{}); err != nil {
 		t.Errorf("writing a default out changes nothing: %v", err)
 	}
 	spec.KubeConfig = &helmv2.KubeConfigReference{ConfigMapRef: &helmv2.LocalObjectReference{Name: "aws"}}
-	err := refuseUnsupported(&helmv2.HelmRelease{Spec: *spec})
-	if want := "spec.kubeConfig.configMapRef is not supported by this version"; err == nil || err.Error() != want {
+	err := refuseUnsupported(&helmv2.HelmRelease{Spec: *spec}, Settings{})
+	if want := "spec.kubeConfig.configMapRef is not supported without the feature gate ObjectLevelWorkloadIdentity"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
+	}
+	if err := refuseUnsupported(&helmv2.HelmRelease{Spec: *spec}, Settings{WorkloadIdentity: true}); err != nil {
+		t.Errorf("with the gate, it is: %v", err)
 	}
 }
 

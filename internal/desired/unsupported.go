@@ -12,11 +12,11 @@ import (
 )
 
 // refuseUnsupported stops a HelmRelease that uses a field this version does not
-// implement. Ignoring the field would run the release in a way its author did
+// implement, or not as the controller is set up. Ignoring the field would run the release in a way its author did
 // not ask for; the list shrinks as fields are implemented.
-func refuseUnsupported(hr *helmv2.HelmRelease) error {
+func refuseUnsupported(hr *helmv2.HelmRelease, settings Settings) error {
 	var fields []string
-	for _, f := range unsupported(&hr.Spec) {
+	for _, f := range unsupported(&hr.Spec, settings) {
 		if f.used {
 			fields = append(fields, f.path)
 		}
@@ -28,7 +28,7 @@ func refuseUnsupported(hr *helmv2.HelmRelease) error {
 	if len(fields) > 1 {
 		verb = "are"
 	}
-	return refusal("%s %s not supported by this version", strings.Join(fields, ", "), verb)
+	return refusal("%s %s not supported without the feature gate ObjectLevelWorkloadIdentity", strings.Join(fields, ", "), verb)
 }
 
 type field struct {
@@ -36,9 +36,9 @@ type field struct {
 	used bool
 }
 
-func unsupported(s *helmv2.HelmReleaseSpec) []field {
+func unsupported(s *helmv2.HelmReleaseSpec, settings Settings) []field {
 	return []field{
-		{"spec.kubeConfig.configMapRef", s.KubeConfig != nil && s.KubeConfig.ConfigMapRef != nil},
+		{"spec.kubeConfig.configMapRef", s.KubeConfig != nil && s.KubeConfig.ConfigMapRef != nil && !settings.WorkloadIdentity},
 	}
 }
 

@@ -33,7 +33,7 @@ func TestUnsupportedMatchesDocument(t *testing.T) {
 			documented = append(documented, path)
 		}
 	}
-	for _, f := range unsupported(&helmv2.HelmReleaseSpec{Install: &helmv2.Install{}, Upgrade: &helmv2.Upgrade{}}) {
+	for _, f := range unsupported(&helmv2.HelmReleaseSpec{Install: &helmv2.Install{}, Upgrade: &helmv2.Upgrade{}}, Settings{}) {
 		refused = append(refused, f.path)
 	}
 	slices.Sort(documented)

@@ -86,7 +86,7 @@ func (o *Options) bindTrust(fs *flag.FlagSet) {
 	fs.StringVar(&o.DefaultServiceAccount, "default-service-account", "",
 		"ServiceAccount that Helm acts as where a HelmRelease names none; empty is the controller's own")
 	fs.StringVar(&o.DefaultKubeconfigServiceAccount, "default-kubeconfig-service-account", "",
-		"refused: it needs the feature gate ObjectLevelWorkloadIdentity, which is not there yet")
+		"ServiceAccount whose tokens lead to other clusters where a ConfigMap names none; needs the feature gate ObjectLevelWorkloadIdentity")
 	fs.BoolVar(&o.InsecureKubeconfigExec, "insecure-kubeconfig-exec", false, "let kubeconfigs in Secrets execute commands in the controller")
 	fs.BoolVar(&o.InsecureKubeconfigTLS, "insecure-kubeconfig-tls", false, "let kubeconfigs in Secrets switch off the verification of API servers")
 	fs.BoolVar(&o.NoCrossNamespaceRefs, "no-cross-namespace-refs", false, "refuse sources in other namespaces than the HelmRelease's")

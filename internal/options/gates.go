@@ -25,6 +25,8 @@ type Gates struct {
 	OOMWatch                   bool
 	UseHelm3Defaults           bool
 
+	ObjectLevelWorkloadIdentity bool
+
 	// useless are those that were switched on and change nothing.
 	useless map[string]string
 }
@@ -33,8 +35,6 @@ type Gates struct {
 type gate struct {
 	// value is where it is kept; nil if it changes nothing here.
 	value *bool
-	// missing gates cannot be switched on: what they stand for is not there.
-	missing bool
 	// why a gate that is kept nowhere changes nothing, for people.
 	why string
 }
@@ -52,7 +52,7 @@ func (g *Gates) known() map[string]gate {
 		"UseHelm3Defaults":           {value: &g.UseHelm3Defaults},
 
 		"OOMWatch":                    {value: &g.OOMWatch},
-		"ObjectLevelWorkloadIdentity": {missing: true},
+		"ObjectLevelWorkloadIdentity": {value: &g.ObjectLevelWorkloadIdentity},
 
 		"CacheSecretsAndConfigMaps":      {why: "values are read when they are needed, and Secrets never kept"},
 		"CancelHealthCheckOnNewRevision": {why: "waits always end when something newer is wanted"},
@@ -81,8 +81,6 @@ func (g *Gates) Set(list string) error {
 			errs = append(errs, fmt.Errorf("there is no feature gate %q", name))
 		case err != nil:
 			errs = append(errs, fmt.Errorf("%s: Name=true or Name=false", item))
-		case on && gate.missing:
-			errs = append(errs, fmt.Errorf("%s is not supported by this version", name))
 		case gate.value != nil:
 			*gate.value = on
 		default:

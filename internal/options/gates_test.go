@@ -19,7 +19,6 @@ func TestGates(t *testing.T) {
 		"Off":      {reason: "off is what they are", list: "ExternalArtifact=false"},
 		"Last":     {reason: "the last one counts", list: "ExternalArtifact=true,ExternalArtifact=false"},
 		"NoOps":    {reason: "old manifests go on working", list: "DetectDrift=true,CorrectDrift=true,AdoptLegacyReleases=false"},
-		"Missing":  {reason: "what is not there is not promised", list: "ObjectLevelWorkloadIdentity=true", err: "ObjectLevelWorkloadIdentity is not supported by this version"},
 		"NotAsked": {reason: "nor asked for here", list: "OOMWatch=false,ObjectLevelWorkloadIdentity=false,CacheSecretsAndConfigMaps=false,CancelHealthCheckOnNewRevision=false"},
 		"NoValue":  {reason: "a gate has a position", list: "ExternalArtifact", err: "ExternalArtifact: Name=true or Name=false"},
 		"BadValue": {reason: "of two", list: "ExternalArtifact=maybe", err: "ExternalArtifact=maybe: Name=true or Name=false"},

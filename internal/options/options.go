@@ -70,7 +70,8 @@ type Options struct {
 	// DefaultServiceAccount is the name of whom Helm acts as, in the namespace of
 	// the HelmRelease, where that names nobody; empty is the controller itself.
 	DefaultServiceAccount string
-	// DefaultKubeconfigServiceAccount cannot be set: it takes a gate that is missing.
+	// DefaultKubeconfigServiceAccount is whose tokens lead to clusters that a ConfigMap
+	// describes without naming anybody; it takes the gate ObjectLevelWorkloadIdentity.
 	DefaultKubeconfigServiceAccount string
 	// OverrideManagers are field managers whose fields are taken from them where drift is
 	// looked for.
@@ -167,8 +168,8 @@ func (o *Options) validate() error {
 	bad(o.TokenCacheMaxSize < 0, "--token-cache-max-size=%d: at least 0", o.TokenCacheMaxSize)
 	bad(o.TokenCacheMaxDuration < 0, "--token-cache-max-duration=%s: at least 0s", o.TokenCacheMaxDuration)
 	bad(!o.WatchAllNamespaces && o.RuntimeNamespace == "", "--watch-all-namespaces=false needs RUNTIME_NAMESPACE in the environment")
-	bad(o.DefaultKubeconfigServiceAccount != "",
-		"--default-kubeconfig-service-account needs the feature gate ObjectLevelWorkloadIdentity, which is not supported by this version")
+	bad(o.DefaultKubeconfigServiceAccount != "" && !o.Gates.ObjectLevelWorkloadIdentity,
+		"--default-kubeconfig-service-account needs the feature gate ObjectLevelWorkloadIdentity")
 	bad(o.OperationTimeout < time.Second, "--operation-timeout=%s: at least a second", o.OperationTimeout)
 	wrong := validation.IsValidLabelValue(o.ClusterID)
 	bad(len(wrong) > 0, "--cluster-id=%s: %s", o.ClusterID, strings.Join(wrong, "; "))

@@ -122,7 +122,7 @@ func TestParseRefuses(t *testing.T) {
 		"NegativeCache":   {reason: "nothing is the least", args: []string{"--token-cache-max-size=-1"}, want: "--token-cache-max-size=-1: at least 0"},
 		"NegativeAge":     {reason: "nothing is the least", args: []string{"--token-cache-max-duration=-1s"}, want: "--token-cache-max-duration=-1s: at least 0s"},
 		"OtherDigest":     {reason: "what does not work is refused", args: []string{"--snapshot-digest-algo=blake3"}, want: "--snapshot-digest-algo=blake3: sha256 is the only one that is supported by this version"},
-		"NoIdentity":      {reason: "what does not work is refused", args: []string{"--default-kubeconfig-service-account=a"}, want: "--default-kubeconfig-service-account needs the feature gate ObjectLevelWorkloadIdentity, which is not supported by this version"},
+		"NoIdentity":      {reason: "what does not work is refused", args: []string{"--default-kubeconfig-service-account=a"}, want: "--default-kubeconfig-service-account needs the feature gate ObjectLevelWorkloadIdentity"},
 		"UnknownLevel":    {reason: "levels are few", args: []string{"--log-level=loud"}, want: "--log-level=loud: trace, debug, info or error"},
 		"UnknownEncoding": {reason: "encodings are two", args: []string{"--log-encoding=xml"}, want: "--log-encoding=xml: json or console"},
 		"All":             {reason: "all mistakes are named at once", args: []string{"--concurrent=0", "--log-encoding=xml"}, want: "--concurrent=0: at least 1\n--log-encoding=xml: json or console"},

@@ -49,7 +49,7 @@ func TestRemoteCluster(t *testing.T) {
 		}
 	})
 	ours := env.Controller
-	takeOver(t.Context(), t, env.Variant("--concurrent=2"))
+	takeOver(t.Context(), t, env.Variant("--concurrent=2", "--feature-gates=ObjectLevelWorkloadIdentity=true"))
 	t.Cleanup(func() {
 		//nolint:usetesting // that one has ended
 		takeOver(context.Background(), t, ours)
@@ -59,6 +59,7 @@ func TestRemoteCluster(t *testing.T) {
 		test func(abroad)
 	}{
 		{"life", abroad.lives},
+		{"tokens", abroad.isTrusted},
 		{"dead", abroad.dies},
 		{"silent", abroad.fallsSilent},
 	} {
@@ -183,6 +184,40 @@ func (a abroad) lives() {
 
 	a.must(env.Client.Delete(a.Context(), hr))
 	a.departed(hr)
+}
+
+// isTrusted installs where tokens of a ServiceAccount are trusted, as whose they are:
+// in the first cluster, by its address, for no other one trusts it here.
+func (a abroad) isTrusted() {
+	config, err := clientcmd.BuildConfigFromFlags("", env.Kubeconfig)
+	a.must(err)
+	describe := func(name, account string) func(*helmv2.HelmReleaseSpec) {
+		a.create(&corev1.ConfigMap{ObjectMeta: a.meta(name), Data: map[string]string{
+			"provider": "generic", "address": config.Host, "ca.crt": string(config.CAData), "serviceAccountName": account,
+			"audiences": "https://kubernetes.default.svc.cluster.local",
+		}})
+		return func(s *helmv2.HelmReleaseSpec) {
+			s.KubeConfig = &helmv2.KubeConfigReference{ConfigMapRef: &helmv2.LocalObjectReference{Name: name}}
+		}
+	}
+	a.tenant()
+	// The tenant may make no Jobs.
+	hr := a.far("hello", values{"hook": values{"enabled": false}}, describe("as-tenant", account))
+	a.ready(hr, 1)
+	a.message("hello", "hello")
+	a.change(hr, values{"message": "two", "hook": values{"enabled": false}})
+	a.ready(hr, 2)
+	a.must(env.Client.Delete(a.Context(), hr))
+	a.gone(hr)
+
+	a.create(&corev1.ServiceAccount{ObjectMeta: a.meta("nobody")})
+	denied := a.far("denied", nil, describe("as-nobody", "nobody"))
+	a.says(denied, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "forbidden", "system:serviceaccount:"+a.namespace+":nobody")
+	missing := a.far("missing", nil, describe("as-missing", "missing"))
+	a.says(missing, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "no token for the cluster", "missing")
+	for _, hr := range []*helmv2.HelmRelease{denied, missing} {
+		a.must(env.Client.Delete(a.Context(), hr))
+	}
 }
 
 // outage has all releases in the other cluster wait for it, one of them to be
