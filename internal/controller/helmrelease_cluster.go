@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -196,14 +197,14 @@ func (w *whereabouts) lead(ctx context.Context, hr *helmv2.HelmRelease, id *clus
 }
 
 // tokens hands out tokens of ServiceAccounts.
-func tokens(c client.Client) cluster.Tokens {
+func tokens(accounts corev1client.ServiceAccountsGetter) cluster.Tokens {
 	return func(ctx context.Context, account types.NamespacedName, audiences []string) (string, time.Time, error) {
 		request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: audiences}}
-		whose := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: account.Namespace, Name: account.Name}}
-		if err := c.SubResource("token").Create(ctx, whose, request); err != nil {
+		answer, err := accounts.ServiceAccounts(account.Namespace).CreateToken(ctx, account.Name, request, metav1.CreateOptions{})
+		if err != nil {
 			return "", time.Time{}, fmt.Errorf("ServiceAccount '%s': %w", account, err)
 		}
-		return request.Status.Token, request.Status.ExpirationTimestamp.Time, nil
+		return answer.Status.Token, answer.Status.ExpirationTimestamp.Time, nil
 	}
 }
 

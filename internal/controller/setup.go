@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -136,7 +137,11 @@ func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
 	if err := mgr.Add(series{cached: mgr.GetCache(), metrics: p.Metrics, now: p.Now}); err != nil {
 		return err
 	}
-	p.Clusters.HandOut(tokens(mgr.GetClient()))
+	core, err := corev1client.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return err
+	}
+	p.Clusters.HandOut(tokens(core))
 	p.Clusters.Listen(cluster.Listener{Wake: wake, Reachable: objects.Retry, Unreachable: p.Metrics.ClusterUnreachable})
 	if err := mgr.Add(p.Clusters); err != nil {
 		return err
