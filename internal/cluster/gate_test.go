@@ -503,3 +503,18 @@ type timeoutError struct{}
 
 func (timeoutError) Error() string { return "late" }
 func (timeoutError) Timeout() bool { return true }
+
+// TestProbeCutOff: that we end is no reason to give up a cluster.
+func TestProbeCutOff(t *testing.T) {
+	t.Parallel()
+	pool, _ := newPool(t, &rest.Config{Host: "http://local"})
+	id := Identity{Kubeconfig: kubeconfigFor("http://127.0.0.1:1", "t")}
+	g := pool.mustFor(t, id).gate
+	g.breaker.phase = suspected
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	pool.probe(ctx, id.key().digest, g)
+	if g.isOpen() {
+		t.Error("nobody was asked, and that was taken for an answer")
+	}
+}
