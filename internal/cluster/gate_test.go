@@ -63,7 +63,7 @@ func (f *far) RoundTrip(req *http.Request) (*http.Response, error) {
 func newFar(t *testing.T) *far {
 	t.Helper()
 	f := &far{answer: fine, probed: fine, Connections: NewConnections(&rest.Config{Host: "http://local"}, Trust{}, time.Now)}
-	f.Connection = f.Connections.mustFor(t, Identity{Kubeconfig: kubeconfigFor("https://far:6443/path", "hunter2")})
+	f.Connection = f.mustFor(t, Identity{Kubeconfig: kubeconfigFor("https://far:6443/path", "hunter2")})
 	f.gate.probe = func(ctx context.Context) error {
 		f.mu.Lock()
 		f.probes++
@@ -132,7 +132,7 @@ func (f *far) visit(name string) *Unreachable {
 // open makes the cluster sound, and then unreachable.
 func (f *far) open(t *testing.T) {
 	t.Helper()
-	f.visit("first")
+	_ = f.visit("first")
 	time.Sleep(time.Minute)
 	f.set(refused, refused)
 	if err := f.send(t); !errors.Is(err, syscall.ECONNREFUSED) {
@@ -167,7 +167,7 @@ func TestFirstVisitOfNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFar(t)
 		f.set(fine, refused)
-		f.visit("a")
+		_ = f.visit("a")
 		synctest.Wait()
 		u := f.visit("a")
 		if u == nil || u.Checking || u.Error() != "https://far:6443 has not been reachable since 2000-01-01T00:00:00Z: connection refused; it is tried again within 1m0s" {
@@ -230,7 +230,7 @@ func TestProbesAreFew(t *testing.T) {
 			t.Errorf("%d probes that nobody wanted", probes-before)
 		}
 		for n := range 1000 {
-			f.visit(fmt.Sprint("r", n))
+			_ = f.visit(fmt.Sprint("r", n))
 		}
 		time.Sleep(time.Hour)
 		if _, probes, _, _ := f.counts(); probes-before < 55 || probes-before > 70 {
@@ -250,7 +250,7 @@ func TestBlip(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFar(t)
-		f.visit("first")
+		_ = f.visit("first")
 		synctest.Wait()
 		time.Sleep(time.Minute)
 		f.set(refused, fine)
@@ -277,7 +277,7 @@ func TestSilence(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFar(t)
-		f.visit("first")
+		_ = f.visit("first")
 		synctest.Wait()
 		f.set(silent, silent)
 		began := time.Now()
@@ -296,7 +296,7 @@ func TestSlow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFar(t)
-		f.visit("first")
+		_ = f.visit("first")
 		synctest.Wait()
 		f.set(func(context.Context) error { time.Sleep(25 * time.Second); return nil }, fine)
 		if err := f.send(t); err != nil {
@@ -314,7 +314,7 @@ func TestGivenUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFar(t)
-		f.visit("first")
+		_ = f.visit("first")
 		synctest.Wait()
 		time.Sleep(time.Minute)
 		f.set(silent, refused)
@@ -346,7 +346,7 @@ func TestBrokenWatch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFar(t)
-		f.visit("first")
+		_ = f.visit("first")
 		time.Sleep(time.Minute)
 		f.set(fine, refused)
 		body := &watchedBody{
@@ -374,9 +374,8 @@ func TestMovedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFar(t)
 		f.open(t)
-		f.visit("a")
-		f.visit("b")
-		home := f.Connections.mustFor(t, Identity{})
+		_, _ = f.visit("a"), f.visit("b")
+		home := f.mustFor(t, Identity{})
 		if u := f.Admit(home, types.NamespacedName{Name: "a"}); u != nil {
 			t.Error(u)
 		}
@@ -387,7 +386,7 @@ func TestMovedOn(t *testing.T) {
 		if _, probes, woken, _ := f.counts(); probes > before+1 || len(woken) != 1 {
 			t.Errorf("%d probes, woke %s", probes-before, woken)
 		}
-		f.Connections.mustFor(t, Identity{})
+		f.mustFor(t, Identity{})
 		if _, _, _, told := f.counts(); len(f.gates) != 0 || told[len(told)-1] != "https://far:6443 false" {
 			t.Errorf("%d clusters are known, told %s", len(f.gates), told)
 		}

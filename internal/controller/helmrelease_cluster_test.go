@@ -44,7 +44,7 @@ func elsewhere(key string) *helmv2.KubeConfigReference {
 }
 
 // described refers to a ConfigMap that describes a cluster.
-var described = &helmv2.KubeConfigReference{ConfigMapRef: &helmv2.LocalObjectReference{Name: "there"}} //nolint:gochecknoglobals // nobody changes it
+var described = &helmv2.KubeConfigReference{ConfigMapRef: &helmv2.LocalObjectReference{Name: "there"}}
 
 func describing(provider string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "there"}, Data: map[string]string{
@@ -405,7 +405,12 @@ func TestReachNobody(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- clusters.Start(ctx) }()
-	t.Cleanup(func() { cancel(); <-ended })
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
 
 	content := strings.Replace(kubeconfig, "https://elsewhere", "http://"+address, 1)
 	w := &whereabouts{live: fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(kubeconfigIn("value", content)).Build(), clusters: clusters}

@@ -137,13 +137,7 @@ func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
 	if err := mgr.Add(series{cached: mgr.GetCache(), metrics: p.Metrics, now: p.Now}); err != nil {
 		return err
 	}
-	core, err := corev1client.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
-	if err != nil {
-		return err
-	}
-	p.Clusters.HandOut(tokens(core))
-	p.Clusters.Listen(cluster.Listener{Wake: wake, Reachable: objects.Retry, Unreachable: p.Metrics.ClusterUnreachable})
-	if err := mgr.Add(p.Clusters); err != nil {
+	if err := addClusters(mgr, p, cluster.Listener{Wake: wake, Reachable: objects.Retry, Unreachable: p.Metrics.ClusterUnreachable}); err != nil {
 		return err
 	}
 	definitions, err := newDefinitionsWatch(mgr.GetConfig(), mgr.GetHTTPClient(), offers{Connections: p.Clusters, changed: func() {
@@ -158,6 +152,18 @@ func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
 		return err
 	}
 	return r.setup(mgr, p.Concurrent, ended, p.Indexed)
+}
+
+// addClusters has clusters probed that do not answer, and tokens handed out for those
+// that trust them.
+func addClusters(mgr ctrl.Manager, p Parts, listener cluster.Listener) error {
+	core, err := corev1client.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return err
+	}
+	p.Clusters.HandOut(tokens(core))
+	p.Clusters.Listen(listener)
+	return mgr.Add(p.Clusters)
 }
 
 // Cache says what the manager's cache holds: of ConfigMaps and Secrets no more

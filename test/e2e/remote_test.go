@@ -271,8 +271,11 @@ func (a abroad) dies() {
 	a.says(busy, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, a.host, "has not been reachable since")
 	a.change(busy, values{"message": "three"})
 
+	begun := time.Now()
 	a.must(a.remote.Restart(a.Context()))
+	a.Logf("the control plane was back after %.1fs", time.Since(begun).Seconds())
 	a.back(all, "two")
+	a.Logf("all but one after %.1fs", time.Since(begun).Seconds())
 	a.until(busy, "to be ready", harness.Ready)
 	a.there("busy", "three")
 }
