@@ -200,7 +200,7 @@ func addControllers(mgr ctrl.Manager, o *options.Options, config *rest.Config, t
 }
 
 func artifactClient(o *options.Options) *http.Client {
-	return &http.Client{Timeout: o.HTTPTimeout, Transport: &chart.Transport{
+	return &http.Client{Timeout: o.HTTPTimeout, CheckRedirect: chart.Redirect, Transport: &chart.Transport{
 		Base: http.DefaultTransport, Retries: o.HTTPRetry, SourceController: o.SourceController, SourceWatcher: o.SourceWatcher,
 	}}
 }

@@ -150,7 +150,7 @@ func (s *Store) forget(d *download) {
 func (s *Store) fetch(ctx context.Context, a Artifact) (got *outcome) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			got = &outcome{err: fmt.Errorf("chart in %s cannot be read: %v", a.URL, cause)}
+			got = &outcome{err: fmt.Errorf("chart in %s cannot be read: %v", redacted(a.URL), cause)}
 		}
 	}()
 	data, err := s.download(ctx, a)
@@ -172,20 +172,25 @@ func (s *Store) fetch(ctx context.Context, a Artifact) (got *outcome) {
 }
 
 func (s *Store) download(ctx context.Context, a Artifact) ([]byte, error) {
+	// What is said of the artifact, by us and by those we ask, names it like this.
+	shown := redacted(a.URL)
 	want, err := digest.Parse(a.Digest)
 	if err != nil {
-		return nil, fmt.Errorf("artifact %s has no usable digest %q: %w", a.URL, a.Digest, err)
+		return nil, fmt.Errorf("artifact %s has no usable digest %q: %w", shown, a.Digest, err)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.URL, nil)
+	req, err := newRequest(ctx, a.URL)
 	if err != nil {
-		return nil, fmt.Errorf("artifact URL %q: %w", a.URL, err)
+		return nil, err
 	}
 	resp, err := s.client.Do(req)
 	var failed *url.Error
 	if errors.As(err, &failed) && failed.Timeout() {
 		// In the client's own words it would be another one almost every time, and news
 		// each time.
-		return nil, fmt.Errorf("artifact cannot be downloaded: GET %s was not answered within %s", redacted(a.URL), s.client.Timeout)
+		return nil, fmt.Errorf("artifact cannot be downloaded: GET %s was not answered within %s", shown, s.client.Timeout)
+	}
+	if failed != nil {
+		return nil, fmt.Errorf("artifact cannot be downloaded: GET %s: %w", redacted(failed.URL), failed.Err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("artifact cannot be downloaded: %w", err)
@@ -194,21 +199,56 @@ func (s *Store) download(ctx context.Context, a Artifact) ([]byte, error) {
 	switch resp.StatusCode {
 	case http.StatusOK:
 	case http.StatusNotFound:
-		return nil, fmt.Errorf("%w: %s", ErrNotFound, a.URL)
+		return nil, fmt.Errorf("%w: %s", ErrNotFound, shown)
 	default:
-		return nil, fmt.Errorf("artifact cannot be downloaded: GET %s answered %s", a.URL, resp.Status)
+		// In our words: a server's own may be a megabyte.
+		return nil, fmt.Errorf("artifact cannot be downloaded: GET %s answered %d %s", shown, resp.StatusCode, http.StatusText(resp.StatusCode))
 	}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, s.maxBytes+1))
 	if err != nil {
-		return nil, fmt.Errorf("artifact %s broke off: %w", a.URL, err)
+		return nil, fmt.Errorf("artifact %s broke off: %w", shown, err)
 	}
 	if int64(len(data)) > s.maxBytes {
-		return nil, fmt.Errorf("artifact %s is larger than the limit of %d bytes", a.URL, s.maxBytes)
+		return nil, fmt.Errorf("artifact %s is larger than the limit of %d bytes", shown, s.maxBytes)
 	}
 	if got := want.Algorithm().FromBytes(data); got != want {
-		return nil, fmt.Errorf("artifact %s has digest %s, but its source announced %s", a.URL, got, want)
+		return nil, fmt.Errorf("artifact %s has digest %s, but its source announced %s", shown, got, want)
 	}
 	return data, nil
+}
+
+// newRequest asks for a URL if it is one of a web server.
+func newRequest(ctx context.Context, raw string) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, raw, nil)
+	if err != nil {
+		// Its error quotes all of it.
+		return nil, fmt.Errorf("artifact URL %q cannot be read", redacted(raw))
+	}
+	if !isWeb(req.URL) {
+		return nil, fmt.Errorf("artifact %s cannot be downloaded: %w", redacted(raw), errScheme)
+	}
+	return req, nil
+}
+
+var errScheme = errors.New("only http and https URLs are")
+
+func isWeb(u *url.URL) bool { return (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" }
+
+// maxRedirects is how often a server may send a download elsewhere.
+const maxRedirects = 5
+
+// Redirect is for http.Client's CheckRedirect. It refuses to follow artifacts to
+// anything but a web server, from https to http, and for long.
+func Redirect(req *http.Request, via []*http.Request) error {
+	switch {
+	case !isWeb(req.URL):
+		return fmt.Errorf("the server redirects to %s: %w", redacted(req.URL.String()), errScheme)
+	case len(via) > 0 && via[len(via)-1].URL.Scheme == "https" && req.URL.Scheme != "https":
+		return fmt.Errorf("the server redirects from https to %s", redacted(req.URL.String()))
+	case len(via) > maxRedirects:
+		return fmt.Errorf("the server redirects more than %d times", maxRedirects)
+	}
+	return nil
 }
 
 // hostOf returns the server of a URL; all that cannot be read share one.

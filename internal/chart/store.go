@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -310,7 +311,7 @@ func (s *Store) collect(a Artifact, waiter string) *outcome {
 }
 
 func notWaitedFor(ctx context.Context, a Artifact) error {
-	return fmt.Errorf("artifact %s was not waited for: %w", a.URL, context.Cause(ctx))
+	return fmt.Errorf("artifact %s was not waited for: %w", redacted(a.URL), context.Cause(ctx))
 }
 
 // outcome is what came of a download. It does not change.
@@ -326,9 +327,13 @@ func (o *outcome) parse(a Artifact) (*helmchart.Chart, error) {
 	if o.err != nil || o.chart != nil {
 		return o.chart, o.err
 	}
+	err := inspect(o.data)
+	if err != nil {
+		return nil, fmt.Errorf("chart in %s is refused: %w", redacted(a.URL), err)
+	}
 	c, err := loader.LoadArchive(bytes.NewReader(o.data))
 	if err != nil {
-		return nil, fmt.Errorf("chart in %s cannot be read: %w", a.URL, err)
+		return nil, fmt.Errorf("chart in %s cannot be read: %w", redacted(a.URL), err)
 	}
 	return c, nil
 }
@@ -337,10 +342,17 @@ func (o *outcome) parse(a Artifact) (*helmchart.Chart, error) {
 // when another has lost them.
 func (a Artifact) key() string { return a.Digest + " " + a.URL }
 
+// redacted returns the URL as people may see it: without a user, who may be a
+// token, without a password, and without a query, which signed URLs have.
 func redacted(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
+		raw, _, _ = strings.Cut(raw, "?")
+		if i := strings.LastIndex(raw, "@"); i >= 0 {
+			raw = "***" + raw[i:]
+		}
 		return raw
 	}
-	return u.Redacted()
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
 }
