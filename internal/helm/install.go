@@ -63,8 +63,10 @@ func (r *run) install(ctx context.Context, job Job, a release.Install) error {
 	i.Devel = true
 	// The crds folder is handled above, for install and upgrade alike.
 	i.SkipCRDs = true
-	_, err = i.Run(c, job.Values)
-	return r.admitted(err)
+	return r.admitted(r.sandboxed(ctx, job, c, a.Timeout, spec.DisableSchemaValidation, func() error {
+		_, err := i.Run(c, job.Values)
+		return err
+	}))
 }
 
 // load returns the chart under its effective version.

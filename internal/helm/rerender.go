@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-logr/logr"
 	"helm.sh/helm/v3/pkg/action"
@@ -68,7 +69,7 @@ func (r *Runner) rerender(ctx context.Context, getter genericclioptions.RESTClie
 		return result, err
 	}
 	store := newSecretStore(ctx, secrets, job.Desired.Target.StorageNamespace, job.Desired.Target.Name, r.now)
-	again := &rerun{run: run{charts: r.charts, store: &recorder{}}, getter: getter, offer: now}
+	again := &rerun{run: run{charts: r.charts, store: &recorder{}, large: r.large}, getter: getter, offer: now}
 	if again.made, err = makingOf(store, job.Desired.Target.Name, version); err != nil {
 		return result, err
 	}
@@ -177,15 +178,29 @@ func (r *rerun) render(ctx context.Context, job Job, atAnotherTime bool) (manife
 	// Helm changes them.
 	values := cloned(job.Values)
 	var rls *helmrelease.Release
-	if r.made.install {
-		rls, err = r.installing(job.Spec.Install, job, renderer).Run(c, values)
-	} else {
-		rls, err = r.upgrading(job, renderer, c, values)
-	}
+	err = r.sandboxed(ctx, job, c, rerenderTimeout, r.skipsSchemas(job), func() (err error) {
+		if r.made.install {
+			rls, err = r.installing(job.Spec.Install, job, renderer).Run(c, values)
+		} else {
+			rls, err = r.upgrading(job, renderer, c, values)
+		}
+		return err
+	})
 	if err != nil {
 		return "", err
 	}
 	return rls.Manifest, nil
+}
+
+// rerenderTimeout is how long a chart may be rendered once more: an action of Helm's
+// has its own time, this has none.
+const rerenderTimeout = time.Minute
+
+func (r *rerun) skipsSchemas(job Job) bool {
+	if r.made.install {
+		return job.Spec.Install != nil && job.Spec.Install.DisableSchemaValidation
+	}
+	return job.Spec.Upgrade != nil && job.Spec.Upgrade.DisableSchemaValidation
 }
 
 func (r *rerun) installing(spec *installSpec, job Job, renderer helmpostrender.PostRenderer) *action.Install {

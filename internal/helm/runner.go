@@ -69,6 +69,8 @@ type Runner struct {
 	offered offerDigest
 	// followers are shared by all jobs, so that they share watches.
 	followers followers
+	// large is held by the job whose chart takes much memory to render.
+	large chan struct{}
 }
 
 // NewRunner returns a runner that takes charts from charts. The index, which may
@@ -81,7 +83,7 @@ func NewRunner(charts *chart.Store, index *Index, now func() time.Time) *Runner 
 	if kube.ManagedFieldsManager != helmv2.FieldManager {
 		kube.ManagedFieldsManager = helmv2.FieldManager
 	}
-	r := &Runner{charts: charts, index: index, now: now}
+	r := &Runner{charts: charts, index: index, now: now, large: make(chan struct{}, 1)}
 	if index != nil {
 		index.forget = r.memo.forget
 	}
@@ -122,7 +124,8 @@ type run struct {
 	logs   *logBuffer
 	gate   *gate
 	// crds are the objects in the crds folders of the chart.
-	crds kube.ResourceList
+	crds  kube.ResourceList
+	large chan struct{}
 }
 
 func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, redact redactor) (*run, error) {
@@ -154,7 +157,7 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 	releases := storage.Init(gate)
 	releases.Log = logs.printf
 	return &run{
-		charts: r.charts, client: c, store: store, logs: logs, gate: gate,
+		charts: r.charts, client: c, store: store, logs: logs, gate: gate, large: r.large,
 		config: &action.Configuration{
 			RESTClientGetter: getter, Releases: releases, KubeClient: c, Log: logs.printf,
 		},

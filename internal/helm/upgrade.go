@@ -67,8 +67,10 @@ func (r *run) upgrade(ctx context.Context, job Job, a release.Upgrade) error {
 	u.EnableDNS = job.AllowDNS
 	u.Devel = true
 	u.SkipCRDs = true
-	_, err = u.Run(job.Desired.Target.Name, c, values)
-	return r.admitted(err)
+	return r.admitted(r.sandboxed(ctx, job, c, a.Timeout, spec.DisableSchemaValidation, func() error {
+		_, err := u.Run(job.Desired.Target.Name, c, values)
+		return err
+	}))
 }
 
 // upgradesServerSide tells how an upgrade is going to apply, before Helm has read
