@@ -27,7 +27,7 @@ SUITE_integration = $(WITH_CLUSTER) go test $(RACE) -count=1 -timeout=30m ./test
 SUITE_e2e = $(WITH_CLUSTER) hack/e2e.sh go test $(RACE) -count=1 -v -timeout=20m -parallel=4 ./test/e2e
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-fast test-integration test-e2e test-node test-node-here test-reference reference-build test-flux flux-build verify check-generated build image build-race bench bench-build bench-compare bench-go soak lint fmt vet clean
+.PHONY: help run test test-fast test-integration test-e2e test-node test-node-here test-reference reference-build test-flux flux-build verify check-generated build image build-race bench bench-build bench-compare bench-go soak vulncheck lint fmt vet clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile hack/generate.mk
@@ -140,6 +140,12 @@ image: ## Build the image, with docker: [IMAGE=pintle:latest].
 
 build-race: # The controller as the end-to-end tests run it.
 	CGO_ENABLED=$(if $(RACE),1,0) go build $(RACE) -o '$(BIN)/pintle-race' .
+
+# Not a part of `make test`: it needs https://vuln.go.dev, and says so if it cannot have it.
+GOVULNCHECK := go tool -modfile=hack/tools/govulncheck/go.mod govulncheck
+
+vulncheck: ## Look for known vulnerabilities in what the controller calls; it needs the network.
+	@$(GOVULNCHECK) . || { echo 'vulncheck: vulnerabilities were found, or the database could not be asked: see above. Nothing is known to be well.' >&2; exit 1; }
 
 lint: ## Run the linters.
 	$(GOLANGCI_LINT) run

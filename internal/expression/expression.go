@@ -8,9 +8,12 @@ package expression
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
 	"github.com/google/cel-go/ext"
 )
 
@@ -35,7 +38,7 @@ func Parse(text string) (*Expression, error) {
 	}
 	ast, issues := env.Parse(text)
 	if err := issues.Err(); err != nil {
-		return nil, fmt.Errorf("expression '%s': %w", text, err)
+		return nil, refused(text, err)
 	}
 	return program(env, text, ast)
 }
@@ -54,12 +57,23 @@ func Compile(text string, variables ...string) (*Expression, error) {
 	}
 	ast, issues := env.Compile(text)
 	if err := issues.Err(); err != nil {
-		return nil, fmt.Errorf("expression '%s': %w", text, err)
+		return nil, refused(text, err)
 	}
 	if t := ast.OutputType(); !t.IsExactType(cel.BoolType) {
 		return nil, fmt.Errorf("expression '%s' yields %s, not bool", text, t)
 	}
 	return program(env, text, ast)
+}
+
+// refused says what is wrong with an expression, without most of it if it is long:
+// the parser quotes it once more.
+func refused(text string, err error) error {
+	const long, shown = 1000, 100
+	if len(text) <= long {
+		return fmt.Errorf("expression '%s': %w", text, err)
+	}
+	first, _, _ := strings.Cut(err.Error(), "\n")
+	return fmt.Errorf("expression '%s...': %.300s", strings.ToValidUTF8(text[:shown], ""), first)
 }
 
 // environment is the language: what users of the reference can write.
@@ -77,11 +91,32 @@ func environment(options ...cel.EnvOption) (*cel.Env, error) {
 }
 
 func program(env *cel.Env, text string, ast *cel.Ast) (*Expression, error) {
-	p, err := env.Program(ast, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(costLimit))
+	p, err := env.Program(ast, cel.EvalOptions(cel.OptOptimize), cel.CostTracking(lengths{}), cel.CostLimit(costLimit))
 	if err != nil {
-		return nil, fmt.Errorf("expression '%s': %w", text, err)
+		return nil, refused(text, err)
 	}
 	return &Expression{text: text, program: p}, nil
+}
+
+// lengths make texts and lists cost what they are long: functions that make them of
+// others, like replace, cost one otherwise, and a chain of ten of them makes ten
+// gigabytes.
+type lengths struct{}
+
+// CallCost implements interpreter.ActualCostEstimator. A tenth of a character costs
+// one.
+func (lengths) CallCost(_, _ string, _ []ref.Val, result ref.Val) *uint64 {
+	const charactersPerCost = 10
+	sized, ok := result.(traits.Sizer)
+	if !ok {
+		return nil
+	}
+	n, ok := sized.Size().(types.Int)
+	if !ok || n < charactersPerCost {
+		return nil
+	}
+	cost := 1 + uint64(n)/charactersPerCost
+	return &cost
 }
 
 // Bool evaluates the expression with vars, whose values are as JSON has them. It
@@ -90,7 +125,7 @@ func program(env *cel.Env, text string, ast *cel.Ast) (*Expression, error) {
 func (e *Expression) Bool(vars map[string]any) (bool, error) {
 	value, _, err := e.program.Eval(vars)
 	if err != nil {
-		return false, fmt.Errorf("expression '%s': %w", e.text, err)
+		return false, refused(e.text, err)
 	}
 	truth, ok := value.(types.Bool)
 	if !ok {

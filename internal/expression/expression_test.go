@@ -44,6 +44,16 @@ func TestParsedExpressions(t *testing.T) {
 			text:   "[" + strings.Repeat("1,", 299) + "1].all(a, [" + strings.Repeat("1,", 299) + "1].all(b, [" + strings.Repeat("1,", 299) + "1].all(c, a + b + c == 3)))",
 			err:    "cost limit exceeded",
 		},
+		"Growing": {
+			reason: "texts cost what they are long",
+			text:   "'xxxxxxxxxx'" + strings.Repeat(".replace('x', 'xxxxxxxxxx')", 9) + ".size() > 0",
+			err:    "cost limit exceeded",
+		},
+		"GrowingList": {
+			reason: "lists too",
+			text:   "('" + strings.Repeat("x", 5000) + "'.split('').map(a, '" + strings.Repeat("y", 5000) + "').join('" + strings.Repeat("z", 5000) + "') + 'a').size() > 0",
+			err:    "cost limit exceeded",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -63,6 +73,9 @@ func TestParsedExpressions(t *testing.T) {
 func TestRefusedExpressions(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ reason, text, want string }{
+		"Deep":       {"what nests without end is not parsed", strings.Repeat("(", 5000) + "true" + strings.Repeat(")", 5000), "expression recursion limit exceeded"},
+		"Calls":      {"nor chains without end", "dep" + strings.Repeat(".a", 50_000) + "[" + strings.Repeat("-", 5000) + "1]", "expression"},
+		"Long":       {"nor is what is too long", "dep.x == '" + strings.Repeat("x", 200_000) + "'", "expression code point size exceeds limit"},
 		"Syntax":     {"what is no CEL is refused", "dep.status ==", "expression 'dep.status ==': "},
 		"NoVariable": {"a variable that will not be there is refused", "other.status == 1", "undeclared reference to 'other'"},
 		"NoFunction": {"so is a function that does not exist", "nonsense(dep)", "undeclared reference to 'nonsense'"},

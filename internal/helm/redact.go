@@ -6,8 +6,10 @@ package helm
 import (
 	"cmp"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -23,7 +25,7 @@ type redactor struct{ replacer *strings.Replacer }
 func newRedactor(secrets []string) redactor {
 	var all []string
 	for _, s := range secrets {
-		all = append(all, s, base64.StdEncoding.EncodeToString([]byte(s)))
+		all = append(all, disguises(s)...)
 	}
 	// At one place the first that fits is replaced, so the longer go first.
 	slices.SortFunc(all, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
@@ -33,6 +35,38 @@ func newRedactor(secrets []string) redactor {
 	}
 	return redactor{strings.NewReplacer(pairs...)}
 }
+
+// disguises returns a secret in the forms in which messages quote it: as it is, as
+// Go and JSON quote it, and encoded, on its own or in the middle of something.
+func disguises(secret string) []string {
+	all := []string{secret}
+	quoted := []string{strconv.Quote(secret), strconv.QuoteToASCII(secret)}
+	if raw, err := json.Marshal(secret); err == nil {
+		quoted = append(quoted, string(raw))
+	}
+	for _, q := range quoted {
+		if inner := q[1 : len(q)-1]; inner != secret {
+			all = append(all, inner)
+		}
+	}
+	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
+		all = append(all, encoding.EncodeToString([]byte(secret)), encoding.WithPadding(base64.NoPadding).EncodeToString([]byte(secret)))
+		if len(secret) < minInside {
+			continue
+		}
+		for before := range 3 {
+			// What the neighbours have a part in is left out.
+			from := (8*before + 5) / 6
+			to := 8 * (before + len(secret)) / 6
+			all = append(all, encoding.EncodeToString([]byte(strings.Repeat("x", before) + secret + "xxx"))[from:to])
+		}
+	}
+	return all
+}
+
+// minInside is how long a secret has to be to be looked for in the middle of what is
+// encoded: less would be found where there is none.
+const minInside = 8
 
 func (r redactor) text(s string) string {
 	if r.replacer == nil {

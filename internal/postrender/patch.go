@@ -120,7 +120,7 @@ func (p operations) apply(o *object) error {
 	if err != nil {
 		return err
 	}
-	if raw, err = p.Apply(raw); err != nil {
+	if raw, err = p.applyTo(raw); err != nil {
 		return err
 	}
 	v, err := decodeJSON(raw)
@@ -133,6 +133,28 @@ func (p operations) apply(o *object) error {
 	}
 	o.replace(fields)
 	return nil
+}
+
+// largest is how many bytes an object may have while it is patched. The API server
+// takes a tenth of that.
+const largest = 16 << 20
+
+// applyTo looks at what has become of an object after each operation if there is one
+// that copies: forty of those make a terabyte of a byte.
+func (p operations) applyTo(raw []byte) ([]byte, error) {
+	if !slices.ContainsFunc(p.Patch, func(o jsonpatch.Operation) bool { return o.Kind() == "copy" }) {
+		return p.Apply(raw)
+	}
+	for i := range p.Patch {
+		var err error
+		if raw, err = p.Patch[i : i+1].Apply(raw); err != nil {
+			return nil, err
+		}
+		if len(raw) > largest {
+			return nil, fmt.Errorf("operation %d makes an object of more than %d bytes", i, largest)
+		}
+	}
+	return raw, nil
 }
 
 // merge is a strategic merge patch.
