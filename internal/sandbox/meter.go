@@ -29,7 +29,7 @@ type Limits struct {
 
 // Standard returns the limits by which charts are rendered.
 func Standard() Limits {
-	return Limits{Steps: 3_000_000, Bytes: 256 << 20, Value: 32 << 20, Output: 32 << 20, Depth: 20_000}
+	return Limits{Steps: 1_000_000, Bytes: 256 << 20, Value: 32 << 20, Output: 32 << 20, Depth: 20_000}
 }
 
 // modest is how many bytes rendering takes before it needs its turn.
