@@ -34,7 +34,8 @@ func newInstruments(m *meter, functions template.FuncMap) (*instruments, error) 
 		entering: map[int]*parse.ActionNode{}, leaving: map[int]*parse.ActionNode{},
 	}
 	for name, f := range functions {
-		//exhaustive:ignore // these are what is small, or was counted when it was made
+		// These are what is small, or was counted when it was made.
+		//exhaustive:ignore
 		switch reflect.TypeOf(f).Out(0).Kind() {
 		case reflect.String, reflect.Bool, reflect.Int, reflect.Int64, reflect.Float64:
 			i.plain[name] = true
@@ -72,7 +73,8 @@ func (m *meter) printed(v reflect.Value) error {
 	if !v.IsValid() {
 		return nil
 	}
-	//exhaustive:ignore // the others are small
+	// The others are small.
+	//exhaustive:ignore
 	switch v.Kind() {
 	case reflect.String:
 		return m.bytes(int64(v.Len()))

@@ -214,7 +214,8 @@ func (w *weighing) other(v reflect.Value, depth int) {
 	if w.full(depth) {
 		return
 	}
-	//exhaustive:ignore // the others hold nothing
+	// The others hold nothing.
+	//exhaustive:ignore
 	switch v.Kind() {
 	case reflect.String:
 		w.sum += int64(v.Len())

@@ -16,8 +16,19 @@ func (m *meter) metered(name string, f any, estimate func(args []any) int64) any
 		return f
 	}
 	before := m.before(name, estimate)
-	switch f := f.(type) {
 	// Those that are called most, without reflection.
+	if direct := m.ofTexts(f, before); direct != nil {
+		return direct
+	}
+	if direct := m.ofValues(f, before); direct != nil {
+		return direct
+	}
+	return m.reflected(reflect.ValueOf(f), before)
+}
+
+// ofTexts meters functions of texts and numbers; nil if f is none.
+func (m *meter) ofTexts(f any, before func(...any) error) any {
+	switch f := f.(type) {
 	case func(string) string:
 		return func(a string) (string, error) {
 			if err := before(a); err != nil {
@@ -46,6 +57,13 @@ func (m *meter) metered(name string, f any, estimate func(args []any) int64) any
 			}
 			return m.text(f(n, a))
 		}
+	}
+	return nil
+}
+
+// ofValues meters functions that write values; nil if f is none.
+func (m *meter) ofValues(f any, before func(...any) error) any {
+	switch f := f.(type) {
 	case func(any) string:
 		return func(v any) (string, error) {
 			if err := before(v); err != nil {
@@ -68,7 +86,7 @@ func (m *meter) metered(name string, f any, estimate func(args []any) int64) any
 			return m.text(f(a, all...))
 		}
 	}
-	return m.reflected(reflect.ValueOf(f), before)
+	return nil
 }
 
 func (m *meter) text(s string) (string, error) { return s, m.bytes(int64(len(s))) }
@@ -122,7 +140,8 @@ func sizeOf(v reflect.Value) int64 {
 	if !v.IsValid() {
 		return node
 	}
-	//exhaustive:ignore // the others are small
+	// The others are small.
+	//exhaustive:ignore
 	switch v.Kind() {
 	case reflect.String:
 		return int64(v.Len())
