@@ -35,7 +35,9 @@ const (
 func mayImport() map[string][]string {
 	return map[string][]string{
 		"release":    {},
-		"operation":  {},
+		"cause":      {},
+		"diagnose":   {"cause", "release"},
+		"operation":  {"cause"},
 		"hookjob":    {},
 		"report":     {"operation", "release"},
 		"scenario":   {"release", "report"},
@@ -54,7 +56,7 @@ func mayImport() map[string][]string {
 		"drift":      {"release"},
 		"helm":       {"chart", "expression", "hookjob", "postrender", "release", "sandbox"},
 		"metrics":    {"release", "report"},
-		"controller": {"attempt", "cluster", "desired", "drift", "helm", "hookjob", "metrics", "notify", "operation", "release", "report", "watch"},
+		"controller": {"attempt", "cause", "cluster", "desired", "diagnose", "drift", "helm", "hookjob", "metrics", "notify", "operation", "release", "report", "watch"},
 		"main":       {"chart", "cluster", "controller", "desired", "fence", "helm", "memory", "metrics", "notify", "options"},
 	}
 }
@@ -169,7 +171,7 @@ func TestWhoImportsWhom(t *testing.T) {
 
 func TestPureRooms(t *testing.T) {
 	all := graph(t)
-	for _, name := range []string{"release", "report", "scenario", "operation", "hookjob"} {
+	for _, name := range []string{"release", "report", "scenario", "operation", "cause", "hookjob"} {
 		p := all[rooms+name]
 		for _, dep := range p.Deps {
 			if within(dep, "k8s.io/client-go", "helm.sh/helm", runtime, "k8s.io/cli-runtime") {
@@ -180,7 +182,7 @@ func TestPureRooms(t *testing.T) {
 			t.Errorf("%s is to turn values into values: %s", name, strings.Join(way, " imports "))
 		}
 	}
-	for _, name := range []string{"release", "report", "operation", "hookjob"} {
+	for _, name := range []string{"release", "report", "operation", "cause", "hookjob"} {
 		if slices.Contains(all[rooms+name].Imports, "os") {
 			t.Errorf("%s imports os", name)
 		}

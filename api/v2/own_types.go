@@ -47,6 +47,17 @@ const (
 	// RFC 3339.
 	AnnotationSuspendUntil string = "pintle.dev/suspend-until"
 
+	// AnnotationFailEarly on a HelmRelease, with the value "false", lets its waits last
+	// as long as they may, even if what they wait for will certainly not come about.
+	AnnotationFailEarly string = "pintle.dev/fail-early"
+
+	// EventMetadataFailure is the key of the failure code of an event.
+	EventMetadataFailure string = "pintle.dev/failure"
+
+	// EventMetadataObject is the key of "<kind>/<namespace>/<name>" of the object that
+	// the failure code is about.
+	EventMetadataObject string = "pintle.dev/object"
+
 	// ConditionHeld is True while Helm's actions wait for an Operation, which it names.
 	// Absent otherwise.
 	ConditionHeld string = "Held"
@@ -68,4 +79,33 @@ const (
 
 	// ReasonContested says that another HelmRelease owns the same Helm release.
 	ReasonContested string = "Contested"
+)
+
+// Failure codes say why something that was waited for did not come about. They are
+// in events and metrics, and do not change.
+const (
+	FailureImageNotFound      string = "ImageNotFound"
+	FailureImageNameInvalid   string = "ImageNameInvalid"
+	FailureImagePull          string = "ImagePullFailed"
+	FailureOOMKilled          string = "OOMKilled"
+	FailureCrashLoop          string = "CrashLoop"
+	FailureContainer          string = "ContainerFailed"
+	FailureConfigMissing      string = "ConfigMissing"
+	FailureNotStarted         string = "ContainerNotStarted"
+	FailureProbe              string = "ProbeFailed"
+	FailureUnschedulable      string = "Unschedulable"
+	FailureVolumeNotBound     string = "VolumeNotBound"
+	FailureMount              string = "MountFailed"
+	FailureSandbox            string = "SandboxFailed"
+	FailureEvicted            string = "Evicted"
+	FailurePod                string = "PodFailed"
+	FailureQuotaExceeded      string = "QuotaExceeded"
+	FailureAdmissionDenied    string = "AdmissionDenied"
+	FailureWebhookUnavailable string = "WebhookUnavailable"
+	FailureForbidden          string = "Forbidden"
+	FailureCreate             string = "CreateFailed"
+	FailureBackoffLimit       string = "BackoffLimitExceeded"
+	FailureDeadline           string = "DeadlineExceeded"
+	FailureNotReady           string = "NotReady"
+	FailureFailed             string = "Failed"
 )

@@ -6,7 +6,6 @@ package controller
 import (
 	"context"
 	"errors"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -17,19 +16,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	"github.com/pintle-dev/pintle/internal/cause"
+	"github.com/pintle-dev/pintle/internal/diagnose"
 	"github.com/pintle-dev/pintle/internal/operation"
 )
 
-const (
-	// What is read of a log is more than is kept: secrets are taken out before it is
-	// cut.
-	logLines = 10 * operation.MaxLogLines
-	logBytes = 64 * operation.MaxLogBytes
-
-	// logPatience bounds the reading of all logs of a pod: a node may be gone, and the
-	// result is worth more than its logs.
-	logPatience = 10 * time.Second
-)
+// logPatience bounds the reading of all logs of a pod: a node may be gone, and the
+// result is worth more than its logs.
+const logPatience = 10 * time.Second
 
 // listen reads the logs that are complete or may soon be gone.
 func (r *OperationReconciler) listen(ctx context.Context, v *view) {
@@ -75,7 +69,7 @@ func (r *OperationReconciler) logs(ctx context.Context, v *view, result *operati
 		if len(result.Logs) == operation.MaxLogs {
 			break
 		}
-		text, err := lastLines(ctx, who, pod, c)
+		text, err := diagnose.ReadLog(ctx, who.logs, pod, c)
 		if err != nil {
 			ctrl.LoggerFrom(ctx).Info("a log cannot be read", "pod", name, "container", c.Name, "cause", err.Error())
 			result.Unread = result.Unread || passing(err)
@@ -88,71 +82,7 @@ func (r *OperationReconciler) logs(ctx context.Context, v *view, result *operati
 // passing reports whether what failed may succeed a moment later. A container that
 // has not begun is a bad request, and one without rights stays without them.
 func passing(err error) bool {
-	return !errors.Is(err, errNoLog) && !apierrors.IsNotFound(err) && !apierrors.IsBadRequest(err) && !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err)
-}
-
-// lastLines returns the end of a container's log: of its last life, as long as the
-// next one has not begun or has said nothing.
-func lastLines(ctx context.Context, who *deputy, pod *corev1.Pod, c corev1.ContainerStatus) (string, error) {
-	before := c.LastTerminationState.Terminated != nil
-	if before && c.State.Waiting != nil {
-		return readLog(ctx, who, pod, c.Name, true)
-	}
-	text, err := readLog(ctx, who, pod, c.Name, false)
-	if before && (errors.Is(err, errNoLog) || err == nil && text == "") {
-		return readLog(ctx, who, pod, c.Name, true)
-	}
-	return text, err
-}
-
-func readLog(ctx context.Context, who *deputy, pod *corev1.Pod, container string, previous bool) (string, error) {
-	lines := int64(logLines)
-	stream, err := who.logs(ctx, pod.Namespace, pod.Name, &corev1.PodLogOptions{Container: container, TailLines: &lines, Previous: previous})
-	if err != nil {
-		return "", err
-	}
-	var kept tail
-	_, err = io.Copy(&kept, stream)
-	if closing := stream.Close(); err == nil {
-		err = closing
-	}
-	if err == nil && missing(string(kept.bytes)) {
-		err = errNoLog
-	}
-	return string(kept.bytes), err
-}
-
-// errNoLog says that a container has left no log, or none yet.
-var errNoLog = errors.New("the kubelet has no log of it")
-
-// missing reports whether a text is not a log, but what a kubelet has to say about
-// there being none: it has begun to answer by the time that it finds out.
-func missing(text string) bool {
-	for _, words := range []string{"failed to try resolving symlinks in path ", "failed to open log file ", "unable to retrieve container logs for "} {
-		if strings.HasPrefix(text, words) && !strings.Contains(strings.TrimSpace(text), "\n") {
-			return true
-		}
-	}
-	return false
-}
-
-// tail keeps the last logBytes of what is written to it: lines may be of any
-// length. If something was cut, what is left of the first line goes too, or half a
-// secret would stay.
-type tail struct{ bytes []byte }
-
-// Write implements io.Writer.
-func (t *tail) Write(p []byte) (int, error) {
-	t.bytes = append(t.bytes, p...)
-	if over := len(t.bytes) - logBytes; over > 0 {
-		t.bytes = slices.Delete(t.bytes, 0, over)
-		if i := slices.Index(t.bytes, '\n'); i >= 0 {
-			t.bytes = slices.Delete(t.bytes, 0, i+1)
-		} else {
-			t.bytes = t.bytes[:0]
-		}
-	}
-	return len(p), nil
+	return !errors.Is(err, diagnose.ErrNoLog) && !apierrors.IsNotFound(err) && !apierrors.IsBadRequest(err) && !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err)
 }
 
 // secrets returns what must not be in a log: the values in the Secrets of the
@@ -168,7 +98,7 @@ func (r *OperationReconciler) secrets(ctx context.Context, v *view, pod *corev1.
 		return nil, err
 	}
 	all := slices.Concat(stored.Secrets, given)
-	names := slices.Concat(stored.SecretNames, secretNames(pod.Spec))
+	names := slices.Concat(stored.SecretNames, cause.SecretNames(pod.Spec))
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
 		var secret corev1.Secret
@@ -184,45 +114,4 @@ func (r *OperationReconciler) secrets(ctx context.Context, v *view, pod *corev1.
 		}
 	}
 	return slices.DeleteFunc(all, func(s string) bool { return strings.TrimSpace(s) == "" }), nil
-}
-
-// secretNames are the Secrets that a pod refers to.
-func secretNames(spec corev1.PodSpec) []string {
-	var names []string
-	for _, s := range spec.ImagePullSecrets {
-		names = append(names, s.Name)
-	}
-	for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
-		for _, from := range c.EnvFrom {
-			if from.SecretRef != nil {
-				names = append(names, from.SecretRef.Name)
-			}
-		}
-		for _, env := range c.Env {
-			if env.ValueFrom != nil && env.ValueFrom.SecretKeyRef != nil {
-				names = append(names, env.ValueFrom.SecretKeyRef.Name)
-			}
-		}
-	}
-	for _, volume := range spec.Volumes {
-		names = append(names, mounted(volume.VolumeSource)...)
-	}
-	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
-}
-
-// mounted are the Secrets that a volume holds.
-func mounted(volume corev1.VolumeSource) []string {
-	var names []string
-	if volume.Secret != nil {
-		names = append(names, volume.Secret.SecretName)
-	}
-	if volume.Projected == nil {
-		return names
-	}
-	for _, source := range volume.Projected.Sources {
-		if source.Secret != nil {
-			names = append(names, source.Secret.Name)
-		}
-	}
-	return names
 }

@@ -28,6 +28,7 @@ import (
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/diagnose"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/hookjob"
 	"github.com/pintle-dev/pintle/internal/metrics"
@@ -318,7 +319,7 @@ func TestOperationLogsFail(t *testing.T) {
 		"it has not begun":         {apierrors.NewBadRequest("is waiting to start"), false},
 		"nobody may":               {apierrors.NewForbidden(schema.GroupResource{}, "pod", nil), false},
 		"nobody is who he says":    {apierrors.NewUnauthorized("no"), false},
-		"it has no log":            {errNoLog, false},
+		"it has no log":            {diagnose.ErrNoLog, false},
 		"there is too much to do":  {apierrors.NewTooManyRequestsError("later"), true},
 		"what is secret is hidden": {nil, true},
 	} {
@@ -438,22 +439,6 @@ func TestOperationStale(t *testing.T) {
 	result, err := b.r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(op)})
 	if err != nil || result.RequeueAfter != staleRetry || len(b.did) > 0 {
 		t.Errorf("%+v, %v, %q", result, err, b.did)
-	}
-}
-
-// TestLogTail: what is left of a line that was cut might be half a secret.
-func TestLogTail(t *testing.T) {
-	var kept tail
-	for range 3 {
-		if _, err := kept.Write([]byte(strings.Repeat("x", logBytes/2) + "\nshort\n")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if len(kept.bytes) > logBytes || !strings.HasPrefix(string(kept.bytes), "short\n") {
-		t.Errorf("%d bytes that begin with %.10q", len(kept.bytes), kept.bytes)
-	}
-	if _, err := kept.Write([]byte(strings.Repeat("y", 2*logBytes))); err != nil || len(kept.bytes) != 0 {
-		t.Errorf("%d bytes of a line without beginning: %v", len(kept.bytes), err)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	"github.com/pintle-dev/pintle/internal/cause"
 )
 
 // JobOf reduces a Job and its pods to what decisions need. uid is that of the
@@ -222,10 +223,10 @@ func inTurn(p *corev1.Pod) []corev1.ContainerStatus {
 // cannotStart returns the reason, in one word, of a container that waits for what
 // may never come; empty if it waits for something else.
 func cannotStart(waiting string) string {
-	switch waiting {
-	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable":
+	switch {
+	case cause.ImagePull(waiting):
 		return opsv1alpha1.ResultImagePull
-	case createConfigError:
+	case waiting == createConfigError:
 		// A Secret without the key, for example.
 		return waiting
 	}

@@ -36,6 +36,12 @@ type Outcome struct {
 	// TakenOver is the revision of somebody else that an upgrade took over, as it
 	// was found; nil if there was none, or it never worked.
 	TakenOver *Revision
+	// Diagnosis is why objects, a hook or a test did not become what they were waited
+	// for; nil if that is not what failed, or nobody could tell.
+	Diagnosis *Diagnosis
+	// HookLogs are the ends of the logs of hooks that succeeded and whose chart wants
+	// them to be seen.
+	HookLogs []ContainerLog
 	// Logs are Helm's last lines, oldest first.
 	Logs []string
 	// Inventory lists the rendered objects, hooks excluded; nil when the attempt
