@@ -14,6 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/attempt"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/desired"
+	"github.com/pintle-dev/pintle/internal/diagnose"
 	"github.com/pintle-dev/pintle/internal/drift"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -92,6 +93,7 @@ func (r *HelmReleaseReconciler) announce(ctx context.Context, before *helmv2.Hel
 // started at the moment: the process is starting up, or about to end.
 func (r *HelmReleaseReconciler) begin(ctx context.Context, hr *helmv2.HelmRelease, way *cluster.Connection, want desired.Want, in release.Input, d release.Decision) bool {
 	key, job, takenOver := client.ObjectKeyFromObject(hr), r.job(hr, want, d.Action), release.TakenOver(in, d)
+	r.examine(ctx, way, &job)
 	info := attempt.Info{Action: d.Action, Desired: want.Desired, Started: r.now()}
 	if a, ok := d.Action.(release.CorrectDrift); ok {
 		look, err := r.look(hr, way, want, in.Observed.Newest())
@@ -127,5 +129,18 @@ func (r *HelmReleaseReconciler) job(hr *helmv2.HelmRelease, want desired.Want, a
 		Secrets:  want.Secrets,
 		Defaults: r.defaults,
 		AllowDNS: r.allowDNS,
+		Patient:  hr.Annotations[helmv2.AnnotationFailEarly] == "false",
+
+		SuspectAfter: r.suspectAfter,
 	}
+}
+
+// examine lets a job find out why it fails. If nobody can, it fails all the same.
+func (r *HelmReleaseReconciler) examine(ctx context.Context, way *cluster.Connection, job *helm.Job) {
+	examiner, err := diagnose.New(way)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Info("failures will not be explained", "cause", err.Error())
+		return
+	}
+	job.Examiner = examiner
 }

@@ -35,6 +35,9 @@ func (r *HelmReleaseReconciler) publishFinished(ctx context.Context, before *hel
 	key := client.ObjectKeyFromObject(before)
 	log := ctrl.LoggerFrom(ctx).WithValues("action", release.Name(o.Action), "took", o.Ended.Sub(o.Started).String())
 	if o.Err != nil {
+		if o.Diagnosis != nil {
+			log = log.WithValues("failure", o.Diagnosis.Code)
+		}
 		log.Info("action failed", "cause", o.Err.Error(), "cancelled", o.Cancelled)
 	} else {
 		log.Info("action succeeded")

@@ -132,11 +132,13 @@ func (g *gate) Query(labels map[string]string) ([]*helmrelease.Release, error) {
 	for _, rls := range all {
 		g.newest = max(g.newest, rls.Version)
 	}
+	g.client.inquest.meet(all...)
 	return all, err
 }
 
 func (g *gate) pass(rls *helmrelease.Release) error {
 	g.client.looks.end()
+	g.client.inquest.meet(rls)
 	if g.choose != nil {
 		g.client.applying.rendered = g.client.built
 		g.choose(rls.Version - 1)
@@ -185,6 +187,8 @@ func (c *client) Create(list kube.ResourceList) (*kube.Result, error) {
 		result, err := c.Client.Create(list)
 		if err == nil {
 			c.learnAll(list)
+		} else if len(list) == 1 {
+			c.inquest.refuse(list[0], err)
 		}
 		return result, err
 	}

@@ -61,6 +61,9 @@ type client struct {
 	getter    genericclioptions.RESTClientGetter
 	followers *followers
 
+	// inquest finds out why waits fail.
+	inquest *inquest
+
 	mu       sync.Mutex
 	deletion []error
 	// echoes are what was answered to writes and has not been looked at yet.

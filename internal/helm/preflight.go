@@ -105,6 +105,7 @@ func (p *preflight) run(list kube.ResourceList) error {
 		switch {
 		case err == nil:
 		case p.blocks(list[i], err):
+			p.client.inquest.refuse(list[i], err)
 			objections = append(objections, fmt.Sprintf("%s: %s", subject(list[i]), err))
 		default:
 			p.client.Log("checking %s: %s", subject(list[i]), err)

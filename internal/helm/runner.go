@@ -50,6 +50,13 @@ type Job struct {
 	// Idle, if set, is called when Helm begins to do nothing but wait. The
 	// function it returns is called before Helm goes on and may block.
 	Idle func() (resume func())
+	// Examiner, if set, says why waits fail. It is asked when one has, and when an
+	// object has been silent for SuspectAfter, which is 20 s if it is zero.
+	Examiner     Examiner
+	SuspectAfter time.Duration
+	// Patient lets waits last as long as they may, even if what they wait for will
+	// certainly not come about.
+	Patient bool
 	// Applied, if set, is told of every object that was applied on the server: what
 	// was sent and what was answered, neither of which it may change or keep. It is
 	// called concurrently.
@@ -108,6 +115,8 @@ func (r *Runner) Run(ctx context.Context, getter genericclioptions.RESTClientGet
 		var unlisted error
 		out.Inventory, unlisted = run.inventory()
 		out.Unlisted = redact.error(unlisted)
+		out.Diagnosis = redact.diagnosis(run.client.inquest.found(err))
+		out.HookLogs = redact.logs(run.client.inquest.hookLogs)
 	}
 	out.Err, out.Cancelled = redact.error(inLine(err)), err != nil && ctx.Err() != nil
 	out.Superseded = out.Cancelled && errors.Is(context.Cause(ctx), release.ErrSuperseded)
@@ -149,6 +158,7 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 	c := &client{
 		Client: kc, ctx: ctx, origin: job.Origin, idle: job.Idle, told: job.Applied,
 		objects: &builder{getter: getter, namespace: kc.Namespace}, getter: getter, followers: &r.followers,
+		inquest: newInquest(job, r.now),
 	}
 	if c.manner, err = job.manner(store); err != nil {
 		return nil, err

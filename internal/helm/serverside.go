@@ -40,6 +40,7 @@ func (c *client) applyAll(original, target kube.ResourceList) (*kube.Result, err
 		for i, info := range batch {
 			switch {
 			case errs[i] != nil:
+				c.inquest.refuse(info, errs[i])
 				failures = append(failures, fmt.Sprintf("cannot apply %s: %s", subject(info), errs[i]))
 			case created[i]:
 				result.Created.Append(info)

@@ -18,7 +18,7 @@ import (
 )
 
 func (r *run) test(job Job, a release.Test) error {
-	whole := &wholeRelease{Driver: r.store, ctx: r.client.ctx}
+	whole := &wholeRelease{Driver: r.store, ctx: r.client.ctx, meet: r.client.inquest.meet}
 	config := *r.config
 	config.Releases = storage.Init(whole)
 	config.Releases.Log = r.logs.printf
@@ -58,6 +58,8 @@ func filters(all []release.TestFilter) map[string][]string {
 type wholeRelease struct {
 	driver.Driver
 	ctx context.Context //nolint:containedctx // a driver lives as long as one action
+	// meet is told what was read.
+	meet func(all ...*helmrelease.Release)
 	// hooks are what was read, by revision, and before is how they were then.
 	hooks  map[int][]*helmrelease.Hook
 	before map[*helmrelease.Hook]helmrelease.HookExecution
@@ -66,6 +68,7 @@ type wholeRelease struct {
 // Query reads revisions and remembers their hooks.
 func (d *wholeRelease) Query(labels map[string]string) ([]*helmrelease.Release, error) {
 	all, err := d.Driver.Query(labels)
+	d.meet(all...)
 	d.hooks, d.before = map[int][]*helmrelease.Hook{}, map[*helmrelease.Hook]helmrelease.HookExecution{}
 	for _, rls := range all {
 		d.hooks[rls.Version] = slices.Clone(rls.Hooks)

@@ -116,7 +116,8 @@ type vigil struct {
 	pending []*opinion
 	inbox   *inbox
 	// waited is how long the wait has lasted.
-	waited time.Duration
+	waited    time.Duration
+	suspicion suspicion
 }
 
 // wait looks at every object until each has been judged current once. Objects
@@ -132,7 +133,7 @@ func (c *client) wait(list kube.ResourceList, timeout time.Duration, w watch) er
 	v.begin()
 	defer v.end()
 	if done, err := v.verdict(); done {
-		return err
+		return v.explain(err)
 	}
 	if c.idle != nil {
 		resume := c.idle()
@@ -140,9 +141,9 @@ func (c *client) wait(list kube.ResourceList, timeout time.Duration, w watch) er
 	}
 	v.follow(v.pending)
 	if done, err := v.verdict(); done {
-		return err
+		return v.explain(err)
 	}
-	return v.until(deadline.C)
+	return v.explain(v.until(deadline.C))
 }
 
 // begin judges every object for the first time.
@@ -222,6 +223,8 @@ func (v *vigil) until(deadline <-chan time.Time) error {
 		defer timer.Stop()
 		late = timer.C
 	}
+	suspicious := v.beginSuspicion()
+	defer v.endSuspicion()
 	cancelled := v.client.ctx.Done()
 	pause := v.pause()
 	next := time.NewTimer(pause)
@@ -241,6 +244,10 @@ func (v *vigil) until(deadline <-chan time.Time) error {
 		case <-late:
 			late = nil
 			v.late()
+		case <-suspicious:
+			if err := v.suspect(); err != nil {
+				return err
+			}
 		case <-cancelled:
 			superseded := errors.Is(context.Cause(v.client.ctx), release.ErrSuperseded)
 			if superseded && v.yields {
@@ -255,6 +262,7 @@ func (v *vigil) until(deadline <-chan time.Time) error {
 			reasons, _ := said(v.pending)
 			return fmt.Errorf("timeout waiting for: [%s]", strings.Join(reasons, ", "))
 		}
+		v.lookEarly()
 		if done, err := v.verdict(); done {
 			return err
 		}

@@ -101,7 +101,7 @@ func (c *client) waitReady(list kube.ResourceList, timeout time.Duration, jobs b
 	if err != nil {
 		return err
 	}
-	w.yields, w.late = true, late
+	w.yields, w.late, w.explained = true, late, true
 	return c.wait(list, timeout, w)
 }
 
@@ -109,7 +109,15 @@ func (c *client) waitReady(list kube.ResourceList, timeout time.Duration, jobs b
 // anything else is ready once it exists. A Job whose Pods fail gets all its time,
 // since it is going to try again; one that has failed for good ends the wait.
 func (c *client) WatchUntilReady(list kube.ResourceList, timeout time.Duration) error {
-	return c.wait(list, timeout, poller(checked(c.manner.hookChecks, hookDone)))
+	w := poller(checked(c.manner.hookChecks, hookDone))
+	if w.explained = c.inquest.on(); w.explained {
+		w.role = c.inquest.role
+	}
+	err := c.wait(list, timeout, w)
+	if err != nil && w.explained {
+		c.inquest.hookFailed = true
+	}
+	return err
 }
 
 // WaitForDelete waits until all objects are gone.
@@ -130,6 +138,10 @@ type watch struct {
 	pace func(waited time.Duration) time.Duration
 	// yields is true if the wait ends when something else is wanted by now.
 	yields bool
+	// explained is true if somebody wants to know why the wait failed, and role is what
+	// its objects are to the release.
+	explained bool
+	role      release.Role
 	// late, if set, is called once the wait has lasted for lateAfter.
 	late func()
 }

@@ -27,7 +27,8 @@ type Metrics struct {
 
 	reconciled *prometheus.HistogramVec
 
-	drift *prometheus.CounterVec
+	drift    *prometheus.CounterVec
+	failures *prometheus.CounterVec
 
 	notifications *prometheus.CounterVec
 	queued        prometheus.Gauge
@@ -81,6 +82,10 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 			Name: "pintle_drift_objects_total",
 			Help: "Live objects that were not as their release has them, by class: removed or changed, and by result: detected, corrected or failed. One that is found unchanged again is not detected again.",
 		}, []string{"class", "result"}),
+		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "pintle_helm_release_failures_total",
+			Help: "Helm actions that failed because of an object, a hook or a test, by what was the matter with it.",
+		}, []string{"reason"}),
 		notifications: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "pintle_notifications_total",
 			Help: "Events for the events address by what became of them: sent, duplicate, refused, failed, expired, overflown or unsent. All but the first two were dropped.",
@@ -114,7 +119,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 		Help: "HelmReleases whose live objects are not as the release has them.",
 	}, m.counting(m.drifted))
 	for _, c := range []prometheus.Collector{m.visits, m.attempts, m.duration, m.reconciled, m.drift, m.operations, m.took, m.waited, m.notifications, m.queued, m.clusters, suspended, drifted,
-		m.slotWaits, m.lockWaits, m.downloads, m.downloaded, m.releases, m.figures,
+		m.failures, m.slotWaits, m.lockWaits, m.downloads, m.downloaded, m.releases, m.figures,
 	} {
 		if err := r.Register(c); err != nil {
 			return nil, err
@@ -250,6 +255,9 @@ func (m *Metrics) Attempt(o release.Outcome) {
 		result = "cancelled"
 	case o.Err != nil, len(o.Failed) > 0:
 		result = "failure"
+	}
+	if o.Diagnosis != nil && !o.Cancelled {
+		m.failures.WithLabelValues(o.Diagnosis.Code).Inc()
 	}
 	action := release.Name(o.Action)
 	m.attempts.WithLabelValues(action, result).Inc()

@@ -240,7 +240,7 @@ func everything(t *testing.T) *prometheus.Registry {
 	}
 	m.Reconciled(types.NamespacedName{}, 0)
 	m.Visit(VisitAtRest)
-	m.Attempt(release.Outcome{Action: release.Install{}})
+	m.Attempt(release.Outcome{Action: release.Install{}, Diagnosis: &release.Diagnosis{Code: "OOMKilled"}})
 	m.DriftDetected([]release.DriftedObject{{}})
 	m.Notified("sent")
 	m.Operation("engine", "phase", "reason", 1, 1)

@@ -220,12 +220,13 @@ func finishRelease(r *Report, c *conditions, o release.Outcome, action helmv2.Re
 		c.remove(helmv2.ConditionReconciling, helmv2.ConditionStalled)
 		status.ObservedGeneration = o.Desired.Generation
 		done := c.get(helmv2.ConditionReleased)
-		r.Events = append(r.Events, normal(done.Reason, done.Message, snapshotMetadata(last)))
+		r.Events = append(r.Events, normal(done.Reason, done.Message+containerLogs(o.HookLogs), snapshotMetadata(last)))
 	case o.Cancelled:
 		c.cancelled(o.Err)
 	default:
 		c.remove(helmv2.ConditionDrifted)
 		reason, message := failedMessage(action, o.Desired, o.Err)
+		message = led(o, message)
 		c.set(helmv2.ConditionReleased, metav1.ConditionFalse, reason, message)
 		c.summarize(status, o.Desired)
 		c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, message)
@@ -235,7 +236,7 @@ func finishRelease(r *Report, c *conditions, o release.Outcome, action helmv2.Re
 			// What changed nothing does not use up a retry.
 			status.Failures++
 		}
-		r.Events = append(r.Events, warning(reason, message+lastLogs(o.Logs), desiredMetadata(o.Desired)))
+		r.Events = append(r.Events, warning(reason, message+diagnosed(o), withDiagnosis(desiredMetadata(o.Desired), o)))
 	}
 }
 
@@ -253,7 +254,7 @@ func finishUninstall(r *Report, c *conditions, o release.Outcome) {
 		message := uninstalledMessage(last)
 		c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonUninstallSucceeded, message)
 		c.asReleased()
-		r.Events = append(r.Events, normal(helmv2.ReasonUninstallSucceeded, message, snapshotMetadata(last)))
+		r.Events = append(r.Events, normal(helmv2.ReasonUninstallSucceeded, message+containerLogs(o.HookLogs), snapshotMetadata(last)))
 		drop(status)
 		c.remove(helmv2.ConditionTestSuccess, helmv2.ConditionRemediated)
 		return
@@ -263,7 +264,7 @@ func finishUninstall(r *Report, c *conditions, o release.Outcome) {
 		c.cancelled(o.Err)
 		return
 	}
-	message := uninstallFailedMessage(last, o.Err)
+	message := led(o, uninstallFailedMessage(last, o.Err))
 	status.Failures++
 	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonUninstallFailed, message)
 	c.asReleased()
@@ -271,7 +272,7 @@ func finishUninstall(r *Report, c *conditions, o release.Outcome) {
 	// Even an uninstall that stored something is tried again with back-off: the
 	// next visit would decide the same, at once, and for ever.
 	r.Retry = release.Backoff()
-	r.Events = append(r.Events, warning(helmv2.ReasonUninstallFailed, message+lastLogs(o.Logs), snapshotMetadata(last)))
+	r.Events = append(r.Events, warning(helmv2.ReasonUninstallFailed, message+diagnosed(o), withDiagnosis(snapshotMetadata(last), o)))
 }
 
 func finishUnlock(r *Report, c *conditions, o release.Outcome) {

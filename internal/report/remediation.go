@@ -27,13 +27,13 @@ func finishRollback(r *Report, c *conditions, o release.Outcome, a release.Rollb
 	}
 	if o.Err == nil {
 		c.rolledBack(target)
-		r.Events = append(r.Events, normal(helmv2.ReasonRollbackSucceeded, rolledBackMessage(target), rollbackMetadata(target, o.Desired)))
+		r.Events = append(r.Events, normal(helmv2.ReasonRollbackSucceeded, rolledBackMessage(target)+containerLogs(o.HookLogs), rollbackMetadata(target, o.Desired)))
 	} else {
-		message := rollbackFailedMessage(target, o.Err.Error())
+		message := led(o, rollbackFailedMessage(target, o.Err.Error()))
 		status.Failures++
 		c.set(helmv2.ConditionRemediated, metav1.ConditionFalse, helmv2.ReasonRollbackFailed, message)
 		r.Retry = release.Backoff()
-		r.Events = append(r.Events, warning(helmv2.ReasonRollbackFailed, message+lastLogs(o.Logs), rollbackMetadata(target, o.Desired)))
+		r.Events = append(r.Events, warning(helmv2.ReasonRollbackFailed, message+diagnosed(o), withDiagnosis(rollbackMetadata(target, o.Desired), o)))
 	}
 	c.remediated(status, o.Desired)
 }
@@ -85,11 +85,11 @@ func finishRemediation(r *Report, c *conditions, o release.Outcome) {
 		c.set(helmv2.ConditionRemediated, metav1.ConditionTrue, helmv2.ReasonUninstallSucceeded, message)
 		r.Events = append(r.Events, normal(helmv2.ReasonUninstallSucceeded, message, snapshotMetadata(last)))
 	} else {
-		message := remediationFailedMessage(last, o.Err.Error())
+		message := led(o, remediationFailedMessage(last, o.Err.Error()))
 		status.Failures++
 		c.set(helmv2.ConditionRemediated, metav1.ConditionFalse, helmv2.ReasonUninstallFailed, message)
 		r.Retry = release.Backoff()
-		r.Events = append(r.Events, warning(helmv2.ReasonUninstallFailed, message+lastLogs(o.Logs), snapshotMetadata(last)))
+		r.Events = append(r.Events, warning(helmv2.ReasonUninstallFailed, message+diagnosed(o), withDiagnosis(snapshotMetadata(last), o)))
 	}
 	c.remediated(status, o.Desired)
 }
@@ -120,11 +120,12 @@ func finishHeal(r *Report, c *conditions, o release.Outcome) {
 	}
 	action, _ := failedAction(last)
 	reason, message := failedMessage(action, o.Desired, o.Err)
+	message = led(o, message)
 	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, reason, message)
 	c.summarize(status, o.Desired)
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, message)
 	count(status, status.LastAttemptedReleaseAction)
-	r.Events = append(r.Events, warning(reason, message+lastLogs(o.Logs), snapshotMetadata(last)))
+	r.Events = append(r.Events, warning(reason, message+diagnosed(o), withDiagnosis(snapshotMetadata(last), o)))
 }
 
 // snapshotOf returns the snapshot of a revision. One that is not recorded is
