@@ -1,0 +1,190 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+const canary = "c4nary-0f-a-secret"
+
+func timeout(d time.Duration) func(*helmv2.HelmRelease) {
+	return func(hr *helmv2.HelmRelease) { hr.Spec.Timeout = &metav1.Duration{Duration: d} }
+}
+
+// access creates a Secret with the canary in it, and returns an env that has it.
+func (w world) access(key string) []any {
+	w.Helper()
+	w.must(env.Client.Create(w.Context(), &corev1.Secret{ObjectMeta: w.meta("access"), StringData: map[string]string{"password": canary}}))
+	return []any{values{"name": "PASSWORD", "valueFrom": values{"secretKeyRef": values{"name": "access", "key": key}}}}
+}
+
+// event waits for an event of a release that has all the parts, and returns it.
+func (w world) event(hr *helmv2.HelmRelease, reason string, parts ...string) corev1.Event {
+	w.Helper()
+	ctx, cancel := w.bounded()
+	defer cancel()
+	var found corev1.Event
+	w.must(env.Until(ctx, "an event "+reason+" with "+strings.Join(parts, ", "), func() (string, bool) {
+		texts := w.eventTexts(ctx)
+		for _, e := range texts {
+			if e.Reason != reason || e.InvolvedObject.Name != hr.Name || e.InvolvedObject.Kind != helmv2.HelmReleaseKind {
+				continue
+			}
+			found = e
+			all := true
+			for _, part := range parts {
+				all = all && strings.Contains(e.Message, part)
+			}
+			if all {
+				return "", true
+			}
+		}
+		return found.Message, false
+	}))
+	return found
+}
+
+func (w world) eventTexts(ctx context.Context) []corev1.Event {
+	var list corev1.EventList
+	if err := env.Client.List(ctx, &list, client.InNamespace(w.namespace)); err != nil {
+		return nil
+	}
+	return list.Items
+}
+
+// untold checks that the canary is in nothing that we have written.
+func (w world) untold(hr *helmv2.HelmRelease) {
+	w.Helper()
+	w.must(env.Client.Get(w.Context(), client.ObjectKeyFromObject(hr), hr))
+	status, err := json.Marshal(hr.Status)
+	w.must(err)
+	if strings.Contains(string(status), canary) {
+		w.Errorf("the status has it: %s", status)
+	}
+	for _, e := range w.eventTexts(w.Context()) {
+		if e.InvolvedObject.Kind == helmv2.HelmReleaseKind && strings.Contains(e.Message, canary) {
+			w.Errorf("an event has it: %s", e.Message)
+		}
+	}
+	if strings.Contains(env.Controller.LogTail(1<<22), canary) {
+		w.Error("the controller's log has it")
+	}
+}
+
+// TestReadySaysWhy: the condition begins with the object and names the cause.
+func TestReadySaysWhy(t *testing.T) {
+	const forever = "exec httpd -f -p 8080"
+	small := values{"limits": values{"memory": "32Mi"}}
+	for _, tc := range []struct {
+		name, code string
+		values     values
+		parts      []string
+		inEvent    []string
+	}{
+		{"image", helmv2.FailureImagePull, values{"image": noImage}, []string{noImage}, nil},
+		{"memory", helmv2.FailureOOMKilled, values{"script": tooMuch, "resources": small}, []string{"container shell"}, nil},
+		{"secret-key", helmv2.FailureConfigMissing, values{"env": "other"}, []string{"other"}, nil},
+		{"probe", helmv2.FailureProbe, values{"script": forever}, []string{"container shell"}, []string{"Readiness probe failed"}},
+		{"crash", "", values{"script": "echo no license for $PASSWORD; exit 5", "env": "password"}, []string{"exited with code 5", "no license for ***"}, []string{"no license for ***"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			if key, ok := tc.values["env"].(string); ok {
+				tc.values["env"] = w.access(key)
+			}
+			hr := w.release("app", tc.values, timeout(25*time.Second))
+			parts := append([]string{"Deployment " + w.namespace + "/app: " + tc.code}, tc.parts...)
+			w.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonInstallFailed, parts...)
+			e := w.event(hr, helmv2.ReasonInstallFailed, append(parts, tc.inEvent...)...)
+			if code := e.Annotations[helmv2.EventMetadataFailure]; code == "" || tc.code != "" && code != tc.code {
+				t.Errorf("the event is annotated with %v", e.Annotations)
+			}
+			if got := hr.Status.Conditions; len(got) == 0 || !strings.HasPrefix(w.message(hr), "Deployment "+w.namespace+"/app: ") {
+				t.Errorf("Ready does not begin with the object: %s", w.message(hr))
+			}
+			w.untold(hr)
+			t.Log(e.Message)
+		})
+	}
+}
+
+func (w world) message(hr *helmv2.HelmRelease) string {
+	for _, c := range hr.Status.Conditions {
+		if c.Type == helmv2.ConditionReady {
+			return c.Message
+		}
+	}
+	return ""
+}
+
+// TestHookSaysWhy: the log of a hook that fails is in the event although its Job is
+// deleted at once, and what is secret is not.
+func TestHookSaysWhy(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	hr := w.release("app", values{})
+	w.ready(hr)
+	script := "for i in 1 2 3; do echo step $i; done; echo I am $PASSWORD; echo the last words; exit 3"
+	w.edit(hr, func(hr *helmv2.HelmRelease) {
+		hr.Spec.Values = w.raw(values{"hook": values{"script": script, "env": w.access("password"), "deletePolicy": "hook-failed"}})
+	})
+	w.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonUpgradeFailed,
+		"Hook "+w.namespace+"/app-pre-upgrade (Job): ContainerFailed: ", "exited with code 3", "the last words")
+	e := w.event(hr, helmv2.ReasonUpgradeFailed, "step 1\nstep 2\nstep 3\nI am ***\nthe last words", "BackoffLimitExceeded")
+	if got := e.Annotations[helmv2.EventMetadataObject]; got != "Job/"+w.namespace+"/app-pre-upgrade" {
+		t.Errorf("the event is annotated with %v", e.Annotations)
+	}
+	job := &batchv1.Job{ObjectMeta: w.meta("app-pre-upgrade")}
+	if err := env.Client.Get(t.Context(), client.ObjectKeyFromObject(job), job); !apierrors.IsNotFound(err) {
+		t.Errorf("the Job is there: %v", err)
+	}
+	w.untold(hr)
+	t.Log(e.Message)
+}
+
+// TestHookTakesTooLong: the log of a hook whose time is up is told, although the
+// Job's controller deletes the Pod.
+func TestHookTakesTooLong(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	hr := w.release("app", values{})
+	w.ready(hr)
+	w.edit(hr, func(hr *helmv2.HelmRelease) {
+		hr.Spec.Values = w.raw(values{"hook": values{
+			"script": "trap 'sleep 10; exit 1' TERM; echo waiting for the lock; sleep 600 & wait", "activeDeadlineSeconds": 4, "gracePeriodSeconds": 30,
+		}})
+	})
+	w.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonUpgradeFailed, "app-pre-upgrade (Job): DeadlineExceeded")
+	t.Log(w.event(hr, helmv2.ReasonUpgradeFailed, "waiting for the lock").Message)
+}
+
+// TestHookLogPolicy: a chart that wants the log of a hook that succeeded gets it.
+func TestHookLogPolicy(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	hr := w.release("app", values{})
+	w.ready(hr)
+	w.edit(hr, func(hr *helmv2.HelmRelease) {
+		hr.Spec.Values = w.raw(values{"hook": values{
+			"script": "echo migrated as $PASSWORD", "env": w.access("password"), "logPolicy": "hook-succeeded", "deletePolicy": "hook-succeeded",
+		}})
+	})
+	w.ready(hr)
+	w.event(hr, helmv2.ReasonUpgradeSucceeded, "migrated as ***")
+	w.untold(hr)
+}
