@@ -102,6 +102,9 @@ func (r *HelmReleaseReconciler) begin(ctx context.Context, hr *helmv2.HelmReleas
 				return r.correct(ctx, look, want.Desired, a)
 			})
 	}
+	if release.Anew(d.Action) {
+		r.bursts.acted(key)
+	}
 	var applied drift.Recorder
 	if compares(want.Desired) {
 		job.Applied = applied.Applied

@@ -82,6 +82,8 @@ type HelmReleaseReconciler struct {
 	where whereabouts
 	// live reads from the API server what must not be behind.
 	live client.Reader
+	// cached reads metadata of ConfigMaps and Secrets from the cache.
+	cached client.Reader
 	// helmCharts is held while one is made.
 	helmCharts sync.Mutex
 	// noCrossNamespaceRefs, externalArtifacts and noConfigWatches are settings.
@@ -102,6 +104,7 @@ type HelmReleaseReconciler struct {
 	now     func() time.Time
 	written writes
 	rest    resting
+	bursts  bursts
 	// rendered are the charts that read the cluster.
 	rendered renderings
 	// downloads are those that HelmReleases wait for.
@@ -129,6 +132,7 @@ func (r *HelmReleaseReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 	if present, err := r.ensureFinalizer(ctx, hr); !present {
 		return r.unwritten(err)
 	}
+	r.meet(ctx, hr)
 	before := hr.DeepCopy()
 	suspension := release.SuspensionOf(hr.Spec.Suspend, hr.Annotations, r.now())
 	// However it came about, it means the same to all that follows.
@@ -161,6 +165,7 @@ func (r *HelmReleaseReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 		return r.publishBlocked(ctx, before, hr, err)
 	}
 
+	r.arriving(ctx, hr, &in)
 	decision := release.Decide(in)
 	ctrl.LoggerFrom(ctx).Info("decided", "rule", decision.Rule, "action", release.Name(decision.Action), "why", decision.Why)
 	if !decision.Acts() {
@@ -200,6 +205,7 @@ func (r *HelmReleaseReconciler) gone(key types.NamespacedName, err error) (ctrl.
 		r.written.forget(key)
 		r.where.forget(key)
 		r.rest.forget(key)
+		r.bursts.forget(key)
 		r.downloads.forget(key)
 		r.uncompare(key)
 		r.metrics.Forget(key)

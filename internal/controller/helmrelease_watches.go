@@ -156,15 +156,18 @@ const configSettling = time.Second
 // have had time to change too.
 func (r *HelmReleaseReconciler) takersFrom(index string) handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-	wake := func(ctx context.Context, obj client.Object, q queue) {
+	wake := func(ctx context.Context, obj client.Object, changed bool, q queue) {
 		for _, hr := range r.indexed(ctx, index, client.ObjectKeyFromObject(obj).String()) {
+			if by := applierOf(obj); changed && by != (applier{}) && by == applierOf(&hr) {
+				r.bursts.note(client.ObjectKeyFromObject(&hr), r.now())
+			}
 			q.AddAfter(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&hr)}, configSettling)
 		}
 	}
 	return handler.Funcs{
-		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { wake(ctx, e.Object, q) },
-		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) { wake(ctx, e.ObjectNew, q) },
-		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { wake(ctx, e.Object, q) },
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { wake(ctx, e.Object, false, q) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) { wake(ctx, e.ObjectNew, true, q) },
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { wake(ctx, e.Object, false, q) },
 	}
 }
 

@@ -113,6 +113,7 @@ func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
 		stagger: staggerBy(p.JitterPercent),
 		now:     p.Now,
 		live:    mgr.GetAPIReader(),
+		cached:  mgr.GetCache(),
 
 		drift:                drift.NewDetector(p.Now),
 		overriddenManagers:   p.OverriddenManagers,
@@ -205,7 +206,7 @@ func stripConfig(obj any) (any, error) {
 		o.Data, o.StringData = nil, nil
 	}
 	if o, ok := obj.(metav1.Object); ok {
-		o.SetAnnotations(nil)
+		o.SetAnnotations(onlyTracking(o.GetAnnotations()))
 		o.SetManagedFields(nil)
 	}
 	return obj, nil

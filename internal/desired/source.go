@@ -144,8 +144,7 @@ func unreadable(kind string, key types.NamespacedName, err error) error {
 }
 
 // ready checks a source. A source whose last fetch failed but that still has an
-// artifact for its present generation is good enough: what it has is what the
-// user asked for before.
+// artifact that its spec asks for is good enough.
 func ready(kind string, obj client.Object, observed int64, conditions []metav1.Condition, a *fluxmeta.Artifact) (source, error) {
 	var why string
 	failing := apimeta.FindStatusCondition(conditions, helmv2.ConditionReady)
@@ -157,6 +156,8 @@ func ready(kind string, obj client.Object, observed int64, conditions []metav1.C
 		why = stalled.Message
 	case a == nil:
 		why = "does not have an artifact"
+	case notAsked(obj, a.Revision) != "":
+		why = notAsked(obj, a.Revision)
 	default:
 		return source{
 			artifact: chart.Artifact{URL: a.URL, Digest: a.Digest},

@@ -98,6 +98,8 @@ type Wait struct {
 	// For is the reason of condition Held if what is awaited is an Operation; empty
 	// otherwise.
 	For string
+	// Brief is true if it will be over in a moment: nothing is said of it.
+	Brief bool
 	// Retrying is true if what is awaited is the moment to try again.
 	Retrying bool
 }

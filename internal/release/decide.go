@@ -64,6 +64,7 @@ func rules() []rule {
 		{"Yield", yield},
 		{"TargetMoved", targetMoved},
 		{"Forced", forced},
+		{"Settling", settling},
 		{"Healed", healed},
 		{"RetriesExhausted", retriesExhausted},
 		{"AwaitRetry", awaitRetry},

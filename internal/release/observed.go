@@ -35,6 +35,9 @@ type Observed struct {
 	// waits for it to be free; nil if there is none.
 	Holder *Operation
 	Next   *Operation
+	// Burst are the latest changes of what is applied together with the HelmRelease;
+	// nil if there were none.
+	Burst *Burst
 	// Unreachable says why the cluster of the release cannot be reached any more,
 	// for good: what is needed to get there was removed. Empty if it can.
 	Unreachable string

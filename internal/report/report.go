@@ -83,6 +83,9 @@ func Settled(hr *helmv2.HelmRelease, d release.Decision, in release.Input) Repor
 		if a.For != "" {
 			return held(hr, d, a, in)
 		}
+		if a.Brief {
+			return Report{Status: hr.Status, Retry: release.After(a.After)}
+		}
 		return waiting(hr, d, a, in)
 	case release.Stall:
 		return stalled(hr, d, a, in)

@@ -62,7 +62,7 @@ func (w *World) Do(line string) error {
 	case "spec":
 		return w.setSpec(args)
 	case "suspend", "resume", "delete", "request", "annotate", "advance", "blocked", "unblocked", "objects", "rival", "applied", "live",
-		"operation":
+		"operation", "burst":
 		return w.change(verb, args)
 	case "stored":
 		return w.put(args)
@@ -176,6 +176,8 @@ func (w *World) change(verb string, args arguments) error {
 		w.rival(args)
 	case "operation":
 		return w.operation(args)
+	case "burst":
+		w.inputChanges(args)
 	case "live":
 		w.live = live(args)
 	case "advance":
@@ -225,6 +227,15 @@ func (w *World) annotate(args arguments) {
 			w.hr.Annotations["pintle.dev/"+key] = strings.Trim(value, `"`)
 		}
 	}
+}
+
+// inputChanges lets one of the inputs that are applied together change now; the
+// applier may be known to be still at work.
+func (w *World) inputChanges(args arguments) {
+	if w.burst == nil || w.burst.Over(w.now) {
+		w.burst = &release.Burst{First: w.now}
+	}
+	w.burst.Last, w.burst.Applying = w.now, args.has("applying")
 }
 
 // operation lets an Operation have the release, wait for it, or be over. Nobody

@@ -46,7 +46,9 @@ type World struct {
 	rivals []release.Rival
 	// holder and next are the Operations that have the release, or wait for it.
 	holder, next *release.Operation
-	gone         bool
+	// burst are the changes of inputs that were not acted upon.
+	burst *release.Burst
+	gone  bool
 	// installedByHand is true once a person has used `helm install`.
 	installedByHand bool
 
@@ -185,6 +187,10 @@ func (w *World) input(want release.Desired) release.Input {
 	}
 	in.Observed.Rivals = w.rivals
 	in.Observed.Holder, in.Observed.Next = w.holder, w.next
+	if w.burst != nil {
+		burst := *w.burst
+		in.Observed.Burst = &burst
+	}
 	if release.MustReadHistory(want, w.hr.Status, in.Observed.Running) {
 		in.Observed.Revisions = read(w.hr.Status.History, w.store(release.StoredTarget(want, w.hr.Status)).observed())
 	}
@@ -236,6 +242,9 @@ func (w *World) act(d release.Decision, in release.Input, helm helmResult, die s
 	if die == "begin" {
 		w.die()
 		return nil
+	}
+	if release.Anew(d.Action) {
+		w.burst = nil
 	}
 	if helm.kind == "refuse" {
 		w.running = &action{what: d.Action, want: want, started: w.now, store: w.target(d.Action, want), refused: helm.err()}
