@@ -58,6 +58,18 @@ const (
 	// the failure code is about.
 	EventMetadataObject string = "pintle.dev/object"
 
+	// AnnotationOrphan on a HelmRelease makes its deletion leave the release behind. It
+	// can be set when the deletion is under way; the value false is none.
+	AnnotationOrphan string = "pintle.dev/orphan"
+
+	// AnnotationUninstallDisableHooks on a HelmRelease makes its deletion run no hooks. It
+	// can be set when the deletion is under way; the value false is none.
+	AnnotationUninstallDisableHooks string = "pintle.dev/uninstall-disable-hooks"
+
+	// EventReasonDependentsLeft says that a release is uninstalled before others that
+	// depend on it.
+	EventReasonDependentsLeft string = "DependentsLeft"
+
 	// ConditionHeld is True while Helm's actions wait for an Operation, which it names.
 	// Absent otherwise.
 	ConditionHeld string = "Held"

@@ -33,7 +33,8 @@ func dependencyKeys(obj client.Object) []string {
 	return keys
 }
 
-// dependents wakes the HelmReleases that depend on one that has become ready. A
+// dependents wakes the HelmReleases that depend on one that has become ready, and
+// those that one depended on that is gone. A
 // dependency that is not ready any more wakes nobody: who needed it has it, and is
 // not to be called not ready for every upgrade of it.
 func (r *HelmReleaseReconciler) dependents() handler.EventHandler {
@@ -56,6 +57,22 @@ func (r *HelmReleaseReconciler) dependents() handler.EventHandler {
 			_, ready := desired.IsReady(hr)
 			r.wakeDependents(ctx, hr, ready && !was, q)
 		},
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) {
+			if hr, ok := e.Object.(*helmv2.HelmRelease); ok {
+				r.wakeWaiting(ctx, hr, q)
+			}
+		},
+	}
+}
+
+// wakeWaiting wakes the HelmReleases that hr depended on, if they are being deleted:
+// they wait for its end.
+func (r *HelmReleaseReconciler) wakeWaiting(ctx context.Context, hr *helmv2.HelmRelease, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	for _, key := range desired.DependsOn(hr) {
+		dep := &helmv2.HelmRelease{}
+		if r.client.Get(ctx, key, dep) == nil && !dep.DeletionTimestamp.IsZero() {
+			q.Add(reconcile.Request{NamespacedName: key})
+		}
 	}
 }
 

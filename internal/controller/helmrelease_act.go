@@ -122,10 +122,16 @@ func (r *HelmReleaseReconciler) begin(ctx context.Context, hr *helmv2.HelmReleas
 }
 
 func (r *HelmReleaseReconciler) job(hr *helmv2.HelmRelease, want desired.Want, a release.Action) helm.Job {
+	spec := *hr.Spec.DeepCopy()
+	if want.Deleted && want.Deletion.NoHooks {
+		uninstall := *hr.GetUninstall()
+		uninstall.DisableHooks = true
+		spec.Uninstall = &uninstall
+	}
 	return helm.Job{
 		Action:   a,
 		Desired:  want.Desired,
-		Spec:     *hr.Spec.DeepCopy(),
+		Spec:     spec,
 		Origin:   helm.Origin{Name: hr.Name, Namespace: hr.Namespace},
 		Artifact: want.Artifact,
 		Values:   want.Values,

@@ -19,6 +19,9 @@ import (
 func (r *HelmReleaseReconciler) observe(ctx context.Context, hr *helmv2.HelmRelease, want desired.Want, running *release.Running, in *release.Input) (*cluster.Connection, error) {
 	have := &in.Observed
 	have.Running = running
+	if want.Deleted && running == nil && !want.Suspended {
+		have.Dependents = r.dependentsOf(ctx, hr)
+	}
 	if !release.MustReadHistory(want.Desired, hr.Status, running) {
 		return nil, nil //nolint:nilnil // nothing is to be read, and nothing to be done that would need a way
 	}

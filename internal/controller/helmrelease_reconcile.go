@@ -180,6 +180,7 @@ func (r *HelmReleaseReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 		return r.unwritten(err)
 	}
 	r.noteDrift(ctx, hr, decision, in, started)
+	r.bereave(hr, decision, in)
 	r.metrics.Visit(decision.Rule)
 	if !r.begin(ctx, hr, way, want, in, decision) {
 		// Announced and not begun: the next visit decides the same again.

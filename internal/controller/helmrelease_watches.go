@@ -198,6 +198,7 @@ type requestChanged struct{ predicate.Funcs }
 func (requestChanged) Update(e event.UpdateEvent) bool {
 	for _, key := range []string{
 		helmv2.AnnotationReconcileRequest, helmv2.AnnotationSuspend, helmv2.AnnotationSuspendUntil, opsv1alpha1.AnnotationHolder,
+		helmv2.AnnotationOrphan, helmv2.AnnotationUninstallDisableHooks,
 	} {
 		before, was := e.ObjectOld.GetAnnotations()[key]
 		if after, is := e.ObjectNew.GetAnnotations()[key]; before != after || was != is {

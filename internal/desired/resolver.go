@@ -11,6 +11,8 @@ package desired
 import (
 	"context"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -116,6 +118,8 @@ func basics(hr *helmv2.HelmRelease, defaults helmv2.Defaults) release.Desired {
 		},
 		Rendering: rendering(spec),
 		Deleted:   !hr.DeletionTimestamp.IsZero(),
+		DeletedAt: ptr.Deref(hr.DeletionTimestamp, metav1.Time{}).Time,
+		Deletion:  release.DeletionOf(hr.Annotations),
 		Suspended: spec.Suspend,
 		Requests:  release.RequestsOf(hr.Annotations),
 		Policy: release.Policy{

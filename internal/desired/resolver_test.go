@@ -641,7 +641,7 @@ func TestResolve(t *testing.T) {
 				hr.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
 				hr.Spec.DependsOn = []helmv2.DependencyReference{{Name: "unsupported"}}
 			},
-			want: Want{Desired: release.Desired{UID: "uid-1", Generation: 3, Target: target, Policy: policy, Deleted: true}},
+			want: Want{Desired: release.Desired{UID: "uid-1", Generation: 3, Target: target, Policy: policy, Deleted: true, DeletedAt: time.Unix(1, 0)}},
 		},
 		"Suspended": {
 			reason: "what is suspended is left alone",

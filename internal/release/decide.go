@@ -57,6 +57,7 @@ func rules() []rule {
 		{"Finalize", finalize},
 		{"Held", held},
 		{"Recover", recoverRevision},
+		{"AwaitDependents", awaitDependents},
 		{"Delete", deleteRelease},
 		{"Suspended", suspended},
 		{"Contested", contested},
@@ -110,6 +111,8 @@ func finalize(in Input) *Decision {
 	switch {
 	case in.Desired.Suspended:
 		return &Decision{Action: Finalize{}, Why: "deleted while suspended: the release stays"}
+	case in.Desired.Deletion.Orphan:
+		return &Decision{Action: Finalize{}, Why: "deleted with annotation " + helmv2.AnnotationOrphan + ": the release stays"}
 	case in.Observed.Unreachable != "":
 		return &Decision{Action: Finalize{}, Why: "deleted, and the release cannot be reached: " + in.Observed.Unreachable}
 	case !ours(in):
@@ -131,7 +134,7 @@ func held(in Input) *Decision {
 	w := Wait{}
 	switch {
 	case in.Desired.Deleted:
-		w.Cancel = running.Action != helmv2.ActionUninstall
+		w.Cancel = in.Desired.Deletion.outlived(running)
 	case outdated(in, running):
 		w.Cancel, w.Superseded = true, true
 	}

@@ -30,6 +30,9 @@ type Desired struct {
 	Rendering Rendering
 	// Deleted is true from the moment the object carries a deletion timestamp.
 	Deleted bool
+	// DeletedAt is since when; zero if it does not. Deletion says how the release goes.
+	DeletedAt time.Time
+	Deletion  Deletion
 	// Suspended is true if the release is to be left alone.
 	Suspended bool
 	// Suspension says why, and until when.

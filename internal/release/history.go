@@ -63,7 +63,7 @@ func StoredTarget(want Desired, recorded helmv2.HelmReleaseStatus) Target {
 // storage holds. It saves the read where it could not.
 func MustReadHistory(want Desired, recorded helmv2.HelmReleaseStatus, running *Running) bool {
 	switch {
-	case running != nil, want.Suspended:
+	case running != nil, want.Suspended, want.Deleted && want.Deletion.Orphan:
 		return false
 	case want.Deleted:
 		// An empty storage namespace means that nothing was ever attempted.

@@ -35,6 +35,9 @@ type Observed struct {
 	// waits for it to be free; nil if there is none.
 	Holder *Operation
 	Next   *Operation
+	// Dependents are those that depend on a HelmRelease that is being deleted, by name;
+	// nil unless it is.
+	Dependents []Dependent
 	// Burst are the latest changes of what is applied together with the HelmRelease;
 	// nil if there were none.
 	Burst *Burst

@@ -213,7 +213,7 @@ func stalled(hr *helmv2.HelmRelease, d release.Decision, a release.Stall, in rel
 // without anybody to look after it deserves a warning.
 func Finalized(d release.Decision, in release.Input) []Event {
 	last := release.Latest(in.Recorded.History)
-	stays := in.Desired.Suspended || in.Observed.Unreachable != ""
+	stays := in.Desired.Suspended || in.Desired.Deletion.Orphan || in.Observed.Unreachable != ""
 	if last == nil || !stays {
 		return nil
 	}

@@ -62,7 +62,7 @@ func (w *World) Do(line string) error {
 	case "spec":
 		return w.setSpec(args)
 	case "suspend", "resume", "delete", "request", "annotate", "advance", "blocked", "unblocked", "objects", "rival", "applied", "live",
-		"operation", "burst":
+		"operation", "burst", "dependent":
 		return w.change(verb, args)
 	case "stored":
 		return w.put(args)
@@ -176,6 +176,8 @@ func (w *World) change(verb string, args arguments) error {
 		w.rival(args)
 	case "operation":
 		return w.operation(args)
+	case "dependent":
+		w.dependent(args)
 	case "burst":
 		w.inputChanges(args)
 	case "live":
@@ -255,6 +257,20 @@ func (w *World) operation(args arguments) error {
 		return fmt.Errorf("an Operation cannot %q", args.at(0))
 	}
 	return nil
+}
+
+// dependent lets another HelmRelease depend on this one, be deleted too, depend on it
+// in a circle, or be gone.
+func (w *World) dependent(args arguments) {
+	w.dependents = nil
+	if args.has("gone") {
+		return
+	}
+	d := release.Dependent{Name: "apps/client", Deleted: args.has("deleted")}
+	if args.has("cycle") {
+		d.Cycle = "apps/web -> apps/client -> apps/web"
+	}
+	w.dependents = []release.Dependent{d}
 }
 
 // rival lets another HelmRelease ask for the same release, or none any more.

@@ -48,7 +48,9 @@ type World struct {
 	holder, next *release.Operation
 	// burst are the changes of inputs that were not acted upon.
 	burst *release.Burst
-	gone  bool
+	// dependents are other HelmReleases that depend on this one.
+	dependents []release.Dependent
+	gone       bool
 	// installedByHand is true once a person has used `helm install`.
 	installedByHand bool
 
@@ -186,6 +188,9 @@ func (w *World) input(want release.Desired) release.Input {
 		}
 	}
 	in.Observed.Rivals = w.rivals
+	if want.Deleted && w.running == nil {
+		in.Observed.Dependents = w.dependents
+	}
 	in.Observed.Holder, in.Observed.Next = w.holder, w.next
 	if w.burst != nil {
 		burst := *w.burst
@@ -211,6 +216,10 @@ func (w *World) desired() release.Desired {
 	d.Generation = w.hr.Generation
 	d.Requests = release.RequestsOf(w.hr.Annotations)
 	d.Deleted = !w.hr.DeletionTimestamp.IsZero()
+	if d.Deleted {
+		d.DeletedAt = w.hr.DeletionTimestamp.Time
+	}
+	d.Deletion = release.DeletionOf(w.hr.Annotations)
 	d.Suspension = release.SuspensionOf(w.hr.Spec.Suspend, w.hr.Annotations, w.now)
 	d.Suspended = d.Suspension.Active
 	if d.Deleted || d.Suspended {

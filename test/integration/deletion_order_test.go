@@ -1,0 +1,174 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+// guard is a finalizer that only an operator takes off.
+const guard = "example.com/operator"
+
+// pairs is how often an operator and its custom resource are deleted together.
+const pairs = 50
+
+func guardedChart(t *testing.T) []byte {
+	t.Helper()
+	return pack(t, "resource", "1.0.0", map[string]string{
+		"templates/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}\n" +
+			"  labels: {operator: {{ .Values.operator }}}\n  finalizers: [" + guard + "]\n",
+	})
+}
+
+// TestDeletionInOrder: an operator and its custom resources are deleted in one stroke.
+// The resources go first, for nobody would take their finalizers off afterwards.
+func TestDeletionInOrder(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.publish("operator", "1.0.0", configMapChart(t, "1.0.0"))
+	w.publish("resource", "1.0.0", guardedChart(t))
+	from := func(source string) func(*helmv2.HelmRelease) {
+		return func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Name = source }
+	}
+	var operators, resources []*helmv2.HelmRelease
+	for i := range pairs {
+		name := fmt.Sprintf("operator-%d", i)
+		operators = append(operators, w.release(name, nil, from("operator")))
+		resources = append(resources, w.release(fmt.Sprintf("resource-%d", i), map[string]any{"operator": name}, from("resource"), func(hr *helmv2.HelmRelease) {
+			hr.Spec.DependsOn = []helmv2.DependencyReference{{Name: name}}
+			hr.Spec.Timeout = &metav1.Duration{Duration: patience}
+		}))
+	}
+	for i := range pairs {
+		w.untilReady(operators[i])
+		w.untilReady(resources[i])
+	}
+	for i := range pairs {
+		first, second := operators[i], resources[i]
+		if i%2 == 1 {
+			first, second = second, first
+		}
+		w.must(suite.client.Delete(t.Context(), first))
+		w.must(suite.client.Delete(t.Context(), second))
+	}
+	w.takeOff()
+	for i := range pairs {
+		w.untilGone(resources[i])
+		w.untilGone(operators[i])
+	}
+}
+
+// takeOff takes guards off ConfigMaps that are being deleted, as long as there is the
+// operator for it, until none is left.
+func (w *world) takeOff() {
+	w.t.Helper()
+	deadline := time.Now().Add(2 * patience)
+	for {
+		var all corev1.ConfigMapList
+		w.must(suite.client.List(w.t.Context(), &all, client.InNamespace(w.namespace)))
+		alive, guarded := map[string]bool{}, 0
+		for i := range all.Items {
+			alive[all.Items[i].Name] = all.Items[i].DeletionTimestamp.IsZero()
+		}
+		for i := range all.Items {
+			cm := &all.Items[i]
+			if len(cm.Finalizers) == 0 {
+				continue
+			}
+			guarded++
+			operator := cm.Labels["operator"]
+			if !alive[operator] {
+				w.t.Fatalf("%s is gone, and ConfigMap %s is left with its finalizer", operator, cm.Name)
+			}
+			if !cm.DeletionTimestamp.IsZero() {
+				before := cm.DeepCopy()
+				cm.Finalizers = nil
+				w.must(client.IgnoreNotFound(suite.client.Patch(w.t.Context(), cm, client.MergeFrom(before))))
+			}
+		}
+		if guarded == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			w.t.Fatalf("%d custom resources are left", guarded)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// TestDeletionBeforeDependents: what is not deleted keeps nothing, and is named.
+func TestDeletionBeforeDependents(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.publish("base", "1.0.0", configMapChart(t, "1.0.0"))
+	base := w.release("base", nil)
+	on := func(name string) func(*helmv2.HelmRelease) {
+		return func(hr *helmv2.HelmRelease) {
+			hr.Spec.ChartRef.Name, hr.Spec.DependsOn = "base", []helmv2.DependencyReference{{Name: name}}
+		}
+	}
+	user := w.release("user", nil, on("base"))
+	w.untilReady(base)
+	w.untilReady(user)
+	w.must(suite.client.Delete(t.Context(), base))
+	w.untilGone(base)
+	w.warned(base, helmv2.EventReasonDependentsLeft, w.namespace+"/user, which is not being deleted")
+}
+
+// TestDeletionOfACycle: nobody waits in a circle, and it is named.
+func TestDeletionOfACycle(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.publish("base", "1.0.0", configMapChart(t, "1.0.0"))
+	one, two := w.release("base", nil), w.release("two", nil, func(hr *helmv2.HelmRelease) {
+		hr.Spec.ChartRef.Name, hr.Spec.DependsOn = "base", []helmv2.DependencyReference{{Name: "base"}}
+	})
+	w.untilReady(one)
+	w.untilReady(two)
+	w.edit(one, func(hr *helmv2.HelmRelease) { hr.Spec.DependsOn = []helmv2.DependencyReference{{Name: "two"}} })
+	w.must(suite.client.Delete(t.Context(), one))
+	w.must(suite.client.Delete(t.Context(), two))
+	w.untilGone(one)
+	w.untilGone(two)
+	w.warned(one, helmv2.EventReasonDependentsLeft, "cycle "+w.namespace+"/base -> "+w.namespace+"/two -> "+w.namespace+"/base")
+}
+
+// TestOrphanWhileDeleting: an uninstall that cannot end is given up by annotation.
+func TestOrphanWhileDeleting(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.publish("stuck", "1.0.0", guardedChart(t))
+	hr := w.release("stuck", map[string]any{"operator": "nobody"}, func(hr *helmv2.HelmRelease) {
+		hr.Spec.Timeout = &metav1.Duration{Duration: time.Hour}
+	})
+	w.untilReady(hr)
+	w.must(suite.client.Delete(t.Context(), hr))
+	w.until(hr, "uninstalls", func(hr *helmv2.HelmRelease) bool {
+		return strings.Contains(condition(hr, helmv2.ConditionReconciling).Message, "uninstall")
+	})
+	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Annotations = map[string]string{helmv2.AnnotationOrphan: ""} })
+	w.untilGone(hr)
+	cm := w.configMap("stuck")
+	cm.Finalizers = nil
+	w.must(client.IgnoreNotFound(suite.client.Update(t.Context(), cm)))
+}
+
+// warned waits for a warning about an object that may be gone.
+func (w *world) warned(hr *helmv2.HelmRelease, reason string, texts ...string) {
+	w.t.Helper()
+	for deadline := time.Now().Add(patience); !w.hasEvent(hr, corev1.EventTypeWarning, reason, texts...); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			w.t.Fatalf("no event %s with %q", reason, texts)
+		}
+	}
+}
