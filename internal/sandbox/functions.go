@@ -82,6 +82,10 @@ const (
 	noValue   = "<no value>"
 )
 
+// include renders a template into another. Once a limit is exceeded it returns
+// nothing instead of an error, and whatever is done next fails: thousands of
+// templates in each other would each add their words to the error, and keep those of
+// the others.
 func (s *Sandbox) include(t *template.Template, included map[string]int) any {
 	return func(name string, data any) (string, error) {
 		if included[name] > sameName {
@@ -95,6 +99,9 @@ func (s *Sandbox) include(t *template.Template, included map[string]int) any {
 		defer s.meter.exit(ofInclude)
 		out := &inner{meter: s.meter}
 		err := t.ExecuteTemplate(out, name, data)
+		if s.meter.err != nil {
+			return "", nil
+		}
 		return out.String(), err
 	}
 }
@@ -127,7 +134,11 @@ func (s *Sandbox) tpl(parent *template.Template, included map[string]int) any {
 			return "", err
 		}
 		out := &inner{meter: s.meter}
-		if err := t.Execute(out, data); err != nil {
+		err = t.Execute(out, data)
+		if s.meter.err != nil {
+			return "", nil
+		}
+		if err != nil {
 			return "", fmt.Errorf("error during tpl function execution for %q: %w", text, err)
 		}
 		return strings.ReplaceAll(out.String(), noValue, ""), nil
