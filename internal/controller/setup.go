@@ -4,6 +4,7 @@
 package controller
 
 import (
+	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -139,10 +140,10 @@ func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
 	}
 	r.objects = objects
 	askForFigures(p, pool, objects)
-	if err := mgr.Add(series{cached: mgr.GetCache(), metrics: p.Metrics, now: p.Now}); err != nil {
-		return err
-	}
-	if err := addClusters(mgr, p, cluster.Listener{Wake: wake, Reachable: objects.Retry, Unreachable: p.Metrics.ClusterUnreachable}); err != nil {
+	if err := errors.Join(
+		mgr.Add(series{cached: mgr.GetCache(), metrics: p.Metrics, now: p.Now}),
+		addClusters(mgr, p, cluster.Listener{Wake: wake, Reachable: objects.Retry, Unreachable: p.Metrics.ClusterUnreachable}),
+	); err != nil {
 		return err
 	}
 	definitions, err := newDefinitionsWatch(mgr.GetConfig(), mgr.GetHTTPClient(), offers{Connections: p.Clusters, changed: func() {
