@@ -154,14 +154,14 @@ func (f *Facts) ofPod(p *corev1.Pod) symptom {
 // kubelet when a probe fails.
 func killed(p *corev1.Pod) bool {
 	const signal = 128
-	return slices.ContainsFunc(containers(p), func(c corev1.ContainerStatus) bool {
+	return slices.ContainsFunc(InTurn(p), func(c corev1.ContainerStatus) bool {
 		end := cmp.Or(c.State.Terminated, c.LastTerminationState.Terminated)
 		return end != nil && end.ExitCode > signal
 	})
 }
 
 func started(p *corev1.Pod) bool {
-	return slices.ContainsFunc(containers(p), func(c corev1.ContainerStatus) bool {
+	return slices.ContainsFunc(InTurn(p), func(c corev1.ContainerStatus) bool {
 		return c.State.Running != nil || c.State.Terminated != nil
 	})
 }

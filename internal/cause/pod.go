@@ -90,14 +90,29 @@ func podCondition(p *corev1.Pod, kind corev1.PodConditionType) corev1.PodConditi
 	return corev1.PodCondition{}
 }
 
-func containers(p *corev1.Pod) []corev1.ContainerStatus {
-	return slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses)
+// InTurn returns the containers of a pod in the order in which they end, but for
+// chance: sidecars are killed because the others have ended.
+func InTurn(p *corev1.Pod) []corev1.ContainerStatus {
+	sidecar := func(c corev1.ContainerStatus) bool {
+		return slices.ContainsFunc(p.Spec.InitContainers, func(s corev1.Container) bool {
+			return s.Name == c.Name && s.RestartPolicy != nil && *s.RestartPolicy == corev1.ContainerRestartPolicyAlways
+		})
+	}
+	var first, last []corev1.ContainerStatus
+	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+		if sidecar(c) {
+			last = append(last, c)
+			continue
+		}
+		first = append(first, c)
+	}
+	return append(first, last...)
 }
 
 // examine says what the status of a pod shows. The first container that something
 // is the matter with decides.
 func examine(p *corev1.Pod) symptom {
-	for _, c := range containers(p) {
+	for _, c := range InTurn(p) {
 		if s := ofContainer(c); s.code != "" {
 			s.container = c.Name
 			return s
@@ -235,7 +250,7 @@ func describePod(p *corev1.Pod, say func(text string, written bool) string) []st
 		first += " on node " + p.Spec.NodeName
 	}
 	lines := []string{withText(first, say(p.Status.Message, false))}
-	for _, c := range containers(p) {
+	for _, c := range InTurn(p) {
 		lines = append(lines, "  "+describeContainer(c, say))
 	}
 	return lines

@@ -128,7 +128,7 @@ func tells(j Job, a, b *corev1.Pod) bool {
 // examine says what became of one pod, or what it waits for.
 func examine(p *corev1.Pod) Result {
 	r := Result{Pod: p.Name, Ended: p.DeletionTimestamp != nil}
-	for _, c := range inTurn(p) {
+	for _, c := range cause.InTurn(p) {
 		end := c.State.Terminated
 		if end == nil {
 			// It was started again in place.
@@ -200,25 +200,6 @@ const statusUnknown = "ContainerStatusUnknown"
 // process that ran out of memory a node may tell no more than that: it can learn of
 // the end before it learns of the cause.
 const killed = 128 + 9
-
-// inTurn returns the containers of a pod in the order in which they end, but for
-// chance: sidecars are killed because the others have ended.
-func inTurn(p *corev1.Pod) []corev1.ContainerStatus {
-	sidecar := func(c corev1.ContainerStatus) bool {
-		return slices.ContainsFunc(p.Spec.InitContainers, func(s corev1.Container) bool {
-			return s.Name == c.Name && s.RestartPolicy != nil && *s.RestartPolicy == corev1.ContainerRestartPolicyAlways
-		})
-	}
-	var first, last []corev1.ContainerStatus
-	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
-		if sidecar(c) {
-			last = append(last, c)
-			continue
-		}
-		first = append(first, c)
-	}
-	return append(first, last...)
-}
 
 // cannotStart returns the reason, in one word, of a container that waits for what
 // may never come; empty if it waits for something else.
