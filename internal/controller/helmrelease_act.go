@@ -139,8 +139,6 @@ func (r *HelmReleaseReconciler) job(hr *helmv2.HelmRelease, want desired.Want, a
 		Defaults: r.defaults,
 		AllowDNS: r.allowDNS,
 		Patient:  hr.Annotations[helmv2.AnnotationFailEarly] == "false",
-
-		SuspectAfter: r.suspectAfter,
 	}
 }
 

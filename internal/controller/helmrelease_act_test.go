@@ -5,7 +5,6 @@ package controller
 
 import (
 	"testing"
-	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -39,13 +38,12 @@ func TestJobIsExamined(t *testing.T) {
 		if err := r.client.Update(t.Context(), hr); err != nil {
 			t.Fatal(err)
 		}
-		r.suspectAfter = time.Minute
 		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil || s.begun == nil {
 			t.Fatalf("nothing was begun: %v", err)
 		}
 		s.begun(t.Context(), nil)
-		if s.job.Examiner == nil || s.job.Patient != patient || s.job.SuspectAfter != time.Minute {
-			t.Errorf("%q: the job has %v, %t, %s", value, s.job.Examiner, s.job.Patient, s.job.SuspectAfter)
+		if s.job.Examiner == nil || s.job.Patient != patient {
+			t.Errorf("%q: the job has %v, %t", value, s.job.Examiner, s.job.Patient)
 		}
 	}
 }

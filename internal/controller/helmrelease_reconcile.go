@@ -92,11 +92,10 @@ type HelmReleaseReconciler struct {
 	noConfigWatches      bool
 	// overriddenManagers have no say in the objects of releases.
 	overriddenManagers []string
-	// defaults, suspectAfter and allowDNS are of every job.
-	defaults     helmv2.Defaults
-	allowDNS     bool
-	suspectAfter time.Duration
-	backoff      workqueue.TypedRateLimiter[types.NamespacedName]
+	// defaults and allowDNS are of every job.
+	defaults helmv2.Defaults
+	allowDNS bool
+	backoff  workqueue.TypedRateLimiter[types.NamespacedName]
 	// spread returns d, moved a little at random; stagger something between zero
 	// and d.
 	spread  func(d time.Duration) time.Duration

@@ -82,9 +82,6 @@ type Parts struct {
 	Defaults helmv2.Defaults
 	// AllowDNS lets templates look up names.
 	AllowDNS bool
-	// SuspectAfter is how long an object that is waited for may be silent before somebody
-	// looks whether there is any use in waiting on; zero is 20 s.
-	SuspectAfter time.Duration
 	// OperationTimeout is the longest that an Operation may wait, and one of its Jobs
 	// run; zero sets no limit. ClusterID is what their Jobs are labelled with; empty
 	// for nothing.
@@ -124,7 +121,6 @@ func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
 		noConfigWatches:      p.NoConfigWatches,
 		defaults:             p.Defaults,
 		allowDNS:             p.AllowDNS,
-		suspectAfter:         p.SuspectAfter,
 	}
 	wake := func(key types.NamespacedName) {
 		r.rest.wake(key)

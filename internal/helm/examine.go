@@ -44,8 +44,6 @@ const (
 type inquest struct {
 	Examiner
 	now func() time.Time
-	// after is how long silence is no ground for suspicion.
-	after time.Duration
 	// patient is true if waits last as long as they may, hopeless or not.
 	patient bool
 	// role is that of the hooks of the job.
@@ -63,10 +61,7 @@ type inquest struct {
 }
 
 func newInquest(job Job, now func() time.Time) *inquest {
-	q := &inquest{Examiner: job.Examiner, now: now, after: job.SuspectAfter, patient: job.Patient, role: release.RoleHook, given: job.Secrets}
-	if q.after == 0 {
-		q.after = suspectAfter
-	}
+	q := &inquest{Examiner: job.Examiner, now: now, patient: job.Patient, role: release.RoleHook, given: job.Secrets}
 	if _, tests := job.Action.(release.Test); tests {
 		q.role = release.RoleTest
 	}
@@ -192,8 +187,8 @@ func (v *vigil) beginSuspicion() <-chan time.Time {
 	if !v.explained || !q.on() || q.patient {
 		return nil
 	}
-	v.suspicion.pause = q.after
-	v.suspicion.timer = time.NewTimer(q.after)
+	v.suspicion.pause = suspectAfter
+	v.suspicion.timer = time.NewTimer(suspectAfter)
 	v.silent()
 	return v.suspicion.timer.C
 }
@@ -240,7 +235,7 @@ func (v *vigil) suspect() error {
 			reasons, _ := said(v.pending)
 			return fmt.Errorf("failed early, since waiting does not help: [%s]", strings.Join(reasons, ", "))
 		}
-		s.pause = q.after
+		s.pause = suspectAfter
 	}
 	s.timer.Reset(s.pause)
 	return nil

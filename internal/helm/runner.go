@@ -51,9 +51,8 @@ type Job struct {
 	// function it returns is called before Helm goes on and may block.
 	Idle func() (resume func())
 	// Examiner, if set, says why waits fail. It is asked when one has, and when an
-	// object has been silent for SuspectAfter, which is 20 s if it is zero.
-	Examiner     Examiner
-	SuspectAfter time.Duration
+	// object has been silent for 20 s.
+	Examiner Examiner
 	// Patient lets waits last as long as they may, even if what they wait for will
 	// certainly not come about.
 	Patient bool
