@@ -155,9 +155,7 @@ func (r *HelmReleaseReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 	}
 	free := running == nil && in.Observed.Holder == nil && in.Observed.Next == nil
 	if left := r.rest.left(hr, want.Desired, in.Now); left > 0 && free {
-		r.metrics.Visit(metrics.VisitAtRest)
-		r.metrics.Succeeded(req.NamespacedName, in.Now)
-		return yielding(r.result(req.NamespacedName, release.After(left))), nil
+		return r.atRest(req.NamespacedName, left, in.Now), nil
 	}
 	way, err := r.observe(ctx, hr, want, running, &in)
 	if err != nil {
@@ -178,14 +176,27 @@ func (r *HelmReleaseReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 	if err := r.announce(ctx, before, started); err != nil {
 		return r.unwritten(err)
 	}
-	r.noteDrift(ctx, hr, decision, in, started)
-	r.bereave(hr, decision, in)
-	r.metrics.Visit(decision.Rule)
+	r.announced(ctx, hr, decision, in, started)
 	if !r.begin(ctx, hr, way, want, in, decision) {
 		// Announced and not begun: the next visit decides the same again.
 		return r.result(req.NamespacedName, release.After(staleRetry)), nil
 	}
 	return ctrl.Result{}, nil
+}
+
+// atRest ends the visit of a release that was found in sync, and of which nothing has
+// changed since.
+func (r *HelmReleaseReconciler) atRest(key types.NamespacedName, left time.Duration, now time.Time) ctrl.Result {
+	r.metrics.Visit(metrics.VisitAtRest)
+	r.metrics.Succeeded(key, now)
+	return yielding(r.result(key, release.After(left)))
+}
+
+// announced tells of an action whose announcement is written.
+func (r *HelmReleaseReconciler) announced(ctx context.Context, hr *helmv2.HelmRelease, d release.Decision, in release.Input, started report.Report) {
+	r.noteDrift(ctx, hr, d, in, started)
+	r.bereave(hr, d, in)
+	r.metrics.Visit(d.Rule)
 }
 
 // timed observes how long a visit took that is over.

@@ -136,24 +136,27 @@ func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
 	}
 	r.objects = objects
 	askForFigures(p, pool, objects)
-	if err := errors.Join(
+	err = errors.Join(
 		mgr.Add(series{cached: mgr.GetCache(), metrics: p.Metrics, now: p.Now}),
 		addClusters(mgr, p, cluster.Listener{Wake: wake, Reachable: objects.Retry, Unreachable: p.Metrics.ClusterUnreachable}),
-	); err != nil {
-		return err
-	}
-	definitions, err := newDefinitionsWatch(mgr.GetConfig(), mgr.GetHTTPClient(), offers{Connections: p.Clusters, changed: func() {
-		objects.Retry(cluster.Home)
-		operations.tell()
-		r.rendered.whenSettled(wake)
-	}})
+	)
 	if err != nil {
 		return err
 	}
-	if err := mgr.Add(definitions); err != nil {
+	return errors.Join(r.addDefinitions(mgr, offers{Connections: p.Clusters, changed: func() {
+		objects.Retry(cluster.Home)
+		operations.tell()
+		r.rendered.whenSettled(wake)
+	}}), r.setup(mgr, p.Concurrent, ended, p.Indexed))
+}
+
+// addDefinitions has changes of what the cluster offers be noticed.
+func (r *HelmReleaseReconciler) addDefinitions(mgr ctrl.Manager, changed offers) error {
+	definitions, err := newDefinitionsWatch(mgr.GetConfig(), mgr.GetHTTPClient(), changed)
+	if err != nil {
 		return err
 	}
-	return r.setup(mgr, p.Concurrent, ended, p.Indexed)
+	return mgr.Add(definitions)
 }
 
 // addClusters has clusters probed that do not answer, and tokens handed out for those

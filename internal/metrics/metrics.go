@@ -63,14 +63,10 @@ const (
 // New registers the metrics with r.
 func New(r prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
-		releases:  newReleases(),
-		figures:   newFigures(),
-		suspended: map[string]struct{}{},
-		drifted:   map[string]struct{}{},
-		clusters: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "pintle_cluster_unreachable",
-			Help: "Kubeconfigs by which nobody can be reached, by the address in them. Nothing is sent there but a probe now and then.",
-		}, []string{"host"}),
+		releases:    newReleases(),
+		figures:     newFigures(),
+		suspended:   map[string]struct{}{},
+		drifted:     map[string]struct{}{},
 		unreachable: map[string]int{},
 		reconciled: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "gotk_reconcile_duration_seconds",
@@ -82,10 +78,6 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 			Name: "pintle_drift_objects_total",
 			Help: "Live objects that were not as their release has them, by class: removed or changed, and by result: detected, corrected or failed. One that is found unchanged again is not detected again.",
 		}, []string{"class", "result"}),
-		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "pintle_helm_release_failures_total",
-			Help: "Helm actions that failed because of an object, a hook or a test, by what was the matter with it.",
-		}, []string{"reason"}),
 		notifications: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "pintle_notifications_total",
 			Help: "Events for the events address by what became of them: sent, duplicate, refused, failed, expired, overflown or unsent. All but the first two were dropped.",
@@ -110,6 +102,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 	}
 	m.ofOperations()
 	m.ofWaits()
+	m.ofFailures()
 	suspended := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "pintle_helm_releases_suspended",
 		Help: "HelmReleases that are suspended, by spec or by annotation.",
@@ -147,6 +140,17 @@ func (m *Metrics) ofOperations() {
 }
 
 // ofWaits makes the metrics of what is waited for.
+func (m *Metrics) ofFailures() {
+	m.clusters = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "pintle_cluster_unreachable",
+		Help: "Kubeconfigs by which nobody can be reached, by the address in them. Nothing is sent there but a probe now and then.",
+	}, []string{"host"})
+	m.failures = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "pintle_helm_release_failures_total",
+		Help: "Helm actions that failed because of an object, a hook or a test, by what was the matter with it.",
+	}, []string{"reason"})
+}
+
 func (m *Metrics) ofWaits() {
 	m.slotWaits = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "pintle_helm_release_action_wait_seconds",

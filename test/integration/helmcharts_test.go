@@ -119,8 +119,10 @@ func TestHelmChartLosesMetadata(t *testing.T) {
 	key := desired.HelmChartKey(hr)
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonSourceNotReady)
 	chart, _ := w.helmChart(key)
+	before := chart.DeepCopy()
 	chart.Labels["by"] = "hand"
-	w.must(suite.client.Update(t.Context(), chart))
+	// Whatever the controller writes meanwhile.
+	w.must(suite.client.Patch(t.Context(), chart, client.MergeFrom(before)))
 	w.fill(key, "1.0.0")
 	w.untilReady(hr)
 	w.edit(hr, func(hr *helmv2.HelmRelease) { delete(hr.Spec.Chart.ObjectMeta.Labels, "team") })
