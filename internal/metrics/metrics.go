@@ -139,7 +139,7 @@ func (m *Metrics) ofOperations() {
 	}, []string{"engine"})
 }
 
-// ofWaits makes the metrics of what is waited for.
+// ofFailures makes the metrics of what does not work.
 func (m *Metrics) ofFailures() {
 	m.clusters = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "pintle_cluster_unreachable",
@@ -151,6 +151,7 @@ func (m *Metrics) ofFailures() {
 	}, []string{"reason"})
 }
 
+// ofWaits makes the metrics of what is waited for.
 func (m *Metrics) ofWaits() {
 	m.slotWaits = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "pintle_helm_release_action_wait_seconds",
