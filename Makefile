@@ -21,7 +21,7 @@ WITH_CLUSTER = KUBEBUILDER_ASSETS='$(CLUSTER_BIN)' PINTLE_CLUSTER_BIN='$(CLUSTER
 SUITE_vet := go vet ./... && go vet -tags=reference ./test/e2e
 SUITE_fast := go test $(RACE) $(FAST_PACKAGES)
 # What it reads lies outside of its module, which the test cache does not look at.
-SUITE_monitoring := cd test/monitoring && go vet . && go test -count=1 .
+SUITE_monitoring := cd test/monitoring && go vet . && PINTLE_PROMTOOL="$$(../../hack/promtool.sh "$(BIN)/promtool")" go test -count=1 .
 SUITE_cluster = cd test/cluster && $(WITH_CLUSTER) CGO_ENABLED=0 go test -trimpath -count=1 .
 SUITE_integration = $(WITH_CLUSTER) go test $(RACE) -count=1 -timeout=30m ./test/integration/...
 SUITE_e2e = $(WITH_CLUSTER) hack/e2e.sh go test $(RACE) -count=1 -v -timeout=20m -parallel=4 ./test/e2e

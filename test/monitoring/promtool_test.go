@@ -1,0 +1,51 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package monitoring
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/pintle-dev/pintle/internal/metrics"
+)
+
+// TestPromtool lets promtool itself look at metrics and rules, and play the series
+// of TestAlerts. The other tests do the same with the libraries of today, and say
+// more; an old promtool shows that the files need no new one.
+func TestPromtool(t *testing.T) {
+	promtool := os.Getenv("PINTLE_PROMTOOL")
+	if promtool == "" {
+		t.Skip("PINTLE_PROMTOOL names no promtool")
+	}
+	registry := prometheus.NewRegistry()
+	m, err := metrics.New(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	everySeries(m)
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		args  []string
+		input io.Reader
+	}{
+		{args: []string{"check", "metrics"}, input: text(t, families)},
+		{args: []string{"check", "rules", "--lint-fatal", at + "rules.yaml"}},
+		{args: []string{"test", "rules", "testdata/alerts.yaml"}},
+	} {
+		var said bytes.Buffer
+		cmd := exec.CommandContext(t.Context(), promtool, test.args...)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = test.input, &said, &said
+		if err := cmd.Run(); err != nil {
+			t.Errorf("%v: %v\n%s", cmd.Args, err, said.Bytes())
+		}
+	}
+}
