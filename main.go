@@ -18,9 +18,9 @@ import (
 	"time"
 
 	"github.com/fluxcd/cli-utils/pkg/flowcontrol"
-	"github.com/go-logr/logr"
 	"go.uber.org/zap/zapcore"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
@@ -52,7 +52,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	ctrl.SetLogger(logger(o))
+	startLogging(o, os.Stderr)
 	for _, notice := range o.Notices() {
 		ctrl.Log.Info(notice)
 	}
@@ -245,7 +245,11 @@ func profiles(o *options.Options) map[string]http.Handler {
 	}
 }
 
-func logger(o *options.Options) logr.Logger {
+// startLogging gives everything that is said one form, what Kubernetes' libraries
+// say by themselves included.
+func startLogging(o *options.Options, to io.Writer) {
 	level := map[string]zapcore.Level{"trace": -2, "debug": zapcore.DebugLevel, "info": zapcore.InfoLevel, "error": zapcore.ErrorLevel}[o.LogLevel]
-	return zap.New(zap.UseDevMode(o.LogEncoding == "console"), zap.Level(level))
+	logger := zap.New(zap.UseDevMode(o.LogEncoding == "console"), zap.Level(level), zap.WriteTo(to))
+	ctrl.SetLogger(logger)
+	klog.SetLogger(logger)
 }

@@ -4,11 +4,17 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
 	"time"
+
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
@@ -94,5 +100,27 @@ func TestArtifactClient(t *testing.T) {
 	got, ok := client.Transport.(*chart.Transport)
 	if !ok || client.Timeout != 7*time.Second || got.Retries != 3 || got.SourceController != "localhost:1" || got.SourceWatcher != "localhost:2" {
 		t.Errorf("%+v", client)
+	}
+}
+
+// TestLibrariesSpeakAsWeDo: a line in another form is lost on whoever collects logs.
+func TestLibrariesSpeakAsWeDo(t *testing.T) {
+	o, err := options.Parse([]string{"--log-encoding=json"}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	startLogging(o, &said)
+	t.Cleanup(klog.ClearLogger)
+	klog.ErrorS(errors.New("it cannot"), "a library says so")
+	ctrl.Log.Info("and so do we")
+	lines := bytes.Split(bytes.TrimSpace(said.Bytes()), []byte("\n"))
+	if len(lines) != 2 {
+		t.Errorf("there are %d lines, want 2: %s", len(lines), said.Bytes())
+	}
+	for _, line := range lines {
+		if !json.Valid(line) {
+			t.Errorf("this is no JSON: %s", line)
+		}
 	}
 }
