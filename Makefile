@@ -58,14 +58,15 @@ test-e2e: export PINTLE_SCENARIO = $(value SCENARIO)
 test-e2e: cluster-build build-race ## Run the tests of everything together: [SCENARIO=REGEXP] those scenarios only.
 	@$(SUITE_e2e) $(if $(value SCENARIO),-run='^TestScenarios$$')
 
-# Not a part of `make test`: it needs root, and Debian's containerd and runc, which it installs.
+# Not a part of `make test`: it needs root, and Debian's containerd, runc and buildah, which it installs.
 SUITE_machine = cd test/cluster && $(WITH_CLUSTER) PINTLE_NODE=1 CGO_ENABLED=0 go test -trimpath -count=1 -v -run=RealNode .
-SUITE_node = $(WITH_CLUSTER) PINTLE_NODE=1 hack/e2e.sh go test $(RACE) -count=1 -v -timeout=10m -parallel=4 ./test/node
+SUITE_node = $(WITH_CLUSTER) PINTLE_NODE=1 PINTLE_IMAGE='$(BIN)/image.tar' hack/e2e.sh go test $(RACE) -count=1 -v -timeout=10m -parallel=4 ./test/node
 
 test-node: ## Run the tests on a real node, with real containers: as root, or they are skipped.
 	@hack/node.sh "$(cluster-launcher)" test-node-here
 
 test-node-here: node-build build-race
+	@hack/image.sh '$(BIN)/image.tar'
 	@hack/suites.sh machine "$(SUITE_machine)" node "$(SUITE_node)"
 
 # Not a part of `make test`: it builds another controller. Its definition of HelmRelease is used as it is.
@@ -133,7 +134,7 @@ check-generated: generate manifests
 build: ## Build the controller.
 	CGO_ENABLED=0 go build -trimpath -o '$(BIN)/pintle' .
 
-# Only with a container engine of one's own: nothing else here needs one, and no test builds the image.
+# Only with a container engine of one's own. `make test-node` builds the image too, with what Debian has.
 image: ## Build the image, with docker: [IMAGE=pintle:latest].
 	@command -v docker >/dev/null || { echo 'make image: there is no docker; what builds the image is the Dockerfile' >&2; exit 1; }
 	docker build -t '$(or $(call cluster-value,IMAGE),pintle:latest)' .

@@ -248,8 +248,13 @@ func (s *supervisor) importImages(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	return output(exec.CommandContext(ctx, ctr, "--address", s.containerdSocket(), "--namespace", "k8s.io",
-		"images", "import", s.node("images.tar")))
+	for _, archive := range append([]string{s.node("images.tar")}, s.NodeImages...) {
+		err := output(exec.CommandContext(ctx, ctr, "--address", s.containerdSocket(), "--namespace", "k8s.io", "images", "import", archive))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func ip(ctx context.Context, args ...string) error {

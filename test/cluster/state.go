@@ -22,7 +22,9 @@ type request struct {
 	// Nodes is the number of simulated nodes.
 	Nodes int
 	// Node asks for a real node too.
-	Node             bool
+	Node bool
+	// NodeImages are archives of images that the real node has besides its own.
+	NodeImages       []string
 	SourceController bool
 	// SourceAdvertise, if set, is the host and port in the artifacts' URLs, of a
 	// proxy that asks source-controller.

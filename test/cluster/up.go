@@ -55,6 +55,11 @@ func parseUp(args []string) (*request, error) {
 	flags.StringVar(&r.SourceAdvertise, "source-advertise", "", "`host:port` from which source-controller says to fetch artifacts (default: where it serves them)")
 	flags.IntVar(&r.Nodes, "nodes", -1, "`number` of simulated nodes (default 1, or none with --node)")
 	flags.BoolVar(&r.Node, "node", false, "run a real node, with a kubelet and this machine's containerd; needs root")
+	flags.Func("node-image", "OCI `archive` of images that the real node is to have besides its own; may be repeated", func(path string) error {
+		absolute, err := filepath.Abs(path)
+		r.NodeImages = append(r.NodeImages, absolute)
+		return err
+	})
 	flags.StringVar(&r.AuditLog, "audit-log", "", "`file` in which the API server notes who sent which request, one JSON object a line")
 	parent := flags.Int("parent", 0, "end the cluster, and remove its state, when the process with this `PID` is gone")
 	if err := parse(flags, args); err != nil {

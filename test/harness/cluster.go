@@ -26,6 +26,9 @@ func startCluster(ctx context.Context, o Options, kubeconfig string) (*cluster, 
 	if o.Node {
 		args = append(args, "--node")
 	}
+	for _, archive := range o.NodeImages {
+		args = append(args, "--node-image", archive)
+	}
 	if o.AuditLog != "" {
 		args = append(args, "--audit-log", o.AuditLog)
 	}

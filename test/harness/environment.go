@@ -39,6 +39,8 @@ type Options struct {
 	// simulated one. It needs root, and there is one on a machine at a time: Start
 	// waits for another one's end.
 	Node bool
+	// NodeImages are OCI archives of images that the real node has besides its own.
+	NodeImages []string
 	// AuditLog, if set, is the file in which the API server notes every request.
 	AuditLog string
 	// ArtifactProxy, if set, is the host and port in the artifacts' URLs. Whoever

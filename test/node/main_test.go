@@ -50,12 +50,16 @@ func run(m *testing.M) (code int, err error) {
 	if bin == "" || controller == "" {
 		return 1, errors.New("PINTLE_CLUSTER_BIN and PINTLE_CONTROLLER are not set: these tests need what `make test-node` builds")
 	}
+	image := os.Getenv("PINTLE_IMAGE")
+	if image == "" {
+		return 1, errors.New("PINTLE_IMAGE is not set: these tests need the archive of the image that `make test-node` builds")
+	}
 	ctx := context.Background()
 	env.Environment, err = harness.Start(ctx, harness.Options{
 		// Short, because the names of sockets are bounded.
 		Dir:        filepath.Join(os.TempDir(), "pintle-node-"+strconv.Itoa(os.Getpid())),
 		ClusterBin: bin, Controller: controller, CRDs: os.Getenv("PINTLE_CRDS"),
-		Node:           true,
+		Node: true, NodeImages: []string{image},
 		ControllerArgs: []string{"--min-retry-delay=200ms", "--max-retry-delay=3s", "--log-level=debug"},
 		Progress: func(format string, args ...any) {
 			fmt.Printf("%s  %s\n", time.Now().Format(time.TimeOnly), fmt.Sprintf(format, args...))

@@ -1,0 +1,27 @@
+#!/bin/sh
+# Copyright 2026 The Pintle Authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Builds the image that the Dockerfile describes, as the file ARCHIVE, with Debian's
+# buildah and as root: it needs neither a daemon nor a registry. In place of the
+# image that the Dockerfile begins with stands what is taken from there: this
+# machine's Go, with its caches, a shell and the authorities.
+# usage: image.sh ARCHIVE
+set -eu
+cd "$(dirname "$0")/.."
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+buildah() { command buildah --root "$scratch/storage" --runroot "$scratch/run" --storage-driver vfs "$@"; }
+
+base=$scratch/base
+mkdir -p "$base/bin" "$base/etc/ssl/certs" "$base/root" "$base/usr/local/go" "$(go env GOMODCACHE)" "$(go env GOCACHE)"
+mkdir -m 1777 "$base/tmp"
+for name in sh mkdir cp chmod; do cp "$(command -v busybox)" "$base/bin/$name"; done
+cp /etc/ssl/certs/ca-certificates.crt "$base/etc/ssl/certs/"
+printf 'FROM scratch\nCOPY . /\nENV PATH=/usr/local/go/bin:/bin HOME=/root GOMODCACHE=/modules GOCACHE=/builds GOPROXY=%s GOSUMDB=%s\n' \
+	"$(go env GOPROXY)" "$(go env GOSUMDB)" >"$base.file"
+buildah build --quiet --tag "docker.io/library/golang:$(sed -n 's/^ARG GO_VERSION=//p' Dockerfile)" --file "$base.file" "$base"
+buildah build --isolation chroot --network host --pull-never --platform "linux/$(go env GOARCH)" --volume "$(go env GOROOT):/usr/local/go:ro" \
+	--volume "$(go env GOMODCACHE):/modules" --volume "$(go env GOCACHE):/builds" --tag docker.io/library/pintle:latest .
+rm -f "$1"
+buildah push --quiet docker.io/library/pintle:latest "oci-archive:$1:docker.io/library/pintle:latest"

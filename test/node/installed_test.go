@@ -1,0 +1,180 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/test/harness"
+)
+
+// itself is where config/default puts the controller, and what it runs as there.
+const (
+	home     = "helm-system"
+	itself   = "helm-controller"
+	identity = "system:serviceaccount:" + home + ":" + itself
+	// nodeIP is an address that only this machine has.
+	nodeIP = "10.200.0.1"
+)
+
+// TestInstalled runs the image that the Dockerfile describes as config/default says,
+// with the rights it gives and nothing more. Not parallel: the controller that the
+// other tests use makes way for it.
+func TestInstalled(t *testing.T) {
+	w := newWorld(t)
+	w.must(env.Controller.Stop(t.Context()))
+	t.Cleanup(func() { w.must(env.Controller.Start()) })
+	w.install()
+
+	// Who says nothing is nobody in particular, and may do nothing.
+	hr := w.release("app", values{})
+	nobody := "system:serviceaccount:" + w.namespace + ":default"
+	w.until(hr, "to say that "+nobody+" may not", func(hr *helmv2.HelmRelease) bool {
+		ready := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionReady)
+		return ready != nil && ready.Status == metav1.ConditionFalse && strings.Contains(ready.Message, nobody)
+	})
+	deployer := w.deployer()
+	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.ServiceAccountName = deployer })
+	w.ready(hr)
+	deployment := &appsv1.Deployment{ObjectMeta: w.meta("app")}
+	w.must(env.Client.Get(t.Context(), client.ObjectKeyFromObject(deployment), deployment))
+
+	w.must(env.Client.Delete(t.Context(), hr))
+	w.gone(hr)
+	w.gone(deployment)
+
+	pod := w.controllerPod()
+	if status := pod.Status.ContainerStatuses[0]; !status.Ready || status.RestartCount > 0 {
+		t.Errorf("the controller's container is %+v", status)
+	}
+	log, err := env.pods.CoreV1().Pods(home).GetLogs(pod.Name, &corev1.PodLogOptions{}).DoRaw(t.Context())
+	w.must(err)
+	for line := range strings.Lines(string(log)) {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("with --log-encoding=json it says %s", line)
+		}
+		if strings.Contains(line, "forbidden") && strings.Contains(line, identity) {
+			t.Errorf("it lacks a right: %s", line)
+		}
+	}
+}
+
+// install applies config/default, fit for this node, and waits until the kubelet
+// finds the controller ready.
+func (w world) install() {
+	w.Helper()
+	objects, err := harness.Kustomize("config/default")
+	w.must(err)
+	for _, object := range objects {
+		if object.GetKind() == "Deployment" {
+			w.fit(object)
+		}
+	}
+	w.Cleanup(func() { w.uninstall(objects) })
+	w.must(env.Apply(w.Context(), "", objects...))
+	ctx, cancel := w.bounded()
+	defer cancel()
+	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: home, Name: itself}}
+	w.must(env.Until(ctx, "the controller to be available", func() (string, bool) {
+		if err := env.Client.Get(ctx, client.ObjectKeyFromObject(deployment), deployment); err != nil {
+			return err.Error(), false
+		}
+		return world{T: w.T, namespace: home}.podsText(ctx), deployment.Status.AvailableReplicas == 1
+	}))
+}
+
+// fit makes up for what this node has not, a network that leads to the API server
+// and to source-controller: the pod uses the machine's, and is told where to go.
+func (w world) fit(object *unstructured.Unstructured) {
+	w.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", env.Kubeconfig)
+	w.must(err)
+	server, err := url.Parse(config.Host)
+	w.must(err)
+	d := &appsv1.Deployment{}
+	w.must(runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, d))
+	pod := &d.Spec.Template.Spec
+	pod.HostNetwork = true
+	c := &pod.Containers[0]
+	c.Env = append(c.Env,
+		corev1.EnvVar{Name: "KUBERNETES_SERVICE_HOST", Value: server.Hostname()},
+		corev1.EnvVar{Name: "KUBERNETES_SERVICE_PORT", Value: server.Port()})
+	c.Args = append(c.Args, "--metrics-addr="+nodeIP+":8080", "--health-addr="+nodeIP+":9440")
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(d)
+	w.must(err)
+	delete(content, "status")
+	object.Object = content
+}
+
+// uninstall deletes what was installed, but for the definitions, which all tests need.
+func (w world) uninstall(objects []*unstructured.Unstructured) {
+	// The test's own context has ended by now.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.Context()), patience)
+	defer cancel()
+	for _, object := range slices.Backward(objects) {
+		if object.GetKind() == "CustomResourceDefinition" {
+			continue
+		}
+		if err := client.IgnoreNotFound(env.Client.Delete(ctx, object)); err != nil {
+			w.Error(err)
+		}
+	}
+	w.goneIn(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: home}})
+}
+
+// deployer is a ServiceAccount that may do everything in the test's namespace.
+func (w world) deployer() string {
+	w.Helper()
+	const name = "deployer"
+	w.must(env.Client.Create(w.Context(), &corev1.ServiceAccount{ObjectMeta: w.meta(name)}))
+	w.must(env.Client.Create(w.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: w.meta(name),
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: w.namespace, Name: name}},
+	}))
+	return name
+}
+
+func (w world) controllerPod() *corev1.Pod {
+	w.Helper()
+	var pods corev1.PodList
+	w.must(env.Client.List(w.Context(), &pods, client.InNamespace(home), client.MatchingLabels{"app": itself}))
+	if len(pods.Items) != 1 {
+		w.Fatalf("there are %d pods of the controller, want 1", len(pods.Items))
+	}
+	return &pods.Items[0]
+}
+
+// gone waits until an object is no longer there.
+func (w world) gone(object client.Object) {
+	w.Helper()
+	ctx, cancel := w.bounded()
+	defer cancel()
+	w.goneIn(ctx, object)
+}
+
+func (w world) goneIn(ctx context.Context, object client.Object) {
+	w.Helper()
+	w.must(env.Until(ctx, object.GetName()+" to be gone", func() (string, bool) {
+		err := env.Client.Get(ctx, client.ObjectKeyFromObject(object), object)
+		return "it is there", apierrors.IsNotFound(err)
+	}))
+}
