@@ -44,6 +44,7 @@ func mayImport() map[string][]string {
 		"chart":      {},
 		"sandbox":    {},
 		"cluster":    {},
+		"cloud":      {},
 		"options":    {},
 		"expression": {},
 		"postrender": {},
@@ -57,7 +58,7 @@ func mayImport() map[string][]string {
 		"helm":       {"chart", "expression", "hookjob", "postrender", "release", "sandbox"},
 		"metrics":    {"release", "report"},
 		"controller": {"attempt", "cause", "cluster", "desired", "diagnose", "drift", "helm", "hookjob", "metrics", "notify", "operation", "release", "report", "watch"},
-		"main":       {"chart", "cluster", "controller", "desired", "fence", "helm", "memory", "metrics", "notify", "options"},
+		"main":       {"chart", "cloud", "cluster", "controller", "desired", "fence", "helm", "memory", "metrics", "notify", "options"},
 	}
 }
 
@@ -203,6 +204,20 @@ func TestWhoKnowsHelm(t *testing.T) {
 		for _, dep := range p.Deps {
 			if within(dep, "helm.sh/helm") && !slices.Contains([]string{"helm", "chart", "sandbox", "desired", "controller", "main"}, name) {
 				t.Errorf("%s reaches %s", name, dep)
+			}
+		}
+	}
+}
+
+// TestWhoKnowsClouds: the libraries of clouds are large, and start by looking around.
+func TestWhoKnowsClouds(t *testing.T) {
+	for path, p := range graph(t) {
+		if name := room(path); name == "" || name == "cloud" || name == "main" {
+			continue
+		}
+		for _, dep := range p.Deps {
+			if within(dep, "github.com/fluxcd/pkg/auth", "github.com/aws", "github.com/Azure/azure-sdk-for-go", "google.golang.org/api") {
+				t.Errorf("%s reaches %s", path, dep)
 			}
 		}
 	}
