@@ -149,7 +149,6 @@ func addControllers(mgr ctrl.Manager, o *options.Options, config *rest.Config, t
 		DirectSources:        o.Gates.DirectSourceFetch,
 		KeepChartVersions:    o.Gates.DisableChartDigestTracking,
 		AdditiveReadyExpr:    o.Gates.AdditiveCELDependencyCheck,
-		WorkloadIdentity:     o.Gates.ObjectLevelWorkloadIdentity,
 		DependencyRetry:      o.RequeueDependency,
 	})
 	watched := ""
@@ -176,9 +175,9 @@ func addControllers(mgr ctrl.Manager, o *options.Options, config *rest.Config, t
 		Indexed: index.Synced(),
 		Clusters: cluster.NewConnections(config, cluster.Trust{
 			Exec: o.InsecureKubeconfigExec, InsecureTLS: o.InsecureKubeconfigTLS,
-		}, time.Now).Through(turns.guard()),
+		}, time.Now).Through(turns.guard()).Finding(find).Keeping(o.TokensKept()),
 		DefaultServiceAccount: o.DefaultServiceAccount,
-		WorkloadAccount:       o.DefaultKubeconfigServiceAccount,
+		Workloads:             cluster.Terms{Account: o.DefaultKubeconfigServiceAccount, Accounts: o.Gates.ObjectLevelWorkloadIdentity},
 		Metrics:               m,
 		Notifications:         sender,
 		Now:                   time.Now,

@@ -16,6 +16,10 @@ import (
 // the same reason: without URLs, which may hold more than an address, without the
 // port that happened to be ours, and without the time.
 func causeOf(err error) string {
+	var told interface{ Cause() string }
+	if errors.As(err, &told) {
+		return told.Cause()
+	}
 	// The innermost error says where it happened, and has no URL around it.
 	for around := new(url.Error); errors.As(err, &around); {
 		err = around.Err

@@ -43,6 +43,8 @@ type Connection struct {
 	own *http.Transport
 	// gate stands before it; nil before the controller's own cluster.
 	gate *gate
+	// locator found the cluster; nil if nobody had to.
+	locator *locator
 }
 
 var _ genericclioptions.RESTClientGetter = (*Connection)(nil)

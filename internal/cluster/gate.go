@@ -26,8 +26,13 @@ const (
 
 // Unreachable is the error of whatever wants to use a cluster that does not answer.
 type Unreachable struct {
-	// Host is the address of the API server, without any path.
+	// Host is the address of the API server, without any path. Of what only a cloud can
+	// lead to, it is what the cluster is called there.
 	Host string
+	// Cloud is the provider that was asked and leads nowhere; empty if it is the cluster
+	// itself. Key is that of a ConfigMap which Host is taken from then.
+	Cloud string
+	Key   string
 	// Checking is true if it is about to be found out whether anybody answers: there is
 	// nothing to be said yet. Since and Cause may be zero then.
 	Checking bool
@@ -41,6 +46,9 @@ type Unreachable struct {
 func (u *Unreachable) Error() string {
 	if u.Checking {
 		return u.Host + " is being tried"
+	}
+	if u.Cloud != "" {
+		return fmt.Sprintf("there has been no way to %s since %s: %s; it is tried again within %s", u.Host, u.Since.UTC().Format(time.RFC3339), u.Cause, longestPause)
 	}
 	return fmt.Sprintf("%s has not been reachable since %s: %s; it is tried again within %s", u.Host, u.Since.UTC().Format(time.RFC3339), u.Cause, longestPause)
 }
@@ -59,6 +67,10 @@ type gate struct {
 	probe func(ctx context.Context) error
 	// bearer authenticates what goes through; nil if what leads there holds credentials.
 	bearer *bearer
+	// via is what found the cluster, and of is what is found behind the gate of a cloud;
+	// nil for others.
+	via *locator
+	of  *Workload
 
 	mu      sync.Mutex
 	breaker breaker
@@ -121,7 +133,31 @@ func (g *gate) ask() {
 
 // unreachable is called with the mutex held.
 func (g *gate) unreachable() *Unreachable {
-	return &Unreachable{Host: g.host, Checking: g.breaker.phase != broken, Since: g.breaker.since, Cause: g.breaker.cause}
+	u := &Unreachable{Host: g.host, Checking: g.breaker.phase != broken, Since: g.breaker.since, Cause: g.breaker.cause}
+	if g.of != nil {
+		u.Cloud, u.Key = g.of.Cloud, g.of.key()
+	}
+	return u
+}
+
+// await wakes who once there is news, for which it brings about a probe.
+func (g *gate) await(who types.NamespacedName) *Unreachable {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.breaker.doubt(g.now(), "")
+	g.ask()
+	g.waiters[who] = struct{}{}
+	return g.unreachable()
+}
+
+// closed returns an error if nothing goes through.
+func (g *gate) closed() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.breaker.phase != broken {
+		return nil
+	}
+	return g.unreachable()
 }
 
 // doubt is told that a request was not answered.

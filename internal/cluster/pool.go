@@ -44,6 +44,8 @@ type Identity struct {
 	Kubeconfig []byte
 	// Workload leads to another cluster in place of a kubeconfig; nil if none does.
 	Workload *Workload
+	// locator looked up the Workload; nil if it did not have to be. Locate sets it.
+	locator *locator
 	// Fresh asks for a connection that nobody else uses and that is not kept.
 	Fresh bool
 }
@@ -58,6 +60,10 @@ type Connections struct {
 	guard transport.WrapperFunc
 	// tokens are for Workloads; nil if nobody hands out any.
 	tokens Tokens
+	// clouds finds clusters; nil if none can be found.
+	clouds Clouds
+	// keep bounds how long tokens are used; negative does not.
+	keep time.Duration
 
 	// home is what the controller's own cluster offers.
 	home *catalogue
@@ -125,7 +131,7 @@ type keptConnection struct {
 // other clusters too.
 func NewConnections(local *rest.Config, trust Trust, now func() time.Time) *Connections {
 	return &Connections{
-		local: rest.CopyConfig(local), trust: trust, now: now, home: newCatalogue(now),
+		local: rest.CopyConfig(local), trust: trust, now: now, home: newCatalogue(now), keep: -1,
 		kept: map[connectionKey]*list.Element{}, recent: list.New(),
 		gates: map[digest]*gate{}, waiting: map[types.NamespacedName]*gate{}, kick: make(chan struct{}, 1),
 	}
@@ -145,7 +151,14 @@ func (c *Connections) HandOut(tokens Tokens) {
 	c.tokens = tokens
 }
 
-// For returns the connection of an identity. Nothing is sent. An error means
+// Keeping bounds how long tokens for Workloads are used, however long they hold; zero
+// uses each but once. Without, it is four fifths of their life.
+func (c *Connections) Keeping(longest time.Duration) *Connections {
+	c.keep = longest
+	return c
+}
+
+// For returns the connection of an identity, which Locate has seen. Nothing is sent. An error means
 // that the kubeconfig cannot be used, and quotes nothing of it.
 func (c *Connections) For(id Identity) (*Connection, error) {
 	key := id.key()
@@ -205,11 +218,7 @@ func (c *Connections) Len() int {
 // drop releases the connections that are too many or too long unused, and forgets
 // what is known of clusters that nobody asks for.
 func (c *Connections) drop(now time.Time) {
-	for key, g := range c.gates {
-		if g.unused(now) {
-			c.removeGate(key, g)
-		}
-	}
+	c.dropGates(now)
 	for last := c.recent.Back(); last != nil; last = c.recent.Back() {
 		kept := entry(last)
 		if c.recent.Len() <= maxConnections && now.Sub(kept.asked) < maxIdle {
@@ -218,6 +227,25 @@ func (c *Connections) drop(now time.Time) {
 		c.recent.Remove(last)
 		delete(c.kept, kept.key)
 		kept.connection.release()
+	}
+}
+
+// dropGates keeps a gate before a cloud as long as there is one before a cluster that
+// was found through it, and may ask it for tokens.
+func (c *Connections) dropGates(now time.Time) {
+	unused := map[digest]*gate{}
+	for key, g := range c.gates {
+		if g.unused(now) {
+			unused[key] = g
+		}
+	}
+	for key, g := range c.gates {
+		if g.via != nil && unused[key] == nil {
+			delete(unused, g.via.key)
+		}
+	}
+	for key, g := range unused {
+		c.removeGate(key, g)
 	}
 }
 
@@ -252,7 +280,7 @@ func (c *Connections) connect(id Identity, offered *catalogue) (*Connection, err
 		return nil, err
 	}
 	connection.own, connection.local, connection.id, connection.identity = own, !key.remote, key.String(), key.String()
-	connection.cluster, connection.gate = Home, g
+	connection.cluster, connection.gate, connection.locator = Home, g, id.locator
 	if key.remote {
 		connection.cluster = clusterOf(key.digest)
 	}

@@ -32,6 +32,9 @@ func (c *Connections) Admit(way *Connection, who types.NamespacedName) *Unreacha
 		before.leave(who)
 	}
 	delete(c.waiting, who)
+	if way.locator != nil && !way.locator.usable() {
+		return c.stand(way.locator, who)
+	}
 	if way.gate == nil {
 		return nil
 	}
@@ -181,9 +184,12 @@ func (c *Connections) gateFor(key digest, id Identity) (*gate, error) {
 	if g.probe, err = prober(client, config.Host); err != nil {
 		return nil, err
 	}
-	if id.Workload != nil {
-		// Probes do without tokens: who is refused has reached somebody.
-		g.bearer = newBearer(id.Workload, c.tokens, c.now)
+	// Probes do without tokens: who is refused has reached somebody.
+	switch {
+	case id.locator != nil:
+		g.via, g.bearer = id.locator, id.locator.bearer
+	case id.Workload != nil:
+		g.bearer = newBearer(id.Workload, c.tokens, c.keep, c.now)
 	}
 	g.touch(c.now())
 	c.gates[key] = g

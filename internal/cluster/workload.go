@@ -19,54 +19,91 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Workload leads to a cluster that trusts the tokens of this one: as a ServiceAccount,
-// by short-lived tokens that nobody stores.
+// Workload leads to a cluster for which credentials are made when they are needed, and
+// stored nowhere: one that trusts the tokens of this one, or one of a cloud.
 type Workload struct {
-	// Address is the URL of the API server.
+	// Cloud is aws, azure or gcp; empty for a cluster that trusts the tokens of this one.
+	Cloud string
+	// Resource is the name that a cloud has for the cluster; empty if it is not needed.
+	Resource string
+	// Address is the URL of the API server, and CA verifies it, in PEM. Where a cloud is
+	// to be asked for them they are empty; elsewhere, an empty CA means the authorities of
+	// the system.
 	Address string
-	// CA verifies it, in PEM; empty for the authorities of the system.
-	CA string
-	// Audiences are whom tokens are for.
+	CA      string
+	// Audiences are whom tokens are for; empty for whom a cloud wants.
 	Audiences []string
-	// ServiceAccount is whose tokens they are, in the controller's own cluster.
+	// ServiceAccount is whose tokens they are, in the controller's own cluster. For a cloud
+	// it may have no name: then the controller is known there itself.
 	ServiceAccount types.NamespacedName
+	// Annotations of the ServiceAccount say who that is in a cloud; nil elsewhere. Whoever
+	// reads a ConfigMap adds them.
+	Annotations map[string]string
 }
 
 // Tokens returns a token of a ServiceAccount, and when it expires. It is called
 // concurrently.
 type Tokens func(ctx context.Context, account types.NamespacedName, audiences []string) (token string, expires time.Time, err error)
 
-// ParseWorkload reads a ConfigMap's data. A ServiceAccount is of the given namespace,
-// and has the given name if the data name none.
-func ParseWorkload(data map[string]string, namespace, account string) (*Workload, error) {
-	switch provider := data["provider"]; provider {
-	case "generic":
-	case "aws", "azure", "gcp":
-		return nil, fmt.Errorf("provider %s is not supported by this version, only generic", provider)
-	default:
-		return nil, errors.New("provider: aws, azure, gcp or generic, of which only generic is supported by this version")
+// Terms are what the controller's administrator lets ConfigMaps say.
+type Terms struct {
+	// Account is the name of whose tokens they are where the data name nobody; empty for
+	// nobody.
+	Account string
+	// Accounts allows tokens of ServiceAccounts.
+	Accounts bool
+}
+
+// ParseWorkload reads a ConfigMap's data. A ServiceAccount is of the given namespace.
+// Errors begin with the key.
+func ParseWorkload(data map[string]string, namespace string, terms Terms) (*Workload, error) {
+	w := &Workload{CA: data["ca.crt"], Resource: data["cluster"]}
+	name := data["serviceAccountName"]
+	if name == "" {
+		name = terms.Account
 	}
-	w := &Workload{CA: data["ca.crt"], ServiceAccount: types.NamespacedName{Namespace: namespace, Name: account}}
-	if name := data["serviceAccountName"]; name != "" {
-		w.ServiceAccount.Name = name
-	}
-	if w.ServiceAccount.Name == "" {
-		// It would be for whoever wrote the address, and for what he says it is.
-		return nil, errors.New("serviceAccountName is missing: tokens of the controller itself are not handed out")
-	}
-	var err error
-	if w.Address, err = canonical(data["address"]); err != nil {
-		return nil, err
-	}
+	w.ServiceAccount = types.NamespacedName{Namespace: namespace, Name: name}
 	for audience := range strings.Lines(data["audiences"]) {
 		if audience = strings.TrimSpace(audience); audience != "" {
 			w.Audiences = append(w.Audiences, audience)
 		}
 	}
-	if len(w.Audiences) == 0 {
-		w.Audiences = []string{data["address"]}
+	complete := w.generic
+	switch provider := data["provider"]; provider {
+	case "generic":
+		if !terms.Accounts {
+			return nil, errors.New("provider generic is for tokens of ServiceAccounts" + withoutGate)
+		}
+	case "aws", "azure", "gcp":
+		w.Cloud, complete = provider, w.cloud
+		if name != "" && !terms.Accounts {
+			return nil, errors.New("serviceAccountName asks for tokens of ServiceAccounts" + withoutGate)
+		}
+	default:
+		return nil, errors.New("provider: aws, azure, gcp or generic")
+	}
+	if err := complete(data["address"]); err != nil {
+		return nil, err
 	}
 	return w, nil
+}
+
+const withoutGate = ", which the controller does not ask for without the feature gate ObjectLevelWorkloadIdentity"
+
+// generic takes the address of a cluster that trusts the tokens of this one.
+func (w *Workload) generic(address string) (err error) {
+	w.Resource = ""
+	if w.ServiceAccount.Name == "" {
+		// It would be for whoever wrote the address, and for what he says it is.
+		return errors.New("serviceAccountName is missing: tokens of the controller itself are not handed out")
+	}
+	if w.Address, err = canonical(address); err != nil {
+		return err
+	}
+	if len(w.Audiences) == 0 {
+		w.Audiences = []string{address}
+	}
+	return nil
 }
 
 // canonical returns the address of an API server with scheme and port, and without
@@ -105,14 +142,20 @@ type bearer struct {
 	// fetching is held while a token is asked for, so that it is asked for once.
 	fetching chan struct{}
 
+	// barred says why nobody is to be asked; nil if nobody says so.
+	barred func() error
+	// keep bounds how long a token is used; negative does not.
+	keep time.Duration
+
 	mu    sync.Mutex
 	token string
 	// renew is when the token is to be replaced, some time before it expires.
 	renew time.Time
 }
 
-func newBearer(w *Workload, tokens Tokens, now func() time.Time) *bearer {
+func newBearer(w *Workload, tokens Tokens, keep time.Duration, now func() time.Time) *bearer {
 	return &bearer{
+		keep: keep,
 		fetch: func(ctx context.Context) (string, time.Time, error) {
 			if tokens == nil {
 				return "", time.Time{}, errors.New("nobody hands out tokens")
@@ -137,6 +180,16 @@ func (b *bearer) current(ctx context.Context) (string, error) {
 	if token := b.held(); token != "" {
 		return token, nil
 	}
+	if b.barred != nil {
+		if err := b.barred(); err != nil {
+			return "", err
+		}
+	}
+	return b.renewed(ctx)
+}
+
+// renewed is current, whatever bars others.
+func (b *bearer) renewed(ctx context.Context) (string, error) {
 	select {
 	case b.fetching <- struct{}{}:
 		defer func() { <-b.fetching }()
@@ -153,7 +206,11 @@ func (b *bearer) current(ctx context.Context) (string, error) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.token, b.renew = token, asked.Add(expires.Sub(asked)*4/5)
+	life := expires.Sub(asked) * 4 / 5
+	if b.keep >= 0 {
+		life = min(life, b.keep)
+	}
+	b.token, b.renew = token, asked.Add(life)
 	return token, nil
 }
 

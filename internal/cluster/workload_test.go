@@ -53,7 +53,6 @@ func TestParseWorkload(t *testing.T) {
 			reason: "the controller is nobody's to give away", data: map[string]string{"provider": "generic", "address": "https://api"},
 			wantErr: "serviceAccountName is missing",
 		},
-		"Cloud":      {data: map[string]string{"provider": "aws", "address": "https://api"}, account: "a", wantErr: "provider aws is not supported by this version"},
 		"NoProvider": {data: map[string]string{"address": "https://api"}, account: "a", wantErr: "provider: aws, azure, gcp or generic"},
 		"NoAddress":  {data: map[string]string{"provider": "generic"}, account: "a", wantErr: "address"},
 		"HTTP":       {data: map[string]string{"provider": "generic", "address": "http://api"}, account: "a", wantErr: "address"},
@@ -62,7 +61,7 @@ func TestParseWorkload(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := ParseWorkload(tc.data, "apps", tc.account)
+			got, err := ParseWorkload(tc.data, "apps", Terms{Account: tc.account, Accounts: true})
 			if tc.wantErr != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.wantErr) || strings.Contains(err.Error(), "hunter") {
 					t.Errorf("got %v, %v, want %s", got, err, tc.wantErr)

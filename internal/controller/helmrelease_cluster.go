@@ -35,8 +35,8 @@ type whereabouts struct {
 	live                  client.Reader
 	clusters              *cluster.Connections
 	defaultServiceAccount string
-	// workloadAccount is whose tokens lead to other clusters where nobody is named.
-	workloadAccount string
+	// workloads is what ConfigMaps that describe other clusters may say.
+	workloads cluster.Terms
 
 	mu sync.Mutex
 	// last is where each release was looked for last, in this process.
@@ -56,7 +56,12 @@ func (w *whereabouts) reach(ctx context.Context, hr *helmv2.HelmRelease) (way *c
 	deleted := !hr.DeletionTimestamp.IsZero()
 	id := cluster.Identity{User: w.user(hr), Fresh: !hr.UsePersistentClient()}
 	if hr.Spec.KubeConfig != nil {
-		err = w.lead(ctx, hr, &id)
+		if err = w.lead(ctx, hr, &id); err == nil {
+			var unknown *cluster.Unreachable
+			if id, unknown = w.clusters.Locate(id, client.ObjectKeyFromObject(hr)); unknown != nil {
+				return nil, "", w.noWay(hr, unknown)
+			}
+		}
 	} else if deleted && id.User != "" {
 		// The API server lets us act as somebody who does not exist, who then may do
 		// nothing, for ever. A namespace that is being deleted loses its ServiceAccounts
@@ -94,18 +99,27 @@ const (
 // is woken as soon as somebody does. The back-off only is for whatever else may
 // change meanwhile, such as a kubeconfig that nobody watches.
 func (w *whereabouts) blocked(hr *helmv2.HelmRelease, way *cluster.Connection) error {
-	unreachable := w.clusters.Admit(way, client.ObjectKeyFromObject(hr))
+	if unreachable := w.clusters.Admit(way, client.ObjectKeyFromObject(hr)); unreachable != nil {
+		return w.noWay(hr, unreachable)
+	}
+	return nil
+}
+
+// noWay says that a cluster cannot be reached, or nothing yet.
+func (w *whereabouts) noWay(hr *helmv2.HelmRelease, unreachable *cluster.Unreachable) error {
+	var err error = unreachable
+	if unreachable.Cloud != "" {
+		err = fmt.Errorf("%s, key '%s', provider %s: %w", reference(hr), unreachable.Key, unreachable.Cloud, unreachable)
+	}
 	switch {
-	case unreachable == nil:
-		return nil
 	case unreachable.Checking:
 		return &release.Blocked{
 			Reason: helmv2.ReasonStateError, Message: unreachable.Error(), Err: unreachable, Brief: true, Retry: release.After(checkedAgain),
 		}
 	case !hr.DeletionTimestamp.IsZero():
-		return release.BlockedBy(helmv2.ReasonUninstallFailed, unreachable, notReached)
+		return release.BlockedBy(helmv2.ReasonUninstallFailed, err, notReached)
 	}
-	return release.BlockedBy(helmv2.ReasonStateError, unreachable, notReached)
+	return release.BlockedBy(helmv2.ReasonStateError, err, notReached)
 }
 
 // explain replaces what went wrong in a cluster where nobody answers by just that.
@@ -183,15 +197,30 @@ func (w *whereabouts) lead(ctx context.Context, hr *helmv2.HelmRelease, id *clus
 	}
 	described := &corev1.ConfigMap{}
 	if err = w.live.Get(ctx, name, described); err == nil {
-		id.Workload, err = cluster.ParseWorkload(described.Data, hr.Namespace, w.workloadAccount)
+		id.Workload, err = cluster.ParseWorkload(described.Data, hr.Namespace, w.workloads)
 	}
-	if err == nil && !hr.DeletionTimestamp.IsZero() {
-		// Nobody gets its tokens any more, and in a namespace that is being deleted nobody
-		// ever will.
-		err = w.live.Get(ctx, id.Workload.ServiceAccount, &corev1.ServiceAccount{})
+	if err == nil {
+		err = w.identify(ctx, hr, id.Workload)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", reference(hr), err)
+	}
+	return nil
+}
+
+// identify reads the ServiceAccount that a cloud is to know. For others it only has
+// to be there, if hr is being deleted: nobody gets its tokens any more, and in a
+// namespace that is being deleted nobody ever will.
+func (w *whereabouts) identify(ctx context.Context, hr *helmv2.HelmRelease, to *cluster.Workload) error {
+	if to.ServiceAccount.Name == "" || to.Cloud == "" && hr.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	account := &corev1.ServiceAccount{}
+	if err := w.live.Get(ctx, to.ServiceAccount, account); err != nil {
+		return err
+	}
+	if to.Cloud != "" {
+		to.Annotations = account.Annotations
 	}
 	return nil
 }

@@ -52,6 +52,12 @@ func describing(provider string) *corev1.ConfigMap {
 	}}
 }
 
+func inCloud(account string) *corev1.ConfigMap {
+	cm := describing("gcp")
+	cm.Data = map[string]string{"provider": "gcp", "cluster": "projects/p/locations/l/clusters/c", "serviceAccountName": account}
+	return cm
+}
+
 func TestReach(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "", errors.New("no"))
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "tenant"}}
@@ -120,8 +126,16 @@ func TestReach(t *testing.T) {
 			want: want{reason: helmv2.ReasonRESTClientError, says: []string{"ConfigMap 'apps/there'", "not found"}},
 		},
 		"BadConfigMap": {
-			reason: "what is not supported is refused", spec: helmv2.HelmReleaseSpec{KubeConfig: described}, objects: []client.Object{describing("gcp")},
-			want: want{reason: helmv2.ReasonRESTClientError, says: []string{"ConfigMap 'apps/there'", "provider gcp is not supported by this version"}},
+			reason: "the key is named", spec: helmv2.HelmReleaseSpec{KubeConfig: described}, objects: []client.Object{describing("ovh")},
+			want: want{reason: helmv2.ReasonRESTClientError, says: []string{"ConfigMap 'apps/there': provider: aws, azure, gcp or generic"}},
+		},
+		"CloudAsNobody": {
+			reason: "who is meant has to be there", spec: helmv2.HelmReleaseSpec{KubeConfig: described}, objects: []client.Object{inCloud("tenant")},
+			want: want{reason: helmv2.ReasonRESTClientError, says: []string{"ConfigMap 'apps/there'", `serviceaccounts "tenant" not found`}},
+		},
+		"DeletedCloudAsNobody": {
+			reason: "nobody gets there any more", deleted: true, spec: helmv2.HelmReleaseSpec{KubeConfig: described}, objects: []client.Object{inCloud("tenant")},
+			want: want{unreachable: "ConfigMap 'apps/there': serviceaccounts \"tenant\" not found"},
 		},
 		"NoReference": {
 			reason: "nor must that", spec: helmv2.HelmReleaseSpec{KubeConfig: &helmv2.KubeConfigReference{}},
@@ -191,7 +205,7 @@ func TestReach(t *testing.T) {
 				})
 			}
 			w := &whereabouts{
-				live: builder.Build(), defaultServiceAccount: tc.usually,
+				live: builder.Build(), defaultServiceAccount: tc.usually, workloads: cluster.Terms{Accounts: true},
 				clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Trust{}, time.Now),
 			}
 			hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web"}, Spec: tc.spec}
@@ -227,6 +241,47 @@ func TestReach(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestReachThroughCloud: a cloud is asked before anything else, which takes nobody's
+// time, and what it says is told with where it was named.
+func TestReachThroughCloud(t *testing.T) {
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "tenant", Annotations: map[string]string{"who": "role"}}}
+	for _, name := range []string{"", "tenant"} {
+		live := fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(inCloud(name), account).Build()
+		asked := make(chan *cluster.Workload, 1)
+		clusters := cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Trust{}, time.Now).Finding(
+			func(_ context.Context, w *cluster.Workload, _ cluster.Tokens) (cluster.Access, error) {
+				asked <- w
+				return cluster.Access{}, errors.New("403")
+			})
+		woken := make(chan types.NamespacedName, 9)
+		clusters.Listen(cluster.Listener{Wake: func(who types.NamespacedName) { woken <- who }})
+		w := &whereabouts{live: live, clusters: clusters, workloads: cluster.Terms{Accounts: true}}
+		hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web"}, Spec: helmv2.HelmReleaseSpec{KubeConfig: described}}
+		_, _, err := w.reach(t.Context(), hr)
+		var blocked *release.Blocked
+		if !errors.As(err, &blocked) || !blocked.Brief || len(asked) != 0 {
+			t.Fatalf("got %+v", err)
+		}
+		go func() { _ = clusters.Start(t.Context()) }()
+		if got := <-woken; got.Name != "web" {
+			t.Errorf("woken is %s", got)
+		}
+		if got := <-asked; got.ServiceAccount.Name != name || (got.Annotations["who"] == "role") != (name != "") {
+			t.Errorf("asked is for %+v", got)
+		}
+		_, _, err = w.reach(t.Context(), hr)
+		const want = "Could not reach the cluster of the release: ConfigMap 'apps/there', key 'cluster', provider gcp: there has been no way to projects/p/locations/l/clusters/c since "
+		if !errors.As(err, &blocked) || blocked.Brief || blocked.Reason != helmv2.ReasonStateError || !strings.HasPrefix(blocked.Message, want) || !strings.Contains(blocked.Message, ": 403; it is tried again") {
+			t.Errorf("got %+v", err)
+		}
+		deleted := hr.DeepCopy()
+		deleted.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+		if _, _, err = w.reach(t.Context(), deleted); !errors.As(err, &blocked) || blocked.Reason != helmv2.ReasonUninstallFailed {
+			t.Errorf("got %+v", err)
+		}
 	}
 }
 

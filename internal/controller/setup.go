@@ -50,10 +50,9 @@ type Parts struct {
 	// controller itself.
 	Clusters              *cluster.Connections
 	DefaultServiceAccount string
-	// WorkloadAccount is the name of whose tokens lead to other clusters where a
-	// ConfigMap that describes one names nobody; empty is nobody.
-	WorkloadAccount string
-	Metrics         *metrics.Metrics
+	// Workloads is what ConfigMaps that describe other clusters may say.
+	Workloads cluster.Terms
+	Metrics   *metrics.Metrics
 	// Notifications posts events; nil posts none.
 	Notifications *notify.Sender
 	Now           func() time.Time
@@ -104,7 +103,7 @@ func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
 		desired:  p.Desired,
 		helm:     p.Helm,
 		attempts: pool,
-		where:    whereabouts{live: mgr.GetAPIReader(), clusters: p.Clusters, defaultServiceAccount: p.DefaultServiceAccount, workloadAccount: p.WorkloadAccount},
+		where:    whereabouts{live: mgr.GetAPIReader(), clusters: p.Clusters, defaultServiceAccount: p.DefaultServiceAccount, workloads: p.Workloads},
 		backoff: workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](
 			p.MinRetryDelay, p.MaxRetryDelay),
 		spread:  spreadBy(p.JitterPercent),

@@ -62,9 +62,6 @@ func (r *Resolver) Resolve(ctx context.Context, hr *helmv2.HelmRelease) (Want, e
 		// Our CRD sees to it, but an older one may be installed.
 		return want, refusal("exactly one of spec.chart and spec.chartRef must be set")
 	}
-	if err := refuseUnsupported(hr, r.settings); err != nil {
-		return want, err
-	}
 	if _, err := expression.CompileChecks(hr.Spec.HealthCheckExprs); err != nil {
 		return want, &release.Blocked{
 			Reason: helmv2.ReasonInvalidCELExpression, Terminal: true, Retry: release.Never(), Err: err,

@@ -416,44 +416,6 @@ func TestHold(t *testing.T) {
 	}
 }
 
-func TestRefuseUnsupported(t *testing.T) {
-	t.Parallel()
-	cases := map[string]struct {
-		want string
-		edit func(*helmv2.HelmReleaseSpec)
-	}{
-		"KubeConfigFromConfigMap": {"spec.kubeConfig.configMapRef", func(s *helmv2.HelmReleaseSpec) {
-			s.KubeConfig = &helmv2.KubeConfigReference{ConfigMapRef: &helmv2.LocalObjectReference{Name: "elsewhere"}}
-		}},
-	}
-	covered := map[string]bool{}
-	for name, tc := range cases {
-		covered[tc.want] = true
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			hr := app()
-			tc.edit(&hr.Spec)
-			// No source is needed to refuse.
-			_, err := NewResolver(reader(t), nil, nil).Resolve(t.Context(), hr)
-			want := &release.Blocked{
-				Reason: helmv2.ReasonUnsupportedField, Terminal: true, Retry: release.Never(),
-				Message: tc.want + " is not supported without the feature gate ObjectLevelWorkloadIdentity",
-			}
-			if diff := cmp.Diff(want, blocked(t, err), compare()); diff != "" {
-				t.Errorf("%s alone must be refused (-want +got):\n%s", tc.want, diff)
-			}
-		})
-	}
-	for _, f := range unsupported(&helmv2.HelmReleaseSpec{Install: &helmv2.Install{}, Upgrade: &helmv2.Upgrade{}}, Settings{}) {
-		if f.used {
-			t.Errorf("%s is refused although it is not set", f.path)
-		}
-		if !covered[f.path] {
-			t.Errorf("no case sets %s", f.path)
-		}
-	}
-}
-
 // What cannot be evaluated is refused before anything is asked of anybody.
 func TestRefuseExpressions(t *testing.T) {
 	t.Parallel()
@@ -468,35 +430,6 @@ func TestRefuseExpressions(t *testing.T) {
 	hr.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
 	if _, err := NewResolver(reader(t), nil, nil).Resolve(t.Context(), hr); err != nil {
 		t.Errorf("a release that is deleted needs no expressions: %v", err)
-	}
-}
-
-func TestRefuseUnsupportedAcceptsDefaults(t *testing.T) {
-	t.Parallel()
-	spec := &helmv2.HelmReleaseSpec{
-		DriftDetection: &helmv2.DriftDetection{Mode: helmv2.DriftDetectionDisabled},
-		Test:           &helmv2.Test{Enable: true},
-		Rollback:       &helmv2.Rollback{DisableWait: true},
-		Install: &helmv2.Install{
-			Strategy:    &helmv2.InstallStrategy{Name: helmv2.ActionStrategyRemediateOnFailure},
-			Remediation: &helmv2.InstallRemediation{}, CRDs: helmv2.CRDsSkip,
-		},
-		Upgrade: &helmv2.Upgrade{
-			Strategy:    &helmv2.UpgradeStrategy{Name: helmv2.ActionStrategyRemediateOnFailure},
-			Remediation: &helmv2.UpgradeRemediation{}, CRDs: helmv2.CRDsCreate,
-		},
-		Uninstall: &helmv2.Uninstall{KeepHistory: true},
-	}
-	if err := refuseUnsupported(&helmv2.HelmRelease{Spec: *spec}, Settings{}); err != nil {
-		t.Errorf("writing a default out changes nothing: %v", err)
-	}
-	spec.KubeConfig = &helmv2.KubeConfigReference{ConfigMapRef: &helmv2.LocalObjectReference{Name: "aws"}}
-	err := refuseUnsupported(&helmv2.HelmRelease{Spec: *spec}, Settings{})
-	if want := "spec.kubeConfig.configMapRef is not supported without the feature gate ObjectLevelWorkloadIdentity"; err == nil || err.Error() != want {
-		t.Errorf("got %v, want %s", err, want)
-	}
-	if err := refuseUnsupported(&helmv2.HelmRelease{Spec: *spec}, Settings{WorkloadIdentity: true}); err != nil {
-		t.Errorf("with the gate, it is: %v", err)
 	}
 }
 

@@ -28,8 +28,6 @@ type Settings struct {
 	// AdditiveReadyExpr makes a readyExpr a condition beside the usual check, not
 	// instead of it.
 	AdditiveReadyExpr bool
-	// WorkloadIdentity allows other clusters by tokens of ServiceAccounts.
-	WorkloadIdentity bool
 	// DependencyRetry is when to look again at a dependency that was not ready.
 	DependencyRetry time.Duration
 }

@@ -90,8 +90,8 @@ func (o *Options) bindTrust(fs *flag.FlagSet) {
 	fs.BoolVar(&o.InsecureKubeconfigExec, "insecure-kubeconfig-exec", false, "let kubeconfigs in Secrets execute commands in the controller")
 	fs.BoolVar(&o.InsecureKubeconfigTLS, "insecure-kubeconfig-tls", false, "let kubeconfigs in Secrets switch off the verification of API servers")
 	fs.BoolVar(&o.NoCrossNamespaceRefs, "no-cross-namespace-refs", false, "refuse sources in other namespaces than the HelmRelease's")
-	fs.IntVar(&o.TokenCacheMaxSize, "token-cache-max-size", tokenCacheSize, "cloud providers' tokens that are kept; no effect yet, as none are asked for")
-	fs.DurationVar(&o.TokenCacheMaxDuration, "token-cache-max-duration", tokenCacheDuration, "how long such tokens are kept; no effect yet")
+	fs.IntVar(&o.TokenCacheMaxSize, "token-cache-max-size", tokenCacheSize, "tokens for other clusters that are kept: 0 keeps none, and anything else one for each cluster")
+	fs.DurationVar(&o.TokenCacheMaxDuration, "token-cache-max-duration", tokenCacheDuration, "how long such a token is used at most; four fifths of its life if that is shorter")
 }
 
 func (o *Options) bindMemory(fs *flag.FlagSet) {

@@ -86,8 +86,8 @@ type Options struct {
 	RequeueDependency time.Duration
 	// SnapshotDigestAlgo names the algorithm of the digests in history; it is sha256.
 	SnapshotDigestAlgo string
-	// TokenCacheMaxSize and TokenCacheMaxDuration bound what is kept of cloud
-	// providers' tokens. As none are asked for, they change nothing.
+	// TokenCacheMaxDuration bounds how long tokens for other clusters are used. Of
+	// TokenCacheMaxSize only 0 counts, which keeps none: there is one for each cluster.
 	TokenCacheMaxSize     int
 	TokenCacheMaxDuration time.Duration
 	// Memory says when to shut down rather than be killed; it counts only with the
@@ -214,10 +214,19 @@ func isAddress(text string) bool {
 // change nothing. They are to be logged.
 func (o *Options) Notices() []string {
 	notices := o.Gates.notices()
-	if o.TokenCacheMaxSize != tokenCacheSize || o.TokenCacheMaxDuration != tokenCacheDuration {
-		notices = append(notices, "--token-cache-max-size and --token-cache-max-duration have no effect: no tokens of cloud providers are asked for")
+	if o.TokenCacheMaxSize != tokenCacheSize && o.TokenCacheMaxSize != 0 {
+		notices = append(notices, "--token-cache-max-size has no effect but for 0: a token is kept for each cluster that takes one")
 	}
 	return notices
+}
+
+// TokensKept is how long tokens for other clusters are used at most; 0 for one request
+// each.
+func (o *Options) TokensKept() time.Duration {
+	if o.TokenCacheMaxSize == 0 {
+		return 0
+	}
+	return o.TokenCacheMaxDuration
 }
 
 // Selector is WatchLabels, parsed; nil if it is empty, or no selector and was not

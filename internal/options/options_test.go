@@ -206,7 +206,7 @@ func TestReferenceDeployment(t *testing.T) {
 func TestNotices(t *testing.T) {
 	for args, want := range map[string]int{
 		"": 0, "--feature-gates=DetectDrift=false,ExternalArtifact=true": 0, "--feature-gates=DetectDrift=true,DetectDrift=false": 0,
-		"--feature-gates=DetectDrift=true,CacheSecretsAndConfigMaps=true": 2, "--token-cache-max-size=7": 1, "--token-cache-max-duration=1m": 1,
+		"--feature-gates=DetectDrift=true,CacheSecretsAndConfigMaps=true": 2, "--token-cache-max-size=7": 1, "--token-cache-max-size=0": 0, "--token-cache-max-duration=1m": 0,
 	} {
 		o, err := Parse(strings.Fields(args), io.Discard)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	helmchart "helm.sh/helm/v3/pkg/chart"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -29,7 +30,7 @@ func TestBadNeighbours(t *testing.T) {
 			"ValuesFailSchema":    valuesFailSchema,
 			"MissingSource":       missingSource,
 			"UnreachableRegistry": unreachableRegistry,
-			"UnsupportedField":    unsupportedField,
+			"ClusterWithoutGate":  clusterWithoutGate,
 			"NamespaceGoes":       namespaceGoes,
 		} {
 			t.Run(name, func(t *testing.T) {
@@ -103,15 +104,15 @@ func unreachableRegistry(w world) {
 	w.ready(hr, 1)
 }
 
-func unsupportedField(w world) {
+func clusterWithoutGate(w world) {
 	w.push("0.1.0")
 	hr := w.release("hello", w.source("hello", env.Registry.Address).Name, nil)
 	w.ready(hr, 1)
+	w.create(&corev1.ConfigMap{ObjectMeta: w.meta("elsewhere"), Data: map[string]string{"provider": "generic", "address": "https://127.0.0.1:1", "serviceAccountName": "tenant"}})
 	w.edit(hr, func(hr *helmv2.HelmRelease) {
 		hr.Spec.KubeConfig = &helmv2.KubeConfigReference{ConfigMapRef: &helmv2.LocalObjectReference{Name: "elsewhere"}}
 	})
-	w.says(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonUnsupportedField, "spec.kubeConfig.configMapRef")
-	w.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonUnsupportedField, "spec.kubeConfig.configMapRef")
+	w.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonRESTClientError, "ConfigMap '"+w.namespace+"/elsewhere': provider generic", "ObjectLevelWorkloadIdentity")
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.KubeConfig = nil })
 	w.ready(hr, 1)
 }

@@ -12,6 +12,7 @@ import (
 	fluxmeta "github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"github.com/opencontainers/go-digest"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -122,13 +123,19 @@ func TestFailedInstallStallsUntilTheSpecChanges(t *testing.T) {
 	}
 }
 
-func TestUnsupportedFieldIsNamed(t *testing.T) {
+// TestClusterWithoutGate: tokens of ServiceAccounts take a feature gate, and what wants
+// some without is named.
+func TestClusterWithoutGate(t *testing.T) {
 	w := newWorld(t)
 	w.publish("eager", "1.0.0", configMapChart(t, "1.0.0"))
+	w.must(suite.client.Create(t.Context(), &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "there"},
+		Data:       map[string]string{"provider": "generic", "address": "https://127.0.0.1:1", "serviceAccountName": "tenant"},
+	}))
 	hr := w.release("eager", nil, func(hr *helmv2.HelmRelease) {
-		hr.Spec.KubeConfig = &helmv2.KubeConfigReference{ConfigMapRef: &helmv2.LocalObjectReference{Name: "aws"}}
+		hr.Spec.KubeConfig = &helmv2.KubeConfigReference{ConfigMapRef: &helmv2.LocalObjectReference{Name: "there"}}
 	})
-	w.untilSays(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonUnsupportedField, "spec.kubeConfig.configMapRef")
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonRESTClientError, "/there': provider generic is for tokens of ServiceAccounts, which the controller does not ask for without the feature gate ObjectLevelWorkloadIdentity")
 	if hr.Status.ObservedGeneration != hr.Generation {
 		t.Errorf("observedGeneration is %d", hr.Status.ObservedGeneration)
 	}
