@@ -65,6 +65,12 @@ func (e *Environment) Rival(path string, args ...string) *Controller {
 // Variant returns what Rival does, with our executable.
 func (e *Environment) Variant(args ...string) *Controller { return e.Rival(e.Controller.path, args...) }
 
+// In has processes that are started from now on see more of an environment. It returns c.
+func (c *Controller) In(env ...string) *Controller {
+	c.env = slices.Concat(c.env, env)
+	return c
+}
+
 // Start starts the process. It does not wait for it to do anything.
 func (c *Controller) Start() error {
 	c.mu.Lock()

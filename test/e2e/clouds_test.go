@@ -1,0 +1,273 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/test/harness"
+)
+
+// provider is what it takes to get into a cluster through a cloud.
+type provider struct {
+	resource string
+	// wrong is the well-formed name of a cluster that is not there, and missing what the
+	// cloud says of it.
+	wrong   string
+	missing string
+	// trouble is what is told of a cloud that refuses.
+	trouble []string
+	// annotations say who a ServiceAccount is.
+	annotations map[string]string
+}
+
+func providers() map[string]provider {
+	return map[string]provider{
+		"aws": {
+			resource: harness.EKSCluster, wrong: harness.EKSCluster + "-off", missing: "EKS DescribeCluster answered 404 ResourceNotFoundException: No cluster found for name: far-off.",
+			trouble: []string{"STS AssumeRoleWithWebIdentity answered", "AccessDenied"}, annotations: map[string]string{"eks.amazonaws.com/role-arn": harness.EKSRole},
+		},
+		"azure": {
+			resource: harness.AKSCluster, wrong: harness.AKSCluster + "-off", missing: "management.azure.com answered 404 ResourceNotFound: The Resource was not found.",
+			trouble: []string{"login.microsoftonline.com answered", "unauthorized_client: AADSTS700016"}, annotations: map[string]string{
+				"azure.workload.identity/tenant-id": harness.AzureTenant, "azure.workload.identity/client-id": harness.AzureClient,
+			},
+		},
+		"gcp": {
+			resource: harness.GKECluster, wrong: harness.GKECluster + "-off", missing: "Google answered 404",
+			trouble: []string{"status code", "invalid_grant"}, annotations: map[string]string{
+				"gcp.auth.fluxcd.io/workload-identity-provider": harness.GCPProvider, "iam.gke.io/gcp-service-account": harness.GCPAccount,
+			},
+		},
+	}
+}
+
+// skies is a test's namespace in a cluster that clouds lead to.
+type skies struct {
+	abroad
+
+	clouds *harness.Clouds
+}
+
+// TestClouds gets into a second control plane through what AWS, Azure and Google offer
+// for that, under their own names.
+func TestClouds(t *testing.T) {
+	remote, err := harness.StartRemote(t.Context(), os.Getenv("PINTLE_CLUSTER_BIN"), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		//nolint:usetesting // that one has ended
+		if err := remote.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	clouds, err := harness.StartClouds(t.Context(), t.TempDir(), led(t, remote))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = clouds.Close() })
+	ours := env.Controller
+	t.Cleanup(func() {
+		//nolint:usetesting // that one has ended
+		takeOver(context.Background(), t, ours)
+	})
+	takeOver(t.Context(), t, env.Variant("--concurrent=2", "--feature-gates=ObjectLevelWorkloadIdentity=true").In(clouds.Env()...))
+	for name, p := range providers() {
+		t.Run(name, func(t *testing.T) { (&skies{newAbroad(t, remote), clouds}).lives(name, p) })
+	}
+	t.Run("wrong", func(t *testing.T) { (&skies{newAbroad(t, remote), clouds}).saysWhatIsWrong() })
+	t.Run("trouble", func(t *testing.T) { (&skies{newAbroad(t, remote), clouds}).survivesTrouble() })
+	// What the one before was called with holds.
+	takeOver(t.Context(), t, env.Variant("--feature-gates=ObjectLevelWorkloadIdentity=false").In(itself(t)...))
+	t.Run("itself", func(t *testing.T) { (&skies{newAbroad(t, remote), clouds}).goesItself() })
+}
+
+// led lets somebody into a cluster who may do everything there.
+func led(t *testing.T, remote *harness.Remote) harness.Led {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", remote.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "from-a-cloud"}}
+	request := &authenticationv1.TokenRequest{}
+	for _, step := range []func() error{
+		func() error { return remote.Client.Create(t.Context(), account) },
+		func() error {
+			return remote.Client.Create(t.Context(), &rbacv1.ClusterRoleBinding{
+				ObjectMeta: metav1.ObjectMeta{Name: "from-a-cloud"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+				Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: account.Namespace, Name: account.Name}},
+			})
+		},
+		func() error { return remote.Client.SubResource("token").Create(t.Context(), account, request) },
+	} {
+		if err := step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return harness.Led{Address: config.Host, CA: config.CAData, Token: request.Status.Token}
+}
+
+// itself is the environment by which AWS knows the controller.
+func itself(t *testing.T) []string {
+	t.Helper()
+	return []string{"AWS_REGION=" + harness.EKSRegion, "AWS_ACCESS_KEY_ID=" + harness.AWSKeyID, "AWS_SECRET_ACCESS_KEY=" + harness.AWSSecret}
+}
+
+// describe writes a ConfigMap.
+func (s *skies) describe(name string, data map[string]string) func(*helmv2.HelmReleaseSpec) {
+	s.Helper()
+	s.create(&corev1.ConfigMap{ObjectMeta: s.meta(name), Data: data})
+	return func(spec *helmv2.HelmReleaseSpec) {
+		spec.KubeConfig = &helmv2.KubeConfigReference{ConfigMapRef: &helmv2.LocalObjectReference{Name: name}}
+	}
+}
+
+func (s *skies) known(name string, annotations map[string]string) {
+	s.Helper()
+	account := &corev1.ServiceAccount{ObjectMeta: s.meta(name)}
+	account.Annotations = annotations
+	s.create(account)
+}
+
+// lives installs, upgrades and uninstalls, for which one token is enough; and gets to an
+// address that is known without asking for it.
+func (s *skies) lives(name string, p provider) {
+	s.known("tenant", p.annotations)
+	hr := s.far("hello", nil, s.describe("there", map[string]string{"provider": name, "cluster": p.resource, "serviceAccountName": "tenant"}))
+	s.ready(hr, 1)
+	s.abroad.there("hello", "hello")
+	s.change(hr, values{"message": "two"})
+	s.ready(hr, 2)
+	s.abroad.there("hello", "two")
+	s.must(env.Client.Delete(s.Context(), hr))
+	s.departed(hr)
+
+	login := map[string]string{"aws": "sts.eu-west-1.amazonaws.com", "azure": "management.azure.com", "gcp": "iamcredentials.googleapis.com"}[name]
+	if n, most := s.clouds.Asked(login), map[string]int{"aws": 1, "azure": 2, "gcp": 1}[name]; n == 0 || n > most {
+		s.Errorf("%s was asked %d times, want %d", login, n, most)
+	}
+	s.silent(hr)
+}
+
+// silent finds nothing secret in what anybody can read.
+func (s *skies) silent(hr *helmv2.HelmRelease) {
+	s.Helper()
+	var events corev1.EventList
+	s.must(env.Client.List(s.Context(), &events, client.InNamespace(s.namespace)))
+	said := env.Controller.LogTail(1<<20) + harness.Summary(hr)
+	for _, e := range events.Items {
+		said += e.Message
+	}
+	for _, secret := range s.clouds.Secrets() {
+		if secret != "" && strings.Contains(said, secret) {
+			s.Errorf("a secret that begins with %.12s is told", secret)
+		}
+	}
+}
+
+// saysWhatIsWrong names ConfigMap, key, provider and cause.
+func (s *skies) saysWhatIsWrong() {
+	ps := providers()
+	for _, name := range slices.Sorted(maps.Keys(ps)) {
+		p := ps[name]
+		s.known(name, p.annotations)
+		hr := s.far(name+"-wrong", nil, s.describe(name+"-wrong", map[string]string{"provider": name, "cluster": p.wrong, "serviceAccountName": name}))
+		s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError,
+			"ConfigMap '"+s.namespace+"/"+name+"-wrong', key 'cluster', provider "+name+": there has been no way to "+p.wrong+" since ", p.missing)
+		// Mending it is enough.
+		described := &corev1.ConfigMap{}
+		s.get(name+"-wrong", described)
+		described.Data["cluster"] = p.resource
+		s.must(env.Client.Update(s.Context(), described))
+		s.ready(hr, 1)
+		s.must(env.Client.Delete(s.Context(), hr))
+		s.departed(hr)
+
+		hr = s.far(name+"-nothing", nil, s.describe(name+"-nothing", map[string]string{"provider": name, "serviceAccountName": name}))
+		s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonRESTClientError, "ConfigMap '"+s.namespace+"/"+name+"-nothing': cluster is missing: for "+name)
+		hr = s.far(name+"-nobody", nil, s.describe(name+"-nobody", map[string]string{"provider": name, "cluster": p.resource, "serviceAccountName": "nobody"}))
+		s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonRESTClientError, "ConfigMap '"+s.namespace+"/"+name+"-nobody'", `serviceaccounts "nobody" not found`)
+	}
+	s.known("plain", nil)
+	hr := s.far("plain", nil, s.describe("plain", map[string]string{"provider": "aws", "cluster": harness.EKSCluster, "serviceAccountName": "plain"}))
+	s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "provider aws", "ServiceAccount '"+s.namespace+"/plain'", "eks.amazonaws.com/role-arn")
+	hr = s.far("pending", nil, s.describe("pending", map[string]string{"provider": "aws", "cluster": harness.EKSPending, "serviceAccountName": "aws"}))
+	s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "provider aws", "the cloud's answer lacks something")
+}
+
+// survivesTrouble has all clouds refuse, fail, and fall silent, while others live on: more
+// releases wait for them than there are workers.
+func (s *skies) survivesTrouble() {
+	s.clouds.Trouble(http.StatusForbidden)
+	defer s.clouds.Trouble(0)
+	ps := providers()
+	all := map[string]*helmv2.HelmRelease{}
+	for name, p := range ps {
+		s.known(name, p.annotations)
+		all[name] = s.far(name, nil, s.describe(name, map[string]string{"provider": name, "cluster": p.resource, "serviceAccountName": name}))
+	}
+	for name, hr := range all {
+		s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError,
+			append([]string{"key 'cluster', provider " + name, "403"}, ps[name].trouble...)...)
+	}
+	s.clouds.Trouble(http.StatusInternalServerError)
+	for name, hr := range all {
+		s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "key 'cluster', provider "+name, "500")
+	}
+	s.clouds.Trouble(harness.Silence)
+	for name, hr := range all {
+		s.change(hr, values{"message": "later"})
+		s.create(&corev1.ConfigMap{ObjectMeta: s.meta(name + "-new"), Data: map[string]string{"provider": name, "cluster": ps[name].wrong, "serviceAccountName": name}})
+		for _, more := range []string{"-a", "-b"} {
+			s.far(name+more, nil, func(spec *helmv2.HelmReleaseSpec) {
+				spec.KubeConfig = &helmv2.KubeConfigReference{ConfigMapRef: &helmv2.LocalObjectReference{Name: name + "-new"}}
+			})
+		}
+	}
+	s.ready(s.release("near", "hello", nil), 1)
+	begun := time.Now()
+	for name, hr := range all {
+		s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "key 'cluster', provider "+name, "no answer in time")
+		s.silent(hr)
+	}
+	s.Logf("the silence was told after %.1fs", time.Since(begun).Seconds())
+	s.clouds.Trouble(0)
+	for name, hr := range all {
+		s.ready(hr, 1)
+		s.abroad.there(name, "later")
+	}
+}
+
+// goesItself is without the feature gate: nobody's tokens are asked for, and the
+// controller's own lead nowhere but where the cloud says.
+func (s *skies) goesItself() {
+	hr := s.far("hello", nil, s.describe("there", map[string]string{"provider": "aws", "cluster": harness.EKSCluster}))
+	s.ready(hr, 1)
+	s.abroad.there("hello", "hello")
+	hr = s.far("led-astray", nil, s.describe("astray", map[string]string{"provider": "aws", "cluster": harness.EKSCluster, "address": s.host, "ca.crt": "any"}))
+	s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "provider aws", "key 'address' is not where the cloud says that the cluster is")
+	s.known("tenant", map[string]string{"eks.amazonaws.com/role-arn": harness.EKSRole})
+	for name, provider := range map[string]string{"gated": "aws", "generic": "generic"} {
+		hr = s.far(name, nil, s.describe(name, map[string]string{"provider": provider, "cluster": harness.EKSCluster, "address": s.host, "serviceAccountName": "tenant"}))
+		s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonRESTClientError, "ConfigMap '"+s.namespace+"/"+name+"'", "ObjectLevelWorkloadIdentity")
+	}
+	s.silent(hr)
+}
