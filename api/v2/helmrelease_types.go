@@ -91,7 +91,7 @@ type HelmReleaseSpec struct {
 	// +optional
 	StorageNamespace string `json:"storageNamespace,omitempty"`
 
-	// HelmReleases that have to be ready before this one is acted on.
+	// HelmReleases, and objects of other kinds, that have to be ready before this one is acted on.
 	// +optional
 	DependsOn []DependencyReference `json:"dependsOn,omitempty"`
 

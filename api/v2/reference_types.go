@@ -38,13 +38,27 @@ type KubeConfigReference struct {
 	SecretRef *SecretKeyReference `json:"secretRef,omitempty"`
 }
 
-// DependencyReference names a HelmRelease that has to be ready first.
+// DependencyReference names a HelmRelease, or an object of another kind, that has to be ready first.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.apiVersion) == has(self.kind)",message="apiVersion and kind must be specified together"
 type DependencyReference struct {
-	// Name of the HelmRelease.
+	// API version of the object, with the group. Default, together with kind: helm.toolkit.fluxcd.io/v2.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=317
+	// +optional
+	APIVersion string `json:"apiVersion,omitempty"`
+
+	// Kind of the object. Default, together with apiVersion: HelmRelease.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +optional
+	Kind string `json:"kind,omitempty"`
+
+	// Name of the object.
 	// +required
 	Name string `json:"name"`
 
-	// Namespace of the HelmRelease. Default: the namespace of the one that depends on it.
+	// Namespace of the object. Default: the namespace of the one that depends on it. Kinds without namespaces have none.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 

@@ -21,6 +21,8 @@ import (
 const (
 	generatedCRD  = "../../config/crd/bases/helm.toolkit.fluxcd.io_helmreleases.yaml"
 	referenceList = "testdata/helmrelease-v2.schema.tsv"
+	// ownList is what our CRD has besides: optional fields, and rules about them.
+	ownList = "testdata/own.schema.tsv"
 )
 
 // constraints are what a schema says of one path: keyword to value, as decoded from JSON.
@@ -30,6 +32,7 @@ type constraints map[string]any
 // directions: whatever is valid for the one has to be valid for the other.
 func TestSchemaIsTheReferences(t *testing.T) {
 	want, wantNames, wantColumns := readReference(t)
+	addOwn(t, want)
 	crd := readCRD(t)
 	version := crd.Spec.Versions[0]
 
@@ -45,6 +48,25 @@ func TestSchemaIsTheReferences(t *testing.T) {
 	}
 	if !reflect.DeepEqual(columns, wantColumns) {
 		t.Errorf("columns: want %v, got %v", wantColumns, columns)
+	}
+}
+
+// addOwn adds to what the reference demands what is ours. It must not make anything
+// invalid that is valid there: to what the reference has, only rules are added, and
+// those are about fields that it does not have.
+func addOwn(t *testing.T, want map[string]constraints) {
+	t.Helper()
+	own, _, _ := readList(t, ownList)
+	for path, here := range own {
+		theirs, known := want[path]
+		if !known {
+			want[path] = here
+			continue
+		}
+		if _, rules := here["cel"]; !rules || len(here) != 1 || theirs["cel"] != nil {
+			t.Errorf("%s: %s demands %v of what the reference has", path, ownList, here)
+		}
+		theirs["cel"] = here["cel"]
 	}
 }
 
@@ -205,10 +227,15 @@ func readCRD(t *testing.T) crd {
 	return out
 }
 
-// readReference reads lines of a path, a tab and JSON. The first two lines are about the CRD rather than a path.
+// readReference reads lines of a path, a tab and JSON. Two of them are about the CRD rather than a path.
 func readReference(t *testing.T) (paths map[string]constraints, names map[string]any, columns [][]string) {
 	t.Helper()
-	data, err := os.ReadFile(referenceList)
+	return readList(t, referenceList)
+}
+
+func readList(t *testing.T, list string) (paths map[string]constraints, names map[string]any, columns [][]string) {
+	t.Helper()
+	data, err := os.ReadFile(list)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +244,7 @@ func readReference(t *testing.T) (paths map[string]constraints, names map[string
 	for lines.Scan() {
 		key, value, found := strings.Cut(lines.Text(), "\t")
 		if !found {
-			t.Fatalf("%s: no tab in %q", referenceList, lines.Text())
+			t.Fatalf("%s: no tab in %q", list, lines.Text())
 		}
 		var err error
 		switch key {
@@ -231,7 +258,7 @@ func readReference(t *testing.T) (paths map[string]constraints, names map[string
 			paths[key] = here
 		}
 		if err != nil {
-			t.Fatalf("%s: %s: %v", referenceList, key, err)
+			t.Fatalf("%s: %s: %v", list, key, err)
 		}
 	}
 	if err := lines.Err(); err != nil {

@@ -86,9 +86,10 @@ func (r *HelmReleaseReconciler) wakeDependents(ctx context.Context, hr *helmv2.H
 	}
 }
 
+// hasExpression reports whether hr asks something of its own about a HelmRelease.
 func hasExpression(hr *helmv2.HelmRelease) bool {
 	for _, ref := range hr.Spec.DependsOn {
-		if ref.ReadyExpr != "" {
+		if ref.ReadyExpr != "" && desired.IsHelmRelease(ref) {
 			return true
 		}
 	}

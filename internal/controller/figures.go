@@ -60,16 +60,16 @@ func (s series) all(ctx context.Context) iter.Seq[*helmv2.HelmRelease] {
 }
 
 // askForFigures has the metrics tell how much is in the hands of the parts.
-func askForFigures(p Parts, pool *attempt.Pool, objects *watch.Registry) {
+func askForFigures(p Parts, pool *attempt.Pool, objects, awaited *watch.Registry) {
 	p.Metrics.Ask(func(f *metrics.Figures) {
 		f.InProgress, f.Slots, f.SlotsUsed = pool.Stats()
-		s := objects.Stats()
-		f.Watches, f.OpenFuses, f.Wakes, f.Held = s.Watches, s.OpenFuses, s.Wakes, s.Held
+		s, a := objects.Stats(), awaited.Stats()
+		f.Watches, f.OpenFuses, f.Wakes, f.Held = s.Watches+a.Watches, s.OpenFuses+a.OpenFuses, s.Wakes+a.Wakes, s.Held+a.Held
 		revisions, bytes := p.Helm.Remembered()
 		f.Caches = append(f.Caches,
 			metrics.Cache{Name: "revisions", Entries: revisions, Bytes: bytes},
 			metrics.Cache{Name: "connections", Entries: p.Clusters.Len(), Bytes: -1},
-			metrics.Cache{Name: "live_objects", Entries: s.Objects, Bytes: -1})
+			metrics.Cache{Name: "live_objects", Entries: s.Objects + a.Objects, Bytes: -1})
 	})
 }
 

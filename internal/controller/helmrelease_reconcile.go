@@ -108,6 +108,10 @@ type HelmReleaseReconciler struct {
 	rendered renderings
 	// downloads are those that HelmReleases wait for.
 	downloads downloads
+	// dependencies reads what of other kinds HelmReleases depend on, and awaiting wakes
+	// those that wait for it; nil where nobody does.
+	dependencies *dependencyObjects
+	awaiting     *awaiting
 	// holders knows the Operations that keep Helm waiting.
 	holders *holders
 }
@@ -218,6 +222,8 @@ func (r *HelmReleaseReconciler) gone(key types.NamespacedName, err error) (ctrl.
 		r.rest.forget(key)
 		r.bursts.forget(key)
 		r.downloads.forget(key)
+		r.awaiting.forget(key)
+		r.dependencies.forget(key)
 		r.uncompare(key)
 		r.metrics.Forget(key)
 		return ctrl.Result{}, nil
@@ -248,6 +254,7 @@ func (r *HelmReleaseReconciler) fetch(ctx context.Context, hr *helmv2.HelmReleas
 	want, err := r.desired.Resolve(ctx, hr)
 	// Also while an attempt runs: what is being downloaded may supersede it.
 	r.downloads.await(client.ObjectKeyFromObject(hr), desired.Download(err))
+	r.awaiting.await(client.ObjectKeyFromObject(hr), err)
 	return want, err
 }
 

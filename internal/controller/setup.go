@@ -100,7 +100,6 @@ func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
 		client:   mgr.GetClient(),
 		events:   recorder(mgr, p.Notifications),
 		metrics:  p.Metrics,
-		desired:  p.Desired,
 		helm:     p.Helm,
 		attempts: pool,
 		where:    whereabouts{live: mgr.GetAPIReader(), clusters: p.Clusters, defaultServiceAccount: p.DefaultServiceAccount, workloads: p.Workloads},
@@ -134,8 +133,10 @@ func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
 		return err
 	}
 	r.objects = objects
-	askForFigures(p, pool, objects)
+	awaited := r.addDependencies(mgr, p, ended.Wake)
+	askForFigures(p, pool, objects, awaited)
 	err = errors.Join(
+		mgr.Add(awaited), mgr.Add(r.awaiting),
 		mgr.Add(series{cached: mgr.GetCache(), metrics: p.Metrics, now: p.Now}),
 		addClusters(mgr, p, cluster.Listener{Wake: wake, Reachable: objects.Retry, Unreachable: p.Metrics.ClusterUnreachable}),
 	)
@@ -144,9 +145,23 @@ func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
 	}
 	return errors.Join(r.addDefinitions(mgr, offers{Connections: p.Clusters, changed: func() {
 		objects.Retry(cluster.Home)
+		awaited.Retry(cluster.Home)
+		r.awaiting.changed()
 		operations.tell()
 		r.rendered.whenSettled(wake)
 	}}), r.setup(mgr, p.Concurrent, ended, p.Indexed))
+}
+
+// addDependencies has dependencies of other kinds than HelmRelease be read, and what
+// happens to them be noticed: by the registry that it returns, which the manager has yet
+// to run. It watches apart from what releases consist of, where they may wait for
+// something else at the same time.
+func (r *HelmReleaseReconciler) addDependencies(mgr ctrl.Manager, p Parts, wake func(types.NamespacedName)) *watch.Registry {
+	r.dependencies = &dependencyObjects{where: &r.where, now: p.Now}
+	r.desired = p.Desired.Reading(r.dependencies)
+	awaited := watch.NewRegistry(wake, watch.Options{Grace: awaitedGrace, Refill: awaitedRefill, Log: mgr.GetLogger().WithName("dependencies")})
+	r.awaiting = newAwaiting(awaited, p.Clusters, wake)
+	return awaited
 }
 
 // addDefinitions has changes of what the cluster offers be noticed.

@@ -12,6 +12,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -21,13 +22,26 @@ import (
 )
 
 // DependsOn returns the names of the HelmReleases that hr waits for, in the order
-// of the spec.
+// of the spec. Objects of other kinds are not among them: they have no part in
+// cycles, and in the order of deletions.
 func DependsOn(hr *helmv2.HelmRelease) []types.NamespacedName {
 	keys := make([]types.NamespacedName, 0, len(hr.Spec.DependsOn))
 	for _, ref := range hr.Spec.DependsOn {
-		keys = append(keys, dependencyKey(hr, ref))
+		if IsHelmRelease(ref) {
+			keys = append(keys, dependencyKey(hr, ref))
+		}
 	}
 	return keys
+}
+
+// IsHelmRelease reports whether what is depended on is a HelmRelease, of whatever
+// version.
+func IsHelmRelease(ref helmv2.DependencyReference) bool {
+	if ref.APIVersion == "" && ref.Kind == "" {
+		return true
+	}
+	gvk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
+	return gvk.Group == helmv2.GroupVersion.Group && gvk.Kind == helmv2.HelmReleaseKind
 }
 
 func dependencyKey(hr *helmv2.HelmRelease, ref helmv2.DependencyReference) types.NamespacedName {
@@ -56,25 +70,40 @@ func IsReady(hr *helmv2.HelmRelease) (why string, ok bool) {
 
 // dependencies checks what hr depends on, in order.
 func (r *Resolver) dependencies(ctx context.Context, hr *helmv2.HelmRelease) error {
+	if err := checkKinds(hr); err != nil {
+		return err
+	}
 	expressions, err := readyExpressions(hr)
 	if err != nil {
 		return err
 	}
 	for i, ref := range hr.Spec.DependsOn {
-		key := dependencyKey(hr, ref)
-		dep, err := r.dependency(ctx, key)
-		if err != nil {
-			return r.waitFor("unable to get '%s' dependency: %s", key, err)
+		check := r.checkRelease
+		if !IsHelmRelease(ref) {
+			check = r.checkObject
 		}
-		if expressions[i] == nil || r.settings.AdditiveReadyExpr {
-			if why, ok := IsReady(dep); !ok {
-				return r.waitFor("dependency '%s' is not ready: %s", key, r.orCycle(ctx, hr, key, why))
-			}
+		if err := check(ctx, hr, ref, expressions[i]); err != nil {
+			return err
 		}
-		if expressions[i] != nil {
-			if why, ok := r.satisfied(expressions[i], hr, dep); !ok {
-				return r.waitFor("dependency '%s' is not ready according to readyExpr eval%s", key, why)
-			}
+	}
+	return nil
+}
+
+// checkRelease checks a HelmRelease that hr depends on.
+func (r *Resolver) checkRelease(ctx context.Context, hr *helmv2.HelmRelease, ref helmv2.DependencyReference, e *expression.Expression) error {
+	key := dependencyKey(hr, ref)
+	dep, err := r.dependency(ctx, key)
+	if err != nil {
+		return r.waitFor("unable to get '%s' dependency: %s", key, r.orNamesake(ctx, hr, key, err))
+	}
+	if e == nil || r.settings.AdditiveReadyExpr {
+		if why, ok := IsReady(dep); !ok {
+			return r.waitFor("dependency '%s' is not ready: %s", key, r.orCycle(ctx, hr, key, why))
+		}
+	}
+	if e != nil {
+		if why, ok := r.satisfied(e, hr, dep); !ok {
+			return r.waitFor("dependency '%s' is not ready according to readyExpr eval%s", key, why)
 		}
 	}
 	return nil
@@ -111,21 +140,12 @@ func (r *Resolver) dependency(ctx context.Context, key types.NamespacedName) (*h
 
 // satisfied evaluates an expression, and says what went wrong if it cannot be.
 func (r *Resolver) satisfied(e *expression.Expression, self, dep *helmv2.HelmRelease) (why string, ok bool) {
-	vars := map[string]any{}
-	for name, hr := range map[string]*helmv2.HelmRelease{"self": self, "dep": dep} {
-		object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(hr)
-		if err != nil {
-			return ": " + err.Error(), false
-		}
-		object["apiVersion"], object["kind"] = helmv2.GroupVersion.String(), helmv2.HelmReleaseKind
-		vars[name] = object
+	object, err := content(dep)
+	if err != nil {
+		return ": " + err.Error(), false
 	}
 	foreign := self.Namespace != dep.Namespace
-	closed := foreign && r.settings.NoCrossNamespaceRefs
-	if closed {
-		conceal(vars["dep"])
-	}
-	ok, err := e.Bool(vars)
+	ok, closed, err := r.evaluate(e, self, object, foreign)
 	switch {
 	case err == nil:
 		return "", ok
@@ -139,14 +159,40 @@ func (r *Resolver) satisfied(e *expression.Expression, self, dep *helmv2.HelmRel
 	return ": " + err.Error(), false
 }
 
-// conceal takes away what an expression could find out letter by letter: values,
-// which may hold secrets, and where tools keep copies of them.
-func conceal(object any) {
-	dep, ok := object.(map[string]any)
-	if !ok {
-		return
+// evaluate asks an expression about dep, which it may change. What is foreign may be
+// closed to it but for labels and status.
+func (r *Resolver) evaluate(e *expression.Expression, self *helmv2.HelmRelease, dep map[string]any, foreign bool) (ok, closed bool, err error) {
+	closed = foreign && r.settings.NoCrossNamespaceRefs
+	if closed {
+		conceal(dep)
 	}
-	delete(dep, "spec")
+	own, err := content(self)
+	if err != nil {
+		return false, closed, err
+	}
+	ok, err = e.Bool(map[string]any{"self": own, "dep": dep})
+	return ok, closed, err
+}
+
+// content returns a HelmRelease as JSON has it.
+func content(hr *helmv2.HelmRelease) (map[string]any, error) {
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(hr)
+	if err != nil {
+		return nil, err
+	}
+	object["apiVersion"], object["kind"] = helmv2.GroupVersion.String(), helmv2.HelmReleaseKind
+	return object, nil
+}
+
+// conceal takes away what an expression could find out letter by letter: values,
+// which may hold secrets, and where tools keep copies of them. Other kinds have more
+// than a spec: the data of a Secret, say.
+func conceal(dep map[string]any) {
+	for field := range dep {
+		if !slices.Contains([]string{"apiVersion", "kind", "metadata", "status"}, field) {
+			delete(dep, field)
+		}
+	}
 	if meta, ok := dep["metadata"].(map[string]any); ok {
 		delete(meta, "annotations")
 		delete(meta, "managedFields")

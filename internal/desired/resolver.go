@@ -39,6 +39,7 @@ type Resolver struct {
 	reader   client.Reader
 	live     client.Reader
 	charts   *chart.Store
+	objects  Objects
 	settings Settings
 }
 

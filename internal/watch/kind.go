@@ -12,6 +12,7 @@ import (
 	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
@@ -30,7 +31,8 @@ const (
 	lasting = time.Minute
 )
 
-// kind is the watch of one kind in one cluster: what a reflector writes into.
+// kind is the watch of one kind in one cluster, or of one object of it: what a
+// reflector writes into.
 type kind struct {
 	registry *Registry
 	key      kindKey
@@ -107,11 +109,24 @@ func (k *kind) dial() error {
 	if err != nil {
 		return fmt.Errorf("client: %w", err)
 	}
-	k.client = client.Resource(k.key.resource)
-	if ns := k.registry.options.Namespace; ns != "" {
-		k.client = client.Resource(k.key.resource).Namespace(ns)
+	k.client = client.Resource(k.key.target.Resource)
+	ns := k.registry.options.Namespace
+	if k.key.target.Name != "" {
+		ns = k.key.target.Namespace
+	}
+	if ns != "" {
+		k.client = client.Resource(k.key.target.Resource).Namespace(ns)
 	}
 	return nil
+}
+
+// pick selects what is watched.
+func (k *kind) pick(o *metav1.ListOptions) {
+	if name := k.key.target.Name; name != "" {
+		o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()
+		return
+	}
+	o.LabelSelector = helmv2.LabelName
 }
 
 // rest waits, the first seconds whatever happens. It reports false if ctx ends.
@@ -139,7 +154,7 @@ func (k *kind) lost(err error) (stood bool) {
 	r := k.registry
 	r.mu.Lock()
 	stood = k.listed
-	first := err != nil && !k.failing
+	first := err != nil && !k.failing && k.untold()
 	k.listed, k.open, k.failing = false, false, true
 	if apierrors.IsNotFound(err) {
 		k.begun = true
@@ -150,19 +165,32 @@ func (k *kind) lost(err error) (stood bool) {
 	}
 	r.mu.Unlock()
 	if first {
-		r.options.Log.Info("Objects of a kind cannot be watched for now", "resource", k.key.resource.String(), "err", err.Error())
+		r.options.Log.Info("Objects of a kind cannot be watched for now", "resource", k.key.target.Resource.String(), "err", err.Error())
 	}
 	return stood
 }
 
+// untold reports whether nobody was told yet that what k is of cannot be watched, and
+// takes it that somebody is now. Of objects that are awaited one by one it is said once
+// for a kind: what one identity may not watch of it, it may not watch of any.
+func (k *kind) untold() bool {
+	if k.key.target.Name == "" {
+		return true
+	}
+	whole := kindKey{k.key.cluster, Target{Resource: k.key.target.Resource}}
+	_, told := k.registry.told[whole]
+	k.registry.told[whole] = struct{}{}
+	return !told
+}
+
 func (k *kind) reflector() *cache.Reflector {
 	options := cache.ReflectorOptions{
-		Name: "objects of releases", TypeDescription: k.key.resource.String(), Clock: k.registry.options.Clock,
+		Name: "objects of releases", TypeDescription: k.key.target.Resource.String(), Clock: k.registry.options.Clock,
 		Logger: &k.registry.options.Log,
 	}
 	return cache.NewReflectorWithOptions(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			o.LabelSelector = helmv2.LabelName
+			k.pick(&o)
 			list, err := k.client.List(ctx, o)
 			if err != nil {
 				return nil, err
@@ -173,7 +201,7 @@ func (k *kind) reflector() *cache.Reflector {
 			return list, nil
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
-			o.LabelSelector = helmv2.LabelName
+			k.pick(&o)
 			w, err := k.client.Watch(ctx, o)
 			k.registry.mu.Lock()
 			k.open = err == nil
@@ -222,7 +250,7 @@ func (k *kind) Add(obj any) error {
 	if !ok {
 		return fmt.Errorf("%T is no object", obj)
 	}
-	now := look(o, k.key.resource, k.registry.options.Overridden)
+	now := look(o, k.key.target.Resource, k.registry.options.Overridden)
 	k.registry.mu.Lock()
 	defer k.registry.mu.Unlock()
 	name := nameOf(o.GetNamespace(), o.GetName())
@@ -266,7 +294,7 @@ func (k *kind) Replace(list []any, at string) error {
 		if !ok {
 			return fmt.Errorf("%T is no object", obj)
 		}
-		all = append(all, seen{nameOf(o.GetNamespace(), o.GetName()), look(o, k.key.resource, k.registry.options.Overridden)})
+		all = append(all, seen{nameOf(o.GetNamespace(), o.GetName()), look(o, k.key.target.Resource, k.registry.options.Overridden)})
 	}
 	k.registry.mu.Lock()
 	defer k.registry.mu.Unlock()
@@ -288,6 +316,7 @@ func (k *kind) Replace(list []any, at string) error {
 		}
 	}
 	k.at, k.listed, k.begun, k.failing = at, true, true, false
+	delete(k.registry.told, kindKey{k.key.cluster, Target{Resource: k.key.target.Resource}})
 	return nil
 }
 
@@ -304,6 +333,12 @@ func (k *kind) Bookmark(version string) error {
 
 // compare wakes whom a change concerns, and returns what to keep of the object.
 func (k *kind) compare(before object, now sight, listed bool) object {
+	if k.key.target.Name != "" {
+		if before.uid != now.uid || before.version != now.version {
+			k.tell(now.owner, before.uid == "")
+		}
+		return now.object
+	}
 	v := judge(before, now, k.at, listed)
 	if before.uid != "" && (before.owner != now.owner || before.uid != now.uid) {
 		// To whom it belonged, it is gone.
@@ -318,8 +353,15 @@ func (k *kind) compare(before object, now sight, listed bool) object {
 	return now.object
 }
 
-// tell wakes a release, if it follows the kind.
+// tell wakes a release, if it follows the kind; or all that await the one object,
+// whoever owns it.
 func (k *kind) tell(owner unique.Handle[types.NamespacedName], deleted bool) {
+	if k.key.target.Name != "" {
+		for key := range k.followers {
+			k.registry.schedule(k.registry.followers[key], deleted)
+		}
+		return
+	}
 	key := owner.Value()
 	if _, ok := k.followers[key]; ok {
 		k.registry.schedule(k.registry.followers[key], deleted)

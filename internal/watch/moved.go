@@ -47,7 +47,7 @@ func (r *Registry) Moved(cluster string, resource schema.GroupVersionResource, n
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	k := r.kinds[kindKey{cluster, resource}]
+	k := r.kinds[kindKey{cluster, Target{Resource: resource}}]
 	if k == nil || !k.known() {
 		return Moved{}
 	}

@@ -221,7 +221,7 @@ func TestOwned(t *testing.T) {
 
 // TestTrim: the bulk of a list does not wait in memory for its end.
 func TestTrim(t *testing.T) {
-	k := newKind(NewRegistry(func(types.NamespacedName) {}, Options{}), kindKey{"here", gvr("things")})
+	k := newKind(NewRegistry(func(types.NamespacedName) {}, Options{}), kindKey{"here", Target{Resource: gvr("things")}})
 	both := entries(entry(helmv2.FieldManager, "", 1), entry("kubectl-edit", "", 1))
 	got, err := k.Transformer()(made("x", both))
 	o, ok := got.(*metav1.PartialObjectMetadata)
@@ -234,7 +234,7 @@ func TestTrim(t *testing.T) {
 func BenchmarkMemory(b *testing.B) {
 	const n = 10_000
 	for b.Loop() {
-		k := newKind(NewRegistry(func(types.NamespacedName) {}, Options{}), kindKey{"here", gvr("things")})
+		k := newKind(NewRegistry(func(types.NamespacedName) {}, Options{}), kindKey{"here", Target{Resource: gvr("things")}})
 		heap := func() uint64 {
 			runtime.GC()
 			runtime.GC()

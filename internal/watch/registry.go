@@ -37,6 +37,9 @@ type Options struct {
 	// Settle is how long a release is not woken after the first change, so that a
 	// burst of changes is one visit. Zero is 50 milliseconds.
 	Settle time.Duration
+	// Refill is how long it takes until a release may be woken once more by
+	// modifications, of which it has ten at once. Zero is 30 seconds.
+	Refill time.Duration
 	// Clock is for tests; nil is the real one.
 	Clock clock.Clock
 	// Log is told when a kind cannot be watched; its zero value discards.
@@ -52,9 +55,21 @@ type Cluster struct {
 	Client func() (metadata.Interface, error)
 }
 
-// Registry keeps one metadata-only watch per kind and cluster, for as long as some
-// release follows objects of that kind and a little longer, and wakes releases
-// whose objects change. It may be used concurrently.
+// Target is what one watch is of.
+type Target struct {
+	Resource schema.GroupVersionResource
+	// Namespace and Name are those of the one object that is watched, whatever its
+	// labels; the namespace is empty if the kind has none. Without a name, all objects
+	// of the kind are watched that have the label of a release.
+	Namespace, Name string
+}
+
+// Registry keeps one metadata-only watch per kind and cluster, or per object that is
+// awaited, for as long as some release follows objects of that kind and a little
+// longer, and wakes releases whose objects change. It may be used concurrently.
+//
+// Who follows and who awaits under one name replaces the one by the other: whoever
+// does both has two registries.
 //
 // It is a manager.Runnable; until it is started, it remembers what to watch.
 type Registry struct {
@@ -76,11 +91,13 @@ type Registry struct {
 	// next is when there is something to do; zero if there is nothing.
 	next        time.Time
 	wakes, held uint64
+	// told are the kinds of which it was said that their objects cannot be awaited.
+	told map[kindKey]struct{}
 }
 
 type kindKey struct {
-	cluster  string
-	resource schema.GroupVersionResource
+	cluster string
+	target  Target
 }
 
 // NewRegistry returns a registry that calls wake, which must not block, with the
@@ -92,6 +109,9 @@ func NewRegistry(wake func(types.NamespacedName), options Options) *Registry {
 	if options.Settle == 0 {
 		options.Settle = defaultSettle
 	}
+	if options.Refill == 0 {
+		options.Refill = refill
+	}
 	if options.Clock == nil {
 		options.Clock = clock.RealClock{}
 	}
@@ -99,6 +119,7 @@ func NewRegistry(wake func(types.NamespacedName), options Options) *Registry {
 		wake: wake, options: options, kick: make(chan struct{}, 1),
 		kinds: map[kindKey]*kind{}, clients: map[string]func() (metadata.Interface, error){},
 		followers: map[types.NamespacedName]*follower{}, pending: map[*follower]struct{}{}, idle: map[*kind]time.Time{},
+		told: map[kindKey]struct{}{},
 	}
 }
 
@@ -132,28 +153,61 @@ func (r *Registry) Start(ctx context.Context) error {
 func (r *Registry) Follow(key types.NamespacedName, c Cluster, kinds []schema.GroupVersionResource) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if c.ID == "" || len(kinds) == 0 {
-		r.forget(key)
+	f := r.follower(key, c, len(kinds))
+	if f == nil || f.cluster == c.ID && slices.EqualFunc(f.targets, kinds, func(t Target, kind schema.GroupVersionResource) bool { return t == Target{Resource: kind} }) {
 		return
+	}
+	targets := make([]Target, 0, len(kinds))
+	for _, kind := range kinds {
+		targets = append(targets, Target{Resource: kind})
+	}
+	r.declare(f, c.ID, targets)
+}
+
+// Await declares the cluster and all objects that a release waits for. It replaces what
+// was declared before, and costs next to nothing if that is the same, in the same
+// order. Without an object, or in a cluster without ID, nothing is awaited.
+//
+// The release is woken by any change of one of them, that of a status included. It may
+// look before it calls: it is woken once as soon as the watch stands, even if it does
+// already.
+func (r *Registry) Await(key types.NamespacedName, c Cluster, objects []Target) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f := r.follower(key, c, len(objects))
+	if f == nil || f.cluster == c.ID && slices.Equal(f.targets, objects) {
+		return
+	}
+	r.declare(f, c.ID, slices.Clone(objects))
+}
+
+// follower returns the one with a name, that of a release, who declares n targets in a
+// cluster; nil if that is nobody.
+func (r *Registry) follower(key types.NamespacedName, c Cluster, n int) *follower {
+	if c.ID == "" || n == 0 {
+		r.forget(key)
+		return nil
 	}
 	// What was known of a way into a cluster may have expired.
 	r.clients[c.ID] = c.Client
 	f := r.followers[key]
 	if f == nil {
-		f = &follower{key: key}
+		f = &follower{key: key, refill: r.options.Refill}
 		r.followers[key] = f
 	}
-	if f.cluster == c.ID && slices.Equal(f.kinds, kinds) {
-		return
+	return f
+}
+
+// declare replaces what a release follows or awaits.
+func (r *Registry) declare(f *follower, cluster string, targets []Target) {
+	was, before := f.cluster, f.targets
+	f.cluster, f.targets = cluster, targets
+	for _, t := range targets {
+		r.join(kindKey{cluster, t}, f)
 	}
-	cluster, before := f.cluster, f.kinds
-	f.cluster, f.kinds = c.ID, slices.Clone(kinds)
-	for _, resource := range kinds {
-		r.join(kindKey{c.ID, resource}, key)
-	}
-	for _, resource := range before {
-		if cluster != c.ID || !slices.Contains(kinds, resource) {
-			r.leave(kindKey{cluster, resource}, key)
+	for _, t := range before {
+		if was != cluster || !slices.Contains(targets, t) {
+			r.leave(kindKey{was, t}, f.key)
 		}
 	}
 }
@@ -172,8 +226,8 @@ func (r *Registry) forget(key types.NamespacedName) {
 	}
 	delete(r.followers, key)
 	delete(r.pending, f)
-	for _, resource := range f.kinds {
-		r.leave(kindKey{f.cluster, resource}, key)
+	for _, t := range f.targets {
+		r.leave(kindKey{f.cluster, t}, key)
 	}
 }
 
@@ -190,7 +244,7 @@ func (r *Registry) Retry(cluster string) {
 }
 
 // join begins a watch if there is none.
-func (r *Registry) join(kk kindKey, key types.NamespacedName) {
+func (r *Registry) join(kk kindKey, f *follower) {
 	k := r.kinds[kk]
 	if k == nil {
 		k = newKind(r, kk)
@@ -200,10 +254,14 @@ func (r *Registry) join(kk kindKey, key types.NamespacedName) {
 		}
 	}
 	delete(r.idle, k)
-	if _, ok := k.followers[key]; ok {
+	if _, ok := k.followers[f.key]; ok {
 		return
 	}
-	k.followers[key] = struct{}{}
+	k.followers[f.key] = struct{}{}
+	if kk.target.Name != "" && k.known() {
+		// It has looked before, and what has changed since then is no news any more.
+		r.schedule(f, true)
+	}
 	if k.failing {
 		// Whoever has objects of a kind may have brought its definition too.
 		k.retry()

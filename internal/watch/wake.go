@@ -7,23 +7,24 @@ import (
 	"context"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
 
 const (
 	// burst is how many wake-ups by modifications a release has at once, and refill
-	// how long it takes until it has one more. Two who correct each other without end
-	// cost two visits a minute.
+	// how long it takes until it has one more, unless Options say otherwise. Two who
+	// correct each other without end cost two visits a minute.
 	burst  = 10
 	refill = 30 * time.Second
 )
 
-// follower is a release, and what it follows.
+// follower is a release, and what it follows or awaits.
 type follower struct {
 	key     types.NamespacedName
 	cluster string
-	kinds   []schema.GroupVersionResource
+	targets []Target
+	// refill is how long it takes until there is one more token.
+	refill time.Duration
 	// due is when it is going to be woken; zero if it is not.
 	due time.Time
 	// held is true if due waits for a token.
@@ -33,7 +34,7 @@ type follower struct {
 }
 
 // token returns when there is one.
-func (f *follower) token() time.Time { return f.full.Add(-(burst - 1) * refill) }
+func (f *follower) token() time.Time { return f.full.Add(-(burst - 1) * f.refill) }
 
 // open reports whether there is no token.
 func (f *follower) open(now time.Time) bool { return f.token().After(now) }
@@ -55,7 +56,7 @@ func (r *Registry) schedule(f *follower, deleted bool) {
 	switch waiting := !f.due.IsZero(); {
 	case waiting && f.held && deleted:
 		// It need not wait for its token, which goes back.
-		f.full, f.held, f.due = f.full.Add(-refill), false, soon
+		f.full, f.held, f.due = f.full.Add(-f.refill), false, soon
 	case waiting:
 		return
 	case deleted:
@@ -72,7 +73,7 @@ func (r *Registry) schedule(f *follower, deleted bool) {
 		if f.full.Before(now) {
 			f.full = now
 		}
-		f.full = f.full.Add(refill)
+		f.full = f.full.Add(f.refill)
 	}
 	r.pending[f] = struct{}{}
 	r.expect(f.due)
