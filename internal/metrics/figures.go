@@ -47,7 +47,7 @@ func newFigures() *figures {
 		inProgress: desc("helm_release_actions_in_progress", "Helm actions that were announced and have not ended, those included that wait: for a slot, for objects to be ready."),
 		slots:      desc("helm_release_action_slots", "How many Helm actions can work at the same time; see --concurrent."),
 		used:       desc("helm_release_action_slots_used", "How many Helm actions work; those that wait for objects to be ready do not."),
-		watches:    desc("live_object_watches", "Watches of kinds of live objects, of all clusters."),
+		watches:    desc("live_object_watches", "Watches of kinds of live objects, of all clusters, and of objects that releases wait for."),
 		fuses:      desc("live_object_open_fuses", "HelmReleases whose live objects change so often that they are woken later."),
 		wakes:      desc("live_object_wakes_total", "How often a HelmRelease was woken because a live object had changed."),
 		held:       desc("live_object_held_wakes_total", "How many of those came later because there had been too many."),
