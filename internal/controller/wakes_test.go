@@ -70,8 +70,11 @@ func TestDependentsAreWoken(t *testing.T) {
 		named("prod", "asking", onExpression), named("prod", "answered", onExpression, readyAt(1)),
 		named("prod", "stranger"), named("test", "namesake", onDB),
 		named("test", "far", needing(helmv2.DependencyReference{Name: "db", Namespace: "prod"})),
+		// What it asks, it asks of another kind.
+		named("prod", "mixed", needing(helmv2.DependencyReference{Name: "db"}, helmv2.DependencyReference{APIVersion: "v1", Kind: "ConfigMap", Name: "flags", ReadyExpr: "true"})),
+		named("prod", "other-kind", needing(helmv2.DependencyReference{APIVersion: "v1", Kind: "ConfigMap", Name: "db", ReadyExpr: "true"})),
 	}
-	everybody := []string{"prod/answered", "prod/asking", "prod/settled", "prod/waiting", "test/far"}
+	everybody := []string{"prod/answered", "prod/asking", "prod/mixed", "prod/settled", "prod/waiting", "test/far"}
 	db := func(edit ...func(*helmv2.HelmRelease)) *helmv2.HelmRelease { return named("prod", "db", edit...) }
 	unready := func(hr *helmv2.HelmRelease) { hr.Status.ObservedGeneration = 1 }
 	update := func(before, after *helmv2.HelmRelease) func(*HelmReleaseReconciler, workqueue.TypedRateLimitingInterface[reconcile.Request]) {
