@@ -140,7 +140,7 @@ func (r *Resolver) dependency(ctx context.Context, key types.NamespacedName) (*h
 
 // satisfied evaluates an expression, and says what went wrong if it cannot be.
 func (r *Resolver) satisfied(e *expression.Expression, self, dep *helmv2.HelmRelease) (why string, ok bool) {
-	object, err := content(dep)
+	object, err := asJSON(dep)
 	if err != nil {
 		return ": " + err.Error(), false
 	}
@@ -166,7 +166,7 @@ func (r *Resolver) evaluate(e *expression.Expression, self *helmv2.HelmRelease, 
 	if closed {
 		conceal(dep)
 	}
-	own, err := content(self)
+	own, err := asJSON(self)
 	if err != nil {
 		return false, closed, err
 	}
@@ -174,8 +174,8 @@ func (r *Resolver) evaluate(e *expression.Expression, self *helmv2.HelmRelease, 
 	return ok, closed, err
 }
 
-// content returns a HelmRelease as JSON has it.
-func content(hr *helmv2.HelmRelease) (map[string]any, error) {
+// asJSON returns a HelmRelease as JSON has it.
+func asJSON(hr *helmv2.HelmRelease) (map[string]any, error) {
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(hr)
 	if err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -138,7 +138,7 @@ func (r *Resolver) object(ctx context.Context, hr *helmv2.HelmRelease, ref helmv
 	if r.objects == nil {
 		return nil, "objects of other kinds cannot be read"
 	}
-	if ref.Name == "" || len(path.IsValidPathSegmentName(ref.Name)) > 0 || len(path.IsValidPathSegmentName(ref.Namespace)) > 0 {
+	if ref.Name == "" || len(content.IsPathSegmentName(ref.Name)) > 0 || len(content.IsPathSegmentName(ref.Namespace)) > 0 {
 		return nil, "no object can have that name"
 	}
 	namespaced, err := r.objects.Namespaced(ctx, awaited.Kind)
@@ -153,20 +153,20 @@ func (r *Resolver) object(ctx context.Context, hr *helmv2.HelmRelease, ref helmv
 	}
 	if err != nil {
 		awaited.cause, awaited.Unserved = err, apimeta.IsNoMatchError(err)
-		return nil, r.unread(ctx, hr, awaited, err)
+		return nil, r.unread(ctx, awaited, err)
 	}
 	return dep, ""
 }
 
 // unread says why an object could not be read, in words that stay the same for as long
 // as the cause does.
-func (r *Resolver) unread(ctx context.Context, hr *helmv2.HelmRelease, awaited *Awaited, err error) string {
+func (r *Resolver) unread(ctx context.Context, awaited *Awaited, err error) string {
 	var status apierrors.APIStatus
 	switch {
 	case awaited.Unserved:
 		return fmt.Sprintf("no kind %s in %s is served yet", awaited.Kind.Kind, awaited.Kind.GroupVersion())
 	case apierrors.IsNotFound(err):
-		return fmt.Sprintf("%s '%s' not found", awaited.Kind.Kind, awaited.name()) + r.orRelease(ctx, hr, awaited)
+		return fmt.Sprintf("%s '%s' not found", awaited.Kind.Kind, awaited.name()) + r.orRelease(ctx, awaited)
 	case apierrors.IsForbidden(err):
 		// It names who may not do what to which object, and nothing that is in it.
 		return strings.Join(strings.Fields(err.Error()), " ")
@@ -215,7 +215,7 @@ func (r *Resolver) orNamesake(ctx context.Context, hr *helmv2.HelmRelease, key t
 }
 
 // orRelease adds to that an object does not exist that a HelmRelease of that name does.
-func (r *Resolver) orRelease(ctx context.Context, hr *helmv2.HelmRelease, awaited *Awaited) string {
+func (r *Resolver) orRelease(ctx context.Context, awaited *Awaited) string {
 	if !slices.Contains(deployers(), awaited.Kind.GroupKind()) || awaited.Key.Namespace == "" {
 		return ""
 	}
