@@ -89,6 +89,14 @@ const (
 	// EventReasonOrphaned says that a HelmRelease is gone and its release is not.
 	EventReasonOrphaned string = "ReleaseOrphaned"
 
+	// ReasonReleaseTooLarge says that nothing was begun because Helm's storage could not
+	// hold the revision. Terminal: only a change of spec, chart or values helps.
+	ReasonReleaseTooLarge string = "ReleaseTooLarge"
+
+	// EventReasonReleaseNearlyTooLarge says that a revision was made that takes 80 % or
+	// more of what Helm's storage can hold.
+	EventReasonReleaseNearlyTooLarge string = "ReleaseNearlyTooLarge"
+
 	// ReasonContested says that another HelmRelease owns the same Helm release.
 	ReasonContested string = "Contested"
 )

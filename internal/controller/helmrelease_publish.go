@@ -47,6 +47,7 @@ func (r *HelmReleaseReconciler) publishFinished(ctx context.Context, before *hel
 		return r.unwritten(err)
 	}
 	r.attempts.Forget(key)
+	r.refusals.note(key, o)
 	r.rest.disturb(key)
 	if ends(o) {
 		r.backoff.Forget(key)

@@ -104,6 +104,8 @@ type HelmReleaseReconciler struct {
 	written writes
 	rest    resting
 	bursts  bursts
+	// refusals are the releases whose records would be too large.
+	refusals refusals
 	// rendered are the charts that read the cluster.
 	rendered renderings
 	// downloads are those that HelmReleases wait for.
@@ -154,6 +156,7 @@ func (r *HelmReleaseReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 	want.Suspension = suspension
 	r.attend(req.NamespacedName, want.Desired)
 	in := release.Input{Desired: want.Desired, Recorded: hr.Status, Now: r.now()}
+	in.Observed.Refusal = r.refusals.of(req.NamespacedName)
 	if err := r.holders.inTheWay(ctx, hr, in.Now, &in.Observed); err != nil {
 		return r.publishBlocked(ctx, before, hr, err)
 	}
@@ -221,6 +224,7 @@ func (r *HelmReleaseReconciler) gone(key types.NamespacedName, err error) (ctrl.
 		r.where.forget(key)
 		r.rest.forget(key)
 		r.bursts.forget(key)
+		r.refusals.forget(key)
 		r.downloads.forget(key)
 		r.awaiting.forget(key)
 		r.dependencies.forget(key)

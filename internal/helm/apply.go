@@ -105,8 +105,11 @@ type gate struct {
 	client *client
 	// choose, if set, is told the number of the last revision.
 	choose func(last int)
-	// check, if set, may refuse the new revision. Until it has passed, nothing is
-	// written.
+	// weigh, if set, may refuse the new revision for the size of its record, and check
+	// for other reasons. Until both have passed, nothing is written but what enter
+	// writes, which is called in between if it is set.
+	weigh func(key string, next *helmrelease.Release) error
+	enter func() error
 	check func(next *helmrelease.Release) error
 
 	// newest is the number of the newest revision that Helm has read, 0 if none.
@@ -119,7 +122,7 @@ type gate struct {
 // Create stores a new revision, if it passes.
 func (g *gate) Create(key string, rls *helmrelease.Release) error {
 	if !g.open {
-		if err := g.pass(rls); err != nil {
+		if err := g.pass(key, rls); err != nil {
 			return err
 		}
 	}
@@ -136,17 +139,15 @@ func (g *gate) Query(labels map[string]string) ([]*helmrelease.Release, error) {
 	return all, err
 }
 
-func (g *gate) pass(rls *helmrelease.Release) error {
+func (g *gate) pass(key string, rls *helmrelease.Release) error {
 	g.client.looks.end()
 	g.client.inquest.meet(rls)
 	if g.choose != nil {
 		g.client.applying.rendered = g.client.built
 		g.choose(rls.Version - 1)
 	}
-	if g.check != nil {
-		if g.refused = g.check(rls); g.refused != nil {
-			return g.refused
-		}
+	if g.refused = g.judge(key, rls); g.refused != nil {
+		return g.refused
 	}
 	g.open = true
 	for _, write := range g.held {
@@ -157,9 +158,27 @@ func (g *gate) pass(rls *helmrelease.Release) error {
 	return nil
 }
 
-// holds reports whether writes have to wait for the check: Helm removes and
+// judge asks whether a new revision may be begun.
+func (g *gate) judge(key string, rls *helmrelease.Release) error {
+	if g.weigh != nil {
+		if err := g.weigh(key, rls); err != nil {
+			return err
+		}
+	}
+	if g.enter != nil {
+		if err := g.enter(); err != nil {
+			return err
+		}
+	}
+	if g.check != nil {
+		return g.check(rls)
+	}
+	return nil
+}
+
+// holds reports whether writes have to wait for the verdict: Helm removes and
 // rewrites old revisions before it stores the new one.
-func (g *gate) holds() bool { return g.check != nil && !g.open }
+func (g *gate) holds() bool { return (g.check != nil || g.weigh != nil) && !g.open }
 
 // Update stores an existing revision, or will.
 func (g *gate) Update(key string, rls *helmrelease.Release) error {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -187,6 +188,15 @@ func asRead(rls *helmrelease.Release, labels map[string]string) (*helmrelease.Re
 type keepsake struct{ top, info map[string]json.RawMessage }
 
 const keyApplyMethod = "apply_method"
+
+// methodKept is what a new record holds that says how its objects are applied; nothing
+// if that is not known.
+func methodKept(method string) keepsake {
+	if method == "" {
+		return keepsake{}
+	}
+	return keepsake{top: map[string]json.RawMessage{keyApplyMethod: []byte(strconv.Quote(method))}}
+}
 
 // applyMethod returns "ssa" or "csa", empty if the record does not say.
 func (k keepsake) applyMethod() string {

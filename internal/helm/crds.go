@@ -218,6 +218,10 @@ func servedKinds(info *resource.Info) []apischema.GroupVersionKind {
 	if !ok {
 		return nil
 	}
+	return servedBy(crd)
+}
+
+func servedBy(crd *unstructured.Unstructured) []apischema.GroupVersionKind {
 	kind := definedKind(crd)
 	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
 	var kinds []apischema.GroupVersionKind

@@ -30,11 +30,14 @@ func (r *run) install(ctx context.Context, job Job, a release.Install) error {
 		spec = new(installSpec)
 	}
 	if spec.CreateNamespace && job.Spec.TargetNamespace != "" {
-		if err := r.createNamespace(ctx, job.Desired.Target.Namespace); err != nil {
-			return err
-		}
+		r.gate.enter = func() error { return r.createNamespace(ctx, job.Desired.Target.Namespace) }
 	}
 	serverSide := spec.UseServerSideApply(job.Defaults)
+	r.limitRecord()
+	ahead := foresight{policy: spec.GetCRDs(), install: true, values: job.Values, mode: modeOf(serverSide), timeout: a.Timeout}
+	if err := r.foresee(ctx, job, c, ahead); err != nil {
+		return err
+	}
 	plan := crdPlan{policy: spec.GetCRDs(), timeout: a.Timeout, serverSide: func() (bool, error) { return serverSide, nil }}
 	if err := r.applyCRDs(c, job.Values, plan); err != nil {
 		return err

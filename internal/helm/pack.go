@@ -107,6 +107,51 @@ func (p *packer) pack(first pressed, fixed func() ([]byte, error), moving []byte
 	return data, first, nil
 }
 
+// foreseen is the first part of a record that may be stored.
+type foreseen struct {
+	raw   []byte
+	first pressed
+}
+
+// take returns what raw was compressed to, once; nothing if it was not. Either way
+// nothing is foreseen any more, which may be some megabytes.
+func (f *foreseen) take(raw []byte) pressed {
+	was := *f
+	*f = foreseen{}
+	if !bytes.Equal(was.raw, raw) {
+		return pressed{}
+	}
+	return was.first
+}
+
+// tighten returns the data of a record that is a little too large for a Secret as
+// one stream, whose parts do refer to each other, if that is smaller. Helm writes
+// them so, and what it got into a Secret has to stay there.
+func (p *packer) tighten(data []byte, fixed func() ([]byte, error), moving []byte) ([]byte, error) {
+	const little = corev1.MaxSecretSize / 64
+	if len(data) <= corev1.MaxSecretSize || len(data) > corev1.MaxSecretSize+little {
+		return data, nil
+	}
+	raw, err := fixed()
+	if err != nil {
+		return nil, err
+	}
+	var buf bytes.Buffer
+	w, err := gzip.NewWriterLevel(&buf, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	_, err = w.Write(raw)
+	_, err2 := w.Write(moving)
+	if err = errors.Join(err, err2, w.Close()); err != nil {
+		return nil, err
+	}
+	if base64.StdEncoding.EncodedLen(buf.Len()) >= len(data) {
+		return data, nil
+	}
+	return base64.StdEncoding.AppendEncode(nil, buf.Bytes()), nil
+}
+
 // join returns the gzip stream of two parts.
 func (p *packer) join(first pressed, moving []byte) ([]byte, error) {
 	stream := make([]byte, 0, headerSize+len(first.deflated)+len(moving)+64)

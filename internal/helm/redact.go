@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/pintle-dev/pintle/internal/release"
 )
 
 // redacted stands where a secret stood.
@@ -85,4 +87,15 @@ func (r redactor) error(err error) error {
 		return errors.New(r.text(text))
 	}
 	return err
+}
+
+// size returns what a record takes, with what is told of files in its chart.
+func (r redactor) size(s *release.RecordSize) *release.RecordSize {
+	if s == nil {
+		return nil
+	}
+	for i := range s.Parts {
+		s.Parts[i].Largest = r.text(s.Parts[i].Largest)
+	}
+	return s
 }

@@ -143,7 +143,7 @@ func returnedTo(rls *helmrelease.Release) int {
 type rerun struct {
 	run
 
-	getter genericclioptions.RESTClientGetter
+	getter action.RESTClientGetter
 	offer  offer
 	made   making
 }
@@ -165,9 +165,20 @@ func (r *rerun) render(ctx context.Context, job Job, atAnotherTime bool) (manife
 	if atAnotherTime {
 		chart.AtAnotherTime(c)
 	}
-	renderer, err := r.postRenderer(job)
+	// Helm changes them.
+	rls, err := r.release(ctx, job, c, cloned(job.Values), rerenderTimeout)
 	if err != nil {
 		return "", err
+	}
+	return rls.Manifest, nil
+}
+
+// release returns the revision that Helm would make of a chart, which is the caller's
+// again then, and of values, which are Helm's.
+func (r *rerun) release(ctx context.Context, job Job, c *helmchart.Chart, values map[string]any, timeout time.Duration) (*helmrelease.Release, error) {
+	renderer, err := r.postRenderer(job)
+	if err != nil {
+		return nil, err
 	}
 	memory := driver.NewMemory()
 	memory.SetNamespace(r.made.stored.Namespace)
@@ -175,10 +186,8 @@ func (r *rerun) render(ctx context.Context, job Job, atAnotherTime bool) (manife
 		RESTClientGetter: r.getter, Releases: storage.Init(memory), Capabilities: r.offer.capabilities,
 		KubeClient: &kubefake.PrintingKubeClient{Out: io.Discard}, Log: func(string, ...any) {},
 	}
-	// Helm changes them.
-	values := cloned(job.Values)
 	var rls *helmrelease.Release
-	err = r.sandboxed(ctx, job, c, rerenderTimeout, r.skipsSchemas(job), func() (err error) {
+	err = r.sandboxed(ctx, job, c, timeout, r.skipsSchemas(job), func() (err error) {
 		if r.made.install {
 			rls, err = r.installing(job.Spec.Install, job, renderer).Run(c, values)
 		} else {
@@ -186,10 +195,7 @@ func (r *rerun) render(ctx context.Context, job Job, atAnotherTime bool) (manife
 		}
 		return err
 	})
-	if err != nil {
-		return "", err
-	}
-	return rls.Manifest, nil
+	return rls, err
 }
 
 // rerenderTimeout is how long a chart may be rendered once more: an action of Helm's

@@ -27,6 +27,7 @@ func (r *run) rollback(job Job, a release.Rollback) error {
 		r.logs.printf("spec.rollback.recreate has no effect")
 	}
 	r.chooseMethod(spec.GetServerSideApply(), a.Version, spec.Force)
+	r.limitRecord()
 	u := action.NewRollback(r.config)
 	u.Version = a.Version
 	u.Timeout = a.Timeout

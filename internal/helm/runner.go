@@ -116,6 +116,7 @@ func (r *Runner) Run(ctx context.Context, getter genericclioptions.RESTClientGet
 		out.Unlisted = redact.error(unlisted)
 		out.Diagnosis = redact.diagnosis(run.client.inquest.found(err))
 		out.HookLogs = redact.logs(run.client.inquest.hookLogs)
+		out.Record = redact.size(run.size)
 	}
 	out.Err, out.Cancelled = redact.error(inLine(err)), err != nil && ctx.Err() != nil
 	out.Superseded = out.Cancelled && errors.Is(context.Cause(ctx), release.ErrSuperseded)
@@ -132,7 +133,9 @@ type run struct {
 	logs   *logBuffer
 	gate   *gate
 	// crds are the objects in the crds folders of the chart.
-	crds  kube.ResourceList
+	crds kube.ResourceList
+	// size is what the new revision's record takes, if people are to be told.
+	size  *release.RecordSize
 	large chan struct{}
 }
 

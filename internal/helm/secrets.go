@@ -11,11 +11,13 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage/driver"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
@@ -49,6 +51,8 @@ type secretStore struct {
 	stored map[string]*stored
 	// listed is true once stored has every revision.
 	listed bool
+	// foreseen is what was packed of a revision that is yet to be made.
+	foreseen foreseen
 	// partial are the releases that Helm was given without having been read.
 	partial map[*helmrelease.Release]bool
 }
@@ -191,19 +195,49 @@ func (s *secretStore) Delete(key string) (*helmrelease.Release, error) {
 	return &helmrelease.Release{Name: s.release, Namespace: s.namespace, Version: gone.version()}, nil
 }
 
-// create stores a new revision, whose objects are applied by the given method,
-// and returns it as it can be read now.
-func (s *secretStore) create(key string, rls *helmrelease.Release, method string) (written, error) {
+// staged is a new revision that is packed and not stored yet.
+type staged struct {
+	release *helmrelease.Release
+	written written
+	kept    kept
+}
+
+// size is how many bytes the record takes in a Secret.
+func (s *staged) size() int { return len(s.written.secret.Data[dataKey]) }
+
+// stage packs a new revision, whose objects are applied by the given method.
+func (s *secretStore) stage(key string, rls *helmrelease.Release, method string) (*staged, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k := kept{created: s.seconds()}
-	if method != "" {
-		k.top = map[string]json.RawMessage{keyApplyMethod: []byte(strconv.Quote(method))}
-	}
+	k := kept{created: s.seconds(), keepsake: methodKept(method)}
 	w, err := s.secret(key, rls, &stored{kept: k})
+	return &staged{release: rls, written: w, kept: k}, err
+}
+
+// foresee packs a revision that may be made, and returns how many bytes that takes.
+// If the one that is made consists of the same, it is not compressed once more.
+func (s *secretStore) foresee(rls *helmrelease.Release, method string) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	keep := methodKept(method)
+	raw, err := encodeFixed(rls, keep)
 	if err != nil {
-		return written{}, err
+		return 0, err
 	}
+	moving, err := encodeMoving(rls, keep)
+	if err != nil {
+		return 0, err
+	}
+	data, first, err := s.packer.pack(pressed{}, func() ([]byte, error) { return raw, nil }, moving)
+	s.foreseen = foreseen{raw: raw, first: first}
+	return len(data), err
+}
+
+// create stores a revision that was staged, and returns it as it can be read now.
+func (s *secretStore) create(st *staged) (written, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w, rls, k := st.written, st.release, st.kept
 	rec, err := s.api.create(s.ctx, w.secret)
 	if apierrors.IsAlreadyExists(err) {
 		return written{}, driver.ErrReleaseExists
@@ -226,6 +260,11 @@ func (s *secretStore) update(key string, rls *helmrelease.Release) (written, err
 		return written{}, err
 	}
 	w, err := s.secret(key, rls, known)
+	if err == nil && len(w.secret.Data[dataKey]) > corev1.MaxSecretSize && len(rls.Info.Description) > briefDescription {
+		// That the action has ended matters more than all that can be said about it.
+		rls.Info.Description = strings.ToValidUTF8(rls.Info.Description[:briefDescription], "") + "..."
+		w, err = s.secret(key, rls, known)
+	}
 	if err != nil {
 		return written{}, err
 	}

@@ -39,6 +39,8 @@ type recorder struct {
 	// taken are the revisions that storage took, by number.
 	taken  map[int]took
 	newest *helmrelease.Release
+	// staged is the revision that is about to be stored; nil if none is.
+	staged *staged
 }
 
 var _ driver.Driver = (*recorder)(nil)
@@ -49,18 +51,52 @@ type took struct {
 	fact   fact
 }
 
-// Create stamps and stores a new revision.
-func (d *recorder) Create(key string, rls *helmrelease.Release) error {
+// stage stamps a new revision and packs its record, and returns how many bytes that
+// takes in a Secret. What it packed is what Create stores.
+func (d *recorder) stage(key string, rls *helmrelease.Release) (int, error) {
 	if d.prepare != nil {
 		if err := d.prepare(rls); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	rls.Labels = stampedLabels(rls, d.uid)
+	s, err := d.secretStore.stage(key, rls, d.currentMethod())
+	if err != nil {
+		return 0, err
+	}
 	d.mu.Lock()
-	method := d.method
-	d.mu.Unlock()
-	stored, err := d.create(key, rls, method)
+	defer d.mu.Unlock()
+	d.staged = s
+	return s.size(), nil
+}
+
+func (d *recorder) currentMethod() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.method
+}
+
+// takeStaged returns what was staged for a revision, once; nil if nothing was.
+func (d *recorder) takeStaged(rls *helmrelease.Release) *staged {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := d.staged
+	if d.staged = nil; s == nil || s.release != rls {
+		return nil
+	}
+	return s
+}
+
+// Create stamps and stores a new revision.
+func (d *recorder) Create(key string, rls *helmrelease.Release) error {
+	s := d.takeStaged(rls)
+	if s == nil {
+		if _, err := d.stage(key, rls); err != nil {
+			return err
+		}
+		s = d.takeStaged(rls)
+	}
+	stored, err := d.create(s)
 	if err != nil {
 		return err
 	}

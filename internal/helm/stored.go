@@ -71,7 +71,19 @@ func (s *secretStore) secret(key string, rls *helmrelease.Release, known *stored
 	if err != nil {
 		return failed(err)
 	}
-	data, first, err := s.packer.pack(known.part(rls), func() ([]byte, error) { return encodeFixed(rls, known.kept.keepsake) }, moving)
+	fixed := func() ([]byte, error) { return encodeFixed(rls, known.kept.keepsake) }
+	first := known.part(rls)
+	if first.deflated == nil && s.foreseen.raw != nil {
+		raw, err := fixed()
+		if err != nil {
+			return failed(err)
+		}
+		first, fixed = s.foreseen.take(raw), func() ([]byte, error) { return raw, nil }
+	}
+	data, first, err := s.packer.pack(first, fixed, moving)
+	if err == nil {
+		data, err = s.packer.tighten(data, fixed, moving)
+	}
 	if err != nil {
 		return failed(err)
 	}

@@ -32,6 +32,11 @@ func (r *run) upgrade(ctx context.Context, job Job, a release.Upgrade) error {
 			return err
 		}
 	}
+	r.limitRecord()
+	ahead := foresight{policy: spec.GetCRDs(), values: values, mode: spec.GetServerSideApply(), timeout: a.Timeout}
+	if err := r.foresee(ctx, job, c, ahead); err != nil {
+		return err
+	}
 	plan := crdPlan{policy: spec.GetCRDs(), timeout: a.Timeout, serverSide: func() (bool, error) {
 		return r.upgradesServerSide(job, spec.GetServerSideApply())
 	}}

@@ -67,6 +67,7 @@ func rules() []rule {
 		{"Forced", forced},
 		{"Settling", settling},
 		{"Healed", healed},
+		{"TooLarge", tooLarge},
 		{"RetriesExhausted", retriesExhausted},
 		{"AwaitRetry", awaitRetry},
 		{"Absent", absent},

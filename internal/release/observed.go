@@ -38,6 +38,9 @@ type Observed struct {
 	// Dependents are those that depend on a HelmRelease that is being deleted, by name;
 	// nil unless it is.
 	Dependents []Dependent
+	// Refusal is what this process was last refused for the size of its record; nil if
+	// nothing was, or something was made since.
+	Refusal *Refusal
 	// Burst are the latest changes of what is applied together with the HelmRelease;
 	// nil if there were none.
 	Burst *Burst

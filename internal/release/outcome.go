@@ -33,6 +33,9 @@ type Outcome struct {
 	// Superseded is true when it was cancelled because something else is wanted by
 	// now.
 	Superseded bool
+	// Record is what the record of the new revision takes; nil if that is nothing to
+	// talk about, or none was to be made.
+	Record *RecordSize
 	// TakenOver is the revision of somebody else that an upgrade took over, as it
 	// was found; nil if there was none, or it never worked.
 	TakenOver *Revision

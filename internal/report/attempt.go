@@ -152,6 +152,7 @@ func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 		message := fmt.Sprintf("Waiting for the %s to become ready was given up: something newer is wanted", release.Name(o.Action))
 		r.Events = append(r.Events, normal(helmv2.ReasonHealthCheckCanceled, message, desiredMetadata(o.Desired)))
 	}
+	r.Events = append(r.Events, nearlyTooLarge(o)...)
 	r.Status.Conditions = c.list
 	acknowledge(hr, &r.Status)
 	if o.Err != nil && !o.Cancelled && !o.Stored() && !askedForMore(hr, o, &r.Status) {
@@ -161,8 +162,12 @@ func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 	return r
 }
 
-// retryUnstored says when to repeat what failed before it changed anything.
+// retryUnstored says when to repeat what failed before it changed anything. What is
+// too large is not repeated, but looked at as whatever has stalled is.
 func retryUnstored(o release.Outcome) release.Retry {
+	if o.Refused() {
+		return release.Interval(o.Desired.Policy.Interval)
+	}
 	var p release.ActionPolicy
 	switch o.Action.(type) {
 	case release.Install:
@@ -223,6 +228,8 @@ func finishRelease(r *Report, c *conditions, o release.Outcome, action helmv2.Re
 		r.Events = append(r.Events, normal(done.Reason, done.Message+containerLogs(o.HookLogs), snapshotMetadata(last)))
 	case o.Cancelled:
 		c.cancelled(o.Err)
+	case o.Refused():
+		refused(r, c, o)
 	default:
 		c.remove(helmv2.ConditionDrifted)
 		reason, message := failedMessage(action, o.Desired, o.Err)

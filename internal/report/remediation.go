@@ -25,6 +25,10 @@ func finishRollback(r *Report, c *conditions, o release.Outcome, a release.Rollb
 		c.cancelled(o.Err)
 		return
 	}
+	if o.Refused() {
+		refused(r, c, o)
+		return
+	}
 	if o.Err == nil {
 		c.rolledBack(target)
 		r.Events = append(r.Events, normal(helmv2.ReasonRollbackSucceeded, rolledBackMessage(target)+containerLogs(o.HookLogs), rollbackMetadata(target, o.Desired)))

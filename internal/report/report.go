@@ -192,8 +192,12 @@ func stalled(hr *helmv2.HelmRelease, d release.Decision, a release.Stall, in rel
 	} else {
 		attempted(&status, in.Desired)
 		status.History = refresh(status.History, in.Observed.Revisions)
-		last := release.Latest(status.History)
-		if newest := in.Observed.Newest(); newest != nil && newest.Status == helmv2.StatusFailed && !newest.Rollback {
+		last, newest := release.Latest(status.History), in.Observed.Newest()
+		switch {
+		case a.Reason == helmv2.ReasonReleaseTooLarge:
+			// Whatever failed before it: this is what keeps it so.
+			c.tooLarge(in.Observed.Refusal.Action, in.Observed.Refusal.Message)
+		case newest != nil && newest.Status == helmv2.StatusFailed && !newest.Rollback:
 			stillFailed(&c, last, newest)
 		}
 		c.summarize(&status, in.Desired)

@@ -16,7 +16,7 @@
 //	blocked REASON "message" [terminal] [quiet] | unblocked
 //	stored 1 web@1.0.0 deployed [values=a] [by=me|other] [age=10m] [scheme=v2]
 //	hand upgrade chart=web@2.0.0 values=b | hand uninstall [keep-history] | hand status superseded
-//	visit [helm=ok|fail:"text"|refuse:"text"|running] [die=announce|begin|run|record|events]
+//	visit [helm=ok|fail:"text"|refuse:"text"|large:percent|running] [die=announce|begin|run|record|events]
 //	end [helm=ok|fail:"text"] | die | cancel | shutdown
 //
 // A visit whose decision acts is two reconciliations, the one that announces and

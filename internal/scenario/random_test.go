@@ -24,7 +24,7 @@ func lines() []string {
 	return []string{
 		"visit", "visit", "visit", "visit", "visit",
 		`visit helm=fail:"it failed"`, `visit helm=fail:"it failed again"`, `visit helm=refuse:"it was refused"`,
-		"visit helm=running", "visit helm=running",
+		"visit helm=large:90", "visit helm=large:120", "visit helm=running", "visit helm=running",
 		"visit die=announce", "visit die=begin", "visit die=run", "visit die=record", "visit die=events",
 		`visit helm=fail:"it failed" die=record`,
 		"end", `end helm=fail:"it failed"`, "die", "cancel", "shutdown",

@@ -126,6 +126,8 @@ type action struct {
 	store   *storage
 	// found is the revision that is taken over.
 	found *release.Revision
+	// size is what the record of the new revision takes; nil if nobody needs to know.
+	size *release.RecordSize
 	// refused is why Helm would not begin.
 	refused error
 	// made is the revision the action created or works on; replaced the one that

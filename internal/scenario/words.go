@@ -77,11 +77,15 @@ func (a arguments) number(key string, otherwise int) (int, error) {
 
 // helm reads helm=ok, helm=running, helm=fail:"text", helm=timeout:"text" for a
 // failure while waiting, and helm=refuse:"text" for one before anything was stored.
+// With helm=large:90, the record takes 90 % of what it may.
 func (a arguments) helm() (helmResult, error) {
 	kind, text, _ := strings.Cut(a.value("helm", "ok"), ":")
 	switch kind {
 	case "ok", "running":
 		return helmResult{kind: kind}, nil
+	case "large":
+		percent, err := strconv.Atoi(text)
+		return helmResult{kind: kind, percent: percent}, err
 	case "fail", "timeout", "refuse":
 		if text = strings.Trim(text, `"`); text == "" {
 			text = "for some reason"

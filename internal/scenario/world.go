@@ -63,6 +63,7 @@ type World struct {
 	// What the process knows and loses when it dies.
 	running *action
 	ended   *release.Outcome
+	refusal *release.Refusal
 
 	// Of the visit being played.
 	out    printer
@@ -104,15 +105,34 @@ func digestOf(values string) string { return "sha256:of-" + values }
 
 // helmResult is how Helm is told to behave in a visit.
 type helmResult struct {
-	kind string // ok, fail, timeout, refuse, running
+	kind string // ok, fail, timeout, refuse, large, running
 	text string
+	// percent of what a Secret holds is what the record of the new revision takes; 0 is
+	// too little to be told.
+	percent int
 }
 
 // ending is how an action ends that Helm has begun.
 func (h helmResult) ending() ending { return ending{cause: h.err(), waiting: h.kind == "timeout"} }
 
+// size is what Helm's storage is told to say of the new revision.
+func (h helmResult) size() *release.RecordSize {
+	if h.percent == 0 {
+		return nil
+	}
+	const limit = 1 << 20
+	bytes := (limit*h.percent + 99) / 100
+	return &release.RecordSize{Bytes: bytes, Limit: limit, Room: limit / 128, Parts: []release.RecordPart{
+		{Kind: release.PartCRDs, Bytes: bytes * 3 / 4, Largest: "crds/large.yaml"},
+		{Kind: release.PartTemplates, Bytes: bytes - bytes*3/4, Largest: "templates/web.yaml"},
+	}}
+}
+
 func (h helmResult) err() error {
-	if h.kind == "ok" || h.kind == "running" {
+	if h.size() != nil && h.size().TooLarge() {
+		return errors.New("the record of the revision would be too large")
+	}
+	if h.kind == "ok" || h.kind == "large" || h.kind == "running" {
 		return nil
 	}
 	return errors.New(h.text)
@@ -191,6 +211,7 @@ func (w *World) input(want release.Desired) release.Input {
 	if want.Deleted && w.running == nil {
 		in.Observed.Dependents = w.dependents
 	}
+	in.Observed.Refusal = w.refusal
 	in.Observed.Holder, in.Observed.Next = w.holder, w.next
 	if w.burst != nil {
 		burst := *w.burst
@@ -255,12 +276,16 @@ func (w *World) act(d release.Decision, in release.Input, helm helmResult, die s
 	if release.Anew(d.Action) {
 		w.burst = nil
 	}
-	if helm.kind == "refuse" {
+	if !isRelease(d.Action) && release.Name(d.Action) != string(helmv2.ActionRollback) {
+		// It makes no revision.
+		helm.percent = 0
+	}
+	if helm.kind == "refuse" || helm.size() != nil && helm.size().TooLarge() {
 		w.running = &action{what: d.Action, want: want, started: w.now, store: w.target(d.Action, want), refused: helm.err()}
 	} else {
 		w.running = w.target(d.Action, want).begin(d.Action, want, uid, w.now)
 	}
-	w.running.found = found
+	w.running.found, w.running.size = found, helm.size()
 	if die == "run" {
 		w.die()
 		return nil
@@ -280,7 +305,7 @@ func (w *World) act(d release.Decision, in release.Input, helm helmResult, die s
 func (w *World) finish(e ending) {
 	w.now = w.now.Add(took)
 	o, store := w.running.end(e, w.now), w.running.store
-	o.TakenOver = w.running.found
+	o.TakenOver, o.Record = w.running.found, w.running.size
 	if a, ok := o.Action.(release.CorrectDrift); ok {
 		w.correct(a, &o)
 	}
@@ -296,7 +321,7 @@ func (w *World) cancel(superseded bool) {
 
 // die ends the process. What it had not written down is lost.
 func (w *World) die() {
-	w.running, w.ended = nil, nil
+	w.running, w.ended, w.refusal = nil, nil, nil
 	w.out.stored(w.current().observed())
 	w.out.line("died")
 }
@@ -314,6 +339,12 @@ func (w *World) record(die string) error {
 	}
 	if isRelease(o.Action) && !o.Cancelled {
 		w.releaseEnded()
+	}
+	switch {
+	case o.Refused():
+		w.refusal = report.Refusal(o)
+	case o.Stored():
+		w.refusal = nil
 	}
 	w.ended = nil
 	return nil
@@ -346,7 +377,7 @@ func (w *World) publish(rep report.Report, die string) error {
 	w.retry = rep.Retry
 	w.out.status("", &w.hr.Status)
 	if die == "events" {
-		w.running, w.ended = nil, nil
+		w.running, w.ended, w.refusal = nil, nil, nil
 		w.out.line("died")
 		return nil
 	}
