@@ -1,0 +1,275 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"sort"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	helmchart "helm.sh/helm/v3/pkg/chart"
+	helmrelease "helm.sh/helm/v3/pkg/release"
+	helmtime "helm.sh/helm/v3/pkg/time"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// blob returns n bytes of which compression makes nothing less, and others for
+// another seed.
+func blob(n int, seed byte) []byte {
+	data := make([]byte, n)
+	_, _ = rand.NewChaCha8([32]byte{seed}).Read(data)
+	return data
+}
+
+// heavy is a revision whose chart has a file of n bytes.
+func heavy(version, n int) *helmrelease.Release {
+	rls := revision(version, helmrelease.StatusPendingUpgrade, nil)
+	rls.Chart.Files = []*helmchart.File{{Name: "files/blob", Data: blob(n, 1)}}
+	return rls
+}
+
+func TestParts(t *testing.T) {
+	t.Parallel()
+	const definition = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: "
+	rls := revision(1, helmrelease.StatusPendingInstall, nil)
+	text := func(n int, seed byte) string { return base64.StdEncoding.EncodeToString(blob(n, seed)) }
+	rls.Chart.Templates = []*helmchart.File{{Name: "templates/a.yaml", Data: blob(10<<10, 1)}, {Name: "templates/b\x00.yaml", Data: blob(30<<10, 2)}}
+	rls.Chart.Files = []*helmchart.File{{Name: "README.md", Data: blob(20<<10, 3)}, {Name: "crds/" + strings.Repeat("c", 200), Data: blob(80<<10, 4)}}
+	rls.Chart.Values, rls.Chart.Schema = map[string]any{"a": text(2<<10, 5)}, blob(4<<10, 6)
+	rls.Config = map[string]any{"b": text(5<<10, 7)}
+	rls.Manifest = "---\n# Source: a\n" + definition + text(60<<10, 8) + "}\n---\n# Source: b\nkind: ConfigMap\ndata: {a: " + text(40<<10, 9) + "}\n"
+	rls.Hooks[0].Manifest = text(10<<10, 10)
+	data, err := packed(must(encoded(rls, keepsake{})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := (&packer{}).parts(rls, len(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, got := 0, map[release.RecordPartKind]int{}
+	for i, p := range parts {
+		sum += p.Bytes
+		got[p.Kind] = (p.Bytes*3/4 + 512) >> 10
+		if i > 0 && p.Bytes > parts[i-1].Bytes {
+			t.Errorf("%v is not sorted", parts)
+		}
+	}
+	want := map[release.RecordPartKind]int{
+		release.PartTemplates: 40, release.PartCRDs: 80, release.PartFiles: 20, release.PartDefaults: 6, release.PartValues: 5,
+		release.PartManifest: 50, release.PartRenderedCRDs: 60, release.PartRest: 0,
+	}
+	if sum != len(data) {
+		t.Errorf("the parts are %d bytes, and the whole %d", sum, len(data))
+	}
+	for kind, kib := range want {
+		if diff := got[kind] - kib; diff < -1 || diff > 1 {
+			t.Errorf("%s takes %d KiB, want %d", kind, got[kind], kib)
+		}
+	}
+	var names []string
+	for _, p := range parts {
+		if p.Largest != "" {
+			names = append(names, p.Largest)
+		}
+	}
+	if diff := cmp.Diff([]string{"crds/" + strings.Repeat("c", 95) + "...", "templates/b\uFFFD.yaml", "README.md"}, names); diff != "" {
+		t.Errorf("files that are named (-want +got):\n%s", diff)
+	}
+}
+
+func must(raw []byte, err error) []byte {
+	if err != nil {
+		panic(err)
+	}
+	return raw
+}
+
+// TestWeighedOnce: what was packed to be weighed is what is stored, and what was
+// foreseen is not compressed once more.
+func TestWeighedOnce(t *testing.T) {
+	t.Parallel()
+	d, clients := newRecorder(t, unmarked)
+	d.setApplyMethod(serverSide)
+	rls := heavy(1, 100<<10)
+	foretold, err := d.foresee(rls, serverSide)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := d.secretStore.foreseen.first
+	size, err := d.stage(key+"1", rls)
+	if err != nil || size != foretold {
+		t.Fatalf("%d bytes, foreseen were %d; %v", size, foretold, err)
+	}
+	if &d.staged.written.first.deflated[0] != &first.deflated[0] || d.secretStore.foreseen.raw != nil {
+		t.Error("what was foreseen is compressed once more, or kept")
+	}
+	packed := d.staged.written.secret.Data[dataKey]
+	// What changes in between does not matter any more.
+	rls.Manifest = "changed"
+	if err := d.Create(key+"1", rls); err != nil {
+		t.Fatal(err)
+	}
+	secret, err := clients.CoreV1().Secrets("prod").Get(t.Context(), key+"1", metav1.GetOptions{})
+	if err != nil || !bytes.Equal(secret.Data[dataKey], packed) {
+		t.Errorf("stored is something else: %v", err)
+	}
+
+	if _, err := d.foresee(heavy(2, 100<<10), serverSide); err != nil {
+		t.Fatal(err)
+	}
+	other := heavy(2, 100<<10)
+	other.Manifest = "kind: Secret\n"
+	if err := d.Create(key+"2", other); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := d.Get(key + "2"); err != nil || got.Manifest != other.Manifest {
+		t.Errorf("what was foreseen is stored in place of what was made: %v", err)
+	}
+}
+
+// TestEndIsRecorded: a revision that was begun can be recorded as ended, however much
+// there is to say about it.
+func TestEndIsRecorded(t *testing.T) {
+	t.Parallel()
+	d, clients := newRecorder(t, unmarked)
+	rls := heavy(1, 0)
+	for len(rls.Hooks) < 50 {
+		rls.Hooks = append(rls.Hooks, &helmrelease.Hook{Name: "hook", Kind: "Job", Manifest: "kind: Job"})
+	}
+	most := corev1.MaxSecretSize - roomFor(rls)
+	whole := most * 3 / 4
+	const step = 64
+	n := whole - step*sort.Search((8<<10)/step, func(less int) bool {
+		rls.Chart = heavy(1, whole-step*less).Chart
+		size, err := d.stage(key+"1", rls)
+		return err == nil && size <= most
+	})
+	rls.Chart = heavy(1, n).Chart
+	if err := d.Create(key+"1", rls); err != nil {
+		t.Fatal(err)
+	}
+	moment := func() helmtime.Time {
+		return helmtime.Time{Time: time.Unix(1767323045, rand.Int64N(1e9)).In(time.FixedZone("", 3600))} //nolint:gosec // digits that do not compress
+	}
+	for _, h := range rls.Hooks {
+		h.LastRun = helmrelease.HookExecution{StartedAt: moment(), CompletedAt: moment(), Phase: helmrelease.HookPhaseSucceeded}
+	}
+	rls.SetStatus(helmrelease.StatusFailed, strings.ToValidUTF8(string(blob(40<<10, 2)), "<&>"))
+	said := rls.Info.Description
+	if err := d.Update(key+"1", rls); err != nil {
+		t.Fatal(err)
+	}
+	secret, err := clients.CoreV1().Secrets("prod").Get(t.Context(), key+"1", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(secret.Data[dataKey]); n > corev1.MaxSecretSize || n < most {
+		t.Errorf("the record takes %d bytes", n)
+	}
+	got, err := d.Get(key + "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cut := got.Info.Description; len(cut) < briefDescription/2 || len(cut) > briefDescription+3 || !strings.HasPrefix(said, strings.TrimSuffix(cut, "...")) {
+		t.Errorf("the description has %d bytes", len(cut))
+	}
+	if got.Info.Status != helmrelease.StatusFailed || got.Hooks[49].LastRun.Phase != helmrelease.HookPhaseSucceeded {
+		t.Errorf("stored as %s", got.Info.Status)
+	}
+}
+
+// TestTighten: a record that Helm got into a Secret stays in it when its state
+// changes, although in two parts it takes a little more.
+func TestTighten(t *testing.T) {
+	t.Parallel()
+	p := &packer{}
+	// The state repeats the end of the rest, which only one stream can make use of.
+	end := []byte(movingPart + base64.StdEncoding.EncodeToString(blob(6<<10, 3)))
+	fixed := append(blob(corev1.MaxSecretSize*3/4-(3<<10), 1), end...)
+	data, _, err := p.pack(pressed{}, func() ([]byte, error) { return fixed, nil }, end)
+	if err != nil || len(data) <= corev1.MaxSecretSize {
+		t.Fatalf("%d bytes, %v", len(data), err)
+	}
+	whole := func() ([]byte, error) { return fixed, nil }
+	tight, err := p.tighten(data, whole, end)
+	if err != nil || len(tight) >= len(data) {
+		t.Fatalf("%d bytes, %v", len(tight), err)
+	}
+	stream, err := base64.StdEncoding.DecodeString(string(tight))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := gzip.NewReader(bytes.NewReader(stream))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if raw, err := io.ReadAll(r); err != nil || !bytes.Equal(raw, slices.Concat(fixed, end)) {
+		t.Errorf("it reads as something else: %v", err)
+	}
+	never := func() ([]byte, error) { t.Error("compressed for nothing"); return nil, nil }
+	for _, n := range []int{0, corev1.MaxSecretSize, corev1.MaxSecretSize * 2} {
+		if same, err := p.tighten(make([]byte, n), never, end); err != nil || len(same) != n {
+			t.Errorf("%d bytes become %d: %v", n, len(same), err)
+		}
+	}
+}
+
+// TestTooLargeWritesNothing: neither objects nor what Helm does to older revisions
+// before it stores a new one.
+func TestTooLargeWritesNothing(t *testing.T) {
+	for name, disabled := range map[string]bool{"Checked": false, "Unchecked": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			one := 1
+			files := note()
+			act := func(a release.Action, files map[string]string, version string) release.Outcome {
+				j := job(a, w.chart(version, files), version, nil)
+				j.Spec.MaxHistory = &one
+				j.Spec.Upgrade = &helmv2.Upgrade{DisableOpenAPIValidation: disabled}
+				return w.runner.Run(t.Context(), w.conn, j)
+			}
+			if out := act(release.Install{Timeout: time.Minute}, files, "1.0.0"); out.Err != nil || out.Record != nil {
+				t.Fatalf("record %+v, %v", out.Record, out.Err)
+			}
+			if out := act(release.Upgrade{Timeout: time.Minute}, files, "1.0.1"); out.Err != nil {
+				t.Fatal(out.Err)
+			}
+			before := len(w.requests)
+			files["files/blob"] = string(blob(800<<10, 1))
+			out := act(release.Upgrade{Timeout: time.Minute}, files, "2.0.0")
+			if !out.Refused() || out.Record.Parts[0].Kind != release.PartFiles || out.Record.Parts[0].Largest != "files/blob" || out.Inventory != nil {
+				t.Errorf("refused %t: %v, record %+v", out.Refused(), out.Err, out.Record)
+			}
+			if wrote := w.requests[before:]; len(wrote) > 0 {
+				t.Errorf("it wrote %v", wrote)
+			}
+			files["files/blob"] = string(blob(700<<10, 1))
+			if out := act(release.Upgrade{Timeout: time.Minute}, files, "2.0.1"); out.Err != nil || !out.Record.NearlyTooLarge() || out.Refused() {
+				t.Errorf("record %+v, %v", out.Record, out.Err)
+			}
+		})
+	}
+}
+
+func TestDefinedBy(t *testing.T) {
+	t.Parallel()
+	file := "kind: ConfigMap\n---\nkind: CustomResourceDefinition\nspec:\n  group: example.com\n  names: {kind: Thing}\n  versions:\n" +
+		"  - {name: v2, served: true}\n  - {name: v1, served: false}\n---\n{\n"
+	if diff := cmp.Diff([]string{"example.com/v2", "example.com/v2/Thing"}, definedBy(file)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,54 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+import "testing"
+
+func TestRecordSize(t *testing.T) {
+	t.Parallel()
+	const limit, room = 1 << 20, 8 << 10
+	for _, tc := range []struct {
+		bytes        int
+		nearly, over bool
+	}{
+		{limit * 79 / 100, false, false},
+		{limit * 4 / 5, false, false},
+		{limit*4/5 + 1, true, false},
+		{limit - room, true, false},
+		{limit - room + 1, true, true},
+		{limit, true, true},
+		{limit + 1, true, true},
+	} {
+		s := RecordSize{Bytes: tc.bytes, Limit: limit, Room: room}
+		if s.NearlyTooLarge() != tc.nearly || s.TooLarge() != tc.over {
+			t.Errorf("%d bytes: nearly %t, too large %t", tc.bytes, s.NearlyTooLarge(), s.TooLarge())
+		}
+	}
+	if full := (RecordSize{Bytes: limit, Limit: limit}); full.TooLarge() {
+		t.Error("what just fits is not too large where no room is needed")
+	}
+}
+
+// What is refused would be refused again only as long as it is the same.
+func TestRefusalHolds(t *testing.T) {
+	t.Parallel()
+	was := Desired{
+		UID: "a", Generation: 1, Target: Target{Name: "web"}, Chart: Chart{Name: "web", Version: "1", OCIDigest: "sha256:a"},
+		ConfigDigest: "sha256:b", Rendering: Rendering{PostRenderers: "c"},
+	}
+	r := &Refusal{Desired: was}
+	if !r.holds(was) {
+		t.Fatal("nothing has changed")
+	}
+	for name, change := range map[string]func(*Desired){
+		"object": func(d *Desired) { d.UID = "b" }, "spec": func(d *Desired) { d.Generation++ }, "target": func(d *Desired) { d.Target.Name = "x" },
+		"version": func(d *Desired) { d.Chart.Version = "2" }, "artifact": func(d *Desired) { d.Chart.OCIDigest = "x" },
+		"values": func(d *Desired) { d.ConfigDigest = "x" }, "rendering": func(d *Desired) { d.Rendering.CommonMetadata = "x" },
+	} {
+		want := was
+		if change(&want); r.holds(want) {
+			t.Errorf("another %s may be smaller", name)
+		}
+	}
+}

@@ -1,0 +1,196 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"encoding/base64"
+	"maps"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+// binary returns bytes that take so much of a Secret, in percent, since nothing can
+// be gained by compression and records are encoded.
+func binary(percent int) string {
+	random := rand.NewChaCha8([32]byte{byte(percent)})
+	data := make([]byte, 1<<20*percent/100*3/4)
+	_, _ = random.Read(data)
+	return string(data)
+}
+
+// text is the same as lines of text, each of which is a comment in YAML.
+func text(percent int) string {
+	encoded := base64.StdEncoding.EncodeToString([]byte(binary(percent)))
+	var lines strings.Builder
+	for len(encoded) > 0 {
+		n := min(len(encoded), 100)
+		lines.WriteString("# " + encoded[:n] + "\n")
+		encoded = encoded[n:]
+	}
+	return lines.String()
+}
+
+// events returns how often something was said of a HelmRelease.
+func (w *world) events(hr *helmv2.HelmRelease, reason string) (times int) {
+	w.t.Helper()
+	var list corev1.EventList
+	w.must(suite.client.List(w.t.Context(), &list, client.InNamespace(hr.Namespace)))
+	for _, e := range list.Items {
+		if e.Reason == reason && e.InvolvedObject.Name == hr.Name {
+			times += max(1, int(e.Count))
+		}
+	}
+	return times
+}
+
+// TestTooLarge: what storage cannot hold is refused before anything is written, once,
+// until something is smaller.
+func TestTooLarge(t *testing.T) {
+	const group = "toolarge.example.com"
+	small := map[string]string{
+		"templates/data.yaml": dataTemplate, "crds/thing.yaml": definition(group, "v1"), "templates/thing.yaml": thingTemplate(group, "v1"),
+	}
+	cases := map[string]struct {
+		reason string
+		more   map[string]string
+		values map[string]any
+		says   []string
+	}{
+		"Files": {
+			"files alone are too much", map[string]string{"files/blob": binary(110)}, nil,
+			[]string{"files 1", "(largest: files/blob)", ".helmignore"},
+		},
+		"Definitions": {
+			"definitions alone are too much", map[string]string{"crds/other.yaml": text(110) + definition("other-"+group, "v1")}, nil,
+			[]string{"CRDs 1", "(largest: crds/other.yaml)", "move CustomResourceDefinitions to a chart of their own"},
+		},
+		"Rendered": {
+			"the chart would fit, but not with what is rendered from it once its definition is there", map[string]string{
+				"files/blob": binary(60),
+				"templates/copy.yaml": "{{ if .Capabilities.APIVersions.Has \"" + group + "/v1/Thing\" }}\napiVersion: v1\nkind: ConfigMap\n" +
+					"metadata: {name: copy}\nbinaryData: {blob: {{ .Files.Get \"files/blob\" | b64enc }}}\n{{ end }}\n",
+			}, nil, []string{"files 6", "manifest and hooks 6", "split the chart"},
+		},
+		"Values": {
+			"values are stored wherever they are from", nil, values("blob", base64.StdEncoding.EncodeToString([]byte(binary(105)))),
+			[]string{"release values 1", "valuesFrom does not help"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			files := maps.Clone(small)
+			maps.Copy(files, tc.more)
+			w.publish("app", "1.0.0", pack(t, "note", "1.0.0", files))
+			elsewhere := w.namespace + "-new"
+			hr := w.release("app", tc.values, func(hr *helmv2.HelmRelease) {
+				hr.Spec.TargetNamespace, hr.Spec.StorageNamespace, hr.Spec.ReleaseName = elsewhere, w.namespace, "app"
+				hr.Spec.Install = &helmv2.Install{CreateNamespace: true, Remediation: &helmv2.InstallRemediation{Retries: -1}}
+			})
+			w.untilSays(hr, "Stalled", metav1.ConditionTrue, helmv2.ReasonReleaseTooLarge)
+			w.untilSays(hr, "Ready", metav1.ConditionFalse, helmv2.ReasonReleaseTooLarge,
+				append(tc.says, "Helm install refused for release "+elsewhere+"/app with chart note@1.0.0", "nothing was changed")...)
+
+			w.settle(hr)
+			if n, err := len(w.stored("app")), suite.client.Get(t.Context(), client.ObjectKey{Name: elsewhere}, &corev1.Namespace{}); n != 0 || !apierrors.IsNotFound(err) {
+				t.Errorf("%s: %d revisions are stored, the namespace: %v", tc.reason, n, err)
+			}
+			if w.definition(group) != nil || w.definition("other-"+group) != nil {
+				t.Errorf("%s: a definition was made", tc.reason)
+			}
+			if n := w.events(hr, helmv2.ReasonReleaseTooLarge); n != 1 || hr.Status.Failures != 1 || hr.Status.InstallFailures != 0 {
+				t.Errorf("%s: %d events, failures %d, of which count %d", tc.reason, n, hr.Status.Failures, hr.Status.InstallFailures)
+			}
+		})
+	}
+}
+
+// TestTooLargeStays: neither visits nor another controller try for ever; what is
+// smaller goes through at once.
+func TestTooLargeStays(t *testing.T) {
+	w := newWorld(t)
+	start := func() func() {
+		stop, err := startController(config{name: w.namespace})
+		w.must(err)
+		return func() { w.must(stop()) }
+	}
+	stop := start()
+	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
+	hr := w.release("app", nil, func(hr *helmv2.HelmRelease) {
+		hr.Labels = map[string]string{labelController: w.namespace}
+		hr.Spec.Upgrade = &helmv2.Upgrade{Remediation: &helmv2.UpgradeRemediation{Retries: 3}}
+	})
+	w.untilReady(hr)
+	w.publish("app", "2.0.0", pack(t, "note", "2.0.0", map[string]string{"files/blob": binary(110), "templates/data.yaml": dataTemplate}))
+	w.untilSays(hr, "Stalled", metav1.ConditionTrue, helmv2.ReasonReleaseTooLarge)
+	writes := w.countWrites(hr, func() {
+		for _, token := range []string{"one", "two"} {
+			w.edit(hr, func(hr *helmv2.HelmRelease) {
+				hr.Annotations = map[string]string{helmv2.AnnotationReconcileRequest: token}
+			})
+			w.until(hr, "the visit", func(hr *helmv2.HelmRelease) bool { return hr.Status.LastHandledReconcileAt == token })
+		}
+	})
+	if writes != 4 || hr.Status.Failures != 1 {
+		t.Errorf("two requests for a visit led to %d writes, failures are %d", writes, hr.Status.Failures)
+	}
+
+	stop()
+	stop = start()
+	w.until(hr, "one attempt", func(hr *helmv2.HelmRelease) bool {
+		return hr.Status.Failures == 2 && condition(hr, "Stalled").Reason == helmv2.ReasonReleaseTooLarge
+	})
+	w.settle(hr)
+	if n := w.events(hr, helmv2.ReasonReleaseTooLarge); n != 1 || hr.Status.Failures != 2 || hr.Status.UpgradeFailures != 0 || len(w.stored("app")) != 1 {
+		t.Errorf("after a restart there are %d events, failures %d, of which count %d", n, hr.Status.Failures, hr.Status.UpgradeFailures)
+	}
+	w.publish("app", "2.0.1", configMapChart(t, "2.0.1"))
+	began := time.Now()
+	w.until(hr, "revision 2", func(hr *helmv2.HelmRelease) bool {
+		return newest(hr) == 2 && condition(hr, "Ready").Status == metav1.ConditionTrue
+	})
+	t.Logf("a smaller chart took %s", time.Since(began))
+	if condition(hr, "Stalled").Type != "" {
+		t.Error("still stalled")
+	}
+	w.remove(hr)
+	w.untilGone(hr)
+	stop()
+}
+
+// TestNearlyTooLarge: from 80 % up people are told, once for each revision, and there
+// is room for how its action ends.
+func TestNearlyTooLarge(t *testing.T) {
+	w := newWorld(t)
+	chart := func(version string, percent int) []byte {
+		return pack(t, "note", version, map[string]string{"files/blob": binary(percent), "templates/data.yaml": dataTemplate})
+	}
+	w.publish("app", "1.0.0", chart("1.0.0", 75))
+	hr := w.release("app", nil)
+	w.untilReady(hr)
+	w.settle(hr)
+	if n := w.events(hr, helmv2.EventReasonReleaseNearlyTooLarge); n != 0 {
+		t.Errorf("%d events for 75 %%", n)
+	}
+	for revision, version := range []string{"1.1.0", "1.2.0"} {
+		w.publish("app", version, chart(version, 90))
+		w.until(hr, version, func(hr *helmv2.HelmRelease) bool {
+			return newest(hr) == revision+2 && condition(hr, "Ready").Status == metav1.ConditionTrue
+		})
+		w.untilEvent(hr, corev1.EventTypeWarning, helmv2.EventReasonReleaseNearlyTooLarge, "app.v"+string(rune('2'+revision))+" with chart note@"+version, "which is 90 %", "files 9")
+		w.settle(hr)
+		if n := w.events(hr, helmv2.EventReasonReleaseNearlyTooLarge); n != revision+1 {
+			t.Errorf("%d events after %d revisions of 90 %%", n, revision+1)
+		}
+	}
+}
