@@ -228,6 +228,44 @@ func TestTighten(t *testing.T) {
 	}
 }
 
+// TestFullRecordIsWrittenAgain: what Helm has just got into a Secret can be marked.
+func TestFullRecordIsWrittenAgain(t *testing.T) {
+	t.Parallel()
+	d, clients := newRecorder(t, unmarked)
+	rls := revision(1, helmrelease.StatusDeployed, nil)
+	// Only one stream can make use of the manifest's being repeated by the notes.
+	rls.Manifest = base64.StdEncoding.EncodeToString(blob(6<<10, 3))
+	rls.Info.Notes = rls.Manifest
+	whole := corev1.MaxSecretSize * 3 / 4
+	helms := func(n int) []byte {
+		rls.Chart = heavy(1, n).Chart
+		raw := must(encoded(rls, keepsake{}))
+		data, err := (&packer{}).tighten(make([]byte, corev1.MaxSecretSize+1), func() ([]byte, error) { return raw, nil }, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	const step = 256
+	full := helms(whole - step*sort.Search((16<<10)/step, func(less int) bool { return len(helms(whole-step*less)) <= corev1.MaxSecretSize-step }))
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: key + "1", Labels: storedLabels(rls)}, Type: secretType, Data: map[string][]byte{dataKey: full}}
+	if _, err := clients.CoreV1().Secrets("prod").Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := d.Get(key + "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got.Info.Status = helmrelease.StatusSuperseded
+	if err := d.Update(key+"1", got); err != nil {
+		t.Fatal(err)
+	}
+	again, err := clients.CoreV1().Secrets("prod").Get(t.Context(), key+"1", metav1.GetOptions{})
+	if err != nil || len(again.Data[dataKey]) > corev1.MaxSecretSize {
+		t.Errorf("%d bytes, after %d; %v", len(again.Data[dataKey]), len(full), err)
+	}
+}
+
 // TestTooLargeWritesNothing: neither objects nor what Helm does to older revisions
 // before it stores a new one.
 func TestTooLargeWritesNothing(t *testing.T) {

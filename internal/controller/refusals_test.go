@@ -1,0 +1,50 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"errors"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	var r refusals
+	key, other := types.NamespacedName{Name: "a"}, types.NamespacedName{Name: "b"}
+	refused := release.Outcome{
+		Action: release.Upgrade{}, Desired: release.Desired{UID: "1"}, Err: errors.New("too large"),
+		Record: &release.RecordSize{Bytes: 2, Limit: 1},
+	}
+	stored, cancelled, failed := refused, refused, refused
+	stored.Revisions = []release.Revision{{Version: 1}}
+	cancelled.Cancelled = true
+	failed.Record = nil
+	for i, tc := range []struct {
+		reason string
+		o      release.Outcome
+		held   bool
+	}{
+		{"other failures are no refusals", failed, false},
+		{"nor is what was ended on purpose", cancelled, false},
+		{"a refusal is remembered", refused, true},
+		{"another failure before anything was stored says nothing about it", failed, true},
+		{"something was made since", stored, false},
+		{"a refusal is remembered", refused, true},
+	} {
+		r.note(key, tc.o)
+		if got := r.of(key); (got != nil) != tc.held {
+			t.Errorf("%d: %s: %+v", i, tc.reason, got)
+		}
+	}
+	if got := r.of(key); got.Action != "upgrade" || got.Desired.UID != "1" || got.Message == "" || r.of(other) != nil {
+		t.Errorf("remembered %+v", got)
+	}
+	if r.forget(key); r.of(key) != nil {
+		t.Error("not forgotten")
+	}
+}

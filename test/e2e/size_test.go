@@ -1,0 +1,170 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"encoding/base64"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	fluxmeta "github.com/fluxcd/pkg/apis/meta"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	helmchart "helm.sh/helm/v3/pkg/chart"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/test/harness"
+)
+
+// noise returns what takes about so much of a Secret, in percent, however it is
+// compressed: as it is, and as comments of YAML.
+func noise(percent int, seed byte) (raw, comments []byte) {
+	raw = make([]byte, 1<<20*percent/100*3/4)
+	_, _ = rand.NewChaCha8([32]byte{seed}).Read(raw)
+	// Files are encoded twice, which costs texts more than what is binary.
+	const text = 131
+	var lines strings.Builder
+	for line := range slices.Chunk(raw[:len(raw)*100/text], 60) {
+		lines.WriteString("# " + base64.StdEncoding.EncodeToString(line) + "\n")
+	}
+	return raw, []byte(lines.String())
+}
+
+// sized is chart hello, made larger.
+func (w world) sized(version string, enlarge func(*helmchart.Chart)) {
+	w.Helper()
+	c, err := harness.LoadChart("hello")
+	w.must(err)
+	c.Metadata.Version = version
+	enlarge(c)
+	archive, err := harness.Pack(c)
+	w.must(err)
+	w.must(env.Registry.PushChart(w.Context(), w.namespace, archive))
+}
+
+func withFile(percent int) func(*helmchart.Chart) {
+	return func(c *helmchart.Chart) {
+		raw, _ := noise(percent, byte(percent))
+		harness.AddFile(c, "files/noise", raw)
+	}
+}
+
+// withDefinitions makes a chart larger by definitions, of a group of their own, and by
+// templates.
+func withDefinitions(group string, definitions, templates int) func(*helmchart.Chart) {
+	return func(c *helmchart.Chart) {
+		_, comments := noise(definitions, byte(definitions))
+		harness.AddFile(c, "crds/things.yaml", append(comments, fmt.Sprintf(`apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.%[1]s}
+spec:
+  group: %[1]s
+  scope: Namespaced
+  names: {kind: Thing, plural: things}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+`, group)...))
+		_, text := noise(templates, byte(templates+1))
+		c.Templates = append(c.Templates, &helmchart.File{Name: "templates/_noise.tpl", Data: slices.Concat([]byte("{{/*\n"), text, []byte("*/}}\n"))})
+	}
+}
+
+// timesTold is how often something was said of a HelmRelease.
+func (w world) timesTold(hr *helmv2.HelmRelease, reason string) (times int) {
+	w.Helper()
+	var events corev1.EventList
+	w.must(env.Client.List(w.Context(), &events, client.InNamespace(w.namespace)))
+	for _, e := range events.Items {
+		if e.InvolvedObject.Name == hr.Name && e.Reason == reason {
+			times += max(1, int(e.Count))
+		}
+	}
+	return times
+}
+
+// untilTold waits for something to have been said so often.
+func (w world) untilTold(hr *helmv2.HelmRelease, reason string, times int) {
+	w.Helper()
+	for deadline := time.Now().Add(shortly); w.timesTold(hr, reason) < times && time.Now().Before(deadline); {
+		time.Sleep(50 * time.Millisecond)
+	}
+	w.equal("events "+reason, w.timesTold(hr, reason), times)
+}
+
+// visit asks for a visit and waits until there was one.
+func (w world) visit(hr *helmv2.HelmRelease, token string) {
+	w.Helper()
+	w.edit(hr, func(hr *helmv2.HelmRelease) {
+		hr.Annotations = map[string]string{fluxmeta.ReconcileRequestAnnotation: token}
+	})
+	w.until(hr, "to be visited", func(hr *helmv2.HelmRelease) bool { return hr.Status.LastHandledReconcileAt == token })
+}
+
+// TestReleaseSize: a release of 0.9 of what Helm's storage holds is made, upgraded and
+// told of, one of 1.1 is refused, whatever makes it large, and a smaller one mends it.
+func TestReleaseSize(t *testing.T) {
+	t.Parallel()
+	t.Run("Files", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		w.sized("1.0.0", withFile(89))
+		source := w.source("hello", env.Registry.Address)
+		hr := w.release("hello", "hello", values{"message": "one"})
+		w.ready(hr, 1)
+		w.untilTold(hr, helmv2.EventReasonReleaseNearlyTooLarge, 1)
+		w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = w.raw(values{"message": "two"}) })
+		w.ready(hr, 2)
+		w.visit(hr, "nothing is new")
+		w.untilTold(hr, helmv2.EventReasonReleaseNearlyTooLarge, 2)
+		w.refusedFor(hr, source, withFile(110), 2, "files 1", "(largest: files/noise)", ".helmignore")
+	})
+	t.Run("Definitions", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		group := w.namespace + ".example.com"
+		w.sized("1.0.0", withDefinitions(group, 34, 55))
+		source := w.source("hello", env.Registry.Address)
+		hr := w.release("hello", "hello", nil)
+		w.ready(hr, 1)
+		w.untilTold(hr, helmv2.EventReasonReleaseNearlyTooLarge, 1)
+		w.refusedFor(hr, source, withDefinitions("other-"+group, 55, 54), 1, "CRDs ", "(largest: crds/things.yaml)", "templates ", "move CustomResourceDefinitions to a chart of their own")
+		definition := &unstructured.Unstructured{}
+		definition.SetAPIVersion("apiextensions.k8s.io/v1")
+		definition.SetKind("CustomResourceDefinition")
+		if err := env.Client.Get(t.Context(), client.ObjectKey{Name: "things.other-" + group}, definition); !apierrors.IsNotFound(err) {
+			t.Errorf("a definition of the refused chart: %v", err)
+		}
+	})
+}
+
+// refusedFor publishes what is too large and then something smaller.
+func (w world) refusedFor(hr *helmv2.HelmRelease, source *sourcev1.OCIRepository, enlarge func(*helmchart.Chart), revision int, parts ...string) {
+	w.Helper()
+	w.sized("2.0.0", enlarge)
+	w.get(source.Name, source)
+	w.ask(source)
+	w.says(hr, helmv2.ConditionReady, no, helmv2.ReasonReleaseTooLarge, append(parts, "Helm upgrade refused for release ", "with chart hello@2.0.0", "nothing was changed")...)
+	w.says(hr, helmv2.ConditionStalled, yes, helmv2.ReasonReleaseTooLarge)
+	for _, token := range []string{"one", "two", "three"} {
+		w.visit(hr, token)
+	}
+	w.equal("failures", []int64{hr.Status.Failures, hr.Status.UpgradeFailures}, []int64{1, 0})
+	w.equal("revision", hr.Status.History[0].Version, revision)
+	w.untilTold(hr, helmv2.ReasonReleaseTooLarge, 1)
+	var records corev1.SecretList
+	w.must(env.Client.List(w.Context(), &records, client.InNamespace(w.namespace), client.MatchingLabels{"owner": "helm"}))
+	w.equal("records", len(records.Items), revision)
+
+	w.sized("2.0.1", func(*helmchart.Chart) {})
+	w.get(source.Name, source)
+	w.ask(source)
+	w.ready(hr, revision+1)
+	w.untilTold(hr, helmv2.ReasonReleaseTooLarge, 1)
+}
