@@ -103,41 +103,6 @@ func New() *World {
 // digestOf stands for the digest of values.
 func digestOf(values string) string { return "sha256:of-" + values }
 
-// helmResult is how Helm is told to behave in a visit.
-type helmResult struct {
-	kind string // ok, fail, timeout, refuse, large, running
-	text string
-	// percent of what a Secret holds is what the record of the new revision takes; 0 is
-	// too little to be told.
-	percent int
-}
-
-// ending is how an action ends that Helm has begun.
-func (h helmResult) ending() ending { return ending{cause: h.err(), waiting: h.kind == "timeout"} }
-
-// size is what Helm's storage is told to say of the new revision.
-func (h helmResult) size() *release.RecordSize {
-	if h.percent == 0 {
-		return nil
-	}
-	const limit = 1 << 20
-	bytes := (limit*h.percent + 99) / 100
-	return &release.RecordSize{Bytes: bytes, Limit: limit, Room: limit / 128, Parts: []release.RecordPart{
-		{Kind: release.PartCRDs, Bytes: bytes * 3 / 4, Largest: "crds/large.yaml"},
-		{Kind: release.PartTemplates, Bytes: bytes - bytes*3/4, Largest: "templates/web.yaml"},
-	}}
-}
-
-func (h helmResult) err() error {
-	if h.size() != nil && h.size().TooLarge() {
-		return errors.New("the record of the revision would be too large")
-	}
-	if h.kind == "ok" || h.kind == "large" || h.kind == "running" {
-		return nil
-	}
-	return errors.New(h.text)
-}
-
 // visit plays one reconciliation, and after an action the one that records it.
 func (w *World) visit(helm helmResult, die string) error {
 	w.writes, w.retry, w.paused = 0, release.Never(), false
