@@ -99,6 +99,14 @@ const (
 
 	// ReasonContested says that another HelmRelease owns the same Helm release.
 	ReasonContested string = "Contested"
+
+	// ReasonObjectsOwned says that other living Helm releases have objects that an
+	// install or upgrade would make, and that nothing was changed for that.
+	ReasonObjectsOwned string = "ObjectsOwned"
+
+	// EventReasonObjectsAdopted says that a release has objects now that were there
+	// before, and that nobody owned.
+	EventReasonObjectsAdopted string = "ObjectsAdopted"
 )
 
 // Failure codes say why something that was waited for did not come about. They are

@@ -129,16 +129,17 @@ func (r *HelmReleaseReconciler) job(hr *helmv2.HelmRelease, want desired.Want, a
 		spec.Uninstall = &uninstall
 	}
 	return helm.Job{
-		Action:   a,
-		Desired:  want.Desired,
-		Spec:     spec,
-		Origin:   helm.Origin{Name: hr.Name, Namespace: hr.Namespace},
-		Artifact: want.Artifact,
-		Values:   want.Values,
-		Secrets:  want.Secrets,
-		Defaults: r.defaults,
-		AllowDNS: r.allowDNS,
-		Patient:  hr.Annotations[helmv2.AnnotationFailEarly] == "false",
+		Action:    a,
+		Desired:   want.Desired,
+		Spec:      spec,
+		Origin:    helm.Origin{Name: hr.Name, Namespace: hr.Namespace},
+		Artifact:  want.Artifact,
+		Values:    want.Values,
+		Secrets:   want.Secrets,
+		Defaults:  r.defaults,
+		AllowDNS:  r.allowDNS,
+		Claimants: r.claimants(hr),
+		Patient:   hr.Annotations[helmv2.AnnotationFailEarly] == "false",
 	}
 }
 

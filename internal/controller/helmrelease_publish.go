@@ -42,6 +42,8 @@ func (r *HelmReleaseReconciler) publishFinished(ctx context.Context, before *hel
 	} else {
 		log.Info("action succeeded")
 	}
+	// Before the write: what wakes for it from then on is not missed.
+	r.standoffs.note(before, o.Owners)
 	result, err := r.publish(ctx, before, report.Finished(before, o, r.now()))
 	if err != nil {
 		return r.unwritten(err)

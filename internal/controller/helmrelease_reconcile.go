@@ -114,6 +114,8 @@ type HelmReleaseReconciler struct {
 	// those that wait for it; nil where nobody does.
 	dependencies *dependencyObjects
 	awaiting     *awaiting
+	// standoffs are those that wait for objects of other releases.
+	standoffs standoffs
 	// holders knows the Operations that keep Helm waiting.
 	holders *holders
 }
@@ -228,6 +230,7 @@ func (r *HelmReleaseReconciler) gone(key types.NamespacedName, err error) (ctrl.
 		r.downloads.forget(key)
 		r.awaiting.forget(key)
 		r.dependencies.forget(key)
+		r.standoffs.forget(key)
 		r.uncompare(key)
 		r.metrics.Forget(key)
 		return ctrl.Result{}, nil

@@ -53,6 +53,7 @@ func (r *HelmReleaseReconciler) setup(mgr ctrl.Manager, concurrent int, ended *w
 		claimIndex:     claimKey,
 		holderIndex:    holderKey,
 		uidIndex:       uidKey,
+		bearerIndex:    bearerKeys,
 		configMapIndex: valuesKeys(helmv2.KindConfigMap),
 		secretIndex:    valuesKeys(helmv2.KindSecret),
 
@@ -71,6 +72,7 @@ func (r *HelmReleaseReconciler) setup(mgr ctrl.Manager, concurrent int, ended *w
 		))).
 		Watches(&helmv2.HelmRelease{}, r.contenders()).
 		Watches(&helmv2.HelmRelease{}, r.dependents()).
+		Watches(&helmv2.HelmRelease{}, r.yielders()).
 		Watches(&sourcev1.OCIRepository{}, r.usersOf(sourcev1.OCIRepositoryKind), changed).
 		Watches(&sourcev1.HelmChart{}, r.usersOf(sourcev1.HelmChartKind), changed)
 	if r.externalArtifacts {

@@ -113,7 +113,9 @@ type gate struct {
 	check func(next *helmrelease.Release) error
 
 	// newest is the number of the newest revision that Helm has read, 0 if none.
-	newest  int
+	newest int
+	// worked is true if a revision was read that is deployed, or was.
+	worked  bool
 	refused error
 	open    bool
 	held    []func() error
@@ -134,6 +136,7 @@ func (g *gate) Query(labels map[string]string) ([]*helmrelease.Release, error) {
 	all, err := g.Driver.Query(labels)
 	for _, rls := range all {
 		g.newest = max(g.newest, rls.Version)
+		g.worked = g.worked || rls.Info.Status == helmrelease.StatusDeployed || rls.Info.Status == helmrelease.StatusSuperseded
 	}
 	g.client.inquest.meet(all...)
 	return all, err

@@ -55,6 +55,8 @@ type client struct {
 	// does to the rest.
 	parsed map[string]kube.ResourceList
 
+	// adoption, if set, knows whose objects are that are new to the release.
+	adoption *adoption
 	// looks, if set, answers what Helm asks about objects before they are applied.
 	looks *looks
 	// getter is the connection, by which streams are shared.

@@ -47,6 +47,7 @@ func (r *run) install(ctx context.Context, job Job, a release.Install) error {
 	}
 	r.chooseMethod(modeOf(serverSide), 0, false)
 	r.lookFor(func() bool { return serverSide && !spec.DisableTakeOwnership && !spec.DisableOpenAPIValidation })
+	r.leaveOthers()
 	if !spec.DisableOpenAPIValidation {
 		r.checkBefore(helmrelease.HookPreInstall, spec.DisableHooks)
 	}

@@ -102,11 +102,12 @@ func (c lookingClient) Get() *rest.Request {
 // all looks for what is new in the list that Helm asks about, which is the one
 // that was built last.
 func (l *looks) all() {
+	asked := l.client.built.Difference(l.client.previous)
+	l.client.adoption.claim(asked)
 	if l.needless() {
 		l.away.Store(true)
 		return
 	}
-	asked := l.client.built.Difference(l.client.previous)
 	found := make([]finding, len(asked))
 	each(asked, func(i int, info *resource.Info) error {
 		found[i].object, found[i].err = resource.NewHelper(direct(info.Client), info.Mapping).Get(info.Namespace, info.Name)

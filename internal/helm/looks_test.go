@@ -36,7 +36,7 @@ func TestLooks(t *testing.T) {
 		want   string
 	}{
 		"Nothing":    {"applying and taking over need not know", helmv2.Install{}, "", nil, ""},
-		"Foreign":    {"whatever is there is taken over", helmv2.Install{}, foreign, nil, ""},
+		"Foreign":    {"whose it is that is there is asked", helmv2.Install{}, foreign, []string{onePath}, ""},
 		"Unchecked":  {"without a check beforehand, this is one", helmv2.Install{DisableOpenAPIValidation: true}, "", []string{onePath, twoPath}, ""},
 		"ClientSide": {"merging in the client differs from creating", helmv2.Install{ServerSideApply: &no, DisableOpenAPIValidation: true}, "", []string{onePath, twoPath}, ""},
 		"NotMine": {

@@ -40,6 +40,7 @@ type preflight struct {
 // checkBefore makes the job check objects before it stores a new revision, whose
 // hooks for event will run, if they are not disabled.
 func (r *run) checkBefore(event helmrelease.HookEvent, hooksDisabled bool) {
+	before := r.gate.check
 	r.gate.check = func(next *helmrelease.Release) error {
 		p := &preflight{client: r.client, shipped: map[apischema.GroupKind]bool{}, names: map[string]bool{}}
 		for _, info := range slices.Concat(r.client.built, r.crds) {
@@ -48,15 +49,25 @@ func (r *run) checkBefore(event helmrelease.HookEvent, hooksDisabled bool) {
 		if !hooksDisabled {
 			p.expectHooks(next.Hooks, event)
 		}
-		return p.run(r.client.changed)
+		objection := p.run(r.client.changed)
+		// Trying out has told which objects there are.
+		if err := before(next); err != nil {
+			return err
+		}
+		return objection
 	}
 }
 
 // admitted is the error of an action: what the check found, if it found anything,
 // since Helm puts words around it that fit storage.
 func (r *run) admitted(err error) error {
-	if r.gate.refused != nil {
+	if r.gate.refused != nil || err == nil {
 		return r.gate.refused
+	}
+	if owned, explained := r.adoption.explain(err); owned {
+		r.gate.refused, err = explained, explained
+	} else {
+		err = explained
 	}
 	return err
 }
@@ -165,11 +176,11 @@ func (c *client) tryOut(info *resource.Info) error {
 		return err
 	}
 	force := true
-	result, _, err := c.patch(info, body, acceptMetadata, metav1.PatchOptions{
+	result, created, err := c.patch(info, body, acceptMetadata, metav1.PatchOptions{
 		Force: &force, DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict,
 	})
 	if err == nil {
-		c.triedOut(info, trial{body: body, traces: clientSideTraces(result)})
+		c.triedOut(info, trial{body: body, traces: clientSideTraces(result), created: created})
 	}
 	if !apierrors.IsInvalid(err) {
 		return err
@@ -189,6 +200,8 @@ type trial struct {
 	body []byte
 	// traces is true if the object has fields that client-side applying left.
 	traces bool
+	// created is true if there was no such object.
+	created bool
 }
 
 func (c *client) triedOut(info *resource.Info, t trial) {

@@ -56,6 +56,9 @@ type Job struct {
 	// Patient lets waits last as long as they may, even if what they wait for will
 	// certainly not come about.
 	Patient bool
+	// Claimants, if set, finds the HelmReleases behind other releases. Without, only
+	// Helm's storage tells whether those live.
+	Claimants Claimants
 	// Applied, if set, is told of every object that was applied on the server: what
 	// was sent and what was answered, neither of which it may change or keep. It is
 	// called concurrently.
@@ -75,6 +78,8 @@ type Runner struct {
 	offered offerDigest
 	// followers are shared by all jobs, so that they share watches.
 	followers followers
+	// reserved are the objects that jobs are about to have.
+	reserved reservations
 	// large is held by the job whose chart takes much memory to render.
 	large chan struct{}
 }
@@ -108,6 +113,7 @@ func (r *Runner) Run(ctx context.Context, getter genericclioptions.RESTClientGet
 	redact := newRedactor(job.Secrets)
 	run, err := r.prepare(ctx, getter, job, redact)
 	if err == nil {
+		defer run.adoption.end()
 		err = run.perform(ctx, job)
 		out.Revisions = run.store.revisions()
 		out.Logs = run.logs.lines()
@@ -115,6 +121,10 @@ func (r *Runner) Run(ctx context.Context, getter genericclioptions.RESTClientGet
 		out.Inventory, unlisted = run.inventory()
 		out.Unlisted = redact.error(unlisted)
 		out.Diagnosis = redact.diagnosis(run.client.inquest.found(err))
+		out.Owners, out.Adopted = run.ownership()
+		if len(out.Owners) > 0 {
+			out.Diagnosis = nil
+		}
 		out.HookLogs = redact.logs(run.client.inquest.hookLogs)
 		out.Record = redact.size(run.size)
 	}
@@ -132,6 +142,8 @@ type run struct {
 	store  *recorder
 	logs   *logBuffer
 	gate   *gate
+	// adoption knows whose objects are that are new to the release.
+	adoption *adoption
 	// crds are the objects in the crds folders of the chart.
 	crds kube.ResourceList
 	// size is what the new revision's record takes, if people are to be told.
@@ -166,10 +178,13 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 		return nil, err
 	}
 	gate := &gate{Driver: store, client: c}
+	if c.adoption, err = r.adoption(getter, job, c); err != nil {
+		return nil, err
+	}
 	releases := storage.Init(gate)
 	releases.Log = logs.printf
 	return &run{
-		charts: r.charts, client: c, store: store, logs: logs, gate: gate, large: r.large,
+		charts: r.charts, client: c, store: store, logs: logs, gate: gate, large: r.large, adoption: c.adoption,
 		config: &action.Configuration{
 			RESTClientGetter: getter, Releases: releases, KubeClient: c, Log: logs.printf,
 		},

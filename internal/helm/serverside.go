@@ -30,6 +30,10 @@ const parallel = 8
 // what was created and updated, also if others failed.
 func (c *client) applyAll(original, target kube.ResourceList) (*kube.Result, error) {
 	result := &kube.Result{}
+	// Returning to a revision adds objects that nobody has checked.
+	if err := c.adoption.check(target.Difference(original), "no object was changed"); err != nil {
+		return result, err
+	}
 	var failures []string
 	for _, batch := range byKind(target) {
 		created := make([]bool, len(batch))
@@ -105,6 +109,9 @@ func (c *client) apply(info *resource.Info, look bool) (created bool, err error)
 	if err != nil {
 		return false, err
 	}
+	if err := c.adoption.recheck(info, false); err != nil {
+		return false, err
+	}
 	if look {
 		if _, err := migrate(info, true); err != nil {
 			return false, err
@@ -148,6 +155,11 @@ func (c *client) send(info *resource.Info, body []byte) (live runtime.Object, cr
 	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		live, created, err = c.patch(info, body, "", metav1.PatchOptions{})
 		if apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict) {
+			if disputes(err) {
+				if err := c.adoption.recheck(info, true); err != nil {
+					return err
+				}
+			}
 			c.reportConflicts(info, err)
 			force := true
 			live, created, err = c.patch(info, body, "", metav1.PatchOptions{Force: &force})
@@ -202,6 +214,10 @@ func (c *client) prune(list kube.ResourceList) kube.ResourceList {
 		}
 		if object, err := meta.Accessor(info.Object); err == nil && object.GetAnnotations()[kube.ResourcePolicyAnno] == kube.KeepPolicy {
 			c.Log("%s is kept, as its annotation %s asks", subject(info), kube.ResourcePolicyAnno)
+			continue
+		}
+		if marks, theirs := c.adoption.others(info.Object); theirs {
+			c.Log("%s is not deleted: it is of Helm release %s/%s by now", subject(info), marks.Namespace, marks.Name)
 			continue
 		}
 		if _, errs := c.Delete(kube.ResourceList{info}); len(errs) > 0 {

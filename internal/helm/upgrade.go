@@ -51,6 +51,7 @@ func (r *run) upgrade(ctx context.Context, job Job, a release.Upgrade) error {
 		return !spec.DisableTakeOwnership && !spec.DisableOpenAPIValidation &&
 			r.appliesServerSide(spec.GetServerSideApply(), r.gate.newest)
 	})
+	r.leaveOthers()
 	if !spec.DisableOpenAPIValidation {
 		r.checkBefore(helmrelease.HookPreUpgrade, spec.DisableHooks)
 	}

@@ -216,7 +216,11 @@ func (w *world) get(rec *httptest.ResponseRecorder, req *http.Request, path stri
 func (w *world) patch(rec *httptest.ResponseRecorder, req *http.Request, path string) {
 	object, ok := w.objects[path]
 	if req.URL.Query().Get("dryRun") != "" {
-		reply(rec, http.StatusOK, w.body(req))
+		code := http.StatusOK
+		if !ok {
+			code = http.StatusCreated
+		}
+		reply(rec, code, w.body(req))
 		return
 	}
 	if !ok && req.Header.Get("Content-Type") == "application/apply-patch+yaml" {

@@ -258,6 +258,8 @@ func (m *Metrics) Attempt(o release.Outcome) {
 	switch {
 	case o.Cancelled:
 		result = "cancelled"
+	case len(o.Owners) > 0:
+		result = "waiting"
 	case o.Err != nil, len(o.Failed) > 0:
 		result = "failure"
 	}

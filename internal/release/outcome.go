@@ -53,6 +53,12 @@ type Outcome struct {
 	// Unlisted is why the objects of what was stored could not be listed; nil if
 	// they were, or nothing was stored.
 	Unlisted error
+	// Owners are other living releases that have objects in the way, if that is why
+	// nothing was changed: nobody's failure, and not counted as one.
+	Owners []Target
+	// Adopted are the objects that nobody owned and that the release has now, each with
+	// the reason.
+	Adopted []string
 	// Exact is true if live objects have all that was applied, by what the API server
 	// answered.
 	Exact bool

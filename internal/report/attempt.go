@@ -109,7 +109,11 @@ func unrendered(status *helmv2.HelmReleaseStatus) {
 }
 
 func startRelease(c *conditions, message string) {
-	c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, message)
+	// Where it is tried whether what was in the way still is, to take that back at every
+	// try would be news each time.
+	if old := c.get(helmv2.ConditionReady); old.Reason != helmv2.ReasonObjectsOwned || old.ObservedGeneration != c.generation {
+		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, message)
+	}
 	c.remove(helmv2.ConditionTestSuccess, helmv2.ConditionRemediated)
 }
 
@@ -147,6 +151,9 @@ func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 	if o.Unlisted != nil {
 		message := fmt.Sprintf("The objects of the release cannot be listed: %s", o.Unlisted)
 		r.Events = append(r.Events, warning(helmv2.EventReasonInventoryBuildFailed, message, desiredMetadata(o.Desired)))
+	}
+	if len(o.Adopted) > 0 {
+		r.Events = append(r.Events, normal(helmv2.EventReasonObjectsAdopted, adoptedMessage(o), desiredMetadata(o.Desired)))
 	}
 	if o.Superseded {
 		message := fmt.Sprintf("Waiting for the %s to become ready was given up: something newer is wanted", release.Name(o.Action))
@@ -230,6 +237,8 @@ func finishRelease(r *Report, c *conditions, o release.Outcome, action helmv2.Re
 		c.cancelled(o.Err)
 	case o.Refused():
 		refused(r, c, o)
+	case len(o.Owners) > 0:
+		awaitOwners(r, c, o, action)
 	default:
 		c.remove(helmv2.ConditionDrifted)
 		reason, message := failedMessage(action, o.Desired, o.Err)
@@ -244,6 +253,17 @@ func finishRelease(r *Report, c *conditions, o release.Outcome, action helmv2.Re
 			status.Failures++
 		}
 		r.Events = append(r.Events, warning(reason, message+diagnosed(o), withDiagnosis(desiredMetadata(o.Desired), o)))
+	}
+}
+
+// awaitOwners says that the action waits until others let go of objects. What is
+// installed is as it was.
+func awaitOwners(r *Report, c *conditions, o release.Outcome, action helmv2.ReleaseAction) {
+	message := awaitOwnersMessage(action, o.Desired, o.Err)
+	c.set(helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonObjectsOwned, message)
+	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, message)
+	if c.news() {
+		r.Events = append(r.Events, warning(helmv2.ReasonObjectsOwned, message, desiredMetadata(o.Desired)))
 	}
 }
 

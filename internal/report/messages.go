@@ -59,6 +59,17 @@ func failedMessage(action helmv2.ReleaseAction, want release.Desired, err error)
 		strings.TrimSpace(err.Error()))
 }
 
+// awaitOwnersMessage says what an action waits for that is not made yet.
+func awaitOwnersMessage(action helmv2.ReleaseAction, want release.Desired, err error) string {
+	return fmt.Sprintf("Helm %s of release %s/%s with chart %s waits: %s", action,
+		want.Target.Namespace, want.Target.Name, chartName(want.Chart.Name, want.Chart.Version), err)
+}
+
+// adoptedMessage says which objects nobody owned that a release has now.
+func adoptedMessage(o release.Outcome) string {
+	return fmt.Sprintf("Helm %s adopted objects that were there: %s", release.Name(o.Action), strings.Join(o.Adopted, ", "))
+}
+
 // storedFailureMessage takes the error from the sentence Helm stored, which
 // repeats the release's name before it.
 func storedFailureMessage(action helmv2.ReleaseAction, r *release.Revision) string {

@@ -4,6 +4,7 @@
 package integration
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 	"sync"
@@ -28,6 +29,8 @@ type bench struct {
 	*world
 	conn   *cluster.Connection
 	runner *helm.Runner
+	// name is of the release; empty is app.
+	name string
 
 	mu       sync.Mutex
 	requests []string
@@ -56,7 +59,7 @@ type transport func(*http.Request) (*http.Response, error)
 
 func (t transport) RoundTrip(req *http.Request) (*http.Response, error) { return t(req) }
 
-// run performs an action on release app with a chart, values and options.
+// run performs an action on the release with a chart, values and options.
 func (b *bench) run(action release.Action, archive []byte, values map[string]any, spec helmv2.HelmReleaseSpec) release.Outcome {
 	b.t.Helper()
 	sum := digest.FromBytes(archive)
@@ -66,13 +69,14 @@ func (b *bench) run(action release.Action, archive []byte, values map[string]any
 	b.mu.Lock()
 	b.requests = nil
 	b.mu.Unlock()
+	name := cmp.Or(b.name, "app")
 	return b.runner.Run(b.t.Context(), b.conn, helm.Job{
 		Action: action,
 		Desired: release.Desired{
-			UID: "bench", Target: release.Target{Name: "app", Namespace: b.namespace, StorageNamespace: b.namespace},
+			UID: "bench-" + name, Target: release.Target{Name: name, Namespace: b.namespace, StorageNamespace: b.namespace},
 			Chart: release.Chart{Name: "note", Version: "1.0.0"},
 		},
-		Spec: spec, Origin: helm.Origin{Namespace: b.namespace, Name: "app"},
+		Spec: spec, Origin: helm.Origin{Namespace: b.namespace, Name: name},
 		Artifact: chart.Artifact{URL: b.server.URL + "/" + sum.Encoded(), Digest: sum.String()}, Values: values,
 	})
 }

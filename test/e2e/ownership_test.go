@@ -1,0 +1,109 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	helmchart "helm.sh/helm/v3/pkg/chart"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/test/harness"
+)
+
+// cards is a chart of ConfigMaps: one for each name in .Values.cards, kept if its
+// value says so.
+func cards() *helmchart.Chart {
+	return &helmchart.Chart{
+		Metadata: &helmchart.Metadata{APIVersion: "v2", Name: "hello", Version: "0.1.0"},
+		Values:   map[string]any{"cards": map[string]any{}},
+		Templates: []*helmchart.File{{Name: "templates/cards.yaml", Data: []byte(`{{ range $name, $policy := .Values.cards }}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {{ $name }}
+  {{ with $policy }}annotations: {helm.sh/resource-policy: {{ . }}}{{ end }}
+data: {by: {{ $.Release.Name }}}
+{{ end }}`)}},
+	}
+}
+
+// card is all there is of a ConfigMap, metadata and managed fields included.
+func (w world) card(name string) (configMap *corev1.ConfigMap, all string) {
+	w.Helper()
+	cm := &corev1.ConfigMap{}
+	w.get(name, cm)
+	raw, err := json.Marshal(cm)
+	w.must(err)
+	return cm, string(raw)
+}
+
+// TestOwnership installs over one object of each class: what is free is made, what is
+// nobody's adopted, what is the release's own applied, and what another living
+// release has is not touched. It is named with its owner, who stays in sync, and
+// when that is deleted the install is made without anybody's help.
+func TestOwnership(t *testing.T) {
+	w := newWorld(t)
+	archive, err := harness.Pack(cards())
+	w.must(err)
+	w.must(env.Registry.PushChart(t.Context(), w.namespace, archive))
+	source := w.source("hello", env.Registry.Address).Name
+
+	// A kept object outlives the release that had it, and is its own when it returns.
+	late := w.release("late", source, values{"cards": values{"ours": "keep"}})
+	w.ready(late, 1)
+	w.must(env.Client.Delete(t.Context(), late))
+	w.away(late)
+	w.must(env.Client.Create(t.Context(), &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "orphan"}, Data: map[string]string{"by": "hand"},
+	}))
+	owner := w.release("owner", source, values{"cards": values{"owned": ""}})
+	w.ready(owner, 1)
+	_, owned := w.card("owned")
+	_, orphan := w.card("orphan")
+	_, ours := w.card("ours")
+
+	late = w.release("late", source, values{"cards": values{"free": "", "orphan": "", "ours": "keep", "owned": ""}})
+	w.says(late, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonObjectsOwned, "nothing was changed",
+		"ConfigMap/"+w.namespace+"/owned is owned by Helm release "+w.namespace+"/owner of HelmRelease '"+w.namespace+"/owner'")
+	for name, before := range map[string]string{"owned": owned, "orphan": orphan, "ours": ours} {
+		if _, after := w.card(name); after != before {
+			t.Errorf("%s was\n%s\nis\n%s", name, before, after)
+		}
+	}
+	if err := env.Client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "free"}, &corev1.ConfigMap{}); !apierrors.IsNotFound(err) {
+		t.Errorf("what is free is there: %v", err)
+	}
+	w.ready(owner, 1)
+	if got := late.Status; got.InstallFailures != 0 || got.Failures != 0 || len(got.History) != 0 {
+		t.Errorf("it counts:\n%s", harness.Summary(late))
+	}
+
+	w.must(env.Client.Delete(t.Context(), owner))
+	w.ready(late, 1)
+	for _, name := range []string{"free", "orphan", "ours", "owned"} {
+		if cm, _ := w.card(name); cm.Data["by"] != "late" || cm.Annotations["meta.helm.sh/release-name"] != "late" {
+			t.Errorf("%s is %v %v", name, cm.Annotations, cm.Data)
+		}
+	}
+	w.told(late, helmv2.ReasonObjectsOwned, helmv2.EventReasonObjectsAdopted, helmv2.ReasonInstallSucceeded)
+}
+
+// away waits until a HelmRelease is gone.
+func (w world) away(hr *helmv2.HelmRelease) {
+	w.Helper()
+	ctx, cancel := context.WithTimeout(w.Context(), patience)
+	defer cancel()
+	w.must(env.Until(ctx, "HelmRelease "+hr.Name+" to be gone", func() (string, bool) {
+		err := env.Client.Get(ctx, client.ObjectKeyFromObject(hr), &helmv2.HelmRelease{})
+		return "it exists, or " + errorText(err), apierrors.IsNotFound(err)
+	}))
+}
