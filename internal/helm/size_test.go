@@ -108,12 +108,12 @@ func TestWeighedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := d.secretStore.foreseen.first
+	first := d.foreseen.first
 	size, err := d.stage(key+"1", rls)
 	if err != nil || size != foretold {
 		t.Fatalf("%d bytes, foreseen were %d; %v", size, foretold, err)
 	}
-	if &d.staged.written.first.deflated[0] != &first.deflated[0] || d.secretStore.foreseen.raw != nil {
+	if &d.staged.written.first.deflated[0] != &first.deflated[0] || d.foreseen.raw != nil {
 		t.Error("what was foreseen is compressed once more, or kept")
 	}
 	packed := d.staged.written.secret.Data[dataKey]

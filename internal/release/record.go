@@ -28,18 +28,19 @@ type RecordPart struct {
 type RecordPartKind string
 
 const (
-	// PartTemplates are the chart's templates, and PartFiles its files but for those in
-	// its crds folder, which are PartCRDs. Subcharts are not stored.
+	// PartTemplates are the chart's templates. Subcharts are not stored.
 	PartTemplates RecordPartKind = "templates"
-	PartCRDs      RecordPartKind = "CRDs"
-	PartFiles     RecordPartKind = "files"
-	// PartDefaults are the chart's own values, with their schema, and PartValues those of
-	// the release.
+	// PartCRDs are the files in the chart's crds folder.
+	PartCRDs RecordPartKind = "CRDs"
+	// PartFiles are all its other files.
+	PartFiles RecordPartKind = "files"
+	// PartDefaults are the chart's own values, with their schema.
 	PartDefaults RecordPartKind = "chart values"
-	PartValues   RecordPartKind = "release values"
-	// PartManifest is what was rendered, hooks included, but for definitions, which are
-	// PartRenderedCRDs.
-	PartManifest     RecordPartKind = "manifest and hooks"
+	// PartValues are the values of the release.
+	PartValues RecordPartKind = "release values"
+	// PartManifest is what was rendered, hooks included, but for definitions.
+	PartManifest RecordPartKind = "manifest and hooks"
+	// PartRenderedCRDs are the definitions among what was rendered.
 	PartRenderedCRDs RecordPartKind = "CRDs in the manifest"
 	// PartRest is metadata, notes, and the state of the revision.
 	PartRest RecordPartKind = "metadata and notes"
