@@ -6,7 +6,9 @@ package hookjob
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 )
@@ -39,7 +41,7 @@ func checkNamespace(in Input) error {
 	return &Refusal{
 		Reason: opsv1alpha1.ReasonNamespaceMismatch,
 		Message: fmt.Sprintf("release %s is installed into namespace %s: hooks are run only in the namespace of the Operation, which is %s",
-			in.Release.Name, in.Release.Namespace, in.Operation.Namespace),
+			shown(in.Release.Name), shown(in.Release.Namespace), in.Operation.Namespace),
 	}
 }
 
@@ -67,17 +69,17 @@ func chooseByName(in Input) ([]Hook, error) {
 	case len(found) > 1:
 		return nil, &Refusal{
 			Reason:  opsv1alpha1.ReasonHookAmbiguous,
-			Message: fmt.Sprintf("revision %d has %d hooks named %s: %s", in.Release.Revision, len(found), name, describe(found)),
+			Message: fmt.Sprintf("revision %d has %d hooks named %s: %s", in.Release.Revision, len(found), shown(name), describe(found)),
 		}
 	case len(found) == 0 && len(other) > 0:
 		return nil, &Refusal{
 			Reason: opsv1alpha1.ReasonHookNotSupported,
 			Message: fmt.Sprintf("hook %s of revision %d is a %s: only hooks of kind Job and Pod can be run; %s",
-				name, in.Release.Revision, other[0].Kind, list(in.Release.Hooks)),
+				shown(name), in.Release.Revision, shown(other[0].Kind), list(in.Release.Hooks)),
 			Hooks: references(in.Release.Hooks),
 		}
 	case len(found) == 0:
-		return nil, notFound(in, fmt.Sprintf("no hook named %q", name))
+		return nil, notFound(in, fmt.Sprintf("no hook named %s", strconv.QuoteToASCII(name)))
 	}
 	return found, checkEvents(in, found[0].Events)
 }
@@ -111,7 +113,7 @@ func checkEvents(in Input, events []string) error {
 	return &Refusal{
 		Reason: opsv1alpha1.ReasonEventMismatch,
 		Message: fmt.Sprintf("the hook is of event %s, and the release is installed: it runs only with allowEventMismatch",
-			strings.Join(events, ", ")),
+			shown(strings.Join(events, ", "))),
 	}
 }
 
@@ -119,7 +121,7 @@ func notFound(in Input, what string) *Refusal {
 	return &Refusal{
 		Reason: opsv1alpha1.ReasonHookNotFound,
 		Message: fmt.Sprintf("revision %d of release %s has %s; %s",
-			in.Release.Revision, in.Release.Name, what, list(in.Release.Hooks)),
+			in.Release.Revision, shown(in.Release.Name), what, list(in.Release.Hooks)),
 		Hooks: references(in.Release.Hooks),
 	}
 }
@@ -143,9 +145,9 @@ func describe(hooks []Hook) string {
 	for _, h := range hooks[:min(len(hooks), maxListed)] {
 		where := ""
 		if h.Path != "" {
-			where = ", " + h.Path
+			where = ", " + shown(h.Path)
 		}
-		all = append(all, fmt.Sprintf("%s (%s, %s%s)", h.Name, h.Kind, strings.Join(h.Events, " "), where))
+		all = append(all, fmt.Sprintf("%s (%s, %s%s)", shown(h.Name), shown(h.Kind), strings.Join(events(h), " "), where))
 	}
 	return strings.Join(all, ", ")
 }
@@ -153,7 +155,34 @@ func describe(hooks []Hook) string {
 func references(hooks []Hook) []opsv1alpha1.HookReference {
 	var all []opsv1alpha1.HookReference
 	for _, h := range hooks[:min(len(hooks), maxListed)] {
-		all = append(all, opsv1alpha1.HookReference{Name: h.Name, Kind: h.Kind, Events: slices.Clone(h.Events)})
+		all = append(all, opsv1alpha1.HookReference{Name: shown(h.Name), Kind: shown(h.Kind), Events: events(h)})
+	}
+	return all
+}
+
+const (
+	// maxShown is how many bytes of a name are told, the longest that an object has.
+	maxShown = 253
+	// maxEvents is how many events of a hook are told: there are fewer.
+	maxEvents = 16
+)
+
+// shown returns a text of the record as it may be told. Whoever may write Secrets may
+// have written the record: it may be long, and of several lines.
+func shown(text string) string {
+	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		text = strings.Trim(strconv.QuoteToASCII(text), `"`)
+	}
+	if len(text) > maxShown {
+		text = strings.ToValidUTF8(text[:maxShown], "")
+	}
+	return text
+}
+
+func events(h Hook) []string {
+	var all []string
+	for _, e := range h.Events[:min(len(h.Events), maxEvents)] {
+		all = append(all, shown(e))
 	}
 	return all
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -121,6 +122,10 @@ func FuzzMake(f *testing.F) {
 	f.Add("apiVersion: v1\nkind: Pod\nspec: {restartPolicy: Never}\nmetadata: {labels: [a], annotations: 3}", "Pod", "web-migrate", "test", true, "")
 	f.Add("apiVersion: batch/v1\nkind: Job\nmetadata: 5\nspec: {template: 7, selector: a, suspend: 1}", "Job", "web-migrate", "x", false, "spec: 1")
 	f.Add("apiVersion: batch/v1\nkind: Job\nspec: {completionMode: Indexed, completions: -5, activeDeadlineSeconds: -3}", "Job", "web-migrate", "x", false, "spec: {podSelector: {matchExpressions: [{key: a, operator: Nonsense}]}}")
+	for _, text := range attacks() {
+		f.Add(text, "Job", "web-migrate", "pre-upgrade", len(text)%2 == 0, text)
+	}
+	f.Add(manifest, "Job\nAccepted=True", strings.Repeat("n", 300)+"\u202e\x00", "a\nb", false, manifest)
 	f.Fuzz(func(t *testing.T, text, kind, name, event string, byEvent bool, other string) {
 		in := oneHook(text)
 		in.Operation.Name = name
@@ -144,6 +149,7 @@ func FuzzMake(f *testing.F) {
 			if !errors.As(err, &r) || r.Reason == "" || r.Message == "" {
 				t.Errorf("%v is no refusal", err)
 			}
+			checkRefusal(t, r)
 			return
 		}
 		for _, s := range p.Steps {
@@ -161,6 +167,44 @@ func FuzzMake(f *testing.F) {
 	})
 }
 
+// attacks are manifests of hooks that want more than to be run.
+func attacks() []string {
+	job := func(meta, spec string) string {
+		return "apiVersion: batch/v1\nkind: Job\nmetadata: {name: web-migrate" + meta + "}\nspec: {template: {metadata: {name: x" + meta + "}, spec: {restartPolicy: Never, containers: [{name: a, image: b}]}}" + spec + "}\n"
+	}
+	laughs := "a: &a [x,x,x,x,x,x,x,x,x]\n"
+	for c := 'a'; c < 'l'; c++ {
+		laughs += fmt.Sprintf("%c: &%c [%s]\n", c+1, c+1, strings.Repeat(fmt.Sprintf("*%c,", c), 9))
+	}
+	return []string{
+		job(", namespace: kube-system", ""),
+		job(", generateName: evil-, uid: abc, resourceVersion: '1', finalizers: [a/b], deletionTimestamp: '2020-01-01T00:00:00Z', selfLink: /x", ""),
+		job(", ownerReferences: [{apiVersion: v1, kind: Pod, name: x, uid: abc, controller: true}]", ""),
+		job(", labels: {ops.vworkspace.io/operation: abc, app.kubernetes.io/managed-by: Helm, helm.toolkit.fluxcd.io/name: x, job-name: y, controller-uid: z}", ""),
+		job(", annotations: {helm.sh/hook: pre-upgrade, meta.helm.sh/release-name: x, helm.sh/resource-policy: keep, ops.vworkspace.io/revision: '7'}", ""),
+		job("", ", ttlSecondsAfterFinished: 0, suspend: false, manualSelector: true, selector: {matchLabels: {a: b}}"),
+		job("", ", activeDeadlineSeconds: -9223372036854775808, backoffLimit: -1, parallelism: 2147483647"),
+		job("", ", activeDeadlineSeconds: 1e999"),
+		job("", ", x: "+strings.Repeat("[", 5000)+strings.Repeat("]", 5000)),
+		job("", ", x: "+strings.Repeat("[", 12_000)+strings.Repeat("]", 12_000)),
+		job("", "") + "x: " + strings.Repeat("y", 1<<20) + "\n",
+		job("", "") + laughs,
+		strings.Repeat(`{"a":`, 200_000),
+	}
+}
+
+// checkRefusal: what is said is one line, and no longer than a status may be.
+func checkRefusal(t *testing.T, r *hookjob.Refusal) {
+	t.Helper()
+	size := len(r.Message)
+	for _, h := range r.Hooks {
+		size += len(h.Name) + len(h.Kind) + len(strings.Join(h.Events, ""))
+	}
+	if strings.ContainsFunc(r.Message, unicode.IsControl) || size > 1<<20 {
+		t.Errorf("%d bytes are said: %.500q", size, r.Message)
+	}
+}
+
 func checkOwn(t *testing.T, s hookjob.Step) {
 	t.Helper()
 	job := s.Job
@@ -168,6 +212,10 @@ func checkOwn(t *testing.T, s hookjob.Step) {
 		t.Errorf("name %q", n)
 	}
 	owners := job.GetOwnerReferences()
+	if job.GetGenerateName() != "" || len(job.GetFinalizers()) != 0 || job.GetUID() != "" || job.GetResourceVersion() != "" || job.GetDeletionTimestamp() != nil ||
+		job.GetLabels()[opsv1alpha1.LabelOperation] != uid || job.GetLabels()["app.kubernetes.io/managed-by"] == "Helm" {
+		t.Errorf("more than ours: %v", job.Object["metadata"])
+	}
 	if len(owners) != 1 || string(owners[0].UID) != uid || job.GetNamespace() != "apps" || job.GetKind() != "Job" {
 		t.Errorf("not ours: %v", job.Object["metadata"])
 	}

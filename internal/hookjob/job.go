@@ -50,7 +50,7 @@ func read(object any, into any) error {
 func unsupported(in Input, h Hook, why string) *Refusal {
 	return &Refusal{
 		Reason:  opsv1alpha1.ReasonHookNotSupported,
-		Message: fmt.Sprintf("hook %s of revision %d cannot be run as a Job: %s", h.Name, in.Release.Revision, why),
+		Message: fmt.Sprintf("hook %s of revision %d cannot be run as a Job: %s", shown(h.Name), in.Release.Revision, why),
 	}
 }
 
@@ -65,7 +65,7 @@ func makeStep(in Input, h Hook, index int, selectors []selector) (Step, error) {
 	if ns, ok := meta["namespace"]; ok && ns != in.Release.Namespace && ns != "" && ns != nil {
 		return Step{}, &Refusal{
 			Reason:  opsv1alpha1.ReasonNamespaceMismatch,
-			Message: fmt.Sprintf("hook %s is for another namespace than %s, that of its release", h.Name, in.Release.Namespace),
+			Message: fmt.Sprintf("hook %s is for another namespace than %s, that of its release", shown(h.Name), in.Release.Namespace),
 		}
 	}
 	var spec map[string]any
