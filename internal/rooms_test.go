@@ -55,7 +55,7 @@ func mayImport() map[string][]string {
 		"fence":      {},
 		"desired":    {"chart", "expression", "release"},
 		"drift":      {"release"},
-		"helm":       {"chart", "expression", "hookjob", "postrender", "release", "sandbox"},
+		"helm":       {"cause", "chart", "expression", "hookjob", "postrender", "release", "sandbox"},
 		"metrics":    {"release", "report"},
 		"controller": {"attempt", "cause", "cluster", "desired", "diagnose", "drift", "helm", "hookjob", "metrics", "notify", "operation", "release", "report", "watch"},
 		"main":       {"chart", "cloud", "cluster", "controller", "desired", "fence", "helm", "memory", "metrics", "notify", "options"},

@@ -4,9 +4,12 @@
 package cause_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode"
@@ -126,4 +129,31 @@ func message(end *corev1.ContainerStateTerminated) *string {
 		return nil
 	}
 	return &end.Message
+}
+
+// TestRedactDisguises: a secret is taken out in every form in which texts quote it,
+// on lines of its own and in the middle of something encoded.
+func TestRedactDisguises(t *testing.T) {
+	const odd = "Yp4Vogl\"\\<&>\tWm81 Bird"
+	for _, secret := range []string{canary, odd, "first-line-7\n" + odd} {
+		forms := []string{secret, strconv.Quote(secret), strconv.QuoteToASCII(secret), url.QueryEscape(secret), url.PathEscape(secret)}
+		asJSON, err := json.Marshal(secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		forms = append(forms, string(asJSON), strconv.Quote(string(asJSON)))
+		for before := range 4 {
+			text := []byte(strings.Repeat("a", before) + secret + "bb")
+			forms = append(forms, base64.StdEncoding.EncodeToString(text), base64.RawURLEncoding.EncodeToString(text))
+		}
+		for _, form := range forms {
+			got := cause.Redact("it says "+form+" there", []string{secret})
+			if !strings.Contains(got, "***") || !strings.HasPrefix(got, "it says ") || !strings.HasSuffix(got, " there") || strings.Contains(got, "Yp4Vogl") || len(got) > 60 {
+				t.Errorf("%q becomes %q", form, got)
+			}
+		}
+	}
+	if got := cause.Redact("eGFiY2R4 stays", []string{"abcd"}); got != "eGFiY2R4 stays" {
+		t.Errorf("what is too short to be sure is hidden: %s", got)
+	}
 }

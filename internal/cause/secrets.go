@@ -6,7 +6,10 @@ package cause
 import (
 	"cmp"
 	"encoding/base64"
+	"encoding/json"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,19 +22,34 @@ const (
 	short = 4
 )
 
-// Redact returns a text without secrets, their base64 included. Of secrets of
-// several lines each line is one, because a text may have been cut before it came
+// Redact returns a text without secrets, in whatever form it quotes them. Of secrets
+// of several lines each line is one, because a text may have been cut before it came
 // here.
-func Redact(text string, secrets []string) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
+func Redact(text string, secrets []string) string { return NewRedactor(secrets).Text(text) }
+
+// Redactor takes secrets out of texts. The zero value takes out nothing but what is no
+// UTF-8. It may be used concurrently.
+type Redactor struct {
+	words    []string
+	replacer *strings.Replacer
+}
+
+// NewRedactor returns a redactor that takes out some secrets, as Redact does.
+func NewRedactor(secrets []string) Redactor {
+	var r Redactor
 	var long []string
 	for _, s := range secrets {
-		for _, v := range append(strings.Split(s, "\n"), s, base64.StdEncoding.EncodeToString([]byte(s))) {
-			if v = strings.TrimSpace(v); len(v) >= short {
-				long = append(long, v)
-			} else if v != "" {
-				text = replaceWord(text, v)
+		for _, v := range append(strings.Split(s, "\n"), s) {
+			if trimmed := strings.TrimSpace(v); len(trimmed) >= short {
+				long = append(long, Disguises(v)...)
+				long = append(long, trimmed)
+			} else if trimmed != "" {
+				r.words = append(r.words, trimmed)
 			}
+		}
+		// However short, somebody may have encoded it on its own.
+		if encoded := base64.StdEncoding.EncodeToString([]byte(s)); len(encoded) >= short {
+			long = append(long, encoded)
 		}
 	}
 	// At one place the first that fits is replaced, so the longer go first.
@@ -40,8 +58,71 @@ func Redact(text string, secrets []string) string {
 	for _, s := range slices.Compact(long) {
 		pairs = append(pairs, s, redacted)
 	}
-	return strings.NewReplacer(pairs...).Replace(text)
+	r.replacer = strings.NewReplacer(pairs...)
+	return r
 }
+
+// Text returns a text without the secrets.
+func (r Redactor) Text(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	for _, word := range r.words {
+		text = replaceWord(text, word)
+	}
+	if r.replacer == nil {
+		return text
+	}
+	return r.replacer.Replace(text)
+}
+
+// Disguises returns a secret in the forms in which texts quote it: as it is, as Go,
+// JSON and URLs quote it, and encoded, on its own or in the middle of something.
+func Disguises(secret string) []string {
+	all := []string{secret}
+	quoted := []string{strconv.Quote(secret), strconv.QuoteToASCII(secret)}
+	if raw, err := json.Marshal(secret); err == nil {
+		quoted = append(quoted, string(raw), strconv.Quote(string(raw[1:len(raw)-1])))
+	}
+	for _, q := range quoted {
+		if inner := q[1 : len(q)-1]; inner != secret {
+			all = append(all, inner)
+		}
+	}
+	// In a query, and in a path.
+	all = append(all, percent(secret, "-_.~", "+"), percent(secret, "-_.~$&+=:@", "%20"))
+	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
+		all = append(all, encoding.EncodeToString([]byte(secret)), encoding.WithPadding(base64.NoPadding).EncodeToString([]byte(secret)))
+		if len(secret) < minInside {
+			continue
+		}
+		for before := range 3 {
+			// What the neighbours have a part in is left out.
+			from := (8*before + 5) / 6
+			to := 8 * (before + len(secret)) / 6
+			all = append(all, encoding.EncodeToString([]byte(strings.Repeat("x", before) + secret + "xxx"))[from:to])
+		}
+	}
+	return all
+}
+
+// percent escapes what is neither a letter, a digit nor kept, as URLs do.
+func percent(s, kept, space string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		switch c := s[i]; {
+		case (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || strings.IndexByte(kept, c) >= 0:
+			b.WriteByte(c)
+		case c == ' ':
+			b.WriteString(space)
+		default:
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
+// minInside is how long a secret has to be to be looked for in the middle of what is
+// encoded: less would be found where there is none.
+const minInside = 8
 
 // Cut returns the last lines of a text, so many at most, and so many bytes of them.
 func Cut(text string, maxLines, maxBytes int) string {

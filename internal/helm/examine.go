@@ -50,8 +50,9 @@ type inquest struct {
 	role release.Role
 	// given are texts that are secret.
 	given []string
-	// newest is the newest revision that was read or made.
+	// newest is the newest revision that was read or made; own is told of it.
 	newest *helmrelease.Release
+	own    *ownSecrets
 
 	// diagnosis is of the first wait that failed, and refusal of the first object that
 	// was refused.
@@ -79,6 +80,7 @@ func (q *inquest) meet(all ...*helmrelease.Release) {
 	for _, rls := range all {
 		if q.newest == nil || rls.Version >= q.newest.Version {
 			q.newest = rls
+			q.own.meet(rls)
 		}
 	}
 }

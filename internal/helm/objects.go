@@ -28,7 +28,8 @@ const (
 // error about the rest. Of job it needs what Run needs, but for action, artifact
 // and values.
 func (r *Runner) Objects(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, version int) ([]*resource.Info, error) {
-	run, err := r.prepare(ctx, getter, job, newRedactor(job.Secrets))
+	redact := newRedactor(job.Secrets)
+	run, err := r.prepare(ctx, getter, job, redact)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +45,7 @@ func (r *Runner) Objects(ctx context.Context, getter genericclioptions.RESTClien
 		markOwned(info, rel.Name, rel.Namespace)
 	}
 	if err != nil {
-		err = fmt.Errorf("objects of revision %d of release %s: %w", version, rel.Name, err)
+		err = redact.error(fmt.Errorf("objects of revision %d of release %s: %w", version, rel.Name, err))
 	}
 	return list, err
 }

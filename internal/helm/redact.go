@@ -5,13 +5,16 @@ package helm
 
 import (
 	"cmp"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
+	"sync"
 
+	helmrelease "helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/releaseutil"
+
+	"github.com/pintle-dev/pintle/internal/cause"
+	"github.com/pintle-dev/pintle/internal/hookjob"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -22,12 +25,20 @@ const redacted = "***"
 // not fit: in what a schema refuses, what a template cannot render, and what the
 // API server will not have, where they may be encoded. The zero value takes out
 // nothing.
-type redactor struct{ replacer *strings.Replacer }
+type redactor struct {
+	replacer *strings.Replacer
+	// own takes out what is in the release's Secrets; nil takes out nothing.
+	own *ownSecrets
+}
 
 func newRedactor(secrets []string) redactor {
+	return redactor{replacer: replacerOf(secrets), own: &ownSecrets{}}
+}
+
+func replacerOf(secrets []string) *strings.Replacer {
 	var all []string
 	for _, s := range secrets {
-		all = append(all, disguises(s)...)
+		all = append(all, cause.Disguises(s)...)
 	}
 	// At one place the first that fits is replaced, so the longer go first.
 	slices.SortFunc(all, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
@@ -35,46 +46,81 @@ func newRedactor(secrets []string) redactor {
 	for _, s := range slices.Compact(all) {
 		pairs = append(pairs, s, redacted)
 	}
-	return redactor{strings.NewReplacer(pairs...)}
+	return strings.NewReplacer(pairs...)
 }
-
-// disguises returns a secret in the forms in which messages quote it: as it is, as
-// Go and JSON quote it, and encoded, on its own or in the middle of something.
-func disguises(secret string) []string {
-	all := []string{secret}
-	quoted := []string{strconv.Quote(secret), strconv.QuoteToASCII(secret)}
-	if raw, err := json.Marshal(secret); err == nil {
-		quoted = append(quoted, string(raw))
-	}
-	for _, q := range quoted {
-		if inner := q[1 : len(q)-1]; inner != secret {
-			all = append(all, inner)
-		}
-	}
-	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
-		all = append(all, encoding.EncodeToString([]byte(secret)), encoding.WithPadding(base64.NoPadding).EncodeToString([]byte(secret)))
-		if len(secret) < minInside {
-			continue
-		}
-		for before := range 3 {
-			// What the neighbours have a part in is left out.
-			from := (8*before + 5) / 6
-			to := 8 * (before + len(secret)) / 6
-			all = append(all, encoding.EncodeToString([]byte(strings.Repeat("x", before) + secret + "xxx"))[from:to])
-		}
-	}
-	return all
-}
-
-// minInside is how long a secret has to be to be looked for in the middle of what is
-// encoded: less would be found where there is none.
-const minInside = 8
 
 func (r redactor) text(s string) string {
 	if r.replacer == nil {
 		return s
 	}
-	return r.replacer.Replace(s)
+	return r.own.text(r.replacer.Replace(s))
+}
+
+// minOwn is how long a value in a Secret of a release has to be to be taken out:
+// charts put hosts, names and switches there as well, and messages without
+// those say nothing.
+const minOwn = 8
+
+// ownSecrets are the values in the Secrets of the newest revision that an action has
+// met. They may be of nobody's giving: charts make passwords, and whoever admits
+// objects may quote them. They are not looked for before there is something to be
+// said. It may be used concurrently.
+type ownSecrets struct {
+	mu       sync.Mutex
+	of       *helmrelease.Release
+	replacer *strings.Replacer
+}
+
+// meet takes note of the newest revision.
+func (o *ownSecrets) meet(rls *helmrelease.Release) {
+	if o == nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.of != rls {
+		o.of, o.replacer = rls, nil
+	}
+}
+
+func (o *ownSecrets) text(s string) string {
+	if o == nil {
+		return s
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.of == nil {
+		return s
+	}
+	if o.replacer == nil {
+		o.replacer = replacerOf(secretsIn(o.of))
+	}
+	return o.replacer.Replace(s)
+}
+
+// secretsIn returns the values in the Secrets of a revision, and their lines.
+func secretsIn(rls *helmrelease.Release) []string {
+	s := Stored{Release: &hookjob.Release{Namespace: rls.Namespace}}
+	look := func(text string) {
+		// To read all of a large release would take long.
+		if strings.Contains(text, "Secret") {
+			s.look(text, false)
+		}
+	}
+	for _, text := range releaseutil.SplitManifests(rls.Manifest) {
+		look(text)
+	}
+	for _, h := range rls.Hooks {
+		look(h.Manifest)
+	}
+	var all []string
+	for _, value := range s.Secrets {
+		all = append(all, value)
+		for line := range strings.Lines(value) {
+			all = append(all, strings.TrimSpace(line))
+		}
+	}
+	return slices.DeleteFunc(all, func(v string) bool { return len(v) < minOwn || v == rls.Name || v == rls.Namespace })
 }
 
 // error returns err as it is if there is nothing to take out of it, and its

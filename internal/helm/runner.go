@@ -174,6 +174,7 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 		objects: &builder{getter: getter, namespace: kc.Namespace}, getter: getter, followers: &r.followers,
 		inquest: newInquest(job, r.now),
 	}
+	c.inquest.own = redact.own
 	if c.manner, err = job.manner(store); err != nil {
 		return nil, err
 	}
