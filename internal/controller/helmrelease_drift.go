@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/cause"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/desired"
 	"github.com/pintle-dev/pintle/internal/drift"
@@ -116,6 +118,7 @@ func (r *HelmReleaseReconciler) look(hr *helmv2.HelmRelease, way *cluster.Connec
 		Revision: comparedRevision(hr, way, newest),
 		Rules:    rules,
 		Override: r.overriddenManagers,
+		Redact:   redactLater(want.Secrets),
 		Objects: func(ctx context.Context) ([]*resource.Info, error) {
 			return r.helm.Objects(ctx, way, r.job(hr, want, release.Settle{}), newest.Version)
 		},
@@ -130,6 +133,12 @@ func (r *HelmReleaseReconciler) look(hr *helmv2.HelmRelease, way *cluster.Connec
 			return drift.Still
 		},
 	}, nil
+}
+
+// redactLater returns what takes secrets out of texts. Most looks find nothing to say.
+func redactLater(secrets []string) func(string) string {
+	redactor := sync.OnceValue(func() cause.Redactor { return cause.NewRedactor(secrets) })
+	return func(text string) string { return redactor().Text(text) }
 }
 
 func ignored(hr *helmv2.HelmRelease) []helmv2.IgnoreRule {

@@ -33,6 +33,8 @@ type Case struct {
 	// Contains does not see them: an object that one of these manages has to be
 	// tried.
 	Override []string
+	// Redact takes secrets out of what is shown of fields; nil takes out nothing.
+	Redact func(string) string
 }
 
 // Difference is what a comparison found.
@@ -253,7 +255,7 @@ func (x *comparison) blame(f field) entry {
 func (x *comparison) drifted(f field, by entry) release.DriftedField {
 	d := release.DriftedField{
 		Path: human(f.path), Pointer: formatPointer(f.tokens), Kind: release.DriftChanged,
-		Want: show(f.want), Have: show(f.have),
+		Want: redact(x.Redact).show(f.want), Have: redact(x.Redact).show(f.have),
 		Manager: by.manager, Operation: by.operation, Subresource: by.subresource, Time: by.time,
 	}
 	if f.have == nil {

@@ -5,6 +5,7 @@ package drift
 
 import (
 	"encoding/json"
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -127,10 +128,35 @@ func TestShow(t *testing.T) {
 		"Rune":    {strings.Repeat("a", 118) + "ä", `"` + strings.Repeat("a", 118) + `...`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := show(tc.value); got != tc.want {
+			if got := redact(nil).show(tc.value); got != tc.want {
 				t.Errorf("%s", got)
 			}
 		})
+	}
+}
+
+// TestRedacted: secrets are taken out of what is shown of fields, before it is cut,
+// and of what the API server says.
+func TestRedacted(t *testing.T) {
+	hide := func(s string) string { return strings.ReplaceAll(s, "open sesame", "***") }
+	if got := redact(hide).show(strings.Repeat("a", 115) + "open sesame"); strings.Contains(got, "open") {
+		t.Error(got)
+	}
+	if got := (server{info: infoOf("ConfigMap", "web"), redact: hide}).explain(errors.New("no open sesame")); got != "no ***" {
+		t.Error(got)
+	}
+	object := func(manager, operation, data string) *unstructured.Unstructured {
+		return decode(t, []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","managedFields":[{"manager":"`+manager+`","operation":"`+operation+`","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:data":{"f:a":{}}}}]},"data":{"a":"`+data+`"}}`))
+	}
+	d, err := Compare(Case{
+		Desired: object("", "", "open sesame"), Live: object("kubectl", "Update", "other"), Tried: object("helm-controller", "Apply", "open sesame"), Redact: hide,
+	})
+	if err != nil || len(d.Fields) != 1 || d.Fields[0].Want != `"***"` || d.Fields[0].Have != `"other"` {
+		t.Errorf("%+v, %v", d.Fields, err)
+	}
+	_, fields, err := compareRefused(Case{Desired: object("", "", "other"), Live: object("kubectl", "Update", "open sesame"), Redact: hide})
+	if err != nil || len(fields) != 1 || fields[0].Have != `"***"` {
+		t.Errorf("%+v, %v", fields, err)
 	}
 }
 

@@ -89,7 +89,7 @@ func (d *Detector) correctAll(ctx context.Context, all []*known, look Look) []re
 
 // correct corrects one object and returns what went wrong.
 func (k *known) correct(ctx context.Context, look Look, now func() time.Time) string {
-	server := server{ctx: ctx, info: k.found.info}
+	server := server{ctx: ctx, info: k.found.info, redact: look.Redact}
 	answer, err := server.correct(k.found)
 	if overtaken(err, k.found) {
 		if k.lookAt(ctx, k.found.info, look, now()); k.found == nil {

@@ -51,6 +51,9 @@ type Look struct {
 	Rules *Rules
 	// Override are the field managers whose fields are not theirs to have.
 	Override []string
+	// Redact takes out of what is told of objects, and of errors, what is secret; nil
+	// takes out nothing. It is called concurrently.
+	Redact func(string) string
 	// Objects returns the objects of the revision, as they are applied and in the order
 	// in which they are. What could be read comes with the error about the rest. It is
 	// called only if one of them has to be looked at.
@@ -288,7 +291,7 @@ func (k *known) lookAt(ctx context.Context, info *resource.Info, look Look, now 
 		k.settled, k.exempt = true, true
 		return
 	}
-	server := server{ctx: ctx, info: info}
+	server := server{ctx: ctx, info: info, redact: look.Redact}
 	live, err := server.get()
 	switch {
 	case err != nil:
@@ -309,7 +312,7 @@ func (k *known) lookAt(ctx context.Context, info *resource.Info, look Look, now 
 	case len(look.Override) == 0 && Contains(live.Object, desired.Object):
 		return
 	}
-	c := Case{Desired: desired, Live: live, Ignore: ignored, Override: look.Override}
+	c := Case{Desired: desired, Live: live, Ignore: ignored, Override: look.Override, Redact: look.Redact}
 	c.Tried, err = server.apply(desired, true)
 	switch {
 	case apierrors.IsInvalid(err):

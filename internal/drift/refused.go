@@ -137,7 +137,8 @@ func (x *refused) differs(op string, tokens []string, want, have any) {
 	}
 	x.operations = append(x.operations, operation{Op: op, Path: formatPointer(tokens), Value: want})
 	f := release.DriftedField{
-		Path: "." + strings.Join(tokens, "."), Pointer: formatPointer(tokens), Kind: release.DriftChanged, Want: show(want), Have: show(have),
+		Path: "." + strings.Join(tokens, "."), Pointer: formatPointer(tokens), Kind: release.DriftChanged,
+		Want: redact(x.Redact).show(want), Have: redact(x.Redact).show(have),
 		Manager: x.by.manager, Operation: x.by.operation, Subresource: x.by.subresource, Time: x.by.time,
 	}
 	if have == nil {

@@ -23,6 +23,8 @@ import (
 type server struct {
 	ctx  context.Context //nolint:containedctx // it lives for one object of one call
 	info *resource.Info
+	// redact takes secrets out of what the API server says.
+	redact redact
 }
 
 // get returns the live object, nil if there is none.
@@ -109,7 +111,7 @@ func (s server) explain(err error) string {
 	var status apierrors.APIStatus
 	secret := s.info.Mapping.GroupVersionKind.GroupKind().String() == "Secret"
 	if !secret || !errors.As(err, &status) {
-		return err.Error()
+		return s.redact.text(err.Error())
 	}
 	if status.Status().Details == nil || !apierrors.IsInvalid(err) {
 		return fmt.Sprintf("the API server refuses it: %s", status.Status().Reason)

@@ -32,12 +32,23 @@ func compact(v any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// show returns a value as text, nothing for null.
-func show(v any) string {
+// redact takes secrets out of a text; nil takes out nothing.
+type redact func(string) string
+
+func (r redact) text(s string) string {
+	if r == nil {
+		return s
+	}
+	return r(s)
+}
+
+// show returns a value as text, nothing for null. Secrets are taken out before it is
+// cut: of a part of one nobody could say what it is.
+func (r redact) show(v any) string {
 	if v == nil {
 		return ""
 	}
-	s := compact(v)
+	s := r.text(compact(v))
 	if len(s) <= longest {
 		return s
 	}
