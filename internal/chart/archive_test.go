@@ -166,6 +166,7 @@ func TestHostileURLs(t *testing.T) {
 		"ToFile":     {"but not to a file", "http://charts/a.tgz", "file:///etc/passwd", "the server redirects to file:///etc/passwd: only http and https"},
 		"ToGopher":   {"nor to another protocol", "http://charts/a.tgz", "gopher://mirror/" + "?" + secret, "the server redirects to gopher://mirror/"},
 		"Downgrade":  {"nor from https to http", "https://charts/a.tgz", "http://mirror/b.tgz?" + secret, "the server redirects from https to http://mirror/b.tgz"},
+		"ToNoise":    {"to what is no address, of which nothing is quoted", "http://charts/a.tgz", "http://user:" + secret + "@%zz?" + secret, "GET http://charts/a.tgz redirects to what is no URL"},
 		"Loop":       {"nor for ever", "http://charts/loop", "http://charts/loop?" + secret, "the server redirects more than 5 times"},
 		"Unanswered": {"what the client says of a URL is cleared too", "http://user:" + secret + "@down/a.tgz?token=" + secret, "", "artifact cannot be downloaded: GET http://down/a.tgz: "},
 		"Absent":     {"and what the server says", "http://" + secret + "@charts/absent?token=" + secret, "", "artifact not found: http://charts/absent"},

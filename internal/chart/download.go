@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/opencontainers/go-digest"
@@ -188,6 +189,10 @@ func (s *Store) download(ctx context.Context, a Artifact) ([]byte, error) {
 		// In the client's own words it would be another one almost every time, and news
 		// each time.
 		return nil, fmt.Errorf("artifact cannot be downloaded: GET %s was not answered within %s", shown, s.client.Timeout)
+	}
+	if failed != nil && strings.HasPrefix(failed.Err.Error(), "failed to parse Location") {
+		// Its text quotes all of an address that is none.
+		return nil, fmt.Errorf("artifact cannot be downloaded: GET %s redirects to what is no URL", shown)
 	}
 	if failed != nil {
 		return nil, fmt.Errorf("artifact cannot be downloaded: GET %s: %w", redacted(failed.URL), failed.Err)
