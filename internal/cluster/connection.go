@@ -59,6 +59,10 @@ func connect(config *rest.Config, c *catalogue) (*Connection, error) {
 	// Here, so that it happens once: each client made of this connection builds its
 	// transport from the same config.
 	config.Wrap(retryOnLeaderChange)
+	if config.WarningHandler == nil {
+		config.WarningHandler = rest.WarningLogger{}
+	}
+	config.WarningHandler, config.WarningHandlerWithContext = deprecations{to: config.WarningHandler}, nil
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("HTTP client for %s: %w", config.Host, err)
