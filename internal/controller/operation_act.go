@@ -103,7 +103,7 @@ func (r *OperationReconciler) lock(ctx context.Context, before *helmv2.HelmRelea
 func (r *OperationReconciler) create(ctx context.Context, v *view, step int) error {
 	for _, object := range append(slices.Clone(v.clones), v.plan.Steps[step].Job) {
 		if err := v.who.client.Create(ctx, object.DeepCopy(), fieldOwner); err != nil && !apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("create %s %s: %s", object.GetKind(), object.GetName(), operation.Tail(err.Error(), v.secrets))
+			return fmt.Errorf("create %s %s: %s", object.GetKind(), object.GetName(), r.clear(ctx, v, err))
 		}
 	}
 	return nil
@@ -130,7 +130,7 @@ func (r *OperationReconciler) patchJob(ctx context.Context, v *view, name, uid, 
 	}
 	patch := fmt.Sprintf(`{"metadata":{"uid":%q},"spec":{%s}}`, uid, field)
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: v.op.Namespace, Name: name}}
-	return who.client.Patch(ctx, job, client.RawPatch(types.MergePatchType, []byte(patch)), fieldOwner)
+	return r.cleared(ctx, v, who.client.Patch(ctx, job, client.RawPatch(types.MergePatchType, []byte(patch)), fieldOwner))
 }
 
 // uidOf returns the UID of a Job of ours.
@@ -161,7 +161,7 @@ func (r *OperationReconciler) remove(ctx context.Context, v *view, object client
 		return err
 	}
 	err = who.client.Delete(ctx, object, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
-	return client.IgnoreNotFound(err)
+	return r.cleared(ctx, v, client.IgnoreNotFound(err))
 }
 
 func (r *OperationReconciler) expire(ctx context.Context, v *view, a operation.Expire) error {

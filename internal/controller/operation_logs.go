@@ -85,6 +85,40 @@ func passing(err error) bool {
 	return !errors.Is(err, diagnose.ErrNoLog) && !apierrors.IsNotFound(err) && !apierrors.IsBadRequest(err) && !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err)
 }
 
+// clear returns what the API server, or who admits objects for it, says of an object
+// that it refuses, which it may quote, without secrets: those in the release's Secrets,
+// and those that its values were taken from.
+func (r *OperationReconciler) clear(ctx context.Context, v *view, err error) string {
+	if v.hr == nil {
+		return string(apierrors.ReasonForError(err))
+	}
+	secrets := v.secrets
+	if secrets == nil {
+		stored, unread := r.stored(ctx, v, operation.Revision(v.in))
+		if unread != nil {
+			return untold(err)
+		}
+		secrets = stored.Secrets
+	}
+	given, unread := r.values.Secrets(ctx, v.hr)
+	if unread != nil {
+		return untold(err)
+	}
+	return operation.Tail(err.Error(), slices.Concat(secrets, given))
+}
+
+func untold(err error) string {
+	return strings.TrimSpace(string(apierrors.ReasonForError(err)) + " (more is not told: what is secret in it is not known)")
+}
+
+// cleared returns an error without secrets. What others ask of it stays what it is.
+func (r *OperationReconciler) cleared(ctx context.Context, v *view, err error) error {
+	if err == nil || !answered(err) || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return err
+	}
+	return errors.New(r.clear(ctx, v, err))
+}
+
 // secrets returns what must not be in a log: the values in the Secrets of the
 // release as they are stored and as they are, in those that the pod refers to, and
 // those that the HelmRelease takes from Secrets.

@@ -302,11 +302,10 @@ func (r *OperationReconciler) dryRun(ctx context.Context, v *view) error {
 		err := v.who.client.Create(ctx, object.DeepCopy(), client.DryRunAll, fieldOwner)
 		switch {
 		case err == nil, apierrors.IsAlreadyExists(err):
-		case apierrors.ReasonForError(err) == metav1.StatusReasonUnknown:
+		case !answered(err):
 			return err
 		default:
-			// It may quote what it refuses.
-			why := operation.Tail(err.Error(), v.secrets)
+			why := r.clear(ctx, v, err)
 			if object.GetKind() == "Secret" {
 				why = string(apierrors.ReasonForError(err))
 			}
@@ -316,6 +315,13 @@ func (r *OperationReconciler) dryRun(ctx context.Context, v *view) error {
 		}
 	}
 	return nil
+}
+
+// answered reports whether an error is what the API server says, or who admits objects
+// for it, who need not give a reason.
+func answered(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status)
 }
 
 // leftovers finds what was created beside Jobs. It is metadata that the controller

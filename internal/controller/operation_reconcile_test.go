@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -497,5 +499,56 @@ func TestOperationOver(t *testing.T) {
 	b.r.live = nil
 	if did := b.visit(); len(did) > 0 {
 		t.Errorf("it does %q", did)
+	}
+}
+
+// TestOperationRefused: what the API server, or who admits objects for it, says of a
+// Job that it refuses is told, without what is secret, reason or none.
+func TestOperationRefused(t *testing.T) {
+	t.Parallel()
+	said := "denied the request: not like this: {\"a\":\"s3cr3t-value\",\"b\":\"from-values\"}"
+	for name, err := range map[string]error{
+		"no reason": &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusBadRequest, Message: said}},
+		"a reason":  apierrors.NewForbidden(schema.GroupResource{Resource: "jobs"}, "x", errors.New(said)),
+	} {
+		b := newBench(t)
+		b.stored.Secrets, b.values = []string{"s3cr3t-value"}, []string{"from-values"}
+		b.refuse = func(did string) error {
+			if strings.HasPrefix(did, "try ") {
+				return err
+			}
+			return nil
+		}
+		b.visit()
+		c := apimeta.FindStatusCondition(b.operation().Status.Conditions, opsv1alpha1.ConditionBlocked)
+		if c == nil || c.Reason != opsv1alpha1.ReasonJobRefused || !strings.Contains(c.Message, "not like this") ||
+			strings.Contains(c.Message, "s3cr3t-value") || strings.Contains(c.Message, "from-values") {
+			t.Errorf("%s: %+v", name, c)
+		}
+	}
+}
+
+// TestOperationDenied: nor does an error that goes to the log tell it.
+func TestOperationDenied(t *testing.T) {
+	t.Parallel()
+	for _, what := range []string{"create ", "patch "} {
+		b := newBench(t)
+		b.stored.Secrets, b.values = []string{"s3cr3t-value"}, []string{"from-values"}
+		b.refuse = func(did string) error {
+			if strings.HasPrefix(did, what) && did != "patch op" && did != "patch web" {
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "jobs"}, "x", errors.New("not like this: s3cr3t-value, from-values"))
+			}
+			return nil
+		}
+		var err error
+		for range 12 {
+			b.r.written, b.r.locked, b.r.resumed = writes{}, writes{}, writes{}
+			if _, err = b.r.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "apps", Name: "op"}}); err != nil {
+				break
+			}
+		}
+		if err == nil || !strings.Contains(err.Error(), "not like this: ***, ***") {
+			t.Errorf("%s: %v", what, err)
+		}
 	}
 }
