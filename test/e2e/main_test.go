@@ -56,7 +56,7 @@ func run(m *testing.M) (code int, err error) {
 	env.audit = filepath.Join(dir, "audit.log")
 	env.Environment, err = harness.Start(ctx, harness.Options{
 		Dir:        dir,
-		ClusterBin: bin, Controller: controller, CRDs: os.Getenv("PINTLE_CRDS"), AuditLog: env.audit,
+		ClusterBin: bin, Controller: controller, CRDs: os.Getenv("PINTLE_CRDS"), AuditLog: env.audit, Canaries: true,
 		// What was broken on purpose and is mended should not be awaited for long.
 		ControllerArgs: []string{"--min-retry-delay=200ms", "--max-retry-delay=3s", "--log-level=debug"},
 		Progress: func(format string, args ...any) {
@@ -74,11 +74,12 @@ func run(m *testing.M) (code int, err error) {
 		code = 1
 		fmt.Println("there is a data race in the controller")
 	}
-	if code != 0 {
+	leaks := env.Check(ctx)
+	if code != 0 || leaks != nil {
 		fmt.Println("the controller's log is kept in", keep)
 	}
 	_ = os.Rename(env.Controller.LogPath, keep)
-	return code, errors.Join(env.charts.Close(), env.git.Close(), env.Stop(ctx))
+	return code, errors.Join(leaks, env.charts.Close(), env.git.Close(), env.Stop(ctx))
 }
 
 // startSources starts what the controller's own demonstration does without.

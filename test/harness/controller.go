@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,6 +30,8 @@ type Controller struct {
 	path string
 	args []string
 	env  []string
+	// canaries, if set, read its log, and the metrics it serves because of that.
+	canaries *Canaries
 
 	mu   sync.Mutex
 	cmd  *exec.Cmd
@@ -37,6 +40,8 @@ type Controller struct {
 	ended error
 	// exit is how the last process that has ended did; nil with exit status 0.
 	exit error
+	// lastMetrics has the metrics of the process read for the last time.
+	lastMetrics func(context.Context)
 }
 
 func newController(o Options, kubeconfig string) *Controller {
@@ -44,7 +49,7 @@ func newController(o Options, kubeconfig string) *Controller {
 		LogPath: filepath.Join(o.Dir, "controller.log"),
 		path:    o.Controller,
 		// Ports would only be in each other's way.
-		args: append([]string{"--metrics-addr=0", "--health-addr=0", "--log-encoding=console"}, o.ControllerArgs...),
+		args: append([]string{noMetrics, "--health-addr=0", "--log-encoding=console"}, o.ControllerArgs...),
 		env:  append(append(os.Environ(), "KUBECONFIG="+kubeconfig, "GORACE=halt_on_error=1"), o.ControllerEnv...),
 	}
 }
@@ -59,7 +64,7 @@ func NewController(path string, args, env []string, logPath string) *Controller 
 // more arguments, and keeps a log of its own.
 func (e *Environment) Rival(path string, args ...string) *Controller {
 	ours := e.Controller
-	return &Controller{LogPath: filepath.Join(e.dir, "rival.log"), path: path, args: slices.Concat(ours.args, args), env: ours.env}
+	return &Controller{LogPath: filepath.Join(e.dir, "rival.log"), path: path, args: slices.Concat(ours.args, args), env: ours.env, canaries: ours.canaries}
 }
 
 // Variant returns what Rival does, with our executable.
@@ -79,7 +84,11 @@ func (c *Controller) Start() error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(c.path, c.args...)
+	args, err := c.observed()
+	if err != nil {
+		return errors.Join(err, logFile.Close())
+	}
+	cmd := exec.Command(c.path, args...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = c.env, logFile, logFile
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	started, done := make(chan error), make(chan struct{})
@@ -110,6 +119,38 @@ func (c *Controller) Start() error {
 	return nil
 }
 
+const noMetrics = "--metrics-addr=0"
+
+// observed returns the arguments of the next process. Where canaries are looked for,
+// it serves metrics, in place of none: at an address that nobody else comes to, of
+// which there are many on the loopback interface, for a port that is free now need
+// not be so when the process has started.
+func (c *Controller) observed() ([]string, error) {
+	if c.canaries == nil {
+		return c.args, nil
+	}
+	c.canaries.Log(c.LogPath)
+	address := ""
+	for _, arg := range c.args {
+		if value, ok := strings.CutPrefix(arg, "--metrics-addr="); ok {
+			address = value
+		}
+	}
+	args := c.args
+	if address == "0" {
+		var err error
+		if address, err = freeAddress(context.Background(), metricsHost); err != nil {
+			return nil, err
+		}
+		args = append(slices.Clone(c.args), "--metrics-addr="+address)
+	}
+	c.lastMetrics = c.canaries.Metrics(filepath.Base(c.LogPath), func(ctx context.Context) ([]string, error) {
+		all, err := Scrape(ctx, address)
+		return slices.Collect(maps.Keys(all)), err
+	})
+	return args, nil
+}
+
 func exitText(err error) string {
 	if err == nil {
 		return "exit status 0"
@@ -121,6 +162,13 @@ func exitText(err error) string {
 func (c *Controller) Stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
+	c.mu.Lock()
+	last := c.lastMetrics
+	c.lastMetrics = nil
+	c.mu.Unlock()
+	if last != nil {
+		last(ctx)
+	}
 	return c.end(ctx, syscall.SIGTERM)
 }
 

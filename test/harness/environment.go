@@ -58,6 +58,10 @@ type Options struct {
 	// CRDs is the definition of HelmRelease, a file or a folder: ours if empty. A
 	// relative path begins in the repository.
 	CRDs string
+	// Canaries has all Secrets of the cluster be read, and their values be looked for in
+	// what is told to everybody; Environment.Check says what came of it. Controllers then
+	// serve metrics.
+	Canaries bool
 	// Progress, if set, is told what is being done.
 	Progress func(format string, args ...any)
 }
@@ -68,6 +72,8 @@ type Environment struct {
 	Client     client.WithWatch
 	Registry   *Registry
 	Controller *Controller
+	// Canaries is nil unless they are asked for.
+	Canaries *Canaries
 
 	dir     string
 	cluster *cluster
@@ -98,6 +104,11 @@ func Start(ctx context.Context, o Options) (_ *Environment, err error) {
 	if e.Client, err = Connect(e.Kubeconfig); err != nil {
 		return nil, err
 	}
+	if o.Canaries {
+		if e.Canaries, err = watchCanariesOf(e.Kubeconfig); err != nil {
+			return nil, err
+		}
+	}
 	o.Progress("starting a registry")
 	if e.Registry, err = StartRegistry(ctx, "127.0.0.1:0"); err != nil {
 		return nil, err
@@ -108,6 +119,7 @@ func Start(ctx context.Context, o Options) (_ *Environment, err error) {
 	}
 	o.Progress("starting the controller")
 	e.Controller = newController(o, e.Kubeconfig)
+	e.Controller.canaries = e.Canaries
 	return e, e.Controller.Start()
 }
 
@@ -153,6 +165,21 @@ func Connect(kubeconfig string) (client.WithWatch, error) {
 		}
 	}
 	return client.NewWithWatch(config, client.Options{Scheme: scheme})
+}
+
+func watchCanariesOf(kubeconfig string) (*Canaries, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	return WatchCanaries(config)
+}
+
+// Check ends the controller and returns an error if values of Secrets were seen where
+// they must not be. It is for the end, before Stop, and for those who have asked for
+// Canaries.
+func (e *Environment) Check(ctx context.Context) error {
+	return errors.Join(e.Controller.Stop(ctx), e.Canaries.Check(ctx))
 }
 
 // Stop ends everything, the controller first, and removes what was written.

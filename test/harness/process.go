@@ -22,8 +22,13 @@ const scrapeTimeout = 5 * time.Second
 
 // FreeAddress returns an address of the loopback interface that nobody listens
 // on at the moment.
-func FreeAddress(ctx context.Context) (string, error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+func FreeAddress(ctx context.Context) (string, error) { return freeAddress(ctx, "127.0.0.1") }
+
+// metricsHost is an address of the loopback interface that only we use.
+const metricsHost = "127.64.0.1"
+
+func freeAddress(ctx context.Context, host string) (string, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
 		return "", err
 	}

@@ -45,7 +45,7 @@ func (e *Environment) Replica(ctx context.Context, namespace, name string, args 
 	}
 	ours := e.Controller
 	return &Controller{
-		LogPath: path + ".log", path: ours.path, args: slices.Concat(ours.args, args),
+		LogPath: path + ".log", path: ours.path, args: slices.Concat(ours.args, args), canaries: ours.canaries,
 		env: slices.Concat(ours.env, []string{"KUBECONFIG=" + path + ".kubeconfig", "RUNTIME_NAMESPACE=" + namespace}),
 	}, nil
 }

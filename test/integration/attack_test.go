@@ -7,7 +7,6 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -15,11 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	fluxmeta "github.com/fluxcd/pkg/apis/meta"
-	"github.com/opencontainers/go-digest"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
@@ -158,114 +153,4 @@ func resident(t *testing.T) int64 {
 		}
 	}
 	return 0
-}
-
-// Canaries: nobody else writes these. The second has what messages escape.
-const (
-	canary      = "Xq7CanaryZk93hW2"
-	oddCanary   = "Yp4VoglA\"\\<&>\tWm81BirdQ"
-	oddCanaries = "Yp4VoglA Wm81BirdQ"
-)
-
-// TestCanary: what comes from a Secret is in no status, event or log, whatever goes
-// wrong with it.
-func TestCanary(t *testing.T) {
-	w := newWorld(t)
-	odd, err := json.Marshal(oddCanary)
-	w.must(err)
-	w.must(suite.client.Create(t.Context(), &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "canary"},
-		StringData: map[string]string{
-			"values.yaml": "password: " + canary + "\nodd: " + string(odd) + "\n",
-			"noise":       canary + ": [ " + canary, "list": "- " + canary, "word": canary, "path": "{" + canary,
-		},
-	}))
-	from := func(key, path string) func(*helmv2.HelmRelease) {
-		return func(hr *helmv2.HelmRelease) {
-			hr.Spec.ValuesFrom = []helmv2.ValuesReference{{Kind: "Secret", Name: "canary", ValuesKey: key, TargetPath: path}}
-		}
-	}
-	usual := from("values.yaml", "")
-	typed := `{"properties":{"password":{"pattern":"^x$"},"odd":{"enum":["a"]}}}`
-	cases := map[string]struct {
-		files map[string]string
-		edit  func(*helmv2.HelmRelease)
-	}{
-		"fail":     {map[string]string{"templates/a.yaml": `{{ fail (print .Values.password .Values.odd) }}`}, usual},
-		"quoted":   {map[string]string{"templates/a.yaml": `{{ fail (quote .Values.odd) }}`}, usual},
-		"json":     {map[string]string{"templates/a.yaml": `{{ fail (toJson .Values) }}`}, usual},
-		"encoded":  {map[string]string{"templates/a.yaml": `{{ fail (print "user:" .Values.password ":x" | b64enc) }}`}, usual},
-		"field":    {map[string]string{"templates/a.yaml": `{{ .Values.password.x.y }}`}, usual},
-		"parse":    {map[string]string{"templates/a.yaml": `{{ tpl (print .Values.odd "{{ " .Values.password) . }}`}, usual},
-		"inside":   {map[string]string{"templates/a.yaml": `{{ tpl (print "{{ fail \"x\" }}" .Values.odd) . }}`}, usual},
-		"function": {map[string]string{"templates/a.yaml": `{{ mustFromJson .Values.odd }}{{ mustToDate "2006" .Values.password }}`}, usual},
-		"date":     {map[string]string{"templates/a.yaml": `{{ mustToDate "2006" .Values.password }}`}, usual},
-		"yaml":     {map[string]string{"templates/a.yaml": cm + "data: { {{ .Values.password }}: [\n"}, usual},
-		"kind":     {map[string]string{"templates/a.yaml": "apiVersion: v1\nkind: {{ .Values.password }}\nmetadata: {name: x}\n"}, usual},
-		"name":     {map[string]string{"templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Values.odd | quote }}}\n"}, usual},
-		"secret":   {map[string]string{"templates/a.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: x}\ndata: {k: {{ .Values.odd | quote }}, l: {{ .Values.password }}}\n"}, usual},
-		"type":     {map[string]string{"templates/a.yaml": "apiVersion: v1\nkind: Service\nmetadata: {name: x}\nspec: {ports: [{port: {{ .Values.password }}}]}\n"}, usual},
-		"label":    {map[string]string{"templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, labels: {a: {{ print .Values.password \" no label\" | b64enc | quote }}}}\n"}, usual},
-		"schema":   {map[string]string{"templates/a.yaml": cm, "values.schema.json": typed}, usual},
-		"noise":    {map[string]string{"templates/a.yaml": cm}, from("noise", "")},
-		"list":     {map[string]string{"templates/a.yaml": cm}, from("list", "")},
-		"word":     {map[string]string{"templates/a.yaml": `{{ fail .Values.a.b }}`}, from("word", "a.b")},
-		"path":     {map[string]string{"templates/a.yaml": cm}, from("path", "a.b")},
-	}
-	for name, tc := range cases {
-		w.publish(name, "1.0.0", pack(t, "bird", "1.0.0", tc.files))
-		hr := w.release(name, nil, tc.edit)
-		w.until(hr, "a failure", func(hr *helmv2.HelmRelease) bool {
-			c := condition(hr, helmv2.ConditionReady)
-			return c.Status == metav1.ConditionFalse && c.Reason != helmv2.ReasonDependencyNotReady
-		})
-	}
-	// The password of a URL.
-	archive := configMapChart(t, "9.9.9")
-	for name, url := range map[string]string{"url": "http://bird:" + canary + "@127.0.0.1:1/a.tgz?sig=" + canary, "scheme": "ftp://bird:" + canary + "@x/", "noise-url": "http://bird:" + canary + "@%zz"} {
-		w.offer(name, fluxmeta.Artifact{URL: url, Digest: digest.FromBytes(archive).String(), Revision: "1.0.0@" + digest.FromBytes(archive).String(), LastUpdateTime: metav1.Now()})
-		hr := w.release(name, nil)
-		w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonArtifactFailed, "Could not load chart")
-	}
-	w.noCanary()
-}
-
-// noCanary looks for canaries in all that is told of releases.
-func (w *world) noCanary() {
-	w.t.Helper()
-	told := map[string]any{}
-	var releases helmv2.HelmReleaseList
-	w.must(suite.client.List(w.t.Context(), &releases, client.InNamespace(w.namespace)))
-	for _, hr := range releases.Items {
-		told["status of "+hr.Name] = hr.Status
-	}
-	var events corev1.EventList
-	w.must(suite.client.List(w.t.Context(), &events, client.InNamespace(w.namespace)))
-	if len(events.Items) == 0 || len(told) == 0 {
-		w.t.Error("there is nothing to look through")
-	}
-	for _, e := range events.Items {
-		told["event "+e.InvolvedObject.Name+" "+e.Name] = e.Message
-	}
-	log, err := os.ReadFile(suite.log)
-	w.must(err)
-	for line := range strings.Lines(string(log)) {
-		if strings.Contains(line, w.namespace) {
-			told["log "+strconv.Itoa(len(told))] = line
-		}
-	}
-	for where, what := range told {
-		raw, err := json.Marshal(what)
-		w.must(err)
-		for _, bird := range append(strings.Fields(oddCanaries), canary) {
-			for before := range 3 {
-				encoded := base64.StdEncoding.EncodeToString([]byte("xx"[:before] + bird + "xxx"))
-				for _, form := range []string{bird, encoded[2 : 8*(before+len(bird))/6]} {
-					if bytes.Contains(raw, []byte(form)) {
-						w.t.Errorf("%s: there is %s in %.2000s", where, form, raw)
-					}
-				}
-			}
-		}
-	}
 }

@@ -5,6 +5,7 @@ package integration
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -27,7 +28,9 @@ func TestNotifications(t *testing.T) {
 	posted := make(chan notify.Event, 100)
 	receiver := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
 		var e notify.Event
-		if err := json.NewDecoder(req.Body).Decode(&e); err != nil {
+		body, err := io.ReadAll(req.Body)
+		suite.canaries.Read("notification", "to "+t.Name(), string(body))
+		if err != nil || json.Unmarshal(body, &e) != nil {
 			rw.WriteHeader(http.StatusBadRequest)
 			return
 		}

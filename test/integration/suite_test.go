@@ -25,6 +25,7 @@ import (
 	crconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/pintle-dev/pintle/internal/chart"
@@ -48,6 +49,8 @@ var suite struct {
 	client client.Client
 	// log is the file the controllers write to; empty if it is the test's output.
 	log string
+	// canaries look for values of Secrets in all that the controllers of the suite tell.
+	canaries *harness.Canaries
 }
 
 func TestMain(m *testing.M) {
@@ -89,13 +92,36 @@ func run(m *testing.M) (code int, err error) {
 	if suite.client, err = client.New(suite.config, client.Options{Scheme: controller.Scheme()}); err != nil {
 		return 1, err
 	}
+	if suite.canaries, err = harness.WatchCanaries(suite.config); err != nil {
+		return 1, err
+	}
+	if suite.log != "" {
+		suite.canaries.Log(suite.log)
+	}
+	suite.canaries.Metrics("the process", gather(crmetrics.Registry))
 	// Nothing may depend on looking again at dependencies.
 	stop, err := startController(config{settings: desired.Settings{DependencyRetry: time.Hour, ExternalArtifacts: true}})
 	if err != nil {
 		return 1, err
 	}
 	code = m.Run()
-	return code, stop()
+	return code, errors.Join(stop(), suite.canaries.Check(context.Background()))
+}
+
+// gather returns the names and labels of all series, as /metrics would.
+func gather(from prometheus.Gatherer) func(context.Context) ([]string, error) {
+	return func(context.Context) ([]string, error) {
+		var all []string
+		families, err := from.Gather()
+		for _, f := range families {
+			for _, m := range f.GetMetric() {
+				for _, l := range m.GetLabel() {
+					all = append(all, f.GetName()+"{"+l.GetName()+"="+l.GetValue()+"}")
+				}
+			}
+		}
+		return all, err
+	}
 }
 
 // startController runs a controller with a configuration until the function it returns is called,
@@ -123,7 +149,8 @@ func startController(c config) (stop func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := metrics.New(prometheus.NewRegistry())
+	registry := prometheus.NewRegistry()
+	m, err := metrics.New(registry)
 	if err != nil {
 		return nil, err
 	}
@@ -148,8 +175,9 @@ func startController(c config) (stop func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
+	last := suite.canaries.Metrics(cmp.Or(c.name, "the shared controller"), gather(registry))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- mgr.Start(ctx) }()
-	return func() error { cancel(); return <-done }, nil
+	return func() error { last(ctx); cancel(); return <-done }, nil
 }

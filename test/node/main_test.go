@@ -59,7 +59,7 @@ func run(m *testing.M) (code int, err error) {
 		// Short, because the names of sockets are bounded.
 		Dir:        filepath.Join(os.TempDir(), "pintle-node-"+strconv.Itoa(os.Getpid())),
 		ClusterBin: bin, Controller: controller, CRDs: os.Getenv("PINTLE_CRDS"),
-		Node: true, NodeImages: []string{image},
+		Node: true, NodeImages: []string{image}, Canaries: true,
 		ControllerArgs: []string{"--min-retry-delay=200ms", "--max-retry-delay=3s", "--log-level=debug"},
 		Progress: func(format string, args ...any) {
 			fmt.Printf("%s  %s\n", time.Now().Format(time.TimeOnly), fmt.Sprintf(format, args...))
@@ -80,10 +80,11 @@ func run(m *testing.M) (code int, err error) {
 		code = 1
 		fmt.Println("there is a data race in the controller")
 	}
-	if code != 0 {
+	leaks := env.Check(ctx)
+	if code != 0 || leaks != nil {
 		err = keepLogs(filepath.Join(harness.Root(), "bin", "node-logs"))
 	}
-	return code, errors.Join(err, env.Stop(ctx))
+	return code, errors.Join(leaks, err, env.Stop(ctx))
 }
 
 // keepLogs copies what the controller, the kubelet and the others had to say.

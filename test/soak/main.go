@@ -80,6 +80,9 @@ func run(ctx context.Context, s settings) (err error) {
 		err = errors.Join(err, k.env.Stop(ctx))
 	}()
 	wrong, err := k.run(ctx)
+	if ctx.Err() == nil {
+		err = errors.Join(err, k.env.Check(ctx))
+	}
 	fmt.Print(k.text())
 	if err == nil && len(wrong) == 0 {
 		return nil

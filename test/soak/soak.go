@@ -57,7 +57,7 @@ func start(ctx context.Context, s settings, dir string) (*soak, error) {
 	// The harness switches metrics off; of a flag that is there twice, the last counts.
 	args := append([]string{"--metrics-addr=" + address, fmt.Sprintf("--concurrent=%d", s.concurrent)}, strings.Fields(s.args)...)
 	k.env, err = harness.Start(ctx, harness.Options{
-		Dir: dir, ClusterBin: s.bin, Controller: s.controller, ControllerArgs: args, Progress: say,
+		Dir: dir, ClusterBin: s.bin, Controller: s.controller, ControllerArgs: args, Progress: say, Canaries: true,
 	})
 	if err != nil {
 		return nil, err
