@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 )
@@ -172,10 +173,12 @@ func (c *Canaries) Leaks(ctx context.Context) ([]string, error) {
 	if c == nil {
 		return nil, nil
 	}
+	group, watching := errgroup.WithContext(ctx)
 	for _, w := range c.watches {
-		if err := w.catchUp(ctx); err != nil {
-			return nil, err
-		}
+		group.Go(func() error { return w.catchUp(watching) })
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
 	}
 	c.scrapeAll(ctx)
 	c.mu.Lock()
