@@ -111,12 +111,24 @@ func untold(err error) string {
 	return strings.TrimSpace(string(apierrors.ReasonForError(err)) + " (more is not told: what is secret in it is not known)")
 }
 
-// cleared returns an error without secrets. What others ask of it stays what it is.
+// clearedError is an error of the API server, said without secrets.
+type clearedError struct {
+	text  string
+	cause error
+}
+
+// Error implements error.
+func (e clearedError) Error() string { return e.text }
+
+// Unwrap returns what tells others what to do about it. Its text is not to be shown.
+func (e clearedError) Unwrap() error { return e.cause }
+
+// cleared returns an error without secrets.
 func (r *OperationReconciler) cleared(ctx context.Context, v *view, err error) error {
-	if err == nil || !answered(err) || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+	if err == nil || !answered(err) {
 		return err
 	}
-	return errors.New(r.clear(ctx, v, err))
+	return clearedError{text: r.clear(ctx, v, err), cause: err}
 }
 
 // secrets returns what must not be in a log: the values in the Secrets of the
