@@ -121,6 +121,9 @@ func TestDependencyOfALaterKind(t *testing.T) {
 	hr := w.release("app", nil, needs(onKind(group+"/v1", "Engine", "main")))
 	w.waits(hr, "unable to get '"+w.namespace+"/main' dependency: no kind Engine in "+group+"/v1 is served yet")
 	w.untilEvent(hr, corev1.EventTypeNormal, helmv2.ReasonDependencyNotReady, "is served yet")
+	// When it begins to wait it is looked for a few times, for eight seconds. After that,
+	// only the definition tells.
+	time.Sleep(10 * time.Second)
 
 	w.serveKind("Engine", group, "Namespaced")
 	w.waits(hr, "dependency: Engine '"+w.namespace+"/main' not found")
