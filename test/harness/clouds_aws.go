@@ -63,16 +63,16 @@ func (c *Clouds) assumeRole(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	id, session := "AKID"+rand.Text()[:12], rand.Text()
-	c.secret(token, session, secretOf(id))
+	c.secret(token, session, secretAccessKey(id))
 	w.Header().Set("Content-Type", "text/xml")
 	fmt.Fprintf(w, `<AssumeRoleWithWebIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleWithWebIdentityResult><Credentials>`+
 		`<AccessKeyId>%s</AccessKeyId><SecretAccessKey>%s</SecretAccessKey><SessionToken>%s</SessionToken><Expiration>%s</Expiration>`+
 		`</Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>`,
-		id, secretOf(id), session, time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
+		id, secretAccessKey(id), session, time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
 }
 
 // secretOf returns the secret that belongs to the ID of a key.
-func secretOf(id string) string {
+func secretAccessKey(id string) string {
 	if id == AWSKeyID {
 		return AWSSecret
 	}
@@ -180,7 +180,7 @@ func callerOf(token, cluster string) error {
 	}
 	scope := strings.Join(credential[1:], "/")
 	text := "AWS4-HMAC-SHA256\n" + query.Get("X-Amz-Date") + "\n" + scope + "\n" + hexOf(sha256.Sum256([]byte(canonical)))
-	key := []byte("AWS4" + secretOf(credential[0]))
+	key := []byte("AWS4" + secretAccessKey(credential[0]))
 	for _, part := range credential[1:] {
 		key = mac(key, part)
 	}

@@ -302,11 +302,11 @@ func (w *world) tryProbe(probe *corev1.ConfigMap, operation admissionregistratio
 		return suite.client.Delete(w.t.Context(), probe.DeepCopy(), client.DryRunAll)
 	}
 	changed := probe.DeepCopy()
-	changed.Data = map[string]string{"k": rand()}
+	changed.Data = map[string]string{"k": now()}
 	return suite.client.Update(w.t.Context(), changed, client.DryRunAll)
 }
 
-func rand() string { return fmt.Sprint(time.Now().UnixNano()) }
+func now() string { return fmt.Sprint(time.Now().UnixNano()) }
 
 // allow ends deny.
 func (w *world) allow() {
