@@ -177,7 +177,7 @@ func (c *Connections) locatorOf(w *Workload) *locator {
 	l := &locator{key: key, of: w, clouds: c.clouds, tokens: c.tokens, now: c.now}
 	l.gate = newGate(w.name(), c.now, c.probing.Load, c.look)
 	l.gate.of, l.gate.via, l.gate.probe = w, l, l.probe
-	l.bearer = newBearer(w, nil, c.keep, c.now)
+	l.bearer = newBearer(w, nil, c.keep, c.now, &c.counts)
 	l.bearer.fetch, l.bearer.barred = l.ask, l.gate.closed
 	c.gates[key] = l.gate
 	return l

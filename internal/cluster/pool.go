@@ -65,6 +65,8 @@ type Connections struct {
 	// keep bounds how long tokens are used; negative does not.
 	keep time.Duration
 
+	counts tokenCounts
+
 	// home is what the controller's own cluster offers.
 	home *catalogue
 

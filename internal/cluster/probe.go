@@ -189,7 +189,7 @@ func (c *Connections) gateFor(key digest, id Identity) (*gate, error) {
 	case id.locator != nil:
 		g.via, g.bearer = id.locator, id.locator.bearer
 	case id.Workload != nil:
-		g.bearer = newBearer(id.Workload, c.tokens, c.keep, c.now)
+		g.bearer = newBearer(id.Workload, c.tokens, c.keep, c.now, &c.counts)
 	}
 	g.touch(c.now())
 	c.gates[key] = g
@@ -199,6 +199,10 @@ func (c *Connections) gateFor(key digest, id Identity) (*gate, error) {
 // removeGate is called with the mutex held.
 func (c *Connections) removeGate(key digest, g *gate) {
 	delete(c.gates, key)
+	// What was found through a cloud goes first, and leaves the token to the gate before that.
+	if b := g.token(); b != nil && (g.via == nil || g == g.via.gate) && b.held() != "" {
+		c.counts.evicted.Add(1)
+	}
 	if g.isOpen() && c.listener.Unreachable != nil {
 		c.listener.Unreachable(g.host, false)
 	}

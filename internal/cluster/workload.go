@@ -146,6 +146,8 @@ type bearer struct {
 	barred func() error
 	// keep bounds how long a token is used; negative does not.
 	keep time.Duration
+	// counts takes note of what becomes of those who ask.
+	counts *tokenCounts
 
 	mu    sync.Mutex
 	token string
@@ -153,9 +155,9 @@ type bearer struct {
 	renew time.Time
 }
 
-func newBearer(w *Workload, tokens Tokens, keep time.Duration, now func() time.Time) *bearer {
+func newBearer(w *Workload, tokens Tokens, keep time.Duration, now func() time.Time, counts *tokenCounts) *bearer {
 	return &bearer{
-		keep: keep,
+		keep: keep, counts: counts,
 		fetch: func(ctx context.Context) (string, time.Time, error) {
 			if tokens == nil {
 				return "", time.Time{}, errors.New("nobody hands out tokens")
@@ -239,6 +241,7 @@ func (a *authenticated) WrappedRoundTripper() http.RoundTripper { return a.next 
 // RoundTrip implements http.RoundTripper.
 func (a *authenticated) RoundTrip(req *http.Request) (*http.Response, error) {
 	token, err := a.bearer.current(req.Context())
+	a.bearer.counts.count(err)
 	if err != nil {
 		if req.Body != nil {
 			_ = req.Body.Close()

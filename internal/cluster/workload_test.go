@@ -151,6 +151,39 @@ func TestWorkload(t *testing.T) {
 	}
 }
 
+// TestTokenStats: a token is counted while it is there, and once if it is dropped.
+func TestTokenStats(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"gitVersion":"v1"}`))
+	}))
+	t.Cleanup(server.Close)
+	pool, clock := newPool(t, &rest.Config{Host: "http://local"})
+	pool.HandOut((&mint{now: clock.Now}).token)
+	id := Identity{Workload: &Workload{Address: server.URL, CA: pemOf(server), ServiceAccount: types.NamespacedName{Namespace: "apps", Name: "tenant"}}}
+	check := func(when string, held, takes bool, want TokenStats) {
+		t.Helper()
+		if isHeld, does := pool.mustFor(t, id).Token(); isHeld != held || does != takes {
+			t.Errorf("%s: there is a token: %t, it takes some: %t", when, isHeld, does)
+		}
+		if got := pool.TokenStats(); got != want {
+			t.Errorf("%s: got %+v, want %+v", when, got, want)
+		}
+	}
+	check("at first", false, true, TokenStats{})
+	d, _ := pool.mustFor(t, id).ToDiscoveryClient()
+	for range 2 {
+		if _, err := d.ServerVersion(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check("after two requests", true, true, TokenStats{Held: 1, Answered: 2})
+	id = Identity{}
+	clock.pass(maxIdle)
+	check("when nobody goes there any more", false, false, TokenStats{Answered: 2, Evicted: 1})
+}
+
 // TestWorkloadWithoutToken: that nobody hands out a token says nothing of the cluster.
 func TestWorkloadWithoutToken(t *testing.T) {
 	t.Parallel()
@@ -166,6 +199,9 @@ func TestWorkloadWithoutToken(t *testing.T) {
 	}
 	if way.gate.breaker.phase != sound {
 		t.Error("the cluster is suspected")
+	}
+	if got, want := pool.TokenStats(), (TokenStats{Failed: 1}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
 

@@ -65,6 +65,8 @@ func askForFigures(p Parts, pool *attempt.Pool, objects, awaited *watch.Registry
 		f.InProgress, f.Slots, f.SlotsUsed = pool.Stats()
 		s, a := objects.Stats(), awaited.Stats()
 		f.Watches, f.OpenFuses, f.Wakes, f.Held = s.Watches+a.Watches, s.OpenFuses+a.OpenFuses, s.Wakes+a.Wakes, s.Held+a.Held
+		t := p.Clusters.TokenStats()
+		f.Tokens, f.TokensAnswered, f.TokensFailed, f.TokensEvicted = t.Held, t.Answered, t.Failed, t.Evicted
 		revisions, bytes := p.Helm.Remembered()
 		f.Caches = append(f.Caches,
 			metrics.Cache{Name: "revisions", Entries: revisions, Bytes: bytes},

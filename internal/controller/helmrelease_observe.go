@@ -7,6 +7,7 @@ import (
 	"context"
 
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cluster"
@@ -29,6 +30,9 @@ func (r *HelmReleaseReconciler) observe(ctx context.Context, hr *helmv2.HelmRele
 	var err error
 	if way, have.Unreachable, err = r.where.reach(ctx, hr); err != nil || have.Unreachable != "" {
 		return nil, err
+	}
+	if held, takes := way.Token(); takes {
+		r.metrics.TokenWanted(client.ObjectKeyFromObject(hr), held)
 	}
 	if err = r.survey(ctx, hr, way, want, in); err != nil {
 		return nil, r.where.explain(hr, way, err)

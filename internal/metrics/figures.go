@@ -19,6 +19,9 @@ type Figures struct {
 	// Wakes counts wake-ups, Held those that came later for that reason.
 	Watches, OpenFuses int
 	Wakes, Held        uint64
+	// Tokens for other clusters that are there, and what became of requests for one.
+	Tokens                                      int
+	TokensAnswered, TokensFailed, TokensEvicted uint64
 }
 
 // Cache is what is kept in memory under a name, of which there are a few.
@@ -31,7 +34,7 @@ type Cache struct {
 
 // figures asks the parts when metrics are read.
 type figures struct {
-	entries, bytes, inProgress, slots, used, watches, fuses, wakes, held *prometheus.Desc
+	entries, bytes, inProgress, slots, used, watches, fuses, wakes, held, tokens, asked, evicted *prometheus.Desc
 
 	mu    sync.Mutex
 	parts []func(*Figures)
@@ -51,12 +54,16 @@ func newFigures() *figures {
 		fuses:      desc("live_object_open_fuses", "HelmReleases whose live objects change so often that they are woken later."),
 		wakes:      desc("live_object_wakes_total", "How often a HelmRelease was woken because a live object had changed."),
 		held:       desc("live_object_held_wakes_total", "How many of those came later because there had been too many."),
+		// As the reference calls them.
+		tokens:  prometheus.NewDesc("gotk_token_cached_items", "Tokens for other clusters that are kept.", nil, nil),
+		asked:   prometheus.NewDesc("gotk_token_cache_requests_total", "Requests for a token for another cluster, by status: success or failure.", []string{"status"}, nil),
+		evicted: prometheus.NewDesc("gotk_token_cache_evictions_total", "Tokens for other clusters that were dropped while they held.", nil, nil),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (c *figures) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.entries, c.bytes, c.inProgress, c.slots, c.used, c.watches, c.fuses, c.wakes, c.held} {
+	for _, d := range []*prometheus.Desc{c.entries, c.bytes, c.inProgress, c.slots, c.used, c.watches, c.fuses, c.wakes, c.held, c.tokens, c.asked, c.evicted} {
 		ch <- d
 	}
 }
@@ -86,6 +93,10 @@ func (c *figures) Collect(ch chan<- prometheus.Metric) {
 	send(c.fuses, prometheus.GaugeValue, float64(f.OpenFuses))
 	send(c.wakes, prometheus.CounterValue, float64(f.Wakes))
 	send(c.held, prometheus.CounterValue, float64(f.Held))
+	send(c.tokens, prometheus.GaugeValue, float64(f.Tokens))
+	send(c.asked, prometheus.CounterValue, float64(f.TokensAnswered), "success")
+	send(c.asked, prometheus.CounterValue, float64(f.TokensFailed), "failure")
+	send(c.evicted, prometheus.CounterValue, float64(f.TokensEvicted))
 }
 
 // Ask has a part of the controller fill in its figures whenever metrics are read.

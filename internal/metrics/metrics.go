@@ -49,6 +49,7 @@ type Metrics struct {
 	drifted   map[string]struct{}
 
 	clusters *prometheus.GaugeVec
+	tokens   *prometheus.CounterVec
 	// unreachable counts the ways to a host that lead nowhere.
 	unreachable map[string]int
 }
@@ -103,6 +104,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 	m.ofOperations()
 	m.ofWaits()
 	m.ofFailures()
+	m.ofTokens()
 	suspended := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "pintle_helm_releases_suspended",
 		Help: "HelmReleases that are suspended, by spec or by annotation.",
@@ -111,7 +113,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 		Name: "pintle_helm_releases_drifted",
 		Help: "HelmReleases whose live objects are not as the release has them.",
 	}, m.counting(m.drifted))
-	for _, c := range []prometheus.Collector{m.visits, m.attempts, m.duration, m.reconciled, m.drift, m.operations, m.took, m.waited, m.notifications, m.queued, m.clusters, suspended, drifted,
+	for _, c := range []prometheus.Collector{m.visits, m.attempts, m.duration, m.reconciled, m.drift, m.operations, m.took, m.waited, m.notifications, m.queued, m.clusters, m.tokens, suspended, drifted,
 		m.failures, m.slotWaits, m.lockWaits, m.downloads, m.downloaded, m.releases, m.figures,
 	} {
 		if err := r.Register(c); err != nil {
@@ -149,6 +151,25 @@ func (m *Metrics) ofFailures() {
 		Name: "pintle_helm_release_failures_total",
 		Help: "Helm actions that failed because of an object, a hook or a test, by what was the matter with it.",
 	}, []string{"reason"})
+}
+
+// ofTokens makes the metrics of tokens for other clusters that the reference has by
+// object.
+func (m *Metrics) ofTokens() {
+	m.tokens = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "gotk_token_cache_events_total",
+		Help: "Visits to HelmReleases in clusters that take tokens, by HelmRelease and whether there was one: cache_hit or cache_miss.",
+	}, []string{"event_type", "kind", "name", "namespace", "operation"})
+}
+
+// TokenWanted notes that a visit to a HelmRelease led to a cluster that takes tokens;
+// held says whether there was one.
+func (m *Metrics) TokenWanted(hr types.NamespacedName, held bool) {
+	event := "cache_miss"
+	if held {
+		event = "cache_hit"
+	}
+	m.tokens.WithLabelValues(event, helmv2.HelmReleaseKind, hr.Name, hr.Namespace, "reconcile").Inc()
 }
 
 // ofWaits makes the metrics of what is waited for.
@@ -204,6 +225,7 @@ func (m *Metrics) Reconciled(hr types.NamespacedName, took time.Duration) {
 // Forget drops all that is known of a HelmRelease that is gone.
 func (m *Metrics) Forget(hr types.NamespacedName) {
 	m.reconciled.DeleteLabelValues(helmv2.HelmReleaseKind, hr.Name, hr.Namespace)
+	m.tokens.DeletePartialMatch(prometheus.Labels{"name": hr.Name, "namespace": hr.Namespace})
 	m.Suspended(hr.String(), false)
 	m.Drifted(hr.String(), false)
 	m.releases.mu.Lock()

@@ -33,6 +33,8 @@ func idle(more map[string]float64) map[string]float64 {
 		"lock_wait_seconds count": 0, "lock_wait_seconds sum": 0, "pintle_chart_downloaded_bytes_total": 0,
 		"actions_in_progress": 0, "action_slots": 0, "action_slots_used": 0,
 		"pintle_live_object_watches": 0, "pintle_live_object_open_fuses": 0, "pintle_live_object_wakes_total": 0, "pintle_live_object_held_wakes_total": 0,
+		"gotk_token_cached_items": 0, "gotk_token_cache_requests_total status=success": 0, "gotk_token_cache_requests_total status=failure": 0,
+		"gotk_token_cache_evictions_total": 0,
 	}
 	maps.Copy(all, more)
 	return all
@@ -117,6 +119,7 @@ func TestMetrics(t *testing.T) {
 	m.Ask(func(f *Figures) {
 		f.Caches = []Cache{{Name: "archives", Entries: 4, Bytes: 5}, {Name: "connections", Entries: 6, Bytes: -1}}
 		f.Watches, f.OpenFuses, f.Wakes, f.Held = 7, 8, 9, 10
+		f.Tokens, f.TokensAnswered, f.TokensFailed, f.TokensEvicted = 11, 12, 13, 14
 	})
 	want := idle(map[string]float64{
 		"action_wait_seconds action=upgrade count":                    1,
@@ -131,6 +134,8 @@ func TestMetrics(t *testing.T) {
 		"actions_in_progress":                                         3, "action_slots": 10, "action_slots_used": 2,
 		"pintle_cache_entries cache=archives": 4, "pintle_cache_bytes cache=archives": 5, "pintle_cache_entries cache=connections": 6,
 		"pintle_live_object_watches": 7, "pintle_live_object_open_fuses": 8, "pintle_live_object_wakes_total": 9, "pintle_live_object_held_wakes_total": 10,
+		"gotk_token_cached_items": 11, "gotk_token_cache_requests_total status=success": 12, "gotk_token_cache_requests_total status=failure": 13,
+		"gotk_token_cache_evictions_total": 14,
 
 		"visits_total rule=Blocked":                      1,
 		"visits_total rule=Finished":                     2,
@@ -192,9 +197,15 @@ func TestSeriesGoWithTheirObject(t *testing.T) {
 		m.Drifted(key.String(), true)
 	}
 	m.Reconciled(web, time.Second)
+	m.TokenWanted(web, true)
+	m.TokenWanted(web, false)
+	m.TokenWanted(api, true)
+	const hit = "gotk_token_cache_events_total event_type=cache_hit kind=HelmRelease name="
 	const of = "gotk_reconcile_duration_seconds kind=HelmRelease name="
 	want := idle(map[string]float64{
 		of + "web namespace=prod count": 2, of + "web namespace=prod sum": 3, of + "api namespace=prod count": 1, of + "api namespace=prod sum": 2,
+		hit + "web namespace=prod operation=reconcile": 1, hit + "api namespace=prod operation=reconcile": 1,
+		strings.Replace(hit, "_hit", "_miss", 1) + "web namespace=prod operation=reconcile": 1,
 		"pintle_helm_releases_suspended": 2, "pintle_helm_releases_drifted": 2,
 	})
 	if diff := cmp.Diff(want, gather(t, registry)); diff != "" {
@@ -202,7 +213,7 @@ func TestSeriesGoWithTheirObject(t *testing.T) {
 	}
 	m.Forget(web)
 	want = idle(map[string]float64{
-		of + "api namespace=prod count": 1, of + "api namespace=prod sum": 2,
+		of + "api namespace=prod count": 1, of + "api namespace=prod sum": 2, hit + "api namespace=prod operation=reconcile": 1,
 		"pintle_helm_releases_suspended": 1, "pintle_helm_releases_drifted": 1,
 	})
 	if diff := cmp.Diff(want, gather(t, registry)); diff != "" {
@@ -241,6 +252,7 @@ func everything(t *testing.T) *prometheus.Registry {
 		t.Fatal(err)
 	}
 	m.Reconciled(types.NamespacedName{}, 0)
+	m.TokenWanted(types.NamespacedName{}, true)
 	m.Visit(VisitAtRest)
 	m.Attempt(release.Outcome{Action: release.Install{}, Diagnosis: &release.Diagnosis{Code: "OOMKilled"}})
 	m.DriftDetected([]release.DriftedObject{{}})

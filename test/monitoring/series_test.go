@@ -28,6 +28,7 @@ func everySeries(m *metrics.Metrics) {
 	m.Downloaded(time.Second, 1, nil)
 	m.Operation("engine", "phase", "reason", time.Second, time.Second)
 	m.Ask(func(f *metrics.Figures) { f.Caches = []metrics.Cache{{Name: "some"}} })
+	m.TokenWanted(key, true)
 	m.Succeeded(key, at)
 	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
 	hr.Status.Conditions = []metav1.Condition{{Type: helmv2.ConditionReady, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(at)}}
