@@ -207,6 +207,13 @@ func (a abroad) isTrusted() {
 	a.message("hello", "hello")
 	a.change(hr, values{"message": "two", "hook": values{"enabled": false}})
 	a.ready(hr, 2)
+	counted, err := env.Controller.Metrics(a.Context())
+	a.must(err)
+	for _, name := range []string{"gotk_token_cached_items", "gotk_token_cache_requests_total", "gotk_token_cache_events_total"} {
+		if counted.Sum(name) < 1 {
+			a.Errorf("%s is %v after tokens were used", name, counted.Sum(name))
+		}
+	}
 	a.must(env.Client.Delete(a.Context(), hr))
 	a.gone(hr)
 

@@ -40,6 +40,8 @@ type Controller struct {
 	ended error
 	// exit is how the last process that has ended did; nil with exit status 0.
 	exit error
+	// metrics is where the process serves them; empty if nobody looks at them.
+	metrics string
 	// lastMetrics has the metrics of the process read for the last time.
 	lastMetrics func(context.Context)
 }
@@ -144,11 +146,20 @@ func (c *Controller) observed() ([]string, error) {
 		}
 		args = append(slices.Clone(c.args), "--metrics-addr="+address)
 	}
+	c.metrics = address
 	c.lastMetrics = c.canaries.Metrics(filepath.Base(c.LogPath), func(ctx context.Context) ([]string, error) {
 		all, err := Scrape(ctx, address)
 		return slices.Collect(maps.Keys(all)), err
 	})
 	return args, nil
+}
+
+// Metrics returns what the process counts, if canaries are looked for in that.
+func (c *Controller) Metrics(ctx context.Context) (Metrics, error) {
+	c.mu.Lock()
+	address := c.metrics
+	c.mu.Unlock()
+	return Scrape(ctx, address)
 }
 
 func exitText(err error) string {
