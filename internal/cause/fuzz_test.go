@@ -157,3 +157,11 @@ func TestRedactDisguises(t *testing.T) {
 		t.Errorf("what is too short to be sure is hidden: %s", got)
 	}
 }
+
+// TestRedactKeepsLines: the end of a line is not part of what is secret.
+func TestRedactKeepsLines(t *testing.T) {
+	t.Parallel()
+	if got := cause.Redact("the key:\nfirst-line\nsecond-line\n\nand more", []string{"first-line\nsecond-line\n"}); got != "the key:\n***\n\nand more" {
+		t.Errorf("got %q", got)
+	}
+}

@@ -41,7 +41,8 @@ func NewRedactor(secrets []string) Redactor {
 	for _, s := range secrets {
 		for _, v := range append(strings.Split(s, "\n"), s) {
 			if trimmed := strings.TrimSpace(v); len(trimmed) >= short {
-				long = append(long, Disguises(v)...)
+				// The spaces around it are the text's, but where they are encoded.
+				long = append(long, Disguises(v)[1:]...)
 				long = append(long, trimmed)
 			} else if trimmed != "" {
 				r.words = append(r.words, trimmed)

@@ -6,6 +6,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -41,16 +42,16 @@ const (
 type renderings struct {
 	mu    sync.Mutex
 	known map[types.NamespacedName]*rendering
+	// reads has the releases whose charts are known to depend on what the API server
+	// offers.
+	reads map[types.NamespacedName]struct{}
 	timer *time.Timer
 }
 
-// rendering is what is known of one release. It belongs to whoever visits it, but
-// for reads.
+// rendering is what is known of one release. It belongs to whoever visits it.
 type rendering struct {
 	// revision is the one that was rendered, inputs what it was made of.
 	revision, inputs string
-	// reads is true if the chart is known to depend on what the API server offers.
-	reads bool
 	// offers is a digest of that at the last rendering; empty if it is not known.
 	offers string
 	// at is when it was rendered last, or first met.
@@ -79,12 +80,20 @@ func (r *renderings) forget(key types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.known, key)
+	delete(r.reads, key)
 }
 
-func (r *renderings) setReads(one *rendering, reads bool) {
+func (r *renderings) setReads(key types.NamespacedName, reads bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	one.reads = reads
+	if !reads {
+		delete(r.reads, key)
+		return
+	}
+	if r.reads == nil {
+		r.reads = map[types.NamespacedName]struct{}{}
+	}
+	r.reads[key] = struct{}{}
 }
 
 // whenSettled calls wake for every release whose chart depends on what the API
@@ -97,12 +106,7 @@ func (r *renderings) whenSettled(wake func(types.NamespacedName)) {
 	}
 	r.timer = time.AfterFunc(definitionsSettling, func() {
 		r.mu.Lock()
-		var all []types.NamespacedName
-		for key, one := range r.known {
-			if one.reads {
-				all = append(all, key)
-			}
-		}
+		all := slices.Collect(maps.Keys(r.reads))
 		r.mu.Unlock()
 		for _, key := range all {
 			wake(key)
@@ -130,7 +134,7 @@ func (one *rendering) due(offers string, interval time.Duration, asked bool, now
 // rendered otherwise stays.
 func (one *rendering) begin(revision, inputs string, now time.Time) {
 	if one.inputs != inputs {
-		*one = rendering{inputs: inputs, reads: one.reads}
+		*one = rendering{inputs: inputs}
 	}
 	if one.revision != revision {
 		one.revision, one.offers, one.at, one.last = revision, "", now, release.Rerendering{}
@@ -200,7 +204,7 @@ func (r *HelmReleaseReconciler) renderOnce(ctx context.Context, hr *helmv2.HelmR
 		return err
 	}
 	one.learn(result, want.Policy.Drift == helmv2.DriftDetectionEnabled, r.now())
-	r.rendered.setReads(one, result.Reads)
+	r.rendered.setReads(client.ObjectKeyFromObject(hr), result.Reads)
 	ctrl.LoggerFrom(ctx).Info("rendered once more", "reads", result.Reads, "changed", result.Changed, "unstable", one.unstable)
 	return nil
 }
@@ -214,5 +218,5 @@ func (r *HelmReleaseReconciler) renderedWith(ctx context.Context, hr *helmv2.Hel
 	}
 	one := r.rendering(hr, way, newest)
 	one.last, one.offers, one.over = reads, reads.Offers, one.unstable || !reads.Reads
-	r.rendered.setReads(one, reads.Reads)
+	r.rendered.setReads(client.ObjectKeyFromObject(hr), reads.Reads)
 }

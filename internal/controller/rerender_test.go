@@ -138,13 +138,18 @@ func TestDefinitionsWakeReaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r renderings
 		reader := types.NamespacedName{Name: "reader"}
-		r.setReads(r.of(reader), true)
-		r.of(types.NamespacedName{Name: "other"})
+		former := types.NamespacedName{Name: "former"}
+		r.setReads(former, true)
+		r.setReads(former, false)
+		r.setReads(reader, true)
 		var woken []types.NamespacedName
 		for range 50 {
 			r.whenSettled(func(key types.NamespacedName) { woken = append(woken, key) })
 			time.Sleep(definitionsSettling / 2)
 		}
+		time.Sleep(definitionsSettling / 2)
+		// At this very moment whoever visits it begins with other inputs.
+		r.of(reader).begin("2", "other", time.Now())
 		time.Sleep(definitionsSettling)
 		synctest.Wait()
 		if len(woken) != 1 || woken[0] != reader {

@@ -55,8 +55,7 @@ func (r *run) upgrade(ctx context.Context, job Job, a release.Upgrade) error {
 		r.checkBefore(helmrelease.HookPreUpgrade, spec.DisableHooks)
 	}
 	u := action.NewUpgrade(r.config)
-	u.Namespace = job.Desired.Target.Namespace
-	u.Timeout = a.Timeout
+	u.Namespace, u.Timeout = job.Desired.Target.Namespace, a.Timeout
 	u.MaxHistory = job.maxHistory()
 	u.TakeOwnership = !spec.DisableTakeOwnership
 	u.Wait = !spec.DisableWait

@@ -153,10 +153,10 @@ func (s *skies) lives(name string, p provider) {
 	s.known("tenant", p.annotations)
 	hr := s.far("hello", nil, s.describe("there", map[string]string{"provider": name, "cluster": p.resource, "serviceAccountName": "tenant"}))
 	s.ready(hr, 1)
-	s.abroad.there("hello", "hello")
+	s.there("hello", "hello")
 	s.change(hr, values{"message": "two"})
 	s.ready(hr, 2)
-	s.abroad.there("hello", "two")
+	s.there("hello", "two")
 	s.must(env.Client.Delete(s.Context(), hr))
 	s.departed(hr)
 
@@ -252,7 +252,7 @@ func (s *skies) survivesTrouble() {
 	s.clouds.Trouble(0)
 	for name, hr := range all {
 		s.ready(hr, 1)
-		s.abroad.there(name, "later")
+		s.there(name, "later")
 	}
 }
 
@@ -261,7 +261,7 @@ func (s *skies) survivesTrouble() {
 func (s *skies) goesItself() {
 	hr := s.far("hello", nil, s.describe("there", map[string]string{"provider": "aws", "cluster": harness.EKSCluster}))
 	s.ready(hr, 1)
-	s.abroad.there("hello", "hello")
+	s.there("hello", "hello")
 	hr = s.far("led-astray", nil, s.describe("astray", map[string]string{"provider": "aws", "cluster": harness.EKSCluster, "address": s.host, "ca.crt": "any"}))
 	s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "provider aws", "key 'address' is not where the cloud says that the cluster is")
 	s.known("tenant", map[string]string{"eks.amazonaws.com/role-arn": harness.EKSRole})

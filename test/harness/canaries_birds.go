@@ -107,16 +107,7 @@ func (a *aviary) document(name, text string) {
 	if err := yaml.Unmarshal([]byte(text), &content); err == nil {
 		switch v := content.(type) {
 		case map[string]any:
-			if users, ok := v["users"].([]any); ok && v["clusters"] != nil {
-				// Of a kubeconfig, nothing else is secret, and users have names.
-				for i := range users {
-					if user, ok := users[i].(map[string]any); ok {
-						users[i] = user["user"]
-					}
-				}
-				v = map[string]any{"users": users}
-			}
-			a.leaves(name, v)
+			a.leaves(name, secretOfKubeconfig(v))
 			return
 		case []any:
 			a.leaves(name, v)
@@ -129,6 +120,21 @@ func (a *aviary) document(name, text string) {
 			a.add(name, line)
 		}
 	}
+}
+
+// secretOfKubeconfig returns what in a kubeconfig is secret, and anything else as it is.
+func secretOfKubeconfig(v map[string]any) map[string]any {
+	users, ok := v["users"].([]any)
+	if !ok || v["clusters"] == nil {
+		return v
+	}
+	for i := range users {
+		// Users have names.
+		if user, ok := users[i].(map[string]any); ok {
+			users[i] = user["user"]
+		}
+	}
+	return map[string]any{"users": users}
 }
 
 func (a *aviary) leaves(name string, part any) {

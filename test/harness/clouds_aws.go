@@ -41,7 +41,7 @@ func (c *Clouds) serveAWS(w http.ResponseWriter, r *http.Request, trouble int) {
 	switch {
 	case service == "sts" && trouble != 0:
 		w.WriteHeader(trouble)
-		fmt.Fprintf(w, `<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code><Message>not for %s</Message></Error><RequestId>%s</RequestId></ErrorResponse>`,
+		_, _ = fmt.Fprintf(w, `<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code><Message>not for %s</Message></Error><RequestId>%s</RequestId></ErrorResponse>`,
 			r.FormValue("WebIdentityToken"), rand.Text())
 	case service == "sts":
 		c.assumeRole(w, r)
@@ -65,7 +65,7 @@ func (c *Clouds) assumeRole(w http.ResponseWriter, r *http.Request) {
 	id, session := "AKID"+rand.Text()[:12], rand.Text()
 	c.secret(token, session, secretAccessKey(id))
 	w.Header().Set("Content-Type", "text/xml")
-	fmt.Fprintf(w, `<AssumeRoleWithWebIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleWithWebIdentityResult><Credentials>`+
+	_, _ = fmt.Fprintf(w, `<AssumeRoleWithWebIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleWithWebIdentityResult><Credentials>`+
 		`<AccessKeyId>%s</AccessKeyId><SecretAccessKey>%s</SecretAccessKey><SessionToken>%s</SessionToken><Expiration>%s</Expiration>`+
 		`</Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>`,
 		id, secretAccessKey(id), session, time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
