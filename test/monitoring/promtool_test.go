@@ -9,10 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"testing"
-
-	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/pintle-dev/pintle/internal/metrics"
 )
 
 // TestPromtool lets promtool itself look at metrics and rules, and play the series
@@ -23,16 +19,7 @@ func TestPromtool(t *testing.T) {
 	if promtool == "" {
 		t.Skip("PINTLE_PROMTOOL names no promtool")
 	}
-	registry := prometheus.NewRegistry()
-	m, err := metrics.New(registry)
-	if err != nil {
-		t.Fatal(err)
-	}
-	everySeries(m)
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, families := served(t)
 	for _, test := range []struct {
 		args  []string
 		input io.Reader

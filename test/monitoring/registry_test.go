@@ -69,16 +69,7 @@ func describedBy(t *testing.T, registry prometheus.Collector) map[string][]strin
 // TestMetricsAreValid does what `promtool check metrics` does with what the
 // controller serves: it parses and lints.
 func TestMetricsAreValid(t *testing.T) {
-	registry := prometheus.NewRegistry()
-	m, err := metrics.New(registry)
-	if err != nil {
-		t.Fatal(err)
-	}
-	everySeries(m)
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	registry, families := served(t)
 	problems, err := promlint.New(text(t, families)).Lint()
 	if err != nil || len(problems) > 0 {
 		t.Errorf("%v: %v", problems, err)
@@ -90,6 +81,22 @@ func TestMetricsAreValid(t *testing.T) {
 	if len(missing) > 0 {
 		t.Errorf("there was no series to look at of %v", missing)
 	}
+}
+
+// served returns a series of every metric, and where they are registered.
+func served(t *testing.T) (*prometheus.Registry, []*dto.MetricFamily) {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	m, err := metrics.New(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	everySeries(m)
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return registry, families
 }
 
 func text(t *testing.T, families []*dto.MetricFamily) *bytes.Buffer {

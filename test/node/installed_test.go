@@ -26,8 +26,9 @@ import (
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
-// itself is where config/default puts the controller, and what it runs as there.
 const (
+	// home is where config/default puts the controller, itself what it is called there,
+	// and identity as whom it runs.
 	home     = "helm-system"
 	itself   = "helm-controller"
 	identity = "system:serviceaccount:" + home + ":" + itself
