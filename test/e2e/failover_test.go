@@ -141,22 +141,26 @@ func (w world) upgradeAll(all []*helmv2.HelmRelease, message string, takes time.
 	}
 }
 
-// midway waits until enough of the releases have been upgraded, while others are
-// still being.
-func (w world) midway(all []*helmv2.HelmRelease, message string, enough int) {
+// midway begins upgrades, and returns when some releases have been upgraded while
+// others still are. Those take so long that they cannot all have been, however
+// seldom this process gets to look.
+func (w world) midway(all []*helmv2.HelmRelease, message string) {
 	w.Helper()
+	enough := len(all) / 5
+	w.upgradeAll(all[:enough], message, time.Second)
+	w.upgradeAll(all[enough:], message, 15*time.Second)
 	ctx, cancel := w.bounded()
 	defer cancel()
 	w.must(env.Until(ctx, "releases to be upgraded", func() (string, bool) {
 		pending, done, waiting := w.progress(all, message)
 		seen := fmt.Sprintf("%d are being upgraded, %d have been, %d have not begun", pending, done, waiting)
-		if done < enough {
+		if pending+waiting == 0 {
+			w.Fatal("nothing is left to be disturbed")
+		}
+		if done < enough || pending == 0 {
 			return seen, false
 		}
 		w.Log(seen)
-		if pending == 0 {
-			w.Fatal("nothing is left to be disturbed")
-		}
 		return seen, true
 	}))
 }
@@ -270,8 +274,7 @@ func TestFailover(t *testing.T) {
 // has written for the last time, and b goes on.
 func (w world) shutdown(a *harness.Controller, all []*helmv2.HelmRelease, leader string) string {
 	before := versions(all)
-	w.upgradeAll(all, "second", time.Second)
-	w.midway(all, "second", len(all)/5)
+	w.midway(all, "second")
 	w.must(a.Stop(w.Context()))
 	if err := a.Exit(); err != nil {
 		w.Errorf("the leader ended with %v, want exit status 0", err)
@@ -293,8 +296,7 @@ func (w world) shutdown(a *harness.Controller, all []*helmv2.HelmRelease, leader
 // killed kills replica b, which leads. When its lease has expired, a goes on.
 func (w world) killed(b *harness.Controller, all []*helmv2.HelmRelease, leader string) string {
 	before := versions(all)
-	w.upgradeAll(all, "third", time.Second)
-	w.midway(all, "third", len(all)/5)
+	w.midway(all, "third")
 	w.must(b.Kill(w.Context()))
 	killed := time.Now()
 	next := w.leaderAfter(leaseName, leader)
