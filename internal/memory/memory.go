@@ -3,7 +3,8 @@
 
 // Package memory tells when a process comes close to the memory its cgroup may
 // use. Whoever is told can end in order; who exceeds the limit is killed, and
-// leaves Helm releases pending.
+// leaves Helm releases pending. It also gives back what only the start of the
+// process needed. It knows nothing of what the process does.
 package memory
 
 import (
