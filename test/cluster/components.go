@@ -113,7 +113,7 @@ func (r request) controllerManager() component {
 		"--service-account-private-key-file", r.pki("service-account.key"),
 		"--root-ca-file", r.pki("ca.crt"),
 		"--cluster-signing-cert-file", r.pki("ca.crt"), "--cluster-signing-key-file", r.pki("ca.key"),
-	)}
+	), env: []string{roomyHeap}}
 }
 
 func (r request) scheduler() component {
