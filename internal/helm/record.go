@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -116,6 +117,9 @@ func secretsOf(getter genericclioptions.RESTClientGetter, namespace string) (sec
 	if err != nil {
 		return nil, fmt.Errorf("client for Helm storage: %w", err)
 	}
+	config = rest.CopyConfig(config)
+	// A record is not in base64 then, which takes both ends less to write and read.
+	config.ContentType = runtime.ContentTypeProtobuf
 	clients, err := corev1client.NewForConfigAndClient(config, client)
 	if err != nil {
 		return nil, fmt.Errorf("client for Helm storage: %w", err)

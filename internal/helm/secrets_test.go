@@ -119,6 +119,16 @@ func TestHelmAndWeReadEachOther(t *testing.T) {
 	}
 }
 
+func TestRecordsAreSentAsProtobuf(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	install(t, w, w.chart("1.0.0", note()), "one")
+	const secrets = "/api/v1/namespaces/prod/secrets"
+	if diff := cmp.Diff([]string{"POST " + secrets, "PUT " + secrets + "/sh.helm.release.v1.app.v1"}, w.protobuf); diff != "" {
+		t.Errorf("sent as protobuf (-want +got):\n%s", diff)
+	}
+}
+
 func TestStorageSaysWhatHelmAsksFor(t *testing.T) {
 	t.Parallel()
 	d, _ := newRecorder(t, unmarked)

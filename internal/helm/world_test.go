@@ -26,7 +26,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -45,6 +47,8 @@ type world struct {
 	objects map[string]map[string]any
 	// requests are "<method> <path>" of everything that writes.
 	requests []string
+	// protobuf are those of requests whose bodies were.
+	protobuf []string
 	// refuse, if set, answers requests that it returns a status code for.
 	refuse func(method, path string) int
 	// reacted is called with every object that is created and may change it.
@@ -257,11 +261,35 @@ func merge(object, patch map[string]any) {
 }
 
 func (w *world) body(req *http.Request) map[string]any {
-	object := map[string]any{}
-	if err := json.NewDecoder(req.Body).Decode(&object); err != nil {
+	object, err := readBody(req)
+	if err != nil {
 		w.t.Errorf("%s %s: %v", req.Method, req.URL.Path, err)
 	}
+	switch req.Header.Get("Content-Type") {
+	case runtime.ContentTypeProtobuf:
+		w.protobuf = append(w.protobuf, req.Method+" "+req.URL.Path)
+	case "application/apply-patch+yaml":
+		if req.URL.Query().Get("fieldValidation") != metav1.FieldValidationIgnore {
+			w.t.Errorf("%s %s has its body read twice", req.Method, req.URL)
+		}
+	}
 	return object
+}
+
+func readBody(req *http.Request) (map[string]any, error) {
+	if req.Header.Get("Content-Type") != runtime.ContentTypeProtobuf {
+		object := map[string]any{}
+		return object, json.NewDecoder(req.Body).Decode(&object)
+	}
+	raw, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	typed, _, err := scheme.Codecs.UniversalDeserializer().Decode(raw, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
 }
 
 func discovery(path string, known map[string][]string) (string, bool) {
