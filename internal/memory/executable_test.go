@@ -4,9 +4,6 @@
 package memory
 
 import (
-	"os"
-	"runtime"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -70,36 +67,4 @@ func TestUnwritten(t *testing.T) {
 	if _, err := unwritten(strings.NewReader("here-there r-xp 0 fe:00 1 /manager\n"), "/manager"); err == nil {
 		t.Error("what is no range of addresses is no error")
 	}
-}
-
-// TestDropExecutable: less of the executable is resident, and the process goes on.
-func TestDropExecutable(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("there is no /proc/self/smaps")
-	}
-	before := resident(t)
-	if err := DropExecutable(); err != nil {
-		t.Fatal(err)
-	}
-	if after := resident(t); after > before*3/4 {
-		t.Errorf("%d KiB of files are resident, of %d before", after, before)
-	}
-}
-
-// resident returns how many KiB of files are in the memory of this process.
-func resident(t *testing.T) uint64 {
-	t.Helper()
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, found := strings.Cut(string(status), "RssFile:")
-	if !found {
-		t.Skip("this kernel does not tell")
-	}
-	n, err := strconv.ParseUint(strings.Fields(rest)[0], 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
 }
