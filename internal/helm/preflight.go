@@ -177,7 +177,7 @@ func (c *client) tryOut(info *resource.Info) error {
 	}
 	force := true
 	result, created, err := c.patch(info, body, acceptMetadata, metav1.PatchOptions{
-		Force: &force, DryRun: []string{metav1.DryRunAll},
+		Force: &force, DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict,
 	})
 	if err == nil {
 		c.triedOut(info, trial{body: body, traces: clientSideTraces(result), created: created})

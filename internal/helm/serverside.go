@@ -152,8 +152,12 @@ func (c *client) applied(info *resource.Info, live runtime.Object) error {
 
 // send applies an object, by force if it must.
 func (c *client) send(info *resource.Info, body []byte) (live runtime.Object, created bool, err error) {
+	// The preflight was strict. All that this leaves out is a second look at the body,
+	// which costs the API server a sixth of the whole, for keys that are there twice:
+	// what we encode has none.
+	lenient := metav1.PatchOptions{FieldValidation: metav1.FieldValidationIgnore}
 	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		live, created, err = c.patch(info, body, "", metav1.PatchOptions{})
+		live, created, err = c.patch(info, body, "", lenient)
 		if apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict) {
 			if disputes(err) {
 				if err := c.adoption.recheck(info, true); err != nil {
@@ -161,8 +165,9 @@ func (c *client) send(info *resource.Info, body []byte) (live runtime.Object, cr
 				}
 			}
 			c.reportConflicts(info, err)
-			force := true
-			live, created, err = c.patch(info, body, "", metav1.PatchOptions{Force: &force})
+			byForce := lenient
+			byForce.Force = new(true)
+			live, created, err = c.patch(info, body, "", byForce)
 		}
 		return err
 	})
@@ -173,10 +178,6 @@ func (c *client) send(info *resource.Info, body []byte) (live runtime.Object, cr
 // answer is wanted. What applies is finished even if the job is cancelled.
 func (c *client) patch(info *resource.Info, body []byte, accept string, options metav1.PatchOptions) (live runtime.Object, created bool, err error) {
 	options.FieldManager = fieldManager
-	// Fields that are not in the schema are refused whatever is asked for. All that
-	// this leaves out is a second look at the body, which costs the API server a sixth
-	// of the whole, for keys that are there twice: what we encode has none.
-	options.FieldValidation = metav1.FieldValidationIgnore
 	request := info.Client.Patch(types.ApplyPatchType).
 		NamespaceIfScoped(info.Namespace, info.Namespaced()).
 		Resource(info.Mapping.Resource.Resource).

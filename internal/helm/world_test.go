@@ -269,8 +269,12 @@ func (w *world) body(req *http.Request) map[string]any {
 	case runtime.ContentTypeProtobuf:
 		w.protobuf = append(w.protobuf, req.Method+" "+req.URL.Path)
 	case "application/apply-patch+yaml":
-		if req.URL.Query().Get("fieldValidation") != metav1.FieldValidationIgnore {
-			w.t.Errorf("%s %s has its body read twice", req.Method, req.URL)
+		want := metav1.FieldValidationStrict
+		if req.URL.Query().Get("dryRun") == "" {
+			want = metav1.FieldValidationIgnore
+		}
+		if got := req.URL.Query().Get("fieldValidation"); got != want {
+			w.t.Errorf("%s %s: fields are validated by %q, want %q", req.Method, req.URL, got, want)
 		}
 	}
 	return object
