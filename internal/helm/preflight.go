@@ -233,6 +233,16 @@ func (c *client) takeBody(info *resource.Info) ([]byte, error) {
 }
 
 func (c *client) tryOutClientSide(info *resource.Info) error {
+	err := c.tryMerging(info)
+	if apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) {
+		// Somebody has deleted or made it between the look and the trial.
+		err = c.tryMerging(info)
+	}
+	return err
+}
+
+// tryMerging does to an object what merging in the client will, without effect.
+func (c *client) tryMerging(info *resource.Info) error {
 	helper := resource.NewHelper(info.Client, info.Mapping).DryRun(true).
 		WithFieldManager(fieldManager).WithFieldValidation(metav1.FieldValidationStrict)
 	object := info.Object.DeepCopyObject()

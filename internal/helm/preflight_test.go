@@ -10,7 +10,9 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	helmrelease "helm.sh/helm/v3/pkg/release"
@@ -19,6 +21,7 @@ import (
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/resource"
 
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -125,5 +128,30 @@ func TestReportConflicts(t *testing.T) {
 	want := []string{`ConfigMap/prod/web: taking over field .data.a: conflict with "kubectl" using v1`}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
+	}
+}
+
+// TestTryingOutWhatIsDeletedMeanwhile: the object is there when the client looks what
+// to merge into, and gone when it sends that. It will be made.
+func TestTryingOutWhatIsDeletedMeanwhile(t *testing.T) {
+	w := newWorld(t)
+	artifact := w.chart("1.0.0", note())
+	install(t, w, artifact, "one")
+	gone := false
+	w.refuse = func(method, path string) int {
+		if method != http.MethodPatch || path != configMapPath || gone {
+			return 0
+		}
+		gone = true
+		w.remove(path)
+		return http.StatusNotFound
+	}
+	j := job(release.Upgrade{Timeout: time.Minute}, artifact, "1.0.0", map[string]any{"message": "two"})
+	j.Spec.Upgrade = &helmv2.Upgrade{ServerSideApply: helmv2.ServerSideApplyDisabled}
+	if out := w.runner.Run(t.Context(), w.conn, j); out.Err != nil {
+		t.Error(out.Err)
+	}
+	if object := w.object(configMapPath); !gone || object == nil || !strings.Contains(fmt.Sprint(object.Object["data"]), "two") {
+		t.Errorf("it was deleted: %t; it is %v", gone, object)
 	}
 }
