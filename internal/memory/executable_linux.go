@@ -25,7 +25,7 @@ func DropExecutable() error {
 	if err != nil {
 		return err
 	}
-	defer smaps.Close()
+	defer func() { _ = smaps.Close() }()
 	mappings, err := unwritten(smaps, path)
 	if err != nil {
 		return err

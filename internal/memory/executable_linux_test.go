@@ -47,7 +47,7 @@ func mapAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer smaps.Close()
+	defer func() { _ = smaps.Close() }()
 	path, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
