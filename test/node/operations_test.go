@@ -285,6 +285,11 @@ func (w world) speaking(op *opsv1alpha1.Operation) *corev1.Pod {
 		if err != nil || len(pods.Items) != 1 {
 			return fmt.Sprint(err, len(pods.Items)), false
 		}
+		// The kubelet may serve the log before it says that the container runs, and until
+		// then nobody else looks for one.
+		if phase := pods.Items[0].Status.Phase; phase != corev1.PodRunning {
+			return string(phase), false
+		}
 		said, err := env.pods.CoreV1().Pods(w.namespace).GetLogs(pods.Items[0].Name, &corev1.PodLogOptions{}).DoRaw(ctx)
 		return fmt.Sprint(err), len(said) > 0
 	}))
