@@ -118,7 +118,7 @@ func secretsOf(getter genericclioptions.RESTClientGetter, namespace string) (sec
 		return nil, fmt.Errorf("client for Helm storage: %w", err)
 	}
 	config = rest.CopyConfig(config)
-	// A record is not in base64 then, which takes both ends less to write and read.
+	// A record is not in base64 inside JSON then.
 	config.ContentType = runtime.ContentTypeProtobuf
 	clients, err := corev1client.NewForConfigAndClient(config, client)
 	if err != nil {

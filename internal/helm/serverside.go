@@ -152,9 +152,9 @@ func (c *client) applied(info *resource.Info, live runtime.Object) error {
 
 // send applies an object, by force if it must.
 func (c *client) send(info *resource.Info, body []byte) (live runtime.Object, created bool, err error) {
-	// The preflight was strict. All that this leaves out is a second look at the body,
-	// which costs the API server a sixth of the whole, for keys that are there twice:
-	// what we encode has none.
+	// To be strict is the preflight's part. All that this leaves out is that the API
+	// server parses the body once more, for keys that are there twice: what we encode
+	// has none. Its warnings of them nobody would see.
 	lenient := metav1.PatchOptions{FieldValidation: metav1.FieldValidationIgnore}
 	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		live, created, err = c.patch(info, body, "", lenient)

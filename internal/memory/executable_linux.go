@@ -30,6 +30,9 @@ func DropExecutable() error {
 	if err != nil {
 		return err
 	}
+	if len(mappings) == 0 {
+		return fmt.Errorf("%s is not among the mappings that are only read", path)
+	}
 	for _, m := range mappings {
 		err = errors.Join(err, drop(m))
 	}
@@ -37,8 +40,8 @@ func DropExecutable() error {
 }
 
 func drop(m mapping) error {
-	// To be among the first that the kernel reclaims, when it wants memory; it is not
-	// counted as in use then. Kernels before 5.4 do not know of this.
+	// To be among the first that the kernel reclaims, when it wants memory. Kernels
+	// before 5.4 do not know of this.
 	_, _, _ = unix.Syscall(unix.SYS_MADVISE, m.start, m.end-m.start, unix.MADV_COLD)
 	if _, _, errno := unix.Syscall(unix.SYS_MADVISE, m.start, m.end-m.start, unix.MADV_DONTNEED); errno != 0 {
 		return fmt.Errorf("madvise %x-%x: %w", m.start, m.end, errno)
