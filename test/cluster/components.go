@@ -38,12 +38,15 @@ func (r request) etcd() component {
 		// for the disk is most of a write's time.
 		"--unsafe-no-fsync=true",
 		"--log-level", "warn",
-	}, env: []string{roomyHeap}}
+	}, env: roomy()}
 }
 
-// roomyHeap makes a component collect garbage a third as often. A test cluster is
-// short-lived, and has few processors and enough memory.
-const roomyHeap = "GOGC=400"
+// roomy is the environment of the components that do most of the work. They collect
+// garbage a third as often, and begin goroutines with as much stack as those have
+// needed on average: a request passes through several, each of which would have its
+// stack copied to larger ones a few times. A test cluster is short-lived, and has few
+// processors and enough memory.
+func roomy() []string { return []string{"GOGC=400", "GODEBUG=adaptivestackstart=1"} }
 
 func (r request) apiServer() component {
 	args := []string{
@@ -78,7 +81,7 @@ func (r request) apiServer() component {
 			"--audit-log-maxsize", "100000",
 		)
 	}
-	return component{name: apiServer, args: args, env: []string{roomyHeap}}
+	return component{name: apiServer, args: args, env: roomy()}
 }
 
 // auditPolicy is the file that says what is noted: of every request who sent
@@ -113,7 +116,7 @@ func (r request) controllerManager() component {
 		"--service-account-private-key-file", r.pki("service-account.key"),
 		"--root-ca-file", r.pki("ca.crt"),
 		"--cluster-signing-cert-file", r.pki("ca.crt"), "--cluster-signing-key-file", r.pki("ca.key"),
-	), env: []string{roomyHeap}}
+	), env: roomy()}
 }
 
 func (r request) scheduler() component {
