@@ -6,7 +6,6 @@ package harness
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -36,22 +35,27 @@ func freeAddress(ctx context.Context, host string) (string, error) {
 }
 
 // ResidentMiB returns how much memory a process has resident now.
-func ResidentMiB(pid int) (float64, error) {
+func ResidentMiB(pid int) (float64, error) { return memoryOf(pid, "VmRSS") }
+
+// ResidentFileMiB returns how much of that are pages of files, the executable above all.
+func ResidentFileMiB(pid int) (float64, error) { return memoryOf(pid, "RssFile") }
+
+func memoryOf(pid int, field string) (float64, error) {
 	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0, err
 	}
-	return parseResident(string(content))
+	return parseMemory(string(content), field)
 }
 
-func parseResident(status string) (float64, error) {
+func parseMemory(status, field string) (float64, error) {
 	for line := range strings.Lines(status) {
-		if value, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+		if value, ok := strings.CutPrefix(line, field+":"); ok {
 			kibibytes, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 10, 64)
 			return float64(kibibytes) / 1024, err
 		}
 	}
-	return 0, errors.New("/proc/PID/status has no VmRSS")
+	return 0, fmt.Errorf("/proc/PID/status has no %s", field)
 }
 
 // Metrics are what a controller counts, by name and labels as they are written:

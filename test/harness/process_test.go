@@ -10,15 +10,19 @@ import (
 )
 
 func TestResident(t *testing.T) {
-	mebibytes, err := parseResident("Name:\tx\nVmHWM:\t 9999 kB\nVmRSS:\t    2560 kB\n")
-	if err != nil || mebibytes != 2.5 {
-		t.Errorf("%v MiB, %v", mebibytes, err)
+	const status = "Name:\tx\nVmHWM:\t 9999 kB\nVmRSS:\t    2560 kB\nRssFile:\t    1024 kB\n"
+	for field, want := range map[string]float64{"VmRSS": 2.5, "RssFile": 1} {
+		if mebibytes, err := parseMemory(status, field); err != nil || mebibytes != want {
+			t.Errorf("%s: %v MiB, %v", field, mebibytes, err)
+		}
 	}
-	if _, err := parseResident("VmHWM:\t 1 kB\n"); err == nil {
+	if _, err := parseMemory("VmHWM:\t 1 kB\n", "VmRSS"); err == nil {
 		t.Error("a size was found where there is none")
 	}
-	if mebibytes, err := ResidentMiB(os.Getpid()); err != nil || mebibytes <= 0 {
-		t.Errorf("this process: %v MiB, %v", mebibytes, err)
+	all, err := ResidentMiB(os.Getpid())
+	files, errFiles := ResidentFileMiB(os.Getpid())
+	if err != nil || errFiles != nil || files <= 0 || files >= all {
+		t.Errorf("this process: %v MiB, %v of them of files; %v, %v", all, files, err, errFiles)
 	}
 }
 
