@@ -43,6 +43,9 @@ func drop(m mapping) error {
 	// To be among the first that the kernel reclaims, when it wants memory. Kernels
 	// before 5.4 do not know of this.
 	_, _, _ = unix.Syscall(unix.SYS_MADVISE, m.start, m.end-m.start, unix.MADV_COLD)
+	// A file that was written a moment ago may be in huge pages, all of which would come
+	// back with each instruction that is needed. Kernels may have been built without.
+	_, _, _ = unix.Syscall(unix.SYS_MADVISE, m.start, m.end-m.start, unix.MADV_NOHUGEPAGE)
 	if _, _, errno := unix.Syscall(unix.SYS_MADVISE, m.start, m.end-m.start, unix.MADV_DONTNEED); errno != 0 {
 		return fmt.Errorf("madvise %x-%x: %w", m.start, m.end, errno)
 	}

@@ -6,6 +6,7 @@ package memory
 import (
 	"context"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -29,6 +30,37 @@ func TestTrim(t *testing.T) {
 	if (Trim{}).NeedLeaderElection() {
 		t.Error("replicas that wait for the lease keep what they do not need")
 	}
+}
+
+// TestTrimRefusesHugePages: what is needed again comes back in small ones.
+func TestTrimRefusesHugePages(t *testing.T) {
+	if _, err := os.Stat("/sys/kernel/mm/transparent_hugepage"); err != nil {
+		t.Skip("this kernel has no huge pages")
+	}
+	if err := DropExecutable(); err != nil {
+		t.Fatal(err)
+	}
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	smaps, err := os.ReadFile("/proc/self/smaps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := false
+	for line := range strings.Lines(string(smaps)) {
+		switch fields := strings.Fields(line); {
+		case len(fields) > 1 && !strings.HasSuffix(fields[0], ":"):
+			code = fields[1] == "r-xp" && fields[len(fields)-1] == path
+		case fields[0] == "VmFlags:" && code:
+			if !slices.Contains(fields, "nh") {
+				t.Errorf("the code may be mapped in huge pages: %s", line)
+			}
+			return
+		}
+	}
+	t.Error("no code is mapped")
 }
 
 // TestTrimEnds: a process that is about to end does not wait for it.
