@@ -135,6 +135,10 @@ func (c *Connection) Unimpersonated() *rest.Config {
 // Local reports whether the connection leads to the controller's own cluster.
 func (c *Connection) Local() bool { return c.local }
 
+// Impersonates reports whether the connection is used as somebody else than whoever
+// its configuration authenticates as.
+func (c *Connection) Impersonates() bool { return c.config.Impersonate.UserName != "" }
+
 // Host is the address of the API server.
 func (c *Connection) Host() string { return c.config.Host }
 

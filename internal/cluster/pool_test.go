@@ -105,7 +105,11 @@ func TestForConfigures(t *testing.T) {
 		"RemoteUser": {Identity{User: "u", Kubeconfig: kubeconfigFor("https://there", "remote")}, "https://there", "remote", 30 * time.Second, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			config, err := pool.mustFor(t, tc.id).ToRESTConfig()
+			connection := pool.mustFor(t, tc.id)
+			if connection.Impersonates() != (tc.id.User != "") {
+				t.Errorf("impersonates: %t", connection.Impersonates())
+			}
+			config, err := connection.ToRESTConfig()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -227,9 +227,14 @@ func stripConfig(obj any) (any, error) {
 }
 
 // Client says how the manager's client reads: ConfigMaps and Secrets never from
-// the cache, where a first read would have all of them be watched and held.
+// the cache, where a first read would have all of them be watched and held. And how
+// it writes: the API server need not look for fields it does not know, since nobody
+// would see its warnings, and it reads what is written once more for them.
 func Client() client.Options {
-	return client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.ConfigMap{}, &corev1.Secret{}}}}
+	return client.Options{
+		Cache:           &client.CacheOptions{DisableFor: []client.Object{&corev1.ConfigMap{}, &corev1.Secret{}}},
+		FieldValidation: metav1.FieldValidationIgnore,
+	}
 }
 
 // Scheme knows every kind the controllers read or write.

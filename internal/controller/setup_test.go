@@ -4,7 +4,11 @@
 package controller
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -12,8 +16,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,6 +34,36 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
 )
+
+// TestClientIsNotWarned: the API server would read all that is written twice, for
+// warnings that nobody sees.
+func TestClientIsNotWarned(t *testing.T) {
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.Method+" "+r.URL.Path+" "+r.URL.Query().Get("fieldValidation"))
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.Copy(w, r.Body)
+	}))
+	defer server.Close()
+	options := Client()
+	options.Cache, options.Scheme = nil, Scheme()
+	options.Mapper = meta.NewDefaultRESTMapper(nil)
+	options.Mapper.(*meta.DefaultRESTMapper).Add(helmv2.GroupVersion.WithKind("HelmRelease"), meta.RESTScopeNamespace)
+	c, err := client.New(&rest.Config{Host: server.URL}, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "app"}}
+	patch := client.RawPatch(types.MergePatchType, []byte("{}"))
+	if err := errors.Join(c.Patch(t.Context(), hr.DeepCopy(), patch), c.Status().Patch(t.Context(), hr.DeepCopy(), patch)); err != nil {
+		t.Fatal(err)
+	}
+	const path = "/apis/helm.toolkit.fluxcd.io/v2/namespaces/prod/helmreleases/app"
+	want := []string{"PATCH " + path + " Ignore", "PATCH " + path + "/status Ignore"}
+	if diff := cmp.Diff(want, asked); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
 
 // full is the metadata of an object as kubectl leaves it: with a copy of what was
 // applied in an annotation.

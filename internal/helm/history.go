@@ -44,11 +44,13 @@ func (r *Runner) History(ctx context.Context, getter genericclioptions.RESTClien
 
 // historyReader reads the revisions of one release once.
 type historyReader struct {
-	ctx      context.Context //nolint:containedctx // lives as long as one call
-	api      secretReader
-	memo     *memo
-	index    *Index
-	way      string
+	ctx   context.Context //nolint:containedctx // lives as long as one call
+	api   secretReader
+	memo  *memo
+	index *Index
+	way   string
+	// ours is true if the index was made by whoever reads.
+	ours     bool
 	target   release.Target
 	recorded helmv2.Snapshots
 }
@@ -60,7 +62,7 @@ func (r *Runner) reader(ctx context.Context, getter genericclioptions.RESTClient
 	}
 	h := &historyReader{ctx: ctx, api: api, memo: &r.memo, target: target, recorded: recorded}
 	var local bool
-	if h.way, local = wayOf(getter); local {
+	if h.way, local, h.ours = wayOf(getter); local {
 		h.index = r.index
 	}
 	return h, nil
@@ -99,7 +101,7 @@ func (h *historyReader) revisions() ([]release.Revision, error) {
 // behind what another process did: it is believed only if it fits what is
 // recorded.
 func (h *historyReader) records() ([]Record, error) {
-	if all, ok := h.index.records(h.target.StorageNamespace, h.target.Name); ok && agrees(all, h.recorded) {
+	if all, ok := h.index.records(h.target.StorageNamespace, h.target.Name); ok && h.agrees(all) {
 		return all, nil
 	}
 	all, at, err := h.api.list(h.ctx, records(h.target.Name))
@@ -112,14 +114,17 @@ func (h *historyReader) records() ([]Record, error) {
 }
 
 // agrees reports whether records, newest first, can be all there is of a release
-// that is recorded so.
-func agrees(all []Record, recorded helmv2.Snapshots) bool {
-	last := release.Latest(recorded)
+// that is recorded as it is.
+func (h *historyReader) agrees(all []Record) bool {
+	last := release.Latest(h.recorded)
 	switch {
-	case len(all) == 0:
+	case len(all) == 0 && last == nil:
 		// What is not there cannot be forbidden to be read: whether the release may be
-		// looked for has to be asked.
-		return last != nil && last.Status == helmv2.StatusUninstalled
+		// looked for has to be asked, unless it is known from making the index. If
+		// somebody else makes the first revision meanwhile, ours will be refused.
+		return h.ours
+	case len(all) == 0:
+		return last.Status == helmv2.StatusUninstalled
 	case last == nil:
 		return false
 	}

@@ -39,6 +39,9 @@ type Index struct {
 	releases map[releaseKey]map[string]Record
 	// gone are the Secrets that were deleted here and that the watch still shows.
 	gone map[types.UID]bool
+	// doubted are the releases of which more is stored than the watch has shown, as a
+	// write has met.
+	doubted map[releaseKey]bool
 	// forget, if set, is told of what is gone.
 	forget func(types.UID)
 }
@@ -70,7 +73,7 @@ func NewIndex(config *rest.Config, namespace string) (*Index, error) {
 func newIndex(namespace string, source cache.ListerWatcher) *Index {
 	return &Index{
 		source: source, namespace: namespace, synced: make(chan struct{}),
-		releases: map[releaseKey]map[string]Record{}, gone: map[types.UID]bool{},
+		releases: map[releaseKey]map[string]Record{}, gone: map[types.UID]bool{}, doubted: map[releaseKey]bool{},
 	}
 }
 
@@ -96,9 +99,24 @@ func (x *Index) records(namespace, name string) ([]Record, bool) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	all := slices.Collect(maps.Values(x.releases[releaseKey{namespace, name}]))
+	key := releaseKey{namespace, name}
+	if x.doubted[key] {
+		return nil, false
+	}
+	all := slices.Collect(maps.Values(x.releases[key]))
 	newestFirst(all)
 	return all, true
+}
+
+// doubt has the storage of a release be listed before the index is asked about it
+// again: there is something that the watch has not shown yet.
+func (x *Index) doubt(namespace, name string) {
+	if !x.knows(namespace) {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.doubted[releaseKey{namespace, name}] = true
 }
 
 // knows reports whether the index has what is stored in a namespace. Until then
@@ -143,6 +161,7 @@ func (x *Index) learned(namespace, name string, all []Record, at string) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	delete(x.doubted, releaseKey{namespace, name})
 	for secret, rec := range x.releases[releaseKey{namespace, name}] {
 		listed := slices.ContainsFunc(all, func(r Record) bool { return r.Name == secret })
 		if !listed && !newer(rec.ResourceVersion, at) {

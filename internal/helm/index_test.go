@@ -314,6 +314,51 @@ func TestIndexIsNotBelievedAgainstTheRecord(t *testing.T) {
 	expect(t, "and the index knows it now", l)
 }
 
+// TestNothingIsStoredNorRecorded: whoever made the index need not ask once more,
+// and anybody else has to, since it is not known what he may see. It is asked for as
+// well once a write has met what the watch has not shown.
+func TestNothingIsStoredNorRecorded(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	look := func(ours bool) []release.Revision {
+		t.Helper()
+		h := &historyReader{ctx: t.Context(), api: &l.shelf, memo: &l.memo, index: l.index, way: "us", ours: ours, target: target()}
+		all, err := h.revisions()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	look(true)
+	expect(t, "made the index", l)
+	look(false)
+	expect(t, "somebody else", l, "list")
+
+	other := l.recorder(t)
+	other.index = nil
+	if err := other.Create(recordName("app", 1), revision(1, helmrelease.StatusDeployed, nil)); err != nil {
+		t.Fatal(err)
+	}
+	l.since()
+	look(true)
+	expect(t, "nobody could know yet", l)
+	err := l.recorder(t).Create(recordName("app", 1), revision(1, helmrelease.StatusPendingInstall, nil))
+	if !errors.Is(err, driver.ErrReleaseExists) || !strings.Contains(err.Error(), "somebody else") {
+		t.Errorf("the number is taken: %v", err)
+	}
+	l.since()
+	if all := look(true); len(all) != 1 {
+		t.Errorf("somebody else's revision is not seen: %+v", all)
+	}
+	expect(t, "a write has met it", l, "list")
+	look(false)
+	expect(t, "it is not recorded", l, "list")
+	one := recorded(look(true)[0])
+	l.since()
+	l.history(t, "us", one)
+	expect(t, "the index is believed again", l)
+}
+
 func TestHistoryOfWhatIsGone(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t)

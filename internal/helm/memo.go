@@ -124,15 +124,18 @@ func (m *memo) forget(uid types.UID) {
 type way interface {
 	// ID differs between connections to different clusters or as different users.
 	ID() string
-	// Local reports whether it leads to the cluster that the index is of.
+	// Local reports whether it leads to the cluster that the index is of, and
+	// Impersonates whether it is used as somebody else than who made the index there.
 	Local() bool
+	Impersonates() bool
 }
 
 // wayOf returns the ID of a connection, empty if it has none, in which case
-// nothing is remembered for it, and whether the index is about its cluster.
-func wayOf(getter genericclioptions.RESTClientGetter) (id string, local bool) {
+// nothing is remembered for it, whether the index is about its cluster, and whether
+// it was made by the same user.
+func wayOf(getter genericclioptions.RESTClientGetter) (id string, local, ours bool) {
 	if w, ok := getter.(way); ok {
-		return w.ID(), w.Local()
+		return w.ID(), w.Local(), w.Local() && !w.Impersonates()
 	}
-	return "", false
+	return "", false, false
 }

@@ -175,10 +175,7 @@ func (c *client) tryOut(info *resource.Info) error {
 	if err != nil {
 		return err
 	}
-	force := true
-	result, created, err := c.patch(info, body, acceptMetadata, metav1.PatchOptions{
-		Force: &force, DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict,
-	})
+	result, created, err := c.patch(info, body, acceptMetadata, metav1.PatchOptions{Force: new(true), DryRun: []string{metav1.DryRunAll}})
 	if err == nil {
 		c.triedOut(info, trial{body: body, traces: clientSideTraces(result), created: created})
 	}

@@ -163,7 +163,7 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 	}
 	store.packer = &r.packer
 	var local bool
-	if store.way, local = wayOf(getter); local {
+	if store.way, local, _ = wayOf(getter); local {
 		store.index = r.index
 	}
 	kc := kube.New(getter)

@@ -240,7 +240,8 @@ func (s *secretStore) create(st *staged) (written, error) {
 	w, rls, k := st.written, st.release, st.kept
 	rec, err := s.api.create(s.ctx, w.secret)
 	if apierrors.IsAlreadyExists(err) {
-		return written{}, driver.ErrReleaseExists
+		s.index.doubt(s.namespace, s.release)
+		return written{}, fmt.Errorf("%w: somebody else has made revision %d in the meantime", driver.ErrReleaseExists, rls.Version)
 	}
 	if err != nil {
 		return written{}, s.refused("create", w.secret, err)

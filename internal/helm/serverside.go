@@ -152,12 +152,8 @@ func (c *client) applied(info *resource.Info, live runtime.Object) error {
 
 // send applies an object, by force if it must.
 func (c *client) send(info *resource.Info, body []byte) (live runtime.Object, created bool, err error) {
-	// To be strict is the preflight's part. All that this leaves out is that the API
-	// server parses the body once more, for keys that are there twice: what we encode
-	// has none. Its warnings of them nobody would see.
-	lenient := metav1.PatchOptions{FieldValidation: metav1.FieldValidationIgnore}
 	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		live, created, err = c.patch(info, body, "", lenient)
+		live, created, err = c.patch(info, body, "", metav1.PatchOptions{})
 		if apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict) {
 			if disputes(err) {
 				if err := c.adoption.recheck(info, true); err != nil {
@@ -165,9 +161,7 @@ func (c *client) send(info *resource.Info, body []byte) (live runtime.Object, cr
 				}
 			}
 			c.reportConflicts(info, err)
-			byForce := lenient
-			byForce.Force = new(true)
-			live, created, err = c.patch(info, body, "", byForce)
+			live, created, err = c.patch(info, body, "", metav1.PatchOptions{Force: new(true)})
 		}
 		return err
 	})
@@ -178,6 +172,10 @@ func (c *client) send(info *resource.Info, body []byte) (live runtime.Object, cr
 // answer is wanted. What applies is finished even if the job is cancelled.
 func (c *client) patch(info *resource.Info, body []byte, accept string, options metav1.PatchOptions) (live runtime.Object, created bool, err error) {
 	options.FieldManager = fieldManager
+	// A field that does not exist is refused nonetheless, since an apply has to know the
+	// types of all it is given. All that this leaves out is that the API server parses the
+	// body once more, for keys that are there twice: what we encode has none.
+	options.FieldValidation = metav1.FieldValidationIgnore
 	request := info.Client.Patch(types.ApplyPatchType).
 		NamespaceIfScoped(info.Namespace, info.Namespaced()).
 		Resource(info.Mapping.Resource.Resource).
