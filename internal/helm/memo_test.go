@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -37,5 +38,35 @@ func TestMemoKnowsItsSize(t *testing.T) {
 	m.forget("b")
 	if n, bytes := m.stats(); n != 0 || bytes != 0 {
 		t.Errorf("%d revisions of %d bytes are left", n, bytes)
+	}
+}
+
+// connected is a connection as storage sees it.
+type connected struct {
+	genericclioptions.RESTClientGetter
+	local, impersonates bool
+}
+
+func (connected) ID() string           { return "id" }
+func (c connected) Local() bool        { return c.local }
+func (c connected) Impersonates() bool { return c.impersonates }
+
+// TestWayOf: what the index shows is known to nobody but who made it.
+func TestWayOf(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		getter      genericclioptions.RESTClientGetter
+		id          string
+		local, ours bool
+	}{
+		"Own":           {connected{local: true}, "id", true, true},
+		"SomebodyElse":  {connected{local: true, impersonates: true}, "id", true, false},
+		"Elsewhere":     {connected{}, "id", false, false},
+		"NotConnection": {nil, "", false, false},
+	} {
+		id, local, ours := wayOf(tc.getter)
+		if id != tc.id || local != tc.local || ours != tc.ours {
+			t.Errorf("%s: %q, local %t, ours %t", name, id, local, ours)
+		}
 	}
 }

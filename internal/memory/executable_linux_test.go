@@ -32,11 +32,10 @@ func TestTrim(t *testing.T) {
 	}
 }
 
-// TestTrimRefusesHugePages: what is needed again comes back in small ones.
+// TestTrimRefusesHugePages: what is needed again comes back in small ones. A kernel
+// that was built without huge pages has nothing to refuse, which is no error.
 func TestTrimRefusesHugePages(t *testing.T) {
-	if _, err := os.Stat("/sys/kernel/mm/transparent_hugepage"); err != nil {
-		t.Skip("this kernel has no huge pages")
-	}
+	_, without := os.Stat("/sys/kernel/mm/transparent_hugepage")
 	if err := DropExecutable(); err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +53,7 @@ func TestTrimRefusesHugePages(t *testing.T) {
 		case len(fields) > 1 && !strings.HasSuffix(fields[0], ":"):
 			code = fields[1] == "r-xp" && fields[len(fields)-1] == path
 		case fields[0] == "VmFlags:" && code:
-			if !slices.Contains(fields, "nh") {
+			if without == nil && !slices.Contains(fields, "nh") {
 				t.Errorf("the code may be mapped in huge pages: %s", line)
 			}
 			return
