@@ -63,6 +63,9 @@ func command(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := inBatch(); err != nil {
+		say("processes will interrupt each other: %v", err)
+	}
 	return run(ctx, s, loads)
 }
 

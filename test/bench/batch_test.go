@@ -1,0 +1,60 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestInBatch: every thread of the process is scheduled as a batch job afterwards,
+// and so is a process that it starts.
+func TestInBatch(t *testing.T) {
+	t.Parallel()
+	const inside = "PINTLE_BENCH_INSIDE"
+	if os.Getenv(inside) == "" {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestInBatch$")
+		cmd.Env = append(os.Environ(), inside+"=1")
+		if output, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v:\n%s", err, output)
+		}
+		return
+	}
+	if err := inBatch(); err != nil {
+		t.Fatal(err)
+	}
+	threads, err := filepath.Glob("/proc/self/task/*")
+	if err != nil || len(threads) < 2 {
+		t.Fatalf("threads %v, error %v", threads, err)
+	}
+	for _, thread := range threads {
+		expectBatch(t, filepath.Base(thread))
+	}
+	child := exec.CommandContext(t.Context(), "sleep", "60")
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	expectBatch(t, strconv.Itoa(child.Process.Pid))
+	if err := child.Process.Kill(); err != nil {
+		t.Error(err)
+	}
+	_ = child.Wait()
+}
+
+func expectBatch(t *testing.T, thread string) {
+	t.Helper()
+	id, err := strconv.Atoi(thread)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A kernel whose turns cannot be chosen says nothing of them.
+	if attr, err := unix.SchedGetAttr(id, 0); err != nil || attr.Policy != unix.SCHED_BATCH || attr.Runtime != 0 && attr.Runtime != turn {
+		t.Errorf("thread %s is scheduled as %+v, error %v", thread, attr, err)
+	}
+}
