@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestInBatch: every thread of the process is scheduled as a batch job afterwards,
-// and so is a process that it starts.
+// TestInBatch: who measures has every thread scheduled as a batch job, and so is a
+// process that it starts.
 func TestInBatch(t *testing.T) {
 	t.Parallel()
 	const inside = "PINTLE_BENCH_INSIDE"
@@ -26,8 +26,9 @@ func TestInBatch(t *testing.T) {
 		}
 		return
 	}
-	if err := inBatch(); err != nil {
-		t.Fatal(err)
+	// It begins anew before it looks for what it needs.
+	if err := command(t.Context(), []string{"--bin", t.TempDir(), "--controller", "missing"}); err == nil {
+		t.Fatal("measured a controller that does not exist")
 	}
 	threads, err := filepath.Glob("/proc/self/task/*")
 	if err != nil || len(threads) < 2 {
