@@ -17,7 +17,7 @@ import (
 // as the wait of the revision's action would. It waits for nothing and writes
 // nothing. Of job it needs what Run needs, but for action, artifact and values.
 func (r *Runner) Health(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, version int) (release.Health, error) {
-	run, err := r.prepare(ctx, getter, job, newRedactor(job.Secrets))
+	run, err := r.observe(ctx, getter, job, newRedactor(job.Secrets))
 	if err != nil {
 		return release.Health{}, err
 	}

@@ -156,6 +156,7 @@ func (h *historyReader) read(rec Record) (release.Revision, error) {
 	}
 	found, _ := recordOf(secret)
 	h.memo.note(h.way, found, f)
+	h.memo.keep(h.way, h.target.StorageNamespace, secret)
 	return f.revision, nil
 }
 

@@ -16,6 +16,7 @@ import (
 	helmtime "helm.sh/helm/v3/pkg/time"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -249,5 +250,67 @@ func TestMark(t *testing.T) {
 				t.Errorf("%s: %q, want %q", tc.reason, got, tc.want)
 			}
 		})
+	}
+}
+
+// TestReadOnce: what a visit has read to decide it need not read again to look at the
+// objects. An action does, and so does who finds that it has changed.
+func TestReadOnce(t *testing.T) {
+	w := newWorld(t)
+	w.watchable = true
+	const path = "/api/v1/namespaces/prod/secrets/sh.helm.release.v1.app.v1"
+	files := note()
+	files["templates/reads.yaml"] = `# {{ len (lookup "v1" "ConfigMap" "prod" "none") }}`
+	artifact := w.chart("1.0.0", files)
+	if out := w.runner.Run(t.Context(), w.conn, job(release.Install{Timeout: time.Minute}, artifact, "1.0.0", nil)); out.Err != nil {
+		t.Fatal(out.Err)
+	}
+	look := func() {
+		t.Helper()
+		settle := job(release.Settle{}, chart.Artifact{}, "", nil)
+		infos, err := w.runner.Objects(t.Context(), w.conn, settle, 1)
+		if err != nil || len(infos) != 1 || infos[0].Name != "app" {
+			t.Errorf("objects %v, error %v", infos, err)
+		}
+		listed, err := w.runner.Inventory(t.Context(), w.conn, settle, 1)
+		if err != nil || len(listed) != 1 {
+			t.Errorf("inventory %v, error %v", listed, err)
+		}
+		if health, err := w.runner.Health(t.Context(), w.conn, settle, 1); err != nil || !health.Ready {
+			t.Errorf("health %v, error %v", health, err)
+		}
+		again, err := w.runner.Rerender(t.Context(), w.conn, job(release.Settle{}, artifact, "1.0.0", nil), 1)
+		if err != nil || !again.Reads || again.Changed {
+			t.Errorf("rendered again %+v, error %v", again, err)
+		}
+		if _, err := w.runner.Preserved(t.Context(), w.conn, target(), w.history(), nil); err != nil {
+			t.Error(err)
+		}
+	}
+	reads := func() (n int) {
+		for _, read := range w.reads {
+			if read == "GET "+path {
+				n++
+			}
+		}
+		w.reads = nil
+		return n
+	}
+	stored := w.object(path)
+	stored.SetUID("uid-of-1")
+	w.put(path, stored.Object)
+	w.runner = NewRunner(w.runner.charts, nil, time.Now)
+	reads()
+	w.history()
+	if look(); reads() != 1 {
+		t.Errorf("the revision was not read once")
+	}
+	w.put(path, w.object(path).Object)
+	w.history()
+	if look(); reads() != 1 {
+		t.Errorf("what has changed was not read once more")
+	}
+	if out := w.runner.Run(t.Context(), w.conn, job(release.Uninstall{Timeout: time.Minute, Target: target()}, artifact, "", nil)); out.Err != nil || reads() == 0 {
+		t.Errorf("uninstalled with what was read before; error %v", out.Err)
 	}
 }

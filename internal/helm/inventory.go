@@ -20,7 +20,7 @@ import (
 // in the crds folders of its chart. Of job it needs what Run needs, but for
 // action, artifact and values.
 func (r *Runner) Inventory(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, version int) ([]release.Object, error) {
-	run, err := r.prepare(ctx, getter, job, newRedactor(job.Secrets))
+	run, err := r.observe(ctx, getter, job, newRedactor(job.Secrets))
 	if err != nil {
 		return nil, err
 	}

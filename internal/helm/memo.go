@@ -9,6 +9,8 @@ import (
 	"unsafe"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
@@ -20,6 +22,10 @@ import (
 // It has to be more than there are releases, or they take each other's place.
 const maxRemembered = 32768
 
+// maxBodies is how many bytes of Secrets are kept whole: enough for the visits that are
+// being made at a time, where revisions are of the usual few kilobytes.
+const maxBodies = 2 << 20
+
 // memo remembers what was read of revisions, for those who read it: another
 // identity may not be allowed to. It may be used concurrently; its zero value
 // remembers nothing yet, and a nil memo nothing ever.
@@ -28,7 +34,14 @@ type memo struct {
 	known *simplelru.LRU[types.UID, fact]
 	// bytes is what they take, roughly.
 	bytes int64
+	// bodies are the Secrets that were read last, so that a visit that has read the
+	// newest revision to decide need not read it again to compare its objects.
+	bodies    *simplelru.LRU[bodyKey, *corev1.Secret]
+	bodyBytes int64
 }
+
+// bodyKey is where a Secret was read, and by which way.
+type bodyKey struct{ way, namespace, name string }
 
 // fact is what a revision was at one version of its Secret.
 type fact struct {
@@ -66,6 +79,57 @@ func (m *memo) note(way string, rec Record, f fact) {
 	m.bytes += f.size()
 }
 
+// keep remembers a Secret whole, for as long as what was noted of it is the latest that
+// is known, and there is room.
+func (m *memo) keep(way, namespace string, secret *corev1.Secret) {
+	if m == nil || way == "" {
+		return
+	}
+	body := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: secret.Name, UID: secret.UID, ResourceVersion: secret.ResourceVersion, Labels: secret.Labels},
+		Data:       map[string][]byte{dataKey: secret.Data[dataKey]},
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.known == nil {
+		return
+	}
+	if m.bodies == nil {
+		m.bodies, _ = simplelru.NewLRU(maxRemembered, func(_ bodyKey, b *corev1.Secret) { m.bodyBytes -= bodySize(b) })
+	}
+	m.bodies.Add(bodyKey{way, namespace, secret.Name}, body)
+	for m.bodyBytes += bodySize(body); m.bodyBytes > maxBodies; {
+		m.bodies.RemoveOldest()
+	}
+}
+
+// bodyRest is about what a Secret takes beside its data.
+const bodyRest = 1000
+
+func bodySize(secret *corev1.Secret) int64 { return int64(len(secret.Data[dataKey])) + bodyRest }
+
+// body returns a Secret as it was read, nobody's to change; nil if it is not remembered,
+// or has changed since for all that is known.
+func (m *memo) body(way, namespace, name string) *corev1.Secret {
+	if m == nil {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.bodies == nil {
+		return nil
+	}
+	secret, ok := m.bodies.Get(bodyKey{way, namespace, name})
+	if !ok {
+		return nil
+	}
+	if f, _ := m.known.Peek(secret.UID); f.way != way || f.at != secret.ResourceVersion {
+		m.bodies.Remove(bodyKey{way, namespace, name})
+		return nil
+	}
+	return secret
+}
+
 // size estimates the memory a fact takes, its place in the list included.
 func (f *fact) size() int64 {
 	const entry, test = 200, 120
@@ -91,7 +155,7 @@ func (m *memo) stats() (entries int, bytes int64) {
 	if m.known == nil {
 		return 0, 0
 	}
-	return m.known.Len(), m.bytes
+	return m.known.Len(), m.bytes + m.bodyBytes
 }
 
 // recall returns what was read of the revision in a Secret, if it is still that.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
@@ -38,6 +40,56 @@ func TestMemoKnowsItsSize(t *testing.T) {
 	m.forget("b")
 	if n, bytes := m.stats(); n != 0 || bytes != 0 {
 		t.Errorf("%d revisions of %d bytes are left", n, bytes)
+	}
+}
+
+// TestMemoKeepsBodies: a Secret is given back as it was read, to those who read it, and
+// only until something newer is known of it.
+func TestMemoKeepsBodies(t *testing.T) {
+	read := func(m *memo, name, version string, size int) {
+		secret := &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name), ResourceVersion: version, Labels: map[string]string{"a": name}},
+			Data:       map[string][]byte{dataKey: make([]byte, size), "other": make([]byte, size)},
+		}
+		rec, _ := recordOf(secret)
+		m.note("us", rec, fact{})
+		m.keep("us", "prod", secret)
+	}
+	m := &memo{}
+	m.keep("us", "prod", &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "app"}})
+	if got := m.body("us", "prod", "app"); got != nil {
+		t.Errorf("of what nothing is known, there is %v", got)
+	}
+	read(m, "app", "1", 10)
+	if got := m.body("us", "prod", "app"); got == nil || got.Labels["a"] != "app" || len(got.Data) != 1 || len(got.Data[dataKey]) != 10 {
+		t.Errorf("there is %v", got)
+	}
+	for _, other := range []bodyKey{{"them", "prod", "app"}, {"us", "test", "app"}, {"us", "prod", "web"}} {
+		if got := m.body(other.way, other.namespace, other.name); got != nil {
+			t.Errorf("%v: there is %v", other, got)
+		}
+	}
+	for name, news := range map[string]func(){
+		"Written":           func() { m.note("us", Record{UID: "uid-app", ResourceVersion: "2"}, fact{}) },
+		"ReadByAnother":     func() { m.note("them", Record{UID: "uid-app", ResourceVersion: "1"}, fact{}) },
+		"Deleted":           func() { m.forget("uid-app") },
+		"PushedOut":         func() { read(m, "web", "1", maxBodies-bodyRest-1) },
+		"LargerThanTheRoom": func() { read(m, "app", "1", maxBodies) },
+	} {
+		read(m, "app", "1", 10)
+		if news(); m.body("us", "prod", "app") != nil {
+			t.Errorf("%s: it is there still", name)
+		}
+		if _, bytes := m.stats(); bytes > maxBodies+10_000 {
+			t.Errorf("%s: %d bytes are taken", name, bytes)
+		}
+	}
+	read(m, "app", "1", 10)
+	read(m, "app", "2", 20)
+	m.forget("uid-web")
+	m.body("us", "prod", "web")
+	if got := m.body("us", "prod", "app"); got == nil || got.ResourceVersion != "2" || m.bodyBytes != 20+bodyRest {
+		t.Errorf("there is %v, taking %d bytes", got, m.bodyBytes)
 	}
 }
 

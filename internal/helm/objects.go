@@ -29,7 +29,7 @@ const (
 // and values.
 func (r *Runner) Objects(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, version int) ([]*resource.Info, error) {
 	redact := newRedactor(job.Secrets)
-	run, err := r.prepare(ctx, getter, job, redact)
+	run, err := r.observe(ctx, getter, job, redact)
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,8 @@ func (r *Runner) Preserved(ctx context.Context, getter genericclioptions.RESTCli
 		return "", err
 	}
 	version := preserving(stored)
-	base, err := newSecretStore(ctx, secrets, target.StorageNamespace, target.Name, r.now).Get(recordName(target.Name, version))
+	store := r.sparing(getter, newSecretStore(ctx, secrets, target.StorageNamespace, target.Name, r.now))
+	base, err := store.Get(recordName(target.Name, version))
 	if err != nil {
 		return "", fmt.Errorf("values of revision %d of release %s in namespace %s: %w", version, target.Name, target.StorageNamespace, err)
 	}

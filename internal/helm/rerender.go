@@ -68,7 +68,7 @@ func (r *Runner) rerender(ctx context.Context, getter genericclioptions.RESTClie
 	if err != nil {
 		return result, err
 	}
-	store := newSecretStore(ctx, secrets, job.Desired.Target.StorageNamespace, job.Desired.Target.Name, r.now)
+	store := r.sparing(getter, newSecretStore(ctx, secrets, job.Desired.Target.StorageNamespace, job.Desired.Target.Name, r.now))
 	again := &rerun{run: run{charts: r.charts, store: &recorder{}, large: r.large}, getter: getter, offer: now}
 	if again.made, err = makingOf(store, job.Desired.Target.Name, version); err != nil {
 		return result, err

@@ -19,6 +19,7 @@ import (
 	"helm.sh/helm/v3/pkg/action"
 	"helm.sh/helm/v3/pkg/kube"
 	"helm.sh/helm/v3/pkg/storage"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
@@ -190,6 +191,23 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 			RESTClientGetter: getter, Releases: releases, KubeClient: c, Log: logs.printf,
 		},
 	}, nil
+}
+
+// observe prepares for a look at a stored revision that changes nothing.
+func (r *Runner) observe(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, redact redactor) (*run, error) {
+	run, err := r.prepare(ctx, getter, job, redact)
+	if err == nil {
+		r.sparing(getter, run.store.secretStore)
+	}
+	return run, err
+}
+
+// sparing has a store not read again what History has read of the same visit. An action
+// reads again, before it changes anything.
+func (r *Runner) sparing(getter genericclioptions.RESTClientGetter, s *secretStore) *secretStore {
+	way, _, _ := wayOf(getter)
+	s.lately = func(key string) *corev1.Secret { return r.memo.body(way, s.namespace, key) }
+	return s
 }
 
 // mark returns the label of a revision that the job marks as failed because it

@@ -45,6 +45,9 @@ type secretStore struct {
 	packer    *packer
 	// index, nil if there is none for the cluster, knows the revisions already.
 	index *Index
+	// lately, if set, returns the Secret of a revision if it was read already, nil
+	// otherwise.
+	lately func(key string) *corev1.Secret
 
 	mu sync.Mutex
 	// stored is what is known of the revisions, by the names of their Secrets.
@@ -312,7 +315,7 @@ func (s *secretStore) read(key string) (*stored, error) {
 	if known := s.stored[key]; known != nil && known.full != nil {
 		return known, nil
 	}
-	secret, err := s.api.get(s.ctx, key)
+	secret, err := s.secretOf(key)
 	if apierrors.IsNotFound(err) {
 		return nil, driver.ErrReleaseNotFound
 	}

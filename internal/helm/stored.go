@@ -33,6 +33,16 @@ type kept struct {
 	created string
 }
 
+// secretOf returns the Secret of a revision, which is nobody's to change.
+func (s *secretStore) secretOf(key string) (*corev1.Secret, error) {
+	if s.lately != nil {
+		if secret := s.lately(key); secret != nil {
+			return secret, nil
+		}
+	}
+	return s.api.get(s.ctx, key)
+}
+
 // detached returns a copy of a release that Helm may change as it likes to: it
 // writes into the info, the hooks and the labels, but not into what a revision
 // was made of.
