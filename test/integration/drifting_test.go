@@ -402,6 +402,37 @@ func TestDriftAtRest(t *testing.T) {
 	}
 }
 
+// TestDriftReadOnce: a controller that starts reads the newest revision once, to decide
+// and to compare its objects.
+func TestDriftReadOnce(t *testing.T) {
+	w := newWorld(t)
+	own := config{name: w.namespace}
+	stop, err := startController(own)
+	w.must(err)
+	hr := w.drifting(helmv2.DriftDetectionEnabled, func(hr *helmv2.HelmRelease) { hr.Labels = map[string]string{labelController: own.name} })
+	w.settle(hr)
+	w.must(stop())
+	var read, compared atomic.Int64
+	w.ownController(config{wrap: func(next http.RoundTripper) http.RoundTripper {
+		return transport(func(req *http.Request) (*http.Response, error) {
+			switch {
+			case req.Method != http.MethodGet:
+			case strings.HasSuffix(req.URL.Path, "/"+w.namespace+"/secrets/sh.helm.release.v1.app.v1"):
+				read.Add(1)
+			case strings.HasSuffix(req.URL.Path, "/"+w.namespace+"/deployments/app"):
+				compared.Add(1)
+			}
+			return next.RoundTrip(req)
+		})
+	}})
+	w.ask(hr, "again")
+	w.until(hr, "the request to be handled", func(hr *helmv2.HelmRelease) bool { return hr.Status.LastHandledReconcileAt == "again" })
+	w.settle(hr)
+	if read.Load() != 1 || compared.Load() == 0 {
+		t.Errorf("the revision was read %d times, an object of it %d times", read.Load(), compared.Load())
+	}
+}
+
 // TestDriftCorrectsWhatItSaw: what was changed after the look is looked at before it
 // is corrected, be it only to find that somebody wants it left alone by now.
 func TestDriftCorrectsWhatItSaw(t *testing.T) {
