@@ -253,8 +253,8 @@ func TestMark(t *testing.T) {
 	}
 }
 
-// TestReadOnce: what a visit has read to decide it need not read again to look at the
-// objects. An action does, and so does who finds that it has changed.
+// TestReadOnce: what was read to decide need not be read again to look at the objects.
+// What Run does reads again, and so does who finds that it has changed.
 func TestReadOnce(t *testing.T) {
 	w := newWorld(t)
 	w.watchable = true

@@ -34,8 +34,9 @@ type memo struct {
 	known *simplelru.LRU[types.UID, fact]
 	// bytes is what they take, roughly.
 	bytes int64
-	// bodies are the Secrets that were read last, so that a visit that has read the
-	// newest revision to decide need not read it again to compare its objects.
+	// bodies are the Secrets that were read last, so that who has read the newest
+	// revision to decide need not read it again to compare its objects. One that is
+	// outdated is given to nobody, and goes when it is asked for or pushed out.
 	bodies    *simplelru.LRU[bodyKey, *corev1.Secret]
 	bodyBytes int64
 }
@@ -79,8 +80,7 @@ func (m *memo) note(way string, rec Record, f fact) {
 	m.bytes += f.size()
 }
 
-// keep remembers a Secret whole, for as long as what was noted of it is the latest that
-// is known, and there is room.
+// keep remembers a Secret whole that was noted, as long as there is room.
 func (m *memo) keep(way, namespace string, secret *corev1.Secret) {
 	if m == nil || way == "" {
 		return

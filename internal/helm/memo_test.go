@@ -60,6 +60,11 @@ func TestMemoKeepsBodies(t *testing.T) {
 	if got := m.body("us", "prod", "app"); got != nil {
 		t.Errorf("of what nothing is known, there is %v", got)
 	}
+	m.note("us", Record{UID: "uid-other", ResourceVersion: "1"}, fact{})
+	m.keep("", "prod", &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "app"}})
+	if m.bodyBytes != 0 {
+		t.Errorf("of what came by no known way, %d bytes are kept", m.bodyBytes)
+	}
 	read(m, "app", "1", 10)
 	if got := m.body("us", "prod", "app"); got == nil || got.Labels["a"] != "app" || len(got.Data) != 1 || len(got.Data[dataKey]) != 10 {
 		t.Errorf("there is %v", got)
@@ -84,12 +89,16 @@ func TestMemoKeepsBodies(t *testing.T) {
 			t.Errorf("%s: %d bytes are taken", name, bytes)
 		}
 	}
+	read(m, "web", "1", 10)
 	read(m, "app", "1", 10)
 	read(m, "app", "2", 20)
 	m.forget("uid-web")
 	m.body("us", "prod", "web")
 	if got := m.body("us", "prod", "app"); got == nil || got.ResourceVersion != "2" || m.bodyBytes != 20+bodyRest {
 		t.Errorf("there is %v, taking %d bytes", got, m.bodyBytes)
+	}
+	if _, bytes := m.stats(); bytes != m.bytes+20+bodyRest {
+		t.Errorf("all takes %d bytes, but bodies %d and the rest %d", bytes, m.bodyBytes, m.bytes)
 	}
 }
 

@@ -193,7 +193,7 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 	}, nil
 }
 
-// observe prepares for a look at a stored revision that changes nothing.
+// observe prepares for a look at a stored revision that stores nothing.
 func (r *Runner) observe(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, redact redactor) (*run, error) {
 	run, err := r.prepare(ctx, getter, job, redact)
 	if err == nil {
@@ -202,8 +202,10 @@ func (r *Runner) observe(ctx context.Context, getter genericclioptions.RESTClien
 	return run, err
 }
 
-// sparing has a store not read again what History has read of the same visit. An action
-// reads again, before it changes anything.
+// sparing has a store not read again what History has read, by the same way, of which
+// nothing newer is known since. Install, upgrade, and all else that Run does, read again.
+// What corrects drift does not: the manifest of a revision does not change, and live
+// objects are looked at.
 func (r *Runner) sparing(getter genericclioptions.RESTClientGetter, s *secretStore) *secretStore {
 	way, _, _ := wayOf(getter)
 	s.lately = func(key string) *corev1.Secret { return r.memo.body(way, s.namespace, key) }
