@@ -43,7 +43,8 @@ func mayImport() map[string][]string {
 		"scenario":   {"release", "report"},
 		"chart":      {},
 		"sandbox":    {},
-		"cluster":    {},
+		"apiretry":   {},
+		"cluster":    {"apiretry"},
 		"cloud":      {},
 		"options":    {},
 		"expression": {},
@@ -54,10 +55,10 @@ func mayImport() map[string][]string {
 		"notify":     {},
 		"fence":      {},
 		"desired":    {"chart", "expression", "release"},
-		"drift":      {"release"},
-		"helm":       {"cause", "chart", "expression", "hookjob", "postrender", "release", "sandbox"},
+		"drift":      {"apiretry", "release"},
+		"helm":       {"apiretry", "cause", "chart", "expression", "hookjob", "postrender", "release", "sandbox"},
 		"metrics":    {"release", "report"},
-		"controller": {"attempt", "cause", "cluster", "desired", "diagnose", "drift", "helm", "hookjob", "metrics", "notify", "operation", "release", "report", "watch"},
+		"controller": {"apiretry", "attempt", "cause", "cluster", "desired", "diagnose", "drift", "helm", "hookjob", "metrics", "notify", "operation", "release", "report", "watch"},
 		"main":       {"chart", "cloud", "cluster", "controller", "desired", "fence", "helm", "memory", "metrics", "notify", "options"},
 	}
 }

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/pintle-dev/pintle/internal/apiretry"
 )
 
 const (
@@ -216,7 +218,7 @@ func (l *locator) ask(asked context.Context) (string, time.Time, error) {
 	found, access, err := l.find(ctx)
 	if err != nil {
 		if asked.Err() == nil {
-			l.gate.doubt(causeOf(err))
+			l.gate.doubt(apiretry.Cause(err))
 		}
 		return "", time.Time{}, err
 	}

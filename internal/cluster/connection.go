@@ -21,6 +21,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/pintle-dev/pintle/internal/apiretry"
 )
 
 // Connection is a way into one cluster under one identity. It implements the
@@ -45,6 +47,8 @@ type Connection struct {
 	gate *gate
 	// locator found the cluster; nil if nobody had to.
 	locator *locator
+	// shared is the connection that WithRetrier copied; nil if this is none of its copies.
+	shared *Connection
 }
 
 var _ genericclioptions.RESTClientGetter = (*Connection)(nil)
@@ -58,7 +62,7 @@ func connect(config *rest.Config, c *catalogue) (*Connection, error) {
 	config = rest.CopyConfig(config)
 	// Here, so that it happens once: each client made of this connection builds its
 	// transport from the same config.
-	config.Wrap(retryOnLeaderChange)
+	config.Wrap(apiretry.OnLeaderChange)
 	if config.WarningHandler == nil {
 		config.WarningHandler = rest.WarningLogger{}
 	}
@@ -76,6 +80,41 @@ func connect(config *rest.Config, c *catalogue) (*Connection, error) {
 		discovery: cachedDiscovery{CachedDiscoveryInterface: memory.NewMemCacheClient(dc), catalogue: c, server: dc},
 		mapper:    &mapper{catalogue: c, discovery: dc},
 	}, nil
+}
+
+// WithRetrier returns a copy of the connection whose requests r repeats. The copy serves
+// one action: identity, network connections and what was discovered are those of c.
+func (c *Connection) WithRetrier(r *apiretry.Retrier) genericclioptions.RESTClientGetter {
+	own := *c
+	own.shared = c
+	own.config = rest.CopyConfig(c.config)
+	own.config.Wrap(r.Transport)
+	own.client = &http.Client{Transport: r.Transport(c.client.Transport), Timeout: c.client.Timeout, CheckRedirect: c.client.CheckRedirect}
+	dc, err := discovery.NewDiscoveryClientForConfigAndClient(own.config, own.client)
+	if err != nil {
+		// The same configuration has made a client before.
+		return &own
+	}
+	own.discovery = cachedDiscovery{CachedDiscoveryInterface: c.discovery.CachedDiscoveryInterface, catalogue: c.catalogue, server: dc}
+	own.mapper = &mapper{catalogue: c.catalogue, discovery: dc}
+	return &own
+}
+
+// Shared returns the connection that the actions of an identity have in common: c, or
+// the one that c is a copy of.
+func (c *Connection) Shared() genericclioptions.RESTClientGetter {
+	if c.shared != nil {
+		return c.shared
+	}
+	return c
+}
+
+// Server names the API server for people.
+func (c *Connection) Server() string {
+	if c.local {
+		return "the API server"
+	}
+	return "the API server at " + c.config.Host
 }
 
 // cachedDiscovery forgets with the catalogue. What it remembers itself, which is

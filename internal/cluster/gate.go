@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/pintle-dev/pintle/internal/apiretry"
 )
 
 const (
@@ -195,7 +197,7 @@ func (g *gate) end(err error) (wake []types.NamespacedName, opened, closed bool)
 	defer g.mu.Unlock()
 	cause := ""
 	if err != nil {
-		cause = causeOf(err)
+		cause = apiretry.Cause(err)
 	}
 	news, opened, closed := g.breaker.probed(g.now(), cause)
 	if news {
@@ -292,7 +294,7 @@ func (f *flight) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	f.gate.doubt(causeOf(err))
+	f.gate.doubt(apiretry.Cause(err))
 	return err
 }
 

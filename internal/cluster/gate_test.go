@@ -23,6 +23,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+
+	"github.com/pintle-dev/pintle/internal/apiretry"
 )
 
 // far is a cluster that is there or not, as tests want it, behind a gate.
@@ -491,7 +493,7 @@ func TestCauseOf(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := causeOf(tc.err); got != tc.want {
+			if got := apiretry.Cause(tc.err); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})

@@ -12,7 +12,6 @@ package fence
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -24,7 +23,16 @@ import (
 
 // ErrClosed is why a write was not sent: this process is not the leader any more,
 // and will not be again.
-var ErrClosed = errors.New("not sent: this replica has given its lease away, or lost it")
+var ErrClosed error = closedError{}
+
+type closedError struct{}
+
+func (closedError) Error() string {
+	return "not sent: this replica has given its lease away, or lost it"
+}
+
+// NotSent tells clients that repeating the request is useless.
+func (closedError) NotSent() bool { return true }
 
 // Fence is the lock that leaders are elected with, and lets writes pass while its
 // lease is held. It may be used concurrently.

@@ -1,21 +1,23 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package apiretry
 
 import (
 	"context"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"net"
+	"net/http"
 	"net/url"
 	"strings"
 )
 
-// causeOf says why a request was not answered, in the same words whenever it is for
-// the same reason: without URLs, which may hold more than an address, without the
-// port that happened to be ours, and without the time.
-func causeOf(err error) string {
+// Cause returns why a request was not answered, in the same words whenever it is for the
+// same reason: without URLs, which may hold more than an address, without the port of the
+// client, and without the time.
+func Cause(err error) string {
 	var told interface{ Cause() string }
 	if errors.As(err, &told) {
 		return told.Cause()
@@ -51,4 +53,15 @@ func short(text string) string {
 		return strings.ToValidUTF8(text[:maxCause], "") + "…"
 	}
 	return text
+}
+
+// cause returns why a request has to be repeated, in the same words for the same reason.
+func (a Answer) cause() string {
+	switch {
+	case a.Err != nil:
+		return Cause(a.Err)
+	case a.webhook() != "":
+		return "the API server cannot call it"
+	}
+	return fmt.Sprintf("answered with %d %s", a.Code, http.StatusText(int(a.Code)))
 }

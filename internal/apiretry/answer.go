@@ -1,0 +1,166 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apiretry
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Class is what an answer means for the request that it answers.
+type Class int
+
+const (
+	// Answered is success, or an answer about the object or the request: the same
+	// request gets the same answer again.
+	Answered Class = iota
+	// Denied is an answer about the identity of the client: 401 and 403.
+	Denied
+	// Conflict is a 409 because of a concurrent write: it helps to read the object
+	// again, or to repeat a request that names no resourceVersion.
+	Conflict
+	// Transient is a fault of the infrastructure: repeating the request helps.
+	Transient
+	// WebhookUnreachable is an admission webhook that the API server cannot call. It is
+	// transient, unless the release itself configures that webhook.
+	WebhookUnreachable
+	// Final is a request that this process does not send any more: its context has
+	// ended, its lease is lost, or its budget is spent.
+	Final
+)
+
+// Answer is what came of one request, as plain data.
+type Answer struct {
+	// Err is why there is no answer; nil if there is one.
+	Err error
+	// Code is the HTTP status code, zero without an answer.
+	Code    int32
+	Reason  metav1.StatusReason
+	Message string
+	Causes  []metav1.StatusCause
+	// RetryAfter is how long the server asks the client to wait, zero if it does not.
+	RetryAfter time.Duration
+}
+
+// AnswerOf returns the answer that a client's error stands for.
+func AnswerOf(err error) Answer {
+	var status apierrors.APIStatus
+	if err == nil || !errors.As(err, &status) {
+		return Answer{Err: err}
+	}
+	return answerOf(status.Status())
+}
+
+func answerOf(status metav1.Status) Answer {
+	a := Answer{Code: status.Code, Reason: status.Reason, Message: status.Message}
+	if status.Details != nil {
+		a.Causes = status.Details.Causes
+		a.RetryAfter = time.Duration(status.Details.RetryAfterSeconds) * time.Second
+	}
+	return a
+}
+
+// IsTransient reports whether an error of a client of an API server is a fault of the
+// infrastructure, so that the same request may succeed later.
+func IsTransient(err error) bool {
+	var outage *Outage
+	if errors.As(err, &outage) {
+		return true
+	}
+	class := Classify(AnswerOf(err))
+	return class == Transient || class == WebhookUnreachable
+}
+
+// Classify returns what an answer means. It is the only function that reads the
+// message of an API server's answer: some answers differ in nothing else.
+func Classify(a Answer) Class {
+	switch {
+	case a.Err != nil:
+		return classifyError(a.Err)
+	case a.Code == http.StatusUnauthorized, a.Code == http.StatusForbidden:
+		return Denied
+	case a.Code == http.StatusConflict:
+		return classifyConflict(a)
+	case a.Code == http.StatusTooManyRequests,
+		a.Code == http.StatusBadGateway, a.Code == http.StatusServiceUnavailable, a.Code == http.StatusGatewayTimeout:
+		return Transient
+	case a.Code == http.StatusInternalServerError:
+		return classifyInternal(a)
+	}
+	return Answered
+}
+
+// classifyConflict tells a concurrent write from a field that another manager owns
+// and from an object that exists already.
+func classifyConflict(a Answer) Class {
+	ownedField := slices.ContainsFunc(a.Causes, func(c metav1.StatusCause) bool { return c.Type == metav1.CauseTypeFieldManagerConflict })
+	if a.Reason != metav1.StatusReasonConflict || ownedField {
+		return Answered
+	}
+	return Conflict
+}
+
+// classifyInternal tells a server's own trouble from a verdict on the object that is
+// answered with 500 all the same.
+func classifyInternal(a Answer) Class {
+	switch {
+	case TypedPatchFailed(a), denied.MatchString(a.Message):
+		return Answered
+	case unreachable.MatchString(a.Message):
+		return WebhookUnreachable
+	}
+	return Transient
+}
+
+var (
+	denied      = regexp.MustCompile(`^(?:[^"]*: )?admission webhook "([^"]+)" denied the request`)
+	unreachable = regexp.MustCompile(`failed calling webhook "([^"]+)"`)
+)
+
+// TypedPatchFailed reports whether server-side apply could not read an object by the
+// schema of its kind: a field is unknown or has another type. The API server answers
+// that with 500.
+func TypedPatchFailed(a Answer) bool {
+	return a.Code == http.StatusInternalServerError && strings.Contains(a.Message, "failed to create typed patch object")
+}
+
+// webhook returns the name of the admission webhook that an answer is about, empty if
+// it is about none.
+func (a Answer) webhook() string {
+	if found := unreachable.FindStringSubmatch(a.Message); found != nil {
+		return found[1]
+	}
+	return ""
+}
+
+// classifyError classifies a request without an answer. A certificate that does not
+// verify is a wrong configuration.
+func classifyError(err error) Class {
+	var (
+		outage     *Outage
+		notSent    interface{ NotSent() bool }
+		unverified *tls.CertificateVerificationError
+		request    *url.Error
+		lost       *lostError
+	)
+	switch {
+	case errors.As(err, &outage), errors.As(err, &notSent) && notSent.NotSent(), errors.Is(err, context.Canceled):
+		return Final
+	case errors.As(err, &unverified):
+		return Answered
+	case errors.As(err, &request), errors.As(err, &lost):
+		return Transient
+	}
+	return Answered
+}

@@ -1,0 +1,47 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apiretry
+
+import (
+	"net/http"
+	"strings"
+)
+
+// OnLeaderChange returns a transport that sends a request once more if the storage of the
+// API server was changing its leader, which takes a moment. It is for requests that are
+// part of no action. Requests that create objects are sent once: the first may have been
+// carried out.
+func OnLeaderChange(next http.RoundTripper) http.RoundTripper { return &onLeaderChange{next: next} }
+
+type onLeaderChange struct{ next http.RoundTripper }
+
+// WrappedRoundTripper lets client-go find the transport that holds connections.
+func (t *onLeaderChange) WrappedRoundTripper() http.RoundTripper { return t.next }
+
+// RoundTrip implements http.RoundTripper.
+func (t *onLeaderChange) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := t.next.RoundTrip(req)
+	if err != nil || resp.StatusCode < http.StatusInternalServerError || !sendable(req) || creates(req) {
+		return resp, err
+	}
+	if !leaderChanged(responseAnswer(resp, nil)) {
+		return resp, nil
+	}
+	again, err := repeated(req)
+	if err != nil {
+		return resp, nil //nolint:nilerr // the first answer is one
+	}
+	_ = resp.Body.Close()
+	return t.next.RoundTrip(again)
+}
+
+// sendable reports whether the body of a request can be sent again.
+func sendable(req *http.Request) bool {
+	return req.Body == nil || req.Body == http.NoBody || req.GetBody != nil
+}
+
+// leaderChanged reports whether a request met a change of etcd's leader.
+func leaderChanged(a Answer) bool {
+	return strings.Contains(a.Message, "etcdserver: leader changed") || strings.Contains(a.Message, "raft proposal dropped")
+}

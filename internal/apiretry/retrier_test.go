@@ -1,0 +1,321 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apiretry
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// server is a transport that answers requests by a function of their number, from one.
+type server struct {
+	sent   int
+	answer func(n int) (*http.Response, error)
+}
+
+func (s *server) RoundTrip(*http.Request) (*http.Response, error) {
+	s.sent++
+	return s.answer(s.sent)
+}
+
+func ok() (*http.Response, error) { return answer(200, "application/json", "{}"), nil }
+
+// failing fails the first n requests.
+func failing(n int, fail func() (*http.Response, error)) *server {
+	return &server{answer: func(i int) (*http.Response, error) {
+		if i <= n {
+			return fail()
+		}
+		return ok()
+	}}
+}
+
+func reset() (*http.Response, error) { return nil, syscall.ECONNRESET }
+
+func code(n int) func() (*http.Response, error) {
+	return func() (*http.Response, error) { return answer(n, "application/json", `{"kind":"Status"}`), nil }
+}
+
+func send(t *testing.T, r *Retrier, next http.RoundTripper, method, at string) (int, error) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(context.Background(), method, "https://api"+at, strings.NewReader("body")) //nolint:usetesting // Helm's requests have no other
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := r.Transport(next).RoundTrip(req)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close() //nolint:errcheck // it is in memory
+	if _, err := io.ReadAll(resp.Body); err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, nil
+}
+
+func TestTransportRepeats(t *testing.T) {
+	t.Parallel()
+	conflict := func() (*http.Response, error) {
+		return answer(409, "application/json", `{"kind":"Status","reason":"Conflict","code":409}`), nil
+	}
+	broken := func() (*http.Response, error) {
+		resp := answer(200, "application/json", "")
+		resp.Body = io.NopCloser(io.MultiReader(strings.NewReader("{"), errReader{}))
+		return resp, nil
+	}
+	cases := map[string]struct {
+		reason string
+		method string
+		at     string
+		fail   func() (*http.Response, error)
+		want   int
+		sent   int
+	}{
+		"Get":              {"a read is repeated", http.MethodGet, "/api/v1/pods/p", reset, 200, 3},
+		"BrokenOff":        {"an answer that breaks off is no answer", http.MethodGet, "/api/v1/pods/p", broken, 200, 3},
+		"Patch":            {"applying is idempotent", http.MethodPatch, "/api/v1/pods/p", code(500), 200, 3},
+		"PatchConflict":    {"a patch that names no version is repeated", http.MethodPatch, "/api/v1/pods/p", conflict, 200, 3},
+		"UpdateConflict":   {"an update has to be made anew", http.MethodPut, "/api/v1/pods/p", conflict, 409, 1},
+		"Delete":           {"a deletion is repeated", http.MethodDelete, "/api/v1/pods/p", code(504), 200, 3},
+		"TooMany":          {"a request that was turned away was not carried out", http.MethodPost, "/api/v1/pods", code(429), 200, 3},
+		"Create":           {"a creation may have been carried out", http.MethodPost, "/api/v1/pods", code(500), 500, 1},
+		"DryRun":           {"a dry run creates nothing", http.MethodPost, "/api/v1/pods?dryRun=All", code(500), 200, 3},
+		"Review":           {"neither does a review", http.MethodPost, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", code(500), 200, 3},
+		"Watch":            {"a watch has a reader that repeats it", http.MethodGet, "/api/v1/pods?watch=true", code(500), 500, 1},
+		"NotFound":         {"an object that does not exist will not by asking", http.MethodGet, "/api/v1/pods/p", code(404), 404, 1},
+		"Forbidden":        {"rights do not come by asking", http.MethodGet, "/api/v1/pods/p", code(403), 403, 1},
+		"UnprocessableObj": {"an invalid object stays invalid", http.MethodPatch, "/api/v1/pods/p", code(422), 422, 1},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := New(t.Context(), Options{Timeout: time.Minute})
+				defer r.End()
+				next := failing(2, tc.fail)
+				got, err := send(t, r, next, tc.method, tc.at)
+				if err != nil || got != tc.want || next.sent != tc.sent {
+					t.Errorf("%s: got %d, %v after %d requests; want %d after %d", tc.reason, got, err, next.sent, tc.want, tc.sent)
+				}
+				if r.Outage() != nil {
+					t.Errorf("%s: there is an outage: %v", tc.reason, r.Outage())
+				}
+			})
+		})
+	}
+}
+
+type errReader struct{}
+
+func (errReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+// forever fails all requests.
+const forever = 1 << 30
+
+func TestBudget(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason  string
+		timeout time.Duration
+		cancel  time.Duration
+		fail    func() (*http.Response, error)
+		want    time.Duration
+	}{
+		"Outage":       {"an outage is waited for", 10 * time.Minute, 0, reset, Budget},
+		"Timeout":      {"but not longer than the action may take", time.Minute, 0, reset, time.Minute},
+		"ShortTimeout": {"what was done has to be recorded", time.Second, 0, code(503), leastBudget},
+		"Cancelled":    {"a process that ends does not wait for long", 10 * time.Minute, 5 * time.Second, code(503), 15 * time.Second},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if tc.cancel > 0 {
+					time.AfterFunc(tc.cancel, cancel)
+				}
+				r := New(ctx, Options{Timeout: tc.timeout})
+				defer r.End()
+				began := time.Now()
+				_, err := send(t, r, failing(forever, tc.fail), http.MethodGet, "/api")
+				var outage *Outage
+				if !errors.As(err, &outage) || r.Outage() == nil || !outage.Since.Equal(began) {
+					t.Errorf("%s: the error is %v", tc.reason, err)
+				}
+				if took := time.Since(began); took < tc.want || took > tc.want+time.Second {
+					t.Errorf("%s: it took %s, want %s", tc.reason, took, tc.want)
+				}
+				// The outage goes on: what comes next does not wait for as long again.
+				began = time.Now()
+				if _, err := send(t, r, failing(forever, tc.fail), http.MethodGet, "/api"); err == nil || time.Since(began) > 0 {
+					t.Errorf("%s: the next request took %s: %v", tc.reason, time.Since(began), err)
+				}
+				// A new outage is another one.
+				time.Sleep(2 * Budget)
+				if got, err := send(t, r, failing(1, tc.fail), http.MethodGet, "/api"); tc.timeout > Budget && tc.cancel == 0 && (err != nil || got != 200) {
+					t.Errorf("%s: after a while: %d, %v", tc.reason, got, err)
+				}
+			})
+		})
+	}
+}
+
+// TestLastingAnswer: a server that answers others and always refuses one request has made
+// up its mind.
+func TestLastingAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := New(t.Context(), Options{})
+		defer r.End()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for range 100 {
+				time.Sleep(time.Second)
+				if _, err := send(t, r, failing(0, reset), http.MethodGet, "/api"); err != nil {
+					t.Error(err)
+				}
+			}
+		}()
+		got, err := send(t, r, failing(forever, code(500)), http.MethodPatch, "/api")
+		if got != 500 || err != nil || r.Outage() != nil {
+			t.Errorf("got %d, %v, %v", got, err, r.Outage())
+		}
+		<-done
+	})
+}
+
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	for asked, want := range map[string]time.Duration{"7": 7 * time.Second, "300": longestRetryAfter} {
+		synctest.Test(t, func(t *testing.T) {
+			r := New(t.Context(), Options{})
+			defer r.End()
+			began := time.Now()
+			next := failing(1, func() (*http.Response, error) {
+				resp, err := code(429)()
+				resp.Header.Set("Retry-After", asked)
+				return resp, err
+			})
+			if got, err := send(t, r, next, http.MethodGet, "/api"); got != 200 || err != nil || time.Since(began) != want {
+				t.Errorf("asked for %s: %d, %v after %s", asked, got, err, time.Since(began))
+			}
+		})
+	}
+}
+
+// TestWebhook: what the release itself configures is its own fault.
+func TestWebhook(t *testing.T) {
+	t.Parallel()
+	down := func() (*http.Response, error) {
+		return answer(500, "application/json", `{"kind":"Status","code":500,"message":"Internal error occurred: failed calling webhook \"w.example.com\": failed to call webhook"}`), nil
+	}
+	synctest.Test(t, func(t *testing.T) {
+		r := New(t.Context(), Options{})
+		defer r.End()
+		_, err := send(t, r, failing(forever, down), http.MethodPatch, "/api")
+		if err == nil || !strings.HasPrefix(err.Error(), `admission webhook "w.example.com" of the API server has not answered since `) {
+			t.Errorf("the error is %v", err)
+		}
+		r.OwnWebhooks([]string{"w.example.com"})
+		next := failing(forever, down)
+		if got, err := send(t, r, next, http.MethodPatch, "/api"); got != 500 || err != nil || next.sent != 1 {
+			t.Errorf("of the release itself: %d, %v after %d requests", got, err, next.sent)
+		}
+	})
+}
+
+// TestSlot: who waits for long lets others go on, and gives the slot back once.
+func TestSlot(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		given, taken := 0, 0
+		r := New(t.Context(), Options{Rest: func() func() {
+			given++
+			return func() { taken++ }
+		}})
+		defer r.End()
+		if _, err := send(t, r, failing(1, reset), http.MethodGet, "/api"); err != nil || given > 0 {
+			t.Errorf("a short fault gave the slot back: %v", err)
+		}
+		resume := r.Rest()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			if _, err := send(t, r, failing(8, reset), http.MethodGet, "/api"); err != nil {
+				t.Error(err)
+			}
+		}()
+		if _, err := send(t, r, failing(8, reset), http.MethodGet, "/api"); err != nil {
+			t.Error(err)
+		}
+		<-done
+		if given != 1 || taken != 0 {
+			t.Errorf("given back %d times and taken %d times before the end", given, taken)
+		}
+		resume()
+		resume()
+		if given != 1 || taken != 1 {
+			t.Errorf("given back %d times and taken %d times", given, taken)
+		}
+	})
+}
+
+func TestDo(t *testing.T) {
+	t.Parallel()
+	resource := schema.GroupResource{Resource: "jobs"}
+	cases := map[string]struct {
+		reason string
+		err    error
+		sent   int
+	}{
+		"NoAnswer":   {"a lost answer is asked for again", &url.Error{Op: "Post", Err: io.EOF}, 3},
+		"Internal":   {"so is a server in trouble", apierrors.NewInternalError(errors.New("etcdserver: request timed out")), 3},
+		"Conflict":   {"and one that met a concurrent write", apierrors.NewConflict(resource, "n", errors.New("quota")), 3},
+		"Exists":     {"an object that exists goes on to exist", apierrors.NewAlreadyExists(resource, "n"), 1},
+		"OtherError": {"what is no request is not repeated", errors.New("no such kind"), 1},
+		"Cancelled":  {"nor what nobody waits for", &url.Error{Op: "Get", Err: context.Canceled}, 1},
+		"NotLeader":  {"nor what must not be sent", &url.Error{Op: "Get", Err: notSent{}}, 1},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := New(t.Context(), Options{})
+				defer r.End()
+				sent := 0
+				err := r.Do(t.Context(), func() error {
+					if sent++; sent > 2 {
+						return nil
+					}
+					return tc.err
+				})
+				if sent != tc.sent || (err == nil) != (tc.sent > 1) {
+					t.Errorf("%s: sent %d times, want %d: %v", tc.reason, sent, tc.sent, err)
+				}
+			})
+		})
+	}
+	var none *Retrier
+	if err := none.Do(t.Context(), func() error { return io.EOF }); !errors.Is(err, io.EOF) {
+		t.Errorf("without a Retrier: %v", err)
+	}
+}
+
+type notSent struct{}
+
+func (notSent) Error() string { return "not sent" }
+func (notSent) NotSent() bool { return true }

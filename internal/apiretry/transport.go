@@ -1,0 +1,216 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apiretry
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+)
+
+const (
+	// tryTimeout is how long one request may go without an answer. API servers end
+	// requests after a minute.
+	tryTimeout = 75 * time.Second
+	// maxStatus is how much of an error's body is read to classify it, in bytes.
+	maxStatus = 64 << 10
+)
+
+// errSilent is why a request without an answer is given up.
+var errSilent = errors.New("no answer within " + tryTimeout.String())
+
+// lostError is the error of a transport.
+type lostError struct{ err error }
+
+func (e *lostError) Error() string { return e.err.Error() }
+func (e *lostError) Unwrap() error { return e.err }
+
+// Transport returns a transport that repeats requests through next. Watches, upgrades of
+// the connection and requests whose body cannot be read again are sent once.
+func (r *Retrier) Transport(next http.RoundTripper) http.RoundTripper {
+	if r == nil {
+		return next
+	}
+	return &transport{retrier: r, next: next}
+}
+
+type transport struct {
+	retrier *Retrier
+	next    http.RoundTripper
+}
+
+// WrappedRoundTripper lets client-go find the transport that holds connections.
+func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
+
+// RoundTrip implements http.RoundTripper.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if streams(req) || t.retrier.passive() || !sendable(req) {
+		return t.next.RoundTrip(req)
+	}
+	q := t.retrier.begin()
+	defer q.end()
+	repeatable := repeatable(req)
+	for try := req; ; {
+		resp, err := t.send(try)
+		answer := responseAnswer(resp, err)
+		if req.Context().Err() != nil {
+			return resp, err
+		}
+		if creates(req) && !refused(answer) {
+			return owned(resp), err
+		}
+		if Classify(answer) == Conflict && !repeatable {
+			return resp, err
+		}
+		again, outage := q.again(req.Context(), answer)
+		switch {
+		case outage != nil:
+			return nil, outage
+		case !again:
+			return resp, err
+		}
+		if try, err = repeated(req); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// streams reports whether an answer has no end, or is no answer of HTTP.
+func streams(req *http.Request) bool {
+	query := req.URL.Query()
+	return query.Get("watch") == "true" || query.Get("watch") == "1" || query.Get("follow") == "true" || req.Header.Get("Upgrade") != ""
+}
+
+// creates reports whether a request must not be sent again before it is known whether
+// an earlier try was carried out.
+func creates(req *http.Request) bool {
+	if req.Method != http.MethodPost || len(req.URL.Query()["dryRun"]) > 0 {
+		return false
+	}
+	path := strings.TrimSuffix(req.URL.Path, "/")
+	return !strings.HasSuffix(path, "reviews") && !strings.HasSuffix(path, "/token")
+}
+
+// refused reports whether an answer tells that the request was not carried out.
+func refused(a Answer) bool { return a.Err == nil && a.Code == http.StatusTooManyRequests }
+
+// repeatable reports whether a request that met a concurrent write can be sent again as
+// it is. Updates and JSON patches name the version that they are for.
+func repeatable(req *http.Request) bool {
+	switch req.Method {
+	case http.MethodPatch:
+		return req.Header.Get("Content-Type") != "application/json-patch+json"
+	case http.MethodDelete, http.MethodPost:
+		return true
+	}
+	return false
+}
+
+// owned hides from client-go that it may repeat a request.
+func owned(resp *http.Response) *http.Response {
+	if resp != nil {
+		resp.Header.Del("Retry-After")
+	}
+	return resp
+}
+
+// repeated returns a copy of a request with its body from the beginning.
+func repeated(req *http.Request) (*http.Request, error) {
+	again := req.Clone(req.Context())
+	if req.GetBody == nil {
+		return again, nil
+	}
+	body, err := req.GetBody()
+	again.Body = body
+	return again, err
+}
+
+// send sends a request and reads the answer to its end, so that an answer that breaks off
+// is no answer.
+func (t *transport) send(req *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(req.Context())
+	defer cancel(nil)
+	timer := time.AfterFunc(tryTimeout, func() { cancel(errSilent) })
+	defer timer.Stop()
+	resp, err := t.next.RoundTrip(req.WithContext(ctx))
+	if err == nil {
+		resp.Body, err = read(resp)
+	}
+	if err != nil {
+		if errors.Is(context.Cause(ctx), errSilent) {
+			err = errSilent
+		}
+		return nil, err
+	}
+	return resp, nil
+}
+
+// read reads the body of an answer and returns it as one that does not fail.
+func read(resp *http.Response) (io.ReadCloser, error) {
+	defer resp.Body.Close() //nolint:errcheck // what was read counts
+	var body bytes.Buffer
+	if n := resp.ContentLength; n > 0 && n < 1<<20 {
+		body.Grow(int(n) + bytes.MinRead)
+	}
+	if _, err := body.ReadFrom(resp.Body); err != nil {
+		return nil, fmt.Errorf("reading the answer: %w", err)
+	}
+	return io.NopCloser(&body), nil
+}
+
+// responseAnswer returns what a response says. The body can be read afterwards.
+func responseAnswer(resp *http.Response, err error) Answer {
+	if err != nil {
+		return Answer{Err: &lostError{err}}
+	}
+	if resp.StatusCode < http.StatusBadRequest {
+		return Answer{Code: int32(resp.StatusCode)} //nolint:gosec // a status code has three digits
+	}
+	head, _ := io.ReadAll(io.LimitReader(resp.Body, maxStatus))
+	resp.Body = &rest{Reader: io.MultiReader(bytes.NewReader(head), resp.Body), Closer: resp.Body}
+	a := Answer{}
+	if status, ok := decodeStatus(resp.Header.Get("Content-Type"), head); ok {
+		a = answerOf(status)
+	}
+	a.Code = int32(resp.StatusCode) //nolint:gosec // a status code has three digits
+	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds > 0 {
+		a.RetryAfter = time.Duration(seconds) * time.Second
+	}
+	return a
+}
+
+// decodeStatus returns the status that an API server answers errors with.
+func decodeStatus(contentType string, body []byte) (metav1.Status, bool) {
+	var status metav1.Status
+	kind, _, err := mime.ParseMediaType(contentType)
+	switch {
+	case err != nil:
+		return status, false
+	case kind == runtime.ContentTypeJSON:
+		return status, json.Unmarshal(body, &status) == nil
+	case kind != runtime.ContentTypeProtobuf:
+		return status, false
+	}
+	object, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, &status)
+	found, ok := object.(*metav1.Status)
+	return status, err == nil && ok && found == &status
+}
+
+// rest is the body of an answer whose head was read.
+type rest struct {
+	io.Reader
+	io.Closer
+}
