@@ -58,6 +58,10 @@ const (
 	// the failure code is about.
 	EventMetadataObject string = "pintle.dev/object"
 
+	// AnnotationAttempt on the objects of hooks names the attempt that created them,
+	// "<UID of the HelmRelease>.<revision>". It is not part of the stored manifest.
+	AnnotationAttempt string = "pintle.dev/attempt"
+
 	// AnnotationOrphan on a HelmRelease makes its deletion leave the release behind. It
 	// can be set when the deletion is under way; the value false is none.
 	AnnotationOrphan string = "pintle.dev/orphan"

@@ -115,7 +115,7 @@ func classifyConflict(a Answer) Class {
 // answered with 500 all the same.
 func classifyInternal(a Answer) Class {
 	switch {
-	case TypedPatchFailed(a), denied.MatchString(a.Message):
+	case typedPatchFailed(a), denied.MatchString(a.Message):
 		return Answered
 	case unreachable.MatchString(a.Message):
 		return WebhookUnreachable
@@ -128,10 +128,10 @@ var (
 	unreachable = regexp.MustCompile(`failed calling webhook "([^"]+)"`)
 )
 
-// TypedPatchFailed reports whether server-side apply could not read an object by the
+// typedPatchFailed reports whether server-side apply could not read an object by the
 // schema of its kind: a field is unknown or has another type. The API server answers
 // that with 500.
-func TypedPatchFailed(a Answer) bool {
+func typedPatchFailed(a Answer) bool {
 	return a.Code == http.StatusInternalServerError && strings.Contains(a.Message, "failed to create typed patch object")
 }
 

@@ -7,9 +7,12 @@
 //	answer.go     classifies what an API server answered (pure)
 //	cause.go      words why a request was not answered
 //	retrier.go    the budget of one action: back-off, outages, the slot of the action
-//	transport.go  repeats requests for which repeating is safe
+//	transport.go  repeats the requests of a client
+//	create.go     recognizes the object that an earlier try has created
+//	leader.go     repeats requests that are part of no action, once
 //
-// Repeating is safe for reads, deletions, patches, dry runs and updates. A POST that
-// creates an object is not repeated by the transport: its caller repeats it with
-// Retrier.Do, and recognizes the object that an earlier try has created.
+// Repeating is safe because it is made so. Reads, deletions, patches and updates are
+// idempotent: a deletion that is answered with NotFound is done. A creation that is
+// answered with AlreadyExists after an unanswered try succeeds if the live object is the one
+// that was sent.
 package apiretry

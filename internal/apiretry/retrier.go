@@ -149,7 +149,7 @@ func (r *Retrier) OwnWebhooks(names []string) {
 
 // Do calls send until it returns nil or an error that repeating does not help against,
 // or the budget is spent. An *Outage is the error then. Whether repeating is safe is up
-// to the caller.
+// to the caller, and so is what a conflict calls for.
 func (r *Retrier) Do(ctx context.Context, send func() error) error {
 	if r.passive() {
 		return send()
@@ -158,7 +158,11 @@ func (r *Retrier) Do(ctx context.Context, send func() error) error {
 	defer q.end()
 	for {
 		err := send()
-		again, outage := q.again(ctx, AnswerOf(err))
+		answer := AnswerOf(err)
+		if Classify(answer) == Conflict {
+			return err
+		}
+		again, outage := q.again(ctx, answer)
 		switch {
 		case outage != nil:
 			return outage

@@ -50,7 +50,7 @@ func code(n int) func() (*http.Response, error) {
 
 func send(t *testing.T, r *Retrier, next http.RoundTripper, method, at string) (int, error) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(context.Background(), method, "https://api"+at, strings.NewReader("body")) //nolint:usetesting // Helm's requests have no other
+	req, err := http.NewRequestWithContext(context.Background(), method, "https://api"+at, strings.NewReader(`{"metadata":{"generateName":"p-","resourceVersion":"1"}}`)) //nolint:usetesting // Helm's requests have no other
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestTransportRepeats(t *testing.T) {
 		"UpdateConflict":   {"an update has to be made anew", http.MethodPut, "/api/v1/pods/p", conflict, 409, 1},
 		"Delete":           {"a deletion is repeated", http.MethodDelete, "/api/v1/pods/p", code(504), 200, 3},
 		"TooMany":          {"a request that was turned away was not carried out", http.MethodPost, "/api/v1/pods", code(429), 200, 3},
-		"Create":           {"a creation may have been carried out", http.MethodPost, "/api/v1/pods", code(500), 500, 1},
+		"CreateUnnamed":    {"what the server names cannot be recognized", http.MethodPost, "/api/v1/pods", code(500), 500, 1},
 		"DryRun":           {"a dry run creates nothing", http.MethodPost, "/api/v1/pods?dryRun=All", code(500), 200, 3},
 		"Review":           {"neither does a review", http.MethodPost, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", code(500), 200, 3},
 		"Watch":            {"a watch has a reader that repeats it", http.MethodGet, "/api/v1/pods?watch=true", code(500), 500, 1},
@@ -284,7 +284,7 @@ func TestDo(t *testing.T) {
 	}{
 		"NoAnswer":   {"a lost answer is asked for again", &url.Error{Op: "Post", Err: io.EOF}, 3},
 		"Internal":   {"so is a server in trouble", apierrors.NewInternalError(errors.New("etcdserver: request timed out")), 3},
-		"Conflict":   {"and one that met a concurrent write", apierrors.NewConflict(resource, "n", errors.New("quota")), 3},
+		"Conflict":   {"a concurrent write calls for another look", apierrors.NewConflict(resource, "n", errors.New("changed")), 1},
 		"Exists":     {"an object that exists goes on to exist", apierrors.NewAlreadyExists(resource, "n"), 1},
 		"OtherError": {"what is no request is not repeated", errors.New("no such kind"), 1},
 		"Cancelled":  {"nor what nobody waits for", &url.Error{Op: "Get", Err: context.Canceled}, 1},

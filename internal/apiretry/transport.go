@@ -18,6 +18,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
@@ -62,19 +63,23 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	q := t.retrier.begin()
 	defer q.end()
-	repeatable := repeatable(req)
+	// unsure is true once a request may have been carried out although it failed.
+	unsure := false
 	for try := req; ; {
 		resp, err := t.send(try)
 		answer := responseAnswer(resp, err)
 		if req.Context().Err() != nil {
 			return resp, err
 		}
-		if creates(req) && !refused(answer) {
+		if unsure && creates(req) && answer.Reason == metav1.StatusReasonAlreadyExists {
+			if earlier, err := t.created(req); earlier != nil || err != nil {
+				return earlier, err
+			}
+		}
+		if !repeatable(req, answer) {
 			return owned(resp), err
 		}
-		if Classify(answer) == Conflict && !repeatable {
-			return resp, err
-		}
+		unsure = unsure || answer.Code != http.StatusTooManyRequests
 		again, outage := q.again(req.Context(), answer)
 		switch {
 		case outage != nil:
@@ -94,8 +99,7 @@ func streams(req *http.Request) bool {
 	return query.Get("watch") == "true" || query.Get("watch") == "1" || query.Get("follow") == "true" || req.Header.Get("Upgrade") != ""
 }
 
-// creates reports whether a request must not be sent again before it is known whether
-// an earlier try was carried out.
+// creates reports whether a request creates an object.
 func creates(req *http.Request) bool {
 	if req.Method != http.MethodPost || len(req.URL.Query()["dryRun"]) > 0 {
 		return false
@@ -104,19 +108,21 @@ func creates(req *http.Request) bool {
 	return !strings.HasSuffix(path, "reviews") && !strings.HasSuffix(path, "/token")
 }
 
-// refused reports whether an answer tells that the request was not carried out.
-func refused(a Answer) bool { return a.Err == nil && a.Code == http.StatusTooManyRequests }
-
-// repeatable reports whether a request that met a concurrent write can be sent again as
-// it is. Updates and JSON patches name the version that they are for.
-func repeatable(req *http.Request) bool {
-	switch req.Method {
-	case http.MethodPatch:
-		return req.Header.Get("Content-Type") != "application/json-patch+json"
-	case http.MethodDelete, http.MethodPost:
-		return true
+// repeatable reports whether a request that got an answer of a class can be sent again as
+// it is. An object that the API server names cannot be recognized, and what names the
+// version that it is for has to be made anew after a concurrent write.
+func repeatable(req *http.Request, a Answer) bool {
+	switch class := Classify(a); {
+	case class == Conflict && req.Method == http.MethodPatch:
+		return req.Header.Get("Content-Type") != string(types.JSONPatchType)
+	case class == Conflict && req.Method == http.MethodPut:
+		sent, err := sentObject(req)
+		return err == nil && sent.Metadata.ResourceVersion == ""
+	case class == Transient && creates(req) && a.Code != http.StatusTooManyRequests:
+		sent, err := sentObject(req)
+		return err == nil && sent.Metadata.Name != ""
 	}
-	return false
+	return true
 }
 
 // owned hides from client-go that it may repeat a request.

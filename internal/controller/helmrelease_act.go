@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/apiretry"
 	"github.com/pintle-dev/pintle/internal/attempt"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/desired"
@@ -98,8 +99,10 @@ func (r *HelmReleaseReconciler) begin(ctx context.Context, hr *helmv2.HelmReleas
 	if a, ok := d.Action.(release.CorrectDrift); ok {
 		look, err := r.look(hr, way, want, in.Observed.Newest())
 		return err == nil && r.attempts.Begin(ctx, key, info,
-			func(ctx context.Context, _ func() func()) release.Outcome {
-				return r.correct(ctx, look, want.Desired, a)
+			func(ctx context.Context, idle func() func()) release.Outcome {
+				return r.correct(ctx, look, want.Desired, a, apiretry.Options{
+					Server: way.Server(), Timeout: a.Timeout, Rest: idle, Log: ctrl.LoggerFrom(ctx),
+				})
 			})
 	}
 	if release.Anew(d.Action) {

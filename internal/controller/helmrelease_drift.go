@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/apiretry"
 	"github.com/pintle-dev/pintle/internal/cause"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/desired"
@@ -159,13 +160,20 @@ func comparedRevision(hr *helmv2.HelmRelease, way *cluster.Connection, newest *r
 }
 
 // correct makes live objects what the newest revision has them be.
-func (r *HelmReleaseReconciler) correct(ctx context.Context, look drift.Look, want release.Desired, a release.CorrectDrift) release.Outcome {
+func (r *HelmReleaseReconciler) correct(ctx context.Context, look drift.Look, want release.Desired, a release.CorrectDrift, retries apiretry.Options) release.Outcome {
 	out := release.Outcome{Action: a, Desired: want, Started: r.now()}
 	within, cancel := context.WithTimeout(ctx, a.Timeout)
 	defer cancel()
+	look.Retrier = apiretry.New(within, retries)
+	defer look.Retrier.End()
 	out.Corrected, out.Failed = r.drift.Correct(within, look, a.OnlyRemoved)
-	if ctx.Err() != nil {
+	outage := look.Retrier.Outage()
+	switch {
+	case ctx.Err() != nil:
 		out.Err, out.Cancelled = context.Cause(ctx), true
+	case outage != nil:
+		out.Err = outage
+		out.Interrupted = &release.Outage{Server: outage.Server, Since: outage.Since, Cause: outage.Cause}
 	}
 	out.Ended = r.now()
 	return out

@@ -90,12 +90,17 @@ func (d *Detector) correctAll(ctx context.Context, all []*known, look Look) []re
 // correct corrects one object and returns what went wrong.
 func (k *known) correct(ctx context.Context, look Look, now func() time.Time) string {
 	server := server{ctx: ctx, info: k.found.info, redact: look.Redact}
-	answer, err := server.correct(k.found)
+	var answer *unstructured.Unstructured
+	correct := func() (err error) {
+		answer, err = server.correct(k.found)
+		return err
+	}
+	err := look.Retrier.Do(ctx, correct)
 	if overtaken(err, k.found) {
 		if k.lookAt(ctx, k.found.info, look, now()); k.found == nil {
 			return k.err
 		}
-		answer, err = server.correct(k.found)
+		err = look.Retrier.Do(ctx, correct)
 	}
 	if err != nil {
 		return server.explain(err)

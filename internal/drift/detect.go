@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/resource"
 
+	"github.com/pintle-dev/pintle/internal/apiretry"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -64,6 +65,8 @@ type Look struct {
 	// Moved says whether an object has changed since it was seen at a UID and
 	// resourceVersion.
 	Moved func(resource schema.GroupVersionResource, namespace, name, uid, version string) Movement
+	// Retrier repeats the requests that correct objects; nil sends each once.
+	Retrier *apiretry.Retrier
 }
 
 // Detector compares live objects with revisions, and corrects them. It remembers at

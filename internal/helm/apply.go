@@ -145,6 +145,7 @@ func (g *gate) Query(labels map[string]string) ([]*helmrelease.Release, error) {
 func (g *gate) pass(key string, rls *helmrelease.Release) error {
 	g.client.looks.end()
 	g.client.inquest.meet(rls)
+	g.client.retrier.OwnWebhooks(ownWebhooks(g.client.previous, g.client.built))
 	if g.choose != nil {
 		g.client.applying.rendered = g.client.built
 		g.choose(rls.Version - 1)
@@ -205,7 +206,13 @@ func (g *gate) Delete(key string) (*helmrelease.Release, error) {
 // created, so that one that is left over from another run is an error and not
 // taken for this one's.
 func (c *client) Create(list kube.ResourceList) (*kube.Result, error) {
-	if !c.applying.serverSide || len(list) == 0 || !slices.Contains(c.applying.rendered, list[0]) {
+	hooks := len(list) > 0 && !slices.Contains(c.applying.rendered, list[0])
+	if hooks {
+		if err := markAttempt(list, c.attempt()); err != nil {
+			return nil, err
+		}
+	}
+	if !c.applying.serverSide || len(list) == 0 || hooks {
 		result, err := c.Client.Create(list)
 		if err == nil {
 			c.learnAll(list)

@@ -21,6 +21,7 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/apiretry"
 )
 
 const fieldManager = helmv2.FieldManager
@@ -41,6 +42,10 @@ type client struct {
 	ctx    context.Context //nolint:containedctx // see above
 	origin Origin
 	idle   func() (resume func())
+	// retrier repeats the requests of the action; nil if each is sent once.
+	retrier *apiretry.Retrier
+	// attempt returns the ID of the attempt that hooks are annotated with.
+	attempt func() string
 	// told, if set, is told what was applied.
 	told   func(info *resource.Info, sent, answer *unstructured.Unstructured)
 	manner manner

@@ -20,6 +20,7 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 	apidiscovery "k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/retry"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
@@ -122,12 +123,15 @@ func replaceCRD(c *client, info *resource.Info) (bool, error) {
 	if created, err := createCRD(c, info); created || err != nil {
 		return created, err
 	}
-	live, err := resource.NewHelper(info.Client, info.Mapping).WithFieldManager(fieldManager).
-		Replace(info.Namespace, info.Name, true, info.Object)
-	if err != nil {
-		return false, err
-	}
-	return true, info.Refresh(live, true)
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		live, err := resource.NewHelper(info.Client, info.Mapping).WithFieldManager(fieldManager).
+			Replace(info.Namespace, info.Name, true, info.Object)
+		if err != nil {
+			return err
+		}
+		return info.Refresh(live, true)
+	})
+	return err == nil, err
 }
 
 // waitUntilServed waits until the server offers what the definitions define: it

@@ -20,6 +20,8 @@ import (
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/resource"
 	"sigs.k8s.io/yaml"
+
+	"github.com/pintle-dev/pintle/internal/apiretry"
 )
 
 // preflight asks the API server what it would say to the objects that are about
@@ -136,15 +138,16 @@ func (p *preflight) blocks(info *resource.Info, err error) bool {
 		return true
 	}
 	code, text := answer.Status().Code, answer.Status().Message
+	class := apiretry.Classify(apiretry.AnswerOf(err))
 	switch {
 	case apierrors.IsBadRequest(err) && strings.Contains(text, "dry run"):
 		// A webhook with side effects, or a server that cannot try things out.
 		return false
-	case strings.Contains(text, "failed to create typed patch object"):
-		// A field that does not exist, or has another type. The server calls it an
-		// error of its own.
+	case code == http.StatusInternalServerError && class == apiretry.Answered:
+		// A field that does not exist, or has another type: the API server answers that
+		// with an error of its own.
 		return true
-	case code == http.StatusConflict, code == http.StatusTooManyRequests, code >= http.StatusInternalServerError:
+	case code == http.StatusConflict, class != apiretry.Answered && class != apiretry.Denied, code >= http.StatusInternalServerError:
 		return false
 	case p.missesOwn(info, text):
 		return false

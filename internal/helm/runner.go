@@ -25,6 +25,7 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/apiretry"
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -64,6 +65,9 @@ type Job struct {
 	// was sent and what was answered, neither of which it may change or keep. It is
 	// called concurrently.
 	Applied func(info *resource.Info, sent, answer *unstructured.Unstructured)
+
+	// retrier repeats the requests of the job; nil if the connection sends each once.
+	retrier *apiretry.Retrier
 }
 
 // Origin names the HelmRelease an object comes from.
@@ -112,10 +116,14 @@ func (r *Runner) Remembered() (revisions int, bytes int64) { return r.memo.stats
 func (r *Runner) Run(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job) release.Outcome {
 	out := release.Outcome{Action: job.Action, Desired: job.Desired, Started: r.now()}
 	redact := newRedactor(job.Secrets)
+	getter, job.retrier = withRetries(ctx, getter, job)
+	defer job.retrier.End()
 	run, err := r.prepare(ctx, getter, job, redact)
 	if err == nil {
 		defer run.adoption.end()
-		err = run.perform(ctx, job)
+		if err = run.perform(ctx, job); err == nil {
+			err = run.store.unrecorded()
+		}
 		out.Revisions = run.store.revisions()
 		out.Logs = run.logs.lines()
 		var unlisted error
@@ -130,6 +138,7 @@ func (r *Runner) Run(ctx context.Context, getter genericclioptions.RESTClientGet
 		out.Record = redact.size(run.size)
 	}
 	out.Err, out.Cancelled = redact.error(inLine(err)), err != nil && ctx.Err() != nil
+	out.Interrupted = outageOf(job.retrier, err)
 	out.Superseded = out.Cancelled && errors.Is(context.Cause(ctx), release.ErrSuperseded)
 	out.Ended = r.now()
 	return out
@@ -171,10 +180,15 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 	kc.Log = logs.printf
 	kc.Namespace = job.target().Namespace
 	c := &client{
-		Client: kc, ctx: ctx, origin: job.Origin, idle: job.Idle, told: job.Applied,
-		objects: &builder{getter: getter, namespace: kc.Namespace}, getter: getter, followers: &r.followers,
+		Client: kc, ctx: ctx, origin: job.Origin, idle: job.Idle, told: job.Applied, retrier: job.retrier,
+		objects: &builder{getter: getter, namespace: kc.Namespace}, getter: shared(getter), followers: &r.followers,
 		inquest: newInquest(job, r.now),
 	}
+	if job.retrier != nil {
+		// Waits and repeated requests share the slot of the job.
+		c.idle = job.retrier.Rest
+	}
+	c.attempt = store.attempt
 	c.inquest.own = redact.own
 	if c.manner, err = job.manner(store); err != nil {
 		return nil, err
@@ -223,7 +237,7 @@ func (j *Job) mark(ctx context.Context) func() string {
 			return helmv2.LabelInterrupted
 		case errors.Is(context.Cause(ctx), release.ErrSuperseded):
 			return helmv2.LabelSuperseded
-		case ctx.Err() != nil:
+		case ctx.Err() != nil, j.retrier.Outage() != nil:
 			return helmv2.LabelInterrupted
 		}
 		return ""

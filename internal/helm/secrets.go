@@ -173,7 +173,8 @@ func (s *secretStore) List(filter func(*helmrelease.Release) bool) ([]*helmrelea
 }
 
 // Delete implements driver.Driver. The release it returns may be no more than its
-// name and number.
+// name and number. A revision that is known and does not exist any more is deleted: the
+// answer to an earlier request may have been lost.
 func (s *secretStore) Delete(key string) (*helmrelease.Release, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -185,10 +186,10 @@ func (s *secretStore) Delete(key string) (*helmrelease.Release, error) {
 			s.index.deleted(s.namespace, known.record)
 		}
 	}
-	if apierrors.IsNotFound(err) {
+	if apierrors.IsNotFound(err) && known == nil {
 		return nil, driver.ErrReleaseNotFound
 	}
-	if err != nil {
+	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("delete Secret %s/%s: %w", s.namespace, key, err)
 	}
 	if known != nil && known.full != nil {

@@ -32,6 +32,8 @@ type recorder struct {
 
 	mu     sync.Mutex
 	method string
+	// failed holds why storage did not take the last state of revisions, by number.
+	failed map[int]error
 	// applied is the revision that is stamped as applied, 0 if none is.
 	applied int
 	// created is the newest revision that was created, 0 if none was.
@@ -122,11 +124,38 @@ func (d *recorder) Update(key string, rls *helmrelease.Release) error {
 	// by a process that did not see it.
 	rls.Info.Description = d.redact.text(rls.Info.Description)
 	stored, err := d.update(key, rls)
+	d.noteFailure(rls.Version, err)
 	if err != nil {
 		return err
 	}
 	d.remember(rls, stored)
 	return nil
+}
+
+// noteFailure notes whether storage took the last state of a revision.
+func (d *recorder) noteFailure(version int, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err == nil {
+		delete(d.failed, version)
+		return
+	}
+	if d.failed == nil {
+		d.failed = map[int]error{}
+	}
+	d.failed[version] = err
+}
+
+// attempt identifies what the action does to the newest revision, as the revision label
+// does.
+func (d *recorder) attempt() string {
+	d.secretStore.mu.Lock()
+	defer d.secretStore.mu.Unlock()
+	version := 0
+	if all := d.records(); len(all) > 0 {
+		version = all[0].version()
+	}
+	return stamp(d.uid, version)
 }
 
 // Delete removes a revision, which then is no longer part of what is stored.

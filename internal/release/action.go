@@ -125,6 +125,28 @@ func (Settle) isAction()       {}
 func (Wait) isAction()         {}
 func (Stall) isAction()        {}
 
+// TimeoutOf returns how long an action may take, zero if that is not bounded.
+func TimeoutOf(a Action) time.Duration {
+	switch a := a.(type) {
+	case Install:
+		return a.Timeout
+	case Upgrade:
+		return a.Timeout
+	case Test:
+		return a.Timeout
+	case Rollback:
+		return a.Timeout
+	case Heal:
+		return a.Timeout
+	case CorrectDrift:
+		return a.Timeout
+	case Uninstall:
+		return a.Timeout
+	case Unlock, Finalize, Adopt, Forget, Settle, Wait, Stall:
+	}
+	return 0
+}
+
 // Name returns the name of an action: a bounded set, fit for a metric label.
 // Those that are announced are named as conditions name them.
 func Name(a Action) string {
