@@ -1,0 +1,56 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apiretry
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// TestRecordedAnswers classifies what a real API server answered. TestAnswers of
+// test/integration records the answers and compares them with those of today.
+func TestRecordedAnswers(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("testdata/answers.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []struct {
+		Name   string        `json:"name"`
+		Class  Class         `json:"class"`
+		Answer metav1.Status `json:"answer"`
+	}
+	if err := json.Unmarshal(raw, &all); err != nil || len(all) < 15 {
+		t.Fatalf("%d answers, %v", len(all), err)
+	}
+	for _, a := range all {
+		if got := Classify(AnswerOf(&apierrors.StatusError{ErrStatus: a.Answer})); got != a.Class {
+			t.Errorf("%s: the class is %d, want %d", a.Name, got, a.Class)
+		}
+	}
+}
+
+// TestServerTrouble: what an API server says of itself and its etcd is transient.
+func TestServerTrouble(t *testing.T) {
+	t.Parallel()
+	for name, a := range map[string]Answer{
+		"LeaderChanged":    {Code: 500, Message: "etcdserver: leader changed"},
+		"RequestTimedOut":  {Code: 500, Message: "etcdserver: request timed out"},
+		"ProposalDropped":  {Code: 500, Message: "rpc error: code = Unknown desc = raft proposal dropped"},
+		"Unexplained":      {Code: 500},
+		"ShuttingDown":     {Code: 503, Message: "apiserver is shutting down"},
+		"AggregatedIsDown": {Code: 503, Message: "the server is currently unable to handle the request"},
+		"Timeout":          {Code: 504, Reason: metav1.StatusReasonTimeout, Message: "Timeout: request did not complete within requested timeout"},
+		"Overloaded":       {Code: 429, Reason: metav1.StatusReasonTooManyRequests},
+		"BadGateway":       {Code: 502},
+	} {
+		if got := Classify(a); got != Transient {
+			t.Errorf("%s: the class is %d", name, got)
+		}
+	}
+}
