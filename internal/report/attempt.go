@@ -232,7 +232,7 @@ func finishRelease(r *Report, c *conditions, o release.Outcome, action helmv2.Re
 		c.remove(helmv2.ConditionReconciling, helmv2.ConditionStalled)
 		status.ObservedGeneration = o.Desired.Generation
 		done := c.get(helmv2.ConditionReleased)
-		r.Events = append(r.Events, normal(done.Reason, done.Message+containerLogs(o.HookLogs), snapshotMetadata(last)))
+		r.Events = append(r.Events, normal(done.Reason, done.Message, withLogs(snapshotMetadata(last), containerLogs(o.HookLogs))))
 	case o.Cancelled:
 		c.cancelled(o.Err)
 	case o.Refused():
@@ -252,7 +252,7 @@ func finishRelease(r *Report, c *conditions, o release.Outcome, action helmv2.Re
 			// What changed nothing does not use up a retry.
 			status.Failures++
 		}
-		r.Events = append(r.Events, warning(reason, message+diagnosed(o), withDiagnosis(desiredMetadata(o.Desired), o)))
+		r.Events = append(r.Events, warning(reason, message, withDiagnosis(desiredMetadata(o.Desired), o)))
 	}
 }
 
@@ -281,7 +281,7 @@ func finishUninstall(r *Report, c *conditions, o release.Outcome) {
 		message := uninstalledMessage(last)
 		c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonUninstallSucceeded, message)
 		c.asReleased()
-		r.Events = append(r.Events, normal(helmv2.ReasonUninstallSucceeded, message+containerLogs(o.HookLogs), snapshotMetadata(last)))
+		r.Events = append(r.Events, normal(helmv2.ReasonUninstallSucceeded, message, withLogs(snapshotMetadata(last), containerLogs(o.HookLogs))))
 		drop(status)
 		c.remove(helmv2.ConditionTestSuccess, helmv2.ConditionRemediated)
 		return
@@ -299,7 +299,7 @@ func finishUninstall(r *Report, c *conditions, o release.Outcome) {
 	// Even an uninstall that stored something is tried again with back-off: the
 	// next visit would decide the same, at once, and for ever.
 	r.Retry = release.Backoff()
-	r.Events = append(r.Events, warning(helmv2.ReasonUninstallFailed, message+diagnosed(o), withDiagnosis(snapshotMetadata(last), o)))
+	r.Events = append(r.Events, warning(helmv2.ReasonUninstallFailed, message, withDiagnosis(snapshotMetadata(last), o)))
 }
 
 func finishUnlock(r *Report, c *conditions, o release.Outcome) {

@@ -70,13 +70,17 @@ func (c *conditions) set(kind string, status metav1.ConditionStatus, reason, mes
 // storable returns a message as the API server gives it back: what it would
 // change on the way would look like news at every visit.
 func storable(message string) string {
-	message = strings.ToValidUTF8(message, "\uFFFD")
-	if len(message) <= maxMessage {
-		return message
+	return clipped(strings.ToValidUTF8(message, "\uFFFD"), maxMessage)
+}
+
+// clipped cuts the end off a text that has more bytes than limit.
+func clipped(text string, limit int) string {
+	if len(text) <= limit {
+		return text
 	}
 	const more = "..."
 	// The cut may go through a character, of which nothing then stays.
-	return strings.ToValidUTF8(message[:maxMessage-len(more)], "") + more
+	return strings.ToValidUTF8(text[:limit-len(more)], "") + more
 }
 
 // cancelled says that an action was ended on purpose: nobody's failure, and the

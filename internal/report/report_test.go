@@ -107,7 +107,7 @@ func TestFinished(t *testing.T) {
 			},
 		},
 		"UpgradeFailed": {
-			reason: "A stored failure counts, and Helm's last lines are in the event only.",
+			reason: "A stored failure counts, and Helm's last lines are in no message.",
 			outcome: release.Outcome{
 				Action: release.Upgrade{}, Err: errors.New("it broke\n"), Logs: []string{"line"},
 				Revisions: []release.Revision{testRevision(2, helmv2.StatusFailed)},
@@ -119,7 +119,7 @@ func TestFinished(t *testing.T) {
 					"Reconciling=True/ProgressingWithRetry/3 Helm upgrade failed for release apps/web with chart web@1.1.0: it broke",
 				},
 				History: []string{"2 failed upgrade sha256:oci", ok1}, Failures: [3]int64{1, 0, 1}, Observed: 2, Retry: "now",
-				Events: []string{"Warning/UpgradeFailed Helm upgrade failed for release apps/web with chart web@1.1.0: it broke\n\nLast Helm logs:\n\nline 1.1.0"},
+				Events: []string{"Warning/UpgradeFailed Helm upgrade failed for release apps/web with chart web@1.1.0: it broke 1.1.0"},
 			},
 		},
 		"UpgradeRefused": {

@@ -6,6 +6,7 @@ package integration
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -194,5 +195,11 @@ func TestWhyWithoutRights(t *testing.T) {
 	hr := w.release("app", nil, as("tenant"), func(hr *helmv2.HelmRelease) { hr.Spec.Timeout = &metav1.Duration{Duration: time.Second} })
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonInstallFailed,
 		"Deployment "+w.namespace+"/app: NotReady: ", "timeout waiting for")
-	w.untilEvent(hr, corev1.EventTypeWarning, helmv2.ReasonInstallFailed, "not read: pods: pods is forbidden", "tenant")
+	w.until(hr, "an event that says what was not read", func(hr *helmv2.HelmRelease) bool {
+		var events corev1.EventList
+		w.must(suite.client.List(t.Context(), &events, client.InNamespace(hr.Namespace)))
+		return slices.ContainsFunc(events.Items, func(e corev1.Event) bool {
+			return e.Reason == helmv2.ReasonInstallFailed && containsAll(e.Annotations[helmv2.EventMetadataDetails], "not read: pods: pods is forbidden", "tenant")
+		})
+	})
 }
