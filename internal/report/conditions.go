@@ -121,7 +121,8 @@ func (c *conditions) summarize(status *helmv2.HelmReleaseStatus, want release.De
 		c.remove(helmv2.ConditionTestSuccess)
 	}
 	if r := c.get(helmv2.ConditionRemediated); r.Type != "" {
-		c.set(helmv2.ConditionReady, metav1.ConditionFalse, r.Reason, r.Message)
+		reason, message := remedied(r, c.failure(status, want))
+		c.set(helmv2.ConditionReady, metav1.ConditionFalse, reason, message)
 		return
 	}
 	if t := c.get(helmv2.ConditionTestSuccess); t.Type != "" && !release.IgnoresTests(want, *status) {
@@ -131,6 +132,18 @@ func (c *conditions) summarize(status *helmv2.HelmReleaseStatus, want release.De
 	if r := c.get(helmv2.ConditionReleased); r.Type != "" {
 		c.set(helmv2.ConditionReady, r.Status, r.Reason, r.Message)
 	}
+}
+
+// failure returns the condition of the failure that is remediated: Released, or TestSuccess if the
+// tests count. Its type is empty if neither of them says that something failed, as after an unlock.
+func (c *conditions) failure(status *helmv2.HelmReleaseStatus, want release.Desired) metav1.Condition {
+	if r := c.get(helmv2.ConditionReleased); r.Reason == helmv2.ReasonInstallFailed || r.Reason == helmv2.ReasonUpgradeFailed {
+		return r
+	}
+	if t := c.get(helmv2.ConditionTestSuccess); t.Status == metav1.ConditionFalse && !release.IgnoresTests(want, *status) {
+		return t
+	}
+	return metav1.Condition{}
 }
 
 // asReleased makes Ready say what Released says, whatever came before it.

@@ -58,6 +58,25 @@ func (c *conditions) rolledBack(target *helmv2.Snapshot) {
 	c.set(helmv2.ConditionRemediated, metav1.ConditionTrue, helmv2.ReasonRollbackSucceeded, rolledBackMessage(target))
 }
 
+// remedied returns the reason and the message of Ready after a remediation. The message begins
+// with the failure, for the remedy does not say why there had to be one. The reason is that of the
+// failure where the remedy is to uninstall, and that of the remedy otherwise, as with
+// helm-controller.
+func remedied(remedy, failure metav1.Condition) (reason, message string) {
+	reason, message = remedy.Reason, remedy.Message
+	if failure.Type == "" {
+		return reason, message
+	}
+	message = failure.Message + "; " + remedy.Message
+	switch remedy.Reason {
+	case helmv2.ReasonUninstallSucceeded:
+		return failure.Reason, failure.Message
+	case helmv2.ReasonUninstallFailed:
+		return failure.Reason, message
+	}
+	return reason, message
+}
+
 // remediated makes Ready say what the remedy came to. Whether there will be
 // another attempt the next visit decides.
 func (c *conditions) remediated(status *helmv2.HelmReleaseStatus, want release.Desired) {
