@@ -62,6 +62,14 @@ const (
 	// "<UID of the HelmRelease>.<revision>". It is not part of the stored manifest.
 	AnnotationAttempt string = "pintle.dev/attempt"
 
+	// EventMetadataDetails is the key of what was found out about that object and its
+	// Pods: status, conditions, containers, warnings. One line each.
+	EventMetadataDetails string = "pintle.dev/details"
+
+	// EventMetadataLogs is the key of the last log lines of an action: those of
+	// containers, and Helm's own.
+	EventMetadataLogs string = "pintle.dev/logs"
+
 	// AnnotationOrphan on a HelmRelease makes its deletion leave the release behind. It
 	// can be set when the deletion is under way; the value false is none.
 	AnnotationOrphan string = "pintle.dev/orphan"

@@ -26,7 +26,7 @@ func Find(f Facts) Finding {
 		if f.Failed {
 			r.Code = helmv2.FailureFailed
 		}
-		s.text = f.say(f.Status, false)
+		s.text = f.stable(f.say(f.Status, false))
 	}
 	if f.mayTryAgain() && s.crashing {
 		r.Hopeless, r.Patience = false, 0
@@ -293,7 +293,8 @@ func (f *Facts) subject() string {
 }
 
 // summary is one line. Where a container has said nothing when it ended, its last
-// line of log says it.
+// line of log says it. Two equal failures have equal summaries: receivers of events drop
+// repetitions of a message.
 func (f *Facts) summary(s symptom, r Finding) string {
 	text := f.subject() + ": " + r.Code
 	if s.container != "" {
@@ -305,6 +306,7 @@ func (f *Facts) summary(s symptom, r Finding) string {
 	if said == "" && s.written {
 		said = lastLine(r.Logs, s.container)
 	}
+	said = f.stable(said)
 	if s.atEnd && len(said) > maxLine {
 		said = "..." + strings.ToValidUTF8(said[len(said)-maxLine/2:], "")
 	}

@@ -151,7 +151,7 @@ func ofContainer(c corev1.ContainerStatus) symptom {
 	}
 	if end := c.LastTerminationState.Terminated; end != nil && failed(end) && !c.Ready {
 		s := ended(end)
-		s.text += ", restarted " + times(c.RestartCount)
+		s.text += ", restarted"
 		return s
 	}
 	return symptom{}
@@ -210,7 +210,7 @@ func crashing(c corev1.ContainerStatus) symptom {
 			s.code = helmv2.FailureCrashLoop
 		}
 	}
-	s.text += ", restarted " + times(c.RestartCount) + ", CrashLoopBackOff"
+	s.text += ", restarted, CrashLoopBackOff"
 	if s.crashing = true; c.RestartCount >= crashes {
 		s.hopeless, s.patience = true, crashPatience
 	}

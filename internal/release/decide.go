@@ -321,14 +321,14 @@ func inputChanged(in Input) string {
 // renderedOtherwise names what is to be changed in manifests and is not in those
 // of the newest revision that worked. No revision says what was changed in it:
 // status does, for the last success. Once a generation was dealt with it is as it
-// should be, unless a rollback has undone it, or the chart reads the cluster.
+// should be, unless a rollback has undone it, it was rejected, or the chart reads the cluster.
 func renderedOtherwise(in Input) string {
 	want := in.Desired
 	if found := in.Observed.Drift; found != nil && found.Rendering != "" && want.Policy.Drift == helmv2.DriftDetectionEnabled {
 		return found.Rendering
 	}
 	switch {
-	case in.Recorded.ObservedGeneration == want.Generation && !in.Observed.Newest().Rollback:
+	case in.Recorded.ObservedGeneration == want.Generation && !in.Observed.Newest().Rollback && !Rejected(in.Recorded):
 		return ""
 	case in.Recorded.ObservedPostRenderersDigest != want.Rendering.PostRenderers:
 		return "postRenderers digest changed"

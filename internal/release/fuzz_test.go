@@ -85,8 +85,9 @@ func (c *choices) input() Input {
 	in.Recorded.LastHandledReconcileAt = c.text(tokens...)
 	in.Recorded.LastHandledForceAt, in.Recorded.LastHandledResetAt = c.text(tokens...), c.text(tokens...)
 	if c.maybe() {
-		in.Recorded.LastAttemptedReleaseActionDuration = &metav1.Duration{Duration: time.Second}
+		in.Recorded.LastAttemptedReleaseActionDuration = AttemptDuration(time.Second, c.maybe())
 	}
+	in.Recorded.Failures = in.Recorded.InstallFailures + in.Recorded.UpgradeFailures
 	if c.maybe() {
 		in.Observed.Running = &Running{Action: c.action(), Desired: in.Desired}
 		in.Observed.Running.Desired.ConfigDigest = c.text("sha256:values", "sha256:new")
@@ -216,6 +217,9 @@ func checkProperties(t *testing.T, in Input, d Decision) {
 	if d.Action == Action(Stall{Reason: helmv2.ReasonRetriesExceeded}) {
 		checkExhausted(t, in)
 	}
+	if Rejected(in.Recorded) {
+		checkRejected(t, in, d)
+	}
 	if in.Observed.Running != nil && (d.Acts() || d.Action == Action(Finalize{})) {
 		t.Errorf("acts although an attempt runs: %+v", d)
 	}
@@ -299,6 +303,18 @@ func checkRollback(t *testing.T, in Input, a Rollback) {
 		}
 	}
 	t.Errorf("rolls back to %d, which is not to be trusted", a.Version)
+}
+
+// checkRejected demands that nothing is remediated for an attempt that stored nothing, and that it
+// does not end the attempts. What was being uninstalled is uninstalled to the end.
+func checkRejected(t *testing.T, in Input, d Decision) {
+	t.Helper()
+	if d.Action == Action(Stall{Reason: helmv2.ReasonRetriesExceeded}) {
+		t.Errorf("stalls for good: %+v", d)
+	}
+	if d.Rule == "Failed" && Name(d.Action) != "upgrade" && Name(d.Action) != string(helmv2.ActionHeal) && !in.Observed.Newest().Rollback {
+		t.Errorf("remediates: %+v", d)
+	}
 }
 
 // checkExhausted demands that what stalled on its failures goes on once it is to

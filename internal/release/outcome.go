@@ -96,7 +96,7 @@ type Outage struct {
 func (o *Outcome) CutOff() bool { return o.Cancelled || o.Interrupted != nil }
 
 // Stored reports whether the attempt left a trace in Helm storage. A failure
-// that left none has changed nothing and does not use up a retry.
+// that left none has changed nothing, and there is nothing to remediate.
 func (o *Outcome) Stored() bool { return len(o.Revisions) > 0 }
 
 // Object names one object of a release.

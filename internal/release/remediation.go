@@ -105,9 +105,14 @@ func look(in Input) *Decision {
 }
 
 // retriesExhausted: what would be tried has failed too often already. What is
-// wanted, or a request, has to change before it is tried again.
+// wanted, or a request, has to change before it is tried again. An attempt that was rejected is
+// repeated all the same, with back-off: it changes nothing while it is rejected, and there is no
+// other way to see that the obstacle has gone.
 func retriesExhausted(in Input) *Decision {
 	newest := in.Observed.Newest()
+	if Rejected(in.Recorded) {
+		return nil
+	}
 	if absent(in) != nil {
 		status := ResetCounters(in.Recorded, in.Desired)
 		if p := in.Desired.Policy.Install; !p.Retry && p.Exhausted(status.InstallFailures) {
@@ -139,8 +144,13 @@ func retriesExhausted(in Input) *Decision {
 func exceeded(state State, action helmv2.ReleaseAction, failures int64) *Decision {
 	return &Decision{
 		State: state, Action: Stall{Reason: helmv2.ReasonRetriesExceeded},
-		Why: fmt.Sprintf("Failed to %s after %d attempt(s)", action, failures),
+		Why: WhyExceeded(action, failures),
 	}
+}
+
+// WhyExceeded says that an install or upgrade has failed more often than its retries allow.
+func WhyExceeded(action helmv2.ReleaseAction, failures int64) string {
+	return fmt.Sprintf("Failed to %s after %d attempt(s)", action, failures)
 }
 
 // awaitRetry: a failure that is only ever tried again is not tried again yet.
@@ -172,6 +182,10 @@ func failed(in Input) *Decision {
 	newest, a := in.Observed.Newest(), activePolicy(in)
 	if a.action == "" || a.failures <= 0 || a.Retry || (newest.CutOff() && !newest.Rollback) {
 		return again(in, why)
+	}
+	if Rejected(in.Recorded) {
+		// The newest revision failed before that, and not for what was attempted last.
+		return &Decision{State: StateFailed, Action: Upgrade{Timeout: in.Desired.Policy.Upgrade.Timeout}, Why: why}
 	}
 	if a.Uninstall {
 		return &Decision{State: StateFailed, Why: why, Action: Uninstall{

@@ -28,6 +28,14 @@ func applied(in *Input) {
 	in.Observed.Health = &Health{Ready: true}
 }
 
+// rejected makes the last attempt one to other values that Helm has stored nothing of.
+func rejected(in *Input) {
+	newestIs(in, helmv2.StatusDeployed)
+	in.Desired.ConfigDigest, in.Recorded.LastAttemptedConfigDigest = "sha256:new", "sha256:new"
+	in.Recorded.Failures = 1
+	in.Recorded.LastAttemptedReleaseActionDuration = AttemptDuration(time.Second, true)
+}
+
 func withTests(in *Input, phases ...helmv2.TestPhase) {
 	in.Desired.Policy.Tests = true
 	hooks := map[string]*helmv2.TestHookStatus{}
@@ -95,6 +103,29 @@ func TestDecideAfterFailure(t *testing.T) {
 		"HealedRollback":    {"Nor a rollback, which is not what is wanted.", func(in *Input) { applied(in); in.Observed.Revisions[0].Rollback = true }, "RetriesExhausted", exhausted},
 		"HealedOtherValues": {"Nor what is not wanted any more.", func(in *Input) { applied(in); in.Desired.ConfigDigest = "sha256:new" }, "Failed", upgrade},
 		"HealedOtherSpec":   {"Nor what was made by other rules.", func(in *Input) { applied(in); in.Desired.Generation = 4 }, "Failed", upgrade},
+
+		"Rejected":              {"What Helm has not begun is repeated although it has no retries.", rejected, "OutOfSync", upgrade},
+		"RejectedRemediateLast": {"And not remediated.", func(in *Input) { rejected(in); in.Desired.Policy.Upgrade.RemediateLast = true }, "OutOfSync", upgrade},
+		"RejectedInstall": {"An install too.", func(in *Input) {
+			rejected(in)
+			in.Observed.Revisions, in.Recorded.InstallFailures = nil, 1
+		}, "Absent", Install{Timeout: 5 * time.Minute}},
+		"RejectedOverFailed": {"A revision that failed before is not what was rejected.", func(in *Input) { rejected(in); newestIs(in, helmv2.StatusFailed) }, "Failed", upgrade},
+		"RejectedNothingToDo": {"It may be that nothing is left to do.", func(in *Input) {
+			rejected(in)
+			in.Desired.ConfigDigest = "sha256:values"
+			in.Recorded.LastAttemptedConfigDigest = "sha256:values"
+		}, "InSync", Settle{}},
+		"RejectedPostRenderers": {"Of patches only status knows that they were rejected.", func(in *Input) {
+			rejected(in)
+			in.Desired.ConfigDigest, in.Recorded.LastAttemptedConfigDigest = "sha256:values", "sha256:values"
+			in.Desired.Rendering.PostRenderers = "sha256:patches"
+		}, "OutOfSync", upgrade},
+		"BegunAndFailed": {"What took time was begun.", func(in *Input) {
+			rejected(in)
+			in.Recorded.LastAttemptedReleaseActionDuration = AttemptDuration(0, false)
+		}, "RetriesExhausted", exhausted},
+		"AnnouncedOnly": {"What was announced and never ended is not rejected.", func(in *Input) { rejected(in); in.Recorded.LastAttemptedReleaseActionDuration = nil }, "RetriesExhausted", exhausted},
 
 		"AwaitRetry": {"RetryOnFailure waits for its interval.", func(in *Input) { retry(in, 2*time.Minute) }, "AwaitRetry", Wait{After: 3 * time.Minute, Retrying: true}},
 		"Retry":      {"And then upgrades.", func(in *Input) { retry(in, 5*time.Minute) }, "Failed", upgrade},

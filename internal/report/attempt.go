@@ -27,11 +27,11 @@ func Started(hr *helmv2.HelmRelease, d release.Decision, want release.Desired, n
 		c.undecide()
 		announce(&status, want, helmv2.ActionInstall)
 		status.History = nil
-		startRelease(&c, message)
+		startRelease(&c, message, repeatsRejected(status, want, helmv2.ActionInstall))
 	case release.Upgrade:
 		c.undecide()
 		announce(&status, want, helmv2.ActionUpgrade)
-		startRelease(&c, message)
+		startRelease(&c, message, repeatsRejected(status, want, helmv2.ActionUpgrade))
 	case release.Test, release.Rollback, release.Heal:
 		attempted(&status, want)
 	case release.Uninstall:
@@ -76,7 +76,9 @@ func announce(status *helmv2.HelmReleaseStatus, want release.Desired, action hel
 		status.LastHandledForceAt = want.Requests.Force
 	}
 	status.LastAttemptedReleaseAction = action
-	status.LastAttemptedReleaseActionDuration = nil
+	if forced || !release.Rejected(*status) {
+		status.LastAttemptedReleaseActionDuration = nil
+	}
 }
 
 // attempted writes down what a decision was made for, which is what failures are
@@ -108,10 +110,18 @@ func unrendered(status *helmv2.HelmReleaseStatus) {
 	status.ObservedPostRenderersDigest, status.ObservedCommonMetadataDigest = unknown, unknown
 }
 
-func startRelease(c *conditions, message string) {
+// repeatsRejected reports whether an announced action repeats one that was rejected and has no retries
+// left.
+func repeatsRejected(status helmv2.HelmReleaseStatus, want release.Desired, action helmv2.ReleaseAction) bool {
+	return release.Rejected(status) && want.Policy.Spent(status, action)
+}
+
+func startRelease(c *conditions, message string, again bool) {
 	// Where it is tried whether what was in the way still is, to take that back at every
 	// try would be news each time.
-	if old := c.get(helmv2.ConditionReady); old.Reason != helmv2.ReasonObjectsOwned || old.ObservedGeneration != c.generation {
+	old := c.get(helmv2.ConditionReady)
+	again = again && (old.Reason == helmv2.ReasonInstallFailed || old.Reason == helmv2.ReasonUpgradeFailed)
+	if !again && old.Reason != helmv2.ReasonObjectsOwned || old.ObservedGeneration != c.generation {
 		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, message)
 	}
 	c.remove(helmv2.ConditionTestSuccess, helmv2.ConditionRemediated)
@@ -169,8 +179,8 @@ func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 	return r
 }
 
-// retryUnstored says when to repeat what failed before it changed anything. What is
-// too large is not repeated, but looked at as whatever has stalled is.
+// retryUnstored says when to repeat what failed before it changed anything, also while the release
+// is stalled. What is too large is not repeated, but looked at as whatever has stalled is.
 func retryUnstored(o release.Outcome) release.Retry {
 	if o.Refused() {
 		return release.Interval(o.Desired.Policy.Interval)
@@ -212,7 +222,7 @@ func askedForMore(hr *helmv2.HelmRelease, o release.Outcome, status *helmv2.Helm
 func finishRelease(r *Report, c *conditions, o release.Outcome, action helmv2.ReleaseAction) {
 	status := &r.Status
 	if !o.Cancelled {
-		status.LastAttemptedReleaseActionDuration = &metav1.Duration{Duration: o.Ended.Sub(o.Started)}
+		status.LastAttemptedReleaseActionDuration = release.AttemptDuration(o.Ended.Sub(o.Started), o.Err != nil && !o.Stored())
 	}
 	status.History = merge(status.History, o.Revisions, maker{o.Desired.UID, action, o.Desired.Chart.OCIDigest})
 	if o.Inventory != nil {
@@ -232,7 +242,7 @@ func finishRelease(r *Report, c *conditions, o release.Outcome, action helmv2.Re
 		c.remove(helmv2.ConditionReconciling, helmv2.ConditionStalled)
 		status.ObservedGeneration = o.Desired.Generation
 		done := c.get(helmv2.ConditionReleased)
-		r.Events = append(r.Events, normal(done.Reason, done.Message+containerLogs(o.HookLogs), snapshotMetadata(last)))
+		r.Events = append(r.Events, normal(done.Reason, done.Message, withLogs(snapshotMetadata(last), containerLogs(o.HookLogs))))
 	case o.Cancelled:
 		c.cancelled(o.Err)
 	case o.Refused():
@@ -240,19 +250,33 @@ func finishRelease(r *Report, c *conditions, o release.Outcome, action helmv2.Re
 	case len(o.Owners) > 0:
 		awaitOwners(r, c, o, action)
 	default:
-		c.remove(helmv2.ConditionDrifted)
-		reason, message := failedMessage(action, o.Desired, o.Err)
-		message = led(o, message)
-		c.set(helmv2.ConditionReleased, metav1.ConditionFalse, reason, message)
-		c.summarize(status, o.Desired)
-		c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, message)
-		if o.Stored() {
-			count(status, action)
-		} else {
-			// What changed nothing does not use up a retry.
-			status.Failures++
-		}
-		r.Events = append(r.Events, warning(reason, message+diagnosed(o), withDiagnosis(desiredMetadata(o.Desired), o)))
+		failRelease(r, c, o, action)
+	}
+}
+
+// failRelease records an install or upgrade that failed. One that was rejected is never
+// remediated, and repeated for as long as it is: what is beyond the retries is not counted, and
+// makes an event only if it failed in another way than before.
+func failRelease(r *Report, c *conditions, o release.Outcome, action helmv2.ReleaseAction) {
+	status := &r.Status
+	c.remove(helmv2.ConditionDrifted)
+	reason, message := failedMessage(action, o.Desired, o.Err)
+	message = led(o, message)
+	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, reason, message)
+	c.summarize(status, o.Desired)
+	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, message)
+	news := o.Stored() || !o.Desired.Policy.Spent(*status, action)
+	if news {
+		count(status, action)
+	}
+	if !o.Stored() && o.Desired.Policy.Spent(*status, action) {
+		c.remove(helmv2.ConditionReconciling)
+		c.set(helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonRetriesExceeded,
+			release.WhyExceeded(action, release.Failures(*status, action)))
+		status.ObservedGeneration = o.Desired.Generation
+	}
+	if news || c.anew(helmv2.ConditionReleased) {
+		r.Events = append(r.Events, warning(reason, message, withDiagnosis(desiredMetadata(o.Desired), o)))
 	}
 }
 
@@ -281,7 +305,7 @@ func finishUninstall(r *Report, c *conditions, o release.Outcome) {
 		message := uninstalledMessage(last)
 		c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonUninstallSucceeded, message)
 		c.asReleased()
-		r.Events = append(r.Events, normal(helmv2.ReasonUninstallSucceeded, message+containerLogs(o.HookLogs), snapshotMetadata(last)))
+		r.Events = append(r.Events, normal(helmv2.ReasonUninstallSucceeded, message, withLogs(snapshotMetadata(last), containerLogs(o.HookLogs))))
 		drop(status)
 		c.remove(helmv2.ConditionTestSuccess, helmv2.ConditionRemediated)
 		return
@@ -299,7 +323,7 @@ func finishUninstall(r *Report, c *conditions, o release.Outcome) {
 	// Even an uninstall that stored something is tried again with back-off: the
 	// next visit would decide the same, at once, and for ever.
 	r.Retry = release.Backoff()
-	r.Events = append(r.Events, warning(helmv2.ReasonUninstallFailed, message+diagnosed(o), withDiagnosis(snapshotMetadata(last), o)))
+	r.Events = append(r.Events, warning(helmv2.ReasonUninstallFailed, message, withDiagnosis(snapshotMetadata(last), o)))
 }
 
 func finishUnlock(r *Report, c *conditions, o release.Outcome) {

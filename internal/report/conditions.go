@@ -70,13 +70,17 @@ func (c *conditions) set(kind string, status metav1.ConditionStatus, reason, mes
 // storable returns a message as the API server gives it back: what it would
 // change on the way would look like news at every visit.
 func storable(message string) string {
-	message = strings.ToValidUTF8(message, "\uFFFD")
-	if len(message) <= maxMessage {
-		return message
+	return clipped(strings.ToValidUTF8(message, "\uFFFD"), maxMessage)
+}
+
+// clipped cuts the end off a text that has more bytes than limit.
+func clipped(text string, limit int) string {
+	if len(text) <= limit {
+		return text
 	}
 	const more = "..."
 	// The cut may go through a character, of which nothing then stays.
-	return strings.ToValidUTF8(message[:maxMessage-len(more)], "") + more
+	return strings.ToValidUTF8(text[:limit-len(more)], "") + more
 }
 
 // cancelled says that an action was ended on purpose: nobody's failure, and the
@@ -117,7 +121,8 @@ func (c *conditions) summarize(status *helmv2.HelmReleaseStatus, want release.De
 		c.remove(helmv2.ConditionTestSuccess)
 	}
 	if r := c.get(helmv2.ConditionRemediated); r.Type != "" {
-		c.set(helmv2.ConditionReady, metav1.ConditionFalse, r.Reason, r.Message)
+		reason, message := remedied(r, c.failure(status, want))
+		c.set(helmv2.ConditionReady, metav1.ConditionFalse, reason, message)
 		return
 	}
 	if t := c.get(helmv2.ConditionTestSuccess); t.Type != "" && !release.IgnoresTests(want, *status) {
@@ -127,6 +132,18 @@ func (c *conditions) summarize(status *helmv2.HelmReleaseStatus, want release.De
 	if r := c.get(helmv2.ConditionReleased); r.Type != "" {
 		c.set(helmv2.ConditionReady, r.Status, r.Reason, r.Message)
 	}
+}
+
+// failure returns the condition of the failure that is remediated: Released, or TestSuccess if the
+// tests count. Its type is empty if neither of them says that something failed, as after an unlock.
+func (c *conditions) failure(status *helmv2.HelmReleaseStatus, want release.Desired) metav1.Condition {
+	if r := c.get(helmv2.ConditionReleased); r.Reason == helmv2.ReasonInstallFailed || r.Reason == helmv2.ReasonUpgradeFailed {
+		return r
+	}
+	if t := c.get(helmv2.ConditionTestSuccess); t.Status == metav1.ConditionFalse && !release.IgnoresTests(want, *status) {
+		return t
+	}
+	return metav1.Condition{}
 }
 
 // asReleased makes Ready say what Released says, whatever came before it.

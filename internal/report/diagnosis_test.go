@@ -13,11 +13,11 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// TestDiagnosed: whatever fails, the condition begins with the cause, once, and the
-// event has the rest.
+// TestDiagnosed: whatever fails, the condition begins with the cause, once. The message of the
+// event is the same, and its annotations have the rest.
 func TestDiagnosed(t *testing.T) {
 	const summary = "Hook apps/migrate (Job): ContainerFailed: container main exited with code 3"
-	const rest = "\n\nthe first detail\nthe second\n\nLast log lines of container main of Pod migrate-x:\n\none\ntwo"
+	const logs = "Last log lines of container main of Pod migrate-x:\n\none\ntwo\n\nLast Helm logs:\n\nline"
 	deployed := testRevision(2, helmv2.StatusDeployed)
 	for name, tc := range map[string]struct {
 		action    release.Action
@@ -36,7 +36,7 @@ func TestDiagnosed(t *testing.T) {
 			want := testDesired()
 			want.Policy.Tests = true
 			out := release.Outcome{
-				Action: tc.action, Desired: want, Err: fmt.Errorf("hooks failed: %s: %w", summary, errors.New("timeout")), Started: testNow, Ended: testNow,
+				Action: tc.action, Desired: want, Err: fmt.Errorf("hooks failed: %s: %w", summary, errors.New("timeout")), Logs: []string{"line"}, Started: testNow, Ended: testNow,
 				Diagnosis: &release.Diagnosis{
 					Code: helmv2.FailureContainer, Object: release.Object{Kind: "Job", Namespace: "apps", Name: "migrate"}, Summary: summary,
 					Details: []string{"the first detail", "the second"}, Logs: []release.ContainerLog{{Pod: "migrate-x", Container: "main", Text: "one\ntwo\n"}},
@@ -48,12 +48,15 @@ func TestDiagnosed(t *testing.T) {
 			if got := c.get(tc.condition).Message; got != message {
 				t.Errorf("%s says %q, want %q", tc.condition, got, message)
 			}
-			if len(r.Events) != 1 || r.Events[0].Message != message+rest {
+			if len(r.Events) != 1 || r.Events[0].Message != message {
 				t.Fatalf("events %+v", r.Events)
 			}
 			m := r.Events[0].Metadata
 			if m[helmv2.EventMetadataFailure] != "ContainerFailed" || m[helmv2.EventMetadataObject] != "Job/apps/migrate" || m[helmv2.EventMetadataRevision] == "" {
 				t.Errorf("metadata %v", m)
+			}
+			if m[helmv2.EventMetadataDetails] != "the first detail\nthe second" || m[helmv2.EventMetadataLogs] != logs {
+				t.Errorf("details %q, logs %q", m[helmv2.EventMetadataDetails], m[helmv2.EventMetadataLogs])
 			}
 		})
 	}
@@ -66,8 +69,11 @@ func TestDiagnosed(t *testing.T) {
 			Action: action, Desired: want, Revisions: []release.Revision{deployed},
 			HookLogs: []release.ContainerLog{{Pod: "migrate-x", Container: "main", Text: "all well"}},
 		}, testNow)
-		if len(r.Events) != 1 || !strings.HasSuffix(r.Events[0].Message, "\n\nLast log lines of container main of Pod migrate-x:\n\nall well") {
-			t.Errorf("%s: events %+v", name, r.Events)
+		if len(r.Events) != 1 || r.Events[0].Metadata[helmv2.EventMetadataLogs] != "Last log lines of container main of Pod migrate-x:\n\nall well" {
+			t.Fatalf("%s: events %+v", name, r.Events)
+		}
+		if strings.Contains(r.Events[0].Message, "all well") {
+			t.Errorf("%s: the message has the log of a hook: %s", name, r.Events[0].Message)
 		}
 		for _, c := range r.Status.Conditions {
 			if strings.Contains(c.Message, "all well") {

@@ -11,9 +11,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// maxLogLines is how many of Helm's last lines an event carries.
-const maxLogLines = 10
-
 func runningMessage(a release.Action) string {
 	switch a := a.(type) {
 	case release.Install:
@@ -141,15 +138,4 @@ func unlockedMessage(r *release.Revision, status helmv2.ReleaseStatus) string {
 func unlockFailedMessage(u release.Unlock, err error) string {
 	return fmt.Sprintf("Unlock of Helm release %s in %s state failed: %s",
 		fullName(u.Target.Namespace, u.Target.Name, u.Version), u.Status, err)
-}
-
-// lastLogs is what a failure event appends; empty when nothing was logged.
-func lastLogs(lines []string) string {
-	if len(lines) == 0 {
-		return ""
-	}
-	if len(lines) > maxLogLines {
-		lines = lines[len(lines)-maxLogLines:]
-	}
-	return "\n\nLast Helm logs:\n\n" + strings.Join(lines, "\n")
 }

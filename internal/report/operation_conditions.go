@@ -13,8 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/operation"
 )
 
-// maxQuoted is how many bytes of a log a condition quotes. All that is kept is in
-// outputs.
+// maxQuoted is how many bytes of the words of others are kept in outputs and conditions.
 const maxQuoted = 1024
 
 // accepted says whether the Operation can be carried out. Once it was found that
@@ -90,7 +89,7 @@ func (c *conditions) ended(d operation.Decision, s opsv1alpha1.OperationStatus) 
 	}
 }
 
-// failureMessage says why, with the exit code and the last lines.
+// failureMessage says why, with the exit code. The last log lines are in outputs only.
 func failureMessage(d operation.Decision, s opsv1alpha1.OperationStatus) string {
 	message, o := d.Why, s.Outputs
 	if d.Reason != opsv1alpha1.ReasonHelmHookJobFailed || o == nil {
@@ -110,12 +109,6 @@ func failureMessage(d operation.Decision, s opsv1alpha1.OperationStatus) string 
 	if o.ExitCode != nil {
 		message += fmt.Sprintf(", exit code %d", *o.ExitCode)
 	}
-	for _, l := range o.LogTail {
-		if l.Text == "" {
-			continue
-		}
-		message += fmt.Sprintf("; last lines of container %s:\n%s", l.Container, l.Text[max(0, len(l.Text)-maxQuoted):])
-	}
 	return message
 }
 
@@ -131,7 +124,7 @@ func operationEvents(c conditions, d operation.Decision, s opsv1alpha1.Operation
 	case d.Phase == opsv1alpha1.PhaseSucceeded:
 		return []Event{normal(d.Reason, d.Why, nil)}
 	case d.Phase == opsv1alpha1.PhaseFailed:
-		return []Event{warning(d.Reason, failureMessage(d, withoutLogs(s)), nil)}
+		return []Event{warning(d.Reason, failureMessage(d, s), nil)}
 	case d.Phase == opsv1alpha1.PhaseCancelled:
 		return []Event{normal(d.Reason, d.Why, nil)}
 	case news(opsv1alpha1.ConditionRunning, metav1.ConditionTrue), news(opsv1alpha1.ConditionCancelled, metav1.ConditionFalse):
@@ -143,14 +136,4 @@ func operationEvents(c conditions, d operation.Decision, s opsv1alpha1.Operation
 		return []Event{warning(d.Reason, d.Why, nil)}
 	}
 	return nil
-}
-
-// withoutLogs: events are kept elsewhere, by others, and are short.
-func withoutLogs(s opsv1alpha1.OperationStatus) opsv1alpha1.OperationStatus {
-	if s.Outputs != nil {
-		o := *s.Outputs
-		o.LogTail = nil
-		s.Outputs = &o
-	}
-	return s
 }

@@ -75,7 +75,8 @@ func TestStatusMapping(t *testing.T) {
 			func(s opsv1alpha1.OperationStatus) bool {
 				message := s.Conditions[len(s.Conditions)-1].Message
 				return *s.Outputs.ExitCode == 3 && s.Outputs.LogsRef.Name == "pod" && s.Outputs.LogsRef.Namespace == "org-myteam" &&
-					strings.Contains(message, "exit code 3") && strings.Contains(message, "no such table")
+					strings.Contains(message, "exit code 3") && !strings.Contains(message, "no such table") &&
+					s.Outputs.LogTail[0].Text != ""
 			}},
 		"pre-install, and the release does not yet exist": {refused(opsv1alpha1.ReasonHookRequiresRelease), opsv1alpha1.PhaseFailed,
 			[]string{"Accepted=False/HookRequiresRelease", "Failed=True/HookRequiresRelease"},

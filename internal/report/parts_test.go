@@ -191,17 +191,21 @@ func TestInventory(t *testing.T) {
 	}
 }
 
-func TestLastLogs(t *testing.T) {
+func TestHelmLogs(t *testing.T) {
 	var lines []string
 	for i := range 12 {
 		lines = append(lines, fmt.Sprint(i))
 	}
-	if got := lastLogs(nil); got != "" {
+	if got := helmLogs(nil); got != nil {
 		t.Errorf("no lines: %q", got)
 	}
-	want := "\n\nLast Helm logs:\n\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11"
-	if got := lastLogs(lines); got != want {
-		t.Errorf("got %q, want %q", got, want)
+	want := []string{"Last Helm logs:\n\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11"}
+	if diff := cmp.Diff(want, helmLogs(lines)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	long := strings.Repeat("x", 2*maxLogLine)
+	if got := helmLogs([]string{long}); len(got[0]) > maxLogLine+50 || !strings.HasSuffix(got[0], "...") {
+		t.Errorf("%d bytes of a line of %d", len(got[0]), len(long))
 	}
 }
 

@@ -31,13 +31,13 @@ func finishRollback(r *Report, c *conditions, o release.Outcome, a release.Rollb
 	}
 	if o.Err == nil {
 		c.rolledBack(target)
-		r.Events = append(r.Events, normal(helmv2.ReasonRollbackSucceeded, rolledBackMessage(target)+containerLogs(o.HookLogs), rollbackMetadata(target, o.Desired)))
+		r.Events = append(r.Events, normal(helmv2.ReasonRollbackSucceeded, rolledBackMessage(target), withLogs(rollbackMetadata(target, o.Desired), containerLogs(o.HookLogs))))
 	} else {
 		message := led(o, rollbackFailedMessage(target, o.Err.Error()))
 		status.Failures++
 		c.set(helmv2.ConditionRemediated, metav1.ConditionFalse, helmv2.ReasonRollbackFailed, message)
 		r.Retry = release.Backoff()
-		r.Events = append(r.Events, warning(helmv2.ReasonRollbackFailed, message+diagnosed(o), withDiagnosis(rollbackMetadata(target, o.Desired), o)))
+		r.Events = append(r.Events, warning(helmv2.ReasonRollbackFailed, message, withDiagnosis(rollbackMetadata(target, o.Desired), o)))
 	}
 	c.remediated(status, o.Desired)
 }
@@ -56,6 +56,25 @@ func undone(status *helmv2.HelmReleaseStatus, want release.Desired) {
 // rolledBack says that a failed release was returned to an earlier revision.
 func (c *conditions) rolledBack(target *helmv2.Snapshot) {
 	c.set(helmv2.ConditionRemediated, metav1.ConditionTrue, helmv2.ReasonRollbackSucceeded, rolledBackMessage(target))
+}
+
+// remedied returns the reason and the message of Ready after a remediation. The message begins
+// with the failure, for the remedy does not say why there had to be one. The reason is that of the
+// failure where the remedy is to uninstall, and that of the remedy otherwise, as with
+// helm-controller.
+func remedied(remedy, failure metav1.Condition) (reason, message string) {
+	reason, message = remedy.Reason, remedy.Message
+	if failure.Type == "" {
+		return reason, message
+	}
+	message = failure.Message + "; " + remedy.Message
+	switch remedy.Reason {
+	case helmv2.ReasonUninstallSucceeded:
+		return failure.Reason, failure.Message
+	case helmv2.ReasonUninstallFailed:
+		return failure.Reason, message
+	}
+	return reason, message
 }
 
 // remediated makes Ready say what the remedy came to. Whether there will be
@@ -93,7 +112,7 @@ func finishRemediation(r *Report, c *conditions, o release.Outcome) {
 		status.Failures++
 		c.set(helmv2.ConditionRemediated, metav1.ConditionFalse, helmv2.ReasonUninstallFailed, message)
 		r.Retry = release.Backoff()
-		r.Events = append(r.Events, warning(helmv2.ReasonUninstallFailed, message+diagnosed(o), withDiagnosis(snapshotMetadata(last), o)))
+		r.Events = append(r.Events, warning(helmv2.ReasonUninstallFailed, message, withDiagnosis(snapshotMetadata(last), o)))
 	}
 	c.remediated(status, o.Desired)
 }
@@ -129,7 +148,7 @@ func finishHeal(r *Report, c *conditions, o release.Outcome) {
 	c.summarize(status, o.Desired)
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, message)
 	count(status, status.LastAttemptedReleaseAction)
-	r.Events = append(r.Events, warning(reason, message+diagnosed(o), withDiagnosis(snapshotMetadata(last), o)))
+	r.Events = append(r.Events, warning(reason, message, withDiagnosis(snapshotMetadata(last), o)))
 }
 
 // snapshotOf returns the snapshot of a revision. One that is not recorded is

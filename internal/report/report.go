@@ -282,7 +282,7 @@ func adopted(hr *helmv2.HelmRelease, in release.Input) Report {
 	if !newest.CutOff() && !newest.Rollback {
 		// As near as Helm's record comes to when the attempt began and ended.
 		took := max(0, newest.Touched().Sub(newest.LastDeployed))
-		status.LastAttemptedReleaseActionDuration = &metav1.Duration{Duration: took}
+		status.LastAttemptedReleaseActionDuration = release.AttemptDuration(took, false)
 	}
 	acknowledge(hr, &status)
 	return Report{Status: status, Retry: release.Now()}

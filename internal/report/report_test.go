@@ -107,7 +107,7 @@ func TestFinished(t *testing.T) {
 			},
 		},
 		"UpgradeFailed": {
-			reason: "A stored failure counts, and Helm's last lines are in the event only.",
+			reason: "A stored failure counts, and Helm's last lines are in no message.",
 			outcome: release.Outcome{
 				Action: release.Upgrade{}, Err: errors.New("it broke\n"), Logs: []string{"line"},
 				Revisions: []release.Revision{testRevision(2, helmv2.StatusFailed)},
@@ -119,19 +119,19 @@ func TestFinished(t *testing.T) {
 					"Reconciling=True/ProgressingWithRetry/3 Helm upgrade failed for release apps/web with chart web@1.1.0: it broke",
 				},
 				History: []string{"2 failed upgrade sha256:oci", ok1}, Failures: [3]int64{1, 0, 1}, Observed: 2, Retry: "now",
-				Events: []string{"Warning/UpgradeFailed Helm upgrade failed for release apps/web with chart web@1.1.0: it broke\n\nLast Helm logs:\n\nline 1.1.0"},
+				Events: []string{"Warning/UpgradeFailed Helm upgrade failed for release apps/web with chart web@1.1.0: it broke 1.1.0"},
 			},
 		},
 		"UpgradeRefused": {
-			reason:  "A failure that stored nothing uses up no retry and waits longer every time.",
+			reason:  "A failure that stored nothing uses up a retry, stalls without one, and waits longer every time.",
 			outcome: release.Outcome{Action: release.Upgrade{}, Err: errors.New("bad values")},
 			want: brief{
 				Conditions: []string{
 					"Released=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: bad values",
 					"Ready=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: bad values",
-					"Reconciling=True/ProgressingWithRetry/3 Helm upgrade failed for release apps/web with chart web@1.1.0: bad values",
+					"Stalled=True/RetriesExceeded/3 Failed to upgrade after 1 attempt(s)",
 				},
-				History: []string{ok1}, Failures: [3]int64{1, 0, 0}, Observed: 2, Retry: "backoff",
+				History: []string{ok1}, Failures: [3]int64{1, 0, 1}, Observed: 3, Retry: "backoff",
 				Events: []string{"Warning/UpgradeFailed Helm upgrade failed for release apps/web with chart web@1.1.0: bad values 1.1.0"},
 			},
 		},
@@ -157,9 +157,9 @@ func TestFinished(t *testing.T) {
 				Conditions: []string{
 					"Released=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: busy",
 					"Ready=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: busy",
-					"Reconciling=True/ProgressingWithRetry/3 Helm upgrade failed for release apps/web with chart web@1.1.0: busy",
+					"Stalled=True/RetriesExceeded/3 Failed to upgrade after 1 attempt(s)",
 				},
-				History: []string{ok1}, Failures: [3]int64{1, 0, 0}, Observed: 2, Retry: "backoff",
+				History: []string{ok1}, Failures: [3]int64{1, 0, 1}, Observed: 3, Retry: "backoff",
 				Events: []string{"Warning/UpgradeFailed Helm upgrade failed for release apps/web with chart web@1.1.0: busy 1.1.0"},
 			},
 		},

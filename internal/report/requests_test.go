@@ -190,11 +190,12 @@ func TestRequestDuringARefusedAttempt(t *testing.T) {
 	}
 }
 
-// TestDuration: it is there as soon as an attempt has ended by itself.
+// TestDuration: it is there as soon as an attempt has ended by itself, and zero only if that was
+// rejected.
 func TestDuration(t *testing.T) {
 	for name, want := range map[string]*metav1.Duration{
 		"Announced": nil, "Cancelled": nil, "AdoptedInterrupted": nil, "Unlocked": nil,
-		"Finished": {}, "Adopted": {Duration: time.Minute},
+		"Finished": {Duration: time.Millisecond}, "Adopted": {Duration: time.Minute},
 	} {
 		hr := asking("", "")
 		hr.Status.LastAttemptedReleaseActionDuration = nil

@@ -61,7 +61,7 @@ func finishTest(r *Report, c *conditions, o release.Outcome) {
 		done := c.get(helmv2.ConditionTestSuccess)
 		c.summarize(status, o.Desired)
 		c.remove(helmv2.ConditionReconciling)
-		r.Events = append(r.Events, normal(helmv2.ReasonTestSucceeded, done.Message+containerLogs(o.HookLogs), snapshotMetadata(last)))
+		r.Events = append(r.Events, normal(helmv2.ReasonTestSucceeded, done.Message, withLogs(snapshotMetadata(last), containerLogs(o.HookLogs))))
 		return
 	}
 	message := led(o, testFailedMessage(last, o.Err.Error()))
@@ -76,7 +76,7 @@ func finishTest(r *Report, c *conditions, o release.Outcome) {
 	if !release.Tested(last) {
 		r.Retry = release.Backoff()
 	}
-	r.Events = append(r.Events, warning(helmv2.ReasonTestFailed, message+diagnosed(release.Outcome{Diagnosis: o.Diagnosis}), withDiagnosis(snapshotMetadata(last), o)))
+	r.Events = append(r.Events, warning(helmv2.ReasonTestFailed, message, withDiagnosis(snapshotMetadata(last), o)))
 }
 
 // testHooks is what history keeps of the tests that the filters choose.

@@ -37,6 +37,11 @@ func (w *World) check() error {
 	if len(s.Conditions) > 0 && apimeta.FindStatusCondition(s.Conditions, helmv2.ConditionReady) == nil {
 		return fmt.Errorf("conditions without Ready: %+v", s.Conditions)
 	}
+	stalled := apimeta.FindStatusCondition(s.Conditions, helmv2.ConditionStalled)
+	if stalled != nil && stalled.Reason == helmv2.ReasonRetriesExceeded && stalled.ObservedGeneration == w.hr.Generation &&
+		w.want.Policy.Upgrade.Retry && w.want.Policy.Install.Retry {
+		return fmt.Errorf("stalled although every failure is to be tried again: %+v", stalled)
+	}
 	for i := range s.Conditions {
 		if err := checkCondition(&s.Conditions[i], w.hr.Generation); err != nil {
 			return err

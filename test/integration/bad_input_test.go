@@ -14,6 +14,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
@@ -96,8 +97,9 @@ func TestValuesThatFailTheSchema(t *testing.T) {
 	hr := w.release("strict", map[string]any{"message": 7})
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonInstallFailed, "message", "string")
 	w.untilSays(hr, helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonInstallFailed)
-	if len(w.stored("strict")) != 0 || hr.Status.InstallFailures != 0 {
-		t.Errorf("a refused install was counted or stored: %d failures", hr.Status.InstallFailures)
+	w.untilSays(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonRetriesExceeded, "Failed to install after 1 attempt(s)")
+	if len(w.stored("strict")) != 0 || hr.Status.InstallFailures != 1 {
+		t.Errorf("a rejected install was stored, or not counted once: %d failures", hr.Status.InstallFailures)
 	}
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(t, map[string]any{"message": "seven"}) })
 	w.untilReady(hr)
@@ -165,5 +167,46 @@ func TestNoSharedValues(t *testing.T) {
 	w.untilReady(right)
 	if got := w.configMap("right").Data; got["message"] != "default" || got["secret"] != "none" {
 		t.Errorf("values of one release reached the other: %v", got)
+	}
+}
+
+// TestMissingNamespace: what the API server rejects counts against the retries, and stalls the
+// release when they are spent. Nothing but the obstacle has to change then.
+func TestMissingNamespace(t *testing.T) {
+	w := newWorld(t)
+	w.publish("web", "1.0.0", configMapChart(t, "1.0.0"))
+	late := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace + "-late"}}
+	hr := w.release("web", map[string]any{"message": "hello"}, func(hr *helmv2.HelmRelease) {
+		hr.Spec.TargetNamespace, hr.Spec.ReleaseName = late.Name, "web"
+		hr.Spec.Install = &helmv2.Install{Remediation: &helmv2.InstallRemediation{Retries: 1}}
+	})
+	w.untilSays(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonRetriesExceeded, "Failed to install after 2 attempt(s)")
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonInstallFailed, `namespaces "`+late.Name+`" not found`)
+	s, generation := hr.Status, hr.Generation
+	if s.InstallFailures != 2 || s.UpgradeFailures != 0 || s.Failures != 2 || len(s.History) != 0 || s.ObservedGeneration != generation {
+		t.Errorf("status is %+v", s)
+	}
+	if stored := w.stored("web"); len(stored) > 0 {
+		t.Errorf("stored is %+v", stored)
+	}
+	// It is tried again meanwhile, of which nobody is told.
+	stalled := condition(hr, helmv2.ConditionStalled).LastTransitionTime
+	w.until(hr, "another try", func(hr *helmv2.HelmRelease) bool {
+		return stalled.Time.Before(condition(hr, helmv2.ConditionStalled).LastTransitionTime.Time)
+	})
+	if hr.Status.Failures != 2 || condition(hr, helmv2.ConditionReady).Reason != helmv2.ReasonInstallFailed {
+		t.Errorf("after another try it is %+v", hr.Status)
+	}
+	w.must(suite.client.Create(t.Context(), late))
+	w.untilReady(hr)
+	if hr.Generation != generation || hr.Status.History[0].Version != 1 {
+		t.Errorf("generation is %d, and history %+v", hr.Generation, hr.Status.History)
+	}
+	var events corev1.EventList
+	w.must(suite.client.List(t.Context(), &events, client.InNamespace(hr.Namespace)))
+	for _, e := range events.Items {
+		if e.Reason == helmv2.ReasonInstallFailed && e.Count != 2 {
+			t.Errorf("%d events of two failures: %s", e.Count, e.Message)
+		}
 	}
 }

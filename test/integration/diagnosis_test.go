@@ -6,6 +6,7 @@ package integration
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -194,5 +195,48 @@ func TestWhyWithoutRights(t *testing.T) {
 	hr := w.release("app", nil, as("tenant"), func(hr *helmv2.HelmRelease) { hr.Spec.Timeout = &metav1.Duration{Duration: time.Second} })
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonInstallFailed,
 		"Deployment "+w.namespace+"/app: NotReady: ", "timeout waiting for")
-	w.untilEvent(hr, corev1.EventTypeWarning, helmv2.ReasonInstallFailed, "not read: pods: pods is forbidden", "tenant")
+	w.until(hr, "an event that says what was not read", func(hr *helmv2.HelmRelease) bool {
+		var events corev1.EventList
+		w.must(suite.client.List(t.Context(), &events, client.InNamespace(hr.Namespace)))
+		return slices.ContainsFunc(events.Items, func(e corev1.Event) bool {
+			return e.Reason == helmv2.ReasonInstallFailed && containsAll(e.Annotations[helmv2.EventMetadataDetails], "not read: pods: pods is forbidden", "tenant")
+		})
+	})
+}
+
+// TestReadyNamesTheFailure: whatever the remedy was, Ready says first why there had to be one.
+func TestReadyNamesTheFailure(t *testing.T) {
+	yes := true
+	impatient := func(hr *helmv2.HelmRelease) {
+		hr.Spec.Timeout = &metav1.Duration{Duration: time.Second}
+		hr.Spec.Install = &helmv2.Install{Remediation: &helmv2.InstallRemediation{RemediateLastFailure: &yes}}
+		hr.Spec.Upgrade = &helmv2.Upgrade{Remediation: &helmv2.UpgradeRemediation{RemediateLastFailure: &yes}}
+	}
+	never := func(version string) []byte {
+		return pack(t, "note", version, map[string]string{"templates/all.yaml": stageDeploy})
+	}
+	begins := func(t *testing.T, w *world, hr *helmv2.HelmRelease, reason string) {
+		t.Helper()
+		w.untilSays(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonRetriesExceeded)
+		ready := condition(hr, helmv2.ConditionReady)
+		if ready.Reason != reason || !strings.HasPrefix(ready.Message, "Deployment "+w.namespace+"/app: NotReady: ") {
+			t.Errorf("Ready is %s: %s", ready.Reason, ready.Message)
+		}
+	}
+	t.Run("Uninstall", func(t *testing.T) {
+		w := newWorld(t)
+		w.publish("app", "1.0.0", never("1.0.0"))
+		hr := w.release("app", nil, impatient)
+		begins(t, w, hr, helmv2.ReasonInstallFailed)
+		w.untilSays(hr, helmv2.ConditionRemediated, metav1.ConditionTrue, helmv2.ReasonUninstallSucceeded)
+	})
+	t.Run("Rollback", func(t *testing.T) {
+		w := newWorld(t)
+		w.publish("app", "1.0.0", pack(t, "note", "1.0.0", nil))
+		hr := w.release("app", nil, impatient)
+		w.untilReady(hr)
+		w.publish("app", "2.0.0", never("2.0.0"))
+		begins(t, w, hr, helmv2.ReasonRollbackSucceeded)
+		w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonRollbackSucceeded, "; Helm rollback to previous release")
+	})
 }

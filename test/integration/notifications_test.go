@@ -4,49 +4,65 @@
 package integration
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/notify"
 )
 
-// TestNotifications: what happens to a HelmRelease is posted, with what its author
-// wants to be said, to a receiver that is slow.
-func TestNotifications(t *testing.T) {
-	w := newWorld(t)
+// receive returns a sender of notifications, and what the receiver behind it gets, which takes a
+// while for each.
+func (w *world) receive(takes time.Duration) (*notify.Sender, <-chan notify.Event, string) {
+	w.t.Helper()
 	posted := make(chan notify.Event, 100)
 	receiver := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
 		var e notify.Event
 		body, err := io.ReadAll(req.Body)
-		suite.canaries.Read("notification", "to "+t.Name(), string(body))
+		suite.canaries.Read("notification", "to "+w.t.Name(), string(body))
 		if err != nil || json.Unmarshal(body, &e) != nil {
 			rw.WriteHeader(http.StatusBadRequest)
 			return
 		}
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(takes)
 		posted <- e
 		rw.WriteHeader(http.StatusAccepted)
 	}))
-	t.Cleanup(receiver.Close)
+	w.t.Cleanup(receiver.Close)
 	m, err := metrics.New(prometheus.NewRegistry())
 	w.must(err)
 	host, err := os.Hostname()
 	w.must(err)
-	sender := notify.NewSender(t.Context(), notify.Options{
+	sender := notify.NewSender(w.t.Context(), notify.Options{
 		URL: receiver.URL, Controller: helmv2.ControllerName, Instance: host, Flush: 5 * time.Second, Observer: m, Log: logr.Discard(), Now: time.Now,
 	})
-	t.Cleanup(sender.Close)
+	w.t.Cleanup(sender.Close)
+	return sender, posted, host
+}
+
+// TestNotifications: what happens to a HelmRelease is posted, with what its author
+// wants to be said, to a receiver that is slow.
+func TestNotifications(t *testing.T) {
+	w := newWorld(t)
+	sender, posted, host := w.receive(100 * time.Millisecond)
 	ours := w.ownController(config{notifications: sender})
 	hr := w.release("web", nil, ours, needs(helmv2.DependencyReference{Name: "missing"}), func(hr *helmv2.HelmRelease) {
 		hr.Annotations = map[string]string{"event.toolkit.fluxcd.io/team": "web"}
@@ -62,4 +78,92 @@ func TestNotifications(t *testing.T) {
 	case <-time.After(30 * time.Second):
 		t.Error("nothing is posted")
 	}
+}
+
+// crash plays a kubelet: whenever the Deployment app is made anew, it gets a Pod of another name,
+// which has been restarted another number of times, and whose last words begin with the time.
+func (w *world) crash(ctx context.Context) error {
+	var last types.UID
+	for n := 1; ; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(20 * time.Millisecond):
+		}
+		var app appsv1.Deployment
+		err := suite.client.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: "app"}, &app)
+		if err != nil || app.UID == last {
+			continue
+		}
+		last = app.UID
+		if err := suite.client.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(w.namespace)); err != nil {
+			return err
+		}
+		yes, name := true, fmt.Sprintf("app-1-x%d", n)
+		pod := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name, Labels: map[string]string{"a": "b"},
+				OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "app-1", UID: "some", Controller: &yes}}},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "none"}}},
+		}
+		if err := suite.client.Create(ctx, pod); err != nil {
+			return err
+		}
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
+			Name: "a", Image: "none", RestartCount: int32(n),
+			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
+			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+				ExitCode: 1, Reason: "Error", Message: time.Now().Format(time.RFC3339Nano) + " no license for " + name,
+			}},
+		}}
+		if err := suite.client.Status().Update(ctx, pod); err != nil {
+			return err
+		}
+		n++
+	}
+}
+
+// TestEqualFailuresAreOneAlert: attempts that fail alike are events with one message, which is by
+// what notification-controller knows repetitions. What differs is in their annotations.
+func TestEqualFailuresAreOneAlert(t *testing.T) {
+	w := newWorld(t)
+	sender, posted, _ := w.receive(0)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- w.crash(ctx) }()
+	w.publish("app", "1.0.0", pack(t, "note", "1.0.0", map[string]string{"templates/all.yaml": stageDeploy}))
+	hr := w.release("app", nil, w.ownController(config{notifications: sender}), func(hr *helmv2.HelmRelease) {
+		hr.Spec.Timeout = &metav1.Duration{Duration: 2 * time.Second}
+		hr.Spec.Install = &helmv2.Install{Remediation: &helmv2.InstallRemediation{Retries: 2}}
+	})
+	w.untilSays(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonRetriesExceeded)
+	cancel()
+	w.must(<-done)
+	var failures []notify.Event
+	for len(failures) < 3 {
+		select {
+		case e := <-posted:
+			if e.Reason == helmv2.ReasonInstallFailed {
+				failures = append(failures, e)
+			}
+		case <-time.After(30 * time.Second):
+			t.Fatalf("of three failures %d are posted", len(failures))
+		}
+	}
+	for i, e := range failures {
+		if e.Message != failures[0].Message || !strings.Contains(e.Message, "no license for app") {
+			t.Errorf("the message of failure %d is\n%s\nand the first is\n%s", i, e.Message, failures[0].Message)
+		}
+		if said := fmt.Sprintf("no license for app-1-x%d", i+1); !strings.Contains(e.Metadata[helmv2.EventMetadataDetails], said) {
+			t.Errorf("the details of failure %d lack %q: %s", i, said, e.Metadata[helmv2.EventMetadataDetails])
+		}
+		if !strings.Contains(e.Metadata[helmv2.EventMetadataLogs], "Last Helm logs:") {
+			t.Errorf("the logs of failure %d are %q", i, e.Metadata[helmv2.EventMetadataLogs])
+		}
+	}
+	w.until(hr, "three equal failures are one Event", func(hr *helmv2.HelmRelease) bool {
+		var events corev1.EventList
+		w.must(suite.client.List(t.Context(), &events, client.InNamespace(hr.Namespace)))
+		events.Items = slices.DeleteFunc(events.Items, func(e corev1.Event) bool { return e.Reason != helmv2.ReasonInstallFailed })
+		return len(events.Items) == 1 && events.Items[0].Count == 3
+	})
 }

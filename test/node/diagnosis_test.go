@@ -6,6 +6,7 @@ package node
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -32,7 +33,8 @@ func (w world) access(key string) []any {
 	return []any{values{"name": "PASSWORD", "valueFrom": values{"secretKeyRef": values{"name": "access", "key": key}}}}
 }
 
-// event waits for an event of a release that has all the parts, and returns it.
+// event waits for an event of a release that has all the parts in its message or in its
+// annotations, and returns it.
 func (w world) event(hr *helmv2.HelmRelease, reason string, parts ...string) corev1.Event {
 	w.Helper()
 	ctx, cancel := w.bounded()
@@ -47,7 +49,8 @@ func (w world) event(hr *helmv2.HelmRelease, reason string, parts ...string) cor
 			found = e
 			all := true
 			for _, part := range parts {
-				all = all && strings.Contains(e.Message, part)
+				all = all && (strings.Contains(e.Message, part) || strings.Contains(e.Annotations[helmv2.EventMetadataDetails], part) ||
+					strings.Contains(e.Annotations[helmv2.EventMetadataLogs], part))
 			}
 			if all {
 				return "", true
@@ -76,8 +79,8 @@ func (w world) untold(hr *helmv2.HelmRelease) {
 		w.Errorf("the status has it: %s", status)
 	}
 	for _, e := range w.eventTexts(w.Context()) {
-		if e.InvolvedObject.Kind == helmv2.HelmReleaseKind && strings.Contains(e.Message, canary) {
-			w.Errorf("an event has it: %s", e.Message)
+		if e.InvolvedObject.Kind == helmv2.HelmReleaseKind && strings.Contains(e.Message+fmt.Sprint(e.Annotations), canary) {
+			w.Errorf("an event has it: %s %v", e.Message, e.Annotations)
 		}
 	}
 	if strings.Contains(env.Controller.LogTail(1<<22), canary) {
@@ -170,7 +173,7 @@ func TestHookTakesTooLong(t *testing.T) {
 		}})
 	})
 	w.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonUpgradeFailed, "app-pre-upgrade (Job): DeadlineExceeded")
-	t.Log(w.event(hr, helmv2.ReasonUpgradeFailed, "waiting for the lock").Message)
+	t.Log(w.event(hr, helmv2.ReasonUpgradeFailed, "waiting for the lock").Annotations)
 }
 
 // TestHookLogPolicy: a chart that wants the log of a hook that succeeded gets it.

@@ -67,7 +67,7 @@ func TestOperationTakesTooLong(t *testing.T) {
 	op := w.operate(w.shellHook(values{"script": "echo it takes long; sleep 600", "activeDeadlineSeconds": 8}), "app-pre-upgrade")
 	w.untilOperation(op, "to end", func(op *opsv1alpha1.Operation) bool { return op.Status.Phase.Final() })
 	w.ends(op, opsv1alpha1.PhaseFailed, opsv1alpha1.ResultDeadlineExceeded, op.Status.Outputs.ExitCode)
-	w.tells(op, opsv1alpha1.ConditionFailed, opsv1alpha1.ResultDeadlineExceeded, "it takes long")
+	w.tells(op, opsv1alpha1.ConditionFailed, opsv1alpha1.ResultDeadlineExceeded)
 	w.logsAre(op, "hook", "it takes long")
 }
 

@@ -114,11 +114,21 @@ func (w world) ends(op *opsv1alpha1.Operation, phase opsv1alpha1.OperationPhase,
 	}
 }
 
-// fails is how most of them end.
+// fails is how most of them end. The condition has the reason and the exit code, and the logs in
+// the outputs have the parts.
 func (w world) fails(op *opsv1alpha1.Operation, reason string, code int32, parts ...string) {
 	w.Helper()
 	w.ends(op, opsv1alpha1.PhaseFailed, reason, &code)
-	w.tells(op, opsv1alpha1.ConditionFailed, append(parts, reason, fmt.Sprintf("exit code %d", code))...)
+	w.tells(op, opsv1alpha1.ConditionFailed, reason, fmt.Sprintf("exit code %d", code))
+	said := op.Status.Outputs.Message
+	for _, l := range op.Status.Outputs.LogTail {
+		said += "\n" + l.Text
+	}
+	for _, part := range parts {
+		if !strings.Contains(said, part) {
+			w.Errorf("the outputs have %q, want %q in it", said, part)
+		}
+	}
 }
 
 // tells checks what the message of a condition contains.
