@@ -30,6 +30,11 @@ type Outcome struct {
 	// Cancelled is true when the attempt was ended on purpose, by a deletion or
 	// a shutdown: nobody's failure, and not counted as one.
 	Cancelled bool
+	// Interrupted is set when the attempt ended because a server did not answer for as
+	// long as its requests are retried. Err is set then, too. It is no failure of the
+	// release and is not counted as one. Revisions may hold a pending revision whose
+	// final update was not stored, or nothing.
+	Interrupted *Outage
 	// Superseded is true when it was cancelled because something else is wanted by
 	// now.
 	Superseded bool
@@ -72,6 +77,23 @@ type Outcome struct {
 	Started   time.Time
 	Ended     time.Time
 }
+
+// Outage describes a server that does not answer.
+type Outage struct {
+	// Server is a noun phrase that names the server, such as "the API server" or
+	// "webhook foo.bar of the API server".
+	Server string
+	// Since is when the first request without an answer was sent.
+	Since time.Time
+	// Cause is the same text for the same cause: it has no times, no local ports and no
+	// URLs with queries.
+	Cause string
+}
+
+// CutOff reports whether the attempt ended early through no fault of the release: it
+// was cancelled, or a server did not answer. It is neither counted nor remediated, and
+// the next reconciliation continues the work.
+func (o *Outcome) CutOff() bool { return o.Cancelled || o.Interrupted != nil }
 
 // Stored reports whether the attempt left a trace in Helm storage. A failure
 // that left none has changed nothing and does not use up a retry.
