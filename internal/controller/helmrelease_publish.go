@@ -34,12 +34,15 @@ const (
 func (r *HelmReleaseReconciler) publishFinished(ctx context.Context, before *helmv2.HelmRelease, o release.Outcome) (ctrl.Result, error) {
 	key := client.ObjectKeyFromObject(before)
 	log := ctrl.LoggerFrom(ctx).WithValues("action", release.Name(o.Action), "took", o.Ended.Sub(o.Started).String())
-	if o.Err != nil {
+	switch {
+	case o.Interrupted != nil:
+		log.Info("action interrupted", "server", o.Interrupted.Server, "since", o.Interrupted.Since, "cause", o.Err.Error(), "cancelled", o.Cancelled)
+	case o.Err != nil:
 		if o.Diagnosis != nil {
 			log = log.WithValues("failure", o.Diagnosis.Code)
 		}
 		log.Info("action failed", "cause", o.Err.Error(), "cancelled", o.Cancelled)
-	} else {
+	default:
 		log.Info("action succeeded")
 	}
 	// Before the write: what wakes for it from then on is not missed.
@@ -170,7 +173,11 @@ func (r *HelmReleaseReconciler) result(key types.NamespacedName, retry release.R
 	case retry.IsNow():
 		return ctrl.Result{RequeueAfter: soon}
 	case retry.IsBackoff():
-		return ctrl.Result{RequeueAfter: r.backoff.When(key)}
+		delay := r.backoff.When(key)
+		if limit := retry.Limit(); limit > 0 {
+			delay = min(delay, limit)
+		}
+		return ctrl.Result{RequeueAfter: delay}
 	}
 	delay, spread := retry.Delay()
 	if delay <= 0 {

@@ -276,7 +276,9 @@ func adopted(hr *helmv2.HelmRelease, in release.Input) Report {
 			unrendered(&status)
 		}
 	}
-	c.summarize(&status, in.Desired)
+	if !newest.CutOff() || !c.stillInterrupted() {
+		c.summarize(&status, in.Desired)
+	}
 	c.remove(helmv2.ConditionStalled, helmv2.ConditionSuspended, helmv2.ConditionHeld)
 	status.Conditions = c.list
 	if !newest.CutOff() && !newest.Rollback {
