@@ -314,12 +314,12 @@ func finishUnlock(r *Report, c *conditions, o release.Outcome) {
 			by.action, by.ociDigest = helmv2.ActionRollback, ""
 		}
 		r.Status.History = merge(r.Status.History, o.Revisions, by)
-		message := unlockedMessage(&o.Revisions[0], unlock.Status)
-		c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonPendingRelease, message)
 		if c.stillInterrupted() {
-			// The revision is pending because of the interruption.
+			// The revision is pending because of the interruption, which has been reported.
 			return
 		}
+		message := unlockedMessage(&o.Revisions[0], unlock.Status)
+		c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonPendingRelease, message)
 		c.asReleased()
 		r.Events = append(r.Events, normal(helmv2.ReasonPendingRelease, message, revisionMetadata(&o.Revisions[0])))
 		return

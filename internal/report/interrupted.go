@@ -99,6 +99,18 @@ func (c *conditions) stillInterrupted() bool {
 	return true
 }
 
+// endOfInterruption returns the event of an action whose end was found in storage.
+func (c *conditions) endOfInterruption(rollback bool, last *helmv2.Snapshot) Event {
+	done := c.get(helmv2.ConditionReleased)
+	if rollback {
+		done = c.get(helmv2.ConditionRemediated)
+	}
+	if done.Status != metav1.ConditionTrue {
+		return warning(done.Reason, done.Message, snapshotMetadata(last))
+	}
+	return normal(done.Reason, done.Message, snapshotMetadata(last))
+}
+
 // recordable returns the revisions whose state history can take over. A revision that an
 // interruption left pending is none: its final update may have been stored although the
 // answer was lost. The next reconciliation reads it, as after a crash, and records it.

@@ -261,6 +261,7 @@ func adopted(hr *helmv2.HelmRelease, in release.Input) Report {
 		status.Inventory = inventory(in.Observed.Inventory)
 	}
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
+	interrupted := c.interrupted()
 	switch {
 	case newest.Rollback:
 		adoptRollback(&c, &status, newest)
@@ -287,7 +288,12 @@ func adopted(hr *helmv2.HelmRelease, in release.Input) Report {
 		status.LastAttemptedReleaseActionDuration = &metav1.Duration{Duration: took}
 	}
 	acknowledge(hr, &status)
-	return Report{Status: status, Retry: release.Now()}
+	r := Report{Status: status, Retry: release.Now()}
+	if interrupted && !c.interrupted() {
+		// The interruption was an event, so that its end is one, too.
+		r.Events = append(r.Events, c.endOfInterruption(newest.Rollback, last))
+	}
+	return r
 }
 
 // known is the part of a history that the newest revision follows from. If its
