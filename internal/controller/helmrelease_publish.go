@@ -79,7 +79,7 @@ func (r *HelmReleaseReconciler) publishBlocked(ctx context.Context, before, hr *
 	if result, stale := conflict(cause); stale {
 		return result, nil
 	}
-	blocked := blockedBy(cause)
+	blocked := r.outages.weigh(client.ObjectKeyFromObject(hr), cause, r.now())
 	ctrl.LoggerFrom(ctx).Info("blocked", "reason", blocked.Reason, "why", blocked.Message)
 	result, err := r.publish(ctx, before, report.Blocked(hr, blocked, r.now()))
 	if err != nil {
@@ -90,6 +90,7 @@ func (r *HelmReleaseReconciler) publishBlocked(ctx context.Context, before, hr *
 }
 
 func (r *HelmReleaseReconciler) publishSettled(ctx context.Context, before, hr *helmv2.HelmRelease, d release.Decision, in release.Input) (ctrl.Result, error) {
+	r.outages.over(client.ObjectKeyFromObject(hr))
 	settled := report.Settled(hr, d, in)
 	result, err := r.publish(ctx, before, settled)
 	if err != nil {

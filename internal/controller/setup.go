@@ -81,6 +81,9 @@ type Parts struct {
 	Defaults helmv2.Defaults
 	// AllowDNS lets templates look up names.
 	AllowDNS bool
+	// Transient reports whether an error of an API server is a fault of the
+	// infrastructure. Nil takes no error for that.
+	Transient func(error) bool
 	// OperationTimeout is the longest that an Operation may wait, and one of its Jobs
 	// run; zero sets no limit. ClusterID is what their Jobs are labelled with; empty
 	// for nothing.
@@ -119,6 +122,7 @@ func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
 		noConfigWatches:      p.NoConfigWatches,
 		defaults:             p.Defaults,
 		allowDNS:             p.AllowDNS,
+		outages:              outages{transient: p.Transient},
 	}
 	wake := func(key types.NamespacedName) {
 		r.rest.wake(key)

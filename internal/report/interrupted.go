@@ -88,6 +88,12 @@ func (c *conditions) interrupted() bool {
 	return c.get(helmv2.ConditionReady).Reason == helmv2.ReasonInterrupted
 }
 
+// interrupted reports the same of a status.
+func interrupted(status *helmv2.HelmReleaseStatus) bool {
+	c := conditions{list: status.Conditions}
+	return c.interrupted()
+}
+
 // stillInterrupted keeps Ready as it is, for the present generation. It reports false if
 // Ready does not say that an action was interrupted.
 func (c *conditions) stillInterrupted() bool {

@@ -34,7 +34,7 @@ type Report struct {
 // Blocked reports an obstacle. Obstacles of unknown kind are retried with
 // back-off.
 func Blocked(hr *helmv2.HelmRelease, blocked *release.Blocked, now time.Time) Report {
-	if blocked.Brief {
+	if blocked.Brief || blocked.Transient && interrupted(&hr.Status) {
 		return Report{Status: hr.Status, Retry: blocked.Retry}
 	}
 	status := visited(hr)
