@@ -44,24 +44,24 @@ func cutOff(r *Report, c *conditions, o release.Outcome) {
 func interruptedMessage(o release.Outcome, ready metav1.Condition, now metav1.Time) (message string, since metav1.Time) {
 	outage := *o.Interrupted
 	since = ready.LastTransitionTime
-	if ready.Reason != helmv2.ReasonInterrupted || !strings.HasPrefix(ready.Message, unanswered(outage.Server, since)) {
+	if ready.Reason != helmv2.ReasonInterrupted || !strings.HasPrefix(ready.Message, unavailable(outage.Server, since)) {
 		if since = seconds(outage.Since); since.IsZero() {
 			since = now
 		}
 	}
-	message = unanswered(outage.Server, since)
+	message = unavailable(outage.Server, since)
 	if outage.Cause != "" {
 		message += ": " + outage.Cause
 	}
 	return message + "; " + interruptedAction(o) + " was interrupted and will be tried again", since
 }
 
-// unanswered begins the message of an interruption.
-func unanswered(server string, since metav1.Time) string {
+// unavailable begins the message of an interruption.
+func unavailable(server string, since metav1.Time) string {
 	if server == "" {
 		server = "a server"
 	}
-	return fmt.Sprintf("%s has not answered since %s", strings.ToUpper(server[:1])+server[1:], since.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("%s has been unavailable since %s", strings.ToUpper(server[:1])+server[1:], since.UTC().Format(time.RFC3339))
 }
 
 // interruptedAction names the action and its release.

@@ -16,7 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// outageOf returns the end of an upgrade for want of a server that has not answered since
+// outageOf returns the end of an upgrade for want of a server that has been unavailable since
 // some minutes after testNow.
 func outageOf(server string, minutes int, cause string) release.Outcome {
 	at := testNow.Add(time.Duration(minutes) * time.Minute)
@@ -41,12 +41,12 @@ func TestInterrupted(t *testing.T) {
 		message string
 		event   bool
 	}{
-		{"it begins", outageOf("the API server", 0, "refused"), "The API server has not answered since " + at(0) + ": refused" + tail, true},
-		{"it goes on", outageOf("the API server", 5, "refused"), "The API server has not answered since " + at(0) + ": refused" + tail, false},
-		{"for another reason", outageOf("the API server", 6, "503"), "The API server has not answered since " + at(0) + ": 503" + tail, false},
-		{"another server", outageOf("webhook a.b of the API server", 7, ""), "Webhook a.b of the API server has not answered since " + at(7) + tail, false},
-		{"and still", outageOf("webhook a.b of the API server", 9, ""), "Webhook a.b of the API server has not answered since " + at(7) + tail, false},
-		{"its name begins like another's", outageOf("webhook a.b", 10, ""), "Webhook a.b has not answered since " + at(10) + tail, false},
+		{"it begins", outageOf("the API server", 0, "refused"), "The API server has been unavailable since " + at(0) + ": refused" + tail, true},
+		{"it goes on", outageOf("the API server", 5, "refused"), "The API server has been unavailable since " + at(0) + ": refused" + tail, false},
+		{"for another reason", outageOf("the API server", 6, "503"), "The API server has been unavailable since " + at(0) + ": 503" + tail, false},
+		{"another server", outageOf("webhook a.b of the API server", 7, ""), "Webhook a.b of the API server has been unavailable since " + at(7) + tail, false},
+		{"and still", outageOf("webhook a.b of the API server", 9, ""), "Webhook a.b of the API server has been unavailable since " + at(7) + tail, false},
+		{"its name begins like another's", outageOf("webhook a.b", 10, ""), "Webhook a.b has been unavailable since " + at(10) + tail, false},
 	} {
 		started := Started(hr, release.Decision{Action: release.Upgrade{}}, tc.o.Desired, tc.o.Started)
 		kept := conditions{list: started.Status.Conditions}
