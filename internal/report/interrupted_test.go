@@ -34,7 +34,9 @@ func TestInterrupted(t *testing.T) {
 	hr.Status.Conditions = []metav1.Condition{{Type: helmv2.ConditionReleased, Status: metav1.ConditionTrue, Reason: helmv2.ReasonInstallSucceeded, Message: "it is there"}}
 	before := hr.Status.DeepCopy()
 	const tail = "; the 'upgrade' action of release apps/web with chart web@1.1.0 was interrupted and will be tried again"
-	at := func(minutes int) string { return testNow.Add(time.Duration(minutes) * time.Minute).UTC().Format(time.RFC3339) }
+	at := func(minutes int) string {
+		return testNow.Add(time.Duration(minutes) * time.Minute).UTC().Format(time.RFC3339)
+	}
 	for i, tc := range []struct {
 		reason  string
 		o       release.Outcome

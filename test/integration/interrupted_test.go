@@ -40,12 +40,12 @@ func TestInterrupted(t *testing.T) {
 		})
 	}})
 	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
-	hr := w.release("app", map[string]any{"color": "red"}, own)
+	hr := w.release("app", map[string]any{"message": "one"}, own)
 	w.untilReady(hr)
 
 	began := time.Now().Truncate(time.Second)
 	down.Store(true)
-	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(t, map[string]any{"color": "blue"}) })
+	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(t, map[string]any{"message": "two"}) })
 	interrupted := func(hr *helmv2.HelmRelease) bool {
 		return condition(hr, helmv2.ConditionReady).Reason == helmv2.ReasonInterrupted
 	}
@@ -74,7 +74,7 @@ func TestInterrupted(t *testing.T) {
 
 	down.Store(false)
 	w.untilReady(hr)
-	if s := hr.Status; s.Failures != 0 || s.UpgradeFailures != 0 || newest(hr) != 2 || w.configMap("app").Data["color"] != "blue" {
+	if s := hr.Status; s.Failures != 0 || s.UpgradeFailures != 0 || newest(hr) != 2 || w.configMap("app").Data["message"] != "two" {
 		t.Errorf("newest revision %d, %d and %d failures", newest(hr), s.Failures, s.UpgradeFailures)
 	}
 	for reason, want := range map[string]int{
