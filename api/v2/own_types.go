@@ -116,6 +116,11 @@ const (
 	// install or upgrade would make, and that nothing was changed for that.
 	ReasonObjectsOwned string = "ObjectsOwned"
 
+	// ReasonInterrupted says that an action ended because a server has not answered since
+	// the time that the message names. The action is tried again. Of condition Ready and
+	// of an event when the interruptions begin.
+	ReasonInterrupted string = "Interrupted"
+
 	// EventReasonObjectsAdopted says that a release has objects now that were there
 	// before, and that nobody owned.
 	EventReasonObjectsAdopted string = "ObjectsAdopted"

@@ -111,7 +111,7 @@ func (r *HelmReleaseReconciler) putHelmChart(ctx context.Context, hr *helmv2.Hel
 	}
 	if err := r.applyHelmChart(ctx, want); err != nil {
 		blocked := unapplied(want, err)
-		if _, stale := conflict(err); !stale {
+		if _, stale := conflict(err); !stale && !isTransient(err) {
 			r.tell(hr, helmv2.EventReasonHelmChartSyncError, blocked.Message)
 		}
 		return blocked

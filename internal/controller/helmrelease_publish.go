@@ -34,12 +34,15 @@ const (
 func (r *HelmReleaseReconciler) publishFinished(ctx context.Context, before *helmv2.HelmRelease, o release.Outcome) (ctrl.Result, error) {
 	key := client.ObjectKeyFromObject(before)
 	log := ctrl.LoggerFrom(ctx).WithValues("action", release.Name(o.Action), "took", o.Ended.Sub(o.Started).String())
-	if o.Err != nil {
+	switch {
+	case o.Interrupted != nil:
+		log.Info("action interrupted", "server", o.Interrupted.Server, "since", o.Interrupted.Since, "cause", o.Err.Error(), "cancelled", o.Cancelled)
+	case o.Err != nil:
 		if o.Diagnosis != nil {
 			log = log.WithValues("failure", o.Diagnosis.Code)
 		}
 		log.Info("action failed", "cause", o.Err.Error(), "cancelled", o.Cancelled)
-	} else {
+	default:
 		log.Info("action succeeded")
 	}
 	// Before the write: what wakes for it from then on is not missed.
@@ -76,7 +79,7 @@ func (r *HelmReleaseReconciler) publishBlocked(ctx context.Context, before, hr *
 	if result, stale := conflict(cause); stale {
 		return result, nil
 	}
-	blocked := blockedBy(cause)
+	blocked := r.outages.weigh(client.ObjectKeyFromObject(hr), cause, r.now())
 	ctrl.LoggerFrom(ctx).Info("blocked", "reason", blocked.Reason, "why", blocked.Message)
 	result, err := r.publish(ctx, before, report.Blocked(hr, blocked, r.now()))
 	if err != nil {
@@ -87,6 +90,7 @@ func (r *HelmReleaseReconciler) publishBlocked(ctx context.Context, before, hr *
 }
 
 func (r *HelmReleaseReconciler) publishSettled(ctx context.Context, before, hr *helmv2.HelmRelease, d release.Decision, in release.Input) (ctrl.Result, error) {
+	r.outages.over(client.ObjectKeyFromObject(hr))
 	settled := report.Settled(hr, d, in)
 	result, err := r.publish(ctx, before, settled)
 	if err != nil {
@@ -170,7 +174,11 @@ func (r *HelmReleaseReconciler) result(key types.NamespacedName, retry release.R
 	case retry.IsNow():
 		return ctrl.Result{RequeueAfter: soon}
 	case retry.IsBackoff():
-		return ctrl.Result{RequeueAfter: r.backoff.When(key)}
+		delay := r.backoff.When(key)
+		if limit := retry.Limit(); limit > 0 {
+			delay = min(delay, limit)
+		}
+		return ctrl.Result{RequeueAfter: delay}
 	}
 	delay, spread := retry.Delay()
 	if delay <= 0 {

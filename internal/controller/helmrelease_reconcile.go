@@ -106,6 +106,8 @@ type HelmReleaseReconciler struct {
 	bursts  bursts
 	// refusals are the releases whose records would be too large.
 	refusals refusals
+	// outages are the HelmReleases that cannot be reconciled because of an API server.
+	outages outages
 	// rendered are the charts that read the cluster.
 	rendered renderings
 	// downloads are those that HelmReleases wait for.
@@ -196,6 +198,7 @@ func (r *HelmReleaseReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 // atRest ends the visit of a release that was found in sync, and of which nothing has
 // changed since.
 func (r *HelmReleaseReconciler) atRest(key types.NamespacedName, left time.Duration, now time.Time) ctrl.Result {
+	r.outages.over(key)
 	r.metrics.Visit(metrics.VisitAtRest)
 	r.metrics.Succeeded(key, now)
 	return yielding(r.result(key, release.After(left)))
@@ -203,6 +206,7 @@ func (r *HelmReleaseReconciler) atRest(key types.NamespacedName, left time.Durat
 
 // announced tells of an action whose announcement is written.
 func (r *HelmReleaseReconciler) announced(ctx context.Context, hr *helmv2.HelmRelease, d release.Decision, in release.Input, started report.Report) {
+	r.outages.over(client.ObjectKeyFromObject(hr))
 	r.noteDrift(ctx, hr, d, in, started)
 	r.bereave(hr, d, in)
 	r.metrics.Visit(d.Rule)
@@ -227,6 +231,7 @@ func (r *HelmReleaseReconciler) gone(key types.NamespacedName, err error) (ctrl.
 		r.rest.forget(key)
 		r.bursts.forget(key)
 		r.refusals.forget(key)
+		r.outages.over(key)
 		r.downloads.forget(key)
 		r.awaiting.forget(key)
 		r.dependencies.forget(key)

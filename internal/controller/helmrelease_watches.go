@@ -89,7 +89,11 @@ func (r *HelmReleaseReconciler) setup(mgr ctrl.Manager, concurrent int, ended *w
 	return b.
 		WatchesRawSource(source.Func(ended.start)).
 		// What users change comes before what is there when we start.
-		WithOptions(controller.Options{MaxConcurrentReconciles: concurrent, UsePriorityQueue: new(true)}).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: concurrent, UsePriorityQueue: new(true),
+			// For writes that fail. Longer than outageRetry is too long after an outage.
+			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstErrorRetry, outageRetry),
+		}).
 		Complete(r)
 }
 

@@ -94,7 +94,9 @@ func (r *Resolver) checkRelease(ctx context.Context, hr *helmv2.HelmRelease, ref
 	key := dependencyKey(hr, ref)
 	dep, err := r.dependency(ctx, key)
 	if err != nil {
-		return r.waitFor("unable to get '%s' dependency: %s", key, r.orNamesake(ctx, hr, key, err))
+		blocked := r.waitFor("unable to get '%s' dependency: %s", key, r.orNamesake(ctx, hr, key, err))
+		blocked.Err = err
+		return blocked
 	}
 	if e == nil || r.settings.AdditiveReadyExpr {
 		if why, ok := IsReady(dep); !ok {
@@ -201,7 +203,7 @@ func conceal(dep map[string]any) {
 
 // waitFor is how all dependencies are waited for. Their progress wakes us; a look
 // now and then is the net under that, and all there is for those not in the cache.
-func (r *Resolver) waitFor(format string, args ...any) error {
+func (r *Resolver) waitFor(format string, args ...any) *release.Blocked {
 	return &release.Blocked{
 		Reason: helmv2.ReasonDependencyNotReady, Normal: true,
 		Retry: release.After(r.settings.DependencyRetry), Message: fmt.Sprintf(format, args...),

@@ -157,13 +157,14 @@ func TestUncachedDependency(t *testing.T) {
 	if _, err := NewResolver(reader(t, repository(s), other("data", "db")), live, s.charts).Resolve(t.Context(), hr); err != nil || reads != 1 {
 		t.Errorf("what it holds is not: %v after %d reads", err, reads-1)
 	}
+	forbidden := errors.New("forbidden")
 	failing := interceptor.NewClient(reader(t), interceptor.Funcs{
 		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
-			return errors.New("forbidden")
+			return forbidden
 		},
 	})
 	_, err := NewResolver(failing, failing, s.charts).Resolve(t.Context(), hr)
-	if b := blocked(t, err); b == nil || !strings.HasSuffix(b.Message, "unable to get 'data/db' dependency: forbidden") {
+	if b := blocked(t, err); b == nil || !strings.HasSuffix(b.Message, "unable to get 'data/db' dependency: forbidden") || !errors.Is(err, forbidden) {
 		t.Errorf("the failure is told: %+v", b)
 	}
 }

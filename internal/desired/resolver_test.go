@@ -252,7 +252,7 @@ func TestResolveBlocked(t *testing.T) {
 				o.Status.Artifact.URL, o.Status.Artifact.Digest = s.url+"/gone", tagDigest
 			},
 			want: &release.Blocked{
-				Reason: helmv2.ReasonArtifactFailed, Quiet: true, Retry: release.After(sourceRetry),
+				Reason: helmv2.ReasonArtifactFailed, Quiet: true, Upstream: true, Retry: release.After(sourceRetry),
 				Message: "Source not ready: artifact not found. Retrying in 30s",
 			},
 		},
@@ -262,7 +262,7 @@ func TestResolveBlocked(t *testing.T) {
 				o.Status.Artifact.URL, o.Status.Artifact.Digest = s.url+"/broken", tagDigest
 			},
 			want: &release.Blocked{
-				Reason: helmv2.ReasonArtifactFailed, Retry: release.Backoff(),
+				Reason: helmv2.ReasonArtifactFailed, Upstream: true, Retry: release.Backoff(),
 				Message: "Could not load chart: artifact cannot be downloaded: GET " + s.url + "/broken answered 502 Bad Gateway",
 			},
 		},
@@ -270,7 +270,7 @@ func TestResolveBlocked(t *testing.T) {
 			reason: "bytes that are not the announced ones are never used",
 			source: func(o *sourcev1.OCIRepository) { o.Status.Artifact.Digest = tagDigest },
 			want: &release.Blocked{
-				Reason: helmv2.ReasonArtifactFailed, Retry: release.Backoff(),
+				Reason: helmv2.ReasonArtifactFailed, Upstream: true, Retry: release.Backoff(),
 				Message: "Could not load chart: artifact " + s.url + "/chart.tgz has digest " + s.digest + ", but its source announced " + tagDigest,
 			},
 		},
@@ -358,7 +358,7 @@ func TestDownloadIsNotWaitedFor(t *testing.T) {
 		r := NewResolver(reader(t, repo), nil, charts)
 		resolve := func(want release.Blocked) error {
 			t.Helper()
-			want.Reason, want.Progressing, want.Quiet = helmv2.ReasonArtifactFailed, true, true
+			want.Reason, want.Progressing, want.Quiet, want.Upstream = helmv2.ReasonArtifactFailed, true, true, true
 			want.Message = "Waiting for the artifact server: artifact http://mute/chart.tgz has not been downloaded yet"
 			_, err := r.Resolve(t.Context(), app())
 			var got *release.Blocked

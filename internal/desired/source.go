@@ -195,12 +195,12 @@ func undownloaded(err error) *release.Blocked {
 	switch {
 	case errors.Is(err, chart.ErrNotFound):
 		return &release.Blocked{
-			Reason: helmv2.ReasonArtifactFailed, Quiet: true, Retry: release.After(sourceRetry), Err: err,
+			Reason: helmv2.ReasonArtifactFailed, Quiet: true, Upstream: true, Retry: release.After(sourceRetry), Err: err,
 			Message: fmt.Sprintf("Source not ready: artifact not found. Retrying in %s", sourceRetry),
 		}
 	case errors.As(err, &pending):
 		b := &release.Blocked{
-			Reason: helmv2.ReasonArtifactFailed, Progressing: true, Quiet: true, Retry: release.After(sourceRetry), Err: err,
+			Reason: helmv2.ReasonArtifactFailed, Progressing: true, Quiet: true, Upstream: true, Retry: release.After(sourceRetry), Err: err,
 			Message: "Waiting for the artifact server: " + err.Error(),
 		}
 		if !pending.Slow {
@@ -208,7 +208,9 @@ func undownloaded(err error) *release.Blocked {
 		}
 		return b
 	}
-	return release.BlockedBy(helmv2.ReasonArtifactFailed, err, "Could not load chart")
+	b := release.BlockedBy(helmv2.ReasonArtifactFailed, err, "Could not load chart")
+	b.Upstream = true
+	return b
 }
 
 // Download returns a channel that is closed when the download has ended that err,

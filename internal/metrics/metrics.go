@@ -27,8 +27,9 @@ type Metrics struct {
 
 	reconciled *prometheus.HistogramVec
 
-	drift    *prometheus.CounterVec
-	failures *prometheus.CounterVec
+	drift         *prometheus.CounterVec
+	failures      *prometheus.CounterVec
+	interruptions *prometheus.CounterVec
 
 	notifications *prometheus.CounterVec
 	queued        prometheus.Gauge
@@ -114,7 +115,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 		Help: "HelmReleases whose live objects are not as the release has them.",
 	}, m.counting(m.drifted))
 	for _, c := range []prometheus.Collector{m.visits, m.attempts, m.duration, m.reconciled, m.drift, m.operations, m.took, m.waited, m.notifications, m.queued, m.clusters, m.tokens, suspended, drifted,
-		m.failures, m.slotWaits, m.lockWaits, m.downloads, m.downloaded, m.releases, m.figures,
+		m.failures, m.interruptions, m.slotWaits, m.lockWaits, m.downloads, m.downloaded, m.releases, m.figures,
 	} {
 		if err := r.Register(c); err != nil {
 			return nil, err
@@ -151,6 +152,10 @@ func (m *Metrics) ofFailures() {
 		Name: "pintle_helm_release_failures_total",
 		Help: "Helm actions that failed because of an object, a hook or a test, by what was the matter with it.",
 	}, []string{"reason"})
+	m.interruptions = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "pintle_helm_release_interruptions_total",
+		Help: "Helm actions that ended because a server did not answer. They are tried again, and are neither failures nor in pintle_helm_release_actions_total.",
+	}, []string{"action"})
 }
 
 // ofTokens makes the metrics of tokens for other clusters that the reference has by
@@ -276,6 +281,11 @@ func (m *Metrics) counting(set map[string]struct{}) func() float64 {
 
 // Attempt counts an attempt that has ended and was recorded.
 func (m *Metrics) Attempt(o release.Outcome) {
+	action := release.Name(o.Action)
+	if o.Interrupted != nil && !o.Cancelled {
+		m.interruptions.WithLabelValues(action).Inc()
+		return
+	}
 	result := "success"
 	switch {
 	case o.Cancelled:
@@ -288,7 +298,6 @@ func (m *Metrics) Attempt(o release.Outcome) {
 	if o.Diagnosis != nil && !o.Cancelled {
 		m.failures.WithLabelValues(o.Diagnosis.Code).Inc()
 	}
-	action := release.Name(o.Action)
 	m.attempts.WithLabelValues(action, result).Inc()
 	m.duration.WithLabelValues(action).Observe(o.Ended.Sub(o.Started).Truncate(time.Millisecond).Seconds())
 	if !o.Announced.IsZero() && !o.Started.IsZero() {

@@ -100,6 +100,8 @@ func TestMetrics(t *testing.T) {
 		{Action: release.Upgrade{}, Started: begun, Ended: begun.Add(1500*time.Millisecond + time.Microsecond), Announced: begun.Add(-3 * time.Second), Err: errors.New("app failed in prod")},
 		{Action: release.Upgrade{}, Started: begun, Ended: begun, Err: errors.New("stopped"), Cancelled: true},
 		{Action: release.Upgrade{}, Started: begun, Ended: begun, Err: errors.New("owned"), Owners: []release.Target{{Name: "app", Namespace: "prod"}}},
+		{Action: release.Upgrade{}, Started: begun, Ended: begun, Err: errors.New("no answer"), Interrupted: &release.Outage{}, Diagnosis: &release.Diagnosis{Code: "Failed"}},
+		{Action: release.Rollback{}, Started: begun, Ended: begun, Err: errors.New("stopped"), Interrupted: &release.Outage{}, Cancelled: true},
 		{Action: release.Uninstall{Target: named.Target}, Started: begun, Ended: begun},
 		{
 			Action: release.CorrectDrift{}, Started: begun, Ended: begun.Add(time.Second),
@@ -145,6 +147,10 @@ func TestMetrics(t *testing.T) {
 		"actions_total action=upgrade result=cancelled":  1,
 		"actions_total action=uninstall result=success":  1,
 		"actions_total action=unlock result=cancelled":   1,
+		"interruptions_total action=upgrade":             1,
+		"actions_total action=rollback result=cancelled": 1,
+		"action_duration_seconds action=rollback count":  1,
+		"action_duration_seconds action=rollback sum":    0,
 		"action_duration_seconds action=install count":   2,
 		"action_duration_seconds action=install sum":     6,
 		"action_duration_seconds action=upgrade count":   3,
@@ -261,6 +267,7 @@ func everything(t *testing.T) *prometheus.Registry {
 	m.Downloaded(0, 0, nil)
 	at := time.Unix(1, 0)
 	m.Attempt(release.Outcome{Action: release.Upgrade{}, Announced: at, Started: at})
+	m.Attempt(release.Outcome{Action: release.Upgrade{}, Interrupted: &release.Outage{}})
 	m.Ask(func(f *Figures) { f.Caches = []Cache{{Name: "some"}} })
 	m.Succeeded(types.NamespacedName{Namespace: "prod", Name: "web"}, at)
 	m.Releases(func() iter.Seq[*helmv2.HelmRelease] { return slices.Values([]*helmv2.HelmRelease{web()}) }, clock)

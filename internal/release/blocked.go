@@ -27,6 +27,12 @@ type Blocked struct {
 	Brief bool
 	// Normal obstacles make one that is no warning.
 	Normal bool
+	// Transient obstacles are faults of an API server. They do not replace a Ready
+	// condition that says that a server did not answer an action.
+	Transient bool
+	// Upstream obstacles are faults of a server that is no API server, such as the
+	// artifact server.
+	Upstream bool
 	// Err is the cause, if there is one.
 	Err error
 }

@@ -68,7 +68,7 @@ type Refusal struct {
 // Refused reports whether the attempt ended before it wrote anything because the
 // record of its revision would be too large.
 func (o *Outcome) Refused() bool {
-	return o.Err != nil && !o.Cancelled && !o.Stored() && o.Record != nil && o.Record.TooLarge()
+	return o.Err != nil && !o.CutOff() && !o.Stored() && o.Record != nil && o.Record.TooLarge()
 }
 
 // holds reports whether the same would be refused again. What a chart renders may

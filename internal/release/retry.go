@@ -38,6 +38,9 @@ func Interval(d time.Duration) Retry { return Retry{kind: interval, after: d} }
 // Backoff looks again after a delay that grows with every failure in a row.
 func Backoff() Retry { return Retry{kind: backoff} }
 
+// BackoffUpTo requeues as Backoff does, and after limit at the latest.
+func BackoffUpTo(limit time.Duration) Retry { return Retry{kind: backoff, after: limit} }
+
 // IsNever and its siblings tell the kinds apart.
 func (r Retry) IsNever() bool { return r.kind == never }
 
@@ -46,6 +49,14 @@ func (r Retry) IsNow() bool { return r.kind == now }
 
 // IsBackoff reports whether the delay is left to the caller's back-off.
 func (r Retry) IsBackoff() bool { return r.kind == backoff }
+
+// Limit returns the longest delay that the back-off may have; zero is no limit.
+func (r Retry) Limit() time.Duration {
+	if r.kind != backoff {
+		return 0
+	}
+	return r.after
+}
 
 // Delay returns the time to wait and whether it should be spread.
 func (r Retry) Delay() (d time.Duration, spread bool) { return r.after, r.kind == interval }
@@ -60,6 +71,9 @@ func (r Retry) String() string {
 	case after, interval:
 		return r.after.String()
 	case backoff:
+		if r.after > 0 {
+			return "backoff<=" + r.after.String()
+		}
 		return "backoff"
 	}
 	return ""

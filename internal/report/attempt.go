@@ -121,7 +121,7 @@ func startRelease(c *conditions, message string, again bool) {
 	// try would be news each time.
 	old := c.get(helmv2.ConditionReady)
 	again = again && (old.Reason == helmv2.ReasonInstallFailed || old.Reason == helmv2.ReasonUpgradeFailed)
-	if !again && old.Reason != helmv2.ReasonObjectsOwned || old.ObservedGeneration != c.generation {
+	if !c.stillInterrupted() && (!again && old.Reason != helmv2.ReasonObjectsOwned || old.ObservedGeneration != c.generation) {
 		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, message)
 	}
 	c.remove(helmv2.ConditionTestSuccess, helmv2.ConditionRemediated)
@@ -158,7 +158,7 @@ func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 		finishUnlock(&r, &c, o)
 	case release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 	}
-	if o.Unlisted != nil {
+	if o.Unlisted != nil && o.Interrupted == nil {
 		message := fmt.Sprintf("The objects of the release cannot be listed: %s", o.Unlisted)
 		r.Events = append(r.Events, warning(helmv2.EventReasonInventoryBuildFailed, message, desiredMetadata(o.Desired)))
 	}
@@ -172,7 +172,11 @@ func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 	r.Events = append(r.Events, nearlyTooLarge(o)...)
 	r.Status.Conditions = c.list
 	acknowledge(hr, &r.Status)
-	if o.Err != nil && !o.Cancelled && !o.Stored() && !askedForMore(hr, o, &r.Status) {
+	switch {
+	case o.Cancelled:
+	case o.Interrupted != nil:
+		r.Retry = retryInterrupted(hr, o, &r.Status)
+	case o.Err != nil && !o.Stored() && !askedForMore(hr, o, &r.Status):
 		// The same would fail the same way; something else need not wait.
 		r.Retry = retryUnstored(o)
 	}
@@ -221,10 +225,10 @@ func askedForMore(hr *helmv2.HelmRelease, o release.Outcome, status *helmv2.Helm
 
 func finishRelease(r *Report, c *conditions, o release.Outcome, action helmv2.ReleaseAction) {
 	status := &r.Status
-	if !o.Cancelled {
+	if !o.CutOff() {
 		status.LastAttemptedReleaseActionDuration = release.AttemptDuration(o.Ended.Sub(o.Started), o.Err != nil && !o.Stored())
 	}
-	status.History = merge(status.History, o.Revisions, maker{o.Desired.UID, action, o.Desired.Chart.OCIDigest})
+	status.History = merge(status.History, recordable(o), maker{o.Desired.UID, action, o.Desired.Chart.OCIDigest})
 	if o.Inventory != nil {
 		status.Inventory = inventory(o.Inventory)
 	}
@@ -243,8 +247,8 @@ func finishRelease(r *Report, c *conditions, o release.Outcome, action helmv2.Re
 		status.ObservedGeneration = o.Desired.Generation
 		done := c.get(helmv2.ConditionReleased)
 		r.Events = append(r.Events, normal(done.Reason, done.Message, withLogs(snapshotMetadata(last), containerLogs(o.HookLogs))))
-	case o.Cancelled:
-		c.cancelled(o.Err)
+	case o.CutOff():
+		cutOff(r, c, o)
 	case o.Refused():
 		refused(r, c, o)
 	case len(o.Owners) > 0:
@@ -311,8 +315,8 @@ func finishUninstall(r *Report, c *conditions, o release.Outcome) {
 		return
 	}
 	status.History = renew(status.History, o.Revisions)
-	if o.Cancelled {
-		c.cancelled(o.Err)
+	if o.CutOff() {
+		cutOff(r, c, o)
 		return
 	}
 	message := led(o, uninstallFailedMessage(last, o.Err))
@@ -334,6 +338,10 @@ func finishUnlock(r *Report, c *conditions, o release.Outcome) {
 			by.action, by.ociDigest = helmv2.ActionRollback, ""
 		}
 		r.Status.History = merge(r.Status.History, o.Revisions, by)
+		if c.stillInterrupted() {
+			// The revision is pending because of the interruption, which has been reported.
+			return
+		}
 		message := unlockedMessage(&o.Revisions[0], unlock.Status)
 		c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonPendingRelease, message)
 		c.asReleased()
@@ -343,8 +351,8 @@ func finishUnlock(r *Report, c *conditions, o release.Outcome) {
 	if o.Err == nil {
 		return
 	}
-	if o.Cancelled {
-		c.cancelled(o.Err)
+	if o.CutOff() {
+		cutOff(r, c, o)
 		return
 	}
 	message := unlockFailedMessage(unlock, o.Err)

@@ -77,7 +77,9 @@ func (c *conditions) applied(o release.Outcome) {
 }
 
 func startCorrection(c *conditions, last *helmv2.Snapshot, a release.CorrectDrift) []Event {
-	c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, correcting)
+	if !c.stillInterrupted() {
+		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, correcting)
+	}
 	return c.drifted(driftMessage(last, a.Drift))
 }
 
@@ -86,8 +88,8 @@ func startCorrection(c *conditions, last *helmv2.Snapshot, a release.CorrectDrif
 func finishCorrection(r *Report, c *conditions, o release.Outcome, a release.CorrectDrift) {
 	status := &r.Status
 	last := release.Latest(status.History)
-	if o.Cancelled {
-		c.cancelled(o.Err)
+	if o.CutOff() {
+		cutOff(r, c, o)
 		return
 	}
 	c.summarize(status, o.Desired)

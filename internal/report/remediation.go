@@ -17,12 +17,12 @@ func finishRollback(r *Report, c *conditions, o release.Outcome, a release.Rollb
 	if o.Err == nil {
 		undone(status, o.Desired)
 	}
-	status.History = merge(status.History, o.Revisions, maker{o.Desired.UID, helmv2.ActionRollback, ""})
+	status.History = merge(status.History, recordable(o), maker{o.Desired.UID, helmv2.ActionRollback, ""})
 	if o.Inventory != nil {
 		status.Inventory = inventory(o.Inventory)
 	}
-	if o.Cancelled {
-		c.cancelled(o.Err)
+	if o.CutOff() {
+		cutOff(r, c, o)
 		return
 	}
 	if o.Refused() {
@@ -91,8 +91,8 @@ func finishRemediation(r *Report, c *conditions, o release.Outcome) {
 	status := &r.Status
 	status.History = renew(status.History, o.Revisions)
 	last := release.Latest(status.History)
-	if o.Cancelled {
-		c.cancelled(o.Err)
+	if o.CutOff() {
+		cutOff(r, c, o)
 		return
 	}
 	if last == nil {
@@ -123,8 +123,8 @@ func finishHeal(r *Report, c *conditions, o release.Outcome) {
 	status := &r.Status
 	status.History = renew(status.History, o.Revisions)
 	last := release.Latest(status.History)
-	if o.Cancelled {
-		c.cancelled(o.Err)
+	if o.CutOff() {
+		cutOff(r, c, o)
 		return
 	}
 	if last == nil {

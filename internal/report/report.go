@@ -34,7 +34,7 @@ type Report struct {
 // Blocked reports an obstacle. Obstacles of unknown kind are retried with
 // back-off.
 func Blocked(hr *helmv2.HelmRelease, blocked *release.Blocked, now time.Time) Report {
-	if blocked.Brief {
+	if blocked.Brief || blocked.Transient && interrupted(&hr.Status) {
 		return Report{Status: hr.Status, Retry: blocked.Retry}
 	}
 	status := visited(hr)
@@ -261,6 +261,7 @@ func adopted(hr *helmv2.HelmRelease, in release.Input) Report {
 		status.Inventory = inventory(in.Observed.Inventory)
 	}
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
+	interrupted := c.interrupted()
 	switch {
 	case newest.Rollback:
 		adoptRollback(&c, &status, newest)
@@ -276,7 +277,9 @@ func adopted(hr *helmv2.HelmRelease, in release.Input) Report {
 			unrendered(&status)
 		}
 	}
-	c.summarize(&status, in.Desired)
+	if !newest.CutOff() || !c.stillInterrupted() {
+		c.summarize(&status, in.Desired)
+	}
 	c.remove(helmv2.ConditionStalled, helmv2.ConditionSuspended, helmv2.ConditionHeld)
 	status.Conditions = c.list
 	if !newest.CutOff() && !newest.Rollback {
@@ -285,7 +288,12 @@ func adopted(hr *helmv2.HelmRelease, in release.Input) Report {
 		status.LastAttemptedReleaseActionDuration = release.AttemptDuration(took, false)
 	}
 	acknowledge(hr, &status)
-	return Report{Status: status, Retry: release.Now()}
+	r := Report{Status: status, Retry: release.Now()}
+	if interrupted && !c.interrupted() {
+		// The interruption was an event, so that its end is one, too.
+		r.Events = append(r.Events, c.endOfInterruption(newest.Rollback, last))
+	}
+	return r
 }
 
 // known is the part of a history that the newest revision follows from. If its

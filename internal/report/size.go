@@ -79,7 +79,7 @@ func refusedMessage(o release.Outcome) string {
 // is.
 func nearlyTooLarge(o release.Outcome) []Event {
 	s := o.Record
-	if s == nil || !s.NearlyTooLarge() || !o.Stored() {
+	if s == nil || !s.NearlyTooLarge() || !o.Stored() || o.Interrupted != nil {
 		return nil
 	}
 	made := o.Revisions[0]

@@ -44,8 +44,8 @@ func finishTest(r *Report, c *conditions, o release.Outcome) {
 	if last == nil {
 		return
 	}
-	if o.Cancelled {
-		c.cancelled(o.Err)
+	if o.CutOff() {
+		cutOff(r, c, o)
 		return
 	}
 	if len(o.Revisions) > 0 && o.Revisions[0].Version == last.Version {

@@ -5,13 +5,14 @@ package scenario
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
 // helmResult is how Helm is told to behave in a visit.
 type helmResult struct {
-	kind string // ok, fail, timeout, refuse, large, running
+	kind string // ok, fail, timeout, refuse, large, running, outage, outage-refused, outage-pending, outage-lost
 	text string
 	// percent of what a Secret holds is what the record of the new revision takes; 0 is
 	// too little to be told.
@@ -19,7 +20,21 @@ type helmResult struct {
 }
 
 // ending is how an action ends that Helm has begun.
-func (h helmResult) ending() ending { return ending{cause: h.err(), waiting: h.kind == "timeout"} }
+func (h helmResult) ending() ending {
+	e := ending{cause: h.err(), waiting: h.kind == "timeout", unstored: h.kind == "outage-pending", unanswered: h.kind == "outage-lost"}
+	if h.outage() {
+		e.outage = h.text
+	}
+	return e
+}
+
+// outage reports whether the API server does not answer.
+func (h helmResult) outage() bool { return strings.HasPrefix(h.kind, "outage") }
+
+// refuses reports whether the action ends before anything is stored.
+func (h helmResult) refuses() bool {
+	return h.kind == "refuse" || h.kind == "outage-refused" || h.size() != nil && h.size().TooLarge()
+}
 
 // size is what Helm's storage is told to say of the new revision.
 func (h helmResult) size() *release.RecordSize {
@@ -40,6 +55,9 @@ func (h helmResult) err() error {
 	}
 	if h.kind == "ok" || h.kind == "large" || h.kind == "running" {
 		return nil
+	}
+	if h.outage() {
+		return errors.New("the API server does not answer: " + h.text)
 	}
 	return errors.New(h.text)
 }

@@ -26,6 +26,7 @@ func lines() []string {
 		`visit helm=fail:"it failed"`, `visit helm=fail:"it failed again"`, `visit helm=refuse:"it was refused"`,
 		"visit helm=large:90", "visit helm=large:120", "visit helm=running", "visit helm=running",
 		"visit die=announce", "visit die=begin", "visit die=run", "visit die=record", "visit die=events",
+		"visit helm=outage", "visit helm=outage-refused", "visit helm=outage-pending", "visit helm=outage-lost", "end helm=outage-pending",
 		`visit helm=fail:"it failed" die=record`,
 		"end", `end helm=fail:"it failed"`, "die", "cancel", "shutdown",
 		"spec values=a", "spec values=b", "spec chart=web@1.1.0", "spec chart=web@2.0.0", "spec retries=2", "spec retries=0",

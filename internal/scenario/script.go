@@ -241,12 +241,12 @@ func (w *World) inputChanges(args arguments) {
 }
 
 // operation lets an Operation have the release, wait for it, or be over. Nobody
-// gets it while an action is announced.
+// gets it while an action is announced or a revision is pending.
 func (w *World) operation(args arguments) error {
 	w.holder, w.next = nil, nil
 	switch args.at(0) {
 	case "holds":
-		if report.Announced(w.hr.Status) != "" {
+		if newest := w.current().newest(); report.Announced(w.hr.Status) != "" || newest != nil && newest.Pending() {
 			return nil
 		}
 		w.holder = &release.Operation{Name: "migrate"}

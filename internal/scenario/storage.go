@@ -260,6 +260,12 @@ type ending struct {
 	// the purpose was to make something newer.
 	cancelled  bool
 	superseded bool
+	// outage is why the API server did not answer; empty if it did.
+	outage string
+	// unstored tells that the final update of the record was not stored, and unanswered
+	// that the action succeeded and the answer to the final update was lost.
+	unstored   bool
+	unanswered bool
 }
 
 // end does the rest and returns what came of it.
@@ -270,8 +276,12 @@ func (a *action) end(e ending, now time.Time) release.Outcome {
 	}
 	cause := e.cause
 	o.Err, o.Cancelled, o.Superseded = cause, cause != nil && e.cancelled, cause != nil && e.superseded
+	o.Interrupted = e.interruption(a.started)
 	if a.made == nil {
 		return o
+	}
+	if o.Interrupted != nil {
+		return a.interrupt(e, o, now)
 	}
 	a.made.Modified = now
 	switch a.what.(type) {
@@ -311,7 +321,7 @@ func (a *action) endRelease(e ending) {
 	a.made.Applied = e.cause == nil || e.waiting
 	if e.cause != nil {
 		a.made.Status, a.made.Superseded = helmv2.StatusFailed, e.superseded
-		a.made.Interrupted = e.cancelled && !e.superseded
+		a.made.Interrupted = (e.cancelled || e.outage != "") && !e.superseded
 		a.made.Description = fmt.Sprintf("%s %q failed: %s", verb, a.made.Name, e.cause)
 		return
 	}

@@ -77,6 +77,7 @@ func (a arguments) number(key string, otherwise int) (int, error) {
 
 // helm reads helm=ok, helm=running, helm=fail:"text", helm=timeout:"text" for a
 // failure while waiting, and helm=refuse:"text" for one before anything was stored.
+// helm=outage:"text" and its kin end the action for want of the API server.
 // With helm=large:90, the record takes 90 % of what it may.
 func (a arguments) helm() (helmResult, error) {
 	kind, text, _ := strings.Cut(a.value("helm", "ok"), ":")
@@ -86,6 +87,11 @@ func (a arguments) helm() (helmResult, error) {
 	case "large":
 		percent, err := strconv.Atoi(text)
 		return helmResult{kind: kind, percent: percent}, err
+	case "outage", "outage-refused", "outage-pending", "outage-lost":
+		if text = strings.Trim(text, `"`); text == "" {
+			text = "dial 10.0.0.1:443: connection refused"
+		}
+		return helmResult{kind: kind, text: text}, nil
 	case "fail", "timeout", "refuse":
 		if text = strings.Trim(text, `"`); text == "" {
 			text = "for some reason"

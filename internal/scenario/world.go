@@ -245,7 +245,7 @@ func (w *World) act(d release.Decision, in release.Input, helm helmResult, die s
 		// It makes no revision.
 		helm.percent = 0
 	}
-	if helm.kind == "refuse" || helm.size() != nil && helm.size().TooLarge() {
+	if helm.refuses() {
 		w.running = &action{what: d.Action, want: want, started: w.now, store: w.target(d.Action, want), refused: helm.err()}
 	} else {
 		w.running = w.target(d.Action, want).begin(d.Action, want, uid, w.now)
@@ -302,7 +302,7 @@ func (w *World) record(die string) error {
 	if err := w.publish(rep, die); err != nil {
 		return err
 	}
-	if isRelease(o.Action) && !o.Cancelled {
+	if isRelease(o.Action) && !o.CutOff() {
 		w.releaseEnded()
 	}
 	switch {

@@ -1,0 +1,151 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/record"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/cluster"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+var errTransient = apierrors.NewServiceUnavailable("try again later")
+
+// TestTransientErrorsChangeNothing: while an API server answers with errors of its own,
+// Ready stays as it is. After a while it says so once, in words that do not change, and it
+// is back when the server is.
+func TestTransientErrorsChangeNothing(t *testing.T) {
+	s := &stub{values: "sha256:a"}
+	s.stored = []release.Revision{{Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, ConfigDigest: "sha256:a", Owner: "uid-1"}}
+	r := newReconciler(t, s)
+	now := time.Date(2026, time.January, 1, 12, 0, 0, 0, time.UTC)
+	r.now = func() time.Time { return now }
+	events := r.events.(*record.FakeRecorder)
+	visit := func() (ready metav1.Condition, version string) {
+		t.Helper()
+		// What is settled is not looked at again otherwise.
+		r.rest.disturb(key)
+		result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
+		if err != nil || result.RequeueAfter <= 0 {
+			t.Fatalf("the reconciliation ends with %v, %v", result, err)
+		}
+		if s.unresolved != nil && result.RequeueAfter > outageRetry {
+			t.Errorf("requeued after %s", result.RequeueAfter)
+		}
+		hr := &helmv2.HelmRelease{}
+		if err := r.client.Get(t.Context(), key, hr); err != nil {
+			t.Fatal(err)
+		}
+		if c := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionReady); c != nil {
+			ready = *c
+		}
+		return ready, hr.ResourceVersion
+	}
+	drain := func() (all []string) {
+		for len(events.Events) > 0 {
+			all = append(all, <-events.Events)
+		}
+		return all
+	}
+	for range 3 {
+		visit()
+	}
+	sound, settled := visit()
+	if sound.Status != metav1.ConditionTrue {
+		t.Fatalf("it does not settle: %+v", sound)
+	}
+	drain()
+
+	for i := range 10 {
+		s.unresolved = release.BlockedBy(helmv2.ReasonStateError, fmt.Errorf("from port %d: %w", 50000+i, errTransient), "Could not read")
+		if ready, version := visit(); version != settled || ready.Reason != sound.Reason {
+			t.Fatalf("after %ds it is %+v", 3*i, ready)
+		}
+		now = now.Add(3 * time.Second)
+	}
+	first, told := visit()
+	if first.Status != metav1.ConditionFalse || first.Reason != helmv2.ReasonStateError || !strings.HasSuffix(first.Message, "(since 2026-01-01T12:00:00Z)") {
+		t.Fatalf("after 30 s it is %+v", first)
+	}
+	for i := range 5 {
+		s.unresolved = release.BlockedBy(helmv2.ReasonStateError, fmt.Errorf("from port %d: %w", 60000+i, errTransient), "Could not read")
+		now = now.Add(time.Minute)
+		if ready, version := visit(); version != told {
+			t.Fatalf("it was written again: %+v", ready)
+		}
+	}
+	if made := drain(); len(made) != 1 {
+		t.Errorf("events %q", made)
+	}
+
+	s.unresolved = nil
+	if ready, _ := visit(); ready.Status != metav1.ConditionTrue || len(r.outages.known) != 0 {
+		t.Errorf("when it is over, Ready is %+v, and %d outages are remembered", ready, len(r.outages.known))
+	}
+	s.unresolved = errTransient
+	if ready, _ := visit(); ready.Status != metav1.ConditionTrue {
+		t.Errorf("another outage begins with %+v", ready)
+	}
+}
+
+// TestOutages: what is taken for an outage, and when one is over.
+func TestOutages(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1e9, 0)
+	upstream := release.BlockedBy("X", errTransient, "the artifact server")
+	upstream.Upstream = true
+	terminal := release.BlockedBy("X", errTransient, "the API server")
+	terminal.Terminal, terminal.Retry = true, release.Never()
+	for name, tc := range map[string]struct {
+		err    error
+		outage bool
+	}{
+		"Bare":            {err: errTransient, outage: true},
+		"Blocked":         {err: release.BlockedBy("X", errTransient, "x"), outage: true},
+		"Terminal":        {err: terminal, outage: true},
+		"ArtifactServer":  {err: upstream},
+		"Other":           {err: errors.New("forbidden")},
+		"ClusterIsBroken": {err: fmt.Errorf("%w: %w", &cluster.Unreachable{}, errTransient)},
+	} {
+		o := outages{}
+		got := o.weigh(key, tc.err, now)
+		if got.Brief != tc.outage || got.Transient != tc.outage || (len(o.known) == 1) != tc.outage {
+			t.Errorf("%s: %+v, %d outages", name, got, len(o.known))
+		}
+		if tc.outage && (got.Terminal || got.Retry != release.BackoffUpTo(outageRetry)) {
+			t.Errorf("%s: not tried again: %+v", name, got)
+		}
+		if again := o.weigh(key, tc.err, now.Add(outageGrace)); again.Brief {
+			t.Errorf("%s: never said: %+v", name, again)
+		}
+		if o.weigh(key, errors.New("forbidden"), now); len(o.known) != 0 {
+			t.Errorf("%s: an answer does not end the outage", name)
+		}
+	}
+}
+
+// TestBackoffHasALimit: an outage that took long is noticed to be over soon.
+func TestBackoffHasALimit(t *testing.T) {
+	t.Parallel()
+	r := newReconciler(t, &stub{})
+	for range 10 {
+		if got := r.result(key, release.BackoffUpTo(5*time.Second)); got.RequeueAfter > 5*time.Second || got.RequeueAfter < time.Second {
+			t.Fatalf("requeued after %s", got.RequeueAfter)
+		}
+	}
+	if got := r.result(key, release.Backoff()); got.RequeueAfter != time.Minute {
+		t.Errorf("without a limit after %s", got.RequeueAfter)
+	}
+}

@@ -1,0 +1,67 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scenario
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+// TestOutages interrupts installs and upgrades, in every way and many times in a row, and
+// kills the process in between. Nothing may be counted or remedied, the release must end
+// deployed, and each outage is one event, with one event at its end.
+func TestOutages(t *testing.T) {
+	t.Parallel()
+	kinds := []string{"outage", "outage-refused", "outage-pending", "outage-lost"}
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		w := New()
+		script := []string{"spec values=a max-history=0 remediate-last"}
+		for step := range 3 {
+			script = append(script, fmt.Sprintf("spec values=%d", step))
+			for range r.IntN(6) {
+				script = append(script, "advance 1m", "visit helm="+kinds[r.IntN(len(kinds))])
+				if r.IntN(4) == 0 {
+					script = append(script, "die")
+				}
+			}
+			for range rest {
+				script = append(script, "visit")
+			}
+		}
+		var played strings.Builder
+		interrupted := false
+		for _, line := range script {
+			if err := w.Do(line); err != nil {
+				t.Fatalf("seed %d: %v\n%s", seed, err, strings.Join(script, "\n"))
+			}
+			output := w.Output()
+			played.WriteString(line + "\n" + output)
+			for said := range strings.SplitSeq(output, "\n") {
+				switch began, event := strings.HasPrefix(said, "event=Warning/Interrupted"), strings.HasPrefix(said, "event="); {
+				case began && interrupted:
+					t.Fatalf("seed %d: an outage is two events:\n%s", seed, played.String())
+				case event:
+					interrupted = began
+				}
+			}
+		}
+		deployed := 0
+		for _, revision := range w.current().revisions {
+			if revision.Rollback || revision.Pending() {
+				t.Errorf("seed %d: revision %d is %s, by a rollback: %t", seed, revision.Version, revision.Status, revision.Rollback)
+			}
+			if revision.Status == helmv2.StatusDeployed {
+				deployed++
+			}
+		}
+		if s := w.hr.Status; deployed != 1 || s.Failures+s.InstallFailures+s.UpgradeFailures != 0 || !w.Paused() || interrupted {
+			t.Fatalf("seed %d: %d deployed, %d failures counted, the end is an event: %t\n%s", seed, deployed, s.Failures, !interrupted, played.String())
+		}
+	}
+}
