@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -56,7 +57,7 @@ func TestCreateUnanswered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r := New(t.Context(), Options{})
+				r := New(t.Context(), Options{Now: time.Now})
 				defer r.End()
 				posts := 0
 				next := roundTripper(func(req *http.Request) (*http.Response, error) {

@@ -34,8 +34,10 @@ const (
 	maxConflicts = 6
 )
 
-// Options configure a Retrier. The zero value has no timeout, no slot and no log.
+// Options configure a Retrier. Only Now is required.
 type Options struct {
+	// Now is the clock.
+	Now func() time.Time
 	// Server names the API server in errors; empty stands for "the API server".
 	Server string
 	// Timeout is that of the action, counted from New; zero is none.
@@ -92,11 +94,11 @@ func New(ctx context.Context, options Options) *Retrier {
 	}
 	r := &Retrier{options: options, hurry: make(chan struct{}), slot: slot{rest: options.Rest}}
 	if options.Timeout > 0 {
-		r.deadline = time.Now().Add(options.Timeout)
+		r.deadline = r.options.Now().Add(options.Timeout)
 	}
 	r.stop = context.AfterFunc(ctx, func() {
 		r.mu.Lock()
-		r.cancelled = time.Now()
+		r.cancelled = r.options.Now()
 		r.mu.Unlock()
 		close(r.hurry)
 	})
@@ -210,7 +212,7 @@ func (q *request) again(ctx context.Context, a Answer) (bool, *Outage) {
 	if class == WebhookUnreachable && r.owns(a.webhook()) {
 		class = Answered
 	}
-	now := time.Now()
+	now := r.options.Now()
 	switch class {
 	case Answered, Denied:
 		r.succeeded(now)
@@ -248,7 +250,7 @@ func (q *request) next(retryAfter time.Duration) time.Duration {
 // sleep waits and reports whether the request may still be sent. The slot of the action
 // is given back if the request fails for long.
 func (q *request) sleep(ctx context.Context, pause time.Duration) bool {
-	if q.resume == nil && time.Now().Add(pause).Sub(q.first) > patience {
+	if q.resume == nil && q.retrier.options.Now().Add(pause).Sub(q.first) > patience {
 		q.resume = q.retrier.Rest()
 	}
 	timer := time.NewTimer(pause)

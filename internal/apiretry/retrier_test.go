@@ -102,7 +102,7 @@ func TestTransportRepeats(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r := New(t.Context(), Options{Timeout: time.Minute})
+				r := New(t.Context(), Options{Now: time.Now, Timeout: time.Minute})
 				defer r.End()
 				next := failing(2, tc.fail)
 				got, err := send(t, r, next, tc.method, tc.at)
@@ -147,7 +147,7 @@ func TestBudget(t *testing.T) {
 				if tc.cancel > 0 {
 					time.AfterFunc(tc.cancel, cancel)
 				}
-				r := New(ctx, Options{Timeout: tc.timeout})
+				r := New(ctx, Options{Now: time.Now, Timeout: tc.timeout})
 				defer r.End()
 				began := time.Now()
 				_, err := send(t, r, failing(forever, tc.fail), http.MethodGet, "/api")
@@ -178,7 +178,7 @@ func TestBudget(t *testing.T) {
 func TestLastingAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := New(t.Context(), Options{})
+		r := New(t.Context(), Options{Now: time.Now})
 		defer r.End()
 		done := make(chan struct{})
 		go func() {
@@ -202,7 +202,7 @@ func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	for asked, want := range map[string]time.Duration{"7": 7 * time.Second, "300": longestRetryAfter} {
 		synctest.Test(t, func(t *testing.T) {
-			r := New(t.Context(), Options{})
+			r := New(t.Context(), Options{Now: time.Now})
 			defer r.End()
 			began := time.Now()
 			next := failing(1, func() (*http.Response, error) {
@@ -224,7 +224,7 @@ func TestWebhook(t *testing.T) {
 		return answer(500, "application/json", `{"kind":"Status","code":500,"message":"Internal error occurred: failed calling webhook \"w.example.com\": failed to call webhook"}`), nil
 	}
 	synctest.Test(t, func(t *testing.T) {
-		r := New(t.Context(), Options{})
+		r := New(t.Context(), Options{Now: time.Now})
 		defer r.End()
 		_, err := send(t, r, failing(forever, down), http.MethodPatch, "/api")
 		if err == nil || !strings.HasPrefix(err.Error(), `admission webhook "w.example.com" of the API server has not answered since `) {
@@ -243,7 +243,7 @@ func TestSlot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		given, taken := 0, 0
-		r := New(t.Context(), Options{Rest: func() func() {
+		r := New(t.Context(), Options{Now: time.Now, Rest: func() func() {
 			given++
 			return func() { taken++ }
 		}})
@@ -294,7 +294,7 @@ func TestDo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r := New(t.Context(), Options{})
+				r := New(t.Context(), Options{Now: time.Now})
 				defer r.End()
 				sent := 0
 				err := r.Do(t.Context(), func() error {

@@ -32,15 +32,15 @@ type retriable interface {
 
 // withRetries returns a connection for one job that repeats its requests, and what
 // repeats them: nil if the connection cannot.
-func withRetries(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job) (genericclioptions.RESTClientGetter, *apiretry.Retrier) {
+func (r *Runner) withRetries(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job) (genericclioptions.RESTClientGetter, *apiretry.Retrier) {
 	connection, ok := getter.(retriable)
 	if !ok {
 		return getter, nil
 	}
-	r := apiretry.New(ctx, apiretry.Options{
-		Server: connection.Server(), Timeout: release.TimeoutOf(job.Action), Rest: job.Idle, Log: logr.FromContextOrDiscard(ctx),
+	retrier := apiretry.New(ctx, apiretry.Options{
+		Now: r.now, Server: connection.Server(), Timeout: release.TimeoutOf(job.Action), Rest: job.Idle, Log: logr.FromContextOrDiscard(ctx),
 	})
-	return connection.WithRetrier(r), r
+	return connection.WithRetrier(retrier), retrier
 }
 
 // shared returns the connection that jobs of an identity have in common.

@@ -116,7 +116,7 @@ func (r *Runner) Remembered() (revisions int, bytes int64) { return r.memo.stats
 func (r *Runner) Run(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job) release.Outcome {
 	out := release.Outcome{Action: job.Action, Desired: job.Desired, Started: r.now()}
 	redact := newRedactor(job.Secrets)
-	getter, job.retrier = withRetries(ctx, getter, job)
+	getter, job.retrier = r.withRetries(ctx, getter, job)
 	defer job.retrier.End()
 	run, err := r.prepare(ctx, getter, job, redact)
 	if err == nil {
