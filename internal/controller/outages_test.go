@@ -37,8 +37,10 @@ func TestTransientErrorsChangeNothing(t *testing.T) {
 	events := r.events.(*record.FakeRecorder)
 	visit := func() (ready metav1.Condition, version string) {
 		t.Helper()
-		// What is settled is not looked at again otherwise.
-		r.rest.disturb(key)
+		if s.unresolved == nil {
+			// What is settled is not looked at again otherwise.
+			r.rest.disturb(key)
+		}
 		result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
 		if err != nil || result.RequeueAfter <= 0 {
 			t.Fatalf("the reconciliation ends with %v, %v", result, err)
@@ -97,8 +99,12 @@ func TestTransientErrorsChangeNothing(t *testing.T) {
 		t.Errorf("when it is over, Ready is %+v, and %d outages are remembered", ready, len(r.outages.known))
 	}
 	s.unresolved = errTransient
-	if ready, _ := visit(); ready.Status != metav1.ConditionTrue {
+	if ready, _ := visit(); ready.Status != metav1.ConditionTrue || len(r.outages.known) != 1 {
 		t.Errorf("another outage begins with %+v", ready)
+	}
+	s.unresolved = nil
+	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil || len(r.outages.known) != 0 {
+		t.Errorf("of a release in sync, %d outages are remembered, %v", len(r.outages.known), err)
 	}
 }
 
