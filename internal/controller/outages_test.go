@@ -162,3 +162,34 @@ func TestBackoffHasALimit(t *testing.T) {
 		t.Errorf("without a limit after %s", got.RequeueAfter)
 	}
 }
+
+// TestOutageEndsWithAnAction: the next outage is not older than it is, and nothing is
+// remembered of a HelmRelease that is gone.
+func TestOutageEndsWithAnAction(t *testing.T) {
+	t.Parallel()
+	s := &stub{unresolved: errTransient}
+	r := newReconciler(t, s)
+	r.outages.transient = transient
+	reconcile := func(want int) {
+		t.Helper()
+		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil || len(r.outages.known) != want {
+			t.Errorf("%d outages are remembered, want %d; %v", len(r.outages.known), want, err)
+		}
+	}
+	reconcile(1)
+	s.unresolved = nil
+	if reconcile(0); s.begun == nil {
+		t.Error("nothing was begun")
+	}
+	s.unresolved = errTransient
+	reconcile(1)
+	hr := &helmv2.HelmRelease{}
+	if err := r.client.Get(t.Context(), key, hr); err != nil {
+		t.Fatal(err)
+	}
+	hr.Finalizers = nil
+	if err := errors.Join(r.client.Update(t.Context(), hr), r.client.Delete(t.Context(), hr)); err != nil {
+		t.Fatal(err)
+	}
+	reconcile(0)
+}
