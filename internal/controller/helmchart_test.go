@@ -169,4 +169,8 @@ func TestHelmChartThatCannotBeApplied(t *testing.T) {
 	if _, ok := conflict(err); !ok || d.events() != "" {
 		t.Errorf("a stale read is no news: %v", err)
 	}
+	d = newDesk(t, errTransient)
+	if b = asBlocked(d.ensureHelmChart(t.Context(), hr)); b.Reason != helmv2.ReasonArtifactFailed || d.events() != "" {
+		t.Errorf("while the API server is unavailable, each try is an event: %+v", b)
+	}
 }

@@ -35,8 +35,10 @@ func TestTransientErrorsChangeNothing(t *testing.T) {
 	events := r.events.(*record.FakeRecorder)
 	visit := func() (ready metav1.Condition, version string) {
 		t.Helper()
-		// What is settled is not looked at again otherwise.
-		r.rest.disturb(key)
+		if s.unresolved == nil {
+			// What is settled is not looked at again otherwise.
+			r.rest.disturb(key)
+		}
 		result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
 		if err != nil || result.RequeueAfter <= 0 {
 			t.Fatalf("the reconciliation ends with %v, %v", result, err)
@@ -95,8 +97,12 @@ func TestTransientErrorsChangeNothing(t *testing.T) {
 		t.Errorf("when it is over, Ready is %+v, and %d outages are remembered", ready, len(r.outages.known))
 	}
 	s.unresolved = errTransient
-	if ready, _ := visit(); ready.Status != metav1.ConditionTrue {
+	if ready, _ := visit(); ready.Status != metav1.ConditionTrue || len(r.outages.known) != 1 {
 		t.Errorf("another outage begins with %+v", ready)
+	}
+	s.unresolved = nil
+	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil || len(r.outages.known) != 0 {
+		t.Errorf("of a release in sync, %d outages are remembered, %v", len(r.outages.known), err)
 	}
 }
 
@@ -148,4 +154,34 @@ func TestBackoffHasALimit(t *testing.T) {
 	if got := r.result(key, release.Backoff()); got.RequeueAfter != time.Minute {
 		t.Errorf("without a limit after %s", got.RequeueAfter)
 	}
+}
+
+// TestOutageEndsWithAnAction: the next outage is not older than it is, and nothing is
+// remembered of a HelmRelease that is gone.
+func TestOutageEndsWithAnAction(t *testing.T) {
+	t.Parallel()
+	s := &stub{unresolved: errTransient}
+	r := newReconciler(t, s)
+	reconcile := func(want int) {
+		t.Helper()
+		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil || len(r.outages.known) != want {
+			t.Errorf("%d outages are remembered, want %d; %v", len(r.outages.known), want, err)
+		}
+	}
+	reconcile(1)
+	s.unresolved = nil
+	if reconcile(0); s.begun == nil {
+		t.Error("nothing was begun")
+	}
+	s.unresolved = errTransient
+	reconcile(1)
+	hr := &helmv2.HelmRelease{}
+	if err := r.client.Get(t.Context(), key, hr); err != nil {
+		t.Fatal(err)
+	}
+	hr.Finalizers = nil
+	if err := errors.Join(r.client.Update(t.Context(), hr), r.client.Delete(t.Context(), hr)); err != nil {
+		t.Fatal(err)
+	}
+	reconcile(0)
 }

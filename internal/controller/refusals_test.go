@@ -20,7 +20,8 @@ func TestRefusals(t *testing.T) {
 		Action: release.Upgrade{}, Desired: release.Desired{UID: "1"}, Err: errors.New("too large"),
 		Record: &release.RecordSize{Bytes: 2, Limit: 1},
 	}
-	stored, cancelled, failed := refused, refused, refused
+	stored, cancelled, interrupted, failed := refused, refused, refused, refused
+	interrupted.Interrupted = &release.Outage{}
 	stored.Revisions = []release.Revision{{Version: 1}}
 	cancelled.Cancelled = true
 	failed.Record = nil
@@ -31,6 +32,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"other failures are no refusals", failed, false},
 		{"nor is what was ended on purpose", cancelled, false},
+		{"nor is an outage", interrupted, false},
 		{"a refusal is remembered", refused, true},
 		{"another failure before anything was stored says nothing about it", failed, true},
 		{"something was made since", stored, false},

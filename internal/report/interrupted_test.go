@@ -50,6 +50,9 @@ func TestInterrupted(t *testing.T) {
 		{"and still", outageOf("webhook a.b of the API server", 9, ""), "Webhook a.b of the API server has been unavailable since " + at(7) + tail, false},
 		{"its name begins like another's", outageOf("webhook a.b", 10, ""), "Webhook a.b has been unavailable since " + at(10) + tail, false},
 	} {
+		// The outage goes on although something else is wanted.
+		hr.Generation++
+		tc.o.Desired.Generation = hr.Generation
 		started := Started(hr, release.Decision{Action: release.Upgrade{}}, tc.o.Desired, tc.o.Started)
 		kept := conditions{list: started.Status.Conditions}
 		if ready := kept.get(helmv2.ConditionReady); i > 0 && (!kept.interrupted() || ready.ObservedGeneration != hr.Generation) || len(started.Events) != 0 {
