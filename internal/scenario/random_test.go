@@ -6,6 +6,7 @@ package scenario
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,6 +38,7 @@ func lines() []string {
 		"spec drift=enabled", "spec drift=warn", "spec drift=disabled", "live changed", "live changed replicas=4", "live removed", "live removed changed again-and-again",
 		"live changed again-and-again", "live scaled", "live unreadable", "live as-released", "live as-released",
 		"rival older", "rival younger", "rival gone", "rival gone",
+		`target refused "namespace other does not exist"`, "target taken", "target free", "target free",
 		"operation holds", "operation waits", "operation ends", "operation ends",
 		"annotate suspend=incident", "annotate suspend=incident suspend-until=2026-01-01T12:05:00Z", "annotate suspend", "hand tamper 1",
 		"suspend", "resume", "resume", "delete", "request now",
@@ -79,26 +81,32 @@ func life(bytes []byte) (script []string, err error) {
 			return script, err
 		}
 		if delay, _ := w.Retry().Delay(); w.Paused() || w.Retry().IsBackoff() || delay > 0 {
-			return script, atRest(w)
+			return script, atRest(w, slices.ContainsFunc(script, func(line string) bool { return strings.HasPrefix(line, "hand ") }))
 		}
 	}
 	return script, fmt.Errorf("still busy after %d visits: %s", rest, w.Output())
 }
 
 // atRest checks what a HelmRelease at rest has come to.
-func atRest(w *World) error {
+func atRest(w *World, byHand bool) error {
 	deployed := 0
 	for _, r := range w.current().revisions {
 		if r.Status == helmv2.StatusDeployed && r.Owner == uid {
 			deployed++
 		}
-		if r.Pending() && r.Owner == uid && !w.gone && !w.desired().Suspended && w.blocked == nil {
+		if r.Pending() && r.Owner == uid && !w.gone && !w.desired().Suspended && w.blocked == nil && w.holder == nil {
 			return fmt.Errorf("revision %d of ours is pending for ever", r.Version)
 		}
 	}
 	// Helm itself leaves two when people install by hand over a failed revision.
 	if deployed > 1 && !w.installedByHand {
 		return fmt.Errorf("%d revisions of ours are deployed", deployed)
+	}
+	// What people do by hand is not always noticed before the release moves.
+	if !w.gone && !w.desired().Suspended && w.blocked == nil && w.holder == nil && !byHand {
+		if err := w.leftBehind(); err != nil {
+			return err
+		}
 	}
 	in := w.input(w.desired())
 	newest, d := in.Observed.Newest(), release.Decide(in)

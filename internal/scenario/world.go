@@ -44,6 +44,8 @@ type World struct {
 	// live is how live objects differ from the newest revision.
 	live   release.Drift
 	rivals []release.Rival
+	// obstacle is what a check of the target finds beside what is stored there.
+	obstacle release.TargetCheck
 	// holder and next are the Operations that have the release, or wait for it.
 	holder, next *release.Operation
 	// burst are the changes of inputs that were not acted upon.
@@ -184,6 +186,12 @@ func (w *World) input(want release.Desired) release.Input {
 	}
 	if release.MustReadHistory(want, w.hr.Status, in.Observed.Running) {
 		in.Observed.Revisions = read(w.hr.Status.History, w.store(release.StoredTarget(want, w.hr.Status)).observed())
+		if release.MustFindStray(in) {
+			w.findStray(&in)
+		}
+	}
+	if release.MustCheckTarget(in) {
+		in.Observed.Target = w.checkTarget(in)
 	}
 	if release.MustInspect(in) {
 		in.Observed.Health = &release.Health{Ready: !w.broken}
