@@ -46,14 +46,17 @@ type helmRunner interface {
 // helmReader reads what is stored of a release, and what became of its objects.
 type helmReader interface {
 	History(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, recorded helmv2.Snapshots) ([]release.Revision, error)
+	Stray(ctx context.Context, getter genericclioptions.RESTClientGetter, namespace, uid string) (*release.Target, []release.Revision, error)
 	Health(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) (release.Health, error)
 	Inventory(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) ([]release.Object, error)
 	Preserved(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, stored []release.Revision, values map[string]any) (string, error)
 	Objects(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) ([]*resource.Info, error)
 }
 
-// helmRenderer renders what was rendered once more, and says whether it has to be.
+// helmRenderer renders what was rendered once more, and says whether it has to be. It
+// checks whether what is rendered can be installed.
 type helmRenderer interface {
+	CheckTarget(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, old release.Target) (release.TargetCheck, error)
 	Rerender(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) (release.Rerendering, error)
 	Reads(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job) (release.Rerendering, error)
 	Offers(getter genericclioptions.RESTClientGetter) (string, error)

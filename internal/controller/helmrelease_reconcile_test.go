@@ -59,6 +59,17 @@ type stub struct {
 	begun  attempt.Task
 	job    helm.Job
 	stored []release.Revision
+	// stray and strays are an install that nothing records, unsearched is why it cannot
+	// be looked for, and searches how often it was.
+	stray      *release.Target
+	strays     []release.Revision
+	unsearched error
+	searches   int
+	// target and unchecked are what comes of a check of the target, and checked the
+	// job of the last one.
+	target    release.TargetCheck
+	unchecked error
+	checked   *helm.Job
 	// read and ran are the ways that were used to read and to act.
 	read, ran genericclioptions.RESTClientGetter
 }
@@ -85,6 +96,16 @@ func (s *stub) Hold(_ context.Context, _ *helmv2.HelmRelease, want desired.Want)
 func (s *stub) History(_ context.Context, way genericclioptions.RESTClientGetter, _ release.Target, _ helmv2.Snapshots) ([]release.Revision, error) {
 	s.read = way
 	return s.stored, nil
+}
+
+func (s *stub) Stray(context.Context, genericclioptions.RESTClientGetter, string, string) (*release.Target, []release.Revision, error) {
+	s.searches++
+	return s.stray, s.strays, s.unsearched
+}
+
+func (s *stub) CheckTarget(_ context.Context, _ genericclioptions.RESTClientGetter, job helm.Job, _ release.Target) (release.TargetCheck, error) {
+	s.checked = &job
+	return s.target, s.unchecked
 }
 
 func (s *stub) Health(context.Context, genericclioptions.RESTClientGetter, helm.Job, int) (release.Health, error) {
