@@ -14,6 +14,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/go-logr/logr"
 	helmchart "helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/kube"
 	helmrelease "helm.sh/helm/v3/pkg/release"
@@ -166,7 +167,8 @@ func (t *targetCheck) answer(what string, p *preflight, info *resource.Info, err
 	case unanswered(err):
 		return fmt.Errorf("%s: %w", what, err)
 	case passesWithOld(info, err), !p.blocks(info, err):
-		t.client.Log("checking the target: %s: %s", what, err)
+		logr.FromContextOrDiscard(t.client.ctx).Info("the target denies a dry run, which the uninstall or the install may end",
+			"request", what, "cause", t.store.redact.text(err.Error()))
 		return nil
 	}
 	return refusal{fmt.Errorf("%s: %w", what, err)}
@@ -183,7 +185,7 @@ func unanswered(err error) bool {
 	if status.Code >= http.StatusInternalServerError {
 		return !strings.Contains(status.Message, "failed to create typed patch object")
 	}
-	return status.Code == http.StatusTooManyRequests || apierrors.IsConflict(err)
+	return status.Code == http.StatusTooManyRequests || status.Code == http.StatusConflict
 }
 
 // passesWithOld reports whether a denial may be over when the old release is
