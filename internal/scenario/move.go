@@ -77,11 +77,15 @@ func (w *World) target(a release.Action, want release.Desired) *storage {
 }
 
 // leftBehind returns an error if a release of this HelmRelease is stored where
-// nothing looks any more.
+// nothing looks any more. What people do by hand is not always noticed before the
+// release moves.
 func (w *World) leftBehind() error {
+	if w.byHands {
+		return nil
+	}
 	for key, store := range w.stores {
 		newest := store.newest()
-		if newest == nil || newest.Owner != uid || store == w.current() {
+		if newest == nil || newest.Owner != uid || store == w.current() && !w.gone {
 			continue
 		}
 		if newest.Status != helmv2.StatusUninstalled && newest.Status != helmv2.StatusSuperseded {

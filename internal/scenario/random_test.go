@@ -6,7 +6,6 @@ package scenario
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -81,14 +80,14 @@ func life(bytes []byte) (script []string, err error) {
 			return script, err
 		}
 		if delay, _ := w.Retry().Delay(); w.Paused() || w.Retry().IsBackoff() || delay > 0 {
-			return script, atRest(w, slices.ContainsFunc(script, func(line string) bool { return strings.HasPrefix(line, "hand ") }))
+			return script, atRest(w)
 		}
 	}
 	return script, fmt.Errorf("still busy after %d visits: %s", rest, w.Output())
 }
 
 // atRest checks what a HelmRelease at rest has come to.
-func atRest(w *World, byHand bool) error {
+func atRest(w *World) error {
 	deployed := 0
 	for _, r := range w.current().revisions {
 		if r.Status == helmv2.StatusDeployed && r.Owner == uid {
@@ -102,8 +101,7 @@ func atRest(w *World, byHand bool) error {
 	if deployed > 1 && !w.installedByHand {
 		return fmt.Errorf("%d revisions of ours are deployed", deployed)
 	}
-	// What people do by hand is not always noticed before the release moves.
-	if !w.gone && !w.desired().Suspended && w.blocked == nil && w.holder == nil && !byHand {
+	if !w.gone && !w.desired().Suspended && w.blocked == nil && w.holder == nil {
 		if err := w.leftBehind(); err != nil {
 			return err
 		}

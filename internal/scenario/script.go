@@ -331,6 +331,7 @@ func (w *World) byHand(args arguments) error {
 	chart := args.value("chart", want.Chart.Name+"@"+want.Chart.Version)
 	want.Chart.Name, want.Chart.Version, _ = strings.Cut(chart, "@")
 	want.ConfigDigest = digestOf(args.value("values", ""))
+	w.byHands = true
 	current := w.current()
 	store := *current
 	store.keepHistory, store.replace = args.has("keep-history"), true

@@ -53,8 +53,9 @@ type World struct {
 	// dependents are other HelmReleases that depend on this one.
 	dependents []release.Dependent
 	gone       bool
-	// installedByHand is true once a person has used `helm install`.
-	installedByHand bool
+	// byHands is true once a person has used Helm, and installedByHand if it was
+	// `helm install`.
+	byHands, installedByHand bool
 
 	// forcing is the token of the force that was announced last, and forced the
 	// last one whose end is recorded. unrecorded is true from the announcement of
@@ -155,6 +156,9 @@ func (w *World) reconcile(helm helmResult, die string) error {
 		w.gone, w.paused = true, true
 		w.out.line("finalizer removed")
 		w.emit(report.Finalized(d, in))
+		if d.State == release.StateAbsent {
+			return w.leftBehind()
+		}
 		return nil
 	}
 	if wait, ok := d.Action.(release.Wait); ok && wait.Cancel {
