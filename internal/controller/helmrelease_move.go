@@ -13,7 +13,8 @@ import (
 )
 
 // findStray replaces the revisions in in by those of an install that was begun, and
-// whose place neither the spec nor status names any more, if there is one.
+// whose place neither the spec nor status names any more, if there is one. The newest
+// of them is of this HelmRelease, so that no other one owns the release.
 func (r *HelmReleaseReconciler) findStray(ctx context.Context, hr *helmv2.HelmRelease, way *cluster.Connection, in *release.Input) error {
 	if !release.MustFindStray(*in) {
 		return nil
@@ -26,9 +27,8 @@ func (r *HelmReleaseReconciler) findStray(ctx context.Context, hr *helmv2.HelmRe
 	if stray == nil {
 		return nil
 	}
-	have.Stray, have.Revisions = stray, revisions
-	have.Rivals, err = r.rivals(ctx, hr, *stray)
-	return err
+	have.Stray, have.Revisions, have.Rivals = stray, revisions, nil
+	return nil
 }
 
 // checkTarget checks whether the release can be installed where the spec wants it by

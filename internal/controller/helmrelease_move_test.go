@@ -145,3 +145,53 @@ func TestStrayIsUnlockedWhereItIs(t *testing.T) {
 		t.Errorf("Ready is %+v", c)
 	}
 }
+
+// TestMovesNotToNamesOfOthers: HelmReleases that ask for the new name, or made what is
+// stored there, are found.
+func TestMovesNotToNamesOfOthers(t *testing.T) {
+	for name, tc := range map[string]struct {
+		asks  string
+		there []release.Revision
+	}{
+		"Asked": {"web", nil},
+		"Made":  {"elsewhere", []release.Revision{{Name: "web", Version: 1, Status: helmv2.StatusDeployed, Owner: "uid-2"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &stub{
+				stored: []release.Revision{{Name: "old", Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, Owner: "uid-1"}},
+				target: release.TargetCheck{Revisions: tc.there},
+			}
+			r := recorded(t, s, movedStatus())
+			other := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "another", UID: "uid-0"}, Spec: helmv2.HelmReleaseSpec{ReleaseName: tc.asks}}
+			if len(tc.there) > 0 {
+				other.UID = "uid-2"
+			}
+			if err := r.client.Create(t.Context(), other); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil || s.begun != nil {
+				t.Errorf("something was begun, or error %v", err)
+			}
+			if c := s.isReady(t, r); c.Reason != helmv2.ReasonContested || !strings.Contains(c.Message, "apps/another") {
+				t.Errorf("Ready is %+v", c)
+			}
+		})
+	}
+}
+
+// TestStrayIsReadWhereItIs: its values and objects are not looked for where the spec
+// wants the release by now.
+func TestStrayIsReadWhereItIs(t *testing.T) {
+	old := release.Target{Name: "old", Namespace: "apps", StorageNamespace: "vault"}
+	s := &stub{
+		preserves: true, stray: &old,
+		strays: []release.Revision{{Name: "old", Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, Owner: "uid-1"}},
+	}
+	r := recorded(t, s, helmv2.HelmReleaseStatus{StorageNamespace: "vault", LastAttemptedReleaseAction: helmv2.ActionInstall})
+	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil || s.begun != nil {
+		t.Fatalf("something was begun, or error %v", err)
+	}
+	if s.preserved != old || s.listed != old {
+		t.Errorf("values are read of %+v, objects of %+v", s.preserved, s.listed)
+	}
+}

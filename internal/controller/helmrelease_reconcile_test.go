@@ -70,6 +70,10 @@ type stub struct {
 	target    release.TargetCheck
 	unchecked error
 	checked   *helm.Job
+	// preserves makes upgrades keep values; preserved and listed are the releases whose
+	// values and objects were read.
+	preserves         bool
+	preserved, listed release.Target
 	// read and ran are the ways that were used to read and to act.
 	read, ran genericclioptions.RESTClientGetter
 }
@@ -82,8 +86,9 @@ func (s *stub) Resolve(context.Context, *helmv2.HelmRelease) (desired.Want, erro
 		Artifact: chart.Artifact{URL: "resolved"},
 		Desired: release.Desired{
 			UID: "uid-1", Target: release.Target{Name: "web", Namespace: "apps", StorageNamespace: "apps"},
-			Chart: release.Chart{Version: s.version}, ConfigDigest: s.values, Policy: release.Policy{Interval: time.Minute, Drift: s.mode, DriftTimeout: time.Minute},
+			Chart: release.Chart{Version: s.version}, ConfigDigest: s.values, Policy: release.Policy{Interval: time.Minute, Drift: s.mode, DriftTimeout: time.Minute, PreserveValues: s.preserves},
 		},
+		Values:  map[string]any{},
 		Secrets: []string{"hunter22"},
 	}, s.unresolved
 }
@@ -112,7 +117,8 @@ func (s *stub) Health(context.Context, genericclioptions.RESTClientGetter, helm.
 	return s.health, nil
 }
 
-func (s *stub) Inventory(context.Context, genericclioptions.RESTClientGetter, helm.Job, int) ([]release.Object, error) {
+func (s *stub) Inventory(_ context.Context, _ genericclioptions.RESTClientGetter, job helm.Job, _ int) ([]release.Object, error) {
+	s.listed = job.Desired.Target
 	return []release.Object{{Kind: "ConfigMap", Version: "v1", Name: "listed"}}, nil
 }
 
@@ -131,7 +137,8 @@ func (s *stub) Reads(context.Context, genericclioptions.RESTClientGetter, helm.J
 
 func (s *stub) Offers(genericclioptions.RESTClientGetter) (string, error) { return s.offers, nil }
 
-func (s *stub) Preserved(context.Context, genericclioptions.RESTClientGetter, release.Target, []release.Revision, map[string]any) (string, error) {
+func (s *stub) Preserved(_ context.Context, _ genericclioptions.RESTClientGetter, target release.Target, _ []release.Revision, _ map[string]any) (string, error) {
+	s.preserved = target
 	return "", nil
 }
 

@@ -17,8 +17,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/resource"
+	"sigs.k8s.io/yaml"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -41,7 +44,12 @@ func TestCheckTarget(t *testing.T) {
 	const (
 		things  = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things.example.com}\nspec: {group: example.com, names: {kind: Thing}, versions: [{name: v1, served: true}]}\n"
 		aThing  = "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: one}\n"
+		aHook   = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: mend, annotations: {helm.sh/hook: pre-install}}\n"
 		ownHome = "apiVersion: v1\nkind: Namespace\nmetadata: {name: prod}\n"
+	)
+	const (
+		namespace, secrets = "/api/v1/namespaces/prod", "/api/v1/namespaces/prod/secrets"
+		thingsPath         = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.example.com"
 	)
 	refuse := func(method, path string, code int) func(*world, *Job) {
 		return func(w *world, _ *Job) {
@@ -53,7 +61,6 @@ func TestCheckTarget(t *testing.T) {
 			}
 		}
 	}
-	const namespace, secrets = "/api/v1/namespaces/prod", "/api/v1/namespaces/prod/secrets"
 	cases := map[string]struct {
 		reason  string
 		files   map[string]string
@@ -78,6 +85,13 @@ func TestCheckTarget(t *testing.T) {
 			arrange: func(w *world, j *Job) {
 				w.remove(namespace)
 				j.Spec.TargetNamespace, j.Spec.Install.CreateNamespace = "prod", true
+				w.refuse = func(method, path string) int {
+					// Nothing can be tried out in a namespace that is not there.
+					if strings.HasPrefix(path, namespace+"/") && method != http.MethodGet {
+						return http.StatusNotFound
+					}
+					return 0
+				}
 			},
 		},
 		"MayNotCreateHome": {
@@ -114,6 +128,50 @@ func TestCheckTarget(t *testing.T) {
 				w.put(configMapPath, owned("shop", nil))
 				w.keep("prod", revisionOf(1, helmrelease.StatusDeployed, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app}\n"))
 			},
+		},
+		"ClientSide": {
+			reason: "the spec says so", sends: "POST /api/v1/namespaces/prod/configmaps",
+			arrange: func(_ *world, j *Job) { j.Spec.Install.ServerSideApply = new(false) },
+		},
+		"ReplacedKind": {
+			reason: "its definition is replaced", files: map[string]string{"crds/thing.yaml": things}, sends: "PATCH " + thingsPath,
+			arrange: func(w *world, j *Job) {
+				w.put(thingsPath, map[string]any{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": "things.example.com"}})
+				j.Spec.Install.CRDs = helmv2.CRDsCreateReplace
+			},
+		},
+		"HookMendsIt": {
+			reason: "a Job may put right what is invalid", files: map[string]string{"templates/hook.yaml": aHook},
+			arrange: refuse(http.MethodPatch, configMapPath, http.StatusUnprocessableEntity),
+		},
+		"NoHookMendsIt": {
+			reason: "hooks are not run", files: map[string]string{"templates/hook.yaml": aHook}, refused: "ConfigMap/prod/app",
+			arrange: func(w *world, j *Job) {
+				refuse(http.MethodPatch, configMapPath, http.StatusUnprocessableEntity)(w, j)
+				j.Spec.Install.DisableHooks = true
+			},
+		},
+		"TooLarge": {reason: "no Secret would hold the record", files: map[string]string{"files/blob": string(blob(800<<10, 1))}, refused: "the record of the revision would take"},
+		"HookNotRendered": {
+			reason: "a patch does not fit a hook", files: map[string]string{"templates/hook.yaml": aHook}, refused: "post render on hook",
+			arrange: func(_ *world, j *Job) {
+				if err := yaml.UnmarshalStrict([]byte("postRenderers: [{kustomize: {patches: [{target: {kind: Job}, patch: '[{op: remove, path: /spec/none}]'}]}}]"), &j.Spec); err != nil {
+					panic(err)
+				}
+			},
+		},
+		"Reserved": {
+			reason: "another job is about to make it", refused: "about to be made or adopted by another release",
+			arrange: func(w *world, _ *Job) {
+				w.runner.reserved.by = map[place]reserver{
+					{w.config.Host, objectKey{apischema.GroupKind{Kind: "ConfigMap"}, "prod", "app"}}: {uid: "uid-2"},
+				}
+			},
+		},
+		"Secretive": {
+			reason:  "what a chart puts into a Secret is not told",
+			files:   map[string]string{"templates/secret.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: app}\nstringData: {password: hidden-value-1}\n", "templates/more.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: hidden-value-1}\n"},
+			arrange: refuse(http.MethodPatch, namespace+"/configmaps/hidden-value-1", http.StatusForbidden), refused: "ConfigMap/prod/***",
 		},
 		"NotTriedOut": {
 			reason: "the spec says so",
@@ -153,6 +211,11 @@ func TestCheckTarget(t *testing.T) {
 			}
 			if tc.sends != "" && !slices.Contains(sent(), tc.sends) {
 				t.Errorf("%s: %q was not sent, but %q", tc.reason, tc.sends, sent())
+			}
+			for at, by := range w.runner.reserved.by {
+				if by.uid == j.Desired.UID {
+					t.Errorf("%s: %+v stays reserved", tc.reason, at)
+				}
 			}
 			var status helmv2.ReleaseStatus
 			if len(found.Revisions) > 0 {
@@ -262,6 +325,27 @@ func TestPassesWithOld(t *testing.T) {
 				t.Errorf("%v passes: %t", tc.err, got)
 			}
 		})
+	}
+}
+
+// TestStrayBehindTheIndex: a record that the watch has not shown yet is found.
+func TestStrayBehindTheIndex(t *testing.T) {
+	w := newWorld(t)
+	install(t, w, w.chart("1.0.0", note()), "one")
+	index := newIndex("", nil)
+	if err := index.Replace(nil, "1"); err != nil {
+		t.Fatal(err)
+	}
+	runner := NewRunner(chart.NewStore(http.DefaultClient, 1<<20), index, time.Now)
+	local, err := cluster.NewConnections(w.config, cluster.Trust{}, time.Now).For(cluster.Identity{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if known, err := runner.History(t.Context(), local, target(), nil); err != nil || len(known) > 0 {
+		t.Fatalf("the index is not behind: %+v, %v", known, err)
+	}
+	if found, _, err := runner.Stray(t.Context(), local, "prod", "uid-1"); err != nil || found == nil {
+		t.Errorf("it finds %+v, %v", found, err)
 	}
 }
 
