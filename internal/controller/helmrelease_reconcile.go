@@ -40,26 +40,31 @@ type resolver interface {
 type helmRunner interface {
 	helmReader
 	helmRenderer
+	helmMover
 	Run(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job) release.Outcome
 }
 
 // helmReader reads what is stored of a release, and what became of its objects.
 type helmReader interface {
 	History(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, recorded helmv2.Snapshots) ([]release.Revision, error)
-	Stray(ctx context.Context, getter genericclioptions.RESTClientGetter, namespace, uid string) (*release.Target, []release.Revision, error)
 	Health(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) (release.Health, error)
 	Inventory(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) ([]release.Object, error)
 	Preserved(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, stored []release.Revision, values map[string]any) (string, error)
 	Objects(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) ([]*resource.Info, error)
 }
 
-// helmRenderer renders what was rendered once more, and says whether it has to be. It
-// checks whether what is rendered can be installed.
+// helmRenderer renders what was rendered once more, and says whether it has to be.
 type helmRenderer interface {
-	CheckTarget(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, old release.Target) (release.TargetCheck, error)
 	Rerender(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) (release.Rerendering, error)
 	Reads(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job) (release.Rerendering, error)
 	Offers(getter genericclioptions.RESTClientGetter) (string, error)
+}
+
+// helmMover checks whether a release can be installed elsewhere, and finds releases
+// whose place is not recorded.
+type helmMover interface {
+	CheckTarget(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, old release.Target) (release.TargetCheck, error)
+	Stray(ctx context.Context, getter genericclioptions.RESTClientGetter, namespace, uid string) (*release.Target, []release.Revision, error)
 }
 
 // attempts runs actions in the background.
