@@ -10,6 +10,10 @@ const (
 	// not implement. Terminal: only a change of the spec helps.
 	ReasonUnsupportedField string = "UnsupportedField"
 
+	// ReasonTargetUnavailable says that the release is to be moved, by another name,
+	// namespace or chart, and cannot be installed there. It stays where it is. Of Ready.
+	ReasonTargetUnavailable string = "TargetUnavailable"
+
 	// LabelRevision stamps the Helm storage record of every revision this
 	// controller creates with "<UID of the HelmRelease>.<revision>". Helm copies
 	// labels from one revision to the next, so the stamp counts only if it names

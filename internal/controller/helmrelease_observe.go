@@ -52,12 +52,17 @@ func (r *HelmReleaseReconciler) survey(ctx context.Context, hr *helmv2.HelmRelea
 	if err != nil {
 		return release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine release state")
 	}
-	makers, err := r.makers(ctx, hr, have)
-	if err != nil {
+	if err := r.findStray(ctx, hr, way, in); err != nil {
 		return err
 	}
-	have.Rivals = append(have.Rivals, makers...)
+	if err := r.addMakers(ctx, hr, have.Revisions, &have.Rivals); err != nil {
+		return err
+	}
 	r.warnOfMove(hr, way, target, *have)
+	if release.MustCheckTarget(*in) {
+		have.Target, err = r.checkTarget(ctx, hr, way, want, in)
+		return err
+	}
 	return r.inspect(ctx, hr, way, want, in)
 }
 
@@ -65,6 +70,7 @@ func (r *HelmReleaseReconciler) survey(ctx context.Context, hr *helmv2.HelmRelea
 // adopted matters more than that they are known.
 func (r *HelmReleaseReconciler) list(ctx context.Context, hr *helmv2.HelmRelease, way *cluster.Connection, want desired.Want, in *release.Input) {
 	newest := in.Observed.Newest()
+	want.Target = release.Place(*in)
 	objects, err := r.helm.Inventory(ctx, way, r.job(hr, want, release.Adopt{}), newest.Version)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Info("the objects of an adopted revision cannot be listed", "revision", newest.Version, "cause", err.Error())
@@ -78,7 +84,7 @@ func (r *HelmReleaseReconciler) inspect(ctx context.Context, hr *helmv2.HelmRele
 	have := &in.Observed
 	if want.Policy.PreserveValues && len(have.Revisions) > 0 && want.Values != nil {
 		var err error
-		have.PreservedDigest, err = r.helm.Preserved(ctx, way, want.Target, have.Revisions, want.Values)
+		have.PreservedDigest, err = r.helm.Preserved(ctx, way, release.Place(*in), have.Revisions, want.Values)
 		if err != nil {
 			return release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine which values are preserved")
 		}

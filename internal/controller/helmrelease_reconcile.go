@@ -40,6 +40,7 @@ type resolver interface {
 type helmRunner interface {
 	helmReader
 	helmRenderer
+	helmMover
 	Run(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job) release.Outcome
 }
 
@@ -57,6 +58,13 @@ type helmRenderer interface {
 	Rerender(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) (release.Rerendering, error)
 	Reads(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job) (release.Rerendering, error)
 	Offers(getter genericclioptions.RESTClientGetter) (string, error)
+}
+
+// helmMover checks whether a release can be installed elsewhere, and finds releases
+// whose place is not recorded.
+type helmMover interface {
+	CheckTarget(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, old release.Target) (release.TargetCheck, error)
+	Stray(ctx context.Context, getter genericclioptions.RESTClientGetter, namespace, uid string) (*release.Target, []release.Revision, error)
 }
 
 // attempts runs actions in the background.

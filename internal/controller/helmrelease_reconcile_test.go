@@ -59,6 +59,21 @@ type stub struct {
 	begun  attempt.Task
 	job    helm.Job
 	stored []release.Revision
+	// stray and strays are an install that nothing records, unsearched is why it cannot
+	// be looked for, and searches how often it was.
+	stray      *release.Target
+	strays     []release.Revision
+	unsearched error
+	searches   int
+	// target and unchecked are what comes of a check of the target, and checked the
+	// job of the last one.
+	target    release.TargetCheck
+	unchecked error
+	checked   *helm.Job
+	// preserves makes upgrades keep values; preserved and listed are the releases whose
+	// values and objects were read.
+	preserves         bool
+	preserved, listed release.Target
 	// read and ran are the ways that were used to read and to act.
 	read, ran genericclioptions.RESTClientGetter
 }
@@ -71,8 +86,9 @@ func (s *stub) Resolve(context.Context, *helmv2.HelmRelease) (desired.Want, erro
 		Artifact: chart.Artifact{URL: "resolved"},
 		Desired: release.Desired{
 			UID: "uid-1", Target: release.Target{Name: "web", Namespace: "apps", StorageNamespace: "apps"},
-			Chart: release.Chart{Version: s.version}, ConfigDigest: s.values, Policy: release.Policy{Interval: time.Minute, Drift: s.mode, DriftTimeout: time.Minute},
+			Chart: release.Chart{Version: s.version}, ConfigDigest: s.values, Policy: release.Policy{Interval: time.Minute, Drift: s.mode, DriftTimeout: time.Minute, PreserveValues: s.preserves},
 		},
+		Values:  map[string]any{},
 		Secrets: []string{"hunter22"},
 	}, s.unresolved
 }
@@ -87,11 +103,22 @@ func (s *stub) History(_ context.Context, way genericclioptions.RESTClientGetter
 	return s.stored, nil
 }
 
+func (s *stub) Stray(context.Context, genericclioptions.RESTClientGetter, string, string) (*release.Target, []release.Revision, error) {
+	s.searches++
+	return s.stray, s.strays, s.unsearched
+}
+
+func (s *stub) CheckTarget(_ context.Context, _ genericclioptions.RESTClientGetter, job helm.Job, _ release.Target) (release.TargetCheck, error) {
+	s.checked = &job
+	return s.target, s.unchecked
+}
+
 func (s *stub) Health(context.Context, genericclioptions.RESTClientGetter, helm.Job, int) (release.Health, error) {
 	return s.health, nil
 }
 
-func (s *stub) Inventory(context.Context, genericclioptions.RESTClientGetter, helm.Job, int) ([]release.Object, error) {
+func (s *stub) Inventory(_ context.Context, _ genericclioptions.RESTClientGetter, job helm.Job, _ int) ([]release.Object, error) {
+	s.listed = job.Desired.Target
 	return []release.Object{{Kind: "ConfigMap", Version: "v1", Name: "listed"}}, nil
 }
 
@@ -110,7 +137,8 @@ func (s *stub) Reads(context.Context, genericclioptions.RESTClientGetter, helm.J
 
 func (s *stub) Offers(genericclioptions.RESTClientGetter) (string, error) { return s.offers, nil }
 
-func (s *stub) Preserved(context.Context, genericclioptions.RESTClientGetter, release.Target, []release.Revision, map[string]any) (string, error) {
+func (s *stub) Preserved(_ context.Context, _ genericclioptions.RESTClientGetter, target release.Target, _ []release.Revision, _ map[string]any) (string, error) {
+	s.preserved = target
 	return "", nil
 }
 

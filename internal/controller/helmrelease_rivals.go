@@ -38,29 +38,28 @@ func (r *HelmReleaseReconciler) rivals(ctx context.Context, hr *helmv2.HelmRelea
 	return rivals, nil
 }
 
-// makers returns the other HelmReleases that made revisions of a release and ask
-// for another one by now.
-func (r *HelmReleaseReconciler) makers(ctx context.Context, hr *helmv2.HelmRelease, have *release.Observed) ([]release.Rival, error) {
+// addMakers adds to rivals the other HelmReleases that made revisions of a release and
+// ask for another one by now.
+func (r *HelmReleaseReconciler) addMakers(ctx context.Context, hr *helmv2.HelmRelease, revisions []release.Revision, rivals *[]release.Rival) error {
 	known := map[string]bool{"": true, string(hr.UID): true}
-	for _, rival := range have.Rivals {
+	for _, rival := range *rivals {
 		known[rival.UID] = true
 	}
-	var makers []release.Rival
-	for i := range have.Revisions {
-		uid := have.Revisions[i].Owner
+	for i := range revisions {
+		uid := revisions[i].Owner
 		if known[uid] {
 			continue
 		}
 		known[uid] = true
 		var list helmv2.HelmReleaseList
 		if err := r.client.List(ctx, &list, client.MatchingFields{uidIndex: uid}); err != nil {
-			return nil, err
+			return err
 		}
 		for j := range list.Items {
-			makers = append(makers, rivalOf(&list.Items[j], true))
+			*rivals = append(*rivals, rivalOf(&list.Items[j], true))
 		}
 	}
-	return makers, nil
+	return nil
 }
 
 func rivalOf(hr *helmv2.HelmRelease, elsewhere bool) release.Rival {

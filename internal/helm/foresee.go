@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/release"
 )
 
 // foresight is what it takes to know a revision before it is made.
@@ -106,11 +107,8 @@ func (r *run) imagine(ctx context.Context, job Job, c *helmchart.Chart, f foresi
 	if err := chartutil.ProcessDependenciesWithMerge(own, values); err != nil {
 		return nil, err
 	}
-	again := &rerun{run: run{charts: r.charts, store: &recorder{}, large: r.large, config: &action.Configuration{}}, getter: r.config.RESTClientGetter}
-	again.made = making{
-		stored: &helmrelease.Release{Name: target.Name, Namespace: target.Namespace}, install: f.install, revision: last + 1,
-	}
-	if again.offer, err = r.offerWith(own); err != nil {
+	again, err := r.rehearsal(target, own, f.install, last+1)
+	if err != nil {
 		return nil, err
 	}
 	if job.Spec.Upgrade != nil {
@@ -128,6 +126,18 @@ func (r *run) imagine(ctx context.Context, job Job, c *helmchart.Chart, f foresi
 		}, nil
 	}
 	return rls, nil
+}
+
+// rehearsal returns what renders a revision that may be made, as if the definitions of
+// the chart were served already.
+func (r *run) rehearsal(target release.Target, c *helmchart.Chart, install bool, revision int) (*rerun, error) {
+	again := &rerun{run: run{charts: r.charts, store: &recorder{}, large: r.large, config: &action.Configuration{}}, getter: r.config.RESTClientGetter}
+	again.made = making{
+		stored: &helmrelease.Release{Name: target.Name, Namespace: target.Namespace}, install: install, revision: revision,
+	}
+	var err error
+	again.offer, err = r.offerWith(c)
+	return again, err
 }
 
 // offerWith is what the server will offer once it serves the definitions of a chart.

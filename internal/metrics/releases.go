@@ -209,7 +209,7 @@ func knownReasons() map[string]struct{} {
 		helmv2.ReasonPendingRelease, helmv2.ReasonDriftDetected, helmv2.ReasonNoDriftDetected, helmv2.ReasonDriftCorrected,
 		helmv2.ReasonDriftCorrectionFailed, helmv2.ReasonUnsupportedField, helmv2.ReasonContested, helmv2.ReasonSuspended,
 		helmv2.ReasonOperationRunning, helmv2.ReasonOperationWaiting, helmv2.ReasonReleaseTooLarge, helmv2.ReasonObjectsOwned,
-		helmv2.ReasonInterrupted,
+		helmv2.ReasonInterrupted, helmv2.ReasonTargetUnavailable,
 	} {
 		known[reason] = struct{}{}
 	}

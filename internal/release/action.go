@@ -102,6 +102,10 @@ type Wait struct {
 	Brief bool
 	// Retrying is true if what is awaited is the moment to try again.
 	Retrying bool
+	// Obstacle is the reason of condition Ready if something is in the way whose end
+	// triggers no reconciliation: the release is requeued with back-off. Empty
+	// otherwise.
+	Obstacle string
 }
 
 // Stall means that nothing will be done before a person changes something.

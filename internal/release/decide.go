@@ -189,7 +189,7 @@ func deleteRelease(in Input) *Decision {
 		return nil
 	}
 	return &Decision{
-		Action: Uninstall{Timeout: in.Desired.Policy.UninstallTimeout, Target: StoredTarget(in.Desired, in.Recorded)},
+		Action: Uninstall{Timeout: in.Desired.Policy.UninstallTimeout, Target: Place(in)},
 		Why:    "deleted",
 	}
 }
@@ -201,29 +201,6 @@ func suspended(in Input) *Decision {
 		return nil
 	}
 	return &Decision{Action: Settle{}, Why: "suspended"}
-}
-
-// targetMoved: what is recorded lives elsewhere than the spec says, or is the
-// release of another chart. The old one has to go before the new one comes.
-func targetMoved(in Input) *Decision {
-	why := moved(in.Desired, in.Recorded)
-	if why == "" {
-		return nil
-	}
-	if owner(in) != nil {
-		return &Decision{Action: Forget{}, Why: why + ", and another HelmRelease owns what was there"}
-	}
-	newest, last, want := in.Observed.Newest(), Latest(in.Recorded.History), in.Desired.Target
-	if newest != nil && newest.Namespace != last.Namespace && newest.Namespace == want.Namespace &&
-		newest.Name == want.Name && in.Recorded.StorageNamespace == want.StorageNamespace {
-		// Under the same name somebody has installed what is wanted where it is
-		// wanted. The old one is gone, and this one is to be taken over.
-		return nil
-	}
-	return &Decision{
-		Action: Uninstall{Timeout: in.Desired.Policy.UninstallTimeout, Target: StoredTarget(in.Desired, in.Recorded)},
-		Why:    why,
-	}
 }
 
 // forced: a user asks for an install or upgrade, whatever the state. It is made

@@ -282,7 +282,7 @@ func checkUninstall(t *testing.T, in Input, d Decision, a Uninstall) {
 	if !in.Desired.Deleted && !a.Remediation && d.Rule != "TargetMoved" && !unfinished {
 		t.Errorf("uninstalls although nobody asked: %+v", d)
 	}
-	if a.Target != StoredTarget(in.Desired, in.Recorded) {
+	if a.Target != Place(in) {
 		t.Errorf("uninstalls %+v, which is not what is recorded", a.Target)
 	}
 }

@@ -44,6 +44,12 @@ type Observed struct {
 	// Burst are the latest changes of what is applied together with the HelmRelease;
 	// nil if there were none.
 	Burst *Burst
+	// Target is the result of checking the target of the present spec; nil if it was not
+	// checked.
+	Target *TargetCheck
+	// Stray is where Revisions are stored if that is neither in the spec nor in status;
+	// see MustFindStray. Nil otherwise.
+	Stray *Target
 	// Unreachable says why the cluster of the release cannot be reached any more,
 	// for good: what is needed to get there was removed. Empty if it can.
 	Unreachable string

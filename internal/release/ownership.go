@@ -35,14 +35,16 @@ func contested(in Input) *Decision {
 	if rival == nil || moved(in.Desired, in.Recorded) != "" {
 		return nil
 	}
-	t, how := in.Desired.Target, "which asks for the same name in the same storage namespace"
+	return &Decision{Action: Stall{Reason: helmv2.ReasonContested}, Why: ownedBy(in.Desired.Target, rival)}
+}
+
+// ownedBy names the owner of the release t.
+func ownedBy(t Target, rival *Rival) string {
+	how := "which asks for the same name in the same storage namespace"
 	if rival.Elsewhere {
 		how = "which made it and has not uninstalled it yet"
 	}
-	return &Decision{
-		Action: Stall{Reason: helmv2.ReasonContested},
-		Why:    fmt.Sprintf("Helm release %s/%s is owned by HelmRelease '%s/%s', %s", t.Namespace, t.Name, rival.Namespace, rival.Name, how),
-	}
+	return fmt.Sprintf("Helm release %s/%s is owned by HelmRelease '%s/%s', %s", t.Namespace, t.Name, rival.Namespace, rival.Name, how)
 }
 
 // owner returns the rival that owns the release, nil if none does. It is the one
@@ -95,7 +97,7 @@ func unlock(in Input) *Decision {
 		// from it has nothing to unlock.
 		return nil
 	}
-	target := StoredTarget(in.Desired, in.Recorded)
+	target := Place(in)
 	d := &Decision{State: StateLocked, Why: fmt.Sprintf("release with status '%s'", newest.Status)}
 	limit := max(in.Desired.Policy.Install.Timeout, in.Desired.Policy.Upgrade.Timeout)
 	abandoned := newest.Owner == in.Desired.UID && in.Desired.UID != ""
@@ -109,7 +111,7 @@ func unlock(in Input) *Decision {
 		abandoned = last != nil && last.Status == newest.Status && last.Version == newest.Version && Verified(last, newest)
 		limit = in.Desired.Policy.UninstallTimeout
 		// Where failures are counted it was a remedy, and they still count.
-		remedy := moved(in.Desired, in.Recorded) == "" && activePolicy(in).failures > 0
+		remedy := in.Observed.Stray == nil && moved(in.Desired, in.Recorded) == "" && activePolicy(in).failures > 0
 		d.Action = Uninstall{Timeout: limit, Target: target, Remediation: remedy}
 	case helmv2.StatusPendingInstall, helmv2.StatusPendingUpgrade, helmv2.StatusPendingRollback, helmv2.StatusUnknown:
 		d.Action = Unlock{Version: newest.Version, Status: newest.Status, Target: target}

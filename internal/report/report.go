@@ -86,6 +86,9 @@ func Settled(hr *helmv2.HelmRelease, d release.Decision, in release.Input) Repor
 		if a.Brief {
 			return Report{Status: hr.Status, Retry: release.After(a.After)}
 		}
+		if a.Obstacle != "" {
+			return obstructed(hr, d, a, in)
+		}
 		return waiting(hr, d, a, in)
 	case release.Stall:
 		return stalled(hr, d, a, in)
@@ -175,6 +178,14 @@ func waiting(hr *helmv2.HelmRelease, d release.Decision, a release.Wait, in rele
 	c.remove(helmv2.ConditionStalled, helmv2.ConditionSuspended, helmv2.ConditionHeld)
 	status.Conditions = c.list
 	return Report{Status: status, Retry: retry}
+}
+
+// obstructed reports an action that is not begun for an obstacle. What is installed
+// stays as it is.
+func obstructed(hr *helmv2.HelmRelease, d release.Decision, a release.Wait, in release.Input) Report {
+	free := hr.DeepCopy()
+	free.Status.Conditions = slices.DeleteFunc(free.Status.Conditions, func(c metav1.Condition) bool { return c.Type == helmv2.ConditionHeld })
+	return Blocked(free, &release.Blocked{Reason: a.Obstacle, Message: d.Why, Retry: release.Backoff()}, in.Now)
 }
 
 // stalled keeps looking at the interval: somebody may mend the release by hand,

@@ -38,6 +38,7 @@ func lines() []string {
 		"spec drift=enabled", "spec drift=warn", "spec drift=disabled", "live changed", "live changed replicas=4", "live removed", "live removed changed again-and-again",
 		"live changed again-and-again", "live scaled", "live unreadable", "live as-released", "live as-released",
 		"rival older", "rival younger", "rival gone", "rival gone",
+		`target refused "namespace other does not exist"`, "target taken", "target free", "target free",
 		"operation holds", "operation waits", "operation ends", "operation ends",
 		"annotate suspend=incident", "annotate suspend=incident suspend-until=2026-01-01T12:05:00Z", "annotate suspend", "hand tamper 1",
 		"suspend", "resume", "resume", "delete", "request now",
@@ -93,13 +94,18 @@ func atRest(w *World) error {
 		if r.Status == helmv2.StatusDeployed && r.Owner == uid {
 			deployed++
 		}
-		if r.Pending() && r.Owner == uid && !w.gone && !w.desired().Suspended && w.blocked == nil {
+		if r.Pending() && r.Owner == uid && !w.gone && !w.desired().Suspended && w.blocked == nil && w.holder == nil {
 			return fmt.Errorf("revision %d of ours is pending for ever", r.Version)
 		}
 	}
 	// Helm itself leaves two when people install by hand over a failed revision.
 	if deployed > 1 && !w.installedByHand {
 		return fmt.Errorf("%d revisions of ours are deployed", deployed)
+	}
+	if !w.gone && !w.desired().Suspended && w.blocked == nil && w.holder == nil {
+		if err := w.leftBehind(); err != nil {
+			return err
+		}
 	}
 	in := w.input(w.desired())
 	newest, d := in.Observed.Newest(), release.Decide(in)

@@ -62,7 +62,7 @@ func (w *World) Do(line string) error {
 	case "spec":
 		return w.setSpec(args)
 	case "suspend", "resume", "delete", "request", "annotate", "advance", "blocked", "unblocked", "objects", "rival", "applied", "live",
-		"operation", "burst", "dependent":
+		"operation", "burst", "dependent", "target":
 		return w.change(verb, args)
 	case "stored":
 		return w.put(args)
@@ -176,6 +176,8 @@ func (w *World) change(verb string, args arguments) error {
 		w.rival(args)
 	case "operation":
 		return w.operation(args)
+	case "target":
+		return w.setObstacle(args)
 	case "dependent":
 		w.dependent(args)
 	case "burst":
@@ -329,7 +331,9 @@ func (w *World) byHand(args arguments) error {
 	chart := args.value("chart", want.Chart.Name+"@"+want.Chart.Version)
 	want.Chart.Name, want.Chart.Version, _ = strings.Cut(chart, "@")
 	want.ConfigDigest = digestOf(args.value("values", ""))
-	store := *w.current()
+	w.byHands = true
+	current := w.current()
+	store := *current
 	store.keepHistory, store.replace = args.has("keep-history"), true
 	var what release.Action
 	switch args.at(0) {
@@ -361,7 +365,7 @@ func (w *World) byHand(args arguments) error {
 	}
 	a := store.begin(what, want, by, w.now)
 	o := a.end(ending{}, w.now)
-	w.current().revisions = store.revisions
+	current.revisions = store.revisions
 	w.out.stored(w.current().observed())
 	return o.Err
 }

@@ -379,17 +379,3 @@ func (w *World) store(t release.Target) *storage {
 	w.stores[key].options = w.options
 	return w.stores[key]
 }
-
-// current is the release that is looked at.
-func (w *World) current() *storage { return w.store(release.StoredTarget(w.desired(), w.hr.Status)) }
-
-// target is the release an action works on.
-func (w *World) target(a release.Action, want release.Desired) *storage {
-	if u, ok := a.(release.Uninstall); ok {
-		return w.store(u.Target)
-	}
-	if u, ok := a.(release.Unlock); ok {
-		return w.store(u.Target)
-	}
-	return w.store(want.Target)
-}

@@ -44,6 +44,8 @@ type World struct {
 	// live is how live objects differ from the newest revision.
 	live   release.Drift
 	rivals []release.Rival
+	// obstacle is what a check of the target finds beside what is stored there.
+	obstacle release.TargetCheck
 	// holder and next are the Operations that have the release, or wait for it.
 	holder, next *release.Operation
 	// burst are the changes of inputs that were not acted upon.
@@ -51,8 +53,9 @@ type World struct {
 	// dependents are other HelmReleases that depend on this one.
 	dependents []release.Dependent
 	gone       bool
-	// installedByHand is true once a person has used `helm install`.
-	installedByHand bool
+	// byHands is true once a person has used Helm, and installedByHand if it was
+	// `helm install`.
+	byHands, installedByHand bool
 
 	// forcing is the token of the force that was announced last, and forced the
 	// last one whose end is recorded. unrecorded is true from the announcement of
@@ -153,6 +156,9 @@ func (w *World) reconcile(helm helmResult, die string) error {
 		w.gone, w.paused = true, true
 		w.out.line("finalizer removed")
 		w.emit(report.Finalized(d, in))
+		if d.State == release.StateAbsent {
+			return w.leftBehind()
+		}
 		return nil
 	}
 	if wait, ok := d.Action.(release.Wait); ok && wait.Cancel {
@@ -184,6 +190,12 @@ func (w *World) input(want release.Desired) release.Input {
 	}
 	if release.MustReadHistory(want, w.hr.Status, in.Observed.Running) {
 		in.Observed.Revisions = read(w.hr.Status.History, w.store(release.StoredTarget(want, w.hr.Status)).observed())
+		if release.MustFindStray(in) {
+			w.findStray(&in)
+		}
+	}
+	if release.MustCheckTarget(in) {
+		in.Observed.Target = w.checkTarget(in)
 	}
 	if release.MustInspect(in) {
 		in.Observed.Health = &release.Health{Ready: !w.broken}

@@ -1,0 +1,367 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+// volumeChart renders a ConfigMap and a PersistentVolumeClaim named after the release.
+func volumeChart(t *testing.T, name, version string, more map[string]string) []byte {
+	t.Helper()
+	files := map[string]string{
+		"templates/cm.yaml":  "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Release.Name }}}\ndata: {message: {{ .Values.message | quote }}}\n",
+		"templates/pvc.yaml": "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: {{ .Release.Name }}}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n",
+		"values.schema.json": `{"type":"object","properties":{"message":{"type":"string"}}}`,
+	}
+	for path, content := range more {
+		files[path] = content
+	}
+	return pack(t, name, version, files)
+}
+
+// unbound lets an install not wait for claims, which nothing binds here.
+func unbound(hr *helmv2.HelmRelease) { hr.Spec.Install = &helmv2.Install{DisableWait: true} }
+
+// volume returns the claim of release app, which has to exist.
+func (w *world) volume() *corev1.PersistentVolumeClaim {
+	w.t.Helper()
+	pvc := &corev1.PersistentVolumeClaim{}
+	w.must(suite.client.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "app"}, pvc))
+	return pvc
+}
+
+// unprotect releases a claim when it is deleted, as the controller that protects claims does.
+func (w *world) unprotect(pvc *corev1.PersistentVolumeClaim) {
+	w.t.Helper()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		live := &corev1.PersistentVolumeClaim{}
+		err := suite.client.Get(w.t.Context(), client.ObjectKeyFromObject(pvc), live)
+		switch {
+		case apierrors.IsNotFound(err) || err == nil && live.UID != pvc.UID:
+			return
+		case err == nil && !live.DeletionTimestamp.IsZero() && len(live.Finalizers) > 0:
+			before := live.DeepCopy()
+			live.Finalizers = nil
+			w.must(client.IgnoreNotFound(suite.client.Patch(w.t.Context(), live, client.MergeFrom(before))))
+		}
+	}
+	w.t.Fatal("the claim of the old release is not deleted")
+}
+
+// space makes another namespace, in which the ServiceAccount tenant has rights to some
+// resources.
+func (w *world) space(name string, resources ...string) string {
+	w.t.Helper()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace + name}}
+	w.must(client.IgnoreAlreadyExists(suite.client.Create(w.t.Context(), ns)))
+	if len(resources) > 0 {
+		meta := metav1.ObjectMeta{Namespace: ns.Name, Name: "tenant"}
+		w.must(suite.client.Create(w.t.Context(), &rbacv1.Role{
+			ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: resources, Verbs: []string{"*"}}},
+		}))
+		w.must(suite.client.Create(w.t.Context(), &rbacv1.RoleBinding{
+			ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "tenant"},
+			Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: w.namespace, Name: "tenant"}},
+		}))
+	}
+	return ns.Name
+}
+
+// TestMoveKeepsWhatCannotBeInstalled: a release that is to move to where it cannot be
+// installed stays as it is, with its volume, and says why. It moves when it can.
+func TestMoveKeepsWhatCannotBeInstalled(t *testing.T) {
+	type edit = func(*helmv2.HelmRelease)
+	cases := map[string]struct {
+		reason string
+		// arrange runs before the move, and fix takes the obstacle away.
+		arrange func(w *world)
+		move    func(w *world) edit
+		says    []string
+		with    string
+		fix     func(w *world, hr *helmv2.HelmRelease)
+	}{
+		"NameTaken": {
+			"another HelmRelease has the name",
+			func(w *world) {
+				w.untilReady(w.release("other", nil, unbound, func(hr *helmv2.HelmRelease) { hr.Spec.ReleaseName, hr.Spec.ChartRef.Name = "taken", "app" }))
+			},
+			func(*world) edit { return func(hr *helmv2.HelmRelease) { hr.Spec.ReleaseName = "taken" } },
+			[]string{"is owned by HelmRelease", "/other'"}, helmv2.ReasonContested,
+			func(w *world, _ *helmv2.HelmRelease) {
+				other := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "other"}}
+				w.must(suite.client.Delete(w.t.Context(), other))
+				taken := w.volume()
+				taken.Name, taken.UID = "taken", "none"
+				w.must(suite.client.Get(w.t.Context(), client.ObjectKeyFromObject(taken), taken))
+				w.unprotect(taken)
+			},
+		},
+		"StorageForbidden": {
+			"records may not be stored there", nil,
+			func(w *world) edit {
+				storage := w.space("-storage")
+				return func(hr *helmv2.HelmRelease) { hr.Spec.StorageNamespace = storage }
+			},
+			[]string{"secrets is forbidden", "-storage"}, helmv2.ReasonTargetUnavailable,
+			func(w *world, _ *helmv2.HelmRelease) { w.space("-storage", "secrets") },
+		},
+		"StorageReadOnly": {
+			"records may be read there, and not created",
+			func(w *world) {
+				w.space("-storage", "secrets")
+				role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace + "-storage", Name: "tenant"}}
+				w.must(suite.client.Get(w.t.Context(), client.ObjectKeyFromObject(role), role))
+				role.Rules[0].Verbs = []string{"get", "list", "update", "delete"}
+				w.must(suite.client.Update(w.t.Context(), role))
+			},
+			func(w *world) edit {
+				return func(hr *helmv2.HelmRelease) { hr.Spec.StorageNamespace = w.namespace + "-storage" }
+			},
+			[]string{"create Secret", "forbidden", "-storage"}, helmv2.ReasonTargetUnavailable,
+			func(w *world, _ *helmv2.HelmRelease) {
+				role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace + "-storage", Name: "tenant"}}
+				w.must(suite.client.Get(w.t.Context(), client.ObjectKeyFromObject(role), role))
+				role.Rules[0].Verbs = []string{"*"}
+				w.must(suite.client.Update(w.t.Context(), role))
+			},
+		},
+		"TargetForbidden": {
+			"objects may not be made there", nil,
+			func(w *world) edit {
+				target := w.space("-target")
+				return func(hr *helmv2.HelmRelease) { hr.Spec.TargetNamespace, hr.Spec.ReleaseName = target, "app" }
+			},
+			[]string{"forbidden", "-target"}, helmv2.ReasonTargetUnavailable,
+			func(w *world, _ *helmv2.HelmRelease) { w.space("-target", "configmaps", "persistentvolumeclaims") },
+		},
+		"TargetMissing": {
+			"nothing creates the namespace", nil,
+			func(w *world) edit {
+				return func(hr *helmv2.HelmRelease) {
+					hr.Spec.ServiceAccountName = ""
+					hr.Spec.TargetNamespace, hr.Spec.ReleaseName = w.namespace+"-missing", "app"
+				}
+			},
+			[]string{"-missing does not exist"}, helmv2.ReasonTargetUnavailable,
+			func(w *world, hr *helmv2.HelmRelease) {
+				w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Install.CreateNamespace = true })
+			},
+		},
+		"MayNotCreateNamespace": {
+			"the identity may not create the namespace", nil,
+			func(w *world) edit {
+				return func(hr *helmv2.HelmRelease) {
+					hr.Spec.TargetNamespace, hr.Spec.ReleaseName = w.namespace+"-missing", "app"
+					hr.Spec.Install.CreateNamespace = true
+				}
+			},
+			[]string{"create namespace", "forbidden"}, helmv2.ReasonTargetUnavailable,
+			func(w *world, hr *helmv2.HelmRelease) {
+				w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.ServiceAccountName = "" })
+			},
+		},
+		"ChartFails": {
+			"the other chart does not render", nil,
+			func(w *world) edit {
+				w.publish("next", "1.0.0", volumeChart(w.t, "next", "1.0.0", map[string]string{"templates/bad.yaml": `{{ fail "not today" }}`}))
+				return func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Name = "next" }
+			},
+			[]string{"chart name changed from 'volume' to 'next'", "not today"}, helmv2.ReasonTargetUnavailable,
+			func(w *world, _ *helmv2.HelmRelease) {
+				w.publish("next", "1.0.1", volumeChart(w.t, "next", "1.0.1", nil))
+			},
+		},
+		"ValuesFail": {
+			"the values do not fit the schema of the other chart", nil,
+			func(w *world) edit {
+				w.publish("next", "1.0.0", volumeChart(w.t, "next", "1.0.0", map[string]string{"values.schema.json": `{"required":["message"]}`}))
+				return func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Name = "next" }
+			},
+			[]string{"values don't meet the specifications of the schema"}, helmv2.ReasonTargetUnavailable,
+			func(w *world, hr *helmv2.HelmRelease) {
+				w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(w.t, map[string]any{"message": "now"}) })
+			},
+		},
+		"ObjectInvalid": {
+			"the API server refuses an object of the other chart", nil,
+			func(w *world) edit {
+				w.publish("next", "1.0.0", volumeChart(w.t, "next", "1.0.0", map[string]string{
+					"templates/pvc.yaml": "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: {{ .Release.Name }}}\nspec: {accessModes: [Sometimes], resources: {requests: {storage: 1Gi}}}\n",
+				}))
+				return func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Name = "next" }
+			},
+			[]string{"PersistentVolumeClaim/", "Sometimes"}, helmv2.ReasonTargetUnavailable,
+			func(w *world, _ *helmv2.HelmRelease) {
+				w.publish("next", "1.0.1", volumeChart(w.t, "next", "1.0.1", nil))
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.account("tenant", "configmaps", "secrets", "persistentvolumeclaims")
+			w.publish("app", "1.0.0", volumeChart(t, "volume", "1.0.0", nil))
+			hr := w.release("app", nil, as("tenant"), unbound)
+			w.untilReady(hr)
+			old := w.volume()
+			if tc.arrange != nil {
+				tc.arrange(w)
+			}
+			w.edit(hr, tc.move(w))
+			says := append(slices.Clone(tc.says), "the old release is kept")
+			w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, tc.with, says...)
+			w.settle(hr)
+			if live := w.volume(); live.UID != old.UID || !live.DeletionTimestamp.IsZero() || len(w.stored("app")) != 1 {
+				t.Errorf("%s: the volume is %v, deleted %v, and %d revisions are stored", tc.reason, live.UID, live.DeletionTimestamp, len(w.stored("app")))
+			}
+			w.configMap("app")
+			if n := w.events(hr, tc.with); n != 1 {
+				t.Errorf("%s: %d events, want one", tc.reason, n)
+			}
+
+			tc.fix(w, hr)
+			w.unprotect(old)
+			w.untilReady(hr)
+		})
+	}
+}
+
+// exhaust makes a quota that has no room for another object of a resource, and returns
+// what makes room. Here nothing counts but the API server.
+func (w *world) exhaust(what string) (free func()) {
+	w.t.Helper()
+	one := corev1.ResourceList{corev1.ResourceName("count/" + what): resource.MustParse("1")}
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "full"}, Spec: corev1.ResourceQuotaSpec{Hard: one}}
+	w.must(suite.client.Create(w.t.Context(), quota))
+	quota.Status = corev1.ResourceQuotaStatus{Hard: one, Used: one}
+	w.must(suite.client.Status().Update(w.t.Context(), quota))
+	untilTrue(w, "the quota to be full", func() bool {
+		more := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "more"}}
+		err := suite.client.Create(w.t.Context(), more, client.DryRunAll)
+		return err != nil && strings.Contains(err.Error(), "exceeded quota")
+	})
+	return func() { w.must(suite.client.Delete(w.t.Context(), quota)) }
+}
+
+// TestMoveCountsTheOldAsGone: what the old release has does not keep the new one from
+// being installed: an object whose fields cannot be changed, a port, a full quota.
+func TestMoveCountsTheOldAsGone(t *testing.T) {
+	chart := func(name, storage string) []byte {
+		return pack(t, name, "1.0.0", map[string]string{
+			"templates/pvc.yaml": "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: app}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: " + storage + "}}}\n",
+			"templates/cm.yaml":  "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Release.Name }}}\n",
+			"templates/svc.yaml": "apiVersion: v1\nkind: Service\nmetadata: {name: {{ .Release.Name }}}\nspec: {type: NodePort, ports: [{port: 80, nodePort: 31817}]}\n",
+		})
+	}
+	w := newWorld(t)
+	w.publish("app", "1.0.0", chart("volume", "2Gi"))
+	hr := w.release("app", nil, unbound)
+	w.untilReady(hr)
+	free := w.exhaust("configmaps")
+	old := w.volume()
+	w.publish("next", "1.0.0", chart("next", "1Gi"))
+	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Name, hr.Spec.ReleaseName = "next", "renamed" })
+	w.unprotect(old)
+	free()
+	w.untilReady(hr)
+	if live := w.volume(); live.UID == old.UID || live.Spec.Resources.Requests.Storage().String() != "1Gi" {
+		t.Errorf("the volume is %+v", live.Spec)
+	}
+}
+
+// TestMoveAwaitsTheAPIServer: a check that cannot be completed uninstalls nothing, and is
+// repeated with back-off.
+func TestMoveAwaitsTheAPIServer(t *testing.T) {
+	w := newWorld(t)
+	var down atomic.Bool
+	own := w.ownController(config{wrap: func(next http.RoundTripper) http.RoundTripper {
+		return transport(func(req *http.Request) (*http.Response, error) {
+			if down.Load() && req.URL.Query().Get("dryRun") != "" {
+				return nil, errors.New("connection reset by peer")
+			}
+			return next.RoundTrip(req)
+		})
+	}})
+	w.publish("app", "1.0.0", volumeChart(t, "volume", "1.0.0", nil))
+	hr := w.release("app", nil, own, unbound)
+	w.untilReady(hr)
+	old := w.volume()
+	down.Store(true)
+	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.ReleaseName = "renamed" })
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "connection reset by peer")
+	w.settle(hr)
+	if live := w.volume(); live.UID != old.UID || !live.DeletionTimestamp.IsZero() {
+		t.Error("the old release is uninstalled although the check could not be completed")
+	}
+	down.Store(false)
+	w.unprotect(old)
+	w.untilReady(hr)
+}
+
+// TestInstallCutOffAndMoved: the process dies while Helm installs, and the name changes
+// before another one starts. What was begun is found, and uninstalled, also if the
+// HelmRelease is deleted.
+func TestInstallCutOffAndMoved(t *testing.T) {
+	for name, deleted := range map[string]bool{"Renamed": false, "Deleted": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			labelled := func(hr *helmv2.HelmRelease) { hr.Labels = map[string]string{labelController: w.namespace} }
+			var dead atomic.Bool
+			stop, err := startController(config{name: w.namespace, wrap: func(next http.RoundTripper) http.RoundTripper {
+				return transport(func(req *http.Request) (*http.Response, error) {
+					if dead.Load() {
+						return nil, errors.New("the process is dead")
+					}
+					resp, err := next.RoundTrip(req)
+					if req.Method == http.MethodPatch && strings.Contains(req.URL.Path, "/configmaps/app") && req.URL.Query().Get("dryRun") == "" {
+						dead.Store(true)
+					}
+					return resp, err
+				})
+			}})
+			w.must(err)
+			w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
+			hr := w.release("app", nil, labelled)
+			untilTrue(w, "the process to die", dead.Load)
+			_ = stop()
+			w.must(suite.client.Get(t.Context(), client.ObjectKeyFromObject(hr), hr))
+			if stored := w.stored("app"); len(stored) != 1 || stored[0].Labels["status"] != "pending-install" || len(hr.Status.History) > 0 {
+				t.Fatalf("stored is %+v, history %+v", stored, hr.Status.History)
+			}
+			w.configMap("app")
+
+			w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.ReleaseName = "renamed" })
+			if deleted {
+				w.must(suite.client.Delete(t.Context(), hr))
+			}
+			w.ownController(config{})
+			if deleted {
+				w.untilGone(hr)
+			} else {
+				w.untilReady(hr)
+				w.configMap("renamed")
+			}
+			err = suite.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "app"}, &corev1.ConfigMap{})
+			if n := len(w.stored("app")); n != 0 || !apierrors.IsNotFound(err) {
+				t.Errorf("%d revisions are left under the old name, and its ConfigMap: %v", n, err)
+			}
+		})
+	}
+}
