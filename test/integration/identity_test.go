@@ -139,6 +139,38 @@ func TestServiceAccountLacksRights(t *testing.T) {
 	w.untilGone(other)
 }
 
+// TestInstallIntoExistingNamespace: createNamespace asks for no right to create a namespace
+// that exists, nor for one to read it.
+func TestInstallIntoExistingNamespace(t *testing.T) {
+	w, target := newWorld(t), newWorld(t)
+	w.account("tenant", "configmaps", "secrets")
+	meta := metav1.ObjectMeta{Namespace: target.namespace, Name: "tenant"}
+	role := &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"*"}},
+		{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get"}},
+	}}
+	w.must(suite.client.Create(t.Context(), role))
+	w.must(suite.client.Create(t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "tenant"},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: w.namespace, Name: "tenant"}},
+	}))
+	there := func(hr *helmv2.HelmRelease) {
+		hr.Spec.TargetNamespace, hr.Spec.Install = target.namespace, &helmv2.Install{CreateNamespace: true}
+	}
+	w.publish("reads", "1.0.0", configMapChart(t, "1.0.0"))
+	w.untilReady(w.release("reads", nil, as("tenant"), there))
+
+	role.Rules = role.Rules[:1]
+	w.must(suite.client.Update(t.Context(), role))
+	w.publish("tries", "1.0.0", configMapChart(t, "1.0.0"))
+	w.untilReady(w.release("tries", nil, as("tenant"), there))
+
+	missing := target.namespace + "-missing"
+	w.publish("missing", "1.0.0", configMapChart(t, "1.0.0"))
+	hr := w.release("missing", nil, as("tenant"), there, func(hr *helmv2.HelmRelease) { hr.Spec.TargetNamespace = missing })
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonInstallFailed, "create namespace "+missing, "forbidden")
+}
+
 // TestServiceAccountsApart: the same chart, at the same time, by somebody who may
 // and by somebody who may not.
 func TestServiceAccountsApart(t *testing.T) {
