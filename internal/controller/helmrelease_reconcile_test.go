@@ -190,6 +190,49 @@ func TestStaleReadBeginsNothing(t *testing.T) {
 	}
 }
 
+// TestGoneBeginsNothing: the object is deleted between the read and the announcement, and
+// may have been created again under the same name. Nothing may begin for the one that was
+// read.
+func TestGoneBeginsNothing(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		again  bool
+		want   ctrl.Result
+	}{
+		"Gone":      {reason: "NotFound ends the reconciliation"},
+		"Recreated": {reason: "the new object is read soon", again: true, want: ctrl.Result{RequeueAfter: staleRetry}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &stub{}
+			r := newReconciler(t, s)
+			s.meanwhile = func() {
+				hr := &helmv2.HelmRelease{}
+				if err := r.client.Get(t.Context(), key, hr); err != nil {
+					t.Fatal(err)
+				}
+				hr.Finalizers = nil
+				if err := errors.Join(r.client.Update(t.Context(), hr), r.client.Delete(t.Context(), hr)); err != nil {
+					t.Fatal(err)
+				}
+				if !tc.again {
+					return
+				}
+				hr = &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: "uid-2"}}
+				if err := r.client.Create(t.Context(), hr); err != nil {
+					t.Fatal(err)
+				}
+			}
+			result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
+			if err != nil || result != tc.want {
+				t.Errorf("%s: the reconciliation ends with %v, %v", tc.reason, result, err)
+			}
+			if s.begun != nil {
+				t.Errorf("%s: Helm was started", tc.reason)
+			}
+		})
+	}
+}
+
 // TestNotBegunIsTriedAgain: nothing else would wake a release whose action was
 // announced while the pool could not take it.
 func TestNotBegunIsTriedAgain(t *testing.T) {

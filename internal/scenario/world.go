@@ -51,6 +51,7 @@ type World struct {
 	// dependents are other HelmReleases that depend on this one.
 	dependents []release.Dependent
 	gone       bool
+	access     access
 	// installedByHand is true once a person has used `helm install`.
 	installedByHand bool
 
@@ -135,6 +136,10 @@ func (w *World) reconcile(helm helmResult, die string) error {
 		return w.settle(func(hr *helmv2.HelmRelease) report.Report { return report.Blocked(hr, w.blocked, w.now) }, die)
 	}
 	in := w.input(want)
+	var blocked *release.Blocked
+	if in.Observed.Unreachable, blocked = w.unreachable(want); blocked != nil {
+		return w.settle(func(hr *helmv2.HelmRelease) report.Report { return report.Blocked(hr, blocked, w.now) }, die)
+	}
 	d := release.Decide(in)
 	if err := checkDecision(in, d); err != nil {
 		return err

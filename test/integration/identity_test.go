@@ -195,11 +195,57 @@ func TestDeleteWithoutServiceAccount(t *testing.T) {
 	w.publish("orphan", "1.0.0", configMapChart(t, "1.0.0"))
 	hr := w.release("orphan", nil, as("short-lived"))
 	w.untilReady(hr)
+	// Nothing here removes what is in the namespace, so it goes on being deleted.
+	w.must(suite.client.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}))
 	w.must(suite.client.Delete(t.Context(), account))
 	w.must(suite.client.Delete(t.Context(), hr))
 	w.untilGone(hr)
 	if n := len(w.stored("orphan")); n != 1 {
 		t.Errorf("%d revisions are stored, want the one that nobody may remove", n)
+	}
+}
+
+// TestDeleteTogether: a HelmRelease is deleted together with an object that leads to its
+// release, in a namespace that stays. It waits, says what is missing and which annotation
+// leaves the release behind, and goes on when the object is there again.
+func TestDeleteTogether(t *testing.T) {
+	for name, tc := range map[string]struct {
+		missing string
+		// use returns the object that leads to the release, and how a HelmRelease refers to it.
+		use func(*world) (client.Object, func(*helmv2.HelmRelease))
+	}{
+		"service-account": {"ServiceAccount", func(w *world) (client.Object, func(*helmv2.HelmRelease)) {
+			return w.account("tenant", "configmaps", "secrets"), as("tenant")
+		}},
+		"kubeconfig": {"Secret", func(w *world) (client.Object, func(*helmv2.HelmRelease)) {
+			return w.secret("tenant", map[string][]byte{"value": kubeconfig(t, suite.config)}, nil), in("tenant")
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			object, refer := tc.use(w)
+			w.publish(name, "1.0.0", configMapChart(t, "1.0.0"))
+			hr := w.release(name, nil, refer)
+			w.untilReady(hr)
+			w.must(suite.client.Delete(t.Context(), object))
+			w.must(suite.client.Delete(t.Context(), hr))
+			w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonUninstallFailed,
+				tc.missing+" '"+w.namespace+"/tenant'", "not found", helmv2.AnnotationOrphan)
+			if n := len(w.stored(name)); n != 1 {
+				t.Errorf("%d revisions are stored, want 1", n)
+			}
+			object.SetResourceVersion("")
+			object.SetUID("")
+			w.must(suite.client.Create(t.Context(), object))
+			w.untilGone(hr)
+			if n := len(w.stored(name)); n != 0 {
+				t.Errorf("%d revisions are left", n)
+			}
+			err := suite.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, &corev1.ConfigMap{})
+			if !apierrors.IsNotFound(err) {
+				t.Errorf("its object is left: %v", err)
+			}
+		})
 	}
 }
 
@@ -268,8 +314,8 @@ func TestKubeconfigLeadsAway(t *testing.T) {
 	w.untilReady(hr)
 }
 
-// TestMissingKubeconfig: a Secret that is watched wakes who waits for it. What is
-// deleted without one goes.
+// TestMissingKubeconfig: a Secret that is watched triggers a reconciliation of those that
+// refer to it, also of one that is being deleted.
 func TestMissingKubeconfig(t *testing.T) {
 	w := newWorld(t)
 	w.publish("early", "1.0.0", configMapChart(t, "1.0.0"))
@@ -284,8 +330,10 @@ func TestMissingKubeconfig(t *testing.T) {
 
 	w.must(suite.client.Delete(t.Context(), secret))
 	w.must(suite.client.Delete(t.Context(), hr))
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonUninstallFailed, w.namespace+"/late", "not found")
+	w.secret("late", map[string][]byte{"value": kubeconfig(t, suite.config)}, map[string]string{watchLabel: "Enabled"})
 	w.untilGone(hr)
-	if n := len(w.stored("early")); n != 1 {
-		t.Errorf("%d revisions are stored, want the one that nobody can reach", n)
+	if n := len(w.stored("early")); n != 0 {
+		t.Errorf("%d revisions are left", n)
 	}
 }
