@@ -6,6 +6,7 @@ package controller
 import (
 	"context"
 
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -44,11 +45,29 @@ func (r *HelmReleaseReconciler) observe(ctx context.Context, hr *helmv2.HelmRele
 func (r *HelmReleaseReconciler) survey(ctx context.Context, hr *helmv2.HelmRelease, way *cluster.Connection, want desired.Want, in *release.Input) error {
 	have := &in.Observed
 	target := release.StoredTarget(want.Desired, hr.Status)
+	if err := r.stored(ctx, hr, way, target, have, r.helm.History); err != nil {
+		return err
+	}
+	if release.MustConfirm(*in) {
+		if err := r.stored(ctx, hr, way, target, have, r.helm.LiveHistory); err != nil {
+			return err
+		}
+	}
+	r.warnOfMove(hr, way, target, *have)
+	return r.inspect(ctx, hr, way, want, in)
+}
+
+// historyOf reads the revisions of a release.
+type historyOf func(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, recorded helmv2.Snapshots) ([]release.Revision, error)
+
+// stored reads the revisions of a release, and which other HelmReleases ask for it or made
+// them.
+func (r *HelmReleaseReconciler) stored(ctx context.Context, hr *helmv2.HelmRelease, way *cluster.Connection, target release.Target, have *release.Observed, read historyOf) error {
 	var err error
 	if have.Rivals, err = r.rivals(ctx, hr, target); err != nil {
 		return err
 	}
-	have.Revisions, err = r.helm.History(ctx, way, target, hr.Status.History)
+	have.Revisions, err = read(ctx, way, target, hr.Status.History)
 	if err != nil {
 		return release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine release state")
 	}
@@ -57,8 +76,7 @@ func (r *HelmReleaseReconciler) survey(ctx context.Context, hr *helmv2.HelmRelea
 		return err
 	}
 	have.Rivals = append(have.Rivals, makers...)
-	r.warnOfMove(hr, way, target, *have)
-	return r.inspect(ctx, hr, way, want, in)
+	return nil
 }
 
 // list reads the objects of a revision that is about to be adopted. That it is

@@ -59,6 +59,9 @@ type stub struct {
 	begun  attempt.Task
 	job    helm.Job
 	stored []release.Revision
+	// really is what the API server says is stored, and confirmed how often it was asked.
+	really    []release.Revision
+	confirmed int
 	// read and ran are the ways that were used to read and to act.
 	read, ran genericclioptions.RESTClientGetter
 }
@@ -85,6 +88,11 @@ func (s *stub) Hold(_ context.Context, _ *helmv2.HelmRelease, want desired.Want)
 func (s *stub) History(_ context.Context, way genericclioptions.RESTClientGetter, _ release.Target, _ helmv2.Snapshots) ([]release.Revision, error) {
 	s.read = way
 	return s.stored, nil
+}
+
+func (s *stub) LiveHistory(context.Context, genericclioptions.RESTClientGetter, release.Target, helmv2.Snapshots) ([]release.Revision, error) {
+	s.confirmed++
+	return s.really, nil
 }
 
 func (s *stub) Health(context.Context, genericclioptions.RESTClientGetter, helm.Job, int) (release.Health, error) {
@@ -228,6 +236,39 @@ func TestGoneBeginsNothing(t *testing.T) {
 			}
 			if s.begun != nil {
 				t.Errorf("%s: Helm was started", tc.reason)
+			}
+		})
+	}
+}
+
+// TestNothingIsStoredIsConfirmed: a HelmRelease that is being deleted is let go only if the
+// API server answers that nothing is stored, whatever was read before.
+func TestNothingIsStoredIsConfirmed(t *testing.T) {
+	mine := []release.Revision{{Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, Owner: "uid-1"}}
+	for name, tc := range map[string]struct {
+		reason          string
+		stored, really  []release.Revision
+		confirmed, want int
+	}{
+		"Behind": {reason: "what was read is behind", really: mine, confirmed: 1, want: 1},
+		"Stored": {reason: "it is uninstalled", stored: mine, really: mine, want: 1},
+		"Absent": {reason: "nothing is stored", confirmed: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &stub{stored: tc.stored, really: tc.really}
+			r := newReconciler(t, s)
+			hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web", UID: "uid-1"}}
+			way, err := r.where.clusters.For(cluster.Identity{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			in := release.Input{Desired: release.Desired{Deleted: true, UID: "uid-1"}}
+			in.Recorded.StorageNamespace = "apps"
+			if err := r.survey(t.Context(), hr, way, desired.Want{Desired: in.Desired}, &in); err != nil {
+				t.Fatal(err)
+			}
+			if len(in.Observed.Revisions) != tc.want || s.confirmed != tc.confirmed {
+				t.Errorf("%s: %d revisions, confirmed %d times", tc.reason, len(in.Observed.Revisions), s.confirmed)
 			}
 		})
 	}

@@ -72,6 +72,17 @@ func MustReadHistory(want Desired, recorded helmv2.HelmReleaseStatus, running *R
 	return true
 }
 
+// MustConfirm reports whether the decision lets a HelmRelease go because no release of its
+// own is stored. Nothing looks for the release afterwards, so that is decided again on what
+// the API server answers, and never on a cache alone.
+func MustConfirm(in Input) bool {
+	if !in.Desired.Deleted || in.Observed.Unreachable != "" || !MustReadHistory(in.Desired, in.Recorded, in.Observed.Running) {
+		return false
+	}
+	_, final := Decide(in).Action.(Finalize)
+	return final
+}
+
 // MustRead reports whether a decision, or what is written down after it, can depend
 // on more of the revision at index i than Revision tells of one that is Unread.
 // Stored are all revisions, newest first; only the first has to have been read, and

@@ -11,16 +11,19 @@ import (
 
 // access is what the cluster of the release is reached with.
 type access struct {
+	// behind is true if the process has not seen yet what was stored last.
+	behind bool
 	// missing says which object does not exist that leads there; nil if there is one.
 	missing error
 	// ending is true if the namespace of the HelmRelease is being deleted.
 	ending bool
 }
 
-// setAccess removes an object that leads to the cluster of the release, or restores it.
+// setAccess removes an object that leads to the cluster of the release, or makes what the
+// process knows of Helm's storage outdated, or puts both right.
 func (w *World) setAccess(args arguments) {
-	w.access = access{ending: args.has("ending")}
-	if why := args.at(0); why != "restored" {
+	w.access = access{ending: args.has("ending"), behind: args.has("behind")}
+	if why := args.at(0); why != "restored" && why != "behind" {
 		w.access.missing = errors.New(why)
 	}
 }
@@ -32,4 +35,14 @@ func (w *World) unreachable(want release.Desired) (why string, blocked *release.
 		return "", nil
 	}
 	return release.DeletionWithout(w.access.missing, w.access.ending)
+}
+
+// revisions returns what the process knows to be stored. It asks the API server before it
+// decides that nothing is.
+func (w *World) revisions(in release.Input) []release.Revision {
+	stored := read(w.hr.Status.History, w.store(release.StoredTarget(in.Desired, w.hr.Status)).observed())
+	if w.access.behind && !release.MustConfirm(in) {
+		return nil
+	}
+	return stored
 }

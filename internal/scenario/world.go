@@ -188,7 +188,7 @@ func (w *World) input(want release.Desired) release.Input {
 		in.Observed.Burst = &burst
 	}
 	if release.MustReadHistory(want, w.hr.Status, in.Observed.Running) {
-		in.Observed.Revisions = read(w.hr.Status.History, w.store(release.StoredTarget(want, w.hr.Status)).observed())
+		in.Observed.Revisions = w.revisions(in)
 	}
 	if release.MustInspect(in) {
 		in.Observed.Health = &release.Health{Ready: !w.broken}
