@@ -178,23 +178,30 @@ func (h *historyReader) read(rec Record) (release.Revision, error) {
 }
 
 func readRevision(secret *corev1.Secret, recorded helmv2.Snapshots) (fact, error) {
+	f, _, err := readRelease(secret, recorded)
+	return f, err
+}
+
+// readRelease returns a revision, and the release that it was reduced from, without the files
+// of the chart.
+func readRelease(secret *corev1.Secret, recorded helmv2.Snapshots) (fact, *helmrelease.Release, error) {
 	raw, err := unpack(secret.Data[dataKey])
 	if err != nil {
-		return fact{}, err
+		return fact{}, nil, err
 	}
 	rec, err := parseRecord(raw)
 	if err != nil {
-		return fact{}, err
+		return fact{}, nil, err
 	}
 	rls, err := rec.release(secret.Labels)
 	if err != nil {
-		return fact{}, err
+		return fact{}, nil, err
 	}
 	f := fact{revision: toRevision(rls), method: rec.ApplyMethod.String()}
 	if s := snapshotOf(rls.Name, rls.Namespace, rls.Version, recorded); s != nil {
 		f.reference, f.revision.ReferenceDigest = referenceOf(s), referenceDigest(rec, s)
 	}
-	return f, nil
+	return f, rls, nil
 }
 
 // snapshotOf returns the snapshot of a revision, nil if there is none.

@@ -13,7 +13,7 @@ import (
 // It must differ from the reference's "v2": each side skips the verification of
 // a digest it did not make, which is what lets a release change hands without
 // an upgrade.
-const SnapshotScheme = "pintle.dev/v1"
+const SnapshotScheme = "pintle.dev/v2"
 
 // historyLimit is how many snapshots stay at most.
 const historyLimit = 5
