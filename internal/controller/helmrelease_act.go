@@ -80,8 +80,8 @@ func (r *HelmReleaseReconciler) finalize(ctx context.Context, hr *helmv2.HelmRel
 }
 
 // announce writes that an action is about to begin. The write fails if the
-// object changed since it was read, in which case nothing may begin: the read
-// was stale, or somebody else is acting.
+// object was changed or deleted since it was read, in which case nothing may begin: the
+// read was stale, or another controller is acting.
 func (r *HelmReleaseReconciler) announce(ctx context.Context, before *helmv2.HelmRelease, started report.Report) error {
 	written, err := r.writeStatus(ctx, before, started.Status)
 	if err == nil {

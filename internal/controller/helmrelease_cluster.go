@@ -50,8 +50,9 @@ type place struct {
 }
 
 // reach returns the way to where hr's release lives, as whoever is to act there.
-// If hr is being deleted and what is needed to get there was removed, there is
-// none and never will be: it then says so in one sentence.
+// If hr and its namespace are being deleted and an object that leads there does not exist,
+// there is none and never will be: unreachable then says so in one sentence. In a namespace
+// that is not being deleted, the error waits for that object.
 func (w *whereabouts) reach(ctx context.Context, hr *helmv2.HelmRelease) (way *cluster.Connection, unreachable string, err error) {
 	deleted := !hr.DeletionTimestamp.IsZero()
 	id := cluster.Identity{User: w.user(hr), Fresh: !hr.UsePersistentClient()}
@@ -80,11 +81,27 @@ func (w *whereabouts) reach(ctx context.Context, hr *helmv2.HelmRelease) (way *c
 	w.clusters.Forget(client.ObjectKeyFromObject(hr))
 	switch {
 	case deleted && apierrors.IsNotFound(err):
-		return nil, err.Error(), nil
+		return w.missing(ctx, hr, err)
 	case deleted:
 		return nil, "", release.BlockedBy(helmv2.ReasonUninstallFailed, err, notReached)
 	}
 	return nil, "", release.BlockedBy(helmv2.ReasonRESTClientError, err, notReached)
+}
+
+// missing returns what reach does for hr, which is being deleted, if an object that leads
+// to its release does not exist. It reads the namespace, which happens only in this case.
+func (w *whereabouts) missing(ctx context.Context, hr *helmv2.HelmRelease, cause error) (way *cluster.Connection, unreachable string, err error) {
+	ns := &corev1.Namespace{}
+	unread := w.live.Get(ctx, client.ObjectKey{Name: hr.Namespace}, ns)
+	gone := apierrors.IsNotFound(unread) || unread == nil && !ns.DeletionTimestamp.IsZero()
+	if unread != nil && !gone {
+		cause = fmt.Errorf("%w; Namespace '%s' could not be read: %w", cause, hr.Namespace, unread)
+	}
+	unreachable, blocked := release.DeletionWithout(cause, gone)
+	if blocked != nil {
+		return nil, "", blocked
+	}
+	return nil, unreachable, nil
 }
 
 const (

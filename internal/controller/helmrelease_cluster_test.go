@@ -58,6 +58,14 @@ func inCloud(account string) *corev1.ConfigMap {
 	return cm
 }
 
+func namespaceOf(name string, ending bool) *corev1.Namespace {
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: []string{"kubernetes"}}}
+	if ending {
+		ns.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+	}
+	return ns
+}
+
 func TestReach(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "", errors.New("no"))
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "tenant"}}
@@ -68,11 +76,14 @@ func TestReach(t *testing.T) {
 		says        []string
 	}
 	missing := []string{"'value' or 'value.yaml'", "Secret 'apps/there'", "not found"}
+	const orphan = "annotation pintle.dev/orphan"
 	cases := map[string]struct {
 		reason  string
 		spec    helmv2.HelmReleaseSpec
 		usually string
 		deleted bool
+		// ending is true if the namespace is being deleted.
+		ending  bool
 		objects []client.Object
 		err     error
 		want    want
@@ -134,7 +145,7 @@ func TestReach(t *testing.T) {
 			want: want{reason: helmv2.ReasonRESTClientError, says: []string{"ConfigMap 'apps/there'", `serviceaccounts "tenant" not found`}},
 		},
 		"DeletedCloudAsNobody": {
-			reason: "nobody gets there any more", deleted: true, spec: helmv2.HelmReleaseSpec{KubeConfig: described}, objects: []client.Object{inCloud("tenant")},
+			reason: "nobody gets there any more", deleted: true, ending: true, spec: helmv2.HelmReleaseSpec{KubeConfig: described}, objects: []client.Object{inCloud("tenant")},
 			want: want{unreachable: "ConfigMap 'apps/there': serviceaccounts \"tenant\" not found"},
 		},
 		"NoReference": {
@@ -142,11 +153,11 @@ func TestReach(t *testing.T) {
 			want: want{reason: helmv2.ReasonRESTClientError, says: []string{"neither secretRef nor configMapRef"}},
 		},
 		"DeletedNoConfigMap": {
-			reason: "the way to the release was removed", deleted: true, spec: helmv2.HelmReleaseSpec{KubeConfig: described},
+			reason: "the way to the release was removed", deleted: true, ending: true, spec: helmv2.HelmReleaseSpec{KubeConfig: described},
 			want: want{unreachable: "ConfigMap 'apps/there': configmaps \"there\" not found"},
 		},
 		"DeletedNoTokens": {
-			reason: "whose tokens lead there is gone", deleted: true, spec: helmv2.HelmReleaseSpec{KubeConfig: described},
+			reason: "whose tokens lead there is gone", deleted: true, ending: true, spec: helmv2.HelmReleaseSpec{KubeConfig: described},
 			objects: []client.Object{describing("generic")},
 			want:    want{unreachable: "ConfigMap 'apps/there': serviceaccounts \"tenant\" not found"},
 		},
@@ -156,7 +167,7 @@ func TestReach(t *testing.T) {
 			want:    want{host: "https://elsewhere:443"},
 		},
 		"DeletedNoSecret": {
-			reason: "the way to the release was removed", deleted: true, spec: helmv2.HelmReleaseSpec{KubeConfig: elsewhere("")},
+			reason: "the way to the release was removed", deleted: true, ending: true, spec: helmv2.HelmReleaseSpec{KubeConfig: elsewhere("")},
 			want: want{unreachable: "kubeconfig in key 'value' or 'value.yaml' of Secret 'apps/there': secrets \"there\" not found"},
 		},
 		"DeletedUnusable": {
@@ -169,12 +180,29 @@ func TestReach(t *testing.T) {
 			want: want{reason: helmv2.ReasonUninstallFailed, says: []string{"Secret 'apps/there'", "forbidden"}},
 		},
 		"DeletedNoAccount": {
-			reason: "nobody may uninstall any more", deleted: true, spec: helmv2.HelmReleaseSpec{ServiceAccountName: "tenant"},
+			reason: "nobody may uninstall any more", deleted: true, ending: true, spec: helmv2.HelmReleaseSpec{ServiceAccountName: "tenant"},
 			want: want{unreachable: "ServiceAccount 'apps/tenant': serviceaccounts \"tenant\" not found"},
 		},
 		"DeletedNoDefaultAccount": {
-			reason: "the same", deleted: true, usually: "usual",
+			reason: "the same", deleted: true, ending: true, usually: "usual",
 			want: want{unreachable: "ServiceAccount 'apps/usual': serviceaccounts \"usual\" not found"},
+		},
+		"DeletedOnlyNoAccount": {
+			reason: "it may be restored", deleted: true, spec: helmv2.HelmReleaseSpec{ServiceAccountName: "tenant"},
+			want: want{reason: helmv2.ReasonUninstallFailed, says: append([]string{"ServiceAccount 'apps/tenant'", "not found"}, orphan)},
+		},
+		"DeletedOnlyNoSecret": {
+			reason: "the same", deleted: true, spec: helmv2.HelmReleaseSpec{KubeConfig: elsewhere("")},
+			want: want{reason: helmv2.ReasonUninstallFailed, says: append(missing, orphan)},
+		},
+		"DeletedOnlyNoConfigMap": {
+			reason: "the same", deleted: true, spec: helmv2.HelmReleaseSpec{KubeConfig: described},
+			want: want{reason: helmv2.ReasonUninstallFailed, says: []string{"ConfigMap 'apps/there'", "not found", orphan}},
+		},
+		"DeletedOnlyNoTokens": {
+			reason: "the same", deleted: true, spec: helmv2.HelmReleaseSpec{KubeConfig: described},
+			objects: []client.Object{describing("generic")},
+			want:    want{reason: helmv2.ReasonUninstallFailed, says: []string{"ConfigMap 'apps/there'", `serviceaccounts "tenant" not found`, orphan}},
 		},
 		"DeletedAccountUnknown": {
 			reason: "it may be there", deleted: true, spec: helmv2.HelmReleaseSpec{ServiceAccountName: "tenant"}, err: forbidden,
@@ -196,7 +224,7 @@ func TestReach(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			builder := fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(tc.objects...)
+			builder := fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(tc.objects...).WithObjects(namespaceOf("apps", tc.ending))
 			if tc.err != nil {
 				builder.WithInterceptorFuncs(interceptor.Funcs{
 					Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
@@ -340,6 +368,32 @@ func TestObserveUnreachable(t *testing.T) {
 	}
 	if s.read != nil {
 		t.Error("something was read although there is no way")
+	}
+}
+
+// TestReachWithoutNamespace: a release is not given up because the namespace of its
+// HelmRelease may not be read. The obstacle says that, too.
+func TestReachWithoutNamespace(t *testing.T) {
+	world := fake.NewClientBuilder().WithScheme(Scheme()).WithInterceptorFuncs(interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			if _, ok := o.(*corev1.Namespace); ok {
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "namespaces"}, key.Name, errors.New("no"))
+			}
+			return c.Get(ctx, key, o, opts...)
+		},
+	}).Build()
+	w := &whereabouts{live: world, clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Trust{}, time.Now)}
+	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web", DeletionTimestamp: &metav1.Time{Time: time.Unix(1, 0)}}}
+	hr.Spec.ServiceAccountName = "tenant"
+	_, unreachable, err := w.reach(t.Context(), hr)
+	var blocked *release.Blocked
+	if unreachable != "" || !errors.As(err, &blocked) || blocked.Reason != helmv2.ReasonUninstallFailed {
+		t.Fatalf("got %q, %v; want an obstacle", unreachable, err)
+	}
+	for _, text := range []string{"ServiceAccount 'apps/tenant'", "Namespace 'apps' could not be read", "forbidden"} {
+		if !strings.Contains(blocked.Message, text) {
+			t.Errorf("says %q, want %q", blocked.Message, text)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ package controller
 import (
 	"context"
 
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -44,26 +45,43 @@ func (r *HelmReleaseReconciler) observe(ctx context.Context, hr *helmv2.HelmRele
 func (r *HelmReleaseReconciler) survey(ctx context.Context, hr *helmv2.HelmRelease, way *cluster.Connection, want desired.Want, in *release.Input) error {
 	have := &in.Observed
 	target := release.StoredTarget(want.Desired, hr.Status)
+	if err := r.stored(ctx, hr, way, target, in, r.helm.History); err != nil {
+		return err
+	}
+	if release.MustConfirm(*in) {
+		if err := r.stored(ctx, hr, way, target, in, r.helm.LiveHistory); err != nil {
+			return err
+		}
+	}
+	r.warnOfMove(hr, way, target, *have)
+	if release.MustCheckTarget(*in) {
+		var err error
+		have.Target, err = r.checkTarget(ctx, hr, way, want, in)
+		return err
+	}
+	return r.inspect(ctx, hr, way, want, in)
+}
+
+// historyOf reads the revisions of a release.
+type historyOf func(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, recorded helmv2.Snapshots) ([]release.Revision, error)
+
+// stored reads the revisions of a release, and which other HelmReleases ask for it or made
+// them.
+func (r *HelmReleaseReconciler) stored(ctx context.Context, hr *helmv2.HelmRelease, way *cluster.Connection, target release.Target, in *release.Input, read historyOf) error {
+	have := &in.Observed
+	have.Stray = nil
 	var err error
 	if have.Rivals, err = r.rivals(ctx, hr, target); err != nil {
 		return err
 	}
-	have.Revisions, err = r.helm.History(ctx, way, target, hr.Status.History)
+	have.Revisions, err = read(ctx, way, target, hr.Status.History)
 	if err != nil {
 		return release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine release state")
 	}
 	if err := r.findStray(ctx, hr, way, in); err != nil {
 		return err
 	}
-	if err := r.addMakers(ctx, hr, have.Revisions, &have.Rivals); err != nil {
-		return err
-	}
-	r.warnOfMove(hr, way, target, *have)
-	if release.MustCheckTarget(*in) {
-		have.Target, err = r.checkTarget(ctx, hr, way, want, in)
-		return err
-	}
-	return r.inspect(ctx, hr, way, want, in)
+	return r.addMakers(ctx, hr, have.Revisions, &have.Rivals)
 }
 
 // list reads the objects of a revision that is about to be adopted. That it is

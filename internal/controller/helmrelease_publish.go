@@ -118,6 +118,10 @@ func (r *HelmReleaseReconciler) publishSettled(ctx context.Context, before, hr *
 // and says when to come back. A visit that changes nothing writes nothing.
 func (r *HelmReleaseReconciler) publish(ctx context.Context, before *helmv2.HelmRelease, rep report.Report) (ctrl.Result, error) {
 	written, err := r.writeStatus(ctx, before, rep.Status)
+	if apierrors.IsNotFound(err) {
+		// The object does not exist any more. Its events still have readers.
+		written, err = before, nil
+	}
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -132,7 +136,8 @@ func (r *HelmReleaseReconciler) emit(hr *helmv2.HelmRelease, events []report.Eve
 }
 
 // writeStatus is the one place that writes a HelmRelease's status. The
-// resourceVersion guards against writing what a stale read led to.
+// resourceVersion guards against writing what a stale read led to: an object that was
+// deleted and created again under the same name has another one.
 func (r *HelmReleaseReconciler) writeStatus(ctx context.Context, before *helmv2.HelmRelease, status helmv2.HelmReleaseStatus) (*helmv2.HelmRelease, error) {
 	after := before.DeepCopy()
 	after.Status = status
@@ -141,10 +146,6 @@ func (r *HelmReleaseReconciler) writeStatus(ctx context.Context, before *helmv2.
 	}
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	err := r.client.Status().Patch(ctx, after, patch, fieldOwner)
-	if apierrors.IsNotFound(err) {
-		// Gone while we looked at it: nobody is left to tell.
-		return before, nil
-	}
 	if err == nil {
 		r.written.note(before)
 		r.noteHold(before.Status.Conditions, status.Conditions)
@@ -152,8 +153,12 @@ func (r *HelmReleaseReconciler) writeStatus(ctx context.Context, before *helmv2.
 	return after, err
 }
 
-// unwritten ends a visit whose write failed.
+// unwritten ends a reconciliation whose write failed. If the object does not exist any
+// more, nothing is left to do; its deletion triggers the reconciliation that forgets it.
 func (r *HelmReleaseReconciler) unwritten(err error) (ctrl.Result, error) {
+	if apierrors.IsNotFound(err) {
+		return ctrl.Result{}, nil
+	}
 	if result, stale := conflict(err); stale {
 		return result, nil
 	}

@@ -74,6 +74,9 @@ type stub struct {
 	// values and objects were read.
 	preserves         bool
 	preserved, listed release.Target
+	// really is what the API server says is stored, and confirmed how often it was asked.
+	really    []release.Revision
+	confirmed int
 	// read and ran are the ways that were used to read and to act.
 	read, ran genericclioptions.RESTClientGetter
 }
@@ -111,6 +114,11 @@ func (s *stub) Stray(context.Context, genericclioptions.RESTClientGetter, string
 func (s *stub) CheckTarget(_ context.Context, _ genericclioptions.RESTClientGetter, job helm.Job, _ release.Target) (release.TargetCheck, error) {
 	s.checked = &job
 	return s.target, s.unchecked
+}
+
+func (s *stub) LiveHistory(context.Context, genericclioptions.RESTClientGetter, release.Target, helmv2.Snapshots) ([]release.Revision, error) {
+	s.confirmed++
+	return s.really, nil
 }
 
 func (s *stub) Health(context.Context, genericclioptions.RESTClientGetter, helm.Job, int) (release.Health, error) {
@@ -215,6 +223,82 @@ func TestStaleReadBeginsNothing(t *testing.T) {
 	hr := &helmv2.HelmRelease{}
 	if err := r.client.Get(t.Context(), client.ObjectKey(key), hr); err != nil || len(hr.Status.Conditions) > 0 {
 		t.Errorf("something was announced: %v, %v", hr.Status.Conditions, err)
+	}
+}
+
+// TestGoneBeginsNothing: the object is deleted between the read and the announcement, and
+// may have been created again under the same name. Nothing may begin for the one that was
+// read.
+func TestGoneBeginsNothing(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		again  bool
+		want   ctrl.Result
+	}{
+		"Gone":      {reason: "NotFound ends the reconciliation"},
+		"Recreated": {reason: "the new object is read soon", again: true, want: ctrl.Result{RequeueAfter: staleRetry}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &stub{}
+			r := newReconciler(t, s)
+			s.meanwhile = func() {
+				hr := &helmv2.HelmRelease{}
+				if err := r.client.Get(t.Context(), key, hr); err != nil {
+					t.Fatal(err)
+				}
+				hr.Finalizers = nil
+				if err := errors.Join(r.client.Update(t.Context(), hr), r.client.Delete(t.Context(), hr)); err != nil {
+					t.Fatal(err)
+				}
+				if !tc.again {
+					return
+				}
+				hr = &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: "uid-2"}}
+				if err := r.client.Create(t.Context(), hr); err != nil {
+					t.Fatal(err)
+				}
+			}
+			result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
+			if err != nil || result != tc.want {
+				t.Errorf("%s: the reconciliation ends with %v, %v", tc.reason, result, err)
+			}
+			if s.begun != nil {
+				t.Errorf("%s: Helm was started", tc.reason)
+			}
+		})
+	}
+}
+
+// TestNothingIsStoredIsConfirmed: a HelmRelease that is being deleted is let go only if the
+// API server answers that nothing is stored, whatever was read before.
+func TestNothingIsStoredIsConfirmed(t *testing.T) {
+	mine := []release.Revision{{Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, Owner: "uid-1"}}
+	for name, tc := range map[string]struct {
+		reason          string
+		stored, really  []release.Revision
+		confirmed, want int
+	}{
+		"Behind": {reason: "what was read is behind", really: mine, confirmed: 1, want: 1},
+		"Stored": {reason: "it is uninstalled", stored: mine, really: mine, want: 1},
+		"Absent": {reason: "nothing is stored", confirmed: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &stub{stored: tc.stored, really: tc.really}
+			r := newReconciler(t, s)
+			hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web", UID: "uid-1"}}
+			way, err := r.where.clusters.For(cluster.Identity{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			in := release.Input{Desired: release.Desired{Deleted: true, UID: "uid-1"}}
+			in.Recorded.StorageNamespace = "apps"
+			if err := r.survey(t.Context(), hr, way, desired.Want{Desired: in.Desired}, &in); err != nil {
+				t.Fatal(err)
+			}
+			if len(in.Observed.Revisions) != tc.want || s.confirmed != tc.confirmed {
+				t.Errorf("%s: %d revisions, confirmed %d times", tc.reason, len(in.Observed.Revisions), s.confirmed)
+			}
+		})
 	}
 }
 

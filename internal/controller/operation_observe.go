@@ -72,7 +72,9 @@ func (r *OperationReconciler) observe(ctx context.Context, op *opsv1alpha1.Opera
 	if err := r.recorded(ctx, v); err != nil {
 		return nil, err
 	}
-	r.prepare(ctx, v)
+	if err := r.prepare(ctx, v); err != nil {
+		return nil, err
+	}
 	r.listen(ctx, v)
 	return v, nil
 }
@@ -177,24 +179,29 @@ func (r *OperationReconciler) deputy(ctx context.Context, v *view) (*deputy, err
 }
 
 // prepare finds out what it takes to run the next hook. What keeps it from that is
-// an obstacle, not an error: the Operation says so, and waits for as long as it may.
-func (r *OperationReconciler) prepare(ctx context.Context, v *view) {
+// an obstacle, not an error: the Operation says so, and waits for as long as it may. Only a
+// cache that is outdated is an error.
+func (r *OperationReconciler) prepare(ctx context.Context, v *view) error {
 	if !operation.NeedsPlan(v.in) {
 		if run := running(v.op); v.hr != nil && run != nil && run.StartedAt == nil {
 			r.pending(ctx, v)
 		}
-		return
+		return nil
 	}
 	if v.in.Target.Refused != nil {
-		return
+		return nil
 	}
 	err := r.makePlan(ctx, v)
 	if err == nil && operation.NeedsDryRun(v.in) {
 		err = r.dryRun(ctx, v)
 	}
+	if errors.Is(err, errStale) {
+		return err
+	}
 	if err != nil {
 		v.in.Obstacle = obstacle(err)
 	}
+	return nil
 }
 
 // obstacle says what an error keeps from being known.
@@ -222,7 +229,7 @@ func (r *OperationReconciler) stored(ctx context.Context, v *view, revision int)
 		return helm.Stored{}, err
 	}
 	want := release.Target{Name: desired.ReleaseName(v.hr), Namespace: v.hr.GetReleaseNamespace(), StorageNamespace: v.hr.GetStorageNamespace()}
-	return r.hooks.Hooks(ctx, who.getter, release.StoredTarget(release.Desired{Target: want}, v.hr.Status), revision)
+	return r.hooks.Hooks(ctx, who.getter, release.StoredTarget(release.Desired{Target: want}, v.hr.Status), revision, v.hr.Status.History)
 }
 
 func (r *OperationReconciler) makePlan(ctx context.Context, v *view) error {
@@ -231,6 +238,9 @@ func (r *OperationReconciler) makePlan(ctx context.Context, v *view) error {
 		return err
 	}
 	v.in.Target.Pending, v.secrets = stored.Pending, stored.Secrets
+	if ok, err := r.verify(ctx, v, &stored); !ok || err != nil {
+		return err
+	}
 	in := hookjob.Input{
 		Operation: hookjob.Operation{Namespace: v.op.Namespace, Name: v.op.Name, UID: string(v.op.UID)},
 		Release:   stored.Release, Timeout: r.timeout, ClusterID: r.clusterID,

@@ -27,7 +27,7 @@ import (
 
 // hookReader reads what Helm's storage says of hooks.
 type hookReader interface {
-	Hooks(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, version int) (helm.Stored, error)
+	Hooks(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, version int, recorded helmv2.Snapshots) (helm.Stored, error)
 }
 
 // valueReader reads which values of a HelmRelease are secret.

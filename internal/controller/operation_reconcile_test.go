@@ -4,6 +4,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -58,7 +59,7 @@ type bench struct {
 	woken []types.NamespacedName
 }
 
-func (b *bench) Hooks(context.Context, genericclioptions.RESTClientGetter, release.Target, int) (helm.Stored, error) {
+func (b *bench) Hooks(context.Context, genericclioptions.RESTClientGetter, release.Target, int, helmv2.Snapshots) (helm.Stored, error) {
 	return b.stored, b.unread
 }
 func (b *bench) Secrets(context.Context, *helmv2.HelmRelease) ([]string, error) { return b.values, nil }
@@ -86,7 +87,8 @@ func (b *bench) write(what string, object client.Object) error {
 
 func newBench(t *testing.T, objects ...client.Object) *bench {
 	t.Helper()
-	b := &bench{t: t, stored: helm.Stored{Release: &hookjob.Release{
+	made := release.Revision{Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, Digest: "sha256:1"}
+	b := &bench{t: t, stored: helm.Stored{Revision: made, Labelled: made, Release: &hookjob.Release{
 		Name: "web", Namespace: "apps", Revision: 1,
 		Hooks: []hookjob.Hook{{Name: "migrate", Kind: "Job", Events: []string{"pre-upgrade"}, Manifest: hookText}},
 	}}}
@@ -94,7 +96,12 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 		WithIndex(&helmv2.HelmRelease{}, holderIndex, holderKey).WithIndex(&opsv1alpha1.Operation{}, uidIndex, uidKey).
 		WithIndex(&opsv1alpha1.Operation{}, activeIndex, activeKey).
 		WithObjects(append(objects,
-			&helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web", UID: "hr-1"}},
+			&helmv2.HelmRelease{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web", UID: "hr-1"},
+				Status: helmv2.HelmReleaseStatus{History: helmv2.Snapshots{{
+					APIVersion: release.SnapshotScheme, Name: "web", Namespace: "apps", Version: 1, Digest: "sha256:1",
+				}}},
+			},
 			&opsv1alpha1.Operation{
 				ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "op", UID: "op-1", CreationTimestamp: metav1.NewTime(benchNow())},
 				Spec: opsv1alpha1.OperationSpec{
@@ -210,6 +217,115 @@ func TestOperationVisits(t *testing.T) {
 		if !slices.Equal(all[i], want) {
 			t.Errorf("visit %d: %q, want %q", i, all[i], want)
 		}
+	}
+}
+
+// TestOperationVerifies: a hook is taken only from a record that agrees with status.history.
+func TestOperationVerifies(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		stored func(*helm.Stored)
+		hr     func(*helmv2.HelmRelease)
+		hook   string
+		phase  opsv1alpha1.OperationPhase
+		says   string
+	}{
+		"Agrees":  {reason: "it is as it was recorded"},
+		"Altered": {reason: "somebody wrote into the Secret", stored: func(s *helm.Stored) { s.Revision.Digest = "sha256:other" }, phase: opsv1alpha1.PhaseFailed, says: "does not agree"},
+		"Unrecorded": {
+			reason: "the upgrade that made it may be recorded in a moment", stored: func(s *helm.Stored) { s.Revision.Version, s.Labelled.Version = 2, 2 },
+			phase: opsv1alpha1.PhasePending, says: "not in status.history of HelmRelease apps/web yet",
+		},
+		"Forgotten": {
+			reason: "it is too old", hr: func(hr *helmv2.HelmRelease) { hr.Status.History[0].Version = 2 },
+			phase: opsv1alpha1.PhaseFailed, says: "any more",
+		},
+		"Unknown": {
+			reason: "no such digest can be computed", hr: func(hr *helmv2.HelmRelease) { hr.Status.History[0].APIVersion = "v1" },
+			phase: opsv1alpha1.PhaseFailed, says: "not one that can be verified",
+		},
+		"Theirs": {reason: "helm-controller recorded it", hr: theirs, stored: func(s *helm.Stored) { s.Revision.ReferenceDigest = "sha256:1" }},
+		"TheirTest": {
+			reason: "helm-controller's digest does not cover tests", hr: theirs, stored: func(s *helm.Stored) { s.Revision.ReferenceDigest = "sha256:1" },
+			hook: "smoke", phase: opsv1alpha1.PhaseFailed, says: "does not cover tests",
+		},
+		"OwnTest": {reason: "ours does", hook: "smoke"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.stored.Release.Hooks = append(b.stored.Release.Hooks, hookjob.Hook{
+				Name: "smoke", Kind: "Job", Events: []string{"test"}, Manifest: strings.ReplaceAll(hookText, "migrate", "smoke"),
+			})
+			if tc.stored != nil {
+				tc.stored(&b.stored)
+			}
+			if tc.hr != nil {
+				hr := &helmv2.HelmRelease{}
+				if err := b.c.Get(t.Context(), types.NamespacedName{Namespace: "apps", Name: "web"}, hr); err != nil {
+					t.Fatal(err)
+				}
+				tc.hr(hr)
+				if err := b.c.Update(t.Context(), hr); err != nil {
+					t.Fatal(err)
+				}
+			}
+			op := &opsv1alpha1.Operation{}
+			key := types.NamespacedName{Namespace: "apps", Name: "op"}
+			if err := b.c.Get(t.Context(), key, op); err != nil {
+				t.Fatal(err)
+			}
+			op.Spec.Parameters.HookName = cmp.Or(tc.hook, "migrate")
+			if err := b.c.Update(t.Context(), op); err != nil {
+				t.Fatal(err)
+			}
+			for range 5 {
+				b.visit()
+			}
+			if err := b.c.Get(t.Context(), key, op); err != nil {
+				t.Fatal(err)
+			}
+			var jobs batchv1.JobList
+			if err := b.c.List(t.Context(), &jobs); err != nil {
+				t.Fatal(err)
+			}
+			if tc.phase == "" {
+				if len(jobs.Items) != 1 {
+					t.Errorf("%s: %d Jobs were made, status %+v", tc.reason, len(jobs.Items), op.Status)
+				}
+				return
+			}
+			kind := map[opsv1alpha1.OperationPhase]string{opsv1alpha1.PhaseFailed: opsv1alpha1.ConditionFailed, opsv1alpha1.PhasePending: opsv1alpha1.ConditionBlocked}[tc.phase]
+			c := apimeta.FindStatusCondition(op.Status.Conditions, kind)
+			if op.Status.Phase != tc.phase || c == nil || c.Reason != opsv1alpha1.ReasonRecordNotVerified || !strings.Contains(c.Message, tc.says) || len(jobs.Items) != 0 {
+				t.Errorf("%s: phase %s, %+v, %d Jobs; want %s because of %q", tc.reason, op.Status.Phase, c, len(jobs.Items), tc.phase, tc.says)
+			}
+		})
+	}
+}
+
+func theirs(hr *helmv2.HelmRelease) { hr.Status.History[0].APIVersion = helmv2.SnapshotAPIVersionV2 }
+
+// TestOperationVerifiesWhatIsNew: no Operation fails because the cache is behind.
+func TestOperationVerifiesWhatIsNew(t *testing.T) {
+	b := newBench(t)
+	b.stored.Revision.Digest = "sha256:new"
+	cached, ok := b.c.(client.WithWatch)
+	if !ok {
+		t.Fatal("the client cannot be wrapped")
+	}
+	b.r.live = interceptor.NewClient(cached, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+			err := c.Get(ctx, key, o, options...)
+			if _, ok := o.(*helmv2.HelmRelease); ok {
+				o.SetResourceVersion(o.GetResourceVersion() + "1")
+			}
+			return err
+		},
+	})
+	b.visit()
+	op := &opsv1alpha1.Operation{}
+	if err := b.c.Get(t.Context(), types.NamespacedName{Namespace: "apps", Name: "op"}, op); err != nil || op.Status.Phase != "" {
+		t.Errorf("it says %+v, %v", op.Status, err)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -269,6 +270,28 @@ func TestUninstallWhereItWas(t *testing.T) {
 	j := job(release.Uninstall{Timeout: time.Minute, Target: target()}, chart.Artifact{}, "", nil)
 	j.Desired.Target = release.Target{Name: "other", Namespace: "other", StorageNamespace: "other"}
 	if out := w.runner.Run(t.Context(), w.conn, j); out.Err != nil {
+		t.Fatal(out.Err)
+	}
+	if w.object(configMapPath) != nil || len(w.history()) > 0 {
+		t.Errorf("something is left: %v, %v", w.object(configMapPath), w.history())
+	}
+}
+
+// TestUninstallAsksTheServer: an index that is behind does not know the release.
+func TestUninstallAsksTheServer(t *testing.T) {
+	w := newWorld(t)
+	install(t, w, w.chart("1.0.0", note()), "one")
+	behind := newIndex("", nil)
+	if err := behind.Replace(nil, "0"); err != nil {
+		t.Fatal(err)
+	}
+	local, err := cluster.NewConnections(w.config, cluster.Trust{}, time.Now).For(cluster.Identity{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runner := NewRunner(chart.NewStore(&http.Client{Transport: w}, 1<<20), behind, time.Now)
+	j := job(release.Uninstall{Timeout: time.Minute, Target: target()}, chart.Artifact{}, "", nil)
+	if out := runner.Run(t.Context(), local, j); out.Err != nil {
 		t.Fatal(out.Err)
 	}
 	if w.object(configMapPath) != nil || len(w.history()) > 0 {

@@ -4,6 +4,7 @@
 package helm
 
 import (
+	"cmp"
 	"crypto/sha1" //nolint:gosec // users may have chosen it, and it is compared only
 	"crypto/sha256"
 	"crypto/sha512"
@@ -22,8 +23,8 @@ import (
 )
 
 // observation is what the digest of a snapshot covers: everything that Helm
-// stores and that somebody could have changed by running it. Test hooks are
-// left out, so that `helm test` by hand is no change.
+// stores and that somebody could have changed by running it. Of tests it covers what they
+// are and not their last run, so that `helm test` by hand is no change.
 type observation struct {
 	Name      string              `json:"name"`
 	Version   int                 `json:"version"`
@@ -33,6 +34,7 @@ type observation struct {
 	Manifest  string              `json:"manifest"`
 	Hooks     []*helmrelease.Hook `json:"hooks"`
 	Namespace string              `json:"namespace"`
+	Tests     []helmrelease.Hook  `json:"tests,omitempty"`
 }
 
 func observationDigest(rls *helmrelease.Release) string {
@@ -49,8 +51,17 @@ func observationDigest(rls *helmrelease.Release) string {
 	for _, h := range rls.Hooks {
 		if !isTestHook(h) {
 			o.Hooks = append(o.Hooks, h)
+			continue
 		}
+		// Running a test writes its last run, and delete policies if it has none.
+		o.Tests = append(o.Tests, helmrelease.Hook{
+			Name: h.Name, Kind: h.Kind, Path: h.Path, Manifest: h.Manifest, Events: h.Events, Weight: h.Weight,
+		})
 	}
+	// Helm stores tests in another order after it has run some of them.
+	slices.SortStableFunc(o.Tests, func(a, b helmrelease.Hook) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Manifest, b.Manifest))
+	})
 	raw, err := json.Marshal(o)
 	if err != nil {
 		// Only values can fail to become JSON, and these came from JSON. An empty

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,10 +48,15 @@ func TestObservationDigest(t *testing.T) {
 		change func(*helmrelease.Release)
 		same   bool
 	}{
-		"Nothing":     {reason: "storing changes nothing", change: func(*helmrelease.Release) {}, same: true},
-		"Labels":      {reason: "labels are ours", change: func(r *helmrelease.Release) { r.Labels = map[string]string{"a": "b"} }, same: true},
-		"TestHookRun": {reason: "testing by hand changes nothing", change: func(r *helmrelease.Release) { r.Hooks[1].LastRun.Phase = helmrelease.HookPhaseFailed }, same: true},
-		"TestHook":    {reason: "test hooks are not covered at all", change: func(r *helmrelease.Release) { r.Hooks = r.Hooks[:1] }, same: true},
+		"Nothing": {reason: "storing changes nothing", change: func(*helmrelease.Release) {}, same: true},
+		"Labels":  {reason: "labels are ours", change: func(r *helmrelease.Release) { r.Labels = map[string]string{"a": "b"} }, same: true},
+		"TestHookRun": {reason: "testing by hand changes nothing", change: func(r *helmrelease.Release) {
+			r.Hooks[1].LastRun.Phase = helmrelease.HookPhaseFailed
+			r.Hooks[1].DeletePolicies = []helmrelease.HookDeletePolicy{helmrelease.HookBeforeHookCreation}
+		}, same: true},
+		"TestHook":   {reason: "another test is a change", change: func(r *helmrelease.Release) { r.Hooks[1].Manifest = "kind: Job" }},
+		"NoTestHook": {reason: "no test is a change", change: func(r *helmrelease.Release) { r.Hooks = r.Hooks[:1] }},
+		"TestsFirst": {reason: "Helm stores tests in another order once it has run them", same: true, change: func(r *helmrelease.Release) { slices.Reverse(r.Hooks) }},
 		"Templates": {reason: "the manifest covers what templates make", same: true, change: func(r *helmrelease.Release) {
 			r.Chart.Templates = []*helmchart.File{{Name: "templates/x.yaml", Data: []byte("x")}}
 		}},
@@ -214,7 +220,7 @@ func TestReferenceDigestAlgorithms(t *testing.T) {
 		"BLAKE3":    {"is not known here", helmv2.Snapshot{APIVersion: "v2", Digest: "blake3:00"}, ""},
 		"Garbage":   {"is no algorithm", helmv2.Snapshot{APIVersion: "v2", Digest: "00"}, ""},
 		"OlderYet":  {"says nothing of its digest", helmv2.Snapshot{Digest: "sha256:00"}, ""},
-		"Ours":      {"is compared otherwise", helmv2.Snapshot{APIVersion: "pintle.dev/v1", Digest: "sha256:00"}, ""},
+		"Ours":      {"is compared otherwise", helmv2.Snapshot{APIVersion: "pintle.dev/v2", Digest: "sha256:00"}, ""},
 		"OCIDigest": {"comes last", helmv2.Snapshot{APIVersion: "v2", Digest: "sha256:", OCIDigest: "o"}, fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(strings.Replace(foo, `"}`, `","ociDigest":"o"}`, 1))))},
 	} {
 		t.Run(name, func(t *testing.T) {

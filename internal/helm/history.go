@@ -30,16 +30,18 @@ func (r *Runner) History(ctx context.Context, getter genericclioptions.RESTClien
 	if err != nil {
 		return nil, err
 	}
-	all, err := h.revisions()
-	if apierrors.IsNotFound(err) {
-		// Something was deleted in between, or the index is behind.
-		h.index = nil
-		all, err = h.revisions()
-	}
+	return h.history()
+}
+
+// LiveHistory returns what History returns, and has the API server list the revisions. A
+// decision that a release does not exist must not rest on the index, which may be behind.
+func (r *Runner) LiveHistory(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, recorded helmv2.Snapshots) ([]release.Revision, error) {
+	h, err := r.reader(ctx, getter, target, recorded)
 	if err != nil {
-		return nil, fmt.Errorf("history of release %s in namespace %s: %w", target.Name, target.StorageNamespace, err)
+		return nil, err
 	}
-	return all, nil
+	h.live = true
+	return h.history()
 }
 
 // historyReader reads the revisions of one release once.
@@ -50,7 +52,9 @@ type historyReader struct {
 	index *Index
 	way   string
 	// ours is true if the index was made by whoever reads.
-	ours     bool
+	ours bool
+	// live is true if the API server is asked which revisions there are, and not the index.
+	live     bool
 	target   release.Target
 	recorded helmv2.Snapshots
 }
@@ -66,6 +70,19 @@ func (r *Runner) reader(ctx context.Context, getter genericclioptions.RESTClient
 		h.index = r.index
 	}
 	return h, nil
+}
+
+func (h *historyReader) history() ([]release.Revision, error) {
+	all, err := h.revisions()
+	if apierrors.IsNotFound(err) {
+		// Something was deleted in between, or the index is behind.
+		h.live = true
+		all, err = h.revisions()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("history of release %s in namespace %s: %w", h.target.Name, h.target.StorageNamespace, err)
+	}
+	return all, nil
 }
 
 func (h *historyReader) revisions() ([]release.Revision, error) {
@@ -101,7 +118,7 @@ func (h *historyReader) revisions() ([]release.Revision, error) {
 // behind what another process did: it is believed only if it fits what is
 // recorded.
 func (h *historyReader) records() ([]Record, error) {
-	if all, ok := h.index.records(h.target.StorageNamespace, h.target.Name); ok && h.agrees(all) {
+	if all, ok := h.index.records(h.target.StorageNamespace, h.target.Name); ok && !h.live && h.agrees(all) {
 		return all, nil
 	}
 	all, at, err := h.api.list(h.ctx, records(h.target.Name))
@@ -161,23 +178,30 @@ func (h *historyReader) read(rec Record) (release.Revision, error) {
 }
 
 func readRevision(secret *corev1.Secret, recorded helmv2.Snapshots) (fact, error) {
+	f, _, err := readRelease(secret, recorded)
+	return f, err
+}
+
+// readRelease returns a revision, and the release that it was reduced from, without the files
+// of the chart.
+func readRelease(secret *corev1.Secret, recorded helmv2.Snapshots) (fact, *helmrelease.Release, error) {
 	raw, err := unpack(secret.Data[dataKey])
 	if err != nil {
-		return fact{}, err
+		return fact{}, nil, err
 	}
 	rec, err := parseRecord(raw)
 	if err != nil {
-		return fact{}, err
+		return fact{}, nil, err
 	}
 	rls, err := rec.release(secret.Labels)
 	if err != nil {
-		return fact{}, err
+		return fact{}, nil, err
 	}
 	f := fact{revision: toRevision(rls), method: rec.ApplyMethod.String()}
 	if s := snapshotOf(rls.Name, rls.Namespace, rls.Version, recorded); s != nil {
 		f.reference, f.revision.ReferenceDigest = referenceOf(s), referenceDigest(rec, s)
 	}
-	return f, nil
+	return f, rls, nil
 }
 
 // snapshotOf returns the snapshot of a revision, nil if there is none.

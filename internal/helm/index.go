@@ -244,21 +244,35 @@ func (x *Index) Delete(obj any) error {
 }
 
 func (x *Index) seen(obj any, do func(namespace string, rec Record)) {
-	object, ok := obj.(metav1.Object)
-	if !ok {
-		return
-	}
-	if rec, ok := recordOf(object); ok {
+	if namespace, rec, ok := seenRecord(obj); ok {
 		x.mu.Lock()
 		defer x.mu.Unlock()
-		do(object.GetNamespace(), rec)
+		do(namespace, rec)
 	}
 }
 
+// seenRecord returns the record that an object of the watch is the metadata of, and its
+// namespace.
+func seenRecord(obj any) (namespace string, rec Record, ok bool) {
+	object, ok := obj.(metav1.Object)
+	if !ok {
+		return "", Record{}, false
+	}
+	rec, ok = recordOf(object)
+	return object.GetNamespace(), rec, ok
+}
+
 // Replace implements cache.ReflectorStore. What was written after the list was
-// made stays.
+// made stays. It holds one lock throughout: to a reader in between, releases would not exist.
 func (x *Index) Replace(list []any, at string) error {
+	x.replace(list, at)
+	x.once.Do(func() { close(x.synced) })
+	return nil
+}
+
+func (x *Index) replace(list []any, at string) {
 	x.mu.Lock()
+	defer x.mu.Unlock()
 	before, gone := x.releases, x.gone
 	x.releases, x.gone = map[releaseKey]map[string]Record{}, map[types.UID]bool{}
 	for key, secrets := range before {
@@ -268,17 +282,14 @@ func (x *Index) Replace(list []any, at string) error {
 			}
 		}
 	}
-	x.mu.Unlock()
 	for _, obj := range list {
-		x.seen(obj, func(namespace string, rec Record) {
+		if namespace, rec, ok := seenRecord(obj); ok {
 			if gone[rec.UID] {
 				x.gone[rec.UID] = true
 			}
 			x.put(namespace, rec)
-		})
+		}
 	}
-	x.once.Do(func() { close(x.synced) })
-	return nil
 }
 
 // Resync implements cache.ReflectorStore.

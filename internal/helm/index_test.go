@@ -473,6 +473,73 @@ func TestIndexStartsOver(t *testing.T) {
 	}
 }
 
+// TestIndexSwapsAtOnce: to nobody who reads meanwhile a release that is stored before and
+// after a new list does not exist.
+func TestIndexSwapsAtOnce(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	l.make(t, 2)
+	l.watch()
+	var listed []any
+	for v := range 2000 {
+		listed = append(listed, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "prod", Name: recordName("other", v+1), UID: types.UID(strconv.Itoa(v)), Labels: map[string]string{"name": "other"},
+		}})
+	}
+	for _, secret := range l.secrets {
+		listed = append(listed, &metav1.PartialObjectMetadata{ObjectMeta: *secret.ObjectMeta.DeepCopy()})
+	}
+	at, done := strconv.Itoa(l.version), make(chan struct{})
+	go func() {
+		defer close(done)
+		for range 50 {
+			if err := l.index.Replace(listed, at); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	for {
+		select {
+		case <-done:
+			return
+		default:
+		}
+		if all, ok := l.index.records("prod", "app"); !ok || len(all) != 2 {
+			t.Errorf("%d revisions are known during a new list, want 2", len(all))
+			<-done
+			return
+		}
+	}
+}
+
+// TestLiveHistory: the index does not know the release, for it is behind, and status agrees.
+func TestLiveHistory(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	other := l.recorder(t)
+	other.index = nil
+	if err := other.Create(recordName("app", 1), revision(1, helmrelease.StatusDeployed, nil)); err != nil {
+		t.Fatal(err)
+	}
+	l.since()
+	uninstalled := &helmv2.Snapshot{Name: "app", Namespace: "prod", Version: 1, Status: helmv2.StatusUninstalled}
+	h := &historyReader{
+		ctx: t.Context(), api: &l.shelf, memo: &l.memo, index: l.index, way: "us", target: target(), recorded: helmv2.Snapshots{uninstalled},
+	}
+	if all, err := h.history(); err != nil || len(all) != 0 {
+		t.Fatalf("the index shows %+v, %v", all, err)
+	}
+	expect(t, "the index and status agree", l)
+	h.live = true
+	if all, err := h.history(); err != nil || len(all) != 1 {
+		t.Errorf("the API server has one revision: %+v, %v", all, err)
+	}
+	expect(t, "what is stored is read", l, "list")
+	if all, _ := l.index.records("prod", "app"); len(all) != 1 {
+		t.Errorf("the index did not learn of %+v", all)
+	}
+}
+
 func TestIndexOfNothing(t *testing.T) {
 	t.Parallel()
 	var none *Index

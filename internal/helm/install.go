@@ -11,6 +11,7 @@ import (
 	helmchart "helm.sh/helm/v3/pkg/chart"
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/pintle-dev/pintle/internal/release"
@@ -83,18 +84,30 @@ func (r *run) load(ctx context.Context, job Job) (*helmchart.Chart, error) {
 	return c, nil
 }
 
-// createNamespace makes the release's namespace if it is missing. Helm could,
-// but then the namespace would go through Build and be labelled as an object of
-// the release, which nothing ever removes again.
+// createNamespace creates the release's namespace if it is missing. It reads the
+// namespace first, since an identity may be allowed to install into a namespace and not
+// to create one. Helm would create it through Build, labelled as an object of the release,
+// and nothing would ever delete it.
 func (r *run) createNamespace(ctx context.Context, name string) error {
 	clients, err := r.client.Factory.KubernetesClientSet()
 	if err != nil {
 		return err
 	}
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"name": name}}}
-	_, err = clients.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{FieldManager: fieldManager})
-	if err != nil && !alreadyExists(err) {
-		return fmt.Errorf("create namespace %s: %w", name, err)
+	namespaces := clients.CoreV1().Namespaces()
+	_, unread := namespaces.Get(ctx, name, metav1.GetOptions{})
+	if unread == nil {
+		return nil
 	}
-	return nil
+	if !apierrors.IsNotFound(unread) && !apierrors.IsForbidden(unread) {
+		return fmt.Errorf("read namespace %s: %w", name, unread)
+	}
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"name": name}}}
+	_, err = namespaces.Create(ctx, ns, metav1.CreateOptions{FieldManager: fieldManager})
+	if err == nil || alreadyExists(err) {
+		return nil
+	}
+	if apierrors.IsForbidden(unread) && apierrors.IsForbidden(err) && r.acceptsObjects(name) {
+		return nil
+	}
+	return fmt.Errorf("create namespace %s: %w", name, err)
 }

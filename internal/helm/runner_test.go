@@ -337,6 +337,67 @@ func TestCreateNamespace(t *testing.T) {
 	}
 }
 
+// TestCreateNamespaceLooksFirst: an identity that may not create namespaces installs into
+// one that exists, whether or not it may read it.
+func TestCreateNamespaceLooksFirst(t *testing.T) {
+	const namespace = "/api/v1/namespaces/prod"
+	for name, tc := range map[string]struct {
+		reason string
+		exists bool
+		// get and create are the status codes of requests for the namespace, and dryRun of
+		// one for an object in it; 0 is an answer without error.
+		get, create, dryRun int
+		// requests are those that write namespaces.
+		requests []string
+		err      string
+	}{
+		"Exists":        {reason: "one request tells", exists: true, create: http.StatusForbidden},
+		"Missing":       {reason: "it is created", requests: []string{"POST /api/v1/namespaces"}},
+		"MissingDenied": {reason: "it is missing, and may not be created", create: http.StatusForbidden, requests: []string{"POST /api/v1/namespaces"}, err: "create namespace prod: "},
+		"Unreadable":    {reason: "that it exists is answered to the creation", exists: true, get: http.StatusForbidden, requests: []string{"POST /api/v1/namespaces"}},
+		"Denied":        {reason: "that it exists is answered to a dry run of an object", exists: true, get: http.StatusForbidden, create: http.StatusForbidden, requests: []string{"POST /api/v1/namespaces"}},
+		"DeniedMissing": {reason: "the dry run answers that it does not exist", get: http.StatusForbidden, create: http.StatusForbidden, dryRun: http.StatusNotFound, requests: []string{"POST /api/v1/namespaces"}, err: "create namespace prod: "},
+		"Broken":        {reason: "no answer about the namespace", get: http.StatusInternalServerError, err: "read namespace prod: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			artifact := w.chart("1.0.0", note())
+			j := job(release.Install{Timeout: time.Minute}, artifact, "1.0.0", nil)
+			j.Spec.Install.CreateNamespace, j.Spec.TargetNamespace = true, "prod"
+			if tc.exists {
+				w.objects[namespace] = map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "prod"}}
+			}
+			w.refuse = func(method, path string) int {
+				switch {
+				case method == http.MethodGet && path == namespace:
+					return tc.get
+				case method == http.MethodPost && path == "/api/v1/namespaces":
+					return tc.create
+				case path == configMapPath:
+					return tc.dryRun
+				}
+				return 0
+			}
+			out := w.runner.Run(t.Context(), w.conn, j)
+			if tc.err == "" && out.Err != nil || tc.err != "" && (out.Err == nil || !strings.Contains(out.Err.Error(), tc.err)) {
+				t.Errorf("%s: the install ends with %v, want %q", tc.reason, out.Err, tc.err)
+			}
+			if tc.err != "" && out.Stored() {
+				t.Errorf("%s: a revision was stored", tc.reason)
+			}
+			var requests []string
+			for _, r := range w.requests {
+				if strings.HasSuffix(r, "/namespaces") {
+					requests = append(requests, r)
+				}
+			}
+			if diff := cmp.Diff(tc.requests, requests); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 func TestCRDs(t *testing.T) {
 	const (
 		path  = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.example.com"

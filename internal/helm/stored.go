@@ -33,6 +33,18 @@ type kept struct {
 	created string
 }
 
+// listLive has the API server list which revisions there are, and not the index. An action
+// calls it before anything else of the store.
+func (s *secretStore) listLive() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	index := s.index
+	s.index = nil
+	err := s.list()
+	s.index = index
+	return err
+}
+
 // secretOf returns the Secret of a revision, which is nobody's to change.
 func (s *secretStore) secretOf(key string) (*corev1.Secret, error) {
 	if s.lately != nil {

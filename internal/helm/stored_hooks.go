@@ -6,16 +6,16 @@ package helm
 import (
 	"context"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"slices"
 
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/releaseutil"
-	"helm.sh/helm/v3/pkg/storage/driver"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/yaml"
 
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/hookjob"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -27,6 +27,8 @@ type Stored struct {
 	Pending string
 	// Release is the revision asked for; nil if there is none.
 	Release *hookjob.Release
+	// Revision is what the record of Release holds, and Labelled what its labels say of it.
+	Revision, Labelled release.Revision
 	// Secrets are the values in the Secrets of the revision, hooks included, and
 	// SecretNames the names of those in its namespace.
 	Secrets     []string
@@ -35,8 +37,9 @@ type Stored struct {
 
 // Hooks reads a revision of a release, 0 being the deployed one, and nothing of it
 // from memory: what the identity of the getter may not read is not read. A
-// revision below 0 is none; only whether the newest one is pending is told then.
-func (r *Runner) Hooks(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, version int) (Stored, error) {
+// revision below 0 is none; only whether the newest one is pending is told then. The
+// revision's digests are those that recorded can be compared with.
+func (r *Runner) Hooks(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, version int, recorded helmv2.Snapshots) (Stored, error) {
 	secrets, err := secretsOf(getter, target.StorageNamespace)
 	if err != nil {
 		return Stored{}, err
@@ -51,13 +54,19 @@ func (r *Runner) Hooks(ctx context.Context, getter genericclioptions.RESTClientG
 	if rec == nil {
 		return s, nil
 	}
-	rls, err := newSecretStore(ctx, secrets, target.StorageNamespace, target.Name, r.now).Get(rec.Name)
-	if errors.Is(err, driver.ErrReleaseNotFound) {
+	secret, err := secrets.get(ctx, rec.Name)
+	if apierrors.IsNotFound(err) {
 		return s, nil
 	}
 	if err != nil {
-		return Stored{}, err
+		return Stored{}, fmt.Errorf("read Secret %s/%s: %w", target.StorageNamespace, rec.Name, err)
 	}
+	f, rls, err := readRelease(secret, recorded)
+	if err != nil {
+		return Stored{}, unreadable(target.StorageNamespace, secret.Name, err)
+	}
+	found, _ := recordOf(secret)
+	s.Revision, s.Labelled = f.revision, found.revision()
 	s.read(rls)
 	return s, nil
 }

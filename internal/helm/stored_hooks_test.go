@@ -12,6 +12,7 @@ import (
 
 	helmrelease "helm.sh/helm/v3/pkg/release"
 
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/hookjob"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -29,7 +30,7 @@ func TestHooks(t *testing.T) {
 	target := release.Target{Name: "app", Namespace: "prod", StorageNamespace: "prod"}
 	hooks := func(version int) Stored {
 		t.Helper()
-		s, err := w.runner.Hooks(t.Context(), w.conn, target, version)
+		s, err := w.runner.Hooks(t.Context(), w.conn, target, version, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,6 +39,13 @@ func TestHooks(t *testing.T) {
 	s := hooks(0)
 	if s.Release == nil || s.Release.Name != "app" || s.Release.Namespace != "prod" || s.Release.Revision != 1 || s.Pending != "" {
 		t.Fatalf("stored is %+v", s)
+	}
+	if of := w.history()[0]; s.Revision.Digest != of.Digest || s.Labelled.Version != 1 || s.Labelled.Status != of.Status || s.Labelled.Name != "app" {
+		t.Errorf("the record is of %+v, labelled %+v; want %+v", s.Revision, s.Labelled, of)
+	}
+	theirs := helmv2.Snapshots{{APIVersion: helmv2.SnapshotAPIVersionV2, Name: "app", Namespace: "prod", Version: 1, Digest: "sha256:00"}}
+	if s, err := w.runner.Hooks(t.Context(), w.conn, target, 0, theirs); err != nil || s.Revision.ReferenceDigest == "" {
+		t.Errorf("the digest of helm-controller is missing: %+v, %v", s.Revision, err)
 	}
 	i := slices.IndexFunc(s.Release.Hooks, func(h hookjob.Hook) bool {
 		return h.Name == "before"
@@ -65,7 +73,7 @@ func TestHooks(t *testing.T) {
 		}
 		return 0
 	}
-	if got, err := w.runner.Hooks(t.Context(), w.conn, target, 0); err == nil {
+	if got, err := w.runner.Hooks(t.Context(), w.conn, target, 0, nil); err == nil {
 		t.Errorf("who may not read gets %+v", got.Release)
 	}
 }

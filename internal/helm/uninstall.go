@@ -27,6 +27,10 @@ func (r *run) uninstall(job Job, a release.Uninstall) error {
 	u.KeepHistory = spec.KeepHistory
 	u.Wait = !spec.DisableWait
 	u.DeletionPropagation = string(spec.GetDeletionPropagation())
+	// An index that is behind would make the release look uninstalled, and leave it.
+	if err := r.store.listLive(); err != nil {
+		return err
+	}
 	_, err := u.Run(a.Target.Name)
 	if errors.Is(err, driver.ErrReleaseNotFound) || err != nil && r.alreadyUninstalled(a.Target.Name) {
 		return nil

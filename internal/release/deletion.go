@@ -84,6 +84,20 @@ func awaitDependents(in Input) *Decision {
 	return nil
 }
 
+// DeletionWithout decides about a HelmRelease that is being deleted while an object does
+// not exist that leads to its release: its ServiceAccount, or the Secret or ConfigMap of a
+// cluster. In a namespace that is gone, or being deleted, that object never returns, and the
+// release is given up: unreachable says why. In any other namespace the deletion waits for
+// the object. It never leaves a release behind only because both were deleted together.
+func DeletionWithout(missing error, namespaceGone bool) (unreachable string, blocked *Blocked) {
+	if namespaceGone {
+		return missing.Error(), nil
+	}
+	b := BlockedBy(helmv2.ReasonUninstallFailed, missing, "The release cannot be uninstalled")
+	b.Message += "; restore that, or set annotation " + helmv2.AnnotationOrphan + " to leave the release installed"
+	return "", b
+}
+
 // Left returns what is to be said of those that depended on a release that is
 // uninstalled before them; empty if there are none.
 func Left(in Input) string {

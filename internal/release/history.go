@@ -13,7 +13,7 @@ import (
 // It must differ from the reference's "v2": each side skips the verification of
 // a digest it did not make, which is what lets a release change hands without
 // an upgrade.
-const SnapshotScheme = "pintle.dev/v1"
+const SnapshotScheme = "pintle.dev/v2"
 
 // historyLimit is how many snapshots stay at most.
 const historyLimit = 5
@@ -70,6 +70,17 @@ func MustReadHistory(want Desired, recorded helmv2.HelmReleaseStatus, running *R
 		return recorded.StorageNamespace != ""
 	}
 	return true
+}
+
+// MustConfirm reports whether the decision lets a HelmRelease go because no release of its
+// own is stored. Nothing looks for the release afterwards, so that is decided again on what
+// the API server answers, and never on a cache alone.
+func MustConfirm(in Input) bool {
+	if !in.Desired.Deleted || in.Observed.Unreachable != "" || !MustReadHistory(in.Desired, in.Recorded, in.Observed.Running) {
+		return false
+	}
+	_, final := Decide(in).Action.(Finalize)
+	return final
 }
 
 // MustRead reports whether a decision, or what is written down after it, can depend

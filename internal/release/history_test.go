@@ -5,6 +5,7 @@ package release
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -148,6 +149,53 @@ func TestMustReadHistory(t *testing.T) {
 				t.Errorf("%s got %t", tc.reason, got)
 			}
 		})
+	}
+}
+
+// TestMustConfirm: only what lets a HelmRelease go because nothing of its own is stored is
+// confirmed.
+func TestMustConfirm(t *testing.T) {
+	deployed := testRevision(1, helmv2.StatusDeployed)
+	for name, tc := range map[string]struct {
+		reason string
+		edit   func(*Input)
+		want   bool
+	}{
+		"Nothing":     {"no revision is known", func(*Input) {}, true},
+		"Uninstalled": {"the newest one that is known is uninstalled", func(in *Input) { in.Observed.Revisions = []Revision{testRevision(1, helmv2.StatusUninstalled)} }, true},
+		"Stored":      {"it is uninstalled, which asks the API server itself", func(in *Input) { in.Observed.Revisions = []Revision{deployed} }, false},
+		"Living":      {"it is not being deleted", func(in *Input) { in.Desired.Deleted = false }, false},
+		"Never":       {"nothing was ever attempted", func(in *Input) { in.Recorded.StorageNamespace = "" }, false},
+		"Orphaned":    {"the release stays in any case", func(in *Input) { in.Desired.Deletion.Orphan = true }, false},
+		"Suspended":   {"the release stays in any case", func(in *Input) { in.Desired.Suspended = true }, false},
+		"Unreachable": {"it cannot be confirmed", func(in *Input) { in.Observed.Unreachable = "gone" }, false},
+		"Running":     {"nothing was read", func(in *Input) { in.Observed.Running = &Running{} }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := Input{Desired: Desired{Deleted: true, UID: "uid"}}
+			in.Recorded.StorageNamespace, in.Recorded.History = "apps", helmv2.Snapshots{testSnapshot(deployed)}
+			tc.edit(&in)
+			if got := MustConfirm(in); got != tc.want {
+				t.Errorf("%s: got %t", tc.reason, got)
+			}
+		})
+	}
+}
+
+// TestDeletionWithout: a release is given up only in a namespace that is gone with it.
+func TestDeletionWithout(t *testing.T) {
+	missing := errors.New("ServiceAccount 'apps/tenant': not found")
+	if why, blocked := DeletionWithout(missing, true); why != missing.Error() || blocked != nil {
+		t.Errorf("in a namespace that is being deleted: %q, %v", why, blocked)
+	}
+	why, blocked := DeletionWithout(missing, false)
+	if why != "" || blocked == nil || !blocked.Retry.IsBackoff() || blocked.Terminal || blocked.Reason != helmv2.ReasonUninstallFailed {
+		t.Fatalf("in any other namespace: %q, %+v", why, blocked)
+	}
+	for _, text := range []string{missing.Error(), helmv2.AnnotationOrphan} {
+		if !strings.Contains(blocked.Message, text) {
+			t.Errorf("%q does not say %q", blocked.Message, text)
+		}
 	}
 }
 

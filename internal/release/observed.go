@@ -51,7 +51,8 @@ type Observed struct {
 	// see MustFindStray. Nil otherwise.
 	Stray *Target
 	// Unreachable says why the cluster of the release cannot be reached any more,
-	// for good: what is needed to get there was removed. Empty if it can.
+	// for good: an object that leads there does not exist, and the namespace of the
+	// HelmRelease is being deleted. Empty if it can.
 	Unreachable string
 }
 

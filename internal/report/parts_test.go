@@ -103,18 +103,18 @@ func TestMerge(t *testing.T) {
 			"A new revision is ours, the old one keeps what only history knows.", recorded(),
 			[]release.Revision{testRevision(2, helmv2.StatusDeployed), testRevision(1, helmv2.StatusSuperseded)},
 			[]string{
-				"2 deployed upgrade sha256:new pintle.dev/v1 sha256:2-deployed tested=false",
-				"1 superseded install sha256:old pintle.dev/v1 sha256:1-superseded tested=true",
+				"2 deployed upgrade sha256:new pintle.dev/v2 sha256:2-deployed tested=false",
+				"1 superseded install sha256:old pintle.dev/v2 sha256:1-superseded tested=true",
 			},
 		},
 		"Foreign": {
 			"What somebody else made is not claimed.", nil, []release.Revision{foreign},
-			[]string{"2 superseded   pintle.dev/v1 sha256:2-superseded tested=false"},
+			[]string{"2 superseded   pintle.dev/v2 sha256:2-superseded tested=false"},
 		},
 		"OtherScheme": {
 			"What an action of ours has written is described anew: its maker's digest does not fit any more.", theirs(),
 			[]release.Revision{testRevision(1, helmv2.StatusSuperseded)},
-			[]string{"1 superseded install sha256:old pintle.dev/v1 sha256:1-superseded tested=true"},
+			[]string{"1 superseded install sha256:old pintle.dev/v2 sha256:1-superseded tested=true"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,6 +13,7 @@
 //	suspend | resume | delete | advance 10m
 //	request TOKEN [force|force=OTHER] [reset|reset=OTHER]
 //	operation holds|waits|ends
+//	access "what does not exist" [ending] | access behind | access restored
 //	blocked REASON "message" [terminal] [quiet] | unblocked
 //	stored 1 web@1.0.0 deployed [values=a] [by=me|other] [age=10m] [scheme=v2]
 //	hand upgrade chart=web@2.0.0 values=b | hand uninstall [keep-history] | hand status superseded

@@ -62,7 +62,7 @@ func (w *World) Do(line string) error {
 	case "spec":
 		return w.setSpec(args)
 	case "suspend", "resume", "delete", "request", "annotate", "advance", "blocked", "unblocked", "objects", "rival", "applied", "live",
-		"operation", "burst", "dependent", "target":
+		"operation", "burst", "dependent", "target", "access":
 		return w.change(verb, args)
 	case "stored":
 		return w.put(args)
@@ -180,6 +180,8 @@ func (w *World) change(verb string, args arguments) error {
 		return w.setObstacle(args)
 	case "dependent":
 		w.dependent(args)
+	case "access":
+		w.setAccess(args)
 	case "burst":
 		w.inputChanges(args)
 	case "live":

@@ -57,6 +57,8 @@ type World struct {
 	// `helm install`.
 	byHands, installedByHand bool
 
+	access access
+
 	// forcing is the token of the force that was announced last, and forced the
 	// last one whose end is recorded. unrecorded is true from the announcement of
 	// any install or upgrade until the record of its end.
@@ -138,6 +140,10 @@ func (w *World) reconcile(helm helmResult, die string) error {
 		return w.settle(func(hr *helmv2.HelmRelease) report.Report { return report.Blocked(hr, w.blocked, w.now) }, die)
 	}
 	in := w.input(want)
+	var blocked *release.Blocked
+	if in.Observed.Unreachable, blocked = w.unreachable(want); blocked != nil {
+		return w.settle(func(hr *helmv2.HelmRelease) report.Report { return report.Blocked(hr, blocked, w.now) }, die)
+	}
 	d := release.Decide(in)
 	if err := checkDecision(in, d); err != nil {
 		return err
@@ -189,7 +195,7 @@ func (w *World) input(want release.Desired) release.Input {
 		in.Observed.Burst = &burst
 	}
 	if release.MustReadHistory(want, w.hr.Status, in.Observed.Running) {
-		in.Observed.Revisions = read(w.hr.Status.History, w.store(release.StoredTarget(want, w.hr.Status)).observed())
+		in.Observed.Revisions = w.revisions(in)
 		if release.MustFindStray(in) {
 			w.findStray(&in)
 		}

@@ -139,6 +139,38 @@ func TestServiceAccountLacksRights(t *testing.T) {
 	w.untilGone(other)
 }
 
+// TestInstallIntoExistingNamespace: createNamespace asks for no right to create a namespace
+// that exists, nor for one to read it.
+func TestInstallIntoExistingNamespace(t *testing.T) {
+	w, target := newWorld(t), newWorld(t)
+	w.account("tenant", "configmaps", "secrets")
+	meta := metav1.ObjectMeta{Namespace: target.namespace, Name: "tenant"}
+	role := &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"*"}},
+		{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get"}},
+	}}
+	w.must(suite.client.Create(t.Context(), role))
+	w.must(suite.client.Create(t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "tenant"},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: w.namespace, Name: "tenant"}},
+	}))
+	there := func(hr *helmv2.HelmRelease) {
+		hr.Spec.TargetNamespace, hr.Spec.Install = target.namespace, &helmv2.Install{CreateNamespace: true}
+	}
+	w.publish("reads", "1.0.0", configMapChart(t, "1.0.0"))
+	w.untilReady(w.release("reads", nil, as("tenant"), there))
+
+	role.Rules = role.Rules[:1]
+	w.must(suite.client.Update(t.Context(), role))
+	w.publish("tries", "1.0.0", configMapChart(t, "1.0.0"))
+	w.untilReady(w.release("tries", nil, as("tenant"), there))
+
+	missing := target.namespace + "-missing"
+	w.publish("missing", "1.0.0", configMapChart(t, "1.0.0"))
+	hr := w.release("missing", nil, as("tenant"), there, func(hr *helmv2.HelmRelease) { hr.Spec.TargetNamespace = missing })
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonInstallFailed, "create namespace "+missing, "forbidden")
+}
+
 // TestServiceAccountsApart: the same chart, at the same time, by somebody who may
 // and by somebody who may not.
 func TestServiceAccountsApart(t *testing.T) {
@@ -163,11 +195,57 @@ func TestDeleteWithoutServiceAccount(t *testing.T) {
 	w.publish("orphan", "1.0.0", configMapChart(t, "1.0.0"))
 	hr := w.release("orphan", nil, as("short-lived"))
 	w.untilReady(hr)
+	// Nothing here removes what is in the namespace, so it goes on being deleted.
+	w.must(suite.client.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}))
 	w.must(suite.client.Delete(t.Context(), account))
 	w.must(suite.client.Delete(t.Context(), hr))
 	w.untilGone(hr)
 	if n := len(w.stored("orphan")); n != 1 {
 		t.Errorf("%d revisions are stored, want the one that nobody may remove", n)
+	}
+}
+
+// TestDeleteTogether: a HelmRelease is deleted together with an object that leads to its
+// release, in a namespace that stays. It waits, says what is missing and which annotation
+// leaves the release behind, and goes on when the object is there again.
+func TestDeleteTogether(t *testing.T) {
+	for name, tc := range map[string]struct {
+		missing string
+		// use returns the object that leads to the release, and how a HelmRelease refers to it.
+		use func(*world) (client.Object, func(*helmv2.HelmRelease))
+	}{
+		"service-account": {"ServiceAccount", func(w *world) (client.Object, func(*helmv2.HelmRelease)) {
+			return w.account("tenant", "configmaps", "secrets"), as("tenant")
+		}},
+		"kubeconfig": {"Secret", func(w *world) (client.Object, func(*helmv2.HelmRelease)) {
+			return w.secret("tenant", map[string][]byte{"value": kubeconfig(t, suite.config)}, nil), in("tenant")
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			object, refer := tc.use(w)
+			w.publish(name, "1.0.0", configMapChart(t, "1.0.0"))
+			hr := w.release(name, nil, refer)
+			w.untilReady(hr)
+			w.must(suite.client.Delete(t.Context(), object))
+			w.must(suite.client.Delete(t.Context(), hr))
+			w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonUninstallFailed,
+				tc.missing+" '"+w.namespace+"/tenant'", "not found", helmv2.AnnotationOrphan)
+			if n := len(w.stored(name)); n != 1 {
+				t.Errorf("%d revisions are stored, want 1", n)
+			}
+			object.SetResourceVersion("")
+			object.SetUID("")
+			w.must(suite.client.Create(t.Context(), object))
+			w.untilGone(hr)
+			if n := len(w.stored(name)); n != 0 {
+				t.Errorf("%d revisions are left", n)
+			}
+			err := suite.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, &corev1.ConfigMap{})
+			if !apierrors.IsNotFound(err) {
+				t.Errorf("its object is left: %v", err)
+			}
+		})
 	}
 }
 
@@ -236,8 +314,8 @@ func TestKubeconfigLeadsAway(t *testing.T) {
 	w.untilReady(hr)
 }
 
-// TestMissingKubeconfig: a Secret that is watched wakes who waits for it. What is
-// deleted without one goes.
+// TestMissingKubeconfig: a Secret that is watched triggers a reconciliation of those that
+// refer to it, also of one that is being deleted.
 func TestMissingKubeconfig(t *testing.T) {
 	w := newWorld(t)
 	w.publish("early", "1.0.0", configMapChart(t, "1.0.0"))
@@ -252,8 +330,10 @@ func TestMissingKubeconfig(t *testing.T) {
 
 	w.must(suite.client.Delete(t.Context(), secret))
 	w.must(suite.client.Delete(t.Context(), hr))
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonUninstallFailed, w.namespace+"/late", "not found")
+	w.secret("late", map[string][]byte{"value": kubeconfig(t, suite.config)}, map[string]string{watchLabel: "Enabled"})
 	w.untilGone(hr)
-	if n := len(w.stored("early")); n != 1 {
-		t.Errorf("%d revisions are stored, want the one that nobody can reach", n)
+	if n := len(w.stored("early")); n != 0 {
+		t.Errorf("%d revisions are left", n)
 	}
 }

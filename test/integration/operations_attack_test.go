@@ -9,9 +9,12 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"net/http"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +23,10 @@ import (
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/cluster"
+	"github.com/pintle-dev/pintle/internal/helm"
+	"github.com/pintle-dev/pintle/internal/release"
 )
 
 // tamper changes the record of the first revision of a release, as somebody could who
@@ -41,6 +48,59 @@ func (w *world) tamper(name string, change func(record map[string]any)) {
 	w.must(again.Close())
 	secret.Data["release"] = []byte(base64.StdEncoding.EncodeToString(out.Bytes()))
 	w.must(suite.client.Update(w.t.Context(), secret))
+}
+
+// vouch makes status.history agree with the record of the first revision of a release, as if
+// its chart had made the record so.
+func (w *world) vouch(hr *helmv2.HelmRelease) {
+	w.t.Helper()
+	conn, err := cluster.Connect(suite.config)
+	w.must(err)
+	runner := helm.NewRunner(chart.NewStore(http.DefaultClient, maxArtifact), nil, time.Now)
+	target := release.Target{Name: hr.Name, Namespace: w.namespace, StorageNamespace: w.namespace}
+	stored, err := runner.History(w.t.Context(), conn, target, nil)
+	w.must(err)
+	before := hr.DeepCopy()
+	hr.Status.History[0].Digest = stored[0].Digest
+	w.must(suite.client.Status().Patch(w.t.Context(), hr, client.MergeFrom(before)))
+}
+
+// TestOperationOfRewrittenRecord: whoever may write Secrets does not thereby run what they
+// like as the identity of a HelmRelease.
+func TestOperationOfRewrittenRecord(t *testing.T) {
+	operationsServed(t)
+	w := newWorld(t)
+	rewrite := func(old, with string) func(map[string]any) {
+		return func(record map[string]any) {
+			hook := hookOf(t, record)
+			text, _ := hook["manifest"].(string)
+			if hook["manifest"] = strings.ReplaceAll(text, old, with); hook["manifest"] == text {
+				t.Errorf("%s is not in the hook", old)
+			}
+		}
+	}
+	for name, change := range map[string]func(map[string]any){
+		"image":   rewrite("example.com/migrate:1", "example.com/evil:1"),
+		"account": rewrite("restartPolicy: Never", "restartPolicy: Never\n      serviceAccountName: default"),
+		// Another hook is added, as a test, which Helm runs on demand only.
+		"test": func(record map[string]any) {
+			hook := maps.Clone(hookOf(t, record))
+			hook["events"], hook["name"] = []string{"test"}, "test-smoke"
+			hooks, _ := record["hooks"].([]any)
+			record["hooks"] = append(hooks, hook)
+		},
+	} {
+		w.publish(name, "1.0.0", hooked(t, "1.0.0", "pre-rollback"))
+		hr := w.release(name, nil)
+		w.untilReady(hr)
+		w.tamper(name, change)
+		op := w.operate(hr, "op-"+name, func(op *opsv1alpha1.Operation) {
+			if name == "test" {
+				op.Spec.Parameters.HookName = "test-smoke"
+			}
+		})
+		w.withstands(name, op, operationAttack{failed: opsv1alpha1.ReasonRecordNotVerified, says: []string{"revision 1", w.namespace + "/" + name}})
+	}
 }
 
 // hookOf returns the first stored hook of a record.
@@ -126,7 +186,7 @@ func tamperedHooks(t *testing.T) map[string]operationAttack {
 	}
 	return map[string]operationAttack{
 		"namespace": {text: meta("namespace: kube-system"), failed: opsv1alpha1.ReasonNamespaceMismatch, says: []string{"another namespace"}},
-		"elsewhere": {record: func(r map[string]any) { r["namespace"] = "kube-system" }, failed: opsv1alpha1.ReasonNamespaceMismatch, says: []string{"kube-system"}},
+		"elsewhere": {record: func(r map[string]any) { r["namespace"] = "kube-system" }, failed: opsv1alpha1.ReasonRecordNotVerified, says: []string{"does not agree"}},
 		"kind":      {text: whole("apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: evil}\n"), failed: unable, says: []string{"neither a Job"}},
 		"nothing":   {text: whole("\n"), failed: unable},
 		"noise":     {text: whole("kind: [Job"), failed: unable},
@@ -191,6 +251,7 @@ func TestOperationAttackers(t *testing.T) {
 		}
 		if a.record != nil {
 			w.tamper(name, a.record)
+			w.vouch(releases[name])
 		}
 		var edits []func(*opsv1alpha1.Operation)
 		if a.edit != nil {

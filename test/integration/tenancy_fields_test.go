@@ -191,12 +191,14 @@ func (y *tenancy) orphans(t *testing.T) {
 	w.untilReady(hr)
 	w.must(suite.client.Delete(t.Context(), account))
 	w.must(suite.client.Delete(t.Context(), hr))
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonUninstallFailed, "ServiceAccount 'tenant-a/mortal'", "not found")
+	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Annotations = map[string]string{helmv2.AnnotationOrphan: "true"} })
 	w.untilGone(hr)
 	w.configMap("orphan")
 	if len(w.stored("orphan")) != 1 {
 		t.Error("its record is gone")
 	}
-	untilTrue(w, "an event that says who is missing", func() bool {
-		return w.hasEvent(hr, corev1.EventTypeWarning, "ReleaseOrphaned", "ServiceAccount 'tenant-a/mortal'", "not found")
+	untilTrue(w, "an event that says why it stays", func() bool {
+		return w.hasEvent(hr, corev1.EventTypeWarning, "ReleaseOrphaned", helmv2.AnnotationOrphan)
 	})
 }

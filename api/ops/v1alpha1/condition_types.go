@@ -93,6 +93,10 @@ const (
 	// ReasonReleaseChanged says that the revision was changed between two Jobs of one Operation.
 	ReasonReleaseChanged string = "ReleaseChanged"
 
+	// ReasonRecordNotVerified says that the record of the revision does not agree with status.history of the HelmRelease,
+	// or cannot be compared with it. Also of Blocked, as long as the revision may still be recorded there.
+	ReasonRecordNotVerified string = "RecordNotVerified"
+
 	// ReasonTargetDeleted says that the target is being deleted.
 	ReasonTargetDeleted string = "TargetDeleted"
 )

@@ -1,0 +1,116 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+// TestAnnouncedForNobody: a HelmRelease is deleted while its first action is announced, and
+// may be created again under the same name. Nothing begins for the one that is gone.
+func TestAnnouncedForNobody(t *testing.T) {
+	for name, again := range map[string]bool{"gone": false, "recreated": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			var meanwhile atomic.Pointer[func() error]
+			// Until this is closed, the controller does not see the deletion.
+			seen := make(chan struct{})
+			see := sync.OnceFunc(func() { close(seen) })
+			t.Cleanup(see)
+			deleted := func() error {
+				ctx := context.WithoutCancel(t.Context())
+				hr := &helmv2.HelmRelease{}
+				err := suite.client.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: "web"}, hr)
+				if err != nil {
+					return err
+				}
+				hr.Finalizers = nil
+				err = errors.Join(suite.client.Update(ctx, hr), suite.client.Delete(ctx, hr))
+				if again {
+					hr = &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: hr.Namespace, Name: hr.Name, Labels: hr.Labels}, Spec: hr.Spec}
+					hr.Spec.Values = rawValues(t, map[string]any{"message": "again"})
+					err = errors.Join(err, suite.client.Create(ctx, hr))
+				}
+				return err
+			}
+			meanwhile.Store(&deleted)
+			answered := make(chan int, 1)
+			mine := w.ownController(config{wrap: func(next http.RoundTripper) http.RoundTripper {
+				return transport(func(req *http.Request) (*http.Response, error) {
+					if req.URL.Query().Get("watch") != "" && strings.HasSuffix(req.URL.Path, "/helmreleases") {
+						resp, err := next.RoundTrip(req)
+						if err == nil {
+							resp.Body = &delayed{resp.Body, &meanwhile, seen}
+						}
+						return resp, err
+					}
+					announcement := req.Method == http.MethodPatch && strings.HasSuffix(req.URL.Path, "/"+w.namespace+"/helmreleases/web/status")
+					do := meanwhile.Load()
+					if !announcement || do == nil || !meanwhile.CompareAndSwap(do, nil) {
+						return next.RoundTrip(req)
+					}
+					if err := (*do)(); err != nil {
+						return nil, err
+					}
+					resp, err := next.RoundTrip(req)
+					if err == nil {
+						answered <- resp.StatusCode
+					}
+					return resp, err
+				})
+			}})
+			w.publish("web", "1.0.0", configMapChart(t, "1.0.0"))
+			hr := w.release("web", nil, mine)
+			if again {
+				if code := <-answered; code != http.StatusConflict {
+					t.Errorf("the announcement is answered with %d", code)
+				}
+				see()
+				w.untilReady(hr)
+				if message := w.configMap("web").Data["message"]; message != "again" || len(w.stored("web")) != 1 {
+					t.Errorf("%d revisions, with message %q; want one of the new HelmRelease", len(w.stored("web")), message)
+				}
+				return
+			}
+			if code := <-answered; code != http.StatusNotFound {
+				t.Errorf("the announcement is answered with %d", code)
+			}
+			// Time for what should not happen.
+			time.Sleep(500 * time.Millisecond)
+			if n := len(w.stored("web")); n != 0 {
+				t.Errorf("%d revisions are stored for a HelmRelease that is gone", n)
+			}
+		})
+	}
+}
+
+// delayed is the body of a watch from which nothing is read, once meanwhile has been taken,
+// before seen is closed.
+type delayed struct {
+	io.ReadCloser
+	meanwhile *atomic.Pointer[func() error]
+	seen      <-chan struct{}
+}
+
+// Read implements io.Reader.
+func (d *delayed) Read(p []byte) (int, error) {
+	n, err := d.ReadCloser.Read(p)
+	if d.meanwhile.Load() == nil {
+		<-d.seen
+	}
+	return n, err
+}
