@@ -34,32 +34,33 @@ const (
 // A new room has to be added here before anybody can use it.
 func mayImport() map[string][]string {
 	return map[string][]string{
-		"release":    {},
-		"cause":      {},
-		"diagnose":   {"cause", "release"},
-		"operation":  {"cause"},
-		"hookjob":    {},
-		"report":     {"operation", "release"},
-		"scenario":   {"release", "report"},
-		"chart":      {},
-		"sandbox":    {},
-		"apiretry":   {},
-		"cluster":    {"apiretry"},
-		"cloud":      {},
-		"options":    {},
-		"expression": {},
-		"postrender": {},
-		"attempt":    {"release"},
-		"watch":      {},
-		"memory":     {},
-		"notify":     {},
-		"fence":      {},
-		"desired":    {"chart", "expression", "release"},
-		"drift":      {"apiretry", "release"},
-		"helm":       {"apiretry", "cause", "chart", "expression", "hookjob", "postrender", "release", "sandbox"},
-		"metrics":    {"release", "report"},
-		"controller": {"apiretry", "attempt", "cause", "cluster", "desired", "diagnose", "drift", "helm", "hookjob", "metrics", "notify", "operation", "release", "report", "watch"},
-		"main":       {"chart", "cloud", "cluster", "controller", "desired", "fence", "helm", "memory", "metrics", "notify", "options"},
+		"release":     {},
+		"cause":       {},
+		"objectstate": {},
+		"diagnose":    {"cause", "release"},
+		"operation":   {"cause"},
+		"hookjob":     {},
+		"report":      {"operation", "release"},
+		"scenario":    {"release", "report"},
+		"chart":       {},
+		"sandbox":     {},
+		"apiretry":    {},
+		"cluster":     {"apiretry"},
+		"cloud":       {},
+		"options":     {},
+		"expression":  {},
+		"postrender":  {},
+		"attempt":     {"release"},
+		"watch":       {},
+		"memory":      {},
+		"notify":      {},
+		"fence":       {},
+		"desired":     {"chart", "expression", "release"},
+		"drift":       {"apiretry", "release"},
+		"helm":        {"apiretry", "cause", "chart", "expression", "hookjob", "objectstate", "postrender", "release", "sandbox"},
+		"metrics":     {"release", "report"},
+		"controller":  {"apiretry", "attempt", "cause", "cluster", "desired", "diagnose", "drift", "helm", "hookjob", "metrics", "notify", "operation", "release", "report", "watch"},
+		"main":        {"chart", "cloud", "cluster", "controller", "desired", "fence", "helm", "memory", "metrics", "notify", "options"},
 	}
 }
 
@@ -173,7 +174,7 @@ func TestWhoImportsWhom(t *testing.T) {
 
 func TestPureRooms(t *testing.T) {
 	all := graph(t)
-	for _, name := range []string{"release", "report", "scenario", "operation", "cause", "hookjob"} {
+	for _, name := range []string{"release", "report", "scenario", "operation", "cause", "hookjob", "objectstate"} {
 		p := all[rooms+name]
 		for _, dep := range p.Deps {
 			if within(dep, "k8s.io/client-go", "helm.sh/helm", runtime, "k8s.io/cli-runtime") {
@@ -184,7 +185,7 @@ func TestPureRooms(t *testing.T) {
 			t.Errorf("%s is to turn values into values: %s", name, strings.Join(way, " imports "))
 		}
 	}
-	for _, name := range []string{"release", "report", "operation", "cause", "hookjob"} {
+	for _, name := range []string{"release", "report", "operation", "cause", "hookjob", "objectstate"} {
 		if slices.Contains(all[rooms+name].Imports, "os") {
 			t.Errorf("%s imports os", name)
 		}

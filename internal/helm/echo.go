@@ -5,18 +5,29 @@ package helm
 
 import (
 	"helm.sh/helm/v3/pkg/kube"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/resource"
+
+	"github.com/pintle-dev/pintle/internal/objectstate"
 )
 
 // echo is what the API server answered when an object was written, so that nobody
 // need ask once more a moment later.
 type echo struct {
-	// live is the object as it is then; nil if it is gone.
+	seen objectstate.Observation
+	// live is the object in the answer; nil if there was none.
 	live *unstructured.Unstructured
+}
+
+// observed returns what an answer or event with an object says about that object. A
+// nil object stands for an answer that there is none.
+func observed(source objectstate.Source, object *unstructured.Unstructured) objectstate.Observation {
+	if object == nil {
+		return objectstate.Observation{Source: source, Absent: true}
+	}
+	return objectstate.Observation{Source: source, UID: string(object.GetUID()), Version: object.GetResourceVersion()}
 }
 
 // learn remembers what the API server answered when an object was written.
@@ -27,7 +38,7 @@ func (c *client) learn(info *resource.Info, answer runtime.Object) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.remember(info, echo{live: live})
+	c.remember(info, echo{seen: observed(objectstate.Write, live), live: live})
 }
 
 // learnAll remembers the objects that Helm wrote, each of which holds the answer.
@@ -43,12 +54,11 @@ func (c *client) learnDeleted(info *resource.Info, answer runtime.Object) {
 	defer c.mu.Unlock()
 	switch answer := answer.(type) {
 	case *metav1.Status:
-		c.remember(info, echo{})
+		c.remember(info, echo{seen: observed(objectstate.Delete, nil)})
 	case *unstructured.Unstructured:
-		if !lingers(info, answer) {
-			answer = nil
-		}
-		c.remember(info, echo{live: answer})
+		seen := observed(objectstate.Delete, answer)
+		seen.Deletion = deletion(info, answer)
+		c.remember(info, echo{seen: seen, live: answer})
 	}
 }
 
@@ -69,11 +79,12 @@ func (c *client) recall(info *resource.Info) (echo, bool) {
 	return e, ok
 }
 
-// lingers reports whether an object that is the answer to its deletion may be
-// there still. Some core kinds are answered with the object although it is gone;
-// it is marked as being deleted if it has to wait for anything. What other API
-// servers mean by such an answer is not known.
-func lingers(info *resource.Info, answer *unstructured.Unstructured) bool {
-	object, err := meta.Accessor(answer)
-	return err != nil || info.Mapping.GroupVersionKind.Group != "" || object.GetDeletionTimestamp() != nil || len(object.GetFinalizers()) > 0
+// deletion describes the object in the answer to its deletion.
+func deletion(info *resource.Info, answer *unstructured.Unstructured) objectstate.Deletion {
+	grace := answer.GetDeletionGracePeriodSeconds()
+	return objectstate.Deletion{
+		Marked: answer.GetDeletionTimestamp() != nil,
+		Held:   len(answer.GetFinalizers()) > 0 || grace != nil && *grace > 0,
+		Core:   info.Mapping.GroupVersionKind.Group == "",
+	}
 }

@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/resource"
+
+	"github.com/pintle-dev/pintle/internal/objectstate"
 )
 
 func TestLearnDeleted(t *testing.T) {
@@ -20,17 +22,25 @@ func TestLearnDeleted(t *testing.T) {
 		now := metav1.Now()
 		u.SetDeletionTimestamp(&now)
 	}
+	grace := func(seconds int64) func(*unstructured.Unstructured) {
+		return func(u *unstructured.Unstructured) {
+			marked(u)
+			u.SetDeletionGracePeriodSeconds(&seconds)
+		}
+	}
 	cases := map[string]struct {
 		reason   string
 		manifest string
 		edit     func(*unstructured.Unstructured)
-		gone     bool
+		want     objectstate.Existence
 	}{
-		"Status":    {"success is said of what is gone", configMap, nil, true},
-		"Object":    {"an object of the core that waits for nothing is gone", configMap, func(*unstructured.Unstructured) {}, true},
-		"Marked":    {"one that is marked as being deleted is still there", configMap, marked, false},
-		"Finalizer": {"so is one that has to wait", configMap, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"a.b/c"}) }, false},
-		"Elsewhere": {"what others mean by an object is not known", deployment, func(*unstructured.Unstructured) {}, false},
+		"Status":    {"success is said of what is gone", configMap, nil, objectstate.Absent},
+		"Object":    {"an object of the core that waits for nothing is gone", configMap, func(*unstructured.Unstructured) {}, objectstate.Absent},
+		"Marked":    {"one that is marked, and waits for nothing, can be gone", configMap, marked, objectstate.Unknown},
+		"NoGrace":   {"so is a Pod that has ended", configMap, grace(0), objectstate.Unknown},
+		"Grace":     {"one with a grace period is still there", configMap, grace(30), objectstate.Present},
+		"Finalizer": {"so is one with a finalizer", configMap, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"a.b/c"}) }, objectstate.Present},
+		"Elsewhere": {"what others mean by an object is not known", deployment, func(*unstructured.Unstructured) {}, objectstate.Unknown},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -43,8 +53,10 @@ func TestLearnDeleted(t *testing.T) {
 			}
 			c.learnDeleted(list[0], answer)
 			e, ok := c.recall(list[0])
-			if !ok || (e.live == nil) != tc.gone {
-				t.Errorf("%s: known %t, there is %v", tc.reason, ok, e.live)
+			var known objectstate.Known
+			known.Observe(e.seen)
+			if got := known.Existence(); !ok || got != tc.want {
+				t.Errorf("%s: known %t, existence %v, want %v", tc.reason, ok, got, tc.want)
 			}
 		})
 	}
@@ -69,13 +81,13 @@ func TestEchoesFade(t *testing.T) {
 func TestRescue(t *testing.T) {
 	t.Parallel()
 	panics := func(*unstructured.Unstructured) (*status.Result, error) { panic("boom") }
-	o := &opinion{}
-	o.hear(nil, panics)
+	o := &opinion{info: &resource.Info{}}
+	o.observe(observed(objectstate.Read, nil), nil, poller(panics))
 	if o.current() || o.err == nil || o.err.Error() != "judging panicked: boom" {
 		t.Errorf("heard %v, %v", o.result, o.err)
 	}
 	o = &opinion{}
-	o.look(watch{see: func(*resource.Info) (sight, error) { panic("boom") }})
+	o.look(watch{see: func(*resource.Info) (*status.Result, error) { panic("boom") }})
 	if o.current() || o.err == nil {
 		t.Errorf("looked %v, %v", o.result, o.err)
 	}

@@ -15,13 +15,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/rest"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/objectstate"
 )
 
 const (
@@ -83,7 +83,7 @@ type subscription struct {
 	inbox  *inbox
 }
 
-// inbox gathers what one wait hears of its objects. Only the latest counts.
+// inbox gathers the events of the objects of one wait.
 type inbox struct {
 	// ready holds something if there may be news.
 	ready chan struct{}
@@ -92,26 +92,45 @@ type inbox struct {
 	news map[*subscription]news
 }
 
-// news is what was heard of an object.
+// news is what was received about an object.
 type news struct {
-	// object is nil if it has to be asked for: it is gone, has lost its label, or was
-	// lost sight of.
+	// gap is true if events are missing before those that follow, and lost if no more
+	// follow at all.
+	gap, lost bool
+	// events are the newest of each object that has had the name, oldest first.
+	events []event
+}
+
+// event is what a watch says about an object, and the object in it: of an object that is
+// gone, the last state.
+type event struct {
+	seen   objectstate.Observation
 	object *unstructured.Unstructured
-	// lost is true if nothing more is going to be heard.
-	lost bool
 }
 
 func newInbox() *inbox { return &inbox{ready: make(chan struct{}, 1), news: map[*subscription]news{}} }
 
-func (b *inbox) put(s *subscription, n news) {
+// change merges something that was received about an object.
+func (b *inbox) change(s *subscription, merge func(n *news)) {
 	b.mu.Lock()
-	n.lost = n.lost || b.news[s].lost
+	n := b.news[s]
+	merge(&n)
 	b.news[s] = n
 	b.mu.Unlock()
 	select {
 	case b.ready <- struct{}{}:
 	default:
 	}
+}
+
+func (b *inbox) put(s *subscription, e event) {
+	b.change(s, func(n *news) {
+		last := len(n.events) - 1
+		if last >= 0 && n.events[last].seen.UID == e.seen.UID {
+			n.events = n.events[:last]
+		}
+		n.events = append(n.events, e)
+	})
 }
 
 // take returns what has come since the last time.
@@ -214,16 +233,7 @@ func (s *stream) remove() {
 // going to be told.
 func (s *stream) covers(name, version string) bool {
 	seen, ok := s.seen[name]
-	return notAfter(s.from, version) && (!ok || notAfter(seen, version))
-}
-
-// notAfter reports whether version a is certainly not later than b.
-func notAfter(a, b string) bool {
-	if a == b {
-		return true
-	}
-	order, err := resourceversion.CompareResourceVersion(a, b)
-	return err == nil && order <= 0
+	return objectstate.NotAfter(s.from, version) && (!ok || objectstate.NotAfter(seen, version))
 }
 
 // run watches until nobody reads any more or nothing can be learned in this way,
@@ -312,7 +322,7 @@ func (s *stream) renew(ctx context.Context) error {
 	s.from, s.at, s.seen = list.GetResourceVersion(), list.GetResourceVersion(), map[string]string{}
 	for _, all := range s.subs {
 		for sub := range all {
-			sub.inbox.put(sub, news{})
+			sub.inbox.change(sub, func(n *news) { n.gap = true })
 		}
 	}
 	return nil
@@ -332,11 +342,12 @@ func (s *stream) tell(kind apiwatch.EventType, object *unstructured.Unstructured
 		s.seen, s.from = map[string]string{}, s.at
 	}
 	s.seen[name] = s.at
+	source := objectstate.Changed
 	if kind == apiwatch.Deleted {
-		object = nil
+		source = objectstate.Removed
 	}
 	for sub := range s.subs[name] {
-		sub.inbox.put(sub, news{object: object})
+		sub.inbox.put(sub, event{seen: observed(source, object), object: object})
 	}
 }
 
@@ -355,7 +366,7 @@ func (s *stream) fail(err error) {
 	s.expire(pause)
 	for _, all := range subs {
 		for sub := range all {
-			sub.inbox.put(sub, news{lost: true})
+			sub.inbox.change(sub, func(n *news) { n.gap, n.lost = true, true })
 		}
 	}
 }

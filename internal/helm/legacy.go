@@ -35,22 +35,22 @@ func (c *client) legacy(jobs bool) (watch, error) {
 	checker := kube.NewReadyChecker(clients, c.Log, kube.PausedAsReady(true), kube.CheckJobs(jobs))
 	var mu sync.Mutex
 	failed := map[*resource.Info]int{}
-	see := func(info *resource.Info) (sight, error) {
+	see := func(info *resource.Info) (*status.Result, error) {
 		ready, err := isReady(context.WithoutCancel(c.ctx), checker, info)
 		mu.Lock()
 		defer mu.Unlock()
 		if err == nil {
 			failed[info] = 0
 			if ready {
-				return sight{result: current()}, nil
+				return current(), nil
 			}
-			return sight{result: inProgress("not ready")}, nil
+			return inProgress("not ready"), nil
 		}
 		failed[info]++
 		if failed[info] > legacyErrors || !passing(err) {
-			return sight{result: &status.Result{Status: status.FailedStatus, Message: err.Error()}}, nil
+			return &status.Result{Status: status.FailedStatus, Message: err.Error()}, nil
 		}
-		return sight{}, err
+		return nil, err
 	}
 	return watch{see: see, pace: func(time.Duration) time.Duration { return legacyPace }}, nil
 }

@@ -12,12 +12,9 @@ import (
 	"time"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
-	"golang.org/x/sync/errgroup"
 	"helm.sh/helm/v3/pkg/kube"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
-	"k8s.io/cli-runtime/pkg/resource"
 
+	"github.com/pintle-dev/pintle/internal/objectstate"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -28,69 +25,6 @@ const (
 	// lateAfter is how long a wait is a short one.
 	lateAfter = 5 * time.Second
 )
-
-// opinion is what a wait thinks of one object.
-type opinion struct {
-	info   *resource.Info
-	result *status.Result
-	err    error
-	// live is the object as it was last seen, nil if it was not.
-	live *unstructured.Unstructured
-	// sub is nil if the object is not followed, and looked at now and then.
-	sub *subscription
-	// unheard is how long nothing has been heard of it.
-	unheard time.Duration
-}
-
-func opinions(list kube.ResourceList) []*opinion {
-	all := make([]*opinion, len(list))
-	for i, info := range list {
-		all[i] = &opinion{info: info}
-	}
-	return all
-}
-
-// eachOf calls do for every object, several at a time.
-func eachOf(all []*opinion, do func(o *opinion)) {
-	if len(all) == 1 {
-		do(all[0])
-		return
-	}
-	var group errgroup.Group
-	group.SetLimit(parallel)
-	for _, o := range all {
-		group.Go(func() error {
-			do(o)
-			return nil
-		})
-	}
-	_ = group.Wait()
-}
-
-// look asks the API server.
-func (o *opinion) look(w watch) {
-	defer o.rescue()
-	var seen sight
-	seen, o.err = w.see(o.info)
-	o.live, o.result, o.unheard = seen.object, seen.result, 0
-}
-
-// hear judges by what is known of the object; nil stands for one that is gone.
-func (o *opinion) hear(object *unstructured.Unstructured, judge look) {
-	defer o.rescue()
-	o.result, o.err = judge(object)
-	o.live, o.unheard = object, 0
-}
-
-// rescue makes an error of a panic: objects are judged on goroutines, where one
-// would end the process.
-func (o *opinion) rescue() {
-	if p := recover(); p != nil {
-		o.result, o.err = nil, fmt.Errorf("judging panicked: %v", p)
-	}
-}
-
-func (o *opinion) current() bool { return o.err == nil && o.result.Status == status.CurrentStatus }
 
 // said tells why objects are not ready, and separately why some will never be.
 func said(all []*opinion) (reasons, failures []string) {
@@ -151,10 +85,11 @@ func (v *vigil) begin() {
 	var unknown []*opinion
 	for _, o := range v.pending {
 		if e, ok := v.client.recall(o.info); ok && v.judge != nil {
-			o.hear(e.live, v.judge)
-			continue
+			o.observe(e.seen, e.live, v.watch)
 		}
-		unknown = append(unknown, o)
+		if o.known.MustRead() {
+			unknown = append(unknown, o)
+		}
 	}
 	v.look(unknown)
 }
@@ -198,11 +133,7 @@ func (v *vigil) follow(all []*opinion) {
 		}
 	}
 	slices.SortStableFunc(apart, func(a, b *opinion) int {
-		order, err := resourceversion.CompareResourceVersion(a.live.GetResourceVersion(), b.live.GetResourceVersion())
-		if err != nil {
-			return 0
-		}
-		return order
+		return objectstate.Compare(a.live.GetResourceVersion(), b.live.GetResourceVersion())
 	})
 	var missed []*opinion
 	for _, o := range apart {
@@ -237,8 +168,9 @@ func (v *vigil) until(deadline <-chan time.Time) error {
 			pause = v.pause()
 			next.Reset(pause)
 		case <-v.inbox.ready:
-			if v.hear() {
-				pause = v.pause()
+			v.hear()
+			if sooner := v.pause(); sooner < pause {
+				pause = sooner
 				next.Reset(pause)
 			}
 		case <-late:
@@ -271,7 +203,7 @@ func (v *vigil) until(deadline <-chan time.Time) error {
 
 // pause says how long to wait for news until the next look at anything.
 func (v *vigil) pause() time.Duration {
-	if slices.ContainsFunc(v.pending, func(o *opinion) bool { return o.sub == nil }) {
+	if slices.ContainsFunc(v.pending, func(o *opinion) bool { return !o.followed() }) {
 		return v.pace(v.waited)
 	}
 	return unheardAfter
@@ -283,7 +215,7 @@ func (v *vigil) lookAround(pause time.Duration) {
 	var at []*opinion
 	for _, o := range v.pending {
 		o.unheard += pause
-		if o.sub == nil || o.unheard >= unheardAfter {
+		if !o.followed() || o.unheard >= unheardAfter {
 			at = append(at, o)
 		}
 	}
@@ -291,28 +223,34 @@ func (v *vigil) lookAround(pause time.Duration) {
 	v.follow(slices.DeleteFunc(at, (*opinion).current))
 }
 
-// hear takes in what has come, and reports whether any object is not followed any
-// more.
-func (v *vigil) hear() (lost bool) {
+// hear merges the events that have arrived, and reads the objects of which they do not
+// tell the state.
+func (v *vigil) hear() {
 	all := v.inbox.take()
 	var ask []*opinion
+	lost := false
 	for _, o := range v.pending {
 		n, ok := all[o.sub]
-		switch {
-		case o.sub == nil || !ok:
+		if o.sub == nil || !ok {
 			continue
-		case n.object != nil:
-			o.hear(n.object, v.judge)
-		default:
-			ask = append(ask, o)
+		}
+		if n.gap {
+			o.known.Observe(objectstate.Observation{Source: objectstate.Gap})
+		}
+		for _, e := range n.events {
+			if !o.settled() {
+				o.observe(e.seen, e.object, v.watch)
+			}
 		}
 		if n.lost {
 			o.sub, lost = nil, true
+		}
+		if o.known.MustRead() && !o.settled() {
+			ask = append(ask, o)
 		}
 	}
 	v.look(ask)
 	if lost {
 		v.follow(v.pending)
 	}
-	return lost
 }

@@ -110,6 +110,7 @@ func (c *client) waitReady(list kube.ResourceList, timeout time.Duration, jobs b
 // since it is going to try again; one that has failed for good ends the wait.
 func (c *client) WatchUntilReady(list kube.ResourceList, timeout time.Duration) error {
 	w := poller(checked(c.manner.hookChecks, hookDone))
+	w.target, w.lost = true, &status.Result{Status: status.FailedStatus, Message: "was deleted before it was seen to complete"}
 	if w.explained = c.inquest.on(); w.explained {
 		w.role = c.inquest.role
 	}
@@ -120,20 +121,25 @@ func (c *client) WatchUntilReady(list kube.ResourceList, timeout time.Duration) 
 	return err
 }
 
-// WaitForDelete waits until all objects are gone.
+// WaitForDelete waits until all objects are gone. An object that another one of the same
+// name has replaced is gone.
 func (c *client) WaitForDelete(list kube.ResourceList, timeout time.Duration) error {
-	return c.wait(list, timeout, poller(gone))
+	w := poller(gone)
+	w.target = true
+	return c.wait(list, timeout, w)
 }
 
 // watch is one way to wait.
 type watch struct {
-	// see asks the API server for an object and judges it. It may be called for
-	// several objects at a time. What it returns of the object is nil if it was not
-	// found, or if nobody needs to know.
-	see func(info *resource.Info) (sight, error)
-	// judge tells what to think of an object without asking for it; nil if the
-	// verdict takes more than that.
+	// judge returns the verdict on a live object; nil if the verdict takes other requests,
+	// which see sends. Both may be called for several objects at a time.
 	judge look
+	see   func(info *resource.Info) (*status.Result, error)
+	// target is true if the wait is about the object that was written or deleted before, and
+	// not about another one of the same name.
+	target bool
+	// lost, if set, is the verdict on a target that is gone.
+	lost *status.Result
 	// pace says how long to wait until the next look.
 	pace func(waited time.Duration) time.Duration
 	// yields is true if the wait ends when something else is wanted by now.
@@ -144,12 +150,6 @@ type watch struct {
 	role      release.Role
 	// late, if set, is called once the wait has lasted for lateAfter.
 	late func()
-}
-
-// sight is an object and the verdict on it.
-type sight struct {
-	object *unstructured.Unstructured
-	result *status.Result
 }
 
 // watch returns how to wait for objects, whose Jobs have to complete or not.
@@ -164,7 +164,7 @@ func (c *client) watch(jobs bool) (watch, error) {
 }
 
 func poller(judge look) watch {
-	return watch{pace: pollEvery, judge: judge, see: func(info *resource.Info) (sight, error) { return inspect(info, judge) }}
+	return watch{pace: pollEvery, judge: judge}
 }
 
 // survey looks once at each object and returns those that are not ready, with
@@ -181,24 +181,20 @@ func survey(list kube.ResourceList, w watch) (pending kube.ResourceList, reasons
 	return pending, reasons, failures
 }
 
-func inspect(info *resource.Info, judge look) (sight, error) {
+// read asks the API server for an object. It returns nil if there is none.
+func read(info *resource.Info) (*unstructured.Unstructured, error) {
 	answer, err := resource.NewHelper(info.Client, info.Mapping).Get(info.Namespace, info.Name)
 	if apierrors.IsNotFound(err) {
-		if expires(info.Object) {
-			return sight{result: current()}, nil
-		}
-		result, err := judge(nil)
-		return sight{result: result}, err
+		return nil, nil //nolint:nilnil // that there is none is an answer
 	}
 	if err != nil {
-		return sight{}, err
+		return nil, err
 	}
 	object, ok := answer.(*unstructured.Unstructured)
 	if !ok {
-		return sight{}, fmt.Errorf("the API server answered with %T", answer)
+		return nil, fmt.Errorf("the API server answered with %T", answer)
 	}
-	result, err := judge(object)
-	return sight{object: object, result: result}, err
+	return object, nil
 }
 
 // expires reports whether an object is a Job that the cluster removes once it

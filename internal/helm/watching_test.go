@@ -25,6 +25,8 @@ type change struct {
 // watching is a watch that somebody reads. Nothing but the reader runs for it.
 type watching struct {
 	prefix string
+	// from is the version after which events are sent.
+	from   int
 	ctx    context.Context
 	events chan []byte
 	closed chan struct{}
@@ -68,14 +70,14 @@ func (w *world) watch(rec *httptest.ResponseRecorder, req *http.Request) *http.R
 	if err != nil || req.URL.Query().Get("labelSelector") == "" {
 		w.t.Errorf("watch of %s: %v, selected by %q", path, err, req.URL.Query().Get("labelSelector"))
 	}
-	s := &watching{prefix: path + "/", ctx: req.Context(), events: make(chan []byte, 1000), closed: make(chan struct{})}
+	s := &watching{prefix: path + "/", from: from, ctx: req.Context(), events: make(chan []byte, 1000), closed: make(chan struct{})}
 	if from < w.oldest {
 		s.events <- []byte(`{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410,"message":"too old"}}` + "\n")
 	} else {
 		w.watches = append(w.watches, s)
 		for _, c := range w.log {
-			if c.version > from && strings.HasPrefix(c.path, s.prefix) {
-				s.events <- c.event
+			if !w.lags || c.version <= w.delivered {
+				s.send(c)
 			}
 		}
 	}
@@ -120,10 +122,29 @@ func (w *world) tell(kind, path string, object map[string]any) {
 	}
 	event = append(event, '\n')
 	w.log = append(w.log, change{version: version, path: path, event: event})
+	if !w.lags {
+		w.deliver()
+	}
+}
+
+// deliver sends the oldest event that was not sent yet, and reports whether there was one.
+func (w *world) deliver() bool {
+	if w.delivered == len(w.log) {
+		return false
+	}
 	for _, s := range w.watches {
-		if strings.HasPrefix(path, s.prefix) && s.ctx.Err() == nil {
-			s.events <- event
+		if s.ctx.Err() == nil {
+			s.send(w.log[w.delivered])
 		}
+	}
+	w.delivered++
+	return true
+}
+
+// send queues an event for the reader, if the watch is about it.
+func (w *watching) send(c change) {
+	if c.version > w.from && strings.HasPrefix(c.path, w.prefix) {
+		w.events <- c.event
 	}
 }
 

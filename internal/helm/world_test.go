@@ -60,6 +60,13 @@ type world struct {
 	watchable bool
 	log       []change
 	watches   []*watching
+	// delivered counts the events of the log that watches were sent. A world that lags sends
+	// one with each call of deliver, others send them at once.
+	delivered int
+	lags      bool
+	// slow, if set, is called with each request after it was served and before its answer
+	// arrives.
+	slow func(method, path string)
 	// offered are kinds that the server knows beside resources().
 	offered map[string][]string
 	// oldest is the first version that can be watched from.
@@ -103,6 +110,14 @@ func newWorld(t *testing.T) *world {
 
 // RoundTrip implements http.RoundTripper.
 func (w *world) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp := w.respond(req)
+	if w.slow != nil {
+		w.slow(req.Method, req.URL.Path)
+	}
+	return resp, nil
+}
+
+func (w *world) respond(req *http.Request) *http.Response {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	rec := httptest.NewRecorder()
@@ -112,14 +127,14 @@ func (w *world) RoundTrip(req *http.Request) (*http.Response, error) {
 		_, _ = rec.Write(w.archive)
 	case req.URL.Query().Get("watch") != "":
 		if resp := w.watch(rec, req); resp != nil {
-			return resp, nil
+			return resp
 		}
 	default:
 		w.serve(rec, req)
 	}
 	resp := rec.Result()
 	resp.Request = req
-	return resp, nil
+	return resp
 }
 
 func (w *world) serve(rec *httptest.ResponseRecorder, req *http.Request) {
@@ -178,6 +193,10 @@ func (w *world) serve(rec *httptest.ResponseRecorder, req *http.Request) {
 			object.SetDeletionTimestamp(&now)
 			w.store(path, object.Object)
 			reply(rec, http.StatusOK, object.Object)
+			return
+		}
+		if w.objects[path]["kind"] == "Pod" {
+			reply(rec, http.StatusOK, w.terminate(path))
 			return
 		}
 		w.remove(path)

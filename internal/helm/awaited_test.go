@@ -1,0 +1,248 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"helm.sh/helm/v3/pkg/kube"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// identifying gives the objects that are created in a world UIDs.
+func identifying(w *world) {
+	n := 0
+	w.reacted = func(object map[string]any) {
+		n++
+		(&unstructured.Unstructured{Object: object}).SetUID(types.UID(fmt.Sprint("uid-", n)))
+	}
+}
+
+// TestHookIsLost: a hook that is deleted before it completes has failed, and nothing is
+// waited for. What it was last counts, if that was received.
+func TestHookIsLost(t *testing.T) {
+	const deleted = "failed early due to stalled resources: [Job/prod/migrate status: 'Failed': was deleted before it was seen to complete]"
+	cases := map[string]struct {
+		reason   string
+		manifest string
+		happen   func(w *world)
+		want     string
+	}{
+		"Deleted": {
+			"it cannot complete any more", jobYAML,
+			func(w *world) { w.vanish(jobPath) }, deleted,
+		},
+		"Replaced": {
+			"another object of the name is not the hook", jobYAML,
+			func(w *world) {
+				w.vanish(jobPath)
+				other := object(w.t, jobYAML)
+				other.SetUID("other")
+				complete(other)
+				w.put(jobPath, other.Object)
+			}, deleted,
+		},
+		"Completed": {
+			"it had completed before it was deleted", jobYAML,
+			func(w *world) { w.change(jobPath, complete); w.vanish(jobPath) }, "",
+		},
+		"CompletedAndReplaced": {
+			"and may have a successor", jobYAML,
+			func(w *world) {
+				w.change(jobPath, complete)
+				w.vanish(jobPath)
+				other := object(w.t, jobYAML)
+				other.SetUID("other")
+				w.put(jobPath, other.Object)
+			}, "",
+		},
+		"Expired": {
+			"the cluster deletes it once it has completed", jobYAML + "spec: {ttlSecondsAfterFinished: 0}\n",
+			func(w *world) { w.vanish(jobPath) }, "",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := watchableWorld(t)
+			identifying(w)
+			synctest.Test(t, func(t *testing.T) {
+				c, list := patient(t.Context(), t, w, nil, tc.manifest)
+				if _, err := c.Create(list); err != nil {
+					t.Fatal(err)
+				}
+				ended := begin(c, list)
+				begun := time.Now()
+				tc.happen(w)
+				got := ""
+				if err := ended(); err != nil {
+					got = err.Error()
+				}
+				if got != tc.want || time.Since(begun) != 0 {
+					t.Errorf("%s: %q after %s, want %q", tc.reason, got, time.Since(begun), tc.want)
+				}
+				time.Sleep(2 * linger)
+			})
+		})
+	}
+}
+
+// TestReplacedIsGone: an object that somebody creates anew while its deletion is waited for
+// is not the one that was deleted.
+func TestReplacedIsGone(t *testing.T) {
+	w := watchableWorld(t)
+	identifying(w)
+	synctest.Test(t, func(t *testing.T) {
+		c, list := followed(t.Context(), t, w, "migrate")
+		w.change(jobPath, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"example.com/slow"}) })
+		if _, errs := c.Delete(list); len(errs) > 0 {
+			t.Fatal(errs)
+		}
+		done := make(chan error, 1)
+		go func() { done <- c.WaitForDelete(list, time.Hour) }()
+		synctest.Wait()
+		begun := time.Now()
+		w.mu.Lock()
+		w.remove(jobPath)
+		other := object(t, jobYAML)
+		other.SetUID("other")
+		w.store(jobPath, other.Object)
+		w.mu.Unlock()
+		if err := <-done; err != nil || time.Since(begun) != 0 {
+			t.Errorf("%v after %s", err, time.Since(begun))
+		}
+		time.Sleep(2 * linger)
+	})
+}
+
+// TestReadIsRepeated: an object whose state is uncertain is read again soon if the read
+// fails, though its watch goes on.
+func TestReadIsRepeated(t *testing.T) {
+	w := watchableWorld(t)
+	synctest.Test(t, func(t *testing.T) {
+		c, list := followed(t.Context(), t, w, "migrate")
+		w.change(jobPath, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"example.com/slow"}) })
+		if _, errs := c.Delete(list); len(errs) > 0 {
+			t.Fatal(errs)
+		}
+		done := make(chan error, 1)
+		go func() { done <- c.WaitForDelete(list, time.Hour) }()
+		synctest.Wait()
+		failures := 3
+		w.refuse = func(method, path string) int {
+			if method == http.MethodGet && path == jobPath && failures > 0 {
+				failures--
+				return http.StatusServiceUnavailable
+			}
+			return 0
+		}
+		begun := time.Now()
+		w.vanish(jobPath)
+		if err := <-done; err != nil || failures > 0 || time.Since(begun) > time.Second {
+			t.Errorf("%v after %s and %d failures", err, time.Since(begun), 3-failures)
+		}
+		time.Sleep(2 * linger)
+	})
+}
+
+// TestLabelIsLost: no events come of an object without the label that the watch selects.
+func TestLabelIsLost(t *testing.T) {
+	w := watchableWorld(t)
+	synctest.Test(t, func(t *testing.T) {
+		c, list := followed(t.Context(), t, w, "migrate")
+		ended := begin(c, list)
+		w.mu.Lock()
+		u := &unstructured.Unstructured{Object: w.objects[jobPath]}
+		u.SetLabels(nil)
+		w.tell("DELETED", jobPath, u.Object)
+		w.mu.Unlock()
+		time.Sleep(time.Second)
+		w.mu.Lock()
+		complete(u)
+		w.mu.Unlock()
+		begun := time.Now()
+		if err := ended(); err != nil || time.Since(begun) > time.Second {
+			t.Errorf("%v after %s", err, time.Since(begun))
+		}
+		time.Sleep(2 * linger)
+	})
+}
+
+// TestServerLagsBehind: an answer of an older state than was known is no verdict.
+func TestServerLagsBehind(t *testing.T) {
+	w := watchableWorld(t)
+	w.put("/api/v1/namespaces/prod/configmaps/spare", map[string]any{"metadata": map[string]any{"name": "spare"}})
+	synctest.Test(t, func(t *testing.T) {
+		c, list := followed(t.Context(), t, w, "migrate")
+		ended := begin(c, list)
+		w.mu.Lock()
+		newest := w.objects[jobPath]
+		stale := (&unstructured.Unstructured{Object: newest}).DeepCopy()
+		stale.SetResourceVersion("1")
+		complete(stale)
+		w.tell("DELETED", jobPath, newest)
+		w.objects[jobPath] = stale.Object
+		w.mu.Unlock()
+		time.Sleep(time.Minute)
+		w.mu.Lock()
+		w.objects[jobPath] = newest
+		w.mu.Unlock()
+		w.change(jobPath, complete)
+		begun := time.Now()
+		if err := ended(); err != nil || time.Since(begun) != 0 {
+			t.Errorf("%v after %s", err, time.Since(begun))
+		}
+		time.Sleep(2 * linger)
+	})
+}
+
+// TestDeletedHooksAreRead: deleting a hook takes no read where the answer is certain, and
+// one where it is not.
+func TestDeletedHooksAreRead(t *testing.T) {
+	cases := map[string]struct {
+		manifest, path, phase string
+		want                  []string
+	}{
+		"Job":        {manifest: jobYAML, path: jobPath},
+		"EndedPod":   {podYAML, podPath, "Succeeded", []string{"GET " + podPath}},
+		"FailedPod":  {podYAML, podPath, "Failed", []string{"GET " + podPath}},
+		"PendingPod": {podYAML, podPath, "Pending", []string{"GET " + podPath}},
+		"RunningPod": {podYAML, podPath, "Running", []string{"WATCH " + podsPath, "GET " + podPath}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := watchableWorld(t)
+			identifying(w)
+			synctest.Test(t, func(t *testing.T) {
+				c, list := patient(t.Context(), t, w, nil, tc.manifest)
+				if _, err := c.Create(list); err != nil {
+					t.Fatal(err)
+				}
+				if tc.phase != "" {
+					w.change(tc.path, inPhase(tc.phase))
+				}
+				w.asked()
+				if _, errs := c.Delete(list); len(errs) > 0 {
+					t.Fatal(errs)
+				}
+				if w.object(tc.path) != nil {
+					time.AfterFunc(5*time.Second, func() { w.vanish(tc.path) })
+				}
+				begun := time.Now()
+				if err := c.WaitForDelete(kube.ResourceList{list[0]}, time.Hour); err != nil || time.Since(begun) > 5*time.Second {
+					t.Errorf("%v after %s", err, time.Since(begun))
+				}
+				if got := strings.Join(w.asked(), ", "); got != strings.Join(tc.want, ", ") {
+					t.Errorf("asked %s, want %q", got, tc.want)
+				}
+				time.Sleep(2 * linger)
+			})
+		})
+	}
+}

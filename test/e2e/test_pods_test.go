@@ -1,0 +1,124 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	helmchart "helm.sh/helm/v3/pkg/chart"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/test/harness"
+)
+
+// TestUpgradesWithTestPod upgrades a chart with one test Pod again and again. Each
+// upgrade deletes the Pod of the one before, which has ended, and creates another
+// of the same name. The environment variable PINTLE_UPGRADES sets the number of
+// upgrades, PINTLE_UPGRADE_LIMIT the time that each may take. The default limit is
+// below the 30 seconds after which a wait reads an object that had no event, so
+// that a missed deletion fails the test on a slow machine too.
+func TestUpgradesWithTestPod(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	count, limit := 10, 25*time.Second
+	if given := os.Getenv("PINTLE_UPGRADES"); given != "" {
+		var err error
+		count, err = strconv.Atoi(given)
+		w.must(err)
+	}
+	if given := os.Getenv("PINTLE_UPGRADE_LIMIT"); given != "" {
+		var err error
+		limit, err = time.ParseDuration(given)
+		w.must(err)
+	}
+	hr := w.play(nil, func(s *helmv2.HelmReleaseSpec) { s.Test = &helmv2.Test{Enable: true} })
+	w.ready(hr, 1)
+	var slowest, total time.Duration
+	for i := range count {
+		begun := time.Now()
+		w.change(hr, values{"spare": i})
+		w.until(hr, "to be ready or to have failed its tests", func(hr *helmv2.HelmRelease) bool {
+			return harness.Ready(hr) || hr.Status.Failures > 0 || hr.Status.UpgradeFailures > 0
+		})
+		took := time.Since(begun)
+		slowest, total = max(slowest, took), total+took
+		switch {
+		case !harness.Ready(hr) || !apimeta.IsStatusConditionTrue(hr.Status.Conditions, helmv2.ConditionTestSuccess):
+			t.Fatalf("upgrade %d failed after %s:\n%s", i+1, took, harness.Summary(hr))
+		case took > limit:
+			t.Errorf("upgrade %d took %s, more than %s", i+1, took.Round(time.Millisecond), limit)
+		case hr.Status.History[0].Version != i+2:
+			t.Fatalf("upgrade %d made revision %d", i+1, hr.Status.History[0].Version)
+		}
+	}
+	t.Logf("%d upgrades took %s, the slowest %s", count, total.Round(time.Millisecond), slowest.Round(time.Millisecond))
+}
+
+// policies is chart fickle with a Pod and a Job as hooks of upgrades for each delete policy.
+func (w world) policies() *helmchart.Chart {
+	w.Helper()
+	c := w.fickle("0.1.0")
+	c.Templates = append(c.Templates, &helmchart.File{Name: "templates/policies.yaml", Data: []byte(`
+{{- range $name, $policy := dict "before" "before-hook-creation" "succeeded" "hook-succeeded" "all" "before-hook-creation,hook-succeeded,hook-failed" }}
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: {{ $name }}
+  annotations: {helm.sh/hook: post-upgrade, helm.sh/hook-delete-policy: {{ $policy | quote }}}
+spec: {restartPolicy: Never, containers: [{name: main, image: example.com/none}]}
+---
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {{ $name }}
+  annotations: {helm.sh/hook: post-upgrade, helm.sh/hook-delete-policy: {{ $policy | quote }}}
+spec: {backoffLimit: 0, template: {spec: {restartPolicy: Never, containers: [{name: main, image: example.com/none}]}}}
+{{- end }}
+`)})
+	return c
+}
+
+// TestUpgradesWithHooks upgrades a chart whose hooks are Pods and Jobs with every delete
+// policy. No upgrade waits for a hook that is gone, and the last ones are left as their
+// policies say.
+func TestUpgradesWithHooks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.publish(w.policies())
+	w.artifact(sourcev1.OCIRepositoryRef{Tag: "0.1.0"})
+	hr := w.draft("hooks", w.chartRef(helmv2.KindOCIRepository, "fickle"), nil)
+	w.create(hr)
+	w.ready(hr, 1)
+	for i := range 3 {
+		begun := time.Now()
+		w.change(hr, values{"spare": i})
+		w.ready(hr, i+2)
+		if took := time.Since(begun); took > 25*time.Second {
+			t.Errorf("upgrade %d took %s", i+1, took.Round(time.Millisecond))
+		}
+	}
+	w.equal("failures", hr.Status.Failures, int64(0))
+	jobs, pods := &batchv1.JobList{}, &corev1.PodList{}
+	w.must(env.Client.List(t.Context(), jobs, client.InNamespace(w.namespace)))
+	w.must(env.Client.List(t.Context(), pods, client.InNamespace(w.namespace)))
+	var left []string
+	for _, j := range jobs.Items {
+		left = append(left, j.Name)
+	}
+	for _, p := range pods.Items {
+		if len(p.OwnerReferences) == 0 {
+			left = append(left, p.Name)
+		}
+	}
+	w.equal("hooks that are left", left, []string{"before", "before"})
+}
