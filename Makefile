@@ -14,7 +14,7 @@ RACE := $(if $(shell command -v "$${CC:-cc}" || command -v gcc),-race)
 $(if $(RACE),,$(warning no C compiler is found: the tests run without the race detector))
 
 # What runs without a cluster.
-FAST_PACKAGES := . ./api/... ./internal/... ./test/harness/... ./test/bench/... ./test/soak/... ./test/manifests/...
+FAST_PACKAGES := . ./api/... ./internal/... ./test/harness/... ./test/bench/... ./test/chaos/... ./test/soak/... ./test/manifests/...
 # The other suites run against the control plane in bin/cluster, and are run anew every time.
 WITH_CLUSTER = KUBEBUILDER_ASSETS='$(CLUSTER_BIN)' PINTLE_CLUSTER_BIN='$(CLUSTER_BIN)' PINTLE_CONTROLLER='$(BIN)/pintle-race'
 
@@ -27,7 +27,7 @@ SUITE_integration = $(WITH_CLUSTER) go test $(RACE) -count=1 -timeout=30m ./test
 SUITE_e2e = $(WITH_CLUSTER) hack/e2e.sh go test $(RACE) -count=1 -v -timeout=20m -parallel=4 ./test/e2e
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-fast test-integration test-e2e test-node test-node-here test-reference reference-build test-flux flux-build verify check-generated build image build-race bench bench-build bench-compare bench-go soak vulncheck lint fmt vet clean
+.PHONY: help run test test-fast test-integration test-e2e test-node test-node-here test-reference reference-build test-flux flux-build verify check-generated build image build-race bench bench-build bench-compare bench-go chaos chaos-build soak vulncheck lint fmt vet clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile hack/generate.mk
@@ -44,8 +44,8 @@ run: build $(if $(cluster-kubeconfig),,cluster-build) ## Show it at work. ONCE=1
 	@exec '$(BIN)/pintle-run' --bin bin/cluster --controller bin/pintle $(if $(filter-out 0,$(ONCE)),--once) \
 		$(if $(cluster-kubeconfig),--kubeconfig '$(cluster-kubeconfig)')
 
-test: cluster-build build-race ## Run all tests.
-	@hack/suites.sh vet '$(SUITE_vet)' fast '$(SUITE_fast)' monitoring '$(SUITE_monitoring)' cluster "$(SUITE_cluster)" integration "$(SUITE_integration)" e2e "$(SUITE_e2e)"
+test: cluster-build build-race chaos-build ## Run all tests.
+	@hack/suites.sh vet '$(SUITE_vet)' fast '$(SUITE_fast)' monitoring '$(SUITE_monitoring)' cluster "$(SUITE_cluster)" integration "$(SUITE_integration)" e2e "$(SUITE_e2e)" chaos "$(SUITE_chaos)"
 
 test-fast: ## Run the tests that need no cluster.
 	@hack/suites.sh vet '$(SUITE_vet)' fast '$(SUITE_fast)' monitoring '$(SUITE_monitoring)'
@@ -121,6 +121,18 @@ soak: build cluster-build ## Change many releases for long and see them arrive: 
 		--controller '$(or $(call cluster-value,CONTROLLER),$(BIN)/pintle)' --args '$(call cluster-value,ARGS)' \
 		--n '$(or $(call cluster-value,N),300)' --duration '$(or $(call cluster-value,MINUTES),20)m' \
 		--seed '$(or $(call cluster-value,SEED),0)'
+
+# Its short form, with another seed every time, is a part of `make test`.
+SUITE_chaos = '$(BIN)/pintle-chaos' --bin '$(CLUSTER_BIN)' --controller '$(BIN)/pintle-race' --short
+
+chaos: build cluster-build chaos-build ## Fail requests of the controller and check that no release notices: [MODE=each|random|outage] [ONLY=REGEXP] [SEED=N] [SHORT=1] [CONTROLLER=FILE] [ARGS=FLAGS].
+	@exec '$(BIN)/pintle-chaos' --bin '$(CLUSTER_BIN)' \
+		--controller '$(or $(call cluster-value,CONTROLLER),$(BIN)/pintle)' --args '$(call cluster-value,ARGS)' \
+		--mode '$(call cluster-value,MODE)' --only '$(call cluster-value,ONLY)' --seed '$(or $(call cluster-value,SEED),0)' \
+		$(if $(filter-out 0,$(call cluster-value,SHORT)),--short)
+
+chaos-build:
+	@CGO_ENABLED=0 go build -trimpath -o '$(BIN)/pintle-chaos' ./test/chaos
 
 verify: generate manifests check-generated vet ## Check all that needs no running: generated files, format, lint, imports, sizes.
 	$(GOLANGCI_LINT) fmt --diff

@@ -55,6 +55,9 @@ type Options struct {
 	Controller     string
 	ControllerArgs []string
 	ControllerEnv  []string
+	// ControllerKubeconfig, if set, returns the file that the controller reaches the API server
+	// by. It is called when the API server is ready.
+	ControllerKubeconfig func(context.Context, *Environment) (string, error)
 	// CRDs is the definition of HelmRelease, a file or a folder: ours if empty. A
 	// relative path begins in the repository.
 	CRDs string
@@ -118,7 +121,13 @@ func Start(ctx context.Context, o Options) (_ *Environment, err error) {
 		return nil, err
 	}
 	o.Progress("starting the controller")
-	e.Controller = newController(o, e.Kubeconfig)
+	kubeconfig := e.Kubeconfig
+	if o.ControllerKubeconfig != nil {
+		if kubeconfig, err = o.ControllerKubeconfig(ctx, e); err != nil {
+			return nil, err
+		}
+	}
+	e.Controller = newController(o, kubeconfig)
 	e.Controller.canaries = e.Canaries
 	return e, e.Controller.Start()
 }

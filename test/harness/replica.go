@@ -23,24 +23,12 @@ import (
 // may do everything, so that the audit log tells replicas apart: its user is
 // ReplicaUser. It keeps a log of its own.
 func (e *Environment) Replica(ctx context.Context, namespace, name string, args ...string) (*Controller, error) {
-	sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	if err := e.Client.Create(ctx, sa); err != nil {
+	token, err := e.AdminToken(ctx, namespace, name)
+	if err != nil {
 		return nil, err
-	}
-	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: namespace + "-" + name},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: name}},
-	}
-	if err := e.Client.Create(ctx, binding); err != nil {
-		return nil, err
-	}
-	token := &authenticationv1.TokenRequest{}
-	if err := e.Client.SubResource("token").Create(ctx, sa, token); err != nil {
-		return nil, fmt.Errorf("token of %s: %w", name, err)
 	}
 	path := filepath.Join(e.dir, namespace+"-"+name)
-	if err := e.writeKubeconfig(path+".kubeconfig", token.Status.Token); err != nil {
+	if err := e.WriteKubeconfig(path+".kubeconfig", token); err != nil {
 		return nil, err
 	}
 	ours := e.Controller
@@ -50,19 +38,48 @@ func (e *Environment) Replica(ctx context.Context, namespace, name string, args 
 	}, nil
 }
 
+// AdminToken creates a ServiceAccount that may do everything, and returns a token for it.
+func (e *Environment) AdminToken(ctx context.Context, namespace, name string) (string, error) {
+	// A token outlasts every run.
+	tokenSeconds := int64(24 * 60 * 60)
+	sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	if err := e.Client.Create(ctx, sa); err != nil {
+		return "", err
+	}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: namespace + "-" + name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: name}},
+	}
+	if err := e.Client.Create(ctx, binding); err != nil {
+		return "", err
+	}
+	token := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &tokenSeconds}}
+	if err := e.Client.SubResource("token").Create(ctx, sa, token); err != nil {
+		return "", fmt.Errorf("token of %s: %w", name, err)
+	}
+	return token.Status.Token, nil
+}
+
 // ReplicaUser is how the API server calls a replica.
 func ReplicaUser(namespace, name string) string {
 	return "system:serviceaccount:" + namespace + ":" + name
 }
 
-// writeKubeconfig writes one that leads to our cluster as the bearer of a token.
-func (e *Environment) writeKubeconfig(path, token string) error {
+// WriteKubeconfig writes one that leads to our cluster as the bearer of a token. The changes, if
+// any, are made to the cluster in it.
+func (e *Environment) WriteKubeconfig(path, token string, changes ...func(*clientcmdapi.Cluster)) error {
 	config, err := clientcmd.LoadFromFile(e.Kubeconfig)
 	if err != nil {
 		return err
 	}
 	for name := range config.AuthInfos {
 		config.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: token}
+	}
+	for _, cluster := range config.Clusters {
+		for _, change := range changes {
+			change(cluster)
+		}
 	}
 	content, err := clientcmd.Write(*config)
 	if err != nil {

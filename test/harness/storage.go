@@ -101,18 +101,27 @@ func (e *Environment) Stored(ctx context.Context, namespace string) (map[string]
 	}
 	stored := map[string][]Revision{}
 	for i := range list.Items {
-		r := &helmrelease.Release{}
-		if err := decodeRelease(list.Items[i].Data["release"], r); err != nil {
-			return nil, fmt.Errorf("release in Secret %s: %w", list.Items[i].Name, err)
+		name, revision, err := ReadRevision(&list.Items[i])
+		if err != nil {
+			return nil, err
 		}
-		stored[r.Name] = append(stored[r.Name], Revision{
-			Number: r.Version, Status: r.Info.Status.String(), ChartVersion: r.Chart.Metadata.Version, Values: r.Config,
-			Description: r.Info.Description,
-			Pending:     r.Info.Status.IsPending() || r.Info.Status == helmrelease.StatusUninstalling,
-		})
+		stored[name] = append(stored[name], revision)
 	}
 	for _, revisions := range stored {
 		slices.SortFunc(revisions, func(a, b Revision) int { return a.Number - b.Number })
 	}
 	return stored, nil
+}
+
+// ReadRevision returns what a Secret of Helm's storage contains, and the release's name.
+func ReadRevision(secret *corev1.Secret) (string, Revision, error) {
+	r := &helmrelease.Release{}
+	if err := decodeRelease(secret.Data["release"], r); err != nil {
+		return "", Revision{}, fmt.Errorf("release in Secret %s: %w", secret.Name, err)
+	}
+	return r.Name, Revision{
+		Number: r.Version, Status: r.Info.Status.String(), ChartVersion: r.Chart.Metadata.Version, Values: r.Config,
+		Description: r.Info.Description,
+		Pending:     r.Info.Status.IsPending() || r.Info.Status == helmrelease.StatusUninstalling,
+	}, nil
 }

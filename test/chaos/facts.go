@@ -1,0 +1,232 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// record is a revision as Helm's storage holds it. A record that was deleted and stored again
+// counts as two.
+type record struct {
+	number  int
+	message string
+	// status is the last one seen, and deleted is set when the record is gone.
+	status  string
+	deleted bool
+}
+
+// hook is one run of a hook: its Job was created.
+type hook struct {
+	// event is that of the hook, or operationHook.
+	event string
+	// message is the value of the commit that the hook was rendered with.
+	message string
+}
+
+// operationHook is the event of a Job that an Operation created.
+const operationHook = "operation"
+
+func (h hook) String() string { return h.event + "@" + h.message }
+
+// facts are what was seen of one release so far, by somebody who reaches the API server directly.
+type facts struct {
+	// exists reports whether there is a HelmRelease; it is quiet if its current generation was
+	// reconciled and nothing goes on.
+	exists, quiet bool
+	// ready and reason are those of the condition Ready.
+	ready  bool
+	reason string
+	text   string
+	// revision is the newest in the status.
+	revision int
+	// failures is the highest of the counters of failures in the status that was ever seen.
+	failures int64
+	// warnings are reasons of events of type Warning.
+	warnings []string
+	records  []record
+	hooks    []hook
+	// message is that of the live object, empty if there is none, and changes says how often the
+	// object was seen to change after it was created.
+	message string
+	changes int
+	// operation is the phase of the Operation, and released reports whether it has let go of the
+	// release.
+	operation string
+	released  bool
+}
+
+// newest returns the record with the highest number that is stored.
+func (f *facts) newest() (record, bool) {
+	var newest record
+	for _, r := range f.records {
+		if !r.deleted && r.number > newest.number {
+			newest = r
+		}
+	}
+	return newest, newest.number > 0
+}
+
+// want is what the facts shall be once a release has settled.
+type want struct {
+	// gone is set for a release that is uninstalled. All but records and hooks is ignored then.
+	gone bool
+	// reason is that of Ready=False; Ready is to be True if it is empty.
+	reason string
+	// message is that of the newest revision and of the live object.
+	message string
+	// messages are those of all revisions, in their order.
+	messages []string
+	// hooks are all runs of hooks.
+	hooks []hook
+	// failures is how many failures are to be counted, and warnings are the reasons of warnings
+	// that are right.
+	failures int64
+	warnings []string
+	// changes is how often the live object is to change at least.
+	changes int
+	// operation is set if there is an Operation, which is to succeed.
+	operation bool
+}
+
+// settled reports whether a release has arrived. It ignores what was done too often.
+func (w want) settled(f *facts) bool {
+	newest, stored := f.newest()
+	if w.gone {
+		return !f.exists && !stored && f.message == ""
+	}
+	if w.operation && (f.operation != "Succeeded" || !f.released) {
+		return false
+	}
+	return f.exists && f.quiet && f.ready == (w.reason == "") && (w.reason == "" || f.reason == w.reason) &&
+		stored && newest.message == w.message && newest.status == "deployed" && f.revision == newest.number &&
+		f.message == w.message && f.changes >= w.changes
+}
+
+// verdict is what is wrong with a release.
+type verdict struct {
+	// failed is set if the release did not settle in time, or counted a failure.
+	failed bool
+	// extra and missing count revisions, repeated and skipped runs of hooks.
+	extra, missing, repeated, skipped int
+	wrong                             []string
+}
+
+func (v *verdict) say(format string, args ...any) {
+	v.wrong = append(v.wrong, fmt.Sprintf(format, args...))
+}
+
+// judge compares what was seen with what is wanted. That a release has settled is not judged.
+func (w want) judge(f *facts) verdict {
+	var v verdict
+	var messages []string
+	for _, r := range f.records {
+		messages = append(messages, r.message)
+	}
+	v.extra, v.missing = difference(messages, w.messages)
+	if v.extra+v.missing > 0 {
+		v.say("revisions are of %s, not of %s", list(messages), list(w.messages))
+	}
+	v.repeated, v.skipped = difference(f.hooks, w.hooks)
+	if v.repeated+v.skipped > 0 {
+		v.say("hooks are %s, not %s", list(f.hooks), list(w.hooks))
+	}
+	v.counted(f, w.failures, w.warnings)
+	return v
+}
+
+// counted adds the failures that were counted or posted.
+func (v *verdict) counted(f *facts, failures int64, warnings []string) {
+	if f.failures != failures {
+		v.failed = true
+		v.say("%d failures were counted, not %d", f.failures, failures)
+	}
+	if wrong := slices.DeleteFunc(slices.Clone(f.warnings), func(reason string) bool {
+		return !strings.HasSuffix(reason, "Failed") || slices.Contains(warnings, reason)
+	}); len(wrong) > 0 {
+		v.failed = true
+		v.say("warnings were posted: %s", list(wrong))
+	}
+	for _, r := range f.records {
+		if !r.deleted && strings.HasPrefix(r.status, "pending-") {
+			v.failed = true
+			v.say("revision %d is %s", r.number, r.status)
+		}
+	}
+}
+
+// difference returns how many elements there are more than wanted, and how many are missing.
+func difference[T comparable](have, want []T) (more, missing int) {
+	count := map[T]int{}
+	for _, t := range have {
+		count[t]++
+	}
+	for _, t := range want {
+		count[t]--
+	}
+	for _, n := range count {
+		more += max(0, n)
+		missing += max(0, -n)
+	}
+	return more, missing
+}
+
+func list[T any](all []T) string {
+	if len(all) == 0 {
+		return "none"
+	}
+	texts := make([]string, 0, len(all))
+	for _, t := range all {
+		texts = append(texts, fmt.Sprint(t))
+	}
+	return strings.Join(texts, ", ")
+}
+
+// commit is a change of a release's inputs.
+type commit struct {
+	message string
+	// settled is set if the release had arrived at it before the next commit. Another one may
+	// have been overtaken, so that there is no revision of it.
+	settled bool
+}
+
+// judgeCommits compares what was seen with a sequence of commits, the last of which the release
+// is to have arrived at. There is one revision for each commit that settled, at most one for
+// another one, and each of two hooks ran as often as there are revisions.
+func judgeCommits(f *facts, commits []commit) verdict {
+	var v verdict
+	revisions, hooks := map[string]int{}, map[hook]int{}
+	for _, r := range f.records {
+		revisions[r.message]++
+	}
+	for _, h := range f.hooks {
+		phase, _, _ := strings.Cut(h.event, "-")
+		hooks[hook{phase, h.message}]++
+	}
+	for i, c := range commits {
+		required := c.settled || i == len(commits)-1
+		n := revisions[c.message]
+		v.extra += max(0, n-1)
+		if required && n == 0 {
+			v.missing++
+		}
+		if n > 1 || required && n == 0 {
+			v.say("%d revisions are of %s", n, c.message)
+		}
+		for _, phase := range []string{"pre", "post"} {
+			n := hooks[hook{phase, c.message}]
+			v.repeated += max(0, n-1)
+			if required && n == 0 {
+				v.skipped++
+			}
+			if n > 1 || required && n == 0 {
+				v.say("hook %s of %s ran %d times", phase, c.message, n)
+			}
+		}
+	}
+	v.counted(f, 0, nil)
+	return v
+}

@@ -1,0 +1,172 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"testing"
+)
+
+// upgraded is what an upgrade without faults leads to.
+func upgraded() facts {
+	return facts{
+		exists: true, quiet: true, ready: true, reason: "UpgradeSucceeded", revision: 2, message: "two",
+		records: []record{{number: 1, message: "one", status: "superseded"}, {number: 2, message: "two", status: "deployed"}},
+		hooks:   []hook{{"pre-install", "one"}, {"post-install", "one"}, {"pre-upgrade", "two"}, {"post-upgrade", "two"}},
+	}
+}
+
+func actionNamed(t *testing.T, name string) action {
+	t.Helper()
+	for _, a := range actions() {
+		if a.name == name {
+			return a
+		}
+	}
+	t.Fatalf("there is no action %s", name)
+	return action{}
+}
+
+func TestSettled(t *testing.T) {
+	upgrade := actionNamed(t, "upgrade").want
+	for name, tc := range map[string]struct {
+		change func(*facts)
+		want   bool
+	}{
+		"as wanted":                    {func(*facts) {}, true},
+		"too much was done":            {func(f *facts) { f.hooks = append(f.hooks, f.hooks...); f.failures = 3 }, true},
+		"no HelmRelease":               {func(f *facts) { f.exists = false }, false},
+		"reconciling":                  {func(f *facts) { f.quiet = false }, false},
+		"not ready":                    {func(f *facts) { f.ready = false }, false},
+		"nothing stored":               {func(f *facts) { f.records = nil }, false},
+		"the old inputs are stored":    {func(f *facts) { f.records[1].message = "one" }, false},
+		"the newest revision failed":   {func(f *facts) { f.records[1].status = "failed" }, false},
+		"the newest record is gone":    {func(f *facts) { f.records[1].deleted = true }, false},
+		"the status is behind":         {func(f *facts) { f.revision = 1 }, false},
+		"the live object is as before": {func(f *facts) { f.message = "one" }, false},
+	} {
+		f := upgraded()
+		tc.change(&f)
+		if got := upgrade.settled(&f); got != tc.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func TestSettledInOtherWays(t *testing.T) {
+	rollback, uninstall := actionNamed(t, "rollback").want, actionNamed(t, "uninstall").want
+	drift, operation := actionNamed(t, "drift").want, actionNamed(t, "operation").want
+	one := facts{
+		exists: true, quiet: true, ready: true, revision: 1, message: "one",
+		records: []record{{number: 1, message: "one", status: "deployed"}},
+	}
+	gone := facts{records: []record{{number: 1, message: "one", deleted: true}}}
+	back := one
+	back.ready, back.reason = false, "RollbackSucceeded"
+	failed := back
+	failed.reason = "UpgradeFailed"
+	corrected := one
+	corrected.changes = 2
+	done := one
+	done.operation, done.released = "Succeeded", true
+	held := done
+	held.released = false
+	for name, tc := range map[string]struct {
+		w    want
+		f    facts
+		want bool
+	}{
+		"gone": {uninstall, gone, true}, "not gone": {uninstall, one, false},
+		"rolled back": {rollback, back, true}, "failed only": {rollback, failed, false}, "ready": {rollback, one, false},
+		"corrected": {drift, corrected, true}, "not changed yet": {drift, one, false},
+		"Operation done": {operation, done, true}, "Operation holds": {operation, held, false}, "Operation runs": {operation, one, false},
+	} {
+		if got := tc.w.settled(&tc.f); got != tc.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func TestJudge(t *testing.T) {
+	upgrade, rollback := actionNamed(t, "upgrade").want, actionNamed(t, "rollback").want
+	for name, tc := range map[string]struct {
+		change func(*facts)
+		want   verdict
+		w      want
+	}{
+		"as wanted":                    {func(*facts) {}, verdict{}, upgrade},
+		"one more revision":            {func(f *facts) { f.records = append(f.records, record{number: 3, message: "two"}) }, verdict{extra: 1}, upgrade},
+		"a deleted one":                {func(f *facts) { f.records = append(f.records, record{number: 2, message: "two", deleted: true}) }, verdict{extra: 1}, upgrade},
+		"none":                         {func(f *facts) { f.records = f.records[:1] }, verdict{missing: 1}, upgrade},
+		"a hook twice":                 {func(f *facts) { f.hooks = append(f.hooks, f.hooks[2]) }, verdict{repeated: 1}, upgrade},
+		"a hook of other inputs":       {func(f *facts) { f.hooks[2].message = "one" }, verdict{repeated: 1, skipped: 1}, upgrade},
+		"no hook":                      {func(f *facts) { f.hooks = f.hooks[:2] }, verdict{skipped: 2}, upgrade},
+		"a failure":                    {func(f *facts) { f.failures = 1 }, verdict{failed: true}, upgrade},
+		"a warning":                    {func(f *facts) { f.warnings = []string{"UpgradeFailed"} }, verdict{failed: true}, upgrade},
+		"a warning that is no failure": {func(f *facts) { f.warnings = []string{"DependentsLeft"} }, verdict{}, upgrade},
+		"a pending revision":           {func(f *facts) { f.records[0].status = "pending-upgrade" }, verdict{failed: true}, upgrade},
+		"a rollback": {func(f *facts) {
+			f.records = append(f.records, record{number: 3, message: "one", status: "deployed"})
+			f.hooks = append(f.hooks[:3:3], hook{"pre-rollback", "one"}, hook{"post-rollback", "one"})
+			f.failures, f.warnings = 1, []string{"UpgradeFailed"}
+		}, verdict{}, rollback},
+		"a rollback that counted two": {func(f *facts) {
+			f.records = append(f.records, record{number: 3, message: "one", status: "deployed"})
+			f.hooks = append(f.hooks[:3:3], hook{"pre-rollback", "one"}, hook{"post-rollback", "one"})
+			f.failures, f.warnings = 2, []string{"UpgradeFailed", "RollbackFailed"}
+		}, verdict{failed: true}, rollback},
+	} {
+		f := upgraded()
+		tc.change(&f)
+		same(t, name, tc.w.judge(&f), tc.want)
+	}
+}
+
+// same compares verdicts but for their words, which there are if anything is wrong.
+func same(t *testing.T, name string, got, want verdict) {
+	t.Helper()
+	said := len(got.wrong) > 0
+	got.wrong = nil
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%s: %+v, want %+v", name, got, want)
+	}
+	if said != (fmt.Sprint(want) != fmt.Sprint(verdict{})) {
+		t.Errorf("%s: something is said to be wrong: %v", name, said)
+	}
+}
+
+func TestJudgeCommits(t *testing.T) {
+	commits := []commit{{"one", true}, {"two", false}, {"three", false}}
+	run := func(messages ...string) (hooks []hook) {
+		for i, m := range messages {
+			event := "upgrade"
+			if i == 0 {
+				event = "install"
+			}
+			hooks = append(hooks, hook{"pre-" + event, m}, hook{"post-" + event, m})
+		}
+		return hooks
+	}
+	stored := func(messages ...string) (records []record) {
+		for i, m := range messages {
+			records = append(records, record{number: i + 1, message: m, status: "superseded"})
+		}
+		return records
+	}
+	for name, tc := range map[string]struct {
+		f    facts
+		want verdict
+	}{
+		"all":                         {facts{records: stored("one", "two", "three"), hooks: run("one", "two", "three")}, verdict{}},
+		"one was overtaken":           {facts{records: stored("one", "three"), hooks: run("one", "three")}, verdict{}},
+		"it was overtaken half-way":   {facts{records: stored("one", "two", "three"), hooks: append(run("one", "three"), hook{"pre-upgrade", "two"})}, verdict{}},
+		"the last is missing":         {facts{records: stored("one", "two"), hooks: run("one", "two")}, verdict{missing: 1, skipped: 2}},
+		"one that settled is missing": {facts{records: stored("two", "three"), hooks: run("two", "three")}, verdict{missing: 1, skipped: 2}},
+		"an overtaken one twice":      {facts{records: stored("one", "two", "two", "three"), hooks: run("one", "two", "two", "three")}, verdict{extra: 1, repeated: 2}},
+		"installed, then upgraded":    {facts{records: stored("one", "one", "three"), hooks: append(run("one", "three"), run("x", "one")[2:]...)}, verdict{extra: 1, repeated: 2}},
+		"a failure":                   {facts{records: stored("one", "three"), hooks: run("one", "three"), failures: 1}, verdict{failed: true}},
+	} {
+		same(t, name, judgeCommits(&tc.f, commits), tc.want)
+	}
+}

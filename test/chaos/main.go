@@ -1,0 +1,173 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Command chaos is what `make chaos` runs: it makes requests of a controller of HelmReleases fail
+// and checks that no release notices. Each case is judged by what an API server that the faults do
+// not reach knows: revisions, hooks, counted failures, and when the release settled.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+const (
+	modeEach   = "each"
+	modeRandom = "random"
+	modeOutage = "outage"
+)
+
+// settings are those of a run.
+type settings struct {
+	bin        string
+	controller string
+	args       string
+	concurrent int
+	seed       uint64
+	mode       string
+	only       string
+	sample     int
+	parallel   int
+	rounds     int
+	releases   int
+	short      bool
+}
+
+func main() {
+	// Whatever ends us, a closed terminal or pipe included, must leave time to clean up.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+	// Else it complains that it was given none.
+	log.SetLogger(logr.Discard())
+	s, err := parse(os.Args[1:])
+	if err == nil {
+		err = run(ctx, s)
+	}
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "chaos:", err)
+		os.Exit(1)
+	}
+}
+
+func parse(args []string) (settings, error) {
+	var s settings
+	flags := flag.NewFlagSet("chaos", flag.ExitOnError)
+	flags.StringVar(&s.bin, "bin", "bin/cluster", "`folder` that make cluster-build filled")
+	flags.StringVar(&s.controller, "controller", "bin/pintle", "the controller's `executable`")
+	flags.StringVar(&s.args, "args", "", "further `flags` for the controller, separated by spaces")
+	flags.IntVar(&s.concurrent, "concurrent", 100, "the controller's --concurrent; more than there are cases side by side, so that none waits for another")
+	flags.Uint64Var(&s.seed, "seed", 0, "`number` that faults depend on; 0 takes another one every time")
+	flags.StringVar(&s.mode, "mode", "", "each, random or outage; all of them if empty")
+	flags.StringVar(&s.only, "only", "", "regular `expression` that the names of the cases of mode each have to match as a whole")
+	flags.IntVar(&s.sample, "sample", 0, "`number` of cases of mode each to choose by the seed; 0 takes all")
+	flags.IntVar(&s.parallel, "parallel", 20, "`number` of cases of mode each that run side by side")
+	flags.IntVar(&s.rounds, "rounds", 6, "`number` of rounds of mode random")
+	flags.IntVar(&s.releases, "releases", 20, "`number` of releases of mode random")
+	flags.BoolVar(&s.short, "short", false, "a part of everything that takes less than three minutes")
+	_ = flags.Parse(args)
+	if s.short {
+		s.sample, s.rounds, s.releases = shortSample, shortRounds, shortReleases
+	}
+	if s.seed == 0 {
+		s.seed = uint64(time.Now().UnixNano())
+	}
+	if s.mode == "" && s.only != "" {
+		s.mode = modeEach
+	}
+	switch {
+	case s.mode != "" && !slices.Contains([]string{modeEach, modeRandom, modeOutage}, s.mode):
+		return s, fmt.Errorf("MODE=%s: each, random, outage, or nothing for all", s.mode)
+	case s.only != "" && s.mode != modeEach:
+		return s, fmt.Errorf("ONLY is for MODE=each")
+	case s.concurrent < 1 || s.parallel < 1 || s.rounds < 1 || s.releases < 1 || s.sample < 0:
+		return s, errors.New("numbers must be at least 1")
+	case flags.NArg() > 0:
+		return s, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	return s, nil
+}
+
+// What the short form takes of everything.
+const (
+	shortSample   = 50
+	shortRounds   = 2
+	shortReleases = 8
+)
+
+func run(ctx context.Context, s settings) (err error) {
+	dir, err := filepath.Abs(filepath.Join("bin", "chaos", strconv.Itoa(os.Getpid())))
+	if err != nil {
+		return err
+	}
+	say("seed %d", s.seed)
+	c, err := start(ctx, s, dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.stop(ctx)) }()
+	began := time.Now()
+	outcomes, err := c.modes(ctx)
+	fmt.Printf("%s\n\nseed %d, %s\n", complaints(outcomes), s.seed, time.Since(began).Round(time.Second))
+	bad := 0
+	for _, o := range outcomes {
+		if o.bad() {
+			bad++
+		}
+	}
+	if err == nil && bad == 0 {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	kept := dir + "-failed.log"
+	if err := os.Rename(c.env.Controller.LogPath, kept); err != nil {
+		kept = err.Error()
+	}
+	if err == nil {
+		err = fmt.Errorf("%d of %d cases went wrong", bad, len(outcomes))
+	}
+	return fmt.Errorf("%w; seed %d; the controller's log: %s", err, s.seed, kept)
+}
+
+// modes runs what is asked for, and prints a table for each mode.
+func (c *chaos) modes(ctx context.Context) ([]outcome, error) {
+	var all []outcome
+	for _, m := range []struct {
+		name, title string
+		run         func(context.Context) ([]outcome, error)
+	}{
+		{modeOutage, "outage", c.outageMode},
+		{modeRandom, "random, 5 % fail", func(ctx context.Context) ([]outcome, error) { return c.randomMode(ctx, bearable) }},
+		{modeRandom, "random, 20 % fail", func(ctx context.Context) ([]outcome, error) { return c.randomMode(ctx, 0.2) }},
+		{modeEach, "each", c.eachMode},
+	} {
+		if c.mode != "" && c.mode != m.name {
+			continue
+		}
+		say("%s", m.title)
+		outcomes, err := m.run(ctx)
+		all = append(all, outcomes...)
+		if err != nil {
+			return all, fmt.Errorf("%s: %w", m.title, err)
+		}
+		fmt.Printf("\n%s\n", table(m.title, outcomes))
+	}
+	return all, nil
+}
+
+func say(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "%s  %s\n", time.Now().Format(time.TimeOnly), fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,147 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/test/harness/faultproxy"
+)
+
+// outcome is what a case came to.
+type outcome struct {
+	verdict
+
+	// id names the case. groups are the rows of the table that it counts for, besides the sum.
+	id     string
+	groups []string
+	// repeat is the arguments of `make chaos` that repeat it.
+	repeat string
+	// missed is set if the request that was to fail was never sent.
+	missed bool
+	// settle is the time from the end of the faults; it means nothing unless settled.
+	settled bool
+	settle  time.Duration
+	// faults are those that were injected, if there can be more than one.
+	faults []string
+}
+
+// bad reports whether anything is wrong.
+func (o outcome) bad() bool { return o.failed || len(o.wrong) > 0 }
+
+// row sums outcomes up.
+type row struct {
+	name                                            string
+	cases, missed, failed, extra, repeated, skipped int
+	slowest                                         time.Duration
+	slowestCase                                     string
+	unsettled                                       int
+}
+
+func (r *row) add(o outcome) {
+	r.cases++
+	if o.missed {
+		r.missed++
+	}
+	if o.failed {
+		r.failed++
+	}
+	r.extra += o.extra
+	r.repeated += o.repeated
+	r.skipped += o.skipped
+	switch {
+	case !o.settled:
+		r.unsettled++
+	case o.settle >= r.slowest:
+		r.slowest, r.slowestCase = o.settle, o.id
+	}
+}
+
+// cells are those of one line of the table.
+func (r *row) cells() []string {
+	slowest := "-"
+	if r.slowestCase != "" {
+		slowest = fmt.Sprintf("%.1f s", r.slowest.Seconds())
+	}
+	if r.unsettled > 0 {
+		slowest += fmt.Sprintf(", %d never", r.unsettled)
+	}
+	cells := []string{r.name}
+	for _, n := range []int{r.cases, r.missed, r.failed, r.extra, r.repeated, r.skipped} {
+		cells = append(cells, fmt.Sprint(n))
+	}
+	return append(cells, slowest)
+}
+
+// rank is the place of a row: actions come before ways to fail, and the others after them.
+func rank(r *row) int {
+	var names []string
+	for _, a := range actions() {
+		names = append(names, a.name)
+	}
+	for _, f := range faultproxy.Faults() {
+		names = append(names, string(f))
+	}
+	if i := slices.Index(names, r.name); i >= 0 {
+		return i
+	}
+	return len(names)
+}
+
+// table returns outcomes as a Markdown table, a row for each group and one for all.
+func table(title string, outcomes []outcome) string {
+	var rows []*row
+	byName := map[string]*row{}
+	of := func(name string) *row {
+		if byName[name] == nil {
+			byName[name] = &row{name: name}
+			rows = append(rows, byName[name])
+		}
+		return byName[name]
+	}
+	all := &row{name: "**all**"}
+	for _, o := range outcomes {
+		for _, group := range o.groups {
+			of(group).add(o)
+		}
+		all.add(o)
+	}
+	slices.SortStableFunc(rows, func(a, b *row) int { return cmp.Compare(rank(a), rank(b)) })
+	if len(rows) != 1 {
+		rows = append(rows, all)
+	}
+	var b strings.Builder
+	b.WriteString("| " + title + " | cases | not reached | failed | extra revisions | hooks repeated | hooks missing | slowest settle |\n")
+	b.WriteString("|---|--:|--:|--:|--:|--:|--:|--:|\n")
+	for _, r := range rows {
+		b.WriteString("| " + strings.Join(r.cells(), " | ") + " |\n")
+	}
+	if all.slowestCase != "" {
+		fmt.Fprintf(&b, "\nslowest: %s\n", all.slowestCase)
+	}
+	return b.String()
+}
+
+// complaints lists what went wrong, with what repeats it.
+func complaints(outcomes []outcome) string {
+	var b strings.Builder
+	for _, o := range outcomes {
+		if !o.bad() {
+			continue
+		}
+		fmt.Fprintf(&b, "\n%s\n", o.id)
+		for _, wrong := range o.wrong {
+			fmt.Fprintf(&b, "  %s\n", strings.ReplaceAll(wrong, "\n", "\n    "))
+		}
+		if len(o.faults) > 0 {
+			fmt.Fprintf(&b, "  faults: %s\n", strings.Join(o.faults, ", "))
+		}
+		fmt.Fprintf(&b, "  repeat: make chaos %s\n", o.repeat)
+	}
+	return b.String()
+}
