@@ -29,9 +29,9 @@ func (r *OperationReconciler) verify(ctx context.Context, v *view, stored *helm.
 		return true, nil
 	}
 	history, version := v.hr.Status.History, stored.Labelled.Version
-	problem := func(format string, args ...any) *operation.Problem {
+	problem := func(format string) *operation.Problem {
 		where := fmt.Sprintf("status.history of HelmRelease %s", client.ObjectKeyFromObject(v.hr))
-		return &operation.Problem{Reason: opsv1alpha1.ReasonRecordNotVerified, Message: fmt.Sprintf(format, append([]any{version, where}, args...)...)}
+		return &operation.Problem{Reason: opsv1alpha1.ReasonRecordNotVerified, Message: fmt.Sprintf(format, version, where)}
 	}
 	const mends = "; hooks can be run again after the next upgrade by the HelmRelease"
 	var refused *operation.Problem
