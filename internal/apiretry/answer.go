@@ -82,8 +82,8 @@ func IsTransient(err error) bool {
 	return class == Transient || class == WebhookUnreachable
 }
 
-// Classify returns what an answer means. It is the only function that reads the
-// message of an API server's answer: some answers differ in nothing else.
+// Classify returns what an answer means. Some answers differ in nothing but their message:
+// only this file reads the messages of API servers.
 func Classify(a Answer) Class {
 	switch {
 	case a.Err != nil:
@@ -115,7 +115,7 @@ func classifyConflict(a Answer) Class {
 // answered with 500 all the same.
 func classifyInternal(a Answer) Class {
 	switch {
-	case typedPatchFailed(a), denied.MatchString(a.Message):
+	case typedPatchFailed(a), WebhookDenied(a):
 		return Answered
 	case unreachable.MatchString(a.Message):
 		return WebhookUnreachable
@@ -127,6 +127,20 @@ var (
 	denied      = regexp.MustCompile(`^(?:[^"]*: )?admission webhook "([^"]+)" denied the request`)
 	unreachable = regexp.MustCompile(`failed calling webhook "([^"]+)"`)
 )
+
+// WebhookDenied reports whether an admission webhook denied the request.
+func WebhookDenied(a Answer) bool { return denied.MatchString(a.Message) }
+
+// QuotaExceeded reports whether a ResourceQuota leaves no room for an object.
+func QuotaExceeded(a Answer) bool {
+	return a.Code == http.StatusForbidden && strings.Contains(a.Message, "exceeded quota")
+}
+
+// NoDryRun reports whether the API server cannot dry-run a request: an admission webhook has
+// side effects, or the server does not know dry runs.
+func NoDryRun(a Answer) bool {
+	return a.Code == http.StatusBadRequest && strings.Contains(a.Message, "dry run")
+}
 
 // typedPatchFailed reports whether server-side apply could not read an object by the
 // schema of its kind: a field is unknown or has another type. The API server answers

@@ -140,7 +140,7 @@ func (p *preflight) blocks(info *resource.Info, err error) bool {
 	code, text := answer.Status().Code, answer.Status().Message
 	class := apiretry.Classify(apiretry.AnswerOf(err))
 	switch {
-	case apierrors.IsBadRequest(err) && strings.Contains(text, "dry run"):
+	case apiretry.NoDryRun(apiretry.AnswerOf(err)):
 		// A webhook with side effects, or a server that cannot try things out.
 		return false
 	case code == http.StatusInternalServerError && class == apiretry.Answered:

@@ -29,6 +29,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/apiretry"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -181,11 +182,13 @@ func unanswered(err error) bool {
 	if !errors.As(err, &answer) {
 		return true
 	}
-	status := answer.Status()
-	if status.Code >= http.StatusInternalServerError {
-		return !strings.Contains(status.Message, "failed to create typed patch object")
+	said := apiretry.AnswerOf(err)
+	switch apiretry.Classify(said) {
+	case apiretry.Transient, apiretry.WebhookUnreachable, apiretry.Conflict:
+		return true
+	case apiretry.Answered, apiretry.Denied, apiretry.Final:
 	}
-	return status.Code == http.StatusTooManyRequests || status.Code == http.StatusConflict
+	return said.Code == http.StatusConflict || said.Code > http.StatusInternalServerError
 }
 
 // passesWithOld reports whether a denial may be over when the old release is
@@ -196,10 +199,8 @@ func passesWithOld(info *resource.Info, err error) bool {
 	if !errors.As(err, &answer) {
 		return false
 	}
-	status := answer.Status()
-	quota := apierrors.IsForbidden(err) && strings.Contains(status.Message, "exceeded quota")
-	webhook := strings.Contains(status.Message, "admission webhook ") && strings.Contains(status.Message, " denied the request")
-	return quota || webhook || allocated(info, status)
+	said := apiretry.AnswerOf(err)
+	return apiretry.QuotaExceeded(said) || apiretry.WebhookDenied(said) || allocated(info, answer.Status())
 }
 
 // allocated reports whether an answer objects to nothing but ports and addresses of a
