@@ -244,25 +244,29 @@ func (c *chaos) settle(ctx context.Context, a action, fault faultproxy.Fault, na
 		} else if since.IsZero() {
 			since = now
 		}
-		lane := c.injector.state(namespace)
-		over := lane.hit.IsZero() || !lane.ended.IsZero()
-		deadline := began.Add(patience)
-		if !lane.ended.IsZero() {
-			deadline = lane.ended.Add(c.limit(fault, a) + a.own + late)
-		}
-		if arrived := !since.IsZero() && now.Sub(since) >= grace; over && (arrived || now.After(deadline) && since.IsZero()) {
-			o.settled, o.missed = arrived, lane.hit.IsZero() && fault != faultproxy.None
-			from := began
-			if !lane.ended.IsZero() {
-				from = lane.ended
-			}
-			o.settle = max(0, since.Sub(from)-a.own)
+		if c.over(a, fault, c.injector.state(namespace), began, since, o) {
 			return f, nil
 		}
 		if err := pause(ctx, pollEvery); err != nil {
 			return f, err
 		}
 	}
+}
+
+// over reports whether a case has ended: its release has settled, or had its time, after the
+// fault. It fills in which of them, and when.
+func (c *chaos) over(a action, fault faultproxy.Fault, l lane, began, since time.Time, o *outcome) bool {
+	if !l.hit.IsZero() && l.ended.IsZero() {
+		return false
+	}
+	now, from, deadline := time.Now(), began, began.Add(patience)
+	if !l.ended.IsZero() {
+		from, deadline = l.ended, l.ended.Add(c.limit(fault, a)+a.own+late)
+	}
+	o.settled = !since.IsZero() && now.Sub(since) >= grace
+	o.missed = l.hit.IsZero() && fault != faultproxy.None
+	o.settle = max(0, since.Sub(from)-a.own)
+	return o.settled || since.IsZero() && now.After(deadline)
 }
 
 // assess fills in what is wrong.

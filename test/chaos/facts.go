@@ -208,25 +208,25 @@ func judgeCommits(f *facts, commits []commit) verdict {
 	}
 	for i, c := range commits {
 		required := c.settled || i == len(commits)-1
-		n := revisions[c.message]
-		v.extra += max(0, n-1)
-		if required && n == 0 {
-			v.missing++
-		}
-		if n > 1 || required && n == 0 {
-			v.say("%d revisions are of %s", n, c.message)
-		}
+		extra, missing := v.once(revisions[c.message], required, "revisions of "+c.message)
+		v.extra, v.missing = v.extra+extra, v.missing+missing
 		for _, phase := range []string{"pre", "post"} {
-			n := hooks[hook{phase, c.message}]
-			v.repeated += max(0, n-1)
-			if required && n == 0 {
-				v.skipped++
-			}
-			if n > 1 || required && n == 0 {
-				v.say("hook %s of %s ran %d times", phase, c.message, n)
-			}
+			repeated, skipped := v.once(hooks[hook{phase, c.message}], required, "runs of hook "+phase+" of "+c.message)
+			v.repeated, v.skipped = v.repeated+repeated, v.skipped+skipped
 		}
 	}
 	v.counted(f, 0, nil)
 	return v
+}
+
+// once returns by how much a number is more than one, or less if one is required, and says so.
+func (v *verdict) once(n int, required bool, what string) (more, less int) {
+	more = max(0, n-1)
+	if required && n == 0 {
+		less = 1
+	}
+	if more+less > 0 {
+		v.say("there are %d %s", n, what)
+	}
+	return more, less
 }

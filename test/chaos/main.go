@@ -160,10 +160,13 @@ func (c *chaos) modes(ctx context.Context) ([]outcome, error) {
 		say("%s", m.title)
 		outcomes, err := m.run(ctx)
 		all = append(all, outcomes...)
+		// What was done before an error counts, too.
+		if len(outcomes) > 0 {
+			fmt.Printf("\n%s\n", table(m.title, outcomes))
+		}
 		if err != nil {
 			return all, fmt.Errorf("%s: %w", m.title, err)
 		}
-		fmt.Printf("\n%s\n", table(m.title, outcomes))
 	}
 	return all, nil
 }

@@ -29,7 +29,7 @@ const (
 const generated = "generated"
 
 // hashed matches the end of a name that is made from a UID.
-var hashed = regexp.MustCompile("-[0-9a-f]{8}$") //nolint:gochecknoglobals // it is compiled once
+var hashed = regexp.MustCompile("-[0-9a-f]{8}$")
 
 // Request is what is known of a request before it reaches the API server.
 type Request struct {
