@@ -4,6 +4,7 @@
 package helm
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -121,34 +122,62 @@ func TestReplacedIsGone(t *testing.T) {
 	})
 }
 
+// failReads makes a number of reads of a Job fail.
+func failReads(w *world, path string, failures int) (left func() int) {
+	w.refuse = func(method, at string) int {
+		if method == http.MethodGet && at == path && failures > 0 {
+			failures--
+			return http.StatusServiceUnavailable
+		}
+		return 0
+	}
+	return func() int { return failures }
+}
+
 // TestReadIsRepeated: an object whose state is uncertain is read again soon if the read
 // fails, though its watch goes on.
 func TestReadIsRepeated(t *testing.T) {
-	w := watchableWorld(t)
-	synctest.Test(t, func(t *testing.T) {
-		c, list := followed(t.Context(), t, w, "migrate")
-		w.change(jobPath, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"example.com/slow"}) })
-		if _, errs := c.Delete(list); len(errs) > 0 {
-			t.Fatal(errs)
-		}
-		done := make(chan error, 1)
-		go func() { done <- c.WaitForDelete(list, time.Hour) }()
-		synctest.Wait()
-		failures := 3
-		w.refuse = func(method, path string) int {
-			if method == http.MethodGet && path == jobPath && failures > 0 {
-				failures--
-				return http.StatusServiceUnavailable
-			}
-			return 0
-		}
-		begun := time.Now()
-		w.vanish(jobPath)
-		if err := <-done; err != nil || failures > 0 || time.Since(begun) > time.Second {
-			t.Errorf("%v after %s and %d failures", err, time.Since(begun), 3-failures)
-		}
-		time.Sleep(2 * linger)
-	})
+	cases := map[string]func(w *world, c *client, list kube.ResourceList) (failed func() bool, ended func() error){
+		"Removed": func(w *world, c *client, list kube.ResourceList) (failed func() bool, ended func() error) {
+			first := begin(c, list[:1])
+			left := failReads(w, jobsPath+"/second", 3)
+			second := begin(c, list[1:])
+			w.mu.Lock()
+			u := w.objects[jobsPath+"/second"]
+			w.tell("DELETED", jobsPath+"/second", u)
+			complete(&unstructured.Unstructured{Object: u})
+			w.mu.Unlock()
+			return func() bool { return left() == 0 }, func() error { return errors.Join(second(), w.finish(), first()) }
+		},
+		"JoinedLate": func(w *world, c *client, list kube.ResourceList) (failed func() bool, ended func() error) {
+			first := begin(c, list[:1])
+			w.change(jobsPath+"/second", complete)
+			synctest.Wait()
+			left := failReads(w, jobsPath+"/second", 3)
+			second := begin(c, list[1:])
+			return func() bool { return left() == 0 }, func() error { return errors.Join(second(), w.finish(), first()) }
+		},
+	}
+	for name, act := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := watchableWorld(t)
+			synctest.Test(t, func(t *testing.T) {
+				c, list := followed(t.Context(), t, w, "first", "second")
+				begun := time.Now()
+				failed, ended := act(w, c, list)
+				if err := ended(); err != nil || !failed() || time.Since(begun) > time.Second {
+					t.Errorf("%v after %s, all reads failed: %t", err, time.Since(begun), failed())
+				}
+				time.Sleep(2 * linger)
+			})
+		})
+	}
+}
+
+// finish ends the Job that keeps a watch open.
+func (w *world) finish() error {
+	w.change(jobsPath+"/first", complete)
+	return nil
 }
 
 // TestLabelIsLost: no events come of an object without the label that the watch selects.
@@ -199,6 +228,35 @@ func TestServerLagsBehind(t *testing.T) {
 			t.Errorf("%v after %s", err, time.Since(begun))
 		}
 		time.Sleep(2 * linger)
+	})
+}
+
+// TestServerLagsBehindFromTheStart: nor is it one if nothing else is known.
+func TestServerLagsBehindFromTheStart(t *testing.T) {
+	w := watchableWorld(t)
+	identifying(w)
+	synctest.Test(t, func(t *testing.T) {
+		c, list := patient(t.Context(), t, w, nil, podYAML)
+		if _, err := c.Create(list); err != nil {
+			t.Fatal(err)
+		}
+		stale := w.object(podPath)
+		if _, errs := c.Delete(list); len(errs) > 0 {
+			t.Fatal(errs)
+		}
+		w.mu.Lock()
+		w.objects[podPath] = stale.Object
+		w.mu.Unlock()
+		err := c.WaitForDelete(list, time.Minute)
+		if err == nil || !strings.Contains(err.Error(), errOutdated.Error()) {
+			t.Errorf("error %v", err)
+		}
+		w.mu.Lock()
+		delete(w.objects, podPath)
+		w.mu.Unlock()
+		if err := c.WaitForDelete(list, time.Minute); err != nil {
+			t.Error(err)
+		}
 	})
 }
 

@@ -203,7 +203,7 @@ func (p *player) play() {
 		patience = unheardAfter + time.Second
 	}
 	for {
-		if p.watching != nil && len(p.watching) == 1 {
+		if len(p.watching) == 1 {
 			p.check("the wait for completion", <-p.watching, p.stage >= 2, p.wantErr())
 			return
 		}
@@ -273,7 +273,7 @@ func (p *player) perform(t *testing.T) {
 	}
 	cancel()
 	if sharing != nil {
-		<-sharing
+		_ = <-sharing
 	}
 	time.Sleep(afterRefusal + 2*linger)
 	synctest.Wait()
