@@ -242,10 +242,13 @@ func (p *player) perform(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.world.change(podPath, inPhase(p.before))
-	var sharing chan error
+	var sharing chan struct{}
 	if p.shared {
-		sharing = make(chan error, 1)
-		go func() { sharing <- c.WatchUntilReady(other, 10*time.Hour) }()
+		sharing = make(chan struct{})
+		go func() {
+			defer close(sharing)
+			_ = c.WatchUntilReady(other, 10*time.Hour)
+		}()
 		synctest.Wait()
 	}
 	p.client, p.old = c, probe
@@ -273,7 +276,7 @@ func (p *player) perform(t *testing.T) {
 	}
 	cancel()
 	if sharing != nil {
-		_ = <-sharing
+		<-sharing
 	}
 	time.Sleep(afterRefusal + 2*linger)
 	synctest.Wait()
