@@ -115,7 +115,7 @@ func classifyConflict(a Answer) Class {
 // answered with 500 all the same.
 func classifyInternal(a Answer) Class {
 	switch {
-	case typedPatchFailed(a), WebhookDenied(a):
+	case invalidObject(a), WebhookDenied(a):
 		return Answered
 	case unreachable.MatchString(a.Message):
 		return WebhookUnreachable
@@ -142,11 +142,12 @@ func NoDryRun(a Answer) bool {
 	return a.Code == http.StatusBadRequest && strings.Contains(a.Message, "dry run")
 }
 
-// typedPatchFailed reports whether server-side apply could not read an object by the
-// schema of its kind: a field is unknown or has another type. The API server answers
-// that with 500.
-func typedPatchFailed(a Answer) bool {
-	return a.Code == http.StatusInternalServerError && strings.Contains(a.Message, "failed to create typed patch object")
+// invalidObject reports whether server-side apply could not read an object: a field is
+// unknown, has another type, or a value that its type does not have. The API server answers
+// that with 500. A conversion webhook that fails is none of the object's.
+func invalidObject(a Answer) bool {
+	return strings.Contains(a.Message, "failed to create typed patch object") ||
+		strings.Contains(a.Message, "failed to convert new object") && !strings.Contains(a.Message, "conversion webhook for ")
 }
 
 // webhook returns the name of the admission webhook that an answer is about, empty if

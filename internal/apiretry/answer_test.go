@@ -48,6 +48,7 @@ func TestServerTrouble(t *testing.T) {
 		"Timeout":          {Code: 504, Reason: metav1.StatusReasonTimeout, Message: "Timeout: request did not complete within requested timeout"},
 		"Overloaded":       {Code: 429, Reason: metav1.StatusReasonTooManyRequests},
 		"BadGateway":       {Code: 502},
+		"Conversion":       {Code: 500, Message: "failed to convert new object (/a; example.com/v1, Kind=A) to proper version: conversion webhook for example.com/v1, Kind=A failed: Post \"https://a.b.svc\": connection refused"},
 	} {
 		if got := Classify(a); got != Transient {
 			t.Errorf("%s: the class is %d", name, got)

@@ -50,6 +50,7 @@ func TestAnswers(t *testing.T) {
 		plain = "application/json"
 	)
 	configMaps := "/api/v1/namespaces/" + w.namespace + "/configmaps"
+	secrets := "/api/v1/namespaces/" + w.namespace + "/secrets"
 	configMap := func(name, rest string) string {
 		return `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"` + name + `"}` + rest + `}`
 	}
@@ -58,6 +59,10 @@ func TestAnswers(t *testing.T) {
 	for name, a := range map[string]rawRequest{
 		"UnknownField":       {http.MethodPatch, configMaps + "/a?fieldManager=m", apply, configMap("a", `,"nope":{"a":"b"}`), nil, apiretry.Answered},
 		"WrongType":          {http.MethodPatch, configMaps + "/a?fieldManager=m", apply, configMap("a", `,"data":{"a":{"b":"c"}}`), nil, apiretry.Answered},
+		"NoBase64":           {http.MethodPatch, secrets + "/s?fieldManager=m", apply, `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"},"data":{"k":"a:b"}}`, nil, apiretry.Answered},
+		"NoNumber":           {http.MethodPatch, configMaps + "/n?fieldManager=m", apply, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"n","generation":"x"}}`, nil, apiretry.Answered},
+		"NoQuantity":         {http.MethodPatch, strings.TrimSuffix(configMaps, "configmaps") + "resourcequotas/q?fieldManager=m", apply, `{"apiVersion":"v1","kind":"ResourceQuota","metadata":{"name":"q"},"spec":{"hard":{"pods":"x"}}}`, nil, apiretry.Answered},
+		"NoTime":             {http.MethodPatch, configMaps + "/t?fieldManager=m", apply, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"t","creationTimestamp":"x"}}`, nil, apiretry.Answered},
 		"AlreadyExists":      {http.MethodPost, configMaps, plain, configMap("there", ""), nil, apiretry.Answered},
 		"StaleVersion":       {http.MethodPut, configMaps + "/there", plain, strings.Replace(configMap("there", ""), `"name"`, `"resourceVersion":"1","name"`, 1), nil, apiretry.Conflict},
 		"OtherManager":       {http.MethodPatch, configMaps + "/owned?fieldManager=m", apply, configMap("owned", `,"data":{"a":"m"}`), nil, apiretry.Answered},
