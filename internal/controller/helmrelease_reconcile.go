@@ -44,10 +44,16 @@ type helmRunner interface {
 	Run(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job) release.Outcome
 }
 
-// helmReader reads what is stored of a release, and what became of its objects.
-type helmReader interface {
+// historyReader reads the revisions of a release: History may answer from the index,
+// LiveHistory asks the API server.
+type historyReader interface {
 	History(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, recorded helmv2.Snapshots) ([]release.Revision, error)
 	LiveHistory(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, recorded helmv2.Snapshots) ([]release.Revision, error)
+}
+
+// helmReader reads what is stored of a release, and what became of its objects.
+type helmReader interface {
+	historyReader
 	Health(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) (release.Health, error)
 	Inventory(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) ([]release.Object, error)
 	Preserved(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, stored []release.Revision, values map[string]any) (string, error)
