@@ -22,6 +22,7 @@ func everySeries(m *metrics.Metrics) {
 	m.Reconciled(key, time.Second)
 	m.Visit(metrics.VisitAtRest)
 	m.Attempt(release.Outcome{Action: release.Install{}, Announced: at, Started: at, Ended: at, Diagnosis: &release.Diagnosis{Code: "code"}})
+	m.Attempt(release.Outcome{Action: release.Install{}, Ended: at, Interrupted: &release.Outage{}})
 	m.ClusterUnreachable("host", true)
 	m.DriftDetected([]release.DriftedObject{{}})
 	m.Notified("sent")
