@@ -21,7 +21,7 @@ import (
 const sentJob = `{"metadata":{"name":"j","labels":{"a":"b"},"annotations":{"pintle.dev/attempt":"uid.3"}},"spec":{}}`
 
 // TestCreateUnanswered: a creation is repeated until it is known to be done, and what
-// somebody else has created is not taken for it.
+// another client has created is not taken for it.
 func TestCreateUnanswered(t *testing.T) {
 	t.Parallel()
 	secret := &corev1.Secret{

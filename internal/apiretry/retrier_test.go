@@ -287,7 +287,7 @@ func TestDo(t *testing.T) {
 		"Conflict":   {"a concurrent write calls for another look", apierrors.NewConflict(resource, "n", errors.New("changed")), 1},
 		"Exists":     {"an object that exists goes on to exist", apierrors.NewAlreadyExists(resource, "n"), 1},
 		"OtherError": {"what is no request is not repeated", errors.New("no such kind"), 1},
-		"Cancelled":  {"nor what nobody waits for", &url.Error{Op: "Get", Err: context.Canceled}, 1},
+		"Cancelled":  {"nor is a cancelled request", &url.Error{Op: "Get", Err: context.Canceled}, 1},
 		"NotLeader":  {"nor what must not be sent", &url.Error{Op: "Get", Err: notSent{}}, 1},
 	}
 	for name, tc := range cases {
