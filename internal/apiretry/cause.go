@@ -44,6 +44,15 @@ func Cause(err error) string {
 	return short(err.Error())
 }
 
+// Describe returns the text of an error, and whether it is transient. That of a transient
+// error is its Cause.
+func Describe(err error) (text string, transient bool) {
+	if IsTransient(err) {
+		return Cause(err), true
+	}
+	return err.Error(), false
+}
+
 // maxCause is how long a cause may be, in bytes. Some end with what somebody sent.
 const maxCause = 200
 

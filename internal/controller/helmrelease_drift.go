@@ -61,6 +61,7 @@ func (r *HelmReleaseReconciler) compare(ctx context.Context, hr *helmv2.HelmRele
 	}
 	r.follow(look.Release, way, r.drift.Resources(look.Release))
 	r.rerender(ctx, hr, way, want, newest, found)
+	r.unread.ride(look.Release, found, r.now())
 	return found, nil
 }
 
@@ -76,6 +77,7 @@ func (r *HelmReleaseReconciler) follow(key types.NamespacedName, way *cluster.Co
 func (r *HelmReleaseReconciler) uncompare(key types.NamespacedName) {
 	r.objects.Forget(key)
 	r.drift.Forget(key)
+	r.unread.over(key)
 	r.rendered.forget(key)
 }
 

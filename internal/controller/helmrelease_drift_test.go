@@ -5,6 +5,7 @@ package controller
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +39,7 @@ func (l *livestub) Detect(context.Context, drift.Look) (*release.Drift, error) {
 		l.during()
 	}
 	found := l.found
+	found.Errors = slices.Clone(found.Errors)
 	return &found, nil
 }
 

@@ -96,7 +96,8 @@ func (r *HelmReleaseReconciler) publishSettled(ctx context.Context, before, hr *
 	if err != nil {
 		return r.unwritten(err)
 	}
-	if d.State == release.StateInSync && result.RequeueAfter > 0 {
+	repeat := in.Observed.Drift != nil && in.Observed.Drift.Repeat
+	if d.State == release.StateInSync && result.RequeueAfter > 0 && !repeat {
 		if !r.rest.met(client.ObjectKeyFromObject(hr)) {
 			result.RequeueAfter = r.stagger(result.RequeueAfter)
 		}
@@ -107,7 +108,7 @@ func (r *HelmReleaseReconciler) publishSettled(ctx context.Context, before, hr *
 	}
 	r.metrics.Suspended(client.ObjectKeyFromObject(hr).String(), in.Desired.Suspended)
 	r.noteDrift(ctx, hr, d, in, settled)
-	if _, settled := d.Action.(release.Settle); settled {
+	if _, settled := d.Action.(release.Settle); settled && !repeat {
 		r.backoff.Forget(client.ObjectKeyFromObject(hr))
 	}
 	r.metrics.Visit(d.Rule)

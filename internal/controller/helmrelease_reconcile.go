@@ -123,6 +123,8 @@ type HelmReleaseReconciler struct {
 	refusals refusals
 	// outages are the HelmReleases that cannot be reconciled because of an API server.
 	outages outages
+	// unread are those of which objects could not be compared because of an API server.
+	unread outages
 	// rendered are the charts that read the cluster.
 	rendered renderings
 	// downloads are those that HelmReleases wait for.

@@ -6,6 +6,7 @@ package controller
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -60,14 +61,7 @@ func (o *outages) weigh(key types.NamespacedName, err error, now time.Time) *rel
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.known == nil {
-		o.known = map[types.NamespacedName]*outage{}
-	}
-	present := o.known[key]
-	if present == nil {
-		present = &outage{since: now}
-		o.known[key] = present
-	}
+	present := o.of(key, now)
 	again := *blocked
 	again.Transient, again.Terminal, again.Retry = true, false, release.BackoffUpTo(outageRetry)
 	if now.Sub(present.since) < outageGrace {
@@ -79,6 +73,33 @@ func (o *outages) weigh(key types.NamespacedName, err error, now time.Time) *rel
 		present.reported = &again
 	}
 	return present.reported
+}
+
+// ride has a comparison repeated that is incomplete for want of an API server. Until
+// outageGrace has passed, found names no transient error: what was known before stands.
+func (o *outages) ride(key types.NamespacedName, found *release.Drift, now time.Time) {
+	transient := func(e release.ObjectError) bool { return e.Transient }
+	if found.Repeat = slices.ContainsFunc(found.Errors, transient); !found.Repeat {
+		o.over(key)
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if now.Sub(o.of(key, now).since) < outageGrace {
+		found.Errors = slices.DeleteFunc(found.Errors, transient)
+	}
+}
+
+// of returns the outage of a HelmRelease, which begins now if there was none. It is called
+// with the lock held.
+func (o *outages) of(key types.NamespacedName, now time.Time) *outage {
+	if o.known == nil {
+		o.known = map[types.NamespacedName]*outage{}
+	}
+	if o.known[key] == nil {
+		o.known[key] = &outage{since: now}
+	}
+	return o.known[key]
 }
 
 // over ends the outage of a HelmRelease, if there is one.

@@ -6,6 +6,7 @@ package controller
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -184,4 +185,52 @@ func TestOutageEndsWithAnAction(t *testing.T) {
 		t.Fatal(err)
 	}
 	reconcile(0)
+}
+
+// TestRide: errors of an API server are kept out of a comparison until they last. Errors
+// about objects are not.
+func TestRide(t *testing.T) {
+	now := time.Date(2026, time.January, 1, 12, 0, 0, 0, time.UTC)
+	denied := release.ObjectError{Object: release.Object{Name: "denied"}, Err: "forbidden"}
+	unread := release.ObjectError{Object: release.Object{Name: "unread"}, Err: "busy", Transient: true}
+	var o outages
+	for _, step := range []struct {
+		name   string
+		errs   []release.ObjectError
+		after  time.Duration
+		told   int
+		repeat bool
+	}{
+		{name: "Complete"},
+		{name: "Denied", errs: []release.ObjectError{denied}, told: 1},
+		{name: "Unread", errs: []release.ObjectError{unread}, repeat: true},
+		{name: "StillUnread", errs: []release.ObjectError{unread}, after: outageGrace - time.Second, repeat: true},
+		{name: "Mixed", errs: []release.ObjectError{unread, denied}, told: 1, repeat: true},
+		{name: "Lasting", errs: []release.ObjectError{unread, denied}, after: time.Second, told: 2, repeat: true},
+		{name: "Over", errs: []release.ObjectError{denied}, told: 1},
+		{name: "Anew", errs: []release.ObjectError{unread}, repeat: true},
+	} {
+		now = now.Add(step.after)
+		found := release.Drift{Errors: slices.Clone(step.errs)}
+		o.ride(key, &found, now)
+		if len(found.Errors) != step.told || found.Repeat != step.repeat {
+			t.Errorf("%s: %+v", step.name, found)
+		}
+	}
+}
+
+// TestComparisonIsRepeated: a release of which an object could not be read is not at rest.
+func TestComparisonIsRepeated(t *testing.T) {
+	s := &stub{mode: helmv2.DriftDetectionEnabled, live: &livestub{}}
+	r := newReconciler(t, s)
+	inSync(t, r, s)
+	visit(t, r)
+	s.live.found.Errors = []release.ObjectError{{Err: "busy", Transient: true}}
+	r.rest.disturb(key)
+	for range 3 {
+		looks := s.live.looks
+		if result := visit(t, r); result.RequeueAfter > outageRetry || s.live.looks != looks+1 {
+			t.Fatalf("compared %d times, requeued after %s", s.live.looks-looks, result.RequeueAfter)
+		}
+	}
 }

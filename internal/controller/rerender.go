@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/apiretry"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/desired"
 	"github.com/pintle-dev/pintle/internal/helm"
@@ -166,7 +167,8 @@ func (r *HelmReleaseReconciler) rerender(ctx context.Context, hr *helmv2.HelmRel
 	}
 	switch {
 	case err != nil:
-		found.Errors = append(found.Errors, release.ObjectError{Err: err.Error()})
+		why, transient := apiretry.Describe(err)
+		found.Errors = append(found.Errors, release.ObjectError{Err: why, Transient: transient})
 	case one.unstable:
 		found.Note = rendersUnstable
 	case one.last.Changed:

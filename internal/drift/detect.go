@@ -115,7 +115,10 @@ type known struct {
 	ceded        []release.DriftedField
 	// found is what is wrong with it; nil if nothing is.
 	found *finding
-	err   string
+	// err is why it could not be compared; empty if it could. It is transient if the
+	// infrastructure failed.
+	err       string
+	transient bool
 }
 
 // finding is how an object differs, and what corrects it.
@@ -298,7 +301,7 @@ func (k *known) lookAt(ctx context.Context, info *resource.Info, look Look, now 
 	live, err := server.get()
 	switch {
 	case err != nil:
-		k.err = server.explain(err)
+		k.failed(server, err)
 		return
 	case live == nil:
 		k.found = &finding{info: info, body: desired, removed: true}
@@ -321,10 +324,15 @@ func (k *known) lookAt(ctx context.Context, info *resource.Info, look Look, now 
 	case apierrors.IsInvalid(err):
 		k.refused(info, c, server.explain(err))
 	case err != nil:
-		k.err = server.explain(err)
+		k.failed(server, err)
 	default:
 		k.compare(info, c)
 	}
+}
+
+// failed notes why an object could not be compared.
+func (k *known) failed(s server, err error) {
+	k.err, k.transient = s.explain(err), apiretry.IsTransient(err)
 }
 
 // refused is compare where the dry run was refused, for a reason that is told if
@@ -357,7 +365,7 @@ func (m *memory) drift(all error, now time.Time) *release.Drift {
 	for _, k := range m.objects {
 		switch {
 		case k.err != "":
-			d.Errors = append(d.Errors, release.ObjectError{Object: k.object, Err: k.err})
+			d.Errors = append(d.Errors, release.ObjectError{Object: k.object, Err: k.err, Transient: k.transient})
 		case k.exempt:
 			d.Excluded = append(d.Excluded, k.object)
 		case k.found == nil:
@@ -372,7 +380,8 @@ func (m *memory) drift(all error, now time.Time) *release.Drift {
 	}
 	d.Objects = append(d.Objects, changed...)
 	if all != nil {
-		d.Errors = append(d.Errors, release.ObjectError{Err: all.Error()})
+		why, transient := apiretry.Describe(all)
+		d.Errors = append(d.Errors, release.ObjectError{Err: why, Transient: transient})
 	}
 	return d
 }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/apiretry"
 )
 
 // server talks to the API server about one object.
@@ -111,7 +112,8 @@ func (s server) explain(err error) string {
 	var status apierrors.APIStatus
 	secret := s.info.Mapping.GroupVersionKind.GroupKind().String() == "Secret"
 	if !secret || !errors.As(err, &status) {
-		return s.redact.text(err.Error())
+		text, _ := apiretry.Describe(err)
+		return s.redact.text(text)
 	}
 	if status.Status().Details == nil || !apierrors.IsInvalid(err) {
 		return fmt.Sprintf("the API server refuses it: %s", status.Status().Reason)

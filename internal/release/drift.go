@@ -20,6 +20,9 @@ type Drift struct {
 	Excluded []Object
 	// Errors are the objects that could not be compared, and why.
 	Errors []ObjectError
+	// Repeat is true if requests failed for want of the API server, so that the comparison
+	// is repeated with back-off. Errors names them once they have failed for a while.
+	Repeat bool
 	// Rendering says why the chart would be rendered otherwise now than it was for the
 	// revision, by the same values; empty if it would not, or nobody knows.
 	Rendering string
@@ -83,6 +86,9 @@ const (
 type ObjectError struct {
 	Object
 	Err string
+	// Transient is true if the infrastructure failed, and the same request may succeed
+	// later. Err does not change then while the reason stays.
+	Transient bool
 }
 
 // Rerendering is what came of rendering the chart of the newest revision once

@@ -21,6 +21,9 @@ const (
 	maxDriftObjects = 20
 	maxDriftFields  = 8
 
+	// repeatWithin limits the back-off of a comparison that API servers did not answer.
+	repeatWithin = 30 * time.Second
+
 	correcting = "correcting cluster drift"
 	noDrift    = "No drift detected against the cluster state"
 )
@@ -29,6 +32,9 @@ const (
 // say that there is drift.
 func compared(r *Report, c *conditions, last *helmv2.Snapshot, in release.Input) {
 	found := in.Observed.Drift
+	if found != nil && found.Repeat {
+		r.Retry = release.BackoffUpTo(repeatWithin)
+	}
 	switch {
 	case found == nil:
 		c.remove(helmv2.ConditionDrifted)
@@ -45,6 +51,8 @@ func compared(r *Report, c *conditions, last *helmv2.Snapshot, in release.Input)
 			r.Events = append(r.Events, warning(helmv2.ReasonStateError, message, nil))
 		}
 		c.set(helmv2.ConditionDrifted, metav1.ConditionUnknown, helmv2.ReasonStateError, message)
+	case found.Repeat:
+		// What was known before stands.
 	default:
 		c.set(helmv2.ConditionDrifted, metav1.ConditionFalse, helmv2.ReasonNoDriftDetected, undriftedMessage(*found))
 	}

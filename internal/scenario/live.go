@@ -31,6 +31,11 @@ func live(args arguments) release.Drift {
 	if args.has("unreadable") {
 		d.Errors = append(d.Errors, release.ObjectError{Object: web, Err: "forbidden"})
 	}
+	// Requests that the API server has not answered, for a moment or for long.
+	d.Repeat = args.has("unanswered") || args.has("long-unanswered")
+	if args.has("long-unanswered") {
+		d.Errors = append(d.Errors, release.ObjectError{Object: web, Err: "the API server is busy", Transient: true})
+	}
 	if args.has("again-and-again") {
 		d.Pause = time.Minute
 	}

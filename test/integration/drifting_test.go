@@ -433,6 +433,31 @@ func TestDriftReadOnce(t *testing.T) {
 	}
 }
 
+// TestDriftReadFails: a comparison of which a read fails is repeated soon, and the
+// difference corrected. Neither Ready nor Drifted mention the failure.
+func TestDriftReadFails(t *testing.T) {
+	var failing atomic.Bool
+	var failed atomic.Int64
+	w := newWorld(t)
+	hr := w.drifting(helmv2.DriftDetectionEnabled, w.ownController(config{wrap: func(next http.RoundTripper) http.RoundTripper {
+		return transport(func(req *http.Request) (*http.Response, error) {
+			if req.Method == http.MethodGet && strings.HasSuffix(req.URL.Path, "/"+w.namespace+"/deployments/app") && failing.CompareAndSwap(true, false) {
+				failed.Add(1)
+				return statusAnswer(req, http.StatusInternalServerError, "InternalError"), nil
+			}
+			return next.RoundTrip(req)
+		})
+	}}))
+	w.settle(hr)
+	failing.Store(true)
+	changeAs(w, "editor", w.deployed("app"), func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(3)) })
+	untilTrue(w, "the correction", func() bool { return *w.deployed("app").Spec.Replicas == 1 })
+	w.settle(hr)
+	if events := w.driftEvents(hr); failed.Load() != 1 || len(events[helmv2.ReasonStateError]) != 0 {
+		t.Errorf("%d reads failed; events: %v", failed.Load(), events)
+	}
+}
+
 // TestDriftCorrectsWhatItSaw: what was changed after the look is looked at before it
 // is corrected, be it only to find that somebody wants it left alone by now.
 func TestDriftCorrectsWhatItSaw(t *testing.T) {
