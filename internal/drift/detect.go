@@ -330,9 +330,10 @@ func (k *known) lookAt(ctx context.Context, info *resource.Info, look Look, now 
 	}
 }
 
-// failed notes why an object could not be compared.
+// failed notes why an object could not be compared. After a concurrent write, the same
+// requests may succeed.
 func (k *known) failed(s server, err error) {
-	k.err, k.transient = s.explain(err), apiretry.IsTransient(err)
+	k.err, k.transient = s.explain(err), apiretry.IsTransient(err) || apierrors.IsConflict(err)
 }
 
 // refused is compare where the dry run was refused, for a reason that is told if

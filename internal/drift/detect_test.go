@@ -157,3 +157,23 @@ func TestExplain(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestFailed: requests that may succeed when they are repeated are told from refusals.
+func TestFailed(t *testing.T) {
+	t.Parallel()
+	configMaps := schema.GroupResource{Resource: "configmaps"}
+	for name, tc := range map[string]struct {
+		err       error
+		transient bool
+	}{
+		"Denied":      {err: apierrors.NewForbidden(configMaps, "web", errors.New("no"))},
+		"Internal":    {err: apierrors.NewInternalError(errors.New("broken")), transient: true},
+		"Unavailable": {err: apierrors.NewServiceUnavailable("busy"), transient: true},
+		"Concurrent":  {err: apierrors.NewConflict(configMaps, "web", errors.New("modified")), transient: true},
+	} {
+		var k known
+		if k.failed(server{info: infoOf("ConfigMap", "web")}, tc.err); k.err == "" || k.transient != tc.transient {
+			t.Errorf("%s: %+v", name, k)
+		}
+	}
+}
