@@ -25,6 +25,8 @@ SUITE_monitoring := cd test/monitoring && go vet . && PINTLE_PROMTOOL="$$(../../
 SUITE_cluster = cd test/cluster && $(WITH_CLUSTER) CGO_ENABLED=0 go test -trimpath -count=1 .
 SUITE_integration = $(WITH_CLUSTER) go test $(RACE) -count=1 -timeout=30m ./test/integration/...
 SUITE_e2e = $(WITH_CLUSTER) hack/e2e.sh go test $(RACE) -count=1 -v -timeout=20m -parallel=4 ./test/e2e
+# The seed is fixed: a suite that fails is repeated by the same schedule.
+SUITE_chaos = '$(BIN)/pintle-chaos' --bin '$(CLUSTER_BIN)' --controller '$(BIN)/pintle-race' --short --seed 1
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-fast test-integration test-e2e test-node test-node-here test-reference reference-build test-flux flux-build verify check-generated build image build-race bench bench-build bench-compare bench-go chaos chaos-build soak vulncheck lint fmt vet clean
@@ -44,8 +46,8 @@ run: build $(if $(cluster-kubeconfig),,cluster-build) ## Show it at work. ONCE=1
 	@exec '$(BIN)/pintle-run' --bin bin/cluster --controller bin/pintle $(if $(filter-out 0,$(ONCE)),--once) \
 		$(if $(cluster-kubeconfig),--kubeconfig '$(cluster-kubeconfig)')
 
-test: cluster-build build-race ## Run all tests.
-	@hack/suites.sh vet '$(SUITE_vet)' fast '$(SUITE_fast)' monitoring '$(SUITE_monitoring)' cluster "$(SUITE_cluster)" integration "$(SUITE_integration)" e2e "$(SUITE_e2e)"
+test: cluster-build build-race chaos-build ## Run all tests.
+	@hack/suites.sh vet '$(SUITE_vet)' fast '$(SUITE_fast)' monitoring '$(SUITE_monitoring)' cluster "$(SUITE_cluster)" integration "$(SUITE_integration)" e2e "$(SUITE_e2e)" chaos "$(SUITE_chaos)"
 
 test-fast: ## Run the tests that need no cluster.
 	@hack/suites.sh vet '$(SUITE_vet)' fast '$(SUITE_fast)' monitoring '$(SUITE_monitoring)'
@@ -122,7 +124,7 @@ soak: build cluster-build ## Change many releases for long and see them arrive: 
 		--n '$(or $(call cluster-value,N),300)' --duration '$(or $(call cluster-value,MINUTES),20)m' \
 		--seed '$(or $(call cluster-value,SEED),0)'
 
-# Not a part of `make test`, as long as one of its cases goes wrong: docs/reliability.md names it.
+# `make test` runs its short form.
 chaos: build cluster-build chaos-build ## Fail requests of the controller and check that no release notices: [MODE=each|random|outage] [ONLY=REGEXP] [SEED=N] [SHORT=1] [CONTROLLER=FILE] [ARGS=FLAGS].
 	@exec '$(BIN)/pintle-chaos' --bin '$(CLUSTER_BIN)' \
 		--controller '$(or $(call cluster-value,CONTROLLER),$(BIN)/pintle)' --args '$(call cluster-value,ARGS)' \
