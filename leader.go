@@ -16,13 +16,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/recorder"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/fence"
+	"github.com/pintle-dev/pintle/internal/leader"
 	"github.com/pintle-dev/pintle/internal/options"
 )
 
 // election is how replicas take turns; nil if there is but one.
 type election struct {
-	fence *fence.Fence
+	fence *leader.Fence
 	voice *voice
 }
 
@@ -42,7 +42,7 @@ func newElection(config *rest.Config, o *options.Options) (*election, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &election{voice: v, fence: fence.New(lock, o.LeaseRenewDeadline, time.Now, func() {
+	return &election{voice: v, fence: leader.New(lock, o.LeaseRenewDeadline, time.Now, func() {
 		// Not in order: nothing may be written any more that would tidy up.
 		ctrl.Log.Error(errors.New("somebody else holds it"), "the lease is lost, this process ends at once", "lease", lock.Describe())
 		os.Exit(1)

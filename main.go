@@ -32,11 +32,11 @@ import (
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/controller"
-	"github.com/pintle-dev/pintle/internal/desired"
+	"github.com/pintle-dev/pintle/internal/events"
 	"github.com/pintle-dev/pintle/internal/helm"
-	"github.com/pintle-dev/pintle/internal/memory"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/metrics"
-	"github.com/pintle-dev/pintle/internal/notify"
+	"github.com/pintle-dev/pintle/internal/oomwatch"
 	"github.com/pintle-dev/pintle/internal/options"
 )
 
@@ -102,7 +102,7 @@ func run() error {
 			return fmt.Errorf("feature gate OOMWatch: %w", err)
 		}
 	}
-	if err := mgr.Add(memory.Trim{After: trimAfter, Log: ctrl.Log.WithName("memory")}); err != nil {
+	if err := mgr.Add(oomwatch.Trim{After: trimAfter, Log: ctrl.Log.WithName("memory")}); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)
@@ -111,8 +111,8 @@ func run() error {
 // untilShortOfMemory returns a context that also ends when memory is about to run
 // out. Actions then have as much time to end as at any other shutdown.
 func untilShortOfMemory(ctx context.Context, w options.MemoryWatch) (context.Context, error) {
-	return memory.UntilShort(ctx, memory.Options{
-		Percent: w.Threshold, Interval: w.Interval, MaxPath: w.MaxPath, CurrentPath: w.CurrentPath, Root: memory.Root, Log: ctrl.Log.WithName("memory"),
+	return oomwatch.UntilShort(ctx, oomwatch.Options{
+		Percent: w.Threshold, Interval: w.Interval, MaxPath: w.MaxPath, CurrentPath: w.CurrentPath, Root: oomwatch.Root, Log: ctrl.Log.WithName("memory"),
 	})
 }
 
@@ -130,7 +130,7 @@ func unlimited(config *rest.Config) *rest.Config {
 }
 
 // notifications returns what posts events, nil if there is no address for them.
-func notifications(ctx context.Context, o *options.Options, m *metrics.Metrics) *notify.Sender {
+func notifications(ctx context.Context, o *options.Options, m *metrics.Metrics) *events.Sender {
 	if o.EventsAddr == "" {
 		return nil
 	}
@@ -139,17 +139,17 @@ func notifications(ctx context.Context, o *options.Options, m *metrics.Metrics) 
 		// Receivers do without it.
 		ctrl.Log.Error(err, "events will not say which instance they are from")
 	}
-	return notify.NewSender(ctx, notify.Options{
+	return events.NewSender(ctx, events.Options{
 		URL: o.EventsAddr, Controller: helmv2.ControllerName, Instance: instance, Flush: 5 * time.Second,
 		Observer: m, Log: ctrl.Log.WithName("notifications"), Now: time.Now,
 	})
 }
 
-func addControllers(mgr ctrl.Manager, o *options.Options, config *rest.Config, turns *election, m *metrics.Metrics, sender *notify.Sender) error {
+func addControllers(mgr ctrl.Manager, o *options.Options, config *rest.Config, turns *election, m *metrics.Metrics, sender *events.Sender) error {
 	charts := chart.NewStore(artifactClient(o), o.ArtifactMaxBytes).Keeping(o.ArtifactCacheBytes).
 		Observing(time.Now, m.Downloaded)
 	defaults := helmv2.Defaults{RetryOnFailure: o.Gates.DefaultToRetryOnFailure, Helm3: o.Gates.UseHelm3Defaults}
-	resolver := desired.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts).With(desired.Settings{
+	resolver := inputs.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts).With(inputs.Settings{
 		Defaults:             defaults,
 		NoCrossNamespaceRefs: o.NoCrossNamespaceRefs,
 		ExternalArtifacts:    o.Gates.ExternalArtifact,

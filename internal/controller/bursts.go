@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/desired"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -69,10 +69,10 @@ func onlyTracking(annotations map[string]string) map[string]string {
 // The zero value is ready for use.
 type bursts struct {
 	mu    sync.Mutex
-	known map[types.NamespacedName]inputs
+	known map[types.NamespacedName]burst
 }
 
-type inputs struct {
+type burst struct {
 	// generations are of the HelmRelease, and of its source if that has the same
 	// applier; zero if it has not.
 	generations [2]int64
@@ -103,7 +103,7 @@ func (b *bursts) met(key types.NamespacedName, generations [2]int64, now time.Ti
 	}
 	in.generations = generations
 	if b.known == nil {
-		b.known = map[types.NamespacedName]inputs{}
+		b.known = map[types.NamespacedName]burst{}
 	}
 	b.known[key] = in
 }
@@ -161,7 +161,7 @@ func (r *HelmReleaseReconciler) sourceBy(ctx context.Context, hr *helmv2.HelmRel
 	if by == (applier{}) || !hr.HasChartRef() {
 		return 0
 	}
-	kind, key := desired.SourceOf(hr)
+	kind, key := inputs.SourceOf(hr)
 	var source client.Object
 	switch kind {
 	case helmv2.KindOCIRepository:
@@ -183,7 +183,7 @@ func (r *HelmReleaseReconciler) sourceBy(ctx context.Context, hr *helmv2.HelmRel
 // default, and asking for it at each visit would cost more than waiting for it in vain.
 func (r *HelmReleaseReconciler) valuesBy(ctx context.Context, hr *helmv2.HelmRelease, by applier) bool {
 	for _, kind := range []string{helmv2.KindConfigMap, helmv2.KindSecret} {
-		for _, key := range desired.ValuesFrom(hr, kind) {
+		for _, key := range inputs.ValuesFrom(hr, kind) {
 			found := &metav1.PartialObjectMetadata{}
 			found.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: kind})
 			if r.noConfigWatches || r.cached.Get(ctx, key, found) != nil || applierOf(found) == by {

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/metadata"
 
 	"github.com/pintle-dev/pintle/internal/cluster"
-	"github.com/pintle-dev/pintle/internal/desired"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/watch"
 )
 
@@ -71,7 +71,7 @@ func (a *awaiting) await(key types.NamespacedName, err error) {
 	if a == nil {
 		return
 	}
-	waited := desired.AwaitedBy(err)
+	waited := inputs.AwaitedBy(err)
 	if waited == nil {
 		a.forget(key)
 		return
@@ -90,7 +90,7 @@ func (a *awaiting) await(key types.NamespacedName, err error) {
 }
 
 // target returns how to watch an object; false if its kind is not served.
-func (a *awaiting) target(waited *desired.Awaited) (watch.Target, *cluster.Connection, bool) {
+func (a *awaiting) target(waited *inputs.Awaited) (watch.Target, *cluster.Connection, bool) {
 	if waited.Unserved {
 		return watch.Target{}, nil, false
 	}

@@ -23,7 +23,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cluster"
-	"github.com/pintle-dev/pintle/internal/desired"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/watch"
 )
@@ -115,8 +115,8 @@ func (o *targets) Forget(key types.NamespacedName) {
 }
 
 func awaits(unserved bool, kind, name string) error {
-	return &release.Blocked{Err: &desired.Awaited{
-		Object:   desired.Object{Kind: schema.GroupVersionKind{Group: "a.b", Version: "v1", Kind: kind}, Key: types.NamespacedName{Namespace: "infra", Name: name}},
+	return &release.Blocked{Err: &inputs.Awaited{
+		Object:   inputs.Object{Kind: schema.GroupVersionKind{Group: "a.b", Version: "v1", Kind: kind}, Key: types.NamespacedName{Namespace: "infra", Name: name}},
 		Unserved: unserved,
 	}}
 }

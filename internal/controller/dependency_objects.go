@@ -20,7 +20,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cluster"
-	"github.com/pintle-dev/pintle/internal/desired"
+	"github.com/pintle-dev/pintle/internal/inputs"
 )
 
 const (
@@ -82,7 +82,7 @@ func (d *dependencyObjects) Namespaced(_ context.Context, kind schema.GroupVersi
 }
 
 // Get implements desired.Objects.
-func (d *dependencyObjects) Get(ctx context.Context, hr *helmv2.HelmRelease, object desired.Object) (*unstructured.Unstructured, error) {
+func (d *dependencyObjects) Get(ctx context.Context, hr *helmv2.HelmRelease, object inputs.Object) (*unstructured.Unstructured, error) {
 	way, err := d.way(d.where.user(hr))
 	if err != nil {
 		return nil, err

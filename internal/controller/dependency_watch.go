@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/desired"
+	"github.com/pintle-dev/pintle/internal/inputs"
 )
 
 // dependencyIndex finds the HelmReleases that depend on another one, by the
@@ -27,7 +27,7 @@ func dependencyKeys(obj client.Object) []string {
 		return nil
 	}
 	var keys []string
-	for _, key := range desired.DependsOn(hr) {
+	for _, key := range inputs.DependsOn(hr) {
 		keys = append(keys, key.String())
 	}
 	return keys
@@ -43,7 +43,7 @@ func (r *HelmReleaseReconciler) dependents() handler.EventHandler {
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) {
 			// What is there when we start is no news: everything is visited then.
 			if hr, ok := e.Object.(*helmv2.HelmRelease); ok && !e.IsInInitialList {
-				_, ready := desired.IsReady(hr)
+				_, ready := inputs.IsReady(hr)
 				r.wakeDependents(ctx, hr, ready, q)
 			}
 		},
@@ -53,8 +53,8 @@ func (r *HelmReleaseReconciler) dependents() handler.EventHandler {
 			if !ok || !isToo || before.ResourceVersion == hr.ResourceVersion {
 				return
 			}
-			_, was := desired.IsReady(before)
-			_, ready := desired.IsReady(hr)
+			_, was := inputs.IsReady(before)
+			_, ready := inputs.IsReady(hr)
 			r.wakeDependents(ctx, hr, ready && !was, q)
 		},
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) {
@@ -68,7 +68,7 @@ func (r *HelmReleaseReconciler) dependents() handler.EventHandler {
 // wakeWaiting wakes the HelmReleases that hr depended on, if they are being deleted:
 // they wait for its end.
 func (r *HelmReleaseReconciler) wakeWaiting(ctx context.Context, hr *helmv2.HelmRelease, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	for _, key := range desired.DependsOn(hr) {
+	for _, key := range inputs.DependsOn(hr) {
 		dep := &helmv2.HelmRelease{}
 		if r.client.Get(ctx, key, dep) == nil && !dep.DeletionTimestamp.IsZero() {
 			q.Add(reconcile.Request{NamespacedName: key})
@@ -89,7 +89,7 @@ func (r *HelmReleaseReconciler) wakeDependents(ctx context.Context, hr *helmv2.H
 // hasExpression reports whether hr asks something of its own about a HelmRelease.
 func hasExpression(hr *helmv2.HelmRelease) bool {
 	for _, ref := range hr.Spec.DependsOn {
-		if ref.ReadyExpr != "" && desired.IsHelmRelease(ref) {
+		if ref.ReadyExpr != "" && inputs.IsHelmRelease(ref) {
 			return true
 		}
 	}

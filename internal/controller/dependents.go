@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/desired"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -52,7 +52,7 @@ func (r *HelmReleaseReconciler) wayTo(ctx context.Context, target types.Namespac
 		return nil
 	}
 	seen[key] = true
-	for _, next := range desired.DependsOn(from) {
+	for _, next := range inputs.DependsOn(from) {
 		hr := &helmv2.HelmRelease{}
 		if r.client.Get(ctx, next, hr) != nil {
 			continue

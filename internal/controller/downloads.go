@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/desired"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -66,7 +66,7 @@ func (d *downloads) forget(key types.NamespacedName) {
 
 // hold makes sure that the chart is at hand that an action is going to need. An
 // action must not wait for a download: it would keep its slot from others.
-func (r *HelmReleaseReconciler) hold(ctx context.Context, hr *helmv2.HelmRelease, want desired.Want, a release.Action) (desired.Want, error) {
+func (r *HelmReleaseReconciler) hold(ctx context.Context, hr *helmv2.HelmRelease, want inputs.Want, a release.Action) (inputs.Want, error) {
 	switch a.(type) {
 	case release.Install, release.Upgrade:
 	case release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Heal, release.CorrectDrift,
@@ -74,6 +74,6 @@ func (r *HelmReleaseReconciler) hold(ctx context.Context, hr *helmv2.HelmRelease
 		return want, nil
 	}
 	want, err := r.desired.Hold(ctx, hr, want)
-	r.downloads.await(client.ObjectKeyFromObject(hr), desired.Download(err))
+	r.downloads.await(client.ObjectKeyFromObject(hr), inputs.Download(err))
 	return want, err
 }

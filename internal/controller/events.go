@@ -8,12 +8,12 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/notify"
+	"github.com/pintle-dev/pintle/internal/events"
 )
 
 // recorder is the one way to make events: what it adds to them, and whom it tells
 // besides, must not depend on who makes one. A nil sender tells nobody.
-func recorder(mgr ctrl.Manager, sender *notify.Sender) record.EventRecorder {
-	events := mgr.GetEventRecorderFor(helmv2.ControllerName) //nolint:staticcheck // the newer recorder cannot annotate events, which carry the revision
-	return notify.NewRecorder(events, mgr.GetScheme(), sender)
+func recorder(mgr ctrl.Manager, sender *events.Sender) record.EventRecorder {
+	plain := mgr.GetEventRecorderFor(helmv2.ControllerName) //nolint:staticcheck // the newer recorder cannot annotate events, which carry the revision
+	return events.NewRecorder(plain, mgr.GetScheme(), sender)
 }

@@ -17,9 +17,9 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/notify"
+	"github.com/pintle-dev/pintle/internal/events"
 	"github.com/pintle-dev/pintle/internal/release"
-	"github.com/pintle-dev/pintle/internal/report"
+	"github.com/pintle-dev/pintle/internal/status"
 )
 
 // deaf is a receiver that takes requests and never answers.
@@ -37,11 +37,11 @@ func TestDeafReceiverDelaysNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReconciler(t, &stub{})
 		made := record.NewFakeRecorder(10000)
-		sender := notify.NewSender(t.Context(), notify.Options{
+		sender := events.NewSender(t.Context(), events.Options{
 			URL: "http://receiver/", Flush: time.Second, Observer: r.metrics, Log: logr.Discard(), Now: time.Now, Base: deaf{},
 		})
 		defer sender.Close()
-		r.events = notify.NewRecorder(made, Scheme(), sender)
+		r.events = events.NewRecorder(made, Scheme(), sender)
 		begun := time.Now()
 		// More than the queue holds.
 		const visits = 300
@@ -75,14 +75,14 @@ func (c *counter) RoundTrip(req *http.Request) (*http.Response, error) {
 // TestHelmChartsAreNoNews: what is done to them is on the API server only.
 func TestHelmChartsAreNoNews(t *testing.T) {
 	r, posted := newReconciler(t, &stub{}), &counter{}
-	sender := notify.NewSender(t.Context(), notify.Options{
+	sender := events.NewSender(t.Context(), events.Options{
 		URL: "http://receiver/", Flush: time.Minute, Observer: r.metrics, Log: logr.Discard(), Now: time.Now, Base: posted,
 	})
 	made := record.NewFakeRecorder(10)
-	r.events = notify.NewRecorder(made, Scheme(), sender)
+	r.events = events.NewRecorder(made, Scheme(), sender)
 	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
 	r.tell(hr, helmv2.EventReasonHelmChartCreated, "Created")
-	r.emit(hr, []report.Event{{Type: corev1.EventTypeNormal, Reason: helmv2.ReasonInstallSucceeded}})
+	r.emit(hr, []status.Event{{Type: corev1.EventTypeNormal, Reason: helmv2.ReasonInstallSucceeded}})
 	sender.Close()
 	if n := posted.requests.Load(); n != 1 || len(made.Events) != 2 {
 		t.Errorf("of %d events %d were posted", len(made.Events), n)

@@ -21,8 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/desired"
-	"github.com/pintle-dev/pintle/internal/notify"
+	"github.com/pintle-dev/pintle/internal/events"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -36,7 +36,7 @@ const maxHelmChartName = 253
 func (r *HelmReleaseReconciler) ensureHelmChart(ctx context.Context, hr *helmv2.HelmRelease) error {
 	var name string
 	if hr.HasChartTemplate() {
-		name = desired.HelmChartKey(hr).String()
+		name = inputs.HelmChartKey(hr).String()
 	}
 	if hr.Status.HelmChart != "" && hr.Status.HelmChart != name {
 		if err := r.deleteHelmChart(ctx, hr); err != nil {
@@ -46,10 +46,10 @@ func (r *HelmReleaseReconciler) ensureHelmChart(ctx context.Context, hr *helmv2.
 	if name == "" {
 		return nil
 	}
-	if err := desired.CheckNamespace(hr, r.noCrossNamespaceRefs); err != nil {
+	if err := inputs.CheckNamespace(hr, r.noCrossNamespaceRefs); err != nil {
 		return err
 	}
-	if n := len(desired.HelmChartKey(hr).Name); n > maxHelmChartName {
+	if n := len(inputs.HelmChartKey(hr).Name); n > maxHelmChartName {
 		return &release.Blocked{
 			Reason: helmv2.ReasonArtifactFailed, Terminal: true, Retry: release.Never(),
 			Message: fmt.Sprintf("HelmChart '%s' cannot be made: its name has %d characters, and %d are possible. Use spec.chartRef", name, n, maxHelmChartName),
@@ -145,7 +145,7 @@ func (r *HelmReleaseReconciler) observedHelmChart(chart *sourcev1.HelmChart) err
 	if chart.Generation == chart.Status.ObservedGeneration {
 		return nil
 	}
-	return desired.CheckSource(chart)
+	return inputs.CheckSource(chart)
 }
 
 // checkOwner stops a HelmRelease whose HelmChart is another one's: the names
@@ -165,7 +165,7 @@ func (r *HelmReleaseReconciler) checkOwner(ctx context.Context, hr *helmv2.HelmR
 		return unapplied(chart, fmt.Errorf("it belongs to HelmRelease '%s', which could not be read: %w", owner, err))
 	}
 	key := client.ObjectKeyFromObject(chart)
-	if other.Status.HelmChart != key.String() && (!other.HasChartTemplate() || desired.HelmChartKey(other) != key) {
+	if other.Status.HelmChart != key.String() && (!other.HasChartTemplate() || inputs.HelmChartKey(other) != key) {
 		return nil
 	}
 	return &release.Blocked{
@@ -196,7 +196,7 @@ func subject(chart *sourcev1.HelmChart) string {
 // tell emits an event about the HelmChart of hr, which is nobody's news but that of
 // who looks at hr.
 func (r *HelmReleaseReconciler) tell(hr *helmv2.HelmRelease, reason, message string) {
-	r.events.Event(hr, notify.TypeTrace, reason, message)
+	r.events.Event(hr, events.TypeTrace, reason, message)
 }
 
 func covers(have, want map[string]string) bool {
@@ -210,7 +210,7 @@ func covers(have, want map[string]string) bool {
 
 // helmChart describes the HelmChart of a HelmRelease.
 func helmChart(hr *helmv2.HelmRelease) *sourcev1.HelmChart {
-	key, tmpl := desired.HelmChartKey(hr), hr.Spec.Chart
+	key, tmpl := inputs.HelmChartKey(hr), hr.Spec.Chart
 	labels := map[string]string{}
 	var annotations map[string]string
 	if tmpl.ObjectMeta != nil {

@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/notify"
+	"github.com/pintle-dev/pintle/internal/events"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -43,7 +43,7 @@ type desk struct {
 func newDesk(t *testing.T, refuse error, objects ...client.Object) *desk {
 	t.Helper()
 	recorder := record.NewFakeRecorder(10)
-	d := &desk{HelmReleaseReconciler: &HelmReleaseReconciler{events: notify.NewRecorder(recorder, Scheme(), nil)}, told: recorder.Events}
+	d := &desk{HelmReleaseReconciler: &HelmReleaseReconciler{events: events.NewRecorder(recorder, Scheme(), nil)}, told: recorder.Events}
 	alone := func() {
 		if d.helmCharts.TryLock() {
 			d.helmCharts.Unlock()

@@ -14,12 +14,12 @@ import (
 	"github.com/pintle-dev/pintle/internal/apiretry"
 	"github.com/pintle-dev/pintle/internal/attempt"
 	"github.com/pintle-dev/pintle/internal/cluster"
-	"github.com/pintle-dev/pintle/internal/desired"
-	"github.com/pintle-dev/pintle/internal/diagnose"
+	"github.com/pintle-dev/pintle/internal/diagnosis/evidence"
 	"github.com/pintle-dev/pintle/internal/drift"
 	"github.com/pintle-dev/pintle/internal/helm"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/release"
-	"github.com/pintle-dev/pintle/internal/report"
+	"github.com/pintle-dev/pintle/internal/status"
 )
 
 // ensureFinalizer sees to it that the object cannot vanish before its release
@@ -41,13 +41,13 @@ func (r *HelmReleaseReconciler) ensureFinalizer(ctx context.Context, hr *helmv2.
 }
 
 // settle ends a visit whose decision leaves Helm alone.
-func (r *HelmReleaseReconciler) settle(ctx context.Context, before, hr *helmv2.HelmRelease, way *cluster.Connection, want desired.Want, d release.Decision, in release.Input) (ctrl.Result, error) {
+func (r *HelmReleaseReconciler) settle(ctx context.Context, before, hr *helmv2.HelmRelease, way *cluster.Connection, want inputs.Want, d release.Decision, in release.Input) (ctrl.Result, error) {
 	switch a := d.Action.(type) {
 	case release.Finalize:
 		if err := r.finalize(ctx, hr); err != nil {
 			return r.publishBlocked(ctx, before, hr, err)
 		}
-		r.emit(hr, report.Finalized(d, in))
+		r.emit(hr, status.Finalized(d, in))
 		r.metrics.Visit(d.Rule)
 		return ctrl.Result{}, nil
 	case release.Wait:
@@ -82,7 +82,7 @@ func (r *HelmReleaseReconciler) finalize(ctx context.Context, hr *helmv2.HelmRel
 // announce writes that an action is about to begin. The write fails if the
 // object was changed or deleted since it was read, in which case nothing may begin: the
 // read was stale, or another controller is acting.
-func (r *HelmReleaseReconciler) announce(ctx context.Context, before *helmv2.HelmRelease, started report.Report) error {
+func (r *HelmReleaseReconciler) announce(ctx context.Context, before *helmv2.HelmRelease, started status.Report) error {
 	written, err := r.writeStatus(ctx, before, started.Status)
 	if err == nil {
 		r.emit(written, started.Events)
@@ -92,7 +92,7 @@ func (r *HelmReleaseReconciler) announce(ctx context.Context, before *helmv2.Hel
 
 // begin starts the action in the background. It reports false if nothing can be
 // started at the moment: the process is starting up, or about to end.
-func (r *HelmReleaseReconciler) begin(ctx context.Context, hr *helmv2.HelmRelease, way *cluster.Connection, want desired.Want, in release.Input, d release.Decision) bool {
+func (r *HelmReleaseReconciler) begin(ctx context.Context, hr *helmv2.HelmRelease, way *cluster.Connection, want inputs.Want, in release.Input, d release.Decision) bool {
 	key, job, takenOver := client.ObjectKeyFromObject(hr), r.job(hr, want, d.Action), release.TakenOver(in, d)
 	r.examine(ctx, way, &job)
 	info := attempt.Info{Action: d.Action, Desired: want.Desired, Started: r.now()}
@@ -124,7 +124,7 @@ func (r *HelmReleaseReconciler) begin(ctx context.Context, hr *helmv2.HelmReleas
 		})
 }
 
-func (r *HelmReleaseReconciler) job(hr *helmv2.HelmRelease, want desired.Want, a release.Action) helm.Job {
+func (r *HelmReleaseReconciler) job(hr *helmv2.HelmRelease, want inputs.Want, a release.Action) helm.Job {
 	spec := *hr.Spec.DeepCopy()
 	if want.Deleted && want.Deletion.NoHooks {
 		uninstall := *hr.GetUninstall()
@@ -148,7 +148,7 @@ func (r *HelmReleaseReconciler) job(hr *helmv2.HelmRelease, want desired.Want, a
 
 // examine lets a job find out why it fails. If nobody can, it fails all the same.
 func (r *HelmReleaseReconciler) examine(ctx context.Context, way *cluster.Connection, job *helm.Job) {
-	examiner, err := diagnose.New(way)
+	examiner, err := evidence.New(way)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Info("failures will not be explained", "cause", err.Error())
 		return

@@ -27,7 +27,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cluster"
-	"github.com/pintle-dev/pintle/internal/desired"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -361,7 +361,7 @@ func TestObserveUnreachable(t *testing.T) {
 	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web", DeletionTimestamp: &metav1.Time{Time: time.Unix(1, 0)}}}
 	hr.Spec.KubeConfig, hr.Status.StorageNamespace = elsewhere(""), "apps"
 	var in release.Input
-	_, err := r.observe(t.Context(), hr, desired.Want{Desired: release.Desired{Deleted: true}}, nil, &in)
+	_, err := r.observe(t.Context(), hr, inputs.Want{Desired: release.Desired{Deleted: true}}, nil, &in)
 	have := in.Observed
 	if err != nil || !strings.Contains(have.Unreachable, "apps/there") {
 		t.Errorf("unreachable is %q, %v", have.Unreachable, err)
@@ -455,7 +455,7 @@ func TestWarnsOfMoveOnce(t *testing.T) {
 	visit := func() {
 		t.Helper()
 		var in release.Input
-		if _, err := r.observe(t.Context(), hr, desired.Want{Desired: want}, nil, &in); err != nil {
+		if _, err := r.observe(t.Context(), hr, inputs.Want{Desired: want}, nil, &in); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -19,13 +19,13 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/apiretry"
-	"github.com/pintle-dev/pintle/internal/cause"
 	"github.com/pintle-dev/pintle/internal/cluster"
-	"github.com/pintle-dev/pintle/internal/desired"
+	"github.com/pintle-dev/pintle/internal/diagnosis"
 	"github.com/pintle-dev/pintle/internal/drift"
 	"github.com/pintle-dev/pintle/internal/helm"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/release"
-	"github.com/pintle-dev/pintle/internal/report"
+	"github.com/pintle-dev/pintle/internal/status"
 	"github.com/pintle-dev/pintle/internal/watch"
 )
 
@@ -47,7 +47,7 @@ type follower interface {
 
 // compare finds out how live objects differ from the newest revision, and from now
 // on hears of changes to them.
-func (r *HelmReleaseReconciler) compare(ctx context.Context, hr *helmv2.HelmRelease, way *cluster.Connection, want desired.Want, newest *release.Revision) (*release.Drift, error) {
+func (r *HelmReleaseReconciler) compare(ctx context.Context, hr *helmv2.HelmRelease, way *cluster.Connection, want inputs.Want, newest *release.Revision) (*release.Drift, error) {
 	look, err := r.look(hr, way, want, newest)
 	if err != nil {
 		return nil, &release.Blocked{
@@ -110,7 +110,7 @@ func (r *HelmReleaseReconciler) attend(key types.NamespacedName, want release.De
 }
 
 // look says how the objects of a revision are compared.
-func (r *HelmReleaseReconciler) look(hr *helmv2.HelmRelease, way *cluster.Connection, want desired.Want, newest *release.Revision) (drift.Look, error) {
+func (r *HelmReleaseReconciler) look(hr *helmv2.HelmRelease, way *cluster.Connection, want inputs.Want, newest *release.Revision) (drift.Look, error) {
 	rules, err := drift.CompileRules(ignored(hr))
 	if err != nil {
 		return drift.Look{}, err
@@ -140,7 +140,7 @@ func (r *HelmReleaseReconciler) look(hr *helmv2.HelmRelease, way *cluster.Connec
 
 // redactLater returns what takes secrets out of texts. Most looks find nothing to say.
 func redactLater(secrets []string) func(string) string {
-	redactor := sync.OnceValue(func() cause.Redactor { return cause.NewRedactor(secrets) })
+	redactor := sync.OnceValue(func() diagnosis.Redactor { return diagnosis.NewRedactor(secrets) })
 	return func(text string) string { return redactor().Text(text) }
 }
 
@@ -188,7 +188,7 @@ func compares(want release.Desired) bool {
 
 // noteDrift counts releases that drift, and counts and logs objects whenever that
 // they do is news.
-func (r *HelmReleaseReconciler) noteDrift(ctx context.Context, hr *helmv2.HelmRelease, d release.Decision, in release.Input, rep report.Report) {
+func (r *HelmReleaseReconciler) noteDrift(ctx context.Context, hr *helmv2.HelmRelease, d release.Decision, in release.Input, rep status.Report) {
 	r.metrics.Drifted(client.ObjectKeyFromObject(hr).String(), d.State == release.StateDrifted)
 	for _, e := range rep.Events {
 		if e.Reason == helmv2.ReasonDriftDetected {

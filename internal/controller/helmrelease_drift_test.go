@@ -19,7 +19,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/drift"
 	"github.com/pintle-dev/pintle/internal/release"
-	"github.com/pintle-dev/pintle/internal/report"
+	"github.com/pintle-dev/pintle/internal/status"
 	"github.com/pintle-dev/pintle/internal/watch"
 )
 
@@ -77,7 +77,7 @@ func inSync(t *testing.T, r *HelmReleaseReconciler, s *stub) {
 		t.Fatal(err)
 	}
 	hr.Status.StorageNamespace = "apps"
-	done := report.Finished(hr, release.Outcome{
+	done := status.Finished(hr, release.Outcome{
 		Action: release.Install{}, Desired: release.Desired{UID: "uid-1", Target: release.Target{Name: "web", Namespace: "apps", StorageNamespace: "apps"}},
 		Revisions: s.stored, Started: time.Now(), Ended: time.Now(),
 	}, time.Now())

@@ -8,7 +8,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cluster"
-	"github.com/pintle-dev/pintle/internal/desired"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -33,7 +33,7 @@ func (r *HelmReleaseReconciler) findStray(ctx context.Context, hr *helmv2.HelmRe
 
 // checkTarget checks whether the release can be installed where the spec wants it by
 // now. It waits for no download: the end of one triggers another reconciliation.
-func (r *HelmReleaseReconciler) checkTarget(ctx context.Context, hr *helmv2.HelmRelease, way *cluster.Connection, want desired.Want, in *release.Input) (*release.TargetCheck, error) {
+func (r *HelmReleaseReconciler) checkTarget(ctx context.Context, hr *helmv2.HelmRelease, way *cluster.Connection, want inputs.Want, in *release.Input) (*release.TargetCheck, error) {
 	install := release.Install{Timeout: want.Policy.Install.Timeout}
 	held, err := r.hold(ctx, hr, want, install)
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cluster"
-	"github.com/pintle-dev/pintle/internal/desired"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
 // observe reads what is installed into in, each thing only if the decision can
 // depend on it. It returns the way it took, which is the one for an action too.
-func (r *HelmReleaseReconciler) observe(ctx context.Context, hr *helmv2.HelmRelease, want desired.Want, running *release.Running, in *release.Input) (*cluster.Connection, error) {
+func (r *HelmReleaseReconciler) observe(ctx context.Context, hr *helmv2.HelmRelease, want inputs.Want, running *release.Running, in *release.Input) (*cluster.Connection, error) {
 	have := &in.Observed
 	have.Running = running
 	if want.Deleted && running == nil && !want.Suspended {
@@ -42,7 +42,7 @@ func (r *HelmReleaseReconciler) observe(ctx context.Context, hr *helmv2.HelmRele
 }
 
 // survey reads what is stored, and what else the decision can depend on.
-func (r *HelmReleaseReconciler) survey(ctx context.Context, hr *helmv2.HelmRelease, way *cluster.Connection, want desired.Want, in *release.Input) error {
+func (r *HelmReleaseReconciler) survey(ctx context.Context, hr *helmv2.HelmRelease, way *cluster.Connection, want inputs.Want, in *release.Input) error {
 	have := &in.Observed
 	target := release.StoredTarget(want.Desired, hr.Status)
 	if err := r.stored(ctx, hr, way, target, in, r.helm.History); err != nil {
@@ -86,7 +86,7 @@ func (r *HelmReleaseReconciler) stored(ctx context.Context, hr *helmv2.HelmRelea
 
 // list reads the objects of a revision that is about to be adopted. That it is
 // adopted matters more than that they are known.
-func (r *HelmReleaseReconciler) list(ctx context.Context, hr *helmv2.HelmRelease, way *cluster.Connection, want desired.Want, in *release.Input) {
+func (r *HelmReleaseReconciler) list(ctx context.Context, hr *helmv2.HelmRelease, way *cluster.Connection, want inputs.Want, in *release.Input) {
 	newest := in.Observed.Newest()
 	want.Target = release.Place(*in)
 	objects, err := r.helm.Inventory(ctx, way, r.job(hr, want, release.Adopt{}), newest.Version)
@@ -98,7 +98,7 @@ func (r *HelmReleaseReconciler) list(ctx context.Context, hr *helmv2.HelmRelease
 }
 
 // inspect reads what only some decisions depend on.
-func (r *HelmReleaseReconciler) inspect(ctx context.Context, hr *helmv2.HelmRelease, way *cluster.Connection, want desired.Want, in *release.Input) error {
+func (r *HelmReleaseReconciler) inspect(ctx context.Context, hr *helmv2.HelmRelease, way *cluster.Connection, want inputs.Want, in *release.Input) error {
 	have := &in.Observed
 	if want.Policy.PreserveValues && len(have.Revisions) > 0 && want.Values != nil {
 		var err error

@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/desired"
 	"github.com/pintle-dev/pintle/internal/helm"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -32,7 +32,7 @@ func bearerKeys(obj client.Object) []string {
 	if !ok {
 		return nil
 	}
-	keys := []string{claim(hr, hr.GetReleaseNamespace(), desired.ReleaseName(hr))}
+	keys := []string{claim(hr, hr.GetReleaseNamespace(), inputs.ReleaseName(hr))}
 	for _, s := range hr.Status.History {
 		if s != nil {
 			keys = append(keys, claim(hr, s.Namespace, s.Name))

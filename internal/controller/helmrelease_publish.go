@@ -17,7 +17,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/release"
-	"github.com/pintle-dev/pintle/internal/report"
+	"github.com/pintle-dev/pintle/internal/status"
 )
 
 const (
@@ -47,7 +47,7 @@ func (r *HelmReleaseReconciler) publishFinished(ctx context.Context, before *hel
 	}
 	// Before the write: what wakes for it from then on is not missed.
 	r.standoffs.note(before, o.Owners)
-	result, err := r.publish(ctx, before, report.Finished(before, o, r.now()))
+	result, err := r.publish(ctx, before, status.Finished(before, o, r.now()))
 	if err != nil {
 		return r.unwritten(err)
 	}
@@ -81,7 +81,7 @@ func (r *HelmReleaseReconciler) publishBlocked(ctx context.Context, before, hr *
 	}
 	blocked := r.outages.weigh(client.ObjectKeyFromObject(hr), cause, r.now())
 	ctrl.LoggerFrom(ctx).Info("blocked", "reason", blocked.Reason, "why", blocked.Message)
-	result, err := r.publish(ctx, before, report.Blocked(hr, blocked, r.now()))
+	result, err := r.publish(ctx, before, status.Blocked(hr, blocked, r.now()))
 	if err != nil {
 		return r.unwritten(err)
 	}
@@ -91,7 +91,7 @@ func (r *HelmReleaseReconciler) publishBlocked(ctx context.Context, before, hr *
 
 func (r *HelmReleaseReconciler) publishSettled(ctx context.Context, before, hr *helmv2.HelmRelease, d release.Decision, in release.Input) (ctrl.Result, error) {
 	r.outages.over(client.ObjectKeyFromObject(hr))
-	settled := report.Settled(hr, d, in)
+	settled := status.Settled(hr, d, in)
 	result, err := r.publish(ctx, before, settled)
 	if err != nil {
 		return r.unwritten(err)
@@ -117,7 +117,7 @@ func (r *HelmReleaseReconciler) publishSettled(ctx context.Context, before, hr *
 
 // publish ends a visit: it writes the status if it differs, then emits events,
 // and says when to come back. A visit that changes nothing writes nothing.
-func (r *HelmReleaseReconciler) publish(ctx context.Context, before *helmv2.HelmRelease, rep report.Report) (ctrl.Result, error) {
+func (r *HelmReleaseReconciler) publish(ctx context.Context, before *helmv2.HelmRelease, rep status.Report) (ctrl.Result, error) {
 	written, err := r.writeStatus(ctx, before, rep.Status)
 	if apierrors.IsNotFound(err) {
 		// The object does not exist any more. Its events still have readers.
@@ -130,7 +130,7 @@ func (r *HelmReleaseReconciler) publish(ctx context.Context, before *helmv2.Helm
 	return r.result(client.ObjectKeyFromObject(before), rep.Retry), nil
 }
 
-func (r *HelmReleaseReconciler) emit(hr *helmv2.HelmRelease, events []report.Event) {
+func (r *HelmReleaseReconciler) emit(hr *helmv2.HelmRelease, events []status.Event) {
 	for _, e := range events {
 		r.events.AnnotatedEventf(hr, e.Metadata, e.Type, e.Reason, "%s", e.Message)
 	}

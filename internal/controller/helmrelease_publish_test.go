@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/notify"
-	"github.com/pintle-dev/pintle/internal/report"
+	"github.com/pintle-dev/pintle/internal/events"
+	"github.com/pintle-dev/pintle/internal/status"
 )
 
 // annotated keeps the annotations of the last event.
@@ -30,27 +30,27 @@ func (a *annotated) AnnotatedEventf(_ runtime.Object, annotations map[string]str
 // TestEventsCarryAnnotations: the author of a HelmRelease can add to its events,
 // but not change what they say.
 func TestEventsCarryAnnotations(t *testing.T) {
-	events := &annotated{}
-	r := &HelmReleaseReconciler{events: notify.NewRecorder(events, Scheme(), nil)}
+	plain := &annotated{}
+	r := &HelmReleaseReconciler{events: events.NewRecorder(plain, Scheme(), nil)}
 	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
 		"event.toolkit.fluxcd.io/team": "web", "event.toolkit.fluxcd.io/revision": "1", "other": "x",
 	}}}
 	metadata := map[string]string{"event.toolkit.fluxcd.io/revision": "2", helmv2.EventMetadataRevision: "3"}
-	r.emit(hr, []report.Event{{Type: corev1.EventTypeNormal, Metadata: metadata}})
+	r.emit(hr, []status.Event{{Type: corev1.EventTypeNormal, Metadata: metadata}})
 	want := map[string]string{
 		"event.toolkit.fluxcd.io/team": "web", "event.toolkit.fluxcd.io/revision": "2", helmv2.EventMetadataRevision: "3",
 	}
-	if diff := cmp.Diff(want, events.annotations); diff != "" {
+	if diff := cmp.Diff(want, plain.annotations); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for name, tell := range map[string]func(){
 		"about a HelmChart":                 func() { r.tell(hr, helmv2.EventReasonHelmChartCreated, "") },
 		"about a release that stays behind": func() { r.events.Event(hr, corev1.EventTypeWarning, reasonLeftBehind, "") },
 	} {
-		events.annotations = nil
+		plain.annotations = nil
 		tell()
-		if events.annotations["event.toolkit.fluxcd.io/team"] != "web" {
-			t.Errorf("an event %s has annotations %v", name, events.annotations)
+		if plain.annotations["event.toolkit.fluxcd.io/team"] != "web" {
+			t.Errorf("an event %s has annotations %v", name, plain.annotations)
 		}
 	}
 }

@@ -23,17 +23,17 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/attempt"
-	"github.com/pintle-dev/pintle/internal/desired"
 	"github.com/pintle-dev/pintle/internal/helm"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/release"
-	"github.com/pintle-dev/pintle/internal/report"
+	"github.com/pintle-dev/pintle/internal/status"
 )
 
 // resolver finds out what a HelmRelease asks for.
 type resolver interface {
-	Resolve(ctx context.Context, hr *helmv2.HelmRelease) (desired.Want, error)
-	Hold(ctx context.Context, hr *helmv2.HelmRelease, want desired.Want) (desired.Want, error)
+	Resolve(ctx context.Context, hr *helmv2.HelmRelease) (inputs.Want, error)
+	Hold(ctx context.Context, hr *helmv2.HelmRelease, want inputs.Want) (inputs.Want, error)
 }
 
 // helmRunner reads and changes Helm releases.
@@ -200,7 +200,7 @@ func (r *HelmReleaseReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 	if want, err = r.hold(ctx, hr, want, decision.Action); err != nil {
 		return r.publishBlocked(ctx, before, hr, err)
 	}
-	started := report.Started(hr, decision, want.Desired, in.Now)
+	started := status.Started(hr, decision, want.Desired, in.Now)
 	if err := r.announce(ctx, before, started); err != nil {
 		return r.unwritten(err)
 	}
@@ -222,7 +222,7 @@ func (r *HelmReleaseReconciler) atRest(key types.NamespacedName, left time.Durat
 }
 
 // announced tells of an action whose announcement is written.
-func (r *HelmReleaseReconciler) announced(ctx context.Context, hr *helmv2.HelmRelease, d release.Decision, in release.Input, started report.Report) {
+func (r *HelmReleaseReconciler) announced(ctx context.Context, hr *helmv2.HelmRelease, d release.Decision, in release.Input, started status.Report) {
 	r.outages.over(client.ObjectKeyFromObject(hr))
 	r.noteDrift(ctx, hr, d, in, started)
 	r.bereave(hr, d, in)
@@ -274,15 +274,15 @@ func (r *HelmReleaseReconciler) ended(hr *helmv2.HelmRelease) (release.Outcome, 
 
 // fetch finds out what is wanted, and sees to it that the HelmChart exists that
 // spec.chart stands for.
-func (r *HelmReleaseReconciler) fetch(ctx context.Context, hr *helmv2.HelmRelease) (desired.Want, error) {
+func (r *HelmReleaseReconciler) fetch(ctx context.Context, hr *helmv2.HelmRelease) (inputs.Want, error) {
 	if hr.DeletionTimestamp.IsZero() && !hr.Spec.Suspend {
 		if err := r.ensureHelmChart(ctx, hr); err != nil {
-			return desired.Want{}, err
+			return inputs.Want{}, err
 		}
 	}
 	want, err := r.desired.Resolve(ctx, hr)
 	// Also while an attempt runs: what is being downloaded may supersede it.
-	r.downloads.await(client.ObjectKeyFromObject(hr), desired.Download(err))
+	r.downloads.await(client.ObjectKeyFromObject(hr), inputs.Download(err))
 	r.awaiting.await(client.ObjectKeyFromObject(hr), err)
 	return want, err
 }

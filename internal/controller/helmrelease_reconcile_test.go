@@ -26,8 +26,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/attempt"
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/cluster"
-	"github.com/pintle-dev/pintle/internal/desired"
 	"github.com/pintle-dev/pintle/internal/helm"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -81,11 +81,11 @@ type stub struct {
 	read, ran genericclioptions.RESTClientGetter
 }
 
-func (s *stub) Resolve(context.Context, *helmv2.HelmRelease) (desired.Want, error) {
+func (s *stub) Resolve(context.Context, *helmv2.HelmRelease) (inputs.Want, error) {
 	if s.meanwhile != nil {
 		s.meanwhile()
 	}
-	return desired.Want{
+	return inputs.Want{
 		Artifact: chart.Artifact{URL: "resolved"},
 		Desired: release.Desired{
 			UID: "uid-1", Target: release.Target{Name: "web", Namespace: "apps", StorageNamespace: "apps"},
@@ -96,7 +96,7 @@ func (s *stub) Resolve(context.Context, *helmv2.HelmRelease) (desired.Want, erro
 	}, s.unresolved
 }
 
-func (s *stub) Hold(_ context.Context, _ *helmv2.HelmRelease, want desired.Want) (desired.Want, error) {
+func (s *stub) Hold(_ context.Context, _ *helmv2.HelmRelease, want inputs.Want) (inputs.Want, error) {
 	want.Artifact.URL = "held"
 	return want, s.unheld
 }
@@ -292,7 +292,7 @@ func TestNothingIsStoredIsConfirmed(t *testing.T) {
 			}
 			in := release.Input{Desired: release.Desired{Deleted: true, UID: "uid-1"}}
 			in.Recorded.StorageNamespace = "apps"
-			if err := r.survey(t.Context(), hr, way, desired.Want{Desired: in.Desired}, &in); err != nil {
+			if err := r.survey(t.Context(), hr, way, inputs.Want{Desired: in.Desired}, &in); err != nil {
 				t.Fatal(err)
 			}
 			if len(in.Observed.Revisions) != tc.want || s.confirmed != tc.confirmed {

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/desired"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -82,7 +82,7 @@ func claimKey(obj client.Object) []string {
 	if !ok {
 		return nil
 	}
-	return []string{claim(hr, hr.GetStorageNamespace(), desired.ReleaseName(hr))}
+	return []string{claim(hr, hr.GetStorageNamespace(), inputs.ReleaseName(hr))}
 }
 
 // claim names a release in the cluster that hr leads to. Two kubeconfigs may lead

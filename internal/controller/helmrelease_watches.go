@@ -26,7 +26,7 @@ import (
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/desired"
+	"github.com/pintle-dev/pintle/internal/inputs"
 )
 
 // +kubebuilder:rbac:groups=helm.toolkit.fluxcd.io,resources=helmreleases,verbs=get;list;watch;patch
@@ -102,7 +102,7 @@ func sourceKey(obj client.Object) []string {
 	if !ok || hr.HasChartRef() == hr.HasChartTemplate() {
 		return nil
 	}
-	kind, key := desired.SourceOf(hr)
+	kind, key := inputs.SourceOf(hr)
 	return []string{kind + "/" + key.String()}
 }
 
@@ -113,7 +113,7 @@ func valuesKeys(kind string) client.IndexerFunc {
 			return nil
 		}
 		var keys []string
-		for _, key := range desired.ValuesFrom(hr, kind) {
+		for _, key := range inputs.ValuesFrom(hr, kind) {
 			keys = append(keys, key.String())
 		}
 		if key, ok := kubeconfigSecret(hr); ok && kind == helmv2.KindSecret {
@@ -151,7 +151,7 @@ func attempted(hr *helmv2.HelmRelease, source client.Object) bool {
 	// With another reason it waits, for this source perhaps.
 	acting := reconciling != nil && reconciling.Status == metav1.ConditionTrue && reconciling.Reason == helmv2.ReasonProgressing
 	return (acting || atRest(hr)) &&
-		desired.Offers(source, hr.Status.LastAttemptedRevision, hr.Status.LastAttemptedRevisionDigest)
+		inputs.Offers(source, hr.Status.LastAttemptedRevision, hr.Status.LastAttemptedRevisionDigest)
 }
 
 // configSettling is how long a change of a ConfigMap or Secret waits for others:
@@ -221,8 +221,8 @@ type sourceChanged struct{ predicate.Funcs }
 
 // Update implements predicate.Predicate.
 func (sourceChanged) Update(e event.UpdateEvent) bool {
-	before, offered := desired.Offer(e.ObjectOld)
-	after, offers := desired.Offer(e.ObjectNew)
+	before, offered := inputs.Offer(e.ObjectOld)
+	after, offers := inputs.Offer(e.ObjectNew)
 	return before != after && (offers || !offered)
 }
 

@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
-	"github.com/pintle-dev/pintle/internal/cause"
-	"github.com/pintle-dev/pintle/internal/diagnose"
+	"github.com/pintle-dev/pintle/internal/diagnosis"
+	"github.com/pintle-dev/pintle/internal/diagnosis/evidence"
 	"github.com/pintle-dev/pintle/internal/operation"
 )
 
@@ -69,7 +69,7 @@ func (r *OperationReconciler) logs(ctx context.Context, v *view, result *operati
 		if len(result.Logs) == operation.MaxLogs {
 			break
 		}
-		text, err := diagnose.ReadLog(ctx, who.logs, pod, c)
+		text, err := evidence.ReadLog(ctx, who.logs, pod, c)
 		if err != nil {
 			ctrl.LoggerFrom(ctx).Info("a log cannot be read", "pod", name, "container", c.Name, "cause", err.Error())
 			result.Unread = result.Unread || passing(err)
@@ -82,7 +82,7 @@ func (r *OperationReconciler) logs(ctx context.Context, v *view, result *operati
 // passing reports whether what failed may succeed a moment later. A container that
 // has not begun is a bad request, and one without rights stays without them.
 func passing(err error) bool {
-	return !errors.Is(err, diagnose.ErrNoLog) && !apierrors.IsNotFound(err) && !apierrors.IsBadRequest(err) && !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err)
+	return !errors.Is(err, evidence.ErrNoLog) && !apierrors.IsNotFound(err) && !apierrors.IsBadRequest(err) && !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err)
 }
 
 // clear returns what the API server, or who admits objects for it, says of an object
@@ -144,7 +144,7 @@ func (r *OperationReconciler) secrets(ctx context.Context, v *view, pod *corev1.
 		return nil, err
 	}
 	all := slices.Concat(stored.Secrets, given)
-	names := slices.Concat(stored.SecretNames, cause.SecretNames(pod.Spec))
+	names := slices.Concat(stored.SecretNames, diagnosis.SecretNames(pod.Spec))
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
 		var secret corev1.Secret

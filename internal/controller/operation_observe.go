@@ -22,9 +22,9 @@ import (
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/desired"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/hookjob"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/operation"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -228,7 +228,7 @@ func (r *OperationReconciler) stored(ctx context.Context, v *view, revision int)
 	if err != nil {
 		return helm.Stored{}, err
 	}
-	want := release.Target{Name: desired.ReleaseName(v.hr), Namespace: v.hr.GetReleaseNamespace(), StorageNamespace: v.hr.GetStorageNamespace()}
+	want := release.Target{Name: inputs.ReleaseName(v.hr), Namespace: v.hr.GetReleaseNamespace(), StorageNamespace: v.hr.GetStorageNamespace()}
 	return r.hooks.Hooks(ctx, who.getter, release.StoredTarget(release.Desired{Target: want}, v.hr.Status), revision, v.hr.Status.History)
 }
 

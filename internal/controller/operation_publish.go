@@ -14,12 +14,12 @@ import (
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	"github.com/pintle-dev/pintle/internal/operation"
 	"github.com/pintle-dev/pintle/internal/release"
-	"github.com/pintle-dev/pintle/internal/report"
+	"github.com/pintle-dev/pintle/internal/status"
 )
 
 // publish ends a visit: the status is written, which proves that the read was
 // fresh, then events are emitted, and only then something is done.
-func (r *OperationReconciler) publish(ctx context.Context, v *view, d operation.Decision, rep report.OperationReport) (ctrl.Result, error) {
+func (r *OperationReconciler) publish(ctx context.Context, v *view, d operation.Decision, rep status.OperationReport) (ctrl.Result, error) {
 	written, err := r.writeStatus(ctx, v.op, rep.Status)
 	if err != nil {
 		return operationUnwritten(err)

@@ -22,7 +22,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/operation"
 	"github.com/pintle-dev/pintle/internal/release"
-	"github.com/pintle-dev/pintle/internal/report"
+	"github.com/pintle-dev/pintle/internal/status"
 )
 
 // hookReader reads what Helm's storage says of hooks.
@@ -99,5 +99,5 @@ func (r *OperationReconciler) Reconcile(ctx context.Context, req ctrl.Request) (
 	}
 	d := operation.Decide(v.in)
 	ctrl.LoggerFrom(ctx).Info("decided", "rule", d.Rule, "action", operation.Name(d.Action), "phase", d.Phase, "reason", d.Reason, "why", d.Why)
-	return r.publish(ctx, v, d, report.Operation(d, v.in))
+	return r.publish(ctx, v, d, status.Operation(d, v.in))
 }

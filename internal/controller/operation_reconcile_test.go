@@ -31,7 +31,7 @@ import (
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/diagnose"
+	"github.com/pintle-dev/pintle/internal/diagnosis/evidence"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/hookjob"
 	"github.com/pintle-dev/pintle/internal/metrics"
@@ -437,7 +437,7 @@ func TestOperationLogsFail(t *testing.T) {
 		"it has not begun":         {apierrors.NewBadRequest("is waiting to start"), false},
 		"nobody may":               {apierrors.NewForbidden(schema.GroupResource{}, "pod", nil), false},
 		"nobody is who he says":    {apierrors.NewUnauthorized("no"), false},
-		"it has no log":            {diagnose.ErrNoLog, false},
+		"it has no log":            {evidence.ErrNoLog, false},
 		"there is too much to do":  {apierrors.NewTooManyRequestsError("later"), true},
 		"what is secret is hidden": {nil, true},
 	} {

@@ -17,7 +17,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/operation"
 	"github.com/pintle-dev/pintle/internal/release"
-	"github.com/pintle-dev/pintle/internal/report"
+	"github.com/pintle-dev/pintle/internal/status"
 )
 
 // target finds the HelmRelease that an Operation is for, and those that name it as
@@ -47,7 +47,7 @@ func (r *OperationReconciler) describe(ctx context.Context, v *view) error {
 	t, hr := &v.in.Target, v.hr
 	t.HelmRelease, t.Deleted = hr.Name, !hr.DeletionTimestamp.IsZero()
 	t.Suspended = release.SuspensionOf(hr.Spec.Suspend, hr.Annotations, v.in.Now).Active
-	t.Action = report.Announced(hr.Status)
+	t.Action = status.Announced(hr.Status)
 	if hr.Spec.KubeConfig != nil {
 		t.Refused = &operation.Problem{Reason: opsv1alpha1.ReasonTargetNotSupported,
 			Message: fmt.Sprintf("HelmRelease %s is installed into another cluster: hooks are run only in this one", hr.Name)}

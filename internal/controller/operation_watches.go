@@ -23,7 +23,7 @@ import (
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/report"
+	"github.com/pintle-dev/pintle/internal/status"
 )
 
 // +kubebuilder:rbac:groups=ops.vworkspace.io,resources=operations,verbs=get;list;watch;patch
@@ -121,7 +121,7 @@ func (releaseChanged) Update(e event.UpdateEvent) bool {
 	}
 	return before.Generation != after.Generation ||
 		before.Annotations[opsv1alpha1.AnnotationHolder] != after.Annotations[opsv1alpha1.AnnotationHolder] ||
-		report.Announced(before.Status) != report.Announced(after.Status) ||
+		status.Announced(before.Status) != status.Announced(after.Status) ||
 		!equality.Semantic.DeepEqual(before.OwnerReferences, after.OwnerReferences) ||
 		!equality.Semantic.DeepEqual(before.Status.History, after.Status.History)
 }

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/pintle-dev/pintle/internal/release"
-	"github.com/pintle-dev/pintle/internal/report"
+	"github.com/pintle-dev/pintle/internal/status"
 )
 
 // refusals remembers which releases were refused for their size, so that none is
@@ -29,7 +29,7 @@ func (r *refusals) note(key types.NamespacedName, o release.Outcome) {
 		if r.known == nil {
 			r.known = map[types.NamespacedName]*release.Refusal{}
 		}
-		r.known[key] = report.Refusal(o)
+		r.known[key] = status.Refusal(o)
 	case o.Stored():
 		delete(r.known, key)
 	}

@@ -18,8 +18,8 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/apiretry"
 	"github.com/pintle-dev/pintle/internal/cluster"
-	"github.com/pintle-dev/pintle/internal/desired"
 	"github.com/pintle-dev/pintle/internal/helm"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -156,7 +156,7 @@ func (one *rendering) learn(result release.Rerendering, upgrades bool, now time.
 
 // rerender adds to what is known of drift whether the chart would be rendered
 // otherwise now than it was for the newest revision.
-func (r *HelmReleaseReconciler) rerender(ctx context.Context, hr *helmv2.HelmRelease, way *cluster.Connection, want desired.Want, newest *release.Revision, found *release.Drift) {
+func (r *HelmReleaseReconciler) rerender(ctx context.Context, hr *helmv2.HelmRelease, way *cluster.Connection, want inputs.Want, newest *release.Revision, found *release.Drift) {
 	one := r.rendering(hr, way, newest)
 	if one.over && !one.unstable {
 		return
@@ -191,7 +191,7 @@ func askedFor(hr *helmv2.HelmRelease) bool {
 
 // renderOnce renders the chart, unless it has to be downloaded first: the end of the
 // download wakes the release.
-func (r *HelmReleaseReconciler) renderOnce(ctx context.Context, hr *helmv2.HelmRelease, way *cluster.Connection, want desired.Want, newest *release.Revision, one *rendering) error {
+func (r *HelmReleaseReconciler) renderOnce(ctx context.Context, hr *helmv2.HelmRelease, way *cluster.Connection, want inputs.Want, newest *release.Revision, one *rendering) error {
 	want, err := r.hold(ctx, hr, want, release.Upgrade{})
 	var blocked *release.Blocked
 	if errors.As(err, &blocked) && blocked.Progressing {

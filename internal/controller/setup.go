@@ -28,18 +28,18 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/attempt"
 	"github.com/pintle-dev/pintle/internal/cluster"
-	"github.com/pintle-dev/pintle/internal/desired"
 	"github.com/pintle-dev/pintle/internal/drift"
+	"github.com/pintle-dev/pintle/internal/events"
 	"github.com/pintle-dev/pintle/internal/helm"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/metrics"
-	"github.com/pintle-dev/pintle/internal/notify"
 	"github.com/pintle-dev/pintle/internal/watch"
 )
 
 // Parts are what a HelmReleaseReconciler is put together from. All but
 // the switches at the end are required.
 type Parts struct {
-	Desired *desired.Resolver
+	Desired *inputs.Resolver
 	Helm    *helm.Runner
 	// Indexed is closed when what is stored is known; nil if nobody is going to know
 	// it. Visits wait for it, for a while: the first thing they would do otherwise is
@@ -54,7 +54,7 @@ type Parts struct {
 	Workloads cluster.Terms
 	Metrics   *metrics.Metrics
 	// Notifications posts events; nil posts none.
-	Notifications *notify.Sender
+	Notifications *events.Sender
 	Now           func() time.Time
 	// Concurrent is how many HelmReleases are visited, and how many Helm actions
 	// work, at the same time.

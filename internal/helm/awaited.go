@@ -15,7 +15,7 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/objectstate"
+	"github.com/pintle-dev/pintle/internal/readiness"
 )
 
 // errOutdated is what is known of an object that a lagging API server answers for.
@@ -28,7 +28,7 @@ type opinion struct {
 	err    error
 	// known is what is known of the object, and live the object as it was last seen, nil
 	// if it does not exist or could not be read.
-	known objectstate.Known
+	known readiness.Known
 	live  *unstructured.Unstructured
 	// sub is nil if the object is not followed, and looked at now and then.
 	sub *subscription
@@ -72,11 +72,11 @@ func (o *opinion) look(w watch) {
 	}
 	object, err := read(o.info)
 	if err != nil {
-		o.known.Observe(objectstate.Observation{Source: objectstate.Gap})
+		o.known.Observe(readiness.Observation{Source: readiness.Gap})
 		o.live, o.result, o.err = nil, nil, err
 		return
 	}
-	o.observe(observed(objectstate.Read, object), object, w)
+	o.observe(observed(readiness.Read, object), object, w)
 	if o.known.MustRead() {
 		o.result, o.err = nil, errOutdated
 	}
@@ -89,21 +89,21 @@ func (o *opinion) look(w watch) {
 
 // observe merges an observation of the object and judges it, unless more was known
 // already, or the object has to be read first.
-func (o *opinion) observe(seen objectstate.Observation, object *unstructured.Unstructured, w watch) {
+func (o *opinion) observe(seen readiness.Observation, object *unstructured.Unstructured, w watch) {
 	defer o.rescue()
 	if !o.known.Observe(seen) {
 		return
 	}
 	o.unheard = 0
-	if seen.Source == objectstate.Removed && w.lost != nil && o.known.Concerns(seen) && o.ended(object, w.judge) {
+	if seen.Source == readiness.Removed && w.lost != nil && o.known.Concerns(seen) && o.ended(object, w.judge) {
 		return
 	}
 	switch o.known.Existence() {
-	case objectstate.Unknown:
+	case readiness.Unknown:
 		return
-	case objectstate.Absent:
+	case readiness.Absent:
 		object = nil
-	case objectstate.Present:
+	case readiness.Present:
 	}
 	o.live = object
 	isGone := w.target && o.known.TargetGone()

@@ -10,24 +10,24 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/resource"
 
-	"github.com/pintle-dev/pintle/internal/objectstate"
+	"github.com/pintle-dev/pintle/internal/readiness"
 )
 
 // echo is what the API server answered when an object was written, so that nobody
 // need ask once more a moment later.
 type echo struct {
-	seen objectstate.Observation
+	seen readiness.Observation
 	// live is the object in the answer; nil if there was none.
 	live *unstructured.Unstructured
 }
 
 // observed returns what an answer or event with an object says about that object. A
 // nil object stands for an answer that there is none.
-func observed(source objectstate.Source, object *unstructured.Unstructured) objectstate.Observation {
+func observed(source readiness.Source, object *unstructured.Unstructured) readiness.Observation {
 	if object == nil {
-		return objectstate.Observation{Source: source, Absent: true}
+		return readiness.Observation{Source: source, Absent: true}
 	}
-	return objectstate.Observation{Source: source, UID: string(object.GetUID()), Version: object.GetResourceVersion()}
+	return readiness.Observation{Source: source, UID: string(object.GetUID()), Version: object.GetResourceVersion()}
 }
 
 // learn remembers what the API server answered when an object was written.
@@ -38,7 +38,7 @@ func (c *client) learn(info *resource.Info, answer runtime.Object) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.remember(info, echo{seen: observed(objectstate.Write, live), live: live})
+	c.remember(info, echo{seen: observed(readiness.Write, live), live: live})
 }
 
 // learnAll remembers the objects that Helm wrote, each of which holds the answer.
@@ -54,9 +54,9 @@ func (c *client) learnDeleted(info *resource.Info, answer runtime.Object) {
 	defer c.mu.Unlock()
 	switch answer := answer.(type) {
 	case *metav1.Status:
-		c.remember(info, echo{seen: observed(objectstate.Delete, nil)})
+		c.remember(info, echo{seen: observed(readiness.Delete, nil)})
 	case *unstructured.Unstructured:
-		seen := observed(objectstate.Delete, answer)
+		seen := observed(readiness.Delete, answer)
 		seen.Deletion = deletion(info, answer)
 		c.remember(info, echo{seen: seen, live: answer})
 	}
@@ -80,9 +80,9 @@ func (c *client) recall(info *resource.Info) (echo, bool) {
 }
 
 // deletion describes the object in the answer to its deletion.
-func deletion(info *resource.Info, answer *unstructured.Unstructured) objectstate.Deletion {
+func deletion(info *resource.Info, answer *unstructured.Unstructured) readiness.Deletion {
 	grace := answer.GetDeletionGracePeriodSeconds()
-	return objectstate.Deletion{
+	return readiness.Deletion{
 		Marked: answer.GetDeletionTimestamp() != nil,
 		Held:   len(answer.GetFinalizers()) > 0 || grace != nil && *grace > 0,
 		Core:   info.Mapping.GroupVersionKind.Group == "",

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/resource"
 
-	"github.com/pintle-dev/pintle/internal/objectstate"
+	"github.com/pintle-dev/pintle/internal/readiness"
 )
 
 func TestLearnDeleted(t *testing.T) {
@@ -32,15 +32,15 @@ func TestLearnDeleted(t *testing.T) {
 		reason   string
 		manifest string
 		edit     func(*unstructured.Unstructured)
-		want     objectstate.Existence
+		want     readiness.Existence
 	}{
-		"Status":    {"success is said of what is gone", configMap, nil, objectstate.Absent},
-		"Object":    {"an object of the core that waits for nothing is gone", configMap, func(*unstructured.Unstructured) {}, objectstate.Absent},
-		"Marked":    {"one that is marked, and waits for nothing, can be gone", configMap, marked, objectstate.Unknown},
-		"NoGrace":   {"so is a Pod that has ended", configMap, grace(0), objectstate.Unknown},
-		"Grace":     {"one with a grace period is still there", configMap, grace(30), objectstate.Present},
-		"Finalizer": {"so is one with a finalizer", configMap, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"a.b/c"}) }, objectstate.Present},
-		"Elsewhere": {"what others mean by an object is not known", deployment, func(*unstructured.Unstructured) {}, objectstate.Unknown},
+		"Status":    {"success is said of what is gone", configMap, nil, readiness.Absent},
+		"Object":    {"an object of the core that waits for nothing is gone", configMap, func(*unstructured.Unstructured) {}, readiness.Absent},
+		"Marked":    {"one that is marked, and waits for nothing, can be gone", configMap, marked, readiness.Unknown},
+		"NoGrace":   {"so is a Pod that has ended", configMap, grace(0), readiness.Unknown},
+		"Grace":     {"one with a grace period is still there", configMap, grace(30), readiness.Present},
+		"Finalizer": {"so is one with a finalizer", configMap, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"a.b/c"}) }, readiness.Present},
+		"Elsewhere": {"what others mean by an object is not known", deployment, func(*unstructured.Unstructured) {}, readiness.Unknown},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestLearnDeleted(t *testing.T) {
 			}
 			c.learnDeleted(list[0], answer)
 			e, ok := c.recall(list[0])
-			var known objectstate.Known
+			var known readiness.Known
 			known.Observe(e.seen)
 			if got := known.Existence(); !ok || got != tc.want {
 				t.Errorf("%s: known %t, existence %v, want %v", tc.reason, ok, got, tc.want)
@@ -82,7 +82,7 @@ func TestRescue(t *testing.T) {
 	t.Parallel()
 	panics := func(*unstructured.Unstructured) (*status.Result, error) { panic("boom") }
 	o := &opinion{info: &resource.Info{}}
-	o.observe(observed(objectstate.Read, nil), nil, poller(panics))
+	o.observe(observed(readiness.Read, nil), nil, poller(panics))
 	if o.current() || o.err == nil || o.err.Error() != "judging panicked: boom" {
 		t.Errorf("heard %v, %v", o.result, o.err)
 	}

@@ -21,7 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/objectstate"
+	"github.com/pintle-dev/pintle/internal/readiness"
 )
 
 const (
@@ -104,7 +104,7 @@ type news struct {
 // event is what a watch says about an object, and the object in it: of an object that is
 // gone, the last state.
 type event struct {
-	seen   objectstate.Observation
+	seen   readiness.Observation
 	object *unstructured.Unstructured
 }
 
@@ -233,7 +233,7 @@ func (s *stream) remove() {
 // going to be told.
 func (s *stream) covers(name, version string) bool {
 	seen, ok := s.seen[name]
-	return objectstate.NotAfter(s.from, version) && (!ok || objectstate.NotAfter(seen, version))
+	return readiness.NotAfter(s.from, version) && (!ok || readiness.NotAfter(seen, version))
 }
 
 // run watches until nobody reads any more or nothing can be learned in this way,
@@ -342,9 +342,9 @@ func (s *stream) tell(kind apiwatch.EventType, object *unstructured.Unstructured
 		s.seen, s.from = map[string]string{}, s.at
 	}
 	s.seen[name] = s.at
-	source := objectstate.Changed
+	source := readiness.Changed
 	if kind == apiwatch.Deleted {
-		source = objectstate.Removed
+		source = readiness.Removed
 	}
 	for sub := range s.subs[name] {
 		sub.inbox.put(sub, event{seen: observed(source, object), object: object})

@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/pintle-dev/pintle/internal/expression"
+	"github.com/pintle-dev/pintle/internal/cel"
 )
 
 // look judges one live object; nil stands for an object that does not exist.
@@ -25,7 +25,7 @@ func inProgress(message string) *status.Result {
 // checked judges by the user's rules where there are any for the object. If one of
 // them cannot be evaluated that is no verdict: the object may still get what the
 // rule takes for granted.
-func checked(checks *expression.Checks, judge look) look {
+func checked(checks *cel.Checks, judge look) look {
 	return func(object *unstructured.Unstructured) (*status.Result, error) {
 		if object == nil {
 			return judge(nil)
@@ -34,11 +34,11 @@ func checked(checks *expression.Checks, judge look) look {
 		switch {
 		case err != nil:
 			return nil, err
-		case verdict == expression.Current:
+		case verdict == cel.Current:
 			return current(), nil
-		case verdict == expression.Failed:
+		case verdict == cel.Failed:
 			return &status.Result{Status: status.FailedStatus, Message: "failed by healthCheckExprs"}, nil
-		case verdict == expression.InProgress:
+		case verdict == cel.InProgress:
 			return inProgress("not current by healthCheckExprs"), nil
 		}
 		return judge(object)

@@ -13,7 +13,7 @@ import (
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/releaseutil"
 
-	"github.com/pintle-dev/pintle/internal/cause"
+	"github.com/pintle-dev/pintle/internal/diagnosis"
 	"github.com/pintle-dev/pintle/internal/hookjob"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -38,7 +38,7 @@ func newRedactor(secrets []string) redactor {
 func replacerOf(secrets []string) *strings.Replacer {
 	var all []string
 	for _, s := range secrets {
-		all = append(all, cause.Disguises(s)...)
+		all = append(all, diagnosis.Disguises(s)...)
 	}
 	// At one place the first that fits is replaced, so the longer go first.
 	slices.SortFunc(all, func(a, b string) int { return cmp.Compare(len(b), len(a)) })

@@ -12,7 +12,7 @@ import (
 	"helm.sh/helm/v3/pkg/releaseutil"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/postrender"
+	"github.com/pintle-dev/pintle/internal/render/postrender"
 )
 
 // postRenderer returns what an install or upgrade is to give to Helm for

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/pintle-dev/pintle/internal/chart"
-	"github.com/pintle-dev/pintle/internal/sandbox"
+	"github.com/pintle-dev/pintle/internal/render"
 )
 
 // rendering makes Helm render a chart in the sandbox. Helm asks for the way to the
@@ -24,8 +24,8 @@ type rendering struct {
 
 	ctx     context.Context //nolint:containedctx // it lives as long as one action
 	chart   *helmchart.Chart
-	options sandbox.Options
-	box     *sandbox.Sandbox
+	options render.Options
+	box     *render.Sandbox
 }
 
 // ToRESTConfig implements action.RESTClientGetter.
@@ -36,7 +36,7 @@ func (r *rendering) ToRESTConfig() (*rest.Config, error) {
 	}
 	c := r.chart
 	r.chart, r.options.Config = nil, config
-	if r.box, err = sandbox.Enter(r.ctx, c, r.options); err != nil {
+	if r.box, err = render.Enter(r.ctx, c, r.options); err != nil {
 		return nil, err
 	}
 	return config, nil
@@ -61,7 +61,7 @@ func (r *run) sandboxed(ctx context.Context, job Job, c *helmchart.Chart, timeou
 	way, prepare := r.config.RESTClientGetter, r.store.prepare
 	inside := &rendering{
 		RESTClientGetter: way, ctx: ctx, chart: c,
-		options: sandbox.Options{EnableDNS: job.AllowDNS, Limits: sandbox.Standard(), Large: r.large},
+		options: render.Options{EnableDNS: job.AllowDNS, Limits: render.Standard(), Large: r.large},
 	}
 	r.config.RESTClientGetter = inside
 	// What is stored is the chart as it was.

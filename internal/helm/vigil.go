@@ -14,7 +14,7 @@ import (
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	"helm.sh/helm/v3/pkg/kube"
 
-	"github.com/pintle-dev/pintle/internal/objectstate"
+	"github.com/pintle-dev/pintle/internal/readiness"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -133,7 +133,7 @@ func (v *vigil) follow(all []*opinion) {
 		}
 	}
 	slices.SortStableFunc(apart, func(a, b *opinion) int {
-		return objectstate.Compare(a.live.GetResourceVersion(), b.live.GetResourceVersion())
+		return readiness.Compare(a.live.GetResourceVersion(), b.live.GetResourceVersion())
 	})
 	var missed []*opinion
 	for _, o := range apart {
@@ -235,7 +235,7 @@ func (v *vigil) hear() {
 			continue
 		}
 		if n.gap {
-			o.known.Observe(objectstate.Observation{Source: objectstate.Gap})
+			o.known.Observe(readiness.Observation{Source: readiness.Gap})
 		}
 		for _, e := range n.events {
 			if !o.settled() {

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
-	"github.com/pintle-dev/pintle/internal/cause"
+	"github.com/pintle-dev/pintle/internal/diagnosis"
 )
 
 // JobOf reduces a Job and its pods to what decisions need. uid is that of the
@@ -128,7 +128,7 @@ func tells(j Job, a, b *corev1.Pod) bool {
 // examine says what became of one pod, or what it waits for.
 func examine(p *corev1.Pod) Result {
 	r := Result{Pod: p.Name, Ended: p.DeletionTimestamp != nil}
-	for _, c := range cause.InTurn(p) {
+	for _, c := range diagnosis.InTurn(p) {
 		end := c.State.Terminated
 		if end == nil {
 			// It was started again in place.
@@ -205,7 +205,7 @@ const killed = 128 + 9
 // may never come; empty if it waits for something else.
 func cannotStart(waiting string) string {
 	switch {
-	case cause.ImagePull(waiting):
+	case diagnosis.ImagePull(waiting):
 		return opsv1alpha1.ResultImagePull
 	case waiting == createConfigError:
 		// A Secret without the key, for example.

@@ -3,7 +3,7 @@
 
 package operation
 
-import "github.com/pintle-dev/pintle/internal/cause"
+import "github.com/pintle-dev/pintle/internal/diagnosis"
 
 // Bounds of the logs in status.
 const (
@@ -18,5 +18,5 @@ const (
 // Tail returns the last lines of a log, without secrets. Those are replaced before
 // anything is cut, because half a secret would not be recognised.
 func Tail(text string, secrets []string) string {
-	return cause.Cut(cause.Redact(text, secrets), MaxLogLines, MaxLogBytes)
+	return diagnosis.Cut(diagnosis.Redact(text, secrets), MaxLogLines, MaxLogBytes)
 }

@@ -17,7 +17,7 @@ import (
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	"github.com/pintle-dev/pintle/internal/operation"
-	"github.com/pintle-dev/pintle/internal/report"
+	"github.com/pintle-dev/pintle/internal/status"
 )
 
 // events are what may happen at any moment, in the words of a world.
@@ -131,7 +131,7 @@ func FuzzDecide(f *testing.F) {
 		if in.Recorded.Phase.Final() && d.Phase != in.Recorded.Phase {
 			t.Errorf("%s became %s", in.Recorded.Phase, d.Phase)
 		}
-		r := report.Operation(d, in)
+		r := status.Operation(d, in)
 		if in.Recorded.Phase.Final() && !cmp.Equal(r.Status, in.Recorded) {
 			t.Errorf("a final status changed: %s", cmp.Diff(in.Recorded, r.Status))
 		}

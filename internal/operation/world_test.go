@@ -18,7 +18,7 @@ import (
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	"github.com/pintle-dev/pintle/internal/operation"
 	"github.com/pintle-dev/pintle/internal/release"
-	"github.com/pintle-dev/pintle/internal/report"
+	"github.com/pintle-dev/pintle/internal/status"
 )
 
 const (
@@ -391,7 +391,7 @@ func (w *world) visit(die string) error {
 	}
 	in := w.input()
 	d := operation.Decide(in)
-	r := report.Operation(d, in)
+	r := status.Operation(d, in)
 	w.say("rule=%s action=%s phase=%s%s", d.Rule, describe(d.Action), d.Phase, quoted(d))
 	if die == "before" {
 		w.say("died")
@@ -433,7 +433,7 @@ func describe(a operation.Action) string {
 }
 
 // tell prints what is new in the status.
-func (w *world) tell(r report.OperationReport) {
+func (w *world) tell(r status.OperationReport) {
 	for _, c := range r.Status.Conditions {
 		i := slices.IndexFunc(w.status.Conditions, func(o metav1.Condition) bool { return o.Type == c.Type })
 		if i < 0 || w.status.Conditions[i].Status != c.Status || w.status.Conditions[i].Reason != c.Reason || w.status.Conditions[i].Message != c.Message {

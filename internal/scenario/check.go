@@ -14,7 +14,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
-	"github.com/pintle-dev/pintle/internal/report"
+	"github.com/pintle-dev/pintle/internal/status"
 )
 
 const (
@@ -122,7 +122,7 @@ func isRelease(a release.Action) bool {
 
 // checkStable demands that a visit repeated on the world it left behind writes
 // nothing and emits nothing.
-func checkStable(hr *helmv2.HelmRelease, end func(*helmv2.HelmRelease) report.Report) error {
+func checkStable(hr *helmv2.HelmRelease, end func(*helmv2.HelmRelease) status.Report) error {
 	again := end(hr)
 	if !equality.Semantic.DeepEqual(again.Status, hr.Status) {
 		return fmt.Errorf("the same visit writes again: %+v\nafter %+v", again.Status, hr.Status)

@@ -14,7 +14,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
-	"github.com/pintle-dev/pintle/internal/report"
+	"github.com/pintle-dev/pintle/internal/status"
 )
 
 // dashes separate input from output.
@@ -250,7 +250,7 @@ func (w *World) operation(args arguments) error {
 	w.holder, w.next = nil, nil
 	switch args.at(0) {
 	case "holds":
-		if newest := w.current().newest(); report.Announced(w.hr.Status) != "" || newest != nil && newest.Pending() {
+		if newest := w.current().newest(); status.Announced(w.hr.Status) != "" || newest != nil && newest.Pending() {
 			return nil
 		}
 		w.holder = &release.Operation{Name: "migrate"}

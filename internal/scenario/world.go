@@ -15,7 +15,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
-	"github.com/pintle-dev/pintle/internal/report"
+	"github.com/pintle-dev/pintle/internal/status"
 )
 
 // uid is the HelmRelease's; the name and namespace of everything are fixed too,
@@ -137,12 +137,12 @@ func (w *World) reconcile(helm helmResult, die string) error {
 	}
 	want := w.desired()
 	if w.blocked != nil && !want.Deleted && !want.Suspended && w.running == nil {
-		return w.settle(func(hr *helmv2.HelmRelease) report.Report { return report.Blocked(hr, w.blocked, w.now) }, die)
+		return w.settle(func(hr *helmv2.HelmRelease) status.Report { return status.Blocked(hr, w.blocked, w.now) }, die)
 	}
 	in := w.input(want)
 	var blocked *release.Blocked
 	if in.Observed.Unreachable, blocked = w.unreachable(want); blocked != nil {
-		return w.settle(func(hr *helmv2.HelmRelease) report.Report { return report.Blocked(hr, blocked, w.now) }, die)
+		return w.settle(func(hr *helmv2.HelmRelease) status.Report { return status.Blocked(hr, blocked, w.now) }, die)
 	}
 	d := release.Decide(in)
 	if err := checkDecision(in, d); err != nil {
@@ -161,7 +161,7 @@ func (w *World) reconcile(helm helmResult, die string) error {
 	if _, ok := d.Action.(release.Finalize); ok {
 		w.gone, w.paused = true, true
 		w.out.line("finalizer removed")
-		w.emit(report.Finalized(d, in))
+		w.emit(status.Finalized(d, in))
 		if d.State == release.StateAbsent {
 			return w.leftBehind()
 		}
@@ -173,7 +173,7 @@ func (w *World) reconcile(helm helmResult, die string) error {
 	if _, ok := d.Action.(release.Adopt); ok && die != "announce" && !in.Observed.Newest().Interrupted {
 		w.releaseEnded()
 	}
-	return w.settle(func(hr *helmv2.HelmRelease) report.Report { return report.Settled(hr, d, in) }, die)
+	return w.settle(func(hr *helmv2.HelmRelease) status.Report { return status.Settled(hr, d, in) }, die)
 }
 
 func (w *World) input(want release.Desired) release.Input {
@@ -239,7 +239,7 @@ func (w *World) act(d release.Decision, in release.Input, helm helmResult, die s
 		w.die()
 		return nil
 	}
-	started := report.Started(w.hr, d, want, w.now)
+	started := status.Started(w.hr, d, want, w.now)
 	if equality.Semantic.DeepEqual(started.Status, w.hr.Status) {
 		return fmt.Errorf("the announcement of %s changes nothing", release.Name(d.Action))
 	}
@@ -316,7 +316,7 @@ func (w *World) record(die string) error {
 		w.die()
 		return nil
 	}
-	rep := report.Finished(w.hr, o, w.now)
+	rep := status.Finished(w.hr, o, w.now)
 	if err := w.publish(rep, die); err != nil {
 		return err
 	}
@@ -325,7 +325,7 @@ func (w *World) record(die string) error {
 	}
 	switch {
 	case o.Refused():
-		w.refusal = report.Refusal(o)
+		w.refusal = status.Refusal(o)
 	case o.Stored():
 		w.refusal = nil
 	}
@@ -335,7 +335,7 @@ func (w *World) record(die string) error {
 
 // settle ends a visit that leaves Helm alone. If it did not say that more is to
 // do at once, it must say the same again on an unchanged world.
-func (w *World) settle(end func(*helmv2.HelmRelease) report.Report, die string) error {
+func (w *World) settle(end func(*helmv2.HelmRelease) status.Report, die string) error {
 	if die == "announce" {
 		w.die()
 		return nil
@@ -351,7 +351,7 @@ func (w *World) settle(end func(*helmv2.HelmRelease) report.Report, die string) 
 }
 
 // publish writes a status if it differs, then emits events.
-func (w *World) publish(rep report.Report, die string) error {
+func (w *World) publish(rep status.Report, die string) error {
 	if !equality.Semantic.DeepEqual(rep.Status, w.hr.Status) {
 		if err := w.write(rep.Status); err != nil {
 			return err
@@ -368,7 +368,7 @@ func (w *World) publish(rep report.Report, die string) error {
 	return nil
 }
 
-func (w *World) emit(events []report.Event) {
+func (w *World) emit(events []status.Event) {
 	for _, e := range events {
 		w.out.line("event=%s/%s %q", e.Type, e.Reason, firstLine(e.Message))
 	}

@@ -27,8 +27,8 @@ import (
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/events"
 	"github.com/pintle-dev/pintle/internal/metrics"
-	"github.com/pintle-dev/pintle/internal/notify"
 )
 
 // Canaries: nobody else writes these. The second has what messages escape, the third
@@ -401,11 +401,11 @@ func TestCanaryInAddresses(t *testing.T) {
 		"http://bird:" + urlCanary + "@127.0.0.1:1/hook?token=" + urlCanary, "http://bird:" + urlCanary + "@%zz", "odd://" + urlCanary + "@127.0.0.1/",
 		"http://bird:" + urlCanary + "@" + w.server.Listener.Addr().String() + "/" + urlCanary,
 	} {
-		sender := notify.NewSender(t.Context(), notify.Options{
+		sender := events.NewSender(t.Context(), events.Options{
 			URL: url, Controller: "c", Instance: "i", Flush: 300 * time.Millisecond, Observer: m, Now: time.Now,
 			Log: ctrl.Log.WithValues("test", w.namespace),
 		})
-		sender.Send(notify.Event{Message: "something"})
+		sender.Send(events.Event{Message: "something"})
 		sender.Close()
 	}
 	w.noCanary()

@@ -15,8 +15,8 @@ import (
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/desired"
-	"github.com/pintle-dev/pintle/internal/notify"
+	"github.com/pintle-dev/pintle/internal/events"
+	"github.com/pintle-dev/pintle/internal/inputs"
 )
 
 // labelController gives a HelmRelease to a controller of its test's own: the one
@@ -25,7 +25,7 @@ const labelController = "it.pintle.dev/controller"
 
 // config is how one controller differs from another.
 type config struct {
-	settings desired.Settings
+	settings inputs.Settings
 	// httpTimeout bounds a download, concurrent is how many HelmReleases are visited
 	// at a time; 5 s and 4 if they are zero.
 	httpTimeout time.Duration
@@ -33,7 +33,7 @@ type config struct {
 	// overridden are field managers that have no say.
 	overridden []string
 	// notifications, if set, posts events.
-	notifications *notify.Sender
+	notifications *events.Sender
 	// wrap, if set, sees all requests.
 	wrap clienttransport.WrapperFunc
 	// withoutOperations is true of one that starts before there are Operations.

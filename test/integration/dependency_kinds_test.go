@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/desired"
+	"github.com/pintle-dev/pintle/internal/inputs"
 )
 
 // onKind is a dependency of another kind.
@@ -272,7 +272,7 @@ func TestDependencyIsReadAsTheRelease(t *testing.T) {
 // labels and nothing more.
 func TestDependencyInAnotherNamespace(t *testing.T) {
 	w, there := newKindsWorld(t), newWorld(t)
-	strict := w.ownController(config{settings: desired.Settings{DependencyRetry: time.Hour, NoCrossNamespaceRefs: true}})
+	strict := w.ownController(config{settings: inputs.Settings{DependencyRetry: time.Hour, NoCrossNamespaceRefs: true}})
 	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
 	vault := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: there.namespace, Name: "vault"}, StringData: map[string]string{"token": "hunter22"}}
 	w.must(suite.client.Create(t.Context(), vault))
@@ -293,7 +293,7 @@ func TestDependencyOfAnotherKindByMistake(t *testing.T) {
 	w := newKindsWorld(t)
 	var mu sync.Mutex
 	asked := 0
-	mine := w.ownController(config{settings: desired.Settings{DependencyRetry: 200 * time.Millisecond}, wrap: func(next http.RoundTripper) http.RoundTripper {
+	mine := w.ownController(config{settings: inputs.Settings{DependencyRetry: 200 * time.Millisecond}, wrap: func(next http.RoundTripper) http.RoundTripper {
 		return transport(func(r *http.Request) (*http.Response, error) {
 			if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/namespaces/"+w.namespace+"/kustomizations/infra") {
 				mu.Lock()
@@ -330,7 +330,7 @@ func TestDependencyOfAnotherKindAtRest(t *testing.T) {
 	w := newKindsWorld(t)
 	var mu sync.Mutex
 	var requests []string
-	mine := w.ownController(config{settings: desired.Settings{DependencyRetry: time.Hour}, wrap: func(next http.RoundTripper) http.RoundTripper {
+	mine := w.ownController(config{settings: inputs.Settings{DependencyRetry: time.Hour}, wrap: func(next http.RoundTripper) http.RoundTripper {
 		return transport(func(r *http.Request) (*http.Response, error) {
 			if strings.Contains(r.URL.Path, "/configmaps/flags") || strings.Contains(r.URL.RawQuery, "metadata.name%3Dflags") {
 				mu.Lock()

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/desired"
+	"github.com/pintle-dev/pintle/internal/inputs"
 )
 
 // templated makes a HelmRelease take its chart from a HelmChart of its own, in a
@@ -68,7 +68,7 @@ func (w *world) fill(key client.ObjectKey, version string) {
 func TestHelmChartOfARelease(t *testing.T) {
 	w := newWorld(t)
 	hr := w.release("own", nil, templated(""))
-	key := desired.HelmChartKey(hr)
+	key := inputs.HelmChartKey(hr)
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonSourceNotReady, "HelmChart '"+key.String()+"' is not ready")
 	w.untilEvent(hr, corev1.EventTypeNormal, helmv2.EventReasonHelmChartCreated,
 		"Created HelmChart/"+key.String()+" with SourceRef 'HelmRepository/"+w.namespace+"/repo'")
@@ -116,7 +116,7 @@ func TestHelmChartLosesMetadata(t *testing.T) {
 	hr := w.release("meta", nil, templated(""), func(hr *helmv2.HelmRelease) {
 		hr.Spec.Chart.ObjectMeta = &helmv2.HelmChartTemplateObjectMeta{Labels: map[string]string{"team": "one", "tier": "web"}}
 	})
-	key := desired.HelmChartKey(hr)
+	key := inputs.HelmChartKey(hr)
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonSourceNotReady)
 	chart, _ := w.helmChart(key)
 	before := chart.DeepCopy()
@@ -158,14 +158,14 @@ func TestHelmChartsOfOneName(t *testing.T) {
 	v.namespace = w.namespace + "-b"
 	v.must(suite.client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: v.namespace}}))
 	first := w.release("b-c", nil, templated(w.namespace))
-	key := desired.HelmChartKey(first)
+	key := inputs.HelmChartKey(first)
 	w.until(first, "its HelmChart", func(hr *helmv2.HelmRelease) bool { return hr.Status.HelmChart == key.String() })
 	w.fill(key, "1.0.0")
 	w.untilReady(first)
 
 	second := v.release("c", nil, templated(w.namespace), func(hr *helmv2.HelmRelease) { hr.Spec.Chart.Spec.Chart = "another" })
-	if desired.HelmChartKey(second) != key {
-		t.Fatalf("the names differ: %s", desired.HelmChartKey(second))
+	if inputs.HelmChartKey(second) != key {
+		t.Fatalf("the names differ: %s", inputs.HelmChartKey(second))
 	}
 	v.untilSays(second, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonContested,
 		"HelmChart '"+key.String()+"' belongs to HelmRelease '"+w.namespace+"/b-c'")
@@ -197,7 +197,7 @@ func TestHelmChartsOfOneName(t *testing.T) {
 func TestHelmChartThatChangedHands(t *testing.T) {
 	w := newWorld(t)
 	hr := w.release("seller", nil, templated(""))
-	key := desired.HelmChartKey(hr)
+	key := inputs.HelmChartKey(hr)
 	w.until(hr, "its HelmChart", func(hr *helmv2.HelmRelease) bool { return hr.Status.HelmChart == key.String() })
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = true })
 	w.until(hr, "suspension", func(hr *helmv2.HelmRelease) bool { return hr.Status.ObservedGeneration == hr.Generation })
@@ -222,7 +222,7 @@ func TestNameTooLongForAHelmChart(t *testing.T) {
 
 func TestNoCrossNamespaceRefs(t *testing.T) {
 	w, sources := newWorld(t), newWorld(t)
-	locked := w.ownController(config{settings: desired.Settings{NoCrossNamespaceRefs: true}})
+	locked := w.ownController(config{settings: inputs.Settings{NoCrossNamespaceRefs: true}})
 	sources.publish("shared", "1.0.0", configMapChart(t, "1.0.0"))
 
 	ref := w.release("shared", nil, locked, func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Namespace = sources.namespace })
@@ -232,7 +232,7 @@ func TestNoCrossNamespaceRefs(t *testing.T) {
 	w.untilEvent(ref, corev1.EventTypeWarning, helmv2.ReasonAccessDenied)
 
 	template := w.release("template", nil, locked, templated(sources.namespace))
-	key := desired.HelmChartKey(template)
+	key := inputs.HelmChartKey(template)
 	w.untilSays(template, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonAccessDenied, "cannot access HelmChart "+key.String())
 	w.untilEvent(template, corev1.EventTypeWarning, helmv2.ReasonAccessDenied)
 	if _, found := w.helmChart(key); found {
@@ -241,7 +241,7 @@ func TestNoCrossNamespaceRefs(t *testing.T) {
 
 	// One that was made before the door was closed stays where it is.
 	before := w.release("before", nil, templated(sources.namespace))
-	key = desired.HelmChartKey(before)
+	key = inputs.HelmChartKey(before)
 	w.until(before, "its HelmChart", func(hr *helmv2.HelmRelease) bool { return hr.Status.HelmChart == key.String() })
 	w.edit(before, func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = true })
 	w.until(before, "suspension", func(hr *helmv2.HelmRelease) bool { return hr.Status.ObservedGeneration == hr.Generation })

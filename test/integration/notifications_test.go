@@ -25,17 +25,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/events"
 	"github.com/pintle-dev/pintle/internal/metrics"
-	"github.com/pintle-dev/pintle/internal/notify"
 )
 
 // receive returns a sender of notifications, and what the receiver behind it gets, which takes a
 // while for each.
-func (w *world) receive(takes time.Duration) (*notify.Sender, <-chan notify.Event, string) {
+func (w *world) receive(takes time.Duration) (*events.Sender, <-chan events.Event, string) {
 	w.t.Helper()
-	posted := make(chan notify.Event, 100)
+	posted := make(chan events.Event, 100)
 	receiver := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
-		var e notify.Event
+		var e events.Event
 		body, err := io.ReadAll(req.Body)
 		suite.canaries.Read("notification", "to "+w.t.Name(), string(body))
 		if err != nil || json.Unmarshal(body, &e) != nil {
@@ -51,7 +51,7 @@ func (w *world) receive(takes time.Duration) (*notify.Sender, <-chan notify.Even
 	w.must(err)
 	host, err := os.Hostname()
 	w.must(err)
-	sender := notify.NewSender(w.t.Context(), notify.Options{
+	sender := events.NewSender(w.t.Context(), events.Options{
 		URL: receiver.URL, Controller: helmv2.ControllerName, Instance: host, Flush: 5 * time.Second, Observer: m, Log: logr.Discard(), Now: time.Now,
 	})
 	w.t.Cleanup(sender.Close)
@@ -70,7 +70,7 @@ func TestNotifications(t *testing.T) {
 	w.untilEvent(hr, corev1.EventTypeNormal, helmv2.ReasonDependencyNotReady, "missing")
 	select {
 	case e := <-posted:
-		if e.Reason != helmv2.ReasonDependencyNotReady || e.Severity != notify.SeverityInfo || e.InvolvedObject.UID != hr.UID ||
+		if e.Reason != helmv2.ReasonDependencyNotReady || e.Severity != events.SeverityInfo || e.InvolvedObject.UID != hr.UID ||
 			e.InvolvedObject.Kind != helmv2.HelmReleaseKind || e.InvolvedObject.APIVersion != helmv2.GroupVersion.String() ||
 			e.Metadata["event.toolkit.fluxcd.io/team"] != "web" || e.ReportingController != "helm-controller" || e.ReportingInstance != host {
 			t.Errorf("posted is %+v", e)
@@ -138,7 +138,7 @@ func TestEqualFailuresAreOneAlert(t *testing.T) {
 	w.untilSays(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonRetriesExceeded)
 	cancel()
 	w.must(<-done)
-	var failures []notify.Event
+	var failures []events.Event
 	for len(failures) < 3 {
 		select {
 		case e := <-posted:

@@ -18,7 +18,7 @@ import (
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
-	"github.com/pintle-dev/pintle/internal/report"
+	"github.com/pintle-dev/pintle/internal/status"
 )
 
 // rounds is how often each order is played: PINTLE_ROUNDS, or fifty times.
@@ -44,7 +44,7 @@ func (w *world) noOverlap() {
 		for e := range releases.ResultChan() {
 			if hr, ok := e.Object.(*helmv2.HelmRelease); ok {
 				seen++
-				if a, by := report.Announced(hr.Status), hr.Annotations[opsv1alpha1.AnnotationHolder]; a != "" && by != "" {
+				if a, by := status.Announced(hr.Status), hr.Annotations[opsv1alpha1.AnnotationHolder]; a != "" && by != "" {
 					w.t.Errorf("%s in version %s, while Operation %s has the release", a, hr.ResourceVersion, by)
 				}
 			}

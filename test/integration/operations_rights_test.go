@@ -19,7 +19,7 @@ import (
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
-	"github.com/pintle-dev/pintle/internal/desired"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
@@ -137,7 +137,7 @@ func TestOperationsComeLater(t *testing.T) {
 	if suite.client, err = client.New(elsewhere, client.Options{Scheme: controller.Scheme()}); err != nil {
 		t.Fatal(err)
 	}
-	stop, err := startController(config{settings: desired.Settings{ExternalArtifacts: true}, withoutOperations: true})
+	stop, err := startController(config{settings: inputs.Settings{ExternalArtifacts: true}, withoutOperations: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,8 +31,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/controller"
-	"github.com/pintle-dev/pintle/internal/desired"
 	"github.com/pintle-dev/pintle/internal/helm"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/test/harness"
 )
@@ -100,7 +100,7 @@ func run(m *testing.M) (code int, err error) {
 	}
 	suite.canaries.Metrics("the process", gather(crmetrics.Registry))
 	// Nothing may depend on looking again at dependencies.
-	stop, err := startController(config{settings: desired.Settings{DependencyRetry: time.Hour, ExternalArtifacts: true}})
+	stop, err := startController(config{settings: inputs.Settings{DependencyRetry: time.Hour, ExternalArtifacts: true}})
 	if err != nil {
 		return 1, err
 	}
@@ -163,7 +163,7 @@ func startController(c config) (stop func() error, err error) {
 		return nil, err
 	}
 	err = controller.AddHelmRelease(mgr, controller.Parts{
-		Desired: desired.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts).With(c.settings),
+		Desired: inputs.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts).With(c.settings),
 		Helm:    helm.NewRunner(charts, index, time.Now), Indexed: index.Synced(),
 		Clusters:              cluster.NewConnections(mgr.GetConfig(), cluster.Trust{}, time.Now),
 		DefaultServiceAccount: c.defaultServiceAccount,

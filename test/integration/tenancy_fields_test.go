@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/desired"
+	"github.com/pintle-dev/pintle/internal/inputs"
 )
 
 // sources: what a release takes its chart from is read by the controller, which has
@@ -26,7 +26,7 @@ func (y *tenancy) sources(t *testing.T) {
 	ref := w.release("private", nil, y.strict, edit)
 	template := w.release("template", nil, y.strict, as(deployer), templated("tenant-b"))
 	y.refused(ref, helmv2.ReasonAccessDenied, "cannot access OCIRepository tenant-b/private")
-	y.refused(template, helmv2.ReasonAccessDenied, "cannot access HelmChart "+desired.HelmChartKey(template).String())
+	y.refused(template, helmv2.ReasonAccessDenied, "cannot access HelmChart "+inputs.HelmChartKey(template).String())
 	y.othersGoOn()
 	y.unharmed(before)
 
@@ -35,7 +35,7 @@ func (y *tenancy) sources(t *testing.T) {
 	w.untilReady(ref)
 	w.edit(template, open)
 	w.until(template, "its HelmChart", func(hr *helmv2.HelmRelease) bool { return hr.Status.HelmChart != "" })
-	if _, found := w.helmChart(desired.HelmChartKey(template)); !found {
+	if _, found := w.helmChart(inputs.HelmChartKey(template)); !found {
 		t.Error("no HelmChart was made in tenant-b, where it may be")
 	}
 	for _, hr := range []*helmv2.HelmRelease{ref, template} {

@@ -27,7 +27,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
-	"github.com/pintle-dev/pintle/internal/desired"
+	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
@@ -102,8 +102,8 @@ func newTenancy(t *testing.T) *tenancy {
 	user, err := env.AddUser(envtest.User{Name: controllerUser, Groups: []string{"system:masters"}}, admin)
 	must(err)
 	for _, c := range []config{
-		{settings: desired.Settings{DependencyRetry: time.Hour}},
-		{settings: desired.Settings{DependencyRetry: time.Hour, NoCrossNamespaceRefs: true}, defaultServiceAccount: deployer, name: "strict"},
+		{settings: inputs.Settings{DependencyRetry: time.Hour}},
+		{settings: inputs.Settings{DependencyRetry: time.Hour, NoCrossNamespaceRefs: true}, defaultServiceAccount: deployer, name: "strict"},
 	} {
 		c.endpoint = user.Config()
 		stop, err := startController(c)

@@ -1,0 +1,351 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnosis
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	corev1 "k8s.io/api/core/v1"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+// Find says what is the matter.
+func Find(f Facts) Finding {
+	pod := Telling(f.Pods)
+	s := f.symptom(pod)
+	r := Finding{Code: s.code, Sure: true, Hopeless: s.hopeless, Patience: s.patience}
+	if r.Code == "" {
+		r.Code, r.Sure = helmv2.FailureNotReady, false
+		if f.Failed {
+			r.Code = helmv2.FailureFailed
+		}
+		s.text = f.stable(f.say(f.Status, false))
+	}
+	if f.mayTryAgain() && s.crashing {
+		r.Hopeless, r.Patience = false, 0
+	}
+	r.Mark = strings.Join([]string{f.Kind, f.Namespace, f.Name, r.Code, s.container}, "/")
+	r.Logs = f.logs()
+	r.Summary = f.summary(s, r)
+	r.Details = f.details(pod)
+	return r
+}
+
+// mayTryAgain reports whether somebody else counts how often something fails.
+func (f *Facts) mayTryAgain() bool { return f.Kind == "Job" || f.Role != "" }
+
+// symptom is what the facts show. What keeps pods from being created comes before
+// what the older ones show.
+func (f *Facts) symptom(pod *corev1.Pod) symptom {
+	if f.Refused {
+		s := uncreated(f.Status)
+		s.text = "refused"
+		return s
+	}
+	if c := f.condition("ReplicaFailure"); c.Message != "" {
+		return uncreated(c.Message)
+	}
+	var s symptom
+	if pod != nil {
+		s = f.ofPod(pod)
+	}
+	if s.code == "" || s.code == helmv2.FailureNotReady {
+		if e := f.event("FailedCreate"); e != nil {
+			return uncreated(e.Message)
+		}
+	}
+	for _, kind := range []string{"Failed", "FailureTarget"} {
+		// The latter is set while its pods are being ended.
+		if job := f.condition(kind); f.Kind == "Job" && job.Type != "" {
+			return ofJob(job, s)
+		}
+	}
+	if s.code == "" && f.Kind == "PersistentVolumeClaim" {
+		return f.ofClaim()
+	}
+	return s
+}
+
+// ofJob joins what a Job that has failed says with what its pod shows.
+func ofJob(c Condition, pod symptom) symptom {
+	code := helmv2.FailureFailed
+	switch c.Reason {
+	case "BackoffLimitExceeded":
+		code = helmv2.FailureBackoffLimit
+	case "DeadlineExceeded":
+		code = helmv2.FailureDeadline
+	}
+	if pod.code == "" || pod.code == helmv2.FailureNotReady {
+		return symptom{code: code, said: c.Message}
+	}
+	if code == helmv2.FailureDeadline && (pod.code == helmv2.FailureContainer || pod.code == helmv2.FailurePod) {
+		// It was stopped because the time was up.
+		pod.code = code
+	}
+	if c.Reason != "" {
+		pod.text += " (" + c.Reason + ")"
+	}
+	return pod
+}
+
+func (f *Facts) ofClaim() symptom {
+	for _, reason := range []string{"FailedBinding", "ProvisioningFailed", "WaitForFirstConsumer", "WaitForPodScheduled"} {
+		if e := f.event(reason); e != nil {
+			return symptom{code: helmv2.FailureVolumeNotBound, text: "not bound: " + reason, said: e.Message}
+		}
+	}
+	return symptom{code: helmv2.FailureVolumeNotBound, text: "not bound", said: f.Status}
+}
+
+// ofPod adds to what the status of a pod shows what was reported of it.
+func (f *Facts) ofPod(p *corev1.Pod) symptom {
+	s := examine(p)
+	probe := f.event("Unhealthy")
+	switch {
+	case s.code == helmv2.FailureContainer || s.code == helmv2.FailureCrashLoop:
+		if probe != nil && probe.InvolvedObject.UID == p.UID && killed(p) {
+			s.code, s.said, s.written = helmv2.FailureProbe, probe.Message, true
+			s.text += ", ended by its probe"
+			// It may only be slow to start.
+			s.hopeless, s.patience = false, 0
+		}
+		return s
+	case s.code == helmv2.FailureUnschedulable:
+		if e := f.event("FailedBinding"); e != nil {
+			s.code = helmv2.FailureVolumeNotBound
+		}
+		return s
+	case s.code != "":
+		return s
+	}
+	for _, e := range []struct{ reason, code, text string }{
+		{"FailedScheduling", helmv2.FailureUnschedulable, "no node for the Pod"},
+		{"FailedMount", helmv2.FailureMount, "a volume cannot be mounted"},
+		{"FailedAttachVolume", helmv2.FailureMount, "a volume cannot be attached"},
+		{"FailedCreatePodSandBox", helmv2.FailureSandbox, "the Pod cannot be set up"},
+	} {
+		if event := f.event(e.reason); event != nil && !started(p) {
+			if e.reason == "FailedScheduling" {
+				return unscheduled(event.Message)
+			}
+			return symptom{code: e.code, text: e.text, said: event.Message}
+		}
+	}
+	if probe != nil {
+		return symptom{code: helmv2.FailureProbe, text: "fails a probe", said: probe.Message, written: true, container: unready(p)}
+	}
+	if name := unready(p); name != "" {
+		if probed(p, name) {
+			return symptom{code: helmv2.FailureProbe, text: "runs, and its readiness probe has not passed", container: name}
+		}
+		return symptom{code: helmv2.FailureNotReady, text: "runs, and is not ready", container: name}
+	}
+	return symptom{}
+}
+
+// killed reports whether a container of a pod was ended by a signal, as by the
+// kubelet when a probe fails.
+func killed(p *corev1.Pod) bool {
+	const signal = 128
+	return slices.ContainsFunc(InTurn(p), func(c corev1.ContainerStatus) bool {
+		end := cmp.Or(c.State.Terminated, c.LastTerminationState.Terminated)
+		return end != nil && end.ExitCode > signal
+	})
+}
+
+func started(p *corev1.Pod) bool {
+	return slices.ContainsFunc(InTurn(p), func(c corev1.ContainerStatus) bool {
+		return c.State.Running != nil || c.State.Terminated != nil
+	})
+}
+
+// unready names the first container that runs and is not ready.
+func unready(p *corev1.Pod) string {
+	for _, c := range p.Status.ContainerStatuses {
+		if c.State.Running != nil && !c.Ready {
+			return c.Name
+		}
+	}
+	return ""
+}
+
+func probed(p *corev1.Pod, container string) bool {
+	return slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool {
+		return c.Name == container && (c.ReadinessProbe != nil || c.StartupProbe != nil)
+	})
+}
+
+// uncreated is the symptom of a pod that could not be created.
+func uncreated(message string) symptom {
+	s := symptom{text: "a Pod cannot be created", said: message}
+	for _, known := range []struct {
+		part, code string
+		patience   time.Duration
+	}{
+		{"exceeded quota", helmv2.FailureQuotaExceeded, quotaPatience},
+		{"failed quota", helmv2.FailureQuotaExceeded, quotaPatience},
+		{"denied the request", helmv2.FailureAdmissionDenied, admissionPatience},
+		{"violates PodSecurity", helmv2.FailureAdmissionDenied, admissionPatience},
+		{"failed calling webhook", helmv2.FailureWebhookUnavailable, 0},
+		{"is forbidden", helmv2.FailureForbidden, 0},
+	} {
+		if strings.Contains(message, known.part) {
+			s.code, s.hopeless, s.patience = known.code, known.patience > 0, known.patience
+			return s
+		}
+	}
+	s.code = helmv2.FailureCreate
+	return s
+}
+
+func (f *Facts) condition(kind string) Condition {
+	for _, c := range f.Conditions {
+		if c.Type == kind && c.Status == string(corev1.ConditionTrue) {
+			return c
+		}
+	}
+	return Condition{}
+}
+
+// event returns the last event for a reason; nil if there is none.
+func (f *Facts) event(reason string) *corev1.Event {
+	var last *corev1.Event
+	for i := range f.Events {
+		if e := &f.Events[i]; e.Reason == reason && (last == nil || seen(last).Before(seen(e))) {
+			last = e
+		}
+	}
+	return last
+}
+
+func seen(e *corev1.Event) time.Time {
+	t := e.LastTimestamp.Time
+	if e.Series != nil && e.Series.LastObservedTime.After(t) {
+		t = e.Series.LastObservedTime.Time
+	}
+	if e.EventTime.After(t) {
+		t = e.EventTime.Time
+	}
+	return t
+}
+
+// say returns on one line what somebody else has said, without what is secret in it.
+func (f *Facts) say(text string, written bool) string {
+	return clip(f.whole(text, written), maxMessage)
+}
+
+func (f *Facts) whole(text string, written bool) string {
+	if written && f.Withheld != "" {
+		return ""
+	}
+	return oneLine(Redact(text, f.Secrets))
+}
+
+func oneLine(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text)
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// clip cuts the end off a text that is too long.
+func clip(text string, size int) string {
+	const more = "..."
+	if len(text) <= size {
+		return text
+	}
+	return strings.ToValidUTF8(text[:size-len(more)], "") + more
+}
+
+func (f *Facts) logs() []Log {
+	if f.Withheld != "" {
+		return nil
+	}
+	var all []Log
+	for _, l := range f.Logs[:min(len(f.Logs), MaxLogs)] {
+		if text := Cut(Redact(l.Text, f.Secrets), MaxLogBytes, MaxLogBytes); strings.TrimSpace(text) != "" {
+			all = append(all, Log{Container: l.Container, Text: text})
+		}
+	}
+	return all
+}
+
+// subject names the object.
+func (f *Facts) subject() string {
+	name := f.Name
+	if f.Namespace != "" {
+		name = f.Namespace + "/" + f.Name
+	}
+	if f.Role != "" {
+		return strings.ToUpper(f.Role[:1]) + f.Role[1:] + " " + name + " (" + f.Kind + ")"
+	}
+	return f.Kind + " " + name
+}
+
+// summary is one line. Where a container has said nothing when it ended, its last
+// line of log says it. Two equal failures have equal summaries: receivers of events drop
+// repetitions of a message.
+func (f *Facts) summary(s symptom, r Finding) string {
+	text := f.subject() + ": " + r.Code
+	if s.container != "" {
+		text += ": container " + s.container + " " + s.text
+	} else if s.text != "" {
+		text += ": " + s.text
+	}
+	said := f.whole(s.said, s.written)
+	if said == "" && s.written {
+		said = lastLine(r.Logs, s.container)
+	}
+	said = f.stable(said)
+	if s.atEnd && len(said) > maxLine {
+		said = "..." + strings.ToValidUTF8(said[len(said)-maxLine/2:], "")
+	}
+	return clip(withText(text, clip(said, maxLine)), MaxSummary)
+}
+
+func lastLine(logs []Log, container string) string {
+	for _, l := range logs {
+		if l.Container == container {
+			text := strings.TrimRightFunc(l.Text, unicode.IsSpace)
+			return oneLine(text[strings.LastIndexByte(text, '\n')+1:])
+		}
+	}
+	return ""
+}
+
+func (f *Facts) details(pod *corev1.Pod) []string {
+	lines := []string{withText(f.subject(), f.say(f.Status, false))}
+	for _, c := range f.Conditions {
+		if c.Message != "" && c.Type != "Available" {
+			lines = append(lines, fmt.Sprintf("  condition %s=%s %s: %s", c.Type, c.Status, c.Reason, f.say(c.Message, false)))
+		}
+	}
+	if pod != nil {
+		for _, line := range describePod(pod, f.say) {
+			lines = append(lines, "  "+line)
+		}
+	}
+	events := slices.Clone(f.Events)
+	slices.SortStableFunc(events, func(a, b corev1.Event) int { return seen(&a).Compare(seen(&b)) })
+	for _, e := range events[max(0, len(events)-maxEvents):] {
+		// What a probe said is what a container wrote.
+		lines = append(lines, fmt.Sprintf("  event of %s %s: %s", e.InvolvedObject.Kind, e.InvolvedObject.Name, withText(e.Reason, f.say(e.Message, e.Reason == "Unhealthy"))))
+	}
+	if f.Withheld != "" {
+		lines = append(lines, "  what containers have written is not told: "+clip(oneLine(f.Withheld), maxMessage))
+	}
+	for _, u := range f.Unread {
+		lines = append(lines, "  not read: "+clip(oneLine(u), maxMessage))
+	}
+	return lines
+}

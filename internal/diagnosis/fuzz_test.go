@@ -1,0 +1,167 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnosis_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/pintle-dev/pintle/internal/diagnosis"
+)
+
+const canary = "c4nary-0f-a-secret"
+
+// FuzzFind: whatever the facts are, there is a finding, it is as short as it is
+// promised to be, and what is secret is not in it.
+func FuzzFind(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		above, _, _ := strings.Cut(string(raw), below)
+		facts, err := yaml.YAMLToJSON([]byte(above))
+		if err != nil {
+			f.Fatal(err)
+		}
+		// The canary takes the place of what somebody said.
+		f.Add(strings.ReplaceAll(string(facts), "not found", canary+" not found"), "it is "+canary)
+	}
+	f.Fuzz(func(t *testing.T, raw, log string) {
+		var facts diagnosis.Facts
+		if json.Unmarshal([]byte(raw), &facts) != nil {
+			return
+		}
+		if strings.Contains(facts.Name+facts.Namespace+facts.Kind+facts.Role, canary) {
+			return
+		}
+		facts.Secrets = append(facts.Secrets, canary)
+		facts.Logs = append(facts.Logs, diagnosis.Log{Container: "main", Text: log})
+		found := diagnosis.Find(facts)
+		if found.Code == "" || found.Mark == "" || len(found.Summary) > diagnosis.MaxSummary {
+			t.Errorf("%d bytes: %+v", len(found.Summary), found)
+		}
+		if strings.ContainsFunc(found.Summary, unicode.IsControl) || !utf8.ValidString(found.Summary) {
+			t.Errorf("not one line: %q", found.Summary)
+		}
+		for _, l := range found.Logs {
+			if strings.Contains(l.Text, canary) || len(l.Text) > diagnosis.MaxLogBytes {
+				t.Errorf("log is %d bytes: %s", len(l.Text), l.Text)
+			}
+		}
+		if again := diagnosis.Find(facts); again.Summary != found.Summary || again.Mark != found.Mark {
+			t.Errorf("%+v, and then %+v", found, again)
+		}
+	})
+}
+
+// TestCanary puts the canary into every text that somebody else has written.
+func TestCanary(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		above, _, _ := strings.Cut(string(raw), below)
+		var facts diagnosis.Facts
+		if err := yaml.Unmarshal([]byte(above), &facts); err != nil {
+			t.Fatal(err)
+		}
+		said := "it is " + canary + " and not found"
+		facts.Status = said
+		facts.Logs = append(facts.Logs, diagnosis.Log{Container: "main", Text: said})
+		for i := range facts.Conditions {
+			facts.Conditions[i].Message += said
+		}
+		for i := range facts.Events {
+			facts.Events[i].Message += said
+		}
+		for i := range facts.Pods {
+			p := &facts.Pods[i].Status
+			p.Message += said
+			for j := range p.Conditions {
+				p.Conditions[j].Message += said
+			}
+			for j := range p.ContainerStatuses {
+				s := &p.ContainerStatuses[j]
+				if s.State.Waiting != nil {
+					s.State.Waiting.Message += said
+				}
+				for _, end := range []*string{message(s.State.Terminated), message(s.LastTerminationState.Terminated)} {
+					if end != nil {
+						*end += said
+					}
+				}
+			}
+		}
+		if got := told(diagnosis.Find(facts)); !strings.Contains(got, canary) {
+			t.Errorf("%s: the canary is nowhere even though it is no secret:\n%s", file, got)
+		}
+		facts.Secrets = append(facts.Secrets, canary)
+		if got := told(diagnosis.Find(facts)); strings.Contains(got, canary) || strings.Contains(got, canary[:10]) {
+			t.Errorf("%s:\n%s", file, got)
+		}
+	}
+}
+
+func message(end *corev1.ContainerStateTerminated) *string {
+	if end == nil {
+		return nil
+	}
+	return &end.Message
+}
+
+// TestRedactDisguises: a secret is taken out in every form in which texts quote it,
+// on lines of its own and in the middle of something encoded.
+func TestRedactDisguises(t *testing.T) {
+	const odd = "Yp4Vogl\"\\<&>\tWm81 Bird"
+	for _, secret := range []string{canary, odd, "first-line-7\n" + odd} {
+		forms := []string{secret, strconv.Quote(secret), strconv.QuoteToASCII(secret), url.QueryEscape(secret), url.PathEscape(secret)}
+		asJSON, err := json.Marshal(secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		forms = append(forms, string(asJSON), strconv.Quote(string(asJSON)))
+		for before := range 4 {
+			text := []byte(strings.Repeat("a", before) + secret + "bb")
+			forms = append(forms, base64.StdEncoding.EncodeToString(text), base64.RawURLEncoding.EncodeToString(text))
+		}
+		for _, form := range forms {
+			got := diagnosis.Redact("it says "+form+" there", []string{secret})
+			if !strings.Contains(got, "***") || !strings.HasPrefix(got, "it says ") || !strings.HasSuffix(got, " there") || strings.Contains(got, "Yp4Vogl") || len(got) > 60 {
+				t.Errorf("%q becomes %q", form, got)
+			}
+		}
+	}
+	if got := diagnosis.Redact("eGFiY2R4 stays", []string{"abcd"}); got != "eGFiY2R4 stays" {
+		t.Errorf("what is too short to be sure is hidden: %s", got)
+	}
+}
+
+// TestRedactKeepsLines: the end of a line is not part of what is secret.
+func TestRedactKeepsLines(t *testing.T) {
+	t.Parallel()
+	if got := diagnosis.Redact("the key:\nfirst-line\nsecond-line\n\nand more", []string{"first-line\nsecond-line\n"}); got != "the key:\n***\n\nand more" {
+		t.Errorf("got %q", got)
+	}
+}

@@ -1,0 +1,291 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnosis
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+// symptom is what one pod, or one attempt to create one, shows.
+type symptom struct {
+	// code is empty if nothing is the matter, or nothing shows yet.
+	code string
+	// text says it in our words, and said is what somebody else said about it.
+	text, said string
+	// written is true if said was written by the container.
+	written bool
+	// atEnd is true if the end of what was said tells most.
+	atEnd     bool
+	container string
+	// crashing is true if the container waits to be started again.
+	crashing bool
+	hopeless bool
+	patience time.Duration
+}
+
+// ImagePull reports whether a container waits for this reason because its image
+// cannot be had.
+func ImagePull(reason string) bool {
+	switch reason {
+	case "ErrImagePull", "ImagePullBackOff", invalidImageName, "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable":
+		return true
+	}
+	return false
+}
+
+const (
+	invalidImageName = "InvalidImageName"
+	oomKilled        = "OOMKilled"
+)
+
+// Telling returns the pod that tells most of why its owner is not as it should be:
+// the newest of those that show a cause, or else the newest of those that are not
+// ready; nil if there is none.
+func Telling(pods []corev1.Pod) *corev1.Pod {
+	var best *corev1.Pod
+	for i := range pods {
+		p := &pods[i]
+		if !healthy(p) && (best == nil || tellsMore(p, best)) {
+			best = p
+		}
+	}
+	return best
+}
+
+func tellsMore(a, b *corev1.Pod) bool {
+	if shows, other := examine(a).code != "", examine(b).code != ""; shows != other {
+		return shows
+	}
+	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
+		return b.CreationTimestamp.Before(&a.CreationTimestamp)
+	}
+	return a.Name > b.Name
+}
+
+// healthy reports whether a pod is as it should be. One that is to come to an end is
+// not merely because it is ready.
+func healthy(p *corev1.Pod) bool {
+	if p.Status.Phase == corev1.PodSucceeded {
+		return true
+	}
+	ends := p.Spec.RestartPolicy == corev1.RestartPolicyNever || p.Spec.RestartPolicy == corev1.RestartPolicyOnFailure
+	return !ends && podCondition(p, corev1.PodReady).Status == corev1.ConditionTrue
+}
+
+func podCondition(p *corev1.Pod, kind corev1.PodConditionType) corev1.PodCondition {
+	for _, c := range p.Status.Conditions {
+		if c.Type == kind {
+			return c
+		}
+	}
+	return corev1.PodCondition{}
+}
+
+// InTurn returns the containers of a pod in the order in which they end, but for
+// chance: sidecars are killed because the others have ended.
+func InTurn(p *corev1.Pod) []corev1.ContainerStatus {
+	sidecar := func(c corev1.ContainerStatus) bool {
+		return slices.ContainsFunc(p.Spec.InitContainers, func(s corev1.Container) bool {
+			return s.Name == c.Name && s.RestartPolicy != nil && *s.RestartPolicy == corev1.ContainerRestartPolicyAlways
+		})
+	}
+	var first, last []corev1.ContainerStatus
+	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+		if sidecar(c) {
+			last = append(last, c)
+			continue
+		}
+		first = append(first, c)
+	}
+	return append(first, last...)
+}
+
+// examine says what the status of a pod shows. The first container that something
+// is the matter with decides.
+func examine(p *corev1.Pod) symptom {
+	for _, c := range InTurn(p) {
+		if s := ofContainer(c); s.code != "" {
+			s.container = c.Name
+			return s
+		}
+	}
+	if p.Status.Reason != "" {
+		code := helmv2.FailurePod
+		if p.Status.Reason == "Evicted" {
+			code = helmv2.FailureEvicted
+		}
+		return symptom{code: code, text: "Pod " + p.Status.Reason, said: p.Status.Message}
+	}
+	if c := podCondition(p, corev1.PodScheduled); c.Status == corev1.ConditionFalse {
+		return unscheduled(c.Message)
+	}
+	return symptom{}
+}
+
+// unscheduled is the symptom of a pod that no node has been found for.
+func unscheduled(message string) symptom {
+	code := helmv2.FailureUnschedulable
+	if strings.Contains(strings.ToLower(message), "persistentvolumeclaim") {
+		code = helmv2.FailureVolumeNotBound
+	}
+	return symptom{code: code, text: "no node for the Pod", said: message}
+}
+
+func ofContainer(c corev1.ContainerStatus) symptom {
+	if w := c.State.Waiting; w != nil {
+		if s := waiting(c, w); s.code != "" {
+			return s
+		}
+	}
+	if end := c.State.Terminated; end != nil && failed(end) {
+		return ended(end)
+	}
+	if end := c.LastTerminationState.Terminated; end != nil && failed(end) && !c.Ready {
+		s := ended(end)
+		s.text += ", restarted"
+		return s
+	}
+	return symptom{}
+}
+
+func failed(end *corev1.ContainerStateTerminated) bool {
+	return end.ExitCode != 0 || end.Reason == oomKilled
+}
+
+func waiting(c corev1.ContainerStatus, w *corev1.ContainerStateWaiting) symptom {
+	s := symptom{text: "waits: " + w.Reason, said: w.Message}
+	if ImagePull(w.Reason) {
+		s.text, s.atEnd = fmt.Sprintf("cannot have image %s (%s)", c.Image, w.Reason), true
+	}
+	switch {
+	case w.Reason == invalidImageName:
+		s.code, s.hopeless, s.patience = helmv2.FailureImageNameInvalid, true, imagePatience
+	case ImagePull(w.Reason) && missing(w.Message):
+		s.code, s.hopeless, s.patience = helmv2.FailureImageNotFound, true, imagePatience
+	case ImagePull(w.Reason):
+		s.code = helmv2.FailureImagePull
+	case w.Reason == "CreateContainerConfigError":
+		s.code = helmv2.FailureConfigMissing
+	case w.Reason == "CrashLoopBackOff":
+		s = crashing(c)
+	case strings.HasSuffix(w.Reason, "Error"):
+		s.code = helmv2.FailureNotStarted
+	}
+	return s
+}
+
+// missing reports whether a registry has said that there is no such image. That it
+// cannot be reached, or wants somebody to log in, is another matter.
+func missing(message string) bool {
+	message = strings.ToLower(message)
+	for _, network := range []string{"no such host", "dial tcp", "lookup ", "timeout", "refused", "unauthorized", "denied", "forbidden"} {
+		if strings.Contains(message, network) {
+			return false
+		}
+	}
+	for _, answer := range []string{": not found", "manifest unknown", "name unknown", "name_unknown", "manifest_unknown"} {
+		if strings.Contains(message, answer) {
+			return true
+		}
+	}
+	return false
+}
+
+// crashing is the symptom of a container that has ended so often that it has to
+// wait before it is started again.
+func crashing(c corev1.ContainerStatus) symptom {
+	s := symptom{code: helmv2.FailureCrashLoop, text: "keeps ending"}
+	if end := c.LastTerminationState.Terminated; end != nil {
+		s = ended(end)
+		if s.code == helmv2.FailureContainer {
+			s.code = helmv2.FailureCrashLoop
+		}
+	}
+	s.text += ", restarted, CrashLoopBackOff"
+	if s.crashing = true; c.RestartCount >= crashes {
+		s.hopeless, s.patience = true, crashPatience
+	}
+	return s
+}
+
+func ended(end *corev1.ContainerStateTerminated) symptom {
+	s := symptom{code: helmv2.FailureContainer, said: end.Message, written: true, text: fmt.Sprintf("exited with code %d", end.ExitCode)}
+	switch end.Reason {
+	case "", "Error", "Completed":
+	case oomKilled:
+		s.code = helmv2.FailureOOMKilled
+		s.text = fmt.Sprintf("needs more memory than it may use, exit code %d", end.ExitCode)
+	case "StartError", "ContainerCannotRun":
+		// The runtime says why.
+		s.code, s.text, s.written = helmv2.FailureNotStarted, fmt.Sprintf("%s, exit code %d", end.Reason, end.ExitCode), false
+	default:
+		s.text += ", " + end.Reason
+	}
+	return s
+}
+
+func times(n int32) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// describePod says line by line how a pod is doing.
+func describePod(p *corev1.Pod, say func(text string, written bool) string) []string {
+	first := fmt.Sprintf("Pod %s: %s", p.Name, cmp.Or(string(p.Status.Phase), "Unknown"))
+	if p.Status.Reason != "" {
+		first += " " + p.Status.Reason
+	}
+	if p.Spec.NodeName != "" {
+		first += " on node " + p.Spec.NodeName
+	}
+	lines := []string{withText(first, say(p.Status.Message, false))}
+	for _, c := range InTurn(p) {
+		lines = append(lines, "  "+describeContainer(c, say))
+	}
+	return lines
+}
+
+func describeContainer(c corev1.ContainerStatus, say func(text string, written bool) string) string {
+	text := fmt.Sprintf("container %s: ", c.Name)
+	switch {
+	case c.State.Waiting != nil:
+		text = withText(text+"waits: "+c.State.Waiting.Reason, say(c.State.Waiting.Message, false))
+	case c.State.Terminated != nil:
+		text += describeEnd(c.State.Terminated, say)
+	case c.State.Running != nil && c.Ready:
+		text += "runs, ready"
+	case c.State.Running != nil:
+		text += "runs, not ready"
+	default:
+		text += "nothing known"
+	}
+	if c.RestartCount > 0 {
+		text += "; restarted " + times(c.RestartCount)
+	}
+	if end := c.LastTerminationState.Terminated; end != nil {
+		text += "; before that " + describeEnd(end, say)
+	}
+	return text
+}
+
+func describeEnd(end *corev1.ContainerStateTerminated, say func(text string, written bool) string) string {
+	return withText(fmt.Sprintf("ended: %s, exit code %d", cmp.Or(end.Reason, "Unknown"), end.ExitCode), say(end.Message, true))
+}
+
+func withText(head, text string) string {
+	if text == "" {
+		return head
+	}
+	return head + ": " + text
+}

@@ -1,0 +1,83 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package events
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/tools/reference"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+// Recorder makes events on the API server and hands them to a Sender. Every event
+// of the program goes through one, so that none lacks what the author of an
+// object wants its events to say.
+type Recorder struct {
+	events record.EventRecorder
+	scheme *runtime.Scheme
+	sender *Sender
+}
+
+var _ record.EventRecorder = (*Recorder)(nil)
+
+// NewRecorder returns a recorder of events about objects that the scheme knows.
+// A nil sender posts nothing.
+func NewRecorder(events record.EventRecorder, scheme *runtime.Scheme, sender *Sender) *Recorder {
+	return &Recorder{events: events, scheme: scheme, sender: sender}
+}
+
+// Event implements record.EventRecorder.
+func (r *Recorder) Event(object runtime.Object, eventType, reason, message string) {
+	r.AnnotatedEventf(object, nil, eventType, reason, "%s", message)
+}
+
+// Eventf implements record.EventRecorder.
+func (r *Recorder) Eventf(object runtime.Object, eventType, reason, format string, args ...any) {
+	r.AnnotatedEventf(object, nil, eventType, reason, format, args...)
+}
+
+// AnnotatedEventf implements record.EventRecorder. The type may be TypeTrace. It
+// does not wait for anybody.
+func (r *Recorder) AnnotatedEventf(object runtime.Object, annotations map[string]string, eventType, reason, format string, args ...any) {
+	all := withAnnotations(object, annotations)
+	if eventType == TypeTrace {
+		r.events.AnnotatedEventf(object, all, corev1.EventTypeNormal, reason, format, args...)
+		return
+	}
+	r.events.AnnotatedEventf(object, all, eventType, reason, format, args...)
+	if r.sender == nil {
+		return
+	}
+	about, err := reference.GetReference(r.scheme, object)
+	if err != nil {
+		r.sender.log.Error(err, "an event is not posted: what is it about?", "reason", reason)
+		return
+	}
+	r.sender.Send(Event{
+		InvolvedObject: *about, Severity: severity(eventType), Timestamp: metav1.NewTime(r.sender.now()),
+		Message: shortened(fmt.Sprintf(format, args...)), Reason: reason, Metadata: all,
+	})
+}
+
+// withAnnotations adds what the author of an object wants its events to say. What
+// we say ourselves wins.
+func withAnnotations(object runtime.Object, annotations map[string]string) map[string]string {
+	all := map[string]string{}
+	if o, ok := object.(metav1.Object); ok {
+		for key, value := range o.GetAnnotations() {
+			if strings.HasPrefix(key, helmv2.EventAnnotationPrefix) {
+				all[key] = value
+			}
+		}
+	}
+	maps.Copy(all, annotations)
+	return all
+}

@@ -1,0 +1,407 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package internal_test checks the structure of the module: which package imports which,
+// and which calls are made in one place only. docs/architecture.md gives the reasons.
+package internal_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+const (
+	project  = "github.com/pintle-dev/pintle"
+	packages = project + "/internal/"
+	runtime  = "sigs.k8s.io/controller-runtime"
+)
+
+// mayImport lists the packages under internal/ that a package may import directly. Every
+// package may import api. A new package needs an entry.
+func mayImport() map[string][]string {
+	return map[string][]string{
+		"apiretry":           {},
+		"attempt":            {"release"},
+		"cel":                {},
+		"chart":              {},
+		"cluster":            {"apiretry"},
+		"cluster/cloudauth":  {},
+		"controller":         {"apiretry", "attempt", "cluster", "diagnosis", "diagnosis/evidence", "drift", "events", "helm", "hookjob", "inputs", "metrics", "operation", "release", "status", "watch"},
+		"diagnosis":          {},
+		"diagnosis/evidence": {"diagnosis", "release"},
+		"drift":              {"apiretry", "release"},
+		"events":             {},
+		"helm":               {"apiretry", "cel", "chart", "diagnosis", "hookjob", "readiness", "release", "render", "render/postrender"},
+		"hookjob":            {},
+		"inputs":             {"cel", "chart", "release"},
+		"leader":             {},
+		"metrics":            {"release", "status"},
+		"oomwatch":           {},
+		"operation":          {"diagnosis"},
+		"options":            {},
+		"readiness":          {},
+		"release":            {},
+		"render":             {},
+		"render/postrender":  {},
+		"scenario":           {"release", "status"},
+		"status":             {"operation", "release"},
+		"watch":              {},
+		"main":               {"chart", "cluster", "cluster/cloudauth", "controller", "events", "helm", "inputs", "leader", "metrics", "oomwatch", "options"},
+	}
+}
+
+// pure lists the packages that decide over plain data, and what they may import besides
+// the standard library and api.
+func pure() map[string][]string {
+	return map[string][]string{
+		"diagnosis": {"k8s.io/api"},
+		"hookjob":   {"k8s.io/api", "k8s.io/apimachinery/pkg", "sigs.k8s.io/yaml"},
+		"operation": {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis"},
+		"readiness": {"k8s.io/apimachinery/pkg/util/resourceversion"},
+		"release":   {"k8s.io/apimachinery/pkg/apis/meta/v1"},
+		"scenario":  {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "release", packages + "status"},
+		"status":    {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "operation", packages + "release"},
+	}
+}
+
+// pkg is the output of `go list` about a package.
+type pkg struct {
+	ImportPath string
+	Name       string
+	Imports    []string
+	Deps       []string
+	Standard   bool
+}
+
+// list runs `go list` once: it takes a second.
+var list = sync.OnceValues(func() (map[string]pkg, error) {
+	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Name,Imports,Deps,Standard", "./...")
+	cmd.Dir = ".."
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w\n%s", err, stderr.String())
+	}
+	all := map[string]pkg{}
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p pkg
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return all, nil
+		} else if err != nil {
+			return nil, err
+		}
+		all[p.ImportPath] = p
+	}
+})
+
+// graph returns all packages that the project consists of or depends on, by path.
+func graph(t *testing.T) map[string]pkg {
+	t.Helper()
+	all, err := list()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// nameOf returns the path of a package below internal/, "main" for the command, and the
+// empty string for every other package.
+func nameOf(path string) string {
+	if path == project {
+		return "main"
+	}
+	name, ok := strings.CutPrefix(path, packages)
+	if !ok {
+		return ""
+	}
+	return name
+}
+
+// within reports whether path is one of the packages or lies beneath one.
+func within(path string, packages ...string) bool {
+	return slices.ContainsFunc(packages, func(p string) bool { return path == p || strings.HasPrefix(path, p+"/") })
+}
+
+// reach returns a chain of imports from a package to one of the targets, nil if there is
+// none. Libraries of API types end a chain: they link a logger and an HTTP client that the
+// package does not use.
+func reach(all map[string]pkg, from string, targets ...string) []string {
+	seen := map[string]bool{from: true}
+	for queue := [][]string{{from}}; len(queue) > 0; queue = queue[1:] {
+		chain := queue[0]
+		for _, next := range all[chain[len(chain)-1]].Imports {
+			switch {
+			case within(next, targets...):
+				return append(slices.Clone(chain), next)
+			case seen[next] || all[next].Standard,
+				within(next, "k8s.io/apimachinery", "k8s.io/api", "k8s.io/apiextensions-apiserver/pkg/apis"):
+				continue
+			}
+			seen[next] = true
+			queue = append(queue, append(slices.Clone(chain), next))
+		}
+	}
+	return nil
+}
+
+func TestImports(t *testing.T) {
+	all, allowed := graph(t), mayImport()
+	for path, p := range all {
+		from := nameOf(path)
+		if from == "" {
+			if within(path, project) && slices.Contains(p.Imports, packages+"controller") {
+				t.Errorf("%s imports controller, which only main may", path)
+			}
+			continue
+		}
+		others, known := allowed[from]
+		if !known {
+			t.Errorf("%s has no entry in mayImport", from)
+		}
+		for _, i := range p.Imports {
+			if to := nameOf(i); to != "" && !slices.Contains(others, to) {
+				t.Errorf("%s imports %s, and may import only %v", from, to, others)
+			}
+		}
+	}
+	for name := range allowed {
+		if path := packages + name; name != "main" && all[path].ImportPath == "" {
+			t.Errorf("package %s does not exist", name)
+		}
+	}
+}
+
+func TestPurePackages(t *testing.T) {
+	all := graph(t)
+	for name, allowed := range pure() {
+		p := all[packages+name]
+		for _, i := range p.Imports {
+			if !all[i].Standard && !within(i, project+"/api") && !within(i, allowed...) {
+				t.Errorf("%s imports %s", name, i)
+			}
+		}
+		for _, dep := range p.Deps {
+			if within(dep, "k8s.io/client-go", "helm.sh/helm", runtime, "k8s.io/cli-runtime") {
+				t.Errorf("%s reaches %s: %v", name, dep, reach(all, packages+name, dep))
+			}
+		}
+		if chain := reach(all, packages+name, "net", "github.com/go-logr/logr", "log", "math/rand", "context", "os/exec", "k8s.io/klog"); chain != nil {
+			t.Errorf("%s performs no I/O, and takes time and identity as arguments: %s", name, strings.Join(chain, " imports "))
+		}
+		if name != "scenario" && slices.Contains(p.Imports, "os") {
+			t.Errorf("%s imports os", name)
+		}
+	}
+}
+
+// TestLibraries keeps libraries to the packages that own their use.
+func TestLibraries(t *testing.T) {
+	machinery := []string{runtime}
+	for _, p := range []string{"builder", "controller", "event", "handler", "manager", "predicate", "reconcile", "source"} {
+		machinery = append(machinery, runtime+"/pkg/"+p)
+	}
+	for _, tc := range []struct {
+		libraries []string
+		// exact is true if packages below the libraries do not count.
+		exact bool
+		// direct may import the libraries, and indirect may reach them.
+		direct, indirect []string
+	}{
+		{
+			libraries: []string{"helm.sh/helm"},
+			direct:    []string{"helm", "chart", "render"},
+			indirect:  []string{"inputs", "controller", "main"},
+		},
+		{
+			// They are large, and look at the machine when they start.
+			libraries: []string{"github.com/fluxcd/pkg/auth", "github.com/aws", "github.com/Azure/azure-sdk-for-go", "google.golang.org/api", "cloud.google.com/go", "golang.org/x/oauth2"},
+			direct:    []string{"cluster/cloudauth"},
+			indirect:  []string{"main"},
+		},
+		{
+			libraries: machinery,
+			exact:     true,
+			direct:    []string{"controller", "attempt", "main"},
+		},
+	} {
+		for path, p := range graph(t) {
+			name := nameOf(path)
+			if name == "" || slices.Contains(tc.direct, name) {
+				continue
+			}
+			for _, i := range p.Imports {
+				if within(i, tc.libraries...) && (!tc.exact || slices.Contains(tc.libraries, i)) {
+					t.Errorf("%s imports %s, and only %v may", name, i, tc.direct)
+				}
+			}
+			if tc.exact || slices.Contains(tc.indirect, name) {
+				continue
+			}
+			for _, dep := range p.Deps {
+				if within(dep, tc.libraries[0]) {
+					t.Errorf("%s reaches %s", name, dep)
+				}
+			}
+		}
+	}
+}
+
+// TestPackageNames: a package is named for what it does.
+func TestPackageNames(t *testing.T) {
+	for path := range graph(t) {
+		if !within(path, project) {
+			continue
+		}
+		for part := range strings.SplitSeq(path, "/") {
+			if slices.Contains([]string{"util", "utils", "common", "helper", "helpers", "misc"}, part) {
+				t.Errorf("%s: %q says nothing", path, part)
+			}
+		}
+	}
+}
+
+// TestOnePlace: some calls are made in one file only. The sources that it reads become
+// inputs of the test cache, for the tests above too.
+func TestOnePlace(t *testing.T) {
+	calls := map[string][]string{}
+	for path, file := range sources(t) {
+		ast.Inspect(file, func(n ast.Node) bool {
+			if call := callOf(n); call != "" {
+				calls[call] = append(calls[call], path)
+			}
+			return true
+		})
+	}
+	helmrelease := "internal/controller/helmrelease_publish.go"
+	// One for each kind of object that is reconciled.
+	publish := []string{helmrelease, "internal/controller/operation_publish.go"}
+	for call, tc := range map[string]struct {
+		reason string
+		where  []string
+	}{
+		"write status":    {"One write ends a reconciliation.", publish},
+		"IsConflict":      {"A conflict ends a reconciliation without an error. One of an object that is compared or corrected leads to another comparison.", []string{helmrelease, "internal/drift/correct.go", "internal/drift/detect.go"}},
+		"make a recorder": {"Events of another recorder lack the annotations of their object, and are not posted.", []string{"internal/controller/events.go"}},
+		"Requeue":         {"It is deprecated, and has no delay.", nil},
+	} {
+		got := calls[call]
+		slices.Sort(got)
+		if !slices.Equal(got, tc.where) {
+			t.Errorf("%s %s happens in %v, not in %v", tc.reason, call, got, tc.where)
+		}
+	}
+	for _, path := range calls["result"] {
+		if !slices.Contains(publish, path) {
+			t.Errorf("%s builds a result; only %v may", path, publish)
+		}
+	}
+	for _, path := range calls["condition"] {
+		if !strings.HasPrefix(path, "internal/status/") {
+			t.Errorf("%s builds a condition; only status may", path)
+		}
+	}
+	if len(calls["condition"]) == 0 || len(calls["result"]) == 0 {
+		t.Errorf("nothing was found, so this test looks for the wrong thing: %v", calls)
+	}
+}
+
+// sources parses the project's own code, tests excluded.
+func sources(t *testing.T) map[string]*ast.File {
+	t.Helper()
+	files := map[string]*ast.File{}
+	read := func(path string) error {
+		raw, err := os.ReadFile(filepath.Join("..", path))
+		if err != nil {
+			return err
+		}
+		files[path], err = parser.ParseFile(token.NewFileSet(), path, raw, parser.SkipObjectResolution)
+		return err
+	}
+	if err := read("main.go"); err != nil {
+		t.Fatal(err)
+	}
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		return read(filepath.Join("internal", path))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// callOf returns the name under which TestOnePlace lists a node, empty for all others.
+func callOf(n ast.Node) string {
+	switch n := n.(type) {
+	case *ast.CallExpr:
+		return callIn(n)
+	case *ast.CompositeLit:
+		return literalIn(n)
+	}
+	return ""
+}
+
+func callIn(e *ast.CallExpr) string {
+	f, ok := e.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return ""
+	}
+	switch f.Sel.Name {
+	case "IsConflict":
+		return "IsConflict"
+	case "GetEventRecorderFor", "GetEventRecorder":
+		return "make a recorder"
+	case "SetStatusCondition", "RemoveStatusCondition":
+		return "condition"
+	case "Update", "Patch", "Apply", "Create":
+		// x.Status().Patch(...): the receiver is a call of Status itself.
+		if of, ok := f.X.(*ast.CallExpr); ok {
+			if s, ok := of.Fun.(*ast.SelectorExpr); ok && (s.Sel.Name == "Status" || s.Sel.Name == "SubResource") {
+				return "write status"
+			}
+		}
+	}
+	return ""
+}
+
+func literalIn(l *ast.CompositeLit) string {
+	typ, ok := l.Type.(*ast.SelectorExpr)
+	if !ok || len(l.Elts) == 0 {
+		return ""
+	}
+	from, ok := typ.X.(*ast.Ident)
+	if !ok {
+		return ""
+	}
+	switch from.Name + "." + typ.Sel.Name {
+	case "metav1.Condition":
+		return "condition"
+	case "ctrl.Result", "reconcile.Result":
+		for _, e := range l.Elts {
+			if kv, ok := e.(*ast.KeyValueExpr); ok {
+				if key, ok := kv.Key.(*ast.Ident); ok && key.Name == "Requeue" {
+					return "Requeue"
+				}
+			}
+		}
+		return "result"
+	}
+	return ""
+}

@@ -1,0 +1,681 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inputs
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	fluxmeta "github.com/fluxcd/pkg/apis/meta"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/opencontainers/go-digest"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+const (
+	tagDigest   = "sha256:9933f58f8bf459eb199d59ebc8a05683f3944e1242d9f5467d99aa2cf08a5370"
+	emptyDigest = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+)
+
+// store serves one packaged chart, note 1.2.3, below /chart.tgz.
+type store struct {
+	charts *chart.Store
+	url    string
+	digest string
+}
+
+func newStore(t *testing.T) store {
+	t.Helper()
+	data := pack(t, "note", "1.2.3")
+	mux := http.NewServeMux()
+	mux.HandleFunc("/chart.tgz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(data) })
+	mux.HandleFunc("/broken", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "", http.StatusBadGateway) })
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return store{
+		charts: chart.NewStore(server.Client(), 1<<20).Waiting(time.Minute), url: server.URL,
+		digest: digest.SHA256.FromBytes(data).String(),
+	}
+}
+
+func (s store) artifact(revision string) *fluxmeta.Artifact {
+	return &fluxmeta.Artifact{URL: s.url + "/chart.tgz", Digest: s.digest, Revision: revision}
+}
+
+func pack(t *testing.T, name, version string) []byte {
+	t.Helper()
+	var buf bytes.Buffer
+	gz := gzip.NewWriter(&buf)
+	tw := tar.NewWriter(gz)
+	content := fmt.Sprintf("apiVersion: v2\nname: %s\nversion: %s\nappVersion: \"9\"\n", name, version)
+	if err := tw.WriteHeader(&tar.Header{Name: name + "/Chart.yaml", Mode: 0o644, Size: int64(len(content))}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(tw, content); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(tw.Close(), gz.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return buf.Bytes()
+}
+
+// reader returns a client that holds copies of objects, which tests side by side
+// may share: the client writes into what it is given.
+func reader(t *testing.T, objects ...client.Object) client.WithWatch {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := errors.Join(sourcev1.AddToScheme(scheme), corev1.AddToScheme(scheme), helmv2.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	builder := fake.NewClientBuilder().WithScheme(scheme)
+	for _, o := range objects {
+		own, ok := o.DeepCopyObject().(client.Object)
+		if !ok {
+			t.Fatalf("%T is no object", o)
+		}
+		builder = builder.WithObjects(own)
+	}
+	return builder.Build()
+}
+
+// app returns the HelmRelease prod/app, which takes its chart from the
+// OCIRepository prod/app.
+func app(edit ...func(*helmv2.HelmRelease)) *helmv2.HelmRelease {
+	hr := &helmv2.HelmRelease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "app", UID: "uid-1", Generation: 3},
+		Spec: helmv2.HelmReleaseSpec{
+			ChartRef: &helmv2.CrossNamespaceSourceReference{Kind: helmv2.KindOCIRepository, Name: "app"},
+			Interval: metav1.Duration{Duration: time.Hour},
+		},
+	}
+	for _, e := range edit {
+		e(hr)
+	}
+	return hr
+}
+
+// repository returns the OCIRepository prod/app, ready.
+func repository(s store, edit ...func(*sourcev1.OCIRepository)) *sourcev1.OCIRepository {
+	o := &sourcev1.OCIRepository{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "app", Generation: 2},
+		Status:     sourcev1.OCIRepositoryStatus{ObservedGeneration: 2, Artifact: s.artifact("1.2.3@" + tagDigest)},
+	}
+	for _, e := range edit {
+		e(o)
+	}
+	return o
+}
+
+func condition(kind string, status metav1.ConditionStatus, message string) metav1.Condition {
+	return metav1.Condition{Type: kind, Status: status, Reason: "Tested", Message: message}
+}
+
+// compare ignores causes: what they are is part of the message.
+func compare() cmp.Options {
+	return cmp.Options{cmp.AllowUnexported(release.Retry{}), cmpopts.IgnoreFields(release.Blocked{}, "Err")}
+}
+
+func blocked(t *testing.T, err error) *release.Blocked {
+	t.Helper()
+	if err == nil {
+		return nil
+	}
+	var b *release.Blocked
+	if !errors.As(err, &b) {
+		t.Fatalf("an obstacle must be a release.Blocked: %T %v", err, err)
+	}
+	return b
+}
+
+func TestResolveBlocked(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	notReady := func(why string) *release.Blocked {
+		return &release.Blocked{
+			Reason: helmv2.ReasonSourceNotReady, Quiet: true, Retry: release.Interval(sourceRetry),
+			Message: "OCIRepository 'prod/app' is not ready: " + why,
+		}
+	}
+	refused := func(message string) *release.Blocked {
+		return &release.Blocked{Reason: helmv2.ReasonUnsupportedField, Terminal: true, Retry: release.Never(), Message: message}
+	}
+	cases := map[string]struct {
+		reason string
+		edit   func(*helmv2.HelmRelease)
+		source func(*sourcev1.OCIRepository)
+		// failing makes reading any source fail.
+		failing error
+		want    *release.Blocked
+	}{
+		"Nothing": {reason: "nothing is in the way"},
+		"FailingSourceWithArtifact": {
+			reason: "a source whose last fetch failed still has what was asked for before",
+			source: func(o *sourcev1.OCIRepository) {
+				o.Status.Conditions = []metav1.Condition{condition("Ready", metav1.ConditionFalse, "registry is down")}
+			},
+		},
+		"SourceMissing": {
+			reason: "a missing source wakes us when it comes",
+			edit:   func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Name = "nowhere" },
+			want: &release.Blocked{
+				Reason: helmv2.ReasonArtifactFailed, Retry: release.Interval(sourceRetry),
+				Message: "could not get Source object: OCIRepository 'prod/nowhere' not found",
+			},
+		},
+		"HelmChartMissing": {
+			reason: "a missing HelmChart wakes us too",
+			edit:   func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Kind = helmv2.KindHelmChart },
+			want: &release.Blocked{
+				Reason: helmv2.ReasonArtifactFailed, Retry: release.Interval(sourceRetry),
+				Message: "could not get Source object: HelmChart 'prod/app' not found",
+			},
+		},
+		"SourceUnreadable": {
+			reason: "any other failure to read is retried with back-off", failing: errors.New("forbidden"),
+			want: &release.Blocked{
+				Reason: helmv2.ReasonArtifactFailed, Retry: release.Backoff(),
+				Message: "could not get Source object OCIRepository 'prod/app': forbidden",
+			},
+		},
+		"OtherKind": {
+			reason: "a kind of source that nobody knows is refused",
+			edit:   func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Kind = "Other" },
+			want:   refused("spec.chartRef.kind Other is not supported by this version"),
+		},
+		"GenerationLag": {
+			reason: "an artifact of an older spec is not what the user asks for now",
+			source: func(o *sourcev1.OCIRepository) { o.Generation = 3 },
+			want:   notReady("latest generation of object has not been reconciled"),
+		},
+		"Stalled": {
+			reason: "a stalled source says why",
+			source: func(o *sourcev1.OCIRepository) {
+				o.Status.Conditions = []metav1.Condition{condition("Stalled", metav1.ConditionTrue, "bad URL")}
+			},
+			want: notReady("bad URL"),
+		},
+		"NotStalledAnyMore": {
+			reason: "a condition that is false says nothing",
+			source: func(o *sourcev1.OCIRepository) {
+				o.Status.Conditions = []metav1.Condition{condition("Stalled", metav1.ConditionFalse, "bad URL")}
+			},
+		},
+		"NoArtifact": {
+			reason: "without an artifact there is no chart",
+			source: func(o *sourcev1.OCIRepository) { o.Status.Artifact = nil },
+			want:   notReady("does not have an artifact"),
+		},
+		"NotReadyMessage": {
+			reason: "what the source itself says is preferred",
+			source: func(o *sourcev1.OCIRepository) {
+				o.Status.Artifact = nil
+				o.Status.Conditions = []metav1.Condition{condition("Ready", metav1.ConditionFalse, "no such repository")}
+			},
+			want: notReady("no such repository"),
+		},
+		"ReadyMessageOfReadySource": {
+			reason: "the message of a source that calls itself ready explains nothing",
+			source: func(o *sourcev1.OCIRepository) {
+				o.Status.Artifact = nil
+				o.Status.Conditions = []metav1.Condition{condition("Ready", metav1.ConditionTrue, "stored artifact")}
+			},
+			want: notReady("does not have an artifact"),
+		},
+		"ArtifactNotFound": {
+			reason: "an artifact that is gone is replaced soon",
+			source: func(o *sourcev1.OCIRepository) {
+				o.Status.Artifact.URL, o.Status.Artifact.Digest = s.url+"/gone", tagDigest
+			},
+			want: &release.Blocked{
+				Reason: helmv2.ReasonArtifactFailed, Quiet: true, Upstream: true, Retry: release.After(sourceRetry),
+				Message: "Source not ready: artifact not found. Retrying in 30s",
+			},
+		},
+		"ServerBroken": {
+			reason: "any other answer is a failure",
+			source: func(o *sourcev1.OCIRepository) {
+				o.Status.Artifact.URL, o.Status.Artifact.Digest = s.url+"/broken", tagDigest
+			},
+			want: &release.Blocked{
+				Reason: helmv2.ReasonArtifactFailed, Upstream: true, Retry: release.Backoff(),
+				Message: "Could not load chart: artifact cannot be downloaded: GET " + s.url + "/broken answered 502 Bad Gateway",
+			},
+		},
+		"DigestMismatch": {
+			reason: "bytes that are not the announced ones are never used",
+			source: func(o *sourcev1.OCIRepository) { o.Status.Artifact.Digest = tagDigest },
+			want: &release.Blocked{
+				Reason: helmv2.ReasonArtifactFailed, Upstream: true, Retry: release.Backoff(),
+				Message: "Could not load chart: artifact " + s.url + "/chart.tgz has digest " + s.digest + ", but its source announced " + tagDigest,
+			},
+		},
+		"ChartMutateError": {
+			reason: "a tag that promises another version is refused, without an event",
+			source: func(o *sourcev1.OCIRepository) { o.Status.Artifact.Revision = "1.2.4@" + tagDigest },
+			want: &release.Blocked{
+				Reason: helmv2.ReasonChartMutateError, Quiet: true, Retry: release.Backoff(),
+				Message: "artifact revision 1.2.4 does not match chart version 1.2.3",
+			},
+		},
+		"BadValues": {
+			reason: "values that cannot be read are named",
+			edit:   func(hr *helmv2.HelmRelease) { hr.Spec.Values = &apiextensionsv1.JSON{Raw: []byte("a: .inf")} },
+			want: &release.Blocked{
+				Reason: helmv2.ReasonValuesError, Retry: release.Backoff(),
+				Message: "spec.values cannot be read: error converting YAML to JSON: json: unsupported value: +Inf",
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			hr, repo := app(), repository(s)
+			if tc.edit != nil {
+				tc.edit(hr)
+			}
+			if tc.source != nil {
+				tc.source(repo)
+			}
+			var r client.Reader = reader(t, repo)
+			if tc.failing != nil {
+				r = interceptor.NewClient(reader(t), interceptor.Funcs{
+					Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+						return tc.failing
+					},
+				})
+			}
+			before := hr.DeepCopy()
+			want, err := NewResolver(r, r, s.charts).Resolve(t.Context(), hr)
+			got := blocked(t, err)
+			if diff := cmp.Diff(tc.want, got, compare()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(before, hr); diff != "" {
+				t.Errorf("Resolve changed the HelmRelease (-before +after):\n%s", diff)
+			}
+			// Who is asking is known even if what is asked for is not: decisions
+			// about a blocked release still need it.
+			if want.UID != "uid-1" || want.Generation != 3 || want.Target.Name == "" {
+				t.Errorf("%s: the basics are missing: %+v", tc.reason, want.Desired)
+			}
+		})
+	}
+}
+
+func TestBlockedKeepsItsCause(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	repo := repository(s, func(o *sourcev1.OCIRepository) {
+		o.Status.Artifact.URL, o.Status.Artifact.Digest = s.url+"/gone", tagDigest
+	})
+	_, err := NewResolver(reader(t, repo), nil, s.charts).Resolve(t.Context(), app())
+	if !errors.Is(err, chart.ErrNotFound) {
+		t.Errorf("the cause is lost: %v", err)
+	}
+}
+
+// silence accepts everything and says nothing until a request is given up.
+type silence struct{}
+
+func (silence) RoundTrip(req *http.Request) (*http.Response, error) {
+	<-req.Context().Done()
+	return nil, req.Context().Err()
+}
+
+// TestDownloadIsNotWaitedFor: whoever is visited goes on, says nothing of it for a
+// while, and is told when to come back.
+func TestDownloadIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	repo := repository(s, func(o *sourcev1.OCIRepository) { o.Status.Artifact.URL = "http://mute/chart.tgz" })
+	synctest.Test(t, func(t *testing.T) {
+		charts := chart.NewStore(&http.Client{Transport: silence{}, Timeout: time.Minute}, 1<<20)
+		r := NewResolver(reader(t, repo), nil, charts)
+		resolve := func(want release.Blocked) error {
+			t.Helper()
+			want.Reason, want.Progressing, want.Quiet, want.Upstream = helmv2.ReasonArtifactFailed, true, true, true
+			want.Message = "Waiting for the artifact server: artifact http://mute/chart.tgz has not been downloaded yet"
+			_, err := r.Resolve(t.Context(), app())
+			var got *release.Blocked
+			if !errors.As(err, &got) {
+				t.Fatalf("want to be told to come back: %v", err)
+			}
+			if diff := cmp.Diff(&want, got, compare()); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			return err
+		}
+		ended := Download(resolve(release.Blocked{Brief: true, Retry: release.After(chart.Patience)}))
+		time.Sleep(chart.Patience)
+		synctest.Wait()
+		if other := Download(resolve(release.Blocked{Retry: release.After(sourceRetry)})); ended == nil || other != ended {
+			t.Error("nobody says when it has ended, or there is another one")
+		}
+		<-ended
+		_, err := r.Resolve(t.Context(), app())
+		if err == nil || !strings.Contains(err.Error(), "Could not load chart: artifact cannot be downloaded: ") || Download(err) != nil {
+			t.Errorf("it ended with %v", err)
+		}
+	})
+}
+
+// TestHold: an action has its chart at hand, also where nothing is kept; one that
+// is not wanted has none.
+func TestHold(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	s.charts.Keeping(0)
+	r := NewResolver(reader(t, repository(s)), nil, s.charts)
+	for range 2 {
+		want, err := r.Resolve(t.Context(), app())
+		if err != nil {
+			t.Fatal(err)
+		}
+		held, err := r.Hold(t.Context(), app(), want)
+		if err != nil || !held.Artifact.Held() {
+			t.Errorf("held: %t, %v", held.Artifact.Held(), err)
+		}
+		held.Artifact = want.Artifact
+		if diff := cmp.Diff(want, held, compare()); diff != "" {
+			t.Errorf("something else changed (-resolved +held):\n%s", diff)
+		}
+	}
+	want, err := r.Resolve(t.Context(), app())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want.Artifact.URL = s.url + "/broken"
+	var blocked *release.Blocked
+	if _, err := r.Hold(t.Context(), app(), want); !errors.As(err, &blocked) || blocked.Reason != helmv2.ReasonArtifactFailed || !blocked.Retry.IsBackoff() {
+		t.Errorf("what cannot be downloaded blocks with %+v, %v", blocked, err)
+	}
+}
+
+// What cannot be evaluated is refused before anything is asked of anybody.
+func TestRefuseExpressions(t *testing.T) {
+	t.Parallel()
+	hr := app()
+	hr.Spec.HealthCheckExprs = []helmv2.CustomHealthCheck{{APIVersion: "example.com/v1", Current: "status.ready"}, {APIVersion: "example.com/v2", Kind: "Thing"}}
+	_, err := NewResolver(reader(t), nil, nil).Resolve(t.Context(), hr)
+	got := blocked(t, err)
+	const want = "Reconciliation failed terminally due to configuration error: spec.healthCheckExprs[1].current: expression '': "
+	if got.Reason != helmv2.ReasonInvalidCELExpression || !got.Terminal || !strings.HasPrefix(got.Message, want) {
+		t.Errorf("got %+v", got)
+	}
+	hr.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+	if _, err := NewResolver(reader(t), nil, nil).Resolve(t.Context(), hr); err != nil {
+		t.Errorf("a release that is deleted needs no expressions: %v", err)
+	}
+}
+
+func TestResolve(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	duration := func(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration: d} }
+	policyWith := func(change func(*release.Policy)) release.Policy {
+		p := release.Policy{
+			Interval: time.Hour, TestTimeout: 5 * time.Minute, RollbackTimeout: 5 * time.Minute, UninstallTimeout: 5 * time.Minute,
+			Install:   release.ActionPolicy{Timeout: 5 * time.Minute, RetryInterval: 5 * time.Minute, Uninstall: true},
+			Upgrade:   release.ActionPolicy{Timeout: 5 * time.Minute, RetryInterval: 5 * time.Minute},
+			Reinstall: true, Drift: helmv2.DriftDetectionDisabled, DriftTimeout: 5 * time.Minute,
+		}
+		change(&p)
+		return p
+	}
+	policy := policyWith(func(*release.Policy) {})
+	note := release.Chart{Name: "note", Version: "1.2.3+9933f58f8bf4", AppVersion: "9", OCIDigest: tagDigest}
+	plain := release.Chart{Name: "note", Version: "1.2.3", AppVersion: "9"}
+	target := release.Target{Name: "app", Namespace: "prod", StorageNamespace: "prod"}
+	artifact := chart.Artifact{URL: s.url + "/chart.tgz", Digest: s.digest}
+	helmChart := func(namespace, name string) *sourcev1.HelmChart {
+		return &sourcev1.HelmChart{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+			Status:     sourcev1.HelmChartStatus{Artifact: s.artifact("1.2.3")},
+		}
+	}
+	template := func(namespace string) func(*helmv2.HelmRelease) {
+		return func(hr *helmv2.HelmRelease) {
+			hr.Spec.ChartRef, hr.Spec.Chart = nil, &helmv2.HelmChartTemplate{}
+			hr.Spec.Chart.Spec.SourceRef.Namespace = namespace
+		}
+	}
+	cases := map[string]struct {
+		reason  string
+		edit    func(*helmv2.HelmRelease)
+		objects []client.Object
+		want    Want
+	}{
+		"OCIRepository": {
+			reason: "the digest of an OCI artifact becomes part of the version", objects: []client.Object{repository(s)},
+			want: Want{
+				Desired:  release.Desired{UID: "uid-1", Generation: 3, Target: target, Chart: note, ConfigDigest: emptyDigest, Policy: policy},
+				Artifact: artifact, Values: map[string]any{},
+			},
+		},
+		"Values": {
+			reason: "values are parsed and digested", objects: []client.Object{repository(s)},
+			edit: func(hr *helmv2.HelmRelease) { hr.Spec.Values = &apiextensionsv1.JSON{Raw: []byte(`{"foo":"bar"}`)} },
+			want: Want{
+				Desired: release.Desired{
+					UID: "uid-1", Generation: 3, Target: target, Chart: note, Policy: policy,
+					ConfigDigest: "sha256:1dabc4e3cbbd6a0818bd460f3a6c9855bfe95d506c74726bc0f2edb0aecb1f4e",
+				},
+				Artifact: artifact, Values: map[string]any{"foo": "bar"},
+			},
+		},
+		"OtherNamespace": {
+			reason:  "a source may live in another namespace",
+			objects: []client.Object{repository(s, func(o *sourcev1.OCIRepository) { o.Namespace = "sources" })},
+			edit:    func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Namespace = "sources" },
+			want: Want{
+				Desired:  release.Desired{UID: "uid-1", Generation: 3, Target: target, Chart: note, ConfigDigest: emptyDigest, Policy: policy},
+				Artifact: artifact, Values: map[string]any{},
+			},
+		},
+		"HelmChartRef": {
+			reason: "the version of a HelmChart's chart stays as it is", objects: []client.Object{helmChart("prod", "app")},
+			edit: func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Kind = helmv2.KindHelmChart },
+			want: Want{
+				Desired:  release.Desired{UID: "uid-1", Generation: 3, Target: target, Chart: plain, ConfigDigest: emptyDigest, Policy: policy},
+				Artifact: artifact, Values: map[string]any{},
+			},
+		},
+		"Template": {
+			reason: "spec.chart stands for a HelmChart beside the HelmRelease", objects: []client.Object{helmChart("prod", "prod-app")},
+			edit: template(""),
+			want: Want{
+				Desired:  release.Desired{UID: "uid-1", Generation: 3, Target: target, Chart: plain, ConfigDigest: emptyDigest, Policy: policy},
+				Artifact: artifact, Values: map[string]any{},
+			},
+		},
+		"TemplateElsewhere": {
+			reason: "or beside its repository", objects: []client.Object{helmChart("sources", "prod-app")},
+			edit: template("sources"),
+			want: Want{
+				Desired:  release.Desired{UID: "uid-1", Generation: 3, Target: target, Chart: plain, ConfigDigest: emptyDigest, Policy: policy},
+				Artifact: artifact, Values: map[string]any{},
+			},
+		},
+		"Namespaces": {
+			reason: "target and storage are named apart", objects: []client.Object{repository(s)},
+			edit: func(hr *helmv2.HelmRelease) {
+				hr.Spec.TargetNamespace, hr.Spec.StorageNamespace = "target", "storage"
+			},
+			want: Want{
+				Desired: release.Desired{
+					UID: "uid-1", Generation: 3, Chart: note, ConfigDigest: emptyDigest, Policy: policy,
+					Target: release.Target{Name: "target-app", Namespace: "target", StorageNamespace: "storage"},
+				},
+				Artifact: artifact, Values: map[string]any{},
+			},
+		},
+		"Timeouts": {
+			reason: "each action may have a timeout of its own", objects: []client.Object{repository(s)},
+			edit: func(hr *helmv2.HelmRelease) {
+				hr.Spec.Timeout = duration(time.Minute)
+				hr.Spec.Upgrade = &helmv2.Upgrade{Timeout: duration(2 * time.Minute)}
+				hr.Spec.Uninstall = &helmv2.Uninstall{Timeout: duration(3 * time.Minute)}
+			},
+			want: Want{
+				Desired: release.Desired{
+					UID: "uid-1", Generation: 3, Target: target, Chart: note, ConfigDigest: emptyDigest,
+					Policy: policyWith(func(p *release.Policy) {
+						p.Install.Timeout, p.TestTimeout, p.RollbackTimeout = time.Minute, time.Minute, time.Minute
+						p.Upgrade.Timeout, p.UninstallTimeout = 2*time.Minute, 3*time.Minute
+						p.DriftTimeout = time.Minute
+					}),
+				},
+				Artifact: artifact, Values: map[string]any{},
+			},
+		},
+		"Requests": {
+			reason: "annotations say what the user asks for", objects: []client.Object{repository(s)},
+			edit: func(hr *helmv2.HelmRelease) {
+				hr.Annotations = map[string]string{
+					helmv2.AnnotationReconcileRequest: "1", helmv2.AnnotationForceRequest: "2", helmv2.AnnotationResetRequest: "3",
+				}
+			},
+			want: Want{
+				Desired: release.Desired{
+					UID: "uid-1", Generation: 3, Target: target, Chart: note, ConfigDigest: emptyDigest, Policy: policy,
+					Requests: release.Requests{Visit: "1", Force: "2", Reset: "3"},
+				},
+				Artifact: artifact, Values: map[string]any{},
+			},
+		},
+		"Deleted": {
+			reason: "what is being deleted needs no source, and no support",
+			edit: func(hr *helmv2.HelmRelease) {
+				hr.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+				hr.Spec.DependsOn = []helmv2.DependencyReference{{Name: "unsupported"}}
+			},
+			want: Want{Desired: release.Desired{UID: "uid-1", Generation: 3, Target: target, Policy: policy, Deleted: true, DeletedAt: time.Unix(1, 0)}},
+		},
+		"Suspended": {
+			reason: "what is suspended is left alone",
+			edit: func(hr *helmv2.HelmRelease) {
+				hr.Spec.Suspend = true
+				hr.Spec.DependsOn = []helmv2.DependencyReference{{Name: "unsupported"}}
+			},
+			want: Want{Desired: release.Desired{UID: "uid-1", Generation: 3, Target: target, Policy: policy, Suspended: true}},
+		},
+		"Retries": {
+			reason: "budgets are read, although what has one is refused as long as it is not suspended",
+			edit: func(hr *helmv2.HelmRelease) {
+				hr.Spec.Suspend = true
+				hr.Spec.Install = &helmv2.Install{Remediation: &helmv2.InstallRemediation{Retries: -1}}
+				hr.Spec.Upgrade = &helmv2.Upgrade{Remediation: &helmv2.UpgradeRemediation{Retries: 3}}
+			},
+			want: Want{Desired: release.Desired{
+				UID: "uid-1", Generation: 3, Target: target, Suspended: true,
+				Policy: policyWith(func(p *release.Policy) {
+					p.Install.Retries, p.Upgrade.Retries, p.Upgrade.RemediateLast = -1, 3, true
+				}),
+			}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			hr := app()
+			if tc.edit != nil {
+				tc.edit(hr)
+			}
+			got, err := NewResolver(reader(t, tc.objects...), nil, s.charts).Resolve(t.Context(), hr)
+			if err != nil {
+				t.Fatalf("%s: %v", tc.reason, err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// Helm changes the values it is given; neither the next visit nor the object in
+// the cache may see it.
+func TestValuesAreIndependent(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	r := NewResolver(reader(t, repository(s)), nil, s.charts)
+	const raw = `{"a":{"b":[1]}}`
+	hr := app(func(hr *helmv2.HelmRelease) { hr.Spec.Values = &apiextensionsv1.JSON{Raw: []byte(raw)} })
+	first, err := r.Resolve(t.Context(), hr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.Values["a"].(map[string]any)["b"].([]any)[0] = "changed"
+	first.Values["new"] = true
+	second, err := r.Resolve(t.Context(), hr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]any{"a": map[string]any{"b": []any{1.0}}}, second.Values); diff != "" {
+		t.Errorf("values are shared (-want +got):\n%s", diff)
+	}
+	if string(hr.Spec.Values.Raw) != raw || first.ConfigDigest != second.ConfigDigest {
+		t.Errorf("the spec changed: %s", hr.Spec.Values.Raw)
+	}
+}
+
+func TestReleaseName(t *testing.T) {
+	t.Parallel()
+	letters := strings.Repeat("abcdefghij", 6)
+	cases := map[string]struct {
+		reason string
+		name   string
+		spec   helmv2.HelmReleaseSpec
+		want   string
+	}{
+		"Own":       {reason: "the object's name", name: "app", want: "app"},
+		"Target":    {reason: "prefixed with the target namespace", name: "app", spec: helmv2.HelmReleaseSpec{TargetNamespace: "prod"}, want: "prod-app"},
+		"Explicit":  {reason: "unless it is given", name: "app", spec: helmv2.HelmReleaseSpec{TargetNamespace: "prod", ReleaseName: "web"}, want: "web"},
+		"Longest":   {reason: "53 characters are what Helm takes", name: letters[:53], want: letters[:53]},
+		"TooLong":   {reason: "54 are shortened, with 12 of sha256 of the whole", name: letters[:54], want: letters[:40] + "-" + sum(letters[:54])},
+		"MuchToo":   {reason: "the digest tells long names apart", name: letters[:60], want: letters[:40] + "-" + sum(letters[:60])},
+		"TogetherL": {reason: "the limit is on the composed name", name: letters[:50], spec: helmv2.HelmReleaseSpec{TargetNamespace: "prod"}, want: "prod-" + letters[:35] + "-" + sum("prod-"+letters[:50])},
+		"ExplicitL": {reason: "a given name is shortened too", name: "app", spec: helmv2.HelmReleaseSpec{ReleaseName: letters[:54]}, want: letters[:40] + "-" + sum(letters[:54])},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := ReleaseName(&helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Name: tc.name}, Spec: tc.spec})
+			if got != tc.want || len(got) > 53 {
+				t.Errorf("%s: got %q (%d characters), want %q", tc.reason, got, len(got), tc.want)
+			}
+		})
+	}
+	// A vector that does not come from the code it checks.
+	if got, want := ReleaseName(&helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Name: strings.Repeat("a", 54)}}),
+		strings.Repeat("a", 40)+"-"+"a3f01b693925"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// sum returns the start of the digest of name.
+func sum(name string) string { return digest.SHA256.FromString(name).Encoded()[:12] }

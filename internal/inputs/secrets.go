@@ -1,0 +1,93 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inputs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/chart"
+)
+
+// Shorter texts are not worth hiding: they would be hidden in every word, and
+// are guessed as fast as read. Numbers and the like have to be a little longer,
+// because ports and sizes are no secrets.
+const (
+	minSecretText   = 4
+	minSecretNumber = 6
+)
+
+// secrets returns the texts that references brought in from Secrets, so that
+// whatever Helm may say about them can be cleared of them.
+func secrets(refs []reference) []string {
+	var texts []string
+	for _, ref := range refs {
+		if ref.Kind != helmv2.KindSecret {
+			continue
+		}
+		if ref.TargetPath != "" {
+			texts = appendText(texts, strings.Trim(ref.content, `'"`))
+		}
+		if values, err := chart.ParseMap([]byte(ref.content)); err == nil {
+			texts = appendScalars(texts, values)
+		}
+	}
+	return texts
+}
+
+func appendScalars(texts []string, value any) []string {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, inner := range v {
+			texts = appendScalars(texts, inner)
+		}
+	case []any:
+		for _, inner := range v {
+			texts = appendScalars(texts, inner)
+		}
+	case string:
+		texts = appendText(texts, v)
+	case nil, bool:
+	default:
+		// As JSON and YAML write a number, and as a template prints it.
+		for _, format := range []string{"%v", "%.f"} {
+			if s := fmt.Sprintf(format, v); len(s) >= minSecretNumber {
+				texts = append(texts, s)
+			}
+		}
+	}
+	return texts
+}
+
+// appendText adds a text, and each of its lines: messages quote a line, or
+// escape the ends of lines.
+func appendText(texts []string, text string) []string {
+	if len(text) < minSecretText {
+		return texts
+	}
+	texts = append(texts, text)
+	if strings.Contains(text, "\n") {
+		for line := range strings.Lines(text) {
+			if line = strings.TrimSpace(line); len(line) >= minSecretText {
+				texts = append(texts, line)
+			}
+		}
+	}
+	return texts
+}
+
+// Secrets returns the texts that the values of hr take from Secrets, whatever else
+// is wrong with them. What does not exist has none.
+func (r *Resolver) Secrets(ctx context.Context, hr *helmv2.HelmRelease) ([]string, error) {
+	only := hr.DeepCopy()
+	only.Spec.ValuesFrom = slices.DeleteFunc(only.Spec.ValuesFrom, func(ref helmv2.ValuesReference) bool { return ref.Kind != helmv2.KindSecret })
+	for i := range only.Spec.ValuesFrom {
+		only.Spec.ValuesFrom[i].Optional = true
+	}
+	refs, err := r.references(ctx, only)
+	return secrets(refs), err
+}

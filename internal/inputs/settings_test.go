@@ -1,0 +1,145 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inputs
+
+import (
+	"testing"
+
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+func TestAccess(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	refused := func(message string) *release.Blocked {
+		return &release.Blocked{Reason: helmv2.ReasonAccessDenied, Terminal: true, Retry: release.Never(), Message: message}
+	}
+	elsewhere := func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Namespace = "sources" }
+	templateElsewhere := func(hr *helmv2.HelmRelease) {
+		hr.Spec.ChartRef, hr.Spec.Chart = nil, &helmv2.HelmChartTemplate{}
+		hr.Spec.Chart.Spec.SourceRef.Namespace = "sources"
+	}
+	artifact := func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Kind = helmv2.KindExternalArtifact }
+	locked := Settings{NoCrossNamespaceRefs: true}
+	cases := map[string]struct {
+		reason   string
+		edit     func(*helmv2.HelmRelease)
+		settings Settings
+		want     *release.Blocked
+	}{
+		"Elsewhere":       {reason: "namespaces are open unless closed", edit: elsewhere},
+		"ElsewhereLocked": {reason: "the source is named", edit: elsewhere, settings: locked, want: refused("cross-namespace references are not allowed: cannot access OCIRepository sources/app")},
+		"TemplateLocked":  {reason: "the HelmChart would live there too", edit: templateElsewhere, settings: locked, want: refused("cross-namespace references are not allowed: cannot access HelmChart sources/prod-app")},
+		"HereLocked":      {reason: "one's own namespace is no other", settings: locked, edit: func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Namespace = "prod" }},
+		"DependencyLocked": {reason: "dependencies are not sources", settings: locked, edit: func(hr *helmv2.HelmRelease) {
+			hr.Spec.DependsOn = []helmv2.DependencyReference{{Name: "db", Namespace: "data"}}
+		}},
+		"ArtifactGateOff": {reason: "the gate is named", edit: artifact, want: refused("can't access 'ExternalArtifact/prod/app', ExternalArtifact feature gate is disabled")},
+		"ArtifactGateOn":  {reason: "with the gate it is a source like others", edit: artifact, settings: Settings{ExternalArtifacts: true}},
+		"DeniedBeforeWaits": {reason: "what can never be is said at once", settings: locked, edit: func(hr *helmv2.HelmRelease) {
+			elsewhere(hr)
+			hr.Spec.DependsOn = []helmv2.DependencyReference{{Name: "none"}}
+		}, want: refused("cross-namespace references are not allowed: cannot access OCIRepository sources/app")},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			all := reader(t, repository(s), repository(s, func(o *sourcev1.OCIRepository) { o.Namespace = "sources" }), other("data", "db"),
+				external(s, "1.2.3@"+tagDigest), &sourcev1.HelmChart{
+					ObjectMeta: metav1.ObjectMeta{Namespace: "sources", Name: "prod-app"}, Status: sourcev1.HelmChartStatus{Artifact: s.artifact("1.2.3")},
+				})
+			_, err := NewResolver(all, all, s.charts).With(tc.settings).Resolve(t.Context(), app(tc.edit))
+			if diff := cmp.Diff(tc.want, blocked(t, err), compare()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// external returns the ExternalArtifact prod/app, whose condition and generation
+// nobody takes care of.
+func external(s store, revision string) *sourcev1.ExternalArtifact {
+	return &sourcev1.ExternalArtifact{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "app", Generation: 7},
+		Status: sourcev1.ExternalArtifactStatus{
+			Artifact:   s.artifact(revision),
+			Conditions: []metav1.Condition{condition("Stalled", metav1.ConditionTrue, "of no concern")},
+		},
+	}
+}
+
+func TestVersions(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	mutated := release.Chart{Name: "note", Version: "1.2.3+9933f58f8bf4", AppVersion: "9", OCIDigest: tagDigest}
+	plain := release.Chart{Name: "note", Version: "1.2.3", AppVersion: "9"}
+	recorded := plain
+	recorded.OCIDigest = tagDigest
+	cases := map[string]struct {
+		reason string
+		source client.Object
+		kind   string
+		keep   bool
+		want   release.Chart
+	}{
+		"Digested":    {reason: "a revision with a digest is one of an OCI artifact", source: external(s, "1.2.3@"+tagDigest), kind: helmv2.KindExternalArtifact, want: mutated},
+		"Plain":       {reason: "one without is a version", source: external(s, "1.2.3"), kind: helmv2.KindExternalArtifact, want: plain},
+		"Kept":        {reason: "without tracking the digest is recorded and the version stays", source: external(s, "1.2.3@"+tagDigest), kind: helmv2.KindExternalArtifact, keep: true, want: recorded},
+		"KeptOCI":     {reason: "of every kind", source: repository(s), kind: helmv2.KindOCIRepository, keep: true, want: recorded},
+		"OCIDigested": {reason: "as always", source: repository(s), kind: helmv2.KindOCIRepository, want: mutated},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := NewResolver(reader(t, tc.source), nil, s.charts).With(Settings{ExternalArtifacts: true, KeepChartVersions: tc.keep})
+			want, err := r.Resolve(t.Context(), app(func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Kind = tc.kind }))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, want.Chart); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestExternalArtifactWithoutArtifact(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	empty := external(s, "")
+	empty.Status.Artifact = nil
+	r := NewResolver(reader(t, empty), nil, s.charts).With(Settings{ExternalArtifacts: true})
+	_, err := r.Resolve(t.Context(), app(func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Kind = helmv2.KindExternalArtifact }))
+	want := "ExternalArtifact 'prod/app' is not ready: does not have an artifact"
+	if b := blocked(t, err); b == nil || b.Message != want {
+		t.Errorf("got %+v, want %s", b, want)
+	}
+}
+
+func TestDirectSources(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	r := NewResolver(reader(t), reader(t, repository(s)), s.charts).With(Settings{DirectSources: true})
+	if _, err := r.Resolve(t.Context(), app()); err != nil {
+		t.Errorf("the cache was asked for the source: %v", err)
+	}
+}
+
+func TestDefaultsReachPolicies(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	for _, on := range []bool{false, true} {
+		r := NewResolver(reader(t, repository(s)), nil, s.charts).With(Settings{Defaults: helmv2.Defaults{RetryOnFailure: on}})
+		want, err := r.Resolve(t.Context(), app())
+		if err != nil || want.Policy.Install.Retry != on || want.Policy.Upgrade.Retry != on {
+			t.Errorf("DefaultToRetryOnFailure=%t: %+v, %v", on, want.Policy, err)
+		}
+	}
+}

@@ -1,0 +1,178 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inputs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// ValuesFrom returns the names of the objects of a kind that hr takes values
+// from.
+func ValuesFrom(hr *helmv2.HelmRelease, kind string) []types.NamespacedName {
+	var keys []types.NamespacedName
+	for _, ref := range hr.Spec.ValuesFrom {
+		if ref.Kind == kind {
+			keys = append(keys, types.NamespacedName{Namespace: hr.Namespace, Name: ref.Name})
+		}
+	}
+	return keys
+}
+
+// values composes the values of a release and fills in want: the values, their
+// digest, and the texts in them that came from Secrets.
+func (r *Resolver) values(ctx context.Context, hr *helmv2.HelmRelease, want *Want) error {
+	var raw []byte
+	if hr.Spec.Values != nil {
+		raw = hr.Spec.Values.Raw
+	}
+	v, err := chart.ParseValues(raw)
+	if err != nil {
+		return release.BlockedBy(helmv2.ReasonValuesError, err, "spec.values cannot be read")
+	}
+	if len(hr.Spec.ValuesFrom) > 0 {
+		refs, err := r.references(ctx, hr)
+		if err != nil {
+			return err
+		}
+		if v, err = compose(refs, v); err != nil {
+			return err
+		}
+		want.Secrets = secrets(refs)
+	}
+	digest, err := chart.ConfigDigest(v)
+	if err != nil {
+		// The cause may quote what came from a Secret.
+		return &release.Blocked{
+			Reason: helmv2.ReasonValuesError, Retry: release.Backoff(), Message: "the values cannot be digested",
+		}
+	}
+	want.Values, want.ConfigDigest = v, digest
+	return nil
+}
+
+// reference is an entry of spec.valuesFrom and what it refers to.
+type reference struct {
+	helmv2.ValuesReference
+	namespace string
+	content   string
+}
+
+// compose lays the inline values on those that references put at the root, and
+// sets those that have a path of their own last: who names a path means it. The
+// inline values stay as they are.
+func compose(refs []reference, inline map[string]any) (map[string]any, error) {
+	composed := map[string]any{}
+	for _, ref := range refs {
+		if ref.TargetPath != "" {
+			continue
+		}
+		values, err := chart.ParseMap([]byte(ref.content))
+		if err != nil {
+			return nil, ref.unresolved(err)
+		}
+		chart.MergeInto(composed, values)
+	}
+	chart.MergeInto(composed, inline)
+	for _, ref := range refs {
+		if ref.TargetPath == "" {
+			continue
+		}
+		set := chart.SetPath
+		if ref.Literal {
+			set = chart.SetLiteral
+		}
+		if err := set(composed, ref.TargetPath, ref.content); err != nil {
+			return nil, ref.unresolved(err)
+		}
+	}
+	return composed, nil
+}
+
+var (
+	errNoObject = errors.New("the object does not exist")
+	errNoKey    = errors.New("the object has no such key")
+)
+
+// references reads what spec.valuesFrom refers to, each object once. Optional
+// references to what does not exist are left out.
+func (r *Resolver) references(ctx context.Context, hr *helmv2.HelmRelease) ([]reference, error) {
+	type object struct{ kind, name string }
+	read := map[object]map[string]string{}
+	refs := make([]reference, 0, len(hr.Spec.ValuesFrom))
+	for _, spec := range hr.Spec.ValuesFrom {
+		ref := reference{ValuesReference: spec, namespace: hr.Namespace}
+		data, known := read[object{ref.Kind, ref.Name}]
+		if !known {
+			var err error
+			if data, err = r.data(ctx, ref); err != nil {
+				return nil, ref.unresolved(err)
+			}
+			read[object{ref.Kind, ref.Name}] = data
+		}
+		var found bool
+		ref.content, found = data[ref.GetValuesKey()]
+		switch {
+		case found:
+			refs = append(refs, ref)
+		case ref.Optional:
+		case data == nil:
+			return nil, ref.unresolved(errNoObject)
+		default:
+			return nil, ref.unresolved(errNoKey)
+		}
+	}
+	return refs, nil
+}
+
+// data reads the object of a reference and returns what it holds by key, nil if
+// there is no such object.
+func (r *Resolver) data(ctx context.Context, ref reference) (map[string]string, error) {
+	key := types.NamespacedName{Namespace: ref.namespace, Name: ref.Name}
+	data := map[string]string{}
+	var err error
+	switch ref.Kind {
+	case helmv2.KindConfigMap:
+		var o corev1.ConfigMap
+		err = r.live.Get(ctx, key, &o)
+		for k, v := range o.Data {
+			data[k] = v
+		}
+	case helmv2.KindSecret:
+		var o corev1.Secret
+		err = r.live.Get(ctx, key, &o)
+		for k, v := range o.Data {
+			data[k] = string(v)
+		}
+	default:
+		return nil, errors.New("values come from ConfigMaps and Secrets only")
+	}
+	if err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	return data, nil
+}
+
+// unresolved names a reference that cannot be used. The cause must not quote
+// content.
+func (ref reference) unresolved(cause error) error {
+	optional := ""
+	if ref.Optional {
+		optional = "optional "
+	}
+	return &release.Blocked{
+		Reason: helmv2.ReasonValuesError, Retry: release.Backoff(), Err: cause,
+		Message: fmt.Sprintf("could not resolve %s%s chart values reference '%s/%s' with key '%s': %s",
+			optional, ref.Kind, ref.namespace, ref.Name, ref.GetValuesKey(), cause),
+	}
+}

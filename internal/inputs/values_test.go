@@ -1,0 +1,427 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inputs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+func configMap(name string, data map[string]string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: name}, Data: data}
+}
+
+func secret(name string, data map[string]string) *corev1.Secret {
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: name}, Data: map[string][]byte{}}
+	for k, v := range data {
+		s.Data[k] = []byte(v)
+	}
+	return s
+}
+
+// from returns a reference to a ConfigMap.
+func from(name, key, path string) helmv2.ValuesReference {
+	return helmv2.ValuesReference{Kind: helmv2.KindConfigMap, Name: name, ValuesKey: key, TargetPath: path}
+}
+
+func inline(hr *helmv2.HelmRelease, values string) {
+	hr.Spec.Values = nil
+	if values != "" {
+		hr.Spec.Values = &apiextensionsv1.JSON{Raw: []byte(values)}
+	}
+}
+
+// counting returns a reader that counts what is read.
+func counting(t *testing.T, reads *int, objects ...client.Object) client.Reader {
+	return interceptor.NewClient(reader(t, objects...), interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+			*reads++
+			return c.Get(ctx, key, obj, opts...)
+		},
+	})
+}
+
+// part is one reference and the content it refers to.
+type part struct{ path, content string }
+
+func literally(path, content string) part { return part{"literal:" + path, content} }
+
+func (p part) reference() reference {
+	path, literal := strings.CutPrefix(p.path, "literal:")
+	return reference{
+		ValuesReference: helmv2.ValuesReference{Kind: helmv2.KindSecret, Name: "s", TargetPath: path, Literal: literal},
+		namespace:       "prod", content: p.content,
+	}
+}
+
+func TestComposeOrder(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		parts  []part
+		inline string
+		want   string
+	}{
+		"Nothing":          {reason: "no values are an empty map", want: `{}`},
+		"OneRoot":          {reason: "a map at the root", parts: []part{{"", "a: 1"}}, want: `a: 1`},
+		"LaterRootWins":    {reason: "later references win", parts: []part{{"", "a: 1\nb: 1"}, {"", "b: 2\nc: 2"}}, want: `{a: 1, b: 2, c: 2}`},
+		"MapsMerge":        {reason: "maps are merged at every depth", parts: []part{{"", "m: {n: {a: 1, b: 1}}"}, {"", "m: {n: {b: 2}, o: 2}"}}, want: `m: {n: {a: 1, b: 2}, o: 2}`},
+		"ListsReplace":     {reason: "lists are not merged", parts: []part{{"", "l: [1, 2, 3]"}, {"", "l: [4]"}}, want: `l: [4]`},
+		"MapOverScalar":    {reason: "what is no map is replaced", parts: []part{{"", "a: 1"}, {"", "a: {b: 1}"}}, want: `a: {b: 1}`},
+		"ScalarOverMap":    {reason: "and may replace a map", parts: []part{{"", "a: {b: 1}"}, {"", "a: 1"}}, want: `a: 1`},
+		"NullIsKept":       {reason: "null is a value: Helm deletes the chart's default for it", parts: []part{{"", "a: {b: 1}"}, {"", "a: null"}}, want: `a: null`},
+		"NullWithin":       {reason: "at every depth", parts: []part{{"", "a: {b: 1, c: 1}"}, {"", "a: {b: null}"}}, want: `a: {b: null, c: 1}`},
+		"MapOverNull":      {reason: "null can be replaced again", parts: []part{{"", "a: null"}, {"", "a: {b: 1}"}}, want: `a: {b: 1}`},
+		"InlineOverRoot":   {reason: "inline values beat root references", parts: []part{{"", "m: {a: 1, b: 1}\nl: [1]"}}, inline: `{"m":{"b":2},"l":[]}`, want: `{m: {a: 1, b: 2}, l: []}`},
+		"InlineNull":       {reason: "with null too", parts: []part{{"", "m: {a: 1}"}}, inline: `{"m":null}`, want: `m: null`},
+		"InlineAlone":      {reason: "inline values alone", inline: `{"a":{"b":[1]}}`, want: `a: {b: [1]}`},
+		"EmptyContent":     {reason: "nothing adds nothing", parts: []part{{"", ""}, {"", "# none\n"}, {"", "null"}}, inline: `{"a":1}`, want: `a: 1`},
+		"PathOverRoot":     {reason: "a path beats root references, later ones too", parts: []part{{"a.b", "2"}, {"", "a: {b: 1, c: 1}"}}, want: `a: {b: 2, c: 1}`},
+		"PathAlone":        {reason: "a path makes its parents", parts: []part{{"a.b.c", "x"}}, want: `a: {b: {c: x}}`},
+		"PathBesideInline": {reason: "a path that inline values do not have", parts: []part{{"a.c", "2"}}, inline: `{"a":{"b":1}}`, want: `a: {b: 1, c: 2}`},
+
+		// In the reference these are lost to the inline values.
+		"TopLevelPathOverInline":   {reason: "a path at the top beats inline values", parts: []part{{"a", "2"}}, inline: `{"a":1}`, want: `a: 2`},
+		"NestedPathOverInline":     {reason: "so does one further down", parts: []part{{"a.b", "2"}}, inline: `{"a":{"b":1}}`, want: `a: {b: 2}`},
+		"TwoPathsUnderOneParent":   {reason: "so does a second one beside it", parts: []part{{"a.b", "2"}, {"a.c", "2"}}, inline: `{"a":{"b":1,"c":1}}`, want: `a: {b: 2, c: 2}`},
+		"ParentFromEarlierRef":     {reason: "so does one whose parent a reference made", parts: []part{{"", "a: {z: 0}"}, {"a.b", "2"}}, inline: `{"a":{"b":1}}`, want: `a: {b: 2, z: 0}`},
+		"RootBetweenPaths":         {reason: "so does one before a root reference", parts: []part{{"a.b", "2"}, {"", "a: {c: 0}"}, {"a.c", "2"}}, inline: `{"a":{"b":1,"c":1}}`, want: `a: {b: 2, c: 2}`},
+		"LaterPathWins":            {reason: "of two paths the later wins", parts: []part{{"a", "1"}, {"a", "2"}}, want: `a: 2`},
+		"PathIntoPath":             {reason: "a path may lead into what another has set", parts: []part{{"a", "{x,y}"}, {"a[1]", "z"}}, want: `a: [x, z]`},
+		"PathOverMapReplaces":      {reason: "a path replaces a whole map", parts: []part{{"a", "1"}}, inline: `{"a":{"b":1}}`, want: `a: 1`},
+		"NullByPath":               {reason: "a path can set null", parts: []part{{"a.b", "null"}}, inline: `{"a":{"b":1}}`, want: `a: {b: null}`},
+		"ListItemOfInline":         {reason: "an item of an inline list", parts: []part{{"l[1]", "x"}}, inline: `{"l":["a","b","c"]}`, want: `l: [a, x, c]`},
+		"LiteralIsNoRootReference": {reason: "literal says nothing about the root", parts: []part{literally("", "a: 1")}, want: `a: 1`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			check(t, tc.reason, tc.parts, tc.inline, tc.want)
+		})
+	}
+}
+
+func TestComposeNotation(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		part   part
+		want   string
+	}{
+		"Integer":          {"numbers are numbers", part{"a", "12345678"}, `{"a":12345678}`},
+		"LeadingZero":      {"but for those that start with zero", part{"a", "007"}, `{"a":"007"}`},
+		"Fraction":         {"and fractions", part{"a", "1.5"}, `{"a":"1.5"}`},
+		"True":             {"in any case", part{"a", "TRUE"}, `{"a":true}`},
+		"False":            {"a boolean", part{"a", "false"}, `{"a":false}`},
+		"Null":             {"null", part{"a", "null"}, `{"a":null}`},
+		"Empty":            {"nothing is an empty string", part{"a.b", ""}, `{"a":{"b":""}}`},
+		"EmptyInItem":      {"everywhere", part{"a[0].b", ""}, `{"a":[{"b":""}]}`},
+		"List":             {"braces make a list", part{"a", "{x,1,true}"}, `{"a":["x",1,true]}`},
+		"Index":            {"an index makes a list that is long enough", part{"a[2]", "x"}, `{"a":[null,null,"x"]}`},
+		"IndexedMap":       {"of maps, too", part{"a[0].b", "x"}, `{"a":[{"b":"x"}]}`},
+		"Commas":           {"a comma starts another assignment", part{"a", "x,b=y"}, `{"a":"x","b":"y"}`},
+		"EscapedComma":     {"unless it is escaped", part{"a", `x\,y`}, `{"a":"x,y"}`},
+		"EscapedDots":      {"escaped dots belong to the key", part{`a\.b/c.d`, "x"}, `{"a.b/c":{"d":"x"}}`},
+		"EscapedSlash":     {"an escaped slash is a slash", part{`a\/b`, "x"}, `{"a/b":"x"}`},
+		"Equals":           {"only the first sign separates", part{"a", "b=c"}, `{"a":"b=c"}`},
+		"SpaceIsKept":      {"a line's end belongs to the content", part{"a", "x\n"}, `{"a":"x\n"}`},
+		"SingleQuotes":     {"quotes make a string", part{"a", "'1'"}, `{"a":"1"}`},
+		"DoubleQuotes":     {"of either sort", part{"a", `"true"`}, `{"a":"true"}`},
+		"QuotedNull":       {"quoted null is a word", part{"a", "'null'"}, `{"a":"null"}`},
+		"QuotesWithin":     {"one pair is taken off", part{"a", `"say 'hi'"`}, `{"a":"say 'hi'"}`},
+		"QuotedNothing":    {"which may enclose nothing", part{"a", `""`}, `{"a":""}`},
+		"QuotedEscape":     {"escapes still count", part{"a", `"x\,y"`}, `{"a":"x,y"}`},
+		"OneQuote":         {"a lone quote encloses nothing and is content", part{"a", `"`}, `{"a":"\""}`},
+		"UnmatchedQuotes":  {"quotes of two sorts are content", part{"a", `"x'`}, `{"a":"\"x'"}`},
+		"QuoteAndLine":     {"what follows a quote takes its meaning", part{"a", "'1'\n"}, `{"a":"'1'\n"}`},
+		"LiteralNumber":    {"a literal is a string", literally("a", "1"), `{"a":"1"}`},
+		"LiteralComma":     {"commas are content", literally("a.b", "x,b=y"), `{"a":{"b":"x,b=y"}}`},
+		"LiteralBraces":    {"braces are content", literally("a", "{x,y}"), `{"a":"{x,y}"}`},
+		"LiteralBackslash": {"backslashes are content", literally("a", `C:\x\,\\`), `{"a":"C:\\x\\,\\\\"}`},
+		"LiteralBrackets":  {"brackets are content", literally("a", "[1].b"), `{"a":"[1].b"}`},
+		"LiteralQuotes":    {"quotes are content", literally("a", `"x"`), `{"a":"\"x\""}`},
+		"LiteralLines":     {"lines are content", literally("a", "x\n y\n"), `{"a":"x\n y\n"}`},
+		"LiteralEmpty":     {"nothing is a string", literally("a", ""), `{"a":""}`},
+		"LiteralJSON":      {"the usual case", literally("a", `{"k":["v",{"n":1}]}`), `{"a":"{\"k\":[\"v\",{\"n\":1}]}"}`},
+		"LiteralPath":      {"the path keeps its notation", literally(`a\.b/c.d[1]`, "x,y"), `{"a.b/c":{"d":[null,"x,y"]}}`},
+		"LiteralUnicode":   {"any character", literally("a", "ü→\u0085"), `{"a":"ü→\u0085"}`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			check(t, tc.reason, []part{tc.part}, "", tc.want)
+		})
+	}
+}
+
+func check(t *testing.T, reason string, parts []part, inlineValues, want string) {
+	t.Helper()
+	var refs []reference
+	for _, p := range parts {
+		refs = append(refs, p.reference())
+	}
+	given, err := chart.ParseValues([]byte(inlineValues))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _ := json.Marshal(given)
+	values, err := compose(refs, given)
+	if err != nil {
+		t.Fatalf("%s: %v", reason, err)
+	}
+	expected, err := chart.ParseValues([]byte(want))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Helm stores JSON: what cannot be told apart there is the same.
+	raw, err := json.Marshal(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := chart.ParseValues(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(expected, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", reason, diff)
+	}
+	if after, _ := json.Marshal(given); string(after) != string(before) {
+		t.Errorf("the inline values were changed from %s to %s", before, after)
+	}
+}
+
+func TestComposeTypes(t *testing.T) {
+	t.Parallel()
+	got, err := compose([]reference{part{"n", "12345678"}.reference()}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A template prints a large float64 in another way than --set makes people expect.
+	if diff := cmp.Diff(map[string]any{"n": int64(12345678)}, got); diff != "" {
+		t.Errorf("integers by path stay integers (-want +got):\n%s", diff)
+	}
+}
+
+// TestComposeEverything is a release that takes values in every way there is.
+func TestComposeEverything(t *testing.T) {
+	t.Parallel()
+	hr := app(func(hr *helmv2.HelmRelease) {
+		quota := from("cm", "quota", "limits.cpu")
+		hr.Spec.ValuesFrom = []helmv2.ValuesReference{
+			from("cm", "base.yaml", ""), from("cm", "size.yaml", ""), quota,
+			from("cm", "letters", "letters"), from("cm", "third", "letters[2]"),
+			from("cm", "env", `annotations.some\.k8s\.annotation\/env`),
+			{Kind: helmv2.KindSecret, Name: "sec"},
+		}
+		inline(hr, `{"replicaCount":2,"limits":{"cpu":"300m"}}`)
+	})
+	r := NewResolver(nil, reader(t, configMap("cm", map[string]string{
+		"base.yaml": "limits: {cpu: 100m, memory: 64Mi}\nreplicaCount: 1\n",
+		"size.yaml": "limits: {cpu: 200m}\n",
+		"quota":     "400m", "letters": "{a,b,c}", "third": "d", "env": "prod",
+	}), secret("sec", map[string]string{"values.yaml": "token: t0\n"})), nil)
+	got, digest, err := composed(t, r, hr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{
+		"replicaCount": 2.0, "token": "t0", "letters": []any{"a", "b", "d"},
+		"limits":      map[string]any{"cpu": "400m", "memory": "64Mi"},
+		"annotations": map[string]any{"some.k8s.annotation/env": "prod"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("values (-want +got):\n%s", diff)
+	}
+	if d, _ := chart.ConfigDigest(want); d != digest {
+		t.Errorf("the digest is %s, want %s", digest, d)
+	}
+}
+
+func TestReferencesAreReadOnce(t *testing.T) {
+	t.Parallel()
+	reads := 0
+	hr := app(func(hr *helmv2.HelmRelease) {
+		absent := from("absent", "", "")
+		absent.Optional = true
+		hr.Spec.ValuesFrom = []helmv2.ValuesReference{
+			from("x", "a", "a"), absent, from("x", "b", "b"), {Kind: helmv2.KindSecret, Name: "x", ValuesKey: "c", TargetPath: "c"}, absent,
+		}
+	})
+	r := NewResolver(nil, counting(t, &reads, configMap("x", map[string]string{"a": "1", "b": "2"}), secret("x", map[string]string{"c": "3"})), nil)
+	got, _, err := composed(t, r, hr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]any{"a": int64(1), "b": int64(2), "c": int64(3)}, got); diff != "" {
+		t.Errorf("values (-want +got):\n%s", diff)
+	}
+	if reads != 3 {
+		t.Errorf("%d reads, want one of each of three objects", reads)
+	}
+	hr.Spec.ValuesFrom = nil
+	if _, _, err := composed(t, r, hr); err != nil || reads != 3 {
+		t.Errorf("without references nothing is read: %d reads, %v", reads-3, err)
+	}
+}
+
+func TestUnresolvedReferences(t *testing.T) {
+	t.Parallel()
+	optional := func(ref helmv2.ValuesReference) helmv2.ValuesReference { ref.Optional = true; return ref }
+	objects := []client.Object{configMap("cm", map[string]string{"list": "[a]", "word": "hello", "broken": "a: b\n c: d\n"})}
+	cases := map[string]struct {
+		reason  string
+		refs    []helmv2.ValuesReference
+		failing error
+		want    string
+	}{
+		"NoObject":         {reason: "an object has to be there", refs: []helmv2.ValuesReference{from("none", "", "")}, want: "ConfigMap chart values reference 'prod/none' with key 'values.yaml': the object does not exist"},
+		"NoSecret":         {reason: "of either kind", refs: []helmv2.ValuesReference{{Kind: helmv2.KindSecret, Name: "cm"}}, want: "Secret chart values reference 'prod/cm' with key 'values.yaml': the object does not exist"},
+		"NoKey":            {reason: "and the key", refs: []helmv2.ValuesReference{from("cm", "none", "")}, want: "ConfigMap chart values reference 'prod/cm' with key 'none': the object has no such key"},
+		"OptionalObject":   {reason: "unless it is optional", refs: []helmv2.ValuesReference{optional(from("none", "", ""))}},
+		"OptionalKey":      {reason: "as the key may be", refs: []helmv2.ValuesReference{optional(from("cm", "none", "a.b"))}},
+		"OptionalThenNot":  {reason: "each reference speaks for itself", refs: []helmv2.ValuesReference{optional(from("none", "", "")), from("none", "", "")}, want: "ConfigMap chart values reference 'prod/none' with key 'values.yaml': the object does not exist"},
+		"Failing":          {reason: "a failure to read is not an absence", refs: []helmv2.ValuesReference{from("cm", "a", "a")}, failing: errors.New("timeout"), want: "ConfigMap chart values reference 'prod/cm' with key 'a': timeout"},
+		"OptionalFailing":  {reason: "also where that is tolerated", refs: []helmv2.ValuesReference{optional(from("cm", "a", "a"))}, failing: errors.New("timeout"), want: "optional ConfigMap chart values reference 'prod/cm' with key 'a': timeout"},
+		"List":             {reason: "at the root a map is needed", refs: []helmv2.ValuesReference{from("cm", "list", "")}, want: "ConfigMap chart values reference 'prod/cm' with key 'list': the content is not a map"},
+		"OptionalWord":     {reason: "optional does not mean arbitrary", refs: []helmv2.ValuesReference{optional(from("cm", "word", ""))}, want: "optional ConfigMap chart values reference 'prod/cm' with key 'word': the content is not a map"},
+		"Broken":           {reason: "YAML is needed, and the line helps", refs: []helmv2.ValuesReference{from("cm", "broken", "")}, want: "ConfigMap chart values reference 'prod/cm' with key 'broken': the content cannot be read as YAML: line 2"},
+		"ThroughAWord":     {reason: "a path cannot lead through a word", refs: []helmv2.ValuesReference{from("cm", "word", "a"), from("cm", "word", "a.b")}, want: `ConfigMap chart values reference 'prod/cm' with key 'word': the target path "a.b" cannot be set: unable to parse key: interface conversion: interface {} is string, not map[string]interface {}`},
+		"BadPath":          {reason: "a path that leads nowhere", refs: []helmv2.ValuesReference{from("cm", "word", "a.")}, want: `ConfigMap chart values reference 'prod/cm' with key 'word': the target path "a." cannot be set: key map "a" has no value`},
+		"IndexOutOfBounds": {reason: "a list has an end", refs: []helmv2.ValuesReference{from("cm", "word", "a[99999]")}, want: `ConfigMap chart values reference 'prod/cm' with key 'word': the target path "a[99999]" cannot be set: index of 99999 is greater than maximum supported index of 65536`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			live := reader(t, objects...)
+			if tc.failing != nil {
+				live = interceptor.NewClient(live, interceptor.Funcs{
+					Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+						return tc.failing
+					},
+				})
+			}
+			hr := app(func(hr *helmv2.HelmRelease) { hr.Spec.ValuesFrom = tc.refs })
+			values, _, err := composed(t, NewResolver(nil, live, nil), hr)
+			var want *release.Blocked
+			if tc.want != "" {
+				want = &release.Blocked{Reason: helmv2.ReasonValuesError, Retry: release.Backoff(), Message: "could not resolve " + tc.want}
+			} else if len(values) != 0 {
+				t.Errorf("%s: values are %v", tc.reason, values)
+			}
+			if diff := cmp.Diff(want, blocked(t, err), compare()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestSecretsStaySecret: whoever may read a HelmRelease may not for that reason
+// read Secrets.
+func TestSecretsStaySecret(t *testing.T) {
+	t.Parallel()
+	const canary = "s3cr3t"
+	for _, tc := range []struct{ path, content string }{
+		{"", canary}, {"", "[" + canary + "]"}, {"", "a: *" + canary}, {"", "a: b: " + canary}, {"", canary + ": ["}, {"", "a: .inf\n" + canary + ": b"},
+		{"", "{" + canary}, {"", "\"" + canary}, {"", "? [" + canary + "]: b"}, {"", "%" + canary + " x\n---\na: b"}, {"", "a: !!int " + canary}, {"", "a: \x00" + canary},
+		{"", "<<: " + canary}, {"", "a: !<" + canary}, {"", "!" + canary}, {"", "a: !!binary " + canary + "="}, {"", "a: |9" + canary},
+		{"a", "x," + canary}, {"a", "{x," + canary}, {"a", "{x}" + canary}, {"a", "x," + canary + "[0"}, {"a", "x," + canary + "[x]=1"},
+		{"a", "x,b[" + canary + "]=1"}, {"a", "x,b[0]" + canary + "=1"}, {"a", "x," + canary + ".=1"}, {"a", "x,b=1,b." + canary + "=1"},
+		{"a", "'x," + canary + "'"}, {"a", `x,"` + canary + `"`}, {"word.b", canary}, {"a.", canary}, {"a[99999]", canary}, {"a[", canary}, {"a[x]", canary}, {`a\`, canary},
+		{"literal:word.b", canary}, {"literal:a.", canary}, {"literal:a[", canary},
+	} {
+		refs := []reference{part{"word", canary}.reference(), part{tc.path, tc.content}.reference()}
+		_, err := compose(refs, map[string]any{})
+		if err == nil {
+			t.Errorf("%q at %q: no error, so nothing is tested", tc.content, tc.path)
+			continue
+		}
+		for ; err != nil; err = errors.Unwrap(err) {
+			if text := fmt.Sprintf("%v %+v", err, err); strings.Contains(text, canary) {
+				t.Errorf("%q at %q: the error tells: %s", tc.content, tc.path, text)
+			}
+		}
+	}
+}
+
+func TestValuesFrom(t *testing.T) {
+	t.Parallel()
+	hr := app(func(hr *helmv2.HelmRelease) {
+		hr.Spec.ValuesFrom = []helmv2.ValuesReference{from("a", "", ""), {Kind: helmv2.KindSecret, Name: "b"}, from("c", "", "")}
+	})
+	got := fmt.Sprint(ValuesFrom(hr, helmv2.KindConfigMap), ValuesFrom(hr, helmv2.KindSecret))
+	if want := "[prod/a prod/c] [prod/b]"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func FuzzCompose(f *testing.F) {
+	f.Add("a: {b: 1}\nl: [x]", `{"a":{"b":2},"l":["y"]}`, "a.b", "{x,y}", false)
+	f.Add("a: null", `{"a":{"b":[{"c":1}]}}`, "a.b[0].c", "'1'", false)
+	f.Add("a: {b: [{c: 1}]}", `{}`, "a.b[0].c", `{,}\`, true)
+	f.Add("", `{"a":1}`, `x\.y/z[3]`, "", false)
+	f.Add("l: [[1], null]", `{"l":[[2],null,3]}`, "l[1][2]", "x,l[0]=y", false)
+	f.Add("- x", `[]`, "a..b", ",", true)
+	f.Fuzz(func(t *testing.T, root, inlineValues, path, content string, literal bool) {
+		given, err := chart.ParseValues([]byte(inlineValues))
+		if err != nil {
+			return
+		}
+		before, err := chart.ConfigDigest(given)
+		if err != nil {
+			return
+		}
+		set := reference{ValuesReference: helmv2.ValuesReference{TargetPath: path, Literal: literal}, content: content}
+		refs := []reference{{content: root}, set, set}
+		first, err := compose(refs, given)
+		second, again := compose(refs, given)
+		if (err == nil) != (again == nil) || err != nil && err.Error() != again.Error() {
+			t.Errorf("first %v, then %v", err, again)
+		}
+		if diff := cmp.Diff(first, second); diff != "" {
+			t.Errorf("the same is composed differently (-first +second):\n%s", diff)
+		}
+		if after, err := chart.ConfigDigest(given); err != nil || after != before {
+			t.Errorf("the inline values were changed to %v, %v", given, err)
+		}
+	})
+}
+
+func composed(t *testing.T, r *Resolver, hr *helmv2.HelmRelease) (map[string]any, string, error) {
+	t.Helper()
+	var want Want
+	err := r.values(t.Context(), hr, &want)
+	return want.Values, want.ConfigDigest, err
+}
+
+func TestSecretTexts(t *testing.T) {
+	from := func(kind, path, content string) reference {
+		return reference{content: content, ValuesReference: helmv2.ValuesReference{Kind: kind, TargetPath: path}}
+	}
+	got := secrets([]reference{
+		from("ConfigMap", "", "public: everybody"),
+		from("Secret", "", "a: {pass: hunter22}\nlist: [first1, 12345678, 80, true, abc]\nkey: |\n  line one\n  x\n"),
+		from("Secret", "db.password", "'quoted one'"),
+	})
+	slices.Sort(got)
+	want := []string{"1.2345678e+07", "12345678", "first1", "hunter22", "line one", "line one\nx\n", "quoted one"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

@@ -1,0 +1,45 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+func TestAnnounced(t *testing.T) {
+	for name, tc := range map[string]struct {
+		condition metav1.Condition
+		announced bool
+	}{
+		"ours":      {metav1.Condition{Status: metav1.ConditionTrue, Reason: helmv2.ReasonProgressing, Message: runningMessage(release.Upgrade{})}, true},
+		"unlocking": {metav1.Condition{Status: metav1.ConditionTrue, Reason: helmv2.ReasonProgressing, Message: runningMessage(release.Unlock{})}, true},
+		"download":  {metav1.Condition{Status: metav1.ConditionTrue, Reason: helmv2.ReasonProgressing, Message: "not downloaded yet"}, false},
+		"later":     {metav1.Condition{Status: metav1.ConditionTrue, Reason: helmv2.ReasonProgressingWithRetry, Message: runningMessage(release.Upgrade{})}, false},
+		"over":      {metav1.Condition{Status: metav1.ConditionFalse, Reason: helmv2.ReasonProgressing, Message: runningMessage(release.Upgrade{})}, false},
+	} {
+		tc.condition.Type = helmv2.ConditionReconciling
+		if got := Announced(helmv2.HelmReleaseStatus{Conditions: []metav1.Condition{tc.condition}}); (got != "") != tc.announced {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// TestHeldTakesBack: what is announced and does not run is what the Operation waits
+// for.
+func TestHeldTakesBack(t *testing.T) {
+	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Generation: 1}}
+	hr.Status.ObservedGeneration = 1
+	hr.Status.Conditions = []metav1.Condition{{
+		Type: helmv2.ConditionReconciling, Status: metav1.ConditionTrue, Reason: helmv2.ReasonProgressing, Message: runningMessage(release.Test{}),
+	}}
+	d := release.Decision{Action: release.Wait{After: 1, For: helmv2.ReasonOperationWaiting}, Why: "somebody waits"}
+	if got := Settled(hr, d, release.Input{Now: testNow}).Status; Announced(got) != "" {
+		t.Errorf("it is still announced: %+v", got.Conditions)
+	}
+}

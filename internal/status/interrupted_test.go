@@ -1,0 +1,182 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// outageOf returns the end of an upgrade for want of a server that has been unavailable since
+// some minutes after testNow.
+func outageOf(server string, minutes int, cause string) release.Outcome {
+	at := testNow.Add(time.Duration(minutes) * time.Minute)
+	return release.Outcome{
+		Action: release.Upgrade{}, Desired: testDesired(), Err: errors.New("no answer"), Started: at, Ended: at.Add(2 * time.Minute),
+		Interrupted: &release.Outage{Server: server, Since: at.Add(300 * time.Millisecond), Cause: cause},
+	}
+}
+
+// TestInterrupted: of several interruptions in a row, only the first is an event, and the
+// message keeps the beginning of the outage for as long as it is about the same server.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	hr := testObject()
+	hr.Status.Conditions = []metav1.Condition{{Type: helmv2.ConditionReleased, Status: metav1.ConditionTrue, Reason: helmv2.ReasonInstallSucceeded, Message: "it is there"}}
+	before := hr.Status.DeepCopy()
+	const tail = "; the 'upgrade' action of release apps/web with chart web@1.1.0 was interrupted and will be tried again"
+	at := func(minutes int) string {
+		return testNow.Add(time.Duration(minutes) * time.Minute).UTC().Format(time.RFC3339)
+	}
+	for i, tc := range []struct {
+		reason  string
+		o       release.Outcome
+		message string
+		event   bool
+	}{
+		{"it begins", outageOf("the API server", 0, "refused"), "The API server has been unavailable since " + at(0) + ": refused" + tail, true},
+		{"it goes on", outageOf("the API server", 5, "refused"), "The API server has been unavailable since " + at(0) + ": refused" + tail, false},
+		{"for another reason", outageOf("the API server", 6, "503"), "The API server has been unavailable since " + at(0) + ": 503" + tail, false},
+		{"another server", outageOf("webhook a.b of the API server", 7, ""), "Webhook a.b of the API server has been unavailable since " + at(7) + tail, false},
+		{"and still", outageOf("webhook a.b of the API server", 9, ""), "Webhook a.b of the API server has been unavailable since " + at(7) + tail, false},
+		{"its name begins like another's", outageOf("webhook a.b", 10, ""), "Webhook a.b has been unavailable since " + at(10) + tail, false},
+	} {
+		// The outage goes on although something else is wanted.
+		hr.Generation++
+		tc.o.Desired.Generation = hr.Generation
+		started := Started(hr, release.Decision{Action: release.Upgrade{}}, tc.o.Desired, tc.o.Started)
+		kept := conditions{list: started.Status.Conditions}
+		if ready := kept.get(helmv2.ConditionReady); i > 0 && (!kept.interrupted() || ready.ObservedGeneration != hr.Generation) || len(started.Events) != 0 {
+			t.Errorf("%s: while it is tried again, Ready is %+v, events %v", tc.reason, ready, started.Events)
+		}
+		hr.Status = started.Status
+		r := Finished(hr, tc.o, tc.o.Ended)
+		hr.Status = r.Status
+		c := conditions{list: r.Status.Conditions}
+		ready, reconciling := c.get(helmv2.ConditionReady), c.get(helmv2.ConditionReconciling)
+		if ready.Status != metav1.ConditionFalse || ready.Reason != helmv2.ReasonInterrupted || ready.Message != tc.message {
+			t.Errorf("%s: Ready is %+v", tc.reason, ready)
+		}
+		if reconciling.Status != metav1.ConditionTrue || reconciling.Reason != helmv2.ReasonProgressingWithRetry || c.get(helmv2.ConditionStalled).Type != "" {
+			t.Errorf("%s: conditions %+v", tc.reason, c.list)
+		}
+		if c.get(helmv2.ConditionReleased).Message != "it is there" {
+			t.Errorf("%s: what is known of the release changed: %+v", tc.reason, c.list)
+		}
+		if s := r.Status; s.Failures != before.Failures || s.UpgradeFailures != before.UpgradeFailures || s.LastAttemptedReleaseActionDuration != nil {
+			t.Errorf("%s: it counts: %+v", tc.reason, s)
+		}
+		if !r.Retry.IsBackoff() || r.Retry.Limit() != longestPause {
+			t.Errorf("%s: tried again %s", tc.reason, r.Retry)
+		}
+		if events := slices.Collect(eventReasons(r)); tc.event != slices.Equal(events, []string{"Warning/Interrupted"}) || !tc.event && len(events) != 0 {
+			t.Errorf("%s: events %v", tc.reason, events)
+		}
+	}
+}
+
+func eventReasons(r Report) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for _, e := range r.Events {
+			if !yield(e.Type + "/" + e.Reason) {
+				return
+			}
+		}
+	}
+}
+
+// TestInterruptedRecords: a revision that is left pending is recorded when it is known what
+// became of it, and nothing is said of objects that could not be listed, nor of its size.
+func TestInterruptedRecords(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		status helmv2.ReleaseStatus
+		want   []int
+	}{
+		"Pending": {helmv2.StatusPendingUpgrade, []int{1}},
+		"Failed":  {helmv2.StatusFailed, []int{2, 1}},
+	} {
+		o := outageOf("the API server", 0, "refused")
+		o.Revisions = []release.Revision{testRevision(2, tc.status)}
+		o.Unlisted = errors.New("no answer")
+		o.Record = &release.RecordSize{Bytes: 99, Limit: 100}
+		r := Finished(testObject(), o, o.Ended)
+		var got []int
+		for _, s := range r.Status.History {
+			got = append(got, s.Version)
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("%s: history %v", name, got)
+		}
+		if events := slices.Collect(eventReasons(r)); !slices.Equal(events, []string{"Warning/Interrupted"}) {
+			t.Errorf("%s: events %v", name, events)
+		}
+	}
+}
+
+// TestInterruptedRetry: something else that is wanted by now need not wait, but a forced
+// action that is made again does.
+func TestInterruptedRetry(t *testing.T) {
+	t.Parallel()
+	begun := asking("new", "")
+	begun.Status.LastHandledForceAt = "new"
+	newer := testObject()
+	newer.Generation++
+	for name, tc := range map[string]struct {
+		hr     *helmv2.HelmRelease
+		action release.Action
+		now    bool
+	}{
+		"Same":             {testObject(), release.Upgrade{}, false},
+		"OtherSpec":        {newer, release.Upgrade{}, true},
+		"ForceAsked":       {asking("new", ""), release.Upgrade{}, true},
+		"ForceBegun":       {begun, release.Upgrade{}, false},
+		"UnlockComesFirst": {asking("new", ""), release.Unlock{}, false},
+	} {
+		o := outageOf("the API server", 0, "")
+		o.Action, o.Desired.Requests = tc.action, release.RequestsOf(tc.hr.Annotations)
+		if r := Finished(tc.hr, o, o.Ended); r.Retry.IsNow() != tc.now || r.Retry.IsBackoff() == tc.now {
+			t.Errorf("%s: tried again %s", name, r.Retry)
+		}
+	}
+}
+
+// TestTransientObstacle: that a reconciliation cannot read what it needs does not replace
+// what is known of the outage. Other obstacles do.
+func TestTransientObstacle(t *testing.T) {
+	t.Parallel()
+	hr := testObject()
+	o := outageOf("the API server", 0, "refused")
+	hr.Status = Finished(hr, o, o.Ended).Status
+	blocked := &release.Blocked{Reason: helmv2.ReasonStateError, Message: "no answer", Retry: release.Backoff()}
+	for _, transient := range []bool{true, false} {
+		blocked.Transient = transient
+		r := Blocked(hr, blocked, o.Ended)
+		c := conditions{list: r.Status.Conditions}
+		if c.interrupted() != transient || (len(r.Events) == 0) != transient || !r.Retry.IsBackoff() {
+			t.Errorf("transient %t: %+v, events %v, %s", transient, c.list, r.Events, r.Retry)
+		}
+	}
+}
+
+// TestInterruptedThenCancelled: what ends on purpose while a server does not answer is
+// cancelled.
+func TestInterruptedThenCancelled(t *testing.T) {
+	t.Parallel()
+	o := outageOf("the API server", 0, "refused")
+	o.Cancelled = true
+	r := Finished(testObject(), o, o.Ended)
+	c := conditions{list: r.Status.Conditions}
+	if c.interrupted() || !r.Retry.IsNow() || len(r.Events) != 0 || strings.Contains(c.get(helmv2.ConditionReconciling).Message, "since") {
+		t.Errorf("%+v, events %v, %s", c.list, r.Events, r.Retry)
+	}
+}

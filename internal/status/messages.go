@@ -1,0 +1,141 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"fmt"
+	"strings"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+func runningMessage(a release.Action) string {
+	switch a := a.(type) {
+	case release.Install:
+		return fmt.Sprintf("Running 'install' action with timeout of %s", a.Timeout)
+	case release.Upgrade:
+		return fmt.Sprintf("Running 'upgrade' action with timeout of %s", a.Timeout)
+	case release.Test:
+		return fmt.Sprintf("Running 'test' action with timeout of %s", a.Timeout)
+	case release.Rollback:
+		return fmt.Sprintf("Running 'rollback' action with timeout of %s", a.Timeout)
+	case release.Uninstall:
+		return fmt.Sprintf("Running 'uninstall' action with timeout of %s", a.Timeout)
+	case release.Heal:
+		return fmt.Sprintf("Running '%s' action with timeout of %s", helmv2.ActionHeal, a.Timeout)
+	case release.CorrectDrift:
+		return fmt.Sprintf("Running '%s' action with timeout of %s", helmv2.ActionCorrectDrift, a.Timeout)
+	case release.Unlock:
+		return "Running 'unlock' action"
+	case release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
+	}
+	return ""
+}
+
+// fullName is "<namespace>/<name>.v<revision>".
+func fullName(namespace, name string, version int) string {
+	return fmt.Sprintf("%s/%s.v%d", namespace, name, version)
+}
+
+func chartName(name, version string) string { return name + "@" + version }
+
+func succeededMessage(verb helmv2.ReleaseAction, s *helmv2.Snapshot) string {
+	return fmt.Sprintf("Helm %s succeeded for release %s with chart %s",
+		verb, fullName(s.Namespace, s.Name, s.Version), chartName(s.ChartName, s.ChartVersion))
+}
+
+func failedMessage(action helmv2.ReleaseAction, want release.Desired, err error) (reason, message string) {
+	reason = helmv2.ReasonUpgradeFailed
+	if action == helmv2.ActionInstall {
+		reason = helmv2.ReasonInstallFailed
+	}
+	return reason, fmt.Sprintf("Helm %s failed for release %s/%s with chart %s: %s", action,
+		want.Target.Namespace, want.Target.Name, chartName(want.Chart.Name, want.Chart.Version),
+		strings.TrimSpace(err.Error()))
+}
+
+// awaitOwnersMessage says what an action waits for that is not made yet.
+func awaitOwnersMessage(action helmv2.ReleaseAction, want release.Desired, err error) string {
+	return fmt.Sprintf("Helm %s of release %s/%s with chart %s waits: %s", action,
+		want.Target.Namespace, want.Target.Name, chartName(want.Chart.Name, want.Chart.Version), err)
+}
+
+// adoptedMessage says which objects nobody owned that a release has now.
+func adoptedMessage(o release.Outcome) string {
+	return fmt.Sprintf("Helm %s adopted objects that were there: %s", release.Name(o.Action), strings.Join(o.Adopted, ", "))
+}
+
+// storedFailureMessage takes the error from the sentence Helm stored, which
+// repeats the release's name before it.
+func storedFailureMessage(action helmv2.ReleaseAction, r *release.Revision) string {
+	cause := r.Description
+	if _, rest, found := strings.Cut(cause, `" failed: `); found {
+		cause = rest
+	}
+	return fmt.Sprintf("Helm %s failed for release %s/%s with chart %s: %s", action,
+		r.Namespace, r.Name, chartName(r.ChartName, r.ChartVersion), cause)
+}
+
+func uninstalledMessage(s *helmv2.Snapshot) string {
+	if s == nil {
+		return "Helm uninstall succeeded"
+	}
+	return fmt.Sprintf("Helm uninstall succeeded for release %s with chart %s",
+		fullName(s.Namespace, s.Name, s.Version), chartName(s.ChartName, s.ChartVersion))
+}
+
+func uninstallFailedMessage(s *helmv2.Snapshot, err error) string {
+	if s == nil {
+		return fmt.Sprintf("Helm uninstall failed: %s", err)
+	}
+	return fmt.Sprintf("Helm uninstall failed for release %s with chart %s: %s",
+		fullName(s.Namespace, s.Name, s.Version), chartName(s.ChartName, s.ChartVersion), err)
+}
+
+func awaitingTestsMessage(s *helmv2.Snapshot) string {
+	return fmt.Sprintf("Helm release %s with chart %s is awaiting tests", s.FullReleaseName(), s.VersionedChartName())
+}
+
+func testedMessage(s *helmv2.Snapshot) string {
+	hooks, _ := s.GetTestHooks()
+	result := "no test hooks"
+	switch n := len(hooks); {
+	case n == 1:
+		result = "1 test hook completed successfully"
+	case n > 1:
+		result = fmt.Sprintf("%d test hooks completed successfully", n)
+	}
+	return fmt.Sprintf("Helm test succeeded for release %s with chart %s: %s", s.FullReleaseName(), s.VersionedChartName(), result)
+}
+
+func testFailedMessage(s *helmv2.Snapshot, cause string) string {
+	return fmt.Sprintf("Helm test failed for release %s with chart %s: %s", s.FullReleaseName(), s.VersionedChartName(), cause)
+}
+
+func rolledBackMessage(s *helmv2.Snapshot) string {
+	return fmt.Sprintf("Helm rollback to previous release %s with chart %s succeeded", s.FullReleaseName(), s.VersionedChartName())
+}
+
+func rollbackFailedMessage(s *helmv2.Snapshot, cause string) string {
+	return fmt.Sprintf("Helm rollback to previous release %s with chart %s failed: %s", s.FullReleaseName(), s.VersionedChartName(), cause)
+}
+
+func remediatedMessage(s *helmv2.Snapshot) string {
+	return fmt.Sprintf("Helm uninstall remediation for release %s with chart %s succeeded", s.FullReleaseName(), s.VersionedChartName())
+}
+
+func remediationFailedMessage(s *helmv2.Snapshot, cause string) string {
+	return fmt.Sprintf("Helm uninstall remediation for release %s with chart %s failed: %s", s.FullReleaseName(), s.VersionedChartName(), cause)
+}
+
+func unlockedMessage(r *release.Revision, status helmv2.ReleaseStatus) string {
+	return fmt.Sprintf("Unlocked Helm release %s with chart %s in %s state",
+		fullName(r.Namespace, r.Name, r.Version), chartName(r.ChartName, r.ChartVersion), status)
+}
+
+func unlockFailedMessage(u release.Unlock, err error) string {
+	return fmt.Sprintf("Unlock of Helm release %s in %s state failed: %s",
+		fullName(u.Target.Namespace, u.Target.Name, u.Version), u.Status, err)
+}

@@ -1,0 +1,210 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package status_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	"github.com/pintle-dev/pintle/internal/operation"
+	"github.com/pintle-dev/pintle/internal/status"
+)
+
+var noon = time.Date(2026, 5, 28, 12, 0, 0, 0, time.UTC)
+
+// hookInput is an Operation whose Job, if it has one, is the current one.
+func hookInput(phase opsv1alpha1.OperationPhase, job *operation.Job) operation.Input {
+	in := operation.Input{
+		Object: operation.Object{UID: "op", Namespace: "org-myteam", Name: "op", Generation: 1, Created: noon, Finalizer: true},
+		Spec: opsv1alpha1.OperationSpec{
+			Type: opsv1alpha1.TypeMigration, Engine: opsv1alpha1.EngineHelmHookJob,
+			Parameters: &opsv1alpha1.Parameters{HookName: "nextcloud-myteam-pre-upgrade"},
+		},
+		Recorded: opsv1alpha1.OperationStatus{Phase: phase},
+		Target:   operation.Target{HelmRelease: "nextcloud-myteam"}, Holds: []string{"nextcloud-myteam"}, Now: noon.Add(time.Minute),
+	}
+	if job != nil {
+		in.Jobs = []operation.Job{*job}
+		in.Recorded.Outputs = &opsv1alpha1.Outputs{JobName: job.Name, Jobs: []opsv1alpha1.JobResult{{Name: job.Name, UID: job.UID, Phase: opsv1alpha1.PhasePending}}}
+	}
+	return in
+}
+
+func running() operation.Job { return operation.Job{Name: "job", UID: "1", Ours: true, Started: noon} }
+
+// TestStatusMapping is the table of the engine's document, row by row.
+func TestStatusMapping(t *testing.T) {
+	refused := func(reason string) operation.Input {
+		in := hookInput("", nil)
+		in.Plan.Refused = &operation.Problem{Reason: reason, Message: "it says why"}
+		in.Plan.Hooks = []opsv1alpha1.HookReference{{Name: "other", Kind: "Job"}}
+		return in
+	}
+	complete, failed, code := running(), running(), int32(3)
+	complete.Complete, complete.Ended = true, noon.Add(30*time.Second)
+	failed.Failed = true
+	failed.Result = operation.Result{Pod: "pod", ExitCode: &code, Reason: "BackoffLimitExceeded", Logs: []opsv1alpha1.ContainerLog{{Container: "main", Text: "no such table"}}}
+	for row, tc := range map[string]struct {
+		in         operation.Input
+		phase      opsv1alpha1.OperationPhase
+		conditions []string
+		check      func(opsv1alpha1.OperationStatus) bool
+	}{
+		"hook not present in rendered release": {refused(opsv1alpha1.ReasonHookNotFound), opsv1alpha1.PhaseFailed,
+			[]string{"Accepted=False/HookNotFound", "Blocked=True/HookNotFound", "Failed=True/HookNotFound"},
+			func(s opsv1alpha1.OperationStatus) bool { return len(s.Hooks) == 1 && s.Outputs == nil }},
+		"Job running": {hookInput(opsv1alpha1.PhasePending, new(running())), opsv1alpha1.PhaseRunning,
+			[]string{"Accepted=True/Accepted", "Running=True/HelmHookJobActive"},
+			func(s opsv1alpha1.OperationStatus) bool {
+				return s.StartedAt.Time.Equal(noon) && s.CompletionTime == nil
+			}},
+		"Job complete": {hookInput(opsv1alpha1.PhaseRunning, &complete), opsv1alpha1.PhaseSucceeded,
+			[]string{"Accepted=True/Accepted", "Running=False/HelmHookJobSucceeded", "Succeeded=True/HelmHookJobSucceeded"},
+			func(s opsv1alpha1.OperationStatus) bool {
+				return s.Outputs.CompletionTime.Time.Equal(complete.Ended) && s.CompletionTime != nil
+			}},
+		"Job failed": {hookInput(opsv1alpha1.PhaseRunning, &failed), opsv1alpha1.PhaseFailed,
+			[]string{"Accepted=True/Accepted", "Running=False/HelmHookJobFailed", "Failed=True/HelmHookJobFailed"},
+			func(s opsv1alpha1.OperationStatus) bool {
+				message := s.Conditions[len(s.Conditions)-1].Message
+				return *s.Outputs.ExitCode == 3 && s.Outputs.LogsRef.Name == "pod" && s.Outputs.LogsRef.Namespace == "org-myteam" &&
+					strings.Contains(message, "exit code 3") && !strings.Contains(message, "no such table") &&
+					s.Outputs.LogTail[0].Text != ""
+			}},
+		"pre-install, and the release does not yet exist": {refused(opsv1alpha1.ReasonHookRequiresRelease), opsv1alpha1.PhaseFailed,
+			[]string{"Accepted=False/HookRequiresRelease", "Failed=True/HookRequiresRelease"},
+			func(s opsv1alpha1.OperationStatus) bool { return s.Outputs == nil }},
+	} {
+		t.Run(row, func(t *testing.T) {
+			r := status.Operation(operation.Decide(tc.in), tc.in)
+			var got []string
+			for _, c := range r.Status.Conditions {
+				got = append(got, c.Type+"="+string(c.Status)+"/"+c.Reason)
+			}
+			slices.Sort(got)
+			slices.Sort(tc.conditions)
+			if diff := cmp.Diff(tc.conditions, got); diff != "" || r.Status.Phase != tc.phase || !tc.check(r.Status) {
+				t.Errorf("phase %s %+v (-want +got):\n%s", r.Status.Phase, r.Status, diff)
+			}
+			if r.Ended != tc.phase.Final() || len(r.Events) != 1 {
+				t.Errorf("ended %v, events %v", r.Ended, r.Events)
+			}
+			for _, e := range r.Events {
+				if strings.Contains(e.Message, "no such table") {
+					t.Error("an event quotes the log")
+				}
+			}
+		})
+	}
+}
+
+// TestOperationSettles: a visit that finds nothing new changes nothing.
+func TestOperationSettles(t *testing.T) {
+	in := hookInput(opsv1alpha1.PhasePending, new(running()))
+	first := status.Operation(operation.Decide(in), in)
+	in.Recorded, in.Now = first.Status, in.Now.Add(time.Minute)
+	second := status.Operation(operation.Decide(in), in)
+	if diff := cmp.Diff(first.Status, second.Status); diff != "" || len(second.Events) > 0 {
+		t.Errorf("(-first +second):\n%s%v", diff, second.Events)
+	}
+}
+
+// TestOperationKeepsWhatItLearned: Kubernetes deletes the pods of a Job that is
+// late. What they said before stays, unless the end of the Job contradicts it.
+func TestOperationKeepsWhatItLearned(t *testing.T) {
+	code := int32(143)
+	for name, tc := range map[string]struct {
+		before, end operation.Result
+		complete    bool
+		want        string
+	}{
+		"no image":         {operation.Result{Pod: "a", Reason: "ImagePull"}, operation.Result{Reason: "DeadlineExceeded"}, false, "ImagePull"},
+		"no image, still":  {operation.Result{Pod: "a", Reason: "ImagePull"}, operation.Result{Pod: "a", Reason: "DeadlineExceeded"}, false, "ImagePull"},
+		"no image, ending": {operation.Result{Pod: "a", Reason: "ImagePull"}, operation.Result{Pod: "a", Ended: true}, false, "ImagePull"},
+		"image at last":    {operation.Result{Pod: "a", Reason: "ImagePull"}, operation.Result{Pod: "a"}, false, ""},
+		"an earlier try":   {operation.Result{Pod: "a", Reason: "OOMKilled"}, operation.Result{Reason: "DeadlineExceeded"}, false, "DeadlineExceeded"},
+		"its only witness": {operation.Result{Pod: "a", Reason: "OOMKilled"}, operation.Result{Reason: "BackoffLimitExceeded"}, false, "OOMKilled"},
+		"it went well":     {operation.Result{Pod: "a", Reason: "OOMKilled"}, operation.Result{}, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := running()
+			tc.before.ExitCode, tc.before.Logs = &code, []opsv1alpha1.ContainerLog{{Container: "main", Text: "last words"}}
+			j.Result = tc.before
+			in := hookInput(opsv1alpha1.PhasePending, &j)
+			in.Recorded = status.Operation(operation.Decide(in), in).Status
+			j.Result, j.Complete, j.Failed = tc.end, tc.complete, !tc.complete
+			in.Jobs = []operation.Job{j}
+			o := status.Operation(operation.Decide(in), in).Status.Outputs
+			if o.Reason != tc.want || o.LogsRef.Name != "a" || *o.ExitCode != 143 || len(o.LogTail) != 1 || o.Jobs[0].Reason != tc.want {
+				t.Errorf("%+v", o)
+			}
+		})
+	}
+}
+
+// TestOperationTellsOfOnePod: the pod, its logs and its exit code belong together,
+// and what Kubernetes says of the reason is a part of what is said.
+func TestOperationTellsOfOnePod(t *testing.T) {
+	code := int32(4)
+	log := func(container, text string) opsv1alpha1.ContainerLog {
+		return opsv1alpha1.ContainerLog{Container: container, Text: text}
+	}
+	first := operation.Result{Pod: "a", ExitCode: &code, Reason: "ImagePull", Message: "no such image", Logs: []opsv1alpha1.ContainerLog{log("init", "one"), log("main", "two")}}
+	for name, tc := range map[string]struct {
+		then    operation.Result
+		want    []opsv1alpha1.ContainerLog
+		code    *int32
+		message string
+	}{
+		"another pod":             {operation.Result{Pod: "b"}, nil, nil, ""},
+		"the pod goes":            {operation.Result{Reason: "DeadlineExceeded"}, first.Logs, &code, "no such image"},
+		"one log cannot be read":  {operation.Result{Pod: "a", Logs: []opsv1alpha1.ContainerLog{log("main", "three")}}, []opsv1alpha1.ContainerLog{log("main", "three"), log("init", "one")}, &code, ""},
+		"somebody is long-winded": {operation.Result{Pod: "a", Reason: "Killed", Message: strings.Repeat("x", 2000)}, first.Logs, &code, strings.Repeat("x", 1024)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := running()
+			j.Result = first
+			in := hookInput(opsv1alpha1.PhasePending, &j)
+			in.Recorded = status.Operation(operation.Decide(in), in).Status
+			j.Result, j.Failed = tc.then, true
+			in.Jobs = []operation.Job{j}
+			s := status.Operation(operation.Decide(in), in).Status
+			o := s.Outputs
+			if diff := cmp.Diff([]any{tc.want, tc.code, tc.message}, []any{o.LogTail, o.ExitCode, o.Message}); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if said := s.Conditions[len(s.Conditions)-1].Message; !strings.Contains(said, tc.message) {
+				t.Errorf("it is said: %s", said)
+			}
+		})
+	}
+}
+
+// TestOperationTransitionTimes: of a condition that stays, the time stays.
+func TestOperationTransitionTimes(t *testing.T) {
+	in := hookInput("", nil)
+	in.Target.Action = "upgrade"
+	in.Holds = nil
+	in.Plan = operation.Plan{Made: true, Steps: []operation.Step{{Hook: "hook", Job: "job"}}}
+	first := status.Operation(operation.Decide(in), in)
+	in.Recorded, in.Now = first.Status, in.Now.Add(time.Minute)
+	in.Target.Action, in.Target.Pending = "", "revision 4 is pending-upgrade"
+	second := status.Operation(operation.Decide(in), in)
+	at := func(s opsv1alpha1.OperationStatus, kind string) metav1.Time {
+		i := slices.IndexFunc(s.Conditions, func(c metav1.Condition) bool { return c.Type == kind })
+		return s.Conditions[i].LastTransitionTime
+	}
+	if a, b := at(first.Status, "Blocked"), at(second.Status, "Blocked"); a.Equal(&b) {
+		t.Error("Blocked says something else, at the same time")
+	}
+	if len(second.Events) > 0 {
+		t.Errorf("the reason is the same: %v", second.Events)
+	}
+}

@@ -1,0 +1,389 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+const testUID = "uid-1"
+
+var testNow = time.Date(2026, time.January, 1, 12, 0, 0, 0, time.UTC)
+
+func testDesired() release.Desired {
+	return release.Desired{
+		UID: testUID, Generation: 3,
+		Target:       release.Target{Name: "web", Namespace: "apps", StorageNamespace: "store"},
+		Chart:        release.Chart{Name: "web", Version: "1.1.0", AppVersion: "7", OCIDigest: "sha256:oci"},
+		ConfigDigest: "sha256:values",
+		Policy:       release.Policy{Interval: 10 * time.Minute},
+	}
+}
+
+func testRevision(version int, status helmv2.ReleaseStatus) release.Revision {
+	return release.Revision{
+		Name: "web", Namespace: "apps", Version: version, Status: status, Owner: testUID,
+		ChartName: "web", ChartVersion: "1.1.0", AppVersion: "7", ConfigDigest: "sha256:values",
+		Digest: fmt.Sprintf("sha256:%d-%s", version, status), LastDeployed: testNow, FirstDeployed: testNow,
+		Description: fmt.Sprintf("Upgrade %q failed: it broke", "web"),
+	}
+}
+
+// testObject is a HelmRelease whose first revision was installed an hour ago.
+func testObject() *helmv2.HelmRelease {
+	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{
+		Name: "web", Namespace: "apps", UID: testUID, Generation: 3,
+		Annotations: map[string]string{helmv2.AnnotationReconcileRequest: "token"},
+	}}
+	want := testDesired()
+	want.Generation = 2
+	hr.Status = Finished(hr, release.Outcome{
+		Action: release.Install{}, Desired: want, Revisions: []release.Revision{testRevision(1, helmv2.StatusDeployed)},
+		Started: testNow.Add(-time.Hour), Ended: testNow.Add(-time.Hour + 1500*time.Millisecond),
+	}, testNow.Add(-time.Hour)).Status
+	hr.Status.LastAttemptedReleaseAction = helmv2.ActionUpgrade
+	return hr
+}
+
+// brief is what a table compares of a report.
+type brief struct {
+	Conditions []string
+	History    []string
+	Failures   [3]int64
+	Observed   int64
+	Events     []string
+	Retry      string
+}
+
+func briefly(r Report) brief {
+	b := brief{
+		Failures: [3]int64{r.Status.Failures, r.Status.InstallFailures, r.Status.UpgradeFailures},
+		Observed: r.Status.ObservedGeneration, Retry: r.Retry.String(),
+	}
+	for _, c := range r.Status.Conditions {
+		b.Conditions = append(b.Conditions, fmt.Sprintf("%s=%s/%s/%d %s", c.Type, c.Status, c.Reason, c.ObservedGeneration, c.Message))
+	}
+	for _, s := range r.Status.History {
+		b.History = append(b.History, fmt.Sprintf("%d %s %s %s", s.Version, s.Status, s.Action, s.OCIDigest))
+	}
+	for _, e := range r.Events {
+		b.Events = append(b.Events, fmt.Sprintf("%s/%s %s %v", e.Type, e.Reason, e.Message, e.Metadata[helmv2.EventMetadataRevision]))
+	}
+	return b
+}
+
+const installed = "Helm install succeeded for release apps/web.v1 with chart web@1.1.0"
+
+func TestFinished(t *testing.T) {
+	ok1 := "1 deployed install sha256:oci"
+	for name, tc := range map[string]struct {
+		reason  string
+		outcome release.Outcome
+		want    brief
+	}{
+		"UpgradeSucceeded": {
+			reason: "Success is Ready, and the revision before it is seen to be superseded.",
+			outcome: release.Outcome{Action: release.Upgrade{}, Revisions: []release.Revision{
+				testRevision(2, helmv2.StatusDeployed), testRevision(1, helmv2.StatusSuperseded),
+			}},
+			want: brief{
+				Conditions: []string{
+					"Released=True/UpgradeSucceeded/3 Helm upgrade succeeded for release apps/web.v2 with chart web@1.1.0",
+					"Ready=True/UpgradeSucceeded/3 Helm upgrade succeeded for release apps/web.v2 with chart web@1.1.0",
+				},
+				History:  []string{"2 deployed upgrade sha256:oci", "1 superseded install sha256:oci"},
+				Observed: 3, Retry: "now",
+				Events: []string{"Normal/UpgradeSucceeded Helm upgrade succeeded for release apps/web.v2 with chart web@1.1.0 1.1.0"},
+			},
+		},
+		"UpgradeFailed": {
+			reason: "A stored failure counts, and Helm's last lines are in no message.",
+			outcome: release.Outcome{
+				Action: release.Upgrade{}, Err: errors.New("it broke\n"), Logs: []string{"line"},
+				Revisions: []release.Revision{testRevision(2, helmv2.StatusFailed)},
+			},
+			want: brief{
+				Conditions: []string{
+					"Released=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: it broke",
+					"Ready=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: it broke",
+					"Reconciling=True/ProgressingWithRetry/3 Helm upgrade failed for release apps/web with chart web@1.1.0: it broke",
+				},
+				History: []string{"2 failed upgrade sha256:oci", ok1}, Failures: [3]int64{1, 0, 1}, Observed: 2, Retry: "now",
+				Events: []string{"Warning/UpgradeFailed Helm upgrade failed for release apps/web with chart web@1.1.0: it broke 1.1.0"},
+			},
+		},
+		"UpgradeRefused": {
+			reason:  "A failure that stored nothing uses up a retry, stalls without one, and waits longer every time.",
+			outcome: release.Outcome{Action: release.Upgrade{}, Err: errors.New("bad values")},
+			want: brief{
+				Conditions: []string{
+					"Released=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: bad values",
+					"Ready=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: bad values",
+					"Stalled=True/RetriesExceeded/3 Failed to upgrade after 1 attempt(s)",
+				},
+				History: []string{ok1}, Failures: [3]int64{1, 0, 1}, Observed: 3, Retry: "backoff",
+				Events: []string{"Warning/UpgradeFailed Helm upgrade failed for release apps/web with chart web@1.1.0: bad values 1.1.0"},
+			},
+		},
+		"TakeOverSucceeded": {
+			reason: "What was recorded before describes another release; what was taken over is kept without claiming to have made it.",
+			outcome: release.Outcome{Action: release.Upgrade{TakeOver: true}, Revisions: []release.Revision{
+				testRevision(8, helmv2.StatusDeployed),
+				func() release.Revision { r := testRevision(7, helmv2.StatusSuperseded); r.Owner = "uid-2"; return r }(),
+			}},
+			want: brief{
+				Conditions: []string{
+					"Released=True/UpgradeSucceeded/3 Helm upgrade succeeded for release apps/web.v8 with chart web@1.1.0",
+					"Ready=True/UpgradeSucceeded/3 Helm upgrade succeeded for release apps/web.v8 with chart web@1.1.0",
+				},
+				History: []string{"8 deployed upgrade sha256:oci", "7 superseded  "}, Observed: 3, Retry: "now",
+				Events: []string{"Normal/UpgradeSucceeded Helm upgrade succeeded for release apps/web.v8 with chart web@1.1.0 1.1.0"},
+			},
+		},
+		"TakeOverRefused": {
+			reason:  "Nothing was taken over, so what was recorded still is all we know.",
+			outcome: release.Outcome{Action: release.Upgrade{TakeOver: true}, Err: errors.New("busy")},
+			want: brief{
+				Conditions: []string{
+					"Released=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: busy",
+					"Ready=False/UpgradeFailed/3 Helm upgrade failed for release apps/web with chart web@1.1.0: busy",
+					"Stalled=True/RetriesExceeded/3 Failed to upgrade after 1 attempt(s)",
+				},
+				History: []string{ok1}, Failures: [3]int64{1, 0, 1}, Observed: 3, Retry: "backoff",
+				Events: []string{"Warning/UpgradeFailed Helm upgrade failed for release apps/web with chart web@1.1.0: busy 1.1.0"},
+			},
+		},
+		"UpgradeCancelled": {
+			reason: "What was ended on purpose is nobody's failure.",
+			outcome: release.Outcome{
+				Action: release.Upgrade{}, Err: errors.New("context canceled"), Cancelled: true,
+				Revisions: []release.Revision{testRevision(2, helmv2.StatusFailed)},
+			},
+			want: brief{
+				Conditions: []string{
+					"Released=True/InstallSucceeded/2 " + installed, "Ready=True/InstallSucceeded/2 " + installed,
+					"Reconciling=True/Progressing/3 context canceled",
+				},
+				History: []string{"2 failed upgrade sha256:oci", ok1}, Observed: 2, Retry: "now",
+			},
+		},
+		"UninstallSucceeded": {
+			reason:  "Nothing is left to remember, except where it was.",
+			outcome: release.Outcome{Action: release.Uninstall{}},
+			want: brief{
+				Conditions: []string{
+					"Released=False/UninstallSucceeded/3 Helm uninstall succeeded for release apps/web.v1 with chart web@1.1.0",
+					"Ready=False/UninstallSucceeded/3 Helm uninstall succeeded for release apps/web.v1 with chart web@1.1.0",
+				},
+				Observed: 2, Retry: "now",
+				Events: []string{"Normal/UninstallSucceeded Helm uninstall succeeded for release apps/web.v1 with chart web@1.1.0 1.1.0"},
+			},
+		},
+		"UninstallFailed": {
+			reason: "Even a stored failure waits longer every time: the next visit decides the same.",
+			outcome: release.Outcome{
+				Action: release.Uninstall{}, Err: errors.New("stuck"),
+				Revisions: []release.Revision{testRevision(1, helmv2.StatusUninstalling)},
+			},
+			want: brief{
+				Conditions: []string{
+					"Released=False/UninstallFailed/3 Helm uninstall failed for release apps/web.v1 with chart web@1.1.0: stuck",
+					"Ready=False/UninstallFailed/3 Helm uninstall failed for release apps/web.v1 with chart web@1.1.0: stuck",
+					"Reconciling=True/ProgressingWithRetry/3 Helm uninstall failed for release apps/web.v1 with chart web@1.1.0: stuck",
+				},
+				History: []string{"1 uninstalling install sha256:oci"}, Failures: [3]int64{1, 0, 0}, Observed: 2, Retry: "backoff",
+				Events: []string{"Warning/UninstallFailed Helm uninstall failed for release apps/web.v1 with chart web@1.1.0: stuck 1.1.0"},
+			},
+		},
+		"UninstallCancelled": {
+			reason:  "A shutdown in the middle of an uninstall is not a failure of it.",
+			outcome: release.Outcome{Action: release.Uninstall{}, Err: errors.New("context canceled"), Cancelled: true},
+			want: brief{
+				Conditions: []string{
+					"Released=True/InstallSucceeded/2 " + installed, "Ready=True/InstallSucceeded/2 " + installed,
+					"Reconciling=True/Progressing/3 context canceled",
+				},
+				History: []string{ok1}, Observed: 2, Retry: "now",
+			},
+		},
+		"Unlocked": {
+			reason: "The unlocked revision is recorded, as ours only if it is.",
+			outcome: release.Outcome{
+				Action: release.Unlock{Version: 2, Status: helmv2.StatusPendingUpgrade},
+				Revisions: []release.Revision{
+					func() release.Revision { r := testRevision(2, helmv2.StatusFailed); r.Owner = ""; return r }(),
+				},
+			},
+			want: brief{
+				Conditions: []string{
+					"Released=False/PendingRelease/3 Unlocked Helm release apps/web.v2 with chart web@1.1.0 in pending-upgrade state",
+					"Ready=False/PendingRelease/3 Unlocked Helm release apps/web.v2 with chart web@1.1.0 in pending-upgrade state",
+				},
+				History: []string{"2 failed  ", ok1}, Observed: 2, Retry: "now",
+				Events: []string{"Normal/PendingRelease Unlocked Helm release apps/web.v2 with chart web@1.1.0 in pending-upgrade state 1.1.0"},
+			},
+		},
+		"UnlockedAlready": {
+			reason:  "A revision that moved on in the meantime is looked at again.",
+			outcome: release.Outcome{Action: release.Unlock{Version: 2, Status: helmv2.StatusPendingUpgrade}},
+			want: brief{
+				Conditions: []string{"Released=True/InstallSucceeded/2 " + installed, "Ready=True/InstallSucceeded/2 " + installed},
+				History:    []string{ok1}, Observed: 2, Retry: "now",
+			},
+		},
+		"UnlockFailed": {
+			reason:  "It is tried again.",
+			outcome: release.Outcome{Action: release.Unlock{Version: 2, Status: helmv2.StatusPendingUpgrade, Target: testDesired().Target}, Err: errors.New("forbidden")},
+			want: brief{
+				Conditions: []string{
+					"Released=False/PendingRelease/3 Unlock of Helm release apps/web.v2 in pending-upgrade state failed: forbidden",
+					"Ready=False/PendingRelease/3 Unlock of Helm release apps/web.v2 in pending-upgrade state failed: forbidden",
+					"Reconciling=True/ProgressingWithRetry/3 Unlock of Helm release apps/web.v2 in pending-upgrade state failed: forbidden",
+				},
+				History: []string{ok1}, Failures: [3]int64{1, 0, 0}, Observed: 2, Retry: "backoff",
+				Events: []string{"Warning/PendingRelease Unlock of Helm release apps/web.v2 in pending-upgrade state failed: forbidden "},
+			},
+		},
+		"UnlockCancelled": {
+			reason:  "An unlock that a shutdown kept from beginning has not failed.",
+			outcome: release.Outcome{Action: release.Unlock{Version: 2, Status: helmv2.StatusPendingUpgrade}, Err: errors.New("cancelled before it began"), Cancelled: true},
+			want: brief{
+				Conditions: []string{
+					"Released=True/InstallSucceeded/2 " + installed, "Ready=True/InstallSucceeded/2 " + installed,
+					"Reconciling=True/Progressing/3 cancelled before it began",
+				},
+				History: []string{ok1}, Observed: 2, Retry: "now",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hr := testObject()
+			before := hr.DeepCopy()
+			tc.outcome.Desired = testDesired()
+			r := Finished(hr, tc.outcome, testNow)
+			if diff := cmp.Diff(tc.want, briefly(r)); diff != "" {
+				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
+			}
+			if r.Status.LastHandledReconcileAt != "token" {
+				t.Error("the request is not acknowledged")
+			}
+			if diff := cmp.Diff(before, hr); diff != "" {
+				t.Errorf("the object was changed:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestStarted(t *testing.T) {
+	const conditions = "Released=True/InstallSucceeded/2 " + installed
+	for name, tc := range map[string]struct {
+		reason     string
+		action     release.Action
+		conditions []string
+		history    int
+	}{
+		"Install": {
+			"A new release begins: what was recorded is gone.", release.Install{Timeout: time.Minute},
+			[]string{
+				conditions, "Ready=Unknown/Progressing/3 Running 'install' action with timeout of 1m0s",
+				"Reconciling=True/Progressing/3 Running 'install' action with timeout of 1m0s",
+			}, 0,
+		},
+		"Upgrade": {
+			"The record stays.", release.Upgrade{Timeout: time.Minute},
+			[]string{
+				conditions, "Ready=Unknown/Progressing/3 Running 'upgrade' action with timeout of 1m0s",
+				"Reconciling=True/Progressing/3 Running 'upgrade' action with timeout of 1m0s",
+			}, 1,
+		},
+		"TakeOver": {
+			"The record stays until the take-over has stored something.", release.Upgrade{Timeout: time.Minute, TakeOver: true},
+			[]string{
+				conditions, "Ready=Unknown/Progressing/3 Running 'upgrade' action with timeout of 1m0s",
+				"Reconciling=True/Progressing/3 Running 'upgrade' action with timeout of 1m0s",
+			}, 1,
+		},
+		"Uninstall": {
+			"Ready is about the release, which still is there.", release.Uninstall{Timeout: time.Minute, Target: testDesired().Target},
+			[]string{
+				conditions, "Ready=True/InstallSucceeded/2 " + installed,
+				"Reconciling=True/Progressing/3 Running 'uninstall' action with timeout of 1m0s",
+			}, 1,
+		},
+		"Unlock": {
+			"The same.", release.Unlock{Target: testDesired().Target},
+			[]string{
+				conditions, "Ready=True/InstallSucceeded/2 " + installed,
+				"Reconciling=True/Progressing/3 Running 'unlock' action",
+			}, 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hr := testObject()
+			r := Started(hr, release.Decision{Action: tc.action}, testDesired(), testNow)
+			if diff := cmp.Diff(tc.conditions, briefly(r).Conditions); diff != "" {
+				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
+			}
+			if len(r.Status.History) != tc.history || r.Status.StorageNamespace != "store" || len(r.Events) > 0 {
+				t.Errorf("history %v, storage %q, events %v", r.Status.History, r.Status.StorageNamespace, r.Events)
+			}
+			// The same announcement again, within the same second: without a change
+			// there would be nothing to guard.
+			hr.Status = r.Status
+			if again := Started(hr, release.Decision{Action: tc.action}, testDesired(), testNow); cmp.Equal(again.Status, r.Status) {
+				t.Error("announced twice it changes nothing")
+			}
+		})
+	}
+}
+
+func TestStartedIsReadyUnknownFromTheStart(t *testing.T) {
+	hr := &helmv2.HelmRelease{}
+	r := Started(hr, release.Decision{Action: release.Unlock{}}, testDesired(), testNow)
+	want := []string{"Ready=Unknown/Progressing/0 Running 'unlock' action", "Reconciling=True/Progressing/0 Running 'unlock' action"}
+	if diff := cmp.Diff(want, briefly(r).Conditions); diff != "" {
+		t.Errorf("a first write without Ready (-want +got):\n%s", diff)
+	}
+}
+
+func TestAnnounceNotesWhatIsAttempted(t *testing.T) {
+	hr := testObject()
+	hr.Status.Failures, hr.Status.UpgradeFailures = 3, 3
+	hr.Status.LastAttemptedValuesChecksum, hr.Status.LastReleaseRevision = "old", 7 //nolint:staticcheck // they must go
+	got := Started(hr, release.Decision{Action: release.Upgrade{}}, testDesired(), testNow).Status
+	want := helmv2.HelmReleaseStatus{
+		LastAttemptedGeneration: 3, LastAttemptedRevision: "1.1.0", LastAttemptedRevisionDigest: "sha256:oci",
+		LastAttemptedConfigDigest: "sha256:values", LastAttemptedReleaseAction: helmv2.ActionUpgrade,
+		StorageNamespace: "store",
+		Conditions:       got.Conditions, History: got.History, ObservedGeneration: 2,
+		// Only what ends a visit acknowledges a request.
+		LastHandledReconcileAt: hr.Status.LastHandledReconcileAt,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestFailureOfAnOlderSpec: what Helm refused is tried again later, but a spec
+// that was mended meanwhile need not wait for that.
+func TestFailureOfAnOlderSpec(t *testing.T) {
+	hr := testObject()
+	refused := release.Outcome{Action: release.Upgrade{}, Desired: testDesired(), Err: errors.New("schema"), Started: testNow, Ended: testNow}
+	if got := Finished(hr, refused, testNow).Retry; !got.IsBackoff() {
+		t.Errorf("the same spec is tried again %s, want backoff", got)
+	}
+	hr.Generation++
+	if got := Finished(hr, refused, testNow).Retry; !got.IsNow() {
+		t.Errorf("a newer spec is tried %s, want now", got)
+	}
+}
