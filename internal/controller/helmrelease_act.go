@@ -87,6 +87,7 @@ func (r *HelmReleaseReconciler) announce(ctx context.Context, before *helmv2.Hel
 	if err == nil {
 		r.emit(written, started.Events)
 	}
+	r.unanswered.note(before, sentStatus{Report: started}, err)
 	return err
 }
 

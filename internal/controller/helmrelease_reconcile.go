@@ -123,6 +123,8 @@ type HelmReleaseReconciler struct {
 	refusals refusals
 	// outages are the HelmReleases that cannot be reconciled because of an API server.
 	outages outages
+	// unanswered are the writes of status of which it is not known whether they were carried out.
+	unanswered unanswered
 	// unread are those of which objects could not be compared because of an API server.
 	unread outages
 	// rendered are the charts that read the cluster.
@@ -159,6 +161,9 @@ func (r *HelmReleaseReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 		return r.unwritten(err)
 	}
 	r.meet(ctx, hr)
+	if sent, carriedOut := r.unanswered.carriedOut(hr); carriedOut {
+		return r.published(hr, sent), nil
+	}
 	before := hr.DeepCopy()
 	suspension := release.SuspensionOf(hr.Spec.Suspend, hr.Annotations, r.now())
 	// However it came about, it means the same to all that follows.
@@ -244,6 +249,7 @@ func (r *HelmReleaseReconciler) gone(key types.NamespacedName, err error) (ctrl.
 		r.attempts.Forget(key)
 		r.backoff.Forget(key)
 		r.written.forget(key)
+		r.unanswered.forget(key)
 		r.where.forget(key)
 		r.rest.forget(key)
 		r.bursts.forget(key)
