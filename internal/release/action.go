@@ -58,7 +58,7 @@ type Unlock struct {
 // did not become ready in time. It waits for them, up to Timeout, and then marks
 // the revision deployed and the others superseded. It makes no revision and
 // applies nothing; if the objects are not ready, storage stays as it is.
-type Heal struct {
+type Recheck struct {
 	Timeout time.Duration
 	Version int
 }
@@ -94,7 +94,7 @@ type Wait struct {
 	Cancel bool
 	// Superseded is true if it is cancelled because something else is wanted by
 	// now.
-	Superseded bool
+	Outdated bool
 	// For is the reason of condition Held if what is awaited is an Operation; empty
 	// otherwise.
 	For string
@@ -118,7 +118,7 @@ func (Install) isAction()      {}
 func (Upgrade) isAction()      {}
 func (Test) isAction()         {}
 func (Rollback) isAction()     {}
-func (Heal) isAction()         {}
+func (Recheck) isAction()      {}
 func (CorrectDrift) isAction() {}
 func (Uninstall) isAction()    {}
 func (Unlock) isAction()       {}
@@ -140,7 +140,7 @@ func TimeoutOf(a Action) time.Duration {
 		return a.Timeout
 	case Rollback:
 		return a.Timeout
-	case Heal:
+	case Recheck:
 		return a.Timeout
 	case CorrectDrift:
 		return a.Timeout
@@ -163,8 +163,8 @@ func Name(a Action) string {
 		return string(helmv2.ActionTest)
 	case Rollback:
 		return string(helmv2.ActionRollback)
-	case Heal:
-		return string(helmv2.ActionHeal)
+	case Recheck:
+		return string(helmv2.ActionRecheck)
 	case CorrectDrift:
 		return string(helmv2.ActionCorrectDrift)
 	case Uninstall:

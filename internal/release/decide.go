@@ -36,7 +36,7 @@ type Decision struct {
 // before it begins.
 func (d Decision) Acts() bool {
 	switch d.Action.(type) {
-	case Install, Upgrade, Test, Rollback, Uninstall, Unlock, Heal, CorrectDrift:
+	case Install, Upgrade, Test, Rollback, Uninstall, Unlock, Recheck, CorrectDrift:
 		return true
 	case Finalize, Adopt, Forget, Settle, Wait, Stall:
 		return false
@@ -55,18 +55,18 @@ type rule struct {
 func rules() []rule {
 	return []rule{
 		{"Finalize", finalize},
-		{"Held", held},
+		{"Busy", busy},
 		{"Recover", recoverRevision},
 		{"AwaitDependents", awaitDependents},
 		{"Delete", deleteRelease},
 		{"Suspended", suspended},
-		{"Contested", contested},
+		{"OwnershipConflict", ownershipConflict},
 		{"Unlock", unlock},
-		{"Yield", yield},
+		{"AwaitOperation", awaitOperation},
 		{"TargetMoved", targetMoved},
 		{"Forced", forced},
-		{"Settling", settling},
-		{"Healed", healed},
+		{"Debounce", debounce},
+		{"BecameReady", becameReady},
 		{"TooLarge", tooLarge},
 		{"RetriesExhausted", retriesExhausted},
 		{"AwaitRetry", awaitRetry},
@@ -127,17 +127,17 @@ func finalize(in Input) *Decision {
 // become ready, and cancels, unless what runs is the uninstall that it asked for.
 // So do newer inputs: nobody needs to know any more how the older ones would have
 // ended. The hook of an Operation is not ours to cancel.
-func held(in Input) *Decision {
+func busy(in Input) *Decision {
 	running := in.Observed.Running
 	if running == nil {
-		return heldByOperation(in)
+		return lockedByOperation(in)
 	}
 	w := Wait{}
 	switch {
 	case in.Desired.Deleted:
-		w.Cancel = in.Desired.Deletion.outlived(running)
+		w.Cancel = in.Desired.Deletion.obsolete(running)
 	case outdated(in, running):
-		w.Cancel, w.Superseded = true, true
+		w.Cancel, w.Outdated = true, true
 	}
 	return &Decision{Action: w, Why: fmt.Sprintf("the %s action is running", running.Action)}
 }
@@ -145,7 +145,7 @@ func held(in Input) *Decision {
 // outdated reports whether an attempt works towards something that is no longer
 // wanted. What cannot be known at the moment, or is suspended, changes nothing.
 func outdated(in Input, running *Running) bool {
-	if a := running.Action; a != helmv2.ActionInstall && a != helmv2.ActionUpgrade && a != helmv2.ActionHeal {
+	if a := running.Action; a != helmv2.ActionInstall && a != helmv2.ActionUpgrade && a != helmv2.ActionRecheck {
 		return false
 	}
 	was, want := running.Desired, in.Desired
@@ -170,7 +170,7 @@ func recoverRevision(in Input) *Decision {
 	if last == nil || last.Version < newest.Version {
 		return &Decision{Action: Adopt{}, Why: fmt.Sprintf("revision %d was made but not recorded", newest.Version)}
 	}
-	if lookedAt(last, newest) {
+	if rechecked(last, newest) {
 		return &Decision{Action: Adopt{}, Why: fmt.Sprintf("another look at revision %d was not recorded", newest.Version)}
 	}
 	return nil
@@ -178,7 +178,7 @@ func recoverRevision(in Input) *Decision {
 
 // lookedAt reports whether a failed revision, as it was recorded, has been looked
 // at again since: nothing else writes into the record of a failed revision.
-func lookedAt(last *helmv2.Snapshot, newest *Revision) bool {
+func rechecked(last *helmv2.Snapshot, newest *Revision) bool {
 	return last.Version == newest.Version && last.Name == newest.Name && last.Namespace == newest.Namespace &&
 		last.Status == helmv2.StatusFailed && newest.Applied && last.APIVersion == SnapshotScheme && !Verified(last, newest)
 }
@@ -189,7 +189,7 @@ func deleteRelease(in Input) *Decision {
 		return nil
 	}
 	return &Decision{
-		Action: Uninstall{Timeout: in.Desired.Policy.UninstallTimeout, Target: Place(in)},
+		Action: Uninstall{Timeout: in.Desired.Policy.UninstallTimeout, Target: ObservedTarget(in)},
 		Why:    "deleted",
 	}
 }
@@ -208,7 +208,7 @@ func suspended(in Input) *Decision {
 // release is not ours, an upgrade in any other case, be it that the budget is
 // spent, that a remedy is due, or that there is nothing to do.
 func forced(in Input) *Decision {
-	if requests := in.Desired.Requests; !requests.ForceAsked(&in.Recorded) && !requests.ForceBegun(&in.Recorded) {
+	if requests := in.Desired.Requests; !requests.ForceRequested(&in.Recorded) && !requests.ForceBegun(&in.Recorded) {
 		return nil
 	}
 	for _, found := range []func(Input) *Decision{absent, unmanaged, failed, outOfSync, inSync} {
@@ -218,7 +218,7 @@ func forced(in Input) *Decision {
 		}
 		switch d.Action.(type) {
 		case Install, Upgrade:
-		case Test, Rollback, Uninstall, Unlock, Heal, CorrectDrift, Finalize, Adopt, Forget, Settle, Wait, Stall:
+		case Test, Rollback, Uninstall, Unlock, Recheck, CorrectDrift, Finalize, Adopt, Forget, Settle, Wait, Stall:
 			d.Action = Upgrade{Timeout: in.Desired.Policy.Upgrade.Timeout}
 		}
 		d.Why = "forced by request: " + d.Why

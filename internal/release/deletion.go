@@ -17,7 +17,7 @@ const (
 	dependentsGrace = 3 * time.Second
 	// dependentsBound is how long it waits for those that are being deleted. Its own
 	// release is not to stay for ever because theirs cannot go.
-	dependentsBound = 10 * time.Minute
+	dependentsLimit = 10 * time.Minute
 )
 
 // Dependent is another HelmRelease that depends on this one, which is being deleted.
@@ -51,7 +51,7 @@ type Deletion struct {
 
 // outlived reports whether what runs for a HelmRelease that is being deleted is of no
 // use any more.
-func (d Deletion) outlived(running *Running) bool {
+func (d Deletion) obsolete(running *Running) bool {
 	return running.Action != helmv2.ActionUninstall || d.Orphan || d.NoHooks && !running.Desired.Deletion.NoHooks
 }
 
@@ -73,9 +73,9 @@ func awaitDependents(in Input) *Decision {
 		}
 	}
 	switch {
-	case len(going) > 0 && waited < dependentsBound:
+	case len(going) > 0 && waited < dependentsLimit:
 		return &Decision{
-			Action: Wait{After: dependentsBound - waited},
+			Action: Wait{After: dependentsLimit - waited},
 			Why:    "the release is uninstalled when those are gone that depend on it and are being deleted too: HelmRelease " + strings.Join(going, ", "),
 		}
 	case len(living) > 0 && waited < dependentsGrace:
@@ -100,14 +100,14 @@ func DeletionWithout(missing error, namespaceGone bool) (unreachable string, blo
 
 // Left returns what is to be said of those that depended on a release that is
 // uninstalled before them; empty if there are none.
-func Left(in Input) string {
+func DependentsMessage(in Input) string {
 	var said []string
 	for _, d := range in.Observed.Dependents {
 		switch {
 		case d.Cycle != "":
 			said = append(said, fmt.Sprintf("HelmRelease %s, in the dependency cycle %s", d.Name, d.Cycle))
 		case d.Deleted:
-			said = append(said, fmt.Sprintf("HelmRelease %s, which is being deleted for longer than %s", d.Name, dependentsBound))
+			said = append(said, fmt.Sprintf("HelmRelease %s, which is being deleted for longer than %s", d.Name, dependentsLimit))
 		default:
 			said = append(said, fmt.Sprintf("HelmRelease %s, which is not being deleted", d.Name))
 		}

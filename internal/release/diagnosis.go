@@ -15,7 +15,7 @@ const (
 )
 
 // Suspect is an object that is waited for and not as wanted.
-type Suspect struct {
+type UnreadyObject struct {
 	Object Object
 	UID    string
 	Role   Role
@@ -27,13 +27,13 @@ type Suspect struct {
 	// Failed is true if it has failed for good.
 	Failed bool
 	// Quiet is true if nobody is to see what its containers have logged.
-	Quiet bool
+	HideLogs bool
 }
 
 // Inquiry asks why objects are not as wanted.
-type Inquiry struct {
+type DiagnosisRequest struct {
 	// Suspects are those objects, those that have failed for good first.
-	Suspects []Suspect
+	Objects []UnreadyObject
 	// Secrets are texts that must not be in the answer.
 	Secrets []string
 	// Brief asks only whether there is any use in waiting on: nothing is read but
@@ -57,10 +57,10 @@ type Diagnosis struct {
 	Logs []ContainerLog
 	// Hopeless is true if what is the matter does not go away by waiting, provided
 	// that it has been seen for as long as Patience.
-	Hopeless bool
-	Patience time.Duration
+	Permanent      bool
+	PermanentAfter time.Duration
 	// Mark tells whether the same is the matter at two times.
-	Mark string
+	Fingerprint string
 }
 
 // ContainerLog is the end of what a container has logged.

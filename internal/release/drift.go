@@ -110,5 +110,5 @@ type Rerendering struct {
 	Unstable bool
 	// Offers is the digest of what the API server offers, if the chart was rendered.
 	// Without Lookup the manifest is the same as long as the digest is.
-	Offers string
+	Capabilities string
 }

@@ -37,7 +37,7 @@ func Verified(snapshot *helmv2.Snapshot, revision *Revision) bool {
 	case SnapshotScheme:
 		return snapshot.Digest == revision.Digest
 	case helmv2.SnapshotAPIVersionV2:
-		return revision.ReferenceDigest == "" || snapshot.Digest == revision.ReferenceDigest
+		return revision.HelmControllerDigest == "" || snapshot.Digest == revision.HelmControllerDigest
 	}
 	return true
 }
@@ -109,7 +109,7 @@ func ResetCounters(status helmv2.HelmReleaseStatus, want Desired) helmv2.HelmRel
 	if status.LastAttemptedGeneration != want.Generation ||
 		status.LastAttemptedRevision != want.Chart.Version ||
 		status.LastAttemptedConfigDigest != want.ConfigDigest ||
-		want.Requests.ResetAsked(&status) {
+		want.Requests.ResetRequested(&status) {
 		status.Failures, status.InstallFailures, status.UpgradeFailures = 0, 0, 0
 	}
 	return status

@@ -20,7 +20,7 @@ type TargetCheck struct {
 	// has the name and storage namespace of the old one.
 	Revisions []Revision
 	// Rivals are the other HelmReleases that ask for the new name, or made Revisions.
-	Rivals []Rival
+	Conflicts []Conflict
 	// Refused says why the release cannot be installed at the target; empty if it can.
 	Refused string
 }
@@ -36,7 +36,7 @@ func targetMoved(in Input) *Decision {
 	if owner(in) != nil {
 		return &Decision{Action: Forget{}, Why: why + ", and another HelmRelease owns what was there"}
 	}
-	if movedByHand(in) {
+	if movedManually(in) {
 		return nil
 	}
 	uninstall := &Decision{
@@ -62,7 +62,7 @@ func targetMoved(in Input) *Decision {
 // movedByHand reports whether somebody has installed the wanted release, under the
 // recorded name, in the wanted namespace. The recorded release is gone then, and the
 // new one is taken over.
-func movedByHand(in Input) bool {
+func movedManually(in Input) bool {
 	newest, last, want := in.Observed.Newest(), Latest(in.Recorded.History), in.Desired.Target
 	return newest != nil && newest.Namespace != last.Namespace && newest.Namespace == want.Namespace &&
 		newest.Name == want.Name && in.Recorded.StorageNamespace == want.StorageNamespace
@@ -71,7 +71,7 @@ func movedByHand(in Input) bool {
 // obstacle returns why the new release cannot be installed, with the reason of
 // condition Ready; empty if it can be.
 func (c *TargetCheck) obstacle(in Input) (reason, why string) {
-	there := Input{Desired: in.Desired, Observed: Observed{Revisions: c.Revisions, Rivals: c.Rivals}}
+	there := Input{Desired: in.Desired, Observed: Observed{Revisions: c.Revisions, Conflicts: c.Conflicts}}
 	if rival := owner(there); rival != nil {
 		return helmv2.ReasonContested, ownedBy(in.Desired.Target, rival)
 	}
@@ -128,7 +128,7 @@ func Stray(newest *Revision, uid string) bool {
 }
 
 // Place returns where the observed revisions are stored.
-func Place(in Input) Target {
+func ObservedTarget(in Input) Target {
 	if in.Observed.Stray != nil {
 		return *in.Observed.Stray
 	}

@@ -24,7 +24,7 @@ type Observed struct {
 	Drift *Drift
 	// Rivals are other living HelmReleases that ask for the same release, or made
 	// what is stored of it, in no order.
-	Rivals []Rival
+	Conflicts []Conflict
 	// PreservedDigest is of the values an upgrade would record that keeps those of
 	// the newest revision; empty unless Policy.PreserveValues.
 	PreservedDigest string
@@ -33,17 +33,17 @@ type Observed struct {
 	Inventory []Object
 	// Holder is the living Operation that has the release to itself, and Next one that
 	// waits for it to be free; nil if there is none.
-	Holder *Operation
-	Next   *Operation
+	LockHolder       *Operation
+	WaitingOperation *Operation
 	// Dependents are those that depend on a HelmRelease that is being deleted, by name;
 	// nil unless it is.
 	Dependents []Dependent
 	// Refusal is what this process was last refused for the size of its record; nil if
 	// nothing was, or something was made since.
-	Refusal *Refusal
+	Oversized *Oversized
 	// Burst are the latest changes of what is applied together with the HelmRelease;
 	// nil if there were none.
-	Burst *Burst
+	Debounce *Debounce
 	// Target is the result of checking the target of the present spec; nil if it was not
 	// checked.
 	Target *TargetCheck
@@ -69,7 +69,7 @@ type Operation struct{ Name string }
 
 // Rival is another HelmRelease that asks for, or made, the same release: the same
 // name in the same storage namespace of the same cluster.
-type Rival struct {
+type Conflict struct {
 	UID       string
 	Namespace string
 	Name      string
@@ -134,7 +134,7 @@ type Revision struct {
 	Interrupted bool
 	// Superseded is true for a failed revision whose wait was given up because
 	// something else was wanted in the meantime. It is no failure either.
-	Superseded bool
+	Outdated bool
 	// Rollback is true if a rollback made the revision.
 	Rollback bool
 	// Applied is true if all objects of the revision had been applied when its
@@ -150,7 +150,7 @@ type Revision struct {
 	Tests map[string]TestRun
 	// ReferenceDigest is the digest the reference computes over the stored record;
 	// empty if it cannot be.
-	ReferenceDigest string
+	HelmControllerDigest string
 }
 
 // TestRun is the last run of one test; its zero value is a test that never ran.
@@ -170,11 +170,11 @@ func (r *Revision) Pending() bool {
 
 // CutOff reports whether the revision failed only because its action was not
 // allowed to end.
-func (r *Revision) CutOff() bool { return r.Interrupted || r.Superseded }
+func (r *Revision) EndedEarly() bool { return r.Interrupted || r.Outdated }
 
 // Touched is the latest moment at which somebody is known to have written the
 // revision.
-func (r *Revision) Touched() time.Time {
+func (r *Revision) LastWritten() time.Time {
 	if r.Modified.IsZero() {
 		return r.LastDeployed
 	}

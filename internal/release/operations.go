@@ -12,27 +12,27 @@ import (
 
 // operationLook is how often a release that an Operation keeps busy is looked at,
 // if nothing wakes it earlier.
-const operationLook = 30 * time.Second
+const operationInterval = 30 * time.Second
 
-func heldByOperation(in Input) *Decision {
-	if in.Observed.Holder == nil {
+func lockedByOperation(in Input) *Decision {
+	if in.Observed.LockHolder == nil {
 		return nil
 	}
 	return &Decision{
-		Action: Wait{After: operationLook, For: helmv2.ReasonOperationRunning},
-		Why:    fmt.Sprintf("Operation %s has the release: Helm waits until it ends", in.Observed.Holder.Name),
+		Action: Wait{After: operationInterval, For: helmv2.ReasonOperationRunning},
+		Why:    fmt.Sprintf("Operation %s has the release: Helm waits until it ends", in.Observed.LockHolder.Name),
 	}
 }
 
 // yield: an Operation waits for the release, and nothing runs. It gets its turn
 // between two actions, or a release that is tried again and again would keep it
 // waiting. A pending revision is unlocked first, for the Operation waits for that.
-func yield(in Input) *Decision {
-	if in.Observed.Next == nil {
+func awaitOperation(in Input) *Decision {
+	if in.Observed.WaitingOperation == nil {
 		return nil
 	}
 	return &Decision{
-		Action: Wait{After: operationLook, For: helmv2.ReasonOperationWaiting},
-		Why:    fmt.Sprintf("Operation %s waits for the release, and has the next turn", in.Observed.Next.Name),
+		Action: Wait{After: operationInterval, For: helmv2.ReasonOperationWaiting},
+		Why:    fmt.Sprintf("Operation %s waits for the release, and has the next turn", in.Observed.WaitingOperation.Name),
 	}
 }

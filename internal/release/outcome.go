@@ -11,7 +11,7 @@ import (
 // ErrSuperseded is the cause of a cancellation by changed inputs: something else
 // is wanted by now, and nobody needs to know whether the objects of the present
 // revision become ready.
-var ErrSuperseded = errors.New("superseded by newer inputs")
+var ErrOutdated = errors.New("superseded by newer inputs")
 
 // Outcome is what came of one attempt. It is a value and never a bare error:
 // Helm may have stored revisions although the attempt failed, and status must
@@ -37,7 +37,7 @@ type Outcome struct {
 	Interrupted *Outage
 	// Superseded is true when it was cancelled because something else is wanted by
 	// now.
-	Superseded bool
+	Outdated bool
 	// Record is what the record of the new revision takes; nil if that is nothing to
 	// talk about, or none was to be made.
 	Record *RecordSize
@@ -93,7 +93,7 @@ type Outage struct {
 // CutOff reports whether the attempt ended early through no fault of the release: it
 // was cancelled, or a server did not answer. It is neither counted nor remediated, and
 // the next reconciliation continues the work.
-func (o *Outcome) CutOff() bool { return o.Cancelled || o.Interrupted != nil }
+func (o *Outcome) EndedEarly() bool { return o.Cancelled || o.Interrupted != nil }
 
 // Stored reports whether the attempt left a trace in Helm storage. A failure
 // that left none has changed nothing, and there is nothing to remediate.

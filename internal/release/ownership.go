@@ -30,7 +30,7 @@ func ours(in Input) bool {
 // contested: another HelmRelease owns the release that this one asks for. Two on
 // one release would undo each other's work for ever, and the deletion of one
 // would take away what the other installed.
-func contested(in Input) *Decision {
+func ownershipConflict(in Input) *Decision {
 	rival := owner(in)
 	if rival == nil || moved(in.Desired, in.Recorded) != "" {
 		return nil
@@ -39,7 +39,7 @@ func contested(in Input) *Decision {
 }
 
 // ownedBy names the owner of the release t.
-func ownedBy(t Target, rival *Rival) string {
+func ownedBy(t Target, rival *Conflict) string {
 	how := "which asks for the same name in the same storage namespace"
 	if rival.Elsewhere {
 		how = "which made it and has not uninstalled it yet"
@@ -50,7 +50,7 @@ func ownedBy(t Target, rival *Rival) string {
 // owner returns the rival that owns the release, nil if none does. It is the one
 // that made the newest revision that a living HelmRelease made, or else the
 // oldest of all that ask for it.
-func owner(in Input) *Rival {
+func owner(in Input) *Conflict {
 	for i := range in.Observed.Revisions {
 		r := &in.Observed.Revisions[i]
 		if r.Status == helmv2.StatusUninstalled || r.Owner == "" {
@@ -59,26 +59,26 @@ func owner(in Input) *Rival {
 		if r.Owner == in.Desired.UID {
 			return nil
 		}
-		for j := range in.Observed.Rivals {
-			if in.Observed.Rivals[j].UID == r.Owner {
-				return &in.Observed.Rivals[j]
+		for j := range in.Observed.Conflicts {
+			if in.Observed.Conflicts[j].UID == r.Owner {
+				return &in.Observed.Conflicts[j]
 			}
 		}
 	}
-	var oldest *Rival
-	for j := range in.Observed.Rivals {
-		r := &in.Observed.Rivals[j]
+	var oldest *Conflict
+	for j := range in.Observed.Conflicts {
+		r := &in.Observed.Conflicts[j]
 		if r.Elsewhere {
 			continue
 		}
-		if older(r, &Rival{UID: in.Desired.UID, Created: in.Desired.Created}) && (oldest == nil || older(r, oldest)) {
+		if older(r, &Conflict{UID: in.Desired.UID, Created: in.Desired.Created}) && (oldest == nil || older(r, oldest)) {
 			oldest = r
 		}
 	}
 	return oldest
 }
 
-func older(a, b *Rival) bool {
+func older(a, b *Conflict) bool {
 	if !a.Created.Equal(b.Created) {
 		return a.Created.Before(b.Created)
 	}
@@ -97,7 +97,7 @@ func unlock(in Input) *Decision {
 		// from it has nothing to unlock.
 		return nil
 	}
-	target := Place(in)
+	target := ObservedTarget(in)
 	d := &Decision{State: StateLocked, Why: fmt.Sprintf("release with status '%s'", newest.Status)}
 	limit := max(in.Desired.Policy.Install.Timeout, in.Desired.Policy.Upgrade.Timeout)
 	abandoned := newest.Owner == in.Desired.UID && in.Desired.UID != ""
@@ -118,7 +118,7 @@ func unlock(in Input) *Decision {
 	default:
 		d.Action = Unlock{Version: newest.Version, Status: newest.Status, Target: target}
 	}
-	if left := newest.Touched().Add(limit).Sub(in.Now); !abandoned && left > 0 {
+	if left := newest.LastWritten().Add(limit).Sub(in.Now); !abandoned && left > 0 {
 		d.Action = Wait{After: left}
 		d.Why = fmt.Sprintf("revision %d is %s by somebody else", newest.Version, newest.Status)
 	}

@@ -11,7 +11,7 @@ type RecordSize struct {
 	Bytes int
 	// Limit is how much a Secret holds, and Room how much of it has to stay free when
 	// an action begins, for what is written into the record until it has ended.
-	Limit, Room int
+	Limit, Reserved int
 	// Parts are what the record consists of, the largest first; they add up to Bytes.
 	Parts []RecordPart
 }
@@ -48,7 +48,7 @@ const (
 
 // TooLarge reports whether a revision must not be begun: it could not be stored, or
 // not once more when its action has ended.
-func (s *RecordSize) TooLarge() bool { return s.Bytes > s.Limit-s.Room }
+func (s *RecordSize) TooLarge() bool { return s.Bytes > s.Limit-s.Reserved }
 
 // NearlyTooLarge reports whether people should know about the size: from 80 % of the
 // limit up.
@@ -56,7 +56,7 @@ func (s *RecordSize) NearlyTooLarge() bool { return s.Bytes*5 >= s.Limit*4 }
 
 // Refusal is an action that was not begun because the record of its revision would
 // be too large.
-type Refusal struct {
+type Oversized struct {
 	// Action is its name.
 	Action string
 	// Desired is what it was announced for.
@@ -67,13 +67,13 @@ type Refusal struct {
 
 // Refused reports whether the attempt ended before it wrote anything because the
 // record of its revision would be too large.
-func (o *Outcome) Refused() bool {
-	return o.Err != nil && !o.CutOff() && !o.Stored() && o.Record != nil && o.Record.TooLarge()
+func (o *Outcome) Oversized() bool {
+	return o.Err != nil && !o.EndedEarly() && !o.Stored() && o.Record != nil && o.Record.TooLarge()
 }
 
 // holds reports whether the same would be refused again. What a chart renders may
 // depend on the cluster too, of which nothing is known here.
-func (r *Refusal) holds(want Desired) bool {
+func (r *Oversized) matches(want Desired) bool {
 	was := r.Desired
 	return was.UID == want.UID && was.Generation == want.Generation && was.Target == want.Target &&
 		was.Chart == want.Chart && was.ConfigDigest == want.ConfigDigest && was.Rendering == want.Rendering
@@ -86,8 +86,8 @@ const whyTooLarge = "the revision is too large for Helm's storage: nothing is tr
 // is not remembered by status, which has no field for it: a process that begins
 // finds out once more.
 func tooLarge(in Input) *Decision {
-	was := in.Observed.Refusal
-	if was == nil || !was.holds(in.Desired) || in.Desired.Requests.ResetAsked(&in.Recorded) {
+	was := in.Observed.Oversized
+	if was == nil || !was.matches(in.Desired) || in.Desired.Requests.ResetRequested(&in.Recorded) {
 		return nil
 	}
 	for _, found := range []func(Input) *Decision{absent, unmanaged, failed, outOfSync} {
@@ -105,4 +105,4 @@ func tooLarge(in Input) *Decision {
 }
 
 // WhyRefused is what a visit says that finds the refusal still holding.
-func WhyRefused() string { return whyTooLarge }
+func TooLargeMessage() string { return whyTooLarge }

@@ -12,7 +12,7 @@ import (
 )
 
 // shortest is the least duration of an install or upgrade that Helm has begun.
-const shortest = time.Millisecond
+const minDuration = time.Millisecond
 
 // AttemptDuration returns the duration that status records of an install or upgrade. It is zero for
 // one that was rejected: Helm has stored no revision of it. No other attempt takes no time, so a
@@ -21,7 +21,7 @@ func AttemptDuration(took time.Duration, rejected bool) *metav1.Duration {
 	if rejected {
 		return &metav1.Duration{}
 	}
-	return &metav1.Duration{Duration: max(took, shortest)}
+	return &metav1.Duration{Duration: max(took, minDuration)}
 }
 
 // Rejected reports whether the last install or upgrade failed before Helm stored a revision. The
@@ -41,7 +41,7 @@ func Failures(recorded helmv2.HelmReleaseStatus, action helmv2.ReleaseAction) in
 
 // Spent reports whether the failures of an install or upgrade are more than its retries. With
 // RetryOnFailure they never are.
-func (p Policy) Spent(recorded helmv2.HelmReleaseStatus, action helmv2.ReleaseAction) bool {
+func (p Policy) RetriesExhausted(recorded helmv2.HelmReleaseStatus, action helmv2.ReleaseAction) bool {
 	of := p.Upgrade
 	if action == helmv2.ActionInstall {
 		of = p.Install

@@ -57,11 +57,11 @@ func failure(in Input) string {
 
 // healed: the newest revision failed only because its objects were not ready in
 // time, and now they are.
-func healed(in Input) *Decision {
-	if in.Observed.Health == nil || !in.Observed.Health.Ready || !healable(in) {
+func becameReady(in Input) *Decision {
+	if in.Observed.Health == nil || !in.Observed.Health.Ready || !recheckable(in) {
 		return nil
 	}
-	d := look(in)
+	d := recheck(in)
 	d.Why = fmt.Sprintf("the objects of revision %d have become ready", in.Observed.Newest().Version)
 	return d
 }
@@ -72,13 +72,13 @@ func MustInspect(in Input) bool {
 	if in.Observed.Running != nil || in.Desired.Deleted || in.Desired.Suspended {
 		return false
 	}
-	return owner(in) == nil && moved(in.Desired, in.Recorded) == "" && healable(in)
+	return owner(in) == nil && moved(in.Desired, in.Recorded) == "" && recheckable(in)
 }
 
 // healable reports whether the newest revision could still become what is wanted
 // by nothing but patience: it is of the same inputs, all of it was applied, and
 // no hook remains that should have run after its objects were ready.
-func healable(in Input) bool {
+func recheckable(in Input) bool {
 	newest, last := in.Observed.Newest(), Latest(in.Recorded.History)
 	if newest == nil || newest.Status != helmv2.StatusFailed || !newest.Applied || newest.Rollback || last == nil || unmanaged(in) != nil {
 		return false
@@ -92,14 +92,14 @@ func healable(in Input) bool {
 	return !newest.PostUpgrade || in.Desired.Policy.Upgrade.NoHooks
 }
 
-func look(in Input) *Decision {
+func recheck(in Input) *Decision {
 	newest := in.Observed.Newest()
 	timeout := in.Desired.Policy.Upgrade.Timeout
 	if last := Latest(in.Recorded.History); last.Action == helmv2.ActionInstall {
 		timeout = in.Desired.Policy.Install.Timeout
 	}
 	return &Decision{
-		State: StateFailed, Action: Heal{Timeout: timeout, Version: newest.Version},
+		State: StateFailed, Action: Recheck{Timeout: timeout, Version: newest.Version},
 		Why: fmt.Sprintf("revision %d failed, but all of it was applied", newest.Version),
 	}
 }
@@ -125,7 +125,7 @@ func retriesExhausted(in Input) *Decision {
 	}
 	if failure(in) != "" {
 		a := activePolicy(in)
-		if a.Retry || a.action == "" || a.failures <= 0 || newest.CutOff() || !a.Exhausted(a.failures) {
+		if a.Retry || a.action == "" || a.failures <= 0 || newest.EndedEarly() || !a.Exhausted(a.failures) {
 			return nil
 		}
 		// A rollback that failed is a remedy that was tried.
@@ -144,12 +144,12 @@ func retriesExhausted(in Input) *Decision {
 func exceeded(state State, action helmv2.ReleaseAction, failures int64) *Decision {
 	return &Decision{
 		State: state, Action: Stall{Reason: helmv2.ReasonRetriesExceeded},
-		Why: WhyExceeded(action, failures),
+		Why: RetriesExceededMessage(action, failures),
 	}
 }
 
 // WhyExceeded says that an install or upgrade has failed more often than its retries allow.
-func WhyExceeded(action helmv2.ReleaseAction, failures int64) string {
+func RetriesExceededMessage(action helmv2.ReleaseAction, failures int64) string {
 	return fmt.Sprintf("Failed to %s after %d attempt(s)", action, failures)
 }
 
@@ -159,10 +159,10 @@ func awaitRetry(in Input) *Decision {
 		return nil
 	}
 	newest, a := in.Observed.Newest(), activePolicy(in)
-	if !a.Retry || a.failures <= 0 || newest.CutOff() {
+	if !a.Retry || a.failures <= 0 || newest.EndedEarly() {
 		return nil
 	}
-	left := newest.Touched().Add(a.RetryInterval).Sub(in.Now)
+	left := newest.LastWritten().Add(a.RetryInterval).Sub(in.Now)
 	if left <= 0 {
 		return nil
 	}
@@ -180,8 +180,8 @@ func failed(in Input) *Decision {
 		return nil
 	}
 	newest, a := in.Observed.Newest(), activePolicy(in)
-	if a.action == "" || a.failures <= 0 || a.Retry || (newest.CutOff() && !newest.Rollback) {
-		return again(in, why)
+	if a.action == "" || a.failures <= 0 || a.Retry || (newest.EndedEarly() && !newest.Rollback) {
+		return retryFailed(in, why)
 	}
 	if Rejected(in.Recorded) {
 		// The newest revision failed before that, and not for what was attempted last.
@@ -207,7 +207,7 @@ func failed(in Input) *Decision {
 		}
 	}
 	if !returnable(in, target) {
-		return again(in, fmt.Sprintf("%s, and revision %d is not what it was", why, target.Version))
+		return retryFailed(in, fmt.Sprintf("%s, and revision %d is not what it was", why, target.Version))
 	}
 	return &Decision{State: StateFailed, Why: why, Action: Rollback{
 		Timeout: in.Desired.Policy.RollbackTimeout, Version: target.Version,
@@ -216,9 +216,9 @@ func failed(in Input) *Decision {
 
 // again tries once more: if all of the revision was applied, by another look at
 // its objects, otherwise by another revision.
-func again(in Input, why string) *Decision {
-	if healable(in) {
-		return look(in)
+func retryFailed(in Input, why string) *Decision {
+	if recheckable(in) {
+		return recheck(in)
 	}
 	return &Decision{State: StateFailed, Action: Upgrade{Timeout: in.Desired.Policy.Upgrade.Timeout}, Why: why}
 }

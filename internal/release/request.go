@@ -11,7 +11,7 @@ import helmv2 "github.com/pintle-dev/pintle/api/v2"
 // same value that is not answered either.
 type Requests struct {
 	// Visit asks to be looked at.
-	Visit string
+	Reconcile string
 	// Force asks for one install or upgrade, whatever the state.
 	Force string
 	// Reset asks to forget earlier failures.
@@ -21,16 +21,16 @@ type Requests struct {
 // RequestsOf reads the annotations of a HelmRelease.
 func RequestsOf(annotations map[string]string) Requests {
 	return Requests{
-		Visit: annotations[helmv2.AnnotationReconcileRequest],
-		Force: annotations[helmv2.AnnotationForceRequest],
-		Reset: annotations[helmv2.AnnotationResetRequest],
+		Reconcile: annotations[helmv2.AnnotationReconcileRequest],
+		Force:     annotations[helmv2.AnnotationForceRequest],
+		Reset:     annotations[helmv2.AnnotationResetRequest],
 	}
 }
 
 // ForceAsked reports whether an install or upgrade is asked for that no decision
 // has dealt with.
-func (r Requests) ForceAsked(status *helmv2.HelmReleaseStatus) bool {
-	return r.asked(r.Force, status) && r.Force != status.LastHandledForceAt
+func (r Requests) ForceRequested(status *helmv2.HelmReleaseStatus) bool {
+	return r.requested(r.Force, status) && r.Force != status.LastHandledForceAt
 }
 
 // ForceBegun reports whether an install or upgrade was announced that was asked
@@ -42,21 +42,21 @@ func (r Requests) ForceAsked(status *helmv2.HelmReleaseStatus) bool {
 // If it comes back when another attempt has been cut off, it is taken for that
 // one, which is to be made again anyway.
 func (r Requests) ForceBegun(status *helmv2.HelmReleaseStatus) bool {
-	return r.asked(r.Force, status) && r.Force == status.LastHandledForceAt &&
+	return r.requested(r.Force, status) && r.Force == status.LastHandledForceAt &&
 		status.LastAttemptedReleaseActionDuration == nil
 }
 
 // ResetAsked reports whether failures are to be forgotten at the request of
 // somebody whom no decision has answered.
-func (r Requests) ResetAsked(status *helmv2.HelmReleaseStatus) bool {
-	return r.asked(r.Reset, status) && r.Reset != status.LastHandledResetAt
+func (r Requests) ResetRequested(status *helmv2.HelmReleaseStatus) bool {
+	return r.requested(r.Reset, status) && r.Reset != status.LastHandledResetAt
 }
 
 // Open reports whether there is more to answer than the request for a visit.
 func (r Requests) Open(status *helmv2.HelmReleaseStatus) bool {
-	return r.ForceAsked(status) || r.ForceBegun(status) || r.ResetAsked(status)
+	return r.ForceRequested(status) || r.ForceBegun(status) || r.ResetRequested(status)
 }
 
-func (r Requests) asked(token string, status *helmv2.HelmReleaseStatus) bool {
-	return token != "" && token == r.Visit && token != status.LastHandledReconcileAt
+func (r Requests) requested(token string, status *helmv2.HelmReleaseStatus) bool {
+	return token != "" && token == r.Reconcile && token != status.LastHandledReconcileAt
 }

@@ -38,7 +38,7 @@ func TrustOf(history helmv2.Snapshots, labelled, stored *Revision) Trust {
 		return Unrecorded
 	}
 	s := history[i]
-	known := s.APIVersion == SnapshotScheme || s.APIVersion == helmv2.SnapshotAPIVersionV2 && stored.ReferenceDigest != ""
+	known := s.APIVersion == SnapshotScheme || s.APIVersion == helmv2.SnapshotAPIVersionV2 && stored.HelmControllerDigest != ""
 	switch {
 	case s.Namespace != stored.Namespace:
 		return Altered
