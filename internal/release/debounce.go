@@ -6,27 +6,27 @@ package release
 import "time"
 
 const (
-	// settlingQuiet is how long none of the inputs may have changed. What one commit
-	// changes is applied object by object, and rarely with longer pauses.
+	// debounceQuiet is the time without a change after which the inputs of one commit are complete.
+	// Appliers write the objects of a commit one by one, rarely with longer pauses.
 	debounceQuiet = 1500 * time.Millisecond
-	// settlingLook is how often is asked whether an applier is through.
+	// debouncePoll is the interval of checks whether the applier has finished.
 	debouncePoll = 500 * time.Millisecond
-	// settlingBound is how long a burst of changes is waited out at most: something
-	// that changes all the time is not to keep a release from ever being upgraded.
+	// debounceLimit is the longest wait after the first change. An input that changes all the time
+	// must not block upgrades.
 	debounceLimit = 6 * time.Second
 )
 
-// Burst is a number of changes, in short order, of objects that one applier writes:
-// the HelmRelease, its source, and what its values come from.
+// Debounce describes recent changes of objects that one applier writes: the HelmRelease, its
+// source, and the objects that its values come from.
 type Debounce struct {
-	// First and Last are when the first and the last of the changes were seen.
+	// First and Last are the times at which the first and the last change were observed.
 	First, Last time.Time
-	// Applying is true if the applier is known to be still at work.
+	// Applying is true if the applier is known to be still running.
 	Applying bool
 }
 
-// Left returns how much longer to wait for the rest of a burst; zero or less if it
-// is over, or has been waited for long enough.
+// Remaining returns the time left to wait for further changes. It is zero or negative if the wait
+// is over. A nil Debounce has no wait.
 func (b *Debounce) Remaining(now time.Time) time.Duration {
 	if b == nil {
 		return 0
@@ -38,12 +38,12 @@ func (b *Debounce) Remaining(now time.Time) time.Duration {
 	return min(left, b.First.Add(debounceLimit).Sub(now))
 }
 
-// Over reports whether a change at now would begin a new burst.
+// Over reports whether a change at now would start a new Debounce.
 func (b *Debounce) Over(now time.Time) bool { return b == nil || now.Sub(b.Last) >= debounceQuiet }
 
-// settling: a commit has changed one of the inputs, and the others may be about to
-// follow. Whoever acted now would run new values on the old chart, or the reverse,
-// and act once more a moment later.
+// debounce delays an install or upgrade while objects of the same commit may still arrive. Without
+// it, new values would be installed with the old chart or the reverse, followed by a second
+// upgrade.
 func debounce(in Input) *Decision {
 	left := in.Observed.Debounce.Remaining(in.Now)
 	if left <= 0 {
@@ -56,8 +56,7 @@ func debounce(in Input) *Decision {
 	return &Decision{Action: Wait{After: left, Brief: true}, Why: "objects that are applied together are still changing"}
 }
 
-// MustSettle reports whether the decision depends on the applier's being through,
-// as far as is known without asking it.
+// MustCheckApplier reports whether the decision depends on whether the applier has finished.
 func MustCheckApplier(in Input) bool {
 	if b := in.Observed.Debounce; b == nil || !b.Over(in.Now) || !in.Now.Before(b.First.Add(debounceLimit)) {
 		return false
@@ -66,7 +65,7 @@ func MustCheckApplier(in Input) bool {
 	return AppliesDesired(Decide(in).Action)
 }
 
-// Anew reports whether an action makes a revision of what is wanted by now.
+// AppliesDesired reports whether an action creates a revision from the desired inputs.
 func AppliesDesired(a Action) bool {
 	switch a.(type) {
 	case Install, Upgrade:

@@ -244,7 +244,7 @@ func TestDecide(t *testing.T) {
 			},
 			want: Decision{
 				Rule: "Unlock", State: StateLocked, Action: Wait{After: 5 * time.Minute},
-				Why: "revision 2 is pending-rollback by somebody else",
+				Why: "revision 2 has status 'pending-rollback', set by another client",
 			},
 		},
 		"UnlockForeignOld": {
@@ -350,7 +350,7 @@ func TestDecide(t *testing.T) {
 			},
 			want: Decision{
 				Rule: "Unlock", State: StateLocked, Action: Wait{After: 6 * time.Minute},
-				Why: "revision 2 is uninstalling by somebody else",
+				Why: "revision 2 has status 'uninstalling', set by another client",
 			},
 		},
 		"UnlockUnknown": {
@@ -378,7 +378,7 @@ func TestDecide(t *testing.T) {
 			},
 			want: Decision{
 				Rule: "TargetMoved", Action: Forget{},
-				Why: "release namespace changed from 'apps' to 'other', and another HelmRelease owns what was there",
+				Why: "release namespace changed from 'apps' to 'other', and another HelmRelease owns the old release",
 			},
 		},
 		"MovedAwayFromOthersAtWork": {
@@ -391,7 +391,7 @@ func TestDecide(t *testing.T) {
 			},
 			want: Decision{
 				Rule: "TargetMoved", Action: Forget{},
-				Why: "release namespace changed from 'apps' to 'other', and another HelmRelease owns what was there",
+				Why: "release namespace changed from 'apps' to 'other', and another HelmRelease owns the old release",
 			},
 		},
 		"OutOfSyncChartVersion": {
