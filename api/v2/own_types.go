@@ -28,7 +28,7 @@ const (
 	// LabelSuperseded marks the storage record of a failed revision whose wait was
 	// given up because its inputs had changed in the meantime. Such a failure is
 	// not counted either. Its value is "true".
-	LabelSuperseded string = "pintle.dev/superseded"
+	LabelOutdated string = "pintle.dev/outdated"
 
 	// LabelApplied marks the storage record of a revision whose objects had all
 	// been applied when its wait began. It counts only beside a LabelRevision that
@@ -41,7 +41,7 @@ const (
 
 	// ActionHeal looks again at a revision that failed only by waiting. Never in
 	// history.
-	ActionHeal ReleaseAction = "health check"
+	ActionRecheck ReleaseAction = "health check"
 
 	// AnnotationSuspend on a HelmRelease suspends it as spec.suspend does, for the
 	// reason it gives.

@@ -53,15 +53,15 @@ func (r *HelmReleaseReconciler) settle(ctx context.Context, before, hr *helmv2.H
 	case release.Wait:
 		if a.Cancel {
 			cause := context.Canceled
-			if a.Superseded {
-				cause = release.ErrSuperseded
+			if a.Outdated {
+				cause = release.ErrOutdated
 			}
 			r.attempts.Cancel(client.ObjectKeyFromObject(hr), cause)
 		}
 	case release.Adopt:
 		r.list(ctx, hr, way, want, &in)
 	case release.Settle, release.Stall, release.Forget,
-		release.Install, release.Upgrade, release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Heal, release.CorrectDrift:
+		release.Install, release.Upgrade, release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Recheck, release.CorrectDrift:
 	}
 	return r.publishSettled(ctx, before, hr, d, in)
 }
@@ -106,7 +106,7 @@ func (r *HelmReleaseReconciler) begin(ctx context.Context, hr *helmv2.HelmReleas
 				})
 			})
 	}
-	if release.Anew(d.Action) {
+	if release.AppliesDesired(d.Action) {
 		r.bursts.acted(key)
 	}
 	var applied drift.Recorder

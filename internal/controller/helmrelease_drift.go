@@ -86,7 +86,7 @@ func (r *HelmReleaseReconciler) uncompare(key types.NamespacedName) {
 func (r *HelmReleaseReconciler) record(ctx context.Context, hr *helmv2.HelmRelease, way *cluster.Connection, job helm.Job, o *release.Outcome, applied *drift.Recorder) {
 	switch o.Action.(type) {
 	case release.Install, release.Upgrade:
-	case release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Heal, release.CorrectDrift,
+	case release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Recheck, release.CorrectDrift,
 		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 		return
 	}

@@ -84,7 +84,7 @@ func (r *HelmReleaseReconciler) recorded(key types.NamespacedName, o release.Out
 // does not: what it remedied is going to be tried again.
 func ends(o release.Outcome) bool {
 	switch o.Action.(type) {
-	case release.Install, release.Upgrade, release.Heal, release.CorrectDrift:
+	case release.Install, release.Upgrade, release.Recheck, release.CorrectDrift:
 		return o.Err == nil && len(o.Failed) == 0
 	case release.Test, release.Rollback, release.Uninstall, release.Unlock,
 		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:

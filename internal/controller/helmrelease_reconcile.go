@@ -182,11 +182,11 @@ func (r *HelmReleaseReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 	want.Suspension = suspension
 	r.attend(req.NamespacedName, want.Desired)
 	in := release.Input{Desired: want.Desired, Recorded: hr.Status, Now: r.now()}
-	in.Observed.Refusal = r.refusals.of(req.NamespacedName)
+	in.Observed.Oversized = r.refusals.of(req.NamespacedName)
 	if err := r.holders.inTheWay(ctx, hr, in.Now, &in.Observed); err != nil {
 		return r.publishBlocked(ctx, before, hr, err)
 	}
-	free := running == nil && in.Observed.Holder == nil && in.Observed.Next == nil
+	free := running == nil && in.Observed.LockHolder == nil && in.Observed.WaitingOperation == nil
 	if left := r.rest.left(hr, want.Desired, in.Now); left > 0 && free {
 		return r.atRest(req.NamespacedName, left, in.Now), nil
 	}

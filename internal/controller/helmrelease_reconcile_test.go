@@ -359,7 +359,7 @@ func TestCancellationHasACause(t *testing.T) {
 		want     error
 	}{
 		"Same":  {"1.0.0", "1.0.0", nil},
-		"Newer": {"1.0.0", "1.1.0", release.ErrSuperseded},
+		"Newer": {"1.0.0", "1.1.0", release.ErrOutdated},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &stub{version: tc.was}

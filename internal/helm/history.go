@@ -199,7 +199,7 @@ func readRelease(secret *corev1.Secret, recorded helmv2.Snapshots) (fact, *helmr
 	}
 	f := fact{revision: toRevision(rls), method: rec.ApplyMethod.String()}
 	if s := snapshotOf(rls.Name, rls.Namespace, rls.Version, recorded); s != nil {
-		f.reference, f.revision.ReferenceDigest = referenceOf(s), referenceDigest(rec, s)
+		f.reference, f.revision.HelmControllerDigest = referenceOf(s), referenceDigest(rec, s)
 	}
 	return f, rls, nil
 }
@@ -223,7 +223,7 @@ func toRevision(rls *helmrelease.Release) release.Revision {
 		Owner:        owner(rls.Labels, rls.Version),
 		Digest:       observationDigest(rls),
 		Interrupted:  rls.Labels[helmv2.LabelInterrupted] == "true",
-		Superseded:   rls.Labels[helmv2.LabelSuperseded] == "true",
+		Outdated:     rls.Labels[helmv2.LabelOutdated] == "true",
 		Applied:      applied(rls.Labels, rls.Version),
 		Rollback:     rolledBack(rls.Labels, rls.Version),
 		PostInstall:  hasHook(rls, helmrelease.HookPostInstall),

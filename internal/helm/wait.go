@@ -62,7 +62,7 @@ func (j *Job) manner(store *recorder) (manner, error) {
 		err = nil
 	case release.Test:
 		waits = false
-	case release.Heal, release.CorrectDrift, release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
+	case release.Recheck, release.CorrectDrift, release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 	}
 	m.checks = checks
 	if waits {

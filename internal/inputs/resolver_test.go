@@ -563,7 +563,7 @@ func TestResolve(t *testing.T) {
 			want: Want{
 				Desired: release.Desired{
 					UID: "uid-1", Generation: 3, Target: target, Chart: note, ConfigDigest: emptyDigest, Policy: policy,
-					Requests: release.Requests{Visit: "1", Force: "2", Reset: "3"},
+					Requests: release.Requests{Reconcile: "1", Force: "2", Reset: "3"},
 				},
 				Artifact: artifact, Values: map[string]any{},
 			},

@@ -28,14 +28,14 @@ const (
 
 // Examine answers an inquiry; nil if there is nothing to say. It stops at the first
 // object that shows a cause, and looks at maxSuspects at most.
-func (e *Examiner) Examine(ctx context.Context, q release.Inquiry) *release.Diagnosis {
+func (e *Examiner) Examine(ctx context.Context, q release.DiagnosisRequest) *release.Diagnosis {
 	limit := patience
 	if q.Brief {
 		limit = briefPatience
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	suspects := telling(q.Suspects)
+	suspects := telling(q.Objects)
 	var best *release.Diagnosis
 	for i := range suspects[:min(len(suspects), maxSuspects)] {
 		x := &examination{examiner: e, suspect: &suspects[i], brief: q.Brief, secrets: slices.Clone(q.Secrets)}
@@ -53,7 +53,7 @@ func (e *Examiner) Examine(ctx context.Context, q release.Inquiry) *release.Diag
 
 // Refused implements the wish to know why an object was refused: Status has the
 // words of who refused it.
-func (e *Examiner) Refused(suspect release.Suspect, secrets []string) *release.Diagnosis {
+func (e *Examiner) Refused(suspect release.UnreadyObject, secrets []string) *release.Diagnosis {
 	x := &examination{examiner: e, suspect: &suspect, facts: diagnosis.Facts{
 		Kind: suspect.Object.Kind, Namespace: suspect.Object.Namespace, Name: suspect.Object.Name,
 		Status: suspect.Status, Refused: true, Secrets: secrets,
@@ -62,8 +62,8 @@ func (e *Examiner) Refused(suspect release.Suspect, secrets []string) *release.D
 }
 
 // telling puts first what has failed for good, and then what has pods.
-func telling(all []release.Suspect) []release.Suspect {
-	rank := func(s release.Suspect) int {
+func telling(all []release.UnreadyObject) []release.UnreadyObject {
+	rank := func(s release.UnreadyObject) int {
 		switch {
 		case s.Failed:
 			return 0
@@ -75,7 +75,7 @@ func telling(all []release.Suspect) []release.Suspect {
 		return 3
 	}
 	all = slices.Clone(all)
-	slices.SortStableFunc(all, func(a, b release.Suspect) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(all, func(a, b release.UnreadyObject) int { return rank(a) - rank(b) })
 	return all
 }
 
@@ -92,7 +92,7 @@ func hasPods(o release.Object) bool {
 // examination is of one object.
 type examination struct {
 	examiner *Examiner
-	suspect  *release.Suspect
+	suspect  *release.UnreadyObject
 	brief    bool
 	secrets  []string
 	facts    diagnosis.Facts
@@ -132,7 +132,7 @@ func (x *examination) run(ctx context.Context) diagnosis.Finding {
 func (x *examination) diagnosis(found diagnosis.Finding) *release.Diagnosis {
 	d := &release.Diagnosis{
 		Code: found.Code, Object: x.suspect.Object, Role: x.suspect.Role, Summary: found.Summary, Details: found.Details,
-		Hopeless: found.Hopeless, Patience: found.Patience, Mark: found.Mark,
+		Permanent: found.Hopeless, PermanentAfter: found.Patience, Fingerprint: found.Mark,
 	}
 	pod := diagnosis.Telling(x.facts.Pods)
 	for _, l := range found.Logs {
@@ -159,7 +159,7 @@ func (x *examination) readPods(ctx context.Context) {
 }
 
 // selection says how to ask for the pods of an object.
-func selection(s *release.Suspect) (metav1.ListOptions, bool) {
+func selection(s *release.UnreadyObject) (metav1.ListOptions, bool) {
 	if s.Object.Kind == "Pod" {
 		return metav1.ListOptions{FieldSelector: "metadata.name=" + s.Object.Name}, true
 	}
@@ -172,7 +172,7 @@ func selection(s *release.Suspect) (metav1.ListOptions, bool) {
 }
 
 // ofSuspect reports whether a pod that was selected belongs to the object.
-func ofSuspect(p *corev1.Pod, s *release.Suspect) bool {
+func ofSuspect(p *corev1.Pod, s *release.UnreadyObject) bool {
 	if s.Object.Kind == "Pod" {
 		return s.UID == "" || string(p.UID) == s.UID
 	}
@@ -204,7 +204,7 @@ func (x *examination) readLogs(ctx context.Context, pod *corev1.Pod) {
 	if len(all) == 0 {
 		return
 	}
-	if x.suspect.Quiet {
+	if x.suspect.HideLogs {
 		x.facts.Withheld = "the hook's annotation helm.sh/hook-output-log-policy does not ask for it"
 		return
 	}

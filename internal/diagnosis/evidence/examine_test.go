@@ -68,9 +68,9 @@ func (s *shelf) logs(_ context.Context, _, pod string, o *corev1.PodLogOptions) 
 	return io.NopCloser(strings.NewReader(s.log)), s.ask("logs", fmt.Sprintf("%s/%s previous=%t", pod, o.Container, o.Previous))
 }
 
-func suspect(t *testing.T, kind, group, content string) release.Suspect {
+func suspect(t *testing.T, kind, group, content string) release.UnreadyObject {
 	t.Helper()
-	s := release.Suspect{Object: release.Object{Group: group, Version: "v1", Kind: kind, Namespace: "apps", Name: "web"}, UID: "uid-" + kind, Status: "InProgress: late"}
+	s := release.UnreadyObject{Object: release.Object{Group: group, Version: "v1", Kind: kind, Namespace: "apps", Name: "web"}, UID: "uid-" + kind, Status: "InProgress: late"}
 	if err := yaml.Unmarshal([]byte(content), &s.Content); err != nil {
 		t.Fatal(err)
 	}
@@ -97,14 +97,14 @@ const (
 )
 
 func TestExamine(t *testing.T) {
-	deploy := func() release.Suspect { return suspect(t, "Deployment", "apps", deployment) }
-	job := func() release.Suspect {
+	deploy := func() release.UnreadyObject { return suspect(t, "Deployment", "apps", deployment) }
+	job := func() release.UnreadyObject {
 		return suspect(t, "Job", "batch", "{spec: {selector: {matchLabels: {controller-uid: u}}}}")
 	}
 	for name, tc := range map[string]struct {
 		why      string
 		from     *shelf
-		suspects []release.Suspect
+		suspects []release.UnreadyObject
 		brief    bool
 		code     string
 		says     []string
@@ -114,78 +114,78 @@ func TestExamine(t *testing.T) {
 		"log": {
 			why:      "the log is read of the last life of the container, without secrets",
 			from:     &shelf{all: []corev1.Pod{ownedPod("web-1-a", "ReplicaSet", "web-1", crashed)}, secrets: map[string]string{"access": canary}, log: "one\nit is " + canary + "\n"},
-			suspects: []release.Suspect{deploy()}, code: helmv2.FailureCrashLoop,
+			suspects: []release.UnreadyObject{deploy()}, code: helmv2.FailureCrashLoop,
 			says: []string{"Deployment apps/web: CrashLoop", "it is ***", "one\n"}, silent: []string{canary},
 			asked: []string{"pods app=web", "secrets access", "logs web-1-a/main previous=true", "events uid-web-1-a"},
 		},
 		"secret refused": {
 			why:      "what cannot be made safe is not told",
 			from:     &shelf{all: []corev1.Pod{ownedPod("web-1-a", "ReplicaSet", "web-1", crashed)}, refused: []string{"secrets"}, log: canary},
-			suspects: []release.Suspect{deploy()}, code: helmv2.FailureCrashLoop,
+			suspects: []release.UnreadyObject{deploy()}, code: helmv2.FailureCrashLoop,
 			says: []string{"exited with code 1", "is not told: what is secret in it is not known", "no rights"}, silent: []string{canary},
 			asked: []string{"pods app=web", "secrets access", "events uid-web-1-a"},
 		},
 		"pods refused": {
 			why:  "what may not be read is left out, and said to be",
-			from: &shelf{refused: []string{"pods", "events"}}, suspects: []release.Suspect{job()}, code: helmv2.FailureNotReady,
+			from: &shelf{refused: []string{"pods", "events"}}, suspects: []release.UnreadyObject{job()}, code: helmv2.FailureNotReady,
 			says:  []string{"Job apps/web: NotReady: InProgress: late", "not read: pods: pods", "not read: events: events"},
 			asked: []string{"pods controller-uid=u", "events uid-Job"},
 		},
 		"log refused": {
 			why:      "nor does it matter if logs may not be read",
 			from:     &shelf{all: []corev1.Pod{ownedPod("web-1-a", "ReplicaSet", "web-1", crashed)}, refused: []string{"logs"}},
-			suspects: []release.Suspect{deploy()}, code: helmv2.FailureCrashLoop, says: []string{"not read: log of container main"},
+			suspects: []release.UnreadyObject{deploy()}, code: helmv2.FailureCrashLoop, says: []string{"not read: log of container main"},
 			asked: []string{"pods app=web", "secrets access", "logs web-1-a/main previous=true", "events uid-web-1-a"},
 		},
 		"nothing has run": {
 			why:  "there are no logs then, and no secrets to know",
-			from: &shelf{all: []corev1.Pod{ownedPod("web-1-a", "ReplicaSet", "web-1", pulling)}}, suspects: []release.Suspect{deploy()},
+			from: &shelf{all: []corev1.Pod{ownedPod("web-1-a", "ReplicaSet", "web-1", pulling)}}, suspects: []release.UnreadyObject{deploy()},
 			code: helmv2.FailureImageNotFound, says: []string{"not found"}, asked: []string{"pods app=web", "events uid-web-1-a"},
 		},
 		"brief": {
 			why:  "what a pod shows itself takes one request",
-			from: &shelf{all: []corev1.Pod{ownedPod("web-1-a", "ReplicaSet", "web-1", pulling)}}, suspects: []release.Suspect{deploy(), job()},
+			from: &shelf{all: []corev1.Pod{ownedPod("web-1-a", "ReplicaSet", "web-1", pulling)}}, suspects: []release.UnreadyObject{deploy(), job()},
 			brief: true, code: helmv2.FailureImageNotFound, asked: []string{"pods app=web"},
 		},
 		"brief about a Job": {
 			why:      "what keeps its pods from being created is in events only",
 			from:     &shelf{events: map[string][]corev1.Event{"uid-Job": {{Reason: "FailedCreate", Message: "exceeded quota"}}}},
-			suspects: []release.Suspect{job()}, brief: true, code: helmv2.FailureQuotaExceeded, asked: []string{"pods controller-uid=u", "events uid-Job"},
+			suspects: []release.UnreadyObject{job()}, brief: true, code: helmv2.FailureQuotaExceeded, asked: []string{"pods controller-uid=u", "events uid-Job"},
 		},
 		"brief about two": {
 			why: "one that may mend itself does not hide one that is hopeless",
 			from: &shelf{all: []corev1.Pod{ownedPod("web-1-a", "ReplicaSet", "web-1", strings.Replace(crashed, "9", "1", 1))},
 				events: map[string][]corev1.Event{"uid-Job": {{Reason: "FailedCreate", Message: "exceeded quota"}}}},
-			suspects: []release.Suspect{deploy(), job()}, brief: true, code: helmv2.FailureQuotaExceeded,
+			suspects: []release.UnreadyObject{deploy(), job()}, brief: true, code: helmv2.FailureQuotaExceeded,
 			asked: []string{"pods app=web", "pods controller-uid=u", "events uid-Job"},
 		},
 		"pods of others": {
 			why: "a selector may select more",
 			from: &shelf{all: []corev1.Pod{ownedPod("zebra-1-a", "ReplicaSet", "zebra-1", crashed), ownedPod("zed", "", "", crashed),
 				ownedPod("web-1-a", "ReplicaSet", "web-1", pulling)}},
-			suspects: []release.Suspect{deploy()}, code: helmv2.FailureImageNotFound, asked: []string{"pods app=web", "events uid-web-1-a"},
+			suspects: []release.UnreadyObject{deploy()}, code: helmv2.FailureImageNotFound, asked: []string{"pods app=web", "events uid-web-1-a"},
 		},
 		"who has failed comes first": {
 			why:  "and one that shows a cause is enough",
 			from: &shelf{all: []corev1.Pod{ownedPod("web-1-a", "Job", "web", pulling)}},
-			suspects: []release.Suspect{
+			suspects: []release.UnreadyObject{
 				suspect(t, "Database", "example.com", "{}"), suspect(t, "Service", "", "{}"),
-				func() release.Suspect { s := job(); s.Failed = true; return s }(),
+				func() release.UnreadyObject { s := job(); s.Failed = true; return s }(),
 			},
 			code: helmv2.FailureImageNotFound, asked: []string{"pods controller-uid=u", "events uid-Job", "events uid-web-1-a"},
 		},
 		"three at most": {
 			why:  "what is asked is bounded",
-			from: &shelf{}, suspects: []release.Suspect{deploy(), deploy(), deploy(), deploy(), deploy()},
+			from: &shelf{}, suspects: []release.UnreadyObject{deploy(), deploy(), deploy(), deploy(), deploy()},
 			code: helmv2.FailureNotReady, asked: []string{"pods app=web", "pods app=web", "pods app=web"},
 		},
 		"quiet": {
 			why:  "a chart may keep a log to itself",
 			from: &shelf{all: []corev1.Pod{ownedPod("web", "", "", crashed)}, log: "loud"},
-			suspects: func() []release.Suspect {
+			suspects: func() []release.UnreadyObject {
 				s := suspect(t, "Pod", "", "{}")
-				s.UID, s.Role, s.Quiet = "", release.RoleTest, true
-				return []release.Suspect{s}
+				s.UID, s.Role, s.HideLogs = "", release.RoleTest, true
+				return []release.UnreadyObject{s}
 			}(),
 			code: helmv2.FailureCrashLoop, says: []string{"Test apps/web (Pod)", "hook-output-log-policy"}, silent: []string{"loud"},
 			asked: []string{"pods metadata.name=web", "events uid-web"},
@@ -193,7 +193,7 @@ func TestExamine(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := &Examiner{from: tc.from}
-			d := e.Examine(t.Context(), release.Inquiry{Suspects: tc.suspects, Brief: tc.brief})
+			d := e.Examine(t.Context(), release.DiagnosisRequest{Objects: tc.suspects, Brief: tc.brief})
 			if d == nil {
 				t.Fatal("nothing was found")
 			}
@@ -219,7 +219,7 @@ func TestExamine(t *testing.T) {
 			}
 		})
 	}
-	if d := (&Examiner{from: &shelf{}}).Examine(t.Context(), release.Inquiry{}); d != nil {
+	if d := (&Examiner{from: &shelf{}}).Examine(t.Context(), release.DiagnosisRequest{}); d != nil {
 		t.Errorf("of nothing there is nothing to say: %+v", d)
 	}
 }
@@ -230,7 +230,7 @@ func TestManySecrets(t *testing.T) {
 		p.Spec.ImagePullSecrets = append(p.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: fmt.Sprint("s", i)})
 	}
 	from := &shelf{all: []corev1.Pod{p}, log: canary}
-	d := (&Examiner{from: from}).Examine(t.Context(), release.Inquiry{Suspects: []release.Suspect{suspect(t, "Deployment", "apps", deployment)}})
+	d := (&Examiner{from: from}).Examine(t.Context(), release.DiagnosisRequest{Objects: []release.UnreadyObject{suspect(t, "Deployment", "apps", deployment)}})
 	if len(d.Logs) > 0 || len(from.asked) != 2 {
 		t.Errorf("asked %q, %+v", from.asked, d)
 	}
@@ -266,7 +266,7 @@ func TestManyContainers(t *testing.T) {
 		p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, c)
 	}
 	from := &shelf{all: []corev1.Pod{p}, log: "words"}
-	d := (&Examiner{from: from}).Examine(t.Context(), release.Inquiry{Suspects: []release.Suspect{suspect(t, "Deployment", "apps", deployment)}})
+	d := (&Examiner{from: from}).Examine(t.Context(), release.DiagnosisRequest{Objects: []release.UnreadyObject{suspect(t, "Deployment", "apps", deployment)}})
 	if len(d.Logs) != diagnosis.MaxLogs || d.Logs[0].Container != fmt.Sprint("c", 2*diagnosis.MaxLogs-1) || len(from.asked) != 3+diagnosis.MaxLogs {
 		t.Errorf("asked %q, %+v", from.asked, d.Logs)
 	}
