@@ -57,9 +57,9 @@ type Metrics struct {
 
 // Reasons a visit ends without a rule.
 const (
-	VisitBlocked  = "Blocked"
-	VisitFinished = "Finished"
-	VisitAtRest   = "AtRest"
+	RuleBlocked  = "Blocked"
+	RuleFinished = "Finished"
+	RuleCached   = "Cached"
 )
 
 // New registers the metrics with r.
@@ -89,7 +89,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 			Help: "Events that wait to be posted to the events address, or are being posted.",
 		}),
 		visits: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "pintle_helm_release_visits_total",
+			Name: "pintle_helm_release_reconciliations_total",
 			Help: "Visits to HelmReleases by the rule that applied.",
 		}, []string{"rule"}),
 		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -167,9 +167,9 @@ func (m *Metrics) ofTokens() {
 	}, []string{"event_type", "kind", "name", "namespace", "operation"})
 }
 
-// TokenWanted notes that a visit to a HelmRelease led to a cluster that takes tokens;
+// TokenRequested notes that a visit to a HelmRelease led to a cluster that takes tokens;
 // held says whether there was one.
-func (m *Metrics) TokenWanted(hr types.NamespacedName, held bool) {
+func (m *Metrics) TokenRequested(hr types.NamespacedName, held bool) {
 	event := "cache_miss"
 	if held {
 		event = "cache_hit"
@@ -200,8 +200,8 @@ func (m *Metrics) ofWaits() {
 	})
 }
 
-// HeldBack observes for how long an Operation kept Helm from a release.
-func (m *Metrics) HeldBack(d time.Duration) { m.lockWaits.Observe(max(0, d).Seconds()) }
+// LockWaited observes for how long an Operation kept Helm from a release.
+func (m *Metrics) LockWaited(d time.Duration) { m.lockWaits.Observe(max(0, d).Seconds()) }
 
 // Downloaded counts a download that has ended; err says why it failed, if it did.
 func (m *Metrics) Downloaded(took time.Duration, size int64, err error) {
@@ -213,8 +213,8 @@ func (m *Metrics) Downloaded(took time.Duration, size int64, err error) {
 	m.downloaded.Add(float64(size))
 }
 
-// Visit counts a visit; rule is a name of a rule or one of the reasons above.
-func (m *Metrics) Visit(rule string) { m.visits.WithLabelValues(rule).Inc() }
+// Reconciliation counts a visit; rule is a name of a rule or one of the reasons above.
+func (m *Metrics) Reconciliation(rule string) { m.visits.WithLabelValues(rule).Inc() }
 
 // Notified counts an event for the events address; result says what became of it.
 func (m *Metrics) Notified(result string) { m.notifications.WithLabelValues(result).Inc() }
@@ -222,8 +222,8 @@ func (m *Metrics) Notified(result string) { m.notifications.WithLabelValues(resu
 // NotificationsQueued counts the events that have not come to their end yet.
 func (m *Metrics) NotificationsQueued(change int) { m.queued.Add(float64(change)) }
 
-// Reconciled observes how long a visit to a HelmRelease took, or an action of it.
-func (m *Metrics) Reconciled(hr types.NamespacedName, took time.Duration) {
+// ReconcileDuration observes how long a visit to a HelmRelease took, or an action of it.
+func (m *Metrics) ReconcileDuration(hr types.NamespacedName, took time.Duration) {
 	m.reconciled.WithLabelValues(helmv2.HelmReleaseKind, hr.Name, hr.Namespace).Observe(took.Seconds())
 }
 

@@ -32,7 +32,7 @@ func idle(more map[string]float64) map[string]float64 {
 		"pintle_notifications_queued": 0, "pintle_helm_releases_suspended": 0, "pintle_helm_releases_drifted": 0,
 		"lock_wait_seconds count": 0, "lock_wait_seconds sum": 0, "pintle_chart_downloaded_bytes_total": 0,
 		"actions_in_progress": 0, "action_slots": 0, "action_slots_used": 0,
-		"pintle_live_object_watches": 0, "pintle_live_object_open_fuses": 0, "pintle_live_object_wakes_total": 0, "pintle_live_object_held_wakes_total": 0,
+		"pintle_live_object_watches": 0, "pintle_live_object_throttled_releases": 0, "pintle_live_object_triggers_total": 0, "pintle_live_object_delayed_triggers_total": 0,
 		"gotk_token_cached_items": 0, "gotk_token_cache_requests_total status=success": 0, "gotk_token_cache_requests_total status=failure": 0,
 		"gotk_token_cache_evictions_total": 0,
 	}
@@ -91,9 +91,9 @@ func TestMetrics(t *testing.T) {
 	gone := release.DriftedObject{Object: release.Object{Kind: "ConfigMap", Namespace: "prod", Name: "app"}, Removed: true}
 	other := release.DriftedObject{Object: release.Object{Kind: "Service", Namespace: "prod", Name: "app"}}
 	m.DriftDetected([]release.DriftedObject{gone, other})
-	m.Visit(VisitBlocked)
-	m.Visit(VisitFinished)
-	m.Visit(VisitFinished)
+	m.Reconciliation(RuleBlocked)
+	m.Reconciliation(RuleFinished)
+	m.Reconciliation(RuleFinished)
 	for _, o := range []release.Outcome{
 		{Action: release.Install{}, Started: begun, Ended: begun.Add(2 * time.Second)},
 		{Action: release.Install{}, Started: begun, Ended: begun.Add(4 * time.Second)},
@@ -113,14 +113,14 @@ func TestMetrics(t *testing.T) {
 		o.Desired = named
 		m.Attempt(o)
 	}
-	m.HeldBack(90 * time.Second)
-	m.HeldBack(-time.Second)
+	m.LockWaited(90 * time.Second)
+	m.LockWaited(-time.Second)
 	m.Downloaded(2*time.Second, 1000, nil)
 	m.Downloaded(3*time.Second, 0, errors.New("app is not there"))
-	m.Ask(func(f *Figures) { f.InProgress, f.Slots, f.SlotsUsed = 3, 10, 2 })
-	m.Ask(func(f *Figures) {
+	m.Collect(func(f *Stats) { f.InProgress, f.Slots, f.SlotsUsed = 3, 10, 2 })
+	m.Collect(func(f *Stats) {
 		f.Caches = []Cache{{Name: "archives", Entries: 4, Bytes: 5}, {Name: "connections", Entries: 6, Bytes: -1}}
-		f.Watches, f.OpenFuses, f.Wakes, f.Held = 7, 8, 9, 10
+		f.Watches, f.Throttled, f.Triggers, f.Delayed = 7, 8, 9, 10
 		f.Tokens, f.TokensAnswered, f.TokensFailed, f.TokensEvicted = 11, 12, 13, 14
 	})
 	want := idle(map[string]float64{
@@ -135,12 +135,12 @@ func TestMetrics(t *testing.T) {
 		"pintle_chart_downloaded_bytes_total":                         1000,
 		"actions_in_progress":                                         3, "action_slots": 10, "action_slots_used": 2,
 		"pintle_cache_entries cache=archives": 4, "pintle_cache_bytes cache=archives": 5, "pintle_cache_entries cache=connections": 6,
-		"pintle_live_object_watches": 7, "pintle_live_object_open_fuses": 8, "pintle_live_object_wakes_total": 9, "pintle_live_object_held_wakes_total": 10,
+		"pintle_live_object_watches": 7, "pintle_live_object_throttled_releases": 8, "pintle_live_object_triggers_total": 9, "pintle_live_object_delayed_triggers_total": 10,
 		"gotk_token_cached_items": 11, "gotk_token_cache_requests_total status=success": 12, "gotk_token_cache_requests_total status=failure": 13,
 		"gotk_token_cache_evictions_total": 14,
 
-		"visits_total rule=Blocked":                      1,
-		"visits_total rule=Finished":                     2,
+		"reconciliations_total rule=Blocked":                      1,
+		"reconciliations_total rule=Finished":                     2,
 		"actions_total action=install result=success":    2,
 		"actions_total action=upgrade result=failure":    1,
 		"actions_total action=upgrade result=waiting":    1,
@@ -198,14 +198,14 @@ func TestSeriesGoWithTheirObject(t *testing.T) {
 	}
 	web, api := types.NamespacedName{Namespace: "prod", Name: "web"}, types.NamespacedName{Namespace: "prod", Name: "api"}
 	for _, key := range []types.NamespacedName{web, api} {
-		m.Reconciled(key, 2*time.Second)
+		m.ReconcileDuration(key, 2*time.Second)
 		m.Suspended(key.String(), true)
 		m.Drifted(key.String(), true)
 	}
-	m.Reconciled(web, time.Second)
-	m.TokenWanted(web, true)
-	m.TokenWanted(web, false)
-	m.TokenWanted(api, true)
+	m.ReconcileDuration(web, time.Second)
+	m.TokenRequested(web, true)
+	m.TokenRequested(web, false)
+	m.TokenRequested(api, true)
 	const hit = "gotk_token_cache_events_total event_type=cache_hit kind=HelmRelease name="
 	const of = "gotk_reconcile_duration_seconds kind=HelmRelease name="
 	want := idle(map[string]float64{
@@ -257,9 +257,9 @@ func everything(t *testing.T) *prometheus.Registry {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Reconciled(types.NamespacedName{}, 0)
-	m.TokenWanted(types.NamespacedName{}, true)
-	m.Visit(VisitAtRest)
+	m.ReconcileDuration(types.NamespacedName{}, 0)
+	m.TokenRequested(types.NamespacedName{}, true)
+	m.Reconciliation(RuleCached)
 	m.Attempt(release.Outcome{Action: release.Install{}, Diagnosis: &release.Diagnosis{Code: "OOMKilled"}})
 	m.DriftDetected([]release.DriftedObject{{}})
 	m.Notified("sent")
@@ -268,7 +268,7 @@ func everything(t *testing.T) *prometheus.Registry {
 	at := time.Unix(1, 0)
 	m.Attempt(release.Outcome{Action: release.Upgrade{}, Announced: at, Started: at})
 	m.Attempt(release.Outcome{Action: release.Upgrade{}, Interrupted: &release.Outage{}})
-	m.Ask(func(f *Figures) { f.Caches = []Cache{{Name: "some"}} })
+	m.Collect(func(f *Stats) { f.Caches = []Cache{{Name: "some"}} })
 	m.Succeeded(types.NamespacedName{Namespace: "prod", Name: "web"}, at)
 	m.Releases(func() iter.Seq[*helmv2.HelmRelease] { return slices.Values([]*helmv2.HelmRelease{web()}) }, clock)
 	m.ClusterUnreachable("https://h", true)

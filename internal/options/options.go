@@ -220,9 +220,9 @@ func (o *Options) Notices() []string {
 	return notices
 }
 
-// TokensKept is how long tokens for other clusters are used at most; 0 for one request
+// TokenLifetime is how long tokens for other clusters are used at most; 0 for one request
 // each.
-func (o *Options) TokensKept() time.Duration {
+func (o *Options) TokenLifetime() time.Duration {
 	if o.TokenCacheMaxSize == 0 {
 		return 0
 	}

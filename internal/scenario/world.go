@@ -325,7 +325,7 @@ func (w *World) record(die string) error {
 	}
 	switch {
 	case o.Refused():
-		w.refusal = status.Refusal(o)
+		w.refusal = status.SizeExceeded(o)
 	case o.Stored():
 		w.refusal = nil
 	}

@@ -9,16 +9,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Figures are what parts of the controller can tell of themselves.
-type Figures struct {
+// Stats are what parts of the controller can tell of themselves.
+type Stats struct {
 	Caches []Cache
 	// InProgress are the Helm actions that were begun and have not ended; of all
 	// Slots, SlotsUsed are taken by those of them that do not merely wait.
 	InProgress, Slots, SlotsUsed int
 	// Watches of kinds of live objects, and releases whose wake-ups are held back now;
 	// Wakes counts wake-ups, Held those that came later for that reason.
-	Watches, OpenFuses int
-	Wakes, Held        uint64
+	Watches, Throttled int
+	Triggers, Delayed        uint64
 	// Tokens for other clusters that are there, and what became of requests for one.
 	Tokens                                      int
 	TokensAnswered, TokensFailed, TokensEvicted uint64
@@ -37,7 +37,7 @@ type figures struct {
 	entries, bytes, inProgress, slots, used, watches, fuses, wakes, held, tokens, asked, evicted *prometheus.Desc
 
 	mu    sync.Mutex
-	parts []func(*Figures)
+	parts []func(*Stats)
 }
 
 func newFigures() *figures {
@@ -51,9 +51,9 @@ func newFigures() *figures {
 		slots:      desc("helm_release_action_slots", "How many Helm actions can work at the same time; see --concurrent."),
 		used:       desc("helm_release_action_slots_used", "How many Helm actions work; those that wait for objects to be ready do not."),
 		watches:    desc("live_object_watches", "Watches of kinds of live objects, of all clusters, and of objects that releases wait for."),
-		fuses:      desc("live_object_open_fuses", "HelmReleases whose live objects change so often that they are woken later."),
-		wakes:      desc("live_object_wakes_total", "How often a HelmRelease was woken because a live object had changed."),
-		held:       desc("live_object_held_wakes_total", "How many of those came later because there had been too many."),
+		fuses:      desc("live_object_throttled_releases", "HelmReleases whose live objects change so often that they are woken later."),
+		wakes:      desc("live_object_triggers_total", "How often a HelmRelease was woken because a live object had changed."),
+		held:       desc("live_object_delayed_triggers_total", "How many of those came later because there had been too many."),
 		// As the reference calls them.
 		tokens:  prometheus.NewDesc("gotk_token_cached_items", "Tokens for other clusters that are kept.", nil, nil),
 		asked:   prometheus.NewDesc("gotk_token_cache_requests_total", "Requests for a token for another cluster, by status: success or failure.", []string{"status"}, nil),
@@ -73,7 +73,7 @@ func (c *figures) Collect(ch chan<- prometheus.Metric) {
 	c.mu.Lock()
 	parts := c.parts
 	c.mu.Unlock()
-	var f Figures
+	var f Stats
 	for _, part := range parts {
 		part(&f)
 	}
@@ -90,18 +90,18 @@ func (c *figures) Collect(ch chan<- prometheus.Metric) {
 	send(c.slots, prometheus.GaugeValue, float64(f.Slots))
 	send(c.used, prometheus.GaugeValue, float64(f.SlotsUsed))
 	send(c.watches, prometheus.GaugeValue, float64(f.Watches))
-	send(c.fuses, prometheus.GaugeValue, float64(f.OpenFuses))
-	send(c.wakes, prometheus.CounterValue, float64(f.Wakes))
-	send(c.held, prometheus.CounterValue, float64(f.Held))
+	send(c.fuses, prometheus.GaugeValue, float64(f.Throttled))
+	send(c.wakes, prometheus.CounterValue, float64(f.Triggers))
+	send(c.held, prometheus.CounterValue, float64(f.Delayed))
 	send(c.tokens, prometheus.GaugeValue, float64(f.Tokens))
 	send(c.asked, prometheus.CounterValue, float64(f.TokensAnswered), "success")
 	send(c.asked, prometheus.CounterValue, float64(f.TokensFailed), "failure")
 	send(c.evicted, prometheus.CounterValue, float64(f.TokensEvicted))
 }
 
-// Ask has a part of the controller fill in its figures whenever metrics are read.
+// Collect has a part of the controller fill in its figures whenever metrics are read.
 // It may be called at any time, and part is called concurrently.
-func (m *Metrics) Ask(part func(*Figures)) {
+func (m *Metrics) Collect(part func(*Stats)) {
 	m.figures.mu.Lock()
 	defer m.figures.mu.Unlock()
 	m.figures.parts = append(m.figures.parts[:len(m.figures.parts):len(m.figures.parts)], part)
