@@ -23,10 +23,10 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// clock stands still.
+// clock returns a fixed time.
 func clock() time.Time { return time.Unix(5000, 0) }
 
-// idle is what is there before anything happens.
+// idle returns the series of new metrics, and more.
 func idle(more map[string]float64) map[string]float64 {
 	all := map[string]float64{
 		"pintle_notifications_queued": 0, "pintle_helm_releases_suspended": 0, "pintle_helm_releases_drifted": 0,
@@ -40,8 +40,8 @@ func idle(more map[string]float64) map[string]float64 {
 	return all
 }
 
-// gather returns the value of every counter, and count and sum of every
-// histogram, by name and labels.
+// gather returns the value of every counter and gauge, and count and sum of every histogram, by
+// name and labels.
 func gather(t *testing.T, r prometheus.Gatherer) map[string]float64 {
 	t.Helper()
 	families, err := r.Gather()
@@ -66,6 +66,7 @@ func gather(t *testing.T, r prometheus.Gatherer) map[string]float64 {
 	return got
 }
 
+// TestMetrics: every method changes the series of its metric, and no label names an object.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewPedanticRegistry()
@@ -74,7 +75,7 @@ func TestMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(idle(nil), gather(t, registry)); diff != "" {
-		t.Errorf("nothing was counted yet (-want +got):\n%s", diff)
+		t.Errorf("new metrics (-want +got):\n%s", diff)
 	}
 	begun := time.Unix(100, 0)
 	named := release.Desired{UID: "uid-1", Target: release.Target{Name: "app", Namespace: "prod", StorageNamespace: "prod"}}
@@ -107,7 +108,7 @@ func TestMetrics(t *testing.T) {
 			Action: release.CorrectDrift{}, Started: begun, Ended: begun.Add(time.Second),
 			Corrected: []release.DriftedObject{gone, other}, Failed: []release.ObjectError{{Object: other.Object, Err: "app is immutable"}},
 		},
-		// An attempt that never began has no times.
+		// An action that never started has no times.
 		{Action: release.Unlock{}, Announced: begun, Err: errors.New("never"), Cancelled: true},
 	} {
 		o.Desired = named
@@ -117,11 +118,11 @@ func TestMetrics(t *testing.T) {
 	m.LockWaited(-time.Second)
 	m.Downloaded(2*time.Second, 1000, nil)
 	m.Downloaded(3*time.Second, 0, errors.New("app is not there"))
-	m.Collect(func(f *Stats) { f.InProgress, f.Slots, f.SlotsUsed = 3, 10, 2 })
-	m.Collect(func(f *Stats) {
-		f.Caches = []Cache{{Name: "archives", Entries: 4, Bytes: 5}, {Name: "connections", Entries: 6, Bytes: -1}}
-		f.Watches, f.Throttled, f.Triggers, f.Delayed = 7, 8, 9, 10
-		f.Tokens, f.TokensAnswered, f.TokensFailed, f.TokensEvicted = 11, 12, 13, 14
+	m.Collect(func(s *Stats) { s.InProgress, s.Slots, s.SlotsUsed = 3, 10, 2 })
+	m.Collect(func(s *Stats) {
+		s.Caches = []Cache{{Name: "archives", Entries: 4, Bytes: 5}, {Name: "connections", Entries: 6, Bytes: -1}}
+		s.Watches, s.Throttled, s.Triggers, s.Delayed = 7, 8, 9, 10
+		s.Tokens, s.TokensAnswered, s.TokensFailed, s.TokensEvicted = 11, 12, 13, 14
 	})
 	want := idle(map[string]float64{
 		"action_wait_seconds action=upgrade count":                    1,
@@ -139,8 +140,8 @@ func TestMetrics(t *testing.T) {
 		"gotk_token_cached_items": 11, "gotk_token_cache_requests_total status=success": 12, "gotk_token_cache_requests_total status=failure": 13,
 		"gotk_token_cache_evictions_total": 14,
 
-		"reconciliations_total rule=Blocked":                      1,
-		"reconciliations_total rule=Finished":                     2,
+		"reconciliations_total rule=Blocked":             1,
+		"reconciliations_total rule=Finished":            2,
 		"actions_total action=install result=success":    2,
 		"actions_total action=upgrade result=failure":    1,
 		"actions_total action=upgrade result=waiting":    1,
@@ -182,14 +183,14 @@ func TestMetrics(t *testing.T) {
 		}
 		for _, object := range []string{"app", "prod", "uid-1"} {
 			if strings.Contains(name, object) {
-				t.Errorf("%s names an object: there would be one series for each", name)
+				t.Errorf("%s has a label with the name of an object", name)
 			}
 		}
 	}
 }
 
-// TestSeriesGoWithTheirObject: those that name one, and what is counted of it.
-func TestSeriesGoWithTheirObject(t *testing.T) {
+// TestForget: Forget removes the series of a HelmRelease, and subtracts it from gauges.
+func TestForget(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewPedanticRegistry()
 	m, err := New(registry)
@@ -223,12 +224,11 @@ func TestSeriesGoWithTheirObject(t *testing.T) {
 		"pintle_helm_releases_suspended": 1, "pintle_helm_releases_drifted": 1,
 	})
 	if diff := cmp.Diff(want, gather(t, registry)); diff != "" {
-		t.Errorf("one is gone (-want +got):\n%s", diff)
+		t.Errorf("after Forget (-want +got):\n%s", diff)
 	}
 }
 
-// TestClusterUnreachable: a host is listed as long as there is one way to it that
-// leads nowhere.
+// TestClusterUnreachable: a host has a series as long as one connection to it gets no answer.
 func TestClusterUnreachable(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewPedanticRegistry()
@@ -249,7 +249,7 @@ func TestClusterUnreachable(t *testing.T) {
 	}
 }
 
-// everything returns a registry with a series of each metric.
+// everything returns a registry in which each metric has a series.
 func everything(t *testing.T) *prometheus.Registry {
 	t.Helper()
 	registry := prometheus.NewRegistry()
@@ -268,14 +268,14 @@ func everything(t *testing.T) *prometheus.Registry {
 	at := time.Unix(1, 0)
 	m.Attempt(release.Outcome{Action: release.Upgrade{}, Announced: at, Started: at})
 	m.Attempt(release.Outcome{Action: release.Upgrade{}, Interrupted: &release.Outage{}})
-	m.Collect(func(f *Stats) { f.Caches = []Cache{{Name: "some"}} })
+	m.Collect(func(s *Stats) { s.Caches = []Cache{{Name: "some"}} })
 	m.Succeeded(types.NamespacedName{Namespace: "prod", Name: "web"}, at)
 	m.Releases(func() iter.Seq[*helmv2.HelmRelease] { return slices.Values([]*helmv2.HelmRelease{web()}) }, clock)
 	m.ClusterUnreachable("https://h", true)
 	return registry
 }
 
-// TestMetricsLint: names, units and texts are as Prometheus wants them.
+// TestMetricsLint: names, units and help texts follow the conventions of Prometheus.
 func TestMetricsLint(t *testing.T) {
 	t.Parallel()
 	families, err := everything(t).Gather()
@@ -288,8 +288,7 @@ func TestMetricsLint(t *testing.T) {
 	}
 }
 
-// TestMetricsAreDocumented: docs/metrics.md lists each with its type and labels,
-// and nothing else of ours.
+// TestMetricsAreDocumented: docs/metrics.md lists exactly these metrics, with types and labels.
 func TestMetricsAreDocumented(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("../../docs/metrics.md")
@@ -321,6 +320,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	}
 }
 
+// TestNewTwice: metrics cannot be registered twice.
 func TestNewTwice(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
@@ -328,6 +328,6 @@ func TestNewTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	if m, err := New(registry); err == nil || m != nil {
-		t.Error("a second set of the same metrics would count half of everything")
+		t.Error("a second set of the same metrics was registered")
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// everySeries makes a series of each metric of ours.
+// everySeries adds a series to each metric of m.
 func everySeries(m *metrics.Metrics) {
 	key, at := types.NamespacedName{Namespace: "prod", Name: "web"}, time.Unix(100, 0)
 	m.ReconcileDuration(key, time.Second)
@@ -28,7 +28,7 @@ func everySeries(m *metrics.Metrics) {
 	m.Notified("sent")
 	m.Downloaded(time.Second, 1, nil)
 	m.Operation("engine", "phase", "reason", time.Second, time.Second)
-	m.Collect(func(f *metrics.Stats) { f.Caches = []metrics.Cache{{Name: "some"}} })
+	m.Collect(func(s *metrics.Stats) { s.Caches = []metrics.Cache{{Name: "some"}} })
 	m.TokenRequested(key, true)
 	m.Succeeded(key, at)
 	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
