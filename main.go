@@ -169,7 +169,7 @@ func addControllers(mgr ctrl.Manager, o *options.Options, config *rest.Config, t
 	if err := mgr.Add(index); err != nil {
 		return err
 	}
-	m.Ask(func(f *metrics.Figures) {
+	m.Collect(func(f *metrics.Stats) {
 		s := charts.Stats()
 		f.Caches = append(f.Caches,
 			metrics.Cache{Name: "chart_identities", Entries: s.Identities, Bytes: -1},
@@ -182,7 +182,7 @@ func addControllers(mgr ctrl.Manager, o *options.Options, config *rest.Config, t
 		Indexed: index.Synced(),
 		Clusters: cluster.NewConnections(config, cluster.Trust{
 			Exec: o.InsecureKubeconfigExec, InsecureTLS: o.InsecureKubeconfigTLS,
-		}, time.Now).Through(turns.guard()).Finding(find).Keeping(o.TokensKept()),
+		}, time.Now).Through(turns.guard()).Finding(find).Keeping(o.TokenLifetime()),
 		DefaultServiceAccount: o.DefaultServiceAccount,
 		Workloads:             cluster.Terms{Account: o.DefaultKubeconfigServiceAccount, Accounts: o.Gates.ObjectLevelWorkloadIdentity},
 		Metrics:               m,

@@ -48,7 +48,7 @@ func (r *HelmReleaseReconciler) settle(ctx context.Context, before, hr *helmv2.H
 			return r.publishBlocked(ctx, before, hr, err)
 		}
 		r.emit(hr, status.Finalized(d, in))
-		r.metrics.Visit(d.Rule)
+		r.metrics.Reconciliation(d.Rule)
 		return ctrl.Result{}, nil
 	case release.Wait:
 		if a.Cancel {

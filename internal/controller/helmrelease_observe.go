@@ -33,7 +33,7 @@ func (r *HelmReleaseReconciler) observe(ctx context.Context, hr *helmv2.HelmRele
 		return nil, err
 	}
 	if held, takes := way.Token(); takes {
-		r.metrics.TokenWanted(client.ObjectKeyFromObject(hr), held)
+		r.metrics.TokenRequested(client.ObjectKeyFromObject(hr), held)
 	}
 	if err = r.survey(ctx, hr, way, want, in); err != nil {
 		return nil, r.where.explain(hr, way, err)

@@ -75,9 +75,9 @@ func (r *HelmReleaseReconciler) recorded(key types.NamespacedName, o release.Out
 	if ends(o) {
 		r.backoff.Forget(key)
 	}
-	r.metrics.Visit(metrics.VisitFinished)
+	r.metrics.Reconciliation(metrics.RuleFinished)
 	r.metrics.Attempt(o)
-	r.metrics.Reconciled(key, o.Ended.Sub(o.Started))
+	r.metrics.ReconcileDuration(key, o.Ended.Sub(o.Started))
 }
 
 // ends reports whether an outcome ends a row of failures. A remedy that succeeds
@@ -102,7 +102,7 @@ func (r *HelmReleaseReconciler) publishBlocked(ctx context.Context, before, hr *
 	if err != nil {
 		return r.unwritten(err)
 	}
-	r.metrics.Visit(metrics.VisitBlocked)
+	r.metrics.Reconciliation(metrics.RuleBlocked)
 	return result, nil
 }
 
@@ -128,7 +128,7 @@ func (r *HelmReleaseReconciler) publishSettled(ctx context.Context, before, hr *
 	if _, settled := d.Action.(release.Settle); settled && !repeat {
 		r.backoff.Forget(client.ObjectKeyFromObject(hr))
 	}
-	r.metrics.Visit(d.Rule)
+	r.metrics.Reconciliation(d.Rule)
 	return result, nil
 }
 

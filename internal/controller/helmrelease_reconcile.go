@@ -221,7 +221,7 @@ func (r *HelmReleaseReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 // changed since.
 func (r *HelmReleaseReconciler) atRest(key types.NamespacedName, left time.Duration, now time.Time) ctrl.Result {
 	r.outages.over(key)
-	r.metrics.Visit(metrics.VisitAtRest)
+	r.metrics.Reconciliation(metrics.RuleCached)
 	r.metrics.Succeeded(key, now)
 	return yielding(r.result(key, release.After(left)))
 }
@@ -231,12 +231,12 @@ func (r *HelmReleaseReconciler) announced(ctx context.Context, hr *helmv2.HelmRe
 	r.outages.over(client.ObjectKeyFromObject(hr))
 	r.noteDrift(ctx, hr, d, in, started)
 	r.bereave(hr, d, in)
-	r.metrics.Visit(d.Rule)
+	r.metrics.Reconciliation(d.Rule)
 }
 
 // timed observes how long a visit took that is over.
 func (r *HelmReleaseReconciler) timed(key types.NamespacedName, begun time.Time) {
-	r.metrics.Reconciled(key, r.now().Sub(begun))
+	r.metrics.ReconcileDuration(key, r.now().Sub(begun))
 }
 
 // gone ends the visit of an object that could not be read. If it does not exist

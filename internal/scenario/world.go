@@ -325,7 +325,7 @@ func (w *World) record(die string) error {
 	}
 	switch {
 	case o.Oversized():
-		w.oversized = status.Refusal(o)
+		w.oversized = status.SizeExceeded(o)
 	case o.Stored():
 		w.oversized = nil
 	}
