@@ -61,7 +61,7 @@ func (r *run) sandboxed(ctx context.Context, job Job, c *helmchart.Chart, timeou
 	way, prepare := r.config.RESTClientGetter, r.store.prepare
 	inside := &rendering{
 		RESTClientGetter: way, ctx: ctx, chart: c,
-		options: render.Options{EnableDNS: job.AllowDNS, Limits: render.Standard(), Large: r.large},
+		options: render.Options{EnableDNS: job.AllowDNS, Limits: render.DefaultLimits(), Large: r.large},
 	}
 	r.config.RESTClientGetter = inside
 	// What is stored is the chart as it was.

@@ -112,7 +112,7 @@ func TestDependencies(t *testing.T) {
 			}
 			hr := app(func(hr *helmv2.HelmRelease) { hr.Spec.DependsOn = tc.refs })
 			all := reader(t, objects...)
-			r := NewResolver(all, all, s.charts).With(Settings{AdditiveReadyExpr: tc.additive, NoCrossNamespaceRefs: tc.closed})
+			r := NewResolver(all, all, s.charts).WithSettings(Settings{AdditiveReadyExpr: tc.additive, NoCrossNamespaceRefs: tc.closed})
 			_, err := r.Resolve(t.Context(), hr)
 			if diff := cmp.Diff(tc.want, blocked(t, err), compare()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
@@ -125,7 +125,7 @@ func TestDependenciesComeFirst(t *testing.T) {
 	t.Parallel()
 	none := reader(t)
 	hr := app(func(hr *helmv2.HelmRelease) { hr.Spec.DependsOn = []helmv2.DependencyReference{{Name: "db"}} })
-	r := NewResolver(none, none, nil).With(Settings{DependencyRetry: time.Hour})
+	r := NewResolver(none, none, nil).WithSettings(Settings{DependencyRetry: time.Hour})
 	_, err := r.Resolve(t.Context(), hr)
 	if b := blocked(t, err); b == nil || b.Reason != helmv2.ReasonDependencyNotReady || b.Retry != release.After(time.Hour) {
 		t.Errorf("before its source a release waits for dependencies: %+v", b)

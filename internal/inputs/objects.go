@@ -50,14 +50,14 @@ type Objects interface {
 
 // Reading returns a resolver like r that reads dependencies of other kinds than
 // HelmRelease by objects. Without, nobody can, and releases that have some wait.
-func (r *Resolver) Reading(objects Objects) *Resolver {
+func (r *Resolver) WithObjects(objects Objects) *Resolver {
 	with := *r
 	with.objects = objects
 	return &with
 }
 
-// Awaited is an object of another kind than HelmRelease that a release waits for.
-type Awaited struct {
+// PendingDependency is an object of another kind than HelmRelease that a release waits for.
+type PendingDependency struct {
 	Object
 	// Unserved is true if the API server does not serve the kind, so that there is
 	// nothing to watch. The key may have a namespace then although the kind has none.
@@ -67,17 +67,19 @@ type Awaited struct {
 }
 
 // Error implements error.
-func (a *Awaited) Error() string { return fmt.Sprintf("%s '%s' is awaited", a.Kind.Kind, a.name()) }
+func (a *PendingDependency) Error() string {
+	return fmt.Sprintf("%s '%s' is awaited", a.Kind.Kind, a.name())
+}
 
 // Unwrap returns the cause.
-func (a *Awaited) Unwrap() error { return a.cause }
+func (a *PendingDependency) Unwrap() error { return a.cause }
 
-func (a *Awaited) name() string { return nameOf(a.Key) }
+func (a *PendingDependency) name() string { return nameOf(a.Key) }
 
 // AwaitedBy returns what err, of Resolve, says is waited for; nil if that is nothing, or
 // a HelmRelease.
-func AwaitedBy(err error) *Awaited {
-	var awaited *Awaited
+func PendingDependencyIn(err error) *PendingDependency {
+	var awaited *PendingDependency
 	if errors.As(err, &awaited) {
 		return awaited
 	}
@@ -107,7 +109,7 @@ func checkKinds(hr *helmv2.HelmRelease) error {
 
 // checkObject checks an object of another kind that hr depends on.
 func (r *Resolver) checkObject(ctx context.Context, hr *helmv2.HelmRelease, ref helmv2.DependencyReference, e *cel.Expression) error {
-	awaited := &Awaited{Object: Object{Kind: schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind), Key: dependencyKey(hr, ref)}}
+	awaited := &PendingDependency{Object: Object{Kind: schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind), Key: dependencyKey(hr, ref)}}
 	dep, why := r.object(ctx, hr, ref, awaited)
 	if why != "" {
 		return r.await(awaited, "unable to get '%s' dependency: %s", awaited.name(), why)
@@ -126,7 +128,7 @@ func (r *Resolver) checkObject(ctx context.Context, hr *helmv2.HelmRelease, ref 
 }
 
 // await is waitFor for objects of other kinds.
-func (r *Resolver) await(awaited *Awaited, format string, args ...any) error {
+func (r *Resolver) await(awaited *PendingDependency, format string, args ...any) error {
 	return &release.Blocked{
 		Reason: helmv2.ReasonDependencyNotReady, Normal: true, Err: awaited,
 		Retry: release.After(r.settings.DependencyRetry), Message: fmt.Sprintf(format, args...),
@@ -134,7 +136,7 @@ func (r *Resolver) await(awaited *Awaited, format string, args ...any) error {
 }
 
 // object reads what is awaited, or says why it cannot be.
-func (r *Resolver) object(ctx context.Context, hr *helmv2.HelmRelease, ref helmv2.DependencyReference, awaited *Awaited) (dep *unstructured.Unstructured, why string) {
+func (r *Resolver) object(ctx context.Context, hr *helmv2.HelmRelease, ref helmv2.DependencyReference, awaited *PendingDependency) (dep *unstructured.Unstructured, why string) {
 	if r.objects == nil {
 		return nil, "objects of other kinds cannot be read"
 	}
@@ -160,7 +162,7 @@ func (r *Resolver) object(ctx context.Context, hr *helmv2.HelmRelease, ref helmv
 
 // unread says why an object could not be read, in words that stay the same for as long
 // as the cause does.
-func (r *Resolver) unread(ctx context.Context, awaited *Awaited, err error) string {
+func (r *Resolver) unread(ctx context.Context, awaited *PendingDependency, err error) string {
 	var status apierrors.APIStatus
 	switch {
 	case awaited.Unserved:
@@ -215,7 +217,7 @@ func (r *Resolver) orNamesake(ctx context.Context, hr *helmv2.HelmRelease, key t
 }
 
 // orRelease adds to that an object does not exist that a HelmRelease of that name does.
-func (r *Resolver) orRelease(ctx context.Context, awaited *Awaited) string {
+func (r *Resolver) orRelease(ctx context.Context, awaited *PendingDependency) string {
 	if !slices.Contains(deployers(), awaited.Kind.GroupKind()) || awaited.Key.Namespace == "" {
 		return ""
 	}

@@ -178,7 +178,7 @@ func TestObjectDependencies(t *testing.T) {
 				on.objects = append(on.objects, thing(t, text))
 			}
 			all := reader(t, cached...)
-			_, err := NewResolver(all, all, s.charts).With(tc.settings).Reading(on).
+			_, err := NewResolver(all, all, s.charts).WithSettings(tc.settings).WithObjects(on).
 				Resolve(t.Context(), app(func(hr *helmv2.HelmRelease) { hr.Spec.DependsOn = tc.refs }))
 			if diff := cmp.Diff(tc.want, blocked(t, err), compare()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
@@ -193,17 +193,17 @@ func TestObjectDependencies(t *testing.T) {
 // TestAwaitedBy: who hears of changes is told what to listen for.
 func TestAwaitedBy(t *testing.T) {
 	t.Parallel()
-	resolve := func(objects Objects, refs ...helmv2.DependencyReference) *Awaited {
+	resolve := func(objects Objects, refs ...helmv2.DependencyReference) *PendingDependency {
 		none := reader(t)
 		r := NewResolver(none, none, nil)
 		if objects != nil {
-			r = r.Reading(objects)
+			r = r.WithObjects(objects)
 		}
 		_, err := r.Resolve(t.Context(), app(func(hr *helmv2.HelmRelease) { hr.Spec.DependsOn = refs }))
 		if err == nil || strings.Contains(blocked(t, err).Message, "'prod/db' is not ready") {
 			t.Error(err)
 		}
-		return AwaitedBy(err)
+		return PendingDependencyIn(err)
 	}
 	issuer := helmv2.DependencyReference{APIVersion: "cert-manager.io/v1", Kind: "ClusterIssuer", Name: "le"}
 	if got := resolve(&shelf{t: t}, helmv2.DependencyReference{Name: "db"}); got != nil {

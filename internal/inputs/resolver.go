@@ -49,7 +49,7 @@ type Resolver struct {
 // cache does not hold of dependencies is read through live too.
 func NewResolver(reader, live client.Reader, charts *chart.Store) *Resolver {
 	r := &Resolver{reader: reader, live: live, charts: charts}
-	return r.With(Settings{})
+	return r.WithSettings(Settings{})
 }
 
 // Resolve returns what hr asks for, or a *release.Blocked. It does not change
@@ -63,7 +63,7 @@ func (r *Resolver) Resolve(ctx context.Context, hr *helmv2.HelmRelease) (Want, e
 		// Our CRD sees to it, but an older one may be installed.
 		return want, refusal("exactly one of spec.chart and spec.chartRef must be set")
 	}
-	if _, err := cel.CompileChecks(hr.Spec.HealthCheckExprs); err != nil {
+	if _, err := cel.CompileReadinessChecks(hr.Spec.HealthCheckExprs); err != nil {
 		return want, &release.Blocked{
 			Reason: helmv2.ReasonInvalidCELExpression, Terminal: true, Retry: release.Never(), Err: err,
 			Message: "Reconciliation failed terminally due to configuration error: " + err.Error(),
@@ -93,8 +93,8 @@ func (r *Resolver) Resolve(ctx context.Context, hr *helmv2.HelmRelease) (Want, e
 // Hold returns what Resolve returned for hr with its chart at hand, so that an
 // action does not have to wait for a download, or a *release.Blocked. What is not
 // going to be acted on needs no chart.
-func (r *Resolver) Hold(ctx context.Context, hr *helmv2.HelmRelease, want Want) (Want, error) {
-	artifact, err := r.charts.Hold(ctx, want.Artifact, waiter(hr))
+func (r *Resolver) FetchChart(ctx context.Context, hr *helmv2.HelmRelease, want Want) (Want, error) {
+	artifact, err := r.charts.Fetch(ctx, want.Artifact, waiter(hr))
 	if err != nil {
 		return want, undownloaded(err)
 	}

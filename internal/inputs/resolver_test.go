@@ -57,7 +57,7 @@ func newStore(t *testing.T) store {
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	return store{
-		charts: chart.NewStore(server.Client(), 1<<20).Waiting(time.Minute), url: server.URL,
+		charts: chart.NewStore(server.Client(), 1<<20).WithGrace(time.Minute), url: server.URL,
 		digest: digest.SHA256.FromBytes(data).String(),
 	}
 }
@@ -370,15 +370,15 @@ func TestDownloadIsNotWaitedFor(t *testing.T) {
 			}
 			return err
 		}
-		ended := Download(resolve(release.Blocked{Brief: true, Retry: release.After(chart.Patience)}))
-		time.Sleep(chart.Patience)
+		ended := DownloadEnded(resolve(release.Blocked{Brief: true, Retry: release.After(chart.SlowAfter)}))
+		time.Sleep(chart.SlowAfter)
 		synctest.Wait()
-		if other := Download(resolve(release.Blocked{Retry: release.After(sourceRetry)})); ended == nil || other != ended {
+		if other := DownloadEnded(resolve(release.Blocked{Retry: release.After(sourceRetry)})); ended == nil || other != ended {
 			t.Error("nobody says when it has ended, or there is another one")
 		}
 		<-ended
 		_, err := r.Resolve(t.Context(), app())
-		if err == nil || !strings.Contains(err.Error(), "Could not load chart: artifact cannot be downloaded: ") || Download(err) != nil {
+		if err == nil || !strings.Contains(err.Error(), "Could not load chart: artifact cannot be downloaded: ") || DownloadEnded(err) != nil {
 			t.Errorf("it ended with %v", err)
 		}
 	})
@@ -389,16 +389,16 @@ func TestDownloadIsNotWaitedFor(t *testing.T) {
 func TestHold(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	s.charts.Keeping(0)
+	s.charts.WithCacheLimit(0)
 	r := NewResolver(reader(t, repository(s)), nil, s.charts)
 	for range 2 {
 		want, err := r.Resolve(t.Context(), app())
 		if err != nil {
 			t.Fatal(err)
 		}
-		held, err := r.Hold(t.Context(), app(), want)
-		if err != nil || !held.Artifact.Held() {
-			t.Errorf("held: %t, %v", held.Artifact.Held(), err)
+		held, err := r.FetchChart(t.Context(), app(), want)
+		if err != nil || !held.Artifact.Fetched() {
+			t.Errorf("held: %t, %v", held.Artifact.Fetched(), err)
 		}
 		held.Artifact = want.Artifact
 		if diff := cmp.Diff(want, held, compare()); diff != "" {
@@ -411,7 +411,7 @@ func TestHold(t *testing.T) {
 	}
 	want.Artifact.URL = s.url + "/broken"
 	var blocked *release.Blocked
-	if _, err := r.Hold(t.Context(), app(), want); !errors.As(err, &blocked) || blocked.Reason != helmv2.ReasonArtifactFailed || !blocked.Retry.IsBackoff() {
+	if _, err := r.FetchChart(t.Context(), app(), want); !errors.As(err, &blocked) || blocked.Reason != helmv2.ReasonArtifactFailed || !blocked.Retry.IsBackoff() {
 		t.Errorf("what cannot be downloaded blocks with %+v, %v", blocked, err)
 	}
 }

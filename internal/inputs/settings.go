@@ -36,7 +36,7 @@ const defaultDependencyRetry = 30 * time.Second
 
 // With returns a resolver like r that follows settings. Without, there are the
 // defaults of the flags.
-func (r *Resolver) With(settings Settings) *Resolver {
+func (r *Resolver) WithSettings(settings Settings) *Resolver {
 	if settings.DependencyRetry == 0 {
 		settings.DependencyRetry = defaultDependencyRetry
 	}

@@ -55,7 +55,7 @@ func TestAccess(t *testing.T) {
 				external(s, "1.2.3@"+tagDigest), &sourcev1.HelmChart{
 					ObjectMeta: metav1.ObjectMeta{Namespace: "sources", Name: "prod-app"}, Status: sourcev1.HelmChartStatus{Artifact: s.artifact("1.2.3")},
 				})
-			_, err := NewResolver(all, all, s.charts).With(tc.settings).Resolve(t.Context(), app(tc.edit))
+			_, err := NewResolver(all, all, s.charts).WithSettings(tc.settings).Resolve(t.Context(), app(tc.edit))
 			if diff := cmp.Diff(tc.want, blocked(t, err), compare()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
@@ -98,7 +98,7 @@ func TestVersions(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := NewResolver(reader(t, tc.source), nil, s.charts).With(Settings{ExternalArtifacts: true, KeepChartVersions: tc.keep})
+			r := NewResolver(reader(t, tc.source), nil, s.charts).WithSettings(Settings{ExternalArtifacts: true, KeepChartVersions: tc.keep})
 			want, err := r.Resolve(t.Context(), app(func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Kind = tc.kind }))
 			if err != nil {
 				t.Fatal(err)
@@ -115,7 +115,7 @@ func TestExternalArtifactWithoutArtifact(t *testing.T) {
 	s := newStore(t)
 	empty := external(s, "")
 	empty.Status.Artifact = nil
-	r := NewResolver(reader(t, empty), nil, s.charts).With(Settings{ExternalArtifacts: true})
+	r := NewResolver(reader(t, empty), nil, s.charts).WithSettings(Settings{ExternalArtifacts: true})
 	_, err := r.Resolve(t.Context(), app(func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Kind = helmv2.KindExternalArtifact }))
 	want := "ExternalArtifact 'prod/app' is not ready: does not have an artifact"
 	if b := blocked(t, err); b == nil || b.Message != want {
@@ -126,7 +126,7 @@ func TestExternalArtifactWithoutArtifact(t *testing.T) {
 func TestDirectSources(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	r := NewResolver(reader(t), reader(t, repository(s)), s.charts).With(Settings{DirectSources: true})
+	r := NewResolver(reader(t), reader(t, repository(s)), s.charts).WithSettings(Settings{DirectSources: true})
 	if _, err := r.Resolve(t.Context(), app()); err != nil {
 		t.Errorf("the cache was asked for the source: %v", err)
 	}
@@ -136,7 +136,7 @@ func TestDefaultsReachPolicies(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	for _, on := range []bool{false, true} {
-		r := NewResolver(reader(t, repository(s)), nil, s.charts).With(Settings{Defaults: helmv2.Defaults{RetryOnFailure: on}})
+		r := NewResolver(reader(t, repository(s)), nil, s.charts).WithSettings(Settings{Defaults: helmv2.Defaults{RetryOnFailure: on}})
 		want, err := r.Resolve(t.Context(), app())
 		if err != nil || want.Policy.Install.Retry != on || want.Policy.Upgrade.Retry != on {
 			t.Errorf("DefaultToRetryOnFailure=%t: %+v, %v", on, want.Policy, err)

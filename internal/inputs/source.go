@@ -85,7 +85,7 @@ func (r *Resolver) source(ctx context.Context, hr *helmv2.HelmRelease) (source, 
 
 // Offer sums up what a source offers, or, with ok false, why it offers nothing.
 // HelmReleases that use it need to be looked at when that changes.
-func Offer(obj client.Object) (offer string, ok bool) {
+func SourceState(obj client.Object) (offer string, ok bool) {
 	src, err := offered(obj)
 	if err != nil {
 		return err.Error(), false
@@ -96,7 +96,7 @@ func Offer(obj client.Object) (offer string, ok bool) {
 // Offers reports whether what a source offers is what a release was attempted with:
 // status records a digest if the artifact has one, or else the chart's version,
 // which then is the revision.
-func Offers(obj client.Object, version, ociDigest string) bool {
+func HasRevision(obj client.Object, version, ociDigest string) bool {
 	src, err := offered(obj)
 	switch {
 	case err != nil:
@@ -204,7 +204,7 @@ func undownloaded(err error) *release.Blocked {
 			Message: "Waiting for the artifact server: " + err.Error(),
 		}
 		if !pending.Slow {
-			b.Brief, b.Retry = true, release.After(chart.Patience)
+			b.Brief, b.Retry = true, release.After(chart.SlowAfter)
 		}
 		return b
 	}
@@ -215,7 +215,7 @@ func undownloaded(err error) *release.Blocked {
 
 // Download returns a channel that is closed when the download has ended that err,
 // of Resolve or Hold, says is awaited; nil if it says no such thing.
-func Download(err error) (ended <-chan struct{}) {
+func DownloadEnded(err error) (ended <-chan struct{}) {
 	var pending *chart.Pending
 	if errors.As(err, &pending) {
 		return pending.Ended
@@ -229,7 +229,7 @@ func (r *Resolver) effective(src source, id chart.Identity) (release.Chart, erro
 	if !src.digested {
 		return c, nil
 	}
-	effective, digest, err := chart.Effective(id.Version, src.revision)
+	effective, digest, err := chart.EffectiveVersion(id.Version, src.revision)
 	if err != nil {
 		return c, &release.Blocked{
 			Reason: helmv2.ReasonChartMutateError, Quiet: true, Err: err,
