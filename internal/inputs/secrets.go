@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/values"
 )
 
 // Shorter texts are not worth hiding: they would be hidden in every word, and
@@ -32,8 +32,8 @@ func secrets(refs []reference) []string {
 		if ref.TargetPath != "" {
 			texts = appendText(texts, strings.Trim(ref.content, `'"`))
 		}
-		if values, err := chart.ParseMap([]byte(ref.content)); err == nil {
-			texts = appendScalars(texts, values)
+		if parsed, err := values.ParseMap([]byte(ref.content)); err == nil {
+			texts = appendScalars(texts, parsed)
 		}
 	}
 	return texts

@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/values"
 )
 
 // ValuesFrom returns the names of the objects of a kind that hr takes values
@@ -36,7 +36,7 @@ func (r *Resolver) values(ctx context.Context, hr *helmv2.HelmRelease, want *Wan
 	if hr.Spec.Values != nil {
 		raw = hr.Spec.Values.Raw
 	}
-	v, err := chart.ParseValues(raw)
+	v, err := values.Parse(raw)
 	if err != nil {
 		return release.BlockedBy(helmv2.ReasonValuesError, err, "spec.values cannot be read")
 	}
@@ -50,7 +50,7 @@ func (r *Resolver) values(ctx context.Context, hr *helmv2.HelmRelease, want *Wan
 		}
 		want.Secrets = secrets(refs)
 	}
-	digest, err := chart.ConfigDigest(v)
+	digest, err := values.Digest(v)
 	if err != nil {
 		// The cause may quote what came from a Secret.
 		return &release.Blocked{
@@ -77,20 +77,20 @@ func compose(refs []reference, inline map[string]any) (map[string]any, error) {
 		if ref.TargetPath != "" {
 			continue
 		}
-		values, err := chart.ParseMap([]byte(ref.content))
+		parsed, err := values.ParseMap([]byte(ref.content))
 		if err != nil {
 			return nil, ref.unresolved(err)
 		}
-		chart.MergeInto(composed, values)
+		values.Merge(composed, parsed)
 	}
-	chart.MergeInto(composed, inline)
+	values.Merge(composed, inline)
 	for _, ref := range refs {
 		if ref.TargetPath == "" {
 			continue
 		}
-		set := chart.SetPath
+		set := values.SetPath
 		if ref.Literal {
-			set = chart.SetLiteral
+			set = values.SetLiteral
 		}
 		if err := set(composed, ref.TargetPath, ref.content); err != nil {
 			return nil, ref.unresolved(err)

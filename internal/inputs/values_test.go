@@ -20,8 +20,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/values"
 )
 
 func configMap(name string, data map[string]string) *corev1.ConfigMap {
@@ -177,29 +177,29 @@ func check(t *testing.T, reason string, parts []part, inlineValues, want string)
 	for _, p := range parts {
 		refs = append(refs, p.reference())
 	}
-	given, err := chart.ParseValues([]byte(inlineValues))
+	given, err := values.Parse([]byte(inlineValues))
 	if err != nil {
 		t.Fatal(err)
 	}
 	before, _ := json.Marshal(given)
-	values, err := compose(refs, given)
+	got, err := compose(refs, given)
 	if err != nil {
 		t.Fatalf("%s: %v", reason, err)
 	}
-	expected, err := chart.ParseValues([]byte(want))
+	expected, err := values.Parse([]byte(want))
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Helm stores JSON: what cannot be told apart there is the same.
-	raw, err := json.Marshal(values)
+	raw, err := json.Marshal(got)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := chart.ParseValues(raw)
+	stored, err := values.Parse(raw)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(expected, got); diff != "" {
+	if diff := cmp.Diff(expected, stored); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", reason, diff)
 	}
 	if after, _ := json.Marshal(given); string(after) != string(before) {
@@ -249,7 +249,7 @@ func TestComposeEverything(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("values (-want +got):\n%s", diff)
 	}
-	if d, _ := chart.ConfigDigest(want); d != digest {
+	if d, _ := values.Digest(want); d != digest {
 		t.Errorf("the digest is %s, want %s", digest, d)
 	}
 }
@@ -379,11 +379,11 @@ func FuzzCompose(f *testing.F) {
 	f.Add("l: [[1], null]", `{"l":[[2],null,3]}`, "l[1][2]", "x,l[0]=y", false)
 	f.Add("- x", `[]`, "a..b", ",", true)
 	f.Fuzz(func(t *testing.T, root, inlineValues, path, content string, literal bool) {
-		given, err := chart.ParseValues([]byte(inlineValues))
+		given, err := values.Parse([]byte(inlineValues))
 		if err != nil {
 			return
 		}
-		before, err := chart.ConfigDigest(given)
+		before, err := values.Digest(given)
 		if err != nil {
 			return
 		}
@@ -397,7 +397,7 @@ func FuzzCompose(f *testing.F) {
 		if diff := cmp.Diff(first, second); diff != "" {
 			t.Errorf("the same is composed differently (-first +second):\n%s", diff)
 		}
-		if after, err := chart.ConfigDigest(given); err != nil || after != before {
+		if after, err := values.Digest(given); err != nil || after != before {
 			t.Errorf("the inline values were changed to %v, %v", given, err)
 		}
 	})
