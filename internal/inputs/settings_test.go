@@ -15,6 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
+// TestAccess: settings reject sources in other namespaces and ExternalArtifacts.
 func TestAccess(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -34,16 +35,16 @@ func TestAccess(t *testing.T) {
 		settings Settings
 		want     *release.Blocked
 	}{
-		"Elsewhere":       {reason: "namespaces are open unless closed", edit: elsewhere},
-		"ElsewhereLocked": {reason: "the source is named", edit: elsewhere, settings: locked, want: refused("cross-namespace references are not allowed: cannot access OCIRepository sources/app")},
-		"TemplateLocked":  {reason: "the HelmChart would live there too", edit: templateElsewhere, settings: locked, want: refused("cross-namespace references are not allowed: cannot access HelmChart sources/prod-app")},
-		"HereLocked":      {reason: "one's own namespace is no other", settings: locked, edit: func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Namespace = "prod" }},
+		"Elsewhere":       {reason: "other namespaces are allowed by default", edit: elsewhere},
+		"ElsewhereLocked": {reason: "the message names the source", edit: elsewhere, settings: locked, want: refused("cross-namespace references are not allowed: cannot access OCIRepository sources/app")},
+		"TemplateLocked":  {reason: "the HelmChart would be created there too", edit: templateElsewhere, settings: locked, want: refused("cross-namespace references are not allowed: cannot access HelmChart sources/prod-app")},
+		"HereLocked":      {reason: "the own namespace is allowed", settings: locked, edit: func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Namespace = "prod" }},
 		"DependencyLocked": {reason: "dependencies are not sources", settings: locked, edit: func(hr *helmv2.HelmRelease) {
 			hr.Spec.DependsOn = []helmv2.DependencyReference{{Name: "db", Namespace: "data"}}
 		}},
-		"ArtifactGateOff": {reason: "the gate is named", edit: artifact, want: refused("can't access 'ExternalArtifact/prod/app', ExternalArtifact feature gate is disabled")},
-		"ArtifactGateOn":  {reason: "with the gate it is a source like others", edit: artifact, settings: Settings{ExternalArtifacts: true}},
-		"DeniedBeforeWaits": {reason: "what can never be is said at once", settings: locked, edit: func(hr *helmv2.HelmRelease) {
+		"ArtifactGateOff": {reason: "the message names the gate", edit: artifact, want: refused("can't access 'ExternalArtifact/prod/app', ExternalArtifact feature gate is disabled")},
+		"ArtifactGateOn":  {reason: "with the gate it is allowed", edit: artifact, settings: Settings{ExternalArtifacts: true}},
+		"DeniedBeforeWaits": {reason: "a rejected source is reported before dependencies", settings: locked, edit: func(hr *helmv2.HelmRelease) {
 			elsewhere(hr)
 			hr.Spec.DependsOn = []helmv2.DependencyReference{{Name: "none"}}
 		}, want: refused("cross-namespace references are not allowed: cannot access OCIRepository sources/app")},
@@ -63,18 +64,19 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// external returns the ExternalArtifact prod/app, whose condition and generation
-// nobody takes care of.
+// external returns the ExternalArtifact prod/app, with an outdated generation and condition.
 func external(s store, revision string) *sourcev1.ExternalArtifact {
 	return &sourcev1.ExternalArtifact{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "app", Generation: 7},
 		Status: sourcev1.ExternalArtifactStatus{
 			Artifact:   s.artifact(revision),
-			Conditions: []metav1.Condition{condition("Stalled", metav1.ConditionTrue, "of no concern")},
+			Conditions: []metav1.Condition{condition("Stalled", metav1.ConditionTrue, "ignored")},
 		},
 	}
 }
 
+// TestVersions: the version of a chart contains the digest of an OCI artifact unless settings keep
+// versions.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -89,11 +91,11 @@ func TestVersions(t *testing.T) {
 		keep   bool
 		want   release.Chart
 	}{
-		"Digested":    {reason: "a revision with a digest is one of an OCI artifact", source: external(s, "1.2.3@"+tagDigest), kind: helmv2.KindExternalArtifact, want: mutated},
-		"Plain":       {reason: "one without is a version", source: external(s, "1.2.3"), kind: helmv2.KindExternalArtifact, want: plain},
-		"Kept":        {reason: "without tracking the digest is recorded and the version stays", source: external(s, "1.2.3@"+tagDigest), kind: helmv2.KindExternalArtifact, keep: true, want: recorded},
-		"KeptOCI":     {reason: "of every kind", source: repository(s), kind: helmv2.KindOCIRepository, keep: true, want: recorded},
-		"OCIDigested": {reason: "as always", source: repository(s), kind: helmv2.KindOCIRepository, want: mutated},
+		"Digested":    {reason: "a revision with a digest is that of an OCI artifact", source: external(s, "1.2.3@"+tagDigest), kind: helmv2.KindExternalArtifact, want: mutated},
+		"Plain":       {reason: "a revision without a digest is a version", source: external(s, "1.2.3"), kind: helmv2.KindExternalArtifact, want: plain},
+		"Kept":        {reason: "the digest is recorded, and the version does not change", source: external(s, "1.2.3@"+tagDigest), kind: helmv2.KindExternalArtifact, keep: true, want: recorded},
+		"KeptOCI":     {reason: "the setting applies to each kind", source: repository(s), kind: helmv2.KindOCIRepository, keep: true, want: recorded},
+		"OCIDigested": {reason: "an OCIRepository has a digest", source: repository(s), kind: helmv2.KindOCIRepository, want: mutated},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -110,6 +112,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
+// TestExternalArtifactWithoutArtifact: a source without an artifact is not ready.
 func TestExternalArtifactWithoutArtifact(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -123,15 +126,17 @@ func TestExternalArtifactWithoutArtifact(t *testing.T) {
 	}
 }
 
+// TestDirectSources: sources are read from the API server.
 func TestDirectSources(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	r := NewResolver(reader(t), reader(t, repository(s)), s.charts).WithSettings(Settings{DirectSources: true})
 	if _, err := r.Resolve(t.Context(), app()); err != nil {
-		t.Errorf("the cache was asked for the source: %v", err)
+		t.Errorf("the source was read from the cache: %v", err)
 	}
 }
 
+// TestDefaultsReachPolicies: policies contain the defaults of the settings.
 func TestDefaultsReachPolicies(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// manyValues are what a chart of some size takes: 40 parts of 12 values each.
+// manyValues returns the values of a large chart: 40 parts of 12 values each.
 func manyValues() map[string]any {
 	all := map[string]any{}
 	for i := range 40 {

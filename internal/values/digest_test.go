@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
+// TestDigest: known values have known digests.
 func TestDigest(t *testing.T) {
 	t.Parallel()
 	nested := func(b float64) map[string]any {
@@ -25,11 +26,11 @@ func TestDigest(t *testing.T) {
 		values map[string]any
 		want   string
 	}{
-		"Nil":     {reason: "no values have the digest of nothing", want: "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
-		"Empty":   {reason: "an empty map is no values", values: map[string]any{}, want: "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
+		"Nil":     {reason: "no values have the digest of empty input", want: "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
+		"Empty":   {reason: "an empty map has the same digest", values: map[string]any{}, want: "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
 		"Flat":    {reason: "the digest is over YAML", values: map[string]any{"foo": "bar"}, want: "sha256:1dabc4e3cbbd6a0818bd460f3a6c9855bfe95d506c74726bc0f2edb0aecb1f4e"},
-		"Nested":  {reason: "maps and lists are covered", values: nested(1), want: "sha256:1f050ebb37bcf045c742c4b39098e6dd326444e5cc9d96c7f9b6e1b44c3628cd"},
-		"Changed": {reason: "a change deep inside is a change", values: nested(2), want: "sha256:e099e218efe699006d09e504a2a61f0ba1d30992483a70c0fa23df9f9c59f2a5"},
+		"Nested":  {reason: "maps and lists are included", values: nested(1), want: "sha256:1f050ebb37bcf045c742c4b39098e6dd326444e5cc9d96c7f9b6e1b44c3628cd"},
+		"Changed": {reason: "a nested change changes the digest", values: nested(2), want: "sha256:e099e218efe699006d09e504a2a61f0ba1d30992483a70c0fa23df9f9c59f2a5"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -45,14 +46,15 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-func TestDigestRefusesWhatJSONCannotSay(t *testing.T) {
+// TestDigestOfInvalidJSON: values that JSON cannot represent have no digest.
+func TestDigestOfInvalidJSON(t *testing.T) {
 	t.Parallel()
 	if d, err := Digest(map[string]any{"a": math.Inf(1)}); err == nil {
 		t.Errorf("infinity has digest %s", d)
 	}
 }
 
-// digestOf parses and digests.
+// digestOf returns the digest of values in JSON or YAML.
 func digestOf(t *testing.T, raw string) string {
 	t.Helper()
 	values, err := Parse([]byte(raw))
@@ -66,20 +68,21 @@ func digestOf(t *testing.T, raw string) string {
 	return d
 }
 
+// TestDigestIgnoresOrder: the order of keys does not change the digest, that of lists does.
 func TestDigestIgnoresOrder(t *testing.T) {
 	t.Parallel()
 	one := digestOf(t, `{"a":1,"b":{"c":2,"d":3},"l":[{"e":4,"f":5}]}`)
 	other := digestOf(t, "l:\n- f: 5\n  e: 4\nb: {d: 3, c: 2}\na: 1\n")
 	if one != other {
-		t.Errorf("the order of keys or the way of writing them changed the digest: %s, %s", one, other)
+		t.Errorf("the order or notation of keys changed the digest: %s, %s", one, other)
 	}
 	if list := digestOf(t, `{"l":[1,2]}`); list == digestOf(t, `{"l":[2,1]}`) {
-		t.Error("the order of a list matters")
+		t.Error("the order of a list does not change the digest")
 	}
 }
 
-// The values Helm stored went through JSON once more; if that changed their
-// digest, every visit would upgrade.
+// TestDigestSurvivesStorage: values have the same digest before and after Helm stores them as JSON.
+// Otherwise each reconciliation would upgrade.
 func TestDigestSurvivesStorage(t *testing.T) {
 	t.Parallel()
 	for name, raw := range map[string]string{
@@ -111,8 +114,8 @@ func TestDigestSurvivesStorage(t *testing.T) {
 	}
 }
 
-// checkStable checks that values have a digest, and the same one after Helm
-// stored them. It reports whether raw holds values at all.
+// checkStable checks that values have the same digest before and after Helm stores them. It ignores
+// invalid input.
 func checkStable(t *testing.T, raw []byte) {
 	t.Helper()
 	values, err := Parse(raw)
@@ -121,7 +124,7 @@ func checkStable(t *testing.T, raw []byte) {
 	}
 	first, err := Digest(values)
 	if err != nil {
-		t.Fatalf("%q was read but has no digest: %v", raw, err)
+		t.Fatalf("%q has no digest: %v", raw, err)
 	}
 	stored, err := json.Marshal(values)
 	if err != nil {
@@ -144,8 +147,8 @@ func checkStable(t *testing.T, raw []byte) {
 	}
 }
 
-// digestByParsing is how the digest is defined: that of the YAML that the JSON of
-// what Helm stores is converted to, by a parser of YAML.
+// digestByParsing computes the digest by its definition: values are stored as JSON, and a YAML
+// parser converts the JSON to YAML. It returns false if the parser rejects the JSON.
 func digestByParsing(t *testing.T, values map[string]any) (string, bool) {
 	t.Helper()
 	raw, err := json.Marshal(values)
@@ -159,7 +162,7 @@ func digestByParsing(t *testing.T, values map[string]any) (string, bool) {
 	if raw, err = json.Marshal(stored); err != nil {
 		t.Fatal(err)
 	}
-	// YAML refuses some characters in strings and folds others, and reads escapes alike.
+	// YAML rejects some characters in strings and folds others, but accepts their escapes.
 	out := make([]byte, 0, len(raw))
 	for _, r := range string(raw) {
 		if r >= 0x7f && r <= 0x9f || r == 0xfeff || r == 0xfffe || r == 0xffff {
@@ -172,8 +175,8 @@ func digestByParsing(t *testing.T, values map[string]any) (string, bool) {
 	return digest.SHA256.FromBytes(canonical).String(), err == nil
 }
 
-// checkDefinition compares a digest with its definition, where that is one: the
-// parser refuses keys of more than a thousand characters, among others.
+// checkDefinition compares a digest with its definition. It ignores values that the YAML parser
+// rejects, for example keys of more than a thousand characters.
 func checkDefinition(t *testing.T, values map[string]any) {
 	t.Helper()
 	if len(values) == 0 {
@@ -188,6 +191,7 @@ func checkDefinition(t *testing.T, values map[string]any) {
 	}
 }
 
+// TestDigestIsAsDefined: unusual values have the digest of the definition.
 func TestDigestIsAsDefined(t *testing.T) {
 	values := map[string]any{
 		"numbers": []any{
@@ -210,8 +214,8 @@ func TestDigestIsAsDefined(t *testing.T) {
 	}
 }
 
-// TestDigestOfStoredIntegers: Helm's storage forgets the low digits of large
-// integers, which must not look like a change for ever.
+// TestDigestOfStoredIntegers: Helm's storage loses the low digits of large integers, which does not
+// change the digest.
 func TestDigestOfStoredIntegers(t *testing.T) {
 	t.Parallel()
 	for _, content := range []string{"7", "9007199254740993", "9223372036854775807", "-9223372036854775807", "{1,9007199254740993}"} {
@@ -232,7 +236,7 @@ func TestDigestOfStoredIntegers(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := Digest(values); err != nil || got != want {
-			t.Errorf("%s: digest %s before it is stored, %s after, %v", content, got, want, err)
+			t.Errorf("%s: digest %s before storage, %s after, %v", content, got, want, err)
 		}
 	}
 }

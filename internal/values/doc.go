@@ -10,6 +10,6 @@
 //	digest.go      the digest that status and history record
 //	schema.go      schemas that refer to other files or servers
 //
-// Values may hold secrets, and errors reach all readers of a HelmRelease. So no error of Parse's
-// callers here quotes content: ParseMap, SetPath and SetLiteral describe the place instead.
+// Values may contain secrets, and errors reach all readers of a HelmRelease. So errors of ParseMap,
+// SetPath and SetLiteral do not quote content.
 package values

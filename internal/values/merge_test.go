@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// TestMergeSharesNothing: changes of the result do not change the merged values.
 func TestMergeSharesNothing(t *testing.T) {
 	t.Parallel()
 	const raw = `{"m":{"n":{"a":1}},"l":[{"a":1},[2]]}`
@@ -25,6 +26,6 @@ func TestMergeSharesNothing(t *testing.T) {
 	}
 	want, _ := Parse([]byte(raw))
 	if diff := cmp.Diff(want, over); diff != "" {
-		t.Errorf("what was merged was changed afterwards (-want +got):\n%s", diff)
+		t.Errorf("the merged values were changed (-want +got):\n%s", diff)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// TestParse: values are read from JSON and YAML, and anything but a map is an empty map.
 func TestParse(t *testing.T) {
 	t.Parallel()
 	type want struct {
@@ -22,22 +23,22 @@ func TestParse(t *testing.T) {
 		want   want
 	}{
 		"Nothing":    {reason: "no values are an empty map", raw: "", want: want{values: map[string]any{}}},
-		"Space":      {reason: "nothing but space is nothing", raw: " \n\t ", want: want{values: map[string]any{}}},
-		"Null":       {reason: "null is nothing", raw: "null", want: want{values: map[string]any{}}},
-		"EmptyMap":   {reason: "an empty map is one", raw: "{}", want: want{values: map[string]any{}}},
-		"List":       {reason: "what is no map counts as empty", raw: `["a"]`, want: want{values: map[string]any{}}},
-		"String":     {reason: "what is no map counts as empty", raw: `"a"`, want: want{values: map[string]any{}}},
-		"Number":     {reason: "what is no map counts as empty", raw: `7`, want: want{values: map[string]any{}}},
-		"Comment":    {reason: "a comment says nothing", raw: "# none\n", want: want{values: map[string]any{}}},
-		"JSON":       {reason: "JSON is what a spec holds", raw: `{"a":{"b":1},"l":["x",true,null]}`, want: want{values: map[string]any{"a": map[string]any{"b": 1.0}, "l": []any{"x", true, nil}}}},
-		"YAML":       {reason: "YAML is what people write", raw: "a:\n  b: 1\nl: [x, true, ~]\n", want: want{values: map[string]any{"a": map[string]any{"b": 1.0}, "l": []any{"x", true, nil}}}},
+		"Space":      {reason: "whitespace is empty input", raw: " \n\t ", want: want{values: map[string]any{}}},
+		"Null":       {reason: "null is an empty map", raw: "null", want: want{values: map[string]any{}}},
+		"EmptyMap":   {reason: "an empty map stays one", raw: "{}", want: want{values: map[string]any{}}},
+		"List":       {reason: "anything but a map is an empty map", raw: `["a"]`, want: want{values: map[string]any{}}},
+		"String":     {reason: "anything but a map is an empty map", raw: `"a"`, want: want{values: map[string]any{}}},
+		"Number":     {reason: "anything but a map is an empty map", raw: `7`, want: want{values: map[string]any{}}},
+		"Comment":    {reason: "a comment is empty input", raw: "# none\n", want: want{values: map[string]any{}}},
+		"JSON":       {reason: "a spec holds JSON", raw: `{"a":{"b":1},"l":["x",true,null]}`, want: want{values: map[string]any{"a": map[string]any{"b": 1.0}, "l": []any{"x", true, nil}}}},
+		"YAML":       {reason: "users write YAML", raw: "a:\n  b: 1\nl: [x, true, ~]\n", want: want{values: map[string]any{"a": map[string]any{"b": 1.0}, "l": []any{"x", true, nil}}}},
 		"YAMLKeys":   {reason: "keys become strings", raw: "1: a\ntrue: b\n", want: want{values: map[string]any{"1": "a", "true": "b"}}},
-		"Indented":   {reason: "JSON may be indented with tabs, which YAML may not", raw: "{\n\t\"a\": 1\n}", want: want{values: map[string]any{"a": 1.0}}},
-		"MergeKey":   {reason: "in JSON no key has a meaning", raw: `{"<<":{"a":1},"b":2}`, want: want{values: map[string]any{"<<": map[string]any{"a": 1.0}, "b": 2.0}}},
-		"Control":    {reason: "JSON strings may hold characters that YAML may not", raw: "{\"a\":\"x\u007fy\u0085z\"}", want: want{values: map[string]any{"a": "x\u007fy\u0085z"}}},
-		"Broken":     {reason: "what cannot be read is an error", raw: "{", want: want{failed: true}},
-		"BadIndent":  {reason: "what cannot be read is an error", raw: "a: b\n c: d\n", want: want{failed: true}},
-		"NotANumber": {reason: "what JSON cannot say is an error", raw: "a: .inf\n", want: want{failed: true}},
+		"Indented":   {reason: "JSON may be indented with tabs, unlike YAML", raw: "{\n\t\"a\": 1\n}", want: want{values: map[string]any{"a": 1.0}}},
+		"MergeKey":   {reason: "JSON has no merge keys", raw: `{"<<":{"a":1},"b":2}`, want: want{values: map[string]any{"<<": map[string]any{"a": 1.0}, "b": 2.0}}},
+		"Control":    {reason: "JSON strings may contain characters that YAML rejects", raw: "{\"a\":\"x\u007fy\u0085z\"}", want: want{values: map[string]any{"a": "x\u007fy\u0085z"}}},
+		"Broken":     {reason: "invalid input is an error", raw: "{", want: want{failed: true}},
+		"BadIndent":  {reason: "invalid input is an error", raw: "a: b\n c: d\n", want: want{failed: true}},
+		"NotANumber": {reason: "a value that JSON cannot represent is an error", raw: "a: .inf\n", want: want{failed: true}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -51,6 +52,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestParseMap: anything but a map is an error, which does not quote the input.
 func TestParseMap(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -59,19 +61,19 @@ func TestParseMap(t *testing.T) {
 		want   map[string]any
 		err    string
 	}{
-		"Nothing":   {reason: "nothing is an empty map", raw: " \n", want: map[string]any{}},
-		"Null":      {reason: "null is one too", raw: "null", want: map[string]any{}},
-		"Comment":   {reason: "a comment says nothing", raw: "# x", want: map[string]any{}},
-		"YAML":      {reason: "YAML is what people write", raw: "a: [1, ~]", want: map[string]any{"a": []any{1.0, nil}}},
+		"Nothing":   {reason: "empty input is an empty map", raw: " \n", want: map[string]any{}},
+		"Null":      {reason: "null is an empty map", raw: "null", want: map[string]any{}},
+		"Comment":   {reason: "a comment is empty input", raw: "# x", want: map[string]any{}},
+		"YAML":      {reason: "users write YAML", raw: "a: [1, ~]", want: map[string]any{"a": []any{1.0, nil}}},
 		"JSON":      {reason: "JSON is YAML", raw: "{\n\t\"a\": 1\n}", want: map[string]any{"a": 1.0}},
-		"List":      {reason: "a list is no map", raw: "[a]", err: "the content is not a map"},
-		"JSONList":  {reason: "nor is one of JSON", raw: `["a"]`, err: "the content is not a map"},
-		"Word":      {reason: "nor is a word", raw: "a", err: "the content is not a map"},
-		"False":     {reason: "nor is false", raw: "false", err: "the content is not a map"},
-		"Broken":    {reason: "the line is named", raw: "a: 1\nb: c: d", err: "the content cannot be read as YAML: line 2"},
-		"Alias":     {reason: "and nothing is quoted", raw: "a: *word", err: "the content cannot be read as YAML"},
-		"FakeLine":  {reason: "not even what looks like a line", raw: `a: *line7`, err: "the content cannot be read as YAML"},
-		"NotInJSON": {reason: "what JSON cannot say is an error", raw: "a: .inf", err: "the content cannot be read as YAML"},
+		"List":      {reason: "a list is an error", raw: "[a]", err: "the content is not a map"},
+		"JSONList":  {reason: "a list in JSON is an error", raw: `["a"]`, err: "the content is not a map"},
+		"Word":      {reason: "a string is an error", raw: "a", err: "the content is not a map"},
+		"False":     {reason: "a boolean is an error", raw: "false", err: "the content is not a map"},
+		"Broken":    {reason: "the error contains the line", raw: "a: 1\nb: c: d", err: "the content cannot be read as YAML: line 2"},
+		"Alias":     {reason: "the error does not quote the input", raw: "a: *word", err: "the content cannot be read as YAML"},
+		"FakeLine":  {reason: "text in the form of a line number is not quoted", raw: `a: *line7`, err: "the content cannot be read as YAML"},
+		"NotInJSON": {reason: "a value that JSON cannot represent is an error", raw: "a: .inf", err: "the content cannot be read as YAML"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -88,6 +90,7 @@ func TestParseMap(t *testing.T) {
 	}
 }
 
+// TestParseCopies: each call returns a new map.
 func TestParseCopies(t *testing.T) {
 	t.Parallel()
 	raw := []byte(`{"a":{"b":1}}`)

@@ -10,9 +10,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// refusal stops a HelmRelease that asks for what this version does not do. Doing
-// something else would run the release in a way its author did not ask for.
-func refusal(format string, args ...any) error {
+// unsupported returns a terminal *release.Blocked for a spec that this version does not support.
+// Ignoring a field would run the release in a way that its author did not request.
+func unsupported(format string, args ...any) error {
 	return &release.Blocked{
 		Reason: helmv2.ReasonUnsupportedField, Terminal: true, Retry: release.Never(),
 		Message: fmt.Sprintf(format, args...),
