@@ -11,14 +11,12 @@ import (
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cel"
-	"github.com/pintle-dev/pintle/internal/release"
 )
 
 // DependsOn returns the names of the HelmReleases that hr depends on, in the order of the spec. It
@@ -110,25 +108,6 @@ func (r *Resolver) checkRelease(ctx context.Context, hr *helmv2.HelmRelease, ref
 	return nil
 }
 
-// readyExpressions compiles the readyExpr of each dependency; nil stands for none. All are compiled
-// before any is evaluated, so that an invalid one is reported at once.
-func readyExpressions(hr *helmv2.HelmRelease) ([]*cel.Expression, error) {
-	compiled := make([]*cel.Expression, len(hr.Spec.DependsOn))
-	for i, ref := range hr.Spec.DependsOn {
-		if ref.ReadyExpr == "" {
-			continue
-		}
-		var err error
-		if compiled[i], err = cel.Compile(ref.ReadyExpr, "self", "dep"); err != nil {
-			return nil, &release.Blocked{
-				Reason: helmv2.ReasonInvalidCELExpression, Terminal: true, Retry: release.Never(), Err: err,
-				Message: fmt.Sprintf("Reconciliation failed terminally due to configuration error: spec.dependsOn[%d].readyExpr: %s", i, err),
-			}
-		}
-	}
-	return compiled, nil
-}
-
 // dependency reads a HelmRelease. The cache may not hold it, since the controller may watch one
 // namespace only, or objects with certain labels only.
 func (r *Resolver) dependency(ctx context.Context, key types.NamespacedName) (*helmv2.HelmRelease, error) {
@@ -137,77 +116,6 @@ func (r *Resolver) dependency(ctx context.Context, key types.NamespacedName) (*h
 		return dep, nil
 	}
 	return dep, r.live.Get(ctx, key, dep)
-}
-
-// satisfies reports whether an expression holds. If it cannot be evaluated, why is a suffix for the
-// message, empty if the reason must not be disclosed.
-func (r *Resolver) satisfies(e *cel.Expression, self, dep *helmv2.HelmRelease) (why string, ok bool) {
-	object, err := asJSON(dep)
-	if err != nil {
-		return ": " + err.Error(), false
-	}
-	foreign := self.Namespace != dep.Namespace
-	ok, restricted, err := r.evaluate(e, self, object, foreign)
-	switch {
-	case err == nil:
-		return "", ok
-	case restricted:
-		return ": it may use only labels and status of objects in other namespaces", false
-	case foreign:
-		// The error may quote the dependency. Authors of HelmReleases may refer to
-		// dependencies in other namespaces, but they may not read them.
-		return "", false
-	}
-	return ": " + err.Error(), false
-}
-
-// evaluate evaluates an expression with dep, which it may change. If NoCrossNamespaceRefs is set,
-// an expression about a foreign dep may use labels and status only, and restricted is true.
-func (r *Resolver) evaluate(e *cel.Expression, self *helmv2.HelmRelease, dep map[string]any, foreign bool) (ok, restricted bool, err error) {
-	restricted = foreign && r.settings.NoCrossNamespaceRefs
-	if restricted {
-		restrict(dep)
-	}
-	own, err := asJSON(self)
-	if err != nil {
-		return false, restricted, err
-	}
-	ok, err = e.Bool(map[string]any{"self": own, "dep": dep})
-	return ok, restricted, err
-}
-
-// asJSON returns a HelmRelease as a map in the form of encoding/json.
-func asJSON(hr *helmv2.HelmRelease) (map[string]any, error) {
-	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(hr)
-	if err != nil {
-		return nil, err
-	}
-	object["apiVersion"], object["kind"] = helmv2.GroupVersion.String(), helmv2.HelmReleaseKind
-	return object, nil
-}
-
-// restrict removes all fields from which an expression could extract secrets letter by letter:
-// values, annotations in which tools keep copies of values, and the data of a Secret.
-func restrict(dep map[string]any) {
-	for field := range dep {
-		if !slices.Contains([]string{"apiVersion", "kind", "metadata", "status"}, field) {
-			delete(dep, field)
-		}
-	}
-	if meta, ok := dep["metadata"].(map[string]any); ok {
-		delete(meta, "annotations")
-		delete(meta, "managedFields")
-	}
-}
-
-// dependencyBlocked returns the *release.Blocked for a dependency that is not ready. A change of
-// the dependency triggers a reconciliation. The retry covers missed events, and dependencies that
-// are not in the cache.
-func (r *Resolver) dependencyBlocked(format string, args ...any) *release.Blocked {
-	return &release.Blocked{
-		Reason: helmv2.ReasonDependencyNotReady, Normal: true,
-		Retry: release.After(r.settings.DependencyRetry), Message: fmt.Sprintf(format, args...),
-	}
 }
 
 // cycleOr returns the dependency cycle from hr through dep back to hr, or else why.

@@ -10,15 +10,16 @@
 //
 //	resolver.go      Resolver: the inputs of a HelmRelease, in the order in which they are checked
 //	settings.go      Settings: flags and feature gates; which sources may be referred to
-//	dependencies.go  spec.dependsOn: HelmReleases, readyExpr, dependency cycles
+//	dependencies.go  spec.dependsOn: HelmReleases, dependency cycles
 //	objects.go       spec.dependsOn: objects of other kinds
+//	readyexpr.go     spec.dependsOn[].readyExpr, and the fields that it may use
 //	objectready.go   whether an object of another kind is ready
 //	source.go        the source object, its artifact, and the identity of the chart
 //	sourcekinds.go   the table of source kinds: readiness, requested revision, digest
-//	values.go        spec.values and spec.valuesFrom
 //	secrets.go       the texts in values that have to be redacted from messages
+//	values.go        spec.values and spec.valuesFrom
 //	rendering.go     digests of post-renderers and common metadata
 //	policy.go        policies of install, upgrade and tests
 //	name.go          the name of the release
-//	blocked.go       specs that this version does not support
+//	blocked.go       errors for unsupported specs and dependencies that are not ready
 package inputs

@@ -179,19 +179,6 @@ func (r *Resolver) readFailure(ctx context.Context, pending *PendingDependency, 
 	return "the API server does not answer"
 }
 
-// objectSatisfies is satisfies for objects of other kinds. It does not quote errors: they may
-// quote the object, and conditions have more readers than the object.
-func (r *Resolver) objectSatisfies(e *cel.Expression, self *helmv2.HelmRelease, dep *unstructured.Unstructured) (why string, ok bool) {
-	ok, restricted, err := r.evaluate(e, self, dep.Object, self.Namespace != dep.GetNamespace())
-	switch {
-	case err == nil:
-		return "", ok
-	case restricted:
-		return ": it may use only labels and status of objects outside its own namespace", false
-	}
-	return ": it cannot be evaluated with this object", false
-}
-
 // deployers returns the kinds that users confuse with HelmRelease in dependsOn. These are the kinds
 // that deploy something, of which Kustomization is by far the most common. Sources are not among
 // them: they usually have the name of the release.

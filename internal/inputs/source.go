@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,19 +16,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/release"
 )
-
-// sourceRetry is the time until a source that is not ready is read again. Usually a watch triggers
-// a reconciliation before; sourceRetry covers events that a watch has missed.
-const sourceRetry = 30 * time.Second
-
-// source is a ready source.
-type source struct {
-	artifact chart.Artifact
-	revision string
-	// digested is true if the revision contains the digest of an OCI artifact, which then becomes
-	// part of the chart's version.
-	digested bool
-}
 
 // SourceOf returns the kind and name of the object that provides the chart of hr.
 func SourceOf(hr *helmv2.HelmRelease) (kind string, key types.NamespacedName) {

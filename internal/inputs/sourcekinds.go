@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/Masterminds/semver/v3"
 	fluxmeta "github.com/fluxcd/pkg/apis/meta"
@@ -19,6 +20,19 @@ import (
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/release"
 )
+
+// sourceRetry is the time until a source that is not ready is read again. Usually a watch triggers
+// a reconciliation before; sourceRetry covers events that a watch has missed.
+const sourceRetry = 30 * time.Second
+
+// source is a ready source.
+type source struct {
+	artifact chart.Artifact
+	revision string
+	// digested is true if the revision contains the digest of an OCI artifact, which then becomes
+	// part of the chart's version.
+	digested bool
+}
 
 // sourceKind describes one kind of object that provides charts.
 type sourceKind struct {
