@@ -146,10 +146,10 @@ func notifications(ctx context.Context, o *options.Options, m *metrics.Metrics) 
 }
 
 func addControllers(mgr ctrl.Manager, o *options.Options, config *rest.Config, turns *election, m *metrics.Metrics, sender *events.Sender) error {
-	charts := chart.NewStore(artifactClient(o), o.ArtifactMaxBytes).Keeping(o.ArtifactCacheBytes).
-		Observing(time.Now, m.Downloaded)
+	charts := chart.NewStore(artifactClient(o), o.ArtifactMaxBytes).WithCacheLimit(o.ArtifactCacheBytes).
+		WithObserver(time.Now, m.Downloaded)
 	defaults := helmv2.Defaults{RetryOnFailure: o.Gates.DefaultToRetryOnFailure, Helm3: o.Gates.UseHelm3Defaults}
-	resolver := inputs.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts).With(inputs.Settings{
+	resolver := inputs.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts).WithSettings(inputs.Settings{
 		Defaults:             defaults,
 		NoCrossNamespaceRefs: o.NoCrossNamespaceRefs,
 		ExternalArtifacts:    o.Gates.ExternalArtifact,
@@ -206,7 +206,7 @@ func addControllers(mgr ctrl.Manager, o *options.Options, config *rest.Config, t
 }
 
 func artifactClient(o *options.Options) *http.Client {
-	return &http.Client{Timeout: o.HTTPTimeout, CheckRedirect: chart.Redirect, Transport: &chart.Transport{
+	return &http.Client{Timeout: o.HTTPTimeout, CheckRedirect: chart.CheckRedirect, Transport: &chart.Transport{
 		Base: http.DefaultTransport, Retries: o.HTTPRetry, SourceController: o.SourceController, SourceWatcher: o.SourceWatcher,
 	}}
 }

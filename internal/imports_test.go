@@ -37,7 +37,7 @@ func mayImport() map[string][]string {
 		"apiretry":           {},
 		"attempt":            {"release"},
 		"cel":                {},
-		"chart":              {},
+		"chart":              {"values"},
 		"cluster":            {"apiretry"},
 		"cluster/cloudauth":  {},
 		"controller":         {"apiretry", "attempt", "cluster", "diagnosis", "diagnosis/evidence", "drift", "events", "helm", "hookjob", "inputs", "metrics", "operation", "release", "status", "watch"},
@@ -45,9 +45,9 @@ func mayImport() map[string][]string {
 		"diagnosis/evidence": {"diagnosis", "release"},
 		"drift":              {"apiretry", "release"},
 		"events":             {},
-		"helm":               {"apiretry", "cel", "chart", "diagnosis", "hookjob", "readiness", "release", "render", "render/postrender"},
+		"helm":               {"apiretry", "cel", "chart", "diagnosis", "hookjob", "readiness", "release", "render", "render/postrender", "values"},
 		"hookjob":            {},
-		"inputs":             {"cel", "chart", "release"},
+		"inputs":             {"cel", "chart", "release", "values"},
 		"leader":             {},
 		"metrics":            {"release", "status"},
 		"oomwatch":           {},
@@ -59,6 +59,7 @@ func mayImport() map[string][]string {
 		"render/postrender":  {},
 		"scenario":           {"release", "status"},
 		"status":             {"operation", "release"},
+		"values":             {},
 		"watch":              {},
 		"main":               {"chart", "cluster", "cluster/cloudauth", "controller", "events", "helm", "inputs", "leader", "metrics", "oomwatch", "options"},
 	}
@@ -224,7 +225,7 @@ func TestLibraries(t *testing.T) {
 	}{
 		{
 			libraries: []string{"helm.sh/helm"},
-			direct:    []string{"helm", "chart", "render"},
+			direct:    []string{"helm", "chart", "render", "values"},
 			indirect:  []string{"inputs", "controller", "main"},
 		},
 		{

@@ -71,7 +71,7 @@ func (a *awaiting) await(key types.NamespacedName, err error) {
 	if a == nil {
 		return
 	}
-	waited := inputs.AwaitedBy(err)
+	waited := inputs.PendingDependencyIn(err)
 	if waited == nil {
 		a.forget(key)
 		return
@@ -90,7 +90,7 @@ func (a *awaiting) await(key types.NamespacedName, err error) {
 }
 
 // target returns how to watch an object; false if its kind is not served.
-func (a *awaiting) target(waited *inputs.Awaited) (watch.Target, *cluster.Connection, bool) {
+func (a *awaiting) target(waited *inputs.PendingDependency) (watch.Target, *cluster.Connection, bool) {
 	if waited.Unserved {
 		return watch.Target{}, nil, false
 	}

@@ -115,7 +115,7 @@ func (o *targets) Forget(key types.NamespacedName) {
 }
 
 func awaits(unserved bool, kind, name string) error {
-	return &release.Blocked{Err: &inputs.Awaited{
+	return &release.Blocked{Err: &inputs.PendingDependency{
 		Object:   inputs.Object{Kind: schema.GroupVersionKind{Group: "a.b", Version: "v1", Kind: kind}, Key: types.NamespacedName{Namespace: "infra", Name: name}},
 		Unserved: unserved,
 	}}

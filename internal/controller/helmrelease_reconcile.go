@@ -33,7 +33,7 @@ import (
 // resolver finds out what a HelmRelease asks for.
 type resolver interface {
 	Resolve(ctx context.Context, hr *helmv2.HelmRelease) (inputs.Want, error)
-	Hold(ctx context.Context, hr *helmv2.HelmRelease, want inputs.Want) (inputs.Want, error)
+	FetchChart(ctx context.Context, hr *helmv2.HelmRelease, want inputs.Want) (inputs.Want, error)
 }
 
 // helmRunner reads and changes Helm releases.
@@ -288,7 +288,7 @@ func (r *HelmReleaseReconciler) fetch(ctx context.Context, hr *helmv2.HelmReleas
 	}
 	want, err := r.desired.Resolve(ctx, hr)
 	// Also while an attempt runs: what is being downloaded may supersede it.
-	r.downloads.await(client.ObjectKeyFromObject(hr), inputs.Download(err))
+	r.downloads.await(client.ObjectKeyFromObject(hr), inputs.DownloadEnded(err))
 	r.awaiting.await(client.ObjectKeyFromObject(hr), err)
 	return want, err
 }

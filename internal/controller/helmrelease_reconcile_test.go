@@ -96,7 +96,7 @@ func (s *stub) Resolve(context.Context, *helmv2.HelmRelease) (inputs.Want, error
 	}, s.unresolved
 }
 
-func (s *stub) Hold(_ context.Context, _ *helmv2.HelmRelease, want inputs.Want) (inputs.Want, error) {
+func (s *stub) FetchChart(_ context.Context, _ *helmv2.HelmRelease, want inputs.Want) (inputs.Want, error) {
 	want.Artifact.URL = "held"
 	return want, s.unheld
 }

@@ -158,7 +158,7 @@ func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
 // something else at the same time.
 func (r *HelmReleaseReconciler) addDependencies(mgr ctrl.Manager, p Parts, wake func(types.NamespacedName)) *watch.Registry {
 	r.dependencies = &dependencyObjects{where: &r.where, now: p.Now}
-	r.desired = p.Desired.Reading(r.dependencies)
+	r.desired = p.Desired.WithObjects(r.dependencies)
 	awaited := watch.NewRegistry(wake, watch.Options{Grace: awaitedGrace, Refill: awaitedRefill, Log: mgr.GetLogger().WithName("dependencies")})
 	r.awaiting = newAwaiting(awaited, p.Clusters, wake)
 	return awaited

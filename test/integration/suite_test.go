@@ -163,7 +163,7 @@ func startController(c config) (stop func() error, err error) {
 		return nil, err
 	}
 	err = controller.AddHelmRelease(mgr, controller.Parts{
-		Desired: inputs.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts).With(c.settings),
+		Desired: inputs.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts).WithSettings(c.settings),
 		Helm:    helm.NewRunner(charts, index, time.Now), Indexed: index.Synced(),
 		Clusters:              cluster.NewConnections(mgr.GetConfig(), cluster.Trust{}, time.Now),
 		DefaultServiceAccount: c.defaultServiceAccount,
