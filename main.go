@@ -40,10 +40,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/options"
 )
 
-// trimAfter is when a start is over: its first visits, too, unless there are
-// thousands.
-const trimAfter = 2 * time.Second
-
 func main() {
 	if err := run(); err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "pintle:", err)
@@ -101,9 +97,6 @@ func run() error {
 		if ctx, err = untilShortOfMemory(ctx, o.Memory); err != nil {
 			return fmt.Errorf("feature gate OOMWatch: %w", err)
 		}
-	}
-	if err := mgr.Add(oomwatch.Trim{After: trimAfter, Log: ctrl.Log.WithName("memory")}); err != nil {
-		return err
 	}
 	return mgr.Start(ctx)
 }
