@@ -104,8 +104,8 @@ func run() error {
 // untilShortOfMemory returns a context that also ends when memory is about to run
 // out. Actions then have as much time to end as at any other shutdown.
 func untilShortOfMemory(ctx context.Context, w options.MemoryWatch) (context.Context, error) {
-	return oomwatch.UntilShort(ctx, oomwatch.Options{
-		Percent: w.Threshold, Interval: w.Interval, MaxPath: w.MaxPath, CurrentPath: w.CurrentPath, Root: oomwatch.Root, Log: ctrl.Log.WithName("memory"),
+	return oomwatch.Watch(ctx, oomwatch.Options{
+		Percent: w.Threshold, Interval: w.Interval, MaxPath: w.MaxPath, CurrentPath: w.CurrentPath, CgroupRoot: oomwatch.CgroupRoot, Log: ctrl.Log.WithName("memory"),
 	})
 }
 
@@ -173,11 +173,11 @@ func addControllers(mgr ctrl.Manager, o *options.Options, config *rest.Config, t
 		Desired: resolver,
 		Helm:    helm.NewRunner(charts, index, time.Now),
 		Indexed: index.Synced(),
-		Clusters: cluster.NewConnections(config, cluster.Trust{
-			Exec: o.InsecureKubeconfigExec, InsecureTLS: o.InsecureKubeconfigTLS,
-		}, time.Now).Through(turns.guard()).Finding(find).Keeping(o.TokensKept()),
+		Clusters: cluster.NewConnections(config, cluster.KubeconfigOptions{
+			InsecureExec: o.InsecureKubeconfigExec, InsecureTLS: o.InsecureKubeconfigTLS,
+		}, time.Now).WithTransportWrapper(turns.guard()).WithCloudLookup(find).WithMaxTokenAge(o.TokensKept()),
 		DefaultServiceAccount: o.DefaultServiceAccount,
-		Workloads:             cluster.Terms{Account: o.DefaultKubeconfigServiceAccount, Accounts: o.Gates.ObjectLevelWorkloadIdentity},
+		Workloads:             cluster.WorkloadOptions{DefaultServiceAccount: o.DefaultKubeconfigServiceAccount, AllowServiceAccounts: o.Gates.ObjectLevelWorkloadIdentity},
 		Metrics:               m,
 		Notifications:         sender,
 		Now:                   time.Now,
