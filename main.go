@@ -40,10 +40,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/options"
 )
 
-// trimAfter is when a start is over: its first visits, too, unless there are
-// thousands.
-const trimAfter = 2 * time.Second
-
 func main() {
 	if err := run(); err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "pintle:", err)
@@ -102,17 +98,14 @@ func run() error {
 			return fmt.Errorf("feature gate OOMWatch: %w", err)
 		}
 	}
-	if err := mgr.Add(oomwatch.Trim{After: trimAfter, Log: ctrl.Log.WithName("memory")}); err != nil {
-		return err
-	}
 	return mgr.Start(ctx)
 }
 
 // untilShortOfMemory returns a context that also ends when memory is about to run
 // out. Actions then have as much time to end as at any other shutdown.
 func untilShortOfMemory(ctx context.Context, w options.MemoryWatch) (context.Context, error) {
-	return oomwatch.UntilShort(ctx, oomwatch.Options{
-		Percent: w.Threshold, Interval: w.Interval, MaxPath: w.MaxPath, CurrentPath: w.CurrentPath, Root: oomwatch.Root, Log: ctrl.Log.WithName("memory"),
+	return oomwatch.Watch(ctx, oomwatch.Options{
+		Percent: w.Threshold, Interval: w.Interval, MaxPath: w.MaxPath, CurrentPath: w.CurrentPath, CgroupRoot: oomwatch.CgroupRoot, Log: ctrl.Log.WithName("memory"),
 	})
 }
 
@@ -180,11 +173,11 @@ func addControllers(mgr ctrl.Manager, o *options.Options, config *rest.Config, t
 		Desired: resolver,
 		Helm:    helm.NewRunner(charts, index, time.Now),
 		Indexed: index.Synced(),
-		Clusters: cluster.NewConnections(config, cluster.Trust{
-			Exec: o.InsecureKubeconfigExec, InsecureTLS: o.InsecureKubeconfigTLS,
-		}, time.Now).Through(turns.guard()).Finding(find).Keeping(o.TokenLifetime()),
+		Clusters: cluster.NewConnections(config, cluster.KubeconfigOptions{
+			InsecureExec: o.InsecureKubeconfigExec, InsecureTLS: o.InsecureKubeconfigTLS,
+		}, time.Now).WithTransportWrapper(turns.guard()).WithCloudLookup(find).WithMaxTokenAge(o.TokenLifetime()),
 		DefaultServiceAccount: o.DefaultServiceAccount,
-		Workloads:             cluster.Terms{Account: o.DefaultKubeconfigServiceAccount, Accounts: o.Gates.ObjectLevelWorkloadIdentity},
+		Workloads:             cluster.WorkloadOptions{DefaultServiceAccount: o.DefaultKubeconfigServiceAccount, AllowServiceAccounts: o.Gates.ObjectLevelWorkloadIdentity},
 		Metrics:               m,
 		Notifications:         sender,
 		Now:                   time.Now,

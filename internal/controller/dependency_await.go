@@ -38,7 +38,7 @@ func looksForKinds() []time.Duration {
 
 // awaiter wakes releases when one of the objects changes that they wait for.
 type awaiter interface {
-	Await(key types.NamespacedName, c watch.Cluster, objects []watch.Target)
+	WatchObjects(key types.NamespacedName, c watch.Cluster, objects []watch.Target)
 	Forget(key types.NamespacedName)
 }
 
@@ -83,7 +83,7 @@ func (a *awaiting) await(key types.NamespacedName, err error) {
 		return
 	}
 	a.drop(key)
-	a.objects.Await(key, watch.Cluster{
+	a.objects.WatchObjects(key, watch.Cluster{
 		ID:     way.Cluster(),
 		Client: func() (metadata.Interface, error) { return metadata.NewForConfig(way.Unimpersonated()) },
 	}, []watch.Target{target})

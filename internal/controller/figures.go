@@ -64,9 +64,9 @@ func askForFigures(p Parts, pool *attempt.Pool, objects, awaited *watch.Registry
 	p.Metrics.Collect(func(f *metrics.Stats) {
 		f.InProgress, f.Slots, f.SlotsUsed = pool.Stats()
 		s, a := objects.Stats(), awaited.Stats()
-		f.Watches, f.Throttled, f.Triggers, f.Delayed = s.Watches+a.Watches, s.OpenFuses+a.OpenFuses, s.Wakes+a.Wakes, s.Held+a.Held
+		f.Watches, f.Throttled, f.Triggers, f.Delayed = s.Watches+a.Watches, s.RateLimited+a.RateLimited, s.Enqueued+a.Enqueued, s.Delayed+a.Delayed
 		t := p.Clusters.TokenStats()
-		f.Tokens, f.TokensAnswered, f.TokensFailed, f.TokensEvicted = t.Held, t.Answered, t.Failed, t.Evicted
+		f.Tokens, f.TokensAnswered, f.TokensFailed, f.TokensEvicted = t.Cached, t.Succeeded, t.Failed, t.Evicted
 		revisions, bytes := p.Helm.Remembered()
 		f.Caches = append(f.Caches,
 			metrics.Cache{Name: "revisions", Entries: revisions, Bytes: bytes},

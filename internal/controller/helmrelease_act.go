@@ -102,7 +102,7 @@ func (r *HelmReleaseReconciler) begin(ctx context.Context, hr *helmv2.HelmReleas
 		return err == nil && r.attempts.Begin(ctx, key, info,
 			func(ctx context.Context, idle func() func()) release.Outcome {
 				return r.correct(ctx, look, want.Desired, a, apiretry.Options{
-					Now: r.now, Server: way.Server(), Timeout: a.Timeout, Rest: idle, Log: ctrl.LoggerFrom(ctx),
+					Now: r.now, Server: way.Server(), Timeout: a.Timeout, ReleaseSlot: idle, Log: ctrl.LoggerFrom(ctx),
 				})
 			})
 	}
