@@ -12,21 +12,21 @@
 // the live object's managedFields tell the cause of a difference: a client that changes a
 // field by a request takes it over, admission does not.
 //
-// Files, from the entry points down:
+// Files, top-down:
 //
-//	correct.go    Detector.Correct, and the limit of corrections
 //	record.go     Recorder: objects that an action applied need no comparison
+//	correct.go    Detector.Correct, and the limit of corrections
 //	detect.go     Detector.Detect, and the results stored for each release
 //	server.go     the requests about one object
-//	refused.go    comparison without a dry run, if the API server rejects it
-//	compare.go    Compare: the pure comparison of one object
 //	override.go   fields that other managers added
+//	refused.go    comparison without a dry run, if the API server rejects it
 //	ignore.go     Rules: fields and objects that may differ
+//	compare.go    Compare: the pure comparison of one object
 //	normalize.go  Normalize: desired objects that can be compared and applied
-//	contains.go   Contains: the comparison that needs no dry run
 //	fields.go     managedFields, and values at paths
 //	values.go     values as text, and parts of values
+//	contains.go   Contains: the comparison that needs no dry run
 //
-// The functions of compare.go and below are pure: they keep nothing and do not change
-// their arguments, so they are safe for concurrent use.
+// The functions of override.go and below are pure: they keep nothing and do not change their
+// arguments, so they are safe for concurrent use.
 package drift
