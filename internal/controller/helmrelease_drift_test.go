@@ -33,7 +33,7 @@ type livestub struct {
 	forgotten int
 }
 
-func (l *livestub) Detect(context.Context, drift.Look) (*release.Drift, error) {
+func (l *livestub) Detect(context.Context, drift.Request) (*release.Drift, error) {
 	l.looks++
 	if l.during != nil {
 		l.during()
@@ -43,7 +43,7 @@ func (l *livestub) Detect(context.Context, drift.Look) (*release.Drift, error) {
 	return &found, nil
 }
 
-func (l *livestub) Correct(_ context.Context, _ drift.Look, onlyRemoved bool) ([]release.DriftedObject, []release.ObjectError) {
+func (l *livestub) Correct(_ context.Context, _ drift.Request, onlyRemoved bool) ([]release.DriftedObject, []release.ObjectError) {
 	l.corrected = append(l.corrected, onlyRemoved)
 	return l.found.Objects, nil
 }

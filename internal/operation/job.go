@@ -128,7 +128,7 @@ func moreRelevant(j Job, a, b *corev1.Pod) bool {
 // examine says what became of one pod, or what it waits for.
 func podResult(p *corev1.Pod) Result {
 	r := Result{Pod: p.Name, Ended: p.DeletionTimestamp != nil}
-	for _, c := range diagnosis.InTurn(p) {
+	for _, c := range diagnosis.OrderedStatuses(p) {
 		end := c.State.Terminated
 		if end == nil {
 			// It was started again in place.
@@ -205,7 +205,7 @@ const killed = 128 + 9
 // may never come; empty if it waits for something else.
 func cannotStart(waiting string) string {
 	switch {
-	case diagnosis.ImagePull(waiting):
+	case diagnosis.IsImagePullError(waiting):
 		return opsv1alpha1.ResultImagePull
 	case waiting == createConfigError:
 		// A Secret without the key, for example.
