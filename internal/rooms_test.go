@@ -41,7 +41,7 @@ func mayImport() map[string][]string {
 		"operation":   {"cause"},
 		"hookjob":     {},
 		"report":      {"operation", "release"},
-		"scenario":    {"release", "report"},
+		"scenario":    {"cause", "release", "report"},
 		"chart":       {},
 		"sandbox":     {},
 		"apiretry":    {},

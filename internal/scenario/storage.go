@@ -266,6 +266,9 @@ type ending struct {
 	// that the action succeeded and the answer to the final update was lost.
 	unstored   bool
 	unanswered bool
+	// diagnosis and logs are what was found out about a failure.
+	diagnosis *release.Diagnosis
+	logs      []string
 }
 
 // end does the rest and returns what came of it.
@@ -276,7 +279,7 @@ func (a *action) end(e ending, now time.Time) release.Outcome {
 	}
 	cause := e.cause
 	o.Err, o.Cancelled, o.Superseded = cause, cause != nil && e.cancelled, cause != nil && e.superseded
-	o.Interrupted = e.interruption(a.started)
+	o.Interrupted, o.Diagnosis, o.Logs = e.interruption(a.started), e.diagnosis, e.logs
 	if a.made == nil {
 		return o
 	}

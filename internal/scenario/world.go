@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -277,7 +276,7 @@ func (w *World) act(d release.Decision, in release.Input, helm helmResult, die s
 		w.out.stored(w.running.store.observed())
 		return nil
 	}
-	w.finish(helm.ending())
+	w.finish(helm.ending(w.now))
 	if die == "record" {
 		w.die()
 	}
@@ -370,7 +369,7 @@ func (w *World) publish(rep report.Report, die string) error {
 
 func (w *World) emit(events []report.Event) {
 	for _, e := range events {
-		w.out.line("event=%s/%s %q", e.Type, e.Reason, firstLine(e.Message))
+		w.out.event(e)
 	}
 }
 
@@ -391,9 +390,4 @@ func (w *World) write(status helmv2.HelmReleaseStatus) error {
 	w.hr.Status = back
 	w.writes++
 	return nil
-}
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(s, "\n")
-	return line
 }
