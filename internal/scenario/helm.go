@@ -15,6 +15,8 @@ import (
 type helmResult struct {
 	kind string // ok, fail, timeout, crash, refuse, large, running, outage, outage-refused, outage-pending, outage-lost
 	text string
+	// server is what does not answer in an outage; empty is the API server.
+	server string
 	// percent of what a Secret holds is what the record of the new revision takes; 0 is
 	// too little to be told.
 	percent int
@@ -24,7 +26,7 @@ type helmResult struct {
 func (h helmResult) ending(now time.Time) ending {
 	e := ending{cause: h.err(), waiting: h.kind == "timeout", unstored: h.kind == "outage-pending", unanswered: h.kind == "outage-lost"}
 	if h.outage() {
-		e.outage = h.text
+		e.outage, e.server = h.text, h.server
 	}
 	if h.kind == "crash" {
 		e.diagnosis, e.logs = crash(h.text, now)

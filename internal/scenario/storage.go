@@ -260,8 +260,9 @@ type ending struct {
 	// the purpose was to make something newer.
 	cancelled  bool
 	superseded bool
-	// outage is why the API server did not answer; empty if it did.
-	outage string
+	// outage is why a server did not answer; empty if it did. server names another one than
+	// the API server.
+	outage, server string
 	// unstored tells that the final update of the record was not stored, and unanswered
 	// that the action succeeded and the answer to the final update was lost.
 	unstored   bool

@@ -43,8 +43,10 @@ type World struct {
 	// live is how live objects differ from the newest revision.
 	live   release.Drift
 	rivals []release.Rival
-	// obstacle is what a check of the target finds beside what is stored there.
-	obstacle release.TargetCheck
+	// obstacle is what a check of the target finds beside what is stored there. The check
+	// cannot be completed if unchecked is true.
+	obstacle  release.TargetCheck
+	unchecked bool
 	// holder and next are the Operations that have the release, or wait for it.
 	holder, next *release.Operation
 	// burst are the changes of inputs that were not acted upon.
