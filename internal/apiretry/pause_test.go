@@ -142,6 +142,55 @@ func TestLastingSilence(t *testing.T) {
 	})
 }
 
+// TestLastingAnswerAlone: nothing else is sent while a request always gets the same answer. Whether
+// that is an outage is found out at the end, by asking the server for its version.
+func TestLastingAnswerAlone(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		reason string
+		// code answers the request, and version the one for the version.
+		code, version int
+		// mended is true if the request succeeds once the version was asked for.
+		mended bool
+		want   int
+		outage bool
+	}{
+		"Answers": {"the server is well, so the answer is about the request", 500, 200, false, 500, false},
+		"Denied":  {"a server that denies answers, too", 504, 403, false, 504, false},
+		"Over":    {"the outage is just over", 503, 200, true, 200, false},
+		"Down":    {"the server is away", 503, 503, false, 0, true},
+		"Busy":    {"the server is overloaded", 500, 429, false, 0, true},
+		"TooMany": {"an overload is not about the request", 429, 200, false, 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := New(t.Context(), Options{Now: time.Now})
+				defer r.End()
+				asked, began := 0, time.Now()
+				next := roundTripper(func(req *http.Request) (*http.Response, error) {
+					switch {
+					case req.URL.Path == "/prefix/version":
+						asked++
+						return answer(tc.version, "application/json", "{}"), nil
+					case asked > 0 && tc.mended:
+						return ok()
+					}
+					return code(tc.code)()
+				})
+				got, err := send(t, r, next, http.MethodPatch, "/prefix/apis/apps/v1/things/t?force=true")
+				var outage *Outage
+				if got != tc.want || errors.As(err, &outage) != tc.outage || (r.Outage() != nil) != tc.outage || !tc.outage && err != nil {
+					t.Errorf("%s: got %d, %v, want %d", tc.reason, got, err, tc.want)
+				}
+				if took := time.Since(began); asked > 1 || took < Budget || took > Budget+time.Second {
+					t.Errorf("%s: asked %d times, after %s", tc.reason, asked, took)
+				}
+			})
+		})
+	}
+}
+
 // TestClientGoDoesNotRepeat: nothing invites client-go to repeat an answer that the Retrier lets
 // pass.
 func TestClientGoDoesNotRepeat(t *testing.T) {
