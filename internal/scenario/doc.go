@@ -14,13 +14,15 @@
 //	request TOKEN [force|force=OTHER] [reset|reset=OTHER]
 //	operation holds|waits|ends
 //	access "what does not exist" [ending] | access behind | access restored
+//	target taken|refused "why"|unanswered|free
 //	blocked REASON "message" [terminal] [quiet] | unblocked
 //	stored 1 web@1.0.0 deployed [values=a] [by=me|other] [age=10m] [scheme=v2]
 //	hand upgrade chart=web@2.0.0 values=b | hand uninstall [keep-history] | hand status superseded
-//	visit [helm=ok|fail:"text"|refuse:"text"|large:percent|running|outage:"text"] [die=announce|begin|run|record|events]
+//	visit [helm=ok|fail:"text"|crash:"text"|refuse:"text"|large:percent|running|outage:"text" [server="name"]] [die=announce|begin|run|record|events]
 //	end [helm=ok|fail:"text"|outage:"text"] | die | cancel | shutdown
 //
-// With helm=outage the API server does not answer until the budget of the action ends, and
+// With helm=crash the action fails while it waits for a container that logs the text and
+// exits. With helm=outage the API server does not answer until the budget of the action ends, and
 // the revision is then stored as failed and interrupted. With helm=outage-refused nothing is
 // stored, with helm=outage-pending the final update is not, and with helm=outage-lost all is
 // done but the answer to the final update is lost.

@@ -6,24 +6,31 @@ package scenario
 import (
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
 // helmResult is how Helm is told to behave in a visit.
 type helmResult struct {
-	kind string // ok, fail, timeout, refuse, large, running, outage, outage-refused, outage-pending, outage-lost
+	kind string // ok, fail, timeout, crash, refuse, large, running, outage, outage-refused, outage-pending, outage-lost
 	text string
+	// server is what does not answer in an outage; empty is the API server.
+	server string
 	// percent of what a Secret holds is what the record of the new revision takes; 0 is
 	// too little to be told.
 	percent int
 }
 
-// ending is how an action ends that Helm has begun.
-func (h helmResult) ending() ending {
+// ending is how an action ends at some time that Helm has begun.
+func (h helmResult) ending(now time.Time) ending {
 	e := ending{cause: h.err(), waiting: h.kind == "timeout", unstored: h.kind == "outage-pending", unanswered: h.kind == "outage-lost"}
 	if h.outage() {
-		e.outage = h.text
+		e.outage, e.server = h.text, h.server
+	}
+	if h.kind == "crash" {
+		e.diagnosis, e.logs = crash(h.text, now)
+		e.waiting, e.cause = true, errors.New(e.diagnosis.Summary+": timed out waiting")
 	}
 	return e
 }

@@ -15,23 +15,28 @@ import (
 )
 
 // setObstacle sets what a check of the target finds: another HelmRelease that asks for
-// the release there, a reason why it cannot be installed, or nothing any more.
+// the release there, a reason why it cannot be installed, that the API server does not
+// answer, or nothing any more.
 func (w *World) setObstacle(args arguments) error {
-	w.obstacle = release.TargetCheck{}
+	w.obstacle, w.unchecked = release.TargetCheck{}, args.at(0) == "unanswered"
 	switch args.at(0) {
 	case "taken":
 		w.obstacle.Conflicts = []release.Conflict{{UID: conflictUID, Namespace: namespace, Name: "other", Created: w.want.Created.Add(-time.Hour)}}
 	case "refused":
 		w.obstacle.Refused = args.at(1)
-	case "free":
+	case "free", "unanswered":
 	default:
 		return fmt.Errorf("a target cannot be %q", args.at(0))
 	}
 	return nil
 }
 
-// checkTarget mirrors what the controller finds out about the target in the spec.
+// checkTarget mirrors what the controller finds out about the target in the spec; nil if
+// the check cannot be completed.
 func (w *World) checkTarget(in release.Input) *release.TargetCheck {
+	if w.unchecked {
+		return nil
+	}
 	found := w.obstacle
 	if want := in.Desired.Target; !release.SameRecords(want, release.ObservedTarget(in)) {
 		found.Revisions = w.store(want).observed()

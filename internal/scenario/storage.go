@@ -260,12 +260,16 @@ type ending struct {
 	// the purpose was to make something newer.
 	cancelled bool
 	outdated  bool
-	// outage is why the API server did not answer; empty if it did.
-	outage string
+	// outage is why a server did not answer; empty if it did. server names another one than
+	// the API server.
+	outage, server string
 	// unstored tells that the final update of the record was not stored, and unanswered
 	// that the action succeeded and the answer to the final update was lost.
 	unstored   bool
 	unanswered bool
+	// diagnosis and logs are what was found out about a failure.
+	diagnosis *release.Diagnosis
+	logs      []string
 }
 
 // end does the rest and returns what came of it.
@@ -276,7 +280,7 @@ func (a *action) end(e ending, now time.Time) release.Outcome {
 	}
 	cause := e.cause
 	o.Err, o.Cancelled, o.Outdated = cause, cause != nil && e.cancelled, cause != nil && e.outdated
-	o.Interrupted = e.interruption(a.started)
+	o.Interrupted, o.Diagnosis, o.Logs = e.interruption(a.started), e.diagnosis, e.logs
 	if a.made == nil {
 		return o
 	}

@@ -77,7 +77,9 @@ func (a arguments) number(key string, otherwise int) (int, error) {
 
 // helm reads helm=ok, helm=running, helm=fail:"text", helm=timeout:"text" for a
 // failure while waiting, and helm=refuse:"text" for one before anything was stored.
-// helm=outage:"text" and its kin end the action for want of the API server.
+// helm=crash:"text" is a failure while waiting for a container that logs the text and exits.
+// helm=outage:"text" and its kin end the action for want of the API server, or of
+// server="another one".
 // With helm=large:90, the record takes 90 % of what it may.
 func (a arguments) helm() (helmResult, error) {
 	kind, text, _ := strings.Cut(a.value("helm", "ok"), ":")
@@ -91,8 +93,8 @@ func (a arguments) helm() (helmResult, error) {
 		if text = strings.Trim(text, `"`); text == "" {
 			text = "dial 10.0.0.1:443: connection refused"
 		}
-		return helmResult{kind: kind, text: text}, nil
-	case "fail", "timeout", "refuse":
+		return helmResult{kind: kind, text: text, server: a.value("server", "")}, nil
+	case "fail", "timeout", "crash", "refuse":
 		if text = strings.Trim(text, `"`); text == "" {
 			text = "for some reason"
 		}

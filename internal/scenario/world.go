@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -44,8 +43,10 @@ type World struct {
 	// live is how live objects differ from the newest revision.
 	live      release.Drift
 	conflicts []release.Conflict
-	// obstacle is what a check of the target finds beside what is stored there.
-	obstacle release.TargetCheck
+	// obstacle is what a check of the target finds beside what is stored there. The check
+	// cannot be completed if unchecked is true.
+	obstacle  release.TargetCheck
+	unchecked bool
 	// holder and next are the Operations that have the release, or wait for it.
 	lockHolder, waiting *release.Operation
 	// burst are the changes of inputs that were not acted upon.
@@ -277,7 +278,7 @@ func (w *World) act(d release.Decision, in release.Input, helm helmResult, die s
 		w.out.stored(w.running.store.observed())
 		return nil
 	}
-	w.finish(helm.ending())
+	w.finish(helm.ending(w.now))
 	if die == "record" {
 		w.die()
 	}
@@ -370,7 +371,7 @@ func (w *World) publish(rep status.Report, die string) error {
 
 func (w *World) emit(events []status.Event) {
 	for _, e := range events {
-		w.out.line("event=%s/%s %q", e.Type, e.Reason, firstLine(e.Message))
+		w.out.event(e)
 	}
 }
 
@@ -391,9 +392,4 @@ func (w *World) write(status helmv2.HelmReleaseStatus) error {
 	w.hr.Status = back
 	w.writes++
 	return nil
-}
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(s, "\n")
-	return line
 }
