@@ -56,19 +56,19 @@ const (
 
 // Classify returns the ownership of an object that release us is about to create or adopt. The
 // owner matters only if the metadata names another release.
-func Classify(exists bool, marks OwnershipMetadata, us Target, bearer Owner) Ownership {
+func Classify(exists bool, metadata OwnershipMetadata, us Target, owner Owner) Ownership {
 	switch {
-	case bearer.Busy:
+	case owner.Busy:
 		return OwnershipOwned
 	case !exists:
 		return OwnershipFree
-	case !marks.NamesRelease():
+	case !metadata.NamesRelease():
 		return OwnershipOrphan
-	case marks.Name == us.Name && marks.Namespace == us.Namespace:
+	case metadata.Name == us.Name && metadata.Namespace == us.Namespace:
 		return OwnershipOurs
-	case bearer.HasObject, bearer.Unread:
+	case owner.HasObject, owner.Unread:
 		return OwnershipOwned
-	case bearer.Requested && !bearer.Stored:
+	case owner.Requested && !owner.Stored:
 		// No stored revision shows which objects the release will contain.
 		return OwnershipOwned
 	}

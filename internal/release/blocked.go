@@ -13,7 +13,7 @@ type Blocked struct {
 	Reason string
 	// Message is one stable sentence that names object, field and cause.
 	Message string
-	// Retry says when to requeue.
+	// Retry states when to requeue.
 	Retry Retry
 	// Terminal obstacles set condition Stalled. They end only with a change of the spec.
 	Terminal bool

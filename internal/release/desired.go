@@ -9,12 +9,12 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// Desired is the state that one HelmRelease asks for. It has names and digests, no chart content
+// Desired is the state that one HelmRelease requests. It has names and digests, no chart content
 // and no values. For a deleted HelmRelease, only UID, Target and the deletion fields are set.
 type Desired struct {
 	// UID is the UID of the HelmRelease. It is the first half of the revision label.
 	UID string
-	// Created is the creation time of the HelmRelease. If two HelmReleases ask for the same
+	// Created is the creation time of the HelmRelease. If two HelmReleases request the same
 	// release, the older one owns it.
 	Created time.Time
 	// Generation is the generation of the spec that the other fields were read from.
@@ -29,7 +29,7 @@ type Desired struct {
 	Rendering Rendering
 	// Deleted is true if the HelmRelease has a deletion timestamp.
 	Deleted bool
-	// DeletedAt is the deletion timestamp; zero if there is none. Deletion says how the release is
+	// DeletedAt is the deletion timestamp; zero if there is none. Deletion states how the release is
 	// removed.
 	DeletedAt time.Time
 	Deletion  Deletion

@@ -29,7 +29,7 @@
 //	retry.go         when to requeue
 //	outcome.go       the result of an action
 //	observed.go      the state that was found in the cluster
-//	desired.go       the state that the HelmRelease asks for
+//	desired.go       the state that the HelmRelease requests
 //	drift.go         differences between live objects and the release
 //	diagnosis.go     failure causes
 //	state.go         names of states

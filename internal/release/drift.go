@@ -22,7 +22,7 @@ type Drift struct {
 	// Repeat is true if requests failed without an answer of the API server, so that the comparison
 	// is repeated with back-off. Errors names these objects once they have failed for a while.
 	Repeat bool
-	// Rendering says why the chart would now render another manifest from the same values. It is
+	// Rendering states why the chart would now render another manifest from the same values. It is
 	// empty if the manifest would be the same or this is unknown.
 	Rendering string
 	// Note is a sentence for users about differences that are not detected. It is empty if all are
@@ -66,7 +66,7 @@ type DriftedField struct {
 	Time time.Time
 }
 
-// DriftKind says how a field differs.
+// DriftKind states how a field differs.
 type DriftKind string
 
 const (

@@ -21,7 +21,7 @@ type Observed struct {
 	// Drift is the difference between live objects and the newest revision; nil if they were not
 	// compared.
 	Drift *Drift
-	// Conflicts are the other existing HelmReleases that ask for the same release or created the
+	// Conflicts are the other existing HelmReleases that request the same release or created the
 	// stored revisions, in no order.
 	Conflicts []Conflict
 	// PreservedDigest is the digest of the values that an upgrade with preserved values would
@@ -47,7 +47,7 @@ type Observed struct {
 	// Stray is the target of Revisions if neither spec nor status has it; see MustFindStray. It is
 	// nil otherwise.
 	Stray *Target
-	// Unreachable says why the cluster of the release can never be reached again: an object that
+	// Unreachable states why the cluster of the release can never be reached again: an object that
 	// gives access does not exist, and the namespace of the HelmRelease is being deleted. It is
 	// empty otherwise.
 	Unreachable string
@@ -64,14 +64,14 @@ type Health struct {
 // Operation is an Operation that runs a hook of the release or waits to do so.
 type Operation struct{ Name string }
 
-// Conflict is another HelmRelease that asks for, or created, a release with the same name in the
+// Conflict is another HelmRelease that requests, or created, a release with the same name in the
 // same storage namespace of the same cluster.
 type Conflict struct {
 	UID       string
 	Namespace string
 	Name      string
 	Created   time.Time
-	// Elsewhere is true if its spec asks for another release now.
+	// Elsewhere is true if its spec requests another release now.
 	Elsewhere bool
 }
 
@@ -149,7 +149,7 @@ type TestRun struct {
 	Phase     helmv2.TestPhase
 }
 
-// Pending reports whether the status says that an operation of Helm is in progress.
+// Pending reports whether the status states that an operation of Helm is in progress.
 func (r *Revision) Pending() bool {
 	return r.Status == helmv2.StatusPendingInstall ||
 		r.Status == helmv2.StatusPendingUpgrade ||

@@ -49,7 +49,7 @@ func ownedBy(t Target, other *Conflict) string {
 
 // owner returns the other HelmRelease that owns the release, or nil. The owner is the existing
 // HelmRelease that created the newest of its revisions. Without such a revision, the oldest of all
-// HelmReleases that ask for it is the owner.
+// HelmReleases that request it is the owner.
 func owner(in Input) *Conflict {
 	for i := range in.Observed.Revisions {
 		r := &in.Observed.Revisions[i]
@@ -104,7 +104,7 @@ func unlock(in Input) *Decision {
 	case helmv2.StatusDeployed, helmv2.StatusFailed, helmv2.StatusSuperseded, helmv2.StatusUninstalled:
 		return nil
 	case helmv2.StatusUninstalling:
-		// The creator of a revision need not be the client that uninstalls it. Status says so if it
+		// The creator of a revision need not be the client that uninstalls it. Status states so if it
 		// has recorded the revision in this state.
 		last := Latest(in.Recorded.History)
 		interrupted = last != nil && last.Status == newest.Status && last.Version == newest.Version && Verified(last, newest)

@@ -5,7 +5,7 @@ package release
 
 import "time"
 
-// Retry says when to requeue a HelmRelease. The zero value is Never.
+// Retry states when to requeue a HelmRelease. The zero value is Never.
 type Retry struct {
 	kind  retryKind
 	after time.Duration

@@ -10,7 +10,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// Suspension says whether a HelmRelease is suspended, why, and until when.
+// Suspension states whether a HelmRelease is suspended, why, and until when.
 type Suspension struct {
 	// Active is true if the HelmRelease is suspended.
 	Active bool

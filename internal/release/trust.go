@@ -9,7 +9,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// Trust says how far a stored revision agrees with its snapshot in status.history. Every client
+// Trust states how far a stored revision agrees with its snapshot in status.history. Every client
 // with write access to Secrets can change a record. Only the controller writes status.
 type Trust int
 
