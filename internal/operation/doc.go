@@ -9,17 +9,17 @@
 // read. It then performs the action and reconciles again. Every action is idempotent, so the
 // process may die at any point:
 //
-//	process dies                             next reconciliation finds                  next rule and action
-//	before or after the finalizer is set     the Operation with or without finalizer    the same, or the next action
-//	after the lock is acquired               its UID on the HelmRelease                 Start: create
-//	after some companions are created        existing companions; the others are made   Start: create
-//	after the Job is created                 a suspended Job that is not recorded       Start: record its UID
-//	after its UID is recorded                a suspended Job that is recorded           Start: resume it
-//	while the Job runs                       the recorded Job                           Running
-//	after the Job has ended                  the recorded Job, finished                 Collect
-//	after its result is recorded             a final phase                              Terminal: clean up
-//	during cleanup                           the remaining objects                      Terminal: clean up
-//	while Jobs are stopped                   spec.cancel or a deletion, as before       Cancelled
+//	process dies                   next reconciliation finds          next rule and action
+//	around the finalizer write     the Operation with or without it   the same, or the next one
+//	after the lock is acquired     its UID on the HelmRelease         Start: create
+//	between companions             the companions that exist          Start: create the others
+//	after the Job is created       a suspended, unrecorded Job        Start: record its UID
+//	after its UID is recorded      a suspended, recorded Job          Start: resume it
+//	while the Job runs             the recorded Job                   Running
+//	after the Job has ended        the recorded Job, finished         Collect
+//	after its result is recorded   a final phase                      Terminal: clean up
+//	during cleanup                 the remaining objects              Terminal: clean up
+//	while Jobs are stopped         spec.cancel or a deletion          Cancelled
 //
 // A recorded Job is never created again. A Job that is not recorded has never run, because Jobs are
 // created suspended. So no Operation runs twice, regardless of deletions of its Job.

@@ -108,10 +108,10 @@ func FuzzLife(f *testing.F) {
 // FuzzDecide: arbitrary facts lead to one deterministic decision, and a final status stays.
 func FuzzDecide(f *testing.F) {
 	for _, seed := range []string{
-		`{}`, `{"Recorded":{"phase":"Succeeded"},"Holds":["web"]}`,
+		`{}`, `{"Recorded":{"phase":"Succeeded"},"LockedReleases":["web"]}`,
 		`{"Spec":{"engine":"helmHookJob"},"Target":{"HelmRelease":"web"},"Plan":{"Made":true}}`,
 		`{"Recorded":{"phase":"Running","outputs":{"jobs":[{"uid":"1","phase":"Running"}]}},"Jobs":[{"UID":"1","Failed":true,"Complete":true}]}`,
-		`{"Spec":{"engine":"helmHookJob","parameters":{"event":"test","activeDeadlineSeconds":-9223372036854775808}},"Timeout":-1,"Object":{"Finalizer":true},"Holds":["web"],"Target":{"HelmRelease":"web"},"Plan":{"Made":true,"Steps":[{"Job":"a"}]}}`,
+		`{"Spec":{"engine":"helmHookJob","parameters":{"event":"test","activeDeadlineSeconds":-9223372036854775808}},"Timeout":-1,"Object":{"Finalizer":true},"LockedReleases":["web"],"Target":{"HelmRelease":"web"},"Plan":{"Made":true,"Steps":[{"Job":"a"}]}}`,
 	} {
 		f.Add([]byte(seed))
 	}

@@ -30,11 +30,15 @@ const (
 // world is an API server in memory, limited to the objects of one Operation. Lines of text drive
 // it. TestScenarios reads them from testdata/*.txt, and random tests generate them:
 //
-//	operation [event] [deadline=30s] [ttl=60] [engine=job] | timeout 1h | cancel | delete | advance 10m
-//	plan steps=2 [revision=3] | missing "Secret a"|none | refused REASON|none | dryrun REASON|none | obstacle REASON|none
-//	target ok|unresolved|refused|gone|deleting | action upgrade|none | pending WORDS|none | suspended
+//	operation [event] [deadline=30s] [ttl=60] [engine=job]
+//	timeout 1h | cancel | delete | advance 10m
+//	plan steps=2 [revision=3] | missing "Secret a"|none | refused REASON|none
+//	dryrun REASON|none | obstacle REASON|none
+//	target ok|unresolved|refused|gone|deleting | action upgrade|none
+//	pending WORDS|none | suspended
 //	other locks|removed|finishes|unlocks | lock-removed
-//	job starts|succeeds|fails [exit=3] [reason=R] [pods=live]|removed|suspended|deleting|replaced | pods end [exit=143] | collected
+//	job starts|succeeds|fails [exit=3] [reason=R] [pods=live]
+//	job removed|suspended|deleting|replaced | pods end [exit=143] | collected
 //	logs unread|read
 //	reconcile [die=before|status|half] | run
 type world struct {
@@ -250,21 +254,21 @@ func (w *world) setTarget(how string) {
 }
 
 // act starts a Helm action as the HelmRelease controller would, which respects the lock.
-func (w *world) act(what string) error {
-	if what == "none" {
+func (w *world) act(event string) error {
+	if event == "none" {
 		w.target.Action = ""
 		return nil
 	}
 	if w.holder == opUID || (w.holder == otherUID && w.otherLiving) || w.target.HelmRelease == "" {
-		w.say("the release is locked: no %s", what)
+		w.say("the release is locked: no %s", event)
 		return nil
 	}
-	w.target.Action = what
+	w.target.Action = event
 	return nil
 }
 
-func (w *world) setOther(what string) error {
-	switch what {
+func (w *world) setOther(event string) error {
+	switch event {
 	case "locks":
 		if w.holder != "" {
 			w.say("the release is already locked")
@@ -278,21 +282,21 @@ func (w *world) setOther(what string) error {
 			w.holder = ""
 		}
 	default:
-		return fmt.Errorf("unknown event %q of the other Operation", what)
+		return fmt.Errorf("unknown event %q of the other Operation", event)
 	}
 	return nil
 }
 
 // job changes the last Job as Kubernetes or a user would. Kubernetes does not change a suspended
 // Job.
-func (w *world) job(what string, args map[string]string) error {
+func (w *world) job(event string, args map[string]string) error {
 	if len(w.jobs) == 0 {
 		w.say("there is no Job")
 		return nil
 	}
 	j := &w.jobs[len(w.jobs)-1]
 	pod := "pod-of-" + j.UID
-	switch what {
+	switch event {
 	case "removed":
 		w.jobs, w.pods = w.jobs[:len(w.jobs)-1], nil
 		if args["pods"] == "live" {
@@ -318,13 +322,13 @@ func (w *world) job(what string, args map[string]string) error {
 		}
 		w.pods, j.Active = []string{pod}, 1
 		j.Result = operation.Result{Pod: pod, Reason: args["reason"]}
-		if what == "starts" || what == "waits" {
+		if event == "starts" || event == "waits" {
 			return nil
 		}
 		if args["pods"] != "live" {
 			w.pods, j.Active = nil, 0
 		}
-		j.Complete, j.Failed, j.Ended = what == "succeeds", what == "fails", w.now
+		j.Complete, j.Failed, j.Ended = event == "succeeds", event == "fails", w.now
 		exit, _ := strconv.Atoi(args["exit"])
 		code := int32(exit)
 		j.Result.ExitCode = &code
@@ -333,7 +337,7 @@ func (w *world) job(what string, args map[string]string) error {
 			j.Result = operation.Result{Reason: args["reason"]}
 		}
 	default:
-		return fmt.Errorf("unknown event %q of a Job", what)
+		return fmt.Errorf("unknown event %q of a Job", event)
 	}
 	return nil
 }
