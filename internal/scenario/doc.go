@@ -32,14 +32,14 @@
 // Files, top-down:
 //
 //	script.go    Play and the lines
-//	world.go     World and its reconciliations
 //	check.go     invariants
-//	access.go    access to the cluster of the release
-//	move.go      targets and storage of moved releases
-//	live.go      live objects and drift
 //	outage.go    interrupted actions
-//	storage.go   Helm storage and Helm actions in memory
-//	helm.go      results of a Helm action
-//	printer.go   output
+//	move.go      targets and storage of moved releases
+//	access.go    access to the cluster of the release
+//	live.go      live objects and drift
+//	world.go     World and its reconciliations
 //	words.go     words and arguments of a line
+//	printer.go   output
+//	helm.go      results of a Helm action
+//	storage.go   Helm storage and Helm actions in memory
 package scenario

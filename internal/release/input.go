@@ -9,6 +9,55 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
+// Input holds everything that a decision may depend on. Every field is plain data, so that an Input
+// can be written as JSON and replayed.
+type Input struct {
+	Desired  Desired
+	Observed Observed
+	// Recorded is the status as last written. Its conditions are output and are never read.
+	Recorded helmv2.HelmReleaseStatus
+	Now      time.Time
+}
+
+// Decision is the next action and its reason.
+type Decision struct {
+	// Rule is the name of the rule that applied: a row of the table in docs/spec/helmreleases.md
+	// and a metric label.
+	Rule   string
+	State  State
+	Action Action
+	// Why is one stable sentence for users. It has no times and no counters that change while the
+	// state does not.
+	Why string
+}
+
+// Acts reports whether the decision changes the cluster and must be announced in status first.
+func (d Decision) Acts() bool {
+	switch d.Action.(type) {
+	case Install, Upgrade, Test, Rollback, Uninstall, Unlock, Recheck, CorrectDrift:
+		return true
+	case Finalize, Adopt, Forget, Settle, Wait, Stall:
+		return false
+	}
+	return false
+}
+
+// State names the state of a release, in the terms of the API.
+type State string
+
+// The states. A state is descriptive; the rule that applied decides.
+const (
+	StateUnknown   State = ""
+	StateAbsent    State = "Absent"
+	StateUnmanaged State = "Unmanaged"
+	StateLocked    State = "Locked"
+	StateFailed    State = "Failed"
+	StateOutOfSync State = "OutOfSync"
+	StateUntested  State = "Untested"
+	StateDrifted   State = "Drifted"
+	StateInSync    State = "InSync"
+)
+
 // Desired is the state that one HelmRelease requests. It has names and digests, no chart content
 // and no values. For a deleted HelmRelease, only UID, Target and the deletion fields are set.
 type Desired struct {
