@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// split cuts a line into words at spaces outside quotes. Quotes stay.
+// split returns the words of a line, separated by spaces outside quotes. Quotes stay.
 func split(line string) ([]string, error) {
 	var words []string
 	var word strings.Builder
@@ -38,10 +38,10 @@ func split(line string) ([]string, error) {
 	return words, nil
 }
 
-// arguments are the words behind a verb: plain ones, and key=value.
+// arguments are the words after a verb: plain words and key=value.
 type arguments []string
 
-// at returns the i-th word, unquoted, empty if there are not so many.
+// at returns the i-th word without quotes; empty if there is none.
 func (a arguments) at(i int) string {
 	if i >= len(a) {
 		return ""
@@ -75,12 +75,10 @@ func (a arguments) number(key string, otherwise int) (int, error) {
 	return strconv.Atoi(v)
 }
 
-// helm reads helm=ok, helm=running, helm=fail:"text", helm=timeout:"text" for a
-// failure while waiting, and helm=refuse:"text" for one before anything was stored.
-// helm=crash:"text" is a failure while waiting for a container that logs the text and exits.
-// helm=outage:"text" and its kin end the action for want of the API server, or of
-// server="another one".
-// With helm=large:90, the record takes 90 % of what it may.
+// helm reads helm=ok, helm=running, helm=fail:"text", helm=timeout:"text" for a failure while
+// waiting, helm=crash:"text" for one with a container that logs the text and exits,
+// helm=refuse:"text" for one before a revision is stored, and helm=outage:"text" and its variants,
+// also of server="name". With helm=large:90 the record has 90 % of the size limit.
 func (a arguments) helm() (helmResult, error) {
 	kind, text, _ := strings.Cut(a.value("helm", "ok"), ":")
 	switch kind {
@@ -100,5 +98,5 @@ func (a arguments) helm() (helmResult, error) {
 		}
 		return helmResult{kind: kind, text: text}, nil
 	}
-	return helmResult{}, fmt.Errorf("helm cannot %q", kind)
+	return helmResult{}, fmt.Errorf("unknown result %q of Helm", kind)
 }

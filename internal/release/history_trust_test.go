@@ -9,28 +9,27 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// TestTrustOf: a record counts only as far as status.history, which nobody else writes,
-// agrees with it.
+// TestTrustOf: a record is trusted as far as it agrees with status.history.
 func TestTrustOf(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		edit   func(s *helmv2.Snapshot, labelled, stored *Revision)
 		want   Trust
 	}{
-		"Agrees":   {"it is as it was recorded", func(*helmv2.Snapshot, *Revision, *Revision) {}, VerifiedInFull},
-		"Changed":  {"its digest is another one", func(_ *helmv2.Snapshot, _, r *Revision) { r.Digest = "sha256:other" }, Altered},
-		"NoDigest": {"an empty digest agrees with nothing", func(_ *helmv2.Snapshot, _, r *Revision) { r.Digest = "" }, Altered},
+		"Agrees":   {"the revision matches", func(*helmv2.Snapshot, *Revision, *Revision) {}, VerifiedInFull},
+		"Changed":  {"the digest differs", func(_ *helmv2.Snapshot, _, r *Revision) { r.Digest = "sha256:other" }, Altered},
+		"NoDigest": {"an empty digest never matches", func(_ *helmv2.Snapshot, _, r *Revision) { r.Digest = "" }, Altered},
 		"Other":    {"the record of another revision was copied into it", func(_ *helmv2.Snapshot, l, _ *Revision) { l.Version = 8 }, Altered},
 		"Renamed":  {"it is the record of another release", func(_ *helmv2.Snapshot, l, _ *Revision) { l.Name = "other" }, Altered},
 		"Relabelled": {"an older revision was labelled as deployed", func(_ *helmv2.Snapshot, _, r *Revision) {
 			r.Status = helmv2.StatusSuperseded
 		}, Altered},
-		"Moved":   {"its objects are said to be in another namespace", func(_ *helmv2.Snapshot, _, r *Revision) { r.Namespace = "other" }, Altered},
-		"Missing": {"no snapshot is of it", func(s *helmv2.Snapshot, _, _ *Revision) { s.Version = 6 }, Unrecorded},
+		"Moved":   {"the record has another namespace", func(_ *helmv2.Snapshot, _, r *Revision) { r.Namespace = "other" }, Altered},
+		"Missing": {"it has no snapshot", func(s *helmv2.Snapshot, _, _ *Revision) { s.Version = 6 }, Unrecorded},
 		"Theirs": {"helm-controller made the snapshot", func(s *helmv2.Snapshot, _, r *Revision) {
 			s.APIVersion, r.HelmControllerDigest, r.Digest = helmv2.SnapshotAPIVersionV2, s.Digest, "sha256:ours"
 		}, VerifiedWithoutTests},
-		"TheirsChanged": {"it is not as helm-controller recorded it", func(s *helmv2.Snapshot, _, r *Revision) {
+		"TheirsChanged": {"the digest of helm-controller differs", func(s *helmv2.Snapshot, _, r *Revision) {
 			s.APIVersion, r.HelmControllerDigest = helmv2.SnapshotAPIVersionV2, "sha256:other"
 		}, Altered},
 		"TheirsUnknown": {"the algorithm of helm-controller's digest is not known", func(s *helmv2.Snapshot, _, _ *Revision) {
@@ -51,7 +50,7 @@ func TestTrustOf(t *testing.T) {
 	}
 }
 
-// TestMayBeRecorded: only what is newer than all that is recorded can be recorded yet.
+// TestMayBeRecorded: only a revision newer than all snapshots may be recorded.
 func TestMayBeRecorded(t *testing.T) {
 	history := helmv2.Snapshots{{Version: 5}, {Version: 3}}
 	for version, want := range map[int]bool{6: true, 5: false, 4: false, 1: false} {
@@ -60,6 +59,6 @@ func TestMayBeRecorded(t *testing.T) {
 		}
 	}
 	if !MayBeRecorded(nil, 1) {
-		t.Error("nothing is recorded yet")
+		t.Error("the history is empty")
 	}
 }

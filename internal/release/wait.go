@@ -3,7 +3,73 @@
 
 package release
 
-import "time"
+import (
+	"fmt"
+	"time"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+// busy applies while an attempt runs in this process or an Operation has the lock. A deletion
+// cancels the attempt, unless the attempt is the uninstall that the deletion needs. Outdated inputs
+// cancel it too, since the result for old inputs is not needed. The hook of an Operation is never
+// cancelled.
+func busy(in Input) *Decision {
+	running := in.Observed.Running
+	if running == nil {
+		return lockedByOperation(in)
+	}
+	w := Wait{}
+	switch {
+	case in.Desired.Deleted:
+		w.Cancel = in.Desired.Deletion.obsolete(running)
+	case outdated(in, running):
+		w.Cancel, w.Outdated = true, true
+	}
+	return &Decision{Action: w, Why: fmt.Sprintf("the %s action is running", running.Action)}
+}
+
+// outdated reports whether an attempt runs with inputs that are no longer wanted. Inputs that are
+// unknown or suspended do not make an attempt outdated.
+func outdated(in Input, running *Running) bool {
+	if a := running.Action; a != helmv2.ActionInstall && a != helmv2.ActionUpgrade && a != helmv2.ActionRecheck {
+		return false
+	}
+	was, want := running.Desired, in.Desired
+	if want.Suspended || want.Chart.Version == "" {
+		return false
+	}
+	return was.Target != want.Target || was.Chart.Name != want.Chart.Name || was.Chart.Version != want.Chart.Version ||
+		was.ConfigDigest != want.ConfigDigest || was.Rendering != want.Rendering
+}
+
+// operationInterval is the requeue interval of a release that an Operation locks, if no event comes
+// earlier.
+const operationInterval = 30 * time.Second
+
+// lockedByOperation returns a Wait while an active Operation holds the lock, and nil otherwise.
+func lockedByOperation(in Input) *Decision {
+	if in.Observed.LockHolder == nil {
+		return nil
+	}
+	return &Decision{
+		Action: Wait{After: operationInterval, For: helmv2.ReasonOperationRunning},
+		Why:    fmt.Sprintf("Operation %s has locked the release: Helm actions wait until it ends", in.Observed.LockHolder.Name),
+	}
+}
+
+// awaitOperation applies while an Operation waits for the lock. The Operation runs between two
+// actions, so that a release with endless retries does not block it. A pending revision is unlocked
+// first, because the Operation waits for that.
+func awaitOperation(in Input) *Decision {
+	if in.Observed.WaitingOperation == nil {
+		return nil
+	}
+	return &Decision{
+		Action: Wait{After: operationInterval, For: helmv2.ReasonOperationWaiting},
+		Why:    fmt.Sprintf("Operation %s waits for the release and runs next", in.Observed.WaitingOperation.Name),
+	}
+}
 
 const (
 	// debounceQuiet is the time without a change after which the inputs of one commit are complete.

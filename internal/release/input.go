@@ -9,12 +9,61 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// Desired is the state that one HelmRelease asks for. It has names and digests, no chart content
+// Input holds everything that a decision may depend on. Every field is plain data, so that an Input
+// can be written as JSON and replayed.
+type Input struct {
+	Desired  Desired
+	Observed Observed
+	// Recorded is the status as last written. Its conditions are output and are never read.
+	Recorded helmv2.HelmReleaseStatus
+	Now      time.Time
+}
+
+// Decision is the next action and its reason.
+type Decision struct {
+	// Rule is the name of the rule that applied: a row of the table in docs/spec/helmreleases.md
+	// and a metric label.
+	Rule   string
+	State  State
+	Action Action
+	// Why is one stable sentence for users. It has no times and no counters that change while the
+	// state does not.
+	Why string
+}
+
+// Acts reports whether the decision changes the cluster and must be announced in status first.
+func (d Decision) Acts() bool {
+	switch d.Action.(type) {
+	case Install, Upgrade, Test, Rollback, Uninstall, Unlock, Recheck, CorrectDrift:
+		return true
+	case Finalize, Adopt, Forget, Settle, Wait, Stall:
+		return false
+	}
+	return false
+}
+
+// State names the state of a release, in the terms of the API.
+type State string
+
+// The states. A state is descriptive; the rule that applied decides.
+const (
+	StateUnknown   State = ""
+	StateAbsent    State = "Absent"
+	StateUnmanaged State = "Unmanaged"
+	StateLocked    State = "Locked"
+	StateFailed    State = "Failed"
+	StateOutOfSync State = "OutOfSync"
+	StateUntested  State = "Untested"
+	StateDrifted   State = "Drifted"
+	StateInSync    State = "InSync"
+)
+
+// Desired is the state that one HelmRelease requests. It has names and digests, no chart content
 // and no values. For a deleted HelmRelease, only UID, Target and the deletion fields are set.
 type Desired struct {
 	// UID is the UID of the HelmRelease. It is the first half of the revision label.
 	UID string
-	// Created is the creation time of the HelmRelease. If two HelmReleases ask for the same
+	// Created is the creation time of the HelmRelease. If two HelmReleases request the same
 	// release, the older one owns it.
 	Created time.Time
 	// Generation is the generation of the spec that the other fields were read from.
@@ -29,7 +78,7 @@ type Desired struct {
 	Rendering Rendering
 	// Deleted is true if the HelmRelease has a deletion timestamp.
 	Deleted bool
-	// DeletedAt is the deletion timestamp; zero if there is none. Deletion says how the release is
+	// DeletedAt is the deletion timestamp; zero if there is none. Deletion states how the release is
 	// removed.
 	DeletedAt time.Time
 	Deletion  Deletion
