@@ -28,7 +28,7 @@ type Finder struct {
 	// Empty is the controller's own identity.
 	DefaultServiceAccount string
 	// Workloads limits what ConfigMaps that describe other clusters may contain.
-	Workloads cluster.Terms
+	Workloads cluster.WorkloadOptions
 }
 
 // Find returns the connection to the cluster of the release of hr, with the impersonated

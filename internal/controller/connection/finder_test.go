@@ -231,8 +231,8 @@ func TestReach(t *testing.T) {
 				})
 			}
 			w := &Finder{
-				Live: builder.Build(), DefaultServiceAccount: tc.usually, Workloads: cluster.Terms{Accounts: true},
-				Clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Trust{}, time.Now),
+				Live: builder.Build(), DefaultServiceAccount: tc.usually, Workloads: cluster.WorkloadOptions{AllowServiceAccounts: true},
+				Clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.KubeconfigOptions{}, time.Now),
 			}
 			hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web"}, Spec: tc.spec}
 			if tc.deleted {
@@ -277,14 +277,14 @@ func TestReachThroughCloud(t *testing.T) {
 	for _, name := range []string{"", "tenant"} {
 		live := fake.NewClientBuilder().WithScheme(controller.Scheme()).WithObjects(inCloud(name), account).Build()
 		asked := make(chan *cluster.Workload, 1)
-		clusters := cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Trust{}, time.Now).Finding(
-			func(_ context.Context, w *cluster.Workload, _ cluster.Tokens) (cluster.Access, error) {
+		clusters := cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.KubeconfigOptions{}, time.Now).WithCloudLookup(
+			func(_ context.Context, w *cluster.Workload, _ cluster.TokenRequester) (cluster.Access, error) {
 				asked <- w
 				return cluster.Access{}, errors.New("403")
 			})
 		woken := make(chan types.NamespacedName, 9)
-		clusters.Listen(cluster.Listener{Wake: func(who types.NamespacedName) { woken <- who }})
-		w := &Finder{Live: live, Clusters: clusters, Workloads: cluster.Terms{Accounts: true}}
+		clusters.SetCallbacks(cluster.Callbacks{Enqueue: func(who types.NamespacedName) { woken <- who }})
+		w := &Finder{Live: live, Clusters: clusters, Workloads: cluster.WorkloadOptions{AllowServiceAccounts: true}}
 		hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web"}, Spec: helmv2.HelmReleaseSpec{KubeConfig: described}}
 		_, _, err := w.Find(t.Context(), hr)
 		var blocked *release.Blocked
@@ -312,7 +312,7 @@ func TestReachThroughCloud(t *testing.T) {
 }
 
 func TestReachFresh(t *testing.T) {
-	w := &Finder{Clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Trust{}, time.Now)}
+	w := &Finder{Clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.KubeconfigOptions{}, time.Now)}
 	ways := map[*cluster.Connection]bool{}
 	for _, persistent := range []bool{true, true, false, false} {
 		way, _, err := w.Find(t.Context(), &helmv2.HelmRelease{Spec: helmv2.HelmReleaseSpec{PersistentClient: &persistent}})
@@ -337,7 +337,7 @@ func TestReachWithoutNamespace(t *testing.T) {
 			return c.Get(ctx, key, o, opts...)
 		},
 	}).Build()
-	w := &Finder{Live: world, Clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Trust{}, time.Now)}
+	w := &Finder{Live: world, Clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.KubeconfigOptions{}, time.Now)}
 	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web", DeletionTimestamp: &metav1.Time{Time: time.Unix(1, 0)}}}
 	hr.Spec.ServiceAccountName = "tenant"
 	_, unreachable, err := w.Find(t.Context(), hr)
@@ -363,9 +363,9 @@ func TestReachNobody(t *testing.T) {
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
-	clusters := cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Trust{}, time.Now)
+	clusters := cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.KubeconfigOptions{}, time.Now)
 	woken := make(chan types.NamespacedName, 10)
-	clusters.Listen(cluster.Listener{Wake: func(key types.NamespacedName) { woken <- key }})
+	clusters.SetCallbacks(cluster.Callbacks{Enqueue: func(key types.NamespacedName) { woken <- key }})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- clusters.Start(ctx) }()

@@ -91,7 +91,7 @@ func (f *Finder) kubeconfig(ctx context.Context, hr *helmv2.HelmRelease) ([]byte
 }
 
 // Tokens returns a function that requests tokens of ServiceAccounts.
-func Tokens(accounts corev1client.ServiceAccountsGetter) cluster.Tokens {
+func Tokens(accounts corev1client.ServiceAccountsGetter) cluster.TokenRequester {
 	return func(ctx context.Context, account types.NamespacedName, audiences []string) (string, time.Time, error) {
 		request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: audiences}}
 		answer, err := accounts.ServiceAccounts(account.Namespace).CreateToken(ctx, account.Name, request, metav1.CreateOptions{})

@@ -39,7 +39,7 @@ func (a *actor) begin(ctx context.Context, rec reconciliation) bool {
 		task, err := a.correction(ctx, rec, correct)
 		return err == nil && a.attempts.Begin(ctx, rec.key(), info, task)
 	}
-	if release.Anew(rec.decision.Action) {
+	if release.AppliesDesired(rec.decision.Action) {
 		a.debouncer.Acted(rec.key())
 	}
 	return a.attempts.Begin(ctx, rec.key(), info, a.helmAction(ctx, rec))
@@ -51,7 +51,7 @@ func (a *actor) correction(ctx context.Context, rec reconciliation, correct rele
 	log := ctrl.LoggerFrom(ctx)
 	return func(ctx context.Context, idle func() func()) release.Outcome {
 		return a.comparer.correct(ctx, look, rec.want.Desired, correct, apiretry.Options{
-			Now: a.now, Server: rec.conn.Server(), Timeout: correct.Timeout, Rest: idle, Log: log,
+			Now: a.now, Server: rec.conn.Server(), Timeout: correct.Timeout, ReleaseSlot: idle, Log: log,
 		})
 	}, err
 }
@@ -121,8 +121,8 @@ func (a *actor) cancel(key types.NamespacedName, wait release.Wait) {
 		return
 	}
 	cause := context.Canceled
-	if wait.Superseded {
-		cause = release.ErrSuperseded
+	if wait.Outdated {
+		cause = release.ErrOutdated
 	}
 	a.attempts.Cancel(key, cause)
 }

@@ -38,8 +38,8 @@ type comparer struct {
 
 // driftDetector compares live objects with a revision, and corrects them.
 type driftDetector interface {
-	Detect(ctx context.Context, look drift.Look) (*release.Drift, error)
-	Correct(ctx context.Context, look drift.Look, onlyRemoved bool) ([]release.DriftedObject, []release.ObjectError)
+	Detect(ctx context.Context, look drift.Request) (*release.Drift, error)
+	Correct(ctx context.Context, look drift.Request, onlyRemoved bool) ([]release.DriftedObject, []release.ObjectError)
 	Record(key types.NamespacedName, revision string, r *drift.Recorder, inventory []release.Object) (exact bool)
 	Resources(key types.NamespacedName) []schema.GroupVersionResource
 	Forget(key types.NamespacedName)
@@ -47,8 +47,8 @@ type driftDetector interface {
 
 // follower enqueues releases whose live objects change.
 type follower interface {
-	Follow(key types.NamespacedName, c watch.Cluster, kinds []schema.GroupVersionResource)
-	Moved(cluster string, resource schema.GroupVersionResource, namespace, name string) watch.Moved
+	WatchKinds(key types.NamespacedName, c watch.Cluster, kinds []schema.GroupVersionResource)
+	Observed(cluster string, resource schema.GroupVersionResource, namespace, name string) watch.Observation
 	Forget(key types.NamespacedName)
 }
 
@@ -77,7 +77,7 @@ func (c *comparer) follow(key types.NamespacedName, conn *cluster.Connection) {
 }
 
 func (c *comparer) followKinds(key types.NamespacedName, conn *cluster.Connection, kinds []schema.GroupVersionResource) {
-	c.objects.Follow(key, watch.Cluster{
+	c.objects.WatchKinds(key, watch.Cluster{
 		ID:     conn.Cluster(),
 		Client: func() (metadata.Interface, error) { return metadata.NewForConfig(conn.Unimpersonated()) },
 	}, kinds)
@@ -113,7 +113,7 @@ func compares(want release.Desired) bool {
 func (c *comparer) record(ctx context.Context, rec reconciliation, job helm.Job, o release.Outcome, applied *drift.Recorder) release.Outcome {
 	switch o.Action.(type) {
 	case release.Install, release.Upgrade:
-	case release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Heal, release.CorrectDrift,
+	case release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Recheck, release.CorrectDrift,
 		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 		return o
 	}
@@ -127,13 +127,13 @@ func (c *comparer) record(ctx context.Context, rec reconciliation, job helm.Job,
 }
 
 // look returns how to compare the objects of a revision.
-func (c *comparer) look(rec reconciliation, newest *release.Revision) (drift.Look, error) {
+func (c *comparer) look(rec reconciliation, newest *release.Revision) (drift.Request, error) {
 	rules, err := drift.CompileRules(ignoreRules(rec.hr))
 	if err != nil {
-		return drift.Look{}, err
+		return drift.Request{}, err
 	}
 	in := rec.conn.Cluster()
-	return drift.Look{
+	return drift.Request{
 		Release:  rec.key(),
 		Revision: comparedRevision(rec.hr, rec.conn, newest),
 		Rules:    rules,
@@ -142,15 +142,15 @@ func (c *comparer) look(rec reconciliation, newest *release.Revision) (drift.Loo
 		Objects: func(ctx context.Context) ([]*resource.Info, error) {
 			return c.helm.Objects(ctx, rec.conn, c.job(rec, release.Settle{}), newest.Version)
 		},
-		Follow: func(kinds []schema.GroupVersionResource) { c.followKinds(rec.key(), rec.conn, kinds) },
-		Moved: func(resource schema.GroupVersionResource, namespace, name, uid, version string) drift.Movement {
-			switch seen := c.objects.Moved(in, resource, namespace, name); {
+		Watch: func(kinds []schema.GroupVersionResource) { c.followKinds(rec.key(), rec.conn, kinds) },
+		Changed: func(resource schema.GroupVersionResource, namespace, name, uid, version string) drift.Change {
+			switch seen := c.objects.Observed(in, resource, namespace, name); {
 			case !seen.Known:
 				return drift.Unknown
-			case seen.Since(uid, version):
-				return drift.Moved
+			case seen.ChangedSince(uid, version):
+				return drift.Changed
 			}
-			return drift.Still
+			return drift.Unchanged
 		},
 	}, nil
 }
@@ -180,7 +180,7 @@ func comparedRevision(hr *helmv2.HelmRelease, conn *cluster.Connection, newest *
 }
 
 // correct makes live objects equal to the newest revision.
-func (c *comparer) correct(ctx context.Context, look drift.Look, want release.Desired, a release.CorrectDrift, retries apiretry.Options) release.Outcome {
+func (c *comparer) correct(ctx context.Context, look drift.Request, want release.Desired, a release.CorrectDrift, retries apiretry.Options) release.Outcome {
 	out := release.Outcome{Action: a, Desired: want, Started: c.now()}
 	within, cancel := context.WithTimeout(ctx, a.Timeout)
 	defer cancel()

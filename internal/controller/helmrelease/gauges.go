@@ -58,12 +58,12 @@ func (c collector) all(ctx context.Context) iter.Seq[*helmv2.HelmRelease] {
 
 // addGauges makes the metrics include the sizes of pools, watches and caches.
 func addGauges(o Options, pool *attempt.Pool, objects, awaited *watch.Registry) {
-	o.Metrics.Ask(func(f *metrics.Figures) {
+	o.Metrics.Collect(func(f *metrics.Stats) {
 		f.InProgress, f.Slots, f.SlotsUsed = pool.Stats()
 		s, a := objects.Stats(), awaited.Stats()
-		f.Watches, f.OpenFuses, f.Wakes, f.Held = s.Watches+a.Watches, s.OpenFuses+a.OpenFuses, s.Wakes+a.Wakes, s.Held+a.Held
+		f.Watches, f.Throttled, f.Triggers, f.Delayed = s.Watches+a.Watches, s.RateLimited+a.RateLimited, s.Enqueued+a.Enqueued, s.Delayed+a.Delayed
 		t := o.Connections.Clusters.TokenStats()
-		f.Tokens, f.TokensAnswered, f.TokensFailed, f.TokensEvicted = t.Held, t.Answered, t.Failed, t.Evicted
+		f.Tokens, f.TokensAnswered, f.TokensFailed, f.TokensEvicted = t.Cached, t.Succeeded, t.Failed, t.Evicted
 		revisions, bytes := o.Helm.Remembered()
 		f.Caches = append(f.Caches,
 			metrics.Cache{Name: "revisions", Entries: revisions, Bytes: bytes},

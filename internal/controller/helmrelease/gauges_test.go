@@ -18,6 +18,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/status"
 )
 
 // value returns the sum of all series of a metric, of a histogram that of what was
@@ -129,7 +130,7 @@ func TestSuccessIsDated(t *testing.T) {
 	now = now.Add(time.Second)
 	r.stagger = func(d time.Duration) time.Duration { return d }
 	visit()
-	if atRest, _ := value(t, registry, "pintle_helm_release_visits_total"); last() != 1001 {
+	if atRest, _ := value(t, registry, "pintle_helm_release_reconciliations_total"); last() != 1001 {
 		t.Errorf("at rest at %v, after %v visits", last(), atRest)
 	}
 }
@@ -151,7 +152,7 @@ func TestHoldIsMeasured(t *testing.T) {
 			apimeta.SetStatusCondition(&status.Conditions, *held)
 		}
 		status.Failures++
-		if _, err := r.publisher.writeStatus(t.Context(), hr, status); err != nil {
+		if _, err := r.publisher.writeStatus(t.Context(), hr, sentOf(status)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -167,4 +168,8 @@ func TestHoldIsMeasured(t *testing.T) {
 	if sum, _ := value(t, registry, waits); sum != 60 {
 		t.Errorf("held back for %v seconds", sum)
 	}
+}
+
+func sentOf(written helmv2.HelmReleaseStatus) sentStatus {
+	return sentStatus{Report: status.Report{Status: written}}
 }

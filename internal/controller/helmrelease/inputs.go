@@ -29,7 +29,7 @@ type inputReader struct {
 // resolver resolves the inputs of a HelmRelease.
 type resolver interface {
 	Resolve(ctx context.Context, hr *helmv2.HelmRelease) (inputs.Want, error)
-	Hold(ctx context.Context, hr *helmv2.HelmRelease, want inputs.Want) (inputs.Want, error)
+	FetchChart(ctx context.Context, hr *helmv2.HelmRelease, want inputs.Want) (inputs.Want, error)
 }
 
 // read returns rec with what the HelmRelease asks for. While an action runs, errors are ignored:
@@ -58,7 +58,7 @@ func (i *inputReader) resolve(ctx context.Context, rec reconciliation) (reconcil
 	var err error
 	rec.want, err = i.resolver.Resolve(ctx, rec.suspended())
 	// Also while an action runs: the inputs that are being downloaded may replace its own.
-	i.awaitDownload(rec.key(), inputs.Download(err))
+	i.awaitDownload(rec.key(), inputs.DownloadEnded(err))
 	i.dependency.Await(rec.key(), err)
 	return rec, err
 }
@@ -87,12 +87,12 @@ func (rec reconciliation) suspended() *helmv2.HelmRelease {
 func (i *inputReader) withChart(ctx context.Context, hr *helmv2.HelmRelease, want inputs.Want, a release.Action) (inputs.Want, error) {
 	switch a.(type) {
 	case release.Install, release.Upgrade:
-	case release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Heal, release.CorrectDrift,
+	case release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Recheck, release.CorrectDrift,
 		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 		return want, nil
 	}
-	want, err := i.resolver.Hold(ctx, hr, want)
-	i.awaitDownload(client.ObjectKeyFromObject(hr), inputs.Download(err))
+	want, err := i.resolver.FetchChart(ctx, hr, want)
+	i.awaitDownload(client.ObjectKeyFromObject(hr), inputs.DownloadEnded(err))
 	return want, err
 }
 

@@ -24,7 +24,7 @@ func (o *observer) findStray(ctx context.Context, rec reconciliation) (reconcili
 	}
 	if stray != nil {
 		have := &rec.in.Observed
-		have.Stray, have.Revisions, have.Rivals = stray, revisions, nil
+		have.Stray, have.Revisions, have.Conflicts = stray, revisions, nil
 	}
 	return rec, nil
 }
@@ -38,7 +38,7 @@ func (o *observer) checkTarget(ctx context.Context, rec reconciliation) (*releas
 		return nil, err
 	}
 	rec.want = want
-	old, target := release.Place(rec.in), rec.want.Target
+	old, target := release.ObservedTarget(rec.in), rec.want.Target
 	found, err := o.helm.CheckTarget(ctx, rec.conn, o.job(rec, install), old)
 	if err != nil {
 		return nil, release.BlockedBy(helmv2.ReasonStateError, err,
@@ -48,9 +48,9 @@ func (o *observer) checkTarget(ctx context.Context, rec reconciliation) (*releas
 		// The other HelmReleases that ask for these records are known.
 		return &found, nil
 	}
-	if found.Rivals, err = o.owners.ofRelease(ctx, rec.hr, target); err != nil {
+	if found.Conflicts, err = o.owners.ofRelease(ctx, rec.hr, target); err != nil {
 		return nil, err
 	}
-	found.Rivals, err = o.owners.withMakers(ctx, rec.hr, found.Revisions, found.Rivals)
+	found.Conflicts, err = o.owners.withMakers(ctx, rec.hr, found.Revisions, found.Conflicts)
 	return &found, err
 }

@@ -36,7 +36,7 @@ func (o *observer) observe(ctx context.Context, rec reconciliation) (reconciliat
 	if err != nil {
 		return rec, err
 	}
-	rec.in.Observed.Burst = o.debouncer.Burst(ctx, rec.hr, rec.in)
+	rec.in.Observed.Debounce = o.debouncer.Burst(ctx, rec.hr, rec.in)
 	return rec, nil
 }
 
@@ -50,8 +50,8 @@ func (o *observer) release(ctx context.Context, rec reconciliation) (reconciliat
 		rec.in.Observed.Unreachable = unreachable
 		return rec, err
 	}
-	if held, takes := conn.Token(); takes {
-		o.metrics.TokenWanted(rec.key(), held)
+	if held, takes := conn.TokenState(); takes {
+		o.metrics.TokenRequested(rec.key(), held)
 	}
 	rec.conn = conn
 	if rec, err = o.survey(ctx, rec); err != nil {
@@ -89,7 +89,7 @@ func (o *observer) history(ctx context.Context, rec reconciliation, target relea
 	have := &rec.in.Observed
 	have.Stray = nil
 	var err error
-	if have.Rivals, err = o.owners.ofRelease(ctx, rec.hr, target); err != nil {
+	if have.Conflicts, err = o.owners.ofRelease(ctx, rec.hr, target); err != nil {
 		return rec, err
 	}
 	have.Revisions, err = read(ctx, rec.conn, target, rec.hr.Status.History)
@@ -99,7 +99,7 @@ func (o *observer) history(ctx context.Context, rec reconciliation, target relea
 	if rec, err = o.findStray(ctx, rec); err != nil {
 		return rec, err
 	}
-	rec.in.Observed.Rivals, err = o.owners.withMakers(ctx, rec.hr, rec.in.Observed.Revisions, rec.in.Observed.Rivals)
+	rec.in.Observed.Conflicts, err = o.owners.withMakers(ctx, rec.hr, rec.in.Observed.Revisions, rec.in.Observed.Conflicts)
 	return rec, err
 }
 
@@ -108,7 +108,7 @@ func (o *observer) inspect(ctx context.Context, rec reconciliation) (reconciliat
 	have := &rec.in.Observed
 	var err error
 	if rec.want.Policy.PreserveValues && len(have.Revisions) > 0 && rec.want.Values != nil {
-		have.PreservedDigest, err = o.helm.Preserved(ctx, rec.conn, release.Place(rec.in), have.Revisions, rec.want.Values)
+		have.PreservedDigest, err = o.helm.Preserved(ctx, rec.conn, release.ObservedTarget(rec.in), have.Revisions, rec.want.Values)
 		if err != nil {
 			return rec, release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine which values are preserved")
 		}
@@ -121,7 +121,7 @@ func (o *observer) inspect(ctx context.Context, rec reconciliation) (reconciliat
 	if !release.MustInspect(rec.in) {
 		return rec, nil
 	}
-	health, err := o.helm.Health(ctx, rec.conn, o.job(rec, release.Heal{Version: newest.Version}), newest.Version)
+	health, err := o.helm.Health(ctx, rec.conn, o.job(rec, release.Recheck{Version: newest.Version}), newest.Version)
 	if err != nil {
 		return rec, release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine the health of revision %d", newest.Version)
 	}
@@ -133,7 +133,7 @@ func (o *observer) inspect(ctx context.Context, rec reconciliation) (reconciliat
 // does not depend on them: without them, the result is what was observed before.
 func (o *observer) inventory(ctx context.Context, rec reconciliation) []release.Object {
 	newest := rec.in.Observed.Newest()
-	rec.want.Target = release.Place(rec.in)
+	rec.want.Target = release.ObservedTarget(rec.in)
 	objects, err := o.helm.Inventory(ctx, rec.conn, o.job(rec, release.Adopt{}), newest.Version)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Info("the objects of an adopted revision cannot be listed", "revision", newest.Version, "cause", err.Error())

@@ -22,13 +22,13 @@ type owners struct {
 }
 
 // ofRelease returns the other HelmReleases that ask for a release.
-func (o owners) ofRelease(ctx context.Context, hr *helmv2.HelmRelease, target release.Target) ([]release.Rival, error) {
+func (o owners) ofRelease(ctx context.Context, hr *helmv2.HelmRelease, target release.Target) ([]release.Conflict, error) {
 	var list helmv2.HelmReleaseList
 	key := controller.ReleaseKey(hr, target.StorageNamespace, target.Name)
 	if err := o.client.List(ctx, &list, client.MatchingFields{controller.IndexRelease: key}); err != nil {
 		return nil, err
 	}
-	var others []release.Rival
+	var others []release.Conflict
 	for i := range list.Items {
 		if other := &list.Items[i]; other.UID != hr.UID {
 			others = append(others, rivalOf(other, false))
@@ -39,7 +39,7 @@ func (o owners) ofRelease(ctx context.Context, hr *helmv2.HelmRelease, target re
 
 // withMakers returns known with the other HelmReleases that made revisions of a release and ask
 // for another one by now.
-func (o owners) withMakers(ctx context.Context, hr *helmv2.HelmRelease, revisions []release.Revision, known []release.Rival) ([]release.Rival, error) {
+func (o owners) withMakers(ctx context.Context, hr *helmv2.HelmRelease, revisions []release.Revision, known []release.Conflict) ([]release.Conflict, error) {
 	seen := map[string]bool{"": true, string(hr.UID): true}
 	for _, rival := range known {
 		seen[rival.UID] = true
@@ -61,8 +61,8 @@ func (o owners) withMakers(ctx context.Context, hr *helmv2.HelmRelease, revision
 	return known, nil
 }
 
-func rivalOf(hr *helmv2.HelmRelease, elsewhere bool) release.Rival {
-	return release.Rival{
+func rivalOf(hr *helmv2.HelmRelease, elsewhere bool) release.Conflict {
+	return release.Conflict{
 		UID: string(hr.UID), Namespace: hr.Namespace, Name: hr.Name, Created: hr.CreationTimestamp.Time, Elsewhere: elsewhere,
 	}
 }
@@ -71,7 +71,7 @@ func rivalOf(hr *helmv2.HelmRelease, elsewhere bool) release.Rival {
 // of hr by the ownership metadata of an object. HelmReleases of other shards and namespaces are
 // not in the cache: one of them is read if the ownership metadata name it.
 func (o owners) ofObjects(hr *helmv2.HelmRelease) helm.Claimants {
-	return func(ctx context.Context, marks release.Marks) ([]release.Claimant, error) {
+	return func(ctx context.Context, marks release.OwnershipMetadata) ([]release.OwnerCandidate, error) {
 		var list helmv2.HelmReleaseList
 		key := controller.ReleaseKey(hr, marks.Namespace, marks.Name)
 		if err := o.client.List(ctx, &list, client.MatchingFields{controller.IndexHistory: key}); err != nil {
@@ -87,7 +87,7 @@ func (o owners) ofObjects(hr *helmv2.HelmRelease) helm.Claimants {
 				list.Items = append(list.Items, origin)
 			}
 		}
-		var all []release.Claimant
+		var all []release.OwnerCandidate
 		for i := range list.Items {
 			if other := &list.Items[i]; other.UID != hr.UID {
 				all = append(all, claimantOf(other))
@@ -97,8 +97,8 @@ func (o owners) ofObjects(hr *helmv2.HelmRelease) helm.Claimants {
 	}
 }
 
-func claimantOf(hr *helmv2.HelmRelease) release.Claimant {
-	c := release.Claimant{Namespace: hr.Namespace, Name: hr.Name, StorageNamespaces: []string{hr.GetStorageNamespace()}}
+func claimantOf(hr *helmv2.HelmRelease) release.OwnerCandidate {
+	c := release.OwnerCandidate{Namespace: hr.Namespace, Name: hr.Name, StorageNamespaces: []string{hr.GetStorageNamespace()}}
 	if was := hr.Status.StorageNamespace; was != "" && was != c.StorageNamespaces[0] {
 		c.StorageNamespaces = append(c.StorageNamespaces, was)
 	}

@@ -12,11 +12,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/outage"
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/status"
@@ -31,10 +33,33 @@ func (p *publisher) finished(ctx context.Context, hr *helmv2.HelmRelease, o rele
 	logOutcome(ctx, o)
 	// Before the write: a change of the owners is noticed from then on.
 	p.memory.With(key, func(m *memory) { m.blockedBy(hr, o.Owners) })
-	result, err := p.publish(ctx, hr, status.Finished(hr, o, p.now()))
+	result, err := p.publish(ctx, hr, sentStatus{Report: status.Finished(hr, o, p.now()), outcome: &o})
 	if err != nil {
 		return p.unwritten(err)
 	}
+	p.recorded(key, o)
+	return result, nil
+}
+
+// answered ends the reconciliation of a HelmRelease whose status proves that a write was carried
+// out that the API server did not answer; nil if it proves none.
+func (p *publisher) answered(hr *helmv2.HelmRelease) *ctrl.Result {
+	key := client.ObjectKeyFromObject(hr)
+	var sent *sentStatus
+	p.memory.With(key, func(m *memory) { sent = m.carriedOut(hr) })
+	if sent == nil {
+		return nil
+	}
+	p.emit(hr, sent.Events)
+	if sent.outcome != nil {
+		p.recorded(key, *sent.outcome)
+	}
+	result := p.requeue(key, release.Now())
+	return &result
+}
+
+// recorded updates what the controller remembers after status records an outcome.
+func (p *publisher) recorded(key types.NamespacedName, o release.Outcome) {
 	p.attempts.Forget(key)
 	p.memory.With(key, func(m *memory) {
 		m.refused(o)
@@ -43,10 +68,9 @@ func (p *publisher) finished(ctx context.Context, hr *helmv2.HelmRelease, o rele
 	if endsFailures(o) {
 		p.backoff.Forget(key)
 	}
-	p.metrics.Visit(metrics.VisitFinished)
+	p.metrics.Reconciliation(metrics.RuleFinished)
 	p.metrics.Attempt(o)
-	p.metrics.Reconciled(key, o.Ended.Sub(o.Started))
-	return result, nil
+	p.metrics.ReconcileDuration(key, o.Ended.Sub(o.Started))
 }
 
 func logOutcome(ctx context.Context, o release.Outcome) {
@@ -68,7 +92,7 @@ func logOutcome(ctx context.Context, o release.Outcome) {
 // not: the action that it remediated is tried again.
 func endsFailures(o release.Outcome) bool {
 	switch o.Action.(type) {
-	case release.Install, release.Upgrade, release.Heal, release.CorrectDrift:
+	case release.Install, release.Upgrade, release.Recheck, release.CorrectDrift:
 		return o.Err == nil && len(o.Failed) == 0
 	case release.Test, release.Rollback, release.Uninstall, release.Unlock,
 		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
@@ -84,18 +108,18 @@ func (p *publisher) blocked(ctx context.Context, rec reconciliation, cause error
 	var obstacle *release.Blocked
 	p.memory.With(rec.key(), func(m *memory) { obstacle = m.outage.Obstacle(cause, p.now()) })
 	ctrl.LoggerFrom(ctx).Info("blocked", "reason", obstacle.Reason, "why", obstacle.Message)
-	result, err := p.publish(ctx, rec.read, status.Blocked(rec.hr, obstacle, p.now()))
+	result, err := p.publish(ctx, rec.read, sentStatus{Report: status.Blocked(rec.hr, obstacle, p.now())})
 	if err != nil {
 		return p.unwritten(err)
 	}
-	p.metrics.Visit(metrics.VisitBlocked)
+	p.metrics.Reconciliation(metrics.RuleBlocked)
 	return result, nil
 }
 
 // unchanged ends the reconciliation of a release that was found in sync and has not changed since.
 func (p *publisher) unchanged(rec reconciliation, left time.Duration) ctrl.Result {
 	p.memory.With(rec.key(), func(m *memory) { m.outage.End() })
-	p.metrics.Visit(metrics.VisitAtRest)
+	p.metrics.Reconciliation(metrics.RuleCached)
 	p.metrics.Succeeded(rec.key(), rec.in.Now)
 	return lowPriority(p.requeue(rec.key(), release.After(left)))
 }
@@ -104,7 +128,7 @@ func (p *publisher) unchanged(rec reconciliation, left time.Duration) ctrl.Resul
 func (p *publisher) settled(ctx context.Context, rec reconciliation) (ctrl.Result, error) {
 	p.memory.With(rec.key(), func(m *memory) { m.outage.End() })
 	report := status.Settled(rec.hr, rec.decision, rec.in)
-	result, err := p.publish(ctx, rec.read, report)
+	result, err := p.publish(ctx, rec.read, sentStatus{Report: report})
 	if err != nil {
 		return p.unwritten(err)
 	}
@@ -120,7 +144,7 @@ func (p *publisher) settled(ctx context.Context, rec reconciliation) (ctrl.Resul
 	if _, settled := rec.decision.Action.(release.Settle); settled && !repeat {
 		p.backoff.Forget(rec.key())
 	}
-	p.metrics.Visit(rec.decision.Rule)
+	p.metrics.Reconciliation(rec.decision.Rule)
 	return result, nil
 }
 
@@ -141,7 +165,7 @@ func (p *publisher) rememberSync(rec reconciliation, status helmv2.HelmReleaseSt
 // acts.
 func (p *publisher) announce(ctx context.Context, rec reconciliation) error {
 	started := status.Started(rec.hr, rec.decision, rec.want.Desired, rec.in.Now)
-	written, err := p.writeStatus(ctx, rec.read, started.Status)
+	written, err := p.writeStatus(ctx, rec.read, sentStatus{Report: started})
 	if err != nil {
 		return err
 	}
@@ -149,7 +173,7 @@ func (p *publisher) announce(ctx context.Context, rec reconciliation) error {
 	p.memory.With(rec.key(), func(m *memory) { m.outage.End() })
 	p.countDrift(ctx, rec, started)
 	p.warnOfDependents(rec)
-	p.metrics.Visit(rec.decision.Rule)
+	p.metrics.Reconciliation(rec.decision.Rule)
 	return nil
 }
 
@@ -159,15 +183,15 @@ func (p *publisher) warnOfDependents(rec reconciliation) {
 	if _, uninstall := rec.decision.Action.(release.Uninstall); !uninstall || !rec.in.Desired.Deleted {
 		return
 	}
-	if left := release.Left(rec.in); left != "" {
+	if left := release.DependentsMessage(rec.in); left != "" {
 		p.events.Event(rec.hr, corev1.EventTypeWarning, helmv2.EventReasonDependentsLeft, left)
 	}
 }
 
 // publish writes status if it differs, sends the events, and returns when to reconcile again. If
 // nothing has changed, nothing is written.
-func (p *publisher) publish(ctx context.Context, read *helmv2.HelmRelease, report status.Report) (ctrl.Result, error) {
-	written, err := p.writeStatus(ctx, read, report.Status)
+func (p *publisher) publish(ctx context.Context, read *helmv2.HelmRelease, send sentStatus) (ctrl.Result, error) {
+	written, err := p.writeStatus(ctx, read, send)
 	if apierrors.IsNotFound(err) {
 		// The object does not exist any more. Its events are still sent.
 		written, err = read, nil
@@ -175,8 +199,8 @@ func (p *publisher) publish(ctx context.Context, read *helmv2.HelmRelease, repor
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	p.emit(written, report.Events)
-	return p.requeue(client.ObjectKeyFromObject(read), report.Retry), nil
+	p.emit(written, send.Events)
+	return p.requeue(client.ObjectKeyFromObject(read), send.Retry), nil
 }
 
 func (p *publisher) emit(hr *helmv2.HelmRelease, events []status.Event) {
@@ -188,17 +212,24 @@ func (p *publisher) emit(hr *helmv2.HelmRelease, events []status.Event) {
 // writeStatus is the only writer of a HelmRelease's status. The resourceVersion guards against
 // writing the result of a stale read: an object that was deleted and created again under the same
 // name has another one.
-func (p *publisher) writeStatus(ctx context.Context, read *helmv2.HelmRelease, status helmv2.HelmReleaseStatus) (*helmv2.HelmRelease, error) {
+func (p *publisher) writeStatus(ctx context.Context, read *helmv2.HelmRelease, send sentStatus) (*helmv2.HelmRelease, error) {
 	after := read.DeepCopy()
-	after.Status = status
+	after.Status = send.Status
 	if equality.Semantic.DeepEqual(read.Status, after.Status) {
 		return read, nil
 	}
 	patch := client.MergeFromWithOptions(read, client.MergeFromWithOptimisticLock{})
 	err := p.client.Status().Patch(ctx, after, patch, controller.FieldOwner)
+	p.memory.With(client.ObjectKeyFromObject(read), func(m *memory) {
+		switch {
+		case err == nil:
+			m.replaced, m.unanswered = read.ResourceVersion, nil
+		case outage.IsTransient(err):
+			m.unanswered = &send
+		}
+	})
 	if err == nil {
-		p.memory.With(client.ObjectKeyFromObject(read), func(m *memory) { m.replaced = read.ResourceVersion })
-		p.countHold(read.Status.Conditions, status.Conditions)
+		p.countHold(read.Status.Conditions, send.Status.Conditions)
 	}
 	return after, err
 }
@@ -229,7 +260,7 @@ func (p *publisher) countHold(before, after []metav1.Condition) {
 	if held == nil || held.Status != metav1.ConditionTrue || apimeta.IsStatusConditionTrue(after, helmv2.ConditionHeld) {
 		return
 	}
-	p.metrics.HeldBack(p.now().Sub(held.LastTransitionTime.Time))
+	p.metrics.LockWaited(p.now().Sub(held.LastTransitionTime.Time))
 }
 
 // countDrift counts releases that drift. It counts and logs the objects if a new event reports the

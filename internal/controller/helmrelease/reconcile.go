@@ -116,7 +116,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return r.publisher.unwritten(err)
 	}
 	r.debouncer.Observe(ctx, hr)
-
+	if result := r.publisher.answered(hr); result != nil {
+		return *result, nil
+	}
 	rec := reconciliation{read: hr, hr: hr, suspension: release.SuspensionOf(hr.Spec.Suspend, hr.Annotations, r.now())}
 	// In this order: an action that ends in between counts as ended.
 	rec.running = r.attempts.Running(req.NamespacedName)
@@ -149,7 +151,7 @@ func (r *Reconciler) read(ctx context.Context, rec reconciliation) (reconciliati
 		return rec, err
 	}
 	r.comparer.follows(rec.key(), rec.want.Desired)
-	r.memory.With(rec.key(), func(m *memory) { rec.in.Observed.Refusal = m.refusal })
+	r.memory.With(rec.key(), func(m *memory) { rec.in.Observed.Oversized = m.refusal })
 	return rec, r.locks.Observe(ctx, rec.hr, rec.in.Now, &rec.in.Observed)
 }
 
@@ -163,7 +165,7 @@ func (r *Reconciler) settle(ctx context.Context, rec reconciliation) (ctrl.Resul
 	case release.Adopt:
 		rec.in.Observed.Inventory = r.observer.inventory(ctx, rec)
 	case release.Settle, release.Stall, release.Forget,
-		release.Install, release.Upgrade, release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Heal, release.CorrectDrift:
+		release.Install, release.Upgrade, release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Recheck, release.CorrectDrift:
 	}
 	return r.publisher.settled(ctx, rec)
 }
@@ -175,7 +177,7 @@ func (r *Reconciler) finalize(ctx context.Context, rec reconciliation) (ctrl.Res
 		return r.publisher.blocked(ctx, rec, err)
 	}
 	r.publisher.emit(rec.hr, status.Finalized(rec.decision, rec.in))
-	r.metrics.Visit(rec.decision.Rule)
+	r.metrics.Reconciliation(rec.decision.Rule)
 	return ctrl.Result{}, nil
 }
 
@@ -200,7 +202,7 @@ func (r *Reconciler) act(ctx context.Context, rec reconciliation) (ctrl.Result, 
 // anything has changed since the last one.
 func (r *Reconciler) inSync(rec reconciliation) (left time.Duration) {
 	r.memory.With(rec.key(), func(m *memory) { left = m.sync.left(rec.hr, rec.want.Desired, rec.in.Now) })
-	if rec.running != nil || rec.in.Observed.Holder != nil || rec.in.Observed.Next != nil {
+	if rec.running != nil || rec.in.Observed.LockHolder != nil || rec.in.Observed.WaitingOperation != nil {
 		return 0
 	}
 	return left
@@ -233,5 +235,5 @@ func (r *Reconciler) unread(key types.NamespacedName, err error) error {
 
 // observeDuration records the duration of a reconciliation that began at a time.
 func (r *Reconciler) observeDuration(key types.NamespacedName, begun time.Time) {
-	r.metrics.Reconciled(key, r.now().Sub(begun))
+	r.metrics.ReconcileDuration(key, r.now().Sub(begun))
 }

@@ -101,7 +101,7 @@ func (s *stub) Resolve(context.Context, *helmv2.HelmRelease) (inputs.Want, error
 	}, s.unresolved
 }
 
-func (s *stub) Hold(_ context.Context, _ *helmv2.HelmRelease, want inputs.Want) (inputs.Want, error) {
+func (s *stub) FetchChart(_ context.Context, _ *helmv2.HelmRelease, want inputs.Want) (inputs.Want, error) {
 	want.Artifact.URL = "held"
 	return want, s.unheld
 }
@@ -175,8 +175,8 @@ func (s *stub) Cancel(_ types.NamespacedName, cause error)               { s.can
 // unwatched watches no dependencies.
 type unwatched struct{}
 
-func (unwatched) Await(types.NamespacedName, watch.Cluster, []watch.Target) {}
-func (unwatched) Forget(types.NamespacedName)                               {}
+func (unwatched) WatchObjects(types.NamespacedName, watch.Cluster, []watch.Target) {}
+func (unwatched) Forget(types.NamespacedName)                                      {}
 
 func testReconciler(t *testing.T, s *stub) *Reconciler {
 	t.Helper()
@@ -192,7 +192,7 @@ func testReconciler(t *testing.T, s *stub) *Reconciler {
 		Spec:       helmv2.HelmReleaseSpec{ChartRef: &helmv2.CrossNamespaceSourceReference{Kind: "OCIRepository", Name: "web"}},
 	}
 	world := controllertest.NewClient().WithObjects(hr).WithStatusSubresource(hr).Build()
-	clusters := cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Trust{}, time.Now)
+	clusters := cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.KubeconfigOptions{}, time.Now)
 	env := &environment{
 		client: world, live: world, metrics: m, helm: s, attempts: s, now: time.Now, memory: &state.Table[memory]{},
 		connections: &connection.Finder{Live: world, Clusters: clusters},
@@ -379,7 +379,7 @@ func TestCancellationHasACause(t *testing.T) {
 		want     error
 	}{
 		"Same":  {"1.0.0", "1.0.0", nil},
-		"Newer": {"1.0.0", "1.1.0", release.ErrSuperseded},
+		"Newer": {"1.0.0", "1.1.0", release.ErrOutdated},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &stub{version: tc.was}

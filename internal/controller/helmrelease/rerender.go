@@ -111,7 +111,7 @@ func (c *comparer) renderedBy(ctx context.Context, rec reconciliation, job helm.
 	_ = c.rendering(rec, newest)
 	c.memory.With(rec.key(), func(m *memory) {
 		one := &m.rendering
-		one.last, one.capabilities, one.over = reads, reads.Offers, one.unstable || !reads.Reads
+		one.last, one.capabilities, one.over = reads, reads.Capabilities, one.unstable || !reads.Reads
 		m.readsCluster = reads.Reads
 	})
 }
@@ -162,7 +162,7 @@ func (one *rendering) begin(revision, inputs string, now time.Time) {
 // learn records the result of a rendering. A change counts towards unstable only if it causes an
 // upgrade: without one, each rendering is a change.
 func (one *rendering) learn(result release.Rerendering, upgrades bool, now time.Time) {
-	one.last, one.capabilities, one.at = result, result.Offers, now
+	one.last, one.capabilities, one.at = result, result.Capabilities, now
 	if result.Changed && upgrades {
 		one.changes = slices.DeleteFunc(one.changes, func(t time.Time) bool { return now.Sub(t) >= rerenderedWithin })
 		one.changes = append(one.changes, now)

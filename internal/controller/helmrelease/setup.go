@@ -105,8 +105,8 @@ func (c *Controller) ClusterReachable(cluster string) { c.objects.Retry(cluster)
 // CapabilitiesChanged is called when the API server of the controller's own cluster may serve other
 // kinds than before.
 func (c *Controller) CapabilitiesChanged() {
-	c.objects.Retry(cluster.Home)
-	c.awaited.Retry(cluster.Home)
+	c.objects.Retry(cluster.LocalCluster)
+	c.awaited.Retry(cluster.LocalCluster)
 	c.dependency.CapabilitiesChanged()
 	c.readers.capabilitiesChanged()
 }
@@ -127,7 +127,7 @@ func Add(mgr ctrl.Manager, o Options) (*Controller, error) {
 	env := newEnvironment(mgr, o, c.memory, pool)
 	objects := &dependency.Objects{Connections: o.Connections, Memory: waiting, Now: o.Now}
 	r := newReconciler(env, parts{
-		resolver: o.Inputs.Reading(objects), detector: drift.NewDetector(o.Now), objects: c.objects, dependency: c.dependency,
+		resolver: o.Inputs.WithObjects(objects), detector: drift.NewDetector(o.Now), objects: c.objects, dependency: c.dependency,
 		cached: mgr.GetCache(), locks: o.Locks, enqueue: c.queue.Enqueue, options: o,
 	})
 	addGauges(o, pool, c.objects, c.awaited)

@@ -4,6 +4,8 @@
 package helmrelease
 
 import (
+	"bytes"
+	"encoding/json"
 	"reflect"
 	"slices"
 	"time"
@@ -23,8 +25,11 @@ import (
 type memory struct {
 	// replaced is the resourceVersion that the last write of status replaced.
 	replaced string
-	sync     syncState
-	debounce debounce.State
+	// unanswered is the last write of status that the API server did not answer; nil if there is
+	// none.
+	unanswered *sentStatus
+	sync       syncState
+	debounce   debounce.State
 	// dependency is what the HelmRelease waits for.
 	dependency dependency.State
 	// download is closed at the end of the download that the HelmRelease waits for; nil if it
@@ -33,7 +38,7 @@ type memory struct {
 	// outage is that of reconciliations, comparison that of comparisons of objects.
 	outage, comparison outage.State
 	// refusal is the last record of the release that was too large; nil if there is none.
-	refusal *release.Refusal
+	refusal *release.Oversized
 	// conflicts are the releases whose objects are in the way, as keys of IndexHistory.
 	conflicts []string
 	// place is where the release was looked for last.
@@ -44,12 +49,37 @@ type memory struct {
 	readsCluster bool
 }
 
+// sentStatus is a write of status.
+type sentStatus struct {
+	status.Report
+	// outcome is the outcome that the status records; nil if it records none.
+	outcome *release.Outcome
+}
+
+// carriedOut returns the unanswered write if hr contains its status, and forgets it. Its events
+// are due then, and the outcome that it records must not be counted again.
+func (m *memory) carriedOut(hr *helmv2.HelmRelease) *sentStatus {
+	sent := m.unanswered
+	if sent == nil || !sameJSON(sent.Status, hr.Status) {
+		return nil
+	}
+	m.unanswered = nil
+	return sent
+}
+
+// sameJSON compares statuses as they are stored: times have no fractions of seconds there.
+func sameJSON(a, b helmv2.HelmReleaseStatus) bool {
+	left, err := json.Marshal(a)
+	right, otherErr := json.Marshal(b)
+	return err == nil && otherErr == nil && bytes.Equal(left, right)
+}
+
 // refused records that a release was refused for its size, or that it was stored since. After a
 // restart, each such release costs one action.
 func (m *memory) refused(o release.Outcome) {
 	switch {
-	case o.Refused():
-		m.refusal = status.Refusal(o)
+	case o.Oversized():
+		m.refusal = status.SizeExceeded(o)
 	case o.Stored():
 		m.refusal = nil
 	}

@@ -58,7 +58,7 @@ func (l *Locks) Observe(ctx context.Context, hr *helmv2.HelmRelease, now time.Ti
 	if l == nil {
 		return nil
 	}
-	have.Next = l.next(client.ObjectKeyFromObject(hr), now)
+	have.WaitingOperation = l.next(client.ObjectKeyFromObject(hr), now)
 	uid := hr.Annotations[opsv1alpha1.AnnotationHolder]
 	if uid == "" {
 		return nil
@@ -68,7 +68,7 @@ func (l *Locks) Observe(ctx context.Context, hr *helmv2.HelmRelease, now time.Ti
 		return release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine who holds the release")
 	}
 	if living {
-		have.Holder = &release.Operation{Name: name}
+		have.LockHolder = &release.Operation{Name: name}
 	}
 	return nil
 }

@@ -44,8 +44,8 @@ func TestHolder(t *testing.T) {
 		l.Served()
 		hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web", Annotations: map[string]string{opsv1alpha1.AnnotationHolder: "op-1"}}}
 		var have release.Observed
-		if err := l.Observe(t.Context(), hr, now, &have); err != nil || (have.Holder != nil) != tc.held {
-			t.Errorf("%s: %+v, %v", name, have.Holder, err)
+		if err := l.Observe(t.Context(), hr, now, &have); err != nil || (have.LockHolder != nil) != tc.held {
+			t.Errorf("%s: %+v, %v", name, have.LockHolder, err)
 		}
 	}
 }

@@ -28,13 +28,13 @@ const logTimeout = 10 * time.Second
 // readLogs reads the logs that are complete or may soon be deleted.
 func (o *observer) readLogs(ctx context.Context, v *view) {
 	for i, job := range v.in.Jobs {
-		if operation.WantsLogs(v.in, job) {
+		if operation.NeedsLogs(v.in, job) {
 			o.logs(ctx, v, &v.in.Jobs[i].Result)
 		}
 	}
 	if run := running(v.op); run != nil && !slices.ContainsFunc(v.in.Jobs, func(j operation.Job) bool { return j.UID == run.UID }) {
-		v.in.Left = operation.LeftOf(run.UID, v.pods)
-		o.logs(ctx, v, &v.in.Left)
+		v.in.PodResult = operation.PodResultOf(run.UID, v.pods)
+		o.logs(ctx, v, &v.in.PodResult)
 	}
 }
 

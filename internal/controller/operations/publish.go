@@ -63,14 +63,14 @@ func (r *Reconciler) count(v *view, d operation.Decision, status opsv1alpha1.Ope
 	if status.StartedAt != nil && status.CompletionTime != nil {
 		took = max(0, status.CompletionTime.Sub(status.StartedAt.Time))
 	}
-	r.metrics.Operation(string(v.op.Spec.Engine), string(status.Phase), d.Reason, took, operation.Waited(v.op.CreationTimestamp.Time, status))
+	r.metrics.Operation(string(v.op.Spec.Engine), string(status.Phase), d.Reason, took, operation.WaitDuration(v.op.CreationTimestamp.Time, status))
 }
 
 // queue reserves the release for an Operation that waits for Helm. Otherwise Helm could begin
 // another action before the Operation has the lock.
 func (r *Reconciler) queue(v *view, d operation.Decision) {
 	t := v.in.Target
-	if d.Rule == "Guard" || d.Rule == "NotGranted" && (t.Action != "" || t.Pending != "") && !d.Phase.Final() {
+	if d.Rule == "SetFinalizer" || d.Rule == "AwaitLock" && (t.Action != "" || t.Pending != "") && !d.Phase.Final() {
 		r.locks.Wait(v.op.UID, v.op.Name, client.ObjectKey{Namespace: v.op.Namespace, Name: t.HelmRelease}, v.in.Now)
 		return
 	}

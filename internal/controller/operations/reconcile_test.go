@@ -165,7 +165,7 @@ func (b *bench) next() *release.Operation {
 	if err := b.r.locks.Observe(b.t.Context(), hr, benchNow(), &have); err != nil {
 		b.t.Fatal(err)
 	}
-	return have.Next
+	return have.WaitingOperation
 }
 
 func benchNow() time.Time { return time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC) }
@@ -260,9 +260,9 @@ func TestOperationVerifies(t *testing.T) {
 			reason: "no such digest can be computed", hr: func(hr *helmv2.HelmRelease) { hr.Status.History[0].APIVersion = "v1" },
 			phase: opsv1alpha1.PhaseFailed, says: "not one that can be verified",
 		},
-		"Theirs": {reason: "helm-controller recorded it", hr: theirs, stored: func(s *helm.Stored) { s.Revision.ReferenceDigest = "sha256:1" }},
+		"Theirs": {reason: "helm-controller recorded it", hr: theirs, stored: func(s *helm.Stored) { s.Revision.HelmControllerDigest = "sha256:1" }},
 		"TheirTest": {
-			reason: "helm-controller's digest does not cover tests", hr: theirs, stored: func(s *helm.Stored) { s.Revision.ReferenceDigest = "sha256:1" },
+			reason: "helm-controller's digest does not cover tests", hr: theirs, stored: func(s *helm.Stored) { s.Revision.HelmControllerDigest = "sha256:1" },
 			hook: "smoke", phase: opsv1alpha1.PhaseFailed, says: "does not cover tests",
 		},
 		"OwnTest": {reason: "ours does", hook: "smoke"},

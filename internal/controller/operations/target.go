@@ -30,11 +30,11 @@ func (o *observer) target(ctx context.Context, v *view) error {
 	}
 	for i := range held.Items {
 		v.held = append(v.held, &held.Items[i])
-		v.in.Holds = append(v.in.Holds, held.Items[i].Name)
+		v.in.LockedReleases = append(v.in.LockedReleases, held.Items[i].Name)
 	}
-	slices.Sort(v.in.Holds)
+	slices.Sort(v.in.LockedReleases)
 	var err error
-	if v.hr, v.in.Target.Lacking, err = o.resolve(ctx, v.op); err != nil || v.hr == nil {
+	if v.hr, v.in.Target.Unresolved, err = o.resolve(ctx, v.op); err != nil || v.hr == nil {
 		return err
 	}
 	if o.locked.isStale(v.hr) {
@@ -58,7 +58,7 @@ func (o *observer) describe(ctx context.Context, v *view) error {
 		return nil
 	}
 	name, living, err := o.locks.Operation(ctx, hr.Namespace, uid)
-	t.Holder = operation.Holder{UID: uid, Name: name, Living: living}
+	t.LockHolder = operation.LockHolder{UID: uid, Name: name, Active: living}
 	return err
 }
 

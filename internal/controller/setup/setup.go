@@ -37,7 +37,7 @@ type Options struct {
 	Clusters              *cluster.Connections
 	DefaultServiceAccount string
 	// Workloads limits what ConfigMaps that describe other clusters may contain.
-	Workloads cluster.Terms
+	Workloads cluster.WorkloadOptions
 	Metrics   *metrics.Metrics
 	// Notifications posts events; nil posts none.
 	Notifications *events.Sender
@@ -106,8 +106,8 @@ func addClusters(mgr ctrl.Manager, o Options, releases *helmrelease.Controller) 
 	if err != nil {
 		return err
 	}
-	o.Clusters.HandOut(connection.Tokens(core))
-	o.Clusters.Listen(cluster.Listener{Wake: releases.Enqueue, Reachable: releases.ClusterReachable, Unreachable: o.Metrics.ClusterUnreachable})
+	o.Clusters.SetTokenRequester(connection.Tokens(core))
+	o.Clusters.SetCallbacks(cluster.Callbacks{Enqueue: releases.Enqueue, Reachable: releases.ClusterReachable, Unreachable: o.Metrics.ClusterUnreachable})
 	return mgr.Add(o.Clusters)
 }
 
@@ -115,11 +115,11 @@ func addClusters(mgr ctrl.Manager, o Options, releases *helmrelease.Controller) 
 func addCapabilities(mgr ctrl.Manager, clusters *cluster.Connections, releases *helmrelease.Controller, ops *operations.Starter) error {
 	watch, err := capabilities.New(mgr.GetConfig(), mgr.GetHTTPClient(), capabilities.Observer{
 		Changed: func() {
-			clusters.DefinitionsChanged()
+			clusters.APIsChanged()
 			releases.CapabilitiesChanged()
 			ops.CapabilitiesChanged()
 		},
-		Watched: clusters.DefinitionsWatched,
+		Watched: clusters.SetAPIsWatched,
 	})
 	if err != nil {
 		return err

@@ -64,12 +64,12 @@ func (d *Debouncer) Acted(key types.NamespacedName) { d.Memory.Update(key, (*Sta
 
 // Burst returns the changes of hr's inputs since the last action; nil if there are none. It reads
 // whether the applier of hr is still applying, if the decision depends on that.
-func (d *Debouncer) Burst(ctx context.Context, hr *helmv2.HelmRelease, in release.Input) *release.Burst {
-	d.Memory.With(client.ObjectKeyFromObject(hr), func(s *State) { in.Observed.Burst = s.Burst() })
-	if by := ApplierOf(hr); by.kind == kindKustomization && release.MustSettle(in) {
-		in.Observed.Burst.Applying = d.isApplying(ctx, by.NamespacedName)
+func (d *Debouncer) Burst(ctx context.Context, hr *helmv2.HelmRelease, in release.Input) *release.Debounce {
+	d.Memory.With(client.ObjectKeyFromObject(hr), func(s *State) { in.Observed.Debounce = s.Burst() })
+	if by := ApplierOf(hr); by.kind == kindKustomization && release.MustCheckApplier(in) {
+		in.Observed.Debounce.Applying = d.isApplying(ctx, by.NamespacedName)
 	}
-	return in.Observed.Burst
+	return in.Observed.Debounce
 }
 
 // sourceGeneration returns the generation of the source of hr if it has the applier; zero if not.

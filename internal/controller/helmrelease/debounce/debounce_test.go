@@ -64,7 +64,7 @@ func TestState(t *testing.T) {
 	b.Changed(at(2 * time.Second))
 	b.Observe([2]int64{2, 1}, at(3*time.Second))
 	b.Observe([2]int64{2, 2}, at(3*time.Second))
-	if got := b.Burst(); got == nil || *got != (release.Burst{First: at(time.Second), Last: at(3 * time.Second)}) {
+	if got := b.Burst(); got == nil || *got != (release.Debounce{First: at(time.Second), Last: at(3 * time.Second)}) {
 		t.Errorf("three changes make the burst %+v", got)
 	}
 	b.Changed(at(time.Minute))

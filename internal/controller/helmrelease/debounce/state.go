@@ -17,7 +17,7 @@ type State struct {
 	// generations are those of the HelmRelease and of its source. The latter is zero if the
 	// source has another applier.
 	generations [2]int64
-	burst       *release.Burst
+	burst       *release.Debounce
 }
 
 // Changed records that an input changes now.
@@ -39,7 +39,7 @@ func (s *State) Observe(generations [2]int64, now time.Time) {
 }
 
 // Burst returns the latest burst; nil if there was none since the last action.
-func (s *State) Burst() *release.Burst {
+func (s *State) Burst() *release.Debounce {
 	if s.burst == nil {
 		return nil
 	}
@@ -50,9 +50,9 @@ func (s *State) Burst() *release.Burst {
 // Acted ends the burst: later changes begin another.
 func (s *State) Acted() { s.burst = nil }
 
-func extended(b *release.Burst, now time.Time) *release.Burst {
+func extended(b *release.Debounce, now time.Time) *release.Debounce {
 	if b.Over(now) {
-		return &release.Burst{First: now, Last: now}
+		return &release.Debounce{First: now, Last: now}
 	}
-	return &release.Burst{First: b.First, Last: now}
+	return &release.Debounce{First: b.First, Last: now}
 }

@@ -147,7 +147,7 @@ func (o *Objects) find(ctx context.Context, user string, kinds []schema.GroupKin
 // served returns the kinds that the server serves, each in one version. It reads discovery as a
 // whole: the mapper would send a request for each kind that is not served.
 func served(conn *cluster.Connection, kinds []schema.GroupKind) []schema.GroupVersionKind {
-	_, apis, err := conn.Offers()
+	_, apis, err := conn.Capabilities()
 	if len(apis) == 0 && err != nil {
 		return nil
 	}

@@ -37,7 +37,7 @@ func searchPauses() []time.Duration {
 
 // watcher enqueues releases when one of the objects changes that they wait for.
 type watcher interface {
-	Await(key types.NamespacedName, c watch.Cluster, objects []watch.Target)
+	WatchObjects(key types.NamespacedName, c watch.Cluster, objects []watch.Target)
 	Forget(key types.NamespacedName)
 }
 
@@ -65,7 +65,7 @@ func NewSubscriptions(objects watcher, clusters *cluster.Connections, memory sta
 // Await subscribes key to the dependency that err names and drops its earlier subscriptions. err
 // is the result of resolving the inputs of key.
 func (s *Subscriptions) Await(key types.NamespacedName, err error) {
-	waited := inputs.AwaitedBy(err)
+	waited := inputs.PendingDependencyIn(err)
 	if waited == nil {
 		s.Forget(key)
 		return
@@ -77,14 +77,14 @@ func (s *Subscriptions) Await(key types.NamespacedName, err error) {
 		return
 	}
 	s.expectNone(key)
-	s.objects.Await(key, watch.Cluster{
+	s.objects.WatchObjects(key, watch.Cluster{
 		ID:     conn.Cluster(),
 		Client: func() (metadata.Interface, error) { return metadata.NewForConfig(conn.Unimpersonated()) },
 	}, []watch.Target{target})
 }
 
 // target returns how to watch an object; false if its kind is not served.
-func (s *Subscriptions) target(waited *inputs.Awaited) (watch.Target, *cluster.Connection, bool) {
+func (s *Subscriptions) target(waited *inputs.PendingDependency) (watch.Target, *cluster.Connection, bool) {
 	if waited.Unserved {
 		return watch.Target{}, nil, false
 	}

@@ -46,7 +46,7 @@ type SourceChanged struct{ predicate.Funcs }
 
 // Update implements predicate.Predicate.
 func (SourceChanged) Update(e event.UpdateEvent) bool {
-	before, offered := inputs.Offer(e.ObjectOld)
-	after, offers := inputs.Offer(e.ObjectNew)
+	before, offered := inputs.SourceState(e.ObjectOld)
+	after, offers := inputs.SourceState(e.ObjectNew)
 	return before != after && (offers || !offered)
 }

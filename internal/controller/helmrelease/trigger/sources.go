@@ -41,5 +41,5 @@ func isAttempted(hr *helmv2.HelmRelease, source client.Object) bool {
 	// With another reason it waits, perhaps for this source.
 	acting := reconciling != nil && reconciling.Status == metav1.ConditionTrue && reconciling.Reason == helmv2.ReasonProgressing
 	return (acting || isReady(hr)) &&
-		inputs.Offers(source, hr.Status.LastAttemptedRevision, hr.Status.LastAttemptedRevisionDigest)
+		inputs.HasRevision(source, hr.Status.LastAttemptedRevision, hr.Status.LastAttemptedRevisionDigest)
 }
