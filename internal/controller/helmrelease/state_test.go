@@ -4,6 +4,7 @@
 package helmrelease
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -139,5 +140,41 @@ func TestStagger(t *testing.T) {
 	}
 	if d := staggerBy(5)(0); d != 0 {
 		t.Errorf("nothing became %s", d)
+	}
+}
+
+// TestRefusals: a release that was refused for its size is remembered until it is stored.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	var m memory
+	refused := release.Outcome{
+		Action: release.Upgrade{}, Desired: release.Desired{UID: "1"}, Err: errors.New("too large"),
+		Record: &release.RecordSize{Bytes: 2, Limit: 1},
+	}
+	stored, cancelled, interrupted, failed := refused, refused, refused, refused
+	interrupted.Interrupted = &release.Outage{}
+	stored.Revisions = []release.Revision{{Version: 1}}
+	cancelled.Cancelled = true
+	failed.Record = nil
+	for i, tc := range []struct {
+		reason string
+		o      release.Outcome
+		held   bool
+	}{
+		{"other failures are no refusals", failed, false},
+		{"nor is what was ended on purpose", cancelled, false},
+		{"nor is an outage", interrupted, false},
+		{"a refusal is remembered", refused, true},
+		{"another failure before anything was stored says nothing about it", failed, true},
+		{"something was made since", stored, false},
+		{"a refusal is remembered", refused, true},
+	} {
+		m.refused(tc.o)
+		if got := m.refusal; (got != nil) != tc.held {
+			t.Errorf("%d: %s: %+v", i, tc.reason, got)
+		}
+	}
+	if got := m.refusal; got.Action != "upgrade" || got.Desired.UID != "1" || got.Message == "" {
+		t.Errorf("remembered %+v", got)
 	}
 }
