@@ -10,8 +10,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/cluster/cloudauth"
 )
 
-// find asks clouds for ways into their clusters.
-func find(ctx context.Context, w *cluster.Workload, tokens cluster.Tokens) (cluster.Access, error) {
+// cloudAccess requests access to a cluster from the cloud provider that runs it.
+func cloudAccess(ctx context.Context, w *cluster.Workload, tokens cluster.Tokens) (cluster.Access, error) {
 	access, err := cloudauth.Get(ctx, cloudauth.Cluster{
 		Provider: w.Cloud, Resource: w.Resource, Address: w.Address, CA: w.CA,
 		Audiences: w.Audiences, ServiceAccount: w.ServiceAccount, Annotations: w.Annotations,
