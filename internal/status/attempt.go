@@ -298,8 +298,7 @@ func finishUninstall(r *Report, c *conditions, o release.Outcome) {
 	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonUninstallFailed, message)
 	c.copyReleased()
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, message)
-	// Even an uninstall that stored something is tried again with back-off: the
-	// next visit would decide the same, at once, and for ever.
+	// An uninstall backs off also if it has stored a revision, because the next decision is the same.
 	r.Retry = release.Backoff()
 	r.Events = append(r.Events, warning(helmv2.ReasonUninstallFailed, message, withDiagnosis(snapshotMetadata(last), o)))
 }
