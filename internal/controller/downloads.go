@@ -73,7 +73,7 @@ func (r *HelmReleaseReconciler) hold(ctx context.Context, hr *helmv2.HelmRelease
 		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 		return want, nil
 	}
-	want, err := r.desired.Hold(ctx, hr, want)
-	r.downloads.await(client.ObjectKeyFromObject(hr), inputs.Download(err))
+	want, err := r.desired.FetchChart(ctx, hr, want)
+	r.downloads.await(client.ObjectKeyFromObject(hr), inputs.DownloadEnded(err))
 	return want, err
 }

@@ -48,7 +48,7 @@ func (r *HelmReleaseReconciler) settle(ctx context.Context, before, hr *helmv2.H
 			return r.publishBlocked(ctx, before, hr, err)
 		}
 		r.emit(hr, status.Finalized(d, in))
-		r.metrics.Visit(d.Rule)
+		r.metrics.Reconciliation(d.Rule)
 		return ctrl.Result{}, nil
 	case release.Wait:
 		if a.Cancel {
@@ -87,6 +87,7 @@ func (r *HelmReleaseReconciler) announce(ctx context.Context, before *helmv2.Hel
 	if err == nil {
 		r.emit(written, started.Events)
 	}
+	r.unanswered.note(before, sentStatus{Report: started}, err)
 	return err
 }
 
@@ -101,7 +102,7 @@ func (r *HelmReleaseReconciler) begin(ctx context.Context, hr *helmv2.HelmReleas
 		return err == nil && r.attempts.Begin(ctx, key, info,
 			func(ctx context.Context, idle func() func()) release.Outcome {
 				return r.correct(ctx, look, want.Desired, a, apiretry.Options{
-					Now: r.now, Server: way.Server(), Timeout: a.Timeout, Rest: idle, Log: ctrl.LoggerFrom(ctx),
+					Now: r.now, Server: way.Server(), Timeout: a.Timeout, ReleaseSlot: idle, Log: ctrl.LoggerFrom(ctx),
 				})
 			})
 	}

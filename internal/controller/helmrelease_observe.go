@@ -32,8 +32,8 @@ func (r *HelmReleaseReconciler) observe(ctx context.Context, hr *helmv2.HelmRele
 	if way, have.Unreachable, err = r.where.reach(ctx, hr); err != nil || have.Unreachable != "" {
 		return nil, err
 	}
-	if held, takes := way.Token(); takes {
-		r.metrics.TokenWanted(client.ObjectKeyFromObject(hr), held)
+	if held, takes := way.TokenState(); takes {
+		r.metrics.TokenRequested(client.ObjectKeyFromObject(hr), held)
 	}
 	if err = r.survey(ctx, hr, way, want, in); err != nil {
 		return nil, r.where.explain(hr, way, err)

@@ -29,7 +29,7 @@ func (r *refusals) note(key types.NamespacedName, o release.Outcome) {
 		if r.known == nil {
 			r.known = map[types.NamespacedName]*release.Oversized{}
 		}
-		r.known[key] = status.Refusal(o)
+		r.known[key] = status.SizeExceeded(o)
 	case o.Stored():
 		delete(r.known, key)
 	}

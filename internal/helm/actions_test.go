@@ -285,7 +285,7 @@ func TestUninstallAsksTheServer(t *testing.T) {
 	if err := behind.Replace(nil, "0"); err != nil {
 		t.Fatal(err)
 	}
-	local, err := cluster.NewConnections(w.config, cluster.Trust{}, time.Now).For(cluster.Identity{})
+	local, err := cluster.NewConnections(w.config, cluster.KubeconfigOptions{}, time.Now).For(cluster.Identity{})
 	if err != nil {
 		t.Fatal(err)
 	}

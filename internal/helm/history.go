@@ -14,8 +14,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/values"
 )
 
 // History returns the revisions of a release in Helm storage, newest first, and
@@ -241,7 +241,7 @@ func toRevision(rls *helmrelease.Release) release.Revision {
 		rev.ChartName, rev.ChartVersion, rev.AppVersion = c.Metadata.Name, c.Metadata.Version, c.Metadata.AppVersion
 	}
 	// Values that were stored came from JSON, so they can become JSON again.
-	rev.ConfigDigest, _ = chart.ConfigDigest(rls.Config)
+	rev.ConfigDigest, _ = values.Digest(rls.Config)
 	return rev
 }
 

@@ -163,7 +163,7 @@ func (r *rerun) render(ctx context.Context, job Job, atAnotherTime bool) (manife
 		return "", err
 	}
 	if atAnotherTime {
-		chart.AtAnotherTime(c)
+		chart.ShiftTime(c)
 	}
 	// Helm changes them.
 	rls, err := r.release(ctx, job, c, cloned(job.Values), rerenderTimeout)

@@ -186,7 +186,7 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 	}
 	if job.retrier != nil {
 		// Waits and repeated requests share the slot of the job.
-		c.idle = job.retrier.Rest
+		c.idle = job.retrier.ReleaseSlot
 	}
 	c.attempt = store.attempt
 	c.inquest.own = redact.own

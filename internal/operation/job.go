@@ -129,7 +129,7 @@ func moreRelevant(j Job, a, b *corev1.Pod) bool {
 // podResult returns the result according to one Pod.
 func podResult(p *corev1.Pod) Result {
 	r := Result{Pod: p.Name, Ended: p.DeletionTimestamp != nil}
-	for _, c := range diagnosis.InTurn(p) {
+	for _, c := range diagnosis.OrderedStatuses(p) {
 		end := c.State.Terminated
 		if end == nil {
 			// The container was restarted in place.
@@ -205,7 +205,7 @@ const killed = 128 + 9
 // other waiting states.
 func cannotStart(waiting string) string {
 	switch {
-	case diagnosis.ImagePull(waiting):
+	case diagnosis.IsImagePullError(waiting):
 		return opsv1alpha1.ResultImagePull
 	case waiting == createConfigError:
 		// For example a Secret without the referenced key.

@@ -6,23 +6,30 @@ package scenario
 import (
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
 // helmResult is the result of Helm in one line.
 type helmResult struct {
-	kind string // ok, fail, timeout, refuse, large, running, outage, outage-refused, outage-pending, outage-lost
+	kind string // ok, fail, timeout, crash, refuse, large, running, outage, outage-refused, outage-pending, outage-lost
 	text string
+	// server is the server that does not answer in an outage; empty is the API server.
+	server string
 	// percent is the size of the new record relative to a Secret. Zero stands for a small record.
 	percent int
 }
 
 // ending returns the end of a started action.
-func (h helmResult) ending() ending {
+func (h helmResult) ending(now time.Time) ending {
 	e := ending{cause: h.err(), waiting: h.kind == "timeout", unstored: h.kind == "outage-pending", unanswered: h.kind == "outage-lost"}
 	if h.outage() {
-		e.outage = h.text
+		e.outage, e.server = h.text, h.server
+	}
+	if h.kind == "crash" {
+		e.diagnosis, e.logs = crash(h.text, now)
+		e.waiting, e.cause = true, errors.New(e.diagnosis.Summary+": timed out waiting")
 	}
 	return e
 }

@@ -15,23 +15,27 @@ import (
 )
 
 // setObstacle sets the result of a check of the target: another HelmRelease that owns it, a reason
-// why the release cannot be installed, or no obstacle.
+// why the release cannot be installed, no answer of the API server, or no obstacle.
 func (w *World) setObstacle(args arguments) error {
-	w.obstacle = release.TargetCheck{}
+	w.obstacle, w.unchecked = release.TargetCheck{}, args.at(0) == "unanswered"
 	switch args.at(0) {
 	case "taken":
 		w.obstacle.Conflicts = []release.Conflict{{UID: conflictUID, Namespace: namespace, Name: "other", Created: w.want.Created.Add(-time.Hour)}}
 	case "refused":
 		w.obstacle.Refused = args.at(1)
-	case "free":
+	case "free", "unanswered":
 	default:
 		return fmt.Errorf("unknown state %q of a target", args.at(0))
 	}
 	return nil
 }
 
-// checkTarget mirrors the controller's check of the target in the spec.
+// checkTarget mirrors the controller's check of the target in the spec. It returns nil if the check
+// cannot be completed.
 func (w *World) checkTarget(in release.Input) *release.TargetCheck {
+	if w.unchecked {
+		return nil
+	}
 	found := w.obstacle
 	if want := in.Desired.Target; !release.SameRecords(want, release.ObservedTarget(in)) {
 		found.Revisions = w.store(want).observed()

@@ -4,6 +4,7 @@
 package scenario
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/release"
@@ -14,7 +15,7 @@ func (e ending) interruption(since time.Time) *release.Outage {
 	if e.outage == "" {
 		return nil
 	}
-	return &release.Outage{Server: "the API server", Since: since, Cause: e.outage}
+	return &release.Outage{Server: cmp.Or(e.server, "the API server"), Since: since, Cause: e.outage}
 }
 
 // interrupt ends the action because the API server does not answer. The outcome has the record as

@@ -12,6 +12,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/status"
 )
 
 // printer prints events, and the parts of the state that have changed.
@@ -152,4 +153,24 @@ func facts(s *helmv2.HelmReleaseStatus) map[string]string {
 		"forced":    s.LastHandledForceAt,
 		"reset":     s.LastHandledResetAt,
 	}
+}
+
+// event prints an event, and what its annotations say of logs and details. If there are
+// logs, it prints the whole message, which is to have none of them.
+func (p *printer) event(e status.Event) {
+	message := e.Message
+	if e.Metadata[helmv2.EventMetadataLogs] == "" {
+		message = firstLine(message)
+	}
+	p.line("event=%s/%s %q", e.Type, e.Reason, message)
+	for _, key := range []string{helmv2.EventMetadataDetails, helmv2.EventMetadataLogs} {
+		if text := e.Metadata[key]; text != "" {
+			p.line("  %s %q", key, strings.Join(strings.Fields(text), " "))
+		}
+	}
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
 }

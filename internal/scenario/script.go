@@ -379,7 +379,7 @@ func (w *World) interrupt(verb string, args arguments) error {
 		if err != nil {
 			return err
 		}
-		w.finish(helm.ending())
+		w.finish(helm.ending(w.now))
 	case verb == "cancel", verb == "shutdown":
 		w.cancel(false)
 		if verb == "shutdown" {

@@ -75,7 +75,9 @@ func seal(r *release.Revision) release.Revision {
 }
 
 // helmControllerDigest stands for the digest of another scheme, which covers the status.
-func helmControllerDigest(r *release.Revision) string { return "sha256:helm-controller-" + string(r.Status) }
+func helmControllerDigest(r *release.Revision) string {
+	return "sha256:helm-controller-" + string(r.Status)
+}
 
 func (s *storage) newest() *release.Revision {
 	if len(s.revisions) == 0 {
@@ -258,12 +260,16 @@ type ending struct {
 	// cancelled is true if the action was cancelled, and outdated if newer inputs were the reason.
 	cancelled bool
 	outdated  bool
-	// outage is the reason why the API server did not answer; empty if it did.
-	outage string
+	// outage is the reason why a server did not answer; empty if it did. server names it if it is
+	// not the API server.
+	outage, server string
 	// unstored is true if the final update of the record was not stored. unanswered is true if the
 	// action succeeded and the response to the final update was lost.
 	unstored   bool
 	unanswered bool
+	// diagnosis and logs are the results of a diagnosis after a failure.
+	diagnosis *release.Diagnosis
+	logs      []string
 }
 
 // end completes the action and returns its outcome.
@@ -274,7 +280,7 @@ func (a *action) end(e ending, now time.Time) release.Outcome {
 	}
 	cause := e.cause
 	o.Err, o.Cancelled, o.Outdated = cause, cause != nil && e.cancelled, cause != nil && e.outdated
-	o.Interrupted = e.interruption(a.started)
+	o.Interrupted, o.Diagnosis, o.Logs = e.interruption(a.started), e.diagnosis, e.logs
 	if a.made == nil {
 		return o
 	}

@@ -77,7 +77,9 @@ func (a arguments) number(key string, otherwise int) (int, error) {
 
 // helm reads helm=ok, helm=running, helm=fail:"text", helm=timeout:"text" for a failure while
 // waiting, helm=refuse:"text" for one before a revision is stored, and helm=outage:"text" and its
-// variants. With helm=large:90 the record has 90 % of the size limit.
+// variants. helm=crash:"text" is a failure while waiting for a container that logs the text and
+// exits. server="name" is a server other than the API server that does not answer in an outage. With
+// helm=large:90 the record has 90 % of the size limit.
 func (a arguments) helm() (helmResult, error) {
 	kind, text, _ := strings.Cut(a.value("helm", "ok"), ":")
 	switch kind {
@@ -90,8 +92,8 @@ func (a arguments) helm() (helmResult, error) {
 		if text = strings.Trim(text, `"`); text == "" {
 			text = "dial 10.0.0.1:443: connection refused"
 		}
-		return helmResult{kind: kind, text: text}, nil
-	case "fail", "timeout", "refuse":
+		return helmResult{kind: kind, text: text, server: a.value("server", "")}, nil
+	case "fail", "timeout", "crash", "refuse":
 		if text = strings.Trim(text, `"`); text == "" {
 			text = "for some reason"
 		}

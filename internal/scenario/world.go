@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -46,8 +45,10 @@ type World struct {
 	// live is the difference between live objects and the newest revision.
 	live      release.Drift
 	conflicts []release.Conflict
-	// obstacle is the result of a check of the target, without the stored revisions.
-	obstacle release.TargetCheck
+	// obstacle is the result of a check of the target, without the stored revisions. unchecked is
+	// true if the check cannot be completed.
+	obstacle  release.TargetCheck
+	unchecked bool
 	// lockHolder and waiting are the Operations that hold the lock or wait for it.
 	lockHolder, waiting *release.Operation
 	// debounce has the changes of inputs since the last install or upgrade.
@@ -278,7 +279,7 @@ func (w *World) act(d release.Decision, in release.Input, helm helmResult, die s
 		w.out.stored(w.running.store.observed())
 		return nil
 	}
-	w.finish(helm.ending())
+	w.finish(helm.ending(w.now))
 	if die == "record" {
 		w.die()
 	}
@@ -326,7 +327,7 @@ func (w *World) record(die string) error {
 	}
 	switch {
 	case o.Oversized():
-		w.oversized = status.Refusal(o)
+		w.oversized = status.SizeExceeded(o)
 	case o.Stored():
 		w.oversized = nil
 	}
@@ -371,7 +372,7 @@ func (w *World) publish(rep status.Report, die string) error {
 
 func (w *World) emit(events []status.Event) {
 	for _, e := range events {
-		w.out.line("event=%s/%s %q", e.Type, e.Reason, firstLine(e.Message))
+		w.out.event(e)
 	}
 }
 
@@ -392,9 +393,4 @@ func (w *World) write(status helmv2.HelmReleaseStatus) error {
 	w.hr.Status = back
 	w.writes++
 	return nil
-}
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(s, "\n")
-	return line
 }

@@ -16,9 +16,9 @@ import (
 
 const kib = 1024
 
-// Refusal returns what is to be remembered of an attempt that was refused for the
+// SizeExceeded returns what is to be remembered of an attempt that was refused for the
 // size of its record.
-func Refusal(o release.Outcome) *release.Oversized {
+func SizeExceeded(o release.Outcome) *release.Oversized {
 	return &release.Oversized{Action: release.Name(o.Action), Desired: o.Desired, Message: refusedMessage(o)}
 }
 

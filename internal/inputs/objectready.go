@@ -14,21 +14,21 @@ import (
 )
 
 const (
-	// maxReason is how long a reason may be that is told; metav1.Condition allows more.
+	// maxReason is the longest reason that is quoted, in bytes. metav1.Condition allows more.
 	maxReason = 128
-	// unobserved is kstatus's reason for a status that is of an older spec.
-	unobserved = "LatestGenerationNotObserved"
+	// reasonUnobserved is the reason of kstatus for a status that describes an older spec.
+	reasonUnobserved = "LatestGenerationNotObserved"
 )
 
-// isCurrent judges an object as waits do. With ok false it says why, in words that do
-// not count: a message that changes with every Pod would be an event for every Pod.
-// Of what the object says of itself no more than a reason is told.
-func isCurrent(object *unstructured.Unstructured) (why string, ok bool) {
+// objectReady reports whether an object is ready, by the same rules as the wait of an action. If
+// it is not, why is the reason. It contains no counts: a message that changes with every Pod
+// would be an event for every Pod. Of the object's own texts it quotes reasons only.
+func objectReady(object *unstructured.Unstructured) (why string, ready bool) {
 	kind := object.GetKind()
-	result, err := judge(object)
+	result, err := objectStatus(object)
 	switch {
 	case err != nil:
-		return "the status of the " + kind + " cannot be understood", false
+		return "the status of the " + kind + " cannot be evaluated", false
 	case result.Status == status.CurrentStatus:
 		return "", true
 	case result.Status == status.TerminatingStatus:
@@ -38,26 +38,26 @@ func isCurrent(object *unstructured.Unstructured) (why string, ok bool) {
 	if len(result.Conditions) > 0 {
 		reason = result.Conditions[0].Reason
 	}
-	if reason == unobserved {
+	if reason == reasonUnobserved {
 		return "the latest generation of the " + kind + " has not been observed", false
 	}
 	if ready, state := readyReason(object); state != "" {
-		// That it tries again is what a condition Reconciling would say.
-		return fmt.Sprintf("Ready of the %s is %s%s", kind, state, because(ready)), false
+		// A failed object that is retried has a condition Reconciling too, which says less.
+		return fmt.Sprintf("Ready of the %s is %s%s", kind, state, withReason(ready)), false
 	}
-	return fmt.Sprintf("the %s is %s%s", kind, result.Status, because(reason)), false
+	return fmt.Sprintf("the %s is %s%s", kind, result.Status, withReason(reason)), false
 }
 
-// because adds a reason, if it is one: an object may say anything.
-func because(reason string) string {
+// withReason returns a phrase that adds a reason, empty if the text does not have the form of one.
+func withReason(reason string) string {
 	if len(reason) > maxReason || !regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`).MatchString(reason) {
 		return ""
 	}
 	return " with reason " + reason
 }
 
-// readyReason returns the reason and status of a condition Ready that is not true;
-// empty if there is none.
+// readyReason returns the reason and status of a Ready condition that is not true. Both are empty
+// if there is none.
 func readyReason(object *unstructured.Unstructured) (reason, state string) {
 	with, err := status.GetObjectWithConditions(object.Object)
 	if err != nil {
@@ -71,12 +71,13 @@ func readyReason(object *unstructured.Unstructured) (reason, state string) {
 	return "", ""
 }
 
-// judge is kstatus, but for what waits judge otherwise: a Job has to be done, not to
-// have begun, and nobody but its owner can make a paused rollout go on.
-func judge(object *unstructured.Unstructured) (*status.Result, error) {
+// objectStatus returns the status by kstatus, with two exceptions that waits make too. A Job has
+// to be complete, not just started. A paused Deployment is current, since only its owner can
+// resume its rollout.
+func objectStatus(object *unstructured.Unstructured) (*status.Result, error) {
 	switch object.GroupVersionKind().GroupKind() {
 	case schema.GroupKind{Group: "batch", Kind: "Job"}:
-		return judgeJob(object)
+		return jobStatus(object)
 	case schema.GroupKind{Group: "apps", Kind: "Deployment"}:
 		paused, _, _ := unstructured.NestedBool(object.Object, "spec", "paused")
 		if paused && object.GetDeletionTimestamp() == nil {
@@ -86,7 +87,7 @@ func judge(object *unstructured.Unstructured) (*status.Result, error) {
 	return status.Compute(object)
 }
 
-func judgeJob(object *unstructured.Unstructured) (*status.Result, error) {
+func jobStatus(object *unstructured.Unstructured) (*status.Result, error) {
 	result, err := status.Compute(object)
 	if err != nil || result.Status != status.CurrentStatus {
 		return result, err

@@ -17,23 +17,25 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// minForm is how long a value has to be to be a canary: shorter ones are words that
-// are everywhere.
+// minForm is the minimum length of a value in bytes. Shorter values are words that occur
+// everywhere.
 const minForm = 8
 
-// aviary holds canaries, in all the forms in which texts contain them, by their first
-// bytes: there are thousands of them, and texts of many megabytes.
-type aviary struct {
+// secretMatcher finds secret values in all forms in which texts contain them. It indexes the forms
+// by their first bytes, since there are thousands of forms, and texts of many megabytes.
+type secretMatcher struct {
 	forms map[[minForm]byte][]form
 	known map[string]bool
 }
 
 type form struct{ text, of, how string }
 
-func newAviary() *aviary { return &aviary{forms: map[[minForm]byte][]form{}, known: map[string]bool{}} }
+func newSecretMatcher() *secretMatcher {
+	return &secretMatcher{forms: map[[minForm]byte][]form{}, known: map[string]bool{}}
+}
 
-// find says where a text contains what.
-func (a *aviary) find(where, text string) []string {
+// find describes the values that a text contains.
+func (a *secretMatcher) find(where, text string) []string {
 	var found []string
 	for i := 0; i+minForm <= len(text); i++ {
 		for _, f := range a.forms[[minForm]byte([]byte(text[i:i+minForm]))] {
@@ -45,8 +47,8 @@ func (a *aviary) find(where, text string) []string {
 	return found
 }
 
-// add makes a canary of a value.
-func (a *aviary) add(name, value string) {
+// add adds a value.
+func (a *secretMatcher) add(name, value string) {
 	if len(value) < minForm || a.known[value] {
 		return
 	}
@@ -62,7 +64,7 @@ func (a *aviary) add(name, value string) {
 	a.form(name, "in a path", url.PathEscape(value))
 	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
 		for before := range 3 {
-			// What the neighbours have a part in is left out.
+			// Characters that also encode bits of neighbouring bytes are left out.
 			from, to := (8*before+5)/6, 8*(before+len(value))/6
 			a.form(name, "in base64", encoding.EncodeToString([]byte(strings.Repeat("x", before) + value + "xxx"))[from:to])
 		}
@@ -71,7 +73,7 @@ func (a *aviary) add(name, value string) {
 
 func inside(quoted string) string { return quoted[1 : len(quoted)-1] }
 
-func (a *aviary) form(name, how, text string) {
+func (a *secretMatcher) form(name, how, text string) {
 	if len(text) < minForm || how != "as it is" && a.known[text] {
 		return
 	}
@@ -80,7 +82,7 @@ func (a *aviary) form(name, how, text string) {
 	a.forms[start] = append(a.forms[start], form{text: text, of: name, how: how})
 }
 
-// learn makes canaries of what is in a Secret.
+// learn adds the values of a Secret.
 func (c *Canaries) learn(o *unstructured.Unstructured) {
 	data, _, _ := unstructured.NestedStringMap(o.Object, "data")
 	kind, _, _ := unstructured.NestedString(o.Object, "type")
@@ -92,15 +94,14 @@ func (c *Canaries) learn(o *unstructured.Unstructured) {
 			continue
 		}
 		c.seen["Secret"]++
-		c.birds.document(fmt.Sprintf("Secret %s/%s, key %s", o.GetNamespace(), o.GetName(), key), string(value))
+		c.matcher.document(fmt.Sprintf("Secret %s/%s, key %s", o.GetNamespace(), o.GetName(), key), string(value))
 	}
 }
 
-// document makes canaries of a value that may be a document: of what is in it, or
-// else of its lines.
-func (a *aviary) document(name, text string) {
+// document adds a value that may be a structured document: its leaves, or else its lines.
+func (a *secretMatcher) document(name, text string) {
 	if block, _ := pem.Decode([]byte(text)); block != nil && !strings.HasSuffix(block.Type, "PRIVATE KEY") {
-		// Certificates and public keys are for everybody.
+		// Certificates and public keys are not secret.
 		return
 	}
 	var content any
@@ -122,14 +123,14 @@ func (a *aviary) document(name, text string) {
 	}
 }
 
-// secretOfKubeconfig returns what in a kubeconfig is secret, and anything else as it is.
+// secretOfKubeconfig returns the secret part of a kubeconfig, and any other document unchanged.
 func secretOfKubeconfig(v map[string]any) map[string]any {
 	users, ok := v["users"].([]any)
 	if !ok || v["clusters"] == nil {
 		return v
 	}
 	for i := range users {
-		// Users have names.
+		// Names of users are not secret.
 		if user, ok := users[i].(map[string]any); ok {
 			users[i] = user["user"]
 		}
@@ -137,7 +138,7 @@ func secretOfKubeconfig(v map[string]any) map[string]any {
 	return map[string]any{"users": users}
 }
 
-func (a *aviary) leaves(name string, part any) {
+func (a *secretMatcher) leaves(name string, part any) {
 	switch v := part.(type) {
 	case map[string]any:
 		for key, inner := range v {

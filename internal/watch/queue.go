@@ -39,9 +39,9 @@ func (f *follower) token() time.Time { return f.full.Add(-(burst - 1) * f.refill
 // open reports whether there is no token.
 func (f *follower) open(now time.Time) bool { return f.token().After(now) }
 
-// Fuse reports whether a release has been woken so often by modifications that
+// RateLimited reports whether a release has been woken so often by modifications that
 // the next one has to wait.
-func (r *Registry) Fuse(key types.NamespacedName) (open bool) {
+func (r *Registry) RateLimited(key types.NamespacedName) (open bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f := r.followers[key]
@@ -52,7 +52,7 @@ func (r *Registry) Fuse(key types.NamespacedName) (open bool) {
 // the release is going to be woken anyway.
 func (r *Registry) schedule(f *follower, deleted bool) {
 	now := r.options.Clock.Now()
-	soon := now.Add(r.options.Settle)
+	soon := now.Add(r.options.Debounce)
 	switch waiting := !f.due.IsZero(); {
 	case waiting && f.held && deleted:
 		// It need not wait for its token, which goes back.

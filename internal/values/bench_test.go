@@ -1,7 +1,7 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package chart
+package values
 
 import (
 	"encoding/json"
@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// manyValues are what a chart of some size takes: 40 parts of 12 values each.
+// manyValues returns the values of a large chart: 40 parts of 12 values each.
 func manyValues() map[string]any {
 	all := map[string]any{}
 	for i := range 40 {
@@ -23,29 +23,29 @@ func manyValues() map[string]any {
 	return all
 }
 
-func BenchmarkParseValues(b *testing.B) {
+func BenchmarkParse(b *testing.B) {
 	raw, err := json.Marshal(manyValues())
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := ParseValues(raw); err != nil {
+		if _, err := Parse(raw); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
-func BenchmarkMergeInto(b *testing.B) {
+func BenchmarkMerge(b *testing.B) {
 	over := manyValues()
 	values := manyValues()
 	b.ReportAllocs()
 	for b.Loop() {
-		MergeInto(values, over)
+		Merge(values, over)
 	}
 }
 
-func BenchmarkConfigDigest(b *testing.B) {
+func BenchmarkDigest(b *testing.B) {
 	for name, values := range map[string]map[string]any{
 		"few":  {"message": "hello", "replicas": 2},
 		"many": manyValues(),
@@ -53,7 +53,7 @@ func BenchmarkConfigDigest(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := ConfigDigest(values); err != nil {
+				if _, err := Digest(values); err != nil {
 					b.Fatal(err)
 				}
 			}

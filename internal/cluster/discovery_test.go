@@ -42,7 +42,7 @@ func (s *apiServer) rounds() int {
 
 func (c *Connection) mustOffer(t *testing.T) []string {
 	t.Helper()
-	server, apis, err := c.Offers()
+	server, apis, err := c.Capabilities()
 	if err != nil || server.GitVersion != "v1.33.0" {
 		t.Fatalf("version %v, %v", server, err)
 	}
@@ -74,14 +74,14 @@ func TestOffersAreRemembered(t *testing.T) {
 		"UnwatchedYet":   {"for a moment that is accepted", false, func(_ *Connections, c *clock) { c.pass(unwatchedFor - 3) }, 1},
 		"Watched":        {"changes are told", true, func(_ *Connections, c *clock) { c.pass(watchedFor - 3) }, 1},
 		"WatchedForLong": {"the server may have been replaced", true, func(_ *Connections, c *clock) { c.pass(watchedFor) }, 2},
-		"NoLonger":       {"nobody watches", true, func(p *Connections, c *clock) { p.DefinitionsWatched(false); c.pass(unwatchedFor) }, 2},
-		"WatchBegins":    {"what changed before was not told", false, func(p *Connections, _ *clock) { p.DefinitionsWatched(true) }, 2},
-		"WatchGoesOn":    {"it began long ago", true, func(p *Connections, _ *clock) { p.DefinitionsWatched(true) }, 1},
-		"Changed":        {"something changed", true, func(p *Connections, c *clock) { c.pass(time.Minute); p.DefinitionsChanged() }, 2},
-		"ChangedAtOnce":  {"something changed", true, func(p *Connections, _ *clock) { p.DefinitionsChanged() }, 2},
+		"NoLonger":       {"nobody watches", true, func(p *Connections, c *clock) { p.SetAPIsWatched(false); c.pass(unwatchedFor) }, 2},
+		"WatchBegins":    {"what changed before was not told", false, func(p *Connections, _ *clock) { p.SetAPIsWatched(true) }, 2},
+		"WatchGoesOn":    {"it began long ago", true, func(p *Connections, _ *clock) { p.SetAPIsWatched(true) }, 1},
+		"Changed":        {"something changed", true, func(p *Connections, c *clock) { c.pass(time.Minute); p.APIsChanged() }, 2},
+		"ChangedAtOnce":  {"something changed", true, func(p *Connections, _ *clock) { p.APIsChanged() }, 2},
 		"ChangedOften": {"it is one change", true, func(p *Connections, _ *clock) {
 			for range 500 {
-				p.DefinitionsChanged()
+				p.APIsChanged()
 			}
 		}, 2},
 	}
@@ -89,7 +89,7 @@ func TestOffersAreRemembered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			pool, s, clock := catalogues(t)
-			pool.DefinitionsWatched(tc.watched)
+			pool.SetAPIsWatched(tc.watched)
 			way := pool.mustFor(t, Identity{})
 			way.mustOffer(t)
 			clock.pass(1)
@@ -109,11 +109,11 @@ func TestOffersAreRemembered(t *testing.T) {
 func TestOffersSettle(t *testing.T) {
 	t.Parallel()
 	pool, s, clock := catalogues(t)
-	pool.DefinitionsWatched(true)
+	pool.SetAPIsWatched(true)
 	way := pool.mustFor(t, Identity{})
 	way.mustOffer(t)
 	clock.pass(time.Minute)
-	pool.DefinitionsChanged()
+	pool.APIsChanged()
 	clock.pass(1)
 	way.mustOffer(t)
 	s.add()
@@ -136,12 +136,12 @@ func TestOffersSettle(t *testing.T) {
 func TestManyChanges(t *testing.T) {
 	t.Parallel()
 	pool, s, clock := catalogues(t)
-	pool.DefinitionsWatched(true)
+	pool.SetAPIsWatched(true)
 	way := pool.mustFor(t, Identity{})
 	begin := clock.Now()
 	for range 500 {
 		clock.pass(20 * time.Millisecond)
-		pool.DefinitionsChanged()
+		pool.APIsChanged()
 		m, _ := way.ToRESTMapper()
 		if _, err := m.RESTMapping(schema.GroupKind{Kind: "ConfigMap"}, "v1"); err != nil {
 			t.Fatal(err)
@@ -151,7 +151,7 @@ func TestManyChanges(t *testing.T) {
 		t.Errorf("who maps a kind waited, %s in all", waited)
 	}
 	for range 500 {
-		pool.DefinitionsChanged()
+		pool.APIsChanged()
 		way.mustOffer(t)
 	}
 	if got, seconds := s.rounds(), int(clock.Now().Sub(begin)/time.Second); got > seconds+1 {
@@ -186,7 +186,7 @@ func TestOffersAreAskedForOnce(t *testing.T) {
 	for range 16 {
 		way := pool.mustFor(t, Identity{})
 		wg.Go(func() {
-			if _, _, err := way.Offers(); err != nil {
+			if _, _, err := way.Capabilities(); err != nil {
 				t.Error(err)
 			}
 		})
@@ -204,7 +204,7 @@ func TestOffersErrors(t *testing.T) {
 	pool, s, _ := catalogues(t)
 	nobody, somebody := pool.mustFor(t, Identity{User: "nobody"}), pool.mustFor(t, Identity{User: "somebody"})
 	s.refuse("nobody")
-	if _, _, err := nobody.Offers(); err == nil {
+	if _, _, err := nobody.Capabilities(); err == nil {
 		t.Error("it was refused")
 	}
 	somebody.mustOffer(t)
@@ -215,10 +215,10 @@ func TestOffersErrors(t *testing.T) {
 func TestIncompleteOffers(t *testing.T) {
 	t.Parallel()
 	pool, s, clock := catalogues(t)
-	pool.DefinitionsWatched(true)
+	pool.SetAPIsWatched(true)
 	s.addBroken()
 	way := pool.mustFor(t, Identity{})
-	_, apis, err := way.Offers()
+	_, apis, err := way.Capabilities()
 	if !discovery.IsGroupDiscoveryFailedError(err) || !slices.Contains(apis, "v1/ConfigMap") || !slices.Contains(apis, "example.com/v1") {
 		t.Errorf("offers %v, %v", apis, err)
 	}
@@ -233,7 +233,7 @@ func TestIncompleteOffers(t *testing.T) {
 func TestUnknownKindsCostOneRequest(t *testing.T) {
 	t.Parallel()
 	pool, s, clock := catalogues(t)
-	pool.DefinitionsWatched(true)
+	pool.SetAPIsWatched(true)
 	way := pool.mustFor(t, Identity{})
 	way.mustOffer(t)
 	clock.pass(time.Minute)

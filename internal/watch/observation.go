@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// Moved is what is known of one object without asking for it.
-type Moved struct {
+// Observation is what is known of one object without asking for it.
+type Observation struct {
 	// Known is true if the kind is being watched and all objects of it were listed.
 	// Nothing else is set otherwise.
 	Known bool
@@ -25,9 +25,9 @@ type Moved struct {
 	At string
 }
 
-// Since reports whether an object has to be looked at again that was looked at, or
+// ChangedSince reports whether an object has to be looked at again that was looked at, or
 // written by ourselves, at a version. If in doubt, it has.
-func (m Moved) Since(uid, version string) bool {
+func (m Observation) ChangedSince(uid, version string) bool {
 	switch {
 	case !m.Known || uid == "" || version == "":
 		return true
@@ -39,20 +39,20 @@ func (m Moved) Since(uid, version string) bool {
 	}
 }
 
-// Moved returns what is known of an object. The namespace is empty if the kind has
+// Observed returns what is known of an object. The namespace is empty if the kind has
 // none.
-func (r *Registry) Moved(cluster string, resource schema.GroupVersionResource, namespace, name string) Moved {
+func (r *Registry) Observed(cluster string, resource schema.GroupVersionResource, namespace, name string) Observation {
 	if r.options.Namespace != "" && r.options.Namespace != namespace {
-		return Moved{}
+		return Observation{}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	k := r.kinds[kindKey{cluster, Target{Resource: resource}}]
 	if k == nil || !k.known() {
-		return Moved{}
+		return Observation{}
 	}
 	o, present := k.objects[nameOf(namespace, name)]
-	return Moved{Known: true, Present: present, UID: o.uid, Version: o.version, At: k.at}
+	return Observation{Known: true, Present: present, UID: o.uid, Version: o.version, At: k.at}
 }
 
 // notAfter reports whether version a is certainly not later than b.

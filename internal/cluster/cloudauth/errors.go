@@ -14,22 +14,22 @@ import (
 	"strings"
 )
 
-// Refused is why there is no way into a cluster.
-type Refused struct{ cause string }
+// AccessError is why there is no way into a cluster.
+type AccessError struct{ cause string }
 
 // Error implements error.
-func (r *Refused) Error() string { return r.cause }
+func (r *AccessError) Error() string { return r.cause }
 
 // Cause is one line, of 500 bytes at most, the same for the same reason: without
 // numbers of requests, and times.
-func (r *Refused) Cause() string { return r.cause }
+func (r *AccessError) Cause() string { return r.cause }
 
 // maxCause is how long a cause may be, in bytes. Clouds name people and things at length.
 const maxCause = 500
 
 // refused says what to make of an error of a provider's library. It is not wrapped:
 // it may hold what was sent.
-func refused(ctx context.Context, err error, hidden *secrets) *Refused {
+func refused(ctx context.Context, err error, hidden *secrets) *AccessError {
 	text, known := "", false
 	for _, explain := range []func(error) (string, bool){explainAWS, explainAzure, explainGCP} {
 		if text, known = explain(err); known {
@@ -39,7 +39,7 @@ func refused(ctx context.Context, err error, hidden *secrets) *Refused {
 	if !known {
 		text = plain(ctx, err)
 	}
-	return &Refused{cause: shortened(hidden.redact(steady(text)))}
+	return &AccessError{cause: shortened(hidden.redact(steady(text)))}
 }
 
 // plain says what happened on the way to a cloud, or before.
