@@ -26,7 +26,7 @@ func crash(line string, now time.Time) (d *release.Diagnosis, logs []string) {
 		Pods: []corev1.Pod{{
 			ObjectMeta: metav1.ObjectMeta{Name: pod, UID: types.UID("uid-of-" + pod), CreationTimestamp: metav1.NewTime(now)},
 			Status: corev1.PodStatus{PodIP: "10.244.0." + now.Format("5"), ContainerStatuses: []corev1.ContainerStatus{{
-				Name: "main", RestartCount: int32(now.Second()), //nolint:gosec // less than a minute
+				Name: "main", RestartCount: int32(now.Second()),
 				State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
 				LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error"}},
 			}}},
