@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// ownFlag ends the help of a flag that helm-controller does not have. docs/flags.md lists those flags
-// separately.
+// ownFlag ends the help of a flag that helm-controller does not have. docs/flags.md lists those
+// flags separately.
 const ownFlag = "; not a flag of helm-controller"
 
 // Parse parses arguments, without the program name, and the environment. It returns all invalid

@@ -41,8 +41,8 @@ func fullName(namespace, name string, version int) string {
 	return fmt.Sprintf("%s/%s.v%d", namespace, name, version)
 }
 
-// failedFormat is the message of a failed action: action, namespace and name of the release, chart and
-// cause. A failure has the same message from its outcome and from Helm's record.
+// failedFormat is the format of the message of a failed action: action, namespace and name of the
+// release, chart, cause. A failure has the same message from its outcome and from Helm's record.
 const failedFormat = "Helm %s failed for release %s/%s with chart %s: %s"
 
 func chartName(name, version string) string { return name + "@" + version }
