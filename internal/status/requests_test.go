@@ -207,8 +207,8 @@ func TestDuration(t *testing.T) {
 	}
 }
 
-// TestReadyFollowsTheActionThatIgnoresTests: test failures are ignored if the last action ignores
-// them, also if spec.test does not.
+// TestReadyFollowsTheActionThatIgnoresTests: the setting of the last action, and not spec.test,
+// decides whether test failures are ignored.
 func TestReadyFollowsTheActionThatIgnoresTests(t *testing.T) {
 	for name, tc := range map[string]struct {
 		byTest, byAction bool
