@@ -65,7 +65,7 @@ func mayImport() map[string][]string {
 	}
 }
 
-// pure lists the packages that decide over plain data, and what they may import besides
+// pure lists the packages that decide over plain data, and the packages they may import besides
 // the standard library and api.
 func pure() map[string][]string {
 	return map[string][]string{
@@ -188,7 +188,7 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// TestPurePackages: pure packages perform no I/O, and import only what pure lists for them.
+// TestPurePackages: pure packages perform no I/O, and import only the packages that pure lists.
 func TestPurePackages(t *testing.T) {
 	all := graph(t)
 	for name, allowed := range pure() {

@@ -47,10 +47,10 @@ func reportDrift(r *Report, c *conditions, last *helmv2.Snapshot, in release.Inp
 		r.Events = append(r.Events, c.setDrifted(message)...)
 	case len(found.Errors) > 0:
 		message := "Drift cannot be determined: " + objectErrors(found.Errors)
-		if c.get(helmv2.ConditionDrifted).Message != storable(message) {
+		c.set(helmv2.ConditionDrifted, metav1.ConditionUnknown, helmv2.ReasonStateError, message)
+		if c.changed(helmv2.ConditionDrifted) {
 			r.Events = append(r.Events, warning(helmv2.ReasonStateError, message, nil))
 		}
-		c.set(helmv2.ConditionDrifted, metav1.ConditionUnknown, helmv2.ReasonStateError, message)
 	case found.Repeat:
 		// The condition stays until the comparison is repeated.
 	default:
@@ -111,12 +111,10 @@ func finishCorrection(r *Report, c *conditions, o release.Outcome, a release.Cor
 		return
 	}
 	message := correctionFailedMessage(last, o)
-	old := c.get(helmv2.ConditionDrifted)
-	whole := driftMessage(last, a.Drift) + "\n" + message
-	if old.Message != storable(whole) {
+	c.set(helmv2.ConditionDrifted, metav1.ConditionTrue, helmv2.ReasonDriftDetected, driftMessage(last, a.Drift)+"\n"+message)
+	if c.changed(helmv2.ConditionDrifted) {
 		r.Events = append(r.Events, warning(helmv2.ReasonDriftCorrectionFailed, message, nil))
 	}
-	c.set(helmv2.ConditionDrifted, metav1.ConditionTrue, helmv2.ReasonDriftDetected, whole)
 	c.remove(helmv2.ConditionReconciling)
 	r.Retry = release.Backoff()
 }

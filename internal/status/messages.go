@@ -41,6 +41,10 @@ func fullName(namespace, name string, version int) string {
 	return fmt.Sprintf("%s/%s.v%d", namespace, name, version)
 }
 
+// failedFormat is the format of the message of a failed action: action, namespace and name of the
+// release, chart, cause. A failure has the same message from its outcome and from Helm's record.
+const failedFormat = "Helm %s failed for release %s/%s with chart %s: %s"
+
 func chartName(name, version string) string { return name + "@" + version }
 
 func succeededMessage(verb helmv2.ReleaseAction, s *helmv2.Snapshot) string {
@@ -53,7 +57,7 @@ func failedMessage(action helmv2.ReleaseAction, want release.Desired, err error)
 	if action == helmv2.ActionInstall {
 		reason = helmv2.ReasonInstallFailed
 	}
-	return reason, fmt.Sprintf("Helm %s failed for release %s/%s with chart %s: %s", action,
+	return reason, fmt.Sprintf(failedFormat, action,
 		want.Target.Namespace, want.Target.Name, chartName(want.Chart.Name, want.Chart.Version),
 		strings.TrimSpace(err.Error()))
 }
@@ -77,7 +81,7 @@ func storedFailureMessage(action helmv2.ReleaseAction, r *release.Revision) stri
 	if _, rest, found := strings.Cut(cause, `" failed: `); found {
 		cause = rest
 	}
-	return fmt.Sprintf("Helm %s failed for release %s/%s with chart %s: %s", action,
+	return fmt.Sprintf(failedFormat, action,
 		r.Namespace, r.Name, chartName(r.ChartName, r.ChartVersion), cause)
 }
 

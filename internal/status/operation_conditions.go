@@ -58,8 +58,8 @@ func jobMessage(run opsv1alpha1.JobResult, in operation.Input, s opsv1alpha1.Ope
 	return message
 }
 
-// setBlocked sets Blocked while the Operation waits, and also for a missing hook. That is a failure,
-// but clients of the API read it here.
+// setBlocked sets Blocked while the Operation waits. It also sets it for a missing hook, which is a
+// failure, because clients of the API read it here.
 func (c *conditions) setBlocked(d operation.Decision) {
 	waiting := (d.Rule == "Blocked" || d.Rule == "AwaitLock") && !d.Phase.Final()
 	if waiting || d.Reason == opsv1alpha1.ReasonHookNotFound {

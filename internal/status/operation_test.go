@@ -149,8 +149,8 @@ func TestOperationKeepsResults(t *testing.T) {
 	}
 }
 
-// TestOperationReportsOnePod: the logs and the exit code in the outputs are of the same pod, and the
-// message of the condition contains that of Kubernetes.
+// TestOperationReportsOnePod: the logs and the exit code in the outputs are of the same pod, and
+// the message of the condition contains that of Kubernetes.
 func TestOperationReportsOnePod(t *testing.T) {
 	code := int32(4)
 	log := func(container, text string) opsv1alpha1.ContainerLog {

@@ -148,8 +148,8 @@ func TestForceBegun(t *testing.T) {
 	})
 }
 
-// TestResetRequested: a decision or an announcement handles a reset request, and an obstacle lets it
-// expire.
+// TestResetRequested: a decision or an announcement handles a reset request, and an obstacle lets
+// it expire.
 func TestResetRequested(t *testing.T) {
 	open, answered := handled{"old", "old", "old", 3}, handled{"new", "old", "new", 0}
 	expired := handled{"new", "old", "old", 3}
@@ -207,8 +207,8 @@ func TestDuration(t *testing.T) {
 	}
 }
 
-// TestReadyFollowsTheActionThatIgnoresTests: test failures are ignored if the last action ignores
-// them, whatever spec.test says.
+// TestReadyFollowsTheActionThatIgnoresTests: the setting of the last action, and not spec.test,
+// decides whether test failures are ignored.
 func TestReadyFollowsTheActionThatIgnoresTests(t *testing.T) {
 	for name, tc := range map[string]struct {
 		byTest, byAction bool
