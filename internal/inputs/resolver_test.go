@@ -272,7 +272,7 @@ func TestResolveBlocked(t *testing.T) {
 			source: func(o *sourcev1.OCIRepository) { o.Status.Artifact.Digest = tagDigest },
 			want: &release.Blocked{
 				Reason: helmv2.ReasonArtifactFailed, Upstream: true, Retry: release.Backoff(),
-				Message: "Could not load chart: artifact " + s.url + "/chart.tgz has digest " + s.digest + ", but its source announced " + tagDigest,
+				Message: "Could not load chart: artifact " + s.url + "/chart.tgz has digest " + s.digest + ", but its source reports " + tagDigest,
 			},
 		},
 		"ChartMutateError": {
