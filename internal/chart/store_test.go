@@ -300,32 +300,32 @@ func TestChartsAreIndependent(t *testing.T) {
 // TestEviction: the cache evicts the archive that was not used for the longest time.
 func TestEviction(t *testing.T) {
 	t.Parallel()
-	const room, size = 1000, 251
-	c := newCache(room)
+	const limit, size = 1000, 251
+	c := newCache(limit)
 	block := make([]byte, size)
 	type want struct {
-		held int64
+		size int64
 		kept []string
 	}
 	check := func(reason string, w want) {
 		t.Helper()
-		if diff := cmp.Diff(w, want{held: c.archiveBytes, kept: c.archives.Keys()}, cmp.AllowUnexported(want{})); diff != "" {
+		if diff := cmp.Diff(w, want{size: c.archiveBytes, kept: c.archives.Keys()}, cmp.AllowUnexported(want{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", reason, diff)
 		}
 	}
 	for _, key := range []string{"a", "b", "c"} {
 		c.keepArchive(key, block)
 	}
-	check("three of four fit", want{held: 3 * size, kept: []string{"a", "b", "c"}})
+	check("three of four fit", want{size: 3 * size, kept: []string{"a", "b", "c"}})
 	c.keepArchive("a", block)
-	check("the same archive counts once", want{held: 3 * size, kept: []string{"a", "b", "c"}})
+	check("the same archive counts once", want{size: 3 * size, kept: []string{"a", "b", "c"}})
 	c.archives.Get("a")
 	c.keepArchive("d", block)
-	check("the least recently used one is evicted", want{held: 3 * size, kept: []string{"c", "a", "d"}})
-	c.keepArchive("huge", make([]byte, room+1))
-	check("an archive larger than the cache is not cached", want{held: 3 * size, kept: []string{"c", "a", "d"}})
-	c.keepArchive("whole", make([]byte, room))
-	check("an archive as large as the cache evicts all others", want{held: room, kept: []string{"whole"}})
+	check("the least recently used one is evicted", want{size: 3 * size, kept: []string{"c", "a", "d"}})
+	c.keepArchive("huge", make([]byte, limit+1))
+	check("an archive larger than the cache is not cached", want{size: 3 * size, kept: []string{"c", "a", "d"}})
+	c.keepArchive("whole", make([]byte, limit))
+	check("an archive as large as the cache evicts all others", want{size: limit, kept: []string{"whole"}})
 }
 
 // TestParsedChartsMakeRoom: archives have precedence over parsed charts.
@@ -334,15 +334,15 @@ func TestParsedChartsMakeRoom(t *testing.T) {
 	parsed := func(size int) *helmchart.Chart {
 		return &helmchart.Chart{Raw: []*helmchart.File{{Data: make([]byte, size-fileOverhead-valueOverhead)}}}
 	}
-	const room = 10_000
-	c := newCache(room)
+	const limit = 10_000
+	c := newCache(limit)
 	type want struct {
-		held int64
+		size int64
 		kept []string
 	}
 	check := func(reason string, w want) {
 		t.Helper()
-		if diff := cmp.Diff(w, want{held: c.parsedBytes, kept: c.parsed.Keys()}, cmp.AllowUnexported(want{})); diff != "" {
+		if diff := cmp.Diff(w, want{size: c.parsedBytes, kept: c.parsed.Keys()}, cmp.AllowUnexported(want{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", reason, diff)
 		}
 	}
@@ -350,15 +350,15 @@ func TestParsedChartsMakeRoom(t *testing.T) {
 	for _, key := range []string{"a", "b", "c"} {
 		c.keepParsed(key, parsed(3000))
 	}
-	check("parsed charts that fit beside the archives are cached", want{held: 9000, kept: []string{"a", "b", "c"}})
+	check("parsed charts that fit beside the archives are cached", want{size: 9000, kept: []string{"a", "b", "c"}})
 	c.keepParsed("a", parsed(3000))
-	check("the same chart counts once", want{held: 9000, kept: []string{"a", "b", "c"}})
+	check("the same chart counts once", want{size: 9000, kept: []string{"a", "b", "c"}})
 	c.keepParsed("d", parsed(3000))
-	check("the least recently used one is evicted", want{held: 9000, kept: []string{"b", "c", "d"}})
+	check("the least recently used one is evicted", want{size: 9000, kept: []string{"b", "c", "d"}})
 	c.keepParsed("huge", parsed(9001))
-	check("a chart that does not fit beside the archives is not cached", want{held: 9000, kept: []string{"b", "c", "d"}})
+	check("a chart that does not fit beside the archives is not cached", want{size: 9000, kept: []string{"b", "c", "d"}})
 	c.keepArchive("e", make([]byte, 1000))
-	check("an archive evicts parsed charts", want{held: 6000, kept: []string{"c", "d"}})
+	check("an archive evicts parsed charts", want{size: 6000, kept: []string{"c", "d"}})
 	if got := c.archives.Keys(); len(got) != 2 {
 		t.Errorf("parsed charts evicted archives: %v", got)
 	}
