@@ -96,19 +96,6 @@ func sizeOf(c *helmchart.Chart) int64 {
 	return size
 }
 
-// walk calls file for each file of a chart and its subcharts, and each for each of these charts.
-func walk(c *helmchart.Chart, file func(*helmchart.File), each func(*helmchart.Chart)) {
-	each(c)
-	for _, files := range [][]*helmchart.File{c.Raw, c.Templates, c.Files} {
-		for _, f := range files {
-			file(f)
-		}
-	}
-	for _, sub := range c.Dependencies() {
-		walk(sub, file, each)
-	}
-}
-
 func sizeOfValue(value any) int64 {
 	size := int64(valueOverhead)
 	switch v := value.(type) {

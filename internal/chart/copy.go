@@ -103,3 +103,16 @@ func dependencies(list []*helmchart.Dependency) []*helmchart.Dependency {
 	}
 	return out
 }
+
+// walk calls file for each file of a chart and its subcharts, and each for each of these charts.
+func walk(c *helmchart.Chart, file func(*helmchart.File), each func(*helmchart.Chart)) {
+	each(c)
+	for _, files := range [][]*helmchart.File{c.Raw, c.Templates, c.Files} {
+		for _, f := range files {
+			file(f)
+		}
+	}
+	for _, sub := range c.Dependencies() {
+		walk(sub, file, each)
+	}
+}

@@ -13,9 +13,9 @@
 //	transport.go  Transport: retries, and other hosts
 //	cache.go      the cache of identities, archives and parsed charts
 //	archive.go    archives that must not be unpacked
-//	reads.go      lookups and capabilities in templates
 //	shifttime.go  templates at another time
-//	copy.go       deep copies of parsed charts
+//	reads.go      lookups and capabilities in templates
+//	copy.go       deep copies of parsed charts, and walks over them
 //	version.go    versions with the digest of an OCI artifact
 //	limits.go     all limits of sizes, counts and times
 package chart

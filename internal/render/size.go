@@ -12,17 +12,6 @@ const (
 	maxValueDepth = 2_000
 )
 
-// sizeOf returns the size of a value when it is written, in bytes. A part that occurs twice counts
-// twice. It stops at the limits.
-func (q *quota) sizeOf(v any) (int64, error) {
-	w := sizer{limit: min(q.limits.Value, max(q.left.Bytes, 0)) + 1}
-	w.add(v, 0)
-	if w.deep {
-		return 0, q.exceeded("rendering writes a value that is more than %d levels deep, or contains itself", maxValueDepth)
-	}
-	return w.sum, nil
-}
-
 // sizer adds up sizes until it reaches limit.
 type sizer struct {
 	sum, limit int64

@@ -9,7 +9,8 @@
 // renderers may run concurrently.
 //
 //	renderer.go  Renderer: the steps of a spec, and their application to manifests
-//	patch.go     steps: strategic merge patches and JSON patches
+//	patch.go     strategic merge patches and JSON patches
+//	step.go      one change, and its selector
 //	selector.go  the objects that a step applies to
 //	image.go     changes of images
 //	metadata.go  common labels and annotations

@@ -18,21 +18,6 @@ type Renderer struct {
 	common helmv2.CommonMetadata
 }
 
-// step is one change of the objects that it selects.
-type step struct {
-	// field is the field of the spec that contains the step.
-	field string
-	// selects is nil if the step applies to all objects.
-	selects selector
-	change  change
-	// named is true if the patch names its object, which has to exist then. found is true once an
-	// object has matched.
-	named, found bool
-}
-
-// change changes an object, or removes it.
-type change interface{ apply(o *object) error }
-
 // New returns a renderer for post-renderers and common metadata, nil if they change nothing. common
 // may be nil. Errors name the field of the spec.
 func New(renderers []helmv2.PostRenderer, common *helmv2.CommonMetadata) (*Renderer, error) {
