@@ -10,8 +10,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/options"
 )
 
-// TestFlagDefaults: the flags have the defaults of this package. The package options does not import
-// it, since that would link Helm.
+// TestFlagDefaults: the flags have the defaults of this package. The package options does not
+// import it, since that would link Helm.
 func TestFlagDefaults(t *testing.T) {
 	o, err := options.Parse(nil, io.Discard)
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 // anotherTime differs from now in second, minute, hour, day of the week, day, month and year.
 const anotherTime = `(now | date_modify "9677h23m41s")`
 
-// ShiftTime replaces the function now in the templates of a chart, so that output which depends on
-// the time changes, even if it changes only once a year otherwise. The chart must not be shared.
-// ShiftTime changes neither the function ago nor templates in values.
+// ShiftTime makes the function now return another time in the templates of a chart. Output that
+// depends on the time changes then, even if it usually changes only once a year. The chart must not
+// be shared. ShiftTime changes neither the function ago nor templates in values.
 func ShiftTime(c *helmchart.Chart) {
 	walk(c, func(*helmchart.File) {}, func(c *helmchart.Chart) {
 		for i, f := range c.Templates {

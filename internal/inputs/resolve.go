@@ -49,9 +49,9 @@ func (r *Resolver) Resolve(ctx context.Context, hr *helmv2.HelmRelease) (Want, e
 	return want, nil
 }
 
-// FetchChart returns want, a result of Resolve for hr, with the bytes of its chart, so that an
-// action does not have to wait for a download. While the download runs, it returns a
-// *release.Blocked. Only a release that is about to be acted on needs its chart.
+// FetchChart adds the bytes of the chart to want, a result of Resolve for hr, so that an action does
+// not wait for a download. While the download runs, it returns a *release.Blocked. Only a release
+// that is about to be acted on needs its chart.
 func (r *Resolver) FetchChart(ctx context.Context, hr *helmv2.HelmRelease, want Want) (Want, error) {
 	artifact, err := r.charts.Fetch(ctx, want.Artifact, waiterKey(hr))
 	if err != nil {
