@@ -30,7 +30,7 @@ const (
 	maxStatus = 64 << 10
 )
 
-// errSilent is why a request without an answer is given up.
+// errSilent is the error of a request without an answer.
 var errSilent = errors.New("no answer within " + tryTimeout.String())
 
 // lostError is the error of a transport.
@@ -39,8 +39,8 @@ type lostError struct{ err error }
 func (e *lostError) Error() string { return e.err.Error() }
 func (e *lostError) Unwrap() error { return e.err }
 
-// Transport returns a transport that repeats requests through next. Watches, upgrades of
-// the connection and requests whose body cannot be read again are sent once.
+// Transport returns a transport that repeats requests through next. Watches, upgrades of the
+// connection and requests whose body cannot be read again are sent once.
 func (r *Retrier) Transport(next http.RoundTripper) http.RoundTripper {
 	if r == nil {
 		return next
@@ -53,7 +53,7 @@ type transport struct {
 	next    http.RoundTripper
 }
 
-// WrappedRoundTripper lets client-go find the transport that holds connections.
+// WrappedRoundTripper lets client-go find the innermost transport.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // RoundTrip implements http.RoundTripper.
@@ -93,7 +93,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// streams reports whether an answer has no end, or is no answer of HTTP.
+// streams reports whether the answer to a request is a stream or another protocol.
 func streams(req *http.Request) bool {
 	query := req.URL.Query()
 	return query.Get("watch") == "true" || query.Get("watch") == "1" || query.Get("follow") == "true" || req.Header.Get("Upgrade") != ""
@@ -108,9 +108,9 @@ func creates(req *http.Request) bool {
 	return !strings.HasSuffix(path, "reviews") && !strings.HasSuffix(path, "/token")
 }
 
-// repeatable reports whether a request that got an answer of a class can be sent again as
-// it is. An object that the API server names cannot be recognized, and what names the
-// version that it is for has to be made anew after a concurrent write.
+// repeatable reports whether a request can be sent again unchanged after an answer. A created
+// object with a generated name cannot be recognized. A request with a resourceVersion has to be
+// rebuilt after a concurrent write.
 func repeatable(req *http.Request, a Answer) bool {
 	switch class := Classify(a); {
 	case class == Conflict && req.Method == http.MethodPatch:
@@ -125,7 +125,7 @@ func repeatable(req *http.Request, a Answer) bool {
 	return true
 }
 
-// owned hides from client-go that it may repeat a request.
+// owned removes Retry-After, on which client-go would repeat the request itself.
 func owned(resp *http.Response) *http.Response {
 	if resp != nil {
 		resp.Header.Del("Retry-After")
@@ -144,8 +144,7 @@ func repeated(req *http.Request) (*http.Request, error) {
 	return again, err
 }
 
-// send sends a request and reads the answer to its end, so that an answer that breaks off
-// is no answer.
+// send sends a request and reads the answer to its end. An incomplete answer is an error.
 func (t *transport) send(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	defer cancel(nil)
@@ -164,9 +163,9 @@ func (t *transport) send(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// read reads the body of an answer and returns it as one that does not fail.
+// read reads the body of an answer into memory.
 func read(resp *http.Response) (io.ReadCloser, error) {
-	defer resp.Body.Close() //nolint:errcheck // what was read counts
+	defer resp.Body.Close() //nolint:errcheck // the body is complete
 	var body bytes.Buffer
 	if n := resp.ContentLength; n > 0 && n < 1<<20 {
 		body.Grow(int(n) + bytes.MinRead)
@@ -177,7 +176,7 @@ func read(resp *http.Response) (io.ReadCloser, error) {
 	return io.NopCloser(&body), nil
 }
 
-// responseAnswer returns what a response says. The body can be read afterwards.
+// responseAnswer returns the Answer of a response, whose body can still be read.
 func responseAnswer(resp *http.Response, err error) Answer {
 	if err != nil {
 		return Answer{Err: &lostError{err}}
@@ -198,7 +197,7 @@ func responseAnswer(resp *http.Response, err error) Answer {
 	return a
 }
 
-// decodeStatus returns the status that an API server answers errors with.
+// decodeStatus returns the Status in the body of an error of an API server.
 func decodeStatus(contentType string, body []byte) (metav1.Status, bool) {
 	var status metav1.Status
 	kind, _, err := mime.ParseMediaType(contentType)

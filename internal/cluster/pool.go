@@ -139,8 +139,8 @@ func NewConnections(local *rest.Config, o KubeconfigOptions, now func() time.Tim
 	}
 }
 
-// WithTransportWrapper wraps the transports of all connections with wrapper; nil is none. It must be
-// called before For.
+// WithTransportWrapper wraps the transports of all connections with wrapper; nil is none. It must
+// be called before For.
 func (c *Connections) WithTransportWrapper(wrapper transport.WrapperFunc) *Connections {
 	c.wrapper = wrapper
 	return c

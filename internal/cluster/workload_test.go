@@ -91,7 +91,8 @@ func (m *fakeTokens) token(_ context.Context, account types.NamespacedName, audi
 	return fmt.Sprint("token-", len(m.asked)), m.now().Add(time.Hour), m.err
 }
 
-// TestWorkload: all users share a token until it is about to expire or is rejected. Probes send none.
+// TestWorkload: all users share a token until it is about to expire or is rejected. Probes send
+// none.
 func TestWorkload(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package cloudauth requests access to clusters of cloud providers: the address of a cluster and a
-// token for it, as a ServiceAccount or as the controller itself. It caches nothing. No other package
-// imports the libraries of the providers.
+// token for it, as a ServiceAccount or as the controller itself. It caches nothing. No other
+// package imports the libraries of the providers.
 //
 //	cloud.go      Get: requests access to a cluster
 //	providers.go  the providers and their tokens

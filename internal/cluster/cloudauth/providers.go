@@ -27,8 +27,8 @@ func providerOf(name string) (auth.RESTConfigProvider, error) {
 	return nil, fmt.Errorf("unknown provider %q", name)
 }
 
-// contentOf returns the secrets in a token of a cloud and its expiry. The expiry is zero if it is not
-// known.
+// contentOf returns the secrets in a token of a cloud and its expiry. The expiry is zero if it is
+// not known.
 func contentOf(token auth.Token) (texts []string, expires time.Time) {
 	switch t := token.(type) {
 	case *aws.Credentials:
