@@ -29,7 +29,7 @@ func (t *onLeaderChange) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	again, err := repeated(req)
 	if err != nil {
-		return resp, nil //nolint:nilerr // the first answer stands
+		return resp, nil // the first answer stands
 	}
 	_ = resp.Body.Close()
 	return t.next.RoundTrip(again)

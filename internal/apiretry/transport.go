@@ -182,7 +182,7 @@ func responseAnswer(resp *http.Response, err error) Answer {
 		return Answer{Err: &lostError{err}}
 	}
 	if resp.StatusCode < http.StatusBadRequest {
-		return Answer{Code: int32(resp.StatusCode)} //nolint:gosec // a status code has three digits
+		return Answer{Code: int32(resp.StatusCode)}
 	}
 	head, _ := io.ReadAll(io.LimitReader(resp.Body, maxStatus))
 	resp.Body = &rest{Reader: io.MultiReader(bytes.NewReader(head), resp.Body), Closer: resp.Body}
@@ -190,7 +190,7 @@ func responseAnswer(resp *http.Response, err error) Answer {
 	if status, ok := decodeStatus(resp.Header.Get("Content-Type"), head); ok {
 		a = answerOf(status)
 	}
-	a.Code = int32(resp.StatusCode) //nolint:gosec // a status code has three digits
+	a.Code = int32(resp.StatusCode)
 	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds > 0 {
 		a.RetryAfter = time.Duration(seconds) * time.Second
 	}

@@ -316,7 +316,7 @@ type observedBody struct {
 	io.ReadCloser
 
 	request *inFlight
-	ctx     context.Context //nolint:containedctx // the context of the request
+	ctx     context.Context
 	closed  atomic.Bool
 }
 

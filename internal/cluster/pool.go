@@ -252,7 +252,7 @@ func (c *Connections) dropGates(now time.Time) {
 }
 
 func entry(e *list.Element) *cachedConnection {
-	return e.Value.(*cachedConnection) //nolint:forcetypeassert // the list holds no other type
+	return e.Value.(*cachedConnection) // the list holds no other type
 }
 
 func (c *Connections) connect(id Identity, cache *discoveryCache) (*Connection, error) {

@@ -313,7 +313,7 @@ func TestTransportWrapper(t *testing.T) {
 		}
 		seen.Store(0)
 		answered.Store(0)
-		resp, err := client.Get(server.URL) //nolint:noctx // the server answers at once
+		resp, err := client.Get(server.URL)
 		if err != nil {
 			t.Fatal(err)
 		}

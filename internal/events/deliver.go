@@ -108,7 +108,7 @@ func (s *Sender) post(ctx context.Context, body []byte) answer {
 func classify(status int, retryAfter string) answer {
 	seconds, err := strconv.ParseUint(retryAfter, 10, 31)
 	inSeconds := err == nil
-	after := time.Duration(seconds) * time.Second //nolint:gosec // of 31 bits
+	after := time.Duration(seconds) * time.Second
 	failure := fmt.Errorf("the receiver answered %d %s", status, http.StatusText(status))
 	switch {
 	case status >= 200 && status < 300:

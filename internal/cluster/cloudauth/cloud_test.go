@@ -169,7 +169,7 @@ func TestAccessError(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, tc := range map[string]struct {
-		ctx  context.Context //nolint:containedctx // a test case
+		ctx  context.Context
 		err  error
 		want string
 	}{
