@@ -18,7 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Class is what an answer means for the request that it answers.
+// Class is the meaning of an answer for its request.
 type Class int
 
 const (
@@ -49,7 +49,7 @@ type Answer struct {
 	Reason  metav1.StatusReason
 	Message string
 	Causes  []metav1.StatusCause
-	// RetryAfter is how long the server asks the client to wait, zero if it does not.
+	// RetryAfter is the Retry-After of the server; zero without one.
 	RetryAfter time.Duration
 }
 
@@ -82,7 +82,7 @@ func IsTransient(err error) bool {
 	return class == Transient || class == WebhookUnreachable
 }
 
-// Classify returns what an answer means. Some answers differ in nothing but their message:
+// Classify returns the class of an answer. Some answers differ in nothing but their message:
 // only this file reads the messages of API servers.
 func Classify(a Answer) Class {
 	switch {

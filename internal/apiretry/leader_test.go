@@ -28,7 +28,7 @@ func (a *answers) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	a.bodies = append(a.bodies, body)
 	if len(a.bodies) > len(a.list) {
-		return nil, errors.New("asked too often")
+		return nil, errors.New("too many requests")
 	}
 	return a.list[len(a.bodies)-1], nil
 }

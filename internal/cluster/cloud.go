@@ -142,7 +142,7 @@ type locator struct {
 	locatedAt time.Time
 }
 
-// Locate returns id with the address of its cluster, if a cloud has to be asked for that. If
+// Locate returns id with the address of its cluster, if that needs a cloud lookup. If
 // address or token are not known, the error is not nil and the reconciliation of key has to end:
 // Callbacks.Enqueue is called with key once the state changes. Locate sends no request.
 func (c *Connections) Locate(id Identity, key types.NamespacedName) (Identity, *Unreachable) {

@@ -148,8 +148,8 @@ func (s *fakeCloud) request(connection *Connection) error {
 	return err
 }
 
-// TestLocate: a cloud is asked in the background, once for all HelmReleases, and again before its
-// token expires.
+// TestLocate: a cloud is looked up in the background, once for all HelmReleases, and again before
+// its token expires.
 func TestLocate(t *testing.T) {
 	t.Parallel()
 	s := newFakeCloud(t)
@@ -185,7 +185,7 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-// TestCloudRejects: the message quotes the error of the cloud, and only probes ask the cloud again.
+// TestCloudRejects: the message quotes the error of the cloud, and only probes repeat the lookup.
 func TestCloudRejects(t *testing.T) {
 	t.Parallel()
 	s := newFakeCloud(t)

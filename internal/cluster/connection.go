@@ -38,7 +38,7 @@ type Connection struct {
 	own *http.Transport
 	// gate guards requests to the cluster; nil for the controller's own cluster.
 	gate *gate
-	// locator located the cluster; nil if no cloud had to be asked.
+	// locator located the cluster; nil if it needed no cloud lookup.
 	locator *locator
 	// shared is the connection that WithRetrier copied; nil if this is not such a copy.
 	shared *Connection

@@ -70,7 +70,7 @@ type gate struct {
 	probe func(ctx context.Context) error
 	// tokens authenticates requests; nil if a kubeconfig holds credentials.
 	tokens *tokenSource
-	// locator located the cluster; nil if no cloud had to be asked.
+	// locator located the cluster; nil if it needed no cloud lookup.
 	locator *locator
 	// workload is the cluster that the gate of a cloud locates; nil for gates of clusters.
 	workload *Workload
@@ -340,7 +340,7 @@ func (b *observedBody) Close() error {
 
 // prober returns a function that requests the version of a server. It returns an error without an
 // answer and for 502, 503 and 504, with which a proxy reports that the server does not answer.
-// Any other answer, 401 and 403 included, comes from a server that is there.
+// Any other answer, 401 and 403 included, comes from a server that runs.
 func prober(client *http.Client, host string) (func(ctx context.Context) error, error) {
 	address, err := url.JoinPath(host, "version")
 	if err != nil {

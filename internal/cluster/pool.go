@@ -44,7 +44,7 @@ type Identity struct {
 	Kubeconfig []byte
 	// Workload selects another cluster in place of a kubeconfig; nil for none.
 	Workload *Workload
-	// locator located the Workload; nil if no cloud had to be asked. Locate sets it.
+	// locator located the Workload; nil if it needed no cloud lookup. Locate sets it.
 	locator *locator
 	// Fresh requests a connection that is not shared and not cached.
 	Fresh bool

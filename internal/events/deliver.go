@@ -102,9 +102,9 @@ func (s *Sender) post(ctx context.Context, body []byte) answer {
 	return classify(resp.StatusCode, resp.Header.Get("Retry-After"))
 }
 
-// classify returns what an answer means. notification-controller answers a duplicate event with 429
-// and the date until which it does so. Posting again after that would notify twice. A proxy that
-// limits rates answers 429 with a number of seconds.
+// classify returns the meaning of an answer. notification-controller answers a duplicate event with
+// 429 and the date until which it does so. Posting again after that would notify twice. A proxy
+// that limits rates answers 429 with a number of seconds.
 func classify(status int, retryAfter string) answer {
 	seconds, err := strconv.ParseUint(retryAfter, 10, 31)
 	inSeconds := err == nil
