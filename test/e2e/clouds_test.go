@@ -191,7 +191,7 @@ func (s *skies) saysWhatIsWrong() {
 		s.known(name, p.annotations)
 		hr := s.far(name+"-wrong", nil, s.describe(name+"-wrong", map[string]string{"provider": name, "cluster": p.wrong, "serviceAccountName": name}))
 		s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError,
-			"ConfigMap '"+s.namespace+"/"+name+"-wrong', key 'cluster', provider "+name+": there has been no way to "+p.wrong+" since ", p.missing)
+			"ConfigMap '"+s.namespace+"/"+name+"-wrong', key 'cluster', provider "+name+": the cloud has not given access to "+p.wrong+" since ", p.missing)
 		// Mending it is enough.
 		described := &corev1.ConfigMap{}
 		s.get(name+"-wrong", described)
@@ -210,7 +210,7 @@ func (s *skies) saysWhatIsWrong() {
 	hr := s.far("plain", nil, s.describe("plain", map[string]string{"provider": "aws", "cluster": harness.EKSCluster, "serviceAccountName": "plain"}))
 	s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "provider aws", "ServiceAccount '"+s.namespace+"/plain'", "eks.amazonaws.com/role-arn")
 	hr = s.far("pending", nil, s.describe("pending", map[string]string{"provider": "aws", "cluster": harness.EKSPending, "serviceAccountName": "aws"}))
-	s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "provider aws", "the cloud's answer lacks something")
+	s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "provider aws", "the answer of the cloud is incomplete")
 }
 
 // survivesTrouble has all clouds refuse, fail, and fall silent, while others live on: more
@@ -263,7 +263,7 @@ func (s *skies) goesItself() {
 	s.ready(hr, 1)
 	s.there("hello", "hello")
 	hr = s.far("led-astray", nil, s.describe("astray", map[string]string{"provider": "aws", "cluster": harness.EKSCluster, "address": s.host, "ca.crt": "any"}))
-	s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "provider aws", "key 'address' is not where the cloud says that the cluster is")
+	s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "provider aws", "key 'address' differs from the address in the cloud")
 	s.known("tenant", map[string]string{"eks.amazonaws.com/role-arn": harness.EKSRole})
 	for name, provider := range map[string]string{"gated": "aws", "generic": "generic"} {
 		hr = s.far(name, nil, s.describe(name, map[string]string{"provider": provider, "cluster": harness.EKSCluster, "address": s.host, "serviceAccountName": "tenant"}))

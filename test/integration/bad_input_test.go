@@ -137,7 +137,7 @@ func TestClusterWithoutGate(t *testing.T) {
 	hr := w.release("eager", nil, func(hr *helmv2.HelmRelease) {
 		hr.Spec.KubeConfig = &helmv2.KubeConfigReference{ConfigMapRef: &helmv2.LocalObjectReference{Name: "there"}}
 	})
-	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonRESTClientError, "/there': provider generic is for tokens of ServiceAccounts, which the controller does not ask for without the feature gate ObjectLevelWorkloadIdentity")
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonRESTClientError, "/there': provider generic is for tokens of ServiceAccounts, which need the feature gate ObjectLevelWorkloadIdentity")
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.KubeConfig = nil })
 	w.untilReady(hr)
 }

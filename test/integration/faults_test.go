@@ -71,7 +71,7 @@ type faulty struct {
 }
 
 func (f *faulty) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.URL.Query().Get("watch") != "" || strings.HasSuffix(req.URL.Path, "/version") || strings.Count(req.URL.Path, "/") < 4 {
+	if req.URL.Query().Get("watch") != "" || strings.HasSuffix(req.URL.Path, "/version") || strings.HasSuffix(req.URL.Path, "/readyz") || strings.Count(req.URL.Path, "/") < 4 {
 		return f.next.RoundTrip(req)
 	}
 	f.mu.Lock()
