@@ -22,8 +22,8 @@ import (
 const (
 	manager = helmv2.FieldManager
 
-	// portsTemplate is a Service whose ports have no name of their own in the
-	// merge key: two of one name are invalid while both are there.
+	// portsTemplate is a Service whose ports have equal names but different merge keys: two ports
+	// of one name are invalid together.
 	portsTemplate = "apiVersion: v1\nkind: Service\nmetadata:\n  name: {{ .Release.Name }}\nspec:\n  clusterIP: None\n  ports:\n  - {name: http, port: {{ .Values.port | default 80 }}}\n"
 	// dataTemplate is a ConfigMap with .Values.data.
 	dataTemplate = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}\ndata: {{ .Values.data | default dict | toJson }}\n"
@@ -86,9 +86,8 @@ func (w *world) upgradeTo(hr *helmv2.HelmRelease, revision int, v map[string]any
 	}
 }
 
-// TestApplyMethods follows a release through every change of the way its objects
-// are applied. In each step a field and a port go, which must not depend on who
-// made them.
+// TestApplyMethods: fields and ports are removed with every sequence of apply methods, whichever
+// method created them.
 func TestApplyMethods(t *testing.T) {
 	no, yes := false, true
 	cases := map[string]struct {
@@ -175,8 +174,7 @@ func TestTakenOverReleaseStaysClientSide(t *testing.T) {
 	}
 }
 
-// TestLeftOverHookIsAnError: a hook that is there already was run for something
-// else.
+// TestLeftOverHookIsAnError: an existing hook object is an error, since it ran for another action.
 func TestLeftOverHookIsAnError(t *testing.T) {
 	w := newWorld(t)
 	w.must(suite.client.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "before"}}))
@@ -188,8 +186,8 @@ func TestLeftOverHookIsAnError(t *testing.T) {
 	w.untilSays(hr, "Released", metav1.ConditionFalse, helmv2.ReasonInstallFailed, `"before" already exists`)
 }
 
-// TestForceReplacesClientSideOnly: a field that nobody may change is in the way of
-// a patch and of a replacement alike, but others are dropped.
+// TestForceReplacesClientSideOnly: an immutable field prevents a patch and a replacement alike;
+// other fields are removed.
 func TestForceReplacesClientSideOnly(t *testing.T) {
 	for mode, want := range map[helmv2.ServerSideApplyMode]bool{helmv2.ServerSideApplyDisabled: false, helmv2.ServerSideApplyEnabled: true} {
 		t.Run(string(mode), func(t *testing.T) {

@@ -20,8 +20,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// definition is a CustomResourceDefinition of kind Thing in a group of its own,
-// with the given versions, of which the last is stored.
+// definition is a CRD of kind Thing in a group with the given versions. The last one is the storage
+// version.
 func definition(group string, versions ...string) string {
 	s := fmt.Sprintf("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: things.%s\nspec:\n  group: %s\n  scope: Namespaced\n"+
 		"  names: {kind: Thing, plural: things, singular: thing, listKind: ThingList}\n  versions:\n", group, group)
@@ -37,7 +37,7 @@ func thingTemplate(group, version string) string {
 	return "apiVersion: " + group + "/" + version + "\nkind: Thing\nmetadata:\n  name: {{ .Release.Name }}\nspec: {size: 1, {{ .Values.field | default \"size\" }}: 1}\n"
 }
 
-// definition returns the definition of things in a group, nil if there is none.
+// definition returns the CRD of a group's things, nil if it does not exist.
 func (w *world) definition(group string) *apiextensionsv1.CustomResourceDefinition {
 	w.t.Helper()
 	u := &unstructured.Unstructured{}
@@ -117,8 +117,8 @@ func TestCRDPolicies(t *testing.T) {
 	}
 }
 
-// TestObjectsOfShippedKindsAreNotChecked: what the server knows of a definition may
-// be about to change.
+// TestObjectsOfShippedKindsAreNotChecked: objects of a kind whose CRD the chart changes are not
+// validated against the existing CRD.
 func TestObjectsOfShippedKindsAreNotChecked(t *testing.T) {
 	for _, folder := range []string{"crds", "templates"} {
 		t.Run(folder, func(t *testing.T) {

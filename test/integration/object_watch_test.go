@@ -25,7 +25,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/watch"
 )
 
-// lookout is a registry that watches the real API server, and who was woken.
+// lookout is a registry that watches the real API server, and the keys that it enqueued.
 type lookout struct {
 	*world
 	*watch.Registry
@@ -66,7 +66,7 @@ func resourceOf(group, resource string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: group, Version: "v1", Resource: resource}
 }
 
-// eventually waits until something holds.
+// eventually waits until a condition holds.
 func (l *lookout) eventually(what string, holds func() bool) {
 	l.t.Helper()
 	for deadline := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
@@ -84,8 +84,8 @@ func (l *lookout) untilKnown(resource schema.GroupVersionResource) {
 	})
 }
 
-// untilHeard waits until the watch has heard of an object as it is, and returns what
-// it knows.
+// untilHeard waits until the watch has received the current version of an object, and returns the
+// watch's state of it.
 func (l *lookout) untilHeard(resource schema.GroupVersionResource, o client.Object) watch.Moved {
 	l.t.Helper()
 	var m watch.Moved
@@ -96,8 +96,8 @@ func (l *lookout) untilHeard(resource schema.GroupVersionResource, o client.Obje
 	return m
 }
 
-// untilWoken waits for a wake-up, and forgets all there were.
-func (l *lookout) untilWoken(why string, key types.NamespacedName) {
+// untilEnqueued waits until the key was enqueued, and resets the record.
+func (l *lookout) untilEnqueued(why string, key types.NamespacedName) {
 	l.t.Helper()
 	l.eventually(why+" wakes "+key.Name, func() bool {
 		l.mu.Lock()
@@ -109,11 +109,11 @@ func (l *lookout) untilWoken(why string, key types.NamespacedName) {
 	clear(l.wakes)
 }
 
-// asleep fails if somebody was woken, and forgets it.
-func (l *lookout) asleep(why string) {
+// quiet fails if a key was enqueued, and resets the record.
+func (l *lookout) quiet(why string) {
 	l.t.Helper()
-	// A wake-up that is due comes within this time, unless the machine is very slow; then
-	// the test sees less than it could.
+	// A pending key is enqueued within this time, unless the machine is very slow. Then the test
+	// may miss it.
 	time.Sleep(200 * time.Millisecond)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -129,8 +129,7 @@ func (l *lookout) meta(name string) metav1.ObjectMeta {
 	}}
 }
 
-// nextSecond waits until the entries of managedFields of what comes can be told from
-// those of what was.
+// nextSecond waits until new entries of managedFields have another time than existing ones.
 func nextSecond() {
 	time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second + 10*time.Millisecond)))
 }
@@ -148,14 +147,13 @@ func (l *lookout) deployment() *appsv1.Deployment {
 	}
 }
 
-// TestObjectWatch: what happens to a Deployment, which has a generation, and what of
-// it wakes its release.
+// TestObjectWatch: the changes of a Deployment, which has a generation, that enqueue its release.
 func TestObjectWatch(t *testing.T) {
 	l := newLookout(t)
 	deployments := resourceOf("apps", "deployments")
 	l.Follow(l.key, l.cluster(suite.config), []schema.GroupVersionResource{deployments})
 	l.untilKnown(deployments)
-	l.untilWoken("the first list", l.key)
+	l.untilEnqueued("the first list", l.key)
 	ctx := t.Context()
 	if m := l.Moved("it", deployments, l.namespace, "app"); m.Present || m.At == "" {
 		t.Errorf("before: %+v", m)
@@ -165,7 +163,7 @@ func TestObjectWatch(t *testing.T) {
 	d.Labels["ours"] = "yes"
 	l.must(suite.client.Create(ctx, d, l.ours))
 	m := l.untilHeard(deployments, d)
-	l.asleep("our own creation")
+	l.quiet("our own creation")
 	if !m.Present || m.UID != d.UID || m.Version != d.ResourceVersion || m.Since(string(d.UID), d.ResourceVersion) {
 		t.Errorf("created at %s: %+v", d.ResourceVersion, m)
 	}
@@ -175,7 +173,7 @@ func TestObjectWatch(t *testing.T) {
 	d.Annotations = map[string]string{"deployment.kubernetes.io/revision": "1"}
 	l.must(suite.client.Status().Update(ctx, d, client.FieldOwner("kube-controller-manager")))
 	m = l.untilHeard(deployments, d)
-	l.asleep("a status")
+	l.quiet("a status")
 	if m.Since(string(d.UID), clean) {
 		t.Errorf("a status matters: %+v", m)
 	}
@@ -184,7 +182,7 @@ func TestObjectWatch(t *testing.T) {
 	d.Spec.Template.Spec.Containers[0].Image = "app:2"
 	l.must(suite.client.Update(ctx, d, l.ours))
 	m = l.untilHeard(deployments, d)
-	l.asleep("our own change")
+	l.quiet("our own change")
 	if !m.Since(string(d.UID), clean) || m.Since(string(d.UID), d.ResourceVersion) {
 		t.Errorf("our own change at %s: %+v", d.ResourceVersion, m)
 	}
@@ -193,7 +191,7 @@ func TestObjectWatch(t *testing.T) {
 	l.must(suite.client.SubResource("scale").Update(ctx, d, client.WithSubResourceBody(&autoscalingv1.Scale{
 		ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Name}, Spec: autoscalingv1.ScaleSpec{Replicas: 3},
 	})))
-	l.untilWoken("scaling", l.key)
+	l.untilEnqueued("scaling", l.key)
 	if m := l.Moved("it", deployments, l.namespace, "app"); !m.Since(string(d.UID), clean) {
 		t.Errorf("scaled: %+v", m)
 	}
@@ -203,28 +201,29 @@ func TestObjectWatch(t *testing.T) {
 	if m := l.untilHeard(deployments, d); m.Version != d.ResourceVersion {
 		t.Errorf("an annotation at %s is not worth a look: %+v", d.ResourceVersion, m)
 	}
-	l.asleep("an annotation of somebody else's")
-	// Who takes something away leaves no entry.
+	l.quiet("an annotation of somebody else's")
+	// A manager that removes a field leaves no entry.
 	delete(d.Labels, "ours")
 	l.must(suite.client.Update(ctx, d, client.FieldOwner("kubectl-edit")))
-	l.untilWoken("a label less", l.key)
+	l.untilEnqueued("a label less", l.key)
 
 	other := types.NamespacedName{Namespace: l.namespace, Name: "other"}
 	l.Follow(other, l.cluster(suite.config), []schema.GroupVersionResource{deployments})
 	delete(d.Labels, helmv2.LabelName)
 	l.must(suite.client.Update(ctx, d, client.FieldOwner("kubectl-label")))
-	l.untilWoken("the label removed", l.key)
+	l.untilEnqueued("the label removed", l.key)
 	if m := l.Moved("it", deployments, l.namespace, "app"); m.Present || !m.Since(string(d.UID), clean) {
 		t.Errorf("without its label: %+v", m)
 	}
 	d.Labels[helmv2.LabelName] = "other"
 	l.must(suite.client.Update(ctx, d, client.FieldOwner("kubectl-label")))
-	l.untilWoken("the label of another", other)
+	l.untilEnqueued("the label of another", other)
 	l.must(suite.client.Delete(ctx, d))
-	l.untilWoken("a deletion", other)
+	l.untilEnqueued("a deletion", other)
 }
 
-// TestObjectWatchPlain: the same for what has no generation, a Service and a ConfigMap.
+// TestObjectWatchPlain: the changes of objects without generation, a Service and a ConfigMap, that
+// enqueue their release.
 func TestObjectWatchPlain(t *testing.T) {
 	l := newLookout(t)
 	services, configs := resourceOf("", "services"), resourceOf("", "configmaps")
@@ -233,7 +232,7 @@ func TestObjectWatchPlain(t *testing.T) {
 	l.Follow(l.key, l.cluster(suite.config), []schema.GroupVersionResource{services, configs})
 	l.untilKnown(services)
 	l.untilKnown(configs)
-	l.untilWoken("the first list", l.key)
+	l.untilEnqueued("the first list", l.key)
 	if m := l.Moved("it", configs, l.namespace, "config"); m.UID != cm.UID || m.Since(string(cm.UID), cm.ResourceVersion) {
 		t.Errorf("listed: %+v", m)
 	}
@@ -241,40 +240,40 @@ func TestObjectWatchPlain(t *testing.T) {
 	svc := &corev1.Service{ObjectMeta: l.meta("app"), Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}, Type: corev1.ServiceTypeLoadBalancer}}
 	l.must(suite.client.Create(t.Context(), svc, l.ours))
 	l.untilHeard(services, svc)
-	l.asleep("our own creation")
+	l.quiet("our own creation")
 	clean := svc.ResourceVersion
 	nextSecond()
 	svc.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "192.0.2.1"}}
 	l.must(suite.client.Status().Update(t.Context(), svc, client.FieldOwner("cloud")))
 	m := l.untilHeard(services, svc)
-	l.asleep("a status")
+	l.quiet("a status")
 	if m.Since(string(svc.UID), clean) {
 		t.Errorf("a status matters: %+v", m)
 	}
 	svc.Spec.Ports[0].Port = 81
 	l.must(suite.client.Update(t.Context(), svc, client.FieldOwner("kubectl-edit")))
-	l.untilWoken("an edit", l.key)
+	l.untilEnqueued("an edit", l.key)
 
-	// Somebody takes away what we have put there.
+	// Another client removes a field of the release.
 	nextSecond()
 	cm.Data["a"] = "3"
 	cm.ManagedFields = nil
 	l.must(suite.client.Update(t.Context(), cm, l.ours))
 	l.untilHeard(configs, cm)
-	l.asleep("our own change")
+	l.quiet("our own change")
 	delete(cm.Data, "a")
 	l.must(suite.client.Update(t.Context(), cm, client.FieldOwner("kubectl-edit")))
-	l.untilWoken("a key less", l.key)
+	l.untilEnqueued("a key less", l.key)
 
 	l.must(suite.client.Delete(t.Context(), cm))
-	l.untilWoken("a deletion", l.key)
+	l.untilEnqueued("a deletion", l.key)
 	if m := l.Moved("it", configs, l.namespace, "config"); m.Present || !m.Since(string(cm.UID), cm.ResourceVersion) {
 		t.Errorf("deleted: %+v", m)
 	}
 }
 
-// TestObjectWatchDefinitions: a kind that comes later is watched then, and one that
-// goes takes its objects with it.
+// TestObjectWatchDefinitions: a kind is watched after its CRD was created, and its objects are gone
+// after the CRD was deleted.
 func TestObjectWatchDefinitions(t *testing.T) {
 	l := newLookout(t)
 	group := l.namespace + ".example.com"
@@ -292,12 +291,12 @@ func TestObjectWatchDefinitions(t *testing.T) {
 	l.eventually("somebody makes one", func() bool {
 		return suite.client.Create(t.Context(), thing, client.FieldOwner("kubectl-create")) == nil
 	})
-	l.untilWoken("a new one", l.key)
+	l.untilEnqueued("a new one", l.key)
 	if m := l.untilHeard(things, thing); m.UID != thing.GetUID() || m.Version != thing.GetResourceVersion() {
 		t.Errorf("created at %s: %+v", thing.GetResourceVersion(), m)
 	}
 	l.must(suite.client.Delete(t.Context(), l.definitionObject(group)))
-	l.untilWoken("the definition goes", l.key)
+	l.untilEnqueued("the definition goes", l.key)
 	l.eventually("the kind is forgotten", func() bool {
 		return !l.Moved("it", things, l.namespace, "thing").Known && l.Stats().Objects == 0
 	})
@@ -310,7 +309,8 @@ func TestObjectWatchDefinitions(t *testing.T) {
 	}
 }
 
-// TestObjectWatchForbidden: who may not watch knows nothing, and does so once he may.
+// TestObjectWatchForbidden: without permission to watch, objects are unknown; they are known once
+// the permission is granted.
 func TestObjectWatchForbidden(t *testing.T) {
 	l := newLookout(t)
 	l.account("watcher", "pods")
@@ -329,8 +329,8 @@ func TestObjectWatchForbidden(t *testing.T) {
 	role.Rules[0].Resources = append(role.Rules[0].Resources, "configmaps")
 	l.must(suite.client.Update(t.Context(), role))
 	l.untilKnown(configs)
-	l.untilWoken("the first list", l.key)
+	l.untilEnqueued("the first list", l.key)
 	cm.Data = map[string]string{"a": "b"}
 	l.must(suite.client.Update(t.Context(), cm, client.FieldOwner("somebody")))
-	l.untilWoken("a change", l.key)
+	l.untilEnqueued("a change", l.key)
 }

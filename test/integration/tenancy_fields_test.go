@@ -16,8 +16,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/inputs"
 )
 
-// sources: what a release takes its chart from is read by the controller, which has
-// to be told to read it in the release's own namespace only.
+// sources: the controller reads sources without impersonation, and only in the release's namespace
+// if it is configured so.
 func (y *tenancy) sources(t *testing.T) {
 	w := y.a
 	y.b.publish("private", "1.0.0", configMapChart(t, "1.0.0"))
@@ -77,10 +77,10 @@ func (y *tenancy) references(t *testing.T) {
 	w.wantData("references", "glass beads", "none")
 }
 
-// dependencies may be anywhere. Nothing is learned from them but whether to wait.
+// dependencies may be in any namespace. Only their readiness is used.
 func (y *tenancy) dependencies(t *testing.T) {
 	w := y.a
-	// Nobody offers its chart, so that it is never ready.
+	// The chart has no source, so the dependency never becomes ready.
 	dep := y.b.release("dependency", values("password", "rubies"), as(deployer))
 	y.b.untilSays(dep, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonArtifactFailed)
 	before := y.inventory()
@@ -105,8 +105,7 @@ func (y *tenancy) dependencies(t *testing.T) {
 	w.untilReady(hr)
 }
 
-// accounts: nobody but the ServiceAccount acts, whatever it is called, and whether
-// it exists or not.
+// accounts: only the named ServiceAccount is used, with any name, and whether it exists or not.
 func (y *tenancy) accounts(t *testing.T) {
 	w := y.a
 	before := y.inventory()
@@ -119,7 +118,7 @@ func (y *tenancy) accounts(t *testing.T) {
 	}
 	y.unharmed(before)
 
-	// It names nobody, so that the default acts.
+	// Without a name the default ServiceAccount is used.
 	w.publish("default", "1.0.0", configMapChart(t, "1.0.0"))
 	hr := w.release("default", nil, y.strict, func(hr *helmv2.HelmRelease) { hr.Spec.StorageNamespace = "tenant-b" })
 	y.refused(hr, helmv2.ReasonStateError, `User "`+deputy+`" cannot list resource "secrets"`, `in the namespace "tenant-b"`)
@@ -129,7 +128,7 @@ func (y *tenancy) accounts(t *testing.T) {
 	w.untilReady(hr)
 }
 
-// drifts: what one identity has found, another does not correct by its rights.
+// drifts: drift that one identity has found is not corrected with another one.
 func (y *tenancy) drifts(t *testing.T) {
 	w := y.a
 	w.must(suite.client.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant-a", Name: "viewer"}}))
@@ -157,8 +156,7 @@ func (y *tenancy) drifts(t *testing.T) {
 	}
 }
 
-// uninstalls: what was permitted once and is not any more stays where it is, and so
-// does the HelmRelease.
+// uninstalls: if the identity lost its permissions, both the release and the HelmRelease stay.
 func (y *tenancy) uninstalls(t *testing.T) {
 	w := y.a
 	withdraw := y.permit("tenant-b", configMaps("*")...)
@@ -182,7 +180,7 @@ func (y *tenancy) uninstalls(t *testing.T) {
 	}
 }
 
-// orphans: a ServiceAccount that is gone has nobody to stand in for it.
+// orphans: a deleted ServiceAccount is not replaced by another identity.
 func (y *tenancy) orphans(t *testing.T) {
 	w := y.a
 	account := w.account("mortal", "configmaps", "secrets")

@@ -68,8 +68,7 @@ func (b *bench) rollOut(ctx context.Context) error {
 	}
 }
 
-// reads lists what was asked of the objects of the release, without names that
-// differ from run to run.
+// reads lists the reads of the release's objects, without random parts of names.
 func (b *bench) reads() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -88,8 +87,8 @@ func (b *bench) reads() []string {
 	return all
 }
 
-// TestWaitsAskLittle: installing takes no look at objects, waiting takes one watch,
-// and deleting nothing but deleting.
+// TestWaitsAskLittle: an install reads no objects, a wait uses one watch, and a deletion only
+// deletes.
 func TestWaitsAskLittle(t *testing.T) {
 	b := newBench(t)
 	archive := pack(t, "note", "1.0.0", map[string]string{"templates/all.yaml": waitTemplate + stageDeploy})
@@ -105,7 +104,7 @@ func TestWaitsAskLittle(t *testing.T) {
 	}
 	const watch = "WATCH /apis/apps/v1/namespaces/NS/deployments"
 	waits(release.Install{Timeout: patience}, watch)
-	// Everything is ready by now, and nothing is changed.
+	// All objects are ready, and the upgrade changes none.
 	b.mustRun(release.Upgrade{Timeout: patience}, archive, nil, helmv2.HelmReleaseSpec{})
 	if got := b.reads(); len(got) != 0 {
 		t.Errorf("an upgrade that changes nothing asked %q", got)
@@ -117,7 +116,7 @@ func TestWaitsAskLittle(t *testing.T) {
 	}
 }
 
-// TestWaitsWithoutWatching: an identity that may not watch looks now and then.
+// TestWaitsWithoutWatching: an identity without permission to watch polls.
 func TestWaitsWithoutWatching(t *testing.T) {
 	b := newBench(t)
 	b.must(suite.client.Create(t.Context(), &rbacv1.Role{

@@ -177,7 +177,7 @@ func settled(t *testing.T) (*fleet, *seen) {
 func (s *seen) live(f *fleet) {
 	name := releaseName(3)
 	meta := metav1.ObjectMeta{Name: name, Labels: map[string]string{"helm.sh/chart": "bench-0.2.0_abc"}}
-	s.deployments, s.services = deploymentsOf(meta, "message 5"), servicesOf(meta, int32(f.port(1))) //nolint:gosec // a port
+	s.deployments, s.services = deploymentsOf(meta, "message 5"), servicesOf(meta, int32(f.port(1)))
 	s.ingresses = ingressesOf(meta, name+".example.com")
 	s.accounts = map[string]*corev1.ServiceAccount{name: {ObjectMeta: meta}}
 }

@@ -201,7 +201,7 @@ func (f *fleet) liveWrong(i int, s *seen) []string {
 		}
 	}
 	if mannerOf(i) == fickle {
-		differ("the Deployment's number of replicas", *deployment.Spec.Replicas, int32(r.replicas)) //nolint:gosec // at most 2
+		differ("the Deployment's number of replicas", *deployment.Spec.Replicas, int32(r.replicas))
 		return wrong
 	}
 	env := deployment.Spec.Template.Spec.Containers[0].Env
