@@ -180,7 +180,7 @@ func TestRollbackOnARealServer(t *testing.T) {
 		t.Fatalf("error %v, revisions %+v", out.Err, out.Revisions)
 	}
 	if got := s.newest(); got.Digest != out.Revisions[0].Digest {
-		t.Errorf("what is reported is not what is stored: %+v", got)
+		t.Errorf("the reported revision differs from the stored one: %+v", got)
 	}
 	var left batchv1.Job
 	s.must(suite.client.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: "migrate"}, &left))

@@ -110,7 +110,7 @@ func TestObjectsOfOthersAreLeft(t *testing.T) {
 				t.Errorf("was %s, is %s", before, after)
 			}
 			if err := suite.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "own"}, &corev1.ConfigMap{}); err == nil {
-				t.Error("what is free was made all the same")
+				t.Error("an object without owner was created")
 			}
 			w.must(suite.client.Delete(t.Context(), owner))
 			w.untilGone(owner)
@@ -143,7 +143,7 @@ func TestOrphansAreAdopted(t *testing.T) {
 				"ConfigMap/"+w.namespace+"/widowed: Helm release "+w.namespace+"/dead, whose metadata it has, is not there",
 				"ConfigMap/"+w.namespace+"/kept: Helm release "+w.namespace+"/before, whose metadata it has, has it no more")
 			if w.hasEvent(hr, "Normal", helmv2.EventReasonObjectsAdopted, "free") {
-				t.Error("what was free is said to be adopted")
+				t.Error("the event names a new object as adopted")
 			}
 			for _, name := range []string{"plain", "widowed", "kept"} {
 				cm := w.configMap(name)
@@ -363,7 +363,7 @@ func TestMadeByTwoAtOnce(t *testing.T) {
 			}
 			third := b.as("second").run(install, mapsChart(t), notes("two"), helmv2.HelmReleaseSpec{})
 			if third.Err != nil {
-				t.Errorf("what an action did not get is not free: %v", third.Err)
+				t.Errorf("an object that the action did not create is not free: %v", third.Err)
 			}
 		})
 	}
@@ -427,7 +427,7 @@ func TestRequestsForAdoption(t *testing.T) {
 	if free, there := b.asked("GET", "/configmaps/three?")+b.asked("GET", "/configmaps/four?"), b.asked("GET", "/configmaps/one?"); free != 0 || there != 3 {
 		// Three reads: in the check, right before the adoption, and again because another manager
 		// owns the ownership metadata.
-		t.Errorf("%d requests for what is free, %d for what is there", free, there)
+		t.Errorf("%d requests for an absent object, %d for an existing one", free, there)
 	}
 	if n := b.asked("GET", "/secrets?", "dead"); n != 1 {
 		t.Errorf("%d requests for the other release", n)

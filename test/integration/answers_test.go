@@ -73,7 +73,7 @@ func TestAnswers(t *testing.T) {
 		"MethodNotAllowed":   {http.MethodPost, configMaps + "/there", plain, configMap("there", ""), nil, apiretry.Answered},
 		"UnsupportedMedia":   {http.MethodPatch, configMaps + "/there", "text/plain", "x", nil, apiretry.Answered},
 		"TooLarge":           {http.MethodPost, configMaps, plain, configMap("big", `,"data":{"a":"`+strings.Repeat("x", 4<<20)+`"}`), nil, apiretry.Answered},
-		"Forbidden":          {http.MethodGet, configMaps + "/there", "", "", map[string]string{"Impersonate-User": "nobody"}, apiretry.Denied},
+		"Forbidden":          {http.MethodGet, configMaps + "/there", "", "", map[string]string{"Impersonate-User": "unprivileged"}, apiretry.Denied},
 		"WebhookDenies":      {http.MethodPost, configMaps, plain, configMap("denied", ""), nil, apiretry.Answered},
 		"WebhookUnreachable": {http.MethodPost, configMaps, plain, configMap("unreachable", ""), nil, apiretry.WebhookUnreachable},
 		"WebhookFails":       {http.MethodPost, configMaps, plain, configMap("failing", ""), nil, apiretry.WebhookUnreachable},

@@ -100,8 +100,8 @@ func TestApplyMethods(t *testing.T) {
 		"Default":         {"an install applies server-side, and auto goes on like that", nil, "", "Apply", "Apply"},
 		"ServerSide":      {"both are said", &yes, helmv2.ServerSideApplyEnabled, "Apply", "Apply"},
 		"ClientSide":      {"auto goes on as the install began", &no, helmv2.ServerSideApplyAuto, "Update", "Update"},
-		"ToServer":        {"what updates made is handed to the apply", &no, helmv2.ServerSideApplyEnabled, "Update", "Apply"},
-		"ToClient":        {"what the apply made is handed to updates", &yes, helmv2.ServerSideApplyDisabled, "Apply", "Update"},
+		"ToServer":        {"fields of updates are moved to the apply's entry", &no, helmv2.ServerSideApplyEnabled, "Update", "Apply"},
+		"ToClient":        {"fields of the apply are moved to the updates' entry", &yes, helmv2.ServerSideApplyDisabled, "Apply", "Update"},
 		"AlwaysByClients": {"server-side applying can be avoided altogether", &no, helmv2.ServerSideApplyDisabled, "Update", "Update"},
 	}
 	for name, tc := range cases {
@@ -129,7 +129,7 @@ func TestApplyMethods(t *testing.T) {
 				t.Errorf("%s: ports are %v", tc.reason, service.Spec.Ports)
 			}
 			if err := suite.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "app-extra"}, cm); !apierrors.IsNotFound(err) {
-				t.Errorf("%s: what the chart dropped is there: %v", tc.reason, err)
+				t.Errorf("%s: a field exists that the chart removed: %v", tc.reason, err)
 			}
 			// And back by auto, which follows the last revision.
 			w.upgradeTo(hr, 3, values("data", values("kept", "3")), with(nil, ""))
@@ -198,12 +198,12 @@ func TestForceReplacesClientSideOnly(t *testing.T) {
 			cm := w.configMap("app")
 			before := cm.DeepCopy()
 			cm.Labels["theirs"] = "x"
-			w.must(suite.client.Patch(t.Context(), cm, client.MergeFrom(before), client.FieldOwner("somebody")))
+			w.must(suite.client.Patch(t.Context(), cm, client.MergeFrom(before), client.FieldOwner("editor")))
 			w.upgradeTo(hr, 2, values("data", values("a", "2")), func(hr *helmv2.HelmRelease) {
 				hr.Spec.Upgrade = &helmv2.Upgrade{ServerSideApply: mode, Force: true}
 			})
 			if _, kept := w.configMap("app").Labels["theirs"]; kept != want {
-				t.Errorf("somebody's label is kept: %t, want %t", kept, want)
+				t.Errorf("the label of another client is kept: %t, want %t", kept, want)
 			}
 		})
 	}

@@ -116,12 +116,12 @@ func TestAttackers(t *testing.T) {
 	for name, a := range all {
 		w.untilSays(held[name], helmv2.ConditionReady, metav1.ConditionFalse, a.reason, a.says...)
 		if n := len(condition(held[name], helmv2.ConditionReady).Message); n > 4096 {
-			t.Errorf("%s is told of with %d bytes", name, n)
+			t.Errorf("the message for %s has %d bytes", name, n)
 		}
 		if len(w.stored(name)) != 0 {
 			t.Errorf("%s was installed", name)
 		}
-		// The retries of the release would disturb the measurement.
+		// The retries of the release would affect the measurement.
 		w.remove(held[name])
 	}
 	w.edit(honest, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(t, map[string]any{"message": "still here"}) })

@@ -208,22 +208,22 @@ func TestCanaryInKubeconfigs(t *testing.T) {
 		return "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\nclusters: [{name: c, cluster: {" +
 			cluster + "}}]\nusers: [{name: u, user: {" + user + "}}]\n"
 	}
-	nobody := "server: 'https://127.0.0.1:1'"
+	unreachable := "server: 'https://127.0.0.1:1'"
 	for name, content := range map[string]string{
 		"noise": "users: [" + canary, "word": canary, "list": "- " + canary,
-		"typed":    config(nobody, "token: {"+canary+": 1}"),
-		"key":      config(nobody, "client-key-data: "+canary+", client-certificate-data: "+canary),
-		"pair":     config(nobody, "client-key-data: "+ownEncoded+", client-certificate-data: "+ownEncoded),
-		"token":    config(nobody, "token: "+canary),
-		"header":   config(nobody, `token: "`+canary+`\n`+canary+`"`),
-		"basic":    config(nobody, "username: bird, password: "+canary),
-		"exec":     config(nobody, "exec: {command: /bin/false, args: ["+canary+"], env: [{name: A, value: "+canary+"}], apiVersion: client.authentication.k8s.io/v1}"),
-		"provider": config(nobody, "auth-provider: {name: "+canary+", config: {a: "+canary+"}}"),
-		"file":     config(nobody, "tokenFile: /nowhere/"+canary),
+		"typed":    config(unreachable, "token: {"+canary+": 1}"),
+		"key":      config(unreachable, "client-key-data: "+canary+", client-certificate-data: "+canary),
+		"pair":     config(unreachable, "client-key-data: "+ownEncoded+", client-certificate-data: "+ownEncoded),
+		"token":    config(unreachable, "token: "+canary),
+		"header":   config(unreachable, `token: "`+canary+`\n`+canary+`"`),
+		"basic":    config(unreachable, "username: bird, password: "+canary),
+		"exec":     config(unreachable, "exec: {command: /bin/false, args: ["+canary+"], env: [{name: A, value: "+canary+"}], apiVersion: client.authentication.k8s.io/v1}"),
+		"provider": config(unreachable, "auth-provider: {name: "+canary+", config: {a: "+canary+"}}"),
+		"file":     config(unreachable, "tokenFile: /nowhere/"+canary),
 		"server":   config("server: 'https://bird:"+urlCanary+"@127.0.0.1:1'", "token: "+canary),
-		"proxy":    config(nobody+", proxy-url: 'http://bird:"+urlCanary+"@127.0.0.1:1'", "token: "+canary),
-		"proxied":  config(nobody+", proxy-url: 'odd://bird:"+urlCanary+"@127.0.0.1:1'", "token: "+canary),
-		"no-proxy": config(nobody+", proxy-url: 'http://bird:"+urlCanary+"@%zz'", "token: "+canary),
+		"proxy":    config(unreachable+", proxy-url: 'http://bird:"+urlCanary+"@127.0.0.1:1'", "token: "+canary),
+		"proxied":  config(unreachable+", proxy-url: 'odd://bird:"+urlCanary+"@127.0.0.1:1'", "token: "+canary),
+		"no-proxy": config(unreachable+", proxy-url: 'http://bird:"+urlCanary+"@%zz'", "token: "+canary),
 	} {
 		w.must(suite.client.Create(t.Context(), &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}, StringData: map[string]string{"value": content},

@@ -72,12 +72,12 @@ func TestCRDPolicies(t *testing.T) {
 		want    string
 		added   bool
 	}{
-		"Create":            {"what exists stays", helmv2.CRDsCreate, nil, "v1", "v1", true},
+		"Create":            {"existing CRDs stay", helmv2.CRDsCreate, nil, "v1", "v1", true},
 		"Default":           {"Create is the default", "", nil, "v1", "v1", true},
-		"CreateClientSide":  {"what exists stays", helmv2.CRDsCreate, &no, "v1", "v1", true},
+		"CreateClientSide":  {"existing CRDs stay", helmv2.CRDsCreate, &no, "v1", "v1", true},
 		"Skip":              {"nothing is done", helmv2.CRDsSkip, nil, "v1", "v1", false},
-		"Replace":           {"what exists changes", helmv2.CRDsCreateReplace, nil, "v2", "v1 v2", true},
-		"ReplaceClientSide": {"what exists changes", helmv2.CRDsCreateReplace, &no, "v2", "v1 v2", true},
+		"Replace":           {"existing CRDs change", helmv2.CRDsCreateReplace, nil, "v2", "v1 v2", true},
+		"ReplaceClientSide": {"existing CRDs change", helmv2.CRDsCreateReplace, &no, "v2", "v1 v2", true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestCRDPolicies(t *testing.T) {
 				t.Errorf("%s: inventory %+v", tc.reason, out.Inventory)
 			}
 			if b.asked("POST", "/configmaps") != 0 {
-				t.Errorf("%s: what is no definition was made", tc.reason)
+				t.Errorf("%s: an object other than a CRD was created", tc.reason)
 			}
 		})
 	}
@@ -141,7 +141,7 @@ func TestObjectsOfShippedKindsAreNotChecked(t *testing.T) {
 	out := b.run(upgrade, pack(t, "note", "1.1.0", map[string]string{"templates/thing.yaml": thingTemplate(group, "v1")}),
 		values("field", "unknown"), helmv2.HelmReleaseSpec{})
 	if out.Err == nil || !containsAll(out.Err.Error(), "nothing was changed", "unknown") {
-		t.Errorf("what does not come with the release is checked: %v", out.Err)
+		t.Errorf("an object of an existing kind is validated: %v", out.Err)
 	}
 }
 

@@ -115,6 +115,6 @@ func TestDiscoveryIsAskedOnce(t *testing.T) {
 		b.mustRun(upgrade, archive, nil, spec)
 	}
 	if got := discovered.Load() - first; got != 0 || first == 0 {
-		t.Errorf("two actions asked %d times, and five more %d times", first, got)
+		t.Errorf("two actions sent %d discovery requests, and five more %d", first, got)
 	}
 }

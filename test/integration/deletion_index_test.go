@@ -31,7 +31,7 @@ func outdated(next http.RoundTripper) http.RoundTripper {
 		query := req.URL.Query()
 		index := req.URL.Path == "/api/v1/secrets" && query.Get("labelSelector") == "owner=helm"
 		if index && (query.Get("watch") != "" || listed.Swap(true)) {
-			return nil, errors.New("the test has cut off the watch")
+			return nil, errors.New("the test has interrupted the watch")
 		}
 		return next.RoundTrip(req)
 	})

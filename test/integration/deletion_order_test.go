@@ -149,7 +149,7 @@ func TestOrphanWhileDeleting(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.publish("stuck", "1.0.0", guardedChart(t))
-	hr := w.release("stuck", map[string]any{"operator": "nobody"}, func(hr *helmv2.HelmRelease) {
+	hr := w.release("stuck", map[string]any{"operator": "none"}, func(hr *helmv2.HelmRelease) {
 		hr.Spec.Timeout = &metav1.Duration{Duration: time.Hour}
 	})
 	w.untilReady(hr)

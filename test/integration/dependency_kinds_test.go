@@ -350,7 +350,7 @@ func TestDependencyOfAnotherKindAtRest(t *testing.T) {
 	before := len(requests)
 	for _, r := range requests {
 		if strings.Contains(r, "watch=") {
-			t.Errorf("nobody waits: %s", r)
+			t.Errorf("no release waits: %s", r)
 		}
 	}
 	mu.Unlock()
@@ -358,6 +358,6 @@ func TestDependencyOfAnotherKindAtRest(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	if before == 0 || len(requests) != before {
-		t.Errorf("at rest, it was asked for: %v", requests)
+		t.Errorf("the dependency of a release in sync was read: %v", requests)
 	}
 }

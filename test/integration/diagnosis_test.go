@@ -195,7 +195,7 @@ func TestWhyWithoutRights(t *testing.T) {
 	hr := w.release("app", nil, as("tenant"), func(hr *helmv2.HelmRelease) { hr.Spec.Timeout = &metav1.Duration{Duration: time.Second} })
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonInstallFailed,
 		"Deployment "+w.namespace+"/app: NotReady: ", "timeout waiting for")
-	w.until(hr, "an event that says what was not read", func(hr *helmv2.HelmRelease) bool {
+	w.until(hr, "an event with the resources that were not read", func(hr *helmv2.HelmRelease) bool {
 		var events corev1.EventList
 		w.must(suite.client.List(t.Context(), &events, client.InNamespace(hr.Namespace)))
 		return slices.ContainsFunc(events.Items, func(e corev1.Event) bool {

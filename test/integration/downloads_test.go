@@ -118,7 +118,7 @@ func TestArtifactServerGivenUp(t *testing.T) {
 	w.until(late, "a second try", func(*helmv2.HelmRelease) bool { return mute.asked("/late.tgz") >= 3 })
 	w.untilSays(late, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonArtifactFailed, "Could not load chart")
 	if c := condition(late, helmv2.ConditionReady); !c.LastTransitionTime.Equal(&since) {
-		t.Errorf("what is said of the server changes with every try: since %s, %s", since, c.LastTransitionTime)
+		t.Errorf("the message about the server changes with every attempt: since %s, %s", since, c.LastTransitionTime)
 	}
 	close(mute.silent)
 	w.untilReady(late)

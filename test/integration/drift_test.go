@@ -166,14 +166,14 @@ func TestDriftOwnership(t *testing.T) {
 		// The correction of another field does not change the admitted value.
 		w.writeAs(o, "editor", types.MergePatchType, `{"spec":{"minReadySeconds":1,"template":{"spec":{"terminationGracePeriodSeconds":1}}},"metadata":{"labels":{"app":"other"}}}`)
 		d := w.drift(o)
-		if got := said(d.Fields); !slices.Equal(got, []string{"changed .metadata.labels.app somebody Update"}) {
+		if got := said(d.Fields); !slices.Equal(got, []string{"changed .metadata.labels.app editor Update"}) {
 			t.Fatalf("%q", got)
 		}
 		w.applyAs(d.Body, manager)
 		w.baseline(o, "registry.example/admitted:1")
 		// The image is drift once another client has changed it.
 		w.writeAs(o, "editor", types.StrategicMergePatchType, image("registry.example/other:1"))
-		if got := said(w.drift(o).Fields); !slices.Equal(got, []string{"changed " + driftImage + " somebody Update"}) {
+		if got := said(w.drift(o).Fields); !slices.Equal(got, []string{"changed " + driftImage + " editor Update"}) {
 			t.Errorf("%q", got)
 		}
 	})
@@ -212,7 +212,7 @@ func TestDriftOwnership(t *testing.T) {
 			}
 			write(w, o)
 			d := w.drift(o)
-			if got := said(d.Fields); len(got) != 1 || !strings.HasPrefix(got[0], "changed "+driftImage+" somebody ") {
+			if got := said(d.Fields); len(got) != 1 || !strings.HasPrefix(got[0], "changed "+driftImage+" editor ") {
 				t.Fatalf("%q", got)
 			}
 			if got := d.Fields[0].Pointer; got != "/spec/template/spec/containers/0/image" {
@@ -258,7 +258,7 @@ func TestDriftScale(t *testing.T) {
 		t.Fatalf("drift %q, ceded %q", said(d.Fields), got)
 	}
 	w.writeAs(o, "editor", types.MergePatchType, `{"spec":{"replicas":5}}`)
-	if got := said(w.drift(o).Fields); !slices.Equal(got, []string{"changed .spec.replicas somebody Update"}) {
+	if got := said(w.drift(o).Fields); !slices.Equal(got, []string{"changed .spec.replicas editor Update"}) {
 		t.Errorf("%q", got)
 	}
 }
@@ -271,7 +271,7 @@ func TestDriftDisown(t *testing.T) {
 	w.applyAs(o, manager)
 	w.writeAs(o, "editor", types.StrategicMergePatchType, `{"metadata":{"annotations":{"added":"1"}},"spec":{"template":{"spec":{"containers":[{"name":"side","image":"side:1"}]}}}}`)
 	if d := w.drift(o); len(d.Fields) != 0 {
-		t.Fatalf("additions are drift without being asked for: %q", said(d.Fields))
+		t.Fatalf("additions are drift without Override: %q", said(d.Fields))
 	}
 	d := w.drift(o, "editor")
 	if got := said(d.Fields); !slices.Equal(got, []string{

@@ -147,7 +147,7 @@ func TestDriftWarned(t *testing.T) {
 	changeAs(w, "editor", w.configMap("app"), func(cm *corev1.ConfigMap) { cm.Data["a"] = "2" })
 	version := w.configMap("app").ResourceVersion
 	w.must(suite.client.Delete(t.Context(), w.service("app")))
-	w.untilSays(hr, "Drifted", metav1.ConditionTrue, helmv2.ReasonDriftDetected, "Service/"+w.namespace+"/app removed", "ConfigMap/"+w.namespace+"/app changed (0 additions, 1 changes, 0 removals)", "by somebody")
+	w.untilSays(hr, "Drifted", metav1.ConditionTrue, helmv2.ReasonDriftDetected, "Service/"+w.namespace+"/app removed", "ConfigMap/"+w.namespace+"/app changed (0 additions, 1 changes, 0 removals)", "by editor")
 	if condition(hr, "Ready").Status != metav1.ConditionTrue {
 		t.Errorf("Ready is %+v", condition(hr, "Ready"))
 	}
@@ -252,7 +252,7 @@ func TestDriftSecret(t *testing.T) {
 		w.must(suite.client.Get(t.Context(), client.ObjectKeyFromObject(secret), secret))
 		return string(secret.Data["password"]) == "open sesame"
 	})
-	w.untilEvent(hr, "Warning", helmv2.ReasonDriftDetected, "Secret/"+w.namespace+"/app changed", ".data.password", "by somebody")
+	w.untilEvent(hr, "Warning", helmv2.ReasonDriftDetected, "Secret/"+w.namespace+"/app changed", ".data.password", "by editor")
 	w.untilReady(hr)
 	said, err := json.Marshal([]any{hr, w.driftEvents(hr)})
 	w.must(err)
@@ -283,7 +283,7 @@ func TestDriftNotCorrected(t *testing.T) {
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.DriftDetection.Mode = helmv2.DriftDetectionEnabled })
 	untilTrue(w, "the data to be the chart's", func() bool { return w.configMap("app").Data["a"] == "1" })
 	w.untilSays(hr, "Drifted", metav1.ConditionTrue, helmv2.ReasonDriftDetected,
-		".spec.selector", "by somebody", "Failed to ", "correct cluster state", "Deployment/"+w.namespace+"/app: ", "immutable")
+		".spec.selector", "by editor", "Failed to ", "correct cluster state", "Deployment/"+w.namespace+"/app: ", "immutable")
 	w.untilEvent(hr, "Warning", helmv2.ReasonDriftCorrectionFailed, "immutable")
 	w.untilSays(hr, "Ready", metav1.ConditionTrue, helmv2.ReasonInstallSucceeded)
 }
@@ -333,7 +333,7 @@ func TestDriftFight(t *testing.T) {
 	}()
 	w.untilSays(hr, "Drifted", metav1.ConditionTrue, helmv2.ReasonDriftDetected, "corrected only now and then", "ConfigMap/"+w.namespace+"/app", ".data.a", "by fighter (Update)", "paths: [\"/data/a\"]")
 	w.must(suite.client.Delete(t.Context(), w.service("app")))
-	untilTrue(w, "what was removed to be back all the same", func() bool {
+	untilTrue(w, "the removed object to be created again", func() bool {
 		return suite.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "app"}, &corev1.Service{}) == nil
 	})
 	w.settle(hr)
@@ -355,7 +355,7 @@ func TestDriftOverride(t *testing.T) {
 		t.Errorf("looking has written managed fields: %v", fields)
 	}
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.DriftDetection.Mode = helmv2.DriftDetectionEnabled })
-	untilTrue(w, "what was added to be gone", func() bool { _, there := w.configMap("app").Data["added"]; return !there })
+	untilTrue(w, "the added field to be removed", func() bool { _, there := w.configMap("app").Data["added"]; return !there })
 	if data := w.configMap("app").Data; data["operator"] != "1" || data["a"] != "1" {
 		t.Errorf("data is %v", data)
 	}

@@ -105,7 +105,7 @@ func (w *world) reconcile(hr *helmv2.HelmRelease, annotations ...string) seen {
 	}, ends)
 	end := all[len(all)-1]
 	if end.Status.LastHandledReconcileAt != token {
-		w.t.Errorf("answered is %q, asked was %q", end.Status.LastHandledReconcileAt, token)
+		w.t.Errorf("the handled token is %q, the requested one %q", end.Status.LastHandledReconcileAt, token)
 	}
 	return end
 }

@@ -259,7 +259,7 @@ func (w *world) untilLeftBehind(hr *helmv2.HelmRelease, key client.ObjectKey) {
 	deadline := time.Now().Add(patience)
 	for !w.hasEvent(hr, corev1.EventTypeWarning, helmv2.ReasonAccessDenied, "left behind HelmChart/"+key.String()) {
 		if time.Now().After(deadline) {
-			w.t.Fatal("nobody was told that the HelmChart is left behind")
+			w.t.Fatal("no event reports that the HelmChart is left behind")
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

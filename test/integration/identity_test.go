@@ -117,7 +117,7 @@ func TestServiceAccount(t *testing.T) {
 func TestServiceAccountLacksRights(t *testing.T) {
 	w := newWorld(t)
 	w.account("keeper", "secrets")
-	w.account("nobody", "pods")
+	w.account("unprivileged", "pods")
 	w.publish("denied", "1.0.0", configMapChart(t, "1.0.0"))
 	hr := w.release("denied", nil, as("keeper"))
 	user := "system:serviceaccount:" + w.namespace + ":"
@@ -126,15 +126,15 @@ func TestServiceAccountLacksRights(t *testing.T) {
 	w.untilSays(hr, helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonInstallFailed, words...)
 	err := suite.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "denied"}, &corev1.ConfigMap{})
 	if !apierrors.IsNotFound(err) {
-		t.Errorf("somebody made the ConfigMap: %v", err)
+		t.Errorf("the ConfigMap was created: %v", err)
 	}
 
 	// Helm's records are not written with another identity either.
 	w.publish("unstored", "1.0.0", configMapChart(t, "1.0.0"))
-	other := w.release("unstored", nil, as("nobody"))
-	w.untilSays(other, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "secrets", "forbidden", `User "`+user+`nobody"`)
+	other := w.release("unstored", nil, as("unprivileged"))
+	w.untilSays(other, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "secrets", "forbidden", `User "`+user+`unprivileged"`)
 	if n := len(w.stored("unstored")); n != 0 {
-		t.Errorf("somebody stored %d revisions", n)
+		t.Errorf("%d revisions were stored", n)
 	}
 	w.must(suite.client.Delete(t.Context(), other))
 	w.untilGone(other)
@@ -202,7 +202,7 @@ func TestDeleteWithoutServiceAccount(t *testing.T) {
 	w.must(suite.client.Delete(t.Context(), hr))
 	w.untilGone(hr)
 	if n := len(w.stored("orphan")); n != 1 {
-		t.Errorf("%d revisions are stored, want the one that nobody may remove", n)
+		t.Errorf("%d revisions are stored, want the one that cannot be removed", n)
 	}
 }
 
@@ -265,7 +265,7 @@ func TestDeleteWithoutRights(t *testing.T) {
 	w.must(suite.client.Update(t.Context(), role))
 	w.untilDenied("stripped", "secrets", w.namespace)
 	w.must(suite.client.Delete(t.Context(), hr))
-	w.until(hr, "what is in the way", func(hr *helmv2.HelmRelease) bool {
+	w.until(hr, "the obstacle", func(hr *helmv2.HelmRelease) bool {
 		c := condition(hr, helmv2.ConditionReady)
 		return c.Status == metav1.ConditionFalse && strings.Contains(c.Message, "forbidden")
 	})

@@ -132,7 +132,7 @@ func (w *world) run(path string, d *appsv1.Deployment) *deployed {
 		case e.ValueFrom.ResourceFieldRef != nil && e.ValueFrom.ResourceFieldRef.Resource == "limits.memory":
 			value = strconv.FormatInt(c.Resources.Limits.Memory().Value(), 10)
 		default:
-			w.t.Fatalf("%s is from somewhere that this test does not know", e.Name)
+			w.t.Fatalf("the test does not support the source of %s", e.Name)
 		}
 		env = append(env, e.Name+"="+value)
 	}
@@ -216,7 +216,7 @@ func (w *world) untilLeads(namespace string) {
 			return
 		}
 		if time.Now().After(deadline) {
-			w.t.Fatalf("nobody leads in %s: %v", namespace, err)
+			w.t.Fatalf("the Lease in %s has no holder: %v", namespace, err)
 		}
 	}
 }
@@ -295,7 +295,7 @@ func liveWithLeastPrivilege(t *testing.T, path string, d *appsv1.Deployment) {
 
 	w.untilMended(hr)
 	if log := readFile(t, p.LogPath); !bytes.Contains(log, []byte("Objects of a kind cannot be watched for now")) {
-		t.Error("it does not say that nobody tells it of changes")
+		t.Error("the log does not report that changes are not watched")
 	}
 
 	op := w.operate(hr, "migrate")
@@ -340,10 +340,10 @@ spec:
 // permission to watch ConfigMaps. It compares other kinds only at the interval or on request.
 func (w *world) untilMended(hr *helmv2.HelmRelease) {
 	w.t.Helper()
-	changeAs(w, "somebody", w.configMap(hr.Name), func(cm *corev1.ConfigMap) { cm.Data["message"] = "theirs" })
+	changeAs(w, "editor", w.configMap(hr.Name), func(cm *corev1.ConfigMap) { cm.Data["message"] = "theirs" })
 	w.untilMessage(hr.Name, "hello")
 	live := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: hr.Name}}
-	changeAs(w, "somebody", live, func(s *corev1.Service) { s.Spec.Selector = map[string]string{"app": "theirs"} })
+	changeAs(w, "editor", live, func(s *corev1.Service) { s.Spec.Selector = map[string]string{"app": "theirs"} })
 	// A comparison is cached for some seconds, also for requests, so the request is repeated.
 	var asked time.Time
 	untilTrue(w, "its Service to be as it was", func() bool {
@@ -388,16 +388,16 @@ func (w *world) ownHelmChart() {
 func (w *world) refused(d *appsv1.Deployment) {
 	w.t.Helper()
 	w.secret("theirs", map[string][]byte{"a": []byte("b")}, nil)
-	w.publish("nobody", "1.0.0", pack(w.t, "note", "1.0.0", map[string]string{
+	w.publish("unprivileged", "1.0.0", pack(w.t, "note", "1.0.0", map[string]string{
 		"templates/cm.yaml": `{{ fail (toString (lookup "v1" "Secret" "` + w.namespace + `" "theirs")) }}`,
 	}))
-	hr := w.release("nobody", nil)
+	hr := w.release("unprivileged", nil)
 	user := "system:serviceaccount:" + w.namespace + ":default"
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "secrets", "forbidden", `User "`+user+`"`)
 	status, err := json.Marshal(hr.Status)
 	w.must(err)
 	if bytes.Contains(status, []byte("theirs")) || bytes.Contains(status, []byte(d.Spec.Template.Spec.ServiceAccountName)) {
-		w.t.Errorf("somebody has done something with other rights: %s", status)
+		w.t.Errorf("a request had other permissions: %s", status)
 	}
 	w.must(suite.client.Delete(w.t.Context(), hr))
 	w.untilGone(hr)

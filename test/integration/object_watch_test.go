@@ -32,19 +32,19 @@ type lookout struct {
 	key  types.NamespacedName
 	ours client.FieldOwner
 
-	mu    sync.Mutex
-	wakes map[types.NamespacedName]int
+	mu       sync.Mutex
+	enqueued map[types.NamespacedName]int
 }
 
 // newLookout starts one, for the namespace of the test.
 func newLookout(t *testing.T) *lookout {
 	t.Helper()
-	l := &lookout{world: newWorld(t), ours: client.FieldOwner(helmv2.FieldManager), wakes: map[types.NamespacedName]int{}}
+	l := &lookout{world: newWorld(t), ours: client.FieldOwner(helmv2.FieldManager), enqueued: map[types.NamespacedName]int{}}
 	l.key = types.NamespacedName{Namespace: l.namespace, Name: "app"}
 	l.Registry = watch.NewRegistry(func(key types.NamespacedName) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.wakes[key]++
+		l.enqueued[key]++
 	}, watch.Options{Namespace: l.namespace})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -89,7 +89,7 @@ func (l *lookout) untilKnown(resource schema.GroupVersionResource) {
 func (l *lookout) untilHeard(resource schema.GroupVersionResource, o client.Object) watch.Moved {
 	l.t.Helper()
 	var m watch.Moved
-	l.eventually("the watch hears of "+o.GetName(), func() bool {
+	l.eventually("the watch receives "+o.GetName(), func() bool {
 		m = l.Moved("it", resource, l.namespace, o.GetName())
 		return watch.Moved{Known: true, At: m.At}.Since("any", o.GetResourceVersion())
 	})
@@ -99,14 +99,14 @@ func (l *lookout) untilHeard(resource schema.GroupVersionResource, o client.Obje
 // untilEnqueued waits until the key was enqueued, and resets the record.
 func (l *lookout) untilEnqueued(why string, key types.NamespacedName) {
 	l.t.Helper()
-	l.eventually(why+" wakes "+key.Name, func() bool {
+	l.eventually(why+" enqueues "+key.Name, func() bool {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		return l.wakes[key] > 0
+		return l.enqueued[key] > 0
 	})
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	clear(l.wakes)
+	clear(l.enqueued)
 }
 
 // quiet fails if a key was enqueued, and resets the record.
@@ -117,10 +117,10 @@ func (l *lookout) quiet(why string) {
 	time.Sleep(200 * time.Millisecond)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.wakes) != 0 {
-		l.t.Errorf("%s wakes %v", why, l.wakes)
+	if len(l.enqueued) != 0 {
+		l.t.Errorf("%s enqueues %v", why, l.enqueued)
 	}
-	clear(l.wakes)
+	clear(l.enqueued)
 }
 
 func (l *lookout) meta(name string) metav1.ObjectMeta {
@@ -163,7 +163,7 @@ func TestObjectWatch(t *testing.T) {
 	d.Labels["ours"] = "yes"
 	l.must(suite.client.Create(ctx, d, l.ours))
 	m := l.untilHeard(deployments, d)
-	l.quiet("our own creation")
+	l.quiet("the creation by Pintle")
 	if !m.Present || m.UID != d.UID || m.Version != d.ResourceVersion || m.Since(string(d.UID), d.ResourceVersion) {
 		t.Errorf("created at %s: %+v", d.ResourceVersion, m)
 	}
@@ -182,9 +182,9 @@ func TestObjectWatch(t *testing.T) {
 	d.Spec.Template.Spec.Containers[0].Image = "app:2"
 	l.must(suite.client.Update(ctx, d, l.ours))
 	m = l.untilHeard(deployments, d)
-	l.quiet("our own change")
+	l.quiet("a change by Pintle")
 	if !m.Since(string(d.UID), clean) || m.Since(string(d.UID), d.ResourceVersion) {
-		t.Errorf("our own change at %s: %+v", d.ResourceVersion, m)
+		t.Errorf("the change by Pintle at %s: %+v", d.ResourceVersion, m)
 	}
 	clean = d.ResourceVersion
 
@@ -196,12 +196,12 @@ func TestObjectWatch(t *testing.T) {
 		t.Errorf("scaled: %+v", m)
 	}
 	l.must(suite.client.Get(ctx, client.ObjectKeyFromObject(d), d))
-	d.Annotations["somebody"] = "was here"
+	d.Annotations["editor"] = "was here"
 	l.must(suite.client.Update(ctx, d, client.FieldOwner("kubectl-edit")))
 	if m := l.untilHeard(deployments, d); m.Version != d.ResourceVersion {
 		t.Errorf("an annotation at %s is not worth a look: %+v", d.ResourceVersion, m)
 	}
-	l.quiet("an annotation of somebody else's")
+	l.quiet("an annotation of another client")
 	// A manager that removes a field leaves no entry.
 	delete(d.Labels, "ours")
 	l.must(suite.client.Update(ctx, d, client.FieldOwner("kubectl-edit")))
@@ -228,7 +228,7 @@ func TestObjectWatchPlain(t *testing.T) {
 	l := newLookout(t)
 	services, configs := resourceOf("", "services"), resourceOf("", "configmaps")
 	cm := &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: l.meta("config"), Data: map[string]string{"a": "1", "b": "2"}}
-	l.must(suite.client.Create(t.Context(), cm, client.FieldOwner("somebody")))
+	l.must(suite.client.Create(t.Context(), cm, client.FieldOwner("editor")))
 	l.Follow(l.key, l.cluster(suite.config), []schema.GroupVersionResource{services, configs})
 	l.untilKnown(services)
 	l.untilKnown(configs)
@@ -240,7 +240,7 @@ func TestObjectWatchPlain(t *testing.T) {
 	svc := &corev1.Service{ObjectMeta: l.meta("app"), Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}, Type: corev1.ServiceTypeLoadBalancer}}
 	l.must(suite.client.Create(t.Context(), svc, l.ours))
 	l.untilHeard(services, svc)
-	l.quiet("our own creation")
+	l.quiet("the creation by Pintle")
 	clean := svc.ResourceVersion
 	nextSecond()
 	svc.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "192.0.2.1"}}
@@ -260,7 +260,7 @@ func TestObjectWatchPlain(t *testing.T) {
 	cm.ManagedFields = nil
 	l.must(suite.client.Update(t.Context(), cm, l.ours))
 	l.untilHeard(configs, cm)
-	l.quiet("our own change")
+	l.quiet("a change by Pintle")
 	delete(cm.Data, "a")
 	l.must(suite.client.Update(t.Context(), cm, client.FieldOwner("kubectl-edit")))
 	l.untilEnqueued("a key less", l.key)
@@ -288,7 +288,7 @@ func TestObjectWatchDefinitions(t *testing.T) {
 	l.define(group)
 	l.Retry("it")
 	l.untilKnown(things)
-	l.eventually("somebody makes one", func() bool {
+	l.eventually("another client creates one", func() bool {
 		return suite.client.Create(t.Context(), thing, client.FieldOwner("kubectl-create")) == nil
 	})
 	l.untilEnqueued("a new one", l.key)
@@ -320,7 +320,7 @@ func TestObjectWatchForbidden(t *testing.T) {
 	l.Follow(l.key, l.cluster(config), []schema.GroupVersionResource{configs, resourceOf("", "pods")})
 	l.untilKnown(resourceOf("", "pods"))
 	cm := &corev1.ConfigMap{ObjectMeta: l.meta("config")}
-	l.must(suite.client.Create(t.Context(), cm, client.FieldOwner("somebody")))
+	l.must(suite.client.Create(t.Context(), cm, client.FieldOwner("editor")))
 	if m := l.Moved("it", configs, l.namespace, "config"); m.Known || !m.Since(string(cm.UID), cm.ResourceVersion) {
 		t.Errorf("forbidden: %+v", m)
 	}
@@ -331,6 +331,6 @@ func TestObjectWatchForbidden(t *testing.T) {
 	l.untilKnown(configs)
 	l.untilEnqueued("the first list", l.key)
 	cm.Data = map[string]string{"a": "b"}
-	l.must(suite.client.Update(t.Context(), cm, client.FieldOwner("somebody")))
+	l.must(suite.client.Update(t.Context(), cm, client.FieldOwner("editor")))
 	l.untilEnqueued("a change", l.key)
 }

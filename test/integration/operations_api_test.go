@@ -186,6 +186,6 @@ func TestClonesAreValid(t *testing.T) {
 		}
 	}
 	if asked < 25 {
-		t.Errorf("only %d objects were asked about", asked)
+		t.Errorf("only %d objects were validated", asked)
 	}
 }

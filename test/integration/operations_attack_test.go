@@ -166,7 +166,7 @@ func tamperedHooks(t *testing.T) map[string]operationAttack {
 		if len(job.OwnerReferences) != 1 || job.OwnerReferences[0].Kind != opsv1alpha1.OperationKind || len(job.Finalizers) != 0 || job.GenerateName != "" ||
 			job.Labels["app.kubernetes.io/managed-by"] == "Helm" || job.Labels["helm.toolkit.fluxcd.io/name"] != "" || job.Annotations["meta.helm.sh/release-name"] != "" ||
 			job.Spec.TTLSecondsAfterFinished != nil || job.Spec.ManualSelector != nil && *job.Spec.ManualSelector {
-			t.Errorf("the Job is not ours alone: %+v, spec %+v", job.ObjectMeta, job.Spec)
+			t.Errorf("the Job has changes of another client: %+v, spec %+v", job.ObjectMeta, job.Spec)
 		}
 	}
 	laughs := "a: &a [x,x,x,x,x,x,x,x,x]\n"
@@ -199,7 +199,7 @@ func tamperedHooks(t *testing.T) map[string]operationAttack {
 		"numbers":    {text: inSpec("parallelism: 1e999"), failed: unable},
 		"wrong":      {text: inSpec("parallelism: {a: 1}"), failed: unable, says: []string{"no such Job"}},
 		"negative":   {text: inSpec("activeDeadlineSeconds: -5"), blocked: refused, says: []string{"activeDeadlineSeconds"}},
-		"account":    {text: pod("serviceAccountName: somebody-else"), blocked: opsv1alpha1.ReasonMissingDependencies, says: []string{"ServiceAccount somebody-else"}},
+		"account":    {text: pod("serviceAccountName: another-account"), blocked: opsv1alpha1.ReasonMissingDependencies, says: []string{"ServiceAccount another-account"}},
 		"huge":       {text: replacing("command: [migrate]", "command: [migrate, \""+strings.Repeat("x", 4<<20)+"\"]"), blocked: refused},
 		"labels":     {text: replacing("labels: {", "labels: {\""+strings.Repeat("x", 300)+"\": evil, "), blocked: refused, says: []string{"metadata.labels"}},
 		"long-name":  {record: names(strings.Repeat("n", 100_000), 256), failed: opsv1alpha1.ReasonHookNotFound},
@@ -295,7 +295,7 @@ func (w *world) withstands(name string, op *opsv1alpha1.Operation, a operationAt
 		}
 	}
 	if strings.ContainsAny(message, "\n\x00\u202e") {
-		w.t.Errorf("%s: it is told of in %d bytes: %.1000q", name, len(message), message)
+		w.t.Errorf("%s: the message has %d bytes: %.1000q", name, len(message), message)
 	}
 	if jobs := w.jobs(op); len(jobs) != 0 {
 		w.t.Errorf("%s: %d Jobs were made", name, len(jobs))

@@ -92,7 +92,7 @@ func TestOperationRights(t *testing.T) {
 	w.grant("look", account, rule("batch", []string{"jobs"}, []string{"get"}))
 	w.untilBlocked(op, opsv1alpha1.ReasonJobRefused, user, "cannot create resource \"jobs\"")
 	if jobs := w.jobs(op); len(jobs) > 0 {
-		t.Fatalf("somebody made a Job: %+v", jobs[0].ObjectMeta)
+		t.Fatalf("a Job was created: %+v", jobs[0].ObjectMeta)
 	}
 	w.grant("work", account, rule("batch", []string{"jobs"}, []string{"create", "patch", "delete"}))
 	w.succeed(op)
@@ -152,7 +152,7 @@ func TestOperationsComeLater(t *testing.T) {
 	w.untilReady(hr)
 	// A lock with an invalid holder has no effect.
 	w.edit(hr, func(hr *helmv2.HelmRelease) {
-		hr.Annotations = map[string]string{opsv1alpha1.AnnotationHolder: "nobody"}
+		hr.Annotations = map[string]string{opsv1alpha1.AnnotationHolder: "unknown"}
 		hr.Spec.Values = rawValues(t, map[string]any{"message": "again"})
 	})
 	w.untilReady(hr)

@@ -127,6 +127,6 @@ func TestSuspendedByAnnotation(t *testing.T) {
 	w.configMap("app")
 	warned := func(context.Context) (bool, error) { return w.hasEvent(hr, "Warning", helmv2.EventReasonOrphaned), nil }
 	if err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true, warned); err != nil {
-		t.Errorf("nobody was warned: %v", err)
+		t.Errorf("no warning was sent: %v", err)
 	}
 }

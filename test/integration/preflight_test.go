@@ -110,11 +110,11 @@ func TestPreflightExempts(t *testing.T) {
 			},
 		},
 		"HookMayHelp": {
-			reason: "a hook may delete what cannot be changed", values: values("selector", "two"),
+			reason: "a hook may delete an object that cannot be changed", values: values("selector", "two"),
 			more: map[string]string{"templates/hook.yaml": cleanerTemplate}, want: "pre-upgrade hooks failed",
 		},
 		"HookIsDisabled": {
-			reason: "a hook that does not run helps nobody", values: values("selector", "two"),
+			reason: "a hook that does not run has no effect", values: values("selector", "two"),
 			more: map[string]string{"templates/hook.yaml": cleanerTemplate}, want: "nothing was changed",
 			edit: func(s *helmv2.HelmReleaseSpec) { s.Upgrade.DisableHooks = true },
 		},
@@ -123,7 +123,7 @@ func TestPreflightExempts(t *testing.T) {
 			more: map[string]string{"templates/hook.yaml": cleanerTemplate}, want: "nothing was changed",
 		},
 		"OtherHook": {
-			reason: "a hook that runs later helps nobody", values: values("selector", "two"),
+			reason: "a hook that runs later has no effect", values: values("selector", "two"),
 			more: map[string]string{"templates/hook.yaml": strings.Replace(cleanerTemplate, "pre-upgrade", "post-upgrade", 1)}, want: "nothing was changed",
 		},
 	}

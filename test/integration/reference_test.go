@@ -172,7 +172,7 @@ func (w *world) readableByHelmController(hr *helmv2.HelmRelease, left *helmv2.He
 			w.t.Errorf("the snapshot of revision %d is %s, and stored is %q", s.Version, s.Status, r.Status)
 		}
 		if s.APIVersion == helmv2.SnapshotAPIVersionV2 && s.Digest != r.ReferenceDigest {
-			w.t.Errorf("the reference cannot verify its snapshot of revision %d any more", s.Version)
+			w.t.Errorf("helm-controller cannot verify its snapshot of revision %d any more", s.Version)
 		}
 	}
 }

@@ -60,7 +60,7 @@ func TestResetOfStalled(t *testing.T) {
 	w.ask(hr, "plain")
 	w.settle(hr)
 	if n := len(w.stored("stuck")); n != 1 {
-		t.Errorf("%d revisions after a request for a visit, want 1", n)
+		t.Errorf("%d revisions after a reconcile request, want 1", n)
 	}
 	w.ask(hr, "reset", helmv2.AnnotationResetRequest)
 	w.untilSays(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonRetriesExceeded, "Failed to upgrade after 1 attempt(s)")

@@ -111,7 +111,7 @@ func TestTakingOverIsReported(t *testing.T) {
 	b := newBench(t)
 	archive := appliedChart(t, "1.0.0")
 	b.mustRun(install, archive, values("data", values("a", "ours", "quiet", "ours")), helmv2.HelmReleaseSpec{})
-	b.patchAs("somebody", func(cm *corev1.ConfigMap) { cm.Data = map[string]string{"a": "theirs", "b": "theirs", "quiet": "ours"} })
+	b.patchAs("editor", func(cm *corev1.ConfigMap) { cm.Data = map[string]string{"a": "theirs", "b": "theirs", "quiet": "ours"} })
 
 	out := b.mustRun(upgrade, archive, values("data", values("a", "again", "quiet", "ours")), helmv2.HelmReleaseSpec{})
 	cm := b.configMap("app")
@@ -119,7 +119,7 @@ func TestTakingOverIsReported(t *testing.T) {
 		t.Errorf("data is %v", cm.Data)
 	}
 	logs := strings.Join(out.Logs, "\n")
-	if !containsAll(logs, "ConfigMap/"+b.namespace+"/app: taking over field .data.a", `"somebody"`) || strings.Contains(logs, ".data.quiet") {
+	if !containsAll(logs, "ConfigMap/"+b.namespace+"/app: taking over field .data.a", `"editor"`) || strings.Contains(logs, ".data.quiet") {
 		t.Errorf("logged:\n%s", logs)
 	}
 }
@@ -156,7 +156,7 @@ func TestRequestsPerObject(t *testing.T) {
 		t.Errorf("leaving alone took %v", b.requests)
 	}
 	if n := b.asked("openapi"); n != 0 {
-		t.Errorf("the schemas were asked for %d times", n)
+		t.Errorf("the schemas were requested %d times", n)
 	}
 	version := b.configMap("app").ResourceVersion
 	b.mustRun(upgrade, archive, values("data", values("a", "2")), helmv2.HelmReleaseSpec{})

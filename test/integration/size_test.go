@@ -75,7 +75,7 @@ func TestTooLarge(t *testing.T) {
 			[]string{"CRDs 1", "(largest: crds/other.yaml)", "move CustomResourceDefinitions to a chart of their own"},
 		},
 		"Rendered": {
-			"the chart would fit, but not with what is rendered from it once its definition is there", map[string]string{
+			"the chart fits, but not with the objects that it renders once its CRD exists", map[string]string{
 				"files/blob": binary(60),
 				"templates/copy.yaml": "{{ if .Capabilities.APIVersions.Has \"" + group + "/v1/Thing\" }}\napiVersion: v1\nkind: ConfigMap\n" +
 					"metadata: {name: copy}\nbinaryData: {blob: {{ .Files.Get \"files/blob\" | b64enc }}}\n{{ end }}\n",
@@ -138,11 +138,11 @@ func TestTooLargeStays(t *testing.T) {
 			w.edit(hr, func(hr *helmv2.HelmRelease) {
 				hr.Annotations = map[string]string{helmv2.AnnotationReconcileRequest: token}
 			})
-			w.until(hr, "the visit", func(hr *helmv2.HelmRelease) bool { return hr.Status.LastHandledReconcileAt == token })
+			w.until(hr, "the reconciliation", func(hr *helmv2.HelmRelease) bool { return hr.Status.LastHandledReconcileAt == token })
 		}
 	})
 	if writes != 4 || hr.Status.Failures != 1 {
-		t.Errorf("two requests for a visit led to %d writes, failures are %d", writes, hr.Status.Failures)
+		t.Errorf("two reconcile requests led to %d writes, failures are %d", writes, hr.Status.Failures)
 	}
 
 	stop()

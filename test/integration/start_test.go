@@ -61,7 +61,7 @@ func TestUsersComeBeforeTheStart(t *testing.T) {
 		order = append(order, w.next(asked))
 	}
 	if !slices.Contains(order, "/new-2.0.0.tgz") {
-		t.Errorf("the new release was not visited before the %d old ones: %v", releases, order)
+		t.Errorf("the new release was not reconciled before the %d old ones: %v", releases, order)
 	}
 	end()
 }
@@ -96,10 +96,10 @@ func TestOthersKeepTheirFields(t *testing.T) {
 	}
 	slices.Sort(ours)
 	if diff := cmp.Diff([]string{"", "status"}, ours); diff != "" {
-		t.Errorf("what we wrote, by subresource (-want +got):\n%s", diff)
+		t.Errorf("own fields by subresource (-want +got):\n%s", diff)
 	}
 	others := slices.DeleteFunc(live.ManagedFields, func(e metav1.ManagedFieldsEntry) bool { return e.Manager == helmv2.FieldManager })
 	if diff := cmp.Diff(before, others); diff != "" || len(before) == 0 {
-		t.Errorf("what others wrote (-before +after):\n%s", diff)
+		t.Errorf("fields of other managers (-before +after):\n%s", diff)
 	}
 }

@@ -18,7 +18,7 @@ func (y *tenancy) ownRequests(t *testing.T) {
 		switch {
 		case r.Impersonated != nil:
 			if !strings.HasPrefix(r.Impersonated.Username, "system:serviceaccount:tenant-") {
-				t.Errorf("somebody was impersonated: %s", r.Impersonated.Username)
+				t.Errorf("a wrong identity was impersonated: %s", r.Impersonated.Username)
 			}
 			asTenant[r.what()]++
 		case r.controllers():
@@ -28,10 +28,10 @@ func (y *tenancy) ownRequests(t *testing.T) {
 		}
 	}
 	for what, r := range foreign {
-		t.Errorf("the controller itself asked to %s: %s", what, r.RequestURI)
+		t.Errorf("the controller sent without impersonation %s: %s", what, r.RequestURI)
 	}
 	if own == 0 {
-		t.Error("nobody asked for anything: is there an audit log?")
+		t.Error("no requests: is the audit log enabled?")
 	}
 	for _, what := range []string{"create secrets", "update secrets", "get secrets", "list secrets", "patch configmaps", "create configmaps", "delete configmaps", "create namespaces"} {
 		if asTenant[what] == 0 {

@@ -93,7 +93,7 @@ func (y *tenancy) dependencies(t *testing.T) {
 	w.edit(hr, needs(ref))
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonDependencyNotReady, "'tenant-b/dependency' is not ready: its latest generation has not been reconciled")
 	if message := condition(hr, helmv2.ConditionReady).Message; strings.Contains(message, "Source") {
-		t.Errorf("it tells what its neighbour was told: %s", message)
+		t.Errorf("the expression read the status of a neighbour: %s", message)
 	}
 	y.othersGoOn()
 	y.unharmed(before)
@@ -110,7 +110,7 @@ func (y *tenancy) accounts(t *testing.T) {
 	w := y.a
 	before := y.inventory()
 	for name, account := range map[string]string{
-		"missing": "nobody", "other": "tenant-b:" + deployer, "path": "../../tenant-b/serviceaccounts/" + deployer, "none": "default",
+		"missing": "unknown", "other": "tenant-b:" + deployer, "path": "../../tenant-b/serviceaccounts/" + deployer, "none": "default",
 	} {
 		w.publish(name, "1.0.0", configMapChart(t, "1.0.0"))
 		hr := w.release(name, nil, as(account), func(hr *helmv2.HelmRelease) { hr.Spec.StorageNamespace = "tenant-b" })
@@ -121,7 +121,7 @@ func (y *tenancy) accounts(t *testing.T) {
 	// Without a name the default ServiceAccount is used.
 	w.publish("default", "1.0.0", configMapChart(t, "1.0.0"))
 	hr := w.release("default", nil, y.strict, func(hr *helmv2.HelmRelease) { hr.Spec.StorageNamespace = "tenant-b" })
-	y.refused(hr, helmv2.ReasonStateError, `User "`+deputy+`" cannot list resource "secrets"`, `in the namespace "tenant-b"`)
+	y.refused(hr, helmv2.ReasonStateError, `User "`+tenantUser+`" cannot list resource "secrets"`, `in the namespace "tenant-b"`)
 	y.othersGoOn()
 	y.unharmed(before)
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.StorageNamespace = "" })
@@ -139,7 +139,7 @@ func (y *tenancy) drifts(t *testing.T) {
 			hr.Spec.ChartRef.Name, hr.Spec.PersistentClient = "drifts", new(!fresh)
 		})
 		w.untilReady(hr)
-		changeAs(w, "somebody", w.configMap(name), func(o *corev1.ConfigMap) { o.Data["message"] = "changed" })
+		changeAs(w, "editor", w.configMap(name), func(o *corev1.ConfigMap) { o.Data["message"] = "changed" })
 		w.untilSays(hr, helmv2.ConditionDrifted, metav1.ConditionTrue, helmv2.ReasonDriftDetected)
 		w.edit(hr, func(hr *helmv2.HelmRelease) {
 			hr.Spec.ServiceAccountName, hr.Spec.DriftDetection.Mode = "viewer", helmv2.DriftDetectionEnabled
@@ -149,7 +149,7 @@ func (y *tenancy) drifts(t *testing.T) {
 		})
 		t.Log(condition(hr, helmv2.ConditionDrifted).Message)
 		if got := w.configMap(name).Data["message"]; got != "changed" {
-			t.Errorf("somebody else corrected it: the message is %q", got)
+			t.Errorf("another identity corrected it: the message is %q", got)
 		}
 		w.edit(hr, as(deployer))
 		untilTrue(w, "a correction", func() bool { return w.configMap(name).Data["message"] == "default" })
@@ -167,9 +167,9 @@ func (y *tenancy) uninstalls(t *testing.T) {
 	w.untilDenied(deployer, "configmaps", "tenant-b")
 	before := y.inventory()
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(t, map[string]any{"message": "again"}) })
-	y.said(hr, helmv2.ReasonUpgradeFailed, `User "`+deputy+`" cannot patch resource "configmaps"`, `in the namespace "tenant-b"`, "uninstalls")
+	y.said(hr, helmv2.ReasonUpgradeFailed, `User "`+tenantUser+`" cannot patch resource "configmaps"`, `in the namespace "tenant-b"`, "uninstalls")
 	w.must(suite.client.Delete(t.Context(), hr))
-	y.said(hr, helmv2.ReasonUninstallFailed, `User "`+deputy+`" cannot delete resource "configmaps"`, `in the namespace "tenant-b"`, `"uninstalls"`)
+	y.said(hr, helmv2.ReasonUninstallFailed, `User "`+tenantUser+`" cannot delete resource "configmaps"`, `in the namespace "tenant-b"`, `"uninstalls"`)
 	y.othersGoOn()
 	y.unharmed(before)
 	withdraw = y.permit("tenant-b", configMaps("*")...)

@@ -80,7 +80,7 @@ func partial(apiVersion, kind, name string) *metav1.PartialObjectMetadata {
 func trespasses() []trespass {
 	write := []string{"get", "create", "patch", "delete"}
 	cannot := func(verb, resource, where string) []string {
-		return []string{`User "` + deputy + `" cannot ` + verb + ` resource "` + resource + `"`, where}
+		return []string{`User "` + tenantUser + `" cannot ` + verb + ` resource "` + resource + `"`, where}
 	}
 	const there, anywhere = `in the namespace "tenant-b"`, "at the cluster scope"
 	return []trespass{

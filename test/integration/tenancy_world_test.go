@@ -34,8 +34,8 @@ import (
 const (
 	// deployer is the ServiceAccount of tenant-a, with all permissions in its namespace and no
 	// others.
-	deployer = "deployer"
-	deputy   = "system:serviceaccount:tenant-a:" + deployer
+	deployer   = "deployer"
+	tenantUser = "system:serviceaccount:tenant-a:" + deployer
 	// controllerUser is the user of the controllers, with all permissions.
 	controllerUser = "the-controller"
 	// neighbour is the name of a release that runs at the same time.

@@ -139,7 +139,7 @@ func TestValuesFromUnwatchedObject(t *testing.T) {
 	w.must(suite.client.Update(t.Context(), cm))
 	w.settleConfigs(hr)
 	if newest(hr) != 1 {
-		t.Errorf("revision %d: nobody asked to watch this object", newest(hr))
+		t.Errorf("revision %d: this object is not watched", newest(hr))
 	}
 	w.wantData("plain", "one", "none")
 	w.edit(hr, func(hr *helmv2.HelmRelease) {
@@ -192,7 +192,7 @@ func TestSecretsAreNotTold(t *testing.T) {
 		t.Error("there is no event to look at")
 	}
 	if strings.Contains(events.String(), canary) || strings.Contains(condition(hr, "Ready").Message, canary) {
-		t.Errorf("the content of a Secret was told: %+v %v", hr.Status.Conditions, events.Items)
+		t.Errorf("the content of a Secret was published: %+v %v", hr.Status.Conditions, events.Items)
 	}
 }
 
@@ -210,6 +210,6 @@ func TestSecretsAreNotToldByHelm(t *testing.T) {
 	raw, err := json.Marshal(hr.Status)
 	w.must(err)
 	if strings.Contains(string(raw), canary) {
-		t.Errorf("the status tells a secret: %s", raw)
+		t.Errorf("the status contains a secret: %s", raw)
 	}
 }

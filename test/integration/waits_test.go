@@ -99,7 +99,7 @@ func TestWaitsAskLittle(t *testing.T) {
 		b.mustRun(action, archive, nil, helmv2.HelmReleaseSpec{})
 		b.must(<-done)
 		if got := b.reads(); !slices.Equal(got, want) {
-			t.Errorf("%s asked %q, want %q", release.Name(action), got, want)
+			t.Errorf("%s sent %q, want %q", release.Name(action), got, want)
 		}
 	}
 	const watch = "WATCH /apis/apps/v1/namespaces/NS/deployments"
@@ -107,12 +107,12 @@ func TestWaitsAskLittle(t *testing.T) {
 	// All objects are ready, and the upgrade changes none.
 	b.mustRun(release.Upgrade{Timeout: patience}, archive, nil, helmv2.HelmReleaseSpec{})
 	if got := b.reads(); len(got) != 0 {
-		t.Errorf("an upgrade that changes nothing asked %q", got)
+		t.Errorf("an upgrade without changes sent %q", got)
 	}
 	target := release.Target{Name: "app", Namespace: b.namespace, StorageNamespace: b.namespace}
 	b.mustRun(release.Uninstall{Timeout: patience, Target: target}, archive, nil, helmv2.HelmReleaseSpec{})
 	if got := b.reads(); len(got) != 0 {
-		t.Errorf("deleting asked %q", got)
+		t.Errorf("a deletion sent %q", got)
 	}
 }
 
