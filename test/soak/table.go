@@ -19,8 +19,8 @@ import (
 // counted are the counters of the table, and how to call them.
 func counted() []struct{ title, name string } {
 	return []struct{ title, name string }{
-		{"visits", "controller_runtime_reconcile_total"},
-		{"errors of visits", "controller_runtime_reconcile_errors_total"},
+		{"reconciliations", "controller_runtime_reconcile_total"},
+		{"errors of reconciliations", "controller_runtime_reconcile_errors_total"},
 		{"panics", "controller_runtime_reconcile_panics_total"},
 		{"requests to the API server", "rest_client_requests_total"},
 		{"visits by rule", "pintle_helm_release_visits_total"},
@@ -28,7 +28,7 @@ func counted() []struct{ title, name string } {
 	}
 }
 
-// text says what was done and what it took.
+// text returns the tables of changes and costs.
 func (k *soak) text() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
