@@ -37,7 +37,7 @@ func mayImport() map[string][]string {
 		"apiretry":           {},
 		"attempt":            {"release"},
 		"cel":                {},
-		"chart":              {},
+		"chart":              {"values"},
 		"cluster":            {"apiretry"},
 		"cluster/cloudauth":  {},
 		"controller":         {"apiretry", "attempt", "cluster", "diagnosis", "diagnosis/evidence", "drift", "events", "helm", "hookjob", "inputs", "metrics", "operation", "release", "status", "watch"},
@@ -45,9 +45,9 @@ func mayImport() map[string][]string {
 		"diagnosis/evidence": {"diagnosis", "release"},
 		"drift":              {"apiretry", "release"},
 		"events":             {},
-		"helm":               {"apiretry", "cel", "chart", "diagnosis", "hookjob", "readiness", "release", "render", "render/postrender"},
+		"helm":               {"apiretry", "cel", "chart", "diagnosis", "hookjob", "readiness", "release", "render", "render/postrender", "values"},
 		"hookjob":            {},
-		"inputs":             {"cel", "chart", "release"},
+		"inputs":             {"cel", "chart", "release", "values"},
 		"leader":             {},
 		"metrics":            {"release", "status"},
 		"oomwatch":           {},
@@ -57,8 +57,9 @@ func mayImport() map[string][]string {
 		"release":            {},
 		"render":             {},
 		"render/postrender":  {},
-		"scenario":           {"release", "status"},
+		"scenario":           {"diagnosis", "release", "status"},
 		"status":             {"operation", "release"},
+		"values":             {},
 		"watch":              {},
 		"main":               {"chart", "cluster", "cluster/cloudauth", "controller", "events", "helm", "inputs", "leader", "metrics", "oomwatch", "options"},
 	}
@@ -73,7 +74,7 @@ func pure() map[string][]string {
 		"operation": {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis"},
 		"readiness": {"k8s.io/apimachinery/pkg/util/resourceversion"},
 		"release":   {"k8s.io/apimachinery/pkg/apis/meta/v1"},
-		"scenario":  {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "release", packages + "status"},
+		"scenario":  {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "release", packages + "status"},
 		"status":    {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "operation", packages + "release"},
 	}
 }
@@ -224,7 +225,7 @@ func TestLibraries(t *testing.T) {
 	}{
 		{
 			libraries: []string{"helm.sh/helm"},
-			direct:    []string{"helm", "chart", "render"},
+			direct:    []string{"helm", "chart", "render", "values"},
 			indirect:  []string{"inputs", "controller", "main"},
 		},
 		{

@@ -24,10 +24,10 @@ const (
 	// counted. The value is "true".
 	LabelInterrupted string = "pintle.dev/interrupted"
 
-	// LabelSuperseded marks the storage record of a failed revision whose wait was
-	// given up because its inputs had changed in the meantime. Such a failure is
-	// not counted either. Its value is "true".
-	LabelSuperseded string = "pintle.dev/superseded"
+	// LabelOutdated marks the storage record of a failed revision whose wait ended because its
+	// inputs had changed in the meantime. Such a failure is not counted either. The value is
+	// "true".
+	LabelOutdated string = "pintle.dev/outdated"
 
 	// LabelApplied marks the storage record of a revision whose objects had all been applied when
 	// its wait began. It counts only together with a valid LabelRevision. The value is the number
@@ -38,9 +38,8 @@ const (
 	// the number of the revision, as for LabelApplied.
 	LabelRollback string = "pintle.dev/rollback"
 
-	// ActionHeal looks again at a revision that failed only by waiting. Never in
-	// history.
-	ActionHeal ReleaseAction = "health check"
+	// ActionRecheck checks the objects of a revision that failed only by waiting. Never in history.
+	ActionRecheck ReleaseAction = "health check"
 
 	// AnnotationSuspend on a HelmRelease suspends it like spec.suspend. The value is the reason.
 	AnnotationSuspend string = "pintle.dev/suspend"

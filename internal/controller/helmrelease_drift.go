@@ -40,8 +40,8 @@ type driftDetector interface {
 
 // follower wakes releases whose live objects change.
 type follower interface {
-	Follow(key types.NamespacedName, c watch.Cluster, kinds []schema.GroupVersionResource)
-	Moved(cluster string, resource schema.GroupVersionResource, namespace, name string) watch.Moved
+	WatchKinds(key types.NamespacedName, c watch.Cluster, kinds []schema.GroupVersionResource)
+	Observed(cluster string, resource schema.GroupVersionResource, namespace, name string) watch.Observation
 	Forget(key types.NamespacedName)
 }
 
@@ -67,7 +67,7 @@ func (r *HelmReleaseReconciler) compare(ctx context.Context, hr *helmv2.HelmRele
 
 // follow hears of changes to the objects of a release.
 func (r *HelmReleaseReconciler) follow(key types.NamespacedName, way *cluster.Connection, kinds []schema.GroupVersionResource) {
-	r.objects.Follow(key, watch.Cluster{
+	r.objects.WatchKinds(key, watch.Cluster{
 		ID:     way.Cluster(),
 		Client: func() (metadata.Interface, error) { return metadata.NewForConfig(way.Unimpersonated()) },
 	}, kinds)
@@ -86,7 +86,7 @@ func (r *HelmReleaseReconciler) uncompare(key types.NamespacedName) {
 func (r *HelmReleaseReconciler) record(ctx context.Context, hr *helmv2.HelmRelease, way *cluster.Connection, job helm.Job, o *release.Outcome, applied *drift.Recorder) {
 	switch o.Action.(type) {
 	case release.Install, release.Upgrade:
-	case release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Heal, release.CorrectDrift,
+	case release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Recheck, release.CorrectDrift,
 		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 		return
 	}
@@ -127,10 +127,10 @@ func (r *HelmReleaseReconciler) look(hr *helmv2.HelmRelease, way *cluster.Connec
 		},
 		Watch: func(kinds []schema.GroupVersionResource) { r.follow(client.ObjectKeyFromObject(hr), way, kinds) },
 		Changed: func(resource schema.GroupVersionResource, namespace, name, uid, version string) drift.Change {
-			switch seen := r.objects.Moved(at, resource, namespace, name); {
+			switch seen := r.objects.Observed(at, resource, namespace, name); {
 			case !seen.Known:
 				return drift.Unknown
-			case seen.Since(uid, version):
+			case seen.ChangedSince(uid, version):
 				return drift.Changed
 			}
 			return drift.Unchanged

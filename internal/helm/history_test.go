@@ -58,7 +58,7 @@ func TestToRevisionLabels(t *testing.T) {
 		want   want
 	}{
 		"None":       {"nothing is said", nil, want{}},
-		"Superseded": {"its wait was given up", map[string]string{helmv2.LabelSuperseded: "true"}, want{Superseded: true}},
+		"Superseded": {"its wait was given up", map[string]string{helmv2.LabelOutdated: "true"}, want{Superseded: true}},
 		"Cut off":    {"its action was cut off", map[string]string{helmv2.LabelInterrupted: "true"}, want{Interrupted: true}},
 		"Applied":    {"stamp and number are its own", map[string]string{helmv2.LabelRevision: "uid-1.3", helmv2.LabelApplied: "3"}, want{Applied: true}},
 		"Rollback":   {"so they are of a rollback", map[string]string{helmv2.LabelRevision: "uid-1.3", helmv2.LabelRollback: "3"}, want{Rollback: true}},
@@ -75,7 +75,7 @@ func TestToRevisionLabels(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := toRevision(revision(3, helmrelease.StatusFailed, tc.labels))
-			if diff := cmp.Diff(tc.want, want{got.Interrupted, got.Superseded, got.Applied, got.Rollback}); diff != "" {
+			if diff := cmp.Diff(tc.want, want{got.Interrupted, got.Outdated, got.Applied, got.Rollback}); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
@@ -213,12 +213,12 @@ func TestSupersededWaitIsMarked(t *testing.T) {
 			done <- w.runner.Run(ctx, w.conn, job(release.Install{Timeout: time.Hour}, artifact, "1.0.0", nil))
 		}()
 		synctest.Wait()
-		cancel(release.ErrSuperseded)
-		if out := <-done; !out.Cancelled || !out.Superseded || out.Err == nil {
-			t.Errorf("cancelled %t, superseded %t, error %v", out.Cancelled, out.Superseded, out.Err)
+		cancel(release.ErrOutdated)
+		if out := <-done; !out.Cancelled || !out.Outdated || out.Err == nil {
+			t.Errorf("cancelled %t, superseded %t, error %v", out.Cancelled, out.Outdated, out.Err)
 		}
 	})
-	if h := w.history(); len(h) != 1 || h[0].Status != helmv2.StatusFailed || h[0].Interrupted || !h[0].Superseded {
+	if h := w.history(); len(h) != 1 || h[0].Status != helmv2.StatusFailed || h[0].Interrupted || !h[0].Outdated {
 		t.Fatalf("history %+v", h)
 	}
 }
@@ -233,10 +233,10 @@ func TestMark(t *testing.T) {
 	}{
 		"Running":    {"a failure of its own", release.Upgrade{}, nil, ""},
 		"Shutdown":   {"ended on purpose", release.Upgrade{}, context.Canceled, helmv2.LabelInterrupted},
-		"Superseded": {"something else is wanted", release.Upgrade{}, release.ErrSuperseded, helmv2.LabelSuperseded},
+		"Superseded": {"something else is wanted", release.Upgrade{}, release.ErrOutdated, helmv2.LabelOutdated},
 		"Unlock":     {"the process died", release.Unlock{}, nil, helmv2.LabelInterrupted},
 		"UnlockSuperseded": {
-			"the process died, whatever is wanted since", release.Unlock{}, release.ErrSuperseded, helmv2.LabelInterrupted,
+			"the process died, whatever is wanted since", release.Unlock{}, release.ErrOutdated, helmv2.LabelInterrupted,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -208,7 +208,7 @@ func telling(all map[string]string) map[string]string {
 	for key, value := range all {
 		switch key {
 		case "name", "version", "status", labelCreated, labelModified, helmv2.LabelRevision, helmv2.LabelInterrupted,
-			helmv2.LabelSuperseded, helmv2.LabelApplied, helmv2.LabelRollback:
+			helmv2.LabelOutdated, helmv2.LabelApplied, helmv2.LabelRollback:
 			some[key] = value
 		}
 	}

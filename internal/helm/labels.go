@@ -45,7 +45,7 @@ func storedLabels(rls *helmrelease.Release) map[string]string {
 // less what was said about that one alone.
 func stampedLabels(rls *helmrelease.Release, uid string) map[string]string {
 	own := ownLabels(rls.Labels)
-	for _, key := range []string{helmv2.LabelInterrupted, helmv2.LabelSuperseded, helmv2.LabelApplied, helmv2.LabelRollback} {
+	for _, key := range []string{helmv2.LabelInterrupted, helmv2.LabelOutdated, helmv2.LabelApplied, helmv2.LabelRollback} {
 		delete(own, key)
 	}
 	own[helmv2.LabelRevision] = stamp(uid, rls.Version)

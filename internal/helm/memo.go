@@ -137,7 +137,7 @@ func (f *fact) size() int64 {
 	size := entry + int(unsafe.Sizeof(*f))
 	for _, s := range []string{
 		f.way, f.at, f.method, f.reference.algorithm, f.reference.ociDigest, r.Name, r.Namespace, string(r.Status), r.Description,
-		r.ChartName, r.ChartVersion, r.AppVersion, r.ConfigDigest, r.Digest, r.Owner, r.ReferenceDigest,
+		r.ChartName, r.ChartVersion, r.AppVersion, r.ConfigDigest, r.Digest, r.Owner, r.HelmControllerDigest,
 	} {
 		size += len(s)
 	}

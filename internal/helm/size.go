@@ -58,7 +58,7 @@ func (r *run) limitRecord() {
 // weighed takes note of what the record of a new revision takes, and refuses what is
 // too much. What makes it large is found out only if somebody is going to be told.
 func (r *run) weighed(rls *helmrelease.Release, bytes int) error {
-	size := &release.RecordSize{Bytes: bytes, Limit: corev1.MaxSecretSize, Room: roomFor(rls)}
+	size := &release.RecordSize{Bytes: bytes, Limit: corev1.MaxSecretSize, Reserved: roomFor(rls)}
 	if !size.NearlyTooLarge() && !size.TooLarge() {
 		return nil
 	}
@@ -69,7 +69,7 @@ func (r *run) weighed(rls *helmrelease.Release, bytes int) error {
 	r.size = size
 	if size.TooLarge() {
 		return fmt.Errorf("nothing was changed: the record of the revision would take %d bytes, compressed, and may take %d when the action begins",
-			size.Bytes, size.Limit-size.Room)
+			size.Bytes, size.Limit-size.Reserved)
 	}
 	return nil
 }

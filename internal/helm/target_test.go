@@ -337,7 +337,7 @@ func TestStrayBehindTheIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	runner := NewRunner(chart.NewStore(http.DefaultClient, 1<<20), index, time.Now)
-	local, err := cluster.NewConnections(w.config, cluster.Trust{}, time.Now).For(cluster.Identity{})
+	local, err := cluster.NewConnections(w.config, cluster.KubeconfigOptions{}, time.Now).For(cluster.Identity{})
 	if err != nil {
 		t.Fatal(err)
 	}

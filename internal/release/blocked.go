@@ -3,37 +3,39 @@
 
 package release
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
-// Blocked is an expected obstacle: why it cannot be known at the moment what
-// should be installed or what is there. It is an error, so that the rooms that
-// touch the world can return it, and a value, so that the report room can turn
-// it into conditions without knowing any of them.
+// Blocked is an expected obstacle: the desired or the observed state cannot be read at the moment.
+// It is an error, so packages with I/O can return it. It is also a value, so package status can
+// turn it into conditions.
 type Blocked struct {
-	// Reason of the Ready condition.
+	// Reason is the reason of condition Ready.
 	Reason string
 	// Message is one stable sentence that names object, field and cause.
 	Message string
-	// Retry says when to look again.
+	// Retry states when to requeue.
 	Retry Retry
-	// Terminal obstacles set Stalled: only a change of the spec helps.
+	// Terminal obstacles set condition Stalled. They end only with a change of the spec.
 	Terminal bool
-	// Quiet obstacles are normal waiting and make no event.
+	// Quiet obstacles are regular waits and emit no event.
 	Quiet bool
-	// Progressing obstacles are work of ours that goes on and may end with Reason:
-	// Ready is unknown, unless it already says how it ended before.
+	// Progressing obstacles are work of the controller that is still running and may fail with
+	// Reason. Condition Ready is Unknown, unless it already has the result of an earlier attempt.
 	Progressing bool
-	// Brief obstacles are likely to be gone in a moment: nothing is said of them.
+	// Brief obstacles are expected to end within seconds. They write no status.
 	Brief bool
-	// Normal obstacles make one that is no warning.
+	// Normal obstacles emit an event of type Normal.
 	Normal bool
-	// Transient obstacles are faults of an API server. They do not replace a Ready
-	// condition that says that a server did not answer an action.
+	// Transient obstacles are faults of an API server. They do not replace a Ready condition which
+	// reports that an action was interrupted by an outage.
 	Transient bool
-	// Upstream obstacles are faults of a server that is no API server, such as the
-	// artifact server.
+	// Upstream obstacles are faults of a server other than an API server, such as the artifact
+	// server.
 	Upstream bool
-	// Err is the cause, if there is one.
+	// Err is the cause; nil if there is none.
 	Err error
 }
 
@@ -43,11 +45,84 @@ func (b *Blocked) Error() string { return b.Message }
 // Unwrap returns the cause.
 func (b *Blocked) Unwrap() error { return b.Err }
 
-// BlockedBy returns an obstacle that is retried with back-off, its message
-// being what fmt.Sprintf makes of the arguments followed by the cause.
+// BlockedBy returns an obstacle that is retried with back-off. Its message is the formatted text,
+// followed by the cause.
 func BlockedBy(reason string, err error, format string, args ...any) *Blocked {
 	return &Blocked{
 		Reason: reason, Err: err, Retry: Backoff(),
 		Message: fmt.Sprintf(format, args...) + ": " + err.Error(),
 	}
+}
+
+// Retry states when to requeue a HelmRelease. The zero value is Never.
+type Retry struct {
+	kind  retryKind
+	after time.Duration
+}
+
+type retryKind int
+
+const (
+	never retryKind = iota
+	now
+	after
+	interval
+	backoff
+)
+
+// Never requeues on events only.
+func Never() Retry { return Retry{} }
+
+// Now requeues immediately, because more work is left.
+func Now() Retry { return Retry{kind: now} }
+
+// After requeues after d.
+func After(d time.Duration) Retry { return Retry{kind: after, after: d} }
+
+// Interval requeues after about d. The caller adds jitter, so that releases that were created
+// together are not reconciled together.
+func Interval(d time.Duration) Retry { return Retry{kind: interval, after: d} }
+
+// Backoff requeues with a delay that grows with each failure in a row.
+func Backoff() Retry { return Retry{kind: backoff} }
+
+// BackoffUpTo requeues as Backoff does, and after limit at the latest.
+func BackoffUpTo(limit time.Duration) Retry { return Retry{kind: backoff, after: limit} }
+
+// IsNever reports whether only an event requeues.
+func (r Retry) IsNever() bool { return r.kind == never }
+
+// IsNow reports whether to requeue immediately.
+func (r Retry) IsNow() bool { return r.kind == now }
+
+// IsBackoff reports whether the delay is the back-off of the caller.
+func (r Retry) IsBackoff() bool { return r.kind == backoff }
+
+// Limit returns the longest delay of the back-off. Zero is no limit.
+func (r Retry) Limit() time.Duration {
+	if r.kind != backoff {
+		return 0
+	}
+	return r.after
+}
+
+// Delay returns the delay and whether to add jitter.
+func (r Retry) Delay() (d time.Duration, spread bool) { return r.after, r.kind == interval }
+
+// String returns the retry for logs and scenarios.
+func (r Retry) String() string {
+	switch r.kind {
+	case never:
+		return "never"
+	case now:
+		return "now"
+	case after, interval:
+		return r.after.String()
+	case backoff:
+		if r.after > 0 {
+			return "backoff<=" + r.after.String()
+		}
+		return "backoff"
+	}
+	return ""
 }

@@ -1,12 +1,28 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package release decides what to do about one Helm release. It holds the
-// vocabulary the other rooms meet in: what should be installed (Desired), what
-// is there (Observed), the one thing to do next (Decision) and what came of it
-// (Outcome).
+// Package release decides the next action for one Helm release. Decide is a pure function from
+// Input (Desired, Observed, Recorded, Now) to Decision. The outcome of an action is a value of type
+// Outcome.
 //
-// It performs no I/O: no client, clock, logger or Helm type enters it, so that
-// every decision can be tested by table, replayed from JSON and fuzzed. Values
-// of a release appear only as a digest, never in the clear.
+// The package performs no I/O. It has no client, clock, logger or Helm type. Decisions are tested
+// by table, replayed from JSON and fuzzed. Values of a release appear only as digests.
+//
+// Files, top-down:
+//
+//	decide.go        Decide, the ordered list of rules, and rules without a file of their own
+//	move.go          rule TargetMoved: the release has another name, namespace or chart
+//	deletion.go      rule AwaitDependents, and annotations for deletions
+//	wait.go          rules Busy, AwaitOperation and Debounce
+//	record.go        rule TooLarge, and the size of a release record
+//	remediation.go   rules after failures: BecameReady, RetriesExhausted, AwaitRetry, Failed
+//	sync.go          rules Absent, Unmanaged, OutOfSync, Untested, Drifted and InSync
+//	ownership.go     rules OwnershipConflict and Unlock, and the ownership of single objects
+//	history.go       snapshots in status.history, and the reads that a decision needs
+//	request.go       requests and suspension by annotation
+//	input.go         Input and Decision, and the desired state
+//	observed.go      the observed state, with drift
+//	outcome.go       the outcome of an action, with its failure cause
+//	action.go        the actions
+//	blocked.go       obstacles before a decision, and when to requeue
 package release

@@ -12,9 +12,8 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// TestOutages interrupts installs and upgrades, in every way and many times in a row, and
-// kills the process in between. Nothing may be counted or remedied, the release must end
-// deployed, and each outage is one event, with one event at its end.
+// TestOutages: interrupted installs and upgrades, with crashes in between, are neither counted nor
+// remediated, end deployed, and emit one event at the start and one at the end of each outage.
 func TestOutages(t *testing.T) {
 	t.Parallel()
 	kinds := []string{"outage", "outage-refused", "outage-pending", "outage-lost"}
@@ -25,13 +24,13 @@ func TestOutages(t *testing.T) {
 		for step := range 3 {
 			script = append(script, fmt.Sprintf("spec values=%d", step))
 			for range r.IntN(6) {
-				script = append(script, "advance 1m", "visit helm="+kinds[r.IntN(len(kinds))])
+				script = append(script, "advance 1m", "reconcile helm="+kinds[r.IntN(len(kinds))])
 				if r.IntN(4) == 0 {
 					script = append(script, "die")
 				}
 			}
-			for range rest {
-				script = append(script, "visit")
+			for range maxReconciliations {
+				script = append(script, "reconcile")
 			}
 		}
 		var played strings.Builder

@@ -13,45 +13,44 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// rest is how many visits in a row may find something to do at once. More would
-// be a livelock: the longest honest way is finish, recover, unlock, upgrade,
-// look.
-const rest = 8
+// maxReconciliations is the largest number of reconciliations in a row with immediate work. More
+// are a livelock: the longest regular sequence is finish, recover, unlock, upgrade, recheck.
+const maxReconciliations = 8
 
-// lines is what random lives are made of. What people put into storage or do by
-// hand comes in moderation, or nothing else would ever happen.
+// lines returns the lines from which random lives are made. Uses of the Helm CLI are rare, because
+// they prevent other states.
 func lines() []string {
 	return []string{
-		"visit", "visit", "visit", "visit", "visit",
-		`visit helm=fail:"it failed"`, `visit helm=fail:"it failed again"`, `visit helm=refuse:"it was refused"`,
-		"visit helm=large:90", "visit helm=large:120", "visit helm=running", "visit helm=running",
-		"visit die=announce", "visit die=begin", "visit die=run", "visit die=record", "visit die=events",
-		"visit helm=outage", "visit helm=outage-refused", "visit helm=outage-pending", "visit helm=outage-lost", "end helm=outage-pending",
-		`visit helm=fail:"it failed" die=record`,
+		"reconcile", "reconcile", "reconcile", "reconcile", "reconcile",
+		`reconcile helm=fail:"it failed"`, `reconcile helm=fail:"it failed again"`, `reconcile helm=refuse:"it was refused"`,
+		"reconcile helm=large:90", "reconcile helm=large:120", "reconcile helm=running", "reconcile helm=running",
+		"reconcile die=announce", "reconcile die=begin", "reconcile die=run", "reconcile die=record", "reconcile die=events",
+		"reconcile helm=outage", "reconcile helm=outage-refused", "reconcile helm=outage-pending", "reconcile helm=outage-lost", "end helm=outage-pending",
+		`reconcile helm=fail:"it failed" die=record`,
 		"end", `end helm=fail:"it failed"`, "die", "cancel", "shutdown",
 		"spec values=a", "spec values=b", "spec chart=web@1.1.0", "spec chart=web@2.0.0", "spec retries=2", "spec retries=0",
 		"spec keep-history", "spec replace", "spec max-history=2",
 		"spec tests chart-tests", "spec no-tests", "spec ignore-tests", "spec remediate-last", "spec no-remediate-last",
 		"spec uninstall", "spec no-uninstall", "spec retry", "spec no-retry", "spec post-hooks", "spec post-renderers=a", "spec post-renderers=b",
 		"spec namespace=other", "spec namespace=apps", "spec release=renamed", "spec release=web", "spec storage=other", "spec chart=site@1.0.0",
-		`visit helm=timeout:"timed out"`, `visit helm=timeout:"timed out again"`, "objects broken", "objects ready", "applied",
+		`reconcile helm=timeout:"timed out"`, `reconcile helm=timeout:"timed out again"`, "objects broken", "objects ready", "applied",
 		"spec drift=enabled", "spec drift=warn", "spec drift=disabled", "live changed", "live changed replicas=4", "live removed", "live removed changed again-and-again",
 		"live changed again-and-again", "live scaled", "live unreadable", "live as-released", "live as-released",
-		"rival older", "rival younger", "rival gone", "rival gone",
+		"conflict older", "conflict younger", "conflict gone", "conflict gone",
 		`target refused "namespace other does not exist"`, "target taken", "target free", "target free",
-		"operation holds", "operation waits", "operation ends", "operation ends",
-		"annotate suspend=incident", "annotate suspend=incident suspend-until=2026-01-01T12:05:00Z", "annotate suspend", "hand tamper 1",
+		"operation locks", "operation waits", "operation ends", "operation ends",
+		"annotate suspend=incident", "annotate suspend=incident suspend-until=2026-01-01T12:05:00Z", "annotate suspend", "cli tamper 1",
 		"suspend", "resume", "resume", "delete", "request now",
 		"request one force", "request two force", "request three force reset", "request two", "request one reset", "request four force=one",
 		`blocked ValuesError "not a map"`, `blocked UnsupportedField "no such thing" terminal`, "unblocked", "unblocked",
 		"advance 1m", "advance 10m",
-		"hand upgrade chart=web@9.0.0 values=theirs", "hand uninstall", "hand uninstall keep-history", "hand install values=theirs",
-		"hand status superseded", "hand status uninstalling", "hand status pending-upgrade", "hand status unknown",
+		"cli upgrade chart=web@9.0.0 values=cli", "cli uninstall", "cli uninstall keep-history", "cli install values=cli",
+		"cli status superseded", "cli status uninstalling", "cli status pending-upgrade", "cli status unknown",
 	}
 }
 
-// life plays lines chosen by bytes, then leaves the HelmRelease in peace and
-// demands that it comes to rest.
+// life plays lines that bytes select, then reconciles and checks that the HelmRelease stops
+// requeueing immediately.
 func life(bytes []byte) (script []string, err error) {
 	w, all := New(), lines()
 	do := func(line string) error {
@@ -63,11 +62,11 @@ func life(bytes []byte) (script []string, err error) {
 		verb, _, _ := strings.Cut(line, " ")
 		switch {
 		case (verb == "end" || verb == "cancel" || verb == "shutdown") && w.running == nil,
-			verb == "hand" && w.running != nil,
+			verb == "cli" && w.running != nil,
 			verb == "die" && w.gone:
 			continue
 		}
-		if err := do(line); err != nil && verb != "hand" {
+		if err := do(line); err != nil && verb != "cli" {
 			return script, err
 		}
 	}
@@ -76,33 +75,33 @@ func life(bytes []byte) (script []string, err error) {
 			return script, err
 		}
 	}
-	for range rest {
-		if err := do("visit"); err != nil {
+	for range maxReconciliations {
+		if err := do("reconcile"); err != nil {
 			return script, err
 		}
 		if delay, _ := w.Retry().Delay(); w.Paused() || w.Retry().IsBackoff() || delay > 0 {
-			return script, atRest(w)
+			return script, checkEnd(w)
 		}
 	}
-	return script, fmt.Errorf("still busy after %d visits: %s", rest, w.Output())
+	return script, fmt.Errorf("immediate requeue after %d reconciliations: %s", maxReconciliations, w.Output())
 }
 
-// atRest checks what a HelmRelease at rest has come to.
-func atRest(w *World) error {
+// checkEnd checks the final state of a HelmRelease.
+func checkEnd(w *World) error {
 	deployed := 0
 	for _, r := range w.current().revisions {
 		if r.Status == helmv2.StatusDeployed && r.Owner == uid {
 			deployed++
 		}
-		if r.Pending() && r.Owner == uid && !w.gone && !w.desired().Suspended && w.blocked == nil && w.holder == nil {
+		if r.Pending() && r.Owner == uid && !w.gone && !w.desired().Suspended && w.blocked == nil && w.lockHolder == nil {
 			return fmt.Errorf("revision %d of ours is pending for ever", r.Version)
 		}
 	}
-	// Helm itself leaves two when people install by hand over a failed revision.
-	if deployed > 1 && !w.installedByHand {
+	// Helm leaves two if a user installs over a failed revision.
+	if deployed > 1 && !w.installedByCLI {
 		return fmt.Errorf("%d revisions of ours are deployed", deployed)
 	}
-	if !w.gone && !w.desired().Suspended && w.blocked == nil && w.holder == nil {
+	if !w.gone && !w.desired().Suspended && w.blocked == nil && w.lockHolder == nil {
 		if err := w.leftBehind(); err != nil {
 			return err
 		}
@@ -115,9 +114,10 @@ func atRest(w *World) error {
 	return nil
 }
 
+// FuzzLife: a HelmRelease reaches a valid final state after lines that the fuzzer selects.
 func FuzzLife(f *testing.F) {
 	f.Add([]byte{})
-	f.Add([]byte("visit helm=ok"))
+	f.Add([]byte("reconcile helm=ok"))
 	f.Fuzz(func(t *testing.T, bytes []byte) {
 		if len(bytes) > 200 {
 			return
@@ -128,7 +128,7 @@ func FuzzLife(f *testing.F) {
 	})
 }
 
-// TestRandomLives is the fuzz test for those who do not fuzz.
+// TestRandomLives: a HelmRelease reaches a valid final state after random lines.
 func TestRandomLives(t *testing.T) {
 	for seed := range uint64(150) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -142,10 +142,9 @@ func TestRandomLives(t *testing.T) {
 	}
 }
 
-// TestKills kills the process at random moments, over and over, and otherwise
-// lets everything succeed: it must end deployed, with at most one failed revision
-// per kill, none pending, and no failure counted.
-func TestKills(t *testing.T) {
+// TestCrashes: after crashes at random steps the release is deployed, with at most one failed
+// revision per crash, no pending revision, and no counted failure.
+func TestCrashes(t *testing.T) {
 	kinds := []string{"announce", "begin", "run", "record", "events"}
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -153,19 +152,19 @@ func TestKills(t *testing.T) {
 		script := []string{"spec values=a max-history=0"}
 		for step := range 3 {
 			for range r.IntN(5) {
-				script = append(script, "visit die="+kinds[r.IntN(len(kinds))])
+				script = append(script, "reconcile die="+kinds[r.IntN(len(kinds))])
 			}
 			if step < 2 {
-				script = append(script, "visit", "visit", "visit", "visit", fmt.Sprintf("spec values=%d", step))
+				script = append(script, "reconcile", "reconcile", "reconcile", "reconcile", fmt.Sprintf("spec values=%d", step))
 			}
 		}
-		for range rest {
-			script = append(script, "visit")
+		for range maxReconciliations {
+			script = append(script, "reconcile")
 		}
-		kills := 0
+		crashes := 0
 		for _, line := range script {
 			if strings.Contains(line, "die=") {
-				kills++
+				crashes++
 			}
 			if err := w.Do(line); err != nil {
 				t.Fatalf("seed %d: %v\n%s", seed, err, strings.Join(script, "\n"))
@@ -183,29 +182,29 @@ func TestKills(t *testing.T) {
 				t.Errorf("seed %d: revision %d is %s", seed, revision.Version, revision.Status)
 			}
 		}
-		if failed > kills || deployed != 1 || w.hr.Status.Failures != 0 || !w.Paused() {
-			t.Fatalf("seed %d: %d failed and %d deployed after %d kills, %d failures counted\n%s\n%s",
-				seed, failed, deployed, kills, w.hr.Status.Failures, strings.Join(script, "\n"), w.Output())
+		if failed > crashes || deployed != 1 || w.hr.Status.Failures != 0 || !w.Paused() {
+			t.Fatalf("seed %d: %d failed and %d deployed after %d crashes, %d failures counted\n%s\n%s",
+				seed, failed, deployed, crashes, w.hr.Status.Failures, strings.Join(script, "\n"), w.Output())
 		}
 	}
 }
 
-// TestKillsWhileForcing does the same to forced upgrades: each request must end in
-// one revision that was deployed, neither in none nor in two.
-func TestKillsWhileForcing(t *testing.T) {
+// TestCrashesWhileForcing: each force request leads to exactly one deployed revision, despite
+// crashes.
+func TestCrashesWhileForcing(t *testing.T) {
 	kinds := []string{"announce", "begin", "run", "record", "events"}
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		w := New()
-		script := []string{"spec values=a max-history=0", "visit", "visit"}
+		script := []string{"spec values=a max-history=0", "reconcile", "reconcile"}
 		requests := 1 + r.IntN(3)
 		for i := range requests {
 			script = append(script, fmt.Sprintf("request %d force", i))
 			for range r.IntN(6) {
-				script = append(script, "visit die="+kinds[r.IntN(len(kinds))])
+				script = append(script, "reconcile die="+kinds[r.IntN(len(kinds))])
 			}
-			for range rest {
-				script = append(script, "visit")
+			for range maxReconciliations {
+				script = append(script, "reconcile")
 			}
 		}
 		for _, line := range script {
@@ -221,7 +220,7 @@ func TestKillsWhileForcing(t *testing.T) {
 		}
 		last := fmt.Sprint(requests - 1)
 		if s := w.hr.Status; made != 1+requests || !w.Paused() || s.LastHandledForceAt != last || s.LastHandledReconcileAt != last {
-			t.Fatalf("seed %d: %d revisions for %d requests, the last answered %q, %q\n%s\n%s", seed, made-1, requests,
+			t.Fatalf("seed %d: %d revisions for %d requests, the last handled %q, %q\n%s\n%s", seed, made-1, requests,
 				s.LastHandledForceAt, s.LastHandledReconcileAt, strings.Join(script, "\n"), w.Output())
 		}
 	}

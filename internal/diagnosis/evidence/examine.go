@@ -28,14 +28,14 @@ const (
 
 // Examine returns the diagnosis of an inquiry; nil without suspects. It stops at the first object
 // with a known cause, and examines at most maxSuspects objects.
-func (e *Reader) Examine(ctx context.Context, q release.Inquiry) *release.Diagnosis {
+func (e *Reader) Examine(ctx context.Context, q release.DiagnosisRequest) *release.Diagnosis {
 	limit := patience
 	if q.Brief {
 		limit = briefPatience
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	suspects := byRelevance(q.Suspects)
+	suspects := byRelevance(q.Objects)
 	var best *release.Diagnosis
 	for i := range suspects[:min(len(suspects), maxSuspects)] {
 		x := &inspection{reader: e, suspect: &suspects[i], brief: q.Brief, secrets: slices.Clone(q.Secrets)}
@@ -53,7 +53,7 @@ func (e *Reader) Examine(ctx context.Context, q release.Inquiry) *release.Diagno
 
 // Refused returns the diagnosis of an object that the API server rejected with the message in
 // Status.
-func (e *Reader) Refused(suspect release.Suspect, secrets []string) *release.Diagnosis {
+func (e *Reader) Refused(suspect release.UnreadyObject, secrets []string) *release.Diagnosis {
 	x := &inspection{reader: e, suspect: &suspect, facts: diagnosis.Facts{
 		Kind: suspect.Object.Kind, Namespace: suspect.Object.Namespace, Name: suspect.Object.Name,
 		Status: suspect.Status, Refused: true, Secrets: secrets,
@@ -62,8 +62,8 @@ func (e *Reader) Refused(suspect release.Suspect, secrets []string) *release.Dia
 }
 
 // byRelevance returns failed objects first, then objects with Pods, then claims.
-func byRelevance(all []release.Suspect) []release.Suspect {
-	rank := func(s release.Suspect) int {
+func byRelevance(all []release.UnreadyObject) []release.UnreadyObject {
+	rank := func(s release.UnreadyObject) int {
 		switch {
 		case s.Failed:
 			return 0
@@ -75,7 +75,7 @@ func byRelevance(all []release.Suspect) []release.Suspect {
 		return 3
 	}
 	all = slices.Clone(all)
-	slices.SortStableFunc(all, func(a, b release.Suspect) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(all, func(a, b release.UnreadyObject) int { return rank(a) - rank(b) })
 	return all
 }
 
@@ -92,7 +92,7 @@ func hasPods(o release.Object) bool {
 // inspection is the diagnosis of one object.
 type inspection struct {
 	reader  *Reader
-	suspect *release.Suspect
+	suspect *release.UnreadyObject
 	brief   bool
 	secrets []string
 	facts   diagnosis.Facts
@@ -132,7 +132,7 @@ func (x *inspection) run(ctx context.Context) diagnosis.Finding {
 func (x *inspection) diagnosis(found diagnosis.Finding) *release.Diagnosis {
 	d := &release.Diagnosis{
 		Code: found.Code, Object: x.suspect.Object, Role: x.suspect.Role, Summary: found.Summary, Details: found.Details,
-		Hopeless: found.Hopeless, Patience: found.Patience, Mark: found.Mark,
+		Permanent: found.Hopeless, PermanentAfter: found.Patience, Fingerprint: found.Mark,
 	}
 	pod := diagnosis.RelevantPod(x.facts.Pods)
 	for _, l := range found.Logs {
@@ -159,7 +159,7 @@ func (x *inspection) readPods(ctx context.Context) {
 }
 
 // selection returns the list options for the Pods of an object, and false if it has none.
-func selection(s *release.Suspect) (metav1.ListOptions, bool) {
+func selection(s *release.UnreadyObject) (metav1.ListOptions, bool) {
 	if s.Object.Kind == "Pod" {
 		return metav1.ListOptions{FieldSelector: "metadata.name=" + s.Object.Name}, true
 	}
@@ -172,7 +172,7 @@ func selection(s *release.Suspect) (metav1.ListOptions, bool) {
 }
 
 // belongsTo reports whether a selected Pod belongs to the object.
-func belongsTo(p *corev1.Pod, s *release.Suspect) bool {
+func belongsTo(p *corev1.Pod, s *release.UnreadyObject) bool {
 	if s.Object.Kind == "Pod" {
 		return s.UID == "" || string(p.UID) == s.UID
 	}
@@ -204,7 +204,7 @@ func (x *inspection) readLogs(ctx context.Context, pod *corev1.Pod) {
 	if len(all) == 0 {
 		return
 	}
-	if x.suspect.Quiet {
+	if x.suspect.HideLogs {
 		x.facts.Withheld = "the hook's annotation helm.sh/hook-output-log-policy does not include it"
 		return
 	}

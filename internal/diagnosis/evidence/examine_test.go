@@ -68,9 +68,9 @@ func (s *memorySource) logs(_ context.Context, _, pod string, o *corev1.PodLogOp
 	return io.NopCloser(strings.NewReader(s.log)), s.record("logs", fmt.Sprintf("%s/%s previous=%t", pod, o.Container, o.Previous))
 }
 
-func suspect(t *testing.T, kind, group, content string) release.Suspect {
+func suspect(t *testing.T, kind, group, content string) release.UnreadyObject {
 	t.Helper()
-	s := release.Suspect{Object: release.Object{Group: group, Version: "v1", Kind: kind, Namespace: "apps", Name: "web"}, UID: "uid-" + kind, Status: "InProgress: late"}
+	s := release.UnreadyObject{Object: release.Object{Group: group, Version: "v1", Kind: kind, Namespace: "apps", Name: "web"}, UID: "uid-" + kind, Status: "InProgress: late"}
 	if err := yaml.Unmarshal([]byte(content), &s.Content); err != nil {
 		t.Fatal(err)
 	}
@@ -97,14 +97,14 @@ const (
 )
 
 func TestExamine(t *testing.T) {
-	deploy := func() release.Suspect { return suspect(t, "Deployment", "apps", deployment) }
-	job := func() release.Suspect {
+	deploy := func() release.UnreadyObject { return suspect(t, "Deployment", "apps", deployment) }
+	job := func() release.UnreadyObject {
 		return suspect(t, "Job", "batch", "{spec: {selector: {matchLabels: {controller-uid: u}}}}")
 	}
 	for name, tc := range map[string]struct {
 		reason   string
 		from     *memorySource
-		suspects []release.Suspect
+		suspects []release.UnreadyObject
 		brief    bool
 		code     string
 		contains []string
@@ -114,78 +114,78 @@ func TestExamine(t *testing.T) {
 		"log": {
 			reason:   "the log of the container's previous run is read and redacted",
 			from:     &memorySource{all: []corev1.Pod{ownedPod("web-1-a", "ReplicaSet", "web-1", crashed)}, secrets: map[string]string{"access": canary}, log: "one\nit is " + canary + "\n"},
-			suspects: []release.Suspect{deploy()}, code: helmv2.FailureCrashLoop,
+			suspects: []release.UnreadyObject{deploy()}, code: helmv2.FailureCrashLoop,
 			contains: []string{"Deployment apps/web: CrashLoop", "it is ***", "one\n"}, absent: []string{canary},
 			requests: []string{"pods app=web", "secrets access", "logs web-1-a/main previous=true", "events uid-web-1-a"},
 		},
 		"secret refused": {
 			reason:   "a log that cannot be redacted is withheld",
 			from:     &memorySource{all: []corev1.Pod{ownedPod("web-1-a", "ReplicaSet", "web-1", crashed)}, refused: []string{"secrets"}, log: canary},
-			suspects: []release.Suspect{deploy()}, code: helmv2.FailureCrashLoop,
+			suspects: []release.UnreadyObject{deploy()}, code: helmv2.FailureCrashLoop,
 			contains: []string{"exited with code 1", "is withheld: the Secrets of the Pod could not be read", "no rights"}, absent: []string{canary},
 			requests: []string{"pods app=web", "secrets access", "events uid-web-1-a"},
 		},
 		"pods refused": {
 			reason: "forbidden resources are left out and listed",
-			from:   &memorySource{refused: []string{"pods", "events"}}, suspects: []release.Suspect{job()}, code: helmv2.FailureNotReady,
+			from:   &memorySource{refused: []string{"pods", "events"}}, suspects: []release.UnreadyObject{job()}, code: helmv2.FailureNotReady,
 			contains: []string{"Job apps/web: NotReady: InProgress: late", "not read: pods: pods", "not read: events: events"},
 			requests: []string{"pods controller-uid=u", "events uid-Job"},
 		},
 		"log refused": {
 			reason:   "forbidden logs are left out and listed",
 			from:     &memorySource{all: []corev1.Pod{ownedPod("web-1-a", "ReplicaSet", "web-1", crashed)}, refused: []string{"logs"}},
-			suspects: []release.Suspect{deploy()}, code: helmv2.FailureCrashLoop, contains: []string{"not read: log of container main"},
+			suspects: []release.UnreadyObject{deploy()}, code: helmv2.FailureCrashLoop, contains: []string{"not read: log of container main"},
 			requests: []string{"pods app=web", "secrets access", "logs web-1-a/main previous=true", "events uid-web-1-a"},
 		},
 		"nothing has run": {
 			reason: "without logs no Secrets are read",
-			from:   &memorySource{all: []corev1.Pod{ownedPod("web-1-a", "ReplicaSet", "web-1", pulling)}}, suspects: []release.Suspect{deploy()},
+			from:   &memorySource{all: []corev1.Pod{ownedPod("web-1-a", "ReplicaSet", "web-1", pulling)}}, suspects: []release.UnreadyObject{deploy()},
 			code: helmv2.FailureImageNotFound, contains: []string{"not found"}, requests: []string{"pods app=web", "events uid-web-1-a"},
 		},
 		"brief": {
 			reason: "a symptom in a Pod's status takes one request",
-			from:   &memorySource{all: []corev1.Pod{ownedPod("web-1-a", "ReplicaSet", "web-1", pulling)}}, suspects: []release.Suspect{deploy(), job()},
+			from:   &memorySource{all: []corev1.Pod{ownedPod("web-1-a", "ReplicaSet", "web-1", pulling)}}, suspects: []release.UnreadyObject{deploy(), job()},
 			brief: true, code: helmv2.FailureImageNotFound, requests: []string{"pods app=web"},
 		},
 		"brief about a Job": {
 			reason:   "the reason why a Job's Pods cannot be created is in events only",
 			from:     &memorySource{events: map[string][]corev1.Event{"uid-Job": {{Reason: "FailedCreate", Message: "exceeded quota"}}}},
-			suspects: []release.Suspect{job()}, brief: true, code: helmv2.FailureQuotaExceeded, requests: []string{"pods controller-uid=u", "events uid-Job"},
+			suspects: []release.UnreadyObject{job()}, brief: true, code: helmv2.FailureQuotaExceeded, requests: []string{"pods controller-uid=u", "events uid-Job"},
 		},
 		"brief about two": {
 			reason: "an object that may recover does not hide a hopeless one",
 			from: &memorySource{all: []corev1.Pod{ownedPod("web-1-a", "ReplicaSet", "web-1", strings.Replace(crashed, "9", "1", 1))},
 				events: map[string][]corev1.Event{"uid-Job": {{Reason: "FailedCreate", Message: "exceeded quota"}}}},
-			suspects: []release.Suspect{deploy(), job()}, brief: true, code: helmv2.FailureQuotaExceeded,
+			suspects: []release.UnreadyObject{deploy(), job()}, brief: true, code: helmv2.FailureQuotaExceeded,
 			requests: []string{"pods app=web", "pods controller-uid=u", "events uid-Job"},
 		},
 		"pods of others": {
 			reason: "a selector may select Pods of other objects",
 			from: &memorySource{all: []corev1.Pod{ownedPod("zebra-1-a", "ReplicaSet", "zebra-1", crashed), ownedPod("zed", "", "", crashed),
 				ownedPod("web-1-a", "ReplicaSet", "web-1", pulling)}},
-			suspects: []release.Suspect{deploy()}, code: helmv2.FailureImageNotFound, requests: []string{"pods app=web", "events uid-web-1-a"},
+			suspects: []release.UnreadyObject{deploy()}, code: helmv2.FailureImageNotFound, requests: []string{"pods app=web", "events uid-web-1-a"},
 		},
 		"failed objects come first": {
 			reason: "the first cause ends the diagnosis",
 			from:   &memorySource{all: []corev1.Pod{ownedPod("web-1-a", "Job", "web", pulling)}},
-			suspects: []release.Suspect{
+			suspects: []release.UnreadyObject{
 				suspect(t, "Database", "example.com", "{}"), suspect(t, "Service", "", "{}"),
-				func() release.Suspect { s := job(); s.Failed = true; return s }(),
+				func() release.UnreadyObject { s := job(); s.Failed = true; return s }(),
 			},
 			code: helmv2.FailureImageNotFound, requests: []string{"pods controller-uid=u", "events uid-Job", "events uid-web-1-a"},
 		},
 		"three at most": {
 			reason: "the number of requests is limited",
-			from:   &memorySource{}, suspects: []release.Suspect{deploy(), deploy(), deploy(), deploy(), deploy()},
+			from:   &memorySource{}, suspects: []release.UnreadyObject{deploy(), deploy(), deploy(), deploy(), deploy()},
 			code: helmv2.FailureNotReady, requests: []string{"pods app=web", "pods app=web", "pods app=web"},
 		},
 		"quiet": {
 			reason: "a chart may exclude the log of a hook",
 			from:   &memorySource{all: []corev1.Pod{ownedPod("web", "", "", crashed)}, log: "loud"},
-			suspects: func() []release.Suspect {
+			suspects: func() []release.UnreadyObject {
 				s := suspect(t, "Pod", "", "{}")
-				s.UID, s.Role, s.Quiet = "", release.RoleTest, true
-				return []release.Suspect{s}
+				s.UID, s.Role, s.HideLogs = "", release.RoleTest, true
+				return []release.UnreadyObject{s}
 			}(),
 			code: helmv2.FailureCrashLoop, contains: []string{"Test apps/web (Pod)", "hook-output-log-policy"}, absent: []string{"loud"},
 			requests: []string{"pods metadata.name=web", "events uid-web"},
@@ -193,7 +193,7 @@ func TestExamine(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := &Reader{from: tc.from}
-			d := e.Examine(t.Context(), release.Inquiry{Suspects: tc.suspects, Brief: tc.brief})
+			d := e.Examine(t.Context(), release.DiagnosisRequest{Objects: tc.suspects, Brief: tc.brief})
 			if d == nil {
 				t.Fatal("nothing was found")
 			}
@@ -219,7 +219,7 @@ func TestExamine(t *testing.T) {
 			}
 		})
 	}
-	if d := (&Reader{from: &memorySource{}}).Examine(t.Context(), release.Inquiry{}); d != nil {
+	if d := (&Reader{from: &memorySource{}}).Examine(t.Context(), release.DiagnosisRequest{}); d != nil {
 		t.Errorf("an inquiry without suspects has a diagnosis: %+v", d)
 	}
 }
@@ -230,7 +230,7 @@ func TestManySecrets(t *testing.T) {
 		p.Spec.ImagePullSecrets = append(p.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: fmt.Sprint("s", i)})
 	}
 	from := &memorySource{all: []corev1.Pod{p}, log: canary}
-	d := (&Reader{from: from}).Examine(t.Context(), release.Inquiry{Suspects: []release.Suspect{suspect(t, "Deployment", "apps", deployment)}})
+	d := (&Reader{from: from}).Examine(t.Context(), release.DiagnosisRequest{Objects: []release.UnreadyObject{suspect(t, "Deployment", "apps", deployment)}})
 	if len(d.Logs) > 0 || len(from.requests) != 2 {
 		t.Errorf("requests %q, %+v", from.requests, d)
 	}
@@ -266,7 +266,7 @@ func TestManyContainers(t *testing.T) {
 		p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, c)
 	}
 	from := &memorySource{all: []corev1.Pod{p}, log: "words"}
-	d := (&Reader{from: from}).Examine(t.Context(), release.Inquiry{Suspects: []release.Suspect{suspect(t, "Deployment", "apps", deployment)}})
+	d := (&Reader{from: from}).Examine(t.Context(), release.DiagnosisRequest{Objects: []release.UnreadyObject{suspect(t, "Deployment", "apps", deployment)}})
 	if len(d.Logs) != diagnosis.MaxLogs || d.Logs[0].Container != fmt.Sprint("c", 2*diagnosis.MaxLogs-1) || len(from.requests) != 3+diagnosis.MaxLogs {
 		t.Errorf("requests %q, %+v", from.requests, d.Logs)
 	}
