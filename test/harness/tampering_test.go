@@ -148,7 +148,7 @@ func TestNobodyElseHasWritten(t *testing.T) {
 		after func(client.Client) error
 		want  string
 	}{
-		"nobody":  {func(client.Client) error { return nil }, ""},
+		"nothing": {func(client.Client) error { return nil }, ""},
 		"a label": {func(c client.Client) error { return c.Patch(t.Context(), service("quiet"), label("b")) }, "another client has written Service quiet"},
 		"over the tamperer's change": {
 			func(c client.Client) error { return c.Patch(t.Context(), service("changed"), label("b")) }, "another client has written Service changed",
