@@ -78,7 +78,7 @@ func attacks(t *testing.T) map[string]attack {
 	const install = helmv2.ReasonInstallFailed
 	return map[string]attack{
 		"bomb":      {chart: zeros(t), reason: helmv2.ReasonArtifactFailed, says: []string{"bomb", "larger than 104857600 bytes when it is unpacked"}},
-		"parent":    {chart: pack(t, "evil", "1.0.0", map[string]string{"../../etc/x": "x"}), reason: helmv2.ReasonArtifactFailed, says: []string{"leads out of the chart"}},
+		"parent":    {chart: pack(t, "evil", "1.0.0", map[string]string{"../../etc/x": "x"}), reason: helmv2.ReasonArtifactFailed, says: []string{"is outside of the chart"}},
 		"laughs":    {chart: pack(t, "evil", "1.0.0", map[string]string{"values.yaml": laughs}), reason: helmv2.ReasonArtifactFailed, says: []string{"values.yaml", "excessive aliasing"}},
 		"deep":      {chart: pack(t, "evil", "1.0.0", map[string]string{"values.yaml": strings.Repeat("[", 100_000)}), reason: helmv2.ReasonArtifactFailed, says: []string{"values.yaml"}},
 		"manifest":  {chart: evilChart(t, cm+laughs), reason: install, says: []string{"excessive aliasing"}},

@@ -331,7 +331,7 @@ func TestDriftFight(t *testing.T) {
 		}
 		ended <- fights
 	}()
-	w.untilSays(hr, "Drifted", metav1.ConditionTrue, helmv2.ReasonDriftDetected, "corrected only now and then", "ConfigMap/"+w.namespace+"/app", ".data.a", "by fighter (Update)", "paths: [\"/data/a\"]")
+	w.untilSays(hr, "Drifted", metav1.ConditionTrue, helmv2.ReasonDriftDetected, "corrected less often", "ConfigMap/"+w.namespace+"/app", ".data.a", "by fighter (Update)", "paths: [\"/data/a\"]")
 	w.must(suite.client.Delete(t.Context(), w.service("app")))
 	untilTrue(w, "the removed object to be created again", func() bool {
 		return suite.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "app"}, &corev1.Service{}) == nil

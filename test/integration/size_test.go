@@ -82,7 +82,7 @@ func TestTooLarge(t *testing.T) {
 			}, nil, []string{"files 6", "manifest and hooks 6", "split the chart"},
 		},
 		"Values": {
-			"values are stored wherever they are from", nil, values("blob", base64.StdEncoding.EncodeToString([]byte(binary(105)))),
+			"Helm stores values of all sources", nil, values("blob", base64.StdEncoding.EncodeToString([]byte(binary(105)))),
 			[]string{"release values 1", "valuesFrom does not help"},
 		},
 	}
