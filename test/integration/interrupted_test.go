@@ -17,9 +17,9 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// TestInterrupted: an upgrade that the API server does not answer for longer than its
-// budget is no failure. Ready says since when, in the same words at every retry, and the
-// upgrade is made once the API server answers again.
+// TestInterrupted: an upgrade is interrupted, not failed, if the API server does not answer within
+// the retry budget. The message of Ready has the start of the outage and is equal at every retry.
+// The upgrade follows once the API server answers.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
