@@ -78,7 +78,7 @@ func mayImport() map[string][]string {
 	}
 }
 
-// pure lists the packages that decide over plain data, and what they may import besides
+// pure lists the packages that decide over plain data, and the packages they may import besides
 // the standard library and api.
 func pure() map[string][]string {
 	return map[string][]string{
@@ -173,6 +173,7 @@ func reach(all map[string]pkg, from string, targets ...string) []string {
 	return nil
 }
 
+// TestImports: each package imports only the packages that mayImport lists for it.
 func TestImports(t *testing.T) {
 	all, allowed := graph(t), mayImport()
 	for path, p := range all {
@@ -202,6 +203,7 @@ func TestImports(t *testing.T) {
 	}
 }
 
+// TestPurePackages: pure packages perform no I/O, and import only the packages that pure lists.
 func TestPurePackages(t *testing.T) {
 	all := graph(t)
 	for name, allowed := range pure() {
@@ -225,7 +227,7 @@ func TestPurePackages(t *testing.T) {
 	}
 }
 
-// TestLibraries keeps libraries to the packages that own their use.
+// TestLibraries: a library is imported only by the packages that are listed for it.
 func TestLibraries(t *testing.T) {
 	machinery := []string{runtime}
 	for _, p := range []string{"builder", "controller", "event", "handler", "manager", "predicate", "reconcile", "source"} {
@@ -244,7 +246,7 @@ func TestLibraries(t *testing.T) {
 			indirect:  []string{"inputs", "controller", "main"},
 		},
 		{
-			// They are large, and look at the machine when they start.
+			// They are large, and inspect the machine when they are initialized.
 			libraries: []string{"github.com/fluxcd/pkg/auth", "github.com/aws", "github.com/Azure/azure-sdk-for-go", "google.golang.org/api", "cloud.google.com/go", "golang.org/x/oauth2"},
 			direct:    []string{"cluster/cloudauth"},
 			indirect:  []string{"main"},
@@ -277,7 +279,7 @@ func TestLibraries(t *testing.T) {
 	}
 }
 
-// TestPackageNames: a package is named for what it does.
+// TestPackageNames: no package has a name without a subject.
 func TestPackageNames(t *testing.T) {
 	for path := range graph(t) {
 		if !within(path, project) {

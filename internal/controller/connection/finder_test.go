@@ -299,7 +299,7 @@ func TestReachThroughCloud(t *testing.T) {
 			t.Errorf("asked is for %+v", got)
 		}
 		_, _, err = w.Find(t.Context(), hr)
-		const want = "Could not reach the cluster of the release: ConfigMap 'apps/there', key 'cluster', provider gcp: there has been no way to projects/p/locations/l/clusters/c since "
+		const want = "Could not reach the cluster of the release: ConfigMap 'apps/there', key 'cluster', provider gcp: the cloud has not given access to projects/p/locations/l/clusters/c since "
 		if !errors.As(err, &blocked) || blocked.Brief || blocked.Reason != helmv2.ReasonStateError || !strings.HasPrefix(blocked.Message, want) || !strings.Contains(blocked.Message, ": 403; it is tried again") {
 			t.Errorf("got %+v", err)
 		}

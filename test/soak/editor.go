@@ -22,15 +22,15 @@ import (
 const (
 	// crowd is how many objects are brought into being at the same time.
 	crowd = 10
-	// goneWithin is how long a deleted release may stand in the way of the next of
-	// its name. No controller may run for a while.
+	// goneWithin is how long a deleted release may delay the creation of one with its name. No
+	// controller may run for a while.
 	goneWithin = 3 * time.Minute
 	lookEvery  = 200 * time.Millisecond
 )
 
-// hands make the cluster what a fleet wants. They go by what is wanted when they
-// come to it, so that the last change always wins.
-type hands struct {
+// editor applies the state of a fleet to the cluster. Each request uses the newest wanted state, so
+// that the last change wins.
+type editor struct {
 	env *harness.Environment
 
 	mu    sync.Mutex
@@ -40,13 +40,12 @@ type hands struct {
 	work  sync.WaitGroup
 }
 
-func newHands(env *harness.Environment, f *fleet) *hands {
-	return &hands{env: env, fleet: f, lanes: map[object]*sync.Mutex{}}
+func newHands(env *harness.Environment, f *fleet) *editor {
+	return &editor{env: env, fleet: f, lanes: map[object]*sync.Mutex{}}
 }
 
-// change changes something at random and returns the name of what it did, which
-// may take longer.
-func (h *hands) change(ctx context.Context) string {
+// change makes a random change and returns its name. The requests for it may take longer.
+func (h *editor) change(ctx context.Context) string {
 	h.mu.Lock()
 	name, o := h.fleet.change()
 	h.mu.Unlock()
@@ -54,9 +53,9 @@ func (h *hands) change(ctx context.Context) string {
 	return name
 }
 
-// mend undoes what keeps releases from being as wanted, and returns when all that
-// was begun is done.
-func (h *hands) mend(ctx context.Context) error {
+// mend removes everything that keeps releases from their wanted state, and returns when all pending
+// requests are done.
+func (h *editor) mend(ctx context.Context) error {
 	h.mu.Lock()
 	mended := h.fleet.mend()
 	h.mu.Unlock()
@@ -69,8 +68,8 @@ func (h *hands) mend(ctx context.Context) error {
 	return errors.Join(h.errs...)
 }
 
-// begin brings an object to what is wanted, in the background.
-func (h *hands) begin(ctx context.Context, o object) {
+// begin applies the wanted state of an object in the background.
+func (h *editor) begin(ctx context.Context, o object) {
 	h.work.Go(func() {
 		if err := h.bring(ctx, o); err != nil && ctx.Err() == nil {
 			h.mu.Lock()
@@ -80,9 +79,9 @@ func (h *hands) begin(ctx context.Context, o object) {
 	})
 }
 
-// bring makes an object what is wanted of it. Of several for one object, each
-// waits for the one before.
-func (h *hands) bring(ctx context.Context, o object) error {
+// bring applies the wanted state of an object. Changes of one object are applied one after the
+// other.
+func (h *editor) bring(ctx context.Context, o object) error {
 	h.mu.Lock()
 	lane := h.lanes[o]
 	if lane == nil {
@@ -113,9 +112,9 @@ func (h *hands) bring(ctx context.Context, o object) error {
 	return h.env.Apply(ctx, namespace, content)
 }
 
-// remove deletes a HelmRelease. One that is still suspended would leave behind
-// what it installed.
-func (h *hands) remove(ctx context.Context, i int) error {
+// remove deletes a HelmRelease. It resumes a suspended one first, since that would keep its
+// release.
+func (h *editor) remove(ctx context.Context, i int) error {
 	hr := helmReleaseAt(i)
 	resume := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"suspend":false}}`))
 	err := h.env.Client.Patch(ctx, hr, resume)
@@ -128,8 +127,8 @@ func (h *hands) remove(ctx context.Context, i int) error {
 	return nil
 }
 
-// clear waits until no HelmRelease is in the way that is being deleted.
-func (h *hands) clear(ctx context.Context, i int) error {
+// clear waits until no HelmRelease of the name is being deleted.
+func (h *editor) clear(ctx context.Context, i int) error {
 	ctx, cancel := context.WithTimeout(ctx, goneWithin)
 	defer cancel()
 	for {

@@ -13,7 +13,8 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-func TestChecks(t *testing.T) {
+// TestReadinessChecks: the first expression that holds determines the status.
+func TestReadinessChecks(t *testing.T) {
 	t.Parallel()
 	const phase = "status.phase == "
 	rule := helmv2.CustomHealthCheck{
@@ -39,23 +40,23 @@ func TestChecks(t *testing.T) {
 		want   Status
 		err    string
 	}{
-		"NoRules":        {reason: "no rules say nothing", object: thing(nil)},
-		"OtherGroup":     {reason: "rules count for their group", rules: []helmv2.CustomHealthCheck{rule, group}, object: object("other.com/v1", "Thing", 1, nil)},
-		"OtherKind":      {reason: "and for their kind", rules: []helmv2.CustomHealthCheck{rule}, object: object("example.com/v1", "Other", 1, nil)},
+		"NoRules":        {reason: "without checks there is no status", object: thing(nil)},
+		"OtherGroup":     {reason: "a check does not apply to other groups", rules: []helmv2.CustomHealthCheck{rule, group}, object: object("other.com/v1", "Thing", 1, nil)},
+		"OtherKind":      {reason: "a check does not apply to other kinds", rules: []helmv2.CustomHealthCheck{rule}, object: object("example.com/v1", "Other", 1, nil)},
 		"OtherVersion":   {reason: "the version does not matter", rules: []helmv2.CustomHealthCheck{rule}, object: object("example.com/v2", "Thing", 1, map[string]any{"status": map[string]any{"phase": "Done"}}), want: Current},
-		"Group":          {reason: "a rule for a group counts for kinds without one", rules: []helmv2.CustomHealthCheck{rule, group}, object: object("example.com/v1", "Other", 1, nil), want: Current},
-		"KindFirst":      {reason: "a rule for the kind counts before it", rules: []helmv2.CustomHealthCheck{group, rule}, object: thing(map[string]any{"phase": "Broken"}), want: Failed},
-		"Core":           {reason: "the core group has no name", rules: []helmv2.CustomHealthCheck{core}, object: object("v1", "Secret", 0, map[string]any{"data": map[string]any{"token": "x"}}), want: Current},
-		"Current":        {reason: "what is current is current", rules: []helmv2.CustomHealthCheck{rule}, object: thing(map[string]any{"phase": "Done"}), want: Current},
-		"InProgress":     {reason: "what is in progress is in progress", rules: []helmv2.CustomHealthCheck{rule}, object: thing(map[string]any{"phase": "Busy"}), want: InProgress},
-		"Order":          {reason: "progress counts before the rest", rules: []helmv2.CustomHealthCheck{rule}, object: thing(map[string]any{"phase": "All"}), want: InProgress},
-		"FailedFirst":    {reason: "failure counts before currency", rules: []helmv2.CustomHealthCheck{{APIVersion: "example.com/v1", Failed: "true", Current: "true"}}, object: thing(nil), want: Failed},
-		"Neither":        {reason: "what is nothing yet is in progress", rules: []helmv2.CustomHealthCheck{rule}, object: thing(map[string]any{"phase": "?"}), want: InProgress},
-		"Lagging":        {reason: "an old status says nothing", rules: []helmv2.CustomHealthCheck{rule}, object: thing(map[string]any{"phase": "Done", "observedGeneration": int64(1)}), want: InProgress},
-		"Observed":       {reason: "a new one does", rules: []helmv2.CustomHealthCheck{rule}, object: thing(map[string]any{"phase": "Done", "observedGeneration": int64(2)}), want: Current},
-		"OddGeneration":  {reason: "a generation that is no number is no generation", rules: []helmv2.CustomHealthCheck{rule}, object: thing(map[string]any{"phase": "Done", "observedGeneration": "1"}), want: Current},
-		"LaggingUnruled": {reason: "all that is for others to say where there is no rule", rules: []helmv2.CustomHealthCheck{core}, object: thing(map[string]any{"observedGeneration": int64(1)})},
-		"Missing":        {reason: "what cannot be evaluated is no status", rules: []helmv2.CustomHealthCheck{rule}, object: thing(nil), err: "no such key: phase"},
+		"Group":          {reason: "a check for a group applies to kinds without one", rules: []helmv2.CustomHealthCheck{rule, group}, object: object("example.com/v1", "Other", 1, nil), want: Current},
+		"KindFirst":      {reason: "a check for the kind has precedence", rules: []helmv2.CustomHealthCheck{group, rule}, object: thing(map[string]any{"phase": "Broken"}), want: Failed},
+		"Core":           {reason: "the core group has an empty name", rules: []helmv2.CustomHealthCheck{core}, object: object("v1", "Secret", 0, map[string]any{"data": map[string]any{"token": "x"}}), want: Current},
+		"Current":        {reason: "current holds", rules: []helmv2.CustomHealthCheck{rule}, object: thing(map[string]any{"phase": "Done"}), want: Current},
+		"InProgress":     {reason: "inProgress holds", rules: []helmv2.CustomHealthCheck{rule}, object: thing(map[string]any{"phase": "Busy"}), want: InProgress},
+		"Order":          {reason: "inProgress has precedence", rules: []helmv2.CustomHealthCheck{rule}, object: thing(map[string]any{"phase": "All"}), want: InProgress},
+		"FailedFirst":    {reason: "failed precedes current", rules: []helmv2.CustomHealthCheck{{APIVersion: "example.com/v1", Failed: "true", Current: "true"}}, object: thing(nil), want: Failed},
+		"Neither":        {reason: "an object is in progress if no expression holds", rules: []helmv2.CustomHealthCheck{rule}, object: thing(map[string]any{"phase": "?"}), want: InProgress},
+		"Lagging":        {reason: "an object with an outdated status is in progress", rules: []helmv2.CustomHealthCheck{rule}, object: thing(map[string]any{"phase": "Done", "observedGeneration": int64(1)}), want: InProgress},
+		"Observed":       {reason: "a status of the latest generation is evaluated", rules: []helmv2.CustomHealthCheck{rule}, object: thing(map[string]any{"phase": "Done", "observedGeneration": int64(2)}), want: Current},
+		"OddGeneration":  {reason: "an observed generation of another type is ignored", rules: []helmv2.CustomHealthCheck{rule}, object: thing(map[string]any{"phase": "Done", "observedGeneration": "1"}), want: Current},
+		"LaggingNoCheck": {reason: "an outdated status does not matter without a check", rules: []helmv2.CustomHealthCheck{core}, object: thing(map[string]any{"observedGeneration": int64(1)})},
+		"Missing":        {reason: "an evaluation error yields no status", rules: []helmv2.CustomHealthCheck{rule}, object: thing(nil), err: "no such key: phase"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -72,7 +73,8 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-func TestRefusedChecks(t *testing.T) {
+// TestRejectedChecks: errors of compilation name the field.
+func TestRejectedChecks(t *testing.T) {
 	t.Parallel()
 	good := helmv2.CustomHealthCheck{APIVersion: "example.com/v1", Kind: "Thing", Current: "true"}
 	with := func(edit func(*helmv2.CustomHealthCheck)) helmv2.CustomHealthCheck {

@@ -11,14 +11,14 @@ import (
 	"text/template/parse"
 )
 
-// instruments make templates count what they do, without a difference to what they
-// render. What a template calls for that has a name that none can know.
-type instruments struct {
-	meter *meter
-	// steps is {{ step }}, checks | check.
+// counter changes parsed templates so that they count toward the quota. Their output does not
+// change. The functions that they call for that have random names, which a chart cannot know.
+type counter struct {
+	quota *quota
+	// steps is the action {{ step }}, checks the command | check.
 	steps  *parse.ActionNode
 	checks *parse.CommandNode
-	// plain are the functions whose results take no check before they are printed.
+	// plain holds the functions whose results are printed without a check.
 	plain               map[string]bool
 	enterName, exitName string
 	functions           template.FuncMap
@@ -26,15 +26,15 @@ type instruments struct {
 	entering, leaving   map[int]*parse.ActionNode
 }
 
-// newInstruments adds to functions what instrumented templates call.
-func newInstruments(m *meter, functions template.FuncMap) (*instruments, error) {
+// newCounter returns a counter, and adds the functions that changed templates call to functions.
+func newCounter(q *quota, functions template.FuncMap) (*counter, error) {
 	secret := rand.Text()
-	i := &instruments{
-		meter: m, plain: map[string]bool{}, enterName: "enter" + secret, exitName: "exit" + secret, done: map[*parse.Tree]bool{},
+	i := &counter{
+		quota: q, plain: map[string]bool{}, enterName: "enter" + secret, exitName: "exit" + secret, done: map[*parse.Tree]bool{},
 		entering: map[int]*parse.ActionNode{}, leaving: map[int]*parse.ActionNode{},
 	}
 	for name, f := range functions {
-		// These are what is small, or was counted when it was made.
+		// Such results are small, or were counted when they were returned.
 		//exhaustive:ignore
 		switch reflect.TypeOf(f).Out(0).Kind() {
 		case reflect.String, reflect.Bool, reflect.Int, reflect.Int64, reflect.Float64:
@@ -43,12 +43,12 @@ func newInstruments(m *meter, functions template.FuncMap) (*instruments, error) 
 	}
 	step, check := "step"+secret, "check"+secret
 	i.functions = template.FuncMap{
-		i.enterName: func(n int) (string, error) { return "", m.enter(n) },
-		i.exitName:  func(n int) string { m.exit(n); return "" },
-		step:        func() (string, error) { return "", m.step(1) },
-		// Not of the type any: what has an address is printed by methods that what has
-		// none is not.
-		check: func(v reflect.Value) (reflect.Value, error) { return v, m.printed(v) },
+		i.enterName: func(n int) (string, error) { return "", q.enter(n) },
+		i.exitName:  func(n int) string { q.exit(n); return "" },
+		step:        func() (string, error) { return "", q.useSteps(1) },
+		// With a parameter of type any, methods with pointer receivers would not be printed as
+		// they are without the check.
+		check: func(v reflect.Value) (reflect.Value, error) { return v, q.printed(v) },
 	}
 	for name, f := range i.functions {
 		functions[name] = f
@@ -65,45 +65,44 @@ func newInstruments(m *meter, functions template.FuncMap) (*instruments, error) 
 	return i, nil
 }
 
-// printed counts a value that is about to be printed.
-func (m *meter) printed(v reflect.Value) error {
+// printed counts the size of a value that will be printed.
+func (q *quota) printed(v reflect.Value) error {
 	for v.IsValid() && v.Kind() == reflect.Interface {
 		v = v.Elem()
 	}
 	if !v.IsValid() {
 		return nil
 	}
-	// The others are small.
+	// Values of other kinds are small.
 	//exhaustive:ignore
 	switch v.Kind() {
 	case reflect.String:
-		return m.bytes(int64(v.Len()))
+		return q.useBytes(int64(v.Len()))
 	case reflect.Map, reflect.Slice, reflect.Array, reflect.Struct, reflect.Pointer:
-		w := weighing{limit: m.limits.Value + 1}
+		w := sizer{limit: q.limits.Value + 1}
 		if w.other(v, 0); w.deep {
-			return m.exceeded("rendering writes a value that is more than %d levels deep, or contains itself", deepest)
+			return q.exceeded("rendering writes a value that is more than %d levels deep, or contains itself", maxValueDepth)
 		}
-		return m.bytes(w.sum)
+		return q.useBytes(w.sum)
 	}
 	return nil
 }
 
-// action returns the one action of a text.
-func (i *instruments) action(text string) (*parse.ActionNode, error) {
+// action returns the only action of a text.
+func (i *counter) action(text string) (*parse.ActionNode, error) {
 	t, err := template.New("").Funcs(i.functions).Parse(text)
 	if err != nil {
 		return nil, err
 	}
 	action, ok := t.Root.Nodes[0].(*parse.ActionNode)
 	if !ok {
-		return nil, fmt.Errorf("%s is no action", text)
+		return nil, fmt.Errorf("%s is not an action", text)
 	}
 	return action, nil
 }
 
-// all instruments the templates that are known to one, but for those that are
-// already.
-func (i *instruments) all(t *template.Template) error {
+// all changes the templates that are associated with t, except those that it has changed before.
+func (i *counter) all(t *template.Template) error {
 	for _, known := range t.Templates() {
 		if known.Tree == nil || known.Root == nil || i.done[known.Tree] {
 			continue
@@ -116,7 +115,8 @@ func (i *instruments) all(t *template.Template) error {
 	return nil
 }
 
-func (i *instruments) tree(root *parse.ListNode) error {
+// tree adds the depth of a template to the quota for the time of its execution.
+func (i *counter) tree(root *parse.ListNode) error {
 	depth := 2 + i.list(root)
 	for _, part := range []struct {
 		known map[int]*parse.ActionNode
@@ -136,8 +136,8 @@ func (i *instruments) tree(root *parse.ListNode) error {
 	return nil
 }
 
-// list instruments a list of nodes and returns how deep it is.
-func (i *instruments) list(l *parse.ListNode) int {
+// list changes a list of nodes and returns its depth.
+func (i *counter) list(l *parse.ListNode) int {
 	if l == nil {
 		return 0
 	}
@@ -148,7 +148,7 @@ func (i *instruments) list(l *parse.ListNode) int {
 	return deepest
 }
 
-func (i *instruments) node(n parse.Node) int {
+func (i *counter) node(n parse.Node) int {
 	switch n := n.(type) {
 	case *parse.ActionNode:
 		depth := depthOf(n.Pipe)
@@ -170,13 +170,12 @@ func (i *instruments) node(n parse.Node) int {
 	return 0
 }
 
-func (i *instruments) branch(b *parse.BranchNode) int {
+func (i *counter) branch(b *parse.BranchNode) int {
 	return 1 + max(depthOf(b.Pipe), i.list(b.List), i.list(b.ElseList))
 }
 
-// isPlain reports whether nothing large can come out of a pipe that was not
-// counted.
-func (i *instruments) isPlain(p *parse.PipeNode) bool {
+// isPlain reports whether the result of a pipe is small or already counted.
+func (i *counter) isPlain(p *parse.PipeNode) bool {
 	last := p.Cmds[len(p.Cmds)-1]
 	switch first := last.Args[0].(type) {
 	case *parse.IdentifierNode:
@@ -187,7 +186,7 @@ func (i *instruments) isPlain(p *parse.PipeNode) bool {
 	return false
 }
 
-// depthOf returns how deep the parentheses of a pipe are.
+// depthOf returns the nesting depth of parentheses in a pipe.
 func depthOf(n parse.Node) int {
 	deepest := 0
 	switch n := n.(type) {

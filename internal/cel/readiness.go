@@ -12,10 +12,10 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// Status is what the rules for an object say.
+// Status is the status of an object by the readiness checks of its kind.
 type Status int
 
-// The verdicts. None means that there is no rule for objects of this kind.
+// The statuses. None means that there is no check for the kind.
 const (
 	None Status = iota
 	InProgress
@@ -23,25 +23,26 @@ const (
 	Current
 )
 
-// ReadinessChecks are the rules by which a user judges objects of certain kinds. They may
-// be used concurrently; nil has no rules.
+// ReadinessChecks holds the compiled spec.healthCheckExprs of a HelmRelease. It is safe for
+// concurrent use. Nil has no checks.
 type ReadinessChecks struct {
-	// rules by group and kind; those for a whole group have no kind.
-	rules map[schema.GroupKind]check
+	// checks maps group and kind to a check. A check for a whole group has an empty kind.
+	checks map[schema.GroupKind]check
 }
 
+// check lists the expressions for one kind. The first one that holds determines the status.
 type check []struct {
 	condition *Expression
 	status    Status
 }
 
-// CompileReadinessChecks reads the rules of a HelmRelease. The error names the rule. Two
-// rules for the same kind are an error, because nobody could say which counts.
+// CompileReadinessChecks compiles spec.healthCheckExprs. Two checks for the same kind are an error,
+// since their precedence would be undefined. Errors name the field.
 func CompileReadinessChecks(rules []helmv2.CustomHealthCheck) (*ReadinessChecks, error) {
 	if len(rules) == 0 {
 		return nil, nil
 	}
-	c := &ReadinessChecks{rules: map[schema.GroupKind]check{}}
+	c := &ReadinessChecks{checks: map[schema.GroupKind]check{}}
 	for i, rule := range rules {
 		path := fmt.Sprintf("spec.healthCheckExprs[%d]", i)
 		gv, err := schema.ParseGroupVersion(rule.APIVersion)
@@ -49,10 +50,10 @@ func CompileReadinessChecks(rules []helmv2.CustomHealthCheck) (*ReadinessChecks,
 			return nil, fmt.Errorf("%s.apiVersion: %w", path, err)
 		}
 		gk := schema.GroupKind{Group: gv.Group, Kind: rule.Kind}
-		if _, twice := c.rules[gk]; twice {
+		if _, twice := c.checks[gk]; twice {
 			return nil, fmt.Errorf("%s: there is another rule for kind '%s' of group '%s'", path, gk.Kind, gk.Group)
 		}
-		if c.rules[gk], err = compileCheck(rule); err != nil {
+		if c.checks[gk], err = compileCheck(rule); err != nil {
 			return nil, fmt.Errorf("%s.%w", path, err)
 		}
 	}
@@ -84,18 +85,18 @@ func compileCheck(rule helmv2.CustomHealthCheck) (check, error) {
 	return all, nil
 }
 
-// Evaluate returns the status on a live object. A rule for its kind counts before
-// one for its whole group; the version does not matter. An object whose
-// controller has not seen its newest generation is in progress whatever the
-// rules say, and so is one for which none of them holds.
+// Evaluate returns the status of a live object. A check for its kind has precedence over one for
+// its group; the API version does not matter. An object is in progress if its controller has not
+// observed its latest generation, or if no expression holds. An error means that an expression
+// cannot be evaluated, for example since a field is not set yet.
 func (c *ReadinessChecks) Evaluate(object *unstructured.Unstructured) (Status, error) {
 	if c == nil {
 		return None, nil
 	}
 	gk := object.GroupVersionKind().GroupKind()
-	rule, ok := c.rules[gk]
+	parts, ok := c.checks[gk]
 	if !ok {
-		if rule, ok = c.rules[schema.GroupKind{Group: gk.Group}]; !ok {
+		if parts, ok = c.checks[schema.GroupKind{Group: gk.Group}]; !ok {
 			return None, nil
 		}
 	}
@@ -103,7 +104,7 @@ func (c *ReadinessChecks) Evaluate(object *unstructured.Unstructured) (Status, e
 	if ok && err == nil && observed != object.GetGeneration() {
 		return InProgress, nil
 	}
-	for _, part := range rule {
+	for _, part := range parts {
 		holds, err := part.condition.Bool(object.Object)
 		if err != nil {
 			return None, err
