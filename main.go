@@ -36,6 +36,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/controller"
+	"github.com/pintle-dev/pintle/internal/controller/setup"
 	"github.com/pintle-dev/pintle/internal/events"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/inputs"
@@ -173,8 +174,8 @@ func addControllers(mgr ctrl.Manager, o *options.Options, config *rest.Config, t
 			metrics.Cache{Name: "chart_archives", Entries: s.Archives, Bytes: s.ArchiveBytes},
 			metrics.Cache{Name: "parsed_charts", Entries: s.Parsed, Bytes: s.ParsedBytes})
 	})
-	return controller.AddHelmRelease(mgr, controller.Parts{
-		Desired: resolver,
+	return setup.Add(mgr, setup.Options{
+		Inputs:  resolver,
 		Helm:    helm.NewRunner(charts, index, time.Now),
 		Indexed: index.Synced(),
 		Clusters: cluster.NewConnections(config, cluster.KubeconfigOptions{

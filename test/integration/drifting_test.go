@@ -451,7 +451,11 @@ func TestDriftReadFails(t *testing.T) {
 	w.settle(hr)
 	failing.Store(true)
 	changeAs(w, "editor", w.deployed("app"), func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(3)) })
-	untilTrue(w, "the correction", func() bool { return *w.deployed("app").Spec.Replicas == 1 })
+	untilTrue(w, "the correction", func() bool {
+		corrected := w.deployed("app")
+		w.must(suite.client.Get(t.Context(), client.ObjectKeyFromObject(corrected), corrected))
+		return *corrected.Spec.Replicas == 1
+	})
 	w.settle(hr)
 	if events := w.driftEvents(hr); failed.Load() != 1 || len(events[helmv2.ReasonStateError]) != 0 {
 		t.Errorf("%d reads failed; events: %v", failed.Load(), events)

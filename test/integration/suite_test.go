@@ -31,6 +31,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/controller"
+	"github.com/pintle-dev/pintle/internal/controller/setup"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/metrics"
@@ -161,9 +162,9 @@ func startController(c config) (stop func() error, err error) {
 	if err := mgr.Add(index); err != nil {
 		return nil, err
 	}
-	err = controller.AddHelmRelease(mgr, controller.Parts{
-		Desired: inputs.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts).WithSettings(c.settings),
-		Helm:    helm.NewRunner(charts, index, time.Now), Indexed: index.Synced(),
+	err = setup.Add(mgr, setup.Options{
+		Inputs: inputs.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts).WithSettings(c.settings),
+		Helm:   helm.NewRunner(charts, index, time.Now), Indexed: index.Synced(),
 		Clusters:              cluster.NewConnections(mgr.GetConfig(), cluster.KubeconfigOptions{}, time.Now),
 		DefaultServiceAccount: c.defaultServiceAccount,
 		Metrics:               m, Notifications: c.notifications, Now: time.Now, Concurrent: cmp.Or(c.concurrent, 4),
