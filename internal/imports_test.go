@@ -45,7 +45,8 @@ func mayImport() map[string][]string {
 		"diagnosis/evidence": {"diagnosis", "release"},
 		"drift":              {"apiretry", "release"},
 		"events":             {},
-		"helm":               {"apiretry", "cel", "chart", "diagnosis", "hookjob", "readiness", "release", "render", "render/postrender"},
+		"helm":               {"apiretry", "cel", "chart", "diagnosis", "helm/storage", "hookjob", "readiness", "release", "render", "render/postrender"},
+		"helm/storage":       {"chart", "release"},
 		"hookjob":            {},
 		"inputs":             {"cel", "chart", "release"},
 		"leader":             {},
@@ -60,7 +61,7 @@ func mayImport() map[string][]string {
 		"scenario":           {"release", "status"},
 		"status":             {"operation", "release"},
 		"watch":              {},
-		"main":               {"chart", "cluster", "cluster/cloudauth", "controller", "events", "helm", "inputs", "leader", "metrics", "oomwatch", "options"},
+		"main":               {"chart", "cluster", "cluster/cloudauth", "controller", "events", "helm", "helm/storage", "inputs", "leader", "metrics", "oomwatch", "options"},
 	}
 }
 
@@ -224,7 +225,7 @@ func TestLibraries(t *testing.T) {
 	}{
 		{
 			libraries: []string{"helm.sh/helm"},
-			direct:    []string{"helm", "chart", "render"},
+			direct:    []string{"helm", "helm/storage", "chart", "render"},
 			indirect:  []string{"inputs", "controller", "main"},
 		},
 		{

@@ -1,7 +1,7 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package helm
+package storage
 
 import (
 	"strings"
@@ -15,13 +15,13 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// TestMemoKnowsItsSize: what replaces another is not counted twice, and nothing is
+// TestReadCacheSize: what replaces another is not counted twice, and nothing is
 // left of what is forgotten.
-func TestMemoKnowsItsSize(t *testing.T) {
-	m := &memo{}
+func TestReadCacheSize(t *testing.T) {
+	m := &readCache{}
 	note := func(uid types.UID, description string) {
-		rec := Record{UID: uid, ResourceVersion: "1"}
-		m.note("way", rec, fact{revision: release.Revision{Description: description, Tests: map[string]release.TestRun{"a": {}}}})
+		rec := record{UID: uid, ResourceVersion: "1"}
+		m.put("way", rec, cachedRevision{revision: release.Revision{Description: description, Tests: map[string]release.TestRun{"a": {}}}})
 	}
 	if n, bytes := m.stats(); n != 0 || bytes != 0 {
 		t.Errorf("nothing is %d revisions of %d bytes", n, bytes)
@@ -36,69 +36,69 @@ func TestMemoKnowsItsSize(t *testing.T) {
 	if n, bytes := m.stats(); n != 2 || bytes != 2*one+1000 {
 		t.Errorf("%d revisions take %d bytes", n, bytes)
 	}
-	m.forget("a")
-	m.forget("b")
+	m.remove("a")
+	m.remove("b")
 	if n, bytes := m.stats(); n != 0 || bytes != 0 {
 		t.Errorf("%d revisions of %d bytes are left", n, bytes)
 	}
 }
 
-// TestMemoKeepsBodies: a Secret is given back as it was read, to those who read it, and
+// TestReadCacheSecrets: a Secret is given back as it was read, to those who read it, and
 // only until something newer is known of it.
-func TestMemoKeepsBodies(t *testing.T) {
-	read := func(m *memo, name, version string, size int) {
+func TestReadCacheSecrets(t *testing.T) {
+	read := func(m *readCache, name, version string, size int) {
 		secret := &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name), ResourceVersion: version, Labels: map[string]string{"a": name}},
 			Data:       map[string][]byte{dataKey: make([]byte, size), "other": make([]byte, size)},
 		}
 		rec, _ := recordOf(secret)
-		m.note("us", rec, fact{})
-		m.keep("us", "prod", secret)
+		m.put("us", rec, cachedRevision{})
+		m.putSecret("us", "prod", secret)
 	}
-	m := &memo{}
-	m.keep("us", "prod", &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "app"}})
-	if got := m.body("us", "prod", "app"); got != nil {
+	m := &readCache{}
+	m.putSecret("us", "prod", &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "app"}})
+	if got := m.secret("us", "prod", "app"); got != nil {
 		t.Errorf("of what nothing is known, there is %v", got)
 	}
-	m.note("us", Record{UID: "uid-other", ResourceVersion: "1"}, fact{})
-	m.keep("", "prod", &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "app"}})
-	if m.bodyBytes != 0 {
-		t.Errorf("of what came by no known way, %d bytes are kept", m.bodyBytes)
+	m.put("us", record{UID: "uid-other", ResourceVersion: "1"}, cachedRevision{})
+	m.putSecret("", "prod", &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "app"}})
+	if m.secretBytes != 0 {
+		t.Errorf("of what came by no known way, %d bytes are kept", m.secretBytes)
 	}
 	read(m, "app", "1", 10)
-	if got := m.body("us", "prod", "app"); got == nil || got.Labels["a"] != "app" || len(got.Data) != 1 || len(got.Data[dataKey]) != 10 {
+	if got := m.secret("us", "prod", "app"); got == nil || got.Labels["a"] != "app" || len(got.Data) != 1 || len(got.Data[dataKey]) != 10 {
 		t.Errorf("there is %v", got)
 	}
-	for _, other := range []bodyKey{{"them", "prod", "app"}, {"us", "test", "app"}, {"us", "prod", "web"}} {
-		if got := m.body(other.way, other.namespace, other.name); got != nil {
+	for _, other := range []secretKey{{"them", "prod", "app"}, {"us", "test", "app"}, {"us", "prod", "web"}} {
+		if got := m.secret(other.connection, other.namespace, other.name); got != nil {
 			t.Errorf("%v: there is %v", other, got)
 		}
 	}
 	for name, news := range map[string]func(){
-		"Written":           func() { m.note("us", Record{UID: "uid-app", ResourceVersion: "2"}, fact{}) },
-		"ReadByAnother":     func() { m.note("them", Record{UID: "uid-app", ResourceVersion: "1"}, fact{}) },
-		"Deleted":           func() { m.forget("uid-app") },
-		"PushedOut":         func() { read(m, "web", "1", maxBodies-bodyRest-1) },
-		"LargerThanTheRoom": func() { read(m, "app", "1", maxBodies) },
+		"Written":           func() { m.put("us", record{UID: "uid-app", ResourceVersion: "2"}, cachedRevision{}) },
+		"ReadByAnother":     func() { m.put("them", record{UID: "uid-app", ResourceVersion: "1"}, cachedRevision{}) },
+		"Deleted":           func() { m.remove("uid-app") },
+		"PushedOut":         func() { read(m, "web", "1", maxSecretBytes-secretOverhead-1) },
+		"LargerThanTheRoom": func() { read(m, "app", "1", maxSecretBytes) },
 	} {
 		read(m, "app", "1", 10)
-		if news(); m.body("us", "prod", "app") != nil {
+		if news(); m.secret("us", "prod", "app") != nil {
 			t.Errorf("%s: it is there still", name)
 		}
-		if _, bytes := m.stats(); bytes > maxBodies+10_000 {
+		if _, bytes := m.stats(); bytes > maxSecretBytes+10_000 {
 			t.Errorf("%s: %d bytes are taken", name, bytes)
 		}
 	}
 	read(m, "web", "1", 10)
 	read(m, "app", "1", 10)
 	read(m, "app", "2", 20)
-	m.forget("uid-web")
-	m.body("us", "prod", "web")
-	if got := m.body("us", "prod", "app"); got == nil || got.ResourceVersion != "2" || m.bodyBytes != 20+bodyRest {
-		t.Errorf("there is %v, taking %d bytes", got, m.bodyBytes)
+	m.remove("uid-web")
+	m.secret("us", "prod", "web")
+	if got := m.secret("us", "prod", "app"); got == nil || got.ResourceVersion != "2" || m.secretBytes != 20+secretOverhead {
+		t.Errorf("there is %v, taking %d bytes", got, m.secretBytes)
 	}
-	if _, bytes := m.stats(); bytes != m.bytes+20+bodyRest {
-		t.Errorf("all takes %d bytes, but bodies %d and the rest %d", bytes, m.bodyBytes, m.bytes)
+	if _, bytes := m.stats(); bytes != m.bytes+20+secretOverhead {
+		t.Errorf("all takes %d bytes, but bodies %d and the rest %d", bytes, m.secretBytes, m.bytes)
 	}
 }
 
@@ -112,8 +112,8 @@ func (connected) ID() string           { return "id" }
 func (c connected) Local() bool        { return c.local }
 func (c connected) Impersonates() bool { return c.impersonates }
 
-// TestWayOf: what the index shows is known to nobody but who made it.
-func TestWayOf(t *testing.T) {
+// TestConnectionOf: what the index shows is known to nobody but who made it.
+func TestConnectionOf(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		getter      genericclioptions.RESTClientGetter
@@ -125,7 +125,7 @@ func TestWayOf(t *testing.T) {
 		"Elsewhere":     {connected{}, "id", false, false},
 		"NotConnection": {nil, "", false, false},
 	} {
-		id, local, ours := wayOf(tc.getter)
+		id, local, ours := connectionOf(tc.getter)
 		if id != tc.id || local != tc.local || ours != tc.ours {
 			t.Errorf("%s: %q, local %t, ours %t", name, id, local, ours)
 		}
