@@ -11,10 +11,10 @@ import (
 )
 
 // find asks clouds for ways into their clusters.
-func find(ctx context.Context, w *cluster.Workload, tokens cluster.Tokens) (cluster.Access, error) {
+func find(ctx context.Context, w *cluster.Workload, tokens cluster.TokenRequester) (cluster.Access, error) {
 	access, err := cloudauth.Get(ctx, cloudauth.Cluster{
 		Provider: w.Cloud, Resource: w.Resource, Address: w.Address, CA: w.CA,
 		Audiences: w.Audiences, ServiceAccount: w.ServiceAccount, Annotations: w.Annotations,
-	}, cloudauth.Mint(tokens))
+	}, cloudauth.TokenRequester(tokens))
 	return cluster.Access(access), err
 }

@@ -41,10 +41,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/options"
 )
 
-// trimAfter is when a start is over: its first visits, too, unless there are
-// thousands.
-const trimAfter = 2 * time.Second
-
 func main() {
 	if err := run(); err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "pintle:", err)
@@ -103,17 +99,14 @@ func run() error {
 			return fmt.Errorf("feature gate OOMWatch: %w", err)
 		}
 	}
-	if err := mgr.Add(oomwatch.Trim{After: trimAfter, Log: ctrl.Log.WithName("memory")}); err != nil {
-		return err
-	}
 	return mgr.Start(ctx)
 }
 
 // untilShortOfMemory returns a context that also ends when memory is about to run
 // out. Actions then have as much time to end as at any other shutdown.
 func untilShortOfMemory(ctx context.Context, w options.MemoryWatch) (context.Context, error) {
-	return oomwatch.UntilShort(ctx, oomwatch.Options{
-		Percent: w.Threshold, Interval: w.Interval, MaxPath: w.MaxPath, CurrentPath: w.CurrentPath, Root: oomwatch.Root, Log: ctrl.Log.WithName("memory"),
+	return oomwatch.Watch(ctx, oomwatch.Options{
+		Percent: w.Threshold, Interval: w.Interval, MaxPath: w.MaxPath, CurrentPath: w.CurrentPath, CgroupRoot: oomwatch.CgroupRoot, Log: ctrl.Log.WithName("memory"),
 	})
 }
 
@@ -147,10 +140,10 @@ func notifications(ctx context.Context, o *options.Options, m *metrics.Metrics) 
 }
 
 func addControllers(mgr ctrl.Manager, o *options.Options, config *rest.Config, turns *election, m *metrics.Metrics, sender *events.Sender) error {
-	charts := chart.NewStore(artifactClient(o), o.ArtifactMaxBytes).Keeping(o.ArtifactCacheBytes).
-		Observing(time.Now, m.Downloaded)
+	charts := chart.NewStore(artifactClient(o), o.ArtifactMaxBytes).WithCacheLimit(o.ArtifactCacheBytes).
+		WithObserver(time.Now, m.Downloaded)
 	defaults := helmv2.Defaults{RetryOnFailure: o.Gates.DefaultToRetryOnFailure, Helm3: o.Gates.UseHelm3Defaults}
-	resolver := inputs.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts).With(inputs.Settings{
+	resolver := inputs.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts).WithSettings(inputs.Settings{
 		Defaults:             defaults,
 		NoCrossNamespaceRefs: o.NoCrossNamespaceRefs,
 		ExternalArtifacts:    o.Gates.ExternalArtifact,
@@ -170,7 +163,7 @@ func addControllers(mgr ctrl.Manager, o *options.Options, config *rest.Config, t
 	if err := mgr.Add(index); err != nil {
 		return err
 	}
-	m.Ask(func(f *metrics.Figures) {
+	m.Collect(func(f *metrics.Stats) {
 		s := charts.Stats()
 		f.Caches = append(f.Caches,
 			metrics.Cache{Name: "chart_identities", Entries: s.Identities, Bytes: -1},
@@ -181,11 +174,11 @@ func addControllers(mgr ctrl.Manager, o *options.Options, config *rest.Config, t
 		Desired: resolver,
 		Helm:    helm.NewRunner(charts, index, time.Now),
 		Indexed: index.Synced(),
-		Clusters: cluster.NewConnections(config, cluster.Trust{
-			Exec: o.InsecureKubeconfigExec, InsecureTLS: o.InsecureKubeconfigTLS,
-		}, time.Now).Through(turns.guard()).Finding(find).Keeping(o.TokensKept()),
+		Clusters: cluster.NewConnections(config, cluster.KubeconfigOptions{
+			InsecureExec: o.InsecureKubeconfigExec, InsecureTLS: o.InsecureKubeconfigTLS,
+		}, time.Now).WithTransportWrapper(turns.guard()).WithCloudLookup(find).WithMaxTokenAge(o.TokenLifetime()),
 		DefaultServiceAccount: o.DefaultServiceAccount,
-		Workloads:             cluster.Terms{Account: o.DefaultKubeconfigServiceAccount, Accounts: o.Gates.ObjectLevelWorkloadIdentity},
+		Workloads:             cluster.WorkloadOptions{DefaultServiceAccount: o.DefaultKubeconfigServiceAccount, AllowServiceAccounts: o.Gates.ObjectLevelWorkloadIdentity},
 		Metrics:               m,
 		Notifications:         sender,
 		Now:                   time.Now,
@@ -207,7 +200,7 @@ func addControllers(mgr ctrl.Manager, o *options.Options, config *rest.Config, t
 }
 
 func artifactClient(o *options.Options) *http.Client {
-	return &http.Client{Timeout: o.HTTPTimeout, CheckRedirect: chart.Redirect, Transport: &chart.Transport{
+	return &http.Client{Timeout: o.HTTPTimeout, CheckRedirect: chart.CheckRedirect, Transport: &chart.Transport{
 		Base: http.DefaultTransport, Retries: o.HTTPRetry, SourceController: o.SourceController, SourceWatcher: o.SourceWatcher,
 	}}
 }

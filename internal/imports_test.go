@@ -37,7 +37,7 @@ func mayImport() map[string][]string {
 		"apiretry":           {},
 		"attempt":            {"release"},
 		"cel":                {},
-		"chart":              {},
+		"chart":              {"values"},
 		"cluster":            {"apiretry"},
 		"cluster/cloudauth":  {},
 		"controller":         {"apiretry", "attempt", "cluster", "diagnosis", "diagnosis/evidence", "drift", "events", "helm", "hookjob", "inputs", "metrics", "operation", "release", "status", "watch"},
@@ -45,10 +45,10 @@ func mayImport() map[string][]string {
 		"diagnosis/evidence": {"diagnosis", "release"},
 		"drift":              {"apiretry", "release"},
 		"events":             {},
-		"helm":               {"apiretry", "cel", "chart", "diagnosis", "helm/storage", "hookjob", "readiness", "release", "render", "render/postrender"},
-		"helm/storage":       {"chart", "release"},
+		"helm":               {"apiretry", "cel", "chart", "diagnosis", "helm/storage", "hookjob", "readiness", "release", "render", "render/postrender", "values"},
+		"helm/storage":       {"release", "values"},
 		"hookjob":            {},
-		"inputs":             {"cel", "chart", "release"},
+		"inputs":             {"cel", "chart", "release", "values"},
 		"leader":             {},
 		"metrics":            {"release", "status"},
 		"oomwatch":           {},
@@ -60,6 +60,7 @@ func mayImport() map[string][]string {
 		"render/postrender":  {},
 		"scenario":           {"release", "status"},
 		"status":             {"operation", "release"},
+		"values":             {},
 		"watch":              {},
 		"main":               {"chart", "cluster", "cluster/cloudauth", "controller", "events", "helm", "helm/storage", "inputs", "leader", "metrics", "oomwatch", "options"},
 	}
@@ -225,7 +226,7 @@ func TestLibraries(t *testing.T) {
 	}{
 		{
 			libraries: []string{"helm.sh/helm"},
-			direct:    []string{"helm", "helm/storage", "chart", "render"},
+			direct:    []string{"helm", "helm/storage", "chart", "render", "values"},
 			indirect:  []string{"inputs", "controller", "main"},
 		},
 		{

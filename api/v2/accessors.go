@@ -10,27 +10,27 @@ import (
 )
 
 const (
-	// DefaultTimeout bounds a Kubernetes operation of an action when the spec does not.
+	// DefaultTimeout is the timeout of a Kubernetes operation if the spec sets none.
 	DefaultTimeout = 5 * time.Minute
 
-	// DefaultRetryInterval is the pause between attempts of RetryOnFailure when the spec names none.
+	// DefaultRetryInterval is the pause between attempts of RetryOnFailure if the spec sets none.
 	DefaultRetryInterval = 5 * time.Minute
 
-	// DefaultMaxHistory is how many revisions Helm keeps when the spec does not say.
+	// DefaultMaxHistory is the number of revisions that Helm keeps if the spec sets none.
 	DefaultMaxHistory = 5
 
-	// DefaultValuesKey is the key of a ValuesReference that names none.
+	// DefaultValuesKey is the key of a ValuesReference that sets none.
 	DefaultValuesKey = "values.yaml"
 )
 
-// Defaults are the feature gates that stand in for what a spec leaves out. The zero value has them all off.
+// Defaults are feature gates that change the defaults of a spec. All are off in the zero value.
 type Defaults struct {
-	// RetryOnFailure makes RetryOnFailure the strategy of an install or upgrade that names none (feature gate
-	// DefaultToRetryOnFailure).
+	// RetryOnFailure makes RetryOnFailure the default strategy of installs and upgrades (feature
+	// gate DefaultToRetryOnFailure).
 	RetryOnFailure bool
 
-	// Helm3 makes install merge in the client, wait in the legacy way and spare hooks from post-rendering (feature
-	// gate UseHelm3Defaults).
+	// Helm3 changes the defaults to those of Helm 3: client-side apply on install, legacy readiness
+	// checks, and hooks without post-rendering (feature gate UseHelm3Defaults).
 	Helm3 bool
 }
 
@@ -44,24 +44,25 @@ func (hr *HelmRelease) SetConditions(conditions []metav1.Condition) {
 	hr.Status.Conditions = conditions
 }
 
-// HasChartTemplate tells whether the chart comes from a HelmChart that we create. False if chartRef is set as well,
-// which the API server refuses.
+// HasChartTemplate reports whether the controller creates a HelmChart for the release. It is false
+// if chartRef is set as well, which the API server rejects.
 func (hr *HelmRelease) HasChartTemplate() bool {
 	return hr.Spec.Chart != nil && hr.Spec.ChartRef == nil
 }
 
-// HasChartRef tells whether the chart comes from an existing source. False if chart is set as well, which the API
-// server refuses.
+// HasChartRef reports whether the chart comes from an existing source. It is false if chart is set
+// as well, which the API server rejects.
 func (hr *HelmRelease) HasChartRef() bool {
 	return hr.Spec.ChartRef != nil && hr.Spec.Chart == nil
 }
 
-// GetHelmChartName returns the name of the HelmChart made from spec.chart. It can be longer than Kubernetes permits.
+// GetHelmChartName returns the name of the HelmChart for spec.chart. It may be longer than
+// Kubernetes permits.
 func (hr *HelmRelease) GetHelmChartName() string {
 	return hr.Namespace + "-" + hr.Name
 }
 
-// GetReleaseName returns the name of the Helm release before it is shortened to what Helm permits.
+// GetReleaseName returns the name of the Helm release before it is shortened to Helm's limit.
 func (hr *HelmRelease) GetReleaseName() string {
 	switch {
 	case hr.Spec.ReleaseName != "":
@@ -78,53 +79,57 @@ func (hr *HelmRelease) GetReleaseNamespace() string {
 	return or(hr.Spec.TargetNamespace, hr.Namespace)
 }
 
-// GetStorageNamespace returns the namespace that the spec wants Helm's revisions in; status.storageNamespace tells
-// where they are.
+// GetStorageNamespace returns the namespace for new Helm storage. status.storageNamespace is the
+// namespace of existing storage.
 func (hr *HelmRelease) GetStorageNamespace() string {
 	return or(hr.Spec.StorageNamespace, hr.Namespace)
 }
 
-// GetInterval returns how long after a success to look again, before jitter.
+// GetInterval returns the time from a success to the next reconciliation, without jitter.
 func (hr *HelmRelease) GetInterval() time.Duration {
 	return hr.Spec.Interval.Duration
 }
 
-// GetTimeout returns the bound for a Kubernetes operation of an action that has none of its own.
+// GetTimeout returns the default timeout of an action's Kubernetes operations.
 func (hr *HelmRelease) GetTimeout() time.Duration {
 	return durationOr(hr.Spec.Timeout, DefaultTimeout)
 }
 
-// GetMaxHistory returns how many revisions Helm keeps; 0 means all of them.
+// GetMaxHistory returns the number of revisions that Helm keeps; 0 means all of them.
 func (hr *HelmRelease) GetMaxHistory() int {
 	return pointerOr(hr.Spec.MaxHistory, DefaultMaxHistory)
 }
 
-// UsePersistentClient tells whether one client serves a whole reconciliation.
+// UsePersistentClient reports whether one client is used for a whole reconciliation.
 func (hr *HelmRelease) UsePersistentClient() bool {
 	return pointerOr(hr.Spec.PersistentClient, true)
 }
 
-// GetInstall returns the settings of installs, zero if there are none. It must not be written to.
+// GetInstall returns the settings of installs, zero if there are none. The caller must not change
+// it.
 func (hr *HelmRelease) GetInstall() *Install { return pointer(hr.Spec.Install) }
 
-// GetUpgrade returns the settings of upgrades, zero if there are none. It must not be written to.
+// GetUpgrade returns the settings of upgrades, zero if there are none. The caller must not change
+// it.
 func (hr *HelmRelease) GetUpgrade() *Upgrade { return pointer(hr.Spec.Upgrade) }
 
-// GetTest returns the settings of tests, zero if there are none. It must not be written to.
+// GetTest returns the settings of tests, zero if there are none. The caller must not change it.
 func (hr *HelmRelease) GetTest() *Test { return pointer(hr.Spec.Test) }
 
-// GetRollback returns the settings of rollbacks, zero if there are none. It must not be written to.
+// GetRollback returns the settings of rollbacks, zero if there are none. The caller must not change
+// it.
 func (hr *HelmRelease) GetRollback() *Rollback { return pointer(hr.Spec.Rollback) }
 
-// GetUninstall returns the settings of uninstalls, zero if there are none. It must not be written to.
+// GetUninstall returns the settings of uninstalls, zero if there are none. The caller must not
+// change it.
 func (hr *HelmRelease) GetUninstall() *Uninstall { return pointer(hr.Spec.Uninstall) }
 
-// GetDriftMode returns what to do about live objects that differ from the release.
+// GetDriftMode returns the drift detection mode.
 func (hr *HelmRelease) GetDriftMode() DriftDetectionMode {
 	return or(pointer(hr.Spec.DriftDetection).Mode, DriftDetectionDisabled)
 }
 
-// GetWaitStrategy returns how readiness is found out.
+// GetWaitStrategy returns the readiness checks to use.
 func (hr *HelmRelease) GetWaitStrategy(defaults Defaults) WaitStrategyName {
 	fallback := WaitPoller
 	if defaults.Helm3 {
@@ -133,7 +138,7 @@ func (hr *HelmRelease) GetWaitStrategy(defaults Defaults) WaitStrategyName {
 	return or(pointer(hr.Spec.WaitStrategy).Name, fallback)
 }
 
-// GetPostRenderStrategy returns what becomes of hooks when manifests are post-rendered.
+// GetPostRenderStrategy returns the treatment of hooks by post-renderers.
 func (hr *HelmRelease) GetPostRenderStrategy(defaults Defaults) PostRenderStrategy {
 	fallback := PostRenderCombined
 	if defaults.Helm3 {
@@ -142,8 +147,8 @@ func (hr *HelmRelease) GetPostRenderStrategy(defaults Defaults) PostRenderStrate
 	return or(hr.Spec.PostRenderStrategy, fallback)
 }
 
-// GetInterval returns how often the source is asked for a newer chart, which is as often as the release is looked at
-// unless the template says otherwise.
+// GetInterval returns the interval at which the source is checked for a newer chart. The default is
+// the interval of the HelmRelease.
 func (in *HelmChartTemplate) GetInterval(specInterval time.Duration) time.Duration {
 	return durationOr(pointer(in).Spec.Interval, specInterval)
 }
@@ -163,7 +168,7 @@ func (in DependencyReference) GetNamespace(dependentNamespace string) string {
 	return or(in.Namespace, dependentNamespace)
 }
 
-// GetValuesKey returns the key to take values from.
+// GetValuesKey returns the key of the values.
 func (in ValuesReference) GetValuesKey() string {
 	return or(in.ValuesKey, DefaultValuesKey)
 }
@@ -177,7 +182,7 @@ func or[T comparable](value, fallback T) T {
 	return value
 }
 
-// pointer returns what in points to, or else a new zero value, so that its fields can be read.
+// pointer returns in, or a new zero value if it is nil, so that the caller can read its fields.
 func pointer[T any](in *T) *T {
 	if in == nil {
 		return new(T)
@@ -192,7 +197,7 @@ func pointerOr[T any](value *T, fallback T) T {
 	return *value
 }
 
-// durationOr tells absent from zero: a duration of 0s is what the user wrote.
+// durationOr returns the fallback for an absent duration, but not for zero.
 func durationOr(value *metav1.Duration, fallback time.Duration) time.Duration {
 	if value == nil {
 		return fallback

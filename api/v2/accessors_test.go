@@ -15,7 +15,8 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// answers are what the accessors say of one spec. Tables state only the answers that differ from the defaults.
+// answers are the results of the accessors for one spec. Tables have only the results that differ
+// from the defaults.
 type answers map[string]any
 
 func defaults() answers {
@@ -261,7 +262,7 @@ func TestReferenceAccessors(t *testing.T) {
 	}
 }
 
-// TestActionsAreNeverNil checks that settings can be read whether or not the spec has them.
+// TestActionsAreNeverNil: settings can be read even if the spec has none.
 func TestActionsAreNeverNil(t *testing.T) {
 	hr := &helmv2.HelmRelease{}
 	if hr.GetInstall().Replace || hr.GetUpgrade().Force || hr.GetTest().Enable || hr.GetRollback().Force || hr.GetUninstall().KeepHistory {
@@ -276,8 +277,8 @@ func TestActionsAreNeverNil(t *testing.T) {
 	}
 }
 
-// TestSnapshotRoundTrip checks the two places where absent, null and empty differ, in both of the ways in which an
-// object is written: by encoding/json, and by way of an unstructured map.
+// TestSnapshotRoundTrip: absent, null and empty values stay distinct, with encoding/json and with
+// unstructured maps.
 func TestSnapshotRoundTrip(t *testing.T) {
 	hook := map[string]*helmv2.TestHookStatus{"smoke": {Phase: helmv2.TestPhaseSucceeded}}
 	empty := map[string]*helmv2.TestHookStatus{}

@@ -7,24 +7,24 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Install says how to install a chart.
+// Install are the settings of installs.
 type Install struct {
-	// Upper bound for each Kubernetes operation of an install. Default: spec.timeout.
+	// Timeout of each Kubernetes operation of an install. Default: spec.timeout.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern="^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$"
 	// +optional
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
-	// What to do after a failed install: clean up within a budget, or try again. Default RemediateOnFailure.
+	// The strategy after a failed install. Default RemediateOnFailure.
 	// +optional
 	Strategy *InstallStrategy `json:"strategy,omitempty"`
 
-	// How to clean up after a failed install. Absent means that the failed release stays.
+	// The remediation of a failed install. Absent means that the failed release stays.
 	// +optional
 	Remediation *InstallRemediation `json:"remediation,omitempty"`
 
-	// Refuses to take over existing objects that do not carry Helm's marks of this release. Default false: they are
-	// taken over.
+	// Does not adopt existing objects without the ownership metadata of this release. Default
+	// false: they are adopted.
 	// +optional
 	DisableTakeOwnership bool `json:"disableTakeOwnership,omitempty"`
 
@@ -56,69 +56,70 @@ type Install struct {
 	// +optional
 	SkipCRDs bool `json:"skipCRDs,omitempty"`
 
-	// What to do with the chart's crds directory. Default Create.
+	// Treatment of the chart's crds directory. Default Create.
 	// +optional
 	CRDs CRDsPolicy `json:"crds,omitempty"`
 
-	// Creates the target namespace if it does not exist. Only meaningful with spec.targetNamespace, and Helm does not
-	// remove the namespace again. Default false.
+	// Creates the target namespace if it does not exist. It has an effect only with
+	// spec.targetNamespace. Helm does not delete the namespace again. Default false.
 	// +optional
 	CreateNamespace bool `json:"createNamespace,omitempty"`
 
-	// Whether the API server merges the objects (server-side apply) rather than the client. Default true.
+	// Whether to use server-side apply. Default true.
 	// +optional
 	ServerSideApply *bool `json:"serverSideApply,omitempty"`
 }
 
-// InstallStrategy says how to go on after a failed install.
+// InstallStrategy is the strategy after a failed install.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.retryInterval) || self.name != 'RemediateOnFailure'",message="retryInterval must not be set when name is RemediateOnFailure"
 type InstallStrategy struct {
-	// RemediateOnFailure follows remediation. RetryOnFailure leaves the failed release and upgrades it, again and
-	// again, without a budget.
+	// RemediateOnFailure follows remediation. RetryOnFailure keeps the failed release and upgrades
+	// it, without a limit of retries.
 	// +required
 	Name ActionStrategyName `json:"name"`
 
-	// With RetryOnFailure, how long to pause between attempts. Default 5m.
+	// The pause between attempts of RetryOnFailure. Default 5m.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern="^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$"
 	// +optional
 	RetryInterval *metav1.Duration `json:"retryInterval,omitempty"`
 }
 
-// InstallRemediation says how to clean up after a failed install, which is by uninstalling.
+// InstallRemediation is the remediation of a failed install, which is an uninstall.
 type InstallRemediation struct {
-	// How many more installs to try after the first one failed. A negative number sets no limit. Default 0.
+	// Number of retries after a failed install. A negative number sets no limit. Default 0.
 	// +optional
 	Retries int `json:"retries,omitempty"`
 
-	// Whether a failed test leaves the install a success. Default: spec.test.ignoreFailures.
+	// Whether an install with a failed test counts as a success. Default: spec.test.ignoreFailures.
 	// +optional
 	IgnoreTestFailures *bool `json:"ignoreTestFailures,omitempty"`
 
-	// Whether to clean up after the last permitted attempt too. Default false: what is left can be inspected.
+	// Whether the last permitted attempt is remediated too. Default false, so that the failed
+	// release can be inspected.
 	// +optional
 	RemediateLastFailure *bool `json:"remediateLastFailure,omitempty"`
 }
 
-// Upgrade says how to upgrade a release.
+// Upgrade are the settings of upgrades.
 type Upgrade struct {
-	// Upper bound for each Kubernetes operation of an upgrade. Default: spec.timeout.
+	// Timeout of each Kubernetes operation of an upgrade. Default: spec.timeout.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern="^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$"
 	// +optional
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
-	// What to do after a failed upgrade: clean up within a budget, or try again. Default RemediateOnFailure.
+	// The strategy after a failed upgrade. Default RemediateOnFailure.
 	// +optional
 	Strategy *UpgradeStrategy `json:"strategy,omitempty"`
 
-	// How to clean up after a failed upgrade. Absent means that the failed revision stays.
+	// The remediation of a failed upgrade. Absent means that the failed revision stays.
 	// +optional
 	Remediation *UpgradeRemediation `json:"remediation,omitempty"`
 
-	// Refuses to take over existing objects that do not carry Helm's marks of this release. Default false: they are
-	// taken over.
+	// Does not adopt existing objects without the ownership metadata of this release. Default
+	// false: they are adopted.
 	// +optional
 	DisableTakeOwnership bool `json:"disableTakeOwnership,omitempty"`
 
@@ -142,91 +143,92 @@ type Upgrade struct {
 	// +optional
 	DisableSchemaValidation bool `json:"disableSchemaValidation,omitempty"`
 
-	// Replaces objects that cannot be patched, deleting and creating them if need be. Without effect under
-	// server-side apply. Default false.
+	// Replaces objects that cannot be patched, by deleting and creating them if necessary. It has
+	// no effect with server-side apply. Default false.
 	// +optional
 	Force bool `json:"force,omitempty"`
 
-	// Starts from the values of the previous revision and lays the composed values over them. Default false.
+	// Merges the values into those of the previous revision. Default false.
 	// +optional
 	PreserveValues bool `json:"preserveValues,omitempty"`
 
-	// Deletes the objects that a failed upgrade newly created. Default false.
+	// Deletes the objects that a failed upgrade created. Default false.
 	// +optional
 	CleanupOnFail bool `json:"cleanupOnFail,omitempty"`
 
-	// What to do with the chart's crds directory. Default Create.
+	// Treatment of the chart's crds directory. Default Create.
 	// +optional
 	CRDs CRDsPolicy `json:"crds,omitempty"`
 
-	// Whether the API server merges the objects (server-side apply) rather than the client. Default auto.
+	// Whether to use server-side apply. Default auto.
 	// +optional
 	ServerSideApply ServerSideApplyMode `json:"serverSideApply,omitempty"`
 
-	// What to do when the chart has another name than the one installed: InPlaceUpdate upgrades, Reinstall uninstalls
-	// and installs. Default Reinstall.
+	// Treatment of a chart with another name than the installed one: InPlaceUpdate upgrades,
+	// Reinstall uninstalls and installs. Default Reinstall.
 	// +optional
 	ChartNameChangeStrategy ChartNameChangeStrategy `json:"chartNameChangeStrategy,omitempty"`
 }
 
-// UpgradeStrategy says how to go on after a failed upgrade.
+// UpgradeStrategy is the strategy after a failed upgrade.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.retryInterval) || self.name == 'RetryOnFailure'",message="retryInterval may only be set when name is RetryOnFailure"
 type UpgradeStrategy struct {
-	// RemediateOnFailure follows remediation. RetryOnFailure leaves the failed revision and upgrades again, without a
-	// budget.
+	// RemediateOnFailure follows remediation. RetryOnFailure keeps the failed revision and upgrades
+	// again, without a limit of retries.
 	// +required
 	Name ActionStrategyName `json:"name"`
 
-	// With RetryOnFailure, how long to pause between attempts. Default 5m.
+	// The pause between attempts of RetryOnFailure. Default 5m.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern="^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$"
 	// +optional
 	RetryInterval *metav1.Duration `json:"retryInterval,omitempty"`
 }
 
-// UpgradeRemediation says how to clean up after a failed upgrade.
+// UpgradeRemediation is the remediation of a failed upgrade.
 type UpgradeRemediation struct {
-	// How many more upgrades to try after the first one failed. A negative number sets no limit. Default 0.
+	// Number of retries after a failed upgrade. A negative number sets no limit. Default 0.
 	// +optional
 	Retries int `json:"retries,omitempty"`
 
-	// Whether a failed test leaves the upgrade a success. Default: spec.test.ignoreFailures.
+	// Whether an upgrade with a failed test counts as a success. Default: spec.test.ignoreFailures.
 	// +optional
 	IgnoreTestFailures *bool `json:"ignoreTestFailures,omitempty"`
 
-	// Whether to clean up after the last permitted attempt too. Default: true if retries is above 0, else false.
+	// Whether the last permitted attempt is remediated too. Default: true if retries is above 0,
+	// else false.
 	// +optional
 	RemediateLastFailure *bool `json:"remediateLastFailure,omitempty"`
 
-	// How to clean up: rollback to the last revision that worked, or uninstall. Default rollback.
+	// The remediation: rollback to the last successful revision, or uninstall. Default rollback.
 	// +optional
 	Strategy RemediationStrategy `json:"strategy,omitempty"`
 }
 
-// Test says whether and how to run the chart's tests after an install or upgrade.
+// Test are the settings of the chart's tests, which run after an install or upgrade.
 type Test struct {
 	// Runs the tests. Default false.
 	// +optional
 	Enable bool `json:"enable,omitempty"`
 
-	// Upper bound for each test. Default: spec.timeout.
+	// Timeout of each test. Default: spec.timeout.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern="^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$"
 	// +optional
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
-	// Whether a failed test leaves the release ready. The remediation of an action may say otherwise for itself.
-	// Default false.
+	// Whether the release is ready even if a test failed. The remediation of an action may override
+	// it. Default false.
 	// +optional
 	IgnoreFailures bool `json:"ignoreFailures,omitempty"`
 
-	// Which tests to run. Empty means all of them.
+	// The tests to run. Empty means all of them.
 	// +optional
 	Filters []Filter `json:"filters,omitempty"`
 }
 
-// Filter picks a test, or leaves one out.
+// Filter includes or excludes a test.
 type Filter struct {
 	// Name of the test.
 	// +kubebuilder:validation:MinLength=1
@@ -234,14 +236,14 @@ type Filter struct {
 	// +required
 	Name string `json:"name"`
 
-	// Leaves the test out rather than picking it. Default false.
+	// Excludes the test. Default false.
 	// +optional
 	Exclude bool `json:"exclude,omitempty"`
 }
 
-// Rollback says how to go back to an earlier revision.
+// Rollback are the settings of rollbacks.
 type Rollback struct {
-	// Upper bound for each Kubernetes operation of a rollback. Default: spec.timeout.
+	// Timeout of each Kubernetes operation of a rollback. Default: spec.timeout.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern="^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$"
 	// +optional
@@ -259,27 +261,27 @@ type Rollback struct {
 	// +optional
 	DisableHooks bool `json:"disableHooks,omitempty"`
 
-	// Deprecated: has no effect besides a warning in the log.
+	// Deprecated: has no effect except a warning in the log.
 	// +optional
 	Recreate bool `json:"recreate,omitempty"`
 
-	// Replaces objects that cannot be patched, deleting and creating them if need be. Without effect under
-	// server-side apply. Default false.
+	// Replaces objects that cannot be patched, by deleting and creating them if necessary. It has
+	// no effect with server-side apply. Default false.
 	// +optional
 	Force bool `json:"force,omitempty"`
 
-	// Deletes the objects that a failed rollback newly created. Default false.
+	// Deletes the objects that a failed rollback created. Default false.
 	// +optional
 	CleanupOnFail bool `json:"cleanupOnFail,omitempty"`
 
-	// Whether the API server merges the objects (server-side apply) rather than the client. Default auto.
+	// Whether to use server-side apply. Default auto.
 	// +optional
 	ServerSideApply ServerSideApplyMode `json:"serverSideApply,omitempty"`
 }
 
-// Uninstall says how to remove a release.
+// Uninstall are the settings of uninstalls.
 type Uninstall struct {
-	// Upper bound for each Kubernetes operation of an uninstall. Default: spec.timeout.
+	// Timeout of each Kubernetes operation of an uninstall. Default: spec.timeout.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern="^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$"
 	// +optional
@@ -289,7 +291,7 @@ type Uninstall struct {
 	// +optional
 	DisableHooks bool `json:"disableHooks,omitempty"`
 
-	// Keeps Helm's record of the release, marked as uninstalled. Default false.
+	// Keeps Helm's records of the release, with status uninstalled. Default false.
 	// +optional
 	KeepHistory bool `json:"keepHistory,omitempty"`
 
@@ -297,8 +299,8 @@ type Uninstall struct {
 	// +optional
 	DisableWait bool `json:"disableWait,omitempty"`
 
-	// What becomes of objects owned by the deleted ones: background deletes them after their owner, foreground before
-	// it, orphan leaves them.
+	// Treatment of objects that the deleted objects own: background deletes them after their owner,
+	// foreground before it, orphan keeps them.
 	// +kubebuilder:default:=background
 	// +optional
 	DeletionPropagation DeletionPropagation `json:"deletionPropagation,omitempty"`

@@ -13,7 +13,7 @@ type HelmChartTemplate struct {
 	// +optional
 	ObjectMeta *HelmChartTemplateObjectMeta `json:"metadata,omitempty"`
 
-	// Which chart, from where.
+	// The chart and its source.
 	// +required
 	Spec HelmChartTemplateSpec `json:"spec"`
 }
@@ -29,7 +29,7 @@ type HelmChartTemplateObjectMeta struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// HelmChartTemplateSpec says which chart to take, and from which source.
+// HelmChartTemplateSpec selects a chart and its source.
 type HelmChartTemplateSpec struct {
 	// Name of the chart in a HelmRepository, or its path in a GitRepository or Bucket.
 	// +kubebuilder:validation:MinLength=1
@@ -37,84 +37,90 @@ type HelmChartTemplateSpec struct {
 	// +required
 	Chart string `json:"chart"`
 
-	// Version, or semver range of versions, to take from a HelmRepository. Without meaning for other sources.
-	// Default: the newest.
+	// Version, or semver range of versions, of a chart in a HelmRepository. Ignored for other
+	// sources. Default: the newest.
 	// +kubebuilder:default:="*"
 	// +optional
 	Version string `json:"version,omitempty"`
 
-	// The source that has the chart.
+	// The source of the chart.
 	// +required
 	SourceRef CrossNamespaceObjectReference `json:"sourceRef"`
 
-	// How often the source is asked for a newer chart. Default: the interval of the release.
+	// The interval at which the source is checked for a newer chart. Default: the interval of the
+	// HelmRelease.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern="^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$"
 	// +optional
 	Interval *metav1.Duration `json:"interval,omitempty"`
 
-	// What makes a new chart: ChartVersion, a new version in its Chart.yaml; Revision, any new revision of the
-	// source.
+	// The changes that create a new chart artifact: ChartVersion, a new version in its Chart.yaml;
+	// Revision, any new revision of the source.
 	// +kubebuilder:default:=ChartVersion
 	// +optional
 	ReconcileStrategy ReconcileStrategy `json:"reconcileStrategy,omitempty"`
 
-	// Files of the source whose values replace the chart's own values.yaml, merged in this order: the last one wins.
-	// Paths are relative to the root of the source, or to the chart if it comes from a HelmRepository.
+	// Files of the source whose values replace the chart's values.yaml, merged in this order: a
+	// later file overrides an earlier one. Paths are relative to the root of the source, or to the
+	// chart if it comes from a HelmRepository.
 	// +optional
 	ValuesFiles []string `json:"valuesFiles,omitempty"`
 
-	// Whether valuesFiles may name files that do not exist. Default false: they make the chart fail.
+	// Whether files in valuesFiles may be missing. Default false: a missing file makes the chart
+	// fail.
 	// +optional
 	IgnoreMissingValuesFiles bool `json:"ignoreMissingValuesFiles,omitempty"`
 
-	// How to check the signature of a chart that comes from an OCI HelmRepository. Absent means no check.
+	// Verification of the signature of a chart from an OCI HelmRepository. Absent means no
+	// verification.
 	// +optional
 	Verify *HelmChartTemplateVerification `json:"verify,omitempty"`
 }
 
-// HelmChartTemplateVerification says how the signature of a chart is checked. The source-controller does it.
+// HelmChartTemplateVerification is the verification of a chart's signature, which source-controller
+// performs.
 type HelmChartTemplateVerification struct {
 	// Technology of the signature.
 	// +kubebuilder:default:=cosign
 	// +required
 	Provider VerificationProvider `json:"provider"`
 
-	// Secret, beside the HelmChart, with the public keys or certificates to trust. Absent means keyless
-	// verification, where the provider has it.
+	// Secret, in the namespace of the HelmChart, with the trusted public keys or certificates.
+	// Absent means keyless verification, if the provider supports it.
 	// +optional
 	SecretRef *LocalObjectReference `json:"secretRef,omitempty"`
 }
 
-// ReconcileStrategy says what counts as a new chart.
+// ReconcileStrategy selects the changes that create a new chart artifact.
 //
 // +kubebuilder:validation:Enum=ChartVersion;Revision
 type ReconcileStrategy string
 
 const (
-	// ReconcileStrategyChartVersion makes a new chart of a new version in Chart.yaml. The default.
+	// ReconcileStrategyChartVersion creates a new artifact for a new version in Chart.yaml. The
+	// default.
 	ReconcileStrategyChartVersion ReconcileStrategy = "ChartVersion"
 
-	// ReconcileStrategyRevision makes a new chart of every new revision of the source.
+	// ReconcileStrategyRevision creates a new artifact for every new revision of the source.
 	ReconcileStrategyRevision ReconcileStrategy = "Revision"
 )
 
-// VerificationProvider names a way to sign OCI artifacts.
+// VerificationProvider is a technology to sign OCI artifacts.
 //
 // +kubebuilder:validation:Enum=cosign;notation
 type VerificationProvider string
 
 const (
-	// VerificationCosign checks signatures made with cosign. The default.
+	// VerificationCosign verifies signatures made with cosign. The default.
 	VerificationCosign VerificationProvider = "cosign"
 
-	// VerificationNotation checks signatures made with notation.
+	// VerificationNotation verifies signatures made with notation.
 	VerificationNotation VerificationProvider = "notation"
 )
 
-// CrossNamespaceObjectReference names a source from which a HelmChart is made.
+// CrossNamespaceObjectReference references a source that a HelmChart is built from.
 type CrossNamespaceObjectReference struct {
-	// API version of the source. Informative: the controller uses the version it knows.
+	// API version of the source. It is informative only: the controller uses a fixed version.
 	// +optional
 	APIVersion string `json:"apiVersion,omitempty"`
 
@@ -129,16 +135,16 @@ type CrossNamespaceObjectReference struct {
 	// +required
 	Name string `json:"name"`
 
-	// Namespace of the source, in which the HelmChart is created too. Default: the namespace of the HelmRelease.
+	// Namespace of the source and of the HelmChart. Default: the namespace of the HelmRelease.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 }
 
-// CrossNamespaceSourceReference names a source whose artifact is itself the chart.
+// CrossNamespaceSourceReference references a source whose artifact is itself the chart.
 type CrossNamespaceSourceReference struct {
-	// API version of the source. Informative: the controller uses the version it knows.
+	// API version of the source. It is informative only: the controller uses a fixed version.
 	// +optional
 	APIVersion string `json:"apiVersion,omitempty"`
 

@@ -3,68 +3,71 @@
 
 package v2
 
-// The closed sets of words that fields of actions and of rendering accept.
+// Enumerations of fields.
 
-// ActionStrategyName says how to go on after a failed install or upgrade.
+// ActionStrategyName is the strategy after a failed install or upgrade.
 //
 // +kubebuilder:validation:Enum=RemediateOnFailure;RetryOnFailure
 type ActionStrategyName string
 
 const (
-	// ActionStrategyRemediateOnFailure cleans up and tries again, as far as remediation allows. The default.
+	// ActionStrategyRemediateOnFailure remediates and retries, within the limits of remediation.
+	// The default.
 	ActionStrategyRemediateOnFailure ActionStrategyName = "RemediateOnFailure"
 
-	// ActionStrategyRetryOnFailure leaves what failed and upgrades over it, without a budget.
+	// ActionStrategyRetryOnFailure keeps the failed revision and upgrades it, without a limit of
+	// retries.
 	ActionStrategyRetryOnFailure ActionStrategyName = "RetryOnFailure"
 )
 
-// RemediationStrategy says how to clean up after a failed upgrade.
+// RemediationStrategy is the action that remediates a failed upgrade.
 //
 // +kubebuilder:validation:Enum=rollback;uninstall
 type RemediationStrategy string
 
 const (
-	// RemediationRollback goes back to the last revision that worked. The default.
+	// RemediationRollback rolls back to the last successful revision. The default.
 	RemediationRollback RemediationStrategy = "rollback"
 
-	// RemediationUninstall removes the release, so that the next attempt is an install.
+	// RemediationUninstall uninstalls the release, so that the next attempt is an install.
 	RemediationUninstall RemediationStrategy = "uninstall"
 )
 
-// CRDsPolicy says what to do with a chart's crds directory.
+// CRDsPolicy is the treatment of a chart's crds directory.
 //
 // +kubebuilder:validation:Enum=Skip;Create;CreateReplace
 type CRDsPolicy string
 
 const (
-	// CRDsSkip leaves the directory alone.
+	// CRDsSkip ignores the directory.
 	CRDsSkip CRDsPolicy = "Skip"
 
-	// CRDsCreate creates what does not exist and leaves what does. The default.
+	// CRDsCreate creates missing CRDs and keeps existing ones unchanged. The default.
 	CRDsCreate CRDsPolicy = "Create"
 
-	// CRDsCreateReplace creates what does not exist and updates what does. It never deletes.
+	// CRDsCreateReplace creates missing CRDs and updates existing ones. It never deletes.
 	CRDsCreateReplace CRDsPolicy = "CreateReplace"
 )
 
-// ServerSideApplyMode says who merges objects on upgrade and rollback.
+// ServerSideApplyMode selects where objects are merged on upgrade and rollback.
 //
 // +kubebuilder:validation:Enum=enabled;disabled;auto
 type ServerSideApplyMode string
 
 const (
-	// ServerSideApplyEnabled lets the API server merge.
+	// ServerSideApplyEnabled uses server-side apply.
 	ServerSideApplyEnabled ServerSideApplyMode = "enabled"
 
-	// ServerSideApplyDisabled merges in the client, with the previous manifest as the third side.
+	// ServerSideApplyDisabled uses a three-way merge in the client.
 	ServerSideApplyDisabled ServerSideApplyMode = "disabled"
 
-	// ServerSideApplyAuto goes on as the revision one starts from (for a rollback, goes back to) was applied. The
+	// ServerSideApplyAuto uses the method of the revision that is upgraded, or rolled back to. The
 	// default.
 	ServerSideApplyAuto ServerSideApplyMode = "auto"
 )
 
-// ChartNameChangeStrategy says what to do when the chart's name differs from that of the installed one.
+// ChartNameChangeStrategy is the treatment of a chart whose name differs from that of the installed
+// one.
 //
 // +kubebuilder:validation:Enum=InPlaceUpdate;Reinstall
 type ChartNameChangeStrategy string
@@ -77,7 +80,7 @@ const (
 	ChartNameChangeReinstall ChartNameChangeStrategy = "Reinstall"
 )
 
-// DeletionPropagation says what becomes of objects whose owner is deleted.
+// DeletionPropagation is the treatment of objects whose owner is deleted.
 //
 // +kubebuilder:validation:Enum=background;foreground;orphan
 type DeletionPropagation string
@@ -89,40 +92,40 @@ const (
 	// DeletionForeground deletes them before their owner.
 	DeletionForeground DeletionPropagation = "foreground"
 
-	// DeletionOrphan leaves them.
+	// DeletionOrphan keeps them.
 	DeletionOrphan DeletionPropagation = "orphan"
 )
 
-// PostRenderStrategy says what becomes of hooks when manifests are post-rendered.
+// PostRenderStrategy is the treatment of hooks by post-renderers.
 //
 // +kubebuilder:validation:Enum=nohooks;combined;separate
 type PostRenderStrategy string
 
 const (
-	// PostRenderNoHooks leaves hooks as the chart rendered them.
+	// PostRenderNoHooks leaves hooks unchanged.
 	PostRenderNoHooks PostRenderStrategy = "nohooks"
 
-	// PostRenderCombined treats hooks and other objects in one pass. The default.
+	// PostRenderCombined post-renders hooks and other objects in one pass. The default.
 	PostRenderCombined PostRenderStrategy = "combined"
 
-	// PostRenderSeparate treats hooks and other objects each in a pass of their own.
+	// PostRenderSeparate post-renders hooks and other objects in separate passes.
 	PostRenderSeparate PostRenderStrategy = "separate"
 )
 
-// WaitStrategyName says how readiness is found out.
+// WaitStrategyName selects the readiness checks.
 //
 // +kubebuilder:validation:Enum=poller;legacy
 type WaitStrategyName string
 
 const (
-	// WaitPoller judges every object by the general rules of kstatus. The default.
+	// WaitPoller checks every object by the general rules of kstatus. The default.
 	WaitPoller WaitStrategyName = "poller"
 
-	// WaitLegacy judges as Helm 3 does, which knows a fixed list of kinds.
+	// WaitLegacy checks objects as Helm 3 does, by rules for a fixed list of kinds.
 	WaitLegacy WaitStrategyName = "legacy"
 )
 
-// DriftDetectionMode says what to do about live objects that differ from the release.
+// DriftDetectionMode is the treatment of live objects that differ from the release.
 //
 // +kubebuilder:validation:Enum=enabled;warn;disabled
 type DriftDetectionMode string
@@ -134,6 +137,6 @@ const (
 	// DriftDetectionWarn reports differences.
 	DriftDetectionWarn DriftDetectionMode = "warn"
 
-	// DriftDetectionDisabled does not look. The default.
+	// DriftDetectionDisabled does not compare objects. The default.
 	DriftDetectionDisabled DriftDetectionMode = "disabled"
 )

@@ -8,7 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// HelmRelease asks for one chart, with one set of values, to be installed as one Helm release and kept that way.
+// HelmRelease installs one chart with one set of values as one Helm release, and keeps the release
+// in sync with it.
 //
 // +genclient
 // +kubebuilder:object:root=true
@@ -23,131 +24,139 @@ type HelmRelease struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What should be installed, and how.
+	// The desired state of the release.
 	Spec HelmReleaseSpec `json:"spec,omitempty"`
 
-	// What the controller last saw and did. An observedGeneration of -1 means that no controller has looked yet.
+	// The observed state of the release. An observedGeneration of -1 means that no controller has
+	// reconciled the object yet.
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status HelmReleaseStatus `json:"status,omitempty"`
 }
 
-// HelmReleaseList is a page of HelmReleases.
+// HelmReleaseList is a list of HelmReleases.
 //
 // +kubebuilder:object:root=true
 type HelmReleaseList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
 
-	// The HelmReleases of this page.
+	// The HelmReleases.
 	Items []HelmRelease `json:"items"`
 }
 
-// HelmReleaseSpec says which chart to install, with which values, where, and how to act, wait and recover.
+// HelmReleaseSpec is the desired state of a Helm release: its chart and values, its cluster and
+// namespaces, and how to install, upgrade, wait and remediate.
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.chart) && !has(self.chartRef)) || (!has(self.chart) && has(self.chartRef))",message="either chart or chartRef must be set"
 type HelmReleaseSpec struct {
-	// Describes a HelmChart object that the controller creates and keeps, and whose artifact is installed. Set either
-	// this or chartRef.
+	// Describes a HelmChart object that the controller creates and updates, and whose artifact is
+	// installed. Set either this or chartRef.
 	// +optional
 	Chart *HelmChartTemplate `json:"chart,omitempty"`
 
-	// Names an existing source object whose artifact is the chart. Set either this or chart.
+	// References an existing source object whose artifact is the chart. Set either this or chart.
 	// +optional
 	ChartRef *CrossNamespaceSourceReference `json:"chartRef,omitempty"`
 
-	// How long after a success the release is looked at again, for example 10m. The controller varies it slightly, so
-	// that releases do not all wake at once.
+	// How long after a success the release is reconciled again, for example 10m. The controller
+	// adds jitter, so that not all releases are reconciled at once.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern="^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$"
 	// +required
 	Interval metav1.Duration `json:"interval"`
 
-	// The cluster to install to, when it is not the one this object lives in. Absent means this cluster.
+	// The cluster to install to. Absent means the cluster of this object.
 	// +optional
 	KubeConfig *KubeConfigReference `json:"kubeConfig,omitempty"`
 
-	// Leaves the release alone while true: nothing is installed, upgraded or corrected, and deleting this object does
-	// not uninstall anything. Default false.
+	// Suspends the release while true: nothing is installed, upgraded or corrected, and deleting
+	// this object does not uninstall the release. Default false.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 
-	// Name of the Helm release. Default: the name of this object, preceded by targetNamespace and a dash if that is
-	// set; a default longer than 53 characters is shortened and ends in a hash.
+	// Name of the Helm release. Default: the name of this object, preceded by targetNamespace and a
+	// dash if that is set. A default longer than 53 characters is shortened and ends in a hash.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=53
 	// +optional
 	ReleaseName string `json:"releaseName,omitempty"`
 
-	// Namespace that the chart's objects go to unless they name one. Default: the namespace of this object.
+	// Namespace of those objects of the chart that set no namespace. Default: the namespace of this
+	// object.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +optional
 	TargetNamespace string `json:"targetNamespace,omitempty"`
 
-	// Namespace, on the target cluster, of the Secrets in which Helm records its revisions. Default: the namespace of
-	// this object, whatever targetNamespace says.
+	// Namespace, on the target cluster, of the Secrets in which Helm stores its revisions. Default:
+	// the namespace of this object, even if targetNamespace is set.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +optional
 	StorageNamespace string `json:"storageNamespace,omitempty"`
 
-	// HelmReleases, and objects of other kinds, that have to be ready before this one is acted on.
+	// HelmReleases, and objects of other kinds, that have to be ready before this release is
+	// installed or upgraded.
 	// +optional
 	DependsOn []DependencyReference `json:"dependsOn,omitempty"`
 
-	// Upper bound for each Kubernetes operation within a Helm action, waiting and hooks included; an action may set
-	// its own. Default 5m.
+	// Timeout of each Kubernetes operation within a Helm action, including waiting and hooks. An
+	// action may set its own. Default 5m.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern="^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$"
 	// +optional
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
-	// How many revisions Helm keeps in its storage. 0 keeps all of them. Default 5.
+	// Number of revisions that Helm keeps in its storage. 0 keeps all of them. Default 5.
 	// +optional
 	MaxHistory *int `json:"maxHistory,omitempty"`
 
-	// ServiceAccount, in the namespace of this object, as whom Helm acts. Default: the controller's
-	// --default-service-account; if that is empty too, the controller acts as itself.
+	// ServiceAccount, in the namespace of this object, that Helm impersonates. Default: the
+	// controller's --default-service-account. If that is empty too, Helm uses the identity of the
+	// controller.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 
-	// Whether one client, with what it learned of the cluster's API, serves a whole reconciliation. Set it to false
-	// for charts that bring an API and objects of that API at once through other means than CRDs. Default true.
+	// Whether one client with one set of discovered APIs is used for a whole reconciliation. Set it
+	// to false for charts that add an API other than by CRDs, together with objects of that API.
+	// Default true.
 	// +optional
 	PersistentClient *bool `json:"persistentClient,omitempty"`
 
-	// Whether and how live objects are compared with the release. Absent means that they are not.
+	// Whether and how live objects are compared with the release. Absent means that they are not
+	// compared.
 	// +optional
 	DriftDetection *DriftDetection `json:"driftDetection,omitempty"`
 
-	// How to install. Absent means every default.
+	// Settings of installs. Absent means all defaults.
 	// +optional
 	Install *Install `json:"install,omitempty"`
 
-	// How to upgrade. Absent means every default.
+	// Settings of upgrades. Absent means all defaults.
 	// +optional
 	Upgrade *Upgrade `json:"upgrade,omitempty"`
 
-	// Whether and how to run the chart's tests. Absent means that they are not run.
+	// Settings of the chart's tests. Absent means that tests are not run.
 	// +optional
 	Test *Test `json:"test,omitempty"`
 
-	// How to roll back. Absent means every default. Whether to roll back is decided by upgrade.remediation.
+	// Settings of rollbacks. Absent means all defaults. Whether to roll back is decided by
+	// upgrade.remediation.
 	// +optional
 	Rollback *Rollback `json:"rollback,omitempty"`
 
-	// How to uninstall. Absent means every default.
+	// Settings of uninstalls. Absent means all defaults.
 	// +optional
 	Uninstall *Uninstall `json:"uninstall,omitempty"`
 
-	// ConfigMaps and Secrets to take values from, in this order: a later one wins over an earlier one, and values wins
-	// over all that name no targetPath.
+	// ConfigMaps and Secrets with values, in this order. A later one overrides an earlier one. The
+	// field values overrides all of them that set no targetPath.
 	// +optional
 	ValuesFrom []ValuesReference `json:"valuesFrom,omitempty"`
 
-	// Values for the chart, written in place.
+	// Inline values for the chart.
 	// +optional
 	Values *apiextensionsv1.JSON `json:"values,omitempty"`
 
@@ -155,48 +164,52 @@ type HelmReleaseSpec struct {
 	// +optional
 	PostRenderers []PostRenderer `json:"postRenderers,omitempty"`
 
-	// What becomes of hooks when manifests are post-rendered: nohooks leaves hooks as the chart rendered them,
-	// combined treats hooks and other objects in one pass, separate treats them in two. Default combined.
+	// How post-renderers treat hooks. nohooks leaves hooks unchanged. combined post-renders hooks
+	// and other objects in one pass, separate in two. Default combined.
 	// +optional
 	PostRenderStrategy PostRenderStrategy `json:"postRenderStrategy,omitempty"`
 
-	// Labels and annotations for every rendered object. They go to the object's own metadata, never into pod
-	// templates or selectors.
+	// Labels and annotations for every rendered object. They are set in the object's own metadata,
+	// never in pod templates or selectors.
 	// +optional
 	CommonMetadata *CommonMetadata `json:"commonMetadata,omitempty"`
 
-	// How to find out that applied objects have become ready. Absent means the default strategy.
+	// How to check whether applied objects are ready. Absent means the default strategy.
 	// +optional
 	WaitStrategy *WaitStrategy `json:"waitStrategy,omitempty"`
 
-	// CEL expressions that tell whether objects of certain kinds are ready, instead of the general rules.
+	// CEL expressions that check the readiness of objects of certain kinds, in place of the general
+	// rules.
 	// +optional
 	HealthCheckExprs []CustomHealthCheck `json:"healthCheckExprs,omitempty"`
 }
 
-// HelmReleaseStatus is what the controller last saw and did.
+// HelmReleaseStatus is the observed state of a Helm release.
 type HelmReleaseStatus struct {
-	// Generation of the spec that was last dealt with to an end: a success, a suspension, or a state that only a
-	// change can end. -1 means none.
+	// Generation of the spec that was last reconciled to a final state: a success, a suspension, or
+	// a failure that only a change can resolve. -1 means none.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Where the release stands: Ready, Reconciling, Stalled, Released, TestSuccess, Remediated, Drifted.
+	// Conditions of the release: Ready, Reconciling, Stalled, Released, TestSuccess, Remediated,
+	// Drifted.
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// Namespace and name, as namespace/name, of the HelmChart created from spec.chart. Empty with spec.chartRef.
+	// Namespace and name, as namespace/name, of the HelmChart created from spec.chart. Empty with
+	// spec.chartRef.
 	// +optional
 	HelmChart string `json:"helmChart,omitempty"`
 
-	// Namespace in which Helm's revisions really are. Empty means that nothing was ever attempted, or that the
-	// release has been uninstalled.
+	// Namespace in which Helm's revisions are stored. Empty means that nothing was ever attempted,
+	// or that the release has been uninstalled.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +optional
 	StorageNamespace string `json:"storageNamespace,omitempty"`
 
-	// Revisions this object is answerable for, newest first. It is shortened independently of Helm's own history.
+	// Revisions that this object owns, newest first. It is truncated independently of Helm's own
+	// history.
 	// +optional
 	History Snapshots `json:"history,omitempty"`
 
@@ -204,19 +217,20 @@ type HelmReleaseStatus struct {
 	// +optional
 	Inventory *ResourceInventory `json:"inventory,omitempty"`
 
-	// Digest of spec.postRenderers as last seen. Empty if there were none.
+	// Digest of spec.postRenderers of the last reconciliation. Empty if there were none.
 	// +optional
 	ObservedPostRenderersDigest string `json:"observedPostRenderersDigest,omitempty"`
 
-	// Digest of spec.commonMetadata as last seen. Empty if there was none.
+	// Digest of spec.commonMetadata of the last reconciliation. Empty if there was none.
 	// +optional
 	ObservedCommonMetadataDigest string `json:"observedCommonMetadataDigest,omitempty"`
 
-	// Generation of the spec that the last action was made for. 0 means that none was made.
+	// Generation of the spec of the last attempted action. 0 means that none was attempted.
 	// +optional
 	LastAttemptedGeneration int64 `json:"lastAttemptedGeneration,omitempty"`
 
-	// Version of the chart of the last action, followed by a part of the artifact's digest if that is being tracked.
+	// Version of the chart of the last action. If the artifact's digest is tracked, a part of the
+	// digest follows.
 	// +optional
 	LastAttemptedRevision string `json:"lastAttemptedRevision,omitempty"`
 
@@ -228,7 +242,7 @@ type HelmReleaseStatus struct {
 	// +optional
 	LastAttemptedConfigDigest string `json:"lastAttemptedConfigDigest,omitempty"`
 
-	// Deprecated: written by old versions only, read once to recognise their values, then emptied.
+	// Deprecated: written by old versions only. It is read once to compare values, then cleared.
 	// +optional
 	LastAttemptedValuesChecksum string `json:"lastAttemptedValuesChecksum,omitempty"`
 
@@ -236,12 +250,12 @@ type HelmReleaseStatus struct {
 	// +optional
 	LastReleaseRevision int `json:"lastReleaseRevision,omitempty"`
 
-	// Which of install and upgrade came last. Its remediation and strategy settings are the ones in force.
+	// The last one of install and upgrade. Its remediation and strategy settings apply.
 	// +kubebuilder:validation:Enum=install;upgrade
 	// +optional
 	LastAttemptedReleaseAction ReleaseAction `json:"lastAttemptedReleaseAction,omitempty"`
 
-	// How long that install or upgrade took, for example 12.3s. Absent until one has ended.
+	// Duration of that install or upgrade, for example 12.3s. Absent until one has ended.
 	// +optional
 	LastAttemptedReleaseActionDuration *metav1.Duration `json:"lastAttemptedReleaseActionDuration,omitempty"`
 
@@ -249,23 +263,27 @@ type HelmReleaseStatus struct {
 	// +optional
 	Failures int64 `json:"failures,omitempty"`
 
-	// Failed installs since the counters were last reset; compared with install.remediation.retries.
+	// Failed installs since the counters were last reset; compared with
+	// install.remediation.retries.
 	// +optional
 	InstallFailures int64 `json:"installFailures,omitempty"`
 
-	// Failed upgrades since the counters were last reset; compared with upgrade.remediation.retries.
+	// Failed upgrades since the counters were last reset; compared with
+	// upgrade.remediation.retries.
 	// +optional
 	UpgradeFailures int64 `json:"upgradeFailures,omitempty"`
 
-	// Value of the reconcile.fluxcd.io/requestedAt annotation that was last acted upon.
+	// Last handled value of the reconcile.fluxcd.io/requestedAt annotation.
 	// +optional
 	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
 
-	// Value of the reconcile.fluxcd.io/forceAt annotation that was last considered, honoured or not.
+	// Last handled value of the reconcile.fluxcd.io/forceAt annotation, whether it had an effect or
+	// not.
 	// +optional
 	LastHandledForceAt string `json:"lastHandledForceAt,omitempty"`
 
-	// Value of the reconcile.fluxcd.io/resetAt annotation that was last considered, honoured or not.
+	// Last handled value of the reconcile.fluxcd.io/resetAt annotation, whether it had an effect or
+	// not.
 	// +optional
 	LastHandledResetAt string `json:"lastHandledResetAt,omitempty"`
 }

@@ -3,14 +3,14 @@
 
 package v2
 
-// LocalObjectReference names an object in the namespace of the one that refers to it.
+// LocalObjectReference references an object in the namespace of the referring object.
 type LocalObjectReference struct {
 	// Name of the object.
 	// +required
 	Name string `json:"name"`
 }
 
-// SecretKeyReference names a key of a Secret in the namespace of the HelmRelease.
+// SecretKeyReference references a key of a Secret in the namespace of the HelmRelease.
 type SecretKeyReference struct {
 	// Name of the Secret.
 	// +required
@@ -21,28 +21,30 @@ type SecretKeyReference struct {
 	Key string `json:"key,omitempty"`
 }
 
-// KubeConfigReference says how to reach another cluster.
+// KubeConfigReference references the connection to another cluster.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.configMapRef) || has(self.secretRef)",message="exactly one of configMapRef or secretRef must be specified"
 // +kubebuilder:validation:XValidation:rule="!has(self.configMapRef) || !has(self.secretRef)",message="exactly one of configMapRef or secretRef must be specified"
 type KubeConfigReference struct {
-	// ConfigMap, in the namespace of the HelmRelease, that describes the cluster and how to obtain short-lived
-	// credentials for it: provider (aws, azure, gcp or generic), cluster, address, ca.crt, audiences and
-	// serviceAccountName.
+	// ConfigMap, in the namespace of the HelmRelease, that describes the cluster and how to obtain
+	// short-lived credentials. Keys: provider (aws, azure, gcp or generic), cluster, address,
+	// ca.crt, audiences and serviceAccountName.
 	// +optional
 	ConfigMapRef *LocalObjectReference `json:"configMapRef,omitempty"`
 
-	// Secret, in the namespace of the HelmRelease, that holds a kubeconfig. It has to be self-contained: by default,
-	// commands to execute and paths of files in it are not followed.
+	// Secret, in the namespace of the HelmRelease, with a kubeconfig. It must be self-contained: by
+	// default, exec plugins and file paths in it are rejected.
 	// +optional
 	SecretRef *SecretKeyReference `json:"secretRef,omitempty"`
 }
 
-// DependencyReference names a HelmRelease, or an object of another kind, that has to be ready first.
+// DependencyReference references a HelmRelease, or an object of another kind, that has to be ready
+// first.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.apiVersion) == has(self.kind)",message="apiVersion and kind must be specified together"
 type DependencyReference struct {
-	// API version of the object, with the group. Default, together with kind: helm.toolkit.fluxcd.io/v2.
+	// API version of the object, with the group. Default, together with kind:
+	// helm.toolkit.fluxcd.io/v2.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=317
 	// +optional
@@ -58,17 +60,20 @@ type DependencyReference struct {
 	// +required
 	Name string `json:"name"`
 
-	// Namespace of the object. Default: the namespace of the one that depends on it. Kinds without namespaces have none.
+	// Namespace of the object. Default: the namespace of the dependent HelmRelease. Ignored for
+	// cluster-scoped kinds.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 
-	// CEL expression that says whether the dependency is ready, instead of the usual check. It sees the dependent
-	// object as self and the dependency as dep, and has to yield a boolean.
+	// CEL expression that checks whether the dependency is ready, in place of the default check.
+	// The variable self is the dependent object, dep is the dependency. The result must be a
+	// boolean.
 	// +optional
 	ReadyExpr string `json:"readyExpr,omitempty"`
 }
 
-// ValuesReference names a key of a ConfigMap or Secret, in the namespace of the HelmRelease, to take values from.
+// ValuesReference references a key with values of a ConfigMap or Secret in the namespace of the
+// HelmRelease.
 type ValuesReference struct {
 	// Kind of the object.
 	// +kubebuilder:validation:Enum=Secret;ConfigMap
@@ -87,63 +92,63 @@ type ValuesReference struct {
 	// +optional
 	ValuesKey string `json:"valuesKey,omitempty"`
 
-	// Where in the values the content goes, in the notation of Helm's --set. Empty means that the content is a YAML
-	// map, merged at the root.
+	// Path within the values at which the content is set, in the notation of Helm's --set. Empty
+	// means that the content is a YAML map, merged at the root.
 	// +kubebuilder:validation:MaxLength=250
 	// +kubebuilder:validation:Pattern="^([a-zA-Z0-9_\\-.\\\\\\/]|\\[[0-9]{1,5}\\])+$"
 	// +optional
 	TargetPath string `json:"targetPath,omitempty"`
 
-	// Whether it is no error if the object or key is missing. Default false.
+	// Whether the object or key may be missing. Default false.
 	// +optional
 	Optional bool `json:"optional,omitempty"`
 
-	// With targetPath, whether the content is taken as one string, to the letter, rather than parsed as the right
-	// side of Helm's --set. Default false.
+	// With targetPath, whether the content is one literal string. Otherwise it is parsed like the
+	// right side of Helm's --set. Default false.
 	// +optional
 	Literal bool `json:"literal,omitempty"`
 }
 
-// CommonMetadata is laid on every rendered object.
+// CommonMetadata are labels and annotations for every rendered object.
 //
-// Its digest depends on the order of its fields, which is that of the reference.
+// Its digest depends on the order of the fields, which must be that of helm-controller.
 type CommonMetadata struct {
-	// Annotations to set. They win over those of the chart.
+	// Annotations to set. They override those of the chart.
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
 
-	// Labels to set. They win over those of the chart.
+	// Labels to set. They override those of the chart.
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
 }
 
-// PostRenderer is one step of changing rendered manifests.
+// PostRenderer is one step that changes the rendered manifests.
 type PostRenderer struct {
-	// Changes in the manner of kustomize. Absent means that the step does nothing.
+	// Changes by kustomize. Absent means that the step has no effect.
 	// +optional
 	Kustomize *Kustomize `json:"kustomize,omitempty"`
 }
 
-// Kustomize holds changes in the manner of a kustomization file.
+// Kustomize are the changes of a kustomization.
 type Kustomize struct {
 	// Patches, applied in this order.
 	// +optional
 	Patches []Patch `json:"patches,omitempty"`
 
-	// Container images to put in place of others.
+	// Container images to replace.
 	// +optional
 	Images []Image `json:"images,omitempty"`
 }
 
-// Patch changes the objects it is meant for.
+// Patch changes the selected objects.
 type Patch struct {
-	// The patch itself: either an object in part, merged strategically, or a list of JSON patch (RFC 6902)
+	// Either a part of an object for a strategic merge, or a list of JSON patch (RFC 6902)
 	// operations. YAML or JSON.
 	// +required
 	Patch string `json:"patch"`
 
-	// The objects to change. Absent means the one object that the patch itself names; a list of operations needs a
-	// target.
+	// The objects to change. Absent means the object with the kind and name in the patch. A list of
+	// operations requires a target.
 	// +optional
 	Target *Selector `json:"target,omitempty"`
 }
@@ -154,21 +159,21 @@ type Image struct {
 	// +required
 	Name string `json:"name"`
 
-	// Name to use instead. Empty keeps the name.
+	// New name. Empty keeps the name.
 	// +optional
 	NewName string `json:"newName,omitempty"`
 
-	// Tag to use instead. Empty keeps the tag.
+	// New tag. Empty keeps the tag.
 	// +optional
 	NewTag string `json:"newTag,omitempty"`
 
-	// Digest to use instead of a tag; it wins over newTag. Empty sets none.
+	// New digest in place of a tag. It overrides newTag. Empty sets none.
 	// +optional
 	Digest string `json:"digest,omitempty"`
 }
 
-// Selector picks objects. All of its fields have to match, an empty field matches everything, and those that name
-// something are regular expressions over the whole name.
+// Selector selects objects. All fields must match. An empty field matches everything. All fields
+// but the two selectors are regular expressions that must match as a whole.
 type Selector struct {
 	// API group.
 	// +optional
@@ -199,14 +204,15 @@ type Selector struct {
 	LabelSelector string `json:"labelSelector,omitempty"`
 }
 
-// WaitStrategy says how to find out that applied objects have become ready.
+// WaitStrategy selects how to check whether applied objects are ready.
 type WaitStrategy struct {
-	// Poller judges every kind of object by its status and applies healthCheckExprs; legacy judges as Helm 3 does.
+	// poller checks every kind of object by its status and uses healthCheckExprs; legacy checks as
+	// Helm 3 does.
 	// +required
 	Name WaitStrategyName `json:"name"`
 }
 
-// CustomHealthCheck says, in CEL, how the objects of one kind show their state.
+// CustomHealthCheck are CEL expressions for the readiness of objects of one kind.
 type CustomHealthCheck struct {
 	// API version of the objects, with the group.
 	// +required
@@ -216,11 +222,11 @@ type CustomHealthCheck struct {
 	// +optional
 	Kind string `json:"kind,omitempty"`
 
-	// True while an object is still being worked on; looked at before the other two. Empty means never.
+	// True while an object is in progress. Evaluated first. Empty means never.
 	// +optional
 	InProgress string `json:"inProgress,omitempty"`
 
-	// True once an object has failed; looked at before current. Empty means never.
+	// True once an object has failed. Evaluated before current. Empty means never.
 	// +optional
 	Failed string `json:"failed,omitempty"`
 
@@ -229,25 +235,25 @@ type CustomHealthCheck struct {
 	Current string `json:"current"`
 }
 
-// DriftDetection says whether and how live objects are compared with the release.
+// DriftDetection are the settings of the comparison of live objects with the release.
 type DriftDetection struct {
-	// What to do about differences: enabled reports and corrects them, warn reports them, disabled does not look.
-	// Default disabled.
+	// Treatment of differences: enabled reports and corrects them, warn reports them, disabled does
+	// not compare. Default disabled.
 	// +optional
 	Mode DriftDetectionMode `json:"mode,omitempty"`
 
-	// Differences that do not count.
+	// Differences to ignore.
 	// +optional
 	Ignore []IgnoreRule `json:"ignore,omitempty"`
 }
 
-// IgnoreRule names parts of objects that may differ from the release.
+// IgnoreRule selects parts of objects that may differ from the release.
 type IgnoreRule struct {
-	// JSON pointers (RFC 6901) to the parts. An empty pointer exempts the whole object.
+	// JSON pointers (RFC 6901) to the parts. An empty pointer excludes the whole object.
 	// +required
 	Paths []string `json:"paths"`
 
-	// The objects it holds for. Absent means all of them.
+	// The objects that the rule applies to. Absent means all of them.
 	// +optional
 	Target *Selector `json:"target,omitempty"`
 }

@@ -21,16 +21,17 @@ import (
 const (
 	generatedCRD  = "../../config/crd/bases/helm.toolkit.fluxcd.io_helmreleases.yaml"
 	referenceList = "testdata/helmrelease-v2.schema.tsv"
-	// ownList is what our CRD has besides: optional fields, and rules about them.
+	// ownList lists the additions of this project to the CRD: optional fields, and rules about
+	// them.
 	ownList = "testdata/own.schema.tsv"
 )
 
-// constraints are what a schema says of one path: keyword to value, as decoded from JSON.
+// constraints are the schema keywords of one path, with their values as decoded from JSON.
 type constraints map[string]any
 
-// TestSchemaIsTheReferences compares our CRD with a list of everything that the reference's CRD demands, in both
-// directions: whatever is valid for the one has to be valid for the other.
-func TestSchemaIsTheReferences(t *testing.T) {
+// TestSchemaEqualsHelmController: the CRD accepts and rejects the same objects as that of
+// helm-controller.
+func TestSchemaEqualsHelmController(t *testing.T) {
 	want, wantNames, wantColumns := readReference(t)
 	addOwn(t, want)
 	crd := readCRD(t)
@@ -51,9 +52,8 @@ func TestSchemaIsTheReferences(t *testing.T) {
 	}
 }
 
-// addOwn adds to what the reference demands what is ours. It must not make anything
-// invalid that is valid there: to what the reference has, only rules are added, and
-// those are about fields that it does not have.
+// addOwn adds the list of own fields. Own entries must not reject objects that helm-controller
+// accepts: paths of helm-controller may only get rules, and only about own fields.
 func addOwn(t *testing.T, want map[string]constraints) {
 	t.Helper()
 	own, _, _ := readList(t, ownList)
@@ -70,8 +70,8 @@ func addOwn(t *testing.T, want map[string]constraints) {
 	}
 }
 
-// TestCRDIsTheReferences checks what the list leaves out.
-func TestCRDIsTheReferences(t *testing.T) {
+// TestCRDEqualsHelmController: scope, names and columns of the CRD equal those of helm-controller.
+func TestCRDEqualsHelmController(t *testing.T) {
 	crd := readCRD(t)
 	if len(crd.Spec.Versions) != 1 {
 		t.Fatalf("want one version, got %d", len(crd.Spec.Versions))
@@ -102,7 +102,7 @@ func TestCRDIsTheReferences(t *testing.T) {
 	}
 }
 
-// TestCompareNoticesEveryDifference guards the guard.
+// TestCompareNoticesEveryDifference: compare reports missing, additional and changed constraints.
 func TestCompareNoticesEveryDifference(t *testing.T) {
 	want := map[string]constraints{
 		".a": {"type": "string", "maxLength": 253.0},
@@ -126,7 +126,7 @@ func TestCompareNoticesEveryDifference(t *testing.T) {
 	}
 }
 
-// compare returns a sentence for each path and each constraint that is not the same on both sides.
+// compare returns a sentence for each path and each constraint that differs.
 func compare(want, got map[string]constraints) []string {
 	var differences []string
 	for _, path := range sortedKeys(want, got) {
@@ -149,8 +149,8 @@ func compare(want, got map[string]constraints) []string {
 	return differences
 }
 
-// flatten lists the constraints of a schema by path: a dot leads to a property, [] to the items of a list, {} to the
-// values of a map. All keywords count except descriptions.
+// flatten lists the constraints of a schema by path. A dot leads to a property, [] to the items of
+// a list, {} to the values of a map. Descriptions are skipped.
 func flatten(schema map[string]any) map[string]constraints {
 	paths := map[string]constraints{}
 	var walk func(path string, schema map[string]any)
@@ -170,7 +170,7 @@ func flatten(schema map[string]any) map[string]constraints {
 			case "required":
 				here[keyword] = sortedStrings(value.([]any))
 			case "x-kubernetes-validations":
-				// Messages are ours to word.
+				// The messages may differ.
 				var rules []any
 				for _, validation := range value.([]any) {
 					rules = append(rules, validation.(map[string]any)["rule"])
@@ -189,7 +189,7 @@ func flatten(schema map[string]any) map[string]constraints {
 	return paths
 }
 
-// crd is as much of a CustomResourceDefinition as the tests look at.
+// crd are the fields of a CustomResourceDefinition that the tests read.
 type crd struct {
 	Metadata struct {
 		Annotations map[string]string
@@ -227,7 +227,7 @@ func readCRD(t *testing.T) crd {
 	return out
 }
 
-// readReference reads lines of a path, a tab and JSON. Two of them are about the CRD rather than a path.
+// readReference reads lines of a path, a tab and JSON. Two of them are about the CRD itself.
 func readReference(t *testing.T) (paths map[string]constraints, names map[string]any, columns [][]string) {
 	t.Helper()
 	return readList(t, referenceList)

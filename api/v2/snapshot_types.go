@@ -9,21 +9,22 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Snapshots are the revisions a HelmRelease is answerable for, newest first.
+// Snapshots are the revisions that a HelmRelease owns, newest first.
 type Snapshots []*Snapshot
 
-// Snapshot is what is remembered of one revision of a Helm release, enough to tell whether somebody else changed it.
+// Snapshot describes one revision of a Helm release, with a digest to detect changes by other
+// clients.
 type Snapshot struct {
-	// How the digest below was computed. A digest of a version the controller does not know is not compared.
+	// Version of the digest's algorithm. Digests of unknown versions are not compared.
 	// +optional
 	APIVersion string `json:"apiVersion,omitempty"`
 
-	// Digest, as algorithm:hex, of what Helm stored for the revision.
+	// Digest, as algorithm:hex, of the stored record of the revision.
 	// +required
 	Digest string `json:"digest"`
 
-	// The action that made the revision or changed it last: install, upgrade, rollback, uninstall or
-	// uninstall-remediation. Empty in entries of old versions.
+	// The action that created or last changed the revision: install, upgrade, rollback, uninstall
+	// or uninstall-remediation. Empty in entries of old versions.
 	// +optional
 	Action ReleaseAction `json:"action,omitempty"`
 
@@ -35,11 +36,11 @@ type Snapshot struct {
 	// +required
 	Namespace string `json:"namespace"`
 
-	// Number of the revision, counted by Helm from 1.
+	// Number of the revision, starting at 1.
 	// +required
 	Version int `json:"version"`
 
-	// Helm's word for the state of the revision, such as deployed, superseded, failed or uninstalled.
+	// Helm's status of the revision, such as deployed, superseded, failed or uninstalled.
 	// +required
 	Status ReleaseStatus `json:"status"`
 
@@ -51,7 +52,7 @@ type Snapshot struct {
 	// +required
 	ChartVersion string `json:"chartVersion"`
 
-	// The application version that the chart states. Empty if it states none.
+	// Application version of the chart. Empty if the chart has none.
 	// +optional
 	AppVersion string `json:"appVersion,omitempty"`
 
@@ -71,27 +72,27 @@ type Snapshot struct {
 	// +optional
 	Deleted metav1.Time `json:"deleted,omitzero"`
 
-	// The chart's tests, by name. Absent means never tested; present and empty means tested, with nothing to run.
+	// The chart's tests by name. Absent means never tested. Empty means tested without any tests.
 	// +optional
 	TestHooks *map[string]*TestHookStatus `json:"testHooks,omitempty"`
 
-	// Digest of the OCI artifact that the chart came in. Empty for other sources.
+	// Digest of the chart's OCI artifact. Empty for other sources.
 	// +optional
 	OCIDigest string `json:"ociDigest,omitempty"`
 }
 
-// FullReleaseName names the revision in messages, as namespace/name.vversion.
+// FullReleaseName returns the name of the revision in messages, as namespace/name.vversion.
 func (in *Snapshot) FullReleaseName() string {
 	return fmt.Sprintf("%s/%s.v%d", in.Namespace, in.Name, in.Version)
 }
 
-// VersionedChartName names the chart in messages, as name@version.
+// VersionedChartName returns the name of the chart in messages, as name@version.
 func (in *Snapshot) VersionedChartName() string {
 	return in.ChartName + "@" + in.ChartVersion
 }
 
-// GetTestHooks returns the tests by name, and whether the revision has been tested at all: with no tests to run, there
-// are none but tested is true.
+// GetTestHooks returns the tests by name, and whether the revision has been tested at all. Without
+// any tests, hooks is empty and tested is true.
 func (in *Snapshot) GetTestHooks() (hooks map[string]*TestHookStatus, tested bool) {
 	if in == nil || in.TestHooks == nil {
 		return nil, false
@@ -99,7 +100,7 @@ func (in *Snapshot) GetTestHooks() (hooks map[string]*TestHookStatus, tested boo
 	return *in.TestHooks, true
 }
 
-// SetTestHooks records the revision as tested, also if hooks is nil or empty.
+// SetTestHooks marks the revision as tested, also if hooks is nil or empty.
 func (in *Snapshot) SetTestHooks(hooks map[string]*TestHookStatus) {
 	if hooks == nil {
 		// A nil map would be written as null, and read back as never tested.
@@ -118,74 +119,77 @@ type TestHookStatus struct {
 	// +optional
 	LastCompleted metav1.Time `json:"lastCompleted,omitzero"`
 
-	// Helm's word for the result: Unknown, Running, Succeeded or Failed. Empty means not run.
+	// Helm's result: Unknown, Running, Succeeded or Failed. Empty means not run.
 	// +optional
 	Phase TestPhase `json:"phase,omitempty"`
 }
 
-// ReleaseStatus is Helm's word for the state of a revision.
+// ReleaseStatus is Helm's status of a revision.
 type ReleaseStatus string
 
 const (
-	// StatusUnknown says that Helm does not know.
+	// StatusUnknown means that the status is unknown.
 	StatusUnknown ReleaseStatus = "unknown"
 
-	// StatusDeployed says that the revision is the one in the cluster.
+	// StatusDeployed means that the revision is deployed.
 	StatusDeployed ReleaseStatus = "deployed"
 
-	// StatusSuperseded says that the revision worked and a newer one took its place.
+	// StatusSuperseded means that the revision succeeded and a newer one replaced it.
 	StatusSuperseded ReleaseStatus = "superseded"
 
-	// StatusFailed says that the action that made the revision failed.
+	// StatusFailed means that the action that created the revision failed.
 	StatusFailed ReleaseStatus = "failed"
 
-	// StatusUninstalled says that the release was uninstalled and its history kept.
+	// StatusUninstalled means that the release was uninstalled and its history kept.
 	StatusUninstalled ReleaseStatus = "uninstalled"
 
-	// StatusUninstalling says that an uninstall was begun.
+	// StatusUninstalling means that an uninstall was started.
 	StatusUninstalling ReleaseStatus = "uninstalling"
 
-	// StatusPendingInstall says that an install was begun.
+	// StatusPendingInstall means that an install was started.
 	StatusPendingInstall ReleaseStatus = "pending-install"
 
-	// StatusPendingUpgrade says that an upgrade was begun.
+	// StatusPendingUpgrade means that an upgrade was started.
 	StatusPendingUpgrade ReleaseStatus = "pending-upgrade"
 
-	// StatusPendingRollback says that a rollback was begun.
+	// StatusPendingRollback means that a rollback was started.
 	StatusPendingRollback ReleaseStatus = "pending-rollback"
 )
 
-// TestPhase is Helm's word for the result of a test.
+// TestPhase is Helm's result of a test.
 type TestPhase string
 
 const (
-	// TestPhaseUnknown says that the result could not be learned.
+	// TestPhaseUnknown means that the result is unknown.
 	TestPhaseUnknown TestPhase = "Unknown"
 
-	// TestPhaseRunning says that the test was begun.
+	// TestPhaseRunning means that the test was started.
 	TestPhaseRunning TestPhase = "Running"
 
-	// TestPhaseSucceeded says that the test passed.
+	// TestPhaseSucceeded means that the test passed.
 	TestPhaseSucceeded TestPhase = "Succeeded"
 
-	// TestPhaseFailed says that the test did not pass. Tests after it are not run.
+	// TestPhaseFailed means that the test failed. Later tests are not run.
 	TestPhaseFailed TestPhase = "Failed"
 )
 
-// SnapshotAPIVersionV2 marks a digest over a release as Helm 4 sees it, as Flux's helm-controller writes it since its
-// move to Helm 4. Entries without a mark are older, and their digests are not compared.
+// SnapshotAPIVersionV2 is the version of digests over Helm 4's form of a release, which
+// helm-controller uses since it uses Helm 4. Entries without a version are older, and their digests
+// are not compared.
 const SnapshotAPIVersionV2 = "v2"
 
 // ResourceInventory lists the objects of a revision.
 type ResourceInventory struct {
-	// The objects: those of the manifest without its hooks, and those of the chart's crds directory.
+	// The objects: those of the manifest without its hooks, and those of the chart's crds
+	// directory.
 	// +required
 	Entries []ResourceRef `json:"entries"`
 }
 
-// ResourceRef names one object.
+// ResourceRef references one object.
 type ResourceRef struct {
-	// Namespace, name, group and kind, joined by underscores. The namespace of a cluster-wide object is empty.
+	// Namespace, name, group and kind, joined by underscores. The namespace of a cluster-scoped
+	// object is empty.
 	// +required
 	ID string `json:"id"`
 

@@ -42,10 +42,10 @@ type Options struct {
 	Server string
 	// Timeout is that of the action, counted from New; zero is none.
 	Timeout time.Duration
-	// Rest, if set, gives the slot of the action back while it waits. The function that it
+	// ReleaseSlot, if set, gives the slot of the action back while it waits. The function that it
 	// returns takes a slot again and may block. It is not called twice at a time.
-	Rest func() (resume func())
-	Log  logr.Logger
+	ReleaseSlot func() (resume func())
+	Log         logr.Logger
 }
 
 // Retrier repeats the requests of one action and remembers whether the server ceased
@@ -92,7 +92,7 @@ func New(ctx context.Context, options Options) *Retrier {
 	if options.Server == "" {
 		options.Server = "the API server"
 	}
-	r := &Retrier{options: options, hurry: make(chan struct{}), slot: slot{rest: options.Rest}}
+	r := &Retrier{options: options, hurry: make(chan struct{}), slot: slot{rest: options.ReleaseSlot}}
 	if options.Timeout > 0 {
 		r.deadline = r.options.Now().Add(options.Timeout)
 	}
@@ -126,9 +126,9 @@ func (r *Retrier) Outage() *Outage {
 	return r.outage
 }
 
-// Rest gives the slot of the action back until the returned function is called. Calls
+// ReleaseSlot gives the slot of the action back until the returned function is called. Calls
 // may nest and overlap: the slot is given back once.
-func (r *Retrier) Rest() (resume func()) {
+func (r *Retrier) ReleaseSlot() (resume func()) {
 	if r == nil {
 		return func() {}
 	}
@@ -251,7 +251,7 @@ func (q *request) next(retryAfter time.Duration) time.Duration {
 // is given back if the request fails for long.
 func (q *request) sleep(ctx context.Context, pause time.Duration) bool {
 	if q.resume == nil && q.retrier.options.Now().Add(pause).Sub(q.first) > patience {
-		q.resume = q.retrier.Rest()
+		q.resume = q.retrier.ReleaseSlot()
 	}
 	timer := time.NewTimer(pause)
 	defer timer.Stop()

@@ -243,7 +243,7 @@ func TestSlot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		given, taken := 0, 0
-		r := New(t.Context(), Options{Now: time.Now, Rest: func() func() {
+		r := New(t.Context(), Options{Now: time.Now, ReleaseSlot: func() func() {
 			given++
 			return func() { taken++ }
 		}})
@@ -251,7 +251,7 @@ func TestSlot(t *testing.T) {
 		if _, err := send(t, r, failing(1, reset), http.MethodGet, "/api"); err != nil || given > 0 {
 			t.Errorf("a short fault gave the slot back: %v", err)
 		}
-		resume := r.Rest()
+		resume := r.ReleaseSlot()
 		done := make(chan struct{})
 		go func() {
 			defer close(done)

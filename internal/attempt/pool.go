@@ -34,8 +34,8 @@ type Task func(ctx context.Context, idle func() (resume func())) release.Outcome
 type Pool struct {
 	slots chan struct{}
 	// entry lets one attempt at a time wait for its first slot.
-	entry chan struct{}
-	wake  func(types.NamespacedName)
+	entry   chan struct{}
+	enqueue func(types.NamespacedName)
 
 	mu       sync.Mutex
 	base     context.Context //nolint:containedctx // the life of the manager, handed over by Start
@@ -62,7 +62,7 @@ type attempt struct {
 // whenever an attempt has ended.
 func NewPool(slots int, wake func(types.NamespacedName)) *Pool {
 	return &Pool{
-		slots: make(chan struct{}, slots), entry: make(chan struct{}, 1), wake: wake,
+		slots: make(chan struct{}, slots), entry: make(chan struct{}, 1), enqueue: wake,
 		attempts: map[types.NamespacedName]*attempt{},
 	}
 }
@@ -114,7 +114,7 @@ func (p *Pool) run(ctx context.Context, key types.NamespacedName, a *attempt, ta
 	p.mu.Lock()
 	a.outcome = &outcome
 	p.mu.Unlock()
-	p.wake(key)
+	p.enqueue(key)
 }
 
 // perform runs a task in a slot. A panic ends the attempt and not the process,

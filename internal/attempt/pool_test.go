@@ -31,8 +31,8 @@ type fixture struct {
 	stop    func()
 	stopped chan error
 
-	mu    sync.Mutex
-	wakes []types.NamespacedName
+	mu       sync.Mutex
+	enqueued []types.NamespacedName
 	// unseen counts wake-ups before which the outcome was not visible.
 	unseen int
 }
@@ -40,7 +40,7 @@ type fixture struct {
 func newFixture(t *testing.T, slots int) *fixture {
 	t.Helper()
 	f := &fixture{stopped: make(chan error, 1)}
-	f.Pool = NewPool(slots, f.woken)
+	f.Pool = NewPool(slots, f.record)
 	ctx, stop := context.WithCancel(t.Context())
 	f.stop = stop
 	go func() { f.stopped <- f.Start(ctx) }()
@@ -49,20 +49,20 @@ func newFixture(t *testing.T, slots int) *fixture {
 	return f
 }
 
-func (f *fixture) woken(key types.NamespacedName) {
+func (f *fixture) record(key types.NamespacedName) {
 	_, visible := f.Ended(key)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.wakes = append(f.wakes, key)
+	f.enqueued = append(f.enqueued, key)
 	if !visible || f.Running(key) != nil {
 		f.unseen++
 	}
 }
 
-func (f *fixture) woke() []types.NamespacedName {
+func (f *fixture) enqueuedKeys() []types.NamespacedName {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.wakes
+	return f.enqueued
 }
 
 // hold returns a task that ends when end is closed or its context is cancelled.
@@ -110,13 +110,13 @@ func TestAttemptLife(t *testing.T) {
 			t.Error("a second attempt for the same release was begun")
 		}
 		synctest.Wait()
-		if n := len(f.woke()); n != 0 {
+		if n := len(f.enqueuedKeys()); n != 0 {
 			t.Errorf("woken %d times before anything ended", n)
 		}
 
 		close(end)
 		synctest.Wait()
-		if diff := cmp.Diff([]types.NamespacedName{appKey}, f.woke()); diff != "" {
+		if diff := cmp.Diff([]types.NamespacedName{appKey}, f.enqueuedKeys()); diff != "" {
 			t.Errorf("wake-ups (-want +got):\n%s", diff)
 		}
 		if f.unseen > 0 {
@@ -143,7 +143,7 @@ func TestAttemptLife(t *testing.T) {
 			t.Error("a release whose outcome was recorded may be acted on again")
 		}
 		synctest.Wait()
-		if n := len(f.woke()); n != 2 {
+		if n := len(f.enqueuedKeys()); n != 2 {
 			t.Errorf("two attempts woke %d times", n)
 		}
 		f.Forget(otherKey)
@@ -180,8 +180,8 @@ func TestSlots(t *testing.T) {
 		}
 		close(end)
 		synctest.Wait()
-		if len(f.woke()) != 7 || most != 2 || len(f.slots) != 0 {
-			t.Errorf("%d of 7 ended, %d at the same time, %d slots are still taken", len(f.woke()), most, len(f.slots))
+		if len(f.enqueuedKeys()) != 7 || most != 2 || len(f.slots) != 0 {
+			t.Errorf("%d of 7 ended, %d at the same time, %d slots are still taken", len(f.enqueuedKeys()), most, len(f.slots))
 		}
 	})
 }
@@ -246,8 +246,8 @@ func TestIdleGivesTheSlotBack(t *testing.T) {
 		}
 		close(end)
 		synctest.Wait()
-		if !resumed || len(f.woke()) != 2 || len(f.slots) != 0 {
-			t.Errorf("resumed %t, %d of 2 ended, %d slots are still taken", resumed, len(f.woke()), len(f.slots))
+		if !resumed || len(f.enqueuedKeys()) != 2 || len(f.slots) != 0 {
+			t.Errorf("resumed %t, %d of 2 ended, %d slots are still taken", resumed, len(f.enqueuedKeys()), len(f.slots))
 		}
 	})
 }
@@ -281,8 +281,8 @@ func TestGoingOnComesBeforeBeginning(t *testing.T) {
 		synctest.Wait()
 		close(end)
 		synctest.Wait()
-		if before < 0 || before > 2 || len(f.woke()) != 6 {
-			t.Errorf("%d had begun before it went on, %d of 6 ended", before, len(f.woke()))
+		if before < 0 || before > 2 || len(f.enqueuedKeys()) != 6 {
+			t.Errorf("%d had begun before it went on, %d of 6 ended", before, len(f.enqueuedKeys()))
 		}
 	})
 }
@@ -331,7 +331,7 @@ func TestCancel(t *testing.T) {
 			t.Errorf("outcome %+v", got)
 		}
 		f.Cancel(appKey, context.Canceled)
-		if diff := cmp.Diff([]types.NamespacedName{otherKey, appKey}, f.woke()); diff != "" {
+		if diff := cmp.Diff([]types.NamespacedName{otherKey, appKey}, f.enqueuedKeys()); diff != "" {
 			t.Errorf("wake-ups (-want +got):\n%s", diff)
 		}
 	})
@@ -436,7 +436,7 @@ func TestStop(t *testing.T) {
 			}
 		}
 		// All three wake-ups came before Start returned.
-		if n := len(f.woke()); n != 3 || f.unseen != 0 {
+		if n := len(f.enqueuedKeys()); n != 3 || f.unseen != 0 {
 			t.Errorf("%d wake-ups, %d too early", n, f.unseen)
 		}
 		if f.Begin(t.Context(), types.NamespacedName{Name: "late"}, info(0), hold(nil)) {
@@ -467,8 +467,8 @@ func TestPanic(t *testing.T) {
 				if got.Desired.Generation != 7 || got.Action != (release.Install{}) {
 					t.Errorf("the outcome does not say what it is the outcome of: %+v", got)
 				}
-				if len(f.woke()) != 1 || len(f.slots) != 0 {
-					t.Errorf("%d wake-ups, %d slots taken", len(f.woke()), len(f.slots))
+				if len(f.enqueuedKeys()) != 1 || len(f.slots) != 0 {
+					t.Errorf("%d wake-ups, %d slots taken", len(f.enqueuedKeys()), len(f.slots))
 				}
 			})
 		})

@@ -12,36 +12,36 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// Verdict is what the rules for an object say.
-type Verdict int
+// Status is what the rules for an object say.
+type Status int
 
 // The verdicts. None means that there is no rule for objects of this kind.
 const (
-	None Verdict = iota
+	None Status = iota
 	InProgress
 	Failed
 	Current
 )
 
-// Checks are the rules by which a user judges objects of certain kinds. They may
+// ReadinessChecks are the rules by which a user judges objects of certain kinds. They may
 // be used concurrently; nil has no rules.
-type Checks struct {
+type ReadinessChecks struct {
 	// rules by group and kind; those for a whole group have no kind.
 	rules map[schema.GroupKind]check
 }
 
 type check []struct {
 	condition *Expression
-	verdict   Verdict
+	status    Status
 }
 
-// CompileChecks reads the rules of a HelmRelease. The error names the rule. Two
+// CompileReadinessChecks reads the rules of a HelmRelease. The error names the rule. Two
 // rules for the same kind are an error, because nobody could say which counts.
-func CompileChecks(rules []helmv2.CustomHealthCheck) (*Checks, error) {
+func CompileReadinessChecks(rules []helmv2.CustomHealthCheck) (*ReadinessChecks, error) {
 	if len(rules) == 0 {
 		return nil, nil
 	}
-	c := &Checks{rules: map[schema.GroupKind]check{}}
+	c := &ReadinessChecks{rules: map[schema.GroupKind]check{}}
 	for i, rule := range rules {
 		path := fmt.Sprintf("spec.healthCheckExprs[%d]", i)
 		gv, err := schema.ParseGroupVersion(rule.APIVersion)
@@ -63,13 +63,13 @@ func compileCheck(rule helmv2.CustomHealthCheck) (check, error) {
 	var all check
 	for _, part := range []struct {
 		field, text string
-		verdict     Verdict
+		status      Status
 	}{
 		{"inProgress", rule.InProgress, InProgress},
 		{"failed", rule.Failed, Failed},
 		{"current", rule.Current, Current},
 	} {
-		if part.text == "" && part.verdict != Current {
+		if part.text == "" && part.status != Current {
 			continue
 		}
 		e, err := Parse(part.text)
@@ -78,17 +78,17 @@ func compileCheck(rule helmv2.CustomHealthCheck) (check, error) {
 		}
 		all = append(all, struct {
 			condition *Expression
-			verdict   Verdict
-		}{e, part.verdict})
+			status    Status
+		}{e, part.status})
 	}
 	return all, nil
 }
 
-// Judge returns the verdict on a live object. A rule for its kind counts before
+// Evaluate returns the status on a live object. A rule for its kind counts before
 // one for its whole group; the version does not matter. An object whose
 // controller has not seen its newest generation is in progress whatever the
 // rules say, and so is one for which none of them holds.
-func (c *Checks) Judge(object *unstructured.Unstructured) (Verdict, error) {
+func (c *ReadinessChecks) Evaluate(object *unstructured.Unstructured) (Status, error) {
 	if c == nil {
 		return None, nil
 	}
@@ -109,7 +109,7 @@ func (c *Checks) Judge(object *unstructured.Unstructured) (Verdict, error) {
 			return None, err
 		}
 		if holds {
-			return part.verdict, nil
+			return part.status, nil
 		}
 	}
 	return InProgress, nil

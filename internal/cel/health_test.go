@@ -36,7 +36,7 @@ func TestChecks(t *testing.T) {
 		reason string
 		rules  []helmv2.CustomHealthCheck
 		object *unstructured.Unstructured
-		want   Verdict
+		want   Status
 		err    string
 	}{
 		"NoRules":        {reason: "no rules say nothing", object: thing(nil)},
@@ -55,16 +55,16 @@ func TestChecks(t *testing.T) {
 		"Observed":       {reason: "a new one does", rules: []helmv2.CustomHealthCheck{rule}, object: thing(map[string]any{"phase": "Done", "observedGeneration": int64(2)}), want: Current},
 		"OddGeneration":  {reason: "a generation that is no number is no generation", rules: []helmv2.CustomHealthCheck{rule}, object: thing(map[string]any{"phase": "Done", "observedGeneration": "1"}), want: Current},
 		"LaggingUnruled": {reason: "all that is for others to say where there is no rule", rules: []helmv2.CustomHealthCheck{core}, object: thing(map[string]any{"observedGeneration": int64(1)})},
-		"Missing":        {reason: "what cannot be evaluated is no verdict", rules: []helmv2.CustomHealthCheck{rule}, object: thing(nil), err: "no such key: phase"},
+		"Missing":        {reason: "what cannot be evaluated is no status", rules: []helmv2.CustomHealthCheck{rule}, object: thing(nil), err: "no such key: phase"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, err := CompileChecks(tc.rules)
+			c, err := CompileReadinessChecks(tc.rules)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := c.Judge(tc.object)
+			got, err := c.Evaluate(tc.object)
 			if got != tc.want || (err != nil) != (tc.err != "") || !strings.Contains(fmt.Sprint(err), tc.err) {
 				t.Errorf("%s: got %d, %v", tc.reason, got, err)
 			}
@@ -92,7 +92,7 @@ func TestRefusedChecks(t *testing.T) {
 		"BadProgress": {with(func(c *helmv2.CustomHealthCheck) { c.Kind, c.InProgress = "Other", "a ==" }), "spec.healthCheckExprs[1].inProgress: "},
 	}
 	for name, tc := range cases {
-		if _, err := CompileChecks([]helmv2.CustomHealthCheck{good, tc.second}); err == nil || !strings.HasPrefix(err.Error(), tc.want) {
+		if _, err := CompileReadinessChecks([]helmv2.CustomHealthCheck{good, tc.second}); err == nil || !strings.HasPrefix(err.Error(), tc.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

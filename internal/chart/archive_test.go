@@ -177,7 +177,7 @@ func TestHostileURLs(t *testing.T) {
 			t.Parallel()
 			a, _ := artifactServer(t, good)
 			a.URL = tc.url
-			client := &http.Client{Timeout: time.Minute, CheckRedirect: Redirect, Transport: hops{location: tc.location, data: good}}
+			client := &http.Client{Timeout: time.Minute, CheckRedirect: CheckRedirect, Transport: hops{location: tc.location, data: good}}
 			_, err := NewStore(client, megabyte).Load(t.Context(), a)
 			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s: %v", tc.reason, err)

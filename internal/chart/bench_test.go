@@ -128,12 +128,12 @@ func BenchmarkLoad(b *testing.B) {
 func filled(b *testing.B, data []byte, limit int64) (*Store, Artifact) {
 	b.Helper()
 	srv := newServer(data)
-	s := NewStore(&http.Client{Transport: srv}, 1<<30).Keeping(limit).Waiting(time.Minute)
+	s := NewStore(&http.Client{Transport: srv}, 1<<30).WithCacheLimit(limit).WithGrace(time.Minute)
 	_, a, err := s.Identify(b.Context(), srv.artifact("well", "a"), "app")
 	if err != nil {
 		b.Fatal(err)
 	}
-	if a, err = s.Hold(b.Context(), a, "app"); err != nil {
+	if a, err = s.Fetch(b.Context(), a, "app"); err != nil {
 		b.Fatal(err)
 	}
 	return s, a

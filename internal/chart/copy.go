@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	helmchart "helm.sh/helm/v3/pkg/chart"
+
+	"github.com/pintle-dev/pintle/internal/values"
 )
 
 // copied returns a chart that shares nothing that could be written with the one
@@ -31,7 +33,7 @@ func (m copier) chart(c *helmchart.Chart) *helmchart.Chart {
 		Files:     m.files(c.Files),
 	}
 	if c.Values != nil {
-		out.Values, _ = clone(c.Values).(map[string]any)
+		out.Values, _ = values.Clone(c.Values).(map[string]any)
 	}
 	for _, sub := range c.Dependencies() {
 		out.AddDependency(m.chart(sub))
@@ -97,7 +99,7 @@ func dependencies(list []*helmchart.Dependency) []*helmchart.Dependency {
 		own.Tags = slices.Clone(d.Tags)
 		own.ImportValues = slices.Clone(d.ImportValues)
 		for j, v := range d.ImportValues {
-			own.ImportValues[j] = clone(v)
+			own.ImportValues[j] = values.Clone(v)
 		}
 		out[i] = &own
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// Patience is after how long a download is slow.
-const Patience = 5 * time.Second
+// SlowAfter is after how long a download is slow.
+const SlowAfter = 5 * time.Second
 
 const (
 	// perHost is how many downloads from one server run at a time: one that does not
@@ -85,7 +85,7 @@ func (s *Store) begin(ctx context.Context, a Artifact) *download {
 // run downloads and tells everybody.
 func (s *Store) run(ctx context.Context, d *download, hostname string) {
 	grace := time.AfterFunc(s.grace, func() { s.beLate(d) })
-	long := time.AfterFunc(Patience, func() { s.beSlow(d) })
+	long := time.AfterFunc(SlowAfter, func() { s.beSlow(d) })
 	d.host.slots <- struct{}{}
 	begun := s.clock()
 	got := s.fetch(ctx, d.artifact)
@@ -242,9 +242,9 @@ func isWeb(u *url.URL) bool { return (u.Scheme == "http" || u.Scheme == "https")
 // maxRedirects is how often a server may send a download elsewhere.
 const maxRedirects = 5
 
-// Redirect is for http.Client's CheckRedirect. It refuses to follow artifacts to
+// CheckRedirect is for http.Client's CheckRedirect. It refuses to follow artifacts to
 // anything but a web server, from https to http, and for long.
-func Redirect(req *http.Request, via []*http.Request) error {
+func CheckRedirect(req *http.Request, via []*http.Request) error {
 	switch {
 	case !isWeb(req.URL):
 		return fmt.Errorf("the server redirects to %s: %w", redacted(req.URL.String()), errScheme)

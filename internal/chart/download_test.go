@@ -179,10 +179,10 @@ func TestSlowDownload(t *testing.T) {
 		if strings.Contains(p.Error(), "hunter22") {
 			t.Errorf("a password is told: %s", p.Error())
 		}
-		time.Sleep(Patience)
+		time.Sleep(SlowAfter)
 		synctest.Wait()
 		if p := pending(t, s, Artifact{URL: "http://me:hunter22@mute/a", Digest: srv.artifact("", "").Digest}, "app"); !p.Slow {
-			t.Errorf("after %s it is not slow", Patience)
+			t.Errorf("after %s it is not slow", SlowAfter)
 		}
 		srv.speak("mute")
 		<-p.Ended
@@ -253,7 +253,7 @@ func TestTicketsAreForgotten(t *testing.T) {
 		s.mu.Unlock()
 		srv.speak("other")
 		<-changed.Ended
-		if _, a, err := s.Identify(t.Context(), srv.artifact("elsewhere", "c"), "changed"); err != nil || a.Held() {
+		if _, a, err := s.Identify(t.Context(), srv.artifact("elsewhere", "c"), "changed"); err != nil || a.Fetched() {
 			t.Errorf("what was waited for is given to somebody who wants something else: %v", err)
 		}
 	})
@@ -287,7 +287,7 @@ func (panicking) RoundTrip(*http.Request) (*http.Response, error) {
 // A download runs on its own, where nobody else would catch a panic.
 func TestPanicEndsTheDownloadOnly(t *testing.T) {
 	t.Parallel()
-	s := NewStore(&http.Client{Transport: panicking{}}, megabyte).Waiting(time.Minute)
+	s := NewStore(&http.Client{Transport: panicking{}}, megabyte).WithGrace(time.Minute)
 	for range perHost + 1 {
 		_, _, err := s.Identify(t.Context(), Artifact{URL: "http://strange/a", Digest: digest.FromString("strange").String()}, "app")
 		if err == nil || !strings.Contains(err.Error(), "chart in http://strange/a cannot be read: strange bytes") {
@@ -320,15 +320,15 @@ func TestHold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv := newServer(pack(t, "note", "1.2.3"))
-		s := srv.store().Keeping(0)
+		s := srv.store().WithCacheLimit(0)
 		act := func(waiter string) {
 			t.Helper()
 			_, a, err := s.Identify(t.Context(), srv.artifact("well", "a"), waiter)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if a, err = s.Hold(t.Context(), a, waiter); err != nil || !a.Held() {
-				t.Fatalf("held: %t, %v", a.Held(), err)
+			if a, err = s.Fetch(t.Context(), a, waiter); err != nil || !a.Fetched() {
+				t.Fatalf("held: %t, %v", a.Fetched(), err)
 			}
 			if c, err := s.Load(t.Context(), a); err != nil || c.Name() != "note" {
 				t.Fatalf("%v, %v", c, err)
@@ -351,12 +351,12 @@ func TestHold(t *testing.T) {
 func TestHoldKeepsWhatIsParsed(t *testing.T) {
 	t.Parallel()
 	srv := newServer(pack(t, "note", "1.2.3"))
-	s := srv.store().Waiting(time.Minute)
+	s := srv.store().WithGrace(time.Minute)
 	_, a, err := s.Identify(t.Context(), srv.artifact("well", "a"), "app")
 	if err != nil || s.cache.parsed.Len() != 0 {
 		t.Fatalf("%d kept before anybody acts, %v", s.cache.parsed.Len(), err)
 	}
-	if _, err := s.Hold(t.Context(), a, "app"); err != nil || s.cache.parsed.Len() != 1 {
+	if _, err := s.Fetch(t.Context(), a, "app"); err != nil || s.cache.parsed.Len() != 1 {
 		t.Errorf("%d kept for the action, %v", s.cache.parsed.Len(), err)
 	}
 }
@@ -368,7 +368,7 @@ func TestHoldPends(t *testing.T) {
 	for path, gone := range map[string]bool{"a": false, "gone": true} {
 		synctest.Test(t, func(t *testing.T) {
 			srv := newServer(pack(t, "note", "1.2.3"), "mute")
-			s := srv.store().Keeping(0)
+			s := srv.store().WithCacheLimit(0)
 			if _, _, err := s.Identify(t.Context(), srv.artifact("well", "a"), "other"); err != nil {
 				t.Fatal(err)
 			}
@@ -377,7 +377,7 @@ func TestHoldPends(t *testing.T) {
 				if err != nil {
 					t.Fatalf("what is known needs no server: %v", err)
 				}
-				return s.Hold(t.Context(), a, "app")
+				return s.Fetch(t.Context(), a, "app")
 			}
 			_, err := hold()
 			var p *Pending
@@ -391,8 +391,8 @@ func TestHoldPends(t *testing.T) {
 			srv.speak("mute")
 			<-p.Ended
 			a, err := hold()
-			if errors.Is(err, ErrNotFound) != gone || a.Held() == gone || srv.requests("mute") != 1 {
-				t.Errorf("held: %t after %d downloads, %v", a.Held(), srv.requests("mute"), err)
+			if errors.Is(err, ErrNotFound) != gone || a.Fetched() == gone || srv.requests("mute") != 1 {
+				t.Errorf("held: %t after %d downloads, %v", a.Fetched(), srv.requests("mute"), err)
 			}
 		})
 	}
@@ -410,8 +410,8 @@ func TestIdentifyTouchesNothing(t *testing.T) {
 		s.cache = &cache{identities: s.cache.identities, bytes: newCache(0).bytes, parsed: newCache(0).parsed}
 		for i := range 3 {
 			id, a, err := s.Identify(t.Context(), srv.artifact("well", "a"), fmt.Sprint(i))
-			if err != nil || id.Name != "note" || a.Held() {
-				t.Errorf("%+v, held: %t, %v", id, a.Held(), err)
+			if err != nil || id.Name != "note" || a.Fetched() {
+				t.Errorf("%+v, held: %t, %v", id, a.Fetched(), err)
 			}
 		}
 		if n := srv.requests("well"); n != 1 {

@@ -286,14 +286,14 @@ func visitBranch(b *template.BranchNode, each func(template.Node)) {
 // Another second, minute, hour, day of the week, day, month and year.
 const anotherTime = `(now | date_modify "9677h23m41s")`
 
-// AtAnotherTime makes the templates of a chart, which has to be the caller's own,
+// ShiftTime makes the templates of a chart, which has to be the caller's own,
 // find another time when they ask for it: what depends on the time then shows, even
 // if it changes only once a day. Times that ago or the templates in values take are
 // not changed.
-func AtAnotherTime(c *helmchart.Chart) {
+func ShiftTime(c *helmchart.Chart) {
 	walk(c, func(*helmchart.File) {}, func(c *helmchart.Chart) {
 		for i, f := range c.Templates {
-			if changed, ok := atAnotherTime(f); ok {
+			if changed, ok := shiftedTime(f); ok {
 				// Others of the chart's files may share the bytes.
 				c.Templates[i] = &helmchart.File{Name: f.Name, Data: changed}
 			}
@@ -301,7 +301,7 @@ func AtAnotherTime(c *helmchart.Chart) {
 	})
 }
 
-func atAnotherTime(f *helmchart.File) ([]byte, bool) {
+func shiftedTime(f *helmchart.File) ([]byte, bool) {
 	const now = "now"
 	if !bytes.Contains(f.Data, []byte(now)) {
 		return nil, false

@@ -94,7 +94,7 @@ func timed(t *testing.T, text string, later bool) string {
 	c := charted(map[string]string{"a.yaml": text})
 	raw := c.Templates[0].Data
 	if later {
-		AtAnotherTime(c)
+		ShiftTime(c)
 	}
 	if string(raw) != text {
 		t.Errorf("shared bytes were changed to %s", raw)
@@ -125,7 +125,7 @@ func TestAtAnotherTime(t *testing.T) {
 		}
 	}
 	broken := charted(map[string]string{"a.yaml": "{{ now"})
-	AtAnotherTime(broken)
+	ShiftTime(broken)
 	if got := string(broken.Templates[0].Data); got != "{{ now" {
 		t.Errorf("a template that cannot be parsed became %s", got)
 	}
@@ -149,7 +149,7 @@ func FuzzReadsOf(f *testing.F) {
 			t.Errorf("reads %+v", got)
 		}
 		_, before := parsed("a", text)
-		AtAnotherTime(c)
+		ShiftTime(c)
 		_, after := parsed("a", string(c.Templates[0].Data))
 		if before == nil && after != nil {
 			t.Errorf("became %s: %v", c.Templates[0].Data, after)
@@ -169,7 +169,7 @@ func FuzzReadsOf(f *testing.F) {
 func TestStoreReads(t *testing.T) {
 	t.Parallel()
 	a, requests := artifactServer(t, pack(t, "note", "1.2.3"))
-	s := NewStore(http.DefaultClient, megabyte).Waiting(time.Minute).Keeping(0)
+	s := NewStore(http.DefaultClient, megabyte).WithGrace(time.Minute).WithCacheLimit(0)
 	for range 2 {
 		if got, err := s.Reads(t.Context(), a); err != nil || got.Any() {
 			t.Errorf("reads %+v, %v", got, err)

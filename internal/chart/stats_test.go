@@ -20,7 +20,7 @@ func TestStats(t *testing.T) {
 	data := pack(t, "web", "1.0.0")
 	a, _ := artifactServer(t, data)
 	all, now := make(chan told, 9), time.Unix(0, 0)
-	s := NewStore(http.DefaultClient, 1<<20).Observing(
+	s := NewStore(http.DefaultClient, 1<<20).WithObserver(
 		// One download at a time looks at the clock.
 		func() time.Time { now = now.Add(time.Second); return now },
 		func(took time.Duration, size int64, err error) { all <- told{took, size, err != nil} })

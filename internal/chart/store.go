@@ -62,7 +62,7 @@ type Artifact struct {
 func (a Artifact) Equal(b Artifact) bool { return a.URL == b.URL && a.Digest == b.Digest }
 
 // Held reports whether the bytes are at hand for as long as a is.
-func (a Artifact) Held() bool { return a.got != nil && a.got.err == nil }
+func (a Artifact) Fetched() bool { return a.got != nil && a.got.err == nil }
 
 // Identity is what Chart.yaml says.
 type Identity struct {
@@ -104,14 +104,14 @@ func NewStore(client *http.Client, maxBytes int64) *Store {
 
 // Keeping makes the store keep at most limit bytes of artifacts, none if it is 0.
 // It must be called before the store is used.
-func (s *Store) Keeping(limit int64) *Store {
+func (s *Store) WithCacheLimit(limit int64) *Store {
 	s.cache = newCache(limit)
 	return s
 }
 
 // Waiting makes callers wait for as long as grace. It must be called before the
 // store is used.
-func (s *Store) Waiting(grace time.Duration) *Store {
+func (s *Store) WithGrace(grace time.Duration) *Store {
 	s.grace = grace
 	return s
 }
@@ -119,7 +119,7 @@ func (s *Store) Waiting(grace time.Duration) *Store {
 // Observing makes the store tell of each download that has ended how long it took,
 // by now, how many bytes came and what went wrong. observed must not block. It must
 // be called before the store is used.
-func (s *Store) Observing(now func() time.Time, observed func(took time.Duration, size int64, err error)) *Store {
+func (s *Store) WithObserver(now func() time.Time, observed func(took time.Duration, size int64, err error)) *Store {
 	s.clock, s.observed = now, observed
 	return s
 }
@@ -157,7 +157,7 @@ func (s *Store) Identify(ctx context.Context, a Artifact, waiter string) (Identi
 	if ok {
 		return known.id, a, nil
 	}
-	if !a.Held() && cached {
+	if !a.Fetched() && cached {
 		a.got = &outcome{data: data}
 	}
 	if a.got == nil {
@@ -205,8 +205,8 @@ func (s *Store) Reads(ctx context.Context, a Artifact) (ClusterReads, error) {
 // Hold returns the artifact with its bytes, so that Load does not have to download
 // them. It takes what Identify returned for the same waiter, and waits as that
 // does.
-func (s *Store) Hold(ctx context.Context, a Artifact, waiter string) (Artifact, error) {
-	if !a.Held() {
+func (s *Store) Fetch(ctx context.Context, a Artifact, waiter string) (Artifact, error) {
+	if !a.Fetched() {
 		s.mu.Lock()
 		data, cached := s.cache.bytes.Get(a.Digest)
 		s.mu.Unlock()
@@ -240,7 +240,7 @@ func (s *Store) Load(ctx context.Context, a Artifact) (*helmchart.Chart, error) 
 	switch {
 	case parsed:
 		return copied(known.chart), nil
-	case a.Held():
+	case a.Fetched():
 	case cached:
 		a.got = &outcome{data: data}
 	default:

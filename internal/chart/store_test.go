@@ -177,7 +177,7 @@ func TestLoad(t *testing.T) {
 			if limit == 0 {
 				limit = megabyte
 			}
-			s := NewStore(&http.Client{Timeout: 10 * time.Second}, limit).Waiting(time.Minute)
+			s := NewStore(&http.Client{Timeout: 10 * time.Second}, limit).WithGrace(time.Minute)
 			a := Artifact{URL: server.URL + "/chart.tgz", Digest: tc.digest}
 
 			var got want
@@ -208,7 +208,7 @@ func TestLoad(t *testing.T) {
 
 func TestLoadBadURL(t *testing.T) {
 	t.Parallel()
-	s := NewStore(http.DefaultClient, megabyte).Waiting(time.Minute)
+	s := NewStore(http.DefaultClient, megabyte).WithGrace(time.Minute)
 	_, err := s.Load(t.Context(), Artifact{URL: "http://\x00", Digest: digest.FromString("").String()})
 	if err == nil || !strings.Contains(err.Error(), "artifact URL") {
 		t.Errorf("a URL that cannot be parsed must be named: %v", err)
@@ -229,7 +229,7 @@ func TestFailuresAreNotKept(t *testing.T) {
 		_, _ = w.Write(good)
 	}))
 	defer server.Close()
-	s := NewStore(server.Client(), megabyte).Waiting(time.Minute)
+	s := NewStore(server.Client(), megabyte).WithGrace(time.Minute)
 	a := Artifact{URL: server.URL, Digest: digest.FromBytes(good).String()}
 	if _, _, err := s.Identify(t.Context(), a, "app"); err == nil {
 		t.Fatal("a 503 is an error")
@@ -243,7 +243,7 @@ func TestFailuresAreNotKept(t *testing.T) {
 func TestLoadDownloadsOnce(t *testing.T) {
 	t.Parallel()
 	a, requests := artifactServer(t, pack(t, "note", "1.2.3"))
-	s := NewStore(http.DefaultClient, megabyte).Waiting(time.Minute)
+	s := NewStore(http.DefaultClient, megabyte).WithGrace(time.Minute)
 	for range 3 {
 		if _, err := s.Load(t.Context(), a); err != nil {
 			t.Fatal(err)
@@ -266,7 +266,7 @@ func TestLoadDownloadsOnce(t *testing.T) {
 func TestChartsAreIndependent(t *testing.T) {
 	t.Parallel()
 	a, _ := artifactServer(t, pack(t, "note", "1.2.3"))
-	s := NewStore(http.DefaultClient, megabyte).Waiting(time.Minute)
+	s := NewStore(http.DefaultClient, megabyte).WithGrace(time.Minute)
 	load := func() *helmchart.Chart {
 		t.Helper()
 		c, err := s.Load(t.Context(), a)
@@ -384,7 +384,7 @@ func TestLoadEvicted(t *testing.T) {
 	t.Parallel()
 	data := pack(t, "note", "1.2.3")
 	a, requests := artifactServer(t, data)
-	s := NewStore(http.DefaultClient, megabyte).Waiting(time.Minute)
+	s := NewStore(http.DefaultClient, megabyte).WithGrace(time.Minute)
 	if _, _, err := s.Identify(t.Context(), a, "app"); err != nil {
 		t.Fatal(err)
 	}

@@ -13,12 +13,12 @@ import (
 // digestLength is how many characters of a digest become build metadata.
 const digestLength = 12
 
-// Effective returns the version a chart is released as when it comes from an
+// EffectiveVersion returns the version a chart is released as when it comes from an
 // artifact with the given revision, and the digest to record with it. Revisions
 // are "<tag>@<algorithm>:<hex>" or "<algorithm>:<hex>". The start of the digest
 // becomes the version's build metadata, so that a tag that was moved is seen as
 // a change.
-func Effective(version, revision string) (effective, ociDigest string, err error) {
+func EffectiveVersion(version, revision string) (effective, ociDigest string, err error) {
 	v, err := semver.NewVersion(version)
 	if err != nil {
 		return "", "", fmt.Errorf("invalid chart version %s", version)

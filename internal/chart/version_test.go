@@ -11,7 +11,7 @@ import (
 
 const revisionDigest = "sha256:9933f58f8bf459eb199d59ebc8a05683f3944e1242d9f5467d99aa2cf08a5370"
 
-func TestEffective(t *testing.T) {
+func TestEffectiveVersion(t *testing.T) {
 	t.Parallel()
 	type want struct{ Version, Digest, Err string }
 	cases := map[string]struct {
@@ -130,12 +130,12 @@ func TestEffective(t *testing.T) {
 			t.Parallel()
 			var got want
 			var err error
-			got.Version, got.Digest, err = Effective(tc.version, tc.revision)
+			got.Version, got.Digest, err = EffectiveVersion(tc.version, tc.revision)
 			if err != nil {
 				got.Err = err.Error()
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("%s: Effective(%q, %q) (-want +got):\n%s", tc.reason, tc.version, tc.revision, diff)
+				t.Errorf("%s: EffectiveVersion(%q, %q) (-want +got):\n%s", tc.reason, tc.version, tc.revision, diff)
 			}
 		})
 	}
@@ -152,7 +152,7 @@ func FuzzEffective(f *testing.F) {
 		f.Add(seed[0], seed[1])
 	}
 	f.Fuzz(func(t *testing.T, version, revision string) {
-		effective, ociDigest, err := Effective(version, revision)
+		effective, ociDigest, err := EffectiveVersion(version, revision)
 		if err != nil {
 			if effective != "" || ociDigest != "" {
 				t.Errorf("an error comes alone: %q, %q, %v", effective, ociDigest, err)
@@ -161,9 +161,9 @@ func FuzzEffective(f *testing.F) {
 		}
 		// What is released is the version of the next visit's chart, once Helm has
 		// stored it: both must agree.
-		again, digest2, err := Effective(effective, revision)
+		again, digest2, err := EffectiveVersion(effective, revision)
 		if err != nil || again != effective || digest2 != ociDigest {
-			t.Errorf("Effective(%q, %q) = %q, %q; from there %q, %q, %v", version, revision, effective, ociDigest, again, digest2, err)
+			t.Errorf("EffectiveVersion(%q, %q) = %q, %q; from there %q, %q, %v", version, revision, effective, ociDigest, again, digest2, err)
 		}
 	})
 }

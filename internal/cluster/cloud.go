@@ -39,14 +39,14 @@ type Access struct {
 	Expires time.Time
 }
 
-// Clouds asks a cloud for a way into a cluster. It is called concurrently, and returns
+// CloudLookup asks a cloud for a way into a cluster. It is called concurrently, and returns
 // when ctx ends. An error that has a method Cause, which returns a text, is quoted by
 // that, and no error may hold anything secret.
-type Clouds func(ctx context.Context, w *Workload, tokens Tokens) (Access, error)
+type CloudLookup func(ctx context.Context, w *Workload, tokens TokenRequester) (Access, error)
 
-// Finding sets what finds clusters of clouds. It must be called before connections are
+// WithCloudLookup sets what finds clusters of clouds. It must be called before connections are
 // asked for.
-func (c *Connections) Finding(clouds Clouds) *Connections {
+func (c *Connections) WithCloudLookup(clouds CloudLookup) *Connections {
 	c.clouds = clouds
 	return c
 }
@@ -133,8 +133,8 @@ type locator struct {
 	// token has expired meanwhile.
 	gate   *gate
 	bearer *bearer
-	clouds Clouds
-	tokens Tokens
+	clouds CloudLookup
+	tokens TokenRequester
 	now    func() time.Time
 
 	mu sync.Mutex
@@ -145,7 +145,7 @@ type locator struct {
 
 // Locate returns id with where its cluster is, if a cloud has to say that, and a token
 // for it is there. If not, it returns what to say, and the visit is to end: who is woken
-// through the Listener once there is news. Nothing is sent.
+// through the Callbacks once there is news. Nothing is sent.
 func (c *Connections) Locate(id Identity, who types.NamespacedName) (Identity, *Unreachable) {
 	if id.Workload == nil || id.Workload.Cloud == "" {
 		return id, nil

@@ -31,7 +31,7 @@ func TestParseWorkloadOfCloud(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason  string
 		data    map[string]string
-		terms   Terms
+		terms   WorkloadOptions
 		want    *Workload
 		wantErr string
 	}{
@@ -41,14 +41,14 @@ func TestParseWorkloadOfCloud(t *testing.T) {
 		},
 		"Account": {
 			reason: "the cloud says whom tokens are for", data: map[string]string{"provider": "azure", "cluster": someAKS, "serviceAccountName": "tenant"},
-			terms: Terms{Accounts: true}, want: &Workload{Cloud: "azure", Resource: someAKS, ServiceAccount: tenant},
+			terms: WorkloadOptions{AllowServiceAccounts: true}, want: &Workload{Cloud: "azure", Resource: someAKS, ServiceAccount: tenant},
 		},
 		"Default": {
 			reason: "the flag names somebody", data: map[string]string{"provider": "gcp", "cluster": someGKE},
-			terms: Terms{Account: "tenant", Accounts: true}, want: &Workload{Cloud: "gcp", Resource: someGKE, ServiceAccount: tenant},
+			terms: WorkloadOptions{DefaultServiceAccount: "tenant", AllowServiceAccounts: true}, want: &Workload{Cloud: "gcp", Resource: someGKE, ServiceAccount: tenant},
 		},
 		"Everything": {
-			reason: "the path of a gateway says where it leads", terms: Terms{Accounts: true},
+			reason: "the path of a gateway says where it leads", terms: WorkloadOptions{AllowServiceAccounts: true},
 			data: map[string]string{"provider": "gcp", "address": "Gateway/v1/far/", "ca.crt": "pem", "audiences": "a\nb", "serviceAccountName": "tenant"},
 			want: &Workload{Cloud: "gcp", Address: "https://gateway:443/v1/far", CA: "pem", Audiences: []string{"a", "b"}, ServiceAccount: tenant},
 		},
@@ -56,7 +56,7 @@ func TestParseWorkloadOfCloud(t *testing.T) {
 		"GatedGeneric": {data: map[string]string{"provider": "generic", "address": "a", "serviceAccountName": "tenant"}, wantErr: "feature gate ObjectLevelWorkloadIdentity"},
 		"NoCluster":    {data: map[string]string{"provider": "azure"}, wantErr: "cluster is missing: for azure it is like /subscriptions/"},
 		"NamelessAWS": {
-			reason: "tokens are for a name", terms: Terms{Accounts: true}, wantErr: "cluster is missing: for aws it is like arn:",
+			reason: "tokens are for a name", terms: WorkloadOptions{AllowServiceAccounts: true}, wantErr: "cluster is missing: for aws it is like arn:",
 			data: map[string]string{"provider": "aws", "address": "a", "ca.crt": "pem", "serviceAccountName": "tenant"},
 		},
 		"NamelessItself": {
@@ -105,8 +105,8 @@ func newSky(t *testing.T) *sky {
 	t.Cleanup(s.server.Close)
 	s.pool, s.clock = newPool(t, &rest.Config{Host: "http://local"})
 	s.pool.probing.Store(true)
-	s.pool.Listen(Listener{Wake: func(who types.NamespacedName) { s.woken = append(s.woken, who.Name) }})
-	s.pool.Finding(func(context.Context, *Workload, Tokens) (Access, error) {
+	s.pool.SetCallbacks(Callbacks{Enqueue: func(who types.NamespacedName) { s.woken = append(s.woken, who.Name) }})
+	s.pool.WithCloudLookup(func(context.Context, *Workload, TokenRequester) (Access, error) {
 		s.asked++
 		return Access{Address: s.server.URL, CA: []byte(pemOf(s.server)), Token: fmt.Sprint("t", s.asked), Expires: s.clock.Now().Add(15 * time.Minute)}, s.err
 	})
@@ -235,7 +235,7 @@ func (*quoted) Cause() string { return "403 no" }
 func TestKeepNothing(t *testing.T) {
 	t.Parallel()
 	s := newSky(t)
-	s.pool.Keeping(0)
+	s.pool.WithMaxTokenAge(0)
 	_, _ = s.locate("a")
 	s.probe(t)
 	for range 3 {

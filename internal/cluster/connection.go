@@ -54,7 +54,7 @@ type Connection struct {
 var _ genericclioptions.RESTClientGetter = (*Connection)(nil)
 
 // Connect prepares a connection of its own; nothing is sent before it is used. The
-// config is copied. What the server offers is asked for anew whenever Offers is
+// config is copied. What the server offers is asked for anew whenever Capabilities is
 // called.
 func Connect(config *rest.Config) (*Connection, error) { return connect(config, newCatalogue(nil)) }
 
@@ -131,12 +131,12 @@ func (d cachedDiscovery) Invalidate() {
 	d.CachedDiscoveryInterface.Invalidate()
 }
 
-// Offers returns the version of the server and all that it offers, as sorted
+// Capabilities returns the version of the server and all that it offers, as sorted
 // "<group>/<version>" and "<group>/<version>/<kind>", to be read only. It asks the
 // server only if what it said earlier may not hold any more. As with client-go, an
 // error that discovery.IsGroupDiscoveryFailedError knows comes with the other
 // results, which lack some groups.
-func (c *Connection) Offers() (*version.Info, []string, error) {
+func (c *Connection) Capabilities() (*version.Info, []string, error) {
 	offered, err := c.catalogue.current(c.discovery.server)
 	if err != nil {
 		return nil, nil, err

@@ -64,7 +64,7 @@ func (f *far) RoundTrip(req *http.Request) (*http.Response, error) {
 // newFar returns a cluster that answers. It has to be called in a bubble.
 func newFar(t *testing.T) *far {
 	t.Helper()
-	f := &far{answer: fine, probed: fine, Connections: NewConnections(&rest.Config{Host: "http://local"}, Trust{}, time.Now)}
+	f := &far{answer: fine, probed: fine, Connections: NewConnections(&rest.Config{Host: "http://local"}, KubeconfigOptions{}, time.Now)}
 	f.Connection = f.mustFor(t, Identity{Kubeconfig: kubeconfigFor("https://far:6443/path", "hunter2")})
 	f.gate.probe = func(ctx context.Context) error {
 		f.mu.Lock()
@@ -75,8 +75,8 @@ func newFar(t *testing.T) *far {
 		defer cancel()
 		return probed(ctx)
 	}
-	f.Listen(Listener{
-		Wake:        func(who types.NamespacedName) { f.note(&f.woken, who.Name) },
+	f.SetCallbacks(Callbacks{
+		Enqueue:     func(who types.NamespacedName) { f.note(&f.woken, who.Name) },
 		Unreachable: func(host string, is bool) { f.note(&f.told, fmt.Sprint(host, " ", is)) },
 		Reachable:   func(string) { f.note(&f.told, "reachable") },
 	})

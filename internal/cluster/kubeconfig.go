@@ -22,11 +22,11 @@ const remoteTimeout = 30 * time.Second
 // execExtension is the key of a cluster's extension meant for exec plugins.
 const execExtension = "client.authentication.k8s.io/exec"
 
-// Trust says what a kubeconfig may do beyond being data. Whoever may write a
+// KubeconfigOptions says what a kubeconfig may do beyond being data. Whoever may write a
 // Secret writes kubeconfigs, and they are used by a process that may do more.
-type Trust struct {
-	// Exec allows commands that are executed here to obtain credentials.
-	Exec bool
+type KubeconfigOptions struct {
+	// InsecureExec allows commands that are executed here to obtain credentials.
+	InsecureExec bool
 	// InsecureTLS allows not to verify the API server.
 	InsecureTLS bool
 }
@@ -34,7 +34,7 @@ type Trust struct {
 // parse makes a config of a kubeconfig's current context. It takes over what it
 // knows to be harmless and refuses what it would have to leave out. Its errors
 // name fields and never quote.
-func parse(raw []byte, trust Trust) (*rest.Config, error) {
+func parse(raw []byte, trust KubeconfigOptions) (*rest.Config, error) {
 	all, err := clientcmd.Load(raw)
 	if err != nil {
 		// The cause would quote what it could not read.
@@ -83,7 +83,7 @@ func parse(raw []byte, trust Trust) (*rest.Config, error) {
 
 // refuse names the fields that would make us read files, execute commands or
 // talk to somebody we do not know, unless we are told to.
-func refuse(cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo, trust Trust) error {
+func refuse(cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo, trust KubeconfigOptions) error {
 	const inline = "it would be read from the controller's files; write it into the kubeconfig itself"
 	for _, f := range []struct {
 		field string
@@ -96,7 +96,7 @@ func refuse(cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo, trust Tr
 		{"users[].user.tokenFile", user.TokenFile != "", inline},
 		{"users[].user.auth-provider", user.AuthProvider != nil, "there are none here; use a token or a certificate"},
 		{"users[].user.as", user.Impersonate != "" || user.ImpersonateUID != "" || len(user.ImpersonateGroups)+len(user.ImpersonateUserExtra) > 0, "use spec.serviceAccountName"},
-		{"users[].user.exec", user.Exec != nil && !trust.Exec, "only a controller with --insecure-kubeconfig-exec executes commands"},
+		{"users[].user.exec", user.Exec != nil && !trust.InsecureExec, "only a controller with --insecure-kubeconfig-exec executes commands"},
 		{"clusters[].cluster.insecure-skip-tls-verify", cluster.InsecureSkipTLSVerify && !trust.InsecureTLS, "only a controller with --insecure-kubeconfig-tls trusts anybody"},
 	} {
 		if f.used {

@@ -35,7 +35,7 @@ func TestParse(t *testing.T) {
 	cases := map[string]struct {
 		reason        string
 		cluster, user string
-		trust         Trust
+		trust         KubeconfigOptions
 		want          *rest.Config
 		wantErr       string
 	}{
@@ -68,23 +68,23 @@ func TestParse(t *testing.T) {
 		"AsGroups":     {cluster: `server: "https://h"`, user: `as-groups: [hunter]`, wantErr: "users[].user.as"},
 		"Exec": {
 			cluster: `server: "https://h"`, user: `exec: {command: hunter, apiVersion: client.authentication.k8s.io/v1}`,
-			trust: Trust{InsecureTLS: true}, wantErr: "users[].user.exec is not allowed: only a controller with --insecure-kubeconfig-exec",
+			trust: KubeconfigOptions{InsecureTLS: true}, wantErr: "users[].user.exec is not allowed: only a controller with --insecure-kubeconfig-exec",
 		},
 		"ExecAllowed": {
 			reason:  "there is nobody to ask at a terminal",
 			cluster: `server: "https://h"`, user: `exec: {command: x, apiVersion: client.authentication.k8s.io/v1, interactiveMode: IfAvailable}`,
-			trust: Trust{Exec: true},
+			trust: KubeconfigOptions{InsecureExec: true},
 			want: &rest.Config{Host: "https://h", ExecProvider: &clientcmdapi.ExecConfig{
 				Command: "x", APIVersion: "client.authentication.k8s.io/v1",
 				InteractiveMode: clientcmdapi.NeverExecInteractiveMode, StdinUnavailable: true,
 			}},
 		},
 		"Insecure": {
-			cluster: `server: "https://h", insecure-skip-tls-verify: true`, trust: Trust{Exec: true},
+			cluster: `server: "https://h", insecure-skip-tls-verify: true`, trust: KubeconfigOptions{InsecureExec: true},
 			wantErr: "clusters[].cluster.insecure-skip-tls-verify is not allowed: only a controller with --insecure-kubeconfig-tls",
 		},
 		"InsecureAllowed": {
-			reason: "told so", cluster: `server: "https://h", insecure-skip-tls-verify: true`, trust: Trust{InsecureTLS: true},
+			reason: "told so", cluster: `server: "https://h", insecure-skip-tls-verify: true`, trust: KubeconfigOptions{InsecureTLS: true},
 			want: &rest.Config{Host: "https://h", TLSClientConfig: rest.TLSClientConfig{Insecure: true}},
 		},
 		"NoServer":       {wantErr: "no cluster with a server"},
@@ -116,7 +116,7 @@ func TestParse(t *testing.T) {
 
 func TestParseProxy(t *testing.T) {
 	t.Parallel()
-	config, err := parse(secretive(`server: "https://h", proxy-url: "http://proxy:1"`, ""), Trust{})
+	config, err := parse(secretive(`server: "https://h", proxy-url: "http://proxy:1"`, ""), KubeconfigOptions{})
 	if err != nil || config.Proxy == nil {
 		t.Fatalf("no proxy: %v", err)
 	}
@@ -146,7 +146,7 @@ func TestParseNonsense(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			config, err := parse([]byte(tc.raw), Trust{})
+			config, err := parse([]byte(tc.raw), KubeconfigOptions{})
 			if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "hunter") {
 				t.Errorf("got %v, %v; want an error with %q and nothing of the content", config, err, tc.want)
 			}

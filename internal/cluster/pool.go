@@ -31,8 +31,8 @@ const (
 	dialTimeout = 5 * time.Second
 )
 
-// Home is what Connection.Cluster returns for the controller's own cluster.
-const Home = "home"
+// LocalCluster is what Connection.Cluster returns for the controller's own cluster.
+const LocalCluster = "local"
 
 // Identity is a cluster and somebody in it.
 type Identity struct {
@@ -54,14 +54,14 @@ type Identity struct {
 // asks. It may be used concurrently.
 type Connections struct {
 	local *rest.Config
-	trust Trust
+	trust KubeconfigOptions
 	now   func() time.Time
 	// guard is what every request goes through last; nil for nothing.
 	guard transport.WrapperFunc
 	// tokens are for Workloads; nil if nobody hands out any.
-	tokens Tokens
+	tokens TokenRequester
 	// clouds finds clusters; nil if none can be found.
-	clouds Clouds
+	clouds CloudLookup
 	// keep bounds how long tokens are used; negative does not.
 	keep time.Duration
 
@@ -78,7 +78,7 @@ type Connections struct {
 	gates map[digest]*gate
 	// waiting finds the gate at which somebody waits.
 	waiting  map[types.NamespacedName]*gate
-	listener Listener
+	listener Callbacks
 
 	// kick holds something if there may be a probe to be sent, and probing is true as
 	// long as somebody sends them.
@@ -89,11 +89,11 @@ type Connections struct {
 // digest is that of a kubeconfig.
 type digest = [sha256.Size]byte
 
-// Listener is told what becomes of other clusters. Its functions must not block, and
+// Callbacks is told what becomes of other clusters. Its functions must not block, and
 // any may be nil.
-type Listener struct {
-	// Wake is called with whoever was not admitted, once there is news.
-	Wake func(types.NamespacedName)
+type Callbacks struct {
+	// Enqueue is called with whoever was not admitted, once there is news.
+	Enqueue func(types.NamespacedName)
 	// Unreachable is called when the way to a cluster begins or ceases to be one that
 	// leads nowhere. Several ways may lead to the same host.
 	Unreachable func(host string, is bool)
@@ -131,7 +131,7 @@ type keptConnection struct {
 // NewConnections returns connections that start from local, the way into the
 // controller's own cluster. Its limits of requests and its user agent hold for
 // other clusters too.
-func NewConnections(local *rest.Config, trust Trust, now func() time.Time) *Connections {
+func NewConnections(local *rest.Config, trust KubeconfigOptions, now func() time.Time) *Connections {
 	return &Connections{
 		local: rest.CopyConfig(local), trust: trust, now: now, home: newCatalogue(now), keep: -1,
 		kept: map[connectionKey]*list.Element{}, recent: list.New(),
@@ -139,23 +139,23 @@ func NewConnections(local *rest.Config, trust Trust, now func() time.Time) *Conn
 	}
 }
 
-// Through has every connection, to whichever cluster, send its requests through
+// WithTransportWrapper has every connection, to whichever cluster, send its requests through
 // guard; nil is nothing. It must be called before connections are asked for.
-func (c *Connections) Through(guard transport.WrapperFunc) *Connections {
+func (c *Connections) WithTransportWrapper(guard transport.WrapperFunc) *Connections {
 	c.guard = guard
 	return c
 }
 
-// HandOut sets where tokens for Workloads come from. It is called before For.
-func (c *Connections) HandOut(tokens Tokens) {
+// SetTokenRequester sets where tokens for Workloads come from. It is called before For.
+func (c *Connections) SetTokenRequester(tokens TokenRequester) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.tokens = tokens
 }
 
-// Keeping bounds how long tokens for Workloads are used, however long they hold; zero
+// WithMaxTokenAge bounds how long tokens for Workloads are used, however long they hold; zero
 // uses each but once. Without, it is four fifths of their life.
-func (c *Connections) Keeping(longest time.Duration) *Connections {
+func (c *Connections) WithMaxTokenAge(longest time.Duration) *Connections {
 	c.keep = longest
 	return c
 }
@@ -201,14 +201,14 @@ func (c *Connections) catalogueFor(key connectionKey) *catalogue {
 	return newCatalogue(c.now)
 }
 
-// DefinitionsChanged says that the API server of the controller's own cluster may
+// APIsChanged says that the API server of the controller's own cluster may
 // offer something else than before. It costs one request for discovery at the next
 // use, however often it is called. It may be called concurrently.
-func (c *Connections) DefinitionsChanged() { c.home.note() }
+func (c *Connections) APIsChanged() { c.home.note() }
 
-// DefinitionsWatched says whether somebody calls DefinitionsChanged from now on.
+// SetAPIsWatched says whether somebody calls APIsChanged from now on.
 // Without, what the server offers is trusted for 10 seconds only.
-func (c *Connections) DefinitionsWatched(watched bool) { c.home.setWatched(watched) }
+func (c *Connections) SetAPIsWatched(watched bool) { c.home.setWatched(watched) }
 
 // Len returns how many connections are kept.
 func (c *Connections) Len() int {
@@ -282,7 +282,7 @@ func (c *Connections) connect(id Identity, offered *catalogue) (*Connection, err
 		return nil, err
 	}
 	connection.own, connection.local, connection.id, connection.identity = own, !key.remote, key.String(), key.String()
-	connection.cluster, connection.gate, connection.locator = Home, g, id.locator
+	connection.cluster, connection.gate, connection.locator = LocalCluster, g, id.locator
 	if key.remote {
 		connection.cluster = clusterOf(key.digest)
 	}

@@ -39,7 +39,7 @@ func (c *clock) pass(d time.Duration) {
 func newPool(t *testing.T, local *rest.Config) (*Connections, *clock) {
 	t.Helper()
 	c := &clock{now: time.Unix(1000, 0)}
-	return NewConnections(local, Trust{}, c.Now), c
+	return NewConnections(local, KubeconfigOptions{}, c.Now), c
 }
 
 func (c *Connections) mustFor(t *testing.T, id Identity) *Connection {
@@ -250,7 +250,7 @@ func TestDropCloses(t *testing.T) {
 func TestForConcurrently(t *testing.T) {
 	t.Parallel()
 	// This clock has no lock, which would order what must be ordered by the pool.
-	pool := NewConnections(&rest.Config{Host: "http://local"}, Trust{}, func() time.Time { return time.Unix(1000, 0) })
+	pool := NewConnections(&rest.Config{Host: "http://local"}, KubeconfigOptions{}, func() time.Time { return time.Unix(1000, 0) })
 	var wg sync.WaitGroup
 	for n := range 8 {
 		wg.Go(func() {
@@ -295,7 +295,7 @@ func TestThrough(t *testing.T) {
 	}))
 	defer server.Close()
 	pool, _ := newPool(t, &rest.Config{Host: server.URL})
-	pool.Through(func(next http.RoundTripper) http.RoundTripper {
+	pool.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
 		return counted{&asked, next}
 	})
 	for name, id := range map[string]Identity{

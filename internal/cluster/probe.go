@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Listen sets who is told what becomes of other clusters. It is called before Start.
-func (c *Connections) Listen(l Listener) {
+// SetCallbacks sets who is told what becomes of other clusters. It is called before Start.
+func (c *Connections) SetCallbacks(l Callbacks) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.listener = l
@@ -23,7 +23,7 @@ func (c *Connections) Listen(l Listener) {
 
 // Admit returns nil if a visit may use a connection. If nobody is known to answer
 // there, it returns what to say, and the visit is to end: who is woken through the
-// Listener once there is news. Whoever was waiting for another cluster does not any
+// Callbacks once there is news. Whoever was waiting for another cluster does not any
 // more. The controller's own cluster is always there, or nothing is.
 func (c *Connections) Admit(way *Connection, who types.NamespacedName) *Unreachable {
 	c.mu.Lock()
@@ -136,8 +136,8 @@ func (c *Connections) probe(ctx context.Context, key digest, g *gate) {
 		listener.Reachable(clusterOf(key))
 	}
 	for _, who := range wake {
-		if listener.Wake != nil {
-			listener.Wake(who)
+		if listener.Enqueue != nil {
+			listener.Enqueue(who)
 		}
 	}
 	c.look()

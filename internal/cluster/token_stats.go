@@ -7,12 +7,12 @@ import "sync/atomic"
 
 // TokenStats tells of the tokens that authenticate us in other clusters.
 type TokenStats struct {
-	// Held are the tokens that are there and will be used.
-	Held int
-	// Answered counts how often a request was given a token, and Failed how often there
+	// Cached are the tokens that are there and will be used.
+	Cached int
+	// Succeeded counts how often a request was given a token, and Failed how often there
 	// was none to be had; Evicted, tokens that were dropped while they held, because
 	// nobody used them.
-	Answered, Failed, Evicted uint64
+	Succeeded, Failed, Evicted uint64
 }
 
 // tokenCounts is what the bearers of one Connections share.
@@ -28,7 +28,7 @@ func (t *tokenCounts) count(err error) {
 
 // TokenStats returns what there is now, and what has happened since the start.
 func (c *Connections) TokenStats() TokenStats {
-	s := TokenStats{Answered: c.counts.answered.Load(), Failed: c.counts.failed.Load(), Evicted: c.counts.evicted.Load()}
+	s := TokenStats{Succeeded: c.counts.answered.Load(), Failed: c.counts.failed.Load(), Evicted: c.counts.evicted.Load()}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	seen := map[*bearer]bool{}
@@ -36,16 +36,16 @@ func (c *Connections) TokenStats() TokenStats {
 		if b := g.token(); b != nil && !seen[b] {
 			seen[b] = true
 			if b.held() != "" {
-				s.Held++
+				s.Cached++
 			}
 		}
 	}
 	return s
 }
 
-// Token reports whether the connection leads to a cluster that takes tokens, and
+// TokenState reports whether the connection leads to a cluster that takes tokens, and
 // whether one is there already. Others have to ask for one first.
-func (c *Connection) Token() (held, takes bool) {
+func (c *Connection) TokenState() (held, takes bool) {
 	if c.gate == nil || c.gate.bearer == nil {
 		return false, false
 	}

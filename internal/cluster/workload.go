@@ -41,26 +41,26 @@ type Workload struct {
 	Annotations map[string]string
 }
 
-// Tokens returns a token of a ServiceAccount, and when it expires. It is called
+// TokenRequester returns a token of a ServiceAccount, and when it expires. It is called
 // concurrently.
-type Tokens func(ctx context.Context, account types.NamespacedName, audiences []string) (token string, expires time.Time, err error)
+type TokenRequester func(ctx context.Context, account types.NamespacedName, audiences []string) (token string, expires time.Time, err error)
 
-// Terms are what the controller's administrator lets ConfigMaps say.
-type Terms struct {
-	// Account is the name of whose tokens they are where the data name nobody; empty for
+// WorkloadOptions are what the controller's administrator lets ConfigMaps say.
+type WorkloadOptions struct {
+	// DefaultServiceAccount is the name of whose tokens they are where the data name nobody; empty for
 	// nobody.
-	Account string
-	// Accounts allows tokens of ServiceAccounts.
-	Accounts bool
+	DefaultServiceAccount string
+	// AllowServiceAccounts allows tokens of ServiceAccounts.
+	AllowServiceAccounts bool
 }
 
 // ParseWorkload reads a ConfigMap's data. A ServiceAccount is of the given namespace.
 // Errors begin with the key.
-func ParseWorkload(data map[string]string, namespace string, terms Terms) (*Workload, error) {
+func ParseWorkload(data map[string]string, namespace string, terms WorkloadOptions) (*Workload, error) {
 	w := &Workload{CA: data["ca.crt"], Resource: data["cluster"]}
 	name := data["serviceAccountName"]
 	if name == "" {
-		name = terms.Account
+		name = terms.DefaultServiceAccount
 	}
 	w.ServiceAccount = types.NamespacedName{Namespace: namespace, Name: name}
 	for audience := range strings.Lines(data["audiences"]) {
@@ -71,12 +71,12 @@ func ParseWorkload(data map[string]string, namespace string, terms Terms) (*Work
 	complete := w.generic
 	switch provider := data["provider"]; provider {
 	case "generic":
-		if !terms.Accounts {
+		if !terms.AllowServiceAccounts {
 			return nil, errors.New("provider generic is for tokens of ServiceAccounts" + withoutGate)
 		}
 	case "aws", "azure", "gcp":
 		w.Cloud, complete = provider, w.cloud
-		if name != "" && !terms.Accounts {
+		if name != "" && !terms.AllowServiceAccounts {
 			return nil, errors.New("serviceAccountName asks for tokens of ServiceAccounts" + withoutGate)
 		}
 	default:
@@ -155,7 +155,7 @@ type bearer struct {
 	renew time.Time
 }
 
-func newBearer(w *Workload, tokens Tokens, keep time.Duration, now func() time.Time, counts *tokenCounts) *bearer {
+func newBearer(w *Workload, tokens TokenRequester, keep time.Duration, now func() time.Time, counts *tokenCounts) *bearer {
 	return &bearer{
 		keep: keep, counts: counts,
 		fetch: func(ctx context.Context) (string, time.Time, error) {

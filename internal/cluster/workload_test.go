@@ -61,7 +61,7 @@ func TestParseWorkload(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := ParseWorkload(tc.data, "apps", Terms{Account: tc.account, Accounts: true})
+			got, err := ParseWorkload(tc.data, "apps", WorkloadOptions{DefaultServiceAccount: tc.account, AllowServiceAccounts: true})
 			if tc.wantErr != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.wantErr) || strings.Contains(err.Error(), "hunter") {
 					t.Errorf("got %v, %v, want %s", got, err, tc.wantErr)
@@ -111,7 +111,7 @@ func TestWorkload(t *testing.T) {
 	t.Cleanup(server.Close)
 	pool, clock := newPool(t, &rest.Config{Host: "http://local", BearerToken: "local"})
 	m := &mint{now: clock.Now}
-	pool.HandOut(m.token)
+	pool.SetTokenRequester(m.token)
 	w := Workload{Address: server.URL, CA: pemOf(server), Audiences: []string{"there"}, ServiceAccount: types.NamespacedName{Namespace: "apps", Name: "tenant"}}
 	ask := func(user string) error {
 		t.Helper()
@@ -160,11 +160,11 @@ func TestTokenStats(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	pool, clock := newPool(t, &rest.Config{Host: "http://local"})
-	pool.HandOut((&mint{now: clock.Now}).token)
+	pool.SetTokenRequester((&mint{now: clock.Now}).token)
 	id := Identity{Workload: &Workload{Address: server.URL, CA: pemOf(server), ServiceAccount: types.NamespacedName{Namespace: "apps", Name: "tenant"}}}
 	check := func(when string, held, takes bool, want TokenStats) {
 		t.Helper()
-		if isHeld, does := pool.mustFor(t, id).Token(); isHeld != held || does != takes {
+		if isHeld, does := pool.mustFor(t, id).TokenState(); isHeld != held || does != takes {
 			t.Errorf("%s: there is a token: %t, it takes some: %t", when, isHeld, does)
 		}
 		if got := pool.TokenStats(); got != want {
@@ -178,10 +178,10 @@ func TestTokenStats(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	check("after two requests", true, true, TokenStats{Held: 1, Answered: 2})
+	check("after two requests", true, true, TokenStats{Cached: 1, Succeeded: 2})
 	id = Identity{}
 	clock.pass(maxIdle)
-	check("when nobody goes there any more", false, false, TokenStats{Answered: 2, Evicted: 1})
+	check("when nobody goes there any more", false, false, TokenStats{Succeeded: 2, Evicted: 1})
 }
 
 // TestWorkloadWithoutToken: that nobody hands out a token says nothing of the cluster.
@@ -190,7 +190,7 @@ func TestWorkloadWithoutToken(t *testing.T) {
 	pool, clock := newPool(t, &rest.Config{Host: "http://local"})
 	pool.probing.Store(true)
 	m := &mint{now: clock.Now, err: errors.New("forbidden")}
-	pool.HandOut(m.token)
+	pool.SetTokenRequester(m.token)
 	way := pool.mustFor(t, Identity{Workload: &Workload{Address: "https://127.0.0.1:1"}})
 	way.gate.breaker.phase = sound
 	d, _ := way.ToDiscoveryClient()

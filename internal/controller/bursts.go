@@ -76,7 +76,7 @@ type burst struct {
 	// generations are of the HelmRelease, and of its source if that has the same
 	// applier; zero if it has not.
 	generations [2]int64
-	burst       *release.Burst
+	burst       *release.Debounce
 }
 
 // note takes down that an input of a HelmRelease changes now.
@@ -108,16 +108,16 @@ func (b *bursts) met(key types.NamespacedName, generations [2]int64, now time.Ti
 	b.known[key] = in
 }
 
-func continued(b *release.Burst, now time.Time) *release.Burst {
+func continued(b *release.Debounce, now time.Time) *release.Debounce {
 	if b.Over(now) {
-		return &release.Burst{First: now, Last: now}
+		return &release.Debounce{First: now, Last: now}
 	}
-	return &release.Burst{First: b.First, Last: now}
+	return &release.Debounce{First: b.First, Last: now}
 }
 
 // of returns the latest burst of a HelmRelease; nil if there was none that has not
 // been acted upon.
-func (b *bursts) of(key types.NamespacedName) *release.Burst {
+func (b *bursts) of(key types.NamespacedName) *release.Debounce {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if in := b.known[key]; in.burst != nil {
@@ -197,9 +197,9 @@ func (r *HelmReleaseReconciler) valuesBy(ctx context.Context, hr *helmv2.HelmRel
 // arriving fills in which changes of hr's inputs are not acted upon yet, and asks who
 // applies them whether more are to come, if that can matter.
 func (r *HelmReleaseReconciler) arriving(ctx context.Context, hr *helmv2.HelmRelease, in *release.Input) {
-	in.Observed.Burst = r.bursts.of(client.ObjectKeyFromObject(hr))
-	if by := applierOf(hr); by.kind == "Kustomization" && release.MustSettle(*in) {
-		in.Observed.Burst.Applying = r.applying(ctx, by.NamespacedName)
+	in.Observed.Debounce = r.bursts.of(client.ObjectKeyFromObject(hr))
+	if by := applierOf(hr); by.kind == "Kustomization" && release.MustCheckApplier(*in) {
+		in.Observed.Debounce.Applying = r.applying(ctx, by.NamespacedName)
 	}
 }
 

@@ -59,7 +59,7 @@ func TestBursts(t *testing.T) {
 	b.note(key, at(2*time.Second))
 	b.met(key, [2]int64{2, 1}, at(3*time.Second))
 	b.met(key, [2]int64{2, 2}, at(3*time.Second))
-	if got := b.of(key); got == nil || *got != (release.Burst{First: at(time.Second), Last: at(3 * time.Second)}) {
+	if got := b.of(key); got == nil || *got != (release.Debounce{First: at(time.Second), Last: at(3 * time.Second)}) {
 		t.Errorf("three changes make the burst %+v", got)
 	}
 	b.note(key, at(time.Minute))

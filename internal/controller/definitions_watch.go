@@ -28,8 +28,8 @@ import (
 
 // definitions hears of changes of what the API server offers.
 type definitions interface {
-	DefinitionsChanged()
-	DefinitionsWatched(watched bool)
+	APIsChanged()
+	SetAPIsWatched(watched bool)
 }
 
 // offers tells all who want to know what the API server of the controller's own
@@ -39,9 +39,9 @@ type offers struct {
 	changed func()
 }
 
-// DefinitionsChanged implements definitions.
-func (o offers) DefinitionsChanged() {
-	o.Connections.DefinitionsChanged()
+// APIsChanged implements definitions.
+func (o offers) APIsChanged() {
+	o.Connections.APIsChanged()
 	o.changed()
 }
 
@@ -94,15 +94,15 @@ func (d *definitionsWatch) Start(ctx context.Context) error {
 	}
 	var running sync.WaitGroup
 	for _, r := range []*toolscache.Reflector{
-		toolscache.NewReflectorWithOptions(crds, &metav1.PartialObjectMetadata{}, newMarks(markDefinition, d.tell.DefinitionsChanged),
+		toolscache.NewReflectorWithOptions(crds, &metav1.PartialObjectMetadata{}, newMarks(markDefinition, d.tell.APIsChanged),
 			toolscache.ReflectorOptions{Name: "definitions"}),
-		toolscache.NewReflectorWithOptions(services, &unstructured.Unstructured{}, newMarks(markService, d.tell.DefinitionsChanged),
+		toolscache.NewReflectorWithOptions(services, &unstructured.Unstructured{}, newMarks(markService, d.tell.APIsChanged),
 			toolscache.ReflectorOptions{Name: "services"}),
 	} {
 		running.Go(func() { r.RunWithContext(ctx) })
 	}
 	running.Wait()
-	d.tell.DefinitionsWatched(false)
+	d.tell.SetAPIsWatched(false)
 	return nil
 }
 
@@ -114,7 +114,7 @@ func (d *definitionsWatch) noting(what string, begin func(context.Context, metav
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		d.broken[what] = err != nil
-		d.tell.DefinitionsWatched(!d.broken["definitions"] && !d.broken["services"])
+		d.tell.SetAPIsWatched(!d.broken["definitions"] && !d.broken["services"])
 		return w, err
 	}
 }

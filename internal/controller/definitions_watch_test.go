@@ -92,9 +92,9 @@ type listener struct {
 	watched []bool
 }
 
-func (*listener) DefinitionsChanged() {}
+func (*listener) APIsChanged() {}
 
-func (l *listener) DefinitionsWatched(watched bool) {
+func (l *listener) SetAPIsWatched(watched bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.watched = append(l.watched, watched)

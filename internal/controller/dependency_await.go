@@ -38,7 +38,7 @@ func looksForKinds() []time.Duration {
 
 // awaiter wakes releases when one of the objects changes that they wait for.
 type awaiter interface {
-	Await(key types.NamespacedName, c watch.Cluster, objects []watch.Target)
+	WatchObjects(key types.NamespacedName, c watch.Cluster, objects []watch.Target)
 	Forget(key types.NamespacedName)
 }
 
@@ -71,7 +71,7 @@ func (a *awaiting) await(key types.NamespacedName, err error) {
 	if a == nil {
 		return
 	}
-	waited := inputs.AwaitedBy(err)
+	waited := inputs.PendingDependencyIn(err)
 	if waited == nil {
 		a.forget(key)
 		return
@@ -83,14 +83,14 @@ func (a *awaiting) await(key types.NamespacedName, err error) {
 		return
 	}
 	a.drop(key)
-	a.objects.Await(key, watch.Cluster{
+	a.objects.WatchObjects(key, watch.Cluster{
 		ID:     way.Cluster(),
 		Client: func() (metadata.Interface, error) { return metadata.NewForConfig(way.Unimpersonated()) },
 	}, []watch.Target{target})
 }
 
 // target returns how to watch an object; false if its kind is not served.
-func (a *awaiting) target(waited *inputs.Awaited) (watch.Target, *cluster.Connection, bool) {
+func (a *awaiting) target(waited *inputs.PendingDependency) (watch.Target, *cluster.Connection, bool) {
 	if waited.Unserved {
 		return watch.Target{}, nil, false
 	}

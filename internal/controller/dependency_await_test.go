@@ -93,7 +93,7 @@ func (d *discovered) lists() (metav1.APIGroupList, map[string]*metav1.APIResourc
 }
 
 func (d *discovered) connections() *cluster.Connections {
-	return cluster.NewConnections(&rest.Config{Host: "http://apiserver", Transport: d}, cluster.Trust{}, time.Now)
+	return cluster.NewConnections(&rest.Config{Host: "http://apiserver", Transport: d}, cluster.KubeconfigOptions{}, time.Now)
 }
 
 // targets notes what is awaited.
@@ -102,7 +102,7 @@ type targets struct {
 	awaited map[types.NamespacedName]string
 }
 
-func (o *targets) Await(key types.NamespacedName, c watch.Cluster, objects []watch.Target) {
+func (o *targets) WatchObjects(key types.NamespacedName, c watch.Cluster, objects []watch.Target) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.awaited[key] = c.ID + " " + fmt.Sprint(objects)
@@ -115,7 +115,7 @@ func (o *targets) Forget(key types.NamespacedName) {
 }
 
 func awaits(unserved bool, kind, name string) error {
-	return &release.Blocked{Err: &inputs.Awaited{
+	return &release.Blocked{Err: &inputs.PendingDependency{
 		Object:   inputs.Object{Kind: schema.GroupVersionKind{Group: "a.b", Version: "v1", Kind: kind}, Key: types.NamespacedName{Namespace: "infra", Name: name}},
 		Unserved: unserved,
 	}}
@@ -159,7 +159,7 @@ func TestAwaiting(t *testing.T) {
 		server.serve("a.b/v1/things/Thing")
 		expect("a kind is served", "app")
 		a.await(app, awaits(false, "Thing", "x"))
-		if got := objects.awaited[app]; got != "home [{a.b/v1, Resource=things infra x}]" {
+		if got := objects.awaited[app]; got != "local [{a.b/v1, Resource=things infra x}]" {
 			t.Errorf("awaited is %q", got)
 		}
 		a.changed()
@@ -197,7 +197,7 @@ func TestNamesake(t *testing.T) {
 		t.Errorf("of kinds that are not served: %t, %v", found, server.gets)
 	}
 	server.serve("a.b.c/v2/seconds/Second", "x.y/v1/firsts/First")
-	d.where.clusters.DefinitionsChanged()
+	d.where.clusters.APIsChanged()
 	if _, found := ask("infra"); found {
 		t.Error("it was asked for a moment ago")
 	}

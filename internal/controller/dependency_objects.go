@@ -156,7 +156,7 @@ func (d *dependencyObjects) look(ctx context.Context, user string, kinds []schem
 // served returns those of the kinds that the server offers, in some version. It asks
 // for none of them: one that is not there would be a request each time.
 func served(way *cluster.Connection, kinds []schema.GroupKind) []schema.GroupVersionKind {
-	_, apis, err := way.Offers()
+	_, apis, err := way.Capabilities()
 	if len(apis) == 0 && err != nil {
 		return nil
 	}

@@ -76,7 +76,7 @@ func (r *HelmReleaseReconciler) bereave(hr *helmv2.HelmRelease, d release.Decisi
 	if _, uninstall := d.Action.(release.Uninstall); !uninstall || !in.Desired.Deleted {
 		return
 	}
-	if left := release.Left(in); left != "" {
+	if left := release.DependentsMessage(in); left != "" {
 		r.events.Event(hr, corev1.EventTypeWarning, helmv2.EventReasonDependentsLeft, left)
 	}
 }

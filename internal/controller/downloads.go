@@ -69,11 +69,11 @@ func (d *downloads) forget(key types.NamespacedName) {
 func (r *HelmReleaseReconciler) hold(ctx context.Context, hr *helmv2.HelmRelease, want inputs.Want, a release.Action) (inputs.Want, error) {
 	switch a.(type) {
 	case release.Install, release.Upgrade:
-	case release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Heal, release.CorrectDrift,
+	case release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Recheck, release.CorrectDrift,
 		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 		return want, nil
 	}
-	want, err := r.desired.Hold(ctx, hr, want)
-	r.downloads.await(client.ObjectKeyFromObject(hr), inputs.Download(err))
+	want, err := r.desired.FetchChart(ctx, hr, want)
+	r.downloads.await(client.ObjectKeyFromObject(hr), inputs.DownloadEnded(err))
 	return want, err
 }

@@ -109,7 +109,7 @@ func TestActionsHoldTheirChart(t *testing.T) {
 		t.Errorf("the action is given the chart as it was %s", s.job.Artifact.URL)
 	}
 	_, err := pending()
-	for _, a := range []release.Action{release.Rollback{}, release.Uninstall{}, release.Test{}, release.Unlock{}, release.Heal{}} {
+	for _, a := range []release.Action{release.Rollback{}, release.Uninstall{}, release.Test{}, release.Unlock{}, release.Recheck{}} {
 		s.unheld = err
 		want, _ := s.Resolve(t.Context(), nil)
 		if _, err := r.hold(t.Context(), &helmv2.HelmRelease{}, want, a); err != nil {

@@ -61,12 +61,12 @@ func (s series) all(ctx context.Context) iter.Seq[*helmv2.HelmRelease] {
 
 // askForFigures has the metrics tell how much is in the hands of the parts.
 func askForFigures(p Parts, pool *attempt.Pool, objects, awaited *watch.Registry) {
-	p.Metrics.Ask(func(f *metrics.Figures) {
+	p.Metrics.Collect(func(f *metrics.Stats) {
 		f.InProgress, f.Slots, f.SlotsUsed = pool.Stats()
 		s, a := objects.Stats(), awaited.Stats()
-		f.Watches, f.OpenFuses, f.Wakes, f.Held = s.Watches+a.Watches, s.OpenFuses+a.OpenFuses, s.Wakes+a.Wakes, s.Held+a.Held
+		f.Watches, f.Throttled, f.Triggers, f.Delayed = s.Watches+a.Watches, s.RateLimited+a.RateLimited, s.Enqueued+a.Enqueued, s.Delayed+a.Delayed
 		t := p.Clusters.TokenStats()
-		f.Tokens, f.TokensAnswered, f.TokensFailed, f.TokensEvicted = t.Held, t.Answered, t.Failed, t.Evicted
+		f.Tokens, f.TokensAnswered, f.TokensFailed, f.TokensEvicted = t.Cached, t.Succeeded, t.Failed, t.Evicted
 		revisions, bytes := p.Helm.Remembered()
 		f.Caches = append(f.Caches,
 			metrics.Cache{Name: "revisions", Entries: revisions, Bytes: bytes},
@@ -82,5 +82,5 @@ func (r *HelmReleaseReconciler) noteHold(before, after []metav1.Condition) {
 	if held == nil || held.Status != metav1.ConditionTrue || apimeta.IsStatusConditionTrue(after, helmv2.ConditionHeld) {
 		return
 	}
-	r.metrics.HeldBack(r.now().Sub(held.LastTransitionTime.Time))
+	r.metrics.LockWaited(r.now().Sub(held.LastTransitionTime.Time))
 }

@@ -127,7 +127,7 @@ func TestSuccessIsDated(t *testing.T) {
 	now = now.Add(time.Second)
 	r.stagger = func(d time.Duration) time.Duration { return d }
 	visit()
-	if atRest, _ := value(t, registry, "pintle_helm_release_visits_total"); last() != 1001 {
+	if atRest, _ := value(t, registry, "pintle_helm_release_reconciliations_total"); last() != 1001 {
 		t.Errorf("at rest at %v, after %v visits", last(), atRest)
 	}
 }

@@ -48,20 +48,20 @@ func (r *HelmReleaseReconciler) settle(ctx context.Context, before, hr *helmv2.H
 			return r.publishBlocked(ctx, before, hr, err)
 		}
 		r.emit(hr, status.Finalized(d, in))
-		r.metrics.Visit(d.Rule)
+		r.metrics.Reconciliation(d.Rule)
 		return ctrl.Result{}, nil
 	case release.Wait:
 		if a.Cancel {
 			cause := context.Canceled
-			if a.Superseded {
-				cause = release.ErrSuperseded
+			if a.Outdated {
+				cause = release.ErrOutdated
 			}
 			r.attempts.Cancel(client.ObjectKeyFromObject(hr), cause)
 		}
 	case release.Adopt:
 		r.list(ctx, hr, way, want, &in)
 	case release.Settle, release.Stall, release.Forget,
-		release.Install, release.Upgrade, release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Heal, release.CorrectDrift:
+		release.Install, release.Upgrade, release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Recheck, release.CorrectDrift:
 	}
 	return r.publishSettled(ctx, before, hr, d, in)
 }
@@ -87,6 +87,7 @@ func (r *HelmReleaseReconciler) announce(ctx context.Context, before *helmv2.Hel
 	if err == nil {
 		r.emit(written, started.Events)
 	}
+	r.unanswered.note(before, sentStatus{Report: started}, err)
 	return err
 }
 
@@ -101,11 +102,11 @@ func (r *HelmReleaseReconciler) begin(ctx context.Context, hr *helmv2.HelmReleas
 		return err == nil && r.attempts.Begin(ctx, key, info,
 			func(ctx context.Context, idle func() func()) release.Outcome {
 				return r.correct(ctx, look, want.Desired, a, apiretry.Options{
-					Now: r.now, Server: way.Server(), Timeout: a.Timeout, Rest: idle, Log: ctrl.LoggerFrom(ctx),
+					Now: r.now, Server: way.Server(), Timeout: a.Timeout, ReleaseSlot: idle, Log: ctrl.LoggerFrom(ctx),
 				})
 			})
 	}
-	if release.Anew(d.Action) {
+	if release.AppliesDesired(d.Action) {
 		r.bursts.acted(key)
 	}
 	var applied drift.Recorder

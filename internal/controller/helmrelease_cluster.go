@@ -36,7 +36,7 @@ type whereabouts struct {
 	clusters              *cluster.Connections
 	defaultServiceAccount string
 	// workloads is what ConfigMaps that describe other clusters may say.
-	workloads cluster.Terms
+	workloads cluster.WorkloadOptions
 
 	mu sync.Mutex
 	// last is where each release was looked for last, in this process.
@@ -243,7 +243,7 @@ func (w *whereabouts) identify(ctx context.Context, hr *helmv2.HelmRelease, to *
 }
 
 // tokens hands out tokens of ServiceAccounts.
-func tokens(accounts corev1client.ServiceAccountsGetter) cluster.Tokens {
+func tokens(accounts corev1client.ServiceAccountsGetter) cluster.TokenRequester {
 	return func(ctx context.Context, account types.NamespacedName, audiences []string) (string, time.Time, error) {
 		request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: audiences}}
 		answer, err := accounts.ServiceAccounts(account.Namespace).CreateToken(ctx, account.Name, request, metav1.CreateOptions{})

@@ -233,8 +233,8 @@ func TestReach(t *testing.T) {
 				})
 			}
 			w := &whereabouts{
-				live: builder.Build(), defaultServiceAccount: tc.usually, workloads: cluster.Terms{Accounts: true},
-				clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Trust{}, time.Now),
+				live: builder.Build(), defaultServiceAccount: tc.usually, workloads: cluster.WorkloadOptions{AllowServiceAccounts: true},
+				clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.KubeconfigOptions{}, time.Now),
 			}
 			hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web"}, Spec: tc.spec}
 			if tc.deleted {
@@ -279,14 +279,14 @@ func TestReachThroughCloud(t *testing.T) {
 	for _, name := range []string{"", "tenant"} {
 		live := fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(inCloud(name), account).Build()
 		asked := make(chan *cluster.Workload, 1)
-		clusters := cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Trust{}, time.Now).Finding(
-			func(_ context.Context, w *cluster.Workload, _ cluster.Tokens) (cluster.Access, error) {
+		clusters := cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.KubeconfigOptions{}, time.Now).WithCloudLookup(
+			func(_ context.Context, w *cluster.Workload, _ cluster.TokenRequester) (cluster.Access, error) {
 				asked <- w
 				return cluster.Access{}, errors.New("403")
 			})
 		woken := make(chan types.NamespacedName, 9)
-		clusters.Listen(cluster.Listener{Wake: func(who types.NamespacedName) { woken <- who }})
-		w := &whereabouts{live: live, clusters: clusters, workloads: cluster.Terms{Accounts: true}}
+		clusters.SetCallbacks(cluster.Callbacks{Enqueue: func(who types.NamespacedName) { woken <- who }})
+		w := &whereabouts{live: live, clusters: clusters, workloads: cluster.WorkloadOptions{AllowServiceAccounts: true}}
 		hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web"}, Spec: helmv2.HelmReleaseSpec{KubeConfig: described}}
 		_, _, err := w.reach(t.Context(), hr)
 		var blocked *release.Blocked
@@ -314,7 +314,7 @@ func TestReachThroughCloud(t *testing.T) {
 }
 
 func TestReachFresh(t *testing.T) {
-	w := &whereabouts{clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Trust{}, time.Now)}
+	w := &whereabouts{clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.KubeconfigOptions{}, time.Now)}
 	ways := map[*cluster.Connection]bool{}
 	for _, persistent := range []bool{true, true, false, false} {
 		way, _, err := w.reach(t.Context(), &helmv2.HelmRelease{Spec: helmv2.HelmReleaseSpec{PersistentClient: &persistent}})
@@ -382,7 +382,7 @@ func TestReachWithoutNamespace(t *testing.T) {
 			return c.Get(ctx, key, o, opts...)
 		},
 	}).Build()
-	w := &whereabouts{live: world, clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Trust{}, time.Now)}
+	w := &whereabouts{live: world, clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.KubeconfigOptions{}, time.Now)}
 	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web", DeletionTimestamp: &metav1.Time{Time: time.Unix(1, 0)}}}
 	hr.Spec.ServiceAccountName = "tenant"
 	_, unreachable, err := w.reach(t.Context(), hr)
@@ -446,7 +446,7 @@ func TestWarnsOfMoveOnce(t *testing.T) {
 	live := fake.NewClientBuilder().WithScheme(Scheme()).WithObjects(kubeconfigIn("value", kubeconfig)).Build()
 	s := &stub{}
 	r := &HelmReleaseReconciler{client: withClaims().Build(), helm: s, events: events, where: whereabouts{
-		live: live, clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Trust{}, time.Now),
+		live: live, clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.KubeconfigOptions{}, time.Now),
 	}}
 	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web"}}
 	hr.Status.StorageNamespace = "apps"
@@ -508,9 +508,9 @@ func TestReachNobody(t *testing.T) {
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
-	clusters := cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Trust{}, time.Now)
+	clusters := cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.KubeconfigOptions{}, time.Now)
 	woken := make(chan types.NamespacedName, 10)
-	clusters.Listen(cluster.Listener{Wake: func(key types.NamespacedName) { woken <- key }})
+	clusters.SetCallbacks(cluster.Callbacks{Enqueue: func(key types.NamespacedName) { woken <- key }})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- clusters.Start(ctx) }()

@@ -31,8 +31,8 @@ import (
 
 // driftDetector compares live objects with a revision, and corrects them.
 type driftDetector interface {
-	Detect(ctx context.Context, look drift.Look) (*release.Drift, error)
-	Correct(ctx context.Context, look drift.Look, onlyRemoved bool) ([]release.DriftedObject, []release.ObjectError)
+	Detect(ctx context.Context, look drift.Request) (*release.Drift, error)
+	Correct(ctx context.Context, look drift.Request, onlyRemoved bool) ([]release.DriftedObject, []release.ObjectError)
 	Record(key types.NamespacedName, revision string, r *drift.Recorder, inventory []release.Object) (exact bool)
 	Resources(key types.NamespacedName) []schema.GroupVersionResource
 	Forget(key types.NamespacedName)
@@ -40,8 +40,8 @@ type driftDetector interface {
 
 // follower wakes releases whose live objects change.
 type follower interface {
-	Follow(key types.NamespacedName, c watch.Cluster, kinds []schema.GroupVersionResource)
-	Moved(cluster string, resource schema.GroupVersionResource, namespace, name string) watch.Moved
+	WatchKinds(key types.NamespacedName, c watch.Cluster, kinds []schema.GroupVersionResource)
+	Observed(cluster string, resource schema.GroupVersionResource, namespace, name string) watch.Observation
 	Forget(key types.NamespacedName)
 }
 
@@ -67,7 +67,7 @@ func (r *HelmReleaseReconciler) compare(ctx context.Context, hr *helmv2.HelmRele
 
 // follow hears of changes to the objects of a release.
 func (r *HelmReleaseReconciler) follow(key types.NamespacedName, way *cluster.Connection, kinds []schema.GroupVersionResource) {
-	r.objects.Follow(key, watch.Cluster{
+	r.objects.WatchKinds(key, watch.Cluster{
 		ID:     way.Cluster(),
 		Client: func() (metadata.Interface, error) { return metadata.NewForConfig(way.Unimpersonated()) },
 	}, kinds)
@@ -86,7 +86,7 @@ func (r *HelmReleaseReconciler) uncompare(key types.NamespacedName) {
 func (r *HelmReleaseReconciler) record(ctx context.Context, hr *helmv2.HelmRelease, way *cluster.Connection, job helm.Job, o *release.Outcome, applied *drift.Recorder) {
 	switch o.Action.(type) {
 	case release.Install, release.Upgrade:
-	case release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Heal, release.CorrectDrift,
+	case release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Recheck, release.CorrectDrift,
 		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 		return
 	}
@@ -110,13 +110,13 @@ func (r *HelmReleaseReconciler) attend(key types.NamespacedName, want release.De
 }
 
 // look says how the objects of a revision are compared.
-func (r *HelmReleaseReconciler) look(hr *helmv2.HelmRelease, way *cluster.Connection, want inputs.Want, newest *release.Revision) (drift.Look, error) {
+func (r *HelmReleaseReconciler) look(hr *helmv2.HelmRelease, way *cluster.Connection, want inputs.Want, newest *release.Revision) (drift.Request, error) {
 	rules, err := drift.CompileRules(ignored(hr))
 	if err != nil {
-		return drift.Look{}, err
+		return drift.Request{}, err
 	}
 	at := way.Cluster()
-	return drift.Look{
+	return drift.Request{
 		Release:  client.ObjectKeyFromObject(hr),
 		Revision: comparedRevision(hr, way, newest),
 		Rules:    rules,
@@ -125,15 +125,15 @@ func (r *HelmReleaseReconciler) look(hr *helmv2.HelmRelease, way *cluster.Connec
 		Objects: func(ctx context.Context) ([]*resource.Info, error) {
 			return r.helm.Objects(ctx, way, r.job(hr, want, release.Settle{}), newest.Version)
 		},
-		Follow: func(kinds []schema.GroupVersionResource) { r.follow(client.ObjectKeyFromObject(hr), way, kinds) },
-		Moved: func(resource schema.GroupVersionResource, namespace, name, uid, version string) drift.Movement {
-			switch seen := r.objects.Moved(at, resource, namespace, name); {
+		Watch: func(kinds []schema.GroupVersionResource) { r.follow(client.ObjectKeyFromObject(hr), way, kinds) },
+		Changed: func(resource schema.GroupVersionResource, namespace, name, uid, version string) drift.Change {
+			switch seen := r.objects.Observed(at, resource, namespace, name); {
 			case !seen.Known:
 				return drift.Unknown
-			case seen.Since(uid, version):
-				return drift.Moved
+			case seen.ChangedSince(uid, version):
+				return drift.Changed
 			}
-			return drift.Still
+			return drift.Unchanged
 		},
 	}, nil
 }
@@ -162,7 +162,7 @@ func comparedRevision(hr *helmv2.HelmRelease, way *cluster.Connection, newest *r
 }
 
 // correct makes live objects what the newest revision has them be.
-func (r *HelmReleaseReconciler) correct(ctx context.Context, look drift.Look, want release.Desired, a release.CorrectDrift, retries apiretry.Options) release.Outcome {
+func (r *HelmReleaseReconciler) correct(ctx context.Context, look drift.Request, want release.Desired, a release.CorrectDrift, retries apiretry.Options) release.Outcome {
 	out := release.Outcome{Action: a, Desired: want, Started: r.now()}
 	within, cancel := context.WithTimeout(ctx, a.Timeout)
 	defer cancel()

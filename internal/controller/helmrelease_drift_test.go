@@ -33,7 +33,7 @@ type livestub struct {
 	forgotten int
 }
 
-func (l *livestub) Detect(context.Context, drift.Look) (*release.Drift, error) {
+func (l *livestub) Detect(context.Context, drift.Request) (*release.Drift, error) {
 	l.looks++
 	if l.during != nil {
 		l.during()
@@ -43,7 +43,7 @@ func (l *livestub) Detect(context.Context, drift.Look) (*release.Drift, error) {
 	return &found, nil
 }
 
-func (l *livestub) Correct(_ context.Context, _ drift.Look, onlyRemoved bool) ([]release.DriftedObject, []release.ObjectError) {
+func (l *livestub) Correct(_ context.Context, _ drift.Request, onlyRemoved bool) ([]release.DriftedObject, []release.ObjectError) {
 	l.corrected = append(l.corrected, onlyRemoved)
 	return l.found.Objects, nil
 }
@@ -56,12 +56,12 @@ func (l *livestub) Resources(types.NamespacedName) []schema.GroupVersionResource
 	return []schema.GroupVersionResource{{Version: "v1", Resource: "configmaps"}}
 }
 func (l *livestub) Forget(types.NamespacedName) { l.forgotten++ }
-func (l *livestub) Follow(_ types.NamespacedName, c watch.Cluster, _ []schema.GroupVersionResource) {
+func (l *livestub) WatchKinds(_ types.NamespacedName, c watch.Cluster, _ []schema.GroupVersionResource) {
 	l.followed = c.ID
 }
 
-func (l *livestub) Moved(string, schema.GroupVersionResource, string, string) watch.Moved {
-	return watch.Moved{}
+func (l *livestub) Observed(string, schema.GroupVersionResource, string, string) watch.Observation {
+	return watch.Observation{}
 }
 
 // inSync makes the release of newReconciler one that is as it should be.

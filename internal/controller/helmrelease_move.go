@@ -27,7 +27,7 @@ func (r *HelmReleaseReconciler) findStray(ctx context.Context, hr *helmv2.HelmRe
 	if stray == nil {
 		return nil
 	}
-	have.Stray, have.Revisions, have.Rivals = stray, revisions, nil
+	have.Stray, have.Revisions, have.Conflicts = stray, revisions, nil
 	return nil
 }
 
@@ -39,7 +39,7 @@ func (r *HelmReleaseReconciler) checkTarget(ctx context.Context, hr *helmv2.Helm
 	if err != nil {
 		return nil, err
 	}
-	old := release.Place(*in)
+	old := release.ObservedTarget(*in)
 	found, err := r.helm.CheckTarget(ctx, way, r.job(hr, held, install), old)
 	if err != nil {
 		return nil, release.BlockedBy(helmv2.ReasonStateError, err,
@@ -49,8 +49,8 @@ func (r *HelmReleaseReconciler) checkTarget(ctx context.Context, hr *helmv2.Helm
 		// Who else asks for these is known already.
 		return &found, nil
 	}
-	if found.Rivals, err = r.rivals(ctx, hr, want.Target); err != nil {
+	if found.Conflicts, err = r.rivals(ctx, hr, want.Target); err != nil {
 		return nil, err
 	}
-	return &found, r.addMakers(ctx, hr, found.Revisions, &found.Rivals)
+	return &found, r.addMakers(ctx, hr, found.Revisions, &found.Conflicts)
 }

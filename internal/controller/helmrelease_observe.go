@@ -32,8 +32,8 @@ func (r *HelmReleaseReconciler) observe(ctx context.Context, hr *helmv2.HelmRele
 	if way, have.Unreachable, err = r.where.reach(ctx, hr); err != nil || have.Unreachable != "" {
 		return nil, err
 	}
-	if held, takes := way.Token(); takes {
-		r.metrics.TokenWanted(client.ObjectKeyFromObject(hr), held)
+	if held, takes := way.TokenState(); takes {
+		r.metrics.TokenRequested(client.ObjectKeyFromObject(hr), held)
 	}
 	if err = r.survey(ctx, hr, way, want, in); err != nil {
 		return nil, r.where.explain(hr, way, err)
@@ -71,7 +71,7 @@ func (r *HelmReleaseReconciler) stored(ctx context.Context, hr *helmv2.HelmRelea
 	have := &in.Observed
 	have.Stray = nil
 	var err error
-	if have.Rivals, err = r.rivals(ctx, hr, target); err != nil {
+	if have.Conflicts, err = r.rivals(ctx, hr, target); err != nil {
 		return err
 	}
 	have.Revisions, err = read(ctx, way, target, hr.Status.History)
@@ -81,14 +81,14 @@ func (r *HelmReleaseReconciler) stored(ctx context.Context, hr *helmv2.HelmRelea
 	if err := r.findStray(ctx, hr, way, in); err != nil {
 		return err
 	}
-	return r.addMakers(ctx, hr, have.Revisions, &have.Rivals)
+	return r.addMakers(ctx, hr, have.Revisions, &have.Conflicts)
 }
 
 // list reads the objects of a revision that is about to be adopted. That it is
 // adopted matters more than that they are known.
 func (r *HelmReleaseReconciler) list(ctx context.Context, hr *helmv2.HelmRelease, way *cluster.Connection, want inputs.Want, in *release.Input) {
 	newest := in.Observed.Newest()
-	want.Target = release.Place(*in)
+	want.Target = release.ObservedTarget(*in)
 	objects, err := r.helm.Inventory(ctx, way, r.job(hr, want, release.Adopt{}), newest.Version)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Info("the objects of an adopted revision cannot be listed", "revision", newest.Version, "cause", err.Error())
@@ -102,7 +102,7 @@ func (r *HelmReleaseReconciler) inspect(ctx context.Context, hr *helmv2.HelmRele
 	have := &in.Observed
 	if want.Policy.PreserveValues && len(have.Revisions) > 0 && want.Values != nil {
 		var err error
-		have.PreservedDigest, err = r.helm.Preserved(ctx, way, release.Place(*in), have.Revisions, want.Values)
+		have.PreservedDigest, err = r.helm.Preserved(ctx, way, release.ObservedTarget(*in), have.Revisions, want.Values)
 		if err != nil {
 			return release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine which values are preserved")
 		}
@@ -116,7 +116,7 @@ func (r *HelmReleaseReconciler) inspect(ctx context.Context, hr *helmv2.HelmRele
 	if !release.MustInspect(*in) {
 		return nil
 	}
-	health, err := r.helm.Health(ctx, way, r.job(hr, want, release.Heal{Version: newest.Version}), newest.Version)
+	health, err := r.helm.Health(ctx, way, r.job(hr, want, release.Recheck{Version: newest.Version}), newest.Version)
 	if err != nil {
 		return release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine the health of revision %d", newest.Version)
 	}

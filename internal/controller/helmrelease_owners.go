@@ -47,7 +47,7 @@ func bearerKeys(obj client.Object) []string {
 // namespace of another controller, which may store revisions anywhere, is asked for
 // if the object names it.
 func (r *HelmReleaseReconciler) claimants(hr *helmv2.HelmRelease) helm.Claimants {
-	return func(ctx context.Context, marks release.Marks) ([]release.Claimant, error) {
+	return func(ctx context.Context, marks release.OwnershipMetadata) ([]release.OwnerCandidate, error) {
 		var list helmv2.HelmReleaseList
 		key := claim(hr, marks.Namespace, marks.Name)
 		if err := r.client.List(ctx, &list, client.MatchingFields{bearerIndex: key}); err != nil {
@@ -63,7 +63,7 @@ func (r *HelmReleaseReconciler) claimants(hr *helmv2.HelmRelease) helm.Claimants
 				list.Items = append(list.Items, origin)
 			}
 		}
-		var all []release.Claimant
+		var all []release.OwnerCandidate
 		for i := range list.Items {
 			if other := &list.Items[i]; other.UID != hr.UID {
 				all = append(all, claimantOf(other))
@@ -73,8 +73,8 @@ func (r *HelmReleaseReconciler) claimants(hr *helmv2.HelmRelease) helm.Claimants
 	}
 }
 
-func claimantOf(hr *helmv2.HelmRelease) release.Claimant {
-	c := release.Claimant{Namespace: hr.Namespace, Name: hr.Name, StorageNamespaces: []string{hr.GetStorageNamespace()}}
+func claimantOf(hr *helmv2.HelmRelease) release.OwnerCandidate {
+	c := release.OwnerCandidate{Namespace: hr.Namespace, Name: hr.Name, StorageNamespaces: []string{hr.GetStorageNamespace()}}
 	if was := hr.Status.StorageNamespace; was != "" && was != c.StorageNamespaces[0] {
 		c.StorageNamespaces = append(c.StorageNamespaces, was)
 	}

@@ -58,26 +58,26 @@ func TestClaimants(t *testing.T) {
 		named("prod", "remote", uid("5"), called("shop", "apps"), away("there")),
 		named("prod", "self", uid("6"), had(old)),
 	}
-	asks := release.Claimant{Namespace: "prod", Name: "asks", StorageNamespaces: []string{"vault"}}
-	hadIt := release.Claimant{Namespace: "prod", Name: "had", StorageNamespaces: []string{"prod", "vault"}}
-	shop := release.Marks{Name: "shop", Namespace: "apps"}
+	asks := release.OwnerCandidate{Namespace: "prod", Name: "asks", StorageNamespaces: []string{"vault"}}
+	hadIt := release.OwnerCandidate{Namespace: "prod", Name: "had", StorageNamespaces: []string{"prod", "vault"}}
+	shop := release.OwnershipMetadata{Name: "shop", Namespace: "apps"}
 	for name, tc := range map[string]struct {
 		reason string
 		self   *helmv2.HelmRelease
-		marks  release.Marks
+		marks  release.OwnershipMetadata
 		broken bool
-		want   []release.Claimant
+		want   []release.OwnerCandidate
 		fails  bool
 	}{
-		"Asked":    {reason: "both, and not the one that looks", self: named("prod", "self", uid("6")), marks: shop, want: []release.Claimant{asks, hadIt}},
-		"Cached":   {reason: "what is in the cache is not asked for", self: named("prod", "self", uid("6")), marks: release.Marks{Name: "shop", Namespace: "apps", OriginName: "shop", OriginNamespace: "sharded"}, broken: true, want: []release.Claimant{asks, hadIt}},
-		"Remote":   {reason: "in another cluster another one asks", self: named("prod", "late", uid("7"), away("there")), marks: shop, want: []release.Claimant{{Namespace: "prod", Name: "remote", StorageNamespaces: []string{"prod"}}}},
-		"Unknown":  {reason: "nobody asks for it", self: named("prod", "late", uid("7")), marks: release.Marks{Name: "shop", Namespace: "gone"}},
-		"Sharded":  {reason: "the one that the object names is for another cluster", self: named("prod", "late", uid("7"), away("no")), marks: release.Marks{Name: "shop", Namespace: "apps", OriginName: "shop", OriginNamespace: "sharded"}},
-		"Moved":    {reason: "which asks for something else by now", self: named("prod", "late", uid("7")), marks: release.Marks{Name: "moved", Namespace: "gone", OriginName: "moved", OriginNamespace: "sharded"}},
-		"Gone":     {reason: "or is not there any more", self: named("prod", "late", uid("7")), marks: release.Marks{Name: "shop", Namespace: "gone", OriginName: "gone", OriginNamespace: "sharded"}},
-		"Far":      {reason: "or asks for it", self: named("prod", "late", uid("7")), marks: release.Marks{Name: "shop", Namespace: "far", OriginName: "far", OriginNamespace: "sharded"}, want: []release.Claimant{{Namespace: "sharded", Name: "far", StorageNamespaces: []string{"vault"}}}},
-		"FarFails": {reason: "what cannot be found out is an error", self: named("prod", "late", uid("7")), marks: release.Marks{Name: "shop", Namespace: "far", OriginName: "far", OriginNamespace: "sharded"}, broken: true, fails: true},
+		"Asked":    {reason: "both, and not the one that looks", self: named("prod", "self", uid("6")), marks: shop, want: []release.OwnerCandidate{asks, hadIt}},
+		"Cached":   {reason: "what is in the cache is not asked for", self: named("prod", "self", uid("6")), marks: release.OwnershipMetadata{Name: "shop", Namespace: "apps", OriginName: "shop", OriginNamespace: "sharded"}, broken: true, want: []release.OwnerCandidate{asks, hadIt}},
+		"Remote":   {reason: "in another cluster another one asks", self: named("prod", "late", uid("7"), away("there")), marks: shop, want: []release.OwnerCandidate{{Namespace: "prod", Name: "remote", StorageNamespaces: []string{"prod"}}}},
+		"Unknown":  {reason: "nobody asks for it", self: named("prod", "late", uid("7")), marks: release.OwnershipMetadata{Name: "shop", Namespace: "gone"}},
+		"Sharded":  {reason: "the one that the object names is for another cluster", self: named("prod", "late", uid("7"), away("no")), marks: release.OwnershipMetadata{Name: "shop", Namespace: "apps", OriginName: "shop", OriginNamespace: "sharded"}},
+		"Moved":    {reason: "which asks for something else by now", self: named("prod", "late", uid("7")), marks: release.OwnershipMetadata{Name: "moved", Namespace: "gone", OriginName: "moved", OriginNamespace: "sharded"}},
+		"Gone":     {reason: "or is not there any more", self: named("prod", "late", uid("7")), marks: release.OwnershipMetadata{Name: "shop", Namespace: "gone", OriginName: "gone", OriginNamespace: "sharded"}},
+		"Far":      {reason: "or asks for it", self: named("prod", "late", uid("7")), marks: release.OwnershipMetadata{Name: "shop", Namespace: "far", OriginName: "far", OriginNamespace: "sharded"}, want: []release.OwnerCandidate{{Namespace: "sharded", Name: "far", StorageNamespaces: []string{"vault"}}}},
+		"FarFails": {reason: "what cannot be found out is an error", self: named("prod", "late", uid("7")), marks: release.OwnershipMetadata{Name: "shop", Namespace: "far", OriginName: "far", OriginNamespace: "sharded"}, broken: true, fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := fake.NewClientBuilder().WithScheme(Scheme()).WithIndex(&helmv2.HelmRelease{}, bearerIndex, bearerKeys)

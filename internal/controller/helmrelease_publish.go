@@ -47,27 +47,44 @@ func (r *HelmReleaseReconciler) publishFinished(ctx context.Context, before *hel
 	}
 	// Before the write: what wakes for it from then on is not missed.
 	r.standoffs.note(before, o.Owners)
-	result, err := r.publish(ctx, before, status.Finished(before, o, r.now()))
+	finished := status.Finished(before, o, r.now())
+	result, err := r.publish(ctx, before, finished)
 	if err != nil {
+		r.unanswered.note(before, sentStatus{Report: finished, outcome: &o}, err)
 		return r.unwritten(err)
 	}
+	r.recorded(key, o)
+	return result, nil
+}
+
+// published ends the reconciliation of a HelmRelease whose status proves that a write was
+// carried out that the API server did not answer.
+func (r *HelmReleaseReconciler) published(hr *helmv2.HelmRelease, sent sentStatus) ctrl.Result {
+	r.emit(hr, sent.Events)
+	if sent.outcome != nil {
+		r.recorded(client.ObjectKeyFromObject(hr), *sent.outcome)
+	}
+	return r.result(client.ObjectKeyFromObject(hr), release.Now())
+}
+
+// recorded updates what the controller remembers once an outcome is part of status.
+func (r *HelmReleaseReconciler) recorded(key types.NamespacedName, o release.Outcome) {
 	r.attempts.Forget(key)
 	r.refusals.note(key, o)
 	r.rest.disturb(key)
 	if ends(o) {
 		r.backoff.Forget(key)
 	}
-	r.metrics.Visit(metrics.VisitFinished)
+	r.metrics.Reconciliation(metrics.RuleFinished)
 	r.metrics.Attempt(o)
-	r.metrics.Reconciled(key, o.Ended.Sub(o.Started))
-	return result, nil
+	r.metrics.ReconcileDuration(key, o.Ended.Sub(o.Started))
 }
 
 // ends reports whether an outcome ends a row of failures. A remedy that succeeds
 // does not: what it remedied is going to be tried again.
 func ends(o release.Outcome) bool {
 	switch o.Action.(type) {
-	case release.Install, release.Upgrade, release.Heal, release.CorrectDrift:
+	case release.Install, release.Upgrade, release.Recheck, release.CorrectDrift:
 		return o.Err == nil && len(o.Failed) == 0
 	case release.Test, release.Rollback, release.Uninstall, release.Unlock,
 		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
@@ -85,7 +102,7 @@ func (r *HelmReleaseReconciler) publishBlocked(ctx context.Context, before, hr *
 	if err != nil {
 		return r.unwritten(err)
 	}
-	r.metrics.Visit(metrics.VisitBlocked)
+	r.metrics.Reconciliation(metrics.RuleBlocked)
 	return result, nil
 }
 
@@ -111,7 +128,7 @@ func (r *HelmReleaseReconciler) publishSettled(ctx context.Context, before, hr *
 	if _, settled := d.Action.(release.Settle); settled && !repeat {
 		r.backoff.Forget(client.ObjectKeyFromObject(hr))
 	}
-	r.metrics.Visit(d.Rule)
+	r.metrics.Reconciliation(d.Rule)
 	return result, nil
 }
 
@@ -124,6 +141,7 @@ func (r *HelmReleaseReconciler) publish(ctx context.Context, before *helmv2.Helm
 		written, err = before, nil
 	}
 	if err != nil {
+		r.unanswered.note(before, sentStatus{Report: rep}, err)
 		return ctrl.Result{}, err
 	}
 	r.emit(written, rep.Events)
@@ -149,6 +167,7 @@ func (r *HelmReleaseReconciler) writeStatus(ctx context.Context, before *helmv2.
 	err := r.client.Status().Patch(ctx, after, patch, fieldOwner)
 	if err == nil {
 		r.written.note(before)
+		r.unanswered.forget(client.ObjectKeyFromObject(before))
 		r.noteHold(before.Status.Conditions, status.Conditions)
 	}
 	return after, err

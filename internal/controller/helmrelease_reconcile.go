@@ -33,7 +33,7 @@ import (
 // resolver finds out what a HelmRelease asks for.
 type resolver interface {
 	Resolve(ctx context.Context, hr *helmv2.HelmRelease) (inputs.Want, error)
-	Hold(ctx context.Context, hr *helmv2.HelmRelease, want inputs.Want) (inputs.Want, error)
+	FetchChart(ctx context.Context, hr *helmv2.HelmRelease, want inputs.Want) (inputs.Want, error)
 }
 
 // helmRunner reads and changes Helm releases.
@@ -123,6 +123,8 @@ type HelmReleaseReconciler struct {
 	refusals refusals
 	// outages are the HelmReleases that cannot be reconciled because of an API server.
 	outages outages
+	// unanswered are the writes of status of which it is not known whether they were carried out.
+	unanswered unanswered
 	// unread are those of which objects could not be compared because of an API server.
 	unread outages
 	// rendered are the charts that read the cluster.
@@ -159,6 +161,9 @@ func (r *HelmReleaseReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 		return r.unwritten(err)
 	}
 	r.meet(ctx, hr)
+	if sent, carriedOut := r.unanswered.carriedOut(hr); carriedOut {
+		return r.published(hr, sent), nil
+	}
 	before := hr.DeepCopy()
 	suspension := release.SuspensionOf(hr.Spec.Suspend, hr.Annotations, r.now())
 	// However it came about, it means the same to all that follows.
@@ -177,11 +182,11 @@ func (r *HelmReleaseReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 	want.Suspension = suspension
 	r.attend(req.NamespacedName, want.Desired)
 	in := release.Input{Desired: want.Desired, Recorded: hr.Status, Now: r.now()}
-	in.Observed.Refusal = r.refusals.of(req.NamespacedName)
+	in.Observed.Oversized = r.refusals.of(req.NamespacedName)
 	if err := r.holders.inTheWay(ctx, hr, in.Now, &in.Observed); err != nil {
 		return r.publishBlocked(ctx, before, hr, err)
 	}
-	free := running == nil && in.Observed.Holder == nil && in.Observed.Next == nil
+	free := running == nil && in.Observed.LockHolder == nil && in.Observed.WaitingOperation == nil
 	if left := r.rest.left(hr, want.Desired, in.Now); left > 0 && free {
 		return r.atRest(req.NamespacedName, left, in.Now), nil
 	}
@@ -216,7 +221,7 @@ func (r *HelmReleaseReconciler) Reconcile(ctx context.Context, req ctrl.Request)
 // changed since.
 func (r *HelmReleaseReconciler) atRest(key types.NamespacedName, left time.Duration, now time.Time) ctrl.Result {
 	r.outages.over(key)
-	r.metrics.Visit(metrics.VisitAtRest)
+	r.metrics.Reconciliation(metrics.RuleCached)
 	r.metrics.Succeeded(key, now)
 	return yielding(r.result(key, release.After(left)))
 }
@@ -226,12 +231,12 @@ func (r *HelmReleaseReconciler) announced(ctx context.Context, hr *helmv2.HelmRe
 	r.outages.over(client.ObjectKeyFromObject(hr))
 	r.noteDrift(ctx, hr, d, in, started)
 	r.bereave(hr, d, in)
-	r.metrics.Visit(d.Rule)
+	r.metrics.Reconciliation(d.Rule)
 }
 
 // timed observes how long a visit took that is over.
 func (r *HelmReleaseReconciler) timed(key types.NamespacedName, begun time.Time) {
-	r.metrics.Reconciled(key, r.now().Sub(begun))
+	r.metrics.ReconcileDuration(key, r.now().Sub(begun))
 }
 
 // gone ends the visit of an object that could not be read. If it does not exist
@@ -244,6 +249,7 @@ func (r *HelmReleaseReconciler) gone(key types.NamespacedName, err error) (ctrl.
 		r.attempts.Forget(key)
 		r.backoff.Forget(key)
 		r.written.forget(key)
+		r.unanswered.forget(key)
 		r.where.forget(key)
 		r.rest.forget(key)
 		r.bursts.forget(key)
@@ -282,7 +288,7 @@ func (r *HelmReleaseReconciler) fetch(ctx context.Context, hr *helmv2.HelmReleas
 	}
 	want, err := r.desired.Resolve(ctx, hr)
 	// Also while an attempt runs: what is being downloaded may supersede it.
-	r.downloads.await(client.ObjectKeyFromObject(hr), inputs.Download(err))
+	r.downloads.await(client.ObjectKeyFromObject(hr), inputs.DownloadEnded(err))
 	r.awaiting.await(client.ObjectKeyFromObject(hr), err)
 	return want, err
 }

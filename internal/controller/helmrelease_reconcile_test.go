@@ -96,7 +96,7 @@ func (s *stub) Resolve(context.Context, *helmv2.HelmRelease) (inputs.Want, error
 	}, s.unresolved
 }
 
-func (s *stub) Hold(_ context.Context, _ *helmv2.HelmRelease, want inputs.Want) (inputs.Want, error) {
+func (s *stub) FetchChart(_ context.Context, _ *helmv2.HelmRelease, want inputs.Want) (inputs.Want, error) {
 	want.Artifact.URL = "held"
 	return want, s.unheld
 }
@@ -190,7 +190,7 @@ func newReconciler(t *testing.T, s *stub) *HelmReleaseReconciler {
 	world := withClaims().WithObjects(hr).WithStatusSubresource(hr).Build()
 	return &HelmReleaseReconciler{
 		client:  world,
-		where:   whereabouts{live: world, clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Trust{}, time.Now)},
+		where:   whereabouts{live: world, clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.KubeconfigOptions{}, time.Now)},
 		metrics: m, desired: s, helm: s, attempts: s, drift: s.live, objects: s.live, now: time.Now,
 		events: record.NewFakeRecorder(100), spread: func(d time.Duration) time.Duration { return d },
 		stagger: func(d time.Duration) time.Duration { return d },
@@ -359,7 +359,7 @@ func TestCancellationHasACause(t *testing.T) {
 		want     error
 	}{
 		"Same":  {"1.0.0", "1.0.0", nil},
-		"Newer": {"1.0.0", "1.1.0", release.ErrSuperseded},
+		"Newer": {"1.0.0", "1.1.0", release.ErrOutdated},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &stub{version: tc.was}

@@ -21,13 +21,13 @@ import (
 )
 
 // rivals returns the other HelmReleases that ask for a release.
-func (r *HelmReleaseReconciler) rivals(ctx context.Context, hr *helmv2.HelmRelease, target release.Target) ([]release.Rival, error) {
+func (r *HelmReleaseReconciler) rivals(ctx context.Context, hr *helmv2.HelmRelease, target release.Target) ([]release.Conflict, error) {
 	var list helmv2.HelmReleaseList
 	key := claim(hr, target.StorageNamespace, target.Name)
 	if err := r.client.List(ctx, &list, client.MatchingFields{claimIndex: key}); err != nil {
 		return nil, err
 	}
-	var rivals []release.Rival
+	var rivals []release.Conflict
 	for i := range list.Items {
 		other := &list.Items[i]
 		if other.UID == hr.UID {
@@ -40,7 +40,7 @@ func (r *HelmReleaseReconciler) rivals(ctx context.Context, hr *helmv2.HelmRelea
 
 // addMakers adds to rivals the other HelmReleases that made revisions of a release and
 // ask for another one by now.
-func (r *HelmReleaseReconciler) addMakers(ctx context.Context, hr *helmv2.HelmRelease, revisions []release.Revision, rivals *[]release.Rival) error {
+func (r *HelmReleaseReconciler) addMakers(ctx context.Context, hr *helmv2.HelmRelease, revisions []release.Revision, rivals *[]release.Conflict) error {
 	known := map[string]bool{"": true, string(hr.UID): true}
 	for _, rival := range *rivals {
 		known[rival.UID] = true
@@ -62,8 +62,8 @@ func (r *HelmReleaseReconciler) addMakers(ctx context.Context, hr *helmv2.HelmRe
 	return nil
 }
 
-func rivalOf(hr *helmv2.HelmRelease, elsewhere bool) release.Rival {
-	return release.Rival{
+func rivalOf(hr *helmv2.HelmRelease, elsewhere bool) release.Conflict {
+	return release.Conflict{
 		UID: string(hr.UID), Namespace: hr.Namespace, Name: hr.Name, Created: hr.CreationTimestamp.Time, Elsewhere: elsewhere,
 	}
 }

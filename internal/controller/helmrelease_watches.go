@@ -151,7 +151,7 @@ func attempted(hr *helmv2.HelmRelease, source client.Object) bool {
 	// With another reason it waits, for this source perhaps.
 	acting := reconciling != nil && reconciling.Status == metav1.ConditionTrue && reconciling.Reason == helmv2.ReasonProgressing
 	return (acting || atRest(hr)) &&
-		inputs.Offers(source, hr.Status.LastAttemptedRevision, hr.Status.LastAttemptedRevisionDigest)
+		inputs.HasRevision(source, hr.Status.LastAttemptedRevision, hr.Status.LastAttemptedRevisionDigest)
 }
 
 // configSettling is how long a change of a ConfigMap or Secret waits for others:
@@ -221,8 +221,8 @@ type sourceChanged struct{ predicate.Funcs }
 
 // Update implements predicate.Predicate.
 func (sourceChanged) Update(e event.UpdateEvent) bool {
-	before, offered := inputs.Offer(e.ObjectOld)
-	after, offers := inputs.Offer(e.ObjectNew)
+	before, offered := inputs.SourceState(e.ObjectOld)
+	after, offers := inputs.SourceState(e.ObjectNew)
 	return before != after && (offers || !offered)
 }
 

@@ -73,7 +73,7 @@ func (h *holders) inTheWay(ctx context.Context, hr *helmv2.HelmRelease, now time
 	if h == nil {
 		return nil
 	}
-	have.Next = h.turns.next(client.ObjectKeyFromObject(hr), now)
+	have.WaitingOperation = h.turns.next(client.ObjectKeyFromObject(hr), now)
 	uid := hr.Annotations[opsv1alpha1.AnnotationHolder]
 	if uid == "" {
 		return nil
@@ -83,7 +83,7 @@ func (h *holders) inTheWay(ctx context.Context, hr *helmv2.HelmRelease, now time
 		return release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine who holds the release")
 	}
 	if living {
-		have.Holder = &release.Operation{Name: name}
+		have.LockHolder = &release.Operation{Name: name}
 	}
 	return nil
 }

@@ -28,13 +28,13 @@ const logPatience = 10 * time.Second
 // listen reads the logs that are complete or may soon be gone.
 func (r *OperationReconciler) listen(ctx context.Context, v *view) {
 	for i, job := range v.in.Jobs {
-		if operation.WantsLogs(v.in, job) {
+		if operation.NeedsLogs(v.in, job) {
 			r.logs(ctx, v, &v.in.Jobs[i].Result)
 		}
 	}
 	if run := running(v.op); run != nil && !slices.ContainsFunc(v.in.Jobs, func(j operation.Job) bool { return j.UID == run.UID }) {
-		v.in.Left = operation.LeftOf(run.UID, v.pods)
-		r.logs(ctx, v, &v.in.Left)
+		v.in.PodResult = operation.PodResultOf(run.UID, v.pods)
+		r.logs(ctx, v, &v.in.PodResult)
 	}
 }
 

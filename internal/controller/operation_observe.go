@@ -249,7 +249,7 @@ func (r *OperationReconciler) makePlan(ctx context.Context, v *view) error {
 		in.Parameters = *p
 	}
 	plan, err := hookjob.Make(in)
-	var refusal *hookjob.Refusal
+	var refusal *hookjob.Rejection
 	if errors.As(err, &refusal) {
 		v.in.Plan.Refused, v.in.Plan.Hooks = &operation.Problem{Reason: refusal.Reason, Message: refusal.Message}, refusal.Hooks
 		return nil
@@ -276,7 +276,7 @@ func (r *OperationReconciler) check(ctx context.Context, v *view, plan hookjob.P
 	for _, s := range plan.Steps {
 		v.in.Plan.Steps = append(v.in.Plan.Steps, operation.Step{Hook: s.Hook, Job: s.Job.GetName(), Digest: s.Digest})
 	}
-	clones, missing := plan.Lacking(present)
+	clones, missing := plan.Missing(present)
 	v.clones = clones
 	for _, m := range missing {
 		v.in.Plan.Missing = append(v.in.Plan.Missing, m.String())

@@ -61,14 +61,14 @@ func (r *OperationReconciler) count(v *view, d operation.Decision, status opsv1a
 	if status.StartedAt != nil && status.CompletionTime != nil {
 		took = max(0, status.CompletionTime.Sub(status.StartedAt.Time))
 	}
-	r.metrics.Operation(string(v.op.Spec.Engine), string(status.Phase), d.Reason, took, operation.Waited(v.op.CreationTimestamp.Time, status))
+	r.metrics.Operation(string(v.op.Spec.Engine), string(status.Phase), d.Reason, took, operation.WaitDuration(v.op.CreationTimestamp.Time, status))
 }
 
 // queue lets an Operation that waits for Helm have the next turn, until the release
 // is locked: Helm would begin again otherwise before that.
 func (r *OperationReconciler) queue(v *view, d operation.Decision) {
 	t := v.in.Target
-	if d.Rule == "Guard" || d.Rule == "NotGranted" && (t.Action != "" || t.Pending != "") && !d.Phase.Final() {
+	if d.Rule == "SetFinalizer" || d.Rule == "AwaitLock" && (t.Action != "" || t.Pending != "") && !d.Phase.Final() {
 		r.holders.turns.wait(v.op.UID, v.op.Name, client.ObjectKey{Namespace: v.op.Namespace, Name: t.HelmRelease}, v.in.Now)
 		return
 	}

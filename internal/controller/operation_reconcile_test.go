@@ -244,9 +244,9 @@ func TestOperationVerifies(t *testing.T) {
 			reason: "no such digest can be computed", hr: func(hr *helmv2.HelmRelease) { hr.Status.History[0].APIVersion = "v1" },
 			phase: opsv1alpha1.PhaseFailed, says: "not one that can be verified",
 		},
-		"Theirs": {reason: "helm-controller recorded it", hr: theirs, stored: func(s *helm.Stored) { s.Revision.ReferenceDigest = "sha256:1" }},
+		"Theirs": {reason: "helm-controller recorded it", hr: theirs, stored: func(s *helm.Stored) { s.Revision.HelmControllerDigest = "sha256:1" }},
 		"TheirTest": {
-			reason: "helm-controller's digest does not cover tests", hr: theirs, stored: func(s *helm.Stored) { s.Revision.ReferenceDigest = "sha256:1" },
+			reason: "helm-controller's digest does not cover tests", hr: theirs, stored: func(s *helm.Stored) { s.Revision.HelmControllerDigest = "sha256:1" },
 			hook: "smoke", phase: opsv1alpha1.PhaseFailed, says: "does not cover tests",
 		},
 		"OwnTest": {reason: "ours does", hook: "smoke"},
@@ -585,8 +585,8 @@ func TestHolder(t *testing.T) {
 		h.served.Store(true)
 		hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web", Annotations: map[string]string{opsv1alpha1.AnnotationHolder: "op-1"}}}
 		var have release.Observed
-		if err := h.inTheWay(t.Context(), hr, benchNow(), &have); err != nil || (have.Holder != nil) != tc.held {
-			t.Errorf("%s: %+v, %v", name, have.Holder, err)
+		if err := h.inTheWay(t.Context(), hr, benchNow(), &have); err != nil || (have.LockHolder != nil) != tc.held {
+			t.Errorf("%s: %+v, %v", name, have.LockHolder, err)
 		}
 	}
 }

@@ -29,11 +29,11 @@ func (r *OperationReconciler) target(ctx context.Context, v *view) error {
 	}
 	for i := range held.Items {
 		v.held = append(v.held, &held.Items[i])
-		v.in.Holds = append(v.in.Holds, held.Items[i].Name)
+		v.in.LockedReleases = append(v.in.LockedReleases, held.Items[i].Name)
 	}
-	slices.Sort(v.in.Holds)
+	slices.Sort(v.in.LockedReleases)
 	var err error
-	if v.hr, v.in.Target.Lacking, err = r.resolve(ctx, v.op); err != nil || v.hr == nil {
+	if v.hr, v.in.Target.Unresolved, err = r.resolve(ctx, v.op); err != nil || v.hr == nil {
 		return err
 	}
 	if r.locked.outdated(v.hr) {
@@ -57,7 +57,7 @@ func (r *OperationReconciler) describe(ctx context.Context, v *view) error {
 		return nil
 	}
 	name, living, err := r.holders.of(ctx, hr.Namespace, uid)
-	t.Holder = operation.Holder{UID: uid, Name: name, Living: living}
+	t.LockHolder = operation.LockHolder{UID: uid, Name: name, Active: living}
 	return err
 }
 

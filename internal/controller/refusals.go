@@ -17,7 +17,7 @@ import (
 // one attempt. The zero value is ready for use.
 type refusals struct {
 	mu    sync.Mutex
-	known map[types.NamespacedName]*release.Refusal
+	known map[types.NamespacedName]*release.Oversized
 }
 
 // note takes note of an attempt that has ended and was recorded.
@@ -25,18 +25,18 @@ func (r *refusals) note(key types.NamespacedName, o release.Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case o.Refused():
+	case o.Oversized():
 		if r.known == nil {
-			r.known = map[types.NamespacedName]*release.Refusal{}
+			r.known = map[types.NamespacedName]*release.Oversized{}
 		}
-		r.known[key] = status.Refusal(o)
+		r.known[key] = status.SizeExceeded(o)
 	case o.Stored():
 		delete(r.known, key)
 	}
 }
 
 // of returns the refusal that may still hold, nil if there is none.
-func (r *refusals) of(key types.NamespacedName) *release.Refusal {
+func (r *refusals) of(key types.NamespacedName) *release.Oversized {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.known[key]

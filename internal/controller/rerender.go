@@ -145,7 +145,7 @@ func (one *rendering) begin(revision, inputs string, now time.Time) {
 // learn notes how a rendering came out. What nobody upgrades comes out otherwise
 // each time, of course.
 func (one *rendering) learn(result release.Rerendering, upgrades bool, now time.Time) {
-	one.last, one.offers, one.at = result, result.Offers, now
+	one.last, one.offers, one.at = result, result.Capabilities, now
 	if result.Changed && upgrades {
 		one.otherwise = slices.DeleteFunc(one.otherwise, func(t time.Time) bool { return now.Sub(t) >= rerenderedWithin })
 		one.otherwise = append(one.otherwise, now)
@@ -219,6 +219,6 @@ func (r *HelmReleaseReconciler) renderedWith(ctx context.Context, hr *helmv2.Hel
 		return
 	}
 	one := r.rendering(hr, way, newest)
-	one.last, one.offers, one.over = reads, reads.Offers, one.unstable || !reads.Reads
+	one.last, one.offers, one.over = reads, reads.Capabilities, one.unstable || !reads.Reads
 	r.rendered.setReads(client.ObjectKeyFromObject(hr), reads.Reads)
 }

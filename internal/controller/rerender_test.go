@@ -93,7 +93,7 @@ func TestRenderingComesToAnEnd(t *testing.T) {
 func TestRenderedOtherwise(t *testing.T) {
 	for mode, upgrades := range map[helmv2.DriftDetectionMode]bool{helmv2.DriftDetectionEnabled: true, helmv2.DriftDetectionWarn: false} {
 		t.Run(string(mode), func(t *testing.T) {
-			s := &stub{mode: mode, offers: "a", rendered: release.Rerendering{Reads: true, Changed: true, Offers: "a"}}
+			s := &stub{mode: mode, offers: "a", rendered: release.Rerendering{Reads: true, Changed: true, Capabilities: "a"}}
 			r := newReconciler(t, s)
 			now := time.Now()
 			r.now = func() time.Time { return now }

@@ -23,7 +23,7 @@ func TestRest(t *testing.T) {
 	}{
 		"Undisturbed": {"What is wanted was found in sync a moment ago.", func(*helmv2.HelmRelease, *release.Desired, *time.Time) {}, true},
 		"Values":      {"Other values are wanted.", func(_ *helmv2.HelmRelease, w *release.Desired, _ *time.Time) { w.ConfigDigest = "sha256:new" }, false},
-		"Request":     {"Somebody asks for a look.", func(_ *helmv2.HelmRelease, w *release.Desired, _ *time.Time) { w.Requests.Visit = "now" }, false},
+		"Request":     {"Somebody asks for a look.", func(_ *helmv2.HelmRelease, w *release.Desired, _ *time.Time) { w.Requests.Reconcile = "now" }, false},
 		"Interval":    {"Its time has come.", func(_ *helmv2.HelmRelease, _ *release.Desired, n *time.Time) { *n = n.Add(time.Minute) }, false},
 		"Status":      {"Somebody wrote into its status.", func(hr *helmv2.HelmRelease, _ *release.Desired, _ *time.Time) { hr.Status.Failures = 7 }, false},
 		"Deleted":     {"It is to go.", func(_ *helmv2.HelmRelease, w *release.Desired, _ *time.Time) { w.Deleted = true }, false},

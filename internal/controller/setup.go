@@ -51,7 +51,7 @@ type Parts struct {
 	Clusters              *cluster.Connections
 	DefaultServiceAccount string
 	// Workloads is what ConfigMaps that describe other clusters may say.
-	Workloads cluster.Terms
+	Workloads cluster.WorkloadOptions
 	Metrics   *metrics.Metrics
 	// Notifications posts events; nil posts none.
 	Notifications *events.Sender
@@ -138,14 +138,14 @@ func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
 	err = errors.Join(
 		mgr.Add(awaited), mgr.Add(r.awaiting),
 		mgr.Add(series{cached: mgr.GetCache(), metrics: p.Metrics, now: p.Now}),
-		addClusters(mgr, p, cluster.Listener{Wake: wake, Reachable: objects.Retry, Unreachable: p.Metrics.ClusterUnreachable}),
+		addClusters(mgr, p, cluster.Callbacks{Enqueue: wake, Reachable: objects.Retry, Unreachable: p.Metrics.ClusterUnreachable}),
 	)
 	if err != nil {
 		return err
 	}
 	return errors.Join(r.addDefinitions(mgr, offers{Connections: p.Clusters, changed: func() {
-		objects.Retry(cluster.Home)
-		awaited.Retry(cluster.Home)
+		objects.Retry(cluster.LocalCluster)
+		awaited.Retry(cluster.LocalCluster)
 		r.awaiting.changed()
 		operations.tell()
 		r.rendered.whenSettled(wake)
@@ -158,7 +158,7 @@ func AddHelmRelease(mgr ctrl.Manager, p Parts) error {
 // something else at the same time.
 func (r *HelmReleaseReconciler) addDependencies(mgr ctrl.Manager, p Parts, wake func(types.NamespacedName)) *watch.Registry {
 	r.dependencies = &dependencyObjects{where: &r.where, now: p.Now}
-	r.desired = p.Desired.Reading(r.dependencies)
+	r.desired = p.Desired.WithObjects(r.dependencies)
 	awaited := watch.NewRegistry(wake, watch.Options{Grace: awaitedGrace, Refill: awaitedRefill, Log: mgr.GetLogger().WithName("dependencies")})
 	r.awaiting = newAwaiting(awaited, p.Clusters, wake)
 	return awaited
@@ -175,13 +175,13 @@ func (r *HelmReleaseReconciler) addDefinitions(mgr ctrl.Manager, changed offers)
 
 // addClusters has clusters probed that do not answer, and tokens handed out for those
 // that trust them.
-func addClusters(mgr ctrl.Manager, p Parts, listener cluster.Listener) error {
+func addClusters(mgr ctrl.Manager, p Parts, listener cluster.Callbacks) error {
 	core, err := corev1client.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return err
 	}
-	p.Clusters.HandOut(tokens(core))
-	p.Clusters.Listen(listener)
+	p.Clusters.SetTokenRequester(tokens(core))
+	p.Clusters.SetCallbacks(listener)
 	return mgr.Add(p.Clusters)
 }
 

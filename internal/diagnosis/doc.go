@@ -1,9 +1,17 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package diagnosis finds out, from what was read of an object, its pods, their logs
-// and events, why the object is not as it should be, and says so without saying
-// what is secret. It turns values into values: reading is for others.
+// Package diagnosis finds out why an object failed, from the object's status and its Pods, their
+// logs and events. It describes the cause in texts without secrets. It is pure: package evidence
+// reads the cluster.
+//
+// Files, top-down:
+//
+//	find.go      Find: the cause, its summary and details
+//	pod.go       the symptoms of Pods and containers
+//	stable.go    texts without times and names that differ between equal failures
+//	secrets.go   Redactor: texts without secrets; the Secrets that a Pod uses
+//	doc.go       Facts, the input; Finding, the result; limits
 package diagnosis
 
 import (
@@ -12,67 +20,67 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Facts are what is known of one object that is not as it should be.
+// Facts are the input of Find about one object that is not ready or has failed.
 type Facts struct {
 	Kind, Namespace, Name string
 	// Role is "hook" or "test" if the object is one, or empty.
 	Role string
-	// Status is what somebody who waits for the object makes of it.
+	// Status is the readiness message for the object.
 	Status string
-	// Failed is true if it has failed for good.
+	// Failed is true if the object has failed for good.
 	Failed bool
-	// Refused is true if the API server refused the object, with what Status says.
+	// Refused is true if the API server rejected the object. Status is its error message.
 	Refused bool
-	// Conditions are those of the object's own status.
+	// Conditions are the conditions in the object's status.
 	Conditions []Condition
 	// Pods are those of the object, in any order.
 	Pods []corev1.Pod
-	// Events are warnings about the object and the Pod that Telling returns.
+	// Events are warnings about the object and about the Pod that RelevantPod returns.
 	Events []corev1.Event
-	// Logs are the ends of the logs of that Pod, long enough to be cut.
+	// Logs are the ends of the logs of that Pod, before redaction and truncation.
 	Logs []Log
-	// Secrets are texts that must not be told.
+	// Secrets are texts to redact.
 	Secrets []string
-	// Withheld says why nothing is told of what containers have written, such as that
-	// not all secrets are known; empty if it is told.
+	// Withheld is the reason why container output is left out, such as unknown Secrets. It is empty
+	// if container output is included.
 	Withheld string
-	// Unread says what could not be read, and why.
+	// Unread lists the resources that could not be read, with the error.
 	Unread []string
 }
 
-// Condition is one condition of an object, as far as it matters here.
+// Condition is one condition of an object.
 type Condition struct{ Type, Status, Reason, Message string }
 
-// Log is the end of what one container has logged.
+// Log is the end of the log of one container.
 type Log struct{ Container, Text string }
 
-// Finding is what the facts come to.
+// Finding is the cause of a failure.
 type Finding struct {
-	// Code is one of the failure codes of the api.
+	// Code is one of the failure codes of the API.
 	Code string
-	// Sure is false if nothing was found but that the object is not as it should be.
+	// Sure is false if no cause was found.
 	Sure bool
-	// Summary is one line that begins with the object, MaxSummary bytes at most.
+	// Summary is one line that begins with the object, at most MaxSummary bytes long.
 	Summary string
-	// Details are the rest, line by line.
+	// Details are further lines.
 	Details []string
-	// Logs are what may be told of the logs, MaxLogBytes each.
+	// Logs are redacted logs, at most MaxLogBytes each.
 	Logs []Log
-	// Hopeless is true if it will not go away by waiting, provided that it has been
-	// seen for as long as Patience.
+	// Hopeless is true if waiting does not help, provided that the cause has persisted for
+	// Patience.
 	Hopeless bool
 	Patience time.Duration
-	// Mark is the same whenever the same is the matter, however often it has happened.
+	// Mark identifies the cause. It is equal for repeated failures with the same cause.
 	Mark string
 }
 
-// Bounds of what is told.
+// Limits of the result.
 const (
-	// MaxSummary is how long a summary is, in bytes.
+	// MaxSummary is the maximum length of a summary, in bytes.
 	MaxSummary = 400
-	// MaxLogBytes is how much is told of the log of a container.
+	// MaxLogBytes is the maximum length of one container's log, in bytes.
 	MaxLogBytes = 4096
-	// MaxLogs is of how many containers logs are told.
+	// MaxLogs is the maximum number of containers with logs.
 	MaxLogs = 6
 
 	maxMessage = 300
@@ -80,15 +88,15 @@ const (
 	maxEvents  = 5
 )
 
-// How long the same must have been seen before it is hopeless. A kubelet tries an
-// image again after 10, 20 and 40 seconds; controllers create pods again about as
-// often at first. Quota may be held by pods that are on their way out.
+// How long a cause must persist before waiting counts as hopeless. A kubelet retries an image pull
+// after 10, 20 and 40 seconds; controllers retry the creation of Pods about as often at first.
+// Terminating Pods may still use quota.
 const (
 	imagePatience     = time.Minute
 	crashPatience     = time.Minute
 	admissionPatience = time.Minute
 	quotaPatience     = 2 * time.Minute
-	// crashes is how often a container has been started again before it counts as
-	// one that always crashes: by then it waits for minutes between two lives.
+	// crashes is the number of restarts after which a container counts as crashing every time. By
+	// then the kubelet delays each restart by minutes.
 	crashes = 5
 )

@@ -16,9 +16,9 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// Find says what is the matter.
+// Find returns the most likely cause of the failure that the facts describe.
 func Find(f Facts) Finding {
-	pod := Telling(f.Pods)
+	pod := RelevantPod(f.Pods)
 	s := f.symptom(pod)
 	r := Finding{Code: s.code, Sure: true, Hopeless: s.hopeless, Patience: s.patience}
 	if r.Code == "" {
@@ -26,9 +26,9 @@ func Find(f Facts) Finding {
 		if f.Failed {
 			r.Code = helmv2.FailureFailed
 		}
-		s.text = f.stable(f.say(f.Status, false))
+		s.text = f.stable(f.quote(f.Status, false))
 	}
-	if f.mayTryAgain() && s.crashing {
+	if f.isRetried() && s.crashing {
 		r.Hopeless, r.Patience = false, 0
 	}
 	r.Mark = strings.Join([]string{f.Kind, f.Namespace, f.Name, r.Code, s.container}, "/")
@@ -38,43 +38,43 @@ func Find(f Facts) Finding {
 	return r
 }
 
-// mayTryAgain reports whether somebody else counts how often something fails.
-func (f *Facts) mayTryAgain() bool { return f.Kind == "Job" || f.Role != "" }
+// isRetried reports whether another limit counts the failures: that of a Job or of hooks.
+func (f *Facts) isRetried() bool { return f.Kind == "Job" || f.Role != "" }
 
-// symptom is what the facts show. What keeps pods from being created comes before
-// what the older ones show.
+// symptom returns the symptom of the facts. A reason why no Pods can be created takes precedence
+// over symptoms of older Pods.
 func (f *Facts) symptom(pod *corev1.Pod) symptom {
 	if f.Refused {
-		s := uncreated(f.Status)
+		s := creationSymptom(f.Status)
 		s.text = "refused"
 		return s
 	}
 	if c := f.condition("ReplicaFailure"); c.Message != "" {
-		return uncreated(c.Message)
+		return creationSymptom(c.Message)
 	}
 	var s symptom
 	if pod != nil {
-		s = f.ofPod(pod)
+		s = f.podSymptom(pod)
 	}
 	if s.code == "" || s.code == helmv2.FailureNotReady {
 		if e := f.event("FailedCreate"); e != nil {
-			return uncreated(e.Message)
+			return creationSymptom(e.Message)
 		}
 	}
 	for _, kind := range []string{"Failed", "FailureTarget"} {
-		// The latter is set while its pods are being ended.
+		// FailureTarget is set while the Pods of the Job terminate.
 		if job := f.condition(kind); f.Kind == "Job" && job.Type != "" {
-			return ofJob(job, s)
+			return jobSymptom(job, s)
 		}
 	}
 	if s.code == "" && f.Kind == "PersistentVolumeClaim" {
-		return f.ofClaim()
+		return f.claimSymptom()
 	}
 	return s
 }
 
-// ofJob joins what a Job that has failed says with what its pod shows.
-func ofJob(c Condition, pod symptom) symptom {
+// jobSymptom combines the condition of a failed Job with the symptom of its Pod.
+func jobSymptom(c Condition, pod symptom) symptom {
 	code := helmv2.FailureFailed
 	switch c.Reason {
 	case "BackoffLimitExceeded":
@@ -86,7 +86,7 @@ func ofJob(c Condition, pod symptom) symptom {
 		return symptom{code: code, said: c.Message}
 	}
 	if code == helmv2.FailureDeadline && (pod.code == helmv2.FailureContainer || pod.code == helmv2.FailurePod) {
-		// It was stopped because the time was up.
+		// The Job controller ended the Pod at the deadline.
 		pod.code = code
 	}
 	if c.Reason != "" {
@@ -95,7 +95,7 @@ func ofJob(c Condition, pod symptom) symptom {
 	return pod
 }
 
-func (f *Facts) ofClaim() symptom {
+func (f *Facts) claimSymptom() symptom {
 	for _, reason := range []string{"FailedBinding", "ProvisioningFailed", "WaitForFirstConsumer", "WaitForPodScheduled"} {
 		if e := f.event(reason); e != nil {
 			return symptom{code: helmv2.FailureVolumeNotBound, text: "not bound: " + reason, said: e.Message}
@@ -104,16 +104,16 @@ func (f *Facts) ofClaim() symptom {
 	return symptom{code: helmv2.FailureVolumeNotBound, text: "not bound", said: f.Status}
 }
 
-// ofPod adds to what the status of a pod shows what was reported of it.
-func (f *Facts) ofPod(p *corev1.Pod) symptom {
-	s := examine(p)
+// podSymptom combines the status of a Pod with the events about it.
+func (f *Facts) podSymptom(p *corev1.Pod) symptom {
+	s := statusSymptom(p)
 	probe := f.event("Unhealthy")
 	switch {
 	case s.code == helmv2.FailureContainer || s.code == helmv2.FailureCrashLoop:
-		if probe != nil && probe.InvolvedObject.UID == p.UID && killed(p) {
+		if probe != nil && probe.InvolvedObject.UID == p.UID && endedBySignal(p) {
 			s.code, s.said, s.written = helmv2.FailureProbe, probe.Message, true
 			s.text += ", ended by its probe"
-			// It may only be slow to start.
+			// The container may only be slow to start.
 			s.hopeless, s.patience = false, 0
 		}
 		return s
@@ -133,7 +133,7 @@ func (f *Facts) ofPod(p *corev1.Pod) symptom {
 	} {
 		if event := f.event(e.reason); event != nil && !started(p) {
 			if e.reason == "FailedScheduling" {
-				return unscheduled(event.Message)
+				return schedulingSymptom(event.Message)
 			}
 			return symptom{code: e.code, text: e.text, said: event.Message}
 		}
@@ -150,23 +150,23 @@ func (f *Facts) ofPod(p *corev1.Pod) symptom {
 	return symptom{}
 }
 
-// killed reports whether a container of a pod was ended by a signal, as by the
-// kubelet when a probe fails.
-func killed(p *corev1.Pod) bool {
+// endedBySignal reports whether a signal ended a container of the Pod. The kubelet sends one when a
+// probe fails.
+func endedBySignal(p *corev1.Pod) bool {
 	const signal = 128
-	return slices.ContainsFunc(InTurn(p), func(c corev1.ContainerStatus) bool {
+	return slices.ContainsFunc(OrderedStatuses(p), func(c corev1.ContainerStatus) bool {
 		end := cmp.Or(c.State.Terminated, c.LastTerminationState.Terminated)
 		return end != nil && end.ExitCode > signal
 	})
 }
 
 func started(p *corev1.Pod) bool {
-	return slices.ContainsFunc(InTurn(p), func(c corev1.ContainerStatus) bool {
+	return slices.ContainsFunc(OrderedStatuses(p), func(c corev1.ContainerStatus) bool {
 		return c.State.Running != nil || c.State.Terminated != nil
 	})
 }
 
-// unready names the first container that runs and is not ready.
+// unready returns the name of the first container that runs and is not ready.
 func unready(p *corev1.Pod) string {
 	for _, c := range p.Status.ContainerStatuses {
 		if c.State.Running != nil && !c.Ready {
@@ -182,8 +182,8 @@ func probed(p *corev1.Pod, container string) bool {
 	})
 }
 
-// uncreated is the symptom of a pod that could not be created.
-func uncreated(message string) symptom {
+// creationSymptom returns the symptom of a Pod that could not be created.
+func creationSymptom(message string) symptom {
 	s := symptom{text: "a Pod cannot be created", said: message}
 	for _, known := range []struct {
 		part, code string
@@ -214,7 +214,7 @@ func (f *Facts) condition(kind string) Condition {
 	return Condition{}
 }
 
-// event returns the last event for a reason; nil if there is none.
+// event returns the newest event with a reason; nil if there is none.
 func (f *Facts) event(reason string) *corev1.Event {
 	var last *corev1.Event
 	for i := range f.Events {
@@ -236,8 +236,9 @@ func seen(e *corev1.Event) time.Time {
 	return t
 }
 
-// say returns on one line what somebody else has said, without what is secret in it.
-func (f *Facts) say(text string, written bool) string {
+// quote returns a text from the cluster on one line, redacted and truncated. It is empty if the
+// container wrote it and container output is withheld.
+func (f *Facts) quote(text string, written bool) string {
 	return clip(f.whole(text, written), maxMessage)
 }
 
@@ -258,7 +259,7 @@ func oneLine(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// clip cuts the end off a text that is too long.
+// clip truncates a text to a size in bytes.
 func clip(text string, size int) string {
 	const more = "..."
 	if len(text) <= size {
@@ -280,7 +281,7 @@ func (f *Facts) logs() []Log {
 	return all
 }
 
-// subject names the object.
+// subject returns the kind and name of the object for texts.
 func (f *Facts) subject() string {
 	name := f.Name
 	if f.Namespace != "" {
@@ -292,9 +293,8 @@ func (f *Facts) subject() string {
 	return f.Kind + " " + name
 }
 
-// summary is one line. Where a container has said nothing when it ended, its last
-// line of log says it. Two equal failures have equal summaries: receivers of events drop
-// repetitions of a message.
+// summary returns one line. If a container left no termination message, the last line of its log is
+// used. Equal failures have equal summaries, because receivers of events drop repeated messages.
 func (f *Facts) summary(s symptom, r Finding) string {
 	text := f.subject() + ": " + r.Code
 	if s.container != "" {
@@ -324,25 +324,25 @@ func lastLine(logs []Log, container string) string {
 }
 
 func (f *Facts) details(pod *corev1.Pod) []string {
-	lines := []string{withText(f.subject(), f.say(f.Status, false))}
+	lines := []string{withText(f.subject(), f.quote(f.Status, false))}
 	for _, c := range f.Conditions {
 		if c.Message != "" && c.Type != "Available" {
-			lines = append(lines, fmt.Sprintf("  condition %s=%s %s: %s", c.Type, c.Status, c.Reason, f.say(c.Message, false)))
+			lines = append(lines, fmt.Sprintf("  condition %s=%s %s: %s", c.Type, c.Status, c.Reason, f.quote(c.Message, false)))
 		}
 	}
 	if pod != nil {
-		for _, line := range describePod(pod, f.say) {
+		for _, line := range describePod(pod, f.quote) {
 			lines = append(lines, "  "+line)
 		}
 	}
 	events := slices.Clone(f.Events)
 	slices.SortStableFunc(events, func(a, b corev1.Event) int { return seen(&a).Compare(seen(&b)) })
 	for _, e := range events[max(0, len(events)-maxEvents):] {
-		// What a probe said is what a container wrote.
-		lines = append(lines, fmt.Sprintf("  event of %s %s: %s", e.InvolvedObject.Kind, e.InvolvedObject.Name, withText(e.Reason, f.say(e.Message, e.Reason == "Unhealthy"))))
+		// The output of a probe comes from the container.
+		lines = append(lines, fmt.Sprintf("  event of %s %s: %s", e.InvolvedObject.Kind, e.InvolvedObject.Name, withText(e.Reason, f.quote(e.Message, e.Reason == "Unhealthy"))))
 	}
 	if f.Withheld != "" {
-		lines = append(lines, "  what containers have written is not told: "+clip(oneLine(f.Withheld), maxMessage))
+		lines = append(lines, "  container output is withheld: "+clip(oneLine(f.Withheld), maxMessage))
 	}
 	for _, u := range f.Unread {
 		lines = append(lines, "  not read: "+clip(oneLine(u), maxMessage))

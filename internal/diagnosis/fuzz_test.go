@@ -23,8 +23,7 @@ import (
 
 const canary = "c4nary-0f-a-secret"
 
-// FuzzFind: whatever the facts are, there is a finding, it is as short as it is
-// promised to be, and what is secret is not in it.
+// FuzzFind: any facts have a finding within the limits, without secrets.
 func FuzzFind(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil {
@@ -40,7 +39,7 @@ func FuzzFind(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		// The canary takes the place of what somebody said.
+		// The canary replaces a part of the texts from the cluster.
 		f.Add(strings.ReplaceAll(string(facts), "not found", canary+" not found"), "it is "+canary)
 	}
 	f.Fuzz(func(t *testing.T, raw, log string) {
@@ -71,7 +70,7 @@ func FuzzFind(f *testing.F) {
 	})
 }
 
-// TestCanary puts the canary into every text that somebody else has written.
+// TestCanary: a secret is redacted in every text that comes from the cluster.
 func TestCanary(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil {
@@ -114,11 +113,11 @@ func TestCanary(t *testing.T) {
 				}
 			}
 		}
-		if got := told(diagnosis.Find(facts)); !strings.Contains(got, canary) {
-			t.Errorf("%s: the canary is nowhere even though it is no secret:\n%s", file, got)
+		if got := format(diagnosis.Find(facts)); !strings.Contains(got, canary) {
+			t.Errorf("%s: the canary is missing although it is no secret:\n%s", file, got)
 		}
 		facts.Secrets = append(facts.Secrets, canary)
-		if got := told(diagnosis.Find(facts)); strings.Contains(got, canary) || strings.Contains(got, canary[:10]) {
+		if got := format(diagnosis.Find(facts)); strings.Contains(got, canary) || strings.Contains(got, canary[:10]) {
 			t.Errorf("%s:\n%s", file, got)
 		}
 	}
@@ -131,9 +130,9 @@ func message(end *corev1.ContainerStateTerminated) *string {
 	return &end.Message
 }
 
-// TestRedactDisguises: a secret is taken out in every form in which texts quote it,
-// on lines of its own and in the middle of something encoded.
-func TestRedactDisguises(t *testing.T) {
+// TestRedactQuotedForms: a secret is redacted in every form in which texts quote it, on lines of
+// its own and inside of encoded text.
+func TestRedactQuotedForms(t *testing.T) {
 	const odd = "Yp4Vogl\"\\<&>\tWm81 Bird"
 	for _, secret := range []string{canary, odd, "first-line-7\n" + odd} {
 		forms := []string{secret, strconv.Quote(secret), strconv.QuoteToASCII(secret), url.QueryEscape(secret), url.PathEscape(secret)}
@@ -154,11 +153,11 @@ func TestRedactDisguises(t *testing.T) {
 		}
 	}
 	if got := diagnosis.Redact("eGFiY2R4 stays", []string{"abcd"}); got != "eGFiY2R4 stays" {
-		t.Errorf("what is too short to be sure is hidden: %s", got)
+		t.Errorf("a short secret was redacted inside of encoded text: %s", got)
 	}
 }
 
-// TestRedactKeepsLines: the end of a line is not part of what is secret.
+// TestRedactKeepsLines: a line break after a secret is not redacted.
 func TestRedactKeepsLines(t *testing.T) {
 	t.Parallel()
 	if got := diagnosis.Redact("the key:\nfirst-line\nsecond-line\n\nand more", []string{"first-line\nsecond-line\n"}); got != "the key:\n***\n\nand more" {

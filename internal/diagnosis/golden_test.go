@@ -17,12 +17,12 @@ import (
 	"github.com/pintle-dev/pintle/internal/diagnosis"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write what is really found into testdata")
+var rewrite = flag.Bool("rewrite", false, "replace the expected findings in testdata")
 
 const below = "=====\n"
 
-// TestGolden plays every file of testdata: above the line the facts, below it what
-// is made of them. With -rewrite the latter is replaced, to be reviewed as a diff.
+// TestGolden: each file of testdata has facts above the separator, and the finding below it. The
+// flag -rewrite replaces the findings, to be reviewed as a diff.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) < 20 {
@@ -39,9 +39,9 @@ func TestGolden(t *testing.T) {
 			if err := yaml.UnmarshalStrict([]byte(above), &facts); err != nil {
 				t.Fatal(err)
 			}
-			got := told(diagnosis.Find(facts))
+			got := format(diagnosis.Find(facts))
 			if strings.Contains(got, "hunter2") {
-				t.Errorf("a secret is told:\n%s", got)
+				t.Errorf("the finding contains a secret:\n%s", got)
 			}
 			if *rewrite {
 				if err := os.WriteFile(file, []byte(above+below+got), 0o600); err != nil {
@@ -56,7 +56,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-func told(f diagnosis.Finding) string {
+func format(f diagnosis.Finding) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", f.Summary)
 	if !f.Sure {

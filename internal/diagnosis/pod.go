@@ -15,26 +15,25 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// symptom is what one pod, or one attempt to create one, shows.
+// symptom is the state of one Pod, or of one attempt to create it, that may be the cause.
 type symptom struct {
-	// code is empty if nothing is the matter, or nothing shows yet.
+	// code is empty if no failure is visible.
 	code string
-	// text says it in our words, and said is what somebody else said about it.
+	// text describes the symptom; said is the message from the cluster about it.
 	text, said string
 	// written is true if said was written by the container.
 	written bool
-	// atEnd is true if the end of what was said tells most.
+	// atEnd is true if the end of said is the relevant part.
 	atEnd     bool
 	container string
-	// crashing is true if the container waits to be started again.
+	// crashing is true if the container waits to be restarted.
 	crashing bool
 	hopeless bool
 	patience time.Duration
 }
 
-// ImagePull reports whether a container waits for this reason because its image
-// cannot be had.
-func ImagePull(reason string) bool {
+// IsImagePullError reports whether the waiting reason of a container is a failed image pull.
+func IsImagePullError(reason string) bool {
 	switch reason {
 	case "ErrImagePull", "ImagePullBackOff", invalidImageName, "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable":
 		return true
@@ -47,22 +46,22 @@ const (
 	oomKilled        = "OOMKilled"
 )
 
-// Telling returns the pod that tells most of why its owner is not as it should be:
-// the newest of those that show a cause, or else the newest of those that are not
-// ready; nil if there is none.
-func Telling(pods []corev1.Pod) *corev1.Pod {
+// RelevantPod returns the Pod that most likely shows why its owner failed. It is the newest of
+// those with a symptom, or else the newest of those that are not ready. It returns nil if there is
+// none.
+func RelevantPod(pods []corev1.Pod) *corev1.Pod {
 	var best *corev1.Pod
 	for i := range pods {
 		p := &pods[i]
-		if !healthy(p) && (best == nil || tellsMore(p, best)) {
+		if !healthy(p) && (best == nil || moreRelevant(p, best)) {
 			best = p
 		}
 	}
 	return best
 }
 
-func tellsMore(a, b *corev1.Pod) bool {
-	if shows, other := examine(a).code != "", examine(b).code != ""; shows != other {
+func moreRelevant(a, b *corev1.Pod) bool {
+	if shows, other := statusSymptom(a).code != "", statusSymptom(b).code != ""; shows != other {
 		return shows
 	}
 	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
@@ -71,8 +70,8 @@ func tellsMore(a, b *corev1.Pod) bool {
 	return a.Name > b.Name
 }
 
-// healthy reports whether a pod is as it should be. One that is to come to an end is
-// not merely because it is ready.
+// healthy reports whether a Pod has succeeded or is ready. A Pod that is to run to completion is
+// not healthy merely because it is ready.
 func healthy(p *corev1.Pod) bool {
 	if p.Status.Phase == corev1.PodSucceeded {
 		return true
@@ -90,9 +89,9 @@ func podCondition(p *corev1.Pod, kind corev1.PodConditionType) corev1.PodConditi
 	return corev1.PodCondition{}
 }
 
-// InTurn returns the containers of a pod in the order in which they end, but for
-// chance: sidecars are killed because the others have ended.
-func InTurn(p *corev1.Pod) []corev1.ContainerStatus {
+// OrderedStatuses returns the container statuses of a Pod with sidecars last. A sidecar ends
+// because the other containers have ended, so its exit code matters least.
+func OrderedStatuses(p *corev1.Pod) []corev1.ContainerStatus {
 	sidecar := func(c corev1.ContainerStatus) bool {
 		return slices.ContainsFunc(p.Spec.InitContainers, func(s corev1.Container) bool {
 			return s.Name == c.Name && s.RestartPolicy != nil && *s.RestartPolicy == corev1.ContainerRestartPolicyAlways
@@ -109,11 +108,11 @@ func InTurn(p *corev1.Pod) []corev1.ContainerStatus {
 	return append(first, last...)
 }
 
-// examine says what the status of a pod shows. The first container that something
-// is the matter with decides.
-func examine(p *corev1.Pod) symptom {
-	for _, c := range InTurn(p) {
-		if s := ofContainer(c); s.code != "" {
+// statusSymptom returns the symptom in the status of a Pod. The first container with a symptom
+// takes precedence.
+func statusSymptom(p *corev1.Pod) symptom {
+	for _, c := range OrderedStatuses(p) {
+		if s := containerSymptom(c); s.code != "" {
 			s.container = c.Name
 			return s
 		}
@@ -126,13 +125,13 @@ func examine(p *corev1.Pod) symptom {
 		return symptom{code: code, text: "Pod " + p.Status.Reason, said: p.Status.Message}
 	}
 	if c := podCondition(p, corev1.PodScheduled); c.Status == corev1.ConditionFalse {
-		return unscheduled(c.Message)
+		return schedulingSymptom(c.Message)
 	}
 	return symptom{}
 }
 
-// unscheduled is the symptom of a pod that no node has been found for.
-func unscheduled(message string) symptom {
+// schedulingSymptom returns the symptom of a Pod that cannot be scheduled.
+func schedulingSymptom(message string) symptom {
 	code := helmv2.FailureUnschedulable
 	if strings.Contains(strings.ToLower(message), "persistentvolumeclaim") {
 		code = helmv2.FailureVolumeNotBound
@@ -140,17 +139,17 @@ func unscheduled(message string) symptom {
 	return symptom{code: code, text: "no node for the Pod", said: message}
 }
 
-func ofContainer(c corev1.ContainerStatus) symptom {
+func containerSymptom(c corev1.ContainerStatus) symptom {
 	if w := c.State.Waiting; w != nil {
-		if s := waiting(c, w); s.code != "" {
+		if s := waitingSymptom(c, w); s.code != "" {
 			return s
 		}
 	}
 	if end := c.State.Terminated; end != nil && failed(end) {
-		return ended(end)
+		return terminationSymptom(end)
 	}
 	if end := c.LastTerminationState.Terminated; end != nil && failed(end) && !c.Ready {
-		s := ended(end)
+		s := terminationSymptom(end)
 		s.text += ", restarted"
 		return s
 	}
@@ -161,30 +160,30 @@ func failed(end *corev1.ContainerStateTerminated) bool {
 	return end.ExitCode != 0 || end.Reason == oomKilled
 }
 
-func waiting(c corev1.ContainerStatus, w *corev1.ContainerStateWaiting) symptom {
+func waitingSymptom(c corev1.ContainerStatus, w *corev1.ContainerStateWaiting) symptom {
 	s := symptom{text: "waits: " + w.Reason, said: w.Message}
-	if ImagePull(w.Reason) {
-		s.text, s.atEnd = fmt.Sprintf("cannot have image %s (%s)", c.Image, w.Reason), true
+	if IsImagePullError(w.Reason) {
+		s.text, s.atEnd = fmt.Sprintf("cannot pull image %s (%s)", c.Image, w.Reason), true
 	}
 	switch {
 	case w.Reason == invalidImageName:
 		s.code, s.hopeless, s.patience = helmv2.FailureImageNameInvalid, true, imagePatience
-	case ImagePull(w.Reason) && missing(w.Message):
+	case IsImagePullError(w.Reason) && missing(w.Message):
 		s.code, s.hopeless, s.patience = helmv2.FailureImageNotFound, true, imagePatience
-	case ImagePull(w.Reason):
+	case IsImagePullError(w.Reason):
 		s.code = helmv2.FailureImagePull
 	case w.Reason == "CreateContainerConfigError":
 		s.code = helmv2.FailureConfigMissing
 	case w.Reason == "CrashLoopBackOff":
-		s = crashing(c)
+		s = crashLoopSymptom(c)
 	case strings.HasSuffix(w.Reason, "Error"):
 		s.code = helmv2.FailureNotStarted
 	}
 	return s
 }
 
-// missing reports whether a registry has said that there is no such image. That it
-// cannot be reached, or wants somebody to log in, is another matter.
+// missing reports whether a registry has answered that the image does not exist. An unreachable
+// registry or missing credentials may be temporary.
 func missing(message string) bool {
 	message = strings.ToLower(message)
 	for _, network := range []string{"no such host", "dial tcp", "lookup ", "timeout", "refused", "unauthorized", "denied", "forbidden"} {
@@ -200,12 +199,11 @@ func missing(message string) bool {
 	return false
 }
 
-// crashing is the symptom of a container that has ended so often that it has to
-// wait before it is started again.
-func crashing(c corev1.ContainerStatus) symptom {
+// crashLoopSymptom returns the symptom of a container that is restarted with a back-off.
+func crashLoopSymptom(c corev1.ContainerStatus) symptom {
 	s := symptom{code: helmv2.FailureCrashLoop, text: "keeps ending"}
 	if end := c.LastTerminationState.Terminated; end != nil {
-		s = ended(end)
+		s = terminationSymptom(end)
 		if s.code == helmv2.FailureContainer {
 			s.code = helmv2.FailureCrashLoop
 		}
@@ -217,7 +215,7 @@ func crashing(c corev1.ContainerStatus) symptom {
 	return s
 }
 
-func ended(end *corev1.ContainerStateTerminated) symptom {
+func terminationSymptom(end *corev1.ContainerStateTerminated) symptom {
 	s := symptom{code: helmv2.FailureContainer, said: end.Message, written: true, text: fmt.Sprintf("exited with code %d", end.ExitCode)}
 	switch end.Reason {
 	case "", "Error", "Completed":
@@ -225,7 +223,7 @@ func ended(end *corev1.ContainerStateTerminated) symptom {
 		s.code = helmv2.FailureOOMKilled
 		s.text = fmt.Sprintf("needs more memory than it may use, exit code %d", end.ExitCode)
 	case "StartError", "ContainerCannotRun":
-		// The runtime says why.
+		// The message comes from the container runtime.
 		s.code, s.text, s.written = helmv2.FailureNotStarted, fmt.Sprintf("%s, exit code %d", end.Reason, end.ExitCode), false
 	default:
 		s.text += ", " + end.Reason
@@ -240,8 +238,8 @@ func times(n int32) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// describePod says line by line how a pod is doing.
-func describePod(p *corev1.Pod, say func(text string, written bool) string) []string {
+// describePod returns the state of a Pod and its containers, line by line.
+func describePod(p *corev1.Pod, quote func(text string, written bool) string) []string {
 	first := fmt.Sprintf("Pod %s: %s", p.Name, cmp.Or(string(p.Status.Phase), "Unknown"))
 	if p.Status.Reason != "" {
 		first += " " + p.Status.Reason
@@ -249,38 +247,38 @@ func describePod(p *corev1.Pod, say func(text string, written bool) string) []st
 	if p.Spec.NodeName != "" {
 		first += " on node " + p.Spec.NodeName
 	}
-	lines := []string{withText(first, say(p.Status.Message, false))}
-	for _, c := range InTurn(p) {
-		lines = append(lines, "  "+describeContainer(c, say))
+	lines := []string{withText(first, quote(p.Status.Message, false))}
+	for _, c := range OrderedStatuses(p) {
+		lines = append(lines, "  "+describeContainer(c, quote))
 	}
 	return lines
 }
 
-func describeContainer(c corev1.ContainerStatus, say func(text string, written bool) string) string {
+func describeContainer(c corev1.ContainerStatus, quote func(text string, written bool) string) string {
 	text := fmt.Sprintf("container %s: ", c.Name)
 	switch {
 	case c.State.Waiting != nil:
-		text = withText(text+"waits: "+c.State.Waiting.Reason, say(c.State.Waiting.Message, false))
+		text = withText(text+"waits: "+c.State.Waiting.Reason, quote(c.State.Waiting.Message, false))
 	case c.State.Terminated != nil:
-		text += describeEnd(c.State.Terminated, say)
+		text += describeEnd(c.State.Terminated, quote)
 	case c.State.Running != nil && c.Ready:
 		text += "runs, ready"
 	case c.State.Running != nil:
 		text += "runs, not ready"
 	default:
-		text += "nothing known"
+		text += "no state reported"
 	}
 	if c.RestartCount > 0 {
 		text += "; restarted " + times(c.RestartCount)
 	}
 	if end := c.LastTerminationState.Terminated; end != nil {
-		text += "; before that " + describeEnd(end, say)
+		text += "; before that " + describeEnd(end, quote)
 	}
 	return text
 }
 
-func describeEnd(end *corev1.ContainerStateTerminated, say func(text string, written bool) string) string {
-	return withText(fmt.Sprintf("ended: %s, exit code %d", cmp.Or(end.Reason, "Unknown"), end.ExitCode), say(end.Message, true))
+func describeEnd(end *corev1.ContainerStateTerminated, quote func(text string, written bool) string) string {
+	return withText(fmt.Sprintf("ended: %s, exit code %d", cmp.Or(end.Reason, "Unknown"), end.ExitCode), quote(end.Message, true))
 }
 
 func withText(head, text string) string {

@@ -17,43 +17,42 @@ import (
 
 const (
 	redacted = "***"
-	// short is the length below which a secret is a secret only as a word of its own:
-	// every log contains an "a".
+	// short is the length in bytes below which a secret is redacted only as a separate word.
+	// Otherwise a secret "a" would hide most of a log.
 	short = 4
 )
 
-// Redact returns a text without secrets, in whatever form it quotes them. Of secrets
-// of several lines each line is one, because a text may have been cut before it came
-// here.
+// Redact returns a text without secrets, in any form in which texts quote them. Each line of a
+// multi-line secret is redacted on its own, because the text may have been truncated.
 func Redact(text string, secrets []string) string { return NewRedactor(secrets).Text(text) }
 
-// Redactor takes secrets out of texts. The zero value takes out nothing but what is no
-// UTF-8. It may be used concurrently.
+// Redactor removes secrets from texts. The zero value only replaces invalid UTF-8. It is safe for
+// concurrent use.
 type Redactor struct {
 	words    []string
 	replacer *strings.Replacer
 }
 
-// NewRedactor returns a redactor that takes out some secrets, as Redact does.
+// NewRedactor returns a Redactor for the given secrets.
 func NewRedactor(secrets []string) Redactor {
 	var r Redactor
 	var long []string
 	for _, s := range secrets {
 		for _, v := range append(strings.Split(s, "\n"), s) {
 			if trimmed := strings.TrimSpace(v); len(trimmed) >= short {
-				// The spaces around it are the text's, but where they are encoded.
-				long = append(long, Disguises(v)[1:]...)
+				// Surrounding spaces stay in the text, but are part of encoded forms.
+				long = append(long, QuotedForms(v)[1:]...)
 				long = append(long, trimmed)
 			} else if trimmed != "" {
 				r.words = append(r.words, trimmed)
 			}
 		}
-		// However short, somebody may have encoded it on its own.
+		// Even a short secret may be encoded on its own.
 		if encoded := base64.StdEncoding.EncodeToString([]byte(s)); len(encoded) >= short {
 			long = append(long, encoded)
 		}
 	}
-	// At one place the first that fits is replaced, so the longer go first.
+	// At one position the first matching pair is replaced, so longer texts come first.
 	slices.SortFunc(long, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
 	var pairs []string
 	for _, s := range slices.Compact(long) {
@@ -75,9 +74,10 @@ func (r Redactor) Text(text string) string {
 	return r.replacer.Replace(text)
 }
 
-// Disguises returns a secret in the forms in which texts quote it: as it is, as Go,
-// JSON and URLs quote it, and encoded, on its own or in the middle of something.
-func Disguises(secret string) []string {
+// QuotedForms returns the forms in which texts quote a secret. The first is the secret itself. The
+// others are its quotations in Go, JSON and URLs, and its base64 encodings, alone and inside of
+// longer data.
+func QuotedForms(secret string) []string {
 	all := []string{secret}
 	quoted := []string{strconv.Quote(secret), strconv.QuoteToASCII(secret)}
 	if raw, err := json.Marshal(secret); err == nil {
@@ -88,7 +88,7 @@ func Disguises(secret string) []string {
 			all = append(all, inner)
 		}
 	}
-	// In a query, and in a path.
+	// The first form is for queries, the second for paths.
 	all = append(all, percent(secret, "-_.~", "+"), percent(secret, "-_.~$&+=:@", "%20"))
 	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
 		all = append(all, encoding.EncodeToString([]byte(secret)), encoding.WithPadding(base64.NoPadding).EncodeToString([]byte(secret)))
@@ -96,7 +96,7 @@ func Disguises(secret string) []string {
 			continue
 		}
 		for before := range 3 {
-			// What the neighbours have a part in is left out.
+			// Characters that also encode bits of neighbouring bytes are left out.
 			from := (8*before + 5) / 6
 			to := 8 * (before + len(secret)) / 6
 			all = append(all, encoding.EncodeToString([]byte(strings.Repeat("x", before) + secret + "xxx"))[from:to])
@@ -105,7 +105,7 @@ func Disguises(secret string) []string {
 	return all
 }
 
-// percent escapes what is neither a letter, a digit nor kept, as URLs do.
+// percent escapes all bytes but letters, digits and the kept ones, as URLs do.
 func percent(s, kept, space string) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -121,22 +121,22 @@ func percent(s, kept, space string) string {
 	return b.String()
 }
 
-// minInside is how long a secret has to be to be looked for in the middle of what is
-// encoded: less would be found where there is none.
+// minInside is the minimum length of a secret that is searched inside of encoded data. A shorter
+// one would match unrelated data.
 const minInside = 8
 
-// Cut returns the last lines of a text, so many at most, and so many bytes of them.
+// Cut returns the last lines of a text, limited in lines and bytes.
 func Cut(text string, maxLines, maxBytes int) string {
 	lines := strings.Split(strings.TrimRight(text, "\r\n"), "\n")
 	text = strings.Join(lines[max(0, len(lines)-maxLines):], "\n")
 	if len(text) > maxBytes {
-		// The cut may go through a character, of which nothing then stays.
+		// The cut may split a character, which is then dropped.
 		text = strings.ToValidUTF8(text[len(text)-maxBytes:], "")
 	}
 	return text
 }
 
-// replaceWord replaces a text where it is not a part of a longer word.
+// replaceWord redacts a word where it is not a part of a longer word.
 func replaceWord(text, word string) string {
 	part := func(b byte) bool {
 		return (b >= 'a' && b <= 'z') || (b >= 'A' && b <= 'Z') || (b >= '0' && b <= '9') || b == '_' || b >= 0x80
@@ -158,8 +158,8 @@ func replaceWord(text, word string) string {
 	}
 }
 
-// SecretNames are the Secrets that a pod refers to, in its namespace. Some may be
-// named more than once.
+// SecretNames returns the names of the Secrets that a Pod refers to, in its namespace. Names may
+// repeat.
 func SecretNames(spec corev1.PodSpec) []string {
 	var names []string
 	for _, s := range spec.ImagePullSecrets {
@@ -183,7 +183,7 @@ func SecretNames(spec corev1.PodSpec) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }
 
-// mounted are the Secrets that a volume holds.
+// mounted returns the names of the Secrets in a volume.
 func mounted(volume corev1.VolumeSource) []string {
 	var names []string
 	if volume.Secret != nil {

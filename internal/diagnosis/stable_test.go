@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// TestStable: times, and names, UIDs and addresses of Pods go; everything else stays.
+// TestStable: times, and names, UIDs and addresses of Pods are removed; all other text stays.
 func TestStable(t *testing.T) {
 	pod := corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "web-6f-x7k2p", UID: "8d9c0f9e-0000-4000-8000-000000000001"},
@@ -42,7 +42,7 @@ func TestStable(t *testing.T) {
 		"OtherAddress":  {"dial tcp 10.96.0.10:5432: connection refused", "dial tcp 10.96.0.10:5432: connection refused"},
 		"LongerAddress": {"dial tcp 10.244.0.33:5432: connection refused", "dial tcp 10.244.0.33:5432: connection refused"},
 		"OtherNames":    {`secret "web-https" not found`, `secret "web-https" not found`},
-		"Version":       {"cannot have example.com/web:2026.05.28 or v2026-05-28", "cannot have example.com/web:2026.05.28 or v2026-05-28"},
+		"Version":       {"cannot pull example.com/web:2026.05.28 or v2026-05-28", "cannot pull example.com/web:2026.05.28 or v2026-05-28"},
 		"Bytes":         {"of 1073741824 bytes, in 5m0s", "of 1073741824 bytes, in 5m0s"},
 		"PlainSentence": {"the response time: too long", "the response time: too long"},
 	} {
@@ -58,8 +58,7 @@ func TestStable(t *testing.T) {
 	}
 }
 
-// TestEqualFailuresReadAlike: what differs between two equal failures is in the details and logs
-// only.
+// TestEqualFailuresReadAlike: equal failures differ in their details and logs only.
 func TestEqualFailuresReadAlike(t *testing.T) {
 	found := func(n int) Finding {
 		at := time.Date(2026, time.May, 28, 12, n, 0, 0, time.UTC)
@@ -78,14 +77,14 @@ func TestEqualFailuresReadAlike(t *testing.T) {
 	}
 	one, two := found(1), found(2)
 	if one.Summary != two.Summary {
-		t.Errorf("two equal failures read\n%s\n%s", one.Summary, two.Summary)
+		t.Errorf("two equal failures have the summaries\n%s\n%s", one.Summary, two.Summary)
 	}
 	const want = "Deployment apps/web: CrashLoop: container main exited with code 1, restarted, CrashLoopBackOff: web at <pod>: no license"
 	if one.Summary != want {
 		t.Errorf("summary %q, want %q", one.Summary, want)
 	}
 	if fmt.Sprint(one.Details) == fmt.Sprint(two.Details) || one.Logs[0] == two.Logs[0] {
-		t.Error("details and logs lost what differs")
+		t.Error("details and logs do not differ")
 	}
 	unknown := Find(Facts{Kind: "Job", Namespace: "apps", Name: "web", Status: `InProgress: pod "web-x7k2p" since 2026-05-28T12:00:00Z`})
 	if want := `Job apps/web: NotReady: InProgress: pod "web" since`; unknown.Summary != want {

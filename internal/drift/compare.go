@@ -18,59 +18,58 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// Case is one object to be compared. Nothing of it is changed, nor kept.
+// Case is the input of one comparison. Compare neither changes nor keeps it.
 type Case struct {
-	// Desired is what the release has, as Normalize returns it.
+	// Desired is the object in the release's manifest, as Normalize returns it.
 	Desired *unstructured.Unstructured
-	// Live is what the cluster has, with its managedFields.
+	// Live is the object in the cluster, with its managedFields.
 	Live *unstructured.Unstructured
-	// Tried is what the API server answered when Desired was applied by dry run and
-	// by force as our field manager, with its managedFields.
-	Tried *unstructured.Unstructured
+	// DryRun is the API server's answer to a forced dry-run apply of Desired with the field manager
+	// of Pintle. It includes managedFields.
+	DryRun *unstructured.Unstructured
 	// Ignore are the JSON pointers that Rules.For returned, none of them empty.
 	Ignore []string
-	// Override are names of field managers whose additions are drift as well.
-	// Contains does not see them: an object that one of these manages has to be
-	// tried.
+	// Override are names of field managers whose additions count as drift. Contains does not
+	// compare additions, so a caller must dry-run an object that one of these managers owns fields
+	// of.
 	Override []string
-	// Redact takes secrets out of what is shown of fields; nil takes out nothing.
+	// Redact removes secrets from the values in fields; nil removes nothing.
 	Redact func(string) string
 }
 
-// Difference is what a comparison found.
+// Difference is the result of a comparison.
 type Difference struct {
-	// Fields that differ, by path. Without any the object is as it should be.
+	// Fields are the fields that differ, sorted by path. It is empty if the object is in sync.
 	Fields []release.DriftedField
-	// Ceded are fields that differ and are left to who set them by the scale
-	// subresource, by path.
+	// Ceded are fields that differ and stay as they are, because the scale subresource set them.
+	// They are sorted by path.
 	Ceded []release.DriftedField
-	// Body is what corrects the object if it is applied by force as our field
-	// manager: Desired but for what may differ, which remains as it is. It carries the
-	// UID and the resourceVersion of Live, so that the API server answers with a
-	// conflict if the object has changed meanwhile. Nil without Fields. Secrets are in
-	// it: it must not be shown.
+	// Body corrects the object if it is applied by force with the field manager of Pintle. It is
+	// Desired, except that fields that may differ stay as they are. It has the UID and the
+	// resourceVersion of Live, so that the API server returns a conflict if the object has changed
+	// meanwhile. It is nil without Fields. It contains secrets and must not be logged.
 	Body *unstructured.Unstructured
-	// Disown, unless nil, is what metadata.managedFields of Live has to be replaced by
-	// before Body is applied, by a patch that demands Live's resourceVersion; Body is
-	// then to carry the resourceVersion of the answer. Applying removes only what its
-	// manager owns, so added fields are made ours, and nothing else is: folding the
-	// whole entry of a manager into ours would remove what is ignored as well.
+	// Disown, unless nil, replaces metadata.managedFields of Live before Body is applied. The patch
+	// must require Live's resourceVersion, and Body must carry the resourceVersion of its answer.
+	// An apply removes only fields that its manager owns, so added fields get the field manager of
+	// Pintle. Nothing else does: taking over a manager's whole entry would remove ignored fields as
+	// well.
 	Disown []metav1.ManagedFieldsEntry
 }
 
-// comparison is a Case being compared.
+// comparison is the state of one comparison of a Case.
 type comparison struct {
 	Case
-	// set is what Desired sets, version the one it is written in.
+	// set are the fields that Desired sets; version is the apiVersion of their paths.
 	set     *fieldpath.Set
 	version string
-	// owners are those of Live.
+	// owners are the entries of Live.
 	owners  []entry
 	ignored [][]string
 	out     Difference
-	// left are the fields of Desired that may differ; patched are those of which only
-	// a part may, with the values they have to have.
-	left    []fieldpath.Path
+	// omitted are the fields of Desired that may differ. patched are those of which only a part may
+	// differ, with the live values of that part.
+	omitted []fieldpath.Path
 	patched []patched
 	added   []fieldpath.Path
 }
@@ -81,16 +80,16 @@ type patched struct {
 	have   any
 }
 
-// field is one field of a comparison; want and have are nil if there is none.
+// field is one compared field; want and have are nil if the object has no such field.
 type field struct {
 	path       fieldpath.Path
 	want, have any
-	// tokens lead to the field in Live, or in Tried if Live has none.
+	// tokens lead to the field in Live, or in DryRun if Live does not have it.
 	tokens []string
 }
 
-// Compare finds out what of a live object differs from the release. The error says
-// what of the objects makes no sense; it has no values of theirs.
+// Compare returns the differences between a live object and the release. The error describes which
+// object is malformed; it contains no values of the objects.
 func Compare(c Case) (Difference, error) {
 	x := &comparison{Case: c}
 	if err := x.read(); err != nil {
@@ -112,17 +111,17 @@ func Compare(c Case) (Difference, error) {
 	return x.out, x.disown()
 }
 
-// read finds the entries that tell who owns what.
+// read parses the managedFields entries of both objects and the pointers to ignore.
 func (x *comparison) read() error {
-	tried, err := owners(x.Tried)
+	dryRun, err := owners(x.DryRun)
 	if err != nil {
 		return fmt.Errorf("the answer to the dry run: %w", err)
 	}
-	i := slices.IndexFunc(tried, entry.ourApply)
+	i := slices.IndexFunc(dryRun, entry.ourApply)
 	if i < 0 {
-		return errors.New("the answer to the dry run does not say which fields were applied")
+		return errors.New("the answer to the dry run has no managedFields entry of this field manager")
 	}
-	x.set, x.version = tried[i].set, tried[i].apiVersion
+	x.set, x.version = dryRun[i].set, dryRun[i].apiVersion
 	if x.owners, err = owners(x.Live); err != nil {
 		return fmt.Errorf("the live object: %w", err)
 	}
@@ -132,13 +131,13 @@ func (x *comparison) read() error {
 	return nil
 }
 
-// paths returns what is compared: the leaves of what was applied. An item that the
-// live object has not is one path, not one for each of its fields.
+// paths returns the paths to compare: the leaves of the applied fields. A list item that is missing
+// in the live object is one path, not one for each of its fields.
 func (x *comparison) paths() []fieldpath.Path {
 	var all []fieldpath.Path
 	missing := &fieldpath.Set{}
 	for path := range x.set.Leaves().All() {
-		if !counts(path) {
+		if !isCompared(path) {
 			continue
 		}
 		path = path.Copy()
@@ -150,7 +149,7 @@ func (x *comparison) paths() []fieldpath.Path {
 			if _, _, ok := find(x.Live.Object, item); ok {
 				continue
 			}
-			if _, _, ok := find(x.Tried.Object, item); ok {
+			if _, _, ok := find(x.DryRun.Object, item); ok {
 				path = item
 				break
 			}
@@ -164,8 +163,8 @@ func (x *comparison) paths() []fieldpath.Path {
 	return all
 }
 
-// counts reports whether a path takes part in comparisons.
-func counts(path fieldpath.Path) bool {
+// isCompared reports whether a path takes part in comparisons.
+func isCompared(path fieldpath.Path) bool {
 	if len(path) == 0 || path[0].FieldName == nil {
 		return false
 	}
@@ -180,29 +179,28 @@ func counts(path fieldpath.Path) bool {
 
 func (x *comparison) compare(path fieldpath.Path) {
 	f := field{path: path}
-	var inTried []string
+	var inDryRun []string
 	var found bool
-	f.want, inTried, _ = find(x.Tried.Object, path)
+	f.want, inDryRun, _ = find(x.DryRun.Object, path)
 	if f.have, f.tokens, found = find(x.Live.Object, path); !found {
-		f.tokens = inTried
+		f.tokens = inDryRun
 	}
 	switch {
 	case x.equal(path, f.want, f.have):
 	case x.ignores(f), f.have != nil && slices.ContainsFunc(x.owners, func(e entry) bool { return e.ours() && e.set.Has(path) }):
-		// The second: nobody has taken the field from us, so it was admission that
-		// changed it within our own request.
-		x.left = append(x.left, path)
+		// If Pintle still owns the field, admission changed it within Pintle's own request.
+		x.omitted = append(x.omitted, path)
 	default:
 		if by, ok := newest(x.owners, func(e entry) bool { return e.subresource == scale && e.owns(path) }); ok {
-			x.left = append(x.left, path)
+			x.omitted = append(x.omitted, path)
 			x.out.Ceded = append(x.out.Ceded, x.drifted(f, by))
 			return
 		}
-		x.out.Fields = append(x.out.Fields, x.drifted(f, x.blame(f)))
+		x.out.Fields = append(x.out.Fields, x.drifted(f, x.responsible(f)))
 	}
 }
 
-// equal compares the values of a field.
+// equal reports whether two values of a field are equal.
 func (x *comparison) equal(path fieldpath.Path, want, have any) bool {
 	if isAutoscaler(x.Desired) && path.Equals(fieldpath.MakePathOrDie("spec", "metrics")) {
 		want, have = sortMetrics(want), sortMetrics(have)
@@ -210,8 +208,8 @@ func (x *comparison) equal(path fieldpath.Path, want, have any) bool {
 	return same(want, have)
 }
 
-// ignores reports whether a field may differ. A pointer may lead into a field that
-// the API server takes as a whole; then only the rest of it counts.
+// ignores reports whether a field may differ. A pointer may lead into an atomic field; then the
+// rest of that field is still compared.
 func (x *comparison) ignores(f field) bool {
 	if f.tokens == nil {
 		return false
@@ -234,27 +232,27 @@ func hasPrefix(tokens, prefix []string) bool {
 	return len(prefix) <= len(tokens) && slices.Equal(tokens[:len(prefix)], prefix)
 }
 
-// blame returns who is to blame for a field, the empty entry if nobody is known.
-// Nobody owns what is missing: if something was changed since we did, it is most
-// likely that this was as well.
-func (x *comparison) blame(f field) entry {
+// responsible returns the entry of the manager that most likely changed a field, or the empty entry
+// if none is known. A missing field has no owner. Then it returns the newest entry of another
+// manager, if that is newer than Pintle's.
+func (x *comparison) responsible(f field) entry {
 	by, ok := newest(x.owners, func(e entry) bool { return !e.ours() && e.owns(f.path) })
 	if ok || f.have != nil {
 		return by
 	}
 	by, ok = newest(x.owners, func(e entry) bool { return !e.ours() && e.subresource != "status" })
-	us, known := newest(x.owners, entry.ours)
-	// What changes nothing but owners leaves no time.
-	if !ok || known && (us.time.IsZero() || !by.time.After(us.time)) {
+	us, applied := newest(x.owners, entry.ours)
+	// A change of owners alone does not update the time of an entry.
+	if !ok || applied && (us.time.IsZero() || !by.time.After(us.time)) {
 		return entry{}
 	}
 	return by
 }
 
-// drifted puts a field and who is to blame into words.
+// drifted describes a field and the manager that changed it, with secrets masked.
 func (x *comparison) drifted(f field, by entry) release.DriftedField {
 	d := release.DriftedField{
-		Path: human(f.path), Pointer: formatPointer(f.tokens), Kind: release.DriftChanged,
+		Path: formatPath(f.path), Pointer: formatPointer(f.tokens), Kind: release.DriftChanged,
 		Want: redact(x.Redact).show(f.want), Have: redact(x.Redact).show(f.have),
 		Manager: by.manager, Operation: by.operation, Subresource: by.subresource, Time: by.time,
 	}
@@ -272,13 +270,13 @@ func (x *comparison) drifted(f field, by entry) release.DriftedField {
 	return d
 }
 
-// body returns what to apply. A field that may differ is left out, which leaves it
-// to whoever owns it; only what our last applying owns would vanish by that, and is
-// stated as it is. To state what others own would make their values ours, and so
-// hide them for good once the rule that ignores them is gone.
+// body returns the object to apply. A field that may differ is left out, so that its owner keeps
+// it. A field that only the last apply of Pintle owns would be removed that way; it is set to its
+// live value. Setting fields of other owners would take them over, and hide their drift after the
+// ignore rule is gone.
 func (x *comparison) body() *unstructured.Unstructured {
 	o := x.Desired.DeepCopy()
-	for _, path := range x.left {
+	for _, path := range x.omitted {
 		have, _, found := find(x.Live.Object, path)
 		keep := found && slices.ContainsFunc(x.owners, func(e entry) bool { return e.ourApply() && e.set.Has(path) })
 		edit(o.Object, path, func(any) (any, bool) { return runtime.DeepCopyJSONValue(have), keep })

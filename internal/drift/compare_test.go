@@ -14,12 +14,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// TestSecretsAreNotShown: nothing that is told of a Secret has anything of its
-// data, plain or encoded.
+// TestSecretsAreNotShown: the reported fields of a Secret contain none of its values, plain or
+// encoded.
 func TestSecretsAreNotShown(t *testing.T) {
 	for _, name := range []string{"secret-changed", "secret-annotations", "secret-clean"} {
 		g := readGolden(t, "testdata/"+name+".yaml")
-		d, err := Compare(Case{Desired: Normalize(decode(t, g.Desired)), Live: decode(t, g.Live), Tried: decode(t, g.Tried)})
+		d, err := Compare(Case{Desired: Normalize(decode(t, g.Desired)), Live: decode(t, g.Live), DryRun: decode(t, g.DryRun)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,13 +40,13 @@ func TestSecretsAreNotShown(t *testing.T) {
 	}
 }
 
-// TestOwners has cases that API servers seldom make. In all of them the release
-// sets a and b.c to 1, and whole and status besides.
+// TestOwners: owners decide whether a difference is drift, in cases that are rare on API servers.
+// In each case the release sets a and b.c to 1, and the fields whole and status.
 func TestOwners(t *testing.T) {
-	const tried = `{manager: helm-controller, operation: Apply, apiVersion: v1, time: "2026-01-01T12:00:00Z", fieldsV1: {"f:a": {}, "f:b": {"f:c": {}}, "f:whole": {}, "f:status": {"f:s": {}}}}`
+	const dryRun = `{manager: helm-controller, operation: Apply, apiVersion: v1, time: "2026-01-01T12:00:00Z", fieldsV1: {"f:a": {}, "f:b": {"f:c": {}}, "f:whole": {}, "f:status": {"f:s": {}}}}`
 	for name, tc := range map[string]struct{ values, owners, override, want string }{
 		"Same":            {"a: 1\nb: {c: 1}\nwhole: {x: 1}\nstatus: {s: 2}", "", "", ""},
-		"OwnedAndMissing": {"b: {c: 1}\nwhole: {x: 1}", tried, "", "missing .a  "},
+		"OwnedAndMissing": {"b: {c: 1}\nwhole: {x: 1}", dryRun, "", "missing .a  "},
 		"OwnedByHelm":     {"a: 2\nb: {c: 1}\nwhole: {x: 1}", `{manager: helm, operation: Update, fieldsV1: {"f:a": {}}}`, "", ""},
 		"OwnedByHelmStatus": {"a: 2\nb: {c: 1}\nwhole: {x: 1}", `{manager: helm, operation: Update, subresource: status, fieldsV1: {"f:a": {}}}`, "",
 			"changed .a helm status"},
@@ -54,7 +54,7 @@ func TestOwners(t *testing.T) {
 			"changed .a b "},
 		"Tie": {"a: 2\nb: {c: 1}\nwhole: {x: 1}", `{manager: b, time: "2026-01-01T12:00:01Z", fieldsV1: {"f:a": {}}}, {manager: a, time: "2026-01-01T12:00:01Z", fieldsV1: {"f:a": {}}}`, "",
 			"changed .a a "},
-		"MissingAndOlder": {"b: {c: 1}\nwhole: {x: 1}", tried + `, {manager: a, time: "2026-01-01T11:00:00Z", fieldsV1: {"f:z": {}}}`, "", "missing .a  "},
+		"MissingAndOlder": {"b: {c: 1}\nwhole: {x: 1}", dryRun + `, {manager: a, time: "2026-01-01T11:00:00Z", fieldsV1: {"f:z": {}}}`, "", "missing .a  "},
 		"MissingAndOurTimeUnknown": {"b: {c: 1}\nwhole: {x: 1}", `{manager: helm-controller, operation: Apply}, {manager: a, time: "2026-01-01T11:00:00Z", fieldsV1: {"f:z": {}}}`, "",
 			"missing .a  "},
 		"Override":            {"a: 1\nb: {c: 1}\nwhole: {x: 1}\nz: 1", `{manager: o, apiVersion: v1, fieldsV1: {"f:z": {}}}`, "o", "added .z o "},
@@ -70,7 +70,7 @@ func TestOwners(t *testing.T) {
 			}
 			release := "a: 1\nb: {c: 1}\nwhole: {x: 1}\nstatus: {s: 1}"
 			d, err := Compare(Case{
-				Desired: object(release, ""), Live: object(tc.values, tc.owners), Tried: object(release, tried), Override: []string{tc.override},
+				Desired: object(release, ""), Live: object(tc.values, tc.owners), DryRun: object(release, dryRun), Override: []string{tc.override},
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -135,8 +135,8 @@ func TestShow(t *testing.T) {
 	}
 }
 
-// TestRedacted: secrets are taken out of what is shown of fields, before it is cut,
-// and of what the API server says.
+// TestRedacted: secrets are removed from values before they are cut, and from the API server's
+// errors.
 func TestRedacted(t *testing.T) {
 	hide := func(s string) string { return strings.ReplaceAll(s, "open sesame", "***") }
 	if got := redact(hide).show(strings.Repeat("a", 115) + "open sesame"); strings.Contains(got, "open") {
@@ -149,7 +149,7 @@ func TestRedacted(t *testing.T) {
 		return decode(t, []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","managedFields":[{"manager":"`+manager+`","operation":"`+operation+`","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:data":{"f:a":{}}}}]},"data":{"a":"`+data+`"}}`))
 	}
 	d, err := Compare(Case{
-		Desired: object("", "", "open sesame"), Live: object("kubectl", "Update", "other"), Tried: object("helm-controller", "Apply", "open sesame"), Redact: hide,
+		Desired: object("", "", "open sesame"), Live: object("kubectl", "Update", "other"), DryRun: object("helm-controller", "Apply", "open sesame"), Redact: hide,
 	})
 	if err != nil || len(d.Fields) != 1 || d.Fields[0].Want != `"***"` || d.Fields[0].Have != `"other"` {
 		t.Errorf("%+v, %v", d.Fields, err)
@@ -162,18 +162,18 @@ func TestRedacted(t *testing.T) {
 
 func TestCompareErrors(t *testing.T) {
 	ok := `{"metadata":{"managedFields":[{"manager":"helm-controller","operation":"Apply","fieldsV1":{"f:data":{}}}]}}`
-	for name, tc := range map[string]struct{ live, tried, want string }{
-		"NoOwner":    {`{}`, `{"metadata":{"managedFields":[{"manager":"helm-controller","operation":"Update"}]}}`, "the answer to the dry run does not say which fields were applied"},
+	for name, tc := range map[string]struct{ live, dryRun, want string }{
+		"NoOwner":    {`{}`, `{"metadata":{"managedFields":[{"manager":"helm-controller","operation":"Update"}]}}`, "the answer to the dry run has no managedFields entry of this field manager"},
 		"NoEntry":    {`{}`, `{"metadata":{"managedFields":[1]}}`, "the answer to the dry run: metadata.managedFields[0] is no object"},
 		"BadElement": {`{"metadata":{"managedFields":[{"fieldsV1":{"x:y":{}}}]}}`, ok, "the live object: metadata.managedFields[0]: "},
-		"Nothing":    {`{}`, `{}`, "the answer to the dry run does not say which fields were applied"},
+		"Nothing":    {`{}`, `{}`, "the answer to the dry run has no managedFields entry of this field manager"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := Case{Desired: &unstructured.Unstructured{}, Live: &unstructured.Unstructured{}, Tried: &unstructured.Unstructured{}}
+			c := Case{Desired: &unstructured.Unstructured{}, Live: &unstructured.Unstructured{}, DryRun: &unstructured.Unstructured{}}
 			if err := json.Unmarshal([]byte(tc.live), &c.Live.Object); err != nil {
 				t.Fatal(err)
 			}
-			if err := json.Unmarshal([]byte(tc.tried), &c.Tried.Object); err != nil {
+			if err := json.Unmarshal([]byte(tc.dryRun), &c.DryRun.Object); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := Compare(c); err == nil || !strings.HasPrefix(err.Error(), tc.want) {
@@ -183,7 +183,7 @@ func TestCompareErrors(t *testing.T) {
 	}
 }
 
-// fuzzed decodes any JSON object as API machinery would.
+// fuzzed decodes any JSON object as API machinery does.
 func fuzzed(raw []byte) *unstructured.Unstructured {
 	o := map[string]any{}
 	if json.Unmarshal(raw, &o) != nil || o == nil {
@@ -207,15 +207,15 @@ func FuzzCompare(f *testing.F) {
 	}
 	for _, file := range files {
 		g := readGolden(f, file)
-		f.Add([]byte(g.Desired), []byte(g.Live), []byte(g.Tried), "/spec/replicas", "editor")
+		f.Add([]byte(g.Desired), []byte(g.Live), []byte(g.DryRun), "/spec/replicas", "editor")
 	}
 	f.Add([]byte(`{}`), []byte(`{"metadata":{"managedFields":[null]},"a":[]}`), []byte(`{"a":[[]],"metadata":{"managedFields":[{"manager":"helm-controller","operation":"Apply","fieldsV1":{"f:a":{"i:-1":{},"i:9":{"k:{}":{}},"v:1":{}}}}]}}`), "/a/0/0", "")
-	f.Fuzz(func(t *testing.T, desired, live, tried []byte, ignore, override string) {
-		d, l, r := fuzzed(desired), fuzzed(live), fuzzed(tried)
+	f.Fuzz(func(t *testing.T, desired, live, dryRun []byte, ignore, override string) {
+		d, l, r := fuzzed(desired), fuzzed(live), fuzzed(dryRun)
 		if d == nil || l == nil || r == nil {
 			return
 		}
-		c := Case{Desired: Normalize(d), Live: l, Tried: r, Ignore: []string{ignore}, Override: []string{override}}
+		c := Case{Desired: Normalize(d), Live: l, DryRun: r, Ignore: []string{ignore}, Override: []string{override}}
 		first, err := Compare(c)
 		again, errAgain := Compare(c)
 		if diff := cmp.Diff(first, again); diff != "" || (err == nil) != (errAgain == nil) {

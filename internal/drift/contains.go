@@ -5,20 +5,20 @@ package drift
 
 import "strings"
 
-// Contains reports whether the content of a live object certainly has everything
-// that desired has, so that the API server need not be asked. False means that it
-// is not sure: a quantity in other words, or a field that somebody may have added
-// to what the API server takes as a whole. Of metadata only labels and annotations
-// count, and apiVersion, kind and status do not at all. What is null or empty in
-// desired may be absent. Nil is an object without content. It does not allocate.
+// Contains reports whether a live object certainly has every field of desired with the same value,
+// so that a dry run is not needed. False means uncertain: a quantity may be written differently, or
+// an atomic field may have additions. Of metadata only labels and annotations are compared;
+// apiVersion, kind and status are skipped. A null or empty value of desired may be absent in live.
+// Nil is an object without content. Contains does not allocate.
 //
-// There is no schema here, so what may be taken as a whole is known by rule of
-// thumb, on the side of caution: lists whose items have keys are known by name, in
-// the groups that every cluster has; maps are merged there, unless their name is
-// that of a selector or a reference. Elsewhere all must be the same.
+// There is no schema, so atomic fields are recognized by conservative rules:
+//
+//   - In built-in API groups, lists with keys are recognized by name.
+//   - In built-in API groups, maps are merged unless the name is that of a selector or a reference.
+//   - In other API groups all values must be equal.
 func Contains(live, desired map[string]any) bool {
 	version, _ := desired["apiVersion"].(string)
-	m := manner{exact: !builtIn(version)}
+	m := strictness{exact: !builtIn(version)}
 	for name, want := range desired {
 		switch name {
 		case "apiVersion", "kind", "status":
@@ -43,15 +43,15 @@ func containsMetadata(live, desired any) bool {
 	}
 	have, _ := live.(map[string]any)
 	for _, name := range [...]string{"labels", "annotations"} {
-		// What is absent from desired, unlike null in it, asks for nothing.
-		if value, ok := want[name]; ok && !(manner{}).has(have[name], value) {
+		// A label map that is absent from desired is skipped; one that is null is compared.
+		if value, ok := want[name]; ok && !(strictness{}).has(have[name], value) {
 			return false
 		}
 	}
 	return true
 }
 
-// builtIn reports whether a version is of a group that API servers have themselves.
+// builtIn reports whether an apiVersion belongs to a group that API servers serve themselves.
 func builtIn(apiVersion string) bool {
 	group, _, found := strings.Cut(apiVersion, "/")
 	if !found {
@@ -66,8 +66,8 @@ func builtIn(apiVersion string) bool {
 	return false
 }
 
-// keyed reports whether a list of that name is merged item by item.
-func keyed(name string) bool {
+// isKeyedList reports whether the list with the given name is merged item by item.
+func isKeyedList(name string) bool {
 	switch name {
 	case "containers", "initContainers", "ports", "env", "volumeMounts", "volumeDevices", "volumes", "imagePullSecrets", "webhooks":
 		return true
@@ -75,32 +75,32 @@ func keyed(name string) bool {
 	return false
 }
 
-// whole reports whether a map of that name belongs to one manager altogether:
-// another label in a selector is another selector.
-func whole(name string) bool {
+// isAtomicMap reports whether the map with the given name belongs to one manager as a whole. A
+// selector with another label is another selector.
+func isAtomicMap(name string) bool {
 	return strings.HasSuffix(name, "elector") || strings.HasSuffix(name, "Ref")
 }
 
-// manner is how strictly values are compared.
-type manner struct {
-	// exact is for what has to be the same: more in the live object is a difference.
+// strictness defines how strictly two values are compared.
+type strictness struct {
+	// exact makes additional fields of the live object a difference.
 	exact bool
-	// items is for a list whose items are not exact.
+	// items allows additional fields in the items of a list.
 	items bool
-	// present is for what means something else if it is empty than if it is absent.
+	// present makes an empty value differ from an absent one.
 	present bool
 }
 
-// of returns the manner for a field of a map that is compared in this manner.
-func (m manner) of(name string) manner {
+// of returns the strictness for a field of a map that is compared with strictness m.
+func (m strictness) of(name string) strictness {
 	if m.exact {
 		return m
 	}
-	return manner{exact: whole(name), items: keyed(name), present: whole(name) && name != "nodeSelector"}
+	return strictness{exact: isAtomicMap(name), items: isKeyedList(name), present: isAtomicMap(name) && name != "nodeSelector"}
 }
 
-// has compares two values. An absent live one is nil.
-func (m manner) has(live, desired any) bool {
+// has reports whether live has the desired value. An absent live value is nil.
+func (m strictness) has(live, desired any) bool {
 	switch want := desired.(type) {
 	case nil:
 		return live == nil
@@ -120,7 +120,7 @@ func (m manner) has(live, desired any) bool {
 	return sameScalar(live, desired)
 }
 
-func (m manner) hasFields(live, desired map[string]any) bool {
+func (m strictness) hasFields(live, desired map[string]any) bool {
 	for name, want := range desired {
 		if !m.of(name).has(live[name], want) {
 			return false
@@ -137,11 +137,11 @@ func (m manner) hasFields(live, desired map[string]any) bool {
 	return true
 }
 
-func (m manner) hasItems(live, desired []any) bool {
+func (m strictness) hasItems(live, desired []any) bool {
 	if len(live) != len(desired) {
 		return false
 	}
-	item := manner{exact: !m.items, present: !m.items}
+	item := strictness{exact: !m.items, present: !m.items}
 	for i := range desired {
 		if !item.has(live[i], desired[i]) {
 			return false
@@ -150,8 +150,8 @@ func (m manner) hasItems(live, desired []any) bool {
 	return true
 }
 
-// same reports whether two JSON values are equal. Numbers are compared by value;
-// what is null equals what is absent from a map.
+// same reports whether two JSON values are equal. Numbers are compared by value. A null field of a
+// map equals an absent one.
 func same(a, b any) bool {
 	switch a := a.(type) {
 	case nil:
@@ -188,8 +188,8 @@ func sameFields(a, b map[string]any) bool {
 	return true
 }
 
-// sameScalar compares what is neither a map nor a list; of another type than JSON
-// has, nothing is known.
+// sameScalar compares values that are neither maps nor lists. Values of types that JSON decoding
+// does not produce are never equal.
 func sameScalar(a, b any) bool {
 	switch a := a.(type) {
 	case string:
@@ -216,8 +216,8 @@ func sameScalar(a, b any) bool {
 	return false
 }
 
-// sameNumber compares without rounding: a large integer becomes another one as a
-// float. The bounds are those within which a float can be converted at all.
+// sameNumber compares without rounding: converting a large integer to a float may change it. The
+// bounds are those within which a float can be converted to an int64.
 func sameNumber(i int64, f float64) bool {
 	return f >= -(1<<63) && f < 1<<63 && float64(i) == f && int64(f) == i
 }

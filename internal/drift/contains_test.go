@@ -96,10 +96,10 @@ func TestContains(t *testing.T) {
 		})
 	}
 	if !Contains(nil, nil) {
-		t.Error("nothing does not contain nothing")
+		t.Error("nil does not contain nil")
 	}
 	if Contains(map[string]any{"a": int32(1)}, map[string]any{"a": int32(1)}) {
-		t.Error("sure of what no JSON has")
+		t.Error("a value of a type that JSON does not produce counts as contained")
 	}
 }
 

@@ -16,18 +16,17 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// Correct makes objects what the revision has them be again, each by one request,
-// and goes on where one cannot be corrected. It returns those it dealt with and
-// those of them that are not as they should be now. What was removed comes first,
-// kind by kind in the order in which the revision has them. An object that was
-// changed after it was compared is compared once more: nobody's change is
-// overwritten unseen. With onlyRemoved, no more than what was removed is put back.
-func (d *Detector) Correct(ctx context.Context, look Look, onlyRemoved bool) (corrected []release.DriftedObject, failed []release.ObjectError) {
-	m := d.memoryOf(look.Release, look.Revision)
-	var changed []*known
+// Correct restores the objects of the revision, each by one request, and continues after a failed
+// one. It returns the objects that it tried to correct and the errors of those that failed. Removed
+// objects are created first, kind by kind in the order of the revision. With onlyRemoved, no other
+// object is corrected. An object that was changed after its comparison is compared again, so that
+// no unseen change is overwritten.
+func (d *Detector) Correct(ctx context.Context, request Request, onlyRemoved bool) (corrected []release.DriftedObject, failed []release.ObjectError) {
+	m := d.stateOf(request.Release, request.Revision)
+	var changed []*objectState
 	for _, batch := range m.removed() {
 		corrected = append(corrected, drifted(batch)...)
-		failed = append(failed, d.correctAll(ctx, batch, look)...)
+		failed = append(failed, d.correctAll(ctx, batch, request)...)
 	}
 	for _, k := range m.objects {
 		if k.found != nil && !k.found.removed && !onlyRemoved {
@@ -36,16 +35,16 @@ func (d *Detector) Correct(ctx context.Context, look Look, onlyRemoved bool) (co
 	}
 	if len(changed) > 0 {
 		corrected = append(corrected, drifted(changed)...)
-		failed = append(failed, d.correctAll(ctx, changed, look)...)
-		m.fuse.spend(d.now())
+		failed = append(failed, d.correctAll(ctx, changed, request)...)
+		m.limit.spend(d.now())
 	}
 	return corrected, failed
 }
 
-// removed returns the objects that are to be created, cut where the kind changes.
-func (m *memory) removed() [][]*known {
-	var batches [][]*known
-	var last *known
+// removed returns the objects to create, in batches of consecutive objects of one kind.
+func (m *releaseState) removed() [][]*objectState {
+	var batches [][]*objectState
+	var last *objectState
 	for _, k := range m.objects {
 		if k.found == nil || !k.found.removed {
 			continue
@@ -59,7 +58,7 @@ func (m *memory) removed() [][]*known {
 	return batches
 }
 
-func drifted(all []*known) []release.DriftedObject {
+func drifted(all []*objectState) []release.DriftedObject {
 	list := make([]release.DriftedObject, len(all))
 	for i, k := range all {
 		list[i] = release.DriftedObject{Object: k.object, Removed: k.found.removed, Fields: k.found.fields}
@@ -67,13 +66,13 @@ func drifted(all []*known) []release.DriftedObject {
 	return list
 }
 
-func (d *Detector) correctAll(ctx context.Context, all []*known, look Look) []release.ObjectError {
+func (d *Detector) correctAll(ctx context.Context, all []*objectState, request Request) []release.ObjectError {
 	errs := make([]string, len(all))
 	var group errgroup.Group
-	group.SetLimit(parallel)
+	group.SetLimit(concurrency)
 	for i, k := range all {
 		group.Go(func() error {
-			errs[i] = k.correct(ctx, look, d.now)
+			errs[i] = k.correct(ctx, request, d.now)
 			return nil
 		})
 	}
@@ -87,63 +86,65 @@ func (d *Detector) correctAll(ctx context.Context, all []*known, look Look) []re
 	return failed
 }
 
-// correct corrects one object and returns what went wrong.
-func (k *known) correct(ctx context.Context, look Look, now func() time.Time) string {
-	server := server{ctx: ctx, info: k.found.info, redact: look.Redact}
+// correct corrects one object and returns the error message, empty on success.
+func (k *objectState) correct(ctx context.Context, request Request, now func() time.Time) string {
+	server := server{ctx: ctx, info: k.found.info, redact: request.Redact}
 	var answer *unstructured.Unstructured
 	correct := func() (err error) {
 		answer, err = server.correct(k.found)
 		return err
 	}
-	err := look.Retrier.Do(ctx, correct)
-	if overtaken(err, k.found) {
-		if k.lookAt(ctx, k.found.info, look, now()); k.found == nil {
+	err := request.Retrier.Do(ctx, correct)
+	if changedMeanwhile(err, k.found) {
+		if k.refresh(ctx, k.found.info, request, now()); k.found == nil {
 			return k.err
 		}
-		err = look.Retrier.Do(ctx, correct)
+		err = request.Retrier.Do(ctx, correct)
 	}
 	if err != nil {
 		return server.explain(err)
 	}
-	k.seen(k.found.body, answer, now())
+	k.applied(k.found.body, answer, now())
 	return ""
 }
 
-// overtaken reports whether an object was changed since it was looked at. To a patch
-// that tests the version, the API server says that it is invalid.
-func overtaken(err error, f *finding) bool {
+// changedMeanwhile reports whether an object was changed after its comparison. For a JSON patch
+// that tests the resourceVersion, the API server returns Invalid instead of Conflict, and only the
+// message tells the failed test from other errors.
+func changedMeanwhile(err error, f *finding) bool {
 	return apierrors.IsConflict(err) || f.patch != nil && apierrors.IsInvalid(err) && strings.Contains(err.Error(), "testing value /metadata/resourceVersion failed")
 }
 
-// seen notes that an object was applied. If it is not what was sent, it is compared
-// before it counts as what it should be.
-func (k *known) seen(sent, answer *unstructured.Unstructured, now time.Time) {
-	*k = known{place: k.place, object: k.object, looked: now, ceded: k.ceded}
+// applied records that an object was applied. If the answer differs from the applied object, the
+// next detection compares it again.
+func (k *objectState) applied(sent, answer *unstructured.Unstructured, now time.Time) {
+	*k = objectState{objectKey: k.objectKey, object: k.object, comparedAt: now, ceded: k.ceded}
 	if Contains(answer.Object, sent.Object) {
 		k.uid, k.version = string(answer.GetUID()), answer.GetResourceVersion()
 	}
 }
 
-// fuse bounds how often a release is corrected: a few times at once, then once in a
-// while. Otherwise two controllers that disagree would go on for ever, as fast as
-// they can. Its zero value is ready for use.
-type fuse struct {
+// correctionLimit limits how often a release is corrected: a burst at once, then one correction per
+// recovery period. It keeps two controllers that overwrite each other from looping without end. Its
+// zero value is ready for use.
+type correctionLimit struct {
 	spent []time.Time
 }
 
 const (
-	// burst corrections are made as they come; each of them counts for recovery.
+	// burst is the number of corrections that may follow each other without delay. Each of them
+	// counts for the recovery period.
 	burst    = 5
 	recovery = 5 * time.Minute
 )
 
-// wait returns how long nothing is to be corrected.
-func (f *fuse) wait(now time.Time) time.Duration {
-	f.spent = slices.DeleteFunc(f.spent, func(t time.Time) bool { return now.Sub(t) >= recovery })
-	if len(f.spent) < burst {
+// wait returns how long no correction may be made; zero if one may be made now.
+func (l *correctionLimit) wait(now time.Time) time.Duration {
+	l.spent = slices.DeleteFunc(l.spent, func(t time.Time) bool { return now.Sub(t) >= recovery })
+	if len(l.spent) < burst {
 		return 0
 	}
-	return f.spent[len(f.spent)-burst].Add(recovery).Sub(now)
+	return l.spent[len(l.spent)-burst].Add(recovery).Sub(now)
 }
 
-func (f *fuse) spend(now time.Time) { f.spent = append(f.spent, now) }
+func (l *correctionLimit) spend(now time.Time) { l.spent = append(l.spent, now) }

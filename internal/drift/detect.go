@@ -21,163 +21,161 @@ import (
 )
 
 const (
-	// parallel is how many objects of a release are looked at, or corrected, at a time.
-	parallel = 8
-	// fresh is how long a look is good for where nobody can tell whether the object
-	// has moved since: a visit often comes right after another, or after an action.
-	fresh = 5 * time.Second
+	// concurrency is the number of objects of a release that are compared, or corrected, at the
+	// same time.
+	concurrency = 8
+	// assumeUnchanged is how long an unwatched object counts as unchanged after a comparison.
+	// Reconciliations often follow each other, or an action, within seconds.
+	assumeUnchanged = 5 * time.Second
 )
 
-// Movement says whether an object has changed, in a way that matters, since it was
-// looked at.
-type Movement int
+// Change is whether an object has changed, in a relevant way, since its last comparison.
+type Change int
 
 const (
-	// Unknown is what nobody can tell, because nobody watches.
-	Unknown Movement = iota
-	// Still is an object that has not changed, or of which nothing newer is known.
-	Still
-	// Moved is one that has.
-	Moved
+	// Unknown is the change of an object that is not watched.
+	Unknown Change = iota
+	// Unchanged is the change of an object of which no newer version is known.
+	Unchanged
+	// Changed is the change of an object of which a newer version is known.
+	Changed
 )
 
-// Look is what a comparison needs to know.
-type Look struct {
+// Request is the input of Detect and Correct for one release.
+type Request struct {
 	// Release is the HelmRelease.
 	Release types.NamespacedName
-	// Revision differs between any two revisions of the release, and between any two
-	// sets of rules: what was found of another one does not count.
+	// Revision identifies the release's revision and the set of ignore rules. Results for another
+	// value of Revision are discarded.
 	Revision string
-	// Rules say what is not compared; nil is nothing.
+	// Rules exclude fields and objects from the comparison; nil excludes nothing.
 	Rules *Rules
-	// Override are the field managers whose fields are not theirs to have.
+	// Override are the field managers whose additions are drift.
 	Override []string
-	// Redact takes out of what is told of objects, and of errors, what is secret; nil
-	// takes out nothing. It is called concurrently.
+	// Redact removes secrets from field values and errors; nil removes nothing. It must be safe for
+	// concurrent use.
 	Redact func(string) string
-	// Objects returns the objects of the revision, as they are applied and in the order
-	// in which they are. What could be read comes with the error about the rest. It is
-	// called only if one of them has to be looked at.
+	// Objects returns the objects of the revision as they are applied, in the order in which they
+	// are applied. It may return a part of them together with an error about the rest. It is called
+	// only if an object has to be compared.
 	Objects func(ctx context.Context) ([]*resource.Info, error)
-	// Follow, if set, is told of which resources there are objects, before any of them
-	// is looked at.
-	Follow func([]schema.GroupVersionResource)
-	// Moved says whether an object has changed since it was seen at a UID and
-	// resourceVersion.
-	Moved func(resource schema.GroupVersionResource, namespace, name, uid, version string) Movement
+	// Watch, if set, is called with the resources of the objects before any of them is compared.
+	Watch func([]schema.GroupVersionResource)
+	// Changed returns whether an object has changed since the given UID and resourceVersion.
+	Changed func(resource schema.GroupVersionResource, namespace, name, uid, version string) Change
 	// Retrier repeats the requests that correct objects; nil sends each once.
 	Retrier *apiretry.Retrier
 }
 
-// Detector compares live objects with revisions, and corrects them. It remembers at
-// which version an object was as it should be, so that it is not looked at again
-// before it has changed. It may be used concurrently, for one release at a time.
+// Detector compares live objects with revisions, and corrects them. It stores the version at which
+// an object was in sync, and compares the object again only after that version has changed. It is
+// safe for concurrent use by different releases, but not for concurrent calls about one release.
 type Detector struct {
 	now func() time.Time
 
 	mu       sync.Mutex
-	releases map[types.NamespacedName]*memory
+	releases map[types.NamespacedName]*releaseState
 }
 
-// NewDetector returns a detector that remembers nothing yet.
+// NewDetector returns a detector without stored results.
 func NewDetector(now func() time.Time) *Detector {
-	return &Detector{now: now, releases: map[types.NamespacedName]*memory{}}
+	return &Detector{now: now, releases: map[types.NamespacedName]*releaseState{}}
 }
 
-// memory is what is known of the objects of one release. It belongs to whoever
-// visits the release.
-type memory struct {
+// releaseState stores the results for the objects of one release. It is used by one reconciliation
+// at a time.
+type releaseState struct {
 	revision string
-	// objects are those of the revision, in the order in which they are applied if
-	// ordered. If complete is false, there may be others.
-	objects  []*known
+	// objects are those of the revision, in the order in which they are applied once arrange has
+	// sorted them. If complete is false, the revision may have more objects.
+	objects  []*objectState
 	complete bool
-	fuse     fuse
+	limit    correctionLimit
 }
 
-// place says where an object is.
-type place struct {
+// objectKey identifies an object by its resource, namespace and name.
+type objectKey struct {
 	resource  schema.GroupVersionResource
 	namespace string
 	name      string
 }
 
-// known is what is known of one object.
-type known struct {
-	place
+// objectState is the result of the last comparison of one object.
+type objectState struct {
+	objectKey
 	object release.Object
-	// uid and version are what it was looked at. An empty version means that it has to
-	// be looked at, unless it is settled: then nothing that happens to it matters.
+	// uid and version identify the compared object. An empty version means that the object has to
+	// be compared, unless it is skipped.
 	uid, version string
-	looked       time.Time
-	settled      bool
+	comparedAt   time.Time
+	skipped      bool
 	exempt       bool
 	ceded        []release.DriftedField
-	// found is what is wrong with it; nil if nothing is.
+	// found is the difference; nil if the object is in sync.
 	found *finding
-	// err is why it could not be compared; empty if it could. It is transient if the
-	// infrastructure failed.
+	// err is the reason why the object could not be compared; empty if it could. transient is true
+	// if repeating the request may succeed.
 	err       string
 	transient bool
 }
 
-// finding is how an object differs, and what corrects it.
+// finding is the difference of one object, and its correction.
 type finding struct {
 	info *resource.Info
-	// body is what is to be applied.
+	// body is the object to apply.
 	body *unstructured.Unstructured
-	// patch, unless nil, is to be sent instead of body, which is what it leads to.
+	// patch, unless nil, is sent instead of body and results in it.
 	patch []operation
-	// disown, unless nil, is to be written to managedFields before.
+	// disown, unless nil, is written to managedFields before body is applied.
 	disown  []metav1.ManagedFieldsEntry
 	removed bool
 	fields  []release.DriftedField
 }
 
-// Detect compares the objects of a revision that may have changed since they were
-// compared last. Trouble with one of them is part of what it returns; an error is
-// trouble with all.
-func (d *Detector) Detect(ctx context.Context, look Look) (*release.Drift, error) {
-	m := d.memoryOf(look.Release, look.Revision)
+// Detect compares the objects of a revision that may have changed since their last comparison.
+// Errors of single objects are part of the returned Drift; the returned error means that no object
+// could be compared.
+func (d *Detector) Detect(ctx context.Context, request Request) (*release.Drift, error) {
+	m := d.stateOf(request.Release, request.Revision)
 	var all error
-	if stale := m.stale(look, d.now()); len(stale) > 0 || !m.complete {
-		infos, err := look.Objects(ctx)
+	if stale := m.stale(request, d.now()); len(stale) > 0 || !m.complete {
+		infos, err := request.Objects(ctx)
 		if err != nil && len(infos) == 0 {
 			return nil, err
 		}
 		all = err
 		m.arrange(infos, err == nil)
-		if look.Follow != nil {
-			look.Follow(m.resources())
+		if request.Watch != nil {
+			request.Watch(m.resources())
 		}
-		d.lookAt(ctx, m.stale(look, d.now()), infos, look)
+		d.compareAll(ctx, m.stale(request, d.now()), infos, request)
 	}
 	return m.drift(all, d.now()), ctx.Err()
 }
 
-func (d *Detector) memoryOf(key types.NamespacedName, revision string) *memory {
+func (d *Detector) stateOf(key types.NamespacedName, revision string) *releaseState {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	m := d.releases[key]
 	if m == nil {
-		m = &memory{revision: revision}
+		m = &releaseState{revision: revision}
 		d.releases[key] = m
 	}
 	if m.revision != revision {
-		// How often something was corrected is not forgotten with what was.
+		// The correction limit survives a new revision.
 		m.revision, m.objects, m.complete = revision, nil, false
 	}
 	return m
 }
 
-// Forget drops what is known of a release.
+// Forget drops the stored results of a release.
 func (d *Detector) Forget(key types.NamespacedName) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.releases, key)
 }
 
-// Resources returns the resources of which a release has objects, each once.
+// Resources returns the resources of a release's objects, each once.
 func (d *Detector) Resources(key types.NamespacedName) []schema.GroupVersionResource {
 	d.mu.Lock()
 	m := d.releases[key]
@@ -188,7 +186,7 @@ func (d *Detector) Resources(key types.NamespacedName) []schema.GroupVersionReso
 	return m.resources()
 }
 
-func (m *memory) resources() []schema.GroupVersionResource {
+func (m *releaseState) resources() []schema.GroupVersionResource {
 	var all []schema.GroupVersionResource
 	seen := map[schema.GroupVersionResource]bool{}
 	for _, k := range m.objects {
@@ -200,60 +198,59 @@ func (m *memory) resources() []schema.GroupVersionResource {
 	return all
 }
 
-// stale returns the objects that have to be looked at.
-func (m *memory) stale(look Look, now time.Time) []*known {
-	var all []*known
+// stale returns the objects that have to be compared.
+func (m *releaseState) stale(request Request, now time.Time) []*objectState {
+	var all []*objectState
 	for _, k := range m.objects {
-		if k.stale(look, now) {
+		if k.stale(request, now) {
 			all = append(all, k)
 		}
 	}
 	return all
 }
 
-func (k *known) stale(look Look, now time.Time) bool {
+func (k *objectState) stale(request Request, now time.Time) bool {
 	switch {
-	case k.settled:
+	case k.skipped:
 		return false
 	case k.version == "" || k.err != "":
 		return true
 	}
-	switch look.Moved(k.resource, k.namespace, k.name, k.uid, k.version) {
-	case Still:
+	switch request.Changed(k.resource, k.namespace, k.name, k.uid, k.version) {
+	case Unchanged:
 		return false
 	case Unknown:
-		return now.Sub(k.looked) >= fresh
-	case Moved:
+		return now.Sub(k.comparedAt) >= assumeUnchanged
+	case Changed:
 	}
 	return true
 }
 
-// arrange makes the list of objects that of the revision, and keeps what is known
-// of them.
-func (m *memory) arrange(infos []*resource.Info, complete bool) {
-	before := make(map[place]*known, len(m.objects))
+// arrange replaces the list of objects by those of the revision, and keeps stored results.
+func (m *releaseState) arrange(infos []*resource.Info, complete bool) {
+	before := make(map[objectKey]*objectState, len(m.objects))
 	for _, k := range m.objects {
-		before[k.place] = k
+		before[k.objectKey] = k
 	}
-	m.objects = make([]*known, 0, len(infos))
-	listed := make(map[place]bool, len(infos))
+	m.objects = make([]*objectState, 0, len(infos))
+	listed := make(map[objectKey]bool, len(infos))
 	for _, info := range infos {
-		at := placeOf(info)
+		at := keyOf(info)
 		if listed[at] {
 			continue
 		}
 		listed[at] = true
 		k := before[at]
 		if k == nil {
-			k = &known{place: at, object: objectOf(info)}
+			k = &objectState{objectKey: at, object: objectOf(info)}
 		}
 		m.objects = append(m.objects, k)
 	}
 	m.complete = complete
 }
 
-func placeOf(info *resource.Info) place {
-	at := place{resource: info.Mapping.Resource, name: info.Name}
+func keyOf(info *resource.Info) objectKey {
+	at := objectKey{resource: info.Mapping.Resource, name: info.Name}
 	if info.Namespaced() {
 		at.namespace = info.Namespace
 	}
@@ -261,43 +258,43 @@ func placeOf(info *resource.Info) place {
 }
 
 func objectOf(info *resource.Info) release.Object {
-	kind, at := info.Mapping.GroupVersionKind, placeOf(info)
+	kind, at := info.Mapping.GroupVersionKind, keyOf(info)
 	return release.Object{Group: kind.Group, Version: kind.Version, Kind: kind.Kind, Namespace: at.namespace, Name: at.name}
 }
 
-func (d *Detector) lookAt(ctx context.Context, stale []*known, infos []*resource.Info, look Look) {
-	by := make(map[place]*resource.Info, len(infos))
+func (d *Detector) compareAll(ctx context.Context, stale []*objectState, infos []*resource.Info, request Request) {
+	by := make(map[objectKey]*resource.Info, len(infos))
 	for _, info := range infos {
-		if at := placeOf(info); by[at] == nil {
+		if at := keyOf(info); by[at] == nil {
 			by[at] = info
 		}
 	}
 	var group errgroup.Group
-	group.SetLimit(parallel)
+	group.SetLimit(concurrency)
 	for _, k := range stale {
 		group.Go(func() error {
-			k.lookAt(ctx, by[k.place], look, d.now())
+			k.refresh(ctx, by[k.objectKey], request, d.now())
 			return nil
 		})
 	}
 	_ = group.Wait()
 }
 
-// lookAt finds out how an object differs.
-func (k *known) lookAt(ctx context.Context, info *resource.Info, look Look, now time.Time) {
-	*k = known{place: k.place, object: k.object, looked: now}
+// refresh compares one object and stores the result.
+func (k *objectState) refresh(ctx context.Context, info *resource.Info, request Request, now time.Time) {
+	*k = objectState{objectKey: k.objectKey, object: k.object, comparedAt: now}
 	desired, ok := info.Object.(*unstructured.Unstructured)
 	if !ok {
-		k.settled = true
+		k.skipped = true
 		return
 	}
 	desired = Normalize(desired)
-	ignored, exempt := look.Rules.For(desired)
+	ignored, exempt := request.Rules.For(desired)
 	if exempt || Exempt(desired) {
-		k.settled, k.exempt = true, true
+		k.skipped, k.exempt = true, true
 		return
 	}
-	server := server{ctx: ctx, info: info, redact: look.Redact}
+	server := server{ctx: ctx, info: info, redact: request.Redact}
 	live, err := server.get()
 	switch {
 	case err != nil:
@@ -313,13 +310,13 @@ func (k *known) lookAt(ctx context.Context, info *resource.Info, look Look, now 
 		k.exempt = true
 		return
 	case live.GetDeletionTimestamp() != nil:
-		// Nothing can be done about it before it is gone, which will be noticed.
+		// A deletion cannot be corrected. The end of the deletion is detected by its watch event.
 		return
-	case len(look.Override) == 0 && Contains(live.Object, desired.Object):
+	case len(request.Override) == 0 && Contains(live.Object, desired.Object):
 		return
 	}
-	c := Case{Desired: desired, Live: live, Ignore: ignored, Override: look.Override, Redact: look.Redact}
-	c.Tried, err = server.apply(desired, true)
+	c := Case{Desired: desired, Live: live, Ignore: ignored, Override: request.Override, Redact: request.Redact}
+	c.DryRun, err = server.apply(desired, true)
 	switch {
 	case apierrors.IsInvalid(err):
 		k.refused(info, c, server.explain(err))
@@ -330,15 +327,15 @@ func (k *known) lookAt(ctx context.Context, info *resource.Info, look Look, now 
 	}
 }
 
-// failed notes why an object could not be compared. After a concurrent write, the same
+// failed stores the reason why an object could not be compared. After a concurrent write, the same
 // requests may succeed.
-func (k *known) failed(s server, err error) {
+func (k *objectState) failed(s server, err error) {
 	k.err, k.transient = s.explain(err), apiretry.IsTransient(err) || apierrors.IsConflict(err)
 }
 
-// refused is compare where the dry run was refused, for a reason that is told if
-// nothing else can be.
-func (k *known) refused(info *resource.Info, c Case, why string) {
+// refused compares an object whose dry run the API server rejected. If the comparison finds
+// nothing, why is stored as the error.
+func (k *objectState) refused(info *resource.Info, c Case, why string) {
 	patch, fields, err := compareRefused(c)
 	if err != nil || len(fields) == 0 {
 		k.err = why
@@ -347,7 +344,7 @@ func (k *known) refused(info *resource.Info, c Case, why string) {
 	k.found = &finding{info: info, body: c.Desired, patch: patch, fields: fields}
 }
 
-func (k *known) compare(info *resource.Info, c Case) {
+func (k *objectState) compare(info *resource.Info, c Case) {
 	difference, err := Compare(c)
 	if err != nil {
 		k.err = err.Error()
@@ -359,9 +356,9 @@ func (k *known) compare(info *resource.Info, c Case) {
 	}
 }
 
-// drift puts together what is known.
-func (m *memory) drift(all error, now time.Time) *release.Drift {
-	d := &release.Drift{Pause: m.fuse.wait(now)}
+// drift returns the stored results of all objects as one Drift.
+func (m *releaseState) drift(all error, now time.Time) *release.Drift {
+	d := &release.Drift{Pause: m.limit.wait(now)}
 	var changed []release.DriftedObject
 	for _, k := range m.objects {
 		switch {

@@ -19,39 +19,39 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// TestStale: what has to be looked at again, and what has not.
+// TestStale: an object is compared again unless it is known to be unchanged.
 func TestStale(t *testing.T) {
 	t.Parallel()
-	looked := time.Unix(1000, 0)
-	seen := func(edit func(*known)) known {
-		k := known{uid: "u", version: "7", looked: looked}
+	comparedAt := time.Unix(1000, 0)
+	seen := func(edit func(*objectState)) objectState {
+		k := objectState{uid: "u", version: "7", comparedAt: comparedAt}
 		if edit != nil {
 			edit(&k)
 		}
 		return k
 	}
 	for name, tc := range map[string]struct {
-		reason string
-		known  known
-		moved  Movement
-		after  time.Duration
-		want   bool
+		reason      string
+		objectState objectState
+		moved       Change
+		after       time.Duration
+		want        bool
 	}{
-		"Still":      {reason: "nothing has happened to it", known: seen(nil), moved: Still, after: time.Hour},
-		"Moved":      {reason: "something has", known: seen(nil), moved: Moved, want: true},
-		"Unwatched":  {reason: "nobody can tell", known: seen(nil), after: fresh, want: true},
-		"JustLooked": {reason: "nobody can tell, but it was looked at a moment ago", known: seen(nil), after: fresh - 1},
-		"Unseen":     {reason: "it was never looked at", known: seen(func(k *known) { k.version = "" }), moved: Still, want: true},
-		"Trouble":    {reason: "the last look failed", known: seen(func(k *known) { k.err = "no" }), moved: Still, want: true},
-		"Settled":    {reason: "nothing that happens to it matters", known: seen(func(k *known) { k.settled, k.version = true, "" }), moved: Moved},
+		"Unchanged":    {reason: "the object has not changed", objectState: seen(nil), moved: Unchanged, after: time.Hour},
+		"Changed":      {reason: "the object has changed", objectState: seen(nil), moved: Changed, want: true},
+		"Unwatched":    {reason: "the object is not watched", objectState: seen(nil), after: assumeUnchanged, want: true},
+		"JustCompared": {reason: "the object is not watched, but was compared a moment ago", objectState: seen(nil), after: assumeUnchanged - 1},
+		"Unseen":       {reason: "the object was never compared", objectState: seen(func(k *objectState) { k.version = "" }), moved: Unchanged, want: true},
+		"Failed":       {reason: "the last comparison failed", objectState: seen(func(k *objectState) { k.err = "no" }), moved: Unchanged, want: true},
+		"Skipped":      {reason: "the object is never compared", objectState: seen(func(k *objectState) { k.skipped, k.version = true, "" }), moved: Changed},
 	} {
-		look := Look{Moved: func(_ schema.GroupVersionResource, _, _, uid, version string) Movement {
+		request := Request{Changed: func(_ schema.GroupVersionResource, _, _, uid, version string) Change {
 			if uid != "u" || version != "7" {
-				t.Errorf("%s: asked for %s at %s", name, uid, version)
+				t.Errorf("%s: called with UID %s and version %s", name, uid, version)
 			}
 			return tc.moved
 		}}
-		if got := tc.known.stale(look, looked.Add(tc.after)); got != tc.want {
+		if got := tc.objectState.stale(request, comparedAt.Add(tc.after)); got != tc.want {
 			t.Errorf("%s: %s: stale is %t", name, tc.reason, got)
 		}
 	}
@@ -65,8 +65,8 @@ func infoOf(kind, name string) *resource.Info {
 	}
 }
 
-// TestMemory: what is known of an object survives as long as the revision, in the
-// revision's order.
+// TestMemory: results of an object are kept until the revision changes, in the order of the
+// revision.
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	d := NewDetector(func() time.Time { return time.Unix(1000, 0) })
@@ -78,18 +78,18 @@ func TestMemory(t *testing.T) {
 	r.Applied(infoOf("ConfigMap", "one"), plain, answer)
 	inventory := []release.Object{{Version: "v1", Kind: "ConfigMap", Namespace: "apps", Name: "one"}, {Kind: "CustomResourceDefinition", Name: "things"}}
 	if exact := d.Record(key, "1", &r, inventory); !exact || !d.releases[key].complete {
-		t.Errorf("all was applied: exact is %t", exact)
+		t.Errorf("all objects were applied as sent: exact is %t", exact)
 	}
 	r.Applied(infoOf("ConfigMap", "two"), plain, other)
 	inventory = append(inventory, release.Object{Version: "v1", Kind: "ConfigMap", Namespace: "apps", Name: "two"})
 	if d.Record(key, "1", &r, inventory) {
-		t.Error("what was answered is not what was sent")
+		t.Error("exact although the answer differs from the applied object")
 	}
 	inventory = append(inventory, release.Object{Version: "v1", Kind: "Secret", Namespace: "apps", Name: "three"})
 	if exact := d.Record(key, "1", &r, inventory); exact || d.releases[key].complete {
-		t.Error("an object is missing")
+		t.Error("complete although an object is missing")
 	}
-	m := d.memoryOf(key, "1")
+	m := d.stateOf(key, "1")
 	m.arrange([]*resource.Info{infoOf("Secret", "three"), infoOf("ConfigMap", "two"), infoOf("ConfigMap", "one"), infoOf("ConfigMap", "one")}, true)
 	var got []string
 	for _, k := range m.objects {
@@ -101,38 +101,38 @@ func TestMemory(t *testing.T) {
 	if all := d.Resources(key); len(all) != 2 {
 		t.Errorf("resources: %v", all)
 	}
-	m.fuse.spend(d.now())
-	if m := d.memoryOf(key, "2"); len(m.objects) != 0 || m.complete || len(m.fuse.spent) != 1 {
-		t.Errorf("of another revision: %+v", m)
+	m.limit.spend(d.now())
+	if m := d.stateOf(key, "2"); len(m.objects) != 0 || m.complete || len(m.limit.spent) != 1 {
+		t.Errorf("state of another revision: %+v", m)
 	}
 	if d.Forget(key); d.Resources(key) != nil {
-		t.Error("it is not forgotten")
+		t.Error("the release still has results after Forget")
 	}
 }
 
-// TestFuse: five corrections as they come, and another when the oldest of them is five
-// minutes old.
-func TestFuse(t *testing.T) {
+// TestCorrectionLimit: five corrections may follow each other; the next waits until the oldest is
+// five minutes old.
+func TestCorrectionLimit(t *testing.T) {
 	t.Parallel()
-	var f fuse
+	var l correctionLimit
 	now := time.Unix(1000, 0)
 	for i := range burst {
-		if wait := f.wait(now); wait != 0 {
+		if wait := l.wait(now); wait != 0 {
 			t.Fatalf("after %d corrections the next waits %s", i, wait)
 		}
-		f.spend(now)
+		l.spend(now)
 		now = now.Add(time.Second)
 	}
-	if wait := f.wait(now); wait != recovery-burst*time.Second {
+	if wait := l.wait(now); wait != recovery-burst*time.Second {
 		t.Errorf("the next waits %s", wait)
 	}
 	now = now.Add(recovery - burst*time.Second)
-	if wait := f.wait(now); wait != 0 || len(f.spent) != burst-1 {
-		t.Errorf("the next waits %s, %d count", wait, len(f.spent))
+	if wait := l.wait(now); wait != 0 || len(l.spent) != burst-1 {
+		t.Errorf("the next waits %s, %d count", wait, len(l.spent))
 	}
 }
 
-// TestExplain: what the API server finds wrong with a Secret quotes it.
+// TestExplain: errors about a Secret do not quote its values.
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Secret"}, "web", fieldpkg.ErrorList{
@@ -150,7 +150,7 @@ func TestExplain(t *testing.T) {
 		}
 	}
 	denied := apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "web", errors.New("the password open sesame is no good"))
-	if got := (server{info: infoOf("Secret", "web")}).explain(denied); got != "the API server refuses it: Forbidden" {
+	if got := (server{info: infoOf("Secret", "web")}).explain(denied); got != "the API server rejected the request: Forbidden" {
 		t.Errorf("%q", got)
 	}
 	if got := (server{info: infoOf("Secret", "web")}).explain(errors.New("connection refused")); got != "connection refused" {
@@ -158,7 +158,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestFailed: requests that may succeed when they are repeated are told from refusals.
+// TestFailed: errors that a repeated request may not return are transient.
 func TestFailed(t *testing.T) {
 	t.Parallel()
 	configMaps := schema.GroupResource{Resource: "configmaps"}
@@ -171,7 +171,7 @@ func TestFailed(t *testing.T) {
 		"Unavailable": {err: apierrors.NewServiceUnavailable("busy"), transient: true},
 		"Concurrent":  {err: apierrors.NewConflict(configMaps, "web", errors.New("modified")), transient: true},
 	} {
-		var k known
+		var k objectState
 		if k.failed(server{info: infoOf("ConfigMap", "web")}, tc.err); k.err == "" || k.transient != tc.transient {
 			t.Errorf("%s: %+v", name, k)
 		}

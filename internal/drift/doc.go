@@ -1,18 +1,32 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package drift compares the live objects of a release with its newest revision,
-// and corrects them. It tells what differs and who changed it; it does not decide
-// whether to look or to correct, knows nothing of Helm, and wakes nobody.
+// Package drift compares the live objects of a release with its newest revision, and
+// corrects them. It reports which fields differ and which manager changed them. It does
+// not decide when to compare or to correct, and does not depend on Helm.
 //
-// An object is compared three-fold: D is what the release has, L is live, and R is
-// the API server's answer to D, applied by dry run as our field manager. R says in
-// its managedFields which fields D sets, in the API server's own words and with
-// what it defaults and normalises; so R, never D, is what L is compared with. Who
-// owns a field in L tells why it differs: whoever changes a field by a request
-// takes it from us, while admission does not.
+// A comparison has three inputs: the desired object of the release, the live object, and
+// the API server's answer to a dry-run apply of the desired object with Pintle's field
+// manager. The answer is normalized and defaulted by the API server, and its managedFields
+// list the applied fields. So the live object is compared with the answer. The managers in
+// the live object's managedFields tell the cause of a difference: a client that changes a
+// field by a request takes it over, admission does not.
 //
-// Comparing is pure: [Normalize] and [Contains] before the API server is asked,
-// [Compare] after. None of it keeps anything or changes its arguments, so all of
-// it may be called at the same time.
+// Files, top-down:
+//
+//	record.go     Recorder: objects that an action applied need no comparison
+//	correct.go    Detector.Correct, and the limit of corrections
+//	detect.go     Detector.Detect, and the results stored for each release
+//	server.go     the requests about one object
+//	override.go   fields that other managers added
+//	refused.go    comparison without a dry run, if the API server rejects it
+//	ignore.go     Rules: fields and objects that may differ
+//	compare.go    Compare: the pure comparison of one object
+//	normalize.go  Normalize: desired objects that can be compared and applied
+//	fields.go     managedFields, and values at paths
+//	values.go     values as text, and parts of values
+//	contains.go   Contains: the comparison that needs no dry run
+//
+// The functions of override.go and below are pure: they keep nothing and do not change their
+// arguments, so they are safe for concurrent use.
 package drift

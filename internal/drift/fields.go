@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	// helmManager is whom fields belong to that the Helm command line applied.
+	// helmManager is the field manager of the Helm CLI.
 	helmManager = "helm"
-	// scale is the subresource by which autoscalers and people set replicas.
+	// scale is the subresource that autoscalers and `kubectl scale` use to set replicas.
 	scale = "scale"
 
 	applied = string(metav1.ManagedFieldsOperationApply)
 )
 
-// entry is one entry of managedFields: what somebody owns.
+// entry is one entry of managedFields: the fields that one manager owns.
 type entry struct {
 	manager, operation, subresource, apiVersion string
 	// time is zero if the entry has none.
@@ -33,8 +33,8 @@ type entry struct {
 	set  *fieldpath.Set
 }
 
-// owners returns the entries of an object's managedFields. They are read without
-// the help of unstructured, which logs what it does not understand.
+// owners returns the entries of an object's managedFields. It does not use the accessor of
+// unstructured, which logs malformed entries.
 func owners(o *unstructured.Unstructured) ([]entry, error) {
 	metadata, _ := o.Object["metadata"].(map[string]any)
 	list, _ := metadata["managedFields"].([]any)
@@ -54,7 +54,7 @@ func owners(o *unstructured.Unstructured) ([]entry, error) {
 		e.subresource, _ = from["subresource"].(string)
 		e.apiVersion, _ = from["apiVersion"].(string)
 		if s, _ := from["time"].(string); s != "" {
-			// A time nobody can read is none.
+			// An invalid time counts as absent.
 			e.time, _ = time.Parse(time.RFC3339, s)
 		}
 		entries = append(entries, e)
@@ -62,7 +62,7 @@ func owners(o *unstructured.Unstructured) ([]entry, error) {
 	return entries, nil
 }
 
-// readSet fills a set from its notation in managedFields, which has been decoded.
+// readSet fills a set from the decoded fieldsV1 of a managedFields entry.
 func readSet(from map[string]any, to *fieldpath.Set) error {
 	for key, value := range from {
 		if key == "." {
@@ -86,24 +86,24 @@ func readSet(from map[string]any, to *fieldpath.Set) error {
 	return nil
 }
 
-// ours reports whether the entry came about by what a release applied.
+// ours reports whether the entry comes from applying a release, by Pintle or by the Helm CLI.
 func (e entry) ours() bool {
 	return (e.manager == helmv2.FieldManager || e.manager == helmManager) && e.subresource == ""
 }
 
-// ourApply reports whether the entry is the one that our applying writes: a field
-// it has is removed if it is no longer applied.
+// ourApply reports whether the entry is the one that a server-side apply of Pintle writes. The API
+// server removes a field of that entry once it is no longer applied.
 func (e entry) ourApply() bool {
 	return e.manager == helmv2.FieldManager && e.operation == applied && e.subresource == ""
 }
 
-// owns reports whether the entry has a path or anything below.
+// owns reports whether the entry has a path or anything below it.
 func (e entry) owns(path fieldpath.Path) bool {
 	return e.set.Has(path) || below(e.set, path) != nil
 }
 
-// newer orders entries: by time, and among those of a second, which is as precise
-// as they are, by who they are.
+// newer orders entries by time. Times have a precision of one second; ties are broken by manager,
+// operation, subresource and apiVersion.
 func (e entry) newer(than entry) bool {
 	if !e.time.Equal(than.time) {
 		return e.time.After(than.time)
@@ -113,7 +113,7 @@ func (e entry) newer(than entry) bool {
 	return strings.Join(a, "\x00") < strings.Join(b, "\x00")
 }
 
-// newest returns the newest of the entries that a condition holds for.
+// newest returns the newest of the entries that satisfy a condition.
 func newest(entries []entry, is func(entry) bool) (found entry, ok bool) {
 	for _, e := range entries {
 		if is(e) && (!ok || e.newer(found)) {
@@ -123,7 +123,7 @@ func newest(entries []entry, is func(entry) bool) (found entry, ok bool) {
 	return found, ok
 }
 
-// below returns the part of a set that lies below a path, nil if nothing does.
+// below returns the part of a set below a path, nil if it is empty.
 func below(set *fieldpath.Set, path fieldpath.Path) *fieldpath.Set {
 	for _, e := range path {
 		next, ok := set.Children.Get(e)
@@ -135,8 +135,8 @@ func below(set *fieldpath.Set, path fieldpath.Path) *fieldpath.Set {
 	return set
 }
 
-// find returns the value at a path, and the tokens of the JSON pointer to it. What
-// is null is not there.
+// find returns the value at a path, and the tokens of the JSON pointer to it. A null value counts
+// as absent.
 func find(content any, path fieldpath.Path) (v any, tokens []string, ok bool) {
 	v, tokens = content, make([]string, 0, len(path))
 	for _, e := range path {
@@ -159,9 +159,8 @@ func find(content any, path fieldpath.Path) (v any, tokens []string, ok bool) {
 	return v, tokens, v != nil
 }
 
-// edit replaces the value at a path of a desired object, or removes it if leaf
-// returns false. Where there is none, nothing happens. It returns what the content
-// has become.
+// edit replaces the value at a path of a desired object by the result of leaf, or removes it if
+// leaf returns false. If the path does not exist, nothing changes. It returns the new content.
 func edit(content any, path fieldpath.Path, leaf func(any) (any, bool)) (v any, keep bool) {
 	if len(path) == 0 {
 		return leaf(content)
@@ -191,9 +190,8 @@ func edit(content any, path fieldpath.Path, leaf func(any) (any, bool)) (v any, 
 	return content, true
 }
 
-// indexOf returns the place of the item that an element of a path means, -1 if
-// there is none. In a desired object, which may lack the keys that the API server
-// defaults, loose finds the items that have the others.
+// indexOf returns the index of the list item that a path element selects, or -1. A desired object
+// may lack keys that the API server defaults; loose matches an item by the remaining keys.
 func indexOf(list []any, e fieldpath.PathElement, loose bool) int {
 	switch {
 	case e.Index != nil:
@@ -222,8 +220,8 @@ func indexOf(list []any, e fieldpath.PathElement, loose bool) int {
 	return -1
 }
 
-// hasKey reports whether an item has all fields of a key, and whether it has some
-// and none of another value.
+// hasKey reports whether an item has all fields of a key. It also reports whether the item has some
+// of them and no field with another value.
 func hasKey(item any, e fieldpath.PathElement) (all, some bool) {
 	fields, ok := item.(map[string]any)
 	if !ok {
@@ -244,8 +242,8 @@ func hasKey(item any, e fieldpath.PathElement) (all, some bool) {
 	return all, some
 }
 
-// human writes a path as people do.
-func human(path fieldpath.Path) string {
+// formatPath returns a path in dotted notation, with list keys in brackets.
+func formatPath(path fieldpath.Path) string {
 	var b strings.Builder
 	for _, e := range path {
 		switch {

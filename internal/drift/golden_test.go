@@ -20,22 +20,22 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write what comparisons really find into testdata")
+var rewrite = flag.Bool("rewrite", false, "replace the expected results in testdata")
 
-// golden is one file of testdata. Most were taken from a real API server.
+// golden is one file of testdata. Most files were recorded from a real API server.
 type golden struct {
 	Ignore   []helmv2.IgnoreRule `json:"ignore,omitempty"`
 	Override []string            `json:"override,omitempty"`
 	Desired  json.RawMessage     `json:"desired"`
 	Live     json.RawMessage     `json:"live"`
-	Tried    json.RawMessage     `json:"tried"`
+	DryRun   json.RawMessage     `json:"dryRun"`
 	Want     found               `json:"want"`
 }
 
-// found is what a comparison comes to.
+// found is the expected result of a comparison.
 type found struct {
 	Exempt bool `json:"exempt,omitempty"`
-	// Contained is what Contains says.
+	// Contained is the result of Contains.
 	Contained bool           `json:"contained,omitempty"`
 	Fields    []foundField   `json:"fields,omitempty"`
 	Ceded     []foundField   `json:"ceded,omitempty"`
@@ -87,11 +87,11 @@ func readGolden(t testing.TB, file string) golden {
 	return g
 }
 
-// play compares as it is done for real.
+// play runs the same steps as Detector.refresh.
 func (g golden) play(t *testing.T) (f found) {
 	t.Helper()
-	desired, live, tried := decode(t, g.Desired), decode(t, g.Live), decode(t, g.Tried)
-	before := []*unstructured.Unstructured{desired.DeepCopy(), live.DeepCopy(), tried.DeepCopy()}
+	desired, live, dryRun := decode(t, g.Desired), decode(t, g.Live), decode(t, g.DryRun)
+	before := []*unstructured.Unstructured{desired.DeepCopy(), live.DeepCopy(), dryRun.DeepCopy()}
 	rules, err := CompileRules(g.Ignore)
 	if err != nil {
 		t.Fatal(err)
@@ -102,13 +102,13 @@ func (g golden) play(t *testing.T) (f found) {
 	}
 	normal := Normalize(desired)
 	f.Contained = Contains(live.Object, normal.Object)
-	c := Case{Desired: normal, Live: live, Tried: tried, Ignore: ignore, Override: g.Override}
+	c := Case{Desired: normal, Live: live, DryRun: dryRun, Ignore: ignore, Override: g.Override}
 	d, err := Compare(c)
 	if err != nil {
 		return found{Error: err.Error()}
 	}
 	if f.Contained && len(g.Override) == 0 && len(d.Fields) > 0 {
-		t.Error("the live object certainly has everything, and has drifted")
+		t.Error("Contains is true, but Compare found differences")
 	}
 	f.Fields, f.Ceded = foundFields(d.Fields), foundFields(d.Ceded)
 	if d.Body != nil {
@@ -121,14 +121,14 @@ func (g golden) play(t *testing.T) (f found) {
 		}
 		f.Disown = append(f.Disown, e)
 	}
-	if diff := cmp.Diff(before, []*unstructured.Unstructured{desired, live, tried}); diff != "" {
+	if diff := cmp.Diff(before, []*unstructured.Unstructured{desired, live, dryRun}); diff != "" {
 		t.Errorf("an argument was changed:\n%s", diff)
 	}
 	return f
 }
 
-// TestGolden compares every case of testdata. With -rewrite what is found replaces
-// what is wanted, to be reviewed as a diff.
+// TestGolden: each file of testdata compares to its expected result. The flag -rewrite replaces the
+// expected results, to be reviewed as a diff.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.yaml")
 	if err != nil || len(files) < 30 {
@@ -152,7 +152,7 @@ func TestGolden(t *testing.T) {
 				return
 			}
 			if diff := cmp.Diff(strings.Split("want:"+want, "\n"), strings.Split(string(got), "\n")); diff != "" {
-				t.Errorf("(-want +got), go test -rewrite if it should be so:\n%s", diff)
+				t.Errorf("(-want +got), run go test -rewrite if the change is intended:\n%s", diff)
 			}
 		})
 	}

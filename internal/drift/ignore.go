@@ -16,25 +16,25 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// Rules say what of which objects may differ from the release. A nil Rules is one
-// without any. It may be used at the same time by many.
+// Rules are the compiled ignore rules of a HelmRelease. A nil Rules has no rules. Rules are safe
+// for concurrent use.
 type Rules struct{ all []rule }
 
 // rule is one compiled IgnoreRule.
 type rule struct {
 	pointers []string
-	// target is nil if the rule holds for all objects.
+	// target is nil if the rule applies to all objects.
 	target *target
 }
 
-// target chooses objects; what is nil takes part in no choice.
+// target selects objects. A nil field matches every object.
 type target struct {
 	group, version, kind, name, namespace *regexp.Regexp
 	labels, annotations                   labels.Selector
 }
 
-// CompileRules prepares rules for use. The error says in words that users can read
-// which field of which rule, counted from zero, is wrong.
+// CompileRules validates and compiles rules. The error names the invalid field and the index of its
+// rule, starting at zero, and is shown to users.
 func CompileRules(rules []helmv2.IgnoreRule) (*Rules, error) {
 	r := &Rules{}
 	for i, from := range rules {
@@ -79,8 +79,8 @@ func compileTarget(s helmv2.Selector) (*target, error) {
 		if e.expression == "" {
 			continue
 		}
-		// Compiled alone first: what is put around it might make a bad one good, and
-		// would be in the error.
+		// The expression is compiled alone first. The anchoring group around it could make an
+		// invalid expression valid, and would be part of the error.
 		if _, err := regexp.Compile(e.expression); err != nil {
 			return nil, fmt.Errorf("%s: %w", e.field, err)
 		}
@@ -108,9 +108,9 @@ func (t *target) match(o *unstructured.Unstructured) bool {
 
 func matches(r *regexp.Regexp, s string) bool { return r == nil || r.MatchString(s) }
 
-// For returns the JSON pointers of all rules that hold for an object, in the order
-// of the rules, and whether the object is exempt altogether. The object is to be
-// the desired one, its namespace filled in.
+// For returns the JSON pointers of all rules that match an object, in the order of the rules.
+// exempt is true if a rule excludes the object as a whole. The object must be the desired one with
+// its namespace set.
 func (r *Rules) For(o *unstructured.Unstructured) (pointers []string, exempt bool) {
 	if r == nil {
 		return nil, false
@@ -127,8 +127,8 @@ func (r *Rules) For(o *unstructured.Unstructured) (pointers []string, exempt boo
 	return pointers, false
 }
 
-// Exempt reports whether an object says that nobody is to compare it, by a label
-// or an annotation. Both the desired and the live object may say so.
+// Exempt reports whether a label or annotation of an object disables drift detection for it.
+// Callers check both the desired and the live object.
 func Exempt(o *unstructured.Unstructured) bool {
 	return strings.EqualFold(o.GetLabels()[helmv2.MetadataDriftDetection], helmv2.MetadataDriftDetectionDisabled) ||
 		strings.EqualFold(o.GetAnnotations()[helmv2.MetadataDriftDetection], helmv2.MetadataDriftDetectionDisabled)

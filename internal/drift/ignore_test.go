@@ -99,7 +99,7 @@ func TestRulesErrors(t *testing.T) {
 func TestExempt(t *testing.T) {
 	o := ruled(t)
 	if Exempt(o) {
-		t.Error("exempt without saying so")
+		t.Error("exempt without label or annotation")
 	}
 	for _, value := range []string{"disabled", "DISABLED"} {
 		o := ruled(t)

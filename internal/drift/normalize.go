@@ -12,15 +12,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Normalize returns a copy of a desired object that is fit for comparing and
-// applying. A Secret's stringData, which live ones never have, becomes data; what
-// only a live object can know, status and the time of creation, goes.
+// Normalize returns a copy of a desired object that can be compared and applied. A Secret's
+// stringData becomes data, since live Secrets have no stringData. The status and the creation time
+// are removed.
 //
-// So does what is null in an object of a built-in kind. Applied, it would own the
-// field, unset what others put there, and compare all that the API server then
-// defaults; and a chart that says "replicas: null" means to say nothing. In maps of
-// strings the API server takes null for an empty string, and for custom resources
-// it can be a value, so there it stays.
+// Null values are removed from objects of built-in kinds. Applied, a null value would own the
+// field, remove the values of other managers, and include the API server's default in the
+// comparison. A chart that says "replicas: null" wants none of that. Null stays in maps of strings,
+// where the API server reads it as an empty string, and in custom resources, where null can be a
+// value.
 func Normalize(desired *unstructured.Unstructured) *unstructured.Unstructured {
 	o := desired.DeepCopy()
 	delete(o.Object, "status")
@@ -32,9 +32,8 @@ func Normalize(desired *unstructured.Unstructured) *unstructured.Unstructured {
 	return o
 }
 
-// dropNulls removes what is null from maps, or, unless all is to go, the times of
-// creation only, which templates of pods have by mistake. Items of lists have a
-// place, and stay.
+// dropNulls removes null values from maps. Unless all is set, it removes only null creation times,
+// which templates of Pods often have. Items of lists stay, since their index matters.
 func dropNulls(v any, all bool) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -52,7 +51,7 @@ func dropNulls(v any, all bool) {
 	}
 }
 
-// stringMap reports whether a map of that name has strings of the user's naming.
+// stringMap reports whether the map with the given name has keys that users choose.
 func stringMap(name string) bool {
 	switch name {
 	case "data", "stringData", "labels", "annotations", "matchLabels", "nodeSelector":
@@ -66,8 +65,8 @@ func isSecret(o *unstructured.Unstructured) bool {
 	return gvk.Group == "" && gvk.Kind == "Secret"
 }
 
-// encodeStringData does what the API server does: stringData wins. What is no
-// string is left for the API server to complain about.
+// encodeStringData merges stringData into data as the API server does: stringData takes precedence.
+// Values that are not strings stay, so that the API server rejects them.
 func encodeStringData(secret map[string]any) {
 	from, ok := secret["stringData"].(map[string]any)
 	if !ok {
@@ -99,29 +98,28 @@ func isAutoscaler(o *unstructured.Unstructured) bool {
 	return gvk.Group == "autoscaling" && gvk.Kind == "HorizontalPodAutoscaler"
 }
 
-// sortMetrics returns the metrics of a HorizontalPodAutoscaler in an order of our
-// own and each once: the API server keeps those of resources apart from others and
-// puts them together differently, which changes nothing.
+// sortMetrics returns the metrics of a HorizontalPodAutoscaler sorted and without duplicates. The
+// API server reorders metrics by type, which is no difference.
 func sortMetrics(metrics any) any {
 	list, ok := metrics.([]any)
 	if !ok {
 		return metrics
 	}
-	type keyed struct {
+	type keyedItem struct {
 		key  string
 		item any
 	}
-	all := make([]keyed, 0, len(list))
+	all := make([]keyedItem, 0, len(list))
 	for _, item := range list {
-		// Maps are encoded in order of their keys.
+		// json.Marshal sorts the keys of maps.
 		key, err := json.Marshal(item)
 		if err != nil {
 			return metrics
 		}
-		all = append(all, keyed{string(key), item})
+		all = append(all, keyedItem{string(key), item})
 	}
-	slices.SortFunc(all, func(a, b keyed) int { return strings.Compare(a.key, b.key) })
-	all = slices.CompactFunc(all, func(a, b keyed) bool { return a.key == b.key })
+	slices.SortFunc(all, func(a, b keyedItem) int { return strings.Compare(a.key, b.key) })
+	all = slices.CompactFunc(all, func(a, b keyedItem) bool { return a.key == b.key })
 	sorted := make([]any, 0, len(all))
 	for _, k := range all {
 		sorted = append(sorted, k.item)

@@ -14,14 +14,14 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// overrides reports whether what an entry adds is drift. Paths mean the same only
-// within one version of a kind, so entries of others add nothing.
+// overrides reports whether the fields that an entry adds are drift. Paths are comparable only
+// within one version of a kind, so entries of other versions are skipped.
 func (x *comparison) overrides(e entry) bool {
 	return slices.Contains(x.Override, e.manager) && !e.ours() && e.subresource == "" && e.apiVersion == x.version
 }
 
-// add finds what managers that are to be overridden have added: an item of a list
-// as a whole, otherwise the leaves.
+// add finds the fields that overridden managers have added: list items as a whole, otherwise
+// leaves.
 func (x *comparison) add() {
 	seen := &fieldpath.Set{}
 	for _, e := range x.owners {
@@ -30,7 +30,7 @@ func (x *comparison) add() {
 		}
 		for path := range e.set.Leaves().All() {
 			path = x.topmost(path.Copy())
-			if !counts(path) || seen.Has(path) || !x.foreign(path) {
+			if !isCompared(path) || seen.Has(path) || !x.foreign(path) {
 				continue
 			}
 			seen.Insert(path)
@@ -50,7 +50,7 @@ func (x *comparison) add() {
 	}
 }
 
-// topmost shortens a path to the item that was added with it.
+// topmost shortens a path to the list item that was added with it.
 func (x *comparison) topmost(path fieldpath.Path) fieldpath.Path {
 	for i, e := range path {
 		if e.Key != nil && x.foreign(path[:i+1]) {
@@ -60,9 +60,8 @@ func (x *comparison) topmost(path fieldpath.Path) fieldpath.Path {
 	return path
 }
 
-// foreign reports whether the release sets nothing at or below a path, and
-// nobody has it who is not to be overridden: what others own too, no applying
-// removes.
+// foreign reports whether only overridden managers own a path. The release sets nothing at or below
+// it, and an apply cannot remove a field that another manager owns too.
 func (x *comparison) foreign(path fieldpath.Path) bool {
 	if x.set.Has(path) || below(x.set, path) != nil {
 		return false
@@ -70,7 +69,7 @@ func (x *comparison) foreign(path fieldpath.Path) bool {
 	return !slices.ContainsFunc(x.owners, func(e entry) bool { return !x.overrides(e) && !e.ourApply() && e.owns(path) })
 }
 
-// disown makes what was added ours.
+// disown moves the added fields from their managers' entries to the entry of Pintle.
 func (x *comparison) disown() error {
 	if len(x.added) == 0 {
 		return nil
@@ -114,7 +113,7 @@ func (x *comparison) disown() error {
 	return nil
 }
 
-// part returns what an entry has at or below the paths.
+// part returns the fields of an entry at or below the paths.
 func (e entry) part(paths []fieldpath.Path) *fieldpath.Set {
 	part := &fieldpath.Set{}
 	for path := range e.set.All() {

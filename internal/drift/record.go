@@ -13,33 +13,34 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// Recorder takes note of what an action applies, so that it need not be looked at
-// afterwards. Its zero value is ready for use, also concurrently.
+// Recorder records the objects that an action applies, so that they need not be compared
+// afterwards. Its zero value is ready for use. It is safe for concurrent use.
 type Recorder struct {
 	mu      sync.Mutex
-	objects map[place]*known
+	objects map[objectKey]*objectState
 }
 
-// Applied takes note of an object: what was sent, and what the API server answered.
+// Applied records an applied object and the answer of the API server.
 func (r *Recorder) Applied(info *resource.Info, sent, answer *unstructured.Unstructured) {
-	k := &known{place: placeOf(info), object: objectOf(info)}
+	k := &objectState{objectKey: keyOf(info), object: objectOf(info)}
 	exact := Contains(answer.Object, sent.Object)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.objects == nil {
-		r.objects = map[place]*known{}
+		r.objects = map[objectKey]*objectState{}
 	}
 	if exact {
 		k.uid, k.version = string(answer.GetUID()), answer.GetResourceVersion()
 	}
-	r.objects[k.place] = k
+	r.objects[k.objectKey] = k
 }
 
-// Record makes what a recorder took note of the objects of a revision, and reports
-// whether all of them are exactly what was sent. Inventory lists those that there
-// should be, CustomResourceDefinitions left aside: they come from elsewhere too.
+// Record stores the recorded objects as those of a revision. It reports whether all of them have
+// exactly the applied content, and the record covers the inventory. CustomResourceDefinitions in
+// the inventory may be missing in the record, since a chart's crds directory is not part of its
+// manifest.
 func (d *Detector) Record(key types.NamespacedName, revision string, r *Recorder, inventory []release.Object) (exact bool) {
-	m := d.memoryOf(key, revision)
+	m := d.stateOf(key, revision)
 	now := d.now()
 	m.objects, m.complete = nil, len(inventory) > 0
 	r.mu.Lock()
@@ -47,7 +48,7 @@ func (d *Detector) Record(key types.NamespacedName, revision string, r *Recorder
 	recorded := make(map[release.Object]bool, len(r.objects))
 	exact = true
 	for _, k := range r.objects {
-		k.looked = now
+		k.comparedAt = now
 		exact = exact && k.version != ""
 		recorded[k.object] = true
 		m.objects = append(m.objects, k)

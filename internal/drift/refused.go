@@ -14,19 +14,19 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// operation is one of a JSON patch.
+// operation is one operation of a JSON patch.
 type operation struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
 	Value any    `json:"value"`
 }
 
-// refused compares objects where the API server refuses what applying would make of
-// them: somebody has changed the number of a port, which is how applying knows it,
-// so that ours would come to stand beside it, with the same name. Without an answer
-// to compare with there are only the objects themselves, and what they have in other
-// words counts as different; to write that does no harm.
-type refused struct {
+// fallback compares objects whose dry run the API server rejects. For example, the number of a
+// Service port is its merge key: if another client changed the number, an apply would add a second
+// port with the same name. Without an answer to the dry run, the desired and the live object are
+// compared directly. A value that is written differently then counts as a difference, and writing
+// it does no harm.
+type fallback struct {
 	Case
 	owners     []entry
 	ignored    [][]string
@@ -35,14 +35,15 @@ type refused struct {
 	fields     []release.DriftedField
 }
 
-// compareRefused finds out what makes a live object what is desired, by a patch that
-// fails if the object has changed since. Nothing of it is known to work.
+// compareRefused returns a JSON patch that turns the live object into the desired one, and the
+// fields that it changes. The patch fails if the object has changed since. The API server may still
+// reject it.
 func compareRefused(c Case) ([]operation, []release.DriftedField, error) {
 	all, err := owners(c.Live)
 	if err != nil {
 		return nil, nil, err
 	}
-	x := &refused{Case: c, owners: all}
+	x := &fallback{Case: c, owners: all}
 	for _, p := range c.Ignore {
 		x.ignored = append(x.ignored, parsePointer(p))
 	}
@@ -64,7 +65,7 @@ func compareRefused(c Case) ([]operation, []release.DriftedField, error) {
 	return append([]operation{test}, x.operations...), x.fields, nil
 }
 
-func (x *refused) metadata(want, have any) {
+func (x *fallback) metadata(want, have any) {
 	w, _ := want.(map[string]any)
 	h, _ := have.(map[string]any)
 	for _, name := range []string{"labels", "annotations"} {
@@ -74,7 +75,7 @@ func (x *refused) metadata(want, have any) {
 	}
 }
 
-func (x *refused) compare(tokens []string, want, have any) {
+func (x *fallback) compare(tokens []string, want, have any) {
 	if have == nil {
 		if want != nil {
 			x.differs("add", tokens, want, have)
@@ -83,7 +84,7 @@ func (x *refused) compare(tokens []string, want, have any) {
 	}
 	switch w := want.(type) {
 	case map[string]any:
-		if h, ok := have.(map[string]any); ok && !whole(tokens[len(tokens)-1]) {
+		if h, ok := have.(map[string]any); ok && !isAtomicMap(tokens[len(tokens)-1]) {
 			for _, name := range slices.Sorted(maps.Keys(w)) {
 				x.compare(slices.Concat(tokens, []string{name}), w[name], h[name])
 			}
@@ -100,8 +101,8 @@ func (x *refused) compare(tokens []string, want, have any) {
 	}
 }
 
-// items compares lists whose items have names. What others have added stays.
-func (x *refused) items(tokens []string, want, have []any) {
+// items compares lists whose items have names. Items that only the live list has stay.
+func (x *fallback) items(tokens []string, want, have []any) {
 	for _, item := range want {
 		i := slices.IndexFunc(have, func(h any) bool { return nameIn(h) == nameIn(item) })
 		if i < 0 {
@@ -118,7 +119,7 @@ func nameIn(item any) string {
 	return name
 }
 
-// named reports whether every item of a list has a name of its own.
+// named reports whether every item of a list has a unique name.
 func named(list []any) bool {
 	seen := map[string]bool{}
 	for _, item := range list {
@@ -131,8 +132,8 @@ func named(list []any) bool {
 	return true
 }
 
-func (x *refused) differs(op string, tokens []string, want, have any) {
-	if x.excused(tokens, have) {
+func (x *fallback) differs(op string, tokens []string, want, have any) {
+	if x.mayDiffer(tokens, have) {
 		return
 	}
 	x.operations = append(x.operations, operation{Op: op, Path: formatPointer(tokens), Value: want})
@@ -151,9 +152,9 @@ func (x *refused) differs(op string, tokens []string, want, have any) {
 	x.fields = append(x.fields, f)
 }
 
-// excused reports whether a field may differ: by a rule, because it is left to who
-// scales, or because admission made it so when we wrote it.
-func (x *refused) excused(tokens []string, have any) bool {
+// mayDiffer reports whether a field may differ: by an ignore rule, because it was set through the
+// scale subresource, or because admission changed it within Pintle's own request.
+func (x *fallback) mayDiffer(tokens []string, have any) bool {
 	for _, p := range x.ignored {
 		if hasPrefix(tokens, p) || hasPrefix(p, tokens) {
 			return true

@@ -20,15 +20,15 @@ import (
 	"github.com/pintle-dev/pintle/internal/apiretry"
 )
 
-// server talks to the API server about one object.
+// server sends the requests about one object to the API server.
 type server struct {
-	ctx  context.Context //nolint:containedctx // it lives for one object of one call
+	ctx  context.Context
 	info *resource.Info
-	// redact takes secrets out of what the API server says.
+	// redact removes secrets from the API server's errors.
 	redact redact
 }
 
-// get returns the live object, nil if there is none.
+// get returns the live object, nil if it does not exist.
 func (s server) get() (*unstructured.Unstructured, error) {
 	object, err := s.info.Client.Get().
 		NamespaceIfScoped(s.info.Namespace, s.info.Namespaced()).
@@ -36,7 +36,7 @@ func (s server) get() (*unstructured.Unstructured, error) {
 		Name(s.info.Name).
 		Do(s.ctx).Get()
 	if apierrors.IsNotFound(err) {
-		return nil, nil //nolint:nilnil // that there is none is an answer
+		return nil, nil
 	}
 	if err != nil {
 		return nil, err
@@ -44,8 +44,8 @@ func (s server) get() (*unstructured.Unstructured, error) {
 	return parsed(object)
 }
 
-// apply applies an object by force and returns what becomes of it. If dry, nothing
-// is changed.
+// apply applies an object by force and returns the result. With dry, the API server does not store
+// it.
 func (s server) apply(object *unstructured.Unstructured, dry bool) (*unstructured.Unstructured, error) {
 	body, err := json.Marshal(object.Object)
 	if err != nil {
@@ -59,7 +59,7 @@ func (s server) apply(object *unstructured.Unstructured, dry bool) (*unstructure
 	return s.patch(types.ApplyPatchType, body, options)
 }
 
-// correct does what a finding says.
+// correct sends the requests of a finding's correction.
 func (s server) correct(f *finding) (*unstructured.Unstructured, error) {
 	if f.patch != nil {
 		body, err := json.Marshal(f.patch)
@@ -106,8 +106,8 @@ func parsed(object any) (*unstructured.Unstructured, error) {
 	return u, nil
 }
 
-// explain returns an error as users may read it. What the API server finds wrong
-// with a Secret it quotes, so of that only the fields are named.
+// explain returns an error as text for users. The API server quotes the values of a rejected
+// Secret, so for Secrets only the names of the fields are returned.
 func (s server) explain(err error) string {
 	var status apierrors.APIStatus
 	secret := s.info.Mapping.GroupVersionKind.GroupKind().String() == "Secret"
@@ -116,7 +116,7 @@ func (s server) explain(err error) string {
 		return s.redact.text(text)
 	}
 	if status.Status().Details == nil || !apierrors.IsInvalid(err) {
-		return fmt.Sprintf("the API server refuses it: %s", status.Status().Reason)
+		return fmt.Sprintf("the API server rejected the request: %s", status.Status().Reason)
 	}
 	var fields []string
 	for _, cause := range status.Status().Details.Causes {

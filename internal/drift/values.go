@@ -14,25 +14,25 @@ import (
 )
 
 const (
-	// longest is how many bytes of a value are shown.
-	longest = 120
-	// masked stands for values that nobody may see.
+	// maxShown is the maximum number of bytes that are shown of a value.
+	maxShown = 120
+	// masked replaces values of Secrets.
 	masked = "***"
 )
 
-// compact encodes a value as JSON, as people would write it.
+// compact encodes a value as JSON without HTML escapes.
 func compact(v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		// Not even JSON: there is nothing to be shown of it.
+		// A value that JSON cannot encode is not shown.
 		return ""
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// redact takes secrets out of a text; nil takes out nothing.
+// redact removes secrets from a text; nil removes nothing.
 type redact func(string) string
 
 func (r redact) text(s string) string {
@@ -42,25 +42,25 @@ func (r redact) text(s string) string {
 	return r(s)
 }
 
-// show returns a value as text, nothing for null. Secrets are taken out before it is
-// cut: of a part of one nobody could say what it is.
+// show returns a value as text, empty for null. Secrets are removed before the text is cut, because
+// a part of a secret would not be recognized.
 func (r redact) show(v any) string {
 	if v == nil {
 		return ""
 	}
 	s := r.text(compact(v))
-	if len(s) <= longest {
+	if len(s) <= maxShown {
 		return s
 	}
-	end := longest
+	end := maxShown
 	for end > 0 && !utf8.RuneStart(s[end]) {
 		end--
 	}
 	return s[:end] + "..."
 }
 
-// secretPath reports whether the values at or below a path of a Secret must not be
-// seen. Client-side applying keeps a copy of the data in an annotation.
+// secretPath reports whether the values at or below a path of a Secret are secret. kubectl apply
+// stores a copy of the data in an annotation.
 func secretPath(path fieldpath.Path) bool {
 	if len(path) == 0 || path[0].FieldName == nil {
 		return true
@@ -77,9 +77,8 @@ func secretPath(path fieldpath.Path) bool {
 	return false
 }
 
-// overlay replaces the part of want that the tokens of a JSON pointer lead to by
-// that of have, or removes it if have has none. It changes want, and returns what
-// has become of it, and whether it is still there.
+// overlay replaces the part of want at the tokens of a JSON pointer by that of have, or removes it
+// if have does not have it. It changes want. It returns the new value, and whether it still exists.
 func overlay(want, have any, tokens []string) (v any, keep bool) {
 	if len(tokens) == 0 {
 		return have, have != nil

@@ -282,7 +282,7 @@ func TestUninstallWhereItWas(t *testing.T) {
 func TestUninstallAsksTheServer(t *testing.T) {
 	w := newWorld(t)
 	install(t, w, w.chart("1.0.0", note()), "one")
-	local, err := cluster.NewConnections(w.config, cluster.Trust{}, time.Now).For(cluster.Identity{})
+	local, err := cluster.NewConnections(w.config, cluster.KubeconfigOptions{}, time.Now).For(cluster.Identity{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -505,11 +505,11 @@ func TestHealCountsFromNowOn(t *testing.T) {
 	if h := w.history(); !h[0].Interrupted {
 		t.Fatalf("the test is wrong: %+v", h[0])
 	}
-	out := w.runner.Run(t.Context(), w.conn, job(release.Heal{Timeout: 100 * time.Millisecond, Version: 2}, chart.Artifact{}, "", nil))
+	out := w.runner.Run(t.Context(), w.conn, job(release.Recheck{Timeout: 100 * time.Millisecond, Version: 2}, chart.Artifact{}, "", nil))
 	if out.Err == nil || !out.Stored() {
 		t.Errorf("the look ends with %v and stores %v", out.Err, out.Revisions)
 	}
-	if h := w.history(); h[0].Status != helmv2.StatusFailed || h[0].CutOff() || h[0].Owner != "uid-1" || !h[0].Applied {
+	if h := w.history(); h[0].Status != helmv2.StatusFailed || h[0].EndedEarly() || h[0].Owner != "uid-1" || !h[0].Applied {
 		t.Errorf("the revision is %+v", h[0])
 	}
 }
@@ -533,7 +533,7 @@ func TestHeal(t *testing.T) {
 		},
 		"NotNewest": {
 			reason: "only the newest revision says what the objects should be", err: "revision 1 of release app is not the newest, which is 2",
-			edit: func(_ *world, j *Job) { j.Action = release.Heal{Timeout: time.Minute, Version: 1} },
+			edit: func(_ *world, j *Job) { j.Action = release.Recheck{Timeout: time.Minute, Version: 1} },
 			want: []helmv2.ReleaseStatus{helmv2.StatusFailed, helmv2.StatusDeployed},
 		},
 		"CutOff": {
@@ -557,7 +557,7 @@ func TestHeal(t *testing.T) {
 			w.mu.Lock()
 			w.requests = nil
 			w.mu.Unlock()
-			j := job(release.Heal{Timeout: 100 * time.Millisecond, Version: 2}, chart.Artifact{}, "", nil)
+			j := job(release.Recheck{Timeout: 100 * time.Millisecond, Version: 2}, chart.Artifact{}, "", nil)
 			if tc.edit != nil {
 				tc.edit(w, &j)
 			}
@@ -579,7 +579,7 @@ func TestHeal(t *testing.T) {
 			}
 			w.refuse = nil
 			paused(w, true)
-			j.Action = release.Heal{Timeout: 100 * time.Millisecond, Version: 2}
+			j.Action = release.Recheck{Timeout: 100 * time.Millisecond, Version: 2}
 			if out := w.runner.Run(t.Context(), w.conn, j); out.Err != nil {
 				t.Fatal(out.Err)
 			}
@@ -600,14 +600,14 @@ func TestHealTakesMarksAway(t *testing.T) {
 	rls := w.stored()[0]
 	rls.Info.Status = helmrelease.StatusFailed
 	rls.Labels = map[string]string{
-		helmv2.LabelRevision: "uid-1.1", helmv2.LabelInterrupted: "true", helmv2.LabelSuperseded: "true", helmv2.LabelApplied: "1",
+		helmv2.LabelRevision: "uid-1.1", helmv2.LabelInterrupted: "true", helmv2.LabelOutdated: "true", helmv2.LabelApplied: "1",
 	}
 	writeSecret(t, w, rls)
-	if out := w.runner.Run(t.Context(), w.conn, job(release.Heal{Timeout: time.Minute, Version: 1}, chart.Artifact{}, "", nil)); out.Err != nil {
+	if out := w.runner.Run(t.Context(), w.conn, job(release.Recheck{Timeout: time.Minute, Version: 1}, chart.Artifact{}, "", nil)); out.Err != nil {
 		t.Fatal(out.Err)
 	}
 	l := w.stored()[0].Labels
-	if l[helmv2.LabelInterrupted] != "" || l[helmv2.LabelSuperseded] != "" || l[helmv2.LabelApplied] != "1" || l[helmv2.LabelRevision] != "uid-1.1" {
+	if l[helmv2.LabelInterrupted] != "" || l[helmv2.LabelOutdated] != "" || l[helmv2.LabelApplied] != "1" || l[helmv2.LabelRevision] != "uid-1.1" {
 		t.Errorf("labels %v", l)
 	}
 }

@@ -27,7 +27,7 @@ import (
 // Claimants finds the HelmReleases that ask for the Helm release that an object bears
 // the marks of, or have it in their history: those of the cluster that a job works in,
 // and not the one that the job is for. It may be called concurrently.
-type Claimants func(ctx context.Context, marks release.Marks) ([]release.Claimant, error)
+type Claimants func(ctx context.Context, marks release.OwnershipMetadata) ([]release.OwnerCandidate, error)
 
 // adoption finds out whose the objects are that a revision adds to a release, so
 // that none is taken from another release that lives. Other than looking whether a
@@ -56,8 +56,8 @@ type adoption struct {
 
 // adopted is what was found where an object is going to be.
 type adopted struct {
-	standing release.Standing
-	marks    release.Marks
+	standing release.Ownership
+	marks    release.OwnershipMetadata
 }
 
 // verdict is whose an object is, and why.
@@ -113,7 +113,7 @@ func (a *adoption) check(list kube.ResourceList, done string) error {
 	var refused []string
 	for i, info := range list {
 		v := a.judge(info, found[i])
-		if v.standing == release.StandingOwned {
+		if v.standing == release.OwnershipOwned {
 			refused = append(refused, a.refusal(info, v))
 			continue
 		}
@@ -144,8 +144,8 @@ func (a *adoption) judge(info *resource.Info, live runtime.Object) verdict {
 	a.mu.Lock()
 	_, busy := a.busy[info]
 	a.mu.Unlock()
-	found := release.Bearer{Busy: busy}
-	if !busy && exists && v.marks.Bear() && (v.marks.Name != a.us.Name || v.marks.Namespace != a.us.Namespace) {
+	found := release.Owner{Busy: busy}
+	if !busy && exists && v.marks.NamesRelease() && (v.marks.Name != a.us.Name || v.marks.Namespace != a.us.Namespace) {
 		v.bearer = a.bearers.of(a.client.ctx, v.marks, a.claimants)
 		found = v.bearer.found(keyOfInfo(info))
 	}
@@ -161,7 +161,7 @@ func (a *adoption) admit(info *resource.Info, v verdict) {
 		a.met = map[*resource.Info]adopted{}
 	}
 	a.met[info] = v.adopted
-	if v.standing != release.StandingOrphan {
+	if v.standing != release.OwnershipOrphan {
 		return
 	}
 	said := fmt.Sprintf("%s: %s", subject(info), orphaned(v))
@@ -172,7 +172,7 @@ func (a *adoption) admit(info *resource.Info, v verdict) {
 // orphaned says why an object is nobody's.
 func orphaned(v verdict) string {
 	switch {
-	case !v.marks.Bear():
+	case !v.marks.NamesRelease():
 		return "it has no metadata of a Helm release"
 	case v.bearer.stored:
 		return fmt.Sprintf("Helm release %s/%s, whose metadata it has, has it no more", v.marks.Namespace, v.marks.Name)
@@ -212,7 +212,7 @@ func (a *adoption) recheck(info *resource.Info, changed bool) error {
 	a.mu.Lock()
 	was, checked := a.met[info]
 	a.mu.Unlock()
-	if !checked || !changed && was.standing != release.StandingOrphan {
+	if !checked || !changed && was.standing != release.OwnershipOrphan {
 		return nil
 	}
 	live, err := metadataOf(a.client.ctx, info)
@@ -222,7 +222,7 @@ func (a *adoption) recheck(info *resource.Info, changed bool) error {
 	if live == nil || marksOf(live) == was.marks {
 		return nil
 	}
-	if v := a.judge(info, live); v.standing == release.StandingOwned {
+	if v := a.judge(info, live); v.standing == release.OwnershipOwned {
 		return errors.New(a.refusal(info, v))
 	}
 	return nil
@@ -241,11 +241,11 @@ func (a *adoption) explain(cause error) (owned bool, err error) {
 			continue
 		}
 		switch v := a.judge(info, f.object); v.standing {
-		case release.StandingOwned:
+		case release.OwnershipOwned:
 			refused = append(refused, a.refusal(info, v))
-		case release.StandingOrphan:
+		case release.OwnershipOrphan:
 			orphans = append(orphans, subject(info)+" is an orphan: "+orphaned(v))
-		case release.StandingFree, release.StandingOurs:
+		case release.OwnershipFree, release.OwnershipOurs:
 		}
 	}
 	switch {
@@ -272,12 +272,12 @@ func disputes(err error) bool {
 
 // others reports whether an object is another release's by its marks. What a release
 // drops and another one has by now is not to be deleted.
-func (a *adoption) others(live runtime.Object) (release.Marks, bool) {
+func (a *adoption) others(live runtime.Object) (release.OwnershipMetadata, bool) {
 	if a == nil {
-		return release.Marks{}, false
+		return release.OwnershipMetadata{}, false
 	}
 	marks := marksOf(live)
-	return marks, marks.Bear() && (marks.Name != a.us.Name || marks.Namespace != a.us.Namespace)
+	return marks, marks.NamesRelease() && (marks.Name != a.us.Name || marks.Namespace != a.us.Namespace)
 }
 
 // present returns what is in the place of an object, nil if nothing is. It asks only
@@ -316,13 +316,13 @@ func metadataOf(ctx context.Context, info *resource.Info) (runtime.Object, error
 }
 
 // marksOf reads the marks of an object.
-func marksOf(live runtime.Object) release.Marks {
+func marksOf(live runtime.Object) release.OwnershipMetadata {
 	object, err := meta.Accessor(live)
 	if err != nil {
-		return release.Marks{}
+		return release.OwnershipMetadata{}
 	}
 	annotations, labels := object.GetAnnotations(), object.GetLabels()
-	return release.Marks{
+	return release.OwnershipMetadata{
 		Name: annotations[nameAnnotation], Namespace: annotations[namespaceAnnotation],
 		OriginName: labels[helmv2.LabelName], OriginNamespace: labels[helmv2.LabelNamespace],
 	}

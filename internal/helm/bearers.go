@@ -30,7 +30,7 @@ type releaseKey struct{ namespace, name string }
 
 // bearer is another release, as it was found.
 type bearer struct {
-	claimants []release.Claimant
+	claimants []release.OwnerCandidate
 	// stored is true if its newest revision is not uninstalled, and holds are the objects of those that count.
 	stored bool
 	holds  map[objectKey]bool
@@ -38,12 +38,12 @@ type bearer struct {
 	unread string
 }
 
-func (b *bearer) found(object objectKey) release.Bearer {
-	return release.Bearer{Stored: b.stored, Holds: b.holds[object], Claimed: len(b.claimants) > 0, Unread: b.unread != ""}
+func (b *bearer) found(object objectKey) release.Owner {
+	return release.Owner{Stored: b.stored, HasObject: b.holds[object], Requested: len(b.claimants) > 0, Unread: b.unread != ""}
 }
 
 // of returns the release that marks name.
-func (s *bearers) of(ctx context.Context, marks release.Marks, claimants Claimants) *bearer {
+func (s *bearers) of(ctx context.Context, marks release.OwnershipMetadata, claimants Claimants) *bearer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := releaseKey{marks.Namespace, marks.Name}

@@ -59,37 +59,37 @@ func (w *world) keep(namespace string, all ...*helmrelease.Release) {
 func TestBearers(t *testing.T) {
 	const nothing = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: else}\n"
 	const gone = "apiVersion: gone.example.com/v1\nkind: Gone\nmetadata: {name: one}\n"
-	marks := release.Marks{Name: "shop", Namespace: "prod"}
+	marks := release.OwnershipMetadata{Name: "shop", Namespace: "prod"}
 	namesake := revisionOf(1, helmrelease.StatusDeployed, oneYAML)
 	namesake.Namespace = "test"
-	vault := []release.Claimant{{Namespace: "prod", Name: "shop", StorageNamespaces: []string{"vault"}}}
+	vault := []release.OwnerCandidate{{Namespace: "prod", Name: "shop", StorageNamespaces: []string{"vault"}}}
 	for name, tc := range map[string]struct {
 		reason    string
 		stored    []*helmrelease.Release
 		vault     []*helmrelease.Release
-		claimants []release.Claimant
+		claimants []release.OwnerCandidate
 		fails     error
 		refuse    string
 		spoil     bool
-		want      release.Bearer
+		want      release.Owner
 		says      string
 	}{
 		"Nothing":     {reason: "nothing is left of it"},
-		"Deployed":    {reason: "it has the object", stored: []*helmrelease.Release{revisionOf(1, helmrelease.StatusDeployed, oneYAML)}, want: release.Bearer{Stored: true, Holds: true}},
-		"Dropped":     {reason: "it had the object", stored: []*helmrelease.Release{revisionOf(1, helmrelease.StatusSuperseded, oneYAML), revisionOf(2, helmrelease.StatusDeployed, nothing)}, want: release.Bearer{Stored: true}},
-		"Dropping":    {reason: "an upgrade that drops it has not ended", stored: []*helmrelease.Release{revisionOf(1, helmrelease.StatusDeployed, oneYAML), revisionOf(2, helmrelease.StatusPendingUpgrade, nothing)}, want: release.Bearer{Stored: true, Holds: true}},
-		"Adding":      {reason: "an upgrade that adds it has not ended", stored: []*helmrelease.Release{revisionOf(1, helmrelease.StatusDeployed, nothing), revisionOf(2, helmrelease.StatusFailed, oneYAML)}, want: release.Bearer{Stored: true, Holds: true}},
+		"Deployed":    {reason: "it has the object", stored: []*helmrelease.Release{revisionOf(1, helmrelease.StatusDeployed, oneYAML)}, want: release.Owner{Stored: true, HasObject: true}},
+		"Dropped":     {reason: "it had the object", stored: []*helmrelease.Release{revisionOf(1, helmrelease.StatusSuperseded, oneYAML), revisionOf(2, helmrelease.StatusDeployed, nothing)}, want: release.Owner{Stored: true}},
+		"Dropping":    {reason: "an upgrade that drops it has not ended", stored: []*helmrelease.Release{revisionOf(1, helmrelease.StatusDeployed, oneYAML), revisionOf(2, helmrelease.StatusPendingUpgrade, nothing)}, want: release.Owner{Stored: true, HasObject: true}},
+		"Adding":      {reason: "an upgrade that adds it has not ended", stored: []*helmrelease.Release{revisionOf(1, helmrelease.StatusDeployed, nothing), revisionOf(2, helmrelease.StatusFailed, oneYAML)}, want: release.Owner{Stored: true, HasObject: true}},
 		"Uninstalled": {reason: "its history was kept", stored: []*helmrelease.Release{revisionOf(1, helmrelease.StatusSuperseded, oneYAML), revisionOf(2, helmrelease.StatusUninstalled, oneYAML)}},
 		"AllGone":     {reason: "its history was kept", stored: []*helmrelease.Release{revisionOf(1, helmrelease.StatusUninstalled, oneYAML)}},
 		"Namesake":    {reason: "the records are of a release of another namespace", stored: []*helmrelease.Release{namesake}},
-		"Claimed":     {reason: "a HelmRelease asks for it", claimants: vault, want: release.Bearer{Claimed: true}},
-		"Vault":       {reason: "a HelmRelease stores it elsewhere", vault: []*helmrelease.Release{revisionOf(1, helmrelease.StatusDeployed, oneYAML)}, claimants: vault, want: release.Bearer{Stored: true, Holds: true, Claimed: true}},
+		"Claimed":     {reason: "a HelmRelease asks for it", claimants: vault, want: release.Owner{Requested: true}},
+		"Vault":       {reason: "a HelmRelease stores it elsewhere", vault: []*helmrelease.Release{revisionOf(1, helmrelease.StatusDeployed, oneYAML)}, claimants: vault, want: release.Owner{Stored: true, HasObject: true, Requested: true}},
 		"NotVault":    {reason: "nobody tells of another place", vault: []*helmrelease.Release{revisionOf(1, helmrelease.StatusDeployed, oneYAML)}},
-		"KindGone":    {reason: "a kind that is gone is that of no object", stored: []*helmrelease.Release{revisionOf(1, helmrelease.StatusDeployed, gone)}, want: release.Bearer{Stored: true}},
-		"Forbidden":   {reason: "the records may not be listed", refuse: "/api/v1/namespaces/prod/secrets", want: release.Bearer{Unread: true}, says: "refused by the test"},
-		"Secret":      {reason: "where others store is not said", claimants: vault, refuse: "/api/v1/namespaces/vault/secrets", want: release.Bearer{Claimed: true, Unread: true}, says: "whether it is there, and what it has, cannot be read"},
-		"Spoilt":      {reason: "a record cannot be read", stored: []*helmrelease.Release{revisionOf(1, helmrelease.StatusDeployed, nothing)}, spoil: true, want: release.Bearer{Unread: true}, says: "Secret prod/sh.helm.release.v1.shop.v1"},
-		"Unlisted":    {reason: "the HelmReleases are not known", fails: errors.New("broken"), want: release.Bearer{Unread: true}, says: "whether a HelmRelease asks for it cannot be found out"},
+		"KindGone":    {reason: "a kind that is gone is that of no object", stored: []*helmrelease.Release{revisionOf(1, helmrelease.StatusDeployed, gone)}, want: release.Owner{Stored: true}},
+		"Forbidden":   {reason: "the records may not be listed", refuse: "/api/v1/namespaces/prod/secrets", want: release.Owner{Unread: true}, says: "refused by the test"},
+		"Secret":      {reason: "where others store is not said", claimants: vault, refuse: "/api/v1/namespaces/vault/secrets", want: release.Owner{Requested: true, Unread: true}, says: "whether it is there, and what it has, cannot be read"},
+		"Spoilt":      {reason: "a record cannot be read", stored: []*helmrelease.Release{revisionOf(1, helmrelease.StatusDeployed, nothing)}, spoil: true, want: release.Owner{Unread: true}, says: "Secret prod/sh.helm.release.v1.shop.v1"},
+		"Unlisted":    {reason: "the HelmReleases are not known", fails: errors.New("broken"), want: release.Owner{Unread: true}, says: "whether a HelmRelease asks for it cannot be found out"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -107,7 +107,9 @@ func TestBearers(t *testing.T) {
 				return 0
 			}
 			s := &bearers{getter: w.conn}
-			claimants := func(context.Context, release.Marks) ([]release.Claimant, error) { return tc.claimants, tc.fails }
+			claimants := func(context.Context, release.OwnershipMetadata) ([]release.OwnerCandidate, error) {
+				return tc.claimants, tc.fails
+			}
 			b := s.of(t.Context(), marks, claimants)
 			one := objectKey{kind: corev1.SchemeGroupVersion.WithKind("ConfigMap").GroupKind(), namespace: "prod", name: "one"}
 			if got := b.found(one); got != tc.want {

@@ -18,10 +18,10 @@ import (
 
 // offering is a way into a cluster that remembers what its server offers.
 type offering interface {
-	// Offers returns the version of the server and all "<group>/<version>" and
+	// Capabilities returns the version of the server and all "<group>/<version>" and
 	// "<group>/<version>/<kind>" that it offers, to be read only. An error that
 	// discovery.IsGroupDiscoveryFailedError knows comes with the other results.
-	Offers() (*version.Info, []string, error)
+	Capabilities() (*version.Info, []string, error)
 }
 
 // offer is what a server offers, as charts get to know it.
@@ -52,7 +52,7 @@ func (r *run) discover() error {
 }
 
 func capabilitiesOf(way offering) (capabilities *chartutil.Capabilities, incomplete, err error) {
-	server, apis, err := way.Offers()
+	server, apis, err := way.Capabilities()
 	if err != nil && !apidiscovery.IsGroupDiscoveryFailedError(err) {
 		return nil, nil, err
 	}

@@ -168,7 +168,7 @@ func (r *run) rediscover(ctx context.Context, cached apidiscovery.CachedDiscover
 		return nil
 	}
 	for waited := time.Duration(0); ; waited += pollEvery(waited) {
-		_, apis, err := way.Offers()
+		_, apis, err := way.Capabilities()
 		if err != nil && !apidiscovery.IsGroupDiscoveryFailedError(err) {
 			return err
 		}

@@ -25,9 +25,9 @@ import (
 // long it may take, and ends when ctx does.
 type Examiner interface {
 	// Examine returns nil if there is nothing to say.
-	Examine(ctx context.Context, q release.Inquiry) *release.Diagnosis
+	Examine(ctx context.Context, q release.DiagnosisRequest) *release.Diagnosis
 	// Refused says why an object was refused, in the words of who refused it.
-	Refused(suspect release.Suspect, secrets []string) *release.Diagnosis
+	Refused(suspect release.UnreadyObject, secrets []string) *release.Diagnosis
 	// HookLogs returns the ends of the logs of the newest Pod that options select.
 	HookLogs(ctx context.Context, namespace string, options metav1.ListOptions, secrets []string) ([]release.ContainerLog, error)
 }
@@ -119,9 +119,9 @@ func (q *inquest) refuse(info *resource.Info, err error) {
 	q.refusal = q.Refused(s, q.secrets())
 }
 
-func suspectOf(info *resource.Info, live *unstructured.Unstructured) release.Suspect {
+func suspectOf(info *resource.Info, live *unstructured.Unstructured) release.UnreadyObject {
 	gvk := info.Mapping.GroupVersionKind
-	s := release.Suspect{Object: release.Object{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Namespace: info.Namespace, Name: info.Name}}
+	s := release.UnreadyObject{Object: release.Object{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Namespace: info.Namespace, Name: info.Name}}
 	if live == nil {
 		live, _ = info.Object.(*unstructured.Unstructured)
 	}
@@ -132,8 +132,8 @@ func suspectOf(info *resource.Info, live *unstructured.Unstructured) release.Sus
 }
 
 // suspects are objects that are waited for, those that have failed first.
-func (v *vigil) suspects(of []*opinion) []release.Suspect {
-	var all []release.Suspect
+func (v *vigil) suspects(of []*opinion) []release.UnreadyObject {
+	var all []release.UnreadyObject
 	for _, o := range of {
 		s := suspectOf(o.info, o.live)
 		s.Role = v.role
@@ -143,10 +143,10 @@ func (v *vigil) suspects(of []*opinion) []release.Suspect {
 			s.Status = fmt.Sprintf("%s: %s", o.result.Status, strings.TrimSpace(o.result.Message))
 			s.Failed = o.result.Status == status.FailedStatus
 		}
-		s.Quiet = v.role != "" && !wantsLogs(o.info)
+		s.HideLogs = v.role != "" && !wantsLogs(o.info)
 		all = append(all, s)
 	}
-	slices.SortStableFunc(all, func(a, b release.Suspect) int {
+	slices.SortStableFunc(all, func(a, b release.UnreadyObject) int {
 		switch {
 		case a.Failed && !b.Failed:
 			return -1
@@ -224,16 +224,16 @@ func (v *vigil) suspect() error {
 	var d *release.Diagnosis
 	silent := v.silent()
 	if len(silent) > 0 {
-		d = q.Examine(v.client.ctx, release.Inquiry{Suspects: v.suspects(silent), Brief: true})
+		d = q.Examine(v.client.ctx, release.DiagnosisRequest{Objects: v.suspects(silent), Brief: true})
 	}
 	s.pause = min(s.pause*3/2, maxSuspicion)
-	if d == nil || !d.Hopeless {
+	if d == nil || !d.Permanent {
 		s.mark = ""
 	} else {
-		if d.Mark != s.mark {
-			s.mark, s.since = d.Mark, q.now()
+		if d.Fingerprint != s.mark {
+			s.mark, s.since = d.Fingerprint, q.now()
 		}
-		if q.now().Sub(s.since) >= d.Patience {
+		if q.now().Sub(s.since) >= d.PermanentAfter {
 			reasons, _ := said(v.pending)
 			return fmt.Errorf("failed early, since waiting does not help: [%s]", strings.Join(reasons, ", "))
 		}
@@ -251,8 +251,8 @@ func (v *vigil) lookEarly() {
 	}
 	for _, o := range v.pending {
 		if o.live != nil && o.live.GetKind() == "Job" && conditionIsTrue(o.live, "FailureTarget") && !conditionIsTrue(o.live, "Failed") {
-			v.suspicion.early = v.client.inquest.Examine(v.client.ctx, release.Inquiry{
-				Suspects: v.suspects([]*opinion{o}), Secrets: v.client.inquest.secrets(),
+			v.suspicion.early = v.client.inquest.Examine(v.client.ctx, release.DiagnosisRequest{
+				Objects: v.suspects([]*opinion{o}), Secrets: v.client.inquest.secrets(),
 			})
 			return
 		}
@@ -279,7 +279,7 @@ func (v *vigil) explain(err error) error {
 		q.diagnosis = early
 	}
 	if q.diagnosis == nil {
-		q.diagnosis = q.Examine(v.client.ctx, release.Inquiry{Suspects: v.suspects(v.pending), Secrets: q.secrets()})
+		q.diagnosis = q.Examine(v.client.ctx, release.DiagnosisRequest{Objects: v.suspects(v.pending), Secrets: q.secrets()})
 	}
 	if q.diagnosis == nil {
 		return err

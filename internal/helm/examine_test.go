@@ -25,7 +25,7 @@ import (
 // witness is an Examiner that answers what it is told to, and writes down what it
 // was asked.
 type witness struct {
-	answer func(q release.Inquiry) *release.Diagnosis
+	answer func(q release.DiagnosisRequest) *release.Diagnosis
 	world  *world
 
 	mu    sync.Mutex
@@ -35,19 +35,19 @@ type witness struct {
 	writes  []int
 }
 
-func (w *witness) Examine(_ context.Context, q release.Inquiry) *release.Diagnosis {
+func (w *witness) Examine(_ context.Context, q release.DiagnosisRequest) *release.Diagnosis {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	text := "why"
 	if q.Brief {
 		text = "whether"
 	}
-	for _, s := range q.Suspects {
+	for _, s := range q.Objects {
 		text += fmt.Sprintf(" %s%s/%s", s.Role, s.Object.Kind, s.Object.Name)
 		if s.Failed {
 			text += "!"
 		}
-		if s.Quiet {
+		if s.HideLogs {
 			text += "?"
 		}
 	}
@@ -61,7 +61,7 @@ func (w *witness) Examine(_ context.Context, q release.Inquiry) *release.Diagnos
 	return w.answer(q)
 }
 
-func (w *witness) Refused(s release.Suspect, _ []string) *release.Diagnosis {
+func (w *witness) Refused(s release.UnreadyObject, _ []string) *release.Diagnosis {
 	w.asked = append(w.asked, "refused "+s.Object.Kind+"/"+s.Object.Name)
 	return &release.Diagnosis{Code: "Forbidden", Object: s.Object, Summary: "it may not be"}
 }
@@ -71,9 +71,9 @@ func (w *witness) HookLogs(_ context.Context, namespace string, o metav1.ListOpt
 	return []release.ContainerLog{{Pod: "p", Container: "c", Text: "done, it is hunter2"}}, nil
 }
 
-func hopeless(mark string) func(release.Inquiry) *release.Diagnosis {
-	return func(release.Inquiry) *release.Diagnosis {
-		return &release.Diagnosis{Code: "ImageNotFound", Summary: "Deployment prod/app: ImageNotFound", Hopeless: true, Patience: time.Minute, Mark: mark}
+func hopeless(mark string) func(release.DiagnosisRequest) *release.Diagnosis {
+	return func(release.DiagnosisRequest) *release.Diagnosis {
+		return &release.Diagnosis{Code: "ImageNotFound", Summary: "Deployment prod/app: ImageNotFound", Permanent: true, PermanentAfter: time.Minute, Fingerprint: mark}
 	}
 }
 
@@ -84,7 +84,7 @@ const deployPath = "/apis/apps/v1/namespaces/prod/deployments/app"
 // TestSuspicion: what a wait asks, and when it ends.
 func TestSuspicion(t *testing.T) {
 	n := 0
-	brief := func(q release.Inquiry) *release.Diagnosis {
+	brief := func(q release.DiagnosisRequest) *release.Diagnosis {
 		if n++; q.Brief {
 			return hopeless(fmt.Sprint(n % 2))(q)
 		}
@@ -92,7 +92,7 @@ func TestSuspicion(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		why     string
-		answer  func(release.Inquiry) *release.Diagnosis
+		answer  func(release.DiagnosisRequest) *release.Diagnosis
 		wait    func(*client, kube.ResourceList, time.Duration) error
 		patient bool
 		// moves is how often the object changes, without becoming ready.
@@ -201,7 +201,7 @@ func TestHookIsExamined(t *testing.T) {
 			files["templates/secret.yaml"] = secret
 			files["templates/hook.yaml"] = hookJob + "pre-install, helm.sh/hook-delete-policy: hook-failed" + tc.policy + "}\n"
 			w.reacted = finished(false)
-			see := &witness{world: w, answer: func(release.Inquiry) *release.Diagnosis {
+			see := &witness{world: w, answer: func(release.DiagnosisRequest) *release.Diagnosis {
 				return &release.Diagnosis{Code: "ContainerFailed", Summary: "Hook prod/migrate (Job): ContainerFailed: hunter2", Logs: []release.ContainerLog{{Text: "hunter2"}}}
 			}}
 			j := job(release.Install{Timeout: time.Minute}, w.chart("1.0.0", files), "1.0.0", map[string]any{"message": "one"})
@@ -301,7 +301,7 @@ func TestCutOffIsNotExamined(t *testing.T) {
 		j := job(release.Install{}, chart.Artifact{}, "1.0.0", nil)
 		j.Examiner = see
 		c.inquest = newInquest(j, time.Now)
-		time.AfterFunc(time.Second, func() { cancel(release.ErrSuperseded) })
+		time.AfterFunc(time.Second, func() { cancel(release.ErrOutdated) })
 		if err := c.WaitWithJobs(list, time.Minute); err == nil || len(see.asked) > 0 {
 			t.Errorf("asked %q: %v", see.asked, err)
 		}
@@ -318,7 +318,7 @@ func TestLooksEarly(t *testing.T) {
 			c, list := patient(t.Context(), t, w, nil, jobYAML)
 			w.put(jobPath, list[0].Object.(*unstructured.Unstructured).DeepCopy().Object)
 			see := &witness{}
-			see.answer = func(release.Inquiry) *release.Diagnosis {
+			see.answer = func(release.DiagnosisRequest) *release.Diagnosis {
 				return &release.Diagnosis{Summary: fmt.Sprint("look ", len(see.asked)), Logs: make([]release.ContainerLog, logs)}
 			}
 			j := job(release.Install{}, chart.Artifact{}, "1.0.0", nil)

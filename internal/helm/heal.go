@@ -18,7 +18,7 @@ import (
 
 // heal waits for the objects of a failed revision and marks it deployed. It does
 // nothing if the revision has moved on in the meantime.
-func (r *run) heal(job Job, a release.Heal) error {
+func (r *run) heal(job Job, a release.Recheck) error {
 	name := job.Desired.Target.Name
 	rel, err := r.config.Releases.Last(name)
 	if err != nil {
@@ -61,7 +61,7 @@ func (r *run) markFailed(rel *helmrelease.Release, made helmv2.ReleaseAction, ca
 func withoutCut(labels map[string]string) map[string]string {
 	rest := maps.Clone(labels)
 	delete(rest, helmv2.LabelInterrupted)
-	delete(rest, helmv2.LabelSuperseded)
+	delete(rest, helmv2.LabelOutdated)
 	return rest
 }
 

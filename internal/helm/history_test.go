@@ -87,12 +87,12 @@ func TestSupersededWaitIsMarked(t *testing.T) {
 			done <- w.runner.Run(ctx, w.conn, job(release.Install{Timeout: time.Hour}, artifact, "1.0.0", nil))
 		}()
 		synctest.Wait()
-		cancel(release.ErrSuperseded)
-		if out := <-done; !out.Cancelled || !out.Superseded || out.Err == nil {
-			t.Errorf("cancelled %t, superseded %t, error %v", out.Cancelled, out.Superseded, out.Err)
+		cancel(release.ErrOutdated)
+		if out := <-done; !out.Cancelled || !out.Outdated || out.Err == nil {
+			t.Errorf("cancelled %t, superseded %t, error %v", out.Cancelled, out.Outdated, out.Err)
 		}
 	})
-	if h := w.history(); len(h) != 1 || h[0].Status != helmv2.StatusFailed || h[0].Interrupted || !h[0].Superseded {
+	if h := w.history(); len(h) != 1 || h[0].Status != helmv2.StatusFailed || h[0].Interrupted || !h[0].Outdated {
 		t.Fatalf("history %+v", h)
 	}
 }
@@ -107,10 +107,10 @@ func TestFailureLabel(t *testing.T) {
 	}{
 		"Running":    {"a failure of its own", release.Upgrade{}, nil, ""},
 		"Shutdown":   {"ended on purpose", release.Upgrade{}, context.Canceled, helmv2.LabelInterrupted},
-		"Superseded": {"something else is wanted", release.Upgrade{}, release.ErrSuperseded, helmv2.LabelSuperseded},
+		"Superseded": {"something else is wanted", release.Upgrade{}, release.ErrOutdated, helmv2.LabelOutdated},
 		"Unlock":     {"the process died", release.Unlock{}, nil, helmv2.LabelInterrupted},
 		"UnlockSuperseded": {
-			"the process died, whatever is wanted since", release.Unlock{}, release.ErrSuperseded, helmv2.LabelInterrupted,
+			"the process died, whatever is wanted since", release.Unlock{}, release.ErrOutdated, helmv2.LabelInterrupted,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

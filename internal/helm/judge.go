@@ -25,12 +25,12 @@ func inProgress(message string) *status.Result {
 // checked judges by the user's rules where there are any for the object. If one of
 // them cannot be evaluated that is no verdict: the object may still get what the
 // rule takes for granted.
-func checked(checks *cel.Checks, judge look) look {
+func checked(checks *cel.ReadinessChecks, judge look) look {
 	return func(object *unstructured.Unstructured) (*status.Result, error) {
 		if object == nil {
 			return judge(nil)
 		}
-		verdict, err := checks.Judge(object)
+		verdict, err := checks.Evaluate(object)
 		switch {
 		case err != nil:
 			return nil, err

@@ -246,9 +246,9 @@ func TestSupersededWait(t *testing.T) {
 				go func() { done <- tc.wait(c, list, time.Minute) }()
 				synctest.Wait()
 				begun := time.Now()
-				cancel(release.ErrSuperseded)
+				cancel(release.ErrOutdated)
 				err, waited := <-done, time.Since(begun)
-				if yielded := errors.Is(err, release.ErrSuperseded) && errors.Is(err, errCancelled); yielded != tc.yields {
+				if yielded := errors.Is(err, release.ErrOutdated) && errors.Is(err, errCancelled); yielded != tc.yields {
 					t.Errorf("ended with %v", err)
 				}
 				if (waited == 0) != tc.yields {

@@ -16,17 +16,17 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/values"
 )
 
-// Preserved returns the digest of the values that an upgrade to values would
+// Preserved returns the digest of the values that an upgrade to vals would
 // record if it keeps those it replaces. Stored is what History returned; only one
-// of its revisions is read again. It does not change values.
-func (r *Runner) Preserved(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, stored []release.Revision, values map[string]any) (string, error) {
+// of its revisions is read again. It does not change vals.
+func (r *Runner) Preserved(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, stored []release.Revision, vals map[string]any) (string, error) {
 	if len(stored) == 0 {
-		return chart.ConfigDigest(values)
+		return values.Digest(vals)
 	}
 	store, err := r.storage.Open(ctx, getter, target, storage.Options{ReadCache: true})
 	if err != nil {
@@ -37,7 +37,7 @@ func (r *Runner) Preserved(ctx context.Context, getter genericclioptions.RESTCli
 	if err != nil {
 		return "", fmt.Errorf("values of revision %d of release %s in namespace %s: %w", version, target.Name, target.StorageNamespace, err)
 	}
-	return chart.ConfigDigest(merged(base, values))
+	return values.Digest(merged(base, vals))
 }
 
 // preserving returns the revision whose values an upgrade keeps: the newest that

@@ -14,6 +14,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/values"
 )
 
 // preservingUpgrade upgrades to values over what was there, and returns the digest that
@@ -69,7 +70,7 @@ func TestPreserveValues(t *testing.T) {
 				t.Errorf("%s: foretold %s, recorded %s", tc.reason, foretold, h[0].ConfigDigest)
 			}
 			// Storing the old revision again must not change it.
-			old, err := chart.ConfigDigest(tc.was)
+			old, err := values.Digest(tc.was)
 			if err != nil || h[1].ConfigDigest != old {
 				t.Errorf("%s: the old values were %s, and are %s", tc.reason, old, h[1].ConfigDigest)
 			}
@@ -153,19 +154,19 @@ func TestPreservedValuesAreThoseDeployed(t *testing.T) {
 
 func TestPreservedWithoutRelease(t *testing.T) {
 	w := newWorld(t)
-	values := map[string]any{"a": "b"}
-	want, err := chart.ConfigDigest(values)
+	vals := map[string]any{"a": "b"}
+	want, err := values.Digest(vals)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := w.runner.Preserved(t.Context(), w.conn, target(), nil, values); got != want || err != nil {
+	if got, err := w.runner.Preserved(t.Context(), w.conn, target(), nil, vals); got != want || err != nil {
 		t.Errorf("without a release there is nothing to keep: %s, %v", got, err)
 	}
 	gone := []release.Revision{{Version: 4}}
-	if _, err := w.runner.Preserved(t.Context(), w.conn, target(), gone, values); err == nil || !strings.HasPrefix(err.Error(), "values of revision 4 of release app in namespace prod: ") {
+	if _, err := w.runner.Preserved(t.Context(), w.conn, target(), gone, vals); err == nil || !strings.HasPrefix(err.Error(), "values of revision 4 of release app in namespace prod: ") {
 		t.Errorf("error %v", err)
 	}
-	j := job(release.Upgrade{Timeout: time.Minute}, w.chart("1.0.0", note()), "1.0.0", values)
+	j := job(release.Upgrade{Timeout: time.Minute}, w.chart("1.0.0", note()), "1.0.0", vals)
 	j.Spec.Upgrade.PreserveValues = true
 	if out := w.runner.Run(t.Context(), w.conn, j); out.Err == nil || !strings.Contains(out.Err.Error(), "has no deployed releases") {
 		t.Errorf("error %v", out.Err)

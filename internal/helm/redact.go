@@ -38,7 +38,7 @@ func newRedactor(secrets []string) redactor {
 func replacerOf(secrets []string) *strings.Replacer {
 	var all []string
 	for _, s := range secrets {
-		all = append(all, diagnosis.Disguises(s)...)
+		all = append(all, diagnosis.QuotedForms(s)...)
 	}
 	// At one place the first that fits is replaced, so the longer go first.
 	slices.SortFunc(all, func(a, b string) int { return cmp.Compare(len(b), len(a)) })

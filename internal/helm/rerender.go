@@ -64,7 +64,7 @@ func (r *Runner) rerender(ctx context.Context, getter genericclioptions.RESTClie
 	if err != nil {
 		return result, err
 	}
-	result.Offers = now.digest
+	result.Capabilities = now.digest
 	store, err := r.storage.Open(ctx, getter, job.Desired.Target, storage.Options{ReadCache: true})
 	if err != nil {
 		return result, err
@@ -163,7 +163,7 @@ func (r *rerun) render(ctx context.Context, job Job, atAnotherTime bool) (manife
 		return "", err
 	}
 	if atAnotherTime {
-		chart.AtAnotherTime(c)
+		chart.ShiftTime(c)
 	}
 	// Helm changes them.
 	rls, err := r.release(ctx, job, c, cloned(job.Values), rerenderTimeout)
@@ -315,5 +315,5 @@ func (r *Runner) Reads(ctx context.Context, getter genericclioptions.RESTClientG
 		return release.Rerendering{}, err
 	}
 	offers, err := r.Offers(getter)
-	return release.Rerendering{Reads: true, Lookup: reads.Lookup, Offers: offers}, err
+	return release.Rerendering{Reads: true, Lookup: reads.Lookup, Capabilities: offers}, err
 }

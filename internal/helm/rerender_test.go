@@ -134,7 +134,7 @@ func (w *world) rerendered(j Job, version int) release.Rerendering {
 // same reports an error unless the rendering is the one that is stored, to the byte.
 func (w *world) same(j Job, version int) {
 	w.t.Helper()
-	if got := w.rerendered(j, version); got.Changed || got.Unstable || got.Offers == "" {
+	if got := w.rerendered(j, version); got.Changed || got.Unstable || got.Capabilities == "" {
 		w.t.Errorf("revision %d: %+v", version, got)
 	}
 	o, err := w.runner.offerOf(w.conn)
@@ -388,10 +388,10 @@ func TestRerenderChanged(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if (got.Offers != "") != got.Reads {
-				t.Errorf("offers %q", got.Offers)
+			if (got.Capabilities != "") != got.Reads {
+				t.Errorf("offers %q", got.Capabilities)
 			}
-			got.Offers = ""
+			got.Capabilities = ""
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
@@ -492,8 +492,8 @@ func TestOffers(t *testing.T) {
 	}
 	j := unaffected(job(release.Install{Timeout: time.Minute}, w.chart("1.0.0", reading(monitor)), "1.0.0", nil))
 	w.must(withValues(j))
-	if got := w.rerendered(j, 1); got.Offers != second {
-		t.Errorf("a rendering reports %s", got.Offers)
+	if got := w.rerendered(j, 1); got.Capabilities != second {
+		t.Errorf("a rendering reports %s", got.Capabilities)
 	}
 	w.offered = nil
 	asked := 0

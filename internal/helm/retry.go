@@ -36,7 +36,7 @@ func (r *Runner) withRetries(ctx context.Context, getter genericclioptions.RESTC
 		return getter, nil
 	}
 	retrier := apiretry.New(ctx, apiretry.Options{
-		Now: r.now, Server: connection.Server(), Timeout: release.TimeoutOf(job.Action), Rest: job.Idle, Log: logr.FromContextOrDiscard(ctx),
+		Now: r.now, Server: connection.Server(), Timeout: release.TimeoutOf(job.Action), ReleaseSlot: job.Idle, Log: logr.FromContextOrDiscard(ctx),
 	})
 	return connection.WithRetrier(retrier), retrier
 }

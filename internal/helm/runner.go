@@ -130,7 +130,7 @@ func (r *Runner) Run(ctx context.Context, getter genericclioptions.RESTClientGet
 	}
 	out.Err, out.Cancelled = redact.error(inLine(err)), err != nil && ctx.Err() != nil
 	out.Interrupted = outageOf(job.retrier, err)
-	out.Superseded = out.Cancelled && errors.Is(context.Cause(ctx), release.ErrSuperseded)
+	out.Outdated = out.Cancelled && errors.Is(context.Cause(ctx), release.ErrOutdated)
 	out.Ended = r.now()
 	return out
 }
@@ -177,7 +177,7 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 	}
 	if job.retrier != nil {
 		// Waits and repeated requests share the slot of the job.
-		c.idle = job.retrier.Rest
+		c.idle = job.retrier.ReleaseSlot
 	}
 	c.attempt = run.store.Attempt
 	c.inquest.own = redact.own
@@ -217,8 +217,8 @@ func (j *Job) failureLabel(ctx context.Context) func() string {
 		switch {
 		case unlocking:
 			return helmv2.LabelInterrupted
-		case errors.Is(context.Cause(ctx), release.ErrSuperseded):
-			return helmv2.LabelSuperseded
+		case errors.Is(context.Cause(ctx), release.ErrOutdated):
+			return helmv2.LabelOutdated
 		case ctx.Err() != nil, j.retrier.Outage() != nil:
 			return helmv2.LabelInterrupted
 		}
@@ -234,7 +234,7 @@ func (j *Job) target() release.Target {
 		return a.Target
 	case release.Unlock:
 		return a.Target
-	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Heal, release.CorrectDrift,
+	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Recheck, release.CorrectDrift,
 		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 	}
 	return j.Desired.Target
@@ -259,7 +259,7 @@ func (r *run) perform(ctx context.Context, job Job) (err error) {
 		return r.test(job, a)
 	case release.Rollback:
 		return r.rollback(job, a)
-	case release.Heal:
+	case release.Recheck:
 		return r.heal(job, a)
 	case release.Uninstall:
 		return r.uninstall(job, a)

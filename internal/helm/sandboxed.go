@@ -12,8 +12,8 @@ import (
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	"k8s.io/client-go/rest"
 
-	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/render"
+	"github.com/pintle-dev/pintle/internal/values"
 )
 
 // rendering makes Helm render a chart in the sandbox. Helm asks for the way to the
@@ -52,7 +52,7 @@ func (r *rendering) leave() {
 // rendering is ended; how long everything else takes is not looked at.
 func (r *run) sandboxed(ctx context.Context, job Job, c *helmchart.Chart, timeout time.Duration, skipSchemas bool, act func() error) error {
 	if !skipSchemas {
-		if err := chart.CheckSchemas(c); err != nil {
+		if err := values.CheckSchemas(c); err != nil {
 			return err
 		}
 	}
@@ -61,7 +61,7 @@ func (r *run) sandboxed(ctx context.Context, job Job, c *helmchart.Chart, timeou
 	way, prepare := r.config.RESTClientGetter, r.beforeStore
 	inside := &rendering{
 		RESTClientGetter: way, ctx: ctx, chart: c,
-		options: render.Options{EnableDNS: job.AllowDNS, Limits: render.Standard(), Large: r.large},
+		options: render.Options{EnableDNS: job.AllowDNS, Limits: render.DefaultLimits(), Large: r.large},
 	}
 	r.config.RESTClientGetter = inside
 	// What is stored is the chart as it was.

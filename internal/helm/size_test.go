@@ -36,8 +36,8 @@ func TestTooLargeWritesNothing(t *testing.T) {
 			before := len(w.requests)
 			files["files/blob"] = string(blob(800<<10, 1))
 			out := act(release.Upgrade{Timeout: time.Minute}, files, "2.0.0")
-			if !out.Refused() || out.Record.Parts[0].Kind != release.PartFiles || out.Record.Parts[0].Largest != "files/blob" || out.Inventory != nil {
-				t.Errorf("refused %t: %v, record %+v", out.Refused(), out.Err, out.Record)
+			if !out.Oversized() || out.Record.Parts[0].Kind != release.PartFiles || out.Record.Parts[0].Largest != "files/blob" || out.Inventory != nil {
+				t.Errorf("refused %t: %v, record %+v", out.Oversized(), out.Err, out.Record)
 			}
 			if wrote := w.requests[before:]; len(wrote) > 0 {
 				t.Errorf("it wrote %v", wrote)

@@ -42,7 +42,7 @@ func TestHooks(t *testing.T) {
 		t.Errorf("the record is of %+v, labelled %+v; want %+v", s.Revision, s.Labelled, of)
 	}
 	theirs := helmv2.Snapshots{{APIVersion: helmv2.SnapshotAPIVersionV2, Name: "app", Namespace: "prod", Version: 1, Digest: "sha256:00"}}
-	if s, err := w.runner.Hooks(t.Context(), w.conn, target, 0, theirs); err != nil || s.Revision.ReferenceDigest == "" {
+	if s, err := w.runner.Hooks(t.Context(), w.conn, target, 0, theirs); err != nil || s.Revision.HelmControllerDigest == "" {
 		t.Errorf("the digest of helm-controller is missing: %+v, %v", s.Revision, err)
 	}
 	i := slices.IndexFunc(s.Release.Hooks, func(h hookjob.Hook) bool {

@@ -117,17 +117,17 @@ func (t *targetCheck) object(ctx context.Context, p *preflight, info *resource.I
 	}
 	try, v := t.client.tryOut, t.standing(info, live)
 	switch v.standing {
-	case release.StandingOwned:
+	case release.OwnershipOwned:
 		return refusal{errors.New(t.adoption.refusal(info, v))}
-	case release.StandingOrphan:
+	case release.OwnershipOrphan:
 		if t.install.DisableTakeOwnership {
 			return refusef("%s exists, does not belong to the release, and spec.install.disableTakeOwnership is set", subject(info))
 		}
-	case release.StandingFree:
+	case release.OwnershipFree:
 		if live != nil {
 			try = t.client.dryCreate
 		}
-	case release.StandingOurs:
+	case release.OwnershipOurs:
 	}
 	if t.install.DisableOpenAPIValidation {
 		return nil
@@ -145,9 +145,9 @@ func (t *targetCheck) standing(info *resource.Info, live runtime.Object) verdict
 		return t.adoption.judge(info, live)
 	}
 	if object, err := meta.Accessor(live); err == nil && object.GetAnnotations()[kube.ResourcePolicyAnno] == kube.KeepPolicy {
-		return verdict{adopted: adopted{standing: release.StandingOrphan, marks: marks}}
+		return verdict{adopted: adopted{standing: release.OwnershipOrphan, marks: marks}}
 	}
-	return verdict{adopted: adopted{standing: release.StandingFree, marks: marks}}
+	return verdict{adopted: adopted{standing: release.OwnershipFree, marks: marks}}
 }
 
 // dryCreate asks the API server to create an object, without effect. That it exists

@@ -181,9 +181,9 @@ func (v *vigil) until(deadline <-chan time.Time) error {
 				return err
 			}
 		case <-cancelled:
-			superseded := errors.Is(context.Cause(v.client.ctx), release.ErrSuperseded)
+			superseded := errors.Is(context.Cause(v.client.ctx), release.ErrOutdated)
 			if superseded && v.yields {
-				return fmt.Errorf("%w: %w", errCancelled, release.ErrSuperseded)
+				return fmt.Errorf("%w: %w", errCancelled, release.ErrOutdated)
 			}
 			if !superseded {
 				return errCancelled

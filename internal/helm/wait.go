@@ -30,7 +30,7 @@ type manner struct {
 	// legacy is true if objects are judged as Helm 3 does.
 	legacy bool
 	// checks are the user's rules for objects, hookChecks those for hooks.
-	checks, hookChecks *cel.Checks
+	checks, hookChecks *cel.ReadinessChecks
 	// applied is called when all objects have been applied: what is stored of the
 	// revision from now on says so. stamp stores just that, and is called if it
 	// takes time until anything else is stored.
@@ -47,7 +47,7 @@ func (j *Job) manner(store *storage.Driver) (manner, error) {
 	if m.legacy {
 		return m, nil
 	}
-	checks, err := cel.CompileChecks(j.Spec.HealthCheckExprs)
+	checks, err := cel.CompileReadinessChecks(j.Spec.HealthCheckExprs)
 	waits := true
 	switch j.Action.(type) {
 	case release.Install:
@@ -63,7 +63,7 @@ func (j *Job) manner(store *storage.Driver) (manner, error) {
 		err = nil
 	case release.Test:
 		waits = false
-	case release.Heal, release.CorrectDrift, release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
+	case release.Recheck, release.CorrectDrift, release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 	}
 	m.checks = checks
 	if waits {

@@ -21,11 +21,11 @@ const (
 	maxListed = 256
 )
 
-func noRelease(in Input) *Refusal {
+func noRelease(in Input) *Rejection {
 	if n := in.Parameters.Revision; n > 0 {
-		return &Refusal{Reason: opsv1alpha1.ReasonRevisionNotFound, Message: fmt.Sprintf("revision %d of the release is not stored", n)}
+		return &Rejection{Reason: opsv1alpha1.ReasonRevisionNotFound, Message: fmt.Sprintf("revision %d of the release is not stored", n)}
 	}
-	return &Refusal{
+	return &Rejection{
 		Reason:  opsv1alpha1.ReasonHookRequiresRelease,
 		Message: "the release has no deployed revision: hooks are taken only from what was released",
 	}
@@ -38,7 +38,7 @@ func checkNamespace(in Input) error {
 	if in.Release.Namespace == in.Operation.Namespace {
 		return nil
 	}
-	return &Refusal{
+	return &Rejection{
 		Reason: opsv1alpha1.ReasonNamespaceMismatch,
 		Message: fmt.Sprintf("release %s is installed into namespace %s: hooks are run only in the namespace of the Operation, which is %s",
 			shown(in.Release.Name), shown(in.Release.Namespace), in.Operation.Namespace),
@@ -67,12 +67,12 @@ func chooseByName(in Input) ([]Hook, error) {
 	}
 	switch {
 	case len(found) > 1:
-		return nil, &Refusal{
+		return nil, &Rejection{
 			Reason:  opsv1alpha1.ReasonHookAmbiguous,
 			Message: fmt.Sprintf("revision %d has %d hooks named %s: %s", in.Release.Revision, len(found), shown(name), describe(found)),
 		}
 	case len(found) == 0 && len(other) > 0:
-		return nil, &Refusal{
+		return nil, &Rejection{
 			Reason: opsv1alpha1.ReasonHookNotSupported,
 			Message: fmt.Sprintf("hook %s of revision %d is a %s: only hooks of kind Job and Pod can be run; %s",
 				shown(name), in.Release.Revision, shown(other[0].Kind), list(in.Release.Hooks)),
@@ -110,15 +110,15 @@ func checkEvents(in Input, events []string) error {
 	if fits || in.Parameters.AllowEventMismatch {
 		return nil
 	}
-	return &Refusal{
+	return &Rejection{
 		Reason: opsv1alpha1.ReasonEventMismatch,
 		Message: fmt.Sprintf("the hook is of event %s, and the release is installed: it runs only with allowEventMismatch",
 			shown(strings.Join(events, ", "))),
 	}
 }
 
-func notFound(in Input, what string) *Refusal {
-	return &Refusal{
+func notFound(in Input, what string) *Rejection {
+	return &Rejection{
 		Reason: opsv1alpha1.ReasonHookNotFound,
 		Message: fmt.Sprintf("revision %d of release %s has %s; %s",
 			in.Release.Revision, shown(in.Release.Name), what, list(in.Release.Hooks)),

@@ -73,7 +73,7 @@ func play(t *testing.T, above string) string {
 	t.Helper()
 	in, h := inputOf(t, above)
 	p, err := hookjob.Make(in)
-	var refusal *hookjob.Refusal
+	var refusal *hookjob.Rejection
 	if errors.As(err, &refusal) {
 		return show(t, map[string]any{"refused": refusal.Reason, "message": refusal.Message, "hooks": refusal.Hooks})
 	}
@@ -91,7 +91,7 @@ func play(t *testing.T, above string) string {
 			}
 		}
 	}
-	clones, missing := p.Lacking(present)
+	clones, missing := p.Missing(present)
 	var needs []string
 	for _, n := range p.Needs {
 		needs = append(needs, n.String())

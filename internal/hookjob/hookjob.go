@@ -111,8 +111,8 @@ type Need struct {
 	weight int
 }
 
-// Refusal says why the hooks asked for cannot be run, for good.
-type Refusal struct {
+// Rejection says why the hooks asked for cannot be run, for good.
+type Rejection struct {
 	// Reason of the condition.
 	Reason  string
 	Message string
@@ -120,10 +120,10 @@ type Refusal struct {
 	Hooks []opsv1alpha1.HookReference
 }
 
-func (r *Refusal) Error() string { return r.Message }
+func (r *Rejection) Error() string { return r.Message }
 
 // Make returns what it takes to run the hooks that the parameters ask for. The
-// error is a *Refusal always. The same input makes the same plan.
+// error is a *Rejection always. The same input makes the same plan.
 func Make(in Input) (Plan, error) {
 	if in.Release == nil {
 		return Plan{}, noRelease(in)
@@ -150,10 +150,10 @@ func Make(in Input) (Plan, error) {
 	return p, nil
 }
 
-// Lacking compares what is needed with what is there. It returns what is to be
+// Missing compares what is needed with what is there. It returns what is to be
 // created, in order, and what cannot be; if that is not empty, nothing should be
 // created at all. An object that is being deleted is not there.
-func (p Plan) Lacking(present []Reference) (clones []*unstructured.Unstructured, missing []Reference) {
+func (p Plan) Missing(present []Reference) (clones []*unstructured.Unstructured, missing []Reference) {
 	for _, n := range p.Needs {
 		switch {
 		case slices.Contains(present, n.Reference):

@@ -36,10 +36,10 @@ func oneHook(text string) hookjob.Input {
 	}
 }
 
-func refusalOf(t *testing.T, in hookjob.Input) hookjob.Refusal {
+func refusalOf(t *testing.T, in hookjob.Input) hookjob.Rejection {
 	t.Helper()
 	_, err := hookjob.Make(in)
-	var r *hookjob.Refusal
+	var r *hookjob.Rejection
 	if !errors.As(err, &r) {
 		t.Fatalf("%v is no refusal", err)
 	}
@@ -144,7 +144,7 @@ func FuzzMake(f *testing.F) {
 		if a, b := asJSON(t, p), asJSON(t, again); a != b {
 			t.Errorf("the same input makes another plan: %s", cmp.Diff(a, b))
 		}
-		var r *hookjob.Refusal
+		var r *hookjob.Rejection
 		if err != nil {
 			if !errors.As(err, &r) || r.Reason == "" || r.Message == "" {
 				t.Errorf("%v is no refusal", err)
@@ -155,7 +155,7 @@ func FuzzMake(f *testing.F) {
 		for _, s := range p.Steps {
 			checkOwn(t, s)
 		}
-		clones, missing := p.Lacking(nil)
+		clones, missing := p.Missing(nil)
 		if len(clones)+len(missing) != len(p.Needs) {
 			t.Error("a need is neither cloned nor missing")
 		}
@@ -194,7 +194,7 @@ func attacks() []string {
 }
 
 // checkRefusal: what is said is one line, and no longer than a status may be.
-func checkRefusal(t *testing.T, r *hookjob.Refusal) {
+func checkRefusal(t *testing.T, r *hookjob.Rejection) {
 	t.Helper()
 	size := len(r.Message)
 	for _, h := range r.Hooks {

@@ -47,8 +47,8 @@ func read(object any, into any) error {
 	return utiljson.Unmarshal(raw, into)
 }
 
-func unsupported(in Input, h Hook, why string) *Refusal {
-	return &Refusal{
+func unsupported(in Input, h Hook, why string) *Rejection {
+	return &Rejection{
 		Reason:  opsv1alpha1.ReasonHookNotSupported,
 		Message: fmt.Sprintf("hook %s of revision %d cannot be run as a Job: %s", shown(h.Name), in.Release.Revision, why),
 	}
@@ -63,7 +63,7 @@ func makeStep(in Input, h Hook, index int, selectors []selector) (Step, error) {
 	}
 	meta := section(object, "metadata")
 	if ns, ok := meta["namespace"]; ok && ns != in.Release.Namespace && ns != "" && ns != nil {
-		return Step{}, &Refusal{
+		return Step{}, &Rejection{
 			Reason:  opsv1alpha1.ReasonNamespaceMismatch,
 			Message: fmt.Sprintf("hook %s is for another namespace than %s, that of its release", shown(h.Name), in.Release.Namespace),
 		}

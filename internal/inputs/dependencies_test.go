@@ -19,8 +19,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// other returns a ready HelmRelease that depends on the given ones of its
-// namespace.
+// other returns a ready HelmRelease that depends on the given ones in its namespace.
 func other(namespace, name string, dependsOn ...string) *helmv2.HelmRelease {
 	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Generation: 2}}
 	hr.Status.ObservedGeneration = 2
@@ -36,6 +35,7 @@ func unready(hr *helmv2.HelmRelease) *helmv2.HelmRelease {
 	return hr
 }
 
+// TestDependencies: a HelmRelease waits until its dependencies are ready.
 func TestDependencies(t *testing.T) {
 	t.Parallel()
 	waiting := func(message string) *release.Blocked {
@@ -65,7 +65,7 @@ func TestDependencies(t *testing.T) {
 	elsewhere := func(expression string) []helmv2.DependencyReference {
 		return on(helmv2.DependencyReference{Name: "db", Namespace: "data", ReadyExpr: expression})
 	}
-	const tooMuch = ": it may use no more than labels and status of what is in another namespace"
+	const tooMuch = ": it may use only labels and status of objects in other namespaces"
 	const notReady = "Ready is False with reason UpgradeFailed"
 	cases := map[string]struct {
 		reason   string
@@ -75,32 +75,32 @@ func TestDependencies(t *testing.T) {
 		closed   bool
 		want     *release.Blocked
 	}{
-		"Ready":      {reason: "what is ready is not waited for", refs: on(helmv2.DependencyReference{Name: "db"}), others: []*helmv2.HelmRelease{other("prod", "db")}},
-		"Missing":    {reason: "what is missing may come", refs: on(helmv2.DependencyReference{Name: "db"}), want: waiting(`unable to get 'prod/db' dependency: helmreleases.helm.toolkit.fluxcd.io "db" not found`)},
-		"NotReady":   {reason: "the reason says what it is about", refs: on(helmv2.DependencyReference{Name: "db"}), others: []*helmv2.HelmRelease{unready(other("prod", "db"))}, want: waiting("dependency 'prod/db' is not ready: " + notReady)},
-		"Lagging":    {reason: "ready for an older spec is not ready", refs: on(helmv2.DependencyReference{Name: "db"}), others: []*helmv2.HelmRelease{lagging}, want: waiting("dependency 'prod/db' is not ready: its latest generation has not been reconciled")},
-		"Fresh":      {reason: "nothing is known yet", refs: on(helmv2.DependencyReference{Name: "db"}), others: []*helmv2.HelmRelease{fresh}, want: waiting("dependency 'prod/db' is not ready: it has no Ready condition yet")},
-		"Elsewhere":  {reason: "dependencies may live anywhere", refs: on(helmv2.DependencyReference{Name: "db", Namespace: "data"}), others: []*helmv2.HelmRelease{unready(other("data", "db")), other("prod", "db")}, want: waiting("dependency 'data/db' is not ready: " + notReady)},
-		"FirstFirst": {reason: "the first in order is named", refs: on(helmv2.DependencyReference{Name: "b"}, helmv2.DependencyReference{Name: "a"}), others: []*helmv2.HelmRelease{unready(other("prod", "a")), unready(other("prod", "b"))}, want: waiting("dependency 'prod/b' is not ready: " + notReady)},
-		"Second":     {reason: "all are needed", refs: on(helmv2.DependencyReference{Name: "b"}, helmv2.DependencyReference{Name: "a"}), others: []*helmv2.HelmRelease{unready(other("prod", "a")), other("prod", "b")}, want: waiting("dependency 'prod/a' is not ready: " + notReady)},
-		"Itself":     {reason: "nobody becomes ready by waiting for that", refs: on(helmv2.DependencyReference{Name: "app"}), others: []*helmv2.HelmRelease{unready(other("prod", "app"))}, want: waiting("dependency 'prod/app' is not ready: dependency cycle prod/app -> prod/app")},
-		"Cycle":      {reason: "nor by way of others", refs: on(helmv2.DependencyReference{Name: "b"}), others: []*helmv2.HelmRelease{unready(other("prod", "b", "x", "c")), unready(other("prod", "c", "c", "b", "app"))}, want: waiting("dependency 'prod/b' is not ready: dependency cycle prod/app -> prod/b -> prod/c -> prod/app")},
-		"OthersRun":  {reason: "a cycle that one is not part of ends the search", refs: on(helmv2.DependencyReference{Name: "b"}), others: []*helmv2.HelmRelease{unready(other("prod", "b", "c")), unready(other("prod", "c", "b"))}, want: waiting("dependency 'prod/b' is not ready: " + notReady)},
-		"ReadyCycle": {reason: "a cycle of what is ready holds nobody up", refs: on(helmv2.DependencyReference{Name: "b"}), others: []*helmv2.HelmRelease{other("prod", "b", "app")}},
+		"Ready":      {reason: "a ready dependency does not block", refs: on(helmv2.DependencyReference{Name: "db"}), others: []*helmv2.HelmRelease{other("prod", "db")}},
+		"Missing":    {reason: "a missing dependency blocks", refs: on(helmv2.DependencyReference{Name: "db"}), want: waiting(`unable to get 'prod/db' dependency: helmreleases.helm.toolkit.fluxcd.io "db" not found`)},
+		"NotReady":   {reason: "the message contains the reason of the condition", refs: on(helmv2.DependencyReference{Name: "db"}), others: []*helmv2.HelmRelease{unready(other("prod", "db"))}, want: waiting("dependency 'prod/db' is not ready: " + notReady)},
+		"Lagging":    {reason: "a dependency that is ready with an older spec is not ready", refs: on(helmv2.DependencyReference{Name: "db"}), others: []*helmv2.HelmRelease{lagging}, want: waiting("dependency 'prod/db' is not ready: its latest generation has not been reconciled")},
+		"Fresh":      {reason: "a dependency without conditions is not ready", refs: on(helmv2.DependencyReference{Name: "db"}), others: []*helmv2.HelmRelease{fresh}, want: waiting("dependency 'prod/db' is not ready: it has no Ready condition yet")},
+		"Elsewhere":  {reason: "a dependency may be in another namespace", refs: on(helmv2.DependencyReference{Name: "db", Namespace: "data"}), others: []*helmv2.HelmRelease{unready(other("data", "db")), other("prod", "db")}, want: waiting("dependency 'data/db' is not ready: " + notReady)},
+		"FirstFirst": {reason: "the message names the first in order", refs: on(helmv2.DependencyReference{Name: "b"}, helmv2.DependencyReference{Name: "a"}), others: []*helmv2.HelmRelease{unready(other("prod", "a")), unready(other("prod", "b"))}, want: waiting("dependency 'prod/b' is not ready: " + notReady)},
+		"Second":     {reason: "all dependencies have to be ready", refs: on(helmv2.DependencyReference{Name: "b"}, helmv2.DependencyReference{Name: "a"}), others: []*helmv2.HelmRelease{unready(other("prod", "a")), other("prod", "b")}, want: waiting("dependency 'prod/a' is not ready: " + notReady)},
+		"Itself":     {reason: "a dependency on itself is a cycle", refs: on(helmv2.DependencyReference{Name: "app"}), others: []*helmv2.HelmRelease{unready(other("prod", "app"))}, want: waiting("dependency 'prod/app' is not ready: dependency cycle prod/app -> prod/app")},
+		"Cycle":      {reason: "a cycle may include others", refs: on(helmv2.DependencyReference{Name: "b"}), others: []*helmv2.HelmRelease{unready(other("prod", "b", "x", "c")), unready(other("prod", "c", "c", "b", "app"))}, want: waiting("dependency 'prod/b' is not ready: dependency cycle prod/app -> prod/b -> prod/c -> prod/app")},
+		"OthersRun":  {reason: "a cycle among others ends the search", refs: on(helmv2.DependencyReference{Name: "b"}), others: []*helmv2.HelmRelease{unready(other("prod", "b", "c")), unready(other("prod", "c", "b"))}, want: waiting("dependency 'prod/b' is not ready: " + notReady)},
+		"ReadyCycle": {reason: "a cycle of ready HelmReleases does not block", refs: on(helmv2.DependencyReference{Name: "b"}), others: []*helmv2.HelmRelease{other("prod", "b", "app")}},
 
-		"Expression":      {reason: "an expression is asked instead", refs: on(helmv2.DependencyReference{Name: "db", ReadyExpr: "dep.status.lastAttemptedRevision == '2.0.0' && self.metadata.name == 'app' && dep.kind == 'HelmRelease'"}), others: []*helmv2.HelmRelease{unready(versioned.DeepCopy())}},
-		"ExpressionFalse": {reason: "false is no", refs: on(helmv2.DependencyReference{Name: "db", ReadyExpr: "dep.status.lastAttemptedRevision == '1.0.0'"}), others: []*helmv2.HelmRelease{versioned}, want: waiting("dependency 'prod/db' is not ready according to readyExpr eval")},
-		"ExpressionFails": {reason: "what cannot be told is no, and explained", refs: on(helmv2.DependencyReference{Name: "db", ReadyExpr: "dep.spec.nonsense == 1"}), others: []*helmv2.HelmRelease{versioned}, want: waiting("dependency 'prod/db' is not ready according to readyExpr eval: expression 'dep.spec.nonsense == 1': no such key: nonsense")},
-		"FailsElsewhere":  {reason: "but does not quote other namespaces", refs: on(helmv2.DependencyReference{Name: "db", Namespace: "data", ReadyExpr: "dep.spec.nonsense == 1"}), others: []*helmv2.HelmRelease{other("data", "db")}, want: waiting("dependency 'data/db' is not ready according to readyExpr eval")},
-		"LabelsElsewhere": {reason: "labels and status tell whether it is ready", closed: true, refs: elsewhere("dep.metadata.labels['generation'] == 'new' && dep.status.conditions.all(c, c.status == 'True')"), others: []*helmv2.HelmRelease{labelled}},
-		"SpecElsewhere":   {reason: "values are not to be guessed letter by letter", closed: true, refs: elsewhere("has(dep.spec.interval)"), others: []*helmv2.HelmRelease{labelled}, want: waiting("dependency 'data/db' is not ready according to readyExpr eval" + tooMuch)},
-		"CopyElsewhere":   {reason: "nor where tools keep copies of them", closed: true, refs: elsewhere("dep.metadata.annotations['copy'] == 'of everything'"), others: []*helmv2.HelmRelease{labelled}, want: waiting("dependency 'data/db' is not ready according to readyExpr eval" + tooMuch)},
-		"SpecHere":        {reason: "what is here may be read", closed: true, refs: on(helmv2.DependencyReference{Name: "db", ReadyExpr: "has(dep.spec.interval)"}), others: []*helmv2.HelmRelease{other("prod", "db")}},
-		"SpecOpen":        {reason: "without the flag, everything may", refs: elsewhere("has(dep.spec.interval)"), others: []*helmv2.HelmRelease{labelled}},
-		"CycleElsewhere":  {reason: "what others depend on is not told", refs: elsewhere(""), others: []*helmv2.HelmRelease{passing, back}, want: waiting("dependency 'data/db' is not ready: dependency cycle prod/app -> data/db -> one in another namespace -> prod/app")},
-		"Additive":        {reason: "with the gate both must agree", additive: true, refs: on(helmv2.DependencyReference{Name: "db", ReadyExpr: "true"}), others: []*helmv2.HelmRelease{unready(other("prod", "db"))}, want: waiting("dependency 'prod/db' is not ready: " + notReady)},
-		"AdditiveFalse":   {reason: "the expression too", additive: true, refs: on(helmv2.DependencyReference{Name: "db", ReadyExpr: "false"}), others: []*helmv2.HelmRelease{other("prod", "db")}, want: waiting("dependency 'prod/db' is not ready according to readyExpr eval")},
-		"NotBoolean":      {reason: "wrong expressions are told before anything is waited for", refs: on(helmv2.DependencyReference{Name: "none"}, helmv2.DependencyReference{Name: "db", ReadyExpr: "1 + 1"}), want: invalid("spec.dependsOn[1].readyExpr: expression '1 + 1' yields int, not bool")},
+		"Expression":      {reason: "an expression replaces the built-in check", refs: on(helmv2.DependencyReference{Name: "db", ReadyExpr: "dep.status.lastAttemptedRevision == '2.0.0' && self.metadata.name == 'app' && dep.kind == 'HelmRelease'"}), others: []*helmv2.HelmRelease{unready(versioned.DeepCopy())}},
+		"ExpressionFalse": {reason: "a dependency blocks if its expression is false", refs: on(helmv2.DependencyReference{Name: "db", ReadyExpr: "dep.status.lastAttemptedRevision == '1.0.0'"}), others: []*helmv2.HelmRelease{versioned}, want: waiting("dependency 'prod/db' is not ready according to readyExpr eval")},
+		"ExpressionFails": {reason: "a dependency blocks if its expression fails, and the message contains the error", refs: on(helmv2.DependencyReference{Name: "db", ReadyExpr: "dep.spec.nonsense == 1"}), others: []*helmv2.HelmRelease{versioned}, want: waiting("dependency 'prod/db' is not ready according to readyExpr eval: expression 'dep.spec.nonsense == 1': no such key: nonsense")},
+		"FailsElsewhere":  {reason: "the message does not quote objects in other namespaces", refs: on(helmv2.DependencyReference{Name: "db", Namespace: "data", ReadyExpr: "dep.spec.nonsense == 1"}), others: []*helmv2.HelmRelease{other("data", "db")}, want: waiting("dependency 'data/db' is not ready according to readyExpr eval")},
+		"LabelsElsewhere": {reason: "labels and status may be used", closed: true, refs: elsewhere("dep.metadata.labels['generation'] == 'new' && dep.status.conditions.all(c, c.status == 'True')"), others: []*helmv2.HelmRelease{labelled}},
+		"SpecElsewhere":   {reason: "values must not be extracted letter by letter", closed: true, refs: elsewhere("has(dep.spec.interval)"), others: []*helmv2.HelmRelease{labelled}, want: waiting("dependency 'data/db' is not ready according to readyExpr eval" + tooMuch)},
+		"CopyElsewhere":   {reason: "annotations may contain copies of values", closed: true, refs: elsewhere("dep.metadata.annotations['copy'] == 'of everything'"), others: []*helmv2.HelmRelease{labelled}, want: waiting("dependency 'data/db' is not ready according to readyExpr eval" + tooMuch)},
+		"SpecHere":        {reason: "the own namespace is not restricted", closed: true, refs: on(helmv2.DependencyReference{Name: "db", ReadyExpr: "has(dep.spec.interval)"}), others: []*helmv2.HelmRelease{other("prod", "db")}},
+		"SpecOpen":        {reason: "without the flag there is no restriction", refs: elsewhere("has(dep.spec.interval)"), others: []*helmv2.HelmRelease{labelled}},
+		"CycleElsewhere":  {reason: "dependencies of objects in other namespaces are not disclosed", refs: elsewhere(""), others: []*helmv2.HelmRelease{passing, back}, want: waiting("dependency 'data/db' is not ready: dependency cycle prod/app -> data/db -> one in another namespace -> prod/app")},
+		"Additive":        {reason: "with the gate both checks have to pass", additive: true, refs: on(helmv2.DependencyReference{Name: "db", ReadyExpr: "true"}), others: []*helmv2.HelmRelease{unready(other("prod", "db"))}, want: waiting("dependency 'prod/db' is not ready: " + notReady)},
+		"AdditiveFalse":   {reason: "the expression has to pass too", additive: true, refs: on(helmv2.DependencyReference{Name: "db", ReadyExpr: "false"}), others: []*helmv2.HelmRelease{other("prod", "db")}, want: waiting("dependency 'prod/db' is not ready according to readyExpr eval")},
+		"NotBoolean":      {reason: "invalid expressions are reported before dependencies", refs: on(helmv2.DependencyReference{Name: "none"}, helmv2.DependencyReference{Name: "db", ReadyExpr: "1 + 1"}), want: invalid("spec.dependsOn[1].readyExpr: expression '1 + 1' yields int, not bool")},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -112,7 +112,7 @@ func TestDependencies(t *testing.T) {
 			}
 			hr := app(func(hr *helmv2.HelmRelease) { hr.Spec.DependsOn = tc.refs })
 			all := reader(t, objects...)
-			r := NewResolver(all, all, s.charts).With(Settings{AdditiveReadyExpr: tc.additive, NoCrossNamespaceRefs: tc.closed})
+			r := NewResolver(all, all, s.charts).WithSettings(Settings{AdditiveReadyExpr: tc.additive, NoCrossNamespaceRefs: tc.closed})
 			_, err := r.Resolve(t.Context(), hr)
 			if diff := cmp.Diff(tc.want, blocked(t, err), compare()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
@@ -121,23 +121,23 @@ func TestDependencies(t *testing.T) {
 	}
 }
 
+// TestDependenciesComeFirst: dependencies are checked before the source, and not for a deletion.
 func TestDependenciesComeFirst(t *testing.T) {
 	t.Parallel()
 	none := reader(t)
 	hr := app(func(hr *helmv2.HelmRelease) { hr.Spec.DependsOn = []helmv2.DependencyReference{{Name: "db"}} })
-	r := NewResolver(none, none, nil).With(Settings{DependencyRetry: time.Hour})
+	r := NewResolver(none, none, nil).WithSettings(Settings{DependencyRetry: time.Hour})
 	_, err := r.Resolve(t.Context(), hr)
 	if b := blocked(t, err); b == nil || b.Reason != helmv2.ReasonDependencyNotReady || b.Retry != release.After(time.Hour) {
-		t.Errorf("before its source a release waits for dependencies: %+v", b)
+		t.Errorf("dependencies are not checked before the source: %+v", b)
 	}
 	hr.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
 	if _, err := r.Resolve(t.Context(), hr); err != nil {
-		t.Errorf("a deletion waits for nothing: %v", err)
+		t.Errorf("a deletion does not wait for dependencies: %v", err)
 	}
 }
 
-// TestUncachedDependency: the cache may be of one namespace only, and costs
-// nothing where it is not.
+// TestUncachedDependency: a dependency that is not in the cache is read from the API server.
 func TestUncachedDependency(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -152,10 +152,10 @@ func TestUncachedDependency(t *testing.T) {
 		hr.Spec.DependsOn = []helmv2.DependencyReference{{Name: "db", Namespace: "data"}}
 	})
 	if _, err := NewResolver(reader(t, repository(s)), live, s.charts).Resolve(t.Context(), hr); err != nil || reads != 1 {
-		t.Errorf("what the cache does not hold is read: %v after %d reads", err, reads)
+		t.Errorf("a dependency outside of the cache: %v after %d reads, want one read", err, reads)
 	}
 	if _, err := NewResolver(reader(t, repository(s), other("data", "db")), live, s.charts).Resolve(t.Context(), hr); err != nil || reads != 1 {
-		t.Errorf("what it holds is not: %v after %d reads", err, reads-1)
+		t.Errorf("a cached dependency: %v after %d reads, want none", err, reads-1)
 	}
 	forbidden := errors.New("forbidden")
 	failing := interceptor.NewClient(reader(t), interceptor.Funcs{
@@ -165,6 +165,6 @@ func TestUncachedDependency(t *testing.T) {
 	})
 	_, err := NewResolver(failing, failing, s.charts).Resolve(t.Context(), hr)
 	if b := blocked(t, err); b == nil || !strings.HasSuffix(b.Message, "unable to get 'data/db' dependency: forbidden") || !errors.Is(err, forbidden) {
-		t.Errorf("the failure is told: %+v", b)
+		t.Errorf("the message lacks the error: %+v", b)
 	}
 }

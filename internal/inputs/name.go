@@ -10,15 +10,15 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// Helm takes release names of at most 53 characters. A longer one keeps its
-// first 40 and ends in the start of the digest of the whole.
+// Helm accepts release names of at most 53 characters. As in helm-controller, a longer name is
+// replaced by its first 40 characters and the start of its digest.
 const (
 	maxReleaseName  = 53
 	shortenedPrefix = 40
 	shortenedDigest = 12
 )
 
-// ReleaseName returns the name Helm knows the release by.
+// ReleaseName returns the name of the release of hr in Helm's storage.
 func ReleaseName(hr *helmv2.HelmRelease) string {
 	name := hr.GetReleaseName()
 	if len(name) <= maxReleaseName {

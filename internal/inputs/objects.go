@@ -19,72 +19,72 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cel"
-	"github.com/pintle-dev/pintle/internal/release"
 )
 
 // Object names an object in the controller's own cluster.
 type Object struct {
 	Kind schema.GroupVersionKind
-	// Key has no namespace if the kind has none.
+	// Key has no namespace if the kind is cluster-scoped.
 	Key types.NamespacedName
 }
 
-// Objects reads objects of any kind in the controller's own cluster. It may be used
-// concurrently.
+// Objects reads objects of any kind in the controller's own cluster. It is safe for concurrent
+// use.
 //
-// Whoever names an object in a HelmRelease finds out, by an expression, letter by
-// letter what is in it. So it is read as whom the release acts as, never with rights
+// With a readyExpr the author of a HelmRelease can extract the content of an object letter by
+// letter. So objects are read with the impersonated identity of the release, never with rights
 // that its author does not have.
 type Objects interface {
-	// Namespaced reports whether a kind has namespaces. An error that meta.IsNoMatchError
-	// knows says that the API server does not serve it.
+	// Namespaced reports whether a kind is namespaced. If the API server does not serve the kind,
+	// meta.IsNoMatchError holds for the error.
 	Namespaced(ctx context.Context, kind schema.GroupVersionKind) (bool, error)
-	// Get reads an object as whom hr acts as; the caller may change it. Errors are those of
-	// the API server, or of meta.IsNoMatchError.
+	// Get reads an object with the identity of hr. The caller may change the result. Errors are
+	// those of the API server, or satisfy meta.IsNoMatchError.
 	Get(ctx context.Context, hr *helmv2.HelmRelease, object Object) (*unstructured.Unstructured, error)
-	// Namesake returns which of the kinds that groups name has an object of a name, as
-	// far as hr's identity may know: the first that has; false if none has, or none is
-	// served. It may answer what it found a few minutes ago.
+	// Namesake returns the first of the kinds that has an object with the given key which the
+	// identity of hr may see; false if none has. The result may be a few minutes old.
 	Namesake(ctx context.Context, hr *helmv2.HelmRelease, kinds []schema.GroupKind, key types.NamespacedName) (schema.GroupKind, bool)
 }
 
-// Reading returns a resolver like r that reads dependencies of other kinds than
-// HelmRelease by objects. Without, nobody can, and releases that have some wait.
-func (r *Resolver) Reading(objects Objects) *Resolver {
+// WithObjects returns a copy of r that reads dependencies of other kinds than HelmRelease through
+// objects. Without it, such dependencies are never ready.
+func (r *Resolver) WithObjects(objects Objects) *Resolver {
 	with := *r
 	with.objects = objects
 	return &with
 }
 
-// Awaited is an object of another kind than HelmRelease that a release waits for.
-type Awaited struct {
+// PendingDependency is the error for an object of another kind than HelmRelease that is not ready.
+type PendingDependency struct {
 	Object
-	// Unserved is true if the API server does not serve the kind, so that there is
-	// nothing to watch. The key may have a namespace then although the kind has none.
+	// Unserved is true if the API server does not serve the kind, so that there is nothing to
+	// watch. In this case the key may have a namespace although the kind is cluster-scoped.
 	Unserved bool
-	// cause is what keeps from reading it, if anything does.
+	// cause is the error of reading the object, nil if it was read.
 	cause error
 }
 
 // Error implements error.
-func (a *Awaited) Error() string { return fmt.Sprintf("%s '%s' is awaited", a.Kind.Kind, a.name()) }
+func (p *PendingDependency) Error() string {
+	return fmt.Sprintf("%s '%s' is awaited", p.Kind.Kind, p.name())
+}
 
-// Unwrap returns the cause.
-func (a *Awaited) Unwrap() error { return a.cause }
+// Unwrap returns the error of reading the object, nil if it was read.
+func (p *PendingDependency) Unwrap() error { return p.cause }
 
-func (a *Awaited) name() string { return nameOf(a.Key) }
+func (p *PendingDependency) name() string { return nameOf(p.Key) }
 
-// AwaitedBy returns what err, of Resolve, says is waited for; nil if that is nothing, or
-// a HelmRelease.
-func AwaitedBy(err error) *Awaited {
-	var awaited *Awaited
-	if errors.As(err, &awaited) {
-		return awaited
+// PendingDependencyIn returns the PendingDependency in an error of Resolve. It returns nil if the
+// error has another cause, a HelmRelease for example.
+func PendingDependencyIn(err error) *PendingDependency {
+	var pending *PendingDependency
+	if errors.As(err, &pending) {
+		return pending
 	}
 	return nil
 }
 
-// nameOf is how an object is called, which need not have a namespace.
+// nameOf returns "namespace/name", or "name" for a cluster-scoped object.
 func nameOf(key types.NamespacedName) string {
 	if key.Namespace == "" {
 		return key.Name
@@ -92,107 +92,96 @@ func nameOf(key types.NamespacedName) string {
 	return key.String()
 }
 
-// checkKinds refuses what our CRD refuses too, for an older one may be installed.
+// checkKinds validates apiVersion and kind of all dependencies. The CRD does too, but an older CRD
+// may be installed.
 func checkKinds(hr *helmv2.HelmRelease) error {
 	for i, ref := range hr.Spec.DependsOn {
 		if (ref.APIVersion == "") != (ref.Kind == "") {
-			return refusal("spec.dependsOn[%d]: apiVersion and kind must be specified together", i)
+			return unsupported("spec.dependsOn[%d]: apiVersion and kind must be specified together", i)
 		}
 		if gv, err := schema.ParseGroupVersion(ref.APIVersion); err != nil || ref.Kind != "" && gv.Version == "" {
-			return refusal("spec.dependsOn[%d].apiVersion: '%s' is no API version", i, ref.APIVersion)
+			return unsupported("spec.dependsOn[%d].apiVersion: '%s' is not an API version", i, ref.APIVersion)
 		}
 	}
 	return nil
 }
 
-// checkObject checks an object of another kind that hr depends on.
+// checkObject returns a *release.Blocked if an object of another kind that hr depends on is not
+// ready.
 func (r *Resolver) checkObject(ctx context.Context, hr *helmv2.HelmRelease, ref helmv2.DependencyReference, e *cel.Expression) error {
-	awaited := &Awaited{Object: Object{Kind: schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind), Key: dependencyKey(hr, ref)}}
-	dep, why := r.object(ctx, hr, ref, awaited)
+	pending := &PendingDependency{Object: Object{Kind: schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind), Key: dependencyKey(hr, ref)}}
+	dep, why := r.readObject(ctx, hr, ref, pending)
 	if why != "" {
-		return r.await(awaited, "unable to get '%s' dependency: %s", awaited.name(), why)
+		return r.objectBlocked(pending, "unable to get '%s' dependency: %s", pending.name(), why)
 	}
 	if e == nil || r.settings.AdditiveReadyExpr {
-		if why, ok := isCurrent(dep); !ok {
-			return r.await(awaited, "dependency '%s' is not ready: %s", awaited.name(), why)
+		if why, ok := objectReady(dep); !ok {
+			return r.objectBlocked(pending, "dependency '%s' is not ready: %s", pending.name(), why)
 		}
 	}
 	if e != nil {
-		if why, ok := r.satisfiedBy(e, hr, dep); !ok {
-			return r.await(awaited, "dependency '%s' is not ready according to readyExpr eval%s", awaited.name(), why)
+		if why, ok := r.objectSatisfies(e, hr, dep); !ok {
+			return r.objectBlocked(pending, "dependency '%s' is not ready according to readyExpr eval%s", pending.name(), why)
 		}
 	}
 	return nil
 }
 
-// await is waitFor for objects of other kinds.
-func (r *Resolver) await(awaited *Awaited, format string, args ...any) error {
-	return &release.Blocked{
-		Reason: helmv2.ReasonDependencyNotReady, Normal: true, Err: awaited,
-		Retry: release.After(r.settings.DependencyRetry), Message: fmt.Sprintf(format, args...),
-	}
+// objectBlocked returns dependencyBlocked for an object of another kind.
+func (r *Resolver) objectBlocked(pending *PendingDependency, format string, args ...any) error {
+	blocked := r.dependencyBlocked(format, args...)
+	blocked.Err = pending
+	return blocked
 }
 
-// object reads what is awaited, or says why it cannot be.
-func (r *Resolver) object(ctx context.Context, hr *helmv2.HelmRelease, ref helmv2.DependencyReference, awaited *Awaited) (dep *unstructured.Unstructured, why string) {
+// readObject reads the object of a dependency, or returns the reason why it cannot. It completes
+// pending.
+func (r *Resolver) readObject(ctx context.Context, hr *helmv2.HelmRelease, ref helmv2.DependencyReference, pending *PendingDependency) (dep *unstructured.Unstructured, why string) {
 	if r.objects == nil {
 		return nil, "objects of other kinds cannot be read"
 	}
 	if ref.Name == "" || len(content.IsPathSegmentName(ref.Name)) > 0 || len(content.IsPathSegmentName(ref.Namespace)) > 0 {
 		return nil, "no object can have that name"
 	}
-	namespaced, err := r.objects.Namespaced(ctx, awaited.Kind)
+	namespaced, err := r.objects.Namespaced(ctx, pending.Kind)
 	if err == nil && !namespaced {
-		awaited.Key.Namespace = ""
+		pending.Key.Namespace = ""
 		if ref.Namespace != "" {
 			return nil, fmt.Sprintf("objects of kind %s in %s have no namespace: remove it", ref.Kind, ref.APIVersion)
 		}
 	}
 	if err == nil {
-		dep, err = r.objects.Get(ctx, hr, awaited.Object)
+		dep, err = r.objects.Get(ctx, hr, pending.Object)
 	}
 	if err != nil {
-		awaited.cause, awaited.Unserved = err, apimeta.IsNoMatchError(err)
-		return nil, r.unread(ctx, awaited, err)
+		pending.cause, pending.Unserved = err, apimeta.IsNoMatchError(err)
+		return nil, r.readFailure(ctx, pending, err)
 	}
 	return dep, ""
 }
 
-// unread says why an object could not be read, in words that stay the same for as long
-// as the cause does.
-func (r *Resolver) unread(ctx context.Context, awaited *Awaited, err error) string {
+// readFailure returns the reason why an object could not be read. The text stays the same for as
+// long as the cause does.
+func (r *Resolver) readFailure(ctx context.Context, pending *PendingDependency, err error) string {
 	var status apierrors.APIStatus
 	switch {
-	case awaited.Unserved:
-		return fmt.Sprintf("no kind %s in %s is served yet", awaited.Kind.Kind, awaited.Kind.GroupVersion())
+	case pending.Unserved:
+		return fmt.Sprintf("no kind %s in %s is served yet", pending.Kind.Kind, pending.Kind.GroupVersion())
 	case apierrors.IsNotFound(err):
-		return fmt.Sprintf("%s '%s' not found", awaited.Kind.Kind, awaited.name()) + r.orRelease(ctx, awaited)
+		return fmt.Sprintf("%s '%s' not found", pending.Kind.Kind, pending.name()) + r.releaseHint(ctx, pending)
 	case apierrors.IsForbidden(err):
-		// It names who may not do what to which object, and nothing that is in it.
+		// The message names the identity, the verb and the object, and no content.
 		return strings.Join(strings.Fields(err.Error()), " ")
 	case errors.As(err, &status):
-		// A webhook that converts objects may quote them.
-		return fmt.Sprintf("the API server answers %d %s", status.Status().Code, status.Status().Reason)
+		// The message of a conversion webhook may quote the object.
+		return fmt.Sprintf("the API server returned %d %s", status.Status().Code, status.Status().Reason)
 	}
 	return "the API server does not answer"
 }
 
-// satisfiedBy is satisfied for objects of other kinds. What goes wrong is not quoted:
-// it may quote the object, and conditions are read by others than may read that.
-func (r *Resolver) satisfiedBy(e *cel.Expression, self *helmv2.HelmRelease, dep *unstructured.Unstructured) (why string, ok bool) {
-	ok, closed, err := r.evaluate(e, self, dep.Object, self.Namespace != dep.GetNamespace())
-	switch {
-	case err == nil:
-		return "", ok
-	case closed:
-		return ": it may use no more than labels and status of what is not in its own namespace", false
-	}
-	return ": it cannot be evaluated with this object", false
-}
-
-// deployers are the kinds, beside HelmRelease, that people take for one, or the other
-// way round: those that roll something out, of which Kustomization is by far the most
-// common. Sources are not among them: they are named like releases everywhere.
+// deployers returns the kinds that users confuse with HelmRelease in dependsOn. These are the kinds
+// that deploy something, of which Kustomization is by far the most common. Sources are not among
+// them: they usually have the name of the release.
 func deployers() []schema.GroupKind {
 	return []schema.GroupKind{
 		{Group: "kustomize.toolkit.fluxcd.io", Kind: "Kustomization"},
@@ -201,9 +190,9 @@ func deployers() []schema.GroupKind {
 	}
 }
 
-// orNamesake returns why a HelmRelease cannot be read, or something better to know: that
-// another kind has an object of that name.
-func (r *Resolver) orNamesake(ctx context.Context, hr *helmv2.HelmRelease, key types.NamespacedName, err error) string {
+// namesakeHint returns the reason why a HelmRelease cannot be read. If it does not exist, but an
+// object of another kind has its name, the reason says so.
+func (r *Resolver) namesakeHint(ctx context.Context, hr *helmv2.HelmRelease, key types.NamespacedName, err error) string {
 	if !apierrors.IsNotFound(err) || r.objects == nil {
 		return err.Error()
 	}
@@ -211,16 +200,17 @@ func (r *Resolver) orNamesake(ctx context.Context, hr *helmv2.HelmRelease, key t
 	if !ok {
 		return err.Error()
 	}
-	return fmt.Sprintf("HelmRelease '%s' not found, but a %s of that name exists: set apiVersion and kind if that is meant", key, kind.Kind)
+	return fmt.Sprintf("HelmRelease '%s' not found, but a %s of that name exists: set apiVersion and kind to depend on it", key, kind.Kind)
 }
 
-// orRelease adds to that an object does not exist that a HelmRelease of that name does.
-func (r *Resolver) orRelease(ctx context.Context, awaited *Awaited) string {
-	if !slices.Contains(deployers(), awaited.Kind.GroupKind()) || awaited.Key.Namespace == "" {
+// releaseHint returns a suffix for the message that an object does not exist, empty unless a
+// HelmRelease has its name.
+func (r *Resolver) releaseHint(ctx context.Context, pending *PendingDependency) string {
+	if !slices.Contains(deployers(), pending.Kind.GroupKind()) || pending.Key.Namespace == "" {
 		return ""
 	}
-	if r.reader.Get(ctx, awaited.Key, &helmv2.HelmRelease{}) != nil {
+	if r.reader.Get(ctx, pending.Key, &helmv2.HelmRelease{}) != nil {
 		return ""
 	}
-	return ", but a HelmRelease of that name exists: remove apiVersion and kind if that is meant"
+	return ", but a HelmRelease of that name exists: remove apiVersion and kind to depend on it"
 }

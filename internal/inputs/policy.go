@@ -8,6 +8,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
+// installPolicy returns the policy of installs, with defaults applied.
 func installPolicy(hr *helmv2.HelmRelease, defaults helmv2.Defaults) release.ActionPolicy {
 	i, r := hr.Spec.Install, hr.Spec.Install.GetRemediation()
 	return release.ActionPolicy{
@@ -22,6 +23,7 @@ func installPolicy(hr *helmv2.HelmRelease, defaults helmv2.Defaults) release.Act
 	}
 }
 
+// upgradePolicy returns the policy of upgrades, with defaults applied.
 func upgradePolicy(hr *helmv2.HelmRelease, defaults helmv2.Defaults) release.ActionPolicy {
 	u, r := hr.Spec.Upgrade, hr.Spec.Upgrade.GetRemediation()
 	return release.ActionPolicy{

@@ -12,7 +12,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// rendering identifies what the spec changes in rendered manifests.
+// rendering returns the digests of the fields that change rendered manifests, empty for fields that
+// are not set.
 func rendering(spec *helmv2.HelmReleaseSpec) release.Rendering {
 	var r release.Rendering
 	if spec.PostRenderers != nil {
@@ -24,13 +25,13 @@ func rendering(spec *helmv2.HelmReleaseSpec) release.Rendering {
 	return r
 }
 
-// digestJSON is computed as the reference does, so that a release changes hands
-// without an upgrade: over what an encoder of encoding/json writes, which depends
-// on the order of the fields of our types and ends in a line break.
+// digestJSON returns "sha256:<hex>" of v as json.Encoder writes it, with a newline at the end.
+// helm-controller computes the same digest, so that a release changes between the controllers
+// without an upgrade. The digest depends on the order of the fields in the types of the API.
 func digestJSON(v any) string {
 	digester := digest.SHA256.Digester()
 	if err := json.NewEncoder(digester.Hash()).Encode(v); err != nil {
-		// Strings, and maps of them, can always be encoded.
+		// Strings and maps of strings can always be encoded.
 		return ""
 	}
 	return digester.Digest().String()

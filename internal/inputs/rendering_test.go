@@ -14,17 +14,16 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// TestRendering compares with the digests of what the reference's types look like
-// in JSON, to the letter.
+// TestRendering: the digests are those of the JSON of helm-controller's types.
 func TestRendering(t *testing.T) {
 	cases := map[string]struct{ reason, spec, renderers, metadata string }{
-		"Nothing": {reason: "nothing has no digest", spec: "{}"},
+		"Nothing": {reason: "a field that is not set has no digest", spec: "{}"},
 		"Empty": {
-			reason: "something that is empty has one",
+			reason: "an empty field has a digest",
 			spec:   "{postRenderers: [], commonMetadata: {}}", renderers: "[]", metadata: "{}",
 		},
 		"Everything": {
-			reason: "fields stand in the order of the reference's types, and some characters are escaped",
+			reason: "fields have the order of helm-controller's types, and some characters are escaped",
 			spec: `
 postRenderers:
 - kustomize:

@@ -1,11 +1,6 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inputs finds out what a HelmRelease asks for: which chart, which
-// values, under which name. It only reads, and what stands in the way it returns
-// as a release.Blocked with the reason and the moment to look again.
-//
-// It does not look at what is installed, and it decides nothing.
 package inputs
 
 import (
@@ -21,20 +16,21 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// Want is what a HelmRelease asks for: the part decisions see, and the part only
-// an action needs.
+// Want holds the resolved inputs of a HelmRelease. Decisions use Desired; actions need the rest
+// too.
 type Want struct {
 	release.Desired
-	// Artifact holds the chart; zero if the release is not to be installed.
+	// Artifact is the packaged chart; zero if the HelmRelease is deleted or suspended.
 	Artifact chart.Artifact
-	// Values are the caller's own, to be given to Helm, which changes them.
+	// Values belong to the caller, since Helm changes the values that it is given. They are never
+	// nil if Artifact is set.
 	Values map[string]any
-	// Secrets are the texts in Values that came from Secrets, to be taken out of
-	// whatever is said about them.
+	// Secrets lists the texts in Values that come from Secrets. Messages about the release have
+	// to be redacted from them.
 	Secrets []string
 }
 
-// Resolver resolves HelmReleases. It may be used concurrently.
+// Resolver resolves HelmReleases. It is safe for concurrent use.
 type Resolver struct {
 	reader   client.Reader
 	live     client.Reader
@@ -43,27 +39,27 @@ type Resolver struct {
 	settings Settings
 }
 
-// NewResolver returns a resolver that reads sources through reader, a cache
-// usually, and ConfigMaps and Secrets through live, which should not be one: a
-// cache would keep the data of Secrets in memory, and could be behind. What the
-// cache does not hold of dependencies is read through live too.
+// NewResolver returns a resolver with the default Settings. It reads sources and dependencies
+// through reader, which is usually a cache. It reads ConfigMaps and Secrets through live, and
+// dependencies that reader does not hold. live should not be a cache: a cache keeps the data of
+// Secrets in memory, and may return outdated data.
 func NewResolver(reader, live client.Reader, charts *chart.Store) *Resolver {
 	r := &Resolver{reader: reader, live: live, charts: charts}
-	return r.With(Settings{})
+	return r.WithSettings(Settings{})
 }
 
-// Resolve returns what hr asks for, or a *release.Blocked. It does not change
-// hr.
+// Resolve returns the inputs of hr, or a *release.Blocked. The fields of Desired that follow from
+// the spec alone are set in both cases. Resolve does not change hr.
 func (r *Resolver) Resolve(ctx context.Context, hr *helmv2.HelmRelease) (Want, error) {
 	want := Want{Desired: basics(hr, r.settings.Defaults)}
 	if want.Deleted || want.Suspended {
 		return want, nil
 	}
 	if hr.HasChartRef() == hr.HasChartTemplate() {
-		// Our CRD sees to it, but an older one may be installed.
-		return want, refusal("exactly one of spec.chart and spec.chartRef must be set")
+		// The CRD validates this, but an older CRD may be installed.
+		return want, unsupported("exactly one of spec.chart and spec.chartRef must be set")
 	}
-	if _, err := cel.CompileChecks(hr.Spec.HealthCheckExprs); err != nil {
+	if _, err := cel.CompileReadinessChecks(hr.Spec.HealthCheckExprs); err != nil {
 		return want, &release.Blocked{
 			Reason: helmv2.ReasonInvalidCELExpression, Terminal: true, Retry: release.Never(), Err: err,
 			Message: "Reconciliation failed terminally due to configuration error: " + err.Error(),
@@ -80,7 +76,7 @@ func (r *Resolver) Resolve(ctx context.Context, hr *helmv2.HelmRelease) (Want, e
 		return want, err
 	}
 	want.Artifact = src.artifact
-	// Before the chart: it may have to be downloaded, in vain if they are missing.
+	// Values precede the chart: without them a download of the chart would be wasted.
 	if err := r.values(ctx, hr, &want); err != nil {
 		return want, err
 	}
@@ -90,19 +86,19 @@ func (r *Resolver) Resolve(ctx context.Context, hr *helmv2.HelmRelease) (Want, e
 	return want, nil
 }
 
-// Hold returns what Resolve returned for hr with its chart at hand, so that an
-// action does not have to wait for a download, or a *release.Blocked. What is not
-// going to be acted on needs no chart.
-func (r *Resolver) Hold(ctx context.Context, hr *helmv2.HelmRelease, want Want) (Want, error) {
-	artifact, err := r.charts.Hold(ctx, want.Artifact, waiter(hr))
+// FetchChart returns want, a result of Resolve for hr, with the bytes of its chart, so that an
+// action does not have to wait for a download. While the download runs, it returns a
+// *release.Blocked. Only a release that is about to be acted on needs its chart.
+func (r *Resolver) FetchChart(ctx context.Context, hr *helmv2.HelmRelease, want Want) (Want, error) {
+	artifact, err := r.charts.Fetch(ctx, want.Artifact, waiterKey(hr))
 	if err != nil {
-		return want, undownloaded(err)
+		return want, downloadBlocked(err)
 	}
 	want.Artifact = artifact
 	return want, nil
 }
 
-// basics is what the spec alone tells.
+// basics returns the fields of Desired that follow from the HelmRelease alone.
 func basics(hr *helmv2.HelmRelease, defaults helmv2.Defaults) release.Desired {
 	spec := &hr.Spec
 	return release.Desired{

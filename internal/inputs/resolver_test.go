@@ -41,7 +41,7 @@ const (
 	emptyDigest = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 )
 
-// store serves one packaged chart, note 1.2.3, below /chart.tgz.
+// store serves one packaged chart, note 1.2.3, at /chart.tgz.
 type store struct {
 	charts *chart.Store
 	url    string
@@ -57,7 +57,7 @@ func newStore(t *testing.T) store {
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	return store{
-		charts: chart.NewStore(server.Client(), 1<<20).Waiting(time.Minute), url: server.URL,
+		charts: chart.NewStore(server.Client(), 1<<20).WithGrace(time.Minute), url: server.URL,
 		digest: digest.SHA256.FromBytes(data).String(),
 	}
 }
@@ -84,8 +84,8 @@ func pack(t *testing.T, name, version string) []byte {
 	return buf.Bytes()
 }
 
-// reader returns a client that holds copies of objects, which tests side by side
-// may share: the client writes into what it is given.
+// reader returns a client that holds copies of objects. The client writes to its objects, which
+// parallel tests may share.
 func reader(t *testing.T, objects ...client.Object) client.WithWatch {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -96,7 +96,7 @@ func reader(t *testing.T, objects ...client.Object) client.WithWatch {
 	for _, o := range objects {
 		own, ok := o.DeepCopyObject().(client.Object)
 		if !ok {
-			t.Fatalf("%T is no object", o)
+			t.Fatalf("%T is not an object", o)
 		}
 		builder = builder.WithObjects(own)
 	}
@@ -135,7 +135,7 @@ func condition(kind string, status metav1.ConditionStatus, message string) metav
 	return metav1.Condition{Type: kind, Status: status, Reason: "Tested", Message: message}
 }
 
-// compare ignores causes: what they are is part of the message.
+// compare ignores wrapped errors: their texts are part of the message.
 func compare() cmp.Options {
 	return cmp.Options{cmp.AllowUnexported(release.Retry{}), cmpopts.IgnoreFields(release.Blocked{}, "Err")}
 }
@@ -147,11 +147,12 @@ func blocked(t *testing.T, err error) *release.Blocked {
 	}
 	var b *release.Blocked
 	if !errors.As(err, &b) {
-		t.Fatalf("an obstacle must be a release.Blocked: %T %v", err, err)
+		t.Fatalf("the error is not a release.Blocked: %T %v", err, err)
 	}
 	return b
 }
 
+// TestResolveBlocked: an input that is missing or invalid yields a release.Blocked.
 func TestResolveBlocked(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -172,15 +173,15 @@ func TestResolveBlocked(t *testing.T) {
 		failing error
 		want    *release.Blocked
 	}{
-		"Nothing": {reason: "nothing is in the way"},
+		"Nothing": {reason: "all inputs are ready"},
 		"FailingSourceWithArtifact": {
-			reason: "a source whose last fetch failed still has what was asked for before",
+			reason: "a source whose last fetch failed still has the requested artifact",
 			source: func(o *sourcev1.OCIRepository) {
 				o.Status.Conditions = []metav1.Condition{condition("Ready", metav1.ConditionFalse, "registry is down")}
 			},
 		},
 		"SourceMissing": {
-			reason: "a missing source wakes us when it comes",
+			reason: "the creation of a missing source triggers a reconciliation",
 			edit:   func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Name = "nowhere" },
 			want: &release.Blocked{
 				Reason: helmv2.ReasonArtifactFailed, Retry: release.Interval(sourceRetry),
@@ -188,7 +189,7 @@ func TestResolveBlocked(t *testing.T) {
 			},
 		},
 		"HelmChartMissing": {
-			reason: "a missing HelmChart wakes us too",
+			reason: "the creation of a missing HelmChart triggers a reconciliation",
 			edit:   func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Kind = helmv2.KindHelmChart },
 			want: &release.Blocked{
 				Reason: helmv2.ReasonArtifactFailed, Retry: release.Interval(sourceRetry),
@@ -203,24 +204,24 @@ func TestResolveBlocked(t *testing.T) {
 			},
 		},
 		"OtherKind": {
-			reason: "a kind of source that nobody knows is refused",
+			reason: "an unknown kind of source is rejected",
 			edit:   func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Kind = "Other" },
 			want:   refused("spec.chartRef.kind Other is not supported by this version"),
 		},
 		"GenerationLag": {
-			reason: "an artifact of an older spec is not what the user asks for now",
+			reason: "a source that has not observed its generation is not ready",
 			source: func(o *sourcev1.OCIRepository) { o.Generation = 3 },
 			want:   notReady("latest generation of object has not been reconciled"),
 		},
 		"Stalled": {
-			reason: "a stalled source says why",
+			reason: "the message of a stalled source is quoted",
 			source: func(o *sourcev1.OCIRepository) {
 				o.Status.Conditions = []metav1.Condition{condition("Stalled", metav1.ConditionTrue, "bad URL")}
 			},
 			want: notReady("bad URL"),
 		},
 		"NotStalledAnyMore": {
-			reason: "a condition that is false says nothing",
+			reason: "a condition Stalled that is false does not block",
 			source: func(o *sourcev1.OCIRepository) {
 				o.Status.Conditions = []metav1.Condition{condition("Stalled", metav1.ConditionFalse, "bad URL")}
 			},
@@ -231,7 +232,7 @@ func TestResolveBlocked(t *testing.T) {
 			want:   notReady("does not have an artifact"),
 		},
 		"NotReadyMessage": {
-			reason: "what the source itself says is preferred",
+			reason: "the message of the source's Ready condition has precedence",
 			source: func(o *sourcev1.OCIRepository) {
 				o.Status.Artifact = nil
 				o.Status.Conditions = []metav1.Condition{condition("Ready", metav1.ConditionFalse, "no such repository")}
@@ -239,7 +240,7 @@ func TestResolveBlocked(t *testing.T) {
 			want: notReady("no such repository"),
 		},
 		"ReadyMessageOfReadySource": {
-			reason: "the message of a source that calls itself ready explains nothing",
+			reason: "the message of a Ready condition that is true is not quoted",
 			source: func(o *sourcev1.OCIRepository) {
 				o.Status.Artifact = nil
 				o.Status.Conditions = []metav1.Condition{condition("Ready", metav1.ConditionTrue, "stored artifact")}
@@ -247,7 +248,7 @@ func TestResolveBlocked(t *testing.T) {
 			want: notReady("does not have an artifact"),
 		},
 		"ArtifactNotFound": {
-			reason: "an artifact that is gone is replaced soon",
+			reason: "a missing artifact is usually replaced soon",
 			source: func(o *sourcev1.OCIRepository) {
 				o.Status.Artifact.URL, o.Status.Artifact.Digest = s.url+"/gone", tagDigest
 			},
@@ -257,7 +258,7 @@ func TestResolveBlocked(t *testing.T) {
 			},
 		},
 		"ServerBroken": {
-			reason: "any other answer is a failure",
+			reason: "other responses are errors",
 			source: func(o *sourcev1.OCIRepository) {
 				o.Status.Artifact.URL, o.Status.Artifact.Digest = s.url+"/broken", tagDigest
 			},
@@ -267,7 +268,7 @@ func TestResolveBlocked(t *testing.T) {
 			},
 		},
 		"DigestMismatch": {
-			reason: "bytes that are not the announced ones are never used",
+			reason: "an artifact with another digest is never used",
 			source: func(o *sourcev1.OCIRepository) { o.Status.Artifact.Digest = tagDigest },
 			want: &release.Blocked{
 				Reason: helmv2.ReasonArtifactFailed, Upstream: true, Retry: release.Backoff(),
@@ -275,7 +276,7 @@ func TestResolveBlocked(t *testing.T) {
 			},
 		},
 		"ChartMutateError": {
-			reason: "a tag that promises another version is refused, without an event",
+			reason: "a tag of another version is rejected, without an event",
 			source: func(o *sourcev1.OCIRepository) { o.Status.Artifact.Revision = "1.2.4@" + tagDigest },
 			want: &release.Blocked{
 				Reason: helmv2.ReasonChartMutateError, Quiet: true, Retry: release.Backoff(),
@@ -283,7 +284,7 @@ func TestResolveBlocked(t *testing.T) {
 			},
 		},
 		"BadValues": {
-			reason: "values that cannot be read are named",
+			reason: "the message names the field of invalid values",
 			edit:   func(hr *helmv2.HelmRelease) { hr.Spec.Values = &apiextensionsv1.JSON{Raw: []byte("a: .inf")} },
 			want: &release.Blocked{
 				Reason: helmv2.ReasonValuesError, Retry: release.Backoff(),
@@ -318,8 +319,7 @@ func TestResolveBlocked(t *testing.T) {
 			if diff := cmp.Diff(before, hr); diff != "" {
 				t.Errorf("Resolve changed the HelmRelease (-before +after):\n%s", diff)
 			}
-			// Who is asking is known even if what is asked for is not: decisions
-			// about a blocked release still need it.
+			// Decisions about a blocked release need these fields too.
 			if want.UID != "uid-1" || want.Generation != 3 || want.Target.Name == "" {
 				t.Errorf("%s: the basics are missing: %+v", tc.reason, want.Desired)
 			}
@@ -327,6 +327,7 @@ func TestResolveBlocked(t *testing.T) {
 	}
 }
 
+// TestBlockedKeepsItsCause: a release.Blocked wraps the error of the chart store.
 func TestBlockedKeepsItsCause(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -339,7 +340,7 @@ func TestBlockedKeepsItsCause(t *testing.T) {
 	}
 }
 
-// silence accepts everything and says nothing until a request is given up.
+// silence is a transport that does not respond until a request is cancelled.
 type silence struct{}
 
 func (silence) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -347,9 +348,9 @@ func (silence) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, req.Context().Err()
 }
 
-// TestDownloadIsNotWaitedFor: whoever is visited goes on, says nothing of it for a
-// while, and is told when to come back.
-func TestDownloadIsNotWaitedFor(t *testing.T) {
+// TestDownloadDoesNotBlock: Resolve returns while a download runs, with the time of the next try
+// and a channel that is closed at its end.
+func TestDownloadDoesNotBlock(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	repo := repository(s, func(o *sourcev1.OCIRepository) { o.Status.Artifact.URL = "http://mute/chart.tgz" })
@@ -363,46 +364,45 @@ func TestDownloadIsNotWaitedFor(t *testing.T) {
 			_, err := r.Resolve(t.Context(), app())
 			var got *release.Blocked
 			if !errors.As(err, &got) {
-				t.Fatalf("want to be told to come back: %v", err)
+				t.Fatalf("want a release.Blocked, got %v", err)
 			}
 			if diff := cmp.Diff(&want, got, compare()); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 			return err
 		}
-		ended := Download(resolve(release.Blocked{Brief: true, Retry: release.After(chart.Patience)}))
-		time.Sleep(chart.Patience)
+		ended := DownloadEnded(resolve(release.Blocked{Brief: true, Retry: release.After(chart.SlowAfter)}))
+		time.Sleep(chart.SlowAfter)
 		synctest.Wait()
-		if other := Download(resolve(release.Blocked{Retry: release.After(sourceRetry)})); ended == nil || other != ended {
-			t.Error("nobody says when it has ended, or there is another one")
+		if other := DownloadEnded(resolve(release.Blocked{Retry: release.After(sourceRetry)})); ended == nil || other != ended {
+			t.Error("there is no channel for the end of the download, or a second download")
 		}
 		<-ended
 		_, err := r.Resolve(t.Context(), app())
-		if err == nil || !strings.Contains(err.Error(), "Could not load chart: artifact cannot be downloaded: ") || Download(err) != nil {
+		if err == nil || !strings.Contains(err.Error(), "Could not load chart: artifact cannot be downloaded: ") || DownloadEnded(err) != nil {
 			t.Errorf("it ended with %v", err)
 		}
 	})
 }
 
-// TestHold: an action has its chart at hand, also where nothing is kept; one that
-// is not wanted has none.
-func TestHold(t *testing.T) {
+// TestFetchChart: FetchChart returns the bytes of the chart also if the store caches nothing.
+func TestFetchChart(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	s.charts.Keeping(0)
+	s.charts.WithCacheLimit(0)
 	r := NewResolver(reader(t, repository(s)), nil, s.charts)
 	for range 2 {
 		want, err := r.Resolve(t.Context(), app())
 		if err != nil {
 			t.Fatal(err)
 		}
-		held, err := r.Hold(t.Context(), app(), want)
-		if err != nil || !held.Artifact.Held() {
-			t.Errorf("held: %t, %v", held.Artifact.Held(), err)
+		fetched, err := r.FetchChart(t.Context(), app(), want)
+		if err != nil || !fetched.Artifact.Fetched() {
+			t.Errorf("fetched: %t, %v", fetched.Artifact.Fetched(), err)
 		}
-		held.Artifact = want.Artifact
-		if diff := cmp.Diff(want, held, compare()); diff != "" {
-			t.Errorf("something else changed (-resolved +held):\n%s", diff)
+		fetched.Artifact = want.Artifact
+		if diff := cmp.Diff(want, fetched, compare()); diff != "" {
+			t.Errorf("something else changed (-resolved +fetched):\n%s", diff)
 		}
 	}
 	want, err := r.Resolve(t.Context(), app())
@@ -411,13 +411,13 @@ func TestHold(t *testing.T) {
 	}
 	want.Artifact.URL = s.url + "/broken"
 	var blocked *release.Blocked
-	if _, err := r.Hold(t.Context(), app(), want); !errors.As(err, &blocked) || blocked.Reason != helmv2.ReasonArtifactFailed || !blocked.Retry.IsBackoff() {
-		t.Errorf("what cannot be downloaded blocks with %+v, %v", blocked, err)
+	if _, err := r.FetchChart(t.Context(), app(), want); !errors.As(err, &blocked) || blocked.Reason != helmv2.ReasonArtifactFailed || !blocked.Retry.IsBackoff() {
+		t.Errorf("a failed download blocks with %+v, %v", blocked, err)
 	}
 }
 
-// What cannot be evaluated is refused before anything is asked of anybody.
-func TestRefuseExpressions(t *testing.T) {
+// TestInvalidExpressions: an invalid expression is rejected before anything is read.
+func TestInvalidExpressions(t *testing.T) {
 	t.Parallel()
 	hr := app()
 	hr.Spec.HealthCheckExprs = []helmv2.CustomHealthCheck{{APIVersion: "example.com/v1", Current: "status.ready"}, {APIVersion: "example.com/v2", Kind: "Thing"}}
@@ -433,6 +433,7 @@ func TestRefuseExpressions(t *testing.T) {
 	}
 }
 
+// TestResolve: the result contains all inputs of a HelmRelease.
 func TestResolve(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -514,7 +515,7 @@ func TestResolve(t *testing.T) {
 			},
 		},
 		"TemplateElsewhere": {
-			reason: "or beside its repository", objects: []client.Object{helmChart("sources", "prod-app")},
+			reason: "the HelmChart is in the namespace of its repository", objects: []client.Object{helmChart("sources", "prod-app")},
 			edit: template("sources"),
 			want: Want{
 				Desired:  release.Desired{UID: "uid-1", Generation: 3, Target: target, Chart: plain, ConfigDigest: emptyDigest, Policy: policy},
@@ -522,7 +523,7 @@ func TestResolve(t *testing.T) {
 			},
 		},
 		"Namespaces": {
-			reason: "target and storage are named apart", objects: []client.Object{repository(s)},
+			reason: "target and storage may have different namespaces", objects: []client.Object{repository(s)},
 			edit: func(hr *helmv2.HelmRelease) {
 				hr.Spec.TargetNamespace, hr.Spec.StorageNamespace = "target", "storage"
 			},
@@ -554,7 +555,7 @@ func TestResolve(t *testing.T) {
 			},
 		},
 		"Requests": {
-			reason: "annotations say what the user asks for", objects: []client.Object{repository(s)},
+			reason: "requests come from annotations", objects: []client.Object{repository(s)},
 			edit: func(hr *helmv2.HelmRelease) {
 				hr.Annotations = map[string]string{
 					helmv2.AnnotationReconcileRequest: "1", helmv2.AnnotationForceRequest: "2", helmv2.AnnotationResetRequest: "3",
@@ -563,13 +564,13 @@ func TestResolve(t *testing.T) {
 			want: Want{
 				Desired: release.Desired{
 					UID: "uid-1", Generation: 3, Target: target, Chart: note, ConfigDigest: emptyDigest, Policy: policy,
-					Requests: release.Requests{Visit: "1", Force: "2", Reset: "3"},
+					Requests: release.Requests{Reconcile: "1", Force: "2", Reset: "3"},
 				},
 				Artifact: artifact, Values: map[string]any{},
 			},
 		},
 		"Deleted": {
-			reason: "what is being deleted needs no source, and no support",
+			reason: "a deletion needs neither source nor supported fields",
 			edit: func(hr *helmv2.HelmRelease) {
 				hr.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
 				hr.Spec.DependsOn = []helmv2.DependencyReference{{Name: "unsupported"}}
@@ -577,7 +578,7 @@ func TestResolve(t *testing.T) {
 			want: Want{Desired: release.Desired{UID: "uid-1", Generation: 3, Target: target, Policy: policy, Deleted: true, DeletedAt: time.Unix(1, 0)}},
 		},
 		"Suspended": {
-			reason: "what is suspended is left alone",
+			reason: "a suspended HelmRelease needs no source",
 			edit: func(hr *helmv2.HelmRelease) {
 				hr.Spec.Suspend = true
 				hr.Spec.DependsOn = []helmv2.DependencyReference{{Name: "unsupported"}}
@@ -585,7 +586,7 @@ func TestResolve(t *testing.T) {
 			want: Want{Desired: release.Desired{UID: "uid-1", Generation: 3, Target: target, Policy: policy, Suspended: true}},
 		},
 		"Retries": {
-			reason: "budgets are read, although what has one is refused as long as it is not suspended",
+			reason: "retries are part of the policies",
 			edit: func(hr *helmv2.HelmRelease) {
 				hr.Spec.Suspend = true
 				hr.Spec.Install = &helmv2.Install{Remediation: &helmv2.InstallRemediation{Retries: -1}}
@@ -617,8 +618,8 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// Helm changes the values it is given; neither the next visit nor the object in
-// the cache may see it.
+// TestValuesAreIndependent: values belong to the caller. Helm changes the values that it is given,
+// which must not affect later reconciliations or the cached object.
 func TestValuesAreIndependent(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -643,6 +644,7 @@ func TestValuesAreIndependent(t *testing.T) {
 	}
 }
 
+// TestReleaseName: the name follows the spec, and names that are too long are shortened.
 func TestReleaseName(t *testing.T) {
 	t.Parallel()
 	letters := strings.Repeat("abcdefghij", 6)
@@ -655,7 +657,7 @@ func TestReleaseName(t *testing.T) {
 		"Own":       {reason: "the object's name", name: "app", want: "app"},
 		"Target":    {reason: "prefixed with the target namespace", name: "app", spec: helmv2.HelmReleaseSpec{TargetNamespace: "prod"}, want: "prod-app"},
 		"Explicit":  {reason: "unless it is given", name: "app", spec: helmv2.HelmReleaseSpec{TargetNamespace: "prod", ReleaseName: "web"}, want: "web"},
-		"Longest":   {reason: "53 characters are what Helm takes", name: letters[:53], want: letters[:53]},
+		"Longest":   {reason: "Helm accepts 53 characters", name: letters[:53], want: letters[:53]},
 		"TooLong":   {reason: "54 are shortened, with 12 of sha256 of the whole", name: letters[:54], want: letters[:40] + "-" + sum(letters[:54])},
 		"MuchToo":   {reason: "the digest tells long names apart", name: letters[:60], want: letters[:40] + "-" + sum(letters[:60])},
 		"TogetherL": {reason: "the limit is on the composed name", name: letters[:50], spec: helmv2.HelmReleaseSpec{TargetNamespace: "prod"}, want: "prod-" + letters[:35] + "-" + sum("prod-"+letters[:50])},
@@ -670,7 +672,7 @@ func TestReleaseName(t *testing.T) {
 			}
 		})
 	}
-	// A vector that does not come from the code it checks.
+	// This value was not computed by the code under test.
 	if got, want := ReleaseName(&helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Name: strings.Repeat("a", 54)}}),
 		strings.Repeat("a", 40)+"-"+"a3f01b693925"; got != want {
 		t.Errorf("got %q, want %q", got, want)

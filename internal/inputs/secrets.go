@@ -10,19 +10,18 @@ import (
 	"strings"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/values"
 )
 
-// Shorter texts are not worth hiding: they would be hidden in every word, and
-// are guessed as fast as read. Numbers and the like have to be a little longer,
-// because ports and sizes are no secrets.
+// Shorter texts are not redacted: they occur in many words, and are easily guessed. Numbers have to
+// be longer, because ports and sizes are not secret.
 const (
 	minSecretText   = 4
 	minSecretNumber = 6
 )
 
-// secrets returns the texts that references brought in from Secrets, so that
-// whatever Helm may say about them can be cleared of them.
+// secrets returns the texts that references take from Secrets, so that Helm's messages can be
+// redacted from them.
 func secrets(refs []reference) []string {
 	var texts []string
 	for _, ref := range refs {
@@ -32,8 +31,8 @@ func secrets(refs []reference) []string {
 		if ref.TargetPath != "" {
 			texts = appendText(texts, strings.Trim(ref.content, `'"`))
 		}
-		if values, err := chart.ParseMap([]byte(ref.content)); err == nil {
-			texts = appendScalars(texts, values)
+		if parsed, err := values.ParseMap([]byte(ref.content)); err == nil {
+			texts = appendScalars(texts, parsed)
 		}
 	}
 	return texts
@@ -53,7 +52,7 @@ func appendScalars(texts []string, value any) []string {
 		texts = appendText(texts, v)
 	case nil, bool:
 	default:
-		// As JSON and YAML write a number, and as a template prints it.
+		// One format is that of JSON and YAML, the other that of templates.
 		for _, format := range []string{"%v", "%.f"} {
 			if s := fmt.Sprintf(format, v); len(s) >= minSecretNumber {
 				texts = append(texts, s)
@@ -63,8 +62,8 @@ func appendScalars(texts []string, value any) []string {
 	return texts
 }
 
-// appendText adds a text, and each of its lines: messages quote a line, or
-// escape the ends of lines.
+// appendText appends a text and each of its lines: messages may quote a single line, or escape
+// newlines.
 func appendText(texts []string, text string) []string {
 	if len(text) < minSecretText {
 		return texts
@@ -80,8 +79,8 @@ func appendText(texts []string, text string) []string {
 	return texts
 }
 
-// Secrets returns the texts that the values of hr take from Secrets, whatever else
-// is wrong with them. What does not exist has none.
+// Secrets returns the texts that the values of hr take from Secrets. It ignores Secrets and keys
+// that do not exist, and ConfigMaps. An error is that of reading a Secret.
 func (r *Resolver) Secrets(ctx context.Context, hr *helmv2.HelmRelease) ([]string, error) {
 	only := hr.DeepCopy()
 	only.Spec.ValuesFrom = slices.DeleteFunc(only.Spec.ValuesFrom, func(ref helmv2.ValuesReference) bool { return ref.Kind != helmv2.KindSecret })

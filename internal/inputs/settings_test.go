@@ -15,6 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
+// TestAccess: settings reject sources in other namespaces and ExternalArtifacts.
 func TestAccess(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -34,16 +35,16 @@ func TestAccess(t *testing.T) {
 		settings Settings
 		want     *release.Blocked
 	}{
-		"Elsewhere":       {reason: "namespaces are open unless closed", edit: elsewhere},
-		"ElsewhereLocked": {reason: "the source is named", edit: elsewhere, settings: locked, want: refused("cross-namespace references are not allowed: cannot access OCIRepository sources/app")},
-		"TemplateLocked":  {reason: "the HelmChart would live there too", edit: templateElsewhere, settings: locked, want: refused("cross-namespace references are not allowed: cannot access HelmChart sources/prod-app")},
-		"HereLocked":      {reason: "one's own namespace is no other", settings: locked, edit: func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Namespace = "prod" }},
+		"Elsewhere":       {reason: "other namespaces are allowed by default", edit: elsewhere},
+		"ElsewhereLocked": {reason: "the message names the source", edit: elsewhere, settings: locked, want: refused("cross-namespace references are not allowed: cannot access OCIRepository sources/app")},
+		"TemplateLocked":  {reason: "the HelmChart would be created there too", edit: templateElsewhere, settings: locked, want: refused("cross-namespace references are not allowed: cannot access HelmChart sources/prod-app")},
+		"HereLocked":      {reason: "the own namespace is allowed", settings: locked, edit: func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Namespace = "prod" }},
 		"DependencyLocked": {reason: "dependencies are not sources", settings: locked, edit: func(hr *helmv2.HelmRelease) {
 			hr.Spec.DependsOn = []helmv2.DependencyReference{{Name: "db", Namespace: "data"}}
 		}},
-		"ArtifactGateOff": {reason: "the gate is named", edit: artifact, want: refused("can't access 'ExternalArtifact/prod/app', ExternalArtifact feature gate is disabled")},
-		"ArtifactGateOn":  {reason: "with the gate it is a source like others", edit: artifact, settings: Settings{ExternalArtifacts: true}},
-		"DeniedBeforeWaits": {reason: "what can never be is said at once", settings: locked, edit: func(hr *helmv2.HelmRelease) {
+		"ArtifactGateOff": {reason: "the message names the gate", edit: artifact, want: refused("can't access 'ExternalArtifact/prod/app', ExternalArtifact feature gate is disabled")},
+		"ArtifactGateOn":  {reason: "with the gate it is allowed", edit: artifact, settings: Settings{ExternalArtifacts: true}},
+		"DeniedBeforeWaits": {reason: "a rejected source is reported before dependencies", settings: locked, edit: func(hr *helmv2.HelmRelease) {
 			elsewhere(hr)
 			hr.Spec.DependsOn = []helmv2.DependencyReference{{Name: "none"}}
 		}, want: refused("cross-namespace references are not allowed: cannot access OCIRepository sources/app")},
@@ -55,7 +56,7 @@ func TestAccess(t *testing.T) {
 				external(s, "1.2.3@"+tagDigest), &sourcev1.HelmChart{
 					ObjectMeta: metav1.ObjectMeta{Namespace: "sources", Name: "prod-app"}, Status: sourcev1.HelmChartStatus{Artifact: s.artifact("1.2.3")},
 				})
-			_, err := NewResolver(all, all, s.charts).With(tc.settings).Resolve(t.Context(), app(tc.edit))
+			_, err := NewResolver(all, all, s.charts).WithSettings(tc.settings).Resolve(t.Context(), app(tc.edit))
 			if diff := cmp.Diff(tc.want, blocked(t, err), compare()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
@@ -63,18 +64,19 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// external returns the ExternalArtifact prod/app, whose condition and generation
-// nobody takes care of.
+// external returns the ExternalArtifact prod/app, with an outdated generation and condition.
 func external(s store, revision string) *sourcev1.ExternalArtifact {
 	return &sourcev1.ExternalArtifact{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "app", Generation: 7},
 		Status: sourcev1.ExternalArtifactStatus{
 			Artifact:   s.artifact(revision),
-			Conditions: []metav1.Condition{condition("Stalled", metav1.ConditionTrue, "of no concern")},
+			Conditions: []metav1.Condition{condition("Stalled", metav1.ConditionTrue, "ignored")},
 		},
 	}
 }
 
+// TestVersions: the version of a chart contains the digest of an OCI artifact unless settings keep
+// versions.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -89,16 +91,16 @@ func TestVersions(t *testing.T) {
 		keep   bool
 		want   release.Chart
 	}{
-		"Digested":    {reason: "a revision with a digest is one of an OCI artifact", source: external(s, "1.2.3@"+tagDigest), kind: helmv2.KindExternalArtifact, want: mutated},
-		"Plain":       {reason: "one without is a version", source: external(s, "1.2.3"), kind: helmv2.KindExternalArtifact, want: plain},
-		"Kept":        {reason: "without tracking the digest is recorded and the version stays", source: external(s, "1.2.3@"+tagDigest), kind: helmv2.KindExternalArtifact, keep: true, want: recorded},
-		"KeptOCI":     {reason: "of every kind", source: repository(s), kind: helmv2.KindOCIRepository, keep: true, want: recorded},
-		"OCIDigested": {reason: "as always", source: repository(s), kind: helmv2.KindOCIRepository, want: mutated},
+		"Digested":    {reason: "a revision with a digest is that of an OCI artifact", source: external(s, "1.2.3@"+tagDigest), kind: helmv2.KindExternalArtifact, want: mutated},
+		"Plain":       {reason: "a revision without a digest is a version", source: external(s, "1.2.3"), kind: helmv2.KindExternalArtifact, want: plain},
+		"Kept":        {reason: "the digest is recorded, and the version does not change", source: external(s, "1.2.3@"+tagDigest), kind: helmv2.KindExternalArtifact, keep: true, want: recorded},
+		"KeptOCI":     {reason: "the setting applies to each kind", source: repository(s), kind: helmv2.KindOCIRepository, keep: true, want: recorded},
+		"OCIDigested": {reason: "an OCIRepository has a digest", source: repository(s), kind: helmv2.KindOCIRepository, want: mutated},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := NewResolver(reader(t, tc.source), nil, s.charts).With(Settings{ExternalArtifacts: true, KeepChartVersions: tc.keep})
+			r := NewResolver(reader(t, tc.source), nil, s.charts).WithSettings(Settings{ExternalArtifacts: true, KeepChartVersions: tc.keep})
 			want, err := r.Resolve(t.Context(), app(func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Kind = tc.kind }))
 			if err != nil {
 				t.Fatal(err)
@@ -110,12 +112,13 @@ func TestVersions(t *testing.T) {
 	}
 }
 
+// TestExternalArtifactWithoutArtifact: a source without an artifact is not ready.
 func TestExternalArtifactWithoutArtifact(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	empty := external(s, "")
 	empty.Status.Artifact = nil
-	r := NewResolver(reader(t, empty), nil, s.charts).With(Settings{ExternalArtifacts: true})
+	r := NewResolver(reader(t, empty), nil, s.charts).WithSettings(Settings{ExternalArtifacts: true})
 	_, err := r.Resolve(t.Context(), app(func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Kind = helmv2.KindExternalArtifact }))
 	want := "ExternalArtifact 'prod/app' is not ready: does not have an artifact"
 	if b := blocked(t, err); b == nil || b.Message != want {
@@ -123,20 +126,22 @@ func TestExternalArtifactWithoutArtifact(t *testing.T) {
 	}
 }
 
+// TestDirectSources: sources are read from the API server.
 func TestDirectSources(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	r := NewResolver(reader(t), reader(t, repository(s)), s.charts).With(Settings{DirectSources: true})
+	r := NewResolver(reader(t), reader(t, repository(s)), s.charts).WithSettings(Settings{DirectSources: true})
 	if _, err := r.Resolve(t.Context(), app()); err != nil {
-		t.Errorf("the cache was asked for the source: %v", err)
+		t.Errorf("the source was read from the cache: %v", err)
 	}
 }
 
+// TestDefaultsReachPolicies: policies contain the defaults of the settings.
 func TestDefaultsReachPolicies(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	for _, on := range []bool{false, true} {
-		r := NewResolver(reader(t, repository(s)), nil, s.charts).With(Settings{Defaults: helmv2.Defaults{RetryOnFailure: on}})
+		r := NewResolver(reader(t, repository(s)), nil, s.charts).WithSettings(Settings{Defaults: helmv2.Defaults{RetryOnFailure: on}})
 		want, err := r.Resolve(t.Context(), app())
 		if err != nil || want.Policy.Install.Retry != on || want.Policy.Upgrade.Retry != on {
 			t.Errorf("DefaultToRetryOnFailure=%t: %+v, %v", on, want.Policy, err)

@@ -7,14 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
-	fluxmeta "github.com/fluxcd/pkg/apis/meta"
-	sourcev1 "github.com/fluxcd/source-controller/api/v1"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,20 +17,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// sourceRetry is the net under the watches: they tell us when a source becomes
-// ready, and should one be missed we look again after this.
-const sourceRetry = 30 * time.Second
-
-// source is a ready source.
-type source struct {
-	artifact chart.Artifact
-	revision string
-	// digested is true if the revision carries the digest of an OCI artifact,
-	// which then becomes part of the chart's version.
-	digested bool
-}
-
-// SourceOf returns the kind and name of the object that provides the chart.
+// SourceOf returns the kind and name of the object that provides the chart of hr.
 func SourceOf(hr *helmv2.HelmRelease) (kind string, key types.NamespacedName) {
 	if ref := hr.Spec.ChartRef; ref != nil {
 		namespace := ref.Namespace
@@ -48,8 +29,8 @@ func SourceOf(hr *helmv2.HelmRelease) (kind string, key types.NamespacedName) {
 	return helmv2.KindHelmChart, HelmChartKey(hr)
 }
 
-// HelmChartKey returns the name of the HelmChart that spec.chart stands for. It
-// lives beside its repository. It must not be called without spec.chart.
+// HelmChartKey returns the name of the HelmChart that is created for spec.chart, in the namespace
+// of its repository. It panics if hr has no spec.chart.
 func HelmChartKey(hr *helmv2.HelmRelease) types.NamespacedName {
 	namespace := hr.Spec.Chart.Spec.SourceRef.Namespace
 	if namespace == "" {
@@ -58,139 +39,101 @@ func HelmChartKey(hr *helmv2.HelmRelease) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: hr.Namespace + "-" + hr.Name}
 }
 
-// source reads the object that provides the chart and checks that it can be
-// used.
-func (r *Resolver) source(ctx context.Context, hr *helmv2.HelmRelease) (source, error) {
-	kind, key := SourceOf(hr)
-	var obj client.Object
-	switch kind {
-	case helmv2.KindOCIRepository:
-		obj = &sourcev1.OCIRepository{}
-	case helmv2.KindHelmChart:
-		obj = &sourcev1.HelmChart{}
-	case helmv2.KindExternalArtifact:
-		obj = &sourcev1.ExternalArtifact{}
-	default:
-		return source{}, refusal("spec.chartRef.kind %s is not supported by this version", kind)
-	}
-	reader := r.reader
-	if r.settings.DirectSources {
-		reader = r.live
-	}
-	if err := reader.Get(ctx, key, obj); err != nil {
-		return source{}, unreadable(kind, key, err)
-	}
-	return offered(obj)
-}
-
-// Offer sums up what a source offers, or, with ok false, why it offers nothing.
-// HelmReleases that use it need to be looked at when that changes.
-func Offer(obj client.Object) (offer string, ok bool) {
-	src, err := offered(obj)
+// SourceState returns the revision, digest and URL of the artifact of a ready source in one text.
+// For a source that is not ready it returns the reason instead, and ready is false. HelmReleases
+// that use the source have to be reconciled when the state changes.
+func SourceState(obj client.Object) (state string, ready bool) {
+	src, err := readSource(obj)
 	if err != nil {
 		return err.Error(), false
 	}
 	return src.revision + " " + src.artifact.Digest + " " + src.artifact.URL, true
 }
 
-// Offers reports whether what a source offers is what a release was attempted with:
-// status records a digest if the artifact has one, or else the chart's version,
-// which then is the revision.
-func Offers(obj client.Object, version, ociDigest string) bool {
-	src, err := offered(obj)
+// HasRevision reports whether a source is ready with the revision that the status of a HelmRelease
+// records as attempted. Status records the digest of the artifact if its revision contains one.
+// Otherwise it records the version of the chart, which equals the revision.
+func HasRevision(obj client.Object, version, ociDigest string) bool {
+	src, err := readSource(obj)
 	switch {
 	case err != nil:
 		return false
 	case src.digested:
-		// A tag that is no version is recorded with its digest.
+		// A tag that is not a version is recorded together with its digest.
 		return ociDigest != "" && (src.revision == ociDigest || strings.HasSuffix(src.revision, "@"+ociDigest))
 	}
 	return version != "" && src.revision == version
 }
 
-// CheckSource returns a *release.Blocked if a source offers nothing at present.
+// CheckSource returns a *release.Blocked if a source is not ready.
 func CheckSource(obj client.Object) error {
-	_, err := offered(obj)
+	_, err := readSource(obj)
 	return err
 }
 
-func offered(obj client.Object) (source, error) {
-	switch o := obj.(type) {
-	case *sourcev1.OCIRepository:
-		return ready(helmv2.KindOCIRepository, o, o.Status.ObservedGeneration, o.Status.Conditions, o.Status.Artifact)
-	case *sourcev1.HelmChart:
-		return ready(helmv2.KindHelmChart, o, o.Status.ObservedGeneration, o.Status.Conditions, o.Status.Artifact)
-	case *sourcev1.ExternalArtifact:
-		// Nobody promises to observe its generation, so an artifact is enough.
-		src, err := ready(helmv2.KindExternalArtifact, o, o.Generation, notStalled(o.Status.Conditions), o.Status.Artifact)
-		src.digested = strings.Contains(src.revision, ":")
-		return src, err
+// source reads the source object of hr and returns its artifact, or a *release.Blocked.
+func (r *Resolver) source(ctx context.Context, hr *helmv2.HelmRelease) (source, error) {
+	kind, key := SourceOf(hr)
+	obj := newSourceObject(kind)
+	if obj == nil {
+		return source{}, unsupported("spec.chartRef.kind %s is not supported by this version", kind)
 	}
-	return source{}, refusal("%T is not supported as a source by this version", obj)
+	reader := r.reader
+	if r.settings.DirectSources {
+		reader = r.live
+	}
+	if err := reader.Get(ctx, key, obj); err != nil {
+		return source{}, sourceUnreadable(kind, key, err)
+	}
+	return readSource(obj)
 }
 
-func notStalled(conditions []metav1.Condition) []metav1.Condition {
-	return slices.DeleteFunc(slices.Clone(conditions), func(c metav1.Condition) bool { return c.Type == helmv2.ConditionStalled })
-}
-
-func unreadable(kind string, key types.NamespacedName, err error) error {
+func sourceUnreadable(kind string, key types.NamespacedName, err error) error {
 	b := release.BlockedBy(helmv2.ReasonArtifactFailed, err, "could not get Source object %s '%s'", kind, key)
 	if client.IgnoreNotFound(err) == nil {
-		// Its creation wakes us.
+		// The creation of the object triggers a reconciliation.
 		b.Message = fmt.Sprintf("could not get Source object: %s '%s' not found", kind, key)
 		b.Retry = release.Interval(sourceRetry)
 	}
 	return b
 }
 
-// ready checks a source. A source whose last fetch failed but that still has an
-// artifact that its spec asks for is good enough.
-func ready(kind string, obj client.Object, observed int64, conditions []metav1.Condition, a *fluxmeta.Artifact) (source, error) {
-	var why string
-	failing := apimeta.FindStatusCondition(conditions, helmv2.ConditionReady)
-	stalled := apimeta.FindStatusCondition(conditions, helmv2.ConditionStalled)
-	switch {
-	case observed != obj.GetGeneration():
-		why = "latest generation of object has not been reconciled"
-	case stalled != nil && stalled.Status == metav1.ConditionTrue:
-		why = stalled.Message
-	case a == nil:
-		why = "does not have an artifact"
-	case notAsked(obj, a.Revision) != "":
-		why = notAsked(obj, a.Revision)
-	default:
-		return source{
-			artifact: chart.Artifact{URL: a.URL, Digest: a.Digest},
-			revision: a.Revision,
-			digested: kind == helmv2.KindOCIRepository,
-		}, nil
-	}
-	if failing != nil && failing.Status == metav1.ConditionFalse {
-		why = failing.Message
-	}
-	return source{}, &release.Blocked{
-		Reason: helmv2.ReasonSourceNotReady, Quiet: true, Retry: release.Interval(sourceRetry),
-		Message: fmt.Sprintf("%s '%s' is not ready: %s", kind, client.ObjectKeyFromObject(obj), why),
-	}
-}
-
-// identify returns the identity of the source's chart, and the artifact as the
-// store returned it.
+// identify returns the identity of the source's chart, and the artifact as the store returned it.
 func (r *Resolver) identify(ctx context.Context, hr *helmv2.HelmRelease, src source) (release.Chart, chart.Artifact, error) {
-	id, artifact, err := r.charts.Identify(ctx, src.artifact, waiter(hr))
+	id, artifact, err := r.charts.Identify(ctx, src.artifact, waiterKey(hr))
 	if err != nil {
-		return release.Chart{}, artifact, undownloaded(err)
+		return release.Chart{}, artifact, downloadBlocked(err)
 	}
-	c, err := r.effective(src, id)
+	c, err := r.releasedChart(src, id)
 	return c, artifact, err
 }
 
-// waiter is who comes back for a download.
-func waiter(hr *helmv2.HelmRelease) string { return client.ObjectKeyFromObject(hr).String() }
+// releasedChart returns the identity of a chart as it is recorded for the release.
+func (r *Resolver) releasedChart(src source, id chart.Identity) (release.Chart, error) {
+	c := release.Chart{Name: id.Name, Version: id.Version, AppVersion: id.AppVersion}
+	if !src.digested {
+		return c, nil
+	}
+	version, digest, err := chart.EffectiveVersion(id.Version, src.revision)
+	if err != nil {
+		return c, &release.Blocked{
+			Reason: helmv2.ReasonChartMutateError, Quiet: true, Err: err,
+			Retry: release.Backoff(), Message: err.Error(),
+		}
+	}
+	c.OCIDigest = digest
+	if !r.settings.KeepChartVersions {
+		c.Version = version
+	}
+	return c, nil
+}
 
-// undownloaded says why there is no artifact. While it is being downloaded nothing
-// is written for a few seconds, which are enough for most.
-func undownloaded(err error) *release.Blocked {
+// waiterKey returns the key under which the chart store keeps the result of a download for hr.
+func waiterKey(hr *helmv2.HelmRelease) string { return client.ObjectKeyFromObject(hr).String() }
+
+// downloadBlocked returns the *release.Blocked for an error of the chart store. During the first
+// seconds of a download nothing is written to the status: most downloads end within them.
+func downloadBlocked(err error) *release.Blocked {
 	var pending *chart.Pending
 	switch {
 	case errors.Is(err, chart.ErrNotFound):
@@ -204,7 +147,7 @@ func undownloaded(err error) *release.Blocked {
 			Message: "Waiting for the artifact server: " + err.Error(),
 		}
 		if !pending.Slow {
-			b.Brief, b.Retry = true, release.After(chart.Patience)
+			b.Brief, b.Retry = true, release.After(chart.SlowAfter)
 		}
 		return b
 	}
@@ -213,32 +156,12 @@ func undownloaded(err error) *release.Blocked {
 	return b
 }
 
-// Download returns a channel that is closed when the download has ended that err,
-// of Resolve or Hold, says is awaited; nil if it says no such thing.
-func Download(err error) (ended <-chan struct{}) {
+// DownloadEnded returns a channel that is closed when the download has ended that blocks err, an
+// error of Resolve or FetchChart. It returns nil if no download does.
+func DownloadEnded(err error) (ended <-chan struct{}) {
 	var pending *chart.Pending
 	if errors.As(err, &pending) {
 		return pending.Ended
 	}
 	return nil
-}
-
-// effective returns the identity of a chart as it is going to be installed.
-func (r *Resolver) effective(src source, id chart.Identity) (release.Chart, error) {
-	c := release.Chart{Name: id.Name, Version: id.Version, AppVersion: id.AppVersion}
-	if !src.digested {
-		return c, nil
-	}
-	effective, digest, err := chart.Effective(id.Version, src.revision)
-	if err != nil {
-		return c, &release.Blocked{
-			Reason: helmv2.ReasonChartMutateError, Quiet: true, Err: err,
-			Retry: release.Backoff(), Message: err.Error(),
-		}
-	}
-	c.OCIDigest = digest
-	if !r.settings.KeepChartVersions {
-		c.Version = effective
-	}
-	return c, nil
 }

@@ -13,12 +13,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/values"
 )
 
-// ValuesFrom returns the names of the objects of a kind that hr takes values
-// from.
+// ValuesFrom returns the names of the objects of a kind that spec.valuesFrom refers to, in the
+// order of the spec.
 func ValuesFrom(hr *helmv2.HelmRelease, kind string) []types.NamespacedName {
 	var keys []types.NamespacedName
 	for _, ref := range hr.Spec.ValuesFrom {
@@ -29,14 +29,14 @@ func ValuesFrom(hr *helmv2.HelmRelease, kind string) []types.NamespacedName {
 	return keys
 }
 
-// values composes the values of a release and fills in want: the values, their
-// digest, and the texts in them that came from Secrets.
+// values sets the values in want, their digest, and the texts in them that come from Secrets.
+// Errors are *release.Blocked.
 func (r *Resolver) values(ctx context.Context, hr *helmv2.HelmRelease, want *Want) error {
 	var raw []byte
 	if hr.Spec.Values != nil {
 		raw = hr.Spec.Values.Raw
 	}
-	v, err := chart.ParseValues(raw)
+	v, err := values.Parse(raw)
 	if err != nil {
 		return release.BlockedBy(helmv2.ReasonValuesError, err, "spec.values cannot be read")
 	}
@@ -50,47 +50,47 @@ func (r *Resolver) values(ctx context.Context, hr *helmv2.HelmRelease, want *Wan
 		}
 		want.Secrets = secrets(refs)
 	}
-	digest, err := chart.ConfigDigest(v)
+	digest, err := values.Digest(v)
 	if err != nil {
-		// The cause may quote what came from a Secret.
+		// The cause may quote a Secret.
 		return &release.Blocked{
-			Reason: helmv2.ReasonValuesError, Retry: release.Backoff(), Message: "the values cannot be digested",
+			Reason: helmv2.ReasonValuesError, Retry: release.Backoff(), Message: "the digest of the values cannot be computed",
 		}
 	}
 	want.Values, want.ConfigDigest = v, digest
 	return nil
 }
 
-// reference is an entry of spec.valuesFrom and what it refers to.
+// reference is an entry of spec.valuesFrom with its content.
 type reference struct {
 	helmv2.ValuesReference
 	namespace string
 	content   string
 }
 
-// compose lays the inline values on those that references put at the root, and
-// sets those that have a path of their own last: who names a path means it. The
-// inline values stay as they are.
+// compose merges the values of a release. References without a target path come first, then the
+// inline values, then references with a target path: an explicit path has precedence. It does not
+// change inline.
 func compose(refs []reference, inline map[string]any) (map[string]any, error) {
 	composed := map[string]any{}
 	for _, ref := range refs {
 		if ref.TargetPath != "" {
 			continue
 		}
-		values, err := chart.ParseMap([]byte(ref.content))
+		parsed, err := values.ParseMap([]byte(ref.content))
 		if err != nil {
 			return nil, ref.unresolved(err)
 		}
-		chart.MergeInto(composed, values)
+		values.Merge(composed, parsed)
 	}
-	chart.MergeInto(composed, inline)
+	values.Merge(composed, inline)
 	for _, ref := range refs {
 		if ref.TargetPath == "" {
 			continue
 		}
-		set := chart.SetPath
+		set := values.SetPath
 		if ref.Literal {
-			set = chart.SetLiteral
+			set = values.SetLiteral
 		}
 		if err := set(composed, ref.TargetPath, ref.content); err != nil {
 			return nil, ref.unresolved(err)
@@ -104,8 +104,8 @@ var (
 	errNoKey    = errors.New("the object has no such key")
 )
 
-// references reads what spec.valuesFrom refers to, each object once. Optional
-// references to what does not exist are left out.
+// references returns the entries of spec.valuesFrom with their content. It reads each object once.
+// It leaves out optional references whose object or key does not exist.
 func (r *Resolver) references(ctx context.Context, hr *helmv2.HelmRelease) ([]reference, error) {
 	type object struct{ kind, name string }
 	read := map[object]map[string]string{}
@@ -135,8 +135,7 @@ func (r *Resolver) references(ctx context.Context, hr *helmv2.HelmRelease) ([]re
 	return refs, nil
 }
 
-// data reads the object of a reference and returns what it holds by key, nil if
-// there is no such object.
+// data reads the object of a reference and returns its data, nil if the object does not exist.
 func (r *Resolver) data(ctx context.Context, ref reference) (map[string]string, error) {
 	key := types.NamespacedName{Namespace: ref.namespace, Name: ref.Name}
 	data := map[string]string{}
@@ -163,8 +162,8 @@ func (r *Resolver) data(ctx context.Context, ref reference) (map[string]string, 
 	return data, nil
 }
 
-// unresolved names a reference that cannot be used. The cause must not quote
-// content.
+// unresolved returns a *release.Blocked for a reference that cannot be used. The cause must not
+// quote content.
 func (ref reference) unresolved(cause error) error {
 	optional := ""
 	if ref.Optional {

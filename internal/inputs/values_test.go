@@ -20,8 +20,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/values"
 )
 
 func configMap(name string, data map[string]string) *corev1.ConfigMap {
@@ -48,7 +48,7 @@ func inline(hr *helmv2.HelmRelease, values string) {
 	}
 }
 
-// counting returns a reader that counts what is read.
+// counting returns a reader that counts its reads.
 func counting(t *testing.T, reads *int, objects ...client.Object) client.Reader {
 	return interceptor.NewClient(reader(t, objects...), interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
@@ -58,7 +58,7 @@ func counting(t *testing.T, reads *int, objects ...client.Object) client.Reader 
 	})
 }
 
-// part is one reference and the content it refers to.
+// part is a reference and its content.
 type part struct{ path, content string }
 
 func literally(path, content string) part { return part{"literal:" + path, content} }
@@ -71,6 +71,7 @@ func (p part) reference() reference {
 	}
 }
 
+// TestComposeOrder: references at the root come first, then inline values, then target paths.
 func TestComposeOrder(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -84,31 +85,31 @@ func TestComposeOrder(t *testing.T) {
 		"LaterRootWins":    {reason: "later references win", parts: []part{{"", "a: 1\nb: 1"}, {"", "b: 2\nc: 2"}}, want: `{a: 1, b: 2, c: 2}`},
 		"MapsMerge":        {reason: "maps are merged at every depth", parts: []part{{"", "m: {n: {a: 1, b: 1}}"}, {"", "m: {n: {b: 2}, o: 2}"}}, want: `m: {n: {a: 1, b: 2}, o: 2}`},
 		"ListsReplace":     {reason: "lists are not merged", parts: []part{{"", "l: [1, 2, 3]"}, {"", "l: [4]"}}, want: `l: [4]`},
-		"MapOverScalar":    {reason: "what is no map is replaced", parts: []part{{"", "a: 1"}, {"", "a: {b: 1}"}}, want: `a: {b: 1}`},
-		"ScalarOverMap":    {reason: "and may replace a map", parts: []part{{"", "a: {b: 1}"}, {"", "a: 1"}}, want: `a: 1`},
+		"MapOverScalar":    {reason: "a scalar is replaced by a map", parts: []part{{"", "a: 1"}, {"", "a: {b: 1}"}}, want: `a: {b: 1}`},
+		"ScalarOverMap":    {reason: "a map is replaced by a scalar", parts: []part{{"", "a: {b: 1}"}, {"", "a: 1"}}, want: `a: 1`},
 		"NullIsKept":       {reason: "null is a value: Helm deletes the chart's default for it", parts: []part{{"", "a: {b: 1}"}, {"", "a: null"}}, want: `a: null`},
 		"NullWithin":       {reason: "at every depth", parts: []part{{"", "a: {b: 1, c: 1}"}, {"", "a: {b: null}"}}, want: `a: {b: null, c: 1}`},
 		"MapOverNull":      {reason: "null can be replaced again", parts: []part{{"", "a: null"}, {"", "a: {b: 1}"}}, want: `a: {b: 1}`},
 		"InlineOverRoot":   {reason: "inline values beat root references", parts: []part{{"", "m: {a: 1, b: 1}\nl: [1]"}}, inline: `{"m":{"b":2},"l":[]}`, want: `{m: {a: 1, b: 2}, l: []}`},
 		"InlineNull":       {reason: "with null too", parts: []part{{"", "m: {a: 1}"}}, inline: `{"m":null}`, want: `m: null`},
 		"InlineAlone":      {reason: "inline values alone", inline: `{"a":{"b":[1]}}`, want: `a: {b: [1]}`},
-		"EmptyContent":     {reason: "nothing adds nothing", parts: []part{{"", ""}, {"", "# none\n"}, {"", "null"}}, inline: `{"a":1}`, want: `a: 1`},
+		"EmptyContent":     {reason: "empty content changes nothing", parts: []part{{"", ""}, {"", "# none\n"}, {"", "null"}}, inline: `{"a":1}`, want: `a: 1`},
 		"PathOverRoot":     {reason: "a path beats root references, later ones too", parts: []part{{"a.b", "2"}, {"", "a: {b: 1, c: 1}"}}, want: `a: {b: 2, c: 1}`},
 		"PathAlone":        {reason: "a path makes its parents", parts: []part{{"a.b.c", "x"}}, want: `a: {b: {c: x}}`},
 		"PathBesideInline": {reason: "a path that inline values do not have", parts: []part{{"a.c", "2"}}, inline: `{"a":{"b":1}}`, want: `a: {b: 1, c: 2}`},
 
-		// In the reference these are lost to the inline values.
+		// helm-controller lets the inline values win in these cases.
 		"TopLevelPathOverInline":   {reason: "a path at the top beats inline values", parts: []part{{"a", "2"}}, inline: `{"a":1}`, want: `a: 2`},
-		"NestedPathOverInline":     {reason: "so does one further down", parts: []part{{"a.b", "2"}}, inline: `{"a":{"b":1}}`, want: `a: {b: 2}`},
-		"TwoPathsUnderOneParent":   {reason: "so does a second one beside it", parts: []part{{"a.b", "2"}, {"a.c", "2"}}, inline: `{"a":{"b":1,"c":1}}`, want: `a: {b: 2, c: 2}`},
-		"ParentFromEarlierRef":     {reason: "so does one whose parent a reference made", parts: []part{{"", "a: {z: 0}"}, {"a.b", "2"}}, inline: `{"a":{"b":1}}`, want: `a: {b: 2, z: 0}`},
-		"RootBetweenPaths":         {reason: "so does one before a root reference", parts: []part{{"a.b", "2"}, {"", "a: {c: 0}"}, {"a.c", "2"}}, inline: `{"a":{"b":1,"c":1}}`, want: `a: {b: 2, c: 2}`},
+		"NestedPathOverInline":     {reason: "so does a nested path", parts: []part{{"a.b", "2"}}, inline: `{"a":{"b":1}}`, want: `a: {b: 2}`},
+		"TwoPathsUnderOneParent":   {reason: "so does a second path beside it", parts: []part{{"a.b", "2"}, {"a.c", "2"}}, inline: `{"a":{"b":1,"c":1}}`, want: `a: {b: 2, c: 2}`},
+		"ParentFromEarlierRef":     {reason: "so does a path below a map from a reference", parts: []part{{"", "a: {z: 0}"}, {"a.b", "2"}}, inline: `{"a":{"b":1}}`, want: `a: {b: 2, z: 0}`},
+		"RootBetweenPaths":         {reason: "so does a path before a root reference", parts: []part{{"a.b", "2"}, {"", "a: {c: 0}"}, {"a.c", "2"}}, inline: `{"a":{"b":1,"c":1}}`, want: `a: {b: 2, c: 2}`},
 		"LaterPathWins":            {reason: "of two paths the later wins", parts: []part{{"a", "1"}, {"a", "2"}}, want: `a: 2`},
-		"PathIntoPath":             {reason: "a path may lead into what another has set", parts: []part{{"a", "{x,y}"}, {"a[1]", "z"}}, want: `a: [x, z]`},
+		"PathIntoPath":             {reason: "a path may change the value that another path has set", parts: []part{{"a", "{x,y}"}, {"a[1]", "z"}}, want: `a: [x, z]`},
 		"PathOverMapReplaces":      {reason: "a path replaces a whole map", parts: []part{{"a", "1"}}, inline: `{"a":{"b":1}}`, want: `a: 1`},
 		"NullByPath":               {reason: "a path can set null", parts: []part{{"a.b", "null"}}, inline: `{"a":{"b":1}}`, want: `a: {b: null}`},
 		"ListItemOfInline":         {reason: "an item of an inline list", parts: []part{{"l[1]", "x"}}, inline: `{"l":["a","b","c"]}`, want: `l: [a, x, c]`},
-		"LiteralIsNoRootReference": {reason: "literal says nothing about the root", parts: []part{literally("", "a: 1")}, want: `a: 1`},
+		"LiteralIsNoRootReference": {reason: "literal has no effect without a target path", parts: []part{literally("", "a: 1")}, want: `a: 1`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -118,6 +119,7 @@ func TestComposeOrder(t *testing.T) {
 	}
 }
 
+// TestComposeNotation: content at a target path has the notation of Helm's --set, unless literal.
 func TestComposeNotation(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -126,13 +128,13 @@ func TestComposeNotation(t *testing.T) {
 		want   string
 	}{
 		"Integer":          {"numbers are numbers", part{"a", "12345678"}, `{"a":12345678}`},
-		"LeadingZero":      {"but for those that start with zero", part{"a", "007"}, `{"a":"007"}`},
-		"Fraction":         {"and fractions", part{"a", "1.5"}, `{"a":"1.5"}`},
-		"True":             {"in any case", part{"a", "TRUE"}, `{"a":true}`},
+		"LeadingZero":      {"a number that starts with zero is a string", part{"a", "007"}, `{"a":"007"}`},
+		"Fraction":         {"a fraction is a string", part{"a", "1.5"}, `{"a":"1.5"}`},
+		"True":             {"booleans ignore case", part{"a", "TRUE"}, `{"a":true}`},
 		"False":            {"a boolean", part{"a", "false"}, `{"a":false}`},
 		"Null":             {"null", part{"a", "null"}, `{"a":null}`},
-		"Empty":            {"nothing is an empty string", part{"a.b", ""}, `{"a":{"b":""}}`},
-		"EmptyInItem":      {"everywhere", part{"a[0].b", ""}, `{"a":[{"b":""}]}`},
+		"Empty":            {"empty content is an empty string", part{"a.b", ""}, `{"a":{"b":""}}`},
+		"EmptyInItem":      {"empty content in a list item is an empty string", part{"a[0].b", ""}, `{"a":[{"b":""}]}`},
 		"List":             {"braces make a list", part{"a", "{x,1,true}"}, `{"a":["x",1,true]}`},
 		"Index":            {"an index makes a list that is long enough", part{"a[2]", "x"}, `{"a":[null,null,"x"]}`},
 		"IndexedMap":       {"of maps, too", part{"a[0].b", "x"}, `{"a":[{"b":"x"}]}`},
@@ -141,16 +143,16 @@ func TestComposeNotation(t *testing.T) {
 		"EscapedDots":      {"escaped dots belong to the key", part{`a\.b/c.d`, "x"}, `{"a.b/c":{"d":"x"}}`},
 		"EscapedSlash":     {"an escaped slash is a slash", part{`a\/b`, "x"}, `{"a/b":"x"}`},
 		"Equals":           {"only the first sign separates", part{"a", "b=c"}, `{"a":"b=c"}`},
-		"SpaceIsKept":      {"a line's end belongs to the content", part{"a", "x\n"}, `{"a":"x\n"}`},
+		"SpaceIsKept":      {"a newline at the end is kept", part{"a", "x\n"}, `{"a":"x\n"}`},
 		"SingleQuotes":     {"quotes make a string", part{"a", "'1'"}, `{"a":"1"}`},
 		"DoubleQuotes":     {"of either sort", part{"a", `"true"`}, `{"a":"true"}`},
-		"QuotedNull":       {"quoted null is a word", part{"a", "'null'"}, `{"a":"null"}`},
-		"QuotesWithin":     {"one pair is taken off", part{"a", `"say 'hi'"`}, `{"a":"say 'hi'"}`},
-		"QuotedNothing":    {"which may enclose nothing", part{"a", `""`}, `{"a":""}`},
+		"QuotedNull":       {"quoted null is a string", part{"a", "'null'"}, `{"a":"null"}`},
+		"QuotesWithin":     {"one pair of quotes is removed", part{"a", `"say 'hi'"`}, `{"a":"say 'hi'"}`},
+		"QuotedNothing":    {"a pair of quotes may be empty", part{"a", `""`}, `{"a":""}`},
 		"QuotedEscape":     {"escapes still count", part{"a", `"x\,y"`}, `{"a":"x,y"}`},
-		"OneQuote":         {"a lone quote encloses nothing and is content", part{"a", `"`}, `{"a":"\""}`},
-		"UnmatchedQuotes":  {"quotes of two sorts are content", part{"a", `"x'`}, `{"a":"\"x'"}`},
-		"QuoteAndLine":     {"what follows a quote takes its meaning", part{"a", "'1'\n"}, `{"a":"'1'\n"}`},
+		"OneQuote":         {"a single quote character is content", part{"a", `"`}, `{"a":"\""}`},
+		"UnmatchedQuotes":  {"quotes of different kinds are content", part{"a", `"x'`}, `{"a":"\"x'"}`},
+		"QuoteAndLine":     {"quotes before a newline are content", part{"a", "'1'\n"}, `{"a":"'1'\n"}`},
 		"LiteralNumber":    {"a literal is a string", literally("a", "1"), `{"a":"1"}`},
 		"LiteralComma":     {"commas are content", literally("a.b", "x,b=y"), `{"a":{"b":"x,b=y"}}`},
 		"LiteralBraces":    {"braces are content", literally("a", "{x,y}"), `{"a":"{x,y}"}`},
@@ -158,7 +160,7 @@ func TestComposeNotation(t *testing.T) {
 		"LiteralBrackets":  {"brackets are content", literally("a", "[1].b"), `{"a":"[1].b"}`},
 		"LiteralQuotes":    {"quotes are content", literally("a", `"x"`), `{"a":"\"x\""}`},
 		"LiteralLines":     {"lines are content", literally("a", "x\n y\n"), `{"a":"x\n y\n"}`},
-		"LiteralEmpty":     {"nothing is a string", literally("a", ""), `{"a":""}`},
+		"LiteralEmpty":     {"empty content is an empty string", literally("a", ""), `{"a":""}`},
 		"LiteralJSON":      {"the usual case", literally("a", `{"k":["v",{"n":1}]}`), `{"a":"{\"k\":[\"v\",{\"n\":1}]}"}`},
 		"LiteralPath":      {"the path keeps its notation", literally(`a\.b/c.d[1]`, "x,y"), `{"a.b/c":{"d":[null,"x,y"]}}`},
 		"LiteralUnicode":   {"any character", literally("a", "ü→\u0085"), `{"a":"ü→\u0085"}`},
@@ -177,29 +179,29 @@ func check(t *testing.T, reason string, parts []part, inlineValues, want string)
 	for _, p := range parts {
 		refs = append(refs, p.reference())
 	}
-	given, err := chart.ParseValues([]byte(inlineValues))
+	given, err := values.Parse([]byte(inlineValues))
 	if err != nil {
 		t.Fatal(err)
 	}
 	before, _ := json.Marshal(given)
-	values, err := compose(refs, given)
+	got, err := compose(refs, given)
 	if err != nil {
 		t.Fatalf("%s: %v", reason, err)
 	}
-	expected, err := chart.ParseValues([]byte(want))
+	expected, err := values.Parse([]byte(want))
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Helm stores JSON: what cannot be told apart there is the same.
-	raw, err := json.Marshal(values)
+	// Values that are equal as JSON are equal: Helm stores JSON.
+	raw, err := json.Marshal(got)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := chart.ParseValues(raw)
+	stored, err := values.Parse(raw)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(expected, got); diff != "" {
+	if diff := cmp.Diff(expected, stored); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", reason, diff)
 	}
 	if after, _ := json.Marshal(given); string(after) != string(before) {
@@ -207,19 +209,20 @@ func check(t *testing.T, reason string, parts []part, inlineValues, want string)
 	}
 }
 
+// TestComposeTypes: integers at target paths do not become floats.
 func TestComposeTypes(t *testing.T) {
 	t.Parallel()
 	got, err := compose([]reference{part{"n", "12345678"}.reference()}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A template prints a large float64 in another way than --set makes people expect.
+	// A template prints a large float64 with an exponent, unlike the integer of --set.
 	if diff := cmp.Diff(map[string]any{"n": int64(12345678)}, got); diff != "" {
 		t.Errorf("integers by path stay integers (-want +got):\n%s", diff)
 	}
 }
 
-// TestComposeEverything is a release that takes values in every way there is.
+// TestComposeEverything: a release may combine all kinds of values.
 func TestComposeEverything(t *testing.T) {
 	t.Parallel()
 	hr := app(func(hr *helmv2.HelmRelease) {
@@ -249,11 +252,12 @@ func TestComposeEverything(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("values (-want +got):\n%s", diff)
 	}
-	if d, _ := chart.ConfigDigest(want); d != digest {
+	if d, _ := values.Digest(want); d != digest {
 		t.Errorf("the digest is %s, want %s", digest, d)
 	}
 }
 
+// TestReferencesAreReadOnce: each object is read once per reconciliation.
 func TestReferencesAreReadOnce(t *testing.T) {
 	t.Parallel()
 	reads := 0
@@ -281,6 +285,7 @@ func TestReferencesAreReadOnce(t *testing.T) {
 	}
 }
 
+// TestUnresolvedReferences: the error names the reference and the cause.
 func TestUnresolvedReferences(t *testing.T) {
 	t.Parallel()
 	optional := func(ref helmv2.ValuesReference) helmv2.ValuesReference { ref.Optional = true; return ref }
@@ -291,20 +296,20 @@ func TestUnresolvedReferences(t *testing.T) {
 		failing error
 		want    string
 	}{
-		"NoObject":         {reason: "an object has to be there", refs: []helmv2.ValuesReference{from("none", "", "")}, want: "ConfigMap chart values reference 'prod/none' with key 'values.yaml': the object does not exist"},
-		"NoSecret":         {reason: "of either kind", refs: []helmv2.ValuesReference{{Kind: helmv2.KindSecret, Name: "cm"}}, want: "Secret chart values reference 'prod/cm' with key 'values.yaml': the object does not exist"},
-		"NoKey":            {reason: "and the key", refs: []helmv2.ValuesReference{from("cm", "none", "")}, want: "ConfigMap chart values reference 'prod/cm' with key 'none': the object has no such key"},
-		"OptionalObject":   {reason: "unless it is optional", refs: []helmv2.ValuesReference{optional(from("none", "", ""))}},
-		"OptionalKey":      {reason: "as the key may be", refs: []helmv2.ValuesReference{optional(from("cm", "none", "a.b"))}},
-		"OptionalThenNot":  {reason: "each reference speaks for itself", refs: []helmv2.ValuesReference{optional(from("none", "", "")), from("none", "", "")}, want: "ConfigMap chart values reference 'prod/none' with key 'values.yaml': the object does not exist"},
-		"Failing":          {reason: "a failure to read is not an absence", refs: []helmv2.ValuesReference{from("cm", "a", "a")}, failing: errors.New("timeout"), want: "ConfigMap chart values reference 'prod/cm' with key 'a': timeout"},
-		"OptionalFailing":  {reason: "also where that is tolerated", refs: []helmv2.ValuesReference{optional(from("cm", "a", "a"))}, failing: errors.New("timeout"), want: "optional ConfigMap chart values reference 'prod/cm' with key 'a': timeout"},
-		"List":             {reason: "at the root a map is needed", refs: []helmv2.ValuesReference{from("cm", "list", "")}, want: "ConfigMap chart values reference 'prod/cm' with key 'list': the content is not a map"},
-		"OptionalWord":     {reason: "optional does not mean arbitrary", refs: []helmv2.ValuesReference{optional(from("cm", "word", ""))}, want: "optional ConfigMap chart values reference 'prod/cm' with key 'word': the content is not a map"},
-		"Broken":           {reason: "YAML is needed, and the line helps", refs: []helmv2.ValuesReference{from("cm", "broken", "")}, want: "ConfigMap chart values reference 'prod/cm' with key 'broken': the content cannot be read as YAML: line 2"},
-		"ThroughAWord":     {reason: "a path cannot lead through a word", refs: []helmv2.ValuesReference{from("cm", "word", "a"), from("cm", "word", "a.b")}, want: `ConfigMap chart values reference 'prod/cm' with key 'word': the target path "a.b" cannot be set: unable to parse key: interface conversion: interface {} is string, not map[string]interface {}`},
-		"BadPath":          {reason: "a path that leads nowhere", refs: []helmv2.ValuesReference{from("cm", "word", "a.")}, want: `ConfigMap chart values reference 'prod/cm' with key 'word': the target path "a." cannot be set: key map "a" has no value`},
-		"IndexOutOfBounds": {reason: "a list has an end", refs: []helmv2.ValuesReference{from("cm", "word", "a[99999]")}, want: `ConfigMap chart values reference 'prod/cm' with key 'word': the target path "a[99999]" cannot be set: index of 99999 is greater than maximum supported index of 65536`},
+		"NoObject":         {reason: "a missing ConfigMap is an error", refs: []helmv2.ValuesReference{from("none", "", "")}, want: "ConfigMap chart values reference 'prod/none' with key 'values.yaml': the object does not exist"},
+		"NoSecret":         {reason: "a missing Secret is an error", refs: []helmv2.ValuesReference{{Kind: helmv2.KindSecret, Name: "cm"}}, want: "Secret chart values reference 'prod/cm' with key 'values.yaml': the object does not exist"},
+		"NoKey":            {reason: "a missing key is an error", refs: []helmv2.ValuesReference{from("cm", "none", "")}, want: "ConfigMap chart values reference 'prod/cm' with key 'none': the object has no such key"},
+		"OptionalObject":   {reason: "an optional object may be missing", refs: []helmv2.ValuesReference{optional(from("none", "", ""))}},
+		"OptionalKey":      {reason: "an optional key may be missing", refs: []helmv2.ValuesReference{optional(from("cm", "none", "a.b"))}},
+		"OptionalThenNot":  {reason: "optional applies to one reference", refs: []helmv2.ValuesReference{optional(from("none", "", "")), from("none", "", "")}, want: "ConfigMap chart values reference 'prod/none' with key 'values.yaml': the object does not exist"},
+		"Failing":          {reason: "a failed read is an error", refs: []helmv2.ValuesReference{from("cm", "a", "a")}, failing: errors.New("timeout"), want: "ConfigMap chart values reference 'prod/cm' with key 'a': timeout"},
+		"OptionalFailing":  {reason: "a failed read of an optional object is an error", refs: []helmv2.ValuesReference{optional(from("cm", "a", "a"))}, failing: errors.New("timeout"), want: "optional ConfigMap chart values reference 'prod/cm' with key 'a': timeout"},
+		"List":             {reason: "content at the root has to be a map", refs: []helmv2.ValuesReference{from("cm", "list", "")}, want: "ConfigMap chart values reference 'prod/cm' with key 'list': the content is not a map"},
+		"OptionalWord":     {reason: "optional content at the root has to be a map too", refs: []helmv2.ValuesReference{optional(from("cm", "word", ""))}, want: "optional ConfigMap chart values reference 'prod/cm' with key 'word': the content is not a map"},
+		"Broken":           {reason: "the error contains the line of invalid YAML", refs: []helmv2.ValuesReference{from("cm", "broken", "")}, want: "ConfigMap chart values reference 'prod/cm' with key 'broken': the content cannot be read as YAML: line 2"},
+		"ThroughAWord":     {reason: "a path cannot continue below a string", refs: []helmv2.ValuesReference{from("cm", "word", "a"), from("cm", "word", "a.b")}, want: `ConfigMap chart values reference 'prod/cm' with key 'word': the target path "a.b" cannot be set: unable to parse key: interface conversion: interface {} is string, not map[string]interface {}`},
+		"BadPath":          {reason: "a path has to end in a key", refs: []helmv2.ValuesReference{from("cm", "word", "a.")}, want: `ConfigMap chart values reference 'prod/cm' with key 'word': the target path "a." cannot be set: key map "a" has no value`},
+		"IndexOutOfBounds": {reason: "an index has a limit", refs: []helmv2.ValuesReference{from("cm", "word", "a[99999]")}, want: `ConfigMap chart values reference 'prod/cm' with key 'word': the target path "a[99999]" cannot be set: index of 99999 is greater than maximum supported index of 65536`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -332,8 +337,8 @@ func TestUnresolvedReferences(t *testing.T) {
 	}
 }
 
-// TestSecretsStaySecret: whoever may read a HelmRelease may not for that reason
-// read Secrets.
+// TestSecretsStaySecret: errors do not quote the content of references, since readers of a
+// HelmRelease may not have the right to read Secrets.
 func TestSecretsStaySecret(t *testing.T) {
 	t.Parallel()
 	const canary = "s3cr3t"
@@ -354,12 +359,13 @@ func TestSecretsStaySecret(t *testing.T) {
 		}
 		for ; err != nil; err = errors.Unwrap(err) {
 			if text := fmt.Sprintf("%v %+v", err, err); strings.Contains(text, canary) {
-				t.Errorf("%q at %q: the error tells: %s", tc.content, tc.path, text)
+				t.Errorf("%q at %q: the error quotes the content: %s", tc.content, tc.path, text)
 			}
 		}
 	}
 }
 
+// TestValuesFrom: ValuesFrom returns the names of one kind in order.
 func TestValuesFrom(t *testing.T) {
 	t.Parallel()
 	hr := app(func(hr *helmv2.HelmRelease) {
@@ -379,11 +385,11 @@ func FuzzCompose(f *testing.F) {
 	f.Add("l: [[1], null]", `{"l":[[2],null,3]}`, "l[1][2]", "x,l[0]=y", false)
 	f.Add("- x", `[]`, "a..b", ",", true)
 	f.Fuzz(func(t *testing.T, root, inlineValues, path, content string, literal bool) {
-		given, err := chart.ParseValues([]byte(inlineValues))
+		given, err := values.Parse([]byte(inlineValues))
 		if err != nil {
 			return
 		}
-		before, err := chart.ConfigDigest(given)
+		before, err := values.Digest(given)
 		if err != nil {
 			return
 		}
@@ -397,7 +403,7 @@ func FuzzCompose(f *testing.F) {
 		if diff := cmp.Diff(first, second); diff != "" {
 			t.Errorf("the same is composed differently (-first +second):\n%s", diff)
 		}
-		if after, err := chart.ConfigDigest(given); err != nil || after != before {
+		if after, err := values.Digest(given); err != nil || after != before {
 			t.Errorf("the inline values were changed to %v, %v", given, err)
 		}
 	})
@@ -410,12 +416,13 @@ func composed(t *testing.T, r *Resolver, hr *helmv2.HelmRelease) (map[string]any
 	return want.Values, want.ConfigDigest, err
 }
 
+// TestSecretTexts: secrets returns the strings, lines and long numbers that come from Secrets.
 func TestSecretTexts(t *testing.T) {
 	from := func(kind, path, content string) reference {
 		return reference{content: content, ValuesReference: helmv2.ValuesReference{Kind: kind, TargetPath: path}}
 	}
 	got := secrets([]reference{
-		from("ConfigMap", "", "public: everybody"),
+		from("ConfigMap", "", "public: all"),
 		from("Secret", "", "a: {pass: hunter22}\nlist: [first1, 12345678, 80, true, abc]\nkey: |\n  line one\n  x\n"),
 		from("Secret", "db.password", "'quoted one'"),
 	})

@@ -1,9 +1,6 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package metrics defines what the controller counts. It is called from one
-// place, after the write it counts. Nothing is labelled with names of objects but
-// what the reference labels so, and that goes with the object.
 package metrics
 
 import (
@@ -18,14 +15,14 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// Metrics counts visits and attempts. It may be used concurrently; the zero
-// value may not.
+// Metrics counts reconciliations and Helm actions. Its methods may be called concurrently. The
+// zero value is not usable; see [New].
 type Metrics struct {
-	visits   *prometheus.CounterVec
+	reconciliations   *prometheus.CounterVec
+	reconcileDuration *prometheus.HistogramVec
+
 	attempts *prometheus.CounterVec
 	duration *prometheus.HistogramVec
-
-	reconciled *prometheus.HistogramVec
 
 	drift         *prometheus.CounterVec
 	failures      *prometheus.CounterVec
@@ -33,17 +30,18 @@ type Metrics struct {
 
 	notifications *prometheus.CounterVec
 	queued        prometheus.Gauge
-	operations    *prometheus.CounterVec
-	took          *prometheus.HistogramVec
-	waited        *prometheus.HistogramVec
+
+	operations        *prometheus.CounterVec
+	operationDuration *prometheus.HistogramVec
+	operationWait     *prometheus.HistogramVec
 
 	slotWaits  *prometheus.HistogramVec
 	lockWaits  prometheus.Histogram
 	downloads  *prometheus.HistogramVec
 	downloaded prometheus.Counter
 
-	releases *releases
-	figures  *figures
+	releases *releaseCollector
+	stats    *statsCollector
 
 	mu        sync.Mutex
 	suspended map[string]struct{}
@@ -51,71 +49,74 @@ type Metrics struct {
 
 	clusters *prometheus.GaugeVec
 	tokens   *prometheus.CounterVec
-	// unreachable counts the ways to a host that lead nowhere.
+	// unreachable counts the connections to each host that get no answer.
 	unreachable map[string]int
 }
 
-// Reasons a visit ends without a rule.
+// Values of the label rule for reconciliations that evaluate no rule: an obstacle ended the
+// reconciliation, it recorded the end of an action, or nothing had changed since the one before.
 const (
-	VisitBlocked  = "Blocked"
-	VisitFinished = "Finished"
-	VisitAtRest   = "AtRest"
+	RuleBlocked  = "Blocked"
+	RuleFinished = "Finished"
+	RuleCached   = "Cached"
 )
 
-// New registers the metrics with r.
+// New returns Metrics that are registered with r. It fails if one of them is registered already.
 func New(r prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
-		releases:    newReleases(),
-		figures:     newFigures(),
+		releases:    newReleaseCollector(),
+		stats:       newStatsCollector(),
 		suspended:   map[string]struct{}{},
 		drifted:     map[string]struct{}{},
 		unreachable: map[string]int{},
-		reconciled: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		reconcileDuration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "gotk_reconcile_duration_seconds",
-			Help: "Time reconciliations took, by HelmRelease: of each visit, and of each Helm action, which goes on between visits.",
-			// The reference's, from 10 ms to half an hour.
+			Help: "Duration of reconciliations and of Helm actions, which run between reconciliations, by HelmRelease.",
+			// As in helm-controller, from 10 ms to half an hour.
 			Buckets: prometheus.ExponentialBucketsRange(0.01, 1800, 10),
 		}, []string{"kind", "name", "namespace"}),
 		drift: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "pintle_drift_objects_total",
-			Help: "Live objects that were not as their release has them, by class: removed or changed, and by result: detected, corrected or failed. One that is found unchanged again is not detected again.",
+			Help: "Number of live objects that differed from their release, by class: removed or changed, and by result: detected, corrected or failed. A difference that stays the same is detected once.",
 		}, []string{"class", "result"}),
 		notifications: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "pintle_notifications_total",
-			Help: "Events for the events address by what became of them: sent, duplicate, refused, failed, expired, overflown or unsent. All but the first two were dropped.",
+			Help: "Number of events for the events address, by result: sent, duplicate, refused, failed, expired, overflown or unsent. All but the first two were dropped.",
 		}, []string{"result"}),
 		queued: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "pintle_notifications_queued",
-			Help: "Events that wait to be posted to the events address, or are being posted.",
+			Help: "Number of events that wait to be posted to the events address, or are being posted.",
 		}),
-		visits: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "pintle_helm_release_visits_total",
-			Help: "Visits to HelmReleases by the rule that applied.",
+		reconciliations: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "pintle_helm_release_reconciliations_total",
+			Help: "Number of reconciliations of HelmReleases, by the rule that applied.",
 		}, []string{"rule"}),
 		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "pintle_helm_release_actions_total",
-			Help: "Helm actions by kind and result: success, failure or cancelled.",
+			Help: "Number of Helm actions, by action and result: success, failure, cancelled or waiting.",
 		}, []string{"action", "result"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "pintle_helm_release_action_duration_seconds",
-			Help:    "Time Helm actions took, waiting included.",
+			Help:    "Duration of Helm actions, including the wait for readiness.",
 			Buckets: prometheus.ExponentialBuckets(0.1, 2, 14),
 		}, []string{"action"}),
 	}
-	m.ofOperations()
-	m.ofWaits()
-	m.ofFailures()
-	m.ofTokens()
+	m.newOperationMetrics()
+	m.newWaitMetrics()
+	m.newFailureMetrics()
+	m.newTokenMetrics()
 	suspended := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "pintle_helm_releases_suspended",
-		Help: "HelmReleases that are suspended, by spec or by annotation.",
-	}, m.counting(m.suspended))
+		Help: "Number of HelmReleases that are suspended, by spec or by annotation.",
+	}, m.sizeOf(m.suspended))
 	drifted := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "pintle_helm_releases_drifted",
-		Help: "HelmReleases whose live objects are not as the release has them.",
-	}, m.counting(m.drifted))
-	for _, c := range []prometheus.Collector{m.visits, m.attempts, m.duration, m.reconciled, m.drift, m.operations, m.took, m.waited, m.notifications, m.queued, m.clusters, m.tokens, suspended, drifted,
-		m.failures, m.interruptions, m.slotWaits, m.lockWaits, m.downloads, m.downloaded, m.releases, m.figures,
+		Help: "Number of HelmReleases whose live objects differ from the release.",
+	}, m.sizeOf(m.drifted))
+	for _, c := range []prometheus.Collector{
+		m.reconciliations, m.reconcileDuration, m.attempts, m.duration, m.drift, m.operations, m.operationDuration, m.operationWait,
+		m.notifications, m.queued, m.clusters, m.tokens, suspended, drifted,
+		m.failures, m.interruptions, m.slotWaits, m.lockWaits, m.downloads, m.downloaded, m.releases, m.stats,
 	} {
 		if err := r.Register(c); err != nil {
 			return nil, err
@@ -124,86 +125,82 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 	return m, nil
 }
 
-// ofOperations makes the metrics of Operations.
-func (m *Metrics) ofOperations() {
+func (m *Metrics) newOperationMetrics() {
 	m.operations = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "pintle_operations_total",
-		Help: "Operations that have ended, by engine, phase and reason.",
+		Help: "Number of Operations that have ended, by engine, phase and reason.",
 	}, []string{"engine", "phase", "reason"})
-	m.took = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+	m.operationDuration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "pintle_operation_duration_seconds",
-		Help:    "Time from the start of an Operation's first Job to its end. Those that never began are not counted.",
+		Help:    "Time from the start of an Operation's first Job to its end. Operations that ran no Job are not counted.",
 		Buckets: prometheus.ExponentialBuckets(0.5, 2, 14),
 	}, []string{"engine", "phase"})
-	m.waited = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+	m.operationWait = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "pintle_operation_wait_seconds",
-		Help:    "Time from the creation of an Operation to the start of its first Job. Those that never began are not counted.",
+		Help:    "Time from the creation of an Operation to the start of its first Job. Operations that ran no Job are not counted.",
 		Buckets: prometheus.ExponentialBuckets(0.5, 2, 14),
 	}, []string{"engine"})
 }
 
-// ofFailures makes the metrics of what does not work.
-func (m *Metrics) ofFailures() {
+func (m *Metrics) newFailureMetrics() {
 	m.clusters = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "pintle_cluster_unreachable",
-		Help: "Kubeconfigs by which nobody can be reached, by the address in them. Nothing is sent there but a probe now and then.",
+		Help: "Number of kubeconfigs whose cluster does not answer, by the address of its API server. Such a cluster receives only probes.",
 	}, []string{"host"})
 	m.failures = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "pintle_helm_release_failures_total",
-		Help: "Helm actions that failed because of an object, a hook or a test, by what was the matter with it.",
+		Help: "Number of Helm actions that failed because of an object, a hook or a test, by failure cause.",
 	}, []string{"reason"})
 	m.interruptions = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "pintle_helm_release_interruptions_total",
-		Help: "Helm actions that ended because a server did not answer. They are tried again, and are neither failures nor in pintle_helm_release_actions_total.",
+		Help: "Number of Helm actions that ended because a server did not answer. They are tried again, and are neither failures nor in pintle_helm_release_actions_total.",
 	}, []string{"action"})
 }
 
-// ofTokens makes the metrics of tokens for other clusters that the reference has by
-// object.
-func (m *Metrics) ofTokens() {
+func (m *Metrics) newTokenMetrics() {
+	// Name and labels are those of helm-controller.
 	m.tokens = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "gotk_token_cache_events_total",
-		Help: "Visits to HelmReleases in clusters that take tokens, by HelmRelease and whether there was one: cache_hit or cache_miss.",
+		Help: "Number of reconciliations that needed a token for another cluster, by HelmRelease and result: cache_hit or cache_miss.",
 	}, []string{"event_type", "kind", "name", "namespace", "operation"})
 }
 
-// TokenWanted notes that a visit to a HelmRelease led to a cluster that takes tokens;
-// held says whether there was one.
-func (m *Metrics) TokenWanted(hr types.NamespacedName, held bool) {
+// TokenRequested counts a reconciliation that needed a token for another cluster. cached is true
+// if the token cache had one.
+func (m *Metrics) TokenRequested(hr types.NamespacedName, cached bool) {
 	event := "cache_miss"
-	if held {
+	if cached {
 		event = "cache_hit"
 	}
 	m.tokens.WithLabelValues(event, helmv2.HelmReleaseKind, hr.Name, hr.Namespace, "reconcile").Inc()
 }
 
-// ofWaits makes the metrics of what is waited for.
-func (m *Metrics) ofWaits() {
+func (m *Metrics) newWaitMetrics() {
 	m.slotWaits = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "pintle_helm_release_action_wait_seconds",
-		Help:    "Time from the announcement of a Helm action to its beginning, which waits for others to make room. Those that never began are not counted.",
+		Help:    "Time from the announcement of a Helm action to its start, which waits for a slot. Actions that never started are not counted.",
 		Buckets: prometheus.ExponentialBuckets(0.01, 4, 9),
 	}, []string{"action"})
 	m.lockWaits = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name:    "pintle_helm_release_lock_wait_seconds",
-		Help:    "Time for which an Operation kept Helm from a release, by when it was over. Whole seconds.",
+		Help:    "Time for which the lock of an Operation kept Helm from a release, observed when the lock is released. Whole seconds.",
 		Buckets: prometheus.ExponentialBuckets(1, 3, 9),
 	})
 	m.downloads = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "pintle_chart_download_duration_seconds",
-		Help:    "Time downloads of charts took, retries included, by result: success or failure.",
+		Help:    "Duration of chart downloads, retries included, by result: success or failure.",
 		Buckets: prometheus.ExponentialBuckets(0.01, 4, 8),
 	}, []string{"result"})
 	m.downloaded = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "pintle_chart_downloaded_bytes_total",
-		Help: "Bytes of charts that were downloaded.",
+		Help: "Number of bytes of charts that were downloaded.",
 	})
 }
 
-// HeldBack observes for how long an Operation kept Helm from a release.
-func (m *Metrics) HeldBack(d time.Duration) { m.lockWaits.Observe(max(0, d).Seconds()) }
+// LockWaited observes the time for which the lock of an Operation kept Helm from a release.
+func (m *Metrics) LockWaited(d time.Duration) { m.lockWaits.Observe(max(0, d).Seconds()) }
 
-// Downloaded counts a download that has ended; err says why it failed, if it did.
+// Downloaded counts a download that has ended. err is nil if it succeeded, and size is in bytes.
 func (m *Metrics) Downloaded(took time.Duration, size int64, err error) {
 	result := "success"
 	if err != nil {
@@ -213,23 +210,25 @@ func (m *Metrics) Downloaded(took time.Duration, size int64, err error) {
 	m.downloaded.Add(float64(size))
 }
 
-// Visit counts a visit; rule is a name of a rule or one of the reasons above.
-func (m *Metrics) Visit(rule string) { m.visits.WithLabelValues(rule).Inc() }
+// Reconciliation counts a reconciliation. rule is the name of a rule of package release, or one of
+// the constants above.
+func (m *Metrics) Reconciliation(rule string) { m.reconciliations.WithLabelValues(rule).Inc() }
 
-// Notified counts an event for the events address; result says what became of it.
+// Notified counts an event for the events address that has left the queue, with its result.
 func (m *Metrics) Notified(result string) { m.notifications.WithLabelValues(result).Inc() }
 
-// NotificationsQueued counts the events that have not come to their end yet.
+// NotificationsQueued adds change to the number of queued events.
 func (m *Metrics) NotificationsQueued(change int) { m.queued.Add(float64(change)) }
 
-// Reconciled observes how long a visit to a HelmRelease took, or an action of it.
-func (m *Metrics) Reconciled(hr types.NamespacedName, took time.Duration) {
-	m.reconciled.WithLabelValues(helmv2.HelmReleaseKind, hr.Name, hr.Namespace).Observe(took.Seconds())
+// ReconcileDuration observes the duration of a reconciliation of a HelmRelease, or of one of its
+// actions.
+func (m *Metrics) ReconcileDuration(hr types.NamespacedName, took time.Duration) {
+	m.reconcileDuration.WithLabelValues(helmv2.HelmReleaseKind, hr.Name, hr.Namespace).Observe(took.Seconds())
 }
 
-// Forget drops all that is known of a HelmRelease that is gone.
+// Forget removes the series of a HelmRelease that no longer exists.
 func (m *Metrics) Forget(hr types.NamespacedName) {
-	m.reconciled.DeleteLabelValues(helmv2.HelmReleaseKind, hr.Name, hr.Namespace)
+	m.reconcileDuration.DeleteLabelValues(helmv2.HelmReleaseKind, hr.Name, hr.Namespace)
 	m.tokens.DeletePartialMatch(prometheus.Labels{"name": hr.Name, "namespace": hr.Namespace})
 	m.Suspended(hr.String(), false)
 	m.Drifted(hr.String(), false)
@@ -238,20 +237,20 @@ func (m *Metrics) Forget(hr types.NamespacedName) {
 	delete(m.releases.succeeded, hr)
 }
 
-// Suspended notes whether a HelmRelease is suspended; key tells it from others,
-// and is no label.
-func (m *Metrics) Suspended(key string, is bool) { m.note(m.suspended, key, is) }
+// Suspended records whether a HelmRelease is suspended. key identifies the HelmRelease, and does
+// not become a label.
+func (m *Metrics) Suspended(key string, is bool) { m.record(m.suspended, key, is) }
 
-// Drifted notes whether live objects of a HelmRelease are not as the release has
-// them; key is as for Suspended.
-func (m *Metrics) Drifted(key string, is bool) { m.note(m.drifted, key, is) }
+// Drifted records whether live objects of a HelmRelease differ from the release. key is as for
+// Suspended.
+func (m *Metrics) Drifted(key string, is bool) { m.record(m.drifted, key, is) }
 
-// DriftDetected counts objects that were found to differ, when that is news.
+// DriftDetected counts objects whose drift was reported for the first time.
 func (m *Metrics) DriftDetected(objects []release.DriftedObject) {
-	m.driftedObjects(objects, "detected")
+	m.countDrift(objects, "detected")
 }
 
-func (m *Metrics) driftedObjects(objects []release.DriftedObject, result string) {
+func (m *Metrics) countDrift(objects []release.DriftedObject, result string) {
 	for _, o := range objects {
 		class := "changed"
 		if o.Removed {
@@ -261,7 +260,7 @@ func (m *Metrics) driftedObjects(objects []release.DriftedObject, result string)
 	}
 }
 
-func (m *Metrics) note(set map[string]struct{}, key string, is bool) {
+func (m *Metrics) record(set map[string]struct{}, key string, is bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if is {
@@ -271,7 +270,7 @@ func (m *Metrics) note(set map[string]struct{}, key string, is bool) {
 	delete(set, key)
 }
 
-func (m *Metrics) counting(set map[string]struct{}) func() float64 {
+func (m *Metrics) sizeOf(set map[string]struct{}) func() float64 {
 	return func() float64 {
 		m.mu.Lock()
 		defer m.mu.Unlock()
@@ -279,7 +278,7 @@ func (m *Metrics) counting(set map[string]struct{}) func() float64 {
 	}
 }
 
-// Attempt counts an attempt that has ended and was recorded.
+// Attempt counts an action that has ended and whose outcome is recorded in status.
 func (m *Metrics) Attempt(o release.Outcome) {
 	action := release.Name(o.Action)
 	if o.Interrupted != nil && !o.Cancelled {
@@ -308,11 +307,11 @@ func (m *Metrics) Attempt(o release.Outcome) {
 		if slices.ContainsFunc(o.Failed, func(e release.ObjectError) bool { return e.Object == object.Object }) {
 			result = "failed"
 		}
-		m.driftedObjects([]release.DriftedObject{object}, result)
+		m.countDrift([]release.DriftedObject{object}, result)
 	}
 }
 
-// ClusterUnreachable notes that one more way to a host leads nowhere, or one less.
+// ClusterUnreachable adds a connection to those of host that get no answer, or removes one.
 func (m *Metrics) ClusterUnreachable(host string, is bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -329,12 +328,12 @@ func (m *Metrics) ClusterUnreachable(host string, is bool) {
 	m.clusters.WithLabelValues(host).Set(float64(m.unreachable[host]))
 }
 
-// Operation counts an Operation that has ended: how long its Jobs took, and how
-// long it had waited for the first of them, both zero if none ran.
+// Operation counts an Operation that has ended. took is the time from the start of its first Job
+// to its end, and waited the time before. Both are zero if no Job ran.
 func (m *Metrics) Operation(engine, phase, reason string, took, waited time.Duration) {
 	m.operations.WithLabelValues(engine, phase, reason).Inc()
 	if took > 0 || waited > 0 {
-		m.took.WithLabelValues(engine, phase).Observe(took.Seconds())
-		m.waited.WithLabelValues(engine).Observe(waited.Seconds())
+		m.operationDuration.WithLabelValues(engine, phase).Observe(took.Seconds())
+		m.operationWait.WithLabelValues(engine).Observe(waited.Seconds())
 	}
 }

@@ -23,16 +23,16 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// clock stands still.
+// clock returns a fixed time.
 func clock() time.Time { return time.Unix(5000, 0) }
 
-// idle is what is there before anything happens.
+// idle returns the series of new metrics, and more.
 func idle(more map[string]float64) map[string]float64 {
 	all := map[string]float64{
 		"pintle_notifications_queued": 0, "pintle_helm_releases_suspended": 0, "pintle_helm_releases_drifted": 0,
 		"lock_wait_seconds count": 0, "lock_wait_seconds sum": 0, "pintle_chart_downloaded_bytes_total": 0,
 		"actions_in_progress": 0, "action_slots": 0, "action_slots_used": 0,
-		"pintle_live_object_watches": 0, "pintle_live_object_open_fuses": 0, "pintle_live_object_wakes_total": 0, "pintle_live_object_held_wakes_total": 0,
+		"pintle_live_object_watches": 0, "pintle_live_object_throttled_releases": 0, "pintle_live_object_triggers_total": 0, "pintle_live_object_delayed_triggers_total": 0,
 		"gotk_token_cached_items": 0, "gotk_token_cache_requests_total status=success": 0, "gotk_token_cache_requests_total status=failure": 0,
 		"gotk_token_cache_evictions_total": 0,
 	}
@@ -40,8 +40,8 @@ func idle(more map[string]float64) map[string]float64 {
 	return all
 }
 
-// gather returns the value of every counter, and count and sum of every
-// histogram, by name and labels.
+// gather returns the value of every counter and gauge, and count and sum of every histogram, by
+// name and labels.
 func gather(t *testing.T, r prometheus.Gatherer) map[string]float64 {
 	t.Helper()
 	families, err := r.Gather()
@@ -66,6 +66,7 @@ func gather(t *testing.T, r prometheus.Gatherer) map[string]float64 {
 	return got
 }
 
+// TestMetrics: every method changes the series of its metric, and no label names an object.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewPedanticRegistry()
@@ -74,7 +75,7 @@ func TestMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(idle(nil), gather(t, registry)); diff != "" {
-		t.Errorf("nothing was counted yet (-want +got):\n%s", diff)
+		t.Errorf("new metrics (-want +got):\n%s", diff)
 	}
 	begun := time.Unix(100, 0)
 	named := release.Desired{UID: "uid-1", Target: release.Target{Name: "app", Namespace: "prod", StorageNamespace: "prod"}}
@@ -91,9 +92,9 @@ func TestMetrics(t *testing.T) {
 	gone := release.DriftedObject{Object: release.Object{Kind: "ConfigMap", Namespace: "prod", Name: "app"}, Removed: true}
 	other := release.DriftedObject{Object: release.Object{Kind: "Service", Namespace: "prod", Name: "app"}}
 	m.DriftDetected([]release.DriftedObject{gone, other})
-	m.Visit(VisitBlocked)
-	m.Visit(VisitFinished)
-	m.Visit(VisitFinished)
+	m.Reconciliation(RuleBlocked)
+	m.Reconciliation(RuleFinished)
+	m.Reconciliation(RuleFinished)
 	for _, o := range []release.Outcome{
 		{Action: release.Install{}, Started: begun, Ended: begun.Add(2 * time.Second)},
 		{Action: release.Install{}, Started: begun, Ended: begun.Add(4 * time.Second)},
@@ -107,21 +108,21 @@ func TestMetrics(t *testing.T) {
 			Action: release.CorrectDrift{}, Started: begun, Ended: begun.Add(time.Second),
 			Corrected: []release.DriftedObject{gone, other}, Failed: []release.ObjectError{{Object: other.Object, Err: "app is immutable"}},
 		},
-		// An attempt that never began has no times.
+		// An action that never started has no times.
 		{Action: release.Unlock{}, Announced: begun, Err: errors.New("never"), Cancelled: true},
 	} {
 		o.Desired = named
 		m.Attempt(o)
 	}
-	m.HeldBack(90 * time.Second)
-	m.HeldBack(-time.Second)
+	m.LockWaited(90 * time.Second)
+	m.LockWaited(-time.Second)
 	m.Downloaded(2*time.Second, 1000, nil)
 	m.Downloaded(3*time.Second, 0, errors.New("app is not there"))
-	m.Ask(func(f *Figures) { f.InProgress, f.Slots, f.SlotsUsed = 3, 10, 2 })
-	m.Ask(func(f *Figures) {
-		f.Caches = []Cache{{Name: "archives", Entries: 4, Bytes: 5}, {Name: "connections", Entries: 6, Bytes: -1}}
-		f.Watches, f.OpenFuses, f.Wakes, f.Held = 7, 8, 9, 10
-		f.Tokens, f.TokensAnswered, f.TokensFailed, f.TokensEvicted = 11, 12, 13, 14
+	m.Collect(func(s *Stats) { s.InProgress, s.Slots, s.SlotsUsed = 3, 10, 2 })
+	m.Collect(func(s *Stats) {
+		s.Caches = []Cache{{Name: "archives", Entries: 4, Bytes: 5}, {Name: "connections", Entries: 6, Bytes: -1}}
+		s.Watches, s.Throttled, s.Triggers, s.Delayed = 7, 8, 9, 10
+		s.Tokens, s.TokensAnswered, s.TokensFailed, s.TokensEvicted = 11, 12, 13, 14
 	})
 	want := idle(map[string]float64{
 		"action_wait_seconds action=upgrade count":                    1,
@@ -135,12 +136,12 @@ func TestMetrics(t *testing.T) {
 		"pintle_chart_downloaded_bytes_total":                         1000,
 		"actions_in_progress":                                         3, "action_slots": 10, "action_slots_used": 2,
 		"pintle_cache_entries cache=archives": 4, "pintle_cache_bytes cache=archives": 5, "pintle_cache_entries cache=connections": 6,
-		"pintle_live_object_watches": 7, "pintle_live_object_open_fuses": 8, "pintle_live_object_wakes_total": 9, "pintle_live_object_held_wakes_total": 10,
+		"pintle_live_object_watches": 7, "pintle_live_object_throttled_releases": 8, "pintle_live_object_triggers_total": 9, "pintle_live_object_delayed_triggers_total": 10,
 		"gotk_token_cached_items": 11, "gotk_token_cache_requests_total status=success": 12, "gotk_token_cache_requests_total status=failure": 13,
 		"gotk_token_cache_evictions_total": 14,
 
-		"visits_total rule=Blocked":                      1,
-		"visits_total rule=Finished":                     2,
+		"reconciliations_total rule=Blocked":             1,
+		"reconciliations_total rule=Finished":            2,
 		"actions_total action=install result=success":    2,
 		"actions_total action=upgrade result=failure":    1,
 		"actions_total action=upgrade result=waiting":    1,
@@ -182,14 +183,14 @@ func TestMetrics(t *testing.T) {
 		}
 		for _, object := range []string{"app", "prod", "uid-1"} {
 			if strings.Contains(name, object) {
-				t.Errorf("%s names an object: there would be one series for each", name)
+				t.Errorf("%s has a label with the name of an object", name)
 			}
 		}
 	}
 }
 
-// TestSeriesGoWithTheirObject: those that name one, and what is counted of it.
-func TestSeriesGoWithTheirObject(t *testing.T) {
+// TestForget: Forget removes the series of a HelmRelease, and subtracts it from gauges.
+func TestForget(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewPedanticRegistry()
 	m, err := New(registry)
@@ -198,14 +199,14 @@ func TestSeriesGoWithTheirObject(t *testing.T) {
 	}
 	web, api := types.NamespacedName{Namespace: "prod", Name: "web"}, types.NamespacedName{Namespace: "prod", Name: "api"}
 	for _, key := range []types.NamespacedName{web, api} {
-		m.Reconciled(key, 2*time.Second)
+		m.ReconcileDuration(key, 2*time.Second)
 		m.Suspended(key.String(), true)
 		m.Drifted(key.String(), true)
 	}
-	m.Reconciled(web, time.Second)
-	m.TokenWanted(web, true)
-	m.TokenWanted(web, false)
-	m.TokenWanted(api, true)
+	m.ReconcileDuration(web, time.Second)
+	m.TokenRequested(web, true)
+	m.TokenRequested(web, false)
+	m.TokenRequested(api, true)
 	const hit = "gotk_token_cache_events_total event_type=cache_hit kind=HelmRelease name="
 	const of = "gotk_reconcile_duration_seconds kind=HelmRelease name="
 	want := idle(map[string]float64{
@@ -223,12 +224,11 @@ func TestSeriesGoWithTheirObject(t *testing.T) {
 		"pintle_helm_releases_suspended": 1, "pintle_helm_releases_drifted": 1,
 	})
 	if diff := cmp.Diff(want, gather(t, registry)); diff != "" {
-		t.Errorf("one is gone (-want +got):\n%s", diff)
+		t.Errorf("after Forget (-want +got):\n%s", diff)
 	}
 }
 
-// TestClusterUnreachable: a host is listed as long as there is one way to it that
-// leads nowhere.
+// TestClusterUnreachable: a host has a series as long as one connection to it gets no answer.
 func TestClusterUnreachable(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewPedanticRegistry()
@@ -249,7 +249,7 @@ func TestClusterUnreachable(t *testing.T) {
 	}
 }
 
-// everything returns a registry with a series of each metric.
+// everything returns a registry in which each metric has a series.
 func everything(t *testing.T) *prometheus.Registry {
 	t.Helper()
 	registry := prometheus.NewRegistry()
@@ -257,9 +257,9 @@ func everything(t *testing.T) *prometheus.Registry {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Reconciled(types.NamespacedName{}, 0)
-	m.TokenWanted(types.NamespacedName{}, true)
-	m.Visit(VisitAtRest)
+	m.ReconcileDuration(types.NamespacedName{}, 0)
+	m.TokenRequested(types.NamespacedName{}, true)
+	m.Reconciliation(RuleCached)
 	m.Attempt(release.Outcome{Action: release.Install{}, Diagnosis: &release.Diagnosis{Code: "OOMKilled"}})
 	m.DriftDetected([]release.DriftedObject{{}})
 	m.Notified("sent")
@@ -268,14 +268,14 @@ func everything(t *testing.T) *prometheus.Registry {
 	at := time.Unix(1, 0)
 	m.Attempt(release.Outcome{Action: release.Upgrade{}, Announced: at, Started: at})
 	m.Attempt(release.Outcome{Action: release.Upgrade{}, Interrupted: &release.Outage{}})
-	m.Ask(func(f *Figures) { f.Caches = []Cache{{Name: "some"}} })
+	m.Collect(func(s *Stats) { s.Caches = []Cache{{Name: "some"}} })
 	m.Succeeded(types.NamespacedName{Namespace: "prod", Name: "web"}, at)
 	m.Releases(func() iter.Seq[*helmv2.HelmRelease] { return slices.Values([]*helmv2.HelmRelease{web()}) }, clock)
 	m.ClusterUnreachable("https://h", true)
 	return registry
 }
 
-// TestMetricsLint: names, units and texts are as Prometheus wants them.
+// TestMetricsLint: names, units and help texts follow the conventions of Prometheus.
 func TestMetricsLint(t *testing.T) {
 	t.Parallel()
 	families, err := everything(t).Gather()
@@ -288,8 +288,7 @@ func TestMetricsLint(t *testing.T) {
 	}
 }
 
-// TestMetricsAreDocumented: docs/metrics.md lists each with its type and labels,
-// and nothing else of ours.
+// TestMetricsAreDocumented: docs/metrics.md lists exactly these metrics, with types and labels.
 func TestMetricsAreDocumented(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("../../docs/metrics.md")
@@ -321,6 +320,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	}
 }
 
+// TestNewTwice: metrics cannot be registered twice.
 func TestNewTwice(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
@@ -328,6 +328,6 @@ func TestNewTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	if m, err := New(registry); err == nil || m != nil {
-		t.Error("a second set of the same metrics would count half of everything")
+		t.Error("a second set of the same metrics was registered")
 	}
 }

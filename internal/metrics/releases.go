@@ -19,54 +19,54 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// Listing yields the HelmReleases there are, which are not changed and not kept.
+// Listing yields all HelmReleases. The collector neither changes nor keeps them.
 type Listing func() iter.Seq[*helmv2.HelmRelease]
 
-// maxText bounds what a label takes over from a chart, in bytes: its author may
-// write anything there.
+// maxText is the longest label value in bytes that is taken from a chart. The author of a chart
+// can write any text there.
 const maxText = 63
 
-// otherReason stands for reasons that are not this controller's, of which there
-// may be any number.
+// otherReason replaces reasons that this controller does not define, to bound the number of
+// series.
 const otherReason = "Other"
 
-// releases makes the series of each HelmRelease when metrics are read. Between two
-// reads it holds of each only when it was last found as wanted.
-type releases struct {
+// releaseCollector builds the series of each HelmRelease when metrics are scraped. Between
+// scrapes it stores only the time of the last success of each.
+type releaseCollector struct {
 	info, status, since, lastSuccess *prometheus.Desc
-	// reasons are those that may be a label.
+	// reasons are the permitted values of the label reason.
 	reasons map[string]struct{}
 
 	mu      sync.Mutex
 	listing Listing
 	now     func() time.Time
-	// succeeded is in seconds since 1970.
+	// succeeded is in seconds since the Unix epoch.
 	succeeded map[types.NamespacedName]int64
 }
 
-func newReleases() *releases {
+func newReleaseCollector() *releaseCollector {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc("pintle_helm_release_"+name, help, append([]string{"namespace", "name"}, labels...), nil)
 	}
-	return &releases{
+	return &releaseCollector{
 		reasons:     knownReasons(),
 		succeeded:   map[types.NamespacedName]int64{},
-		info:        desc("info", "1 for each HelmRelease. The chart and the number are of the newest revision, and empty if there is none.", "source_kind", "source_name", "chart_name", "chart_version", "app_version", "revision", "suspended"),
+		info:        desc("info", "1 for each HelmRelease. Chart and revision are those of the newest revision, and empty if there is none.", "source_kind", "source_name", "chart_name", "chart_version", "app_version", "revision", "suspended"),
 		status:      desc("reconciliation_status", "1 for each HelmRelease, with status and reason of its condition Ready; Unknown without a reason if it has none.", "status", "reason"),
-		since:       desc("condition_since_timestamp_seconds", "Time since when a condition has its status: Ready, Stalled, Drifted or Held. It has no series where the condition is absent.", "condition", "status"),
-		lastSuccess: desc("last_success_timestamp_seconds", "Time at which the HelmRelease was last found as wanted. It has no series before the first time since the controller started."),
+		since:       desc("condition_since_timestamp_seconds", "Time of the last transition of a condition: Ready, Stalled, Drifted or Held. An absent condition has no series.", "condition", "status"),
+		lastSuccess: desc("last_success_timestamp_seconds", "Time at which the HelmRelease was last in sync. It has no series before the first time since the controller started."),
 	}
 }
 
 // Describe implements prometheus.Collector.
-func (c *releases) Describe(ch chan<- *prometheus.Desc) {
+func (c *releaseCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{c.info, c.status, c.since, c.lastSuccess} {
 		ch <- d
 	}
 }
 
-// Collect implements prometheus.Collector. What is not listed has no series.
-func (c *releases) Collect(ch chan<- prometheus.Metric) {
+// Collect implements prometheus.Collector. Without a listing there are no series.
+func (c *releaseCollector) Collect(ch chan<- prometheus.Metric) {
 	c.mu.Lock()
 	listing, now := c.listing, c.now
 	c.mu.Unlock()
@@ -82,7 +82,7 @@ func (c *releases) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-func (c *releases) collect(send func(*prometheus.Desc, float64, ...*dto.LabelPair), label labels, hr *helmv2.HelmRelease, now time.Time) {
+func (c *releaseCollector) collect(send func(*prometheus.Desc, float64, ...*dto.LabelPair), label labels, hr *helmv2.HelmRelease, now time.Time) {
 	namespace, name := label.of("namespace", hr.Namespace), label.of("name", hr.Name)
 	status, reason := metav1.ConditionUnknown, ""
 	for i := range hr.Status.Conditions {
@@ -114,8 +114,8 @@ func (c *releases) collect(send func(*prometheus.Desc, float64, ...*dto.LabelPai
 		label.of("source_kind", kind), label.of("source_name", source), label.of("suspended", strconv.FormatBool(suspended)))
 }
 
-// labels are shared by all series of one read: most releases have most of them in
-// common, and the library's own way makes each anew.
+// labels are shared by all series of one scrape. Most releases have most labels in common, and
+// prometheus.NewConstMetric would allocate each of them again.
 type labels map[labelOf]*dto.LabelPair
 
 type labelOf struct{ name, value string }
@@ -130,7 +130,7 @@ func (l labels) of(name, value string) *dto.LabelPair {
 	return pair
 }
 
-// sample is one series, its labels in the order of their names.
+// sample is one series. Its labels are sorted by name, as the Prometheus library requires.
 type sample struct {
 	desc   *prometheus.Desc
 	labels []*dto.LabelPair
@@ -148,21 +148,21 @@ func (s *sample) Write(out *dto.Metric) error {
 	return nil
 }
 
-func (c *releases) successOf(key types.NamespacedName) (at int64, ok bool) {
+func (c *releaseCollector) successOf(key types.NamespacedName) (at int64, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	at, ok = c.succeeded[key]
 	return at, ok
 }
 
-func (c *releases) bounded(reason string) string {
+func (c *releaseCollector) bounded(reason string) string {
 	if _, ok := c.reasons[reason]; ok {
 		return reason
 	}
 	return otherReason
 }
 
-// known keeps to the three there are: any string may be written there.
+// known returns one of the three defined statuses, Unknown for any other string.
 func known(s metav1.ConditionStatus) metav1.ConditionStatus {
 	if s == metav1.ConditionTrue || s == metav1.ConditionFalse {
 		return s
@@ -170,8 +170,8 @@ func known(s metav1.ConditionStatus) metav1.ConditionStatus {
 	return metav1.ConditionUnknown
 }
 
-// sourceOf returns what the spec names, which for spec.chart is the repository and
-// not the HelmChart that is made of it.
+// sourceOf returns the source that the spec names. For spec.chart that is the repository, not the
+// HelmChart that the controller creates.
 func sourceOf(hr *helmv2.HelmRelease) (kind, name string) {
 	switch {
 	case hr.Spec.ChartRef != nil:
@@ -182,7 +182,7 @@ func sourceOf(hr *helmv2.HelmRelease) (kind, name string) {
 	return "", ""
 }
 
-// short cuts a text off where a character ends.
+// short cuts a text to maxText bytes, between two characters.
 func short(text string) string {
 	if len(text) <= maxText {
 		return text
@@ -194,8 +194,7 @@ func short(text string) string {
 	return text[:end]
 }
 
-// knownReasons are those that api/v2 names, without three that only helm-controller
-// has.
+// knownReasons returns the reasons of api/v2, except three that only helm-controller uses.
 func knownReasons() map[string]struct{} {
 	known := map[string]struct{}{}
 	for _, reason := range []string{
@@ -216,9 +215,9 @@ func knownReasons() map[string]struct{} {
 	return known
 }
 
-// Releases makes series of all HelmReleases that listing yields whenever metrics
-// are read, until end is called. While nobody reads them, it costs nothing. now tells
-// which suspensions are over.
+// Releases enables the series of HelmReleases. At every scrape, they are built from the
+// HelmReleases that listing yields, until end is called. now decides whether a suspension with an
+// end is over.
 func (m *Metrics) Releases(listing Listing, now func() time.Time) (end func()) {
 	set := func(l Listing) {
 		m.releases.mu.Lock()
@@ -229,7 +228,7 @@ func (m *Metrics) Releases(listing Listing, now func() time.Time) (end func()) {
 	return func() { set(nil) }
 }
 
-// Succeeded notes that a HelmRelease is as wanted.
+// Succeeded records that a HelmRelease was in sync at a time.
 func (m *Metrics) Succeeded(hr types.NamespacedName, at time.Time) {
 	m.releases.mu.Lock()
 	defer m.releases.mu.Unlock()

@@ -27,7 +27,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// web is a HelmRelease that has everything there is a series for.
+// web returns a HelmRelease with a value for every series.
 func web() *helmv2.HelmRelease {
 	condition := func(kind string, status metav1.ConditionStatus, reason string, at int64) metav1.Condition {
 		return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: "a secret", LastTransitionTime: metav1.Unix(at, 0)}
@@ -51,7 +51,7 @@ func web() *helmv2.HelmRelease {
 	}
 }
 
-// seriesOf returns the series that hrs have, without what there is in any case.
+// seriesOf returns the series of hrs, without those of idle.
 func seriesOf(t *testing.T, m *Metrics, registry prometheus.Gatherer, hrs ...*helmv2.HelmRelease) map[string]float64 {
 	t.Helper()
 	m.Releases(func() iter.Seq[*helmv2.HelmRelease] { return slices.Values(hrs) }, clock)
@@ -72,6 +72,7 @@ func newMetrics(t *testing.T) (*Metrics, *prometheus.Registry) {
 	return m, registry
 }
 
+// TestReleases: the series of a HelmRelease have the values of its spec and status.
 func TestReleases(t *testing.T) {
 	t.Parallel()
 	m, registry := newMetrics(t)
@@ -98,7 +99,7 @@ func TestReleases(t *testing.T) {
 			"info app_version= chart_name= chart_version= name=new namespace=prod revision= source_kind=GitRepository source_name=repo suspended=true 1",
 			"reconciliation_status name=new namespace=prod reason= status=Unknown 1",
 		}},
-		"neither source, suspended by annotation, and words of others": {func(hr *helmv2.HelmRelease) {
+		"no source, suspended by annotation, unknown reason and status": {func(hr *helmv2.HelmRelease) {
 			hr.Name, hr.Spec.ChartRef = "odd", nil
 			hr.Annotations = map[string]string{helmv2.AnnotationSuspend: "why", helmv2.AnnotationSuspendUntil: "1970-01-01T01:23:21Z"}
 			hr.Status.Conditions = hr.Status.Conditions[:1]
@@ -130,9 +131,9 @@ func TestReleases(t *testing.T) {
 	}
 }
 
-// TestReleasesGo: nothing is left of what is not listed any more, and nothing is
-// listed by who does not visit releases.
-func TestReleasesGo(t *testing.T) {
+// TestReleaseSeriesEnd: a HelmRelease that is not listed has no series, and there are none after
+// the end of the listing.
+func TestReleaseSeriesEnd(t *testing.T) {
 	t.Parallel()
 	m, registry := newMetrics(t)
 	key := types.NamespacedName{Namespace: "prod", Name: "web"}
@@ -141,21 +142,21 @@ func TestReleasesGo(t *testing.T) {
 		t.Error("a HelmRelease has no series")
 	}
 	if got := seriesOf(t, m, registry); len(got) > 0 {
-		t.Errorf("it is gone: %v", got)
+		t.Errorf("a HelmRelease that is not listed has series: %v", got)
 	}
 	m.Forget(key)
 	if len(m.releases.succeeded) > 0 {
-		t.Errorf("it is gone, and remembered: %v", m.releases.succeeded)
+		t.Errorf("Forget keeps the time of success: %v", m.releases.succeeded)
 	}
 	end := m.Releases(func() iter.Seq[*helmv2.HelmRelease] { return slices.Values([]*helmv2.HelmRelease{web()}) }, clock)
 	end()
 	if got := gather(t, registry); !cmp.Equal(got, idle(nil)) {
-		t.Errorf("it ended: %v", got)
+		t.Errorf("after the end of the listing: %v", got)
 	}
 }
 
-// TestReleasesAreBounded: how many series a HelmRelease has does not depend on what
-// is in it, or was.
+// TestReleasesAreBounded: the number of series of a HelmRelease does not depend on its contents,
+// present or past.
 func TestReleasesAreBounded(t *testing.T) {
 	t.Parallel()
 	m, registry := newMetrics(t)
@@ -173,8 +174,7 @@ func TestReleasesAreBounded(t *testing.T) {
 	}
 }
 
-// TestReasonsAreKnown: a reason that api/v2 names is a label, if anything of ours
-// gives it.
+// TestReasonsAreKnown: every reason of api/v2 that this controller uses is a label value.
 func TestReasonsAreKnown(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../api/v2/*.go")
@@ -209,14 +209,15 @@ func TestReasonsAreKnown(t *testing.T) {
 	})
 	for _, reason := range named {
 		if _, ok := known[reason]; !ok {
-			t.Errorf("%s would be %q", reason, otherReason)
+			t.Errorf("%s is exposed as %q", reason, otherReason)
 		}
 	}
 	if len(named) != len(known) {
-		t.Errorf("%d are named and %d known", len(named), len(known))
+		t.Errorf("api/v2 has %d reasons, knownReasons %d", len(named), len(known))
 	}
 }
 
+// TestShort: a text is cut between characters, to at most maxText bytes.
 func TestShort(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []string{"", "1.2.3", strings.Repeat("a", 63), strings.Repeat("a", 64), strings.Repeat("a", 62) + "ü", strings.Repeat("字", 30)} {
@@ -227,9 +228,9 @@ func TestShort(t *testing.T) {
 	}
 }
 
-// TestVisitsAllocateNothing: what is noted at every visit of a HelmRelease that is
-// known already.
-func TestVisitsAllocateNothing(t *testing.T) {
+// TestSucceededAllocatesNothing: Succeeded, which every reconciliation calls, does not allocate
+// for a known HelmRelease.
+func TestSucceededAllocatesNothing(t *testing.T) {
 	m, err := New(prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
@@ -241,8 +242,8 @@ func TestVisitsAllocateNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkReleases reads the metrics of 3000 HelmReleases, and says what each of
-// them takes between two reads.
+// BenchmarkReleases scrapes the metrics of 3000 HelmReleases, and reports the memory that each of
+// them takes between scrapes.
 func BenchmarkReleases(b *testing.B) {
 	const count = 3000
 	all := make([]helmv2.HelmRelease, count)

@@ -20,8 +20,8 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// Root is where containers see their cgroup.
-const Root = "/sys/fs/cgroup"
+// CgroupRoot is where containers see their cgroup.
+const CgroupRoot = "/sys/fs/cgroup"
 
 // Options say what is looked at, and how often.
 type Options struct {
@@ -30,26 +30,26 @@ type Options struct {
 	// Interval is the time between looks; more than zero.
 	Interval time.Duration
 	// MaxPath and CurrentPath hold the limit and what is used, in bytes. Where one is
-	// empty, the file of the cgroup at Root is used, of version 2 or 1.
+	// empty, the file of the cgroup at CgroupRoot is used, of version 2 or 1.
 	MaxPath     string
 	CurrentPath string
-	// Root is the directory of the cgroup; see the constant.
-	Root string
-	Log  logr.Logger
+	// CgroupRoot is the directory of the cgroup; see the constant.
+	CgroupRoot string
+	Log        logr.Logger
 }
 
-// ErrShort is the cause by which a context ends whose memory is short.
-var ErrShort = errors.New("memory is about to run out")
+// ErrMemoryLow is the cause by which a context ends whose memory is short.
+var ErrMemoryLow = errors.New("memory is about to run out")
 
-// UntilShort returns a context that ends, with the cause ErrShort, when memory is
+// Watch returns a context that ends, with the cause ErrMemoryLow, when memory is
 // short. It returns an error if there is no limit, or nothing tells what is used.
 // A look that fails is logged, and is no reason to end.
-func UntilShort(ctx context.Context, o Options) (context.Context, error) {
-	maxPath, err := firstThere(o.MaxPath, o.Root, "memory.max", "memory/memory.limit_in_bytes")
+func Watch(ctx context.Context, o Options) (context.Context, error) {
+	maxPath, err := firstThere(o.MaxPath, o.CgroupRoot, "memory.max", "memory/memory.limit_in_bytes")
 	if err != nil {
 		return nil, fmt.Errorf("the memory limit is not known: %w", err)
 	}
-	current, err := firstThere(o.CurrentPath, o.Root, "memory.current", "memory/memory.usage_in_bytes")
+	current, err := firstThere(o.CurrentPath, o.CgroupRoot, "memory.current", "memory/memory.usage_in_bytes")
 	if err != nil {
 		return nil, fmt.Errorf("the memory used is not known: %w", err)
 	}
@@ -84,7 +84,7 @@ func watch(ctx context.Context, cancel context.CancelCauseFunc, o Options, path 
 		}
 		if float64(used) >= float64(limit)*float64(o.Percent)/100 {
 			o.Log.Info("memory is about to run out: shutting down", "used", used, "limit", limit, "percent", o.Percent)
-			cancel(ErrShort)
+			cancel(ErrMemoryLow)
 			return
 		}
 	}

@@ -48,12 +48,12 @@ func TestUntilShort(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			root := cgroup(t, map[string]string{tc.max: "1000\n", tc.current: "949\n"})
 			o := tc.o
-			o.Root, o.Percent, o.Interval, o.Log = root, 95, time.Second, logr.Discard()
+			o.CgroupRoot, o.Percent, o.Interval, o.Log = root, 95, time.Second, logr.Discard()
 			if o.MaxPath != "" {
 				o.MaxPath, o.CurrentPath = filepath.Join(root, o.MaxPath), filepath.Join(root, o.CurrentPath)
 			}
 			synctest.Test(t, func(t *testing.T) {
-				ctx, err := UntilShort(t.Context(), o)
+				ctx, err := Watch(t.Context(), o)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -68,7 +68,7 @@ func TestUntilShort(t *testing.T) {
 				put(t, filepath.Join(root, tc.current), "950")
 				time.Sleep(time.Second)
 				synctest.Wait()
-				if !errors.Is(context.Cause(ctx), ErrShort) {
+				if !errors.Is(context.Cause(ctx), ErrMemoryLow) {
 					t.Errorf("it goes on although 950 of 1000 bytes are used: %v", context.Cause(ctx))
 				}
 			})
@@ -81,7 +81,7 @@ func TestEnds(t *testing.T) {
 	root := cgroup(t, map[string]string{"memory.max": "10", "memory.current": "1"})
 	synctest.Test(t, func(t *testing.T) {
 		parent, cancel := context.WithCancel(t.Context())
-		ctx, err := UntilShort(parent, Options{Root: root, Percent: 90, Interval: time.Second})
+		ctx, err := Watch(parent, Options{CgroupRoot: root, Percent: 90, Interval: time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +105,7 @@ func TestUnknown(t *testing.T) {
 		"Words":     {map[string]string{"memory.max": "1", "memory.current": "much"}, "invalid syntax"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := UntilShort(t.Context(), Options{Root: cgroup(t, tc.files), Percent: 95, Interval: time.Second})
+			_, err := Watch(t.Context(), Options{CgroupRoot: cgroup(t, tc.files), Percent: 95, Interval: time.Second})
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("error %v, want %s", err, tc.want)
 			}

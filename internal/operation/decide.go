@@ -14,21 +14,21 @@ import (
 
 const (
 	// look is how often something is looked at that nobody tells us about.
-	look = 10 * time.Second
+	pollInterval = 10 * time.Second
 
 	// grace is how long after its deadline a Job may still be there. Kubernetes ends it
 	// at the deadline, unless it was suspended by somebody in between.
-	grace = time.Minute
+	deadlineGrace = time.Minute
 
 	// lastWords is how long before its deadline the log of a Job is read: Kubernetes
 	// deletes the pods of one that is late, and their logs with them.
-	lastWords = 2 * time.Second
+	logLead = 2 * time.Second
 
 	// hearing is how long after the end of a Job its logs are asked for, and retry how
 	// often, if they cannot be read: a kubelet that is being restarted is back by
 	// then. The result, for which Helm may be waiting, is worth more than its logs.
-	hearing = 5 * time.Second
-	retry   = time.Second
+	logTimeout = 5 * time.Second
+	logRetry   = time.Second
 )
 
 // rule returns nil when it does not apply.
@@ -48,9 +48,9 @@ func rules() []rule {
 		{"Running", running},
 		{"Invalid", invalid},
 		{"Blocked", blocked},
-		{"NotGranted", notGranted},
-		{"Guard", guard},
-		{"Grant", grant},
+		{"AwaitLock", awaitLock},
+		{"SetFinalizer", setFinalizer},
+		{"AcquireLock", acquireLock},
 		{"Start", start},
 	}
 }
@@ -76,7 +76,7 @@ func Decide(in Input) Decision {
 		}
 	}
 	// start applies always, so this is out of reach.
-	return Decision{Action: Wait{After: look}, Phase: phase(in)}
+	return Decision{Action: Wait{After: pollInterval}, Phase: phase(in)}
 }
 
 // phase is the phase of an Operation that goes on.
@@ -108,11 +108,11 @@ func terminal(in Input) *Decision {
 	case len(left) > 0:
 		d.Action = Stop{Jobs: left}
 	case in.ending():
-		d.Action = Wait{After: look}
+		d.Action = Wait{After: pollInterval}
 	case len(in.Companions) > 0:
 		d.Action = RemoveCompanions{Names: in.Companions}
-	case len(in.Holds) > 0:
-		d.Action = ReleaseLock{HelmReleases: in.Holds}
+	case len(in.LockedReleases) > 0:
+		d.Action = ReleaseLock{HelmReleases: in.LockedReleases}
 	case len(expiring) > 0 && !in.Object.Deleted:
 		d.Action = Expire{Jobs: expiring, Seconds: in.Spec.Parameters.TTL()}
 	case in.Object.Finalizer:
@@ -134,10 +134,10 @@ func collect(in Input) *Decision {
 		return nil
 	}
 	if job.Active > 0 || len(in.LivePods) > 0 {
-		return &Decision{Action: Wait{After: look}, Phase: opsv1alpha1.PhaseRunning, Reason: opsv1alpha1.ReasonHelmHookJobActive, Why: "the last pods of the Job come to their end"}
+		return &Decision{Action: Wait{After: pollInterval}, Phase: opsv1alpha1.PhaseRunning, Reason: opsv1alpha1.ReasonHelmHookJobActive, Why: "the last pods of the Job come to their end"}
 	}
-	if job.Result.Unread && in.Now.Before(job.Ended.Add(hearing)) {
-		return &Decision{Action: Wait{After: retry}, Phase: opsv1alpha1.PhaseRunning, Reason: opsv1alpha1.ReasonHelmHookJobActive, Why: "the logs of the Job cannot be read yet"}
+	if job.Result.Unread && in.Now.Before(job.Ended.Add(logTimeout)) {
+		return &Decision{Action: Wait{After: logRetry}, Phase: opsv1alpha1.PhaseRunning, Reason: opsv1alpha1.ReasonHelmHookJobActive, Why: "the logs of the Job cannot be read yet"}
 	}
 	d := &Decision{Action: Record{Job: job.Name}, Reason: opsv1alpha1.ReasonHelmHookJobSucceeded}
 	switch {
@@ -165,7 +165,7 @@ func cancelled(in Input) *Decision {
 		return &Decision{Action: Stop{Jobs: left}, Reason: opsv1alpha1.ReasonCancelling, Why: why}
 	}
 	if in.ending() {
-		return &Decision{Action: Wait{After: look}, Reason: opsv1alpha1.ReasonCancelling, Why: why + ": its pods come to their end"}
+		return &Decision{Action: Wait{After: pollInterval}, Reason: opsv1alpha1.ReasonCancelling, Why: why + ": its pods come to their end"}
 	}
 	return &Decision{Action: Finish{}, Phase: opsv1alpha1.PhaseCancelled, Reason: opsv1alpha1.ReasonCancelled, Why: why}
 }
@@ -178,7 +178,7 @@ func lost(in Input) *Decision {
 		return nil
 	}
 	if len(in.LivePods) > 0 {
-		return &Decision{Action: Wait{After: look}, Reason: opsv1alpha1.ReasonHelmHookJobActive, Why: "the Job is gone, and its pods come to their end"}
+		return &Decision{Action: Wait{After: pollInterval}, Reason: opsv1alpha1.ReasonHelmHookJobActive, Why: "the Job is gone, and its pods come to their end"}
 	}
 	d := &Decision{Action: Finish{}, Phase: opsv1alpha1.PhaseFailed, Reason: opsv1alpha1.ReasonJobLost,
 		Why: fmt.Sprintf("Job %s was deleted by somebody else before its result was known: it may have run, so that it is not made again", run.Name)}
@@ -203,18 +203,18 @@ func running(in Input) *Decision {
 	}
 	if !end.IsZero() {
 		switch {
-		case in.Now.Before(end.Add(-lastWords)):
-			wait.After = end.Add(-lastWords).Sub(in.Now)
-		case in.Now.Before(end.Add(grace)):
-			wait.After = end.Add(grace).Sub(in.Now)
+		case in.Now.Before(end.Add(-logLead)):
+			wait.After = end.Add(-logLead).Sub(in.Now)
+		case in.Now.Before(end.Add(deadlineGrace)):
+			wait.After = end.Add(deadlineGrace).Sub(in.Now)
 		case !job.Deleted:
 			d.Action, d.Why = Stop{Jobs: []string{job.Name}, Reason: opsv1alpha1.ResultDeadlineExceeded}, "its deadline is long past"
 			return d
 		default:
-			wait.After = look
+			wait.After = pollInterval
 		}
 	}
-	if t.HelmRelease != "" && !in.holds() && busy(in) == nil {
+	if t.HelmRelease != "" && !in.hasLock() && busy(in) == nil {
 		// Somebody took our name off. Helm would start at any moment.
 		d.Action, d.Why = AcquireLock{HelmRelease: t.HelmRelease}, "the release is not held any more, and the Job still runs"
 		return d
@@ -272,8 +272,8 @@ func blocked(in Input) *Decision {
 	p := in.Obstacle
 	switch {
 	case p != nil:
-	case in.Target.Lacking != nil:
-		p = in.Target.Lacking
+	case in.Target.Unresolved != nil:
+		p = in.Target.Unresolved
 	case in.Plan.Refused != nil:
 		return nil // Helm is at work, as invalid has found.
 	case len(in.Plan.Missing) > 0:
@@ -286,29 +286,29 @@ func blocked(in Input) *Decision {
 	if p == nil {
 		return nil
 	}
-	if len(in.Holds) > 0 && len(in.runs()) == 0 && !in.expired() {
-		return &Decision{Action: ReleaseLock{HelmReleases: in.Holds}, Reason: p.Reason, Why: p.Message}
+	if len(in.LockedReleases) > 0 && len(in.runs()) == 0 && !in.expired() {
+		return &Decision{Action: ReleaseLock{HelmReleases: in.LockedReleases}, Reason: p.Reason, Why: p.Message}
 	}
-	return in.await(*p, look)
+	return in.await(*p, pollInterval)
 }
 
 // notGranted: Helm or another Operation has the release.
-func notGranted(in Input) *Decision {
+func awaitLock(in Input) *Decision {
 	p := busy(in)
 	switch {
 	case p == nil && in.Target.HelmRelease == "":
 		// A Job is ready to run, and its release is gone.
-		if p = in.Target.Lacking; p == nil {
+		if p = in.Target.Unresolved; p == nil {
 			p = &Problem{opsv1alpha1.ReasonTargetNotFound, "there is no HelmRelease to hold"}
 		}
 	case p == nil:
 		return nil
 	}
-	if len(in.Holds) > 0 && !in.expired() {
+	if len(in.LockedReleases) > 0 && !in.expired() {
 		// It waits for us just as we wait for it.
-		return &Decision{Action: ReleaseLock{HelmReleases: in.Holds}, Reason: p.Reason, Why: p.Message}
+		return &Decision{Action: ReleaseLock{HelmReleases: in.LockedReleases}, Reason: p.Reason, Why: p.Message}
 	}
-	return in.await(*p, 6*look)
+	return in.await(*p, 6*pollInterval)
 }
 
 // busy says who has the release; nil if nobody else has.
@@ -321,8 +321,8 @@ func busy(in Input) *Problem {
 		return &Problem{opsv1alpha1.ReasonReleaseBusy, t.Pending + ", and nobody unlocks it while the HelmRelease is suspended"}
 	case t.Pending != "":
 		return &Problem{opsv1alpha1.ReasonReleaseBusy, t.Pending}
-	case t.Holder.UID != "" && t.Holder.UID != in.Object.UID && t.Holder.Living:
-		return &Problem{opsv1alpha1.ReasonReleaseHeld, fmt.Sprintf("HelmRelease %s is held by Operation %s", t.HelmRelease, t.Holder.Name)}
+	case t.LockHolder.UID != "" && t.LockHolder.UID != in.Object.UID && t.LockHolder.Active:
+		return &Problem{opsv1alpha1.ReasonReleaseHeld, fmt.Sprintf("HelmRelease %s is held by Operation %s", t.HelmRelease, t.LockHolder.Name)}
 	}
 	return nil
 }
@@ -333,14 +333,14 @@ func (in Input) await(p Problem, again time.Duration) *Decision {
 	if in.expired() {
 		return &Decision{Action: Finish{}, Phase: opsv1alpha1.PhaseFailed, Reason: p.Reason, Why: "the time to wait is over: " + p.Message}
 	}
-	if end := in.patience(); !end.IsZero() {
+	if end := in.waitDeadline(); !end.IsZero() {
 		again = min(again, end.Sub(in.Now))
 	}
 	return &Decision{Action: Wait{After: again}, Reason: p.Reason, Why: p.Message}
 }
 
 // guard: from here on there is something to tidy up.
-func guard(in Input) *Decision {
+func setFinalizer(in Input) *Decision {
 	if in.Object.Finalizer {
 		return nil
 	}
@@ -348,8 +348,8 @@ func guard(in Input) *Decision {
 }
 
 // grant: nobody has the release.
-func grant(in Input) *Decision {
-	if in.holds() {
+func acquireLock(in Input) *Decision {
+	if in.hasLock() {
 		return nil
 	}
 	return &Decision{Action: AcquireLock{HelmRelease: in.Target.HelmRelease}, Reason: opsv1alpha1.ReasonAccepted, Why: "the release is free"}
@@ -361,7 +361,7 @@ func start(in Input) *Decision {
 	d := &Decision{Reason: opsv1alpha1.ReasonAccepted}
 	if run, job := in.current(); run != nil {
 		if job.Deleted {
-			return in.await(goingAway(job.Name), look)
+			return in.await(beingDeleted(job.Name), pollInterval)
 		}
 		d.Action, d.Why = Resume{Job: job.Name, UID: job.UID}, "the Job is recorded and may run"
 		return d
@@ -374,7 +374,7 @@ func start(in Input) *Decision {
 	case i < 0:
 		d.Action, d.Why = Create{Step: step}, fmt.Sprintf("hook %s is to be run", s.Hook)
 	case in.Jobs[i].Deleted:
-		return in.await(goingAway(s.Job), look)
+		return in.await(beingDeleted(s.Job), pollInterval)
 	case in.Jobs[i].Digest != s.Digest && in.Jobs[i].Suspended && in.Jobs[i].Started.IsZero():
 		d.Action, d.Why = Stop{Jobs: []string{s.Job}}, "the Job was made from another revision, and has not run"
 	default:
@@ -384,9 +384,9 @@ func start(in Input) *Decision {
 }
 
 // goingAway: what keeps a Job from going may keep it for ever.
-func goingAway(job string) Problem {
+func beingDeleted(job string) Problem {
 	return Problem{opsv1alpha1.ReasonJobNameTaken, fmt.Sprintf("Job %s has not run, and is being deleted", job)}
 }
 
 // holds reports whether the target is ours.
-func (in Input) holds() bool { return slices.Contains(in.Holds, in.Target.HelmRelease) }
+func (in Input) hasLock() bool { return slices.Contains(in.LockedReleases, in.Target.HelmRelease) }

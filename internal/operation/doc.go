@@ -43,7 +43,7 @@ type Input struct {
 	Target   Target
 	// Holds are the names of all HelmReleases that name this Operation as their
 	// holder, whatever the target is by now.
-	Holds []string
+	LockedReleases []string
 	// Plan is the zero value unless NeedsPlan.
 	Plan Plan
 	// Jobs are those that carry this Operation's label, and those that have the name
@@ -54,7 +54,7 @@ type Input struct {
 	LivePods []string
 	// Left is what the pods of the recorded Job tell once that is gone: they are given
 	// time to end, and have the last word. The zero value if there are none.
-	Left Result
+	PodResult Result
 	// Companions names what was created beside Jobs and is still there.
 	Companions []string
 	// Obstacle is what kept the world from being looked at; nil if nothing did.
@@ -86,7 +86,7 @@ type Target struct {
 	// Refused says why no hook can be run for it, for good; nil if one can.
 	Refused *Problem
 	// Lacking says why it is not known which it is, which may change; nil if it is.
-	Lacking *Problem
+	Unresolved *Problem
 	// HelmRelease is its name; empty if it is not known.
 	HelmRelease string
 	// Deleted is true if it is being deleted.
@@ -99,18 +99,18 @@ type Target struct {
 	// Pending says that its newest revision is pending, and how; empty if it is not.
 	Pending string
 	// Holder is who has it to himself.
-	Holder Holder
+	LockHolder LockHolder
 }
 
 // Holder is another Operation.
-type Holder struct {
+type LockHolder struct {
 	// UID in the annotation; empty if there is none, or it is that of this Operation.
 	UID string
 	// Name of the Operation; empty if there is no such Operation.
 	Name string
 	// Living is true if the Operation exists and is not over and tidied up. Any other
 	// holder is none.
-	Living bool
+	Active bool
 }
 
 // Plan is what it takes to run the hooks; see package hookjob.

@@ -80,7 +80,7 @@ func (in Input) ending() bool {
 // patience is until when the Operation waits: as long as a Job may take, by what
 // the user and the controller say. It counts from the creation of the Operation,
 // or from the end of the Job before. Zero is for ever.
-func (in Input) patience() time.Time {
+func (in Input) waitDeadline() time.Time {
 	limit := in.Timeout
 	if p := in.Spec.Parameters; p != nil && p.ActiveDeadlineSeconds != nil {
 		if own := seconds(*p.ActiveDeadlineSeconds); limit == 0 || own < limit {
@@ -98,7 +98,7 @@ func (in Input) patience() time.Time {
 }
 
 func (in Input) expired() bool {
-	end := in.patience()
+	end := in.waitDeadline()
 	return !end.IsZero() && !in.Now.Before(end)
 }
 
@@ -134,18 +134,18 @@ func NeedsPlan(in Input) bool {
 // to the next Job. It needs all of in but Plan.DryRun.
 func NeedsDryRun(in Input) bool {
 	return NeedsPlan(in) && in.Plan.Made && len(in.Plan.Missing) == 0 && len(in.runs()) < len(in.Plan.Steps) && !in.prepared() &&
-		in.problem() == nil && in.Obstacle == nil && in.Target.Lacking == nil
+		in.problem() == nil && in.Obstacle == nil && in.Target.Unresolved == nil
 }
 
 // WantsLogs reports whether the logs of a Job's pod should be read now: it is the
 // current one, and its log is complete or may soon be gone.
-func WantsLogs(in Input, job Job) bool {
+func NeedsLogs(in Input, job Job) bool {
 	run, current := in.current()
 	if run == nil || current == nil || current.UID != job.UID || in.Recorded.Phase.Final() {
 		return false
 	}
 	end := deadlineOf(run, current)
-	return job.Finished() || job.Deleted || job.Result.Ended || in.stopping() || (!end.IsZero() && !in.Now.Before(end.Add(-lastWords)))
+	return job.Finished() || job.Deleted || job.Result.Ended || in.stopping() || (!end.IsZero() && !in.Now.Before(end.Add(-logLead)))
 }
 
 // Revision returns which revision to take hooks from: the one that is recorded,

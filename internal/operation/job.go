@@ -56,7 +56,7 @@ func JobOf(uid string, job batchv1.Job, pods []corev1.Pod) Job {
 
 // LeftOf is what the pods of a Job tell that is gone itself; the zero value if
 // there are none. It has no Logs.
-func LeftOf(jobUID string, pods []corev1.Pod) Result {
+func PodResultOf(jobUID string, pods []corev1.Pod) Result {
 	return resultOf(Job{}, batchv1.JobCondition{}, podsOf(jobUID, pods))
 }
 
@@ -88,13 +88,13 @@ func LivePods(pods []corev1.Pod) []string {
 func resultOf(j Job, failure batchv1.JobCondition, pods []corev1.Pod) Result {
 	var best *corev1.Pod
 	for i := range pods {
-		if best == nil || tells(j, &pods[i], best) {
+		if best == nil || moreRelevant(j, &pods[i], best) {
 			best = &pods[i]
 		}
 	}
 	var r Result
 	if best != nil {
-		r = examine(best)
+		r = podResult(best)
 	}
 	switch {
 	case j.Complete:
@@ -103,7 +103,7 @@ func resultOf(j Job, failure batchv1.JobCondition, pods []corev1.Pod) Result {
 	case !j.Failed:
 	case failure.Reason == batchv1.JobReasonDeadlineExceeded:
 		// What the pod waited for all the time is why there was not enough of it.
-		if !Awaited(r.Reason) {
+		if !IsWaitReason(r.Reason) {
 			r.Reason, r.Message = opsv1alpha1.ResultDeadlineExceeded, failure.Message
 		}
 	default:
@@ -114,7 +114,7 @@ func resultOf(j Job, failure batchv1.JobCondition, pods []corev1.Pod) Result {
 }
 
 // tells reports whether a pod tells more than another one.
-func tells(j Job, a, b *corev1.Pod) bool {
+func moreRelevant(j Job, a, b *corev1.Pod) bool {
 	failed := func(p *corev1.Pod) bool { return j.Failed && p.Status.Phase == corev1.PodFailed }
 	if failed(a) != failed(b) {
 		return failed(a)
@@ -126,18 +126,18 @@ func tells(j Job, a, b *corev1.Pod) bool {
 }
 
 // examine says what became of one pod, or what it waits for.
-func examine(p *corev1.Pod) Result {
+func podResult(p *corev1.Pod) Result {
 	r := Result{Pod: p.Name, Ended: p.DeletionTimestamp != nil}
-	for _, c := range diagnosis.InTurn(p) {
+	for _, c := range diagnosis.OrderedStatuses(p) {
 		end := c.State.Terminated
 		if end == nil {
 			// It was started again in place.
 			end = c.LastTerminationState.Terminated
 		}
 		if end != nil {
-			r.ended(c.Name, end)
+			r.addEnd(c.Name, end)
 		}
-		r.waits(c.Name, c.State.Waiting)
+		r.addWait(c.Name, c.State.Waiting)
 	}
 	vague := r.Reason == opsv1alpha1.ResultKilled || r.Reason == statusUnknown
 	if vague && p.DeletionTimestamp != nil {
@@ -157,7 +157,7 @@ func examine(p *corev1.Pod) Result {
 }
 
 // ended takes in how one container ended. The first that failed decides.
-func (r *Result) ended(container string, end *corev1.ContainerStateTerminated) {
+func (r *Result) addEnd(container string, end *corev1.ContainerStateTerminated) {
 	if end.Reason == statusUnknown {
 		// The exit code is made up, even of containers that never began.
 		if r.Reason == "" {
@@ -183,7 +183,7 @@ func (r *Result) ended(container string, end *corev1.ContainerStateTerminated) {
 }
 
 // waits takes in what one container waits for; nil if it does not.
-func (r *Result) waits(container string, w *corev1.ContainerStateWaiting) {
+func (r *Result) addWait(container string, w *corev1.ContainerStateWaiting) {
 	if w == nil || r.Reason != "" {
 		return
 	}
@@ -205,7 +205,7 @@ const killed = 128 + 9
 // may never come; empty if it waits for something else.
 func cannotStart(waiting string) string {
 	switch {
-	case diagnosis.ImagePull(waiting):
+	case diagnosis.IsImagePullError(waiting):
 		return opsv1alpha1.ResultImagePull
 	case waiting == createConfigError:
 		// A Secret without the key, for example.
@@ -218,7 +218,7 @@ const createConfigError = "CreateContainerConfigError"
 
 // Awaited reports whether a reason is what a pod waited for, all the time that it
 // was given: then that its time was up is not the reason.
-func Awaited(reason string) bool {
+func IsWaitReason(reason string) bool {
 	switch reason {
 	case opsv1alpha1.ResultImagePull, opsv1alpha1.ResultUnschedulable, createConfigError:
 		return true
@@ -228,7 +228,7 @@ func Awaited(reason string) bool {
 
 // Waited returns how long an Operation waited for its first Job to run; zero if
 // it never did.
-func Waited(created time.Time, status opsv1alpha1.OperationStatus) time.Duration {
+func WaitDuration(created time.Time, status opsv1alpha1.OperationStatus) time.Duration {
 	if status.StartedAt == nil {
 		return 0
 	}

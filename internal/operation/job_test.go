@@ -52,10 +52,10 @@ func sidecar(p corev1.Pod) corev1.Pod {
 func TestLeft(t *testing.T) {
 	pods := []corev1.Pod{pod(t, "p", 0, "{phase: Failed, containerStatuses: [{name: main, image: a, imageID: a, ready: false, restartCount: 0, state: {terminated: {exitCode: 143}}}]}")}
 	code := int32(143)
-	if diff := cmp.Diff(operation.Result{Pod: "p", ExitCode: &code, Ended: true}, operation.LeftOf("job-1", pods)); diff != "" {
+	if diff := cmp.Diff(operation.Result{Pod: "p", ExitCode: &code, Ended: true}, operation.PodResultOf("job-1", pods)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(operation.Result{}, operation.LeftOf("job-2", pods)); diff != "" {
+	if diff := cmp.Diff(operation.Result{}, operation.PodResultOf("job-2", pods)); diff != "" {
 		t.Errorf("of another (-want +got):\n%s", diff)
 	}
 }
@@ -209,7 +209,7 @@ func TestWantsLogs(t *testing.T) {
 		"it is another one":      {func(in *operation.Input) { in.Jobs[0].Failed, in.Jobs[0].UID = true, "x" }, false},
 	} {
 		in := w.input()
-		if tc.change(&in); operation.WantsLogs(in, in.Jobs[0]) != tc.want {
+		if tc.change(&in); operation.NeedsLogs(in, in.Jobs[0]) != tc.want {
 			t.Errorf("%s: not %v", name, tc.want)
 		}
 	}

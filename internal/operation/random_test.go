@@ -23,12 +23,12 @@ import (
 // events are what may happen at any moment, in the words of a world.
 func events() []string {
 	return []string{
-		"visit", "visit", "visit", "visit", "visit", "visit", "visit die=before", "visit die=status", "visit die=half", "run", "run",
-		"action upgrade", "action none", "pending revision 4 is pending-upgrade", "pending none", "other holds", "other leaves", "other dies",
+		"reconcile", "reconcile", "reconcile", "reconcile", "reconcile", "reconcile", "reconcile die=before", "reconcile die=status", "reconcile die=half", "run", "run",
+		"action upgrade", "action none", "pending revision 4 is pending-upgrade", "pending none", "other locks", "other leaves", "other dies",
 		"missing Secret a", "missing none", "dryrun JobRefused", "dryrun none", "obstacle AccessDenied", "obstacle none",
 		"target lacking", "target gone", "target deleting", "target ok", "target ok", "refused HookNotFound", "refused none",
 		"job starts", "job starts", "job starts", "job succeeds", "job fails exit=1", "job fails exit=2 pods=live", "job fails reason=DeadlineExceeded pods=gone",
-		"job vanishes", "job vanishes pods=live", "job suspended", "job deleting", "collected", "pods end", "robbed", "plan steps=2 revision=4", "plan steps=2 revision=3",
+		"job vanishes", "job vanishes pods=live", "job suspended", "job deleting", "collected", "pods end", "lock-removed", "plan steps=2 revision=4", "plan steps=2 revision=3",
 		"advance 1m", "advance 5m", "advance 20m", "cancel", "delete",
 	}
 }

@@ -181,7 +181,7 @@ func (w *world) do(line string) error {
 		w.target.Suspended = true
 	case "other":
 		return w.setOther(first)
-	case "robbed":
+	case "lock-removed":
 		w.holder, w.robbed = "", true
 	case "job":
 		return w.job(first, args)
@@ -200,8 +200,8 @@ func (w *world) do(line string) error {
 	case "collected":
 		// Kubernetes removes at last what is being deleted.
 		w.jobs = slices.DeleteFunc(w.jobs, func(j operation.Job) bool { return j.Deleted })
-	case "visit":
-		return w.visit(args["die"])
+	case "reconcile":
+		return w.reconcile(args["die"])
 	case "run":
 		return w.run()
 	default:
@@ -240,11 +240,11 @@ func (w *world) setTarget(how string) {
 	w.target = operation.Target{HelmRelease: target, Suspended: suspended, Deleted: how == "deleting", Action: w.target.Action}
 	switch how {
 	case "lacking":
-		w.target = operation.Target{Lacking: &operation.Problem{Reason: opsv1alpha1.ReasonTargetNotFound, Message: "no HelmRelease belongs to the target"}}
+		w.target = operation.Target{Unresolved: &operation.Problem{Reason: opsv1alpha1.ReasonTargetNotFound, Message: "no HelmRelease belongs to the target"}}
 	case "refused":
 		w.target.Refused = &operation.Problem{Reason: opsv1alpha1.ReasonTargetNotSupported, Message: "it is in another cluster"}
 	case "gone":
-		w.target = operation.Target{Lacking: &operation.Problem{Reason: opsv1alpha1.ReasonTargetNotFound, Message: "HelmRelease apps/web does not exist"}}
+		w.target = operation.Target{Unresolved: &operation.Problem{Reason: opsv1alpha1.ReasonTargetNotFound, Message: "HelmRelease apps/web does not exist"}}
 		w.holder = ""
 	}
 }
@@ -265,7 +265,7 @@ func (w *world) act(what string) error {
 
 func (w *world) setOther(what string) error {
 	switch what {
-	case "holds":
+	case "locks":
 		if w.holder != "" {
 			w.say("the release is held: not by another")
 			return nil
@@ -344,7 +344,7 @@ func (w *world) input() operation.Input {
 		Companions: w.companions, Obstacle: w.obstacle, Timeout: w.timeout, Now: w.now,
 	}
 	if w.holder == opUID {
-		in.Holds = []string{target}
+		in.LockedReleases = []string{target}
 	}
 	for i := range in.Jobs {
 		if in.Jobs[i].Finished() && w.unread {
@@ -352,12 +352,12 @@ func (w *world) input() operation.Input {
 		}
 	}
 	if len(in.Jobs) == 0 {
-		in.Left = w.left
+		in.PodResult = w.left
 	}
 	if w.holder == otherUID {
-		in.Target.Holder = operation.Holder{UID: otherUID, Living: w.otherLiving}
+		in.Target.LockHolder = operation.LockHolder{UID: otherUID, Active: w.otherLiving}
 		if w.otherLiving {
-			in.Target.Holder.Name = "other"
+			in.Target.LockHolder.Name = "other"
 		}
 	}
 	if operation.NeedsPlan(in) {
@@ -373,7 +373,7 @@ func (w *world) input() operation.Input {
 // run visits until there is nothing to do at once.
 func (w *world) run() error {
 	for range 50 {
-		if err := w.visit(""); err != nil {
+		if err := w.reconcile(""); err != nil {
 			return err
 		}
 		if !w.retry.IsNow() || w.gone {
@@ -384,7 +384,7 @@ func (w *world) run() error {
 }
 
 // visit is one reconciliation: status, then action.
-func (w *world) visit(die string) error {
+func (w *world) reconcile(die string) error {
 	if w.gone {
 		w.say("gone")
 		return nil

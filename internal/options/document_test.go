@@ -18,11 +18,11 @@ var rewrite = flag.Bool("rewrite", false, "write docs/flags.md")
 
 const documentPath = "../../docs/flags.md"
 
-// TestDocument holds docs/flags.md to the code; with -rewrite it is written.
+// TestDocument: docs/flags.md lists the flags of the code. With -rewrite it writes the list.
 func TestDocument(t *testing.T) {
 	before, _, found := strings.Cut(read(t), "<!-- generated -->")
 	if !found {
-		t.Fatalf("%s does not say where it is generated from", documentPath)
+		t.Fatalf("%s has no marker before the generated part", documentPath)
 	}
 	want := before + "<!-- generated -->\n\n" + table()
 	if *rewrite {
@@ -45,29 +45,29 @@ func read(t *testing.T) string {
 	return string(raw)
 }
 
-// table lists all flags; those that are ours come last.
+// table returns a table of helm-controller's flags, and one of Pintle's own.
 func table() string {
 	fs := flag.NewFlagSet("", flag.ContinueOnError)
 	new(Options).bind(fs)
-	var theirs, ours []string
+	var theirs, own []string
 	fs.VisitAll(func(f *flag.Flag) {
 		kind, usage := flag.UnquoteUsage(f)
 		if kind == "" {
 			kind = "bool"
 		}
-		usage, isOurs := strings.CutSuffix(usage, own)
+		usage, isOwn := strings.CutSuffix(usage, ownFlag)
 		value := "none"
 		if f.DefValue != "" {
 			value = "`" + f.DefValue + "`"
 		}
 		line := fmt.Sprintf("| `--%s` | %s | %s | %s |\n", f.Name, kind, value, strings.ReplaceAll(usage, "|", `\|`))
-		if isOurs {
-			ours = append(ours, line)
+		if isOwn {
+			own = append(own, line)
 		} else {
 			theirs = append(theirs, line)
 		}
 	})
 	const head = "| flag | takes | default | meaning |\n|---|---|---|---|\n"
-	return "## Those of helm-controller\n\n" + head + strings.Join(slices.Sorted(slices.Values(theirs)), "") +
-		"\n## Those of Pintle\n\nhelm-controller does not know them.\n\n" + head + strings.Join(slices.Sorted(slices.Values(ours)), "")
+	return "## Flags of helm-controller\n\n" + head + strings.Join(slices.Sorted(slices.Values(theirs)), "") +
+		"\n## Flags of Pintle\n\nhelm-controller does not have these flags.\n\n" + head + strings.Join(slices.Sorted(slices.Values(own)), "")
 }

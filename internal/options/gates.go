@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Gates are the feature gates, each named as users write it. All are off unless
-// switched on. It is a flag.Value.
+// Gates are the feature gates. Each field has the name of its gate. All are disabled by default.
+// Gates implements flag.Value.
 type Gates struct {
 	AdditiveCELDependencyCheck bool
 	AllowDNSLookups            bool
@@ -27,19 +27,19 @@ type Gates struct {
 
 	ObjectLevelWorkloadIdentity bool
 
-	// useless are those that were switched on and change nothing.
-	useless map[string]string
+	// ineffective are enabled gates without an effect, by name, and the reason.
+	ineffective map[string]string
 }
 
-// gate is what is known of a gate's name.
+// gate describes a known name.
 type gate struct {
-	// value is where it is kept; nil if it changes nothing here.
+	// value is the field of the gate; nil if the gate has no effect.
 	value *bool
-	// why a gate that is kept nowhere changes nothing, for people.
-	why string
+	// reason says why a gate without a value has no effect. It is logged.
+	reason string
 }
 
-// known lists the gates of the reference.
+// known returns the gates of helm-controller, by name.
 func (g *Gates) known() map[string]gate {
 	return map[string]gate{
 		"AdditiveCELDependencyCheck": {value: &g.AdditiveCELDependencyCheck},
@@ -54,17 +54,18 @@ func (g *Gates) known() map[string]gate {
 		"OOMWatch":                    {value: &g.OOMWatch},
 		"ObjectLevelWorkloadIdentity": {value: &g.ObjectLevelWorkloadIdentity},
 
-		"CacheSecretsAndConfigMaps":      {why: "values are read when they are needed, and Secrets never kept"},
-		"CancelHealthCheckOnNewRevision": {why: "waits always end when something newer is wanted"},
+		"CacheSecretsAndConfigMaps":      {reason: "values are read when they are needed, and Secrets are never cached"},
+		"CancelHealthCheckOnNewRevision": {reason: "a newer revision or spec always cancels the wait for readiness"},
 
-		// The reference knows their names, and nothing more any more.
-		"AdoptLegacyReleases": {why: "releases of old API versions are not adopted"},
-		"CorrectDrift":        {why: "spec.driftDetection says it"},
-		"DetectDrift":         {why: "spec.driftDetection says it"},
+		// helm-controller accepts these names, and they have no effect there either.
+		"AdoptLegacyReleases": {reason: "releases of old API versions are not adopted"},
+		"CorrectDrift":        {reason: "spec.driftDetection replaces it"},
+		"DetectDrift":         {reason: "spec.driftDetection replaces it"},
 	}
 }
 
-// Set implements flag.Value. It takes a comma-separated list of Name=bool.
+// Set implements flag.Value. list is a comma-separated list of Name=bool. The last value of a
+// name takes effect.
 func (g *Gates) Set(list string) error {
 	known := g.known()
 	var errs []error
@@ -78,34 +79,34 @@ func (g *Gates) Set(list string) error {
 		gate, ok := known[name]
 		switch {
 		case !ok:
-			errs = append(errs, fmt.Errorf("there is no feature gate %q", name))
+			errs = append(errs, fmt.Errorf("unknown feature gate %q", name))
 		case err != nil:
-			errs = append(errs, fmt.Errorf("%s: Name=true or Name=false", item))
+			errs = append(errs, fmt.Errorf("%s: not of the form Name=true or Name=false", item))
 		case gate.value != nil:
 			*gate.value = on
 		default:
-			g.note(name, gate.why, on)
+			g.setIneffective(name, gate.reason, on)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (g *Gates) note(name, why string, on bool) {
+func (g *Gates) setIneffective(name, reason string, on bool) {
 	if !on {
-		delete(g.useless, name)
+		delete(g.ineffective, name)
 		return
 	}
-	if g.useless == nil {
-		g.useless = map[string]string{}
+	if g.ineffective == nil {
+		g.ineffective = map[string]string{}
 	}
-	g.useless[name] = why
+	g.ineffective[name] = reason
 }
 
-// notices says of gates that were switched on why they have no effect.
+// notices returns a log message for each enabled gate without an effect.
 func (g *Gates) notices() []string {
 	var notices []string
-	for _, name := range slices.Sorted(maps.Keys(g.useless)) {
-		notices = append(notices, fmt.Sprintf("the feature gate %s has no effect: %s", name, g.useless[name]))
+	for _, name := range slices.Sorted(maps.Keys(g.ineffective)) {
+		notices = append(notices, fmt.Sprintf("the feature gate %s has no effect: %s", name, g.ineffective[name]))
 	}
 	return notices
 }

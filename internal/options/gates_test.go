@@ -8,21 +8,22 @@ import (
 	"testing"
 )
 
+// TestGates: lists of gates are parsed, and all errors in them are returned.
 func TestGates(t *testing.T) {
 	cases := map[string]struct {
 		reason     string
 		list, want string
 		err        string
 	}{
-		"None":     {reason: "all are off"},
-		"Several":  {reason: "spaces and a last comma do no harm", list: "UseHelm3Defaults=true, DirectSourceFetch=1,", want: "DirectSourceFetch=true,UseHelm3Defaults=true"},
-		"Off":      {reason: "off is what they are", list: "ExternalArtifact=false"},
-		"Last":     {reason: "the last one counts", list: "ExternalArtifact=true,ExternalArtifact=false"},
-		"NoOps":    {reason: "old manifests go on working", list: "DetectDrift=true,CorrectDrift=true,AdoptLegacyReleases=false"},
-		"NotAsked": {reason: "nor asked for here", list: "OOMWatch=false,ObjectLevelWorkloadIdentity=false,CacheSecretsAndConfigMaps=false,CancelHealthCheckOnNewRevision=false"},
-		"NoValue":  {reason: "a gate has a position", list: "ExternalArtifact", err: "ExternalArtifact: Name=true or Name=false"},
-		"BadValue": {reason: "of two", list: "ExternalArtifact=maybe", err: "ExternalArtifact=maybe: Name=true or Name=false"},
-		"Unknown":  {reason: "all mistakes are named at once", list: "A=true,B=x,DirectSourceFetch=true", want: "DirectSourceFetch=true", err: "there is no feature gate \"A\"\nthere is no feature gate \"B\""},
+		"None":     {reason: "all gates are disabled by default"},
+		"Several":  {reason: "spaces and a trailing comma are ignored", list: "UseHelm3Defaults=true, DirectSourceFetch=1,", want: "DirectSourceFetch=true,UseHelm3Defaults=true"},
+		"Off":      {reason: "a gate can be disabled explicitly", list: "ExternalArtifact=false"},
+		"Last":     {reason: "the last value takes effect", list: "ExternalArtifact=true,ExternalArtifact=false"},
+		"NoOps":    {reason: "names that helm-controller accepts are accepted", list: "DetectDrift=true,CorrectDrift=true,AdoptLegacyReleases=false"},
+		"NotAsked": {reason: "gates without an effect can be disabled", list: "OOMWatch=false,ObjectLevelWorkloadIdentity=false,CacheSecretsAndConfigMaps=false,CancelHealthCheckOnNewRevision=false"},
+		"NoValue":  {reason: "a value is required", list: "ExternalArtifact", err: "ExternalArtifact: not of the form Name=true or Name=false"},
+		"BadValue": {reason: "a value is a boolean", list: "ExternalArtifact=maybe", err: "ExternalArtifact=maybe: not of the form Name=true or Name=false"},
+		"Unknown":  {reason: "all errors are returned", list: "A=true,B=x,DirectSourceFetch=true", want: "DirectSourceFetch=true", err: "unknown feature gate \"A\"\nunknown feature gate \"B\""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -35,14 +36,14 @@ func TestGates(t *testing.T) {
 				t.Errorf("%s: error %q, want %q", tc.reason, text, tc.err)
 			}
 			if got := g.String(); got != tc.want {
-				t.Errorf("%s: on are %q, want %q", tc.reason, got, tc.want)
+				t.Errorf("%s: enabled are %q, want %q", tc.reason, got, tc.want)
 			}
 		})
 	}
 }
 
-// TestEveryGateIsKnown: a field nobody can switch on is dead, and the reference
-// has fifteen names.
+// TestEveryGateIsKnown: every field of Gates can be set by its name, and all fifteen names of
+// helm-controller are accepted.
 func TestEveryGateIsKnown(t *testing.T) {
 	var g Gates
 	known := g.known()
@@ -55,11 +56,11 @@ func TestEveryGateIsKnown(t *testing.T) {
 			continue
 		}
 		if known[name].value == nil {
-			t.Errorf("%s cannot be switched", name)
+			t.Errorf("%s cannot be set", name)
 			continue
 		}
 		if err := g.Set(name + "=true"); err != nil || !reflect.ValueOf(g).Field(i).Bool() {
-			t.Errorf("%s switches something else: %v", name, err)
+			t.Errorf("%s sets another field: %v", name, err)
 		}
 	}
 }

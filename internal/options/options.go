@@ -1,9 +1,6 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package options turns command-line flags into one validated value.
-//
-// It holds no state and starts nothing.
 package options
 
 import (
@@ -22,38 +19,38 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Options configure the controller. Names, defaults and meaning of the flags
-// are the reference's; those it does not have say so in their help.
+// Options configure the controller. Names, defaults and meaning of the flags are those of
+// helm-controller. The help of each flag that helm-controller does not have says so.
 type Options struct {
-	// MetricsAddr and HealthAddr are listen addresses; "0" switches one off.
+	// MetricsAddr and HealthAddr are listen addresses; "0" disables the server.
 	MetricsAddr string
 	HealthAddr  string
-	// EventsAddr is the URL that events are posted to; empty for nowhere.
+	// EventsAddr is the URL that events are posted to; empty posts none.
 	EventsAddr string
-	// EnablePprof serves Go's profiles beside the metrics.
+	// EnablePprof serves profiles of net/http/pprof at the metrics address.
 	EnablePprof bool
-	// Concurrent is how many HelmReleases are visited, and how many Helm actions
-	// work, at the same time.
+	// Concurrent is the maximum number of concurrent reconciliations of HelmReleases, and of
+	// Helm actions that work at the same time.
 	Concurrent int
 	// KubeAPIQPS and KubeAPIBurst limit requests to the API server.
 	KubeAPIQPS   float64
 	KubeAPIBurst int
-	// HTTPTimeout bounds one download of an artifact, HTTPRetry how often it is tried
-	// again within that time.
+	// HTTPTimeout bounds one download of an artifact. HTTPRetry is the maximum number of
+	// retries within that time.
 	HTTPTimeout time.Duration
 	HTTPRetry   int
-	// ArtifactMaxBytes is the largest artifact that is downloaded.
+	// ArtifactMaxBytes is the size of the largest artifact that is downloaded.
 	ArtifactMaxBytes int64
-	// ArtifactCacheBytes is how much is kept of artifacts in memory; 0 is nothing.
+	// ArtifactCacheBytes is the size of the in-memory cache of artifacts; 0 disables it.
 	ArtifactCacheBytes int64
 	// MinRetryDelay and MaxRetryDelay bound the back-off.
 	MinRetryDelay time.Duration
 	MaxRetryDelay time.Duration
-	// IntervalJitter spreads intervals by up to this percentage either way.
+	// IntervalJitter spreads intervals by up to this percentage in both directions.
 	IntervalJitter int
-	// GracefulShutdown is how long running actions may take to end.
+	// GracefulShutdown is the time that running actions have to end at shutdown.
 	GracefulShutdown time.Duration
-	// LeaderElect makes replicas take turns.
+	// LeaderElect enables leader election among replicas.
 	LeaderElect             bool
 	LeaderElectReleaseOnEnd bool
 	LeaseDuration           time.Duration
@@ -61,48 +58,47 @@ type Options struct {
 	LeaseRetryPeriod        time.Duration
 	// WatchAllNamespaces is false if only RuntimeNamespace is watched.
 	WatchAllNamespaces bool
-	// WatchLabels selects, by label, the HelmReleases this controller looks after;
-	// empty selects all.
+	// WatchLabels selects the reconciled HelmReleases by label; empty selects all.
 	WatchLabels string
-	// WatchConfigs selects, by label, the ConfigMaps and Secrets whose changes wake
-	// the HelmReleases that take values from them; empty selects all.
+	// WatchConfigs selects by label the ConfigMaps and Secrets whose changes trigger
+	// reconciliations of the HelmReleases that take values from them; empty selects all.
 	WatchConfigs string
-	// DefaultServiceAccount is the name of whom Helm acts as, in the namespace of
-	// the HelmRelease, where that names nobody; empty is the controller itself.
+	// DefaultServiceAccount is the name of the impersonated ServiceAccount, in the namespace of
+	// the HelmRelease, for a HelmRelease that names none. If empty, Helm acts as the controller.
 	DefaultServiceAccount string
-	// DefaultKubeconfigServiceAccount is whose tokens lead to clusters that a ConfigMap
-	// describes without naming anybody; it takes the gate ObjectLevelWorkloadIdentity.
+	// DefaultKubeconfigServiceAccount is the ServiceAccount whose tokens authenticate to other
+	// clusters, for ConfigMaps that name none. It needs the gate ObjectLevelWorkloadIdentity.
 	DefaultKubeconfigServiceAccount string
-	// OverrideManagers are field managers whose fields are taken from them where drift is
-	// looked for.
+	// OverrideManagers are field managers whose fields are taken over where drift detection is
+	// enabled.
 	OverrideManagers []string
-	// InsecureKubeconfigExec allows kubeconfigs to execute commands here, and
-	// InsecureKubeconfigTLS not to verify API servers.
+	// InsecureKubeconfigExec allows kubeconfigs to execute commands in the controller, and
+	// InsecureKubeconfigTLS allows them to disable the verification of API servers.
 	InsecureKubeconfigExec bool
 	InsecureKubeconfigTLS  bool
-	// NoCrossNamespaceRefs refuses sources in other namespaces than the HelmRelease's.
+	// NoCrossNamespaceRefs rejects sources outside the namespace of the HelmRelease.
 	NoCrossNamespaceRefs bool
-	// RequeueDependency is when to look again at a dependency that was not ready.
+	// RequeueDependency is the requeue delay of a HelmRelease with a dependency that is not ready.
 	RequeueDependency time.Duration
-	// SnapshotDigestAlgo names the algorithm of the digests in history; it is sha256.
+	// SnapshotDigestAlgo is the algorithm of the digests in history. Only sha256 is valid.
 	SnapshotDigestAlgo string
-	// TokenCacheMaxDuration bounds how long tokens for other clusters are used. Of
-	// TokenCacheMaxSize only 0 counts, which keeps none: there is one for each cluster.
+	// TokenCacheMaxDuration is the maximum age of cached tokens for other clusters. A
+	// TokenCacheMaxSize of 0 disables the cache. Other sizes have no effect: the cache holds one
+	// token for each cluster.
 	TokenCacheMaxSize     int
 	TokenCacheMaxDuration time.Duration
-	// Memory says when to shut down rather than be killed; it counts only with the
-	// gate OOMWatch.
+	// Memory configures the memory watch, which needs the gate OOMWatch.
 	Memory MemoryWatch
-	// OperationTimeout is the longest that an Operation may wait, and one of its Jobs run.
+	// OperationTimeout is the maximum time that an Operation waits, and that one of its Jobs runs.
 	OperationTimeout time.Duration
-	// ClusterID labels what is made for Operations; empty for nothing.
+	// ClusterID is a label value of objects that are created for Operations; empty adds no label.
 	ClusterID string
 	// Gates are the feature gates.
 	Gates Gates
-	// RuntimeNamespace is where the controller itself runs.
+	// RuntimeNamespace is the namespace of the controller.
 	RuntimeNamespace string
-	// SourceController and SourceWatcher are the "host:port" that takes the place of
-	// the one in an artifact's URL; empty leaves it alone.
+	// SourceController and SourceWatcher are a "host:port" that replaces the host in the URL of
+	// an artifact; empty leaves the URL as it is.
 	SourceController string
 	SourceWatcher    string
 	// LogLevel is trace, debug, info or error; LogEncoding is json or console.
@@ -110,20 +106,20 @@ type Options struct {
 	LogEncoding string
 }
 
-// MemoryWatch configures the watch of the memory that is left.
+// MemoryWatch configures a graceful shutdown before the kernel kills the process for its memory.
 type MemoryWatch struct {
-	// Threshold is the share of the limit at which to shut down, 1 to 100 percent.
+	// Threshold is the percentage of the memory limit that triggers the shutdown, from 1 to 100.
 	Threshold int
-	// Interval is the time between looks, 50ms at least.
+	// Interval is the time between two checks, at least 50ms.
 	Interval time.Duration
-	// MaxPath and CurrentPath are files of the cgroup that hold the limit and what is
-	// used, in bytes; empty are found out.
+	// MaxPath and CurrentPath are files that hold the memory limit and the memory usage in
+	// bytes. If empty, those of the cgroup are detected.
 	MaxPath     string
 	CurrentPath string
 }
 
-// Parse reads arguments, program name excluded, and the environment. Help is
-// written to out. It returns flag.ErrHelp if that was asked for.
+// Parse parses arguments, without the program name, and the environment. It returns all invalid
+// values as one joined error. For --help it writes the help to out and returns flag.ErrHelp.
 func Parse(args []string, out io.Writer) (*Options, error) {
 	o := &Options{
 		RuntimeNamespace: os.Getenv("RUNTIME_NAMESPACE"),
@@ -131,7 +127,7 @@ func Parse(args []string, out io.Writer) (*Options, error) {
 		SourceWatcher:    os.Getenv("SOURCE_WATCHER_LOCALHOST"),
 	}
 	fs := flag.NewFlagSet("pintle", flag.ContinueOnError)
-	// A mistake is to be one message: not two, with forty flags between them.
+	// The flag package would print each error, and the help after it.
 	fs.SetOutput(io.Discard)
 	o.bind(fs)
 	if err := fs.Parse(args); err != nil {
@@ -149,8 +145,8 @@ func Parse(args []string, out io.Writer) (*Options, error) {
 
 func (o *Options) validate() error {
 	var errs []error
-	bad := func(wrong bool, format string, args ...any) {
-		if wrong {
+	bad := func(invalid bool, format string, args ...any) {
+		if invalid {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
@@ -159,26 +155,26 @@ func (o *Options) validate() error {
 	bad(o.ArtifactCacheBytes < 0, "--artifact-cache-bytes=%d: at least 0", o.ArtifactCacheBytes)
 	bad(o.IntervalJitter < 0 || o.IntervalJitter >= 100, "--interval-jitter-percentage=%d: from 0 to 99", o.IntervalJitter)
 	bad(o.MinRetryDelay <= 0 || o.MaxRetryDelay < o.MinRetryDelay,
-		"--min-retry-delay=%s, --max-retry-delay=%s: more than zero, and not the wrong way round", o.MinRetryDelay, o.MaxRetryDelay)
+		"--min-retry-delay=%s, --max-retry-delay=%s: more than zero, and the first at most the second", o.MinRetryDelay, o.MaxRetryDelay)
 	bad(o.HTTPTimeout <= 0, "--http-timeout=%s: more than zero", o.HTTPTimeout)
 	bad(o.HTTPRetry < 0, "--http-retry=%d: at least 0", o.HTTPRetry)
 	bad(o.RequeueDependency <= 0, "--requeue-dependency=%s: more than zero", o.RequeueDependency)
 	bad(o.Memory.Threshold < 1 || o.Memory.Threshold > 100, "--oom-watch-memory-threshold=%d: from 1 to 100", o.Memory.Threshold)
-	bad(o.Memory.Interval < shortestLook, "--oom-watch-interval=%s: at least %s", o.Memory.Interval, shortestLook)
+	bad(o.Memory.Interval < minMemoryInterval, "--oom-watch-interval=%s: at least %s", o.Memory.Interval, minMemoryInterval)
 	bad(o.TokenCacheMaxSize < 0, "--token-cache-max-size=%d: at least 0", o.TokenCacheMaxSize)
 	bad(o.TokenCacheMaxDuration < 0, "--token-cache-max-duration=%s: at least 0s", o.TokenCacheMaxDuration)
 	bad(!o.WatchAllNamespaces && o.RuntimeNamespace == "", "--watch-all-namespaces=false needs RUNTIME_NAMESPACE in the environment")
 	bad(o.DefaultKubeconfigServiceAccount != "" && !o.Gates.ObjectLevelWorkloadIdentity,
 		"--default-kubeconfig-service-account needs the feature gate ObjectLevelWorkloadIdentity")
 	bad(o.OperationTimeout < time.Second, "--operation-timeout=%s: at least a second", o.OperationTimeout)
-	wrong := validation.IsValidLabelValue(o.ClusterID)
-	bad(len(wrong) > 0, "--cluster-id=%s: %s", o.ClusterID, strings.Join(wrong, "; "))
+	invalid := validation.IsValidLabelValue(o.ClusterID)
+	bad(len(invalid) > 0, "--cluster-id=%s: %s", o.ClusterID, strings.Join(invalid, "; "))
 	errs = append(errs, o.validateTexts()...)
 	return errors.Join(errs...)
 }
 
-// shortestLook is the shortest time between two looks at the memory that is left.
-const shortestLook = 50 * time.Millisecond
+// minMemoryInterval is the smallest valid MemoryWatch.Interval.
+const minMemoryInterval = 50 * time.Millisecond
 
 func (o *Options) validateTexts() []error {
 	var errs []error
@@ -189,12 +185,12 @@ func (o *Options) validateTexts() []error {
 			errs = append(errs, fmt.Errorf("--%s=%s: %w", s.flag, s.text, err))
 		}
 	}
-	if !isAddress(o.EventsAddr) {
-		// Not quoted: it may hold a password.
-		errs = append(errs, errors.New("--events-addr: an http or https URL is needed, like http://notification-controller.flux-system/"))
+	if !isEmptyOrHTTP(o.EventsAddr) {
+		// The error does not contain the URL, which may have a password.
+		errs = append(errs, errors.New("--events-addr: not an http or https URL, such as http://notification-controller.flux-system/"))
 	}
 	if o.SnapshotDigestAlgo != "sha256" {
-		errs = append(errs, fmt.Errorf("--snapshot-digest-algo=%s: sha256 is the only one that is supported by this version", o.SnapshotDigestAlgo))
+		errs = append(errs, fmt.Errorf("--snapshot-digest-algo=%s: only sha256 is supported", o.SnapshotDigestAlgo))
 	}
 	if !slices.Contains([]string{"trace", "debug", "info", "error"}, o.LogLevel) {
 		errs = append(errs, fmt.Errorf("--log-level=%s: trace, debug, info or error", o.LogLevel))
@@ -205,32 +201,29 @@ func (o *Options) validateTexts() []error {
 	return errs
 }
 
-func isAddress(text string) bool {
+func isEmptyOrHTTP(text string) bool {
 	u, err := url.Parse(text)
 	return text == "" || err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
 }
 
-// Notices are what an operator should know about options that are accepted and
-// change nothing. They are to be logged.
+// Notices returns log messages about options that are accepted and have no effect.
 func (o *Options) Notices() []string {
 	notices := o.Gates.notices()
 	if o.TokenCacheMaxSize != tokenCacheSize && o.TokenCacheMaxSize != 0 {
-		notices = append(notices, "--token-cache-max-size has no effect but for 0: a token is kept for each cluster that takes one")
+		notices = append(notices, "--token-cache-max-size has no effect unless it is 0: the cache holds one token for each cluster")
 	}
 	return notices
 }
 
-// TokensKept is how long tokens for other clusters are used at most; 0 for one request
-// each.
-func (o *Options) TokensKept() time.Duration {
+// TokenLifetime returns the maximum age of cached tokens for other clusters. 0 disables the cache.
+func (o *Options) TokenLifetime() time.Duration {
 	if o.TokenCacheMaxSize == 0 {
 		return 0
 	}
 	return o.TokenCacheMaxDuration
 }
 
-// Selector is WatchLabels, parsed; nil if it is empty, or no selector and was not
-// validated.
+// Selector returns WatchLabels, parsed. It returns nil if WatchLabels is empty or invalid.
 func (o *Options) Selector() labels.Selector {
 	selector, err := labels.Parse(o.WatchLabels)
 	if err != nil || o.WatchLabels == "" {
@@ -239,8 +232,8 @@ func (o *Options) Selector() labels.Selector {
 	return selector
 }
 
-// LeaseName names the Lease of whoever looks after the same HelmReleases, which
-// begins with base: those that look after others have one of their own.
+// LeaseName returns the name of the Lease. Without WatchLabels it is base. Otherwise it has a
+// digest of WatchLabels appended, as in helm-controller: each shard elects its own leader.
 func (o *Options) LeaseName(base string) string {
 	if o.WatchLabels == "" {
 		return base
@@ -249,8 +242,7 @@ func (o *Options) LeaseName(base string) string {
 	return fmt.Sprintf("%s-%.4x", base, sum)
 }
 
-// ConfigSelector is WatchConfigs, parsed. It selects nothing if WatchConfigs was
-// not validated and is no selector.
+// ConfigSelector returns WatchConfigs, parsed. If WatchConfigs is invalid, it selects nothing.
 func (o *Options) ConfigSelector() labels.Selector {
 	selector, err := labels.Parse(o.WatchConfigs)
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
+// TestParseDefaults: the defaults are those of helm-controller.
 func TestParseDefaults(t *testing.T) {
 	t.Setenv("RUNTIME_NAMESPACE", "flux-system")
 	var out bytes.Buffer
@@ -26,7 +27,6 @@ func TestParseDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// These are what users of the reference rely on without writing them down.
 	want := &Options{
 		MetricsAddr: ":8080", HealthAddr: ":9440", Concurrent: 4, KubeAPIQPS: 50, KubeAPIBurst: 300,
 		HTTPTimeout: 30 * time.Second, ArtifactMaxBytes: 100 << 20, ArtifactCacheBytes: 64 << 20,
@@ -44,10 +44,11 @@ func TestParseDefaults(t *testing.T) {
 		t.Errorf("defaults (-want +got):\n%s", diff)
 	}
 	if out.Len() > 0 {
-		t.Errorf("nothing to say, but said %q", out.String())
+		t.Errorf("unexpected output %q", out.String())
 	}
 }
 
+// TestParseEveryFlag: every flag and variable sets its option.
 func TestParseEveryFlag(t *testing.T) {
 	t.Setenv("RUNTIME_NAMESPACE", "here")
 	t.Setenv("SOURCE_CONTROLLER_LOCALHOST", "localhost:1")
@@ -85,54 +86,55 @@ func TestParseEveryFlag(t *testing.T) {
 	}
 }
 
-const noAddress = "--events-addr: an http or https URL is needed, like http://notification-controller.flux-system/"
+const noAddress = "--events-addr: not an http or https URL, such as http://notification-controller.flux-system/"
 
-func TestParseRefuses(t *testing.T) {
+// TestParseRejects: invalid arguments are rejected with one message that names all of them.
+func TestParseRejects(t *testing.T) {
 	t.Setenv("RUNTIME_NAMESPACE", "")
 	cases := map[string]struct {
 		reason string
 		args   []string
 		want   string
 	}{
-		"UnknownFlag":     {reason: "a flag that does not exist is a mistake", args: []string{"--concurent=4"}, want: "flag provided but not defined: -concurent"},
-		"Argument":        {reason: "there are no arguments", args: []string{"--concurrent=4", "now"}, want: `unexpected argument "now"`},
-		"NotANumber":      {reason: "a value of the wrong type is refused", args: []string{"--concurrent=many"}, want: `invalid value "many" for flag -concurrent: parse error`},
-		"NoWorkers":       {reason: "somebody has to work", args: []string{"--concurrent=0"}, want: "--concurrent=0: at least 1"},
-		"LessThanNoCache": {reason: "nothing is the least that can be kept", args: []string{"--artifact-cache-bytes=-1"}, want: "--artifact-cache-bytes=-1: at least 0"},
-		"NoBytes":         {reason: "an artifact has bytes", args: []string{"--artifact-max-bytes=0"}, want: "--artifact-max-bytes=0: at least 1"},
-		"NegativeJitter":  {reason: "jitter is a percentage", args: []string{"--interval-jitter-percentage=-1"}, want: "--interval-jitter-percentage=-1: from 0 to 99"},
+		"UnknownFlag":     {reason: "an unknown flag is an error", args: []string{"--concurent=4"}, want: "flag provided but not defined: -concurent"},
+		"Argument":        {reason: "an argument is an error", args: []string{"--concurrent=4", "now"}, want: `unexpected argument "now"`},
+		"NotANumber":      {reason: "a value of the wrong type is an error", args: []string{"--concurrent=many"}, want: `invalid value "many" for flag -concurrent: parse error`},
+		"NoWorkers":       {reason: "one worker is the minimum", args: []string{"--concurrent=0"}, want: "--concurrent=0: at least 1"},
+		"LessThanNoCache": {reason: "a size is not negative", args: []string{"--artifact-cache-bytes=-1"}, want: "--artifact-cache-bytes=-1: at least 0"},
+		"NoBytes":         {reason: "a maximum size is positive", args: []string{"--artifact-max-bytes=0"}, want: "--artifact-max-bytes=0: at least 1"},
+		"NegativeJitter":  {reason: "a percentage is not negative", args: []string{"--interval-jitter-percentage=-1"}, want: "--interval-jitter-percentage=-1: from 0 to 99"},
 		"TooMuchJitter":   {reason: "an interval must not become zero", args: []string{"--interval-jitter-percentage=100"}, want: "--interval-jitter-percentage=100: from 0 to 99"},
-		"NoDelay":         {reason: "retrying at once for ever helps nobody", args: []string{"--min-retry-delay=0s"}, want: "--min-retry-delay=0s, --max-retry-delay=15m0s: more than zero, and not the wrong way round"},
-		"DelaysReversed":  {reason: "the longest delay is not shorter than the first", args: []string{"--max-retry-delay=1ms"}, want: "--min-retry-delay=750ms, --max-retry-delay=1ms: more than zero, and not the wrong way round"},
-		"NoTimeout":       {reason: "a download must end", args: []string{"--http-timeout=0s"}, want: "--http-timeout=0s: more than zero"},
-		"NoRequeue":       {reason: "polling without a pause helps nobody", args: []string{"--requeue-dependency=0s"}, want: "--requeue-dependency=0s: more than zero"},
-		"NoOperation":     {reason: "an Operation takes time", args: []string{"--operation-timeout=0s"}, want: "--operation-timeout=0s: at least a second"},
-		"NoLabel":         {reason: "it becomes a label", args: []string{"--cluster-id=-"}, want: "--cluster-id=-: a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"},
-		"UnknownGate":     {reason: "a gate that does not exist is a mistake", args: []string{"--feature-gates=Everything=true"}, want: `invalid value "Everything=true" for flag -feature-gates: there is no feature gate "Everything"`},
-		"NoNamespace":     {reason: "watching one namespace needs to know which", args: []string{"--watch-all-namespaces=false"}, want: "--watch-all-namespaces=false needs RUNTIME_NAMESPACE in the environment"},
-		"BadSelector":     {reason: "a selector has a notation", args: []string{"--watch-configs-label-selector=a in"}, want: "--watch-configs-label-selector=a in: unable to parse requirement: found '' expected: '('"},
-		"BadShard":        {reason: "so has this one", args: []string{"--watch-label-selector=a in"}, want: "--watch-label-selector=a in: unable to parse requirement: found '' expected: '('"},
-		"NoScheme":        {reason: "nothing can be posted to a name", args: []string{"--events-addr=notification-controller/"}, want: noAddress},
-		"OtherScheme":     {reason: "nor to a file", args: []string{"--events-addr=ftp://user:hidden@host/"}, want: noAddress},
-		"BadAddress":      {reason: "what is no URL is not quoted", args: []string{"--events-addr=http://user:hidden@[::/"}, want: noAddress},
-		"LessThanNoRetry": {reason: "once is the least", args: []string{"--http-retry=-1"}, want: "--http-retry=-1: at least 0"},
-		"NoThreshold":     {reason: "we would never start", args: []string{"--oom-watch-memory-threshold=0"}, want: "--oom-watch-memory-threshold=0: from 1 to 100"},
-		"NeverThreshold":  {reason: "we would never end", args: []string{"--oom-watch-memory-threshold=101"}, want: "--oom-watch-memory-threshold=101: from 1 to 100"},
-		"RestlessWatch":   {reason: "looking costs something", args: []string{"--oom-watch-interval=49ms"}, want: "--oom-watch-interval=49ms: at least 50ms"},
-		"NegativeCache":   {reason: "nothing is the least", args: []string{"--token-cache-max-size=-1"}, want: "--token-cache-max-size=-1: at least 0"},
-		"NegativeAge":     {reason: "nothing is the least", args: []string{"--token-cache-max-duration=-1s"}, want: "--token-cache-max-duration=-1s: at least 0s"},
-		"OtherDigest":     {reason: "what does not work is refused", args: []string{"--snapshot-digest-algo=blake3"}, want: "--snapshot-digest-algo=blake3: sha256 is the only one that is supported by this version"},
-		"NoIdentity":      {reason: "what does not work is refused", args: []string{"--default-kubeconfig-service-account=a"}, want: "--default-kubeconfig-service-account needs the feature gate ObjectLevelWorkloadIdentity"},
-		"UnknownLevel":    {reason: "levels are few", args: []string{"--log-level=loud"}, want: "--log-level=loud: trace, debug, info or error"},
-		"UnknownEncoding": {reason: "encodings are two", args: []string{"--log-encoding=xml"}, want: "--log-encoding=xml: json or console"},
-		"All":             {reason: "all mistakes are named at once", args: []string{"--concurrent=0", "--log-encoding=xml"}, want: "--concurrent=0: at least 1\n--log-encoding=xml: json or console"},
+		"NoDelay":         {reason: "retries without a delay would not end", args: []string{"--min-retry-delay=0s"}, want: "--min-retry-delay=0s, --max-retry-delay=15m0s: more than zero, and the first at most the second"},
+		"DelaysReversed":  {reason: "the maximum delay is not shorter than the first", args: []string{"--max-retry-delay=1ms"}, want: "--min-retry-delay=750ms, --max-retry-delay=1ms: more than zero, and the first at most the second"},
+		"NoTimeout":       {reason: "a timeout is positive", args: []string{"--http-timeout=0s"}, want: "--http-timeout=0s: more than zero"},
+		"NoRequeue":       {reason: "an interval is positive", args: []string{"--requeue-dependency=0s"}, want: "--requeue-dependency=0s: more than zero"},
+		"NoOperation":     {reason: "a second is the minimum", args: []string{"--operation-timeout=0s"}, want: "--operation-timeout=0s: at least a second"},
+		"NoLabel":         {reason: "the value is a valid label value", args: []string{"--cluster-id=-"}, want: "--cluster-id=-: a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"},
+		"UnknownGate":     {reason: "an unknown gate is an error", args: []string{"--feature-gates=Everything=true"}, want: `invalid value "Everything=true" for flag -feature-gates: unknown feature gate "Everything"`},
+		"NoNamespace":     {reason: "the one namespace to watch is required", args: []string{"--watch-all-namespaces=false"}, want: "--watch-all-namespaces=false needs RUNTIME_NAMESPACE in the environment"},
+		"BadSelector":     {reason: "a selector is valid", args: []string{"--watch-configs-label-selector=a in"}, want: "--watch-configs-label-selector=a in: unable to parse requirement: found '' expected: '('"},
+		"BadShard":        {reason: "a selector is valid", args: []string{"--watch-label-selector=a in"}, want: "--watch-label-selector=a in: unable to parse requirement: found '' expected: '('"},
+		"NoScheme":        {reason: "a URL has a scheme", args: []string{"--events-addr=notification-controller/"}, want: noAddress},
+		"OtherScheme":     {reason: "the scheme is http or https", args: []string{"--events-addr=ftp://user:hidden@host/"}, want: noAddress},
+		"BadAddress":      {reason: "the error does not contain an invalid URL, which may have a password", args: []string{"--events-addr=http://user:hidden@[::/"}, want: noAddress},
+		"LessThanNoRetry": {reason: "a number of retries is not negative", args: []string{"--http-retry=-1"}, want: "--http-retry=-1: at least 0"},
+		"NoThreshold":     {reason: "a threshold of 0 would end the controller at its start", args: []string{"--oom-watch-memory-threshold=0"}, want: "--oom-watch-memory-threshold=0: from 1 to 100"},
+		"NeverThreshold":  {reason: "a threshold above 100 would have no effect", args: []string{"--oom-watch-memory-threshold=101"}, want: "--oom-watch-memory-threshold=101: from 1 to 100"},
+		"RestlessWatch":   {reason: "checks that are too frequent cost CPU", args: []string{"--oom-watch-interval=49ms"}, want: "--oom-watch-interval=49ms: at least 50ms"},
+		"NegativeCache":   {reason: "a size is not negative", args: []string{"--token-cache-max-size=-1"}, want: "--token-cache-max-size=-1: at least 0"},
+		"NegativeAge":     {reason: "an age is not negative", args: []string{"--token-cache-max-duration=-1s"}, want: "--token-cache-max-duration=-1s: at least 0s"},
+		"OtherDigest":     {reason: "unsupported values are rejected", args: []string{"--snapshot-digest-algo=blake3"}, want: "--snapshot-digest-algo=blake3: only sha256 is supported"},
+		"NoIdentity":      {reason: "unsupported combinations are rejected", args: []string{"--default-kubeconfig-service-account=a"}, want: "--default-kubeconfig-service-account needs the feature gate ObjectLevelWorkloadIdentity"},
+		"UnknownLevel":    {reason: "a level is one of four", args: []string{"--log-level=loud"}, want: "--log-level=loud: trace, debug, info or error"},
+		"UnknownEncoding": {reason: "an encoding is one of two", args: []string{"--log-encoding=xml"}, want: "--log-encoding=xml: json or console"},
+		"All":             {reason: "all invalid values are in the error", args: []string{"--concurrent=0", "--log-encoding=xml"}, want: "--concurrent=0: at least 1\n--log-encoding=xml: json or console"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
 			_, err := Parse(tc.args, &out)
 			if out.Len() > 0 {
-				t.Errorf("%s: one message is enough, and there was another: %s", tc.reason, out.String())
+				t.Errorf("%s: a second message beside the error: %s", tc.reason, out.String())
 			}
 			var got string
 			if err != nil {
@@ -145,26 +147,27 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
+// TestParseHelp: --help returns flag.ErrHelp and lists every flag.
 func TestParseHelp(t *testing.T) {
 	var out bytes.Buffer
 	if _, err := Parse([]string{"--help"}, &out); !errors.Is(err, flag.ErrHelp) {
-		t.Errorf("asking for help is no failure: %v", err)
+		t.Errorf("--help returns %v, want flag.ErrHelp", err)
 	}
 	fs := flag.NewFlagSet("", flag.ContinueOnError)
 	new(Options).bind(fs)
 	for _, name := range referenceFlags(t) {
 		if !strings.Contains(out.String(), "-"+name+" ") && !strings.Contains(out.String(), "-"+name+"\n") {
-			t.Errorf("--%s of helm-controller is missing in the help", name)
+			t.Errorf("the help lacks --%s of helm-controller", name)
 		}
 	}
 	fs.VisitAll(func(f *flag.Flag) {
 		if f.Usage == "" || !strings.Contains(out.String(), "-"+f.Name+" ") && !strings.Contains(out.String(), "-"+f.Name+"\n") {
-			t.Errorf("--%s is missing in the help:\n%s", f.Name, out.String())
+			t.Errorf("the help lacks --%s:\n%s", f.Name, out.String())
 		}
 	})
 }
 
-// referenceFlags are what helm-controller 1.6 can be given.
+// referenceFlags returns the flags of helm-controller 1.6.
 func referenceFlags(t *testing.T) []string {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/reference-flags.txt")
@@ -174,7 +177,8 @@ func referenceFlags(t *testing.T) []string {
 	return strings.Fields(string(raw))
 }
 
-// TestReferenceFlags: whatever the reference takes is taken, and what is ours says so.
+// TestReferenceFlags: every flag of helm-controller is accepted, and the help of every other flag
+// says that helm-controller does not have it.
 func TestReferenceFlags(t *testing.T) {
 	theirs := referenceFlags(t)
 	fs := flag.NewFlagSet("", flag.ContinueOnError)
@@ -185,13 +189,13 @@ func TestReferenceFlags(t *testing.T) {
 		}
 	}
 	fs.VisitAll(func(f *flag.Flag) {
-		if ours := !slices.Contains(theirs, f.Name); ours != strings.HasSuffix(f.Usage, own) {
-			t.Errorf("--%s: is it ours? %t, but its help says %q", f.Name, ours, f.Usage)
+		if own := !slices.Contains(theirs, f.Name); own != strings.HasSuffix(f.Usage, ownFlag) {
+			t.Errorf("--%s: own flag is %t, but its help is %q", f.Name, own, f.Usage)
 		}
 	})
 }
 
-// TestReferenceDeployment: its arguments, as they are in its manifest.
+// TestReferenceDeployment: the arguments in helm-controller's Deployment are valid.
 func TestReferenceDeployment(t *testing.T) {
 	t.Setenv("RUNTIME_NAMESPACE", "flux-system")
 	o, err := Parse([]string{
@@ -203,6 +207,7 @@ func TestReferenceDeployment(t *testing.T) {
 	}
 }
 
+// TestNotices: each option without an effect has one notice.
 func TestNotices(t *testing.T) {
 	for args, want := range map[string]int{
 		"": 0, "--feature-gates=DetectDrift=false,ExternalArtifact=true": 0, "--feature-gates=DetectDrift=true,DetectDrift=false": 0,
@@ -213,35 +218,36 @@ func TestNotices(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := o.Notices(); len(got) != want {
-			t.Errorf("%q changes nothing, which %d notices should say: %q", args, want, got)
+			t.Errorf("%q has %d notices, want %d: %q", args, len(got), want, got)
 		}
 	}
 }
 
-// TestShards: each selector has a Lease of its own, the reference's, so that its
-// shard and ours do not act at the same time.
+// TestShards: each selector has a Lease of its own, with the name that helm-controller gives it.
+// A shard of helm-controller and one of Pintle are then never active at the same time.
 func TestShards(t *testing.T) {
 	all := &Options{}
 	if got := all.LeaseName("helm-controller-leader-election"); got != "helm-controller-leader-election" || all.Selector() != nil {
-		t.Errorf("whoever looks after everything has Lease %s and selects %v", got, all.Selector())
+		t.Errorf("without a selector: Lease %s, selector %v", got, all.Selector())
 	}
 	one := &Options{WatchLabels: "sharding.fluxcd.io/key=shard1"}
-	// Of `printf %s sharding.fluxcd.io/key=shard1 | sha256sum`.
+	// The suffix is from `printf %s sharding.fluxcd.io/key=shard1 | sha256sum`.
 	if got := one.LeaseName("helm-controller-leader-election"); got != "helm-controller-leader-election-73fdc1be" {
 		t.Errorf("a shard has Lease %s", got)
 	}
 	for label, want := range map[string]bool{"shard1": true, "shard2": false} {
 		if one.Selector().Matches(labels.Set{"sharding.fluxcd.io/key": label}) != want {
-			t.Errorf("%s is selected: %t", label, !want)
+			t.Errorf("label %s matches: %t, want %t", label, !want, want)
 		}
 	}
 }
 
+// TestConfigSelector: an empty selector selects everything, and an invalid one nothing.
 func TestConfigSelector(t *testing.T) {
 	watched := labels.Set{"reconcile.fluxcd.io/watch": "Enabled"}
 	for text, want := range map[string]bool{"reconcile.fluxcd.io/watch=Enabled": true, "": true, "a=b": false, "a=b=c": false} {
 		if got := (&Options{WatchConfigs: text}).ConfigSelector().Matches(watched); got != want {
-			t.Errorf("%q selects what is labelled for watching: %t, want %t", text, got, want)
+			t.Errorf("%q matches %v: %t, want %t", text, watched, got, want)
 		}
 	}
 }

@@ -1,13 +1,13 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package readiness models what is known about one object of a cluster: it merges the
-// answers to writes, the answers to reads and the events of a watch, which arrive in any
-// order. It is pure, and the only place that decides whether an observation is newer than
-// the known state, whether it is about the same object, and whether that object is gone.
+// Package readiness models the known state of one object of a cluster. It merges answers to writes,
+// answers to reads and watch events, which arrive in any order. It is pure. It is the only place
+// that decides whether an observation is newer than the known state, whether it is about the same
+// object, and whether that object is gone.
 //
-// An object is a namespace and a name of one resource. Objects of the same name that exist
-// one after the other differ in their UID, and resourceVersions order them.
+// An object has a resource, a namespace and a name. Successive objects of the same name differ in
+// their UID, and resourceVersions order them.
 package readiness
 
 import "k8s.io/apimachinery/pkg/util/resourceversion"
@@ -28,12 +28,12 @@ const (
 	// Removed is a DELETED event: the object is gone, or it lost the label that the watch
 	// selects.
 	Removed
-	// Gap says that events after the known version may be missing: a watch was joined late,
-	// was renewed at a later version, or ended, or a read failed.
+	// Gap means that events after the known version may be missing: a watch was joined late, was
+	// renewed at a later version, or ended, or a read failed.
 	Gap
 )
 
-// Observation is what one answer or event says about an object.
+// Observation is the content of one answer or event about an object.
 type Observation struct {
 	Source Source
 	// Absent is true if an answer says that no object has the name.
@@ -55,15 +55,15 @@ type Deletion struct {
 	Core bool
 }
 
-// existence returns what an answer to a delete says about the existence of the object.
+// existence returns the existence of the object after an answer to a delete.
 //
 //   - Finalizers and a grace period keep the object. Its removal gets a later version.
-//   - The API server removes a Pod that has ended, or that never got a node, in the same
-//     request, and answers with the mark, a grace period of zero and the version of the
-//     removal. The same answer can come from a delete that another one overtook, so that it
-//     proves nothing, and no later event need follow.
-//   - Some core kinds are answered with the unmarked object after its removal.
-//   - Other API servers may mean anything by an object without mark.
+//   - The API server removes a Pod that has ended, or was never scheduled, in the same request. It
+//     answers with a deletionTimestamp, a grace period of zero and the version of the removal. A
+//     delete that was overtaken by another one gets the same answer, and no later event need
+//     follow. So the answer proves nothing.
+//   - Some core kinds are answered with the object without deletionTimestamp after its removal.
+//   - For other API servers, an object without deletionTimestamp has no defined meaning.
 func (d Deletion) existence() Existence {
 	switch {
 	case d.Held:
@@ -74,19 +74,19 @@ func (d Deletion) existence() Existence {
 	return Unknown
 }
 
-// Existence is what is known about the existence of an object.
+// Existence is the known existence of an object.
 type Existence int
 
 const (
-	// Unknown says that the object has to be read.
+	// Unknown means that the object has to be read.
 	Unknown Existence = iota
-	// Present says that the object existed at the newest known version.
+	// Present means that the object existed at the newest known version.
 	Present
-	// Absent says that no object had the name at the time of the newest observation.
+	// Absent means that no object had the name at the time of the newest observation.
 	Absent
 )
 
-// Known is what is known about an object. Its zero value knows nothing.
+// Known is the known state of an object. The zero value is the state before the first observation.
 type Known struct {
 	existence Existence
 	// uid and version are those of the newest observation that has them.
@@ -97,10 +97,10 @@ type Known struct {
 	targetGone bool
 }
 
-// Existence returns whether the object exists, as far as it is known.
+// Existence returns the existence of the object as of the newest observation.
 func (k *Known) Existence() Existence { return k.existence }
 
-// MustRead reports whether nothing but a read can tell the state of the object.
+// MustRead reports whether only a read can determine the state of the object.
 func (k *Known) MustRead() bool { return k.existence == Unknown }
 
 // Target returns the UID that was observed first, empty if none was.
@@ -115,8 +115,8 @@ func (k *Known) Concerns(o Observation) bool {
 	return k.target == "" || o.UID == "" || o.UID == k.target
 }
 
-// Observe merges an observation, and reports whether it is newer than what was known. If it
-// is not, nothing changes.
+// Observe merges an observation, and reports whether it is newer than the known state. If it is
+// not, nothing changes.
 func (k *Known) Observe(o Observation) (newer bool) {
 	if !k.isNews(o) {
 		return false
@@ -147,7 +147,7 @@ func (k *Known) Observe(o Observation) (newer bool) {
 	return true
 }
 
-// isNews reports whether an observation says more than what is known.
+// isNews reports whether an observation is newer than the known state.
 func (k *Known) isNews(o Observation) bool {
 	switch o.Source {
 	case Gap:

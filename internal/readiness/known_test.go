@@ -27,8 +27,8 @@ func TestObserve(t *testing.T) {
 		want  Existence
 		gone  bool
 	}{
-		"Nothing":           {"who knows nothing has to read", nil, false, Unknown, false},
-		"Written":           {"what was written exists", []Observation{at(Write, "a", "10")}, true, Present, false},
+		"Nothing":           {"without an observation the object has to be read", nil, false, Unknown, false},
+		"Written":           {"a written object exists", []Observation{at(Write, "a", "10")}, true, Present, false},
 		"Event":             {"a later event is news", []Observation{at(Write, "a", "10"), at(Changed, "a", "11")}, true, Present, false},
 		"StaleEvent":        {"an earlier event is not", []Observation{at(Write, "a", "10"), at(Changed, "a", "9")}, false, Present, false},
 		"SameEvent":         {"nor is that of the write itself", []Observation{at(Write, "a", "10"), at(Changed, "a", "10")}, false, Present, false},
@@ -37,33 +37,33 @@ func TestObserve(t *testing.T) {
 		"OldRemoval":        {"so is its removal", []Observation{at(Write, "b", "10"), at(Removed, "a", "9")}, false, Present, false},
 		"Removal":           {"a removal may be a lost label, and has to be read", []Observation{at(Write, "a", "10"), at(Removed, "a", "11")}, true, Unknown, false},
 		"RemovalRead":       {"the read confirms it", []Observation{at(Write, "a", "10"), at(Removed, "a", "11"), absent(Read)}, true, Absent, true},
-		"LabelRead":         {"or does not", []Observation{at(Write, "a", "10"), at(Removed, "a", "11"), at(Read, "a", "11")}, true, Present, false},
-		"Successor":         {"what another object has replaced is gone", []Observation{at(Write, "a", "10"), at(Changed, "b", "12")}, true, Present, true},
-		"SuccessorRead":     {"also if that was read", []Observation{at(Write, "a", "10"), at(Read, "b", "12")}, true, Present, true},
+		"LabelRead":         {"or the read finds the object", []Observation{at(Write, "a", "10"), at(Removed, "a", "11"), at(Read, "a", "11")}, true, Present, false},
+		"Successor":         {"an object that another one has replaced is gone", []Observation{at(Write, "a", "10"), at(Changed, "b", "12")}, true, Present, true},
+		"SuccessorRead":     {"also if the other one was read", []Observation{at(Write, "a", "10"), at(Read, "b", "12")}, true, Present, true},
 		"SuccessorRemoved":  {"and stays gone", []Observation{at(Write, "a", "10"), at(Changed, "b", "12"), at(Removed, "b", "13")}, true, Unknown, true},
 		"GoneForGood":       {"an event that was queued before the read does not bring an object back", []Observation{at(Write, "a", "10"), absent(Read), at(Changed, "a", "11")}, false, Absent, true},
 		"GoneRemoval":       {"nor has its removal to be confirmed once more", []Observation{at(Write, "a", "10"), absent(Read), at(Removed, "a", "12")}, false, Absent, true},
 		"AfterGone":         {"another object of the name is news", []Observation{at(Write, "a", "10"), absent(Read), at(Changed, "b", "13")}, true, Present, true},
-		"NeverSeen":         {"what was never seen is gone if it is absent", []Observation{absent(Read)}, true, Absent, true},
+		"NeverSeen":         {"an object that was never observed is gone if it is absent", []Observation{absent(Read)}, true, Absent, true},
 		"NeverSeenNow":      {"but not for ever", []Observation{absent(Read), at(Changed, "a", "10")}, true, Present, false},
 		"NotFound":          {"a delete that finds nothing is done", []Observation{absent(Delete)}, true, Absent, true},
 		"Held":              {"a finalizer or grace period keeps the object", []Observation{deleted(Deletion{Marked: true, Held: true, Core: true})}, true, Present, false},
 		"Ended":             {"the answer for a Pod that has ended proves nothing", []Observation{deleted(Deletion{Marked: true, Core: true})}, true, Unknown, false},
-		"EndedRead":         {"it takes a read", []Observation{deleted(Deletion{Marked: true, Core: true}), absent(Read)}, true, Absent, true},
-		"EndedStill":        {"which may find it, at the same version", []Observation{deleted(Deletion{Marked: true, Core: true}), at(Read, "a", "10")}, true, Present, false},
+		"EndedRead":         {"the read confirms the removal", []Observation{deleted(Deletion{Marked: true, Core: true}), absent(Read)}, true, Absent, true},
+		"EndedStill":        {"the read may find it at the same version", []Observation{deleted(Deletion{Marked: true, Core: true}), at(Read, "a", "10")}, true, Present, false},
 		"EndedEvent":        {"an earlier event of that object changes nothing", []Observation{deleted(Deletion{Marked: true, Core: true}), at(Changed, "a", "9")}, false, Unknown, false},
 		"Unmarked":          {"a core kind that is answered unmarked is gone", []Observation{deleted(Deletion{Core: true})}, true, Absent, true},
-		"Elsewhere":         {"what other servers mean has to be read", []Observation{deleted(Deletion{})}, true, Unknown, false},
+		"Elsewhere":         {"after the answer of another server the object has to be read", []Observation{deleted(Deletion{})}, true, Unknown, false},
 		"Gap":               {"after a gap it has to be read", []Observation{at(Write, "a", "10"), gap}, true, Unknown, false},
-		"GapStale":          {"which an event from before the gap does not replace", []Observation{at(Write, "a", "10"), gap, at(Changed, "a", "9")}, false, Unknown, false},
-		"GapEvent":          {"but one from after it does", []Observation{at(Write, "a", "10"), gap, at(Changed, "a", "12")}, true, Present, false},
-		"LaggingRead":       {"a read of an older state tells nothing", []Observation{at(Write, "a", "10"), gap, at(Read, "a", "9")}, false, Unknown, false},
+		"GapStale":          {"an event from before the gap does not replace the read", []Observation{at(Write, "a", "10"), gap, at(Changed, "a", "9")}, false, Unknown, false},
+		"GapEvent":          {"an event from after the gap replaces the read", []Observation{at(Write, "a", "10"), gap, at(Changed, "a", "12")}, true, Present, false},
+		"LaggingRead":       {"a read of an older state is ignored", []Observation{at(Write, "a", "10"), gap, at(Read, "a", "9")}, false, Unknown, false},
 		"UnknownVersions":   {"versions that are no numbers are news if they differ", []Observation{at(Write, "a", "x"), at(Changed, "a", "y")}, true, Present, false},
 		"SameUnknown":       {"and not if they are equal", []Observation{at(Write, "a", "x"), at(Changed, "a", "x")}, false, Present, false},
 		"UnknownRead":       {"a read counts whatever its version", []Observation{at(Write, "a", "y"), gap, at(Read, "a", "x")}, true, Present, false},
-		"WithoutUID":        {"who has no UID is the same", []Observation{at(Write, "", "10"), at(Changed, "", "11")}, true, Present, false},
+		"WithoutUID":        {"objects without UID count as the same", []Observation{at(Write, "", "10"), at(Changed, "", "11")}, true, Present, false},
 		"WithoutUIDGone":    {"and gone if absent", []Observation{at(Write, "", "10"), absent(Read)}, true, Absent, true},
-		"UnknownSource":     {"what comes from nowhere is no news", []Observation{{Source: Source(99)}}, false, Unknown, false},
+		"UnknownSource":     {"an unknown source is no news", []Observation{{Source: Source(99)}}, false, Unknown, false},
 		"ForeignRemovalToo": {"the removal of a successor has to be read", []Observation{at(Write, "a", "10"), at(Removed, "b", "12")}, true, Unknown, false},
 	}
 	for name, tc := range cases {
@@ -86,7 +86,7 @@ func TestConcerns(t *testing.T) {
 	t.Parallel()
 	var k Known
 	if !k.Concerns(Observation{UID: "a"}) || k.Target() != "" {
-		t.Error("as long as nothing was observed, everything may be about it")
+		t.Error("before the first observation, every observation concerns the object")
 	}
 	k.Observe(Observation{Source: Write, UID: "a", Version: "1"})
 	k.Observe(Observation{Source: Changed, UID: "b", Version: "2"})
@@ -138,10 +138,10 @@ type run struct {
 	known Known
 	// stored is how many moments have happened, first the one that was observed first.
 	stored, first int
-	// told is the next moment that the watch delivers.
-	told  int
-	reads int
-	trace []string
+	// delivered is the next moment that the watch delivers.
+	delivered int
+	reads     int
+	trace     []string
 }
 
 func (r run) now() moment { return history()[r.stored-1] }
@@ -151,7 +151,7 @@ func (r *run) observe(o Observation) {
 	r.trace = append(r.trace, fmt.Sprintf("%+v: %+v", o, r.known))
 }
 
-// read does what a wait does with an object of unknown state.
+// read does the same as a waiter does for an object of unknown state.
 func (r *run) read() {
 	r.reads++
 	o := Observation{Source: Read, Absent: r.now().removed}
@@ -161,14 +161,14 @@ func (r *run) read() {
 	r.observe(o)
 }
 
-// check compares what is known with what is.
+// check compares the known state with the stored state.
 func (r run) check(t *testing.T) {
 	t.Helper()
 	now, target := r.now(), history()[r.first].uid
 	if r.known.TargetGone() && !now.removed && now.uid == target {
 		t.Fatalf("the object exists, but counts as gone:\n%s", strings.Join(r.trace, "\n"))
 	}
-	if r.told < len(history()) || r.stored < len(history()) {
+	if r.delivered < len(history()) || r.stored < len(history()) {
 		return
 	}
 	if r.reads > 3 {
@@ -183,15 +183,14 @@ func (r run) check(t *testing.T) {
 		want = Absent
 	}
 	if r.known.Existence() != want || r.known.TargetGone() != (now.removed || now.uid != target) || !now.removed && r.known.version != now.version {
-		t.Fatalf("in the end %+v is known of %+v:\n%s", r.known, now, strings.Join(r.trace, "\n"))
+		t.Fatalf("the known state in the end is %+v, of %+v:\n%s", r.known, now, strings.Join(r.trace, "\n"))
 	}
 }
 
-// TestEveryOrder plays every order in which a name changes, a wait learns of it from the
-// answer to a write or delete, joins a watch that lags behind by any number of events, and
-// receives them. What is known never claims that an object is gone that is not, and in the
-// end agrees with what is stored, after at most one read for each removal and one for the
-// first answer.
+// TestEveryOrder: the known state never reports an existing object as gone, and agrees with the
+// stored state in the end. It plays every order in which a name changes and a waiter observes it:
+// the answer to a write or delete comes first, then the waiter joins a watch that lags by any
+// number of events. At most one read follows each removal, and one the first answer.
 func TestEveryOrder(t *testing.T) {
 	t.Parallel()
 	n := 0
@@ -208,14 +207,14 @@ func TestEveryOrder(t *testing.T) {
 			next.stored++
 			more(next)
 		}
-		if r.told < r.stored {
+		if r.delivered < r.stored {
 			next := r
-			m := history()[r.told]
+			m := history()[r.delivered]
 			source := Changed
 			if m.removed {
 				source = Removed
 			}
-			next.told++
+			next.delivered++
 			next.observe(Observation{Source: source, UID: m.uid, Version: m.version})
 			more(next)
 		}
@@ -232,7 +231,7 @@ func TestEveryOrder(t *testing.T) {
 				answers = []Observation{{Source: Delete, UID: m.uid, Version: m.version, Deletion: Deletion{Marked: true, Core: true}}}
 			}
 			for _, answer := range answers {
-				r := run{stored: first + 1, first: first, told: joined}
+				r := run{stored: first + 1, first: first, delivered: joined}
 				r.observe(answer)
 				play(r)
 			}

@@ -9,10 +9,9 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// Action is the closed set of things a decision can ask for. Install, Upgrade,
-// Test, Rollback, Uninstall, Unlock, Heal, CorrectDrift and Finalize change the
-// world, and all but the last are announced before they begin; Adopt, Forget,
-// Settle, Wait and Stall only write status.
+// Action is the closed set of results of a decision. Install, Upgrade, Test, Rollback, Uninstall,
+// Unlock, Recheck, CorrectDrift and Finalize change the cluster. All of these but Finalize are
+// announced in status before they start. Adopt, Forget, Settle, Wait and Stall write status only.
 //
 //sumtype:decl
 type Action interface{ isAction() }
@@ -23,19 +22,18 @@ type Install struct{ Timeout time.Duration }
 // Upgrade creates the next revision.
 type Upgrade struct {
 	Timeout time.Duration
-	// TakeOver is true when the stored release is not the one we recorded: the
-	// recorded history describes something else and is dropped.
+	// TakeOver is true if the stored release is not the recorded one. The recorded history
+	// describes another release and is dropped.
 	TakeOver bool
 }
 
 // Test runs the chart's tests on the newest revision.
 type Test struct{ Timeout time.Duration }
 
-// Rollback makes a new revision equal to an earlier one: the remediation of a
-// failed upgrade.
+// Rollback creates a revision that equals an earlier one. It remediates a failed upgrade.
 type Rollback struct {
 	Timeout time.Duration
-	// Version is the revision to return to.
+	// Version is the number of the earlier revision.
 	Version int
 }
 
@@ -47,70 +45,67 @@ type Uninstall struct {
 	Remediation bool
 }
 
-// Unlock marks a revision whose operation died as failed.
+// Unlock marks a pending revision as failed after its process has died.
 type Unlock struct {
 	Version int
 	Status  helmv2.ReleaseStatus
 	Target  Target
 }
 
-// Heal looks again at the objects of a revision that failed only because they
-// did not become ready in time. It waits for them, up to Timeout, and then marks
-// the revision deployed and the others superseded. It makes no revision and
-// applies nothing; if the objects are not ready, storage stays as it is.
-type Heal struct {
+// Recheck waits for the objects of a revision that failed only because they were not ready in time.
+// If they become ready within Timeout, it marks the revision deployed and the others superseded. It
+// creates no revision and applies no objects. If the objects do not become ready, storage does not
+// change.
+type Recheck struct {
 	Timeout time.Duration
 	Version int
 }
 
-// CorrectDrift makes live objects what the newest revision has them be again. It
-// makes no revision, runs no hooks and waits for nothing.
+// CorrectDrift restores live objects to the state in the newest revision. It creates no revision,
+// runs no hooks and does not wait for readiness.
 type CorrectDrift struct {
 	Timeout time.Duration
-	// Drift is what was found, and what of it is to be corrected: all of it, or, if
-	// OnlyRemoved, what does not exist any more.
+	// Drift lists the differences. All of them are corrected or, if OnlyRemoved is set, only
+	// objects that no longer exist.
 	Drift       Drift
 	OnlyRemoved bool
 }
 
-// Finalize lets the HelmRelease go.
+// Finalize removes the finalizer from the HelmRelease.
 type Finalize struct{}
 
-// Adopt writes revisions into status that we made but did not record.
+// Adopt records revisions that this HelmRelease created but that are missing in status.
 type Adopt struct{}
 
-// Forget drops the record of a release that belongs to another HelmRelease by
-// now, so that nothing is left to be uninstalled.
+// Forget drops the record of a release that another HelmRelease owns now. The release is not
+// uninstalled.
 type Forget struct{}
 
-// Settle means that there is nothing to do until something changes.
+// Settle takes no action until an input changes.
 type Settle struct{}
 
-// Wait means that something else has to happen first.
+// Wait takes no action until another event has occurred.
 type Wait struct {
-	// After is when to look again; zero if an event will wake us.
+	// After is the delay until the next reconciliation. Zero waits for an event.
 	After time.Duration
-	// Cancel asks for the running attempt to be cancelled.
+	// Cancel requests cancellation of the running attempt.
 	Cancel bool
-	// Superseded is true if it is cancelled because something else is wanted by
-	// now.
-	Superseded bool
-	// For is the reason of condition Held if what is awaited is an Operation; empty
-	// otherwise.
+	// Outdated is true if the attempt is cancelled because its inputs are outdated.
+	Outdated bool
+	// For is the reason of condition Held while an Operation has the lock. It is empty otherwise.
 	For string
-	// Brief is true if it will be over in a moment: nothing is said of it.
+	// Brief is true for waits of a few seconds. They write no status and emit no event.
 	Brief bool
-	// Retrying is true if what is awaited is the moment to try again.
+	// Retrying is true if the wait ends with a retry of a failed action.
 	Retrying bool
-	// Obstacle is the reason of condition Ready if something is in the way whose end
-	// triggers no reconciliation: the release is requeued with back-off. Empty
-	// otherwise.
+	// Obstacle is the reason of condition Ready for an obstacle whose end triggers no
+	// reconciliation. The release is requeued with back-off. It is empty otherwise.
 	Obstacle string
 }
 
-// Stall means that nothing will be done before a person changes something.
+// Stall takes no action until a user changes an input.
 type Stall struct {
-	// Reason of the Stalled condition.
+	// Reason is the reason of condition Stalled.
 	Reason string
 }
 
@@ -118,7 +113,7 @@ func (Install) isAction()      {}
 func (Upgrade) isAction()      {}
 func (Test) isAction()         {}
 func (Rollback) isAction()     {}
-func (Heal) isAction()         {}
+func (Recheck) isAction()      {}
 func (CorrectDrift) isAction() {}
 func (Uninstall) isAction()    {}
 func (Unlock) isAction()       {}
@@ -129,7 +124,7 @@ func (Settle) isAction()       {}
 func (Wait) isAction()         {}
 func (Stall) isAction()        {}
 
-// TimeoutOf returns how long an action may take, zero if that is not bounded.
+// TimeoutOf returns the time limit of an action, or zero if it has none.
 func TimeoutOf(a Action) time.Duration {
 	switch a := a.(type) {
 	case Install:
@@ -140,7 +135,7 @@ func TimeoutOf(a Action) time.Duration {
 		return a.Timeout
 	case Rollback:
 		return a.Timeout
-	case Heal:
+	case Recheck:
 		return a.Timeout
 	case CorrectDrift:
 		return a.Timeout
@@ -151,8 +146,8 @@ func TimeoutOf(a Action) time.Duration {
 	return 0
 }
 
-// Name returns the name of an action: a bounded set, fit for a metric label.
-// Those that are announced are named as conditions name them.
+// Name returns the name of an action. The set of names is bounded, so it can be a metric label.
+// Announced actions have the names that conditions use.
 func Name(a Action) string {
 	switch a.(type) {
 	case Install:
@@ -163,8 +158,8 @@ func Name(a Action) string {
 		return string(helmv2.ActionTest)
 	case Rollback:
 		return string(helmv2.ActionRollback)
-	case Heal:
-		return string(helmv2.ActionHeal)
+	case Recheck:
+		return string(helmv2.ActionRecheck)
 	case CorrectDrift:
 		return string(helmv2.ActionCorrectDrift)
 	case Uninstall:

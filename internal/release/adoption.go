@@ -3,77 +3,77 @@
 
 package release
 
-// Marks are what the metadata of an object say of the Helm release it belongs to.
-// They are empty where nothing is said.
-type Marks struct {
-	// Name and Namespace of the release.
+// OwnershipMetadata holds the Helm release and the HelmRelease that the labels and annotations of
+// an object name. Fields are empty if the metadata is missing.
+type OwnershipMetadata struct {
+	// Name and Namespace name the Helm release.
 	Name      string
 	Namespace string
-	// OriginNamespace and OriginName are of the HelmRelease that rendered the object.
+	// OriginNamespace and OriginName name the HelmRelease that rendered the object.
 	OriginNamespace string
 	OriginName      string
 }
 
-// Claimant is a HelmRelease that asks for a Helm release, or has it in its history.
-type Claimant struct {
+// OwnerCandidate is a HelmRelease that refers to a Helm release in its spec or its history.
+type OwnerCandidate struct {
 	Namespace string
 	Name      string
-	// StorageNamespaces are where revisions of the release may be.
+	// StorageNamespaces lists the namespaces that may store revisions of the release.
 	StorageNamespaces []string
 }
 
-// Bearer is what was found out about the release that an object bears the marks of.
-type Bearer struct {
-	// Stored is true if Helm storage has it, and its newest revision is not uninstalled.
+// Owner describes the release that the ownership metadata of an object names.
+type Owner struct {
+	// Stored is true if Helm storage has the release and its newest revision is not uninstalled.
 	Stored bool
-	// Holds is true if that has the object, or the deployed one: until an
-	// upgrade that drops it has ended, the object is still going to be deleted.
-	Holds bool
-	// Claimed is true if another HelmRelease asks for it, or has it in its history.
-	Claimed bool
-	// Unread is true if some of it could not be found out.
+	// HasObject is true if the newest or the deployed revision contains the object. An upgrade that
+	// drops an object deletes it only at its end.
+	HasObject bool
+	// Requested is true if another HelmRelease refers to the release in its spec or its history.
+	Requested bool
+	// Unread is true if some of the facts could not be read.
 	Unread bool
-	// Busy is true if another release is about to make or adopt the object at this
-	// moment, whatever its marks are.
+	// Busy is true if an action of another release is about to create or adopt the object. The
+	// metadata of the object does not matter then.
 	Busy bool
 }
 
-// Standing is whose an object is that a release is about to have.
-type Standing string
+// Ownership classifies an object that a release is about to create or adopt.
+type Ownership string
 
-// The zero Standing is none of these.
+// The zero Ownership is none of these.
 const (
-	// StandingFree is an object that does not exist.
-	StandingFree Standing = "free"
-	// StandingOrphan is one that no living release has.
-	StandingOrphan Standing = "orphan"
-	// StandingOurs is one that bears the marks of the release itself.
-	StandingOurs Standing = "ours"
-	// StandingOwned is one of another living release, or one of which nothing proves
-	// that it is not.
-	StandingOwned Standing = "owned"
+	// OwnershipFree is an object that does not exist.
+	OwnershipFree Ownership = "free"
+	// OwnershipOrphan is an object that no existing release owns.
+	OwnershipOrphan Ownership = "orphan"
+	// OwnershipOurs is an object with the ownership metadata of the release itself.
+	OwnershipOurs Ownership = "ours"
+	// OwnershipOwned is an object of another existing release. It is also the result if other
+	// ownership cannot be excluded.
+	OwnershipOwned Ownership = "owned"
 )
 
-// Classify says whose an object is that the release us is about to have. The bearer
-// counts only if the marks are of another release.
-func Classify(exists bool, marks Marks, us Target, bearer Bearer) Standing {
+// Classify returns the ownership of an object that release us is about to create or adopt. The
+// owner matters only if the metadata names another release.
+func Classify(exists bool, marks OwnershipMetadata, us Target, bearer Owner) Ownership {
 	switch {
 	case bearer.Busy:
-		return StandingOwned
+		return OwnershipOwned
 	case !exists:
-		return StandingFree
-	case !marks.Bear():
-		return StandingOrphan
+		return OwnershipFree
+	case !marks.NamesRelease():
+		return OwnershipOrphan
 	case marks.Name == us.Name && marks.Namespace == us.Namespace:
-		return StandingOurs
-	case bearer.Holds, bearer.Unread:
-		return StandingOwned
-	case bearer.Claimed && !bearer.Stored:
-		// It has nothing yet, or not any more, that would tell what it is going to have.
-		return StandingOwned
+		return OwnershipOurs
+	case bearer.HasObject, bearer.Unread:
+		return OwnershipOwned
+	case bearer.Requested && !bearer.Stored:
+		// No stored revision shows which objects the release will contain.
+		return OwnershipOwned
 	}
-	return StandingOrphan
+	return OwnershipOrphan
 }
 
-// Bear reports whether the marks name a release. Half a name names none.
-func (m Marks) Bear() bool { return m.Name != "" && m.Namespace != "" }
+// NamesRelease reports whether the metadata names a release. Both name and namespace are required.
+func (m OwnershipMetadata) NamesRelease() bool { return m.Name != "" && m.Namespace != "" }

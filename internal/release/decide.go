@@ -10,33 +10,32 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// Input is all a decision may depend on. Every field is plain data, so an Input
+// Input holds everything that a decision may depend on. Every field is plain data, so that an Input
 // can be written as JSON and replayed.
 type Input struct {
 	Desired  Desired
 	Observed Observed
-	// Recorded is the status as last written. Its conditions are never read:
-	// they are output.
+	// Recorded is the status as last written. Its conditions are output and are never read.
 	Recorded helmv2.HelmReleaseStatus
 	Now      time.Time
 }
 
-// Decision is the one thing to do next, and why.
+// Decision is the next action and its reason.
 type Decision struct {
-	// Rule that applied: a row of the table in docs/spec and a metric label.
+	// Rule is the name of the rule that applied: a row of the table in docs/spec/helmreleases.md
+	// and a metric label.
 	Rule   string
 	State  State
 	Action Action
-	// Why is one stable sentence for people: no times, no counters that change
-	// while nothing happens.
+	// Why is one stable sentence for users. It has no times and no counters that change while the
+	// state does not.
 	Why string
 }
 
-// Acts reports whether the decision changes the world, and so must be announced
-// before it begins.
+// Acts reports whether the decision changes the cluster and must be announced in status first.
 func (d Decision) Acts() bool {
 	switch d.Action.(type) {
-	case Install, Upgrade, Test, Rollback, Uninstall, Unlock, Heal, CorrectDrift:
+	case Install, Upgrade, Test, Rollback, Uninstall, Unlock, Recheck, CorrectDrift:
 		return true
 	case Finalize, Adopt, Forget, Settle, Wait, Stall:
 		return false
@@ -44,29 +43,29 @@ func (d Decision) Acts() bool {
 	return false
 }
 
-// rule returns nil when it does not apply.
+// rule is one entry of the policy. apply returns nil if the rule does not apply.
 type rule struct {
 	name  string
 	apply func(Input) *Decision
 }
 
-// rules is the policy: the first rule that applies wins. The order is part of
-// the contract and stands, with the same names, in docs/spec/helmreleases.md.
+// rules returns the policy. The first rule that applies wins. The order is part of the contract and
+// is documented, with the same names, in docs/spec/helmreleases.md.
 func rules() []rule {
 	return []rule{
 		{"Finalize", finalize},
-		{"Held", held},
+		{"Busy", busy},
 		{"Recover", recoverRevision},
 		{"AwaitDependents", awaitDependents},
 		{"Delete", deleteRelease},
 		{"Suspended", suspended},
-		{"Contested", contested},
+		{"OwnershipConflict", ownershipConflict},
 		{"Unlock", unlock},
-		{"Yield", yield},
+		{"AwaitOperation", awaitOperation},
 		{"TargetMoved", targetMoved},
 		{"Forced", forced},
-		{"Settling", settling},
-		{"Healed", healed},
+		{"Debounce", debounce},
+		{"BecameReady", becameReady},
 		{"TooLarge", tooLarge},
 		{"RetriesExhausted", retriesExhausted},
 		{"AwaitRetry", awaitRetry},
@@ -80,7 +79,7 @@ func rules() []rule {
 	}
 }
 
-// RuleNames returns the names of the rules in the order they are tried.
+// RuleNames returns the names of the rules in the order in which they are tried.
 func RuleNames() []string {
 	var names []string
 	for _, r := range rules() {
@@ -89,7 +88,7 @@ func RuleNames() []string {
 	return names
 }
 
-// Decide returns the one thing to do next.
+// Decide returns the next action.
 func Decide(in Input) Decision {
 	for _, r := range rules() {
 		if d := r.apply(in); d != nil {
@@ -97,14 +96,14 @@ func Decide(in Input) Decision {
 			return *d
 		}
 	}
-	// inSync applies always, so this is out of reach.
+	// Unreachable, because inSync always applies.
 	return Decision{Action: Settle{}}
 }
 
-// finalize: being deleted, and nothing of ours is stored, or there is no way to
-// it any more, or the object was suspended first, which is how people keep a
-// release whose HelmRelease they remove. A running attempt is awaited: letting go
-// under it would leave Helm writing for an object that no longer exists.
+// finalize applies to a deleted HelmRelease without a stored release of its own, without access to
+// its cluster, or with a release that users want to keep. Suspending before the deletion is how
+// users keep a release. A running attempt is awaited first: Helm must not write for an object that
+// no longer exists.
 func finalize(in Input) *Decision {
 	if !in.Desired.Deleted || in.Observed.Running != nil {
 		return nil
@@ -122,30 +121,29 @@ func finalize(in Input) *Decision {
 	return nil
 }
 
-// held: an attempt still runs here, or a living Operation has the release. Whatever
-// is wanted now has to wait for it. A deletion no longer cares whether objects
-// become ready, and cancels, unless what runs is the uninstall that it asked for.
-// So do newer inputs: nobody needs to know any more how the older ones would have
-// ended. The hook of an Operation is not ours to cancel.
-func held(in Input) *Decision {
+// busy applies while an attempt runs in this process or an Operation has the lock. A deletion
+// cancels the attempt, unless the attempt is the uninstall that the deletion needs. Outdated inputs
+// cancel it too, since the result for old inputs is not needed. The hook of an Operation is never
+// cancelled.
+func busy(in Input) *Decision {
 	running := in.Observed.Running
 	if running == nil {
-		return heldByOperation(in)
+		return lockedByOperation(in)
 	}
 	w := Wait{}
 	switch {
 	case in.Desired.Deleted:
-		w.Cancel = in.Desired.Deletion.outlived(running)
+		w.Cancel = in.Desired.Deletion.obsolete(running)
 	case outdated(in, running):
-		w.Cancel, w.Superseded = true, true
+		w.Cancel, w.Outdated = true, true
 	}
 	return &Decision{Action: w, Why: fmt.Sprintf("the %s action is running", running.Action)}
 }
 
-// outdated reports whether an attempt works towards something that is no longer
-// wanted. What cannot be known at the moment, or is suspended, changes nothing.
+// outdated reports whether an attempt runs with inputs that are no longer wanted. Inputs that are
+// unknown or suspended do not make an attempt outdated.
 func outdated(in Input, running *Running) bool {
-	if a := running.Action; a != helmv2.ActionInstall && a != helmv2.ActionUpgrade && a != helmv2.ActionHeal {
+	if a := running.Action; a != helmv2.ActionInstall && a != helmv2.ActionUpgrade && a != helmv2.ActionRecheck {
 		return false
 	}
 	was, want := running.Desired, in.Desired
@@ -156,8 +154,8 @@ func outdated(in Input, running *Running) bool {
 		was.ConfigDigest != want.ConfigDigest || was.Rendering != want.Rendering
 }
 
-// recoverRevision: we made the newest revision and finished it, and died before
-// writing it down. Doing the action again would make a second one.
+// recoverRevision adopts the newest revision if this HelmRelease finished it and the process died
+// before recording it. Repeating the action would create a second revision.
 func recoverRevision(in Input) *Decision {
 	newest := in.Observed.Newest()
 	if newest == nil || newest.Owner != in.Desired.UID || in.Desired.UID == "" {
@@ -170,32 +168,32 @@ func recoverRevision(in Input) *Decision {
 	if last == nil || last.Version < newest.Version {
 		return &Decision{Action: Adopt{}, Why: fmt.Sprintf("revision %d was made but not recorded", newest.Version)}
 	}
-	if lookedAt(last, newest) {
-		return &Decision{Action: Adopt{}, Why: fmt.Sprintf("another look at revision %d was not recorded", newest.Version)}
+	if rechecked(last, newest) {
+		return &Decision{Action: Adopt{}, Why: fmt.Sprintf("the recheck of revision %d was not recorded", newest.Version)}
 	}
 	return nil
 }
 
-// lookedAt reports whether a failed revision, as it was recorded, has been looked
-// at again since: nothing else writes into the record of a failed revision.
-func lookedAt(last *helmv2.Snapshot, newest *Revision) bool {
+// rechecked reports whether a recorded failed revision was rechecked since. Only a recheck writes
+// into the record of a failed revision.
+func rechecked(last *helmv2.Snapshot, newest *Revision) bool {
 	return last.Version == newest.Version && last.Name == newest.Name && last.Namespace == newest.Namespace &&
 		last.Status == helmv2.StatusFailed && newest.Applied && last.APIVersion == SnapshotScheme && !Verified(last, newest)
 }
 
-// deleteRelease: being deleted, and finalize found something of ours.
+// deleteRelease uninstalls the release of a deleted HelmRelease.
 func deleteRelease(in Input) *Decision {
 	if !in.Desired.Deleted {
 		return nil
 	}
 	return &Decision{
-		Action: Uninstall{Timeout: in.Desired.Policy.UninstallTimeout, Target: Place(in)},
+		Action: Uninstall{Timeout: in.Desired.Policy.UninstallTimeout, Target: ObservedTarget(in)},
 		Why:    "deleted",
 	}
 }
 
-// suspended stands before unlock on purpose: people suspend a release to run
-// helm by hand, and their pending revision is none of our business.
+// suspended comes before unlock: users suspend a release to run helm manually, and their pending
+// revision must not be unlocked.
 func suspended(in Input) *Decision {
 	if !in.Desired.Suspended {
 		return nil
@@ -203,12 +201,11 @@ func suspended(in Input) *Decision {
 	return &Decision{Action: Settle{}, Why: "suspended"}
 }
 
-// forced: a user asks for an install or upgrade, whatever the state. It is made
-// as the state wants it made: an install where nothing is, a take-over where the
-// release is not ours, an upgrade in any other case, be it that the budget is
-// spent, that a remedy is due, or that there is nothing to do.
+// forced makes the install or upgrade that a user requests, whatever the state is. It installs if
+// no release is stored and takes over a release of another owner. In all other states it upgrades,
+// also with exhausted retries, a due remediation, or no difference.
 func forced(in Input) *Decision {
-	if requests := in.Desired.Requests; !requests.ForceAsked(&in.Recorded) && !requests.ForceBegun(&in.Recorded) {
+	if requests := in.Desired.Requests; !requests.ForceRequested(&in.Recorded) && !requests.ForceBegun(&in.Recorded) {
 		return nil
 	}
 	for _, found := range []func(Input) *Decision{absent, unmanaged, failed, outOfSync, inSync} {
@@ -218,7 +215,7 @@ func forced(in Input) *Decision {
 		}
 		switch d.Action.(type) {
 		case Install, Upgrade:
-		case Test, Rollback, Uninstall, Unlock, Heal, CorrectDrift, Finalize, Adopt, Forget, Settle, Wait, Stall:
+		case Test, Rollback, Uninstall, Unlock, Recheck, CorrectDrift, Finalize, Adopt, Forget, Settle, Wait, Stall:
 			d.Action = Upgrade{Timeout: in.Desired.Policy.Upgrade.Timeout}
 		}
 		d.Why = "forced by request: " + d.Why
@@ -227,7 +224,7 @@ func forced(in Input) *Decision {
 	return nil
 }
 
-// absent: nothing is stored, or what is stored was uninstalled.
+// absent applies if no revision is stored or the newest one is uninstalled.
 func absent(in Input) *Decision {
 	newest := in.Observed.Newest()
 	switch {
@@ -239,9 +236,8 @@ func absent(in Input) *Decision {
 	return nil
 }
 
-// unmanaged: the newest stored revision is not the one we recorded. Somebody ran
-// helm by hand, or the release is older than the HelmRelease: either way the
-// desired state is brought about by taking it over.
+// unmanaged applies if the newest stored revision is not the recorded one: a user ran helm
+// manually, or the release is older than the HelmRelease. An upgrade takes the release over.
 func unmanaged(in Input) *Decision {
 	newest, last := in.Observed.Newest(), Latest(in.Recorded.History)
 	var why string
@@ -253,8 +249,7 @@ func unmanaged(in Input) *Decision {
 	case !Verified(last, newest):
 		why = "release digest verification error"
 	case newest.Status == helmv2.StatusSuperseded:
-		// An upgrade that was undone by hand, or by halves. What is in the cluster is
-		// anybody's guess.
+		// An upgrade was undone manually or in part. The state of the cluster is unknown.
 		why = "the newest release in storage is superseded"
 	default:
 		return nil
@@ -265,7 +260,7 @@ func unmanaged(in Input) *Decision {
 	}
 }
 
-// outOfSync: what is deployed is not what is wanted.
+// outOfSync applies if the deployed revision differs from the desired inputs.
 func outOfSync(in Input) *Decision {
 	why := difference(in)
 	if why == "" {
@@ -274,8 +269,7 @@ func outOfSync(in Input) *Decision {
 	return &Decision{State: StateOutOfSync, Action: Upgrade{Timeout: in.Desired.Policy.Upgrade.Timeout}, Why: why}
 }
 
-// difference names the first input that differs from what the newest revision
-// was made of; empty if none does.
+// difference returns the first input that differs from the newest revision, or an empty string.
 func difference(in Input) string {
 	if why := inputChanged(in); why != "" {
 		return why
@@ -283,7 +277,7 @@ func difference(in Input) string {
 	return renderedOtherwise(in)
 }
 
-// inputChanged names what of chart and values differs.
+// inputChanged returns the difference in chart or values, or an empty string.
 func inputChanged(in Input) string {
 	newest, want := in.Observed.Newest(), in.Desired
 	switch {
@@ -295,10 +289,10 @@ func inputChanged(in Input) string {
 	return ""
 }
 
-// renderedOtherwise names what is to be changed in manifests and is not in those
-// of the newest revision that worked. No revision says what was changed in it:
-// status does, for the last success. Once a generation was dealt with it is as it
-// should be, unless a rollback has undone it, it was rejected, or the chart reads the cluster.
+// renderedOtherwise returns the difference in post-renderers, common metadata, or the cluster state
+// that the chart reads. Revisions do not record the first two, so they are compared with the
+// digests of the last success in status. They are not compared again for an observed generation,
+// unless a rollback has undone the revision or the last attempt was rejected.
 func renderedOtherwise(in Input) string {
 	want := in.Desired
 	if found := in.Observed.Drift; found != nil && found.Rendering != "" && want.Policy.Drift == helmv2.DriftDetectionEnabled {
@@ -315,7 +309,7 @@ func renderedOtherwise(in Input) string {
 	return ""
 }
 
-// configDigest is of the values a revision in sync has.
+// configDigest returns the digest of the values that a revision in sync has.
 func configDigest(in Input) string {
 	if in.Observed.PreservedDigest != "" {
 		return in.Observed.PreservedDigest
@@ -323,7 +317,7 @@ func configDigest(in Input) string {
 	return in.Desired.ConfigDigest
 }
 
-// untested: the newest revision is as it should be, and its tests were not run.
+// untested applies if the newest revision is in sync and its tests were not run.
 func untested(in Input) *Decision {
 	if !in.Desired.Policy.Tests || Tested(Latest(in.Recorded.History)) {
 		return nil
@@ -334,9 +328,8 @@ func untested(in Input) *Decision {
 	}
 }
 
-// drifted: what is stored is what is wanted, but the objects in the cluster are
-// not what is stored. What was removed is put back in any case; what was changed
-// only while that does not happen again and again.
+// drifted applies if live objects differ from the stored revision. Removed objects are always
+// restored. Changed objects are not corrected while Drift.Pause is set.
 func drifted(in Input) *Decision {
 	found := in.Observed.Drift
 	if found == nil || len(found.Objects) == 0 && found.Rendering == "" {
@@ -354,8 +347,8 @@ func drifted(in Input) *Decision {
 	return d
 }
 
-// MustCompare reports whether the decision depends on live objects' being as the
-// newest revision has them. It saves the comparison where it does not.
+// MustCompare reports whether the decision depends on a comparison of live objects with the newest
+// revision.
 func MustCompare(in Input) bool {
 	if in.Desired.Policy.Drift != helmv2.DriftDetectionEnabled && in.Desired.Policy.Drift != helmv2.DriftDetectionWarn {
 		return false
@@ -363,7 +356,7 @@ func MustCompare(in Input) bool {
 	return Decide(in).State == StateInSync
 }
 
-// inSync: nothing to do until something changes.
+// inSync always applies.
 func inSync(Input) *Decision {
 	return &Decision{State: StateInSync, Action: Settle{}, Why: "release is in sync"}
 }

@@ -105,7 +105,7 @@ func TestDecide(t *testing.T) {
 			change: func(in *Input) {
 				in.Observed.Running = &Running{Action: helmv2.ActionUpgrade, Desired: in.Desired}
 			},
-			want: Decision{Rule: "Held", Action: Wait{}, Why: "the upgrade action is running"},
+			want: Decision{Rule: "Busy", Action: Wait{}, Why: "the upgrade action is running"},
 		},
 		"HeldOutdated": {
 			reason: "Newer inputs end its wait.",
@@ -113,7 +113,7 @@ func TestDecide(t *testing.T) {
 				in.Observed.Running = &Running{Action: helmv2.ActionUpgrade, Desired: in.Desired}
 				in.Desired.ConfigDigest = "sha256:new"
 			},
-			want: Decision{Rule: "Held", Action: Wait{Cancel: true, Superseded: true}, Why: "the upgrade action is running"},
+			want: Decision{Rule: "Busy", Action: Wait{Cancel: true, Outdated: true}, Why: "the upgrade action is running"},
 		},
 		"HeldTestOutdated": {
 			reason: "But not that of tests, which are short, nor of a rollback.",
@@ -121,7 +121,7 @@ func TestDecide(t *testing.T) {
 				in.Observed.Running = &Running{Action: helmv2.ActionTest, Desired: in.Desired}
 				in.Desired.ConfigDigest = "sha256:new"
 			},
-			want: Decision{Rule: "Held", Action: Wait{}, Why: "the test action is running"},
+			want: Decision{Rule: "Busy", Action: Wait{}, Why: "the test action is running"},
 		},
 		"HeldUnresolved": {
 			reason: "What cannot be known at the moment is not newer.",
@@ -129,28 +129,28 @@ func TestDecide(t *testing.T) {
 				in.Observed.Running = &Running{Action: helmv2.ActionUpgrade, Desired: in.Desired}
 				in.Desired.Chart, in.Desired.ConfigDigest = Chart{}, "sha256:new"
 			},
-			want: Decision{Rule: "Held", Action: Wait{}, Why: "the upgrade action is running"},
+			want: Decision{Rule: "Busy", Action: Wait{}, Why: "the upgrade action is running"},
 		},
 		"HeldDeleted": {
 			reason: "A deletion ends the waiting of an upgrade.",
 			change: func(in *Input) {
 				in.Observed.Running, in.Desired.Deleted = &Running{Action: helmv2.ActionUpgrade}, true
 			},
-			want: Decision{Rule: "Held", Action: Wait{Cancel: true}, Why: "the upgrade action is running"},
+			want: Decision{Rule: "Busy", Action: Wait{Cancel: true}, Why: "the upgrade action is running"},
 		},
 		"HeldUninstalling": {
 			reason: "The uninstall a deletion asked for is not ended by that deletion.",
 			change: func(in *Input) {
 				in.Observed.Running, in.Desired.Deleted = &Running{Action: helmv2.ActionUninstall}, true
 			},
-			want: Decision{Rule: "Held", Action: Wait{}, Why: "the uninstall action is running"},
+			want: Decision{Rule: "Busy", Action: Wait{}, Why: "the uninstall action is running"},
 		},
 		"HeldSuspendedAndDeleted": {
 			reason: "Not even a suspended object is let go under a running attempt.",
 			change: func(in *Input) {
 				in.Observed.Running, in.Desired.Deleted, in.Desired.Suspended = &Running{Action: helmv2.ActionInstall}, true, true
 			},
-			want: Decision{Rule: "Held", Action: Wait{Cancel: true}, Why: "the install action is running"},
+			want: Decision{Rule: "Busy", Action: Wait{Cancel: true}, Why: "the install action is running"},
 		},
 		"RecoverDeployed": {
 			reason: "Our own finished revision that was not recorded is adopted and not made again.",
@@ -244,7 +244,7 @@ func TestDecide(t *testing.T) {
 			},
 			want: Decision{
 				Rule: "Unlock", State: StateLocked, Action: Wait{After: 5 * time.Minute},
-				Why: "revision 2 is pending-rollback by somebody else",
+				Why: "revision 2 has status 'pending-rollback', set by another client",
 			},
 		},
 		"UnlockForeignOld": {
@@ -350,7 +350,7 @@ func TestDecide(t *testing.T) {
 			},
 			want: Decision{
 				Rule: "Unlock", State: StateLocked, Action: Wait{After: 6 * time.Minute},
-				Why: "revision 2 is uninstalling by somebody else",
+				Why: "revision 2 has status 'uninstalling', set by another client",
 			},
 		},
 		"UnlockUnknown": {
@@ -374,11 +374,11 @@ func TestDecide(t *testing.T) {
 			change: func(in *Input) {
 				in.Desired.Target.Namespace = "other"
 				in.Observed.Revisions[0].Owner = "rival"
-				in.Observed.Rivals = []Rival{{UID: "rival"}}
+				in.Observed.Conflicts = []Conflict{{UID: "rival"}}
 			},
 			want: Decision{
 				Rule: "TargetMoved", Action: Forget{},
-				Why: "release namespace changed from 'apps' to 'other', and another HelmRelease owns what was there",
+				Why: "release namespace changed from 'apps' to 'other', and another HelmRelease owns the old release",
 			},
 		},
 		"MovedAwayFromOthersAtWork": {
@@ -387,11 +387,11 @@ func TestDecide(t *testing.T) {
 				newestIs(in, helmv2.StatusUnknown)
 				in.Desired.Target.Namespace = "other"
 				in.Observed.Revisions[0].Owner = "rival"
-				in.Observed.Rivals = []Rival{{UID: "rival"}}
+				in.Observed.Conflicts = []Conflict{{UID: "rival"}}
 			},
 			want: Decision{
 				Rule: "TargetMoved", Action: Forget{},
-				Why: "release namespace changed from 'apps' to 'other', and another HelmRelease owns what was there",
+				Why: "release namespace changed from 'apps' to 'other', and another HelmRelease owns the old release",
 			},
 		},
 		"OutOfSyncChartVersion": {

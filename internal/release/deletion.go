@@ -12,27 +12,27 @@ import (
 )
 
 const (
-	// dependentsGrace is how long a deletion waits for those to be deleted too that
-	// depend on the release: what is deleted in one stroke arrives one by one.
+	// dependentsGrace is how long a deletion waits for dependents that are not being deleted yet.
+	// Objects that are deleted together arrive one by one.
 	dependentsGrace = 3 * time.Second
-	// dependentsBound is how long it waits for those that are being deleted. Its own
-	// release is not to stay for ever because theirs cannot go.
-	dependentsBound = 10 * time.Minute
+	// dependentsLimit is how long a deletion waits for dependents that are being deleted. A
+	// dependent that cannot be deleted must not block the deletion for ever.
+	dependentsLimit = 10 * time.Minute
 )
 
-// Dependent is another HelmRelease that depends on this one, which is being deleted.
+// Dependent is another HelmRelease that depends on a HelmRelease that is being deleted.
 type Dependent struct {
 	// Name is "<namespace>/<name>".
 	Name string
 	// Deleted is true if it is being deleted too.
 	Deleted bool
-	// Cycle is how this one depends on it in turn, from this one to this one; empty if
-	// it does not. Nobody in a cycle can wait for the others.
+	// Cycle is the path by which the deleted HelmRelease depends on this one in turn, from itself
+	// to itself. It is empty if there is no cycle. Members of a cycle do not wait for each other.
 	Cycle string
 }
 
-// DeletionOf reads how a HelmRelease that is deleted, or will be, is to go. These
-// annotations can be set when the spec no longer can: whoever applies it has let it go.
+// DeletionOf reads the annotations that control a deletion. They can still be set after the applier
+// has stopped managing the spec.
 func DeletionOf(annotations map[string]string) Deletion {
 	is := func(key string) bool {
 		value, set := annotations[key]
@@ -41,54 +41,53 @@ func DeletionOf(annotations map[string]string) Deletion {
 	return Deletion{Orphan: is(helmv2.AnnotationOrphan), NoHooks: is(helmv2.AnnotationUninstallDisableHooks)}
 }
 
-// Deletion says how a release goes with its HelmRelease.
+// Deletion says how a release is removed with its HelmRelease.
 type Deletion struct {
-	// Orphan is true if it stays.
+	// Orphan is true if the release stays installed.
 	Orphan bool
-	// NoHooks is true if its hooks are not run, whatever the spec says.
+	// NoHooks is true if its hooks are not run, regardless of the spec.
 	NoHooks bool
 }
 
-// outlived reports whether what runs for a HelmRelease that is being deleted is of no
-// use any more.
-func (d Deletion) outlived(running *Running) bool {
+// obsolete reports whether the running action is useless for a HelmRelease that is being deleted.
+func (d Deletion) obsolete(running *Running) bool {
 	return running.Action != helmv2.ActionUninstall || d.Orphan || d.NoHooks && !running.Desired.Deletion.NoHooks
 }
 
-// awaitDependents: who depends on the release needs it until it is gone itself. An
-// operator that goes first leaves custom resources whose finalizers nobody removes.
+// awaitDependents delays an uninstall until the dependents are gone. Without it, an operator could
+// be uninstalled before the custom resources whose finalizers it removes.
 func awaitDependents(in Input) *Decision {
 	if !in.Desired.Deleted {
 		return nil
 	}
 	waited := in.Now.Sub(in.Desired.DeletedAt)
-	var going, living []string
+	var deleting, others []string
 	for _, d := range in.Observed.Dependents {
 		switch {
 		case d.Cycle != "":
 		case d.Deleted:
-			going = append(going, d.Name)
+			deleting = append(deleting, d.Name)
 		default:
-			living = append(living, d.Name)
+			others = append(others, d.Name)
 		}
 	}
 	switch {
-	case len(going) > 0 && waited < dependentsBound:
+	case len(deleting) > 0 && waited < dependentsLimit:
 		return &Decision{
-			Action: Wait{After: dependentsBound - waited},
-			Why:    "the release is uninstalled when those are gone that depend on it and are being deleted too: HelmRelease " + strings.Join(going, ", "),
+			Action: Wait{After: dependentsLimit - waited},
+			Why:    "the release is uninstalled after its dependents, which are being deleted: HelmRelease " + strings.Join(deleting, ", "),
 		}
-	case len(living) > 0 && waited < dependentsGrace:
-		return &Decision{Action: Wait{After: dependentsGrace - waited, Brief: true}, Why: "those that depend on the release may be about to be deleted too"}
+	case len(others) > 0 && waited < dependentsGrace:
+		return &Decision{Action: Wait{After: dependentsGrace - waited, Brief: true}, Why: "the dependents of the release may be deleted too"}
 	}
 	return nil
 }
 
-// DeletionWithout decides about a HelmRelease that is being deleted while an object does
-// not exist that leads to its release: its ServiceAccount, or the Secret or ConfigMap of a
-// cluster. In a namespace that is gone, or being deleted, that object never returns, and the
-// release is given up: unreachable says why. In any other namespace the deletion waits for
-// the object. It never leaves a release behind only because both were deleted together.
+// DeletionWithout decides about a deleted HelmRelease if an object that gives access to its release
+// does not exist: its ServiceAccount, or the Secret or ConfigMap of a cluster. In a namespace that
+// is gone or being deleted, that object cannot return. The release is given up then, and
+// unreachable is the reason. In any other namespace the deletion waits for the object, so that no
+// release is left behind only because both were deleted together.
 func DeletionWithout(missing error, namespaceGone bool) (unreachable string, blocked *Blocked) {
 	if namespaceGone {
 		return missing.Error(), nil
@@ -98,22 +97,22 @@ func DeletionWithout(missing error, namespaceGone bool) (unreachable string, blo
 	return "", b
 }
 
-// Left returns what is to be said of those that depended on a release that is
-// uninstalled before them; empty if there are none.
-func Left(in Input) string {
-	var said []string
+// DependentsMessage returns a message that lists the dependents of a release that is uninstalled
+// before them. It is empty if there are none.
+func DependentsMessage(in Input) string {
+	var dependents []string
 	for _, d := range in.Observed.Dependents {
 		switch {
 		case d.Cycle != "":
-			said = append(said, fmt.Sprintf("HelmRelease %s, in the dependency cycle %s", d.Name, d.Cycle))
+			dependents = append(dependents, fmt.Sprintf("HelmRelease %s, in the dependency cycle %s", d.Name, d.Cycle))
 		case d.Deleted:
-			said = append(said, fmt.Sprintf("HelmRelease %s, which is being deleted for longer than %s", d.Name, dependentsBound))
+			dependents = append(dependents, fmt.Sprintf("HelmRelease %s, which has been deleting for more than %s", d.Name, dependentsLimit))
 		default:
-			said = append(said, fmt.Sprintf("HelmRelease %s, which is not being deleted", d.Name))
+			dependents = append(dependents, fmt.Sprintf("HelmRelease %s, which is not being deleted", d.Name))
 		}
 	}
-	if len(said) == 0 {
+	if len(dependents) == 0 {
 		return ""
 	}
-	return "Uninstalled before what depends on it: " + strings.Join(said, "; ")
+	return "Uninstalled before its dependents: " + strings.Join(dependents, "; ")
 }

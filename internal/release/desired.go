@@ -9,16 +9,15 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// Desired is what one HelmRelease asks for, by identity: names and digests, no
-// chart content and no values. The zero value of everything but UID, Target and
-// Deleted is what a HelmRelease being deleted desires: nothing.
+// Desired is the state that one HelmRelease asks for. It has names and digests, no chart content
+// and no values. For a deleted HelmRelease, only UID, Target and the deletion fields are set.
 type Desired struct {
-	// UID of the HelmRelease; the first half of the own-revision stamp.
+	// UID is the UID of the HelmRelease. It is the first half of the revision label.
 	UID string
-	// Created is when the HelmRelease was; between two that want the same, the
-	// older one wins.
+	// Created is the creation time of the HelmRelease. If two HelmReleases ask for the same
+	// release, the older one owns it.
 	Created time.Time
-	// Generation of the spec everything below was read from.
+	// Generation is the generation of the spec that the other fields were read from.
 	Generation int64
 	// Target names the release and its storage.
 	Target Target
@@ -26,38 +25,38 @@ type Desired struct {
 	Chart Chart
 	// ConfigDigest is "<algorithm>:<hex>" of the composed values.
 	ConfigDigest string
-	// Rendering is what is changed in the rendered manifests.
+	// Rendering identifies changes to the rendered manifests.
 	Rendering Rendering
-	// Deleted is true from the moment the object carries a deletion timestamp.
+	// Deleted is true if the HelmRelease has a deletion timestamp.
 	Deleted bool
-	// DeletedAt is since when; zero if it does not. Deletion says how the release goes.
+	// DeletedAt is the deletion timestamp; zero if there is none. Deletion says how the release is
+	// removed.
 	DeletedAt time.Time
 	Deletion  Deletion
-	// Suspended is true if the release is to be left alone.
+	// Suspended is true if no action may change the release.
 	Suspended bool
-	// Suspension says why, and until when.
+	// Suspension has the reason and the end.
 	Suspension Suspension
-	// Requests are what the user asks for by annotation.
+	// Requests are the requests that users make by annotation.
 	Requests Requests
-	// Policy holds the settings decisions depend on.
+	// Policy holds the settings that decisions read.
 	Policy Policy
 }
 
-// Target says which Helm release is meant.
+// Target identifies a Helm release.
 type Target struct {
-	// Name of the Helm release, already shortened to Helm's limit.
+	// Name is the name of the Helm release, shortened to Helm's limit.
 	Name string
-	// Namespace the chart is installed into.
+	// Namespace is the namespace into which the chart is installed.
 	Namespace string
-	// StorageNamespace holds the Secrets Helm records revisions in.
+	// StorageNamespace is the namespace of the Secrets in which Helm stores revisions.
 	StorageNamespace string
 }
 
-// Chart identifies one chart in one version.
+// Chart identifies one version of a chart.
 type Chart struct {
 	Name string
-	// Version is the effective version, after the digest of an OCI artifact has
-	// become its build metadata.
+	// Version is the effective version. The digest of an OCI artifact is its build metadata.
 	Version    string
 	AppVersion string
 	// OCIDigest is the digest of the OCI artifact; empty for other sources.
@@ -66,68 +65,65 @@ type Chart struct {
 
 // Policy is the part of a spec that decisions read.
 type Policy struct {
-	// Interval after which a settled release is looked at again.
+	// Interval is the time after which a release without changes is reconciled again.
 	Interval time.Duration
-	// Install and Upgrade say how each of them goes on after a failure. The larger
-	// of their timeouts is also the age after which somebody else's pending
-	// revision counts as abandoned.
+	// Install and Upgrade hold the policies for failures. The larger of their timeouts is also the
+	// age after which a pending revision of another client counts as interrupted.
 	Install ActionPolicy
 	Upgrade ActionPolicy
-	// TestTimeout, RollbackTimeout and UninstallTimeout bound one action.
+	// TestTimeout, RollbackTimeout and UninstallTimeout bound one action each.
 	TestTimeout      time.Duration
 	RollbackTimeout  time.Duration
 	UninstallTimeout time.Duration
-	// Tests is true if a new revision is to be tested.
+	// Tests is true if new revisions are tested.
 	Tests bool
 	// IgnoreTestFailures is true if a failed test leaves the release ready.
 	IgnoreTestFailures bool
-	// TestFilters choose among the tests; empty chooses all.
+	// TestFilters select the tests. An empty list selects all.
 	TestFilters []TestFilter
-	// Reinstall is true if a chart of another name is installed anew, false if it
-	// is an upgrade like any other.
+	// Reinstall is true if a chart with another name is uninstalled and installed anew. Otherwise
+	// it is an upgrade.
 	Reinstall bool
-	// PreserveValues is true if an upgrade keeps the values of the revision before,
-	// except for those that are given.
+	// PreserveValues is true if an upgrade keeps the values of the previous revision, except for
+	// those that are given.
 	PreserveValues bool
-	// Drift says what to do about live objects that differ from the release, and
-	// DriftTimeout bounds their correction.
+	// Drift is the mode of drift detection. DriftTimeout bounds a correction.
 	Drift        helmv2.DriftDetectionMode
 	DriftTimeout time.Duration
 }
 
-// ActionPolicy says how to go on after a failed install or upgrade.
+// ActionPolicy is the policy after a failed install or upgrade.
 type ActionPolicy struct {
 	Timeout time.Duration
-	// Retry is true if a failure is only ever tried again, every RetryInterval and
-	// for ever, and never remediated.
+	// Retry is true if failures are retried every RetryInterval without limit and never remediated.
 	Retry         bool
 	RetryInterval time.Duration
-	// Retries is how many failures are remediated and tried again; negative means
-	// any number.
+	// Retries is the number of failures that are remediated and retried. A negative number has no
+	// limit.
 	Retries int
-	// RemediateLast is true if the failure that spends the budget is remediated too.
+	// RemediateLast is true if the failure that exhausts the retries is remediated too.
 	RemediateLast bool
-	// IgnoreTests is true if a failed test needs no remediation.
+	// IgnoreTests is true if failed tests are not remediated.
 	IgnoreTests bool
 	// NoHooks is true if hooks are not run.
 	NoHooks bool
-	// Uninstall is true if the remedy is to uninstall, false if to roll back.
+	// Uninstall is true if the remediation is an uninstall, false if it is a rollback.
 	Uninstall bool
 }
 
-// Exhausted reports whether so many failures are more than the budget.
+// Exhausted reports whether the number of failures exceeds the retries.
 func (p ActionPolicy) Exhausted(failures int64) bool {
 	return p.Retries >= 0 && failures > int64(p.Retries)
 }
 
-// TestFilter names a test to run or, with Exclude, not to run.
+// TestFilter selects one test or, with Exclude, deselects it.
 type TestFilter struct {
 	Name    string
 	Exclude bool
 }
 
-// Rendering identifies what is changed in rendered manifests. The digests are
-// empty where nothing is.
+// Rendering identifies changes to rendered manifests. A digest is empty if there is no change of
+// its kind.
 type Rendering struct {
 	PostRenderers  string
 	CommonMetadata string

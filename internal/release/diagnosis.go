@@ -5,7 +5,7 @@ package release
 
 import "time"
 
-// Role says what an object that is waited for is to its release.
+// Role is the relation of an awaited object to its release.
 type Role string
 
 // Roles of objects. The zero value is an object of the release itself.
@@ -14,54 +14,51 @@ const (
 	RoleTest Role = "test"
 )
 
-// Suspect is an object that is waited for and not as wanted.
-type Suspect struct {
+// UnreadyObject is an awaited object that is not ready.
+type UnreadyObject struct {
 	Object Object
 	UID    string
 	Role   Role
-	// Content is the object as it was last seen, or else as it was sent. It is not to
-	// be changed.
+	// Content is the object as last observed, or else as it was sent. It must not be changed.
 	Content map[string]any
-	// Status is what the wait makes of it.
+	// Status is the status that the readiness check returned.
 	Status string
-	// Failed is true if it has failed for good.
+	// Failed is true if the object has failed terminally.
 	Failed bool
-	// Quiet is true if nobody is to see what its containers have logged.
-	Quiet bool
+	// HideLogs is true if the logs of its containers must not be shown.
+	HideLogs bool
 }
 
-// Inquiry asks why objects are not as wanted.
-type Inquiry struct {
-	// Suspects are those objects, those that have failed for good first.
-	Suspects []Suspect
-	// Secrets are texts that must not be in the answer.
+// DiagnosisRequest requests the failure cause of unready objects.
+type DiagnosisRequest struct {
+	// Objects are the unready objects, terminally failed ones first.
+	Objects []UnreadyObject
+	// Secrets are texts that the diagnosis must not contain.
 	Secrets []string
-	// Brief asks only whether there is any use in waiting on: nothing is read but
-	// what tells that.
+	// Brief limits the reads to those that decide whether waiting can still succeed.
 	Brief bool
 }
 
-// Diagnosis is why something that was waited for did not come about. It has no
-// values of Secrets in it.
+// Diagnosis is the failure cause of a wait. It contains no values of Secrets.
 type Diagnosis struct {
-	// Code is one of the api's failure codes, for machines.
+	// Code is one of the failure codes of the API, for machines.
 	Code string
-	// Object is the one that tells most, and Role what it is to the release.
+	// Object is the object that shows the cause. Role is its relation to the release.
 	Object Object
 	Role   Role
-	// Summary is one short line that begins with the object and names the cause.
+	// Summary is one short line that starts with the object and names the cause.
 	Summary string
-	// Details are the rest, line by line.
+	// Details has further lines.
 	Details []string
-	// Logs are the last lines of the containers of the Pod that tells most.
+	// Logs has the last log lines of the containers of the Pod that shows the cause.
 	Logs []ContainerLog
-	// Hopeless is true if what is the matter does not go away by waiting, provided
-	// that it has been seen for as long as Patience.
-	Hopeless bool
-	Patience time.Duration
-	// Mark tells whether the same is the matter at two times.
-	Mark string
+	// Permanent is true if the cause does not disappear by waiting once it has been present for
+	// PermanentAfter.
+	Permanent      bool
+	PermanentAfter time.Duration
+	// Fingerprint is equal for two diagnoses of the same cause.
+	Fingerprint string
 }
 
-// ContainerLog is the end of what a container has logged.
+// ContainerLog is the end of a container's log.
 type ContainerLog struct{ Pod, Container, Text string }

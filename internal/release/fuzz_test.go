@@ -42,7 +42,7 @@ func (c *choices) status() helmv2.ReleaseStatus {
 
 func (c *choices) action() helmv2.ReleaseAction {
 	all := []helmv2.ReleaseAction{
-		"", helmv2.ActionInstall, helmv2.ActionUpgrade, helmv2.ActionUninstall, helmv2.ActionRollback, helmv2.ActionHeal, "never heard of",
+		"", helmv2.ActionInstall, helmv2.ActionUpgrade, helmv2.ActionUninstall, helmv2.ActionRollback, helmv2.ActionRecheck, "never heard of",
 	}
 	return all[c.of(len(all))]
 }
@@ -81,7 +81,7 @@ func (c *choices) input() Input {
 	in.Recorded.LastAttemptedReleaseAction = c.action()
 	in.Recorded.StorageNamespace = c.text("store", "")
 	tokens := []string{"", "a", "b"}
-	in.Desired.Requests = Requests{Visit: c.text(tokens...), Force: c.text(tokens...), Reset: c.text(tokens...)}
+	in.Desired.Requests = Requests{Reconcile: c.text(tokens...), Force: c.text(tokens...), Reset: c.text(tokens...)}
 	in.Recorded.LastHandledReconcileAt = c.text(tokens...)
 	in.Recorded.LastHandledForceAt, in.Recorded.LastHandledResetAt = c.text(tokens...), c.text(tokens...)
 	if c.maybe() {
@@ -98,7 +98,7 @@ func (c *choices) input() Input {
 		next += 1 + c.of(2)
 		r.Owner = c.text(testUID, "", "uid-2")
 		r.ChartVersion = c.text("1.1.0", "2.0.0")
-		r.Interrupted, r.Superseded, r.Applied, r.Rollback = c.maybe(), c.of(4) == 0, c.maybe(), c.of(4) == 0
+		r.Interrupted, r.Outdated, r.Applied, r.Rollback = c.maybe(), c.of(4) == 0, c.maybe(), c.of(4) == 0
 		r.PostInstall, r.PostUpgrade = c.of(4) == 0, c.of(4) == 0
 		r.LastDeployed = testNow.Add(-time.Duration(c.of(20)-5) * time.Minute)
 		in.Observed.Revisions = append(in.Observed.Revisions, r)
@@ -121,7 +121,7 @@ func (c *choices) input() Input {
 		in.Observed.Health = &Health{Ready: c.maybe()}
 	}
 	if c.of(4) == 0 {
-		in.Observed.Rivals = []Rival{{UID: "uid-2", Namespace: "apps", Name: "other", Created: testNow.Add(time.Duration(c.of(3)-1) * time.Hour)}}
+		in.Observed.Conflicts = []Conflict{{UID: "uid-2", Namespace: "apps", Name: "other", Created: testNow.Add(time.Duration(c.of(3)-1) * time.Hour)}}
 		in.Desired.Created = testNow
 	}
 	in.Observed.Unreachable = c.text("", "", "", "the kubeconfig is gone")
@@ -182,7 +182,7 @@ func checkForced(t *testing.T, in Input, d Decision) {
 	if d.Rule != "Forced" {
 		return
 	}
-	if r.Force == "" || r.Force != r.Visit || r.Visit == in.Recorded.LastHandledReconcileAt {
+	if r.Force == "" || r.Force != r.Reconcile || r.Reconcile == in.Recorded.LastHandledReconcileAt {
 		t.Errorf("forced although nobody asked: %+v of %+v", r, in.Recorded)
 	}
 	if !d.Acts() {
@@ -191,7 +191,7 @@ func checkForced(t *testing.T, in Input, d Decision) {
 	done := in
 	done.Recorded.LastHandledForceAt = r.Force
 	done.Recorded.LastAttemptedReleaseActionDuration = &metav1.Duration{}
-	for _, visited := range []string{r.Visit, in.Recorded.LastHandledReconcileAt} {
+	for _, visited := range []string{r.Reconcile, in.Recorded.LastHandledReconcileAt} {
 		done.Recorded.LastHandledReconcileAt = visited
 		if again := Decide(done); again.Rule == "Forced" {
 			t.Errorf("forced again by the same request: %+v", again)
@@ -208,7 +208,7 @@ func checkProperties(t *testing.T, in Input, d Decision) {
 	if in.Desired.Suspended && !in.Desired.Deleted && d.Acts() {
 		t.Errorf("acts although suspended: %+v", d)
 	}
-	if d.Rule == "Contested" && d.Acts() {
+	if d.Rule == "OwnershipConflict" && d.Acts() {
 		t.Errorf("touches what belongs to another: %+v", d)
 	}
 	if owner(in) != nil && in.Observed.Running == nil && d.Acts() {
@@ -242,7 +242,7 @@ func checkProperties(t *testing.T, in Input, d Decision) {
 		checkUninstall(t, in, d, a)
 	case Rollback:
 		checkRollback(t, in, a)
-	case Heal:
+	case Recheck:
 		if newest.Status != helmv2.StatusFailed || !newest.Applied || newest.Owner != in.Desired.UID || a.Version != newest.Version {
 			t.Errorf("heals %+v by %+v", newest, a)
 		}
@@ -251,7 +251,7 @@ func checkProperties(t *testing.T, in Input, d Decision) {
 			t.Errorf("tests %+v", newest)
 		}
 	case Unlock:
-		young := in.Now.Sub(newest.Touched()) < in.Desired.Policy.Upgrade.Timeout
+		young := in.Now.Sub(newest.LastWritten()) < in.Desired.Policy.Upgrade.Timeout
 		if foreign := newest.Owner != in.Desired.UID || newest.Owner == ""; foreign && young {
 			t.Errorf("unlocks what somebody does at the moment: %+v", newest)
 		}
@@ -282,7 +282,7 @@ func checkUninstall(t *testing.T, in Input, d Decision, a Uninstall) {
 	if !in.Desired.Deleted && !a.Remediation && d.Rule != "TargetMoved" && !unfinished {
 		t.Errorf("uninstalls although nobody asked: %+v", d)
 	}
-	if a.Target != Place(in) {
+	if a.Target != ObservedTarget(in) {
 		t.Errorf("uninstalls %+v, which is not what is recorded", a.Target)
 	}
 }
@@ -312,7 +312,7 @@ func checkRejected(t *testing.T, in Input, d Decision) {
 	if d.Action == Action(Stall{Reason: helmv2.ReasonRetriesExceeded}) {
 		t.Errorf("stalls for good: %+v", d)
 	}
-	if d.Rule == "Failed" && Name(d.Action) != "upgrade" && Name(d.Action) != string(helmv2.ActionHeal) && !in.Observed.Newest().Rollback {
+	if d.Rule == "Failed" && Name(d.Action) != "upgrade" && Name(d.Action) != string(helmv2.ActionRecheck) && !in.Observed.Newest().Rollback {
 		t.Errorf("remediates: %+v", d)
 	}
 }
@@ -324,7 +324,7 @@ func checkExhausted(t *testing.T, in Input) {
 	changed := in
 	changed.Desired.ConfigDigest = "sha256:never seen"
 	reset := in
-	reset.Desired.Requests = Requests{Visit: "never seen", Reset: "never seen"}
+	reset.Desired.Requests = Requests{Reconcile: "never seen", Reset: "never seen"}
 	for what, next := range map[string]Input{"change": changed, "reset": reset} {
 		if d := Decide(next); d.Action == Action(Stall{Reason: helmv2.ReasonRetriesExceeded}) {
 			t.Errorf("after a %s it is still exhausted: %+v", what, d)

@@ -9,16 +9,15 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// SnapshotScheme marks the snapshots whose digest was computed by this program.
-// It must differ from the reference's "v2": each side skips the verification of
-// a digest it did not make, which is what lets a release change hands without
-// an upgrade.
+// SnapshotScheme is the scheme of snapshots whose digest was computed by Pintle. It differs from
+// helm-controller's "v2". Each controller skips the verification of digests of the other's scheme,
+// so a release can change hands without an upgrade.
 const SnapshotScheme = "pintle.dev/v2"
 
-// historyLimit is how many snapshots stay at most.
+// historyLimit is the largest number of snapshots in status.history.
 const historyLimit = 5
 
-// Latest returns the snapshot with the highest revision, nil if there is none.
+// Latest returns the snapshot with the highest revision, or nil.
 func Latest(history helmv2.Snapshots) *helmv2.Snapshot {
 	var latest *helmv2.Snapshot
 	for _, s := range history {
@@ -29,22 +28,20 @@ func Latest(history helmv2.Snapshots) *helmv2.Snapshot {
 	return latest
 }
 
-// Verified reports whether the stored revision still is what the snapshot
-// describes. A snapshot of a scheme that is not known is taken on trust, as is one
-// of the reference's whose algorithm is not known.
+// Verified reports whether the stored revision matches its snapshot. A snapshot of an unknown
+// scheme is trusted, and so is a snapshot of helm-controller with an unknown digest algorithm.
 func Verified(snapshot *helmv2.Snapshot, revision *Revision) bool {
 	switch snapshot.APIVersion {
 	case SnapshotScheme:
 		return snapshot.Digest == revision.Digest
 	case helmv2.SnapshotAPIVersionV2:
-		return revision.ReferenceDigest == "" || snapshot.Digest == revision.ReferenceDigest
+		return revision.HelmControllerDigest == "" || snapshot.Digest == revision.HelmControllerDigest
 	}
 	return true
 }
 
-// StoredTarget returns where the release to look at lives: where the spec says,
-// except for an object that is being deleted or has moved, whose release is where
-// it was recorded to be.
+// StoredTarget returns the target of the stored release: the target in the spec or, for a
+// HelmRelease that is being deleted or has moved, the recorded one.
 func StoredTarget(want Desired, recorded helmv2.HelmReleaseStatus) Target {
 	target := want.Target
 	if !want.Deleted && moved(want, recorded) == "" {
@@ -59,22 +56,22 @@ func StoredTarget(want Desired, recorded helmv2.HelmReleaseStatus) Target {
 	return target
 }
 
-// MustReadHistory reports whether the decision could depend on what Helm
-// storage holds. It saves the read where it could not.
+// MustReadHistory reports whether the decision could depend on the contents of Helm storage. It
+// saves the read otherwise.
 func MustReadHistory(want Desired, recorded helmv2.HelmReleaseStatus, running *Running) bool {
 	switch {
 	case running != nil, want.Suspended, want.Deleted && want.Deletion.Orphan:
 		return false
 	case want.Deleted:
-		// An empty storage namespace means that nothing was ever attempted.
+		// An empty storage namespace means that no action was ever attempted.
 		return recorded.StorageNamespace != ""
 	}
 	return true
 }
 
-// MustConfirm reports whether the decision lets a HelmRelease go because no release of its
-// own is stored. Nothing looks for the release afterwards, so that is decided again on what
-// the API server answers, and never on a cache alone.
+// MustConfirm reports whether the decision finalizes a HelmRelease because storage has no release
+// of its own. That is final, so it must be repeated with data from the API server instead of a
+// cache.
 func MustConfirm(in Input) bool {
 	if !in.Desired.Deleted || in.Observed.Unreachable != "" || !MustReadHistory(in.Desired, in.Recorded, in.Observed.Running) {
 		return false
@@ -83,15 +80,14 @@ func MustConfirm(in Input) bool {
 	return final
 }
 
-// MustRead reports whether a decision, or what is written down after it, can depend
-// on more of the revision at index i than Revision tells of one that is Unread.
-// Stored are all revisions, newest first; only the first has to have been read, and
-// i is greater than zero.
+// MustRead reports whether a decision, or the status after it, can depend on fields of stored[i]
+// that are unknown while the revision is Unread. stored holds all revisions, newest first. Only
+// stored[0] must have been read, and i must be positive.
 func MustRead(recorded helmv2.Snapshots, stored []Revision, i int) bool {
 	newest, last := &stored[0], Latest(recorded)
 	if newest.Status != helmv2.StatusDeployed || last == nil || testsFailed(last) ||
 		last.Name != newest.Name || last.Namespace != newest.Namespace || last.Version != newest.Version || !Verified(last, newest) {
-		// Something is to be recovered, taken over, or returned to.
+		// A revision will be recovered, taken over, or rolled back to.
 		return true
 	}
 	for _, s := range recorded {
@@ -102,21 +98,20 @@ func MustRead(recorded helmv2.Snapshots, stored []Revision, i int) bool {
 	return false
 }
 
-// ResetCounters returns the status with its failure counters at zero if what is
-// wanted differs from what was last attempted or a user asks for it, and
-// unchanged otherwise.
+// ResetCounters returns the status with zero failure counters if the desired inputs differ from the
+// last attempt or a user requests it. Otherwise it returns the status unchanged.
 func ResetCounters(status helmv2.HelmReleaseStatus, want Desired) helmv2.HelmReleaseStatus {
 	if status.LastAttemptedGeneration != want.Generation ||
 		status.LastAttemptedRevision != want.Chart.Version ||
 		status.LastAttemptedConfigDigest != want.ConfigDigest ||
-		want.Requests.ResetAsked(&status) {
+		want.Requests.ResetRequested(&status) {
 		status.Failures, status.InstallFailures, status.UpgradeFailures = 0, 0, 0
 	}
 	return status
 }
 
-// Previous returns the newest snapshot older than the latest that was deployed
-// once and, unless tests are ignored, has no failed test; nil if there is none.
+// Previous returns the newest snapshot before the latest that was deployed and, unless ignoreTests
+// is set, has no failed test. It returns nil if there is none.
 func Previous(history helmv2.Snapshots, ignoreTests bool) *helmv2.Snapshot {
 	sorted := newestFirst(history)
 	for i, s := range sorted {
@@ -128,9 +123,9 @@ func Previous(history helmv2.Snapshots, ignoreTests bool) *helmv2.Snapshot {
 	return nil
 }
 
-// Truncate keeps a history short, newest first: everything down to the newest
-// older snapshot that can be returned to, and never more than five. That one
-// stays in any case: failures in a row must not push it out.
+// Truncate returns the newest snapshots of a history, newest first and at most five. It keeps all
+// snapshots down to the rollback target, and the target itself in any case: a series of failures
+// must not remove it.
 func Truncate(history helmv2.Snapshots) helmv2.Snapshots {
 	sorted := newestFirst(history)
 	target := Previous(sorted, false)
@@ -145,16 +140,15 @@ func Truncate(history helmv2.Snapshots) helmv2.Snapshots {
 	return sorted[:min(len(sorted), historyLimit)]
 }
 
-// newestFirst returns a sorted copy without empty entries.
+// newestFirst returns a sorted copy without nil entries.
 func newestFirst(history helmv2.Snapshots) helmv2.Snapshots {
 	sorted := slices.DeleteFunc(slices.Clone(history), func(s *helmv2.Snapshot) bool { return s == nil })
 	slices.SortFunc(sorted, func(a, b *helmv2.Snapshot) int { return b.Version - a.Version })
 	return sorted
 }
 
-// Tested reports whether a revision's tests were run to an end: all of them
-// succeeded, or one failed, which keeps the others from being run. Nil was not
-// tested.
+// Tested reports whether the tests of a revision ran to their end: all of them succeeded, or one
+// failed and so prevented the others. It is false for nil.
 func Tested(s *helmv2.Snapshot) bool {
 	hooks, tested := s.GetTestHooks()
 	if !tested || testsFailed(s) {
@@ -168,6 +162,7 @@ func Tested(s *helmv2.Snapshot) bool {
 	return true
 }
 
+// testsFailed reports whether a test of the revision failed. It is false for nil.
 func testsFailed(s *helmv2.Snapshot) bool {
 	hooks, _ := s.GetTestHooks()
 	for _, h := range hooks {

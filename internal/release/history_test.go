@@ -233,7 +233,7 @@ func TestRevisions(t *testing.T) {
 		t.Errorf("newest of nothing is %v", got)
 	}
 	written := Revision{LastDeployed: testNow, Modified: testNow.Add(time.Minute)}
-	if got := written.Touched(); !got.Equal(written.Modified) {
+	if got := written.LastWritten(); !got.Equal(written.Modified) {
 		t.Errorf("touched at %s, not when it was written last", got)
 	}
 }

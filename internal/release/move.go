@@ -10,33 +10,34 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// targetRecheck is when a target is checked that could not be in this reconciliation.
+// targetRecheck is the delay before a target is checked that could not be checked in this
+// reconciliation.
 const targetRecheck = 30 * time.Second
 
-// TargetCheck is the result of checking the target of the present spec before the
-// release that is recorded elsewhere is uninstalled. The check writes nothing.
+// TargetCheck is the result of checking the target in the spec before the release at the recorded
+// target is uninstalled. The check writes nothing.
 type TargetCheck struct {
-	// Revisions are stored under the new name, newest first; empty if the new release
-	// has the name and storage namespace of the old one.
+	// Revisions are stored under the new name, newest first. They are empty if name and storage
+	// namespace do not change.
 	Revisions []Revision
-	// Rivals are the other HelmReleases that ask for the new name, or made Revisions.
-	Rivals []Rival
+	// Conflicts are the other HelmReleases that ask for the new name or created Revisions.
+	Conflicts []Conflict
 	// Refused says why the release cannot be installed at the target; empty if it can.
 	Refused string
 }
 
-// targetMoved applies if the recorded release has another place than the spec asks
-// for, or is of another chart. The old release is uninstalled, with all its objects,
-// only after a check has shown that the new one can be installed.
+// targetMoved applies if the spec asks for another name, namespace, storage namespace or chart than
+// the recorded release has. The old release is uninstalled only after a check has shown that the
+// new one can be installed.
 func targetMoved(in Input) *Decision {
 	why := moved(in.Desired, in.Recorded)
 	if why == "" {
 		return nil
 	}
 	if owner(in) != nil {
-		return &Decision{Action: Forget{}, Why: why + ", and another HelmRelease owns what was there"}
+		return &Decision{Action: Forget{}, Why: why + ", and another HelmRelease owns the old release"}
 	}
-	if movedByHand(in) {
+	if movedManually(in) {
 		return nil
 	}
 	uninstall := &Decision{
@@ -44,7 +45,7 @@ func targetMoved(in Input) *Decision {
 		Why:    why,
 	}
 	if newest := in.Observed.Newest(); newest == nil || newest.Status == helmv2.StatusUninstalled {
-		// Nothing is left that the uninstall could destroy.
+		// There is no release to destroy.
 		return uninstall
 	}
 	if in.Observed.Target == nil {
@@ -59,21 +60,21 @@ func targetMoved(in Input) *Decision {
 	return uninstall
 }
 
-// movedByHand reports whether somebody has installed the wanted release, under the
-// recorded name, in the wanted namespace. The recorded release is gone then, and the
-// new one is taken over.
-func movedByHand(in Input) bool {
+// movedManually reports whether the desired release was installed without the controller, under the
+// recorded name, in the desired namespace. The recorded release no longer exists then, and the new
+// one is taken over.
+func movedManually(in Input) bool {
 	newest, last, want := in.Observed.Newest(), Latest(in.Recorded.History), in.Desired.Target
 	return newest != nil && newest.Namespace != last.Namespace && newest.Namespace == want.Namespace &&
 		newest.Name == want.Name && in.Recorded.StorageNamespace == want.StorageNamespace
 }
 
-// obstacle returns why the new release cannot be installed, with the reason of
-// condition Ready; empty if it can be.
+// obstacle returns the reason of condition Ready and a message if the new release cannot be
+// installed, and empty strings otherwise.
 func (c *TargetCheck) obstacle(in Input) (reason, why string) {
-	there := Input{Desired: in.Desired, Observed: Observed{Revisions: c.Revisions, Rivals: c.Rivals}}
-	if rival := owner(there); rival != nil {
-		return helmv2.ReasonContested, ownedBy(in.Desired.Target, rival)
+	there := Input{Desired: in.Desired, Observed: Observed{Revisions: c.Revisions, Conflicts: c.Conflicts}}
+	if other := owner(there); other != nil {
+		return helmv2.ReasonContested, ownedBy(in.Desired.Target, other)
 	}
 	if newest := there.Observed.Newest(); newest != nil && newest.Status != helmv2.StatusUninstalled && newest.Owner != in.Desired.UID {
 		t := in.Desired.Target
@@ -102,10 +103,10 @@ func SameRecords(a, b Target) bool {
 	return a.Name == b.Name && a.StorageNamespace == b.StorageNamespace
 }
 
-// MustFindStray reports whether an install may have been begun whose release nothing
-// in status names: its announcement is written, its result is not, and no revision of
-// this HelmRelease is stored where the spec asks for the release by now. The process
-// died, and the name or a namespace in the spec has changed since.
+// MustFindStray reports whether storage may have a release of this HelmRelease that status does not
+// name. An install was announced, its result is missing, and no revision of this HelmRelease is
+// stored at the target in the spec. That happens if the process died and the target in the spec
+// changed afterwards.
 func MustFindStray(in Input) bool {
 	recorded := in.Recorded
 	if len(recorded.History) > 0 || recorded.StorageNamespace == "" ||
@@ -120,15 +121,15 @@ func MustFindStray(in Input) bool {
 	return true
 }
 
-// Stray reports whether the newest revision of a release, under any name, is one that
-// the HelmRelease uid made and that still has to be recorded or unlocked.
+// Stray reports whether the newest revision of a release was created by the HelmRelease with the
+// given UID and must still be recorded or unlocked.
 func Stray(newest *Revision, uid string) bool {
 	return uid != "" && newest.Owner == uid &&
 		newest.Status != helmv2.StatusUninstalled && newest.Status != helmv2.StatusSuperseded
 }
 
-// Place returns where the observed revisions are stored.
-func Place(in Input) Target {
+// ObservedTarget returns the target whose revisions were observed.
+func ObservedTarget(in Input) Target {
 	if in.Observed.Stray != nil {
 		return *in.Observed.Stray
 	}

@@ -23,14 +23,14 @@ func TestMustCheckTarget(t *testing.T) {
 		"NotMoved":  {func(in *Input) { in.Desired.Target.Name = "web" }, false},
 		"Suspended": {func(in *Input) { in.Desired.Suspended = true }, false},
 		"Deleted":   {func(in *Input) { in.Desired.Deleted = true }, false},
-		"Held":      {func(in *Input) { in.Observed.Holder = &Operation{} }, false},
-		"Waited":    {func(in *Input) { in.Observed.Next = &Operation{} }, false},
+		"Held":      {func(in *Input) { in.Observed.LockHolder = &Operation{} }, false},
+		"Waited":    {func(in *Input) { in.Observed.WaitingOperation = &Operation{} }, false},
 		"Running":   {func(in *Input) { in.Observed.Running = &Running{} }, false},
 		"Pending":   {func(in *Input) { newestIs(in, helmv2.StatusPendingUpgrade) }, false},
 		"Nothing":   {func(in *Input) { in.Observed.Revisions = nil }, false},
 		"Gone":      {func(in *Input) { newestIs(in, helmv2.StatusUninstalled) }, false},
 		"Forgotten": {func(in *Input) {
-			in.Observed.Revisions[0].Owner, in.Observed.Rivals = "rival", []Rival{{UID: "rival"}}
+			in.Observed.Revisions[0].Owner, in.Observed.Conflicts = "rival", []Conflict{{UID: "rival"}}
 		}, false},
 		"ByHand": {func(in *Input) {
 			in.Desired.Target.Name, in.Desired.Target.Namespace = "web", "other"
@@ -57,13 +57,13 @@ func TestObstacles(t *testing.T) {
 	theirs := Revision{Name: "renamed", Version: 1, Status: helmv2.StatusDeployed, Owner: "rival"}
 	unknown, gone, own := theirs, theirs, theirs
 	unknown.Owner, own.Owner, gone.Status = "", testUID, helmv2.StatusUninstalled
-	rival := Rival{UID: "rival", Namespace: "apps", Name: "other", Elsewhere: true}
+	rival := Conflict{UID: "rival", Namespace: "apps", Name: "other", Elsewhere: true}
 	for name, tc := range map[string]struct {
 		check  TargetCheck
 		reason string
 	}{
 		"Free":        {TargetCheck{}, ""},
-		"Theirs":      {TargetCheck{Revisions: []Revision{theirs}, Rivals: []Rival{rival}}, helmv2.ReasonContested},
+		"Theirs":      {TargetCheck{Revisions: []Revision{theirs}, Conflicts: []Conflict{rival}}, helmv2.ReasonContested},
 		"Nobodys":     {TargetCheck{Revisions: []Revision{unknown}}, helmv2.ReasonTargetUnavailable},
 		"Uninstalled": {TargetCheck{Revisions: []Revision{gone}}, ""},
 		"Own":         {TargetCheck{Revisions: []Revision{own}}, ""},

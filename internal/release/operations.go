@@ -10,29 +10,30 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// operationLook is how often a release that an Operation keeps busy is looked at,
-// if nothing wakes it earlier.
-const operationLook = 30 * time.Second
+// operationInterval is the requeue interval of a release that an Operation locks, if no event comes
+// earlier.
+const operationInterval = 30 * time.Second
 
-func heldByOperation(in Input) *Decision {
-	if in.Observed.Holder == nil {
+// lockedByOperation returns a Wait while an active Operation holds the lock, and nil otherwise.
+func lockedByOperation(in Input) *Decision {
+	if in.Observed.LockHolder == nil {
 		return nil
 	}
 	return &Decision{
-		Action: Wait{After: operationLook, For: helmv2.ReasonOperationRunning},
-		Why:    fmt.Sprintf("Operation %s has the release: Helm waits until it ends", in.Observed.Holder.Name),
+		Action: Wait{After: operationInterval, For: helmv2.ReasonOperationRunning},
+		Why:    fmt.Sprintf("Operation %s has locked the release: Helm actions wait until it ends", in.Observed.LockHolder.Name),
 	}
 }
 
-// yield: an Operation waits for the release, and nothing runs. It gets its turn
-// between two actions, or a release that is tried again and again would keep it
-// waiting. A pending revision is unlocked first, for the Operation waits for that.
-func yield(in Input) *Decision {
-	if in.Observed.Next == nil {
+// awaitOperation applies while an Operation waits for the lock. The Operation runs between two
+// actions, so that a release with endless retries does not block it. A pending revision is unlocked
+// first, because the Operation waits for that.
+func awaitOperation(in Input) *Decision {
+	if in.Observed.WaitingOperation == nil {
 		return nil
 	}
 	return &Decision{
-		Action: Wait{After: operationLook, For: helmv2.ReasonOperationWaiting},
-		Why:    fmt.Sprintf("Operation %s waits for the release, and has the next turn", in.Observed.Next.Name),
+		Action: Wait{After: operationInterval, For: helmv2.ReasonOperationWaiting},
+		Why:    fmt.Sprintf("Operation %s waits for the release and runs next", in.Observed.WaitingOperation.Name),
 	}
 }

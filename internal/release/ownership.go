@@ -9,8 +9,8 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// ours reports whether Helm storage holds a release that this HelmRelease made
-// or took over, that no other one owns, and that is not uninstalled yet.
+// ours reports whether Helm storage holds a release that this HelmRelease created or took over,
+// that no other HelmRelease owns, and that is not uninstalled.
 func ours(in Input) bool {
 	newest := in.Observed.Newest()
 	if newest == nil || newest.Status == helmv2.StatusUninstalled || owner(in) != nil {
@@ -27,30 +27,30 @@ func ours(in Input) bool {
 	return false
 }
 
-// contested: another HelmRelease owns the release that this one asks for. Two on
-// one release would undo each other's work for ever, and the deletion of one
-// would take away what the other installed.
-func contested(in Input) *Decision {
-	rival := owner(in)
-	if rival == nil || moved(in.Desired, in.Recorded) != "" {
+// ownershipConflict applies if another HelmRelease owns the release. Two HelmReleases on one
+// release would undo each other's changes for ever, and the deletion of one would uninstall the
+// other's objects.
+func ownershipConflict(in Input) *Decision {
+	other := owner(in)
+	if other == nil || moved(in.Desired, in.Recorded) != "" {
 		return nil
 	}
-	return &Decision{Action: Stall{Reason: helmv2.ReasonContested}, Why: ownedBy(in.Desired.Target, rival)}
+	return &Decision{Action: Stall{Reason: helmv2.ReasonContested}, Why: ownedBy(in.Desired.Target, other)}
 }
 
-// ownedBy names the owner of the release t.
-func ownedBy(t Target, rival *Rival) string {
-	how := "which asks for the same name in the same storage namespace"
-	if rival.Elsewhere {
-		how = "which made it and has not uninstalled it yet"
+// ownedBy returns a message that names the owner of the release t.
+func ownedBy(t Target, other *Conflict) string {
+	how := "which has the same release name and storage namespace"
+	if other.Elsewhere {
+		how = "which installed it and has not uninstalled it yet"
 	}
-	return fmt.Sprintf("Helm release %s/%s is owned by HelmRelease '%s/%s', %s", t.Namespace, t.Name, rival.Namespace, rival.Name, how)
+	return fmt.Sprintf("Helm release %s/%s is owned by HelmRelease '%s/%s', %s", t.Namespace, t.Name, other.Namespace, other.Name, how)
 }
 
-// owner returns the rival that owns the release, nil if none does. It is the one
-// that made the newest revision that a living HelmRelease made, or else the
-// oldest of all that ask for it.
-func owner(in Input) *Rival {
+// owner returns the other HelmRelease that owns the release, or nil. The owner is the existing
+// HelmRelease that created the newest of its revisions. Without such a revision, the oldest of all
+// HelmReleases that ask for it is the owner.
+func owner(in Input) *Conflict {
 	for i := range in.Observed.Revisions {
 		r := &in.Observed.Revisions[i]
 		if r.Status == helmv2.StatusUninstalled || r.Owner == "" {
@@ -59,58 +59,57 @@ func owner(in Input) *Rival {
 		if r.Owner == in.Desired.UID {
 			return nil
 		}
-		for j := range in.Observed.Rivals {
-			if in.Observed.Rivals[j].UID == r.Owner {
-				return &in.Observed.Rivals[j]
+		for j := range in.Observed.Conflicts {
+			if in.Observed.Conflicts[j].UID == r.Owner {
+				return &in.Observed.Conflicts[j]
 			}
 		}
 	}
-	var oldest *Rival
-	for j := range in.Observed.Rivals {
-		r := &in.Observed.Rivals[j]
+	var oldest *Conflict
+	for j := range in.Observed.Conflicts {
+		r := &in.Observed.Conflicts[j]
 		if r.Elsewhere {
 			continue
 		}
-		if older(r, &Rival{UID: in.Desired.UID, Created: in.Desired.Created}) && (oldest == nil || older(r, oldest)) {
+		if older(r, &Conflict{UID: in.Desired.UID, Created: in.Desired.Created}) && (oldest == nil || older(r, oldest)) {
 			oldest = r
 		}
 	}
 	return oldest
 }
 
-func older(a, b *Rival) bool {
+// older orders HelmReleases by creation time, then by UID.
+func older(a, b *Conflict) bool {
 	if !a.Created.Equal(b.Created) {
 		return a.Created.Before(b.Created)
 	}
 	return a.UID < b.UID
 }
 
-// unlock: the newest revision is in the middle of something although nothing
-// runs here. If we made it, the process that worked on it is dead. If somebody
-// else works on it, it is left alone until it is older than any action may take.
-// A revision that was to be uninstalled is uninstalled to the end, one that was
-// to be anything else is marked failed.
+// unlock applies if the newest revision is pending or uninstalling and no attempt runs. A revision
+// of this HelmRelease was interrupted, because its process no longer exists. A revision of another
+// client is left alone until it is older than any action may take. An uninstall is completed. All
+// other pending revisions are marked as failed.
 func unlock(in Input) *Decision {
 	newest := in.Observed.Newest()
 	if newest == nil || owner(in) != nil {
-		// What another HelmRelease owns is unlocked by that one; who has moved away
-		// from it has nothing to unlock.
+		// The owner unlocks its own release.
 		return nil
 	}
-	target := Place(in)
+	target := ObservedTarget(in)
 	d := &Decision{State: StateLocked, Why: fmt.Sprintf("release with status '%s'", newest.Status)}
 	limit := max(in.Desired.Policy.Install.Timeout, in.Desired.Policy.Upgrade.Timeout)
-	abandoned := newest.Owner == in.Desired.UID && in.Desired.UID != ""
+	interrupted := newest.Owner == in.Desired.UID && in.Desired.UID != ""
 	switch newest.Status {
 	case helmv2.StatusDeployed, helmv2.StatusFailed, helmv2.StatusSuperseded, helmv2.StatusUninstalled:
 		return nil
 	case helmv2.StatusUninstalling:
-		// That we made the revision does not say who uninstalls it; that we recorded
-		// it in this very state does.
+		// The creator of a revision need not be the client that uninstalls it. Status says so if it
+		// has recorded the revision in this state.
 		last := Latest(in.Recorded.History)
-		abandoned = last != nil && last.Status == newest.Status && last.Version == newest.Version && Verified(last, newest)
+		interrupted = last != nil && last.Status == newest.Status && last.Version == newest.Version && Verified(last, newest)
 		limit = in.Desired.Policy.UninstallTimeout
-		// Where failures are counted it was a remedy, and they still count.
+		// A counted failure shows that the uninstall was its remediation.
 		remedy := in.Observed.Stray == nil && moved(in.Desired, in.Recorded) == "" && activePolicy(in).failures > 0
 		d.Action = Uninstall{Timeout: limit, Target: target, Remediation: remedy}
 	case helmv2.StatusPendingInstall, helmv2.StatusPendingUpgrade, helmv2.StatusPendingRollback, helmv2.StatusUnknown:
@@ -118,15 +117,15 @@ func unlock(in Input) *Decision {
 	default:
 		d.Action = Unlock{Version: newest.Version, Status: newest.Status, Target: target}
 	}
-	if left := newest.Touched().Add(limit).Sub(in.Now); !abandoned && left > 0 {
+	if left := newest.LastWritten().Add(limit).Sub(in.Now); !interrupted && left > 0 {
 		d.Action = Wait{After: left}
-		d.Why = fmt.Sprintf("revision %d is %s by somebody else", newest.Version, newest.Status)
+		d.Why = fmt.Sprintf("revision %d has status '%s', set by another client", newest.Version, newest.Status)
 	}
 	return d
 }
 
-// moved names what of the recorded release's place the spec has changed; empty
-// if nothing, or if nothing is recorded.
+// moved returns a message that names the change of the recorded target; empty if there is no change
+// or no recorded release.
 func moved(want Desired, recorded helmv2.HelmReleaseStatus) string {
 	last := Latest(recorded.History)
 	if last == nil || recorded.StorageNamespace == "" || want.Deleted || want.Target == (Target{}) {
@@ -145,9 +144,8 @@ func moved(want Desired, recorded helmv2.HelmReleaseStatus) string {
 	return ""
 }
 
-// TakenOver returns the revision of somebody else that a decision takes over and
-// that can be returned to: the newest that works, if any. It is nil for decisions
-// that take nothing over.
+// TakenOver returns the newest deployed revision of another client that the decision takes over, so
+// that a rollback can return to it. It returns nil for decisions that take nothing over.
 func TakenOver(in Input, d Decision) *Revision {
 	if u, ok := d.Action.(Upgrade); !ok || !u.TakeOver {
 		return nil

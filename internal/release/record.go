@@ -5,26 +5,26 @@ package release
 
 import helmv2 "github.com/pintle-dev/pintle/api/v2"
 
-// RecordSize is what the record of a new revision takes in Helm's storage. All
-// numbers are bytes of a Secret's data, compressed and encoded as they are stored.
+// RecordSize is the size of a new revision's record in Helm storage. All numbers are bytes of
+// Secret data, after compression and encoding.
 type RecordSize struct {
 	Bytes int
-	// Limit is how much a Secret holds, and Room how much of it has to stay free when
-	// an action begins, for what is written into the record until it has ended.
-	Limit, Room int
-	// Parts are what the record consists of, the largest first; they add up to Bytes.
+	// Limit is the capacity of a Secret. Reserved is the part of it that must be free when an
+	// action starts, for the updates of the record until its end.
+	Limit, Reserved int
+	// Parts is the breakdown by contents, largest first. The parts add up to Bytes.
 	Parts []RecordPart
 }
 
-// RecordPart is the share of one part in a record.
+// RecordPart is the share of one part of a record.
 type RecordPart struct {
 	Kind  RecordPartKind
 	Bytes int
-	// Largest is the chart's file that takes most of it; empty if it has none.
+	// Largest is the largest file of the chart in this part; empty if there is none.
 	Largest string
 }
 
-// RecordPartKind says what a part of a record is.
+// RecordPartKind names a part of a record.
 type RecordPartKind string
 
 const (
@@ -32,62 +32,60 @@ const (
 	PartTemplates RecordPartKind = "templates"
 	// PartCRDs are the files in the chart's crds folder.
 	PartCRDs RecordPartKind = "CRDs"
-	// PartFiles are all its other files.
+	// PartFiles are all other files of the chart.
 	PartFiles RecordPartKind = "files"
-	// PartDefaults are the chart's own values, with their schema.
+	// PartDefaults are the chart's own values and their schema.
 	PartDefaults RecordPartKind = "chart values"
 	// PartValues are the values of the release.
 	PartValues RecordPartKind = "release values"
-	// PartManifest is what was rendered, hooks included, but for definitions.
+	// PartManifest is the rendered manifest with hooks and without CRDs.
 	PartManifest RecordPartKind = "manifest and hooks"
-	// PartRenderedCRDs are the definitions among what was rendered.
+	// PartRenderedCRDs are the CRDs in the rendered manifest.
 	PartRenderedCRDs RecordPartKind = "CRDs in the manifest"
-	// PartRest is metadata, notes, and the state of the revision.
+	// PartRest is metadata, notes and the status of the revision.
 	PartRest RecordPartKind = "metadata and notes"
 )
 
-// TooLarge reports whether a revision must not be begun: it could not be stored, or
-// not once more when its action has ended.
-func (s *RecordSize) TooLarge() bool { return s.Bytes > s.Limit-s.Room }
+// TooLarge reports whether the record cannot be stored, or not be updated when the action has
+// ended. The action must not start then.
+func (s *RecordSize) TooLarge() bool { return s.Bytes > s.Limit-s.Reserved }
 
-// NearlyTooLarge reports whether people should know about the size: from 80 % of the
-// limit up.
+// NearlyTooLarge reports whether users are warned about the size: from 80 % of the limit.
 func (s *RecordSize) NearlyTooLarge() bool { return s.Bytes*5 >= s.Limit*4 }
 
-// Refusal is an action that was not begun because the record of its revision would
-// be too large.
-type Refusal struct {
-	// Action is its name.
+// Oversized is an action that did not start because the record of its revision exceeds the size
+// limit.
+type Oversized struct {
+	// Action is the name of the action.
 	Action string
-	// Desired is what it was announced for.
+	// Desired is the desired state at the announcement.
 	Desired Desired
-	// Message says what people need to know about it.
+	// Message describes the size for users.
 	Message string
 }
 
-// Refused reports whether the attempt ended before it wrote anything because the
-// record of its revision would be too large.
-func (o *Outcome) Refused() bool {
-	return o.Err != nil && !o.CutOff() && !o.Stored() && o.Record != nil && o.Record.TooLarge()
+// Oversized reports whether the attempt ended before its first write because the record exceeds the
+// size limit.
+func (o *Outcome) Oversized() bool {
+	return o.Err != nil && !o.EndedEarly() && !o.Stored() && o.Record != nil && o.Record.TooLarge()
 }
 
-// holds reports whether the same would be refused again. What a chart renders may
-// depend on the cluster too, of which nothing is known here.
-func (r *Refusal) holds(want Desired) bool {
+// matches reports whether the same inputs are desired again. A chart may also read the cluster,
+// which is not compared.
+func (r *Oversized) matches(want Desired) bool {
 	was := r.Desired
 	return was.UID == want.UID && was.Generation == want.Generation && was.Target == want.Target &&
 		was.Chart == want.Chart && was.ConfigDigest == want.ConfigDigest && was.Rendering == want.Rendering
 }
 
-// whyTooLarge has no numbers in it: how large it is the other conditions say.
+// whyTooLarge has no numbers. Other conditions have them.
 const whyTooLarge = "the revision is too large for Helm's storage: nothing is tried until the spec, the chart or the values change"
 
-// tooLarge: what would be made next was refused for its size, and would be again. It
-// is not remembered by status, which has no field for it: a process that begins
-// finds out once more.
+// tooLarge applies if the next action was rejected for the size of its record and would be rejected
+// again. Status has no field for it, so a new process makes one more attempt.
 func tooLarge(in Input) *Decision {
-	was := in.Observed.Refusal
-	if was == nil || !was.holds(in.Desired) || in.Desired.Requests.ResetAsked(&in.Recorded) {
+	was := in.Observed.Oversized
+	if was == nil || !was.matches(in.Desired) || in.Desired.Requests.ResetRequested(&in.Recorded) {
 		return nil
 	}
 	for _, found := range []func(Input) *Decision{absent, unmanaged, failed, outOfSync} {
@@ -104,5 +102,5 @@ func tooLarge(in Input) *Decision {
 	return nil
 }
 
-// WhyRefused is what a visit says that finds the refusal still holding.
-func WhyRefused() string { return whyTooLarge }
+// TooLargeMessage returns the message while an oversized revision is still desired.
+func TooLargeMessage() string { return whyTooLarge }

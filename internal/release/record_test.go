@@ -20,7 +20,7 @@ func TestRecordSize(t *testing.T) {
 		{limit, true, true},
 		{limit + 1, true, true},
 	} {
-		s := RecordSize{Bytes: tc.bytes, Limit: limit, Room: room}
+		s := RecordSize{Bytes: tc.bytes, Limit: limit, Reserved: room}
 		if s.NearlyTooLarge() != tc.nearly || s.TooLarge() != tc.over {
 			t.Errorf("%d bytes: nearly %t, too large %t", tc.bytes, s.NearlyTooLarge(), s.TooLarge())
 		}
@@ -37,8 +37,8 @@ func TestRefusalHolds(t *testing.T) {
 		UID: "a", Generation: 1, Target: Target{Name: "web"}, Chart: Chart{Name: "web", Version: "1", OCIDigest: "sha256:a"},
 		ConfigDigest: "sha256:b", Rendering: Rendering{PostRenderers: "c"},
 	}
-	r := &Refusal{Desired: was}
-	if !r.holds(was) {
+	r := &Oversized{Desired: was}
+	if !r.matches(was) {
 		t.Fatal("nothing has changed")
 	}
 	for name, change := range map[string]func(*Desired){
@@ -47,7 +47,7 @@ func TestRefusalHolds(t *testing.T) {
 		"values": func(d *Desired) { d.ConfigDigest = "x" }, "rendering": func(d *Desired) { d.Rendering.CommonMetadata = "x" },
 	} {
 		want := was
-		if change(&want); r.holds(want) {
+		if change(&want); r.matches(want) {
 			t.Errorf("another %s may be smaller", name)
 		}
 	}

@@ -11,21 +11,21 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// shortest is the least duration of an install or upgrade that Helm has begun.
-const shortest = time.Millisecond
+// minDuration is the shortest recorded duration of an install or upgrade that Helm has started.
+const minDuration = time.Millisecond
 
-// AttemptDuration returns the duration that status records of an install or upgrade. It is zero for
-// one that was rejected: Helm has stored no revision of it. No other attempt takes no time, so a
-// process that starts can see that the last attempt was rejected.
+// AttemptDuration returns the duration of an install or upgrade for status. It is zero for a
+// rejected attempt, of which Helm has stored no revision. All other attempts have at least a
+// millisecond, so a new process can detect that the last attempt was rejected.
 func AttemptDuration(took time.Duration, rejected bool) *metav1.Duration {
 	if rejected {
 		return &metav1.Duration{}
 	}
-	return &metav1.Duration{Duration: max(took, shortest)}
+	return &metav1.Duration{Duration: max(took, minDuration)}
 }
 
 // Rejected reports whether the last install or upgrade failed before Helm stored a revision. The
-// newest revision, if there is one, is not what failed.
+// newest stored revision belongs to an earlier attempt then.
 func Rejected(recorded helmv2.HelmReleaseStatus) bool {
 	took := recorded.LastAttemptedReleaseActionDuration
 	return recorded.Failures > 0 && took != nil && took.Duration == 0
@@ -39,9 +39,9 @@ func Failures(recorded helmv2.HelmReleaseStatus, action helmv2.ReleaseAction) in
 	return recorded.UpgradeFailures
 }
 
-// Spent reports whether the failures of an install or upgrade are more than its retries. With
-// RetryOnFailure they never are.
-func (p Policy) Spent(recorded helmv2.HelmReleaseStatus, action helmv2.ReleaseAction) bool {
+// RetriesExhausted reports whether the failures of an install or upgrade exceed its retries. It is
+// always false with RetryOnFailure.
+func (p Policy) RetriesExhausted(recorded helmv2.HelmReleaseStatus, action helmv2.ReleaseAction) bool {
 	of := p.Upgrade
 	if action == helmv2.ActionInstall {
 		of = p.Install

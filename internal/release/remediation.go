@@ -9,15 +9,16 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// active is the policy that governs a failure: that of the install or upgrade
-// that was attempted last, with its failures so far.
+// active is the policy of the install or upgrade that was attempted last, with its failures.
 type active struct {
 	ActionPolicy
-	// action is empty if nothing was attempted.
+	// action is empty if there was no attempt.
 	action   helmv2.ReleaseAction
 	failures int64
 }
 
+// activePolicy returns the policy and the failures of the last attempt, after a due reset of the
+// counters.
 func activePolicy(in Input) active {
 	status := ResetCounters(in.Recorded, in.Desired)
 	if status.LastAttemptedReleaseAction == helmv2.ActionInstall {
@@ -29,9 +30,8 @@ func activePolicy(in Input) active {
 	return active{}
 }
 
-// IgnoresTests reports whether a failed test leaves the release as good as it
-// was: the policy of the attempt that made it says so or, without one, that of
-// the tests.
+// IgnoresTests reports whether a failed test leaves the release ready. The policy of the last
+// attempt decides. Without one, the policy of tests decides.
 func IgnoresTests(want Desired, recorded helmv2.HelmReleaseStatus) bool {
 	if a := activePolicy(Input{Desired: want, Recorded: recorded}); a.action != "" {
 		return a.IgnoreTests
@@ -39,9 +39,8 @@ func IgnoresTests(want Desired, recorded helmv2.HelmReleaseStatus) bool {
 	return want.Policy.IgnoreTestFailures
 }
 
-// failure says what is wrong with the newest revision; empty if it did not fail.
-// Failed tests are one if they are not to be ignored. It must be called only for
-// a release that is ours.
+// failure returns a message if the newest revision failed, and an empty string otherwise. Failed
+// tests count unless they are ignored. The release must be managed, see unmanaged.
 func failure(in Input) string {
 	newest := in.Observed.Newest()
 	if newest.Status == helmv2.StatusFailed {
@@ -55,30 +54,30 @@ func failure(in Input) string {
 	return ""
 }
 
-// healed: the newest revision failed only because its objects were not ready in
-// time, and now they are.
-func healed(in Input) *Decision {
-	if in.Observed.Health == nil || !in.Observed.Health.Ready || !healable(in) {
+// becameReady applies if the newest revision failed only because its objects were not ready in
+// time, and they are ready now.
+func becameReady(in Input) *Decision {
+	if in.Observed.Health == nil || !in.Observed.Health.Ready || !recheckable(in) {
 		return nil
 	}
-	d := look(in)
+	d := recheck(in)
 	d.Why = fmt.Sprintf("the objects of revision %d have become ready", in.Observed.Newest().Version)
 	return d
 }
 
-// MustInspect reports whether the decision depends on the health of the newest
-// revision's objects. It saves the look where it does not.
+// MustInspect reports whether the decision depends on the readiness of the newest revision's
+// objects. It saves the inspection otherwise.
 func MustInspect(in Input) bool {
 	if in.Observed.Running != nil || in.Desired.Deleted || in.Desired.Suspended {
 		return false
 	}
-	return owner(in) == nil && moved(in.Desired, in.Recorded) == "" && healable(in)
+	return owner(in) == nil && moved(in.Desired, in.Recorded) == "" && recheckable(in)
 }
 
-// healable reports whether the newest revision could still become what is wanted
-// by nothing but patience: it is of the same inputs, all of it was applied, and
-// no hook remains that should have run after its objects were ready.
-func healable(in Input) bool {
+// recheckable reports whether the newest revision can reach the desired state by waiting alone. It
+// must have the desired inputs, all its objects must be applied, and no hook may remain that runs
+// after they are ready.
+func recheckable(in Input) bool {
 	newest, last := in.Observed.Newest(), Latest(in.Recorded.History)
 	if newest == nil || newest.Status != helmv2.StatusFailed || !newest.Applied || newest.Rollback || last == nil || unmanaged(in) != nil {
 		return false
@@ -92,22 +91,22 @@ func healable(in Input) bool {
 	return !newest.PostUpgrade || in.Desired.Policy.Upgrade.NoHooks
 }
 
-func look(in Input) *Decision {
+// recheck returns a decision to recheck the newest revision with the timeout of its action.
+func recheck(in Input) *Decision {
 	newest := in.Observed.Newest()
 	timeout := in.Desired.Policy.Upgrade.Timeout
 	if last := Latest(in.Recorded.History); last.Action == helmv2.ActionInstall {
 		timeout = in.Desired.Policy.Install.Timeout
 	}
 	return &Decision{
-		State: StateFailed, Action: Heal{Timeout: timeout, Version: newest.Version},
+		State: StateFailed, Action: Recheck{Timeout: timeout, Version: newest.Version},
 		Why: fmt.Sprintf("revision %d failed, but all of it was applied", newest.Version),
 	}
 }
 
-// retriesExhausted: what would be tried has failed too often already. What is
-// wanted, or a request, has to change before it is tried again. An attempt that was rejected is
-// repeated all the same, with back-off: it changes nothing while it is rejected, and there is no
-// other way to see that the obstacle has gone.
+// retriesExhausted applies if the next action has failed too often. It is retried after a change of
+// the inputs or a request. A rejected attempt is retried regardless, with back-off: it changes
+// nothing, and an attempt is the only way to find out that the obstacle is gone.
 func retriesExhausted(in Input) *Decision {
 	newest := in.Observed.Newest()
 	if Rejected(in.Recorded) {
@@ -125,10 +124,10 @@ func retriesExhausted(in Input) *Decision {
 	}
 	if failure(in) != "" {
 		a := activePolicy(in)
-		if a.Retry || a.action == "" || a.failures <= 0 || newest.CutOff() || !a.Exhausted(a.failures) {
+		if a.Retry || a.action == "" || a.failures <= 0 || newest.EndedEarly() || !a.Exhausted(a.failures) {
 			return nil
 		}
-		// A rollback that failed is a remedy that was tried.
+		// A failed rollback counts as the remediation.
 		if a.RemediateLast && !newest.Rollback {
 			return nil
 		}
@@ -141,28 +140,29 @@ func retriesExhausted(in Input) *Decision {
 	return nil
 }
 
+// exceeded returns a decision to stall.
 func exceeded(state State, action helmv2.ReleaseAction, failures int64) *Decision {
 	return &Decision{
 		State: state, Action: Stall{Reason: helmv2.ReasonRetriesExceeded},
-		Why: WhyExceeded(action, failures),
+		Why: RetriesExceededMessage(action, failures),
 	}
 }
 
-// WhyExceeded says that an install or upgrade has failed more often than its retries allow.
-func WhyExceeded(action helmv2.ReleaseAction, failures int64) string {
+// RetriesExceededMessage returns the message for an install or upgrade that exceeded its retries.
+func RetriesExceededMessage(action helmv2.ReleaseAction, failures int64) string {
 	return fmt.Sprintf("Failed to %s after %d attempt(s)", action, failures)
 }
 
-// awaitRetry: a failure that is only ever tried again is not tried again yet.
+// awaitRetry delays the retry of a failure that is not remediated until its retry interval is over.
 func awaitRetry(in Input) *Decision {
 	if absent(in) != nil || unmanaged(in) != nil || failure(in) == "" {
 		return nil
 	}
 	newest, a := in.Observed.Newest(), activePolicy(in)
-	if !a.Retry || a.failures <= 0 || newest.CutOff() {
+	if !a.Retry || a.failures <= 0 || newest.EndedEarly() {
 		return nil
 	}
-	left := newest.Touched().Add(a.RetryInterval).Sub(in.Now)
+	left := newest.LastWritten().Add(a.RetryInterval).Sub(in.Now)
 	if left <= 0 {
 		return nil
 	}
@@ -172,19 +172,19 @@ func awaitRetry(in Input) *Decision {
 	}
 }
 
-// failed: the newest revision failed, and is remediated, or tried again where
-// there is nothing to remediate.
+// failed applies if the newest revision failed. The revision is remediated, or the action is
+// retried if remediation is not configured or not needed.
 func failed(in Input) *Decision {
 	why := failure(in)
 	if why == "" {
 		return nil
 	}
 	newest, a := in.Observed.Newest(), activePolicy(in)
-	if a.action == "" || a.failures <= 0 || a.Retry || (newest.CutOff() && !newest.Rollback) {
-		return again(in, why)
+	if a.action == "" || a.failures <= 0 || a.Retry || (newest.EndedEarly() && !newest.Rollback) {
+		return retryFailed(in, why)
 	}
 	if Rejected(in.Recorded) {
-		// The newest revision failed before that, and not for what was attempted last.
+		// The newest revision belongs to an earlier attempt than the rejected one.
 		return &Decision{State: StateFailed, Action: Upgrade{Timeout: in.Desired.Policy.Upgrade.Timeout}, Why: why}
 	}
 	if a.Uninstall {
@@ -200,31 +200,29 @@ func failed(in Input) *Decision {
 		}
 	}
 	if !returnable(in, target) && a.Exhausted(a.failures) {
-		// To try again instead would be to try for ever.
+		// A retry instead would be repeated for ever.
 		return &Decision{
 			State: StateFailed, Action: Stall{Reason: helmv2.ReasonMissingRollbackTarget},
-			Why: fmt.Sprintf("Failed to perform remediation: revision %d, the target for rollback, is gone or not what it was", target.Version),
+			Why: fmt.Sprintf("Failed to perform remediation: revision %d, the target for rollback, is gone or has changed", target.Version),
 		}
 	}
 	if !returnable(in, target) {
-		return again(in, fmt.Sprintf("%s, and revision %d is not what it was", why, target.Version))
+		return retryFailed(in, fmt.Sprintf("%s, and revision %d has changed", why, target.Version))
 	}
 	return &Decision{State: StateFailed, Why: why, Action: Rollback{
 		Timeout: in.Desired.Policy.RollbackTimeout, Version: target.Version,
 	}}
 }
 
-// again tries once more: if all of the revision was applied, by another look at
-// its objects, otherwise by another revision.
-func again(in Input, why string) *Decision {
-	if healable(in) {
-		return look(in)
+// retryFailed rechecks the revision if all of it was applied, and upgrades otherwise.
+func retryFailed(in Input, why string) *Decision {
+	if recheckable(in) {
+		return recheck(in)
 	}
 	return &Decision{State: StateFailed, Action: Upgrade{Timeout: in.Desired.Policy.Upgrade.Timeout}, Why: why}
 }
 
-// returnable reports whether a recorded revision is still there, unchanged, to
-// be returned to.
+// returnable reports whether a recorded revision is still stored, unchanged, as a rollback target.
 func returnable(in Input, target *helmv2.Snapshot) bool {
 	for i := range in.Observed.Revisions {
 		r := &in.Observed.Revisions[i]

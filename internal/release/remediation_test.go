@@ -47,7 +47,7 @@ func withTests(in *Input, phases ...helmv2.TestPhase) {
 
 func TestDecideAfterFailure(t *testing.T) {
 	upgrade, rollback := Upgrade{Timeout: 6 * time.Minute}, Rollback{Timeout: 8 * time.Minute, Version: 1}
-	heal := Heal{Timeout: 6 * time.Minute, Version: 2}
+	heal := Recheck{Timeout: 6 * time.Minute, Version: 2}
 	exhausted := Stall{Reason: helmv2.ReasonRetriesExceeded}
 	stored := Target{Name: "web", Namespace: "apps", StorageNamespace: "store"}
 	type test struct {
@@ -70,7 +70,7 @@ func TestDecideAfterFailure(t *testing.T) {
 			in.Desired.Policy.Upgrade.RemediateLast, in.Desired.Policy.Upgrade.Uninstall = true, true
 		}, "Failed", Uninstall{Timeout: 7 * time.Minute, Target: stored, Remediation: true}},
 		"Interrupted":    {"What was cut off is tried again.", func(in *Input) { in.Observed.Revisions[0].Interrupted = true }, "Failed", upgrade},
-		"Superseded":     {"So is what was given up for newer inputs.", func(in *Input) { in.Observed.Revisions[0].Superseded = true }, "Failed", upgrade},
+		"Superseded":     {"So is what was given up for newer inputs.", func(in *Input) { in.Observed.Revisions[0].Outdated = true }, "Failed", upgrade},
 		"Forgiven":       {"And what failed for other inputs.", func(in *Input) { in.Desired.Generation = 4 }, "Failed", upgrade},
 		"NoTarget":       {"Nothing that worked is recorded.", func(in *Input) { budget(in); in.Recorded.History = in.Recorded.History[:1] }, "Failed", Stall{Reason: helmv2.ReasonMissingRollbackTarget}},
 		"TargetGone":     {"It is recorded and not there any more.", func(in *Input) { budget(in); in.Observed.Revisions = in.Observed.Revisions[:1] }, "Failed", upgrade},
@@ -89,16 +89,16 @@ func TestDecideAfterFailure(t *testing.T) {
 			in.Recorded.History[1].SetTestHooks(map[string]*helmv2.TestHookStatus{"a": {Phase: helmv2.TestPhaseFailed}})
 		}, "Failed", rollback},
 
-		"Healed":           {"Late is not never.", applied, "Healed", heal},
-		"HealedInstall":    {"It gets the time its action had.", func(in *Input) { applied(in); in.Recorded.History[0].Action = helmv2.ActionInstall }, "Healed", Heal{Timeout: 5 * time.Minute, Version: 2}},
+		"BecameReady":      {"Late is not never.", applied, "BecameReady", heal},
+		"HealedInstall":    {"It gets the time its action had.", func(in *Input) { applied(in); in.Recorded.History[0].Action = helmv2.ActionInstall }, "BecameReady", Recheck{Timeout: 5 * time.Minute, Version: 2}},
 		"HealedNotReady":   {"Not as long as an object is not ready.", func(in *Input) { applied(in); in.Observed.Health.Ready = false }, "RetriesExhausted", exhausted},
 		"HealedNotApplied": {"Not if it failed before.", func(in *Input) { applied(in); in.Observed.Revisions[0].Applied = false }, "RetriesExhausted", exhausted},
 		"HealedPostHook":   {"Not if a hook did not run for it.", func(in *Input) { applied(in); in.Observed.Revisions[0].PostUpgrade = true }, "RetriesExhausted", exhausted},
-		"HealedOtherHook":  {"Hooks of another action do not count.", func(in *Input) { applied(in); in.Observed.Revisions[0].PostInstall = true }, "Healed", heal},
+		"HealedOtherHook":  {"Hooks of another action do not count.", func(in *Input) { applied(in); in.Observed.Revisions[0].PostInstall = true }, "BecameReady", heal},
 		"HealedNoHooks": {"Nor do any that are switched off.", func(in *Input) {
 			applied(in)
 			in.Observed.Revisions[0].PostUpgrade, in.Desired.Policy.Upgrade.NoHooks = true, true
-		}, "Healed", heal},
+		}, "BecameReady", heal},
 		"HealedForeign":     {"Not what others made.", func(in *Input) { applied(in); in.Observed.Revisions[0].Owner = "" }, "RetriesExhausted", exhausted},
 		"HealedRollback":    {"Nor a rollback, which is not what is wanted.", func(in *Input) { applied(in); in.Observed.Revisions[0].Rollback = true }, "RetriesExhausted", exhausted},
 		"HealedOtherValues": {"Nor what is not wanted any more.", func(in *Input) { applied(in); in.Desired.ConfigDigest = "sha256:new" }, "Failed", upgrade},
@@ -196,7 +196,7 @@ func retry(in *Input, age time.Duration) {
 
 func TestOwner(t *testing.T) {
 	t0 := testNow.Add(-24 * time.Hour)
-	rival := Rival{UID: "rival", Namespace: "apps", Name: "other"}
+	rival := Conflict{UID: "rival", Namespace: "apps", Name: "other"}
 	for name, tc := range map[string]struct {
 		reason string
 		made   string
@@ -213,14 +213,14 @@ func TestOwner(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := inSyncInput()
 			in.Desired.Created, rival.Created = t0, t0.Add(-tc.age)
-			in.Observed.Rivals = []Rival{rival}
+			in.Observed.Conflicts = []Conflict{rival}
 			for i := range in.Observed.Revisions {
 				in.Observed.Revisions[i].Owner = tc.made
 			}
 			if got := owner(in) != nil; got != tc.want {
 				t.Errorf("%s a rival owns it: %v, want %v", tc.reason, got, tc.want)
 			}
-			if got := Decide(in).Rule == "Contested"; got != tc.want {
+			if got := Decide(in).Rule == "OwnershipConflict"; got != tc.want {
 				t.Errorf("%s contested: %v, want %v", tc.reason, got, tc.want)
 			}
 			in.Desired.Deleted = true
@@ -233,7 +233,7 @@ func TestOwner(t *testing.T) {
 
 func TestOwnerOfOlderRevisionCounts(t *testing.T) {
 	in := inSyncInput()
-	in.Observed.Rivals = []Rival{{UID: "rival", Created: testNow.Add(-time.Hour)}}
+	in.Observed.Conflicts = []Conflict{{UID: "rival", Created: testNow.Add(-time.Hour)}}
 	in.Observed.Revisions[0].Owner, in.Observed.Revisions[1].Owner = "", testUID
 	if owner(in) != nil {
 		t.Error("what a person does to our release does not make it somebody else's")

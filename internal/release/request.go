@@ -5,58 +5,56 @@ package release
 
 import helmv2 "github.com/pintle-dev/pintle/api/v2"
 
-// Requests are what a user asks for by annotation. Each is a token, an empty one
-// asking for nothing: a value that was answered is remembered in status and asks
-// for nothing any more. Force and Reset count only together with a Visit of the
-// same value that is not answered either.
+// Requests are the tokens of the request annotations. An empty token requests nothing. A token that
+// status has recorded as handled is not handled again. Force and Reset count only with an unhandled
+// Reconcile token of the same value.
 type Requests struct {
-	// Visit asks to be looked at.
-	Visit string
-	// Force asks for one install or upgrade, whatever the state.
+	// Reconcile requests a reconciliation.
+	Reconcile string
+	// Force requests one install or upgrade in any state.
 	Force string
-	// Reset asks to forget earlier failures.
+	// Reset requests that the failure counters are reset.
 	Reset string
 }
 
 // RequestsOf reads the annotations of a HelmRelease.
 func RequestsOf(annotations map[string]string) Requests {
 	return Requests{
-		Visit: annotations[helmv2.AnnotationReconcileRequest],
-		Force: annotations[helmv2.AnnotationForceRequest],
-		Reset: annotations[helmv2.AnnotationResetRequest],
+		Reconcile: annotations[helmv2.AnnotationReconcileRequest],
+		Force:     annotations[helmv2.AnnotationForceRequest],
+		Reset:     annotations[helmv2.AnnotationResetRequest],
 	}
 }
 
-// ForceAsked reports whether an install or upgrade is asked for that no decision
-// has dealt with.
-func (r Requests) ForceAsked(status *helmv2.HelmReleaseStatus) bool {
-	return r.asked(r.Force, status) && r.Force != status.LastHandledForceAt
+// ForceRequested reports whether an install or upgrade is requested and no decision has handled the
+// request.
+func (r Requests) ForceRequested(status *helmv2.HelmReleaseStatus) bool {
+	return r.requested(r.Force, status) && r.Force != status.LastHandledForceAt
 }
 
-// ForceBegun reports whether an install or upgrade was announced that was asked
-// for by the present token, and its end is not recorded. If nothing runs, the
-// process died, or was ended, in between. The announcement records the force and
-// the end records the visit, so that one token without the other tells; the
-// duration, which is there once an attempt has ended, keeps a token that was
-// answered long ago and comes back from being taken for one that is under way.
-// If it comes back when another attempt has been cut off, it is taken for that
-// one, which is to be made again anyway.
+// ForceBegun reports whether the install or upgrade for the present token was announced and its end
+// is not recorded. If no attempt runs, the attempt was interrupted. The announcement records the
+// Force token and the end records the Reconcile token, so the attempt is in progress if only the
+// first is recorded. Every ended attempt has a duration, which excludes a token that was handled
+// before and is set again. A repeated token during an interrupted attempt counts as that attempt,
+// which must be repeated anyway.
 func (r Requests) ForceBegun(status *helmv2.HelmReleaseStatus) bool {
-	return r.asked(r.Force, status) && r.Force == status.LastHandledForceAt &&
+	return r.requested(r.Force, status) && r.Force == status.LastHandledForceAt &&
 		status.LastAttemptedReleaseActionDuration == nil
 }
 
-// ResetAsked reports whether failures are to be forgotten at the request of
-// somebody whom no decision has answered.
-func (r Requests) ResetAsked(status *helmv2.HelmReleaseStatus) bool {
-	return r.asked(r.Reset, status) && r.Reset != status.LastHandledResetAt
+// ResetRequested reports whether a reset of the failure counters is requested and no decision has
+// handled the request.
+func (r Requests) ResetRequested(status *helmv2.HelmReleaseStatus) bool {
+	return r.requested(r.Reset, status) && r.Reset != status.LastHandledResetAt
 }
 
-// Open reports whether there is more to answer than the request for a visit.
+// Open reports whether a request other than Reconcile is unhandled.
 func (r Requests) Open(status *helmv2.HelmReleaseStatus) bool {
-	return r.ForceAsked(status) || r.ForceBegun(status) || r.ResetAsked(status)
+	return r.ForceRequested(status) || r.ForceBegun(status) || r.ResetRequested(status)
 }
 
-func (r Requests) asked(token string, status *helmv2.HelmReleaseStatus) bool {
-	return token != "" && token == r.Visit && token != status.LastHandledReconcileAt
+// requested reports whether a token is unhandled and equals the Reconcile token.
+func (r Requests) requested(token string, status *helmv2.HelmReleaseStatus) bool {
+	return token != "" && token == r.Reconcile && token != status.LastHandledReconcileAt
 }

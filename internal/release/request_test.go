@@ -17,7 +17,7 @@ func TestRequestsOf(t *testing.T) {
 	got := RequestsOf(map[string]string{
 		"reconcile.fluxcd.io/requestedAt": "a", "reconcile.fluxcd.io/forceAt": "b", "reconcile.fluxcd.io/resetAt": "c",
 	})
-	if want := (Requests{Visit: "a", Force: "b", Reset: "c"}); got != want {
+	if want := (Requests{Reconcile: "a", Force: "b", Reset: "c"}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	if got := RequestsOf(nil); got != (Requests{}) {
@@ -34,16 +34,16 @@ func TestTokens(t *testing.T) {
 			for _, visited := range all {
 				for _, handled := range all {
 					for _, ended := range []bool{false, true} {
-						r := Requests{Visit: visit, Force: token, Reset: token}
+						r := Requests{Reconcile: visit, Force: token, Reset: token}
 						s := &helmv2.HelmReleaseStatus{LastHandledReconcileAt: visited, LastHandledForceAt: handled, LastHandledResetAt: handled}
 						if ended {
 							s.LastAttemptedReleaseActionDuration = &metav1.Duration{}
 						}
 						valid := token != "" && token == visit && visit != visited
 						asked, begun := valid && token != handled, valid && token == handled && !ended
-						if r.ForceAsked(s) != asked || r.ResetAsked(s) != asked || r.ForceBegun(s) != begun || r.Open(s) != (asked || begun) {
+						if r.ForceRequested(s) != asked || r.ResetRequested(s) != asked || r.ForceBegun(s) != begun || r.Open(s) != (asked || begun) {
 							t.Errorf("%+v of %q, %q, ended %t: force %t, reset %t, begun %t, open %t", r, visited, handled, ended,
-								r.ForceAsked(s), r.ResetAsked(s), r.ForceBegun(s), r.Open(s))
+								r.ForceRequested(s), r.ResetRequested(s), r.ForceBegun(s), r.Open(s))
 						}
 					}
 				}
@@ -123,7 +123,7 @@ func TestForced(t *testing.T) {
 				t.Errorf("without a request %s applies, want %s", got, tc.unforced)
 			}
 			tc.want.Rule = "Forced"
-			in.Desired.Requests = Requests{Visit: "now", Force: "now"}
+			in.Desired.Requests = Requests{Reconcile: "now", Force: "now"}
 			if diff := cmp.Diff(tc.want, Decide(in)); diff != "" {
 				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
 			}
@@ -137,10 +137,10 @@ func TestForced(t *testing.T) {
 				"the visit was answered":     func(in *Input) { in.Recorded.LastHandledReconcileAt, in.Recorded.LastHandledForceAt = "now", "before" },
 				"only a visit is asked for":  func(in *Input) { in.Desired.Requests.Force = "" },
 				"the tokens differ":          func(in *Input) { in.Desired.Requests.Force = "other" },
-				"no visit is asked for":      func(in *Input) { in.Desired.Requests.Visit = "" },
+				"no visit is asked for":      func(in *Input) { in.Desired.Requests.Reconcile = "" },
 				"an old token has come back": func(in *Input) { in.Recorded.LastHandledReconcileAt = "later" },
 				"only a reset was answered so": func(in *Input) {
-					in.Desired.Requests = Requests{Visit: "now", Reset: "now"}
+					in.Desired.Requests = Requests{Reconcile: "now", Reset: "now"}
 					in.Recorded.LastHandledResetAt = "now"
 				},
 			} {
@@ -162,7 +162,7 @@ func TestNotForced(t *testing.T) {
 		rule   string
 	}{
 		"Finalize":  {"It is to go.", func(in *Input) { in.Desired.Deleted, in.Observed.Revisions = true, nil }, "Finalize"},
-		"Held":      {"One thing at a time.", func(in *Input) { in.Observed.Running = &Running{Action: helmv2.ActionUpgrade} }, "Held"},
+		"Busy":      {"One thing at a time.", func(in *Input) { in.Observed.Running = &Running{Action: helmv2.ActionUpgrade} }, "Busy"},
 		"Recover":   {"What was made must be known first.", func(in *Input) { in.Recorded.History = in.Recorded.History[1:] }, "Recover"},
 		"Delete":    {"It is to go.", func(in *Input) { in.Desired.Deleted = true }, "Delete"},
 		"Suspended": {"It is to be left alone.", func(in *Input) { in.Desired.Suspended = true }, "Suspended"},
@@ -176,7 +176,7 @@ func TestNotForced(t *testing.T) {
 			in := inSyncInput()
 			tc.change(&in)
 			want := Decide(in)
-			in.Desired.Requests = Requests{Visit: "now", Force: "now", Reset: "now"}
+			in.Desired.Requests = Requests{Reconcile: "now", Force: "now", Reset: "now"}
 			got := Decide(in)
 			if got.Rule != tc.rule {
 				t.Errorf("%s %s applies, want %s", tc.reason, got.Rule, tc.rule)
@@ -195,11 +195,11 @@ func TestReset(t *testing.T) {
 		handled string
 		action  Action
 	}{
-		"Asked":    {"The budget is whole again.", Requests{Visit: "now", Reset: "now"}, "", Upgrade{Timeout: 6 * time.Minute}},
-		"Answered": {"Once.", Requests{Visit: "now", Reset: "now"}, "now", Stall{Reason: helmv2.ReasonRetriesExceeded}},
+		"Asked":    {"The budget is whole again.", Requests{Reconcile: "now", Reset: "now"}, "", Upgrade{Timeout: 6 * time.Minute}},
+		"Answered": {"Once.", Requests{Reconcile: "now", Reset: "now"}, "now", Stall{Reason: helmv2.ReasonRetriesExceeded}},
 		"Alone":    {"Both tokens are needed.", Requests{Reset: "now"}, "", Stall{Reason: helmv2.ReasonRetriesExceeded}},
-		"Other":    {"And must be the same.", Requests{Visit: "now", Reset: "other"}, "", Stall{Reason: helmv2.ReasonRetriesExceeded}},
-		"Visit":    {"A visit changes nothing.", Requests{Visit: "now"}, "", Stall{Reason: helmv2.ReasonRetriesExceeded}},
+		"Other":    {"And must be the same.", Requests{Reconcile: "now", Reset: "other"}, "", Stall{Reason: helmv2.ReasonRetriesExceeded}},
+		"Visit":    {"A visit changes nothing.", Requests{Reconcile: "now"}, "", Stall{Reason: helmv2.ReasonRetriesExceeded}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := inSyncInput()

@@ -5,8 +5,7 @@ package release
 
 import "time"
 
-// Retry says when to look at a HelmRelease again. The zero value is Never: only
-// an event wakes it.
+// Retry says when to requeue a HelmRelease. The zero value is Never.
 type Retry struct {
 	kind  retryKind
 	after time.Duration
@@ -22,35 +21,35 @@ const (
 	backoff
 )
 
-// Never waits for an event.
+// Never requeues on events only.
 func Never() Retry { return Retry{} }
 
-// Now looks again at once: progress was made and more is to do.
+// Now requeues immediately, because more work is left.
 func Now() Retry { return Retry{kind: now} }
 
-// After looks again when d has passed.
+// After requeues after d.
 func After(d time.Duration) Retry { return Retry{kind: after, after: d} }
 
-// Interval looks again after about d; whoever acts on it spreads the moments,
-// so that releases made together are not all visited together for ever.
+// Interval requeues after about d. The caller adds jitter, so that releases that were created
+// together are not reconciled together.
 func Interval(d time.Duration) Retry { return Retry{kind: interval, after: d} }
 
-// Backoff looks again after a delay that grows with every failure in a row.
+// Backoff requeues with a delay that grows with each failure in a row.
 func Backoff() Retry { return Retry{kind: backoff} }
 
 // BackoffUpTo requeues as Backoff does, and after limit at the latest.
 func BackoffUpTo(limit time.Duration) Retry { return Retry{kind: backoff, after: limit} }
 
-// IsNever and its siblings tell the kinds apart.
+// IsNever reports whether only an event requeues.
 func (r Retry) IsNever() bool { return r.kind == never }
 
-// IsNow reports whether to look again at once.
+// IsNow reports whether to requeue immediately.
 func (r Retry) IsNow() bool { return r.kind == now }
 
-// IsBackoff reports whether the delay is left to the caller's back-off.
+// IsBackoff reports whether the delay is the back-off of the caller.
 func (r Retry) IsBackoff() bool { return r.kind == backoff }
 
-// Limit returns the longest delay that the back-off may have; zero is no limit.
+// Limit returns the longest delay of the back-off. Zero is no limit.
 func (r Retry) Limit() time.Duration {
 	if r.kind != backoff {
 		return 0
@@ -58,10 +57,10 @@ func (r Retry) Limit() time.Duration {
 	return r.after
 }
 
-// Delay returns the time to wait and whether it should be spread.
+// Delay returns the delay and whether to add jitter.
 func (r Retry) Delay() (d time.Duration, spread bool) { return r.after, r.kind == interval }
 
-// String names the retry for logs and scenarios.
+// String returns the retry for logs and scenarios.
 func (r Retry) String() string {
 	switch r.kind {
 	case never:

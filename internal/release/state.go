@@ -3,10 +3,10 @@
 
 package release
 
-// State is what a release amounts to, in the words users of this API know.
+// State names the state of a release, in the terms of the API.
 type State string
 
-// The states. A state describes; the rule that applied decides.
+// The states. A state is descriptive; the rule that applied decides.
 const (
 	StateUnknown   State = ""
 	StateAbsent    State = "Absent"

@@ -10,20 +10,19 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// Suspension says why a HelmRelease is left alone, and until when.
+// Suspension says whether a HelmRelease is suspended, why, and until when.
 type Suspension struct {
-	// Active is true if it is left alone.
+	// Active is true if the HelmRelease is suspended.
 	Active bool
-	// Why is a sentence for people; empty unless Active.
+	// Why is a sentence for users. It is empty unless Active.
 	Why string
-	// Until is when it ends by itself; zero if it does not.
+	// Until is the end of the suspension; zero if it has none.
 	Until time.Time
 }
 
-// SuspensionOf reads what suspends a HelmRelease: spec.suspend, which is true in
-// spec, or an annotation, which people who have to keep their hands off the spec
-// can set. An end that cannot be read is no end: who wants a release left alone
-// gets that, and the sentence says what is wrong.
+// SuspensionOf returns the suspension by spec.suspend, whose value is spec, or by annotation. The
+// annotation is for users who must not change the spec. An end that cannot be parsed counts as no
+// end, and Why names the error: the release stays suspended.
 func SuspensionOf(spec bool, annotations map[string]string, now time.Time) Suspension {
 	if spec {
 		return Suspension{Active: true, Why: "spec.suspend is set"}

@@ -9,8 +9,8 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// Trust says how far a stored revision agrees with its snapshot in status.history. Whoever
-// may write Secrets can change a record. Only the controller writes status.
+// Trust says how far a stored revision agrees with its snapshot in status.history. Every client
+// with write access to Secrets can change a record. Only the controller writes status.
 type Trust int
 
 const (
@@ -27,8 +27,8 @@ const (
 	VerifiedInFull
 )
 
-// TrustOf compares a stored revision with its snapshot. Labelled is what the labels of its
-// record say of it: they decided which record was read, and no digest covers them.
+// TrustOf compares a stored revision with its snapshot. labelled has the fields from the labels of
+// the record. Those labels select the record, and no digest covers them.
 func TrustOf(history helmv2.Snapshots, labelled, stored *Revision) Trust {
 	if labelled.Name != stored.Name || labelled.Version != stored.Version || labelled.Status != stored.Status {
 		return Altered
@@ -38,7 +38,7 @@ func TrustOf(history helmv2.Snapshots, labelled, stored *Revision) Trust {
 		return Unrecorded
 	}
 	s := history[i]
-	known := s.APIVersion == SnapshotScheme || s.APIVersion == helmv2.SnapshotAPIVersionV2 && stored.ReferenceDigest != ""
+	known := s.APIVersion == SnapshotScheme || s.APIVersion == helmv2.SnapshotAPIVersionV2 && stored.HelmControllerDigest != ""
 	switch {
 	case s.Namespace != stored.Namespace:
 		return Altered
@@ -52,8 +52,8 @@ func TrustOf(history helmv2.Snapshots, labelled, stored *Revision) Trust {
 	return VerifiedInFull
 }
 
-// MayBeRecorded reports whether a revision that has no snapshot may get one yet: it is newer
-// than all that have.
+// MayBeRecorded reports whether a revision without a snapshot may still get one: it is newer than
+// all snapshots.
 func MayBeRecorded(history helmv2.Snapshots, version int) bool {
 	last := Latest(history)
 	return last == nil || last.Version < version

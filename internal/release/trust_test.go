@@ -28,10 +28,10 @@ func TestTrustOf(t *testing.T) {
 		"Moved":   {"its objects are said to be in another namespace", func(_ *helmv2.Snapshot, _, r *Revision) { r.Namespace = "other" }, Altered},
 		"Missing": {"no snapshot is of it", func(s *helmv2.Snapshot, _, _ *Revision) { s.Version = 6 }, Unrecorded},
 		"Theirs": {"helm-controller made the snapshot", func(s *helmv2.Snapshot, _, r *Revision) {
-			s.APIVersion, r.ReferenceDigest, r.Digest = helmv2.SnapshotAPIVersionV2, s.Digest, "sha256:ours"
+			s.APIVersion, r.HelmControllerDigest, r.Digest = helmv2.SnapshotAPIVersionV2, s.Digest, "sha256:ours"
 		}, VerifiedWithoutTests},
 		"TheirsChanged": {"it is not as helm-controller recorded it", func(s *helmv2.Snapshot, _, r *Revision) {
-			s.APIVersion, r.ReferenceDigest = helmv2.SnapshotAPIVersionV2, "sha256:other"
+			s.APIVersion, r.HelmControllerDigest = helmv2.SnapshotAPIVersionV2, "sha256:other"
 		}, Altered},
 		"TheirsUnknown": {"the algorithm of helm-controller's digest is not known", func(s *helmv2.Snapshot, _, _ *Revision) {
 			s.APIVersion = helmv2.SnapshotAPIVersionV2

@@ -34,14 +34,14 @@ spec:
 	})
 	b.Run("Sandbox", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := inside(b.Context(), b, chartOf(files), Standard()); err != nil {
+			if _, err := inside(b.Context(), b, chartOf(files), DefaultLimits()); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
 	b.Run("Nothing", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := inside(b.Context(), b, chartOf(nil), Standard()); err != nil {
+			if _, err := inside(b.Context(), b, chartOf(nil), DefaultLimits()); err != nil {
 				b.Fatal(err)
 			}
 		}

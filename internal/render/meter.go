@@ -28,7 +28,7 @@ type Limits struct {
 }
 
 // Standard returns the limits by which charts are rendered.
-func Standard() Limits {
+func DefaultLimits() Limits {
 	return Limits{Steps: 1_000_000, Bytes: 256 << 20, Value: 32 << 20, Output: 32 << 20, Depth: 20_000}
 }
 

@@ -82,7 +82,7 @@ func same(t testing.TB, files map[string]string) {
 	want, wantErr := outside(t, chartOf(files))
 	c := chartOf(files)
 	before := fmt.Sprint(c.Metadata.Dependencies, len(c.Templates))
-	got, err := inside(t.Context(), t, c, Standard())
+	got, err := inside(t.Context(), t, c, DefaultLimits())
 	if fmt.Sprint(wantErr) != fmt.Sprint(err) {
 		t.Fatalf("the error is\n%v\nbut Helm's is\n%v", err, wantErr)
 	}
@@ -223,7 +223,7 @@ func exponential(n int) string {
 func TestAttacks(t *testing.T) {
 	t.Parallel()
 	// Fewer steps than charts have, which only take longer.
-	limits := Standard()
+	limits := DefaultLimits()
 	limits.Steps = 50_000
 	for name, tc := range attacks() {
 		t.Run(name, func(t *testing.T) {
@@ -244,13 +244,13 @@ func TestDeadline(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
 	defer cancel()
-	_, err := inside(ctx, t, chartOf(map[string]string{"templates/a.yaml": `{{ range until 5000 }}{{ end }}`}), Standard())
+	_, err := inside(ctx, t, chartOf(map[string]string{"templates/a.yaml": `{{ range until 5000 }}{{ end }}`}), DefaultLimits())
 	if err == nil || !strings.Contains(err.Error(), "has not ended in time") {
 		t.Error(err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := inside(ended, t, chartOf(map[string]string{"templates/a.yaml": `{{ range until 5000 }}{{ end }}`}), Standard()); err != nil {
+	if _, err := inside(ended, t, chartOf(map[string]string{"templates/a.yaml": `{{ range until 5000 }}{{ end }}`}), DefaultLimits()); err != nil {
 		t.Errorf("a rendering that nobody waits for is ended: %v", err)
 	}
 }
@@ -263,7 +263,7 @@ func TestLargeChartsTakeTurns(t *testing.T) {
 	render := func(ctx context.Context, text string) error {
 		c := chartOf(map[string]string{"templates/a.yaml": text})
 		values := valuesFor(t, c)
-		s, err := Enter(ctx, c, Options{Config: &rest.Config{}, Limits: Standard(), Large: turn})
+		s, err := Enter(ctx, c, Options{Config: &rest.Config{}, Limits: DefaultLimits(), Large: turn})
 		if err != nil {
 			return err
 		}

@@ -43,7 +43,7 @@ func (h helmResult) size() *release.RecordSize {
 	}
 	const limit = 1 << 20
 	bytes := (limit*h.percent + 99) / 100
-	return &release.RecordSize{Bytes: bytes, Limit: limit, Room: limit / 128, Parts: []release.RecordPart{
+	return &release.RecordSize{Bytes: bytes, Limit: limit, Reserved: limit / 128, Parts: []release.RecordPart{
 		{Kind: release.PartCRDs, Bytes: bytes * 3 / 4, Largest: "crds/large.yaml"},
 		{Kind: release.PartTemplates, Bytes: bytes - bytes*3/4, Largest: "templates/web.yaml"},
 	}}

@@ -45,7 +45,7 @@ func live(args arguments) release.Drift {
 // correct makes live objects as the release has them, unless something is in the
 // way, which then is in the way of all of them.
 func (w *World) correct(a release.CorrectDrift, o *release.Outcome) {
-	if o.CutOff() {
+	if o.EndedEarly() {
 		return
 	}
 	o.Corrected = a.Drift.Objects

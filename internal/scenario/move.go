@@ -20,7 +20,7 @@ func (w *World) setObstacle(args arguments) error {
 	w.obstacle = release.TargetCheck{}
 	switch args.at(0) {
 	case "taken":
-		w.obstacle.Rivals = []release.Rival{{UID: rival, Namespace: namespace, Name: "other", Created: w.want.Created.Add(-time.Hour)}}
+		w.obstacle.Conflicts = []release.Conflict{{UID: conflictUID, Namespace: namespace, Name: "other", Created: w.want.Created.Add(-time.Hour)}}
 	case "refused":
 		w.obstacle.Refused = args.at(1)
 	case "free":
@@ -33,7 +33,7 @@ func (w *World) setObstacle(args arguments) error {
 // checkTarget mirrors what the controller finds out about the target in the spec.
 func (w *World) checkTarget(in release.Input) *release.TargetCheck {
 	found := w.obstacle
-	if want := in.Desired.Target; !release.SameRecords(want, release.Place(in)) {
+	if want := in.Desired.Target; !release.SameRecords(want, release.ObservedTarget(in)) {
 		found.Revisions = w.store(want).observed()
 	}
 	return &found
@@ -58,11 +58,11 @@ func (w *World) findStray(in *release.Input) {
 // current is the release that is looked at.
 func (w *World) current() *storage {
 	in := release.Input{Desired: w.desired(), Recorded: w.hr.Status}
-	in.Observed.Revisions = w.store(release.Place(in)).observed()
+	in.Observed.Revisions = w.store(release.ObservedTarget(in)).observed()
 	if release.MustFindStray(in) {
 		w.findStray(&in)
 	}
-	return w.store(release.Place(in))
+	return w.store(release.ObservedTarget(in))
 }
 
 // target is the release an action works on.
@@ -80,7 +80,7 @@ func (w *World) target(a release.Action, want release.Desired) *storage {
 // nothing looks any more. What people do by hand is not always noticed before the
 // release moves.
 func (w *World) leftBehind() error {
-	if w.byHands {
+	if w.usedCLI {
 		return nil
 	}
 	for key, store := range w.stores {

@@ -36,7 +36,7 @@ func (a *action) interrupt(e ending, o release.Outcome, now time.Time) release.O
 		if e.unanswered {
 			a.endUninstall(now)
 		}
-	case release.Test, release.Unlock, release.Heal:
+	case release.Test, release.Unlock, release.Recheck:
 		if e.unanswered {
 			a.end(ending{}, now)
 		}

@@ -25,13 +25,13 @@ func TestOutages(t *testing.T) {
 		for step := range 3 {
 			script = append(script, fmt.Sprintf("spec values=%d", step))
 			for range r.IntN(6) {
-				script = append(script, "advance 1m", "visit helm="+kinds[r.IntN(len(kinds))])
+				script = append(script, "advance 1m", "reconcile helm="+kinds[r.IntN(len(kinds))])
 				if r.IntN(4) == 0 {
 					script = append(script, "die")
 				}
 			}
-			for range rest {
-				script = append(script, "visit")
+			for range maxReconciliations {
+				script = append(script, "reconcile")
 			}
 		}
 		var played strings.Builder

@@ -63,7 +63,7 @@ func (p *printer) stored(revisions []release.Revision) {
 			by = "me"
 		}
 		text := fmt.Sprintf("stored %d %s@%s %s by=%s", r.Version, r.ChartName, r.ChartVersion, r.Status, by)
-		for word, is := range map[string]bool{" interrupted": r.Interrupted, " superseded-by-newer": r.Superseded} {
+		for word, is := range map[string]bool{" interrupted": r.Interrupted, " outdated": r.Outdated} {
 			if is {
 				text += word
 			}

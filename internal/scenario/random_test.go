@@ -16,37 +16,37 @@ import (
 // rest is how many visits in a row may find something to do at once. More would
 // be a livelock: the longest honest way is finish, recover, unlock, upgrade,
 // look.
-const rest = 8
+const maxReconciliations = 8
 
 // lines is what random lives are made of. What people put into storage or do by
 // hand comes in moderation, or nothing else would ever happen.
 func lines() []string {
 	return []string{
-		"visit", "visit", "visit", "visit", "visit",
-		`visit helm=fail:"it failed"`, `visit helm=fail:"it failed again"`, `visit helm=refuse:"it was refused"`,
-		"visit helm=large:90", "visit helm=large:120", "visit helm=running", "visit helm=running",
-		"visit die=announce", "visit die=begin", "visit die=run", "visit die=record", "visit die=events",
-		"visit helm=outage", "visit helm=outage-refused", "visit helm=outage-pending", "visit helm=outage-lost", "end helm=outage-pending",
-		`visit helm=fail:"it failed" die=record`,
+		"reconcile", "reconcile", "reconcile", "reconcile", "reconcile",
+		`reconcile helm=fail:"it failed"`, `reconcile helm=fail:"it failed again"`, `reconcile helm=refuse:"it was refused"`,
+		"reconcile helm=large:90", "reconcile helm=large:120", "reconcile helm=running", "reconcile helm=running",
+		"reconcile die=announce", "reconcile die=begin", "reconcile die=run", "reconcile die=record", "reconcile die=events",
+		"reconcile helm=outage", "reconcile helm=outage-refused", "reconcile helm=outage-pending", "reconcile helm=outage-lost", "end helm=outage-pending",
+		`reconcile helm=fail:"it failed" die=record`,
 		"end", `end helm=fail:"it failed"`, "die", "cancel", "shutdown",
 		"spec values=a", "spec values=b", "spec chart=web@1.1.0", "spec chart=web@2.0.0", "spec retries=2", "spec retries=0",
 		"spec keep-history", "spec replace", "spec max-history=2",
 		"spec tests chart-tests", "spec no-tests", "spec ignore-tests", "spec remediate-last", "spec no-remediate-last",
 		"spec uninstall", "spec no-uninstall", "spec retry", "spec no-retry", "spec post-hooks", "spec post-renderers=a", "spec post-renderers=b",
 		"spec namespace=other", "spec namespace=apps", "spec release=renamed", "spec release=web", "spec storage=other", "spec chart=site@1.0.0",
-		`visit helm=timeout:"timed out"`, `visit helm=timeout:"timed out again"`, "objects broken", "objects ready", "applied",
+		`reconcile helm=timeout:"timed out"`, `reconcile helm=timeout:"timed out again"`, "objects broken", "objects ready", "applied",
 		"spec drift=enabled", "spec drift=warn", "spec drift=disabled", "live changed", "live changed replicas=4", "live removed", "live removed changed again-and-again",
 		"live changed again-and-again", "live scaled", "live unreadable", "live as-released", "live as-released",
-		"rival older", "rival younger", "rival gone", "rival gone",
+		"conflict older", "conflict younger", "conflict gone", "conflict gone",
 		`target refused "namespace other does not exist"`, "target taken", "target free", "target free",
-		"operation holds", "operation waits", "operation ends", "operation ends",
-		"annotate suspend=incident", "annotate suspend=incident suspend-until=2026-01-01T12:05:00Z", "annotate suspend", "hand tamper 1",
+		"operation locks", "operation waits", "operation ends", "operation ends",
+		"annotate suspend=incident", "annotate suspend=incident suspend-until=2026-01-01T12:05:00Z", "annotate suspend", "cli tamper 1",
 		"suspend", "resume", "resume", "delete", "request now",
 		"request one force", "request two force", "request three force reset", "request two", "request one reset", "request four force=one",
 		`blocked ValuesError "not a map"`, `blocked UnsupportedField "no such thing" terminal`, "unblocked", "unblocked",
 		"advance 1m", "advance 10m",
-		"hand upgrade chart=web@9.0.0 values=theirs", "hand uninstall", "hand uninstall keep-history", "hand install values=theirs",
-		"hand status superseded", "hand status uninstalling", "hand status pending-upgrade", "hand status unknown",
+		"cli upgrade chart=web@9.0.0 values=theirs", "cli uninstall", "cli uninstall keep-history", "cli install values=theirs",
+		"cli status superseded", "cli status uninstalling", "cli status pending-upgrade", "cli status unknown",
 	}
 }
 
@@ -63,11 +63,11 @@ func life(bytes []byte) (script []string, err error) {
 		verb, _, _ := strings.Cut(line, " ")
 		switch {
 		case (verb == "end" || verb == "cancel" || verb == "shutdown") && w.running == nil,
-			verb == "hand" && w.running != nil,
+			verb == "cli" && w.running != nil,
 			verb == "die" && w.gone:
 			continue
 		}
-		if err := do(line); err != nil && verb != "hand" {
+		if err := do(line); err != nil && verb != "cli" {
 			return script, err
 		}
 	}
@@ -76,33 +76,33 @@ func life(bytes []byte) (script []string, err error) {
 			return script, err
 		}
 	}
-	for range rest {
-		if err := do("visit"); err != nil {
+	for range maxReconciliations {
+		if err := do("reconcile"); err != nil {
 			return script, err
 		}
 		if delay, _ := w.Retry().Delay(); w.Paused() || w.Retry().IsBackoff() || delay > 0 {
-			return script, atRest(w)
+			return script, checkEnd(w)
 		}
 	}
-	return script, fmt.Errorf("still busy after %d visits: %s", rest, w.Output())
+	return script, fmt.Errorf("still busy after %d visits: %s", maxReconciliations, w.Output())
 }
 
 // atRest checks what a HelmRelease at rest has come to.
-func atRest(w *World) error {
+func checkEnd(w *World) error {
 	deployed := 0
 	for _, r := range w.current().revisions {
 		if r.Status == helmv2.StatusDeployed && r.Owner == uid {
 			deployed++
 		}
-		if r.Pending() && r.Owner == uid && !w.gone && !w.desired().Suspended && w.blocked == nil && w.holder == nil {
+		if r.Pending() && r.Owner == uid && !w.gone && !w.desired().Suspended && w.blocked == nil && w.lockHolder == nil {
 			return fmt.Errorf("revision %d of ours is pending for ever", r.Version)
 		}
 	}
 	// Helm itself leaves two when people install by hand over a failed revision.
-	if deployed > 1 && !w.installedByHand {
+	if deployed > 1 && !w.installedByCLI {
 		return fmt.Errorf("%d revisions of ours are deployed", deployed)
 	}
-	if !w.gone && !w.desired().Suspended && w.blocked == nil && w.holder == nil {
+	if !w.gone && !w.desired().Suspended && w.blocked == nil && w.lockHolder == nil {
 		if err := w.leftBehind(); err != nil {
 			return err
 		}
@@ -117,7 +117,7 @@ func atRest(w *World) error {
 
 func FuzzLife(f *testing.F) {
 	f.Add([]byte{})
-	f.Add([]byte("visit helm=ok"))
+	f.Add([]byte("reconcile helm=ok"))
 	f.Fuzz(func(t *testing.T, bytes []byte) {
 		if len(bytes) > 200 {
 			return
@@ -153,14 +153,14 @@ func TestKills(t *testing.T) {
 		script := []string{"spec values=a max-history=0"}
 		for step := range 3 {
 			for range r.IntN(5) {
-				script = append(script, "visit die="+kinds[r.IntN(len(kinds))])
+				script = append(script, "reconcile die="+kinds[r.IntN(len(kinds))])
 			}
 			if step < 2 {
-				script = append(script, "visit", "visit", "visit", "visit", fmt.Sprintf("spec values=%d", step))
+				script = append(script, "reconcile", "reconcile", "reconcile", "reconcile", fmt.Sprintf("spec values=%d", step))
 			}
 		}
-		for range rest {
-			script = append(script, "visit")
+		for range maxReconciliations {
+			script = append(script, "reconcile")
 		}
 		kills := 0
 		for _, line := range script {
@@ -197,15 +197,15 @@ func TestKillsWhileForcing(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		w := New()
-		script := []string{"spec values=a max-history=0", "visit", "visit"}
+		script := []string{"spec values=a max-history=0", "reconcile", "reconcile"}
 		requests := 1 + r.IntN(3)
 		for i := range requests {
 			script = append(script, fmt.Sprintf("request %d force", i))
 			for range r.IntN(6) {
-				script = append(script, "visit die="+kinds[r.IntN(len(kinds))])
+				script = append(script, "reconcile die="+kinds[r.IntN(len(kinds))])
 			}
-			for range rest {
-				script = append(script, "visit")
+			for range maxReconciliations {
+				script = append(script, "reconcile")
 			}
 		}
 		for _, line := range script {

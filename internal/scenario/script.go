@@ -61,19 +61,19 @@ func (w *World) Do(line string) error {
 	switch verb {
 	case "spec":
 		return w.setSpec(args)
-	case "suspend", "resume", "delete", "request", "annotate", "advance", "blocked", "unblocked", "objects", "rival", "applied", "live",
-		"operation", "burst", "dependent", "target", "access":
+	case "suspend", "resume", "delete", "request", "annotate", "advance", "blocked", "unblocked", "objects", "conflict", "applied", "live",
+		"operation", "input-changed", "dependent", "target", "access":
 		return w.change(verb, args)
 	case "stored":
 		return w.put(args)
-	case "hand":
-		return w.byHand(args)
-	case "visit":
+	case "cli":
+		return w.cli(args)
+	case "reconcile":
 		helm, err := args.helm()
 		if err != nil {
 			return err
 		}
-		return w.visit(helm, args.value("die", ""))
+		return w.reconcile(helm, args.value("die", ""))
 	case "end", "die", "cancel", "shutdown":
 		return w.interrupt(verb, args)
 	}
@@ -167,13 +167,13 @@ func (w *World) change(verb string, args arguments) error {
 	case "annotate":
 		w.annotate(args)
 	case "objects":
-		w.broken = args.at(0) != "ready"
+		w.notReady = args.at(0) != "ready"
 	case "applied":
 		if w.running != nil {
 			w.running.made.Applied = true
 		}
-	case "rival":
-		w.rival(args)
+	case "conflict":
+		w.conflict(args)
 	case "operation":
 		return w.operation(args)
 	case "target":
@@ -182,7 +182,7 @@ func (w *World) change(verb string, args arguments) error {
 		w.dependent(args)
 	case "access":
 		w.setAccess(args)
-	case "burst":
+	case "input-changed":
 		w.inputChanges(args)
 	case "live":
 		w.live = live(args)
@@ -238,24 +238,24 @@ func (w *World) annotate(args arguments) {
 // inputChanges lets one of the inputs that are applied together change now; the
 // applier may be known to be still at work.
 func (w *World) inputChanges(args arguments) {
-	if w.burst == nil || w.burst.Over(w.now) {
-		w.burst = &release.Burst{First: w.now}
+	if w.debounce == nil || w.debounce.Over(w.now) {
+		w.debounce = &release.Debounce{First: w.now}
 	}
-	w.burst.Last, w.burst.Applying = w.now, args.has("applying")
+	w.debounce.Last, w.debounce.Applying = w.now, args.has("applying")
 }
 
 // operation lets an Operation have the release, wait for it, or be over. Nobody
 // gets it while an action is announced or a revision is pending.
 func (w *World) operation(args arguments) error {
-	w.holder, w.next = nil, nil
+	w.lockHolder, w.waiting = nil, nil
 	switch args.at(0) {
-	case "holds":
+	case "locks":
 		if newest := w.current().newest(); status.Announced(w.hr.Status) != "" || newest != nil && newest.Pending() {
 			return nil
 		}
-		w.holder = &release.Operation{Name: "migrate"}
+		w.lockHolder = &release.Operation{Name: "migrate"}
 	case "waits":
-		w.next = &release.Operation{Name: "migrate"}
+		w.waiting = &release.Operation{Name: "migrate"}
 	case "ends":
 	default:
 		return fmt.Errorf("an Operation cannot %q", args.at(0))
@@ -278,8 +278,8 @@ func (w *World) dependent(args arguments) {
 }
 
 // rival lets another HelmRelease ask for the same release, or none any more.
-func (w *World) rival(args arguments) {
-	w.rivals = nil
+func (w *World) conflict(args arguments) {
+	w.conflicts = nil
 	if args.has("gone") {
 		return
 	}
@@ -287,7 +287,7 @@ func (w *World) rival(args arguments) {
 	if args.has("younger") {
 		age = -time.Hour
 	}
-	w.rivals = []release.Rival{{Elsewhere: args.has("elsewhere"), UID: rival, Namespace: namespace, Name: "other", Created: w.want.Created.Add(-age)}}
+	w.conflicts = []release.Conflict{{Elsewhere: args.has("elsewhere"), UID: conflictUID, Namespace: namespace, Name: "other", Created: w.want.Created.Add(-age)}}
 }
 
 // put places a revision into storage that nobody was seen to make.
@@ -310,14 +310,14 @@ func (w *World) put(args arguments) error {
 	switch args.value("by", "other") {
 	case "me":
 		r.Owner = uid
-	case "rival":
-		r.Owner = rival
+	case "other-helmrelease":
+		r.Owner = conflictUID
 	}
 	w.current().revisions = append(w.current().revisions, r)
 	if scheme, ok := args.lookup("scheme"); ok {
-		r.ReferenceDigest = theirDigest(r)
+		r.HelmControllerDigest = helmControllerDigest(r)
 		w.hr.Status.History = append(helmv2.Snapshots{{
-			APIVersion: scheme, Digest: r.ReferenceDigest, Name: name, Namespace: namespace, Version: version,
+			APIVersion: scheme, Digest: r.HelmControllerDigest, Name: name, Namespace: namespace, Version: version,
 			Status: r.Status, ChartName: chart, ChartVersion: chartVersion, ConfigDigest: r.ConfigDigest,
 			FirstDeployed: metav1.NewTime(at), LastDeployed: metav1.NewTime(at),
 		}}, w.hr.Status.History...)
@@ -328,19 +328,19 @@ func (w *World) put(args arguments) error {
 }
 
 // byHand is what people do to the release with Helm's own command line.
-func (w *World) byHand(args arguments) error {
+func (w *World) cli(args arguments) error {
 	want := w.want
 	chart := args.value("chart", want.Chart.Name+"@"+want.Chart.Version)
 	want.Chart.Name, want.Chart.Version, _ = strings.Cut(chart, "@")
 	want.ConfigDigest = digestOf(args.value("values", ""))
-	w.byHands = true
+	w.usedCLI = true
 	current := w.current()
 	store := *current
 	store.keepHistory, store.replace = args.has("keep-history"), true
 	var what release.Action
 	switch args.at(0) {
 	case "install":
-		what, w.installedByHand = release.Install{}, true
+		what, w.installedByCLI = release.Install{}, true
 	case "upgrade":
 		what = release.Upgrade{}
 	case "uninstall":
@@ -362,8 +362,8 @@ func (w *World) byHand(args arguments) error {
 		return fmt.Errorf("nobody can %q by hand", args.at(0))
 	}
 	by := ""
-	if args.value("by", "") == "rival" {
-		by = rival
+	if args.value("by", "") == "other-helmrelease" {
+		by = conflictUID
 	}
 	a := store.begin(what, want, by, w.now)
 	o := a.end(ending{}, w.now)

@@ -52,7 +52,7 @@ func read(recorded helmv2.Snapshots, all []release.Revision) []release.Revision 
 		if r := all[i]; !release.MustRead(recorded, all, i) {
 			seen[i] = release.Revision{
 				Unread: true, Name: r.Name, Version: r.Version, Status: r.Status, Owner: r.Owner,
-				Interrupted: r.Interrupted, Superseded: r.Superseded, Applied: r.Applied, Rollback: r.Rollback, Modified: r.Modified,
+				Interrupted: r.Interrupted, Outdated: r.Outdated, Applied: r.Applied, Rollback: r.Rollback, Modified: r.Modified,
 			}
 		}
 	}
@@ -63,20 +63,20 @@ func read(recorded helmv2.Snapshots, all []release.Revision) []release.Revision 
 // covers everything but who made the revision and when it was written last.
 func seal(r *release.Revision) release.Revision {
 	c := *r
-	c.Digest, c.ReferenceDigest, c.Owner, c.Modified, c.Tests = "", "", "", time.Time{}, nil
-	c.Interrupted, c.Superseded, c.Applied, c.Rollback = false, false, false, false
+	c.Digest, c.HelmControllerDigest, c.Owner, c.Modified, c.Tests = "", "", "", time.Time{}, nil
+	c.Interrupted, c.Outdated, c.Applied, c.Rollback = false, false, false, false
 	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", c))
 	c = *r
 	c.Tests = maps.Clone(r.Tests)
 	c.Digest = "sha256:" + hex.EncodeToString(sum[:])
-	if c.ReferenceDigest != "" {
-		c.ReferenceDigest = theirDigest(r)
+	if c.HelmControllerDigest != "" {
+		c.HelmControllerDigest = helmControllerDigest(r)
 	}
 	return c
 }
 
 // theirDigest stands for the digest of another scheme, which covers the status.
-func theirDigest(r *release.Revision) string { return "sha256:theirs-" + string(r.Status) }
+func helmControllerDigest(r *release.Revision) string { return "sha256:theirs-" + string(r.Status) }
 
 func (s *storage) newest() *release.Revision {
 	if len(s.revisions) == 0 {
@@ -151,7 +151,7 @@ func (s *storage) begin(what release.Action, want release.Desired, owner string,
 		a.made = s.newest()
 	case release.Rollback:
 		a.rollback(w, owner, now)
-	case release.Heal:
+	case release.Recheck:
 		a.made = s.version(w.Version)
 	case release.CorrectDrift:
 		// Helm has no part in it.
@@ -258,8 +258,8 @@ type ending struct {
 	waiting bool
 	// cancelled tells that the action was ended on purpose, and superseded that
 	// the purpose was to make something newer.
-	cancelled  bool
-	superseded bool
+	cancelled bool
+	outdated  bool
 	// outage is why the API server did not answer; empty if it did.
 	outage string
 	// unstored tells that the final update of the record was not stored, and unanswered
@@ -275,7 +275,7 @@ func (a *action) end(e ending, now time.Time) release.Outcome {
 		e.cause = a.refused
 	}
 	cause := e.cause
-	o.Err, o.Cancelled, o.Superseded = cause, cause != nil && e.cancelled, cause != nil && e.superseded
+	o.Err, o.Cancelled, o.Outdated = cause, cause != nil && e.cancelled, cause != nil && e.outdated
 	o.Interrupted = e.interruption(a.started)
 	if a.made == nil {
 		return o
@@ -295,12 +295,12 @@ func (a *action) end(e ending, now time.Time) release.Outcome {
 	case release.Unlock:
 		// Marked, because a process that dies now must not find a failure to count.
 		a.made.Status, a.made.Interrupted = helmv2.StatusFailed, true
-		a.made.Superseded = false
+		a.made.Outdated = false
 		a.made.Description = fmt.Sprintf("Release unlocked from stale '%s' state", a.what.(release.Unlock).Status)
 	case release.Test:
 		a.endTest(e)
-	case release.Heal:
-		a.endHeal(e)
+	case release.Recheck:
+		a.endRecheck(e)
 	case release.CorrectDrift, release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 	}
 	o.Revisions = append(o.Revisions, seal(a.made))
@@ -320,8 +320,8 @@ func (a *action) endRelease(e ending) {
 	}
 	a.made.Applied = e.cause == nil || e.waiting
 	if e.cause != nil {
-		a.made.Status, a.made.Superseded = helmv2.StatusFailed, e.superseded
-		a.made.Interrupted = (e.cancelled || e.outage != "") && !e.superseded
+		a.made.Status, a.made.Outdated = helmv2.StatusFailed, e.outdated
+		a.made.Interrupted = (e.cancelled || e.outage != "") && !e.outdated
 		a.made.Description = fmt.Sprintf("%s %q failed: %s", verb, a.made.Name, e.cause)
 		return
 	}
@@ -347,11 +347,11 @@ func (a *action) endTest(e ending) {
 
 // endHeal writes the revision in any case: also that it is no longer one that was
 // merely cut off.
-func (a *action) endHeal(e ending) {
+func (a *action) endRecheck(e ending) {
 	if e.cancelled {
 		return
 	}
-	a.made.Interrupted, a.made.Superseded = false, false
+	a.made.Interrupted, a.made.Outdated = false, false
 	if e.cause != nil {
 		a.made.Description = fmt.Sprintf("Upgrade %q failed: %s", a.made.Name, e.cause)
 		return

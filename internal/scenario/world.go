@@ -25,7 +25,7 @@ const (
 	name      = "web"
 	namespace = "apps"
 	// rival is the UID of another HelmRelease.
-	rival = "99999999-2222-3333-4444-555555555555"
+	conflictUID = "99999999-2222-3333-4444-555555555555"
 	// took is how long Helm works.
 	took = 2 * time.Second
 )
@@ -40,22 +40,22 @@ type World struct {
 	stores  map[string]*storage
 	options options
 	// broken is true as long as the objects of the newest revision are not ready.
-	broken bool
+	notReady bool
 	// live is how live objects differ from the newest revision.
-	live   release.Drift
-	rivals []release.Rival
+	live      release.Drift
+	conflicts []release.Conflict
 	// obstacle is what a check of the target finds beside what is stored there.
 	obstacle release.TargetCheck
 	// holder and next are the Operations that have the release, or wait for it.
-	holder, next *release.Operation
+	lockHolder, waiting *release.Operation
 	// burst are the changes of inputs that were not acted upon.
-	burst *release.Burst
+	debounce *release.Debounce
 	// dependents are other HelmReleases that depend on this one.
 	dependents []release.Dependent
 	gone       bool
 	// byHands is true once a person has used Helm, and installedByHand if it was
 	// `helm install`.
-	byHands, installedByHand bool
+	usedCLI, installedByCLI bool
 
 	access access
 
@@ -66,9 +66,9 @@ type World struct {
 	unrecorded      bool
 
 	// What the process knows and loses when it dies.
-	running *action
-	ended   *release.Outcome
-	refusal *release.Refusal
+	running   *action
+	ended     *release.Outcome
+	oversized *release.Oversized
 
 	// Of the visit being played.
 	out    printer
@@ -109,14 +109,14 @@ func New() *World {
 func digestOf(values string) string { return "sha256:of-" + values }
 
 // visit plays one reconciliation, and after an action the one that records it.
-func (w *World) visit(helm helmResult, die string) error {
+func (w *World) reconcile(helm helmResult, die string) error {
 	w.writes, w.retry, w.paused = 0, release.Never(), false
 	if w.gone {
 		w.out.line("gone")
 		w.paused = true
 		return nil
 	}
-	if err := w.reconcile(helm, die); err != nil {
+	if err := w.reconcileOnce(helm, die); err != nil {
 		return err
 	}
 	if w.ended != nil && die == "" {
@@ -125,13 +125,13 @@ func (w *World) visit(helm helmResult, die string) error {
 		}
 	}
 	if die == "" || die == "events" {
-		w.out.line("again=%s writes=%d", w.retry, w.writes)
+		w.out.line("requeue=%s writes=%d", w.retry, w.writes)
 	}
 	return w.check()
 }
 
 // reconcile mirrors what the controller does with one request.
-func (w *World) reconcile(helm helmResult, die string) error {
+func (w *World) reconcileOnce(helm helmResult, die string) error {
 	if w.ended != nil {
 		return w.record(die)
 	}
@@ -152,7 +152,7 @@ func (w *World) reconcile(helm helmResult, die string) error {
 	if err := w.checkForce(d, want); err != nil {
 		return err
 	}
-	if d.Acts() && w.holder != nil {
+	if d.Acts() && w.lockHolder != nil {
 		return fmt.Errorf("%s although an Operation has the release", release.Name(d.Action))
 	}
 	if d.Acts() {
@@ -168,7 +168,7 @@ func (w *World) reconcile(helm helmResult, die string) error {
 		return nil
 	}
 	if wait, ok := d.Action.(release.Wait); ok && wait.Cancel {
-		w.cancel(wait.Superseded)
+		w.cancel(wait.Outdated)
 	}
 	if _, ok := d.Action.(release.Adopt); ok && die != "announce" && !in.Observed.Newest().Interrupted {
 		w.releaseEnded()
@@ -184,15 +184,15 @@ func (w *World) input(want release.Desired) release.Input {
 			Generation: w.running.want.Generation, Started: w.running.started, Desired: w.running.want,
 		}
 	}
-	in.Observed.Rivals = w.rivals
+	in.Observed.Conflicts = w.conflicts
 	if want.Deleted && w.running == nil {
 		in.Observed.Dependents = w.dependents
 	}
-	in.Observed.Refusal = w.refusal
-	in.Observed.Holder, in.Observed.Next = w.holder, w.next
-	if w.burst != nil {
-		burst := *w.burst
-		in.Observed.Burst = &burst
+	in.Observed.Oversized = w.oversized
+	in.Observed.LockHolder, in.Observed.WaitingOperation = w.lockHolder, w.waiting
+	if w.debounce != nil {
+		burst := *w.debounce
+		in.Observed.Debounce = &burst
 	}
 	if release.MustReadHistory(want, w.hr.Status, in.Observed.Running) {
 		in.Observed.Revisions = w.revisions(in)
@@ -204,7 +204,7 @@ func (w *World) input(want release.Desired) release.Input {
 		in.Observed.Target = w.checkTarget(in)
 	}
 	if release.MustInspect(in) {
-		in.Observed.Health = &release.Health{Ready: !w.broken}
+		in.Observed.Health = &release.Health{Ready: !w.notReady}
 	}
 	if release.MustCompare(in) {
 		found := w.live
@@ -256,8 +256,8 @@ func (w *World) act(d release.Decision, in release.Input, helm helmResult, die s
 		w.die()
 		return nil
 	}
-	if release.Anew(d.Action) {
-		w.burst = nil
+	if release.AppliesDesired(d.Action) {
+		w.debounce = nil
 	}
 	if !isRelease(d.Action) && release.Name(d.Action) != string(helmv2.ActionRollback) {
 		// It makes no revision.
@@ -299,12 +299,12 @@ func (w *World) finish(e ending) {
 // cancel ends the running action before it is through.
 func (w *World) cancel(superseded bool) {
 	w.out.line("cancelled")
-	w.finish(ending{cause: errors.New("context canceled"), waiting: true, cancelled: true, superseded: superseded})
+	w.finish(ending{cause: errors.New("context canceled"), waiting: true, cancelled: true, outdated: superseded})
 }
 
 // die ends the process. What it had not written down is lost.
 func (w *World) die() {
-	w.running, w.ended, w.refusal = nil, nil, nil
+	w.running, w.ended, w.oversized = nil, nil, nil
 	w.out.stored(w.current().observed())
 	w.out.line("died")
 }
@@ -320,14 +320,14 @@ func (w *World) record(die string) error {
 	if err := w.publish(rep, die); err != nil {
 		return err
 	}
-	if isRelease(o.Action) && !o.CutOff() {
+	if isRelease(o.Action) && !o.EndedEarly() {
 		w.releaseEnded()
 	}
 	switch {
-	case o.Refused():
-		w.refusal = status.Refusal(o)
+	case o.Oversized():
+		w.oversized = status.SizeExceeded(o)
 	case o.Stored():
-		w.refusal = nil
+		w.oversized = nil
 	}
 	w.ended = nil
 	return nil
@@ -360,7 +360,7 @@ func (w *World) publish(rep status.Report, die string) error {
 	w.retry = rep.Retry
 	w.out.status("", &w.hr.Status)
 	if die == "events" {
-		w.running, w.ended, w.refusal = nil, nil, nil
+		w.running, w.ended, w.oversized = nil, nil, nil
 		w.out.line("died")
 		return nil
 	}

@@ -32,7 +32,7 @@ func Started(hr *helmv2.HelmRelease, d release.Decision, want release.Desired, n
 		c.undecide()
 		announce(&status, want, helmv2.ActionUpgrade)
 		startRelease(&c, message, repeatsRejected(status, want, helmv2.ActionUpgrade))
-	case release.Test, release.Rollback, release.Heal:
+	case release.Test, release.Rollback, release.Recheck:
 		attempted(&status, want)
 	case release.Uninstall:
 		if a.Remediation {
@@ -61,14 +61,14 @@ func storageNamespace(a release.Action, want release.Desired) string {
 		return a.Target.StorageNamespace
 	case release.Unlock:
 		return a.Target.StorageNamespace
-	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Heal, release.CorrectDrift,
+	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Recheck, release.CorrectDrift,
 		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 	}
 	return want.Target.StorageNamespace
 }
 
 func announce(status *helmv2.HelmReleaseStatus, want release.Desired, action helmv2.ReleaseAction) {
-	forced := want.Requests.ForceAsked(status)
+	forced := want.Requests.ForceRequested(status)
 	attempted(status, want)
 	if forced {
 		// Whatever announces an install or upgrade while a force is asked for is
@@ -113,7 +113,7 @@ func unrendered(status *helmv2.HelmReleaseStatus) {
 // repeatsRejected reports whether an announced action repeats one that was rejected and has no retries
 // left.
 func repeatsRejected(status helmv2.HelmReleaseStatus, want release.Desired, action helmv2.ReleaseAction) bool {
-	return release.Rejected(status) && want.Policy.Spent(status, action)
+	return release.Rejected(status) && want.Policy.RetriesExhausted(status, action)
 }
 
 func startRelease(c *conditions, message string, again bool) {
@@ -144,7 +144,7 @@ func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 		finishTest(&r, &c, o)
 	case release.Rollback:
 		finishRollback(&r, &c, o, a)
-	case release.Heal:
+	case release.Recheck:
 		finishHeal(&r, &c, o)
 	case release.CorrectDrift:
 		finishCorrection(&r, &c, o, a)
@@ -165,7 +165,7 @@ func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 	if len(o.Adopted) > 0 {
 		r.Events = append(r.Events, normal(helmv2.EventReasonObjectsAdopted, adoptedMessage(o), desiredMetadata(o.Desired)))
 	}
-	if o.Superseded {
+	if o.Outdated {
 		message := fmt.Sprintf("Waiting for the %s to become ready was given up: something newer is wanted", release.Name(o.Action))
 		r.Events = append(r.Events, normal(helmv2.ReasonHealthCheckCanceled, message, desiredMetadata(o.Desired)))
 	}
@@ -186,7 +186,7 @@ func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 // retryUnstored says when to repeat what failed before it changed anything, also while the release
 // is stalled. What is too large is not repeated, but looked at as whatever has stalled is.
 func retryUnstored(o release.Outcome) release.Retry {
-	if o.Refused() {
+	if o.Oversized() {
 		return release.Interval(o.Desired.Policy.Interval)
 	}
 	var p release.ActionPolicy
@@ -195,7 +195,7 @@ func retryUnstored(o release.Outcome) release.Retry {
 		p = o.Desired.Policy.Install
 	case release.Upgrade:
 		p = o.Desired.Policy.Upgrade
-	case release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Heal, release.CorrectDrift,
+	case release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Recheck, release.CorrectDrift,
 		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 	}
 	if p.Retry {
@@ -225,7 +225,7 @@ func askedForMore(hr *helmv2.HelmRelease, o release.Outcome, status *helmv2.Helm
 
 func finishRelease(r *Report, c *conditions, o release.Outcome, action helmv2.ReleaseAction) {
 	status := &r.Status
-	if !o.CutOff() {
+	if !o.EndedEarly() {
 		status.LastAttemptedReleaseActionDuration = release.AttemptDuration(o.Ended.Sub(o.Started), o.Err != nil && !o.Stored())
 	}
 	status.History = merge(status.History, recordable(o), maker{o.Desired.UID, action, o.Desired.Chart.OCIDigest})
@@ -247,9 +247,9 @@ func finishRelease(r *Report, c *conditions, o release.Outcome, action helmv2.Re
 		status.ObservedGeneration = o.Desired.Generation
 		done := c.get(helmv2.ConditionReleased)
 		r.Events = append(r.Events, normal(done.Reason, done.Message, withLogs(snapshotMetadata(last), containerLogs(o.HookLogs))))
-	case o.CutOff():
+	case o.EndedEarly():
 		cutOff(r, c, o)
-	case o.Refused():
+	case o.Oversized():
 		refused(r, c, o)
 	case len(o.Owners) > 0:
 		awaitOwners(r, c, o, action)
@@ -269,14 +269,14 @@ func failRelease(r *Report, c *conditions, o release.Outcome, action helmv2.Rele
 	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, reason, message)
 	c.summarize(status, o.Desired)
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, message)
-	news := o.Stored() || !o.Desired.Policy.Spent(*status, action)
+	news := o.Stored() || !o.Desired.Policy.RetriesExhausted(*status, action)
 	if news {
 		count(status, action)
 	}
-	if !o.Stored() && o.Desired.Policy.Spent(*status, action) {
+	if !o.Stored() && o.Desired.Policy.RetriesExhausted(*status, action) {
 		c.remove(helmv2.ConditionReconciling)
 		c.set(helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonRetriesExceeded,
-			release.WhyExceeded(action, release.Failures(*status, action)))
+			release.RetriesExceededMessage(action, release.Failures(*status, action)))
 		status.ObservedGeneration = o.Desired.Generation
 	}
 	if news || c.anew(helmv2.ConditionReleased) {
@@ -315,7 +315,7 @@ func finishUninstall(r *Report, c *conditions, o release.Outcome) {
 		return
 	}
 	status.History = renew(status.History, o.Revisions)
-	if o.CutOff() {
+	if o.EndedEarly() {
 		cutOff(r, c, o)
 		return
 	}
@@ -351,7 +351,7 @@ func finishUnlock(r *Report, c *conditions, o release.Outcome) {
 	if o.Err == nil {
 		return
 	}
-	if o.CutOff() {
+	if o.EndedEarly() {
 		cutOff(r, c, o)
 		return
 	}

@@ -30,7 +30,7 @@ func TestDiagnosed(t *testing.T) {
 		"rollback":  {release.Rollback{Version: 1}, helmv2.ConditionRemediated, "Helm rollback to previous release apps/web.v1 with chart web@1.1.0 failed: hooks failed: timeout"},
 		"remedy":    {release.Uninstall{Remediation: true}, helmv2.ConditionRemediated, "Helm uninstall remediation for release apps/web.v1 with chart web@1.1.0 failed: hooks failed: timeout"},
 		"uninstall": {release.Uninstall{}, helmv2.ConditionReleased, "Helm uninstall failed for release apps/web.v1 with chart web@1.1.0: hooks failed: timeout"},
-		"heal":      {release.Heal{Version: 1}, helmv2.ConditionReleased, "Helm install failed for release apps/web with chart web@1.1.0: hooks failed: timeout"},
+		"heal":      {release.Recheck{Version: 1}, helmv2.ConditionReleased, "Helm install failed for release apps/web with chart web@1.1.0: hooks failed: timeout"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := testDesired()

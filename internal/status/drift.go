@@ -96,7 +96,7 @@ func startCorrection(c *conditions, last *helmv2.Snapshot, a release.CorrectDrif
 func finishCorrection(r *Report, c *conditions, o release.Outcome, a release.CorrectDrift) {
 	status := &r.Status
 	last := release.Latest(status.History)
-	if o.CutOff() {
+	if o.EndedEarly() {
 		cutOff(r, c, o)
 		return
 	}

@@ -23,8 +23,8 @@ func runningMessage(a release.Action) string {
 		return fmt.Sprintf("Running 'rollback' action with timeout of %s", a.Timeout)
 	case release.Uninstall:
 		return fmt.Sprintf("Running 'uninstall' action with timeout of %s", a.Timeout)
-	case release.Heal:
-		return fmt.Sprintf("Running '%s' action with timeout of %s", helmv2.ActionHeal, a.Timeout)
+	case release.Recheck:
+		return fmt.Sprintf("Running '%s' action with timeout of %s", helmv2.ActionRecheck, a.Timeout)
 	case release.CorrectDrift:
 		return fmt.Sprintf("Running '%s' action with timeout of %s", helmv2.ActionCorrectDrift, a.Timeout)
 	case release.Unlock:

@@ -88,8 +88,8 @@ func outputs(s *opsv1alpha1.OperationStatus, d operation.Decision, in operation.
 		return
 	}
 	i := slices.IndexFunc(in.Jobs, func(j operation.Job) bool { return j.UID == run.UID })
-	if i < 0 && in.Left.Pod != "" {
-		told(s.Outputs, run, operation.Job{Result: in.Left}, in.Object.Namespace)
+	if i < 0 && in.PodResult.Pod != "" {
+		told(s.Outputs, run, operation.Job{Result: in.PodResult}, in.Object.Namespace)
 	}
 	if i >= 0 {
 		told(s.Outputs, run, in.Jobs[i], in.Object.Namespace)
@@ -177,7 +177,7 @@ func told(o *opsv1alpha1.Outputs, run *opsv1alpha1.JobResult, j operation.Job, n
 		if o.Reason != run.Reason {
 			o.Reason, o.Message = run.Reason, ""
 		}
-	case operation.Awaited(o.Reason) && (late || r.Reason == "" && r.Ended && r.ExitCode == nil):
+	case operation.IsWaitReason(o.Reason) && (late || r.Reason == "" && r.Ended && r.ExitCode == nil):
 		// The pod is being ended without having begun, and does not say any more what it
 		// waited for.
 	case late, r.Pod != "", o.Reason == "":

@@ -61,7 +61,7 @@ func jobMessage(run opsv1alpha1.JobResult, in operation.Input, s opsv1alpha1.Ope
 // blockedBy says what is waited for. That a hook is missing is said here too, for
 // whoever looks only at this condition.
 func (c *conditions) blockedBy(d operation.Decision) {
-	waiting := (d.Rule == "Blocked" || d.Rule == "NotGranted") && !d.Phase.Final()
+	waiting := (d.Rule == "Blocked" || d.Rule == "AwaitLock") && !d.Phase.Final()
 	if waiting || d.Reason == opsv1alpha1.ReasonHookNotFound {
 		c.set(opsv1alpha1.ConditionBlocked, metav1.ConditionTrue, d.Reason, d.Why)
 		return
@@ -130,7 +130,7 @@ func operationEvents(c conditions, d operation.Decision, s opsv1alpha1.Operation
 	case news(opsv1alpha1.ConditionRunning, metav1.ConditionTrue), news(opsv1alpha1.ConditionCancelled, metav1.ConditionFalse):
 		return []Event{normal(d.Reason, d.Why, nil)}
 	case news(opsv1alpha1.ConditionBlocked, metav1.ConditionTrue):
-		if d.Rule == "NotGranted" {
+		if d.Rule == "AwaitLock" {
 			return []Event{normal(d.Reason, d.Why, nil)}
 		}
 		return []Event{warning(d.Reason, d.Why, nil)}

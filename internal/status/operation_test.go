@@ -28,7 +28,7 @@ func hookInput(phase opsv1alpha1.OperationPhase, job *operation.Job) operation.I
 			Parameters: &opsv1alpha1.Parameters{HookName: "nextcloud-myteam-pre-upgrade"},
 		},
 		Recorded: opsv1alpha1.OperationStatus{Phase: phase},
-		Target:   operation.Target{HelmRelease: "nextcloud-myteam"}, Holds: []string{"nextcloud-myteam"}, Now: noon.Add(time.Minute),
+		Target:   operation.Target{HelmRelease: "nextcloud-myteam"}, LockedReleases: []string{"nextcloud-myteam"}, Now: noon.Add(time.Minute),
 	}
 	if job != nil {
 		in.Jobs = []operation.Job{*job}
@@ -191,7 +191,7 @@ func TestOperationTellsOfOnePod(t *testing.T) {
 func TestOperationTransitionTimes(t *testing.T) {
 	in := hookInput("", nil)
 	in.Target.Action = "upgrade"
-	in.Holds = nil
+	in.LockedReleases = nil
 	in.Plan = operation.Plan{Made: true, Steps: []operation.Step{{Hook: "hook", Job: "job"}}}
 	first := status.Operation(operation.Decide(in), in)
 	in.Recorded, in.Now = first.Status, in.Now.Add(time.Minute)

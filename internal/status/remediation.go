@@ -21,11 +21,11 @@ func finishRollback(r *Report, c *conditions, o release.Outcome, a release.Rollb
 	if o.Inventory != nil {
 		status.Inventory = inventory(o.Inventory)
 	}
-	if o.CutOff() {
+	if o.EndedEarly() {
 		cutOff(r, c, o)
 		return
 	}
-	if o.Refused() {
+	if o.Oversized() {
 		refused(r, c, o)
 		return
 	}
@@ -91,7 +91,7 @@ func finishRemediation(r *Report, c *conditions, o release.Outcome) {
 	status := &r.Status
 	status.History = renew(status.History, o.Revisions)
 	last := release.Latest(status.History)
-	if o.CutOff() {
+	if o.EndedEarly() {
 		cutOff(r, c, o)
 		return
 	}
@@ -123,7 +123,7 @@ func finishHeal(r *Report, c *conditions, o release.Outcome) {
 	status := &r.Status
 	status.History = renew(status.History, o.Revisions)
 	last := release.Latest(status.History)
-	if o.CutOff() {
+	if o.EndedEarly() {
 		cutOff(r, c, o)
 		return
 	}

@@ -97,7 +97,7 @@ func Settled(hr *helmv2.HelmRelease, d release.Decision, in release.Input) Repor
 	case release.Forget:
 		return forgotten(hr)
 	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Uninstall,
-		release.Unlock, release.Heal, release.CorrectDrift, release.Finalize:
+		release.Unlock, release.Recheck, release.CorrectDrift, release.Finalize:
 	}
 	return Report{Status: hr.Status}
 }
@@ -207,7 +207,7 @@ func stalled(hr *helmv2.HelmRelease, d release.Decision, a release.Stall, in rel
 		switch {
 		case a.Reason == helmv2.ReasonReleaseTooLarge:
 			// Whatever failed before it: this is what keeps it so.
-			c.tooLarge(in.Observed.Refusal.Action, in.Observed.Refusal.Message)
+			c.tooLarge(in.Observed.Oversized.Action, in.Observed.Oversized.Message)
 		case newest != nil && newest.Status == helmv2.StatusFailed && !newest.Rollback:
 			stillFailed(&c, last, newest)
 		}
@@ -278,7 +278,7 @@ func adopted(hr *helmv2.HelmRelease, in release.Input) Report {
 		adoptRollback(&c, &status, newest)
 	case newest.Status == helmv2.StatusFailed:
 		releaseFailed(&c, last, newest)
-		if !newest.CutOff() {
+		if !newest.EndedEarly() {
 			count(&status, status.LastAttemptedReleaseAction)
 		}
 	default:
@@ -288,14 +288,14 @@ func adopted(hr *helmv2.HelmRelease, in release.Input) Report {
 			unrendered(&status)
 		}
 	}
-	if !newest.CutOff() || !c.stillInterrupted() {
+	if !newest.EndedEarly() || !c.stillInterrupted() {
 		c.summarize(&status, in.Desired)
 	}
 	c.remove(helmv2.ConditionStalled, helmv2.ConditionSuspended, helmv2.ConditionHeld)
 	status.Conditions = c.list
-	if !newest.CutOff() && !newest.Rollback {
+	if !newest.EndedEarly() && !newest.Rollback {
 		// As near as Helm's record comes to when the attempt began and ended.
-		took := max(0, newest.Touched().Sub(newest.LastDeployed))
+		took := max(0, newest.LastWritten().Sub(newest.LastDeployed))
 		status.LastAttemptedReleaseActionDuration = release.AttemptDuration(took, false)
 	}
 	acknowledge(hr, &status)
@@ -351,7 +351,7 @@ func adoptRollback(c *conditions, status *helmv2.HelmReleaseStatus, newest *rele
 	switch {
 	case newest.Status != helmv2.StatusFailed:
 		c.rolledBack(target)
-	case !newest.CutOff():
+	case !newest.EndedEarly():
 		status.Failures++
 		c.set(helmv2.ConditionRemediated, metav1.ConditionFalse, helmv2.ReasonRollbackFailed, rollbackFailedMessage(target, newest.Description))
 	}

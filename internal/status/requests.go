@@ -14,7 +14,7 @@ import (
 func answered(hr *helmv2.HelmRelease) helmv2.HelmReleaseStatus {
 	status, requests := *hr.Status.DeepCopy(), release.RequestsOf(hr.Annotations)
 	begun := requests.ForceBegun(&status)
-	if requests.ResetAsked(&status) {
+	if requests.ResetRequested(&status) {
 		status.Failures, status.InstallFailures, status.UpgradeFailures = 0, 0, 0
 	}
 	if requests.Force != "" {

@@ -54,11 +54,11 @@ func TestSettled(t *testing.T) {
 		},
 		"WaitForSomebody": {
 			reason:   "People read whom we wait for.",
-			decision: release.Decision{Action: release.Wait{After: time.Minute}, Why: "revision 2 is pending-upgrade by somebody else"},
+			decision: release.Decision{Action: release.Wait{After: time.Minute}, Why: "revision 2 has status 'pending-upgrade', set by another client"},
 			want: brief{
 				Conditions: []string{
-					ok[0], "Ready=Unknown/Progressing/3 revision 2 is pending-upgrade by somebody else",
-					"Reconciling=True/Progressing/3 revision 2 is pending-upgrade by somebody else",
+					ok[0], "Ready=Unknown/Progressing/3 revision 2 has status 'pending-upgrade', set by another client",
+					"Reconciling=True/Progressing/3 revision 2 has status 'pending-upgrade', set by another client",
 				},
 				History: []string{"1 deployed install sha256:oci"}, Observed: 2, Retry: "1m0s",
 			},

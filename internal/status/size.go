@@ -16,10 +16,10 @@ import (
 
 const kib = 1024
 
-// Refusal returns what is to be remembered of an attempt that was refused for the
+// SizeExceeded returns what is to be remembered of an attempt that was refused for the
 // size of its record.
-func Refusal(o release.Outcome) *release.Refusal {
-	return &release.Refusal{Action: release.Name(o.Action), Desired: o.Desired, Message: refusedMessage(o)}
+func SizeExceeded(o release.Outcome) *release.Oversized {
+	return &release.Oversized{Action: release.Name(o.Action), Desired: o.Desired, Message: refusedMessage(o)}
 }
 
 // refused records an attempt that was not begun because its record would be too
@@ -32,7 +32,7 @@ func refused(r *Report, c *conditions, o release.Outcome) {
 	c.tooLarge(release.Name(o.Action), message)
 	c.summarize(status, o.Desired)
 	c.remove(helmv2.ConditionDrifted, helmv2.ConditionReconciling)
-	c.set(helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonReleaseTooLarge, release.WhyRefused())
+	c.set(helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonReleaseTooLarge, release.TooLargeMessage())
 	if c.anew(conditionOf(release.Name(o.Action))) {
 		r.Events = append(r.Events, warning(helmv2.ReasonReleaseTooLarge, message, desiredMetadata(o.Desired)))
 	}
@@ -68,7 +68,7 @@ func refusedMessage(o release.Outcome) string {
 	}
 	room := ""
 	if s.Bytes <= s.Limit {
-		room = fmt.Sprintf(", of which %d KiB are kept free for how the action ends", inKiB(s.Room))
+		room = fmt.Sprintf(", of which %d KiB are kept free for how the action ends", inKiB(s.Reserved))
 	}
 	percent := (s.Bytes*100 + s.Limit - 1) / s.Limit
 	return fmt.Sprintf("Helm %s, and nothing was changed: the revision takes %d KiB in Helm's storage, compressed, which is %d %% of what a Secret holds%s: %s",
@@ -85,7 +85,7 @@ func nearlyTooLarge(o release.Outcome) []Event {
 	made := o.Revisions[0]
 	message := fmt.Sprintf("Helm release %s with chart %s takes %d KiB in Helm's storage, compressed, which is %d %% of what a Secret holds, "+
 		"and more than %d KiB are refused: %s", fullName(made.Namespace, made.Name, made.Version), chartName(made.ChartName, made.ChartVersion),
-		inKiB(s.Bytes), s.Bytes*100/s.Limit, (s.Limit-s.Room)/kib, breakdown(s))
+		inKiB(s.Bytes), s.Bytes*100/s.Limit, (s.Limit-s.Reserved)/kib, breakdown(s))
 	return []Event{warning(helmv2.EventReasonReleaseNearlyTooLarge, message, revisionMetadata(&made))}
 }
 

@@ -15,7 +15,7 @@ func sized(bytes int, parts ...release.RecordPart) release.Outcome {
 		Action:    release.Upgrade{},
 		Desired:   release.Desired{Target: release.Target{Namespace: "apps", Name: "web"}, Chart: release.Chart{Name: "web", Version: "2.0.0"}},
 		Revisions: []release.Revision{{Namespace: "apps", Name: "web", Version: 2, ChartName: "web", ChartVersion: "2.0.0"}},
-		Record:    &release.RecordSize{Bytes: bytes, Limit: 1000 * kib, Room: 8 * kib, Parts: parts},
+		Record:    &release.RecordSize{Bytes: bytes, Limit: 1000 * kib, Reserved: 8 * kib, Parts: parts},
 	}
 }
 

@@ -44,7 +44,7 @@ func finishTest(r *Report, c *conditions, o release.Outcome) {
 	if last == nil {
 		return
 	}
-	if o.CutOff() {
+	if o.EndedEarly() {
 		cutOff(r, c, o)
 		return
 	}

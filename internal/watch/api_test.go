@@ -286,7 +286,7 @@ func (h *house) cluster() Cluster {
 }
 
 func (h *house) follow(key types.NamespacedName, resources ...string) {
-	h.Follow(key, h.cluster(), gvrs(resources...))
+	h.WatchKinds(key, h.cluster(), gvrs(resources...))
 	synctest.Wait()
 }
 
@@ -315,8 +315,8 @@ func (h *house) expectWoken(why string, want ...string) {
 	}
 }
 
-func (h *house) moved(resource, name string) Moved {
-	return h.Moved("here", gvr(resource), "apps", name)
+func (h *house) moved(resource, name string) Observation {
+	return h.Observed("here", gvr(resource), "apps", name)
 }
 
 // made is an object of a release with an entry of ours, made at second one.

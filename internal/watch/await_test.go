@@ -20,7 +20,7 @@ func (h *house) await(key types.NamespacedName, names ...string) {
 	for _, name := range names {
 		targets = append(targets, Target{Resource: gvr("things"), Namespace: "infra", Name: name})
 	}
-	h.Await(key, h.cluster(), targets)
+	h.WatchObjects(key, h.cluster(), targets)
 	synctest.Wait()
 }
 

@@ -156,14 +156,14 @@ func TestContentIsToldApart(t *testing.T) {
 }
 
 func TestSince(t *testing.T) {
-	here := Moved{Known: true, Present: true, UID: "u", Version: "50", At: "90"}
-	gone := Moved{Known: true, At: "90"}
+	here := Observation{Known: true, Present: true, UID: "u", Version: "50", At: "90"}
+	gone := Observation{Known: true, At: "90"}
 	for name, tc := range map[string]struct {
-		moved        Moved
+		moved        Observation
 		uid, version string
 		want         bool
 	}{
-		"not known":                     {Moved{Present: true, UID: "u", Version: "50", At: "90"}, "u", "50", true},
+		"not known":                     {Observation{Present: true, UID: "u", Version: "50", At: "90"}, "u", "50", true},
 		"as it was":                     {here, "u", "50", false},
 		"looked at later":               {here, "u", "51", false},
 		"later than heard of":           {here, "u", "100", false},
@@ -177,11 +177,11 @@ func TestSince(t *testing.T) {
 		"gone, just then":               {gone, "u", "90", true},
 		"our own write, not heard of":   {gone, "u", "91", false},
 		"our own write, more digits":    {gone, "u", "100", false},
-		"gone, nobody can tell":         {Moved{Known: true, At: ""}, "u", "50", true},
-		"here, nobody can tell":         {Moved{Known: true, Present: true, UID: "u", Version: "x", At: "x"}, "u", "50", true},
+		"gone, nobody can tell":         {Observation{Known: true, At: ""}, "u", "50", true},
+		"here, nobody can tell":         {Observation{Known: true, Present: true, UID: "u", Version: "x", At: "x"}, "u", "50", true},
 		"gone, no version of this kind": {gone, "u", "x", true},
 	} {
-		if got := tc.moved.Since(tc.uid, tc.version); got != tc.want {
+		if got := tc.moved.ChangedSince(tc.uid, tc.version); got != tc.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}
@@ -264,6 +264,6 @@ func BenchmarkFollow(b *testing.B) {
 	c := Cluster{ID: "here"}
 	b.ReportAllocs()
 	for b.Loop() {
-		r.Follow(app, c, all)
+		r.WatchKinds(app, c, all)
 	}
 }

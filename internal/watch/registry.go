@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	defaultGrace  = 5 * time.Minute
-	defaultSettle = 50 * time.Millisecond
+	defaultGrace    = 5 * time.Minute
+	defaultDebounce = 50 * time.Millisecond
 )
 
 // Options of a Registry. The zero value is fine.
@@ -34,9 +34,9 @@ type Options struct {
 	// Grace is how long a watch goes on that nobody needs, so that a release that is
 	// upgraded back and forth does not list everything again. Zero is 5 minutes.
 	Grace time.Duration
-	// Settle is how long a release is not woken after the first change, so that a
+	// Debounce is how long a release is not woken after the first change, so that a
 	// burst of changes is one visit. Zero is 50 milliseconds.
-	Settle time.Duration
+	Debounce time.Duration
 	// Refill is how long it takes until a release may be woken once more by
 	// modifications, of which it has ten at once. Zero is 30 seconds.
 	Refill time.Duration
@@ -106,8 +106,8 @@ func NewRegistry(wake func(types.NamespacedName), options Options) *Registry {
 	if options.Grace == 0 {
 		options.Grace = defaultGrace
 	}
-	if options.Settle == 0 {
-		options.Settle = defaultSettle
+	if options.Debounce == 0 {
+		options.Debounce = defaultDebounce
 	}
 	if options.Refill == 0 {
 		options.Refill = refill
@@ -144,13 +144,13 @@ func (r *Registry) Start(ctx context.Context) error {
 	return nil
 }
 
-// Follow declares the cluster and all kinds that a release has objects of. It
+// WatchKinds declares the cluster and all kinds that a release has objects of. It
 // replaces what was declared before, and costs next to nothing if that is the same,
 // in the same order. Without a kind, or in a cluster without ID, nothing is followed.
 //
-// A change before the first Follow of a kind wakes nobody, so it comes before the
+// A change before the first WatchKinds of a kind wakes nobody, so it comes before the
 // look. When the first list of a kind is there, everybody is woken who follows it.
-func (r *Registry) Follow(key types.NamespacedName, c Cluster, kinds []schema.GroupVersionResource) {
+func (r *Registry) WatchKinds(key types.NamespacedName, c Cluster, kinds []schema.GroupVersionResource) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f := r.follower(key, c, len(kinds))
@@ -164,14 +164,14 @@ func (r *Registry) Follow(key types.NamespacedName, c Cluster, kinds []schema.Gr
 	r.declare(f, c.ID, targets)
 }
 
-// Await declares the cluster and all objects that a release waits for. It replaces what
+// WatchObjects declares the cluster and all objects that a release waits for. It replaces what
 // was declared before, and costs next to nothing if that is the same, in the same
 // order. Without an object, or in a cluster without ID, nothing is awaited.
 //
 // The release is woken by any change of one of them, that of a status included. It may
 // look before it calls: it is woken once as soon as the watch stands, even if it does
 // already.
-func (r *Registry) Await(key types.NamespacedName, c Cluster, objects []Target) {
+func (r *Registry) WatchObjects(key types.NamespacedName, c Cluster, objects []Target) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f := r.follower(key, c, len(objects))
@@ -316,25 +316,25 @@ func (r *Registry) client(cluster string) (metadata.Interface, error) {
 // Stats are the figures of a registry.
 type Stats struct {
 	// Watches that are kept, whether they stand or are tried again and again; Objects
-	// they know of; Followers that are the releases; OpenFuses, those of them whose
+	// they know of; Followers that are the releases; RateLimited, those of them whose
 	// wake-ups are held back.
-	Watches, Objects, Followers, OpenFuses int
-	// Wakes counts the wake-ups, Held those that came later because of a fuse.
-	Wakes, Held uint64
+	Watches, Objects, Followers, RateLimited int
+	// Enqueued counts the wake-ups, Delayed those that came later because of a fuse.
+	Enqueued, Delayed uint64
 }
 
 // Stats counts.
 func (r *Registry) Stats() Stats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := Stats{Watches: len(r.kinds), Followers: len(r.followers), Wakes: r.wakes, Held: r.held}
+	s := Stats{Watches: len(r.kinds), Followers: len(r.followers), Enqueued: r.wakes, Delayed: r.held}
 	for _, k := range r.kinds {
 		s.Objects += len(k.objects)
 	}
 	now := r.options.Clock.Now()
 	for _, f := range r.followers {
 		if f.open(now) {
-			s.OpenFuses++
+			s.RateLimited++
 		}
 	}
 	return s

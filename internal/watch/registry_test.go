@@ -39,7 +39,7 @@ func lifeOfObjects(h *house, streams bool) {
 	h.server.streams = streams
 	h.server.put("things", made("old", entries(entry("somebody", "", 1))))
 	first := h.server.put("things", made("a"))
-	if m := h.moved("things", "a"); m != (Moved{}) || !m.Since("uid-a", "100") {
+	if m := h.moved("things", "a"); m != (Observation{}) || !m.ChangedSince("uid-a", "100") {
 		h.Errorf("nobody follows it, and yet it is known: %v", m)
 	}
 	h.follow(app, "things")
@@ -47,19 +47,19 @@ func lifeOfObjects(h *house, streams bool) {
 	h.follow(types.NamespacedName{Namespace: "apps", Name: "elsewhere"}, "others")
 	// Something may have changed since they looked.
 	h.expectWoken("first list", here, "apps/elsewhere")
-	if m := h.moved("things", "a"); m != (Moved{Known: true, Present: true, UID: "uid-a", Version: first, At: first}) || m.Since("uid-a", first) {
+	if m := h.moved("things", "a"); m != (Observation{Known: true, Present: true, UID: "uid-a", Version: first, At: first}) || m.ChangedSince("uid-a", first) {
 		h.Errorf("listed: %v", m)
 	}
 
 	status := h.server.put("things", made("a", entries(entry(helmv2.FieldManager, "", 1), entry("controller", "status", 5))))
 	h.expectWoken("status")
-	if m := h.moved("things", "a"); m.Version != first || m.At != status || m.Since("uid-a", first) {
+	if m := h.moved("things", "a"); m.Version != first || m.At != status || m.ChangedSince("uid-a", first) {
 		h.Errorf("a status matters: %v", m)
 	}
 
 	ours := h.server.put("things", made("a", generation(2), entries(entry(helmv2.FieldManager, "", 6))))
 	h.expectWoken("our own apply")
-	if m := h.moved("things", "a"); m.Version != ours || !m.Since("uid-a", first) || m.Since("uid-a", ours) {
+	if m := h.moved("things", "a"); m.Version != ours || !m.ChangedSince("uid-a", first) || m.ChangedSince("uid-a", ours) {
 		h.Errorf("our own apply is not noted: %v", m)
 	}
 
@@ -86,12 +86,12 @@ func lifeOfObjects(h *house, streams bool) {
 
 	at := h.server.bookmark("things")
 	synctest.Wait()
-	if m := h.moved("things", "nowhere"); m != (Moved{Known: true, At: at}) {
+	if m := h.moved("things", "nowhere"); m != (Observation{Known: true, At: at}) {
 		h.Errorf("a bookmark is not heard: %v, want %s", m, at)
 	}
 	h.server.remove("things", "a")
 	h.expectWoken("deleted", here)
-	if m := h.moved("things", "a"); m.Present || !m.Since("uid-a", ours) || m.At != strconv.Itoa(h.server.version) {
+	if m := h.moved("things", "a"); m.Present || !m.ChangedSince("uid-a", ours) || m.At != strconv.Itoa(h.server.version) {
 		h.Errorf("deleted: %v", m)
 	}
 	h.Forget(app)
@@ -139,7 +139,7 @@ func TestListAgain(t *testing.T) {
 		if !h.moved("things", "x-same").Known {
 			t.Error("the watch does not stand again")
 		}
-		if m := h.moved("things", "x-status"); m.Since("uid-x-status", owners["status"]) {
+		if m := h.moved("things", "x-status"); m.ChangedSince("uid-x-status", owners["status"]) {
 			t.Errorf("a status matters: %v", m)
 		}
 	})
@@ -189,7 +189,7 @@ func TestCannotBeWatched(t *testing.T) {
 					}
 					return h.server, nil
 				}}
-				h.Follow(app, cluster, gvrs("things"))
+				h.WatchKinds(app, cluster, gvrs("things"))
 				synctest.Wait()
 				for i, pause := range []time.Duration{5, 10, 20, 40, 80, 160, 300, 300} {
 					if got := dials.Load(); got != int64(i+1) {
@@ -322,7 +322,7 @@ func TestFollow(t *testing.T) {
 		if _, n := h.server.count("things"); n != 1 {
 			t.Errorf("%d watches of one kind", n)
 		}
-		h.Follow(app, Cluster{}, gvrs("things"))
+		h.WatchKinds(app, Cluster{}, gvrs("things"))
 		h.pass(59 * time.Second)
 		watches(2)
 		h.follow(app, "others")
@@ -336,7 +336,7 @@ func TestFollow(t *testing.T) {
 		if h.moved("others", "a").Known {
 			t.Error("nobody watches it")
 		}
-		h.Follow(app, Cluster{ID: "there", Client: h.cluster().Client}, gvrs("things"))
+		h.WatchKinds(app, Cluster{ID: "there", Client: h.cluster().Client}, gvrs("things"))
 		synctest.Wait()
 		watches(2)
 		h.server.put("things", made("a", entries()))
@@ -362,12 +362,12 @@ func TestFollow(t *testing.T) {
 func TestFollowAllocatesNothing(t *testing.T) {
 	r := NewRegistry(func(types.NamespacedName) {}, Options{})
 	c, kinds := Cluster{ID: "here"}, gvrs("things", "others")
-	r.Follow(app, c, kinds)
-	if n := testing.AllocsPerRun(100, func() { r.Follow(app, c, kinds) }); n != 0 {
+	r.WatchKinds(app, c, kinds)
+	if n := testing.AllocsPerRun(100, func() { r.WatchKinds(app, c, kinds) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 	kinds[0] = gvr("changed")
-	if r.Follow(app, c, kinds); len(r.kinds) != 3 {
+	if r.WatchKinds(app, c, kinds); len(r.kinds) != 3 {
 		t.Error("the caller's slice is kept")
 	}
 }
@@ -380,7 +380,7 @@ func TestOneNamespace(t *testing.T) {
 			t.Errorf("asked for %v", h.server.namespaces)
 		}
 		for ns, want := range map[string]bool{"apps": true, "away": false, "": false} {
-			if got := h.Moved("here", gvr("things"), ns, "a").Known; got != want {
+			if got := h.Observed("here", gvr("things"), ns, "a").Known; got != want {
 				t.Errorf("%q: %t", ns, got)
 			}
 		}
@@ -424,14 +424,14 @@ func TestFuse(t *testing.T) {
 			}
 		}
 		storm(4 * time.Second)
-		if h.Fuse(app) {
+		if h.RateLimited(app) {
 			t.Error("the fuse is open after eight wake-ups")
 		}
 		storm(10*time.Minute - 4*time.Second)
 		if got := len(h.woken()); got < 29 || got > 31 {
 			t.Errorf("%d visits in ten minutes, want 10 and one per half minute", got)
 		}
-		if s := h.Stats(); !h.Fuse(app) || s.OpenFuses != 1 || s.Held < 19 {
+		if s := h.Stats(); !h.RateLimited(app) || s.RateLimited != 1 || s.Delayed < 19 {
 			t.Errorf("the fuse is not open: %+v", s)
 		}
 
@@ -456,7 +456,7 @@ func TestFuse(t *testing.T) {
 		h.expectWoken("held until there is a token", here)
 
 		h.pass(burst * refill)
-		if h.Fuse(app) {
+		if h.RateLimited(app) {
 			t.Error("the fuse does not close")
 		}
 	})
@@ -476,7 +476,7 @@ func TestTokens(t *testing.T) {
 			h.server.put("things", made("a", generation(n), entries()))
 		}
 		for i := range burst {
-			if h.Fuse(app) {
+			if h.RateLimited(app) {
 				t.Errorf("the fuse is open after %d wake-ups", i)
 			}
 			change()
@@ -486,7 +486,7 @@ func TestTokens(t *testing.T) {
 		h.expectWoken("a deletion needs none", here)
 		change()
 		h.expectWoken("there is none")
-		if got := h.Stats().Held; got != 1 {
+		if got := h.Stats().Delayed; got != 1 {
 			t.Errorf("%d are held", got)
 		}
 		h.server.remove("things", "c")
@@ -503,7 +503,7 @@ func TestTokens(t *testing.T) {
 func TestLatestClient(t *testing.T) {
 	inBubble(t, Options{}, func(h *house) {
 		expired := func() (metadata.Interface, error) { return nil, errNoClient }
-		h.Follow(app, Cluster{ID: "here", Client: expired}, gvrs("things"))
+		h.WatchKinds(app, Cluster{ID: "here", Client: expired}, gvrs("things"))
 		h.pass(time.Second)
 		h.follow(app, "things")
 		h.pass(shortPause)
@@ -517,7 +517,7 @@ func TestLatestClient(t *testing.T) {
 func TestStartWaits(t *testing.T) {
 	inBubble(t, Options{}, func(h *house) {
 		var done atomic.Bool
-		h.Follow(app, Cluster{ID: "here", Client: func() (metadata.Interface, error) {
+		h.WatchKinds(app, Cluster{ID: "here", Client: func() (metadata.Interface, error) {
 			time.Sleep(time.Minute)
 			done.Store(true)
 			return nil, errNoClient
@@ -570,16 +570,16 @@ func TestBeforeTheStart(t *testing.T) {
 
 // TestAtOnce is for the race detector. Whatever happened, it goes on afterwards.
 func TestAtOnce(t *testing.T) {
-	inBubble(t, Options{Grace: time.Millisecond, Settle: time.Millisecond}, func(h *house) {
+	inBubble(t, Options{Grace: time.Millisecond, Debounce: time.Millisecond}, func(h *house) {
 		var all sync.WaitGroup
 		for i := range 8 {
 			key := types.NamespacedName{Namespace: "apps", Name: fmt.Sprint("app", i)}
 			all.Go(func() {
 				for j := range 50 {
-					h.Follow(key, h.cluster(), gvrs("things", fmt.Sprint("kind", j%5)))
+					h.WatchKinds(key, h.cluster(), gvrs("things", fmt.Sprint("kind", j%5)))
 					h.server.put("things", made(fmt.Sprint("o", i), of(key.Name), generation(int64(j)), entries()))
 					h.moved("things", "o1")
-					h.Fuse(key)
+					h.RateLimited(key)
 					h.Retry("here")
 					h.Stats()
 					if j%10 == 0 {

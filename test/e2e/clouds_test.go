@@ -100,7 +100,7 @@ func TestClouds(t *testing.T) {
 }
 
 // led lets somebody into a cluster who may do everything there.
-func led(t *testing.T, remote *harness.Remote) harness.Led {
+func led(t *testing.T, remote *harness.Remote) harness.CloudTarget {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", remote.Kubeconfig)
 	if err != nil {
@@ -122,7 +122,7 @@ func led(t *testing.T, remote *harness.Remote) harness.Led {
 			t.Fatal(err)
 		}
 	}
-	return harness.Led{Address: config.Host, CA: config.CAData, Token: request.Status.Token}
+	return harness.CloudTarget{Address: config.Host, CA: config.CAData, Token: request.Status.Token}
 }
 
 // itself is the environment by which AWS knows the controller.

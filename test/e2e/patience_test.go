@@ -37,7 +37,7 @@ func TestNewerInputsEndTheWait(t *testing.T) {
 	if s := hr.Status; s.Failures != 0 || s.UpgradeFailures != 0 {
 		t.Errorf("%d failures are counted, %d of them upgrades", s.Failures, s.UpgradeFailures)
 	}
-	if second := w.stored(hr)[1]; second.Labels[helmv2.LabelSuperseded] != "true" || second.Info.Status != helmrelease.StatusFailed {
+	if second := w.stored(hr)[1]; second.Labels[helmv2.LabelOutdated] != "true" || second.Info.Status != helmrelease.StatusFailed {
 		t.Errorf("the revision that was given up is %s and has labels %v", second.Info.Status, second.Labels)
 	}
 }

@@ -42,7 +42,7 @@ func TestReference(t *testing.T) {
 	if path == "" {
 		t.Fatal("PINTLE_REFERENCE is not set: `make test-reference` builds what it names")
 	}
-	ours, theirs := env.Controller, env.Rival(path)
+	ours, theirs := env.Controller, env.OtherController(path)
 	t.Cleanup(func() {
 		handOver(context.WithoutCancel(t.Context()), t, ours)
 		_ = os.Rename(theirs.LogPath, filepath.Join(harness.Root(), "bin", "e2e-reference.log"))

@@ -20,8 +20,7 @@ import (
 
 const fieldOwner = client.FieldOwner("pintle-harness")
 
-// ReadObjects reads all objects of all YAML files of a folder, kustomizations
-// excepted.
+// ReadObjects reads all objects of all YAML files in a folder, except kustomizations.
 func ReadObjects(dir string) ([]*unstructured.Unstructured, error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err != nil {
@@ -65,8 +64,8 @@ func readFile(path string) ([]*unstructured.Unstructured, error) {
 	}
 }
 
-// Apply applies objects on the server's side. Those that need a namespace and
-// name none get the one given.
+// Apply applies objects by server-side apply. Namespaced objects without a namespace get the given
+// one.
 func (e *Environment) Apply(ctx context.Context, namespace string, objects ...*unstructured.Unstructured) error {
 	for _, object := range objects {
 		name := object.GetKind() + " " + object.GetName()
@@ -85,8 +84,7 @@ func (e *Environment) Apply(ctx context.Context, namespace string, objects ...*u
 	return nil
 }
 
-// ApplyCRDs applies the definitions in a file or folder and waits until they are
-// served.
+// ApplyCRDs applies the CRDs in a file or folder and waits until they are served.
 func (e *Environment) ApplyCRDs(ctx context.Context, path string) error {
 	read := ReadObjects
 	if filepath.Ext(path) == ".yaml" {

@@ -19,17 +19,18 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// sampleEvery is how often metrics are read: a series of a release goes with it.
+// sampleEvery is the interval of metric scrapes. The series of a release disappear with the
+// release.
 const sampleEvery = 500 * time.Millisecond
 
-// Canaries looks for values of Secrets where people without access to Secrets may
-// see them. Every Secret of the cluster makes canaries, whoever made it, so no test
-// has to do anything for it. Looked through is every version there ever was of the
-// status and metadata of HelmReleases and Operations, of Events and of the metadata
-// of what Operations made, and all logs, metrics and messages that were handed to it.
+// Canaries searches for values of Secrets in places that are readable without access to Secrets.
+// Every Secret of the cluster is included, so tests need no code for it. It searches every version
+// of the status and metadata of HelmReleases and Operations, of Events, and of the metadata of
+// objects that Operations create. It also searches all logs, metrics and messages that are passed
+// to it.
 //
-// All of it is kept until Leaks, because a Secret may become known after what leaks
-// it. Methods may be called concurrently; those of nil do nothing.
+// All texts are kept until Leaks is called, because a Secret may become known after the text with
+// its value. Methods are safe for concurrent use; those of nil do nothing.
 type Canaries struct {
 	api     dynamic.Interface
 	stop    context.CancelFunc
@@ -37,9 +38,9 @@ type Canaries struct {
 	watches []*canaryWatch
 
 	mu      sync.Mutex
-	birds   *aviary
-	texts   map[string]string // where a text was seen first
-	seen    map[string]int    // how many texts, by what they are of
+	matcher *secretMatcher
+	texts   map[string]string // where a text was found first
+	seen    map[string]int    // number of texts by source
 	logs    map[string]bool
 	metrics map[int]metricsSource
 	next    int
@@ -50,8 +51,7 @@ type metricsSource struct {
 	read func(context.Context) ([]string, error)
 }
 
-// WatchCanaries begins to watch a cluster. Its requests carry the harness's user
-// agent.
+// WatchCanaries starts to watch a cluster. Its requests have the user agent of the harness.
 func WatchCanaries(config *rest.Config) (*Canaries, error) {
 	config = rest.CopyConfig(config)
 	config.UserAgent, config.QPS, config.Timeout, config.WrapTransport = UserAgent, -1, 0, nil
@@ -61,7 +61,7 @@ func WatchCanaries(config *rest.Config) (*Canaries, error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	c := &Canaries{
-		api: api, stop: stop, birds: newAviary(), texts: map[string]string{}, seen: map[string]int{},
+		api: api, stop: stop, matcher: newSecretMatcher(), texts: map[string]string{}, seen: map[string]int{},
 		logs: map[string]bool{}, metrics: map[int]metricsSource{},
 	}
 	for _, k := range watchedKinds() {
@@ -73,19 +73,17 @@ func WatchCanaries(config *rest.Config) (*Canaries, error) {
 	return c, nil
 }
 
-// Add makes a canary of what is secret and in no Secret, such as the password in a
-// URL.
+// Add adds a secret value that is in no Secret, such as the password in a URL.
 func (c *Canaries) Add(name, value string) {
 	if c == nil {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.birds.add(name, value)
+	c.matcher.add(name, value)
 }
 
-// Read looks through a text of some sort, such as what a receiver of notifications
-// got.
+// Read searches a text of the given sort, such as a received notification.
 func (c *Canaries) Read(sort, where, text string) {
 	if c == nil {
 		return
@@ -98,7 +96,7 @@ func (c *Canaries) Read(sort, where, text string) {
 	}
 }
 
-// Log looks through a file, at the end. Lines may be added until then.
+// Log adds a log file. It is searched at the end, so lines may be added until then.
 func (c *Canaries) Log(path string) {
 	if c == nil {
 		return
@@ -108,9 +106,8 @@ func (c *Canaries) Log(path string) {
 	c.logs[path] = true
 }
 
-// Metrics looks through the series that somebody has, again and again, until the
-// function it returns is called, which looks once more. read may fail: a process may
-// have ended.
+// Metrics searches the series of a process repeatedly. The returned function ends the repetition
+// after a last search. read may fail, because the process may have ended.
 func (c *Canaries) Metrics(name string, read func(context.Context) ([]string, error)) (last func(context.Context)) {
 	if c == nil {
 		return func(context.Context) {}
@@ -160,15 +157,14 @@ func (c *Canaries) scrape(ctx context.Context, s metricsSource) {
 	}
 }
 
-// Seen returns how many texts there were of some sort, such as HelmRelease, Event,
-// Secret, metric or log.
+// Seen returns the number of texts of one sort, such as HelmRelease, Event, Secret, metric or log.
 func (c *Canaries) Seen(sort string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.seen[sort]
 }
 
-// Leaks returns where which value was seen so far, in words that do not tell it.
+// Leaks returns a description of each leaked value found so far. It does not contain the value.
 func (c *Canaries) Leaks(ctx context.Context) ([]string, error) {
 	if c == nil {
 		return nil, nil
@@ -185,7 +181,7 @@ func (c *Canaries) Leaks(ctx context.Context) ([]string, error) {
 	defer c.mu.Unlock()
 	var leaks []string
 	for text, where := range c.texts {
-		leaks = append(leaks, c.birds.find(where, text)...)
+		leaks = append(leaks, c.matcher.find(where, text)...)
 	}
 	for path := range c.logs {
 		content, err := os.ReadFile(path)
@@ -195,7 +191,7 @@ func (c *Canaries) Leaks(ctx context.Context) ([]string, error) {
 		n := 0
 		for line := range strings.Lines(string(content)) {
 			n++
-			leaks = append(leaks, c.birds.find(fmt.Sprintf("log %s:%d", path, n), line)...)
+			leaks = append(leaks, c.matcher.find(fmt.Sprintf("log %s:%d", path, n), line)...)
 		}
 		c.seen["log"] = max(n, c.seen["log"])
 	}
@@ -203,10 +199,10 @@ func (c *Canaries) Leaks(ctx context.Context) ([]string, error) {
 	return slices.Compact(leaks), nil
 }
 
-// maxLeaks is how many leaks are told of.
+// maxLeaks is the maximum number of leaks in an error.
 const maxLeaks = 50
 
-// Check ends the watch and returns an error if a value was seen.
+// Check ends the watch and returns an error if a value was found.
 func (c *Canaries) Check(ctx context.Context) error {
 	if c == nil {
 		return nil
@@ -217,5 +213,5 @@ func (c *Canaries) Check(ctx context.Context) error {
 	if err != nil || len(leaks) == 0 {
 		return err
 	}
-	return errors.New(fmt.Sprint("values of Secrets are told in ", len(leaks), " places:\n  ", strings.Join(leaks[:min(maxLeaks, len(leaks))], "\n  ")))
+	return errors.New(fmt.Sprint("values of Secrets were found in ", len(leaks), " places:\n  ", strings.Join(leaks[:min(maxLeaks, len(leaks))], "\n  ")))
 }

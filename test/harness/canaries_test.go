@@ -29,11 +29,11 @@ func secretOf(kind string, data map[string]string) *unstructured.Unstructured {
 }
 
 func newCanaries() *Canaries {
-	return &Canaries{birds: newAviary(), texts: map[string]string{}, seen: map[string]int{}, logs: map[string]bool{}, metrics: map[int]metricsSource{}}
+	return &Canaries{matcher: newSecretMatcher(), texts: map[string]string{}, seen: map[string]int{}, logs: map[string]bool{}, metrics: map[int]metricsSource{}}
 }
 
-// TestCanaryForms: a value is found in whatever form a text quotes it, and what is
-// said of that does not tell it.
+// TestCanaryForms: a value is found in every form in which a text quotes it, and the description
+// does not contain it.
 func TestCanaryForms(t *testing.T) {
 	const value = "Yp4Vogl\"\\<&>\tWm81 Bird"
 	asJSON, err := json.Marshal(value)
@@ -50,7 +50,7 @@ func TestCanaryForms(t *testing.T) {
 		forms = append(forms, base64.StdEncoding.EncodeToString(text), base64.RawURLEncoding.EncodeToString(text))
 	}
 	for _, form := range forms {
-		// Whichever comes first, the Secret or the text.
+		// The order of the Secret and the text does not matter.
 		c, d := newCanaries(), newCanaries()
 		c.Read("Event", "apps/x .message", "it says "+form+" there")
 		c.learn(secretOf("Opaque", map[string]string{"a": value}))
@@ -65,7 +65,7 @@ func TestCanaryForms(t *testing.T) {
 	}
 }
 
-// TestCanaries: what of a Secret is secret.
+// TestCanaries: the secret parts of a Secret are searched for, and no others.
 func TestCanaries(t *testing.T) {
 	const public, private = "PublicXq7Zk93hW2", "PrivateGn2Pd48VcS"
 	kubeconfig := "clusters: [{name: c, cluster: {server: '" + public + "', certificate-authority-data: " + public + "}}]\nusers: [{name: " + public + ", user: {token: " + private + "}}]\n"
@@ -92,8 +92,7 @@ func TestCanaries(t *testing.T) {
 	}
 }
 
-// TestCanaryPlaces: statuses, metadata, logs, metrics and messages are looked through,
-// and specs are not.
+// TestCanaryPlaces: statuses, metadata, logs, metrics and messages are searched, and specs are not.
 func TestCanaryPlaces(t *testing.T) {
 	const value = "PrivateGn2Pd48VcS"
 	path := filepath.Join(t.TempDir(), "log")

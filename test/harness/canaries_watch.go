@@ -19,19 +19,18 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// canaryKind is a kind whose objects are read, and how.
+// canaryKind is a watched kind and the treatment of its objects.
 type canaryKind struct {
 	resource schema.GroupVersionResource
-	// labels and fields select objects.
+	// labels and fields are selectors.
 	labels, fields string
 	read           func(c *Canaries, o *unstructured.Unstructured)
 }
 
-// watchedKinds are Secrets, which make canaries, and what must not have any. Specs
-// are not looked through: their authors wrote them. Helm's records are no canaries,
-// they contain whole manifests. What Operations make may have values in its spec, as
-// the chart's own Jobs have: that is what they are for. Events of both APIs are the
-// same objects.
+// watchedKinds are Secrets, whose values are searched for, and kinds that must not contain the
+// values. Specs are not searched: users wrote them. Helm's records are not included, since they
+// contain whole manifests. Objects that Operations create may have secret values in their spec, as
+// the chart's own Jobs do. Events of both APIs are the same objects.
 func watchedKinds() []canaryKind {
 	all := []canaryKind{
 		{resource: schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, fields: "type!=helm.sh/release.v1", read: (*Canaries).learn},
@@ -47,7 +46,7 @@ func watchedKinds() []canaryKind {
 	return all
 }
 
-// parts reads some parts of an object.
+// parts searches some parts of an object.
 func parts(names ...string) func(*Canaries, *unstructured.Unstructured) {
 	return func(c *Canaries, o *unstructured.Unstructured) {
 		for _, name := range names {
@@ -56,7 +55,7 @@ func parts(names ...string) func(*Canaries, *unstructured.Unstructured) {
 	}
 }
 
-// walk reads all texts in a part of an object, keys included.
+// walk searches all strings in a part of an object, including keys.
 func (c *Canaries) walk(sort, where string, part any) {
 	switch v := part.(type) {
 	case map[string]any:
@@ -73,20 +72,20 @@ func (c *Canaries) walk(sort, where string, part any) {
 	}
 }
 
-// canaryWatch reads all objects of a kind, in every version there is.
+// canaryWatch reads all versions of all objects of a kind.
 type canaryWatch struct {
 	canaryKind
 	canaries *Canaries
 
 	mu sync.Mutex
-	// version is up to where it has read; empty if it has to begin anew.
+	// version is the last version that was read; empty if a new list is needed.
 	version string
 }
 
 const (
-	// again is how long to wait before a kind is asked for that is not there.
+	// again is the pause before the next list of a kind that is not served.
 	again = 300 * time.Millisecond
-	// catchUpSeconds is how long a watch lasts that only has to tell what has happened.
+	// catchUpSeconds is the timeout of a watch that only reads past events.
 	catchUpSeconds = int64(1)
 )
 
@@ -103,8 +102,8 @@ func (w *canaryWatch) follow(ctx context.Context) {
 	}
 }
 
-// catchUp returns when all that has happened until now is read. It is for the time
-// while follow runs, too: to read something twice does no harm.
+// catchUp returns when all past events have been read. It may run concurrently with follow, since
+// reading an event twice does no harm.
 func (w *canaryWatch) catchUp(ctx context.Context) error {
 	seconds := catchUpSeconds
 	once := &canaryWatch{canaryKind: w.canaryKind, canaries: w.canaries, version: w.at()}
@@ -144,7 +143,7 @@ func (w *canaryWatch) list(ctx context.Context) error {
 	return nil
 }
 
-// watch reads what comes until the API server or ctx ends the watch.
+// watch reads events until the API server or ctx ends the watch.
 func (w *canaryWatch) watch(ctx context.Context, seconds *int64) error {
 	if w.at() == "" {
 		if err := w.list(ctx); err != nil {

@@ -14,18 +14,17 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 )
 
-// LoadChart reads a chart of test/charts, which the caller may change before it
-// is packed or committed.
+// LoadChart loads a chart of test/charts. The caller may change it.
 func LoadChart(name string) (*helmchart.Chart, error) {
 	return loader.LoadDir(filepath.Join(Root(), "test", "charts", name))
 }
 
-// AddFile puts a file beside the templates of a chart, for them to read.
+// AddFile adds a file to a chart that its templates can read.
 func AddFile(c *helmchart.Chart, name string, content []byte) {
 	c.Files = append(c.Files, &helmchart.File{Name: name, Data: content})
 }
 
-// Pack returns a chart as one file, as `helm package` makes it.
+// Pack returns a chart as an archive, as `helm package` creates it.
 func Pack(c *helmchart.Chart) (archive []byte, err error) {
 	dir, err := os.MkdirTemp("", "pintle-chart-")
 	if err != nil {
@@ -39,7 +38,7 @@ func Pack(c *helmchart.Chart) (archive []byte, err error) {
 	return os.ReadFile(path)
 }
 
-// HelloChart returns the chart of test/charts/hello, packed under a version.
+// HelloChart returns the archive of test/charts/hello with the given version.
 func HelloChart(version string) ([]byte, error) {
 	c, err := LoadChart("hello")
 	if err != nil {

@@ -27,41 +27,42 @@ import (
 	"time"
 )
 
-// Clouds plays the endpoints of AWS, Azure and Google that lead to clusters, under their
-// own names: it is a proxy that answers instead of leading there, with certificates of an
-// authority that whoever is to be led astray has to trust.
+// Clouds simulates those endpoints of AWS, Azure and Google that return connections to clusters,
+// under their real names. It is a proxy that answers the requests itself. Clients must trust its
+// certificate authority.
 type Clouds struct {
-	// Cluster is where all of them lead.
-	Cluster Led
+	// Cluster is the cluster that all endpoints return.
+	Cluster CloudTarget
 
 	listener net.Listener
 	bundle   string
 	ca       *authority
-	conns    *handed
+	conns    *acceptedListener
 	server   *http.Server
 	front    *front
 
 	mu sync.Mutex
-	// trouble is what every endpoint answers; 0 is none, and Silence nothing.
+	// trouble is the status of all answers; 0 means normal answers, Silence no answers.
 	trouble int
-	// secrets are what was handed out, and asked with.
+	// secrets are the issued and the received credentials.
 	secrets []string
-	// asked counts requests by "<host><path>", without what differs.
+	// asked counts requests by "<host><path>", without variable parts.
 	asked map[string]int
 }
 
-// Silence is the trouble of a cloud that takes requests and does not answer.
+// Silence makes the clouds accept requests without answering.
 const Silence = -1
 
-// Led is a cluster, and a token that it accepts.
-type Led struct {
+// CloudTarget is a cluster and a token that it accepts.
+type CloudTarget struct {
 	Address string
 	CA      []byte
 	Token   string
 }
 
-// StartClouds starts them on loopback. What is to be trusted is written into dir.
-func StartClouds(ctx context.Context, dir string, to Led) (*Clouds, error) {
+// StartClouds starts the endpoints on the loopback interface. It writes the certificates to trust
+// into dir.
+func StartClouds(ctx context.Context, dir string, to CloudTarget) (*Clouds, error) {
 	ca, err := newAuthority()
 	if err != nil {
 		return nil, err
@@ -77,19 +78,19 @@ func StartClouds(ctx context.Context, dir string, to Led) (*Clouds, error) {
 	if c.front, err = startFront(ctx, c); err != nil {
 		return nil, errors.Join(err, c.listener.Close())
 	}
-	c.conns = &handed{conns: make(chan net.Conn), done: make(chan struct{}), addr: c.listener.Addr()}
+	c.conns = &acceptedListener{conns: make(chan net.Conn), done: make(chan struct{}), addr: c.listener.Addr()}
 	c.server = &http.Server{Handler: c, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = c.server.Serve(c.conns) }()
 	go c.accept()
 	return c, nil
 }
 
-// Close ends them.
+// Close stops the endpoints.
 func (c *Clouds) Close() error {
 	return errors.Join(c.listener.Close(), c.server.Close(), c.front.server.Close())
 }
 
-// Env is the environment of a process that finds the clouds here.
+// Env is the environment of a process that uses these endpoints.
 func (c *Clouds) Env() []string {
 	return []string{
 		"HTTPS_PROXY=http://" + c.listener.Addr().String(), "https_proxy=", "NO_PROXY=", "no_proxy=", "SSL_CERT_FILE=" + c.bundle, "SSL_CERT_DIR=/nowhere",
@@ -97,21 +98,22 @@ func (c *Clouds) Env() []string {
 	}
 }
 
-// Trouble makes all endpoints answer with a status, or not at all with Silence; 0 ends it.
+// Trouble makes all endpoints answer with a status, or not at all with Silence; 0 restores normal
+// answers.
 func (c *Clouds) Trouble(status int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.trouble = status
 }
 
-// Secrets are what must not be seen anywhere.
+// Secrets are the credentials that must not leak.
 func (c *Clouds) Secrets() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.secrets)
 }
 
-// Asked returns how often something was asked of a host.
+// Asked returns the number of requests to a host.
 func (c *Clouds) Asked(host string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -143,10 +145,10 @@ func (c *Clouds) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	http.Error(w, "nobody is called "+host, http.StatusBadGateway)
+	http.Error(w, "unknown host "+host, http.StatusBadGateway)
 }
 
-// accept takes what a proxy is asked for, and goes on as who was asked for.
+// accept accepts CONNECT requests and serves the connection as the requested host.
 func (c *Clouds) accept() {
 	for {
 		conn, err := c.listener.Accept()
@@ -183,30 +185,30 @@ func (c *Clouds) lead(conn net.Conn) error {
 	}
 }
 
-// handed is a listener for connections that others accepted.
-type handed struct {
+// acceptedListener is a net.Listener for connections that were accepted elsewhere.
+type acceptedListener struct {
 	conns chan net.Conn
 	done  chan struct{}
 	addr  net.Addr
 }
 
 // Accept implements net.Listener.
-func (h *handed) Accept() (net.Conn, error) {
+func (l *acceptedListener) Accept() (net.Conn, error) {
 	select {
-	case conn := <-h.conns:
+	case conn := <-l.conns:
 		return conn, nil
-	case <-h.done:
+	case <-l.done:
 		return nil, net.ErrClosed
 	}
 }
 
 // Close implements net.Listener.
-func (h *handed) Close() error { return nil }
+func (l *acceptedListener) Close() error { return nil }
 
 // Addr implements net.Listener.
-func (h *handed) Addr() net.Addr { return h.addr }
+func (l *acceptedListener) Addr() net.Addr { return l.addr }
 
-// authority certifies any name.
+// authority issues certificates for any name.
 type authority struct {
 	pem  []byte
 	cert *x509.Certificate
@@ -237,7 +239,7 @@ func newAuthority() (*authority, error) {
 // certify returns a certificate for a name, or an IP address.
 func (a *authority) certify(name string) (*tls.Certificate, error) {
 	if name == "" {
-		return nil, errors.New("nobody is asked for")
+		return nil, errors.New("the request has no host")
 	}
 	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
 	if err != nil {

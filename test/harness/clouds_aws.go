@@ -22,13 +22,13 @@ import (
 	"time"
 )
 
-// What the controller itself is to AWS, by its environment.
+// The controller's own AWS credentials, in its environment.
 const (
 	AWSKeyID  = "AKIDCONTROLLERITSELF"
 	AWSSecret = "secret-of-the-controller-itself"
 )
 
-// EKSCluster and EKSPending name clusters of EKS; the second one is being made.
+// EKSCluster and EKSPending are names of EKS clusters; the second one is being created.
 const (
 	EKSRegion  = "eu-west-1"
 	EKSCluster = "arn:aws:eks:eu-west-1:123456789012:cluster/far"
@@ -71,7 +71,7 @@ func (c *Clouds) assumeRole(w http.ResponseWriter, r *http.Request) {
 		id, secretAccessKey(id), session, time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
 }
 
-// secretOf returns the secret that belongs to the ID of a key.
+// secretAccessKey returns the secret key for a key ID.
 func secretAccessKey(id string) string {
 	if id == AWSKeyID {
 		return AWSSecret
@@ -94,8 +94,7 @@ func (c *Clouds) describeEKS(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// front is the API server of a cluster of EKS: it lets in whom STS knows by the request
-// that a token is, and hands their requests on.
+// front is the API server of an EKS cluster. It verifies tokens by STS, and forwards the requests.
 type front struct {
 	address string
 	server  *http.Server
@@ -150,8 +149,8 @@ func (c *Clouds) secretOnce(text string) {
 	}
 }
 
-// callerOf checks, as STS does, the request that a token is: who it is from, and for
-// which cluster.
+// callerOf verifies the signed request in a token as STS does: its caller, and the cluster that it
+// is for.
 func callerOf(token, cluster string) error {
 	raw, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(token, "k8s-aws-v1."))
 	if err != nil || !strings.HasPrefix(token, "k8s-aws-v1.") {
@@ -185,7 +184,7 @@ func callerOf(token, cluster string) error {
 		key = mac(key, part)
 	}
 	if hex.EncodeToString(mac(key, text)) != signature {
-		return errors.New("the signature is not that of who it says")
+		return errors.New("the signature does not match the key ID")
 	}
 	return nil
 }

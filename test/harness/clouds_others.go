@@ -15,15 +15,15 @@ import (
 	"time"
 )
 
-// AKSCluster names a cluster of Azure, and AzureTenant and AzureClient who may get there.
+// AKSCluster is the name of an Azure cluster. AzureTenant and AzureClient may access it.
 const (
 	AKSCluster  = "/subscriptions/11111111-2222-3333-4444-555555555555/resourceGroups/group/providers/Microsoft.ContainerService/managedClusters/far"
 	AzureTenant = "aaaaaaaa-0000-0000-0000-000000000001"
 	AzureClient = "bbbbbbbb-0000-0000-0000-000000000002"
 )
 
-// GKECluster names a cluster of Google. GCPProvider is the one that knows the tokens of
-// ServiceAccounts, and GCPAccount whom they become.
+// GKECluster is the name of a Google cluster. GCPProvider accepts tokens of ServiceAccounts, and
+// GCPAccount is the account that they impersonate.
 const (
 	GKECluster  = "projects/project/locations/europe-west1/clusters/far"
 	GCPProvider = "projects/1234/locations/global/workloadIdentityPools/pool/providers/here"
@@ -111,7 +111,7 @@ func (c *Clouds) serveGCP(w http.ResponseWriter, r *http.Request, trouble int) {
 	case service == "iamcredentials" && strings.HasSuffix(r.URL.Path, "/"+GCPAccount+":generateAccessToken") && strings.HasPrefix(r.Header.Get("Authorization"), "Bearer ya29.federated-"):
 		reply(w, http.StatusOK, map[string]any{"accessToken": c.Cluster.Token, "expireTime": time.Now().Add(time.Hour).UTC().Format(time.RFC3339)})
 	case service == "container" && r.URL.Path == "/v1/"+GKECluster && r.Header.Get("Authorization") == "Bearer "+c.Cluster.Token:
-		// Google says neither scheme nor port, if that is the usual one.
+		// Google omits the scheme, and the port if it is the default one.
 		reply(w, http.StatusOK, map[string]any{
 			"endpoint":   strings.TrimPrefix(c.Cluster.Address, "https://"),
 			"masterAuth": map[string]any{"clusterCaCertificate": base64.StdEncoding.EncodeToString(c.Cluster.CA)},
@@ -121,7 +121,7 @@ func (c *Clouds) serveGCP(w http.ResponseWriter, r *http.Request, trouble int) {
 	}
 }
 
-// isFor checks of a token of a ServiceAccount no more than whom it is for.
+// isFor checks only the audience of a ServiceAccount's token.
 func isFor(token, audience string) error {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {

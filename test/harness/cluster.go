@@ -19,8 +19,8 @@ import (
 // cluster is a control plane that test/cluster started for this process.
 type cluster struct{ launcher, state string }
 
-// startCluster returns when the cluster is ready. It ends with this process,
-// however that ends.
+// startCluster returns when the cluster is ready. The cluster ends with this process, even if that
+// is killed.
 func startCluster(ctx context.Context, o Options, kubeconfig string) (*cluster, error) {
 	args := []string{"--source-controller"}
 	if o.Node {
@@ -49,18 +49,17 @@ func upCluster(ctx context.Context, bin, state, kubeconfig string, args ...strin
 
 func (c *cluster) stop(ctx context.Context) error { return c.run(ctx, "down") }
 
-// Record is what a started control plane says of itself.
+// Record describes a started control plane.
 type Record struct {
-	// SourceAddress is the host and port from which source-controller serves
-	// artifacts.
+	// SourceAddress is the host and port at which source-controller serves artifacts.
 	SourceAddress string `json:"sourceAddress"`
-	// LogDir holds a log for each component, COMPONENT.log.
+	// LogDir has a log for each component, COMPONENT.log.
 	LogDir string `json:"logDir"`
-	// PIDs are processes by component.
+	// PIDs are process IDs by component.
 	PIDs map[string]int `json:"pids"`
 }
 
-// Record returns what the control plane that Start started says of itself.
+// Record returns the record of the started control plane.
 func (e *Environment) Record() (Record, error) {
 	if e.cluster == nil {
 		return Record{}, errors.New("the cluster was there already")
@@ -79,10 +78,10 @@ func (c *cluster) record() (Record, error) {
 
 func (c *cluster) run(ctx context.Context, command string, args ...string) error {
 	cmd := exec.CommandContext(ctx, c.launcher, append([]string{command, "--state", c.state}, args...)...)
-	// The launcher cleans up if it is asked to end, and not if it is killed.
+	// The launcher cleans up on SIGTERM, but not on SIGKILL.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 20 * time.Second
-	// Ctrl-C is for us alone, who end things in order.
+	// Ctrl-C must reach only this process, which ends the others in order.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := cmd.CombinedOutput()
 	if err == nil {

@@ -22,27 +22,27 @@ import (
 // stopTimeout is how long the controller may take to end before it is killed.
 const stopTimeout = 30 * time.Second
 
-// Controller is the controller's process, of which there may be several, one
-// after the other. Their output goes to one file.
+// Controller runs the controller as a process, which may be restarted. The output of all its
+// processes goes to one file.
 type Controller struct {
 	LogPath string
 
 	path string
 	args []string
 	env  []string
-	// canaries, if set, read its log, and the metrics it serves because of that.
+	// canaries, if set, search the log and metrics.
 	canaries *Canaries
 
 	mu   sync.Mutex
 	cmd  *exec.Cmd
 	done chan struct{}
-	// ended is how the last process ended by itself; nil while it should run.
+	// ended is the result of a process that ended unexpectedly; nil while it should run.
 	ended error
-	// exit is how the last process that has ended did; nil with exit status 0.
+	// exit is the result of the last ended process; nil with exit status 0.
 	exit error
-	// metrics is where the process serves them; empty if nobody looks at them.
+	// metrics is the address of the process's metrics; empty if they are not read.
 	metrics string
-	// lastMetrics has the metrics of the process read for the last time.
+	// lastMetrics reads the metrics of the process a last time.
 	lastMetrics func(context.Context)
 }
 
@@ -50,35 +50,37 @@ func newController(o Options, kubeconfig string) *Controller {
 	return &Controller{
 		LogPath: filepath.Join(o.Dir, "controller.log"),
 		path:    o.Controller,
-		// Ports would only be in each other's way.
+		// Fixed ports of several controllers would conflict.
 		args: append([]string{noMetrics, "--health-addr=0", "--log-encoding=console"}, o.ControllerArgs...),
 		env:  append(append(os.Environ(), "KUBECONFIG="+kubeconfig, "GORACE=halt_on_error=1"), o.ControllerEnv...),
 	}
 }
 
-// NewController returns a controller, not started yet, that is called with nothing but
-// the given arguments and environment.
+// NewController returns a controller that is not started, with exactly the given arguments and
+// environment.
 func NewController(path string, args, env []string, logPath string) *Controller {
 	return &Controller{LogPath: logPath, path: path, args: args, env: env}
 }
 
-// Rival returns another controller, not started yet, that is called as ours is, with
-// more arguments, and keeps a log of its own.
-func (e *Environment) Rival(path string, args ...string) *Controller {
+// OtherController returns another controller that is not started. It has the arguments of the
+// environment's controller, more arguments, and its own log.
+func (e *Environment) OtherController(path string, args ...string) *Controller {
 	ours := e.Controller
 	return &Controller{LogPath: filepath.Join(e.dir, "rival.log"), path: path, args: slices.Concat(ours.args, args), env: ours.env, canaries: ours.canaries}
 }
 
-// Variant returns what Rival does, with our executable.
-func (e *Environment) Variant(args ...string) *Controller { return e.Rival(e.Controller.path, args...) }
+// Variant returns OtherController with the executable of the environment's controller.
+func (e *Environment) Variant(args ...string) *Controller {
+	return e.OtherController(e.Controller.path, args...)
+}
 
-// In has processes that are started from now on see more of an environment. It returns c.
+// In adds variables to the environment of processes that are started from now on. It returns c.
 func (c *Controller) In(env ...string) *Controller {
 	c.env = slices.Concat(c.env, env)
 	return c
 }
 
-// Start starts the process. It does not wait for it to do anything.
+// Start starts the process. It does not wait until the process is ready.
 func (c *Controller) Start() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,8 +99,8 @@ func (c *Controller) Start() error {
 	go func() {
 		defer close(done)
 		defer func() { _ = logFile.Close() }()
-		// The kernel sends Pdeathsig when the thread ends that started the process,
-		// so this one has to live as long.
+		// The kernel sends Pdeathsig when the thread that started the process ends, so the thread
+		// must outlive the process.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -123,10 +125,9 @@ func (c *Controller) Start() error {
 
 const noMetrics = "--metrics-addr=0"
 
-// observed returns the arguments of the next process. Where canaries are looked for,
-// it serves metrics, in place of none: at an address that nobody else comes to, of
-// which there are many on the loopback interface, for a port that is free now need
-// not be so when the process has started.
+// observed returns the arguments of the next process. With canaries, the process serves metrics
+// instead of none. Their address is one that no other process uses: a port that is free now on the
+// usual address may be taken when the process starts.
 func (c *Controller) observed() ([]string, error) {
 	if c.canaries == nil {
 		return c.args, nil
@@ -154,7 +155,7 @@ func (c *Controller) observed() ([]string, error) {
 	return args, nil
 }
 
-// Metrics returns what the process counts, if canaries are looked for in that.
+// Metrics returns the metrics of the process. It requires canaries.
 func (c *Controller) Metrics(ctx context.Context) (Metrics, error) {
 	c.mu.Lock()
 	address := c.metrics
@@ -169,7 +170,7 @@ func exitText(err error) string {
 	return err.Error()
 }
 
-// Stop asks the process to end and waits until it has.
+// Stop sends SIGTERM and waits until the process has ended.
 func (c *Controller) Stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
@@ -183,7 +184,7 @@ func (c *Controller) Stop(ctx context.Context) error {
 	return c.end(ctx, syscall.SIGTERM)
 }
 
-// Kill ends the process without letting it do anything more.
+// Kill sends SIGKILL and waits until the process has ended.
 func (c *Controller) Kill(ctx context.Context) error { return c.end(ctx, syscall.SIGKILL) }
 
 func (c *Controller) end(ctx context.Context, signal syscall.Signal) error {
@@ -208,7 +209,7 @@ func (c *Controller) end(ctx context.Context, signal syscall.Signal) error {
 	}
 }
 
-// PID returns the number of the process, or 0 if none runs.
+// PID returns the process ID, or 0 if no process runs.
 func (c *Controller) PID() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -218,22 +219,21 @@ func (c *Controller) PID() int {
 	return c.cmd.Process.Pid
 }
 
-// Ended returns an error if the process ended although nobody asked it to.
+// Ended returns an error if the process ended unexpectedly.
 func (c *Controller) Ended() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.ended
 }
 
-// Exit returns how the last process that has ended did, whoever wanted it to: nil
-// if its exit status was 0.
+// Exit returns the result of the last ended process: nil if its exit status was 0.
 func (c *Controller) Exit() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.exit
 }
 
-// Signal sends a signal to the process, if one runs, and does not wait for anything.
+// Signal sends a signal to the process, if one runs, and does not wait.
 func (c *Controller) Signal(signal syscall.Signal) error {
 	pid := c.PID()
 	if pid == 0 {

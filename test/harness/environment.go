@@ -1,13 +1,12 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package harness starts what the controller needs around it, and the controller
-// itself, each as a process of its own: a control plane with source-controller,
-// a registry with the chart of test/charts, and the controller's executable.
+// Package harness starts the controller and its environment as processes: a control plane with
+// source-controller, a registry with the chart of test/charts, and the controller's executable.
 //
-// It is what `make run` and the end-to-end tests have in common, so it knows
-// nothing of testing. The product never imports it. Only the tests use the other
-// sources of charts, a Helm repository and a Git server, and signatures.
+// `make run` and the end-to-end tests share it, so it does not depend on package testing. The
+// product never imports it. Only tests use the other sources of charts, a Helm repository and a Git
+// server, and signatures.
 package harness
 
 import (
@@ -29,61 +28,58 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// Options say what to start.
+// Options configure Start.
 type Options struct {
-	// Dir takes all that is written, and is removed at the end.
+	// Dir is the directory for all files. It is removed at the end.
 	Dir string
-	// ClusterBin is the folder that `make cluster-build` fills.
+	// ClusterBin is the folder with the executables of `make cluster-build`.
 	ClusterBin string
-	// Node asks for a real node, with a kubelet and containers, in place of the
-	// simulated one. It needs root, and there is one on a machine at a time: Start
-	// waits for another one's end.
+	// Node starts a real node with a kubelet and containers instead of the simulated one. It needs
+	// root. Only one can run on a machine, so Start waits until another one has ended.
 	Node bool
-	// NodeImages are OCI archives of images that the real node has besides its own.
+	// NodeImages are OCI archives of further images for the real node.
 	NodeImages []string
-	// AuditLog, if set, is the file in which the API server notes every request.
+	// AuditLog, if set, is the file for the API server's audit log.
 	AuditLog string
-	// ArtifactProxy, if set, is the host and port in the artifacts' URLs. Whoever
-	// listens there asks source-controller in its clients' place; Record says where
-	// that is.
+	// ArtifactProxy, if set, is the host and port in the URLs of artifacts. A proxy at this address
+	// must forward requests to source-controller, whose address is in Record.
 	ArtifactProxy string
-	// Kubeconfig, if set, leads to a cluster that has source-controller, and none
-	// is started.
+	// Kubeconfig, if set, is for an existing cluster with source-controller, and no cluster is
+	// started.
 	Kubeconfig string
-	// Controller is the controller's executable, ControllerArgs its arguments and
-	// ControllerEnv what it finds in the environment besides ours.
+	// Controller is the path of the controller's executable. ControllerArgs are its arguments,
+	// ControllerEnv are variables in addition to the environment of this process.
 	Controller     string
 	ControllerArgs []string
 	ControllerEnv  []string
-	// ControllerKubeconfig, if set, returns the file that the controller reaches the API server
-	// by. It is called when the API server is ready.
+	// ControllerKubeconfig, if set, returns the path of the controller's kubeconfig. It is called
+	// when the API server is ready.
 	ControllerKubeconfig func(context.Context, *Environment) (string, error)
-	// CRDs is the definition of HelmRelease, a file or a folder: ours if empty. A
-	// relative path begins in the repository.
+	// CRDs is the path of the HelmRelease CRD, a file or a folder: that of this repository if
+	// empty. A relative path starts at the root of the repository.
 	CRDs string
-	// Canaries has all Secrets of the cluster be read, and their values be looked for in
-	// what is told to everybody; Environment.Check says what came of it. Controllers then
-	// serve metrics.
+	// Canaries enables the search for values of Secrets in public places; Environment.Check returns
+	// the result. Controllers then serve metrics.
 	Canaries bool
-	// Progress, if set, is told what is being done.
+	// Progress, if set, is called with messages about the progress.
 	Progress func(format string, args ...any)
 }
 
-// Environment is everything that runs.
+// Environment are the running processes.
 type Environment struct {
 	Kubeconfig string
 	Client     client.WithWatch
 	Registry   *Registry
 	Controller *Controller
-	// Canaries is nil unless they are asked for.
+	// Canaries is nil unless Options.Canaries is set.
 	Canaries *Canaries
 
 	dir     string
 	cluster *cluster
 }
 
-// Start starts everything and returns when it is ready for HelmReleases. What
-// was started is ended again if something fails.
+// Start starts everything and returns when HelmReleases can be created. On failure it stops all
+// processes that it started.
 func Start(ctx context.Context, o Options) (_ *Environment, err error) {
 	if o.Progress == nil {
 		o.Progress = func(string, ...any) {}
@@ -139,8 +135,7 @@ func nodeKind(real bool) string {
 	return "simulated"
 }
 
-// CRDs returns the path of the definition of HelmRelease to use if the given one
-// is asked for, or none.
+// CRDs returns the path of the HelmRelease CRD for Options.CRDs.
 func CRDs(asked string) string {
 	switch {
 	case asked == "":
@@ -151,11 +146,10 @@ func CRDs(asked string) string {
 	return filepath.Join(Root(), asked)
 }
 
-// UserAgent is how the API server knows the harness's own requests.
+// UserAgent is the user agent of the harness's own requests.
 const UserAgent = "pintle-harness"
 
-// Connect returns a client. Limits on requests are the API server's business
-// here: what waits polls often.
+// Connect returns a client without client-side rate limiting, since waiting polls often.
 func Connect(kubeconfig string) (client.WithWatch, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -163,7 +157,7 @@ func Connect(kubeconfig string) (client.WithWatch, error) {
 	}
 	config.QPS = -1
 	config.UserAgent = UserAgent
-	// A cluster that hangs must not hang us.
+	// Requests to a cluster that hangs must time out.
 	config.Timeout = 30 * time.Second
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
@@ -184,14 +178,13 @@ func watchCanariesOf(kubeconfig string) (*Canaries, error) {
 	return WatchCanaries(config)
 }
 
-// Check ends the controller and returns an error if values of Secrets were seen where
-// they must not be. It is for the end, before Stop, and for those who have asked for
-// Canaries.
+// Check stops the controller and returns an error if values of Secrets were found in public places.
+// It requires Options.Canaries, and is called before Stop.
 func (e *Environment) Check(ctx context.Context) error {
 	return errors.Join(e.Controller.Stop(ctx), e.Canaries.Check(ctx))
 }
 
-// Stop ends everything, the controller first, and removes what was written.
+// Stop stops everything, the controller first, and removes Dir.
 func (e *Environment) Stop(ctx context.Context) error {
 	var errs []error
 	if e.Controller != nil {
@@ -202,14 +195,14 @@ func (e *Environment) Stop(ctx context.Context) error {
 	}
 	if e.cluster != nil {
 		if err := e.cluster.stop(ctx); err != nil {
-			// Of a real node, something may still be mounted in there.
+			// A real node may leave mounts in Dir.
 			return errors.Join(append(errs, err)...)
 		}
 	}
 	return errors.Join(append(errs, os.RemoveAll(e.dir))...)
 }
 
-// Root returns the repository that the working directory lies in.
+// Root returns the root of the repository that contains the working directory.
 func Root() string {
 	dir, err := os.Getwd()
 	if err != nil {

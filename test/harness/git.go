@@ -16,18 +16,17 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 )
 
-// GitBranch is the branch that all commits go to.
+// GitBranch is the branch of all commits.
 const GitBranch = "main"
 
-// Git serves repositories to whoever clones them.
+// Git serves Git repositories by HTTP.
 type Git struct {
 	address, dir, git string
 
 	server *http.Server
 }
 
-// StartGit listens on a free port of the loopback interface. The repositories
-// are kept in dir.
+// StartGit listens on a free port of the loopback interface. The repositories are stored in dir.
 func StartGit(ctx context.Context, dir string) (*Git, error) {
 	git, err := exec.LookPath("git")
 	if err != nil {
@@ -53,8 +52,8 @@ func (g *Git) Close() error { return g.server.Close() }
 // URL returns the address of a repository, for a GitRepository.
 func (g *Git) URL(repository string) string { return "http://" + g.address + "/" + repository }
 
-// Commit makes charts/<name> the folder of each chart, in a repository that the
-// first commit creates.
+// Commit commits each chart to charts/<name> of a repository. The first commit creates the
+// repository.
 func (g *Git) Commit(ctx context.Context, repository string, charts ...*helmchart.Chart) error {
 	dir := filepath.Join(g.dir, repository)
 	if _, err := os.Stat(dir); err != nil {
@@ -87,7 +86,7 @@ func (g *Git) run(ctx context.Context, dir string, args ...string) error {
 	return nil
 }
 
-// env keeps the settings of whoever runs us out: signing, hooks, templates.
+// env excludes the user's settings: signing, hooks, templates.
 func (g *Git) env() []string {
 	return []string{
 		"HOME=" + g.dir, "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1",

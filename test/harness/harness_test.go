@@ -58,8 +58,8 @@ func render(t *testing.T, values map[string]any) string {
 	return b.String()
 }
 
-// TestBenchChartRenders holds the chart to what docs/performance.md says of it:
-// figures of another chart could not be compared.
+// TestBenchChartRenders: the bench chart has the objects that docs/performance.md describes.
+// Results of another chart would not be comparable.
 func TestBenchChartRenders(t *testing.T) {
 	c, err := LoadChart("bench")
 	if err != nil {
@@ -146,7 +146,7 @@ func TestController(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := &Environment{Controller: newController(Options{Dir: t.TempDir(), Controller: script, ControllerArgs: []string{"mine"}}, "none")}
-	// Without input, read ends at once, and so does the script.
+	// Without input, the read command returns at once and the script ends.
 	if err := e.Controller.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestController(t *testing.T) {
 		}
 	}
 	if err := e.Controller.Stop(ctx); err == nil {
-		t.Error("Stop does not tell that there was nothing left to stop")
+		t.Error("Stop returns no error although the process had already ended")
 	}
 }
 
@@ -174,7 +174,7 @@ func TestControllerIsKilled(t *testing.T) {
 			t.Error(err)
 		}
 		if err := c.Ended(); err != nil {
-			t.Errorf("what was asked to end counts as having ended by itself: %v", err)
+			t.Errorf("a stopped process counts as ended unexpectedly: %v", err)
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// Kustomize returns what `kustomize build` makes of a folder, in the order in which
-// it is to be applied. A relative path begins in the repository.
+// Kustomize returns the result of `kustomize build` in the order in which it has to be applied. A
+// relative path starts at the root of the repository.
 func Kustomize(dir string) ([]*unstructured.Unstructured, error) {
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(Root(), dir)

@@ -3,8 +3,8 @@
 
 package harness
 
-// DocumentedOperation is the Operation of the document of the engine helmHookJob,
-// as it is printed there but for the namespace.
+// DocumentedOperation is the example Operation in the documentation of the engine helmHookJob,
+// except for its namespace.
 const DocumentedOperation = `
 apiVersion: ops.vworkspace.io/v1alpha1
 kind: Operation

@@ -16,14 +16,13 @@ import (
 	"time"
 )
 
-// scrapeTimeout is how long a controller may take to tell its metrics.
+// scrapeTimeout is the timeout of a scrape.
 const scrapeTimeout = 5 * time.Second
 
-// FreeAddress returns an address of the loopback interface that nobody listens
-// on at the moment.
+// FreeAddress returns an address of the loopback interface with a port that is free at the moment.
 func FreeAddress(ctx context.Context) (string, error) { return freeAddress(ctx, "127.0.0.1") }
 
-// metricsHost is an address of the loopback interface that only we use.
+// metricsHost is an address of the loopback interface that only the harness uses.
 const metricsHost = "127.64.0.1"
 
 func freeAddress(ctx context.Context, host string) (string, error) {
@@ -34,10 +33,11 @@ func freeAddress(ctx context.Context, host string) (string, error) {
 	return listener.Addr().String(), listener.Close()
 }
 
-// ResidentMiB returns how much memory a process has resident now.
+// ResidentMiB returns the resident memory of a process.
 func ResidentMiB(pid int) (float64, error) { return memoryOf(pid, "VmRSS") }
 
-// ResidentFileMiB returns how much of that are pages of files, the executable above all.
+// ResidentFileMiB returns the resident memory of a process that is mapped from files, mostly its
+// executable.
 func ResidentFileMiB(pid int) (float64, error) { return memoryOf(pid, "RssFile") }
 
 func memoryOf(pid int, field string) (float64, error) {
@@ -58,11 +58,10 @@ func parseMemory(status, field string) (float64, error) {
 	return 0, fmt.Errorf("/proc/PID/status has no %s", field)
 }
 
-// Metrics are what a controller counts, by name and labels as they are written:
-// `name{label="value"}`.
+// Metrics are the samples of a process by series, such as `name{label="value"}`.
 type Metrics map[string]float64
 
-// Scrape asks a controller for its metrics.
+// Scrape returns the metrics of a process.
 func Scrape(ctx context.Context, address string) (Metrics, error) {
 	ctx, cancel := context.WithTimeout(ctx, scrapeTimeout)
 	defer cancel()
@@ -100,7 +99,7 @@ func parseMetrics(text io.Reader) (Metrics, error) {
 	return all, lines.Err()
 }
 
-// Sum adds up what has a name, whatever its labels.
+// Sum returns the sum over all series of a metric.
 func (m Metrics) Sum(name string) float64 {
 	sum := 0.0
 	for series, value := range m {

@@ -23,8 +23,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote"
 )
 
-// Registry is an OCI registry without TLS in this process; it forgets all when
-// it is closed.
+// Registry is an OCI registry without TLS in this process. It keeps its contents in memory.
 type Registry struct {
 	// Address is host and port.
 	Address string
@@ -44,8 +43,8 @@ func StartRegistry(ctx context.Context, address string) (*Registry, error) {
 // Close ends the registry.
 func (r *Registry) Close() error { return r.server.Close() }
 
-// PushChart stores a packed chart as `helm push` does: as NAMESPACE/<chart's
-// name>, its version being the tag.
+// PushChart stores a chart archive as `helm push` does: as NAMESPACE/<chart's name> with the
+// version as tag.
 func (r *Registry) PushChart(ctx context.Context, namespace string, archive []byte) error {
 	c, err := loader.LoadArchive(bytes.NewReader(archive))
 	if err != nil {
@@ -54,8 +53,7 @@ func (r *Registry) PushChart(ctx context.Context, namespace string, archive []by
 	return r.Push(ctx, namespace+"/"+c.Name(), c.Metadata.Version, c.Metadata, archive)
 }
 
-// Push stores bytes as the one layer of a Helm artifact, whether they are a
-// chart or not.
+// Push stores bytes as the only layer of a Helm artifact. The bytes need not be a chart.
 func (r *Registry) Push(ctx context.Context, repository, tag string, about *helmchart.Metadata, layer []byte) error {
 	config, err := json.Marshal(about)
 	if err != nil {
@@ -66,7 +64,7 @@ func (r *Registry) Push(ctx context.Context, repository, tag string, about *helm
 		blob{mediaType: helmregistry.ChartLayerMediaType, content: layer})
 }
 
-// Digest returns the digest of what a tag stands for.
+// Digest returns the digest of a tag's artifact.
 func (r *Registry) Digest(ctx context.Context, repository, tag string) (string, error) {
 	repo, err := r.repository(repository)
 	if err != nil {

@@ -14,10 +14,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Remote is a control plane beside that of an Environment, with nothing of ours in it
-// and no source-controller: a cluster for releases to be installed into.
+// Remote is a second control plane, without source-controller and CRDs of this project. Releases
+// can be installed into it.
 type Remote struct {
-	// Kubeconfig is the path of a self-contained one.
+	// Kubeconfig is the path of a self-contained kubeconfig.
 	Kubeconfig string
 	Client     client.WithWatch
 
@@ -25,8 +25,8 @@ type Remote struct {
 	cluster *cluster
 }
 
-// StartRemote starts another control plane, which writes into dir. It ends with this
-// process, however that ends.
+// StartRemote starts another control plane with its files in dir. It ends with this process, even
+// if that is killed.
 func StartRemote(ctx context.Context, clusterBin, dir string) (*Remote, error) {
 	r := &Remote{Kubeconfig: filepath.Join(dir, "kubeconfig"), dir: dir}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -44,11 +44,11 @@ func StartRemote(ctx context.Context, clusterBin, dir string) (*Remote, error) {
 
 const apiServer = "kube-apiserver"
 
-// Kill ends the API server and its storage, without letting them do anything more.
-// What was stored stays. The others go on trying to reach them.
+// Kill kills the API server and its storage. The stored data is kept. The other components retry
+// their connections.
 func (r *Remote) Kill() error { return r.signal(syscall.SIGKILL, apiServer, "etcd") }
 
-// Freeze has the API server go on listening, and answer nothing any more.
+// Freeze stops the API server, so that it accepts connections and does not answer.
 func (r *Remote) Freeze() error { return r.signal(syscall.SIGSTOP, apiServer) }
 
 // Thaw ends Freeze.
@@ -71,11 +71,10 @@ func (r *Remote) signal(signal syscall.Signal, parts ...string) error {
 	return nil
 }
 
-// Restart starts again, at the same address, what was killed, and returns when it is
-// ready.
+// Restart starts killed components again at the same address, and returns when they are ready.
 func (r *Remote) Restart(ctx context.Context) error { return r.cluster.run(ctx, "restart") }
 
-// Stop ends everything and removes what was written.
+// Stop stops everything and removes the files.
 func (r *Remote) Stop(ctx context.Context) error {
 	return errors.Join(r.cluster.stop(ctx), os.RemoveAll(r.dir))
 }

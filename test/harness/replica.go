@@ -18,10 +18,9 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Replica returns another controller, not started yet, that is ours with other
-// arguments besides. It runs in a namespace as a ServiceAccount of its own, which
-// may do everything, so that the audit log tells replicas apart: its user is
-// ReplicaUser. It keeps a log of its own.
+// Replica returns another controller that is not started, with the executable of the environment's
+// controller and more arguments. It runs in a namespace with its own ServiceAccount, which has all
+// permissions, so that the audit log has its own user, ReplicaUser. It has its own log.
 func (e *Environment) Replica(ctx context.Context, namespace, name string, args ...string) (*Controller, error) {
 	token, err := e.AdminToken(ctx, namespace, name)
 	if err != nil {
@@ -38,9 +37,9 @@ func (e *Environment) Replica(ctx context.Context, namespace, name string, args 
 	}, nil
 }
 
-// AdminToken creates a ServiceAccount that may do everything, and returns a token for it.
+// AdminToken creates a ServiceAccount with all permissions, and returns a token for it.
 func (e *Environment) AdminToken(ctx context.Context, namespace, name string) (string, error) {
-	// A token outlasts every run.
+	// The token outlasts every test run.
 	tokenSeconds := int64(24 * 60 * 60)
 	sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	if err := e.Client.Create(ctx, sa); err != nil {
@@ -61,13 +60,13 @@ func (e *Environment) AdminToken(ctx context.Context, namespace, name string) (s
 	return token.Status.Token, nil
 }
 
-// ReplicaUser is how the API server calls a replica.
+// ReplicaUser is the user name of a replica.
 func ReplicaUser(namespace, name string) string {
 	return "system:serviceaccount:" + namespace + ":" + name
 }
 
-// WriteKubeconfig writes one that leads to our cluster as the bearer of a token. The changes, if
-// any, are made to the cluster in it.
+// WriteKubeconfig writes a kubeconfig for the environment's cluster with a bearer token. The
+// changes are applied to the cluster entry.
 func (e *Environment) WriteKubeconfig(path, token string, changes ...func(*clientcmdapi.Cluster)) error {
 	config, err := clientcmd.LoadFromFile(e.Kubeconfig)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// HelmRepository serves packed charts under an index, in any number of folders,
-// each a repository of its own. It forgets all when it is closed.
+// HelmRepository serves chart archives with an index, in any number of folders. Each folder is a
+// repository. The contents are in memory.
 type HelmRepository struct {
 	address string
 	server  *http.Server
@@ -44,7 +44,7 @@ func (r *HelmRepository) Close() error { return r.server.Close() }
 // URL returns the address of a folder, for a HelmRepository.
 func (r *HelmRepository) URL(folder string) string { return "http://" + r.address + "/" + folder }
 
-// Add puts a packed chart into a folder.
+// Add adds a chart archive to a folder.
 func (r *HelmRepository) Add(folder string, archive []byte) error {
 	c, err := loader.LoadArchive(bytes.NewReader(archive))
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// serve answers requests to an address, whose port may be 0, until the server is
-// closed. It returns the address with the port that was chosen.
+// serve serves requests at an address, whose port may be 0, until the server is closed. It returns
+// the address with the selected port.
 func serve(ctx context.Context, address string, handler http.Handler) (*http.Server, string, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {

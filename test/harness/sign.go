@@ -25,15 +25,15 @@ const (
 	signatureType       = "cosign container image signature"
 )
 
-// Signer signs what is in a registry, with a key of its own.
+// Signer signs artifacts in a registry with its own key.
 type Signer struct {
-	// PublicKey is in PEM, for the Secret that a source names to verify with.
+	// PublicKey is in PEM, for the Secret that a source verifies with.
 	PublicKey []byte
 
 	key *ecdsa.PrivateKey
 }
 
-// NewSigner makes a key.
+// NewSigner creates a key.
 func NewSigner() (*Signer, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -46,8 +46,7 @@ func NewSigner() (*Signer, error) {
 	return &Signer{key: key, PublicKey: pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public})}, nil
 }
 
-// Sign stores a signature beside an artifact as `cosign sign --key` does, without
-// telling a transparency log.
+// Sign stores a signature of an artifact as `cosign sign --key` does, without a transparency log.
 func (s *Signer) Sign(ctx context.Context, r *Registry, repository, tag string) error {
 	signed, err := r.Digest(ctx, repository, tag)
 	if err != nil {

@@ -109,10 +109,10 @@ func TestHelmRepository(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c, err := loader.LoadArchive(archive); err != nil || c.Metadata.Version != "1.1.0" {
-		t.Errorf("what is served is %v, error %v", c, err)
+		t.Errorf("the served chart is %v, error %v", c, err)
 	}
 	if _, err := download.Get(r.URL("charts") + "/none-1.0.0.tgz"); err == nil {
-		t.Error("what nobody added is served")
+		t.Error("a chart is served that was not added")
 	}
 }
 

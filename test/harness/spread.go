@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Spread says how times are distributed, in seconds. What has not come to its end
-// counts as slower than all that has, and with the time it was waited for.
+// Spread is a distribution of durations in seconds. Unfinished ones count as slower than all
+// finished ones, with the time waited so far.
 type Spread struct {
 	Count  int     `json:"count"`
 	Left   int     `json:"left"`
@@ -18,8 +18,7 @@ type Spread struct {
 	Worst  float64 `json:"worstSeconds"`
 }
 
-// NewSpread returns the distribution of times, to which those belong that have not
-// come to their end.
+// NewSpread returns the distribution of finished times and unfinished ones in left.
 func NewSpread(times, left []time.Duration) Spread {
 	times = slices.Concat(slices.Sorted(slices.Values(times)), slices.Sorted(slices.Values(left)))
 	s := Spread{Count: len(times), Left: len(left)}
@@ -36,5 +35,5 @@ func NewSpread(times, left []time.Duration) Spread {
 // rank is the nearest rank of a percentile.
 func (s Spread) rank(percent int) int { return max(0, (percent*s.Count+99)/100-1) }
 
-// Known reports whether a percentile is that of a time that has come to its end.
+// Known reports whether a percentile is a finished time.
 func (s Spread) Known(percent int) bool { return s.Count > 0 && s.rank(percent) < s.Count-s.Left }

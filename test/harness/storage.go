@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Helm returns what the helm command would work with in a namespace.
+// Helm returns the configuration of Helm actions in a namespace.
 func (e *Environment) Helm(namespace string) (*action.Configuration, error) {
 	flags := genericclioptions.NewConfigFlags(true)
 	flags.KubeConfig, flags.Namespace = &e.Kubeconfig, &namespace
@@ -33,8 +33,8 @@ func (e *Environment) Helm(namespace string) (*action.Configuration, error) {
 	return config, nil
 }
 
-// History returns the revisions of a release as `helm history` does, oldest
-// first, and none if there is no such release.
+// History returns the revisions of a release like `helm history`, oldest first. It returns none if
+// the release does not exist.
 func (e *Environment) History(namespace, name string) ([]*helmrelease.Release, error) {
 	config, err := e.Helm(namespace)
 	if err != nil {
@@ -48,9 +48,9 @@ func (e *Environment) History(namespace, name string) ([]*helmrelease.Release, e
 	return revisions, err
 }
 
-// ApplyMethod returns what a stored revision says about how its objects were
-// applied: "ssa", "csa" or nothing. Newer Helm writes it; the release of the Helm
-// SDK that we use has no such field, so the Secret is read by hand.
+// ApplyMethod returns how the objects of a stored revision were applied: "ssa", "csa", or empty.
+// Newer versions of Helm store it. The used Helm SDK has no such field, so the Secret is decoded
+// directly.
 func (e *Environment) ApplyMethod(ctx context.Context, namespace, name string, revision int) (string, error) {
 	secret := &corev1.Secret{}
 	key := client.ObjectKey{Namespace: namespace, Name: fmt.Sprintf("sh.helm.release.v1.%s.v%d", name, revision)}
@@ -78,22 +78,20 @@ func decodeRelease(content []byte, into any) error {
 	return json.NewDecoder(reader).Decode(into)
 }
 
-// Revision is what Helm has stored of one.
+// Revision is one stored revision.
 type Revision struct {
 	Number int
-	// Status is Helm's word for it; Pending reports whether it is one of those that
-	// say that something is going on.
+	// Status is Helm's status; Pending reports whether it is one of the pending ones.
 	Status  string
 	Pending bool
-	// Description ends with " complete" if the revision ever succeeded: Helm calls one
-	// superseded too that failed, if none came before the one that follows it.
+	// Description ends with " complete" if the revision ever succeeded. Helm may set the status
+	// superseded also for a failed revision, if no earlier one exists.
 	Description  string
 	ChartVersion string
 	Values       map[string]any
 }
 
-// Stored returns the revisions of all releases in a namespace, by the release's
-// name, oldest first.
+// Stored returns the revisions of all releases in a namespace by release name, oldest first.
 func (e *Environment) Stored(ctx context.Context, namespace string) (map[string][]Revision, error) {
 	var list corev1.SecretList
 	if err := e.Client.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels{"owner": "helm"}); err != nil {
@@ -113,7 +111,7 @@ func (e *Environment) Stored(ctx context.Context, namespace string) (map[string]
 	return stored, nil
 }
 
-// ReadRevision returns what a Secret of Helm's storage contains, and the release's name.
+// ReadRevision decodes a Secret of Helm's storage. It returns the release's name and the revision.
 func ReadRevision(secret *corev1.Secret) (string, Revision, error) {
 	r := &helmrelease.Release{}
 	if err := decodeRelease(secret.Data["release"], r); err != nil {

@@ -26,14 +26,13 @@ import (
 const (
 	// tamperer is the field manager of the changes.
 	tamperer = client.FieldOwner("tamperer")
-	// tamperEvery is the time from one write to the next, whether or not that was
-	// answered: 20 a second.
+	// tamperEvery is the interval of writes, independent of their answers: 20 a second.
 	tamperEvery = 50 * time.Millisecond
-	// shownObjects is how many objects an error names.
+	// shownObjects is the maximum number of objects in an error.
 	shownObjects = 5
 )
 
-// objectKey names an object of one namespace.
+// objectKey identifies an object in one namespace.
 type objectKey struct{ kind, name string }
 
 // target is an object that is changed or deleted.
@@ -42,20 +41,20 @@ type target struct {
 	change
 
 	deleted bool
-	// version is the resourceVersion that our change made.
+	// version is the resourceVersion after the change.
 	version string
-	// answered is when the API server had answered our write; zero before.
+	// answered is the time of the API server's answer to the write; zero before.
 	answered time.Time
-	// wrong is whether it was seen otherwise than it is awaited, and met since when it
-	// is so again.
+	// wrong is true once the object was observed in another than the expected state. met is the
+	// time since when it is in the expected state again.
 	wrong bool
 	met   time.Time
 }
 
-// Tampering is what somebody who is not the controller does to the objects of
-// releases of chart bench: of a quarter of the releases, one object is changed, and
-// of a tenth, another ones', one is deleted, kind by kind in turn. It tells how
-// long each takes to be as awaited. It is used once, in the order of its methods.
+// Tampering changes objects of releases of chart bench like another client. Of a quarter of the
+// releases it changes one object, of another tenth it deletes one, of all kinds in turn. It
+// measures how long each object takes to reach the expected state. The methods must be called once,
+// in the order of their declaration.
 type Tampering struct {
 	env       *Environment
 	client    client.WithWatch
@@ -74,14 +73,14 @@ type Tampering struct {
 	ended   time.Time
 }
 
-// Corrections begins to watch until objects are as they are now again.
-// Close ends it.
+// Corrections returns a Tampering that waits until objects are restored. It starts a watch, which
+// Close ends.
 func (e *Environment) Corrections(ctx context.Context, namespace string, releases []string) (*Tampering, error) {
 	return e.tampering(ctx, namespace, releases, false)
 }
 
-// Reports begins to watch until releases say that their objects have drifted, which
-// none may do yet. Close ends it.
+// Reports returns a Tampering that waits until releases report drift, which none may do yet. It
+// starts a watch, which Close ends.
 func (e *Environment) Reports(ctx context.Context, namespace string, releases []string) (*Tampering, error) {
 	return e.tampering(ctx, namespace, releases, true)
 }
@@ -131,8 +130,7 @@ func (e *Environment) tampering(ctx context.Context, namespace string, releases 
 	return t, nil
 }
 
-// patient returns a client whose watches do not end when a request would have timed
-// out.
+// patient returns a client without request timeout, so that watches do not end early.
 func patient(e *Environment) (client.WithWatch, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", e.Kubeconfig)
 	if err != nil {
@@ -148,7 +146,7 @@ func listOf(kind schema.GroupVersionKind) *unstructured.UnstructuredList {
 	return list
 }
 
-// objects goes through all objects of the releases.
+// objects calls each for all objects of the releases.
 func (t *Tampering) objects(ctx context.Context, each func(objectKey, *unstructured.Unstructured)) error {
 	for _, c := range changes() {
 		list := listOf(c.kind)
@@ -165,8 +163,7 @@ func (t *Tampering) objects(ctx context.Context, each func(objectKey, *unstructu
 	return nil
 }
 
-// remember notes how all objects are, so that it can be told whether they are so
-// again.
+// remember stores the state of all objects to compare with later.
 func (t *Tampering) remember(ctx context.Context) error {
 	return t.objects(ctx, func(key objectKey, o *unstructured.Unstructured) { t.before[key] = o })
 }
@@ -223,8 +220,7 @@ func (t *Tampering) tamper(ctx context.Context, o *target) error {
 	return nil
 }
 
-// Counts returns how many objects there are to tamper with, and how many of them are
-// as awaited.
+// Counts returns the number of changed and deleted objects, and of those in the expected state.
 func (t *Tampering) Counts() (all, met int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -236,8 +232,8 @@ func (t *Tampering) Counts() (all, met int) {
 	return len(t.targets), met
 }
 
-// Wait waits until all is as awaited, or so long that nobody believes in it any
-// more, which is no error.
+// Wait waits until all objects are in the expected state, at most for patience. Reaching that limit
+// is no error.
 func (t *Tampering) Wait(ctx context.Context, patience time.Duration) error {
 	defer func() {
 		t.mu.Lock()
@@ -272,8 +268,8 @@ func (t *Tampering) Wait(ctx context.Context, patience time.Duration) error {
 // Close ends the watches.
 func (t *Tampering) Close() { t.stop() }
 
-// Times returns how long what was changed, and what was deleted, took from the
-// answer to our write until it was as awaited.
+// Times returns the durations from the answer to the write until the expected state, for changed
+// and for deleted objects.
 func (t *Tampering) Times() (changed, deleted Spread) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -283,13 +279,13 @@ func (t *Tampering) Times() (changed, deleted Spread) {
 			left[o.deleted] = append(left[o.deleted], t.ended.Sub(o.answered))
 			continue
 		}
-		// It may be seen before the answer is.
+		// The state may be observed before the answer arrives.
 		times[o.deleted] = append(times[o.deleted], max(0, o.met.Sub(o.answered)))
 	}
 	return NewSpread(times[false], left[false]), NewSpread(times[true], left[true])
 }
 
-// Left names what is not as awaited, and nothing if all is.
+// Left describes the objects that are not in the expected state; it is empty if there are none.
 func (t *Tampering) Left() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -310,7 +306,7 @@ func some(names []string) string {
 	return text
 }
 
-// Unrevised returns an error if there are other revisions than before.
+// Unrevised returns an error if revisions were added or removed.
 func (t *Tampering) Unrevised(ctx context.Context) error {
 	now, err := t.stored(ctx)
 	if err != nil {
@@ -324,8 +320,8 @@ func (t *Tampering) Unrevised(ctx context.Context) error {
 	return nil
 }
 
-// Unwritten returns an error if anybody else has written any object: those that were
-// there are as we left them, and those that we deleted are not there.
+// Unwritten returns an error if another client has written any object: changed objects must have
+// the written version, deleted ones must be absent.
 func (t *Tampering) Unwritten(ctx context.Context) error {
 	want := map[objectKey]string{}
 	for key, o := range t.before {
@@ -350,7 +346,7 @@ func (t *Tampering) Unwritten(ctx context.Context) error {
 	}
 	if err == nil && len(written) > 0 {
 		slices.Sort(written)
-		err = fmt.Errorf("somebody has written %s", some(written))
+		err = fmt.Errorf("another client has written %s", some(written))
 	}
 	return err
 }

@@ -7,16 +7,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// change is what is done to an object of a kind.
+// change is a change of the objects of one kind.
 type change struct {
 	kind  schema.GroupVersionKind
 	patch string
 }
 
-// changes has all kinds of chart bench. Nobody but the controller answers any of
-// these changes by writing the object: of the Deployment's spec, the
-// deployment controller would note that it has seen it. Nor do they change the keys
-// of lists, which is a conflict that server-side apply cannot resolve.
+// changes has all kinds of chart bench. No other controller reacts to these changes by writing the
+// object. For example, the deployment controller would update the status after a change of a
+// Deployment's spec. None of them changes a key of a list, which is a conflict that server-side
+// apply cannot resolve.
 func changes() []change {
 	return []change{
 		{
@@ -32,12 +32,12 @@ func changes() []change {
 	}
 }
 
-// choose says what is done to which release.
+// choose assigns changes to releases.
 func choose(releases []string) []*target {
 	var targets []*target
 	count := map[bool]int{}
 	for i, name := range releases {
-		// No number is both.
+		// No index satisfies both.
 		changed, deleted := i%4 == 0, i%10 == 1
 		if !changed && !deleted {
 			continue

@@ -70,7 +70,7 @@ func TestSpread(t *testing.T) {
 		{s(3), nil, Spread{1, 0, 3, 3, 3}},
 		{s(4, 1, 2, 3), nil, Spread{4, 0, 2, 4, 4}},
 		{s(twenty...), nil, Spread{20, 0, 10, 19, 20}},
-		// What is slow and came to its end is before what did not.
+		// A slow finished time sorts before unfinished ones.
 		{s(1, 90), s(60, 61), Spread{4, 2, 90, 61, 61}},
 	} {
 		if got := NewSpread(c.times, c.left); got != c.want {
@@ -79,11 +79,11 @@ func TestSpread(t *testing.T) {
 	}
 	half := NewSpread(s(1, 2), s(60, 60))
 	if !half.Known(50) || half.Known(95) || half.Known(100) || (Spread{}).Known(50) || NewSpread(nil, s(1)).Known(50) {
-		t.Error("it is not told which times have come to their end")
+		t.Error("Known is wrong about finished times")
 	}
 }
 
-// Only what was seen to go wrong can be right again.
+// TestNote: an object counts as restored only after it was observed in another state.
 func TestNote(t *testing.T) {
 	o := choose([]string{"a"})[0]
 	w := &Tampering{watched: map[objectKey]*target{o.objectKey: o}, progress: make(chan struct{}, 1)}
@@ -135,7 +135,7 @@ func TestSubstance(t *testing.T) {
 			}
 		})
 		if got := t1.isRestored(objectKey{"Service", "a"}, live); got != c.same {
-			t.Errorf("%s: is as it was: %v", what, got)
+			t.Errorf("%s: restored is %v", what, got)
 		}
 	}
 }
@@ -149,12 +149,12 @@ func TestNobodyElseHasWritten(t *testing.T) {
 		want  string
 	}{
 		"nobody":  {func(client.Client) error { return nil }, ""},
-		"a label": {func(c client.Client) error { return c.Patch(t.Context(), service("quiet"), label("b")) }, "somebody has written Service quiet"},
+		"a label": {func(c client.Client) error { return c.Patch(t.Context(), service("quiet"), label("b")) }, "another client has written Service quiet"},
 		"over our own change": {
-			func(c client.Client) error { return c.Patch(t.Context(), service("changed"), label("b")) }, "somebody has written Service changed",
+			func(c client.Client) error { return c.Patch(t.Context(), service("changed"), label("b")) }, "another client has written Service changed",
 		},
-		"what was deleted":  {func(c client.Client) error { return c.Create(t.Context(), service("deleted")) }, "somebody has written Service deleted"},
-		"to delete":         {func(c client.Client) error { return c.Delete(t.Context(), service("quiet")) }, "somebody has written Service quiet (gone)"},
+		"deleted object":    {func(c client.Client) error { return c.Create(t.Context(), service("deleted")) }, "another client has written Service deleted"},
+		"to delete":         {func(c client.Client) error { return c.Delete(t.Context(), service("quiet")) }, "another client has written Service quiet (gone)"},
 		"of other releases": {func(c client.Client) error { return c.Create(t.Context(), service("other")) }, ""},
 		"a new revision":    {func(c client.Client) error { return c.Create(t.Context(), revision("v2")) }, "1 stored revisions and are 2 now; new: v2"},
 	} {

@@ -37,14 +37,14 @@ func isDrifted(o client.Object) bool {
 	return ok && apimeta.IsStatusConditionTrue(hr.Status.Conditions, helmv2.ConditionDrifted)
 }
 
-// isRestored reports whether an object is as it was. Nil, it is not.
+// isRestored reports whether an object is in its former state. A nil object is not.
 func (t *Tampering) isRestored(key objectKey, o client.Object) bool {
 	live, ok := o.(*unstructured.Unstructured)
 	return ok && equality.Semantic.DeepEqual(substance(live), substance(t.before[key]))
 }
 
-// substance is what of an object comes back with it if it was deleted and is created
-// again: not what the cluster has given it or says of it.
+// substance returns the part of an object that stays equal when it is deleted and created again. It
+// excludes fields that the cluster sets.
 func substance(o *unstructured.Unstructured) map[string]any {
 	c := o.DeepCopy().Object
 	labels, annotations := o.GetLabels(), o.GetAnnotations()
@@ -56,7 +56,7 @@ func substance(o *unstructured.Unstructured) map[string]any {
 	return c
 }
 
-// watch takes note of everything that is seen after a version, until ctx ends.
+// watch handles every event after a version, until ctx ends.
 func (t *Tampering) watch(ctx context.Context, list client.ObjectList, version string, met func(objectKey, client.Object) bool) error {
 	events, err := t.client.Watch(ctx, list, &client.ListOptions{Namespace: t.namespace, Raw: &metav1.ListOptions{ResourceVersion: version}})
 	if err != nil {
@@ -85,7 +85,7 @@ func (t *Tampering) watch(ctx context.Context, list client.ObjectList, version s
 	return nil
 }
 
-// note takes note of whether an object is as awaited.
+// note records whether an object is in the expected state.
 func (t *Tampering) note(key objectKey, met func() bool, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -99,18 +99,18 @@ func (t *Tampering) note(key objectKey, met func() bool, now time.Time) {
 	case o.wrong && o.met.IsZero():
 		o.met = now
 	}
-	t.tell()
+	t.signal()
 }
 
 func (t *Tampering) fail(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.err = errors.Join(t.err, err)
-	t.tell()
+	t.signal()
 }
 
-// tell wakes who waits.
-func (t *Tampering) tell() {
+// signal signals progress to Wait.
+func (t *Tampering) signal() {
 	select {
 	case t.progress <- struct{}{}:
 	default:

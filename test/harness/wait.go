@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// pollEvery is short because people read the times measured with it.
+	// pollEvery is short, because it limits the precision of measured times.
 	pollEvery = 50 * time.Millisecond
-	// shownLogLines is how much of the controller's log an error quotes.
+	// shownLogLines is the number of lines of the controller's log in an error.
 	shownLogLines = 25
 )
 
-// Until looks again and again until look reports that it is done; what look has
-// seen is for the error. It gives up when the context ends, or the controller.
+// Until calls look repeatedly until it returns done. seen describes the last state for the error.
+// Until fails when the context or the controller ends.
 func (e *Environment) Until(ctx context.Context, what string, look func() (seen string, done bool)) error {
 	began := time.Now()
 	tick := time.NewTicker(pollEvery)
@@ -35,7 +35,7 @@ func (e *Environment) Until(ctx context.Context, what string, look func() (seen 
 		if done {
 			return nil
 		}
-		// What a look that was cut short has seen says nothing.
+		// A call that the context interrupted has no valid result.
 		if ctx.Err() == nil {
 			last = seen
 		}
@@ -58,7 +58,7 @@ func (e *Environment) unmet(cause error, began time.Time, what, seen string) err
 	return fmt.Errorf("%w\nthe controller's log ends:\n%s", err, e.Controller.LogTail(shownLogLines))
 }
 
-// WaitRelease waits until a HelmRelease is as wanted, and returns it.
+// WaitRelease waits until a HelmRelease satisfies a condition, and returns it.
 func (e *Environment) WaitRelease(ctx context.Context, key types.NamespacedName, what string, wanted func(*helmv2.HelmRelease) bool) (*helmv2.HelmRelease, error) {
 	var hr *helmv2.HelmRelease
 	err := e.Until(ctx, fmt.Sprintf("HelmRelease %s %s", key, what), func() (string, bool) {
@@ -71,12 +71,12 @@ func (e *Environment) WaitRelease(ctx context.Context, key types.NamespacedName,
 	return hr, err
 }
 
-// WaitReady waits until a HelmRelease is ready in its present generation.
+// WaitReady waits until the current generation of a HelmRelease is ready.
 func (e *Environment) WaitReady(ctx context.Context, key types.NamespacedName) (*helmv2.HelmRelease, error) {
 	return e.WaitRelease(ctx, key, "to be ready", Ready)
 }
 
-// Ready reports whether all that the spec asks for has been done.
+// Ready reports whether the current generation is reconciled and ready.
 func Ready(hr *helmv2.HelmRelease) bool {
 	conditions := hr.Status.Conditions
 	return hr.Status.ObservedGeneration == hr.Generation &&
@@ -93,7 +93,7 @@ func ReadyCondition(conditions []metav1.Condition) metav1.Condition {
 	return metav1.Condition{Type: helmv2.ConditionReady, Status: metav1.ConditionUnknown}
 }
 
-// Summary says in a few lines how a HelmRelease is doing.
+// Summary describes the state of a HelmRelease in a few lines.
 func Summary(hr *helmv2.HelmRelease) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "generation %d, observed %d", hr.Generation, hr.Status.ObservedGeneration)

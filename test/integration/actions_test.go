@@ -234,7 +234,7 @@ func TestHealOnARealServer(t *testing.T) {
 			if h, err := s.runner.Health(t.Context(), s.conn, job, 1); err != nil || !h.Ready {
 				t.Errorf("health %+v, %v", h, err)
 			}
-			s.succeed(release.Heal{Timeout: patience, Version: 1}, files)
+			s.succeed(release.Recheck{Timeout: patience, Version: 1}, files)
 			if got := s.newest(); got.Version != 1 || got.Status != helmv2.StatusDeployed || got.Description != "Install complete" {
 				t.Errorf("newest %+v", got)
 			}

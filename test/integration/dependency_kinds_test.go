@@ -279,7 +279,7 @@ func TestDependencyInAnotherNamespace(t *testing.T) {
 	ref := onKind("v1", "Secret", "vault", "has(dep.data.token) || has(dep.metadata.managedFields)")
 	ref.Namespace = there.namespace
 	hr := w.release("app", nil, strict, needs(ref))
-	w.waits(hr, "'"+there.namespace+"/vault' is not ready according to readyExpr eval: it may use no more than labels and status of what is not in its own namespace")
+	w.waits(hr, "'"+there.namespace+"/vault' is not ready according to readyExpr eval: it may use only labels and status of objects outside its own namespace")
 	ref.ReadyExpr = "dep.metadata.labels.open == 'yes' && !has(dep.data)"
 	w.edit(hr, needs(ref))
 	w.waits(hr, "is not ready according to readyExpr eval")

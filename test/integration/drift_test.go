@@ -79,7 +79,7 @@ func (w *world) live(o *unstructured.Unstructured) *unstructured.Unstructured {
 func (w *world) drift(o *unstructured.Unstructured, override ...string) drift.Difference {
 	w.t.Helper()
 	d, err := drift.Compare(drift.Case{
-		Desired: drift.Normalize(o), Live: w.live(o), Tried: w.applyAs(o, manager, client.DryRunAll), Override: override,
+		Desired: drift.Normalize(o), Live: w.live(o), DryRun: w.applyAs(o, manager, client.DryRunAll), Override: override,
 	})
 	w.must(err)
 	return d

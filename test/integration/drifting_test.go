@@ -467,13 +467,13 @@ func TestDriftCorrectsWhatItSaw(t *testing.T) {
 	manifest := func(name string) string {
 		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + ", namespace: " + w.namespace + "}\ndata: {a: '1'}\n"
 	}
-	look := drift.Look{
+	look := drift.Request{
 		Release: client.ObjectKey{Namespace: w.namespace, Name: "app"},
 		Objects: func(context.Context) ([]*resource.Info, error) {
 			text := strings.NewReader(manifest("left") + "---\n" + manifest("changed") + "---\n" + manifest("gone"))
 			return resource.NewBuilder(way).Unstructured().Stream(text, "manifest").Flatten().Do().Infos()
 		},
-		Moved: func(schema.GroupVersionResource, string, string, string, string) drift.Movement { return drift.Unknown },
+		Changed: func(schema.GroupVersionResource, string, string, string, string) drift.Change { return drift.Unknown },
 	}
 	for _, name := range []string{"left", "changed", "gone"} {
 		w.must(suite.client.Create(t.Context(), &corev1.ConfigMap{

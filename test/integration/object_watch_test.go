@@ -80,18 +80,18 @@ func (l *lookout) eventually(what string, holds func() bool) {
 func (l *lookout) untilKnown(resource schema.GroupVersionResource) {
 	l.t.Helper()
 	l.eventually(resource.Resource+" are watched", func() bool {
-		return l.Moved("it", resource, l.namespace, "x").Known
+		return l.Observed("it", resource, l.namespace, "x").Known
 	})
 }
 
 // untilHeard waits until the watch has heard of an object as it is, and returns what
 // it knows.
-func (l *lookout) untilHeard(resource schema.GroupVersionResource, o client.Object) watch.Moved {
+func (l *lookout) untilHeard(resource schema.GroupVersionResource, o client.Object) watch.Observation {
 	l.t.Helper()
-	var m watch.Moved
+	var m watch.Observation
 	l.eventually("the watch hears of "+o.GetName(), func() bool {
-		m = l.Moved("it", resource, l.namespace, o.GetName())
-		return watch.Moved{Known: true, At: m.At}.Since("any", o.GetResourceVersion())
+		m = l.Observed("it", resource, l.namespace, o.GetName())
+		return watch.Observation{Known: true, At: m.At}.ChangedSince("any", o.GetResourceVersion())
 	})
 	return m
 }
@@ -153,11 +153,11 @@ func (l *lookout) deployment() *appsv1.Deployment {
 func TestObjectWatch(t *testing.T) {
 	l := newLookout(t)
 	deployments := resourceOf("apps", "deployments")
-	l.Follow(l.key, l.cluster(suite.config), []schema.GroupVersionResource{deployments})
+	l.WatchKinds(l.key, l.cluster(suite.config), []schema.GroupVersionResource{deployments})
 	l.untilKnown(deployments)
 	l.untilWoken("the first list", l.key)
 	ctx := t.Context()
-	if m := l.Moved("it", deployments, l.namespace, "app"); m.Present || m.At == "" {
+	if m := l.Observed("it", deployments, l.namespace, "app"); m.Present || m.At == "" {
 		t.Errorf("before: %+v", m)
 	}
 
@@ -166,7 +166,7 @@ func TestObjectWatch(t *testing.T) {
 	l.must(suite.client.Create(ctx, d, l.ours))
 	m := l.untilHeard(deployments, d)
 	l.asleep("our own creation")
-	if !m.Present || m.UID != d.UID || m.Version != d.ResourceVersion || m.Since(string(d.UID), d.ResourceVersion) {
+	if !m.Present || m.UID != d.UID || m.Version != d.ResourceVersion || m.ChangedSince(string(d.UID), d.ResourceVersion) {
 		t.Errorf("created at %s: %+v", d.ResourceVersion, m)
 	}
 	clean := d.ResourceVersion
@@ -176,7 +176,7 @@ func TestObjectWatch(t *testing.T) {
 	l.must(suite.client.Status().Update(ctx, d, client.FieldOwner("kube-controller-manager")))
 	m = l.untilHeard(deployments, d)
 	l.asleep("a status")
-	if m.Since(string(d.UID), clean) {
+	if m.ChangedSince(string(d.UID), clean) {
 		t.Errorf("a status matters: %+v", m)
 	}
 
@@ -185,7 +185,7 @@ func TestObjectWatch(t *testing.T) {
 	l.must(suite.client.Update(ctx, d, l.ours))
 	m = l.untilHeard(deployments, d)
 	l.asleep("our own change")
-	if !m.Since(string(d.UID), clean) || m.Since(string(d.UID), d.ResourceVersion) {
+	if !m.ChangedSince(string(d.UID), clean) || m.ChangedSince(string(d.UID), d.ResourceVersion) {
 		t.Errorf("our own change at %s: %+v", d.ResourceVersion, m)
 	}
 	clean = d.ResourceVersion
@@ -194,7 +194,7 @@ func TestObjectWatch(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Name}, Spec: autoscalingv1.ScaleSpec{Replicas: 3},
 	})))
 	l.untilWoken("scaling", l.key)
-	if m := l.Moved("it", deployments, l.namespace, "app"); !m.Since(string(d.UID), clean) {
+	if m := l.Observed("it", deployments, l.namespace, "app"); !m.ChangedSince(string(d.UID), clean) {
 		t.Errorf("scaled: %+v", m)
 	}
 	l.must(suite.client.Get(ctx, client.ObjectKeyFromObject(d), d))
@@ -210,11 +210,11 @@ func TestObjectWatch(t *testing.T) {
 	l.untilWoken("a label less", l.key)
 
 	other := types.NamespacedName{Namespace: l.namespace, Name: "other"}
-	l.Follow(other, l.cluster(suite.config), []schema.GroupVersionResource{deployments})
+	l.WatchKinds(other, l.cluster(suite.config), []schema.GroupVersionResource{deployments})
 	delete(d.Labels, helmv2.LabelName)
 	l.must(suite.client.Update(ctx, d, client.FieldOwner("kubectl-label")))
 	l.untilWoken("the label removed", l.key)
-	if m := l.Moved("it", deployments, l.namespace, "app"); m.Present || !m.Since(string(d.UID), clean) {
+	if m := l.Observed("it", deployments, l.namespace, "app"); m.Present || !m.ChangedSince(string(d.UID), clean) {
 		t.Errorf("without its label: %+v", m)
 	}
 	d.Labels[helmv2.LabelName] = "other"
@@ -230,11 +230,11 @@ func TestObjectWatchPlain(t *testing.T) {
 	services, configs := resourceOf("", "services"), resourceOf("", "configmaps")
 	cm := &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: l.meta("config"), Data: map[string]string{"a": "1", "b": "2"}}
 	l.must(suite.client.Create(t.Context(), cm, client.FieldOwner("somebody")))
-	l.Follow(l.key, l.cluster(suite.config), []schema.GroupVersionResource{services, configs})
+	l.WatchKinds(l.key, l.cluster(suite.config), []schema.GroupVersionResource{services, configs})
 	l.untilKnown(services)
 	l.untilKnown(configs)
 	l.untilWoken("the first list", l.key)
-	if m := l.Moved("it", configs, l.namespace, "config"); m.UID != cm.UID || m.Since(string(cm.UID), cm.ResourceVersion) {
+	if m := l.Observed("it", configs, l.namespace, "config"); m.UID != cm.UID || m.ChangedSince(string(cm.UID), cm.ResourceVersion) {
 		t.Errorf("listed: %+v", m)
 	}
 
@@ -248,7 +248,7 @@ func TestObjectWatchPlain(t *testing.T) {
 	l.must(suite.client.Status().Update(t.Context(), svc, client.FieldOwner("cloud")))
 	m := l.untilHeard(services, svc)
 	l.asleep("a status")
-	if m.Since(string(svc.UID), clean) {
+	if m.ChangedSince(string(svc.UID), clean) {
 		t.Errorf("a status matters: %+v", m)
 	}
 	svc.Spec.Ports[0].Port = 81
@@ -268,7 +268,7 @@ func TestObjectWatchPlain(t *testing.T) {
 
 	l.must(suite.client.Delete(t.Context(), cm))
 	l.untilWoken("a deletion", l.key)
-	if m := l.Moved("it", configs, l.namespace, "config"); m.Present || !m.Since(string(cm.UID), cm.ResourceVersion) {
+	if m := l.Observed("it", configs, l.namespace, "config"); m.Present || !m.ChangedSince(string(cm.UID), cm.ResourceVersion) {
 		t.Errorf("deleted: %+v", m)
 	}
 }
@@ -279,7 +279,7 @@ func TestObjectWatchDefinitions(t *testing.T) {
 	l := newLookout(t)
 	group := l.namespace + ".example.com"
 	things := resourceOf(group, "things")
-	l.Follow(l.key, l.cluster(suite.config), []schema.GroupVersionResource{things})
+	l.WatchKinds(l.key, l.cluster(suite.config), []schema.GroupVersionResource{things})
 	thing := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"size": int64(1)}}}
 	thing.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: "v1", Kind: "Thing"})
 	meta := l.meta("thing")
@@ -299,13 +299,13 @@ func TestObjectWatchDefinitions(t *testing.T) {
 	l.must(suite.client.Delete(t.Context(), l.definitionObject(group)))
 	l.untilWoken("the definition goes", l.key)
 	l.eventually("the kind is forgotten", func() bool {
-		return !l.Moved("it", things, l.namespace, "thing").Known && l.Stats().Objects == 0
+		return !l.Observed("it", things, l.namespace, "thing").Known && l.Stats().Objects == 0
 	})
 	l.eventually("the definition is gone", func() bool { return l.definition(group) == nil })
 	l.define(group)
 	l.Retry("it")
 	l.untilKnown(things)
-	if m := l.Moved("it", things, l.namespace, "thing"); m.Present || !m.Since(string(thing.GetUID()), thing.GetResourceVersion()) {
+	if m := l.Observed("it", things, l.namespace, "thing"); m.Present || !m.ChangedSince(string(thing.GetUID()), thing.GetResourceVersion()) {
 		t.Errorf("defined again: %+v", m)
 	}
 }
@@ -317,11 +317,11 @@ func TestObjectWatchForbidden(t *testing.T) {
 	config := rest.CopyConfig(suite.config)
 	config.Impersonate.UserName = "system:serviceaccount:" + l.namespace + ":watcher"
 	configs := resourceOf("", "configmaps")
-	l.Follow(l.key, l.cluster(config), []schema.GroupVersionResource{configs, resourceOf("", "pods")})
+	l.WatchKinds(l.key, l.cluster(config), []schema.GroupVersionResource{configs, resourceOf("", "pods")})
 	l.untilKnown(resourceOf("", "pods"))
 	cm := &corev1.ConfigMap{ObjectMeta: l.meta("config")}
 	l.must(suite.client.Create(t.Context(), cm, client.FieldOwner("somebody")))
-	if m := l.Moved("it", configs, l.namespace, "config"); m.Known || !m.Since(string(cm.UID), cm.ResourceVersion) {
+	if m := l.Observed("it", configs, l.namespace, "config"); m.Known || !m.ChangedSince(string(cm.UID), cm.ResourceVersion) {
 		t.Errorf("forbidden: %+v", m)
 	}
 	role := &rbacv1.Role{}

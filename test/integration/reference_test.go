@@ -172,7 +172,7 @@ func (w *world) readableByTheReference(hr *helmv2.HelmRelease, left *helmv2.Helm
 		if !found || r.Status != s.Status {
 			w.t.Errorf("the snapshot of revision %d is %s, and stored is %q", s.Version, s.Status, r.Status)
 		}
-		if s.APIVersion == helmv2.SnapshotAPIVersionV2 && s.Digest != r.ReferenceDigest {
+		if s.APIVersion == helmv2.SnapshotAPIVersionV2 && s.Digest != r.HelmControllerDigest {
 			w.t.Errorf("the reference cannot verify its snapshot of revision %d any more", s.Version)
 		}
 	}
@@ -211,9 +211,9 @@ func TestReleaseOfTheReferenceChangesHands(t *testing.T) {
 		if len(read) != 2 {
 			t.Fatalf("read %d revisions", len(read))
 		}
-		if r := read[2-s.Version]; r.Version != s.Version || r.ReferenceDigest != s.Digest || r.ConfigDigest != s.ConfigDigest {
+		if r := read[2-s.Version]; r.Version != s.Version || r.HelmControllerDigest != s.Digest || r.ConfigDigest != s.ConfigDigest {
 			t.Errorf("revision %d has digests %s and %s, and the snapshot of %d has %s and %s",
-				r.Version, r.ReferenceDigest, r.ConfigDigest, s.Version, s.Digest, s.ConfigDigest)
+				r.Version, r.HelmControllerDigest, r.ConfigDigest, s.Version, s.Digest, s.ConfigDigest)
 		}
 	}
 

@@ -89,7 +89,7 @@ func (y *tenancy) dependencies(t *testing.T) {
 	guess := ref
 	guess.ReadyExpr = "dep.spec.values.password == 'rubies'"
 	hr := w.release("dependent", nil, y.strict, as(deployer), needs(guess))
-	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonDependencyNotReady, "'tenant-b/dependency' is not ready according to readyExpr", "may use no more than")
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonDependencyNotReady, "'tenant-b/dependency' is not ready according to readyExpr", "may use only")
 	w.edit(hr, needs(ref))
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonDependencyNotReady, "'tenant-b/dependency' is not ready: its latest generation has not been reconciled")
 	if message := condition(hr, helmv2.ConditionReady).Message; strings.Contains(message, "Source") {

@@ -27,8 +27,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// played is a file in the format of `promtool test rules`, as far as it is used
-// here: whoever has promtool can run it, too.
+// played is a file in the format of `promtool test rules`, with the fields that are used here.
 type played struct {
 	RuleFiles          []string       `yaml:"rule_files"`
 	EvaluationInterval model.Duration `yaml:"evaluation_interval"`
@@ -41,15 +40,15 @@ type played struct {
 }
 
 type expected struct {
-	At    model.Duration `yaml:"eval_time"`
-	Name  string         `yaml:"alertname"`
-	Alive []struct {
+	At     model.Duration `yaml:"eval_time"`
+	Name   string         `yaml:"alertname"`
+	Firing []struct {
 		Labels      map[string]string `yaml:"exp_labels"`
 		Annotations map[string]string `yaml:"exp_annotations"`
 	} `yaml:"exp_alerts"`
 }
 
-// TestAlerts plays series and looks which alerts fire.
+// TestAlerts: the series of testdata fire exactly the expected alerts.
 func TestAlerts(t *testing.T) {
 	raw, err := os.ReadFile("testdata/alerts.yaml")
 	if err != nil {
@@ -73,13 +72,13 @@ func TestAlerts(t *testing.T) {
 			all = append(all, parsed(t, s.Series, s.Values, time.Duration(test.Interval)))
 		}
 		for _, want := range test.Alerts {
-			if len(want.Alive) > 0 {
+			if len(want.Firing) > 0 {
 				fired[want.Name] = true
 			} else {
 				silent[want.Name] = true
 			}
 			var expect []string
-			for _, a := range want.Alive {
+			for _, a := range want.Firing {
 				labels := labels.NewBuilder(labels.FromMap(a.Labels)).Set(model.AlertNameLabel, want.Name).Labels()
 				expect = append(expect, fmt.Sprint(labels, labelsOf(a.Annotations)))
 			}
@@ -101,7 +100,7 @@ func TestAlerts(t *testing.T) {
 
 func labelsOf(all map[string]string) labels.Labels { return labels.FromMap(all) }
 
-// player evaluates rules on series, every interval from 0 on.
+// player evaluates rules on series, once an interval from time 0.
 type player struct {
 	engine   *promql.Engine
 	series   series
@@ -135,7 +134,7 @@ func firing(t *testing.T, p player, name string, at time.Duration) []string {
 				active[key] = began
 			}
 			if now-active[key] >= time.Duration(rule.For) {
-				got = append(got, p.words(t, rule, metric, sample.F, now))
+				got = append(got, p.alert(t, rule, metric, sample.F, now))
 			}
 		}
 		since = active
@@ -158,8 +157,8 @@ func (p player) query(t *testing.T, expr string, now time.Duration) promql.Vecto
 	return slices.Clone(v)
 }
 
-// words returns labels and annotations of an alert.
-func (p player) words(t *testing.T, rule *rulefmt.Rule, metric labels.Labels, value float64, now time.Duration) string {
+// alert returns labels and annotations of an alert.
+func (p player) alert(t *testing.T, rule *rulefmt.Rule, metric labels.Labels, value float64, now time.Duration) string {
 	t.Helper()
 	data := template.AlertTemplateData(metric.Map(), nil, "", promql.Sample{Metric: metric, F: value})
 	expand := func(text string) string {
@@ -181,7 +180,7 @@ func (p player) words(t *testing.T, rule *rulefmt.Rule, metric labels.Labels, va
 	return fmt.Sprint(all.Labels(), labelsOf(notes))
 }
 
-// series is a storage of what is in memory.
+// series is an in-memory storage.
 type series []*storage.SeriesEntry
 
 func parsed(t *testing.T, name, values string, interval time.Duration) *storage.SeriesEntry {

@@ -25,7 +25,7 @@ const at = "../../config/monitoring/"
 
 var promQL = parser.NewParser(parser.Options{})
 
-// targets are the labels that Prometheus gives to all that it scrapes.
+// targets are the labels that Prometheus adds to every target.
 var targets = []string{"job", "instance"}
 
 func rules(t *testing.T) *rulefmt.RuleGroups {
@@ -37,13 +37,13 @@ func rules(t *testing.T) *rulefmt.RuleGroups {
 	return groups
 }
 
-// TestRules does what `promtool check rules` does, and more.
+// TestRules: the alert rules are valid, complete, and name only metrics and labels that exist.
 func TestRules(t *testing.T) {
 	known, seen := exposed(t), map[string]bool{}
 	for _, group := range rules(t).Groups {
 		for _, rule := range group.Rules {
 			if seen[rule.Alert] {
-				t.Errorf("there are two of %s", rule.Alert)
+				t.Errorf("two alerts have the name %s", rule.Alert)
 			}
 			seen[rule.Alert] = true
 			for _, problem := range problems(known, rule.Expr) {
@@ -56,7 +56,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestOperatorRules: both files have the same rules.
+// TestOperatorRules: rules.yaml and prometheusrule.yaml have the same rules.
 func TestOperatorRules(t *testing.T) {
 	read := func(path string, into any) {
 		t.Helper()
@@ -77,7 +77,7 @@ func TestOperatorRules(t *testing.T) {
 	}
 }
 
-// dashboard is what this test reads of Grafana's format.
+// dashboard holds the fields of Grafana's format that the test reads.
 type dashboard struct {
 	UID        string
 	Templating struct {
@@ -94,6 +94,7 @@ type dashboard struct {
 	}
 }
 
+// TestDashboard: the panels are valid and query only metrics and labels that exist.
 func TestDashboard(t *testing.T) {
 	raw, err := os.ReadFile(at + "dashboard.json")
 	if err != nil {
@@ -106,7 +107,7 @@ func TestDashboard(t *testing.T) {
 	known, ids := exposed(t), map[int]bool{}
 	for _, p := range d.Panels {
 		if ids[p.ID] || len(p.Targets) == 0 || p.GridPos.X+p.GridPos.W > 24 {
-			t.Errorf("%s has another's ID, asks for nothing, or is too wide", p.Title)
+			t.Errorf("panel %s has a duplicate ID, no query, or is too wide", p.Title)
 		}
 		ids[p.ID] = true
 		for _, target := range p.Targets {
@@ -120,19 +121,19 @@ func TestDashboard(t *testing.T) {
 		t.Errorf("%d panels and %d variables were read", len(d.Panels), len(d.Templating.List))
 	}
 	if name := labelValues(fmt.Sprint(d.Templating.List[1].Query)); known[name] == nil {
-		t.Errorf("the variable asks for %q", name)
+		t.Errorf("the variable queries %q", name)
 	}
 }
 
-// labelValues returns the metric of a query of Grafana's own.
+// labelValues returns the metric of a label_values query of Grafana.
 func labelValues(query string) string {
 	_, rest, _ := strings.Cut(query, "label_values(")
 	name, _, _ := strings.Cut(rest, ",")
 	return name
 }
 
-// problems says what is wrong with an expression: metrics and labels that the
-// controller does not have, or that do not come from the metrics it asks for.
+// problems returns the errors of an expression: metrics and labels that the controller does not
+// have, or that the queried metrics do not have.
 func problems(known map[string][]string, text string) (found []string) {
 	expr, err := promQL.ParseExpr(text)
 	if err != nil {
@@ -160,18 +161,18 @@ func problems(known map[string][]string, text string) (found []string) {
 		return nil
 	})
 	parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
-		var asked []string
+		var used []string
 		switch n := node.(type) {
 		case *parser.AggregateExpr:
-			asked = n.Grouping
+			used = n.Grouping
 		case *parser.BinaryExpr:
 			if n.VectorMatching != nil {
-				asked = append(slices.Clone(n.VectorMatching.MatchingLabels), n.VectorMatching.Include...)
+				used = append(slices.Clone(n.VectorMatching.MatchingLabels), n.VectorMatching.Include...)
 			}
 		}
-		for _, label := range asked {
+		for _, label := range used {
 			if !has[label] {
-				found = append(found, "nothing here has a label "+label)
+				found = append(found, "no queried metric has a label "+label)
 			}
 		}
 		return nil
@@ -179,7 +180,7 @@ func problems(known map[string][]string, text string) (found []string) {
 	return found
 }
 
-// TestProblems: what is wrong is found.
+// TestProblems: problems finds unknown metrics and labels, and syntax errors.
 func TestProblems(t *testing.T) {
 	known := exposed(t)
 	for expr, want := range map[string]string{
@@ -188,14 +189,14 @@ func TestProblems(t *testing.T) {
 		`go_memstats_heap_inuse_bytes and on (job) process_resident_memory_bytes`: "",
 		`pintle_helm_release_infos`:                                               "pintle_helm_release_infos does not exist",
 		`pintle_helm_release_info{le="1"}`:                                        "pintle_helm_release_info has no label le",
-		`sum by (reason) (pintle_helm_release_info)`:                              "nothing here has a label reason",
-		`go_goroutines * on (reason) go_goroutines`:                               "nothing here has a label reason",
-		`go_goroutines * on (job) group_left (reason) go_goroutines`:              "nothing here has a label reason",
+		`sum by (reason) (pintle_helm_release_info)`:                              "no queried metric has a label reason",
+		`go_goroutines * on (reason) go_goroutines`:                               "no queried metric has a label reason",
+		`go_goroutines * on (job) group_left (reason) go_goroutines`:              "no queried metric has a label reason",
 		`sum by (`: "1:9: parse error",
 	} {
 		got := strings.Join(problems(known, expr), "; ")
 		if want == "" && got != "" || !strings.HasPrefix(got, want) {
-			t.Errorf("%s: %q, want %q; known are %d", expr, got, want, len(slices.Collect(maps.Keys(known))))
+			t.Errorf("%s: %q, want %q; %d series names are known", expr, got, want, len(slices.Collect(maps.Keys(known))))
 		}
 	}
 }

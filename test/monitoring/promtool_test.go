@@ -11,13 +11,12 @@ import (
 	"testing"
 )
 
-// TestPromtool lets promtool itself look at metrics and rules, and play the series
-// of TestAlerts. The other tests do the same with the libraries of today, and say
-// more; an old promtool shows that the files need no new one.
+// TestPromtool: promtool accepts the metrics and the rules, and the tests of testdata pass. The
+// other tests use current libraries; an old promtool shows that the files need no new one.
 func TestPromtool(t *testing.T) {
 	promtool := os.Getenv("PINTLE_PROMTOOL")
 	if promtool == "" {
-		t.Skip("PINTLE_PROMTOOL names no promtool")
+		t.Skip("PINTLE_PROMTOOL is not set")
 	}
 	_, families := served(t)
 	for _, test := range []struct {
@@ -28,11 +27,11 @@ func TestPromtool(t *testing.T) {
 		{args: []string{"check", "rules", "--lint-fatal", at + "rules.yaml"}},
 		{args: []string{"test", "rules", "testdata/alerts.yaml"}},
 	} {
-		var said bytes.Buffer
+		var output bytes.Buffer
 		cmd := exec.CommandContext(t.Context(), promtool, test.args...)
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = test.input, &said, &said
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = test.input, &output, &output
 		if err := cmd.Run(); err != nil {
-			t.Errorf("%v: %v\n%s", cmd.Args, err, said.Bytes())
+			t.Errorf("%v: %v\n%s", cmd.Args, err, output.Bytes())
 		}
 	}
 }

@@ -1,9 +1,8 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package monitoring tests that the alert rules and the dashboard in
-// config/monitoring can be read by those they are for, name nothing that the
-// controller does not have, and say what they should.
+// Package monitoring tests the alert rules and the dashboard in config/monitoring: they are
+// valid, name only metrics and labels that the controller has, and the alerts fire as expected.
 package monitoring
 
 import (
@@ -18,19 +17,18 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
-	// It registers the metrics of queues and of visits.
+	// Registers the metrics of work queues and of reconciliations.
 	_ "sigs.k8s.io/controller-runtime/pkg/controller"
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/pintle-dev/pintle/internal/metrics"
 )
 
-// described finds name and variable labels in the words of a Desc, which has no
-// other way of telling them.
+// described matches name and variable labels in the text of a Desc, which has no accessors.
 var described = regexp.MustCompile(`^Desc\{fqName: "([^"]*)", help: .*, constLabels: \{.*\}, variableLabels: \{([^}]*)\}\}$`)
 
-// exposed returns the labels of every metric that the controller can have, by the
-// names of their series. They are what is registered when it starts.
+// exposed returns the labels of every metric that the controller registers at its start, by the
+// names of its series.
 func exposed(t *testing.T) map[string][]string {
 	t.Helper()
 	var twice prometheus.AlreadyRegisteredError
@@ -39,7 +37,7 @@ func exposed(t *testing.T) map[string][]string {
 	}
 	all := map[string][]string{}
 	for name, labels := range describedBy(t, crmetrics.Registry.(prometheus.Collector)) {
-		// What it is nobody tells: any of them may be a histogram.
+		// A Desc does not contain the type: each may be a histogram.
 		for _, suffix := range []string{"", "_count", "_sum"} {
 			all[name+suffix] = labels
 		}
@@ -48,8 +46,7 @@ func exposed(t *testing.T) map[string][]string {
 	return all
 }
 
-// describedBy returns the labels of all metrics of a registry, those without series
-// included.
+// describedBy returns the labels of all metrics of a registry, including those without series.
 func describedBy(t *testing.T, registry prometheus.Collector) map[string][]string {
 	t.Helper()
 	descs := make(chan *prometheus.Desc, 1000)
@@ -59,15 +56,15 @@ func describedBy(t *testing.T, registry prometheus.Collector) map[string][]strin
 	for d := range descs {
 		found := described.FindStringSubmatch(d.String())
 		if found == nil {
-			t.Fatalf("%s is not as this test knows it", d)
+			t.Fatalf("%s has an unexpected format", d)
 		}
 		all[found[1]] = strings.FieldsFunc(found[2], func(r rune) bool { return r == ',' })
 	}
 	return all
 }
 
-// TestMetricsAreValid does what `promtool check metrics` does with what the
-// controller serves: it parses and lints.
+// TestMetricsAreValid: the metrics that the controller serves pass promlint, as with
+// `promtool check metrics`.
 func TestMetricsAreValid(t *testing.T) {
 	registry, families := served(t)
 	problems, err := promlint.New(text(t, families)).Lint()
@@ -79,11 +76,11 @@ func TestMetricsAreValid(t *testing.T) {
 		delete(missing, f.GetName())
 	}
 	if len(missing) > 0 {
-		t.Errorf("there was no series to look at of %v", missing)
+		t.Errorf("no series was checked of %v", missing)
 	}
 }
 
-// served returns a series of every metric, and where they are registered.
+// served returns a registry and the families of every metric, each with a series.
 func served(t *testing.T) (*prometheus.Registry, []*dto.MetricFamily) {
 	t.Helper()
 	registry := prometheus.NewRegistry()

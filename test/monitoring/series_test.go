@@ -16,11 +16,11 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// everySeries makes a series of each metric of ours.
+// everySeries adds a series to each metric of m.
 func everySeries(m *metrics.Metrics) {
 	key, at := types.NamespacedName{Namespace: "prod", Name: "web"}, time.Unix(100, 0)
-	m.Reconciled(key, time.Second)
-	m.Visit(metrics.VisitAtRest)
+	m.ReconcileDuration(key, time.Second)
+	m.Reconciliation(metrics.RuleCached)
 	m.Attempt(release.Outcome{Action: release.Install{}, Announced: at, Started: at, Ended: at, Diagnosis: &release.Diagnosis{Code: "code"}})
 	m.Attempt(release.Outcome{Action: release.Install{}, Ended: at, Interrupted: &release.Outage{}})
 	m.ClusterUnreachable("host", true)
@@ -28,8 +28,8 @@ func everySeries(m *metrics.Metrics) {
 	m.Notified("sent")
 	m.Downloaded(time.Second, 1, nil)
 	m.Operation("engine", "phase", "reason", time.Second, time.Second)
-	m.Ask(func(f *metrics.Figures) { f.Caches = []metrics.Cache{{Name: "some"}} })
-	m.TokenWanted(key, true)
+	m.Collect(func(s *metrics.Stats) { s.Caches = []metrics.Cache{{Name: "some"}} })
+	m.TokenRequested(key, true)
 	m.Succeeded(key, at)
 	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
 	hr.Status.Conditions = []metav1.Condition{{Type: helmv2.ConditionReady, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(at)}}

@@ -17,7 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/values"
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
@@ -156,7 +156,7 @@ func settled(t *testing.T) (*fleet, *seen) {
 	r := &f.releases[3]
 	r.version, r.message, r.config, r.secret = "0.2.0", 5, 1, -1
 	f.configs[1] = 77
-	digest, err := chart.ConfigDigest(f.values(3))
+	digest, err := values.Digest(f.values(3))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ func counted() []struct{ title, name string } {
 		{"errors of visits", "controller_runtime_reconcile_errors_total"},
 		{"panics", "controller_runtime_reconcile_panics_total"},
 		{"requests to the API server", "rest_client_requests_total"},
-		{"visits by rule", "pintle_helm_release_visits_total"},
+		{"visits by rule", "pintle_helm_release_reconciliations_total"},
 		{"actions", "pintle_helm_release_actions_total"},
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/values"
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
@@ -106,7 +106,7 @@ func (f *fleet) saidWrong(i int, hr *helmv2.HelmRelease) string {
 		return "has no history"
 	}
 	newest, want := hr.Status.History[0], f.wantedVersion(i)
-	digest, err := chart.ConfigDigest(f.values(i))
+	digest, err := values.Digest(f.values(i))
 	switch {
 	case err != nil:
 		return err.Error()

@@ -7,61 +7,62 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// OperationStatus is what became of an Operation so far. In a final phase nothing of it changes any more.
+// OperationStatus is the observed state of an Operation. It does not change in a final phase.
 type OperationStatus struct {
-	// How far the work is. Empty until the controller has looked.
+	// The phase of the Operation. Empty until the first reconciliation.
 	// +optional
 	Phase OperationPhase `json:"phase,omitempty"`
 
-	// The generation of the spec that was looked at last.
+	// Generation of the spec of the last reconciliation.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// When the first Job began to run.
+	// When the first Job started.
 	// +optional
 	StartedAt *metav1.Time `json:"startedAt,omitempty"`
 
-	// When the Operation came to its end, whatever that is.
+	// When the Operation reached its final phase.
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 
-	// Accepted, Running, Blocked, Succeeded, Failed and Cancelled, as far as there is something to say.
+	// Conditions of the Operation: Accepted, Running, Blocked, Succeeded, Failed and Cancelled.
+	// Each is present only when it applies.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// The hooks of the release. Only written if the one asked for is not among them.
+	// The hooks of the release. Set only if the requested hook does not exist.
 	// +kubebuilder:validation:MaxItems=256
 	// +listType=atomic
 	// +optional
 	Hooks []HookReference `json:"hooks,omitempty"`
 
-	// What the work came to.
+	// The results of the Jobs.
 	// +optional
 	Outputs *Outputs `json:"outputs,omitempty"`
 }
 
-// OperationPhase says how far an Operation is.
+// OperationPhase is the progress of an Operation.
 //
 // +kubebuilder:validation:Enum=Pending;Running;Succeeded;Failed;Cancelled
 type OperationPhase string
 
 const (
-	// PhasePending says that nothing runs yet.
+	// PhasePending means that no Job has started yet.
 	PhasePending OperationPhase = "Pending"
-	// PhaseRunning says that a Job runs, or ran and is followed by another one.
+	// PhaseRunning means that a Job runs, or that another one follows.
 	PhaseRunning OperationPhase = "Running"
 	// PhaseSucceeded is final.
 	PhaseSucceeded OperationPhase = "Succeeded"
 	// PhaseFailed is final.
 	PhaseFailed OperationPhase = "Failed"
-	// PhaseCancelled is final. Nothing of the Operation runs any more.
+	// PhaseCancelled is final. No Job of the Operation runs any more.
 	PhaseCancelled OperationPhase = "Cancelled"
 )
 
-// Final reports whether a phase is left no more.
+// Final reports whether a phase is final.
 func (p OperationPhase) Final() bool {
 	return p == PhaseSucceeded || p == PhaseFailed || p == PhaseCancelled
 }
@@ -72,15 +73,16 @@ type HookReference struct {
 	Name string `json:"name"`
 	// Kind of the hook's object.
 	Kind string `json:"kind"`
-	// Events that the hook is run at.
+	// Events of the hook.
 	// +listType=atomic
 	// +optional
 	Events []string `json:"events,omitempty"`
 }
 
-// Outputs is what the work came to. If there are several Jobs, what is said of one is said of the last that began.
+// Outputs are the results of an Operation. If there are several Jobs, single values are those of
+// the last one that started.
 type Outputs struct {
-	// The Pod whose log tells most.
+	// The Pod with the most relevant log.
 	// +optional
 	LogsRef *PodReference `json:"logsRef,omitempty"`
 
@@ -92,19 +94,21 @@ type Outputs struct {
 	// +optional
 	JobName string `json:"jobName,omitempty"`
 
-	// Where the hook comes from.
+	// The release and revision with the hook.
 	// +optional
 	Release *ReleaseReference `json:"release,omitempty"`
 
-	// Exit code of the container that decided the result: the one that failed, or else 0.
+	// Exit code of the container that determined the result: the one that failed, or else 0.
 	// +optional
 	ExitCode *int32 `json:"exitCode,omitempty"`
 
-	// Why it failed, in one word: OOMKilled, DeadlineExceeded, Unschedulable and so on. Empty if it did not.
+	// Reason of the failure in one word, such as OOMKilled, DeadlineExceeded or Unschedulable.
+	// Empty without a failure.
 	// +optional
 	Reason string `json:"reason,omitempty"`
 
-	// What Kubernetes says about that reason, for people: which image cannot be had, for example. 1024 bytes at most.
+	// Message from Kubernetes about that reason, such as the image that cannot be pulled. At most
+	// 1024 bytes.
 	// +optional
 	Message string `json:"message,omitempty"`
 
@@ -114,14 +118,14 @@ type Outputs struct {
 	// +optional
 	LogTail []ContainerLog `json:"logTail,omitempty"`
 
-	// The Jobs in the order in which they were made.
+	// The Jobs in the order of their creation.
 	// +kubebuilder:validation:MaxItems=256
 	// +listType=atomic
 	// +optional
 	Jobs []JobResult `json:"jobs,omitempty"`
 }
 
-// PodReference names a Pod in the namespace of the Operation.
+// PodReference references a Pod in the namespace of the Operation.
 type PodReference struct {
 	// Always Pod.
 	Kind string `json:"kind"`
@@ -131,7 +135,7 @@ type PodReference struct {
 	Namespace string `json:"namespace"`
 }
 
-// ReleaseReference names a revision of a Helm release, and what of it was used.
+// ReleaseReference references a revision of a Helm release and the used hooks.
 type ReleaseReference struct {
 	// Name of the Helm release.
 	Name string `json:"name"`
@@ -139,7 +143,8 @@ type ReleaseReference struct {
 	Namespace string `json:"namespace"`
 	// Number of the revision.
 	Revision int `json:"revision"`
-	// SHA-256 of the hook's stored manifest, as sha256:<hex>. For the hooks of an event, of these texts in their order.
+	// SHA-256 of the hook's stored manifest, as sha256:<hex>. For the hooks of an event, the
+	// SHA-256 of their manifests in order.
 	HookDigest string `json:"hookDigest"`
 }
 
@@ -152,26 +157,27 @@ type ContainerLog struct {
 	Text string `json:"text,omitempty"`
 }
 
-// JobResult is the life of one Job.
+// JobResult is the result of one Job.
 type JobResult struct {
-	// Name of the hook that it is made from.
+	// Name of the hook that the Job is created from.
 	Hook string `json:"hook"`
 	// Name of the Job.
 	Name string `json:"name"`
-	// UID of the Job. It is written before the Job may run, so that no second one can ever be run in its place.
+	// UID of the Job. It is stored before the Job may run, so that no second Job can run in its
+	// place.
 	UID string `json:"uid"`
-	// Running, Succeeded, Failed or Cancelled; Pending until it may run.
+	// Running, Succeeded, Failed or Cancelled; Pending until the Job may run.
 	Phase OperationPhase `json:"phase"`
-	// When it began to run.
+	// When the Job started.
 	// +optional
 	StartedAt *metav1.Time `json:"startedAt,omitempty"`
-	// When it ended.
+	// When the Job ended.
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
-	// Exit code of the container that decided the result.
+	// Exit code of the container that determined the result.
 	// +optional
 	ExitCode *int32 `json:"exitCode,omitempty"`
-	// Why it failed, or is being stopped, in one word.
+	// Reason of the failure or of the cancellation, in one word.
 	// +optional
 	Reason string `json:"reason,omitempty"`
 }

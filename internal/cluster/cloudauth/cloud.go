@@ -50,12 +50,12 @@ type Access struct {
 	Expires time.Time
 }
 
-// Mint returns a token of a ServiceAccount.
-type Mint func(ctx context.Context, account types.NamespacedName, audiences []string) (token string, expires time.Time, err error)
+// TokenRequester returns a token of a ServiceAccount.
+type TokenRequester func(ctx context.Context, account types.NamespacedName, audiences []string) (token string, expires time.Time, err error)
 
 // Get asks a cloud for a way into one of its clusters. It takes as long as ctx allows,
-// if nobody answers. Its errors are *Refused, and hold nothing that is secret.
-func Get(ctx context.Context, c Cluster, mint Mint) (access Access, err error) {
+// if nobody answers. Its errors are *AccessError, and hold nothing that is secret.
+func Get(ctx context.Context, c Cluster, mint TokenRequester) (access Access, err error) {
 	hidden := &secrets{}
 	defer func() {
 		if err != nil {
@@ -69,7 +69,7 @@ func Get(ctx context.Context, c Cluster, mint Mint) (access Access, err error) {
 	return c.get(ctx, p, mint, hidden)
 }
 
-func (c *Cluster) get(ctx context.Context, p auth.RESTConfigProvider, mint Mint, hidden *secrets) (access Access, err error) {
+func (c *Cluster) get(ctx context.Context, p auth.RESTConfigProvider, mint TokenRequester, hidden *secrets) (access Access, err error) {
 	// What a cloud leaves out of its answer, as of a cluster that is being made, the
 	// library takes to be there.
 	defer func() {
@@ -108,7 +108,7 @@ func (c *Cluster) get(ctx context.Context, p auth.RESTConfigProvider, mint Mint,
 }
 
 // identity returns what gets tokens of the cloud, as whoever wants to get there.
-func (c *Cluster) identity(ctx context.Context, p auth.RESTConfigProvider, mint Mint, hidden *secrets) (func([]auth.Option) (auth.Token, error), error) {
+func (c *Cluster) identity(ctx context.Context, p auth.RESTConfigProvider, mint TokenRequester, hidden *secrets) (func([]auth.Option) (auth.Token, error), error) {
 	if c.itself() {
 		return func(options []auth.Option) (auth.Token, error) { return p.NewControllerToken(ctx, options...) }, nil
 	}

@@ -146,7 +146,7 @@ func TestGet(t *testing.T) {
 
 func TestGetNothing(t *testing.T) {
 	t.Parallel()
-	var told *Refused
+	var told *AccessError
 	if _, err := Get(t.Context(), Cluster{Provider: "ovh"}, mint); !errors.As(err, &told) || told.Cause() != `there is no provider "ovh"` {
 		t.Errorf("got %v", err)
 	}

@@ -1,10 +1,16 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package evidence reads what tells why an object is not as it should be: its
-// pods, events about them, the ends of their logs. What to make of that is the
-// business of cause. It reads as the release, asks little, and only when there is
-// reason to; what it may not read is left out, and said to be.
+// Package evidence reads the state of the cluster that shows why an object failed: its Pods, events
+// about them, and the ends of their logs. Package diagnosis derives the cause. Requests use the
+// identity of the release, are few, and are sent only after a failure or during a long wait.
+// Resources that the identity may not read are left out and listed in the details.
+//
+// Files, top-down:
+//
+//	examine.go   Reader.Examine: the diagnosis of one release's objects
+//	log.go       ReadLog: the end of a container's log
+//	doc.go       Reader, and its requests to the API server
 package evidence
 
 import (
@@ -18,7 +24,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Bounds of what is read for one answer.
+// Limits of the requests for one diagnosis.
 const (
 	maxSuspects = 3
 	maxPods     = 250
@@ -26,38 +32,38 @@ const (
 	maxSecrets  = 10
 )
 
-// source is what can be read of a cluster.
+// source reads from a cluster. Tests replace it.
 type source interface {
 	pods(ctx context.Context, namespace string, options metav1.ListOptions) ([]corev1.Pod, error)
-	// warnings returns events of type Warning about the object of that UID.
+	// warnings returns the events of type Warning about the object with a UID.
 	warnings(ctx context.Context, namespace, uid string) ([]corev1.Event, error)
 	secret(ctx context.Context, namespace, name string) (*corev1.Secret, error)
 	logs(ctx context.Context, namespace, pod string, options *corev1.PodLogOptions) (io.ReadCloser, error)
 }
 
-// Connection leads to a cluster, as somebody.
+// Connection is a connection to a cluster with an identity.
 type Connection interface {
 	ToRESTConfig() (*rest.Config, error)
 	HTTPClient() *http.Client
 }
 
-// Examiner finds out about the objects of one release. It may be used concurrently.
-type Examiner struct{ from source }
+// Reader diagnoses the objects of one release. It is safe for concurrent use.
+type Reader struct{ from source }
 
-// New returns an examiner that reads by a connection.
-func New(way Connection) (*Examiner, error) {
-	config, err := way.ToRESTConfig()
+// New returns a Reader that uses a connection.
+func New(connection Connection) (*Reader, error) {
+	config, err := connection.ToRESTConfig()
 	if err != nil {
 		return nil, err
 	}
-	clients, err := corev1client.NewForConfigAndClient(config, way.HTTPClient())
+	clients, err := corev1client.NewForConfigAndClient(config, connection.HTTPClient())
 	if err != nil {
 		return nil, err
 	}
-	return &Examiner{from: server{clients}}, nil
+	return &Reader{from: server{clients}}, nil
 }
 
-// server is the source that an API server is.
+// server is a source that reads from the API server.
 type server struct{ clients corev1client.CoreV1Interface }
 
 func (s server) pods(ctx context.Context, namespace string, options metav1.ListOptions) ([]corev1.Pod, error) {

@@ -20,25 +20,25 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// How long an answer may take: what keeps somebody who waits is short.
+// patience limits one diagnosis. briefPatience limits one that delays a wait.
 const (
 	patience      = 15 * time.Second
 	briefPatience = 5 * time.Second
 )
 
-// Examine answers an inquiry; nil if there is nothing to say. It stops at the first
-// object that shows a cause, and looks at maxSuspects at most.
-func (e *Examiner) Examine(ctx context.Context, q release.Inquiry) *release.Diagnosis {
+// Examine returns the diagnosis of an inquiry; nil without suspects. It stops at the first object
+// with a known cause, and examines at most maxSuspects objects.
+func (e *Reader) Examine(ctx context.Context, q release.DiagnosisRequest) *release.Diagnosis {
 	limit := patience
 	if q.Brief {
 		limit = briefPatience
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	suspects := telling(q.Suspects)
+	suspects := byRelevance(q.Objects)
 	var best *release.Diagnosis
 	for i := range suspects[:min(len(suspects), maxSuspects)] {
-		x := &examination{examiner: e, suspect: &suspects[i], brief: q.Brief, secrets: slices.Clone(q.Secrets)}
+		x := &inspection{reader: e, suspect: &suspects[i], brief: q.Brief, secrets: slices.Clone(q.Secrets)}
 		found := x.run(ctx)
 		d := x.diagnosis(found)
 		if best == nil || found.Sure {
@@ -51,19 +51,19 @@ func (e *Examiner) Examine(ctx context.Context, q release.Inquiry) *release.Diag
 	return best
 }
 
-// Refused implements the wish to know why an object was refused: Status has the
-// words of who refused it.
-func (e *Examiner) Refused(suspect release.Suspect, secrets []string) *release.Diagnosis {
-	x := &examination{examiner: e, suspect: &suspect, facts: diagnosis.Facts{
+// Refused returns the diagnosis of an object that the API server rejected with the message in
+// Status.
+func (e *Reader) Refused(suspect release.UnreadyObject, secrets []string) *release.Diagnosis {
+	x := &inspection{reader: e, suspect: &suspect, facts: diagnosis.Facts{
 		Kind: suspect.Object.Kind, Namespace: suspect.Object.Namespace, Name: suspect.Object.Name,
 		Status: suspect.Status, Refused: true, Secrets: secrets,
 	}}
 	return x.diagnosis(diagnosis.Find(x.facts))
 }
 
-// telling puts first what has failed for good, and then what has pods.
-func telling(all []release.Suspect) []release.Suspect {
-	rank := func(s release.Suspect) int {
+// byRelevance returns failed objects first, then objects with Pods, then claims.
+func byRelevance(all []release.UnreadyObject) []release.UnreadyObject {
+	rank := func(s release.UnreadyObject) int {
 		switch {
 		case s.Failed:
 			return 0
@@ -75,7 +75,7 @@ func telling(all []release.Suspect) []release.Suspect {
 		return 3
 	}
 	all = slices.Clone(all)
-	slices.SortStableFunc(all, func(a, b release.Suspect) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(all, func(a, b release.UnreadyObject) int { return rank(a) - rank(b) })
 	return all
 }
 
@@ -89,16 +89,16 @@ func hasPods(o release.Object) bool {
 	return false
 }
 
-// examination is of one object.
-type examination struct {
-	examiner *Examiner
-	suspect  *release.Suspect
-	brief    bool
-	secrets  []string
-	facts    diagnosis.Facts
+// inspection is the diagnosis of one object.
+type inspection struct {
+	reader  *Reader
+	suspect *release.UnreadyObject
+	brief   bool
+	secrets []string
+	facts   diagnosis.Facts
 }
 
-func (x *examination) run(ctx context.Context) diagnosis.Finding {
+func (x *inspection) run(ctx context.Context) diagnosis.Finding {
 	s := x.suspect
 	x.facts = diagnosis.Facts{
 		Kind: s.Object.Kind, Namespace: s.Object.Namespace, Name: s.Object.Name, Role: string(s.Role),
@@ -107,17 +107,17 @@ func (x *examination) run(ctx context.Context) diagnosis.Finding {
 	if hasPods(s.Object) {
 		x.readPods(ctx)
 	}
-	pod := diagnosis.Telling(x.facts.Pods)
-	// What a pod shows itself needs no event, if there is no more to know than that.
+	pod := diagnosis.RelevantPod(x.facts.Pods)
+	// A sure symptom of a Pod needs no events.
 	if found := diagnosis.Find(x.facts); x.brief && (found.Sure || s.Object.Kind == "Deployment" || s.Object.Kind == "Pod") {
 		return found
 	}
 	if pod != nil && !x.brief {
-		// Logs go first: a pod may be on its way out.
+		// Logs are read first, because the Pod may be terminating.
 		x.readLogs(ctx, pod)
 	}
 	if s.Object.Kind != "Deployment" && s.Object.Kind != "Pod" {
-		// What keeps pods of a Deployment from being created is in its status.
+		// The reason why a Deployment's Pods cannot be created is in its status.
 		x.readEvents(ctx, s.UID)
 	}
 	if x.brief {
@@ -129,37 +129,37 @@ func (x *examination) run(ctx context.Context) diagnosis.Finding {
 	return diagnosis.Find(x.facts)
 }
 
-func (x *examination) diagnosis(found diagnosis.Finding) *release.Diagnosis {
+func (x *inspection) diagnosis(found diagnosis.Finding) *release.Diagnosis {
 	d := &release.Diagnosis{
 		Code: found.Code, Object: x.suspect.Object, Role: x.suspect.Role, Summary: found.Summary, Details: found.Details,
-		Hopeless: found.Hopeless, Patience: found.Patience, Mark: found.Mark,
+		Permanent: found.Hopeless, PermanentAfter: found.Patience, Fingerprint: found.Mark,
 	}
-	pod := diagnosis.Telling(x.facts.Pods)
+	pod := diagnosis.RelevantPod(x.facts.Pods)
 	for _, l := range found.Logs {
 		d.Logs = append(d.Logs, release.ContainerLog{Pod: pod.Name, Container: l.Container, Text: l.Text})
 	}
 	return d
 }
 
-func (x *examination) unread(what string, err error) {
+func (x *inspection) addUnread(what string, err error) {
 	x.facts.Unread = append(x.facts.Unread, what+": "+err.Error())
 }
 
-func (x *examination) readPods(ctx context.Context) {
+func (x *inspection) readPods(ctx context.Context) {
 	options, ok := selection(x.suspect)
 	if !ok {
 		return
 	}
-	pods, err := x.examiner.from.pods(ctx, x.suspect.Object.Namespace, options)
+	pods, err := x.reader.from.pods(ctx, x.suspect.Object.Namespace, options)
 	if err != nil {
-		x.unread("pods", err)
+		x.addUnread("pods", err)
 		return
 	}
-	x.facts.Pods = slices.DeleteFunc(pods, func(p corev1.Pod) bool { return !ofSuspect(&p, x.suspect) })
+	x.facts.Pods = slices.DeleteFunc(pods, func(p corev1.Pod) bool { return !belongsTo(&p, x.suspect) })
 }
 
-// selection says how to ask for the pods of an object.
-func selection(s *release.Suspect) (metav1.ListOptions, bool) {
+// selection returns the list options for the Pods of an object, and false if it has none.
+func selection(s *release.UnreadyObject) (metav1.ListOptions, bool) {
 	if s.Object.Kind == "Pod" {
 		return metav1.ListOptions{FieldSelector: "metadata.name=" + s.Object.Name}, true
 	}
@@ -171,8 +171,8 @@ func selection(s *release.Suspect) (metav1.ListOptions, bool) {
 	return metav1.ListOptions{LabelSelector: selector}, len(labels) > 0
 }
 
-// ofSuspect reports whether a pod that was selected belongs to the object.
-func ofSuspect(p *corev1.Pod, s *release.Suspect) bool {
+// belongsTo reports whether a selected Pod belongs to the object.
+func belongsTo(p *corev1.Pod, s *release.UnreadyObject) bool {
 	if s.Object.Kind == "Pod" {
 		return s.UID == "" || string(p.UID) == s.UID
 	}
@@ -186,44 +186,43 @@ func ofSuspect(p *corev1.Pod, s *release.Suspect) bool {
 	return s.UID == "" || string(owner.UID) == s.UID
 }
 
-func (x *examination) readEvents(ctx context.Context, uid string) {
+func (x *inspection) readEvents(ctx context.Context, uid string) {
 	if uid == "" {
 		return
 	}
-	events, err := x.examiner.from.warnings(ctx, x.suspect.Object.Namespace, uid)
+	events, err := x.reader.from.warnings(ctx, x.suspect.Object.Namespace, uid)
 	if err != nil {
-		x.unread("events", err)
+		x.addUnread("events", err)
 		return
 	}
 	x.facts.Events = append(x.facts.Events, events...)
 }
 
-// readLogs reads what the containers of a pod have written, if any has run.
-func (x *examination) readLogs(ctx context.Context, pod *corev1.Pod) {
-	all := ran(pod)
+// readLogs reads the logs of those containers of a Pod that have run.
+func (x *inspection) readLogs(ctx context.Context, pod *corev1.Pod) {
+	all := withLogs(pod)
 	if len(all) == 0 {
 		return
 	}
-	if x.suspect.Quiet {
-		x.facts.Withheld = "the hook's annotation helm.sh/hook-output-log-policy does not ask for it"
+	if x.suspect.HideLogs {
+		x.facts.Withheld = "the hook's annotation helm.sh/hook-output-log-policy does not include it"
 		return
 	}
 	if x.facts.Withheld = x.readSecrets(ctx, pod); x.facts.Withheld != "" {
 		return
 	}
 	for _, c := range all {
-		text, err := ReadLog(ctx, x.examiner.from.logs, pod, c)
+		text, err := ReadLog(ctx, x.reader.from.logs, pod, c)
 		if err != nil {
-			x.unread("log of container "+c.Name, err)
+			x.addUnread("log of container "+c.Name, err)
 			continue
 		}
 		x.facts.Logs = append(x.facts.Logs, diagnosis.Log{Container: c.Name, Text: text})
 	}
 }
 
-// ran returns the containers that have written something, as far as can be known,
-// those first that have failed.
-func ran(pod *corev1.Pod) []corev1.ContainerStatus {
+// withLogs returns the containers that have run and so may have logs, failed ones first.
+func withLogs(pod *corev1.Pod) []corev1.ContainerStatus {
 	all := slices.DeleteFunc(slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses), func(c corev1.ContainerStatus) bool {
 		return c.State.Running == nil && c.State.Terminated == nil && c.LastTerminationState.Terminated == nil
 	})
@@ -237,18 +236,18 @@ func ran(pod *corev1.Pod) []corev1.ContainerStatus {
 	return all[:min(len(all), diagnosis.MaxLogs)]
 }
 
-// readSecrets adds what is in the Secrets that a pod refers to, and says why not if
-// it cannot.
-func (x *examination) readSecrets(ctx context.Context, pod *corev1.Pod) (withheld string) {
-	values, err := x.examiner.secretsOf(ctx, pod)
+// readSecrets adds the values of the Secrets that a Pod refers to. If they cannot be read, it
+// returns the reason to withhold logs.
+func (x *inspection) readSecrets(ctx context.Context, pod *corev1.Pod) (withheld string) {
+	values, err := x.reader.secretsOf(ctx, pod)
 	if err != nil {
-		return "what is secret in it is not known: " + err.Error()
+		return "the Secrets of the Pod could not be read: " + err.Error()
 	}
 	x.facts.Secrets = append(x.facts.Secrets, values...)
 	return ""
 }
 
-func (e *Examiner) secretsOf(ctx context.Context, pod *corev1.Pod) ([]string, error) {
+func (e *Reader) secretsOf(ctx context.Context, pod *corev1.Pod) ([]string, error) {
 	names := diagnosis.SecretNames(pod.Spec)
 	slices.Sort(names)
 	if names = slices.Compact(names); len(names) > maxSecrets {
@@ -270,8 +269,8 @@ func (e *Examiner) secretsOf(ctx context.Context, pod *corev1.Pod) ([]string, er
 	return all, nil
 }
 
-// HookLogs returns the ends of the logs of a hook's pods, which options select.
-func (e *Examiner) HookLogs(ctx context.Context, namespace string, options metav1.ListOptions, secrets []string) ([]release.ContainerLog, error) {
+// HookLogs returns the redacted ends of the logs of the newest Pod that options select.
+func (e *Reader) HookLogs(ctx context.Context, namespace string, options metav1.ListOptions, secrets []string) ([]release.ContainerLog, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	pods, err := e.from.pods(ctx, namespace, options)
@@ -286,7 +285,7 @@ func (e *Examiner) HookLogs(ctx context.Context, namespace string, options metav
 			return nil, err
 		}
 		own = append(own, secrets...)
-		for _, c := range ran(&pods[i]) {
+		for _, c := range withLogs(&pods[i]) {
 			text, err := ReadLog(ctx, e.from.logs, &pods[i], c)
 			if err != nil {
 				return all, err

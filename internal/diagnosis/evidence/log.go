@@ -21,12 +21,12 @@ const (
 // Opener opens the log of a container.
 type Opener func(ctx context.Context, namespace, pod string, options *corev1.PodLogOptions) (io.ReadCloser, error)
 
-// ErrNoLog says that a container has left no log, or none yet.
-var ErrNoLog = errors.New("the kubelet has no log of it")
+// ErrNoLog is returned if a container has no log, or none yet.
+var ErrNoLog = errors.New("the kubelet has no log of the container")
 
-// ReadLog returns the end of a container's log, more of it than anybody is shown,
-// since secrets are taken out of it before it is cut: of its last life, as long as
-// the next one has not begun or has said nothing.
+// ReadLog returns the end of a container's log. It returns more than is shown, since secrets are
+// redacted before the log is cut. The log of the previous run is returned if the container has not
+// been restarted yet, or has logged nothing since.
 func ReadLog(ctx context.Context, open Opener, pod *corev1.Pod, c corev1.ContainerStatus) (string, error) {
 	before := c.LastTerminationState.Terminated != nil
 	if before && c.State.Waiting != nil {
@@ -56,8 +56,8 @@ func readLog(ctx context.Context, open Opener, pod *corev1.Pod, container string
 	return string(kept.bytes), err
 }
 
-// missing reports whether a text is not a log, but what a kubelet has to say about
-// there being none: it has begun to answer by the time that it finds out.
+// missing reports whether a text is not a log, but the error of a kubelet about a missing log. The
+// kubelet finds the error only after it has sent the HTTP status.
 func missing(text string) bool {
 	for _, words := range []string{"failed to try resolving symlinks in path ", "failed to open log file ", "unable to retrieve container logs for "} {
 		if strings.HasPrefix(text, words) && !strings.Contains(strings.TrimSpace(text), "\n") {
@@ -67,9 +67,8 @@ func missing(text string) bool {
 	return false
 }
 
-// tail keeps the last logBytes of what is written to it: lines may be of any
-// length. If something was cut, what is left of the first line goes too, or half a
-// secret would stay.
+// tail keeps the last logBytes of the written data. If data was cut, the rest of the first line is
+// dropped too, since it may end with a part of a secret.
 type tail struct{ bytes []byte }
 
 // Write implements io.Writer.

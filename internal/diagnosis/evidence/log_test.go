@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestLogTail: what is left of a line that was cut might be half a secret.
+// TestLogTail: no part of a line that was cut stays, because it may be half a secret.
 func TestLogTail(t *testing.T) {
 	var kept tail
 	for range 3 {
@@ -20,6 +20,6 @@ func TestLogTail(t *testing.T) {
 		t.Errorf("%d bytes that begin with %.10q", len(kept.bytes), kept.bytes)
 	}
 	if _, err := kept.Write([]byte(strings.Repeat("y", 2*logBytes))); err != nil || len(kept.bytes) != 0 {
-		t.Errorf("%d bytes of a line without beginning: %v", len(kept.bytes), err)
+		t.Errorf("%d bytes of a line whose beginning was cut: %v", len(kept.bytes), err)
 	}
 }

@@ -299,7 +299,7 @@ func TestHistoryHasReferenceDigest(t *testing.T) {
 	if err != nil || len(all) != 2 {
 		t.Fatalf("history %+v, error %v", all, err)
 	}
-	if !strings.HasPrefix(all[0].ReferenceDigest, "sha512:") || all[1].ReferenceDigest != "" {
-		t.Errorf("digests %q and %q", all[0].ReferenceDigest, all[1].ReferenceDigest)
+	if !strings.HasPrefix(all[0].HelmControllerDigest, "sha512:") || all[1].HelmControllerDigest != "" {
+		t.Errorf("digests %q and %q", all[0].HelmControllerDigest, all[1].HelmControllerDigest)
 	}
 }

@@ -53,7 +53,7 @@ func TestDriver(t *testing.T) {
 	}
 	shared := map[string]string{
 		"mine": "kept", helmv2.LabelRevision: "uid-0.1", helmv2.LabelInterrupted: "true",
-		helmv2.LabelSuperseded: "true", helmv2.LabelApplied: "1", helmv2.LabelRollback: "1", "modifiedAt": "7", "status": "deployed",
+		helmv2.LabelOutdated: "true", helmv2.LabelApplied: "1", helmv2.LabelRollback: "1", "modifiedAt": "7", "status": "deployed",
 	}
 	one := revision(1, helmrelease.StatusPendingInstall, shared)
 	if err := d.Create(key+"1", one); err != nil {

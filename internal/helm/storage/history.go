@@ -14,8 +14,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/values"
 )
 
 // History returns the revisions of a release, newest first, and none if there is no such
@@ -200,7 +200,7 @@ func readRelease(secret *corev1.Secret, recorded helmv2.Snapshots) (cachedRevisi
 	}
 	f := cachedRevision{revision: toRevision(rls), method: body.ApplyMethod.String()}
 	if s := snapshotOf(rls.Name, rls.Namespace, rls.Version, recorded); s != nil {
-		f.reference, f.revision.ReferenceDigest = referenceOf(s), referenceDigest(body, s)
+		f.reference, f.revision.HelmControllerDigest = referenceOf(s), referenceDigest(body, s)
 	}
 	return f, rls, nil
 }
@@ -223,7 +223,7 @@ func toRevision(rls *helmrelease.Release) release.Revision {
 		Owner:        owner(rls.Labels, rls.Version),
 		Digest:       observationDigest(rls),
 		Interrupted:  rls.Labels[helmv2.LabelInterrupted] == "true",
-		Superseded:   rls.Labels[helmv2.LabelSuperseded] == "true",
+		Outdated:     rls.Labels[helmv2.LabelOutdated] == "true",
 		Applied:      applied(rls.Labels, rls.Version),
 		Rollback:     rolledBack(rls.Labels, rls.Version),
 		PostInstall:  hasHook(rls, helmrelease.HookPostInstall),
@@ -241,7 +241,7 @@ func toRevision(rls *helmrelease.Release) release.Revision {
 		rev.ChartName, rev.ChartVersion, rev.AppVersion = c.Metadata.Name, c.Metadata.Version, c.Metadata.AppVersion
 	}
 	// Stored values came from JSON, so they can become JSON again.
-	rev.ConfigDigest, _ = chart.ConfigDigest(rls.Config)
+	rev.ConfigDigest, _ = values.Digest(rls.Config)
 	return rev
 }
 

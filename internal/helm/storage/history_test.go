@@ -53,7 +53,7 @@ func TestToRevisionLabels(t *testing.T) {
 		want   want
 	}{
 		"None":       {"nothing is said", nil, want{}},
-		"Superseded": {"its wait was given up", map[string]string{helmv2.LabelSuperseded: "true"}, want{Superseded: true}},
+		"Superseded": {"its wait was given up", map[string]string{helmv2.LabelOutdated: "true"}, want{Superseded: true}},
 		"Cut off":    {"its action was cut off", map[string]string{helmv2.LabelInterrupted: "true"}, want{Interrupted: true}},
 		"Applied":    {"stamp and number are its own", map[string]string{helmv2.LabelRevision: "uid-1.3", helmv2.LabelApplied: "3"}, want{Applied: true}},
 		"Rollback":   {"so they are of a rollback", map[string]string{helmv2.LabelRevision: "uid-1.3", helmv2.LabelRollback: "3"}, want{Rollback: true}},
@@ -70,7 +70,7 @@ func TestToRevisionLabels(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := toRevision(revision(3, helmrelease.StatusFailed, tc.labels))
-			if diff := cmp.Diff(tc.want, want{got.Interrupted, got.Superseded, got.Applied, got.Rollback}); diff != "" {
+			if diff := cmp.Diff(tc.want, want{got.Interrupted, got.Outdated, got.Applied, got.Rollback}); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})

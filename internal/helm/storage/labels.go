@@ -45,7 +45,7 @@ func storedLabels(rls *helmrelease.Release) map[string]string {
 // its predecessor without those that describe only the predecessor.
 func newRevisionLabels(rls *helmrelease.Release, uid string) map[string]string {
 	own := ownLabels(rls.Labels)
-	for _, key := range []string{helmv2.LabelInterrupted, helmv2.LabelSuperseded, helmv2.LabelApplied, helmv2.LabelRollback} {
+	for _, key := range []string{helmv2.LabelInterrupted, helmv2.LabelOutdated, helmv2.LabelApplied, helmv2.LabelRollback} {
 		delete(own, key)
 	}
 	own[helmv2.LabelRevision] = revisionLabel(uid, rls.Version)
@@ -107,7 +107,7 @@ func indexedLabels(all map[string]string) map[string]string {
 	for key, value := range all {
 		switch key {
 		case "name", "version", "status", labelCreated, labelModified, helmv2.LabelRevision, helmv2.LabelInterrupted,
-			helmv2.LabelSuperseded, helmv2.LabelApplied, helmv2.LabelRollback:
+			helmv2.LabelOutdated, helmv2.LabelApplied, helmv2.LabelRollback:
 			some[key] = value
 		}
 	}

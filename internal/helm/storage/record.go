@@ -81,7 +81,7 @@ func (r *record) revision() release.Revision {
 		Unread: true, Name: r.Labels["name"], Version: version, Status: helmv2.ReleaseStatus(r.status()),
 		Owner:       owner(r.Labels, version),
 		Interrupted: r.Labels[helmv2.LabelInterrupted] == "true",
-		Superseded:  r.Labels[helmv2.LabelSuperseded] == "true",
+		Outdated:    r.Labels[helmv2.LabelOutdated] == "true",
 		Applied:     applied(r.Labels, version),
 		Rollback:    rolledBack(r.Labels, version),
 		Modified:    modified(r.Labels),

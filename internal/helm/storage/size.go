@@ -45,7 +45,7 @@ func roomFor(rls *helmrelease.Release) int {
 // measure returns the size of the record of a new revision. It computes the parts only for a
 // size that is reported.
 func (p *packer) measure(rls *helmrelease.Release, bytes int) (*release.RecordSize, error) {
-	size := &release.RecordSize{Bytes: bytes, Limit: corev1.MaxSecretSize, Room: roomFor(rls)}
+	size := &release.RecordSize{Bytes: bytes, Limit: corev1.MaxSecretSize, Reserved: roomFor(rls)}
 	if !size.NearlyTooLarge() && !size.TooLarge() {
 		return size, nil
 	}

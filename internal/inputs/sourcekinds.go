@@ -1,0 +1,213 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inputs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/Masterminds/semver/v3"
+	fluxmeta "github.com/fluxcd/pkg/apis/meta"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// sourceRetry is the time until a source that is not ready is read again. Usually a watch triggers
+// a reconciliation before; sourceRetry covers events that a watch has missed.
+const sourceRetry = 30 * time.Second
+
+// source is a ready source.
+type source struct {
+	artifact chart.Artifact
+	revision string
+	// digested is true if the revision contains the digest of an OCI artifact, which then becomes
+	// part of the chart's version.
+	digested bool
+}
+
+// sourceKind describes one kind of object that provides charts.
+type sourceKind struct {
+	name string
+	// newObject returns an empty object of the kind.
+	newObject func() client.Object
+	// status returns the state of an object; false if the object is of another kind.
+	status func(obj client.Object) (sourceStatus, bool)
+}
+
+// sourceStatus is the state of a source object.
+type sourceStatus struct {
+	// observed is the generation that the status describes.
+	observed   int64
+	conditions []metav1.Condition
+	artifact   *fluxmeta.Artifact
+	// mismatch returns the reason why a revision is not the one that the spec requests. It
+	// returns the empty string if it is, or if that cannot be determined.
+	mismatch func(revision string) string
+	// digested reports whether a revision contains the digest of an OCI artifact.
+	digested func(revision string) bool
+}
+
+// sourceKinds is the table of source kinds. A new kind needs a row here, a watch in the
+// controller, and a value in the CRD.
+func sourceKinds() []sourceKind {
+	always := func(string) bool { return true }
+	never := func(string) bool { return false }
+	return []sourceKind{
+		kindOf(helmv2.KindOCIRepository, func(o *sourcev1.OCIRepository) sourceStatus {
+			return sourceStatus{
+				observed: o.Status.ObservedGeneration, conditions: o.Status.Conditions, artifact: o.Status.Artifact,
+				mismatch: func(revision string) string { return referenceMismatch(o.Spec.Reference, revision) },
+				digested: always,
+			}
+		}),
+		kindOf(helmv2.KindHelmChart, func(o *sourcev1.HelmChart) sourceStatus {
+			return sourceStatus{
+				observed: o.Status.ObservedGeneration, conditions: o.Status.Conditions, artifact: o.Status.Artifact,
+				mismatch: func(revision string) string {
+					// From other sources spec.version is ignored.
+					if o.Spec.SourceRef.Kind != sourcev1.HelmRepositoryKind {
+						return ""
+					}
+					return versionMismatch(o.Spec.Version, revision)
+				},
+				digested: never,
+			}
+		}),
+		kindOf(helmv2.KindExternalArtifact, func(o *sourcev1.ExternalArtifact) sourceStatus {
+			return sourceStatus{
+				// Its API does not require that a controller observes the generation or sets
+				// conditions, so an artifact is sufficient.
+				observed: o.Generation, conditions: withoutStalled(o.Status.Conditions), artifact: o.Status.Artifact,
+				mismatch: func(string) string { return "" },
+				digested: func(revision string) bool { return strings.Contains(revision, ":") },
+			}
+		}),
+	}
+}
+
+// kindOf returns a row of the table for objects of type *T.
+func kindOf[T any, P interface {
+	*T
+	client.Object
+}](name string, status func(P) sourceStatus) sourceKind {
+	return sourceKind{
+		name:      name,
+		newObject: func() client.Object { return P(new(T)) },
+		status: func(obj client.Object) (sourceStatus, bool) {
+			o, ok := obj.(P)
+			if !ok {
+				return sourceStatus{}, false
+			}
+			return status(o), true
+		},
+	}
+}
+
+// newSourceObject returns an empty object of a source kind, nil if the kind is not one.
+func newSourceObject(kind string) client.Object {
+	for _, k := range sourceKinds() {
+		if k.name == kind {
+			return k.newObject()
+		}
+	}
+	return nil
+}
+
+// readSource returns the artifact of a source object, or a *release.Blocked if it is not ready. A
+// source whose last fetch failed is ready if it still has an artifact that its spec requests.
+func readSource(obj client.Object) (source, error) {
+	for _, k := range sourceKinds() {
+		if status, ok := k.status(obj); ok {
+			if why, ready := status.ready(obj.GetGeneration()); !ready {
+				return source{}, &release.Blocked{
+					Reason: helmv2.ReasonSourceNotReady, Quiet: true, Retry: release.Interval(sourceRetry),
+					Message: fmt.Sprintf("%s '%s' is not ready: %s", k.name, client.ObjectKeyFromObject(obj), why),
+				}
+			}
+			a := status.artifact
+			return source{
+				artifact: chart.Artifact{URL: a.URL, Digest: a.Digest}, revision: a.Revision, digested: status.digested(a.Revision),
+			}, nil
+		}
+	}
+	return source{}, unsupported("%T is not supported as a source by this version", obj)
+}
+
+// ready reports whether a source of the given generation is ready. If it is not, why is the reason,
+// which is empty if a condition has no message. The message of a Ready condition that is false
+// replaces all other reasons.
+func (s sourceStatus) ready(generation int64) (why string, ready bool) {
+	stalled := apimeta.FindStatusCondition(s.conditions, helmv2.ConditionStalled)
+	switch {
+	case s.observed != generation:
+		why = "latest generation of object has not been reconciled"
+	case stalled != nil && stalled.Status == metav1.ConditionTrue:
+		why = stalled.Message
+	case s.artifact == nil:
+		why = "does not have an artifact"
+	default:
+		if why = s.mismatch(s.artifact.Revision); why == "" {
+			return "", true
+		}
+	}
+	if c := apimeta.FindStatusCondition(s.conditions, helmv2.ConditionReady); c != nil && c.Status == metav1.ConditionFalse {
+		why = c.Message
+	}
+	return why, false
+}
+
+func withoutStalled(conditions []metav1.Condition) []metav1.Condition {
+	return slices.DeleteFunc(slices.Clone(conditions), func(c metav1.Condition) bool { return c.Type == helmv2.ConditionStalled })
+}
+
+// A source that fails to fetch a revision keeps its previous artifact, but observes its
+// generation. Without the following checks a HelmRelease would combine an old chart with new
+// values.
+
+// referenceMismatch returns the reason why the revision of an OCI artifact does not match a
+// reference, empty if it does.
+func referenceMismatch(ref *sourcev1.OCIRepositoryRef, revision string) string {
+	tag, digest, tagged := strings.Cut(revision, "@")
+	if !tagged {
+		tag, digest = "", revision
+	}
+	switch {
+	case ref == nil:
+	case ref.Digest != "":
+		if digest != ref.Digest {
+			return fmt.Sprintf("its artifact has the digest %s, but %s is requested", digest, ref.Digest)
+		}
+	case !tagged:
+	case ref.SemVer != "":
+		return versionMismatch(ref.SemVer, tag)
+	case ref.Tag != "" && tag != ref.Tag:
+		return fmt.Sprintf("its artifact has the tag %s, but %s is requested", tag, ref.Tag)
+	}
+	return ""
+}
+
+// versionMismatch returns the reason why a version does not satisfy a constraint. It returns the
+// empty string if it does, and if either is not valid.
+func versionMismatch(constraint, version string) string {
+	if constraint == "" {
+		return ""
+	}
+	wanted, err := semver.NewConstraint(constraint)
+	if err != nil {
+		return ""
+	}
+	have, err := semver.NewVersion(version)
+	if err != nil || wanted.Check(have) {
+		return ""
+	}
+	return fmt.Sprintf("its artifact has version %s, but %s is requested", version, constraint)
+}

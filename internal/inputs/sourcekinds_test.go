@@ -1,0 +1,72 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inputs
+
+import (
+	"strings"
+	"testing"
+
+	fluxmeta "github.com/fluxcd/pkg/apis/meta"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+func chartOf(kind, version, revision string) client.Object {
+	return &sourcev1.HelmChart{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "app", Generation: 2},
+		Spec:       sourcev1.HelmChartSpec{Version: version, SourceRef: sourcev1.LocalHelmChartSourceReference{Kind: kind}},
+		Status:     sourcev1.HelmChartStatus{ObservedGeneration: 2, Artifact: &fluxmeta.Artifact{Revision: revision}},
+	}
+}
+
+func imageOf(ref *sourcev1.OCIRepositoryRef, revision string) client.Object {
+	return &sourcev1.OCIRepository{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "app", Generation: 2},
+		Spec:       sourcev1.OCIRepositorySpec{Reference: ref},
+		Status:     sourcev1.OCIRepositoryStatus{ObservedGeneration: 2, Artifact: &fluxmeta.Artifact{Revision: revision}},
+	}
+}
+
+// TestRequestedRevision: a source is not ready while its artifact has another revision than its
+// spec requests.
+func TestRequestedRevision(t *testing.T) {
+	tag, semver, digest := sourcev1.OCIRepositoryRef{Tag: "1.2.3"}, sourcev1.OCIRepositoryRef{SemVer: "~1.2"}, sourcev1.OCIRepositoryRef{Digest: tagDigest}
+	for name, tc := range map[string]struct {
+		source client.Object
+		why    string
+	}{
+		"Exact":           {chartOf("HelmRepository", "1.2.3", "1.2.3"), ""},
+		"Range":           {chartOf("HelmRepository", "1.x", "1.2.3"), ""},
+		"Any":             {chartOf("HelmRepository", "*", "1.2.3"), ""},
+		"None":            {chartOf("HelmRepository", "", "1.2.3"), ""},
+		"BuildMetadata":   {chartOf("HelmRepository", "1.2.3", "1.2.3+4"), ""},
+		"Older":           {chartOf("HelmRepository", "1.2.4", "1.2.3"), "its artifact has version 1.2.3, but 1.2.4 is requested"},
+		"OutOfRange":      {chartOf("HelmRepository", ">=2", "1.2.3"), "its artifact has version 1.2.3, but >=2 is requested"},
+		"NoConstraint":    {chartOf("HelmRepository", "not a version", "1.2.3"), ""},
+		"FromGit":         {chartOf("GitRepository", "1.2.4", "1.2.3+4"), ""},
+		"Tag":             {imageOf(&tag, "1.2.3@"+tagDigest), ""},
+		"OtherTag":        {imageOf(&tag, "1.2.2@"+tagDigest), "its artifact has the tag 1.2.2, but 1.2.3 is requested"},
+		"TagUnknown":      {imageOf(&tag, tagDigest), ""},
+		"SemVer":          {imageOf(&semver, "1.2.9@"+tagDigest), ""},
+		"OtherSemVer":     {imageOf(&semver, "1.3.0@"+tagDigest), "its artifact has version 1.3.0, but ~1.2 is requested"},
+		"Digest":          {imageOf(&digest, tagDigest), ""},
+		"DigestBesideTag": {imageOf(&digest, "latest@"+tagDigest), ""},
+		"OtherDigest":     {imageOf(&digest, emptyDigest), "its artifact has the digest " + emptyDigest},
+		"NoReference":     {imageOf(nil, "latest@"+tagDigest), ""},
+		"External":        {&sourcev1.ExternalArtifact{Status: sourcev1.ExternalArtifactStatus{Artifact: &fluxmeta.Artifact{Revision: "x"}}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := CheckSource(tc.source)
+			if tc.why == "" && err != nil || tc.why != "" && (err == nil || !strings.Contains(err.Error(), tc.why)) {
+				t.Errorf("the source is not ready: %v, want %q", err, tc.why)
+			}
+			if b := blocked(t, err); b != nil && b.Reason != helmv2.ReasonSourceNotReady {
+				t.Errorf("reason %s", b.Reason)
+			}
+		})
+	}
+}

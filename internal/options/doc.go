@@ -1,0 +1,10 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package options parses the command line and the environment into one validated value. It has
+// no state and starts nothing. docs/flags.md is generated from it.
+//
+//	options.go  Options, their validation, and values that are derived from them
+//	flags.go    the flags: names, defaults and help
+//	gates.go    the feature gates
+package options

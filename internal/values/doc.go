@@ -1,0 +1,15 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package values reads, merges and digests the values of Helm releases, and checks the schemas
+// of charts. It performs no I/O.
+//
+//	parse.go       values from JSON and YAML
+//	merge.go       values merged with others, and copied
+//	targetpath.go  one value set at a path, in the notation of Helm's --set
+//	digest.go      the digest that status and history record
+//	schema.go      schemas that refer to other files or servers
+//
+// Values may contain secrets, and errors reach all readers of a HelmRelease. So errors of ParseMap,
+// SetPath and SetLiteral do not quote content.
+package values

@@ -1,0 +1,108 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package values
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	helmchart "helm.sh/helm/v3/pkg/chart"
+)
+
+// CheckSchemas returns an error if the schema of a chart or of a subchart refers to other files
+// or servers. Helm would read them from the controller's file system and network. All other
+// defects of a schema are left to Helm.
+func CheckSchemas(c *helmchart.Chart) error {
+	if len(c.Schema) > 0 {
+		if url := externalReference(c.Schema); url != "" {
+			return fmt.Errorf("values.schema.json of chart %s refers to %s, which is not read: a schema has to be complete", c.Name(), shortened(url))
+		}
+	}
+	for _, sub := range c.Dependencies() {
+		if err := CheckSchemas(sub); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// externalReference returns the first URL outside of a schema that it refers to, empty if there
+// is none.
+func externalReference(raw []byte) string {
+	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil || !mayReferOutside(schema) {
+		return ""
+	}
+	loader := &noLoader{}
+	compiler := jsonschema.NewCompiler()
+	compiler.UseLoader(loader)
+	// Helm reads the schema under this name.
+	const name = "file:///values.schema.json"
+	if compiler.AddResource(name, schema) != nil {
+		return loader.url
+	}
+	_, _ = compiler.Compile(name)
+	return loader.url
+}
+
+// noLoader loads nothing, and stores the first URL that is requested.
+type noLoader struct{ url string }
+
+// Load implements jsonschema.URLLoader.
+func (l *noLoader) Load(url string) (any, error) {
+	// Helm resolves URNs to a schema that accepts everything.
+	if strings.HasPrefix(url, "urn:") {
+		return true, nil
+	}
+	if l.url == "" {
+		l.url = url
+	}
+	return nil, fmt.Errorf("%s is not read", url)
+}
+
+// mayReferOutside reports whether a schema contains a string that could be a reference to
+// another one. Few schemas do, and only those are compiled.
+func mayReferOutside(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, inner := range v {
+			if text, ok := inner.(string); ok && strings.HasPrefix(key, "$") && key != "$comment" && !strings.HasPrefix(text, "#") && !isDraft(text) {
+				return true
+			}
+			if mayReferOutside(inner) {
+				return true
+			}
+		}
+	case []any:
+		for _, inner := range v {
+			if mayReferOutside(inner) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isDraft reports whether a URL is that of a draft of JSON Schema, which the compiler contains.
+func isDraft(url string) bool {
+	url = strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(url, "https"), "http"), "#")
+	switch url {
+	case "://json-schema.org/schema", "://json-schema.org/draft-04/schema", "://json-schema.org/draft-06/schema", "://json-schema.org/draft-07/schema",
+		"://json-schema.org/draft/2019-09/schema", "://json-schema.org/draft/2020-12/schema":
+		return true
+	}
+	return false
+}
+
+// shortened quotes a URL and cuts it after 200 bytes: a chart's author may have made it as long
+// as a megabyte.
+func shortened(url string) string {
+	const longest = 200
+	if len(url) > longest {
+		url = strings.ToValidUTF8(url[:longest], "") + "..."
+	}
+	return fmt.Sprintf("%q", url)
+}
