@@ -15,8 +15,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// TestReadCacheSize: what replaces another is not counted twice, and nothing is
-// left of what is forgotten.
+// TestReadCacheSize: a revision that replaces another one is not counted twice, and removed
+// revisions are not counted.
 func TestReadCacheSize(t *testing.T) {
 	m := &readCache{}
 	note := func(uid types.UID, description string) {
@@ -43,8 +43,8 @@ func TestReadCacheSize(t *testing.T) {
 	}
 }
 
-// TestReadCacheSecrets: a Secret is given back as it was read, to those who read it, and
-// only until something newer is known of it.
+// TestReadCacheSecrets: a Secret is returned as it was read, to the connection that has read it,
+// as long as no newer version is known.
 func TestReadCacheSecrets(t *testing.T) {
 	read := func(m *readCache, name, version string, size int) {
 		secret := &corev1.Secret{
@@ -102,7 +102,7 @@ func TestReadCacheSecrets(t *testing.T) {
 	}
 }
 
-// connected is a connection as storage sees it.
+// connected implements connection.
 type connected struct {
 	genericclioptions.RESTClientGetter
 	local, impersonates bool
@@ -112,7 +112,7 @@ func (connected) ID() string           { return "id" }
 func (c connected) Local() bool        { return c.local }
 func (c connected) Impersonates() bool { return c.impersonates }
 
-// TestConnectionOf: what the index shows is known to nobody but who made it.
+// TestConnectionOf: only the user of the index's watch may rely on the index alone.
 func TestConnectionOf(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -121,11 +121,11 @@ func TestOwner(t *testing.T) {
 		stamp  string
 		want   string
 	}{
-		"Ours":      {reason: "a stamp of this very revision names its maker", stamp: "uid-1.2", want: "uid-1"},
-		"Inherited": {reason: "Helm copied the stamp of another revision", stamp: "uid-1.1"},
-		"None":      {reason: "nobody stamped it"},
-		"NoVersion": {reason: "half a stamp is none", stamp: "uid-1"},
-		"Garbage":   {reason: "what is no number is no revision", stamp: "uid-1.two"},
+		"Ours":      {reason: "the label of this very revision has its owner", stamp: "uid-1.2", want: "uid-1"},
+		"Inherited": {reason: "Helm copied the label of another revision", stamp: "uid-1.1"},
+		"None":      {reason: "there is no revision label"},
+		"NoVersion": {reason: "half a label is none", stamp: "uid-1"},
+		"Garbage":   {reason: "the part after the dot is no number", stamp: "uid-1.two"},
 		"Longer":    {reason: "the whole number counts", stamp: "uid-1.22"},
 	}
 	for name, tc := range cases {
@@ -140,11 +140,11 @@ func TestOwner(t *testing.T) {
 		t.Errorf("no labels, but owner %q", got)
 	}
 	if got := owner(map[string]string{helmv2.LabelRevision: revisionLabel("uid-1", 2)}, 2); got != "uid-1" {
-		t.Errorf("a stamp that was just made names %q", got)
+		t.Errorf("a new label has the owner %q", got)
 	}
 }
 
-// newDriver returns a recorder of prod/app over a client in memory.
+// newDriver returns a driver of prod/app over a fake client.
 func newDriver(t *testing.T, mark func() string) (*Driver, *fake.Clientset) {
 	t.Helper()
 	clients := fake.NewClientset()
@@ -183,7 +183,7 @@ func TestStoreApplied(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(withLabel(before, helmv2.LabelApplied, "2"), secretLabels(t, clients, key+"2")); diff != "" {
-		t.Errorf("labels (-before and the stamp +after):\n%s", diff)
+		t.Errorf("labels (-before and the label +after):\n%s", diff)
 	}
 	if all := d.Revisions(); !all[0].Applied || all[1].Applied {
 		t.Errorf("revisions %+v", all)
@@ -196,17 +196,17 @@ func TestStoreApplied(t *testing.T) {
 		}
 	}
 	if got := secretLabels(t, clients, key+"2")[helmv2.LabelApplied]; got != "2" {
-		t.Errorf("an update left the stamp %q", got)
+		t.Errorf("after an update the label is %q", got)
 	}
 	if got, ok := secretLabels(t, clients, key+"1")[helmv2.LabelApplied]; ok {
-		t.Errorf("another revision got the stamp %q", got)
+		t.Errorf("another revision got the label %q", got)
 	}
 	if all := d.Revisions(); !all[0].Applied || all[1].Applied {
 		t.Errorf("revisions %+v", all)
 	}
 }
 
-// A stamp that could not be written is written with whatever is written next.
+// TestStoreAppliedFails: a label that could not be patched is part of the next update.
 func TestStoreAppliedFails(t *testing.T) {
 	t.Parallel()
 	d, clients := newDriver(t, unmarked)

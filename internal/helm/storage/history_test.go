@@ -36,7 +36,7 @@ func TestToRevision(t *testing.T) {
 	if got.ConfigDigest == "" || got.Digest == "" {
 		t.Error("a digest is missing")
 	}
-	// What somebody else stored may lack anything.
+	// Another client may have stored a release without any field.
 	bare := toRevision(&helmrelease.Release{Name: "app", Labels: map[string]string{"modifiedAt": "yesterday"}})
 	bare.Digest, bare.ConfigDigest = "", ""
 	if diff := cmp.Diff(release.Revision{Name: "app"}, bare); diff != "" {
@@ -55,7 +55,7 @@ func TestToRevisionLabels(t *testing.T) {
 		"None":       {"nothing is said", nil, want{}},
 		"Superseded": {"its wait was given up", map[string]string{helmv2.LabelOutdated: "true"}, want{Superseded: true}},
 		"Cut off":    {"its action was cut off", map[string]string{helmv2.LabelInterrupted: "true"}, want{Interrupted: true}},
-		"Applied":    {"stamp and number are its own", map[string]string{helmv2.LabelRevision: "uid-1.3", helmv2.LabelApplied: "3"}, want{Applied: true}},
+		"Applied":    {"label and number are its own", map[string]string{helmv2.LabelRevision: "uid-1.3", helmv2.LabelApplied: "3"}, want{Applied: true}},
 		"Rollback":   {"so they are of a rollback", map[string]string{helmv2.LabelRevision: "uid-1.3", helmv2.LabelRollback: "3"}, want{Rollback: true}},
 		"Inherited": {
 			"Helm copies labels from one revision to the next",
@@ -87,7 +87,7 @@ func TestToRevisionModified(t *testing.T) {
 		"Both":      {"the write after the creation is the last", map[string]string{"createdAt": "5", "modifiedAt": "7"}, time.Unix(7, 0)},
 		"Inherited": {"Helm copied the modification of the revision before", map[string]string{"createdAt": "7", "modifiedAt": "5"}, time.Unix(7, 0)},
 		"Created":   {"a new revision was not modified yet", map[string]string{"createdAt": "7"}, time.Unix(7, 0)},
-		"Garbage":   {"somebody wrote what is no time", map[string]string{"createdAt": "x", "modifiedAt": ""}, time.Time{}},
+		"Garbage":   {"a label is no time", map[string]string{"createdAt": "x", "modifiedAt": ""}, time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -25,13 +25,13 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// memorySecrets is a secretAPI in memory that counts versions as an API server does, and
-// what it is asked.
+// memorySecrets is a secretAPI in memory with the resourceVersions of an API server. It keeps
+// the requests.
 type memorySecrets struct {
 	secrets map[string]*corev1.Secret
 	version int
 	asked   []string
-	// shown, if set, is told of every change, as a watch is.
+	// shown, if set, is called for every change, as a watch is.
 	shown func(kind string, secret *corev1.Secret)
 }
 
@@ -127,8 +127,7 @@ func (s *memorySecrets) since() []string {
 	return asked
 }
 
-// indexedSecrets is a memorySecrets with an index over it, whose watch shows nothing before it
-// is told to.
+// indexedSecrets is memorySecrets with an index. Its watch delivers events when watch is called.
 type indexedSecrets struct {
 	memorySecrets
 	index *Index
@@ -262,7 +261,7 @@ func TestHistoryIsReadOnceByEverybody(t *testing.T) {
 		t.Errorf("asked again: %q", l.asked)
 	}
 	l.history(t, "them", inSync...)
-	expect(t, "somebody else has to ask for himself", l, "get v3")
+	expect(t, "another connection sends its own request", l, "get v3")
 	l.history(t, "them", inSync...)
 	expect(t, "once", l)
 	if l.history(t, "", inSync...); len(l.since()) != 1 || len(l.history(t, "", inSync...)) != 3 || len(l.since()) != 1 {
@@ -277,12 +276,12 @@ func TestHistoryNoticesWhatOthersWrite(t *testing.T) {
 	l.watch()
 	deployed := recorded(l.history(t, "us")[0])
 	l.since()
-	// Somebody marks the revision as failed.
+	// Another client sets the status to failed.
 	secret := l.secrets[Key("app", 1)]
 	secret.Labels["status"] = "failed"
 	l.next("update", secret)
 	if l.history(t, "us", deployed); len(l.since()) != 0 {
-		t.Error("nobody could know yet")
+		t.Error("a request before the event of the watch")
 	}
 	l.watch()
 	l.history(t, "us", deployed)
@@ -314,9 +313,9 @@ func TestIndexIsNotBelievedAgainstTheRecord(t *testing.T) {
 	expect(t, "and the index knows it now", l)
 }
 
-// TestNothingIsStoredNorRecorded: whoever made the index need not ask once more,
-// and anybody else has to, since it is not known what he may see. It is asked for as
-// well once a write has met what the watch has not shown.
+// TestNothingIsStoredNorRecorded: the user of the index sends no list, another user sends one,
+// because its permissions are not known. A list is also sent after a write has met a revision
+// that the watch has not shown.
 func TestNothingIsStoredNorRecorded(t *testing.T) {
 	t.Parallel()
 	l := newIndexedSecrets(t)
@@ -332,7 +331,7 @@ func TestNothingIsStoredNorRecorded(t *testing.T) {
 	look(true)
 	expect(t, "made the index", l)
 	look(false)
-	expect(t, "somebody else", l, "list")
+	expect(t, "another user", l, "list")
 
 	other := l.recorder(t)
 	other.index = nil
@@ -341,14 +340,14 @@ func TestNothingIsStoredNorRecorded(t *testing.T) {
 	}
 	l.since()
 	look(true)
-	expect(t, "nobody could know yet", l)
+	expect(t, "before the event of the watch", l)
 	err := l.recorder(t).Create(Key("app", 1), revision(1, helmrelease.StatusPendingInstall, nil))
 	if !errors.Is(err, driver.ErrReleaseExists) || !strings.Contains(err.Error(), "somebody else") {
 		t.Errorf("the number is taken: %v", err)
 	}
 	l.since()
 	if all := look(true); len(all) != 1 {
-		t.Errorf("somebody else's revision is not seen: %+v", all)
+		t.Errorf("the revision of another process is not seen: %+v", all)
 	}
 	expect(t, "a write has met it", l, "list")
 	look(false)
@@ -473,8 +472,8 @@ func TestIndexStartsOver(t *testing.T) {
 	}
 }
 
-// TestIndexSwapsAtOnce: to nobody who reads meanwhile a release that is stored before and
-// after a new list does not exist.
+// TestIndexSwapsAtOnce: a release that exists before and after a new list exists for all
+// concurrent readers.
 func TestIndexSwapsAtOnce(t *testing.T) {
 	t.Parallel()
 	l := newIndexedSecrets(t)

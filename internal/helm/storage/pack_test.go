@@ -46,7 +46,7 @@ func FuzzPack(f *testing.F) {
 			if err != nil || !bytes.Equal(raw, want) {
 				t.Fatalf("read %q, want %q; %v", raw, want, err)
 			}
-			// The way everybody else reads it.
+			// As every other reader does.
 			stream, err := base64.StdEncoding.DecodeString(string(data))
 			if err != nil {
 				t.Fatal(err)

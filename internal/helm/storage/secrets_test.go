@@ -301,7 +301,7 @@ func TestUncompressedRecord(t *testing.T) {
 	}
 }
 
-// Somebody's own Secret may bear the labels of a record.
+// TestOtherSecretsArePassedOver: a Secret of a user may have the labels of a record.
 func TestOtherSecretsArePassedOver(t *testing.T) {
 	t.Parallel()
 	d, clients := newDriver(t, unmarked)
