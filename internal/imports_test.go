@@ -58,7 +58,7 @@ func mayImport() map[string][]string {
 		"release":            {},
 		"render":             {},
 		"render/postrender":  {},
-		"scenario":           {"release", "status"},
+		"scenario":           {"diagnosis", "release", "status"},
 		"status":             {"operation", "release"},
 		"values":             {},
 		"watch":              {},
@@ -75,7 +75,7 @@ func pure() map[string][]string {
 		"operation": {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis"},
 		"readiness": {"k8s.io/apimachinery/pkg/util/resourceversion"},
 		"release":   {"k8s.io/apimachinery/pkg/apis/meta/v1"},
-		"scenario":  {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "release", packages + "status"},
+		"scenario":  {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "release", packages + "status"},
 		"status":    {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "operation", packages + "release"},
 	}
 }

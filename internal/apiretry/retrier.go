@@ -195,6 +195,8 @@ type request struct {
 	conflicts int
 	hurried   bool
 	resume    func()
+	// answers reports whether the server answers another request; nil if that is unknown.
+	answers func() bool
 }
 
 // end takes the slot of the action again.
@@ -233,6 +235,11 @@ func (q *request) again(ctx context.Context, a Answer) (bool, *Outage) {
 	if left <= 0 {
 		if lasting {
 			return false, nil
+		}
+		if class == Transient && a.Code >= http.StatusInternalServerError && q.answers != nil && q.answers() {
+			// The request is sent once more: the outage may just be over.
+			r.succeeded(r.options.Now())
+			return true, nil
 		}
 		return false, r.spent(q.first, class, a)
 	}

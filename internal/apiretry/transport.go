@@ -26,6 +26,8 @@ const (
 	// tryTimeout is how long one request may go without an answer. API servers end
 	// requests after a minute.
 	tryTimeout = 75 * time.Second
+	// probeTimeout is how long an API server may take to tell its version.
+	probeTimeout = 5 * time.Second
 	// maxStatus is how much of an error's body is read to classify it, in bytes.
 	maxStatus = 64 << 10
 )
@@ -62,6 +64,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return t.next.RoundTrip(req)
 	}
 	q := t.retrier.begin()
+	q.answers = func() bool { return t.answers(req) }
 	defer q.end()
 	// unsure is true once a request may have been carried out although it failed.
 	unsure := false
@@ -123,6 +126,27 @@ func repeatable(req *http.Request, a Answer) bool {
 		return err == nil && sent.Metadata.Name != ""
 	}
 	return true
+}
+
+// answers reports whether the API server of a request answers one for its version. If it does,
+// an error that the request always gets is about that request.
+func (t *transport) answers(req *http.Request) bool {
+	prefix, _, found := strings.Cut(req.URL.Path, "/api")
+	if !found {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(req.Context(), probeTimeout)
+	defer cancel()
+	at := *req.URL
+	at.Path, at.RawPath, at.RawQuery = prefix+"/version", "", ""
+	probe, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), http.NoBody)
+	if err != nil {
+		return false
+	}
+	probe.Header = req.Header.Clone()
+	probe.Header.Del("Content-Type")
+	resp, err := t.send(probe)
+	return err == nil && (resp.StatusCode == http.StatusOK || Classify(Answer{Code: int32(resp.StatusCode)}) == Denied) //nolint:gosec // a status code has three digits
 }
 
 // owned hides from client-go that it may repeat a request.

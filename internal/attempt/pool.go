@@ -1,11 +1,15 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package attempt runs the actions of releases in the background: at most one
-// per release, a bounded number at a time, and it wakes the release when its
-// action ends. Reconciling never waits for Helm.
+// Package attempt runs the actions of releases in the background. There is at most one attempt per
+// release and a limited number at a time. The pool enqueues a release when its attempt ends, so a
+// reconciliation never waits for Helm.
 //
-// It does not know what it runs, and it decides nothing.
+// The package makes no decisions and does not depend on the contents of a task.
+//
+// Files:
+//
+//	pool.go   Pool, its slots, and the life of an attempt
 package attempt
 
 import (
@@ -23,17 +27,16 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// Task runs one action. It must return soon after ctx is cancelled, and only
-// when nothing it started writes any more. While it does nothing but wait it may
-// give its slot back through idle and take one again through the function idle
-// returns, which it must call before it ends in whatever way.
+// Task runs one action. It must return soon after ctx is cancelled, and only after all its writes
+// have ended. While it only waits, it may release its slot with idle. It must acquire a slot again
+// with the function that idle returns, before it returns or panics.
 type Task func(ctx context.Context, idle func() (resume func())) release.Outcome
 
-// Pool runs tasks. It is a manager Runnable: tasks run from Start until its
-// context ends, and Start returns only when all of them have.
+// Pool runs tasks. It is a manager Runnable: tasks run from Start until its context ends. Start
+// returns after all of them have returned. All methods may be called concurrently.
 type Pool struct {
 	slots chan struct{}
-	// entry lets one attempt at a time wait for its first slot.
+	// entry admits one attempt at a time to the wait for its first slot.
 	entry   chan struct{}
 	enqueue func(types.NamespacedName)
 
@@ -43,7 +46,7 @@ type Pool struct {
 	running  sync.WaitGroup
 }
 
-// Info describes an attempt to those who look at it from outside.
+// Info describes an attempt.
 type Info struct {
 	Action  release.Action
 	Desired release.Desired
@@ -53,25 +56,25 @@ type Info struct {
 type attempt struct {
 	info   Info
 	cancel context.CancelCauseFunc
-	// outcome is set when the task has returned; the attempt then stays until
-	// its outcome is recorded.
+	// outcome is set when the task has returned. The attempt then stays until its outcome is
+	// recorded.
 	outcome *release.Outcome
 }
 
-// NewPool returns a pool of slots slots that calls wake, which must not block,
-// whenever an attempt has ended.
-func NewPool(slots int, wake func(types.NamespacedName)) *Pool {
+// NewPool returns a pool with the given number of slots. It calls enqueue when an attempt has
+// ended; enqueue must not block.
+func NewPool(slots int, enqueue func(types.NamespacedName)) *Pool {
 	return &Pool{
-		slots: make(chan struct{}, slots), entry: make(chan struct{}, 1), enqueue: wake,
+		slots: make(chan struct{}, slots), entry: make(chan struct{}, 1), enqueue: enqueue,
 		attempts: map[types.NamespacedName]*attempt{},
 	}
 }
 
-// NeedLeaderElection implements manager.LeaderElectionRunnable: the lease may be
-// given away only when every Helm call has returned.
+// NeedLeaderElection implements manager.LeaderElectionRunnable. The lease may be released only
+// after every Helm call has returned.
 func (p *Pool) NeedLeaderElection() bool { return true }
 
-// Start lets tasks run until ctx ends, then cancels them and waits for them.
+// Start runs tasks until ctx ends, then cancels them and waits for them.
 func (p *Pool) Start(ctx context.Context) error {
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p.mu.Lock()
@@ -86,17 +89,15 @@ func (p *Pool) Start(ctx context.Context) error {
 	return nil
 }
 
-// Begin runs a task in the background. It reports false, and does nothing, if
-// an attempt for key runs or has ended without having been recorded, or if the
-// pool is not started or already stopping.
+// Begin runs a task in the background. It returns false and does nothing if key has an attempt that
+// runs or is not recorded, or if the pool is not started or is stopping.
 func (p *Pool) Begin(ctx context.Context, key types.NamespacedName, info Info, task Task) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if _, exists := p.attempts[key]; exists || p.base == nil {
 		return false
 	}
-	// The values of ctx, a logger among them, belong to the visit and stay
-	// useful; its deadline does not.
+	// The task keeps the values of ctx, such as the logger, and not its deadline.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(p.base, func() { cancel(context.Canceled) })
 	a := &attempt{info: info, cancel: func(cause error) { stop(); cancel(cause) }}
@@ -117,8 +118,8 @@ func (p *Pool) run(ctx context.Context, key types.NamespacedName, a *attempt, ta
 	p.enqueue(key)
 }
 
-// perform runs a task in a slot. A panic ends the attempt and not the process,
-// which would take all other attempts with it.
+// perform runs a task in a slot. A panic ends the attempt only and not the process with all other
+// attempts.
 func (p *Pool) perform(ctx context.Context, info Info, task Task) (outcome release.Outcome) {
 	outcome = release.Outcome{Action: info.Action, Desired: info.Desired}
 	if err := p.take(ctx); err != nil {
@@ -135,11 +136,10 @@ func (p *Pool) perform(ctx context.Context, info Info, task Task) (outcome relea
 	return task(ctx, p.idle)
 }
 
-var errNotStarted = errors.New("cancelled before it began")
+var errNotStarted = errors.New("cancelled before the action started")
 
-// take waits for a slot. Those who begin wait for one by one, so that who goes on
-// after a wait has at most one of them before him, and not all that are left of a
-// thousand.
+// take acquires a first slot. Attempts enter this wait one at a time, so an attempt that resumes
+// after a wait competes with at most one of them.
 func (p *Pool) take(ctx context.Context) error {
 	select {
 	case p.entry <- struct{}{}:
@@ -152,29 +152,29 @@ func (p *Pool) take(ctx context.Context) error {
 		if ctx.Err() == nil && p.started() {
 			return nil
 		}
-		// Both were ready, and select takes either; or the pool is stopping and its
-		// end has not reached ctx yet.
+		// Select chooses at random between two ready cases, and a stopping pool may not have
+		// cancelled ctx yet.
 		<-p.slots
 	case <-ctx.Done():
 	}
 	return errNotStarted
 }
 
+// started reports whether the pool accepts and starts tasks.
 func (p *Pool) started() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.base != nil
 }
 
-// idle gives the caller's slot back. Taking it again is not cancelled: the task
-// has to go on in order to end.
+// idle releases the slot of the caller. resume acquires a slot again and cannot be cancelled,
+// because the task needs it to end.
 func (p *Pool) idle() (resume func()) {
 	<-p.slots
 	return func() { p.slots <- struct{}{} }
 }
 
-// Stats returns how many attempts have not ended, how many slots there are, and how
-// many of them are taken.
+// Stats returns the number of attempts that have not ended, of slots, and of used slots.
 func (p *Pool) Stats() (inProgress, slots, used int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -186,7 +186,7 @@ func (p *Pool) Stats() (inProgress, slots, used int) {
 	return inProgress, cap(p.slots), len(p.slots)
 }
 
-// Running returns what runs for key, nil if nothing does.
+// Running returns the running attempt for key; nil if there is none.
 func (p *Pool) Running(key types.NamespacedName) *release.Running {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -213,8 +213,8 @@ func (p *Pool) Ended(key types.NamespacedName) (release.Outcome, bool) {
 	return *a.outcome, true
 }
 
-// Forget drops the outcome of an attempt: it is recorded, or nobody is left to
-// record it for. An attempt that still runs is not touched.
+// Forget drops the outcome of an ended attempt after it was recorded or its HelmRelease was
+// removed. A running attempt is not changed.
 func (p *Pool) Forget(key types.NamespacedName) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -223,8 +223,8 @@ func (p *Pool) Forget(key types.NamespacedName) {
 	}
 }
 
-// Cancel asks the attempt for key to end early; it goes on being Running until
-// it has. The task finds the cause in its context; of several the first counts.
+// Cancel cancels the context of the attempt for key with a cause. The first cause counts. The
+// attempt stays Running until its task returns.
 func (p *Pool) Cancel(key types.NamespacedName, cause error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -25,7 +25,7 @@ var (
 	otherKey = types.NamespacedName{Namespace: "prod", Name: "other"}
 )
 
-// fixture is a pool inside a synctest bubble and what it did.
+// fixture is a pool inside a synctest bubble that records its calls.
 type fixture struct {
 	*Pool
 	stop    func()
@@ -33,7 +33,7 @@ type fixture struct {
 
 	mu       sync.Mutex
 	enqueued []types.NamespacedName
-	// unseen counts wake-ups before which the outcome was not visible.
+	// unseen counts calls of enqueue before which the outcome was not visible.
 	unseen int
 }
 
@@ -81,12 +81,13 @@ func info(timeout time.Duration) Info {
 	return Info{Action: release.Install{Timeout: timeout}, Desired: release.Desired{Generation: 7}, Started: time.Unix(1, 0)}
 }
 
+// TestAttemptLife: an attempt runs, ends, and blocks its key until it is recorded and forgotten.
 func TestAttemptLife(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, 2)
 		if f.Running(appKey) != nil {
-			t.Error("nothing runs before it is begun")
+			t.Error("an attempt runs before Begin")
 		}
 		end := make(chan struct{})
 		want := release.Outcome{Desired: release.Desired{Generation: 7}, Logs: []string{"done"}}
@@ -94,36 +95,36 @@ func TestAttemptLife(t *testing.T) {
 			hold(end)(ctx, idle)
 			return want
 		}) {
-			t.Fatal("a free key was refused")
+			t.Fatal("Begin returned false for a free key")
 		}
 		if diff := cmp.Diff(&release.Running{Action: helmv2.ActionInstall, Generation: 7, Started: time.Unix(1, 0), Desired: release.Desired{Generation: 7}}, f.Running(appKey)); diff != "" {
 			t.Errorf("Running (-want +got):\n%s", diff)
 		}
 		if _, ended := f.Ended(appKey); ended {
-			t.Error("what runs has no outcome")
+			t.Error("a running attempt has an outcome")
 		}
 		f.Forget(appKey)
 		if f.Running(appKey) == nil {
-			t.Error("what runs cannot be forgotten")
+			t.Error("Forget dropped a running attempt")
 		}
 		if f.Begin(t.Context(), appKey, info(0), hold(nil)) {
 			t.Error("a second attempt for the same release was begun")
 		}
 		synctest.Wait()
 		if n := len(f.enqueuedKeys()); n != 0 {
-			t.Errorf("woken %d times before anything ended", n)
+			t.Errorf("enqueued %d times before the end", n)
 		}
 
 		close(end)
 		synctest.Wait()
 		if diff := cmp.Diff([]types.NamespacedName{appKey}, f.enqueuedKeys()); diff != "" {
-			t.Errorf("wake-ups (-want +got):\n%s", diff)
+			t.Errorf("enqueued keys (-want +got):\n%s", diff)
 		}
 		if f.unseen > 0 {
-			t.Error("woken before the outcome was visible")
+			t.Error("enqueued before the outcome was visible")
 		}
 		if f.Running(appKey) != nil {
-			t.Error("what has ended does not run")
+			t.Error("an ended attempt runs")
 		}
 		want.Announced = time.Unix(1, 0)
 		for range 2 {
@@ -133,7 +134,7 @@ func TestAttemptLife(t *testing.T) {
 			}
 		}
 		if f.Begin(t.Context(), appKey, info(0), hold(nil)) {
-			t.Error("an attempt was begun over an outcome that nobody recorded")
+			t.Error("Begin returned true before the outcome was recorded")
 		}
 		f.Forget(appKey)
 		if _, ended := f.Ended(appKey); ended {
@@ -144,13 +145,14 @@ func TestAttemptLife(t *testing.T) {
 		}
 		synctest.Wait()
 		if n := len(f.enqueuedKeys()); n != 2 {
-			t.Errorf("two attempts woke %d times", n)
+			t.Errorf("two attempts enqueued %d keys", n)
 		}
 		f.Forget(otherKey)
 		f.Cancel(otherKey, context.Canceled)
 	})
 }
 
+// TestSlots: at most as many tasks work at the same time as there are slots.
 func TestSlots(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -168,7 +170,7 @@ func TestSlots(t *testing.T) {
 				defer func() { mu.Lock(); working--; mu.Unlock() }()
 				return hold(end)(ctx, idle)
 			}) {
-				t.Fatal("a waiting attempt is an attempt")
+				t.Fatal("Begin returned false for an attempt that waits for a slot")
 			}
 			if f.Running(key) == nil {
 				t.Error("an attempt that waits for a slot counts as running")
@@ -186,14 +188,14 @@ func TestSlots(t *testing.T) {
 	})
 }
 
-// TestWaitsAreTold: when an attempt was announced, and how many there are.
-func TestWaitsAreTold(t *testing.T) {
+// TestStats: the outcome has the time of the announcement, and Stats counts attempts and slots.
+func TestStats(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f, end := newFixture(t, 1), make(chan struct{})
 		for i, key := range []types.NamespacedName{appKey, otherKey} {
 			if !f.Begin(t.Context(), key, Info{Action: release.Install{}, Started: time.Unix(int64(i), 0)}, hold(end)) {
-				t.Fatal("it was not begun")
+				t.Fatal("Begin returned false")
 			}
 			synctest.Wait()
 			if running, slots, used := f.Stats(); running != i+1 || slots != 1 || used != 1 {
@@ -211,7 +213,9 @@ func TestWaitsAreTold(t *testing.T) {
 	})
 }
 
-func TestIdleGivesTheSlotBack(t *testing.T) {
+// TestIdleReleasesSlot: a waiting task releases its slot and continues only with a slot, even if it
+// is cancelled.
+func TestIdleReleasesSlot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, 1)
@@ -236,13 +240,13 @@ func TestIdleGivesTheSlotBack(t *testing.T) {
 		close(goOn)
 		synctest.Wait()
 		if resumed {
-			t.Error("an attempt went on without a slot")
+			t.Error("a task resumed without a slot")
 		}
-		// Going on is not cancelled: the task would never end.
+		// Acquiring the slot again cannot be cancelled, otherwise the task would never end.
 		f.Cancel(appKey, context.Canceled)
 		synctest.Wait()
 		if resumed || f.Running(appKey) == nil {
-			t.Error("a cancelled attempt went on without a slot")
+			t.Error("a cancelled task resumed without a slot")
 		}
 		close(end)
 		synctest.Wait()
@@ -252,9 +256,8 @@ func TestIdleGivesTheSlotBack(t *testing.T) {
 	})
 }
 
-// TestGoingOnComesBeforeBeginning: of many attempts that wait for their first
-// slot, one at most is let in before one that has waited for its objects.
-func TestGoingOnComesBeforeBeginning(t *testing.T) {
+// TestResumeBeforeBegin: at most one new attempt gets a slot before a task that resumes.
+func TestResumeBeforeBegin(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, 1)
@@ -282,11 +285,12 @@ func TestGoingOnComesBeforeBeginning(t *testing.T) {
 		close(end)
 		synctest.Wait()
 		if before < 0 || before > 2 || len(f.enqueuedKeys()) != 6 {
-			t.Errorf("%d had begun before it went on, %d of 6 ended", before, len(f.enqueuedKeys()))
+			t.Errorf("%d began before the task resumed, %d of 6 ended", before, len(f.enqueuedKeys()))
 		}
 	})
 }
 
+// TestCancel: a cancelled task runs until it returns, and an attempt without a slot does not start.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -332,12 +336,13 @@ func TestCancel(t *testing.T) {
 		}
 		f.Cancel(appKey, context.Canceled)
 		if diff := cmp.Diff([]types.NamespacedName{otherKey, appKey}, f.enqueuedKeys()); diff != "" {
-			t.Errorf("wake-ups (-want +got):\n%s", diff)
+			t.Errorf("enqueued keys (-want +got):\n%s", diff)
 		}
 	})
 }
 
-// With a slot and a cancellation both at hand, nothing may begin.
+// TestTakeAfterCancel: an attempt does not start if a slot and a cancellation are available at
+// once.
 func TestTakeAfterCancel(t *testing.T) {
 	t.Parallel()
 	p := NewPool(1, func(types.NamespacedName) {})
@@ -351,16 +356,17 @@ func TestTakeAfterCancel(t *testing.T) {
 	}
 }
 
+// TestContexts: a task keeps the values of the context and not its deadline.
 func TestContexts(t *testing.T) {
 	t.Parallel()
 	type key struct{}
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, 1)
-		visit, leave := context.WithTimeout(context.WithValue(t.Context(), key{}, "logger"), time.Second)
+		reconciliation, leave := context.WithTimeout(context.WithValue(t.Context(), key{}, "logger"), time.Second)
 		end := make(chan struct{})
 		var value any
 		var ended error
-		f.Begin(visit, appKey, info(0), func(ctx context.Context, _ func() func()) release.Outcome {
+		f.Begin(reconciliation, appKey, info(0), func(ctx context.Context, _ func() func()) release.Outcome {
 			value = ctx.Value(key{})
 			<-end
 			ended = ctx.Err()
@@ -371,26 +377,27 @@ func TestContexts(t *testing.T) {
 		close(end)
 		synctest.Wait()
 		if value != "logger" {
-			t.Error("the values of the visit are lost")
+			t.Error("the values of the context are lost")
 		}
 		if ended != nil {
-			t.Errorf("the end of the visit ended the attempt: %v", ended)
+			t.Errorf("the end of the reconciliation cancelled the attempt: %v", ended)
 		}
 	})
 }
 
+// TestStop: a stopping pool cancels its tasks, starts none, and waits for all.
 func TestStop(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPool(1, func(types.NamespacedName) {})
 		if !p.NeedLeaderElection() {
-			t.Error("only the leader may act")
+			t.Error("tasks run without leader election")
 		}
 		if p.Begin(t.Context(), appKey, info(0), hold(nil)) {
 			t.Error("begun before the pool was started")
 		}
 		if p.Running(appKey) != nil {
-			t.Error("a refused attempt left a trace")
+			t.Error("a rejected attempt runs")
 		}
 
 		f := newFixture(t, 1)
@@ -435,9 +442,9 @@ func TestStop(t *testing.T) {
 				t.Errorf("%s: ended %t, outcome %+v", key, ended, got)
 			}
 		}
-		// All three wake-ups came before Start returned.
+		// All three calls of enqueue came before Start returned.
 		if n := len(f.enqueuedKeys()); n != 3 || f.unseen != 0 {
-			t.Errorf("%d wake-ups, %d too early", n, f.unseen)
+			t.Errorf("%d calls of enqueue, %d too early", n, f.unseen)
 		}
 		if f.Begin(t.Context(), types.NamespacedName{Name: "late"}, info(0), hold(nil)) {
 			t.Error("begun after the pool had stopped")
@@ -445,6 +452,7 @@ func TestStop(t *testing.T) {
 	})
 }
 
+// TestPanic: a panic is the failure of one attempt.
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	for name, task := range map[string]Task{
@@ -465,17 +473,17 @@ func TestPanic(t *testing.T) {
 					t.Errorf("a panic is a failure: ended %t, outcome %+v", ended, got)
 				}
 				if got.Desired.Generation != 7 || got.Action != (release.Install{}) {
-					t.Errorf("the outcome does not say what it is the outcome of: %+v", got)
+					t.Errorf("the outcome has another action: %+v", got)
 				}
 				if len(f.enqueuedKeys()) != 1 || len(f.slots) != 0 {
-					t.Errorf("%d wake-ups, %d slots taken", len(f.enqueuedKeys()), len(f.slots))
+					t.Errorf("%d calls of enqueue, %d slots used", len(f.enqueuedKeys()), len(f.slots))
 				}
 			})
 		})
 	}
 }
 
-// Everything at once, for the race detector.
+// TestConcurrentUse: all methods may be called concurrently, for the race detector.
 func TestConcurrentUse(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -507,8 +515,8 @@ func TestConcurrentUse(t *testing.T) {
 					f.Begin(t.Context(), key, info(0), task(key))
 					f.Running(key)
 					if i%3 == 0 {
-						// The bubble's clock moves on when everybody waits, so all
-						// workers go on at the same moment.
+						// The clock of the bubble advances when all goroutines wait, so all workers
+						// continue at once.
 						time.Sleep(time.Millisecond)
 					}
 					if i%7 == 0 {
@@ -525,8 +533,7 @@ func TestConcurrentUse(t *testing.T) {
 		if err := <-f.stopped; err != nil {
 			t.Error(err)
 		}
-		// A worker may forget an outcome before the wake-up for it, so that these tell
-		// nothing here.
+		// A worker may forget an outcome before the call of enqueue, so these are not counted.
 		if begun == 0 || len(f.slots) != 0 {
 			t.Errorf("%d attempts began, %d slots are still taken", begun, len(f.slots))
 		}

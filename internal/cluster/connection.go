@@ -125,6 +125,9 @@ type cachedDiscovery struct {
 	server    discovery.DiscoveryInterface
 }
 
+// RESTClient returns a client that sends requests as this connection does, with its retries.
+func (d cachedDiscovery) RESTClient() rest.Interface { return d.server.RESTClient() }
+
 // Invalidate forgets what was discovered.
 func (d cachedDiscovery) Invalidate() {
 	d.catalogue.spoil()

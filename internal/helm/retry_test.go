@@ -12,6 +12,7 @@ import (
 	"time"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/apiretry"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -130,8 +131,10 @@ func TestOutageInterrupts(t *testing.T) {
 func TestOutageIsMarked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
+		down := false
 		w.refuse = func(method, path string) int {
-			if method == http.MethodPatch && path == configMapPath {
+			down = down || method == http.MethodPatch && path == configMapPath
+			if down && (method == http.MethodPatch || path == "/version") {
 				return http.StatusGatewayTimeout
 			}
 			return 0
@@ -140,6 +143,28 @@ func TestOutageIsMarked(t *testing.T) {
 		out := w.runner.Run(t.Context(), w.conn, job(release.Install{Timeout: time.Hour}, artifact, "1.0.0", nil))
 		if out.Interrupted == nil || len(out.Revisions) != 1 || out.Revisions[0].Status != helmv2.StatusFailed || !out.Revisions[0].Interrupted {
 			t.Errorf("%v, %+v, revisions %+v", out.Err, out.Interrupted, out.Revisions)
+		}
+	})
+}
+
+// TestLastingErrorFails: an action fails if one of its requests always gets the same error while
+// the server answers others.
+func TestLastingErrorFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.refuse = func(method, path string) int {
+			if method == http.MethodPatch && path == configMapPath {
+				return http.StatusInternalServerError
+			}
+			return 0
+		}
+		began := time.Now()
+		out := w.runner.Run(t.Context(), w.conn, job(release.Install{Timeout: time.Hour}, w.chart("1.0.0", note()), "1.0.0", nil))
+		if out.Err == nil || out.Interrupted != nil || len(out.Revisions) != 1 || out.Revisions[0].Status != helmv2.StatusFailed || out.Revisions[0].Interrupted {
+			t.Errorf("%v, %+v, revisions %+v", out.Err, out.Interrupted, out.Revisions)
+		}
+		if took := time.Since(began); took < apiretry.Budget {
+			t.Errorf("it fails after %s", took)
 		}
 	})
 }

@@ -5,68 +5,67 @@ package operation
 
 import "time"
 
-// Action is the closed set of things a decision can ask for. Whatever it is, the
-// status that goes with the decision is written before it.
+// Action is the closed set of results of a decision. The status of the decision is written before
+// the action is performed.
 //
 //sumtype:decl
 type Action interface{ isAction() }
 
-// SetFinalizer keeps the Operation from vanishing under what it runs.
+// SetFinalizer adds the finalizer, so that the Operation is not removed while its Jobs run.
 type SetFinalizer struct{}
 
-// AcquireLock writes our UID into the annotation of a HelmRelease, with the
-// resourceVersion that was read. A conflict is no error: visit again.
+// AcquireLock writes the UID of the Operation into the lock annotation of a HelmRelease, with the
+// resourceVersion that was read. A conflict leads to another reconciliation and is no error.
 type AcquireLock struct{ HelmRelease string }
 
-// ReleaseLock removes the annotation where it holds our UID.
+// ReleaseLock removes the annotation if its value is the UID of the Operation.
 type ReleaseLock struct{ HelmReleases []string }
 
-// Create creates the companions that are not there, in their order, and then the
-// suspended Job of a step. What exists already is left as it is.
+// Create creates the missing companions in their order, then the suspended Job of a step. Existing
+// objects are not changed.
 type Create struct{ Step int }
 
-// Adopt records the UID of a Job that has not run. It is a write of status only.
+// Adopt records the UID of a Job that has not run. It writes status only.
 type Adopt struct {
 	Step int
 	Job  string
 }
 
-// Resume lets a recorded Job run.
+// Resume unsuspends a recorded Job.
 type Resume struct{ Job, UID string }
 
-// Stop deletes Jobs with propagation Background, by UID. If it was not asked for
-// by a person, Reason says why.
+// Stop deletes Jobs by UID with background propagation. Reason is set if the stop was not requested
+// by a user.
 type Stop struct {
 	Jobs   []string
 	Reason string
 }
 
-// Record writes down the result of a Job. It is a write of status only.
+// Record records the result of a Job. It writes status only.
 type Record struct{ Job string }
 
-// Finish ends the Operation without a result of a Job. It is a write of status
-// only.
+// Finish ends the Operation without a result of a Job. It writes status only.
 type Finish struct{}
 
-// RemoveCompanions deletes what was created beside Jobs.
+// RemoveCompanions deletes the objects that were created in addition to Jobs.
 type RemoveCompanions struct{ Names []string }
 
-// Expire lets Kubernetes delete finished Jobs after a while.
+// Expire sets a TTL on finished Jobs.
 type Expire struct {
 	Jobs    []string
 	Seconds int32
 }
 
-// RemoveFinalizer lets the Operation go, if it is being deleted.
+// RemoveFinalizer removes the finalizer.
 type RemoveFinalizer struct{}
 
-// Wait means that something else has to happen first.
+// Wait takes no action until another event has occurred.
 type Wait struct {
-	// After is when to look again even if nothing wakes us; zero for never.
+	// After is the delay until the next reconciliation. Zero waits for an event.
 	After time.Duration
 }
 
-// Settle means that there is nothing to do, ever.
+// Settle takes no action, permanently.
 type Settle struct{}
 
 func (SetFinalizer) isAction()     {}
@@ -84,7 +83,7 @@ func (RemoveFinalizer) isAction()  {}
 func (Wait) isAction()             {}
 func (Settle) isAction()           {}
 
-// Name returns the name of an action: a bounded set, fit for a metric label.
+// Name returns the name of an action. The set of names is bounded, so it can be a metric label.
 func Name(a Action) string {
 	switch a.(type) {
 	case SetFinalizer:

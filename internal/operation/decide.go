@@ -13,32 +13,32 @@ import (
 )
 
 const (
-	// look is how often something is looked at that nobody tells us about.
+	// pollInterval is the requeue interval for changes without an event.
 	pollInterval = 10 * time.Second
 
-	// grace is how long after its deadline a Job may still be there. Kubernetes ends it
-	// at the deadline, unless it was suspended by somebody in between.
+	// deadlineGrace is how long a Job may exist after its deadline. Kubernetes ends it at the
+	// deadline, unless it was suspended in between.
 	deadlineGrace = time.Minute
 
-	// lastWords is how long before its deadline the log of a Job is read: Kubernetes
-	// deletes the pods of one that is late, and their logs with them.
+	// logLead is how long before its deadline the log of a Job is read. At the deadline Kubernetes
+	// deletes its Pods, and their logs with them.
 	logLead = 2 * time.Second
 
-	// hearing is how long after the end of a Job its logs are asked for, and retry how
-	// often, if they cannot be read: a kubelet that is being restarted is back by
-	// then. The result, for which Helm may be waiting, is worth more than its logs.
+	// logTimeout is how long after the end of a Job its logs are read, and logRetry is the interval
+	// of attempts. A kubelet that restarts has returned by then. Helm may wait for the result,
+	// which matters more than the logs.
 	logTimeout = 5 * time.Second
 	logRetry   = time.Second
 )
 
-// rule returns nil when it does not apply.
+// rule is one entry of the policy. apply returns nil if the rule does not apply.
 type rule struct {
 	name  string
 	apply func(Input) *Decision
 }
 
-// rules is the policy: the first rule that applies wins. The order is part of
-// the contract and stands, with the same names, in docs/spec/operations.md.
+// rules returns the policy. The first rule that applies wins. The order is part of the contract and
+// is documented, with the same names, in docs/spec/operations.md.
 func rules() []rule {
 	return []rule{
 		{"Terminal", terminal},
@@ -55,7 +55,7 @@ func rules() []rule {
 	}
 }
 
-// RuleNames returns the names of the rules in the order they are tried.
+// RuleNames returns the names of the rules in the order in which they are tried.
 func RuleNames() []string {
 	var names []string
 	for _, r := range rules() {
@@ -64,7 +64,7 @@ func RuleNames() []string {
 	return names
 }
 
-// Decide returns the one thing to do next.
+// Decide returns the next action.
 func Decide(in Input) Decision {
 	for _, r := range rules() {
 		if d := r.apply(in); d != nil {
@@ -75,11 +75,11 @@ func Decide(in Input) Decision {
 			return *d
 		}
 	}
-	// start applies always, so this is out of reach.
+	// Unreachable, because start always applies.
 	return Decision{Action: Wait{After: pollInterval}, Phase: phase(in)}
 }
 
-// phase is the phase of an Operation that goes on.
+// phase returns the phase of an Operation that has not ended.
 func phase(in Input) opsv1alpha1.OperationPhase {
 	for _, run := range in.runs() {
 		if run.StartedAt != nil {
@@ -89,15 +89,14 @@ func phase(in Input) opsv1alpha1.OperationPhase {
 	return opsv1alpha1.PhasePending
 }
 
-// terminal: the result is recorded and stays. What is left is tidied up, in an
-// order in which nothing of ours runs, or is there for Helm to stumble over, once
-// the lock is gone. Finished Jobs are left for people to look at; Kubernetes
-// deletes them later.
+// terminal applies to a final phase. It cleans up in an order in which no Job runs and no companion
+// exists for Helm to conflict with once the lock is released. Finished Jobs stay for inspection
+// until Kubernetes deletes them.
 func terminal(in Input) *Decision {
 	if !in.Recorded.Phase.Final() {
 		return nil
 	}
-	d := &Decision{Phase: in.Recorded.Phase, Why: "it is over"}
+	d := &Decision{Phase: in.Recorded.Phase, Why: "the Operation has ended"}
 	var expiring []string
 	for _, j := range in.Jobs {
 		if j.Ours && j.Finished() && !j.Deleted && !j.Expires {
@@ -123,8 +122,8 @@ func terminal(in Input) *Decision {
 	return d
 }
 
-// collect: the Job has come to its end, and its pods too. This comes before
-// cancellation: what is done is done, and the truth about it is of more use.
+// collect records the result once the Job and its Pods have ended. It comes before cancelled,
+// because the result of a finished Job is more useful than its cancellation.
 func collect(in Input) *Decision {
 	run, job := in.current()
 	if n := len(in.runs()); run == nil && n > 0 && in.Plan.Made && n >= len(in.Plan.Steps) {
@@ -134,7 +133,7 @@ func collect(in Input) *Decision {
 		return nil
 	}
 	if job.Active > 0 || len(in.LivePods) > 0 {
-		return &Decision{Action: Wait{After: pollInterval}, Phase: opsv1alpha1.PhaseRunning, Reason: opsv1alpha1.ReasonHelmHookJobActive, Why: "the last pods of the Job come to their end"}
+		return &Decision{Action: Wait{After: pollInterval}, Phase: opsv1alpha1.PhaseRunning, Reason: opsv1alpha1.ReasonHelmHookJobActive, Why: "waiting until the Pods of the Job have ended"}
 	}
 	if job.Result.Unread && in.Now.Before(job.Ended.Add(logTimeout)) {
 		return &Decision{Action: Wait{After: logRetry}, Phase: opsv1alpha1.PhaseRunning, Reason: opsv1alpha1.ReasonHelmHookJobActive, Why: "the logs of the Job cannot be read yet"}
@@ -152,7 +151,8 @@ func collect(in Input) *Decision {
 	return d
 }
 
-// cancelled: somebody wants it to end. It is over when its pods are.
+// cancelled stops the Jobs of an Operation that is cancelled or deleted. The Operation ends when
+// its Pods have ended.
 func cancelled(in Input) *Decision {
 	if !in.stopping() {
 		return nil
@@ -165,30 +165,30 @@ func cancelled(in Input) *Decision {
 		return &Decision{Action: Stop{Jobs: left}, Reason: opsv1alpha1.ReasonCancelling, Why: why}
 	}
 	if in.ending() {
-		return &Decision{Action: Wait{After: pollInterval}, Reason: opsv1alpha1.ReasonCancelling, Why: why + ": its pods come to their end"}
+		return &Decision{Action: Wait{After: pollInterval}, Reason: opsv1alpha1.ReasonCancelling, Why: why + ": waiting until its Pods have ended"}
 	}
 	return &Decision{Action: Finish{}, Phase: opsv1alpha1.PhaseCancelled, Reason: opsv1alpha1.ReasonCancelled, Why: why}
 }
 
-// lost: a Job that may have run is gone. Another one in its place would be a
-// second run.
+// lost applies if a recorded Job no longer exists. It may have run, so a new Job would be a second
+// run.
 func lost(in Input) *Decision {
 	run, job := in.current()
 	if run == nil || job != nil {
 		return nil
 	}
 	if len(in.LivePods) > 0 {
-		return &Decision{Action: Wait{After: pollInterval}, Reason: opsv1alpha1.ReasonHelmHookJobActive, Why: "the Job is gone, and its pods come to their end"}
+		return &Decision{Action: Wait{After: pollInterval}, Reason: opsv1alpha1.ReasonHelmHookJobActive, Why: "the Job is gone: waiting until its Pods have ended"}
 	}
 	d := &Decision{Action: Finish{}, Phase: opsv1alpha1.PhaseFailed, Reason: opsv1alpha1.ReasonJobLost,
-		Why: fmt.Sprintf("Job %s was deleted by somebody else before its result was known: it may have run, so that it is not made again", run.Name)}
+		Why: fmt.Sprintf("Job %s was deleted by another client before its result was known: it may have run, so it is not created again", run.Name)}
 	if run.Reason == opsv1alpha1.ResultDeadlineExceeded {
-		d.Reason, d.Why = opsv1alpha1.ReasonHelmHookJobFailed, fmt.Sprintf("Job %s was stopped long after its deadline", run.Name)
+		d.Reason, d.Why = opsv1alpha1.ReasonHelmHookJobFailed, fmt.Sprintf("Job %s was stopped because it still existed after its deadline", run.Name)
 	}
 	return d
 }
 
-// running: a Job of ours runs. Nothing that happens to the target changes that.
+// running applies while a Job of the Operation runs. Changes of the target do not affect it.
 func running(in Input) *Decision {
 	run, job := in.current()
 	if run == nil || job == nil || (job.Suspended && run.StartedAt == nil) {
@@ -198,7 +198,7 @@ func running(in Input) *Decision {
 	t, wait := in.Target, Wait{}
 	end := deadlineOf(run, job)
 	if end.IsZero() && job.Deadline > 0 {
-		// It was let run just now.
+		// The Job was resumed a moment ago.
 		end = in.Now.Add(job.Deadline)
 	}
 	if !end.IsZero() {
@@ -208,22 +208,22 @@ func running(in Input) *Decision {
 		case in.Now.Before(end.Add(deadlineGrace)):
 			wait.After = end.Add(deadlineGrace).Sub(in.Now)
 		case !job.Deleted:
-			d.Action, d.Why = Stop{Jobs: []string{job.Name}, Reason: opsv1alpha1.ResultDeadlineExceeded}, "its deadline is long past"
+			d.Action, d.Why = Stop{Jobs: []string{job.Name}, Reason: opsv1alpha1.ResultDeadlineExceeded}, "the Job still exists after its deadline"
 			return d
 		default:
 			wait.After = pollInterval
 		}
 	}
 	if t.HelmRelease != "" && !in.hasLock() && busy(in) == nil {
-		// Somebody took our name off. Helm would start at any moment.
-		d.Action, d.Why = AcquireLock{HelmRelease: t.HelmRelease}, "the release is not held any more, and the Job still runs"
+		// The lock was removed. Helm could start at any moment.
+		d.Action, d.Why = AcquireLock{HelmRelease: t.HelmRelease}, "the lock was removed while the Job runs"
 		return d
 	}
 	d.Action = wait
 	return d
 }
 
-// invalid: it cannot be done as it is written, and waiting would not help.
+// invalid applies if the Operation cannot be performed and waiting would not help.
 func invalid(in Input) *Decision {
 	p := in.problem()
 	if p == nil {
@@ -232,8 +232,8 @@ func invalid(in Input) *Decision {
 	return &Decision{Action: Finish{}, Phase: opsv1alpha1.PhaseFailed, Reason: p.Reason, Why: p.Message}
 }
 
-// problem is what invalid says. Once a Job is made, nothing is invalid any more
-// but the next one.
+// problem returns the permanent problem, or nil. After a Job was created, only the next Job can be
+// invalid.
 func (in Input) problem() *Problem {
 	if in.prepared() {
 		return nil
@@ -254,17 +254,16 @@ func (in Input) problem() *Problem {
 	case in.Target.Deleted && !begun:
 		return &Problem{opsv1alpha1.ReasonTargetDeleted, fmt.Sprintf("HelmRelease %s is being deleted", in.Target.HelmRelease)}
 	case in.Plan.Refused != nil && busy(in) == nil:
-		// What Helm is doing may bring the hook that is not there.
+		// The running Helm action may add the missing hook.
 		return in.Plan.Refused
 	case begun && r.Release != nil && in.Plan.Made && *r.Release != in.Plan.Release:
-		return &Problem{opsv1alpha1.ReasonReleaseChanged, "the hooks of the revision were changed after the first of them was run"}
+		return &Problem{opsv1alpha1.ReasonReleaseChanged, "the hooks of the revision were changed after the first of them had run"}
 	}
 	return nil
 }
 
-// blocked: something is not there that may still come. An upgrade may be what
-// brings it, so that the release is not held meanwhile, unless some of the work
-// is done already.
+// blocked applies while something required is missing. An upgrade may add it, so the lock is
+// released during the wait, unless a Job has already run.
 func blocked(in Input) *Decision {
 	if in.prepared() {
 		return nil
@@ -275,9 +274,9 @@ func blocked(in Input) *Decision {
 	case in.Target.Unresolved != nil:
 		p = in.Target.Unresolved
 	case in.Plan.Refused != nil:
-		return nil // Helm is at work, as invalid has found.
+		return nil // invalid has returned nil because Helm is running.
 	case len(in.Plan.Missing) > 0:
-		p = &Problem{opsv1alpha1.ReasonMissingDependencies, "the hook needs what is not there: " + strings.Join(in.Plan.Missing, ", ")}
+		p = &Problem{opsv1alpha1.ReasonMissingDependencies, "the hook needs objects that do not exist: " + strings.Join(in.Plan.Missing, ", ")}
 	case in.Plan.DryRun != nil:
 		p = in.Plan.DryRun
 	case !in.Plan.Made || len(in.Plan.Steps) <= len(in.runs()):
@@ -292,71 +291,70 @@ func blocked(in Input) *Decision {
 	return in.await(*p, pollInterval)
 }
 
-// notGranted: Helm or another Operation has the release.
+// awaitLock applies while Helm or another Operation uses the release.
 func awaitLock(in Input) *Decision {
 	p := busy(in)
 	switch {
 	case p == nil && in.Target.HelmRelease == "":
-		// A Job is ready to run, and its release is gone.
+		// The next Job is ready to run, and its HelmRelease no longer exists.
 		if p = in.Target.Unresolved; p == nil {
-			p = &Problem{opsv1alpha1.ReasonTargetNotFound, "there is no HelmRelease to hold"}
+			p = &Problem{opsv1alpha1.ReasonTargetNotFound, "there is no HelmRelease to lock"}
 		}
 	case p == nil:
 		return nil
 	}
 	if len(in.LockedReleases) > 0 && !in.expired() {
-		// It waits for us just as we wait for it.
+		// The other action waits for this lock, too.
 		return &Decision{Action: ReleaseLock{HelmReleases: in.LockedReleases}, Reason: p.Reason, Why: p.Message}
 	}
 	return in.await(*p, 6*pollInterval)
 }
 
-// busy says who has the release; nil if nobody else has.
+// busy returns the reason why the release is in use; nil if it is not.
 func busy(in Input) *Problem {
 	t := in.Target
 	switch {
 	case t.Action != "":
 		return &Problem{opsv1alpha1.ReasonReleaseBusy, fmt.Sprintf("HelmRelease %s is busy: %s", t.HelmRelease, t.Action)}
 	case t.Pending != "" && t.Suspended:
-		return &Problem{opsv1alpha1.ReasonReleaseBusy, t.Pending + ", and nobody unlocks it while the HelmRelease is suspended"}
+		return &Problem{opsv1alpha1.ReasonReleaseBusy, t.Pending + ", and is not unlocked while the HelmRelease is suspended"}
 	case t.Pending != "":
 		return &Problem{opsv1alpha1.ReasonReleaseBusy, t.Pending}
 	case t.LockHolder.UID != "" && t.LockHolder.UID != in.Object.UID && t.LockHolder.Active:
-		return &Problem{opsv1alpha1.ReasonReleaseHeld, fmt.Sprintf("HelmRelease %s is held by Operation %s", t.HelmRelease, t.LockHolder.Name)}
+		return &Problem{opsv1alpha1.ReasonReleaseHeld, fmt.Sprintf("HelmRelease %s is locked by Operation %s", t.HelmRelease, t.LockHolder.Name)}
 	}
 	return nil
 }
 
-// await waits for something, for as long as there is time. Then the Operation
-// fails: it never runs beside what it waited for.
-func (in Input) await(p Problem, again time.Duration) *Decision {
+// await waits until the deadline for waiting, then fails the Operation. The hook never runs
+// concurrently with the awaited action.
+func (in Input) await(p Problem, interval time.Duration) *Decision {
 	if in.expired() {
-		return &Decision{Action: Finish{}, Phase: opsv1alpha1.PhaseFailed, Reason: p.Reason, Why: "the time to wait is over: " + p.Message}
+		return &Decision{Action: Finish{}, Phase: opsv1alpha1.PhaseFailed, Reason: p.Reason, Why: "timed out waiting: " + p.Message}
 	}
 	if end := in.waitDeadline(); !end.IsZero() {
-		again = min(again, end.Sub(in.Now))
+		interval = min(interval, end.Sub(in.Now))
 	}
-	return &Decision{Action: Wait{After: again}, Reason: p.Reason, Why: p.Message}
+	return &Decision{Action: Wait{After: interval}, Reason: p.Reason, Why: p.Message}
 }
 
-// guard: from here on there is something to tidy up.
+// setFinalizer applies if the finalizer is missing. All later actions need cleanup.
 func setFinalizer(in Input) *Decision {
 	if in.Object.Finalizer {
 		return nil
 	}
-	return &Decision{Action: SetFinalizer{}, Reason: opsv1alpha1.ReasonAccepted, Why: "it is about to begin"}
+	return &Decision{Action: SetFinalizer{}, Reason: opsv1alpha1.ReasonAccepted, Why: "the Operation starts"}
 }
 
-// grant: nobody has the release.
+// acquireLock applies if the release is not locked.
 func acquireLock(in Input) *Decision {
 	if in.hasLock() {
 		return nil
 	}
-	return &Decision{Action: AcquireLock{HelmRelease: in.Target.HelmRelease}, Reason: opsv1alpha1.ReasonAccepted, Why: "the release is free"}
+	return &Decision{Action: AcquireLock{HelmRelease: in.Target.HelmRelease}, Reason: opsv1alpha1.ReasonAccepted, Why: "the release is not locked"}
 }
 
-// start: it is our turn. The Job is created so that it does not run, is recorded,
-// and only then may run.
+// start creates a suspended Job, then records it, then resumes it.
 func start(in Input) *Decision {
 	d := &Decision{Reason: opsv1alpha1.ReasonAccepted}
 	if run, job := in.current(); run != nil {
@@ -366,7 +364,7 @@ func start(in Input) *Decision {
 		d.Action, d.Why = Resume{Job: job.Name, UID: job.UID}, "the Job is recorded and may run"
 		return d
 	}
-	// blocked has seen to it that the plan has this step.
+	// Rule Blocked guarantees that the plan has this step.
 	step := len(in.runs())
 	s := in.Plan.Steps[step]
 	i := slices.IndexFunc(in.Jobs, func(j Job) bool { return j.Name == s.Job })
@@ -376,17 +374,18 @@ func start(in Input) *Decision {
 	case in.Jobs[i].Deleted:
 		return in.await(beingDeleted(s.Job), pollInterval)
 	case in.Jobs[i].Digest != s.Digest && in.Jobs[i].Suspended && in.Jobs[i].Started.IsZero():
-		d.Action, d.Why = Stop{Jobs: []string{s.Job}}, "the Job was made from another revision, and has not run"
+		d.Action, d.Why = Stop{Jobs: []string{s.Job}}, "the Job was created from another revision and has not run"
 	default:
 		d.Action, d.Why = Adopt{Step: step, Job: s.Job}, "the Job is created"
 	}
 	return d
 }
 
-// goingAway: what keeps a Job from going may keep it for ever.
+// beingDeleted returns the problem of a Job that is being deleted. A finalizer may block its
+// deletion for ever.
 func beingDeleted(job string) Problem {
-	return Problem{opsv1alpha1.ReasonJobNameTaken, fmt.Sprintf("Job %s has not run, and is being deleted", job)}
+	return Problem{opsv1alpha1.ReasonJobNameTaken, fmt.Sprintf("Job %s has not run and is being deleted", job)}
 }
 
-// holds reports whether the target is ours.
+// hasLock reports whether this Operation holds the lock of its target.
 func (in Input) hasLock() bool { return slices.Contains(in.LockedReleases, in.Target.HelmRelease) }

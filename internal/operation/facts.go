@@ -10,7 +10,7 @@ import (
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 )
 
-// runs are the Jobs that are recorded, oldest first.
+// runs returns the recorded Jobs, oldest first.
 func (in Input) runs() []opsv1alpha1.JobResult {
 	if in.Recorded.Outputs == nil {
 		return nil
@@ -18,8 +18,8 @@ func (in Input) runs() []opsv1alpha1.JobResult {
 	return in.Recorded.Outputs.Jobs
 }
 
-// current returns the recorded Job that has no recorded end, and what there is of
-// it; nil if there is none. A Job with the name and another UID is not it.
+// current returns the recorded Job without a recorded end and its state. Both are nil if there is
+// no such record. The state is nil if no Job has the recorded UID.
 func (in Input) current() (*opsv1alpha1.JobResult, *Job) {
 	runs := in.runs()
 	if len(runs) == 0 || runs[len(runs)-1].Phase.Final() {
@@ -33,8 +33,8 @@ func (in Input) current() (*opsv1alpha1.JobResult, *Job) {
 	return run, &in.Jobs[i]
 }
 
-// prepared reports whether there is a Job of ours that was neither recorded to
-// its end nor has to be made again.
+// prepared reports whether a Job for the current step exists. Its end is not recorded, and it need
+// not be created again.
 func (in Input) prepared() bool {
 	if run, job := in.current(); run != nil {
 		return job != nil
@@ -46,8 +46,8 @@ func (in Input) prepared() bool {
 	return slices.ContainsFunc(in.Jobs, func(j Job) bool { return j.Ours && j.Name == in.Plan.Steps[step].Job && !j.Deleted })
 }
 
-// last reports whether no Job follows the current one. One hook is one Job;
-// how many an event has only the plan knows.
+// last reports whether the current Job is the last one. A single hook has one Job. The number of
+// Jobs of an event is part of the plan.
 func (in Input) last() bool {
 	if p := in.Spec.Parameters; p == nil || p.Event == "" {
 		return true
@@ -55,10 +55,10 @@ func (in Input) last() bool {
 	return in.Plan.Made && len(in.runs()) >= len(in.Plan.Steps)
 }
 
-// stopping reports whether somebody wants the Operation to end.
+// stopping reports whether the Operation is cancelled or deleted.
 func (in Input) stopping() bool { return in.Spec.Cancel || in.Object.Deleted }
 
-// unfinished names the Jobs of ours that would go on.
+// unfinished returns the names of this Operation's Jobs that are neither finished nor deleted.
 func (in Input) unfinished() []string {
 	var names []string
 	for _, j := range in.Jobs {
@@ -69,17 +69,17 @@ func (in Input) unfinished() []string {
 	return names
 }
 
-// ending reports whether something of ours still runs, or may. A Job that is
-// suspended and has no pods does not.
+// ending reports whether a Job or Pod of this Operation may still run. A suspended Job without Pods
+// does not.
 func (in Input) ending() bool {
 	return len(in.LivePods) > 0 || slices.ContainsFunc(in.Jobs, func(j Job) bool {
 		return j.Ours && (j.Active > 0 || (j.Deleted && !j.Finished() && !j.Suspended))
 	})
 }
 
-// patience is until when the Operation waits: as long as a Job may take, by what
-// the user and the controller say. It counts from the creation of the Operation,
-// or from the end of the Job before. Zero is for ever.
+// waitDeadline returns the time at which the Operation stops waiting. The limit is the deadline of
+// a Job: the smaller of the limits of user and controller. It counts from the creation of the
+// Operation or the end of the previous Job. Zero is no limit.
 func (in Input) waitDeadline() time.Time {
 	limit := in.Timeout
 	if p := in.Spec.Parameters; p != nil && p.ActiveDeadlineSeconds != nil {
@@ -97,12 +97,13 @@ func (in Input) waitDeadline() time.Time {
 	return since.Add(limit)
 }
 
+// expired reports whether waitDeadline has passed.
 func (in Input) expired() bool {
 	end := in.waitDeadline()
 	return !end.IsZero() && !in.Now.Before(end)
 }
 
-// deadlineOf returns when a Job has to be over; zero if it need not.
+// deadlineOf returns the time at which a Job must have ended; zero if it has no deadline.
 func deadlineOf(run *opsv1alpha1.JobResult, job *Job) time.Time {
 	started := job.Started
 	if run.StartedAt != nil {
@@ -114,14 +115,14 @@ func deadlineOf(run *opsv1alpha1.JobResult, job *Job) time.Time {
 	return started.Add(job.Deadline)
 }
 
-// seconds is a number of seconds as a duration, or the longest there is.
+// seconds converts n to a duration. Negative numbers become zero, and large ones the longest
+// duration.
 func seconds(n int64) time.Duration {
 	const most = int64(1<<63-1) / int64(time.Second)
 	return time.Duration(min(max(n, 0), most)) * time.Second
 }
 
-// NeedsPlan reports whether a decision can depend on Plan. It needs all of in but
-// the Plan.
+// NeedsPlan reports whether a decision can depend on Plan. It reads all fields but Plan.
 func NeedsPlan(in Input) bool {
 	if in.Recorded.Phase.Final() || in.stopping() || in.Target.HelmRelease == "" || in.Spec.Engine != opsv1alpha1.EngineHelmHookJob {
 		return false
@@ -130,15 +131,15 @@ func NeedsPlan(in Input) bool {
 	return run == nil || (job != nil && job.Finished() && !in.last())
 }
 
-// NeedsDryRun reports whether a decision can depend on what the API server says
-// to the next Job. It needs all of in but Plan.DryRun.
+// NeedsDryRun reports whether a decision can depend on a dry run of the next Job. It reads all
+// fields but Plan.DryRun.
 func NeedsDryRun(in Input) bool {
 	return NeedsPlan(in) && in.Plan.Made && len(in.Plan.Missing) == 0 && len(in.runs()) < len(in.Plan.Steps) && !in.prepared() &&
 		in.problem() == nil && in.Obstacle == nil && in.Target.Unresolved == nil
 }
 
-// WantsLogs reports whether the logs of a Job's pod should be read now: it is the
-// current one, and its log is complete or may soon be gone.
+// NeedsLogs reports whether to read the logs of a Job's Pod now: the Job is the current one, and
+// its log is complete or may soon be gone.
 func NeedsLogs(in Input, job Job) bool {
 	run, current := in.current()
 	if run == nil || current == nil || current.UID != job.UID || in.Recorded.Phase.Final() {
@@ -148,8 +149,8 @@ func NeedsLogs(in Input, job Job) bool {
 	return job.Finished() || job.Deleted || job.Result.Ended || in.stopping() || (!end.IsZero() && !in.Now.Before(end.Add(-logLead)))
 }
 
-// Revision returns which revision to take hooks from: the one that is recorded,
-// or else the one asked for; 0 is the deployed one.
+// Revision returns the revision whose hooks are run: the recorded one, or else the requested one.
+// Zero is the deployed revision.
 func Revision(in Input) int {
 	if o := in.Recorded.Outputs; o != nil && o.Release != nil {
 		return o.Release.Revision

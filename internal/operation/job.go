@@ -17,7 +17,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/diagnosis"
 )
 
-// JobOf reduces a Job and its pods to what decisions need. uid is that of the
+// JobOf returns the state of a Job according to the Job and its Pods. uid is the UID of the
 // Operation. Pods of other Jobs are ignored. The Result has no Logs.
 func JobOf(uid string, job batchv1.Job, pods []corev1.Pod) Job {
 	own := metav1.GetControllerOfNoCopy(&job)
@@ -54,12 +54,13 @@ func JobOf(uid string, job batchv1.Job, pods []corev1.Pod) Job {
 	return j
 }
 
-// LeftOf is what the pods of a Job tell that is gone itself; the zero value if
-// there are none. It has no Logs.
+// PodResultOf returns the result according to the Pods of a Job that no longer exists. It is zero
+// if there are none, and has no Logs.
 func PodResultOf(jobUID string, pods []corev1.Pod) Result {
 	return resultOf(Job{}, batchv1.JobCondition{}, podsOf(jobUID, pods))
 }
 
+// podsOf returns the Pods whose controller is the Job with the given UID.
 func podsOf(jobUID string, pods []corev1.Pod) []corev1.Pod {
 	var mine []corev1.Pod
 	for _, p := range pods {
@@ -70,8 +71,8 @@ func podsOf(jobUID string, pods []corev1.Pod) []corev1.Pod {
 	return mine
 }
 
-// LivePods names the pods that have not come to an end. One that is being deleted
-// may still run.
+// LivePods returns the sorted names of the Pods that have not ended. A Pod with a deletion
+// timestamp may still run.
 func LivePods(pods []corev1.Pod) []string {
 	var names []string
 	for _, p := range pods {
@@ -83,8 +84,8 @@ func LivePods(pods []corev1.Pod) []string {
 	return names
 }
 
-// resultOf looks at the pod that tells most: of a Job that failed the last that
-// failed, or else the newest.
+// resultOf returns the result according to the most relevant Pod: of a failed Job the newest failed
+// Pod, otherwise the newest Pod.
 func resultOf(j Job, failure batchv1.JobCondition, pods []corev1.Pod) Result {
 	var best *corev1.Pod
 	for i := range pods {
@@ -102,7 +103,7 @@ func resultOf(j Job, failure batchv1.JobCondition, pods []corev1.Pod) Result {
 		r.ExitCode, r.Reason, r.Message = &zero, "", ""
 	case !j.Failed:
 	case failure.Reason == batchv1.JobReasonDeadlineExceeded:
-		// What the pod waited for all the time is why there was not enough of it.
+		// The condition that the Pod waited for is more useful than the expired deadline.
 		if !IsWaitReason(r.Reason) {
 			r.Reason, r.Message = opsv1alpha1.ResultDeadlineExceeded, failure.Message
 		}
@@ -113,7 +114,7 @@ func resultOf(j Job, failure batchv1.JobCondition, pods []corev1.Pod) Result {
 	return r
 }
 
-// tells reports whether a pod tells more than another one.
+// moreRelevant reports whether Pod a is more relevant than Pod b.
 func moreRelevant(j Job, a, b *corev1.Pod) bool {
 	failed := func(p *corev1.Pod) bool { return j.Failed && p.Status.Phase == corev1.PodFailed }
 	if failed(a) != failed(b) {
@@ -125,13 +126,13 @@ func moreRelevant(j Job, a, b *corev1.Pod) bool {
 	return a.Name > b.Name
 }
 
-// examine says what became of one pod, or what it waits for.
+// podResult returns the result according to one Pod.
 func podResult(p *corev1.Pod) Result {
 	r := Result{Pod: p.Name, Ended: p.DeletionTimestamp != nil}
 	for _, c := range diagnosis.OrderedStatuses(p) {
 		end := c.State.Terminated
 		if end == nil {
-			// It was started again in place.
+			// The container was restarted in place.
 			end = c.LastTerminationState.Terminated
 		}
 		if end != nil {
@@ -141,11 +142,11 @@ func podResult(p *corev1.Pod) Result {
 	}
 	vague := r.Reason == opsv1alpha1.ResultKilled || r.Reason == statusUnknown
 	if vague && p.DeletionTimestamp != nil {
-		// That is why.
+		// The deletion of the Pod is the cause.
 		r.Reason, r.Message = "", ""
 	}
 	if p.Status.Reason != "" && (r.Reason == "" || vague) {
-		// Such as Evicted.
+		// For example Evicted.
 		r.Reason, r.Message = p.Status.Reason, p.Status.Message
 	}
 	for _, c := range p.Status.Conditions {
@@ -156,10 +157,10 @@ func podResult(p *corev1.Pod) Result {
 	return r
 }
 
-// ended takes in how one container ended. The first that failed decides.
+// addEnd adds the end of one container. The first failed container determines the result.
 func (r *Result) addEnd(container string, end *corev1.ContainerStateTerminated) {
 	if end.Reason == statusUnknown {
-		// The exit code is made up, even of containers that never began.
+		// The kubelet invents this exit code, even for containers that never started.
 		if r.Reason == "" {
 			r.Reason, r.Message = statusUnknown, fmt.Sprintf("container %s: %s", container, end.Message)
 		}
@@ -175,14 +176,14 @@ func (r *Result) addEnd(container string, end *corev1.ContainerStateTerminated) 
 	r.ExitCode = &code
 	switch {
 	case end.Reason == opsv1alpha1.ResultOOMKilled:
-		r.Reason, r.Message = opsv1alpha1.ResultOOMKilled, fmt.Sprintf("container %s used more memory than it may", container)
+		r.Reason, r.Message = opsv1alpha1.ResultOOMKilled, fmt.Sprintf("container %s exceeded its memory limit", container)
 	case end.ExitCode == killed:
 		r.Reason = opsv1alpha1.ResultKilled
-		r.Message = fmt.Sprintf("a process of container %s was killed, and the node does not say why: often that is for want of memory", container)
+		r.Message = fmt.Sprintf("a process of container %s was killed, and the node reports no cause: often this is a lack of memory", container)
 	}
 }
 
-// waits takes in what one container waits for; nil if it does not.
+// addWait adds the waiting state of one container; w may be nil.
 func (r *Result) addWait(container string, w *corev1.ContainerStateWaiting) {
 	if w == nil || r.Reason != "" {
 		return
@@ -192,23 +193,22 @@ func (r *Result) addWait(container string, w *corev1.ContainerStateWaiting) {
 	}
 }
 
-// statusUnknown is what a kubelet says of containers that it does not find when it
-// ends their pod.
+// statusUnknown is the kubelet's reason for containers that it does not find when it ends their
+// Pod.
 const statusUnknown = "ContainerStatusUnknown"
 
-// killed is the exit code of what was ended by SIGKILL. Of a container's first
-// process that ran out of memory a node may tell no more than that: it can learn of
-// the end before it learns of the cause.
+// killed is the exit code after SIGKILL. A node may report only that for a container that ran out
+// of memory, if the exit is reported before the cause.
 const killed = 128 + 9
 
-// cannotStart returns the reason, in one word, of a container that waits for what
-// may never come; empty if it waits for something else.
+// cannotStart returns a reason for a container that may wait for ever, and an empty string for
+// other waiting states.
 func cannotStart(waiting string) string {
 	switch {
 	case diagnosis.IsImagePullError(waiting):
 		return opsv1alpha1.ResultImagePull
 	case waiting == createConfigError:
-		// A Secret without the key, for example.
+		// For example a Secret without the referenced key.
 		return waiting
 	}
 	return ""
@@ -216,8 +216,8 @@ func cannotStart(waiting string) string {
 
 const createConfigError = "CreateContainerConfigError"
 
-// Awaited reports whether a reason is what a pod waited for, all the time that it
-// was given: then that its time was up is not the reason.
+// IsWaitReason reports whether a reason is a condition that a Pod waited for. Such a reason
+// explains an expired deadline.
 func IsWaitReason(reason string) bool {
 	switch reason {
 	case opsv1alpha1.ResultImagePull, opsv1alpha1.ResultUnschedulable, createConfigError:
@@ -226,8 +226,7 @@ func IsWaitReason(reason string) bool {
 	return false
 }
 
-// Waited returns how long an Operation waited for its first Job to run; zero if
-// it never did.
+// WaitDuration returns how long an Operation waited until its first Job ran; zero if none did.
 func WaitDuration(created time.Time, status opsv1alpha1.OperationStatus) time.Duration {
 	if status.StartedAt == nil {
 		return 0

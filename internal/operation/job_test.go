@@ -24,7 +24,8 @@ func owned(kind, by string) []metav1.OwnerReference {
 	return []metav1.OwnerReference{{Kind: kind, UID: types.UID(by), Controller: &yes}}
 }
 
-// pod reads the status of a pod of the Job job-1, made so many minutes after noon.
+// pod returns a Pod of Job job-1 with the given status, created the given number of minutes after
+// noon.
 func pod(t *testing.T, name string, minute int, status string) corev1.Pod {
 	t.Helper()
 	p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{
@@ -48,8 +49,8 @@ func sidecar(p corev1.Pod) corev1.Pod {
 	return p
 }
 
-// TestLeft: what is left of a Job that is gone, and of no other.
-func TestLeft(t *testing.T) {
+// TestPodResultOf: the Pods of a deleted Job have its result, and Pods of other Jobs do not count.
+func TestPodResultOf(t *testing.T) {
 	pods := []corev1.Pod{pod(t, "p", 0, "{phase: Failed, containerStatuses: [{name: main, image: a, imageID: a, ready: false, restartCount: 0, state: {terminated: {exitCode: 143}}}]}")}
 	code := int32(143)
 	if diff := cmp.Diff(operation.Result{Pod: "p", ExitCode: &code, Ended: true}, operation.PodResultOf("job-1", pods)); diff != "" {
@@ -60,10 +61,10 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// TestResults: what Jobs and their pods say, and what of it is told.
+// TestResults: the status of a Job and its Pods leads to one result.
 func TestResults(t *testing.T) {
 	failed := func(reason string) *batchv1.JobCondition {
-		return &batchv1.JobCondition{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Reason: reason, Message: "says the Job"}
+		return &batchv1.JobCondition{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Reason: reason, Message: "message of the Job"}
 	}
 	complete := &batchv1.JobCondition{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}
 	exit := func(code int32) *int32 { return &code }
@@ -82,38 +83,38 @@ func TestResults(t *testing.T) {
 		"success after a failure": {complete, []corev1.Pod{exited("a", 0, "exitCode: 3"), pod(t, "b", 1, "{phase: Succeeded}")},
 			operation.Result{Pod: "b", ExitCode: exit(0)}, 0},
 		"exit 3": {failed("BackoffLimitExceeded"), []corev1.Pod{exited("p", 0, "exitCode: 3, reason: Error")},
-			operation.Result{Pod: "p", ExitCode: exit(3), Reason: "BackoffLimitExceeded", Message: "says the Job", Ended: true}, 0},
+			operation.Result{Pod: "p", ExitCode: exit(3), Reason: "BackoffLimitExceeded", Message: "message of the Job", Ended: true}, 0},
 		"the last that failed": {failed("BackoffLimitExceeded"), []corev1.Pod{exited("a", 0, "exitCode: 3"), exited("b", 1, "exitCode: 4"), pod(t, "c", 2, "{phase: Succeeded}")},
-			operation.Result{Pod: "b", ExitCode: exit(4), Reason: "BackoffLimitExceeded", Message: "says the Job", Ended: true}, 0},
+			operation.Result{Pod: "b", ExitCode: exit(4), Reason: "BackoffLimitExceeded", Message: "message of the Job", Ended: true}, 0},
 		"out of memory": {failed("BackoffLimitExceeded"), []corev1.Pod{exited("p", 0, "exitCode: 137, reason: OOMKilled")},
-			operation.Result{Pod: "p", ExitCode: exit(137), Reason: "OOMKilled", Message: "container main used more memory than it may", Ended: true}, 0},
+			operation.Result{Pod: "p", ExitCode: exit(137), Reason: "OOMKilled", Message: "container main exceeded its memory limit", Ended: true}, 0},
 		"killed": {failed("BackoffLimitExceeded"), []corev1.Pod{exited("p", 0, "exitCode: 137, reason: Error")},
 			operation.Result{Pod: "p", ExitCode: exit(137), Reason: "Killed", Ended: true,
-				Message: "a process of container main was killed, and the node does not say why: often that is for want of memory"}, 0},
+				Message: "a process of container main was killed, and the node reports no cause: often this is a lack of memory"}, 0},
 		"never begun, and ended": {failed("DeadlineExceeded"), []corev1.Pod{deleted(exited("p", 0, "exitCode: 137, reason: ContainerStatusUnknown, message: not found"))},
-			operation.Result{Pod: "p", Reason: "DeadlineExceeded", Message: "says the Job", Ended: true}, 0},
+			operation.Result{Pod: "p", Reason: "DeadlineExceeded", Message: "message of the Job", Ended: true}, 0},
 		"never begun, and cancelled": {nil, []corev1.Pod{deleted(exited("p", 0, "exitCode: 137, reason: ContainerStatusUnknown, message: not found"))},
 			operation.Result{Pod: "p", Ended: true}, 0},
 		"lost by its node": {failed("BackoffLimitExceeded"), []corev1.Pod{exited("p", 0, "exitCode: 137, reason: ContainerStatusUnknown, message: not found")},
 			operation.Result{Pod: "p", Reason: "ContainerStatusUnknown", Message: "container main: not found"}, 0},
-		"killed by us": {nil, []corev1.Pod{deleted(exited("p", 0, "exitCode: 137, reason: Error"))},
+		"killed by a deletion": {nil, []corev1.Pod{deleted(exited("p", 0, "exitCode: 137, reason: Error"))},
 			operation.Result{Pod: "p", ExitCode: exit(137), Ended: true}, 0},
 		"killed because the node is short of something": {failed("BackoffLimitExceeded"), []corev1.Pod{pod(t, "p", 0, "{phase: Failed, reason: Evicted, message: low on disk, containerStatuses: [{name: main, image: a, imageID: a, ready: false, restartCount: 0, state: {terminated: {exitCode: 137}}}]}")},
 			operation.Result{Pod: "p", ExitCode: exit(137), Reason: "Evicted", Message: "low on disk", Ended: true}, 0},
 		"a sidecar is killed at the end": {failed("BackoffLimitExceeded"), []corev1.Pod{sidecar(pod(t, "p", 0, "{phase: Failed, initContainerStatuses: [{name: side, image: a, imageID: a, ready: false, restartCount: 0, state: {terminated: {exitCode: 137}}}], containerStatuses: [{name: main, image: a, imageID: a, ready: false, restartCount: 0, state: {terminated: {exitCode: 8}}}]}"))},
-			operation.Result{Pod: "p", ExitCode: exit(8), Reason: "BackoffLimitExceeded", Message: "says the Job", Ended: true}, 0},
+			operation.Result{Pod: "p", ExitCode: exit(8), Reason: "BackoffLimitExceeded", Message: "message of the Job", Ended: true}, 0},
 		"no such key": {failed("DeadlineExceeded"), []corev1.Pod{pod(t, "p", 0, "{phase: Pending, containerStatuses: [{name: main, image: a, imageID: a, ready: false, restartCount: 0, state: {waiting: {reason: CreateContainerConfigError, message: no key}}}]}")},
 			operation.Result{Pod: "p", Reason: "CreateContainerConfigError", Message: "container main: CreateContainerConfigError: no key"}, 1},
-		"deadline": {failed("DeadlineExceeded"), nil, operation.Result{Reason: "DeadlineExceeded", Message: "says the Job"}, 0},
+		"deadline": {failed("DeadlineExceeded"), nil, operation.Result{Reason: "DeadlineExceeded", Message: "message of the Job"}, 0},
 		"deadline, its pod being killed": {failed("DeadlineExceeded"), []corev1.Pod{exited("p", 0, "exitCode: 137, reason: OOMKilled")},
-			operation.Result{Pod: "p", ExitCode: exit(137), Reason: "DeadlineExceeded", Message: "says the Job", Ended: true}, 0},
+			operation.Result{Pod: "p", ExitCode: exit(137), Reason: "DeadlineExceeded", Message: "message of the Job", Ended: true}, 0},
 		"no image":             {nil, []corev1.Pod{pulling}, operation.Result{Pod: "p", Reason: "ImagePull", Message: "container main: ImagePullBackOff: no such image"}, 1},
 		"no image in time":     {failed("DeadlineExceeded"), []corev1.Pod{pulling}, operation.Result{Pod: "p", Reason: "ImagePull", Message: "container main: ImagePullBackOff: no such image"}, 1},
 		"no node":              {nil, []corev1.Pod{unschedulable}, operation.Result{Pod: "p", Reason: "Unschedulable", Message: "0/3 nodes"}, 1},
 		"evicted":              {failed("BackoffLimitExceeded"), []corev1.Pod{pod(t, "p", 0, "{phase: Failed, reason: Evicted, message: low on disk}")}, operation.Result{Pod: "p", Reason: "Evicted", Message: "low on disk"}, 0},
-		"nobody says why":      {failed(""), nil, operation.Result{Reason: "Error", Message: "says the Job"}, 0},
+		"no reason":            {failed(""), nil, operation.Result{Reason: "Error", Message: "message of the Job"}, 0},
 		"started again":        {nil, []corev1.Pod{pod(t, "p", 0, "{phase: Running, containerStatuses: [{name: main, image: a, imageID: a, ready: true, restartCount: 1, state: {running: {}}, lastState: {terminated: {exitCode: 5}}}]}")}, operation.Result{Pod: "p", ExitCode: exit(5), Ended: true}, 1},
-		"the first of two":     {failed("BackoffLimitExceeded"), []corev1.Pod{pod(t, "p", 0, "{phase: Failed, initContainerStatuses: [{name: init, image: a, imageID: a, ready: false, restartCount: 0, state: {terminated: {exitCode: 7}}}], containerStatuses: [{name: main, image: a, imageID: a, ready: false, restartCount: 0, state: {terminated: {exitCode: 8}}}]}")}, operation.Result{Pod: "p", ExitCode: exit(7), Reason: "BackoffLimitExceeded", Message: "says the Job", Ended: true}, 0},
+		"the first of two":     {failed("BackoffLimitExceeded"), []corev1.Pod{pod(t, "p", 0, "{phase: Failed, initContainerStatuses: [{name: init, image: a, imageID: a, ready: false, restartCount: 0, state: {terminated: {exitCode: 7}}}], containerStatuses: [{name: main, image: a, imageID: a, ready: false, restartCount: 0, state: {terminated: {exitCode: 8}}}]}")}, operation.Result{Pod: "p", ExitCode: exit(7), Reason: "BackoffLimitExceeded", Message: "message of the Job", Ended: true}, 0},
 		"nothing wrong so far": {nil, []corev1.Pod{pod(t, "p", 0, "{phase: Running}")}, operation.Result{Pod: "p"}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -121,9 +122,9 @@ func TestResults(t *testing.T) {
 			if tc.condition != nil {
 				job.Status.Conditions = []batchv1.JobCondition{*tc.condition}
 			}
-			stranger := pod(t, "z", 50, "{phase: Running}")
-			stranger.OwnerReferences = owned("Job", "job-2")
-			got := operation.JobOf(opUID, job, append(tc.pods, stranger))
+			other := pod(t, "z", 50, "{phase: Running}")
+			other.OwnerReferences = owned("Job", "job-2")
+			got := operation.JobOf(opUID, job, append(tc.pods, other))
 			if diff := cmp.Diff(tc.want, got.Result); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -134,13 +135,14 @@ func TestResults(t *testing.T) {
 	}
 }
 
+// TestJobOf: a Job counts as ours by its controller reference, and its fields are read.
 func TestJobOf(t *testing.T) {
 	yes, ttl, deadline := true, int32(5), int64(60)
 	at := metav1.NewTime(time.Date(2026, 5, 28, 12, 0, 0, 0, time.UTC))
 	job := batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "migrate", UID: "job-1", DeletionTimestamp: &at, Annotations: map[string]string{opsv1alpha1.AnnotationHookDigest: "sha256:1"},
-			// It says that it belongs to us, and its controller is another one.
+			// The label names this Operation, and the controller is another one.
 			Labels: map[string]string{opsv1alpha1.LabelOperation: opUID}, OwnerReferences: owned("Operation", otherUID),
 		},
 		Spec:   batchv1.JobSpec{Suspend: &yes, TTLSecondsAfterFinished: &ttl, ActiveDeadlineSeconds: &deadline},
@@ -154,6 +156,7 @@ func TestJobOf(t *testing.T) {
 	}
 }
 
+// TestTail: a log is cut to its last lines without secrets.
 func TestTail(t *testing.T) {
 	lines := strings.Repeat("line\n", 100)
 	for name, tc := range map[string]struct {
@@ -174,7 +177,7 @@ func TestTail(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := operation.Tail(tc.text, tc.secrets)
 			if name == "before the cut" {
-				// Two of the three stars are left.
+				// Two of the three asterisks are left.
 				got = strings.TrimLeft(got, "*")
 			}
 			if got != tc.want {
@@ -187,8 +190,8 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// TestWantsLogs: once they are complete, or about to be gone.
-func TestWantsLogs(t *testing.T) {
+// TestNeedsLogs: logs are read when they are complete or about to be gone.
+func TestNeedsLogs(t *testing.T) {
 	w := newWorld()
 	for _, line := range []string{"run", "job starts", "run"} {
 		if err := w.do(line); err != nil {
@@ -201,10 +204,10 @@ func TestWantsLogs(t *testing.T) {
 	}{
 		"it runs":                {func(*operation.Input) {}, false},
 		"it has ended":           {func(in *operation.Input) { in.Jobs[0].Complete = true }, true},
-		"somebody deletes it":    {func(in *operation.Input) { in.Jobs[0].Deleted = true }, true},
+		"it is deleted":          {func(in *operation.Input) { in.Jobs[0].Deleted = true }, true},
 		"a container has failed": {func(in *operation.Input) { in.Jobs[0].Result.Ended = true }, true},
-		"we stop it":             {func(in *operation.Input) { in.Spec.Cancel = true }, true},
-		"its time is nearly up":  {func(in *operation.Input) { in.Now = in.Now.Add(30*time.Minute - time.Second) }, true},
+		"it is stopped":          {func(in *operation.Input) { in.Spec.Cancel = true }, true},
+		"its deadline is near":   {func(in *operation.Input) { in.Now = in.Now.Add(30*time.Minute - time.Second) }, true},
 		"it is recorded":         {func(in *operation.Input) { in.Jobs[0].Failed, in.Recorded.Phase = true, opsv1alpha1.PhaseFailed }, false},
 		"it is another one":      {func(in *operation.Input) { in.Jobs[0].Failed, in.Jobs[0].UID = true, "x" }, false},
 	} {

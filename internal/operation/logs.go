@@ -5,18 +5,18 @@ package operation
 
 import "github.com/pintle-dev/pintle/internal/diagnosis"
 
-// Bounds of the logs in status.
+// Limits of the logs in status.
 const (
-	// MaxLogLines is how many lines of a container's log are kept.
+	// MaxLogLines is the largest number of lines of a container's log.
 	MaxLogLines = 20
-	// MaxLogBytes is how many bytes of them.
+	// MaxLogBytes is the largest size of a container's log.
 	MaxLogBytes = 4096
-	// MaxLogs is of how many containers logs are kept.
+	// MaxLogs is the largest number of containers with logs.
 	MaxLogs = 16
 )
 
-// Tail returns the last lines of a log, without secrets. Those are replaced before
-// anything is cut, because half a secret would not be recognised.
+// Tail returns the last lines of a log without secrets. Secrets are replaced before the log is cut,
+// because a cut secret would not be recognised.
 func Tail(text string, secrets []string) string {
 	return diagnosis.Cut(diagnosis.Redact(text, secrets), MaxLogLines, MaxLogBytes)
 }

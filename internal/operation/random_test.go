@@ -20,25 +20,24 @@ import (
 	"github.com/pintle-dev/pintle/internal/status"
 )
 
-// events are what may happen at any moment, in the words of a world.
+// events are the script lines from which random runs are made.
 func events() []string {
 	return []string{
 		"reconcile", "reconcile", "reconcile", "reconcile", "reconcile", "reconcile", "reconcile die=before", "reconcile die=status", "reconcile die=half", "run", "run",
-		"action upgrade", "action none", "pending revision 4 is pending-upgrade", "pending none", "other locks", "other leaves", "other dies",
+		"action upgrade", "action none", "pending revision 4 is pending-upgrade", "pending none", "other locks", "other unlocks", "other removed",
 		"missing Secret a", "missing none", "dryrun JobRefused", "dryrun none", "obstacle AccessDenied", "obstacle none",
-		"target lacking", "target gone", "target deleting", "target ok", "target ok", "refused HookNotFound", "refused none",
+		"target unresolved", "target gone", "target deleting", "target ok", "target ok", "refused HookNotFound", "refused none",
 		"job starts", "job starts", "job starts", "job succeeds", "job fails exit=1", "job fails exit=2 pods=live", "job fails reason=DeadlineExceeded pods=gone",
-		"job vanishes", "job vanishes pods=live", "job suspended", "job deleting", "collected", "pods end", "lock-removed", "plan steps=2 revision=4", "plan steps=2 revision=3",
+		"job removed", "job removed pods=live", "job suspended", "job deleting", "collected", "pods end", "lock-removed", "plan steps=2 revision=4", "plan steps=2 revision=3",
 		"advance 1m", "advance 5m", "advance 20m", "cancel", "delete",
 	}
 }
 
-// playRandom lets things happen, and then everything be well. The Operation has
-// to come to its end and leave nothing behind; what must hold always the world
-// itself checks.
+// playRandom plays the lines and then resolves all obstacles. The Operation must end and leave no
+// objects behind. The world checks its invariants after each line.
 func playRandom(w *world, lines []string) (played []string, err error) {
 	quiet := []string{
-		"target ok", "action none", "pending none", "other leaves", "missing none", "dryrun none", "obstacle none", "refused none",
+		"target ok", "action none", "pending none", "other unlocks", "missing none", "dryrun none", "obstacle none", "refused none",
 		"collected", "pods end", "run", "job succeeds", "run", "job succeeds", "run", "pods end", "run", "advance 3h", "run", "pods end", "run", "pods end", "run",
 	}
 	for _, line := range append(lines, quiet...) {
@@ -50,6 +49,7 @@ func playRandom(w *world, lines []string) (played []string, err error) {
 	return played, nil
 }
 
+// TestRandom: an Operation ends and cleans up after random events.
 func TestRandom(t *testing.T) {
 	all, rounds := events(), 400
 	if testing.Short() {
@@ -77,17 +77,17 @@ func TestRandom(t *testing.T) {
 		}
 		ends[w.status.Phase]++
 		if !w.gone && (!w.settled || !w.status.Phase.Final()) || w.holder == opUID {
-			t.Fatalf("seed %d: %s, settled %v, held by %q\n%s\n----\n%s", seed, w.status.Phase, w.settled, w.holder, strings.Join(played, "\n"), w.take())
+			t.Fatalf("seed %d: %s, settled %v, locked by %q\n%s\n----\n%s", seed, w.status.Phase, w.settled, w.holder, strings.Join(played, "\n"), w.take())
 		}
 	}
 	for _, p := range []opsv1alpha1.OperationPhase{opsv1alpha1.PhaseSucceeded, opsv1alpha1.PhaseFailed, opsv1alpha1.PhaseCancelled} {
 		if ends[p] < rounds/40 {
-			t.Errorf("only %d of %d end as %s: nothing is learned of it", ends[p], rounds, p)
+			t.Errorf("only %d of %d end as %s", ends[p], rounds, p)
 		}
 	}
 }
 
-// FuzzLife does the same with what the fuzzer invents.
+// FuzzLife: an Operation ends and cleans up after events that the fuzzer selects.
 func FuzzLife(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 31, 34})
 	f.Fuzz(func(t *testing.T, bytes []byte) {
@@ -105,14 +105,13 @@ func FuzzLife(f *testing.F) {
 	})
 }
 
-// FuzzDecide: whatever the facts are, likely or not, there is one decision, it is
-// the same twice, and what is final stays.
+// FuzzDecide: arbitrary facts lead to one deterministic decision, and a final status stays.
 func FuzzDecide(f *testing.F) {
 	for _, seed := range []string{
-		`{}`, `{"Recorded":{"phase":"Succeeded"},"Holds":["web"]}`,
+		`{}`, `{"Recorded":{"phase":"Succeeded"},"LockedReleases":["web"]}`,
 		`{"Spec":{"engine":"helmHookJob"},"Target":{"HelmRelease":"web"},"Plan":{"Made":true}}`,
 		`{"Recorded":{"phase":"Running","outputs":{"jobs":[{"uid":"1","phase":"Running"}]}},"Jobs":[{"UID":"1","Failed":true,"Complete":true}]}`,
-		`{"Spec":{"engine":"helmHookJob","parameters":{"event":"test","activeDeadlineSeconds":-9223372036854775808}},"Timeout":-1,"Object":{"Finalizer":true},"Holds":["web"],"Target":{"HelmRelease":"web"},"Plan":{"Made":true,"Steps":[{"Job":"a"}]}}`,
+		`{"Spec":{"engine":"helmHookJob","parameters":{"event":"test","activeDeadlineSeconds":-9223372036854775808}},"Timeout":-1,"Object":{"Finalizer":true},"LockedReleases":["web"],"Target":{"HelmRelease":"web"},"Plan":{"Made":true,"Steps":[{"Job":"a"}]}}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -135,17 +134,17 @@ func FuzzDecide(f *testing.F) {
 		if in.Recorded.Phase.Final() && !cmp.Equal(r.Status, in.Recorded) {
 			t.Errorf("a final status changed: %s", cmp.Diff(in.Recorded, r.Status))
 		}
-		// Conditions are output.
+		// Conditions are output and must not influence a decision.
 		blind := in
 		blind.Recorded.Conditions = nil
 		if other := operation.Decide(blind); !cmp.Equal(d, other) {
-			t.Errorf("conditions decide: %s", cmp.Diff(d, other))
+			t.Errorf("conditions changed the decision: %s", cmp.Diff(d, other))
 		}
 	})
 }
 
-// TestInputIsPlainData walks everything an Input can hold. A function, channel or
-// interface in it would be a way to ask the world in the middle of a decision.
+// TestInputIsPlainData: an Input holds no function, channel or interface, so that a decision cannot
+// perform I/O.
 func TestInputIsPlainData(t *testing.T) {
 	seen := map[reflect.Type]bool{reflect.TypeFor[time.Time](): true, reflect.TypeFor[metav1.Time](): true}
 	var walk func(typ reflect.Type, path string)
@@ -171,8 +170,7 @@ func TestInputIsPlainData(t *testing.T) {
 	walk(reflect.TypeFor[operation.Input](), "Input")
 }
 
-// TestInputSurvivesJSON is what makes a decision of a production system
-// replayable.
+// TestInputSurvivesJSON: an Input that was written as JSON leads to the same decision.
 func TestInputSurvivesJSON(t *testing.T) {
 	w := newWorld()
 	for _, line := range []string{"run", "job fails exit=3 reason=OOMKilled"} {
@@ -194,7 +192,7 @@ func TestInputSurvivesJSON(t *testing.T) {
 	}
 }
 
-// TestRulesMatchDocument holds the table that users read against the rules.
+// TestRulesMatchDocument: the table in docs/spec/operations.md lists the rules in their order.
 func TestRulesMatchDocument(t *testing.T) {
 	raw, err := os.ReadFile("../../docs/spec/operations.md")
 	if err != nil {

@@ -27,17 +27,20 @@ const (
 	target   = "web"
 )
 
-// world is an API server in memory, as far as an Operation sees it. It is driven
-// by lines of text, which TestScenarios reads from testdata/*.txt and the random
-// tests invent:
+// world is an API server in memory, limited to the objects of one Operation. Lines of text drive
+// it. TestScenarios reads them from testdata/*.txt, and random tests generate them:
 //
-//	operation [event] [deadline=30s] [ttl=60] [engine=job] | timeout 1h | cancel | delete | advance 10m
-//	plan steps=2 [revision=3] | missing "Secret a"|none | refused REASON|none | dryrun REASON|none | obstacle REASON|none
-//	target ok|lacking|refused|gone|deleting | action upgrade|none | pending WORDS|none | suspended
-//	other holds|dies|finishes|leaves | robbed
-//	job starts|succeeds|fails [exit=3] [reason=R] [pods=live]|vanishes|suspended|deleting|replaced | pods end [exit=143] | collected
+//	operation [event] [deadline=30s] [ttl=60] [engine=job]
+//	timeout 1h | cancel | delete | advance 10m
+//	plan steps=2 [revision=3] | missing "Secret a"|none | refused REASON|none
+//	dryrun REASON|none | obstacle REASON|none
+//	target ok|unresolved|refused|gone|deleting | action upgrade|none
+//	pending WORDS|none | suspended
+//	other locks|removed|finishes|unlocks | lock-removed
+//	job starts|succeeds|fails [exit=3] [reason=R] [pods=live]
+//	job removed|suspended|deleting|replaced | pods end [exit=143] | collected
 //	logs unread|read
-//	visit [die=before|status|half] | run
+//	reconcile [die=before|status|half] | run
 type world struct {
 	now     time.Time
 	timeout time.Duration
@@ -45,7 +48,8 @@ type world struct {
 	spec    opsv1alpha1.OperationSpec
 	status  opsv1alpha1.OperationStatus
 	target  operation.Target
-	// holder is the annotation on the HelmRelease, and other the other Operation.
+	// holder is the lock annotation of the HelmRelease. otherLiving is true while the other
+	// Operation exists.
 	holder      string
 	otherLiving bool
 	gone        bool
@@ -53,17 +57,17 @@ type world struct {
 	obstacle    *operation.Problem
 	jobs        []operation.Job
 	pods        []string
-	// left is what the pods tell of a Job that is gone.
+	// left is the result according to the Pods of a deleted Job.
 	left       operation.Result
 	unread     bool
 	companions []string
 	serial     int
-	// started are the UIDs of Jobs that were ever let run, by name.
-	started map[string][]string
-	robbed  bool
-	retry   release.Retry
-	settled bool
-	out     []string
+	// started maps the names of Jobs to the UIDs that were ever resumed.
+	started     map[string][]string
+	lockRemoved bool
+	retry       release.Retry
+	settled     bool
+	out         []string
 }
 
 func newWorld() *world {
@@ -93,7 +97,7 @@ func (w *world) setPlan(steps, revision int) {
 	}
 }
 
-// play plays a scenario and returns it with the output it really has.
+// play plays a scenario and returns it with its actual output.
 func play(text string) (string, error) {
 	w := newWorld()
 	var played []string
@@ -137,7 +141,7 @@ func (w *world) do(line string) error {
 		if first == "none" {
 			return nil
 		}
-		return &operation.Problem{Reason: first, Message: "it says " + first}
+		return &operation.Problem{Reason: first, Message: "message of " + first}
 	}
 	switch verb {
 	case "operation":
@@ -182,7 +186,7 @@ func (w *world) do(line string) error {
 	case "other":
 		return w.setOther(first)
 	case "lock-removed":
-		w.holder, w.robbed = "", true
+		w.holder, w.lockRemoved = "", true
 	case "job":
 		return w.job(first, args)
 	case "logs":
@@ -198,14 +202,14 @@ func (w *world) do(line string) error {
 			w.jobs[i].Active = 0
 		}
 	case "collected":
-		// Kubernetes removes at last what is being deleted.
+		// Kubernetes removes the Jobs that are being deleted.
 		w.jobs = slices.DeleteFunc(w.jobs, func(j operation.Job) bool { return j.Deleted })
 	case "reconcile":
 		return w.reconcile(args["die"])
 	case "run":
 		return w.run()
 	default:
-		return fmt.Errorf("no such thing as %q", verb)
+		return fmt.Errorf("unknown verb %q", verb)
 	}
 	return nil
 }
@@ -239,7 +243,7 @@ func (w *world) setTarget(how string) {
 	suspended := w.target.Suspended
 	w.target = operation.Target{HelmRelease: target, Suspended: suspended, Deleted: how == "deleting", Action: w.target.Action}
 	switch how {
-	case "lacking":
+	case "unresolved":
 		w.target = operation.Target{Unresolved: &operation.Problem{Reason: opsv1alpha1.ReasonTargetNotFound, Message: "no HelmRelease belongs to the target"}}
 	case "refused":
 		w.target.Refused = &operation.Problem{Reason: opsv1alpha1.ReasonTargetNotSupported, Message: "it is in another cluster"}
@@ -249,51 +253,51 @@ func (w *world) setTarget(how string) {
 	}
 }
 
-// act is what the HelmRelease's own controller does: it keeps to the lock.
-func (w *world) act(what string) error {
-	if what == "none" {
+// act starts a Helm action as the HelmRelease controller would, which respects the lock.
+func (w *world) act(event string) error {
+	if event == "none" {
 		w.target.Action = ""
 		return nil
 	}
 	if w.holder == opUID || (w.holder == otherUID && w.otherLiving) || w.target.HelmRelease == "" {
-		w.say("the release is held: no %s", what)
+		w.say("the release is locked: no %s", event)
 		return nil
 	}
-	w.target.Action = what
+	w.target.Action = event
 	return nil
 }
 
-func (w *world) setOther(what string) error {
-	switch what {
+func (w *world) setOther(event string) error {
+	switch event {
 	case "locks":
 		if w.holder != "" {
-			w.say("the release is held: not by another")
+			w.say("the release is already locked")
 			return nil
 		}
 		w.holder, w.otherLiving = otherUID, true
-	case "dies", "finishes":
+	case "removed", "finishes":
 		w.otherLiving = false
-	case "leaves":
+	case "unlocks":
 		if w.otherLiving = false; w.holder == otherUID {
 			w.holder = ""
 		}
 	default:
-		return fmt.Errorf("the other cannot %q", what)
+		return fmt.Errorf("unknown event %q of the other Operation", event)
 	}
 	return nil
 }
 
-// job is what Kubernetes and people do to the last Job. Kubernetes does nothing to
-// one that is suspended.
-func (w *world) job(what string, args map[string]string) error {
+// job changes the last Job as Kubernetes or a user would. Kubernetes does not change a suspended
+// Job.
+func (w *world) job(event string, args map[string]string) error {
 	if len(w.jobs) == 0 {
 		w.say("there is no Job")
 		return nil
 	}
 	j := &w.jobs[len(w.jobs)-1]
 	pod := "pod-of-" + j.UID
-	switch what {
-	case "vanishes":
+	switch event {
+	case "removed":
 		w.jobs, w.pods = w.jobs[:len(w.jobs)-1], nil
 		if args["pods"] == "live" {
 			w.pods = []string{pod}
@@ -318,13 +322,13 @@ func (w *world) job(what string, args map[string]string) error {
 		}
 		w.pods, j.Active = []string{pod}, 1
 		j.Result = operation.Result{Pod: pod, Reason: args["reason"]}
-		if what == "starts" || what == "waits" {
+		if event == "starts" || event == "waits" {
 			return nil
 		}
 		if args["pods"] != "live" {
 			w.pods, j.Active = nil, 0
 		}
-		j.Complete, j.Failed, j.Ended = what == "succeeds", what == "fails", w.now
+		j.Complete, j.Failed, j.Ended = event == "succeeds", event == "fails", w.now
 		exit, _ := strconv.Atoi(args["exit"])
 		code := int32(exit)
 		j.Result.ExitCode = &code
@@ -333,7 +337,7 @@ func (w *world) job(what string, args map[string]string) error {
 			j.Result = operation.Result{Reason: args["reason"]}
 		}
 	default:
-		return fmt.Errorf("a Job cannot %q", what)
+		return fmt.Errorf("unknown event %q of a Job", event)
 	}
 	return nil
 }
@@ -370,7 +374,7 @@ func (w *world) input() operation.Input {
 	return in
 }
 
-// run visits until there is nothing to do at once.
+// run reconciles until no immediate requeue is due.
 func (w *world) run() error {
 	for range 50 {
 		if err := w.reconcile(""); err != nil {
@@ -380,10 +384,10 @@ func (w *world) run() error {
 			return nil
 		}
 	}
-	return errors.New("it does not come to rest")
+	return errors.New("the Operation does not stop requeueing")
 }
 
-// visit is one reconciliation: status, then action.
+// reconcile performs one reconciliation: status, then action.
 func (w *world) reconcile(die string) error {
 	if w.gone {
 		w.say("gone")
@@ -400,7 +404,7 @@ func (w *world) reconcile(die string) error {
 	if w.status.Phase.Final() && !cmp.Equal(w.status, r.Status) {
 		return fmt.Errorf("a final status changed: %s", cmp.Diff(w.status, r.Status))
 	}
-	w.tell(r)
+	w.print(r)
 	w.status, w.retry = r.Status, r.Retry
 	_, w.settled = d.Action.(operation.Settle)
 	if die == "status" {
@@ -432,8 +436,8 @@ func describe(a operation.Action) string {
 	return operation.Name(a)
 }
 
-// tell prints what is new in the status.
-func (w *world) tell(r status.OperationReport) {
+// print prints the changes of the status.
+func (w *world) print(r status.OperationReport) {
 	for _, c := range r.Status.Conditions {
 		i := slices.IndexFunc(w.status.Conditions, func(o metav1.Condition) bool { return o.Type == c.Type })
 		if i < 0 || w.status.Conditions[i].Status != c.Status || w.status.Conditions[i].Reason != c.Reason || w.status.Conditions[i].Message != c.Message {
@@ -472,9 +476,9 @@ func (w *world) perform(a operation.Action, half bool) error {
 		w.object.Finalizer = true
 	case operation.AcquireLock:
 		if w.target.HelmRelease == "" || w.target.Action != "" || w.holder == opUID || (w.holder == otherUID && w.otherLiving) {
-			return errors.New("the lock was not to be taken")
+			return errors.New("the lock must not be acquired")
 		}
-		w.holder, w.robbed = opUID, false
+		w.holder, w.lockRemoved = opUID, false
 	case operation.ReleaseLock:
 		w.holder = ""
 	case operation.Create:
@@ -489,7 +493,7 @@ func (w *world) perform(a operation.Action, half bool) error {
 	case operation.Resume:
 		i := slices.IndexFunc(w.jobs, func(j operation.Job) bool { return j.UID == a.UID })
 		if !slices.ContainsFunc(w.status.Outputs.Jobs, func(j opsv1alpha1.JobResult) bool { return j.UID == a.UID }) {
-			return errors.New("a Job is let run that is not recorded")
+			return errors.New("a Job is resumed before it is recorded")
 		}
 		w.jobs[i].Suspended = false
 		if seen := w.started[a.Job]; !slices.Contains(seen, a.UID) {
@@ -513,7 +517,7 @@ func (w *world) perform(a operation.Action, half bool) error {
 	return nil
 }
 
-// check says what must always hold.
+// check returns an error if an invariant is violated.
 func (w *world) check() error {
 	for _, name := range slices.Sorted(maps.Keys(w.started)) {
 		if uids := w.started[name]; len(uids) > 1 {
@@ -521,14 +525,14 @@ func (w *world) check() error {
 		}
 	}
 	runs := slices.ContainsFunc(w.jobs, func(j operation.Job) bool { return j.Ours && !j.Suspended && !j.Finished() })
-	if runs && w.target.HelmRelease != "" && w.holder != opUID && !w.robbed {
+	if runs && w.target.HelmRelease != "" && w.holder != opUID && !w.lockRemoved {
 		return errors.New("a Job runs without a lock")
 	}
 	if (w.gone || w.settled) && w.holder == opUID {
-		return errors.New("it is over and holds the lock")
+		return errors.New("the Operation has ended and holds the lock")
 	}
 	if (w.gone || w.settled) && (len(w.pods) > 0 || len(w.companions) > 0) {
-		return errors.New("it is over and left something behind")
+		return errors.New("the Operation has ended without cleanup")
 	}
 	return nil
 }

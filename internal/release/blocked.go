@@ -3,7 +3,10 @@
 
 package release
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // Blocked is an expected obstacle: the desired or the observed state cannot be read at the moment.
 // It is an error, so packages with I/O can return it. It is also a value, so package status can
@@ -13,7 +16,7 @@ type Blocked struct {
 	Reason string
 	// Message is one stable sentence that names object, field and cause.
 	Message string
-	// Retry says when to requeue.
+	// Retry states when to requeue.
 	Retry Retry
 	// Terminal obstacles set condition Stalled. They end only with a change of the spec.
 	Terminal bool
@@ -49,4 +52,77 @@ func BlockedBy(reason string, err error, format string, args ...any) *Blocked {
 		Reason: reason, Err: err, Retry: Backoff(),
 		Message: fmt.Sprintf(format, args...) + ": " + err.Error(),
 	}
+}
+
+// Retry states when to requeue a HelmRelease. The zero value is Never.
+type Retry struct {
+	kind  retryKind
+	after time.Duration
+}
+
+type retryKind int
+
+const (
+	never retryKind = iota
+	now
+	after
+	interval
+	backoff
+)
+
+// Never requeues on events only.
+func Never() Retry { return Retry{} }
+
+// Now requeues immediately, because more work is left.
+func Now() Retry { return Retry{kind: now} }
+
+// After requeues after d.
+func After(d time.Duration) Retry { return Retry{kind: after, after: d} }
+
+// Interval requeues after about d. The caller adds jitter, so that releases that were created
+// together are not reconciled together.
+func Interval(d time.Duration) Retry { return Retry{kind: interval, after: d} }
+
+// Backoff requeues with a delay that grows with each failure in a row.
+func Backoff() Retry { return Retry{kind: backoff} }
+
+// BackoffUpTo requeues as Backoff does, and after limit at the latest.
+func BackoffUpTo(limit time.Duration) Retry { return Retry{kind: backoff, after: limit} }
+
+// IsNever reports whether only an event requeues.
+func (r Retry) IsNever() bool { return r.kind == never }
+
+// IsNow reports whether to requeue immediately.
+func (r Retry) IsNow() bool { return r.kind == now }
+
+// IsBackoff reports whether the delay is the back-off of the caller.
+func (r Retry) IsBackoff() bool { return r.kind == backoff }
+
+// Limit returns the longest delay of the back-off. Zero is no limit.
+func (r Retry) Limit() time.Duration {
+	if r.kind != backoff {
+		return 0
+	}
+	return r.after
+}
+
+// Delay returns the delay and whether to add jitter.
+func (r Retry) Delay() (d time.Duration, spread bool) { return r.after, r.kind == interval }
+
+// String returns the retry for logs and scenarios.
+func (r Retry) String() string {
+	switch r.kind {
+	case never:
+		return "never"
+	case now:
+		return "now"
+	case after, interval:
+		return r.after.String()
+	case backoff:
+		if r.after > 0 {
+			return "backoff<=" + r.after.String()
+		}
+		return "backoff"
+	}
+	return ""
 }

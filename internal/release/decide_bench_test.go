@@ -9,6 +9,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
+// BenchmarkDecide measures one decision in three states.
 func BenchmarkDecide(b *testing.B) {
 	failed := inSyncInput()
 	failed.Observed.Revisions = append([]Revision{testRevision(3, helmv2.StatusFailed)}, failed.Observed.Revisions...)

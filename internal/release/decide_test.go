@@ -17,8 +17,7 @@ const testUID = "uid-1"
 
 var testNow = time.Date(2026, time.January, 1, 12, 0, 0, 0, time.UTC)
 
-// inSyncInput is a release at rest: revision 2 is ours, deployed, recorded and
-// as wanted.
+// inSyncInput returns a release in sync: revision 2 is ours, deployed, recorded and as desired.
 func inSyncInput() Input {
 	newest := testRevision(2, helmv2.StatusDeployed)
 	return Input{
@@ -61,12 +60,13 @@ func testSnapshot(r Revision) *helmv2.Snapshot {
 	}
 }
 
-// newestIs makes the newest revision, stored and recorded, have a status.
+// newestIs sets the status of the newest revision in storage and history.
 func newestIs(in *Input, status helmv2.ReleaseStatus) {
 	in.Observed.Revisions[0] = testRevision(2, status)
 	in.Recorded.History[0] = testSnapshot(in.Observed.Revisions[0])
 }
 
+// TestDecide: each state leads to the action of the documented rule.
 func TestDecide(t *testing.T) {
 	stored := Target{Name: "web", Namespace: "apps", StorageNamespace: "store"}
 	type test struct {
@@ -86,16 +86,16 @@ func TestDecide(t *testing.T) {
 			want:   Decision{Rule: "Finalize", State: StateAbsent, Action: Finalize{}, Why: "deleted, and no release of this object is stored"},
 		},
 		"FinalizeUninstalled": {
-			reason: "An uninstalled release kept in storage holds nobody.",
+			reason: "An uninstalled release in storage does not block the deletion.",
 			change: func(in *Input) { in.Desired.Deleted = true; newestIs(in, helmv2.StatusUninstalled) },
 			want:   Decision{Rule: "Finalize", State: StateAbsent, Action: Finalize{}, Why: "deleted, and no release of this object is stored"},
 		},
 		"FinalizeForeign": {
-			reason: "A release that was never ours is not uninstalled.",
+			reason: "A release of another owner is not uninstalled.",
 			change: func(in *Input) {
 				in.Desired.Deleted, in.Recorded.History = true, nil
 				for i := range in.Observed.Revisions {
-					in.Observed.Revisions[i].Owner = "somebody"
+					in.Observed.Revisions[i].Owner = "another"
 				}
 			},
 			want: Decision{Rule: "Finalize", State: StateAbsent, Action: Finalize{}, Why: "deleted, and no release of this object is stored"},
@@ -108,7 +108,7 @@ func TestDecide(t *testing.T) {
 			want: Decision{Rule: "Busy", Action: Wait{}, Why: "the upgrade action is running"},
 		},
 		"HeldOutdated": {
-			reason: "Newer inputs end its wait.",
+			reason: "Newer inputs cancel its wait.",
 			change: func(in *Input) {
 				in.Observed.Running = &Running{Action: helmv2.ActionUpgrade, Desired: in.Desired}
 				in.Desired.ConfigDigest = "sha256:new"
@@ -116,7 +116,7 @@ func TestDecide(t *testing.T) {
 			want: Decision{Rule: "Busy", Action: Wait{Cancel: true, Outdated: true}, Why: "the upgrade action is running"},
 		},
 		"HeldTestOutdated": {
-			reason: "But not that of tests, which are short, nor of a rollback.",
+			reason: "Newer inputs cancel neither tests nor a rollback.",
 			change: func(in *Input) {
 				in.Observed.Running = &Running{Action: helmv2.ActionTest, Desired: in.Desired}
 				in.Desired.ConfigDigest = "sha256:new"
@@ -124,7 +124,7 @@ func TestDecide(t *testing.T) {
 			want: Decision{Rule: "Busy", Action: Wait{}, Why: "the test action is running"},
 		},
 		"HeldUnresolved": {
-			reason: "What cannot be known at the moment is not newer.",
+			reason: "Unknown inputs cancel nothing.",
 			change: func(in *Input) {
 				in.Observed.Running = &Running{Action: helmv2.ActionUpgrade, Desired: in.Desired}
 				in.Desired.Chart, in.Desired.ConfigDigest = Chart{}, "sha256:new"
@@ -132,33 +132,33 @@ func TestDecide(t *testing.T) {
 			want: Decision{Rule: "Busy", Action: Wait{}, Why: "the upgrade action is running"},
 		},
 		"HeldDeleted": {
-			reason: "A deletion ends the waiting of an upgrade.",
+			reason: "A deletion cancels the wait of an upgrade.",
 			change: func(in *Input) {
 				in.Observed.Running, in.Desired.Deleted = &Running{Action: helmv2.ActionUpgrade}, true
 			},
 			want: Decision{Rule: "Busy", Action: Wait{Cancel: true}, Why: "the upgrade action is running"},
 		},
 		"HeldUninstalling": {
-			reason: "The uninstall a deletion asked for is not ended by that deletion.",
+			reason: "A deletion does not cancel its own uninstall.",
 			change: func(in *Input) {
 				in.Observed.Running, in.Desired.Deleted = &Running{Action: helmv2.ActionUninstall}, true
 			},
 			want: Decision{Rule: "Busy", Action: Wait{}, Why: "the uninstall action is running"},
 		},
 		"HeldSuspendedAndDeleted": {
-			reason: "Not even a suspended object is let go under a running attempt.",
+			reason: "A suspended HelmRelease is not finalized while an attempt runs.",
 			change: func(in *Input) {
 				in.Observed.Running, in.Desired.Deleted, in.Desired.Suspended = &Running{Action: helmv2.ActionInstall}, true, true
 			},
 			want: Decision{Rule: "Busy", Action: Wait{Cancel: true}, Why: "the install action is running"},
 		},
 		"RecoverDeployed": {
-			reason: "Our own finished revision that was not recorded is adopted and not made again.",
+			reason: "A finished revision of ours that was not recorded is adopted, not repeated.",
 			change: func(in *Input) { in.Recorded.History = in.Recorded.History[1:] },
 			want:   Decision{Rule: "Recover", Action: Adopt{}, Why: "revision 2 was made but not recorded"},
 		},
 		"RecoverFailedFirst": {
-			reason: "The same for a failed one, and with an empty history.",
+			reason: "So is a failed one with an empty history.",
 			change: func(in *Input) {
 				newestIs(in, helmv2.StatusFailed)
 				in.Recorded.History = nil
@@ -166,10 +166,10 @@ func TestDecide(t *testing.T) {
 			want: Decision{Rule: "Recover", Action: Adopt{}, Why: "revision 2 was made but not recorded"},
 		},
 		"RecoverNotOfStrangers": {
-			reason: "A newer revision by somebody else is taken over, not adopted.",
+			reason: "A newer revision of another client is taken over, not adopted.",
 			change: func(in *Input) {
 				in.Recorded.History = in.Recorded.History[1:]
-				in.Observed.Revisions[0].Owner = "somebody"
+				in.Observed.Revisions[0].Owner = "another"
 			},
 			want: Decision{
 				Rule: "Unmanaged", State: StateUnmanaged, Why: "release not observed to be made for object",
@@ -177,7 +177,7 @@ func TestDecide(t *testing.T) {
 			},
 		},
 		"RecoverNotWithoutIdentity": {
-			reason: "No owner is not an owner to recognise.",
+			reason: "Two empty owners do not match.",
 			change: func(in *Input) {
 				in.Desired.UID, in.Observed.Revisions[0].Owner = "", ""
 				in.Recorded.History = in.Recorded.History[1:]
@@ -188,7 +188,7 @@ func TestDecide(t *testing.T) {
 			},
 		},
 		"RecoverNotSuperseded": {
-			reason: "A status that says neither success nor failure is nothing to adopt.",
+			reason: "A revision that neither succeeded nor failed is not adopted.",
 			change: func(in *Input) {
 				newestIs(in, helmv2.StatusSuperseded)
 				in.Recorded.History = nil
@@ -199,7 +199,7 @@ func TestDecide(t *testing.T) {
 			},
 		},
 		"Delete": {
-			reason: "A deleted object's release is uninstalled where it was recorded to be.",
+			reason: "The release of a deleted HelmRelease is uninstalled at the recorded target.",
 			change: func(in *Input) {
 				in.Desired.Deleted = true
 				in.Desired.Target = Target{Name: "other", Namespace: "elsewhere", StorageNamespace: "elsewhere"}
@@ -212,7 +212,7 @@ func TestDecide(t *testing.T) {
 			want:   Decision{Rule: "Delete", Action: Uninstall{Timeout: 7 * time.Minute, Target: stored}, Why: "deleted"},
 		},
 		"DeleteUnrecorded": {
-			reason: "Our stamp is enough, even if nothing was recorded.",
+			reason: "The revision label is sufficient, even with an empty history.",
 			change: func(in *Input) {
 				in.Desired.Deleted = true
 				newestIs(in, helmv2.StatusUninstalling)
@@ -221,12 +221,12 @@ func TestDecide(t *testing.T) {
 			want: Decision{Rule: "Delete", Action: Uninstall{Timeout: 7 * time.Minute, Target: stored}, Why: "deleted"},
 		},
 		"Suspended": {
-			reason: "A suspended object leaves even a stale pending revision alone.",
+			reason: "A suspended HelmRelease does not unlock a stale pending revision.",
 			change: func(in *Input) { in.Desired.Suspended = true; newestIs(in, helmv2.StatusPendingUpgrade) },
 			want:   Decision{Rule: "Suspended", Action: Settle{}, Why: "suspended"},
 		},
 		"UnlockOurs": {
-			reason: "Our own pending revision is dead if nothing runs here.",
+			reason: "A pending revision of ours without a running attempt is interrupted.",
 			change: func(in *Input) {
 				newestIs(in, helmv2.StatusPendingInstall)
 				in.Observed.Revisions[0].Modified = testNow
@@ -237,7 +237,7 @@ func TestDecide(t *testing.T) {
 			},
 		},
 		"UnlockForeignYoung": {
-			reason: "Somebody else's is left alone for as long as any action may take.",
+			reason: "A pending revision of another client is left alone for the longest timeout.",
 			change: func(in *Input) {
 				newestIs(in, helmv2.StatusPendingRollback)
 				in.Observed.Revisions[0].Owner, in.Observed.Revisions[0].Modified = "", testNow.Add(-time.Minute)
@@ -248,7 +248,7 @@ func TestDecide(t *testing.T) {
 			},
 		},
 		"UnlockForeignOld": {
-			reason: "After that it counts as abandoned, here by the time of deployment.",
+			reason: "After that it counts as interrupted, here by its deployment time.",
 			change: func(in *Input) { newestIs(in, helmv2.StatusPendingUpgrade); in.Observed.Revisions[0].Owner = "" },
 			want: Decision{
 				Rule: "Unlock", State: StateLocked, Action: Unlock{Version: 2, Status: helmv2.StatusPendingUpgrade, Target: stored},
@@ -256,17 +256,17 @@ func TestDecide(t *testing.T) {
 			},
 		},
 		"Absent": {
-			reason: "Nothing stored is an install, whatever was recorded.",
+			reason: "An empty storage is an install, regardless of the history.",
 			change: func(in *Input) { in.Observed.Revisions = nil },
 			want:   Decision{Rule: "Absent", State: StateAbsent, Action: Install{Timeout: 5 * time.Minute}, Why: "no release in storage for object"},
 		},
 		"AbsentUninstalled": {
-			reason: "So is a release that was uninstalled.",
+			reason: "So is an uninstalled release.",
 			change: func(in *Input) { newestIs(in, helmv2.StatusUninstalled) },
 			want:   Decision{Rule: "Absent", State: StateAbsent, Action: Install{Timeout: 5 * time.Minute}, Why: "found uninstalled release in storage"},
 		},
 		"UnmanagedTampered": {
-			reason: "A recorded revision that reads otherwise now was changed by somebody.",
+			reason: "A recorded revision with another digest was changed.",
 			change: func(in *Input) { in.Observed.Revisions[0].Digest = "sha256:other" },
 			want: Decision{
 				Rule: "Unmanaged", State: StateUnmanaged, Why: "release digest verification error",
@@ -281,7 +281,7 @@ func TestDecide(t *testing.T) {
 			want: Decision{Rule: "InSync", State: StateInSync, Action: Settle{}, Why: "release is in sync"},
 		},
 		"FailedBudgetLeft": {
-			reason: "A failure within the budget is remedied.",
+			reason: "A failure within the retries is remediated.",
 			change: func(in *Input) {
 				newestIs(in, helmv2.StatusFailed)
 				in.Recorded.UpgradeFailures, in.Desired.Policy.Upgrade.Retries = 1, 1
@@ -289,7 +289,7 @@ func TestDecide(t *testing.T) {
 			want: Decision{Rule: "Failed", State: StateFailed, Action: Rollback{Timeout: 8 * time.Minute, Version: 1}, Why: "revision 2 failed"},
 		},
 		"FailedUpgradeExhausted": {
-			reason: "One more failure than forgiven stalls.",
+			reason: "One more failure than retries stalls.",
 			change: func(in *Input) {
 				newestIs(in, helmv2.StatusFailed)
 				in.Recorded.UpgradeFailures, in.Desired.Policy.Upgrade.Retries = 2, 1
@@ -300,7 +300,7 @@ func TestDecide(t *testing.T) {
 			},
 		},
 		"FailedInstallExhausted": {
-			reason: "What was attempted last tells whose budget counts.",
+			reason: "The last attempt selects the policy.",
 			change: func(in *Input) {
 				newestIs(in, helmv2.StatusFailed)
 				in.Recorded.LastAttemptedReleaseAction, in.Recorded.InstallFailures = helmv2.ActionInstall, 1
@@ -311,7 +311,7 @@ func TestDecide(t *testing.T) {
 			},
 		},
 		"FailedForeverForgiven": {
-			reason: "A negative budget is never spent.",
+			reason: "Negative retries are never exhausted.",
 			change: func(in *Input) {
 				newestIs(in, helmv2.StatusFailed)
 				in.Recorded.UpgradeFailures, in.Desired.Policy.Upgrade.Retries = 1000, -1
@@ -319,7 +319,7 @@ func TestDecide(t *testing.T) {
 			want: Decision{Rule: "Failed", State: StateFailed, Action: Rollback{Timeout: 8 * time.Minute, Version: 1}, Why: "revision 2 failed"},
 		},
 		"FailedThenChanged": {
-			reason: "The budget starts anew when something else is wanted.",
+			reason: "New inputs reset the counters.",
 			change: func(in *Input) {
 				newestIs(in, helmv2.StatusFailed)
 				in.Recorded.UpgradeFailures, in.Desired.ConfigDigest = 1, "sha256:new"
@@ -327,7 +327,7 @@ func TestDecide(t *testing.T) {
 			want: Decision{Rule: "Failed", State: StateFailed, Action: Upgrade{Timeout: 6 * time.Minute}, Why: "revision 2 failed"},
 		},
 		"FailedNeverAttempted": {
-			reason: "Failures of those who had the release before are not ours to count.",
+			reason: "Failures of the previous owner are not counted.",
 			change: func(in *Input) {
 				newestIs(in, helmv2.StatusFailed)
 				in.Recorded.LastAttemptedReleaseAction, in.Recorded.UpgradeFailures = "", 7
@@ -335,15 +335,15 @@ func TestDecide(t *testing.T) {
 			want: Decision{Rule: "Failed", State: StateFailed, Action: Upgrade{Timeout: 6 * time.Minute}, Why: "revision 2 failed"},
 		},
 		"UninstallUnfinished": {
-			reason: "An uninstall of ours that did not get to its end is finished.",
+			reason: "An interrupted uninstall of ours is completed.",
 			change: func(in *Input) { newestIs(in, helmv2.StatusUninstalling) },
 			want: Decision{
 				Rule: "Unlock", State: StateLocked, Action: Uninstall{Timeout: 7 * time.Minute, Target: stored},
 				Why: "release with status 'uninstalling'",
 			},
 		},
-		"UninstallOfSomebody": {
-			reason: "One that we did not record may be somebody's, who gets the time it takes.",
+		"UninstallOfAnother": {
+			reason: "An unrecorded uninstall may be another client's and is given time.",
 			change: func(in *Input) {
 				in.Observed.Revisions[0] = testRevision(2, helmv2.StatusUninstalling)
 				in.Observed.Revisions[0].Modified = in.Now.Add(-time.Minute)
@@ -354,7 +354,7 @@ func TestDecide(t *testing.T) {
 			},
 		},
 		"UnlockUnknown": {
-			reason: "A status that Helm does not know is one to get out of.",
+			reason: "A revision of unknown status is unlocked.",
 			change: func(in *Input) { newestIs(in, helmv2.StatusUnknown) },
 			want: Decision{
 				Rule: "Unlock", State: StateLocked, Action: Unlock{Version: 2, Status: helmv2.StatusUnknown, Target: stored},
@@ -362,7 +362,7 @@ func TestDecide(t *testing.T) {
 			},
 		},
 		"UnmanagedSuperseded": {
-			reason: "If the newest revision is superseded, nobody knows what is in the cluster.",
+			reason: "If the newest revision is superseded, the state of the cluster is unknown.",
 			change: func(in *Input) { newestIs(in, helmv2.StatusSuperseded) },
 			want: Decision{
 				Rule: "Unmanaged", State: StateUnmanaged, Action: Upgrade{Timeout: 6 * time.Minute, TakeOver: true},
@@ -370,11 +370,11 @@ func TestDecide(t *testing.T) {
 			},
 		},
 		"MovedAwayFromOthers": {
-			reason: "What another HelmRelease has taken over is not uninstalled.",
+			reason: "A release that another HelmRelease has taken over is not uninstalled.",
 			change: func(in *Input) {
 				in.Desired.Target.Namespace = "other"
-				in.Observed.Revisions[0].Owner = "rival"
-				in.Observed.Conflicts = []Conflict{{UID: "rival"}}
+				in.Observed.Revisions[0].Owner = "other-uid"
+				in.Observed.Conflicts = []Conflict{{UID: "other-uid"}}
 			},
 			want: Decision{
 				Rule: "TargetMoved", Action: Forget{},
@@ -382,12 +382,12 @@ func TestDecide(t *testing.T) {
 			},
 		},
 		"MovedAwayFromOthersAtWork": {
-			reason: "Nor is it unlocked.",
+			reason: "It is not unlocked either.",
 			change: func(in *Input) {
 				newestIs(in, helmv2.StatusUnknown)
 				in.Desired.Target.Namespace = "other"
-				in.Observed.Revisions[0].Owner = "rival"
-				in.Observed.Conflicts = []Conflict{{UID: "rival"}}
+				in.Observed.Revisions[0].Owner = "other-uid"
+				in.Observed.Conflicts = []Conflict{{UID: "other-uid"}}
 			},
 			want: Decision{
 				Rule: "TargetMoved", Action: Forget{},
@@ -410,19 +410,19 @@ func TestDecide(t *testing.T) {
 			want:   Decision{Rule: "OutOfSync", State: StateOutOfSync, Action: Upgrade{Timeout: 6 * time.Minute}, Why: "release config values changed"},
 		},
 		"InSyncPreserved": {
-			reason: "Where values are preserved, those count that an upgrade would have.",
+			reason: "With preserved values, the values of an upgrade are compared.",
 			change: func(in *Input) {
 				in.Desired.ConfigDigest, in.Observed.PreservedDigest = "sha256:given", "sha256:values"
 			},
 			want: Decision{Rule: "InSync", State: StateInSync, Action: Settle{}, Why: "release is in sync"},
 		},
 		"OutOfSyncPreserved": {
-			reason: "And nothing else.",
+			reason: "With preserved values, spec.values alone are not compared.",
 			change: func(in *Input) { in.Observed.PreservedDigest = "sha256:given" },
 			want:   Decision{Rule: "OutOfSync", State: StateOutOfSync, Action: Upgrade{Timeout: 6 * time.Minute}, Why: "release config values changed"},
 		},
 		"InSync": {
-			reason: "Otherwise there is nothing to do, whatever the conditions say.",
+			reason: "Otherwise the release is in sync, regardless of its conditions.",
 			change: func(in *Input) {
 				in.Recorded.Conditions = []metav1.Condition{{Type: helmv2.ConditionReady, Status: metav1.ConditionFalse}}
 			},
@@ -439,6 +439,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// TestActs: actions that change the cluster are announced.
 func TestActs(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
@@ -450,12 +451,12 @@ func TestActs(t *testing.T) {
 		"Upgrade":   {"It changes the cluster.", Upgrade{}, true, "upgrade"},
 		"Uninstall": {"It changes the cluster.", Uninstall{}, true, "uninstall"},
 		"Unlock":    {"It changes storage.", Unlock{}, true, "unlock"},
-		"Finalize":  {"It ends the object, which needs no announcement.", Finalize{}, false, "finalize"},
+		"Finalize":  {"It needs no announcement.", Finalize{}, false, "finalize"},
 		"Adopt":     {"It only writes status.", Adopt{}, false, "adopt"},
 		"Settle":    {"It only writes status.", Settle{}, false, "settle"},
 		"Wait":      {"It only writes status.", Wait{}, false, "wait"},
 		"Stall":     {"It only writes status.", Stall{}, false, "stall"},
-		"None":      {"No action is not an action.", nil, false, ""},
+		"None":      {"A nil action does not act.", nil, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := (Decision{Action: tc.action}).Acts(); got != tc.acts {

@@ -41,7 +41,7 @@ func DeletionOf(annotations map[string]string) Deletion {
 	return Deletion{Orphan: is(helmv2.AnnotationOrphan), NoHooks: is(helmv2.AnnotationUninstallDisableHooks)}
 }
 
-// Deletion says how a release is removed with its HelmRelease.
+// Deletion states how a release is removed with its HelmRelease.
 type Deletion struct {
 	// Orphan is true if the release stays installed.
 	Orphan bool
@@ -106,7 +106,7 @@ func DependentsMessage(in Input) string {
 		case d.Cycle != "":
 			dependents = append(dependents, fmt.Sprintf("HelmRelease %s, in the dependency cycle %s", d.Name, d.Cycle))
 		case d.Deleted:
-			dependents = append(dependents, fmt.Sprintf("HelmRelease %s, which has been deleting for more than %s", d.Name, dependentsLimit))
+			dependents = append(dependents, fmt.Sprintf("HelmRelease %s, whose deletion has taken more than %s", d.Name, dependentsLimit))
 		default:
 			dependents = append(dependents, fmt.Sprintf("HelmRelease %s, which is not being deleted", d.Name))
 		}

@@ -10,27 +10,19 @@
 //
 // Files, top-down:
 //
-//	decide.go        Decide, the ordered list of rules, and the rules about differences
-//	move.go          rule TargetMoved: the recorded release has another name, namespace or chart
-//	remediation.go   rules BecameReady, RetriesExhausted, AwaitRetry and Failed
-//	ownership.go     rules OwnershipConflict and Unlock: owners of a release
+//	decide.go        Decide, the ordered list of rules, and rules without a file of their own
+//	move.go          rule TargetMoved: the release has another name, namespace or chart
 //	deletion.go      rule AwaitDependents, and annotations for deletions
-//	debounce.go      rule Debounce: the objects of one commit arrive one by one
-//	operations.go    rules about Operations, which lock a release
-//	record.go        rule TooLarge, and the sizes of a release record
-//	adoption.go      ownership of single objects
-//	trust.go         how far a stored revision agrees with its snapshot
+//	wait.go          rules Busy, AwaitOperation and Debounce
+//	record.go        rule TooLarge, and the size of a release record
+//	remediation.go   rules after failures: BecameReady, RetriesExhausted, AwaitRetry, Failed
+//	sync.go          rules Absent, Unmanaged, OutOfSync, Untested, Drifted and InSync
+//	ownership.go     rules OwnershipConflict and Unlock, and the ownership of single objects
 //	history.go       snapshots in status.history, and the reads that a decision needs
-//	rejected.go      attempts that Helm did not store
-//	request.go       requests by annotation
-//	suspension.go    spec.suspend and the annotations that suspend
+//	request.go       requests and suspension by annotation
+//	input.go         Input and Decision, and the desired state
+//	observed.go      the observed state, with drift
+//	outcome.go       the outcome of an action, with its failure cause
 //	action.go        the actions
-//	blocked.go       obstacles before a decision
-//	retry.go         when to requeue
-//	outcome.go       the result of an action
-//	observed.go      the state that was found in the cluster
-//	desired.go       the state that the HelmRelease asks for
-//	drift.go         differences between live objects and the release
-//	diagnosis.go     failure causes
-//	state.go         names of states
+//	blocked.go       obstacles before a decision, and when to requeue
 package release

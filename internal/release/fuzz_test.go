@@ -14,8 +14,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// choices makes an Input from bytes. Every byte chooses between a few values
-// that matter, so that most bytes lead somewhere.
+// choices builds an Input from bytes. Each byte selects one of a few relevant values.
 type choices struct{ bytes []byte }
 
 func (c *choices) of(n int) int {
@@ -132,6 +131,7 @@ func (c *choices) input() Input {
 	return in
 }
 
+// FuzzDecide checks invariants of decisions for arbitrary inputs.
 func FuzzDecide(f *testing.F) {
 	f.Add([]byte{})
 	for b := range byte(40) {
@@ -174,8 +174,8 @@ func FuzzDecide(f *testing.F) {
 	})
 }
 
-// checkForced demands that a force is asked for wherever one is decided, and that
-// it is not decided any more once it is recorded.
+// checkForced checks that a forced action has a request, and that the request is handled once it is
+// recorded.
 func checkForced(t *testing.T, in Input, d Decision) {
 	t.Helper()
 	r := in.Desired.Requests
@@ -183,16 +183,16 @@ func checkForced(t *testing.T, in Input, d Decision) {
 		return
 	}
 	if r.Force == "" || r.Force != r.Reconcile || r.Reconcile == in.Recorded.LastHandledReconcileAt {
-		t.Errorf("forced although nobody asked: %+v of %+v", r, in.Recorded)
+		t.Errorf("forced without a request: %+v of %+v", r, in.Recorded)
 	}
 	if !d.Acts() {
-		t.Errorf("forced to do nothing: %+v", d)
+		t.Errorf("forced without an action: %+v", d)
 	}
 	done := in
 	done.Recorded.LastHandledForceAt = r.Force
 	done.Recorded.LastAttemptedReleaseActionDuration = &metav1.Duration{}
-	for _, visited := range []string{r.Reconcile, in.Recorded.LastHandledReconcileAt} {
-		done.Recorded.LastHandledReconcileAt = visited
+	for _, handledAt := range []string{r.Reconcile, in.Recorded.LastHandledReconcileAt} {
+		done.Recorded.LastHandledReconcileAt = handledAt
 		if again := Decide(done); again.Rule == "Forced" {
 			t.Errorf("forced again by the same request: %+v", again)
 		}
@@ -209,10 +209,10 @@ func checkProperties(t *testing.T, in Input, d Decision) {
 		t.Errorf("acts although suspended: %+v", d)
 	}
 	if d.Rule == "OwnershipConflict" && d.Acts() {
-		t.Errorf("touches what belongs to another: %+v", d)
+		t.Errorf("acts on a release of another owner: %+v", d)
 	}
 	if owner(in) != nil && in.Observed.Running == nil && d.Acts() {
-		t.Errorf("touches what %+v owns: %+v", owner(in), d)
+		t.Errorf("acts on a release of %+v: %+v", owner(in), d)
 	}
 	if d.Action == Action(Stall{Reason: helmv2.ReasonRetriesExceeded}) {
 		checkExhausted(t, in)
@@ -244,7 +244,7 @@ func checkProperties(t *testing.T, in Input, d Decision) {
 		checkRollback(t, in, a)
 	case Recheck:
 		if newest.Status != helmv2.StatusFailed || !newest.Applied || newest.Owner != in.Desired.UID || a.Version != newest.Version {
-			t.Errorf("heals %+v by %+v", newest, a)
+			t.Errorf("rechecks %+v by %+v", newest, a)
 		}
 	case Test:
 		if newest.Status != helmv2.StatusDeployed || !in.Desired.Policy.Tests {
@@ -253,7 +253,7 @@ func checkProperties(t *testing.T, in Input, d Decision) {
 	case Unlock:
 		young := in.Now.Sub(newest.LastWritten()) < in.Desired.Policy.Upgrade.Timeout
 		if foreign := newest.Owner != in.Desired.UID || newest.Owner == ""; foreign && young {
-			t.Errorf("unlocks what somebody does at the moment: %+v", newest)
+			t.Errorf("unlocks a recent revision of another client: %+v", newest)
 		}
 		switch newest.Status {
 		case helmv2.StatusDeployed, helmv2.StatusFailed, helmv2.StatusSuperseded, helmv2.StatusUninstalled, helmv2.StatusUninstalling:
@@ -261,10 +261,10 @@ func checkProperties(t *testing.T, in Input, d Decision) {
 		}
 	case Wait:
 		if a.After < 0 || (a.After == 0 && in.Observed.Running == nil) {
-			t.Errorf("waits for nothing: %+v", a)
+			t.Errorf("waits without a reason: %+v", a)
 		}
 		if a.Cancel && !in.Desired.Deleted && in.Observed.Running.Desired.ConfigDigest == in.Desired.ConfigDigest {
-			t.Error("cancels although nobody asked")
+			t.Error("cancels without a reason")
 		}
 	case Adopt:
 		if newest.Owner != in.Desired.UID {
@@ -280,15 +280,15 @@ func checkUninstall(t *testing.T, in Input, d Decision, a Uninstall) {
 	}
 	unfinished := in.Observed.Newest() != nil && in.Observed.Newest().Status == helmv2.StatusUninstalling
 	if !in.Desired.Deleted && !a.Remediation && d.Rule != "TargetMoved" && !unfinished {
-		t.Errorf("uninstalls although nobody asked: %+v", d)
+		t.Errorf("uninstalls without a reason: %+v", d)
 	}
 	if a.Target != ObservedTarget(in) {
-		t.Errorf("uninstalls %+v, which is not what is recorded", a.Target)
+		t.Errorf("uninstalls %+v instead of the recorded release", a.Target)
 	}
 }
 
-// checkRollback demands that the target exists, is what it was, worked, and is
-// not what is to be rolled back.
+// checkRollback checks that the rollback target exists, is unchanged, was deployed, and is not the
+// newest revision.
 func checkRollback(t *testing.T, in Input, a Rollback) {
 	t.Helper()
 	if a.Version >= in.Observed.Newest().Version {
@@ -302,32 +302,32 @@ func checkRollback(t *testing.T, in Input, a Rollback) {
 			}
 		}
 	}
-	t.Errorf("rolls back to %d, which is not to be trusted", a.Version)
+	t.Errorf("rolls back to %d, which has changed", a.Version)
 }
 
-// checkRejected demands that nothing is remediated for an attempt that stored nothing, and that it
-// does not end the attempts. What was being uninstalled is uninstalled to the end.
+// checkRejected checks that a rejected attempt is not remediated and does not stall. An interrupted
+// uninstall is completed.
 func checkRejected(t *testing.T, in Input, d Decision) {
 	t.Helper()
 	if d.Action == Action(Stall{Reason: helmv2.ReasonRetriesExceeded}) {
-		t.Errorf("stalls for good: %+v", d)
+		t.Errorf("never leaves the stall: %+v", d)
 	}
 	if d.Rule == "Failed" && Name(d.Action) != "upgrade" && Name(d.Action) != string(helmv2.ActionRecheck) && !in.Observed.Newest().Rollback {
 		t.Errorf("remediates: %+v", d)
 	}
 }
 
-// checkExhausted demands that what stalled on its failures goes on once it is to
-// be something else, or its failures are to be forgotten.
+// checkExhausted checks that a release with exhausted retries continues after new inputs or a
+// reset.
 func checkExhausted(t *testing.T, in Input) {
 	t.Helper()
 	changed := in
 	changed.Desired.ConfigDigest = "sha256:never seen"
 	reset := in
 	reset.Desired.Requests = Requests{Reconcile: "never seen", Reset: "never seen"}
-	for what, next := range map[string]Input{"change": changed, "reset": reset} {
+	for change, next := range map[string]Input{"change": changed, "reset": reset} {
 		if d := Decide(next); d.Action == Action(Stall{Reason: helmv2.ReasonRetriesExceeded}) {
-			t.Errorf("after a %s it is still exhausted: %+v", what, d)
+			t.Errorf("after a %s it is still exhausted: %+v", change, d)
 		}
 	}
 }

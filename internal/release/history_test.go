@@ -14,7 +14,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// snapshots makes a history from statuses, the highest revision first.
+// snapshots returns a history with the given statuses, the highest revision first.
 func snapshots(statuses ...helmv2.ReleaseStatus) helmv2.Snapshots {
 	var all helmv2.Snapshots
 	for i, status := range statuses {
@@ -31,6 +31,7 @@ func versions(history helmv2.Snapshots) []int {
 	return all
 }
 
+// TestTruncate: a history is bounded and keeps its rollback target.
 func TestTruncate(t *testing.T) {
 	const (
 		deployed   = helmv2.StatusDeployed
@@ -42,17 +43,17 @@ func TestTruncate(t *testing.T) {
 		history helmv2.Snapshots
 		want    []int
 	}{
-		"Empty":         {"Nothing stays nothing.", nil, []int{}},
+		"Empty":         {"An empty history stays empty.", nil, []int{}},
 		"One":           {"The newest stays.", snapshots(deployed), []int{1}},
-		"Previous":      {"What can be returned to stays, older ones go.", snapshots(deployed, superseded, superseded), []int{3, 2}},
-		"FailedBetween": {"Failures since then stay too.", snapshots(failed, failed, deployed, superseded), []int{4, 3, 2}},
+		"Previous":      {"The rollback target stays, older ones are dropped.", snapshots(deployed, superseded, superseded), []int{3, 2}},
+		"FailedBetween": {"Later failures stay too.", snapshots(failed, failed, deployed, superseded), []int{4, 3, 2}},
 		"ManyFailures": {
-			"Failures do not push it out, and do not pile up.",
+			"Failures do not displace the target and are bounded.",
 			snapshots(failed, failed, failed, failed, failed, failed, deployed), []int{7, 6, 5, 4, 1},
 		},
-		"OnlyFailures": {"Five stay if there is nothing to return to.", snapshots(failed, failed, failed, failed, failed, failed), []int{6, 5, 4, 3, 2}},
+		"OnlyFailures": {"Five stay without a rollback target.", snapshots(failed, failed, failed, failed, failed, failed), []int{6, 5, 4, 3, 2}},
 		"Unordered": {
-			"The order they come in does not matter.",
+			"The order of the input does not matter.",
 			helmv2.Snapshots{testSnapshot(testRevision(1, superseded)), testSnapshot(testRevision(2, deployed))}, []int{2, 1},
 		},
 	} {
@@ -68,9 +69,10 @@ func TestTruncate(t *testing.T) {
 	}
 }
 
+// TestLatest: the snapshot with the highest revision is the latest, in any order.
 func TestLatest(t *testing.T) {
 	if got := Latest(nil); got != nil {
-		t.Errorf("of nothing: %v", got)
+		t.Errorf("of an empty history: %v", got)
 	}
 	history := helmv2.Snapshots{{Version: 2}, nil, {Version: 9}, {Version: 4}}
 	if got := Latest(history); got.Version != 9 {
@@ -78,14 +80,15 @@ func TestLatest(t *testing.T) {
 	}
 }
 
+// TestVerified: a digest is compared only if its scheme is known.
 func TestVerified(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason   string
 		snapshot helmv2.Snapshot
 		want     bool
 	}{
-		"Same":    {"Nobody touched it.", helmv2.Snapshot{APIVersion: SnapshotScheme, Digest: "sha256:a"}, true},
-		"Other":   {"Somebody did.", helmv2.Snapshot{APIVersion: SnapshotScheme, Digest: "sha256:b"}, false},
+		"Same":    {"The record is unchanged.", helmv2.Snapshot{APIVersion: SnapshotScheme, Digest: "sha256:a"}, true},
+		"Other":   {"The record was changed.", helmv2.Snapshot{APIVersion: SnapshotScheme, Digest: "sha256:b"}, false},
 		"Foreign": {"Another scheme is trusted.", helmv2.Snapshot{APIVersion: "v2", Digest: "sha256:b"}, true},
 		"Ancient": {"So is none.", helmv2.Snapshot{Digest: "sha256:b"}, true},
 	} {
@@ -97,12 +100,14 @@ func TestVerified(t *testing.T) {
 	}
 }
 
-func TestSchemeDiffersFromTheReference(t *testing.T) {
+// TestSchemeDiffersFromHelmController: helm-controller does not verify digests of Pintle.
+func TestSchemeDiffersFromHelmController(t *testing.T) {
 	if SnapshotScheme == "" || SnapshotScheme == "v2" {
-		t.Errorf("scheme %q: the reference would verify digests it did not make", SnapshotScheme)
+		t.Errorf("scheme %q: helm-controller would verify digests of Pintle", SnapshotScheme)
 	}
 }
 
+// TestStoredTarget: a deleted or moved HelmRelease has its release at the recorded target.
 func TestStoredTarget(t *testing.T) {
 	spec := Target{Name: "new", Namespace: "new", StorageNamespace: "new"}
 	recorded := helmv2.HelmReleaseStatus{
@@ -115,10 +120,10 @@ func TestStoredTarget(t *testing.T) {
 		recorded helmv2.HelmReleaseStatus
 		want     Target
 	}{
-		"Living":  {"The spec says where.", false, helmv2.HelmReleaseStatus{}, spec},
-		"Moved":   {"The release is where it was until it is uninstalled there.", false, recorded, Target{Name: "old", Namespace: "old", StorageNamespace: "old-storage"}},
-		"Deleted": {"The release is where it was made.", true, recorded, Target{Name: "old", Namespace: "old", StorageNamespace: "old-storage"}},
-		"Unknown": {"Without a record the spec is all there is.", true, helmv2.HelmReleaseStatus{}, spec},
+		"Living":  {"The spec has the target.", false, helmv2.HelmReleaseStatus{}, spec},
+		"Moved":   {"The release stays at the recorded target until it is uninstalled.", false, recorded, Target{Name: "old", Namespace: "old", StorageNamespace: "old-storage"}},
+		"Deleted": {"A deletion uses the recorded target.", true, recorded, Target{Name: "old", Namespace: "old", StorageNamespace: "old-storage"}},
+		"Unknown": {"Without a recorded target the spec is used.", true, helmv2.HelmReleaseStatus{}, spec},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := StoredTarget(Desired{Target: spec, Deleted: tc.deleted}, tc.recorded)
@@ -129,6 +134,7 @@ func TestStoredTarget(t *testing.T) {
 	}
 }
 
+// TestMustReadHistory: storage is read only if the decision can depend on it.
 func TestMustReadHistory(t *testing.T) {
 	attempted := helmv2.HelmReleaseStatus{StorageNamespace: "apps"}
 	for name, tc := range map[string]struct {
@@ -140,9 +146,9 @@ func TestMustReadHistory(t *testing.T) {
 	}{
 		"Usually":            {"Everything depends on it.", Desired{}, helmv2.HelmReleaseStatus{}, nil, true},
 		"Running":            {"The attempt decides.", Desired{}, attempted, &Running{}, false},
-		"Suspended":          {"Nothing will be done.", Desired{Suspended: true}, attempted, nil, false},
-		"Deleted":            {"There may be something to uninstall.", Desired{Deleted: true}, attempted, nil, true},
-		"DeletedUnattempted": {"Nothing was ever attempted.", Desired{Deleted: true}, helmv2.HelmReleaseStatus{}, nil, false},
+		"Suspended":          {"No action will follow.", Desired{Suspended: true}, attempted, nil, false},
+		"Deleted":            {"There may be a release to uninstall.", Desired{Deleted: true}, attempted, nil, true},
+		"DeletedUnattempted": {"No action was ever attempted.", Desired{Deleted: true}, helmv2.HelmReleaseStatus{}, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := MustReadHistory(tc.want, tc.recorded, tc.running); got != tc.must {
@@ -152,8 +158,7 @@ func TestMustReadHistory(t *testing.T) {
 	}
 }
 
-// TestMustConfirm: only what lets a HelmRelease go because nothing of its own is stored is
-// confirmed.
+// TestMustConfirm: only a finalization because no release is stored is confirmed.
 func TestMustConfirm(t *testing.T) {
 	deployed := testRevision(1, helmv2.StatusDeployed)
 	for name, tc := range map[string]struct {
@@ -161,15 +166,15 @@ func TestMustConfirm(t *testing.T) {
 		edit   func(*Input)
 		want   bool
 	}{
-		"Nothing":     {"no revision is known", func(*Input) {}, true},
-		"Uninstalled": {"the newest one that is known is uninstalled", func(in *Input) { in.Observed.Revisions = []Revision{testRevision(1, helmv2.StatusUninstalled)} }, true},
-		"Stored":      {"it is uninstalled, which asks the API server itself", func(in *Input) { in.Observed.Revisions = []Revision{deployed} }, false},
+		"Nothing":     {"no revision is stored", func(*Input) {}, true},
+		"Uninstalled": {"the newest revision is uninstalled", func(in *Input) { in.Observed.Revisions = []Revision{testRevision(1, helmv2.StatusUninstalled)} }, true},
+		"Stored":      {"a stored release is uninstalled, which reads from the API server", func(in *Input) { in.Observed.Revisions = []Revision{deployed} }, false},
 		"Living":      {"it is not being deleted", func(in *Input) { in.Desired.Deleted = false }, false},
-		"Never":       {"nothing was ever attempted", func(in *Input) { in.Recorded.StorageNamespace = "" }, false},
+		"Never":       {"no action was ever attempted", func(in *Input) { in.Recorded.StorageNamespace = "" }, false},
 		"Orphaned":    {"the release stays in any case", func(in *Input) { in.Desired.Deletion.Orphan = true }, false},
 		"Suspended":   {"the release stays in any case", func(in *Input) { in.Desired.Suspended = true }, false},
 		"Unreachable": {"it cannot be confirmed", func(in *Input) { in.Observed.Unreachable = "gone" }, false},
-		"Running":     {"nothing was read", func(in *Input) { in.Observed.Running = &Running{} }, false},
+		"Running":     {"no revision was read", func(in *Input) { in.Observed.Running = &Running{} }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := Input{Desired: Desired{Deleted: true, UID: "uid"}}
@@ -182,7 +187,8 @@ func TestMustConfirm(t *testing.T) {
 	}
 }
 
-// TestDeletionWithout: a release is given up only in a namespace that is gone with it.
+// TestDeletionWithout: a release without access is given up only in a namespace that is being
+// deleted.
 func TestDeletionWithout(t *testing.T) {
 	missing := errors.New("ServiceAccount 'apps/tenant': not found")
 	if why, blocked := DeletionWithout(missing, true); why != missing.Error() || blocked != nil {
@@ -194,20 +200,21 @@ func TestDeletionWithout(t *testing.T) {
 	}
 	for _, text := range []string{missing.Error(), helmv2.AnnotationOrphan} {
 		if !strings.Contains(blocked.Message, text) {
-			t.Errorf("%q does not say %q", blocked.Message, text)
+			t.Errorf("%q does not contain %q", blocked.Message, text)
 		}
 	}
 }
 
+// TestResetCounters: new inputs reset the failure counters.
 func TestResetCounters(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		change func(*Desired)
 		want   int64
 	}{
-		"Unchanged":  {"The budget goes on.", func(*Desired) {}, 2},
-		"Generation": {"Any edit is a new beginning.", func(d *Desired) { d.Generation++ }, 0},
-		"Chart":      {"So is another chart version.", func(d *Desired) { d.Chart.Version = "2.0.0" }, 0},
+		"Unchanged":  {"The counters stay.", func(*Desired) {}, 2},
+		"Generation": {"A new generation resets the counters.", func(d *Desired) { d.Generation++ }, 0},
+		"Chart":      {"So does another chart version.", func(d *Desired) { d.Chart.Version = "2.0.0" }, 0},
 		"Values":     {"So are other values.", func(d *Desired) { d.ConfigDigest = "sha256:new" }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -222,6 +229,7 @@ func TestResetCounters(t *testing.T) {
 	}
 }
 
+// TestRevisions: revisions are sorted newest first, and the last write is the modification.
 func TestRevisions(t *testing.T) {
 	revisions := []Revision{{Version: 2}, {Version: 10}, {Version: 1}}
 	SortNewestFirst(revisions)
@@ -230,14 +238,15 @@ func TestRevisions(t *testing.T) {
 		t.Errorf("newest is %d", got)
 	}
 	if got := (Observed{}).Newest(); got != nil {
-		t.Errorf("newest of nothing is %v", got)
+		t.Errorf("newest of an empty list is %v", got)
 	}
 	written := Revision{LastDeployed: testNow, Modified: testNow.Add(time.Minute)}
 	if got := written.LastWritten(); !got.Equal(written.Modified) {
-		t.Errorf("touched at %s, not when it was written last", got)
+		t.Errorf("written at %s, not at its last write", got)
 	}
 }
 
+// TestRetry: each kind of retry has its delay and its text.
 func TestRetry(t *testing.T) {
 	type want struct {
 		Never, Now, Backoff, Spread bool
@@ -251,9 +260,9 @@ func TestRetry(t *testing.T) {
 	}{
 		"Zero":     {"The zero value waits for an event.", Retry{}, want{Never: true, Text: "never"}},
 		"Never":    {"It is the zero value.", Never(), want{Never: true, Text: "never"}},
-		"Now":      {"Progress was made.", Now(), want{Now: true, Text: "now"}},
-		"After":    {"The moment is known.", After(time.Minute), want{Delay: time.Minute, Text: "1m0s"}},
-		"Interval": {"The moment is about known.", Interval(time.Minute), want{Delay: time.Minute, Spread: true, Text: "1m0s"}},
+		"Now":      {"There is more work.", Now(), want{Now: true, Text: "now"}},
+		"After":    {"The delay is exact.", After(time.Minute), want{Delay: time.Minute, Text: "1m0s"}},
+		"Interval": {"The delay has jitter.", Interval(time.Minute), want{Delay: time.Minute, Spread: true, Text: "1m0s"}},
 		"Backoff":  {"The caller counts failures.", Backoff(), want{Backoff: true, Text: "backoff"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -266,6 +275,7 @@ func TestRetry(t *testing.T) {
 	}
 }
 
+// TestBlocked: an obstacle has its cause in the message and is retried with back-off.
 func TestBlocked(t *testing.T) {
 	cause := errors.New("connection refused")
 	b := BlockedBy(helmv2.ReasonArtifactFailed, cause, "could not get %s", "web")
@@ -276,10 +286,11 @@ func TestBlocked(t *testing.T) {
 		t.Error("the cause is lost")
 	}
 	if !b.Retry.IsBackoff() {
-		t.Errorf("retried %s", b.Retry)
+		t.Errorf("requeue is %s", b.Retry)
 	}
 }
 
+// TestMustRead: an older record is read only if a decision can depend on it.
 func TestMustRead(t *testing.T) {
 	t.Parallel()
 	two := Revision{Name: "app", Namespace: "prod", Version: 2, Status: helmv2.StatusDeployed, Digest: "sha256:2"}

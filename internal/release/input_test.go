@@ -17,10 +17,8 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// TestInputIsPlainData walks everything an Input can hold. A function, channel
-// or interface in it would be a way to ask the world in the middle of a decision.
-// Times are let through unopened: inside they point at a time zone, which is
-// data too.
+// TestInputIsPlainData: an Input holds no function, channel or interface, so that a decision cannot
+// perform I/O. Times are not inspected; they point to a time zone, which is data.
 func TestInputIsPlainData(t *testing.T) {
 	walk(t, reflect.TypeFor[Input](), "Input", map[reflect.Type]bool{
 		reflect.TypeFor[time.Time]():   true,
@@ -52,8 +50,7 @@ func walk(t *testing.T, typ reflect.Type, path string, seen map[reflect.Type]boo
 	}
 }
 
-// TestInputSurvivesJSON is what makes a decision of a production system
-// replayable.
+// TestInputSurvivesJSON: an Input that was written as JSON leads to the same decision.
 func TestInputSurvivesJSON(t *testing.T) {
 	in := inSyncInput()
 	newestIs(&in, helmv2.StatusPendingUpgrade)
@@ -75,7 +72,7 @@ func TestInputSurvivesJSON(t *testing.T) {
 	}
 }
 
-// TestRulesMatchDocument holds the table that users read against the rules.
+// TestRulesMatchDocument: the table in docs/spec/helmreleases.md lists the rules in their order.
 func TestRulesMatchDocument(t *testing.T) {
 	raw, err := os.ReadFile("../../docs/spec/helmreleases.md")
 	if err != nil {

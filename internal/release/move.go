@@ -20,13 +20,13 @@ type TargetCheck struct {
 	// Revisions are stored under the new name, newest first. They are empty if name and storage
 	// namespace do not change.
 	Revisions []Revision
-	// Conflicts are the other HelmReleases that ask for the new name or created Revisions.
+	// Conflicts are the other HelmReleases that request the new name or created Revisions.
 	Conflicts []Conflict
-	// Refused says why the release cannot be installed at the target; empty if it can.
+	// Refused states why the release cannot be installed at the target; empty if it can.
 	Refused string
 }
 
-// targetMoved applies if the spec asks for another name, namespace, storage namespace or chart than
+// targetMoved applies if the spec requests another name, namespace, storage namespace or chart than
 // the recorded release has. The old release is uninstalled only after a check has shown that the
 // new one can be installed.
 func targetMoved(in Input) *Decision {

@@ -11,8 +11,8 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// TestMustCheckTarget: the target is checked only if the result decides whether
-// something that exists is uninstalled. Without a result, nothing is.
+// TestMustCheckTarget: the target is checked only if the result decides about an uninstall, and
+// without a result nothing is uninstalled.
 func TestMustCheckTarget(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*Input)
@@ -30,7 +30,7 @@ func TestMustCheckTarget(t *testing.T) {
 		"Nothing":   {func(in *Input) { in.Observed.Revisions = nil }, false},
 		"Gone":      {func(in *Input) { newestIs(in, helmv2.StatusUninstalled) }, false},
 		"Forgotten": {func(in *Input) {
-			in.Observed.Revisions[0].Owner, in.Observed.Conflicts = "rival", []Conflict{{UID: "rival"}}
+			in.Observed.Revisions[0].Owner, in.Observed.Conflicts = "other-uid", []Conflict{{UID: "other-uid"}}
 		}, false},
 		"ByHand": {func(in *Input) {
 			in.Desired.Target.Name, in.Desired.Target.Namespace = "web", "other"
@@ -42,29 +42,29 @@ func TestMustCheckTarget(t *testing.T) {
 			in.Desired.Target.Name = "renamed"
 			tc.change(&in)
 			if got := MustCheckTarget(in); got != tc.want {
-				t.Errorf("the target must be checked: %t", got)
+				t.Errorf("MustCheckTarget is %t", got)
 			}
 			d := Decide(in)
 			if _, uninstalls := d.Action.(Uninstall); uninstalls && tc.want {
-				t.Errorf("it is uninstalled without a check: %+v", d)
+				t.Errorf("uninstalls without a check: %+v", d)
 			}
 		})
 	}
 }
 
-// TestObstacles: who has the new name, and what it means.
+// TestObstacles: a release of another owner or a rejection at the new target keeps the old release.
 func TestObstacles(t *testing.T) {
-	theirs := Revision{Name: "renamed", Version: 1, Status: helmv2.StatusDeployed, Owner: "rival"}
+	theirs := Revision{Name: "renamed", Version: 1, Status: helmv2.StatusDeployed, Owner: "other-uid"}
 	unknown, gone, own := theirs, theirs, theirs
 	unknown.Owner, own.Owner, gone.Status = "", testUID, helmv2.StatusUninstalled
-	rival := Conflict{UID: "rival", Namespace: "apps", Name: "other", Elsewhere: true}
+	other := Conflict{UID: "other-uid", Namespace: "apps", Name: "other", Elsewhere: true}
 	for name, tc := range map[string]struct {
 		check  TargetCheck
 		reason string
 	}{
 		"Free":        {TargetCheck{}, ""},
-		"Theirs":      {TargetCheck{Revisions: []Revision{theirs}, Conflicts: []Conflict{rival}}, helmv2.ReasonContested},
-		"Nobodys":     {TargetCheck{Revisions: []Revision{unknown}}, helmv2.ReasonTargetUnavailable},
+		"Others":      {TargetCheck{Revisions: []Revision{theirs}, Conflicts: []Conflict{other}}, helmv2.ReasonContested},
+		"NoOwner":     {TargetCheck{Revisions: []Revision{unknown}}, helmv2.ReasonTargetUnavailable},
 		"Uninstalled": {TargetCheck{Revisions: []Revision{gone}}, ""},
 		"Own":         {TargetCheck{Revisions: []Revision{own}}, ""},
 		"Refused":     {TargetCheck{Refused: "no"}, helmv2.ReasonTargetUnavailable},
@@ -89,9 +89,9 @@ func TestObstacles(t *testing.T) {
 	}
 }
 
-// TestStrayIsUninstalledToTheEnd: it is not the remedy of a failure, which would leave
-// its snapshot in a history that has none.
-func TestStrayIsUninstalledToTheEnd(t *testing.T) {
+// TestStrayIsUninstalled: the uninstall of a stray release is completed, and is no remediation,
+// which would add a snapshot to an empty history.
+func TestStrayIsUninstalled(t *testing.T) {
 	in := inSyncInput()
 	in.Recorded.History, in.Recorded.UpgradeFailures = nil, 1
 	in.Observed.Stray = &Target{Name: "old", Namespace: "apps", StorageNamespace: "store"}

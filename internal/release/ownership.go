@@ -49,7 +49,7 @@ func ownedBy(t Target, other *Conflict) string {
 
 // owner returns the other HelmRelease that owns the release, or nil. The owner is the existing
 // HelmRelease that created the newest of its revisions. Without such a revision, the oldest of all
-// HelmReleases that ask for it is the owner.
+// HelmReleases that request it is the owner.
 func owner(in Input) *Conflict {
 	for i := range in.Observed.Revisions {
 		r := &in.Observed.Revisions[i]
@@ -104,7 +104,7 @@ func unlock(in Input) *Decision {
 	case helmv2.StatusDeployed, helmv2.StatusFailed, helmv2.StatusSuperseded, helmv2.StatusUninstalled:
 		return nil
 	case helmv2.StatusUninstalling:
-		// The creator of a revision need not be the client that uninstalls it. Status says so if it
+		// The creator of a revision need not be the client that uninstalls it. Status states so if it
 		// has recorded the revision in this state.
 		last := Latest(in.Recorded.History)
 		interrupted = last != nil && last.Status == newest.Status && last.Version == newest.Version && Verified(last, newest)
@@ -157,3 +157,78 @@ func TakenOver(in Input, d Decision) *Revision {
 	}
 	return nil
 }
+
+// OwnershipMetadata holds the Helm release and the HelmRelease that the labels and annotations of
+// an object name. Fields are empty if the metadata is missing.
+type OwnershipMetadata struct {
+	// Name and Namespace name the Helm release.
+	Name      string
+	Namespace string
+	// OriginNamespace and OriginName name the HelmRelease that rendered the object.
+	OriginNamespace string
+	OriginName      string
+}
+
+// OwnerCandidate is a HelmRelease that refers to a Helm release in its spec or its history.
+type OwnerCandidate struct {
+	Namespace string
+	Name      string
+	// StorageNamespaces lists the namespaces that may store revisions of the release.
+	StorageNamespaces []string
+}
+
+// Owner describes the release that the ownership metadata of an object names.
+type Owner struct {
+	// Stored is true if Helm storage has the release and its newest revision is not uninstalled.
+	Stored bool
+	// HasObject is true if the newest or the deployed revision contains the object. An upgrade that
+	// drops an object deletes it only at its end.
+	HasObject bool
+	// Requested is true if another HelmRelease refers to the release in its spec or its history.
+	Requested bool
+	// Unread is true if some of the facts could not be read.
+	Unread bool
+	// Busy is true if an action of another release is about to create or adopt the object. The
+	// metadata of the object does not matter then.
+	Busy bool
+}
+
+// Ownership classifies an object that a release is about to create or adopt.
+type Ownership string
+
+// The zero Ownership is none of these.
+const (
+	// OwnershipFree is an object that does not exist.
+	OwnershipFree Ownership = "free"
+	// OwnershipOrphan is an object that no existing release owns.
+	OwnershipOrphan Ownership = "orphan"
+	// OwnershipOurs is an object with the ownership metadata of the release itself.
+	OwnershipOurs Ownership = "ours"
+	// OwnershipOwned is an object of another existing release. It is also the result if other
+	// ownership cannot be excluded.
+	OwnershipOwned Ownership = "owned"
+)
+
+// Classify returns the ownership of an object that release us is about to create or adopt. The
+// owner matters only if the metadata names another release.
+func Classify(exists bool, metadata OwnershipMetadata, us Target, owner Owner) Ownership {
+	switch {
+	case owner.Busy:
+		return OwnershipOwned
+	case !exists:
+		return OwnershipFree
+	case !metadata.NamesRelease():
+		return OwnershipOrphan
+	case metadata.Name == us.Name && metadata.Namespace == us.Namespace:
+		return OwnershipOurs
+	case owner.HasObject, owner.Unread:
+		return OwnershipOwned
+	case owner.Requested && !owner.Stored:
+		// No stored revision shows which objects the release will contain.
+		return OwnershipOwned
+	}
+	return OwnershipOrphan
+}
+
+// NamesRelease reports whether the metadata names a release. Both name and namespace are required.
+func (m OwnershipMetadata) NamesRelease() bool { return m.Name != "" && m.Namespace != "" }

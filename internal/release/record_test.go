@@ -5,6 +5,7 @@ package release
 
 import "testing"
 
+// TestRecordSize: a record is too large if the reserved space is not free.
 func TestRecordSize(t *testing.T) {
 	t.Parallel()
 	const limit, room = 1 << 20, 8 << 10
@@ -26,12 +27,12 @@ func TestRecordSize(t *testing.T) {
 		}
 	}
 	if full := (RecordSize{Bytes: limit, Limit: limit}); full.TooLarge() {
-		t.Error("what just fits is not too large where no room is needed")
+		t.Error("a record at the limit is too large although no space is reserved")
 	}
 }
 
-// What is refused would be refused again only as long as it is the same.
-func TestRefusalHolds(t *testing.T) {
+// TestOversizedMatches: a rejection for size holds as long as the inputs are the same.
+func TestOversizedMatches(t *testing.T) {
 	t.Parallel()
 	was := Desired{
 		UID: "a", Generation: 1, Target: Target{Name: "web"}, Chart: Chart{Name: "web", Version: "1", OCIDigest: "sha256:a"},
@@ -39,7 +40,7 @@ func TestRefusalHolds(t *testing.T) {
 	}
 	r := &Oversized{Desired: was}
 	if !r.matches(was) {
-		t.Fatal("nothing has changed")
+		t.Fatal("the inputs are equal")
 	}
 	for name, change := range map[string]func(*Desired){
 		"object": func(d *Desired) { d.UID = "b" }, "spec": func(d *Desired) { d.Generation++ }, "target": func(d *Desired) { d.Target.Name = "x" },
@@ -48,7 +49,7 @@ func TestRefusalHolds(t *testing.T) {
 	} {
 		want := was
 		if change(&want); r.matches(want) {
-			t.Errorf("another %s may be smaller", name)
+			t.Errorf("another %s does not lift the rejection", name)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// failedInput is a release whose upgrade to revision 2 failed once, as recorded.
+// failedInput returns a release whose upgrade to revision 2 has failed once.
 func failedInput() Input {
 	in := inSyncInput()
 	newestIs(&in, helmv2.StatusFailed)
@@ -22,13 +22,13 @@ func failedInput() Input {
 	return in
 }
 
-// applied makes the newest revision one that only its objects kept from success.
+// applied makes the newest revision fully applied, so that only its objects are not ready.
 func applied(in *Input) {
 	in.Observed.Revisions[0].Applied = true
 	in.Observed.Health = &Health{Ready: true}
 }
 
-// rejected makes the last attempt one to other values that Helm has stored nothing of.
+// rejected makes the last attempt one with other values that Helm has not stored.
 func rejected(in *Input) {
 	newestIs(in, helmv2.StatusDeployed)
 	in.Desired.ConfigDigest, in.Recorded.LastAttemptedConfigDigest = "sha256:new", "sha256:new"
@@ -45,9 +45,11 @@ func withTests(in *Input, phases ...helmv2.TestPhase) {
 	in.Recorded.History[0].SetTestHooks(hooks)
 }
 
+// TestDecideAfterFailure: a failure is remediated, retried, rechecked or stalls, as the policy
+// states.
 func TestDecideAfterFailure(t *testing.T) {
 	upgrade, rollback := Upgrade{Timeout: 6 * time.Minute}, Rollback{Timeout: 8 * time.Minute, Version: 1}
-	heal := Recheck{Timeout: 6 * time.Minute, Version: 2}
+	recheckAction := Recheck{Timeout: 6 * time.Minute, Version: 2}
 	exhausted := Stall{Reason: helmv2.ReasonRetriesExceeded}
 	stored := Target{Name: "web", Namespace: "apps", StorageNamespace: "store"}
 	type test struct {
@@ -57,122 +59,122 @@ func TestDecideAfterFailure(t *testing.T) {
 		action Action
 	}
 	for name, tc := range map[string]test{
-		"Exhausted":     {"No failure is forgiven by default.", func(*Input) {}, "RetriesExhausted", exhausted},
-		"RemediateLast": {"The last failure can be remedied too.", func(in *Input) { in.Desired.Policy.Upgrade.RemediateLast = true }, "Failed", rollback},
-		"Remedied": {"Once: a rollback that failed is not repeated.", func(in *Input) {
+		"Exhausted":     {"The default has no retries.", func(*Input) {}, "RetriesExhausted", exhausted},
+		"RemediateLast": {"The last failure can be remediated too.", func(in *Input) { in.Desired.Policy.Upgrade.RemediateLast = true }, "Failed", rollback},
+		"Remedied": {"A failed rollback is not repeated.", func(in *Input) {
 			in.Desired.Policy.Upgrade.RemediateLast, in.Observed.Revisions[0].Rollback = true, true
 		}, "RetriesExhausted", exhausted},
-		"RemedyCutOff": {"One that was cut off is.", func(in *Input) {
+		"RemediationInterrupted": {"An interrupted rollback is repeated.", func(in *Input) {
 			in.Desired.Policy.Upgrade.RemediateLast = true
 			in.Observed.Revisions[0].Rollback, in.Observed.Revisions[0].Interrupted = true, true
 		}, "Failed", rollback},
-		"Uninstall": {"The remedy may be to uninstall.", func(in *Input) {
+		"Uninstall": {"The remediation may be an uninstall.", func(in *Input) {
 			in.Desired.Policy.Upgrade.RemediateLast, in.Desired.Policy.Upgrade.Uninstall = true, true
 		}, "Failed", Uninstall{Timeout: 7 * time.Minute, Target: stored, Remediation: true}},
-		"Interrupted":    {"What was cut off is tried again.", func(in *Input) { in.Observed.Revisions[0].Interrupted = true }, "Failed", upgrade},
-		"Superseded":     {"So is what was given up for newer inputs.", func(in *Input) { in.Observed.Revisions[0].Outdated = true }, "Failed", upgrade},
-		"Forgiven":       {"And what failed for other inputs.", func(in *Input) { in.Desired.Generation = 4 }, "Failed", upgrade},
-		"NoTarget":       {"Nothing that worked is recorded.", func(in *Input) { budget(in); in.Recorded.History = in.Recorded.History[:1] }, "Failed", Stall{Reason: helmv2.ReasonMissingRollbackTarget}},
-		"TargetGone":     {"It is recorded and not there any more.", func(in *Input) { budget(in); in.Observed.Revisions = in.Observed.Revisions[:1] }, "Failed", upgrade},
-		"TargetTampered": {"Or is not what it was.", func(in *Input) { budget(in); in.Observed.Revisions[1].Digest = "sha256:other" }, "Failed", upgrade},
-		"TargetTamperedLast": {"With the budget spent there is no other try.", func(in *Input) {
+		"Interrupted":    {"An interrupted upgrade is retried.", func(in *Input) { in.Observed.Revisions[0].Interrupted = true }, "Failed", upgrade},
+		"Outdated":       {"So is an outdated upgrade.", func(in *Input) { in.Observed.Revisions[0].Outdated = true }, "Failed", upgrade},
+		"Forgiven":       {"So is a failure with other inputs.", func(in *Input) { in.Desired.Generation = 4 }, "Failed", upgrade},
+		"NoTarget":       {"No rollback target is recorded.", func(in *Input) { budget(in); in.Recorded.History = in.Recorded.History[:1] }, "Failed", Stall{Reason: helmv2.ReasonMissingRollbackTarget}},
+		"TargetGone":     {"The rollback target is recorded and no longer stored.", func(in *Input) { budget(in); in.Observed.Revisions = in.Observed.Revisions[:1] }, "Failed", upgrade},
+		"TargetTampered": {"The rollback target has changed.", func(in *Input) { budget(in); in.Observed.Revisions[1].Digest = "sha256:other" }, "Failed", upgrade},
+		"TargetTamperedLast": {"With exhausted retries there is no retry.", func(in *Input) {
 			in.Desired.Policy.Upgrade.RemediateLast, in.Observed.Revisions[1].Digest = true, "sha256:other"
 		}, "Failed", Stall{Reason: helmv2.ReasonMissingRollbackTarget}},
-		"TargetElsewhere": {"Or was of another release.", func(in *Input) { budget(in); in.Observed.Revisions[1].Namespace = "other" }, "Failed", upgrade},
-		"TargetFailedTests": {"What failed its tests is not returned to.", func(in *Input) {
+		"TargetElsewhere": {"The rollback target belongs to another release.", func(in *Input) { budget(in); in.Observed.Revisions[1].Namespace = "other" }, "Failed", upgrade},
+		"TargetFailedTests": {"A revision with failed tests is no rollback target.", func(in *Input) {
 			budget(in)
 			in.Recorded.History[1].SetTestHooks(map[string]*helmv2.TestHookStatus{"a": {Phase: helmv2.TestPhaseFailed}})
 		}, "Failed", Stall{Reason: helmv2.ReasonMissingRollbackTarget}},
-		"TargetFailedTestsIgnored": {"Unless failed tests do not matter.", func(in *Input) {
+		"TargetFailedTestsIgnored": {"Ignored test failures do not matter.", func(in *Input) {
 			budget(in)
 			in.Desired.Policy.Upgrade.IgnoreTests = true
 			in.Recorded.History[1].SetTestHooks(map[string]*helmv2.TestHookStatus{"a": {Phase: helmv2.TestPhaseFailed}})
 		}, "Failed", rollback},
 
-		"BecameReady":      {"Late is not never.", applied, "BecameReady", heal},
-		"HealedInstall":    {"It gets the time its action had.", func(in *Input) { applied(in); in.Recorded.History[0].Action = helmv2.ActionInstall }, "BecameReady", Recheck{Timeout: 5 * time.Minute, Version: 2}},
-		"HealedNotReady":   {"Not as long as an object is not ready.", func(in *Input) { applied(in); in.Observed.Health.Ready = false }, "RetriesExhausted", exhausted},
-		"HealedNotApplied": {"Not if it failed before.", func(in *Input) { applied(in); in.Observed.Revisions[0].Applied = false }, "RetriesExhausted", exhausted},
-		"HealedPostHook":   {"Not if a hook did not run for it.", func(in *Input) { applied(in); in.Observed.Revisions[0].PostUpgrade = true }, "RetriesExhausted", exhausted},
-		"HealedOtherHook":  {"Hooks of another action do not count.", func(in *Input) { applied(in); in.Observed.Revisions[0].PostInstall = true }, "BecameReady", heal},
-		"HealedNoHooks": {"Nor do any that are switched off.", func(in *Input) {
+		"BecameReady":           {"The objects became ready late.", applied, "BecameReady", recheckAction},
+		"BecameReadyInstall":    {"A recheck has the timeout of its action.", func(in *Input) { applied(in); in.Recorded.History[0].Action = helmv2.ActionInstall }, "BecameReady", Recheck{Timeout: 5 * time.Minute, Version: 2}},
+		"BecameReadyNotReady":   {"An object is not ready.", func(in *Input) { applied(in); in.Observed.Health.Ready = false }, "RetriesExhausted", exhausted},
+		"BecameReadyNotApplied": {"The revision was not fully applied.", func(in *Input) { applied(in); in.Observed.Revisions[0].Applied = false }, "RetriesExhausted", exhausted},
+		"BecameReadyPostHook":   {"A hook after the wait has not run.", func(in *Input) { applied(in); in.Observed.Revisions[0].PostUpgrade = true }, "RetriesExhausted", exhausted},
+		"BecameReadyOtherHook":  {"Hooks of another action do not count.", func(in *Input) { applied(in); in.Observed.Revisions[0].PostInstall = true }, "BecameReady", recheckAction},
+		"BecameReadyNoHooks": {"Disabled hooks do not count.", func(in *Input) {
 			applied(in)
 			in.Observed.Revisions[0].PostUpgrade, in.Desired.Policy.Upgrade.NoHooks = true, true
-		}, "BecameReady", heal},
-		"HealedForeign":     {"Not what others made.", func(in *Input) { applied(in); in.Observed.Revisions[0].Owner = "" }, "RetriesExhausted", exhausted},
-		"HealedRollback":    {"Nor a rollback, which is not what is wanted.", func(in *Input) { applied(in); in.Observed.Revisions[0].Rollback = true }, "RetriesExhausted", exhausted},
-		"HealedOtherValues": {"Nor what is not wanted any more.", func(in *Input) { applied(in); in.Desired.ConfigDigest = "sha256:new" }, "Failed", upgrade},
-		"HealedOtherSpec":   {"Nor what was made by other rules.", func(in *Input) { applied(in); in.Desired.Generation = 4 }, "Failed", upgrade},
+		}, "BecameReady", recheckAction},
+		"BecameReadyForeign":     {"The revision is not ours.", func(in *Input) { applied(in); in.Observed.Revisions[0].Owner = "" }, "RetriesExhausted", exhausted},
+		"BecameReadyRollback":    {"A rollback does not have the desired inputs.", func(in *Input) { applied(in); in.Observed.Revisions[0].Rollback = true }, "RetriesExhausted", exhausted},
+		"BecameReadyOtherValues": {"The values have changed.", func(in *Input) { applied(in); in.Desired.ConfigDigest = "sha256:new" }, "Failed", upgrade},
+		"BecameReadyOtherSpec":   {"The spec has changed.", func(in *Input) { applied(in); in.Desired.Generation = 4 }, "Failed", upgrade},
 
-		"Rejected":              {"What Helm has not begun is repeated although it has no retries.", rejected, "OutOfSync", upgrade},
-		"RejectedRemediateLast": {"And not remediated.", func(in *Input) { rejected(in); in.Desired.Policy.Upgrade.RemediateLast = true }, "OutOfSync", upgrade},
-		"RejectedInstall": {"An install too.", func(in *Input) {
+		"Rejected":              {"A rejected attempt is retried without retries.", rejected, "OutOfSync", upgrade},
+		"RejectedRemediateLast": {"A rejected attempt is not remediated.", func(in *Input) { rejected(in); in.Desired.Policy.Upgrade.RemediateLast = true }, "OutOfSync", upgrade},
+		"RejectedInstall": {"So is a rejected install.", func(in *Input) {
 			rejected(in)
 			in.Observed.Revisions, in.Recorded.InstallFailures = nil, 1
 		}, "Absent", Install{Timeout: 5 * time.Minute}},
-		"RejectedOverFailed": {"A revision that failed before is not what was rejected.", func(in *Input) { rejected(in); newestIs(in, helmv2.StatusFailed) }, "Failed", upgrade},
-		"RejectedNothingToDo": {"It may be that nothing is left to do.", func(in *Input) {
+		"RejectedOverFailed": {"The failed revision belongs to an earlier attempt.", func(in *Input) { rejected(in); newestIs(in, helmv2.StatusFailed) }, "Failed", upgrade},
+		"RejectedNothingToDo": {"The release may be in sync.", func(in *Input) {
 			rejected(in)
 			in.Desired.ConfigDigest = "sha256:values"
 			in.Recorded.LastAttemptedConfigDigest = "sha256:values"
 		}, "InSync", Settle{}},
-		"RejectedPostRenderers": {"Of patches only status knows that they were rejected.", func(in *Input) {
+		"RejectedPostRenderers": {"Only status records that patches were rejected.", func(in *Input) {
 			rejected(in)
 			in.Desired.ConfigDigest, in.Recorded.LastAttemptedConfigDigest = "sha256:values", "sha256:values"
 			in.Desired.Rendering.PostRenderers = "sha256:patches"
 		}, "OutOfSync", upgrade},
-		"BegunAndFailed": {"What took time was begun.", func(in *Input) {
+		"BegunAndFailed": {"An attempt with a duration was started.", func(in *Input) {
 			rejected(in)
 			in.Recorded.LastAttemptedReleaseActionDuration = AttemptDuration(0, false)
 		}, "RetriesExhausted", exhausted},
-		"AnnouncedOnly": {"What was announced and never ended is not rejected.", func(in *Input) { rejected(in); in.Recorded.LastAttemptedReleaseActionDuration = nil }, "RetriesExhausted", exhausted},
+		"AnnouncedOnly": {"An announced attempt without an end is not rejected.", func(in *Input) { rejected(in); in.Recorded.LastAttemptedReleaseActionDuration = nil }, "RetriesExhausted", exhausted},
 
 		"AwaitRetry": {"RetryOnFailure waits for its interval.", func(in *Input) { retry(in, 2*time.Minute) }, "AwaitRetry", Wait{After: 3 * time.Minute, Retrying: true}},
-		"Retry":      {"And then upgrades.", func(in *Input) { retry(in, 5*time.Minute) }, "Failed", upgrade},
-		"RetryByLooking": {"Or looks again, if all had been applied.", func(in *Input) {
+		"Retry":      {"RetryOnFailure upgrades after its interval.", func(in *Input) { retry(in, 5*time.Minute) }, "Failed", upgrade},
+		"RetryByRecheck": {"It rechecks a revision that was fully applied.", func(in *Input) {
 			retry(in, 5*time.Minute)
 			in.Observed.Revisions[0].Applied = true
-		}, "Failed", heal},
+		}, "Failed", recheckAction},
 
-		"RetryOfInstallOnly": {"A failed install is followed by an upgrade, whose strategy it is from then on.", func(in *Input) {
+		"RetryOfInstallOnly": {"A failed install is followed by an upgrade with the strategy of upgrades.", func(in *Input) {
 			retry(in, time.Minute)
 			in.Desired.Policy.Install, in.Desired.Policy.Upgrade = in.Desired.Policy.Upgrade, in.Desired.Policy.Install
 		}, "RetriesExhausted", exhausted},
-		"RetryOfInstall": {"Before it, that of the install counts.", func(in *Input) {
+		"RetryOfInstall": {"Before that, the strategy of the install counts.", func(in *Input) {
 			retry(in, time.Minute)
 			in.Desired.Policy.Install, in.Desired.Policy.Upgrade = in.Desired.Policy.Upgrade, in.Desired.Policy.Install
 			in.Recorded.LastAttemptedReleaseAction, in.Recorded.InstallFailures = helmv2.ActionInstall, 1
 		}, "AwaitRetry", Wait{After: 4 * time.Minute, Retrying: true}},
 
-		"Untested":      {"A deployed revision is tested if that is asked for.", func(in *Input) { newestIs(in, helmv2.StatusDeployed); in.Desired.Policy.Tests = true }, "Untested", Test{Timeout: 9 * time.Minute}},
-		"Tested":        {"Once.", func(in *Input) { newestIs(in, helmv2.StatusDeployed); withTests(in, helmv2.TestPhaseSucceeded) }, "InSync", Settle{}},
-		"TestedNothing": {"Also if there was nothing to run.", func(in *Input) { newestIs(in, helmv2.StatusDeployed); withTests(in) }, "InSync", Settle{}},
-		"TestedByHalves": {"Not if one of them did not end.", func(in *Input) {
+		"Untested":      {"A deployed revision is tested if tests are enabled.", func(in *Input) { newestIs(in, helmv2.StatusDeployed); in.Desired.Policy.Tests = true }, "Untested", Test{Timeout: 9 * time.Minute}},
+		"Tested":        {"A handled token does not reset again.", func(in *Input) { newestIs(in, helmv2.StatusDeployed); withTests(in, helmv2.TestPhaseSucceeded) }, "InSync", Settle{}},
+		"TestedNothing": {"A revision without tests counts as tested.", func(in *Input) { newestIs(in, helmv2.StatusDeployed); withTests(in) }, "InSync", Settle{}},
+		"TestedByHalves": {"A test has not ended.", func(in *Input) {
 			newestIs(in, helmv2.StatusDeployed)
 			withTests(in, helmv2.TestPhaseSucceeded, helmv2.TestPhaseRunning)
 		}, "Untested", Test{Timeout: 9 * time.Minute}},
 		"TestsFailed": {"A failed test is a failure.", func(in *Input) { newestIs(in, helmv2.StatusDeployed); withTests(in, helmv2.TestPhaseFailed, "") }, "RetriesExhausted", exhausted},
-		"TestsFailedRemedied": {"With the same remedies.", func(in *Input) {
+		"TestsFailedRemedied": {"A failed test is remediated like other failures.", func(in *Input) {
 			newestIs(in, helmv2.StatusDeployed)
 			withTests(in, helmv2.TestPhaseFailed)
 			budget(in)
 		}, "Failed", rollback},
-		"TestsFailedIgnored": {"Unless it is to be ignored.", func(in *Input) {
+		"TestsFailedIgnored": {"An ignored test failure is no failure.", func(in *Input) {
 			newestIs(in, helmv2.StatusDeployed)
 			withTests(in, helmv2.TestPhaseFailed)
 			in.Desired.Policy.Upgrade.IgnoreTests = true
 		}, "InSync", Settle{}},
-		"TestsFailedForOthers": {"Or the release is not of our making.", func(in *Input) {
+		"TestsFailedForOthers": {"Test failures of a foreign release do not count.", func(in *Input) {
 			newestIs(in, helmv2.StatusDeployed)
 			withTests(in, helmv2.TestPhaseFailed)
 			in.Recorded.LastAttemptedReleaseAction = ""
 		}, "InSync", Settle{}},
 
-		"AbsentExhausted": {"An install that failed too often is not repeated though nothing is left of it.", func(in *Input) { in.Observed.Revisions, in.Recorded.InstallFailures = nil, 1 }, "RetriesExhausted", exhausted},
-		"AbsentRetry": {"Unless it is to be repeated for ever.", func(in *Input) {
+		"AbsentExhausted": {"An install with exhausted retries is not repeated, even if no release is left.", func(in *Input) { in.Observed.Revisions, in.Recorded.InstallFailures = nil, 1 }, "RetriesExhausted", exhausted},
+		"AbsentRetry": {"RetryOnFailure has no limit.", func(in *Input) {
 			in.Observed.Revisions, in.Recorded.InstallFailures, in.Desired.Policy.Install.Retry = nil, 1, true
 		}, "Absent", Install{Timeout: 5 * time.Minute}},
-		"UnmanagedAnyway": {"What somebody else did has no budget.", func(in *Input) { in.Observed.Revisions[0].Digest = "sha256:other" }, "Unmanaged", Upgrade{Timeout: 6 * time.Minute, TakeOver: true}},
+		"UnmanagedAnyway": {"A change by another client does not count.", func(in *Input) { in.Observed.Revisions[0].Digest = "sha256:other" }, "Unmanaged", Upgrade{Timeout: 6 * time.Minute, TakeOver: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := failedInput()
@@ -185,61 +187,64 @@ func TestDecideAfterFailure(t *testing.T) {
 	}
 }
 
-// budget leaves room for one failure more.
+// budget leaves one more failure within the retries.
 func budget(in *Input) { in.Desired.Policy.Upgrade.Retries = 1 }
 
-// retry makes the policy RetryOnFailure, the failure being so old.
+// retry sets RetryOnFailure and the age of the failure.
 func retry(in *Input, age time.Duration) {
 	in.Desired.Policy.Upgrade.Retry, in.Desired.Policy.Upgrade.RetryInterval = true, 5*time.Minute
 	in.Observed.Revisions[0].Modified = in.Now.Add(-age)
 }
 
+// TestOwner: the creator of a release owns it, or else the oldest HelmRelease that requests it.
 func TestOwner(t *testing.T) {
 	t0 := testNow.Add(-24 * time.Hour)
-	rival := Conflict{UID: "rival", Namespace: "apps", Name: "other"}
+	other := Conflict{UID: "other-uid", Namespace: "apps", Name: "other"}
 	for name, tc := range map[string]struct {
 		reason string
 		made   string
 		age    time.Duration
 		want   bool
 	}{
-		"MadeByRival":      {"Who made it owns it, be it the younger one.", "rival", -time.Hour, true},
-		"MadeByUs":         {"So do we.", testUID, time.Hour, false},
-		"MadeByNobody":     {"Of what a person made, the older one is the owner.", "", time.Hour, true},
-		"MadeByTheDead":    {"Of what somebody made who is gone, too.", "gone", time.Hour, true},
-		"YoungerRival":     {"Which may be us.", "", -time.Hour, false},
-		"SameAgeSmallerID": {"Between twins the identifier decides.", "", 0, true},
+		"CreatedByOther":   {"The creator is the owner, even if it is younger.", "other-uid", -time.Hour, true},
+		"CreatedByUs":      {"We created it.", testUID, time.Hour, false},
+		"CreatedByHelmCLI": {"Of a release without a creator, the older HelmRelease is the owner.", "", time.Hour, true},
+		"CreatedByGone":    {"The creator no longer exists.", "gone", time.Hour, true},
+		"YoungerOther":     {"We are the older one.", "", -time.Hour, false},
+		"SameAgeSmallerID": {"At equal age the UID decides.", "", 0, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := inSyncInput()
-			in.Desired.Created, rival.Created = t0, t0.Add(-tc.age)
-			in.Observed.Conflicts = []Conflict{rival}
+			in.Desired.Created, other.Created = t0, t0.Add(-tc.age)
+			in.Observed.Conflicts = []Conflict{other}
 			for i := range in.Observed.Revisions {
 				in.Observed.Revisions[i].Owner = tc.made
 			}
 			if got := owner(in) != nil; got != tc.want {
-				t.Errorf("%s a rival owns it: %v, want %v", tc.reason, got, tc.want)
+				t.Errorf("%s another HelmRelease owns it: %v, want %v", tc.reason, got, tc.want)
 			}
 			if got := Decide(in).Rule == "OwnershipConflict"; got != tc.want {
-				t.Errorf("%s contested: %v, want %v", tc.reason, got, tc.want)
+				t.Errorf("%s conflict: %v, want %v", tc.reason, got, tc.want)
 			}
 			in.Desired.Deleted = true
 			if _, lets := Decide(in).Action.(Finalize); lets != tc.want {
-				t.Errorf("%s deleted, it is let go: %v, want %v", tc.reason, lets, tc.want)
+				t.Errorf("%s deleted, it is finalized: %v, want %v", tc.reason, lets, tc.want)
 			}
 		})
 	}
 }
 
+// TestOwnerOfOlderRevisionCounts: a newer revision of another client does not change the owner.
 func TestOwnerOfOlderRevisionCounts(t *testing.T) {
 	in := inSyncInput()
-	in.Observed.Conflicts = []Conflict{{UID: "rival", Created: testNow.Add(-time.Hour)}}
+	in.Observed.Conflicts = []Conflict{{UID: "other-uid", Created: testNow.Add(-time.Hour)}}
 	in.Observed.Revisions[0].Owner, in.Observed.Revisions[1].Owner = "", testUID
 	if owner(in) != nil {
-		t.Error("what a person does to our release does not make it somebody else's")
+		t.Error("a revision of another client changed the owner")
 	}
 }
 
+// TestSuspensionOf: spec.suspend or an annotation suspends, with a reason and an end.
 func TestSuspensionOf(t *testing.T) {
 	until := func(text string) map[string]string {
 		return map[string]string{helmv2.AnnotationSuspend: "incident 42", helmv2.AnnotationSuspendUntil: text}

@@ -13,6 +13,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
+// TestRequestsOf: the three request annotations are read.
 func TestRequestsOf(t *testing.T) {
 	got := RequestsOf(map[string]string{
 		"reconcile.fluxcd.io/requestedAt": "a", "reconcile.fluxcd.io/forceAt": "b", "reconcile.fluxcd.io/resetAt": "c",
@@ -21,28 +22,28 @@ func TestRequestsOf(t *testing.T) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	if got := RequestsOf(nil); got != (Requests{}) {
-		t.Errorf("no annotations ask for %+v", got)
+		t.Errorf("without annotations the requests are %+v", got)
 	}
 }
 
-// TestTokens goes through every combination of tokens with what was answered
-// last. Force and reset obey the same rule, except that a force may be under way.
+// TestTokens: force and reset follow the same rule for every combination of requested and handled
+// tokens, except that a force may be in progress.
 func TestTokens(t *testing.T) {
 	all := []string{"", "a", "b"}
-	for _, visit := range all {
+	for _, reconcile := range all {
 		for _, token := range all {
-			for _, visited := range all {
+			for _, handledAt := range all {
 				for _, handled := range all {
 					for _, ended := range []bool{false, true} {
-						r := Requests{Reconcile: visit, Force: token, Reset: token}
-						s := &helmv2.HelmReleaseStatus{LastHandledReconcileAt: visited, LastHandledForceAt: handled, LastHandledResetAt: handled}
+						r := Requests{Reconcile: reconcile, Force: token, Reset: token}
+						s := &helmv2.HelmReleaseStatus{LastHandledReconcileAt: handledAt, LastHandledForceAt: handled, LastHandledResetAt: handled}
 						if ended {
 							s.LastAttemptedReleaseActionDuration = &metav1.Duration{}
 						}
-						valid := token != "" && token == visit && visit != visited
+						valid := token != "" && token == reconcile && reconcile != handledAt
 						asked, begun := valid && token != handled, valid && token == handled && !ended
 						if r.ForceRequested(s) != asked || r.ResetRequested(s) != asked || r.ForceBegun(s) != begun || r.Open(s) != (asked || begun) {
-							t.Errorf("%+v of %q, %q, ended %t: force %t, reset %t, begun %t, open %t", r, visited, handled, ended,
+							t.Errorf("%+v of %q, %q, ended %t: force %t, reset %t, begun %t, open %t", r, handledAt, handled, ended,
 								r.ForceRequested(s), r.ResetRequested(s), r.ForceBegun(s), r.Open(s))
 						}
 					}
@@ -52,8 +53,8 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// forcible are the states a force may meet, with the decision it leads to and
-// the rule that applies without one.
+// forcible lists the states in which a force can be requested, each with its decision and the rule
+// that applies without a request.
 func forcible() map[string]struct {
 	reason   string
 	change   func(*Input)
@@ -69,17 +70,17 @@ func forcible() map[string]struct {
 		unforced string
 	}{
 		"Absent": {
-			"Nothing stored can only be installed.",
+			"Without a stored release it is an install.",
 			func(in *Input) { in.Observed.Revisions = nil },
 			Decision{State: StateAbsent, Action: install, Why: "forced by request: no release in storage for object"}, "Absent",
 		},
 		"Uninstalled": {
-			"So can what was uninstalled.",
+			"An uninstalled release is installed.",
 			func(in *Input) { newestIs(in, helmv2.StatusUninstalled) },
 			Decision{State: StateAbsent, Action: install, Why: "forced by request: found uninstalled release in storage"}, "Absent",
 		},
 		"Unmanaged": {
-			"It still is a take-over, and the only upgrade.",
+			"It is the same take-over.",
 			func(in *Input) { in.Observed.Revisions[0].Digest = "sha256:other" },
 			Decision{State: StateUnmanaged, Action: takeOver, Why: "forced by request: release digest verification error"}, "Unmanaged",
 		},
@@ -89,12 +90,12 @@ func forcible() map[string]struct {
 			Decision{State: StateFailed, Action: upgrade, Why: "forced by request: revision 2 failed"}, "Failed",
 		},
 		"Exhausted": {
-			"A budget that is spent stops no force.",
+			"Exhausted retries do not prevent a forced upgrade.",
 			func(in *Input) { newestIs(in, helmv2.StatusFailed); in.Recorded.UpgradeFailures = 1 },
 			Decision{State: StateFailed, Action: upgrade, Why: "forced by request: revision 2 failed"}, "RetriesExhausted",
 		},
 		"OddStatus": {
-			"Helm may refuse; then people read why in its own words.",
+			"Helm may reject the upgrade; its error is reported.",
 			func(in *Input) { newestIs(in, helmv2.StatusSuperseded) },
 			Decision{
 				State: StateUnmanaged, Action: Upgrade{Timeout: 6 * time.Minute, TakeOver: true},
@@ -102,18 +103,19 @@ func forcible() map[string]struct {
 			}, "Unmanaged",
 		},
 		"OutOfSync": {
-			"One upgrade answers both.",
+			"One upgrade handles both.",
 			func(in *Input) { in.Desired.ConfigDigest = "sha256:new" },
 			Decision{State: StateOutOfSync, Action: upgrade, Why: "forced by request: release config values changed"}, "OutOfSync",
 		},
 		"InSync": {
-			"That is what people force for.",
+			"A forced upgrade needs no difference.",
 			func(*Input) {},
 			Decision{State: StateInSync, Action: upgrade, Why: "forced by request: release is in sync"}, "InSync",
 		},
 	}
 }
 
+// TestForced: a force leads to an install or upgrade in every state, once.
 func TestForced(t *testing.T) {
 	for name, tc := range forcible() {
 		t.Run(name, func(t *testing.T) {
@@ -133,13 +135,13 @@ func TestForced(t *testing.T) {
 			}
 			in.Recorded.LastAttemptedReleaseActionDuration = &metav1.Duration{}
 			for reason, change := range map[string]func(*Input){
-				"its end is recorded":        func(*Input) {},
-				"the visit was answered":     func(in *Input) { in.Recorded.LastHandledReconcileAt, in.Recorded.LastHandledForceAt = "now", "before" },
-				"only a visit is asked for":  func(in *Input) { in.Desired.Requests.Force = "" },
-				"the tokens differ":          func(in *Input) { in.Desired.Requests.Force = "other" },
-				"no visit is asked for":      func(in *Input) { in.Desired.Requests.Reconcile = "" },
-				"an old token has come back": func(in *Input) { in.Recorded.LastHandledReconcileAt = "later" },
-				"only a reset was answered so": func(in *Input) {
+				"its end is recorded":                func(*Input) {},
+				"the request was handled":            func(in *Input) { in.Recorded.LastHandledReconcileAt, in.Recorded.LastHandledForceAt = "now", "before" },
+				"only a reconciliation is requested": func(in *Input) { in.Desired.Requests.Force = "" },
+				"the tokens differ":                  func(in *Input) { in.Desired.Requests.Force = "other" },
+				"no reconciliation is requested":     func(in *Input) { in.Desired.Requests.Reconcile = "" },
+				"an old token is set again":          func(in *Input) { in.Recorded.LastHandledReconcileAt = "later" },
+				"only a reset was handled": func(in *Input) {
 					in.Desired.Requests = Requests{Reconcile: "now", Reset: "now"}
 					in.Recorded.LastHandledResetAt = "now"
 				},
@@ -154,20 +156,20 @@ func TestForced(t *testing.T) {
 	}
 }
 
-// TestNotForced: what a request does not override.
+// TestNotForced: some rules apply before a force.
 func TestNotForced(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		change func(*Input)
 		rule   string
 	}{
-		"Finalize":  {"It is to go.", func(in *Input) { in.Desired.Deleted, in.Observed.Revisions = true, nil }, "Finalize"},
-		"Busy":      {"One thing at a time.", func(in *Input) { in.Observed.Running = &Running{Action: helmv2.ActionUpgrade} }, "Busy"},
-		"Recover":   {"What was made must be known first.", func(in *Input) { in.Recorded.History = in.Recorded.History[1:] }, "Recover"},
-		"Delete":    {"It is to go.", func(in *Input) { in.Desired.Deleted = true }, "Delete"},
-		"Suspended": {"It is to be left alone.", func(in *Input) { in.Desired.Suspended = true }, "Suspended"},
-		"Locked":    {"Nothing starts from a pending revision.", func(in *Input) { newestIs(in, helmv2.StatusPendingUpgrade) }, "Unlock"},
-		"Foreign": {"Somebody is at work.", func(in *Input) {
+		"Finalize":  {"The HelmRelease is deleted.", func(in *Input) { in.Desired.Deleted, in.Observed.Revisions = true, nil }, "Finalize"},
+		"Busy":      {"An attempt is running.", func(in *Input) { in.Observed.Running = &Running{Action: helmv2.ActionUpgrade} }, "Busy"},
+		"Recover":   {"A finished revision must be recorded first.", func(in *Input) { in.Recorded.History = in.Recorded.History[1:] }, "Recover"},
+		"Delete":    {"The HelmRelease is deleted.", func(in *Input) { in.Desired.Deleted = true }, "Delete"},
+		"Suspended": {"The HelmRelease is suspended.", func(in *Input) { in.Desired.Suspended = true }, "Suspended"},
+		"Locked":    {"A pending revision must be unlocked first.", func(in *Input) { newestIs(in, helmv2.StatusPendingUpgrade) }, "Unlock"},
+		"Foreign": {"Another client may be working.", func(in *Input) {
 			newestIs(in, helmv2.StatusPendingUpgrade)
 			in.Observed.Revisions[0].Owner, in.Observed.Revisions[0].Modified = "", testNow
 		}, "Unlock"},
@@ -188,6 +190,7 @@ func TestNotForced(t *testing.T) {
 	}
 }
 
+// TestReset: a reset request with matching tokens resets the failure counters once.
 func TestReset(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason  string
@@ -195,11 +198,11 @@ func TestReset(t *testing.T) {
 		handled string
 		action  Action
 	}{
-		"Asked":    {"The budget is whole again.", Requests{Reconcile: "now", Reset: "now"}, "", Upgrade{Timeout: 6 * time.Minute}},
-		"Answered": {"Once.", Requests{Reconcile: "now", Reset: "now"}, "now", Stall{Reason: helmv2.ReasonRetriesExceeded}},
-		"Alone":    {"Both tokens are needed.", Requests{Reset: "now"}, "", Stall{Reason: helmv2.ReasonRetriesExceeded}},
-		"Other":    {"And must be the same.", Requests{Reconcile: "now", Reset: "other"}, "", Stall{Reason: helmv2.ReasonRetriesExceeded}},
-		"Visit":    {"A visit changes nothing.", Requests{Reconcile: "now"}, "", Stall{Reason: helmv2.ReasonRetriesExceeded}},
+		"Asked":     {"The counters are reset.", Requests{Reconcile: "now", Reset: "now"}, "", Upgrade{Timeout: 6 * time.Minute}},
+		"Answered":  {"A handled token does not reset again.", Requests{Reconcile: "now", Reset: "now"}, "now", Stall{Reason: helmv2.ReasonRetriesExceeded}},
+		"Alone":     {"Both tokens are needed.", Requests{Reset: "now"}, "", Stall{Reason: helmv2.ReasonRetriesExceeded}},
+		"Other":     {"The tokens must be equal.", Requests{Reconcile: "now", Reset: "other"}, "", Stall{Reason: helmv2.ReasonRetriesExceeded}},
+		"Reconcile": {"A reconciliation alone resets nothing.", Requests{Reconcile: "now"}, "", Stall{Reason: helmv2.ReasonRetriesExceeded}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := inSyncInput()

@@ -9,18 +9,18 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// access is what the cluster of the release is reached with.
+// access is the access to the cluster of the release.
 type access struct {
-	// behind is true if the process has not seen yet what was stored last.
+	// behind is true if the cache of Helm storage lacks the latest write.
 	behind bool
-	// missing says which object does not exist that leads there; nil if there is one.
+	// missing is the error of reading an object that gives access; nil if it exists.
 	missing error
 	// ending is true if the namespace of the HelmRelease is being deleted.
 	ending bool
 }
 
-// setAccess removes an object that leads to the cluster of the release, or makes what the
-// process knows of Helm's storage outdated, or puts both right.
+// setAccess removes an object that gives access to the cluster, makes the cache of Helm storage
+// stale, or restores both.
 func (w *World) setAccess(args arguments) {
 	w.access = access{ending: args.has("ending"), behind: args.has("behind")}
 	if why := args.at(0); why != "restored" && why != "behind" {
@@ -28,8 +28,7 @@ func (w *World) setAccess(args arguments) {
 	}
 }
 
-// unreachable returns what the controller finds out if it cannot reach the release of a
-// HelmRelease that is being deleted.
+// unreachable returns the decision about a deleted HelmRelease without access to its release.
 func (w *World) unreachable(want release.Desired) (why string, blocked *release.Blocked) {
 	if w.access.missing == nil || !want.Deleted || w.running != nil || !release.MustReadHistory(want, w.hr.Status, nil) {
 		return "", nil
@@ -37,8 +36,8 @@ func (w *World) unreachable(want release.Desired) (why string, blocked *release.
 	return release.DeletionWithout(w.access.missing, w.access.ending)
 }
 
-// revisions returns what the process knows to be stored. It asks the API server before it
-// decides that nothing is.
+// revisions returns the revisions in the cache, or those in storage if the decision must be
+// confirmed.
 func (w *World) revisions(in release.Input) []release.Revision {
 	stored := read(w.hr.Status.History, w.store(release.StoredTarget(in.Desired, w.hr.Status)).observed())
 	if w.access.behind && !release.MustConfirm(in) {

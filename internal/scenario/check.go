@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	// What the API server takes.
+	// maxMessage is the API server's limit for messages.
 	maxMessage = 32768
-	// More snapshots than this say nothing and cost every reader.
+	// maxSnapshots is the limit of status.history.
 	maxSnapshots = 5
 )
 
-// check returns what must never be, and is.
+// check returns an error if the status violates an invariant.
 func (w *World) check() error {
 	s := &w.hr.Status
 	is := func(kind string) bool { return apimeta.IsStatusConditionTrue(s.Conditions, kind) }
@@ -40,7 +40,7 @@ func (w *World) check() error {
 	stalled := apimeta.FindStatusCondition(s.Conditions, helmv2.ConditionStalled)
 	if stalled != nil && stalled.Reason == helmv2.ReasonRetriesExceeded && stalled.ObservedGeneration == w.hr.Generation &&
 		w.want.Policy.Upgrade.Retry && w.want.Policy.Install.Retry {
-		return fmt.Errorf("stalled although every failure is to be tried again: %+v", stalled)
+		return fmt.Errorf("stalled with RetryOnFailure: %+v", stalled)
 	}
 	for i := range s.Conditions {
 		if err := checkCondition(&s.Conditions[i], w.hr.Generation); err != nil {
@@ -69,12 +69,12 @@ func checkCondition(c *metav1.Condition, generation int64) error {
 	case c.LastTransitionTime.IsZero():
 		return fmt.Errorf("condition %s has no transition time", c.Type)
 	case c.ObservedGeneration > generation:
-		return fmt.Errorf("condition %s is of generation %d, which is still to come", c.Type, c.ObservedGeneration)
+		return fmt.Errorf("condition %s is of generation %d, which does not exist yet", c.Type, c.ObservedGeneration)
 	}
 	return nil
 }
 
-// checkDecision holds a decision against what may never influence it.
+// checkDecision returns an error if conditions or a JSON round trip influence a decision.
 func checkDecision(in release.Input, d release.Decision) error {
 	blind := in
 	blind.Recorded.Conditions = nil
@@ -95,19 +95,18 @@ func checkDecision(in release.Input, d release.Decision) error {
 	return nil
 }
 
-// checkForce demands that a request is honoured once: a second time only if an
-// action was announced whose end nobody recorded, because the process died or
-// was ended.
+// checkForce returns an error if a force is handled twice, except after an announced action whose
+// end was not recorded.
 func (w *World) checkForce(d release.Decision, want release.Desired) error {
 	token := want.Requests.Force
 	if d.Rule == "Forced" && token == w.forced && !w.unrecorded && token == w.hr.Status.LastHandledForceAt {
-		return fmt.Errorf("request %q is honoured again: %+v", token, d)
+		return fmt.Errorf("request %q is handled again: %+v", token, d)
 	}
 	return nil
 }
 
-// releaseEnded notes that the end of an install or upgrade is recorded, and with
-// it that of a force.
+// releaseEnded notes that the end of an install or upgrade was recorded, and with it the end of a
+// force.
 func (w *World) releaseEnded() {
 	w.unrecorded = false
 	if w.forcing != "" {
@@ -115,20 +114,20 @@ func (w *World) releaseEnded() {
 	}
 }
 
+// isRelease reports whether an action is an install or upgrade.
 func isRelease(a release.Action) bool {
 	name := helmv2.ReleaseAction(release.Name(a))
 	return name == helmv2.ActionInstall || name == helmv2.ActionUpgrade
 }
 
-// checkStable demands that a visit repeated on the world it left behind writes
-// nothing and emits nothing.
+// checkStable returns an error if a repeated reconciliation writes status or emits events.
 func checkStable(hr *helmv2.HelmRelease, end func(*helmv2.HelmRelease) status.Report) error {
 	again := end(hr)
 	if !equality.Semantic.DeepEqual(again.Status, hr.Status) {
-		return fmt.Errorf("the same visit writes again: %+v\nafter %+v", again.Status, hr.Status)
+		return fmt.Errorf("a repeated reconciliation writes status: %+v\nafter %+v", again.Status, hr.Status)
 	}
 	if len(again.Events) > 0 {
-		return fmt.Errorf("the same visit emits events again: %+v", again.Events)
+		return fmt.Errorf("a repeated reconciliation emits events: %+v", again.Events)
 	}
 	return nil
 }

@@ -1,32 +1,48 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package scenario plays the life of one HelmRelease against the pure rooms,
-// with a Helm that lives in memory: what release decides, what report says, what
-// storage holds, what a process that dies leaves behind. It is test support; no
-// program imports it.
+// Package scenario plays the life of one HelmRelease against packages release and status, with an
+// in-memory Helm. It covers decisions, status, stored revisions, and the state that a crashed
+// process leaves. It is test support and part of no program.
 //
-// A World is driven by lines of text, the same lines that testdata/*.txt are
-// made of and that the random tests invent:
+// Lines of text drive a World. Files in testdata have such lines, and random tests generate them:
 //
 //	spec chart=web@1.0.0 values=a [retries=1] [timeout=5m] [replace] [keep-history] [max-history=5]
 //	suspend | resume | delete | advance 10m
 //	request TOKEN [force|force=OTHER] [reset|reset=OTHER]
-//	operation holds|waits|ends
-//	access "what does not exist" [ending] | access behind | access restored
+//	operation locks|waits|ends | input-changed [applying]
+//	conflict older|younger|elsewhere|gone | dependent [deleted] [cycle] | dependent gone
+//	access "message" [ending] | access behind | access restored
+//	target taken|refused "message"|unanswered|free
 //	blocked REASON "message" [terminal] [quiet] | unblocked
-//	stored 1 web@1.0.0 deployed [values=a] [by=me|other] [age=10m] [scheme=v2]
-//	hand upgrade chart=web@2.0.0 values=b | hand uninstall [keep-history] | hand status superseded
-//	visit [helm=ok|fail:"text"|refuse:"text"|large:percent|running|outage:"text"] [die=announce|begin|run|record|events]
+//	stored 1 web@1.0.0 deployed [values=a] [by=me|other|other-helmrelease] [age=10m] [scheme=v2]
+//	cli upgrade chart=web@2.0.0 values=b | cli uninstall [keep-history] | cli status superseded
+//	reconcile [helm=ok|fail:"text"|crash:"text"|refuse:"text"|large:percent|running|outage:"text" [server="name"]]
+//	          [die=announce|begin|run|record|events]
 //	end [helm=ok|fail:"text"|outage:"text"] | die | cancel | shutdown
 //
-// With helm=outage the API server does not answer until the budget of the action ends, and
-// the revision is then stored as failed and interrupted. With helm=outage-refused nothing is
-// stored, with helm=outage-pending the final update is not, and with helm=outage-lost all is
-// done but the answer to the final update is lost.
+// With helm=crash the action fails while it waits for a container that logs the text and exits.
+// With helm=outage the API server does not answer until the time limit of the action, and the
+// revision is stored as failed and interrupted. With helm=outage-refused no revision is stored.
+// With helm=outage-pending the final update is not stored. With helm=outage-lost the action
+// succeeds, and the response to the final update is lost.
 //
-// A visit whose decision acts is two reconciliations, the one that announces and
-// the one that records, unless the action is left running or the process dies.
-// After every visit the world checks what must always hold, and reports what
-// does not as an error.
+// If a decision acts, one line "reconcile" plays two reconciliations: the one that announces the
+// action and the one that records it. It plays one if the action keeps running or the process dies.
+// The world checks its invariants after each line and returns an error if one is violated.
+//
+// Files, top-down:
+//
+//	script.go    Play and the lines
+//	crash.go     diagnosis of a container that exits
+//	check.go     invariants
+//	outage.go    interrupted actions
+//	move.go      targets and storage of moved releases
+//	access.go    access to the cluster of the release
+//	live.go      live objects and drift
+//	world.go     World and its reconciliations
+//	words.go     words and arguments of a line
+//	printer.go   output
+//	helm.go      results of a Helm action
+//	storage.go   Helm storage and Helm actions in memory
 package scenario

@@ -6,24 +6,30 @@ package scenario
 import (
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// helmResult is how Helm is told to behave in a visit.
+// helmResult is the result of Helm in one line.
 type helmResult struct {
-	kind string // ok, fail, timeout, refuse, large, running, outage, outage-refused, outage-pending, outage-lost
+	kind string // ok, fail, timeout, crash, refuse, large, running, outage, outage-refused, outage-pending, outage-lost
 	text string
-	// percent of what a Secret holds is what the record of the new revision takes; 0 is
-	// too little to be told.
+	// server is the server that does not answer in an outage; empty is the API server.
+	server string
+	// percent is the size of the new record relative to a Secret. Zero stands for a small record.
 	percent int
 }
 
-// ending is how an action ends that Helm has begun.
-func (h helmResult) ending() ending {
+// ending returns the end of a started action.
+func (h helmResult) ending(now time.Time) ending {
 	e := ending{cause: h.err(), waiting: h.kind == "timeout", unstored: h.kind == "outage-pending", unanswered: h.kind == "outage-lost"}
 	if h.outage() {
-		e.outage = h.text
+		e.outage, e.server = h.text, h.server
+	}
+	if h.kind == "crash" {
+		e.diagnosis, e.logs = crash(h.text, now)
+		e.waiting, e.cause = true, errors.New(e.diagnosis.Summary+": timed out waiting")
 	}
 	return e
 }
@@ -31,12 +37,12 @@ func (h helmResult) ending() ending {
 // outage reports whether the API server does not answer.
 func (h helmResult) outage() bool { return strings.HasPrefix(h.kind, "outage") }
 
-// refuses reports whether the action ends before anything is stored.
+// refuses reports whether the action ends before a revision is stored.
 func (h helmResult) refuses() bool {
 	return h.kind == "refuse" || h.kind == "outage-refused" || h.size() != nil && h.size().TooLarge()
 }
 
-// size is what Helm's storage is told to say of the new revision.
+// size returns the size of the new record; nil if it is small.
 func (h helmResult) size() *release.RecordSize {
 	if h.percent == 0 {
 		return nil
@@ -49,6 +55,7 @@ func (h helmResult) size() *release.RecordSize {
 	}}
 }
 
+// err returns the error of the action; nil on success.
 func (h helmResult) err() error {
 	if h.size() != nil && h.size().TooLarge() {
 		return errors.New("the record of the revision would be too large")

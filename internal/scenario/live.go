@@ -9,7 +9,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// live is what somebody does to live objects: it replaces what was done before.
+// live returns the drift after changes to live objects. It replaces earlier changes.
 func live(args arguments) release.Drift {
 	web := release.Object{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: namespace, Name: name}
 	replicas := release.DriftedField{
@@ -31,7 +31,7 @@ func live(args arguments) release.Drift {
 	if args.has("unreadable") {
 		d.Errors = append(d.Errors, release.ObjectError{Object: web, Err: "forbidden"})
 	}
-	// Requests that the API server has not answered, for a moment or for long.
+	// Requests without an answer of the API server, for a moment or for long.
 	d.Repeat = args.has("unanswered") || args.has("long-unanswered")
 	if args.has("long-unanswered") {
 		d.Errors = append(d.Errors, release.ObjectError{Object: web, Err: "the API server is busy", Transient: true})
@@ -42,8 +42,7 @@ func live(args arguments) release.Drift {
 	return d
 }
 
-// correct makes live objects as the release has them, unless something is in the
-// way, which then is in the way of all of them.
+// correct restores the live objects. An error of the action applies to all of them.
 func (w *World) correct(a release.CorrectDrift, o *release.Outcome) {
 	if o.EndedEarly() {
 		return

@@ -14,24 +14,28 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// setObstacle sets what a check of the target finds: another HelmRelease that asks for
-// the release there, a reason why it cannot be installed, or nothing any more.
+// setObstacle sets the result of a check of the target: another HelmRelease that owns it, a reason
+// why the release cannot be installed, an API server that does not answer, or no obstacle.
 func (w *World) setObstacle(args arguments) error {
-	w.obstacle = release.TargetCheck{}
+	w.obstacle, w.unchecked = release.TargetCheck{}, args.at(0) == "unanswered"
 	switch args.at(0) {
 	case "taken":
 		w.obstacle.Conflicts = []release.Conflict{{UID: conflictUID, Namespace: namespace, Name: "other", Created: w.want.Created.Add(-time.Hour)}}
 	case "refused":
 		w.obstacle.Refused = args.at(1)
-	case "free":
+	case "free", "unanswered":
 	default:
-		return fmt.Errorf("a target cannot be %q", args.at(0))
+		return fmt.Errorf("unknown state %q of a target", args.at(0))
 	}
 	return nil
 }
 
-// checkTarget mirrors what the controller finds out about the target in the spec.
+// checkTarget mirrors the controller's check of the target in the spec. It returns nil if the check
+// cannot be completed.
 func (w *World) checkTarget(in release.Input) *release.TargetCheck {
+	if w.unchecked {
+		return nil
+	}
 	found := w.obstacle
 	if want := in.Desired.Target; !release.SameRecords(want, release.ObservedTarget(in)) {
 		found.Revisions = w.store(want).observed()
@@ -39,8 +43,7 @@ func (w *World) checkTarget(in release.Input) *release.TargetCheck {
 	return &found
 }
 
-// findStray mirrors what the controller does to find an install that was begun and
-// not recorded.
+// findStray mirrors the controller's search for an install that was announced and not recorded.
 func (w *World) findStray(in *release.Input) {
 	prefix := in.Recorded.StorageNamespace + "/"
 	for _, key := range slices.Sorted(maps.Keys(w.stores)) {
@@ -55,7 +58,7 @@ func (w *World) findStray(in *release.Input) {
 	}
 }
 
-// current is the release that is looked at.
+// current returns the storage of the observed release.
 func (w *World) current() *storage {
 	in := release.Input{Desired: w.desired(), Recorded: w.hr.Status}
 	in.Observed.Revisions = w.store(release.ObservedTarget(in)).observed()
@@ -65,7 +68,7 @@ func (w *World) current() *storage {
 	return w.store(release.ObservedTarget(in))
 }
 
-// target is the release an action works on.
+// target returns the storage of the release that an action changes.
 func (w *World) target(a release.Action, want release.Desired) *storage {
 	if u, ok := a.(release.Uninstall); ok {
 		return w.store(u.Target)
@@ -76,8 +79,8 @@ func (w *World) target(a release.Action, want release.Desired) *storage {
 	return w.store(want.Target)
 }
 
-// leftBehind returns an error if a release of this HelmRelease is stored where
-// nothing looks any more. What people do by hand is not always noticed before the
+// leftBehind returns an error if a release of this HelmRelease is stored at a target that is no
+// longer observed. It ignores worlds with uses of the Helm CLI, which may be unnoticed before the
 // release moves.
 func (w *World) leftBehind() error {
 	if w.usedCLI {

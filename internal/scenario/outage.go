@@ -4,24 +4,25 @@
 package scenario
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// interruption is the outage that ended the action; nil if none did.
+// interruption returns the outage that ended the action; nil if there was none.
 func (e ending) interruption(since time.Time) *release.Outage {
 	if e.outage == "" {
 		return nil
 	}
-	return &release.Outage{Server: "the API server", Since: since, Cause: e.outage}
+	return &release.Outage{Server: cmp.Or(e.server, "the API server"), Since: since, Cause: e.outage}
 }
 
-// interrupt ends the action for want of the API server, and returns of the record what the
-// action knows.
+// interrupt ends the action because the API server does not answer. The outcome has the record as
+// known to the action.
 func (a *action) interrupt(e ending, o release.Outcome, now time.Time) release.Outcome {
 	known := seal(a.made)
-	switch a.what.(type) {
+	switch a.kind.(type) {
 	case release.Install, release.Upgrade, release.Rollback:
 		switch {
 		case e.unanswered:

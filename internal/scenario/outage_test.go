@@ -12,9 +12,8 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// TestOutages interrupts installs and upgrades, in every way and many times in a row, and
-// kills the process in between. Nothing may be counted or remedied, the release must end
-// deployed, and each outage is one event, with one event at its end.
+// TestOutages: interrupted installs and upgrades, with crashes in between, are neither counted nor
+// remediated, end deployed, and emit one event at the start and one at the end of each outage.
 func TestOutages(t *testing.T) {
 	t.Parallel()
 	kinds := []string{"outage", "outage-refused", "outage-pending", "outage-lost"}

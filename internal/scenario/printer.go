@@ -12,12 +12,13 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/status"
 )
 
-// printer writes what happened, and of what there is only what changed.
+// printer prints events, and the parts of the state that have changed.
 type printer struct {
 	text strings.Builder
-	// shown is what was printed last, by subject.
+	// shown maps subjects to the text that was printed last.
 	shown map[string]string
 }
 
@@ -25,15 +26,14 @@ func (p *printer) line(format string, args ...any) {
 	fmt.Fprintf(&p.text, format+"\n", args...)
 }
 
-// take returns what was printed since it was called last.
+// take returns the text since the previous call.
 func (p *printer) take() string {
 	s := p.text.String()
 	p.text.Reset()
 	return s
 }
 
-// changed reports whether the subject reads otherwise than when it was printed
-// last.
+// changed reports whether the text of a subject differs from the last one, and stores it.
 func (p *printer) changed(subject, now string) bool {
 	if p.shown == nil {
 		p.shown = map[string]string{}
@@ -45,6 +45,7 @@ func (p *printer) changed(subject, now string) bool {
 	return true
 }
 
+// decision prints a decision.
 func (p *printer) decision(d release.Decision) {
 	state := ""
 	if d.State != release.StateUnknown {
@@ -86,6 +87,7 @@ func (p *printer) stored(revisions []release.Revision) {
 	}
 }
 
+// remember stores the status without printing it.
 func (p *printer) remember(s *helmv2.HelmReleaseStatus) {
 	for subject, text := range facts(s) {
 		p.changed(subject, text)
@@ -94,7 +96,7 @@ func (p *printer) remember(s *helmv2.HelmReleaseStatus) {
 	p.changed("message", readyMessage(s))
 }
 
-// status prints the conditions, if any changed, and the recorded facts that did.
+// status prints the conditions and recorded facts that have changed.
 func (p *printer) status(prefix string, s *helmv2.HelmReleaseStatus) {
 	if prefix != "" {
 		prefix += " "
@@ -151,4 +153,24 @@ func facts(s *helmv2.HelmReleaseStatus) map[string]string {
 		"forced":    s.LastHandledForceAt,
 		"reset":     s.LastHandledResetAt,
 	}
+}
+
+// event prints an event, and what its annotations say of logs and details. If there are
+// logs, it prints the whole message, which is to have none of them.
+func (p *printer) event(e status.Event) {
+	message := e.Message
+	if e.Metadata[helmv2.EventMetadataLogs] == "" {
+		message = firstLine(message)
+	}
+	p.line("event=%s/%s %q", e.Type, e.Reason, message)
+	for _, key := range []string{helmv2.EventMetadataDetails, helmv2.EventMetadataLogs} {
+		if text := e.Metadata[key]; text != "" {
+			p.line("  %s %q", key, strings.Join(strings.Fields(text), " "))
+		}
+	}
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
 }

@@ -13,13 +13,12 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// rest is how many visits in a row may find something to do at once. More would
-// be a livelock: the longest honest way is finish, recover, unlock, upgrade,
-// look.
+// maxReconciliations is the largest number of reconciliations in a row with immediate work. More
+// are a livelock: the longest regular sequence is finish, recover, unlock, upgrade, recheck.
 const maxReconciliations = 8
 
-// lines is what random lives are made of. What people put into storage or do by
-// hand comes in moderation, or nothing else would ever happen.
+// lines returns the lines from which random lives are made. Uses of the Helm CLI are rare, because
+// they prevent other states.
 func lines() []string {
 	return []string{
 		"reconcile", "reconcile", "reconcile", "reconcile", "reconcile",
@@ -45,13 +44,13 @@ func lines() []string {
 		"request one force", "request two force", "request three force reset", "request two", "request one reset", "request four force=one",
 		`blocked ValuesError "not a map"`, `blocked UnsupportedField "no such thing" terminal`, "unblocked", "unblocked",
 		"advance 1m", "advance 10m",
-		"cli upgrade chart=web@9.0.0 values=theirs", "cli uninstall", "cli uninstall keep-history", "cli install values=theirs",
+		"cli upgrade chart=web@9.0.0 values=cli", "cli uninstall", "cli uninstall keep-history", "cli install values=cli",
 		"cli status superseded", "cli status uninstalling", "cli status pending-upgrade", "cli status unknown",
 	}
 }
 
-// life plays lines chosen by bytes, then leaves the HelmRelease in peace and
-// demands that it comes to rest.
+// life plays lines that bytes select, then reconciles and checks that the HelmRelease stops
+// requeueing immediately.
 func life(bytes []byte) (script []string, err error) {
 	w, all := New(), lines()
 	do := func(line string) error {
@@ -84,10 +83,10 @@ func life(bytes []byte) (script []string, err error) {
 			return script, checkEnd(w)
 		}
 	}
-	return script, fmt.Errorf("still busy after %d visits: %s", maxReconciliations, w.Output())
+	return script, fmt.Errorf("immediate requeue after %d reconciliations: %s", maxReconciliations, w.Output())
 }
 
-// atRest checks what a HelmRelease at rest has come to.
+// checkEnd checks the final state of a HelmRelease.
 func checkEnd(w *World) error {
 	deployed := 0
 	for _, r := range w.current().revisions {
@@ -98,7 +97,7 @@ func checkEnd(w *World) error {
 			return fmt.Errorf("revision %d of ours is pending for ever", r.Version)
 		}
 	}
-	// Helm itself leaves two when people install by hand over a failed revision.
+	// Helm leaves two if a user installs over a failed revision.
 	if deployed > 1 && !w.installedByCLI {
 		return fmt.Errorf("%d revisions of ours are deployed", deployed)
 	}
@@ -115,6 +114,7 @@ func checkEnd(w *World) error {
 	return nil
 }
 
+// FuzzLife: a HelmRelease reaches a valid final state after lines that the fuzzer selects.
 func FuzzLife(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte("reconcile helm=ok"))
@@ -128,7 +128,7 @@ func FuzzLife(f *testing.F) {
 	})
 }
 
-// TestRandomLives is the fuzz test for those who do not fuzz.
+// TestRandomLives: a HelmRelease reaches a valid final state after random lines.
 func TestRandomLives(t *testing.T) {
 	for seed := range uint64(150) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -142,10 +142,9 @@ func TestRandomLives(t *testing.T) {
 	}
 }
 
-// TestKills kills the process at random moments, over and over, and otherwise
-// lets everything succeed: it must end deployed, with at most one failed revision
-// per kill, none pending, and no failure counted.
-func TestKills(t *testing.T) {
+// TestCrashes: after crashes at random steps the release is deployed, with at most one failed
+// revision per crash, no pending revision, and no counted failure.
+func TestCrashes(t *testing.T) {
 	kinds := []string{"announce", "begin", "run", "record", "events"}
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -162,10 +161,10 @@ func TestKills(t *testing.T) {
 		for range maxReconciliations {
 			script = append(script, "reconcile")
 		}
-		kills := 0
+		crashes := 0
 		for _, line := range script {
 			if strings.Contains(line, "die=") {
-				kills++
+				crashes++
 			}
 			if err := w.Do(line); err != nil {
 				t.Fatalf("seed %d: %v\n%s", seed, err, strings.Join(script, "\n"))
@@ -183,16 +182,16 @@ func TestKills(t *testing.T) {
 				t.Errorf("seed %d: revision %d is %s", seed, revision.Version, revision.Status)
 			}
 		}
-		if failed > kills || deployed != 1 || w.hr.Status.Failures != 0 || !w.Paused() {
-			t.Fatalf("seed %d: %d failed and %d deployed after %d kills, %d failures counted\n%s\n%s",
-				seed, failed, deployed, kills, w.hr.Status.Failures, strings.Join(script, "\n"), w.Output())
+		if failed > crashes || deployed != 1 || w.hr.Status.Failures != 0 || !w.Paused() {
+			t.Fatalf("seed %d: %d failed and %d deployed after %d crashes, %d failures counted\n%s\n%s",
+				seed, failed, deployed, crashes, w.hr.Status.Failures, strings.Join(script, "\n"), w.Output())
 		}
 	}
 }
 
-// TestKillsWhileForcing does the same to forced upgrades: each request must end in
-// one revision that was deployed, neither in none nor in two.
-func TestKillsWhileForcing(t *testing.T) {
+// TestCrashesWhileForcing: each force request leads to exactly one deployed revision, despite
+// crashes.
+func TestCrashesWhileForcing(t *testing.T) {
 	kinds := []string{"announce", "begin", "run", "record", "events"}
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 3))
@@ -221,7 +220,7 @@ func TestKillsWhileForcing(t *testing.T) {
 		}
 		last := fmt.Sprint(requests - 1)
 		if s := w.hr.Status; made != 1+requests || !w.Paused() || s.LastHandledForceAt != last || s.LastHandledReconcileAt != last {
-			t.Fatalf("seed %d: %d revisions for %d requests, the last answered %q, %q\n%s\n%s", seed, made-1, requests,
+			t.Fatalf("seed %d: %d revisions for %d requests, the last handled %q, %q\n%s\n%s", seed, made-1, requests,
 				s.LastHandledForceAt, s.LastHandledReconcileAt, strings.Join(script, "\n"), w.Output())
 		}
 	}

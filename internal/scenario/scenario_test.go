@@ -15,8 +15,8 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the output that scenarios really have into testdata")
 
-// TestScenarios plays every file of testdata. With -rewrite the outputs are
-// replaced, to be reviewed as a diff.
+// TestScenarios plays every file of testdata. With -rewrite it replaces the outputs, for review as
+// a diff.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {

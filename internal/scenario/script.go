@@ -20,8 +20,8 @@ import (
 // dashes separate input from output.
 const dashes = "----\n"
 
-// Play plays a scenario and returns it with the output it really has. The
-// output that is there already, below the dashes of each block, is ignored.
+// Play plays a scenario and returns it with its actual output. It ignores the existing output below
+// the dashes of each block.
 func Play(text string) (string, error) {
 	w := New()
 	var played []string
@@ -40,18 +40,17 @@ func Play(text string) (string, error) {
 	return strings.Join(played, "\n"), nil
 }
 
-// Output returns what happened since it was called last.
+// Output returns the output since the previous call.
 func (w *World) Output() string { return w.out.take() }
 
-// Paused reports whether the last visit left nothing to do at once: it settled,
-// stalled, waits, or let the object go.
+// Paused reports whether the last reconciliation left no immediate work: the release is in sync,
+// stalled, waiting or finalized.
 func (w *World) Paused() bool { return w.paused }
 
-// Retry returns when the last visit wants to be repeated.
+// Retry returns the requeue of the last reconciliation.
 func (w *World) Retry() release.Retry { return w.retry }
 
-// Do performs one line. An error means that the line makes no sense, or that it
-// led to something that must never be.
+// Do performs one line. It returns an error if the line is invalid or an invariant is violated.
 func (w *World) Do(line string) error {
 	words, err := split(line)
 	if err != nil || len(words) == 0 || strings.HasPrefix(words[0], "#") {
@@ -77,10 +76,10 @@ func (w *World) Do(line string) error {
 	case "end", "die", "cancel", "shutdown":
 		return w.interrupt(verb, args)
 	}
-	return fmt.Errorf("no such thing as %q", verb)
+	return fmt.Errorf("unknown verb %q", verb)
 }
 
-// setSpec changes the spec; a field that is not given stays.
+// setSpec changes the spec. Fields that are not given stay.
 func (w *World) setSpec(args arguments) error {
 	w.hr.Generation++
 	if w.hr.Status.ObservedGeneration == -1 && len(w.hr.Status.Conditions) == 0 {
@@ -115,8 +114,8 @@ func (w *World) setSpec(args arguments) error {
 	return nil
 }
 
-// setPolicy reads what the spec says about failures. It is one for install and
-// upgrade, as far as they do not differ by nature.
+// setPolicy reads the policy for failures, which is the same for install and upgrade where
+// possible.
 func (w *World) setPolicy(args arguments) {
 	p := &w.want.Policy
 	for word, field := range map[string]*bool{
@@ -139,7 +138,7 @@ func (w *World) setPolicy(args arguments) {
 	}
 }
 
-// setTarget reads where the release is to live.
+// setTarget reads the target of the release.
 func (w *World) setTarget(args arguments) {
 	t := &w.want.Target
 	for key, field := range map[string]*string{
@@ -149,7 +148,7 @@ func (w *World) setTarget(args arguments) {
 	}
 }
 
-// change is what users, and time, do to the HelmRelease.
+// change performs lines about users, time and other controllers.
 func (w *World) change(verb string, args arguments) error {
 	switch verb {
 	case "suspend", "resume":
@@ -202,8 +201,7 @@ func (w *World) change(verb string, args arguments) error {
 	return nil
 }
 
-// request annotates the HelmRelease. What was asked for before stays there, as it
-// does in life.
+// request sets the request annotations. Annotations of earlier requests stay.
 func (w *World) request(args arguments) {
 	if w.hr.Annotations == nil {
 		w.hr.Annotations = map[string]string{}
@@ -221,8 +219,7 @@ func (w *World) request(args arguments) {
 	}
 }
 
-// annotate sets annotations that suspend, given without their prefix, and removes
-// those without a value.
+// annotate sets annotations, given without their prefix, and removes those without a value.
 func (w *World) annotate(args arguments) {
 	if w.hr.Annotations == nil {
 		w.hr.Annotations = map[string]string{}
@@ -235,8 +232,7 @@ func (w *World) annotate(args arguments) {
 	}
 }
 
-// inputChanges lets one of the inputs that are applied together change now; the
-// applier may be known to be still at work.
+// inputChanges records a change of one of the inputs that are applied together.
 func (w *World) inputChanges(args arguments) {
 	if w.debounce == nil || w.debounce.Over(w.now) {
 		w.debounce = &release.Debounce{First: w.now}
@@ -244,8 +240,8 @@ func (w *World) inputChanges(args arguments) {
 	w.debounce.Last, w.debounce.Applying = w.now, args.has("applying")
 }
 
-// operation lets an Operation have the release, wait for it, or be over. Nobody
-// gets it while an action is announced or a revision is pending.
+// operation lets an Operation lock the release, wait for the lock, or end. The lock is not
+// available while an action is announced or a revision is pending.
 func (w *World) operation(args arguments) error {
 	w.lockHolder, w.waiting = nil, nil
 	switch args.at(0) {
@@ -258,13 +254,12 @@ func (w *World) operation(args arguments) error {
 		w.waiting = &release.Operation{Name: "migrate"}
 	case "ends":
 	default:
-		return fmt.Errorf("an Operation cannot %q", args.at(0))
+		return fmt.Errorf("unknown event %q of an Operation", args.at(0))
 	}
 	return nil
 }
 
-// dependent lets another HelmRelease depend on this one, be deleted too, depend on it
-// in a circle, or be gone.
+// dependent adds or removes a HelmRelease that depends on this one.
 func (w *World) dependent(args arguments) {
 	w.dependents = nil
 	if args.has("gone") {
@@ -277,7 +272,7 @@ func (w *World) dependent(args arguments) {
 	w.dependents = []release.Dependent{d}
 }
 
-// rival lets another HelmRelease ask for the same release, or none any more.
+// conflict adds or removes another HelmRelease that requests the same release.
 func (w *World) conflict(args arguments) {
 	w.conflicts = nil
 	if args.has("gone") {
@@ -290,7 +285,7 @@ func (w *World) conflict(args arguments) {
 	w.conflicts = []release.Conflict{{Elsewhere: args.has("elsewhere"), UID: conflictUID, Namespace: namespace, Name: "other", Created: w.want.Created.Add(-age)}}
 }
 
-// put places a revision into storage that nobody was seen to make.
+// put stores a revision without an action.
 func (w *World) put(args arguments) error {
 	version, err := strconv.Atoi(args.at(0))
 	if err != nil {
@@ -327,7 +322,7 @@ func (w *World) put(args arguments) error {
 	return nil
 }
 
-// byHand is what people do to the release with Helm's own command line.
+// cli changes the release with the Helm command line.
 func (w *World) cli(args arguments) error {
 	want := w.want
 	chart := args.value("chart", want.Chart.Name+"@"+want.Chart.Version)
@@ -337,18 +332,18 @@ func (w *World) cli(args arguments) error {
 	current := w.current()
 	store := *current
 	store.keepHistory, store.replace = args.has("keep-history"), true
-	var what release.Action
+	var kind release.Action
 	switch args.at(0) {
 	case "install":
-		what, w.installedByCLI = release.Install{}, true
+		kind, w.installedByCLI = release.Install{}, true
 	case "upgrade":
-		what = release.Upgrade{}
+		kind = release.Upgrade{}
 	case "uninstall":
-		what = release.Uninstall{}
+		kind = release.Uninstall{}
 	case "tamper":
 		version, err := strconv.Atoi(args.at(1))
 		if r := store.version(version); err == nil && r != nil {
-			r.Description = "edited by hand"
+			r.Description = "edited by a user"
 		}
 		w.out.stored(w.current().observed())
 		return err
@@ -359,32 +354,32 @@ func (w *World) cli(args arguments) error {
 		w.out.stored(w.current().observed())
 		return nil
 	default:
-		return fmt.Errorf("nobody can %q by hand", args.at(0))
+		return fmt.Errorf("unknown command %q of the Helm CLI", args.at(0))
 	}
 	by := ""
 	if args.value("by", "") == "other-helmrelease" {
 		by = conflictUID
 	}
-	a := store.begin(what, want, by, w.now)
+	a := store.begin(kind, want, by, w.now)
 	o := a.end(ending{}, w.now)
 	current.revisions = store.revisions
 	w.out.stored(w.current().observed())
 	return o.Err
 }
 
-// interrupt ends what runs: by itself, with the process, or on purpose.
+// interrupt ends the running action: regularly, by a crash, or by cancellation.
 func (w *World) interrupt(verb string, args arguments) error {
 	switch {
 	case verb == "die":
 		w.die()
 	case w.running == nil:
-		return errors.New("nothing runs")
+		return errors.New("no action runs")
 	case verb == "end":
 		helm, err := args.helm()
 		if err != nil {
 			return err
 		}
-		w.finish(helm.ending())
+		w.finish(helm.ending(w.now))
 	case verb == "cancel", verb == "shutdown":
 		w.cancel(false)
 		if verb == "shutdown" {

@@ -16,26 +16,24 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// storage is Helm's memory of one release, and Helm's rules for what may follow
-// what.
+// storage is the Helm storage of one release, with Helm's rules about the order of actions.
 type storage struct {
-	// revisions, oldest first.
+	// revisions are sorted oldest first.
 	revisions []*release.Revision
 	options
 }
 
-// options are what a spec tells Helm.
+// options are the Helm options in a spec.
 type options struct {
 	replace     bool
 	keepHistory bool
 	maxHistory  int
-	// tests is true if charts have a test, postHooks if they have hooks that run
-	// last.
+	// tests is true if charts have a test. postHooks is true if they have hooks after the wait.
 	tests     bool
 	postHooks bool
 }
 
-// observed returns what a reader of the storage would see, newest first.
+// observed returns the revisions, newest first.
 func (s *storage) observed() []release.Revision {
 	var all []release.Revision
 	for _, r := range s.revisions {
@@ -45,7 +43,8 @@ func (s *storage) observed() []release.Revision {
 	return all
 }
 
-// read leaves of revisions, newest first, what is read of them.
+// read reduces revisions to the known fields of unread ones, as the controller would. all is sorted
+// newest first.
 func read(recorded helmv2.Snapshots, all []release.Revision) []release.Revision {
 	seen := slices.Clone(all)
 	for i := 1; i < len(all); i++ {
@@ -59,8 +58,8 @@ func read(recorded helmv2.Snapshots, all []release.Revision) []release.Revision 
 	return seen
 }
 
-// seal returns a copy of a revision with its digest, which like the real one
-// covers everything but who made the revision and when it was written last.
+// seal returns a copy of a revision with its digest. As in Helm storage, the digest does not cover
+// labels, owner, tests and modification time.
 func seal(r *release.Revision) release.Revision {
 	c := *r
 	c.Digest, c.HelmControllerDigest, c.Owner, c.Modified, c.Tests = "", "", "", time.Time{}, nil
@@ -75,8 +74,10 @@ func seal(r *release.Revision) release.Revision {
 	return c
 }
 
-// theirDigest stands for the digest of another scheme, which covers the status.
-func helmControllerDigest(r *release.Revision) string { return "sha256:theirs-" + string(r.Status) }
+// helmControllerDigest stands for the digest of another scheme, which covers the status.
+func helmControllerDigest(r *release.Revision) string {
+	return "sha256:helm-controller-" + string(r.Status)
+}
 
 func (s *storage) newest() *release.Revision {
 	if len(s.revisions) == 0 {
@@ -103,7 +104,7 @@ func (s *storage) deployed() *release.Revision {
 	return nil
 }
 
-// create stores a new revision and drops the oldest if there are too many.
+// create stores a new revision and drops the oldest ones beyond the limit.
 func (s *storage) create(r *release.Revision) {
 	if limit := s.maxHistory; limit > 0 && len(s.revisions) >= limit {
 		keep, surplus := s.deployed(), len(s.revisions)-limit+1
@@ -118,27 +119,27 @@ func (s *storage) create(r *release.Revision) {
 	s.revisions = append(s.revisions, r)
 }
 
-// action is one run of Helm: begun, and at some time ended.
+// action is one run of Helm.
 type action struct {
-	what    release.Action
+	kind    release.Action
 	want    release.Desired
 	started time.Time
 	store   *storage
 	// found is the revision that is taken over.
 	found *release.Revision
-	// size is what the record of the new revision takes; nil if nobody needs to know.
+	// size is the size of the new record; nil if it is small.
 	size *release.RecordSize
-	// refused is why Helm would not begin.
+	// refused is the reason why Helm rejected the action.
 	refused error
-	// made is the revision the action created or works on; replaced the one that
-	// a success supersedes.
+	// made is the revision that the action created or changes. replaced is the one that a success
+	// supersedes.
 	made, replaced *release.Revision
 }
 
-// begin does what Helm does up to its first write.
-func (s *storage) begin(what release.Action, want release.Desired, owner string, now time.Time) *action {
-	a := &action{what: what, want: want, started: now, store: s}
-	switch w := what.(type) {
+// begin performs an action up to and including Helm's first write.
+func (s *storage) begin(kind release.Action, want release.Desired, owner string, now time.Time) *action {
+	a := &action{kind: kind, want: want, started: now, store: s}
+	switch w := kind.(type) {
 	case release.Install:
 		a.install(owner, now)
 	case release.Upgrade:
@@ -154,9 +155,9 @@ func (s *storage) begin(what release.Action, want release.Desired, owner string,
 	case release.Recheck:
 		a.made = s.version(w.Version)
 	case release.CorrectDrift:
-		// Helm has no part in it.
+		// Drift corrections do not use Helm.
 	case release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
-		a.refused = fmt.Errorf("%s is no action of Helm's", release.Name(what))
+		a.refused = fmt.Errorf("%s is not an action of Helm", release.Name(kind))
 	}
 	return a
 }
@@ -250,33 +251,36 @@ func (a *action) rollback(r release.Rollback, owner string, now time.Time) {
 	a.want, a.made.Rollback = want, true
 }
 
-// ending is how an action ends.
+// ending is the end of an action.
 type ending struct {
 	// cause is nil on success.
 	cause error
-	// waiting is true if all objects had been applied.
+	// waiting is true if all objects were applied.
 	waiting bool
-	// cancelled tells that the action was ended on purpose, and superseded that
-	// the purpose was to make something newer.
+	// cancelled is true if the action was cancelled, and outdated if newer inputs were the reason.
 	cancelled bool
 	outdated  bool
-	// outage is why the API server did not answer; empty if it did.
-	outage string
-	// unstored tells that the final update of the record was not stored, and unanswered
-	// that the action succeeded and the answer to the final update was lost.
+	// outage is the reason why a server did not answer; empty if it did. server names a server other
+	// than the API server.
+	outage, server string
+	// unstored is true if the final update of the record was not stored. unanswered is true if the
+	// action succeeded and the response to the final update was lost.
 	unstored   bool
 	unanswered bool
+	// diagnosis and logs are the failure cause and the log of Helm.
+	diagnosis *release.Diagnosis
+	logs      []string
 }
 
-// end does the rest and returns what came of it.
+// end completes the action and returns its outcome.
 func (a *action) end(e ending, now time.Time) release.Outcome {
-	o := release.Outcome{Action: a.what, Desired: a.want, Started: a.started, Ended: now}
+	o := release.Outcome{Action: a.kind, Desired: a.want, Started: a.started, Ended: now}
 	if a.refused != nil {
 		e.cause = a.refused
 	}
 	cause := e.cause
 	o.Err, o.Cancelled, o.Outdated = cause, cause != nil && e.cancelled, cause != nil && e.outdated
-	o.Interrupted = e.interruption(a.started)
+	o.Interrupted, o.Diagnosis, o.Logs = e.interruption(a.started), e.diagnosis, e.logs
 	if a.made == nil {
 		return o
 	}
@@ -284,7 +288,7 @@ func (a *action) end(e ending, now time.Time) release.Outcome {
 		return a.interrupt(e, o, now)
 	}
 	a.made.Modified = now
-	switch a.what.(type) {
+	switch a.kind.(type) {
 	case release.Install, release.Upgrade, release.Rollback:
 		a.endRelease(e)
 		o.Inventory = []release.Object{{Version: "v1", Kind: "ConfigMap", Namespace: a.made.Namespace, Name: a.made.Name}}
@@ -293,10 +297,10 @@ func (a *action) end(e ending, now time.Time) release.Outcome {
 			a.endUninstall(now)
 		}
 	case release.Unlock:
-		// Marked, because a process that dies now must not find a failure to count.
+		// The label prevents that the failure is counted after a crash.
 		a.made.Status, a.made.Interrupted = helmv2.StatusFailed, true
 		a.made.Outdated = false
-		a.made.Description = fmt.Sprintf("Release unlocked from stale '%s' state", a.what.(release.Unlock).Status)
+		a.made.Description = fmt.Sprintf("Release unlocked from stale '%s' state", a.kind.(release.Unlock).Status)
 	case release.Test:
 		a.endTest(e)
 	case release.Recheck:
@@ -312,10 +316,10 @@ func (a *action) end(e ending, now time.Time) release.Outcome {
 
 func (a *action) endRelease(e ending) {
 	verb, done := "Release", "Install complete"
-	if _, ok := a.what.(release.Upgrade); ok {
+	if _, ok := a.kind.(release.Upgrade); ok {
 		verb, done = "Upgrade", "Upgrade complete"
 	}
-	if back, ok := a.what.(release.Rollback); ok {
+	if back, ok := a.kind.(release.Rollback); ok {
 		verb, done = "Rollback", fmt.Sprintf("Rollback to %d", back.Version)
 	}
 	a.made.Applied = e.cause == nil || e.waiting
@@ -331,9 +335,10 @@ func (a *action) endRelease(e ending) {
 	a.made.Status, a.made.Description = helmv2.StatusDeployed, done
 }
 
-// testName is the name of the one test that charts have.
+// testName is the name of the test that charts have.
 const testName = "smoke"
 
+// endTest records the result of the test.
 func (a *action) endTest(e ending) {
 	if a.made.Tests == nil {
 		return
@@ -345,8 +350,7 @@ func (a *action) endTest(e ending) {
 	a.made.Tests = map[string]release.TestRun{testName: {Started: a.started, Completed: a.made.Modified, Phase: phase}}
 }
 
-// endHeal writes the revision in any case: also that it is no longer one that was
-// merely cut off.
+// endRecheck removes the labels of interrupted and outdated revisions, with and without success.
 func (a *action) endRecheck(e ending) {
 	if e.cancelled {
 		return
@@ -370,7 +374,7 @@ func (a *action) endUninstall(now time.Time) {
 	}
 }
 
-// store returns Helm's memory of a release.
+// store returns the storage of a release.
 func (w *World) store(t release.Target) *storage {
 	key := t.StorageNamespace + "/" + t.Name
 	if w.stores[key] == nil {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// split cuts a line into words at spaces outside quotes. Quotes stay.
+// split returns the words of a line, separated by spaces outside quotes. Quotes stay.
 func split(line string) ([]string, error) {
 	var words []string
 	var word strings.Builder
@@ -38,10 +38,10 @@ func split(line string) ([]string, error) {
 	return words, nil
 }
 
-// arguments are the words behind a verb: plain ones, and key=value.
+// arguments are the words after a verb: plain words and key=value.
 type arguments []string
 
-// at returns the i-th word, unquoted, empty if there are not so many.
+// at returns the i-th word without quotes; empty if there is none.
 func (a arguments) at(i int) string {
 	if i >= len(a) {
 		return ""
@@ -75,10 +75,10 @@ func (a arguments) number(key string, otherwise int) (int, error) {
 	return strconv.Atoi(v)
 }
 
-// helm reads helm=ok, helm=running, helm=fail:"text", helm=timeout:"text" for a
-// failure while waiting, and helm=refuse:"text" for one before anything was stored.
-// helm=outage:"text" and its kin end the action for want of the API server.
-// With helm=large:90, the record takes 90 % of what it may.
+// helm reads helm=ok, helm=running, helm=fail:"text", helm=timeout:"text" for a failure while
+// waiting, helm=crash:"text" for one with a container that logs the text and exits,
+// helm=refuse:"text" for one before a revision is stored, and helm=outage:"text" and its variants,
+// also of server="name". With helm=large:90 the record has 90 % of the size limit.
 func (a arguments) helm() (helmResult, error) {
 	kind, text, _ := strings.Cut(a.value("helm", "ok"), ":")
 	switch kind {
@@ -91,12 +91,12 @@ func (a arguments) helm() (helmResult, error) {
 		if text = strings.Trim(text, `"`); text == "" {
 			text = "dial 10.0.0.1:443: connection refused"
 		}
-		return helmResult{kind: kind, text: text}, nil
-	case "fail", "timeout", "refuse":
+		return helmResult{kind: kind, text: text, server: a.value("server", "")}, nil
+	case "fail", "timeout", "crash", "refuse":
 		if text = strings.Trim(text, `"`); text == "" {
 			text = "for some reason"
 		}
 		return helmResult{kind: kind, text: text}, nil
 	}
-	return helmResult{}, fmt.Errorf("helm cannot %q", kind)
+	return helmResult{}, fmt.Errorf("unknown result %q of Helm", kind)
 }

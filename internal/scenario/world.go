@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -21,64 +20,67 @@ import (
 // uid is the HelmRelease's; the name and namespace of everything are fixed too,
 // because nothing in a scenario depends on them.
 const (
+	// uid is the UID of the HelmRelease. Names and namespaces are fixed too, because no scenario
+	// depends on them.
 	uid       = "11111111-2222-3333-4444-555555555555"
 	name      = "web"
 	namespace = "apps"
-	// rival is the UID of another HelmRelease.
+	// conflictUID is the UID of another HelmRelease.
 	conflictUID = "99999999-2222-3333-4444-555555555555"
-	// took is how long Helm works.
+	// took is the duration of a Helm action.
 	took = 2 * time.Second
 )
 
-// World is one HelmRelease, the process that looks after it, and Helm.
+// World is one HelmRelease, the process that reconciles it, and Helm.
 type World struct {
 	now     time.Time
 	hr      *helmv2.HelmRelease
 	want    release.Desired
 	blocked *release.Blocked
-	// stores by "<storage namespace>/<release name>".
+	// stores maps "<storage namespace>/<release name>" to storage.
 	stores  map[string]*storage
 	options options
-	// broken is true as long as the objects of the newest revision are not ready.
+	// notReady is true while the objects of the newest revision are not ready.
 	notReady bool
-	// live is how live objects differ from the newest revision.
+	// live is the difference between live objects and the newest revision.
 	live      release.Drift
 	conflicts []release.Conflict
-	// obstacle is what a check of the target finds beside what is stored there.
-	obstacle release.TargetCheck
-	// holder and next are the Operations that have the release, or wait for it.
+	// obstacle is the result of a check of the target, without the stored revisions. The check cannot
+	// be completed if unchecked is true.
+	obstacle  release.TargetCheck
+	unchecked bool
+	// lockHolder and waiting are the Operations that hold the lock or wait for it.
 	lockHolder, waiting *release.Operation
-	// burst are the changes of inputs that were not acted upon.
+	// debounce has the changes of inputs since the last install or upgrade.
 	debounce *release.Debounce
 	// dependents are other HelmReleases that depend on this one.
 	dependents []release.Dependent
 	gone       bool
-	// byHands is true once a person has used Helm, and installedByHand if it was
-	// `helm install`.
+	// usedCLI is true after a use of the Helm CLI, and installedByCLI after `helm install`.
 	usedCLI, installedByCLI bool
 
 	access access
 
-	// forcing is the token of the force that was announced last, and forced the
-	// last one whose end is recorded. unrecorded is true from the announcement of
-	// any install or upgrade until the record of its end.
+	// forcing is the token of the last announced force, and forced the last one whose end is
+	// recorded. unrecorded is true from the announcement of an install or upgrade until its end is
+	// recorded.
 	forcing, forced string
 	unrecorded      bool
 
-	// What the process knows and loses when it dies.
+	// The memory of the process, which a crash loses.
 	running   *action
 	ended     *release.Outcome
 	oversized *release.Oversized
 
-	// Of the visit being played.
+	// The reconciliation that is played.
 	out    printer
 	retry  release.Retry
 	writes int
-	// paused is true if the visit ended in something that waits for the world.
+	// paused is true if the reconciliation left no immediate work.
 	paused bool
 }
 
-// New returns a world in which the HelmRelease has just been created.
+// New returns a world in which the HelmRelease was just created.
 func New() *World {
 	w := &World{
 		now: time.Date(2026, time.January, 1, 12, 0, 0, 0, time.UTC),
@@ -108,7 +110,7 @@ func New() *World {
 // digestOf stands for the digest of values.
 func digestOf(values string) string { return "sha256:of-" + values }
 
-// visit plays one reconciliation, and after an action the one that records it.
+// reconcile plays one reconciliation and, after an action, the one that records it.
 func (w *World) reconcile(helm helmResult, die string) error {
 	w.writes, w.retry, w.paused = 0, release.Never(), false
 	if w.gone {
@@ -130,7 +132,7 @@ func (w *World) reconcile(helm helmResult, die string) error {
 	return w.check()
 }
 
-// reconcile mirrors what the controller does with one request.
+// reconcileOnce mirrors Reconcile of the controller.
 func (w *World) reconcileOnce(helm helmResult, die string) error {
 	if w.ended != nil {
 		return w.record(die)
@@ -153,7 +155,7 @@ func (w *World) reconcileOnce(helm helmResult, die string) error {
 		return err
 	}
 	if d.Acts() && w.lockHolder != nil {
-		return fmt.Errorf("%s although an Operation has the release", release.Name(d.Action))
+		return fmt.Errorf("%s although an Operation holds the lock", release.Name(d.Action))
 	}
 	if d.Acts() {
 		return w.act(d, in, helm, die)
@@ -176,11 +178,12 @@ func (w *World) reconcileOnce(helm helmResult, die string) error {
 	return w.settle(func(hr *helmv2.HelmRelease) status.Report { return status.Settled(hr, d, in) }, die)
 }
 
+// input returns the Input of a decision, as the controller would.
 func (w *World) input(want release.Desired) release.Input {
 	in := release.Input{Desired: want, Recorded: w.hr.Status, Now: w.now}
 	if w.running != nil {
 		in.Observed.Running = &release.Running{
-			Action:     helmv2.ReleaseAction(release.Name(w.running.what)),
+			Action:     helmv2.ReleaseAction(release.Name(w.running.kind)),
 			Generation: w.running.want.Generation, Started: w.running.started, Desired: w.running.want,
 		}
 	}
@@ -191,8 +194,8 @@ func (w *World) input(want release.Desired) release.Input {
 	in.Observed.Oversized = w.oversized
 	in.Observed.LockHolder, in.Observed.WaitingOperation = w.lockHolder, w.waiting
 	if w.debounce != nil {
-		burst := *w.debounce
-		in.Observed.Debounce = &burst
+		recent := *w.debounce
+		in.Observed.Debounce = &recent
 	}
 	if release.MustReadHistory(want, w.hr.Status, in.Observed.Running) {
 		in.Observed.Revisions = w.revisions(in)
@@ -213,8 +216,7 @@ func (w *World) input(want release.Desired) release.Input {
 	return in
 }
 
-// desired is what the resolver would return: an object that is going, or is
-// suspended, asks for no chart.
+// desired mirrors the resolution of inputs. A deleted or suspended HelmRelease needs no chart.
 func (w *World) desired() release.Desired {
 	d := w.want
 	d.Generation = w.hr.Generation
@@ -232,7 +234,7 @@ func (w *World) desired() release.Desired {
 	return d
 }
 
-// act announces an action and runs it, as far as the process lives.
+// act announces an action and runs it until its end or a crash.
 func (w *World) act(d release.Decision, in release.Input, helm helmResult, die string) error {
 	want, found := in.Desired, release.TakenOver(in, d)
 	if die == "announce" {
@@ -260,11 +262,11 @@ func (w *World) act(d release.Decision, in release.Input, helm helmResult, die s
 		w.debounce = nil
 	}
 	if !isRelease(d.Action) && release.Name(d.Action) != string(helmv2.ActionRollback) {
-		// It makes no revision.
+		// The action creates no revision.
 		helm.percent = 0
 	}
 	if helm.refuses() {
-		w.running = &action{what: d.Action, want: want, started: w.now, store: w.target(d.Action, want), refused: helm.err()}
+		w.running = &action{kind: d.Action, want: want, started: w.now, store: w.target(d.Action, want), refused: helm.err()}
 	} else {
 		w.running = w.target(d.Action, want).begin(d.Action, want, uid, w.now)
 	}
@@ -277,14 +279,14 @@ func (w *World) act(d release.Decision, in release.Input, helm helmResult, die s
 		w.out.stored(w.running.store.observed())
 		return nil
 	}
-	w.finish(helm.ending())
+	w.finish(helm.ending(w.now))
 	if die == "record" {
 		w.die()
 	}
 	return nil
 }
 
-// finish ends the running action; its outcome waits to be recorded.
+// finish ends the running action. Its outcome is recorded later.
 func (w *World) finish(e ending) {
 	w.now = w.now.Add(took)
 	o, store := w.running.end(e, w.now), w.running.store
@@ -296,20 +298,20 @@ func (w *World) finish(e ending) {
 	w.out.stored(store.observed())
 }
 
-// cancel ends the running action before it is through.
-func (w *World) cancel(superseded bool) {
+// cancel ends the running action early.
+func (w *World) cancel(outdated bool) {
 	w.out.line("cancelled")
-	w.finish(ending{cause: errors.New("context canceled"), waiting: true, cancelled: true, outdated: superseded})
+	w.finish(ending{cause: errors.New("context canceled"), waiting: true, cancelled: true, outdated: outdated})
 }
 
-// die ends the process. What it had not written down is lost.
+// die ends the process and drops its memory.
 func (w *World) die() {
 	w.running, w.ended, w.oversized = nil, nil, nil
 	w.out.stored(w.current().observed())
 	w.out.line("died")
 }
 
-// record writes an outcome down.
+// record writes an outcome to status.
 func (w *World) record(die string) error {
 	o := *w.ended
 	if die == "record" {
@@ -333,8 +335,8 @@ func (w *World) record(die string) error {
 	return nil
 }
 
-// settle ends a visit that leaves Helm alone. If it did not say that more is to
-// do at once, it must say the same again on an unchanged world.
+// settle ends a reconciliation without an action. Without an immediate requeue, a repetition must
+// have the same result.
 func (w *World) settle(end func(*helmv2.HelmRelease) status.Report, die string) error {
 	if die == "announce" {
 		w.die()
@@ -350,7 +352,7 @@ func (w *World) settle(end func(*helmv2.HelmRelease) status.Report, die string) 
 	return checkStable(w.hr, end)
 }
 
-// publish writes a status if it differs, then emits events.
+// publish writes a changed status, then emits events.
 func (w *World) publish(rep status.Report, die string) error {
 	if !equality.Semantic.DeepEqual(rep.Status, w.hr.Status) {
 		if err := w.write(rep.Status); err != nil {
@@ -370,12 +372,12 @@ func (w *World) publish(rep status.Report, die string) error {
 
 func (w *World) emit(events []status.Event) {
 	for _, e := range events {
-		w.out.line("event=%s/%s %q", e.Type, e.Reason, firstLine(e.Message))
+		w.out.event(e)
 	}
 }
 
-// write sends a status through JSON, as the API server does, and demands that
-// nothing is lost on the way: otherwise the next visit would write it again.
+// write stores a status by way of JSON, as the API server does. It returns an error if a field is
+// lost, because the next reconciliation would then write it again.
 func (w *World) write(status helmv2.HelmReleaseStatus) error {
 	raw, err := json.Marshal(status)
 	if err != nil {
@@ -386,14 +388,9 @@ func (w *World) write(status helmv2.HelmReleaseStatus) error {
 		return err
 	}
 	if !equality.Semantic.DeepEqual(status, back) {
-		return fmt.Errorf("status does not survive being stored: %s", raw)
+		return fmt.Errorf("storing the status loses fields: %s", raw)
 	}
 	w.hr.Status = back
 	w.writes++
 	return nil
-}
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(s, "\n")
-	return line
 }

@@ -256,11 +256,11 @@ func TestFinished(t *testing.T) {
 		},
 		"UnlockCancelled": {
 			reason:  "An unlock that a shutdown kept from beginning has not failed.",
-			outcome: release.Outcome{Action: release.Unlock{Version: 2, Status: helmv2.StatusPendingUpgrade}, Err: errors.New("cancelled before it began"), Cancelled: true},
+			outcome: release.Outcome{Action: release.Unlock{Version: 2, Status: helmv2.StatusPendingUpgrade}, Err: errors.New("cancelled before the action started"), Cancelled: true},
 			want: brief{
 				Conditions: []string{
 					"Released=True/InstallSucceeded/2 " + installed, "Ready=True/InstallSucceeded/2 " + installed,
-					"Reconciling=True/Progressing/3 cancelled before it began",
+					"Reconciling=True/Progressing/3 cancelled before the action started",
 				},
 				History: []string{ok1}, Observed: 2, Retry: "now",
 			},

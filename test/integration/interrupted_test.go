@@ -27,7 +27,7 @@ func TestInterrupted(t *testing.T) {
 	ours := []string{"/api/v1/namespaces/" + w.namespace + "/configmaps", "/api/v1/namespaces/" + w.namespace + "/secrets"}
 	own := w.ownController(config{wrap: func(next http.RoundTripper) http.RoundTripper {
 		return transport(func(req *http.Request) (*http.Response, error) {
-			helms := strings.HasPrefix(req.URL.Path, ours[0]) || strings.HasPrefix(req.URL.Path, ours[1])
+			helms := strings.HasPrefix(req.URL.Path, ours[0]) || strings.HasPrefix(req.URL.Path, ours[1]) || req.URL.Path == "/version"
 			if !down.Load() || !helms || req.URL.Query().Get("watch") != "" {
 				return next.RoundTrip(req)
 			}

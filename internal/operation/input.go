@@ -1,0 +1,178 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package operation
+
+import (
+	"time"
+
+	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+)
+
+// Input holds everything that a decision may depend on. Every field is plain data, so that an Input
+// can be written as JSON and replayed.
+type Input struct {
+	Object Object
+	Spec   opsv1alpha1.OperationSpec
+	// Recorded is the status as last written. Its conditions are output and are never read.
+	Recorded opsv1alpha1.OperationStatus
+	Target   Target
+	// LockedReleases are the names of all HelmReleases whose lock this Operation holds, regardless
+	// of the present target.
+	LockedReleases []string
+	// Plan is zero unless NeedsPlan returns true.
+	Plan Plan
+	// Jobs are the Jobs with this Operation's label and the Jobs with the name of a step.
+	Jobs []Job
+	// LivePods are the names of this Operation's Pods that have not ended, including those with a
+	// deletion timestamp.
+	LivePods []string
+	// PodResult is the result according to the Pods of the recorded Job after the Job is gone. It
+	// is zero if there are none.
+	PodResult Result
+	// Companions names the existing objects that were created in addition to Jobs.
+	Companions []string
+	// Obstacle is the reason why the cluster could not be read; nil if it could.
+	Obstacle *Problem
+	// Timeout bounds the wait of an Operation and the run of a Job. Zero is no limit.
+	Timeout time.Duration
+	Now     time.Time
+}
+
+// Object is the metadata of the Operation.
+type Object struct {
+	UID        string
+	Namespace  string
+	Name       string
+	Generation int64
+	Created    time.Time
+	// Deleted is true if it has a deletion timestamp.
+	Deleted bool
+	// Finalizer is true if it has the finalizer of Pintle.
+	Finalizer bool
+}
+
+// Problem is a reason and a message of a condition.
+type Problem struct{ Reason, Message string }
+
+// Target is the HelmRelease of an Operation.
+type Target struct {
+	// Refused is a permanent reason why no hook can run for the target; nil if there is none.
+	Refused *Problem
+	// Unresolved is a temporary reason why the HelmRelease is unknown; nil if it is known.
+	Unresolved *Problem
+	// HelmRelease is the name of the HelmRelease; empty if it is unknown.
+	HelmRelease string
+	// Deleted is true if it has a deletion timestamp.
+	Deleted bool
+	// Suspended is true if it is suspended. Only messages depend on it: a hook that a user requests
+	// runs also for a suspended HelmRelease.
+	Suspended bool
+	// Action is the action that is announced in its status and may be running; empty if there is
+	// none.
+	Action string
+	// Pending is a message if its newest revision is pending; empty otherwise.
+	Pending string
+	// LockHolder is the holder of its lock.
+	LockHolder LockHolder
+}
+
+// LockHolder is another Operation that has locked a HelmRelease.
+type LockHolder struct {
+	// UID is the value of the lock annotation; empty if there is none or it is the UID of this
+	// Operation.
+	UID string
+	// Name is the name of the Operation; empty if it does not exist.
+	Name string
+	// Active is true if the Operation exists and has not ended or not cleaned up. The lock of any
+	// other Operation does not count.
+	Active bool
+}
+
+// Plan lists the Jobs that run the hooks; see package hookjob.
+type Plan struct {
+	// Made is true if the plan was made.
+	Made bool
+	// Refused is a permanent reason why there is no plan.
+	Refused *Problem
+	// Hooks are the hooks of the release, for messages.
+	Hooks   []opsv1alpha1.HookReference
+	Release opsv1alpha1.ReleaseReference
+	Steps   []Step
+	// Missing names required objects that do not exist and cannot be created.
+	Missing []string
+	// DryRun is the rejection by the API server of the next Job or one of its companions. It is nil
+	// if there was none, or no dry run was made; see NeedsDryRun.
+	DryRun *Problem
+}
+
+// Step is one Job to run.
+type Step struct {
+	Hook string
+	// Job is the name of the Job.
+	Job string
+	// Digest is the digest of the hook's manifest.
+	Digest string
+}
+
+// Job is the state of one Job.
+type Job struct {
+	Name string
+	UID  string
+	// Ours is true if this Operation is its controller.
+	Ours bool
+	// Deleted is true if it has a deletion timestamp.
+	Deleted   bool
+	Suspended bool
+	// Active is the number of its Pods that have not ended.
+	Active int
+	// Complete and Failed are its terminal conditions. At most one of them is true.
+	Complete bool
+	Failed   bool
+	// Digest is the digest of the manifest that it was created from.
+	Digest string
+	// Expires is true if it has a TTL after its end.
+	Expires bool
+	// Deadline is its active deadline; zero if it has none.
+	Deadline time.Duration
+	// Started and Ended are zero if they are unknown or have not happened.
+	Started time.Time
+	Ended   time.Time
+	// Result is the result according to its Pods so far.
+	Result Result
+}
+
+// Finished reports whether the Job is complete or failed.
+func (j Job) Finished() bool { return j.Complete || j.Failed }
+
+// Result is the result of a Job according to its Pods.
+type Result struct {
+	// Pod is the name of the Pod with the most relevant status; empty if there is none.
+	Pod string
+	// ExitCode is the exit code of the container that determines the result; nil if none has ended.
+	ExitCode *int32
+	// Reason is one word; empty if there is no problem.
+	Reason  string
+	Message string
+	// Ended is true if a container has ended or will soon end. Its log may be gone at the next
+	// reconciliation.
+	Ended bool
+	// Logs are the logs of that Pod without secrets; nil unless NeedsLogs returns true.
+	Logs []opsv1alpha1.ContainerLog
+	// Unread is true if reading a log failed temporarily.
+	Unread bool
+}
+
+// Decision is the next action and its reason.
+type Decision struct {
+	// Rule is the name of the rule that applied: a row of the table in docs/spec/operations.md and
+	// a metric label.
+	Rule   string
+	Action Action
+	// Phase is the phase of the Operation after this decision.
+	Phase opsv1alpha1.OperationPhase
+	// Reason is the reason of the condition for this decision.
+	Reason string
+	// Why is one stable sentence for users. It does not change while the state does not.
+	Why string
+}

@@ -1,0 +1,179 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+import (
+	"time"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+// Input holds everything that a decision may depend on. Every field is plain data, so that an Input
+// can be written as JSON and replayed.
+type Input struct {
+	Desired  Desired
+	Observed Observed
+	// Recorded is the status as last written. Its conditions are output and are never read.
+	Recorded helmv2.HelmReleaseStatus
+	Now      time.Time
+}
+
+// Decision is the next action and its reason.
+type Decision struct {
+	// Rule is the name of the rule that applied: a row of the table in docs/spec/helmreleases.md
+	// and a metric label.
+	Rule   string
+	State  State
+	Action Action
+	// Why is one stable sentence for users. It has no times and no counters that change while the
+	// state does not.
+	Why string
+}
+
+// Acts reports whether the decision changes the cluster and must be announced in status first.
+func (d Decision) Acts() bool {
+	switch d.Action.(type) {
+	case Install, Upgrade, Test, Rollback, Uninstall, Unlock, Recheck, CorrectDrift:
+		return true
+	case Finalize, Adopt, Forget, Settle, Wait, Stall:
+		return false
+	}
+	return false
+}
+
+// State names the state of a release, in the terms of the API.
+type State string
+
+// The states. A state is descriptive; the rule that applied decides.
+const (
+	StateUnknown   State = ""
+	StateAbsent    State = "Absent"
+	StateUnmanaged State = "Unmanaged"
+	StateLocked    State = "Locked"
+	StateFailed    State = "Failed"
+	StateOutOfSync State = "OutOfSync"
+	StateUntested  State = "Untested"
+	StateDrifted   State = "Drifted"
+	StateInSync    State = "InSync"
+)
+
+// Desired is the state that one HelmRelease requests. It has names and digests, no chart content
+// and no values. For a deleted HelmRelease, only UID, Target and the deletion fields are set.
+type Desired struct {
+	// UID is the UID of the HelmRelease. It is the first half of the revision label.
+	UID string
+	// Created is the creation time of the HelmRelease. If two HelmReleases request the same
+	// release, the older one owns it.
+	Created time.Time
+	// Generation is the generation of the spec that the other fields were read from.
+	Generation int64
+	// Target names the release and its storage.
+	Target Target
+	// Chart is the identity of the chart to run.
+	Chart Chart
+	// ConfigDigest is "<algorithm>:<hex>" of the composed values.
+	ConfigDigest string
+	// Rendering identifies changes to the rendered manifests.
+	Rendering Rendering
+	// Deleted is true if the HelmRelease has a deletion timestamp.
+	Deleted bool
+	// DeletedAt is the deletion timestamp; zero if there is none. Deletion states how the release is
+	// removed.
+	DeletedAt time.Time
+	Deletion  Deletion
+	// Suspended is true if no action may change the release.
+	Suspended bool
+	// Suspension has the reason and the end.
+	Suspension Suspension
+	// Requests are the requests that users make by annotation.
+	Requests Requests
+	// Policy holds the settings that decisions read.
+	Policy Policy
+}
+
+// Target identifies a Helm release.
+type Target struct {
+	// Name is the name of the Helm release, shortened to Helm's limit.
+	Name string
+	// Namespace is the namespace into which the chart is installed.
+	Namespace string
+	// StorageNamespace is the namespace of the Secrets in which Helm stores revisions.
+	StorageNamespace string
+}
+
+// Chart identifies one version of a chart.
+type Chart struct {
+	Name string
+	// Version is the effective version. The digest of an OCI artifact is its build metadata.
+	Version    string
+	AppVersion string
+	// OCIDigest is the digest of the OCI artifact; empty for other sources.
+	OCIDigest string
+}
+
+// Policy is the part of a spec that decisions read.
+type Policy struct {
+	// Interval is the time after which a release without changes is reconciled again.
+	Interval time.Duration
+	// Install and Upgrade hold the policies for failures. The larger of their timeouts is also the
+	// age after which a pending revision of another client counts as interrupted.
+	Install ActionPolicy
+	Upgrade ActionPolicy
+	// TestTimeout, RollbackTimeout and UninstallTimeout bound one action each.
+	TestTimeout      time.Duration
+	RollbackTimeout  time.Duration
+	UninstallTimeout time.Duration
+	// Tests is true if new revisions are tested.
+	Tests bool
+	// IgnoreTestFailures is true if a failed test leaves the release ready.
+	IgnoreTestFailures bool
+	// TestFilters select the tests. An empty list selects all.
+	TestFilters []TestFilter
+	// Reinstall is true if a chart with another name is uninstalled and installed anew. Otherwise
+	// it is an upgrade.
+	Reinstall bool
+	// PreserveValues is true if an upgrade keeps the values of the previous revision, except for
+	// those that are given.
+	PreserveValues bool
+	// Drift is the mode of drift detection. DriftTimeout bounds a correction.
+	Drift        helmv2.DriftDetectionMode
+	DriftTimeout time.Duration
+}
+
+// ActionPolicy is the policy after a failed install or upgrade.
+type ActionPolicy struct {
+	Timeout time.Duration
+	// Retry is true if failures are retried every RetryInterval without limit and never remediated.
+	Retry         bool
+	RetryInterval time.Duration
+	// Retries is the number of failures that are remediated and retried. A negative number has no
+	// limit.
+	Retries int
+	// RemediateLast is true if the failure that exhausts the retries is remediated too.
+	RemediateLast bool
+	// IgnoreTests is true if failed tests are not remediated.
+	IgnoreTests bool
+	// NoHooks is true if hooks are not run.
+	NoHooks bool
+	// Uninstall is true if the remediation is an uninstall, false if it is a rollback.
+	Uninstall bool
+}
+
+// Exhausted reports whether the number of failures exceeds the retries.
+func (p ActionPolicy) Exhausted(failures int64) bool {
+	return p.Retries >= 0 && failures > int64(p.Retries)
+}
+
+// TestFilter selects one test or, with Exclude, deselects it.
+type TestFilter struct {
+	Name    string
+	Exclude bool
+}
+
+// Rendering identifies changes to rendered manifests. A digest is empty if there is no change of
+// its kind.
+type Rendering struct {
+	PostRenderers  string
+	CommonMetadata string
+}

@@ -1,0 +1,143 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+import helmv2 "github.com/pintle-dev/pintle/api/v2"
+
+// absent applies if no revision is stored or the newest one is uninstalled.
+func absent(in Input) *Decision {
+	newest := in.Observed.Newest()
+	switch {
+	case newest == nil:
+		return &Decision{State: StateAbsent, Action: Install{Timeout: in.Desired.Policy.Install.Timeout}, Why: "no release in storage for object"}
+	case newest.Status == helmv2.StatusUninstalled:
+		return &Decision{State: StateAbsent, Action: Install{Timeout: in.Desired.Policy.Install.Timeout}, Why: "found uninstalled release in storage"}
+	}
+	return nil
+}
+
+// unmanaged applies if the newest stored revision is not the recorded one: a user ran helm
+// manually, or the release is older than the HelmRelease. An upgrade takes the release over.
+func unmanaged(in Input) *Decision {
+	newest, last := in.Observed.Newest(), Latest(in.Recorded.History)
+	var why string
+	switch {
+	case last == nil:
+		why = "found existing release in storage"
+	case last.Name != newest.Name || last.Namespace != newest.Namespace || last.Version != newest.Version:
+		why = "release not observed to be made for object"
+	case !Verified(last, newest):
+		why = "release digest verification error"
+	case newest.Status == helmv2.StatusSuperseded:
+		// An upgrade was undone manually or in part. The state of the cluster is unknown.
+		why = "the newest release in storage is superseded"
+	default:
+		return nil
+	}
+	return &Decision{
+		State: StateUnmanaged, Why: why,
+		Action: Upgrade{Timeout: in.Desired.Policy.Upgrade.Timeout, TakeOver: true},
+	}
+}
+
+// outOfSync applies if the deployed revision differs from the desired inputs.
+func outOfSync(in Input) *Decision {
+	why := difference(in)
+	if why == "" {
+		return nil
+	}
+	return &Decision{State: StateOutOfSync, Action: Upgrade{Timeout: in.Desired.Policy.Upgrade.Timeout}, Why: why}
+}
+
+// difference returns the first input that differs from the newest revision, or an empty string.
+func difference(in Input) string {
+	if why := inputChanged(in); why != "" {
+		return why
+	}
+	return renderedOtherwise(in)
+}
+
+// inputChanged returns the difference in chart or values, or an empty string.
+func inputChanged(in Input) string {
+	newest, want := in.Observed.Newest(), in.Desired
+	switch {
+	case newest.ChartName != want.Chart.Name || newest.ChartVersion != want.Chart.Version:
+		return "release chart changed"
+	case newest.ConfigDigest != configDigest(in):
+		return "release config values changed"
+	}
+	return ""
+}
+
+// renderedOtherwise returns the difference in post-renderers, common metadata, or the cluster state
+// that the chart reads. Revisions do not record the first two, so they are compared with the
+// digests of the last success in status. They are not compared again for an observed generation,
+// unless a rollback has undone the revision or the last attempt was rejected.
+func renderedOtherwise(in Input) string {
+	want := in.Desired
+	if found := in.Observed.Drift; found != nil && found.Rendering != "" && want.Policy.Drift == helmv2.DriftDetectionEnabled {
+		return found.Rendering
+	}
+	switch {
+	case in.Recorded.ObservedGeneration == want.Generation && !in.Observed.Newest().Rollback && !Rejected(in.Recorded):
+		return ""
+	case in.Recorded.ObservedPostRenderersDigest != want.Rendering.PostRenderers:
+		return "postRenderers digest changed"
+	case in.Recorded.ObservedCommonMetadataDigest != want.Rendering.CommonMetadata:
+		return "commonMetadata digest changed"
+	}
+	return ""
+}
+
+// configDigest returns the digest of the values that a revision in sync has.
+func configDigest(in Input) string {
+	if in.Observed.PreservedDigest != "" {
+		return in.Observed.PreservedDigest
+	}
+	return in.Desired.ConfigDigest
+}
+
+// untested applies if the newest revision is in sync and its tests were not run.
+func untested(in Input) *Decision {
+	if !in.Desired.Policy.Tests || Tested(Latest(in.Recorded.History)) {
+		return nil
+	}
+	return &Decision{
+		State: StateUntested, Action: Test{Timeout: in.Desired.Policy.TestTimeout},
+		Why: "the tests of the newest revision were not run",
+	}
+}
+
+// drifted applies if live objects differ from the stored revision. Removed objects are always
+// restored. Changed objects are not corrected while Drift.Pause is set.
+func drifted(in Input) *Decision {
+	found := in.Observed.Drift
+	if found == nil || len(found.Objects) == 0 && found.Rendering == "" {
+		return nil
+	}
+	d := &Decision{State: StateDrifted, Action: Settle{}, Why: "live objects differ from the release"}
+	if in.Desired.Policy.Drift != helmv2.DriftDetectionEnabled {
+		return d
+	}
+	if found.Pause > 0 && !found.Removed() {
+		d.Why += ", and are changed again as soon as they are corrected"
+		return d
+	}
+	d.Action = CorrectDrift{Timeout: in.Desired.Policy.DriftTimeout, Drift: *found, OnlyRemoved: found.Pause > 0}
+	return d
+}
+
+// MustCompare reports whether the decision depends on a comparison of live objects with the newest
+// revision.
+func MustCompare(in Input) bool {
+	if in.Desired.Policy.Drift != helmv2.DriftDetectionEnabled && in.Desired.Policy.Drift != helmv2.DriftDetectionWarn {
+		return false
+	}
+	return Decide(in).State == StateInSync
+}
+
+// inSync always applies.
+func inSync(Input) *Decision {
+	return &Decision{State: StateInSync, Action: Settle{}, Why: "release is in sync"}
+}

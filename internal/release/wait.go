@@ -1,0 +1,142 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+import (
+	"fmt"
+	"time"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+// busy applies while an attempt runs in this process or an Operation has the lock. A deletion
+// cancels the attempt, unless the attempt is the uninstall that the deletion needs. Outdated inputs
+// cancel it too, since the result for old inputs is not needed. The hook of an Operation is never
+// cancelled.
+func busy(in Input) *Decision {
+	running := in.Observed.Running
+	if running == nil {
+		return lockedByOperation(in)
+	}
+	w := Wait{}
+	switch {
+	case in.Desired.Deleted:
+		w.Cancel = in.Desired.Deletion.obsolete(running)
+	case outdated(in, running):
+		w.Cancel, w.Outdated = true, true
+	}
+	return &Decision{Action: w, Why: fmt.Sprintf("the %s action is running", running.Action)}
+}
+
+// outdated reports whether an attempt runs with inputs that are no longer wanted. Inputs that are
+// unknown or suspended do not make an attempt outdated.
+func outdated(in Input, running *Running) bool {
+	if a := running.Action; a != helmv2.ActionInstall && a != helmv2.ActionUpgrade && a != helmv2.ActionRecheck {
+		return false
+	}
+	was, want := running.Desired, in.Desired
+	if want.Suspended || want.Chart.Version == "" {
+		return false
+	}
+	return was.Target != want.Target || was.Chart.Name != want.Chart.Name || was.Chart.Version != want.Chart.Version ||
+		was.ConfigDigest != want.ConfigDigest || was.Rendering != want.Rendering
+}
+
+// operationInterval is the requeue interval of a release that an Operation locks, if no event comes
+// earlier.
+const operationInterval = 30 * time.Second
+
+// lockedByOperation returns a Wait while an active Operation holds the lock, and nil otherwise.
+func lockedByOperation(in Input) *Decision {
+	if in.Observed.LockHolder == nil {
+		return nil
+	}
+	return &Decision{
+		Action: Wait{After: operationInterval, For: helmv2.ReasonOperationRunning},
+		Why:    fmt.Sprintf("Operation %s has locked the release: Helm actions wait until it ends", in.Observed.LockHolder.Name),
+	}
+}
+
+// awaitOperation applies while an Operation waits for the lock. The Operation runs between two
+// actions, so that a release with endless retries does not block it. A pending revision is unlocked
+// first, because the Operation waits for that.
+func awaitOperation(in Input) *Decision {
+	if in.Observed.WaitingOperation == nil {
+		return nil
+	}
+	return &Decision{
+		Action: Wait{After: operationInterval, For: helmv2.ReasonOperationWaiting},
+		Why:    fmt.Sprintf("Operation %s waits for the release and runs next", in.Observed.WaitingOperation.Name),
+	}
+}
+
+const (
+	// debounceQuiet is the time without a change after which the inputs of one commit are complete.
+	// Appliers write the objects of a commit one by one, rarely with longer pauses.
+	debounceQuiet = 1500 * time.Millisecond
+	// debouncePoll is the interval of checks whether the applier has finished.
+	debouncePoll = 500 * time.Millisecond
+	// debounceLimit is the longest wait after the first change. An input that changes all the time
+	// must not block upgrades.
+	debounceLimit = 6 * time.Second
+)
+
+// Debounce describes recent changes of objects that one applier writes: the HelmRelease, its
+// source, and the objects that its values come from.
+type Debounce struct {
+	// First and Last are the times at which the first and the last change were observed.
+	First, Last time.Time
+	// Applying is true if the applier is known to be still running.
+	Applying bool
+}
+
+// Remaining returns the time left to wait for further changes. It is zero or negative if the wait
+// is over. A nil Debounce has no wait.
+func (b *Debounce) Remaining(now time.Time) time.Duration {
+	if b == nil {
+		return 0
+	}
+	left := b.Last.Add(debounceQuiet).Sub(now)
+	if left <= 0 && b.Applying {
+		left = debouncePoll
+	}
+	return min(left, b.First.Add(debounceLimit).Sub(now))
+}
+
+// Over reports whether a change at now would start a new Debounce.
+func (b *Debounce) Over(now time.Time) bool { return b == nil || now.Sub(b.Last) >= debounceQuiet }
+
+// debounce delays an install or upgrade while objects of the same commit may still arrive. Without
+// it, new values would be installed with the old chart or the reverse, followed by a second
+// upgrade.
+func debounce(in Input) *Decision {
+	left := in.Observed.Debounce.Remaining(in.Now)
+	if left <= 0 {
+		return nil
+	}
+	in.Observed.Debounce = nil
+	if !AppliesDesired(Decide(in).Action) {
+		return nil
+	}
+	return &Decision{Action: Wait{After: left, Brief: true}, Why: "objects that are applied together are still changing"}
+}
+
+// MustCheckApplier reports whether the decision depends on whether the applier has finished.
+func MustCheckApplier(in Input) bool {
+	if b := in.Observed.Debounce; b == nil || !b.Over(in.Now) || !in.Now.Before(b.First.Add(debounceLimit)) {
+		return false
+	}
+	in.Observed.Debounce = nil
+	return AppliesDesired(Decide(in).Action)
+}
+
+// AppliesDesired reports whether an action creates a revision from the desired inputs.
+func AppliesDesired(a Action) bool {
+	switch a.(type) {
+	case Install, Upgrade:
+		return true
+	case Test, Rollback, Uninstall, Unlock, Recheck, CorrectDrift, Finalize, Adopt, Forget, Settle, Wait, Stall:
+	}
+	return false
+}

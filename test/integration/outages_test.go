@@ -1,0 +1,293 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/cluster"
+)
+
+// failing answers requests with an error as long as fail returns its code.
+func failing(fail func(req *http.Request) int) func(next http.RoundTripper) http.RoundTripper {
+	return func(next http.RoundTripper) http.RoundTripper {
+		return transport(func(req *http.Request) (*http.Response, error) {
+			if code := fail(req); code != 0 {
+				return statusAnswer(req, code, "injected"), nil
+			}
+			return next.RoundTrip(req)
+		})
+	}
+}
+
+// applies reports whether a request applies a ConfigMap of the world.
+func (w *world) applies(req *http.Request, name string) bool {
+	return req.Method == http.MethodPatch && req.URL.Path == "/api/v1/namespaces/"+w.namespace+"/configmaps/"+name && req.URL.Query().Get("dryRun") == ""
+}
+
+// through makes requests of the bench pass a wrapper.
+func (b *bench) through(wrap func(next http.RoundTripper) http.RoundTripper) {
+	b.t.Helper()
+	config := rest.CopyConfig(suite.config)
+	config.Wrap(wrap)
+	var err error
+	b.conn, err = cluster.Connect(config)
+	b.must(err)
+}
+
+// TestLastingErrorFails: an upgrade fails, and is counted, if the API server answers one of its
+// requests with the same error for as long as the budget lasts, and all others well.
+func TestLastingErrorFails(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var broken atomic.Bool
+	own := w.ownController(config{wrap: failing(func(req *http.Request) int {
+		if broken.Load() && w.applies(req, "app") {
+			return http.StatusInternalServerError
+		}
+		return 0
+	})})
+	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
+	hr := w.release("app", map[string]any{"message": "one"}, own)
+	w.untilReady(hr)
+	broken.Store(true)
+	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(t, map[string]any{"message": "two"}) })
+	// An action has at least 30 s for its retries.
+	for wait := 0; wait < 3 && hr.Status.UpgradeFailures == 0; wait++ {
+		time.Sleep(15 * time.Second)
+		w.settle(hr)
+	}
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonUpgradeFailed)
+	w.untilSays(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonRetriesExceeded)
+	if hr.Status.UpgradeFailures != 1 || w.events(hr, helmv2.ReasonInterrupted) != 0 {
+		t.Errorf("%d failures are counted, %d interruptions reported", hr.Status.UpgradeFailures, w.events(hr, helmv2.ReasonInterrupted))
+	}
+}
+
+// webhookConfig is the configuration of a webhook for the ConfigMaps of a namespace.
+const webhookConfig = `apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: %[1]s-checks}
+webhooks:
+- name: checks.example.com
+  sideEffects: None
+  admissionReviewVersions: [v1]
+  clientConfig: {url: "%[2]s"}
+  namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: %[1]s}}
+  rules: [{operations: [CREATE, UPDATE], apiGroups: [""], apiVersions: [v1], resources: [configmaps]}]
+`
+
+// TestWebhookThatIsAway: an upgrade fails at once if a webhook cannot be called that its own
+// release configures. A webhook of another one interrupts it.
+func TestWebhookThatIsAway(t *testing.T) {
+	closed := httptest.NewTLSServer(http.NotFoundHandler())
+	closed.Close()
+	for name, own := range map[string]bool{"Own": true, "Foreign": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			checks := fmt.Sprintf(webhookConfig, b.namespace, closed.URL)
+			files := map[string]string{"templates/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app}\ndata: {v: {{ .Values.v | quote }}}\n"}
+			if own {
+				files["templates/checks.yaml"] = checks
+			}
+			archive := pack(t, "note", "1.0.0", files)
+			b.mustRun(install, archive, values("v", "1"), helmv2.HelmReleaseSpec{})
+			if !own {
+				other := &bench{world: b.world, conn: b.conn, runner: b.runner, name: "other"}
+				other.mustRun(install, pack(t, "note", "1.0.0", map[string]string{"templates/checks.yaml": checks}), nil, helmv2.HelmReleaseSpec{})
+			}
+			untilTrue(b.world, "the webhook to be called", func() bool {
+				some := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: "some"}}
+				err := suite.client.Create(t.Context(), some, client.DryRunAll)
+				return err != nil && strings.Contains(err.Error(), "failed calling webhook")
+			})
+			began := time.Now()
+			out := b.run(upgrade, archive, values("v", "2"), helmv2.HelmReleaseSpec{Upgrade: &helmv2.Upgrade{DisableOpenAPIValidation: true}})
+			if out.Err == nil || (out.Interrupted == nil) != own {
+				t.Fatalf("the upgrade ends with %v, interrupted %+v", out.Err, out.Interrupted)
+			}
+			if took := time.Since(began); own && took > 20*time.Second {
+				t.Errorf("the upgrade fails after %s", took)
+			}
+			if !own && !strings.Contains(out.Interrupted.Server, `admission webhook "checks.example.com" of `) {
+				t.Errorf("%q has been unavailable", out.Interrupted.Server)
+			}
+		})
+	}
+}
+
+// TestRetryAfter: a request that the API server turns away is sent again when it says so.
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var turned atomic.Bool
+	b.through(func(next http.RoundTripper) http.RoundTripper {
+		return transport(func(req *http.Request) (*http.Response, error) {
+			if b.applies(req, "app") && !turned.Swap(true) {
+				resp := statusAnswer(req, http.StatusTooManyRequests, "TooManyRequests")
+				resp.Header.Set("Retry-After", "3")
+				return resp, nil
+			}
+			return next.RoundTrip(req)
+		})
+	})
+	began := time.Now()
+	b.mustRun(install, configMapChart(t, "1.0.0"), nil, helmv2.HelmReleaseSpec{})
+	if took := time.Since(began); took < 3*time.Second || !turned.Load() {
+		t.Errorf("the install took %s", took)
+	}
+}
+
+// TestWaitingGivesWay: a controller that runs one action at a time runs the next one while the
+// first waits to repeat a request.
+func TestWaitingGivesWay(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var down atomic.Bool
+	down.Store(true)
+	tried := make(chan struct{}, 100)
+	own := w.ownController(config{concurrent: 1, wrap: failing(func(req *http.Request) int {
+		if down.Load() && w.applies(req, "first") {
+			tried <- struct{}{}
+			return http.StatusServiceUnavailable
+		}
+		return 0
+	})})
+	for _, name := range []string{"first", "second"} {
+		w.publish(name, "1.0.0", configMapChart(t, "1.0.0"))
+	}
+	first := w.release("first", nil, own)
+	<-tried
+	second := w.release("second", nil, own)
+	w.untilReady(second)
+	if w.settle(first); condition(first, helmv2.ConditionReady).Status != metav1.ConditionUnknown {
+		t.Errorf("meanwhile the first is %+v", condition(first, helmv2.ConditionReady))
+	}
+	down.Store(false)
+	w.untilReady(first)
+	if first.Status.Failures != 0 || len(w.stored("first")) != 1 {
+		t.Errorf("%d failures, and %d revisions", first.Status.Failures, len(w.stored("first")))
+	}
+}
+
+// TestUnrecordedInstall: an install whose last update is refused has not succeeded, and says so.
+func TestUnrecordedInstall(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var refused atomic.Bool
+	own := w.ownController(config{wrap: failing(func(req *http.Request) int {
+		if req.Method == http.MethodPut && strings.HasPrefix(req.URL.Path, "/api/v1/namespaces/"+w.namespace+"/secrets/sh.helm") && !refused.Swap(true) {
+			return http.StatusForbidden
+		}
+		return 0
+	})})
+	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
+	hr := w.release("app", nil, own)
+	w.untilEvent(hr, corev1.EventTypeWarning, helmv2.ReasonInstallFailed, "the result could not be recorded", "revision 1")
+	w.settle(hr)
+	if n := w.events(hr, helmv2.ReasonInstallSucceeded); n != 0 || hr.Status.InstallFailures != 1 {
+		t.Errorf("%d events say that the install succeeded, %d failures are counted", n, hr.Status.InstallFailures)
+	}
+	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(t, map[string]any{"message": "two"}) })
+	w.untilReady(hr)
+}
+
+// fullChart is a chart whose install sends requests of all kinds. The name of its definition
+// differs between runs.
+func fullChart(t *testing.T, group string) []byte {
+	t.Helper()
+	const pod = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  generateName: hook-\n  annotations: {helm.sh/hook: pre-install, helm.sh/hook-delete-policy: hook-failed}\n"
+	return pack(t, "note", "1.0.0", map[string]string{
+		"crds/thing.yaml":     strings.ReplaceAll(thingCRD, "GROUP", group),
+		"templates/one.yaml":  "apiVersion: " + group + "/v1\nkind: Thing\nmetadata: {name: one}\n",
+		"templates/hook.yaml": pod,
+		"templates/app.yaml":  "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app}\ndata: {found: {{ (lookup \"v1\" \"Namespace\" \"\" \"default\").metadata.name | quote }}}\n",
+	})
+}
+
+const thingCRD = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.GROUP}
+spec:
+  group: GROUP
+  scope: Namespaced
+  names: {kind: Thing, plural: things, singular: thing, listKind: ThingList}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+`
+
+// TestOneFaultAround: requests for namespaces, definitions and lookups, dry runs, and hooks that
+// the API server would name, are repeated, too.
+func TestOneFaultAround(t *testing.T) {
+	t.Parallel()
+	around := regexp.MustCompile(`/namespaces(/[^/]+)?$|customresourcedefinitions|/apis/[^/]+/v1$|/things|POST .*/configmaps$|dryRun`)
+	for _, fault := range []string{"500", "lost"} {
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			run := func(at int) (matching []string) {
+				name := fmt.Sprintf("%s-%s-%d", b.namespace, fault, at)
+				f := &faulty{}
+				b.through(func(next http.RoundTripper) http.RoundTripper {
+					f.next = next
+					return transport(func(req *http.Request) (*http.Response, error) {
+						what := req.Method + " " + req.URL.Path
+						if req.URL.Query().Get("dryRun") != "" {
+							what += " dryRun"
+						}
+						if req.URL.Query().Get("watch") == "" && around.MatchString(what) {
+							if matching = append(matching, what); len(matching) == at {
+								return faults[fault](next, req)
+							}
+						}
+						return next.RoundTrip(req)
+					})
+				})
+				one := &bench{world: &world{t: t, namespace: name, server: b.server, artifacts: b.artifacts}, conn: b.conn, runner: b.runner, name: "app"}
+				out := one.run(install, fullChart(t, name+".example.com"), nil, helmv2.HelmReleaseSpec{
+					TargetNamespace: name, Install: &helmv2.Install{CreateNamespace: true},
+				})
+				if out.Err != nil {
+					t.Errorf("request %d, %s: %v\n%s", at, fault, out.Err, strings.Join(matching, "\n"))
+					return matching
+				}
+				hooks := 0
+				all := &corev1.ConfigMapList{}
+				b.must(suite.client.List(t.Context(), all, client.InNamespace(name)))
+				for _, c := range all.Items {
+					if strings.HasPrefix(c.Name, "hook-") {
+						hooks++
+					}
+					if c.Name == "app" && c.Data["found"] != "default" {
+						t.Errorf("request %d, %s: the lookup found %q", at, fault, c.Data["found"])
+					}
+				}
+				if hooks != 1 || len(one.stored("app")) != 1 {
+					t.Errorf("request %d, %s: %d hooks, %d revisions\n%s", at, fault, hooks, len(one.stored("app")), strings.Join(matching, "\n"))
+				}
+				return matching
+			}
+			requests := run(0)
+			if len(requests) < 8 {
+				t.Fatalf("only these are sent:\n%s", strings.Join(requests, "\n"))
+			}
+			for i := range requests {
+				run(i + 1)
+			}
+		})
+	}
+}
