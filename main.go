@@ -39,6 +39,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller/setup"
 	"github.com/pintle-dev/pintle/internal/events"
 	"github.com/pintle-dev/pintle/internal/helm"
+	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/oomwatch"
@@ -160,7 +161,7 @@ func addControllers(mgr ctrl.Manager, o *options.Options, config *rest.Config, t
 	if !o.WatchAllNamespaces {
 		watched = o.RuntimeNamespace
 	}
-	index, err := helm.NewIndex(mgr.GetConfig(), watched)
+	index, err := storage.NewIndex(mgr.GetConfig(), watched)
 	if err != nil {
 		return err
 	}

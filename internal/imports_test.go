@@ -58,7 +58,8 @@ func mayImport() map[string][]string {
 		"diagnosis/evidence":                {"diagnosis", "release"},
 		"drift":                             {"apiretry", "release"},
 		"events":                            {},
-		"helm":                              {"apiretry", "cel", "chart", "diagnosis", "hookjob", "readiness", "release", "render", "render/postrender", "values"},
+		"helm":                              {"apiretry", "cel", "chart", "diagnosis", "helm/storage", "hookjob", "readiness", "release", "render", "render/postrender", "values"},
+		"helm/storage":                      {"release", "values"},
 		"hookjob":                           {},
 		"inputs":                            {"cel", "chart", "release", "values"},
 		"leader":                            {},
@@ -74,7 +75,7 @@ func mayImport() map[string][]string {
 		"status":                            {"operation", "release"},
 		"values":                            {},
 		"watch":                             {},
-		"main":                              {"chart", "cluster", "cluster/cloudauth", "controller", "controller/setup", "events", "helm", "inputs", "leader", "metrics", "oomwatch", "options"},
+		"main":                              {"chart", "cluster", "cluster/cloudauth", "controller", "controller/setup", "events", "helm", "helm/storage", "inputs", "leader", "metrics", "oomwatch", "options"},
 	}
 }
 
@@ -242,7 +243,7 @@ func TestLibraries(t *testing.T) {
 	}{
 		{
 			libraries: []string{"helm.sh/helm"},
-			direct:    []string{"helm", "chart", "render", "values"},
+			direct:    []string{"helm", "helm/storage", "chart", "render", "values"},
 			indirect:  []string{"inputs", "controller", "main"},
 		},
 		{

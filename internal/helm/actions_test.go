@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	helmrelease "helm.sh/helm/v3/pkg/release"
+	helmtime "helm.sh/helm/v3/pkg/time"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
@@ -281,15 +282,11 @@ func TestUninstallWhereItWas(t *testing.T) {
 func TestUninstallAsksTheServer(t *testing.T) {
 	w := newWorld(t)
 	install(t, w, w.chart("1.0.0", note()), "one")
-	behind := newIndex("", nil)
-	if err := behind.Replace(nil, "0"); err != nil {
-		t.Fatal(err)
-	}
 	local, err := cluster.NewConnections(w.config, cluster.KubeconfigOptions{}, time.Now).For(cluster.Identity{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	runner := NewRunner(chart.NewStore(&http.Client{Transport: w}, 1<<20), behind, time.Now)
+	runner := NewRunner(chart.NewStore(&http.Client{Transport: w}, 1<<20), emptyIndex(t, w, "0"), time.Now)
 	j := job(release.Uninstall{Timeout: time.Minute, Target: target()}, chart.Artifact{}, "", nil)
 	if out := runner.Run(t.Context(), local, j); out.Err != nil {
 		t.Fatal(out.Err)
@@ -501,7 +498,7 @@ func TestHealCountsFromNowOn(t *testing.T) {
 	stuck(t, w)
 	for _, rls := range w.stored() {
 		if rls.Version == 2 {
-			rls.Labels = withLabel(rls.Labels, helmv2.LabelInterrupted, "true")
+			rls.Labels = with(rls.Labels, helmv2.LabelInterrupted, "true")
 			writeSecret(t, w, rls)
 		}
 	}
@@ -630,9 +627,8 @@ func TestActionOf(t *testing.T) {
 		"Locked":   {`Release unlocked from stale 'pending-rollback' state`, true, helmv2.ActionRollback},
 	}
 	for name, tc := range cases {
-		rls := revision(3, helmrelease.StatusFailed, nil)
-		rls.Info.Description = tc.description
-		rls.Info.LastDeployed = rls.Info.FirstDeployed
+		first := helmtime.Time{Time: time.Unix(1767323045, 0)}
+		rls := &helmrelease.Release{Version: 3, Info: &helmrelease.Info{Description: tc.description, FirstDeployed: first, LastDeployed: first}}
 		if tc.later {
 			rls.Info.LastDeployed = rls.Info.LastDeployed.Add(time.Minute)
 		}

@@ -297,6 +297,10 @@ func (c *client) present(info *resource.Info) (runtime.Object, error) {
 	return metadataOf(c.ctx, info)
 }
 
+// acceptMetadata is the Accept header of requests whose answer is only the metadata of an
+// object. An API server without partial objects sends the whole object.
+const acceptMetadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+
 // metadataOf reads the metadata of an object, nil if it does not exist.
 func metadataOf(ctx context.Context, info *resource.Info) (runtime.Object, error) {
 	live, err := direct(info.Client).Get().
@@ -350,7 +354,7 @@ func (r *run) leaveOthers() {
 func (r *run) ownership() (owners []release.Target, adopted []string) {
 	r.adoption.mu.Lock()
 	defer r.adoption.mu.Unlock()
-	if len(r.store.revisions()) > 0 {
+	if len(r.store.Revisions()) > 0 {
 		return nil, r.adoption.adopted
 	}
 	return r.adoption.owners, nil

@@ -13,13 +13,7 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-)
-
-// What the record of a revision says about how its objects were applied. Records
-// of Helm 3 say nothing, which means client-side.
-const (
-	serverSide = "ssa"
-	clientSide = "csa"
+	"github.com/pintle-dev/pintle/internal/helm/storage"
 )
 
 // applying says how a job applies the objects of its release.
@@ -51,7 +45,7 @@ func (r *run) chooseMethod(mode helmv2.ServerSideApplyMode, version int, force b
 		if force && c.applying.serverSide {
 			r.logs.printf("force has no meaning for server-side apply and is ignored")
 		}
-		r.store.setApplyMethod(methodName(c.applying.serverSide))
+		r.store.SetApplyMethod(methodName(c.applying.serverSide))
 	}
 }
 
@@ -63,7 +57,7 @@ func (r *run) appliesServerSide(mode helmv2.ServerSideApplyMode, version int) bo
 		return false
 	case helmv2.ServerSideApplyAuto:
 	}
-	return r.store.applyMethod(version) == serverSide
+	return r.store.ApplyMethod(version) == storage.ServerSide
 }
 
 // changesMethod reports whether objects in the cluster may have been applied the
@@ -72,10 +66,10 @@ func (r *run) appliesServerSide(mode helmv2.ServerSideApplyMode, version int) bo
 // shows nowhere, so that any revision that is left counts.
 func (r *run) changesMethod(last int, toServer bool) bool {
 	if toServer {
-		return last == 0 || r.store.applyMethod(last) != serverSide
+		return last == 0 || r.store.ApplyMethod(last) != storage.ServerSide
 	}
 	for version := last; version > max(0, last-defaultMaxHistory); version-- {
-		if r.store.applyMethod(version) == serverSide {
+		if r.store.ApplyMethod(version) == storage.ServerSide {
 			return true
 		}
 	}
@@ -84,9 +78,9 @@ func (r *run) changesMethod(last int, toServer bool) bool {
 
 func methodName(isServerSide bool) string {
 	if isServerSide {
-		return serverSide
+		return storage.ServerSide
 	}
-	return clientSide
+	return storage.ClientSide
 }
 
 // modeOf is the mode of an action that has no revision to follow.

@@ -86,7 +86,7 @@ func crowd(b *testing.B, n int) (*client, kube.ResourceList, []runtime.Object) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	r, err := NewRunner(nil, nil, time.Now).prepare(b.Context(), conn, job(release.Install{}, chart.Artifact{}, "1.0.0", nil), redactor{})
+	r, err := NewRunner(nil, nil, time.Now).prepare(b.Context(), conn, job(release.Install{}, chart.Artifact{}, "1.0.0", nil), redactor{}, false)
 	if err != nil {
 		b.Fatal(err)
 	}

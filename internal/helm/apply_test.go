@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -46,34 +47,34 @@ func TestChooseMethod(t *testing.T) {
 		"Install":         {"what is found in place may be anybody's", enabled, 0, false, nil, 1, applying{serverSide: true, migrate: true}},
 		"InstallByClient": {"nothing is handed over", disabled, 0, false, nil, 1, applying{}},
 		"Goes on": {
-			"the last revision says how, not one before", auto, 0, false, map[int]string{1: clientSide, 2: serverSide}, 3,
+			"the last revision says how, not one before", auto, 0, false, map[int]string{1: storage.ClientSide, 2: storage.ServerSide}, 3,
 			applying{serverSide: true},
 		},
-		"GoesOnByClient": {"and the other way", auto, 0, false, map[int]string{2: clientSide}, 3, applying{}},
+		"GoesOnByClient": {"and the other way", auto, 0, false, map[int]string{2: storage.ClientSide}, 3, applying{}},
 		"Helm3":          {"a record that says nothing is client-side", auto, 0, true, nil, 3, applying{force: true}},
 		"Rollback": {
-			"a rollback follows where it goes to", auto, 1, false, map[int]string{1: serverSide, 2: clientSide}, 3,
+			"a rollback follows where it goes to", auto, 1, false, map[int]string{1: storage.ServerSide, 2: storage.ClientSide}, 3,
 			applying{serverSide: true, migrate: true},
 		},
 		"RollbackByClient": {
-			"a rollback follows where it goes to", auto, 1, false, map[int]string{1: clientSide, 2: serverSide}, 3,
+			"a rollback follows where it goes to", auto, 1, false, map[int]string{1: storage.ClientSide, 2: storage.ServerSide}, 3,
 			applying{migrate: true},
 		},
-		"Switch": {"a mode is obeyed", enabled, 0, true, map[int]string{2: clientSide}, 3, applying{serverSide: true, migrate: true}},
+		"Switch": {"a mode is obeyed", enabled, 0, true, map[int]string{2: storage.ClientSide}, 3, applying{serverSide: true, migrate: true}},
 		"CutOffSwitch": {
-			"what a failed change left is still there", disabled, 0, false, map[int]string{1: serverSide, 2: clientSide}, 3,
+			"what a failed change left is still there", disabled, 0, false, map[int]string{1: storage.ServerSide, 2: storage.ClientSide}, 3,
 			applying{migrate: true},
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			r, err := w.runner.prepare(t.Context(), w.conn, Job{Desired: release.Desired{Target: target()}}, redactor{})
+			r, err := w.runner.prepare(t.Context(), w.conn, Job{Desired: release.Desired{Target: target()}}, redactor{}, false)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for version := 1; version < tc.next; version++ {
-				r.store.setApplyMethod(tc.stored[version])
+				r.store.SetApplyMethod(tc.stored[version])
 				if err := r.store.Create(keyOf(version), mock(version)); err != nil {
 					t.Fatal(err)
 				}
@@ -85,7 +86,7 @@ func TestChooseMethod(t *testing.T) {
 			if diff := cmp.Diff(tc.want, r.client.applying, cmp.AllowUnexported(applying{})); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
-			if got := r.store.applyMethod(tc.next); got != methodName(tc.want.serverSide) {
+			if got := r.store.ApplyMethod(tc.next); got != methodName(tc.want.serverSide) {
 				t.Errorf("%s: recorded as %q", tc.reason, got)
 			}
 		})
@@ -163,7 +164,7 @@ func TestApplyAllGoesOn(t *testing.T) {
 		}
 		return 0
 	}
-	run, err := w.runner.prepare(t.Context(), w.conn, Job{Desired: release.Desired{Target: target()}}, redactor{})
+	run, err := w.runner.prepare(t.Context(), w.conn, Job{Desired: release.Desired{Target: target()}}, redactor{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,10 +10,9 @@ import (
 	"strings"
 	"sync"
 
-	helmrelease "helm.sh/helm/v3/pkg/release"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
+	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -25,6 +24,9 @@ type bearers struct {
 	mu    sync.Mutex
 	known map[releaseKey]*bearer
 }
+
+// releaseKey names a release.
+type releaseKey struct{ namespace, name string }
 
 // bearer is another release, as it was found.
 type bearer struct {
@@ -59,12 +61,12 @@ func (s *bearers) of(ctx context.Context, marks release.OwnershipMetadata, claim
 			b.unread = "whether a HelmRelease asks for it cannot be found out"
 		}
 	}
-	storage := []string{marks.Namespace}
+	places := []string{marks.Namespace}
 	for _, c := range b.claimants {
-		storage = append(storage, c.StorageNamespaces...)
+		places = append(places, c.StorageNamespaces...)
 	}
-	slices.Sort(storage)
-	for _, namespace := range slices.Compact(storage) {
+	slices.Sort(places)
+	for _, namespace := range slices.Compact(places) {
 		err := s.read(ctx, b, key, namespace)
 		switch {
 		case err == nil:
@@ -78,72 +80,26 @@ func (s *bearers) of(ctx context.Context, marks release.OwnershipMetadata, claim
 	return b
 }
 
-// read adds to b what the storage in a namespace has of a release.
+// read adds to b the objects of the current revisions of a release in a storage namespace.
 func (s *bearers) read(ctx context.Context, b *bearer, key releaseKey, namespace string) error {
-	api, err := secretsOf(s.getter, namespace)
-	if err != nil {
-		return err
-	}
-	err = s.readRecords(ctx, b, key, namespace, api)
-	if apierrors.IsNotFound(err) {
-		// Something was deleted in between: another revision is the newest by now.
-		err = s.readRecords(ctx, b, key, namespace, api)
-	}
-	return err
-}
-
-func (s *bearers) readRecords(ctx context.Context, b *bearer, key releaseKey, namespace string, api secretReader) error {
-	all, _, err := api.list(ctx, records(key.name))
-	if err != nil {
-		return err
-	}
-	for _, rec := range living(all) {
-		secret, err := api.get(ctx, rec.Name)
-		if err != nil {
-			return err
-		}
-		raw, err := unpack(secret.Data[dataKey])
-		if err != nil {
-			return unreadable(namespace, rec.Name, err)
-		}
-		stored, err := parseRecord(raw)
-		if err != nil {
-			return unreadable(namespace, rec.Name, err)
-		}
-		if stored.Namespace != key.namespace {
-			// The records are of a release of the same name that is somewhere else.
-			continue
+	return storage.EachManifest(ctx, s.getter, namespace, key.name, func(m storage.Manifest) error {
+		if m.Namespace != key.namespace {
+			// The records are of a release of the same name in another namespace.
+			return nil
 		}
 		b.stored = true
-		if err := s.hold(b, stored); err != nil {
-			return fmt.Errorf("objects of revision %d: %w", stored.Version, err)
+		if err := s.hold(b, m); err != nil {
+			return fmt.Errorf("objects of revision %d: %w", m.Version, err)
 		}
-	}
-	return nil
-}
-
-// living returns of the records of a release the newest, and those that are deployed:
-// until an upgrade has ended, what it drops is there. It returns none if the newest
-// is uninstalled: the others are history that was kept.
-func living(all []Record) []Record {
-	newestFirst(all)
-	if len(all) > 0 && all[0].status() == helmrelease.StatusUninstalled {
 		return nil
-	}
-	var some []Record
-	for i, rec := range all {
-		if i == 0 || rec.status() == helmrelease.StatusDeployed {
-			some = append(some, rec)
-		}
-	}
-	return some
+	})
 }
 
 // hold adds the objects of a stored revision. Kinds that are not there any more are
 // those of no object.
-func (s *bearers) hold(b *bearer, stored *record) error {
-	objects := &builder{getter: s.getter, namespace: stored.Namespace}
-	list, err := objects.build(strings.NewReader(stored.Manifest))
+func (s *bearers) hold(b *bearer, m storage.Manifest) error {
+	objects := &builder{getter: s.getter, namespace: m.Namespace}
+	list, err := objects.build(strings.NewReader(m.Text))
 	for _, info := range list {
 		b.holds[keyOfInfo(info)] = true
 	}

@@ -12,11 +12,14 @@ import (
 	"time"
 
 	helmrelease "helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/storage/driver"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -32,14 +35,17 @@ func revisionOf(version int, status helmrelease.Status, manifest string) *helmre
 func (w *world) keep(namespace string, all ...*helmrelease.Release) {
 	w.t.Helper()
 	for _, rls := range all {
-		s := &secretStore{release: "shop", namespace: namespace, now: time.Now, packer: &packer{}}
-		key := recordName("shop", rls.Version)
-		made, err := s.secret(key, rls, &stored{})
+		key := storage.Key("shop", rls.Version)
+		secrets := fake.NewClientset().CoreV1().Secrets(namespace)
+		if err := driver.NewSecrets(secrets).Create(key, rls); err != nil {
+			w.t.Fatal(err)
+		}
+		secret, err := secrets.Get(w.t.Context(), key, metav1.GetOptions{})
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		made.secret.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}
-		object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(made.secret)
+		secret.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}
+		object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(secret)
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -90,9 +96,9 @@ func TestBearers(t *testing.T) {
 			w.keep("prod", tc.stored...)
 			w.keep("vault", tc.vault...)
 			if tc.spoil {
-				secret := w.object("/api/v1/namespaces/prod/secrets/" + recordName("shop", 1)).Object
-				secret["data"] = map[string]any{dataKey: "bm9uc2Vuc2U="}
-				w.put("/api/v1/namespaces/prod/secrets/"+recordName("shop", 1), secret)
+				secret := w.object("/api/v1/namespaces/prod/secrets/" + storage.Key("shop", 1)).Object
+				secret["data"] = map[string]any{"release": "bm9uc2Vuc2U="}
+				w.put("/api/v1/namespaces/prod/secrets/"+storage.Key("shop", 1), secret)
 			}
 			w.refuse = func(_, path string) int {
 				if tc.refuse != "" && path == tc.refuse {

@@ -59,7 +59,7 @@ func TestCRDsAreServed(t *testing.T) {
 			}
 			artifact := w.chart("1.0.0", map[string]string{"crds/thing.yaml": thingCRD})
 			synctest.Test(t, func(t *testing.T) {
-				run, err := w.runner.prepare(t.Context(), w.conn, Job{Desired: release.Desired{Target: target()}}, redactor{})
+				run, err := w.runner.prepare(t.Context(), w.conn, Job{Desired: release.Desired{Target: target()}}, redactor{}, false)
 				if err != nil {
 					t.Fatal(err)
 				}

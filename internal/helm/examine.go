@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/resource"
 
+	"github.com/pintle-dev/pintle/internal/apiretry"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -111,7 +112,7 @@ func (q *inquest) found(err error) *release.Diagnosis {
 // refuse takes note of the first object that the API server refused for whose it
 // is or what it is, not for what it lacks.
 func (q *inquest) refuse(info *resource.Info, err error) {
-	if !q.on() || q.refusal != nil || !apierrors.IsForbidden(err) && !strings.Contains(err.Error(), "denied the request") {
+	if !q.on() || q.refusal != nil || !apierrors.IsForbidden(err) && !apiretry.WebhookDenied(apiretry.AnswerOf(err)) {
 		return
 	}
 	s := suspectOf(info, nil)

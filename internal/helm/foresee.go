@@ -59,21 +59,16 @@ func (r *run) foresee(ctx context.Context, job Job, c *helmchart.Chart, f foresi
 		return err
 	}
 	rls.Version = last + 1
-	bytes, err := r.store.foresee(rls, methodName(r.appliesServerSide(f.mode, last)))
+	size, err := r.store.Precheck(rls, methodName(r.appliesServerSide(f.mode, last)))
 	if err != nil {
 		return err
 	}
-	return r.foreseen(rls, bytes)
-}
-
-// foreseen refuses what would be too large. That it is only nearly so is told once it
-// is made.
-func (r *run) foreseen(rls *helmrelease.Release, bytes int) error {
-	err := r.weighed(rls, bytes)
-	if err == nil {
-		r.size = nil
+	if err := r.checkSize(size); err != nil {
+		return err
 	}
-	return err
+	// A size near the limit is reported when the revision is created.
+	r.size = nil
+	return nil
 }
 
 // unpacked returns how many bytes are to be rendered, and stored.
@@ -131,7 +126,7 @@ func (r *run) imagine(ctx context.Context, job Job, c *helmchart.Chart, f foresi
 // rehearsal returns what renders a revision that may be made, as if the definitions of
 // the chart were served already.
 func (r *run) rehearsal(target release.Target, c *helmchart.Chart, install bool, revision int) (*rerun, error) {
-	again := &rerun{run: run{charts: r.charts, store: &recorder{}, large: r.large, config: &action.Configuration{}}, getter: r.config.RESTClientGetter}
+	again := &rerun{run: run{charts: r.charts, large: r.large, config: &action.Configuration{}}, getter: r.config.RESTClientGetter}
 	again.made = making{
 		stored: &helmrelease.Release{Name: target.Name, Namespace: target.Namespace}, install: install, revision: revision,
 	}

@@ -49,7 +49,7 @@ func (r *Runner) Inventory(ctx context.Context, getter genericclioptions.RESTCli
 // lies in the crds folders of its chart, whatever was done with it; nil if none
 // was stored. It asks nothing of the server that rendering has not asked already.
 func (r *run) inventory() ([]release.Object, error) {
-	manifest, ok := r.store.newestManifest()
+	manifest, ok := r.store.NewestManifest()
 	if !ok {
 		return nil, nil
 	}

@@ -6,6 +6,7 @@ package helm
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -56,8 +57,18 @@ func markOwned(info *resource.Info, name, namespace string) {
 	if !ok {
 		return
 	}
-	object.SetLabels(withLabel(object.GetLabels(), managedByLabel, managedByHelm))
-	annotations := withLabel(object.GetAnnotations(), nameAnnotation, name)
+	object.SetLabels(with(object.GetLabels(), managedByLabel, managedByHelm))
+	annotations := with(object.GetAnnotations(), nameAnnotation, name)
 	annotations[namespaceAnnotation] = namespace
 	object.SetAnnotations(annotations)
+}
+
+// with returns a copy with one more entry. The original map may be shared.
+func with(all map[string]string, key, value string) map[string]string {
+	more := maps.Clone(all)
+	if more == nil {
+		more = map[string]string{}
+	}
+	more[key] = value
+	return more
 }

@@ -104,7 +104,7 @@ func TestExpectHooks(t *testing.T) {
 func TestReportConflicts(t *testing.T) {
 	w := newWorld(t)
 	var lines []string
-	run, err := w.runner.prepare(t.Context(), w.conn, Job{Desired: release.Desired{Target: target()}}, redactor{})
+	run, err := w.runner.prepare(t.Context(), w.conn, Job{Desired: release.Desired{Target: target()}}, redactor{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/values"
 )
@@ -27,13 +28,12 @@ func (r *Runner) Preserved(ctx context.Context, getter genericclioptions.RESTCli
 	if len(stored) == 0 {
 		return values.Digest(vals)
 	}
-	secrets, err := secretsOf(getter, target.StorageNamespace)
+	store, err := r.storage.Open(ctx, getter, target, storage.Options{ReadCache: true})
 	if err != nil {
 		return "", err
 	}
 	version := preserving(stored)
-	store := r.sparing(getter, newSecretStore(ctx, secrets, target.StorageNamespace, target.Name, r.now))
-	base, err := store.Get(recordName(target.Name, version))
+	base, err := store.Revision(version)
 	if err != nil {
 		return "", fmt.Errorf("values of revision %d of release %s in namespace %s: %w", version, target.Name, target.StorageNamespace, err)
 	}

@@ -36,7 +36,7 @@ func (r *run) postRenderer(job Job) (helmpostrender.PostRenderer, error) {
 		// These differ for renderers that refuse an object which is both a hook and
 		// not; ours does not.
 	}
-	r.store.prepare = func(rls *helmrelease.Release) error { return renderHooks(renderer, rls) }
+	r.beforeStore = func(rls *helmrelease.Release) error { return renderHooks(renderer, rls) }
 	return templates{Renderer: renderer}, nil
 }
 

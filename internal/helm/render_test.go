@@ -258,7 +258,7 @@ func BenchmarkRendering(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				renderer, err := (&run{store: &recorder{}}).postRenderer(Job{Spec: s})
+				renderer, err := (&run{}).postRenderer(Job{Spec: s})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -21,13 +21,14 @@ import (
 	helmpostrender "helm.sh/helm/v3/pkg/postrender"
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/releaseutil"
-	"helm.sh/helm/v3/pkg/storage"
+	helmstorage "helm.sh/helm/v3/pkg/storage"
 	"helm.sh/helm/v3/pkg/storage/driver"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/yaml"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -64,12 +65,11 @@ func (r *Runner) rerender(ctx context.Context, getter genericclioptions.RESTClie
 		return result, err
 	}
 	result.Capabilities = now.digest
-	secrets, err := secretsOf(getter, job.Desired.Target.StorageNamespace)
+	store, err := r.storage.Open(ctx, getter, job.Desired.Target, storage.Options{ReadCache: true})
 	if err != nil {
 		return result, err
 	}
-	store := r.sparing(getter, newSecretStore(ctx, secrets, job.Desired.Target.StorageNamespace, job.Desired.Target.Name, r.now))
-	again := &rerun{run: run{charts: r.charts, store: &recorder{}, large: r.large}, getter: getter, offer: now}
+	again := &rerun{run: run{charts: r.charts, large: r.large}, getter: getter, offer: now}
 	if again.made, err = makingOf(store, job.Desired.Target.Name, version); err != nil {
 		return result, err
 	}
@@ -103,8 +103,8 @@ type making struct {
 // makingOf returns how a revision was rendered. What a rollback made was rendered
 // for the revision it returned to, which may be gone; the first is taken for an
 // install then, and the others for upgrades.
-func makingOf(store *secretStore, name string, version int) (making, error) {
-	rls, err := store.Get(recordName(name, version))
+func makingOf(store *storage.Driver, name string, version int) (making, error) {
+	rls, err := store.Revision(version)
 	if err != nil {
 		return making{}, fmt.Errorf("revision %d of release %s: %w", version, name, err)
 	}
@@ -118,7 +118,7 @@ func makingOf(store *secretStore, name string, version int) (making, error) {
 		if made.revision == 0 {
 			return making{}, fmt.Errorf("revision %d of release %s was made by a rollback, and it is not known to which revision", from.Version, name)
 		}
-		from, err = store.Get(recordName(name, made.revision))
+		from, err = store.Revision(made.revision)
 		if errors.Is(err, driver.ErrReleaseNotFound) {
 			made.install = made.revision == 1
 			return made, nil
@@ -183,7 +183,7 @@ func (r *rerun) release(ctx context.Context, job Job, c *helmchart.Chart, values
 	memory := driver.NewMemory()
 	memory.SetNamespace(r.made.stored.Namespace)
 	r.config = &action.Configuration{
-		RESTClientGetter: r.getter, Releases: storage.Init(memory), Capabilities: r.offer.capabilities,
+		RESTClientGetter: r.getter, Releases: helmstorage.Init(memory), Capabilities: r.offer.capabilities,
 		KubeClient: &kubefake.PrintingKubeClient{Out: io.Discard}, Log: func(string, ...any) {},
 	}
 	var rls *helmrelease.Release

@@ -19,6 +19,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -140,15 +141,15 @@ func (w *world) same(j Job, version int) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	secrets, err := secretsOf(w.conn, "prod")
+	store, err := w.runner.storage.Open(w.t.Context(), w.conn, target(), storage.Options{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	made, err := makingOf(newSecretStore(w.t.Context(), secrets, "prod", "app", time.Now), "app", version)
+	made, err := makingOf(store, "app", version)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	again := &rerun{run: run{charts: w.runner.charts, store: &recorder{}}, getter: w.conn, offer: o, made: made}
+	again := &rerun{run: run{charts: w.runner.charts}, getter: w.conn, offer: o, made: made}
 	manifest, err := again.render(w.t.Context(), j, false)
 	if err != nil {
 		w.t.Fatal(err)
@@ -243,7 +244,7 @@ func TestRerenderPreserved(t *testing.T) {
 			w.must(withValues(j))
 			w.same(withValues(j), 2)
 			w.mu.Lock()
-			delete(w.objects, "/api/v1/namespaces/prod/secrets/"+recordName("app", 1))
+			delete(w.objects, "/api/v1/namespaces/prod/secrets/"+storage.Key("app", 1))
 			w.mu.Unlock()
 			w.same(withValues(j), 2)
 		})
@@ -277,7 +278,7 @@ func TestRerenderOfRollback(t *testing.T) {
 	w.same(withValues(install), 6)
 	for version := 1; version < 6; version++ {
 		w.mu.Lock()
-		delete(w.objects, "/api/v1/namespaces/prod/secrets/"+recordName("app", version))
+		delete(w.objects, "/api/v1/namespaces/prod/secrets/"+storage.Key("app", version))
 		w.mu.Unlock()
 	}
 	w.must(withValues(upgrade))

@@ -5,8 +5,6 @@ package helm
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/go-logr/logr"
 	"helm.sh/helm/v3/pkg/kube"
@@ -107,20 +105,6 @@ func markAttempt(list kube.ResourceList, attempt string) error {
 			info.Name = base[:min(len(base), maxGenerated)] + rand.String(suffixLength)
 			object.SetName(info.Name)
 		}
-	}
-	return nil
-}
-
-// errUnrecorded is why an action that did all it had to has failed.
-var errUnrecorded = errors.New("the result could not be recorded")
-
-// unrecorded returns an error if storage did not take the last state of a revision. Helm
-// only logs that.
-func (d *recorder) unrecorded() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for version, err := range d.failed {
-		return fmt.Errorf("%w: revision %d: %w", errUnrecorded, version, err)
 	}
 	return nil
 }

@@ -91,7 +91,7 @@ func TestUnrecordedResult(t *testing.T) {
 		return 0
 	}
 	out := w.runner.Run(t.Context(), w.conn, job(release.Install{Timeout: time.Minute}, w.chart("1.0.0", note()), "1.0.0", nil))
-	if out.Err == nil || !strings.Contains(out.Err.Error(), errUnrecorded.Error()) {
+	if out.Err == nil || !strings.Contains(out.Err.Error(), "the result could not be recorded") {
 		t.Errorf("the error is %v", out.Err)
 	}
 	if len(out.Revisions) != 1 || out.Revisions[0].Status != helmv2.StatusPendingInstall || out.Interrupted != nil {

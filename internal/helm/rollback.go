@@ -62,7 +62,7 @@ func (r *run) rollbackTarget(target release.Target, version int) error {
 // fails it leaves the new revision pending, and nothing can be done to a release
 // in that state.
 func (r *run) failRollback(name string, cause error) error {
-	for _, rev := range r.store.revisions() {
+	for _, rev := range r.store.Revisions() {
 		if rev.Status != helmv2.StatusPendingRollback {
 			continue
 		}

@@ -18,8 +18,8 @@ import (
 	"github.com/go-logr/logr"
 	"helm.sh/helm/v3/pkg/action"
 	"helm.sh/helm/v3/pkg/kube"
-	"helm.sh/helm/v3/pkg/storage"
-	corev1 "k8s.io/api/core/v1"
+	helmrelease "helm.sh/helm/v3/pkg/release"
+	helmstorage "helm.sh/helm/v3/pkg/storage"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
@@ -27,6 +27,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/apiretry"
 	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -76,10 +77,8 @@ type Origin struct{ Name, Namespace string }
 // Runner runs jobs. It may be used concurrently, for one release at a time.
 type Runner struct {
 	charts  *chart.Store
-	index   *Index
+	storage *storage.Store
 	now     func() time.Time
-	memo    memo
-	packer  packer
 	offered offerDigest
 	// followers are shared by all jobs, so that they share watches.
 	followers followers
@@ -89,26 +88,18 @@ type Runner struct {
 	large chan struct{}
 }
 
-// NewRunner returns a runner that takes charts from charts. The index, which may
-// be nil, is of the cluster that local connections lead to. The first call must be
-// over before any other.
-func NewRunner(charts *chart.Store, index *Index, now func() time.Time) *Runner {
+// NewRunner returns a runner that takes charts from charts. The index describes the storage of
+// the cluster of local connections; it may be nil. The first call must return before any other
+// call.
+func NewRunner(charts *chart.Store, index *storage.Index, now func() time.Time) *Runner {
 	// Helm keeps the name it signs its writes with in a package variable. It is
 	// the reference's name, so that a release changes hands without a change of
 	// field ownership.
 	if kube.ManagedFieldsManager != helmv2.FieldManager {
 		kube.ManagedFieldsManager = helmv2.FieldManager
 	}
-	r := &Runner{charts: charts, index: index, now: now, large: make(chan struct{}, 1)}
-	if index != nil {
-		index.forget = r.memo.forget
-	}
-	return r
+	return &Runner{charts: charts, storage: storage.New(index, now), now: now, large: make(chan struct{}, 1)}
 }
-
-// Remembered returns how many stored revisions are known without being read, and
-// roughly how many bytes that takes.
-func (r *Runner) Remembered() (revisions int, bytes int64) { return r.memo.stats() }
 
 // Run performs a job and returns when Helm has stopped writing. Cancelling ctx
 // does not stop Helm, which could leave things half done: it ends the waits, and
@@ -118,13 +109,13 @@ func (r *Runner) Run(ctx context.Context, getter genericclioptions.RESTClientGet
 	redact := newRedactor(job.Secrets)
 	getter, job.retrier = r.withRetries(ctx, getter, job)
 	defer job.retrier.End()
-	run, err := r.prepare(ctx, getter, job, redact)
+	run, err := r.prepare(ctx, getter, job, redact, false)
 	if err == nil {
 		defer run.adoption.end()
 		if err = run.perform(ctx, job); err == nil {
-			err = run.store.unrecorded()
+			err = run.store.UpdateError()
 		}
-		out.Revisions = run.store.revisions()
+		out.Revisions = run.store.Revisions()
 		out.Logs = run.logs.lines()
 		var unlisted error
 		out.Inventory, unlisted = run.inventory()
@@ -149,9 +140,12 @@ type run struct {
 	charts *chart.Store
 	config *action.Configuration
 	client *client
-	store  *recorder
-	logs   *logBuffer
-	gate   *gate
+	store  *storage.Driver
+	redact redactor
+	// beforeStore, if set, changes a new revision before it is stored.
+	beforeStore func(*helmrelease.Release) error
+	logs        *logBuffer
+	gate        *gate
 	// adoption knows whose objects are that are new to the release.
 	adoption *adoption
 	// crds are the objects in the crds folders of the chart.
@@ -161,20 +155,17 @@ type run struct {
 	large chan struct{}
 }
 
-func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, redact redactor) (*run, error) {
-	secrets, err := secretsOf(getter, job.target().StorageNamespace)
+// prepare returns the state of a job. With readCache, stored revisions may come from the read
+// cache of the storage.
+func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, redact redactor, readCache bool) (*run, error) {
+	logs := newLogBuffer(logr.FromContextOrDiscard(ctx), r.now, redact)
+	run := &run{charts: r.charts, redact: redact, logs: logs, large: r.large}
+	var err error
+	run.store, err = r.storage.Open(ctx, getter, job.target(), storage.Options{
+		UID: job.Desired.UID, FailureLabel: job.failureLabel(ctx), Prepare: run.prepareRevision, Redact: redact.text, ReadCache: readCache,
+	})
 	if err != nil {
 		return nil, err
-	}
-	logs := newLogBuffer(logr.FromContextOrDiscard(ctx), r.now, redact)
-	store := &recorder{
-		secretStore: newSecretStore(ctx, secrets, job.target().StorageNamespace, job.target().Name, r.now),
-		uid:         job.Desired.UID, mark: job.mark(ctx), redact: redact, memo: &r.memo,
-	}
-	store.packer = &r.packer
-	var local bool
-	if store.way, local, _ = wayOf(getter); local {
-		store.index = r.index
 	}
 	kc := kube.New(getter)
 	kc.Log = logs.printf
@@ -188,48 +179,39 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 		// Waits and repeated requests share the slot of the job.
 		c.idle = job.retrier.ReleaseSlot
 	}
-	c.attempt = store.attempt
+	c.attempt = run.store.Attempt
 	c.inquest.own = redact.own
-	if c.manner, err = job.manner(store); err != nil {
+	if c.manner, err = job.manner(run.store); err != nil {
 		return nil, err
 	}
-	gate := &gate{Driver: store, client: c}
 	if c.adoption, err = r.adoption(getter, job, c); err != nil {
 		return nil, err
 	}
-	releases := storage.Init(gate)
+	run.client, run.adoption, run.gate = c, c.adoption, &gate{Driver: run.store, client: c}
+	releases := helmstorage.Init(run.gate)
 	releases.Log = logs.printf
-	return &run{
-		charts: r.charts, client: c, store: store, logs: logs, gate: gate, large: r.large, adoption: c.adoption,
-		config: &action.Configuration{
-			RESTClientGetter: getter, Releases: releases, KubeClient: c, Log: logs.printf,
-		},
-	}, nil
+	run.config = &action.Configuration{RESTClientGetter: getter, Releases: releases, KubeClient: c, Log: logs.printf}
+	return run, nil
 }
 
-// observe prepares for a look at a stored revision that stores nothing.
-func (r *Runner) observe(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, redact redactor) (*run, error) {
-	run, err := r.prepare(ctx, getter, job, redact)
-	if err == nil {
-		r.sparing(getter, run.store.secretStore)
+// prepareRevision changes a new revision before it is stored.
+func (r *run) prepareRevision(rls *helmrelease.Release) error {
+	if r.beforeStore == nil {
+		return nil
 	}
-	return run, err
+	return r.beforeStore(rls)
 }
 
-// sparing has a store not read again what History has read, by the same way, of which
-// nothing newer is known since. Install, upgrade, and all else that Run does, read again.
-// What corrects drift does not: the manifest of a revision does not change, and live
-// objects are looked at.
-func (r *Runner) sparing(getter genericclioptions.RESTClientGetter, s *secretStore) *secretStore {
-	way, _, _ := wayOf(getter)
-	s.lately = func(key string) *corev1.Secret { return r.memo.body(way, s.namespace, key) }
-	return s
+// observe returns the state of a job that stores nothing. The manifest of a revision does not
+// change, so it may come from the read cache; live objects are read.
+func (r *Runner) observe(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, redact redactor) (*run, error) {
+	return r.prepare(ctx, getter, job, redact, true)
 }
 
-// mark returns the label of a revision that the job marks as failed because it
-// was cut off: the job is being ended on purpose, or, when it unlocks, the process
-// that worked on the revision died. Neither counts as a failure.
-func (j *Job) mark(ctx context.Context) func() string {
+// failureLabel returns the label of a revision that fails because the job is interrupted or
+// superseded. A job that unlocks labels a revision whose process died. Neither counts as a
+// failure.
+func (j *Job) failureLabel(ctx context.Context) func() string {
 	_, unlocking := j.Action.(release.Unlock)
 	return func() string {
 		switch {
@@ -264,7 +246,7 @@ func (j *Job) target() release.Target {
 func (r *run) perform(ctx context.Context, job Job) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			logr.FromContextOrDiscard(ctx).Error(r.store.redact.error(fmt.Errorf("%v", p)), "Helm panicked", "stack", string(debug.Stack()))
+			logr.FromContextOrDiscard(ctx).Error(r.redact.error(fmt.Errorf("%v", p)), "Helm panicked", "stack", string(debug.Stack()))
 			err = fmt.Errorf("%s panicked: %v", release.Name(job.Action), p)
 		}
 	}()

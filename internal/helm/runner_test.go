@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -119,7 +120,7 @@ func nested(w *world, path string, fields ...string) (string, bool, error) {
 	if object == nil {
 		return "", false, nil
 	}
-	return nestedString(object.Object, fields...)
+	return unstructured.NestedString(object.Object, fields...)
 }
 
 func TestNothingIsStored(t *testing.T) {

@@ -58,14 +58,14 @@ func (r *run) sandboxed(ctx context.Context, job Job, c *helmchart.Chart, timeou
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
-	way, prepare := r.config.RESTClientGetter, r.store.prepare
+	way, prepare := r.config.RESTClientGetter, r.beforeStore
 	inside := &rendering{
 		RESTClientGetter: way, ctx: ctx, chart: c,
 		options: render.Options{EnableDNS: job.AllowDNS, Limits: render.DefaultLimits(), Large: r.large},
 	}
 	r.config.RESTClientGetter = inside
 	// What is stored is the chart as it was.
-	r.store.prepare = func(rls *helmrelease.Release) error {
+	r.beforeStore = func(rls *helmrelease.Release) error {
 		inside.leave()
 		if prepare != nil {
 			return prepare(rls)
@@ -74,7 +74,7 @@ func (r *run) sandboxed(ctx context.Context, job Job, c *helmchart.Chart, timeou
 	}
 	defer func() {
 		inside.leave()
-		r.config.RESTClientGetter, r.store.prepare = way, prepare
+		r.config.RESTClientGetter, r.beforeStore = way, prepare
 	}()
 	err := act()
 	if inside.box != nil && inside.box.Err() != nil {

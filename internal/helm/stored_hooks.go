@@ -7,15 +7,14 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
-	"slices"
 
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/releaseutil"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/yaml"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/hookjob"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -40,60 +39,30 @@ type Stored struct {
 // revision below 0 is none; only whether the newest one is pending is told then. The
 // revision's digests are those that recorded can be compared with.
 func (r *Runner) Hooks(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, version int, recorded helmv2.Snapshots) (Stored, error) {
-	secrets, err := secretsOf(getter, target.StorageNamespace)
+	live, err := storage.ReadLive(ctx, getter, target, version, recorded)
 	if err != nil {
 		return Stored{}, err
 	}
-	all, _, err := secrets.list(ctx, records(target.Name))
-	if err != nil {
-		return Stored{}, fmt.Errorf("list Secrets in namespace %s: %w", target.StorageNamespace, err)
+	s := Stored{Pending: pending(live.Newest)}
+	if live.Release != nil {
+		s.Revision, s.Labelled = live.Revision, live.Labelled
+		s.read(live.Release)
 	}
-	newestFirst(all)
-	s := Stored{Pending: pending(all)}
-	rec := wanted(all, version)
-	if rec == nil {
-		return s, nil
-	}
-	secret, err := secrets.get(ctx, rec.Name)
-	if apierrors.IsNotFound(err) {
-		return s, nil
-	}
-	if err != nil {
-		return Stored{}, fmt.Errorf("read Secret %s/%s: %w", target.StorageNamespace, rec.Name, err)
-	}
-	f, rls, err := readRelease(secret, recorded)
-	if err != nil {
-		return Stored{}, unreadable(target.StorageNamespace, secret.Name, err)
-	}
-	found, _ := recordOf(secret)
-	s.Revision, s.Labelled = f.revision, found.revision()
-	s.read(rls)
 	return s, nil
 }
 
-// pending says what goes on with the newest of some records.
-func pending(all []Record) string {
-	if len(all) == 0 {
+// pending says which action is running on a release according to its newest revision; empty if
+// none is.
+func pending(newest *release.Revision) string {
+	if newest == nil {
 		return ""
 	}
-	switch status := all[0].status(); status {
-	case helmrelease.StatusPendingInstall, helmrelease.StatusPendingUpgrade, helmrelease.StatusPendingRollback, helmrelease.StatusUninstalling:
-		return fmt.Sprintf("revision %d of the release is %s", all[0].version(), status)
-	case helmrelease.StatusDeployed, helmrelease.StatusFailed, helmrelease.StatusSuperseded, helmrelease.StatusUninstalled, helmrelease.StatusUnknown:
+	switch newest.Status {
+	case helmv2.StatusPendingInstall, helmv2.StatusPendingUpgrade, helmv2.StatusPendingRollback, helmv2.StatusUninstalling:
+		return fmt.Sprintf("revision %d of the release is %s", newest.Version, newest.Status)
+	case helmv2.StatusDeployed, helmv2.StatusFailed, helmv2.StatusSuperseded, helmv2.StatusUninstalled, helmv2.StatusUnknown:
 	}
 	return ""
-}
-
-// wanted returns the record of a revision, or of the newest that is deployed; nil
-// if there is none.
-func wanted(all []Record, version int) *Record {
-	i := slices.IndexFunc(all, func(r Record) bool {
-		return r.version() == version || version == 0 && r.status() == helmrelease.StatusDeployed
-	})
-	if i < 0 || version < 0 {
-		return nil
-	}
-	return &all[i]
 }
 
 func (s *Stored) read(rls *helmrelease.Release) {

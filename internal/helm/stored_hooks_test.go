@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	helmrelease "helm.sh/helm/v3/pkg/release"
-
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/hookjob"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -79,14 +77,11 @@ func TestHooks(t *testing.T) {
 }
 
 func TestPending(t *testing.T) {
-	of := func(status helmrelease.Status) []Record {
-		return []Record{{Name: "sh.helm.release.v1.app.v2", Labels: map[string]string{"version": "2", "status": status.String()}}}
-	}
-	for status, want := range map[helmrelease.Status]string{
-		helmrelease.StatusPendingUpgrade: "revision 2 of the release is pending-upgrade", helmrelease.StatusUninstalling: "revision 2 of the release is uninstalling",
-		helmrelease.StatusDeployed: "", helmrelease.StatusFailed: "",
+	for status, want := range map[helmv2.ReleaseStatus]string{
+		helmv2.StatusPendingUpgrade: "revision 2 of the release is pending-upgrade", helmv2.StatusUninstalling: "revision 2 of the release is uninstalling",
+		helmv2.StatusDeployed: "", helmv2.StatusFailed: "",
 	} {
-		if got := pending(of(status)); got != want {
+		if got := pending(&release.Revision{Version: 2, Status: status}); got != want {
 			t.Errorf("%s: %q", status, got)
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -32,7 +33,7 @@ import (
 // An error means that the check is incomplete, so that nothing may be uninstalled.
 func (r *Runner) CheckTarget(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, old release.Target) (release.TargetCheck, error) {
 	redact := newRedactor(job.Secrets)
-	run, err := r.prepare(ctx, getter, job, redact)
+	run, err := r.prepare(ctx, getter, job, redact, false)
 	if err != nil {
 		return release.TargetCheck{}, redact.error(err)
 	}
@@ -74,7 +75,7 @@ func (t *targetCheck) check(ctx context.Context) (stored []release.Revision, err
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("checking the target panicked: %v", p)
-			logr.FromContextOrDiscard(ctx).Error(t.store.redact.error(err), "Helm panicked", "stack", string(debug.Stack()))
+			logr.FromContextOrDiscard(ctx).Error(t.redact.error(err), "Helm panicked", "stack", string(debug.Stack()))
 		}
 	}()
 	stored, err = t.storedThere(ctx)
@@ -108,17 +109,12 @@ func (t *targetCheck) storedThere(ctx context.Context) ([]release.Revision, erro
 		}
 		return nil, nil
 	}
-	all, _, err := t.store.api.list(ctx, records(target.Name))
+	stored, err := t.store.ListRevisions(ctx)
 	if apierrors.IsForbidden(err) {
-		return nil, refusal{fmt.Errorf("list Secrets in namespace %s: %w", target.StorageNamespace, err)}
+		return nil, refusal{err}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("list Secrets in namespace %s: %w", target.StorageNamespace, err)
-	}
-	newestFirst(all)
-	stored := make([]release.Revision, len(all))
-	for i := range all {
-		stored[i] = all[i].revision()
+		return nil, err
 	}
 	if len(stored) > 0 && stored[0].Status == helmv2.StatusUninstalled && !t.install.Replace {
 		return stored, refusef("Helm keeps the history of an uninstalled release %s in namespace %s, and spec.install.replace is not set",
@@ -151,20 +147,20 @@ func (t *targetCheck) render(ctx context.Context) (*helmrelease.Release, []*reso
 		return nil, nil, err
 	}
 	rls, err := again.release(ctx, t.job, c, values, t.job.Desired.Policy.Install.Timeout)
-	if err == nil && again.store.prepare != nil {
+	if err == nil && again.beforeStore != nil {
 		// Helm post-renders hooks when it stores the revision.
-		err = again.store.prepare(rls)
+		err = again.beforeStore(rls)
 	}
 	if err != nil {
 		return nil, nil, refusal{err}
 	}
 	t.client.inquest.meet(rls)
 	rls.Version = 1
-	bytes, err := t.store.foresee(rls, methodName(t.serverSide()))
+	size, err := t.store.Precheck(rls, methodName(t.serverSide()))
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := t.weighed(rls, bytes); err != nil {
+	if err := t.checkSize(size); err != nil {
 		return nil, nil, refusal{err}
 	}
 	return rls, crds, nil
@@ -210,10 +206,7 @@ func (t *targetCheck) recordAllowed(ctx context.Context) error {
 	if target.StorageNamespace == t.creates {
 		return nil
 	}
-	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: recordName(target.Name, 1), Labels: records(target.Name)},
-		Type:       secretType, Data: map[string][]byte{dataKey: nil},
-	}
+	secret := storage.NewSecret(target.Name)
 	_, err := t.clients.CoreV1().Secrets(target.StorageNamespace).Create(ctx, secret, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	return t.answer(fmt.Sprintf("create Secret %s/%s", target.StorageNamespace, secret.Name), &preflight{}, &resource.Info{Name: secret.Name}, err)
 }

@@ -169,7 +169,7 @@ func (t *targetCheck) answer(what string, p *preflight, info *resource.Info, err
 		return fmt.Errorf("%s: %w", what, err)
 	case passesWithOld(info, err), !p.blocks(info, err):
 		logr.FromContextOrDiscard(t.client.ctx).Info("the target denies a dry run, which the uninstall or the install may end",
-			"request", what, "cause", t.store.redact.text(err.Error()))
+			"request", what, "cause", t.redact.text(err.Error()))
 		return nil
 	}
 	return refusal{fmt.Errorf("%s: %w", what, err)}

@@ -22,6 +22,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/cluster"
+	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -241,9 +242,9 @@ func home(phase string) map[string]any {
 
 // keepAs stores revision 1 of a release in namespace prod, with metadata only.
 func (w *world) keepAs(name string, status helmrelease.Status) {
-	w.put("/api/v1/namespaces/prod/secrets/"+recordName(name, 1), map[string]any{
+	w.put("/api/v1/namespaces/prod/secrets/"+storage.Key(name, 1), map[string]any{
 		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{
-			"name": recordName(name, 1), "namespace": "prod",
+			"name": storage.Key(name, 1), "namespace": "prod",
 			"labels": map[string]any{"owner": "helm", "name": name, "version": "1", "status": status.String()},
 		},
 	})
@@ -332,11 +333,7 @@ func TestPassesWithOld(t *testing.T) {
 func TestStrayBehindTheIndex(t *testing.T) {
 	w := newWorld(t)
 	install(t, w, w.chart("1.0.0", note()), "one")
-	index := newIndex("", nil)
-	if err := index.Replace(nil, "1"); err != nil {
-		t.Fatal(err)
-	}
-	runner := NewRunner(chart.NewStore(http.DefaultClient, 1<<20), index, time.Now)
+	runner := NewRunner(chart.NewStore(http.DefaultClient, 1<<20), emptyIndex(t, w, "1"), time.Now)
 	local, err := cluster.NewConnections(w.config, cluster.KubeconfigOptions{}, time.Now).For(cluster.Identity{})
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/action"
 	helmrelease "helm.sh/helm/v3/pkg/release"
-	"helm.sh/helm/v3/pkg/storage"
+	helmstorage "helm.sh/helm/v3/pkg/storage"
 	"helm.sh/helm/v3/pkg/storage/driver"
 
 	"github.com/pintle-dev/pintle/internal/release"
@@ -20,7 +20,7 @@ import (
 func (r *run) test(job Job, a release.Test) error {
 	whole := &wholeRelease{Driver: r.store, ctx: r.client.ctx, meet: r.client.inquest.meet}
 	config := *r.config
-	config.Releases = storage.Init(whole)
+	config.Releases = helmstorage.Init(whole)
 	config.Releases.Log = r.logs.printf
 	t := action.NewReleaseTesting(&config)
 	t.Timeout = a.Timeout

@@ -28,7 +28,7 @@ func (r *run) uninstall(job Job, a release.Uninstall) error {
 	u.Wait = !spec.DisableWait
 	u.DeletionPropagation = string(spec.GetDeletionPropagation())
 	// An index that is behind would make the release look uninstalled, and leave it.
-	if err := r.store.listLive(); err != nil {
+	if err := r.store.ListLive(); err != nil {
 		return err
 	}
 	_, err := u.Run(a.Target.Name)
@@ -45,7 +45,7 @@ func (r *run) uninstall(job Job, a release.Uninstall) error {
 // alreadyUninstalled reports whether an uninstall that stored nothing had nothing
 // to do: Helm refuses to uninstall once more what it keeps the history of.
 func (r *run) alreadyUninstalled(name string) bool {
-	if len(r.store.revisions()) > 0 {
+	if len(r.store.Revisions()) > 0 {
 		return false
 	}
 	last, err := r.config.Releases.Last(name)

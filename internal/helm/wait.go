@@ -18,6 +18,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cel"
+	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -40,9 +41,9 @@ type manner struct {
 // manner returns how a job waits. The user's rules count only where the action
 // waits for its objects, and for hooks too then, but not for tests. Rules that
 // cannot be read do not keep a release from being removed.
-func (j *Job) manner(store *recorder) (manner, error) {
+func (j *Job) manner(store *storage.Driver) (manner, error) {
 	hr := helmv2.HelmRelease{Spec: j.Spec}
-	m := manner{legacy: hr.GetWaitStrategy(j.Defaults) == helmv2.WaitLegacy, applied: store.noteApplied, stamp: store.stampApplied}
+	m := manner{legacy: hr.GetWaitStrategy(j.Defaults) == helmv2.WaitLegacy, applied: store.SetApplied, stamp: store.StoreApplied}
 	if m.legacy {
 		return m, nil
 	}

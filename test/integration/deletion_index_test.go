@@ -21,6 +21,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/helm"
+	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -42,7 +43,7 @@ func TestUninstallAsksTheServer(t *testing.T) {
 	b := newBench(t)
 	config := rest.CopyConfig(suite.config)
 	config.Wrap(outdated)
-	index, err := helm.NewIndex(config, "")
+	index, err := storage.NewIndex(config, "")
 	b.must(err)
 	go func() { _ = index.Start(t.Context()) }()
 	<-index.Synced()

@@ -33,6 +33,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/controller/setup"
 	"github.com/pintle-dev/pintle/internal/helm"
+	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/test/harness"
@@ -155,7 +156,7 @@ func startController(c config) (stop func() error, err error) {
 		return nil, err
 	}
 	charts := chart.NewStore(&http.Client{Timeout: cmp.Or(c.httpTimeout, 5*time.Second)}, maxArtifact)
-	index, err := helm.NewIndex(mgr.GetConfig(), "")
+	index, err := storage.NewIndex(mgr.GetConfig(), "")
 	if err != nil {
 		return nil, err
 	}

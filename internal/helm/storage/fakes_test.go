@@ -1,11 +1,12 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package helm
+package storage
 
 import (
 	"context"
 
+	"github.com/pintle-dev/pintle/internal/release"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -20,12 +21,12 @@ func (f fakeSecrets) get(ctx context.Context, name string) (*corev1.Secret, erro
 	return f.client.Get(ctx, name, metav1.GetOptions{})
 }
 
-func (f fakeSecrets) list(ctx context.Context, selector labels.Set) ([]Record, string, error) {
+func (f fakeSecrets) list(ctx context.Context, selector labels.Set) ([]record, string, error) {
 	list, err := f.client.List(ctx, metav1.ListOptions{LabelSelector: selector.String()})
 	if err != nil {
 		return nil, "", err
 	}
-	var all []Record
+	var all []record
 	for i := range list.Items {
 		if rec, ok := recordOf(&list.Items[i]); ok {
 			all = append(all, rec)
@@ -34,15 +35,15 @@ func (f fakeSecrets) list(ctx context.Context, selector labels.Set) ([]Record, s
 	return all, list.ResourceVersion, nil
 }
 
-func (f fakeSecrets) create(ctx context.Context, secret *corev1.Secret) (Record, error) {
+func (f fakeSecrets) create(ctx context.Context, secret *corev1.Secret) (record, error) {
 	return f.answer(f.client.Create(ctx, secret, metav1.CreateOptions{}))
 }
 
-func (f fakeSecrets) update(ctx context.Context, secret *corev1.Secret) (Record, error) {
+func (f fakeSecrets) update(ctx context.Context, secret *corev1.Secret) (record, error) {
 	return f.answer(f.client.Update(ctx, secret, metav1.UpdateOptions{}))
 }
 
-func (f fakeSecrets) merge(ctx context.Context, name string, patch []byte) (Record, error) {
+func (f fakeSecrets) merge(ctx context.Context, name string, patch []byte) (record, error) {
 	return f.answer(f.client.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{}))
 }
 
@@ -50,10 +51,14 @@ func (f fakeSecrets) delete(ctx context.Context, name string) error {
 	return f.client.Delete(ctx, name, metav1.DeleteOptions{})
 }
 
-func (f fakeSecrets) answer(secret *corev1.Secret, err error) (Record, error) {
+func (f fakeSecrets) answer(secret *corev1.Secret, err error) (record, error) {
 	if err != nil {
-		return Record{}, err
+		return record{}, err
 	}
 	rec, _ := recordOf(secret)
 	return rec, nil
+}
+
+func target() release.Target {
+	return release.Target{Name: "app", Namespace: "prod", StorageNamespace: "prod"}
 }

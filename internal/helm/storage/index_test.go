@@ -1,7 +1,7 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package helm
+package storage
 
 import (
 	"context"
@@ -25,17 +25,17 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// shelf is a secretAPI in memory that counts versions as an API server does, and
-// what it is asked.
-type shelf struct {
+// memorySecrets is a secretAPI in memory with the resourceVersions of an API server. It keeps
+// the requests.
+type memorySecrets struct {
 	secrets map[string]*corev1.Secret
 	version int
 	asked   []string
-	// shown, if set, is told of every change, as a watch is.
+	// shown, if set, is called for every change, as a watch is.
 	shown func(kind string, secret *corev1.Secret)
 }
 
-func (s *shelf) next(kind string, secret *corev1.Secret) Record {
+func (s *memorySecrets) next(kind string, secret *corev1.Secret) record {
 	s.version++
 	secret.ResourceVersion = strconv.Itoa(s.version)
 	if secret.UID == "" {
@@ -49,15 +49,15 @@ func (s *shelf) next(kind string, secret *corev1.Secret) Record {
 	return rec
 }
 
-func (s *shelf) ask(verb, name string) {
+func (s *memorySecrets) ask(verb, name string) {
 	s.asked = append(s.asked, strings.TrimSpace(verb+" "+strings.TrimPrefix(name, "sh.helm.release.v1.app.")))
 }
 
-func (s *shelf) missing(name string) error {
+func (s *memorySecrets) missing(name string) error {
 	return apierrors.NewNotFound(corev1.Resource("secrets"), name)
 }
 
-func (s *shelf) get(_ context.Context, name string) (*corev1.Secret, error) {
+func (s *memorySecrets) get(_ context.Context, name string) (*corev1.Secret, error) {
 	s.ask("get", name)
 	if secret, ok := s.secrets[name]; ok {
 		return secret.DeepCopy(), nil
@@ -65,9 +65,9 @@ func (s *shelf) get(_ context.Context, name string) (*corev1.Secret, error) {
 	return nil, s.missing(name)
 }
 
-func (s *shelf) list(_ context.Context, selector labels.Set) ([]Record, string, error) {
+func (s *memorySecrets) list(_ context.Context, selector labels.Set) ([]record, string, error) {
 	s.ask("list", "")
-	var all []Record
+	var all []record
 	for _, secret := range s.secrets {
 		if rec, ok := recordOf(secret); ok && labels.SelectorFromSet(selector).Matches(labels.Set(secret.Labels)) {
 			all = append(all, rec)
@@ -76,10 +76,10 @@ func (s *shelf) list(_ context.Context, selector labels.Set) ([]Record, string, 
 	return all, strconv.Itoa(s.version), nil
 }
 
-func (s *shelf) create(_ context.Context, secret *corev1.Secret) (Record, error) {
+func (s *memorySecrets) create(_ context.Context, secret *corev1.Secret) (record, error) {
 	s.ask("create", secret.Name)
 	if _, ok := s.secrets[secret.Name]; ok {
-		return Record{}, apierrors.NewAlreadyExists(corev1.Resource("secrets"), secret.Name)
+		return record{}, apierrors.NewAlreadyExists(corev1.Resource("secrets"), secret.Name)
 	}
 	if s.secrets == nil {
 		s.secrets = map[string]*corev1.Secret{}
@@ -88,28 +88,28 @@ func (s *shelf) create(_ context.Context, secret *corev1.Secret) (Record, error)
 	return s.next("add", s.secrets[secret.Name]), nil
 }
 
-func (s *shelf) update(_ context.Context, secret *corev1.Secret) (Record, error) {
+func (s *memorySecrets) update(_ context.Context, secret *corev1.Secret) (record, error) {
 	s.ask("update", secret.Name)
 	old, ok := s.secrets[secret.Name]
 	if !ok {
-		return Record{}, s.missing(secret.Name)
+		return record{}, s.missing(secret.Name)
 	}
 	s.secrets[secret.Name] = secret.DeepCopy()
 	s.secrets[secret.Name].UID = old.UID
 	return s.next("update", s.secrets[secret.Name]), nil
 }
 
-func (s *shelf) merge(_ context.Context, name string, _ []byte) (Record, error) {
+func (s *memorySecrets) merge(_ context.Context, name string, _ []byte) (record, error) {
 	s.ask("patch", name)
 	secret, ok := s.secrets[name]
 	if !ok {
-		return Record{}, s.missing(name)
+		return record{}, s.missing(name)
 	}
 	secret.Labels[helmv2.LabelApplied] = "1"
 	return s.next("update", secret), nil
 }
 
-func (s *shelf) delete(_ context.Context, name string) error {
+func (s *memorySecrets) delete(_ context.Context, name string) error {
 	s.ask("delete", name)
 	secret, ok := s.secrets[name]
 	if !ok {
@@ -121,25 +121,24 @@ func (s *shelf) delete(_ context.Context, name string) error {
 }
 
 // since returns what was asked since it was called last.
-func (s *shelf) since() []string {
+func (s *memorySecrets) since() []string {
 	asked := s.asked
 	s.asked = nil
 	return asked
 }
 
-// library is a shelf with an index over it, whose watch shows nothing before it
-// is told to.
-type library struct {
-	shelf
+// indexedSecrets is memorySecrets with an index. Its watch delivers events when watch is called.
+type indexedSecrets struct {
+	memorySecrets
 	index *Index
-	memo  memo
+	cache readCache
 	held  []func()
 }
 
-func newLibrary(t *testing.T) *library {
+func newIndexedSecrets(t *testing.T) *indexedSecrets {
 	t.Helper()
-	l := &library{index: newIndex("", nil)}
-	l.index.forget = func(uid types.UID) { l.memo.forget(uid) }
+	l := &indexedSecrets{index: newIndex("", nil)}
+	l.index.onDelete = func(uid types.UID) { l.cache.remove(uid) }
 	if err := l.index.Replace(nil, "0"); err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +151,7 @@ func newLibrary(t *testing.T) *library {
 }
 
 // watch shows what happened.
-func (l *library) watch() {
+func (l *indexedSecrets) watch() {
 	for _, show := range l.held {
 		show()
 	}
@@ -160,20 +159,20 @@ func (l *library) watch() {
 }
 
 // recorder returns the storage of an action on prod/app.
-func (l *library) recorder(t *testing.T) *recorder {
+func (l *indexedSecrets) recorder(t *testing.T) *Driver {
 	t.Helper()
-	d := &recorder{
-		secretStore: newSecretStore(t.Context(), &l.shelf, "prod", "app", time.Now),
-		uid:         "uid-1", mark: unmarked, memo: &l.memo, way: "us",
+	d := &Driver{
+		secretStore: newSecretStore(t.Context(), &l.memorySecrets, "prod", "app", time.Now),
+		options:     Options{UID: "uid-1"}, cache: &l.cache, connection: "us",
 	}
 	d.index = l.index
 	return d
 }
 
-func (l *library) history(t *testing.T, way string, recorded ...*helmv2.Snapshot) []release.Revision {
+func (l *indexedSecrets) history(t *testing.T, way string, recorded ...*helmv2.Snapshot) []release.Revision {
 	t.Helper()
 	h := &historyReader{
-		ctx: t.Context(), api: &l.shelf, memo: &l.memo, index: l.index, way: way,
+		ctx: t.Context(), api: &l.memorySecrets, cache: &l.cache, index: l.index, connection: way,
 		target: target(), recorded: recorded,
 	}
 	all, err := h.revisions()
@@ -185,19 +184,19 @@ func (l *library) history(t *testing.T, way string, recorded ...*helmv2.Snapshot
 
 // make stores revisions as an upgrade does: the last is deployed, the others are
 // superseded.
-func (l *library) make(t *testing.T, versions int) {
+func (l *indexedSecrets) make(t *testing.T, versions int) {
 	t.Helper()
 	d := l.recorder(t)
 	for v := 1; v <= versions; v++ {
 		rls := revision(v, helmrelease.StatusPendingUpgrade, nil)
-		if err := d.Create(recordName("app", v), rls); err != nil {
+		if err := d.Create(Key("app", v), rls); err != nil {
 			t.Fatal(err)
 		}
 		rls.Info.Status = helmrelease.StatusSuperseded
 		if v == versions {
 			rls.Info.Status = helmrelease.StatusDeployed
 		}
-		if err := d.Update(recordName("app", v), rls); err != nil {
+		if err := d.Update(Key("app", v), rls); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -216,7 +215,7 @@ func stale(version int) *helmv2.Snapshot {
 	return &helmv2.Snapshot{APIVersion: release.SnapshotScheme, Name: "app", Namespace: "prod", Version: version, Digest: "sha256:other"}
 }
 
-func expect(t *testing.T, why string, l *library, want ...string) {
+func expect(t *testing.T, why string, l *indexedSecrets, want ...string) {
 	t.Helper()
 	if diff := cmp.Diff(want, l.since()); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", why, diff)
@@ -225,7 +224,7 @@ func expect(t *testing.T, why string, l *library, want ...string) {
 
 func TestHistoryOfOurOwnWritesIsNotRead(t *testing.T) {
 	t.Parallel()
-	l := newLibrary(t)
+	l := newIndexedSecrets(t)
 	l.make(t, 2)
 	before := l.history(t, "us", stale(2))
 	expect(t, "before the watch has shown anything", l)
@@ -236,7 +235,7 @@ func TestHistoryOfOurOwnWritesIsNotRead(t *testing.T) {
 		t.Errorf("the watch changed what is known (-before +after):\n%s", diff)
 	}
 	// What another process reads of it is the same.
-	l.memo = memo{}
+	l.cache = readCache{}
 	if diff := cmp.Diff(after, l.history(t, "us", stale(2))); diff != "" {
 		t.Errorf("what was remembered is not what is stored (-remembered +stored):\n%s", diff)
 	}
@@ -244,14 +243,14 @@ func TestHistoryOfOurOwnWritesIsNotRead(t *testing.T) {
 
 func TestHistoryIsReadOnceByEverybody(t *testing.T) {
 	t.Parallel()
-	l := newLibrary(t)
+	l := newIndexedSecrets(t)
 	l.make(t, 3)
 	l.watch()
-	l.memo = memo{}
+	l.cache = readCache{}
 	newest := stale(3)
 	all := l.history(t, "us", newest)
 	expect(t, "nothing fits the record: all are read", l, "get v3", "get v2", "get v1")
-	l.memo = memo{}
+	l.cache = readCache{}
 	inSync := []*helmv2.Snapshot{recorded(all[0]), recorded(all[1])}
 	some := l.history(t, "us", inSync...)
 	expect(t, "in sync: the newest is read", l, "get v3")
@@ -262,7 +261,7 @@ func TestHistoryIsReadOnceByEverybody(t *testing.T) {
 		t.Errorf("asked again: %q", l.asked)
 	}
 	l.history(t, "them", inSync...)
-	expect(t, "somebody else has to ask for himself", l, "get v3")
+	expect(t, "another connection sends its own request", l, "get v3")
 	l.history(t, "them", inSync...)
 	expect(t, "once", l)
 	if l.history(t, "", inSync...); len(l.since()) != 1 || len(l.history(t, "", inSync...)) != 3 || len(l.since()) != 1 {
@@ -272,17 +271,17 @@ func TestHistoryIsReadOnceByEverybody(t *testing.T) {
 
 func TestHistoryNoticesWhatOthersWrite(t *testing.T) {
 	t.Parallel()
-	l := newLibrary(t)
+	l := newIndexedSecrets(t)
 	l.make(t, 1)
 	l.watch()
 	deployed := recorded(l.history(t, "us")[0])
 	l.since()
-	// Somebody marks the revision as failed.
-	secret := l.secrets[recordName("app", 1)]
+	// Another client sets the status to failed.
+	secret := l.secrets[Key("app", 1)]
 	secret.Labels["status"] = "failed"
 	l.next("update", secret)
 	if l.history(t, "us", deployed); len(l.since()) != 0 {
-		t.Error("nobody could know yet")
+		t.Error("a request before the event of the watch")
 	}
 	l.watch()
 	l.history(t, "us", deployed)
@@ -291,7 +290,7 @@ func TestHistoryNoticesWhatOthersWrite(t *testing.T) {
 
 func TestIndexIsNotBelievedAgainstTheRecord(t *testing.T) {
 	t.Parallel()
-	l := newLibrary(t)
+	l := newIndexedSecrets(t)
 	l.make(t, 1)
 	l.watch()
 	one := recorded(l.history(t, "us")[0])
@@ -299,7 +298,7 @@ func TestIndexIsNotBelievedAgainstTheRecord(t *testing.T) {
 	other := l.recorder(t)
 	other.index = nil
 	two := revision(2, helmrelease.StatusDeployed, nil)
-	if err := other.Create(recordName("app", 2), two); err != nil {
+	if err := other.Create(Key("app", 2), two); err != nil {
 		t.Fatal(err)
 	}
 	l.since()
@@ -314,15 +313,15 @@ func TestIndexIsNotBelievedAgainstTheRecord(t *testing.T) {
 	expect(t, "and the index knows it now", l)
 }
 
-// TestNothingIsStoredNorRecorded: whoever made the index need not ask once more,
-// and anybody else has to, since it is not known what he may see. It is asked for as
-// well once a write has met what the watch has not shown.
+// TestNothingIsStoredNorRecorded: the user of the index sends no list, another user sends one,
+// because its permissions are not known. A list is also sent after a write has met a revision
+// that the watch has not shown.
 func TestNothingIsStoredNorRecorded(t *testing.T) {
 	t.Parallel()
-	l := newLibrary(t)
+	l := newIndexedSecrets(t)
 	look := func(ours bool) []release.Revision {
 		t.Helper()
-		h := &historyReader{ctx: t.Context(), api: &l.shelf, memo: &l.memo, index: l.index, way: "us", ours: ours, target: target()}
+		h := &historyReader{ctx: t.Context(), api: &l.memorySecrets, cache: &l.cache, index: l.index, connection: "us", ownIndex: ours, target: target()}
 		all, err := h.revisions()
 		if err != nil {
 			t.Fatal(err)
@@ -332,23 +331,23 @@ func TestNothingIsStoredNorRecorded(t *testing.T) {
 	look(true)
 	expect(t, "made the index", l)
 	look(false)
-	expect(t, "somebody else", l, "list")
+	expect(t, "another user", l, "list")
 
 	other := l.recorder(t)
 	other.index = nil
-	if err := other.Create(recordName("app", 1), revision(1, helmrelease.StatusDeployed, nil)); err != nil {
+	if err := other.Create(Key("app", 1), revision(1, helmrelease.StatusDeployed, nil)); err != nil {
 		t.Fatal(err)
 	}
 	l.since()
 	look(true)
-	expect(t, "nobody could know yet", l)
-	err := l.recorder(t).Create(recordName("app", 1), revision(1, helmrelease.StatusPendingInstall, nil))
+	expect(t, "before the event of the watch", l)
+	err := l.recorder(t).Create(Key("app", 1), revision(1, helmrelease.StatusPendingInstall, nil))
 	if !errors.Is(err, driver.ErrReleaseExists) || !strings.Contains(err.Error(), "somebody else") {
 		t.Errorf("the number is taken: %v", err)
 	}
 	l.since()
 	if all := look(true); len(all) != 1 {
-		t.Errorf("somebody else's revision is not seen: %+v", all)
+		t.Errorf("the revision of another process is not seen: %+v", all)
 	}
 	expect(t, "a write has met it", l, "list")
 	look(false)
@@ -361,13 +360,13 @@ func TestNothingIsStoredNorRecorded(t *testing.T) {
 
 func TestHistoryOfWhatIsGone(t *testing.T) {
 	t.Parallel()
-	l := newLibrary(t)
+	l := newIndexedSecrets(t)
 	l.make(t, 1)
 	l.watch()
 	one := recorded(l.history(t, "us")[0])
-	l.memo = memo{}
-	delete(l.secrets, recordName("app", 1))
-	h := &historyReader{ctx: t.Context(), api: &l.shelf, memo: &l.memo, index: l.index, way: "us", target: target(), recorded: helmv2.Snapshots{one}}
+	l.cache = readCache{}
+	delete(l.secrets, Key("app", 1))
+	h := &historyReader{ctx: t.Context(), api: &l.memorySecrets, cache: &l.cache, index: l.index, connection: "us", target: target(), recorded: helmv2.Snapshots{one}}
 	if _, err := h.revisions(); !apierrors.IsNotFound(err) {
 		t.Errorf("error %v, want one that tells that it is gone", err)
 	}
@@ -376,14 +375,14 @@ func TestHistoryOfWhatIsGone(t *testing.T) {
 	if err := l.recorder(t).api.delete(t.Context(), "x"); !apierrors.IsNotFound(err) {
 		t.Error(err)
 	}
-	l.index.deleted("prod", mustRecord(t, l.index))
+	l.index.noteDelete("prod", mustRecord(t, l.index))
 	l.since()
 	if all := l.history(t, "us", &uninstalled); len(all) != 0 || len(l.since()) != 0 {
 		t.Errorf("nothing is stored, as is recorded: %+v", all)
 	}
 }
 
-func mustRecord(t *testing.T, x *Index) Record {
+func mustRecord(t *testing.T, x *Index) record {
 	t.Helper()
 	all, ok := x.records("prod", "app")
 	if !ok || len(all) != 1 {
@@ -394,13 +393,13 @@ func mustRecord(t *testing.T, x *Index) Record {
 
 func TestIndexKnowsWhatWeDid(t *testing.T) {
 	t.Parallel()
-	l := newLibrary(t)
+	l := newIndexedSecrets(t)
 	l.make(t, 2)
 	d := l.recorder(t)
 	if _, err := d.Query(nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Delete(recordName("app", 1)); err != nil {
+	if _, err := d.Delete(Key("app", 1)); err != nil {
 		t.Fatal(err)
 	}
 	versions := func() (all []int) {
@@ -424,7 +423,7 @@ func TestIndexKnowsWhatWeDid(t *testing.T) {
 	}
 	l.held = nil
 	// The number is taken again, by another Secret.
-	if err := d.Create(recordName("app", 1), revision(1, helmrelease.StatusDeployed, nil)); err != nil {
+	if err := d.Create(Key("app", 1), revision(1, helmrelease.StatusDeployed, nil)); err != nil {
 		t.Fatal(err)
 	}
 	l.watch()
@@ -435,7 +434,7 @@ func TestIndexKnowsWhatWeDid(t *testing.T) {
 
 func TestIndexStartsOver(t *testing.T) {
 	t.Parallel()
-	l := newLibrary(t)
+	l := newIndexedSecrets(t)
 	l.make(t, 2)
 	old := []any{}
 	for _, secret := range l.secrets {
@@ -446,10 +445,10 @@ func TestIndexStartsOver(t *testing.T) {
 	if _, err := d.Query(nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Delete(recordName("app", 1)); err != nil {
+	if _, err := d.Delete(Key("app", 1)); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Create(recordName("app", 3), revision(3, helmrelease.StatusDeployed, nil)); err != nil {
+	if err := d.Create(Key("app", 3), revision(3, helmrelease.StatusDeployed, nil)); err != nil {
 		t.Fatal(err)
 	}
 	// A list that was made before all this.
@@ -473,17 +472,17 @@ func TestIndexStartsOver(t *testing.T) {
 	}
 }
 
-// TestIndexSwapsAtOnce: to nobody who reads meanwhile a release that is stored before and
-// after a new list does not exist.
+// TestIndexSwapsAtOnce: a release that exists before and after a new list exists for all
+// concurrent readers.
 func TestIndexSwapsAtOnce(t *testing.T) {
 	t.Parallel()
-	l := newLibrary(t)
+	l := newIndexedSecrets(t)
 	l.make(t, 2)
 	l.watch()
 	var listed []any
 	for v := range 2000 {
 		listed = append(listed, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
-			Namespace: "prod", Name: recordName("other", v+1), UID: types.UID(strconv.Itoa(v)), Labels: map[string]string{"name": "other"},
+			Namespace: "prod", Name: Key("other", v+1), UID: types.UID(strconv.Itoa(v)), Labels: map[string]string{"name": "other"},
 		}})
 	}
 	for _, secret := range l.secrets {
@@ -515,16 +514,16 @@ func TestIndexSwapsAtOnce(t *testing.T) {
 // TestLiveHistory: the index does not know the release, for it is behind, and status agrees.
 func TestLiveHistory(t *testing.T) {
 	t.Parallel()
-	l := newLibrary(t)
+	l := newIndexedSecrets(t)
 	other := l.recorder(t)
 	other.index = nil
-	if err := other.Create(recordName("app", 1), revision(1, helmrelease.StatusDeployed, nil)); err != nil {
+	if err := other.Create(Key("app", 1), revision(1, helmrelease.StatusDeployed, nil)); err != nil {
 		t.Fatal(err)
 	}
 	l.since()
 	uninstalled := &helmv2.Snapshot{Name: "app", Namespace: "prod", Version: 1, Status: helmv2.StatusUninstalled}
 	h := &historyReader{
-		ctx: t.Context(), api: &l.shelf, memo: &l.memo, index: l.index, way: "us", target: target(), recorded: helmv2.Snapshots{uninstalled},
+		ctx: t.Context(), api: &l.memorySecrets, cache: &l.cache, index: l.index, connection: "us", target: target(), recorded: helmv2.Snapshots{uninstalled},
 	}
 	if all, err := h.history(); err != nil || len(all) != 0 {
 		t.Fatalf("the index shows %+v, %v", all, err)
@@ -543,12 +542,12 @@ func TestLiveHistory(t *testing.T) {
 func TestIndexOfNothing(t *testing.T) {
 	t.Parallel()
 	var none *Index
-	none.wrote("prod", Record{UID: "1"})
-	none.deleted("prod", Record{UID: "1"})
-	none.learned("prod", "app", nil, "1")
+	none.noteWrite("prod", record{UID: "1"})
+	none.noteDelete("prod", record{UID: "1"})
+	none.noteList("prod", "app", nil, "1")
 	unsynced := newIndex("", nil)
-	unsynced.wrote("prod", Record{UID: "1", Labels: map[string]string{"name": "app"}})
-	unsynced.deleted("prod", Record{UID: "1"})
+	unsynced.noteWrite("prod", record{UID: "1", Labels: map[string]string{"name": "app"}})
+	unsynced.noteDelete("prod", record{UID: "1"})
 	elsewhere := newIndex("stage", nil)
 	if err := elsewhere.Replace(nil, "1"); err != nil {
 		t.Fatal(err)
@@ -568,7 +567,7 @@ func TestIndexOfNothing(t *testing.T) {
 
 func TestRecordVersion(t *testing.T) {
 	t.Parallel()
-	for want, rec := range map[int]Record{
+	for want, rec := range map[int]record{
 		7:  {Name: "sh.helm.release.v1.app.v6", Labels: map[string]string{"version": "7"}},
 		6:  {Name: "sh.helm.release.v1.app.v6", Labels: map[string]string{"version": "x"}},
 		12: {Name: "sh.helm.release.v1.app.v12"},
@@ -584,12 +583,12 @@ func TestRecordVersion(t *testing.T) {
 // twice.
 func TestActionReadsWhatItNeeds(t *testing.T) {
 	t.Parallel()
-	l := newLibrary(t)
+	l := newIndexedSecrets(t)
 	l.make(t, 4)
 	l.watch()
 	// 3 is deployed and 4 failed.
 	for v, status := range map[int]helmrelease.Status{3: helmrelease.StatusDeployed, 4: helmrelease.StatusFailed} {
-		if err := l.recorder(t).Update(recordName("app", v), revision(v, status, nil)); err != nil {
+		if err := l.recorder(t).Update(Key("app", v), revision(v, status, nil)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -605,27 +604,27 @@ func TestActionReadsWhatItNeeds(t *testing.T) {
 	if err != nil || len(deployed) != 1 || deployed[0].Version != 3 || deployed[0].Manifest == "" || deployed[0] == all[1] {
 		t.Fatalf("deployed: %+v, %v", deployed, err)
 	}
-	if err := d.Update(recordName("app", 2), all[2]); err == nil || !strings.Contains(err.Error(), "was not read") {
+	if err := d.Update(Key("app", 2), all[2]); err == nil || !strings.Contains(err.Error(), "was not read") {
 		t.Errorf("what Helm was never shown was stored again: %v", err)
 	}
 	expect(t, "nothing more", l)
 	deployed[0].Info.Status = helmrelease.StatusSuperseded
-	if again, err := d.Get(recordName("app", 3)); err != nil || again.Info.Status != helmrelease.StatusDeployed {
+	if again, err := d.Get(Key("app", 3)); err != nil || again.Info.Status != helmrelease.StatusDeployed {
 		t.Errorf("Helm changed what is known to be stored: %+v, %v", again, err)
 	}
-	if err := d.Update(recordName("app", 3), deployed[0]); err != nil {
+	if err := d.Update(Key("app", 3), deployed[0]); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := d.Query(map[string]string{"status": "deployed"}); !errors.Is(err, driver.ErrReleaseNotFound) {
 		t.Errorf("deployed: %v", err)
 	}
-	if rls, err := d.Get(recordName("app", 2)); err != nil || rls.Manifest == "" {
+	if rls, err := d.Get(Key("app", 2)); err != nil || rls.Manifest == "" {
 		t.Errorf("%v, %v", rls, err)
 	}
-	if rls, err := d.Delete(recordName("app", 1)); err != nil || rls.Version != 1 || rls.Name != "app" {
+	if rls, err := d.Delete(Key("app", 1)); err != nil || rls.Version != 1 || rls.Name != "app" {
 		t.Errorf("%v, %v", rls, err)
 	}
-	if _, err := d.Delete(recordName("app", 1)); !errors.Is(err, driver.ErrReleaseNotFound) {
+	if _, err := d.Delete(Key("app", 1)); !errors.Is(err, driver.ErrReleaseNotFound) {
 		t.Error(err)
 	}
 	expect(t, "one request each", l, "update v3", "get v2", "delete v1", "delete v1")
@@ -634,25 +633,25 @@ func TestActionReadsWhatItNeeds(t *testing.T) {
 // TestActionFindsOutThatTheIndexIsBehind: what it shows was deleted.
 func TestActionFindsOutThatTheIndexIsBehind(t *testing.T) {
 	t.Parallel()
-	l := newLibrary(t)
+	l := newIndexedSecrets(t)
 	l.make(t, 2)
 	l.watch()
-	delete(l.secrets, recordName("app", 2))
+	delete(l.secrets, Key("app", 2))
 	all, err := l.recorder(t).Query(map[string]string{"name": "app"})
 	if err != nil || len(all) != 1 || all[0].Version != 1 || all[0].Manifest == "" {
 		t.Errorf("%+v, %v", all, err)
 	}
 }
 
-// TestApplyMethodIsRemembered: how older revisions were applied is looked up by
+// TestApplyMethodIsCached: how older revisions were applied is looked up by
 // every upgrade that applies in the client.
-func TestApplyMethodIsRemembered(t *testing.T) {
+func TestApplyMethodIsCached(t *testing.T) {
 	t.Parallel()
-	l := newLibrary(t)
+	l := newIndexedSecrets(t)
 	d := l.recorder(t)
-	d.setApplyMethod(serverSide)
+	d.SetApplyMethod(ServerSide)
 	for v := 1; v <= 2; v++ {
-		if err := d.Create(recordName("app", v), revision(v, helmrelease.StatusDeployed, nil)); err != nil {
+		if err := d.Create(Key("app", v), revision(v, helmrelease.StatusDeployed, nil)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -663,24 +662,24 @@ func TestApplyMethodIsRemembered(t *testing.T) {
 		if _, err := d.Query(map[string]string{"status": "nothing"}); !errors.Is(err, driver.ErrReleaseNotFound) {
 			t.Fatal(err)
 		}
-		if d.applyMethod(1) != serverSide || d.applyMethod(9) != "" {
+		if d.ApplyMethod(1) != ServerSide || d.ApplyMethod(9) != "" {
 			t.Error("how revision 1 was applied is not known")
 		}
 		if got := strings.Join(l.since(), ", "); got != want {
 			t.Errorf("asked %q, want %q", got, want)
 		}
-		l.memo = memo{}
+		l.cache = readCache{}
 	}
 }
 
-func TestStampIsRemembered(t *testing.T) {
+func TestAppliedIsCached(t *testing.T) {
 	t.Parallel()
-	l := newLibrary(t)
+	l := newIndexedSecrets(t)
 	d := l.recorder(t)
-	if err := d.Create(recordName("app", 1), revision(1, helmrelease.StatusPendingInstall, nil)); err != nil {
+	if err := d.Create(Key("app", 1), revision(1, helmrelease.StatusPendingInstall, nil)); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.stampApplied(); err != nil {
+	if err := d.StoreApplied(); err != nil {
 		t.Fatal(err)
 	}
 	l.since()
@@ -690,37 +689,37 @@ func TestStampIsRemembered(t *testing.T) {
 	expect(t, "it was our own write", l)
 }
 
-func TestTelling(t *testing.T) {
+func TestIndexedLabels(t *testing.T) {
 	t.Parallel()
 	all := map[string]string{"name": "app", "owner": "helm", "team": "a", "pintle.dev/applied": "1", "modifiedAt": "5"}
 	before := maps.Clone(all)
 	want := map[string]string{"name": "app", "pintle.dev/applied": "1", "modifiedAt": "5"}
-	if diff := cmp.Diff(want, telling(all)); diff != "" || !maps.Equal(all, before) {
+	if diff := cmp.Diff(want, indexedLabels(all)); diff != "" || !maps.Equal(all, before) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// TestWhatIsGoneIsForgotten: the memory of a controller must not grow with every
+// TestDeletedRevisionsLeaveTheReadCache: the memory of a controller must not grow with every
 // revision that it has ever made.
-func TestWhatIsGoneIsForgotten(t *testing.T) {
+func TestDeletedRevisionsLeaveTheReadCache(t *testing.T) {
 	t.Parallel()
-	l := newLibrary(t)
+	l := newIndexedSecrets(t)
 	l.make(t, 3)
-	if l.memo.known.Len() != 3 {
-		t.Fatalf("%d are remembered", l.memo.known.Len())
+	if l.cache.revisions.Len() != 3 {
+		t.Fatalf("%d are remembered", l.cache.revisions.Len())
 	}
 	d := l.recorder(t)
 	if _, err := d.Query(nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Delete(recordName("app", 1)); err != nil || l.memo.known.Len() != 2 {
-		t.Errorf("one was deleted here, but %d are remembered; %v", l.memo.known.Len(), err)
+	if _, err := d.Delete(Key("app", 1)); err != nil || l.cache.revisions.Len() != 2 {
+		t.Errorf("one was deleted here, but %d are remembered; %v", l.cache.revisions.Len(), err)
 	}
 	l.watch()
-	if err := l.delete(t.Context(), recordName("app", 2)); err != nil {
+	if err := l.delete(t.Context(), Key("app", 2)); err != nil {
 		t.Fatal(err)
 	}
-	if l.watch(); l.memo.known.Len() != 1 {
-		t.Errorf("one was deleted elsewhere, but %d are remembered", l.memo.known.Len())
+	if l.watch(); l.cache.revisions.Len() != 1 {
+		t.Errorf("one was deleted elsewhere, but %d are remembered", l.cache.revisions.Len())
 	}
 }

@@ -1,7 +1,7 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package helm
+package storage
 
 import (
 	"bytes"
@@ -19,18 +19,18 @@ import (
 )
 
 // encoded returns the JSON of a release together with what was kept.
-func encoded(rls *helmrelease.Release, kept keepsake) ([]byte, error) {
+func encoded(rls *helmrelease.Release, kept unknownFields) ([]byte, error) {
 	fixed, err := encodeFixed(rls, kept)
 	if err != nil {
 		return nil, err
 	}
-	moving, err := encodeMoving(rls, kept)
+	moving, err := encodeState(rls, kept)
 	return slices.Concat(fixed, moving), err
 }
 
 // packed returns the data of a record whose JSON is raw and what follows.
 func packed(raw []byte, rest ...string) ([]byte, error) {
-	data, _, err := (&packer{}).pack(pressed{}, func() ([]byte, error) { return raw, nil }, []byte(strings.Join(rest, "")))
+	data, _, err := (&packer{}).pack(firstPart{}, func() ([]byte, error) { return raw, nil }, []byte(strings.Join(rest, "")))
 	return data, err
 }
 
@@ -39,14 +39,14 @@ func FuzzPack(f *testing.F) {
 	f.Add([]byte(strings.Repeat("a", 70000)), []byte("b"), []byte(""))
 	f.Add([]byte(""), []byte(""), []byte("x"))
 	f.Fuzz(func(t *testing.T, fixed, moving, later []byte) {
-		moving, later = append([]byte(movingPart), moving...), append([]byte(movingPart), later...)
+		moving, later = append([]byte(statePrefix), moving...), append([]byte(statePrefix), later...)
 		p := &packer{}
 		read := func(data, want []byte) {
 			raw, err := unpack(data)
 			if err != nil || !bytes.Equal(raw, want) {
 				t.Fatalf("read %q, want %q; %v", raw, want, err)
 			}
-			// The way everybody else reads it.
+			// As every other reader does.
 			stream, err := base64.StdEncoding.DecodeString(string(data))
 			if err != nil {
 				t.Fatal(err)
@@ -60,13 +60,13 @@ func FuzzPack(f *testing.F) {
 				t.Fatalf("others read %q, want %q; %v", raw, want, err)
 			}
 		}
-		data, first, err := p.pack(pressed{}, func() ([]byte, error) { return fixed, nil }, moving)
+		data, first, err := p.pack(firstPart{}, func() ([]byte, error) { return fixed, nil }, moving)
 		if err != nil {
 			t.Fatal(err)
 		}
 		read(data, slices.Concat(fixed, moving))
 		never := func() ([]byte, error) { t.Fatal("compressed once more"); return nil, nil }
-		for _, part := range []pressed{first, firstPart(data, slices.Concat(fixed, moving))} {
+		for _, part := range []firstPart{first, readFirstPart(data, slices.Concat(fixed, moving))} {
 			again, _, err := p.pack(part, never, later)
 			if err != nil {
 				t.Fatal(err)
@@ -79,7 +79,7 @@ func FuzzPack(f *testing.F) {
 // FuzzFirstPart: whatever a header says, what is made of it is either right or
 // not used.
 func FuzzFirstPart(f *testing.F) {
-	data, err := packed([]byte(`{"name":"app"`), movingPart+"{}}")
+	data, err := packed([]byte(`{"name":"app"`), statePrefix+"{}}")
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func FuzzFirstPart(f *testing.F) {
 	f.Fuzz(func(t *testing.T, stream []byte) {
 		text := []byte(base64.StdEncoding.EncodeToString(stream))
 		raw, err := unpack(text)
-		first := firstPart(text, raw)
+		first := readFirstPart(text, raw)
 		if first.deflated == nil {
 			return
 		}
@@ -112,11 +112,11 @@ func FuzzFirstPart(f *testing.F) {
 func TestHeaderOfAnotherStream(t *testing.T) {
 	t.Parallel()
 	fixed := strings.Repeat(`{"name":"app"}`, 100)
-	ours, err := packed([]byte(fixed), movingPart)
+	ours, err := packed([]byte(fixed), statePrefix)
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw := []byte(fixed + movingPart)
+	raw := []byte(fixed + statePrefix)
 	stream, err := base64.StdEncoding.DecodeString(string(ours))
 	if err != nil {
 		t.Fatal(err)
@@ -137,13 +137,13 @@ func TestHeaderOfAnotherStream(t *testing.T) {
 	if string(w.Extra[:2]) != "PT" {
 		t.Fatalf("extra field %q", w.Extra)
 	}
-	if first := firstPart([]byte(base64.StdEncoding.EncodeToString(buf.Bytes())), raw); first.deflated != nil {
+	if first := readFirstPart([]byte(base64.StdEncoding.EncodeToString(buf.Bytes())), raw); first.deflated != nil {
 		t.Errorf("the border of another stream was believed: %+v", first)
 	}
-	if first := firstPart(ours, raw); first.deflated == nil || int(first.size) != 1400 {
+	if first := readFirstPart(ours, raw); first.deflated == nil || int(first.size) != 1400 {
 		t.Errorf("our own is not found: %+v", first)
 	}
-	if first := firstPart(ours, []byte(fixed+`,"hooks":`)); first.deflated != nil {
+	if first := readFirstPart(ours, []byte(fixed+`,"hooks":`)); first.deflated != nil {
 		t.Errorf("what is not followed by the state was believed: %+v", first)
 	}
 }
@@ -172,7 +172,7 @@ func TestPackTightly(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if helms := base64.StdEncoding.EncodedLen(buf.Len()); len(data) > helms+200 || buf.Len() < roomy {
+	if helms := base64.StdEncoding.EncodedLen(buf.Len()); len(data) > helms+200 || buf.Len() < quickLimit {
 		t.Errorf("%d bytes, Helm's would be %d", len(data), helms)
 	}
 }
@@ -180,7 +180,7 @@ func TestPackTightly(t *testing.T) {
 func TestPartOfARecordIsUsedAgain(t *testing.T) {
 	t.Parallel()
 	was := revision(3, helmrelease.StatusDeployed, nil)
-	known := &stored{full: detached(was), first: &pressed{deflated: []byte("x")}}
+	known := &stored{full: detached(was), first: &firstPart{deflated: []byte("x")}}
 	if known.part(detached(was)).deflated == nil {
 		t.Error("nothing has changed but the state")
 	}

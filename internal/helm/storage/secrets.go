@@ -1,7 +1,7 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package helm
+package storage
 
 import (
 	"context"
@@ -21,42 +21,42 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// secretStore is Helm's storage of one release, in the Secrets of a namespace. It
-// asks the API server once which revisions there are, or the index, and reads
-// those that Helm looks into: the newest, the deployed, and those it is asked for
-// by number. Of the others Helm gets what the metadata tells, which is enough to
-// count and to delete them; storing one of these again is refused.
+// secretStore reads and writes the Secrets of one release during one action. It lists the
+// revisions once, from the index or from the API server, and reads the Secrets that Helm needs:
+// the newest revision, the deployed ones, and those that Helm gets by number. The other
+// revisions consist of their metadata, which is enough to count and to delete them. They cannot
+// be stored again.
 //
-// There are two more differences to Helm's own driver: what newer Helms put into a
-// record survives that Helm 3 writes it again, and a record that cannot be read is
-// an error. Passing over it, as Helm does, would make its predecessor look like
-// the newest revision, to be upgraded to a number that is taken, for ever.
+// It differs from Helm's own driver in two more ways:
 //
-// It lives as long as one action. What others write meanwhile it does not see; a
-// number that they have taken cannot be taken once more.
+//   - Fields that only newer versions of Helm know survive when Helm 3 stores a record again.
+//   - A record that cannot be read is an error. Helm skips it, so that its predecessor would
+//     become the newest revision, and each upgrade would fail because its number is taken.
+//
+// Writes of others during the action are not seen, but a number that they have taken cannot be
+// taken again.
 type secretStore struct {
-	// ctx carries no cancellation: what Helm has done is recorded even if the job
-	// is ended. Helm's interface has no room for it.
+	// ctx has no cancellation: the result of an action is recorded even if the action is
+	// cancelled. Helm's interface passes no context.
 	ctx       context.Context //nolint:containedctx // see above
 	api       secretAPI
 	namespace string
 	release   string
 	now       func() time.Time
 	packer    *packer
-	// index, nil if there is none for the cluster, knows the revisions already.
+	// index replaces lists; nil if there is none for the cluster.
 	index *Index
-	// lately, if set, returns the Secret of a revision if it was read already, nil
-	// otherwise.
-	lately func(key string) *corev1.Secret
+	// readCached, if set, returns the Secret of a revision from the read cache, or nil.
+	readCached func(key string) *corev1.Secret
 
 	mu sync.Mutex
-	// stored is what is known of the revisions, by the names of their Secrets.
+	// stored holds the known revisions, by the names of their Secrets.
 	stored map[string]*stored
 	// listed is true once stored has every revision.
 	listed bool
-	// foreseen is what was packed of a revision that is yet to be made.
-	foreseen foreseen
-	// partial are the releases that Helm was given without having been read.
+	// prechecked is the compressed first part of a revision that may be created.
+	prechecked prechecked
+	// partial are the releases that Helm got without their content.
 	partial map[*helmrelease.Release]bool
 }
 
@@ -81,14 +81,14 @@ func (s *secretStore) Get(key string) (*helmrelease.Release, error) {
 	return detached(known.full), nil
 }
 
-// Query implements driver.Driver. Of the selector only the status counts: there is
-// but one release.
+// Query implements driver.Driver. Only the status in the selector counts, since there is only
+// one release.
 func (s *secretStore) Query(selector map[string]string) ([]*helmrelease.Release, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all, err := s.query(selector["status"])
 	if errors.Is(err, driver.ErrReleaseNotFound) && s.index != nil {
-		// The index is behind: what it knows is gone.
+		// The index is stale: one of its revisions was deleted.
 		s.index, s.listed, s.stored = nil, false, map[string]*stored{}
 		all, err = s.query(selector["status"])
 	}
@@ -120,8 +120,8 @@ func (s *secretStore) query(status string) ([]*helmrelease.Release, error) {
 	return all, nil
 }
 
-// known returns what is known of a revision without reading it.
-func (s *secretStore) known(rec Record) *helmrelease.Release {
+// known returns a revision without a request, in full if it was read before.
+func (s *secretStore) known(rec record) *helmrelease.Release {
 	if known := s.stored[rec.Name]; known.full != nil {
 		return detached(known.full)
 	}
@@ -132,7 +132,7 @@ func (s *secretStore) known(rec Record) *helmrelease.Release {
 	return rls
 }
 
-// list finds out which revisions there are.
+// list fills stored with the records of all revisions.
 func (s *secretStore) list() error {
 	if s.listed {
 		return nil
@@ -140,8 +140,8 @@ func (s *secretStore) list() error {
 	all, ok := s.index.records(s.namespace, s.release)
 	if !ok {
 		var err error
-		if all, _, err = s.api.list(s.ctx, records(s.release)); err != nil {
-			return fmt.Errorf("list Secrets in namespace %s: %w", s.namespace, err)
+		if all, _, err = listRecords(s.ctx, s.api, s.namespace, s.release); err != nil {
+			return err
 		}
 	}
 	for _, rec := range all {
@@ -153,13 +153,25 @@ func (s *secretStore) list() error {
 	return nil
 }
 
-// records returns what is known, newest first.
-func (s *secretStore) records() []Record {
-	all := make([]Record, 0, len(s.stored))
+// ListLive lists the revisions at the API server instead of the index. An action calls it
+// before all other methods.
+func (s *secretStore) ListLive() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	index := s.index
+	s.index = nil
+	err := s.list()
+	s.index = index
+	return err
+}
+
+// records returns the known records, newest first.
+func (s *secretStore) records() []record {
+	all := make([]record, 0, len(s.stored))
 	for _, known := range s.stored {
 		all = append(all, known.record)
 	}
-	newestFirst(all)
+	sortNewestFirst(all)
 	return all
 }
 
@@ -172,9 +184,9 @@ func (s *secretStore) List(filter func(*helmrelease.Release) bool) ([]*helmrelea
 	return slices.DeleteFunc(all, func(rls *helmrelease.Release) bool { return !filter(rls) }), err
 }
 
-// Delete implements driver.Driver. The release it returns may be no more than its
-// name and number. A revision that is known and does not exist any more is deleted: the
-// answer to an earlier request may have been lost.
+// Delete implements driver.Driver. The returned release may have only name and number. If a
+// known revision does not exist any more, Delete succeeds: the answer to an earlier request may
+// have been lost.
 func (s *secretStore) Delete(key string) (*helmrelease.Release, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,7 +195,7 @@ func (s *secretStore) Delete(key string) (*helmrelease.Release, error) {
 	if err == nil || apierrors.IsNotFound(err) {
 		delete(s.stored, key)
 		if known != nil {
-			s.index.deleted(s.namespace, known.record)
+			s.index.noteDelete(s.namespace, known.record)
 		}
 	}
 	if apierrors.IsNotFound(err) && known == nil {
@@ -195,62 +207,24 @@ func (s *secretStore) Delete(key string) (*helmrelease.Release, error) {
 	if known != nil && known.full != nil {
 		return known.full, nil
 	}
-	gone := Record{Name: key}
+	gone := record{Name: key}
 	return &helmrelease.Release{Name: s.release, Namespace: s.namespace, Version: gone.version()}, nil
 }
 
-// staged is a new revision that is packed and not stored yet.
-type staged struct {
-	release *helmrelease.Release
-	written written
-	kept    kept
-}
-
-// size is how many bytes the record takes in a Secret.
-func (s *staged) size() int { return len(s.written.secret.Data[dataKey]) }
-
-// stage packs a new revision, whose objects are applied by the given method.
-func (s *secretStore) stage(key string, rls *helmrelease.Release, method string) (*staged, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	k := kept{created: s.seconds(), keepsake: methodKept(method)}
-	w, err := s.secret(key, rls, &stored{kept: k})
-	return &staged{release: rls, written: w, kept: k}, err
-}
-
-// foresee packs a revision that may be made, and returns how many bytes that takes.
-// If the one that is made consists of the same, it is not compressed once more.
-func (s *secretStore) foresee(rls *helmrelease.Release, method string) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	keep := methodKept(method)
-	raw, err := encodeFixed(rls, keep)
-	if err != nil {
-		return 0, err
-	}
-	moving, err := encodeMoving(rls, keep)
-	if err != nil {
-		return 0, err
-	}
-	data, first, err := s.packer.pack(pressed{}, func() ([]byte, error) { return raw, nil }, moving)
-	s.foreseen = foreseen{raw: raw, first: first}
-	return len(data), err
-}
-
-// create stores a revision that was staged, and returns it as it can be read now.
+// create stores a staged revision, and returns it as it can be read now.
 func (s *secretStore) create(st *staged) (written, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w, rls, k := st.written, st.release, st.kept
 	rec, err := s.api.create(s.ctx, w.secret)
 	if apierrors.IsAlreadyExists(err) {
-		s.index.doubt(s.namespace, s.release)
+		s.index.markStale(s.namespace, s.release)
 		return written{}, fmt.Errorf("%w: somebody else has made revision %d in the meantime", driver.ErrReleaseExists, rls.Version)
 	}
 	if err != nil {
 		return written{}, s.refused("create", w.secret, err)
 	}
-	return s.wrote(w, rec, rls, k), nil
+	return s.noteWrite(w, rec, rls, k), nil
 }
 
 // update stores a revision again, and returns it as it can be read now.
@@ -266,7 +240,7 @@ func (s *secretStore) update(key string, rls *helmrelease.Release) (written, err
 	}
 	w, err := s.secret(key, rls, known)
 	if err == nil && len(w.secret.Data[dataKey]) > corev1.MaxSecretSize && len(rls.Info.Description) > briefDescription {
-		// That the action has ended matters more than all that can be said about it.
+		// The new status is more important than the whole description.
 		rls.Info.Description = strings.ToValidUTF8(rls.Info.Description[:briefDescription], "") + "..."
 		w, err = s.secret(key, rls, known)
 	}
@@ -278,40 +252,40 @@ func (s *secretStore) update(key string, rls *helmrelease.Release) (written, err
 	if err != nil {
 		return written{}, s.refused("update", w.secret, err)
 	}
-	return s.wrote(w, rec, rls, known.kept), nil
+	return s.noteWrite(w, rec, rls, known.kept), nil
 }
 
-// wrote takes note of what the API server has taken.
-func (s *secretStore) wrote(w written, rec Record, rls *helmrelease.Release, k kept) written {
-	// The answer may say nothing, of a server that could not be understood.
+// noteWrite keeps a Secret that the API server has stored.
+func (s *secretStore) noteWrite(w written, rec record, rls *helmrelease.Release, k preserved) written {
+	// An answer that could not be parsed leaves rec empty.
 	rec.Name, rec.Labels = w.secret.Name, maps.Clone(w.secret.Labels)
 	s.stored[rec.Name] = &stored{record: rec, full: detached(rls), kept: k, first: w.first}
-	s.index.wrote(s.namespace, rec)
+	s.index.noteWrite(s.namespace, rec)
 	w.record, w.method = rec, k.applyMethod()
 	return w
 }
 
-// label adds labels to the Secret of a revision and touches nothing else.
-func (s *secretStore) label(key string, more map[string]string) (Record, error) {
+// label adds labels to the Secret of a revision and changes nothing else.
+func (s *secretStore) label(key string, more map[string]string) (record, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": more}})
 	if err != nil {
-		return Record{}, err
+		return record{}, err
 	}
 	rec, err := s.api.merge(s.ctx, key, patch)
 	if err != nil {
-		return Record{}, fmt.Errorf("label Secret %s/%s: %w", s.namespace, key, err)
+		return record{}, fmt.Errorf("label Secret %s/%s: %w", s.namespace, key, err)
 	}
-	s.index.wrote(s.namespace, rec)
+	s.index.noteWrite(s.namespace, rec)
 	if known := s.stored[key]; known != nil {
 		known.record = rec
 	}
 	return rec, nil
 }
 
-// read returns a revision in full; it asks the server only for what nobody has
-// read yet.
+// read returns a revision in full. It sends a request only for a revision that was not read
+// before.
 func (s *secretStore) read(key string) (*stored, error) {
 	if known := s.stored[key]; known != nil && known.full != nil {
 		return known, nil
@@ -325,24 +299,34 @@ func (s *secretStore) read(key string) (*stored, error) {
 	}
 	raw, err := unpack(secret.Data[dataKey])
 	if err != nil {
-		return nil, s.unreadable(key, err)
+		return nil, unreadable(s.namespace, key, err)
 	}
-	rls, keep, err := decode(raw)
+	rls, fields, err := decode(raw)
 	if err != nil {
-		return nil, s.unreadable(key, err)
+		return nil, unreadable(s.namespace, key, err)
 	}
 	rls.Labels = ownLabels(secret.Labels)
 	rec, _ := recordOf(secret)
 	s.stored[key] = &stored{
-		record: rec, full: rls, kept: kept{keepsake: keep, created: secret.Labels[labelCreated]},
+		record: rec, full: rls, kept: preserved{unknownFields: fields, created: secret.Labels[labelCreated]},
 		data: secret.Data[dataKey], raw: raw,
 	}
 	return s.stored[key], nil
 }
 
-// appliedBy returns how the objects of a stored revision were applied, empty if its
-// record does not say or cannot be read.
-func (s *secretStore) appliedBy(key string) string {
+// secretOf returns the Secret of a revision, which must not be changed.
+func (s *secretStore) secretOf(key string) (*corev1.Secret, error) {
+	if s.readCached != nil {
+		if secret := s.readCached(key); secret != nil {
+			return secret, nil
+		}
+	}
+	return s.api.get(s.ctx, key)
+}
+
+// applyMethodOf returns the apply method in the record of a stored revision, empty if the
+// record has none or cannot be read.
+func (s *secretStore) applyMethodOf(key string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known, err := s.read(key)
@@ -352,30 +336,29 @@ func (s *secretStore) appliedBy(key string) string {
 	return known.kept.applyMethod()
 }
 
-// unread returns what is known of a revision that was not read; false if it was, or
-// if nothing is known of it.
-func (s *secretStore) unread(key string) (Record, bool) {
+// unread returns the record of a revision of which only the metadata is known.
+func (s *secretStore) unread(key string) (record, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := s.stored[key]
 	if known == nil || known.full != nil {
-		return Record{}, false
+		return record{}, false
 	}
 	return known.record, true
 }
 
-// recordOf returns what is known of a revision, if anything is.
-func (s *secretStore) recordOf(key string) (Record, bool) {
+// recordOf returns the record of a known revision.
+func (s *secretStore) recordOf(key string) (record, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := s.stored[key]
 	if known == nil {
-		return Record{}, false
+		return record{}, false
 	}
 	return known.record, true
 }
 
-// exists reports whether there may be a revision.
+// exists returns false if a revision is known not to exist.
 func (s *secretStore) exists(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -384,10 +367,7 @@ func (s *secretStore) exists(key string) bool {
 
 func (s *secretStore) seconds() string { return strconv.FormatInt(s.now().Unix(), 10) }
 
-func (s *secretStore) unreadable(key string, err error) error {
-	return unreadable(s.namespace, key, err)
-}
-
+// unreadable returns the error for a Secret whose data is no revision.
 func unreadable(namespace, key string, err error) error {
 	return fmt.Errorf("no revision can be read from Secret %s/%s: %w; restore or delete it", namespace, key, err)
 }

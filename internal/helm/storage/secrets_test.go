@@ -1,7 +1,7 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package helm
+package storage
 
 import (
 	"bytes"
@@ -41,7 +41,7 @@ func withData(t *testing.T, clients *fake.Clientset, version int, data []byte) {
 	t.Helper()
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
-			Name:   recordName("app", version),
+			Name:   Key("app", version),
 			Labels: map[string]string{"owner": "helm", "name": "app", "status": "deployed", "createdAt": "5", "mine": "kept"},
 		},
 		Type: secretType, Data: map[string][]byte{dataKey: data},
@@ -54,7 +54,7 @@ func withData(t *testing.T, clients *fake.Clientset, version int, data []byte) {
 // storedBody returns the members of the JSON of a stored revision.
 func storedBody(t *testing.T, clients *fake.Clientset, version int) map[string]any {
 	t.Helper()
-	secret, err := clients.CoreV1().Secrets("prod").Get(t.Context(), recordName("app", version), metav1.GetOptions{})
+	secret, err := clients.CoreV1().Secrets("prod").Get(t.Context(), Key("app", version), metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,8 +72,8 @@ func storedBody(t *testing.T, clients *fake.Clientset, version int) map[string]a
 // TestHelmAndWeReadEachOther compares with Helm's own driver.
 func TestHelmAndWeReadEachOther(t *testing.T) {
 	t.Parallel()
-	d, clients := newRecorder(t, unmarked)
-	d.setApplyMethod("ssa")
+	d, clients := newDriver(t, unmarked)
+	d.SetApplyMethod("ssa")
 	helms := driver.NewSecrets(clients.CoreV1().Secrets("prod"))
 	ours, theirs := revision(1, helmrelease.StatusDeployed, map[string]string{"mine": "kept"}), revision(2, helmrelease.StatusFailed, map[string]string{"mine": "kept"})
 	ours.Chart.Values, theirs.Chart.Values = map[string]any{"a": "b"}, map[string]any{"a": "b"}
@@ -82,11 +82,11 @@ func TestHelmAndWeReadEachOther(t *testing.T) {
 	}
 	reader := newSecretStore(t.Context(), fakeSecrets{clients.CoreV1().Secrets("prod")}, "prod", "app", time.Now)
 	for version := range 2 {
-		ourView, err := reader.Get(recordName("app", version+1))
+		ourView, err := reader.Get(Key("app", version+1))
 		if err != nil {
 			t.Fatal(err)
 		}
-		helmsView, err := helms.Get(recordName("app", version+1))
+		helmsView, err := helms.Get(Key("app", version+1))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,19 +119,9 @@ func TestHelmAndWeReadEachOther(t *testing.T) {
 	}
 }
 
-func TestRecordsAreSentAsProtobuf(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	install(t, w, w.chart("1.0.0", note()), "one")
-	const secrets = "/api/v1/namespaces/prod/secrets"
-	if diff := cmp.Diff([]string{"POST " + secrets, "PUT " + secrets + "/sh.helm.release.v1.app.v1"}, w.protobuf); diff != "" {
-		t.Errorf("sent as protobuf (-want +got):\n%s", diff)
-	}
-}
-
 func TestStorageSaysWhatHelmAsksFor(t *testing.T) {
 	t.Parallel()
-	d, _ := newRecorder(t, unmarked)
+	d, _ := newDriver(t, unmarked)
 	if _, err := d.Get(key + "1"); !errors.Is(err, driver.ErrReleaseNotFound) {
 		t.Errorf("Get: %v", err)
 	}
@@ -150,8 +140,8 @@ func TestStorageSaysWhatHelmAsksFor(t *testing.T) {
 	if err := d.Create(key+"1", revision(1, helmrelease.StatusDeployed, nil)); err != nil {
 		t.Fatal(err)
 	}
-	if rls, err := d.Delete(key + "1"); err != nil || rls.Version != 1 || d.revisions() != nil {
-		t.Errorf("deleted %v, left %v, error %v", rls, d.revisions(), err)
+	if rls, err := d.Delete(key + "1"); err != nil || rls.Version != 1 || d.Revisions() != nil {
+		t.Errorf("deleted %v, left %v, error %v", rls, d.Revisions(), err)
 	}
 }
 
@@ -160,13 +150,13 @@ const newerHelm = `{"name":"app","namespace":"prod","version":1,"apply_method":"
 
 func TestWhatNewerHelmsWriteIsKept(t *testing.T) {
 	t.Parallel()
-	for name, look := range map[string]func(*recorder) error{
-		"Read before":       func(d *recorder) error { _, err := d.Query(map[string]string{"name": "app"}); return err },
-		"Never seen before": func(*recorder) error { return nil },
+	for name, look := range map[string]func(*Driver) error{
+		"Read before":       func(d *Driver) error { _, err := d.Query(map[string]string{"name": "app"}); return err },
+		"Never seen before": func(*Driver) error { return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d, clients := newRecorder(t, unmarked)
+			d, clients := newDriver(t, unmarked)
 			withJSON(t, clients, 1, newerHelm)
 			rls, _, err := decode([]byte(newerHelm))
 			if err != nil {
@@ -241,7 +231,7 @@ func TestUnreadableRecord(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d, clients := newRecorder(t, unmarked)
+			d, clients := newDriver(t, unmarked)
 			if err := d.Create(key+"2", revision(2, helmrelease.StatusDeployed, nil)); err != nil {
 				t.Fatal(err)
 			}
@@ -304,17 +294,17 @@ func gunzippable(t *testing.T, text string) []byte {
 // Records that are older than Helm's compression can be read.
 func TestUncompressedRecord(t *testing.T) {
 	t.Parallel()
-	d, clients := newRecorder(t, unmarked)
+	d, clients := newDriver(t, unmarked)
 	withData(t, clients, 1, []byte(base64.StdEncoding.EncodeToString([]byte(newerHelm))))
 	if rls, err := d.Get(key + "1"); err != nil || rls.Manifest != "m" {
 		t.Errorf("release %v, error %v", rls, err)
 	}
 }
 
-// Somebody's own Secret may bear the labels of a record.
+// TestOtherSecretsArePassedOver: a Secret of a user may have the labels of a record.
 func TestOtherSecretsArePassedOver(t *testing.T) {
 	t.Parallel()
-	d, clients := newRecorder(t, unmarked)
+	d, clients := newDriver(t, unmarked)
 	other := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "app", Labels: map[string]string{"owner": "helm", "name": "app"}}}
 	if _, err := clients.CoreV1().Secrets("prod").Create(t.Context(), other, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -342,7 +332,7 @@ func TestTooLargeIsExplained(t *testing.T) {
 		for _, verb := range []string{"create", "update"} {
 			t.Run(name+" "+verb, func(t *testing.T) {
 				t.Parallel()
-				d, clients := newRecorder(t, unmarked)
+				d, clients := newDriver(t, unmarked)
 				withJSON(t, clients, 1, newerHelm)
 				clients.PrependReactor(verb, "secrets", func(k8stesting.Action) (bool, runtime.Object, error) { return true, nil, tc.err })
 				act := d.Create
@@ -357,7 +347,7 @@ func TestTooLargeIsExplained(t *testing.T) {
 				if told := strings.Contains(err.Error(), "bytes, compressed, and the API server allows 1048576"); told != tc.told {
 					t.Errorf("%s: %v", tc.reason, err)
 				}
-				if d.revisions() != nil {
+				if d.Revisions() != nil {
 					t.Error("what was refused is remembered as stored")
 				}
 			})

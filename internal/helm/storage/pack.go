@@ -1,7 +1,7 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package helm
+package storage
 
 import (
 	"bytes"
@@ -18,32 +18,30 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// maxUnpacked bounds what a record may become when it is decompressed. A Secret
-// of a few hundred kilobytes could otherwise fill the memory of everybody.
+// maxUnpacked is the largest size of a decompressed record. A Secret of some hundred kilobytes
+// could otherwise exhaust the memory of the process.
 const maxUnpacked = 64 << 20
 
-// roomy is how large a record may become before it is compressed as far as it
-// goes, which takes twice as long.
-const roomy = corev1.MaxSecretSize / 2
+// quickLimit is the compressed size above which a record is compressed again at the best level,
+// which takes twice as long.
+const quickLimit = corev1.MaxSecretSize / 2
 
-// packer compresses records. It may be used concurrently; its zero value is ready
-// for use.
+// packer compresses records. It may be used concurrently; its zero value is ready for use.
 //
-// A record is one gzip stream, as everybody reads it, but its JSON is compressed
-// in two parts of which the second does not refer to the first: the chart, the
-// values and the manifest, which make up nearly all of it, and the state. When the
-// state changes, which it does twice in the life of a revision at least, the first
-// part is used again as it is.
+// A record is one gzip stream, as every reader expects. Its JSON is compressed in two parts, and
+// the second part does not refer to the first. Chart, values and manifest are the first part
+// and most of the bytes; info and hooks are the second part. They change at least twice in the
+// life of a revision, and the compressed first part is used again then.
 type packer struct{ quick, best sync.Pool }
 
-// pressed is the first part of a record.
-type pressed struct {
+// firstPart is the compressed first part of a record.
+type firstPart struct {
 	deflated []byte
-	// size and sum are of what was compressed.
+	// size and sum are those of the uncompressed bytes.
 	size, sum uint32
 }
 
-// The header of a gzip stream with an extra field, which names the two parts' border.
+// Sizes of a gzip header with an extra field, which holds the border of the two parts.
 const (
 	headerSize  = 10 + 2 + 4 + 8
 	extraMember = 4
@@ -64,41 +62,41 @@ func (p *packer) writer(level int, to io.Writer) (*flate.Writer, func(), error) 
 	return w, func() { pool.Put(w) }, err
 }
 
-// press compresses the first part of a record.
-func (p *packer) press(fixed []byte, level int) (pressed, error) {
+// compress compresses the first part of a record.
+func (p *packer) compress(fixed []byte, level int) (firstPart, error) {
 	var buf bytes.Buffer
 	w, done, err := p.writer(level, &buf)
 	if err != nil {
-		return pressed{}, err
+		return firstPart{}, err
 	}
 	defer done()
 	_, err = w.Write(fixed)
-	// To a border of bytes, where another stream can go on.
+	// Flush aligns the stream to a byte, so that the second part can follow.
 	if err = errors.Join(err, w.Flush()); err != nil {
-		return pressed{}, err
+		return firstPart{}, err
 	}
-	return pressed{deflated: buf.Bytes(), size: uint32(len(fixed)), sum: crc32.ChecksumIEEE(fixed)}, nil //nolint:gosec // gzip counts modulo 2^32
+	return firstPart{deflated: buf.Bytes(), size: uint32(len(fixed)), sum: crc32.ChecksumIEEE(fixed)}, nil //nolint:gosec // gzip counts modulo 2^32
 }
 
-// pack returns the data of a record of two parts, the first of which may have been
-// pressed before.
-func (p *packer) pack(first pressed, fixed func() ([]byte, error), moving []byte) ([]byte, pressed, error) {
+// pack returns the data of a record of two parts. If first is not empty, it is used instead of
+// the result of fixed.
+func (p *packer) pack(first firstPart, fixed func() ([]byte, error), state []byte) ([]byte, firstPart, error) {
 	var err error
 	if first.deflated == nil {
 		var raw []byte
 		if raw, err = fixed(); err != nil {
 			return nil, first, err
 		}
-		if first, err = p.press(raw, flate.DefaultCompression); err != nil {
+		if first, err = p.compress(raw, flate.DefaultCompression); err != nil {
 			return nil, first, err
 		}
-		if len(first.deflated) > roomy {
-			if first, err = p.press(raw, flate.BestCompression); err != nil {
+		if len(first.deflated) > quickLimit {
+			if first, err = p.compress(raw, flate.BestCompression); err != nil {
 				return nil, first, err
 			}
 		}
 	}
-	stream, err := p.join(first, moving)
+	stream, err := p.join(first, state)
 	if err != nil {
 		return nil, first, err
 	}
@@ -107,27 +105,27 @@ func (p *packer) pack(first pressed, fixed func() ([]byte, error), moving []byte
 	return data, first, nil
 }
 
-// foreseen is the first part of a record that may be stored.
-type foreseen struct {
+// prechecked is the first part of a record that may be created.
+type prechecked struct {
 	raw   []byte
-	first pressed
+	first firstPart
 }
 
-// take returns what raw was compressed to, once; nothing if it was not. Either way
-// nothing is foreseen any more, which may be some megabytes.
-func (f *foreseen) take(raw []byte) pressed {
+// take returns the compressed part if its content is raw. It empties f in any case, because
+// the content may take some megabytes.
+func (f *prechecked) take(raw []byte) firstPart {
 	was := *f
-	*f = foreseen{}
+	*f = prechecked{}
 	if !bytes.Equal(was.raw, raw) {
-		return pressed{}
+		return firstPart{}
 	}
 	return was.first
 }
 
-// tighten returns the data of a record that is a little too large for a Secret as
-// one stream, whose parts do refer to each other, if that is smaller. Helm writes
-// them so, and what it got into a Secret has to stay there.
-func (p *packer) tighten(data []byte, fixed func() ([]byte, error), moving []byte) ([]byte, error) {
+// tighten compresses a record that is a little too large for a Secret in one part, as Helm
+// does, and returns the smaller result. A record that Helm has stored must still fit into the
+// Secret when its state changes.
+func (p *packer) tighten(data []byte, fixed func() ([]byte, error), state []byte) ([]byte, error) {
 	const little = corev1.MaxSecretSize / 64
 	if len(data) <= corev1.MaxSecretSize || len(data) > corev1.MaxSecretSize+little {
 		return data, nil
@@ -142,7 +140,7 @@ func (p *packer) tighten(data []byte, fixed func() ([]byte, error), moving []byt
 		return nil, err
 	}
 	_, err = w.Write(raw)
-	_, err2 := w.Write(moving)
+	_, err2 := w.Write(state)
 	if err = errors.Join(err, err2, w.Close()); err != nil {
 		return nil, err
 	}
@@ -153,8 +151,8 @@ func (p *packer) tighten(data []byte, fixed func() ([]byte, error), moving []byt
 }
 
 // join returns the gzip stream of two parts.
-func (p *packer) join(first pressed, moving []byte) ([]byte, error) {
-	stream := make([]byte, 0, headerSize+len(first.deflated)+len(moving)+64)
+func (p *packer) join(first firstPart, state []byte) ([]byte, error) {
+	stream := make([]byte, 0, headerSize+len(first.deflated)+len(state)+64)
 	stream = append(stream, gzipMagic[:]...)
 	const unknownSystem = 255
 	stream = append(stream, extraMember, 0, 0, 0, 0, 0, unknownSystem, 12, 0, 'P', 'T', 8, 0)
@@ -166,17 +164,16 @@ func (p *packer) join(first pressed, moving []byte) ([]byte, error) {
 		return nil, err
 	}
 	defer done()
-	_, err = w.Write(moving)
+	_, err = w.Write(state)
 	if err = errors.Join(err, w.Close()); err != nil {
 		return nil, err
 	}
-	stream = binary.LittleEndian.AppendUint32(buf.Bytes(), crc32.Update(first.sum, crc32.IEEETable, moving))
-	return binary.LittleEndian.AppendUint32(stream, first.size+uint32(len(moving))), nil //nolint:gosec // gzip counts modulo 2^32
+	stream = binary.LittleEndian.AppendUint32(buf.Bytes(), crc32.Update(first.sum, crc32.IEEETable, state))
+	return binary.LittleEndian.AppendUint32(stream, first.size+uint32(len(state))), nil //nolint:gosec // gzip counts modulo 2^32
 }
 
-// unpack returns the JSON of a record. Helm stores base64 of gzip; records that
-// are older than its compression are plain. Errors quote nothing of a record,
-// whose values and manifest may be secret.
+// unpack returns the JSON of a record. Helm stores base64 of gzip; very old records are not
+// compressed. Errors quote nothing of a record, because its values and manifest may be secret.
 func unpack(data []byte) ([]byte, error) {
 	stream, err := decoded(data)
 	if err != nil || !bytes.HasPrefix(stream, gzipMagic[:]) {
@@ -186,7 +183,7 @@ func unpack(data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, errors.New("its data cannot be decompressed")
 	}
-	// The last bytes tell the size, if they tell the truth.
+	// The last bytes hold the size, modulo 2^32. They may be wrong.
 	const plausible = 16
 	size := min(int(binary.LittleEndian.Uint32(stream[len(stream)-4:])), plausible*len(stream), maxUnpacked)
 	raw := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
@@ -208,25 +205,25 @@ func decoded(data []byte) ([]byte, error) {
 	return stream[:n], nil
 }
 
-// firstPart returns the first part of the data of a record, whose JSON is raw, if
-// it was packed in two. What the header says of them is tried out: whoever
-// compresses a stream anew may keep its header.
-func firstPart(data, raw []byte) pressed {
+// readFirstPart returns the first part of a record that was compressed in two parts, and an
+// empty part for other records. It verifies the border in the header, because a tool that
+// compresses a record again may keep the header.
+func readFirstPart(data, raw []byte) firstPart {
 	stream, err := decoded(data)
 	if err != nil || len(stream) < headerSize || !bytes.HasPrefix(stream, gzipMagic[:]) ||
 		stream[3] != extraMember || string(stream[10:16]) != "\x0c\x00PT\x08\x00" {
-		return pressed{}
+		return firstPart{}
 	}
 	size, length := binary.LittleEndian.Uint32(stream[16:]), binary.LittleEndian.Uint32(stream[20:])
-	if int64(size) > int64(len(raw)) || int64(length) > int64(len(stream)-headerSize) || !bytes.HasPrefix(raw[size:], []byte(movingPart)) {
-		return pressed{}
+	if int64(size) > int64(len(raw)) || int64(length) > int64(len(stream)-headerSize) || !bytes.HasPrefix(raw[size:], []byte(statePrefix)) {
+		return firstPart{}
 	}
-	first := pressed{deflated: stream[headerSize : headerSize+int(length)], size: size}
+	first := firstPart{deflated: stream[headerSize : headerSize+int(length)], size: size}
 	fixed := bytes.NewBuffer(make([]byte, 0, int(size)+bytes.MinRead))
 	_, err = fixed.ReadFrom(io.LimitReader(flate.NewReader(bytes.NewReader(first.deflated)), int64(size)+1))
-	// The stream has no end: there the second part begins.
+	// The first part does not end the stream; the second part would follow.
 	if !errors.Is(err, io.ErrUnexpectedEOF) || !bytes.Equal(fixed.Bytes(), raw[:size]) {
-		return pressed{}
+		return firstPart{}
 	}
 	first.sum = crc32.ChecksumIEEE(raw[:size])
 	return first

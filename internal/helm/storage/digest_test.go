@@ -1,7 +1,7 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package helm
+package storage
 
 import (
 	"crypto/sha1"
@@ -19,7 +19,6 @@ import (
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage/driver"
 	helmtime "helm.sh/helm/v3/pkg/time"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
@@ -115,18 +114,18 @@ func TestObservationDigestLeavesTheReleaseAlone(t *testing.T) {
 // is written and on what is read.
 func TestObservationDigestOfWhatIsStored(t *testing.T) {
 	t.Parallel()
-	d, clients := newRecorder(t, unmarked)
+	d, clients := newDriver(t, unmarked)
 	for version, name := range map[int]string{1: "upgraded.release.v1.json", 2: "upgraded.release.v2.json"} {
 		raw := strings.NewReplacer(`"name":"hooked","info":{`, `"name":"app","info":{"future":1,`).Replace(fixture(t, name))
 		withJSON(t, clients, version, raw)
-		before, err := d.Get(recordName("app", version))
+		before, err := d.Get(Key("app", version))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := d.Update(recordName("app", version), before); err != nil {
+		if err := d.Update(Key("app", version), before); err != nil {
 			t.Fatal(err)
 		}
-		after, err := d.Get(recordName("app", version))
+		after, err := d.Get(Key("app", version))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,9 +136,9 @@ func TestObservationDigestOfWhatIsStored(t *testing.T) {
 			t.Errorf("%s: an unknown member of info is lost", name)
 		}
 	}
-	all := d.revisions()
+	all := d.Revisions()
 	for i, version := range []int{2, 1} {
-		rls, err := d.Get(recordName("app", version))
+		rls, err := d.Get(Key("app", version))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +157,7 @@ func fixture(t *testing.T, name string) string {
 	return string(raw)
 }
 
-func parsed(t *testing.T, raw string) *record {
+func parsed(t *testing.T, raw string) *recordBody {
 	t.Helper()
 	r, err := parseRecord([]byte(raw))
 	if err != nil {
@@ -282,30 +281,21 @@ func TestReferenceDigest(t *testing.T) {
 	}
 }
 
-// History has a digest of the reference for the revisions it recorded, and for
-// no others.
+// TestHistoryHasReferenceDigest: a revision has a reference digest if it has a snapshot of
+// helm-controller, and otherwise none.
 func TestHistoryHasReferenceDigest(t *testing.T) {
-	w := newWorld(t)
 	clients := fake.NewClientset()
 	for version := 1; version <= 2; version++ {
 		withJSON(t, clients, version, strings.NewReplacer(`"name":"hooked","info"`, `"name":"app","info"`, `"namespace":"apps"`, `"namespace":"prod"`).
 			Replace(fixture(t, fmt.Sprintf("upgraded.release.v%d.json", version))))
-		secret, err := clients.CoreV1().Secrets("prod").Get(t.Context(), recordName("app", version), metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(secret)
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.put("/api/v1/namespaces/prod/secrets/"+secret.Name, object)
 	}
 	recorded := helmv2.Snapshots{
 		nil,
 		{APIVersion: "v2", Name: "app", Namespace: "other", Version: 2, Digest: "sha256:"},
 		{APIVersion: "v2", Name: "app", Namespace: "prod", Version: 2, Digest: "sha512:", OCIDigest: "o"},
 	}
-	all, err := w.runner.History(t.Context(), w.conn, target(), recorded)
+	h := &historyReader{ctx: t.Context(), api: fakeSecrets{clients.CoreV1().Secrets("prod")}, target: target(), recorded: recorded}
+	all, err := h.history()
 	if err != nil || len(all) != 2 {
 		t.Fatalf("history %+v, error %v", all, err)
 	}

@@ -1,7 +1,7 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package helm
+package storage
 
 import (
 	"cmp"
@@ -22,9 +22,9 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// observation is what the digest of a snapshot covers: everything that Helm
-// stores and that somebody could have changed by running it. Of tests it covers what they
-// are and not their last run, so that `helm test` by hand is no change.
+// observation is the input of a snapshot's digest: the fields of a revision that running Helm
+// by hand could change. The last runs of tests are no part of it, so that `helm test` by hand is
+// no change.
 type observation struct {
 	Name      string              `json:"name"`
 	Version   int                 `json:"version"`
@@ -37,6 +37,7 @@ type observation struct {
 	Tests     []helmrelease.Hook  `json:"tests,omitempty"`
 }
 
+// observationDigest returns the digest of a revision in Pintle's snapshots.
 func observationDigest(rls *helmrelease.Release) string {
 	o := observation{
 		Name: rls.Name, Version: rls.Version, Info: storable(rls.Info), Config: rls.Config,
@@ -53,26 +54,26 @@ func observationDigest(rls *helmrelease.Release) string {
 			o.Hooks = append(o.Hooks, h)
 			continue
 		}
-		// Running a test writes its last run, and delete policies if it has none.
+		// Running a test writes its last run, and delete policies if the test has none.
 		o.Tests = append(o.Tests, helmrelease.Hook{
 			Name: h.Name, Kind: h.Kind, Path: h.Path, Manifest: h.Manifest, Events: h.Events, Weight: h.Weight,
 		})
 	}
-	// Helm stores tests in another order after it has run some of them.
+	// The order of tests changes when Helm runs some of them.
 	slices.SortStableFunc(o.Tests, func(a, b helmrelease.Hook) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Manifest, b.Manifest))
 	})
 	raw, err := json.Marshal(o)
 	if err != nil {
-		// Only values can fail to become JSON, and these came from JSON. An empty
-		// digest never verifies, which leads to an upgrade and not to silence.
+		// Only values could fail to become JSON, and these came from JSON. An empty digest
+		// never verifies, which leads to an upgrade.
 		return ""
 	}
 	sum := sha256.Sum256(raw)
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// storable returns what is left of info after it was stored and read again.
+// storable returns the fields of info that a record holds.
 func storable(info *helmrelease.Info) *helmrelease.Info {
 	if info == nil {
 		return nil
@@ -86,10 +87,9 @@ func isTestHook(h *helmrelease.Hook) bool {
 	return slices.Contains(h.Events, helmrelease.HookTest)
 }
 
-// referenceObservation is what the digest of a snapshot of the reference covers,
-// in the order and with the omissions it has there: Helm 4 leaves out a time that
-// is zero where Helm 3 writes an empty one, and knows which revision a rollback
-// returned to.
+// referenceObservation is the input of the digest in helm-controller's snapshots, in its order
+// and with its omissions. Helm 4 omits a zero time where Helm 3 writes an empty one, and it has
+// the target revision of a rollback.
 type referenceObservation struct {
 	Name      string             `json:"name"`
 	Version   int                `json:"version"`
@@ -128,11 +128,10 @@ type referenceHook struct {
 	OutputLogPolicies []string `json:"output_log_policies,omitempty"`
 }
 
-// referenceDigest returns the digest of a record as the reference computed it for
-// the given snapshot: by the algorithm of the snapshot's digest, and with its OCI
-// digest, which storage does not know. It is empty for a snapshot of another
-// scheme and for an algorithm that is not known here.
-func referenceDigest(r *record, snapshot *helmv2.Snapshot) string {
+// referenceDigest returns the digest of a record as helm-controller computed it for the given
+// snapshot. Algorithm and OCI digest are those of the snapshot, because the record has none. The
+// result is empty for other schemes of snapshots and for unknown algorithms.
+func referenceDigest(r *recordBody, snapshot *helmv2.Snapshot) string {
 	algorithm, _, _ := strings.Cut(snapshot.Digest, ":")
 	sum := hasher(algorithm)
 	if sum == nil || snapshot.APIVersion != helmv2.SnapshotAPIVersionV2 {
@@ -157,7 +156,7 @@ func referenceDigest(r *record, snapshot *helmv2.Snapshot) string {
 			o.Hooks = append(o.Hooks, h)
 		}
 	}
-	// An encoder and not Marshal: the line it ends is part of the digest.
+	// An encoder, because the newline that it appends is part of the digest.
 	if err := json.NewEncoder(sum).Encode(o); err != nil {
 		return ""
 	}

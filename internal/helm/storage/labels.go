@@ -1,7 +1,7 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package helm
+package storage
 
 import (
 	"maps"
@@ -21,8 +21,8 @@ const (
 	labelModified = "modifiedAt"
 )
 
-// ownLabels returns the labels of a release without those that storage makes
-// itself. Helm hands the labels of one revision on to the next.
+// ownLabels returns the labels of a release without those that the driver sets. Helm copies
+// the labels of a revision to the next one.
 func ownLabels(labels map[string]string) map[string]string {
 	own := map[string]string{}
 	for key, value := range labels {
@@ -41,21 +41,21 @@ func storedLabels(rls *helmrelease.Release) map[string]string {
 	return labels
 }
 
-// stampedLabels returns the labels of a new revision: those of the one before,
-// less what was said about that one alone.
-func stampedLabels(rls *helmrelease.Release, uid string) map[string]string {
+// newRevisionLabels returns the labels of a new revision: its revision label, and the labels of
+// its predecessor without those that describe only the predecessor.
+func newRevisionLabels(rls *helmrelease.Release, uid string) map[string]string {
 	own := ownLabels(rls.Labels)
 	for _, key := range []string{helmv2.LabelInterrupted, helmv2.LabelOutdated, helmv2.LabelApplied, helmv2.LabelRollback} {
 		delete(own, key)
 	}
-	own[helmv2.LabelRevision] = stamp(uid, rls.Version)
+	own[helmv2.LabelRevision] = revisionLabel(uid, rls.Version)
 	if rls.Info.Status == helmrelease.StatusPendingRollback {
 		own[helmv2.LabelRollback] = strconv.Itoa(rls.Version)
 	}
 	return own
 }
 
-// withLabel returns a copy that has one label more: others may share the map.
+// withLabel returns a copy with one more label. The original map may be shared.
 func withLabel(labels map[string]string, key, value string) map[string]string {
 	more := maps.Clone(labels)
 	if more == nil {
@@ -65,11 +65,11 @@ func withLabel(labels map[string]string, key, value string) map[string]string {
 	return more
 }
 
-// stamp is the value of the own-revision label.
-func stamp(uid string, version int) string { return uid + "." + strconv.Itoa(version) }
+// revisionLabel returns the value of the revision label.
+func revisionLabel(uid string, version int) string { return uid + "." + strconv.Itoa(version) }
 
-// owner returns the UID a revision was stamped with, empty if the stamp was
-// copied from another revision.
+// owner returns the UID in the revision label, empty if the label was copied from another
+// revision.
 func owner(labels map[string]string, version int) string {
 	uid, n, ok := strings.Cut(labels[helmv2.LabelRevision], ".")
 	if !ok || n != strconv.Itoa(version) {
@@ -78,18 +78,18 @@ func owner(labels map[string]string, version int) string {
 	return uid
 }
 
-// rolledBack reports whether a revision was made by a rollback of ours.
+// rolledBack reports whether Pintle created a revision by a rollback.
 func rolledBack(labels map[string]string, version int) bool {
 	return owner(labels, version) != "" && labels[helmv2.LabelRollback] == strconv.Itoa(version)
 }
 
-// applied reports whether a revision was stamped as applied in full.
+// applied reports whether a revision has the applied label.
 func applied(labels map[string]string, version int) bool {
 	return owner(labels, version) != "" && labels[helmv2.LabelApplied] == strconv.Itoa(version)
 }
 
-// modified returns the later of the times a Secret is labelled with: Helm copies
-// the time of modification from the revision before to a new one.
+// modified returns the later one of the times of creation and modification. Helm copies the
+// time of modification to the next revision.
 func modified(labels map[string]string) time.Time {
 	var latest time.Time
 	for _, key := range []string{labelCreated, labelModified} {
@@ -99,4 +99,17 @@ func modified(labels map[string]string) time.Time {
 		}
 	}
 	return latest
+}
+
+// indexedLabels returns the labels that a record uses. Users may have set others.
+func indexedLabels(all map[string]string) map[string]string {
+	some := make(map[string]string, len(all))
+	for key, value := range all {
+		switch key {
+		case "name", "version", "status", labelCreated, labelModified, helmv2.LabelRevision, helmv2.LabelInterrupted,
+			helmv2.LabelOutdated, helmv2.LabelApplied, helmv2.LabelRollback:
+			some[key] = value
+		}
+	}
+	return some
 }

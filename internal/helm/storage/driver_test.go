@@ -1,11 +1,10 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package helm
+package storage
 
 import (
 	"errors"
-	"strconv"
 	"testing"
 	"time"
 
@@ -15,32 +14,14 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 	helmtime "helm.sh/helm/v3/pkg/time"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	k8stesting "k8s.io/client-go/testing"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-func nestedString(object map[string]any, fields ...string) (string, bool, error) {
-	return unstructured.NestedString(object, fields...)
-}
-
 const key = "sh.helm.release.v1.app.v"
-
-// writeSecret replaces a stored revision behind everybody's back.
-func writeSecret(t *testing.T, w *world, rls *helmrelease.Release) {
-	t.Helper()
-	clients, err := kubernetes.NewForConfig(w.config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := driver.NewSecrets(clients.CoreV1().Secrets("prod")).Update(key+strconv.Itoa(rls.Version), rls); err != nil {
-		t.Fatal(err)
-	}
-}
 
 func revision(version int, status helmrelease.Status, labels map[string]string) *helmrelease.Release {
 	moment := helmtime.Time{Time: time.Date(2026, 1, 2, 3, 4, 5, 678, time.FixedZone("", 3600))}
@@ -63,11 +44,11 @@ func revision(version int, status helmrelease.Status, labels map[string]string) 
 	}
 }
 
-func TestRecorder(t *testing.T) {
+func TestDriver(t *testing.T) {
 	t.Parallel()
 	mark := ""
-	d, _ := newRecorder(t, func() string { return mark })
-	if _, ok := d.newestManifest(); ok || d.revisions() != nil {
+	d, _ := newDriver(t, func() string { return mark })
+	if _, ok := d.NewestManifest(); ok || d.Revisions() != nil {
 		t.Error("nothing was stored yet")
 	}
 	shared := map[string]string{
@@ -122,13 +103,13 @@ func TestRecorder(t *testing.T) {
 		Status  helmv2.ReleaseStatus
 	}
 	var got []want
-	for _, r := range d.revisions() {
+	for _, r := range d.Revisions() {
 		got = append(got, want{r.Version, r.Status})
 	}
 	if diff := cmp.Diff([]want{{2, helmv2.StatusFailed}, {1, helmv2.StatusFailed}}, got); diff != "" {
 		t.Errorf("each revision once, in its last state, newest first (-want +got):\n%s", diff)
 	}
-	if manifest, ok := d.newestManifest(); !ok || manifest != "second" {
+	if manifest, ok := d.NewestManifest(); !ok || manifest != "second" {
 		t.Errorf("newest manifest %q, %t", manifest, ok)
 	}
 }
@@ -140,11 +121,11 @@ func TestOwner(t *testing.T) {
 		stamp  string
 		want   string
 	}{
-		"Ours":      {reason: "a stamp of this very revision names its maker", stamp: "uid-1.2", want: "uid-1"},
-		"Inherited": {reason: "Helm copied the stamp of another revision", stamp: "uid-1.1"},
-		"None":      {reason: "nobody stamped it"},
-		"NoVersion": {reason: "half a stamp is none", stamp: "uid-1"},
-		"Garbage":   {reason: "what is no number is no revision", stamp: "uid-1.two"},
+		"Ours":      {reason: "the label of this very revision has its owner", stamp: "uid-1.2", want: "uid-1"},
+		"Inherited": {reason: "Helm copied the label of another revision", stamp: "uid-1.1"},
+		"None":      {reason: "there is no revision label"},
+		"NoVersion": {reason: "half a label is none", stamp: "uid-1"},
+		"Garbage":   {reason: "the part after the dot is no number", stamp: "uid-1.two"},
 		"Longer":    {reason: "the whole number counts", stamp: "uid-1.22"},
 	}
 	for name, tc := range cases {
@@ -158,19 +139,19 @@ func TestOwner(t *testing.T) {
 	if got := owner(nil, 2); got != "" {
 		t.Errorf("no labels, but owner %q", got)
 	}
-	if got := owner(map[string]string{helmv2.LabelRevision: stamp("uid-1", 2)}, 2); got != "uid-1" {
-		t.Errorf("a stamp that was just made names %q", got)
+	if got := owner(map[string]string{helmv2.LabelRevision: revisionLabel("uid-1", 2)}, 2); got != "uid-1" {
+		t.Errorf("a new label has the owner %q", got)
 	}
 }
 
-// newRecorder returns a recorder of prod/app over a client in memory.
-func newRecorder(t *testing.T, mark func() string) (*recorder, *fake.Clientset) {
+// newDriver returns a driver of prod/app over a fake client.
+func newDriver(t *testing.T, mark func() string) (*Driver, *fake.Clientset) {
 	t.Helper()
 	clients := fake.NewClientset()
 	moment := func() time.Time { return time.Unix(1767323045, 0) }
-	return &recorder{
+	return &Driver{
 		secretStore: newSecretStore(t.Context(), fakeSecrets{clients.CoreV1().Secrets("prod")}, "prod", "app", moment),
-		uid:         "uid-1", mark: mark,
+		options:     Options{UID: "uid-1", FailureLabel: mark},
 	}, clients
 }
 
@@ -185,50 +166,50 @@ func secretLabels(t *testing.T, clients *fake.Clientset, name string) map[string
 	return secret.Labels
 }
 
-func TestStampApplied(t *testing.T) {
+func TestStoreApplied(t *testing.T) {
 	t.Parallel()
-	d, clients := newRecorder(t, unmarked)
-	if err := d.stampApplied(); err != nil || len(clients.Actions()) != 0 {
+	d, clients := newDriver(t, unmarked)
+	if err := d.StoreApplied(); err != nil || len(clients.Actions()) != 0 {
 		t.Errorf("nothing was created, but %v was done: %v", clients.Actions(), err)
 	}
 	one, two := revision(1, helmrelease.StatusDeployed, nil), revision(2, helmrelease.StatusPendingUpgrade, nil)
 	for i, rls := range []*helmrelease.Release{one, two} {
-		if err := d.Create(recordName("app", i+1), rls); err != nil {
+		if err := d.Create(Key("app", i+1), rls); err != nil {
 			t.Fatal(err)
 		}
 	}
 	before := secretLabels(t, clients, key+"2")
-	if err := d.stampApplied(); err != nil {
+	if err := d.StoreApplied(); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(withLabel(before, helmv2.LabelApplied, "2"), secretLabels(t, clients, key+"2")); diff != "" {
-		t.Errorf("labels (-before and the stamp +after):\n%s", diff)
+		t.Errorf("labels (-before and the label +after):\n%s", diff)
 	}
-	if all := d.revisions(); !all[0].Applied || all[1].Applied {
+	if all := d.Revisions(); !all[0].Applied || all[1].Applied {
 		t.Errorf("revisions %+v", all)
 	}
 	// Helm knows nothing of the patch, and the predecessor is superseded now.
 	one.Info.Status, two.Info.Status = helmrelease.StatusSuperseded, helmrelease.StatusDeployed
 	for i, rls := range []*helmrelease.Release{one, two} {
-		if err := d.Update(recordName("app", i+1), rls); err != nil {
+		if err := d.Update(Key("app", i+1), rls); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if got := secretLabels(t, clients, key+"2")[helmv2.LabelApplied]; got != "2" {
-		t.Errorf("an update left the stamp %q", got)
+		t.Errorf("after an update the label is %q", got)
 	}
 	if got, ok := secretLabels(t, clients, key+"1")[helmv2.LabelApplied]; ok {
-		t.Errorf("another revision got the stamp %q", got)
+		t.Errorf("another revision got the label %q", got)
 	}
-	if all := d.revisions(); !all[0].Applied || all[1].Applied {
+	if all := d.Revisions(); !all[0].Applied || all[1].Applied {
 		t.Errorf("revisions %+v", all)
 	}
 }
 
-// A stamp that could not be written is written with whatever is written next.
-func TestStampAppliedFails(t *testing.T) {
+// TestStoreAppliedFails: a label that could not be patched is part of the next update.
+func TestStoreAppliedFails(t *testing.T) {
 	t.Parallel()
-	d, clients := newRecorder(t, unmarked)
+	d, clients := newDriver(t, unmarked)
 	one := revision(1, helmrelease.StatusPendingInstall, nil)
 	if err := d.Create(key+"1", one); err != nil {
 		t.Fatal(err)
@@ -236,7 +217,7 @@ func TestStampAppliedFails(t *testing.T) {
 	clients.PrependReactor("patch", "secrets", func(k8stesting.Action) (bool, runtime.Object, error) {
 		return true, nil, errors.New("no")
 	})
-	if err := d.stampApplied(); err == nil || err.Error() != "label Secret prod/"+key+"1: no" {
+	if err := d.StoreApplied(); err == nil || err.Error() != "label Secret prod/"+key+"1: no" {
 		t.Errorf("error %v", err)
 	}
 	if err := d.Update(key+"1", one); err != nil || secretLabels(t, clients, key+"1")[helmv2.LabelApplied] != "1" {
@@ -246,16 +227,16 @@ func TestStampAppliedFails(t *testing.T) {
 
 func TestApplyMethod(t *testing.T) {
 	t.Parallel()
-	d, clients := newRecorder(t, unmarked)
+	d, clients := newDriver(t, unmarked)
 	if err := d.Create(key+"1", revision(1, helmrelease.StatusDeployed, nil)); err != nil {
 		t.Fatal(err)
 	}
-	d.setApplyMethod("ssa")
+	d.SetApplyMethod("ssa")
 	two := revision(2, helmrelease.StatusPendingUpgrade, nil)
 	if err := d.Create(key+"2", two); err != nil {
 		t.Fatal(err)
 	}
-	d.setApplyMethod("csa")
+	d.SetApplyMethod("csa")
 	two.Info.Status = helmrelease.StatusDeployed
 	if err := d.Update(key+"2", two); err != nil {
 		t.Fatal(err)
@@ -269,29 +250,29 @@ func TestApplyMethod(t *testing.T) {
 		}
 	}
 	// Another process knows only what is stored.
-	other := &recorder{secretStore: newSecretStore(t.Context(), fakeSecrets{clients.CoreV1().Secrets("prod")}, "prod", "app", time.Now)}
+	other := &Driver{secretStore: newSecretStore(t.Context(), fakeSecrets{clients.CoreV1().Secrets("prod")}, "prod", "app", time.Now)}
 	for version, want := range map[int]string{1: "", 2: "ssa", 3: "csa", 4: ""} {
-		if got := d.applyMethod(version); got != want {
+		if got := d.ApplyMethod(version); got != want {
 			t.Errorf("revision %d was applied by %q, want %q", version, got, want)
 		}
-		if got := other.applyMethod(version); got != want {
+		if got := other.ApplyMethod(version); got != want {
 			t.Errorf("revision %d reads as applied by %q, want %q", version, got, want)
 		}
 	}
 	clients.ClearActions()
-	_, _ = other.applyMethod(2), d.applyMethod(2)
+	_, _ = other.ApplyMethod(2), d.ApplyMethod(2)
 	if len(clients.Actions()) != 0 {
 		t.Errorf("asked again: %v", clients.Actions())
 	}
 }
 
-func TestRollbackIsStamped(t *testing.T) {
+func TestRollbackIsLabelled(t *testing.T) {
 	t.Parallel()
-	d, clients := newRecorder(t, unmarked)
+	d, clients := newDriver(t, unmarked)
 	if err := d.Create(key+"2", revision(2, helmrelease.StatusPendingRollback, map[string]string{helmv2.LabelRollback: "1"})); err != nil {
 		t.Fatal(err)
 	}
-	if got := secretLabels(t, clients, key+"2")[helmv2.LabelRollback]; got != "2" || !d.revisions()[0].Rollback {
-		t.Errorf("label %q, revisions %+v", got, d.revisions())
+	if got := secretLabels(t, clients, key+"2")[helmv2.LabelRollback]; got != "2" || !d.Revisions()[0].Rollback {
+		t.Errorf("label %q, revisions %+v", got, d.Revisions())
 	}
 }

@@ -1,7 +1,7 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package helm
+package storage
 
 import (
 	"bytes"
@@ -16,10 +16,17 @@ import (
 	helmrelease "helm.sh/helm/v3/pkg/release"
 )
 
-// record is the JSON of a stored revision as far as others than Helm read it.
-// Most of the JSON is the chart, of which only the metadata is looked at. Info
-// and hooks stay as they are, for Helm 3 and the reference read them differently.
-type record struct {
+// ServerSide and ClientSide are the apply methods that Helm 4 stores with a revision. Helm 3
+// stores none, which means client-side.
+const (
+	ServerSide = "ssa"
+	ClientSide = "csa"
+)
+
+// recordBody is the JSON of a stored revision as Pintle reads it. Most of the JSON is the chart,
+// of which only the metadata is parsed. Info and hooks stay raw, because Helm 3 and
+// helm-controller parse them differently.
+type recordBody struct {
 	Name      string          `json:"name"`
 	Namespace string          `json:"namespace"`
 	Version   int             `json:"version"`
@@ -30,15 +37,14 @@ type record struct {
 	Config   map[string]any  `json:"config"`
 	Manifest string          `json:"manifest"`
 	Hooks    json.RawMessage `json:"hooks"`
-	// ApplyMethod is not Helm 3's.
+	// ApplyMethod is a field of Helm 4.
 	ApplyMethod applyMethod `json:"apply_method"`
 }
 
-// applyMethod is how a record says that objects were applied. What is no string
-// says nothing.
+// applyMethod is the raw apply method of a record. Other values than strings are ignored.
 type applyMethod struct{ json.RawMessage }
 
-// String returns "ssa" or "csa", empty if the record does not say.
+// String returns the apply method, empty if the record has none.
 func (m applyMethod) String() string {
 	var method string
 	_ = json.Unmarshal(orNull(m.RawMessage), &method)
@@ -47,16 +53,16 @@ func (m applyMethod) String() string {
 
 var errNotRelease = errors.New("its JSON is not that of a Helm release")
 
-func parseRecord(raw []byte) (*record, error) {
-	var r record
+func parseRecord(raw []byte) (*recordBody, error) {
+	var r recordBody
 	if err := json.Unmarshal(raw, &r); err != nil {
 		return nil, errNotRelease
 	}
 	return &r, nil
 }
 
-// release returns the record as Helm reads it, but for the files of the chart.
-func (r *record) release(labels map[string]string) (*helmrelease.Release, error) {
+// release returns the record as Helm reads it, without the files of the chart.
+func (r *recordBody) release(labels map[string]string) (*helmrelease.Release, error) {
 	rls := &helmrelease.Release{
 		Name: r.Name, Namespace: r.Namespace, Version: r.Version,
 		Config: r.Config, Manifest: r.Manifest, Labels: labels,
@@ -70,8 +76,7 @@ func (r *record) release(labels map[string]string) (*helmrelease.Release, error)
 	return rls, nil
 }
 
-// usable reports whether Helm can work with a release that was read: it takes
-// for granted that these are there, and panics.
+// usable reports whether a release has the fields without which Helm panics.
 func usable(rls *helmrelease.Release) bool {
 	for _, h := range rls.Hooks {
 		if h == nil {
@@ -88,26 +93,26 @@ func orNull(raw json.RawMessage) []byte {
 	return raw
 }
 
-// decode returns a record in full, and what it holds that Helm 3 does not know.
-func decode(raw []byte) (*helmrelease.Release, keepsake, error) {
+// decode returns a record in full, and its fields that Helm 3 does not know.
+func decode(raw []byte) (*helmrelease.Release, unknownFields, error) {
 	rls := &helmrelease.Release{}
 	if json.Unmarshal(raw, rls) != nil || !usable(rls) {
-		return nil, keepsake{}, errNotRelease
+		return nil, unknownFields{}, errNotRelease
 	}
 	var all map[string]json.RawMessage
 	if json.Unmarshal(raw, &all) != nil {
-		return nil, keepsake{}, errNotRelease
+		return nil, unknownFields{}, errNotRelease
 	}
 	var info map[string]json.RawMessage
 	if json.Unmarshal(orNull(all["info"]), &info) != nil {
-		return nil, keepsake{}, errNotRelease
+		return nil, unknownFields{}, errNotRelease
 	}
-	return rls, keepsake{top: unknown[helmrelease.Release](all), info: unknown[helmrelease.Info](info)}, nil
+	return rls, unknownFields{top: unknownMembers[helmrelease.Release](all), info: unknownMembers[helmrelease.Info](info)}, nil
 }
 
-// encodeFixed returns the JSON of what a revision is made of, together with what
-// was kept. It is an object that encodeMoving ends.
-func encodeFixed(rls *helmrelease.Release, kept keepsake) ([]byte, error) {
+// encodeFixed returns the first part of the JSON of a record, which does not change: name,
+// chart, values and manifest, with the preserved fields. encodeState returns the rest.
+func encodeFixed(rls *helmrelease.Release, kept unknownFields) ([]byte, error) {
 	raw, err := json.Marshal(struct {
 		Name      string           `json:"name,omitempty"`
 		Chart     *helmchart.Chart `json:"chart,omitempty"`
@@ -125,11 +130,11 @@ func encodeFixed(rls *helmrelease.Release, kept keepsake) ([]byte, error) {
 	return raw[:len(raw)-1], nil
 }
 
-// movingPart is what encodeMoving's part begins with.
-const movingPart = `,"info":`
+// statePrefix starts the second part of the JSON of a record.
+const statePrefix = `,"info":`
 
-// encodeMoving returns the rest of the JSON: the state of a revision.
-func encodeMoving(rls *helmrelease.Release, kept keepsake) ([]byte, error) {
+// encodeState returns the second part of the JSON of a record: info and hooks.
+func encodeState(rls *helmrelease.Release, kept unknownFields) ([]byte, error) {
 	info, err := json.Marshal(rls.Info)
 	if err != nil {
 		return nil, err
@@ -148,8 +153,8 @@ func encodeMoving(rls *helmrelease.Release, kept keepsake) ([]byte, error) {
 	return raw, nil
 }
 
-// asRead returns a release as it is read once it was stored, but for the files of
-// the chart: numbers and times may look different then.
+// asRead returns a release as it is read after it was stored, without the files of the chart:
+// numbers and times may change.
 func asRead(rls *helmrelease.Release, labels map[string]string) (*helmrelease.Release, error) {
 	small := struct {
 		Name      string              `json:"name"`
@@ -164,7 +169,7 @@ func asRead(rls *helmrelease.Release, labels map[string]string) (*helmrelease.Re
 	if rls.Chart != nil {
 		small.Chart = map[string]any{"metadata": rls.Chart.Metadata}
 	}
-	// Only what is no text comes back otherwise.
+	// JSON changes a manifest only if it is not valid UTF-8.
 	plain := utf8.ValidString(rls.Manifest)
 	if !plain {
 		small.Manifest = rls.Manifest
@@ -183,28 +188,27 @@ func asRead(rls *helmrelease.Release, labels map[string]string) (*helmrelease.Re
 	return rec.release(labels)
 }
 
-// keepsake is what a record holds beyond what Helm 3 knows. Newer Helms write
-// and read it, and Helm 3 would drop it when it writes the record again.
-type keepsake struct{ top, info map[string]json.RawMessage }
+// unknownFields are the fields of a record that Helm 3 does not know. Helm 3 would drop them
+// when it stores the record again.
+type unknownFields struct{ top, info map[string]json.RawMessage }
 
 const keyApplyMethod = "apply_method"
 
-// methodKept is what a new record holds that says how its objects are applied; nothing
-// if that is not known.
-func methodKept(method string) keepsake {
+// applyMethodField returns the field of a new record with its apply method, if there is one.
+func applyMethodField(method string) unknownFields {
 	if method == "" {
-		return keepsake{}
+		return unknownFields{}
 	}
-	return keepsake{top: map[string]json.RawMessage{keyApplyMethod: []byte(strconv.Quote(method))}}
+	return unknownFields{top: map[string]json.RawMessage{keyApplyMethod: []byte(strconv.Quote(method))}}
 }
 
-// applyMethod returns "ssa" or "csa", empty if the record does not say.
-func (k keepsake) applyMethod() string {
+// applyMethod returns the apply method, empty if the record has none.
+func (k unknownFields) applyMethod() string {
 	return applyMethod{k.top[keyApplyMethod]}.String()
 }
 
-// unknown returns the members of a JSON object that T has no field for.
-func unknown[T any](object map[string]json.RawMessage) map[string]json.RawMessage {
+// unknownMembers returns the members of a JSON object that T has no field for.
+func unknownMembers[T any](object map[string]json.RawMessage) map[string]json.RawMessage {
 	fields := reflect.TypeFor[T]()
 	for i := range fields.NumField() {
 		name, _, _ := strings.Cut(fields.Field(i).Tag.Get("json"), ",")
@@ -213,7 +217,7 @@ func unknown[T any](object map[string]json.RawMessage) map[string]json.RawMessag
 	return object
 }
 
-// extend adds members to a JSON object, which must have none of them yet.
+// extend adds members to a JSON object. The object must have none of them.
 func extend(object []byte, members map[string]json.RawMessage) ([]byte, error) {
 	if len(members) == 0 {
 		return object, nil

@@ -1,7 +1,7 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package helm
+package storage
 
 import (
 	"context"
@@ -19,16 +19,14 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
-
-	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// Index knows the metadata of all revisions in the Helm storage of one cluster by
-// a single watch, as the controller sees them. It tells which revisions there
-// are and whether one has changed; what is in them has to be read by those who
-// may. It may be used concurrently. A nil Index knows nothing.
+// Index holds the metadata of all records of one cluster from a single watch, with the identity
+// of the controller. It returns which revisions exist and at which resourceVersion; their
+// content has to be read by an identity with permission. It may be used concurrently. A nil
+// Index is empty and never synced.
 //
-// What this process writes it knows at once, and not only when the watch shows it.
+// Writes of this process are in the index at once, before the event of the watch arrives.
 type Index struct {
 	source    cache.ListerWatcher
 	namespace string
@@ -36,36 +34,36 @@ type Index struct {
 	once      sync.Once
 
 	mu       sync.Mutex
-	releases map[releaseKey]map[string]Record
-	// gone are the Secrets that were deleted here and that the watch still shows.
+	releases map[releaseKey]map[string]record
+	// gone are the Secrets that this process has deleted and whose DELETED event has not
+	// arrived.
 	gone map[types.UID]bool
-	// doubted are the releases of which more is stored than the watch has shown, as a
-	// write has met.
-	doubted map[releaseKey]bool
-	// forget, if set, is told of what is gone.
-	forget func(types.UID)
+	// stale are the releases with a revision that a write has met and the watch has not shown.
+	stale map[releaseKey]bool
+	// onDelete, if set, is called for each deleted Secret.
+	onDelete func(types.UID)
 }
 
 type releaseKey struct{ namespace, name string }
 
-// NewIndex returns an index of the storage in a namespace, or in all if it is
-// empty, that knows nothing before it is started.
+// NewIndex returns an index of the records in a namespace, or in all namespaces if it is empty.
+// Start fills it.
 func NewIndex(config *rest.Config, namespace string) (*Index, error) {
 	client, err := metadata.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("client for the metadata of Helm storage: %w", err)
 	}
 	secrets := client.Resource(corev1.SchemeGroupVersion.WithResource("secrets")).Namespace(namespace)
-	mine := func(o metav1.ListOptions) metav1.ListOptions {
+	selected := func(o metav1.ListOptions) metav1.ListOptions {
 		o.LabelSelector = "owner=helm"
 		return o
 	}
 	return newIndex(namespace, &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return secrets.List(ctx, mine(o))
+			return secrets.List(ctx, selected(o))
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
-			return secrets.Watch(ctx, mine(o))
+			return secrets.Watch(ctx, selected(o))
 		},
 	}), nil
 }
@@ -73,55 +71,53 @@ func NewIndex(config *rest.Config, namespace string) (*Index, error) {
 func newIndex(namespace string, source cache.ListerWatcher) *Index {
 	return &Index{
 		source: source, namespace: namespace, synced: make(chan struct{}),
-		releases: map[releaseKey]map[string]Record{}, gone: map[types.UID]bool{}, doubted: map[releaseKey]bool{},
+		releases: map[releaseKey]map[string]record{}, gone: map[types.UID]bool{}, stale: map[releaseKey]bool{},
 	}
 }
 
-// Start watches until ctx ends.
+// Start lists and watches until ctx ends.
 func (x *Index) Start(ctx context.Context) error {
 	cache.NewReflectorWithOptions(x.source, &metav1.PartialObjectMetadata{}, x,
 		cache.ReflectorOptions{Name: "helm storage", TypeDescription: "Secrets of Helm storage"}).RunWithContext(ctx)
 	return nil
 }
 
-// NeedLeaderElection implements manager.LeaderElectionRunnable: whoever becomes
-// the leader should know the storage by then.
+// NeedLeaderElection implements manager.LeaderElectionRunnable. The index of a replica that
+// becomes the leader is already filled.
 func (x *Index) NeedLeaderElection() bool { return false }
 
-// Synced is closed when the index knows all there is.
+// Synced returns a channel that is closed when the first list is in the index.
 func (x *Index) Synced() <-chan struct{} { return x.synced }
 
-// records returns what is stored of a release, newest first; false if that is not
-// known.
-func (x *Index) records(namespace, name string) ([]Record, bool) {
-	if !x.knows(namespace) {
+// records returns the records of a release, newest first; false if the index cannot tell.
+func (x *Index) records(namespace, name string) ([]record, bool) {
+	if !x.covers(namespace) {
 		return nil, false
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	key := releaseKey{namespace, name}
-	if x.doubted[key] {
+	if x.stale[key] {
 		return nil, false
 	}
 	all := slices.Collect(maps.Values(x.releases[key]))
-	newestFirst(all)
+	sortNewestFirst(all)
 	return all, true
 }
 
-// doubt has the storage of a release be listed before the index is asked about it
-// again: there is something that the watch has not shown yet.
-func (x *Index) doubt(namespace, name string) {
-	if !x.knows(namespace) {
+// markStale makes records return false for a release until noteList is called for it.
+func (x *Index) markStale(namespace, name string) {
+	if !x.covers(namespace) {
 		return
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.doubted[releaseKey{namespace, name}] = true
+	x.stale[releaseKey{namespace, name}] = true
 }
 
-// knows reports whether the index has what is stored in a namespace. Until then
-// nothing is noted either: no watch would ever take it away again.
-func (x *Index) knows(namespace string) bool {
+// covers reports whether the index is synced and has the records of a namespace. Before that,
+// writes are not noted either: no event of the watch would remove them again.
+func (x *Index) covers(namespace string) bool {
 	if x == nil || x.namespace != "" && x.namespace != namespace {
 		return false
 	}
@@ -133,9 +129,9 @@ func (x *Index) knows(namespace string) bool {
 	}
 }
 
-// wrote takes note of a record that this process has written.
-func (x *Index) wrote(namespace string, rec Record) {
-	if !x.knows(namespace) || rec.UID == "" {
+// noteWrite adds a record that this process has written.
+func (x *Index) noteWrite(namespace string, rec record) {
+	if !x.covers(namespace) || rec.UID == "" {
 		return
 	}
 	x.mu.Lock()
@@ -143,9 +139,9 @@ func (x *Index) wrote(namespace string, rec Record) {
 	x.put(namespace, rec)
 }
 
-// deleted takes note of a record that this process has deleted.
-func (x *Index) deleted(namespace string, rec Record) {
-	if !x.knows(namespace) || rec.UID == "" {
+// noteDelete removes a record that this process has deleted.
+func (x *Index) noteDelete(namespace string, rec record) {
+	if !x.covers(namespace) || rec.UID == "" {
 		return
 	}
 	x.mu.Lock()
@@ -154,16 +150,16 @@ func (x *Index) deleted(namespace string, rec Record) {
 	x.gone[rec.UID] = true
 }
 
-// learned takes note of what a list of a release said, at a resourceVersion.
-func (x *Index) learned(namespace, name string, all []Record, at string) {
-	if !x.knows(namespace) {
+// noteList merges a list of the records of a release at a resourceVersion.
+func (x *Index) noteList(namespace, name string, all []record, at string) {
+	if !x.covers(namespace) {
 		return
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	delete(x.doubted, releaseKey{namespace, name})
+	delete(x.stale, releaseKey{namespace, name})
 	for secret, rec := range x.releases[releaseKey{namespace, name}] {
-		listed := slices.ContainsFunc(all, func(r Record) bool { return r.Name == secret })
+		listed := slices.ContainsFunc(all, func(r record) bool { return r.Name == secret })
 		if !listed && !newer(rec.ResourceVersion, at) {
 			x.drop(namespace, rec)
 		}
@@ -173,9 +169,8 @@ func (x *Index) learned(namespace, name string, all []Record, at string) {
 	}
 }
 
-// put keeps a record unless a newer version of it is known or it is known to be
-// gone.
-func (x *Index) put(namespace string, rec Record) {
+// put adds a record unless the index has a newer version of it or it was deleted.
+func (x *Index) put(namespace string, rec record) {
 	key := releaseKey{namespace, rec.Labels["name"]}
 	if x.gone[rec.UID] {
 		return
@@ -184,14 +179,14 @@ func (x *Index) put(namespace string, rec Record) {
 		return
 	}
 	if x.releases[key] == nil {
-		x.releases[key] = map[string]Record{}
+		x.releases[key] = map[string]record{}
 	}
-	rec.Labels = telling(rec.Labels)
+	rec.Labels = indexedLabels(rec.Labels)
 	x.releases[key][rec.Name] = rec
 }
 
-// drop forgets a record, but not another one of the same name.
-func (x *Index) drop(namespace string, rec Record) {
+// drop removes a record, but not another Secret of the same name.
+func (x *Index) drop(namespace string, rec record) {
 	key := releaseKey{namespace, rec.Labels["name"]}
 	if x.releases[key][rec.Name].UID != rec.UID {
 		return
@@ -200,19 +195,6 @@ func (x *Index) drop(namespace string, rec Record) {
 	if len(x.releases[key]) == 0 {
 		delete(x.releases, key)
 	}
-}
-
-// telling returns the labels that Record reads: Helm's users may set others.
-func telling(all map[string]string) map[string]string {
-	some := make(map[string]string, len(all))
-	for key, value := range all {
-		switch key {
-		case "name", "version", "status", labelCreated, labelModified, helmv2.LabelRevision, helmv2.LabelInterrupted,
-			helmv2.LabelOutdated, helmv2.LabelApplied, helmv2.LabelRollback:
-			some[key] = value
-		}
-	}
-	return some
 }
 
 // newer compares resourceVersions of the same resource.
@@ -224,7 +206,7 @@ func newer(a, b string) bool {
 
 // Add implements cache.ReflectorStore.
 func (x *Index) Add(obj any) error {
-	x.seen(obj, x.put)
+	x.observe(obj, x.put)
 	return nil
 }
 
@@ -233,37 +215,37 @@ func (x *Index) Update(obj any) error { return x.Add(obj) }
 
 // Delete implements cache.ReflectorStore.
 func (x *Index) Delete(obj any) error {
-	x.seen(obj, func(namespace string, rec Record) {
+	x.observe(obj, func(namespace string, rec record) {
 		x.drop(namespace, rec)
 		delete(x.gone, rec.UID)
-		if x.forget != nil {
-			x.forget(rec.UID)
+		if x.onDelete != nil {
+			x.onDelete(rec.UID)
 		}
 	})
 	return nil
 }
 
-func (x *Index) seen(obj any, do func(namespace string, rec Record)) {
-	if namespace, rec, ok := seenRecord(obj); ok {
+// observe calls do with the record in an event, with the lock held.
+func (x *Index) observe(obj any, do func(namespace string, rec record)) {
+	if namespace, rec, ok := metadataRecord(obj); ok {
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		do(namespace, rec)
 	}
 }
 
-// seenRecord returns the record that an object of the watch is the metadata of, and its
-// namespace.
-func seenRecord(obj any) (namespace string, rec Record, ok bool) {
+// metadataRecord returns the record that an object of the watch describes, and its namespace.
+func metadataRecord(obj any) (namespace string, rec record, ok bool) {
 	object, ok := obj.(metav1.Object)
 	if !ok {
-		return "", Record{}, false
+		return "", record{}, false
 	}
 	rec, ok = recordOf(object)
 	return object.GetNamespace(), rec, ok
 }
 
-// Replace implements cache.ReflectorStore. What was written after the list was
-// made stays. It holds one lock throughout: to a reader in between, releases would not exist.
+// Replace implements cache.ReflectorStore. Records that were written after the list stay. It
+// holds the lock throughout: a reader in between would find no releases.
 func (x *Index) Replace(list []any, at string) error {
 	x.replace(list, at)
 	x.once.Do(func() { close(x.synced) })
@@ -274,7 +256,7 @@ func (x *Index) replace(list []any, at string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	before, gone := x.releases, x.gone
-	x.releases, x.gone = map[releaseKey]map[string]Record{}, map[types.UID]bool{}
+	x.releases, x.gone = map[releaseKey]map[string]record{}, map[types.UID]bool{}
 	for key, secrets := range before {
 		for _, rec := range secrets {
 			if newer(rec.ResourceVersion, at) {
@@ -283,7 +265,7 @@ func (x *Index) replace(list []any, at string) {
 		}
 	}
 	for _, obj := range list {
-		if namespace, rec, ok := seenRecord(obj); ok {
+		if namespace, rec, ok := metadataRecord(obj); ok {
 			if gone[rec.UID] {
 				x.gone[rec.UID] = true
 			}

@@ -1,0 +1,124 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+)
+
+// secretAPI sends the requests that storage needs about the Secrets of a namespace. Only get
+// transfers the data of a Secret; the other answers are metadata.
+type secretAPI interface {
+	secretReader
+	create(ctx context.Context, secret *corev1.Secret) (record, error)
+	update(ctx context.Context, secret *corev1.Secret) (record, error)
+	merge(ctx context.Context, name string, patch []byte) (record, error)
+	delete(ctx context.Context, name string) error
+}
+
+type secretReader interface {
+	get(ctx context.Context, name string) (*corev1.Secret, error)
+	// list returns the selected records, unsorted, and the resourceVersion of the list.
+	list(ctx context.Context, selector labels.Set) (all []record, at string, err error)
+}
+
+// listRecords lists the records of a release at the API server, newest first.
+func listRecords(ctx context.Context, api secretReader, namespace, release string) (all []record, at string, err error) {
+	if all, at, err = api.list(ctx, recordSelector(release)); err != nil {
+		return nil, "", fmt.Errorf("list Secrets in namespace %s: %w", namespace, err)
+	}
+	sortNewestFirst(all)
+	return all, at, nil
+}
+
+// secretClient is the secretAPI of an API server.
+type secretClient struct {
+	rest      rest.Interface
+	namespace string
+}
+
+// Values of the Accept header. An API server without partial objects sends whole ones, which
+// have the same metadata.
+const (
+	acceptSecret   = "application/vnd.kubernetes.protobuf,application/json"
+	acceptMetadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+	acceptList     = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+)
+
+func (c secretClient) request(r *rest.Request, accept string) *rest.Request {
+	return r.Namespace(c.namespace).Resource("secrets").SetHeader("Accept", accept)
+}
+
+func (c secretClient) get(ctx context.Context, name string) (*corev1.Secret, error) {
+	secret := &corev1.Secret{}
+	return secret, c.request(c.rest.Get(), acceptSecret).Name(name).Do(ctx).Into(secret)
+}
+
+func (c secretClient) list(ctx context.Context, selector labels.Set) ([]record, string, error) {
+	raw, err := rawAnswer(c.request(c.rest.Get(), acceptList).
+		VersionedParams(&metav1.ListOptions{LabelSelector: selector.String()}, scheme.ParameterCodec).
+		Do(ctx))
+	if err != nil {
+		return nil, "", err
+	}
+	var list metav1.PartialObjectMetadataList
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return nil, "", fmt.Errorf("list of Secrets: %w", err)
+	}
+	var all []record
+	for i := range list.Items {
+		if rec, ok := recordOf(&list.Items[i]); ok {
+			all = append(all, rec)
+		}
+	}
+	return all, list.ResourceVersion, nil
+}
+
+func (c secretClient) create(ctx context.Context, secret *corev1.Secret) (record, error) {
+	return recordFrom(c.request(c.rest.Post(), acceptMetadata).Body(secret).Do(ctx))
+}
+
+func (c secretClient) update(ctx context.Context, secret *corev1.Secret) (record, error) {
+	return recordFrom(c.request(c.rest.Put(), acceptMetadata).Name(secret.Name).Body(secret).Do(ctx))
+}
+
+func (c secretClient) merge(ctx context.Context, name string, patch []byte) (record, error) {
+	return recordFrom(c.request(c.rest.Patch(types.MergePatchType), acceptMetadata).Name(name).Body(patch).Do(ctx))
+}
+
+func (c secretClient) delete(ctx context.Context, name string) error {
+	return c.request(c.rest.Delete(), acceptMetadata).Name(name).Do(ctx).Error()
+}
+
+// recordFrom returns the record in the answer to a write.
+func recordFrom(result rest.Result) (record, error) {
+	raw, err := rawAnswer(result)
+	if err != nil {
+		return record{}, err
+	}
+	var object metav1.PartialObjectMetadata
+	if err := json.Unmarshal(raw, &object); err != nil {
+		// The write has succeeded. Without its resourceVersion the record is read again later.
+		return record{}, nil //nolint:nilerr // see above
+	}
+	rec, _ := recordOf(&object)
+	return rec, nil
+}
+
+// rawAnswer returns the body of an answer. Raw alone would return errors without their reason.
+func rawAnswer(result rest.Result) ([]byte, error) {
+	if err := result.Error(); err != nil {
+		return nil, err
+	}
+	return result.Raw()
+}

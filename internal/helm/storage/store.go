@@ -1,0 +1,129 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	helmrelease "helm.sh/helm/v3/pkg/release"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// Store is Helm's storage in all clusters. It holds the state that actions share: index, read
+// cache and compressors. It may be used concurrently.
+type Store struct {
+	index  *Index
+	now    func() time.Time
+	cache  readCache
+	packer packer
+}
+
+// New returns a store. The index describes the cluster of local connections; it may be nil.
+// New must be called before the index is started.
+func New(index *Index, now func() time.Time) *Store {
+	s := &Store{index: index, now: now}
+	if index != nil {
+		index.onDelete = s.cache.remove
+	}
+	return s
+}
+
+// CacheStats returns the number of revisions in the read cache and their approximate size in
+// bytes.
+func (s *Store) CacheStats() (revisions int, bytes int64) { return s.cache.stats() }
+
+// Options configure the driver of one action. All fields may be left empty for reading.
+type Options struct {
+	// UID is the UID of the HelmRelease, for the revision label of new revisions.
+	UID string
+	// FailureLabel returns the label of a revision whose action is interrupted or superseded
+	// now, and the empty string for every other failure.
+	FailureLabel func() string
+	// Prepare, if set, changes new revisions before they are labelled and compressed.
+	Prepare func(*helmrelease.Release) error
+	// Redact, if set, removes secrets from the descriptions of revisions.
+	Redact func(string) string
+	// ReadCache allows reads of Secrets from the read cache. History has put them there
+	// through the same connection, and no newer version is known. Actions that write read
+	// from the API server.
+	ReadCache bool
+}
+
+// Open returns the storage driver of one action on a release. It sends no request.
+func (s *Store) Open(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, options Options) (*Driver, error) {
+	api, err := secretsOf(getter, target.StorageNamespace)
+	if err != nil {
+		return nil, err
+	}
+	d := &Driver{
+		secretStore: newSecretStore(ctx, api, target.StorageNamespace, target.Name, s.now),
+		options:     options, cache: &s.cache,
+	}
+	d.packer = &s.packer
+	var local bool
+	if d.connection, local, _ = connectionOf(getter); local {
+		d.index = s.index
+	}
+	if options.ReadCache {
+		id := d.connection
+		d.readCached = func(key string) *corev1.Secret { return s.cache.secret(id, target.StorageNamespace, key) }
+	}
+	return d, nil
+}
+
+// connection is implemented by getters whose answers may be kept for later requests.
+type connection interface {
+	// ID differs between connections to different clusters or as different users.
+	ID() string
+	// Local reports whether the connection leads to the cluster of the index. Impersonates
+	// reports whether its requests are sent as another user than the watch of the index.
+	Local() bool
+	Impersonates() bool
+}
+
+// connectionOf returns the ID of a connection, whether the index describes its cluster, and
+// whether the watch of the index has the same user. Without ID nothing is cached.
+func connectionOf(getter genericclioptions.RESTClientGetter) (id string, local, ownIndex bool) {
+	if c, ok := getter.(connection); ok {
+		return c.ID(), c.Local(), c.Local() && !c.Impersonates()
+	}
+	return "", false, false
+}
+
+// secretsOf returns the Secrets of a namespace, as the identity of the getter.
+func secretsOf(getter genericclioptions.RESTClientGetter, namespace string) (secretAPI, error) {
+	config, err := getter.ToRESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	client, err := httpClient(getter, config)
+	if err != nil {
+		return nil, fmt.Errorf("client for Helm storage: %w", err)
+	}
+	config = rest.CopyConfig(config)
+	// In JSON the record would be base64 of base64.
+	config.ContentType = runtime.ContentTypeProtobuf
+	clients, err := corev1client.NewForConfigAndClient(config, client)
+	if err != nil {
+		return nil, fmt.Errorf("client for Helm storage: %w", err)
+	}
+	return secretClient{rest: clients.RESTClient(), namespace: namespace}, nil
+}
+
+// httpClient returns the client that all users of a connection share, or a new one.
+func httpClient(getter genericclioptions.RESTClientGetter, config *rest.Config) (*http.Client, error) {
+	if c, ok := getter.(interface{ HTTPClient() *http.Client }); ok {
+		return c.HTTPClient(), nil
+	}
+	return rest.HTTPClientFor(config)
+}

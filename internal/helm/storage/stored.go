@@ -1,0 +1,170 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+
+	helmrelease "helm.sh/helm/v3/pkg/release"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// stored is a known revision.
+type stored struct {
+	record record
+	// full is nil if the revision was not read. Helm changes the releases that it gets, so it
+	// only gets copies.
+	full *helmrelease.Release
+	kept preserved
+	// first is the first part of the record, nil as long as it is not known. It is found in
+	// the data and the JSON of the record then.
+	first     *firstPart
+	data, raw []byte
+}
+
+// preserved is the content of a record that Helm's release does not have.
+type preserved struct {
+	unknownFields
+	// created is the label with the time of creation.
+	created string
+}
+
+// detached returns a copy of a release that Helm may change. Helm writes into info, hooks and
+// labels, but not into chart, values and manifest.
+func detached(rls *helmrelease.Release) *helmrelease.Release {
+	d := *rls
+	if rls.Info != nil {
+		info := *rls.Info
+		d.Info = &info
+	}
+	d.Hooks = nil
+	for _, h := range rls.Hooks {
+		hook := *h
+		d.Hooks = append(d.Hooks, &hook)
+	}
+	d.Labels = maps.Clone(rls.Labels)
+	return &d
+}
+
+// written is a revision that was stored.
+type written struct {
+	record record
+	// release is the revision as it is read, without the files of the chart.
+	release *helmrelease.Release
+	method  string
+
+	secret *corev1.Secret
+	first  *firstPart
+}
+
+// staged is a new revision that is compressed and not stored yet.
+type staged struct {
+	release *helmrelease.Release
+	written written
+	kept    preserved
+}
+
+// size returns the number of bytes of the record in its Secret.
+func (s *staged) size() int { return len(s.written.secret.Data[dataKey]) }
+
+// stage compresses a new revision with the given apply method.
+func (s *secretStore) stage(key string, rls *helmrelease.Release, method string) (*staged, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := preserved{created: s.seconds(), unknownFields: applyMethodField(method)}
+	w, err := s.secret(key, rls, &stored{kept: k})
+	return &staged{release: rls, written: w, kept: k}, err
+}
+
+// precheck compresses a revision that may be created, and returns the number of bytes. secret
+// uses the first part again if the created revision has the same.
+func (s *secretStore) precheck(rls *helmrelease.Release, method string) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	field := applyMethodField(method)
+	raw, err := encodeFixed(rls, field)
+	if err != nil {
+		return 0, err
+	}
+	state, err := encodeState(rls, field)
+	if err != nil {
+		return 0, err
+	}
+	data, first, err := s.packer.pack(firstPart{}, func() ([]byte, error) { return raw, nil }, state)
+	s.prechecked = prechecked{raw: raw, first: first}
+	return len(data), err
+}
+
+// secret returns the Secret of a release. It uses the compressed first part of the known
+// revision or of the precheck again if it has not changed.
+func (s *secretStore) secret(key string, rls *helmrelease.Release, known *stored) (written, error) {
+	failed := func(err error) (written, error) {
+		return written{}, fmt.Errorf("encode Secret %s/%s: %w", s.namespace, key, err)
+	}
+	state, err := encodeState(rls, known.kept.unknownFields)
+	if err != nil {
+		return failed(err)
+	}
+	fixed := func() ([]byte, error) { return encodeFixed(rls, known.kept.unknownFields) }
+	first := known.part(rls)
+	if first.deflated == nil && s.prechecked.raw != nil {
+		raw, err := fixed()
+		if err != nil {
+			return failed(err)
+		}
+		first, fixed = s.prechecked.take(raw), func() ([]byte, error) { return raw, nil }
+	}
+	data, first, err := s.packer.pack(first, fixed, state)
+	if err == nil {
+		data, err = s.packer.tighten(data, fixed, state)
+	}
+	if err != nil {
+		return failed(err)
+	}
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: key, Labels: storedLabels(rls)},
+		Type:       secretType, Data: map[string][]byte{dataKey: data},
+	}
+	if known.kept.created != "" {
+		secret.Labels[labelCreated] = known.kept.created
+	}
+	// The Secret and the release share the labels, so that a label that is added later is in
+	// both.
+	read, err := asRead(rls, secret.Labels)
+	if err != nil {
+		return written{}, unreadable(s.namespace, key, err)
+	}
+	return written{secret: secret, release: read, first: &first}, nil
+}
+
+// part returns the first part of the record of rls if it is that of the known revision. Helm
+// passes on chart, values and manifest without copying them.
+func (k *stored) part(rls *helmrelease.Release) firstPart {
+	was := k.full
+	if was == nil || rls.Chart != was.Chart || rls.Manifest != was.Manifest || rls.Name != was.Name || rls.Namespace != was.Namespace ||
+		rls.Version != was.Version || reflect.ValueOf(rls.Config).Pointer() != reflect.ValueOf(was.Config).Pointer() {
+		return firstPart{}
+	}
+	if k.first == nil {
+		first := readFirstPart(k.data, k.raw)
+		k.first, k.data, k.raw = &first, nil, nil
+	}
+	return *k.first
+}
+
+// refused returns the error of a write. If the record is too large, the error has the sizes,
+// which the API server states only partly.
+func (s *secretStore) refused(verb string, secret *corev1.Secret, err error) error {
+	size := len(secret.Data[dataKey])
+	if size > corev1.MaxSecretSize || apierrors.IsRequestEntityTooLargeError(err) {
+		return fmt.Errorf("%s Secret %s/%s: the revision takes %d bytes, compressed, and the API server allows %d; "+
+			"the chart's files, the values or the rendered objects have to become smaller: %w",
+			verb, s.namespace, secret.Name, size, corev1.MaxSecretSize, err)
+	}
+	return fmt.Errorf("%s Secret %s/%s: %w", verb, s.namespace, secret.Name, err)
+}
