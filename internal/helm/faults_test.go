@@ -20,7 +20,7 @@ import (
 // through sends the requests of the connection to a transport in front of the world.
 func (w *world) through(send func(req *http.Request) (*http.Response, error)) {
 	w.t.Helper()
-	config := *w.config
+	config := *w.Config()
 	config.Transport = transportFunc(send)
 	var err error
 	if w.conn, err = cluster.Connect(&config); err != nil {
@@ -56,7 +56,7 @@ func TestOwnWebhook(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, broken := newWorld(t), false
-				w.offered = map[string][]string{"admissionregistration.k8s.io/v1": {
+				w.Offered = map[string][]string{"admissionregistration.k8s.io/v1": {
 					`{"name":"validatingwebhookconfigurations","kind":"ValidatingWebhookConfiguration","namespaced":false,"verbs":["get","create","update","patch","delete","list"]}`,
 				}}
 				w.through(func(req *http.Request) (*http.Response, error) {
@@ -125,15 +125,15 @@ func actOnce(t *testing.T, way string, at int) (most int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w, sent, failed := newWorld(t), 0, ""
-		w.reacted = func(object map[string]any) {
+		w.Created = func(object map[string]any) {
 			if object["kind"] == "CustomResourceDefinition" {
 				object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Established", "status": "True"}}}
 			}
 		}
-		w.put("/apis/example.com/v1", map[string]any{
+		w.Put("/apis/example.com/v1", map[string]any{
 			"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "example.com/v1", "resources": []any{map[string]any{"name": "things", "kind": "Thing"}},
 		})
-		w.put("/api/v1/namespaces/prod/secrets/seed", map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "seed", "namespace": "prod"}})
+		w.Put("/api/v1/namespaces/prod/secrets/seed", map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "seed", "namespace": "prod"}})
 		w.through(func(req *http.Request) (*http.Response, error) {
 			if sent++; sent != at {
 				return w.RoundTrip(req)
@@ -163,7 +163,7 @@ func actOnce(t *testing.T, way string, at int) (most int) {
 				t.Errorf("%s, request %d (%s) %s: the revisions are %+v", release.Name(a), at, failed, way, out.Revisions)
 			}
 		}
-		if looked := w.object("/api/v1/namespaces/prod/configmaps/looked"); looked == nil || !strings.Contains(fmt.Sprint(looked.Object["data"]), "seed") {
+		if looked := w.Object("/api/v1/namespaces/prod/configmaps/looked"); looked == nil || !strings.Contains(fmt.Sprint(looked.Object["data"]), "seed") {
 			t.Errorf("request %d (%s) %s: the lookup found %v", at, failed, way, looked)
 		}
 	})

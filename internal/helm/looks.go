@@ -122,6 +122,9 @@ func (l *looks) all() {
 	}
 }
 
+// Direct returns the client that sends all requests to the API server.
+func (c lookingClient) Direct() resource.RESTClient { return c.RESTClient }
+
 // direct returns the client that asks the API server.
 func direct(client resource.RESTClient) resource.RESTClient {
 	if c, ok := client.(lookingClient); ok {
