@@ -20,20 +20,20 @@ import (
 	"github.com/pintle-dev/pintle/internal/options"
 )
 
-// election is how replicas take turns; nil if there is but one.
+// election holds the lock of leader election and its fence. It is nil without leader election.
 type election struct {
-	fence *leader.Fence
-	voice *voice
+	fence    *leader.Fence
+	recorder *lateRecorder
 }
 
-// newElection returns what leaders are elected with, over config, which must not be
-// guarded itself: the lease is what opens the fence.
+// newElection returns an election whose lease is requested with config. config must not be
+// restricted to the leader, since the lease is acquired before.
 func newElection(config *rest.Config, o *options.Options) (*election, error) {
 	if !o.LeaderElect {
 		return nil, nil
 	}
-	v := &voice{}
-	lock, err := leaderelection.NewResourceLock(config, v, leaderelection.Options{
+	recorder := &lateRecorder{}
+	lock, err := leaderelection.NewResourceLock(config, recorder, leaderelection.Options{
 		LeaderElection:          true,
 		LeaderElectionID:        leaseName(o),
 		LeaderElectionNamespace: o.RuntimeNamespace,
@@ -42,9 +42,9 @@ func newElection(config *rest.Config, o *options.Options) (*election, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &election{voice: v, fence: leader.New(lock, o.LeaseRenewDeadline, time.Now, func() {
-		// Not in order: nothing may be written any more that would tidy up.
-		ctrl.Log.Error(errors.New("somebody else holds it"), "the lease is lost, this process ends at once", "lease", lock.Describe())
+	return &election{recorder: recorder, fence: leader.New(lock, o.LeaseRenewDeadline, time.Now, func() {
+		// A graceful shutdown would have to write, and another replica leads.
+		ctrl.Log.Error(errors.New("another replica holds the lease"), "lost the lease, exiting", "lease", lock.Describe())
 		os.Exit(1)
 	})}, nil
 }
@@ -53,23 +53,23 @@ func leaseName(o *options.Options) string {
 	return o.LeaseName(helmv2.ControllerName + "-leader-election")
 }
 
-// guard returns what has writes be sent by the leader only; nil if there is no
-// election.
-func (e *election) guard() transport.WrapperFunc {
+// leaderOnly returns a transport wrapper that rejects writes unless this replica holds the lease.
+// It returns nil without leader election.
+func (e *election) leaderOnly() transport.WrapperFunc {
 	if e == nil {
 		return nil
 	}
 	return e.fence.Guard
 }
 
-// guarded returns a copy of config with which only the leader writes.
-func (e *election) guarded(config *rest.Config) *rest.Config {
+// restrict returns a copy of config whose clients write only while this replica holds the lease.
+func (e *election) restrict(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
-	config.Wrap(e.guard())
+	config.Wrap(e.leaderOnly())
 	return config
 }
 
-// options adds the lock to those of a manager.
+// options adds the lock to the options of a manager.
 func (e *election) options(opts ctrl.Options) ctrl.Options {
 	if e != nil {
 		opts.LeaderElectionResourceLockInterface = e.fence
@@ -77,26 +77,26 @@ func (e *election) options(opts ctrl.Options) ctrl.Options {
 	return opts
 }
 
-// speak lets the election tell of itself in events, which takes a manager.
-func (e *election) speak(mgr ctrl.Manager) {
+// recordEvents connects the lock's event recorder to the manager, which is created after the lock.
+func (e *election) recordEvents(mgr ctrl.Manager) {
 	if e != nil {
-		e.voice.EventRecorder = mgr.GetEventRecorderFor(e.voice.name) //nolint:staticcheck // the lock knows the old API only
+		e.recorder.EventRecorder = mgr.GetEventRecorderFor(e.recorder.name) //nolint:staticcheck // the lock needs the deprecated API
 	}
 }
 
-// voice is an event recorder for a lock that is made before what records events. It
-// must not be used before EventRecorder is set.
-type voice struct {
+// lateRecorder is an event recorder for a lock that is created before the manager. It must not be
+// used before EventRecorder is set.
+type lateRecorder struct {
 	record.EventRecorder
 
 	name string
 }
 
 // GetEventRecorderFor implements recorder.Provider.
-func (v *voice) GetEventRecorderFor(name string) record.EventRecorder {
-	v.name = name
-	return v
+func (r *lateRecorder) GetEventRecorderFor(name string) record.EventRecorder {
+	r.name = name
+	return r
 }
 
-// GetEventRecorder implements recorder.Provider. Nobody asks for it.
-func (v *voice) GetEventRecorder(string) recorder.EventRecorder { return nil }
+// GetEventRecorder implements recorder.Provider. The lock does not call it.
+func (r *lateRecorder) GetEventRecorder(string) recorder.EventRecorder { return nil }

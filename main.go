@@ -1,8 +1,12 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Pintle reconciles HelmReleases: it installs, upgrades and uninstalls charts
-// through the Helm SDK until the cluster matches.
+// Pintle is a Kubernetes controller that reconciles HelmReleases: it installs, upgrades, rolls
+// back and uninstalls Helm charts through the Helm SDK.
+//
+//	main.go    parses flags, and wires and starts the controllers
+//	leader.go  leader election, and the restriction of writes to the leader
+//	clouds.go  access to clusters of cloud providers
 package main
 
 import (
@@ -32,6 +36,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/controller"
+	"github.com/pintle-dev/pintle/internal/controller/setup"
 	"github.com/pintle-dev/pintle/internal/events"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
@@ -57,7 +62,7 @@ func run() error {
 	for _, notice := range o.Notices() {
 		ctrl.Log.Info(notice)
 	}
-	// Helm tells Go's own logger which values it cannot merge. They may be secret.
+	// Helm logs values that it cannot merge to the standard logger. They may be secret.
 	log.SetOutput(io.Discard)
 	config, err := ctrl.GetConfig()
 	if err != nil {
@@ -65,15 +70,15 @@ func run() error {
 	}
 	config.QPS, config.Burst = float32(o.KubeAPIQPS), o.KubeAPIBurst
 	config.UserAgent = helmv2.ControllerName
-	turns, err := newElection(config, o)
+	election, err := newElection(config, o)
 	if err != nil {
 		return err
 	}
-	mgr, err := ctrl.NewManager(turns.guarded(unlimited(config)), turns.options(managerOptions(o)))
+	mgr, err := ctrl.NewManager(election.restrict(withoutRateLimit(config)), election.options(managerOptions(o)))
 	if err != nil {
 		return err
 	}
-	turns.speak(mgr)
+	election.recordEvents(mgr)
 	if err := errors.Join(
 		mgr.AddHealthzCheck("ping", healthz.Ping),
 		mgr.AddReadyzCheck("ping", healthz.Ping),
@@ -85,37 +90,37 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	// Not one of the manager's runnables, which it ends before the controllers: those
-	// have something to tell at their end.
-	sender := notifications(ctx, o, m)
+	// The sender is not a runnable of the manager, which would stop it before the controllers:
+	// they emit events at shutdown.
+	sender := newSender(ctx, o, m)
 	if sender != nil {
 		defer sender.Close()
 	}
-	if err := addControllers(mgr, o, config, turns, m, sender); err != nil {
+	if err := addControllers(mgr, o, config, election, m, sender); err != nil {
 		return err
 	}
 	if o.Gates.OOMWatch {
-		if ctx, err = untilShortOfMemory(ctx, o.Memory); err != nil {
+		if ctx, err = watchMemory(ctx, o.Memory); err != nil {
 			return fmt.Errorf("feature gate OOMWatch: %w", err)
 		}
 	}
 	return mgr.Start(ctx)
 }
 
-// untilShortOfMemory returns a context that also ends when memory is about to run
-// out. Actions then have as much time to end as at any other shutdown.
-func untilShortOfMemory(ctx context.Context, w options.MemoryWatch) (context.Context, error) {
+// watchMemory returns a context that also ends when memory usage reaches the threshold. The
+// controller then shuts down gracefully.
+func watchMemory(ctx context.Context, w options.MemoryWatch) (context.Context, error) {
 	return oomwatch.Watch(ctx, oomwatch.Options{
 		Percent: w.Threshold, Interval: w.Interval, MaxPath: w.MaxPath, CurrentPath: w.CurrentPath, CgroupRoot: oomwatch.CgroupRoot, Log: ctrl.Log.WithName("memory"),
 	})
 }
 
-// unlimited returns config without the limits of requests if the API server shares
-// itself out fairly. Releases keep theirs: each of them has its own.
-func unlimited(config *rest.Config) *rest.Config {
+// withoutRateLimit returns config without client-side rate limiting if API Priority and Fairness
+// is enabled. The clients of releases keep their rate limits.
+func withoutRateLimit(config *rest.Config) *rest.Config {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	if fair, err := flowcontrol.IsEnabled(ctx, config); err != nil || !fair {
+	if enabled, err := flowcontrol.IsEnabled(ctx, config); err != nil || !enabled {
 		return config
 	}
 	config = rest.CopyConfig(config)
@@ -123,15 +128,15 @@ func unlimited(config *rest.Config) *rest.Config {
 	return config
 }
 
-// notifications returns what posts events, nil if there is no address for them.
-func notifications(ctx context.Context, o *options.Options, m *metrics.Metrics) *events.Sender {
+// newSender returns the sender of events to the events address, nil if there is no address.
+func newSender(ctx context.Context, o *options.Options, m *metrics.Metrics) *events.Sender {
 	if o.EventsAddr == "" {
 		return nil
 	}
 	instance, err := os.Hostname()
 	if err != nil {
-		// Receivers do without it.
-		ctrl.Log.Error(err, "events will not say which instance they are from")
+		// The instance is optional.
+		ctrl.Log.Error(err, "cannot determine the host name, events have no reporting instance")
 	}
 	return events.NewSender(ctx, events.Options{
 		URL: o.EventsAddr, Controller: helmv2.ControllerName, Instance: instance, Flush: 5 * time.Second,
@@ -170,13 +175,13 @@ func addControllers(mgr ctrl.Manager, o *options.Options, config *rest.Config, t
 			metrics.Cache{Name: "chart_archives", Entries: s.Archives, Bytes: s.ArchiveBytes},
 			metrics.Cache{Name: "parsed_charts", Entries: s.Parsed, Bytes: s.ParsedBytes})
 	})
-	return controller.AddHelmRelease(mgr, controller.Parts{
-		Desired: resolver,
+	return setup.Add(mgr, setup.Options{
+		Inputs:  resolver,
 		Helm:    helm.NewRunner(charts, index, time.Now),
 		Indexed: index.Synced(),
 		Clusters: cluster.NewConnections(config, cluster.KubeconfigOptions{
 			InsecureExec: o.InsecureKubeconfigExec, InsecureTLS: o.InsecureKubeconfigTLS,
-		}, time.Now).WithTransportWrapper(turns.guard()).WithCloudLookup(find).WithMaxTokenAge(o.TokenLifetime()),
+		}, time.Now).WithTransportWrapper(turns.leaderOnly()).WithCloudLookup(find).WithMaxTokenAge(o.TokenLifetime()),
 		DefaultServiceAccount: o.DefaultServiceAccount,
 		Workloads:             cluster.WorkloadOptions{DefaultServiceAccount: o.DefaultKubeconfigServiceAccount, AllowServiceAccounts: o.Gates.ObjectLevelWorkloadIdentity},
 		Metrics:               m,
@@ -230,8 +235,8 @@ func managerOptions(o *options.Options) ctrl.Options {
 	return opts
 }
 
-// profiles are what Go's profiler serves beside the metrics, to everybody who may
-// read those, and what it costs is ours: they are there only if asked for.
+// profiles returns the handlers of net/http/pprof, nil unless they are enabled. Every client that
+// can read the metrics can read them, and can cause their cost.
 func profiles(o *options.Options) map[string]http.Handler {
 	if !o.EnablePprof {
 		return nil
@@ -245,8 +250,8 @@ func profiles(o *options.Options) map[string]http.Handler {
 	}
 }
 
-// startLogging gives everything that is said one form, what Kubernetes' libraries
-// say by themselves included.
+// startLogging sets the logger of controller-runtime and of klog, so that libraries log in the
+// same format as the controller.
 func startLogging(o *options.Options, to io.Writer) {
 	level := map[string]zapcore.Level{"trace": -2, "debug": zapcore.DebugLevel, "info": zapcore.InfoLevel, "error": zapcore.ErrorLevel}[o.LogLevel]
 	logger := zap.New(zap.UseDevMode(o.LogEncoding == "console"), zap.Level(level), zap.WriteTo(to))

@@ -21,6 +21,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/options"
 )
 
+// TestProfilesAreOptional: profiles are served only with --enable-pprof.
 func TestProfilesAreOptional(t *testing.T) {
 	for _, tc := range []struct {
 		args []string
@@ -41,13 +42,14 @@ func TestProfilesAreOptional(t *testing.T) {
 			answer := httptest.NewRecorder()
 			mux.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
 			if answer.Code != tc.want {
-				t.Errorf("%v: %s is answered by %d, want %d", tc.args, path, answer.Code, tc.want)
+				t.Errorf("%v: %s returns %d, want %d", tc.args, path, answer.Code, tc.want)
 			}
 		}
 	}
 }
 
-// TestCacheIsSmall: what it leaves out is tested where it is decided.
+// TestCacheIsSmall: the manager uses the cache configuration of package controller, also with one
+// watched namespace.
 func TestCacheIsSmall(t *testing.T) {
 	for _, args := range [][]string{nil, {"--watch-all-namespaces=false"}} {
 		t.Setenv("RUNTIME_NAMESPACE", "here")
@@ -57,12 +59,12 @@ func TestCacheIsSmall(t *testing.T) {
 		}
 		got := managerOptions(o)
 		if got.Cache.DefaultTransform == nil || len(got.Cache.ByObject) != 4 || got.Client.Cache == nil {
-			t.Errorf("%v: the manager holds more than it should", args)
+			t.Errorf("%v: the manager's cache lacks the configuration of package controller", args)
 		}
 	}
 }
 
-// TestShard: a selector limits which HelmReleases are known, and nothing else.
+// TestShard: a label selector limits the cached HelmReleases, and changes the Lease.
 func TestShard(t *testing.T) {
 	for _, tc := range []struct {
 		args  []string
@@ -78,7 +80,7 @@ func TestShard(t *testing.T) {
 		}
 		got := managerOptions(o)
 		if len(got.Cache.ByObject) != tc.kinds || got.Cache.DefaultLabelSelector != nil || got.LeaderElectionID != tc.lease {
-			t.Errorf("%v: %d kinds, of others %v, Lease %s", tc.args, len(got.Cache.ByObject), got.Cache.DefaultLabelSelector, got.LeaderElectionID)
+			t.Errorf("%v: %d kinds, default selector %v, Lease %s", tc.args, len(got.Cache.ByObject), got.Cache.DefaultLabelSelector, got.LeaderElectionID)
 		}
 		for kind, by := range got.Cache.ByObject {
 			if _, ok := kind.(*helmv2.HelmRelease); ok && by.Label.String() != "sharding.fluxcd.io/key=shard1" {
@@ -88,7 +90,7 @@ func TestShard(t *testing.T) {
 	}
 }
 
-// TestArtifactClient: flags and environment reach the downloads.
+// TestArtifactClient: flags and environment configure the client of downloads.
 func TestArtifactClient(t *testing.T) {
 	t.Setenv("SOURCE_CONTROLLER_LOCALHOST", "localhost:1")
 	t.Setenv("SOURCE_WATCHER_LOCALHOST", "localhost:2")
@@ -103,24 +105,24 @@ func TestArtifactClient(t *testing.T) {
 	}
 }
 
-// TestLibrariesSpeakAsWeDo: a line in another form is lost on whoever collects logs.
-func TestLibrariesSpeakAsWeDo(t *testing.T) {
+// TestLibrariesLogAsJSON: klog and controller-runtime log in the configured format.
+func TestLibrariesLogAsJSON(t *testing.T) {
 	o, err := options.Parse([]string{"--log-encoding=json"}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var said bytes.Buffer
-	startLogging(o, &said)
+	var logs bytes.Buffer
+	startLogging(o, &logs)
 	t.Cleanup(klog.ClearLogger)
-	klog.ErrorS(errors.New("it cannot"), "a library says so")
-	ctrl.Log.Info("and so do we")
-	lines := bytes.Split(bytes.TrimSpace(said.Bytes()), []byte("\n"))
+	klog.ErrorS(errors.New("some error"), "message of a library")
+	ctrl.Log.Info("message of the controller")
+	lines := bytes.Split(bytes.TrimSpace(logs.Bytes()), []byte("\n"))
 	if len(lines) != 2 {
-		t.Errorf("there are %d lines, want 2: %s", len(lines), said.Bytes())
+		t.Errorf("%d lines, want 2: %s", len(lines), logs.Bytes())
 	}
 	for _, line := range lines {
 		if !json.Valid(line) {
-			t.Errorf("this is no JSON: %s", line)
+			t.Errorf("not JSON: %s", line)
 		}
 	}
 }

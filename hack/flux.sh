@@ -2,9 +2,9 @@
 # Copyright 2026 The Pintle Authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds the flux command that test/flux/go.mod names. It embeds the manifests that
-# `flux install` applies, which are made at its release and not in its module: the
-# copy that is built here has none, and is for all other commands.
+# Builds the flux CLI in the version of test/flux/go.mod. The manifests for
+# `flux install` are generated at its release and are not in its module. This build
+# has no manifests, so all commands but `flux install` work.
 # usage: flux.sh BINARY
 set -eu
 cd "$(dirname "$0")/../test/flux"

@@ -1,8 +1,8 @@
 # Copyright 2026 The Pintle Authors
 # SPDX-License-Identifier: Apache-2.0
 
-# What is generated, and from what. The root Makefile includes this file; run the targets from the root.
-# The results are committed, and `make verify` fails if they differ from what these targets write.
+# Generators. The root Makefile includes this file; run the targets from the root.
+# The results are committed, and `make verify` fails if the targets would change them.
 
 CONTROLLER_GEN ?= go tool -modfile=hack/tools/controller-gen/go.mod controller-gen
 
@@ -12,7 +12,7 @@ generate: ## Generate deep copies from the API types, and the list of flags from
 	@go test -count=1 ./internal/options -run='^TestDocument$$' -rewrite
 
 .PHONY: manifests
-manifests: ## Generate the CRDs from the API types, the manager's role from the controllers' +kubebuilder:rbac markers, and both for the chart.
+manifests: ## Generate the CRDs from the API types and the role from the controllers' markers, also for the chart.
 	$(CONTROLLER_GEN) crd:headerFile=hack/tools/boilerplate.yaml.txt paths=./api/... output:crd:artifacts:config=config/crd/bases
 	$(CONTROLLER_GEN) rbac:roleName=manager-role,headerFile=hack/tools/boilerplate.yaml.txt paths=./internal/controller/... output:rbac:artifacts:config=config/rbac
 	@rm -rf charts/pintle/crds && mkdir -p charts/pintle/crds charts/pintle/files && cp config/crd/bases/*.yaml charts/pintle/crds

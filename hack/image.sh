@@ -2,10 +2,9 @@
 # Copyright 2026 The Pintle Authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds the image that the Dockerfile describes, as the file ARCHIVE, with Debian's
-# buildah and as root: it needs neither a daemon nor a registry. In place of the
-# image that the Dockerfile begins with stands what is taken from there: this
-# machine's Go, with its caches, a shell and the authorities.
+# Builds the image of the Dockerfile as the file ARCHIVE, with Debian's buildah and
+# as root, without a daemon or a registry. The base image is replaced by one from
+# files of this machine: Go with its caches, a shell and the CA certificates.
 # usage: image.sh ARCHIVE
 set -eu
 cd "$(dirname "$0")/.."

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Installs Debian's packages for a real node if programs are missing, and makes a
-# target. Where no such node can run, it says why and succeeds instead.
+# target. If no such node can run, it prints the reason and succeeds.
 # usage: node.sh LAUNCHER TARGET
 skip() {
 	printf 'make test-node: SKIPPED, nothing was tested on a real node: %s\n' "$1"

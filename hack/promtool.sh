@@ -2,15 +2,15 @@
 # Copyright 2026 The Pintle Authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Prints the path of a promtool: the one on PATH, or else Debian's, which it takes
-# out of its package without installing that. Where neither is to be had it prints
-# nothing, says why, and succeeds.
+# Prints the path of a promtool: the one on PATH, or else Debian's, which it extracts
+# from its package without installing it. If neither is available, it prints only the
+# reason, on stderr, and succeeds.
 # usage: promtool.sh BINARY
 set -eu
 command -v promtool && exit 0
 [ -x "$1" ] && echo "$1" && exit 0
 none() {
-	printf 'no promtool, so that it will not look at metrics and rules: %s\n' "$1" >&2
+	printf 'no promtool, so metrics and rules are not checked with it: %s\n' "$1" >&2
 	exit 0
 }
 command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || none 'there is no apt-get'

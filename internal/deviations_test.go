@@ -13,9 +13,8 @@ import (
 	"testing"
 )
 
-// TestDeviationsAreShown holds the list of differences against the tests that
-// are said to show them: a scenario, a test or case of one, or a scenario of the
-// whole.
+// TestDeviationsAreShown: every test and scenario that docs/spec/deviations.md names for a
+// difference from helm-controller exists.
 func TestDeviationsAreShown(t *testing.T) {
 	raw, err := os.ReadFile("../docs/spec/deviations.md")
 	if err != nil {
@@ -28,17 +27,17 @@ func TestDeviationsAreShown(t *testing.T) {
 			continue
 		}
 		if len(cells) != 3 {
-			t.Errorf("three cells are needed: %s", line)
+			t.Errorf("a row does not have three cells: %s", line)
 			continue
 		}
 		names := regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cells[2], -1)
 		if len(names) == 0 {
-			t.Errorf("nothing shows: %s", line)
+			t.Errorf("no test is named: %s", line)
 		}
 		for _, name := range names {
 			shown++
 			if !exists(name[1], text) {
-				t.Errorf("%s does not exist, and is to show: %s", name[1], cells[1])
+				t.Errorf("%s does not exist; it is named for: %s", name[1], cells[1])
 			}
 		}
 	}
@@ -47,8 +46,8 @@ func TestDeviationsAreShown(t *testing.T) {
 	}
 }
 
-// exists reports whether there is a test of a name: Test, Test/Case, a scenario
-// of internal/scenario, or suite/scenario of test/e2e.
+// exists reports whether a test of a name exists: Test, Test/Case, a scenario of
+// internal/scenario, or suite/scenario of test/e2e.
 func exists(name string, files map[string]string) bool {
 	test, sub, _ := strings.Cut(name, "/")
 	if !strings.HasPrefix(name, "Test") {

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// document returns what users read.
+// document returns a page of docs/spec.
 func document(t *testing.T, name string) string {
 	t.Helper()
 	raw, err := os.ReadFile("../docs/spec/" + name)
@@ -32,7 +32,7 @@ func mentions(document, word string) bool {
 	return regexp.MustCompile(`(^|[^A-Za-z])` + regexp.QuoteMeta(word) + `($|[^A-Za-z])`).MatchString(document)
 }
 
-// TestFieldsAreDocumented: every field of spec and status is mentioned somewhere.
+// TestFieldsAreDocumented: docs/spec mentions every field of spec and status.
 func TestFieldsAreDocumented(t *testing.T) {
 	for _, tc := range []struct {
 		crd, document string
@@ -55,7 +55,7 @@ func TestFieldsAreDocumented(t *testing.T) {
 			for name, field := range schema.Properties {
 				fields++
 				if !mentions(text, name) && !strings.HasPrefix(path, "status.conditions") {
-					t.Errorf("docs/spec/%s says nothing of %s%s", tc.document, path, name)
+					t.Errorf("docs/spec/%s does not mention %s%s", tc.document, path, name)
 				}
 				walk(field, path+name+".")
 			}
@@ -67,13 +67,13 @@ func TestFieldsAreDocumented(t *testing.T) {
 			walk(crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties[half], half+".")
 		}
 		if fields < tc.atLeast {
-			t.Errorf("%d fields of %s: what has become of the others?", fields, tc.crd)
+			t.Errorf("%s: found %d fields, want at least %d", tc.crd, fields, tc.atLeast)
 		}
 	}
 }
 
-// TestWordsAreDocumented: so is every condition, reason, annotation and label that
-// the program reads or writes.
+// TestWordsAreDocumented: docs/spec/helmreleases.md mentions every condition, reason, annotation
+// and label that the code uses.
 func TestWordsAreDocumented(t *testing.T) {
 	text, used, all := document(t, "helmreleases.md"), usedConstants(t, "helmv2"), constants(t, "../api/v2/*.go")
 	for name, value := range all {
@@ -83,19 +83,19 @@ func TestWordsAreDocumented(t *testing.T) {
 		}
 		word := value
 		if kind == "EventMetadata" || strings.HasPrefix(value, "reconcile.") {
-			// A table gives the prefix once.
+			// The document has the prefix in the head of a table.
 			_, word, _ = strings.Cut(value, "/")
 		} else if strings.HasPrefix(value, "/") {
 			word = all["Group"] + value
 		}
 		if !mentions(text, word) {
-			t.Errorf("docs/spec/helmreleases.md says nothing of %s, %s", name, value)
+			t.Errorf("docs/spec/helmreleases.md does not mention %s, %s", name, value)
 		}
 	}
 }
 
-// TestWordsOfOperationsAreDocumented: and all that are declared for Operations,
-// some of which only their controller uses.
+// TestWordsOfOperationsAreDocumented: docs/spec/operations.md mentions every such constant of the
+// API of Operations.
 func TestWordsOfOperationsAreDocumented(t *testing.T) {
 	text, all, found := document(t, "operations.md"), constants(t, "../api/ops/v1alpha1/*.go"), 0
 	for name, value := range all {
@@ -106,15 +106,15 @@ func TestWordsOfOperationsAreDocumented(t *testing.T) {
 			value = all["Group"] + value
 		}
 		if !mentions(text, value) {
-			t.Errorf("docs/spec/operations.md says nothing of %s, %s", name, value)
+			t.Errorf("docs/spec/operations.md does not mention %s, %s", name, value)
 		}
 	}
 	if found < 50 {
-		t.Errorf("%d words: what has become of the others?", found)
+		t.Errorf("found %d words, want at least 50", found)
 	}
 }
 
-// constants returns the texts of a package by their names.
+// constants returns the string constants of the files that match pattern, by name.
 func constants(t *testing.T, pattern string) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
@@ -144,7 +144,7 @@ func constants(t *testing.T, pattern string) map[string]string {
 	return all
 }
 
-// usedConstants returns the names of what the rooms take from a package.
+// usedConstants returns the names that the project's code selects from a package.
 func usedConstants(t *testing.T, alias string) map[string]bool {
 	t.Helper()
 	used := map[string]bool{}
@@ -159,7 +159,7 @@ func usedConstants(t *testing.T, alias string) map[string]bool {
 		})
 	}
 	if !used["ConditionReady"] {
-		t.Fatal("nothing is used")
+		t.Fatal("ConditionReady is not among the used names")
 	}
 	return used
 }

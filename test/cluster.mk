@@ -1,27 +1,27 @@
 # Copyright 2026 The Pintle Authors
 # SPDX-License-Identifier: Apache-2.0
 
-# The Kubernetes control plane of the tests, for the root Makefile to include.
-# ROOT is the repository; test/cluster/README.md describes what is behind this.
+# The Kubernetes control plane of the tests. The root Makefile includes this file.
+# ROOT is the root of the repository. test/cluster/README.md describes the control plane.
 
 CLUSTER_BIN ?= $(ROOT)/bin/cluster
 
-# An exported STATE or PORT_BASE is some other program's, so the environment does
-# not count; for KUBECONFIG only the command line does, because the one in the
-# environment leads to real clusters.
+# An exported STATE or PORT_BASE belongs to another program, so the environment is
+# ignored. KUBECONFIG is read from the command line only, because the one in the
+# environment is for real clusters.
 cluster-value = $(if $(findstring environment,$(origin $(1))),,$($(1)))
 cluster-kubeconfig := $(if $(filter command,$(firstword $(origin KUBECONFIG))),$(KUBECONFIG))
 
 .PHONY: cluster cluster-build cluster-down node-build
 
-# The launcher itself needs a second to compile. The flags are those with which
-# it builds the rest, so that the standard library is compiled once.
+# The launcher compiles in a second. It builds the components with the same flags, so
+# that the standard library is compiled once.
 cluster-launcher = cd '$(ROOT)/test/cluster' && CGO_ENABLED=0 GOWORK=off go run -trimpath -buildvcs=false .
 
 cluster-build:
 	@$(cluster-launcher) build --out '$(abspath $(CLUSTER_BIN))'
 
-# Apart from cluster-build: only a real node needs a kubelet.
+# Separate from cluster-build: only a real node needs a kubelet.
 node-build:
 	@$(cluster-launcher) build --node --out '$(abspath $(CLUSTER_BIN))'
 
@@ -34,10 +34,10 @@ cluster: cluster-build
 else
 cluster:
 	@echo 'usage: make cluster KUBECONFIG=FILE [PORT_BASE=N] [STATE=DIR] [SOURCE_CONTROLLER=1]' >&2
-	@echo 'FILE is written, and is taken from the command line only, not from the environment.' >&2
+	@echo 'FILE is created. It is read from the command line only, not from the environment.' >&2
 	@exit 2
 endif
 
-# Not from CLUSTER_BIN: ending nothing must not begin with a build of everything.
+# Not from CLUSTER_BIN: stopping a cluster must not build all components first.
 cluster-down:
 	@$(cluster-launcher) down $(if $(call cluster-value,STATE),--state '$(abspath $(STATE))')

@@ -168,7 +168,7 @@ func TestAccessors(t *testing.T) {
 			want:   answers{"upgrade.retries": -1},
 		},
 		"RemediateLastFailure": {
-			reason: "what is said wins over what follows from the retries",
+			reason: "an explicit setting overrides the default from the retries",
 			spec: `{"install":{"remediation":{"remediateLastFailure":true}},
 			        "upgrade":{"remediation":{"remediateLastFailure":false,"retries":1}}}`,
 			want: answers{"install.cleanLast": true, "upgrade.retries": 1},

@@ -24,9 +24,9 @@ const (
 	// counted. The value is "true".
 	LabelInterrupted string = "pintle.dev/interrupted"
 
-	// LabelSuperseded marks the storage record of a failed revision whose wait was
-	// given up because its inputs had changed in the meantime. Such a failure is
-	// not counted either. Its value is "true".
+	// LabelOutdated marks the storage record of a failed revision whose wait ended because its
+	// inputs had changed in the meantime. Such a failure is not counted either. The value is
+	// "true".
 	LabelOutdated string = "pintle.dev/outdated"
 
 	// LabelApplied marks the storage record of a revision whose objects had all been applied when
@@ -38,8 +38,7 @@ const (
 	// the number of the revision, as for LabelApplied.
 	LabelRollback string = "pintle.dev/rollback"
 
-	// ActionHeal looks again at a revision that failed only by waiting. Never in
-	// history.
+	// ActionRecheck checks the objects of a revision that failed only by waiting. Never in history.
 	ActionRecheck ReleaseAction = "health check"
 
 	// AnnotationSuspend on a HelmRelease suspends it like spec.suspend. The value is the reason.

@@ -64,7 +64,7 @@ func addOwn(t *testing.T, want map[string]constraints) {
 			continue
 		}
 		if _, rules := here["cel"]; !rules || len(here) != 1 || theirs["cel"] != nil {
-			t.Errorf("%s: %s demands %v of what the reference has", path, ownList, here)
+			t.Errorf("%s: %s requires %v of fields of helm-controller", path, ownList, here)
 		}
 		theirs["cel"] = here["cel"]
 	}
@@ -119,7 +119,7 @@ func TestCompareNoticesEveryDifference(t *testing.T) {
 		`.a: maxLength: want 253, got 63`,
 		`.b: minLength: want nothing, got 1`,
 		`.c: missing`,
-		`.d: not in the reference`,
+		`.d: not in helm-controller's CRD`,
 	}
 	if !slices.Equal(differences, expected) {
 		t.Errorf("want %q, got %q", expected, differences)
@@ -137,7 +137,7 @@ func compare(want, got map[string]constraints) []string {
 			differences = append(differences, path+": missing")
 			continue
 		case !inWant:
-			differences = append(differences, path+": not in the reference")
+			differences = append(differences, path+": not in helm-controller's CRD")
 			continue
 		}
 		for _, keyword := range sortedKeys(wanted, found) {

@@ -18,7 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Class is what an answer means for the request that it answers.
+// Class is the meaning of an answer for its request.
 type Class int
 
 const (
@@ -35,12 +35,12 @@ const (
 	// WebhookUnreachable is an admission webhook that the API server cannot call. It is
 	// transient, unless the release itself configures that webhook.
 	WebhookUnreachable
-	// Final is a request that this process does not send any more: its context has
-	// ended, its lease is lost, or its budget is spent.
+	// Final is a request that this process does not send again: its context has ended, the
+	// lease is lost, or the budget is spent.
 	Final
 )
 
-// Answer is what came of one request, as plain data.
+// Answer is the outcome of one request, as plain data.
 type Answer struct {
 	// Err is why there is no answer; nil if there is one.
 	Err error
@@ -49,11 +49,11 @@ type Answer struct {
 	Reason  metav1.StatusReason
 	Message string
 	Causes  []metav1.StatusCause
-	// RetryAfter is how long the server asks the client to wait, zero if it does not.
+	// RetryAfter is the Retry-After of the server; zero without one.
 	RetryAfter time.Duration
 }
 
-// AnswerOf returns the answer that a client's error stands for.
+// AnswerOf returns the answer in an error of a client. Its Code is zero if the error has none.
 func AnswerOf(err error) Answer {
 	var status apierrors.APIStatus
 	if err == nil || !errors.As(err, &status) {
@@ -82,7 +82,7 @@ func IsTransient(err error) bool {
 	return class == Transient || class == WebhookUnreachable
 }
 
-// Classify returns what an answer means. Some answers differ in nothing but their message:
+// Classify returns the class of an answer. Some answers differ in nothing but their message:
 // only this file reads the messages of API servers.
 func Classify(a Answer) Class {
 	switch {
@@ -101,8 +101,8 @@ func Classify(a Answer) Class {
 	return Answered
 }
 
-// classifyConflict tells a concurrent write from a field that another manager owns
-// and from an object that exists already.
+// classifyConflict distinguishes a concurrent write from a field that another manager owns and from
+// an object that exists already.
 func classifyConflict(a Answer) Class {
 	ownedField := slices.ContainsFunc(a.Causes, func(c metav1.StatusCause) bool { return c.Type == metav1.CauseTypeFieldManagerConflict })
 	if a.Reason != metav1.StatusReasonConflict || ownedField {
@@ -111,8 +111,8 @@ func classifyConflict(a Answer) Class {
 	return Conflict
 }
 
-// classifyInternal tells a server's own trouble from a verdict on the object that is
-// answered with 500 all the same.
+// classifyInternal distinguishes a failure of the server from an invalid or denied object, for
+// which API servers answer 500 too.
 func classifyInternal(a Answer) Class {
 	switch {
 	case invalidObject(a), WebhookDenied(a):
@@ -131,27 +131,27 @@ var (
 // WebhookDenied reports whether an admission webhook denied the request.
 func WebhookDenied(a Answer) bool { return denied.MatchString(a.Message) }
 
-// QuotaExceeded reports whether a ResourceQuota leaves no room for an object.
+// QuotaExceeded reports whether an object exceeds a ResourceQuota.
 func QuotaExceeded(a Answer) bool {
 	return a.Code == http.StatusForbidden && strings.Contains(a.Message, "exceeded quota")
 }
 
-// NoDryRun reports whether the API server cannot dry-run a request: an admission webhook has
-// side effects, or the server does not know dry runs.
+// NoDryRun reports whether the API server cannot dry-run a request: an admission webhook has side
+// effects, or the server does not support dry runs.
 func NoDryRun(a Answer) bool {
 	return a.Code == http.StatusBadRequest && strings.Contains(a.Message, "dry run")
 }
 
 // invalidObject reports whether server-side apply could not read an object: a field is
 // unknown, has another type, or a value that its type does not have. The API server answers
-// that with 500. A conversion webhook that fails is none of the object's.
+// that with 500. A failing conversion webhook is not a fault of the object.
 func invalidObject(a Answer) bool {
 	return strings.Contains(a.Message, "failed to create typed patch object") ||
 		strings.Contains(a.Message, "failed to convert new object") && !strings.Contains(a.Message, "conversion webhook for ")
 }
 
-// webhook returns the name of the admission webhook that an answer is about, empty if
-// it is about none.
+// webhook returns the name of the admission webhook that could not be called; empty for other
+// answers.
 func (a Answer) webhook() string {
 	if found := unreachable.FindStringSubmatch(a.Message); found != nil {
 		return found[1]
@@ -159,8 +159,8 @@ func (a Answer) webhook() string {
 	return ""
 }
 
-// classifyError classifies a request without an answer. A certificate that does not
-// verify is a wrong configuration.
+// classifyError classifies a request without an answer. An unverified certificate is a wrong
+// configuration, which repeating the request does not change.
 func classifyError(err error) Class {
 	var (
 		outage     *Outage

@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestRecordedAnswers classifies what a real API server answered. TestAnswers of
-// test/integration records the answers and compares them with those of today.
+// TestRecordedAnswers: recorded answers of a real API server have the expected classes. TestAnswers
+// in test/integration records them.
 func TestRecordedAnswers(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("testdata/answers.json")
@@ -35,7 +35,7 @@ func TestRecordedAnswers(t *testing.T) {
 	}
 }
 
-// TestServerTrouble: what an API server says of itself and its etcd is transient.
+// TestServerTrouble: failures of an API server or its etcd are transient.
 func TestServerTrouble(t *testing.T) {
 	t.Parallel()
 	for name, a := range map[string]Answer{

@@ -14,15 +14,15 @@ import (
 	"strings"
 )
 
-// Cause returns why a request was not answered, in the same words whenever it is for the
-// same reason: without URLs, which may hold more than an address, without the port of the
-// client, and without the time.
+// Cause returns why a request was not answered. Its text is the same for the same reason: it has no
+// URL, which may contain credentials, no port of the client and no time. If err has a method
+// Cause() string, it returns that.
 func Cause(err error) string {
-	var told interface{ Cause() string }
-	if errors.As(err, &told) {
-		return told.Cause()
+	var described interface{ Cause() string }
+	if errors.As(err, &described) {
+		return described.Cause()
 	}
-	// The innermost error says where it happened, and has no URL around it.
+	// The innermost error has the operation and no URL.
 	for around := new(url.Error); errors.As(err, &around); {
 		err = around.Err
 	}
@@ -44,8 +44,8 @@ func Cause(err error) string {
 	return short(err.Error())
 }
 
-// Describe returns the text of an error, and whether it is transient. That of a transient
-// error is its Cause.
+// Describe returns the text of an error and whether it is transient. The text of a transient error
+// is its Cause.
 func Describe(err error) (text string, transient bool) {
 	if IsTransient(err) {
 		return Cause(err), true
@@ -53,7 +53,7 @@ func Describe(err error) (text string, transient bool) {
 	return err.Error(), false
 }
 
-// maxCause is how long a cause may be, in bytes. Some end with what somebody sent.
+// maxCause bounds a cause, in bytes. Some errors quote an answer.
 const maxCause = 200
 
 func short(text string) string {
@@ -64,7 +64,7 @@ func short(text string) string {
 	return text
 }
 
-// cause returns why a request has to be repeated, in the same words for the same reason.
+// cause returns why a request is repeated. Its text is the same for the same reason.
 func (a Answer) cause() string {
 	switch {
 	case a.Err != nil:

@@ -17,16 +17,16 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// object is what of an object tells whether an earlier try has created it.
+// object holds the fields that show whether an earlier attempt has created an object.
 type object struct {
 	Metadata metav1.ObjectMeta `json:"metadata"`
-	// Data is that of a Secret or a ConfigMap, as it is encoded.
+	// Data is the data of a Secret or a ConfigMap, as encoded.
 	Data map[string]json.RawMessage `json:"data"`
 }
 
-// includes reports whether a live object is the one that was sent: it has its labels and
-// annotations, which name the release, the revision and, of a hook, the attempt; and its
-// data. API servers and webhooks may have added to them.
+// includes reports whether a live object is the one that was sent: it has the sent labels,
+// annotations and data. Labels and annotations name the release, the revision and, for a hook, the
+// attempt. API servers and webhooks may add others.
 func (sent *object) includes(live *object) bool {
 	return within(sent.Metadata.Labels, live.Metadata.Labels) && within(sent.Metadata.Annotations, live.Metadata.Annotations) &&
 		len(sent.Metadata.Labels)+len(sent.Metadata.Annotations) > 0 &&
@@ -51,7 +51,7 @@ func sentObject(req *http.Request) (*object, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer reader.Close() //nolint:errcheck // it is in memory
+	defer reader.Close() //nolint:errcheck // the body is in memory
 	body, err := io.ReadAll(reader)
 	if err != nil {
 		return nil, err
@@ -69,9 +69,8 @@ func sentObject(req *http.Request) (*object, error) {
 	return sent, json.Unmarshal(body, sent)
 }
 
-// created returns the answer of a creation that an earlier try has carried out: the live
-// object, in the form that the request asks for. It returns nil if the live object is
-// another one.
+// created returns the answer to a creation that an earlier attempt has carried out: the live
+// object, in the form that the request accepts. It returns nil if the live object is another one.
 func (t *transport) created(req *http.Request) (*http.Response, error) {
 	sent, err := sentObject(req)
 	if err != nil || sent.Metadata.Name == "" {
@@ -96,7 +95,7 @@ func (t *transport) created(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// get reads the object that a creation names.
+// get reads the object of a creation.
 func (t *transport) get(create *http.Request, name, accept string) (*http.Response, error) {
 	at := *create.URL
 	at.Path += "/" + url.PathEscape(name)

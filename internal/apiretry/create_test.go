@@ -20,8 +20,8 @@ import (
 
 const sentJob = `{"metadata":{"name":"j","labels":{"a":"b"},"annotations":{"pintle.dev/attempt":"uid.3"}},"spec":{}}`
 
-// TestCreateUnanswered: a creation is repeated until it is known to be done, and what
-// another client has created is not taken for it.
+// TestCreateUnanswered: a creation is repeated until the object exists, and an object of another
+// client is not taken for it.
 func TestCreateUnanswered(t *testing.T) {
 	t.Parallel()
 	secret := &corev1.Secret{
@@ -39,17 +39,17 @@ func TestCreateUnanswered(t *testing.T) {
 		reason string
 		kind   string
 		sent   string
-		// first is how the first try is answered, by code; zero is not at all.
+		// first is the code of the first answer; zero is no answer.
 		first int
 		live  string
 		want  int
 	}{
-		"Lost":       {"the first try was carried out", "application/json", sentJob, 0, sentJob, 201},
+		"Lost":       {"the first attempt was carried out", "application/json", sentJob, 0, sentJob, 201},
 		"FiveAfter":  {"the same, answered with an error", "application/json", sentJob, 500, sentJob, 201},
 		"Defaulted":  {"the API server adds to what is sent", "application/json", sentJob, 0, strings.Replace(sentJob, `"a":"b"`, `"a":"b","c":"d"`, 1), 201},
 		"Others":     {"another attempt created it", "application/json", sentJob, 0, strings.Replace(sentJob, "uid.3", "uid.2", 1), 409},
-		"Unmarked":   {"nothing tells whose it is", "application/json", `{"metadata":{"name":"j"}}`, 0, `{"metadata":{"name":"j"}}`, 409},
-		"TurnedAway": {"the first try was not carried out", "application/json", sentJob, 429, sentJob, 409},
+		"Unmarked":   {"no label or annotation identifies the object", "application/json", `{"metadata":{"name":"j"}}`, 0, `{"metadata":{"name":"j"}}`, 409},
+		"TurnedAway": {"the first attempt was not carried out", "application/json", sentJob, 429, sentJob, 409},
 		"Secret":     {"a record counts by its content", runtime.ContentTypeProtobuf, raw.String(), 0, `{"metadata":{"name":"j","labels":{"version":"3"}},"data":{"release":"YWJj"}}`, 201},
 		"OtherData":  {"another process recorded something else", runtime.ContentTypeProtobuf, raw.String(), 0, `{"metadata":{"name":"j","labels":{"version":"3"}},"data":{"release":"eHl6"}}`, 409},
 	}
@@ -82,7 +82,7 @@ func TestCreateUnanswered(t *testing.T) {
 				req.Header.Set("Content-Type", tc.kind)
 				resp, err := r.Transport(next).RoundTrip(req)
 				if err != nil || resp.StatusCode != tc.want || posts != 2 {
-					t.Fatalf("%s: answered with %v, %v after %d tries, want %d", tc.reason, resp, err, posts, tc.want)
+					t.Fatalf("%s: answered with %v, %v after %d attempts, want %d", tc.reason, resp, err, posts, tc.want)
 				}
 				if body, err := io.ReadAll(resp.Body); err != nil || tc.want == 201 && string(body) != tc.live {
 					t.Errorf("%s: the answer is %s, %v", tc.reason, body, err)

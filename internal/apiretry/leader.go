@@ -8,15 +8,14 @@ import (
 	"strings"
 )
 
-// OnLeaderChange returns a transport that sends a request once more if the storage of the
-// API server was changing its leader, which takes a moment. It is for requests that are
-// part of no action. Requests that create objects are sent once: the first may have been
-// carried out.
+// OnLeaderChange returns a transport that repeats a request once if etcd was changing its leader.
+// It is for requests that are part of no action. Requests that create objects are sent once: the
+// first may have been carried out.
 func OnLeaderChange(next http.RoundTripper) http.RoundTripper { return &onLeaderChange{next: next} }
 
 type onLeaderChange struct{ next http.RoundTripper }
 
-// WrappedRoundTripper lets client-go find the transport that holds connections.
+// WrappedRoundTripper lets client-go find the innermost transport.
 func (t *onLeaderChange) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // RoundTrip implements http.RoundTripper.
@@ -30,7 +29,7 @@ func (t *onLeaderChange) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	again, err := repeated(req)
 	if err != nil {
-		return resp, nil //nolint:nilerr // the first answer is one
+		return resp, nil // the first answer stands
 	}
 	_ = resp.Body.Close()
 	return t.next.RoundTrip(again)

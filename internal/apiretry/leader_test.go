@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// answers is a transport that gives the answers it was told, one after the other.
+// answers is a transport that returns a list of answers.
 type answers struct {
 	list   []*http.Response
 	bodies []string
@@ -28,7 +28,7 @@ func (a *answers) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	a.bodies = append(a.bodies, body)
 	if len(a.bodies) > len(a.list) {
-		return nil, errors.New("asked too often")
+		return nil, errors.New("too many requests")
 	}
 	return a.list[len(a.bodies)-1], nil
 }
@@ -49,11 +49,11 @@ func TestOnLeaderChange(t *testing.T) {
 		times  int
 		want   string
 	}{
-		"LeaderChanged":  {"the next try may succeed", answer(500, "application/json", leaderText), nil, 2, "good"},
+		"LeaderChanged":  {"the next attempt may succeed", answer(500, "application/json", leaderText), nil, 2, "good"},
 		"ProposalLost":   {"the same", answer(503, "application/json; charset=utf-8", `{"message":"rpc error: raft proposal dropped"}`), nil, 2, "good"},
 		"WithBody":       {"a body that can be had again is sent again", answer(500, "application/json", leaderText), strings.NewReader("content"), 2, "good"},
 		"BodyOnce":       {"a body that is gone cannot be sent again", answer(500, "application/json", leaderText), io.MultiReader(strings.NewReader("content")), 1, leaderText},
-		"OtherError":     {"any other error is told, whole", answer(500, "application/json", strings.Repeat("x", 2*maxStatus)), nil, 1, strings.Repeat("x", 2*maxStatus)},
+		"OtherError":     {"another error is returned whole", answer(500, "application/json", strings.Repeat("x", 2*maxStatus)), nil, 1, strings.Repeat("x", 2*maxStatus)},
 		"NotJSON":        {"it is not of the API server", answer(500, "text/plain", leaderText), nil, 1, leaderText},
 		"NoServersFault": {"an object may contain the words", answer(200, "application/json", leaderText), nil, 1, leaderText},
 	}

@@ -156,7 +156,7 @@ func TestLastingAnswerAlone(t *testing.T) {
 		outage bool
 	}{
 		"Answers": {"the server is well, so the answer is about the request", 500, 200, false, 500, false},
-		"Denied":  {"a server that denies answers, too", 504, 403, false, 504, false},
+		"Denied":  {"a server that denies the probe may lack its storage", 504, 403, false, 0, true},
 		"Over":    {"the outage is just over", 503, 200, true, 200, false},
 		"Down":    {"the server is away", 503, 503, false, 0, true},
 		"Busy":    {"the server is overloaded", 500, 429, false, 0, true},
@@ -170,7 +170,7 @@ func TestLastingAnswerAlone(t *testing.T) {
 				asked, began := 0, time.Now()
 				next := roundTripper(func(req *http.Request) (*http.Response, error) {
 					switch {
-					case req.URL.Path == "/prefix/version":
+					case req.URL.Path == "/prefix/readyz":
 						asked++
 						return answer(tc.version, "application/json", "{}"), nil
 					case asked > 0 && tc.mended:

@@ -17,18 +17,17 @@ import (
 const (
 	// Budget is how long one outage may last before the action is interrupted.
 	Budget = 2 * time.Minute
-	// leastBudget is the budget of an action whose timeout is shorter or has passed: what
-	// it did has to be recorded all the same.
+	// leastBudget is the budget of an action whose timeout is shorter or has passed. Its result
+	// has to be recorded all the same.
 	leastBudget = 30 * time.Second
-	// cancelledBudget is how long a cancelled action goes on to repeat requests.
+	// cancelledBudget is how long a cancelled action repeats requests.
 	cancelledBudget = 10 * time.Second
 
 	firstPause   = 200 * time.Millisecond
 	longestPause = 5 * time.Second
-	// longestRetryAfter bounds how long a server can have its clients wait.
+	// longestRetryAfter bounds the Retry-After of a server.
 	longestRetryAfter = 30 * time.Second
-	// patience is how long an action waits to repeat a request before it gives its slot
-	// back.
+	// patience is how long a request fails before its action releases its slot.
 	patience = 2 * time.Second
 	// maxConflicts bounds how often a request is repeated because of concurrent writes.
 	maxConflicts = 6
@@ -42,17 +41,17 @@ type Options struct {
 	Server string
 	// Timeout is that of the action, counted from New; zero is none.
 	Timeout time.Duration
-	// ReleaseSlot, if set, gives the slot of the action back while it waits. The function that it
-	// returns takes a slot again and may block. It is not called twice at a time.
+	// ReleaseSlot, if set, releases the slot of the action while that waits. The returned
+	// function acquires a slot again and may block. There are no concurrent calls.
 	ReleaseSlot func() (resume func())
 	Log         logr.Logger
 }
 
-// Retrier repeats the requests of one action and remembers whether the server ceased
-// to answer. It may be used concurrently. A nil Retrier sends each request once.
+// Retrier repeats the requests of one action and records outages of the server. It may be used
+// concurrently. A nil Retrier sends each request once.
 type Retrier struct {
 	options Options
-	// deadline is when the timeout of the action ends; zero if it has none.
+	// deadline is the end of the timeout of the action; zero if it has none.
 	deadline time.Time
 	// hurry is closed when the action is cancelled.
 	hurry chan struct{}
@@ -60,10 +59,10 @@ type Retrier struct {
 	slot  slot
 
 	mu sync.Mutex
-	// cancelled is when the action was; zero if it was not.
+	// cancelled is when the action was cancelled; zero if it was not.
 	cancelled time.Time
-	// down is when the first request failed with no success since, and failing when the
-	// last one did; zero while the server answers. answered is the last success.
+	// down is when the first request failed without a success since, and failing when the last
+	// one failed; both are zero while the server answers. answered is the last success.
 	down, failing, answered time.Time
 	outage                  *Outage
 	ended                   bool
@@ -71,13 +70,13 @@ type Retrier struct {
 	own map[string]bool
 }
 
-// Outage is the error of a request whose budget was spent for want of the server.
+// Outage is the error of a request when its budget is spent because the server does not answer.
 type Outage struct {
-	// Server is what did not answer, as a noun phrase.
+	// Server is a noun phrase for the server that did not answer.
 	Server string
 	// Since is when the first request failed.
 	Since time.Time
-	// Cause is why the last one failed. It does not change while the reason stays.
+	// Cause is why the last request failed. Its text is the same for the same reason.
 	Cause string
 }
 
@@ -86,13 +85,12 @@ func (o *Outage) Error() string {
 	return fmt.Sprintf("%s has not answered since %s: %s", o.Server, o.Since.UTC().Format(time.RFC3339), o.Cause)
 }
 
-// New returns the Retrier of an action that is cancelled with ctx. Its caller ends it
-// with End.
+// New returns the Retrier of an action that is cancelled with ctx. The caller must call End.
 func New(ctx context.Context, options Options) *Retrier {
 	if options.Server == "" {
 		options.Server = "the API server"
 	}
-	r := &Retrier{options: options, hurry: make(chan struct{}), slot: slot{rest: options.ReleaseSlot}}
+	r := &Retrier{options: options, hurry: make(chan struct{}), slot: slot{release: options.ReleaseSlot}}
 	if options.Timeout > 0 {
 		r.deadline = r.options.Now().Add(options.Timeout)
 	}
@@ -105,7 +103,7 @@ func New(ctx context.Context, options Options) *Retrier {
 	return r
 }
 
-// End makes everything that still uses the Retrier send each request once.
+// End makes the Retrier send each further request once.
 func (r *Retrier) End() {
 	if r == nil {
 		return
@@ -116,7 +114,7 @@ func (r *Retrier) End() {
 	r.ended = true
 }
 
-// Outage returns the outage that has spent the budget of the action, nil if none has.
+// Outage returns the outage that has spent the budget of the action; nil if none has.
 func (r *Retrier) Outage() *Outage {
 	if r == nil {
 		return nil
@@ -126,17 +124,17 @@ func (r *Retrier) Outage() *Outage {
 	return r.outage
 }
 
-// ReleaseSlot gives the slot of the action back until the returned function is called. Calls
-// may nest and overlap: the slot is given back once.
+// ReleaseSlot releases the slot of the action until the returned function is called. Calls may nest
+// and overlap: the slot is released once.
 func (r *Retrier) ReleaseSlot() (resume func()) {
 	if r == nil {
 		return func() {}
 	}
-	return r.slot.give()
+	return r.slot.free()
 }
 
-// OwnWebhooks names the admission webhooks that the release itself configures. If one of
-// these cannot be reached the action fails, so that a rollback can mend it.
+// OwnWebhooks sets the names of the admission webhooks that the release itself configures. If one
+// of them cannot be reached the action fails, so that remediation can roll it back.
 func (r *Retrier) OwnWebhooks(names []string) {
 	if r == nil {
 		return
@@ -149,9 +147,8 @@ func (r *Retrier) OwnWebhooks(names []string) {
 	}
 }
 
-// Do calls send until it returns nil or an error that repeating does not help against,
-// or the budget is spent. An *Outage is the error then. Whether repeating is safe is up
-// to the caller, and so is what a conflict calls for.
+// Do calls send until it returns nil or an error that is not transient. If the budget is spent, it
+// returns an *Outage. The caller has to ensure that repeating is safe, and handles conflicts.
 func (r *Retrier) Do(ctx context.Context, send func() error) error {
 	if r.passive() {
 		return send()
@@ -189,7 +186,7 @@ func (r *Retrier) begin() *request { return &request{retrier: r} }
 // request is one request and its repetitions.
 type request struct {
 	retrier *Retrier
-	// first is when it failed first; zero if it did not.
+	// first is when the request failed first; zero if it has not failed.
 	first     time.Time
 	pause     time.Duration
 	conflicts int
@@ -199,15 +196,15 @@ type request struct {
 	answers func() bool
 }
 
-// end takes the slot of the action again.
+// end acquires the slot of the action again.
 func (q *request) end() {
 	if q.resume != nil {
 		q.resume()
 	}
 }
 
-// again reports whether the request is to be sent once more, after it has waited for
-// the time to do so. The outage is not nil if the budget is spent.
+// again waits and then reports whether the request has to be repeated. The outage is not nil if the
+// budget is spent.
 func (q *request) again(ctx context.Context, a Answer) (bool, *Outage) {
 	r := q.retrier
 	class := Classify(a)
@@ -246,16 +243,15 @@ func (q *request) again(ctx context.Context, a Answer) (bool, *Outage) {
 	return q.sleep(ctx, min(q.next(a.RetryAfter), left)), nil
 }
 
-// next returns how long to wait: exponentially longer with jitter, and at least as long
-// as the server asks.
+// next returns how long to wait: an exponential back-off with jitter, and at least Retry-After.
 func (q *request) next(retryAfter time.Duration) time.Duration {
 	q.pause = min(max(2*q.pause, firstPause), longestPause)
 	jittered := q.pause/2 + rand.N(q.pause)
 	return max(jittered, min(retryAfter, longestRetryAfter))
 }
 
-// sleep waits and reports whether the request may still be sent. The slot of the action
-// is given back if the request fails for long.
+// sleep waits and reports whether the request may still be sent. It releases the slot of the action
+// once the request has failed for longer than patience.
 func (q *request) sleep(ctx context.Context, pause time.Duration) bool {
 	if q.resume == nil && q.retrier.options.Now().Add(pause).Sub(q.first) > patience {
 		q.resume = q.retrier.ReleaseSlot()
@@ -276,16 +272,15 @@ func (q *request) sleep(ctx context.Context, pause time.Duration) bool {
 	return true
 }
 
-// succeeded notes that the server answers.
+// succeeded records that the server answers.
 func (r *Retrier) succeeded(now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.down, r.failing, r.answered = time.Time{}, time.Time{}, now
 }
 
-// failed notes that a request failed, and returns how long it may be repeated. Lasting
-// is true if the server answered other requests meanwhile, and this one with an error of
-// its own: then the answer stands.
+// failed records a failed request and returns how long it may be repeated. lasting is true if the
+// server answers other requests and this one with a 5xx of its own: then that is the answer.
 func (r *Retrier) failed(first, now time.Time, class Class, a Answer) (left time.Duration, lasting bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -311,7 +306,7 @@ func (r *Retrier) failed(first, now time.Time, class Class, a Answer) (left time
 	return end.Sub(now), lasting
 }
 
-// spent notes that the budget is spent, and returns the outage that has spent it.
+// spent records that the budget is spent and returns the outage.
 func (r *Retrier) spent(first time.Time, class Class, a Answer) *Outage {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -347,32 +342,33 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// slot is the place of an action among those that run at the same time.
+// slot is the slot of an action among the concurrent actions.
 type slot struct {
-	rest func() (resume func())
+	release func() (resume func())
 
-	mu      sync.Mutex
-	resting int
-	resume  func()
+	mu       sync.Mutex
+	released int
+	resume   func()
 }
 
-func (s *slot) give() func() {
-	if s.rest == nil {
+// free releases the slot and returns a function that acquires it again.
+func (s *slot) free() func() {
+	if s.release == nil {
 		return func() {}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.resting++; s.resting == 1 {
-		s.resume = s.rest()
+	if s.released++; s.released == 1 {
+		s.resume = s.release()
 	}
-	return sync.OnceFunc(s.take)
+	return sync.OnceFunc(s.acquire)
 }
 
-// take blocks until the action has a slot again.
-func (s *slot) take() {
+// acquire blocks until the action has a slot again.
+func (s *slot) acquire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.resting--; s.resting == 0 {
+	if s.released--; s.released == 0 {
 		s.resume()
 	}
 }

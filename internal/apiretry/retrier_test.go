@@ -50,7 +50,7 @@ func code(n int) func() (*http.Response, error) {
 
 func send(t *testing.T, r *Retrier, next http.RoundTripper, method, at string) (int, error) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(context.Background(), method, "https://api"+at, strings.NewReader(`{"metadata":{"generateName":"p-","resourceVersion":"1"}}`)) //nolint:usetesting // Helm's requests have no other
+	req, err := http.NewRequestWithContext(context.Background(), method, "https://api"+at, strings.NewReader(`{"metadata":{"generateName":"p-","resourceVersion":"1"}}`)) //nolint:usetesting // requests of Helm have no context of their own
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,13 +58,14 @@ func send(t *testing.T, r *Retrier, next http.RoundTripper, method, at string) (
 	if err != nil {
 		return 0, err
 	}
-	defer resp.Body.Close() //nolint:errcheck // it is in memory
+	defer resp.Body.Close() //nolint:errcheck // the body is in memory
 	if _, err := io.ReadAll(resp.Body); err != nil {
 		t.Fatal(err)
 	}
 	return resp.StatusCode, nil
 }
 
+// TestTransportRepeats: idempotent requests are repeated after transient failures.
 func TestTransportRepeats(t *testing.T) {
 	t.Parallel()
 	conflict := func() (*http.Response, error) {
@@ -84,18 +85,18 @@ func TestTransportRepeats(t *testing.T) {
 		sent   int
 	}{
 		"Get":              {"a read is repeated", http.MethodGet, "/api/v1/pods/p", reset, 200, 3},
-		"BrokenOff":        {"an answer that breaks off is no answer", http.MethodGet, "/api/v1/pods/p", broken, 200, 3},
+		"Incomplete":       {"an incomplete answer is an error", http.MethodGet, "/api/v1/pods/p", broken, 200, 3},
 		"Patch":            {"applying is idempotent", http.MethodPatch, "/api/v1/pods/p", code(500), 200, 3},
-		"PatchConflict":    {"a patch that names no version is repeated", http.MethodPatch, "/api/v1/pods/p", conflict, 200, 3},
-		"UpdateConflict":   {"an update has to be made anew", http.MethodPut, "/api/v1/pods/p", conflict, 409, 1},
+		"PatchConflict":    {"a patch without a resourceVersion is repeated", http.MethodPatch, "/api/v1/pods/p", conflict, 200, 3},
+		"UpdateConflict":   {"an update with a resourceVersion has to be rebuilt", http.MethodPut, "/api/v1/pods/p", conflict, 409, 1},
 		"Delete":           {"a deletion is repeated", http.MethodDelete, "/api/v1/pods/p", code(504), 200, 3},
-		"TooMany":          {"a request that was turned away was not carried out", http.MethodPost, "/api/v1/pods", code(429), 200, 3},
-		"CreateUnnamed":    {"what the server names cannot be recognized", http.MethodPost, "/api/v1/pods", code(500), 500, 1},
+		"TooMany":          {"a throttled request was not carried out", http.MethodPost, "/api/v1/pods", code(429), 200, 3},
+		"CreateUnnamed":    {"an object with a generated name cannot be recognized", http.MethodPost, "/api/v1/pods", code(500), 500, 1},
 		"DryRun":           {"a dry run creates nothing", http.MethodPost, "/api/v1/pods?dryRun=All", code(500), 200, 3},
-		"Review":           {"neither does a review", http.MethodPost, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", code(500), 200, 3},
-		"Watch":            {"a watch has a reader that repeats it", http.MethodGet, "/api/v1/pods?watch=true", code(500), 500, 1},
-		"NotFound":         {"an object that does not exist will not by asking", http.MethodGet, "/api/v1/pods/p", code(404), 404, 1},
-		"Forbidden":        {"rights do not come by asking", http.MethodGet, "/api/v1/pods/p", code(403), 403, 1},
+		"Review":           {"a review creates nothing", http.MethodPost, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", code(500), 200, 3},
+		"Watch":            {"the reader of a watch repeats it", http.MethodGet, "/api/v1/pods?watch=true", code(500), 500, 1},
+		"NotFound":         {"repeating does not create an object", http.MethodGet, "/api/v1/pods/p", code(404), 404, 1},
+		"Forbidden":        {"repeating does not grant rights", http.MethodGet, "/api/v1/pods/p", code(403), 403, 1},
 		"UnprocessableObj": {"an invalid object stays invalid", http.MethodPatch, "/api/v1/pods/p", code(422), 422, 1},
 	}
 	for name, tc := range cases {
@@ -110,7 +111,7 @@ func TestTransportRepeats(t *testing.T) {
 					t.Errorf("%s: got %d, %v after %d requests; want %d after %d", tc.reason, got, err, next.sent, tc.want, tc.sent)
 				}
 				if r.Outage() != nil {
-					t.Errorf("%s: there is an outage: %v", tc.reason, r.Outage())
+					t.Errorf("%s: outage %v", tc.reason, r.Outage())
 				}
 			})
 		})
@@ -124,6 +125,7 @@ func (errReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 // forever fails all requests.
 const forever = 1 << 30
 
+// TestBudget: a request is repeated until the budget of its action is spent.
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -133,10 +135,10 @@ func TestBudget(t *testing.T) {
 		fail    func() (*http.Response, error)
 		want    time.Duration
 	}{
-		"Outage":       {"an outage is waited for", 10 * time.Minute, 0, reset, Budget},
-		"Timeout":      {"but not longer than the action may take", time.Minute, 0, reset, time.Minute},
-		"ShortTimeout": {"what was done has to be recorded", time.Second, 0, code(503), leastBudget},
-		"Cancelled":    {"a process that ends does not wait for long", 10 * time.Minute, 5 * time.Second, code(503), 15 * time.Second},
+		"Outage":       {"an outage lasts up to the budget", 10 * time.Minute, 0, reset, Budget},
+		"Timeout":      {"the timeout of the action bounds the budget", time.Minute, 0, reset, time.Minute},
+		"ShortTimeout": {"a result has to be recorded", time.Second, 0, code(503), leastBudget},
+		"Cancelled":    {"a shutdown shortens the budget", 10 * time.Minute, 5 * time.Second, code(503), 15 * time.Second},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -158,12 +160,12 @@ func TestBudget(t *testing.T) {
 				if took := time.Since(began); took < tc.want || took > tc.want+time.Second {
 					t.Errorf("%s: it took %s, want %s", tc.reason, took, tc.want)
 				}
-				// The outage goes on: what comes next does not wait for as long again.
+				// During the outage the next request fails at once.
 				began = time.Now()
 				if _, err := send(t, r, failing(forever, tc.fail), http.MethodGet, "/api"); err == nil || time.Since(began) > 0 {
 					t.Errorf("%s: the next request took %s: %v", tc.reason, time.Since(began), err)
 				}
-				// A new outage is another one.
+				// A later outage has a budget of its own.
 				time.Sleep(2 * Budget)
 				if got, err := send(t, r, failing(1, tc.fail), http.MethodGet, "/api"); tc.timeout > Budget && tc.cancel == 0 && (err != nil || got != 200) {
 					t.Errorf("%s: after a while: %d, %v", tc.reason, got, err)
@@ -173,8 +175,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestLastingAnswer: a server that answers others and always refuses one request has made
-// up its mind.
+// TestLastingAnswer: a 5xx is the answer if the server answers other requests meanwhile.
 func TestLastingAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -198,26 +199,27 @@ func TestLastingAnswer(t *testing.T) {
 	})
 }
 
+// TestRetryAfter: the pause is at least Retry-After, up to a maximum.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
-	for asked, want := range map[string]time.Duration{"7": 7 * time.Second, "300": longestRetryAfter} {
+	for after, want := range map[string]time.Duration{"7": 7 * time.Second, "300": longestRetryAfter} {
 		synctest.Test(t, func(t *testing.T) {
 			r := New(t.Context(), Options{Now: time.Now})
 			defer r.End()
 			began := time.Now()
 			next := failing(1, func() (*http.Response, error) {
 				resp, err := code(429)()
-				resp.Header.Set("Retry-After", asked)
+				resp.Header.Set("Retry-After", after)
 				return resp, err
 			})
 			if got, err := send(t, r, next, http.MethodGet, "/api"); got != 200 || err != nil || time.Since(began) != want {
-				t.Errorf("asked for %s: %d, %v after %s", asked, got, err, time.Since(began))
+				t.Errorf("Retry-After %s: %d, %v after %s", after, got, err, time.Since(began))
 			}
 		})
 	}
 }
 
-// TestWebhook: what the release itself configures is its own fault.
+// TestWebhook: an unreachable webhook is an outage, unless the release itself configures it.
 func TestWebhook(t *testing.T) {
 	t.Parallel()
 	down := func() (*http.Response, error) {
@@ -233,23 +235,23 @@ func TestWebhook(t *testing.T) {
 		r.OwnWebhooks([]string{"w.example.com"})
 		next := failing(forever, down)
 		if got, err := send(t, r, next, http.MethodPatch, "/api"); got != 500 || err != nil || next.sent != 1 {
-			t.Errorf("of the release itself: %d, %v after %d requests", got, err, next.sent)
+			t.Errorf("own webhook: %d, %v after %d requests", got, err, next.sent)
 		}
 	})
 }
 
-// TestSlot: who waits for long lets others go on, and gives the slot back once.
+// TestSlot: an action that waits for long releases its slot once.
 func TestSlot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		given, taken := 0, 0
+		released, acquired := 0, 0
 		r := New(t.Context(), Options{Now: time.Now, ReleaseSlot: func() func() {
-			given++
-			return func() { taken++ }
+			released++
+			return func() { acquired++ }
 		}})
 		defer r.End()
-		if _, err := send(t, r, failing(1, reset), http.MethodGet, "/api"); err != nil || given > 0 {
-			t.Errorf("a short fault gave the slot back: %v", err)
+		if _, err := send(t, r, failing(1, reset), http.MethodGet, "/api"); err != nil || released > 0 {
+			t.Errorf("a short failure released the slot: %v", err)
 		}
 		resume := r.ReleaseSlot()
 		done := make(chan struct{})
@@ -263,17 +265,18 @@ func TestSlot(t *testing.T) {
 			t.Error(err)
 		}
 		<-done
-		if given != 1 || taken != 0 {
-			t.Errorf("given back %d times and taken %d times before the end", given, taken)
+		if released != 1 || acquired != 0 {
+			t.Errorf("released %d times and acquired %d times before the end", released, acquired)
 		}
 		resume()
 		resume()
-		if given != 1 || taken != 1 {
-			t.Errorf("given back %d times and taken %d times", given, taken)
+		if released != 1 || acquired != 1 {
+			t.Errorf("released %d times and acquired %d times", released, acquired)
 		}
 	})
 }
 
+// TestDo: a function is called again after transient errors only.
 func TestDo(t *testing.T) {
 	t.Parallel()
 	resource := schema.GroupResource{Resource: "jobs"}
@@ -282,13 +285,13 @@ func TestDo(t *testing.T) {
 		err    error
 		sent   int
 	}{
-		"NoAnswer":   {"a lost answer is asked for again", &url.Error{Op: "Post", Err: io.EOF}, 3},
-		"Internal":   {"so is a server in trouble", apierrors.NewInternalError(errors.New("etcdserver: request timed out")), 3},
-		"Conflict":   {"a concurrent write calls for another look", apierrors.NewConflict(resource, "n", errors.New("changed")), 1},
-		"Exists":     {"an object that exists goes on to exist", apierrors.NewAlreadyExists(resource, "n"), 1},
-		"OtherError": {"what is no request is not repeated", errors.New("no such kind"), 1},
-		"Cancelled":  {"nor is a cancelled request", &url.Error{Op: "Get", Err: context.Canceled}, 1},
-		"NotLeader":  {"nor what must not be sent", &url.Error{Op: "Get", Err: notSent{}}, 1},
+		"NoAnswer":   {"a lost answer is transient", &url.Error{Op: "Post", Err: io.EOF}, 3},
+		"Internal":   {"a failure of the server is transient", apierrors.NewInternalError(errors.New("etcdserver: request timed out")), 3},
+		"Conflict":   {"the caller handles conflicts", apierrors.NewConflict(resource, "n", errors.New("changed")), 1},
+		"Exists":     {"repeating does not remove an object", apierrors.NewAlreadyExists(resource, "n"), 1},
+		"OtherError": {"other errors are not repeated", errors.New("no such kind"), 1},
+		"Cancelled":  {"a cancelled request is not repeated", &url.Error{Op: "Get", Err: context.Canceled}, 1},
+		"NotLeader":  {"a request that must not be sent is not repeated", &url.Error{Op: "Get", Err: notSent{}}, 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

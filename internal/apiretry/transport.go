@@ -26,13 +26,13 @@ const (
 	// tryTimeout is how long one request may go without an answer. API servers end
 	// requests after a minute.
 	tryTimeout = 75 * time.Second
-	// probeTimeout is how long an API server may take to tell its version.
+	// probeTimeout is how long an API server may take to report that it is ready.
 	probeTimeout = 5 * time.Second
 	// maxStatus is how much of an error's body is read to classify it, in bytes.
 	maxStatus = 64 << 10
 )
 
-// errSilent is why a request without an answer is given up.
+// errSilent is the error of a request without an answer.
 var errSilent = errors.New("no answer within " + tryTimeout.String())
 
 // lostError is the error of a transport.
@@ -41,8 +41,8 @@ type lostError struct{ err error }
 func (e *lostError) Error() string { return e.err.Error() }
 func (e *lostError) Unwrap() error { return e.err }
 
-// Transport returns a transport that repeats requests through next. Watches, upgrades of
-// the connection and requests whose body cannot be read again are sent once.
+// Transport returns a transport that repeats requests through next. Watches, upgrades of the
+// connection and requests whose body cannot be read again are sent once.
 func (r *Retrier) Transport(next http.RoundTripper) http.RoundTripper {
 	if r == nil {
 		return next
@@ -55,7 +55,7 @@ type transport struct {
 	next    http.RoundTripper
 }
 
-// WrappedRoundTripper lets client-go find the transport that holds connections.
+// WrappedRoundTripper lets client-go find the innermost transport.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // RoundTrip implements http.RoundTripper.
@@ -64,7 +64,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return t.next.RoundTrip(req)
 	}
 	q := t.retrier.begin()
-	q.answers = func() bool { return t.answers(req) }
+	q.answers = func() bool { return t.ready(req) }
 	defer q.end()
 	// unsure is true once a request may have been carried out although it failed.
 	unsure := false
@@ -96,7 +96,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// streams reports whether an answer has no end, or is no answer of HTTP.
+// streams reports whether the answer to a request is a stream or another protocol.
 func streams(req *http.Request) bool {
 	query := req.URL.Query()
 	return query.Get("watch") == "true" || query.Get("watch") == "1" || query.Get("follow") == "true" || req.Header.Get("Upgrade") != ""
@@ -111,9 +111,9 @@ func creates(req *http.Request) bool {
 	return !strings.HasSuffix(path, "reviews") && !strings.HasSuffix(path, "/token")
 }
 
-// repeatable reports whether a request that got an answer of a class can be sent again as
-// it is. An object that the API server names cannot be recognized, and what names the
-// version that it is for has to be made anew after a concurrent write.
+// repeatable reports whether a request can be sent again unchanged after an answer. A created
+// object with a generated name cannot be recognized. A request with a resourceVersion has to be
+// rebuilt after a concurrent write.
 func repeatable(req *http.Request, a Answer) bool {
 	switch class := Classify(a); {
 	case class == Conflict && req.Method == http.MethodPatch:
@@ -128,9 +128,9 @@ func repeatable(req *http.Request, a Answer) bool {
 	return true
 }
 
-// answers reports whether the API server of a request answers one for its version. If it does,
-// an error that the request always gets is about that request.
-func (t *transport) answers(req *http.Request) bool {
+// ready reports whether the API server of a request is ready, which includes its storage. If it
+// is, an error that the request always gets is about that request.
+func (t *transport) ready(req *http.Request) bool {
 	prefix, _, found := strings.Cut(req.URL.Path, "/api")
 	if !found {
 		return false
@@ -138,7 +138,7 @@ func (t *transport) answers(req *http.Request) bool {
 	ctx, cancel := context.WithTimeout(req.Context(), probeTimeout)
 	defer cancel()
 	at := *req.URL
-	at.Path, at.RawPath, at.RawQuery = prefix+"/version", "", ""
+	at.Path, at.RawPath, at.RawQuery = prefix+"/readyz", "", ""
 	probe, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), http.NoBody)
 	if err != nil {
 		return false
@@ -146,10 +146,10 @@ func (t *transport) answers(req *http.Request) bool {
 	probe.Header = req.Header.Clone()
 	probe.Header.Del("Content-Type")
 	resp, err := t.send(probe)
-	return err == nil && (resp.StatusCode == http.StatusOK || Classify(Answer{Code: int32(resp.StatusCode)}) == Denied) //nolint:gosec // a status code has three digits
+	return err == nil && resp.StatusCode == http.StatusOK
 }
 
-// owned hides from client-go that it may repeat a request.
+// owned removes Retry-After, on which client-go would repeat the request itself.
 func owned(resp *http.Response) *http.Response {
 	if resp != nil {
 		resp.Header.Del("Retry-After")
@@ -168,8 +168,7 @@ func repeated(req *http.Request) (*http.Request, error) {
 	return again, err
 }
 
-// send sends a request and reads the answer to its end, so that an answer that breaks off
-// is no answer.
+// send sends a request and reads the answer to its end. An incomplete answer is an error.
 func (t *transport) send(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	defer cancel(nil)
@@ -188,9 +187,9 @@ func (t *transport) send(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// read reads the body of an answer and returns it as one that does not fail.
+// read reads the body of an answer into memory.
 func read(resp *http.Response) (io.ReadCloser, error) {
-	defer resp.Body.Close() //nolint:errcheck // what was read counts
+	defer resp.Body.Close() //nolint:errcheck // the body is complete
 	var body bytes.Buffer
 	if n := resp.ContentLength; n > 0 && n < 1<<20 {
 		body.Grow(int(n) + bytes.MinRead)
@@ -201,13 +200,13 @@ func read(resp *http.Response) (io.ReadCloser, error) {
 	return io.NopCloser(&body), nil
 }
 
-// responseAnswer returns what a response says. The body can be read afterwards.
+// responseAnswer returns the Answer of a response, whose body can still be read.
 func responseAnswer(resp *http.Response, err error) Answer {
 	if err != nil {
 		return Answer{Err: &lostError{err}}
 	}
 	if resp.StatusCode < http.StatusBadRequest {
-		return Answer{Code: int32(resp.StatusCode)} //nolint:gosec // a status code has three digits
+		return Answer{Code: int32(resp.StatusCode)}
 	}
 	head, _ := io.ReadAll(io.LimitReader(resp.Body, maxStatus))
 	resp.Body = &rest{Reader: io.MultiReader(bytes.NewReader(head), resp.Body), Closer: resp.Body}
@@ -215,14 +214,14 @@ func responseAnswer(resp *http.Response, err error) Answer {
 	if status, ok := decodeStatus(resp.Header.Get("Content-Type"), head); ok {
 		a = answerOf(status)
 	}
-	a.Code = int32(resp.StatusCode) //nolint:gosec // a status code has three digits
+	a.Code = int32(resp.StatusCode)
 	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds > 0 {
 		a.RetryAfter = time.Duration(seconds) * time.Second
 	}
 	return a
 }
 
-// decodeStatus returns the status that an API server answers errors with.
+// decodeStatus returns the Status in the body of an error of an API server.
 func decodeStatus(contentType string, body []byte) (metav1.Status, bool) {
 	var status metav1.Status
 	kind, _, err := mime.ParseMediaType(contentType)

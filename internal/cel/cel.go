@@ -1,9 +1,6 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cel evaluates the expressions that users write in a
-// HelmRelease, in CEL: what makes an object healthy, what makes a dependency
-// ready. It reads no objects itself: it is given them.
 package cel
 
 import (
@@ -17,20 +14,18 @@ import (
 	"github.com/google/cel-go/ext"
 )
 
-// costLimit ends an evaluation that nobody who means well needs: nested loops over
-// long lists would keep a worker busy for hours. It is what the API
-// server allows an expression.
+// costLimit is the limit of the API server for one expression. Without it, nested loops over long
+// lists could occupy a worker for hours.
 const costLimit = 1_000_000
 
-// Expression is a condition in CEL. It may be used concurrently.
+// Expression is a compiled CEL expression that yields a bool. It is safe for concurrent use.
 type Expression struct {
 	text    string
 	program cel.Program
 }
 
-// Parse reads an expression about the top-level fields of an object. Which those
-// are nobody knows before there is one, so that types are not checked: a wrong
-// name is found when the expression is evaluated.
+// Parse compiles an expression whose variables are the top-level fields of an object. These fields
+// are unknown before there is an object, so names and types are checked at evaluation only.
 func Parse(text string) (*Expression, error) {
 	env, err := environment()
 	if err != nil {
@@ -38,14 +33,13 @@ func Parse(text string) (*Expression, error) {
 	}
 	ast, issues := env.Parse(text)
 	if err := issues.Err(); err != nil {
-		return nil, refused(text, err)
+		return nil, expressionError(text, err)
 	}
 	return program(env, text, ast)
 }
 
-// Compile reads an expression about the named variables, each of which is an
-// object, and checks that it has no others and yields true or false. An
-// expression of which only the evaluation could tell is refused.
+// Compile compiles an expression over the named variables, each of which is an object. An
+// expression with other variables is an error, and so is one whose static type is not bool.
 func Compile(text string, variables ...string) (*Expression, error) {
 	var declared []cel.EnvOption
 	for _, v := range variables {
@@ -57,7 +51,7 @@ func Compile(text string, variables ...string) (*Expression, error) {
 	}
 	ast, issues := env.Compile(text)
 	if err := issues.Err(); err != nil {
-		return nil, refused(text, err)
+		return nil, expressionError(text, err)
 	}
 	if t := ast.OutputType(); !t.IsExactType(cel.BoolType) {
 		return nil, fmt.Errorf("expression '%s' yields %s, not bool", text, t)
@@ -65,9 +59,23 @@ func Compile(text string, variables ...string) (*Expression, error) {
 	return program(env, text, ast)
 }
 
-// refused says what is wrong with an expression, without most of it if it is long:
-// the parser quotes it once more.
-func refused(text string, err error) error {
+// Bool evaluates the expression with vars, whose values have the form of decoded JSON. A field that
+// does not exist is an error, and so is a result that is not a bool.
+func (e *Expression) Bool(vars map[string]any) (bool, error) {
+	value, _, err := e.program.Eval(vars)
+	if err != nil {
+		return false, expressionError(e.text, err)
+	}
+	truth, ok := value.(types.Bool)
+	if !ok {
+		return false, fmt.Errorf("expression '%s' yields %s, not bool", e.text, value.Type().TypeName())
+	}
+	return bool(truth), nil
+}
+
+// expressionError wraps an error with the expression. A long expression is cut in both: the parser
+// quotes it too.
+func expressionError(text string, err error) error {
 	const long, shown = 1000, 100
 	if len(text) <= long {
 		return fmt.Errorf("expression '%s': %w", text, err)
@@ -76,7 +84,7 @@ func refused(text string, err error) error {
 	return fmt.Errorf("expression '%s...': %.300s", strings.ToValidUTF8(text[:shown], ""), first)
 }
 
-// environment is the language: what users of the reference can write.
+// environment returns the CEL environment of helm-controller, with options.
 func environment(options ...cel.EnvOption) (*cel.Env, error) {
 	return cel.NewEnv(append([]cel.EnvOption{
 		cel.HomogeneousAggregateLiterals(),
@@ -91,21 +99,19 @@ func environment(options ...cel.EnvOption) (*cel.Env, error) {
 }
 
 func program(env *cel.Env, text string, ast *cel.Ast) (*Expression, error) {
-	p, err := env.Program(ast, cel.EvalOptions(cel.OptOptimize), cel.CostTracking(lengths{}), cel.CostLimit(costLimit))
+	p, err := env.Program(ast, cel.EvalOptions(cel.OptOptimize), cel.CostTracking(lengthCost{}), cel.CostLimit(costLimit))
 	if err != nil {
-		return nil, refused(text, err)
+		return nil, expressionError(text, err)
 	}
 	return &Expression{text: text, program: p}, nil
 }
 
-// lengths make texts and lists cost what they are long: functions that make them of
-// others, like replace, cost one otherwise, and a chain of ten of them makes ten
-// gigabytes.
-type lengths struct{}
+// lengthCost adds the length of results to the cost. By default, functions such as replace cost
+// one, whatever the length of their result: a chain of ten calls could allocate ten gigabytes.
+type lengthCost struct{}
 
-// CallCost implements interpreter.ActualCostEstimator. A tenth of a character costs
-// one.
-func (lengths) CallCost(_, _ string, _ []ref.Val, result ref.Val) *uint64 {
+// CallCost implements interpreter.ActualCostEstimator. Ten characters or entries cost one.
+func (lengthCost) CallCost(_, _ string, _ []ref.Val, result ref.Val) *uint64 {
 	const charactersPerCost = 10
 	sized, ok := result.(traits.Sizer)
 	if !ok {
@@ -117,19 +123,4 @@ func (lengths) CallCost(_, _ string, _ []ref.Val, result ref.Val) *uint64 {
 	}
 	cost := 1 + uint64(n)/charactersPerCost
 	return &cost
-}
-
-// Bool evaluates the expression with vars, whose values are as JSON has them. It
-// is an error if something is missing that the expression takes for granted, or
-// if it yields anything but true or false.
-func (e *Expression) Bool(vars map[string]any) (bool, error) {
-	value, _, err := e.program.Eval(vars)
-	if err != nil {
-		return false, refused(e.text, err)
-	}
-	truth, ok := value.(types.Bool)
-	if !ok {
-		return false, fmt.Errorf("expression '%s' yields %s, not bool", e.text, value.Type().TypeName())
-	}
-	return bool(truth), nil
 }

@@ -20,6 +20,8 @@ func thing() map[string]any {
 	}
 }
 
+// TestParsedExpressions: expressions over top-level fields are evaluated with the functions of
+// helm-controller, and within the cost limit.
 func TestParsedExpressions(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -28,29 +30,29 @@ func TestParsedExpressions(t *testing.T) {
 		err          string
 	}{
 		"Field":      {reason: "top-level fields are variables", text: "status.replicas == 3", want: true},
-		"False":      {reason: "what is not so is false", text: "status.replicas > 3"},
+		"False":      {reason: "an expression may be false", text: "status.replicas > 3"},
 		"Loop":       {reason: "lists can be searched", text: "status.conditions.exists(c, c.type == 'Ready' && c.status == 'True')", want: true},
-		"Has":        {reason: "a field can be asked for", text: "has(status.missing)"},
-		"Numbers":    {reason: "numbers compare, whatever their type", text: "status.replicas > status.load", want: true},
-		"Optional":   {reason: "optional fields are in the language", text: "status.?missing.orValue(true)", want: true},
-		"Strings":    {reason: "strings can be taken apart", text: "metadata.labels['v'].split('.')[0] == '1'", want: true},
-		"Sets":       {reason: "lists can be compared as sets", text: "sets.contains([1, 2], [2])", want: true},
-		"Encoders":   {reason: "base64 can be read", text: "string(base64.decode('aGk=')) == 'hi'", want: true},
+		"Has":        {reason: "has returns whether a field exists", text: "has(status.missing)"},
+		"Numbers":    {reason: "numbers of different types are comparable", text: "status.replicas > status.load", want: true},
+		"Optional":   {reason: "optional fields are enabled", text: "status.?missing.orValue(true)", want: true},
+		"Strings":    {reason: "functions of strings are enabled", text: "metadata.labels['v'].split('.')[0] == '1'", want: true},
+		"Sets":       {reason: "functions of sets are enabled", text: "sets.contains([1, 2], [2])", want: true},
+		"Encoders":   {reason: "base64 is enabled", text: "string(base64.decode('aGk=')) == 'hi'", want: true},
 		"Missing":    {reason: "a missing field is an error, not false", text: "status.missing == 1", err: "no such key: missing"},
-		"NoVariable": {reason: "so is a missing top-level field", text: "spec.replicas == 1", err: "expression 'spec.replicas == 1': "},
-		"NotBool":    {reason: "only true and false are answers", text: "status.replicas", err: "yields int, not bool"},
+		"NoVariable": {reason: "a missing top-level field is an error", text: "spec.replicas == 1", err: "expression 'spec.replicas == 1': "},
+		"NotBool":    {reason: "the result has to be a bool", text: "status.replicas", err: "yields int, not bool"},
 		"Endless": {
-			reason: "an expression that would not end is ended",
+			reason: "nested loops exceed the cost limit",
 			text:   "[" + strings.Repeat("1,", 299) + "1].all(a, [" + strings.Repeat("1,", 299) + "1].all(b, [" + strings.Repeat("1,", 299) + "1].all(c, a + b + c == 3)))",
 			err:    "cost limit exceeded",
 		},
 		"Growing": {
-			reason: "texts cost what they are long",
+			reason: "the length of strings counts",
 			text:   "'xxxxxxxxxx'" + strings.Repeat(".replace('x', 'xxxxxxxxxx')", 9) + ".size() > 0",
 			err:    "cost limit exceeded",
 		},
 		"GrowingList": {
-			reason: "lists too",
+			reason: "the length of lists counts",
 			text:   "('" + strings.Repeat("x", 5000) + "'.split('').map(a, '" + strings.Repeat("y", 5000) + "').join('" + strings.Repeat("z", 5000) + "') + 'a').size() > 0",
 			err:    "cost limit exceeded",
 		},
@@ -70,17 +72,18 @@ func TestParsedExpressions(t *testing.T) {
 	}
 }
 
-func TestRefusedExpressions(t *testing.T) {
+// TestRejectedExpressions: invalid expressions do not compile.
+func TestRejectedExpressions(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ reason, text, want string }{
-		"Deep":       {"what nests without end is not parsed", strings.Repeat("(", 5000) + "true" + strings.Repeat(")", 5000), "expression recursion limit exceeded"},
-		"Calls":      {"nor chains without end", "dep" + strings.Repeat(".a", 50_000) + "[" + strings.Repeat("-", 5000) + "1]", "expression"},
-		"Long":       {"nor is what is too long", "dep.x == '" + strings.Repeat("x", 200_000) + "'", "expression code point size exceeds limit"},
-		"Syntax":     {"what is no CEL is refused", "dep.status ==", "expression 'dep.status ==': "},
-		"NoVariable": {"a variable that will not be there is refused", "other.status == 1", "undeclared reference to 'other'"},
-		"NoFunction": {"so is a function that does not exist", "nonsense(dep)", "undeclared reference to 'nonsense'"},
-		"Number":     {"what is certainly not true or false is refused", "1 + 1", "expression '1 + 1' yields int, not bool"},
-		"Unknown":    {"so is what may be", "dep.status.ready", "expression 'dep.status.ready' yields dyn, not bool"},
+		"Deep":       {"deep nesting is an error", strings.Repeat("(", 5000) + "true" + strings.Repeat(")", 5000), "expression recursion limit exceeded"},
+		"Calls":      {"a long chain of operators is an error", "dep" + strings.Repeat(".a", 50_000) + "[" + strings.Repeat("-", 5000) + "1]", "expression"},
+		"Long":       {"a long text is an error", "dep.x == '" + strings.Repeat("x", 200_000) + "'", "expression code point size exceeds limit"},
+		"Syntax":     {"a syntax error is an error", "dep.status ==", "expression 'dep.status ==': "},
+		"NoVariable": {"an undeclared variable is an error", "other.status == 1", "undeclared reference to 'other'"},
+		"NoFunction": {"an unknown function is an error", "nonsense(dep)", "undeclared reference to 'nonsense'"},
+		"Number":     {"a type other than bool is an error", "1 + 1", "expression '1 + 1' yields int, not bool"},
+		"Unknown":    {"a dynamic type is an error", "dep.status.ready", "expression 'dep.status.ready' yields dyn, not bool"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -91,10 +94,11 @@ func TestRefusedExpressions(t *testing.T) {
 		})
 	}
 	if _, err := Parse("a =="); err == nil || !strings.HasPrefix(err.Error(), "expression 'a ==': ") {
-		t.Errorf("what is no CEL cannot be parsed: %v", err)
+		t.Errorf("Parse accepts a syntax error: %v", err)
 	}
 }
 
+// TestCompiledExpressions: one expression may be evaluated with different objects.
 func TestCompiledExpressions(t *testing.T) {
 	t.Parallel()
 	e, err := Compile("dep.metadata.labels['v'] == self.metadata.labels['v'] && dep.status.conditions.exists(c, c.type == 'Ready')", "self", "dep")

@@ -18,7 +18,7 @@ import (
 	"helm.sh/helm/v3/pkg/chart/loader"
 )
 
-// benched is the chart that the benchmarks of the whole controller install.
+// benched returns the chart that test/bench installs.
 func benched(tb testing.TB) []byte {
 	tb.Helper()
 	root := filepath.Join("..", "..", "test", "charts", "bench")
@@ -41,8 +41,8 @@ func benched(tb testing.TB) []byte {
 	return archive(tb, files)
 }
 
-// large is a chart of about 2 MB, packed: text that packs about as well as the
-// definitions and dashboards that make charts large, long values, and a subchart.
+// large returns a chart of about 2 MB, packed, with long values and a subchart. Its text compresses
+// about as well as the CRDs and dashboards of large charts.
 func large(tb testing.TB) []byte {
 	tb.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -66,7 +66,7 @@ func large(tb testing.TB) []byte {
 	return archive(tb, files)
 }
 
-// BenchmarkParse and BenchmarkCopy are the two ways to a chart of one's own.
+// BenchmarkParse and BenchmarkCopy compare parsing a chart with copying it.
 func BenchmarkParse(b *testing.B) {
 	for name, data := range map[string][]byte{"bench": benched(b), "large": large(b)} {
 		b.Run(fmt.Sprintf("%s-%dkB", name, len(data)>>10), func(b *testing.B) {
@@ -89,15 +89,15 @@ func BenchmarkCopy(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				_ = copied(c)
+				_ = copyOf(c)
 			}
 			b.ReportMetric(float64(sizeOf(c)), "bytes-counted")
 		})
 	}
 }
 
-// BenchmarkIdentify is what a visit that does nothing costs, BenchmarkLoad what an
-// action costs whose chart is kept, and one whose chart is only held.
+// BenchmarkIdentify measures a no-op reconciliation, BenchmarkLoad an action whose chart is cached
+// or only fetched.
 func BenchmarkIdentify(b *testing.B) {
 	s, a := filled(b, benched(b), DefaultCacheBytes)
 	b.ReportAllocs()
@@ -110,8 +110,8 @@ func BenchmarkIdentify(b *testing.B) {
 
 func BenchmarkLoad(b *testing.B) {
 	for name, data := range map[string][]byte{"bench": benched(b), "large": large(b)} {
-		for room, limit := range map[string]int64{"Kept": DefaultCacheBytes, "Held": 0} {
-			b.Run(name+room, func(b *testing.B) {
+		for mode, limit := range map[string]int64{"Cached": DefaultCacheBytes, "Fetched": 0} {
+			b.Run(name+mode, func(b *testing.B) {
 				s, a := filled(b, data, limit)
 				b.ReportAllocs()
 				for b.Loop() {
@@ -124,7 +124,7 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// filled returns a store that has seen an artifact, and that artifact, held.
+// filled returns a store that has identified an artifact, and the fetched artifact.
 func filled(b *testing.B, data []byte, limit int64) (*Store, Artifact) {
 	b.Helper()
 	srv := newServer(data)

@@ -8,87 +8,81 @@ import (
 	helmchart "helm.sh/helm/v3/pkg/chart"
 )
 
-// DefaultCacheBytes is how much a store keeps of artifacts if nobody says
-// otherwise: bytes are worth keeping only while several releases use them.
-const DefaultCacheBytes = 64 << 20
-
-// maxIdentities is no setting: what an identity costs is a few strings.
-const maxIdentities = 4096
-
-// cache remembers what artifacts are, and as much of them as there is room for:
-// their bytes and, in what is left of the room, parsed charts, which cost several
-// times as much and can be had again without a download. Its owner sees to it that
-// it is used by one goroutine at a time.
+// cache caches identities, archives and parsed charts by digest. Archives and parsed charts share
+// max bytes. Archives have precedence: a parsed chart is several times as large, and can be parsed
+// again without a download. It is not safe for concurrent use.
 type cache struct {
 	max        int64
 	identities *simplelru.LRU[string, identified]
-	bytes      *simplelru.LRU[string, []byte]
-	parsed     *simplelru.LRU[string, master]
-	// bytesHeld and parsedHeld are what the two take.
-	bytesHeld, parsedHeld int64
+	archives   *simplelru.LRU[string, []byte]
+	parsed     *simplelru.LRU[string, parsedChart]
+	// archiveBytes and parsedBytes are the sizes of all archives and parsed charts.
+	archiveBytes, parsedBytes int64
 }
 
-// identified is what is known of a chart without its files.
+// identified holds the cached properties of a chart.
 type identified struct {
 	id    Identity
 	reads ClusterReads
 }
 
-// master is a parsed chart that is copied and never handed out.
-type master struct {
+// parsedChart is a parsed chart. Callers of the store get copies only.
+type parsedChart struct {
 	chart *helmchart.Chart
 	size  int64
 }
 
 func newCache(limit int64) *cache {
 	c := &cache{max: limit}
-	// Sizes are positive constants, the one thing NewLRU can object to.
+	// NewLRU returns an error only for sizes that are not positive.
 	c.identities, _ = simplelru.NewLRU[string, identified](maxIdentities, nil)
-	c.bytes, _ = simplelru.NewLRU(maxIdentities, func(_ string, data []byte) { c.bytesHeld -= int64(len(data)) })
-	c.parsed, _ = simplelru.NewLRU(maxIdentities, func(_ string, m master) { c.parsedHeld -= m.size })
+	c.archives, _ = simplelru.NewLRU(maxIdentities, func(_ string, data []byte) { c.archiveBytes -= int64(len(data)) })
+	c.parsed, _ = simplelru.NewLRU(maxIdentities, func(_ string, m parsedChart) { c.parsedBytes -= m.size })
 	return c
 }
 
-func (c *cache) keepBytes(digest string, data []byte) {
+// keepArchive adds an archive, and evicts others if there is no room. An archive that is larger
+// than the cache is not added.
+func (c *cache) keepArchive(digest string, data []byte) {
 	size := int64(len(data))
-	if size > c.max || c.bytes.Contains(digest) {
+	if size > c.max || c.archives.Contains(digest) {
 		return
 	}
-	c.bytes.Add(digest, data)
-	c.bytesHeld += size
-	for c.bytesHeld > c.max {
-		c.bytes.RemoveOldest()
+	c.archives.Add(digest, data)
+	c.archiveBytes += size
+	for c.archiveBytes > c.max {
+		c.archives.RemoveOldest()
 	}
 	c.trimParsed()
 }
 
-// keepParsed takes over a chart, which nobody may change any more, and reports
-// whether it did.
+// keepParsed adds a parsed chart, which must not be changed afterwards, and reports whether it did.
 func (c *cache) keepParsed(digest string, parsed *helmchart.Chart) bool {
 	size := sizeOf(parsed)
-	if size > c.max-c.bytesHeld || c.parsed.Contains(digest) {
+	if size > c.max-c.archiveBytes || c.parsed.Contains(digest) {
 		return false
 	}
-	c.parsed.Add(digest, master{chart: parsed, size: size})
-	c.parsedHeld += size
+	c.parsed.Add(digest, parsedChart{chart: parsed, size: size})
+	c.parsedBytes += size
 	c.trimParsed()
 	return true
 }
 
+// trimParsed evicts parsed charts until the rest fits beside the archives.
 func (c *cache) trimParsed() {
-	for c.parsedHeld > c.max-c.bytesHeld {
+	for c.parsedBytes > c.max-c.archiveBytes {
 		c.parsed.RemoveOldest()
 	}
 }
 
-// What things take that hold no bytes themselves, roughly: a pointer or two, a
-// header, a bucket of a map.
+// The approximate sizes of a file and of a value without their content: pointers, a header, and an
+// entry of a map.
 const (
 	fileOverhead  = 64
 	valueOverhead = 48
 )
 
-// sizeOf estimates the memory a chart takes.
+// sizeOf estimates the memory of a chart. Files that share memory count once.
 func sizeOf(c *helmchart.Chart) int64 {
 	var size int64
 	seen := map[*byte]bool{}
@@ -100,19 +94,6 @@ func sizeOf(c *helmchart.Chart) int64 {
 		}
 	}, func(c *helmchart.Chart) { size += sizeOfValue(c.Values) })
 	return size
-}
-
-// walk visits every file and every chart of a chart.
-func walk(c *helmchart.Chart, file func(*helmchart.File), each func(*helmchart.Chart)) {
-	each(c)
-	for _, files := range [][]*helmchart.File{c.Raw, c.Templates, c.Files} {
-		for _, f := range files {
-			file(f)
-		}
-	}
-	for _, sub := range c.Dependencies() {
-		walk(sub, file, each)
-	}
 }
 
 func sizeOfValue(value any) int64 {

@@ -12,15 +12,13 @@ import (
 	"github.com/pintle-dev/pintle/internal/values"
 )
 
-// copied returns a chart that shares nothing that could be written with the one
-// it is made from, which must be the root of its tree.
-func copied(c *helmchart.Chart) *helmchart.Chart {
+// copyOf returns a deep copy of a chart that has no parent.
+func copyOf(c *helmchart.Chart) *helmchart.Chart {
 	return copier{}.chart(c)
 }
 
-// copier makes one copy. It remembers the bytes it has copied: charts have most of
-// their files twice or more often, as a template and raw, in the parent and in the
-// subchart, over the same memory.
+// copier maps the first byte of each file to its copy. In charts most files occur several times
+// with the same memory: as a template and raw, in the parent and in the subchart.
 type copier map[*byte][]byte
 
 func (m copier) chart(c *helmchart.Chart) *helmchart.Chart {
@@ -104,4 +102,17 @@ func dependencies(list []*helmchart.Dependency) []*helmchart.Dependency {
 		out[i] = &own
 	}
 	return out
+}
+
+// walk calls file for each file of a chart and its subcharts, and each for each of these charts.
+func walk(c *helmchart.Chart, file func(*helmchart.File), each func(*helmchart.Chart)) {
+	each(c)
+	for _, files := range [][]*helmchart.File{c.Raw, c.Templates, c.Files} {
+		for _, f := range files {
+			file(f)
+		}
+	}
+	for _, sub := range c.Dependencies() {
+		walk(sub, file, each)
+	}
 }

@@ -18,8 +18,8 @@ import (
 	"helm.sh/helm/v3/pkg/engine"
 )
 
-// family is a chart that gives Helm all there is to change: subcharts, one packed
-// and one twice under other names, conditions, tags and values to import.
+// family returns a chart with everything that Helm changes: packed and aliased subcharts,
+// conditions, tags and imported values.
 func family(t *testing.T) []byte {
 	t.Helper()
 	template := "kind: ConfigMap\nname: {{ .Chart.Name }}-{{ .Chart.Version }}\nvalues: {{ .Values | toJson }}\nfile: {{ .Files.Get \"note.txt\" }}\n"
@@ -55,7 +55,7 @@ func parse(t *testing.T, data []byte) *helmchart.Chart {
 	return c
 }
 
-// memory collects the addresses of all that can be written through a value.
+// memory adds the addresses of all memory that can be written through a value to seen.
 func memory(v reflect.Value, seen map[string]bool) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Map, reflect.Slice:
@@ -91,14 +91,15 @@ func memory(v reflect.Value, seen map[string]bool) {
 	}
 }
 
-// TestCopySharesNothing also finds fields that a newer Helm adds.
+// TestCopySharesNothing: a copy is equal to the original and shares no memory. The test also covers
+// fields that a newer Helm adds.
 func TestCopySharesNothing(t *testing.T) {
 	t.Parallel()
 	for name, data := range map[string][]byte{"Family": family(t), "Bare": archive(t, map[string]string{"bare/Chart.yaml": "apiVersion: v2\nname: bare\nversion: 1.0.0\n"})} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := parse(t, data)
-			other := copied(c)
+			other := copyOf(c)
 			if diff := cmp.Diff(c, other, cmp.AllowUnexported(helmchart.Chart{})); diff != "" {
 				t.Errorf("the copy differs (-original +copy):\n%s", diff)
 			}
@@ -106,18 +107,18 @@ func TestCopySharesNothing(t *testing.T) {
 			memory(reflect.ValueOf(c), of)
 			memory(reflect.ValueOf(other), ofCopy)
 			if len(of) < 5 || len(of) != len(ofCopy) {
-				t.Errorf("%d places in the original, %d in the copy", len(of), len(ofCopy))
+				t.Errorf("%d addresses in the original, %d in the copy", len(of), len(ofCopy))
 			}
-			for place := range ofCopy {
-				if of[place] {
-					t.Errorf("shared: %s", place)
+			for address := range ofCopy {
+				if of[address] {
+					t.Errorf("shared: %s", address)
 				}
 			}
 		})
 	}
 }
 
-// use does to a chart what an action does, and what it must not matter to others.
+// use renders a chart like an action, and changes it afterwards.
 func use(c *helmchart.Chart, message string) (map[string]string, error) {
 	values := map[string]any{"one": map[string]any{"message": message}, "two": map[string]any{"enabled": message != "x"}, "list": []any{message}}
 	c.Metadata.Version = "1.0.0+" + message
@@ -136,7 +137,7 @@ func use(c *helmchart.Chart, message string) (map[string]string, error) {
 	return files, nil
 }
 
-// spoil writes wherever a chart can be written.
+// spoil changes all parts of a chart.
 func spoil(c *helmchart.Chart, message string) {
 	c.Metadata.Annotations = map[string]string{message: message}
 	c.Values["message"] = message
@@ -151,8 +152,8 @@ func spoil(c *helmchart.Chart, message string) {
 	}
 }
 
-// TestChartsAreUsedSideBySide: whoever renders at the same time gets what a chart
-// that was parsed for it alone would give. The race detector looks on.
+// TestChartsAreUsedSideBySide: concurrent renderings have the results of charts that were parsed
+// for them alone. The race detector checks that they share nothing.
 func TestChartsAreUsedSideBySide(t *testing.T) {
 	t.Parallel()
 	data := family(t)
@@ -183,6 +184,6 @@ func TestChartsAreUsedSideBySide(t *testing.T) {
 	}
 	wg.Wait()
 	if requests.Load() != 1 || s.cache.parsed.Len() != 1 {
-		t.Errorf("%d downloads, %d parsed charts kept", requests.Load(), s.cache.parsed.Len())
+		t.Errorf("%d downloads, %d cached parsed charts", requests.Load(), s.cache.parsed.Len())
 	}
 }

@@ -18,29 +18,28 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// Times of this file are those of synctest's clock, and exact.
+// The times in this file are those of synctest's clock, and exact.
 
-// server is a transport on which some hosts, or paths, accept everything and say
-// nothing. It
-// counts what was asked of each, and how much of it at the same time at most.
+// server is a transport on which some hosts or paths do not respond. It counts the requests to each
+// host, and the maximum of concurrent ones.
 type server struct {
 	data []byte
 
 	mu             sync.Mutex
 	silent         map[string]chan struct{}
-	asked, at, max map[string]int
+	total, at, max map[string]int
 }
 
 func newServer(data []byte, silent ...string) *server {
-	s := &server{data: data, silent: map[string]chan struct{}{}, asked: map[string]int{}, at: map[string]int{}, max: map[string]int{}}
+	s := &server{data: data, silent: map[string]chan struct{}{}, total: map[string]int{}, at: map[string]int{}, max: map[string]int{}}
 	for _, host := range silent {
 		s.silent[host] = make(chan struct{})
 	}
 	return s
 }
 
-// speak lets a silent host answer what it was asked and will be asked.
-func (s *server) speak(host string) {
+// open lets a silent host respond to all requests.
+func (s *server) open(host string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	close(s.silent[host])
@@ -50,7 +49,7 @@ func (s *server) speak(host string) {
 func (s *server) requests(host string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.asked[host]
+	return s.total[host]
 }
 
 func (s *server) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -60,7 +59,7 @@ func (s *server) RoundTrip(req *http.Request) (*http.Response, error) {
 	if silent == nil {
 		silent = s.silent[host+req.URL.Path]
 	}
-	s.asked[host]++
+	s.total[host]++
 	s.at[host]++
 	s.max[host] = max(s.max[host], s.at[host])
 	s.mu.Unlock()
@@ -93,18 +92,20 @@ func (s *server) artifact(host, path string) Artifact {
 	return Artifact{URL: "http://" + host + "/" + path, Digest: digest.FromBytes(s.data).String()}
 }
 
-// pending asks for an artifact and requires to be told to come back.
+// pending calls Identify and requires a Pending.
 func pending(t *testing.T, s *Store, a Artifact, waiter string) *Pending {
 	t.Helper()
 	_, _, err := s.Identify(t.Context(), a, waiter)
 	var p *Pending
 	if !errors.As(err, &p) {
-		t.Fatalf("%s is told: %v; want to be told to come back", waiter, err)
+		t.Fatalf("%s got %v, want a Pending", waiter, err)
 	}
 	return p
 }
 
-func TestSilentServerHoldsNobody(t *testing.T) {
+// TestSilentServerBlocksNoCaller: one caller waits for a server that does not respond, for the
+// grace. Others do not wait, and other servers are not affected.
+func TestSilentServerBlocksNoCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv := newServer(pack(t, "note", "1.2.3"), "mute")
@@ -112,36 +113,36 @@ func TestSilentServerHoldsNobody(t *testing.T) {
 		begun := time.Now()
 		p := pending(t, s, srv.artifact("mute", "a"), "first")
 		if waited := time.Since(begun); waited != DefaultGrace || p.Slow || p.URL != "http://mute/a" {
-			t.Errorf("the first waits for %s and is told %+v", waited, p)
+			t.Errorf("the first waited for %s and got %+v", waited, p)
 		}
-		// Neither the same artifact nor others of that server are waited for again.
+		// Callers do not wait for this server again, whatever the artifact.
 		_ = pending(t, s, srv.artifact("mute", "a"), "second")
 		for i := range 100 {
 			_ = pending(t, s, srv.artifact("mute", fmt.Sprint(i)), fmt.Sprint("other", i))
 		}
 		if waited := time.Since(begun); waited != DefaultGrace {
-			t.Errorf("the others wait for %s more", waited-DefaultGrace)
+			t.Errorf("the others waited for %s more", waited-DefaultGrace)
 		}
-		// A server that is well is waited for.
+		// Callers wait for a healthy server.
 		if _, _, err := s.Identify(t.Context(), srv.artifact("well", "a"), "well"); err != nil {
 			t.Errorf("another server: %v", err)
 		}
 		synctest.Wait()
-		if srv.max["mute"] != perHost || srv.requests("well") != 1 {
-			t.Errorf("%d connections to the silent server, want %d", srv.max["mute"], perHost)
+		if srv.max["mute"] != downloadsPerHost || srv.requests("well") != 1 {
+			t.Errorf("%d connections to the silent server, want %d", srv.max["mute"], downloadsPerHost)
 		}
-		srv.speak("mute")
+		srv.open("mute")
 		<-p.Ended
 		synctest.Wait()
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if len(s.running)+len(s.hosts) > 0 {
-			t.Errorf("something is left of what has ended: %v, %v", s.running, s.hosts)
+			t.Errorf("downloads that have ended are left: %v, %v", s.running, s.hosts)
 		}
 	})
 }
 
-// A server that has got over it is waited for again.
+// TestServerThatWasLate: callers wait for a server again after its late downloads have ended.
 func TestServerThatWasLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -151,25 +152,25 @@ func TestServerThatWasLate(t *testing.T) {
 		a := pending(t, s, srv.artifact("slow", "a"), "a")
 		b := pending(t, s, srv.artifact("slow", "b"), "b")
 		if waited := time.Since(begun); waited != DefaultGrace {
-			t.Errorf("both wait for %s", waited)
+			t.Errorf("both waited for %s", waited)
 		}
-		srv.speak("slow/a")
+		srv.open("slow/a")
 		<-a.Ended
 		begun = time.Now()
 		other := srv.artifact("slow", "c")
 		other.Digest = digest.FromString("c").String()
 		c := pending(t, s, other, "c")
 		if waited := time.Since(begun); waited != DefaultGrace {
-			t.Errorf("the next one waits for %s", waited)
+			t.Errorf("the next one waited for %s", waited)
 		}
-		srv.speak("slow/b")
-		srv.speak("slow/c")
+		srv.open("slow/b")
+		srv.open("slow/c")
 		<-b.Ended
 		<-c.Ended
 	})
 }
 
-// After a while people should know what is waited for.
+// TestSlowDownload: a Pending becomes slow after SlowAfter, and contains no password.
 func TestSlowDownload(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -177,21 +178,21 @@ func TestSlowDownload(t *testing.T) {
 		s := srv.store()
 		p := pending(t, s, Artifact{URL: "http://me:hunter22@mute/a", Digest: srv.artifact("", "").Digest}, "app")
 		if strings.Contains(p.Error(), "hunter22") {
-			t.Errorf("a password is told: %s", p.Error())
+			t.Errorf("the error contains a password: %s", p.Error())
 		}
 		time.Sleep(SlowAfter)
 		synctest.Wait()
 		if p := pending(t, s, Artifact{URL: "http://me:hunter22@mute/a", Digest: srv.artifact("", "").Digest}, "app"); !p.Slow {
 			t.Errorf("after %s it is not slow", SlowAfter)
 		}
-		srv.speak("mute")
+		srv.open("mute")
 		<-p.Ended
 	})
 }
 
-// One download for all, and each who waited is told once how it ended, whenever
-// it comes; only then it may begin another one.
-func TestEveryWaiterIsToldOnce(t *testing.T) {
+// TestEveryWaiterGetsTheResultOnce: callers share one download. Each gets its result once, and
+// starts another download only afterwards.
+func TestEveryWaiterGetsTheResultOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv := newServer(pack(t, "note", "1.2.3"), "mute")
@@ -208,18 +209,18 @@ func TestEveryWaiterIsToldOnce(t *testing.T) {
 		identify := func(waiter string) error { _, _, err := s.Identify(t.Context(), a, waiter); return err }
 		for _, w := range waiters {
 			if err := identify(w); err == nil || err.Error() != "artifact cannot be downloaded: GET http://mute/a was not answered within 30s" {
-				t.Errorf("%s is told: %v", w, err)
+				t.Errorf("%s got %v", w, err)
 			}
 			time.Sleep(10 * time.Second)
 		}
 		if n := srv.requests("mute"); n != 1 {
 			t.Fatalf("%d downloads, want one", n)
 		}
-		// Told, they try again, together.
+		// After the result, they start another download together.
 		for _, w := range waiters {
 			p = pending(t, s, a, w)
 		}
-		srv.speak("mute")
+		srv.open("mute")
 		<-p.Ended
 		for _, w := range waiters {
 			if err := identify(w); err != nil {
@@ -232,8 +233,9 @@ func TestEveryWaiterIsToldOnce(t *testing.T) {
 	})
 }
 
-// Who does not come back, or wants something else by then, keeps nothing alive.
-func TestTicketsAreForgotten(t *testing.T) {
+// TestWaitersAreDropped: results that a waiter does not take are dropped, and a waiter for another
+// artifact does not get them.
+func TestWaitersAreDropped(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv := newServer(pack(t, "note", "1.2.3"), "mute", "other")
@@ -241,25 +243,25 @@ func TestTicketsAreForgotten(t *testing.T) {
 		gone := pending(t, s, srv.artifact("mute", "a"), "gone")
 		_ = pending(t, s, srv.artifact("mute", "a"), "changed")
 		changed := pending(t, s, srv.artifact("other", "b"), "changed")
-		srv.speak("mute")
+		srv.open("mute")
 		<-gone.Ended
 		synctest.Wait()
-		time.Sleep(remembered)
+		time.Sleep(resultTTL)
 		synctest.Wait()
 		s.mu.Lock()
-		if len(s.tickets) != 1 || s.tickets["changed"].artifact.URL != "http://other/b" {
-			t.Errorf("tickets are left: %v", s.tickets)
+		if len(s.waiting) != 1 || s.waiting["changed"].artifact.URL != "http://other/b" {
+			t.Errorf("waiters are left: %v", s.waiting)
 		}
 		s.mu.Unlock()
-		srv.speak("other")
+		srv.open("other")
 		<-changed.Ended
 		if _, a, err := s.Identify(t.Context(), srv.artifact("elsewhere", "c"), "changed"); err != nil || a.Fetched() {
-			t.Errorf("what was waited for is given to somebody who wants something else: %v", err)
+			t.Errorf("a waiter got the result of another artifact: %v", err)
 		}
 	})
 }
 
-// A body that never ends is bounded like an answer that never begins.
+// TestTimeoutBoundsTheBody: the timeout ends a download whose body does not end.
 func TestTimeoutBoundsTheBody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -271,32 +273,32 @@ func TestTimeoutBoundsTheBody(t *testing.T) {
 			t.Errorf("it took %s", took)
 		}
 		_, _, err := s.Identify(t.Context(), Artifact{URL: "http://mute/a", Digest: digest.FromString("never").String()}, "app")
-		if err == nil || !strings.Contains(err.Error(), "broke off") {
-			t.Errorf("it ends with %v", err)
+		if err == nil || !strings.Contains(err.Error(), "was not received completely") {
+			t.Errorf("the error is %v", err)
 		}
 	})
 }
 
-// panicking breaks while an answer is read, as a parser of strange bytes may.
+// panicking is a transport that panics while a body is read, as a parser may.
 type panicking struct{}
 
 func (panicking) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(reader(func([]byte) (int, error) { panic("strange bytes") }))}, nil
 }
 
-// A download runs on its own, where nobody else would catch a panic.
+// TestPanicEndsTheDownloadOnly: a panic in a download becomes an error.
 func TestPanicEndsTheDownloadOnly(t *testing.T) {
 	t.Parallel()
 	s := NewStore(&http.Client{Transport: panicking{}}, megabyte).WithGrace(time.Minute)
-	for range perHost + 1 {
+	for range downloadsPerHost + 1 {
 		_, _, err := s.Identify(t.Context(), Artifact{URL: "http://strange/a", Digest: digest.FromString("strange").String()}, "app")
 		if err == nil || !strings.Contains(err.Error(), "chart in http://strange/a cannot be read: strange bytes") {
-			t.Errorf("it ends with %v", err)
+			t.Errorf("the error is %v", err)
 		}
 	}
 }
 
-// drip sends a byte every second, for ever.
+// drip is a transport whose body yields one byte a second and does not end.
 type drip struct{}
 
 func (drip) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -314,9 +316,9 @@ type reader func(p []byte) (int, error)
 
 func (r reader) Read(p []byte) (int, error) { return r(p) }
 
-// A store that keeps nothing downloads once for an action, not twice: what was
-// downloaded to see what it is, is at hand.
-func TestHold(t *testing.T) {
+// TestFetch: Fetch returns the bytes that Identify has downloaded, also if the store caches
+// nothing.
+func TestFetch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv := newServer(pack(t, "note", "1.2.3"))
@@ -328,7 +330,7 @@ func TestHold(t *testing.T) {
 				t.Fatal(err)
 			}
 			if a, err = s.Fetch(t.Context(), a, waiter); err != nil || !a.Fetched() {
-				t.Fatalf("held: %t, %v", a.Fetched(), err)
+				t.Fatalf("fetched: %t, %v", a.Fetched(), err)
 			}
 			if c, err := s.Load(t.Context(), a); err != nil || c.Name() != "note" {
 				t.Fatalf("%v, %v", c, err)
@@ -338,32 +340,31 @@ func TestHold(t *testing.T) {
 		if n := srv.requests("well"); n != 1 {
 			t.Errorf("%d downloads for the first action", n)
 		}
-		// The identity is known by now, and the bytes are needed all the same.
+		// The identity is cached now, but the bytes are not.
 		act("second")
-		if n := srv.requests("well"); n != 2 || s.cache.bytesHeld+s.cache.parsedHeld != 0 {
-			t.Errorf("%d downloads for two actions, and %d bytes kept", n, s.cache.bytesHeld)
+		if n := srv.requests("well"); n != 2 || s.cache.archiveBytes+s.cache.parsedBytes != 0 {
+			t.Errorf("%d downloads for two actions, and %d bytes cached", n, s.cache.archiveBytes)
 		}
 	})
 }
 
-// What was parsed to see what it is, is not parsed again for the action that
-// follows; and kept only if one does.
-func TestHoldKeepsWhatIsParsed(t *testing.T) {
+// TestFetchCachesTheParsedChart: Fetch caches the chart that Identify has parsed; Identify alone
+// does not.
+func TestFetchCachesTheParsedChart(t *testing.T) {
 	t.Parallel()
 	srv := newServer(pack(t, "note", "1.2.3"))
 	s := srv.store().WithGrace(time.Minute)
 	_, a, err := s.Identify(t.Context(), srv.artifact("well", "a"), "app")
 	if err != nil || s.cache.parsed.Len() != 0 {
-		t.Fatalf("%d kept before anybody acts, %v", s.cache.parsed.Len(), err)
+		t.Fatalf("%d cached by Identify, %v", s.cache.parsed.Len(), err)
 	}
 	if _, err := s.Fetch(t.Context(), a, "app"); err != nil || s.cache.parsed.Len() != 1 {
-		t.Errorf("%d kept for the action, %v", s.cache.parsed.Len(), err)
+		t.Errorf("%d cached by Fetch, %v", s.cache.parsed.Len(), err)
 	}
 }
 
-// To hold the bytes of a chart that is known takes no longer than to identify
-// one, and how it failed is told just so.
-func TestHoldPends(t *testing.T) {
+// TestFetchPending: Fetch returns a Pending during a download, and its result or error afterwards.
+func TestFetchPending(t *testing.T) {
 	t.Parallel()
 	for path, gone := range map[string]bool{"a": false, "gone": true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -372,34 +373,34 @@ func TestHoldPends(t *testing.T) {
 			if _, _, err := s.Identify(t.Context(), srv.artifact("well", "a"), "other"); err != nil {
 				t.Fatal(err)
 			}
-			hold := func() (Artifact, error) {
+			fetch := func() (Artifact, error) {
 				_, a, err := s.Identify(t.Context(), srv.artifact("mute", path), "app")
 				if err != nil {
-					t.Fatalf("what is known needs no server: %v", err)
+					t.Fatalf("a cached identity needs no server: %v", err)
 				}
 				return s.Fetch(t.Context(), a, "app")
 			}
-			_, err := hold()
+			_, err := fetch()
 			var p *Pending
 			if !errors.As(err, &p) {
-				t.Fatalf("want to be told to come back: %v", err)
+				t.Fatalf("want a Pending, got %v", err)
 			}
-			// A visit meanwhile changes nothing.
-			if _, err := hold(); !errors.As(err, &p) {
-				t.Fatalf("want to be told to come back: %v", err)
+			// Another call during the download changes nothing.
+			if _, err := fetch(); !errors.As(err, &p) {
+				t.Fatalf("want a Pending, got %v", err)
 			}
-			srv.speak("mute")
+			srv.open("mute")
 			<-p.Ended
-			a, err := hold()
+			a, err := fetch()
 			if errors.Is(err, ErrNotFound) != gone || a.Fetched() == gone || srv.requests("mute") != 1 {
-				t.Errorf("held: %t after %d downloads, %v", a.Fetched(), srv.requests("mute"), err)
+				t.Errorf("fetched: %t after %d downloads, %v", a.Fetched(), srv.requests("mute"), err)
 			}
 		})
 	}
 }
 
-// A no-op visit needs to know what the artifact is, and nothing of it.
-func TestIdentifyTouchesNothing(t *testing.T) {
+// TestIdentifyNeedsNoBytes: a cached identity needs neither a download nor cached bytes.
+func TestIdentifyNeedsNoBytes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv := newServer(pack(t, "note", "1.2.3"))
@@ -407,11 +408,11 @@ func TestIdentifyTouchesNothing(t *testing.T) {
 		if _, _, err := s.Identify(t.Context(), srv.artifact("well", "a"), "app"); err != nil {
 			t.Fatal(err)
 		}
-		s.cache = &cache{identities: s.cache.identities, bytes: newCache(0).bytes, parsed: newCache(0).parsed}
+		s.cache = &cache{identities: s.cache.identities, archives: newCache(0).archives, parsed: newCache(0).parsed}
 		for i := range 3 {
 			id, a, err := s.Identify(t.Context(), srv.artifact("well", "a"), fmt.Sprint(i))
 			if err != nil || id.Name != "note" || a.Fetched() {
-				t.Errorf("%+v, held: %t, %v", id, a.Fetched(), err)
+				t.Errorf("%+v, fetched: %t, %v", id, a.Fetched(), err)
 			}
 		}
 		if n := srv.requests("well"); n != 1 {

@@ -5,7 +5,6 @@ package chart
 
 import (
 	"bytes"
-	"path"
 	"slices"
 	"strings"
 	template "text/template/parse"
@@ -13,17 +12,16 @@ import (
 	helmchart "helm.sh/helm/v3/pkg/chart"
 )
 
-// ClusterReads is what a chart may read of the cluster when it is rendered. The
-// zero value is a chart whose manifest depends on itself and its values alone.
+// ClusterReads lists the kinds of data that the templates of a chart may read from the cluster. The
+// zero value means that the manifest depends on the chart and its values only.
 type ClusterReads struct {
-	// Lookup is true if it may look up objects.
+	// Lookup is true if templates may call lookup.
 	Lookup bool
-	// Capabilities is true if it may ask for the version of the API server or for
-	// the APIs that it offers.
+	// Capabilities is true if templates may use the version of the API server or its API groups.
 	Capabilities bool
 }
 
-// Any reports whether anything is read.
+// Any reports whether templates may read anything from the cluster.
 func (r ClusterReads) Any() bool { return r.Lookup || r.Capabilities }
 
 func (r *ClusterReads) add(more ClusterReads) {
@@ -37,13 +35,12 @@ const (
 	notesFile      = "NOTES.txt"
 )
 
-// readsOf tells what the templates of a chart and of its subcharts read, be they
-// enabled or not: what a helper that nothing includes reads does not count, nor
-// what the notes read. It errs on the side of reading, except for templates it
-// cannot see, which are values and files that are given to tpl.
+// readsOf returns the cluster reads of a chart and its subcharts, whether enabled or not. Helpers
+// that are not included do not count, nor does NOTES.txt. In doubt it reports a read. It cannot see
+// templates in values and files that are passed to tpl.
 func readsOf(c *helmchart.Chart) ClusterReads {
 	s := &scan{defined: map[string]*fragment{}}
-	if !s.mentioned(c) {
+	if !s.mayRead(c) {
 		return ClusterReads{}
 	}
 	walk(c, func(*helmchart.File) {}, func(c *helmchart.Chart) {
@@ -54,25 +51,25 @@ func readsOf(c *helmchart.Chart) ClusterReads {
 	return s.reached()
 }
 
-// scan collects what a chart's templates do.
+// scan holds the templates of a chart.
 type scan struct {
-	// roots are rendered by Helm, defined only where something includes them.
+	// roots are rendered by Helm, defined ones only where they are included.
 	roots   []*fragment
 	defined map[string]*fragment
 }
 
-// fragment is what a template does itself.
+// fragment holds the reads of one template, without those of templates that it includes.
 type fragment struct {
 	reads ClusterReads
-	// includes are the names of other templates.
+	// includes holds the names of the templates that it includes.
 	includes []string
-	// any is true if it includes templates whose names are not known.
+	// any is true if it includes templates whose names are computed.
 	any bool
 }
 
-// mentioned reports whether there is anything to look for: parsing takes long
-// compared with this, and most charts are through here.
-func (s *scan) mentioned(c *helmchart.Chart) bool {
+// mayRead reports whether a template contains a name that reads need. Most charts contain none, and
+// this check is much faster than parsing.
+func (s *scan) mayRead(c *helmchart.Chart) bool {
 	found := false
 	walk(c, func(*helmchart.File) {}, func(c *helmchart.Chart) {
 		for _, f := range c.Templates {
@@ -82,7 +79,7 @@ func (s *scan) mentioned(c *helmchart.Chart) bool {
 	return found
 }
 
-// searched is what a text may read at most, whatever it means.
+// searched returns the reads whose names a text contains.
 func searched(text []byte) ClusterReads {
 	return ClusterReads{
 		Lookup:       bytes.Contains(text, []byte(lookupFunction)),
@@ -90,8 +87,9 @@ func searched(text []byte) ClusterReads {
 	}
 }
 
+// file adds the templates of a file.
 func (s *scan) file(f *helmchart.File) {
-	trees, err := parsed(f.Name, string(f.Data))
+	trees, err := parseTemplates(f.Name, string(f.Data))
 	if err != nil {
 		s.roots = append(s.roots, &fragment{reads: searched(f.Data), any: true})
 		return
@@ -102,19 +100,18 @@ func (s *scan) file(f *helmchart.File) {
 			if s.defined[name] == nil {
 				s.defined[name] = &fragment{}
 			}
-			s.defined[name].take(tree)
+			s.defined[name].add(tree)
 		case strings.HasSuffix(f.Name, notesFile):
 		default:
 			root := &fragment{}
-			root.take(tree)
+			root.add(tree)
 			s.roots = append(s.roots, root)
 		}
 	}
 }
 
-// parsed returns the templates in a text, by name. Helm's functions are not known
-// here, and need not be.
-func parsed(name, text string) (map[string]*template.Tree, error) {
+// parseTemplates returns the templates in a text by name. It accepts unknown functions.
+func parseTemplates(name, text string) (map[string]*template.Tree, error) {
 	trees := map[string]*template.Tree{}
 	tree := template.New(name)
 	tree.Mode = template.SkipFuncCheck
@@ -122,7 +119,7 @@ func parsed(name, text string) (map[string]*template.Tree, error) {
 	return trees, err
 }
 
-// reached returns what the roots read, and all they include.
+// reached returns the reads of the roots and of all templates that they include.
 func (s *scan) reached() ClusterReads {
 	var all ClusterReads
 	done := map[*fragment]bool{}
@@ -146,12 +143,12 @@ func (s *scan) reached() ClusterReads {
 	return all
 }
 
-// take notes what a template does.
-func (f *fragment) take(tree *template.Tree) {
+// add adds the reads and includes of a template.
+func (f *fragment) add(tree *template.Tree) {
 	if tree.Root == nil {
 		return
 	}
-	visit(tree.Root, func(n template.Node) {
+	walkNode(tree.Root, func(n template.Node) {
 		switch n := n.(type) {
 		case *template.IdentifierNode:
 			f.reads.Lookup = f.reads.Lookup || n.Ident == lookupFunction
@@ -172,8 +169,8 @@ func (f *fragment) take(tree *template.Tree) {
 	})
 }
 
-// path notes a chain of fields. What is below .Values is the user's, whatever it
-// is called, and the version of Helm is none of the cluster's.
+// path adds the read of a chain of fields. Fields below .Values are not reads, whatever their
+// names. Neither is the version of Helm.
 func (f *fragment) path(fields []string) {
 	i := slices.Index(fields, capabilities)
 	if i < 0 || slices.Contains(fields[:i], "Values") || i+1 < len(fields) && fields[i+1] == "HelmVersion" {
@@ -182,7 +179,7 @@ func (f *fragment) path(fields []string) {
 	f.reads.Capabilities = true
 }
 
-// command notes what a command includes.
+// command adds the includes of a command, and the reads of a text that is passed to tpl.
 func (f *fragment) command(args []template.Node) {
 	function, ok := args[0].(*template.IdentifierNode)
 	if !ok {
@@ -191,7 +188,7 @@ func (f *fragment) command(args []template.Node) {
 	switch function.Ident {
 	case "include":
 		if len(args) < 2 {
-			// The name comes out of a pipe.
+			// The name is the result of a pipe.
 			f.any = true
 			return
 		}
@@ -208,23 +205,22 @@ func (f *fragment) command(args []template.Node) {
 		if !ok {
 			return
 		}
-		trees, err := parsed("tpl", text.Text)
+		trees, err := parseTemplates("tpl", text.Text)
 		if err != nil {
 			f.reads.add(searched([]byte(text.Text)))
 			return
 		}
 		for _, tree := range trees {
-			f.take(tree)
+			f.add(tree)
 		}
 	}
 }
 
-// namesFile reports whether an argument is the path of a template file, as in
-// (print $.Template.BasePath "/config.yaml"), whose digest many charts take. Each
-// of them is a root anyway.
+// namesFile reports whether an argument is the path of a template file, as in (print
+// $.Template.BasePath "/config.yaml"). Many charts digest such files. Each of them is a root.
 func namesFile(arg template.Node) bool {
 	found := false
-	visit(arg, func(n template.Node) {
+	walkNode(arg, func(n template.Node) {
 		switch n := n.(type) {
 		case *template.FieldNode:
 			found = found || slices.Contains(n.Ident, "BasePath")
@@ -235,101 +231,50 @@ func namesFile(arg template.Node) bool {
 	return found
 }
 
-// visit calls each for a node and all below it.
-func visit(n template.Node, each func(template.Node)) {
+// walkNode calls each for a node and all nodes below it.
+func walkNode(n template.Node, each func(template.Node)) {
 	each(n)
 	switch n := n.(type) {
 	case *template.ListNode:
 		for _, inner := range n.Nodes {
-			visit(inner, each)
+			walkNode(inner, each)
 		}
 	case *template.ActionNode:
-		visitPipe(n.Pipe, each)
+		walkPipe(n.Pipe, each)
 	case *template.TemplateNode:
-		visitPipe(n.Pipe, each)
+		walkPipe(n.Pipe, each)
 	case *template.PipeNode:
-		visitPipe(n, each)
+		walkPipe(n, each)
 	case *template.CommandNode:
 		for _, arg := range n.Args {
-			visit(arg, each)
+			walkNode(arg, each)
 		}
 	case *template.ChainNode:
-		visit(n.Node, each)
+		walkNode(n.Node, each)
 	case *template.IfNode:
-		visitBranch(&n.BranchNode, each)
+		walkBranch(&n.BranchNode, each)
 	case *template.RangeNode:
-		visitBranch(&n.BranchNode, each)
+		walkBranch(&n.BranchNode, each)
 	case *template.WithNode:
-		visitBranch(&n.BranchNode, each)
+		walkBranch(&n.BranchNode, each)
 	}
 }
 
-func visitPipe(p *template.PipeNode, each func(template.Node)) {
+func walkPipe(p *template.PipeNode, each func(template.Node)) {
 	if p == nil {
 		return
 	}
 	for _, command := range p.Cmds {
-		visit(command, each)
+		walkNode(command, each)
 	}
 }
 
-func visitBranch(b *template.BranchNode, each func(template.Node)) {
-	visitPipe(b.Pipe, each)
+func walkBranch(b *template.BranchNode, each func(template.Node)) {
+	walkPipe(b.Pipe, each)
 	if b.List != nil {
-		visit(b.List, each)
+		walkNode(b.List, each)
 	}
 	if b.ElseList != nil {
-		visit(b.ElseList, each)
+		walkNode(b.ElseList, each)
 	}
-}
-
-// Another second, minute, hour, day of the week, day, month and year.
-const anotherTime = `(now | date_modify "9677h23m41s")`
-
-// ShiftTime makes the templates of a chart, which has to be the caller's own,
-// find another time when they ask for it: what depends on the time then shows, even
-// if it changes only once a day. Times that ago or the templates in values take are
-// not changed.
-func ShiftTime(c *helmchart.Chart) {
-	walk(c, func(*helmchart.File) {}, func(c *helmchart.Chart) {
-		for i, f := range c.Templates {
-			if changed, ok := shiftedTime(f); ok {
-				// Others of the chart's files may share the bytes.
-				c.Templates[i] = &helmchart.File{Name: f.Name, Data: changed}
-			}
-		}
-	})
-}
-
-func shiftedTime(f *helmchart.File) ([]byte, bool) {
-	const now = "now"
-	if !bytes.Contains(f.Data, []byte(now)) {
-		return nil, false
-	}
-	trees, err := parsed(path.Base(f.Name), string(f.Data))
-	if err != nil {
-		return nil, false
-	}
-	var at []int
-	for _, tree := range trees {
-		if tree.Root == nil {
-			continue
-		}
-		visit(tree.Root, func(n template.Node) {
-			if f, ok := n.(*template.IdentifierNode); ok && f.Ident == now {
-				at = append(at, int(f.Pos))
-			}
-		})
-	}
-	slices.Sort(at)
-	var changed []byte
-	end := 0
-	for _, pos := range slices.Compact(at) {
-		if pos < end || !bytes.HasPrefix(f.Data[pos:], []byte(now)) {
-			return nil, false
-		}
-		changed = append(append(changed, f.Data[end:pos]...), anotherTime...)
-		end = pos + len(now)
-	}
-	return append(changed, f.Data[end:]...), len(at) > 0
 }

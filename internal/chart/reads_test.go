@@ -15,7 +15,8 @@ import (
 	"helm.sh/helm/v3/pkg/engine"
 )
 
-// charted returns a chart of templates, by name; those of "sub/" are of a subchart.
+// charted returns a chart with templates by name. Names that start with "sub/" belong to a
+// subchart.
 func charted(templates map[string]string) *helmchart.Chart {
 	c := &helmchart.Chart{Metadata: &helmchart.Metadata{APIVersion: "v2", Name: "note", Version: "1.0.0"}}
 	sub := &helmchart.Chart{Metadata: &helmchart.Metadata{APIVersion: "v2", Name: "sub", Version: "1.0.0"}}
@@ -30,8 +31,10 @@ func charted(templates map[string]string) *helmchart.Chart {
 	return c
 }
 
+// TestReadsOf: lookups and capabilities are found in templates and in the helpers that they
+// include.
 func TestReadsOf(t *testing.T) {
-	nothing, lookup, offer := ClusterReads{}, ClusterReads{Lookup: true}, ClusterReads{Capabilities: true}
+	nothing, lookup, apis := ClusterReads{}, ClusterReads{Lookup: true}, ClusterReads{Capabilities: true}
 	both := ClusterReads{Lookup: true, Capabilities: true}
 	const helpers = `{{ define "look" }}{{ lookup "v1" "Secret" "" "" }}{{ end }}{{ define "ask" }}{{ .Root.Capabilities.KubeVersion }}{{ end }}` +
 		`{{ define "both" }}{{ include "look" . }}{{ template "ask" . }}{{ end }}{{ define "loop" }}{{ include "loop" . }}{{ end }}`
@@ -49,30 +52,30 @@ func TestReadsOf(t *testing.T) {
 		"LookupInArgument": {map[string]string{"a.yaml": `{{ template "a" (dict "x" (lookup "v1" "Secret" "" "")) }}{{ define "a" }}{{ end }}`}, lookup},
 		"LookupAsText":     {map[string]string{"a.yaml": "# we do not lookup anything\n{{ /* lookup */ }}"}, lookup}, // does not parse
 		"Comment":          {map[string]string{"a.yaml": "# lookup .Capabilities\n{{- /* lookup .Capabilities */ -}}{{ \"lookup\" }}"}, nothing},
-		"Versions":         {map[string]string{"a.yaml": `{{ if .Capabilities.APIVersions.Has "v1" }}{{ end }}`}, offer},
-		"Kube":             {map[string]string{"a.yaml": `{{ semverCompare ">=1.20" .Capabilities.KubeVersion.GitVersion }}`}, offer},
-		"Whole":            {map[string]string{"a.yaml": `{{ with .Capabilities }}{{ .APIVersions }}{{ end }}`}, offer},
-		"Variable":         {map[string]string{"a.yaml": `{{ range .x }}{{ $.Capabilities.APIVersions }}{{ end }}`}, offer},
-		"Root":             {map[string]string{"a.yaml": `{{ $ctx := . }}{{ $ctx.Root.Capabilities.APIVersions }}`}, offer},
-		"Chain":            {map[string]string{"a.yaml": `{{ (index . "x").Capabilities.APIVersions }}`}, offer},
-		"Index":            {map[string]string{"a.yaml": `{{ index . "Capabilities" "KubeVersion" }}`}, offer},
+		"Versions":         {map[string]string{"a.yaml": `{{ if .Capabilities.APIVersions.Has "v1" }}{{ end }}`}, apis},
+		"Kube":             {map[string]string{"a.yaml": `{{ semverCompare ">=1.20" .Capabilities.KubeVersion.GitVersion }}`}, apis},
+		"Whole":            {map[string]string{"a.yaml": `{{ with .Capabilities }}{{ .APIVersions }}{{ end }}`}, apis},
+		"Variable":         {map[string]string{"a.yaml": `{{ range .x }}{{ $.Capabilities.APIVersions }}{{ end }}`}, apis},
+		"Root":             {map[string]string{"a.yaml": `{{ $ctx := . }}{{ $ctx.Root.Capabilities.APIVersions }}`}, apis},
+		"Chain":            {map[string]string{"a.yaml": `{{ (index . "x").Capabilities.APIVersions }}`}, apis},
+		"Index":            {map[string]string{"a.yaml": `{{ index . "Capabilities" "KubeVersion" }}`}, apis},
 		"HelmVersion":      {map[string]string{"a.yaml": `{{ .Capabilities.HelmVersion }}`}, nothing},
 		"Values":           {map[string]string{"a.yaml": `{{ .Values.securityContext.Capabilities }}{{ $.Values.Capabilities }}`}, nothing},
 		"Lower":            {map[string]string{"a.yaml": `{{ .capabilities }} Capabilities`}, nothing},
 		"Helper":           {map[string]string{"_h.tpl": helpers, "a.yaml": `{{ include "look" . }}`}, lookup},
-		"HelperTemplate":   {map[string]string{"_h.tpl": helpers, "a.yaml": `{{ template "ask" . }}`}, offer},
+		"HelperTemplate":   {map[string]string{"_h.tpl": helpers, "a.yaml": `{{ template "ask" . }}`}, apis},
 		"HelperOfHelper":   {map[string]string{"_h.tpl": helpers, "a.yaml": `{{ $x := include "both" . | trim }}{{ include "loop" . }}`}, both},
 		"HelperUnused":     {map[string]string{"_h.tpl": helpers, "a.yaml": `{{ include "loop" . }}{{ include "none" . }}`}, nothing},
 		"HelperOfAnyName":  {map[string]string{"_h.tpl": helpers, "a.yaml": `{{ include (printf "%s" .Values.x) . }}`}, both},
 		"HelperPiped":      {map[string]string{"_h.tpl": helpers, "a.yaml": `{{ "look" | include }}`}, both},
 		"HelperOfSubchart": {map[string]string{"sub/_h.tpl": helpers, "a.yaml": `{{ include "look" . }}`}, lookup},
 		"HelperTwice":      {map[string]string{"_h.tpl": helpers, "_i.tpl": `{{ define "look" }}{{ end }}`, "a.yaml": `{{ include "look" . }}`}, lookup},
-		"Block":            {map[string]string{"a.yaml": `{{ block "b" . }}{{ .Capabilities.KubeVersion }}{{ end }}`}, offer},
+		"Block":            {map[string]string{"a.yaml": `{{ block "b" . }}{{ .Capabilities.KubeVersion }}{{ end }}`}, apis},
 		"Digest":           {map[string]string{"_h.tpl": helpers, "a.yaml": `{{ include (print $.Template.BasePath "/b.yaml") . | sha256sum }}`, "b.yaml": `x`}, nothing},
-		"DigestOfReader":   {map[string]string{"a.yaml": `{{ include (print .Template.BasePath "/_b.yaml") . }}`, "_b.yaml": `{{ .Capabilities.APIVersions }}`}, offer},
-		"Subchart":         {map[string]string{"a.yaml": `x`, "sub/a.yaml": `{{ .Capabilities.APIVersions }}`}, offer},
+		"DigestOfReader":   {map[string]string{"a.yaml": `{{ include (print .Template.BasePath "/_b.yaml") . }}`, "_b.yaml": `{{ .Capabilities.APIVersions }}`}, apis},
+		"Subchart":         {map[string]string{"a.yaml": `x`, "sub/a.yaml": `{{ .Capabilities.APIVersions }}`}, apis},
 		"Notes":            {map[string]string{"NOTES.txt": `{{ lookup "v1" "Secret" "" "" }}{{ .Capabilities.APIVersions }}`, "a.yaml": `x`}, nothing},
-		"DefinedInNotes":   {map[string]string{"NOTES.txt": `{{ define "x" }}{{ .Capabilities.APIVersions }}{{ end }}`, "a.yaml": `{{ include "x" . }}`}, offer},
+		"DefinedInNotes":   {map[string]string{"NOTES.txt": `{{ define "x" }}{{ .Capabilities.APIVersions }}{{ end }}`, "a.yaml": `{{ include "x" . }}`}, apis},
 		"Tpl":              {map[string]string{"_h.tpl": helpers, "a.yaml": `{{ tpl "{{ include \"look\" . }}" . }}`}, lookup},
 		"TplBroken":        {map[string]string{"a.yaml": `{{ tpl "{{ lookup" . }}`}, lookup},
 		"TplOfValues":      {map[string]string{"_h.tpl": helpers, "a.yaml": `{{ tpl .Values.x . }}{{ tpl }}`}, nothing},
@@ -88,7 +91,7 @@ func TestReadsOf(t *testing.T) {
 	}
 }
 
-// timed renders a chart of one template.
+// timed renders a chart with one template, after ShiftTime if later is true.
 func timed(t *testing.T, text string, later bool) string {
 	t.Helper()
 	c := charted(map[string]string{"a.yaml": text})
@@ -110,29 +113,29 @@ func timed(t *testing.T, text string, later bool) string {
 	return files["note/templates/a.yaml"]
 }
 
-func TestAtAnotherTime(t *testing.T) {
+// TestShiftTime: output that depends on now changes, and other output does not.
+func TestShiftTime(t *testing.T) {
 	for _, text := range []string{
 		`{{ now | date "2006" }}`, `{{now | date "01"}}`, `{{ date "02" now }}`, `{{ now | date "15" }}`, `{{ now | date "Monday" }}`, `{{ (now).Unix }}`, `{{ now.Day }}`,
 		`{{ htmlDate (now) }}`, "{{- define \"x\" }}{{ now | unixEpoch }}{{ end }}ä {{ include \"x\" . }}", `{{ $n := now }}{{ $n.Month }} {{ $n.Year }} {{ now }}`,
 	} {
 		if a, b := timed(t, text, false), timed(t, text, true); a == b {
-			t.Errorf("%s is %q at another time, too", text, a)
+			t.Errorf("%s is %q after ShiftTime too", text, a)
 		}
 	}
 	for _, text := range []string{`now {{ "now" }} {{/* now */}}{{ $now := 1 }}{{ $now }} {{ .Values.now }}`, `nothing`, `{{ if now }}x{{ end }}`} {
 		if a, b := timed(t, text, false), timed(t, text, true); a != b {
-			t.Errorf("%s is %q, and %q at another time", text, a, b)
+			t.Errorf("%s is %q, and %q after ShiftTime", text, a, b)
 		}
 	}
 	broken := charted(map[string]string{"a.yaml": "{{ now"})
 	ShiftTime(broken)
 	if got := string(broken.Templates[0].Data); got != "{{ now" {
-		t.Errorf("a template that cannot be parsed became %s", got)
+		t.Errorf("an invalid template became %s", got)
 	}
 }
 
-// FuzzReadsOf: no template breaks the scan; what does not mention the cluster does
-// not read it; and what is rendered at another time is still a template.
+// FuzzReadsOf: templates without the names of reads have none, and ShiftTime keeps templates valid.
 func FuzzReadsOf(f *testing.F) {
 	for _, seed := range []string{
 		"", "{{", `{{ lookup "v1" "Secret" "" "" }}`, `{{ .Capabilities.KubeVersion }}`, `{{ include }}`, `{{ tpl "{{ tpl \"{{ now }}\" . }}" . }}`,
@@ -148,24 +151,24 @@ func FuzzReadsOf(f *testing.F) {
 			got.Capabilities && !strings.Contains(text, "Capabilities") && !strings.Contains(text, `\`) {
 			t.Errorf("reads %+v", got)
 		}
-		_, before := parsed("a", text)
+		_, before := parseTemplates("a", text)
 		ShiftTime(c)
-		_, after := parsed("a", string(c.Templates[0].Data))
+		_, after := parseTemplates("a", string(c.Templates[0].Data))
 		if before == nil && after != nil {
 			t.Errorf("became %s: %v", c.Templates[0].Data, after)
 		}
-		trees, err := parsed("a", string(c.Templates[0].Data))
+		trees, err := parseTemplates("a", string(c.Templates[0].Data))
 		if err == nil {
 			for _, tree := range trees {
 				if tree.Root != nil {
-					visit(tree.Root, func(template.Node) {})
+					walkNode(tree.Root, func(template.Node) {})
 				}
 			}
 		}
 	})
 }
 
-// TestStoreReads: a chart is looked through once, and not kept for it.
+// TestStoreReads: cluster reads are cached with the identity, also if no charts are cached.
 func TestStoreReads(t *testing.T) {
 	t.Parallel()
 	a, requests := artifactServer(t, pack(t, "note", "1.2.3"))
@@ -184,9 +187,9 @@ func TestStoreReads(t *testing.T) {
 	s.cache.identities.Add(a.Digest, known)
 	s.mu.Unlock()
 	if got, err := s.Reads(t.Context(), a); err != nil || !got.Lookup {
-		t.Errorf("what is remembered is not returned: %+v, %v", got, err)
+		t.Errorf("the cached reads are not returned: %+v, %v", got, err)
 	}
 	if _, err := s.Reads(t.Context(), Artifact{URL: "http://\x00"}); err == nil {
-		t.Error("no error for an artifact that cannot be had")
+		t.Error("no error for an artifact with an invalid URL")
 	}
 }

@@ -9,35 +9,35 @@ import (
 	"time"
 )
 
-// TestStats: downloads are told with what came and how long that took, and what is
-// kept is counted.
+// TestStats: the observer gets size, duration and error of each download, and Stats counts the
+// cache.
 func TestStats(t *testing.T) {
-	type told struct {
+	type observed struct {
 		took   time.Duration
 		size   int64
 		failed bool
 	}
 	data := pack(t, "web", "1.0.0")
 	a, _ := artifactServer(t, data)
-	all, now := make(chan told, 9), time.Unix(0, 0)
+	all, now := make(chan observed, 9), time.Unix(0, 0)
 	s := NewStore(http.DefaultClient, 1<<20).WithObserver(
-		// One download at a time looks at the clock.
+		// Downloads run one at a time.
 		func() time.Time { now = now.Add(time.Second); return now },
-		func(took time.Duration, size int64, err error) { all <- told{took, size, err != nil} })
+		func(took time.Duration, size int64, err error) { all <- observed{took, size, err != nil} })
 	for range 2 {
 		if _, err := s.Load(t.Context(), a); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got, want := <-all, (told{time.Second, int64(len(data)), false}); got != want {
+	if got, want := <-all, (observed{time.Second, int64(len(data)), false}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	if len(all) > 0 {
-		t.Error("what is kept is told as if it had been downloaded")
+		t.Error("the observer was called for a cached artifact")
 	}
 	got := s.Stats()
 	if got.ParsedBytes <= 0 || got.ArchiveBytes != int64(len(data)) {
-		t.Errorf("%+v are kept of %d bytes", got, len(data))
+		t.Errorf("Stats are %+v for %d bytes", got, len(data))
 	}
 	got.ParsedBytes, got.ArchiveBytes = 0, 0
 	if want := (Stats{Identities: 1, Archives: 1, Parsed: 1}); got != want {
@@ -45,9 +45,9 @@ func TestStats(t *testing.T) {
 	}
 	a.Digest = "sha256:" + a.Digest[len(a.Digest)-64:len(a.Digest)-1] + "g"
 	if _, err := s.Load(t.Context(), a); err == nil {
-		t.Error("it has no such digest")
+		t.Error("an invalid digest was accepted")
 	}
 	if got := <-all; !got.failed || got.size != 0 {
-		t.Errorf("a failure is told as %+v", got)
+		t.Errorf("the observer got %+v for a failure", got)
 	}
 }

@@ -1,180 +1,148 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package chart turns chart artifacts into charts: it downloads them, verifies
-// their digest, keeps them by digest and hands out fresh copies.
-//
-// It knows neither HelmReleases nor clusters, and it never hands out the same
-// chart twice: Helm changes the chart it renders, so a shared one would carry
-// the values of one release into the next.
 package chart
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
-	"strings"
 	"sync"
 	"time"
 
 	helmchart "helm.sh/helm/v3/pkg/chart"
-	"helm.sh/helm/v3/pkg/chart/loader"
 )
 
-// DefaultGrace is how long a caller waits for a download before it is told to come
-// back: a server that is well answers within milliseconds, and to come back costs
-// a visit.
-const DefaultGrace = 250 * time.Millisecond
-
-// ErrNotFound says that the artifact server does not have the artifact (any
-// more), which usually means that the source has moved on.
+// ErrNotFound means that the artifact server does not have the artifact. Usually the source has a
+// newer artifact.
 var ErrNotFound = errors.New("artifact not found")
 
-// Pending is the error of somebody who should come back: the artifact is being
-// downloaded, and whoever waited is told what came of it, within a minute after
-// Ended. After that it counts as not asked for.
+// Pending is the error of Identify and Fetch while an artifact is downloaded. After Ended, the same
+// call with the same waiter returns the result of the download. Calls more than a minute later
+// start another download.
 type Pending struct {
-	// URL of the artifact, without a password.
+	// URL of the artifact, without credentials.
 	URL string
-	// Ended is closed when the download has ended, well or badly.
+	// Ended is closed when the download has ended, with or without an error.
 	Ended <-chan struct{}
-	// Slow is true if it has taken so long that people should know.
+	// Slow is true if the download is older than SlowAfter and should be reported to users.
 	Slow bool
 }
 
-// Error implements error. It says the same from the first time to the last.
+// Error implements error. The text does not change during a download.
 func (p *Pending) Error() string { return "artifact " + p.URL + " has not been downloaded yet" }
 
-// Artifact names one packaged chart.
-type Artifact struct {
-	URL string
-	// Digest is "<algorithm>:<hex>" of the bytes at URL; required.
-	Digest string
-
-	// got is what came of a download for this very visit; nil if there was none.
-	got *outcome
-}
-
-// Equal reports whether two artifacts are of the same name.
-func (a Artifact) Equal(b Artifact) bool { return a.URL == b.URL && a.Digest == b.Digest }
-
-// Held reports whether the bytes are at hand for as long as a is.
-func (a Artifact) Fetched() bool { return a.got != nil && a.got.err == nil }
-
-// Identity is what Chart.yaml says.
+// Identity holds the fields of Chart.yaml that identify a chart.
 type Identity struct {
 	Name       string
 	Version    string
 	AppVersion string
 }
 
-// Store downloads artifacts and remembers them. It may be used concurrently.
+// Store downloads and caches artifacts. It is safe for concurrent use.
 type Store struct {
 	client   *http.Client
 	maxBytes int64
 	grace    time.Duration
-	// clock and observed are what Observing sets.
-	clock    func() time.Time
-	observed func(took time.Duration, size int64, err error)
+	// clock and observe are set by WithObserver.
+	clock   func() time.Time
+	observe func(took time.Duration, size int64, err error)
 
-	// mu guards what follows, and of each download what its type says.
+	// mu guards the following fields, and the guarded fields of each download.
 	mu    sync.Mutex
 	cache *cache
-	// running are the downloads that have not ended, by artifact; hosts are where
-	// they come from.
+	// running holds the downloads that have not ended, by key.
 	running map[string]*download
-	hosts   map[string]*host
-	// tickets are the downloads that somebody was told to come back for.
-	tickets map[string]*download
+	// hosts holds the servers of running downloads, by "host:port".
+	hosts map[string]*host
+	// waiting holds the download whose result a waiter may take, by waiter.
+	waiting map[string]*download
 }
 
-// NewStore returns a store that downloads through client, whose Timeout bounds
-// a download, and refuses artifacts of more than maxBytes bytes. It keeps
-// DefaultCacheBytes, and lets callers wait for DefaultGrace.
+// NewStore returns a store that downloads through client, whose Timeout limits a download.
+// Artifacts of more than maxBytes bytes are rejected. The store caches DefaultCacheBytes, and waits
+// for downloads for DefaultGrace.
 func NewStore(client *http.Client, maxBytes int64) *Store {
 	return &Store{
 		client: client, maxBytes: maxBytes, grace: DefaultGrace, cache: newCache(DefaultCacheBytes),
-		clock: func() time.Time { return time.Time{} }, observed: func(time.Duration, int64, error) {},
-		running: map[string]*download{}, hosts: map[string]*host{}, tickets: map[string]*download{},
+		clock: func() time.Time { return time.Time{} }, observe: func(time.Duration, int64, error) {},
+		running: map[string]*download{}, hosts: map[string]*host{}, waiting: map[string]*download{},
 	}
 }
 
-// Keeping makes the store keep at most limit bytes of artifacts, none if it is 0.
-// It must be called before the store is used.
+// WithCacheLimit makes the store cache at most limit bytes of artifacts, none if limit is 0. It
+// must be called before the store is used.
 func (s *Store) WithCacheLimit(limit int64) *Store {
 	s.cache = newCache(limit)
 	return s
 }
 
-// Waiting makes callers wait for as long as grace. It must be called before the
+// WithGrace sets the time that Identify and Fetch wait for a download. It must be called before the
 // store is used.
 func (s *Store) WithGrace(grace time.Duration) *Store {
 	s.grace = grace
 	return s
 }
 
-// Observing makes the store tell of each download that has ended how long it took,
-// by now, how many bytes came and what went wrong. observed must not block. It must
-// be called before the store is used.
-func (s *Store) WithObserver(now func() time.Time, observed func(took time.Duration, size int64, err error)) *Store {
-	s.clock, s.observed = now, observed
+// WithObserver makes the store call observe after each download with its duration, the received
+// bytes, and its error. now is the clock. observe must not block. WithObserver must be called
+// before the store is used.
+func (s *Store) WithObserver(now func() time.Time, observe func(took time.Duration, size int64, err error)) *Store {
+	s.clock, s.observe = now, observe
 	return s
 }
 
-// Stats are the figures of what a store keeps.
+// Stats holds counts of the cache.
 type Stats struct {
-	// Identities counts what is known without bytes; Archives and Parsed are charts as
-	// they came, and as they are run.
+	// Identities is the number of cached identities, Archives that of downloaded archives, Parsed
+	// that of parsed charts.
 	Identities, Archives, Parsed int
-	// ArchiveBytes is exact, ParsedBytes an estimate.
+	// ArchiveBytes is exact, ParsedBytes is an estimate.
 	ArchiveBytes, ParsedBytes int64
 }
 
-// Stats counts.
+// Stats returns the current counts of the cache.
 func (s *Store) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.cache
 	return Stats{
-		Identities: c.identities.Len(), Archives: c.bytes.Len(), Parsed: c.parsed.Len(),
-		ArchiveBytes: c.bytesHeld, ParsedBytes: c.parsedHeld,
+		Identities: c.identities.Len(), Archives: c.archives.Len(), Parsed: c.parsed.Len(),
+		ArchiveBytes: c.archiveBytes, ParsedBytes: c.parsedBytes,
 	}
 }
 
-// Identify returns the identity of an artifact's chart, and the artifact, with its
-// bytes if they had to be downloaded. What it has seen before it knows without
-// them. It waits for a download only for a moment and then returns a *Pending;
-// waiter says who has to come back.
+// Identify returns the identity of an artifact's chart, and the artifact, with its bytes if it was
+// downloaded. A cached identity needs no bytes. Otherwise Identify waits for a download for a short
+// time, and then returns a *Pending. waiter identifies the caller for later calls.
 func (s *Store) Identify(ctx context.Context, a Artifact, waiter string) (Identity, Artifact, error) {
 	s.mu.Lock()
-	a.got = s.collect(a, waiter)
+	a.result = s.takeResult(a, waiter)
 	known, ok := s.cache.identities.Get(a.Digest)
-	data, cached := s.cache.bytes.Get(a.Digest)
+	archive, cached := s.cache.archives.Get(a.Digest)
 	s.mu.Unlock()
 	if ok {
 		return known.id, a, nil
 	}
 	if !a.Fetched() && cached {
-		a.got = &outcome{data: data}
+		a.result = &result{archive: archive}
 	}
-	if a.got == nil {
+	if a.result == nil {
 		var err error
-		if a.got, err = s.obtain(ctx, a, waiter); err != nil {
+		if a.result, err = s.await(ctx, a, waiter); err != nil {
 			return Identity{}, a, err
 		}
 	}
-	c, err := a.got.parse(a)
+	c, err := a.result.parse(a)
 	if err != nil {
 		return Identity{}, a, err
 	}
-	return s.identified(a.Digest, c).id, a, nil
+	return s.identify(a.Digest, c).id, a, nil
 }
 
-// identified remembers what a chart is.
-func (s *Store) identified(digest string, c *helmchart.Chart) identified {
+// identify caches and returns the identity and cluster reads of a parsed chart.
+func (s *Store) identify(digest string, c *helmchart.Chart) identified {
 	known := identified{
 		id:    Identity{Name: c.Metadata.Name, Version: c.Metadata.Version, AppVersion: c.Metadata.AppVersion},
 		reads: readsOf(c),
@@ -185,9 +153,8 @@ func (s *Store) identified(digest string, c *helmchart.Chart) identified {
 	return known
 }
 
-// Reads returns what the chart of an artifact reads of the cluster. Whoever has
-// identified the artifact lately gets it from memory; otherwise it waits for a
-// download, as Load does.
+// Reads returns the cluster reads of an artifact's chart. They are cached with the identity.
+// Otherwise Reads waits for a download as Load does.
 func (s *Store) Reads(ctx context.Context, a Artifact) (ClusterReads, error) {
 	s.mu.Lock()
 	known, ok := s.cache.identities.Get(a.Digest)
@@ -199,71 +166,71 @@ func (s *Store) Reads(ctx context.Context, a Artifact) (ClusterReads, error) {
 	if err != nil {
 		return ClusterReads{}, err
 	}
-	return s.identified(a.Digest, c).reads, nil
+	return s.identify(a.Digest, c).reads, nil
 }
 
-// Hold returns the artifact with its bytes, so that Load does not have to download
-// them. It takes what Identify returned for the same waiter, and waits as that
-// does.
+// Fetch returns the artifact with its bytes, so that Load does not download them. The artifact is a
+// result of Identify for the same waiter. Fetch waits for a download for a short time, and then
+// returns a *Pending.
 func (s *Store) Fetch(ctx context.Context, a Artifact, waiter string) (Artifact, error) {
 	if !a.Fetched() {
 		s.mu.Lock()
-		data, cached := s.cache.bytes.Get(a.Digest)
+		archive, cached := s.cache.archives.Get(a.Digest)
 		s.mu.Unlock()
 		if cached {
-			a.got = &outcome{data: data}
+			a.result = &result{archive: archive}
 		}
 	}
-	if a.got == nil {
+	if a.result == nil {
 		var err error
-		if a.got, err = s.obtain(ctx, a, waiter); err != nil {
+		if a.result, err = s.await(ctx, a, waiter); err != nil {
 			return a, err
 		}
 	}
-	if a.got.err != nil {
-		return a, a.got.err
+	if a.result.err != nil {
+		return a, a.result.err
 	}
-	// Many may wait for their turn: each holds bytes, which are shared, and none a
-	// parsed chart.
-	s.keep(a.Digest, a.got.chart)
-	a.got = &outcome{data: a.got.data}
+	// Many actions may be queued. Each one keeps a reference to the archive, which is shared, and
+	// none keeps a parsed chart.
+	s.keep(a.Digest, a.result.chart)
+	a.result = &result{archive: a.result.archive}
 	return a, nil
 }
 
-// Load returns a chart of its own for the caller to render and change. Unless the
-// artifact is held it may have to be downloaded, for as long as that takes.
+// Load returns a new parsed chart, which the caller may change. Unless the artifact is fetched or
+// cached, Load waits until a download has ended.
 func (s *Store) Load(ctx context.Context, a Artifact) (*helmchart.Chart, error) {
 	s.mu.Lock()
 	known, parsed := s.cache.parsed.Get(a.Digest)
-	data, cached := s.cache.bytes.Get(a.Digest)
+	archive, cached := s.cache.archives.Get(a.Digest)
 	s.mu.Unlock()
 	switch {
 	case parsed:
-		return copied(known.chart), nil
+		return copyOf(known.chart), nil
 	case a.Fetched():
 	case cached:
-		a.got = &outcome{data: data}
+		a.result = &result{archive: archive}
 	default:
-		d, _ := s.join(ctx, a)
+		d, _ := s.download(ctx, a)
 		select {
 		case <-d.ended:
-			a.got = d.got
+			a.result = d.result
 		case <-ctx.Done():
-			return nil, notWaitedFor(ctx, a)
+			return nil, waitError(ctx, a)
 		}
 	}
-	c, err := a.got.parse(a)
+	c, err := a.result.parse(a)
 	if err != nil {
 		return nil, err
 	}
-	if kept := s.keep(a.Digest, c); !kept && a.got.chart == nil {
-		// Nobody else has it.
+	if kept := s.keep(a.Digest, c); !kept && a.result.chart == nil {
+		// Only this call has a reference to the chart.
 		return c, nil
 	}
-	return copied(c), nil
+	return copyOf(c), nil
 }
 
-// keep takes over a parsed chart, if there is one, and reports whether it did.
+// keep adds a parsed chart to the cache and reports whether it did. A nil chart is ignored.
 func (s *Store) keep(digest string, c *helmchart.Chart) bool {
 	if c == nil {
 		return false
@@ -273,86 +240,45 @@ func (s *Store) keep(digest string, c *helmchart.Chart) bool {
 	return s.cache.keepParsed(digest, c)
 }
 
-// obtain returns what came of a download, for which it waits a moment.
-func (s *Store) obtain(ctx context.Context, a Artifact, waiter string) (*outcome, error) {
-	d, wait := s.join(ctx, a)
-	if wait {
+// await returns the result of a download. If it does not end in time, await registers the waiter
+// and returns a *Pending.
+func (s *Store) await(ctx context.Context, a Artifact, waiter string) (*result, error) {
+	d, healthy := s.download(ctx, a)
+	if healthy {
 		select {
 		case <-d.ended:
 		case <-d.late:
 		case <-ctx.Done():
-			return nil, notWaitedFor(ctx, a)
+			return nil, waitError(ctx, a)
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if d.got != nil {
-		return d.got, nil
+	if d.result != nil {
+		return d.result, nil
 	}
-	if s.tickets[waiter] != d {
-		s.tickets[waiter] = d
+	if s.waiting[waiter] != d {
+		s.waiting[waiter] = d
 		d.waiters = append(d.waiters, waiter)
 	}
 	return nil, &Pending{URL: redacted(a.URL), Ended: d.ended, Slow: d.slow}
 }
 
-// collect gives a waiter what it came back for: nil if it waits for nothing, for
-// something else, or still.
-func (s *Store) collect(a Artifact, waiter string) *outcome {
-	d := s.tickets[waiter]
-	if d == nil || d.got == nil {
+// takeResult removes and returns the result of the download that a waiter is registered for. It
+// returns nil if there is none, if the download still runs, or if it is that of another artifact.
+// The caller holds mu.
+func (s *Store) takeResult(a Artifact, waiter string) *result {
+	d := s.waiting[waiter]
+	if d == nil || d.result == nil {
 		return nil
 	}
-	delete(s.tickets, waiter)
+	delete(s.waiting, waiter)
 	if d.key != a.key() {
 		return nil
 	}
-	return d.got
+	return d.result
 }
 
-func notWaitedFor(ctx context.Context, a Artifact) error {
-	return fmt.Errorf("artifact %s was not waited for: %w", redacted(a.URL), context.Cause(ctx))
-}
-
-// outcome is what came of a download. It does not change.
-type outcome struct {
-	data []byte
-	// chart is parsed data; nil if nobody needed to know. It must not be changed.
-	chart *helmchart.Chart
-	err   error
-}
-
-// parse returns a chart that others may have too.
-func (o *outcome) parse(a Artifact) (*helmchart.Chart, error) {
-	if o.err != nil || o.chart != nil {
-		return o.chart, o.err
-	}
-	err := inspect(o.data)
-	if err != nil {
-		return nil, fmt.Errorf("chart in %s is refused: %w", redacted(a.URL), err)
-	}
-	c, err := loader.LoadArchive(bytes.NewReader(o.data))
-	if err != nil {
-		return nil, fmt.Errorf("chart in %s cannot be read: %w", redacted(a.URL), err)
-	}
-	return c, nil
-}
-
-// key of a download. The URL is part of it because one server may have the bytes
-// when another has lost them.
-func (a Artifact) key() string { return a.Digest + " " + a.URL }
-
-// redacted returns the URL as people may see it: without a user, who may be a
-// token, without a password, and without a query, which signed URLs have.
-func redacted(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil {
-		raw, _, _ = strings.Cut(raw, "?")
-		if i := strings.LastIndex(raw, "@"); i >= 0 {
-			raw = "***" + raw[i:]
-		}
-		return raw
-	}
-	u.User, u.RawQuery, u.Fragment = nil, "", ""
-	return u.String()
+func waitError(ctx context.Context, a Artifact) error {
+	return fmt.Errorf("the wait for artifact %s ended: %w", redacted(a.URL), context.Cause(ctx))
 }

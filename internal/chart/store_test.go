@@ -28,7 +28,7 @@ import (
 
 const megabyte = 1 << 20
 
-// pack makes the archive of a chart with one template.
+// pack returns the archive of a chart with one template.
 func pack(t *testing.T, name, version string) []byte {
 	t.Helper()
 	return archive(t, map[string]string{
@@ -69,6 +69,7 @@ func artifactServer(t *testing.T, data []byte) (Artifact, *atomic.Int32) {
 	return Artifact{URL: server.URL + "/chart.tgz", Digest: digest.SHA256.FromBytes(data).String()}, &requests
 }
 
+// TestLoad: Load and Identify return verified charts only.
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	good := pack(t, "note", "1.2.3")
@@ -89,78 +90,78 @@ func TestLoad(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		handler http.HandlerFunc
-		// down closes the server before it is asked.
+		// down closes the server before the request.
 		down   bool
 		digest string
 		limit  int64
 		want   want
 	}{
 		"Good": {
-			reason:  "a chart whose digest matches is loaded",
+			reason:  "a chart with the right digest is loaded",
 			handler: serve(good), digest: goodDigest,
 			want: want{identity: &Identity{Name: "note", Version: "1.2.3", AppVersion: "9"}},
 		},
 		"OtherAlgorithm": {
-			reason:  "the digest says by itself how it was made",
+			reason:  "the algorithm is part of the digest",
 			handler: serve(good), digest: digest.SHA512.FromBytes(good).String(),
 			want: want{identity: &Identity{Name: "note", Version: "1.2.3", AppVersion: "9"}},
 		},
 		"ExactlyTheLimit": {
-			reason:  "the limit itself is allowed",
+			reason:  "an artifact may have the size of the limit",
 			handler: serve(good), digest: goodDigest, limit: int64(len(good)),
 			want: want{identity: &Identity{Name: "note", Version: "1.2.3", AppVersion: "9"}},
 		},
 		"LargerThanTheLimit": {
-			reason:  "one byte more than the limit is refused, whatever its digest",
+			reason:  "a larger artifact is rejected",
 			handler: serve(good), digest: goodDigest, limit: int64(len(good)) - 1,
 			want: want{err: fmt.Sprintf("is larger than the limit of %d bytes", len(good)-1)},
 		},
 		"NotFound": {
-			reason:  "a missing artifact can be told apart: its source has moved on",
+			reason:  "a missing artifact is ErrNotFound",
 			handler: status(http.StatusNotFound), digest: goodDigest,
 			want: want{err: "artifact not found: ", notFound: true},
 		},
 		"ServerError": {
-			reason:  "any other answer is an error of its own",
+			reason:  "other statuses are errors",
 			handler: status(http.StatusInternalServerError), digest: goodDigest,
 			want: want{err: "answered 500 Internal Server Error"},
 		},
 		"ServerDown": {
-			reason:  "a server that cannot be reached is no missing artifact",
+			reason:  "a connection error is not ErrNotFound",
 			handler: serve(good), down: true, digest: goodDigest,
 			want: want{err: "artifact cannot be downloaded: "},
 		},
-		"CutOff": {
-			reason: "a body shorter than announced is never taken for the whole",
+		"Incomplete": {
+			reason: "an incomplete body is an error",
 			handler: func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Length", fmt.Sprint(len(good)))
 				_, _ = w.Write(good[:len(good)/2])
 			},
 			digest: goodDigest,
-			want:   want{err: "broke off: unexpected EOF"},
+			want:   want{err: "was not received completely: unexpected EOF"},
 		},
 		"DigestMismatch": {
-			reason:  "other bytes than announced are refused",
+			reason:  "bytes with another digest are rejected",
 			handler: serve(pack(t, "note", "6.6.6")), digest: goodDigest,
-			want: want{err: "but its source announced " + goodDigest},
+			want: want{err: "but its source reports " + goodDigest},
 		},
 		"NoDigest": {
-			reason:  "what cannot be verified is not downloaded",
+			reason:  "an artifact without a digest is not downloaded",
 			handler: serve(good), digest: "",
 			want: want{err: `has no usable digest ""`},
 		},
 		"UnknownAlgorithm": {
-			reason:  "an algorithm that cannot be computed verifies nothing",
+			reason:  "an unknown algorithm is an error",
 			handler: serve(good), digest: "md5:d41d8cd98f00b204e9800998ecf8427e",
 			want: want{err: `has no usable digest "md5:d41d8cd98f00b204e9800998ecf8427e"`},
 		},
 		"NoArchive": {
-			reason:  "bytes that are no archive are an error and no panic",
+			reason:  "bytes that are not an archive are an error",
 			handler: serve([]byte("not a chart")), digest: digest.SHA256.FromString("not a chart").String(),
 			want: want{err: "cannot be read: "},
 		},
 		"NoChart": {
-			reason:  "an archive without Chart.yaml is no chart",
+			reason:  "an archive without Chart.yaml is an error",
 			handler: serve(noChart), digest: digest.SHA256.FromBytes(noChart).String(),
 			want: want{err: "Chart.yaml file is missing"},
 		},
@@ -206,16 +207,17 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// TestLoadBadURL: the error contains an invalid URL.
 func TestLoadBadURL(t *testing.T) {
 	t.Parallel()
 	s := NewStore(http.DefaultClient, megabyte).WithGrace(time.Minute)
 	_, err := s.Load(t.Context(), Artifact{URL: "http://\x00", Digest: digest.FromString("").String()})
 	if err == nil || !strings.Contains(err.Error(), "artifact URL") {
-		t.Errorf("a URL that cannot be parsed must be named: %v", err)
+		t.Errorf("the error does not name the URL: %v", err)
 	}
 }
 
-// A failure must not be remembered: the server may be back the next time.
+// TestFailuresAreNotKept: errors are not cached.
 func TestFailuresAreNotKept(t *testing.T) {
 	t.Parallel()
 	good := pack(t, "note", "1.2.3")
@@ -236,10 +238,11 @@ func TestFailuresAreNotKept(t *testing.T) {
 	}
 	down.Store(false)
 	if _, _, err := s.Identify(t.Context(), a, "app"); err != nil {
-		t.Errorf("the second try must ask again: %v", err)
+		t.Errorf("the second try failed: %v", err)
 	}
 }
 
+// TestLoadDownloadsOnce: an artifact is downloaded once.
 func TestLoadDownloadsOnce(t *testing.T) {
 	t.Parallel()
 	a, requests := artifactServer(t, pack(t, "note", "1.2.3"))
@@ -255,14 +258,14 @@ func TestLoadDownloadsOnce(t *testing.T) {
 	if n := requests.Load(); n != 1 {
 		t.Errorf("the same digest was downloaded %d times", n)
 	}
-	// The digest is the identity: the same chart at another place is the same chart.
+	// Artifacts with the same digest are equal, whatever their URL.
 	elsewhere := Artifact{URL: a.URL + "?elsewhere", Digest: a.Digest}
 	if _, err := s.Load(t.Context(), elsewhere); err != nil || requests.Load() != 1 {
 		t.Errorf("known bytes were downloaded from another URL: %d requests, %v", requests.Load(), err)
 	}
 }
 
-// Helm changes the chart it renders; the next release must not see it.
+// TestChartsAreIndependent: changes of a loaded chart do not affect other calls.
 func TestChartsAreIndependent(t *testing.T) {
 	t.Parallel()
 	a, _ := artifactServer(t, pack(t, "note", "1.2.3"))
@@ -287,83 +290,81 @@ func TestChartsAreIndependent(t *testing.T) {
 	fresh := load()
 	if fresh.Metadata.Version != "1.2.3" || fresh.Values["message"] != "default" ||
 		!strings.HasPrefix(string(fresh.Templates[0].Data), "apiVersion: v1") {
-		t.Errorf("a change of one chart reached another: %+v, %v, %q", fresh.Metadata, fresh.Values, fresh.Templates[0].Data)
+		t.Errorf("a change of one chart affected another: %+v, %v, %q", fresh.Metadata, fresh.Values, fresh.Templates[0].Data)
 	}
 	if id, _, err := s.Identify(t.Context(), a, "app"); err != nil || id.Version != "1.2.3" {
-		t.Errorf("a change of a chart reached its identity: %+v, %v", id, err)
+		t.Errorf("a change of a chart affected its identity: %+v, %v", id, err)
 	}
 }
 
-// Only bytes are dropped for room; what they were is remembered.
+// TestEviction: the cache evicts the archive that was not used for the longest time.
 func TestEviction(t *testing.T) {
 	t.Parallel()
-	const room, size = 1000, 251
-	c := newCache(room)
+	const limit, size = 1000, 251
+	c := newCache(limit)
 	block := make([]byte, size)
 	type want struct {
-		held int64
+		size int64
 		kept []string
 	}
 	check := func(reason string, w want) {
 		t.Helper()
-		if diff := cmp.Diff(w, want{held: c.bytesHeld, kept: c.bytes.Keys()}, cmp.AllowUnexported(want{})); diff != "" {
+		if diff := cmp.Diff(w, want{size: c.archiveBytes, kept: c.archives.Keys()}, cmp.AllowUnexported(want{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", reason, diff)
 		}
 	}
 	for _, key := range []string{"a", "b", "c"} {
-		c.keepBytes(key, block)
+		c.keepArchive(key, block)
 	}
-	check("three of four fit", want{held: 3 * size, kept: []string{"a", "b", "c"}})
-	c.keepBytes("a", block)
-	check("keeping the same bytes twice does not count them twice", want{held: 3 * size, kept: []string{"a", "b", "c"}})
-	c.bytes.Get("a")
-	c.keepBytes("d", block)
-	check("the one unused for longest goes", want{held: 3 * size, kept: []string{"c", "a", "d"}})
-	c.keepBytes("huge", make([]byte, room+1))
-	check("what would evict everything is not kept at all", want{held: 3 * size, kept: []string{"c", "a", "d"}})
-	c.keepBytes("whole", make([]byte, room))
-	check("what just fits takes the room of all others", want{held: room, kept: []string{"whole"}})
+	check("three of four fit", want{size: 3 * size, kept: []string{"a", "b", "c"}})
+	c.keepArchive("a", block)
+	check("the same archive counts once", want{size: 3 * size, kept: []string{"a", "b", "c"}})
+	c.archives.Get("a")
+	c.keepArchive("d", block)
+	check("the least recently used one is evicted", want{size: 3 * size, kept: []string{"c", "a", "d"}})
+	c.keepArchive("huge", make([]byte, limit+1))
+	check("an archive larger than the cache is not cached", want{size: 3 * size, kept: []string{"c", "a", "d"}})
+	c.keepArchive("whole", make([]byte, limit))
+	check("an archive as large as the cache evicts all others", want{size: limit, kept: []string{"whole"}})
 }
 
-// Bytes can be had again only by a download, a parsed chart from the bytes: these
-// have the room that is left.
+// TestParsedChartsMakeRoom: archives have precedence over parsed charts.
 func TestParsedChartsMakeRoom(t *testing.T) {
 	t.Parallel()
 	parsed := func(size int) *helmchart.Chart {
 		return &helmchart.Chart{Raw: []*helmchart.File{{Data: make([]byte, size-fileOverhead-valueOverhead)}}}
 	}
-	const room = 10_000
-	c := newCache(room)
+	const limit = 10_000
+	c := newCache(limit)
 	type want struct {
-		held int64
+		size int64
 		kept []string
 	}
 	check := func(reason string, w want) {
 		t.Helper()
-		if diff := cmp.Diff(w, want{held: c.parsedHeld, kept: c.parsed.Keys()}, cmp.AllowUnexported(want{})); diff != "" {
+		if diff := cmp.Diff(w, want{size: c.parsedBytes, kept: c.parsed.Keys()}, cmp.AllowUnexported(want{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", reason, diff)
 		}
 	}
-	c.keepBytes("a", make([]byte, 1000))
+	c.keepArchive("a", make([]byte, 1000))
 	for _, key := range []string{"a", "b", "c"} {
 		c.keepParsed(key, parsed(3000))
 	}
-	check("what fits beside the bytes is kept", want{held: 9000, kept: []string{"a", "b", "c"}})
+	check("parsed charts that fit beside the archives are cached", want{size: 9000, kept: []string{"a", "b", "c"}})
 	c.keepParsed("a", parsed(3000))
-	check("the same twice does not count twice", want{held: 9000, kept: []string{"a", "b", "c"}})
+	check("the same chart counts once", want{size: 9000, kept: []string{"a", "b", "c"}})
 	c.keepParsed("d", parsed(3000))
-	check("the one unused for longest goes", want{held: 9000, kept: []string{"b", "c", "d"}})
+	check("the least recently used one is evicted", want{size: 9000, kept: []string{"b", "c", "d"}})
 	c.keepParsed("huge", parsed(9001))
-	check("what does not fit beside the bytes is not kept", want{held: 9000, kept: []string{"b", "c", "d"}})
-	c.keepBytes("e", make([]byte, 1000))
-	check("bytes push out parsed charts", want{held: 6000, kept: []string{"c", "d"}})
-	if got := c.bytes.Keys(); len(got) != 2 {
-		t.Errorf("parsed charts pushed out bytes: %v", got)
+	check("a chart that does not fit beside the archives is not cached", want{size: 9000, kept: []string{"b", "c", "d"}})
+	c.keepArchive("e", make([]byte, 1000))
+	check("an archive evicts parsed charts", want{size: 6000, kept: []string{"c", "d"}})
+	if got := c.archives.Keys(); len(got) != 2 {
+		t.Errorf("parsed charts evicted archives: %v", got)
 	}
 }
 
-// The same memory in several places is counted once, as is what a subchart has of
-// its parent's files; values count too.
+// TestSizeOf: shared memory counts once, and values count.
 func TestSizeOf(t *testing.T) {
 	t.Parallel()
 	data := make([]byte, 1000)
@@ -379,7 +380,7 @@ func TestSizeOf(t *testing.T) {
 	}
 }
 
-// A chart larger than the cache can still be used.
+// TestLoadEvicted: evicted archives are downloaded again, but their identity is known.
 func TestLoadEvicted(t *testing.T) {
 	t.Parallel()
 	data := pack(t, "note", "1.2.3")
@@ -388,20 +389,20 @@ func TestLoadEvicted(t *testing.T) {
 	if _, _, err := s.Identify(t.Context(), a, "app"); err != nil {
 		t.Fatal(err)
 	}
-	s.cache.bytes.Purge()
-	if s.cache.bytesHeld != 0 {
-		t.Errorf("an empty cache holds %d bytes", s.cache.bytesHeld)
+	s.cache.archives.Purge()
+	if s.cache.archiveBytes != 0 {
+		t.Errorf("an empty cache holds %d bytes", s.cache.archiveBytes)
 	}
 	if _, _, err := s.Identify(t.Context(), a, "app"); err != nil || requests.Load() != 1 {
-		t.Errorf("the identity of evicted bytes is still known: %d requests, %v", requests.Load(), err)
+		t.Errorf("the identity of an evicted archive is unknown: %d requests, %v", requests.Load(), err)
 	}
 	if _, err := s.Load(t.Context(), a); err != nil || requests.Load() != 2 {
-		t.Errorf("evicted bytes are downloaded again: %d requests, %v", requests.Load(), err)
+		t.Errorf("an evicted archive was not downloaded again: %d requests, %v", requests.Load(), err)
 	}
 }
 
-// gate is a transport that answers once it is opened; it works without sockets,
-// so that synctest can tell when everybody waits.
+// gate is a transport that responds once it is opened. It uses no sockets, so that synctest.Wait
+// returns when all goroutines wait.
 type gate struct {
 	open     chan struct{}
 	data     map[string][]byte
@@ -424,6 +425,8 @@ func (g *gate) RoundTrip(req *http.Request) (*http.Response, error) {
 	return rec.Result(), nil
 }
 
+// TestConcurrentLoadsShareOneDownload: concurrent calls download an artifact once, and each gets a
+// chart of its own.
 func TestConcurrentLoadsShareOneDownload(t *testing.T) {
 	t.Parallel()
 	data := pack(t, "note", "1.2.3")
@@ -452,14 +455,16 @@ func TestConcurrentLoadsShareOneDownload(t *testing.T) {
 		seen := map[*helmchart.Chart]bool{}
 		for c := range charts {
 			if seen[c] {
-				t.Error("two callers were given the same chart")
+				t.Error("two callers have the same chart")
 			}
 			seen[c] = true
 		}
 	})
 }
 
-func TestCancelledCallerDoesNotPoisonOthers(t *testing.T) {
+// TestCancelledCallerDoesNotAffectOthers: cancellation ends the wait of one caller, and not the
+// download.
+func TestCancelledCallerDoesNotAffectOthers(t *testing.T) {
 	t.Parallel()
 	data := pack(t, "note", "1.2.3")
 	synctest.Test(t, func(t *testing.T) {
@@ -467,12 +472,12 @@ func TestCancelledCallerDoesNotPoisonOthers(t *testing.T) {
 		s := NewStore(&http.Client{Transport: g, Timeout: time.Minute}, megabyte)
 		a := Artifact{URL: "http://source/chart", Digest: digest.FromBytes(data).String()}
 		errs := map[string]chan error{"first": make(chan error, 1), "second": make(chan error, 1), "third": make(chan error, 1)}
-		load := func(ctx context.Context, who string) {
+		load := func(ctx context.Context, caller string) {
 			go func() {
 				_, err := s.Load(ctx, a)
-				errs[who] <- err
+				errs[caller] <- err
 			}()
-			// Everybody is where he waits before the next one comes.
+			// The next caller starts when this one waits.
 			synctest.Wait()
 		}
 		first, cancelFirst := context.WithCancel(t.Context())
@@ -497,14 +502,14 @@ func TestCancelledCallerDoesNotPoisonOthers(t *testing.T) {
 		select {
 		case err := <-errs["third"]:
 			if !errors.Is(err, context.Canceled) {
-				t.Errorf("the caller who did not download and was cancelled got %v", err)
+				t.Errorf("the cancelled caller that did not start the download got %v", err)
 			}
 		default:
-			t.Error("a cancelled caller waits for somebody else's download")
+			t.Error("a cancelled caller still waits for the download of another one")
 		}
 		close(g.open)
 		if err := <-errs["second"]; err != nil {
-			t.Errorf("the caller who was not cancelled got %v", err)
+			t.Errorf("the caller that was not cancelled got %v", err)
 		}
 		if n := g.requests.Load(); n != 1 {
 			t.Errorf("%d downloads", n)
@@ -512,7 +517,7 @@ func TestCancelledCallerDoesNotPoisonOthers(t *testing.T) {
 	})
 }
 
-// A download that nobody waits for any more ends by the client's timeout.
+// TestTimeoutBoundsTheDownload: the client's timeout ends a download.
 func TestTimeoutBoundsTheDownload(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -526,9 +531,9 @@ func TestTimeoutBoundsTheDownload(t *testing.T) {
 	})
 }
 
-// Two servers may hold the same bytes; that one has lost them says nothing about
-// the other.
-func TestLostArtifactDoesNotPoisonAnotherServer(t *testing.T) {
+// TestLostArtifactDoesNotAffectAnotherServer: an artifact that one server has lost is downloaded
+// from another one.
+func TestLostArtifactDoesNotAffectAnotherServer(t *testing.T) {
 	t.Parallel()
 	data := pack(t, "note", "1.2.3")
 	synctest.Test(t, func(t *testing.T) {
@@ -545,12 +550,12 @@ func TestLostArtifactDoesNotPoisonAnotherServer(t *testing.T) {
 			t.Errorf("the lost artifact: %v", err)
 		}
 		if err := <-there; err != nil {
-			t.Errorf("the other server has it: %v", err)
+			t.Errorf("the artifact of the other server: %v", err)
 		}
 	})
 }
 
-// Random bytes of every size must be refused without a panic.
+// TestLoadRandomBytes: random bytes are errors, and do not panic.
 func TestLoadRandomBytes(t *testing.T) {
 	t.Parallel()
 	for size := 0; size < 4096; size += 511 {
@@ -558,7 +563,7 @@ func TestLoadRandomBytes(t *testing.T) {
 		_, _ = rand.Read(data)
 		a, _ := artifactServer(t, data)
 		if _, err := NewStore(http.DefaultClient, megabyte).Load(t.Context(), a); err == nil {
-			t.Errorf("%d random bytes are no chart", size)
+			t.Errorf("%d random bytes were loaded", size)
 		}
 	}
 }

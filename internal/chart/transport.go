@@ -10,25 +10,20 @@ import (
 	"time"
 )
 
-// Transport is how artifacts are downloaded through another transport. It may be
-// used concurrently.
+// Transport is an http.RoundTripper that retries requests and replaces hosts. It is safe for
+// concurrent use.
 type Transport struct {
 	// Base sends requests; required.
 	Base http.RoundTripper
-	// Retries is how often a request is sent again that no server answered, or that
-	// one failed to. All tries together have the time of one request.
+	// Retries is the number of retries after a connection error, status 429, or a status of 500 or
+	// above except 501. All tries share the timeout of the request.
 	Retries int
-	// SourceController and SourceWatcher are the "host:port" that takes the place of
-	// a URL's own; empty leaves it alone. What is said of a download names the URL
-	// as it was.
+	// SourceController and SourceWatcher are the "host:port" that replaces that of the URL; empty
+	// keeps it. SourceWatcher applies to hosts that start with "source-watcher", SourceController
+	// to all others. Messages about a download contain the original URL.
 	SourceController string
 	SourceWatcher    string
 }
-
-const (
-	firstRetry   = 50 * time.Millisecond
-	longestRetry = time.Second
-)
 
 // RoundTrip implements http.RoundTripper for requests without a body.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -38,7 +33,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	for try, pause := 0, firstRetry; ; try, pause = try+1, min(2*pause, longestRetry) {
 		resp, err := t.Base.RoundTrip(req)
-		if try >= t.Retries || req.Context().Err() != nil || err == nil && !failed(resp.StatusCode) {
+		if try >= t.Retries || req.Context().Err() != nil || err == nil && !isTemporary(resp.StatusCode) {
 			return resp, err
 		}
 		timer := time.NewTimer(pause)
@@ -46,11 +41,11 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		case <-timer.C:
 		case <-req.Context().Done():
 			timer.Stop()
-			// The last word of the server says more than that time is up.
+			// The last response says more than the error of the context.
 			return resp, err
 		}
 		if err == nil {
-			_, _ = io.CopyN(io.Discard, resp.Body, 64<<10)
+			_, _ = io.CopyN(io.Discard, resp.Body, maxDrainedBytes)
 			_ = resp.Body.Close()
 		}
 	}
@@ -63,7 +58,7 @@ func (t *Transport) hostFor(req *http.Request) string {
 	return t.SourceController
 }
 
-// failed reports whether a status is one that may be another the next time.
-func failed(status int) bool {
+// isTemporary reports whether a retry of a request with this status may succeed.
+func isTemporary(status int) bool {
 	return status == http.StatusTooManyRequests || status >= 500 && status != http.StatusNotImplemented
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/Masterminds/semver/v3"
 )
 
-// digestLength is how many characters of a digest become build metadata.
+// digestLength is the number of characters of a digest that become build metadata.
 const digestLength = 12
 
-// EffectiveVersion returns the version a chart is released as when it comes from an
-// artifact with the given revision, and the digest to record with it. Revisions
-// are "<tag>@<algorithm>:<hex>" or "<algorithm>:<hex>". The start of the digest
-// becomes the version's build metadata, so that a tag that was moved is seen as
-// a change.
+// EffectiveVersion returns the version of a release whose chart comes from an artifact with the
+// given revision, and the digest to record. A revision is "<tag>@<algorithm>:<hex>" or
+// "<algorithm>:<hex>". The start of the digest becomes the build metadata of the version, so that a
+// moved tag is a change. For a tag that is not a version, the recorded digest is the whole
+// revision. These are the rules of helm-controller.
 func EffectiveVersion(version, revision string) (effective, ociDigest string, err error) {
 	v, err := semver.NewVersion(version)
 	if err != nil {
@@ -26,7 +26,7 @@ func EffectiveVersion(version, revision string) (effective, ociDigest string, er
 	ociDigest = revision
 	tag, digest, tagged := strings.Cut(revision, "@")
 	if tagged {
-		// A registry cannot hold a "+" in a tag; Helm writes "_" for it.
+		// A tag cannot contain "+". Helm writes "_" instead.
 		t, err := semver.NewVersion(strings.ReplaceAll(tag, "_", "+"))
 		if err == nil {
 			if !t.Equal(v) {

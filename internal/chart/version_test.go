@@ -11,6 +11,7 @@ import (
 
 const revisionDigest = "sha256:9933f58f8bf459eb199d59ebc8a05683f3944e1242d9f5467d99aa2cf08a5370"
 
+// TestEffectiveVersion: the digest of a revision becomes build metadata.
 func TestEffectiveVersion(t *testing.T) {
 	t.Parallel()
 	type want struct{ Version, Digest, Err string }
@@ -25,12 +26,12 @@ func TestEffectiveVersion(t *testing.T) {
 			want: want{Version: "1.2.3+9933f58f8bf4", Digest: revisionDigest},
 		},
 		"UnderscoreInTag": {
-			reason:  "a registry cannot hold a plus in a tag",
+			reason:  "a tag has an underscore in place of a plus",
 			version: "1.2.3+build.7", revision: "1.2.3_build.7@" + revisionDigest,
 			want: want{Version: "1.2.3+9933f58f8bf4", Digest: revisionDigest},
 		},
 		"MetadataIsReplaced": {
-			reason:  "a version has one place for metadata, and the digest takes it",
+			reason:  "the digest replaces existing metadata",
 			version: "1.2.3+old", revision: "1.2.3@" + revisionDigest,
 			want: want{Version: "1.2.3+9933f58f8bf4", Digest: revisionDigest},
 		},
@@ -40,7 +41,7 @@ func TestEffectiveVersion(t *testing.T) {
 			want: want{Version: "1.2.3+9933f58f8bf4", Digest: revisionDigest},
 		},
 		"PrefixInTag": {
-			reason:  "a tag with a v in front is the same version",
+			reason:  "a prefix v in a tag is ignored",
 			version: "1.2.3", revision: "v1.2.3@" + revisionDigest,
 			want: want{Version: "1.2.3+9933f58f8bf4", Digest: revisionDigest},
 		},
@@ -60,7 +61,7 @@ func TestEffectiveVersion(t *testing.T) {
 			want: want{Err: "artifact revision 1.2.3-rc.1 does not match chart version 1.2.3"},
 		},
 		"OtherTag": {
-			reason:  "a tag that is no version is not compared, and the whole revision is recorded",
+			reason:  "a tag that is not a version is not compared, and the whole revision is recorded",
 			version: "1.2.3", revision: "latest@" + revisionDigest,
 			want: want{Version: "1.2.3+9933f58f8bf4", Digest: "latest@" + revisionDigest},
 		},
@@ -70,7 +71,7 @@ func TestEffectiveVersion(t *testing.T) {
 			want: want{Version: "1.2.3+9933f58f8bf4", Digest: revisionDigest},
 		},
 		"OtherAlgorithm": {
-			reason:  "which algorithm made the digest does not matter",
+			reason:  "the digest may have any algorithm",
 			version: "1.2.3", revision: "1.2.3@sha512:0123456789abcdef",
 			want: want{Version: "1.2.3+0123456789ab", Digest: "sha512:0123456789abcdef"},
 		},
@@ -80,32 +81,32 @@ func TestEffectiveVersion(t *testing.T) {
 			want: want{Version: "1.2.3+0123456789ab", Digest: "sha256:0123456789ab"},
 		},
 		"Mismatch": {
-			reason:  "a tag that promises another version than the chart has is refused",
+			reason:  "a tag of another version is rejected",
 			version: "1.2.3", revision: "1.2.4@" + revisionDigest,
 			want: want{Err: "artifact revision 1.2.4 does not match chart version 1.2.3"},
 		},
 		"InvalidVersion": {
-			reason:  "a chart's version has to be one",
+			reason:  "the version of a chart has to be valid",
 			version: "one", revision: "1.2.3@" + revisionDigest,
 			want: want{Err: "invalid chart version one"},
 		},
 		"NoVersion": {
-			reason:   "no version is none",
+			reason:   "an empty version is invalid",
 			revision: "1.2.3@" + revisionDigest,
 			want:     want{Err: "invalid chart version "},
 		},
 		"NoRevision": {
-			reason:  "without a digest there is nothing to add",
+			reason:  "an empty revision is invalid",
 			version: "1.2.3",
 			want:    want{Err: "invalid artifact revision "},
 		},
 		"TagOnly": {
-			reason:  "a tag is no digest",
+			reason:  "a revision without a digest is invalid",
 			version: "1.2.3", revision: "1.2.3",
 			want: want{Err: "invalid artifact revision 1.2.3"},
 		},
 		"EmptyDigest": {
-			reason:  "an empty digest is none",
+			reason:  "an empty digest is invalid",
 			version: "1.2.3", revision: "1.2.3@",
 			want: want{Err: "invalid artifact revision 1.2.3@"},
 		},
@@ -120,7 +121,7 @@ func TestEffectiveVersion(t *testing.T) {
 			want: want{Err: "invalid artifact revision latest@sha256:0123456789ab:ef"},
 		},
 		"NotHex": {
-			reason:  "characters that build metadata cannot hold are refused",
+			reason:  "characters that are invalid in build metadata are rejected",
 			version: "1.2.3", revision: "latest@sha256:0123456789é!",
 			want: want{Err: "invalid artifact revision latest@sha256:0123456789é!"},
 		},
@@ -141,7 +142,8 @@ func TestEffectiveVersion(t *testing.T) {
 	}
 }
 
-func FuzzEffective(f *testing.F) {
+// FuzzEffectiveVersion: the version of a stored chart is stable.
+func FuzzEffectiveVersion(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"1.2.3", "1.2.3@" + revisionDigest},
 		{"v1.2.3+a", "v1.2.3_b@" + revisionDigest},
@@ -155,12 +157,11 @@ func FuzzEffective(f *testing.F) {
 		effective, ociDigest, err := EffectiveVersion(version, revision)
 		if err != nil {
 			if effective != "" || ociDigest != "" {
-				t.Errorf("an error comes alone: %q, %q, %v", effective, ociDigest, err)
+				t.Errorf("an error has results: %q, %q, %v", effective, ociDigest, err)
 			}
 			return
 		}
-		// What is released is the version of the next visit's chart, once Helm has
-		// stored it: both must agree.
+		// Helm stores the effective version, which must not change when it is computed again.
 		again, digest2, err := EffectiveVersion(effective, revision)
 		if err != nil || again != effective || digest2 != ociDigest {
 			t.Errorf("EffectiveVersion(%q, %q) = %q, %q; from there %q, %q, %v", version, revision, effective, ociDigest, again, digest2, err)

@@ -6,85 +6,85 @@ package cluster
 import "time"
 
 const (
-	// firstPause is how long nobody tries again to reach a cluster that did not answer.
-	// The pause doubles up to longestPause.
+	// firstPause is the time between a failed probe and the next one. It doubles up to
+	// longestPause.
 	firstPause   = time.Second
 	longestPause = time.Minute
-	// probeGap is the least time between a probe that was answered and the next one: a
-	// server that answers some requests and drops others is not to be asked without end.
+	// probeGap is the least time between a successful probe and the next one. It bounds the
+	// probes of a server that answers some requests and drops others.
 	probeGap = time.Second
 )
 
-// phase is what is known of a way into a cluster.
+// phase is the state of a connection to a cluster.
 type phase int
 
 const (
-	// untried: nobody has asked for it yet.
-	untried phase = iota
-	// sound: it was answered last.
-	sound
-	// suspected: a request has failed, or there was none yet, and a probe is to tell
-	// whether anybody is there. Requests go through meanwhile; what has not begun waits.
-	suspected
-	// broken: nobody is there. Nothing is sent but probes.
-	broken
+	// phaseUnknown: no request has been sent yet.
+	phaseUnknown phase = iota
+	// phaseReachable: the last request or probe was answered.
+	phaseReachable
+	// phaseSuspected: a request has failed, or none was sent yet, and a probe is to decide.
+	// Requests are still sent. Reconciliations that have not begun wait.
+	phaseSuspected
+	// phaseUnreachable: a probe has failed. Only probes are sent.
+	phaseUnreachable
 )
 
-// breaker decides whether a cluster is worth a request. One failed request decides
-// nothing, for servers restart and connections break: it brings about a probe at
-// once, and that decides. It knows no time of its own, and is not for concurrent use.
+// breaker is the circuit breaker of a cluster. A failed request does not open it, because
+// servers restart and connections break. It triggers a probe, and the probe decides. The breaker
+// has no clock of its own and is not for concurrent use.
 type breaker struct {
 	phase phase
-	// probing is true while a probe is under way.
+	// probing is true while a probe is in flight.
 	probing bool
-	// since is when the first failure was noticed, and cause says what the last one was;
-	// zero where there was none.
+	// since is when the first failure was noticed, and cause the cause of the last one. Both
+	// are zero without a failure.
 	since time.Time
 	cause string
-	// next is the earliest time for a probe.
+	// next is the earliest time of the next probe.
 	next  time.Time
 	pause time.Duration
 }
 
-// ask notes that somebody wants to use the cluster.
-func (b *breaker) ask(now time.Time) {
-	if b.phase == untried {
-		b.phase, b.next = suspected, now
+// use records that the cluster is about to be used.
+func (b *breaker) use(now time.Time) {
+	if b.phase == phaseUnknown {
+		b.phase, b.next = phaseSuspected, now
 	}
 }
 
-// doubt notes that a request was not answered, and reports whether that is news.
-func (b *breaker) doubt(now time.Time, cause string) bool {
-	if b.phase != sound && b.phase != untried {
+// fail records that a request was not answered. It returns whether a probe becomes due by it.
+func (b *breaker) fail(now time.Time, cause string) bool {
+	if b.phase != phaseReachable && b.phase != phaseUnknown {
 		return false
 	}
-	b.phase, b.since, b.cause = suspected, now, cause
+	b.phase, b.since, b.cause = phaseSuspected, now, cause
 	if b.next.Before(now) {
 		b.next = now
 	}
 	return true
 }
 
-// due reports whether a probe is to be sent, as long as somebody wants to know.
+// due reports whether a probe may be sent now.
 func (b *breaker) due(now time.Time) bool {
-	return (b.phase == suspected || b.phase == broken) && !b.probing && !now.Before(b.next)
+	return (b.phase == phaseSuspected || b.phase == phaseUnreachable) && !b.probing && !now.Before(b.next)
 }
 
-// probed takes the outcome of a probe; an empty cause is an answer. It reports
-// whether there is anything new to say, and whether the breaker opened or closed.
-func (b *breaker) probed(now time.Time, cause string) (news, opened, closed bool) {
+// probed records the outcome of a probe; an empty cause is success. It returns whether the state
+// or the cause changed, and whether the breaker opened or closed.
+func (b *breaker) probed(now time.Time, cause string) (changed, opened, closed bool) {
 	b.probing = false
 	before := *b
 	if cause == "" {
-		*b = breaker{phase: sound, next: now.Add(probeGap)}
-		return true, false, before.phase == broken
+		*b = breaker{phase: phaseReachable, next: now.Add(probeGap)}
+		return true, false, before.phase == phaseUnreachable
 	}
 	if b.since.IsZero() {
 		b.since = now
 	}
-	b.phase, b.cause = broken, cause
+	b.phase, b.cause = phaseUnreachable, cause
 	b.pause = min(max(2*b.pause, firstPause), longestPause)
 	b.next = now.Add(b.pause)
-	opened = before.phase != broken
+	opened = before.phase != phaseUnreachable
 	return opened || before.cause != cause, opened, false
 }

@@ -12,53 +12,53 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestBreaker plays what may happen to a way into a cluster, one word after the
-// other. A number lets as many seconds pass. What is noted of each step is the phase,
-// an asterisk if a probe is under way, and when the next one is due.
+// TestBreaker: a script of events leads to the expected phases. A number is a pause in seconds.
+// After each event the phase is noted, with an asterisk while a probe is in flight, or else with
+// the time of the next one.
 func TestBreaker(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ reason, play, want string }{
 		"FirstUse": {
-			reason: "nobody waits for a cluster of which nothing is known",
-			play:   "ask probe ok", want: "suspected@0 suspected* sound",
+			reason: "a cluster of unknown state is probed at once",
+			play:   "use probe ok", want: "suspected@0 suspected* reachable",
 		},
 		"FirstUseFails": {
-			reason: "what is said has a beginning",
-			play:   "ask probe no", want: "suspected@0 suspected* broken@1 since 0",
+			reason: "a failure has a beginning",
+			play:   "use probe no", want: "suspected@0 suspected* unreachable@1 since 0",
 		},
 		"OneFailureIsNone": {
-			reason: "a connection may break",
-			play:   "ask probe ok 5 doubt probe ok", want: "suspected@0 suspected* sound sound suspected@5 since 5 suspected* since 5 sound",
+			reason: "connections break",
+			play:   "use probe ok 5 fail probe ok", want: "suspected@0 suspected* reachable reachable suspected@5 since 5 suspected* since 5 reachable",
 		},
-		"Dead": {
-			reason: "it is broken since the request that failed, not since the probe",
-			play:   "ask probe ok 5 doubt probe 2 no", want: "suspected@0 suspected* sound sound suspected@5 since 5 suspected* since 5 suspected* since 5 broken@8 since 5",
+		"Unreachable": {
+			reason: "the failure began with the request, not with the probe",
+			play:   "use probe ok 5 fail probe 2 no", want: "suspected@0 suspected* reachable reachable suspected@5 since 5 suspected* since 5 suspected* since 5 unreachable@8 since 5",
 		},
-		"Unasked": {
-			reason: "nobody is bothered whom nobody asks for",
-			play:   "100 probe", want: "untried untried",
+		"Unused": {
+			reason: "an unused cluster is not probed",
+			play:   "100 probe", want: "unknown unknown",
 		},
 		"OneProbeAtATime": {
-			play: "ask probe probe", want: "suspected@0 suspected* suspected*",
+			play: "use probe probe", want: "suspected@0 suspected* suspected*",
 		},
 		"NotEarly": {
-			play: "ask probe no probe", want: "suspected@0 suspected* broken@1 since 0 broken@1 since 0",
+			play: "use probe no probe", want: "suspected@0 suspected* unreachable@1 since 0 unreachable@1 since 0",
 		},
 		"BackOff": {
-			reason: "it doubles up to a minute, and begins anew after an answer",
-			play:   "ask probe no 1 probe no 2 probe no 4 probe no 8 probe no 16 probe no 32 probe no 60 probe no 60 probe ok 5 doubt probe no",
-			want: "suspected@0 suspected* broken@1 since 0 broken@1 since 0 broken* since 0 broken@3 since 0 broken@3 since 0 broken* since 0 broken@7 since 0 " +
-				"broken@7 since 0 broken* since 0 broken@15 since 0 broken@15 since 0 broken* since 0 broken@31 since 0 broken@31 since 0 broken* since 0 broken@63 since 0 " +
-				"broken@63 since 0 broken* since 0 broken@123 since 0 broken@123 since 0 broken* since 0 broken@183 since 0 broken@183 since 0 broken* since 0 sound sound " +
-				"suspected@188 since 188 suspected* since 188 broken@189 since 188",
+			reason: "the pause doubles up to a minute and is reset by an answer",
+			play:   "use probe no 1 probe no 2 probe no 4 probe no 8 probe no 16 probe no 32 probe no 60 probe no 60 probe ok 5 fail probe no",
+			want: "suspected@0 suspected* unreachable@1 since 0 unreachable@1 since 0 unreachable* since 0 unreachable@3 since 0 unreachable@3 since 0 unreachable* since 0 unreachable@7 since 0 " +
+				"unreachable@7 since 0 unreachable* since 0 unreachable@15 since 0 unreachable@15 since 0 unreachable* since 0 unreachable@31 since 0 unreachable@31 since 0 unreachable* since 0 unreachable@63 since 0 " +
+				"unreachable@63 since 0 unreachable* since 0 unreachable@123 since 0 unreachable@123 since 0 unreachable* since 0 unreachable@183 since 0 unreachable@183 since 0 unreachable* since 0 reachable reachable " +
+				"suspected@188 since 188 suspected* since 188 unreachable@189 since 188",
 		},
-		"DoubtInDoubt": {
-			reason: "those that fail after the first one are no news",
-			play:   "ask probe ok 5 doubt 1 doubt probe no doubt", want: "suspected@0 suspected* sound sound suspected@5 since 5 suspected@5 since 5 suspected@5 since 5 suspected* since 5 broken@7 since 5 broken@7 since 5",
+		"FailureWhileSuspected": {
+			reason: "only the first failure counts",
+			play:   "use probe ok 5 fail 1 fail probe no fail", want: "suspected@0 suspected* reachable reachable suspected@5 since 5 suspected@5 since 5 suspected@5 since 5 suspected* since 5 unreachable@7 since 5 unreachable@7 since 5",
 		},
 		"Flapping": {
-			reason: "who answers probes only is asked once a second",
-			play:   "ask probe ok doubt probe 1 probe", want: "suspected@0 suspected* sound suspected@1 since 0 suspected@1 since 0 suspected@1 since 0 suspected* since 0",
+			reason: "a server that answers only probes is probed once a second",
+			play:   "use probe ok fail probe 1 probe", want: "suspected@0 suspected* reachable suspected@1 since 0 suspected@1 since 0 suspected@1 since 0 suspected* since 0",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -77,10 +77,10 @@ func play(t *testing.T, script string) string {
 	var noted []string
 	for word := range strings.FieldsSeq(script) {
 		switch word {
-		case "ask":
-			b.ask(now)
-		case "doubt":
-			b.doubt(now, "doubt")
+		case "use":
+			b.use(now)
+		case "fail":
+			b.fail(now, "failure")
 		case "probe":
 			b.probing = b.probing || b.due(now)
 		case "ok":
@@ -94,11 +94,13 @@ func play(t *testing.T, script string) string {
 			}
 			now = now.Add(time.Duration(seconds) * time.Second)
 		}
-		note := map[phase]string{untried: "untried", sound: "sound", suspected: "suspected", broken: "broken"}[b.phase]
+		note := map[phase]string{
+			phaseUnknown: "unknown", phaseReachable: "reachable", phaseSuspected: "suspected", phaseUnreachable: "unreachable",
+		}[b.phase]
 		switch {
 		case b.probing:
 			note += "*"
-		case b.phase == suspected || b.phase == broken:
+		case b.phase == phaseSuspected || b.phase == phaseUnreachable:
 			note += fmt.Sprintf("@%.0f", b.next.Sub(start).Seconds())
 		}
 		if !b.since.IsZero() {
@@ -109,24 +111,24 @@ func play(t *testing.T, script string) string {
 	return strings.Join(noted, " ")
 }
 
-// TestBreakerTells: who waits is told once of whatever is new, and not of what is not.
-func TestBreakerTells(t *testing.T) {
+// TestBreakerReportsChanges: an outcome is reported once, and again when its cause changes.
+func TestBreakerReportsChanges(t *testing.T) {
 	t.Parallel()
 	b, now := &breaker{}, time.Unix(1000, 0)
-	b.ask(now)
+	b.use(now)
 	for _, step := range []struct {
-		reason, cause        string
-		news, opened, closed bool
+		reason, cause           string
+		changed, opened, closed bool
 	}{
-		{"somebody is there, which was not known", "", true, false, false},
-		{"nobody is", "refused", true, true, false},
-		{"for the same reason", "refused", false, false, false},
-		{"for another one", "lost", true, false, false},
-		{"somebody is", "", true, false, true},
+		{"it answers for the first time", "", true, false, false},
+		{"it fails", "refused", true, true, false},
+		{"it fails for the same cause", "refused", false, false, false},
+		{"it fails for another cause", "lost", true, false, false},
+		{"it answers again", "", true, false, true},
 	} {
-		news, opened, closed := b.probed(now, step.cause)
-		if news != step.news || opened != step.opened || closed != step.closed {
-			t.Errorf("%s: news %t, opened %t, closed %t", step.reason, news, opened, closed)
+		changed, opened, closed := b.probed(now, step.cause)
+		if changed != step.changed || opened != step.opened || closed != step.closed {
+			t.Errorf("%s: changed %t, opened %t, closed %t", step.reason, changed, opened, closed)
 		}
 	}
 }

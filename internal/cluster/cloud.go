@@ -21,59 +21,59 @@ import (
 )
 
 const (
-	// cloudTimeout bounds all that a cloud is asked for one way into a cluster.
+	// cloudTimeout bounds one CloudLookup.
 	cloudTimeout = 20 * time.Second
-	// foundRecently is how long what was found is used without a token that holds. The
-	// one for the next request is asked for then.
-	foundRecently = time.Minute
+	// locationTTL is how long the location of a cluster is used without a valid token. The next
+	// request then fetches one.
+	locationTTL = time.Minute
 )
 
-// Access is a way into a cluster that a cloud tells.
+// Access is the address of a cluster and the credentials for it, as a cloud returns them.
 type Access struct {
-	// Address of the API server, and what verifies it, in PEM; empty for the authorities
-	// of the system.
+	// Address is the URL of the API server.
 	Address string
-	CA      []byte
-	Token   string
-	// Expires is when the token does; zero uses it but once.
+	// CA is the certificate authority of the API server in PEM; empty for those of the system.
+	CA    []byte
+	Token string
+	// Expires is when Token expires. A zero time uses it once.
 	Expires time.Time
 }
 
-// CloudLookup asks a cloud for a way into a cluster. It is called concurrently, and returns
-// when ctx ends. An error that has a method Cause, which returns a text, is quoted by
-// that, and no error may hold anything secret.
+// CloudLookup requests access to a cluster from its cloud. It is called concurrently and returns
+// when ctx ends. If an error has a method Cause() string, messages quote that in place of its
+// text. Errors must not contain secrets.
 type CloudLookup func(ctx context.Context, w *Workload, tokens TokenRequester) (Access, error)
 
-// WithCloudLookup sets what finds clusters of clouds. It must be called before connections are
-// asked for.
-func (c *Connections) WithCloudLookup(clouds CloudLookup) *Connections {
-	c.clouds = clouds
+// WithCloudLookup sets the function that locates clusters of clouds; without it they cannot be
+// reached. It must be called before For and Locate.
+func (c *Connections) WithCloudLookup(lookup CloudLookup) *Connections {
+	c.lookup = lookup
 	return c
 }
 
-// cloud takes the address of a cluster of a cloud, and checks what else it needs.
+// cloud sets the address of a cluster of a cloud and validates the other fields.
 func (w *Workload) cloud(address string) (err error) {
 	if address != "" {
-		if w.Address, err = reachable(address); err != nil {
+		if w.Address, err = normalized(address); err != nil {
 			return err
 		}
 	}
-	// Whose API server is known, and what verifies it, needs no name. For AWS, tokens are
-	// for a name in a region.
+	// A known address and CA need no name, except for AWS: its tokens are bound to the name and
+	// region of a cluster.
 	if w.Resource == "" && w.Cloud != "aws" && w.ServiceAccount.Name != "" && w.Address != "" && w.CA != "" {
 		return nil
 	}
 	form, example := resourceForm(w.Cloud)
 	if w.Resource == "" {
-		return fmt.Errorf("cluster is missing: for %s it is like %s", w.Cloud, example)
+		return fmt.Errorf("cluster is missing: its form for %s is %s", w.Cloud, example)
 	}
 	if !form.MatchString(w.Resource) {
-		return fmt.Errorf("cluster is not the name of one: for %s it is like %s", w.Cloud, example)
+		return fmt.Errorf("cluster is not a valid name: its form for %s is %s", w.Cloud, example)
 	}
 	return nil
 }
 
-// resourceForm returns what names of clusters look like.
+// resourceForm returns the pattern of cluster names of a cloud and an example.
 func resourceForm(cloud string) (*regexp.Regexp, string) {
 	switch cloud {
 	case "aws":
@@ -85,8 +85,8 @@ func resourceForm(cloud string) (*regexp.Regexp, string) {
 	return regexp.MustCompile(`^projects/[^/]+/locations/[^/]+/clusters/[^/]+$`), "projects/<project>/locations/<location>/clusters/<name>"
 }
 
-// reachable is canonical, and leaves the path: that of a gateway says where it leads.
-func reachable(address string) (string, error) {
+// normalized is like canonical, but keeps the path: the path of a gateway selects the cluster.
+func normalized(address string) (string, error) {
 	root, err := canonical(address)
 	if err != nil {
 		return "", err
@@ -96,12 +96,12 @@ func reachable(address string) (string, error) {
 	}
 	u, err := url.Parse(address)
 	if err != nil {
-		return "", errors.New("address is no https URL of an API server")
+		return "", errors.New("address is not an https URL of an API server")
 	}
 	return root + strings.TrimRight(u.EscapedPath(), "/"), nil
 }
 
-// key is that of the ConfigMap which says what the cluster is called.
+// key returns the key of the ConfigMap that identifies the cluster.
 func (w *Workload) key() string {
 	if w.Resource == "" {
 		return "address"
@@ -109,6 +109,7 @@ func (w *Workload) key() string {
 	return "cluster"
 }
 
+// name returns the value of that key.
 func (w *Workload) name() string {
 	if w.Resource == "" {
 		return w.Address
@@ -116,130 +117,127 @@ func (w *Workload) name() string {
 	return w.Resource
 }
 
-// lookup is the digest of what a cloud is asked, and differs from that of what it
-// answers.
-func (w *Workload) lookup() digest {
-	// Texts can become JSON.
+// lookupDigest returns the digest of a cloud lookup. It differs from the digest of its result.
+func (w *Workload) lookupDigest() digest {
+	// Marshalling strings cannot fail.
 	raw, _ := json.Marshal(w)
 	return sha256.Sum256(append([]byte("cloud\x00"), raw...))
 }
 
-// locator finds out where a cluster of a cloud is, and asks for tokens for it: the
-// cloud tells both at once. It may be used concurrently.
+// locator looks up the address of a cluster of a cloud together with a token for it. It may be
+// used concurrently.
 type locator struct {
-	key digest
-	of  *Workload
-	// gate stands before the cloud, which is asked by its probes, and by requests whose
-	// token has expired meanwhile.
-	gate   *gate
-	bearer *bearer
-	clouds CloudLookup
-	tokens TokenRequester
-	now    func() time.Time
+	digest   digest
+	workload *Workload
+	// gate guards the cloud. Its probes look up, and so do requests whose token has expired.
+	gate      *gate
+	tokens    *tokenSource
+	lookup    CloudLookup
+	requester TokenRequester
+	now       func() time.Time
 
 	mu sync.Mutex
-	// found is where the cluster is, since then; nil if that is not known.
-	found *Workload
-	since time.Time
+	// located is the workload with address and CA; nil if they are not known.
+	located   *Workload
+	locatedAt time.Time
 }
 
-// Locate returns id with where its cluster is, if a cloud has to say that, and a token
-// for it is there. If not, it returns what to say, and the visit is to end: who is woken
-// through the Callbacks once there is news. Nothing is sent.
-func (c *Connections) Locate(id Identity, who types.NamespacedName) (Identity, *Unreachable) {
+// Locate returns id with the address of its cluster, if that needs a cloud lookup. If
+// address or token are not known, the error is not nil and the reconciliation of key has to end:
+// Callbacks.Enqueue is called with key once the state changes. Locate sends no request.
+func (c *Connections) Locate(id Identity, key types.NamespacedName) (Identity, *Unreachable) {
 	if id.Workload == nil || id.Workload.Cloud == "" {
 		return id, nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	l := c.locatorOf(id.Workload)
+	l := c.locatorFor(id.Workload)
 	l.gate.touch(c.now())
 	if !l.usable() {
-		if before := c.waiting[who]; before != nil && before != l.gate {
-			before.leave(who)
+		if before := c.waiting[key]; before != nil && before != l.gate {
+			before.removeWaiter(key)
 		}
-		return id, c.stand(l, who)
+		return id, c.waitForCloud(l, key)
 	}
-	id.Workload, id.locator = l.place(), l
+	id.Workload, id.locator = l.target(), l
 	return id, nil
 }
 
-// stand lets who wait for a cloud. It is called with the mutex held.
-func (c *Connections) stand(l *locator, who types.NamespacedName) *Unreachable {
-	c.waiting[who] = l.gate
-	return l.gate.await(who)
+// waitForCloud makes key wait for a cloud. It is called with the mutex held.
+func (c *Connections) waitForCloud(l *locator, key types.NamespacedName) *Unreachable {
+	c.waiting[key] = l.gate
+	return l.gate.wait(key)
 }
 
-// locatorOf is called with the mutex held.
-func (c *Connections) locatorOf(w *Workload) *locator {
-	key := w.lookup()
-	if g := c.gates[key]; g != nil {
-		return g.via
+// locatorFor is called with the mutex held.
+func (c *Connections) locatorFor(w *Workload) *locator {
+	d := w.lookupDigest()
+	if g := c.gates[d]; g != nil {
+		return g.locator
 	}
-	l := &locator{key: key, of: w, clouds: c.clouds, tokens: c.tokens, now: c.now}
-	l.gate = newGate(w.name(), c.now, c.probing.Load, c.look)
-	l.gate.of, l.gate.via, l.gate.probe = w, l, l.probe
-	l.bearer = newBearer(w, nil, c.keep, c.now, &c.counts)
-	l.bearer.fetch, l.bearer.barred = l.ask, l.gate.closed
-	c.gates[key] = l.gate
+	l := &locator{digest: d, workload: w, lookup: c.lookup, requester: c.requester, now: c.now}
+	l.gate = newGate(w.name(), c.now, c.probing.Load, c.trigger)
+	l.gate.workload, l.gate.locator, l.gate.probe = w, l, l.probe
+	l.tokens = newTokenSource(w, nil, c.maxTokenAge, c.now, &c.counts)
+	l.tokens.fetch, l.tokens.blocked = l.fetchToken, l.gate.openError
+	c.gates[d] = l.gate
 	return l
 }
 
-// usable reports whether requests may be sent: with a token that is there, or with one
-// that is asked for then.
+// usable reports whether requests may be sent, with the cached token or with one that they fetch.
 func (l *locator) usable() bool {
 	l.mu.Lock()
-	found, since := l.found, l.since
+	located, at := l.located, l.locatedAt
 	l.mu.Unlock()
-	if found == nil {
+	if located == nil {
 		return false
 	}
-	return l.bearer.held() != "" || !l.gate.isOpen() && l.now().Sub(since) < foundRecently
+	return l.tokens.cached() != "" || !l.gate.isOpen() && l.now().Sub(at) < locationTTL
 }
 
-// place is called if the locator is usable.
-func (l *locator) place() *Workload {
+// target returns the located workload; nil if it is not known.
+func (l *locator) target() *Workload {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.found
+	return l.located
 }
 
 func (l *locator) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, cloudTimeout)
 	defer cancel()
-	_, err := l.bearer.renewed(ctx)
+	_, err := l.tokens.refresh(ctx)
 	return err
 }
 
-// ask asks the cloud for a token, and notes what else it says.
-func (l *locator) ask(asked context.Context) (string, time.Time, error) {
-	ctx, cancel := context.WithTimeout(asked, cloudTimeout)
+// fetchToken requests a token from the cloud and stores the address that comes with it.
+func (l *locator) fetchToken(parent context.Context) (string, time.Time, error) {
+	ctx, cancel := context.WithTimeout(parent, cloudTimeout)
 	defer cancel()
-	found, access, err := l.find(ctx)
+	located, access, err := l.locate(ctx)
 	if err != nil {
-		if asked.Err() == nil {
-			l.gate.doubt(apiretry.Cause(err))
+		if parent.Err() == nil {
+			l.gate.fail(apiretry.Cause(err))
 		}
 		return "", time.Time{}, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.found, l.since = found, l.now()
+	l.located, l.locatedAt = located, l.now()
 	return access.Token, access.Expires, nil
 }
 
-func (l *locator) find(ctx context.Context) (*Workload, Access, error) {
-	if l.clouds == nil {
-		return nil, Access{}, errors.New("nobody finds clusters of clouds")
+func (l *locator) locate(ctx context.Context) (*Workload, Access, error) {
+	if l.lookup == nil {
+		return nil, Access{}, errors.New("clusters of clouds are not supported")
 	}
-	access, err := l.clouds(ctx, l.of, l.tokens)
+	access, err := l.lookup(ctx, l.workload, l.requester)
 	if err != nil {
 		return nil, Access{}, err
 	}
-	found := *l.of
-	if found.Address, err = reachable(access.Address); err != nil {
-		return nil, Access{}, fmt.Errorf("the cloud does not say where the cluster is: %w", err)
+	located := *l.workload
+	if located.Address, err = normalized(access.Address); err != nil {
+		return nil, Access{}, fmt.Errorf("the cloud returned no usable address of the cluster: %w", err)
 	}
-	found.CA = string(access.CA)
-	return &found, access, nil
+	located.CA = string(access.CA)
+	return &located, access, nil
 }

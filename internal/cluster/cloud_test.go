@@ -24,51 +24,52 @@ const (
 	someGKE = "projects/p/locations/l/clusters/far"
 )
 
+// TestParseWorkloadOfCloud: the data of a ConfigMap select a cluster of a cloud or are rejected.
 func TestParseWorkloadOfCloud(t *testing.T) {
 	t.Parallel()
 	tenant := types.NamespacedName{Namespace: "apps", Name: "tenant"}
-	nobody := types.NamespacedName{Namespace: "apps"}
+	unnamed := types.NamespacedName{Namespace: "apps"}
 	for name, tc := range map[string]struct {
 		reason  string
 		data    map[string]string
-		terms   WorkloadOptions
+		options WorkloadOptions
 		want    *Workload
 		wantErr string
 	}{
-		"Itself": {
-			reason: "nobody is named, so it is the controller", data: map[string]string{"provider": "aws", "cluster": someEKS},
-			want: &Workload{Cloud: "aws", Resource: someEKS, ServiceAccount: nobody},
+		"Controller": {
+			reason: "without a ServiceAccount it is the controller itself", data: map[string]string{"provider": "aws", "cluster": someEKS},
+			want: &Workload{Cloud: "aws", Resource: someEKS, ServiceAccount: unnamed},
 		},
 		"Account": {
-			reason: "the cloud says whom tokens are for", data: map[string]string{"provider": "azure", "cluster": someAKS, "serviceAccountName": "tenant"},
-			terms: WorkloadOptions{AllowServiceAccounts: true}, want: &Workload{Cloud: "azure", Resource: someAKS, ServiceAccount: tenant},
+			reason: "the cloud sets the audiences of tokens", data: map[string]string{"provider": "azure", "cluster": someAKS, "serviceAccountName": "tenant"},
+			options: WorkloadOptions{AllowServiceAccounts: true}, want: &Workload{Cloud: "azure", Resource: someAKS, ServiceAccount: tenant},
 		},
 		"Default": {
-			reason: "the flag names somebody", data: map[string]string{"provider": "gcp", "cluster": someGKE},
-			terms: WorkloadOptions{DefaultServiceAccount: "tenant", AllowServiceAccounts: true}, want: &Workload{Cloud: "gcp", Resource: someGKE, ServiceAccount: tenant},
+			reason: "a flag sets the ServiceAccount", data: map[string]string{"provider": "gcp", "cluster": someGKE},
+			options: WorkloadOptions{DefaultServiceAccount: "tenant", AllowServiceAccounts: true}, want: &Workload{Cloud: "gcp", Resource: someGKE, ServiceAccount: tenant},
 		},
 		"Everything": {
-			reason: "the path of a gateway says where it leads", terms: WorkloadOptions{AllowServiceAccounts: true},
+			reason: "the path of a gateway selects the cluster", options: WorkloadOptions{AllowServiceAccounts: true},
 			data: map[string]string{"provider": "gcp", "address": "Gateway/v1/far/", "ca.crt": "pem", "audiences": "a\nb", "serviceAccountName": "tenant"},
 			want: &Workload{Cloud: "gcp", Address: "https://gateway:443/v1/far", CA: "pem", Audiences: []string{"a", "b"}, ServiceAccount: tenant},
 		},
-		"Gated":        {data: map[string]string{"provider": "aws", "cluster": someEKS, "serviceAccountName": "tenant"}, wantErr: "serviceAccountName asks for tokens"},
+		"Gated":        {data: map[string]string{"provider": "aws", "cluster": someEKS, "serviceAccountName": "tenant"}, wantErr: "serviceAccountName requests tokens"},
 		"GatedGeneric": {data: map[string]string{"provider": "generic", "address": "a", "serviceAccountName": "tenant"}, wantErr: "feature gate ObjectLevelWorkloadIdentity"},
-		"NoCluster":    {data: map[string]string{"provider": "azure"}, wantErr: "cluster is missing: for azure it is like /subscriptions/"},
+		"NoCluster":    {data: map[string]string{"provider": "azure"}, wantErr: "cluster is missing: its form for azure is /subscriptions/"},
 		"NamelessAWS": {
-			reason: "tokens are for a name", terms: WorkloadOptions{AllowServiceAccounts: true}, wantErr: "cluster is missing: for aws it is like arn:",
+			reason: "tokens are bound to a name", options: WorkloadOptions{AllowServiceAccounts: true}, wantErr: "cluster is missing: its form for aws is arn:",
 			data: map[string]string{"provider": "aws", "address": "a", "ca.crt": "pem", "serviceAccountName": "tenant"},
 		},
-		"NamelessItself": {
-			reason: "the cloud has to confirm the address", wantErr: "cluster is missing: for gcp",
+		"NamelessController": {
+			reason: "the cloud has to confirm the address", wantErr: "cluster is missing: its form for gcp",
 			data: map[string]string{"provider": "gcp", "address": "a", "ca.crt": "pem"},
 		},
-		"OtherCloud": {data: map[string]string{"provider": "gcp", "cluster": someEKS}, wantErr: "cluster is not the name of one: for gcp"},
+		"OtherCloud": {data: map[string]string{"provider": "gcp", "cluster": someEKS}, wantErr: "cluster is not a valid name: its form for gcp"},
 		"Password":   {data: map[string]string{"provider": "gcp", "cluster": someGKE, "address": "https://hunter:hunter@api"}, wantErr: "address"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := ParseWorkload(tc.data, "apps", tc.terms)
+			got, err := ParseWorkload(tc.data, "apps", tc.options)
 			if tc.wantErr != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.wantErr) || strings.Contains(err.Error(), "hunter") {
 					t.Errorf("got %v, %v, want %s", got, err, tc.wantErr)
@@ -82,21 +83,22 @@ func TestParseWorkloadOfCloud(t *testing.T) {
 	}
 }
 
-// sky is a cloud with one cluster.
-type sky struct {
+// fakeCloud is a cloud with one cluster.
+type fakeCloud struct {
 	pool   *Connections
 	clock  *clock
 	server *httptest.Server
-	// err is what the cloud says, and asked how often.
-	err   error
-	asked int
-	seen  []string
-	woken []string
+	// err is the error of lookups, and lookups is their number.
+	err     error
+	lookups int
+	// seen are the tokens that the cluster received.
+	seen     []string
+	enqueued []string
 }
 
-func newSky(t *testing.T) *sky {
+func newFakeCloud(t *testing.T) *fakeCloud {
 	t.Helper()
-	s := &sky{}
+	s := &fakeCloud{}
 	s.server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.seen = append(s.seen, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
 		w.Header().Set("Content-Type", "application/json")
@@ -105,18 +107,18 @@ func newSky(t *testing.T) *sky {
 	t.Cleanup(s.server.Close)
 	s.pool, s.clock = newPool(t, &rest.Config{Host: "http://local"})
 	s.pool.probing.Store(true)
-	s.pool.SetCallbacks(Callbacks{Enqueue: func(who types.NamespacedName) { s.woken = append(s.woken, who.Name) }})
+	s.pool.SetCallbacks(Callbacks{Enqueue: func(key types.NamespacedName) { s.enqueued = append(s.enqueued, key.Name) }})
 	s.pool.WithCloudLookup(func(context.Context, *Workload, TokenRequester) (Access, error) {
-		s.asked++
-		return Access{Address: s.server.URL, CA: []byte(pemOf(s.server)), Token: fmt.Sprint("t", s.asked), Expires: s.clock.Now().Add(15 * time.Minute)}, s.err
+		s.lookups++
+		return Access{Address: s.server.URL, CA: []byte(pemOf(s.server)), Token: fmt.Sprint("t", s.lookups), Expires: s.clock.Now().Add(15 * time.Minute)}, s.err
 	})
 	return s
 }
 
-func far1() Identity { return Identity{Workload: &Workload{Cloud: "aws", Resource: someEKS}} }
+func cloudIdentity() Identity { return Identity{Workload: &Workload{Cloud: "aws", Resource: someEKS}} }
 
-// probe does what Start would.
-func (s *sky) probe(t *testing.T) {
+// probe sends the probes that are due, as Start does.
+func (s *fakeCloud) probe(t *testing.T) {
 	t.Helper()
 	due, _ := s.pool.probes()
 	for key, g := range due {
@@ -124,143 +126,142 @@ func (s *sky) probe(t *testing.T) {
 	}
 }
 
-func (s *sky) locate(name string) (Identity, *Unreachable) {
-	return s.pool.Locate(far1(), types.NamespacedName{Name: name})
+func (s *fakeCloud) locate(name string) (Identity, *Unreachable) {
+	return s.pool.Locate(cloudIdentity(), types.NamespacedName{Name: name})
 }
 
-// visit sends a request if it is let.
-func (s *sky) visit(t *testing.T) error {
+// reconcile sends a request if Locate admits it.
+func (s *fakeCloud) reconcile(t *testing.T) error {
 	t.Helper()
 	id, unknown := s.locate("a")
 	if unknown != nil {
 		return unknown
 	}
-	way := s.pool.mustFor(t, id)
-	way.gate.breaker.phase = sound
-	return s.request(way)
+	connection := s.pool.mustFor(t, id)
+	connection.gate.breaker.phase = phaseReachable
+	return s.request(connection)
 }
 
-func (s *sky) request(way *Connection) error {
-	d, _ := way.ToDiscoveryClient()
+func (s *fakeCloud) request(connection *Connection) error {
+	d, _ := connection.ToDiscoveryClient()
 	_, err := d.ServerVersion()
 	return err
 }
 
-// TestLocate: nobody waits for a cloud but who asks it, once for all, and again before
-// what it said expires.
+// TestLocate: a cloud is looked up in the background, once for all HelmReleases, and again before
+// its token expires.
 func TestLocate(t *testing.T) {
 	t.Parallel()
-	s := newSky(t)
+	s := newFakeCloud(t)
 	for _, name := range []string{"a", "b"} {
-		if _, unknown := s.locate(name); unknown == nil || !unknown.Checking || unknown.Cloud != "aws" || s.asked != 0 {
-			t.Fatalf("%s: %+v, asked %d times", name, unknown, s.asked)
+		if _, unknown := s.locate(name); unknown == nil || !unknown.Checking || unknown.Cloud != "aws" || s.lookups != 0 {
+			t.Fatalf("%s: %+v, %d lookups", name, unknown, s.lookups)
 		}
 	}
 	s.probe(t)
-	if len(s.woken) != 2 || s.asked != 1 {
-		t.Fatalf("woken are %v, asked %d times", s.woken, s.asked)
+	if len(s.enqueued) != 2 || s.lookups != 1 {
+		t.Fatalf("enqueued are %v, %d lookups", s.enqueued, s.lookups)
 	}
 	for range 2 {
-		if err := s.visit(t); err != nil {
+		if err := s.reconcile(t); err != nil {
 			t.Fatal(err)
 		}
 	}
 	s.clock.pass(11 * time.Minute)
-	if err := s.visit(t); err != nil {
+	if err := s.reconcile(t); err != nil {
 		t.Fatal(err)
 	}
 	s.clock.pass(time.Minute)
 	var unknown *Unreachable
-	if err := s.visit(t); !errors.As(err, &unknown) || !unknown.Checking || s.asked != 1 {
-		t.Fatalf("with an old token: %v, asked %d times", err, s.asked)
+	if err := s.reconcile(t); !errors.As(err, &unknown) || !unknown.Checking || s.lookups != 1 {
+		t.Fatalf("with an old token: %v, %d lookups", err, s.lookups)
 	}
 	s.probe(t)
-	if err := s.visit(t); err != nil {
+	if err := s.reconcile(t); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"t1", "t1", "t1", "t2"}, s.seen); diff != "" {
-		t.Errorf("the cluster saw (-want +got):\n%s", diff)
+		t.Errorf("tokens that the cluster received (-want +got):\n%s", diff)
 	}
 }
 
-// TestCloudRefuses: what the cloud says is told, and it is not asked by requests again,
-// only by probes.
-func TestCloudRefuses(t *testing.T) {
+// TestCloudRejects: the message quotes the error of the cloud, and only probes repeat the lookup.
+func TestCloudRejects(t *testing.T) {
 	t.Parallel()
-	s := newSky(t)
+	s := newFakeCloud(t)
 	_, _ = s.locate("a")
 	s.probe(t)
 	id, _ := s.locate("a")
-	way := s.pool.mustFor(t, id)
-	way.gate.breaker.phase = sound
+	connection := s.pool.mustFor(t, id)
+	connection.gate.breaker.phase = phaseReachable
 
 	s.clock.pass(time.Hour)
 	s.err = &quoted{}
-	if err := s.request(way); err == nil || s.asked != 2 {
-		t.Fatalf("got %v, asked %d times", err, s.asked)
+	if err := s.request(connection); err == nil || s.lookups != 2 {
+		t.Fatalf("got %v, %d lookups", err, s.lookups)
 	}
-	if refused := s.pool.Admit(way, types.NamespacedName{Name: "a"}); refused == nil || !refused.Checking {
-		t.Errorf("admitted with %v", refused)
+	if rejected := s.pool.Admit(connection, types.NamespacedName{Name: "a"}); rejected == nil || !rejected.Checking {
+		t.Errorf("admitted with %v", rejected)
 	}
 	s.probe(t)
-	if err := s.request(way); err == nil || s.asked != 3 {
-		t.Errorf("got %v, asked %d times", err, s.asked)
+	if err := s.request(connection); err == nil || s.lookups != 3 {
+		t.Errorf("got %v, %d lookups", err, s.lookups)
 	}
-	refused := s.pool.Admit(way, types.NamespacedName{Name: "a"})
-	want := "there has been no way to " + someEKS + " since 1970-01-01T01:16:40Z: 403 no; it is tried again within 1m0s"
-	if refused == nil || refused.Checking || refused.Error() != want || refused.Key != "cluster" {
-		t.Errorf("got %v, want %s", refused, want)
+	rejected := s.pool.Admit(connection, types.NamespacedName{Name: "a"})
+	want := "the cloud has not given access to " + someEKS + " since 1970-01-01T01:16:40Z: 403 no; it is tried again within 1m0s"
+	if rejected == nil || rejected.Checking || rejected.Error() != want || rejected.Key != "cluster" {
+		t.Errorf("got %v, want %s", rejected, want)
 	}
-	if way.gate.breaker.phase != sound {
+	if connection.gate.breaker.phase != phaseReachable {
 		t.Error("the cluster is suspected")
 	}
 	s.err = nil
 	s.clock.pass(time.Minute)
 	s.probe(t)
-	if err := s.request(way); err != nil {
+	if err := s.request(connection); err != nil {
 		t.Error(err)
 	}
-	if len(s.woken) < 2 || s.pool.Admit(way, types.NamespacedName{Name: "a"}) != nil {
-		t.Errorf("woken are %v", s.woken)
+	if len(s.enqueued) < 2 || s.pool.Admit(connection, types.NamespacedName{Name: "a"}) != nil {
+		t.Errorf("enqueued are %v", s.enqueued)
 	}
 }
 
-// quoted has a text that must not be told.
+// quoted is an error whose text must not be quoted.
 type quoted struct{}
 
 func (*quoted) Error() string { return "secret" }
 func (*quoted) Cause() string { return "403 no" }
 
-// TestKeepNothing: without a cache every request asks for a token, and none waits.
-func TestKeepNothing(t *testing.T) {
+// TestMaxTokenAgeZero: without a cache every request fetches a token at once.
+func TestMaxTokenAgeZero(t *testing.T) {
 	t.Parallel()
-	s := newSky(t)
+	s := newFakeCloud(t)
 	s.pool.WithMaxTokenAge(0)
 	_, _ = s.locate("a")
 	s.probe(t)
 	for range 3 {
-		if err := s.visit(t); err != nil {
+		if err := s.reconcile(t); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if diff := cmp.Diff([]string{"t2", "t3", "t4"}, s.seen); diff != "" {
-		t.Errorf("the cluster saw (-want +got):\n%s", diff)
+		t.Errorf("tokens that the cluster received (-want +got):\n%s", diff)
 	}
 }
 
-// TestLocatorStays as long as a cluster does that was found through it.
+// TestLocatorStays: the gate of a cloud is kept while a cluster that it located is used.
 func TestLocatorStays(t *testing.T) {
 	t.Parallel()
-	s := newSky(t)
+	s := newFakeCloud(t)
 	_, _ = s.locate("a")
 	s.probe(t)
 	id, _ := s.locate("a")
-	way := s.pool.mustFor(t, id)
+	connection := s.pool.mustFor(t, id)
 	s.clock.pass(maxIdle)
-	way.gate.touch(s.clock.Now())
+	connection.gate.touch(s.clock.Now())
 	s.pool.mustFor(t, Identity{})
-	if s.pool.gates[way.locator.key] == nil {
-		t.Error("nobody asks the cloud any more")
+	if s.pool.gates[connection.locator.digest] == nil {
+		t.Error("the gate of the cloud was removed")
 	}
 	s.clock.pass(maxIdle)
 	s.pool.mustFor(t, Identity{})
@@ -269,13 +270,13 @@ func TestLocatorStays(t *testing.T) {
 	}
 }
 
-// TestChangedAccount: another identity in the cloud is looked up anew.
+// TestChangedAccount: another identity in the cloud has a lookup of its own.
 func TestChangedAccount(t *testing.T) {
 	t.Parallel()
-	w := far1().Workload
+	w := cloudIdentity().Workload
 	changed := *w
 	changed.Annotations = map[string]string{"eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/other"}
-	if w.lookup() == changed.lookup() || w.digest() == changed.digest() || w.lookup() == w.digest() {
-		t.Error("they share what was found")
+	if w.lookupDigest() == changed.lookupDigest() || w.digest() == changed.digest() || w.lookupDigest() == w.digest() {
+		t.Error("they share a lookup")
 	}
 }

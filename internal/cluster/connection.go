@@ -1,11 +1,6 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cluster answers which cluster a release lives in and as whom it is
-// touched. It makes one connection per answer and keeps it: discovery, the REST
-// mapper and the transport are shared by everything that uses the same one.
-//
-// It hands out connections and never uses them itself.
 package cluster
 
 import (
@@ -25,11 +20,10 @@ import (
 	"github.com/pintle-dev/pintle/internal/apiretry"
 )
 
-// Connection is a way into one cluster under one identity. It implements the
-// RESTClientGetter that Helm and kubectl speak, and may be used concurrently.
+// Connection connects to one cluster as one identity. It implements the RESTClientGetter of Helm
+// and kubectl and may be used concurrently.
 type Connection struct {
-	// id and local tell connections apart, identity tells users of clusters apart, and
-	// cluster clusters.
+	// id distinguishes connections, identity users of clusters, and cluster clusters.
 	id       string
 	local    bool
 	identity string
@@ -38,30 +32,30 @@ type Connection struct {
 	config    *rest.Config
 	client    *http.Client
 	discovery cachedDiscovery
-	catalogue *catalogue
+	cache     *discoveryCache
 	mapper    meta.RESTMapper
-	// own is the transport if it belongs to this connection alone; nil if
-	// client-go shares it out.
+	// own is the transport if no other connection uses it; nil if client-go manages it.
 	own *http.Transport
-	// gate stands before it; nil before the controller's own cluster.
+	// gate guards requests to the cluster; nil for the controller's own cluster.
 	gate *gate
-	// locator found the cluster; nil if nobody had to.
+	// locator located the cluster; nil if it needed no cloud lookup.
 	locator *locator
-	// shared is the connection that WithRetrier copied; nil if this is none of its copies.
+	// shared is the connection that WithRetrier copied; nil if this is not such a copy.
 	shared *Connection
 }
 
 var _ genericclioptions.RESTClientGetter = (*Connection)(nil)
 
-// Connect prepares a connection of its own; nothing is sent before it is used. The
-// config is copied. What the server offers is asked for anew whenever Capabilities is
-// called.
-func Connect(config *rest.Config) (*Connection, error) { return connect(config, newCatalogue(nil)) }
+// Connect returns a connection that is not part of a pool. It copies config and sends no request.
+// Each call of Capabilities on it requests discovery.
+func Connect(config *rest.Config) (*Connection, error) {
+	return connect(config, newDiscoveryCache(nil))
+}
 
-func connect(config *rest.Config, c *catalogue) (*Connection, error) {
+func connect(config *rest.Config, c *discoveryCache) (*Connection, error) {
 	config = rest.CopyConfig(config)
-	// Here, so that it happens once: each client made of this connection builds its
-	// transport from the same config.
+	// All clients of this connection build their transports from config: the wrapper is added to
+	// it once, here.
 	config.Wrap(apiretry.OnLeaderChange)
 	if config.WarningHandler == nil {
 		config.WarningHandler = rest.WarningLogger{}
@@ -76,14 +70,14 @@ func connect(config *rest.Config, c *catalogue) (*Connection, error) {
 		return nil, fmt.Errorf("discovery client for %s: %w", config.Host, err)
 	}
 	return &Connection{
-		id: rand.Text(), cluster: config.Host, config: config, client: client, catalogue: c,
-		discovery: cachedDiscovery{CachedDiscoveryInterface: memory.NewMemCacheClient(dc), catalogue: c, server: dc},
-		mapper:    &mapper{catalogue: c, discovery: dc},
+		id: rand.Text(), cluster: config.Host, config: config, client: client, cache: c,
+		discovery: cachedDiscovery{CachedDiscoveryInterface: memory.NewMemCacheClient(dc), cache: c, server: dc},
+		mapper:    &mapper{cache: c, discovery: dc},
 	}, nil
 }
 
-// WithRetrier returns a copy of the connection whose requests r repeats. The copy serves
-// one action: identity, network connections and what was discovered are those of c.
+// WithRetrier returns a copy of the connection whose requests r retries. The copy serves one
+// action. It shares identity, network connections and discovery with c.
 func (c *Connection) WithRetrier(r *apiretry.Retrier) genericclioptions.RESTClientGetter {
 	own := *c
 	own.shared = c
@@ -92,16 +86,16 @@ func (c *Connection) WithRetrier(r *apiretry.Retrier) genericclioptions.RESTClie
 	own.client = &http.Client{Transport: r.Transport(c.client.Transport), Timeout: c.client.Timeout, CheckRedirect: c.client.CheckRedirect}
 	dc, err := discovery.NewDiscoveryClientForConfigAndClient(own.config, own.client)
 	if err != nil {
-		// The same configuration has made a client before.
+		// Cannot happen: a client was made of the same configuration before.
 		return &own
 	}
-	own.discovery = cachedDiscovery{CachedDiscoveryInterface: c.discovery.CachedDiscoveryInterface, catalogue: c.catalogue, server: dc}
-	own.mapper = &mapper{catalogue: c.catalogue, discovery: dc}
+	own.discovery = cachedDiscovery{CachedDiscoveryInterface: c.discovery.CachedDiscoveryInterface, cache: c.cache, server: dc}
+	own.mapper = &mapper{cache: c.cache, discovery: dc}
 	return &own
 }
 
-// Shared returns the connection that the actions of an identity have in common: c, or
-// the one that c is a copy of.
+// Shared returns the connection that all actions of an identity share: c, or the one that c is a
+// copy of.
 func (c *Connection) Shared() genericclioptions.RESTClientGetter {
 	if c.shared != nil {
 		return c.shared
@@ -109,7 +103,7 @@ func (c *Connection) Shared() genericclioptions.RESTClientGetter {
 	return c
 }
 
-// Server names the API server for people.
+// Server returns a noun phrase for the API server, for messages.
 func (c *Connection) Server() string {
 	if c.local {
 		return "the API server"
@@ -117,71 +111,67 @@ func (c *Connection) Server() string {
 	return "the API server at " + c.config.Host
 }
 
-// cachedDiscovery forgets with the catalogue. What it remembers itself, which is
-// all that discovery tells, is filled only by who asks for it; nothing here does.
+// cachedDiscovery is invalidated together with the discoveryCache. The embedded cache holds all
+// of discovery and is filled by its callers only. This package does not call it.
 type cachedDiscovery struct {
 	discovery.CachedDiscoveryInterface
-	catalogue *catalogue
-	server    discovery.DiscoveryInterface
+	cache  *discoveryCache
+	server discovery.DiscoveryInterface
 }
 
-// RESTClient returns a client that sends requests as this connection does, with its retries.
+// RESTClient returns a client that sends requests through this connection, with its retries.
 func (d cachedDiscovery) RESTClient() rest.Interface { return d.server.RESTClient() }
 
-// Invalidate forgets what was discovered.
+// Invalidate makes the next use request discovery.
 func (d cachedDiscovery) Invalidate() {
-	d.catalogue.spoil()
+	d.cache.invalidate()
 	d.CachedDiscoveryInterface.Invalidate()
 }
 
-// Capabilities returns the version of the server and all that it offers, as sorted
-// "<group>/<version>" and "<group>/<version>/<kind>", to be read only. It asks the
-// server only if what it said earlier may not hold any more. As with client-go, an
-// error that discovery.IsGroupDiscoveryFailedError knows comes with the other
-// results, which lack some groups.
+// Capabilities returns the version of the server and its APIs, as sorted "<group>/<version>" and
+// "<group>/<version>/<kind>". Callers must not modify them. It requests discovery only if the
+// cached capabilities are stale. As in client-go, an error for which
+// discovery.IsGroupDiscoveryFailedError is true comes with the groups that could be listed.
 func (c *Connection) Capabilities() (*version.Info, []string, error) {
-	offered, err := c.catalogue.current(c.discovery.server)
+	current, err := c.cache.current(c.discovery.server)
 	if err != nil {
 		return nil, nil, err
 	}
-	return offered.version, offered.kinds.apis, offered.incomplete
+	return current.version, current.kinds.apis, current.incomplete
 }
 
-// HTTPClient returns the client that all who use the connection share. It
-// authenticates, and limits no rates.
+// HTTPClient returns the HTTP client of the connection, which its users share. It authenticates
+// and has no rate limit.
 func (c *Connection) HTTPClient() *http.Client { return c.client }
 
-// ID is the same for connections to the same cluster as the same user, and
-// differs between all others. It is empty if the connection is used but once.
+// ID returns a text that is equal for connections to the same cluster as the same user and differs
+// between all others. It is empty for a connection of an Identity that is Fresh.
 func (c *Connection) ID() string { return c.id }
 
-// Identity is the same for connections to the same cluster as the same user, by the
-// same kubeconfig, and differs between all others. Unlike ID it tells who a
-// connection is that is used but once. What was learned, or a client that was made,
-// by one identity must not serve another.
+// Identity returns a text that is equal for connections to the same cluster as the same user by
+// the same kubeconfig and differs between all others. Unlike ID it is never empty for connections
+// of a pool. Cached data and clients of one identity must not be used for another.
 func (c *Connection) Identity() string { return c.identity }
 
-// Cluster is the same for connections to the same cluster by the same kubeconfig,
-// whomever they impersonate, and differs between all others.
+// Cluster returns a text that is equal for connections to the same cluster by the same kubeconfig,
+// whichever user they impersonate, and differs between all others.
 func (c *Connection) Cluster() string { return c.cluster }
 
-// Unimpersonated returns a copy of the configuration that acts as whoever it
-// authenticates as: the controller, or the user of a kubeconfig. What it reads must
-// decide nothing about a release.
+// Unimpersonated returns a copy of the configuration without impersonation: it acts as the
+// controller or as the user of a kubeconfig. Data that it reads must not decide about a release.
 func (c *Connection) Unimpersonated() *rest.Config {
 	config := rest.CopyConfig(c.config)
 	config.Impersonate = rest.ImpersonationConfig{}
 	return config
 }
 
-// Local reports whether the connection leads to the controller's own cluster.
+// Local reports whether the cluster is the controller's own cluster.
 func (c *Connection) Local() bool { return c.local }
 
-// Impersonates reports whether the connection is used as somebody else than whoever
-// its configuration authenticates as.
+// Impersonates reports whether the connection impersonates a user.
 func (c *Connection) Impersonates() bool { return c.config.Impersonate.UserName != "" }
 
-// Host is the address of the API server.
+// Host returns the URL of the API server.
 func (c *Connection) Host() string { return c.config.Host }
 
 // ToRESTConfig returns a copy of the configuration.
@@ -195,15 +185,14 @@ func (c *Connection) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, er
 // ToRESTMapper returns the shared REST mapper.
 func (c *Connection) ToRESTMapper() (meta.RESTMapper, error) { return c.mapper, nil }
 
-// ToRawKubeConfigLoader returns a loader of nothing: callers that want a default
-// namespace from it are told theirs in other ways.
+// ToRawKubeConfigLoader returns a loader of an empty configuration. Helm takes the default
+// namespace from its own configuration instead.
 func (c *Connection) ToRawKubeConfigLoader() clientcmd.ClientConfig {
 	return clientcmd.NewDefaultClientConfig(*clientcmdapi.NewConfig(), &clientcmd.ConfigOverrides{})
 }
 
-// release lets the network connections go that nobody uses. Whoever still has
-// the Connection may go on: what is opened after this ends when it has been idle
-// for a while.
+// release closes idle network connections. The Connection stays usable: later network connections
+// are closed after their idle timeout.
 func (c *Connection) release() {
 	if c.own != nil {
 		c.own.CloseIdleConnections()

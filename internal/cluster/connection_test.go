@@ -17,17 +17,17 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// apiServer answers discovery: the core group, and the group example.com once
-// somebody has added it.
+// apiServer answers discovery for the core group, and for the group example.com after add.
 type apiServer struct {
 	*httptest.Server
 
 	mu       sync.Mutex
 	requests []string
 	added    bool
-	// broken is true if the group is there and nobody serves it.
-	broken  bool
-	refused string
+	// broken is true if the group exists and requests for it fail.
+	broken bool
+	// denied is the user whose requests are denied.
+	denied string
 }
 
 func newAPIServer(t *testing.T) *apiServer {
@@ -42,8 +42,8 @@ func (s *apiServer) serve(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests = append(s.requests, r.URL.Path)
-	if s.refused != "" && r.Header.Get("Impersonate-User") == s.refused {
-		http.Error(w, "refused by the test", http.StatusForbidden)
+	if s.denied != "" && r.Header.Get("Impersonate-User") == s.denied {
+		http.Error(w, "denied by the test", http.StatusForbidden)
 		return
 	}
 	if s.broken && strings.Contains(r.URL.Path, "example.com") {
@@ -76,11 +76,11 @@ func (s *apiServer) set(change func()) {
 	change()
 }
 
-func (s *apiServer) add()               { s.set(func() { s.added, s.broken = true, false }) }
-func (s *apiServer) addBroken()         { s.set(func() { s.broken = true }) }
-func (s *apiServer) refuse(user string) { s.set(func() { s.refused = user }) }
+func (s *apiServer) add()             { s.set(func() { s.added, s.broken = true, false }) }
+func (s *apiServer) addBroken()       { s.set(func() { s.broken = true }) }
+func (s *apiServer) deny(user string) { s.set(func() { s.denied = user }) }
 
-// manyGroups is what discovery tells of n definitions, each in a group of its own.
+// manyGroups returns discovery of n CRDs, each in a group of its own.
 func manyGroups(n int) (groups []*metav1.APIGroup, resources []*metav1.APIResourceList) {
 	for i := range n {
 		name := fmt.Sprintf("group-%d.example.com", i)
@@ -93,12 +93,14 @@ func manyGroups(n int) (groups []*metav1.APIGroup, resources []*metav1.APIResour
 	return groups, resources
 }
 
-func (s *apiServer) asked() int {
+// count returns the number of requests.
+func (s *apiServer) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.requests)
 }
 
+// TestConnectSendsNothing: an unused connection sends no request.
 func TestConnectSendsNothing(t *testing.T) {
 	t.Parallel()
 	s := newAPIServer(t)
@@ -106,22 +108,24 @@ func TestConnectSendsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := s.asked(); n != 0 {
-		t.Errorf("a connection that nobody uses asked %d times", n)
+	if n := s.count(); n != 0 {
+		t.Errorf("an unused connection sent %d requests", n)
 	}
 	if ns, _, err := c.ToRawKubeConfigLoader().Namespace(); err == nil {
-		t.Errorf("a namespace must be told in other ways, but the loader names %q", ns)
+		t.Errorf("the loader returned the namespace %q", ns)
 	}
 }
 
-func TestConnectRefusesBadConfig(t *testing.T) {
+// TestConnectErrors: the error of an invalid configuration contains the host.
+func TestConnectErrors(t *testing.T) {
 	t.Parallel()
 	_, err := Connect(&rest.Config{Host: "https://a", TLSClientConfig: rest.TLSClientConfig{Insecure: true, CAData: []byte("no certificate")}})
 	if err == nil || !strings.Contains(err.Error(), "https://a") {
-		t.Errorf("the error must name the host: %v", err)
+		t.Errorf("the error does not contain the host: %v", err)
 	}
 }
 
+// TestConfigIsCopied: a change of a configuration does not reach the connection.
 func TestConfigIsCopied(t *testing.T) {
 	t.Parallel()
 	given := &rest.Config{Host: "http://first"}
@@ -134,13 +138,14 @@ func TestConfigIsCopied(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first.Impersonate.UserName = "somebody else"
+	first.Impersonate.UserName = "other"
 	second, _ := c.ToRESTConfig()
 	if second.Host != "http://first" || second.Impersonate.UserName != "" {
 		t.Errorf("a change of one copy reached another: host %s, user %q", second.Host, second.Impersonate.UserName)
 	}
 }
 
+// TestDiscoveryAndMapperAreShared: repeated lookups cause no further requests.
 func TestDiscoveryAndMapperAreShared(t *testing.T) {
 	t.Parallel()
 	s := newAPIServer(t)
@@ -157,10 +162,10 @@ func TestDiscoveryAndMapperAreShared(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	once := s.asked()
+	once := s.count()
 	d, _ := c.ToDiscoveryClient()
-	if _, err := d.ServerResourcesForGroupVersion("v1"); err != nil || s.asked() != once {
-		t.Errorf("discovery was asked again: %d requests after %d, %v", s.asked(), once, err)
+	if _, err := d.ServerResourcesForGroupVersion("v1"); err != nil || s.count() != once {
+		t.Errorf("discovery was requested again: %d requests after %d, %v", s.count(), once, err)
 	}
 
 	mapping := func(kind schema.GroupKind) string {
@@ -178,14 +183,14 @@ func TestDiscoveryAndMapperAreShared(t *testing.T) {
 	if diff := cmp.Diff("configmaps", mapping(schema.GroupKind{Kind: "ConfigMap"})); diff != "" {
 		t.Errorf("ConfigMap (-want +got):\n%s", diff)
 	}
-	once = s.asked()
+	once = s.count()
 	mapping(schema.GroupKind{Kind: "ConfigMap"})
-	if s.asked() != once {
-		t.Error("the mapper asked again for a kind it knows")
+	if s.count() != once {
+		t.Error("the mapper requested a known kind again")
 	}
 }
 
-// A chart may bring the definition of a kind and an object of it.
+// TestMapperFindsNewKinds: a kind is found after its CRD was created, as by a chart.
 func TestMapperFindsNewKinds(t *testing.T) {
 	t.Parallel()
 	s := newAPIServer(t)
@@ -196,13 +201,13 @@ func TestMapperFindsNewKinds(t *testing.T) {
 	m, _ := c.ToRESTMapper()
 	thing := schema.GroupKind{Group: "example.com", Kind: "Thing"}
 	if _, err := m.RESTMapping(thing, "v1"); err == nil {
-		t.Fatal("a kind that does not exist was found")
+		t.Fatal("an unknown kind was found")
 	}
 	s.mu.Lock()
 	s.added = true
 	s.mu.Unlock()
 	found, err := m.RESTMapping(thing, "v1")
 	if err != nil || found.Resource.Resource != "things" {
-		t.Errorf("a kind that was added is not found: %v, %v", found, err)
+		t.Errorf("the added kind is not found: %v, %v", found, err)
 	}
 }

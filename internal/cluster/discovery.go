@@ -13,155 +13,154 @@ import (
 )
 
 const (
-	// watchedFor is how long a catalogue is trusted while somebody watches for
-	// changes of definitions: an API server that is replaced by a newer one may offer
-	// new kinds in groups that it had.
-	watchedFor = 10 * time.Minute
-	// unwatchedFor is how long it is trusted if nobody does, or if the server could
-	// not tell all.
-	unwatchedFor = 10 * time.Second
-	// settling is how long after a change the server may go on to learn about it: a
-	// definition is called established a moment before it is served.
-	settling = 5 * time.Second
-	// between is the least time between two catalogues that changes ask for: a few
-	// hundred definitions at once are not to be a few hundred catalogues.
-	between = time.Second
+	// watchedTTL is how long capabilities are used while CRDs and APIServices are watched. An
+	// API server that is replaced by a newer one may serve new kinds in existing groups.
+	watchedTTL = 10 * time.Minute
+	// unwatchedTTL is how long capabilities are used without such a watch, or if the server
+	// could not list all groups.
+	unwatchedTTL = 10 * time.Second
+	// propagation is how long after a change the server may still answer with the old
+	// capabilities: a CRD is established a moment before it is served.
+	propagation = 5 * time.Second
+	// minInterval is the least time between two fetches that changes cause. A few hundred CRDs
+	// that are created at once must not cause a few hundred fetches.
+	minInterval = time.Second
 )
 
-// catalogue keeps what the API server of one cluster offers, for all connections
-// that lead there: discovery tells everybody the same. It may be used
-// concurrently.
-type catalogue struct {
-	// now is nil if nothing is to be trusted that was asked for earlier.
+// discoveryCache caches the capabilities of one API server for all connections to it. Discovery
+// returns the same to every user. It may be used concurrently.
+type discoveryCache struct {
+	// now is the clock; nil if nothing may be reused.
 	now func() time.Time
-	// sleep waits; time.Sleep but in tests.
+	// sleep waits. It is time.Sleep except in tests.
 	sleep func(time.Duration)
 
-	// fetching is held while the server is asked, so that it is asked once.
+	// fetching is held during a fetch, so that concurrent callers cause one.
 	fetching sync.Mutex
 
-	mu   sync.Mutex
-	held *offer
-	// asked is when the server was asked for what is held.
-	asked time.Time
-	// changed is when definitions changed last, as far as we were told.
-	changed time.Time
-	watched bool
-	// spoilt is set if what is held is known to be out of date.
-	spoilt bool
+	mu     sync.Mutex
+	cached *capabilities
+	// fetchedAt is when the fetch of cached began.
+	fetchedAt time.Time
+	// changedAt is when a CRD or APIService changed last; zero if none has.
+	changedAt time.Time
+	watched   bool
+	// invalid is true if cached is known to be outdated.
+	invalid bool
 }
 
-// offer is what an API server offers. It is never changed.
-type offer struct {
+// capabilities are the version and the APIs of a server. They are immutable.
+type capabilities struct {
 	version *version.Info
 	kinds   *kinds
-	// incomplete is client-go's error that says which groups the server could not
-	// tell about; nil if it told all.
+	// incomplete is the error of client-go that names the groups that the server could not
+	// list; nil if it listed all.
 	incomplete error
 }
 
-func newCatalogue(now func() time.Time) *catalogue { return &catalogue{now: now, sleep: time.Sleep} }
-
-// verdict is what can be done with what is held.
-type verdict int
-
-const (
-	good verdict = iota
-	// stale means to ask now, early to ask in a moment.
-	stale
-	early
-)
-
-// judge says whether what is held is to be trusted, and if it is too early to ask
-// again, how long that takes.
-func (c *catalogue) judge() (*offer, verdict, time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.held == nil || c.spoilt || c.now == nil {
-		return c.held, stale, 0
-	}
-	age := c.now().Sub(c.asked)
-	trusted := unwatchedFor
-	if c.watched && c.held.incomplete == nil {
-		trusted = watchedFor
-	}
-	switch {
-	case age >= trusted:
-		return c.held, stale, 0
-	case c.asked.After(c.changed.Add(settling)):
-		return c.held, good, 0
-	case age >= between:
-		return c.held, stale, 0
-	case c.asked.After(c.changed):
-		return c.held, good, 0
-	}
-	return c.held, early, between - age
+func newDiscoveryCache(now func() time.Time) *discoveryCache {
+	return &discoveryCache{now: now, sleep: time.Sleep}
 }
 
-// current returns what the server offers, as far as anybody can know: it asks dc
-// unless what is held can be trusted.
-func (c *catalogue) current(dc discovery.DiscoveryInterface) (*offer, error) {
-	if held, v, _ := c.judge(); v == good {
-		return held, nil
+// freshness is whether cached capabilities can be used.
+type freshness int
+
+const (
+	fresh freshness = iota
+	// stale needs a fetch now, tooEarly one after minInterval.
+	stale
+	tooEarly
+)
+
+// state returns the cached capabilities and their freshness. The duration is how long to wait
+// before the next fetch if that is tooEarly.
+func (c *discoveryCache) state() (*capabilities, freshness, time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cached == nil || c.invalid || c.now == nil {
+		return c.cached, stale, 0
+	}
+	age := c.now().Sub(c.fetchedAt)
+	ttl := unwatchedTTL
+	if c.watched && c.cached.incomplete == nil {
+		ttl = watchedTTL
+	}
+	switch {
+	case age >= ttl:
+		return c.cached, stale, 0
+	case c.fetchedAt.After(c.changedAt.Add(propagation)):
+		return c.cached, fresh, 0
+	case age >= minInterval:
+		return c.cached, stale, 0
+	case c.fetchedAt.After(c.changedAt):
+		return c.cached, fresh, 0
+	}
+	return c.cached, tooEarly, minInterval - age
+}
+
+// current returns the capabilities of the server. It fetches them through dc unless the cached
+// ones are fresh, and waits if it is too early for a fetch.
+func (c *discoveryCache) current(dc discovery.DiscoveryInterface) (*capabilities, error) {
+	if cached, f, _ := c.state(); f == fresh {
+		return cached, nil
 	}
 	c.fetching.Lock()
 	defer c.fetching.Unlock()
-	// Somebody else may have asked meanwhile. Who is early waits once: others then
-	// find what it has asked for.
-	held, v, pause := c.judge()
-	if v == good {
-		return held, nil
+	// Another caller may have fetched meanwhile.
+	cached, f, pause := c.state()
+	if f == fresh {
+		return cached, nil
 	}
-	if v == early {
+	if f == tooEarly {
 		c.sleep(pause)
 	}
 	return c.fetch(dc)
 }
 
-// recent is current for those who can do with what is held if it is too early to
-// ask again, or if nothing was said against it.
-func (c *catalogue) recent(dc discovery.DiscoveryInterface) (*offer, error) {
-	usable := func() *offer {
-		held, v, _ := c.judge()
-		if held != nil && (v != stale || c.now == nil && !c.isSpoilt()) {
-			return held
+// recent is like current, but returns the cached capabilities if it is too early for a fetch.
+// Without a clock it returns them until they are invalid. It never sleeps.
+func (c *discoveryCache) recent(dc discovery.DiscoveryInterface) (*capabilities, error) {
+	usable := func() *capabilities {
+		cached, f, _ := c.state()
+		if cached != nil && (f != stale || c.now == nil && !c.isInvalid()) {
+			return cached
 		}
 		return nil
 	}
-	if held := usable(); held != nil {
-		return held, nil
+	if cached := usable(); cached != nil {
+		return cached, nil
 	}
 	c.fetching.Lock()
 	defer c.fetching.Unlock()
-	if held := usable(); held != nil {
-		return held, nil
+	if cached := usable(); cached != nil {
+		return cached, nil
 	}
 	return c.fetch(dc)
 }
 
-// fetch asks the server. An error is not kept: somebody else may be allowed to
-// ask.
-func (c *catalogue) fetch(dc discovery.DiscoveryInterface) (*offer, error) {
+// fetch requests the capabilities and caches them. An error is not cached: another user may be
+// allowed to list APIs.
+func (c *discoveryCache) fetch(dc discovery.DiscoveryInterface) (*capabilities, error) {
 	c.mu.Lock()
-	var asked time.Time
+	var began time.Time
 	if c.now != nil {
-		asked = c.now()
+		began = c.now()
 	}
-	// What is said against the catalogue from now on counts for the new one too.
-	c.spoilt = false
+	// Invalidations from now on hold for the new capabilities too.
+	c.invalid = false
 	c.mu.Unlock()
-	next, err := ask(dc)
+	next, err := fetchCapabilities(dc)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err != nil {
-		c.spoilt = true
+		c.invalid = true
 		return nil, err
 	}
-	c.held, c.asked = next, asked
+	c.cached, c.fetchedAt = next, began
 	return next, nil
 }
 
-func ask(dc discovery.DiscoveryInterface) (*offer, error) {
+func fetchCapabilities(dc discovery.DiscoveryInterface) (*capabilities, error) {
 	server, err := dc.ServerVersion()
 	if err != nil {
 		return nil, fmt.Errorf("could not get server version from Kubernetes: %w", err)
@@ -170,39 +169,39 @@ func ask(dc discovery.DiscoveryInterface) (*offer, error) {
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
 		return nil, fmt.Errorf("could not get apiVersions from Kubernetes: %w", err)
 	}
-	return &offer{version: server, kinds: newKinds(groups, resources), incomplete: err}, nil
+	return &capabilities{version: server, kinds: newKinds(groups, resources), incomplete: err}, nil
 }
 
-// spoil makes the next who asks ask the server, at once.
-func (c *catalogue) spoil() {
+// invalidate makes the next use fetch at once.
+func (c *discoveryCache) invalidate() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.spoilt = true
+	c.invalid = true
 	if c.now != nil {
-		c.changed = c.now()
+		c.changedAt = c.now()
 	}
 }
 
-func (c *catalogue) isSpoilt() bool {
+func (c *discoveryCache) isInvalid() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.spoilt
+	return c.invalid
 }
 
-// note says that definitions changed. It never blocks for long.
-func (c *catalogue) note() {
+// recordChange records that a CRD or APIService has changed. It never blocks for long.
+func (c *discoveryCache) recordChange() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.now != nil {
-		c.changed = c.now()
+		c.changedAt = c.now()
 	}
 }
 
-// setWatched says whether somebody calls note. What is held when that begins may
-// miss what changed before.
-func (c *catalogue) setWatched(watched bool) {
+// setWatched sets whether changes are recorded from now on. When that begins, cached
+// capabilities become invalid: they may lack an earlier change.
+func (c *discoveryCache) setWatched(watched bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.spoilt = c.spoilt || watched && !c.watched
+	c.invalid = c.invalid || watched && !c.watched
 	c.watched = watched
 }

@@ -19,239 +19,241 @@ import (
 )
 
 const (
-	// patience is how long a request may go without an answer before it is found out
-	// whether there is anybody to answer. It is not cut off for that.
+	// patience is how long a request may go without an answer before a probe is sent. The
+	// request itself goes on.
 	patience = 5 * time.Second
-	// probeTimeout bounds a probe, and so how long a cluster can be suspected.
+	// probeTimeout bounds a probe and so the time in phaseSuspected.
 	probeTimeout = 10 * time.Second
 )
 
-// Unreachable is the error of whatever wants to use a cluster that does not answer.
+// Unreachable is the error of requests to a cluster that does not answer.
 type Unreachable struct {
-	// Host is the address of the API server, without any path. Of what only a cloud can
-	// lead to, it is what the cluster is called there.
+	// Host is the URL of the API server without a path. If Cloud is set, it is the name that
+	// identifies the cluster there.
 	Host string
-	// Cloud is the provider that was asked and leads nowhere; empty if it is the cluster
-	// itself. Key is that of a ConfigMap which Host is taken from then.
+	// Cloud is the provider that gave no access; empty if the cluster itself does not answer.
 	Cloud string
-	Key   string
-	// Checking is true if it is about to be found out whether anybody answers: there is
-	// nothing to be said yet. Since and Cause may be zero then.
+	// Key is the key of the ConfigMap that Host is taken from, if Cloud is set.
+	Key string
+	// Checking is true if a probe has not been answered yet, so that the state is not known.
+	// Since and Cause may be zero then.
 	Checking bool
-	// Since is when that was noticed, and Cause the last failure. It is the same for
-	// the same failure, and quotes nothing of a kubeconfig but the server's address.
+	// Since is when the first failure was noticed.
 	Since time.Time
+	// Cause is the last failure. It is equal for equal failures and quotes nothing of a
+	// kubeconfig except the address of the server.
 	Cause string
 }
 
-// Error implements error. The text does not change until the cause does.
+// Error implements error. The text changes only with the cause.
 func (u *Unreachable) Error() string {
 	if u.Checking {
-		return u.Host + " is being tried"
+		return "the connection to " + u.Host + " is being checked"
 	}
 	if u.Cloud != "" {
-		return fmt.Sprintf("there has been no way to %s since %s: %s; it is tried again within %s", u.Host, u.Since.UTC().Format(time.RFC3339), u.Cause, longestPause)
+		return fmt.Sprintf("the cloud has not given access to %s since %s: %s; it is tried again within %s", u.Host, u.Since.UTC().Format(time.RFC3339), u.Cause, longestPause)
 	}
 	return fmt.Sprintf("%s has not been reachable since %s: %s; it is tried again within %s", u.Host, u.Since.UTC().Format(time.RFC3339), u.Cause, longestPause)
 }
 
-// gate stands before all connections that lead to a cluster by the same
-// kubeconfig. Two kubeconfigs never share one: one that is wrong is no reason to keep
-// others from a cluster. It may be used concurrently.
+// gate rejects requests to a cluster while its breaker is open. All connections by the same
+// kubeconfig share a gate. Two kubeconfigs never do: an invalid one must not keep others from the
+// cluster. It may be used concurrently.
 type gate struct {
 	host string
 	now  func() time.Time
-	// running reports whether anybody sends probes. Without, everything goes through.
+	// running reports whether probes are sent. If not, the gate rejects nothing.
 	running func() bool
-	// kick makes whoever sends probes look at the gate. It does not block.
-	kick func()
+	// trigger makes Start check the gate. It does not block.
+	trigger func()
 	// probe sends a request past the gate, on a network connection of its own.
 	probe func(ctx context.Context) error
-	// bearer authenticates what goes through; nil if what leads there holds credentials.
-	bearer *bearer
-	// via is what found the cluster, and of is what is found behind the gate of a cloud;
-	// nil for others.
-	via *locator
-	of  *Workload
+	// tokens authenticates requests; nil if a kubeconfig holds credentials.
+	tokens *tokenSource
+	// locator located the cluster; nil if it needed no cloud lookup.
+	locator *locator
+	// workload is the cluster that the gate of a cloud locates; nil for gates of clusters.
+	workload *Workload
 
 	mu      sync.Mutex
 	breaker breaker
-	// waiters are those that are woken when there is something new.
+	// waiters are the HelmReleases to enqueue when the state changes.
 	waiters map[types.NamespacedName]struct{}
-	// asked is when somebody wanted to use the cluster last, and wanted is true if that
-	// was after the last probe: nobody else is served by another one.
-	asked   time.Time
-	wanted  bool
-	flights map[*flight]struct{}
+	// usedAt is when the cluster was last to be used.
+	usedAt time.Time
+	// probeWanted is true if that was after the last probe. Without it and without waiters no
+	// probe is sent.
+	probeWanted bool
+	inFlight    map[*inFlight]struct{}
 }
 
-// flight is a request that is under way, until its body has been read.
-type flight struct {
+// inFlight is a request whose answer has not been read to its end.
+type inFlight struct {
 	gate   *gate
 	cancel context.CancelCauseFunc
-	// slow tells that there is no answer yet.
+	// slow triggers a probe if there is no answer in time.
 	slow *time.Timer
 }
 
-func newGate(host string, now func() time.Time, running func() bool, kick func()) *gate {
+func newGate(host string, now func() time.Time, running func() bool, trigger func()) *gate {
 	return &gate{
-		host: host, now: now, running: running, kick: kick,
-		waiters: map[types.NamespacedName]struct{}{}, flights: map[*flight]struct{}{},
+		host: host, now: now, running: running, trigger: trigger,
+		waiters: map[types.NamespacedName]struct{}{}, inFlight: map[*inFlight]struct{}{},
 	}
 }
 
-// admit returns nil if who may go on, and else wakes it once there is news.
-func (g *gate) admit(who types.NamespacedName) *Unreachable {
+// admit returns nil if the cluster is reachable. Otherwise it makes key wait for a change.
+func (g *gate) admit(key types.NamespacedName) *Unreachable {
 	if !g.running() {
 		return nil
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.ask()
-	if g.breaker.phase == sound {
-		delete(g.waiters, who)
+	g.use()
+	if g.breaker.phase == phaseReachable {
+		delete(g.waiters, key)
 		return nil
 	}
-	g.waiters[who] = struct{}{}
+	g.waiters[key] = struct{}{}
 	return g.unreachable()
 }
 
-func (g *gate) leave(who types.NamespacedName) {
+func (g *gate) removeWaiter(key types.NamespacedName) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	delete(g.waiters, who)
+	delete(g.waiters, key)
 }
 
-// ask is called with the mutex held.
-func (g *gate) ask() {
+// use records that the cluster is about to be used. It is called with the mutex held.
+func (g *gate) use() {
 	now := g.now()
-	g.asked = now
-	g.breaker.ask(now)
-	if !g.wanted && g.breaker.phase != sound {
-		g.wanted = true
-		g.kick()
+	g.usedAt = now
+	g.breaker.use(now)
+	if !g.probeWanted && g.breaker.phase != phaseReachable {
+		g.probeWanted = true
+		g.trigger()
 	}
 }
 
 // unreachable is called with the mutex held.
 func (g *gate) unreachable() *Unreachable {
-	u := &Unreachable{Host: g.host, Checking: g.breaker.phase != broken, Since: g.breaker.since, Cause: g.breaker.cause}
-	if g.of != nil {
-		u.Cloud, u.Key = g.of.Cloud, g.of.key()
+	u := &Unreachable{Host: g.host, Checking: g.breaker.phase != phaseUnreachable, Since: g.breaker.since, Cause: g.breaker.cause}
+	if g.workload != nil {
+		u.Cloud, u.Key = g.workload.Cloud, g.workload.key()
 	}
 	return u
 }
 
-// await wakes who once there is news, for which it brings about a probe.
-func (g *gate) await(who types.NamespacedName) *Unreachable {
+// wait makes key wait for a change and triggers a probe.
+func (g *gate) wait(key types.NamespacedName) *Unreachable {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.breaker.doubt(g.now(), "")
-	g.ask()
-	g.waiters[who] = struct{}{}
+	g.breaker.fail(g.now(), "")
+	g.use()
+	g.waiters[key] = struct{}{}
 	return g.unreachable()
 }
 
-// closed returns an error if nothing goes through.
-func (g *gate) closed() error {
+// openError returns an error if the breaker is open.
+func (g *gate) openError() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.breaker.phase != broken {
+	if g.breaker.phase != phaseUnreachable {
 		return nil
 	}
 	return g.unreachable()
 }
 
-// doubt is told that a request was not answered.
-func (g *gate) doubt(cause string) {
+// fail records that a request was not answered.
+func (g *gate) fail(cause string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.breaker.doubt(g.now(), cause) {
-		g.wanted = true
-		g.kick()
+	if g.breaker.fail(g.now(), cause) {
+		g.probeWanted = true
+		g.trigger()
 	}
 }
 
-// begin reports whether a probe is to be sent now, which then has begun, and if not
-// when to look again; zero is when somebody kicks.
-func (g *gate) begin(now time.Time) (bool, time.Time) {
+// beginProbe reports whether a probe has to be sent now, and records that it is in flight. If
+// not, it returns when the next one is due; zero is after the next trigger.
+func (g *gate) beginProbe(now time.Time) (bool, time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.wanted && len(g.waiters) == 0 {
+	if !g.probeWanted && len(g.waiters) == 0 {
 		return false, time.Time{}
 	}
 	if g.breaker.due(now) {
-		g.breaker.probing, g.wanted = true, false
+		g.breaker.probing, g.probeWanted = true, false
 		return true, time.Time{}
 	}
-	if g.breaker.probing || g.breaker.phase == sound {
+	if g.breaker.probing || g.breaker.phase == phaseReachable {
 		return false, time.Time{}
 	}
 	return false, g.breaker.next
 }
 
-// end takes the outcome of a probe. It returns whom to wake, and whether the
-// cluster became unreachable or reachable by it. What is under way in a cluster that is not there ends.
-func (g *gate) end(err error) (wake []types.NamespacedName, opened, closed bool) {
+// endProbe records the outcome of a probe. It returns the keys to enqueue and whether the breaker
+// opened or closed. When it opens, requests in flight are canceled.
+func (g *gate) endProbe(err error) (enqueue []types.NamespacedName, opened, closed bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	cause := ""
 	if err != nil {
 		cause = apiretry.Cause(err)
 	}
-	news, opened, closed := g.breaker.probed(g.now(), cause)
-	if news {
-		for who := range g.waiters {
-			wake = append(wake, who)
+	changed, opened, closed := g.breaker.probed(g.now(), cause)
+	if changed {
+		for key := range g.waiters {
+			enqueue = append(enqueue, key)
 		}
 		clear(g.waiters)
 	}
 	if opened {
-		for f := range g.flights {
+		for f := range g.inFlight {
 			f.cancel(g.unreachable())
 		}
 	}
-	return wake, opened, closed
+	return enqueue, opened, closed
 }
 
-// isOpen reports whether nothing goes through.
+// isOpen reports whether the breaker is open.
 func (g *gate) isOpen() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.breaker.phase == broken
+	return g.breaker.phase == phaseUnreachable
 }
 
-// touch notes that somebody knows the way.
+// touch records a use without a request, so that the gate is kept.
 func (g *gate) touch(now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.asked = now
+	g.usedAt = now
 }
 
-// unused reports whether nobody has asked for the cluster for a while.
-func (g *gate) unused(now time.Time) bool {
+// idle reports whether the cluster was not used for maxIdle.
+func (g *gate) idle(now time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return now.Sub(g.asked) >= maxIdle && len(g.waiters) == 0 && len(g.flights) == 0 && !g.breaker.probing
+	return now.Sub(g.usedAt) >= maxIdle && len(g.waiters) == 0 && len(g.inFlight) == 0 && !g.breaker.probing
 }
 
-// wrap lets requests through next as long as the gate lets them.
-func (g *gate) wrap(next http.RoundTripper) http.RoundTripper { return &guarded{gate: g, next: next} }
+// wrap returns a transport that sends requests through next unless the breaker is open.
+func (g *gate) wrap(next http.RoundTripper) http.RoundTripper { return &gated{gate: g, next: next} }
 
-type guarded struct {
+type gated struct {
 	gate *gate
 	next http.RoundTripper
 }
 
-// WrappedRoundTripper lets client-go find the transport that holds connections.
-func (t *guarded) WrappedRoundTripper() http.RoundTripper { return t.next }
+// WrappedRoundTripper lets client-go find the innermost transport.
+func (t *gated) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // RoundTrip implements http.RoundTripper.
-func (t *guarded) RoundTrip(req *http.Request) (*http.Response, error) {
+func (t *gated) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !t.gate.running() {
 		return t.next.RoundTrip(req)
 	}
-	ctx, f, err := t.gate.enter(req.Context())
+	ctx, f, err := t.gate.begin(req.Context())
 	if err != nil {
 		if req.Body != nil {
 			_ = req.Body.Close()
@@ -262,84 +264,83 @@ func (t *guarded) RoundTrip(req *http.Request) (*http.Response, error) {
 	f.slow.Stop()
 	if err != nil {
 		err = f.failed(ctx, err)
-		f.land()
+		f.end()
 		return nil, err
 	}
 	if resp.StatusCode == http.StatusSwitchingProtocols {
-		// What follows is no body, and ends with the connection.
-		t.gate.forget(f)
+		// The connection is no body any more, and its end is not observed.
+		t.gate.remove(f)
 		return resp, nil
 	}
-	resp.Body = &watchedBody{ReadCloser: resp.Body, flight: f, ctx: ctx}
+	resp.Body = &observedBody{ReadCloser: resp.Body, request: f, ctx: ctx}
 	return resp, nil
 }
 
-// enter begins a request.
-func (g *gate) enter(asked context.Context) (context.Context, *flight, error) {
+// begin records a request. It returns an error if the breaker is open.
+func (g *gate) begin(parent context.Context) (context.Context, *inFlight, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.ask()
-	if g.breaker.phase == broken {
+	g.use()
+	if g.breaker.phase == phaseUnreachable {
 		return nil, nil, g.unreachable()
 	}
-	ctx, cancel := context.WithCancelCause(asked)
-	f := &flight{gate: g, cancel: cancel, slow: time.AfterFunc(patience, func() { g.doubt("no answer within " + patience.String()) })}
-	g.flights[f] = struct{}{}
+	ctx, cancel := context.WithCancelCause(parent)
+	f := &inFlight{gate: g, cancel: cancel, slow: time.AfterFunc(patience, func() { g.fail("no answer within " + patience.String()) })}
+	g.inFlight[f] = struct{}{}
 	return ctx, f, nil
 }
 
-// failed says what to make of an error. It is no fault of the cluster if whoever
-// asked gave up, and not news if we did.
-func (f *flight) failed(ctx context.Context, err error) error {
+// failed records a failed request and returns its error. A canceled request does not count: the
+// client or the breaker canceled it.
+func (f *inFlight) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	f.gate.doubt(apiretry.Cause(err))
+	f.gate.fail(apiretry.Cause(err))
 	return err
 }
 
-func (f *flight) land() {
-	f.gate.forget(f)
+func (f *inFlight) end() {
+	f.gate.remove(f)
 	f.cancel(context.Canceled)
 }
 
-func (g *gate) forget(f *flight) {
+func (g *gate) remove(f *inFlight) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	delete(g.flights, f)
+	delete(g.inFlight, f)
 }
 
-// watchedBody notices when a connection breaks while somebody reads from it, as
-// those do who watch.
-type watchedBody struct {
+// observedBody records a connection that breaks while its body is read, as that of a watch is.
+type observedBody struct {
 	io.ReadCloser
 
-	flight *flight
-	ctx    context.Context //nolint:containedctx // it is the request's, as the body is
-	closed atomic.Bool
+	request *inFlight
+	ctx     context.Context
+	closed  atomic.Bool
 }
 
 // Read implements io.Reader.
-func (b *watchedBody) Read(p []byte) (int, error) {
+func (b *observedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if err != nil && err != io.EOF && !b.closed.Load() { //nolint:errorlint // it is never wrapped: others compare it so
-		err = b.flight.failed(b.ctx, err)
+	if err != nil && err != io.EOF && !b.closed.Load() { //nolint:errorlint // io.Reader returns io.EOF unwrapped
+		err = b.request.failed(b.ctx, err)
 	}
 	return n, err
 }
 
 // Close implements io.Closer.
-func (b *watchedBody) Close() error {
-	// Whoever still reads gets an error, which nobody is to be blamed for.
+func (b *observedBody) Close() error {
+	// A concurrent Read fails now, which is not a failure of the cluster.
 	b.closed.Store(true)
 	err := b.ReadCloser.Close()
-	b.flight.land()
+	b.request.end()
 	return err
 }
 
-// prober returns a function that asks a server who it is, and returns an error if
-// nobody answers, or only somebody who says that there is nobody behind. It does not
-// matter what else the answer is: who is refused has reached somebody.
+// prober returns a function that requests the version of a server. It returns an error without an
+// answer and for 502, 503 and 504, with which a proxy reports that the server does not answer.
+// Any other answer, 401 and 403 included, comes from a server that runs.
 func prober(client *http.Client, host string) (func(ctx context.Context) error, error) {
 	address, err := url.JoinPath(host, "version")
 	if err != nil {
@@ -356,10 +357,10 @@ func prober(client *http.Client, host string) (func(ctx context.Context) error, 
 		if err != nil {
 			return err
 		}
-		defer resp.Body.Close() //nolint:errcheck // nothing is done with it
+		defer resp.Body.Close() //nolint:errcheck // its body is not read
 		switch resp.StatusCode {
 		case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-			return fmt.Errorf("there is nobody behind it (%d %s)", resp.StatusCode, http.StatusText(resp.StatusCode))
+			return fmt.Errorf("no API server behind the proxy (%d %s)", resp.StatusCode, http.StatusText(resp.StatusCode))
 		}
 		return nil
 	}, nil

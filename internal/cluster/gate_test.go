@@ -27,30 +27,30 @@ import (
 	"github.com/pintle-dev/pintle/internal/apiretry"
 )
 
-// far is a cluster that is there or not, as tests want it, behind a gate.
-type far struct {
+// remote is another cluster behind a gate, whose answers tests set.
+type remote struct {
 	*Connections
 	*Connection
 
 	mu sync.Mutex
-	// answer is what becomes of requests, and probed of probes.
+	// answer answers requests, and probed probes.
 	answer, probed func(ctx context.Context) error
 	sent, probes   int
-	woken          []string
-	told           []string
+	enqueued       []string
+	reported       []string
 }
 
-func fine(context.Context) error    { return nil }
-func refused(context.Context) error { return syscall.ECONNREFUSED }
+func succeed(context.Context) error { return nil }
+func refuse(context.Context) error  { return syscall.ECONNREFUSED }
 
-// silent never answers.
+// silent does not answer.
 func silent(ctx context.Context) error {
 	<-ctx.Done()
 	return ctx.Err()
 }
 
 // RoundTrip implements http.RoundTripper.
-func (f *far) RoundTrip(req *http.Request) (*http.Response, error) {
+func (f *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 	f.mu.Lock()
 	f.sent++
 	answer := f.answer
@@ -61,10 +61,10 @@ func (f *far) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("{}")), Request: req}, nil
 }
 
-// newFar returns a cluster that answers. It has to be called in a bubble.
-func newFar(t *testing.T) *far {
+// newRemote returns a cluster that answers. It has to be called in a synctest bubble.
+func newRemote(t *testing.T) *remote {
 	t.Helper()
-	f := &far{answer: fine, probed: fine, Connections: NewConnections(&rest.Config{Host: "http://local"}, KubeconfigOptions{}, time.Now)}
+	f := &remote{answer: succeed, probed: succeed, Connections: NewConnections(&rest.Config{Host: "http://local"}, KubeconfigOptions{}, time.Now)}
 	f.Connection = f.mustFor(t, Identity{Kubeconfig: kubeconfigFor("https://far:6443/path", "hunter2")})
 	f.gate.probe = func(ctx context.Context) error {
 		f.mu.Lock()
@@ -76,9 +76,9 @@ func newFar(t *testing.T) *far {
 		return probed(ctx)
 	}
 	f.SetCallbacks(Callbacks{
-		Enqueue:     func(who types.NamespacedName) { f.note(&f.woken, who.Name) },
-		Unreachable: func(host string, is bool) { f.note(&f.told, fmt.Sprint(host, " ", is)) },
-		Reachable:   func(string) { f.note(&f.told, "reachable") },
+		Enqueue:     func(key types.NamespacedName) { f.note(&f.enqueued, key.Name) },
+		Unreachable: func(host string, is bool) { f.note(&f.reported, fmt.Sprint(host, " ", is)) },
+		Reachable:   func(string) { f.note(&f.reported, "reachable") },
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
@@ -93,26 +93,26 @@ func newFar(t *testing.T) *far {
 	return f
 }
 
-func (f *far) note(list *[]string, what string) {
+func (f *remote) note(list *[]string, what string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	*list = append(*list, what)
 }
 
-func (f *far) set(answer, probed func(context.Context) error) {
+func (f *remote) set(answer, probed func(context.Context) error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.answer, f.probed = answer, probed
 }
 
-func (f *far) counts() (sent, probes int, woken, told []string) {
+func (f *remote) counts() (sent, probes int, enqueued, reported []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.sent, f.probes, slices.Sorted(slices.Values(f.woken)), slices.Clone(f.told)
+	return f.sent, f.probes, slices.Sorted(slices.Values(f.enqueued)), slices.Clone(f.reported)
 }
 
-// send sends a request through the gate, and reads the answer.
-func (f *far) send(t *testing.T) error {
+// send sends a request through the gate and reads the answer.
+func (f *remote) send(t *testing.T) error {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://far:6443/path", http.NoBody)
 	if err != nil {
@@ -127,159 +127,157 @@ func (f *far) send(t *testing.T) error {
 	return err
 }
 
-func (f *far) visit(name string) *Unreachable {
+func (f *remote) admit(name string) *Unreachable {
 	return f.Admit(f.Connection, types.NamespacedName{Name: name})
 }
 
-// open makes the cluster sound, and then unreachable.
-func (f *far) open(t *testing.T) {
+// open makes the cluster reachable and then unreachable.
+func (f *remote) open(t *testing.T) {
 	t.Helper()
-	_ = f.visit("first")
+	_ = f.admit("first")
 	time.Sleep(time.Minute)
-	f.set(refused, refused)
+	f.set(refuse, refuse)
 	if err := f.send(t); !errors.Is(err, syscall.ECONNREFUSED) {
-		t.Fatalf("the first to notice gets what it was: %v", err)
+		t.Fatalf("the first request got %v, want its own error", err)
 	}
 	synctest.Wait()
 }
 
-// TestFirstVisit: the first visit is told to come back, and does not wait for anybody
-// to answer.
-func TestFirstVisit(t *testing.T) {
+// TestFirstReconciliation: the first reconciliation ends at once and is enqueued after a probe.
+func TestFirstReconciliation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFar(t)
-		if u := f.visit("a"); u == nil || !u.Checking {
-			t.Fatalf("nobody knew whether anybody is there: %v", u)
+		f := newRemote(t)
+		if u := f.admit("a"); u == nil || !u.Checking {
+			t.Fatalf("admitted although the state of the cluster is not known: %v", u)
 		}
 		synctest.Wait()
-		if _, probes, woken, told := f.counts(); probes != 1 || !slices.Equal(woken, []string{"a"}) || len(told) > 0 {
-			t.Errorf("%d probes, woke %s, told %s", probes, woken, told)
+		if _, probes, enqueued, reported := f.counts(); probes != 1 || !slices.Equal(enqueued, []string{"a"}) || len(reported) > 0 {
+			t.Errorf("%d probes, enqueued %s, reported %s", probes, enqueued, reported)
 		}
-		if u := f.visit("a"); u != nil {
+		if u := f.admit("a"); u != nil {
 			t.Error(u)
 		}
 	})
 }
 
-// TestFirstVisitOfNobody: what is said names the host and the failure, and nothing of
-// the kubeconfig else.
-func TestFirstVisitOfNobody(t *testing.T) {
+// TestUnreachableMessage: the message contains the host and the failure and nothing else of the
+// kubeconfig.
+func TestUnreachableMessage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFar(t)
-		f.set(fine, refused)
-		_ = f.visit("a")
+		f := newRemote(t)
+		f.set(succeed, refuse)
+		_ = f.admit("a")
 		synctest.Wait()
-		u := f.visit("a")
+		u := f.admit("a")
 		if u == nil || u.Checking || u.Error() != "https://far:6443 has not been reachable since 2000-01-01T00:00:00Z: connection refused; it is tried again within 1m0s" {
 			t.Errorf("got %v", u)
 		}
-		if _, _, woken, _ := f.counts(); !slices.Equal(woken, []string{"a"}) {
-			t.Errorf("woke %s: it has something to say now", woken)
+		if _, _, enqueued, _ := f.counts(); !slices.Equal(enqueued, []string{"a"}) {
+			t.Errorf("enqueued %s, want a", enqueued)
 		}
 	})
 }
 
-// TestOpen: nothing is sent to a cluster that is not there, nobody waits for it, and
-// all are woken once it is back.
+// TestOpen: no request is sent to an unreachable cluster, none waits, and all HelmReleases are
+// enqueued once it answers again.
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFar(t)
+		f := newRemote(t)
 		f.open(t)
-		before, _, _, told := f.counts()
-		if !slices.Equal(told, []string{"https://far:6443 true"}) {
-			t.Errorf("told %s", told)
+		before, _, _, reported := f.counts()
+		if !slices.Equal(reported, []string{"https://far:6443 true"}) {
+			t.Errorf("reported %s", reported)
 		}
 		began := time.Now()
 		for _, name := range []string{"a", "b"} {
-			if u := f.visit(name); u == nil || u.Checking || u.Cause != "connection refused" {
-				t.Errorf("%s is let in: %v", name, u)
+			if u := f.admit(name); u == nil || u.Checking || u.Cause != "connection refused" {
+				t.Errorf("%s is admitted: %v", name, u)
 			}
 		}
 		var unreachable *Unreachable
 		if err := f.send(t); !errors.As(err, &unreachable) || errors.Is(err, syscall.ECONNREFUSED) {
-			// client-go would try again what it takes for a broken connection.
+			// client-go repeats requests whose connection was refused.
 			t.Errorf("got %v", err)
 		}
 		if sent, _, _, _ := f.counts(); sent != before || !time.Now().Equal(began) {
 			t.Errorf("%d requests were sent, which took %s", sent-before, time.Since(began))
 		}
-		f.set(fine, fine)
+		f.set(succeed, succeed)
 		time.Sleep(longestPause)
 		synctest.Wait()
-		_, _, woken, told := f.counts()
-		if !slices.Equal(woken, []string{"a", "b", "first"}) || !slices.Equal(told, []string{"https://far:6443 true", "https://far:6443 false", "reachable"}) {
-			t.Errorf("woke %s, told %s", woken, told)
+		_, _, enqueued, reported := f.counts()
+		if !slices.Equal(enqueued, []string{"a", "b", "first"}) || !slices.Equal(reported, []string{"https://far:6443 true", "https://far:6443 false", "reachable"}) {
+			t.Errorf("enqueued %s, reported %s", enqueued, reported)
 		}
-		if u := f.visit("a"); u != nil || f.send(t) != nil {
-			t.Errorf("it is there, but %v", u)
+		if u := f.admit("a"); u != nil || f.send(t) != nil {
+			t.Errorf("the cluster answers, but %v", u)
 		}
 	})
 }
 
-// TestProbesAreFew: an hour of absence costs about a probe a minute, and none if
-// nobody wants to know.
+// TestProbesAreFew: an unreachable cluster is probed about once a minute while a HelmRelease waits
+// for it, and not otherwise.
 func TestProbesAreFew(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFar(t)
+		f := newRemote(t)
 		f.open(t)
 		_, before, _, _ := f.counts()
 		time.Sleep(time.Hour)
 		if _, probes, _, _ := f.counts(); probes != before {
-			t.Errorf("%d probes that nobody wanted", probes-before)
+			t.Errorf("%d probes without a waiting HelmRelease", probes-before)
 		}
 		for n := range 1000 {
-			_ = f.visit(fmt.Sprint("r", n))
+			_ = f.admit(fmt.Sprint("r", n))
 		}
 		time.Sleep(time.Hour)
 		if _, probes, _, _ := f.counts(); probes-before < 55 || probes-before > 70 {
 			t.Errorf("%d probes in an hour", probes-before)
 		}
-		// Who asks after a long time is answered soon.
-		f.set(fine, fine)
+		// A reconciliation after a long time is admitted soon.
+		f.set(succeed, succeed)
 		time.Sleep(longestPause)
-		if u := f.visit("r0"); u != nil {
+		if u := f.admit("r0"); u != nil {
 			t.Error(u)
 		}
 	})
 }
 
-// TestBlip: a connection that broke is no reason to refuse anything.
-func TestBlip(t *testing.T) {
+// TestBrokenConnection: one broken connection rejects no other request.
+func TestBrokenConnection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFar(t)
-		_ = f.visit("first")
+		f := newRemote(t)
+		_ = f.admit("first")
 		synctest.Wait()
 		time.Sleep(time.Minute)
-		f.set(refused, fine)
+		f.set(refuse, succeed)
 		if err := f.send(t); err == nil {
-			t.Fatal("it does not work")
+			t.Fatal("the request succeeded")
 		}
-		f.set(fine, fine)
+		f.set(succeed, succeed)
 		if err := f.send(t); err != nil {
-			t.Errorf("refused before anything was known: %v", err)
+			t.Errorf("rejected before a probe was sent: %v", err)
 		}
 		synctest.Wait()
-		if u := f.visit("a"); u != nil {
+		if u := f.admit("a"); u != nil {
 			t.Error(u)
 		}
-		if _, probes, _, told := f.counts(); probes != 2 || len(told) > 0 {
-			t.Errorf("%d probes, told %s", probes, told)
+		if _, probes, _, reported := f.counts(); probes != 2 || len(reported) > 0 {
+			t.Errorf("%d probes, reported %s", probes, reported)
 		}
 	})
 }
 
-// TestSilence: a server that goes away without a word keeps what is under way for a
-// few seconds only.
+// TestSilence: requests in flight end a few seconds after a server stopped answering.
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFar(t)
-		_ = f.visit("first")
+		f := newRemote(t)
+		_ = f.admit("first")
 		synctest.Wait()
 		f.set(silent, silent)
 		began := time.Now()
@@ -293,33 +291,32 @@ func TestSilence(t *testing.T) {
 	})
 }
 
-// TestSlow: who is only slow gets all the time there is.
+// TestSlow: a slow answer is not interrupted while probes are answered.
 func TestSlow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFar(t)
-		_ = f.visit("first")
+		f := newRemote(t)
+		_ = f.admit("first")
 		synctest.Wait()
-		f.set(func(context.Context) error { time.Sleep(25 * time.Second); return nil }, fine)
+		f.set(func(context.Context) error { time.Sleep(25 * time.Second); return nil }, succeed)
 		if err := f.send(t); err != nil {
 			t.Error(err)
 		}
-		if u := f.visit("a"); u != nil {
+		if u := f.admit("a"); u != nil {
 			t.Error(u)
 		}
 	})
 }
 
-// TestGivenUp: that somebody does not want an answer any more says nothing of the
-// cluster, nor does the end of a watch.
-func TestGivenUp(t *testing.T) {
+// TestCanceled: neither a canceled request nor the end of a watch counts as a failure.
+func TestCanceled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFar(t)
-		_ = f.visit("first")
+		f := newRemote(t)
+		_ = f.admit("first")
 		synctest.Wait()
 		time.Sleep(time.Minute)
-		f.set(silent, refused)
+		f.set(silent, refuse)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "https://far", http.NoBody)
@@ -328,38 +325,38 @@ func TestGivenUp(t *testing.T) {
 			t.Errorf("got %v, %v", resp, err)
 		}
 		broken := errors.New("read on closed body")
-		body := &watchedBody{
+		body := &observedBody{
 			ReadCloser: io.NopCloser(readerFunc(func([]byte) (int, error) { return 0, broken })),
-			flight:     &flight{gate: f.gate, cancel: func(error) {}}, ctx: t.Context(),
+			request:    &inFlight{gate: f.gate, cancel: func(error) {}}, ctx: t.Context(),
 		}
 		_ = body.Close()
 		if _, err := body.Read(nil); !errors.Is(err, broken) {
 			t.Errorf("got %v", err)
 		}
 		synctest.Wait()
-		if u := f.visit("a"); u != nil {
+		if u := f.admit("a"); u != nil {
 			t.Error(u)
 		}
 	})
 }
 
-// TestBrokenWatch: a watch that breaks off is the first to notice.
+// TestBrokenWatch: a watch that breaks triggers a probe.
 func TestBrokenWatch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFar(t)
-		_ = f.visit("first")
+		f := newRemote(t)
+		_ = f.admit("first")
 		time.Sleep(time.Minute)
-		f.set(fine, refused)
-		body := &watchedBody{
+		f.set(succeed, refuse)
+		body := &observedBody{
 			ReadCloser: io.NopCloser(readerFunc(func([]byte) (int, error) { return 0, io.ErrUnexpectedEOF })),
-			flight:     &flight{gate: f.gate, cancel: func(error) {}}, ctx: t.Context(),
+			request:    &inFlight{gate: f.gate, cancel: func(error) {}}, ctx: t.Context(),
 		}
 		if _, err := body.Read(nil); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("got %v", err)
 		}
 		synctest.Wait()
-		if u := f.visit("a"); u == nil || u.Checking {
+		if u := f.admit("a"); u == nil || u.Checking {
 			t.Errorf("got %v", u)
 		}
 	})
@@ -369,51 +366,49 @@ type readerFunc func([]byte) (int, error)
 
 func (r readerFunc) Read(p []byte) (int, error) { return r(p) }
 
-// TestMovedOn: who leads to another cluster by now is not woken for the old one, which
-// nobody looks for any more.
-func TestMovedOn(t *testing.T) {
+// TestChangedCluster: a HelmRelease that uses another cluster now is not enqueued for the old one,
+// which is not probed any more.
+func TestChangedCluster(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFar(t)
+		f := newRemote(t)
 		f.open(t)
-		_, _ = f.visit("a"), f.visit("b")
-		home := f.mustFor(t, Identity{})
-		if u := f.Admit(home, types.NamespacedName{Name: "a"}); u != nil {
+		_, _ = f.admit("a"), f.admit("b")
+		local := f.mustFor(t, Identity{})
+		if u := f.Admit(local, types.NamespacedName{Name: "a"}); u != nil {
 			t.Error(u)
 		}
 		f.Forget(types.NamespacedName{Name: "b"})
 		_, before, _, _ := f.counts()
 		time.Sleep(time.Hour)
-		// One was under way already, or wanted.
-		if _, probes, woken, _ := f.counts(); probes > before+1 || len(woken) != 1 {
-			t.Errorf("%d probes, woke %s", probes-before, woken)
+		// One was in flight or due already.
+		if _, probes, enqueued, _ := f.counts(); probes > before+1 || len(enqueued) != 1 {
+			t.Errorf("%d probes, enqueued %s", probes-before, enqueued)
 		}
 		f.mustFor(t, Identity{})
-		if _, _, _, told := f.counts(); len(f.gates) != 0 || told[len(told)-1] != "https://far:6443 false" {
-			t.Errorf("%d clusters are known, told %s", len(f.gates), told)
+		if _, _, _, reported := f.counts(); len(f.gates) != 0 || reported[len(reported)-1] != "https://far:6443 false" {
+			t.Errorf("%d gates, reported %s", len(f.gates), reported)
 		}
 	})
 }
 
-// TestNobodyProbes: without anybody to find out whether a cluster is back, none is
-// given up.
-func TestNobodyProbes(t *testing.T) {
+// TestWithoutProbes: while no probes are sent, every request is.
+func TestWithoutProbes(t *testing.T) {
 	t.Parallel()
 	pool, _ := newPool(t, &rest.Config{Host: "http://local"})
-	way := pool.mustFor(t, Identity{Kubeconfig: kubeconfigFor("http://127.0.0.1:1", "t")})
+	connection := pool.mustFor(t, Identity{Kubeconfig: kubeconfigFor("http://127.0.0.1:1", "t")})
 	for range 2 {
-		if u := pool.Admit(way, types.NamespacedName{Name: "a"}); u != nil {
+		if u := pool.Admit(connection, types.NamespacedName{Name: "a"}); u != nil {
 			t.Error(u)
 		}
-		d, _ := way.ToDiscoveryClient()
+		d, _ := connection.ToDiscoveryClient()
 		if _, err := d.ServerVersion(); !errors.Is(err, syscall.ECONNREFUSED) {
 			t.Errorf("got %v", err)
 		}
 	}
 }
 
-// TestGates: those who come by the same kubeconfig share what is known of the cluster,
-// whomever they impersonate, and others share nothing.
+// TestGates: connections by the same kubeconfig share a gate, and others do not.
 func TestGates(t *testing.T) {
 	t.Parallel()
 	pool, _ := newPool(t, &rest.Config{Host: "http://local"})
@@ -436,7 +431,7 @@ func TestGates(t *testing.T) {
 	}
 }
 
-// TestProbe goes all the way, to a server that answers this and that.
+// TestProbe: a probe fails if the server does not answer, or if a proxy reports that.
 func TestProbe(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -450,7 +445,7 @@ func TestProbe(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	pool, _ := newPool(t, &rest.Config{Host: "http://local"})
-	g := pool.mustFor(t, Identity{Kubeconfig: kubeconfigFor(server.URL+"/path", "t0ken"), User: "somebody"}).gate
+	g := pool.mustFor(t, Identity{Kubeconfig: kubeconfigFor(server.URL+"/path", "t0ken"), User: "u"}).gate
 	for answer, there := range map[int]bool{
 		200: true, 301: true, 401: true, 403: true, 404: true, 429: true, 500: true, 502: false, 503: false, 504: false,
 	} {
@@ -463,16 +458,17 @@ func TestProbe(t *testing.T) {
 	}
 	mu.Lock()
 	if seen != "/path/version Bearer t0ken " {
-		t.Errorf("the server saw %q", seen)
+		t.Errorf("the server received %q", seen)
 	}
 	mu.Unlock()
 	server.Close()
 	if err := g.probe(t.Context()); !errors.Is(err, syscall.ECONNREFUSED) {
-		t.Errorf("nobody is there, but %v", err)
+		t.Errorf("the server is closed, but %v", err)
 	}
 }
 
-func TestCauseOf(t *testing.T) {
+// TestCause: a cause is the same for the same reason and quotes no URL.
+func TestCause(t *testing.T) {
 	t.Parallel()
 	dial := func(err error) error {
 		return &net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 443}, Err: err}
@@ -505,17 +501,17 @@ type timeoutError struct{}
 func (timeoutError) Error() string { return "late" }
 func (timeoutError) Timeout() bool { return true }
 
-// TestProbeCutOff: that we end is no reason to give up a cluster.
-func TestProbeCutOff(t *testing.T) {
+// TestInterruptedProbe: a probe that a shutdown interrupts does not open the breaker.
+func TestInterruptedProbe(t *testing.T) {
 	t.Parallel()
 	pool, _ := newPool(t, &rest.Config{Host: "http://local"})
 	id := Identity{Kubeconfig: kubeconfigFor("http://127.0.0.1:1", "t")}
 	g := pool.mustFor(t, id).gate
-	g.breaker.phase = suspected
+	g.breaker.phase = phaseSuspected
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	pool.probe(ctx, id.key().digest, g)
 	if g.isOpen() {
-		t.Error("nobody was asked, and that was taken for an answer")
+		t.Error("an interrupted probe opened the breaker")
 	}
 }

@@ -17,13 +17,12 @@ import (
 	"k8s.io/client-go/restmapper"
 )
 
-// kinds is what discovery tells, in a small form: clusters with thousands of
-// definitions are common, and most of them are never used by a release. A mapper
-// is made of a group when somebody asks for one of its kinds.
+// kinds is a compact form of discovery. Clusters with thousands of CRDs are common, and releases
+// use few of them. The REST mapper of a group is built at the first use of one of its kinds.
 type kinds struct {
 	// apis are all "<group>/<version>" and "<group>/<version>/<kind>", sorted.
 	apis []string
-	// groups have their versions in the server's order.
+	// groups are the API groups by name. Their versions are in the order of the server.
 	groups map[string]*kindGroup
 }
 
@@ -73,7 +72,7 @@ func newKinds(groups []*metav1.APIGroup, resources []*metav1.APIResourceList) *k
 	return k
 }
 
-// mapping returns a mapper of one group, false if the server does not have it.
+// mapping returns the mapper of a group, false if the server does not serve it.
 func (k *kinds) mapping(group string) (meta.RESTMapper, bool) {
 	g, ok := k.groups[group]
 	if !ok {
@@ -85,7 +84,7 @@ func (k *kinds) mapping(group string) (meta.RESTMapper, bool) {
 	return g.mapper, true
 }
 
-// all returns a mapper of everything, which is not kept.
+// all returns a mapper of all groups. It is not cached.
 func (k *kinds) all() meta.RESTMapper {
 	var groups []*restmapper.APIGroupResources
 	for _, name := range slices.Sorted(maps.Keys(k.groups)) {
@@ -94,7 +93,7 @@ func (k *kinds) all() meta.RESTMapper {
 	return restmapper.NewDiscoveryRESTMapper(groups)
 }
 
-// resources is the group as client-go wants it.
+// resources returns the group in the form of client-go.
 func (g *kindGroup) resources(name string) *restmapper.APIGroupResources {
 	r := &restmapper.APIGroupResources{
 		Group: metav1.APIGroup{

@@ -15,30 +15,29 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// remoteTimeout bounds one request to another cluster, which may have gone away
-// without a word.
+// remoteTimeout bounds one request to another cluster, which may stop answering without closing
+// connections.
 const remoteTimeout = 30 * time.Second
 
-// execExtension is the key of a cluster's extension meant for exec plugins.
+// execExtension is the key of the cluster extension that exec plugins receive.
 const execExtension = "client.authentication.k8s.io/exec"
 
-// KubeconfigOptions says what a kubeconfig may do beyond being data. Whoever may write a
-// Secret writes kubeconfigs, and they are used by a process that may do more.
+// KubeconfigOptions are fields of a kubeconfig that are rejected unless they are allowed. A
+// kubeconfig comes from a Secret, and its author may have fewer rights than this process.
 type KubeconfigOptions struct {
-	// InsecureExec allows commands that are executed here to obtain credentials.
+	// InsecureExec allows exec plugins, which this process executes to obtain credentials.
 	InsecureExec bool
-	// InsecureTLS allows not to verify the API server.
+	// InsecureTLS allows insecure-skip-tls-verify.
 	InsecureTLS bool
 }
 
-// parse makes a config of a kubeconfig's current context. It takes over what it
-// knows to be harmless and refuses what it would have to leave out. Its errors
-// name fields and never quote.
-func parse(raw []byte, trust KubeconfigOptions) (*rest.Config, error) {
+// parse returns the configuration of the current context of a kubeconfig. It rejects a kubeconfig
+// with a field that is not allowed. Its errors name fields and quote no values.
+func parse(raw []byte, o KubeconfigOptions) (*rest.Config, error) {
 	all, err := clientcmd.Load(raw)
 	if err != nil {
-		// The cause would quote what it could not read.
-		return nil, errors.New("it is no kubeconfig")
+		// The cause quotes the content.
+		return nil, errors.New("the content is not a valid kubeconfig")
 	}
 	current := all.Contexts[all.CurrentContext]
 	if current == nil {
@@ -54,7 +53,7 @@ func parse(raw []byte, trust KubeconfigOptions) (*rest.Config, error) {
 		}
 		user = clientcmdapi.NewAuthInfo()
 	}
-	if err := refuse(cluster, user, trust); err != nil {
+	if err := reject(cluster, user, o); err != nil {
 		return nil, err
 	}
 	config := &rest.Config{
@@ -81,10 +80,10 @@ func parse(raw []byte, trust KubeconfigOptions) (*rest.Config, error) {
 	return config, absolute(config)
 }
 
-// refuse names the fields that would make us read files, execute commands or
-// talk to somebody we do not know, unless we are told to.
-func refuse(cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo, trust KubeconfigOptions) error {
-	const inline = "it would be read from the controller's files; write it into the kubeconfig itself"
+// reject returns an error for fields with which this process would read files, execute commands or
+// connect to an unverified server, unless o allows them.
+func reject(cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo, o KubeconfigOptions) error {
+	const inline = "it is a path of the controller's file system; write the data into the kubeconfig itself"
 	for _, f := range []struct {
 		field string
 		used  bool
@@ -94,10 +93,10 @@ func refuse(cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo, trust Ku
 		{"users[].user.client-certificate", user.ClientCertificate != "", inline},
 		{"users[].user.client-key", user.ClientKey != "", inline},
 		{"users[].user.tokenFile", user.TokenFile != "", inline},
-		{"users[].user.auth-provider", user.AuthProvider != nil, "there are none here; use a token or a certificate"},
+		{"users[].user.auth-provider", user.AuthProvider != nil, "auth providers are not supported; use a token or a certificate"},
 		{"users[].user.as", user.Impersonate != "" || user.ImpersonateUID != "" || len(user.ImpersonateGroups)+len(user.ImpersonateUserExtra) > 0, "use spec.serviceAccountName"},
-		{"users[].user.exec", user.Exec != nil && !trust.InsecureExec, "only a controller with --insecure-kubeconfig-exec executes commands"},
-		{"clusters[].cluster.insecure-skip-tls-verify", cluster.InsecureSkipTLSVerify && !trust.InsecureTLS, "only a controller with --insecure-kubeconfig-tls trusts anybody"},
+		{"users[].user.exec", user.Exec != nil && !o.InsecureExec, "only a controller with --insecure-kubeconfig-exec executes commands"},
+		{"clusters[].cluster.insecure-skip-tls-verify", cluster.InsecureSkipTLSVerify && !o.InsecureTLS, "only a controller with --insecure-kubeconfig-tls skips verification"},
 	} {
 		if f.used {
 			return fmt.Errorf("%s is not allowed: %s", f.field, f.why)
@@ -112,8 +111,8 @@ func proxy(raw string) (func(*http.Request) (*url.URL, error), error) {
 	}
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" {
-		// It may hold a password.
-		return nil, errors.New("clusters[].cluster.proxy-url is no URL")
+		// The value may contain a password.
+		return nil, errors.New("clusters[].cluster.proxy-url is not a URL")
 	}
 	return http.ProxyURL(u), nil
 }
@@ -127,12 +126,12 @@ func plugin(cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) *clientc
 	return exec
 }
 
-// absolute gives the host its scheme. Without one it would be guessed from the
-// TLS options, which are about to move into the transport.
+// absolute adds the scheme to the host. client-go derives a missing scheme from the TLS options,
+// which ownTransport moves into the transport.
 func absolute(config *rest.Config) error {
 	u, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil || u.User != nil {
-		return errors.New("clusters[].cluster.server is no URL of an API server")
+		return errors.New("clusters[].cluster.server is not a URL of an API server")
 	}
 	config.Host = u.String()
 	return nil

@@ -18,7 +18,7 @@ import (
 
 func encode(raw []byte) string { return base64.StdEncoding.EncodeToString(raw) }
 
-// secretive writes a kubeconfig whose every text is one that no error may show.
+// secretive returns a kubeconfig whose values no error may quote.
 func secretive(cluster, user string) []byte {
 	return fmt.Appendf(nil, `
 apiVersion: v1
@@ -30,17 +30,18 @@ users: [{name: hunter-user, user: {%s}}]
 `, cluster, user)
 }
 
+// TestParse: allowed fields are kept, and others are rejected without quoting values.
 func TestParse(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		reason        string
 		cluster, user string
-		trust         KubeconfigOptions
+		options       KubeconfigOptions
 		want          *rest.Config
 		wantErr       string
 	}{
 		"Everything": {
-			reason:  "what is data is kept",
+			reason:  "data are kept",
 			cluster: `server: "https://h/api", tls-server-name: name, certificate-authority-data: ` + encode([]byte("ca")),
 			user:    `token: t, client-certificate-data: ` + encode([]byte("cert")) + `, client-key-data: ` + encode([]byte("key")),
 			want: &rest.Config{Host: "https://h/api", BearerToken: "t", TLSClientConfig: rest.TLSClientConfig{
@@ -48,15 +49,15 @@ func TestParse(t *testing.T) {
 			}},
 		},
 		"Password": {
-			reason: "old clusters", cluster: `server: "https://h"`, user: `username: u, password: p`,
+			reason: "basic authentication", cluster: `server: "https://h"`, user: `username: u, password: p`,
 			want: &rest.Config{Host: "https://h", Username: "u", Password: "p"},
 		},
 		"Anonymous": {
-			reason: "a user may have nothing", cluster: `server: "http://h:80"`,
+			reason: "a user may have no credentials", cluster: `server: "http://h:80"`,
 			want: &rest.Config{Host: "http://h:80"},
 		},
 		"HostWithCA": {
-			reason: "a host without a scheme is one of HTTPS if there is something to verify it by", cluster: `server: "h:6443", certificate-authority-data: ` + encode([]byte("ca")),
+			reason: "with a CA the default scheme is https", cluster: `server: "h:6443", certificate-authority-data: ` + encode([]byte("ca")),
 			want: &rest.Config{Host: "https://h:6443", TLSClientConfig: rest.TLSClientConfig{CAData: []byte("ca")}},
 		},
 		"CAFile":       {cluster: `server: "https://h", certificate-authority: /hunter`, wantErr: "clusters[].cluster.certificate-authority"},
@@ -68,23 +69,23 @@ func TestParse(t *testing.T) {
 		"AsGroups":     {cluster: `server: "https://h"`, user: `as-groups: [hunter]`, wantErr: "users[].user.as"},
 		"Exec": {
 			cluster: `server: "https://h"`, user: `exec: {command: hunter, apiVersion: client.authentication.k8s.io/v1}`,
-			trust: KubeconfigOptions{InsecureTLS: true}, wantErr: "users[].user.exec is not allowed: only a controller with --insecure-kubeconfig-exec",
+			options: KubeconfigOptions{InsecureTLS: true}, wantErr: "users[].user.exec is not allowed: only a controller with --insecure-kubeconfig-exec",
 		},
 		"ExecAllowed": {
-			reason:  "there is nobody to ask at a terminal",
+			reason:  "exec plugins run without a terminal",
 			cluster: `server: "https://h"`, user: `exec: {command: x, apiVersion: client.authentication.k8s.io/v1, interactiveMode: IfAvailable}`,
-			trust: KubeconfigOptions{InsecureExec: true},
+			options: KubeconfigOptions{InsecureExec: true},
 			want: &rest.Config{Host: "https://h", ExecProvider: &clientcmdapi.ExecConfig{
 				Command: "x", APIVersion: "client.authentication.k8s.io/v1",
 				InteractiveMode: clientcmdapi.NeverExecInteractiveMode, StdinUnavailable: true,
 			}},
 		},
 		"Insecure": {
-			cluster: `server: "https://h", insecure-skip-tls-verify: true`, trust: KubeconfigOptions{InsecureExec: true},
+			cluster: `server: "https://h", insecure-skip-tls-verify: true`, options: KubeconfigOptions{InsecureExec: true},
 			wantErr: "clusters[].cluster.insecure-skip-tls-verify is not allowed: only a controller with --insecure-kubeconfig-tls",
 		},
 		"InsecureAllowed": {
-			reason: "told so", cluster: `server: "https://h", insecure-skip-tls-verify: true`, trust: KubeconfigOptions{InsecureTLS: true},
+			reason: "the option allows it", cluster: `server: "https://h", insecure-skip-tls-verify: true`, options: KubeconfigOptions{InsecureTLS: true},
 			want: &rest.Config{Host: "https://h", TLSClientConfig: rest.TLSClientConfig{Insecure: true}},
 		},
 		"NoServer":       {wantErr: "no cluster with a server"},
@@ -96,10 +97,10 @@ func TestParse(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := parse(secretive(tc.cluster, tc.user), tc.trust)
+			got, err := parse(secretive(tc.cluster, tc.user), tc.options)
 			if tc.wantErr != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.wantErr) || strings.Contains(err.Error(), "hunter") {
-					t.Errorf("got %v, want %s and nothing of the content", err, tc.wantErr)
+					t.Errorf("got %v, want %s without values", err, tc.wantErr)
 				}
 				return
 			}
@@ -114,6 +115,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestParseProxy: the transport uses the proxy of the kubeconfig.
 func TestParseProxy(t *testing.T) {
 	t.Parallel()
 	config, err := parse(secretive(`server: "https://h", proxy-url: "http://proxy:1"`, ""), KubeconfigOptions{})
@@ -133,13 +135,14 @@ func TestParseProxy(t *testing.T) {
 	}
 }
 
-func TestParseNonsense(t *testing.T) {
+// TestParseInvalid: an invalid kubeconfig is rejected without quoting values.
+func TestParseInvalid(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ raw, want string }{
 		"Nothing":       {"", "current-context"},
-		"NoYAML":        {"hunter: [", "no kubeconfig"},
-		"OtherType":     {"apiVersion: v1\nkind: Config\nclusters: hunter", "no kubeconfig"},
-		"OtherKind":     {"apiVersion: v1\nkind: hunter", "no kubeconfig"},
+		"NoYAML":        {"hunter: [", "not a valid kubeconfig"},
+		"OtherType":     {"apiVersion: v1\nkind: Config\nclusters: hunter", "not a valid kubeconfig"},
+		"OtherKind":     {"apiVersion: v1\nkind: hunter", "not a valid kubeconfig"},
 		"NoContext":     {"apiVersion: v1\nkind: Config\ncurrent-context: hunter", "current-context"},
 		"NoSuchCluster": {"apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts: [{name: a, context: {cluster: hunter}}]", "no cluster"},
 		"NoSuchUser":    {"apiVersion: v1\nkind: Config\ncurrent-context: a\nclusters: [{name: k, cluster: {server: 'https://hunter'}}]\ncontexts: [{name: a, context: {cluster: k, user: hunter}}]", "no such user"},
@@ -148,13 +151,13 @@ func TestParseNonsense(t *testing.T) {
 			t.Parallel()
 			config, err := parse([]byte(tc.raw), KubeconfigOptions{})
 			if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "hunter") {
-				t.Errorf("got %v, %v; want an error with %q and nothing of the content", config, err, tc.want)
+				t.Errorf("got %v, %v; want an error with %q without values", config, err, tc.want)
 			}
 		})
 	}
 }
 
-// TestCertificatesAreChecked: they are looked at when the connection is made.
+// TestCertificatesAreChecked: invalid certificates are rejected when the connection is made.
 func TestCertificatesAreChecked(t *testing.T) {
 	t.Parallel()
 	for name, raw := range map[string][]byte{
@@ -164,17 +167,16 @@ func TestCertificatesAreChecked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			pool, _ := newPool(t, &rest.Config{Host: "http://local"})
-			way, err := pool.For(Identity{Kubeconfig: raw})
+			connection, err := pool.For(Identity{Kubeconfig: raw})
 			if err == nil || !strings.Contains(err.Error(), "certificates and key") || strings.Contains(err.Error(), "hunter") {
-				t.Errorf("got %v, %v", way, err)
+				t.Errorf("got %v, %v", connection, err)
 			}
 		})
 	}
 }
 
-// FuzzKubeconfig: whatever a kubeconfig contains, what comes of it reads no file,
-// executes nothing, trusts nobody and acts as nobody else, or is refused in words that
-// quote nothing of it.
+// FuzzKubeconfig: a connection by any kubeconfig reads no files, executes no commands, verifies
+// its server and impersonates no user. Errors quote no values.
 func FuzzKubeconfig(f *testing.F) {
 	for _, seed := range []struct{ cluster, user string }{
 		{`server: "https://h"`, `token: hunter`},
@@ -192,27 +194,27 @@ func FuzzKubeconfig(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		pool, _ := newPool(t, &rest.Config{Host: "http://local", BearerTokenFile: "/local", Username: "local"})
-		way, err := pool.For(Identity{Kubeconfig: raw})
+		connection, err := pool.For(Identity{Kubeconfig: raw})
 		if err != nil {
 			if strings.Contains(err.Error(), "hunter") || len(err.Error()) > 300 {
-				t.Errorf("the error quotes: %s", err)
+				t.Errorf("the error quotes a value: %s", err)
 			}
 			return
 		}
-		config, err := way.ToRESTConfig()
+		config, err := connection.ToRESTConfig()
 		if err != nil {
 			t.Fatal(err)
 		}
 		if config.BearerTokenFile != "" || config.CAFile != "" || config.CertFile != "" || config.KeyFile != "" || config.ExecProvider != nil ||
 			config.AuthProvider != nil || config.Insecure || config.Impersonate.UserName != "" || config.Username == "local" ||
 			strings.HasPrefix(config.Host, "http://local") && !strings.Contains(string(raw), "local") {
-			t.Errorf("%q leads to %+v", raw, config)
+			t.Errorf("%q results in %+v", raw, config)
 		}
-		if own := way.own; own == nil || own.TLSClientConfig != nil && own.TLSClientConfig.InsecureSkipVerify {
-			t.Errorf("%q verifies nobody", raw)
+		if own := connection.own; own == nil || own.TLSClientConfig != nil && own.TLSClientConfig.InsecureSkipVerify {
+			t.Errorf("%q does not verify the server", raw)
 		}
-		if strings.Contains(way.gate.host, "@") || strings.Contains(way.gate.host, "?") {
-			t.Errorf("%s is more than a host", way.gate.host)
+		if strings.Contains(connection.gate.host, "@") || strings.Contains(connection.gate.host, "?") {
+			t.Errorf("%s is not just a host", connection.gate.host)
 		}
 	})
 }

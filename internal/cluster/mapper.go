@@ -14,24 +14,22 @@ import (
 	"k8s.io/client-go/restmapper"
 )
 
-// mapper maps kinds to resources by a catalogue. A kind that the catalogue lacks
-// is looked for at the server, with one small request: charts bring kinds of
-// their own, and operators do.
+// mapper maps kinds to resources by the cached capabilities. For a kind that these lack it requests
+// the resources of its group and version: charts and operators create CRDs.
 type mapper struct {
-	catalogue *catalogue
+	cache     *discoveryCache
 	discovery discovery.DiscoveryInterface
 }
 
 var _ meta.ResettableRESTMapper = (*mapper)(nil)
 
-// Reset makes the next use ask the server.
-func (m *mapper) Reset() { m.catalogue.spoil() }
+// Reset makes the next use request discovery.
+func (m *mapper) Reset() { m.cache.invalidate() }
 
-// RESTMapping returns how objects of a kind are reached, in one of the versions
-// or the preferred one. The error is a *meta.NoKindMatchError if the server has
-// no such kind.
+// RESTMapping returns the mapping of a kind in one of versions, or in the preferred one without
+// any. The error is a *meta.NoKindMatchError if the server has no such kind.
 func (m *mapper) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
-	known, err := m.of(gk.Group)
+	known, err := m.mapperOf(gk.Group)
 	if err != nil {
 		return nil, err
 	}
@@ -44,15 +42,15 @@ func (m *mapper) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RES
 		return nil, probeErr
 	}
 	if found, missing := now.RESTMapping(gk, versions...); missing == nil {
-		// So the catalogue is out of date, and for other kinds too.
-		m.catalogue.spoil()
+		// The cached capabilities are outdated, for other kinds too.
+		m.cache.invalidate()
 		return found, nil
 	}
 	return nil, err
 }
 
-// probe asks for versions of a group, past the catalogue: the server puts
-// definitions into its own with some delay.
+// probe requests the resources of versions of a group, past the cache. The aggregated discovery
+// of the server is delayed itself.
 func (m *mapper) probe(group string, versions []string) (meta.RESTMapper, error) {
 	now := &restmapper.APIGroupResources{
 		Group: metav1.APIGroup{Name: group}, VersionedResources: map[string][]metav1.APIResource{},
@@ -85,27 +83,27 @@ func (m *mapper) probe(group string, versions []string) (meta.RESTMapper, error)
 	return restmapper.NewDiscoveryRESTMapper([]*restmapper.APIGroupResources{now}), nil
 }
 
-// of returns a mapper that knows a group, or knows that there is none.
-func (m *mapper) of(group string) (meta.RESTMapper, error) {
-	offered, err := m.catalogue.recent(m.discovery)
+// mapperOf returns the mapper of a group. It is empty if the server does not serve the group.
+func (m *mapper) mapperOf(group string) (meta.RESTMapper, error) {
+	recent, err := m.cache.recent(m.discovery)
 	if err != nil {
 		return nil, err
 	}
-	known, ok := offered.kinds.mapping(group)
+	known, ok := recent.kinds.mapping(group)
 	if !ok {
 		return restmapper.NewDiscoveryRESTMapper(nil), nil
 	}
 	return known, nil
 }
 
-// everything returns a mapper of all groups. Resources may be asked for without
-// a group, and then it can be any; nothing here does so often.
+// everything returns a mapper of all groups. A resource without a group can belong to any, and
+// such lookups are rare.
 func (m *mapper) everything() (meta.RESTMapper, error) {
-	offered, err := m.catalogue.recent(m.discovery)
+	recent, err := m.cache.recent(m.discovery)
 	if err != nil {
 		return nil, err
 	}
-	return offered.kinds.all(), nil
+	return recent.kinds.all(), nil
 }
 
 // RESTMappings implements meta.RESTMapper.
@@ -113,7 +111,7 @@ func (m *mapper) RESTMappings(gk schema.GroupKind, versions ...string) ([]*meta.
 	if _, err := m.RESTMapping(gk, versions...); err != nil {
 		return nil, err
 	}
-	known, err := m.of(gk.Group)
+	known, err := m.mapperOf(gk.Group)
 	if err != nil {
 		return nil, err
 	}

@@ -21,88 +21,89 @@ import (
 )
 
 const (
-	// maxConnections bounds how many connections are kept.
+	// maxConnections bounds the number of cached connections.
 	maxConnections = 128
-	// maxIdle is how long a connection is kept that nobody asks for. Releases are
-	// looked at more often than that, usually.
+	// maxIdle is how long an unused connection is cached. Most HelmReleases are reconciled
+	// more often.
 	maxIdle = 30 * time.Minute
-	// dialTimeout is how long it may take to reach a server in another cluster, and to
-	// agree with it on how to go on.
+	// dialTimeout bounds the TCP connection and the TLS handshake with a server of another
+	// cluster, each.
 	dialTimeout = 5 * time.Second
 )
 
-// LocalCluster is what Connection.Cluster returns for the controller's own cluster.
+// LocalCluster is the Connection.Cluster of the controller's own cluster.
 const LocalCluster = "local"
 
-// Identity is a cluster and somebody in it.
+// Identity selects a cluster and a user in it. The zero value is the controller in its own cluster.
 type Identity struct {
-	// User to be impersonated, "system:serviceaccount:<namespace>:<name>"; empty for
-	// whoever the configuration authenticates as.
+	// User is the impersonated user, "system:serviceaccount:<namespace>:<name>"; empty for no
+	// impersonation.
 	User string
-	// Kubeconfig is the content of one that leads to another cluster; nil for the
-	// cluster of the controller.
+	// Kubeconfig is the content of the kubeconfig of another cluster; nil for the cluster of
+	// the controller.
 	Kubeconfig []byte
-	// Workload leads to another cluster in place of a kubeconfig; nil if none does.
+	// Workload selects another cluster in place of a kubeconfig; nil for none.
 	Workload *Workload
-	// locator looked up the Workload; nil if it did not have to be. Locate sets it.
+	// locator located the Workload; nil if it needed no cloud lookup. Locate sets it.
 	locator *locator
-	// Fresh asks for a connection that nobody else uses and that is not kept.
+	// Fresh requests a connection that is not shared and not cached.
 	Fresh bool
 }
 
-// Connections hands out one connection per identity, the same to everybody who
-// asks. It may be used concurrently.
+// Connections is a pool of connections, one for each identity. It may be used concurrently.
 type Connections struct {
-	local *rest.Config
-	trust KubeconfigOptions
-	now   func() time.Time
-	// guard is what every request goes through last; nil for nothing.
-	guard transport.WrapperFunc
-	// tokens are for Workloads; nil if nobody hands out any.
-	tokens TokenRequester
-	// clouds finds clusters; nil if none can be found.
-	clouds CloudLookup
-	// keep bounds how long tokens are used; negative does not.
-	keep time.Duration
+	local   *rest.Config
+	options KubeconfigOptions
+	now     func() time.Time
+	// wrapper wraps the transport of every connection, inside of retries; nil for none.
+	wrapper transport.WrapperFunc
+	// requester requests tokens for Workloads; nil if that is not possible.
+	requester TokenRequester
+	// lookup locates clusters of clouds; nil if that is not possible.
+	lookup CloudLookup
+	// maxTokenAge bounds how long tokens are used; negative for no bound.
+	maxTokenAge time.Duration
 
 	counts tokenCounts
 
-	// home is what the controller's own cluster offers.
-	home *catalogue
+	// localDiscovery is the discovery of the controller's own cluster.
+	localDiscovery *discoveryCache
 
 	mu sync.Mutex
-	// kept finds the elements of recent, the one asked for last at its front.
-	kept   map[connectionKey]*list.Element
+	// cached holds the elements of recent, whose front is the connection used last.
+	cached map[connectionKey]*list.Element
 	recent *list.List
-	// gates stand before other clusters, by the digest of the kubeconfig.
+	// gates are the gates of other clusters, by the digest of kubeconfig or Workload, and of
+	// clouds, by the digest of the lookup.
 	gates map[digest]*gate
-	// waiting finds the gate at which somebody waits.
-	waiting  map[types.NamespacedName]*gate
-	listener Callbacks
+	// waiting is the gate that a HelmRelease waits for.
+	waiting   map[types.NamespacedName]*gate
+	callbacks Callbacks
 
-	// kick holds something if there may be a probe to be sent, and probing is true as
-	// long as somebody sends them.
-	kick    chan struct{}
+	// triggered holds a value if a probe may be due.
+	triggered chan struct{}
+	// probing is true while Start runs.
 	probing atomic.Bool
 }
 
-// digest is that of a kubeconfig.
+// digest is the digest of a kubeconfig, a Workload or a lookup.
 type digest = [sha256.Size]byte
 
-// Callbacks is told what becomes of other clusters. Its functions must not block, and
-// any may be nil.
+// Callbacks are called when the state of other clusters changes. They must not block. Each may be
+// nil.
 type Callbacks struct {
-	// Enqueue is called with whoever was not admitted, once there is news.
+	// Enqueue is called with a key that Admit or Locate rejected, once the state of its cluster
+	// has changed.
 	Enqueue func(types.NamespacedName)
-	// Unreachable is called when the way to a cluster begins or ceases to be one that
-	// leads nowhere. Several ways may lead to the same host.
+	// Unreachable is called when a cluster becomes unreachable, and with false when it is
+	// reachable again or not used any more. Several clusters may have the same host.
 	Unreachable func(host string, is bool)
-	// Reachable is called with the Connection.Cluster that can be reached again.
+	// Reachable is called with the Connection.Cluster of a cluster that is reachable again.
 	Reachable func(cluster string)
 }
 
-// connectionKey tells connections apart by what their kubeconfigs say, so that
-// one that has changed leads to another connection.
+// connectionKey is the key of a cached connection. It contains the digest of the kubeconfig, so
+// that a changed kubeconfig has another connection.
 type connectionKey struct {
 	user   string
 	remote bool
@@ -116,52 +117,52 @@ func (i Identity) key() connectionKey {
 	return connectionKey{user: i.User, remote: i.Kubeconfig != nil, digest: sha256.Sum256(i.Kubeconfig)}
 }
 
-// String differs between any two keys.
+// String returns a text that differs between any two keys.
 func (k connectionKey) String() string { return fmt.Sprintf("%s %t %x", k.user, k.remote, k.digest) }
 
-// clusterOf is the Connection.Cluster of a kubeconfig.
+// clusterOf returns the Connection.Cluster of another cluster.
 func clusterOf(d digest) string { return fmt.Sprintf("%x", d) }
 
-type keptConnection struct {
+type cachedConnection struct {
 	key        connectionKey
 	connection *Connection
-	asked      time.Time
+	usedAt     time.Time
 }
 
-// NewConnections returns connections that start from local, the way into the
-// controller's own cluster. Its limits of requests and its user agent hold for
-// other clusters too.
-func NewConnections(local *rest.Config, trust KubeconfigOptions, now func() time.Time) *Connections {
+// NewConnections returns a pool. local is the configuration for the controller's own cluster; its
+// rate limits and user agent hold for other clusters too.
+func NewConnections(local *rest.Config, o KubeconfigOptions, now func() time.Time) *Connections {
 	return &Connections{
-		local: rest.CopyConfig(local), trust: trust, now: now, home: newCatalogue(now), keep: -1,
-		kept: map[connectionKey]*list.Element{}, recent: list.New(),
-		gates: map[digest]*gate{}, waiting: map[types.NamespacedName]*gate{}, kick: make(chan struct{}, 1),
+		local: rest.CopyConfig(local), options: o, now: now, localDiscovery: newDiscoveryCache(now), maxTokenAge: -1,
+		cached: map[connectionKey]*list.Element{}, recent: list.New(),
+		gates: map[digest]*gate{}, waiting: map[types.NamespacedName]*gate{}, triggered: make(chan struct{}, 1),
 	}
 }
 
-// WithTransportWrapper has every connection, to whichever cluster, send its requests through
-// guard; nil is nothing. It must be called before connections are asked for.
-func (c *Connections) WithTransportWrapper(guard transport.WrapperFunc) *Connections {
-	c.guard = guard
+// WithTransportWrapper wraps the transports of all connections with wrapper; nil is none. It must
+// be called before For.
+func (c *Connections) WithTransportWrapper(wrapper transport.WrapperFunc) *Connections {
+	c.wrapper = wrapper
 	return c
 }
 
-// SetTokenRequester sets where tokens for Workloads come from. It is called before For.
-func (c *Connections) SetTokenRequester(tokens TokenRequester) {
+// SetTokenRequester sets the function that requests tokens for Workloads. It must be called before
+// For.
+func (c *Connections) SetTokenRequester(requester TokenRequester) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.tokens = tokens
+	c.requester = requester
 }
 
-// WithMaxTokenAge bounds how long tokens for Workloads are used, however long they hold; zero
-// uses each but once. Without, it is four fifths of their life.
+// WithMaxTokenAge bounds how long a token for a Workload is used. Zero uses each token once. The
+// default is no bound except four fifths of the token's lifetime, which always holds.
 func (c *Connections) WithMaxTokenAge(longest time.Duration) *Connections {
-	c.keep = longest
+	c.maxTokenAge = longest
 	return c
 }
 
-// For returns the connection of an identity, which Locate has seen. Nothing is sent. An error means
-// that the kubeconfig cannot be used, and quotes nothing of it.
+// For returns the connection of an identity that Locate has returned. It sends no request. The
+// error means that the kubeconfig cannot be used, and quotes nothing of it.
 func (c *Connections) For(id Identity) (*Connection, error) {
 	key := id.key()
 	c.mu.Lock()
@@ -169,93 +170,92 @@ func (c *Connections) For(id Identity) (*Connection, error) {
 	now := c.now()
 	if id.Fresh {
 		defer c.drop(now)
-		return c.connect(id, newCatalogue(nil))
+		return c.connect(id, newDiscoveryCache(nil))
 	}
-	found, ok := c.kept[key]
+	found, ok := c.cached[key]
 	if !ok {
-		connection, err := c.connect(id, c.catalogueFor(key))
+		connection, err := c.connect(id, c.discoveryFor(key))
 		if err != nil {
 			return nil, err
 		}
-		found = c.recent.PushFront(&keptConnection{key: key, connection: connection})
-		c.kept[key] = found
+		found = c.recent.PushFront(&cachedConnection{key: key, connection: connection})
+		c.cached[key] = found
 	}
 	c.recent.MoveToFront(found)
-	kept := entry(found)
-	kept.asked = now
+	e := entry(found)
+	e.usedAt = now
 	c.drop(now)
-	return kept.connection, nil
+	return e.connection, nil
 }
 
-// catalogueFor returns the catalogue of a cluster, which everybody shares who gets
-// there with the same kubeconfig, whomever they impersonate.
-func (c *Connections) catalogueFor(key connectionKey) *catalogue {
+// discoveryFor returns the discovery cache of a cluster. All connections by the same kubeconfig
+// share it.
+func (c *Connections) discoveryFor(key connectionKey) *discoveryCache {
 	if !key.remote {
-		return c.home
+		return c.localDiscovery
 	}
-	for other, kept := range c.kept {
+	for other, e := range c.cached {
 		if other.remote && other.digest == key.digest {
-			return entry(kept).connection.catalogue
+			return entry(e).connection.cache
 		}
 	}
-	return newCatalogue(c.now)
+	return newDiscoveryCache(c.now)
 }
 
-// APIsChanged says that the API server of the controller's own cluster may
-// offer something else than before. It costs one request for discovery at the next
-// use, however often it is called. It may be called concurrently.
-func (c *Connections) APIsChanged() { c.home.note() }
+// APIsChanged records a change of the APIs of the controller's own cluster. The next use requests
+// discovery once, however often it was called. It may be called concurrently.
+func (c *Connections) APIsChanged() { c.localDiscovery.recordChange() }
 
-// SetAPIsWatched says whether somebody calls APIsChanged from now on.
-// Without, what the server offers is trusted for 10 seconds only.
-func (c *Connections) SetAPIsWatched(watched bool) { c.home.setWatched(watched) }
+// SetAPIsWatched sets whether APIsChanged is called for each change from now on. While it is not,
+// capabilities are cached for 10 seconds only.
+func (c *Connections) SetAPIsWatched(watched bool) { c.localDiscovery.setWatched(watched) }
 
-// Len returns how many connections are kept.
+// Len returns the number of cached connections.
 func (c *Connections) Len() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.recent.Len()
 }
 
-// drop releases the connections that are too many or too long unused, and forgets
-// what is known of clusters that nobody asks for.
+// drop releases the connections above maxConnections and those that are idle, and removes the gates
+// of unused clusters.
 func (c *Connections) drop(now time.Time) {
 	c.dropGates(now)
 	for last := c.recent.Back(); last != nil; last = c.recent.Back() {
-		kept := entry(last)
-		if c.recent.Len() <= maxConnections && now.Sub(kept.asked) < maxIdle {
+		e := entry(last)
+		if c.recent.Len() <= maxConnections && now.Sub(e.usedAt) < maxIdle {
 			return
 		}
 		c.recent.Remove(last)
-		delete(c.kept, kept.key)
-		kept.connection.release()
+		delete(c.cached, e.key)
+		e.connection.release()
 	}
 }
 
-// dropGates keeps a gate before a cloud as long as there is one before a cluster that
-// was found through it, and may ask it for tokens.
+// dropGates removes idle gates. The gate of a cloud stays while a gate of a cluster that it located
+// does, because that requests tokens from it.
 func (c *Connections) dropGates(now time.Time) {
-	unused := map[digest]*gate{}
-	for key, g := range c.gates {
-		if g.unused(now) {
-			unused[key] = g
+	idle := map[digest]*gate{}
+	for d, g := range c.gates {
+		if g.idle(now) {
+			idle[d] = g
 		}
 	}
-	for key, g := range c.gates {
-		if g.via != nil && unused[key] == nil {
-			delete(unused, g.via.key)
+	for d, g := range c.gates {
+		if g.locator != nil && idle[d] == nil {
+			delete(idle, g.locator.digest)
 		}
 	}
-	for key, g := range unused {
-		c.removeGate(key, g)
+	for d, g := range idle {
+		c.removeGate(d, g)
 	}
 }
 
-func entry(e *list.Element) *keptConnection {
-	return e.Value.(*keptConnection) //nolint:forcetypeassert // nothing else is ever put in
+func entry(e *list.Element) *cachedConnection {
+	return e.Value.(*cachedConnection) // the list holds no other type
 }
 
-func (c *Connections) connect(id Identity, offered *catalogue) (*Connection, error) {
+func (c *Connections) connect(id Identity, cache *discoveryCache) (*Connection, error) {
 	config := rest.CopyConfig(c.local)
 	key := id.key()
 	var own *http.Transport
@@ -269,15 +269,15 @@ func (c *Connections) connect(id Identity, offered *catalogue) (*Connection, err
 			return nil, err
 		}
 		config.Wrap(g.wrap)
-		if g.bearer != nil {
-			// Around the gate: that there is no token is no fault of the cluster.
-			config.Wrap(g.bearer.wrap)
+		if g.tokens != nil {
+			// Outside of the gate: a missing token is not a failure of the cluster.
+			config.Wrap(g.tokens.wrap)
 		}
 	}
 	config.Impersonate.UserName = id.User
-	// First, so that what sends a request twice asks twice.
-	config.Wrap(c.guard)
-	connection, err := connect(config, offered)
+	// Inside of the transports that repeat requests, so that it sees each attempt.
+	config.Wrap(c.wrapper)
+	connection, err := connect(config, cache)
 	if err != nil {
 		return nil, err
 	}
@@ -292,14 +292,14 @@ func (c *Connections) connect(id Identity, offered *catalogue) (*Connection, err
 	return connection, nil
 }
 
-// remote makes the configuration for another cluster, with a transport of its own if
-// that is possible, and else without.
+// remote returns the configuration for another cluster and its transport. The transport is nil for
+// exec plugins, whose transport client-go manages.
 func (c *Connections) remote(id Identity, transportOf func(*rest.Config, *tls.Config) *http.Transport) (*rest.Config, *http.Transport, error) {
 	var config *rest.Config
 	var err error
 	if id.Workload != nil {
 		config = id.Workload.config()
-	} else if config, err = parse(id.Kubeconfig, c.trust); err != nil {
+	} else if config, err = parse(id.Kubeconfig, c.options); err != nil {
 		return nil, nil, err
 	}
 	config.QPS, config.Burst, config.UserAgent = c.local.QPS, c.local.Burst, c.local.UserAgent
@@ -310,10 +310,9 @@ func (c *Connections) remote(id Identity, transportOf func(*rest.Config, *tls.Co
 	return config, own, err
 }
 
-// ownTransport moves what config says about TLS and proxies into a transport of
-// its own. client-go's would be kept for as long as client-go likes, and made
-// anew by every client where there is a proxy. It cannot serve exec plugins,
-// whose certificates change.
+// ownTransport moves TLS and proxy of config into a transport that only config uses. client-go
+// never drops the transports that it caches, and creates one for each client if there is a proxy.
+// An own transport cannot serve exec plugins, whose certificates change.
 func ownTransport(config *rest.Config, transportOf func(*rest.Config, *tls.Config) *http.Transport) (*http.Transport, error) {
 	options, err := config.TransportConfig()
 	if err != nil {
@@ -328,13 +327,13 @@ func ownTransport(config *rest.Config, transportOf func(*rest.Config, *tls.Confi
 	return own, nil
 }
 
-// newTransport returns a transport for many requests.
+// newTransport returns a transport that reuses network connections.
 func newTransport(config *rest.Config, tlsConfig *tls.Config) *http.Transport {
 	return utilnet.SetTransportDefaults(plainTransport(config, tlsConfig))
 }
 
-// singleUse returns a transport that connects anew for each request: what is known of
-// the network connections that are there is no answer.
+// singleUse returns a transport that opens a network connection for each request. An open one
+// does not show that the server can be reached.
 func singleUse(config *rest.Config, tlsConfig *tls.Config) *http.Transport {
 	single := plainTransport(config, tlsConfig)
 	single.DisableKeepAlives = true

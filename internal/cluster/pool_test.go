@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// clock is a time that tests move.
+// clock is a clock that tests advance.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -51,13 +51,14 @@ func (c *Connections) mustFor(t *testing.T, id Identity) *Connection {
 	return connection
 }
 
-// kubeconfigFor leads to a server as the bearer of a token.
+// kubeconfigFor returns a kubeconfig with a server and a token.
 func kubeconfigFor(server, token string) []byte {
 	return fmt.Appendf(nil, `{"apiVersion":"v1","kind":"Config","current-context":"c",
 "clusters":[{"name":"k","cluster":{"server":%q}}],"users":[{"name":"u","user":{"token":%q}}],
 "contexts":[{"name":"c","context":{"cluster":"k","user":"u"}}]}`, server, token)
 }
 
+// TestForShares: equal identities share a connection.
 func TestForShares(t *testing.T) {
 	t.Parallel()
 	pool, _ := newPool(t, &rest.Config{Host: "http://local"})
@@ -66,16 +67,16 @@ func TestForShares(t *testing.T) {
 		a, b Identity
 		same bool
 	}{
-		"Oneself":        {Identity{}, Identity{}, true},
-		"SomebodyTwice":  {Identity{User: "x"}, Identity{User: "x"}, true},
-		"SomebodyElse":   {Identity{User: "x"}, Identity{User: "y"}, false},
-		"NotOneself":     {Identity{User: "x"}, Identity{}, false},
-		"ClusterTwice":   {Identity{Kubeconfig: elsewhere}, Identity{Kubeconfig: kubeconfigFor("https://elsewhere", "a")}, true},
-		"OtherCluster":   {Identity{Kubeconfig: elsewhere}, Identity{}, false},
-		"UserThere":      {Identity{Kubeconfig: elsewhere, User: "x"}, Identity{User: "x"}, false},
-		"KubeconfigNews": {Identity{Kubeconfig: elsewhere}, Identity{Kubeconfig: kubeconfigFor("https://elsewhere", "b")}, false},
-		"Fresh":          {Identity{User: "x", Fresh: true}, Identity{User: "x", Fresh: true}, false},
-		"FreshAndKept":   {Identity{User: "x", Fresh: true}, Identity{User: "x"}, false},
+		"Controller":        {Identity{}, Identity{}, true},
+		"SameUser":          {Identity{User: "x"}, Identity{User: "x"}, true},
+		"OtherUser":         {Identity{User: "x"}, Identity{User: "y"}, false},
+		"UserAndController": {Identity{User: "x"}, Identity{}, false},
+		"SameCluster":       {Identity{Kubeconfig: elsewhere}, Identity{Kubeconfig: kubeconfigFor("https://elsewhere", "a")}, true},
+		"OtherCluster":      {Identity{Kubeconfig: elsewhere}, Identity{}, false},
+		"UserInOther":       {Identity{Kubeconfig: elsewhere, User: "x"}, Identity{User: "x"}, false},
+		"KubeconfigChanged": {Identity{Kubeconfig: elsewhere}, Identity{Kubeconfig: kubeconfigFor("https://elsewhere", "b")}, false},
+		"Fresh":             {Identity{User: "x", Fresh: true}, Identity{User: "x", Fresh: true}, false},
+		"FreshAndCached":    {Identity{User: "x", Fresh: true}, Identity{User: "x"}, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -87,8 +88,7 @@ func TestForShares(t *testing.T) {
 	}
 }
 
-// TestForConfigures: whatever clients are made of a connection, they speak for the
-// right user, no more often than they may.
+// TestForConfigures: clients of a connection use its server, user, token and rate limits.
 func TestForConfigures(t *testing.T) {
 	t.Parallel()
 	pool, _ := newPool(t, &rest.Config{Host: "http://local", QPS: 7, Burst: 8, UserAgent: "pintle", BearerToken: "local"})
@@ -128,7 +128,7 @@ func pemOf(server *httptest.Server) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
 }
 
-// TestForReachesServer goes all the way: the server sees who it is told to serve.
+// TestForReachesServer: a server receives the token and user of its kubeconfig.
 func TestForReachesServer(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -157,10 +157,11 @@ func TestForReachesServer(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	if seen.Get("Authorization") != "Bearer t0ken" || seen.Get("Impersonate-User") != "system:serviceaccount:a:b" || version.GitVersion != ".prefix.version" {
-		t.Errorf("the server saw %v, asked for %s", seen, version.GitVersion)
+		t.Errorf("the server received %v for %s", seen, version.GitVersion)
 	}
 }
 
+// TestDropsIdle: an idle connection is dropped.
 func TestDropsIdle(t *testing.T) {
 	t.Parallel()
 	pool, clock := newPool(t, &rest.Config{Host: "http://local"})
@@ -171,16 +172,17 @@ func TestDropsIdle(t *testing.T) {
 	}
 	clock.pass(1)
 	if pool.mustFor(t, Identity{User: "a"}) != a {
-		t.Error("it was asked for just now")
+		t.Error("it was dropped although it was used just now")
 	}
-	if n := len(pool.kept); n != 1 {
-		t.Errorf("%d are kept, want only the one in use", n)
+	if n := len(pool.cached); n != 1 {
+		t.Errorf("%d are cached, want the used one only", n)
 	}
 	if pool.mustFor(t, Identity{User: "b"}) == b {
-		t.Error("nobody had asked for it, but it was kept")
+		t.Error("an idle connection was kept")
 	}
 }
 
+// TestDropsOldest: above the maximum the connection unused for longest is dropped.
 func TestDropsOldest(t *testing.T) {
 	t.Parallel()
 	pool, _ := newPool(t, &rest.Config{Host: "http://local"})
@@ -189,11 +191,11 @@ func TestDropsOldest(t *testing.T) {
 	for n := 2; n < maxConnections; n++ {
 		pool.mustFor(t, user(n))
 	}
-	// So 1 is the one that was asked for the longest time ago.
+	// Now 1 has been unused for longest.
 	pool.mustFor(t, user(0))
 	pool.mustFor(t, user(maxConnections))
-	if n, m := len(pool.kept), pool.recent.Len(); n != maxConnections || m != n {
-		t.Errorf("%d connections are kept in a list of %d, want %d", n, m, maxConnections)
+	if n, m := len(pool.cached), pool.recent.Len(); n != maxConnections || m != n {
+		t.Errorf("%d connections are cached in a list of %d, want %d", n, m, maxConnections)
 	}
 	if pool.mustFor(t, user(0)) != zero {
 		t.Error("0 was dropped")
@@ -203,8 +205,7 @@ func TestDropsOldest(t *testing.T) {
 	}
 }
 
-// TestDropCloses: a connection that is dropped does not hold on to the network,
-// and whoever still has it can go on.
+// TestDropCloses: a dropped connection closes its network connections and stays usable.
 func TestDropCloses(t *testing.T) {
 	t.Parallel()
 	opened, closed := make(chan struct{}, 10), make(chan struct{}, 10)
@@ -223,69 +224,70 @@ func TestDropCloses(t *testing.T) {
 	server.Start()
 	t.Cleanup(server.Close)
 	pool, clock := newPool(t, &rest.Config{Host: "http://local"})
-	way := pool.mustFor(t, Identity{Kubeconfig: kubeconfigFor(server.URL, "t")})
-	ask := func() {
+	connection := pool.mustFor(t, Identity{Kubeconfig: kubeconfigFor(server.URL, "t")})
+	request := func() {
 		t.Helper()
-		d, _ := way.ToDiscoveryClient()
+		d, _ := connection.ToDiscoveryClient()
 		if _, err := d.ServerVersion(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	ask()
-	ask()
+	request()
+	request()
 	<-opened
 	if len(opened) > 0 {
-		t.Error("the second request opened a connection of its own")
+		t.Error("the second request opened another network connection")
 	}
 	clock.pass(maxIdle)
 	pool.mustFor(t, Identity{})
 	select {
 	case <-closed:
 	case <-time.After(30 * time.Second):
-		t.Fatal("the connection stays open")
+		t.Fatal("the network connection stays open")
 	}
-	ask()
+	request()
 }
 
+// TestForConcurrently: concurrent use keeps the pool consistent.
 func TestForConcurrently(t *testing.T) {
 	t.Parallel()
-	// This clock has no lock, which would order what must be ordered by the pool.
+	// A clock without a lock, which could hide a missing lock of the pool.
 	pool := NewConnections(&rest.Config{Host: "http://local"}, KubeconfigOptions{}, func() time.Time { return time.Unix(1000, 0) })
 	var wg sync.WaitGroup
 	for n := range 8 {
 		wg.Go(func() {
 			for m := range 2 * maxConnections {
-				way, err := pool.For(Identity{User: fmt.Sprint(n + m)})
-				if err != nil || way == nil {
-					t.Errorf("%v, %v", way, err)
+				connection, err := pool.For(Identity{User: fmt.Sprint(n + m)})
+				if err != nil || connection == nil {
+					t.Errorf("%v, %v", connection, err)
 				}
 			}
 		})
 	}
 	wg.Wait()
-	if n := pool.recent.Len(); n != maxConnections || len(pool.kept) != n {
-		t.Errorf("%d connections are kept in a list of %d, want %d", len(pool.kept), n, maxConnections)
+	if n := pool.recent.Len(); n != maxConnections || len(pool.cached) != n {
+		t.Errorf("%d connections are cached in a list of %d, want %d", len(pool.cached), n, maxConnections)
 	}
 }
 
-func TestForErrorIsNotKept(t *testing.T) {
+// TestForErrorIsNotCached: an error leaves no connection in the pool.
+func TestForErrorIsNotCached(t *testing.T) {
 	t.Parallel()
 	pool, _ := newPool(t, &rest.Config{Host: "http://local"})
 	for range 2 {
-		if way, err := pool.For(Identity{Kubeconfig: []byte{}}); err == nil {
-			t.Errorf("no kubeconfig leads to %s", way.Host())
+		if connection, err := pool.For(Identity{Kubeconfig: []byte{}}); err == nil {
+			t.Errorf("an empty kubeconfig results in %s", connection.Host())
 		}
 	}
-	if len(pool.kept) > 0 || pool.recent.Len() > 0 {
-		t.Error("something is kept")
+	if len(pool.cached) > 0 || pool.recent.Len() > 0 {
+		t.Error("a connection is cached")
 	}
 }
 
-// TestThrough: whatever clients are made of a connection, to whichever cluster, what
-// they send is seen by the guard, as often as it is sent.
-func TestThrough(t *testing.T) {
+// TestTransportWrapper: the wrapper sees every attempt of every request to any cluster.
+func TestTransportWrapper(t *testing.T) {
 	t.Parallel()
-	var asked, answered atomic.Int32
+	var seen, answered atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		if answered.Add(1) == 1 {
@@ -296,7 +298,7 @@ func TestThrough(t *testing.T) {
 	defer server.Close()
 	pool, _ := newPool(t, &rest.Config{Host: server.URL})
 	pool.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
-		return counted{&asked, next}
+		return counted{&seen, next}
 	})
 	for name, id := range map[string]Identity{
 		"Local": {User: "u"}, "Remote": {Kubeconfig: kubeconfigFor(server.URL, "token")}, "Fresh": {Fresh: true},
@@ -309,26 +311,26 @@ func TestThrough(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		asked.Store(0)
+		seen.Store(0)
 		answered.Store(0)
-		resp, err := client.Get(server.URL) //nolint:noctx // it is answered at once
+		resp, err := client.Get(server.URL)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_ = resp.Body.Close()
-		if got := asked.Load(); got != 2 {
-			t.Errorf("%s: the guard was asked %d times, want one for each of two tries", name, got)
+		if got := seen.Load(); got != 2 {
+			t.Errorf("%s: the wrapper saw %d requests, want one for each of two attempts", name, got)
 		}
 	}
 }
 
 // counted counts requests.
 type counted struct {
-	asked *atomic.Int32
-	next  http.RoundTripper
+	seen *atomic.Int32
+	next http.RoundTripper
 }
 
 func (c counted) RoundTrip(req *http.Request) (*http.Response, error) {
-	c.asked.Add(1)
+	c.seen.Add(1)
 	return c.next.RoundTrip(req)
 }

@@ -14,53 +14,53 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// SetCallbacks sets who is told what becomes of other clusters. It is called before Start.
-func (c *Connections) SetCallbacks(l Callbacks) {
+// SetCallbacks sets the callbacks. It must be called before Start.
+func (c *Connections) SetCallbacks(callbacks Callbacks) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.listener = l
+	c.callbacks = callbacks
 }
 
-// Admit returns nil if a visit may use a connection. If nobody is known to answer
-// there, it returns what to say, and the visit is to end: who is woken through the
-// Callbacks once there is news. Whoever was waiting for another cluster does not any
-// more. The controller's own cluster is always there, or nothing is.
-func (c *Connections) Admit(way *Connection, who types.NamespacedName) *Unreachable {
+// Admit returns nil if the reconciliation of key may use a connection. If its cluster is not known
+// to be reachable, the reconciliation has to end: Callbacks.Enqueue is called with key once the
+// state changes. key stops waiting for any other cluster. The controller's own cluster is always
+// admitted.
+func (c *Connections) Admit(connection *Connection, key types.NamespacedName) *Unreachable {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if before := c.waiting[who]; before != nil && before != way.gate {
-		before.leave(who)
+	if before := c.waiting[key]; before != nil && before != connection.gate {
+		before.removeWaiter(key)
 	}
-	delete(c.waiting, who)
-	if way.locator != nil && !way.locator.usable() {
-		return c.stand(way.locator, who)
+	delete(c.waiting, key)
+	if connection.locator != nil && !connection.locator.usable() {
+		return c.waitForCloud(connection.locator, key)
 	}
-	if way.gate == nil {
+	if connection.gate == nil {
 		return nil
 	}
-	refused := way.gate.admit(who)
-	if refused != nil {
-		c.waiting[who] = way.gate
+	rejected := connection.gate.admit(key)
+	if rejected != nil {
+		c.waiting[key] = connection.gate
 	}
-	return refused
+	return rejected
 }
 
-// Forget lets somebody wait for nothing.
-func (c *Connections) Forget(who types.NamespacedName) {
+// Forget makes key wait for no cluster any more.
+func (c *Connections) Forget(key types.NamespacedName) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if g := c.waiting[who]; g != nil {
-		g.leave(who)
-		delete(c.waiting, who)
+	if g := c.waiting[key]; g != nil {
+		g.removeWaiter(key)
+		delete(c.waiting, key)
 	}
 }
 
-// NeedLeaderElection implements manager.LeaderElectionRunnable: only the leader uses
-// other clusters.
+// NeedLeaderElection implements manager.LeaderElectionRunnable: only the leader uses other
+// clusters.
 func (c *Connections) NeedLeaderElection() bool { return true }
 
-// Start finds out, until ctx ends, whether clusters answer that did not. Before and
-// after, every request is sent, whatever became of the one before. It returns nil.
+// Start probes clusters that do not answer, until ctx ends. While it does not run, no request is
+// rejected. It returns nil.
 func (c *Connections) Start(ctx context.Context) error {
 	c.probing.Store(true)
 	defer c.probing.Store(false)
@@ -68,8 +68,8 @@ func (c *Connections) Start(ctx context.Context) error {
 	defer running.Wait()
 	for {
 		due, next := c.probes()
-		for key, g := range due {
-			running.Go(func() { c.probe(ctx, key, g) })
+		for d, g := range due {
+			running.Go(func() { c.probe(ctx, d, g) })
 		}
 		var timer <-chan time.Time
 		var stop func() bool
@@ -79,7 +79,7 @@ func (c *Connections) Start(ctx context.Context) error {
 		}
 		select {
 		case <-timer:
-		case <-c.kick:
+		case <-c.triggered:
 		case <-ctx.Done():
 		}
 		if stop != nil {
@@ -91,17 +91,16 @@ func (c *Connections) Start(ctx context.Context) error {
 	}
 }
 
-// probes returns the gates that are to be probed now, and when the next one is; zero
-// if that is not known.
+// probes returns the gates to probe now and the time of the next probe; zero if that is not known.
 func (c *Connections) probes() (due map[digest]*gate, next time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	due = map[digest]*gate{}
 	now := c.now()
-	for key, g := range c.gates {
-		is, at := g.begin(now)
+	for d, g := range c.gates {
+		is, at := g.beginProbe(now)
 		if is {
-			due[key] = g
+			due[d] = g
 		}
 		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
 			next = at
@@ -110,60 +109,59 @@ func (c *Connections) probes() (due map[digest]*gate, next time.Time) {
 	return due, next
 }
 
-func (c *Connections) probe(ctx context.Context, key digest, g *gate) {
+func (c *Connections) probe(ctx context.Context, d digest, g *gate) {
 	err := g.probe(ctx)
 	if ctx.Err() != nil {
 		return
 	}
-	wake, opened, closed := g.end(err)
+	enqueue, opened, closed := g.endProbe(err)
 	c.mu.Lock()
 	if opened || closed {
-		// Of a server that went away without a word, network connections may be left that
-		// look as if they could be used.
-		c.closeIdle(key)
+		// Idle connections to a server that stopped answering without closing them look usable.
+		c.closeIdle(d)
 	}
-	if c.gates[key] == g && (opened || closed) && c.listener.Unreachable != nil {
-		c.listener.Unreachable(g.host, opened)
+	if c.gates[d] == g && (opened || closed) && c.callbacks.Unreachable != nil {
+		c.callbacks.Unreachable(g.host, opened)
 	}
-	for _, who := range wake {
-		if c.waiting[who] == g {
-			delete(c.waiting, who)
+	for _, key := range enqueue {
+		if c.waiting[key] == g {
+			delete(c.waiting, key)
 		}
 	}
-	listener := c.listener
+	callbacks := c.callbacks
 	c.mu.Unlock()
-	if closed && listener.Reachable != nil {
-		listener.Reachable(clusterOf(key))
+	if closed && callbacks.Reachable != nil {
+		callbacks.Reachable(clusterOf(d))
 	}
-	for _, who := range wake {
-		if listener.Enqueue != nil {
-			listener.Enqueue(who)
+	for _, key := range enqueue {
+		if callbacks.Enqueue != nil {
+			callbacks.Enqueue(key)
 		}
 	}
-	c.look()
+	c.trigger()
 }
 
-// look makes Start look at all gates.
-func (c *Connections) look() {
+// trigger makes Start check all gates. It does not block.
+func (c *Connections) trigger() {
 	select {
-	case c.kick <- struct{}{}:
+	case c.triggered <- struct{}{}:
 	default:
 	}
 }
 
-// closeIdle is called with the mutex held.
-func (c *Connections) closeIdle(key digest) {
-	for other, kept := range c.kept {
-		if other.remote && other.digest == key {
-			entry(kept).connection.release()
+// closeIdle closes idle network connections to a cluster. It is called with the mutex held.
+func (c *Connections) closeIdle(d digest) {
+	for other, e := range c.cached {
+		if other.remote && other.digest == d {
+			entry(e).connection.release()
 		}
 	}
 }
 
-// gateFor returns the gate before a cluster, which everybody shares who gets there
-// with the same kubeconfig. It is called with the mutex held.
-func (c *Connections) gateFor(key digest, id Identity) (*gate, error) {
-	if g := c.gates[key]; g != nil {
+// gateFor returns the gate of a cluster. All connections by the same kubeconfig share it. It is
+// called with the mutex held.
+func (c *Connections) gateFor(d digest, id Identity) (*gate, error) {
+	if g := c.gates[d]; g != nil {
 		g.touch(c.now())
 		return g, nil
 	}
@@ -180,30 +178,30 @@ func (c *Connections) gateFor(key digest, id Identity) (*gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := newGate(address.Scheme+"://"+address.Host, c.now, c.probing.Load, c.look)
+	g := newGate(address.Scheme+"://"+address.Host, c.now, c.probing.Load, c.trigger)
 	if g.probe, err = prober(client, config.Host); err != nil {
 		return nil, err
 	}
-	// Probes do without tokens: who is refused has reached somebody.
+	// Probes need no tokens: 401 is an answer.
 	switch {
 	case id.locator != nil:
-		g.via, g.bearer = id.locator, id.locator.bearer
+		g.locator, g.tokens = id.locator, id.locator.tokens
 	case id.Workload != nil:
-		g.bearer = newBearer(id.Workload, c.tokens, c.keep, c.now, &c.counts)
+		g.tokens = newTokenSource(id.Workload, c.requester, c.maxTokenAge, c.now, &c.counts)
 	}
 	g.touch(c.now())
-	c.gates[key] = g
+	c.gates[d] = g
 	return g, nil
 }
 
 // removeGate is called with the mutex held.
-func (c *Connections) removeGate(key digest, g *gate) {
-	delete(c.gates, key)
-	// What was found through a cloud goes first, and leaves the token to the gate before that.
-	if b := g.token(); b != nil && (g.via == nil || g == g.via.gate) && b.held() != "" {
+func (c *Connections) removeGate(d digest, g *gate) {
+	delete(c.gates, d)
+	// A cluster of a cloud shares its token with the gate of the cloud, which is removed later.
+	if t := g.tokenSource(); t != nil && (g.locator == nil || g == g.locator.gate) && t.cached() != "" {
 		c.counts.evicted.Add(1)
 	}
-	if g.isOpen() && c.listener.Unreachable != nil {
-		c.listener.Unreachable(g.host, false)
+	if g.isOpen() && c.callbacks.Unreachable != nil {
+		c.callbacks.Unreachable(g.host, false)
 	}
 }

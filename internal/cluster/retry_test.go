@@ -15,12 +15,12 @@ import (
 
 const leaderText = `{"kind":"Status","message":"etcdserver: leader changed"}`
 
-// TestRetryOnce: every client made of a connection tries twice, not two times two.
+// TestRetryOnce: each client of a connection repeats a request once.
 func TestRetryOnce(t *testing.T) {
 	t.Parallel()
-	times := 0
+	requests := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		times++
+		requests++
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusInternalServerError)
 		_, _ = w.Write([]byte(leaderText))
@@ -32,15 +32,15 @@ func TestRetryOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		times = 0
+		requests = 0
 		config.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
 		client, err := rest.UnversionedRESTClientFor(config)
 		if err != nil {
 			t.Fatal(err)
 		}
 		err = client.Get().AbsPath("/version").Do(context.WithoutCancel(t.Context())).Error()
-		if err == nil || times != 2 {
-			t.Errorf("%s: asked %d times: %v", name, times, err)
+		if err == nil || requests != 2 {
+			t.Errorf("%s: %d requests: %v", name, requests, err)
 		}
 	}
 }

@@ -5,17 +5,16 @@ package cluster
 
 import "sync/atomic"
 
-// TokenStats tells of the tokens that authenticate us in other clusters.
+// TokenStats are counts of the tokens for other clusters.
 type TokenStats struct {
-	// Cached are the tokens that are there and will be used.
+	// Cached is the number of valid tokens in memory.
 	Cached int
-	// Succeeded counts how often a request was given a token, and Failed how often there
-	// was none to be had; Evicted, tokens that were dropped while they held, because
-	// nobody used them.
+	// Succeeded counts requests that got a token, and Failed those that got none. Evicted
+	// counts valid tokens that were dropped because they were not used.
 	Succeeded, Failed, Evicted uint64
 }
 
-// tokenCounts is what the bearers of one Connections share.
+// tokenCounts are shared by the token sources of one Connections.
 type tokenCounts struct{ answered, failed, evicted atomic.Uint64 }
 
 func (t *tokenCounts) count(err error) {
@@ -26,16 +25,16 @@ func (t *tokenCounts) count(err error) {
 	t.answered.Add(1)
 }
 
-// TokenStats returns what there is now, and what has happened since the start.
+// TokenStats returns the current number of tokens and the counts since the start.
 func (c *Connections) TokenStats() TokenStats {
 	s := TokenStats{Succeeded: c.counts.answered.Load(), Failed: c.counts.failed.Load(), Evicted: c.counts.evicted.Load()}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	seen := map[*bearer]bool{}
+	seen := map[*tokenSource]bool{}
 	for _, g := range c.gates {
-		if b := g.token(); b != nil && !seen[b] {
-			seen[b] = true
-			if b.held() != "" {
+		if t := g.tokenSource(); t != nil && !seen[t] {
+			seen[t] = true
+			if t.cached() != "" {
 				s.Cached++
 			}
 		}
@@ -43,20 +42,20 @@ func (c *Connections) TokenStats() TokenStats {
 	return s
 }
 
-// TokenState reports whether the connection leads to a cluster that takes tokens, and
-// whether one is there already. Others have to ask for one first.
-func (c *Connection) TokenState() (held, takes bool) {
-	if c.gate == nil || c.gate.bearer == nil {
+// TokenState reports whether requests to the cluster need a token, and whether a valid one is
+// cached. If not, the next request fetches one.
+func (c *Connection) TokenState() (cached, needed bool) {
+	if c.gate == nil || c.gate.tokens == nil {
 		return false, false
 	}
-	return c.gate.bearer.held() != "", true
+	return c.gate.tokens.cached() != "", true
 }
 
-// token returns who has the tokens of a gate, nil if nobody does. The gate before a
-// cloud and those before what was found there have the same.
-func (g *gate) token() *bearer {
-	if g.bearer == nil && g.via != nil {
-		return g.via.bearer
+// tokenSource returns the token source of a gate; nil if it has none. The gate of a cloud and those
+// of the clusters that it located share one.
+func (g *gate) tokenSource() *tokenSource {
+	if g.tokens == nil && g.locator != nil {
+		return g.locator.tokens
 	}
-	return g.bearer
+	return g.tokens
 }

@@ -9,9 +9,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// deprecations passes on warnings of what is about to be served no more, and no others.
-// Whoever admits objects may warn of what they like, and quote the object, and nobody
-// here knows what in it is secret.
+// deprecations passes warnings about deprecated APIs to its handler and drops all others. Warnings
+// of admission webhooks may quote objects, and so secrets.
 type deprecations struct{ to rest.WarningHandler }
 
 // HandleWarningHeader implements rest.WarningHandler.

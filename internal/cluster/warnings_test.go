@@ -12,11 +12,11 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-type heard []string
+type recorded []string
 
-func (h *heard) HandleWarningHeader(_ int, _, text string) { *h = append(*h, text) }
+func (h *recorded) HandleWarningHeader(_ int, _, text string) { *h = append(*h, text) }
 
-// TestWarnings: what a server warns of is not passed on if it may quote an object.
+// TestWarnings: a warning that may quote an object is dropped.
 func TestWarnings(t *testing.T) {
 	const useful = "policy/v1beta1 PodDisruptionBudget is deprecated in v1.21+, unavailable in v1.25+"
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
@@ -26,15 +26,15 @@ func TestWarnings(t *testing.T) {
 		_, _ = rw.Write([]byte(`{"major":"1"}`))
 	}))
 	t.Cleanup(server.Close)
-	var got heard
-	way, err := Connect(&rest.Config{Host: server.URL, WarningHandler: &got})
+	var got recorded
+	connection, err := Connect(&rest.Config{Host: server.URL, WarningHandler: &got})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := way.discovery.server.ServerVersion(); err != nil {
+	if _, err := connection.discovery.server.ServerVersion(); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(got, []string{useful}) {
-		t.Errorf("told is %q", got)
+		t.Errorf("passed on: %q", got)
 	}
 }

@@ -19,48 +19,49 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Workload leads to a cluster for which credentials are made when they are needed, and
-// stored nowhere: one that trusts the tokens of this one, or one of a cloud.
+// Workload is a cluster without a kubeconfig: a cluster of a cloud, or one that trusts the
+// ServiceAccount tokens of the controller's cluster. Credentials are requested when they are needed
+// and are not stored.
 type Workload struct {
-	// Cloud is aws, azure or gcp; empty for a cluster that trusts the tokens of this one.
+	// Cloud is aws, azure or gcp; empty for a cluster that trusts tokens of ServiceAccounts.
 	Cloud string
-	// Resource is the name that a cloud has for the cluster; empty if it is not needed.
+	// Resource is the name of the cluster in its cloud; empty if it is not needed.
 	Resource string
-	// Address is the URL of the API server, and CA verifies it, in PEM. Where a cloud is
-	// to be asked for them they are empty; elsewhere, an empty CA means the authorities of
-	// the system.
+	// Address is the URL of the API server; empty if the cloud looks it up.
 	Address string
-	CA      string
-	// Audiences are whom tokens are for; empty for whom a cloud wants.
+	// CA is the certificate authority of the API server in PEM. If it is empty, the cloud looks
+	// it up, or the authorities of the system are used.
+	CA string
+	// Audiences are the audiences of tokens; empty for the default of the cloud.
 	Audiences []string
-	// ServiceAccount is whose tokens they are, in the controller's own cluster. For a cloud
-	// it may have no name: then the controller is known there itself.
+	// ServiceAccount is the ServiceAccount whose tokens are used, in the controller's own
+	// cluster. Without a name, which only a cloud allows, the controller uses its own identity.
 	ServiceAccount types.NamespacedName
-	// Annotations of the ServiceAccount say who that is in a cloud; nil elsewhere. Whoever
-	// reads a ConfigMap adds them.
+	// Annotations are those of the ServiceAccount, which select the identity in a cloud; nil
+	// elsewhere. ParseWorkload does not set them.
 	Annotations map[string]string
 }
 
-// TokenRequester returns a token of a ServiceAccount, and when it expires. It is called
+// TokenRequester requests a token of a ServiceAccount and returns it with its expiry. It is called
 // concurrently.
 type TokenRequester func(ctx context.Context, account types.NamespacedName, audiences []string) (token string, expires time.Time, err error)
 
-// WorkloadOptions are what the controller's administrator lets ConfigMaps say.
+// WorkloadOptions limit the content of ConfigMaps that describe clusters. Flags of the controller
+// set them.
 type WorkloadOptions struct {
-	// DefaultServiceAccount is the name of whose tokens they are where the data name nobody; empty for
-	// nobody.
+	// DefaultServiceAccount is the ServiceAccount of ConfigMaps that name none; empty for none.
 	DefaultServiceAccount string
 	// AllowServiceAccounts allows tokens of ServiceAccounts.
 	AllowServiceAccounts bool
 }
 
-// ParseWorkload reads a ConfigMap's data. A ServiceAccount is of the given namespace.
-// Errors begin with the key.
-func ParseWorkload(data map[string]string, namespace string, terms WorkloadOptions) (*Workload, error) {
+// ParseWorkload parses the data of a ConfigMap. Its ServiceAccount is in namespace. Errors begin
+// with the key.
+func ParseWorkload(data map[string]string, namespace string, o WorkloadOptions) (*Workload, error) {
 	w := &Workload{CA: data["ca.crt"], Resource: data["cluster"]}
 	name := data["serviceAccountName"]
 	if name == "" {
-		name = terms.DefaultServiceAccount
+		name = o.DefaultServiceAccount
 	}
 	w.ServiceAccount = types.NamespacedName{Namespace: namespace, Name: name}
 	for audience := range strings.Lines(data["audiences"]) {
@@ -71,13 +72,13 @@ func ParseWorkload(data map[string]string, namespace string, terms WorkloadOptio
 	complete := w.generic
 	switch provider := data["provider"]; provider {
 	case "generic":
-		if !terms.AllowServiceAccounts {
+		if !o.AllowServiceAccounts {
 			return nil, errors.New("provider generic is for tokens of ServiceAccounts" + withoutGate)
 		}
 	case "aws", "azure", "gcp":
 		w.Cloud, complete = provider, w.cloud
-		if name != "" && !terms.AllowServiceAccounts {
-			return nil, errors.New("serviceAccountName asks for tokens of ServiceAccounts" + withoutGate)
+		if name != "" && !o.AllowServiceAccounts {
+			return nil, errors.New("serviceAccountName requests tokens of ServiceAccounts" + withoutGate)
 		}
 	default:
 		return nil, errors.New("provider: aws, azure, gcp or generic")
@@ -88,14 +89,14 @@ func ParseWorkload(data map[string]string, namespace string, terms WorkloadOptio
 	return w, nil
 }
 
-const withoutGate = ", which the controller does not ask for without the feature gate ObjectLevelWorkloadIdentity"
+const withoutGate = ", which need the feature gate ObjectLevelWorkloadIdentity"
 
-// generic takes the address of a cluster that trusts the tokens of this one.
+// generic sets the address of a cluster that trusts tokens of ServiceAccounts.
 func (w *Workload) generic(address string) (err error) {
 	w.Resource = ""
 	if w.ServiceAccount.Name == "" {
-		// It would be for whoever wrote the address, and for what he says it is.
-		return errors.New("serviceAccountName is missing: tokens of the controller itself are not handed out")
+		// The author of the ConfigMap chooses the address that would receive the token.
+		return errors.New("serviceAccountName is missing: a token of the controller is not sent to other clusters")
 	}
 	if w.Address, err = canonical(address); err != nil {
 		return err
@@ -106,15 +107,14 @@ func (w *Workload) generic(address string) (err error) {
 	return nil
 }
 
-// canonical returns the address of an API server with scheme and port, and without
-// anything else.
+// canonical returns the address of an API server with scheme and port, without path and query.
 func canonical(address string) (string, error) {
 	if address != "" && !strings.Contains(address, "://") {
 		address = "https://" + address
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
-		return "", errors.New("address is no https URL of an API server")
+		return "", errors.New("address is not an https URL of an API server")
 	}
 	host := strings.ToLower(u.Host)
 	if u.Port() == "" {
@@ -127,121 +127,122 @@ func (w *Workload) config() *rest.Config {
 	return &rest.Config{Host: w.Address, TLSClientConfig: rest.TLSClientConfig{CAData: []byte(w.CA)}, Timeout: remoteTimeout}
 }
 
-// digest differs from that of any kubeconfig.
+// digest returns a digest that differs from that of any kubeconfig.
 func (w *Workload) digest() digest {
-	// Texts can become JSON.
+	// Marshalling strings cannot fail.
 	raw, _ := json.Marshal(w)
 	return sha256.Sum256(append([]byte("workload\x00"), raw...))
 }
 
-// bearer authenticates requests with tokens that are fetched when they are needed.
-type bearer struct {
+// tokenSource authenticates requests with tokens that it fetches when they are needed and caches.
+type tokenSource struct {
 	fetch func(ctx context.Context) (string, time.Time, error)
 	now   func() time.Time
 
-	// fetching is held while a token is asked for, so that it is asked for once.
+	// fetching holds a value during a fetch, so that concurrent requests cause one.
 	fetching chan struct{}
 
-	// barred says why nobody is to be asked; nil if nobody says so.
-	barred func() error
-	// keep bounds how long a token is used; negative does not.
-	keep time.Duration
-	// counts takes note of what becomes of those who ask.
+	// blocked returns why requests must not fetch a token; nil, or a nil result, if they may.
+	blocked func() error
+	// maxAge bounds how long a token is used; negative for no bound.
+	maxAge time.Duration
+	// counts counts the requests that need a token.
 	counts *tokenCounts
 
 	mu    sync.Mutex
 	token string
-	// renew is when the token is to be replaced, some time before it expires.
-	renew time.Time
+	// renewAt is when the token has to be replaced, some time before it expires.
+	renewAt time.Time
 }
 
-func newBearer(w *Workload, tokens TokenRequester, keep time.Duration, now func() time.Time, counts *tokenCounts) *bearer {
-	return &bearer{
-		keep: keep, counts: counts,
+func newTokenSource(w *Workload, requester TokenRequester, maxAge time.Duration, now func() time.Time, counts *tokenCounts) *tokenSource {
+	return &tokenSource{
+		maxAge: maxAge, counts: counts,
 		fetch: func(ctx context.Context) (string, time.Time, error) {
-			if tokens == nil {
-				return "", time.Time{}, errors.New("nobody hands out tokens")
+			if requester == nil {
+				return "", time.Time{}, errors.New("tokens of ServiceAccounts are not supported")
 			}
-			return tokens(ctx, w.ServiceAccount, w.Audiences)
+			return requester(ctx, w.ServiceAccount, w.Audiences)
 		},
 		now: now, fetching: make(chan struct{}, 1),
 	}
 }
 
-func (b *bearer) held() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.token != "" && b.now().Before(b.renew) {
-		return b.token
+// cached returns the cached token; empty if there is no valid one.
+func (s *tokenSource) cached() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.token != "" && s.now().Before(s.renewAt) {
+		return s.token
 	}
 	return ""
 }
 
-// current returns a token that holds for a while.
-func (b *bearer) current(ctx context.Context) (string, error) {
-	if token := b.held(); token != "" {
+// current returns the cached token, or else fetches one unless that is blocked.
+func (s *tokenSource) current(ctx context.Context) (string, error) {
+	if token := s.cached(); token != "" {
 		return token, nil
 	}
-	if b.barred != nil {
-		if err := b.barred(); err != nil {
+	if s.blocked != nil {
+		if err := s.blocked(); err != nil {
 			return "", err
 		}
 	}
-	return b.renewed(ctx)
+	return s.refresh(ctx)
 }
 
-// renewed is current, whatever bars others.
-func (b *bearer) renewed(ctx context.Context) (string, error) {
+// refresh is like current, but fetches even if that is blocked.
+func (s *tokenSource) refresh(ctx context.Context) (string, error) {
 	select {
-	case b.fetching <- struct{}{}:
-		defer func() { <-b.fetching }()
+	case s.fetching <- struct{}{}:
+		defer func() { <-s.fetching }()
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
-	if token := b.held(); token != "" {
+	if token := s.cached(); token != "" {
 		return token, nil
 	}
-	asked := b.now()
-	token, expires, err := b.fetch(ctx)
+	began := s.now()
+	token, expires, err := s.fetch(ctx)
 	if err != nil {
 		return "", err
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	life := expires.Sub(asked) * 4 / 5
-	if b.keep >= 0 {
-		life = min(life, b.keep)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lifetime := expires.Sub(began) * 4 / 5
+	if s.maxAge >= 0 {
+		lifetime = min(lifetime, s.maxAge)
 	}
-	b.token, b.renew = token, asked.Add(life)
+	s.token, s.renewAt = token, began.Add(lifetime)
 	return token, nil
 }
 
-// refused forgets a token that does not hold any more, whatever it says itself.
-func (b *bearer) refused(token string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.token == token {
-		b.token = ""
+// invalidate drops a token that the server rejected before it expired.
+func (s *tokenSource) invalidate(token string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.token == token {
+		s.token = ""
 	}
 }
 
-// wrap adds tokens to requests.
-func (b *bearer) wrap(next http.RoundTripper) http.RoundTripper {
-	return &authenticated{bearer: b, next: next}
+// wrap returns a transport that adds tokens to requests.
+func (s *tokenSource) wrap(next http.RoundTripper) http.RoundTripper {
+	return &authenticated{tokens: s, next: next}
 }
 
 type authenticated struct {
-	bearer *bearer
+	tokens *tokenSource
 	next   http.RoundTripper
 }
 
-// WrappedRoundTripper lets client-go find the transport that holds connections.
+// WrappedRoundTripper lets client-go find the innermost transport.
 func (a *authenticated) WrappedRoundTripper() http.RoundTripper { return a.next }
 
 // RoundTrip implements http.RoundTripper.
 func (a *authenticated) RoundTrip(req *http.Request) (*http.Response, error) {
-	token, err := a.bearer.current(req.Context())
-	a.bearer.counts.count(err)
+	token, err := a.tokens.current(req.Context())
+	a.tokens.counts.count(err)
 	if err != nil {
 		if req.Body != nil {
 			_ = req.Body.Close()
@@ -252,7 +253,7 @@ func (a *authenticated) RoundTrip(req *http.Request) (*http.Response, error) {
 	req.Header.Set("Authorization", "Bearer "+token)
 	resp, err := a.next.RoundTrip(req)
 	if err == nil && resp.StatusCode == http.StatusUnauthorized {
-		a.bearer.refused(token)
+		a.tokens.invalidate(token)
 	}
 	return resp, err
 }

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
+// TestParseWorkload: the data of a ConfigMap select a cluster or are rejected.
 func TestParseWorkload(t *testing.T) {
 	t.Parallel()
 	tenant := types.NamespacedName{Namespace: "apps", Name: "tenant"}
@@ -32,12 +33,12 @@ func TestParseWorkload(t *testing.T) {
 		wantErr string
 	}{
 		"Least": {
-			reason: "tokens are for the address, as it is written",
+			reason: "the default audience is the address as written",
 			data:   map[string]string{"provider": "generic", "address": "API.example.com", "serviceAccountName": "tenant"},
 			want:   &Workload{Address: "https://api.example.com:443", Audiences: []string{"API.example.com"}, ServiceAccount: tenant},
 		},
 		"Everything": {
-			reason: "a path is left out, as the reference does",
+			reason: "a path is dropped, as in helm-controller",
 			data: map[string]string{
 				"provider": "generic", "address": "https://api:6443/path", "ca.crt": "pem", "audiences": "a\n\n b \n",
 				"serviceAccountName": "tenant", "cluster": "any",
@@ -46,11 +47,11 @@ func TestParseWorkload(t *testing.T) {
 			want:    &Workload{Address: "https://api:6443", CA: "pem", Audiences: []string{"a", "b"}, ServiceAccount: tenant},
 		},
 		"Default": {
-			reason: "the flag names somebody", data: map[string]string{"provider": "generic", "address": "https://[::1]:6443"}, account: "tenant",
+			reason: "a flag sets the ServiceAccount", data: map[string]string{"provider": "generic", "address": "https://[::1]:6443"}, account: "tenant",
 			want: &Workload{Address: "https://[::1]:6443", Audiences: []string{"https://[::1]:6443"}, ServiceAccount: tenant},
 		},
-		"Nobody": {
-			reason: "the controller is nobody's to give away", data: map[string]string{"provider": "generic", "address": "https://api"},
+		"NoServiceAccount": {
+			reason: "a token of the controller is not sent elsewhere", data: map[string]string{"provider": "generic", "address": "https://api"},
 			wantErr: "serviceAccountName is missing",
 		},
 		"NoProvider": {data: map[string]string{"address": "https://api"}, account: "a", wantErr: "provider: aws, azure, gcp or generic"},
@@ -75,23 +76,23 @@ func TestParseWorkload(t *testing.T) {
 	}
 }
 
-// mint hands out tokens.
-type mint struct {
+// fakeTokens is a TokenRequester.
+type fakeTokens struct {
 	mu    sync.Mutex
 	asked []string
 	err   error
 	now   func() time.Time
 }
 
-func (m *mint) token(_ context.Context, account types.NamespacedName, audiences []string) (string, time.Time, error) {
+func (m *fakeTokens) token(_ context.Context, account types.NamespacedName, audiences []string) (string, time.Time, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.asked = append(m.asked, fmt.Sprint(account, " for ", audiences))
 	return fmt.Sprint("token-", len(m.asked)), m.now().Add(time.Hour), m.err
 }
 
-// TestWorkload: a token is used until it is about to expire, or is refused, by
-// everybody who comes the same way, and a probe does without.
+// TestWorkload: all users share a token until it is about to expire or is rejected. Probes send
+// none.
 func TestWorkload(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -110,28 +111,28 @@ func TestWorkload(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	pool, clock := newPool(t, &rest.Config{Host: "http://local", BearerToken: "local"})
-	m := &mint{now: clock.Now}
+	m := &fakeTokens{now: clock.Now}
 	pool.SetTokenRequester(m.token)
 	w := Workload{Address: server.URL, CA: pemOf(server), Audiences: []string{"there"}, ServiceAccount: types.NamespacedName{Namespace: "apps", Name: "tenant"}}
-	ask := func(user string) error {
+	request := func(user string) error {
 		t.Helper()
 		d, _ := pool.mustFor(t, Identity{Workload: &w, User: user}).ToDiscoveryClient()
 		_, err := d.ServerVersion()
 		return err
 	}
 	steps := []func() error{
-		func() error { return ask("") },
-		func() error { return ask("+user") },
-		func() error { clock.pass(47 * time.Minute); return ask("") },
-		func() error { clock.pass(2 * time.Minute); return ask("") },
+		func() error { return request("") },
+		func() error { return request("+user") },
+		func() error { clock.pass(47 * time.Minute); return request("") },
+		func() error { clock.pass(2 * time.Minute); return request("") },
 		func() error {
 			mu.Lock()
 			revoked["token-2"] = true
 			mu.Unlock()
-			if err := ask(""); err == nil {
-				return errors.New("it was not refused")
+			if err := request(""); err == nil {
+				return errors.New("it was not rejected")
 			}
-			return ask("")
+			return request("")
 		},
 		func() error { return pool.mustFor(t, Identity{Workload: &w}).gate.probe(t.Context()) },
 	}
@@ -144,14 +145,14 @@ func TestWorkload(t *testing.T) {
 	defer mu.Unlock()
 	want := []string{"token-1", "token-1+user", "token-1", "token-2", "token-2", "token-3", ""}
 	if diff := cmp.Diff(want, seen); diff != "" {
-		t.Errorf("the server saw (-want +got):\n%s", diff)
+		t.Errorf("the server received (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(slices.Repeat([]string{"apps/tenant for [there]"}, 3), m.asked); diff != "" {
 		t.Errorf("tokens (-want +got):\n%s", diff)
 	}
 }
 
-// TestTokenStats: a token is counted while it is there, and once if it is dropped.
+// TestTokenStats: a token is counted while it is cached, and when it is evicted.
 func TestTokenStats(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -160,12 +161,12 @@ func TestTokenStats(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	pool, clock := newPool(t, &rest.Config{Host: "http://local"})
-	pool.SetTokenRequester((&mint{now: clock.Now}).token)
+	pool.SetTokenRequester((&fakeTokens{now: clock.Now}).token)
 	id := Identity{Workload: &Workload{Address: server.URL, CA: pemOf(server), ServiceAccount: types.NamespacedName{Namespace: "apps", Name: "tenant"}}}
-	check := func(when string, held, takes bool, want TokenStats) {
+	check := func(when string, cached, needed bool, want TokenStats) {
 		t.Helper()
-		if isHeld, does := pool.mustFor(t, id).TokenState(); isHeld != held || does != takes {
-			t.Errorf("%s: there is a token: %t, it takes some: %t", when, isHeld, does)
+		if isCached, isNeeded := pool.mustFor(t, id).TokenState(); isCached != cached || isNeeded != needed {
+			t.Errorf("%s: a token is cached: %t, needed: %t", when, isCached, isNeeded)
 		}
 		if got := pool.TokenStats(); got != want {
 			t.Errorf("%s: got %+v, want %+v", when, got, want)
@@ -181,23 +182,23 @@ func TestTokenStats(t *testing.T) {
 	check("after two requests", true, true, TokenStats{Cached: 1, Succeeded: 2})
 	id = Identity{}
 	clock.pass(maxIdle)
-	check("when nobody goes there any more", false, false, TokenStats{Succeeded: 2, Evicted: 1})
+	check("when the cluster is idle", false, false, TokenStats{Succeeded: 2, Evicted: 1})
 }
 
-// TestWorkloadWithoutToken: that nobody hands out a token says nothing of the cluster.
+// TestWorkloadWithoutToken: a missing token is not a failure of the cluster.
 func TestWorkloadWithoutToken(t *testing.T) {
 	t.Parallel()
 	pool, clock := newPool(t, &rest.Config{Host: "http://local"})
 	pool.probing.Store(true)
-	m := &mint{now: clock.Now, err: errors.New("forbidden")}
+	m := &fakeTokens{now: clock.Now, err: errors.New("forbidden")}
 	pool.SetTokenRequester(m.token)
-	way := pool.mustFor(t, Identity{Workload: &Workload{Address: "https://127.0.0.1:1"}})
-	way.gate.breaker.phase = sound
-	d, _ := way.ToDiscoveryClient()
+	connection := pool.mustFor(t, Identity{Workload: &Workload{Address: "https://127.0.0.1:1"}})
+	connection.gate.breaker.phase = phaseReachable
+	d, _ := connection.ToDiscoveryClient()
 	if _, err := d.ServerVersion(); err == nil || !strings.Contains(err.Error(), "no token for the cluster: forbidden") {
 		t.Errorf("got %v", err)
 	}
-	if way.gate.breaker.phase != sound {
+	if connection.gate.breaker.phase != phaseReachable {
 		t.Error("the cluster is suspected")
 	}
 	if got, want := pool.TokenStats(), (TokenStats{Failed: 1}); got != want {
@@ -205,7 +206,7 @@ func TestWorkloadWithoutToken(t *testing.T) {
 	}
 }
 
-// TestWorkloadsApart: whatever differs leads to another connection.
+// TestWorkloadsApart: every field distinguishes connections.
 func TestWorkloadsApart(t *testing.T) {
 	t.Parallel()
 	w := Workload{Address: "https://a", Audiences: []string{"a", "b"}, ServiceAccount: types.NamespacedName{Namespace: "n", Name: "a"}}
@@ -226,6 +227,6 @@ func TestWorkloadsApart(t *testing.T) {
 		}
 	}
 	if same := w; (Identity{Workload: &w}).key() != (Identity{Workload: &same}).key() {
-		t.Error("the same is not the same")
+		t.Error("equal workloads differ")
 	}
 }

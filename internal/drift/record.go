@@ -37,8 +37,7 @@ func (r *Recorder) Applied(info *resource.Info, sent, answer *unstructured.Unstr
 
 // Record stores the recorded objects as those of a revision. It reports whether all of them have
 // exactly the applied content, and the record covers the inventory. CustomResourceDefinitions in
-// the inventory may be missing in the record, since a chart's crds directory is not part of its
-// manifest.
+// the inventory may be missing in the record.
 func (d *Detector) Record(key types.NamespacedName, revision string, r *Recorder, inventory []release.Object) (exact bool) {
 	m := d.stateOf(key, revision)
 	now := d.now()
@@ -54,9 +53,14 @@ func (d *Detector) Record(key types.NamespacedName, revision string, r *Recorder
 		m.objects = append(m.objects, k)
 	}
 	for _, o := range inventory {
-		if !recorded[o] && o.Kind != "CustomResourceDefinition" {
+		if !recorded[o] && !mayBeOutsideManifest(o) {
 			m.complete = false
 		}
 	}
 	return exact && m.complete
 }
+
+// mayBeOutsideManifest reports whether an object of the inventory may come from the chart's crds
+// directory. These objects are not part of the manifest, so they are neither recorded nor compared
+// nor watched.
+func mayBeOutsideManifest(o release.Object) bool { return o.Kind == "CustomResourceDefinition" }

@@ -16,19 +16,19 @@ import (
 	"time"
 )
 
-// answer is what came of one try.
+// answer is the outcome of one post.
 type answer struct {
-	// result is what has become of the event; empty if it should be tried again.
+	// result is the final result of the event; empty if it has to be posted again.
 	result string
-	// after is how long the receiver wants to be left alone; 0 if it does not say.
+	// after is the Retry-After of the receiver; zero if it sent none.
 	after time.Duration
-	// failed counts against the event: the receiver is there, and does not take it.
+	// failed is true if the receiver answered with an error.
 	failed bool
-	// err says what went wrong, without the address.
+	// err is the error, without the address.
 	err error
 }
 
-// deliver posts an event until something has become of it, which it returns.
+// deliver posts an event until its result is final, and returns that.
 func (s *Sender) deliver(ctx context.Context, e Event) string {
 	body, err := json.Marshal(e)
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *Sender) deliver(ctx context.Context, e Event) string {
 			return Unsent
 		}
 		a := s.post(ctx, body)
-		s.note(ctx, a, e)
+		s.logAnswer(ctx, a, e)
 		if a.result != "" {
 			return a.result
 		}
@@ -50,7 +50,7 @@ func (s *Sender) deliver(ctx context.Context, e Event) string {
 		}
 		wait := max(pause, a.after)
 		switch {
-		case failures >= tries:
+		case failures >= maxFailures:
 			return Failed
 		case s.now().Add(wait).Sub(e.Timestamp.Time) > maxAge:
 			return Expired
@@ -64,19 +64,19 @@ func (s *Sender) deliver(ctx context.Context, e Event) string {
 	}
 }
 
-// note logs when a receiver stops taking events, and when it takes them again. Of
-// what it refuses it logs every one: it will not get it later.
-func (s *Sender) note(ctx context.Context, a answer, e Event) {
+// logAnswer logs when a receiver stops to accept events, when it accepts them again, and each event
+// that it rejects.
+func (s *Sender) logAnswer(ctx context.Context, a answer, e Event) {
 	switch {
 	case ctx.Err() != nil:
 	case a.result == Refused:
-		s.log.Error(a.err, "an event was refused by its receiver", "kind", e.InvolvedObject.Kind,
+		s.log.Error(a.err, "an event was rejected by its receiver", "kind", e.InvolvedObject.Kind,
 			"namespace", e.InvolvedObject.Namespace, "name", e.InvolvedObject.Name, "reason", e.Reason)
 	case a.err == nil:
-		if s.away.CompareAndSwap(true, false) {
+		if s.failing.CompareAndSwap(true, false) {
 			s.log.Info("events are delivered again")
 		}
-	case s.away.CompareAndSwap(false, true):
+	case s.failing.CompareAndSwap(false, true):
 		s.log.Error(a.err, "events cannot be delivered; they are tried again")
 	}
 }
@@ -84,37 +84,36 @@ func (s *Sender) note(ctx context.Context, a answer, e Event) {
 func (s *Sender) post(ctx context.Context, body []byte) answer {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.o.URL, bytes.NewReader(body))
 	if err != nil {
-		return answer{result: Refused, err: errors.New("the address is no URL")}
+		return answer{result: Refused, err: errors.New("the address is not a URL")}
 	}
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := s.client.Do(req)
 	if err != nil {
-		var asked *url.Error
-		if errors.As(err, &asked) {
-			// Its text has the address, and that may have a token in it.
-			err = asked.Err
+		var sent *url.Error
+		if errors.As(err, &sent) {
+			// Its text contains the address, which may contain a token.
+			err = sent.Err
 		}
 		return answer{err: err}
 	}
-	// A connection whose answer was not read to its end is not used again.
+	// The body is read so that the network connection can be reused.
 	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10)
 	_ = resp.Body.Close()
-	return judge(resp.StatusCode, resp.Header.Get("Retry-After"))
+	return classify(resp.StatusCode, resp.Header.Get("Retry-After"))
 }
 
-// judge says what an answer means. By 429 notification-controller tells that it
-// had the same event lately, and until which date it would say so: to come back
-// then would be to notify people twice. Who asks for a number of seconds is
-// something else on the way, which has not looked at the event.
-func judge(status int, retryAfter string) answer {
+// classify returns the meaning of an answer. notification-controller answers a duplicate event with
+// 429 and the date until which it does so. Posting again after that would notify twice. A proxy
+// that limits rates answers 429 with a number of seconds.
+func classify(status int, retryAfter string) answer {
 	seconds, err := strconv.ParseUint(retryAfter, 10, 31)
-	asked := err == nil
-	after := time.Duration(seconds) * time.Second //nolint:gosec // of 31 bits
+	inSeconds := err == nil
+	after := time.Duration(seconds) * time.Second
 	failure := fmt.Errorf("the receiver answered %d %s", status, http.StatusText(status))
 	switch {
 	case status >= 200 && status < 300:
 		return answer{result: Sent}
-	case status == http.StatusTooManyRequests && !asked:
+	case status == http.StatusTooManyRequests && !inSeconds:
 		return answer{result: Duplicate}
 	case status == http.StatusTooManyRequests:
 		return answer{after: after, err: failure}

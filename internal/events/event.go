@@ -1,9 +1,6 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package events makes events: on the API server, and, if there is an address to
-// post them to, there. It keeps nobody waiting: what is posted is queued, and
-// what cannot be delivered is counted and dropped.
 package events
 
 import (
@@ -13,32 +10,29 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TypeTrace is the type of an event that is on the API server only, where it is a
-// normal one.
+// TypeTrace is the type of an event that is recorded on the API server, as Normal, and not posted.
 const TypeTrace = "Trace"
 
-// Severities of events, as receivers know them.
+// Severities of posted events.
 const (
 	SeverityInfo  = "info"
 	SeverityError = "error"
 )
 
-// maxMessage is the longest message a receiver has to take, in characters.
+// maxMessage is the length of the longest posted message, in characters.
 const maxMessage = 39000
 
-// Event is what is posted, as notification-controller takes it: version v1beta1
-// of event.toolkit.fluxcd.io.
+// Event is the payload for notification-controller: version v1beta1 of event.toolkit.fluxcd.io.
 type Event struct {
 	InvolvedObject corev1.ObjectReference `json:"involvedObject"`
-	// Severity is one of the constants.
+	// Severity is SeverityInfo or SeverityError.
 	Severity  string      `json:"severity"`
 	Timestamp metav1.Time `json:"timestamp"`
 	Message   string      `json:"message"`
 	Reason    string      `json:"reason"`
 	// Metadata are the annotations that the event has on the API server.
 	Metadata map[string]string `json:"metadata,omitempty"`
-	// ReportingController and ReportingInstance say who posts: a name that all
-	// replicas share, and that of one.
+	// ReportingController is the name that all replicas share, and ReportingInstance that of one.
 	ReportingController string `json:"reportingController"`
 	ReportingInstance   string `json:"reportingInstance,omitempty"`
 }
@@ -50,8 +44,7 @@ func severity(eventType string) string {
 	return SeverityInfo
 }
 
-// shortened returns a message that receivers take. Its beginning says what has
-// happened; what is at its end are lines of logs.
+// shortened truncates a message to maxMessage. Messages end with lines of logs, which matter least.
 func shortened(message string) string {
 	if len(message) <= maxMessage || utf8.RuneCountInString(message) <= maxMessage {
 		return message

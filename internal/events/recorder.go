@@ -17,9 +17,8 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// Recorder makes events on the API server and hands them to a Sender. Every event
-// of the program goes through one, so that none lacks what the author of an
-// object wants its events to say.
+// Recorder records events on the API server and passes them to a Sender. All events of the program
+// go through it, because it adds the event annotations of the object.
 type Recorder struct {
 	events record.EventRecorder
 	scheme *runtime.Scheme
@@ -28,8 +27,8 @@ type Recorder struct {
 
 var _ record.EventRecorder = (*Recorder)(nil)
 
-// NewRecorder returns a recorder of events about objects that the scheme knows.
-// A nil sender posts nothing.
+// NewRecorder returns a recorder of events about objects whose types are in scheme. A nil sender
+// posts nothing.
 func NewRecorder(events record.EventRecorder, scheme *runtime.Scheme, sender *Sender) *Recorder {
 	return &Recorder{events: events, scheme: scheme, sender: sender}
 }
@@ -44,8 +43,7 @@ func (r *Recorder) Eventf(object runtime.Object, eventType, reason, format strin
 	r.AnnotatedEventf(object, nil, eventType, reason, format, args...)
 }
 
-// AnnotatedEventf implements record.EventRecorder. The type may be TypeTrace. It
-// does not wait for anybody.
+// AnnotatedEventf implements record.EventRecorder. The type may be TypeTrace. It does not block.
 func (r *Recorder) AnnotatedEventf(object runtime.Object, annotations map[string]string, eventType, reason, format string, args ...any) {
 	all := withAnnotations(object, annotations)
 	if eventType == TypeTrace {
@@ -58,7 +56,7 @@ func (r *Recorder) AnnotatedEventf(object runtime.Object, annotations map[string
 	}
 	about, err := reference.GetReference(r.scheme, object)
 	if err != nil {
-		r.sender.log.Error(err, "an event is not posted: what is it about?", "reason", reason)
+		r.sender.log.Error(err, "an event is not posted: its object has no reference", "reason", reason)
 		return
 	}
 	r.sender.Send(Event{
@@ -67,8 +65,7 @@ func (r *Recorder) AnnotatedEventf(object runtime.Object, annotations map[string
 	})
 }
 
-// withAnnotations adds what the author of an object wants its events to say. What
-// we say ourselves wins.
+// withAnnotations adds the event annotations of an object to annotations, which win.
 func withAnnotations(object runtime.Object, annotations map[string]string) map[string]string {
 	all := map[string]string{}
 	if o, ok := object.(metav1.Object); ok {

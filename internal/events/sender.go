@@ -14,63 +14,63 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// What becomes of an event.
+// Results of events.
 const (
-	// Sent events were taken.
+	// Sent events were accepted.
 	Sent = "sent"
-	// Duplicate events were not, as the receiver had them lately.
+	// Duplicate events were dropped by the receiver because it had them recently.
 	Duplicate = "duplicate"
-	// Refused events are not what the receiver wants.
+	// Refused events were rejected by the receiver.
 	Refused = "refused"
-	// Failed events were answered by errors, again and again.
+	// Failed events were answered with errors several times.
 	Failed = "failed"
-	// Expired events are too old to be of use: nobody answered for long.
+	// Expired events became too old while the receiver did not answer.
 	Expired = "expired"
 	// Overflown events found the queue full.
 	Overflown = "overflown"
-	// Unsent events were left when the program ended.
+	// Unsent events were in the queue at shutdown.
 	Unsent = "unsent"
 )
 
 const (
-	// lanes are how many events are posted at the same time; those of one object take
-	// the same lane, so that they arrive in order.
+	// lanes is the number of events that are posted concurrently. Events of one object are in the
+	// same lane, so that they arrive in order.
 	lanes = 4
-	// perLane is how many events wait in a lane.
+	// perLane is the number of events that can wait in a lane.
 	perLane = 256
-	// tries is how many errors a receiver may answer to one event.
-	tries = 5
-	// maxAge is how old an event may be when it is posted. A receiver that is away
-	// while it is upgraded misses nothing.
+	// maxFailures is how many errors a receiver may answer to one event.
+	maxFailures = 5
+	// maxAge is how old an event may be when it is posted. It is longer than an upgrade of the
+	// receiver.
 	maxAge = 10 * time.Minute
 
 	firstPause   = time.Second
 	longestPause = 30 * time.Second
-	// patience is how long a receiver may take to answer.
-	patience = 5 * time.Second
+	// requestTimeout bounds one post.
+	requestTimeout = 5 * time.Second
 )
 
-// Observer counts. Its methods are called concurrently, and must not wait.
+// Observer counts events. Its methods are called concurrently and must not block.
 type Observer interface {
-	// Notified is called with what has become of an event.
+	// Notified is called with the result of an event.
 	Notified(result string)
-	// NotificationsQueued is called when more, or fewer, events wait or are posted.
+	// NotificationsQueued is called when the number of unfinished events changes.
 	NotificationsQueued(change int)
 }
 
-// Options are what a Sender needs. All are required but Base.
+// Options configure a Sender. All are required except Base.
 type Options struct {
-	// URL events are posted to. A password in it is used, and told to nobody.
+	// URL is the address that events are posted to. It may contain a password and is not logged.
 	URL string
-	// Controller and Instance say who posts.
+	// Controller is the name that all replicas share, and Instance that of this one.
 	Controller string
 	Instance   string
-	// Flush is how long Close may take.
+	// Flush bounds Close.
 	Flush    time.Duration
 	Observer Observer
 	Log      logr.Logger
 	Now      func() time.Time
-	// Base sends requests; nil is the usual transport.
+	// Base is the transport; nil is http.DefaultTransport.
 	Base http.RoundTripper
 }
 
@@ -81,26 +81,24 @@ type Sender struct {
 	now    func() time.Time
 	client *http.Client
 	lanes  [lanes]chan Event
-	// cancel ends what is left after Close has waited.
+	// cancel interrupts posts that are left after Flush.
 	cancel context.CancelFunc
 	idle   sync.WaitGroup
-	// away is true while the receiver does not take events, so that this is logged
-	// once.
-	away atomic.Bool
+	// failing is true while the receiver does not accept events, so that this is logged once.
+	failing atomic.Bool
 
 	mu     sync.RWMutex
 	closed bool
 }
 
-// NewSender returns a sender that works until it is closed. Contexts of its
-// requests come from ctx, whose end it does not heed: what happens at the very
-// end is to be told as well.
+// NewSender returns a sender. The caller must call Close. The end of ctx does not stop it, so that
+// events of the shutdown are posted too.
 func NewSender(ctx context.Context, o Options) *Sender {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s := &Sender{o: o, log: o.Log, now: o.Now, cancel: cancel, client: &http.Client{
 		Transport: o.Base,
-		Timeout:   patience,
-		// Events are for the address that was given, and for no other.
+		Timeout:   requestTimeout,
+		// Events are posted to the configured address only.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	for i := range s.lanes {
@@ -116,7 +114,7 @@ func NewSender(ctx context.Context, o Options) *Sender {
 	return s
 }
 
-// Send queues an event, and drops it if there is no room. It never waits.
+// Send queues an event, or drops it if the queue is full. It does not block.
 func (s *Sender) Send(e Event) {
 	e.ReportingController, e.ReportingInstance = s.o.Controller, s.o.Instance
 	s.mu.RLock()
@@ -143,8 +141,7 @@ func laneOf(e Event) uint32 {
 	return h.Sum32() % lanes
 }
 
-// Close posts what is queued, for as long as Options.Flush, and drops the rest. No
-// event is taken after it.
+// Close posts queued events for up to Options.Flush and drops the rest. Later events are dropped.
 func (s *Sender) Close() {
 	s.mu.Lock()
 	if s.closed {

@@ -25,8 +25,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// receiver answers by a function of how often it was asked, and counts what has
-// become of events.
+// receiver answers posts by a function of their number, and counts results.
 type receiver struct {
 	answer func(n int) (status int, retryAfter string, err error)
 
@@ -67,7 +66,7 @@ func (r *receiver) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// silent is the status of no answer at all.
+// silent stands for no answer.
 const silent = -1
 
 func (r *receiver) Notified(result string) {
@@ -122,9 +121,10 @@ func about(name string) Event {
 	return Event{InvolvedObject: corev1.ObjectReference{Kind: "HelmRelease", Namespace: "apps", Name: name}, Timestamp: metav1.Now(), Reason: "R", Message: "m"}
 }
 
+// TestDelivery: an event is posted until its result is final.
 func TestDelivery(t *testing.T) {
 	const minute = time.Minute
-	dead := errors.New("connection refused")
+	down := errors.New("connection refused")
 	for name, tc := range map[string]struct {
 		reason string
 		answer func(n int) (int, string, error)
@@ -132,29 +132,29 @@ func TestDelivery(t *testing.T) {
 		at     []time.Duration
 		passes time.Duration
 	}{
-		"Taken": {reason: "once is enough", answer: always(202), want: Sent, at: seconds(0)},
-		"Duplicate": {reason: "who had it lately is not told again, and not at the date it names either", want: Duplicate, at: seconds(0), passes: minute,
+		"Accepted": {reason: "one post is enough", answer: always(202), want: Sent, at: seconds(0)},
+		"Duplicate": {reason: "a duplicate is not posted again, and not at the date of the answer either", want: Duplicate, at: seconds(0), passes: minute,
 			answer: func(int) (int, string, error) { return 429, "Mon, 02 Jan 2026 15:04:05 UTC", nil }},
-		"DuplicateWithoutDate": {reason: "nor where it names none", answer: always(429), want: Duplicate, at: seconds(0), passes: minute},
-		"Busy": {reason: "who asks to be left alone for a while is", want: Sent, at: seconds(0, 20), passes: minute,
+		"DuplicateWithoutDate": {reason: "a 429 without a date is a duplicate too", answer: always(429), want: Duplicate, at: seconds(0), passes: minute},
+		"Busy": {reason: "Retry-After in seconds is respected", want: Sent, at: seconds(0, 20), passes: minute,
 			answer: func(n int) (int, string, error) { return []int{429, 200}[n-1], "20", nil }},
-		"Overloaded": {reason: "also with another status", want: Sent, at: seconds(0, 7), passes: minute,
+		"Overloaded": {reason: "Retry-After of a 503 is respected", want: Sent, at: seconds(0, 7), passes: minute,
 			answer: func(n int) (int, string, error) { return []int{503, 200}[n-1], "7", nil }},
-		"Failing":       {reason: "what it cannot take is not tried for ever", answer: always(500), want: Failed, at: seconds(0, 1, 3, 7, 15), passes: minute},
-		"WellAgain":     {reason: "it may be a moment only", answer: func(n int) (int, string, error) { return []int{500, 502, 200}[min(n, 3)-1], "", nil }, want: Sent, at: seconds(0, 1, 3), passes: minute},
-		"Refusing":      {reason: "what it does not want now it will not want later", answer: always(400), want: Refused, at: seconds(0), passes: minute},
-		"NotThere":      {reason: "nor what it does not know", answer: always(501), want: Refused, at: seconds(0), passes: minute},
-		"SentElsewhere": {reason: "events are for one address", answer: always(307), want: Refused, at: seconds(0), passes: minute},
-		"Restarting": {reason: "a receiver that is away for a while misses nothing", want: Sent, at: seconds(0, 1, 3, 7, 15, 31, 61, 91, 121), passes: 3 * minute,
+		"Failing":        {reason: "the number of failures is bounded", answer: always(500), want: Failed, at: seconds(0, 1, 3, 7, 15), passes: minute},
+		"Recovering":     {reason: "a failure may be short", answer: func(n int) (int, string, error) { return []int{500, 502, 200}[min(n, 3)-1], "", nil }, want: Sent, at: seconds(0, 1, 3), passes: minute},
+		"Rejecting":      {reason: "a rejected event is not posted again", answer: always(400), want: Refused, at: seconds(0), passes: minute},
+		"NotImplemented": {reason: "501 is a rejection", answer: always(501), want: Refused, at: seconds(0), passes: minute},
+		"Redirected":     {reason: "redirects are not followed", answer: always(307), want: Refused, at: seconds(0), passes: minute},
+		"Restarting": {reason: "a receiver that restarts gets the event", want: Sent, at: seconds(0, 1, 3, 7, 15, 31, 61, 91, 121), passes: 3 * minute,
 			answer: func(n int) (int, string, error) {
 				if n > 8 {
 					return 200, "", nil
 				}
-				return 0, "", dead
+				return 0, "", down
 			}},
-		"Silent": {reason: "who does not answer is not waited for", want: Sent, at: seconds(0, 6), passes: minute,
+		"Silent": {reason: "a post without an answer is interrupted", want: Sent, at: seconds(0, 6), passes: minute,
 			answer: func(n int) (int, string, error) { return []int{silent, 200}[n-1], "", nil }},
-		"Dead": {reason: "old news is none", answer: func(int) (int, string, error) { return 0, "", dead }, want: Expired, passes: 11 * minute},
+		"Down": {reason: "an old event is dropped", answer: func(int) (int, string, error) { return 0, "", down }, want: Expired, passes: 11 * minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -168,7 +168,7 @@ func TestDelivery(t *testing.T) {
 					t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 				}
 				if got := r.times(); tc.at != nil && !cmp.Equal(got, tc.at) {
-					t.Errorf("%s: it was asked at %v, want %v", tc.reason, got, tc.at)
+					t.Errorf("%s: posted at %v, want %v", tc.reason, got, tc.at)
 				}
 				if r.queued != 0 {
 					t.Errorf("%d events wait", r.queued)
@@ -186,9 +186,9 @@ func seconds(all ...int) []time.Duration {
 	return times
 }
 
-// TestSendNeverWaits: whatever the receiver does, and however many events there
-// are. Time stands still for as long as anybody works, so any wait would be seen.
-func TestSendNeverWaits(t *testing.T) {
+// TestSendDoesNotBlock: Send returns at once even if the receiver does not answer and the queue is
+// full. In a synctest bubble any wait takes time.
+func TestSendDoesNotBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReceiver(always(silent))
 		s := r.sender(t, logr.Discard())
@@ -200,10 +200,10 @@ func TestSendNeverWaits(t *testing.T) {
 		if took := time.Since(begun); took > 0 {
 			t.Errorf("it took %s", took)
 		}
-		// One may be on its way by now.
+		// One may be in flight by now.
 		got := r.results()[Overflown]
 		if got < events-perLane-1 || got > events-perLane {
-			t.Errorf("of %d events %d found no room, where %d have some", events, got, perLane)
+			t.Errorf("of %d events %d were dropped, where %d can be queued", events, got, perLane)
 		}
 		r.mu.Lock()
 		if r.queued != events-got {
@@ -212,21 +212,21 @@ func TestSendNeverWaits(t *testing.T) {
 		r.mu.Unlock()
 		s.Close()
 		if took := time.Since(begun); took != 5*time.Second {
-			t.Errorf("the end took %s", took)
+			t.Errorf("Close took %s", took)
 		}
 		all := r.results()
 		if all[Overflown]+all[Unsent] != events || r.queued != 0 {
-			t.Errorf("%d events came to an end, of %d: %v; %d wait", all[Overflown]+all[Unsent], events, all, r.queued)
+			t.Errorf("%d events have a result, of %d: %v; %d wait", all[Overflown]+all[Unsent], events, all, r.queued)
 		}
 		s.Send(about("app"))
 		if r.results()[Unsent] != all[Unsent]+1 {
-			t.Error("what comes too late is not counted")
+			t.Error("an event after Close is not counted")
 		}
 		s.Close()
 	})
 }
 
-// TestFlush: what happens at the very end is told.
+// TestFlush: events of the shutdown are posted.
 func TestFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReceiver(func(n int) (int, string, error) {
@@ -246,8 +246,7 @@ func TestFlush(t *testing.T) {
 	})
 }
 
-// TestOrder: events of one object arrive as they were made, and those of others do
-// not wait for it.
+// TestOrder: events of one object arrive in order, and those of others do not wait for them.
 func TestOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		other := "b"
@@ -279,8 +278,8 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// TestLog: an outage is logged when it begins and when it ends, what is refused
-// each time, and the address never.
+// TestLog: an outage is logged when it begins and ends, each rejected event once, and the address
+// never.
 func TestLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -305,7 +304,7 @@ func TestLog(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		all := strings.Join(lines, "\n")
-		for text, want := range map[string]int{"cannot be delivered": 1, "delivered again": 1, "was refused by its receiver": 2, "hidden": 0, "token": 0} {
+		for text, want := range map[string]int{"cannot be delivered": 1, "delivered again": 1, "was rejected by its receiver": 2, "hidden": 0, "token": 0} {
 			if got := strings.Count(all, text); got != want {
 				t.Errorf("%q is logged %d times, want %d:\n%s", text, got, want, all)
 			}
@@ -313,7 +312,7 @@ func TestLog(t *testing.T) {
 	})
 }
 
-// events keeps what is made on the API server.
+// events stores the events that are recorded on the API server.
 type events struct {
 	record.EventRecorder
 	made []string
@@ -330,14 +329,14 @@ func release() *helmv2.HelmRelease {
 	}}
 }
 
-// TestPayload holds what is posted, byte by byte.
+// TestPayload: the payload has the expected bytes.
 func TestPayload(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := helmv2.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		// In a bubble it is the beginning of the year 2000, in UTC.
+		// The clock of a synctest bubble begins with the year 2000, in UTC.
 		r, made := newReceiver(always(202)), &events{}
 		s := r.sender(t, logr.Discard())
 		recorder := NewRecorder(made, scheme, s)
@@ -346,7 +345,7 @@ func TestPayload(t *testing.T) {
 			corev1.EventTypeWarning, "UpgradeFailed", "Helm upgrade failed: %s", "100% <no>")
 		recorder.Event(hr, corev1.EventTypeNormal, "DependencyNotReady", "100% ready")
 		recorder.Event(hr, TypeTrace, "HelmChartCreated", "Created")
-		recorder.Eventf(&corev1.Pod{}, corev1.EventTypeNormal, "Unknown", "what is it?")
+		recorder.Eventf(&corev1.Pod{}, corev1.EventTypeNormal, "Unknown", "no kind")
 		s.Close()
 		const head = `{"involvedObject":{"kind":"HelmRelease","namespace":"apps","name":"web","uid":"uid-1","apiVersion":"helm.toolkit.fluxcd.io/v2","resourceVersion":"7"},`
 		const tail = `"reportingController":"helm-controller","reportingInstance":"pod-1"}`
@@ -368,8 +367,8 @@ func TestPayload(t *testing.T) {
 	})
 }
 
-// TestNobodyToTell: without an address there are events all the same.
-func TestNobodyToTell(t *testing.T) {
+// TestWithoutSender: without an address events are recorded on the API server.
+func TestWithoutSender(t *testing.T) {
 	made := &events{}
 	NewRecorder(made, runtime.NewScheme(), nil).Event(release(), corev1.EventTypeNormal, "R", "m")
 	if diff := cmp.Diff([]string{"Normal R web"}, made.made); diff != "" {
@@ -377,6 +376,7 @@ func TestNobodyToTell(t *testing.T) {
 	}
 }
 
+// TestLongMessage: a message is truncated by characters.
 func TestLongMessage(t *testing.T) {
 	for _, tc := range []struct{ in, want string }{
 		{strings.Repeat("ä", maxMessage), strings.Repeat("ä", maxMessage)},

@@ -134,7 +134,7 @@ func TestOutageIsMarked(t *testing.T) {
 		down := false
 		w.Refuse = func(method, path string) int {
 			down = down || method == http.MethodPatch && path == configMapPath
-			if down && (method == http.MethodPatch || path == "/version") {
+			if down && (method == http.MethodPatch || path == "/readyz") {
 				return http.StatusGatewayTimeout
 			}
 			return 0

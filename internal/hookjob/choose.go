@@ -17,23 +17,24 @@ const (
 	kindJob = "Job"
 	kindPod = "Pod"
 
-	// maxListed is how many hooks a message and status name.
+	// maxListed bounds the hooks in a message and in status.
 	maxListed = 256
 )
 
+// noRelease returns the rejection for a revision that does not exist.
 func noRelease(in Input) *Rejection {
 	if n := in.Parameters.Revision; n > 0 {
 		return &Rejection{Reason: opsv1alpha1.ReasonRevisionNotFound, Message: fmt.Sprintf("revision %d of the release is not stored", n)}
 	}
 	return &Rejection{
 		Reason:  opsv1alpha1.ReasonHookRequiresRelease,
-		Message: "the release has no deployed revision: hooks are taken only from what was released",
+		Message: "the release has no deployed revision: only hooks of a stored revision are run",
 	}
 }
 
-// checkNamespace: the Operation owns its Jobs, and owners do not reach into other
-// namespaces. It is also what keeps those who may write Operations in one
-// namespace from running things in another one.
+// checkNamespace rejects a release in another namespace than the Operation. The Operation owns its
+// Jobs, and owner references cannot cross namespaces. Nor must the right to create Operations in
+// one namespace allow to run Jobs in another.
 func checkNamespace(in Input) error {
 	if in.Release.Namespace == in.Operation.Namespace {
 		return nil
@@ -41,7 +42,7 @@ func checkNamespace(in Input) error {
 	return &Rejection{
 		Reason: opsv1alpha1.ReasonNamespaceMismatch,
 		Message: fmt.Sprintf("release %s is installed into namespace %s: hooks are run only in the namespace of the Operation, which is %s",
-			shown(in.Release.Name), shown(in.Release.Namespace), in.Operation.Namespace),
+			printable(in.Release.Name), printable(in.Release.Namespace), in.Operation.Namespace),
 	}
 }
 
@@ -53,6 +54,7 @@ func choose(in Input) ([]Hook, error) {
 	return chooseByName(in)
 }
 
+// chooseByName returns the one runnable hook with the requested name.
 func chooseByName(in Input) ([]Hook, error) {
 	name := in.Parameters.HookName
 	var found, other []Hook
@@ -69,13 +71,13 @@ func chooseByName(in Input) ([]Hook, error) {
 	case len(found) > 1:
 		return nil, &Rejection{
 			Reason:  opsv1alpha1.ReasonHookAmbiguous,
-			Message: fmt.Sprintf("revision %d has %d hooks named %s: %s", in.Release.Revision, len(found), shown(name), describe(found)),
+			Message: fmt.Sprintf("revision %d has %d hooks named %s: %s", in.Release.Revision, len(found), printable(name), describe(found)),
 		}
 	case len(found) == 0 && len(other) > 0:
 		return nil, &Rejection{
 			Reason: opsv1alpha1.ReasonHookNotSupported,
 			Message: fmt.Sprintf("hook %s of revision %d is a %s: only hooks of kind Job and Pod can be run; %s",
-				shown(name), in.Release.Revision, shown(other[0].Kind), list(in.Release.Hooks)),
+				printable(name), in.Release.Revision, printable(other[0].Kind), list(in.Release.Hooks)),
 			Hooks: references(in.Release.Hooks),
 		}
 	case len(found) == 0:
@@ -84,6 +86,7 @@ func chooseByName(in Input) ([]Hook, error) {
 	return found, checkEvents(in, found[0].Events)
 }
 
+// chooseByEvent returns the runnable hooks of the requested event, sorted by weight.
 func chooseByEvent(in Input) ([]Hook, error) {
 	event := string(in.Parameters.Event)
 	var found []Hook
@@ -93,51 +96,52 @@ func chooseByEvent(in Input) ([]Hook, error) {
 		}
 	}
 	if len(found) == 0 {
-		return nil, notFound(in, fmt.Sprintf("no Job or Pod as a hook of event %s", event))
+		return nil, notFound(in, fmt.Sprintf("no hook of kind Job or Pod for event %s", event))
 	}
 	slices.SortStableFunc(found, byWeight)
 	return found, checkEvents(in, []string{event})
 }
 
-// runs reports whether a hook is of a kind that does something.
+// runs reports whether a hook is a Job or a Pod.
 func runs(h Hook) bool { return h.Kind == kindJob || h.Kind == kindPod }
 
-// checkEvents: what a chart does only before there is a release, or on its way
-// out, is nothing to do to one that is there: it may begin with empty data.
+// checkEvents rejects hooks that Helm runs only before a release is installed or when it is
+// deleted, unless the parameters allow that: such a hook may delete data.
 func checkEvents(in Input, events []string) error {
-	elsewhere := []string{string(opsv1alpha1.EventPreInstall), string(opsv1alpha1.EventPreDelete), string(opsv1alpha1.EventPostDelete)}
-	fits := slices.ContainsFunc(events, func(e string) bool { return !slices.Contains(elsewhere, e) })
+	outside := []string{string(opsv1alpha1.EventPreInstall), string(opsv1alpha1.EventPreDelete), string(opsv1alpha1.EventPostDelete)}
+	fits := slices.ContainsFunc(events, func(e string) bool { return !slices.Contains(outside, e) })
 	if fits || in.Parameters.AllowEventMismatch {
 		return nil
 	}
 	return &Rejection{
 		Reason: opsv1alpha1.ReasonEventMismatch,
 		Message: fmt.Sprintf("the hook is of event %s, and the release is installed: it runs only with allowEventMismatch",
-			shown(strings.Join(events, ", "))),
+			printable(strings.Join(events, ", "))),
 	}
 }
 
-func notFound(in Input, what string) *Rejection {
+// notFound returns the rejection for a revision that has missing, a noun phrase with "no".
+func notFound(in Input, missing string) *Rejection {
 	return &Rejection{
 		Reason: opsv1alpha1.ReasonHookNotFound,
 		Message: fmt.Sprintf("revision %d of release %s has %s; %s",
-			in.Release.Revision, shown(in.Release.Name), what, list(in.Release.Hooks)),
+			in.Release.Revision, printable(in.Release.Name), missing, list(in.Release.Hooks)),
 		Hooks: references(in.Release.Hooks),
 	}
 }
 
-// list says which hooks there are.
+// list returns a sentence that lists the runnable hooks.
 func list(hooks []Hook) string {
-	var able []Hook
+	var runnable []Hook
 	for _, h := range hooks {
 		if runs(h) {
-			able = append(able, h)
+			runnable = append(runnable, h)
 		}
 	}
-	if len(able) == 0 {
-		return "it has no Job or Pod as a hook at all"
+	if len(runnable) == 0 {
+		return "it has no hook of kind Job or Pod"
 	}
-	return "it has these hooks: " + describe(able)
+	return "it has these hooks: " + describe(runnable)
 }
 
 func describe(hooks []Hook) string {
@@ -145,9 +149,9 @@ func describe(hooks []Hook) string {
 	for _, h := range hooks[:min(len(hooks), maxListed)] {
 		where := ""
 		if h.Path != "" {
-			where = ", " + shown(h.Path)
+			where = ", " + printable(h.Path)
 		}
-		all = append(all, fmt.Sprintf("%s (%s, %s%s)", shown(h.Name), shown(h.Kind), strings.Join(events(h), " "), where))
+		all = append(all, fmt.Sprintf("%s (%s, %s%s)", printable(h.Name), printable(h.Kind), strings.Join(events(h), " "), where))
 	}
 	return strings.Join(all, ", ")
 }
@@ -155,26 +159,26 @@ func describe(hooks []Hook) string {
 func references(hooks []Hook) []opsv1alpha1.HookReference {
 	var all []opsv1alpha1.HookReference
 	for _, h := range hooks[:min(len(hooks), maxListed)] {
-		all = append(all, opsv1alpha1.HookReference{Name: shown(h.Name), Kind: shown(h.Kind), Events: events(h)})
+		all = append(all, opsv1alpha1.HookReference{Name: printable(h.Name), Kind: printable(h.Kind), Events: events(h)})
 	}
 	return all
 }
 
 const (
-	// maxShown is how many bytes of a name are told, the longest that an object has.
-	maxShown = 253
-	// maxEvents is how many events of a hook are told: there are fewer.
+	// maxPrintable bounds names in messages, in bytes. It is the longest name of an object.
+	maxPrintable = 253
+	// maxEvents bounds the events of a hook in messages. Helm has fewer.
 	maxEvents = 16
 )
 
-// shown returns a text of the record as it may be told. Whoever may write Secrets may
-// have written the record: it may be long, and of several lines.
-func shown(text string) string {
+// printable returns a text of the record for messages. Any client that may write Secrets may have
+// written the record, so it is escaped and truncated.
+func printable(text string) string {
 	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		text = strings.Trim(strconv.QuoteToASCII(text), `"`)
 	}
-	if len(text) > maxShown {
-		text = strings.ToValidUTF8(text[:maxShown], "")
+	if len(text) > maxPrintable {
+		text = strings.ToValidUTF8(text[:maxPrintable], "")
 	}
 	return text
 }
@@ -182,7 +186,7 @@ func shown(text string) string {
 func events(h Hook) []string {
 	var all []string
 	for _, e := range h.Events[:min(len(h.Events), maxEvents)] {
-		all = append(all, shown(e))
+		all = append(all, printable(e))
 	}
 	return all
 }

@@ -21,15 +21,15 @@ import (
 	"github.com/pintle-dev/pintle/internal/hookjob"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the output that hooks really have into testdata")
+var rewrite = flag.Bool("rewrite", false, "replace the expected output in testdata")
 
 const (
 	below = "=====\n"
 	uid   = "4f6a0c1e-7d3b-4f0e-9a51-0f6f3c1d2b7a"
 )
 
-// header is the first document of a file in testdata. The others are what the
-// chart renders; those with a helm.sh/hook annotation are hooks.
+// header is the first document of a file in testdata. The others are the rendered objects of a
+// chart; those with a helm.sh/hook annotation are hooks.
 type header struct {
 	Operation  string
 	Namespace  string
@@ -38,11 +38,11 @@ type header struct {
 	ClusterID  string
 	Timeout    metav1.Duration
 	Parameters opsv1alpha1.Parameters
-	Present    []string // "Kind name" of what is there
+	Present    []string // existing objects, as "Kind name"
 }
 
-// TestGolden plays every file of testdata: above the line what there is, below it
-// what comes of it. With -rewrite the latter is replaced, to be reviewed as a diff.
+// TestGolden: the input above the line of each file in testdata has the output below it. -rewrite
+// replaces the output.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) < 20 {
@@ -63,7 +63,7 @@ func TestGolden(t *testing.T) {
 				return
 			}
 			if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); diff != "" {
-				t.Errorf("(-want +got), go test -rewrite if it should be so:\n%s", diff)
+				t.Errorf("(-want +got), go test -rewrite replaces it:\n%s", diff)
 			}
 		})
 	}
@@ -73,9 +73,9 @@ func play(t *testing.T, above string) string {
 	t.Helper()
 	in, h := inputOf(t, above)
 	p, err := hookjob.Make(in)
-	var refusal *hookjob.Rejection
-	if errors.As(err, &refusal) {
-		return show(t, map[string]any{"refused": refusal.Reason, "message": refusal.Message, "hooks": refusal.Hooks})
+	var rejection *hookjob.Rejection
+	if errors.As(err, &rejection) {
+		return show(t, map[string]any{"rejected": rejection.Reason, "message": rejection.Message, "hooks": rejection.Hooks})
 	}
 	var out strings.Builder
 	out.WriteString(show(t, map[string]any{"release": p.Release}))

@@ -1,12 +1,6 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hookjob makes Jobs from the hooks that are stored with a revision of a
-// Helm release: which hooks are meant, what of them is kept and stripped, what
-// they need, and what of that can be brought along.
-//
-// It is pure. Manifests come in as text and go out as objects, and nothing that
-// it says quotes them: they may be Secrets.
 package hookjob
 
 import (
@@ -19,33 +13,32 @@ import (
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 )
 
-// Input is all that a Plan depends on.
+// Input is the complete input of a Plan.
 type Input struct {
 	Operation Operation
 	// Parameters of the Operation.
 	Parameters opsv1alpha1.Parameters
-	// Release is the revision that hooks are taken from: Parameters.Revision, or the
-	// deployed one. Nil if there is no such revision.
+	// Release is the revision of the hooks: Parameters.Revision, or the deployed one. It is nil
+	// if there is no such revision.
 	Release *Release
-	// Timeout is the longest that any Job may take; zero sets no limit.
+	// Timeout bounds the deadline of each Job; zero for no bound.
 	Timeout time.Duration
-	// ClusterID is the value of a label; empty for none.
+	// ClusterID is the value of the cluster ID label; empty for no label.
 	ClusterID string
 }
 
-// Operation says for whom Jobs are made.
+// Operation is the owner of the Jobs.
 type Operation struct{ Namespace, Name, UID string }
 
 // Release is one stored revision.
 type Release struct {
 	Name string
-	// Namespace of the release's objects, which need not be that of its records.
+	// Namespace is that of the release's objects. Its records may be in another namespace.
 	Namespace string
 	Revision  int
-	// Hooks as they are stored, in the order in which they are stored.
+	// Hooks are the stored hooks, in their stored order.
 	Hooks []Hook
-	// Selecting are the objects of the revision that select pods: those of a kind
-	// that Selects.
+	// Selecting are the objects of the revision whose kind Selects pods.
 	Selecting []Object
 }
 
@@ -53,14 +46,13 @@ type Release struct {
 type Hook struct {
 	Name string
 	Kind string
-	// Path of the template in the chart.
+	// Path is that of the template in the chart.
 	Path   string
 	Events []string
 	Weight int
-	// DeletePolicies are not obeyed: what is made for an Operation has an end of its
-	// own. They are here for messages.
+	// DeletePolicies are ignored: the Operation deletes its objects.
 	DeletePolicies []string
-	// Manifest is the stored text, to the byte: its digest is recorded.
+	// Manifest is the stored text without any change: its digest is recorded.
 	Manifest string
 }
 
@@ -73,14 +65,13 @@ type Object struct {
 	Manifest string
 }
 
-// Plan is what it takes to run hooks.
+// Plan is the Jobs that run hooks, and the objects that they need.
 type Plan struct {
 	Release opsv1alpha1.ReleaseReference
-	// Steps are run one after the other, the next only when the one before
-	// succeeded. There is at least one.
+	// Steps are run in order, each after the one before has succeeded. There is at least one.
 	Steps []Step
-	// Needs are all objects without which some step cannot run, in the order in
-	// which they are to be created, each once.
+	// Needs are the objects without which a step cannot run, in the order of creation, without
+	// duplicates.
 	Needs []Need
 }
 
@@ -88,42 +79,42 @@ type Plan struct {
 type Step struct {
 	// Hook is the name of the hook.
 	Hook string
-	// Digest of its manifest, as sha256:<hex>.
+	// Digest is the digest of its manifest, as sha256:<hex>.
 	Digest string
-	// Job to create. It is suspended: it may run only once its UID is recorded.
+	// Job is the Job to create. It is suspended until its UID is recorded.
 	Job *unstructured.Unstructured
-	// Deadline of the Job; zero if there is none.
+	// Deadline is the active deadline of the Job; zero for none.
 	Deadline time.Duration
 }
 
-// Reference names an object in the namespace of the release, or one that has no
-// namespace.
+// Reference names an object in the namespace of the release, or a cluster-scoped one.
 type Reference struct{ APIVersion, Kind, Name string }
 
-// String is for messages.
+// String returns kind and name, for messages.
 func (r Reference) String() string { return r.Kind + " " + r.Name }
 
-// Need is an object that has to be there.
+// Need is an object that has to exist.
 type Need struct {
 	Reference
-	// Clone is what to create if it is not there; nil if it cannot be cloned.
+	// Clone is the object to create if it does not exist; nil if it cannot be cloned.
 	Clone  *unstructured.Unstructured
 	weight int
 }
 
-// Rejection says why the hooks asked for cannot be run, for good.
+// Rejection is why the requested hooks cannot be run. It is final.
 type Rejection struct {
-	// Reason of the condition.
+	// Reason is the reason of the condition.
 	Reason  string
 	Message string
-	// Hooks that there are; nil unless it helps.
+	// Hooks are the hooks of the revision, if the requested one was not found; nil otherwise.
 	Hooks []opsv1alpha1.HookReference
 }
 
+// Error implements error.
 func (r *Rejection) Error() string { return r.Message }
 
-// Make returns what it takes to run the hooks that the parameters ask for. The
-// error is a *Rejection always. The same input makes the same plan.
+// Make returns the plan for the requested hooks. The error is always a *Rejection. Equal inputs
+// have equal plans.
 func Make(in Input) (Plan, error) {
 	if in.Release == nil {
 		return Plan{}, noRelease(in)
@@ -150,9 +141,9 @@ func Make(in Input) (Plan, error) {
 	return p, nil
 }
 
-// Missing compares what is needed with what is there. It returns what is to be
-// created, in order, and what cannot be; if that is not empty, nothing should be
-// created at all. An object that is being deleted is not there.
+// Missing returns the needed objects that are not present: clones to create, in order, and the
+// references of objects that cannot be cloned. If there are any of the latter, the caller must
+// create nothing. An object that is being deleted is not present.
 func (p Plan) Missing(present []Reference) (clones []*unstructured.Unstructured, missing []Reference) {
 	for _, n := range p.Needs {
 		switch {
@@ -166,8 +157,8 @@ func (p Plan) Missing(present []Reference) (clones []*unstructured.Unstructured,
 	return clones, missing
 }
 
-// byWeight compares hooks in the order in which Helm runs those of one event.
-// What it calls equal stays in the order of storage.
+// byWeight compares hooks of one event in the order in which Helm runs them. Equal hooks stay in
+// their stored order.
 func byWeight(a, b Hook) int {
 	return cmp.Or(cmp.Compare(a.Weight, b.Weight), cmp.Compare(a.Name, b.Name))
 }

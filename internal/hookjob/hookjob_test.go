@@ -36,40 +36,40 @@ func oneHook(text string) hookjob.Input {
 	}
 }
 
-func refusalOf(t *testing.T, in hookjob.Input) hookjob.Rejection {
+func rejectionOf(t *testing.T, in hookjob.Input) hookjob.Rejection {
 	t.Helper()
 	_, err := hookjob.Make(in)
 	var r *hookjob.Rejection
 	if !errors.As(err, &r) {
-		t.Fatalf("%v is no refusal", err)
+		t.Fatalf("%v is not a Rejection", err)
 	}
 	return *r
 }
 
+// TestNoRelease: a missing revision is rejected.
 func TestNoRelease(t *testing.T) {
 	in := oneHook(manifest)
 	in.Release = nil
-	if r := refusalOf(t, in); r.Reason != opsv1alpha1.ReasonHookRequiresRelease {
+	if r := rejectionOf(t, in); r.Reason != opsv1alpha1.ReasonHookRequiresRelease {
 		t.Error(r)
 	}
 	in.Parameters.Revision = 7
-	if r := refusalOf(t, in); r.Reason != opsv1alpha1.ReasonRevisionNotFound || !strings.Contains(r.Message, "7") {
+	if r := rejectionOf(t, in); r.Reason != opsv1alpha1.ReasonRevisionNotFound || !strings.Contains(r.Message, "7") {
 		t.Error(r)
 	}
 }
 
-// TestNothingIsQuoted: a manifest that cannot be read may be a Secret for all
-// anybody knows.
+// TestNothingIsQuoted: a rejection does not quote the manifest, which may be a Secret.
 func TestNothingIsQuoted(t *testing.T) {
 	for _, text := range []string{"hunter2", "a: [hunter2", "- hunter2", "%hunter2", "spec: {backoffLimit: hunter2}\napiVersion: batch/v1\nkind: Job", "kind: hunter2"} {
-		if r := refusalOf(t, oneHook(text)); strings.Contains(r.Message, "hunter2") {
+		if r := rejectionOf(t, oneHook(text)); strings.Contains(r.Message, "hunter2") {
 			t.Errorf("%q: %s", text, r.Message)
 		}
 	}
 }
 
-// TestNames: no two Operations share one, not even those whose names are cut to
-// the same stem, and a new Operation of an old name gets a new one.
+// TestNames: names of Jobs are unique to an Operation, even if the truncated names of Operations
+// are equal or an Operation is created again.
 func TestNames(t *testing.T) {
 	seen := map[string]string{}
 	for i := range 200 {
@@ -89,7 +89,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestDigest: of an event, every text and their order count.
+// TestDigest: the digest for an event depends on every manifest and the order of the steps.
 func TestDigest(t *testing.T) {
 	make := func(names ...string) string {
 		in := oneHook(manifest)
@@ -107,15 +107,14 @@ func TestDigest(t *testing.T) {
 		return p.Release.HookDigest
 	}
 	if make("a", "b") != make("b", "a") {
-		t.Error("the order of storage counts, and not that of the steps")
+		t.Error("the digest depends on the stored order")
 	}
 	if make("a", "b") == make("a", "c") || make("a") == make("a", "b") {
-		t.Error("two plans have one digest")
+		t.Error("different plans have the same digest")
 	}
 }
 
-// FuzzMake: whatever a chart stored as a hook, it is refused, or what comes of it
-// is ours.
+// FuzzMake: any stored hook is rejected or results in objects that the Operation owns.
 func FuzzMake(f *testing.F) {
 	f.Add(manifest, "Job", "web-migrate", "pre-upgrade", false, manifest)
 	f.Add("", "Pod", "", "", true, "kind: Service\nspec: {selector: {a: 1}}")
@@ -142,14 +141,14 @@ func FuzzMake(f *testing.F) {
 		p, err := hookjob.Make(in)
 		again, _ := hookjob.Make(in)
 		if a, b := asJSON(t, p), asJSON(t, again); a != b {
-			t.Errorf("the same input makes another plan: %s", cmp.Diff(a, b))
+			t.Errorf("equal inputs have different plans: %s", cmp.Diff(a, b))
 		}
 		var r *hookjob.Rejection
 		if err != nil {
 			if !errors.As(err, &r) || r.Reason == "" || r.Message == "" {
-				t.Errorf("%v is no refusal", err)
+				t.Errorf("%v is not a Rejection", err)
 			}
-			checkRefusal(t, r)
+			checkRejection(t, r)
 			return
 		}
 		for _, s := range p.Steps {
@@ -161,13 +160,13 @@ func FuzzMake(f *testing.F) {
 		}
 		for _, c := range clones {
 			if len(c.GetOwnerReferences()) != 1 || c.GetNamespace() != "apps" {
-				t.Errorf("a clone is not ours: %v", c.Object["metadata"])
+				t.Errorf("a clone is not owned by the Operation: %v", c.Object["metadata"])
 			}
 		}
 	})
 }
 
-// attacks are manifests of hooks that want more than to be run.
+// attacks returns manifests that try to affect more than the run of a hook.
 func attacks() []string {
 	job := func(meta, spec string) string {
 		return "apiVersion: batch/v1\nkind: Job\nmetadata: {name: web-migrate" + meta + "}\nspec: {template: {metadata: {name: x" + meta + "}, spec: {restartPolicy: Never, containers: [{name: a, image: b}]}}" + spec + "}\n"
@@ -193,15 +192,15 @@ func attacks() []string {
 	}
 }
 
-// checkRefusal: what is said is one line, and no longer than a status may be.
-func checkRefusal(t *testing.T, r *hookjob.Rejection) {
+// checkRejection checks that a message is one line and not longer than a status may be.
+func checkRejection(t *testing.T, r *hookjob.Rejection) {
 	t.Helper()
 	size := len(r.Message)
 	for _, h := range r.Hooks {
 		size += len(h.Name) + len(h.Kind) + len(strings.Join(h.Events, ""))
 	}
 	if strings.ContainsFunc(r.Message, unicode.IsControl) || size > 1<<20 {
-		t.Errorf("%d bytes are said: %.500q", size, r.Message)
+		t.Errorf("a message of %d bytes: %.500q", size, r.Message)
 	}
 }
 
@@ -214,10 +213,10 @@ func checkOwn(t *testing.T, s hookjob.Step) {
 	owners := job.GetOwnerReferences()
 	if job.GetGenerateName() != "" || len(job.GetFinalizers()) != 0 || job.GetUID() != "" || job.GetResourceVersion() != "" || job.GetDeletionTimestamp() != nil ||
 		job.GetLabels()[opsv1alpha1.LabelOperation] != uid || job.GetLabels()["app.kubernetes.io/managed-by"] == "Helm" {
-		t.Errorf("more than ours: %v", job.Object["metadata"])
+		t.Errorf("foreign metadata: %v", job.Object["metadata"])
 	}
 	if len(owners) != 1 || string(owners[0].UID) != uid || job.GetNamespace() != "apps" || job.GetKind() != "Job" {
-		t.Errorf("not ours: %v", job.Object["metadata"])
+		t.Errorf("not owned by the Operation: %v", job.Object["metadata"])
 	}
 	spec, _ := job.Object["spec"].(map[string]any)
 	if spec["suspend"] != true || spec["ttlSecondsAfterFinished"] != nil || spec["selector"] != nil || spec["backoffLimit"] == nil && spec["backoffLimitPerIndex"] == nil {
@@ -231,7 +230,7 @@ func checkOwn(t *testing.T, s hookjob.Step) {
 			t.Errorf("it is a hook: %s", key)
 		}
 	}
-	// A client copies what it sends; only JSON's own types can be copied.
+	// Clients deep-copy objects, which only JSON types support.
 	if !cmp.Equal(job.DeepCopy().Object, job.Object) {
 		t.Error("it cannot be copied")
 	}

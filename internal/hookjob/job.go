@@ -20,8 +20,8 @@ import (
 
 const batchVersion = "batch/v1"
 
-// parse reads a manifest, which has to be a map. Numbers stay what they are, which
-// floats would not. Errors may quote the manifest.
+// parse parses a manifest, which has to be a map. Integers stay integers. Errors may quote the
+// manifest.
 func parse(manifest string) (map[string]any, error) {
 	raw, err := yaml.YAMLToJSON([]byte(manifest))
 	if err != nil {
@@ -32,13 +32,13 @@ func parse(manifest string) (map[string]any, error) {
 		return nil, err
 	}
 	if object == nil {
-		return nil, errors.New("there is nothing")
+		return nil, errors.New("the manifest is empty")
 	}
 	return object, nil
 }
 
-// read turns a part of an object into a type of the API, to be looked at only:
-// what it does not know would be lost.
+// read decodes a part of an object into an API type. The result must only be read: it lacks fields
+// that the type does not have.
 func read(object any, into any) error {
 	raw, err := utiljson.Marshal(object)
 	if err != nil {
@@ -47,14 +47,15 @@ func read(object any, into any) error {
 	return utiljson.Unmarshal(raw, into)
 }
 
+// unsupported returns the rejection of a hook that cannot be run as a Job.
 func unsupported(in Input, h Hook, why string) *Rejection {
 	return &Rejection{
 		Reason:  opsv1alpha1.ReasonHookNotSupported,
-		Message: fmt.Sprintf("hook %s of revision %d cannot be run as a Job: %s", shown(h.Name), in.Release.Revision, why),
+		Message: fmt.Sprintf("hook %s of revision %d cannot be run as a Job: %s", printable(h.Name), in.Release.Revision, why),
 	}
 }
 
-// makeStep clones one hook.
+// makeStep returns the step with the Job of one hook.
 func makeStep(in Input, h Hook, index int, selectors []selector) (Step, error) {
 	object, err := parse(h.Manifest)
 	if err != nil {
@@ -65,7 +66,7 @@ func makeStep(in Input, h Hook, index int, selectors []selector) (Step, error) {
 	if ns, ok := meta["namespace"]; ok && ns != in.Release.Namespace && ns != "" && ns != nil {
 		return Step{}, &Rejection{
 			Reason:  opsv1alpha1.ReasonNamespaceMismatch,
-			Message: fmt.Sprintf("hook %s is for another namespace than %s, that of its release", shown(h.Name), in.Release.Namespace),
+			Message: fmt.Sprintf("hook %s is in another namespace than its release, which is in %s", printable(h.Name), in.Release.Namespace),
 		}
 	}
 	var spec map[string]any
@@ -81,27 +82,27 @@ func makeStep(in Input, h Hook, index int, selectors []selector) (Step, error) {
 	}
 	var known batchv1.JobSpec
 	if err := read(spec, &known); err != nil {
-		return Step{}, unsupported(in, h, "the API has no such Job")
+		return Step{}, unsupported(in, h, "it is not a valid Job")
 	}
 	deadline := adjust(in, spec, known)
 	clean(in, h, spec, selectors)
-	room := 0
+	reserved := 0
 	if known.CompletionMode != nil && *known.CompletionMode == batchv1.IndexedCompletion {
-		room = indexRoom(known.Completions)
+		reserved = indexLength(known.Completions)
 	}
 	job := map[string]any{
 		"apiVersion": batchVersion,
 		"kind":       kindJob,
-		"metadata":   metadata(in, h, meta, jobName(in.Operation, index, in.Parameters.Event != "", room)),
+		"metadata":   metadata(in, h, meta, jobName(in.Operation, index, in.Parameters.Event != "", reserved)),
 		"spec":       spec,
 	}
-	// Of Jobs only: the digest of a Secret would tell whoever guesses that they were right.
+	// Of Jobs only: a digest of a Secret would confirm a guess of its content.
 	section(section(job, "metadata"), "annotations")[opsv1alpha1.AnnotationHookDigest] = digest(h)
 	return Step{Hook: h.Name, Digest: digest(h), Job: &unstructured.Unstructured{Object: job}, Deadline: deadline}, nil
 }
 
-// wrap makes the spec of a Job from a Pod. Kubernetes does not start a pod of a
-// Job again and again, so one that relies on it is refused rather than changed.
+// wrap returns the spec of a Job for a Pod. It rejects a Pod with restartPolicy Always, which a Job
+// does not allow.
 func wrap(in Input, h Hook, pod map[string]any) (map[string]any, error) {
 	meta, template := section(pod, "metadata"), map[string]any{}
 	for _, key := range []string{"labels", "annotations"} {
@@ -112,10 +113,10 @@ func wrap(in Input, h Hook, pod map[string]any) (map[string]any, error) {
 	spec := section(pod, "spec")
 	var known corev1.PodSpec
 	if err := read(spec, &known); err != nil {
-		return nil, unsupported(in, h, "the API has no such Pod")
+		return nil, unsupported(in, h, "it is not a valid Pod")
 	}
 	if p := known.RestartPolicy; p != corev1.RestartPolicyNever && p != corev1.RestartPolicyOnFailure {
-		return nil, unsupported(in, h, "it is a Pod without restartPolicy Never or OnFailure, which has no end")
+		return nil, unsupported(in, h, "it is a Pod without restartPolicy Never or OnFailure, which never completes")
 	}
 	spec["restartPolicy"] = string(corev1.RestartPolicyNever)
 	wrapped := map[string]any{"template": map[string]any{"metadata": template, "spec": spec}}
@@ -125,20 +126,20 @@ func wrap(in Input, h Hook, pod map[string]any) (map[string]any, error) {
 	return wrapped, nil
 }
 
-// adjust sets the few fields of a Job that are ours, and returns its deadline.
+// adjust sets the fields of a Job that the Operation determines, and returns its deadline.
 func adjust(in Input, spec map[string]any, known batchv1.JobSpec) time.Duration {
-	// The API server writes both.
+	// The API server sets both.
 	delete(spec, "selector")
 	delete(spec, "manualSelector")
-	// Kubernetes may not delete what was not recorded yet.
+	// Kubernetes must not delete a Job before its result is recorded.
 	delete(spec, "ttlSecondsAfterFinished")
 	spec["suspend"] = true
 	switch limit := in.Parameters.BackoffLimit; {
 	case limit != nil:
 		spec["backoffLimit"] = int64(*limit)
 	case known.BackoffLimit == nil && known.BackoffLimitPerIndex == nil:
-		// The API's default is six, which no chart asked for. Where tries are counted by
-		// index, that is what the chart asked for.
+		// The default of the API is six, while Helm fails at the first failure. A chart that
+		// sets a limit per index keeps that.
 		spec["backoffLimit"] = int64(0)
 	}
 	deadline := int64(math.MaxInt64)

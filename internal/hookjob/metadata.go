@@ -13,8 +13,8 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// strippedAnnotations would make a clone a hook, or a part of the release, in the
-// eyes of Helm and of others who know Helm's marks.
+// strippedAnnotations returns the annotations with which Helm would take a clone for a hook or for
+// an object of the release.
 func strippedAnnotations() []string {
 	return []string{
 		"helm.sh/hook", "helm.sh/hook-weight", "helm.sh/hook-delete-policy", "helm.sh/hook-output-log-policy",
@@ -22,7 +22,7 @@ func strippedAnnotations() []string {
 	}
 }
 
-// strippedLabels belong to another Job, or to the release.
+// strippedLabels returns the labels of another Job and of the release.
 func strippedLabels() []string {
 	return []string{
 		"controller-uid", "batch.kubernetes.io/controller-uid", "job-name", "batch.kubernetes.io/job-name",
@@ -30,8 +30,8 @@ func strippedLabels() []string {
 	}
 }
 
-// section returns a map within an object, making an empty one where there is
-// none. Something else in its place is replaced: the API would not have taken it.
+// section returns the map of a field of an object. A missing or invalid field is replaced by an
+// empty map.
 func section(object map[string]any, key string) map[string]any {
 	m, ok := object[key].(map[string]any)
 	if !ok || m == nil {
@@ -41,8 +41,7 @@ func section(object map[string]any, key string) map[string]any {
 	return m
 }
 
-// texts returns the labels or annotations in metadata, without what is not a
-// text: the API would not have taken it.
+// texts returns the labels or annotations in metadata without values that are not strings.
 func texts(meta map[string]any, key string) map[string]any {
 	all := map[string]any{}
 	m, _ := meta[key].(map[string]any)
@@ -54,8 +53,8 @@ func texts(meta map[string]any, key string) map[string]any {
 	return all
 }
 
-// metadata returns what a clone is called, whose it is, and what is kept of the
-// hook's own metadata: labels and annotations.
+// metadata returns the metadata of a clone: its name and owner, and the kept labels and annotations
+// of the hook.
 func metadata(in Input, h Hook, meta map[string]any, name string) map[string]any {
 	annotations := keptAnnotations(meta)
 	annotations[opsv1alpha1.AnnotationSourceHook] = h.Name
@@ -63,7 +62,7 @@ func metadata(in Input, h Hook, meta map[string]any, name string) map[string]any
 	return map[string]any{
 		"name":        name,
 		"namespace":   in.Release.Namespace,
-		"labels":      marked(in, h, keptLabels(meta)),
+		"labels":      withOwnLabels(in, h, keptLabels(meta)),
 		"annotations": annotations,
 		"ownerReferences": []any{map[string]any{
 			"apiVersion":         opsv1alpha1.GroupVersion.String(),
@@ -90,20 +89,20 @@ func keptLabels(meta map[string]any) map[string]any {
 		delete(all, key)
 	}
 	if all[helmv2.LabelManagedBy] == helmv2.ManagedByHelm {
-		// With it Helm would take the object for one that may be adopted.
+		// With this label Helm would adopt the object.
 		all[helmv2.LabelManagedBy] = opsv1alpha1.ManagedBy
 	}
 	return all
 }
 
-// marked adds the labels that say whose an object is.
-func marked(in Input, h Hook, all map[string]any) map[string]any {
+// withOwnLabels adds the labels of the Operation.
+func withOwnLabels(in Input, h Hook, all map[string]any) map[string]any {
 	all[opsv1alpha1.LabelManagedBy] = opsv1alpha1.ManagedBy
 	all[opsv1alpha1.LabelOperation] = in.Operation.UID
-	// A chart may have had one of these; it would name another hook.
+	// Labels of the chart must not name another hook or cluster.
 	delete(all, opsv1alpha1.LabelSourceHook)
 	delete(all, opsv1alpha1.LabelClusterID)
-	if labelValue(h.Name) {
+	if isLabelValue(h.Name) {
 		all[opsv1alpha1.LabelSourceHook] = h.Name
 	}
 	if in.ClusterID != "" {
@@ -112,31 +111,30 @@ func marked(in Input, h Hook, all map[string]any) map[string]any {
 	return all
 }
 
-// clean rids the pods of a Job of what makes them something that they are not.
+// clean removes metadata from the pods of a Job by which they would belong to the release.
 func clean(in Input, h Hook, spec map[string]any, selectors []selector) {
 	meta := section(section(spec, "template"), "metadata")
-	// Neither means anything in a template.
+	// Neither has a meaning in a template.
 	delete(meta, "name")
 	delete(meta, "namespace")
 	kept := keptLabels(meta)
 	for _, s := range selectors {
-		s.evade(kept)
+		s.removeFrom(kept)
 	}
-	meta["labels"] = marked(in, h, kept)
+	meta["labels"] = withOwnLabels(in, h, kept)
 	annotations := keptAnnotations(meta)
 	annotations[opsv1alpha1.AnnotationSourceHook] = h.Name
 	meta["annotations"] = annotations
 }
 
-// selector is how an object of the release selects pods.
+// selector is the pod selector of an object of the release.
 type selector struct {
 	selects labels.Selector
 	keys    []string
 }
 
-// Selects reports whether objects of a kind select the pods of their namespace:
-// to send them requests, restrict, protect or count them. Scaling goes by the
-// selector of what is scaled.
+// Selects reports whether objects of a kind select pods of their namespace. Autoscalers are not
+// among them: they use the selector of their target.
 func Selects(kind string) bool {
 	switch kind {
 	case "Service", "NetworkPolicy", "PodDisruptionBudget", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet":
@@ -145,8 +143,8 @@ func Selects(kind string) bool {
 	return false
 }
 
-// selectorsOf returns the selectors that a pod can evade. One that is empty
-// selects all pods, and no label changes that.
+// selectorsOf returns the selectors that a pod can avoid. An empty selector selects all pods,
+// whatever their labels.
 func selectorsOf(objects []Object) []selector {
 	var all []selector
 	for _, o := range objects {
@@ -172,7 +170,7 @@ func selectorsOf(objects []Object) []selector {
 	return all
 }
 
-// labelSelector reads by which labels an object selects pods.
+// labelSelector returns the pod selector of an object; false without one.
 func labelSelector(o Object) (s metav1.LabelSelector, ok bool) {
 	object, err := parse(o.Manifest)
 	if err != nil || !Selects(o.Kind) {
@@ -189,8 +187,8 @@ func labelSelector(o Object) (s metav1.LabelSelector, ok bool) {
 	return s, read(raw, &s) == nil
 }
 
-// evade removes the labels by which a pod would be selected.
-func (s selector) evade(kept map[string]any) {
+// removeFrom removes the labels by which a pod would be selected.
+func (s selector) removeFrom(kept map[string]any) {
 	set := labels.Set{}
 	for k, v := range kept {
 		set[k], _ = v.(string)

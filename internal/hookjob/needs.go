@@ -26,28 +26,27 @@ const (
 	kindClusterRoleBinding = "ClusterRoleBinding"
 )
 
-// companion is a hook that does not run: something other hooks of its events use.
+// companion is a hook that is neither Job nor Pod, which other hooks of its events may use.
 type companion struct {
 	hook   Hook
 	object map[string]any
 	ref    Reference
 }
 
-// closure collects needs, each once.
+// closure collects needs without duplicates.
 type closure struct {
 	in         Input
 	companions []companion
 	needs      []Need
 }
 
-// needsOf returns what steps need: what their pods refer to, and what of the
-// hooks of the same events gives their ServiceAccounts the rights they have when
-// Helm runs them. If an event is run, all its hooks are needed.
+// needsOf returns the objects that steps need: those that their pods refer to, and hooks of the
+// same events that give rights to their ServiceAccounts. For an event all its hooks are needed.
 func needsOf(in Input, chosen []Hook, steps []Step) []Need {
 	c := &closure{in: in, companions: companionsOf(in, chosen)}
 	for _, s := range steps {
 		var spec batchv1.JobSpec
-		// makeStep has read it before.
+		// makeStep has decoded it before.
 		if read(s.Job.Object["spec"], &spec) == nil {
 			c.pod(spec.Template.Spec)
 		}
@@ -57,14 +56,12 @@ func needsOf(in Input, chosen []Hook, steps []Step) []Need {
 			c.add(o.ref)
 		}
 	}
-	// What is needed of Helm's hooks is created in Helm's order, and everything
-	// without a weight of its own is there already.
+	// Clones of hooks are created in the order of Helm. Other objects exist already.
 	slices.SortStableFunc(c.needs, func(a, b Need) int { return cmp.Compare(a.weight, b.weight) })
 	return c.needs
 }
 
-// companionsOf returns the hooks that are there for the chosen ones: those that
-// share an event with one.
+// companionsOf returns the companions that share an event with a chosen hook.
 func companionsOf(in Input, chosen []Hook) []companion {
 	var events []string
 	for _, h := range chosen {
@@ -90,7 +87,7 @@ func companionsOf(in Input, chosen []Hook) []companion {
 	return all
 }
 
-// add notes one need, and what it needs itself.
+// add adds a need and its own needs.
 func (c *closure) add(ref Reference) {
 	if ref.Name == "" || slices.ContainsFunc(c.needs, func(n Need) bool { return n.Reference == ref }) {
 		return
@@ -109,9 +106,8 @@ func (c *closure) add(ref Reference) {
 	}
 }
 
-// clone returns a companion as an object of the Operation; nil if it is of a kind
-// that is not cloned, or lives elsewhere. It keeps its name: scripts, bindings
-// and clouds know it by that.
+// clone returns a companion as an object of the Operation; nil if its kind is not cloned or it is
+// in another namespace. It keeps its name, which scripts, role bindings and clouds refer to.
 func (c *closure) clone(o companion) *unstructured.Unstructured {
 	switch o.ref {
 	case core(kindServiceAccount, o.ref.Name), core(kindConfigMap, o.ref.Name), core(kindSecret, o.ref.Name),
@@ -133,14 +129,14 @@ func (c *closure) clone(o companion) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: clone}
 }
 
-// bindings notes the hooks that give rights to a ServiceAccount. Those that are
-// no hooks are there as long as the release is.
+// bindings adds the companions that give rights to a ServiceAccount. Bindings that are not hooks
+// exist with the release.
 func (c *closure) bindings(account string) {
 	for _, o := range c.companions {
 		if o.ref != rbac(kindRoleBinding, o.ref.Name) && o.ref != rbac(kindClusterRoleBinding, o.ref.Name) {
 			continue
 		}
-		// A ClusterRoleBinding looks the same.
+		// A ClusterRoleBinding has the same fields.
 		var binding rbacv1.RoleBinding
 		if err := read(o.object, &binding); err != nil {
 			continue
@@ -149,7 +145,7 @@ func (c *closure) bindings(account string) {
 			if s.Kind != kindServiceAccount || s.Name != account || (s.Namespace != "" && s.Namespace != c.in.Release.Namespace) {
 				continue
 			}
-			// A role that is no hook is the cluster's or the release's.
+			// A role that is not a hook belongs to the cluster or the release.
 			if role := rbac(binding.RoleRef.Kind, binding.RoleRef.Name); c.isCompanion(role) {
 				c.add(role)
 			}
@@ -159,8 +155,8 @@ func (c *closure) bindings(account string) {
 	}
 }
 
-// resources notes the ConfigMaps and Secrets among the hooks that a role names:
-// whoever gets the role reads them through the API.
+// resources adds the ConfigMaps and Secrets among the companions that a role names, which its
+// subjects read through the API.
 func (c *closure) resources(object map[string]any) {
 	var role rbacv1.Role
 	if err := read(object, &role); err != nil {
@@ -182,7 +178,7 @@ func (c *closure) isCompanion(ref Reference) bool {
 	return slices.ContainsFunc(c.companions, func(o companion) bool { return o.ref == ref })
 }
 
-// pod notes what a pod does not start without. What it calls optional is not.
+// pod adds the objects without which a pod does not start. Optional ones are not added.
 func (c *closure) pod(spec corev1.PodSpec) {
 	c.add(core(kindServiceAccount, cmp.Or(spec.ServiceAccountName, spec.DeprecatedServiceAccount)))
 	for _, s := range spec.ImagePullSecrets {

@@ -8,18 +8,18 @@
 // for the condition and the time of the next try. It does not read Helm's storage, and it does not
 // decide which action runs.
 //
-//	resolver.go      Resolver: the inputs of a HelmRelease, in the order in which they are checked
-//	settings.go      Settings: flags and feature gates; which sources may be referred to
+//	resolve.go       Resolve: checks all inputs in order, and returns them
+//	basics.go        inputs that follow from the spec alone: release name, policies, digests
+//	access.go        sources that settings reject
+//	source.go        the source object, its artifact, and the identity of the chart
+//	sourcekinds.go   the table of source kinds: readiness, requested revision, digest
 //	dependencies.go  spec.dependsOn: HelmReleases, dependency cycles
 //	objects.go       spec.dependsOn: objects of other kinds
 //	readyexpr.go     spec.dependsOn[].readyExpr, and the fields that it may use
 //	objectready.go   whether an object of another kind is ready
-//	source.go        the source object, its artifact, and the identity of the chart
-//	sourcekinds.go   the table of source kinds: readiness, requested revision, digest
 //	secrets.go       the texts in values that have to be redacted from messages
 //	values.go        spec.values and spec.valuesFrom
-//	rendering.go     digests of post-renderers and common metadata
-//	policy.go        policies of install, upgrade and tests
-//	name.go          the name of the release
 //	blocked.go       errors for unsupported specs and dependencies that are not ready
+//	resolver.go      Resolver, its result, and the interfaces that it reads through
+//	settings.go      Settings: flags and feature gates
 package inputs

@@ -21,39 +21,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/cel"
 )
 
-// Object names an object in the controller's own cluster.
-type Object struct {
-	Kind schema.GroupVersionKind
-	// Key has no namespace if the kind is cluster-scoped.
-	Key types.NamespacedName
-}
-
-// Objects reads objects of any kind in the controller's own cluster. It is safe for concurrent
-// use.
-//
-// With a readyExpr the author of a HelmRelease can extract the content of an object letter by
-// letter. So objects are read with the impersonated identity of the release, never with rights
-// that its author does not have.
-type Objects interface {
-	// Namespaced reports whether a kind is namespaced. If the API server does not serve the kind,
-	// meta.IsNoMatchError holds for the error.
-	Namespaced(ctx context.Context, kind schema.GroupVersionKind) (bool, error)
-	// Get reads an object with the identity of hr. The caller may change the result. Errors are
-	// those of the API server, or satisfy meta.IsNoMatchError.
-	Get(ctx context.Context, hr *helmv2.HelmRelease, object Object) (*unstructured.Unstructured, error)
-	// Namesake returns the first of the kinds that has an object with the given key which the
-	// identity of hr may see; false if none has. The result may be a few minutes old.
-	Namesake(ctx context.Context, hr *helmv2.HelmRelease, kinds []schema.GroupKind, key types.NamespacedName) (schema.GroupKind, bool)
-}
-
-// WithObjects returns a copy of r that reads dependencies of other kinds than HelmRelease through
-// objects. Without it, such dependencies are never ready.
-func (r *Resolver) WithObjects(objects Objects) *Resolver {
-	with := *r
-	with.objects = objects
-	return &with
-}
-
 // PendingDependency is the error for an object of another kind than HelmRelease that is not ready.
 type PendingDependency struct {
 	Object

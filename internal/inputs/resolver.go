@@ -6,12 +6,12 @@ package inputs
 import (
 	"context"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/cel"
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -48,88 +48,45 @@ func NewResolver(reader, live client.Reader, charts *chart.Store) *Resolver {
 	return r.WithSettings(Settings{})
 }
 
-// Resolve returns the inputs of hr, or a *release.Blocked. The fields of Desired that follow from
-// the spec alone are set in both cases. Resolve does not change hr.
-func (r *Resolver) Resolve(ctx context.Context, hr *helmv2.HelmRelease) (Want, error) {
-	want := Want{Desired: basics(hr, r.settings.Defaults)}
-	if want.Deleted || want.Suspended {
-		return want, nil
+// WithSettings returns a copy of r that follows settings.
+func (r *Resolver) WithSettings(settings Settings) *Resolver {
+	if settings.DependencyRetry == 0 {
+		settings.DependencyRetry = defaultDependencyRetry
 	}
-	if hr.HasChartRef() == hr.HasChartTemplate() {
-		// The CRD validates this, but an older CRD may be installed.
-		return want, unsupported("exactly one of spec.chart and spec.chartRef must be set")
-	}
-	if _, err := cel.CompileReadinessChecks(hr.Spec.HealthCheckExprs); err != nil {
-		return want, &release.Blocked{
-			Reason: helmv2.ReasonInvalidCELExpression, Terminal: true, Retry: release.Never(), Err: err,
-			Message: "Reconciliation failed terminally due to configuration error: " + err.Error(),
-		}
-	}
-	if err := r.checkAccess(hr); err != nil {
-		return want, err
-	}
-	if err := r.dependencies(ctx, hr); err != nil {
-		return want, err
-	}
-	src, err := r.source(ctx, hr)
-	if err != nil {
-		return want, err
-	}
-	want.Artifact = src.artifact
-	// Values precede the chart: without them a download of the chart would be wasted.
-	if err := r.values(ctx, hr, &want); err != nil {
-		return want, err
-	}
-	if want.Chart, want.Artifact, err = r.identify(ctx, hr, src); err != nil {
-		return want, err
-	}
-	return want, nil
+	with := *r
+	with.settings = settings
+	return &with
 }
 
-// FetchChart returns want, a result of Resolve for hr, with the bytes of its chart, so that an
-// action does not have to wait for a download. While the download runs, it returns a
-// *release.Blocked. Only a release that is about to be acted on needs its chart.
-func (r *Resolver) FetchChart(ctx context.Context, hr *helmv2.HelmRelease, want Want) (Want, error) {
-	artifact, err := r.charts.Fetch(ctx, want.Artifact, waiterKey(hr))
-	if err != nil {
-		return want, downloadBlocked(err)
-	}
-	want.Artifact = artifact
-	return want, nil
+// WithObjects returns a copy of r that reads dependencies of other kinds than HelmRelease through
+// objects. Without it, such dependencies are never ready.
+func (r *Resolver) WithObjects(objects Objects) *Resolver {
+	with := *r
+	with.objects = objects
+	return &with
 }
 
-// basics returns the fields of Desired that follow from the HelmRelease alone.
-func basics(hr *helmv2.HelmRelease, defaults helmv2.Defaults) release.Desired {
-	spec := &hr.Spec
-	return release.Desired{
-		UID:        string(hr.UID),
-		Created:    hr.CreationTimestamp.Time,
-		Generation: hr.Generation,
-		Target: release.Target{
-			Name:             ReleaseName(hr),
-			Namespace:        hr.GetReleaseNamespace(),
-			StorageNamespace: hr.GetStorageNamespace(),
-		},
-		Rendering: rendering(spec),
-		Deleted:   !hr.DeletionTimestamp.IsZero(),
-		DeletedAt: ptr.Deref(hr.DeletionTimestamp, metav1.Time{}).Time,
-		Deletion:  release.DeletionOf(hr.Annotations),
-		Suspended: spec.Suspend,
-		Requests:  release.RequestsOf(hr.Annotations),
-		Policy: release.Policy{
-			Interval:           spec.Interval.Duration,
-			Install:            installPolicy(hr, defaults),
-			Upgrade:            upgradePolicy(hr, defaults),
-			TestTimeout:        spec.Test.GetTimeout(hr.GetTimeout()),
-			RollbackTimeout:    spec.Rollback.GetTimeout(hr.GetTimeout()),
-			UninstallTimeout:   spec.Uninstall.GetTimeout(hr.GetTimeout()),
-			Tests:              spec.Test.IsEnabled(),
-			IgnoreTestFailures: spec.Test.MustIgnoreFailures(),
-			TestFilters:        testFilters(hr.GetTest()),
-			Reinstall:          spec.Upgrade.GetChartNameChangeStrategy() == helmv2.ChartNameChangeReinstall,
-			PreserveValues:     hr.GetUpgrade().PreserveValues,
-			Drift:              hr.GetDriftMode(),
-			DriftTimeout:       hr.GetTimeout(),
-		},
-	}
+// Object names an object in the controller's own cluster.
+type Object struct {
+	Kind schema.GroupVersionKind
+	// Key has no namespace if the kind is cluster-scoped.
+	Key types.NamespacedName
+}
+
+// Objects reads objects of any kind in the controller's own cluster. It is safe for concurrent
+// use.
+//
+// With a readyExpr the author of a HelmRelease can extract the content of an object letter by
+// letter. So objects are read with the impersonated identity of the release, never with rights
+// that its author does not have.
+type Objects interface {
+	// Namespaced reports whether a kind is namespaced. If the API server does not serve the kind,
+	// meta.IsNoMatchError holds for the error.
+	Namespaced(ctx context.Context, kind schema.GroupVersionKind) (bool, error)
+	// Get reads an object with the identity of hr. The caller may change the result. Errors are
+	// those of the API server, or satisfy meta.IsNoMatchError.
+	Get(ctx context.Context, hr *helmv2.HelmRelease, object Object) (*unstructured.Unstructured, error)
+	// Namesake returns the first of the kinds that has an object with the given key which the
+	// identity of hr may see; false if none has. The result may be a few minutes old.
+	Namesake(ctx context.Context, hr *helmv2.HelmRelease, kinds []schema.GroupKind, key types.NamespacedName) (schema.GroupKind, bool)
 }

@@ -220,6 +220,21 @@ func TestResolveBlocked(t *testing.T) {
 			},
 			want: notReady("bad URL"),
 		},
+		"StalledWithoutMessage": {
+			reason: "a stalled source blocks without a message too",
+			source: func(o *sourcev1.OCIRepository) {
+				o.Status.Conditions = []metav1.Condition{condition("Stalled", metav1.ConditionTrue, "")}
+			},
+			want: notReady(""),
+		},
+		"NotReadyWithoutMessage": {
+			reason: "a source without an artifact blocks if its Ready condition has no message",
+			source: func(o *sourcev1.OCIRepository) {
+				o.Status.Artifact = nil
+				o.Status.Conditions = []metav1.Condition{condition("Ready", metav1.ConditionFalse, "")}
+			},
+			want: notReady(""),
+		},
 		"NotStalledAnyMore": {
 			reason: "a condition Stalled that is false does not block",
 			source: func(o *sourcev1.OCIRepository) {
@@ -272,7 +287,7 @@ func TestResolveBlocked(t *testing.T) {
 			source: func(o *sourcev1.OCIRepository) { o.Status.Artifact.Digest = tagDigest },
 			want: &release.Blocked{
 				Reason: helmv2.ReasonArtifactFailed, Upstream: true, Retry: release.Backoff(),
-				Message: "Could not load chart: artifact " + s.url + "/chart.tgz has digest " + s.digest + ", but its source announced " + tagDigest,
+				Message: "Could not load chart: artifact " + s.url + "/chart.tgz has digest " + s.digest + ", but its source reports " + tagDigest,
 			},
 		},
 		"ChartMutateError": {

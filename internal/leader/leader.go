@@ -1,13 +1,6 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package leader keeps a replica from writing that may not be the leader any more.
-//
-// Leader election alone does not: a process that was stopped for longer than its
-// lease lasts goes on where it was, and asks for its lease, in vain, until the renew
-// deadline has passed once more. So every write passes the fence, which is open only
-// for as long after a renewal as nobody else can hold the lease. And the lease is
-// given away only when no write is on its way.
 package leader
 
 import (
@@ -21,21 +14,21 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// ErrClosed is why a write was not sent: this process is not the leader any more,
-// and will not be again.
+// ErrClosed is the error of a write that was not sent because this process has released or lost its
+// lease. The fence does not open again.
 var ErrClosed error = closedError{}
 
 type closedError struct{}
 
 func (closedError) Error() string {
-	return "not sent: this replica has given its lease away, or lost it"
+	return "not sent: this replica has released or lost its lease"
 }
 
-// NotSent tells clients that repeating the request is useless.
+// NotSent reports true: clients must not repeat the request.
 func (closedError) NotSent() bool { return true }
 
-// Fence is the lock that leaders are elected with, and lets writes pass while its
-// lease is held. It may be used concurrently.
+// Fence is the lock for leader election. It lets writes pass while its lease is held. It may be
+// used concurrently.
 type Fence struct {
 	resourcelock.Interface
 
@@ -44,27 +37,25 @@ type Fence struct {
 	lost  func()
 
 	mu sync.Mutex
-	// renewed is when the last renewal was sent that succeeded; zero before the first.
+	// renewed is when the last successful renewal was sent; zero before the first.
 	renewed time.Time
-	// changed is closed, and made anew, whenever somebody who waits should look again.
+	// changed is closed and replaced at each change that waiting goroutines must check.
 	changed chan struct{}
 	closed  bool
-	// passing is how many writes have been sent and not been answered.
+	// passing is the number of writes in flight.
 	passing int
 }
 
-// New returns a fence around lock. It is open until limit has passed since the last
-// renewal was sent; limit must be less than the duration of the lease, by the time
-// that a request may take to reach its server. lost is called, once, when somebody
-// else turns out to hold the lease: nothing can be written then, and the process
-// should end.
+// New returns a fence around lock. It is open until limit has passed since the last renewal was
+// sent. limit must be less than the duration of the lease by the time that a request may take to
+// reach its server. lost is called once, when another replica holds the lease: no write is sent
+// then, and the process should exit.
 func New(lock resourcelock.Interface, limit time.Duration, now func() time.Time, lost func()) *Fence {
 	return &Fence{Interface: lock, limit: limit, now: now, lost: lost, changed: make(chan struct{})}
 }
 
-// Get implements resourcelock.Interface. Whoever holds a lease and reads that
-// somebody else does has lost it. The elector would not say so before the renew
-// deadline.
+// Get implements resourcelock.Interface. If another replica holds the lease that this one held, it
+// is lost. The elector would notice that at the renew deadline only.
 func (f *Fence) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := f.Interface.Get(ctx)
 	if err == nil && record.HolderIdentity != f.Identity() && f.lose() {
@@ -76,16 +67,16 @@ func (f *Fence) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []
 // Create implements resourcelock.Interface.
 func (f *Fence) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	sent := f.now()
-	return f.note(sent, f.Interface.Create(ctx, record))
+	return f.recordRenewal(sent, f.Interface.Create(ctx, record))
 }
 
-// Update implements resourcelock.Interface. An update that names another holder, or
-// nobody, gives the lease away: no write passes from then on, and it fails if some
-// are not answered before ctx ends. The lease then expires in its own time.
+// Update implements resourcelock.Interface. An update with another or no holder releases the lease:
+// no write passes from then on, and the update fails if writes are in flight when ctx ends. The
+// lease then expires.
 func (f *Fence) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	if record.HolderIdentity == f.Identity() {
 		sent := f.now()
-		return f.note(sent, f.Interface.Update(ctx, record))
+		return f.recordRenewal(sent, f.Interface.Update(ctx, record))
 	}
 	f.close()
 	if err := f.drain(ctx); err != nil {
@@ -94,21 +85,20 @@ func (f *Fence) Update(ctx context.Context, record resourcelock.LeaderElectionRe
 	return f.Interface.Update(ctx, record)
 }
 
-// note takes note of a renewal. What counts is when it was sent: others count from
-// when they saw it, which is later.
-func (f *Fence) note(sent time.Time, err error) error {
+// recordRenewal records a renewal if err is nil. The fence counts from the time of sending, other
+// replicas from the later time at which they observe the renewal.
+func (f *Fence) recordRenewal(sent time.Time, err error) error {
 	if err != nil {
 		return err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.renewed = sent
-	f.tell()
+	f.broadcast()
 	return nil
 }
 
-// lose closes the fence, and reports whether there was anything to lose: the lease
-// was held, and had not been given away.
+// lose closes the fence and reports whether the lease was held and not released before.
 func (f *Fence) lose() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -116,7 +106,7 @@ func (f *Fence) lose() bool {
 		return false
 	}
 	f.closed = true
-	f.tell()
+	f.broadcast()
 	return true
 }
 
@@ -124,16 +114,16 @@ func (f *Fence) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.closed = true
-	f.tell()
+	f.broadcast()
 }
 
-// tell has those who wait look again. The caller holds mu.
-func (f *Fence) tell() {
+// broadcast makes waiting goroutines check the fence. The caller holds mu.
+func (f *Fence) broadcast() {
 	close(f.changed)
 	f.changed = make(chan struct{})
 }
 
-// drain waits until every write that was sent is answered.
+// drain waits until no write is in flight.
 func (f *Fence) drain(ctx context.Context) error {
 	for {
 		f.mu.Lock()
@@ -145,13 +135,13 @@ func (f *Fence) drain(ctx context.Context) error {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return fmt.Errorf("the lease is not given away, because %d writes are not answered: %w", passing, ctx.Err())
+			return fmt.Errorf("the lease is not released while %d writes are in flight: %w", passing, ctx.Err())
 		}
 	}
 }
 
-// enter waits until a write may be sent, and counts it. A lease that could not be
-// renewed in time may well be renewed yet, so nothing fails that can wait.
+// enter waits until a write may be sent, and counts it. It waits rather than fails, because a lease
+// that was not renewed in time may still be.
 func (f *Fence) enter(ctx context.Context) error {
 	for {
 		f.mu.Lock()
@@ -179,21 +169,21 @@ func (f *Fence) leave() {
 	defer f.mu.Unlock()
 	f.passing--
 	if f.closed {
-		f.tell()
+		f.broadcast()
 	}
 }
 
-// age is the time since the last renewal, ages if there was none, by whichever clock says more: the monotonic
-// one stands still while the machine sleeps, and the other one can be set back. The
-// caller holds mu.
+// age returns the time since the last renewal; without one it exceeds any limit. It is the larger
+// of monotonic and wall clock: the former stops while the machine sleeps, and the latter can be set
+// back. The caller holds mu.
 func (f *Fence) age() time.Duration {
 	now := f.now()
 	return max(now.Sub(f.renewed), now.Round(0).Sub(f.renewed.Round(0)))
 }
 
-// Guard returns a transport that has writes pass the fence before next sends them.
-// Reads change nothing, and neither do events, in which a leader tells of its end;
-// they are always sent. What retries must be outside of it.
+// Guard returns a transport that sends writes through next when the fence is open. Reads and
+// events, which a leader records at its shutdown, are always sent. Transports that repeat requests
+// must wrap it.
 func (f *Fence) Guard(next http.RoundTripper) http.RoundTripper { return &guard{fence: f, next: next} }
 
 type guard struct {
@@ -201,12 +191,12 @@ type guard struct {
 	next  http.RoundTripper
 }
 
-// WrappedRoundTripper lets client-go find the transport that holds connections.
+// WrappedRoundTripper lets client-go find the innermost transport.
 func (g *guard) WrappedRoundTripper() http.RoundTripper { return g.next }
 
 // RoundTrip implements http.RoundTripper.
 func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
-	if harmless(req) {
+	if unfenced(req) {
 		return g.next.RoundTrip(req)
 	}
 	if err := g.fence.enter(req.Context()); err != nil {
@@ -219,12 +209,13 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	return g.next.RoundTrip(req)
 }
 
-func harmless(req *http.Request) bool {
+// unfenced reports whether a request is a read or writes an event.
+func unfenced(req *http.Request) bool {
 	switch req.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
 		return true
 	}
-	// .../namespaces/NAMESPACE/events, with the name of one or without.
+	// .../namespaces/NAMESPACE/events, with or without a name.
 	parts := strings.Split(req.URL.Path, "/")
 	for i, part := range parts {
 		if part == "namespaces" && i+2 < len(parts) {

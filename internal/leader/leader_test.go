@@ -21,13 +21,13 @@ const (
 	limit    = 10 * time.Second
 )
 
-// lease is a lock that does what it is told.
+// lease is a lock whose results tests set.
 type lease struct {
 	resourcelock.Interface
 
 	holder string
 	err    error
-	// takes is how long a write of it takes.
+	// takes is how long a write of the lock takes.
 	takes time.Duration
 }
 
@@ -49,7 +49,7 @@ func (l *lease) Update(_ context.Context, r resourcelock.LeaderElectionRecord) e
 	return l.err
 }
 
-// server answers when it is told to.
+// server answers requests once answer is closed.
 type server struct {
 	sent   []string
 	answer chan struct{}
@@ -61,7 +61,7 @@ func (s *server) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
 }
 
-// world is a fence around lease, with a server behind it that answers at once.
+// world is a fence around a lease in front of a server that answers at once.
 type world struct {
 	*Fence
 	lease  *lease
@@ -98,7 +98,7 @@ func (w *world) send(ctx context.Context, method, path string) error {
 
 const secret = "/api/v1/namespaces/n/secrets/s"
 
-// begin sends a write, and returns whether it has been sent by now, and what comes of it.
+// begin sends a write. It returns whether the fence has let it pass, and its result.
 func (w *world) begin(t *testing.T) (bool, <-chan error) {
 	t.Helper()
 	before, end := len(w.server.sent), make(chan error, 1)
@@ -107,6 +107,7 @@ func (w *world) begin(t *testing.T) (bool, <-chan error) {
 	return len(w.server.sent) > before, end
 }
 
+// TestWritesWaitForTheLease: no write is sent before the lease is acquired.
 func TestWritesWaitForTheLease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -117,7 +118,7 @@ func TestWritesWaitForTheLease(t *testing.T) {
 		}
 		w.lease.err = errors.New("no")
 		if err := w.Create(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: us}); err == nil {
-			t.Error("an error got lost")
+			t.Error("Create returned no error")
 		}
 		synctest.Wait()
 		if len(w.server.sent) > 0 {
@@ -133,7 +134,7 @@ func TestWritesWaitForTheLease(t *testing.T) {
 	})
 }
 
-// TestWritesWaitForARenewal: what counts is when a renewal was sent, not answered.
+// TestWritesWaitForARenewal: the fence counts from when a renewal was sent, not answered.
 func TestWritesWaitForARenewal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -143,12 +144,12 @@ func TestWritesWaitForARenewal(t *testing.T) {
 		w.lease.takes = 0
 		time.Sleep(limit - 3*time.Second - 1)
 		if sent, _ := w.begin(t); !sent {
-			t.Error("a write waits although the lease is held for certain")
+			t.Error("a write waits although the lease is held")
 		}
 		time.Sleep(time.Nanosecond)
 		sent, end := w.begin(t)
 		if sent {
-			t.Error("a write was sent although somebody else may hold the lease")
+			t.Error("a write was sent although another replica may hold the lease")
 		}
 		w.lease.err = errors.New("no")
 		_ = w.Update(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: us})
@@ -164,19 +165,21 @@ func TestWritesWaitForARenewal(t *testing.T) {
 	})
 }
 
+// TestWaitEndsWithRequest: a canceled write does not wait.
 func TestWaitEndsWithRequest(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := w.send(ctx, http.MethodPut, secret); !errors.Is(err, context.Canceled) || len(w.server.sent) > 0 {
-		t.Errorf("a request nobody waits for ended with %v, sent %v", err, w.server.sent)
+		t.Errorf("a canceled request ended with %v, sent %v", err, w.server.sent)
 	}
 }
 
-func TestWhatPassesAnyway(t *testing.T) {
+// TestUnfenced: reads and events pass a closed fence.
+func TestUnfenced(t *testing.T) {
 	t.Parallel()
-	for what, pass := range map[string]bool{
+	for request, pass := range map[string]bool{
 		"GET " + secret: true, "HEAD " + secret: true, "OPTIONS " + secret: true,
 		"POST /api/v1/namespaces/n/events": true, "PATCH /api/v1/namespaces/n/events/e": true,
 		"POST /apis/events.k8s.io/v1/namespaces/n/events": true,
@@ -187,46 +190,47 @@ func TestWhatPassesAnyway(t *testing.T) {
 	} {
 		w := newWorld()
 		w.close()
-		method, path, _ := strings.Cut(what, " ")
+		method, path, _ := strings.Cut(request, " ")
 		err := w.send(t.Context(), method, path)
 		if pass && err != nil || !pass && !errors.Is(err, ErrClosed) {
-			t.Errorf("%s: %v, want it to pass: %v", what, err, pass)
+			t.Errorf("%s: %v, want it to pass: %v", request, err, pass)
 		}
 	}
 }
 
+// TestLost: a lease that another replica holds is lost, which is reported once.
 func TestLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		look := func(holder string) {
+		read := func(holder string) {
 			t.Helper()
 			w.lease.holder = holder
 			if _, _, err := w.Get(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		look(them)
+		read(them)
 		if w.losses != 0 {
-			t.Error("what was never held was lost")
+			t.Error("a lease that was not held was lost")
 		}
 		w.renew(t)
-		look(us)
+		read(us)
 		if w.losses != 0 {
-			t.Error("what is held was lost")
+			t.Error("a lease that is held was lost")
 		}
 		time.Sleep(limit)
 		_, end := w.begin(t)
-		look(them)
+		read(them)
 		if w.losses != 1 {
-			t.Errorf("the loss was told %d times", w.losses)
+			t.Errorf("the loss was reported %d times", w.losses)
 		}
 		if err := <-end; !errors.Is(err, ErrClosed) {
 			t.Errorf("a write that waited ended with %v", err)
 		}
-		look(them)
+		read(them)
 		if w.losses != 1 {
-			t.Errorf("the loss was told %d times", w.losses)
+			t.Errorf("the loss was reported %d times", w.losses)
 		}
 		w.renew(t)
 		if err := w.send(t.Context(), http.MethodPut, secret); !errors.Is(err, ErrClosed) {
@@ -235,8 +239,8 @@ func TestLost(t *testing.T) {
 	})
 }
 
-// TestGivenAway: the lease goes only when no write is on its way, and none follows.
-func TestGivenAway(t *testing.T) {
+// TestReleased: the lease is released when no write is in flight, and none is sent afterwards.
+func TestReleased(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -249,23 +253,23 @@ func TestGivenAway(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := w.Update(ctx, resourcelock.LeaderElectionRecord{}); !errors.Is(err, context.DeadlineExceeded) || w.lease.holder != us {
-			t.Errorf("with a write on its way, the lease was given to %q, %v", w.lease.holder, err)
+			t.Errorf("with a write in flight the lease has holder %q, %v", w.lease.holder, err)
 		}
-		given := make(chan error, 1)
-		go func() { given <- w.Update(t.Context(), resourcelock.LeaderElectionRecord{}) }()
+		released := make(chan error, 1)
+		go func() { released <- w.Update(t.Context(), resourcelock.LeaderElectionRecord{}) }()
 		synctest.Wait()
 		if w.lease.holder != us {
-			t.Error("the lease did not wait for a write")
+			t.Error("the lease was released before a write was answered")
 		}
 		close(w.server.answer)
-		if err := errors.Join(<-end, <-given); err != nil || w.lease.holder != "" {
-			t.Errorf("the lease was not given away: %v, it is of %q", err, w.lease.holder)
+		if err := errors.Join(<-end, <-released); err != nil || w.lease.holder != "" {
+			t.Errorf("the lease was not released: %v, its holder is %q", err, w.lease.holder)
 		}
 		if err := w.send(t.Context(), http.MethodPut, secret); !errors.Is(err, ErrClosed) {
 			t.Errorf("a write after that ended with %v", err)
 		}
 		if _, _, err := w.Get(t.Context()); err != nil || w.losses != 0 {
-			t.Errorf("what was given away was lost: %d times, %v", w.losses, err)
+			t.Errorf("a released lease was lost: %d times, %v", w.losses, err)
 		}
 	})
 }

@@ -337,3 +337,32 @@ func (m *Metrics) Operation(engine, phase, reason string, took, waited time.Dura
 		m.operationWait.WithLabelValues(engine).Observe(waited.Seconds())
 	}
 }
+
+// Collect registers a function that fills in the fields of Stats that it has values for. It is
+// called at every scrape, also concurrently. Collect itself may be called at any time.
+func (m *Metrics) Collect(collect func(*Stats)) {
+	m.stats.mu.Lock()
+	defer m.stats.mu.Unlock()
+	n := len(m.stats.collects)
+	m.stats.collects = append(m.stats.collects[:n:n], collect)
+}
+
+// Releases enables the series of HelmReleases. At every scrape, they are built from the
+// HelmReleases that listing yields, until end is called. now decides whether a suspension with an
+// end is over.
+func (m *Metrics) Releases(listing Listing, now func() time.Time) (end func()) {
+	set := func(l Listing) {
+		m.releases.mu.Lock()
+		defer m.releases.mu.Unlock()
+		m.releases.listing, m.releases.now = l, now
+	}
+	set(listing)
+	return func() { set(nil) }
+}
+
+// Succeeded records that a HelmRelease was in sync at a time.
+func (m *Metrics) Succeeded(hr types.NamespacedName, at time.Time) {
+	m.releases.mu.Lock()
+	defer m.releases.mu.Unlock()
+	m.releases.succeeded[hr] = at.Unix()
+}

@@ -214,23 +214,3 @@ func knownReasons() map[string]struct{} {
 	}
 	return known
 }
-
-// Releases enables the series of HelmReleases. At every scrape, they are built from the
-// HelmReleases that listing yields, until end is called. now decides whether a suspension with an
-// end is over.
-func (m *Metrics) Releases(listing Listing, now func() time.Time) (end func()) {
-	set := func(l Listing) {
-		m.releases.mu.Lock()
-		defer m.releases.mu.Unlock()
-		m.releases.listing, m.releases.now = l, now
-	}
-	set(listing)
-	return func() { set(nil) }
-}
-
-// Succeeded records that a HelmRelease was in sync at a time.
-func (m *Metrics) Succeeded(hr types.NamespacedName, at time.Time) {
-	m.releases.mu.Lock()
-	defer m.releases.mu.Unlock()
-	m.releases.succeeded[hr] = at.Unix()
-}

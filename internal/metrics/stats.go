@@ -106,12 +106,3 @@ func (c *statsCollector) Collect(ch chan<- prometheus.Metric) {
 	send(c.tokenRequests, prometheus.CounterValue, float64(s.TokensFailed), "failure")
 	send(c.tokenEvictions, prometheus.CounterValue, float64(s.TokensEvicted))
 }
-
-// Collect registers a function that fills in the fields of Stats that it has values for. It is
-// called at every scrape, also concurrently. Collect itself may be called at any time.
-func (m *Metrics) Collect(collect func(*Stats)) {
-	m.stats.mu.Lock()
-	defer m.stats.mu.Unlock()
-	n := len(m.stats.collects)
-	m.stats.collects = append(m.stats.collects[:n:n], collect)
-}

@@ -1,10 +1,9 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package oomwatch tells when a process comes close to the memory its cgroup may
-// use. Whoever is told can end in order; who exceeds the limit is killed, and
-// leaves Helm releases pending. It also gives back what only the start of the
-// process needed. It knows nothing of what the process does.
+// Package oomwatch ends a context before the memory limit of the cgroup is reached, so that the
+// process can shut down in order. A process above the limit is killed and leaves Helm releases
+// pending.
 package oomwatch
 
 import (
@@ -20,55 +19,55 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// CgroupRoot is where containers see their cgroup.
+// CgroupRoot is the directory of the cgroup in a container.
 const CgroupRoot = "/sys/fs/cgroup"
 
-// Options say what is looked at, and how often.
+// Options configure Watch.
 type Options struct {
-	// Percent of the limit at which memory counts as short, 1 to 100.
+	// Percent is the percentage of the limit at which the context ends, 1 to 100.
 	Percent int
-	// Interval is the time between looks; more than zero.
+	// Interval is the time between two checks; more than zero.
 	Interval time.Duration
-	// MaxPath and CurrentPath hold the limit and what is used, in bytes. Where one is
-	// empty, the file of the cgroup at CgroupRoot is used, of version 2 or 1.
+	// MaxPath and CurrentPath are files that contain the limit and the usage, in bytes. If one is
+	// empty, the file of the cgroup in CgroupRoot is used, of version 2 or 1.
 	MaxPath     string
 	CurrentPath string
-	// CgroupRoot is the directory of the cgroup; see the constant.
+	// CgroupRoot is the directory of the cgroup, usually the constant.
 	CgroupRoot string
 	Log        logr.Logger
 }
 
-// ErrMemoryLow is the cause by which a context ends whose memory is short.
-var ErrMemoryLow = errors.New("memory is about to run out")
+// ErrMemoryLow is the cause of the context when memory usage is close to the limit.
+var ErrMemoryLow = errors.New("memory usage is close to the limit")
 
-// Watch returns a context that ends, with the cause ErrMemoryLow, when memory is
-// short. It returns an error if there is no limit, or nothing tells what is used.
-// A look that fails is logged, and is no reason to end.
+// Watch returns a context that ends with the cause ErrMemoryLow when memory usage reaches
+// Options.Percent of the limit. It returns an error if limit or usage cannot be read. A later check
+// that fails is logged.
 func Watch(ctx context.Context, o Options) (context.Context, error) {
-	maxPath, err := firstThere(o.MaxPath, o.CgroupRoot, "memory.max", "memory/memory.limit_in_bytes")
+	maxPath, err := firstExisting(o.MaxPath, o.CgroupRoot, "memory.max", "memory/memory.limit_in_bytes")
 	if err != nil {
-		return nil, fmt.Errorf("the memory limit is not known: %w", err)
+		return nil, fmt.Errorf("reading the memory limit: %w", err)
 	}
-	current, err := firstThere(o.CurrentPath, o.CgroupRoot, "memory.current", "memory/memory.usage_in_bytes")
+	current, err := firstExisting(o.CurrentPath, o.CgroupRoot, "memory.current", "memory/memory.usage_in_bytes")
 	if err != nil {
-		return nil, fmt.Errorf("the memory used is not known: %w", err)
+		return nil, fmt.Errorf("reading the memory usage: %w", err)
 	}
 	limit, err := readBytes(maxPath)
 	if err != nil {
-		return nil, fmt.Errorf("the memory limit is not known: %w", err)
+		return nil, fmt.Errorf("reading the memory limit: %w", err)
 	}
 	if limit == 0 {
 		return nil, fmt.Errorf("the memory limit in %s is zero", maxPath)
 	}
 	if _, err := readBytes(current); err != nil {
-		return nil, fmt.Errorf("the memory used is not known: %w", err)
+		return nil, fmt.Errorf("reading the memory usage: %w", err)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	go watch(ctx, cancel, o, current, limit)
+	go poll(ctx, cancel, o, current, limit)
 	return ctx, nil
 }
 
-func watch(ctx context.Context, cancel context.CancelCauseFunc, o Options, path string, limit uint64) {
+func poll(ctx context.Context, cancel context.CancelCauseFunc, o Options, path string, limit uint64) {
 	ticker := time.NewTicker(o.Interval)
 	defer ticker.Stop()
 	for {
@@ -79,20 +78,19 @@ func watch(ctx context.Context, cancel context.CancelCauseFunc, o Options, path 
 		}
 		used, err := readBytes(path)
 		if err != nil {
-			o.Log.Error(err, "cannot tell how much memory is used")
+			o.Log.Error(err, "cannot read the memory usage")
 			continue
 		}
 		if float64(used) >= float64(limit)*float64(o.Percent)/100 {
-			o.Log.Info("memory is about to run out: shutting down", "used", used, "limit", limit, "percent", o.Percent)
+			o.Log.Info("memory usage is close to the limit: shutting down", "used", used, "limit", limit, "percent", o.Percent)
 			cancel(ErrMemoryLow)
 			return
 		}
 	}
 }
 
-// firstThere returns path, or where it is empty the first of the files beneath
-// root that exists.
-func firstThere(path, root string, names ...string) (string, error) {
+// firstExisting returns path, or if that is empty the first of names that exists in root.
+func firstExisting(path, root string, names ...string) (string, error) {
 	if path != "" {
 		return path, nil
 	}
@@ -101,7 +99,7 @@ func firstThere(path, root string, names ...string) (string, error) {
 			return found, nil
 		}
 	}
-	return "", fmt.Errorf("there is neither of %s in %s", strings.Join(names, ", "), root)
+	return "", fmt.Errorf("no file %s in %s", strings.Join(names, " or "), root)
 }
 
 func exists(path string) bool {
@@ -116,7 +114,7 @@ func readBytes(path string) (uint64, error) {
 	}
 	text := strings.TrimSpace(string(raw))
 	if text == "max" {
-		return 0, fmt.Errorf("%s says that there is none", path)
+		return 0, fmt.Errorf("%s sets no limit", path)
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {

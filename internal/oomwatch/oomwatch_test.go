@@ -16,7 +16,7 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// cgroup writes files of a cgroup and returns where they are.
+// cgroup writes the files of a cgroup and returns their directory.
 func cgroup(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -36,7 +36,8 @@ func put(t *testing.T, path, content string) {
 	}
 }
 
-func TestUntilShort(t *testing.T) {
+// TestWatch: the context ends when usage reaches the percentage, whatever a failed read returns.
+func TestWatch(t *testing.T) {
 	for name, tc := range map[string]struct {
 		max, current string
 		o            Options
@@ -62,22 +63,22 @@ func TestUntilShort(t *testing.T) {
 					time.Sleep(time.Second)
 					synctest.Wait()
 					if ctx.Err() != nil {
-						t.Fatalf("it ended although %q of 1000 bytes are used", content)
+						t.Fatalf("the context ended although %q of 1000 bytes are used", content)
 					}
 				}
 				put(t, filepath.Join(root, tc.current), "950")
 				time.Sleep(time.Second)
 				synctest.Wait()
 				if !errors.Is(context.Cause(ctx), ErrMemoryLow) {
-					t.Errorf("it goes on although 950 of 1000 bytes are used: %v", context.Cause(ctx))
+					t.Errorf("the context goes on although 950 of 1000 bytes are used: %v", context.Cause(ctx))
 				}
 			})
 		})
 	}
 }
 
-// TestEnds: whoever watches is not to outlive what is watched.
-func TestEnds(t *testing.T) {
+// TestParentEnds: the context ends with its parent.
+func TestParentEnds(t *testing.T) {
 	root := cgroup(t, map[string]string{"memory.max": "10", "memory.current": "1"})
 	synctest.Test(t, func(t *testing.T) {
 		parent, cancel := context.WithCancel(t.Context())
@@ -88,19 +89,20 @@ func TestEnds(t *testing.T) {
 		cancel()
 		synctest.Wait()
 		if !errors.Is(context.Cause(ctx), context.Canceled) {
-			t.Errorf("it ended by %v", context.Cause(ctx))
+			t.Errorf("the cause is %v", context.Cause(ctx))
 		}
 	})
 }
 
-func TestUnknown(t *testing.T) {
+// TestErrors: a missing or invalid limit or usage is an error.
+func TestErrors(t *testing.T) {
 	for name, tc := range map[string]struct {
 		files map[string]string
 		want  string
 	}{
-		"Nothing":   {nil, "the memory limit is not known: there is neither of memory.max"},
-		"NoUsage":   {map[string]string{"memory.max": "1"}, "the memory used is not known: there is neither of memory.current"},
-		"Unlimited": {map[string]string{"memory.max": "max", "memory.current": "1"}, "memory.max says that there is none"},
+		"Nothing":   {nil, "reading the memory limit: no file memory.max or"},
+		"NoUsage":   {map[string]string{"memory.max": "1"}, "reading the memory usage: no file memory.current or"},
+		"Unlimited": {map[string]string{"memory.max": "max", "memory.current": "1"}, "memory.max sets no limit"},
 		"Zero":      {map[string]string{"memory.max": "0", "memory.current": "1"}, "is zero"},
 		"Words":     {map[string]string{"memory.max": "1", "memory.current": "much"}, "invalid syntax"},
 	} {

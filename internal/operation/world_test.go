@@ -122,7 +122,7 @@ func (w *world) take() string {
 	return text
 }
 
-func (w *world) say(format string, args ...any) {
+func (w *world) line(format string, args ...any) {
 	w.out = append(w.out, fmt.Sprintf(format, args...)+"\n")
 }
 
@@ -260,7 +260,7 @@ func (w *world) act(event string) error {
 		return nil
 	}
 	if w.holder == opUID || (w.holder == otherUID && w.otherLiving) || w.target.HelmRelease == "" {
-		w.say("the release is locked: no %s", event)
+		w.line("the release is locked: no %s", event)
 		return nil
 	}
 	w.target.Action = event
@@ -271,7 +271,7 @@ func (w *world) setOther(event string) error {
 	switch event {
 	case "locks":
 		if w.holder != "" {
-			w.say("the release is already locked")
+			w.line("the release is already locked")
 			return nil
 		}
 		w.holder, w.otherLiving = otherUID, true
@@ -291,7 +291,7 @@ func (w *world) setOther(event string) error {
 // Job.
 func (w *world) job(event string, args map[string]string) error {
 	if len(w.jobs) == 0 {
-		w.say("there is no Job")
+		w.line("there is no Job")
 		return nil
 	}
 	j := &w.jobs[len(w.jobs)-1]
@@ -314,7 +314,7 @@ func (w *world) job(event string, args map[string]string) error {
 		j.Suspended, j.Started = true, time.Time{}
 	case "starts", "succeeds", "fails", "waits":
 		if j.Suspended || j.Finished() {
-			w.say("Job %s does not run", j.Name)
+			w.line("Job %s does not run", j.Name)
 			return nil
 		}
 		if j.Started.IsZero() {
@@ -390,15 +390,15 @@ func (w *world) run() error {
 // reconcile performs one reconciliation: status, then action.
 func (w *world) reconcile(die string) error {
 	if w.gone {
-		w.say("gone")
+		w.line("gone")
 		return nil
 	}
 	in := w.input()
 	d := operation.Decide(in)
 	r := status.Operation(d, in)
-	w.say("rule=%s action=%s phase=%s%s", d.Rule, describe(d.Action), d.Phase, quoted(d))
+	w.line("rule=%s action=%s phase=%s%s", d.Rule, describe(d.Action), d.Phase, quoted(d))
 	if die == "before" {
-		w.say("died")
+		w.line("died")
 		return nil
 	}
 	if w.status.Phase.Final() && !cmp.Equal(w.status, r.Status) {
@@ -408,7 +408,7 @@ func (w *world) reconcile(die string) error {
 	w.status, w.retry = r.Status, r.Retry
 	_, w.settled = d.Action.(operation.Settle)
 	if die == "status" {
-		w.say("died")
+		w.line("died")
 		return nil
 	}
 	if err := w.perform(d.Action, die == "half"); err != nil {
@@ -441,12 +441,12 @@ func (w *world) print(r status.OperationReport) {
 	for _, c := range r.Status.Conditions {
 		i := slices.IndexFunc(w.status.Conditions, func(o metav1.Condition) bool { return o.Type == c.Type })
 		if i < 0 || w.status.Conditions[i].Status != c.Status || w.status.Conditions[i].Reason != c.Reason || w.status.Conditions[i].Message != c.Message {
-			w.say("  %s=%s/%s %q", c.Type, c.Status, c.Reason, c.Message)
+			w.line("  %s=%s/%s %q", c.Type, c.Status, c.Reason, c.Message)
 		}
 	}
 	for _, o := range w.status.Conditions {
 		if !slices.ContainsFunc(r.Status.Conditions, func(c metav1.Condition) bool { return o.Type == c.Type }) {
-			w.say("  %s is gone", o.Type)
+			w.line("  %s is gone", o.Type)
 		}
 	}
 	if o := r.Status.Outputs; o != nil && !cmp.Equal(o, w.status.Outputs) {
@@ -463,10 +463,10 @@ func (w *world) print(r status.OperationReport) {
 		for _, j := range o.Jobs {
 			line += fmt.Sprintf(" [%s %s %s]", j.Name, j.UID, j.Phase)
 		}
-		w.say("%s", line)
+		w.line("%s", line)
 	}
 	for _, e := range r.Events {
-		w.say("  event=%s/%s", e.Type, e.Reason)
+		w.line("  event=%s/%s", e.Type, e.Reason)
 	}
 }
 
@@ -484,7 +484,7 @@ func (w *world) perform(a operation.Action, half bool) error {
 	case operation.Create:
 		w.companions = []string{"ServiceAccount web"}
 		if half {
-			w.say("died")
+			w.line("died")
 			return nil
 		}
 		w.serial++

@@ -4,7 +4,7 @@
 // Package options parses the command line and the environment into one validated value. It has
 // no state and starts nothing. docs/flags.md is generated from it.
 //
+//	flags.go    Parse, and the flags: names, defaults and help
 //	options.go  Options, their validation, and values that are derived from them
-//	flags.go    the flags: names, defaults and help
 //	gates.go    the feature gates
 package options

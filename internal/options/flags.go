@@ -6,18 +6,40 @@ package options
 import (
 	"errors"
 	"flag"
+	"fmt"
+	"io"
+	"os"
 	"time"
 )
 
-// ownFlag ends the help of a flag that helm-controller does not have. docs/flags.md lists those flags
-// separately.
+// ownFlag ends the help of a flag that helm-controller does not have. docs/flags.md lists those
+// flags separately.
 const ownFlag = "; not a flag of helm-controller"
 
-// Defaults of helm-controller's token cache.
-const (
-	tokenCacheSize     = 100
-	tokenCacheDuration = time.Hour
-)
+// Parse parses arguments, without the program name, and the environment. It returns all invalid
+// values as one joined error. For --help it writes the help to out and returns flag.ErrHelp.
+func Parse(args []string, out io.Writer) (*Options, error) {
+	o := &Options{
+		RuntimeNamespace: os.Getenv("RUNTIME_NAMESPACE"),
+		SourceController: os.Getenv("SOURCE_CONTROLLER_LOCALHOST"),
+		SourceWatcher:    os.Getenv("SOURCE_WATCHER_LOCALHOST"),
+	}
+	fs := flag.NewFlagSet("pintle", flag.ContinueOnError)
+	// The flag package would print each error, and the help after it.
+	fs.SetOutput(io.Discard)
+	o.bind(fs)
+	if err := fs.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			fs.SetOutput(out)
+			fs.PrintDefaults()
+		}
+		return nil, err
+	}
+	if fs.NArg() > 0 {
+		return nil, fmt.Errorf("unexpected argument %q", fs.Arg(0))
+	}
+	return o, o.validate()
+}
 
 func (o *Options) bind(fs *flag.FlagSet) {
 	o.bindServers(fs)

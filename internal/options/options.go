@@ -6,17 +6,20 @@ package options
 import (
 	"crypto/sha256"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// Defaults of helm-controller's token cache.
+const (
+	tokenCacheSize     = 100
+	tokenCacheDuration = time.Hour
 )
 
 // Options configure the controller. Names, defaults and meaning of the flags are those of
@@ -116,31 +119,6 @@ type MemoryWatch struct {
 	// bytes. If empty, those of the cgroup are detected.
 	MaxPath     string
 	CurrentPath string
-}
-
-// Parse parses arguments, without the program name, and the environment. It returns all invalid
-// values as one joined error. For --help it writes the help to out and returns flag.ErrHelp.
-func Parse(args []string, out io.Writer) (*Options, error) {
-	o := &Options{
-		RuntimeNamespace: os.Getenv("RUNTIME_NAMESPACE"),
-		SourceController: os.Getenv("SOURCE_CONTROLLER_LOCALHOST"),
-		SourceWatcher:    os.Getenv("SOURCE_WATCHER_LOCALHOST"),
-	}
-	fs := flag.NewFlagSet("pintle", flag.ContinueOnError)
-	// The flag package would print each error, and the help after it.
-	fs.SetOutput(io.Discard)
-	o.bind(fs)
-	if err := fs.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			fs.SetOutput(out)
-			fs.PrintDefaults()
-		}
-		return nil, err
-	}
-	if fs.NArg() > 0 {
-		return nil, fmt.Errorf("unexpected argument %q", fs.Arg(0))
-	}
-	return o, o.validate()
 }
 
 func (o *Options) validate() error {

@@ -88,8 +88,8 @@ func TestParseEveryFlag(t *testing.T) {
 
 const noAddress = "--events-addr: not an http or https URL, such as http://notification-controller.flux-system/"
 
-// TestParseRejects: invalid arguments are rejected with one message that names all of them.
-func TestParseRejects(t *testing.T) {
+// TestParseRefuses: invalid arguments are rejected with one message that names all of them.
+func TestParseRefuses(t *testing.T) {
 	t.Setenv("RUNTIME_NAMESPACE", "")
 	cases := map[string]struct {
 		reason string

@@ -134,7 +134,7 @@ func suspended(in Input) *Decision {
 	return &Decision{Action: Settle{}, Why: "suspended"}
 }
 
-// forced makes the install or upgrade that a user requests, whatever the state is. It installs if
+// forced makes the install or upgrade that a user requests, in any state. It installs if
 // no release is stored and takes over a release of another owner. In all other states it upgrades,
 // also with exhausted retries, a due remediation, or no difference.
 func forced(in Input) *Decision {

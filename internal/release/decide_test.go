@@ -400,7 +400,7 @@ func TestDecide(t *testing.T) {
 			want:   Decision{Rule: "OutOfSync", State: StateOutOfSync, Action: Upgrade{Timeout: 6 * time.Minute}, Why: "release chart changed"},
 		},
 		"OutOfSyncChartName": {
-			reason: "So is another chart, where the spec says so.",
+			reason: "So is another chart, if the spec has it.",
 			change: func(in *Input) { in.Desired.Chart.Name, in.Desired.Policy.Reinstall = "api", false },
 			want:   Decision{Rule: "OutOfSync", State: StateOutOfSync, Action: Upgrade{Timeout: 6 * time.Minute}, Why: "release chart changed"},
 		},

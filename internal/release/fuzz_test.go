@@ -34,14 +34,14 @@ func (c *choices) status() helmv2.ReleaseStatus {
 	all := []helmv2.ReleaseStatus{
 		helmv2.StatusDeployed, helmv2.StatusFailed, helmv2.StatusSuperseded, helmv2.StatusUninstalled,
 		helmv2.StatusUninstalling, helmv2.StatusPendingInstall, helmv2.StatusPendingUpgrade,
-		helmv2.StatusPendingRollback, helmv2.StatusUnknown, "", "never heard of", helmv2.StatusFailed, helmv2.StatusDeployed,
+		helmv2.StatusPendingRollback, helmv2.StatusUnknown, "", "unknown to Helm", helmv2.StatusFailed, helmv2.StatusDeployed,
 	}
 	return all[c.of(len(all))]
 }
 
 func (c *choices) action() helmv2.ReleaseAction {
 	all := []helmv2.ReleaseAction{
-		"", helmv2.ActionInstall, helmv2.ActionUpgrade, helmv2.ActionUninstall, helmv2.ActionRollback, helmv2.ActionRecheck, "never heard of",
+		"", helmv2.ActionInstall, helmv2.ActionUpgrade, helmv2.ActionUninstall, helmv2.ActionRollback, helmv2.ActionRecheck, "unknown to Helm",
 	}
 	return all[c.of(len(all))]
 }

@@ -26,13 +26,13 @@ func TestTrustOf(t *testing.T) {
 		}, Altered},
 		"Moved":   {"the record has another namespace", func(_ *helmv2.Snapshot, _, r *Revision) { r.Namespace = "other" }, Altered},
 		"Missing": {"it has no snapshot", func(s *helmv2.Snapshot, _, _ *Revision) { s.Version = 6 }, Unrecorded},
-		"Theirs": {"helm-controller made the snapshot", func(s *helmv2.Snapshot, _, r *Revision) {
+		"HelmController": {"helm-controller made the snapshot", func(s *helmv2.Snapshot, _, r *Revision) {
 			s.APIVersion, r.HelmControllerDigest, r.Digest = helmv2.SnapshotAPIVersionV2, s.Digest, "sha256:ours"
 		}, VerifiedWithoutTests},
-		"TheirsChanged": {"the digest of helm-controller differs", func(s *helmv2.Snapshot, _, r *Revision) {
+		"HelmControllerChanged": {"the digest of helm-controller differs", func(s *helmv2.Snapshot, _, r *Revision) {
 			s.APIVersion, r.HelmControllerDigest = helmv2.SnapshotAPIVersionV2, "sha256:other"
 		}, Altered},
-		"TheirsUnknown": {"the algorithm of helm-controller's digest is not known", func(s *helmv2.Snapshot, _, _ *Revision) {
+		"HelmControllerUnknown": {"the algorithm of helm-controller's digest is not known", func(s *helmv2.Snapshot, _, _ *Revision) {
 			s.APIVersion = helmv2.SnapshotAPIVersionV2
 		}, Unverifiable},
 		"Unknown": {"the scheme of the digest is not known", func(s *helmv2.Snapshot, _, _ *Revision) { s.APIVersion = "v1" }, Unverifiable},

@@ -54,8 +54,8 @@ func TestMustCheckTarget(t *testing.T) {
 
 // TestObstacles: a release of another owner or a rejection at the new target keeps the old release.
 func TestObstacles(t *testing.T) {
-	theirs := Revision{Name: "renamed", Version: 1, Status: helmv2.StatusDeployed, Owner: "other-uid"}
-	unknown, gone, own := theirs, theirs, theirs
+	foreign := Revision{Name: "renamed", Version: 1, Status: helmv2.StatusDeployed, Owner: "other-uid"}
+	unknown, gone, own := foreign, foreign, foreign
 	unknown.Owner, own.Owner, gone.Status = "", testUID, helmv2.StatusUninstalled
 	other := Conflict{UID: "other-uid", Namespace: "apps", Name: "other", Elsewhere: true}
 	for name, tc := range map[string]struct {
@@ -63,7 +63,7 @@ func TestObstacles(t *testing.T) {
 		reason string
 	}{
 		"Free":        {TargetCheck{}, ""},
-		"Others":      {TargetCheck{Revisions: []Revision{theirs}, Conflicts: []Conflict{other}}, helmv2.ReasonContested},
+		"Others":      {TargetCheck{Revisions: []Revision{foreign}, Conflicts: []Conflict{other}}, helmv2.ReasonContested},
 		"NoOwner":     {TargetCheck{Revisions: []Revision{unknown}}, helmv2.ReasonTargetUnavailable},
 		"Uninstalled": {TargetCheck{Revisions: []Revision{gone}}, ""},
 		"Own":         {TargetCheck{Revisions: []Revision{own}}, ""},

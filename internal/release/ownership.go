@@ -110,8 +110,8 @@ func unlock(in Input) *Decision {
 		interrupted = last != nil && last.Status == newest.Status && last.Version == newest.Version && Verified(last, newest)
 		limit = in.Desired.Policy.UninstallTimeout
 		// A counted failure shows that the uninstall was its remediation.
-		remedy := in.Observed.Stray == nil && moved(in.Desired, in.Recorded) == "" && activePolicy(in).failures > 0
-		d.Action = Uninstall{Timeout: limit, Target: target, Remediation: remedy}
+		remediation := in.Observed.Stray == nil && moved(in.Desired, in.Recorded) == "" && activePolicy(in).failures > 0
+		d.Action = Uninstall{Timeout: limit, Target: target, Remediation: remediation}
 	case helmv2.StatusPendingInstall, helmv2.StatusPendingUpgrade, helmv2.StatusPendingRollback, helmv2.StatusUnknown:
 		d.Action = Unlock{Version: newest.Version, Status: newest.Status, Target: target}
 	default:

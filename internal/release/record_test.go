@@ -8,7 +8,7 @@ import "testing"
 // TestRecordSize: a record is too large if the reserved space is not free.
 func TestRecordSize(t *testing.T) {
 	t.Parallel()
-	const limit, room = 1 << 20, 8 << 10
+	const limit, reserved = 1 << 20, 8 << 10
 	for _, tc := range []struct {
 		bytes        int
 		nearly, over bool
@@ -16,12 +16,12 @@ func TestRecordSize(t *testing.T) {
 		{limit * 79 / 100, false, false},
 		{limit * 4 / 5, false, false},
 		{limit*4/5 + 1, true, false},
-		{limit - room, true, false},
-		{limit - room + 1, true, true},
+		{limit - reserved, true, false},
+		{limit - reserved + 1, true, true},
 		{limit, true, true},
 		{limit + 1, true, true},
 	} {
-		s := RecordSize{Bytes: tc.bytes, Limit: limit, Reserved: room}
+		s := RecordSize{Bytes: tc.bytes, Limit: limit, Reserved: reserved}
 		if s.NearlyTooLarge() != tc.nearly || s.TooLarge() != tc.over {
 			t.Errorf("%d bytes: nearly %t, too large %t", tc.bytes, s.NearlyTooLarge(), s.TooLarge())
 		}

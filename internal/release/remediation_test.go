@@ -61,7 +61,7 @@ func TestDecideAfterFailure(t *testing.T) {
 	for name, tc := range map[string]test{
 		"Exhausted":     {"The default has no retries.", func(*Input) {}, "RetriesExhausted", exhausted},
 		"RemediateLast": {"The last failure can be remediated too.", func(in *Input) { in.Desired.Policy.Upgrade.RemediateLast = true }, "Failed", rollback},
-		"Remedied": {"A failed rollback is not repeated.", func(in *Input) {
+		"Remediated": {"A failed rollback is not repeated.", func(in *Input) {
 			in.Desired.Policy.Upgrade.RemediateLast, in.Observed.Revisions[0].Rollback = true, true
 		}, "RetriesExhausted", exhausted},
 		"RemediationInterrupted": {"An interrupted rollback is repeated.", func(in *Input) {
@@ -73,20 +73,20 @@ func TestDecideAfterFailure(t *testing.T) {
 		}, "Failed", Uninstall{Timeout: 7 * time.Minute, Target: stored, Remediation: true}},
 		"Interrupted":    {"An interrupted upgrade is retried.", func(in *Input) { in.Observed.Revisions[0].Interrupted = true }, "Failed", upgrade},
 		"Outdated":       {"So is an outdated upgrade.", func(in *Input) { in.Observed.Revisions[0].Outdated = true }, "Failed", upgrade},
-		"Forgiven":       {"So is a failure with other inputs.", func(in *Input) { in.Desired.Generation = 4 }, "Failed", upgrade},
-		"NoTarget":       {"No rollback target is recorded.", func(in *Input) { budget(in); in.Recorded.History = in.Recorded.History[:1] }, "Failed", Stall{Reason: helmv2.ReasonMissingRollbackTarget}},
-		"TargetGone":     {"The rollback target is recorded and no longer stored.", func(in *Input) { budget(in); in.Observed.Revisions = in.Observed.Revisions[:1] }, "Failed", upgrade},
-		"TargetTampered": {"The rollback target has changed.", func(in *Input) { budget(in); in.Observed.Revisions[1].Digest = "sha256:other" }, "Failed", upgrade},
+		"OtherInputs":    {"So is a failure with other inputs.", func(in *Input) { in.Desired.Generation = 4 }, "Failed", upgrade},
+		"NoTarget":       {"No rollback target is recorded.", func(in *Input) { oneRetry(in); in.Recorded.History = in.Recorded.History[:1] }, "Failed", Stall{Reason: helmv2.ReasonMissingRollbackTarget}},
+		"TargetGone":     {"The rollback target is recorded and no longer stored.", func(in *Input) { oneRetry(in); in.Observed.Revisions = in.Observed.Revisions[:1] }, "Failed", upgrade},
+		"TargetTampered": {"The rollback target has changed.", func(in *Input) { oneRetry(in); in.Observed.Revisions[1].Digest = "sha256:other" }, "Failed", upgrade},
 		"TargetTamperedLast": {"With exhausted retries there is no retry.", func(in *Input) {
 			in.Desired.Policy.Upgrade.RemediateLast, in.Observed.Revisions[1].Digest = true, "sha256:other"
 		}, "Failed", Stall{Reason: helmv2.ReasonMissingRollbackTarget}},
-		"TargetElsewhere": {"The rollback target belongs to another release.", func(in *Input) { budget(in); in.Observed.Revisions[1].Namespace = "other" }, "Failed", upgrade},
+		"TargetElsewhere": {"The rollback target belongs to another release.", func(in *Input) { oneRetry(in); in.Observed.Revisions[1].Namespace = "other" }, "Failed", upgrade},
 		"TargetFailedTests": {"A revision with failed tests is no rollback target.", func(in *Input) {
-			budget(in)
+			oneRetry(in)
 			in.Recorded.History[1].SetTestHooks(map[string]*helmv2.TestHookStatus{"a": {Phase: helmv2.TestPhaseFailed}})
 		}, "Failed", Stall{Reason: helmv2.ReasonMissingRollbackTarget}},
 		"TargetFailedTestsIgnored": {"Ignored test failures do not matter.", func(in *Input) {
-			budget(in)
+			oneRetry(in)
 			in.Desired.Policy.Upgrade.IgnoreTests = true
 			in.Recorded.History[1].SetTestHooks(map[string]*helmv2.TestHookStatus{"a": {Phase: helmv2.TestPhaseFailed}})
 		}, "Failed", rollback},
@@ -154,10 +154,10 @@ func TestDecideAfterFailure(t *testing.T) {
 			withTests(in, helmv2.TestPhaseSucceeded, helmv2.TestPhaseRunning)
 		}, "Untested", Test{Timeout: 9 * time.Minute}},
 		"TestsFailed": {"A failed test is a failure.", func(in *Input) { newestIs(in, helmv2.StatusDeployed); withTests(in, helmv2.TestPhaseFailed, "") }, "RetriesExhausted", exhausted},
-		"TestsFailedRemedied": {"A failed test is remediated like other failures.", func(in *Input) {
+		"TestsFailedRemediated": {"A failed test is remediated like other failures.", func(in *Input) {
 			newestIs(in, helmv2.StatusDeployed)
 			withTests(in, helmv2.TestPhaseFailed)
-			budget(in)
+			oneRetry(in)
 		}, "Failed", rollback},
 		"TestsFailedIgnored": {"An ignored test failure is no failure.", func(in *Input) {
 			newestIs(in, helmv2.StatusDeployed)
@@ -187,8 +187,8 @@ func TestDecideAfterFailure(t *testing.T) {
 	}
 }
 
-// budget leaves one more failure within the retries.
-func budget(in *Input) { in.Desired.Policy.Upgrade.Retries = 1 }
+// oneRetry leaves one more failure within the retries.
+func oneRetry(in *Input) { in.Desired.Policy.Upgrade.Retries = 1 }
 
 // retry sets RetryOnFailure and the age of the failure.
 func retry(in *Input, age time.Duration) {

@@ -41,8 +41,8 @@ func TestTokens(t *testing.T) {
 							s.LastAttemptedReleaseActionDuration = &metav1.Duration{}
 						}
 						valid := token != "" && token == reconcile && reconcile != handledAt
-						asked, begun := valid && token != handled, valid && token == handled && !ended
-						if r.ForceRequested(s) != asked || r.ResetRequested(s) != asked || r.ForceBegun(s) != begun || r.Open(s) != (asked || begun) {
+						requested, begun := valid && token != handled, valid && token == handled && !ended
+						if r.ForceRequested(s) != requested || r.ResetRequested(s) != requested || r.ForceBegun(s) != begun || r.Open(s) != (requested || begun) {
 							t.Errorf("%+v of %q, %q, ended %t: force %t, reset %t, begun %t, open %t", r, handledAt, handled, ended,
 								r.ForceRequested(s), r.ResetRequested(s), r.ForceBegun(s), r.Open(s))
 						}
@@ -198,8 +198,8 @@ func TestReset(t *testing.T) {
 		handled string
 		action  Action
 	}{
-		"Asked":     {"The counters are reset.", Requests{Reconcile: "now", Reset: "now"}, "", Upgrade{Timeout: 6 * time.Minute}},
-		"Answered":  {"A handled token does not reset again.", Requests{Reconcile: "now", Reset: "now"}, "now", Stall{Reason: helmv2.ReasonRetriesExceeded}},
+		"Requested": {"The counters are reset.", Requests{Reconcile: "now", Reset: "now"}, "", Upgrade{Timeout: 6 * time.Minute}},
+		"Handled":   {"A handled token does not reset again.", Requests{Reconcile: "now", Reset: "now"}, "now", Stall{Reason: helmv2.ReasonRetriesExceeded}},
 		"Alone":     {"Both tokens are needed.", Requests{Reset: "now"}, "", Stall{Reason: helmv2.ReasonRetriesExceeded}},
 		"Other":     {"The tokens must be equal.", Requests{Reconcile: "now", Reset: "other"}, "", Stall{Reason: helmv2.ReasonRetriesExceeded}},
 		"Reconcile": {"A reconciliation alone resets nothing.", Requests{Reconcile: "now"}, "", Stall{Reason: helmv2.ReasonRetriesExceeded}},

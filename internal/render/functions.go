@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// functions returns what templates can call: what Helm has, metered.
+// functions returns the functions of Helm's templates, limited by the quota.
 func (s *Sandbox) functions(o Options) template.FuncMap {
 	all := sprig.TxtFuncMap()
 	delete(all, "env")
@@ -34,9 +34,9 @@ func (s *Sandbox) functions(o Options) template.FuncMap {
 	if !o.EnableDNS {
 		all["getHostByName"] = func(string) string { return "" }
 	}
-	guesses := estimates()
+	bounds := estimates()
 	for name, f := range all {
-		all[name] = s.meter.metered(name, f, guesses[strings.TrimPrefix(name, "must")])
+		all[name] = s.quota.limited(name, f, bounds[strings.TrimPrefix(name, "must")])
 	}
 	included := map[string]int{}
 	all["include"] = s.include(s.templates, included)
@@ -46,7 +46,7 @@ func (s *Sandbox) functions(o Options) template.FuncMap {
 	return all
 }
 
-// builtins are those functions of templates that write values of any size.
+// builtins returns the functions of text/template that write values of any size.
 func builtins() template.FuncMap {
 	return template.FuncMap{
 		"html": template.HTMLEscaper, "js": template.JSEscaper, "urlquery": template.URLQueryEscaper,
@@ -55,71 +55,70 @@ func builtins() template.FuncMap {
 }
 
 func (s *Sandbox) lookup(o Options) any {
-	ask := engine.NewLookupFunction(o.Config)
+	get := engine.NewLookupFunction(o.Config)
 	return func(apiVersion, kind, namespace, name string) (map[string]any, error) {
-		// It takes a hundred thousand times as long as any other function.
-		if err := s.meter.step(costOfLookup); err != nil {
+		// A lookup takes about a hundred thousand times as long as other functions.
+		if err := s.quota.useSteps(lookupSteps); err != nil {
 			return nil, err
 		}
-		found, err := ask(apiVersion, kind, namespace, name)
+		found, err := get(apiVersion, kind, namespace, name)
 		if err != nil {
 			return found, err
 		}
-		sum, err := s.meter.weigh(found)
+		sum, err := s.quota.sizeOf(found)
 		if err != nil {
 			return nil, err
 		}
-		return found, s.meter.bytes(sum)
+		return found, s.quota.useBytes(sum)
 	}
 }
 
 const (
-	costOfLookup = 5_000
-	// sameName is how often a template may be included inside of itself: Helm's limit.
-	sameName = 1000
-	// ofInclude is how much stack a function takes that renders, in blocks.
-	ofInclude = 8
-	noValue   = "<no value>"
+	lookupSteps = 5_000
+	// maxSameName is Helm's limit for includes of a template within itself.
+	maxSameName = 1000
+	// includeDepth is the stack that include and tpl use, in blocks.
+	includeDepth = 8
+	noValue      = "<no value>"
 )
 
-// include renders a template into another. Once a limit is exceeded it returns
-// nothing instead of an error, and whatever is done next fails: thousands of
-// templates in each other would each add their words to the error, and keep those of
-// the others.
+// include returns the function include. After a limit is exceeded it returns an empty string and no
+// error, and the next counted operation fails. Otherwise thousands of nested templates would each
+// wrap the error of the others.
 func (s *Sandbox) include(t *template.Template, included map[string]int) any {
 	return func(name string, data any) (string, error) {
-		if included[name] > sameName {
+		if included[name] > maxSameName {
 			return "", fmt.Errorf("rendering template has a nested reference name: %s: unable to execute template", name)
 		}
 		included[name]++
 		defer func() { included[name]-- }()
-		if err := s.meter.enter(ofInclude); err != nil {
+		if err := s.quota.enter(includeDepth); err != nil {
 			return "", err
 		}
-		defer s.meter.exit(ofInclude)
-		out := &inner{meter: s.meter}
+		defer s.quota.exit(includeDepth)
+		out := &includeWriter{quota: s.quota}
 		err := t.ExecuteTemplate(out, name, data)
-		if s.meter.err != nil {
+		if s.quota.err != nil {
 			return "", nil
 		}
 		return out.String(), err
 	}
 }
 
-// tpl renders a text as a template that knows the others, and whose own nobody else
-// gets to know.
+// tpl returns the function tpl, which renders a text as a template. The text may use all templates
+// of the chart. Templates that it defines are not visible to others.
 func (s *Sandbox) tpl(parent *template.Template, included map[string]int) any {
 	return func(text string, data any) (string, error) {
-		if err := s.meter.enter(ofInclude); err != nil {
+		if err := s.quota.enter(includeDepth); err != nil {
 			return "", err
 		}
-		defer s.meter.exit(ofInclude)
-		// Every known template is copied, if not its tree.
-		if err := s.meter.bytes(int64(len(text)) + 64*int64(s.known())); err != nil {
+		defer s.quota.exit(includeDepth)
+		// Clone copies an entry for each template, but not its tree.
+		if err := s.quota.useBytes(int64(len(text)) + 64*int64(s.templateCount())); err != nil {
 			return "", err
 		}
-		if err := shallow(text); err != nil {
-			return "", s.meter.exceeded("%w", err)
+		if err := checkText(text); err != nil {
+			return "", s.quota.exceeded("%w", err)
 		}
 		t, err := parent.Clone()
 		if err != nil {
@@ -130,12 +129,12 @@ func (s *Sandbox) tpl(parent *template.Template, included map[string]int) any {
 		if t, err = t.New(parent.Name()).Parse(text); err != nil {
 			return "", fmt.Errorf("cannot parse template %q: %w", text, err)
 		}
-		if err := s.instrumented.all(t); err != nil {
+		if err := s.counter.all(t); err != nil {
 			return "", err
 		}
-		out := &inner{meter: s.meter}
+		out := &includeWriter{quota: s.quota}
 		err = t.Execute(out, data)
-		if s.meter.err != nil {
+		if s.quota.err != nil {
 			return "", nil
 		}
 		if err != nil {
@@ -145,10 +144,10 @@ func (s *Sandbox) tpl(parent *template.Template, included map[string]int) any {
 	}
 }
 
-func (s *Sandbox) known() int { return len(s.templates.Templates()) }
+func (s *Sandbox) templateCount() int { return len(s.templates.Templates()) }
 
-// shallow refuses what takes too much stack to be parsed.
-func shallow(text string) error {
+// checkText rejects texts whose parsing uses too much stack.
+func checkText(text string) error {
 	const mostBlocks = 10_000
 	if strings.Count(text, "{{") > mostBlocks {
 		return fmt.Errorf("tpl is called with a text of more than %d actions", mostBlocks)
@@ -163,8 +162,8 @@ func required(warning string, value any) (any, error) {
 	return value, nil
 }
 
-// What a chart's author says goes wrong is between these, so that it can be told
-// from where it was said.
+// These marks enclose an error message of a chart's author, as in Helm, so that the message can be
+// separated from the location.
 const (
 	beginWarning = "HELM_ERR_START"
 	endWarning   = "HELM_ERR_END"
@@ -172,7 +171,7 @@ const (
 
 func marked(warning string) string { return beginWarning + warning + endWarning }
 
-// parseError words an error as Helm does.
+// parseError returns the error of parsing a template with Helm's text.
 func parseError(file string, err error) error {
 	parts := strings.Split(err.Error(), ": ")
 	if len(parts) == 1 {
@@ -181,8 +180,9 @@ func parseError(file string, err error) error {
 	return fmt.Errorf("parse error at (%s): %s", parts[1], parts[len(parts)-1])
 }
 
+// executionError returns the error of executing a template with Helm's text.
 func executionError(file string, err error) error {
-	//nolint:errorlint // Helm does not look into what is wrapped either.
+	//nolint:errorlint // Helm does not unwrap the error either.
 	if _, ok := err.(template.ExecError); !ok {
 		return err
 	}
@@ -197,24 +197,24 @@ func executionError(file string, err error) error {
 	return err
 }
 
-// formats read and write texts. None of them fails: where there is no room for an
-// error, nothing is written.
+// formats returns Helm's functions that read and write formats. None of them fails. Like Helm's,
+// they return the error as a value, or an empty string.
 func formats() template.FuncMap {
 	return template.FuncMap{
 		"toYaml": func(v any) string {
 			raw, err := yaml.Marshal(v)
-			return unless(err, strings.TrimSuffix(string(raw), "\n"))
+			return emptyOn(err, strings.TrimSuffix(string(raw), "\n"))
 		},
 		"toYamlPretty": func(v any) string {
 			var out bytes.Buffer
 			e := yamlv3.NewEncoder(&out)
 			e.SetIndent(2)
 			err := e.Encode(v)
-			return unless(err, strings.TrimSuffix(out.String(), "\n"))
+			return emptyOn(err, strings.TrimSuffix(out.String(), "\n"))
 		},
 		"toJson": func(v any) string {
 			raw, err := json.Marshal(v)
-			return unless(err, string(raw))
+			return emptyOn(err, string(raw))
 		},
 		"toToml": func(v any) string {
 			var out bytes.Buffer
@@ -231,7 +231,8 @@ func formats() template.FuncMap {
 	}
 }
 
-func unless(err error, text string) string {
+// emptyOn returns text, or the empty string if there is an error.
+func emptyOn(err error, text string) string {
 	if err != nil {
 		return ""
 	}

@@ -1,13 +1,6 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package render renders the templates of charts as Helm does, to the letter, but
-// within limits: templates are programs that anybody may have written, and Go
-// cannot end a goroutine from outside.
-//
-// Helm goes on to prepare the values, to decide which templates there are and in
-// which order, and to sort what comes of them. In the place of each template it
-// finds one that calls this package, with all that Helm hands to templates.
 package render
 
 import (
@@ -24,54 +17,53 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Options say how a chart is rendered.
+// Options configures the rendering of a chart.
 type Options struct {
-	// Config leads to the cluster that templates may look objects up in; required.
+	// Config is the connection to the cluster for the function lookup; required.
 	Config *rest.Config
-	// EnableDNS lets templates look up names.
+	// EnableDNS enables the function getHostByName.
 	EnableDNS bool
-	// Limits of what rendering may take.
+	// Limits limits the rendering; the zero value allows nothing.
 	Limits Limits
-	// Large, if set, is held while rendering takes more than a little memory, so that
-	// as many charts as it has room for do so at a time.
+	// Large is a semaphore for renderings that take much memory; nil means no limit. Its capacity
+	// is the number of such renderings at a time.
 	Large chan struct{}
 }
 
-// Sandbox renders one chart, once. It must be used by one goroutine at a time.
+// Sandbox renders one chart once. It is not safe for concurrent use.
 type Sandbox struct {
-	meter     *meter
+	quota     *quota
 	templates *template.Template
-	// instrumented are the trees that count their steps.
-	instrumented *instruments
-	chart        *helmchart.Chart
-	scopes       []*scope
-	err          error
+	// counter changes templates so that they count toward the quota.
+	counter *counter
+	chart   *helmchart.Chart
+	scopes  []*scope
+	err     error
 }
 
-// scope stands in for the templates of a chart or a subchart.
+// scope replaces the templates of a chart or subchart.
 type scope struct {
 	sandbox *Sandbox
 	chart   *helmchart.Chart
-	// templates and dependencies are the chart's own.
+	// templates and dependencies are the original fields of the chart.
 	templates    []*helmchart.File
 	dependencies []*helmchart.Dependency
 }
 
-// call is what stands in the place of a template. Only this field of all that Helm
-// hands to templates holds values of any type.
+// call is the text that replaces a template. Of the data that Helm passes to templates, only this
+// field holds values of any type.
 const call = `{{ (index (index .Chart.Dependencies %d).ImportValues 0).Render . }}`
 
-// Enter reads the templates of a chart, whose dependencies Helm has processed, and
-// puts calls of the sandbox in their place. Leave gives them back; until then the
-// chart is good for nothing but to be rendered. The deadline of ctx is that of
-// the rendering; that it is cancelled is of no interest.
+// Enter parses the templates of a chart whose dependencies Helm has processed, and replaces them by
+// calls of the sandbox. Until Leave restores them, the chart must only be rendered. The deadline of
+// ctx limits the rendering. Cancellation does not end it.
 func Enter(ctx context.Context, c *helmchart.Chart, o Options) (s *Sandbox, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			s, err = nil, fmt.Errorf("rendering template failed: %v", p)
 		}
 	}()
-	s = &Sandbox{meter: newMeter(ctx, o.Limits, o.Large), chart: c}
+	s = &Sandbox{quota: newQuota(ctx, o.Limits, o.Large), chart: c}
 	if err := s.parse(o); err != nil {
 		return nil, err
 	}
@@ -79,15 +71,14 @@ func Enter(ctx context.Context, c *helmchart.Chart, o Options) (s *Sandbox, err 
 	return s, nil
 }
 
-// parse reads all templates in Helm's order: of two of the same name, the last
-// counts.
+// parse parses all templates in Helm's order. The last of two templates with the same name wins.
 func (s *Sandbox) parse(o Options) error {
 	texts := map[string]string{}
 	collect(s.chart, texts)
 	s.templates = template.New("gotpl").Option("missingkey=zero")
 	functions := s.functions(o)
 	var err error
-	if s.instrumented, err = newInstruments(s.meter, functions); err != nil {
+	if s.counter, err = newCounter(s.quota, functions); err != nil {
 		return err
 	}
 	s.templates.Funcs(functions)
@@ -96,11 +87,11 @@ func (s *Sandbox) parse(o Options) error {
 			return parseError(name, err)
 		}
 	}
-	return s.instrumented.all(s.templates)
+	return s.counter.all(s.templates)
 }
 
-// collect gathers templates by the name that Helm gives them. Of libraries, only
-// what others include counts.
+// collect adds the templates of a chart and its subcharts to texts, by the names that Helm gives
+// them. Of library charts it adds partials only.
 func collect(c *helmchart.Chart, texts map[string]string) {
 	for _, sub := range c.Dependencies() {
 		collect(sub, texts)
@@ -113,11 +104,10 @@ func collect(c *helmchart.Chart, texts map[string]string) {
 	}
 }
 
-// isPartial reports whether a template is there to be included only.
+// isPartial reports whether a template is not rendered, but only included by others.
 func isPartial(name string) bool { return strings.HasPrefix(path.Base(name), "_") }
 
-// inOrder returns the names in the order in which Helm reads them: the deepest
-// first.
+// inOrder returns the names in the order in which Helm parses them, the deepest first.
 func inOrder(texts map[string]string) []string {
 	names := make([]string, 0, len(texts))
 	for name := range texts {
@@ -132,6 +122,7 @@ func inOrder(texts map[string]string) []string {
 	return names
 }
 
+// replace replaces the templates of a chart and its subcharts by calls of the sandbox.
 func (s *Sandbox) replace(c *helmchart.Chart) {
 	own := &scope{sandbox: s, chart: c, templates: c.Templates, dependencies: c.Metadata.Dependencies}
 	s.scopes = append(s.scopes, own)
@@ -148,45 +139,43 @@ func (s *Sandbox) replace(c *helmchart.Chart) {
 	}
 }
 
-// Leave gives the chart its templates back. It may be called more than once.
+// Leave restores the templates of the chart. It may be called more than once.
 func (s *Sandbox) Leave() {
 	for _, own := range s.scopes {
 		own.chart.Templates, own.chart.Metadata.Dependencies = own.templates, own.dependencies
 	}
 	s.scopes = nil
-	s.meter.leave()
+	s.quota.release()
 }
 
-// Err returns what is wrong with a template, as Helm would have said it, or which
-// limit it exceeded; nil if nothing was.
+// Err returns the error of the last template that failed: Helm's text, or the limit that was
+// exceeded. It returns nil if none failed.
 func (s *Sandbox) Err() error { return s.err }
 
-// errElsewhere is what Helm gets to know of an error: it would add where the call
-// of the sandbox stands.
-var errElsewhere = errors.New("see Err")
+// errReported replaces errors toward Helm, which would add the location of the sandbox's call.
+var errReported = errors.New("see Err")
 
-// Render renders a template with what Helm hands to it, which also says which one it
-// is.
+// Render renders a template with the data that Helm passes to it. The data contains its name.
 func (o *scope) Render(dot any) (string, error) {
 	s := o.sandbox
 	name := nameOf(dot)
-	undo := disguise(dot)
+	undo := hideSandbox(dot)
 	defer undo()
-	out := &writer{meter: s.meter}
-	err := s.meter.enter(1)
+	out := &writer{quota: s.quota}
+	err := s.quota.enter(1)
 	if err == nil {
 		err = s.templates.ExecuteTemplate(out, name, dot)
-		s.meter.exit(1)
+		s.quota.exit(1)
 	}
 	switch {
-	case s.meter.err != nil:
-		s.err = fmt.Errorf("template %s: %w", name, s.meter.err)
+	case s.quota.err != nil:
+		s.err = fmt.Errorf("template %s: %w", name, s.quota.err)
 	case err != nil:
 		s.err = executionError(name, err)
 	default:
 		return out.String(), nil
 	}
-	return "", errElsewhere
+	return "", errReported
 }
 
 func nameOf(dot any) string {
@@ -205,28 +194,27 @@ func nameOf(dot any) string {
 	return name
 }
 
-// disguise shows templates their charts as they would be without the sandbox, for
-// as long as one of them runs.
-func disguise(dot any) (undo func()) {
+// hideSandbox restores the original charts in the data of a template while it runs.
+func hideSandbox(dot any) (undo func()) {
 	values, ok := asMap(dot)
 	if !ok {
 		return func() {}
 	}
 	undo = func() {}
-	if shown, ok := undisguised(values["Chart"]); ok {
+	if shown, ok := restored(values["Chart"]); ok {
 		ours := values["Chart"]
 		values["Chart"] = shown
 		undo = func() { values["Chart"] = ours }
 	}
 	subcharts, _ := asMap(values["Subcharts"])
 	for _, sub := range subcharts {
-		before, below := undo, disguise(sub)
+		before, below := undo, hideSandbox(sub)
 		undo = func() { before(); below() }
 	}
 	return undo
 }
 
-// asMap returns a map of any type that is written like this one, itself.
+// asMap returns a map whose type converts to map[string]any. The result shares its entries with v.
 func asMap(v any) (map[string]any, bool) {
 	if m, ok := v.(map[string]any); ok {
 		return m, true
@@ -239,9 +227,9 @@ func asMap(v any) (map[string]any, bool) {
 	return m, ok
 }
 
-// undisguised returns a chart as templates see it, which is a struct of a type
-// without a name, with its own dependencies.
-func undisguised(shown any) (any, bool) {
+// restored returns the chart in the data of a template with its original dependencies. The chart is
+// a struct of an unnamed type.
+func restored(shown any) (any, bool) {
 	v := reflect.ValueOf(shown)
 	if v.Kind() != reflect.Struct {
 		return nil, false

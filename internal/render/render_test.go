@@ -18,8 +18,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// chartOf makes a chart of templates. What is below charts/NAME/ belongs to
-// subcharts, one of which is a library.
+// chartOf returns a chart with templates. Files in charts/NAME/ belong to subcharts; the one named
+// lib is a library chart.
 func chartOf(files map[string]string) *helmchart.Chart {
 	c := &helmchart.Chart{
 		Metadata: &helmchart.Metadata{APIVersion: "v2", Name: "top", Version: "1.0.0", Dependencies: []*helmchart.Dependency{{Name: "sub"}}},
@@ -55,7 +55,7 @@ func valuesFor(t testing.TB, c *helmchart.Chart) chartutil.Values {
 	return values
 }
 
-// inside renders in a sandbox.
+// inside renders a chart in a sandbox.
 func inside(ctx context.Context, t testing.TB, c *helmchart.Chart, limits Limits) (map[string]string, error) {
 	t.Helper()
 	values := valuesFor(t, c)
@@ -71,12 +71,13 @@ func inside(ctx context.Context, t testing.TB, c *helmchart.Chart, limits Limits
 	return out, err
 }
 
+// outside renders a chart with Helm alone.
 func outside(t testing.TB, c *helmchart.Chart) (map[string]string, error) {
 	t.Helper()
 	return engine.New(&rest.Config{Host: "http://127.0.0.1:1"}).Render(c, valuesFor(t, c))
 }
 
-// same compares both ways to render a chart.
+// same checks that a chart renders in the sandbox as with Helm alone.
 func same(t testing.TB, files map[string]string) {
 	t.Helper()
 	want, wantErr := outside(t, chartOf(files))
@@ -90,14 +91,14 @@ func same(t testing.TB, files map[string]string) {
 		want = nil
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("otherwise than Helm (-Helm's +ours):\n%s", diff)
+		t.Errorf("the output differs from Helm's (-Helm +sandbox):\n%s", diff)
 	}
 	if after := fmt.Sprint(c.Metadata.Dependencies, len(c.Templates)); after != before {
 		t.Errorf("the chart is left as %s, was %s", after, before)
 	}
 }
 
-// TestAsHelm: what a chart renders does not tell that it was in the sandbox.
+// TestAsHelm: the sandbox changes neither the output nor the errors of templates.
 func TestAsHelm(t *testing.T) {
 	t.Parallel()
 	helpers := map[string]string{"templates/_h.tpl": `{{ define "name" }}{{ .Chart.Name }}-{{ .Release.Name }}{{ end }}{{ define "twice" }}{{ template "name" . }}{{ include "name" . }}{{ end }}`}
@@ -158,7 +159,7 @@ func TestAsHelm(t *testing.T) {
 	}
 }
 
-// attacks are templates that would not end, or would end the process.
+// attacks returns templates that would not end, or would end the process.
 func attacks() map[string]struct{ text, want string } {
 	return map[string]struct{ text, want string }{
 		"Range":        {`{{ range $i := 1000000000 }}{{ end }}`, "more than 50000 steps"},
@@ -200,8 +201,8 @@ func attacks() map[string]struct{ text, want string } {
 	}
 }
 
-// manyIncludes are templates that include the next one each, which Helm's limit of
-// the same name does not find.
+// manyIncludes returns templates that each include the next one. Helm's limit does not apply, since
+// it counts includes of the same name.
 func manyIncludes(n int) string {
 	var text strings.Builder
 	for i := range n {
@@ -210,7 +211,7 @@ func manyIncludes(n int) string {
 	return text.String() + `{{ include "i0" . }}`
 }
 
-// exponential are templates that include the next one twice each.
+// exponential returns templates that each include the next one twice.
 func exponential(n int) string {
 	var text strings.Builder
 	for i := range n {
@@ -219,10 +220,11 @@ func exponential(n int) string {
 	return text.String() + fmt.Sprintf(`{{ define "e%d" }}{{ end }}{{ template "e0" . }}`, n)
 }
 
-// TestAttacks: what would not end is ended, and says which template and why.
+// TestAttacks: a template that exceeds a limit fails, and the error names the template and the
+// limit.
 func TestAttacks(t *testing.T) {
 	t.Parallel()
-	// Fewer steps than charts have, which only take longer.
+	// Fewer steps than the default shorten the test.
 	limits := DefaultLimits()
 	limits.Steps = 50_000
 	for name, tc := range attacks() {
@@ -230,7 +232,7 @@ func TestAttacks(t *testing.T) {
 			t.Parallel()
 			_, err := inside(t.Context(), t, chartOf(map[string]string{"templates/evil.yaml": tc.text}), limits)
 			if err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), "top/templates/evil.yaml") {
-				t.Errorf("not refused, or without a word why: %v", err)
+				t.Errorf("no error, or not the expected one: %v", err)
 			}
 			if err != nil && len(err.Error()) > 1<<12 {
 				t.Errorf("the error has %d bytes", len(err.Error()))
@@ -239,7 +241,7 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// TestDeadline: what takes few steps, but long ones, has an end too.
+// TestDeadline: the deadline of the context ends a rendering, but cancellation does not.
 func TestDeadline(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
@@ -251,19 +253,19 @@ func TestDeadline(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := inside(ended, t, chartOf(map[string]string{"templates/a.yaml": `{{ range until 5000 }}{{ end }}`}), DefaultLimits()); err != nil {
-		t.Errorf("a rendering that nobody waits for is ended: %v", err)
+		t.Errorf("cancellation ended the rendering: %v", err)
 	}
 }
 
-// TestLargeChartsTakeTurns: what takes much memory waits for others that do.
+// TestLargeChartsTakeTurns: a rendering that takes much memory waits for a slot.
 func TestLargeChartsTakeTurns(t *testing.T) {
 	t.Parallel()
 	large := `{{ $s := repeat 1000000 "x" }}{{ range until 100 }}{{ $x := lower $s }}{{ end }}`
-	turn := make(chan struct{}, 1)
+	slots := make(chan struct{}, 1)
 	render := func(ctx context.Context, text string) error {
 		c := chartOf(map[string]string{"templates/a.yaml": text})
 		values := valuesFor(t, c)
-		s, err := Enter(ctx, c, Options{Config: &rest.Config{}, Limits: DefaultLimits(), Large: turn})
+		s, err := Enter(ctx, c, Options{Config: &rest.Config{}, Limits: DefaultLimits(), Large: slots})
 		if err != nil {
 			return err
 		}
@@ -271,22 +273,21 @@ func TestLargeChartsTakeTurns(t *testing.T) {
 		_, _ = engine.Render(c, values)
 		return s.Err()
 	}
-	if err := render(t.Context(), large); err != nil || len(turn) != 0 {
-		t.Fatalf("%v, %d at it still", err, len(turn))
+	if err := render(t.Context(), large); err != nil || len(slots) != 0 {
+		t.Fatalf("%v, %d slots taken", err, len(slots))
 	}
-	turn <- struct{}{}
+	slots <- struct{}{}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := render(ctx, large); err == nil || !strings.Contains(err.Error(), "did not have its turn in time") {
+	if err := render(ctx, large); err == nil || !strings.Contains(err.Error(), "did not end in time") {
 		t.Error(err)
 	}
-	if err := render(t.Context(), "{{ .Values.a }}"); err != nil || len(turn) != 1 {
-		t.Errorf("small charts wait for none: %v, %d at it", err, len(turn))
+	if err := render(t.Context(), "{{ .Values.a }}"); err != nil || len(slots) != 1 {
+		t.Errorf("a small chart waited for a slot: %v, %d slots taken", err, len(slots))
 	}
 }
 
-// FuzzAsHelm: no template renders otherwise than Helm renders it, unless it is too
-// much.
+// FuzzAsHelm: each template within the limits renders as with Helm alone.
 func FuzzAsHelm(f *testing.F) {
 	f.Add("{{ .Values.a }}", "x")
 	f.Add(`{{ tpl .Values.map.k . }}{{ range $k, $v := .Values }}{{ $v }}{{ end }}`, `{{ define "name" }}{{ . }}{{ end }}`)

@@ -16,9 +16,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// crash returns the diagnosis of a Deployment whose only container logs a line and exits,
-// and Helm's log. Times, the name, the UID and the address of the Pod, and the number of
-// restarts are others at each point in time.
+// crash returns the diagnosis of a Deployment whose container logs a line and exits, and Helm's
+// log. The times, the name, UID and address of the Pod, and the number of restarts depend on now.
 func crash(line string, now time.Time) (d *release.Diagnosis, logs []string) {
 	object := release.Object{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: namespace, Name: name}
 	pod, at := fmt.Sprintf("%s-6f-%d", name, now.Unix()), now.Format(time.RFC3339Nano)
@@ -27,7 +26,7 @@ func crash(line string, now time.Time) (d *release.Diagnosis, logs []string) {
 		Pods: []corev1.Pod{{
 			ObjectMeta: metav1.ObjectMeta{Name: pod, UID: types.UID("uid-of-" + pod), CreationTimestamp: metav1.NewTime(now)},
 			Status: corev1.PodStatus{PodIP: "10.244.0." + now.Format("5"), ContainerStatuses: []corev1.ContainerStatus{{
-				Name: "main", RestartCount: int32(now.Second()), //nolint:gosec // less than a minute
+				Name: "main", RestartCount: int32(now.Second()),
 				State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
 				LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error"}},
 			}}},

@@ -12,13 +12,13 @@
 //	request TOKEN [force|force=OTHER] [reset|reset=OTHER]
 //	operation locks|waits|ends | input-changed [applying]
 //	conflict older|younger|elsewhere|gone | dependent [deleted] [cycle] | dependent gone
-//	access "message" [ending] | access behind | access restored
 //	target taken|refused "message"|unanswered|free
+//	access "message" [ending] | access behind | access restored
 //	blocked REASON "message" [terminal] [quiet] | unblocked
 //	stored 1 web@1.0.0 deployed [values=a] [by=me|other|other-helmrelease] [age=10m] [scheme=v2]
 //	cli upgrade chart=web@2.0.0 values=b | cli uninstall [keep-history] | cli status superseded
-//	reconcile [helm=ok|fail:"text"|crash:"text"|refuse:"text"|large:percent|running|outage:"text" [server="name"]]
-//	          [die=announce|begin|run|record|events]
+//	reconcile [helm=ok|fail:"text"|crash:"text"|refuse:"text"|large:percent|running|outage:"text"
+//	          [server="name"]] [die=announce|begin|run|record|events]
 //	end [helm=ok|fail:"text"|outage:"text"] | die | cancel | shutdown
 //
 // With helm=crash the action fails while it waits for a container that logs the text and exits.
@@ -34,7 +34,6 @@
 // Files, top-down:
 //
 //	script.go    Play and the lines
-//	crash.go     diagnosis of a container that exits
 //	check.go     invariants
 //	outage.go    interrupted actions
 //	move.go      targets and storage of moved releases
@@ -45,4 +44,5 @@
 //	printer.go   output
 //	helm.go      results of a Helm action
 //	storage.go   Helm storage and Helm actions in memory
+//	crash.go     diagnosis of a container that exits
 package scenario

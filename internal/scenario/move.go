@@ -15,7 +15,7 @@ import (
 )
 
 // setObstacle sets the result of a check of the target: another HelmRelease that owns it, a reason
-// why the release cannot be installed, an API server that does not answer, or no obstacle.
+// why the release cannot be installed, no answer of the API server, or no obstacle.
 func (w *World) setObstacle(args arguments) error {
 	w.obstacle, w.unchecked = release.TargetCheck{}, args.at(0) == "unanswered"
 	switch args.at(0) {

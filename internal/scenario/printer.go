@@ -155,8 +155,8 @@ func facts(s *helmv2.HelmReleaseStatus) map[string]string {
 	}
 }
 
-// event prints an event, and what its annotations say of logs and details. If there are
-// logs, it prints the whole message, which is to have none of them.
+// event prints an event and its annotations with details and logs. With logs it prints the whole
+// message, which must not contain them.
 func (p *printer) event(e status.Event) {
 	message := e.Message
 	if e.Metadata[helmv2.EventMetadataLogs] == "" {

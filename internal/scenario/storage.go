@@ -260,14 +260,14 @@ type ending struct {
 	// cancelled is true if the action was cancelled, and outdated if newer inputs were the reason.
 	cancelled bool
 	outdated  bool
-	// outage is the reason why a server did not answer; empty if it did. server names a server other
-	// than the API server.
+	// outage is the reason why a server did not answer; empty if it did. server names it if it is
+	// not the API server.
 	outage, server string
 	// unstored is true if the final update of the record was not stored. unanswered is true if the
 	// action succeeded and the response to the final update was lost.
 	unstored   bool
 	unanswered bool
-	// diagnosis and logs are the failure cause and the log of Helm.
+	// diagnosis and logs are the results of a diagnosis after a failure.
 	diagnosis *release.Diagnosis
 	logs      []string
 }

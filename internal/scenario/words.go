@@ -76,9 +76,10 @@ func (a arguments) number(key string, otherwise int) (int, error) {
 }
 
 // helm reads helm=ok, helm=running, helm=fail:"text", helm=timeout:"text" for a failure while
-// waiting, helm=crash:"text" for one with a container that logs the text and exits,
-// helm=refuse:"text" for one before a revision is stored, and helm=outage:"text" and its variants,
-// also of server="name". With helm=large:90 the record has 90 % of the size limit.
+// waiting, helm=refuse:"text" for one before a revision is stored, and helm=outage:"text" and its
+// variants. helm=crash:"text" is a failure while waiting for a container that logs the text and
+// exits. server="name" names the server that does not answer, if it is not the API server. With
+// helm=large:90 the record has 90 % of the size limit.
 func (a arguments) helm() (helmResult, error) {
 	kind, text, _ := strings.Cut(a.value("helm", "ok"), ":")
 	switch kind {

@@ -45,8 +45,8 @@ type World struct {
 	// live is the difference between live objects and the newest revision.
 	live      release.Drift
 	conflicts []release.Conflict
-	// obstacle is the result of a check of the target, without the stored revisions. The check cannot
-	// be completed if unchecked is true.
+	// obstacle is the result of a check of the target, without the stored revisions. unchecked is
+	// true if the check cannot be completed.
 	obstacle  release.TargetCheck
 	unchecked bool
 	// lockHolder and waiting are the Operations that hold the lock or wait for it.

@@ -13,9 +13,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// Started announces an action that is about to begin. The status it returns
-// always differs from the present one, so that writing it with a
-// resourceVersion proves that nobody else acted on the same read.
+// Started announces an action. The returned status always differs from the present one. Its write
+// with a resourceVersion therefore fails if another process has announced an action since the
+// HelmRelease was read.
 func Started(hr *helmv2.HelmRelease, d release.Decision, want release.Desired, now time.Time) Report {
 	status := *hr.Status.DeepCopy()
 	status.StorageNamespace = storageNamespace(d.Action, want)
@@ -24,19 +24,19 @@ func Started(hr *helmv2.HelmRelease, d release.Decision, want release.Desired, n
 	var r Report
 	switch a := d.Action.(type) {
 	case release.Install:
-		c.undecide()
+		c.clearDrifted()
 		announce(&status, want, helmv2.ActionInstall)
 		status.History = nil
 		startRelease(&c, message, repeatsRejected(status, want, helmv2.ActionInstall))
 	case release.Upgrade:
-		c.undecide()
+		c.clearDrifted()
 		announce(&status, want, helmv2.ActionUpgrade)
 		startRelease(&c, message, repeatsRejected(status, want, helmv2.ActionUpgrade))
 	case release.Test, release.Rollback, release.Recheck:
-		attempted(&status, want)
+		recordAttempt(&status, want)
 	case release.Uninstall:
 		if a.Remediation {
-			attempted(&status, want)
+			recordAttempt(&status, want)
 		}
 	case release.CorrectDrift:
 		r.Events = startCorrection(&c, release.Latest(status.History), a)
@@ -53,8 +53,8 @@ func Started(hr *helmv2.HelmRelease, d release.Decision, want release.Desired, n
 	return r
 }
 
-// storageNamespace is where the action finds its release: that of a release that
-// has moved is still where it was.
+// storageNamespace returns the storage namespace of the release of an action. For a release whose
+// target has moved, that is the old one.
 func storageNamespace(a release.Action, want release.Desired) string {
 	switch a := a.(type) {
 	case release.Uninstall:
@@ -69,10 +69,9 @@ func storageNamespace(a release.Action, want release.Desired) string {
 
 func announce(status *helmv2.HelmReleaseStatus, want release.Desired, action helmv2.ReleaseAction) {
 	forced := want.Requests.ForceRequested(status)
-	attempted(status, want)
+	recordAttempt(status, want)
 	if forced {
-		// Whatever announces an install or upgrade while a force is asked for is
-		// that force.
+		// An install or upgrade that is announced while a force is requested is that force.
 		status.LastHandledForceAt = want.Requests.Force
 	}
 	status.LastAttemptedReleaseAction = action
@@ -81,53 +80,25 @@ func announce(status *helmv2.HelmReleaseStatus, want release.Desired, action hel
 	}
 }
 
-// attempted writes down what a decision was made for, which is what failures are
-// counted against.
-func attempted(status *helmv2.HelmReleaseStatus, want release.Desired) {
-	*status = release.ResetCounters(*status, want)
-	if want.Requests.Reset != "" {
-		status.LastHandledResetAt = want.Requests.Reset
-	}
-	status.LastAttemptedGeneration = want.Generation
-	status.LastAttemptedRevision = want.Chart.Version
-	status.LastAttemptedRevisionDigest = want.Chart.OCIDigest
-	status.LastAttemptedConfigDigest = want.ConfigDigest
-	// Both were superseded long ago and are only ever cleared.
-	status.LastAttemptedValuesChecksum, status.LastReleaseRevision = "", 0 //nolint:staticcheck // deprecated, and cleared for that reason
-}
-
-// rendered writes down what was changed in the manifests of a revision that
-// worked. It holds until the next one works, or until it is rolled back.
-func rendered(status *helmv2.HelmReleaseStatus, want release.Desired) {
-	status.ObservedPostRenderersDigest = want.Rendering.PostRenderers
-	status.ObservedCommonMetadataDigest = want.Rendering.CommonMetadata
-}
-
-// unrendered writes down that it is not known what was changed in the manifests of
-// the newest revision, so that what is wanted is made in any case.
-func unrendered(status *helmv2.HelmReleaseStatus) {
-	const unknown = "unknown"
-	status.ObservedPostRenderersDigest, status.ObservedCommonMetadataDigest = unknown, unknown
-}
-
-// repeatsRejected reports whether an announced action repeats one that was rejected and has no retries
-// left.
+// repeatsRejected reports whether an announced action repeats one that was rejected and has no
+// retries left.
 func repeatsRejected(status helmv2.HelmReleaseStatus, want release.Desired, action helmv2.ReleaseAction) bool {
 	return release.Rejected(status) && want.Policy.RetriesExhausted(status, action)
 }
 
+// startRelease sets the conditions of an install or upgrade that begins. A failure in Ready stays
+// while the same action is retried for the same reason, since Ready would change twice at each
+// retry otherwise.
 func startRelease(c *conditions, message string, again bool) {
-	// Where it is tried whether what was in the way still is, to take that back at every
-	// try would be news each time.
 	old := c.get(helmv2.ConditionReady)
 	again = again && (old.Reason == helmv2.ReasonInstallFailed || old.Reason == helmv2.ReasonUpgradeFailed)
-	if !c.stillInterrupted() && (!again && old.Reason != helmv2.ReasonObjectsOwned || old.ObservedGeneration != c.generation) {
+	if !c.keepInterrupted() && (!again && old.Reason != helmv2.ReasonObjectsOwned || old.ObservedGeneration != c.generation) {
 		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, message)
 	}
 	c.remove(helmv2.ConditionTestSuccess, helmv2.ConditionRemediated)
 }
 
-// Finished records an attempt that has ended.
+// Finished reports an action that has ended.
 func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 	r := Report{Status: *hr.Status.DeepCopy(), Retry: release.Now()}
 	c := conditionsOf(hr, &r.Status, o.Desired.Generation, now)
@@ -136,7 +107,7 @@ func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 		finishRelease(&r, &c, o, helmv2.ActionInstall)
 	case release.Upgrade:
 		if a.TakeOver && o.Stored() {
-			// Only now: a take-over that Helm refused to begin has replaced nothing.
+			// A take-over that stored no revision has replaced nothing.
 			r.Status.History = takenOver(o)
 		}
 		finishRelease(&r, &c, o, helmv2.ActionUpgrade)
@@ -145,7 +116,7 @@ func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 	case release.Rollback:
 		finishRollback(&r, &c, o, a)
 	case release.Recheck:
-		finishHeal(&r, &c, o)
+		finishRecheck(&r, &c, o)
 	case release.CorrectDrift:
 		finishCorrection(&r, &c, o, a)
 	case release.Uninstall:
@@ -166,7 +137,7 @@ func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 		r.Events = append(r.Events, normal(helmv2.EventReasonObjectsAdopted, adoptedMessage(o), desiredMetadata(o.Desired)))
 	}
 	if o.Outdated {
-		message := fmt.Sprintf("Waiting for the %s to become ready was given up: something newer is wanted", release.Name(o.Action))
+		message := fmt.Sprintf("The wait for readiness after the %s was cancelled, because the desired state has changed", release.Name(o.Action))
 		r.Events = append(r.Events, normal(helmv2.ReasonHealthCheckCanceled, message, desiredMetadata(o.Desired)))
 	}
 	r.Events = append(r.Events, nearlyTooLarge(o)...)
@@ -176,15 +147,16 @@ func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 	case o.Cancelled:
 	case o.Interrupted != nil:
 		r.Retry = retryInterrupted(hr, o, &r.Status)
-	case o.Err != nil && !o.Stored() && !askedForMore(hr, o, &r.Status):
-		// The same would fail the same way; something else need not wait.
+	case o.Err != nil && !o.Stored() && !inputsChanged(hr, o, &r.Status):
+		// The same inputs would fail in the same way, and need a delay. Other inputs do not.
 		r.Retry = retryUnstored(o)
 	}
 	return r
 }
 
-// retryUnstored says when to repeat what failed before it changed anything, also while the release
-// is stalled. What is too large is not repeated, but looked at as whatever has stalled is.
+// retryUnstored returns the requeue delay after an action that failed before it stored a revision.
+// It is the same while the release is stalled. An action whose record is too large is not
+// repeated; the release is requeued after the interval, as any stalled one.
 func retryUnstored(o release.Outcome) release.Retry {
 	if o.Oversized() {
 		return release.Interval(o.Desired.Policy.Interval)
@@ -204,8 +176,8 @@ func retryUnstored(o release.Outcome) release.Retry {
 	return release.Backoff()
 }
 
-// takenOver is the history of a release that somebody else began: the revision
-// that was found, which can be returned to if it ever worked.
+// takenOver returns the history of a release that was taken over: the revision that the upgrade
+// found, as a rollback target, and none if that was never deployed.
 func takenOver(o release.Outcome) helmv2.Snapshots {
 	if o.TakenOver == nil {
 		return nil
@@ -213,9 +185,10 @@ func takenOver(o release.Outcome) helmv2.Snapshots {
 	return helmv2.Snapshots{snapshot(*o.TakenOver)}
 }
 
-// askedForMore reports whether the next visit has another task than an attempt
-// had that failed. An unlock comes before any other, whatever is asked for.
-func askedForMore(hr *helmv2.HelmRelease, o release.Outcome, status *helmv2.HelmReleaseStatus) bool {
+// inputsChanged reports whether the next reconciliation has other inputs than the failed action
+// had: another spec or an open request. An unlock precedes all other actions, and has no other
+// inputs than the spec.
+func inputsChanged(hr *helmv2.HelmRelease, o release.Outcome, status *helmv2.HelmReleaseStatus) bool {
 	if hr.Generation != o.Desired.Generation {
 		return true
 	}
@@ -223,34 +196,35 @@ func askedForMore(hr *helmv2.HelmRelease, o release.Outcome, status *helmv2.Helm
 	return !unlocking && release.RequestsOf(hr.Annotations).Open(status)
 }
 
+// finishRelease reports the end of an install or upgrade.
 func finishRelease(r *Report, c *conditions, o release.Outcome, action helmv2.ReleaseAction) {
 	status := &r.Status
 	if !o.EndedEarly() {
 		status.LastAttemptedReleaseActionDuration = release.AttemptDuration(o.Ended.Sub(o.Started), o.Err != nil && !o.Stored())
 	}
-	status.History = merge(status.History, recordable(o), maker{o.Desired.UID, action, o.Desired.Chart.OCIDigest})
+	status.History = merge(status.History, recordable(o), origin{o.Desired.UID, action, o.Desired.Chart.OCIDigest})
 	if o.Inventory != nil {
 		status.Inventory = inventory(o.Inventory)
 	}
 	switch {
 	case o.Err == nil:
-		rendered(status, o.Desired)
+		recordRendering(status, o.Desired)
 		last := release.Latest(status.History)
 		if policyOf(action, o.Desired).Retry {
-			status.Failures, status.InstallFailures, status.UpgradeFailures = 0, 0, 0
+			resetFailures(status)
 		}
-		released(c, last)
-		c.tested(last, o.Desired)
-		c.applied(o)
+		setReleased(c, last)
+		c.setTested(last, o.Desired)
+		c.setNotDrifted(o)
 		c.summarize(status, o.Desired)
 		c.remove(helmv2.ConditionReconciling, helmv2.ConditionStalled)
 		status.ObservedGeneration = o.Desired.Generation
 		done := c.get(helmv2.ConditionReleased)
 		r.Events = append(r.Events, normal(done.Reason, done.Message, withLogs(snapshotMetadata(last), containerLogs(o.HookLogs))))
 	case o.EndedEarly():
-		cutOff(r, c, o)
+		finishInterrupted(r, c, o)
 	case o.Oversized():
-		refused(r, c, o)
+		finishTooLarge(r, c, o)
 	case len(o.Owners) > 0:
 		awaitOwners(r, c, o, action)
 	default:
@@ -258,20 +232,20 @@ func finishRelease(r *Report, c *conditions, o release.Outcome, action helmv2.Re
 	}
 }
 
-// failRelease records an install or upgrade that failed. One that was rejected is never
-// remediated, and repeated for as long as it is: what is beyond the retries is not counted, and
-// makes an event only if it failed in another way than before.
+// failRelease reports an install or upgrade that failed. A rejected one, which stored no revision,
+// is never remediated, and is repeated also after its retries are exhausted. Those repetitions are
+// not counted, and have an event only if the failure is another one than before.
 func failRelease(r *Report, c *conditions, o release.Outcome, action helmv2.ReleaseAction) {
 	status := &r.Status
 	c.remove(helmv2.ConditionDrifted)
 	reason, message := failedMessage(action, o.Desired, o.Err)
-	message = led(o, message)
+	message = withSummary(o, message)
 	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, reason, message)
 	c.summarize(status, o.Desired)
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, message)
-	news := o.Stored() || !o.Desired.Policy.RetriesExhausted(*status, action)
-	if news {
-		count(status, action)
+	counted := o.Stored() || !o.Desired.Policy.RetriesExhausted(*status, action)
+	if counted {
+		countFailure(status, action)
 	}
 	if !o.Stored() && o.Desired.Policy.RetriesExhausted(*status, action) {
 		c.remove(helmv2.ConditionReconciling)
@@ -279,18 +253,18 @@ func failRelease(r *Report, c *conditions, o release.Outcome, action helmv2.Rele
 			release.RetriesExceededMessage(action, release.Failures(*status, action)))
 		status.ObservedGeneration = o.Desired.Generation
 	}
-	if news || c.anew(helmv2.ConditionReleased) {
+	if counted || c.changed(helmv2.ConditionReleased) {
 		r.Events = append(r.Events, warning(reason, message, withDiagnosis(desiredMetadata(o.Desired), o)))
 	}
 }
 
-// awaitOwners says that the action waits until others let go of objects. What is
-// installed is as it was.
+// awaitOwners reports an action that waits until other releases no longer own its objects. The
+// installed release does not change.
 func awaitOwners(r *Report, c *conditions, o release.Outcome, action helmv2.ReleaseAction) {
 	message := awaitOwnersMessage(action, o.Desired, o.Err)
 	c.set(helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonObjectsOwned, message)
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, message)
-	if c.news() {
+	if c.changed(helmv2.ConditionReady) {
 		r.Events = append(r.Events, warning(helmv2.ReasonObjectsOwned, message, desiredMetadata(o.Desired)))
 	}
 }
@@ -308,24 +282,23 @@ func finishUninstall(r *Report, c *conditions, o release.Outcome) {
 		c.remove(helmv2.ConditionDrifted)
 		message := uninstalledMessage(last)
 		c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonUninstallSucceeded, message)
-		c.asReleased()
+		c.copyReleased()
 		r.Events = append(r.Events, normal(helmv2.ReasonUninstallSucceeded, message, withLogs(snapshotMetadata(last), containerLogs(o.HookLogs))))
-		drop(status)
+		clearRelease(status)
 		c.remove(helmv2.ConditionTestSuccess, helmv2.ConditionRemediated)
 		return
 	}
-	status.History = renew(status.History, o.Revisions)
+	status.History = update(status.History, o.Revisions)
 	if o.EndedEarly() {
-		cutOff(r, c, o)
+		finishInterrupted(r, c, o)
 		return
 	}
-	message := led(o, uninstallFailedMessage(last, o.Err))
+	message := withSummary(o, uninstallFailedMessage(last, o.Err))
 	status.Failures++
 	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonUninstallFailed, message)
-	c.asReleased()
+	c.copyReleased()
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, message)
-	// Even an uninstall that stored something is tried again with back-off: the
-	// next visit would decide the same, at once, and for ever.
+	// An uninstall backs off also if it has stored a revision, because the next decision is the same.
 	r.Retry = release.Backoff()
 	r.Events = append(r.Events, warning(helmv2.ReasonUninstallFailed, message, withDiagnosis(snapshotMetadata(last), o)))
 }
@@ -333,18 +306,18 @@ func finishUninstall(r *Report, c *conditions, o release.Outcome) {
 func finishUnlock(r *Report, c *conditions, o release.Outcome) {
 	unlock, _ := o.Action.(release.Unlock)
 	if o.Err == nil && len(o.Revisions) > 0 {
-		by := lastMaker(o.Desired.UID, &r.Status)
+		by := lastOrigin(o.Desired.UID, &r.Status)
 		if unlock.Status == helmv2.StatusPendingRollback {
 			by.action, by.ociDigest = helmv2.ActionRollback, ""
 		}
 		r.Status.History = merge(r.Status.History, o.Revisions, by)
-		if c.stillInterrupted() {
+		if c.keepInterrupted() {
 			// The revision is pending because of the interruption, which has been reported.
 			return
 		}
 		message := unlockedMessage(&o.Revisions[0], unlock.Status)
 		c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonPendingRelease, message)
-		c.asReleased()
+		c.copyReleased()
 		r.Events = append(r.Events, normal(helmv2.ReasonPendingRelease, message, revisionMetadata(&o.Revisions[0])))
 		return
 	}
@@ -352,13 +325,13 @@ func finishUnlock(r *Report, c *conditions, o release.Outcome) {
 		return
 	}
 	if o.EndedEarly() {
-		cutOff(r, c, o)
+		finishInterrupted(r, c, o)
 		return
 	}
 	message := unlockFailedMessage(unlock, o.Err)
 	r.Status.Failures++
 	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonPendingRelease, message)
-	c.asReleased()
+	c.copyReleased()
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, message)
 	r.Events = append(r.Events, warning(helmv2.ReasonPendingRelease, message, nil))
 }

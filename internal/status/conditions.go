@@ -14,11 +14,11 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// maxMessage is the longest condition message the API server takes.
+// maxMessage is the length in bytes of the longest condition message that the API server accepts.
 const maxMessage = 32768
 
-// conditions is the list being built for one status. It starts as a copy of the
-// present list, of which a visit replaces what it has facts about.
+// conditions are the conditions of one status while it is built. list starts as a copy of the
+// present conditions, before.
 type conditions struct {
 	list       []metav1.Condition
 	before     []metav1.Condition
@@ -30,12 +30,13 @@ func conditionsOf(hr *helmv2.HelmRelease, status *helmv2.HelmReleaseStatus, gene
 	return conditions{
 		list:   slices.Clone(status.Conditions),
 		before: hr.Status.Conditions,
-		// The API server keeps whole seconds.
+		// The API server stores whole seconds.
 		now:        metav1.NewTime(now.Truncate(time.Second)),
 		generation: generation,
 	}
 }
 
+// get returns the condition of a type, the zero value if there is none.
 func (c *conditions) get(kind string) metav1.Condition {
 	if i := c.index(kind); i >= 0 {
 		return c.list[i]
@@ -47,14 +48,14 @@ func (c *conditions) index(kind string) int {
 	return slices.IndexFunc(c.list, func(x metav1.Condition) bool { return x.Type == kind })
 }
 
-// set replaces a condition. The transition time moves when status, reason or
-// message do, as users of this API expect.
+// set adds or replaces a condition. As in helm-controller, the transition time changes with the
+// status, the reason or the message.
 func (c *conditions) set(kind string, status metav1.ConditionStatus, reason, message string) {
 	next := metav1.Condition{
 		Type: kind, Status: status, Reason: reason, Message: storable(message),
 		LastTransitionTime: c.now, ObservedGeneration: c.generation,
 	}
-	// What was written last is what people saw, however often it is set on the way.
+	// A condition can be set several times before it is written: only the written one counts.
 	for _, old := range c.before {
 		if old.Type == kind && same(old, next) {
 			next.LastTransitionTime = old.LastTransitionTime
@@ -67,31 +68,31 @@ func (c *conditions) set(kind string, status metav1.ConditionStatus, reason, mes
 	c.list = append(c.list, next)
 }
 
-// storable returns a message as the API server gives it back: what it would
-// change on the way would look like news at every visit.
+// storable returns a message as the API server stores it. Otherwise a message that the API server
+// changes would differ from the stored one at every reconciliation.
 func storable(message string) string {
-	return clipped(strings.ToValidUTF8(message, "\uFFFD"), maxMessage)
+	return truncate(strings.ToValidUTF8(message, "\uFFFD"), maxMessage)
 }
 
-// clipped cuts the end off a text that has more bytes than limit.
-func clipped(text string, limit int) string {
+// truncate shortens a text to limit bytes.
+func truncate(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
 	const more = "..."
-	// The cut may go through a character, of which nothing then stays.
+	// A character at the cut is removed entirely.
 	return strings.ToValidUTF8(text[:limit-len(more)], "") + more
 }
 
-// cancelled says that an action was ended on purpose: nobody's failure, and the
-// next visit goes on from there.
-func (c *conditions) cancelled(err error) {
+// setCancelled reports an action that was cancelled. That is not a failure, and the next
+// reconciliation continues.
+func (c *conditions) setCancelled(err error) {
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressing, err.Error())
 }
 
-// progressing says what is being worked on. How the try before failed, if it did,
-// is of more use, and to take it back at every try would be news each time.
-func (c *conditions) progressing(blocked *release.Blocked) {
+// setProgressing reports work in progress. A failure of the attempt before stays in Ready, since
+// Ready would change twice at each retry otherwise.
+func (c *conditions) setProgressing(blocked *release.Blocked) {
 	old := c.get(helmv2.ConditionReady)
 	if old.Status == metav1.ConditionFalse && old.Reason == blocked.Reason && old.ObservedGeneration == c.generation {
 		return
@@ -100,8 +101,7 @@ func (c *conditions) progressing(blocked *release.Blocked) {
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressing, blocked.Message)
 }
 
-// touch moves the transition time of a condition forward even if nothing else
-// in it changed.
+// touch increases the transition time of a condition, also if the condition did not change.
 func (c *conditions) touch(kind string) {
 	i := c.index(kind)
 	t := c.now
@@ -113,15 +113,14 @@ func (c *conditions) touch(kind string) {
 	c.list[i].LastTransitionTime = t
 }
 
-// summarize makes Ready say what matters most: that something had to be
-// remediated, how the tests went unless they do not count, or how the release
-// ended.
+// summarize copies to Ready the first of these conditions that exists: Remediated, TestSuccess
+// unless test failures are ignored, Released.
 func (c *conditions) summarize(status *helmv2.HelmReleaseStatus, want release.Desired) {
 	if !want.Policy.Tests {
 		c.remove(helmv2.ConditionTestSuccess)
 	}
 	if r := c.get(helmv2.ConditionRemediated); r.Type != "" {
-		reason, message := remedied(r, c.failure(status, want))
+		reason, message := remediationSummary(r, c.failure(status, want))
 		c.set(helmv2.ConditionReady, metav1.ConditionFalse, reason, message)
 		return
 	}
@@ -134,8 +133,8 @@ func (c *conditions) summarize(status *helmv2.HelmReleaseStatus, want release.De
 	}
 }
 
-// failure returns the condition of the failure that is remediated: Released, or TestSuccess if the
-// tests count. Its type is empty if neither of them says that something failed, as after an unlock.
+// failure returns the condition of the failure that is remediated: Released, or TestSuccess unless
+// test failures are ignored. Its type is empty if neither is a failure, as after an unlock.
 func (c *conditions) failure(status *helmv2.HelmReleaseStatus, want release.Desired) metav1.Condition {
 	if r := c.get(helmv2.ConditionReleased); r.Reason == helmv2.ReasonInstallFailed || r.Reason == helmv2.ReasonUpgradeFailed {
 		return r
@@ -146,14 +145,14 @@ func (c *conditions) failure(status *helmv2.HelmReleaseStatus, want release.Desi
 	return metav1.Condition{}
 }
 
-// asReleased makes Ready say what Released says, whatever came before it.
-func (c *conditions) asReleased() {
+// copyReleased copies Released to Ready.
+func (c *conditions) copyReleased() {
 	r := c.get(helmv2.ConditionReleased)
 	c.set(helmv2.ConditionReady, r.Status, r.Reason, r.Message)
 }
 
-// suspension says that the release is left alone.
-func (c *conditions) suspension(s release.Suspension) {
+// setSuspended sets Suspended with the reason of the suspension.
+func (c *conditions) setSuspended(s release.Suspension) {
 	c.set(helmv2.ConditionSuspended, metav1.ConditionTrue, helmv2.ReasonSuspended, s.Why)
 }
 
@@ -161,18 +160,19 @@ func (c *conditions) remove(kinds ...string) {
 	c.list = slices.DeleteFunc(c.list, func(x metav1.Condition) bool { return slices.Contains(kinds, x.Type) })
 }
 
-// news reports whether Ready says something it did not say before.
-func (c *conditions) news() bool {
-	i := slices.IndexFunc(c.before, func(x metav1.Condition) bool { return x.Type == helmv2.ConditionReady })
-	return i < 0 || !same(c.before[i], c.get(helmv2.ConditionReady))
+// changed reports whether a condition is new, or has another status, reason or message than at the
+// start of the reconciliation. Failures that do not change have no further event.
+func (c *conditions) changed(kind string) bool {
+	i := slices.IndexFunc(c.before, func(x metav1.Condition) bool { return x.Type == kind })
+	return i < 0 || !same(c.before[i], c.get(kind))
 }
 
 func same(a, b metav1.Condition) bool {
 	return a.Status == b.Status && a.Reason == b.Reason && a.Message == b.Message
 }
 
-// released says that the snapshot's revision is deployed.
-func released(c *conditions, s *helmv2.Snapshot) {
+// setReleased reports that the revision of the snapshot is deployed.
+func setReleased(c *conditions, s *helmv2.Snapshot) {
 	if s == nil {
 		return
 	}
@@ -183,27 +183,38 @@ func released(c *conditions, s *helmv2.Snapshot) {
 	c.set(helmv2.ConditionReleased, metav1.ConditionTrue, reason, succeededMessage(verb, s))
 }
 
-// releaseFailed says that the newest revision failed, in the words Helm stored
-// with it.
-func releaseFailed(c *conditions, s *helmv2.Snapshot, newest *release.Revision) {
+// setReleaseFailed reports that the newest revision failed, with the error in its record.
+func setReleaseFailed(c *conditions, s *helmv2.Snapshot, newest *release.Revision) {
 	action, reason := failedAction(s)
 	c.set(helmv2.ConditionReleased, metav1.ConditionFalse, reason, storedFailureMessage(action, newest))
 }
 
-// stillFailed says the same of a failure that was recorded. The message it was
-// recorded with is more exact and stays.
-func stillFailed(c *conditions, s *helmv2.Snapshot, newest *release.Revision) {
+// keepReleaseFailed does the same for a failure that was reported before. The message of that
+// report is more exact, and stays.
+func keepReleaseFailed(c *conditions, s *helmv2.Snapshot, newest *release.Revision) {
 	_, reason := failedAction(s)
 	if old := c.get(helmv2.ConditionReleased); old.Status == metav1.ConditionFalse && old.Reason == reason {
 		c.set(helmv2.ConditionReleased, old.Status, old.Reason, old.Message)
 		return
 	}
-	releaseFailed(c, s, newest)
+	setReleaseFailed(c, s, newest)
 }
 
+// failedAction returns the action that created the revision of a snapshot, and the reason of its
+// failure. A snapshot without an action is of an install if it has version 1.
 func failedAction(s *helmv2.Snapshot) (action helmv2.ReleaseAction, reason string) {
 	if s != nil && (s.Action == helmv2.ActionInstall || (s.Action == "" && s.Version == 1)) {
 		return helmv2.ActionInstall, helmv2.ReasonInstallFailed
 	}
 	return helmv2.ActionUpgrade, helmv2.ReasonUpgradeFailed
+}
+
+// Report is the result of a reconciliation.
+type Report struct {
+	// Status to write. It equals the present status if nothing changed.
+	Status helmv2.HelmReleaseStatus
+	// Events to emit after the status is written.
+	Events []Event
+	// Retry is the requeue delay.
+	Retry release.Retry
 }

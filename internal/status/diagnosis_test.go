@@ -13,8 +13,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// TestDiagnosed: whatever fails, the condition begins with the cause, once. The message of the
-// event is the same, and its annotations have the rest.
+// TestDiagnosed: for each action, the message of a failure begins with the summary of the
+// diagnosis. The event has the same message, and annotations with details and logs.
 func TestDiagnosed(t *testing.T) {
 	const summary = "Hook apps/migrate (Job): ContainerFailed: container main exited with code 3"
 	const logs = "Last log lines of container main of Pod migrate-x:\n\none\ntwo\n\nLast Helm logs:\n\nline"
@@ -46,7 +46,7 @@ func TestDiagnosed(t *testing.T) {
 			c := conditions{list: r.Status.Conditions}
 			message := summary + "; " + tc.want
 			if got := c.get(tc.condition).Message; got != message {
-				t.Errorf("%s says %q, want %q", tc.condition, got, message)
+				t.Errorf("%s has message %q, want %q", tc.condition, got, message)
 			}
 			if len(r.Events) != 1 || r.Events[0].Message != message {
 				t.Fatalf("events %+v", r.Events)

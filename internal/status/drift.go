@@ -16,21 +16,21 @@ import (
 )
 
 const (
-	// maxDriftObjects and maxDriftFields are how many objects, and fields of each, a
-	// condition or event describes. The others are counted.
+	// maxDriftObjects is the maximum number of objects in a message, and maxDriftFields that of
+	// the fields of each. The others are counted.
 	maxDriftObjects = 20
 	maxDriftFields  = 8
 
-	// repeatWithin limits the back-off of a comparison that API servers did not answer.
+	// repeatWithin limits the back-off of a comparison whose requests got no answer.
 	repeatWithin = 30 * time.Second
 
 	correcting = "correcting cluster drift"
 	noDrift    = "No drift detected against the cluster state"
 )
 
-// compared says what the comparison of live objects showed. Without one nobody can
-// say that there is drift.
-func compared(r *Report, c *conditions, last *helmv2.Snapshot, in release.Input) {
+// reportDrift sets Drifted from the comparison of live objects. Without a comparison it removes
+// Drifted.
+func reportDrift(r *Report, c *conditions, last *helmv2.Snapshot, in release.Input) {
 	found := in.Observed.Drift
 	if found != nil && found.Repeat {
 		r.Retry = release.BackoffUpTo(repeatWithin)
@@ -44,60 +44,60 @@ func compared(r *Report, c *conditions, last *helmv2.Snapshot, in release.Input)
 			message = pausedMessage(last, *found)
 			r.Retry = release.After(found.Pause)
 		}
-		r.Events = append(r.Events, c.drifted(message)...)
+		r.Events = append(r.Events, c.setDrifted(message)...)
 	case len(found.Errors) > 0:
-		message := "Drift cannot be told: " + objectErrors(found.Errors)
-		if c.get(helmv2.ConditionDrifted).Message != storable(message) {
+		message := "Drift cannot be determined: " + objectErrors(found.Errors)
+		c.set(helmv2.ConditionDrifted, metav1.ConditionUnknown, helmv2.ReasonStateError, message)
+		if c.changed(helmv2.ConditionDrifted) {
 			r.Events = append(r.Events, warning(helmv2.ReasonStateError, message, nil))
 		}
-		c.set(helmv2.ConditionDrifted, metav1.ConditionUnknown, helmv2.ReasonStateError, message)
 	case found.Repeat:
-		// What was known before stands.
+		// The condition stays until the comparison is repeated.
 	default:
 		c.set(helmv2.ConditionDrifted, metav1.ConditionFalse, helmv2.ReasonNoDriftDetected, undriftedMessage(*found))
 	}
 }
 
-// drifted says that there is drift, and tells those who watch events unless they
-// know already: what was said first stays, with what was added to it later.
-func (c *conditions) drifted(message string) []Event {
-	old := c.get(helmv2.ConditionDrifted)
-	if old.Status == metav1.ConditionTrue && strings.HasPrefix(old.Message, storable(message)) {
+// setDrifted sets Drifted, and returns its event. If the same drift is reported already, it does
+// nothing.
+func (c *conditions) setDrifted(message string) []Event {
+	if sameDrift(c.get(helmv2.ConditionDrifted), message) {
 		return nil
 	}
 	c.set(helmv2.ConditionDrifted, metav1.ConditionTrue, helmv2.ReasonDriftDetected, message)
 	return []Event{warning(helmv2.ReasonDriftDetected, message, nil)}
 }
 
-// undecide takes back what an action is going to make untrue. That there is no
-// drift, the action keeps up, or its failure takes it back.
-func (c *conditions) undecide() {
+// clearDrifted removes Drifted before an action that applies all objects, unless it is False. If
+// it is False, a success of the action does not change it, and a failure removes it.
+func (c *conditions) clearDrifted() {
 	if c.get(helmv2.ConditionDrifted).Status != metav1.ConditionFalse {
 		c.remove(helmv2.ConditionDrifted)
 	}
 }
 
-// applied says that there is no drift if all answers of the API server said so.
-func (c *conditions) applied(o release.Outcome) {
+// setNotDrifted sets Drifted to False if the API server has returned all objects as they were
+// applied.
+func (c *conditions) setNotDrifted(o release.Outcome) {
 	if o.Exact {
 		c.set(helmv2.ConditionDrifted, metav1.ConditionFalse, helmv2.ReasonNoDriftDetected, noDrift)
 	}
 }
 
+// startCorrection sets the conditions of a drift correction that begins.
 func startCorrection(c *conditions, last *helmv2.Snapshot, a release.CorrectDrift) []Event {
-	if !c.stillInterrupted() {
+	if !c.keepInterrupted() {
 		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, correcting)
 	}
-	return c.drifted(driftMessage(last, a.Drift))
+	return c.setDrifted(driftMessage(last, a.Drift))
 }
 
-// finishCorrection says what was corrected. The release itself was as it should be
-// all the time.
+// finishCorrection reports the end of a drift correction. Conditions about the release itself stay.
 func finishCorrection(r *Report, c *conditions, o release.Outcome, a release.CorrectDrift) {
 	status := &r.Status
 	last := release.Latest(status.History)
 	if o.EndedEarly() {
-		cutOff(r, c, o)
+		finishInterrupted(r, c, o)
 		return
 	}
 	c.summarize(status, o.Desired)
@@ -111,12 +111,10 @@ func finishCorrection(r *Report, c *conditions, o release.Outcome, a release.Cor
 		return
 	}
 	message := correctionFailedMessage(last, o)
-	old := c.get(helmv2.ConditionDrifted)
-	whole := driftMessage(last, a.Drift) + "\n" + message
-	if old.Message != storable(whole) {
+	c.set(helmv2.ConditionDrifted, metav1.ConditionTrue, helmv2.ReasonDriftDetected, driftMessage(last, a.Drift)+"\n"+message)
+	if c.changed(helmv2.ConditionDrifted) {
 		r.Events = append(r.Events, warning(helmv2.ReasonDriftCorrectionFailed, message, nil))
 	}
-	c.set(helmv2.ConditionDrifted, metav1.ConditionTrue, helmv2.ReasonDriftDetected, whole)
 	c.remove(helmv2.ConditionReconciling)
 	r.Retry = release.Backoff()
 }
@@ -143,8 +141,7 @@ func nameOf(s *helmv2.Snapshot) string {
 	return s.FullReleaseName()
 }
 
-// driftMessage begins as the reference's does, with a line per object, below which
-// its fields are.
+// driftMessage lists objects and below each its fields. It begins as helm-controller's message.
 func driftMessage(last *helmv2.Snapshot, d release.Drift) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Cluster state of release %s has drifted from the desired state:", nameOf(last))
@@ -153,8 +150,8 @@ func driftMessage(last *helmv2.Snapshot, d release.Drift) string {
 			fmt.Fprintf(&b, "\nand %d more", len(d.Objects)-i)
 			break
 		}
-		b.WriteString("\n" + objectName(o.Object) + " " + verdict(o))
-		fields(&b, o.Fields, true)
+		b.WriteString("\n" + objectName(o.Object) + " " + driftSummary(o))
+		writeFields(&b, o.Fields, true)
 	}
 	if d.Rendering != "" {
 		b.WriteString("\n" + d.Rendering)
@@ -168,11 +165,11 @@ func driftMessage(last *helmv2.Snapshot, d release.Drift) string {
 	return b.String()
 }
 
-func verdict(o release.DriftedObject) string {
+func driftSummary(o release.DriftedObject) string {
 	if o.Removed {
 		return "removed"
 	}
-	// What the reference counts is what a patch of the live object would do.
+	// As in helm-controller, these are the changes of a patch that corrects the live object.
 	additions, changes, removals := 0, 0, 0
 	for _, f := range o.Fields {
 		switch f.Kind {
@@ -187,7 +184,7 @@ func verdict(o release.DriftedObject) string {
 	return fmt.Sprintf("changed (%d additions, %d changes, %d removals)", additions, changes, removals)
 }
 
-func fields(b *strings.Builder, all []release.DriftedField, values bool) {
+func writeFields(b *strings.Builder, all []release.DriftedField, values bool) {
 	for i, f := range all {
 		if i == maxDriftFields {
 			fmt.Fprintf(b, "\n  and %d more fields", len(all)-i)
@@ -195,15 +192,15 @@ func fields(b *strings.Builder, all []release.DriftedField, values bool) {
 		}
 		fmt.Fprintf(b, "\n  %s", f.Path)
 		if values {
-			b.WriteString(": " + difference(f))
+			b.WriteString(": " + fieldDifference(f))
 		}
-		if by := blame(f, values); by != "" {
+		if by := changedBy(f, values); by != "" {
 			b.WriteString(", " + by)
 		}
 	}
 }
 
-func difference(f release.DriftedField) string {
+func fieldDifference(f release.DriftedField) string {
 	switch f.Kind {
 	case release.DriftMissing:
 		return f.Want + " is missing"
@@ -214,8 +211,8 @@ func difference(f release.DriftedField) string {
 	return f.Have + " instead of " + f.Want
 }
 
-// blame names who changed a field, as far as the object knows.
-func blame(f release.DriftedField, when bool) string {
+// changedBy returns the field manager that changed a field, empty if the object does not have it.
+func changedBy(f release.DriftedField, when bool) string {
 	if f.Manager == "" {
 		return ""
 	}
@@ -230,11 +227,11 @@ func blame(f release.DriftedField, when bool) string {
 	return by
 }
 
-// pausedMessage leaves out what differs from one look to the next, the values: or
-// else each of them would be news.
+// pausedMessage returns the message while corrections are paused. It omits values, which differ
+// between comparisons, so that each comparison has the same message.
 func pausedMessage(last *helmv2.Snapshot, d release.Drift) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Cluster state of release %s drifts again as soon as it is corrected, and is corrected only now and then:", nameOf(last))
+	fmt.Fprintf(&b, "Cluster state of release %s drifts again after each correction, and is corrected less often:", nameOf(last))
 	for i, o := range d.Objects {
 		if i == maxDriftObjects {
 			fmt.Fprintf(&b, "\nand %d more", len(d.Objects)-i)
@@ -244,34 +241,35 @@ func pausedMessage(last *helmv2.Snapshot, d release.Drift) string {
 		if o.Removed {
 			b.WriteString(" removed")
 		}
-		fields(&b, o.Fields, false)
+		writeFields(&b, o.Fields, false)
 	}
 	if rule := ignoreRules(d.Objects); rule != "" {
-		b.WriteString("\nTo leave these fields to others:\n" + rule)
+		b.WriteString("\nTo ignore these fields:\n" + rule)
 	}
 	return b.String()
 }
 
-// undriftedMessage also says what is left to others.
+// undriftedMessage returns the message without drift, with the fields that are left to other
+// managers.
 func undriftedMessage(d release.Drift) string {
 	if len(d.Ceded) == 0 {
 		return strings.TrimSpace(noDrift + "\n" + d.Note)
 	}
 	var b strings.Builder
-	b.WriteString(noDrift + ". These fields are left to whom manages them through the scale subresource:")
+	b.WriteString(noDrift + ". These fields are left to their managers, which set them through the scale subresource:")
 	for i, o := range d.Ceded {
 		if i == maxDriftObjects {
 			fmt.Fprintf(&b, "\nand %d more", len(d.Ceded)-i)
 			break
 		}
 		b.WriteString("\n" + objectName(o.Object))
-		fields(&b, o.Fields, false)
+		writeFields(&b, o.Fields, false)
 	}
-	b.WriteString("\nTo say so in the HelmRelease:\n" + ignoreRules(d.Ceded) + "\n" + d.Note)
+	b.WriteString("\nTo ignore them explicitly:\n" + ignoreRules(d.Ceded) + "\n" + d.Note)
 	return strings.TrimSpace(b.String())
 }
 
-// ignoreRules are what a user would put into the spec to leave fields alone.
+// ignoreRules returns the part of a HelmRelease's spec that ignores the fields of objects.
 func ignoreRules(objects []release.DriftedObject) string {
 	var b strings.Builder
 	for i, o := range objects {
@@ -323,7 +321,7 @@ func objectErrors(all []release.ObjectError) string {
 	return strings.Join(parts, "; ")
 }
 
-// objectName is "<Kind>/<namespace>/<name>", or without the namespace if it has none.
+// objectName returns "<Kind>/<namespace>/<name>", and "<Kind>/<name>" for cluster-scoped objects.
 func objectName(o release.Object) string {
 	if o.Namespace == "" {
 		return o.Kind + "/" + o.Name

@@ -39,8 +39,8 @@ func driftedObjects() []release.DriftedObject {
 	}
 }
 
-// TestDriftMessage: what the reference says, below each line what differs, and who
-// is to blame.
+// TestDriftMessage: the message has helm-controller's line for each object, and below it the
+// fields, their values and their managers. While corrections are paused it has no values.
 func TestDriftMessage(t *testing.T) {
 	found := release.Drift{
 		Objects: driftedObjects(), Rendering: "the chart is rendered otherwise",
@@ -62,14 +62,14 @@ cannot be compared: no such kind`
 	if diff := cmp.Diff(want, driftMessage(last, found)); diff != "" {
 		t.Errorf("drifted (-want +got):\n%s", diff)
 	}
-	want = `Cluster state of release apps/web.v3 drifts again as soon as it is corrected, and is corrected only now and then:
+	want = `Cluster state of release apps/web.v3 drifts again after each correction, and is corrected less often:
 Service/apps/web removed
 Deployment/apps/web
   .spec.template.spec.containers[name="app"].image, by kubectl-set (Update)
   .spec.replicas
 ClusterRole/web
   .rules, by scaler (Update of scale)
-To leave these fields to others:
+To ignore these fields:
 driftDetection:
   ignore:
   - paths: ["/spec/template/spec/containers/0/image", "/spec/replicas"]
@@ -81,7 +81,7 @@ driftDetection:
 	}
 }
 
-// TestDriftMessageIsBounded: a chart of a thousand objects does not fill the status.
+// TestDriftMessageIsBounded: the length of the messages does not grow with the number of objects.
 func TestDriftMessageIsBounded(t *testing.T) {
 	var found release.Drift
 	for i := range 1000 {
@@ -108,9 +108,9 @@ func drifted(hr *helmv2.HelmRelease) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// TestDriftedFollowsActions: that there is no drift is said by an action whose objects
-// were answered as they were sent, stays while the next one runs, and goes with its
-// failure; that there is, goes at once.
+// TestDriftedFollowsActions: an install whose objects the API server returned unchanged sets
+// Drifted to False. It stays while the next action runs, and the failure of that removes it. If it
+// is True, the start of the next action removes it.
 func TestDriftedFollowsActions(t *testing.T) {
 	install := func(exact bool) *helmv2.HelmRelease {
 		hr := testObject()
@@ -121,27 +121,27 @@ func TestDriftedFollowsActions(t *testing.T) {
 		return hr
 	}
 	if c := drifted(install(false)); c.Type != "" {
-		t.Errorf("nobody knows whether it has drifted: %+v", c)
+		t.Errorf("Drifted after an install with changed objects: %+v", c)
 	}
 	hr := install(true)
 	if c := drifted(hr); c.Status != metav1.ConditionFalse || c.Reason != helmv2.ReasonNoDriftDetected {
-		t.Errorf("all objects are what was sent: %+v", c)
+		t.Errorf("Drifted after an install with unchanged objects: %+v", c)
 	}
 	upgrade := release.Decision{Action: release.Upgrade{}}
 	hr.Status = Started(hr, upgrade, testDesired(), testNow).Status
 	if c := drifted(hr); c.Status != metav1.ConditionFalse {
-		t.Errorf("the upgrade begins: %+v", c)
+		t.Errorf("Drifted after the start of an upgrade: %+v", c)
 	}
 	failed := release.Outcome{
 		Action: release.Upgrade{}, Desired: testDesired(), Revisions: []release.Revision{testRevision(2, helmv2.StatusFailed)},
 		Err: errors.New("it broke"), Started: testNow, Ended: testNow,
 	}
 	if after := Finished(hr, failed, testNow); hasCondition(after.Status.Conditions, helmv2.ConditionDrifted) {
-		t.Error("of what failed halfway nobody knows whether it has drifted")
+		t.Error("Drifted stays after a failed upgrade")
 	}
 	apimeta.SetStatusCondition(&hr.Status.Conditions, metav1.Condition{Type: helmv2.ConditionDrifted, Status: metav1.ConditionTrue, Reason: helmv2.ReasonDriftDetected, Message: "x"})
 	if after := Started(hr, upgrade, testDesired(), testNow); hasCondition(after.Status.Conditions, helmv2.ConditionDrifted) {
-		t.Error("the upgrade is going to correct it")
+		t.Error("Drifted stays True after the start of an upgrade")
 	}
 }
 
@@ -149,7 +149,8 @@ func hasCondition(all []metav1.Condition, kind string) bool {
 	return apimeta.FindStatusCondition(all, kind) != nil
 }
 
-// TestCorrectionFailed: what could not be corrected, and what could.
+// TestCorrectionFailed: the event lists objects that could not be corrected and those that were. A
+// repeated failure has no event, and Ready does not change.
 func TestCorrectionFailed(t *testing.T) {
 	objects := driftedObjects()
 	hr := testObject()
@@ -166,17 +167,17 @@ ClusterRole/web patched`
 		t.Errorf("events: %+v", r.Events)
 	}
 	if ready := apimeta.FindStatusCondition(r.Status.Conditions, helmv2.ConditionReady); ready.Status != metav1.ConditionTrue {
-		t.Errorf("the release itself is as it was: %+v", ready)
+		t.Errorf("Ready changed: %+v", ready)
 	}
 	if r.Retry != release.Backoff() {
-		t.Errorf("it is tried again %+v", r.Retry)
+		t.Errorf("retry %+v, want back-off", r.Retry)
 	}
 	hr.Status = r.Status
 	if again := Finished(hr, o, testNow.Add(time.Minute)); len(again.Events) != 0 {
-		t.Errorf("the same again is news: %+v", again.Events)
+		t.Errorf("events of the same failure: %+v", again.Events)
 	}
 	o.Failed = append(o.Failed, release.ObjectError{Object: objects[0].Object, Err: "no"}, release.ObjectError{Object: objects[2].Object, Err: "no"})
 	if r := Finished(hr, o, testNow); !strings.HasPrefix(r.Events[0].Message, "Failed to correct cluster state of release apps/web.v1: ") || strings.Contains(r.Events[0].Message, "Corrected") {
-		t.Errorf("nothing was corrected: %q", r.Events[0].Message)
+		t.Errorf("message without corrected objects: %q", r.Events[0].Message)
 	}
 }

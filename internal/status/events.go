@@ -4,19 +4,30 @@
 package status
 
 import (
+	"maps"
+	"slices"
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// Event is one Kubernetes event to emit.
+// maxLogLines is the number of Helm's last log lines in an event, and maxLogLine their maximum
+// length in bytes. Together with the logs of one Pod they are shorter than maxMessage.
+const (
+	maxLogLines = 10
+	maxLogLine  = 512
+)
+
+// Event is a Kubernetes event to emit.
 type Event struct {
 	// Type is Normal or Warning.
 	Type    string
 	Reason  string
 	Message string
-	// Metadata becomes annotations of the event; nil for none.
+	// Metadata are annotations of the event; nil for none.
 	Metadata map[string]string
 }
 
@@ -56,4 +67,63 @@ func metadata(revision, token, appVersion, ociDigest string) map[string]string {
 		}
 	}
 	return m
+}
+
+// withSummary prepends the summary of the diagnosis to the message of a failure, so that the cause
+// is visible where messages are cut off. In Helm's record, it stays a part of the error.
+func withSummary(o release.Outcome, message string) string {
+	d := o.Diagnosis
+	if d == nil {
+		return message
+	}
+	return d.Summary + "; " + strings.Replace(message, d.Summary+": ", "", 1)
+}
+
+// withDiagnosis returns the annotations of the event of a failure: the given ones, the code, the
+// object and the details of the diagnosis, and the last lines of logs. None of these is in the
+// message, so that events of equal failures have equal messages.
+func withDiagnosis(metadata map[string]string, o release.Outcome) map[string]string {
+	logs := helmLogs(o.Logs)
+	all := map[string]string{}
+	if d := o.Diagnosis; d != nil {
+		all[helmv2.EventMetadataFailure] = d.Code
+		all[helmv2.EventMetadataObject] = d.Object.Kind + "/" + d.Object.Namespace + "/" + d.Object.Name
+		if len(d.Details) > 0 {
+			all[helmv2.EventMetadataDetails] = storable(strings.Join(d.Details, "\n"))
+		}
+		logs = append(containerLogs(d.Logs), logs...)
+	}
+	maps.Copy(all, metadata)
+	return withLogs(all, logs)
+}
+
+// withLogs adds the last lines of logs to the annotations of an event.
+func withLogs(metadata map[string]string, logs []string) map[string]string {
+	if len(logs) == 0 {
+		return metadata
+	}
+	all := map[string]string{helmv2.EventMetadataLogs: storable(strings.Join(logs, "\n\n"))}
+	maps.Copy(all, metadata)
+	return all
+}
+
+// containerLogs returns a block of text for each log of a container.
+func containerLogs(all []release.ContainerLog) []string {
+	var blocks []string
+	for _, l := range all {
+		blocks = append(blocks, "Last log lines of container "+l.Container+" of Pod "+l.Pod+":\n\n"+strings.TrimRight(l.Text, "\n"))
+	}
+	return blocks
+}
+
+// helmLogs returns a block of text with the last lines that Helm has logged, none without logs.
+func helmLogs(lines []string) []string {
+	if len(lines) == 0 {
+		return nil
+	}
+	lines = slices.Clone(lines[max(0, len(lines)-maxLogLines):])
+	for i := range lines {
+		lines[i] = truncate(lines[i], maxLogLine)
+	}
+	return []string{"Last Helm logs:\n\n" + strings.Join(lines, "\n")}
 }

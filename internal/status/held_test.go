@@ -12,6 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
+// TestAnnounced: only the message of an action that may be running is an announcement.
 func TestAnnounced(t *testing.T) {
 	for name, tc := range map[string]struct {
 		condition metav1.Condition
@@ -30,16 +31,16 @@ func TestAnnounced(t *testing.T) {
 	}
 }
 
-// TestHeldTakesBack: what is announced and does not run is what the Operation waits
-// for.
+// TestHeldTakesBack: an action that waits for an Operation is no longer announced, because the
+// Operation waits for the end of the announcement.
 func TestHeldTakesBack(t *testing.T) {
 	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Generation: 1}}
 	hr.Status.ObservedGeneration = 1
 	hr.Status.Conditions = []metav1.Condition{{
 		Type: helmv2.ConditionReconciling, Status: metav1.ConditionTrue, Reason: helmv2.ReasonProgressing, Message: runningMessage(release.Test{}),
 	}}
-	d := release.Decision{Action: release.Wait{After: 1, For: helmv2.ReasonOperationWaiting}, Why: "somebody waits"}
+	d := release.Decision{Action: release.Wait{After: 1, For: helmv2.ReasonOperationWaiting}, Why: "an Operation waits"}
 	if got := Settled(hr, d, release.Input{Now: testNow}).Status; Announced(got) != "" {
-		t.Errorf("it is still announced: %+v", got.Conditions)
+		t.Errorf("the action is still announced: %+v", got.Conditions)
 	}
 }

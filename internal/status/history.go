@@ -5,6 +5,7 @@ package status
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,37 +14,36 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// maker is what only the attempt that made a revision can tell about it. It
-// holds for revisions that carry the owner's stamp: an attempt also touches those
-// of others, as when it supersedes them.
-type maker struct {
+// origin holds facts about a revision that only its action has. They apply to revisions with the
+// revision label of owner. An action also updates revisions of other owners, when it supersedes
+// them.
+type origin struct {
 	owner     string
 	action    helmv2.ReleaseAction
 	ociDigest string
 }
 
-// lastMaker describes the attempt that was announced last.
-func lastMaker(owner string, status *helmv2.HelmReleaseStatus) maker {
-	return maker{owner, status.LastAttemptedReleaseAction, status.LastAttemptedRevisionDigest}
+// lastOrigin returns the origin of the revisions of the action that was announced last.
+func lastOrigin(owner string, status *helmv2.HelmReleaseStatus) origin {
+	return origin{owner, status.LastAttemptedReleaseAction, status.LastAttemptedRevisionDigest}
 }
 
-// renew updates the snapshots of revisions that an action has written: the digest
-// of whoever made a snapshot does not fit the record any more.
-func renew(history helmv2.Snapshots, stored []release.Revision) helmv2.Snapshots {
+// update returns a history with new snapshots of revisions that an action has written. The digests
+// in the old ones no longer match the records.
+func update(history helmv2.Snapshots, stored []release.Revision) helmv2.Snapshots {
 	renewed := slices.Clone(history)
 	for _, r := range stored {
 		if i := find(renewed, r); i >= 0 {
-			renewed[i] = snapshotAgain(renewed[i], r)
+			renewed[i] = updatedSnapshot(renewed[i], r)
 		}
 	}
 	return renewed
 }
 
-// merge adds the revisions an action stored to a history, newest first, and
-// keeps it short. A revision the history knows already is refreshed and keeps
-// what only the history knows: its action, artifact digest and tests.
-func merge(history helmv2.Snapshots, stored []release.Revision, by maker) helmv2.Snapshots {
-	merged := renew(history, stored)
+// merge adds the revisions that an action has stored to a history, newest first, and truncates it.
+// The snapshot of a recorded revision is updated, and keeps its action, artifact digest and tests.
+func merge(history helmv2.Snapshots, stored []release.Revision, by origin) helmv2.Snapshots {
+	merged := update(history, stored)
 	for _, r := range stored {
 		if find(merged, r) >= 0 {
 			continue
@@ -57,11 +57,10 @@ func merge(history helmv2.Snapshots, stored []release.Revision, by maker) helmv2
 	return release.Truncate(merged)
 }
 
-// refresh brings a history up to what storage holds, as far as that follows from
-// what we do ourselves: a revision was superseded by an action whose end nobody
-// recorded. Anything else somebody did who is not us, and the old snapshot is what
-// tells.
-func refresh(history helmv2.Snapshots, stored []release.Revision) helmv2.Snapshots {
+// updateSuperseded returns a history in which snapshots of revisions that were superseded are
+// updated, as an action does whose end was not recorded. All other differences from storage are
+// changes by other clients of Helm. The old snapshots stay, so that those changes are detected.
+func updateSuperseded(history helmv2.Snapshots, stored []release.Revision) helmv2.Snapshots {
 	if len(history) == 0 {
 		return nil
 	}
@@ -71,22 +70,20 @@ func refresh(history helmv2.Snapshots, stored []release.Revision) helmv2.Snapsho
 	}
 	for _, r := range stored {
 		if i := find(fresh, r); i >= 0 && superseded(fresh[i], r) {
-			fresh[i] = snapshotAgain(fresh[i], r)
+			fresh[i] = updatedSnapshot(fresh[i], r)
 		}
 	}
 	return fresh
 }
 
-// superseded reports whether a revision was superseded since the snapshot of it
-// was made, as by an action whose end nobody could record. Whoever made the
-// snapshot cannot verify it any more, and the revision must stay one to return to.
+// superseded reports whether a revision was superseded since its snapshot. The digest of that
+// snapshot no longer matches, and the revision has to remain a rollback target.
 func superseded(s *helmv2.Snapshot, r release.Revision) bool {
 	return s.Status == helmv2.StatusDeployed && r.Status == helmv2.StatusSuperseded
 }
 
-// snapshotAgain is a snapshot of what is stored now, with what only the old one
-// knew.
-func snapshotAgain(old *helmv2.Snapshot, r release.Revision) *helmv2.Snapshot {
+// updatedSnapshot returns a snapshot of a revision with the facts that only the old one has.
+func updatedSnapshot(old *helmv2.Snapshot, r release.Revision) *helmv2.Snapshot {
 	s := snapshot(r)
 	s.OCIDigest, s.Action, s.TestHooks = old.OCIDigest, old.Action, old.TestHooks
 	return s
@@ -116,11 +113,66 @@ func snapshot(r release.Revision) *helmv2.Snapshot {
 	}
 }
 
-// seconds drops what the API server would drop, so that a status compares equal
-// with itself after a round trip.
+// seconds truncates a time to whole seconds, as the API server stores it. A status then equals
+// itself after it was stored and read.
 func seconds(t time.Time) metav1.Time {
 	if t.IsZero() {
 		return metav1.Time{}
 	}
 	return metav1.NewTime(t.UTC().Truncate(time.Second))
+}
+
+// knownHistory returns the part of a history that precedes the unrecorded revisions. If the latest
+// snapshot is not in storage, the release was taken over. Then it is the newest revision of that
+// release that was deployed, as a rollback target.
+func knownHistory(history helmv2.Snapshots, in release.Input) helmv2.Snapshots {
+	refreshed := update(updateSuperseded(history, in.Observed.Revisions), in.Observed.Revisions[:1])
+	if last := release.Latest(history); last != nil {
+		for i := range in.Observed.Revisions {
+			r := &in.Observed.Revisions[i]
+			if r.Version == last.Version && r.Name == last.Name && r.Namespace == last.Namespace {
+				return refreshed
+			}
+		}
+	}
+	for _, r := range in.Observed.Revisions[1:] {
+		if r.Status == helmv2.StatusDeployed || r.Status == helmv2.StatusSuperseded {
+			return helmv2.Snapshots{snapshot(r)}
+		}
+	}
+	return refreshed
+}
+
+// unrecorded returns the revisions of this HelmRelease that are newer than a history.
+func unrecorded(history helmv2.Snapshots, in release.Input) []release.Revision {
+	var made []release.Revision
+	last := release.Latest(history)
+	for _, r := range in.Observed.Revisions {
+		if r.Owner == in.Desired.UID && (last == nil || r.Version > last.Version) {
+			made = append(made, r)
+		}
+	}
+	return made
+}
+
+// inventory lists objects in the format of Flux: the identifier is
+// "<namespace>_<name>_<group>_<kind>", and the version is a separate field.
+func inventory(objects []release.Object) *helmv2.ResourceInventory {
+	inv := &helmv2.ResourceInventory{Entries: make([]helmv2.ResourceRef, 0, len(objects))}
+	for _, o := range objects {
+		inv.Entries = append(inv.Entries, helmv2.ResourceRef{
+			ID:      o.Namespace + "_" + identifierName(o) + "_" + o.Group + "_" + o.Kind,
+			Version: o.Version,
+		})
+	}
+	return inv
+}
+
+// identifierName returns the name of an object in identifiers. Only names of RBAC objects can have
+// colons, which become two underscores, as in Flux.
+func identifierName(o release.Object) string {
+	if o.Group != "rbac.authorization.k8s.io" {
+		return o.Name
+	}
+	return strings.ReplaceAll(o.Name, ":", "__")
 }

@@ -15,22 +15,22 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// longestPause limits the back-off after an outage. An attempt retries its own requests,
-// so that a server that answers again is noticed by the next attempt.
-const longestPause = time.Minute
+// maxInterruptedDelay limits the back-off after an interruption. It bounds the time between the end
+// of an outage and the next attempt.
+const maxInterruptedDelay = time.Minute
 
-// cutOff records an attempt that ended early through no fault of the release. It counts
-// nothing, and leaves the conditions about the release as they were. Only the first of
-// several interruptions in a row makes an event.
-func cutOff(r *Report, c *conditions, o release.Outcome) {
+// finishInterrupted reports an action that was cancelled or interrupted, which is not a failure of
+// the release. It counts no failure, and conditions about the release stay. Of several consecutive
+// interruptions, only the first has an event.
+func finishInterrupted(r *Report, c *conditions, o release.Outcome) {
 	if o.Cancelled {
-		c.cancelled(o.Err)
+		c.setCancelled(o.Err)
 		return
 	}
 	first := !c.interrupted()
 	message, since := interruptedMessage(o, c.get(helmv2.ConditionReady), c.now)
 	c.set(helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonInterrupted, message)
-	// The beginning of the outage, where the next interruption finds it.
+	// The next interruption reads the beginning of the outage from here.
 	c.list[c.index(helmv2.ConditionReady)].LastTransitionTime = since
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, message)
 	if first {
@@ -38,33 +38,32 @@ func cutOff(r *Report, c *conditions, o release.Outcome) {
 	}
 }
 
-// interruptedMessage returns the message of an interruption and the beginning of the
-// outage. If the present Ready condition is about the same server, the outage began when
-// that condition says.
+// interruptedMessage returns the message of an interruption and the beginning of the outage. For
+// an outage that Ready reports already, that is the transition time of Ready.
 func interruptedMessage(o release.Outcome, ready metav1.Condition, now metav1.Time) (message string, since metav1.Time) {
 	outage := *o.Interrupted
 	since = ready.LastTransitionTime
-	if ready.Reason != helmv2.ReasonInterrupted || !strings.HasPrefix(ready.Message, unavailable(outage.Server, since)) {
+	if !sameOutage(ready, outage.Server) {
 		if since = seconds(outage.Since); since.IsZero() {
 			since = now
 		}
 	}
-	message = unavailable(outage.Server, since)
+	message = unavailableMessage(outage.Server, since)
 	if outage.Cause != "" {
 		message += ": " + outage.Cause
 	}
 	return message + "; " + interruptedAction(o) + " was interrupted and will be tried again", since
 }
 
-// unavailable begins the message of an interruption.
-func unavailable(server string, since metav1.Time) string {
+// unavailableMessage returns the beginning of the message of an interruption.
+func unavailableMessage(server string, since metav1.Time) string {
 	if server == "" {
 		server = "a server"
 	}
 	return fmt.Sprintf("%s has been unavailable since %s", strings.ToUpper(server[:1])+server[1:], since.UTC().Format(time.RFC3339))
 }
 
-// interruptedAction names the action and its release.
+// interruptedAction returns a noun phrase for the action and its release.
 func interruptedAction(o release.Outcome) string {
 	target := o.Desired.Target
 	switch a := o.Action.(type) {
@@ -81,9 +80,8 @@ func interruptedAction(o release.Outcome) string {
 	return fmt.Sprintf("the '%s' action of release %s/%s", release.Name(o.Action), target.Namespace, target.Name)
 }
 
-// interrupted reports whether Ready says that the action before was interrupted. Until an
-// action ends in another way, that stays so: a change at every retry would be an event at
-// every retry.
+// interrupted reports whether Ready says that the action before was interrupted. Ready stays so
+// until an action ends in another way, since each change of Ready can have an event.
 func (c *conditions) interrupted() bool {
 	return c.get(helmv2.ConditionReady).Reason == helmv2.ReasonInterrupted
 }
@@ -94,9 +92,9 @@ func interrupted(status *helmv2.HelmReleaseStatus) bool {
 	return c.interrupted()
 }
 
-// stillInterrupted keeps Ready as it is, for the present generation. It reports false if
-// Ready does not say that an action was interrupted.
-func (c *conditions) stillInterrupted() bool {
+// keepInterrupted sets the generation of Ready and reports true if Ready says that an action was
+// interrupted. Otherwise it does nothing and reports false.
+func (c *conditions) keepInterrupted() bool {
 	i := c.index(helmv2.ConditionReady)
 	if i < 0 || !c.interrupted() {
 		return false
@@ -105,7 +103,7 @@ func (c *conditions) stillInterrupted() bool {
 	return true
 }
 
-// endOfInterruption returns the event of an action whose end was found in storage.
+// endOfInterruption returns the event of an interrupted action whose end was found in storage.
 func (c *conditions) endOfInterruption(rollback bool, last *helmv2.Snapshot) Event {
 	done := c.get(helmv2.ConditionReleased)
 	if rollback {
@@ -117,9 +115,9 @@ func (c *conditions) endOfInterruption(rollback bool, last *helmv2.Snapshot) Eve
 	return normal(done.Reason, done.Message, snapshotMetadata(last))
 }
 
-// recordable returns the revisions whose state history can take over. A revision that an
-// interruption left pending is none: its final update may have been stored although the
-// answer was lost. The next reconciliation reads it, as after a crash, and records it.
+// recordable returns the revisions of an outcome that can be recorded in history. A revision that
+// an interruption has left pending is omitted: its final update may be stored although the answer
+// was lost. The next reconciliation reads the revision and records it, as after a crash.
 func recordable(o release.Outcome) []release.Revision {
 	if o.Interrupted == nil {
 		return o.Revisions
@@ -127,11 +125,11 @@ func recordable(o release.Outcome) []release.Revision {
 	return slices.DeleteFunc(slices.Clone(o.Revisions), func(r release.Revision) bool { return r.Pending() })
 }
 
-// retryInterrupted says when an interrupted action is tried again: with back-off, unless
-// something else is wanted by now.
+// retryInterrupted returns the requeue delay after an interrupted action: back-off, and none if the
+// next reconciliation has other inputs.
 func retryInterrupted(hr *helmv2.HelmRelease, o release.Outcome, status *helmv2.HelmReleaseStatus) release.Retry {
-	if requests := release.RequestsOf(hr.Annotations); !requests.ForceBegun(status) && askedForMore(hr, o, status) {
+	if requests := release.RequestsOf(hr.Annotations); !requests.ForceBegun(status) && inputsChanged(hr, o, status) {
 		return release.Now()
 	}
-	return release.BackoffUpTo(longestPause)
+	return release.BackoffUpTo(maxInterruptedDelay)
 }

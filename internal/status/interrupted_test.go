@@ -16,8 +16,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// outageOf returns the end of an upgrade for want of a server that has been unavailable since
-// some minutes after testNow.
+// outageOf returns the outcome of an upgrade that the outage of a server has interrupted. The
+// outage begins the given minutes after testNow.
 func outageOf(server string, minutes int, cause string) release.Outcome {
 	at := testNow.Add(time.Duration(minutes) * time.Minute)
 	return release.Outcome{
@@ -26,8 +26,8 @@ func outageOf(server string, minutes int, cause string) release.Outcome {
 	}
 }
 
-// TestInterrupted: of several interruptions in a row, only the first is an event, and the
-// message keeps the beginning of the outage for as long as it is about the same server.
+// TestInterrupted: only the first of several interruptions has an event. The message keeps the
+// beginning of the outage as long as the server is the same.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	hr := testObject()
@@ -43,20 +43,20 @@ func TestInterrupted(t *testing.T) {
 		message string
 		event   bool
 	}{
-		{"it begins", outageOf("the API server", 0, "refused"), "The API server has been unavailable since " + at(0) + ": refused" + tail, true},
-		{"it goes on", outageOf("the API server", 5, "refused"), "The API server has been unavailable since " + at(0) + ": refused" + tail, false},
-		{"for another reason", outageOf("the API server", 6, "503"), "The API server has been unavailable since " + at(0) + ": 503" + tail, false},
+		{"first interruption", outageOf("the API server", 0, "refused"), "The API server has been unavailable since " + at(0) + ": refused" + tail, true},
+		{"same outage", outageOf("the API server", 5, "refused"), "The API server has been unavailable since " + at(0) + ": refused" + tail, false},
+		{"same server, another cause", outageOf("the API server", 6, "503"), "The API server has been unavailable since " + at(0) + ": 503" + tail, false},
 		{"another server", outageOf("webhook a.b of the API server", 7, ""), "Webhook a.b of the API server has been unavailable since " + at(7) + tail, false},
-		{"and still", outageOf("webhook a.b of the API server", 9, ""), "Webhook a.b of the API server has been unavailable since " + at(7) + tail, false},
-		{"its name begins like another's", outageOf("webhook a.b", 10, ""), "Webhook a.b has been unavailable since " + at(10) + tail, false},
+		{"another server, same outage", outageOf("webhook a.b of the API server", 9, ""), "Webhook a.b of the API server has been unavailable since " + at(7) + tail, false},
+		{"a server whose name is a prefix", outageOf("webhook a.b", 10, ""), "Webhook a.b has been unavailable since " + at(10) + tail, false},
 	} {
-		// The outage goes on although something else is wanted.
+		// Each attempt is for another generation.
 		hr.Generation++
 		tc.o.Desired.Generation = hr.Generation
 		started := Started(hr, release.Decision{Action: release.Upgrade{}}, tc.o.Desired, tc.o.Started)
 		kept := conditions{list: started.Status.Conditions}
 		if ready := kept.get(helmv2.ConditionReady); i > 0 && (!kept.interrupted() || ready.ObservedGeneration != hr.Generation) || len(started.Events) != 0 {
-			t.Errorf("%s: while it is tried again, Ready is %+v, events %v", tc.reason, ready, started.Events)
+			t.Errorf("%s: after the start, Ready is %+v, events %v", tc.reason, ready, started.Events)
 		}
 		hr.Status = started.Status
 		r := Finished(hr, tc.o, tc.o.Ended)
@@ -70,13 +70,13 @@ func TestInterrupted(t *testing.T) {
 			t.Errorf("%s: conditions %+v", tc.reason, c.list)
 		}
 		if c.get(helmv2.ConditionReleased).Message != "it is there" {
-			t.Errorf("%s: what is known of the release changed: %+v", tc.reason, c.list)
+			t.Errorf("%s: Released changed: %+v", tc.reason, c.list)
 		}
 		if s := r.Status; s.Failures != before.Failures || s.UpgradeFailures != before.UpgradeFailures || s.LastAttemptedReleaseActionDuration != nil {
-			t.Errorf("%s: it counts: %+v", tc.reason, s)
+			t.Errorf("%s: counted as a failure: %+v", tc.reason, s)
 		}
-		if !r.Retry.IsBackoff() || r.Retry.Limit() != longestPause {
-			t.Errorf("%s: tried again %s", tc.reason, r.Retry)
+		if !r.Retry.IsBackoff() || r.Retry.Limit() != maxInterruptedDelay {
+			t.Errorf("%s: retry %s", tc.reason, r.Retry)
 		}
 		if events := slices.Collect(eventReasons(r)); tc.event != slices.Equal(events, []string{"Warning/Interrupted"}) || !tc.event && len(events) != 0 {
 			t.Errorf("%s: events %v", tc.reason, events)
@@ -94,8 +94,8 @@ func eventReasons(r Report) func(func(string) bool) {
 	}
 }
 
-// TestInterruptedRecords: a revision that is left pending is recorded when it is known what
-// became of it, and nothing is said of objects that could not be listed, nor of its size.
+// TestInterruptedRecords: a pending revision of an interrupted action is not recorded yet, and a
+// failed one is. There are no events about the inventory and the size of the record.
 func TestInterruptedRecords(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -123,11 +123,10 @@ func TestInterruptedRecords(t *testing.T) {
 	}
 }
 
-// TestInterruptedRetry: something else that is wanted by now need not wait, but a forced
-// action that is made again does.
+// TestInterruptedRetry: a retry with other inputs has no delay. A repeated force has one.
 func TestInterruptedRetry(t *testing.T) {
 	t.Parallel()
-	begun := asking("new", "")
+	begun := requesting("new", "")
 	begun.Status.LastHandledForceAt = "new"
 	newer := testObject()
 	newer.Generation++
@@ -138,20 +137,20 @@ func TestInterruptedRetry(t *testing.T) {
 	}{
 		"Same":             {testObject(), release.Upgrade{}, false},
 		"OtherSpec":        {newer, release.Upgrade{}, true},
-		"ForceAsked":       {asking("new", ""), release.Upgrade{}, true},
+		"ForceAsked":       {requesting("new", ""), release.Upgrade{}, true},
 		"ForceBegun":       {begun, release.Upgrade{}, false},
-		"UnlockComesFirst": {asking("new", ""), release.Unlock{}, false},
+		"UnlockComesFirst": {requesting("new", ""), release.Unlock{}, false},
 	} {
 		o := outageOf("the API server", 0, "")
 		o.Action, o.Desired.Requests = tc.action, release.RequestsOf(tc.hr.Annotations)
 		if r := Finished(tc.hr, o, o.Ended); r.Retry.IsNow() != tc.now || r.Retry.IsBackoff() == tc.now {
-			t.Errorf("%s: tried again %s", name, r.Retry)
+			t.Errorf("%s: retry %s", name, r.Retry)
 		}
 	}
 }
 
-// TestTransientObstacle: that a reconciliation cannot read what it needs does not replace
-// what is known of the outage. Other obstacles do.
+// TestTransientObstacle: a transient obstacle does not replace the message of an interruption.
+// Other obstacles do.
 func TestTransientObstacle(t *testing.T) {
 	t.Parallel()
 	hr := testObject()
@@ -168,8 +167,8 @@ func TestTransientObstacle(t *testing.T) {
 	}
 }
 
-// TestInterruptedThenCancelled: what ends on purpose while a server does not answer is
-// cancelled.
+// TestInterruptedThenCancelled: an action that is cancelled during an outage is cancelled, and not
+// interrupted.
 func TestInterruptedThenCancelled(t *testing.T) {
 	t.Parallel()
 	o := outageOf("the API server", 0, "refused")

@@ -11,6 +11,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
+// runningMessage returns the announcement of an action, empty for decisions that run none. The
+// format is that of helm-controller; see Announced.
 func runningMessage(a release.Action) string {
 	switch a := a.(type) {
 	case release.Install:
@@ -34,10 +36,14 @@ func runningMessage(a release.Action) string {
 	return ""
 }
 
-// fullName is "<namespace>/<name>.v<revision>".
+// fullName returns "<namespace>/<name>.v<revision>".
 func fullName(namespace, name string, version int) string {
 	return fmt.Sprintf("%s/%s.v%d", namespace, name, version)
 }
+
+// failedFormat is the format of the message of a failed action: action, namespace and name of the
+// release, chart, cause. A failure has the same message from its outcome and from Helm's record.
+const failedFormat = "Helm %s failed for release %s/%s with chart %s: %s"
 
 func chartName(name, version string) string { return name + "@" + version }
 
@@ -51,30 +57,31 @@ func failedMessage(action helmv2.ReleaseAction, want release.Desired, err error)
 	if action == helmv2.ActionInstall {
 		reason = helmv2.ReasonInstallFailed
 	}
-	return reason, fmt.Sprintf("Helm %s failed for release %s/%s with chart %s: %s", action,
+	return reason, fmt.Sprintf(failedFormat, action,
 		want.Target.Namespace, want.Target.Name, chartName(want.Chart.Name, want.Chart.Version),
 		strings.TrimSpace(err.Error()))
 }
 
-// awaitOwnersMessage says what an action waits for that is not made yet.
+// awaitOwnersMessage returns the message of an action that waits for the owners of its objects.
 func awaitOwnersMessage(action helmv2.ReleaseAction, want release.Desired, err error) string {
 	return fmt.Sprintf("Helm %s of release %s/%s with chart %s waits: %s", action,
 		want.Target.Namespace, want.Target.Name, chartName(want.Chart.Name, want.Chart.Version), err)
 }
 
-// adoptedMessage says which objects nobody owned that a release has now.
+// adoptedMessage returns the message about existing objects without an owner that a release has
+// adopted.
 func adoptedMessage(o release.Outcome) string {
-	return fmt.Sprintf("Helm %s adopted objects that were there: %s", release.Name(o.Action), strings.Join(o.Adopted, ", "))
+	return fmt.Sprintf("Helm %s adopted existing objects: %s", release.Name(o.Action), strings.Join(o.Adopted, ", "))
 }
 
-// storedFailureMessage takes the error from the sentence Helm stored, which
-// repeats the release's name before it.
+// storedFailureMessage returns the message of a failure from Helm's description of the revision,
+// without the name of the release that precedes the error there.
 func storedFailureMessage(action helmv2.ReleaseAction, r *release.Revision) string {
 	cause := r.Description
 	if _, rest, found := strings.Cut(cause, `" failed: `); found {
 		cause = rest
 	}
-	return fmt.Sprintf("Helm %s failed for release %s/%s with chart %s: %s", action,
+	return fmt.Sprintf(failedFormat, action,
 		r.Namespace, r.Name, chartName(r.ChartName, r.ChartVersion), cause)
 }
 

@@ -12,8 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// TestObstacleIsNotHeld: what an Operation held is free again, and the obstacle is
-// looked at with back-off.
+// TestObstacleIsNotHeld: an obstacle removes Held, and is retried with back-off.
 func TestObstacleIsNotHeld(t *testing.T) {
 	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Generation: 1}}
 	hr.Status.Conditions = []metav1.Condition{{Type: helmv2.ConditionHeld, Status: metav1.ConditionTrue, Reason: helmv2.ReasonOperationRunning, Message: "it runs"}}
@@ -21,11 +20,11 @@ func TestObstacleIsNotHeld(t *testing.T) {
 	got := Settled(hr, d, release.Input{Now: testNow})
 	for _, c := range got.Status.Conditions {
 		if c.Type == helmv2.ConditionHeld {
-			t.Errorf("it still says %+v", c)
+			t.Errorf("Held stays: %+v", c)
 		}
 	}
 	if len(hr.Status.Conditions) != 1 || hr.Status.Conditions[0].Type != helmv2.ConditionHeld {
-		t.Error("the status that was read is changed")
+		t.Error("the argument was changed")
 	}
 	if !got.Retry.IsBackoff() || len(got.Events) != 1 || got.Events[0].Reason != helmv2.ReasonTargetUnavailable {
 		t.Errorf("retry %s, events %+v", got.Retry, got.Events)

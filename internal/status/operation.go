@@ -16,22 +16,21 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// OperationReport is the end of a visit to an Operation.
+// OperationReport is the result of a reconciliation of an Operation.
 type OperationReport struct {
-	// Status to write, before the decision is acted on; equal to the present one if
-	// nothing changed. Its write has to fail if the Operation changed since it was
-	// read.
+	// Status to write before the action of the decision. It equals the present status if nothing
+	// changed. Its write has to fail if the Operation has changed since it was read.
 	Status opsv1alpha1.OperationStatus
-	// Events to emit once the status is written.
+	// Events to emit after the status is written.
 	Events []Event
-	// Retry says when to look again, once the action is performed.
+	// Retry is the requeue delay after the action.
 	Retry release.Retry
-	// Ended is true if the phase becomes a final one with this status.
+	// Ended is true if the phase changes to a final one.
 	Ended bool
 }
 
-// Operation reports a decision about an Operation. In a final phase it changes
-// nothing.
+// Operation reports a decision about an Operation. The status of an Operation in a final phase does
+// not change.
 func Operation(d operation.Decision, in operation.Input) OperationReport {
 	r := OperationReport{Status: *in.Recorded.DeepCopy(), Retry: operationRetry(d.Action)}
 	if in.Recorded.Phase.Final() {
@@ -40,7 +39,7 @@ func Operation(d operation.Decision, in operation.Input) OperationReport {
 	s := &r.Status
 	s.Phase, s.ObservedGeneration = d.Phase, in.Object.Generation
 	now := metav1.NewTime(in.Now.Truncate(time.Second))
-	outputs(s, d, in, now)
+	updateOutputs(s, d, in, now)
 	if d.Rule == "Invalid" && len(in.Plan.Hooks) > 0 {
 		s.Hooks = slices.Clone(in.Plan.Hooks)
 	}
@@ -48,16 +47,16 @@ func Operation(d operation.Decision, in operation.Input) OperationReport {
 		s.CompletionTime = &now
 	}
 	c := conditions{list: slices.Clone(in.Recorded.Conditions), before: in.Recorded.Conditions, generation: in.Object.Generation, now: now}
-	c.accepted(d, in)
-	c.ran(d, in, *s)
-	c.blockedBy(d)
-	c.ended(d, *s)
+	c.setAccepted(d, in)
+	c.setRunning(d, in, *s)
+	c.setBlocked(d)
+	c.setEnded(d, *s)
 	s.Conditions = c.list
 	r.Events = operationEvents(c, d, *s)
 	return r
 }
 
-// operationRetry: after an action there is more to do at once.
+// operationRetry returns the requeue delay after an action: none, except for Wait and Settle.
 func operationRetry(a operation.Action) release.Retry {
 	switch a := a.(type) {
 	case operation.Wait:
@@ -74,10 +73,10 @@ func operationRetry(a operation.Action) release.Retry {
 	return release.Now()
 }
 
-// outputs writes down what is known of Jobs.
-func outputs(s *opsv1alpha1.OperationStatus, d operation.Decision, in operation.Input, now metav1.Time) {
+// updateOutputs records the state of the current Job in the outputs.
+func updateOutputs(s *opsv1alpha1.OperationStatus, d operation.Decision, in operation.Input, now metav1.Time) {
 	if a, ok := d.Action.(operation.Adopt); ok {
-		adopt(s, a, in)
+		recordJob(s, a, in)
 		return
 	}
 	if s.Outputs == nil || len(s.Outputs.Jobs) == 0 {
@@ -89,11 +88,11 @@ func outputs(s *opsv1alpha1.OperationStatus, d operation.Decision, in operation.
 	}
 	i := slices.IndexFunc(in.Jobs, func(j operation.Job) bool { return j.UID == run.UID })
 	if i < 0 && in.PodResult.Pod != "" {
-		told(s.Outputs, run, operation.Job{Result: in.PodResult}, in.Object.Namespace)
+		recordResult(s.Outputs, run, operation.Job{Result: in.PodResult}, in.Object.Namespace)
 	}
 	if i >= 0 {
-		told(s.Outputs, run, in.Jobs[i], in.Object.Namespace)
-		began(s, run, in.Jobs[i], d, now)
+		recordResult(s.Outputs, run, in.Jobs[i], in.Object.Namespace)
+		recordStart(s, run, in.Jobs[i], d, now)
 	}
 	switch a := d.Action.(type) {
 	case operation.Record:
@@ -120,9 +119,8 @@ func outputs(s *opsv1alpha1.OperationStatus, d operation.Decision, in operation.
 	}
 }
 
-// adopt begins the record of a Job. What was said of the one before it no longer
-// holds, but in the list.
-func adopt(s *opsv1alpha1.OperationStatus, a operation.Adopt, in operation.Input) {
+// recordJob adds a Job to the outputs. Of the Job before, only its entry in the list stays.
+func recordJob(s *opsv1alpha1.OperationStatus, a operation.Adopt, in operation.Input) {
 	i := slices.IndexFunc(in.Jobs, func(j operation.Job) bool { return j.Name == a.Job })
 	if i < 0 || a.Step >= len(in.Plan.Steps) {
 		return
@@ -140,8 +138,8 @@ func adopt(s *opsv1alpha1.OperationStatus, a operation.Adopt, in operation.Input
 	}
 }
 
-// began notes the moment at which a Job began to run.
-func began(s *opsv1alpha1.OperationStatus, run *opsv1alpha1.JobResult, j operation.Job, d operation.Decision, now metav1.Time) {
+// recordStart records the start of a Job, once.
+func recordStart(s *opsv1alpha1.OperationStatus, run *opsv1alpha1.JobResult, j operation.Job, d operation.Decision, now metav1.Time) {
 	if run.StartedAt == nil && (d.Rule == "Running" || j.Finished() || !j.Started.IsZero()) {
 		at := now
 		if !j.Started.IsZero() {
@@ -154,9 +152,9 @@ func began(s *opsv1alpha1.OperationStatus, run *opsv1alpha1.JobResult, j operati
 	}
 }
 
-// told takes in what pods tell. They may be gone the next time, so that what was
-// learned before stays unless it is contradicted, or another pod tells more.
-func told(o *opsv1alpha1.Outputs, run *opsv1alpha1.JobResult, j operation.Job, namespace string) {
+// recordResult records the result of a Job's pod. The pod may not exist at the next reconciliation.
+// Earlier results therefore stay, unless newer ones contradict them or another pod has more.
+func recordResult(o *opsv1alpha1.Outputs, run *opsv1alpha1.JobResult, j operation.Job, namespace string) {
 	r := j.Result
 	if r.Pod != "" {
 		if o.LogsRef != nil && o.LogsRef.Name != r.Pod {
@@ -168,7 +166,7 @@ func told(o *opsv1alpha1.Outputs, run *opsv1alpha1.JobResult, j operation.Job, n
 		code := *r.ExitCode
 		o.ExitCode = &code
 	}
-	o.LogTail = heard(o.LogTail, r.Logs)
+	o.LogTail = mergeLogs(o.LogTail, r.Logs)
 	late := r.Reason == opsv1alpha1.ResultDeadlineExceeded
 	switch {
 	case j.Complete:
@@ -178,17 +176,16 @@ func told(o *opsv1alpha1.Outputs, run *opsv1alpha1.JobResult, j operation.Job, n
 			o.Reason, o.Message = run.Reason, ""
 		}
 	case operation.IsWaitReason(o.Reason) && (late || r.Reason == "" && r.Ended && r.ExitCode == nil):
-		// The pod is being ended without having begun, and does not say any more what it
-		// waited for.
+		// A pod that is terminated before it started no longer has the reason of its waiting.
 	case late, r.Pod != "", o.Reason == "":
-		// How an earlier try ended is not why there was no time for another one.
-		o.Reason, o.Message = r.Reason, cut(r.Message)
+		// The result of an earlier pod is not the reason of the exceeded deadline.
+		o.Reason, o.Message = r.Reason, truncateQuoted(r.Message)
 	}
 }
 
-// heard returns the logs of the containers of a pod. What cannot be read any more
-// was read before.
-func heard(before, now []opsv1alpha1.ContainerLog) []opsv1alpha1.ContainerLog {
+// mergeLogs returns the logs of the containers of a pod. A log that cannot be read any more is the
+// one that was read before.
+func mergeLogs(before, now []opsv1alpha1.ContainerLog) []opsv1alpha1.ContainerLog {
 	if len(now) == 0 {
 		return before
 	}
@@ -201,8 +198,8 @@ func heard(before, now []opsv1alpha1.ContainerLog) []opsv1alpha1.ContainerLog {
 	return all[:min(len(all), operation.MaxLogs)]
 }
 
-// cut bounds what others have worded.
-func cut(text string) string {
+// truncateQuoted shortens a text to maxQuoted bytes.
+func truncateQuoted(text string) string {
 	return strings.ToValidUTF8(text[:min(len(text), maxQuoted)], "")
 }
 

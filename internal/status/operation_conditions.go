@@ -13,12 +13,12 @@ import (
 	"github.com/pintle-dev/pintle/internal/operation"
 )
 
-// maxQuoted is how many bytes of the words of others are kept in outputs and conditions.
+// maxQuoted is the maximum length in bytes of messages of Kubernetes in outputs and conditions.
 const maxQuoted = 1024
 
-// accepted says whether the Operation can be carried out. Once it was found that
-// it can, nothing takes that back.
-func (c *conditions) accepted(d operation.Decision, in operation.Input) {
+// setAccepted sets Accepted, which reports whether the Operation can be run. Obstacles that appear
+// after it is True do not change it.
+func (c *conditions) setAccepted(d operation.Decision, in operation.Input) {
 	begun := in.Recorded.Outputs != nil && len(in.Recorded.Outputs.Jobs) > 0
 	switch {
 	case d.Rule == "Invalid":
@@ -30,8 +30,8 @@ func (c *conditions) accepted(d operation.Decision, in operation.Input) {
 	}
 }
 
-// ran says whether a Job runs.
-func (c *conditions) ran(d operation.Decision, in operation.Input, s opsv1alpha1.OperationStatus) {
+// setRunning sets Running, which reports whether a Job runs.
+func (c *conditions) setRunning(d operation.Decision, in operation.Input, s opsv1alpha1.OperationStatus) {
 	if s.Outputs == nil || len(s.Outputs.Jobs) == 0 || s.StartedAt == nil {
 		return
 	}
@@ -58,9 +58,9 @@ func jobMessage(run opsv1alpha1.JobResult, in operation.Input, s opsv1alpha1.Ope
 	return message
 }
 
-// blockedBy says what is waited for. That a hook is missing is said here too, for
-// whoever looks only at this condition.
-func (c *conditions) blockedBy(d operation.Decision) {
+// setBlocked sets Blocked while the Operation waits. It also sets it for a missing hook, which is a
+// failure, because clients of the API read it here.
+func (c *conditions) setBlocked(d operation.Decision) {
 	waiting := (d.Rule == "Blocked" || d.Rule == "AwaitLock") && !d.Phase.Final()
 	if waiting || d.Reason == opsv1alpha1.ReasonHookNotFound {
 		c.set(opsv1alpha1.ConditionBlocked, metav1.ConditionTrue, d.Reason, d.Why)
@@ -69,8 +69,8 @@ func (c *conditions) blockedBy(d operation.Decision) {
 	c.remove(opsv1alpha1.ConditionBlocked)
 }
 
-// ended says how it ended.
-func (c *conditions) ended(d operation.Decision, s opsv1alpha1.OperationStatus) {
+// setEnded sets the condition of the final phase.
+func (c *conditions) setEnded(d operation.Decision, s opsv1alpha1.OperationStatus) {
 	switch d.Phase {
 	case opsv1alpha1.PhaseSucceeded:
 		c.set(opsv1alpha1.ConditionSucceeded, metav1.ConditionTrue, d.Reason, d.Why)
@@ -89,7 +89,7 @@ func (c *conditions) ended(d operation.Decision, s opsv1alpha1.OperationStatus) 
 	}
 }
 
-// failureMessage says why, with the exit code. The last log lines are in outputs only.
+// failureMessage returns the cause of a failure and the exit code. Logs are only in the outputs.
 func failureMessage(d operation.Decision, s opsv1alpha1.OperationStatus) string {
 	message, o := d.Why, s.Outputs
 	if d.Reason != opsv1alpha1.ReasonHelmHookJobFailed || o == nil {
@@ -100,7 +100,7 @@ func failureMessage(d operation.Decision, s opsv1alpha1.OperationStatus) string 
 	}
 	switch o.Reason {
 	case opsv1alpha1.ResultBackoffLimitExceeded, opsv1alpha1.ResultDeadlineExceeded:
-		// Kubernetes only says that in more words.
+		// The message of Kubernetes has no more information than the reason.
 	default:
 		if o.Message != "" {
 			message += ": " + o.Message
@@ -112,11 +112,10 @@ func failureMessage(d operation.Decision, s opsv1alpha1.OperationStatus) string 
 	return message
 }
 
-// operationEvents tells of what is new: that it waits, runs, is being stopped, or
-// is over.
+// operationEvents returns the event of a transition: blocked, running, cancelling, or ended.
 func operationEvents(c conditions, d operation.Decision, s opsv1alpha1.OperationStatus) []Event {
 	before := conditions{list: c.before}
-	news := func(kind string, status metav1.ConditionStatus) bool {
+	entered := func(kind string, status metav1.ConditionStatus) bool {
 		was, is := before.get(kind), c.get(kind)
 		return is.Status == status && (was.Status != is.Status || was.Reason != is.Reason)
 	}
@@ -127,9 +126,9 @@ func operationEvents(c conditions, d operation.Decision, s opsv1alpha1.Operation
 		return []Event{warning(d.Reason, failureMessage(d, s), nil)}
 	case d.Phase == opsv1alpha1.PhaseCancelled:
 		return []Event{normal(d.Reason, d.Why, nil)}
-	case news(opsv1alpha1.ConditionRunning, metav1.ConditionTrue), news(opsv1alpha1.ConditionCancelled, metav1.ConditionFalse):
+	case entered(opsv1alpha1.ConditionRunning, metav1.ConditionTrue), entered(opsv1alpha1.ConditionCancelled, metav1.ConditionFalse):
 		return []Event{normal(d.Reason, d.Why, nil)}
-	case news(opsv1alpha1.ConditionBlocked, metav1.ConditionTrue):
+	case entered(opsv1alpha1.ConditionBlocked, metav1.ConditionTrue):
 		if d.Rule == "AwaitLock" {
 			return []Event{normal(d.Reason, d.Why, nil)}
 		}

@@ -19,7 +19,7 @@ import (
 
 var noon = time.Date(2026, 5, 28, 12, 0, 0, 0, time.UTC)
 
-// hookInput is an Operation whose Job, if it has one, is the current one.
+// hookInput returns the input of an Operation, with job as its current Job unless it is nil.
 func hookInput(phase opsv1alpha1.OperationPhase, job *operation.Job) operation.Input {
 	in := operation.Input{
 		Object: operation.Object{UID: "op", Namespace: "org-myteam", Name: "op", Generation: 1, Created: noon, Finalizer: true},
@@ -39,11 +39,11 @@ func hookInput(phase opsv1alpha1.OperationPhase, job *operation.Job) operation.I
 
 func running() operation.Job { return operation.Job{Name: "job", UID: "1", Ours: true, Started: noon} }
 
-// TestStatusMapping is the table of the engine's document, row by row.
+// TestStatusMapping: phases and conditions are those of the table in docs/spec/operations.md.
 func TestStatusMapping(t *testing.T) {
-	refused := func(reason string) operation.Input {
+	rejected := func(reason string) operation.Input {
 		in := hookInput("", nil)
-		in.Plan.Refused = &operation.Problem{Reason: reason, Message: "it says why"}
+		in.Plan.Refused = &operation.Problem{Reason: reason, Message: "some reason"}
 		in.Plan.Hooks = []opsv1alpha1.HookReference{{Name: "other", Kind: "Job"}}
 		return in
 	}
@@ -57,7 +57,7 @@ func TestStatusMapping(t *testing.T) {
 		conditions []string
 		check      func(opsv1alpha1.OperationStatus) bool
 	}{
-		"hook not present in rendered release": {refused(opsv1alpha1.ReasonHookNotFound), opsv1alpha1.PhaseFailed,
+		"hook not present in rendered release": {rejected(opsv1alpha1.ReasonHookNotFound), opsv1alpha1.PhaseFailed,
 			[]string{"Accepted=False/HookNotFound", "Blocked=True/HookNotFound", "Failed=True/HookNotFound"},
 			func(s opsv1alpha1.OperationStatus) bool { return len(s.Hooks) == 1 && s.Outputs == nil }},
 		"Job running": {hookInput(opsv1alpha1.PhasePending, new(running())), opsv1alpha1.PhaseRunning,
@@ -78,7 +78,7 @@ func TestStatusMapping(t *testing.T) {
 					strings.Contains(message, "exit code 3") && !strings.Contains(message, "no such table") &&
 					s.Outputs.LogTail[0].Text != ""
 			}},
-		"pre-install, and the release does not yet exist": {refused(opsv1alpha1.ReasonHookRequiresRelease), opsv1alpha1.PhaseFailed,
+		"pre-install, and the release does not yet exist": {rejected(opsv1alpha1.ReasonHookRequiresRelease), opsv1alpha1.PhaseFailed,
 			[]string{"Accepted=False/HookRequiresRelease", "Failed=True/HookRequiresRelease"},
 			func(s opsv1alpha1.OperationStatus) bool { return s.Outputs == nil }},
 	} {
@@ -98,14 +98,14 @@ func TestStatusMapping(t *testing.T) {
 			}
 			for _, e := range r.Events {
 				if strings.Contains(e.Message, "no such table") {
-					t.Error("an event quotes the log")
+					t.Error("an event has a line of the log")
 				}
 			}
 		})
 	}
 }
 
-// TestOperationSettles: a visit that finds nothing new changes nothing.
+// TestOperationSettles: a second reconciliation with the same input changes nothing.
 func TestOperationSettles(t *testing.T) {
 	in := hookInput(opsv1alpha1.PhasePending, new(running()))
 	first := status.Operation(operation.Decide(in), in)
@@ -116,9 +116,9 @@ func TestOperationSettles(t *testing.T) {
 	}
 }
 
-// TestOperationKeepsWhatItLearned: Kubernetes deletes the pods of a Job that is
-// late. What they said before stays, unless the end of the Job contradicts it.
-func TestOperationKeepsWhatItLearned(t *testing.T) {
+// TestOperationKeepsResults: Kubernetes deletes the pods of a Job that exceeds its deadline. Their
+// earlier results stay, unless the end of the Job contradicts them.
+func TestOperationKeepsResults(t *testing.T) {
 	code := int32(143)
 	for name, tc := range map[string]struct {
 		before, end operation.Result
@@ -128,10 +128,10 @@ func TestOperationKeepsWhatItLearned(t *testing.T) {
 		"no image":         {operation.Result{Pod: "a", Reason: "ImagePull"}, operation.Result{Reason: "DeadlineExceeded"}, false, "ImagePull"},
 		"no image, still":  {operation.Result{Pod: "a", Reason: "ImagePull"}, operation.Result{Pod: "a", Reason: "DeadlineExceeded"}, false, "ImagePull"},
 		"no image, ending": {operation.Result{Pod: "a", Reason: "ImagePull"}, operation.Result{Pod: "a", Ended: true}, false, "ImagePull"},
-		"image at last":    {operation.Result{Pod: "a", Reason: "ImagePull"}, operation.Result{Pod: "a"}, false, ""},
-		"an earlier try":   {operation.Result{Pod: "a", Reason: "OOMKilled"}, operation.Result{Reason: "DeadlineExceeded"}, false, "DeadlineExceeded"},
-		"its only witness": {operation.Result{Pod: "a", Reason: "OOMKilled"}, operation.Result{Reason: "BackoffLimitExceeded"}, false, "OOMKilled"},
-		"it went well":     {operation.Result{Pod: "a", Reason: "OOMKilled"}, operation.Result{}, true, ""},
+		"image available":  {operation.Result{Pod: "a", Reason: "ImagePull"}, operation.Result{Pod: "a"}, false, ""},
+		"an earlier pod":   {operation.Result{Pod: "a", Reason: "OOMKilled"}, operation.Result{Reason: "DeadlineExceeded"}, false, "DeadlineExceeded"},
+		"the only reason":  {operation.Result{Pod: "a", Reason: "OOMKilled"}, operation.Result{Reason: "BackoffLimitExceeded"}, false, "OOMKilled"},
+		"success":          {operation.Result{Pod: "a", Reason: "OOMKilled"}, operation.Result{}, true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := running()
@@ -149,9 +149,9 @@ func TestOperationKeepsWhatItLearned(t *testing.T) {
 	}
 }
 
-// TestOperationTellsOfOnePod: the pod, its logs and its exit code belong together,
-// and what Kubernetes says of the reason is a part of what is said.
-func TestOperationTellsOfOnePod(t *testing.T) {
+// TestOperationReportsOnePod: the logs and the exit code in the outputs are of the same pod, and
+// the message of the condition contains that of Kubernetes.
+func TestOperationReportsOnePod(t *testing.T) {
 	code := int32(4)
 	log := func(container, text string) opsv1alpha1.ContainerLog {
 		return opsv1alpha1.ContainerLog{Container: container, Text: text}
@@ -163,10 +163,10 @@ func TestOperationTellsOfOnePod(t *testing.T) {
 		code    *int32
 		message string
 	}{
-		"another pod":             {operation.Result{Pod: "b"}, nil, nil, ""},
-		"the pod goes":            {operation.Result{Reason: "DeadlineExceeded"}, first.Logs, &code, "no such image"},
-		"one log cannot be read":  {operation.Result{Pod: "a", Logs: []opsv1alpha1.ContainerLog{log("main", "three")}}, []opsv1alpha1.ContainerLog{log("main", "three"), log("init", "one")}, &code, ""},
-		"somebody is long-winded": {operation.Result{Pod: "a", Reason: "Killed", Message: strings.Repeat("x", 2000)}, first.Logs, &code, strings.Repeat("x", 1024)},
+		"another pod":            {operation.Result{Pod: "b"}, nil, nil, ""},
+		"the pod is deleted":     {operation.Result{Reason: "DeadlineExceeded"}, first.Logs, &code, "no such image"},
+		"one log cannot be read": {operation.Result{Pod: "a", Logs: []opsv1alpha1.ContainerLog{log("main", "three")}}, []opsv1alpha1.ContainerLog{log("main", "three"), log("init", "one")}, &code, ""},
+		"a long message":         {operation.Result{Pod: "a", Reason: "Killed", Message: strings.Repeat("x", 2000)}, first.Logs, &code, strings.Repeat("x", 1024)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := running()
@@ -180,14 +180,14 @@ func TestOperationTellsOfOnePod(t *testing.T) {
 			if diff := cmp.Diff([]any{tc.want, tc.code, tc.message}, []any{o.LogTail, o.ExitCode, o.Message}); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if said := s.Conditions[len(s.Conditions)-1].Message; !strings.Contains(said, tc.message) {
-				t.Errorf("it is said: %s", said)
+			if message := s.Conditions[len(s.Conditions)-1].Message; !strings.Contains(message, tc.message) {
+				t.Errorf("message: %s", message)
 			}
 		})
 	}
 }
 
-// TestOperationTransitionTimes: of a condition that stays, the time stays.
+// TestOperationTransitionTimes: the transition time changes with the message, without an event.
 func TestOperationTransitionTimes(t *testing.T) {
 	in := hookInput("", nil)
 	in.Target.Action = "upgrade"
@@ -202,9 +202,9 @@ func TestOperationTransitionTimes(t *testing.T) {
 		return s.Conditions[i].LastTransitionTime
 	}
 	if a, b := at(first.Status, "Blocked"), at(second.Status, "Blocked"); a.Equal(&b) {
-		t.Error("Blocked says something else, at the same time")
+		t.Error("Blocked has another message and the same transition time")
 	}
 	if len(second.Events) > 0 {
-		t.Errorf("the reason is the same: %v", second.Events)
+		t.Errorf("events without a change of the reason: %v", second.Events)
 	}
 }

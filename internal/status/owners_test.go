@@ -15,16 +15,15 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// TestAwaitsOwners: objects of others in the way are no failure. What was installed
-// before is said as it was, and to try again is no news, unless it is for something
-// else or says something else.
+// TestAwaitsOwners: objects that other releases own are not a failure, and Released stays. A retry
+// has no event, unless its generation or its message is another one.
 func TestAwaitsOwners(t *testing.T) {
 	hr := testObject()
 	hr.Generation = 2
 	hr.Status.Conditions = []metav1.Condition{{Type: helmv2.ConditionReleased, Status: metav1.ConditionTrue, Reason: helmv2.ReasonInstallSucceeded, Message: "it is there"}}
 	want := testDesired()
 	want.Generation = 2
-	tried := func(message string) Report {
+	attempt := func(message string) Report {
 		t.Helper()
 		started := Started(hr, release.Decision{Action: release.Upgrade{}}, want, testNow)
 		hr.Status = started.Status
@@ -40,7 +39,7 @@ func TestAwaitsOwners(t *testing.T) {
 		}
 		return all
 	}
-	r := tried("owned")
+	r := attempt("owned")
 	c := conditions{list: r.Status.Conditions}
 	const message = "Helm upgrade of release apps/web with chart web@1.1.0 waits: owned"
 	if ready := c.get(helmv2.ConditionReady); ready.Status != metav1.ConditionFalse || ready.Reason != helmv2.ReasonObjectsOwned || ready.Message != message {
@@ -50,28 +49,28 @@ func TestAwaitsOwners(t *testing.T) {
 		t.Errorf("conditions are %+v", c.list)
 	}
 	if s := r.Status; s.Failures != 0 || s.UpgradeFailures != 0 || !r.Retry.IsBackoff() {
-		t.Errorf("counts as %d, %d failures, retry %s", s.Failures, s.UpgradeFailures, r.Retry)
+		t.Errorf("%d and %d failures, retry %s", s.Failures, s.UpgradeFailures, r.Retry)
 	}
 	if got := reasons(r); !slices.Equal(got, []string{"Warning ObjectsOwned"}) {
 		t.Errorf("events %v", got)
 	}
-	if r = tried("owned"); len(r.Events) != 0 {
-		t.Errorf("again it is news: %v", reasons(r))
+	if r = attempt("owned"); len(r.Events) != 0 {
+		t.Errorf("events of a retry: %v", reasons(r))
 	}
 	if got := (&conditions{list: r.Status.Conditions}).get(helmv2.ConditionReady).LastTransitionTime; !got.Time.Equal(testNow.Add(time.Minute).Truncate(time.Second)) {
 		t.Errorf("Ready changed at %s", got)
 	}
-	if r = tried("other"); len(r.Events) != 1 {
-		t.Error("other owners are no news")
+	if r = attempt("other"); len(r.Events) != 1 {
+		t.Error("no event for other owners")
 	}
 	hr.Generation, want.Generation = 3, 3
 	started := Started(hr, release.Decision{Action: release.Upgrade{}}, want, testNow)
 	if got := (&conditions{list: started.Status.Conditions}).get(helmv2.ConditionReady); got.Status != metav1.ConditionUnknown {
-		t.Errorf("of another spec Ready is %+v", got)
+		t.Errorf("for another generation, Ready is %+v", got)
 	}
 	if r = Finished(hr, release.Outcome{
 		Action: release.Upgrade{}, Desired: want, Revisions: []release.Revision{testRevision(2, helmv2.StatusDeployed)}, Adopted: []string{"one: it is alone", "two: so is it"}, Started: testNow, Ended: testNow,
-	}, testNow); !slices.Contains(reasons(r), "Normal ObjectsAdopted") || r.Events[1].Message != "Helm upgrade adopted objects that were there: one: it is alone, two: so is it" {
+	}, testNow); !slices.Contains(reasons(r), "Normal ObjectsAdopted") || r.Events[1].Message != "Helm upgrade adopted existing objects: one: it is alone, two: so is it" {
 		t.Errorf("events %+v", r.Events)
 	}
 }

@@ -20,16 +20,17 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
+// TestStorable: a message is truncated to maxMessage bytes, between characters.
 func TestStorable(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason  string
 		message string
 		length  int
 	}{
-		"Short":     {"It stays as it is.", "short", 5},
-		"Longest":   {"It just fits.", strings.Repeat("x", maxMessage), maxMessage},
-		"TooLong":   {"It is cut.", strings.Repeat("x", maxMessage+1), maxMessage},
-		"Character": {"It is not cut through a character.", strings.Repeat("x", maxMessage-4) + "€€€", maxMessage - 1},
+		"Short":     {"It does not change.", "short", 5},
+		"Longest":   {"It has the maximum length.", strings.Repeat("x", maxMessage), maxMessage},
+		"TooLong":   {"It is truncated.", strings.Repeat("x", maxMessage+1), maxMessage},
+		"Character": {"It is truncated before a character.", strings.Repeat("x", maxMessage-4) + "€€€", maxMessage - 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := storable(tc.message)
@@ -37,12 +38,13 @@ func TestStorable(t *testing.T) {
 				t.Errorf("%s %d bytes, want %d: ...%q", tc.reason, len(got), tc.length, got[max(0, len(got)-10):])
 			}
 			if storable(got) != got {
-				t.Error("cut again it reads otherwise")
+				t.Error("a second call changes the message")
 			}
 		})
 	}
 }
 
+// TestTransitionTime: the transition time changes with status, reason and message.
 func TestTransitionTime(t *testing.T) {
 	before := metav1.NewTime(testNow.Add(-time.Hour))
 	for name, tc := range map[string]struct {
@@ -51,10 +53,10 @@ func TestTransitionTime(t *testing.T) {
 		conditionReason, detail string
 		moved                   bool
 	}{
-		"Same":    {"Nothing happened.", metav1.ConditionTrue, "R", "m", false},
-		"Status":  {"It turned.", metav1.ConditionFalse, "R", "m", true},
-		"Reason":  {"For another reason.", metav1.ConditionTrue, "S", "m", true},
-		"Message": {"It says something else.", metav1.ConditionTrue, "R", "n", true},
+		"Same":    {"Nothing changed.", metav1.ConditionTrue, "R", "m", false},
+		"Status":  {"The status changed.", metav1.ConditionFalse, "R", "m", true},
+		"Reason":  {"The reason changed.", metav1.ConditionTrue, "S", "m", true},
+		"Message": {"The message changed.", metav1.ConditionTrue, "R", "n", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			hr := &helmv2.HelmRelease{}
@@ -68,26 +70,27 @@ func TestTransitionTime(t *testing.T) {
 			if tc.moved {
 				want = metav1.NewTime(testNow)
 			}
-			if !got.LastTransitionTime.Equal(&want) || got.ObservedGeneration != 7 || c.news() != tc.moved {
-				t.Errorf("%s got %+v, changed %t", tc.reason, got, c.news())
+			if !got.LastTransitionTime.Equal(&want) || got.ObservedGeneration != 7 || c.changed(helmv2.ConditionReady) != tc.moved {
+				t.Errorf("%s got %+v, changed %t", tc.reason, got, c.changed(helmv2.ConditionReady))
 			}
 			if hr.Status.Conditions[0].Message != "m" || hr.Status.Conditions[0].ObservedGeneration != 1 {
-				t.Error("the present list was changed")
+				t.Error("the present conditions were changed")
 			}
 		})
 	}
 }
 
+// TestMerge: merge adds new revisions, and keeps the facts that only history has.
 func TestMerge(t *testing.T) {
-	ours := maker{testUID, helmv2.ActionUpgrade, "sha256:new"}
+	by := origin{testUID, helmv2.ActionUpgrade, "sha256:new"}
 	recorded := func() helmv2.Snapshots {
 		s := snapshot(testRevision(1, helmv2.StatusDeployed))
 		s.Action, s.OCIDigest, s.TestHooks = helmv2.ActionInstall, "sha256:old", &map[string]*helmv2.TestHookStatus{"t": {}}
 		return helmv2.Snapshots{s}
 	}
-	theirs := func() helmv2.Snapshots {
+	otherScheme := func() helmv2.Snapshots {
 		s := recorded()
-		s[0].APIVersion, s[0].Digest = "v2", "sha256:theirs"
+		s[0].APIVersion, s[0].Digest = "v2", "sha256:other"
 		return s
 	}
 	foreign := testRevision(2, helmv2.StatusSuperseded)
@@ -98,9 +101,9 @@ func TestMerge(t *testing.T) {
 		stored  []release.Revision
 		want    []string
 	}{
-		"Nothing": {"Nothing and nothing is nothing.", nil, nil, nil},
+		"Nothing": {"Without revisions, the history is empty.", nil, nil, nil},
 		"New": {
-			"A new revision is ours, the old one keeps what only history knows.", recorded(),
+			"A new revision has the origin, and the old one keeps its own.", recorded(),
 			[]release.Revision{testRevision(2, helmv2.StatusDeployed), testRevision(1, helmv2.StatusSuperseded)},
 			[]string{
 				"2 deployed upgrade sha256:new pintle.dev/v2 sha256:2-deployed tested=false",
@@ -108,11 +111,11 @@ func TestMerge(t *testing.T) {
 			},
 		},
 		"Foreign": {
-			"What somebody else made is not claimed.", nil, []release.Revision{foreign},
+			"A revision of another owner has no origin.", nil, []release.Revision{foreign},
 			[]string{"2 superseded   pintle.dev/v2 sha256:2-superseded tested=false"},
 		},
 		"OtherScheme": {
-			"What an action of ours has written is described anew: its maker's digest does not fit any more.", theirs(),
+			"A revision that an action has written has a new snapshot, because the old digest no longer matches.", otherScheme(),
 			[]release.Revision{testRevision(1, helmv2.StatusSuperseded)},
 			[]string{"1 superseded install sha256:old pintle.dev/v2 sha256:1-superseded tested=true"},
 		},
@@ -120,19 +123,20 @@ func TestMerge(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before := tc.history.DeepCopy()
 			var got []string
-			for _, s := range merge(tc.history, tc.stored, ours) {
+			for _, s := range merge(tc.history, tc.stored, by) {
 				got = append(got, fmt.Sprintf("%d %s %s %s %s %s tested=%t", s.Version, s.Status, s.Action, s.OCIDigest, s.APIVersion, s.Digest, s.TestHooks != nil))
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
 			}
 			if diff := cmp.Diff(before, tc.history); diff != "" {
-				t.Errorf("the history given was changed:\n%s", diff)
+				t.Errorf("the argument was changed:\n%s", diff)
 			}
 		})
 	}
 }
 
+// TestSnapshotSurvivesStorage: a snapshot equals itself after it was stored and read.
 func TestSnapshotSurvivesStorage(t *testing.T) {
 	r := testRevision(1, helmv2.StatusUninstalled)
 	r.FirstDeployed = testNow.In(time.FixedZone("somewhere", 3600)).Add(time.Nanosecond)
@@ -151,13 +155,14 @@ func TestSnapshotSurvivesStorage(t *testing.T) {
 	}
 }
 
+// TestEventMetadata: annotations of events have the known facts of a revision, and no others.
 func TestEventMetadata(t *testing.T) {
 	all := map[string]string{
 		"helm.toolkit.fluxcd.io/revision": "1.1.0", "helm.toolkit.fluxcd.io/token": "sha256:values",
 		"helm.toolkit.fluxcd.io/app-version": "7", "helm.toolkit.fluxcd.io/oci-digest": "sha256:oci",
 	}
 	if diff := cmp.Diff(all, desiredMetadata(testDesired())); diff != "" {
-		t.Errorf("of what is attempted (-want +got):\n%s", diff)
+		t.Errorf("of the desired state (-want +got):\n%s", diff)
 	}
 	s := snapshot(testRevision(1, helmv2.StatusDeployed))
 	s.OCIDigest = "sha256:oci"
@@ -168,13 +173,14 @@ func TestEventMetadata(t *testing.T) {
 	r.AppVersion = ""
 	want := map[string]string{"helm.toolkit.fluxcd.io/revision": "1.1.0", "helm.toolkit.fluxcd.io/token": "sha256:values"}
 	if diff := cmp.Diff(want, revisionMetadata(&r)); diff != "" {
-		t.Errorf("what is not known is left out (-want +got):\n%s", diff)
+		t.Errorf("of a revision without an app version (-want +got):\n%s", diff)
 	}
 	if got := snapshotMetadata(nil); got != nil {
 		t.Errorf("of no snapshot: %v", got)
 	}
 }
 
+// TestInventory: objects have the identifiers of Flux.
 func TestInventory(t *testing.T) {
 	got := inventory([]release.Object{
 		{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "apps", Name: "web"},
@@ -191,6 +197,7 @@ func TestInventory(t *testing.T) {
 	}
 }
 
+// TestHelmLogs: only the last lines are in events, and long lines are truncated.
 func TestHelmLogs(t *testing.T) {
 	var lines []string
 	for i := range 12 {
@@ -209,12 +216,13 @@ func TestHelmLogs(t *testing.T) {
 	}
 }
 
+// TestStoredFailureMessage: the message has the name of the release once.
 func TestStoredFailureMessage(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, description, want string
 	}{
-		"Helm":     {"What Helm says twice is said once.", `Release "web" failed: timed out`, "timed out"},
-		"Unlocked": {"Other sentences stay whole.", "Release unlocked from stale 'pending-install' state", "Release unlocked from stale 'pending-install' state"},
+		"Helm":     {"The name before the error is removed.", `Release "web" failed: timed out`, "timed out"},
+		"Unlocked": {"Other descriptions do not change.", "Release unlocked from stale 'pending-install' state", "Release unlocked from stale 'pending-install' state"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := testRevision(1, helmv2.StatusFailed)
@@ -227,8 +235,8 @@ func TestStoredFailureMessage(t *testing.T) {
 	}
 }
 
-// TestFailureNamesTheRelease: the name of the release may be another than that of
-// the HelmRelease, and shorter than the one that was asked for.
+// TestFailureNamesTheRelease: the message has the name of the release, which can differ from the
+// name of the HelmRelease and from spec.releaseName.
 func TestFailureNamesTheRelease(t *testing.T) {
 	hr := testObject()
 	hr.Spec.ReleaseName = "a-name-that-is-much-too-long"
@@ -241,8 +249,7 @@ func TestFailureNamesTheRelease(t *testing.T) {
 	}
 }
 
-// TestReadyNeedsAReason: as long as nothing is known of the release, Ready does not
-// take over what some other condition says.
+// TestReadyNeedsAReason: without a condition about the release, summarize does not set Ready.
 func TestReadyNeedsAReason(t *testing.T) {
 	hr := testObject()
 	hr.Status.Conditions = []metav1.Condition{{Type: helmv2.ConditionReconciling, Status: metav1.ConditionTrue, Reason: helmv2.ReasonProgressing}}

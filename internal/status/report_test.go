@@ -39,7 +39,7 @@ func testRevision(version int, status helmv2.ReleaseStatus) release.Revision {
 	}
 }
 
-// testObject is a HelmRelease whose first revision was installed an hour ago.
+// testObject returns a HelmRelease whose first revision was installed an hour ago.
 func testObject() *helmv2.HelmRelease {
 	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{
 		Name: "web", Namespace: "apps", UID: testUID, Generation: 3,
@@ -55,7 +55,7 @@ func testObject() *helmv2.HelmRelease {
 	return hr
 }
 
-// brief is what a table compares of a report.
+// brief holds the parts of a report that tables compare.
 type brief struct {
 	Conditions []string
 	History    []string
@@ -84,6 +84,7 @@ func briefly(r Report) brief {
 
 const installed = "Helm install succeeded for release apps/web.v1 with chart web@1.1.0"
 
+// TestFinished: each outcome of an action has its conditions, history, counters, events and delay.
 func TestFinished(t *testing.T) {
 	ok1 := "1 deployed install sha256:oci"
 	for name, tc := range map[string]struct {
@@ -92,7 +93,7 @@ func TestFinished(t *testing.T) {
 		want    brief
 	}{
 		"UpgradeSucceeded": {
-			reason: "Success is Ready, and the revision before it is seen to be superseded.",
+			reason: "A success is Ready, and the revision before it is superseded.",
 			outcome: release.Outcome{Action: release.Upgrade{}, Revisions: []release.Revision{
 				testRevision(2, helmv2.StatusDeployed), testRevision(1, helmv2.StatusSuperseded),
 			}},
@@ -107,7 +108,7 @@ func TestFinished(t *testing.T) {
 			},
 		},
 		"UpgradeFailed": {
-			reason: "A stored failure counts, and Helm's last lines are in no message.",
+			reason: "A stored failure is counted, and Helm's logs are in no message.",
 			outcome: release.Outcome{
 				Action: release.Upgrade{}, Err: errors.New("it broke\n"), Logs: []string{"line"},
 				Revisions: []release.Revision{testRevision(2, helmv2.StatusFailed)},
@@ -123,7 +124,7 @@ func TestFinished(t *testing.T) {
 			},
 		},
 		"UpgradeRefused": {
-			reason:  "A failure that stored nothing uses up a retry, stalls without one, and waits longer every time.",
+			reason:  "A failure that stored nothing uses up a retry, stalls without retries, and backs off.",
 			outcome: release.Outcome{Action: release.Upgrade{}, Err: errors.New("bad values")},
 			want: brief{
 				Conditions: []string{
@@ -136,7 +137,7 @@ func TestFinished(t *testing.T) {
 			},
 		},
 		"TakeOverSucceeded": {
-			reason: "What was recorded before describes another release; what was taken over is kept without claiming to have made it.",
+			reason: "The recorded history is of another release. The revision that was taken over has no action.",
 			outcome: release.Outcome{Action: release.Upgrade{TakeOver: true}, Revisions: []release.Revision{
 				testRevision(8, helmv2.StatusDeployed),
 				func() release.Revision { r := testRevision(7, helmv2.StatusSuperseded); r.Owner = "uid-2"; return r }(),
@@ -151,7 +152,7 @@ func TestFinished(t *testing.T) {
 			},
 		},
 		"TakeOverRefused": {
-			reason:  "Nothing was taken over, so what was recorded still is all we know.",
+			reason:  "Nothing was taken over, and the recorded history stays.",
 			outcome: release.Outcome{Action: release.Upgrade{TakeOver: true}, Err: errors.New("busy")},
 			want: brief{
 				Conditions: []string{
@@ -164,7 +165,7 @@ func TestFinished(t *testing.T) {
 			},
 		},
 		"UpgradeCancelled": {
-			reason: "What was ended on purpose is nobody's failure.",
+			reason: "A cancelled action is not a failure.",
 			outcome: release.Outcome{
 				Action: release.Upgrade{}, Err: errors.New("context canceled"), Cancelled: true,
 				Revisions: []release.Revision{testRevision(2, helmv2.StatusFailed)},
@@ -178,7 +179,7 @@ func TestFinished(t *testing.T) {
 			},
 		},
 		"UninstallSucceeded": {
-			reason:  "Nothing is left to remember, except where it was.",
+			reason:  "The history is empty.",
 			outcome: release.Outcome{Action: release.Uninstall{}},
 			want: brief{
 				Conditions: []string{
@@ -190,7 +191,7 @@ func TestFinished(t *testing.T) {
 			},
 		},
 		"UninstallFailed": {
-			reason: "Even a stored failure waits longer every time: the next visit decides the same.",
+			reason: "A stored failure backs off too, because the next decision is the same.",
 			outcome: release.Outcome{
 				Action: release.Uninstall{}, Err: errors.New("stuck"),
 				Revisions: []release.Revision{testRevision(1, helmv2.StatusUninstalling)},
@@ -206,7 +207,7 @@ func TestFinished(t *testing.T) {
 			},
 		},
 		"UninstallCancelled": {
-			reason:  "A shutdown in the middle of an uninstall is not a failure of it.",
+			reason:  "An uninstall that a shutdown cancels has not failed.",
 			outcome: release.Outcome{Action: release.Uninstall{}, Err: errors.New("context canceled"), Cancelled: true},
 			want: brief{
 				Conditions: []string{
@@ -217,7 +218,7 @@ func TestFinished(t *testing.T) {
 			},
 		},
 		"Unlocked": {
-			reason: "The unlocked revision is recorded, as ours only if it is.",
+			reason: "The unlocked revision is recorded, with an action only if its owner is this HelmRelease.",
 			outcome: release.Outcome{
 				Action: release.Unlock{Version: 2, Status: helmv2.StatusPendingUpgrade},
 				Revisions: []release.Revision{
@@ -234,7 +235,7 @@ func TestFinished(t *testing.T) {
 			},
 		},
 		"UnlockedAlready": {
-			reason:  "A revision that moved on in the meantime is looked at again.",
+			reason:  "A revision that was no longer pending is observed again.",
 			outcome: release.Outcome{Action: release.Unlock{Version: 2, Status: helmv2.StatusPendingUpgrade}},
 			want: brief{
 				Conditions: []string{"Released=True/InstallSucceeded/2 " + installed, "Ready=True/InstallSucceeded/2 " + installed},
@@ -242,7 +243,7 @@ func TestFinished(t *testing.T) {
 			},
 		},
 		"UnlockFailed": {
-			reason:  "It is tried again.",
+			reason:  "A failed unlock is retried.",
 			outcome: release.Outcome{Action: release.Unlock{Version: 2, Status: helmv2.StatusPendingUpgrade, Target: testDesired().Target}, Err: errors.New("forbidden")},
 			want: brief{
 				Conditions: []string{
@@ -255,7 +256,7 @@ func TestFinished(t *testing.T) {
 			},
 		},
 		"UnlockCancelled": {
-			reason:  "An unlock that a shutdown kept from beginning has not failed.",
+			reason:  "An unlock that a shutdown cancels has not failed.",
 			outcome: release.Outcome{Action: release.Unlock{Version: 2, Status: helmv2.StatusPendingUpgrade}, Err: errors.New("cancelled before the action started"), Cancelled: true},
 			want: brief{
 				Conditions: []string{
@@ -284,6 +285,7 @@ func TestFinished(t *testing.T) {
 	}
 }
 
+// TestStarted: each announcement has its conditions, and always changes the status.
 func TestStarted(t *testing.T) {
 	const conditions = "Released=True/InstallSucceeded/2 " + installed
 	for name, tc := range map[string]struct {
@@ -293,35 +295,35 @@ func TestStarted(t *testing.T) {
 		history    int
 	}{
 		"Install": {
-			"A new release begins: what was recorded is gone.", release.Install{Timeout: time.Minute},
+			"The history of an earlier release is removed.", release.Install{Timeout: time.Minute},
 			[]string{
 				conditions, "Ready=Unknown/Progressing/3 Running 'install' action with timeout of 1m0s",
 				"Reconciling=True/Progressing/3 Running 'install' action with timeout of 1m0s",
 			}, 0,
 		},
 		"Upgrade": {
-			"The record stays.", release.Upgrade{Timeout: time.Minute},
+			"The history stays.", release.Upgrade{Timeout: time.Minute},
 			[]string{
 				conditions, "Ready=Unknown/Progressing/3 Running 'upgrade' action with timeout of 1m0s",
 				"Reconciling=True/Progressing/3 Running 'upgrade' action with timeout of 1m0s",
 			}, 1,
 		},
 		"TakeOver": {
-			"The record stays until the take-over has stored something.", release.Upgrade{Timeout: time.Minute, TakeOver: true},
+			"The history stays until the take-over has stored a revision.", release.Upgrade{Timeout: time.Minute, TakeOver: true},
 			[]string{
 				conditions, "Ready=Unknown/Progressing/3 Running 'upgrade' action with timeout of 1m0s",
 				"Reconciling=True/Progressing/3 Running 'upgrade' action with timeout of 1m0s",
 			}, 1,
 		},
 		"Uninstall": {
-			"Ready is about the release, which still is there.", release.Uninstall{Timeout: time.Minute, Target: testDesired().Target},
+			"Ready stays, because the release still exists.", release.Uninstall{Timeout: time.Minute, Target: testDesired().Target},
 			[]string{
 				conditions, "Ready=True/InstallSucceeded/2 " + installed,
 				"Reconciling=True/Progressing/3 Running 'uninstall' action with timeout of 1m0s",
 			}, 1,
 		},
 		"Unlock": {
-			"The same.", release.Unlock{Target: testDesired().Target},
+			"Ready stays.", release.Unlock{Target: testDesired().Target},
 			[]string{
 				conditions, "Ready=True/InstallSucceeded/2 " + installed,
 				"Reconciling=True/Progressing/3 Running 'unlock' action",
@@ -337,36 +339,38 @@ func TestStarted(t *testing.T) {
 			if len(r.Status.History) != tc.history || r.Status.StorageNamespace != "store" || len(r.Events) > 0 {
 				t.Errorf("history %v, storage %q, events %v", r.Status.History, r.Status.StorageNamespace, r.Events)
 			}
-			// The same announcement again, within the same second: without a change
-			// there would be nothing to guard.
+			// The write of an announcement detects concurrent ones only if it changes the status.
 			hr.Status = r.Status
 			if again := Started(hr, release.Decision{Action: tc.action}, testDesired(), testNow); cmp.Equal(again.Status, r.Status) {
-				t.Error("announced twice it changes nothing")
+				t.Error("the second announcement in the same second does not change the status")
 			}
 		})
 	}
 }
 
+// TestStartedIsReadyUnknownFromTheStart: the first announcement sets Ready.
 func TestStartedIsReadyUnknownFromTheStart(t *testing.T) {
 	hr := &helmv2.HelmRelease{}
 	r := Started(hr, release.Decision{Action: release.Unlock{}}, testDesired(), testNow)
 	want := []string{"Ready=Unknown/Progressing/0 Running 'unlock' action", "Reconciling=True/Progressing/0 Running 'unlock' action"}
 	if diff := cmp.Diff(want, briefly(r).Conditions); diff != "" {
-		t.Errorf("a first write without Ready (-want +got):\n%s", diff)
+		t.Errorf("conditions (-want +got):\n%s", diff)
 	}
 }
 
-func TestAnnounceNotesWhatIsAttempted(t *testing.T) {
+// TestStartedRecordsInputs: an announcement records the inputs of the action, and resets counters
+// of other inputs.
+func TestStartedRecordsInputs(t *testing.T) {
 	hr := testObject()
 	hr.Status.Failures, hr.Status.UpgradeFailures = 3, 3
-	hr.Status.LastAttemptedValuesChecksum, hr.Status.LastReleaseRevision = "old", 7 //nolint:staticcheck // they must go
+	hr.Status.LastAttemptedValuesChecksum, hr.Status.LastReleaseRevision = "old", 7 //nolint:staticcheck // deprecated fields are cleared
 	got := Started(hr, release.Decision{Action: release.Upgrade{}}, testDesired(), testNow).Status
 	want := helmv2.HelmReleaseStatus{
 		LastAttemptedGeneration: 3, LastAttemptedRevision: "1.1.0", LastAttemptedRevisionDigest: "sha256:oci",
 		LastAttemptedConfigDigest: "sha256:values", LastAttemptedReleaseAction: helmv2.ActionUpgrade,
 		StorageNamespace: "store",
 		Conditions:       got.Conditions, History: got.History, ObservedGeneration: 2,
-		// Only what ends a visit acknowledges a request.
+		// An announcement does not handle requests.
 		LastHandledReconcileAt: hr.Status.LastHandledReconcileAt,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -374,16 +378,16 @@ func TestAnnounceNotesWhatIsAttempted(t *testing.T) {
 	}
 }
 
-// TestFailureOfAnOlderSpec: what Helm refused is tried again later, but a spec
-// that was mended meanwhile need not wait for that.
+// TestFailureOfAnOlderSpec: an action that stored nothing is retried with back-off, and without a
+// delay if the spec has changed.
 func TestFailureOfAnOlderSpec(t *testing.T) {
 	hr := testObject()
 	refused := release.Outcome{Action: release.Upgrade{}, Desired: testDesired(), Err: errors.New("schema"), Started: testNow, Ended: testNow}
 	if got := Finished(hr, refused, testNow).Retry; !got.IsBackoff() {
-		t.Errorf("the same spec is tried again %s, want backoff", got)
+		t.Errorf("the same spec: retry %s, want back-off", got)
 	}
 	hr.Generation++
 	if got := Finished(hr, refused, testNow).Retry; !got.IsNow() {
-		t.Errorf("a newer spec is tried %s, want now", got)
+		t.Errorf("a newer spec: retry %s, want now", got)
 	}
 }

@@ -16,20 +16,19 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// answers is what status says about requests after a visit: visit, force and
-// reset, and the sum of the failure counters.
-type answers struct {
-	Visit, Force, Reset string
-	Failures            int64
+// handled holds the handled requests in status, and the sum of the failure counters.
+type handled struct {
+	Reconcile, Force, Reset string
+	Failures                int64
 }
 
-func answersIn(s helmv2.HelmReleaseStatus) answers {
-	return answers{s.LastHandledReconcileAt, s.LastHandledForceAt, s.LastHandledResetAt, s.Failures + s.InstallFailures + s.UpgradeFailures}
+func handledIn(s helmv2.HelmReleaseStatus) handled {
+	return handled{s.LastHandledReconcileAt, s.LastHandledForceAt, s.LastHandledResetAt, s.Failures + s.InstallFailures + s.UpgradeFailures}
 }
 
-// asking returns an object that has answered all requests so far, with three
-// failures counted, and asks for something new.
-func asking(force, reset string) *helmv2.HelmRelease {
+// requesting returns a HelmRelease with three counted failures and new requests. All earlier
+// requests are handled.
+func requesting(force, reset string) *helmv2.HelmRelease {
 	hr := testObject()
 	hr.Annotations = map[string]string{helmv2.AnnotationReconcileRequest: "new"}
 	for annotation, token := range map[string]string{helmv2.AnnotationForceRequest: force, helmv2.AnnotationResetRequest: reset} {
@@ -50,8 +49,8 @@ func desiredBy(hr *helmv2.HelmRelease) release.Desired {
 	return want
 }
 
-// visits are the ways a visit can end, each on the object it is given.
-func visits() map[string]func(*helmv2.HelmRelease) Report {
+// reports returns all kinds of reports, by name.
+func reports() map[string]func(*helmv2.HelmRelease) Report {
 	settled := func(a release.Action, suspended, interrupted bool, status helmv2.ReleaseStatus, version int) func(*helmv2.HelmRelease) Report {
 		return func(hr *helmv2.HelmRelease) Report {
 			newest := testRevision(version, status)
@@ -97,13 +96,13 @@ func visits() map[string]func(*helmv2.HelmRelease) Report {
 	}
 }
 
-func checkAnswers(t *testing.T, object func() *helmv2.HelmRelease, want map[string]answers) {
+func checkHandled(t *testing.T, object func() *helmv2.HelmRelease, want map[string]handled) {
 	t.Helper()
-	for name, visit := range visits() {
+	for name, report := range reports() {
 		t.Run(name, func(t *testing.T) {
 			hr := object()
 			before := hr.DeepCopy()
-			if diff := cmp.Diff(want[name], answersIn(visit(hr).Status)); diff != "" {
+			if diff := cmp.Diff(want[name], handledIn(report(hr).Status)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(before, hr); diff != "" {
@@ -113,63 +112,67 @@ func checkAnswers(t *testing.T, object func() *helmv2.HelmRelease, want map[stri
 	}
 }
 
-func TestVisitRequested(t *testing.T) {
-	none, handled := answers{"old", "old", "old", 3}, answers{"new", "old", "old", 3}
-	checkAnswers(t, func() *helmv2.HelmRelease { return asking("", "") }, map[string]answers{
-		"Announced": none, "UnlockAnnounced": none, "Progressing": none, "Blocked": handled, "InSync": handled, "Suspended": handled,
-		"Stalled": handled, "Held": handled, "Foreign": handled, "Adopted": handled, "AdoptedInterrupted": handled,
-		"Finished": handled, "Cancelled": handled, "Unlocked": handled,
+// TestReconcileRequested: every reconciliation that ends handles a reconcile request.
+func TestReconcileRequested(t *testing.T) {
+	none, done := handled{"old", "old", "old", 3}, handled{"new", "old", "old", 3}
+	checkHandled(t, func() *helmv2.HelmRelease { return requesting("", "") }, map[string]handled{
+		"Announced": none, "UnlockAnnounced": none, "Progressing": none, "Blocked": done, "InSync": done, "Suspended": done,
+		"Stalled": done, "Held": done, "Foreign": done, "Adopted": done, "AdoptedInterrupted": done,
+		"Finished": done, "Cancelled": done, "Unlocked": done,
 	})
 }
 
+// TestForceRequested: a decision handles a force request, and an obstacle lets it expire.
 func TestForceRequested(t *testing.T) {
-	open, answered := answers{"old", "old", "old", 3}, answers{"new", "new", "old", 3}
-	expired := answers{"new", "old", "old", 3}
-	checkAnswers(t, func() *helmv2.HelmRelease { return asking("new", "") }, map[string]answers{
+	open, answered := handled{"old", "old", "old", 3}, handled{"new", "new", "old", 3}
+	expired := handled{"new", "old", "old", 3}
+	checkHandled(t, func() *helmv2.HelmRelease { return requesting("new", "") }, map[string]handled{
 		"Announced": {"old", "new", "old", 3}, "UnlockAnnounced": open, "Progressing": open, "Blocked": expired, "InSync": answered, "Suspended": expired,
 		"Stalled": answered, "Held": open, "Foreign": answered, "Adopted": open, "AdoptedInterrupted": open,
 		"Finished": open, "Cancelled": open, "Unlocked": open,
 	})
 }
 
-// TestForceBegun: the force was announced, and nobody recorded its end yet.
+// TestForceBegun: a force that was announced stays open until its end is recorded.
 func TestForceBegun(t *testing.T) {
-	open, ended := answers{"old", "new", "old", 3}, answers{"new", "new", "old", 3}
+	open, ended := handled{"old", "new", "old", 3}, handled{"new", "new", "old", 3}
 	object := func() *helmv2.HelmRelease {
-		hr := asking("new", "")
-		hr.Status = visits()["Announced"](hr).Status
+		hr := requesting("new", "")
+		hr.Status = reports()["Announced"](hr).Status
 		return hr
 	}
-	checkAnswers(t, object, map[string]answers{
+	checkHandled(t, object, map[string]handled{
 		"Announced": open, "UnlockAnnounced": open, "Progressing": open, "Blocked": open, "InSync": open, "Suspended": open,
 		"Stalled": open, "Held": open, "Foreign": open, "Adopted": ended, "AdoptedInterrupted": open,
 		"Finished": ended, "Cancelled": open, "Unlocked": open,
 	})
 }
 
+// TestResetRequested: a decision or an announcement handles a reset request, and an obstacle lets
+// it expire.
 func TestResetRequested(t *testing.T) {
-	open, answered := answers{"old", "old", "old", 3}, answers{"new", "old", "new", 0}
-	expired := answers{"new", "old", "old", 3}
-	checkAnswers(t, func() *helmv2.HelmRelease { return asking("", "new") }, map[string]answers{
+	open, answered := handled{"old", "old", "old", 3}, handled{"new", "old", "new", 0}
+	expired := handled{"new", "old", "old", 3}
+	checkHandled(t, func() *helmv2.HelmRelease { return requesting("", "new") }, map[string]handled{
 		"Announced": {"old", "old", "new", 0}, "UnlockAnnounced": open, "Progressing": open, "Blocked": expired, "InSync": answered, "Suspended": expired,
 		"Stalled": answered, "Held": open, "Foreign": answered, "Adopted": open, "AdoptedInterrupted": open,
 		"Finished": open, "Cancelled": open, "Unlocked": open,
 	})
 }
 
-// TestTokensThatDoNotCount are noted by a visit that decides, so that they do
-// not come to count when the tokens happen to agree later.
+// TestTokensThatDoNotCount: a decision records tokens of force and reset that differ from the
+// reconcile request. They are then not valid when the tokens become equal later.
 func TestTokensThatDoNotCount(t *testing.T) {
-	handled, noted := answers{"new", "old", "old", 3}, answers{"new", "other", "other", 3}
-	checkAnswers(t, func() *helmv2.HelmRelease { return asking("other", "other") }, map[string]answers{
-		"Announced": {"old", "old", "other", 3}, "UnlockAnnounced": {"old", "old", "old", 3}, "Progressing": {"old", "old", "old", 3}, "Blocked": handled, "InSync": noted,
-		"Suspended": handled, "Stalled": noted, "Held": handled, "Foreign": noted, "Adopted": handled, "AdoptedInterrupted": handled,
-		"Finished": handled, "Cancelled": handled, "Unlocked": handled,
+	done, noted := handled{"new", "old", "old", 3}, handled{"new", "other", "other", 3}
+	checkHandled(t, func() *helmv2.HelmRelease { return requesting("other", "other") }, map[string]handled{
+		"Announced": {"old", "old", "other", 3}, "UnlockAnnounced": {"old", "old", "old", 3}, "Progressing": {"old", "old", "old", 3}, "Blocked": done, "InSync": noted,
+		"Suspended": done, "Stalled": noted, "Held": done, "Foreign": noted, "Adopted": done, "AdoptedInterrupted": done,
+		"Finished": done, "Cancelled": done, "Unlocked": done,
 	})
 }
 
-// TestRequestDuringARefusedAttempt: what comes next is not the same again, and
-// need not wait; unless an unlock was refused, which comes before anything.
+// TestRequestDuringARefusedAttempt: a force request during an action that fails has no delay,
+// unless the action is an unlock, which precedes all others.
 func TestRequestDuringARefusedAttempt(t *testing.T) {
 	for name, tc := range map[string]struct {
 		action release.Action
@@ -177,34 +180,35 @@ func TestRequestDuringARefusedAttempt(t *testing.T) {
 		now    bool
 	}{
 		"Force":  {release.Upgrade{}, "new", true},
-		"Visit":  {release.Upgrade{}, "", false},
+		"None":   {release.Upgrade{}, "", false},
 		"Unlock": {release.Unlock{}, "new", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			hr := asking(tc.force, "")
+			hr := requesting(tc.force, "")
 			r := Finished(hr, release.Outcome{Action: tc.action, Desired: testDesired(), Err: errors.New("schema")}, testNow)
 			if r.Retry.IsNow() != tc.now || r.Retry.IsBackoff() == tc.now {
-				t.Errorf("tried again %s", r.Retry)
+				t.Errorf("retry %s", r.Retry)
 			}
 		})
 	}
 }
 
-// TestDuration: it is there as soon as an attempt has ended by itself, and zero only if that was
-// rejected.
+// TestDuration: lastAttemptedReleaseActionDuration is set when an action has ended by itself.
 func TestDuration(t *testing.T) {
 	for name, want := range map[string]*metav1.Duration{
 		"Announced": nil, "Cancelled": nil, "AdoptedInterrupted": nil, "Unlocked": nil,
 		"Finished": {Duration: time.Millisecond}, "Adopted": {Duration: time.Minute},
 	} {
-		hr := asking("", "")
+		hr := requesting("", "")
 		hr.Status.LastAttemptedReleaseActionDuration = nil
-		if diff := cmp.Diff(want, visits()[name](hr).Status.LastAttemptedReleaseActionDuration); diff != "" {
+		if diff := cmp.Diff(want, reports()[name](hr).Status.LastAttemptedReleaseActionDuration); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }
 
+// TestReadyFollowsTheActionThatIgnoresTests: the setting of the last action, and not spec.test,
+// decides whether test failures are ignored.
 func TestReadyFollowsTheActionThatIgnoresTests(t *testing.T) {
 	for name, tc := range map[string]struct {
 		byTest, byAction bool

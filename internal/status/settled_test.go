@@ -20,8 +20,8 @@ func failedSince(version int) []release.Revision {
 	return []release.Revision{testRevision(version, helmv2.StatusFailed), testRevision(1, helmv2.StatusDeployed)}
 }
 
-// TestSettled also holds every report against itself: the same visit a minute
-// later must write nothing and say nothing.
+// TestSettled: each decision without an action has its report, and the same reconciliation a minute
+// later writes nothing and has no events.
 func TestSettled(t *testing.T) {
 	ok := []string{"Released=True/InstallSucceeded/2 " + installed, "Ready=True/InstallSucceeded/2 " + installed}
 	now := []string{"Released=True/InstallSucceeded/3 " + installed, "Ready=True/InstallSucceeded/3 " + installed}
@@ -33,13 +33,13 @@ func TestSettled(t *testing.T) {
 		want      brief
 	}{
 		"InSync": {
-			reason:    "Ready says what Released says, for the present generation.",
+			reason:    "Ready is that of Released, for the present generation.",
 			decision:  release.Decision{Action: release.Settle{}},
 			revisions: []release.Revision{testRevision(1, helmv2.StatusDeployed)},
 			want:      brief{Conditions: now, History: []string{"1 deployed install sha256:oci"}, Observed: 3, Retry: "10m0s"},
 		},
 		"Suspended": {
-			reason:    "Conditions stay: what they say still holds.",
+			reason:    "Conditions about the release stay.",
 			decision:  release.Decision{Action: release.Settle{}},
 			suspended: true,
 			want: brief{
@@ -48,23 +48,23 @@ func TestSettled(t *testing.T) {
 			},
 		},
 		"WaitForAttempt": {
-			reason:   "The announcement says all there is to say.",
+			reason:   "The conditions of the announcement stay.",
 			decision: release.Decision{Action: release.Wait{}},
 			want:     brief{Conditions: ok, History: []string{"1 deployed install sha256:oci"}, Observed: 2, Retry: "never"},
 		},
-		"WaitForSomebody": {
-			reason:   "People read whom we wait for.",
-			decision: release.Decision{Action: release.Wait{After: time.Minute}, Why: "revision 2 has status 'pending-upgrade', set by another client"},
+		"WaitForOther": {
+			reason:   "Ready has the reason of the wait.",
+			decision: release.Decision{Action: release.Wait{After: time.Minute}, Why: "revision 2 is pending-upgrade by another client"},
 			want: brief{
 				Conditions: []string{
-					ok[0], "Ready=Unknown/Progressing/3 revision 2 has status 'pending-upgrade', set by another client",
-					"Reconciling=True/Progressing/3 revision 2 has status 'pending-upgrade', set by another client",
+					ok[0], "Ready=Unknown/Progressing/3 revision 2 is pending-upgrade by another client",
+					"Reconciling=True/Progressing/3 revision 2 is pending-upgrade by another client",
 				},
 				History: []string{"1 deployed install sha256:oci"}, Observed: 2, Retry: "1m0s",
 			},
 		},
 		"StallAfterFailure": {
-			reason:    "Ready says what failed, Stalled that nothing more is tried.",
+			reason:    "Ready has the failure, and Stalled the reason of the stall.",
 			decision:  release.Decision{Action: release.Stall{Reason: helmv2.ReasonRetriesExceeded}, Why: "Failed to upgrade after 1 attempt(s)"},
 			revisions: []release.Revision{testRevision(1, helmv2.StatusFailed)},
 			want: brief{
@@ -77,7 +77,7 @@ func TestSettled(t *testing.T) {
 			},
 		},
 		"StallOnState": {
-			reason:    "There is no failure to speak of, only a state.",
+			reason:    "Without a failure, Ready has the reason of the stall.",
 			decision:  release.Decision{Action: release.Stall{Reason: helmv2.ReasonStateError}, Why: "revision 1 has status 'uninstalling'"},
 			revisions: []release.Revision{testRevision(1, helmv2.StatusUninstalling)},
 			want: brief{
@@ -100,12 +100,13 @@ func TestSettled(t *testing.T) {
 			hr.Status, in.Now = r.Status, testNow.Add(time.Minute)
 			again := Settled(hr, tc.decision, in)
 			if diff := cmp.Diff(r.Status, again.Status); diff != "" || len(again.Events) > 0 {
-				t.Errorf("the same visit again writes (-first +second):\n%s\nand emits %v", diff, again.Events)
+				t.Errorf("the same reconciliation again writes (-first +second):\n%s\nand emits %v", diff, again.Events)
 			}
 		})
 	}
 }
 
+// TestAdopted: a revision that was not recorded is reported without an event.
 func TestAdopted(t *testing.T) {
 	adopt := release.Decision{Action: release.Adopt{}}
 	for name, tc := range map[string]struct {
@@ -114,7 +115,7 @@ func TestAdopted(t *testing.T) {
 		want      brief
 	}{
 		"Deployed": {
-			reason:    "A success is Ready; its event is lost, not invented.",
+			reason:    "A success is Ready, and has no event.",
 			revisions: []release.Revision{testRevision(2, helmv2.StatusDeployed), testRevision(1, helmv2.StatusSuperseded)},
 			want: brief{
 				Conditions: []string{
@@ -125,7 +126,7 @@ func TestAdopted(t *testing.T) {
 			},
 		},
 		"Failed": {
-			reason:    "A failure counts, in Helm's own words.",
+			reason:    "A failure is counted, with the error in Helm's record.",
 			revisions: failedSince(2),
 			want: brief{
 				Conditions: []string{
@@ -136,7 +137,7 @@ func TestAdopted(t *testing.T) {
 			},
 		},
 		"Interrupted": {
-			reason: "Unless we ended it ourselves.",
+			reason: "An interrupted revision is not counted.",
 			revisions: func() []release.Revision {
 				all := failedSince(2)
 				all[0].Interrupted = true
@@ -161,7 +162,9 @@ func TestAdopted(t *testing.T) {
 	}
 }
 
-func TestAdoptedSpeaksOfTheFailureAtHand(t *testing.T) {
+// TestAdoptedReportsTheNewestFailure: Ready has the failure of the adopted revision, not an earlier
+// one.
+func TestAdoptedReportsTheNewestFailure(t *testing.T) {
 	hr := testObject()
 	o := release.Outcome{
 		Action: release.Upgrade{}, Desired: testDesired(), Err: errOf("an earlier failure"),
@@ -173,7 +176,7 @@ func TestAdoptedSpeaksOfTheFailureAtHand(t *testing.T) {
 	want := "Helm upgrade failed for release apps/web with chart web@1.1.0: it broke"
 	for _, c := range r.Status.Conditions {
 		if c.Type == helmv2.ConditionReady && c.Message != want {
-			t.Errorf("Ready says %q, want %q", c.Message, want)
+			t.Errorf("Ready has message %q, want %q", c.Message, want)
 		}
 	}
 }
@@ -182,6 +185,8 @@ type errOf string
 
 func (e errOf) Error() string { return string(e) }
 
+// TestBlocked: each kind of obstacle has its report, and the same reconciliation a minute later
+// writes nothing and has no events.
 func TestBlocked(t *testing.T) {
 	ok := "Released=True/InstallSucceeded/2 " + installed
 	for name, tc := range map[string]struct {
@@ -190,7 +195,7 @@ func TestBlocked(t *testing.T) {
 		want    brief
 	}{
 		"Retried": {
-			reason:  "It is worth an event, and will be tried again.",
+			reason:  "It has an event, and is retried.",
 			blocked: release.Blocked{Reason: helmv2.ReasonValuesError, Message: "spec.values cannot be read", Retry: release.Backoff()},
 			want: brief{
 				Conditions: []string{
@@ -202,7 +207,7 @@ func TestBlocked(t *testing.T) {
 			},
 		},
 		"Normal": {
-			reason:  "An event need not be a warning.",
+			reason:  "The event has type Normal.",
 			blocked: release.Blocked{Reason: helmv2.ReasonDependencyNotReady, Message: "not ready", Normal: true, Retry: release.After(time.Minute)},
 			want: brief{
 				Conditions: []string{ok, "Ready=False/DependencyNotReady/3 not ready", "Reconciling=True/ProgressingWithRetry/3 not ready"},
@@ -211,7 +216,7 @@ func TestBlocked(t *testing.T) {
 			},
 		},
 		"Quiet": {
-			reason:  "Normal waiting is not.",
+			reason:  "It has no event.",
 			blocked: release.Blocked{Reason: helmv2.ReasonSourceNotReady, Message: "no artifact", Quiet: true, Retry: release.After(time.Minute)},
 			want: brief{
 				Conditions: []string{ok, "Ready=False/SourceNotReady/3 no artifact", "Reconciling=True/ProgressingWithRetry/3 no artifact"},
@@ -219,7 +224,7 @@ func TestBlocked(t *testing.T) {
 			},
 		},
 		"Terminal": {
-			reason:  "Only a change of the spec helps, so the generation is dealt with.",
+			reason:  "Only a change of the spec helps, so that the generation is observed.",
 			blocked: release.Blocked{Reason: helmv2.ReasonUnsupportedField, Message: "spec.x", Terminal: true},
 			want: brief{
 				Conditions: []string{ok, "Ready=False/UnsupportedField/3 spec.x", "Stalled=True/UnsupportedField/3 spec.x"},
@@ -228,7 +233,7 @@ func TestBlocked(t *testing.T) {
 			},
 		},
 		"Progressing": {
-			reason:  "What is being worked on has not failed.",
+			reason:  "Work in progress is not a failure.",
 			blocked: release.Blocked{Reason: helmv2.ReasonArtifactFailed, Message: "not downloaded yet", Progressing: true, Quiet: true, Retry: release.After(time.Minute)},
 			want: brief{
 				Conditions: []string{ok, "Ready=Unknown/Progressing/3 not downloaded yet", "Reconciling=True/Progressing/3 not downloaded yet"},
@@ -236,7 +241,7 @@ func TestBlocked(t *testing.T) {
 			},
 		},
 		"Brief": {
-			reason:  "Nothing is said of what is going to be gone in a moment.",
+			reason:  "A short obstacle does not change the status.",
 			blocked: release.Blocked{Reason: helmv2.ReasonArtifactFailed, Message: "not downloaded yet", Progressing: true, Brief: true, Quiet: true, Retry: release.After(time.Second)},
 			want: brief{
 				Conditions: []string{ok, "Ready=True/InstallSucceeded/2 " + installed},
@@ -244,7 +249,7 @@ func TestBlocked(t *testing.T) {
 			},
 		},
 		"InvalidUTF8": {
-			reason:  "Bytes that are no text are replaced, here and not by the API server.",
+			reason:  "Invalid UTF-8 is replaced before the API server does so.",
 			blocked: release.Blocked{Reason: helmv2.ReasonValuesError, Message: "bad \xff byte", Quiet: true},
 			want: brief{
 				Conditions: []string{ok, "Ready=False/ValuesError/3 bad \uFFFD byte", "Reconciling=True/ProgressingWithRetry/3 bad \uFFFD byte"},
@@ -261,14 +266,14 @@ func TestBlocked(t *testing.T) {
 			hr.Status = r.Status
 			again := Blocked(hr, &tc.blocked, testNow.Add(time.Minute))
 			if diff := cmp.Diff(r.Status, again.Status); diff != "" || len(again.Events) > 0 {
-				t.Errorf("the same visit again writes (-first +second):\n%s\nand emits %v", diff, again.Events)
+				t.Errorf("the same reconciliation again writes (-first +second):\n%s\nand emits %v", diff, again.Events)
 			}
 		})
 	}
 }
 
-// TestProgressKeepsTheFailure: a server that is dead is asked again and again, and
-// the status must not say each time that it may be well.
+// TestProgressKeepsTheFailure: the retry of a failed download does not change the status, unless
+// the generation has changed.
 func TestProgressKeepsTheFailure(t *testing.T) {
 	failed := release.Blocked{Reason: helmv2.ReasonArtifactFailed, Message: "timeout", Retry: release.Backoff()}
 	again := release.Blocked{Reason: helmv2.ReasonArtifactFailed, Message: "not downloaded yet", Progressing: true, Quiet: true}
@@ -276,25 +281,25 @@ func TestProgressKeepsTheFailure(t *testing.T) {
 	hr.Status = Blocked(hr, &failed, testNow).Status
 	hr.Generation++
 	if r := Blocked(hr, &again, testNow.Add(time.Minute)); apimeta.IsStatusConditionFalse(r.Status.Conditions, helmv2.ConditionReady) {
-		t.Error("another spec is said to have failed before it was tried")
+		t.Error("Ready has the failure of an earlier generation")
 	}
 	hr.Generation--
 	for range 2 {
 		r := Blocked(hr, &again, testNow.Add(time.Minute))
 		if diff := cmp.Diff(hr.Status, r.Status); diff != "" {
-			t.Errorf("the next try changes what is said (-before +after):\n%s", diff)
+			t.Errorf("the retry changes the status (-before +after):\n%s", diff)
 		}
 		hr.Status = r.Status
 		r = Blocked(hr, &failed, testNow.Add(2*time.Minute))
 		if diff := cmp.Diff(hr.Status, r.Status); diff != "" || len(r.Events) > 0 {
-			t.Errorf("the next failure is news: %v (-before +after):\n%s", r.Events, diff)
+			t.Errorf("the next failure has events %v (-before +after):\n%s", r.Events, diff)
 		}
 	}
 }
 
-// TestDriftedGoesWhileNobodyLooks: another controller may have left it, and it
-// would stay for ever.
-func TestDriftedGoesWhileNobodyLooks(t *testing.T) {
+// TestDriftedWithoutDetection: without a comparison Drifted is removed, also if another controller
+// has set it.
+func TestDriftedWithoutDetection(t *testing.T) {
 	hr, in := testObject(), release.Input{Desired: testDesired(), Now: testNow}
 	hr.Status.Conditions = append(hr.Status.Conditions, metav1.Condition{
 		Type: helmv2.ConditionDrifted, Status: metav1.ConditionTrue, Reason: helmv2.ReasonDriftDetected, Message: "something was changed",
@@ -302,7 +307,7 @@ func TestDriftedGoesWhileNobodyLooks(t *testing.T) {
 	in.Observed.Revisions, in.Recorded = []release.Revision{testRevision(1, helmv2.StatusDeployed)}, hr.Status
 	r := Settled(hr, release.Decision{Action: release.Settle{}, State: release.StateInSync}, in)
 	if c := apimeta.FindStatusCondition(r.Status.Conditions, helmv2.ConditionDrifted); c != nil {
-		t.Errorf("it still says %+v", c)
+		t.Errorf("Drifted stays: %+v", c)
 	}
 	if c := apimeta.FindStatusCondition(r.Status.Conditions, helmv2.ConditionReady); c == nil || c.Status != metav1.ConditionTrue {
 		t.Errorf("Ready is %+v", c)

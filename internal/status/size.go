@@ -16,34 +16,34 @@ import (
 
 const kib = 1024
 
-// SizeExceeded returns what is to be remembered of an attempt that was refused for the
-// size of its record.
+// SizeExceeded returns the rejection of an action whose record exceeds the size limit. The decision
+// needs it until the inputs change.
 func SizeExceeded(o release.Outcome) *release.Oversized {
-	return &release.Oversized{Action: release.Name(o.Action), Desired: o.Desired, Message: refusedMessage(o)}
+	return &release.Oversized{Action: release.Name(o.Action), Desired: o.Desired, Message: tooLargeMessage(o)}
 }
 
-// refused records an attempt that was not begun because its record would be too
-// large. It is not tried again, so it is stalled from now on.
-func refused(r *Report, c *conditions, o release.Outcome) {
-	status, message := &r.Status, refusedMessage(o)
-	// What changed nothing does not use up a retry.
+// finishTooLarge reports an action that was not started because its record would exceed the size
+// limit. It is not retried, and the release is stalled.
+func finishTooLarge(r *Report, c *conditions, o release.Outcome) {
+	status, message := &r.Status, tooLargeMessage(o)
+	// Nothing was changed, so that no retry is used up.
 	status.Failures++
 	status.ObservedGeneration = o.Desired.Generation
-	c.tooLarge(release.Name(o.Action), message)
+	c.setTooLarge(release.Name(o.Action), message)
 	c.summarize(status, o.Desired)
 	c.remove(helmv2.ConditionDrifted, helmv2.ConditionReconciling)
 	c.set(helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonReleaseTooLarge, release.TooLargeMessage())
-	if c.anew(conditionOf(release.Name(o.Action))) {
+	if c.changed(conditionOf(release.Name(o.Action))) {
 		r.Events = append(r.Events, warning(helmv2.ReasonReleaseTooLarge, message, desiredMetadata(o.Desired)))
 	}
 }
 
-// tooLarge says that an action was refused for the size of its record.
-func (c *conditions) tooLarge(action, message string) {
+// setTooLarge reports that the record of an action exceeds the size limit.
+func (c *conditions) setTooLarge(action, message string) {
 	c.set(conditionOf(action), metav1.ConditionFalse, helmv2.ReasonReleaseTooLarge, message)
 }
 
-// conditionOf is the condition that tells how an action ended.
+// conditionOf returns the condition type for the result of an action.
 func conditionOf(action string) string {
 	if action == string(helmv2.ActionRollback) {
 		return helmv2.ConditionRemediated
@@ -51,32 +51,24 @@ func conditionOf(action string) string {
 	return helmv2.ConditionReleased
 }
 
-// anew reports whether a condition says something that it did not say when the visit
-// began. An announcement leaves Released as it was, so that an attempt which is
-// refused as one before it was, by another process say, is no news.
-func (c *conditions) anew(kind string) bool {
-	i := slices.IndexFunc(c.before, func(x metav1.Condition) bool { return x.Type == kind })
-	return i < 0 || !same(c.before[i], c.get(kind))
-}
-
-func refusedMessage(o release.Outcome) string {
+func tooLargeMessage(o release.Outcome) string {
 	s, t := o.Record, o.Desired.Target
 	what := fmt.Sprintf("%s refused for release %s/%s with chart %s", release.Name(o.Action), t.Namespace, t.Name,
 		chartName(o.Desired.Chart.Name, o.Desired.Chart.Version))
 	if a, ok := o.Action.(release.Rollback); ok {
 		what = fmt.Sprintf("rollback refused for release %s/%s to revision %d", t.Namespace, t.Name, a.Version)
 	}
-	room := ""
+	reserve := ""
 	if s.Bytes <= s.Limit {
-		room = fmt.Sprintf(", of which %d KiB are kept free for how the action ends", inKiB(s.Reserved))
+		reserve = fmt.Sprintf(", of which %d KiB are reserved for the final update", inKiB(s.Reserved))
 	}
 	percent := (s.Bytes*100 + s.Limit - 1) / s.Limit
 	return fmt.Sprintf("Helm %s, and nothing was changed: the revision takes %d KiB in Helm's storage, compressed, which is %d %% of what a Secret holds%s: %s",
-		what, roundedUp(s.Bytes), percent, room, breakdown(s))
+		what, roundedUp(s.Bytes), percent, reserve, breakdown(s))
 }
 
-// nearlyTooLarge returns the event of a revision that was made and is large, if it
-// is.
+// nearlyTooLarge returns an event if an action has stored a revision whose record is almost as
+// large as the size limit.
 func nearlyTooLarge(o release.Outcome) []Event {
 	s := o.Record
 	if s == nil || !s.NearlyTooLarge() || !o.Stored() || o.Interrupted != nil {
@@ -91,10 +83,11 @@ func nearlyTooLarge(o release.Outcome) []Event {
 
 func inKiB(bytes int) int { return (bytes + kib/2) / kib }
 
-// roundedUp keeps what is too large by a few bytes from looking as if it fitted.
+// roundedUp returns a size in KiB. A size that exceeds the limit by some bytes is then larger than
+// the limit in the message too.
 func roundedUp(bytes int) int { return (bytes + kib - 1) / kib }
 
-// breakdown says what makes a record large, and what helps.
+// breakdown returns the sizes of the parts of a record, and hints to reduce them.
 func breakdown(s *release.RecordSize) string {
 	var parts []string
 	for _, p := range s.Parts {
@@ -110,7 +103,7 @@ func breakdown(s *release.RecordSize) string {
 	return strings.Join(parts, ", ") + ". To make it smaller: " + strings.Join(hints(s), "; ")
 }
 
-// hints fit what is biggest, and whatever else is a quarter of the record.
+// hints returns a hint for the largest part of a record, and for each part of at least a quarter.
 func hints(s *release.RecordSize) []string {
 	var all []string
 	for i, p := range s.Parts {
@@ -129,11 +122,11 @@ func hint(kind release.RecordPartKind) string {
 	case release.PartCRDs, release.PartRenderedCRDs:
 		return "move CustomResourceDefinitions to a chart of their own"
 	case release.PartFiles:
-		return "name files that the templates do not read in .helmignore, and move large ones out of the chart"
+		return "exclude files that the templates do not read by .helmignore, and move large files out of the chart"
 	case release.PartDefaults:
-		return "take what is not needed out of the chart's values.yaml and values.schema.json"
+		return "remove unused entries from the chart's values.yaml and values.schema.json"
 	case release.PartValues:
-		return "move large values to a ConfigMap or Secret that the chart's objects refer to; valuesFrom does not help, as values are stored wherever they are from"
+		return "move large values to a ConfigMap or Secret that the chart's objects refer to; valuesFrom does not help, as Helm stores values of all sources"
 	case release.PartTemplates, release.PartManifest, release.PartRest:
 	}
 	return "split the chart, or move large data to a ConfigMap or Secret that is no part of it"

@@ -23,7 +23,8 @@ func part(kind release.RecordPartKind, size int) release.RecordPart {
 	return release.RecordPart{Kind: kind, Bytes: size * kib}
 }
 
-func TestRefusedMessage(t *testing.T) {
+// TestTooLargeMessage: the message has the size, the largest parts and hints for them.
+func TestTooLargeMessage(t *testing.T) {
 	t.Parallel()
 	const split = "split the chart, or move large data to a ConfigMap or Secret that is no part of it"
 	for name, tc := range map[string]struct {
@@ -42,18 +43,18 @@ func TestRefusedMessage(t *testing.T) {
 		},
 		"Room": {
 			993 * kib, []release.RecordPart{part(release.PartManifest, 993)},
-			"takes 993 KiB in Helm's storage, compressed, which is 100 % of what a Secret holds, of which 8 KiB are kept free for how the action ends: manifest and hooks 993 KiB. To make it smaller: " + split,
+			"takes 993 KiB in Helm's storage, compressed, which is 100 % of what a Secret holds, of which 8 KiB are reserved for the final update: manifest and hooks 993 KiB. To make it smaller: " + split,
 		},
 		"Hints": {
 			1200 * kib, []release.RecordPart{part(release.PartRenderedCRDs, 400), part(release.PartCRDs, 400), part(release.PartFiles, 300), part(release.PartValues, 100)},
-			"move CustomResourceDefinitions to a chart of their own; name files that the templates do not read in .helmignore, and move large ones out of the chart",
+			"move CustomResourceDefinitions to a chart of their own; exclude files that the templates do not read by .helmignore, and move large files out of the chart",
 		},
-		"Values":   {1200 * kib, []release.RecordPart{part(release.PartValues, 1200)}, "ConfigMap or Secret that the chart's objects refer to; valuesFrom does not help, as values are stored wherever they are from"},
-		"Defaults": {1200 * kib, []release.RecordPart{part(release.PartDefaults, 1200)}, "chart values 1200 KiB. To make it smaller: take what is not needed out of the chart's values.yaml and values.schema.json"},
+		"Values":   {1200 * kib, []release.RecordPart{part(release.PartValues, 1200)}, "ConfigMap or Secret that the chart's objects refer to; valuesFrom does not help, as Helm stores values of all sources"},
+		"Defaults": {1200 * kib, []release.RecordPart{part(release.PartDefaults, 1200)}, "chart values 1200 KiB. To make it smaller: remove unused entries from the chart's values.yaml and values.schema.json"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := refusedMessage(sized(tc.bytes, tc.parts...))
+			got := tooLargeMessage(sized(tc.bytes, tc.parts...))
 			if !strings.HasPrefix(got, "Helm upgrade refused for release apps/web with chart web@2.0.0, and nothing was changed: the revision takes ") || !strings.HasSuffix(got, tc.want) {
 				t.Errorf("got  %s\nwant ...%s", got, tc.want)
 			}
@@ -61,20 +62,21 @@ func TestRefusedMessage(t *testing.T) {
 	}
 }
 
+// TestNearlyTooLarge: a stored revision of at least 80 % of the limit has an event.
 func TestNearlyTooLarge(t *testing.T) {
 	t.Parallel()
 	for bytes, want := range map[int]string{800*kib - 1: "", 800 * kib: "takes 800 KiB in Helm's storage, compressed, which is 80 % of", 992 * kib: "which is 99 % of"} {
 		got := nearlyTooLarge(sized(bytes, part(release.PartFiles, bytes/kib)))
 		if (len(got) > 0) != (want != "") {
-			t.Fatalf("%d bytes make %v", bytes, got)
+			t.Fatalf("%d bytes: events %v", bytes, got)
 		}
 		if want != "" && (!strings.HasPrefix(got[0].Message, "Helm release apps/web.v2 with chart web@2.0.0 takes ") || !strings.Contains(got[0].Message, want) ||
 			!strings.Contains(got[0].Message, "more than 992 KiB are refused: files ")) {
-			t.Errorf("%d bytes make %s", bytes, got[0].Message)
+			t.Errorf("%d bytes: message %s", bytes, got[0].Message)
 		}
 	}
 	unstored := sized(900 * kib)
 	if unstored.Revisions = nil; len(nearlyTooLarge(unstored)) != 0 {
-		t.Error("nothing was made")
+		t.Error("an event without a stored revision")
 	}
 }

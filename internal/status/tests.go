@@ -10,9 +10,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// tested says how the tests of the newest revision went, or that they are still
-// to be run. How they failed is known only from when they did, and stays.
-func (c *conditions) tested(s *helmv2.Snapshot, want release.Desired) {
+// setTested sets TestSuccess from the test hooks of the newest revision. Only the outcome of the
+// tests has their error, so that the message of a failure stays.
+func (c *conditions) setTested(s *helmv2.Snapshot, want release.Desired) {
 	if !want.Policy.Tests || s == nil {
 		c.remove(helmv2.ConditionTestSuccess)
 		return
@@ -36,8 +36,8 @@ func (c *conditions) tested(s *helmv2.Snapshot, want release.Desired) {
 	c.set(helmv2.ConditionTestSuccess, metav1.ConditionUnknown, helmv2.ReasonAwaitingTests, awaitingTestsMessage(s))
 }
 
-// finishTest records a run of the tests. One that was cut off did not happen:
-// what it left in storage says as little about the release as about the tests.
+// finishTest reports the end of a run of the tests. An interrupted run is not recorded, because
+// its results in storage are incomplete.
 func finishTest(r *Report, c *conditions, o release.Outcome) {
 	status := &r.Status
 	last := release.Latest(status.History)
@@ -45,31 +45,31 @@ func finishTest(r *Report, c *conditions, o release.Outcome) {
 		return
 	}
 	if o.EndedEarly() {
-		cutOff(r, c, o)
+		finishInterrupted(r, c, o)
 		return
 	}
 	if len(o.Revisions) > 0 && o.Revisions[0].Version == last.Version {
-		status.History = renew(status.History, o.Revisions)
+		status.History = update(status.History, o.Revisions)
 		last = release.Latest(status.History)
 		last.SetTestHooks(testHooks(o.Revisions[0].Tests, o.Desired.Policy.TestFilters))
 	} else if o.Err == nil {
-		// Nothing to run leaves no trace in storage.
+		// Without test hooks, Helm stores nothing.
 		last.SetTestHooks(nil)
 	}
 	if o.Err == nil {
-		c.tested(last, o.Desired)
+		c.setTested(last, o.Desired)
 		done := c.get(helmv2.ConditionTestSuccess)
 		c.summarize(status, o.Desired)
 		c.remove(helmv2.ConditionReconciling)
 		r.Events = append(r.Events, normal(helmv2.ReasonTestSucceeded, done.Message, withLogs(snapshotMetadata(last), containerLogs(o.HookLogs))))
 		return
 	}
-	message := led(o, testFailedMessage(last, o.Err.Error()))
+	message := withSummary(o, testFailedMessage(last, o.Err.Error()))
 	c.set(helmv2.ConditionTestSuccess, metav1.ConditionFalse, helmv2.ReasonTestFailed, message)
 	c.summarize(status, o.Desired)
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressingWithRetry, message)
 	if release.Tested(last) && !release.IgnoresTests(o.Desired, *status) {
-		count(status, status.LastAttemptedReleaseAction)
+		countFailure(status, status.LastAttemptedReleaseAction)
 	} else {
 		status.Failures++
 	}
@@ -79,11 +79,11 @@ func finishTest(r *Report, c *conditions, o release.Outcome) {
 	r.Events = append(r.Events, warning(helmv2.ReasonTestFailed, message, withDiagnosis(snapshotMetadata(last), o)))
 }
 
-// testHooks is what history keeps of the tests that the filters choose.
+// testHooks returns the test hooks for history, of the tests that the filters select.
 func testHooks(runs map[string]release.TestRun, filters []release.TestFilter) map[string]*helmv2.TestHookStatus {
 	hooks := map[string]*helmv2.TestHookStatus{}
 	for name, run := range runs {
-		if !chosen(name, filters) {
+		if !selected(name, filters) {
 			continue
 		}
 		hooks[name] = &helmv2.TestHookStatus{
@@ -93,9 +93,9 @@ func testHooks(runs map[string]release.TestRun, filters []release.TestFilter) ma
 	return hooks
 }
 
-// chosen reports whether a test is to be run. To leave one out counts more than
-// to name it, and naming some leaves out the others.
-func chosen(name string, filters []release.TestFilter) bool {
+// selected reports whether the filters select a test, as in Helm. Exclusion takes precedence. If
+// some filter includes tests, only those are selected.
+func selected(name string, filters []release.TestFilter) bool {
 	named, some := false, false
 	for _, f := range filters {
 		switch {

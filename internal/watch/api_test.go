@@ -37,20 +37,20 @@ func gvrs(resources ...string) []schema.GroupVersionResource {
 	return all
 }
 
-// server is an API server that knows metadata, selects by nothing and forgets
-// nothing.
+// server is an API server for metadata. It ignores selectors and keeps all versions.
 type server struct {
 	mu       sync.Mutex
 	version  int
 	objects  map[string]map[string]*metav1.PartialObjectMetadata
 	watchers map[string][]*watcher
-	// errs are what requests for a resource are answered with.
+	// errs are the errors of requests, by resource.
 	errs map[string]error
-	// requests by resource, and of those, watches; options of the last watch.
+	// requests and watches are counts by resource; watches are requests too.
 	requests, watches map[string]int
-	asked             metav1.ListOptions
-	selectors         map[string]bool
-	namespaces        map[string]bool
+	// lastWatch are the options of the last watch.
+	lastWatch  metav1.ListOptions
+	selectors  map[string]bool
+	namespaces map[string]bool
 	// streams is true if lists can be streamed.
 	streams bool
 }
@@ -137,7 +137,7 @@ func (r *resource) Watch(ctx context.Context, o metav1.ListOptions) (apiwatch.In
 		return nil, apierrors.NewBadRequest("no streams")
 	}
 	s.watches[r.name]++
-	s.asked = o
+	s.lastWatch = o
 	w := &watcher{events: make(chan apiwatch.Event, 10000)}
 	if initial {
 		for _, object := range s.objects[r.name] {
@@ -158,7 +158,7 @@ func (s *server) send(resource string, event apiwatch.Event) {
 	}
 }
 
-// put creates or changes an object, and returns its version.
+// put creates or updates an object and returns its version.
 func (s *server) put(resource string, o *metav1.PartialObjectMetadata) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,7 +197,7 @@ func (s *server) bookmark(resource string) string {
 	return at
 }
 
-// cut ends the streams of a resource; with an error if there is one.
+// cut ends the watches of a resource, with an error event if err is not nil.
 func (s *server) cut(resource string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -212,14 +212,14 @@ func (s *server) cut(resource string, err error) {
 	s.watchers[resource] = nil
 }
 
-// fail answers requests for a resource with an error; nil is the end of it.
+// fail sets the error of requests for a resource; nil for none.
 func (s *server) fail(resource string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.errs[resource] = err
 }
 
-// answer is what requests for a resource are answered with.
+// answer returns the error of requests for a resource.
 func (s *server) answer(resource string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -239,29 +239,28 @@ var (
 	errServer    = &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusServiceUnavailable, Reason: metav1.StatusReasonServiceUnavailable}}
 )
 
-// house is a registry with one server, started, in a bubble of its own time.
-type house struct {
+// fixture is a started registry with one server, in a synctest bubble.
+type fixture struct {
 	*testing.T
 	*Registry
 	server *server
 	stop   func()
 
-	mu    sync.Mutex
-	wakes []string
+	mu   sync.Mutex
+	keys []string
 }
 
 var app = types.NamespacedName{Namespace: "apps", Name: "app"}
 
-// inBubble plays with a registry whose releases are in one cluster. Time passes only
-// when nothing else can happen.
-func inBubble(t *testing.T, options Options, play func(h *house)) {
+// withRegistry runs play with a started registry in a synctest bubble.
+func withRegistry(t *testing.T, options Options, play func(h *fixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		h := &house{T: t, server: newServer()}
+		h := &fixture{T: t, server: newServer()}
 		h.Registry = NewRegistry(func(key types.NamespacedName) {
 			h.mu.Lock()
 			defer h.mu.Unlock()
-			h.wakes = append(h.wakes, key.String())
+			h.keys = append(h.keys, key.String())
 		}, options)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
@@ -281,45 +280,45 @@ func inBubble(t *testing.T, options Options, play func(h *house)) {
 	})
 }
 
-func (h *house) cluster() Cluster {
+func (h *fixture) cluster() Cluster {
 	return Cluster{ID: "here", Client: func() (metadata.Interface, error) { return h.server, nil }}
 }
 
-func (h *house) follow(key types.NamespacedName, resources ...string) {
+func (h *fixture) watchKinds(key types.NamespacedName, resources ...string) {
 	h.WatchKinds(key, h.cluster(), gvrs(resources...))
 	synctest.Wait()
 }
 
-// pass lets time pass.
-func (h *house) pass(d time.Duration) {
+// pass advances the clock.
+func (h *fixture) pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// woken returns who was woken since the last time it was asked, after all has settled.
-func (h *house) woken() []string {
+// enqueued returns the keys that were enqueued since its last call.
+func (h *fixture) enqueued() []string {
 	h.pass(time.Second)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	wakes := h.wakes
-	h.wakes = nil
-	return wakes
+	keys := h.keys
+	h.keys = nil
+	return keys
 }
 
-func (h *house) expectWoken(why string, want ...string) {
+func (h *fixture) expectEnqueued(when string, want ...string) {
 	h.Helper()
-	got := h.woken()
+	got := h.enqueued()
 	slices.Sort(got)
 	if !slices.Equal(got, want) {
-		h.Errorf("%s: %v were woken, want %v", why, got, want)
+		h.Errorf("%s: %v were enqueued, want %v", when, got, want)
 	}
 }
 
-func (h *house) moved(resource, name string) Observation {
+func (h *fixture) observed(resource, name string) Observation {
 	return h.Observed("here", gvr(resource), "apps", name)
 }
 
-// made is an object of a release with an entry of ours, made at second one.
+// made returns an object of a release that the controller applied at second one.
 func made(name string, change ...func(*metav1.PartialObjectMetadata)) *metav1.PartialObjectMetadata {
 	o := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "apps", Name: name, UID: types.UID("uid-" + name), Generation: 1,

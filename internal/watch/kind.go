@@ -23,35 +23,31 @@ import (
 )
 
 const (
-	// shortPause is how long nobody tries again to watch what cannot be watched. The
-	// pause doubles up to longPause.
-	shortPause = 5 * time.Second
-	longPause  = 5 * time.Minute
-	// lasting is how long a watch stands that is worth to be begun again at once.
-	lasting = time.Minute
+	// firstPause is the pause after a failed watch. It doubles up to longestPause.
+	firstPause   = 5 * time.Second
+	longestPause = 5 * time.Minute
+	// stableAfter is how long a watch has to last so that it is restarted without a pause.
+	stableAfter = time.Minute
 )
 
-// kind is the watch of one kind in one cluster, or of one object of it: what a
-// reflector writes into.
+// kind is the watch of one kind, or of one object, in one cluster. It is the store of a reflector.
 type kind struct {
 	registry *Registry
 	key      kindKey
-	// again holds something if somebody has reason to believe that it works now.
-	again chan struct{}
-	// client is made anew for each attempt, by whoever runs the watch, and used by nobody
-	// else.
+	// retries holds a value if the watch has to be retried soon.
+	retries chan struct{}
+	// client is replaced before each attempt. Only the goroutine of run uses it.
 	client metadata.ResourceInterface
 
-	// What follows is guarded by the mutex of the registry.
-	cancel    context.CancelFunc
-	followers map[types.NamespacedName]struct{}
-	objects   map[objectName]object
-	// at is the newest version of which the watch has heard.
-	at string
-	// begun is true once it was known which objects there are, so that the next list is
-	// news.
-	begun bool
-	// listed and open say whether all objects are known, and whether news of them come.
+	// The mutex of the registry guards the following fields.
+	cancel      context.CancelFunc
+	subscribers map[types.NamespacedName]struct{}
+	objects     map[objectName]object
+	// version is the newest resourceVersion that the watch has received.
+	version string
+	// listedOnce is true after the first list, so that later lists are compared with it.
+	listedOnce bool
+	// listed is true if all objects are known, and open if events arrive.
 	listed, open bool
 	// failing is true if the last attempt to watch has failed.
 	failing bool
@@ -59,17 +55,18 @@ type kind struct {
 
 func newKind(r *Registry, key kindKey) *kind {
 	return &kind{
-		registry: r, key: key, again: make(chan struct{}, 1),
-		followers: map[types.NamespacedName]struct{}{}, objects: map[objectName]object{},
+		registry: r, key: key, retries: make(chan struct{}, 1),
+		subscribers: map[types.NamespacedName]struct{}{}, objects: map[objectName]object{},
 	}
 }
 
-func (k *kind) known() bool { return k.listed && k.open }
+// synced reports whether all objects are known and events arrive.
+func (k *kind) synced() bool { return k.listed && k.open }
 
-// retry ends a pause.
+// retry shortens the current pause.
 func (k *kind) retry() {
 	select {
-	case k.again <- struct{}{}:
+	case k.retries <- struct{}{}:
 	default:
 	}
 }
@@ -79,32 +76,33 @@ func (k *kind) run(ctx context.Context) {
 	clock := k.registry.options.Clock
 	ctx = logr.NewContext(ctx, k.registry.options.Log.V(1))
 	reflector := k.reflector()
-	for pause := shortPause; ; {
+	for pause := firstPause; ; {
 		began := clock.Now()
-		err := k.dial()
+		err := k.connect()
 		if err == nil {
-			// It goes on where a watch ends, and returns if that is not possible. Its own
-			// pauses are meant for kinds that are there and may be read.
+			// It resumes a watch that ends, and returns if that is not possible. Its own back-off
+			// is too short for kinds that do not exist or are forbidden.
 			err = reflector.ListAndWatchWithContext(ctx)
 		}
-		stood := k.lost(err)
+		established := k.recordEnd(err)
 		if ctx.Err() != nil {
 			return
 		}
-		if stood && clock.Since(began) >= lasting {
-			pause = shortPause
+		if established && clock.Since(began) >= stableAfter {
+			pause = firstPause
 			if err == nil {
 				continue
 			}
 		}
-		if !k.rest(ctx, pause) {
+		if !k.sleep(ctx, pause) {
 			return
 		}
-		pause = min(2*pause, longPause)
+		pause = min(2*pause, longestPause)
 	}
 }
 
-func (k *kind) dial() error {
+// connect makes a client for the next attempt.
+func (k *kind) connect() error {
 	client, err := k.registry.client(k.key.cluster)
 	if err != nil {
 		return fmt.Errorf("client: %w", err)
@@ -120,8 +118,8 @@ func (k *kind) dial() error {
 	return nil
 }
 
-// pick selects what is watched.
-func (k *kind) pick(o *metav1.ListOptions) {
+// selectTarget adds the selector of the watched objects.
+func (k *kind) selectTarget(o *metav1.ListOptions) {
 	if name := k.key.target.Name; name != "" {
 		o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()
 		return
@@ -129,16 +127,16 @@ func (k *kind) pick(o *metav1.ListOptions) {
 	o.LabelSelector = helmv2.LabelName
 }
 
-// rest waits, the first seconds whatever happens. It reports false if ctx ends.
-func (k *kind) rest(ctx context.Context, pause time.Duration) bool {
+// sleep waits for pause; after firstPause, retry ends it. It returns false if ctx ends.
+func (k *kind) sleep(ctx context.Context, pause time.Duration) bool {
 	for _, part := range []struct {
-		pause time.Duration
-		again chan struct{}
-	}{{min(pause, shortPause), nil}, {max(0, pause-shortPause), k.again}} {
+		pause   time.Duration
+		retries chan struct{}
+	}{{min(pause, firstPause), nil}, {max(0, pause-firstPause), k.retries}} {
 		timer := k.registry.options.Clock.NewTimer(part.pause)
 		select {
 		case <-timer.C():
-		case <-part.again:
+		case <-part.retries:
 		case <-ctx.Done():
 			timer.Stop()
 			return false
@@ -148,39 +146,38 @@ func (k *kind) rest(ctx context.Context, pause time.Duration) bool {
 	return true
 }
 
-// lost takes note that the watch does not stand any more, and why. It reports
-// whether it did. Of a kind that does not exist there are no objects.
-func (k *kind) lost(err error) (stood bool) {
+// recordEnd records that the watch has ended with err. It returns whether the watch was
+// established. If the kind does not exist, its objects are deleted.
+func (k *kind) recordEnd(err error) (established bool) {
 	r := k.registry
 	r.mu.Lock()
-	stood = k.listed
-	first := err != nil && !k.failing && k.untold()
+	established = k.listed
+	log := err != nil && !k.failing && k.shouldLogFailure()
 	k.listed, k.open, k.failing = false, false, true
 	if apierrors.IsNotFound(err) {
-		k.begun = true
+		k.listedOnce = true
 		for _, o := range k.objects {
-			k.tell(o.owner, true)
+			k.notify(o.owner, true)
 		}
 		clear(k.objects)
 	}
 	r.mu.Unlock()
-	if first {
-		r.options.Log.Info("Objects of a kind cannot be watched for now", "resource", k.key.target.Resource.String(), "err", err.Error())
+	if log {
+		r.options.Log.Info("Objects of a kind cannot be watched for now", "resource", k.key.target.Resource.String(), "error", err.Error())
 	}
-	return stood
+	return established
 }
 
-// untold reports whether nobody was told yet that what k is of cannot be watched, and
-// takes it that somebody is now. Of objects that are awaited one by one it is said once
-// for a kind: what one identity may not watch of it, it may not watch of any.
-func (k *kind) untold() bool {
+// shouldLogFailure reports whether a failure of the watch has to be logged. For single objects it
+// is logged once per kind: all of them usually fail for the same reason.
+func (k *kind) shouldLogFailure() bool {
 	if k.key.target.Name == "" {
 		return true
 	}
 	whole := kindKey{k.key.cluster, Target{Resource: k.key.target.Resource}}
-	_, told := k.registry.told[whole]
-	k.registry.told[whole] = struct{}{}
-	return !told
+	_, logged := k.registry.logged[whole]
+	k.registry.logged[whole] = struct{}{}
+	return !logged
 }
 
 func (k *kind) reflector() *cache.Reflector {
@@ -190,7 +187,7 @@ func (k *kind) reflector() *cache.Reflector {
 	}
 	return cache.NewReflectorWithOptions(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			k.pick(&o)
+			k.selectTarget(&o)
 			list, err := k.client.List(ctx, o)
 			if err != nil {
 				return nil, err
@@ -201,40 +198,39 @@ func (k *kind) reflector() *cache.Reflector {
 			return list, nil
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
-			k.pick(&o)
+			k.selectTarget(&o)
 			w, err := k.client.Watch(ctx, o)
 			k.registry.mu.Lock()
 			k.open = err == nil
 			k.registry.mu.Unlock()
 			if err != nil && o.SendInitialEvents != nil && *o.SendInitialEvents {
-				// Errors that it knows it would try again in a loop that does not end with ctx.
-				return nil, noStream{err.Error()}
+				// The reflector retries some errors in a loop that ignores ctx. The type of this
+				// one makes it list instead.
+				return nil, streamError{err.Error()}
 			}
 			return w, err
 		},
 	}, &metav1.PartialObjectMetadata{}, k, options)
 }
 
-// noStream is that a list cannot be streamed, for whatever reason. It has to be
-// asked for, which gives the reason again.
-type noStream struct{ reason string }
+// streamError is the error of a list that cannot be streamed. The reflector requests a list then,
+// which fails for the same reason or succeeds.
+type streamError struct{ reason string }
 
 // Error implements error.
-func (e noStream) Error() string { return e.reason }
+func (e streamError) Error() string { return e.reason }
 
-// trim takes away what is most of an object's metadata while it waits for the rest
-// of a list. Of entries, only their authors and times are read, and the fields of
-// some.
+// trim removes fields of managedFields that are not read, which are most of an object's metadata,
+// while the object waits in memory for the rest of a list.
 func (k *kind) trim(o *metav1.PartialObjectMetadata) {
 	for i := range o.ManagedFields {
-		if !minds(o.ManagedFields[i], k.registry.options.Overridden) {
+		if !isOwned(o.ManagedFields[i], k.registry.options.Overridden) {
 			o.ManagedFields[i].FieldsV1 = nil
 		}
 	}
 }
 
-// Transformer implements cache.TransformingStore: it is for objects that wait for the
-// rest of a streamed list.
+// Transformer implements cache.TransformingStore. It trims the objects of a streamed list.
 func (k *kind) Transformer() cache.TransformFunc {
 	return func(obj any) (any, error) {
 		if o, ok := obj.(*metav1.PartialObjectMetadata); ok {
@@ -248,53 +244,51 @@ func (k *kind) Transformer() cache.TransformFunc {
 func (k *kind) Add(obj any) error {
 	o, ok := obj.(metav1.Object)
 	if !ok {
-		return fmt.Errorf("%T is no object", obj)
+		return fmt.Errorf("%T is not an object", obj)
 	}
-	now := look(o, k.key.target.Resource, k.registry.options.Overridden)
+	now := observe(o, k.key.target.Resource, k.registry.options.Overridden)
 	k.registry.mu.Lock()
 	defer k.registry.mu.Unlock()
 	name := nameOf(o.GetNamespace(), o.GetName())
 	k.objects[name] = k.compare(k.objects[name], now, false)
-	k.at = now.version
+	k.version = now.version
 	return nil
 }
 
 // Update implements cache.ReflectorStore.
 func (k *kind) Update(obj any) error { return k.Add(obj) }
 
-// Delete implements cache.ReflectorStore. That an object has lost its label looks
-// the same.
+// Delete implements cache.ReflectorStore. An object that loses the label counts as deleted.
 func (k *kind) Delete(obj any) error {
 	o, ok := obj.(metav1.Object)
 	if !ok {
-		return fmt.Errorf("%T is no object", obj)
+		return fmt.Errorf("%T is not an object", obj)
 	}
 	name := nameOf(o.GetNamespace(), o.GetName())
 	k.registry.mu.Lock()
 	defer k.registry.mu.Unlock()
 	if before, ok := k.objects[name]; ok {
-		k.tell(before.owner, true)
+		k.notify(before.owner, true)
 		delete(k.objects, name)
 	}
-	k.at = o.GetResourceVersion()
+	k.version = o.GetResourceVersion()
 	return nil
 }
 
-// Replace implements cache.ReflectorStore. Of what changed before the first list
-// nobody was told: whoever follows by then has to look once more. Any other list
-// follows a time of which nothing is known but its outcome.
-func (k *kind) Replace(list []any, at string) error {
-	type seen struct {
+// Replace implements cache.ReflectorStore. Changes before the first list were not reported, so that
+// enqueues all subscribers. A later list is compared with the known objects.
+func (k *kind) Replace(list []any, version string) error {
+	type listed struct {
 		name objectName
-		now  sight
+		now  snapshot
 	}
-	all := make([]seen, 0, len(list))
+	all := make([]listed, 0, len(list))
 	for _, obj := range list {
 		o, ok := obj.(metav1.Object)
 		if !ok {
-			return fmt.Errorf("%T is no object", obj)
+			return fmt.Errorf("%T is not an object", obj)
 		}
-		all = append(all, seen{nameOf(o.GetNamespace(), o.GetName()), look(o, k.key.target.Resource, k.registry.options.Overridden)})
+		all = append(all, listed{nameOf(o.GetNamespace(), o.GetName()), observe(o, k.key.target.Resource, k.registry.options.Overridden)})
 	}
 	k.registry.mu.Lock()
 	defer k.registry.mu.Unlock()
@@ -302,21 +296,21 @@ func (k *kind) Replace(list []any, at string) error {
 	k.objects = make(map[objectName]object, len(all))
 	for _, s := range all {
 		k.objects[s.name] = s.now.object
-		if k.begun {
+		if k.listedOnce {
 			k.objects[s.name] = k.compare(before[s.name], s.now, true)
 		}
 		delete(before, s.name)
 	}
 	for _, o := range before {
-		k.tell(o.owner, true)
+		k.notify(o.owner, true)
 	}
-	if !k.begun {
-		for key := range k.followers {
-			k.registry.schedule(k.registry.followers[key], true)
+	if !k.listedOnce {
+		for key := range k.subscribers {
+			k.registry.schedule(k.registry.subscribers[key], true)
 		}
 	}
-	k.at, k.listed, k.begun, k.failing = at, true, true, false
-	delete(k.registry.told, kindKey{k.key.cluster, Target{Resource: k.key.target.Resource}})
+	k.version, k.listed, k.listedOnce, k.failing = version, true, true, false
+	delete(k.registry.logged, kindKey{k.key.cluster, Target{Resource: k.key.target.Resource}})
 	return nil
 }
 
@@ -327,44 +321,44 @@ func (k *kind) Resync() error { return nil }
 func (k *kind) Bookmark(version string) error {
 	k.registry.mu.Lock()
 	defer k.registry.mu.Unlock()
-	k.at = version
+	k.version = version
 	return nil
 }
 
-// compare wakes whom a change concerns, and returns what to keep of the object.
-func (k *kind) compare(before object, now sight, listed bool) object {
+// compare notifies the owners of a relevant change and returns the object to store.
+func (k *kind) compare(before object, now snapshot, listed bool) object {
 	if k.key.target.Name != "" {
 		if before.uid != now.uid || before.version != now.version {
-			k.tell(now.owner, before.uid == "")
+			k.notify(now.owner, before.uid == "")
 		}
 		return now.object
 	}
-	v := judge(before, now, k.at, listed)
+	c := classify(before, now, k.version, listed)
 	if before.uid != "" && (before.owner != now.owner || before.uid != now.uid) {
-		// To whom it belonged, it is gone.
-		k.tell(before.owner, true)
+		// For the former owner it is deleted.
+		k.notify(before.owner, true)
 	}
-	if v == still {
+	if c == irrelevant {
 		now.version = before.version
 	}
-	if v == foreign {
-		k.tell(now.owner, false)
+	if c == relevant {
+		k.notify(now.owner, false)
 	}
 	return now.object
 }
 
-// tell wakes a release, if it follows the kind; or all that await the one object,
-// whoever owns it.
-func (k *kind) tell(owner unique.Handle[types.NamespacedName], deleted bool) {
+// notify schedules the owner of an object if it is subscribed to the kind, or all subscribers of a
+// single object.
+func (k *kind) notify(owner unique.Handle[types.NamespacedName], deleted bool) {
 	if k.key.target.Name != "" {
-		for key := range k.followers {
-			k.registry.schedule(k.registry.followers[key], deleted)
+		for key := range k.subscribers {
+			k.registry.schedule(k.registry.subscribers[key], deleted)
 		}
 		return
 	}
 	key := owner.Value()
-	if _, ok := k.followers[key]; ok {
-		k.registry.schedule(k.registry.followers[key], deleted)
+	if _, ok := k.subscribers[key]; ok {
+		k.registry.schedule(k.registry.subscribers[key], deleted)
 	}
 }
 

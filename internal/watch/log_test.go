@@ -10,7 +10,7 @@ import (
 	"github.com/go-logr/logr/funcr"
 )
 
-// countingLog counts what everybody reads.
+// countingLog counts messages of the default level.
 func countingLog(n *atomic.Int64) logr.Logger {
 	return funcr.New(func(string, string) { n.Add(1) }, funcr.Options{})
 }

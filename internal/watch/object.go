@@ -20,77 +20,75 @@ import (
 
 // objectName is the key of an object among those of its kind.
 type objectName struct {
-	// namespace is one of a few, which thousands of objects share.
+	// namespace is shared, because there are few namespaces and thousands of objects.
 	namespace unique.Handle[string]
 	name      string
 }
 
 func nameOf(namespace, name string) objectName { return objectName{unique.Make(namespace), name} }
 
-// object is all that is kept of one.
+// object is the stored state of an object.
 type object struct {
 	uid types.UID
-	// version is its resourceVersion at the last change that matters.
+	// version is its resourceVersion at the last relevant change.
 	version    string
 	generation int64
-	// content is a hash of what of the metadata matters.
+	// content is a hash of the relevant metadata.
 	content uint64
-	// owned is a hash of the fields that are ours, or those of a manager that is
-	// overridden; zero if there are none. Whoever changes a field of ours, or takes it
-	// away, takes it from us, so that what is there then is another set.
+	// owned is a hash of the fields of our field manager and of overridden ones; zero if there
+	// are none. A manager that changes or removes a field of ours takes it over, so that the
+	// hash differs.
 	owned uint64
-	// newest is the time of the newest entry of managedFields, in seconds. Without it,
-	// an entry of ours would explain all that somebody does later who leaves none, or
-	// one without a time, as who scales does.
+	// newest is the time of the newest entry of managedFields, in seconds. A change without a
+	// newer entry, such as by the scale subresource, must not count as ours.
 	newest int64
-	// going is true if it is being deleted.
-	going bool
-	// owner is the release it says it belongs to. Who says so in part only belongs to none
-	// that exists.
+	// deleting is true if the object has a deletion timestamp.
+	deleting bool
+	// owner is the HelmRelease in its labels. With only one of the labels it is the name of no
+	// HelmRelease.
 	owner unique.Handle[types.NamespacedName]
 }
 
-// sight is an object as it is seen once.
-type sight struct {
+// snapshot is an object as received from the API server.
+type snapshot struct {
 	object
-	// by is who has the newest entry.
+	// by is the author of the newest entry of managedFields.
 	by author
 }
 
-// author is who made the last change, as far as that is certain.
+// author is the author of a change, as far as that is certain.
 type author int
 
 const (
-	somebody author = iota
-	// ourselves, by an apply or a patch.
-	ourselves
-	// reporter has written the status only.
-	reporter
+	otherAuthor author = iota
+	// ownAuthor is this controller, by an apply or a patch.
+	ownAuthor
+	// statusAuthor has written the status only.
+	statusAuthor
 )
 
-// counts reports whether a kind whose objects have a generation counts in it what is
-// done to them.
-func counts(resource schema.GroupVersionResource) bool {
-	// It is set to one and never touched again, whatever is written.
+// usesGeneration reports whether the generation of objects of a kind increases with changes.
+func usesGeneration(resource schema.GroupVersionResource) bool {
+	// The generation of a PriorityClass stays one.
 	return resource.GroupResource() != schema.GroupResource{Group: "scheduling.k8s.io", Resource: "priorityclasses"}
 }
 
-// tells reports whether entries tell who has which field of a kind. Secrets are
-// written by fields that are not there afterwards, which nobody is noted to have.
-func tells(resource schema.GroupVersionResource) bool {
+// tracksFields reports whether managedFields contain the owners of all fields of a kind. Secrets
+// are written through stringData, which has no owner.
+func tracksFields(resource schema.GroupVersionResource) bool {
 	return resource.GroupResource() != schema.GroupResource{Resource: "secrets"}
 }
 
-// look reads what is kept of an object. Its version is the present one. Unless its
-// generation counts, it is as if it had none.
-func look(o metav1.Object, resource schema.GroupVersionResource, overridden []string) sight {
-	s := sight{object: object{
-		uid: o.GetUID(), version: o.GetResourceVersion(), content: contentOf(o), going: o.GetDeletionTimestamp() != nil, owner: unique.Make(ownerOf(o.GetLabels())),
+// observe returns the snapshot of an object, with its current version. Its generation is zero if
+// the kind does not use it.
+func observe(o metav1.Object, resource schema.GroupVersionResource, overridden []string) snapshot {
+	s := snapshot{object: object{
+		uid: o.GetUID(), version: o.GetResourceVersion(), content: contentOf(o), deleting: o.GetDeletionTimestamp() != nil, owner: unique.Make(ownerOf(o.GetLabels())),
 	}}
-	if counts(resource) {
+	if usesGeneration(resource) {
 		s.generation = o.GetGeneration()
 	}
-	if tells(resource) {
+	if tracksFields(resource) {
 		s.owned = ownedIn(o.GetManagedFields(), overridden)
 	}
 	for _, entry := range o.GetManagedFields() {
@@ -103,30 +101,31 @@ func look(o metav1.Object, resource schema.GroupVersionResource, overridden []st
 		case at > s.newest:
 			s.newest, s.by = at, by
 		case at == s.newest && by != s.by:
-			// Entries tell seconds only: nobody knows which came last.
-			s.by = somebody
+			// Times have seconds only: the order of the two is not known.
+			s.by = otherAuthor
 		}
 	}
 	return s
 }
 
-// minds reports whether the fields of an entry are ours, or to become so.
-func minds(entry metav1.ManagedFieldsEntry, overridden []string) bool {
+// isOwned reports whether an entry is that of our field manager or of an overridden one.
+func isOwned(entry metav1.ManagedFieldsEntry, overridden []string) bool {
 	return entry.Subresource == "" && (entry.Manager == helmv2.FieldManager || slices.Contains(overridden, entry.Manager))
 }
 
+// ownedIn returns the hash of owned fields; zero without any.
 func ownedIn(entries []metav1.ManagedFieldsEntry, overridden []string) uint64 {
-	h, some := fnv.New64a(), false
+	h, found := fnv.New64a(), false
 	for _, entry := range entries {
-		if entry.FieldsV1 == nil || !minds(entry, overridden) {
+		if entry.FieldsV1 == nil || !isOwned(entry, overridden) {
 			continue
 		}
-		some = true
+		found = true
 		word(h, entry.Manager)
 		word(h, string(entry.Operation))
 		word(h, string(entry.FieldsV1.GetRawBytes()))
 	}
-	if !some {
+	if !found {
 		return 0
 	}
 	return h.Sum64()
@@ -135,39 +134,38 @@ func ownedIn(entries []metav1.ManagedFieldsEntry, overridden []string) uint64 {
 func authorOf(entry metav1.ManagedFieldsEntry) author {
 	switch {
 	case entry.Subresource == "status":
-		return reporter
+		return statusAuthor
 	case entry.Subresource == "" && entry.Manager == helmv2.FieldManager:
-		return ourselves
+		return ownAuthor
 	}
-	return somebody
+	return otherAuthor
 }
 
 func ownerOf(labels map[string]string) types.NamespacedName {
 	return types.NamespacedName{Namespace: labels[helmv2.LabelNamespace], Name: labels[helmv2.LabelName]}
 }
 
-// contentOf hashes what of the metadata matters.
+// contentOf returns a hash of the relevant metadata.
 func contentOf(o metav1.Object) uint64 {
 	h := fnv.New64a()
 	if deleted := o.GetDeletionTimestamp(); deleted != nil {
 		word(h, deleted.UTC().String())
 	}
 	add(h, o.GetLabels(), func(string) bool { return false })
-	add(h, o.GetAnnotations(), incidental)
+	add(h, o.GetAnnotations(), isIgnored)
 	return h.Sum64()
 }
 
-// incidental reports whether an annotation is one that controllers write and nobody
-// puts into a chart. Each of them changes without anybody having changed what the
-// object asks for.
-func incidental(annotation string) bool {
+// isIgnored reports whether an annotation is written by controllers, is not part of charts, and
+// changes without a change of the desired state.
+func isIgnored(annotation string) bool {
 	switch annotation {
 	case
-		// Written at every rollout, by whoever counts ReplicaSets.
+		// Written by the Deployment controller at every rollout.
 		"deployment.kubernetes.io/revision",
-		// kubectl's copy of what it has applied; what that changed shows by itself.
+		// A copy of the object that kubectl has applied. A change of the object is seen itself.
 		"kubectl.kubernetes.io/last-applied-configuration",
-		// The status of an autoscaler, to those who ask for it as autoscaling/v1.
+		// The status of a HorizontalPodAutoscaler in autoscaling/v1.
 		"autoscaling.alpha.kubernetes.io/conditions",
 		"autoscaling.alpha.kubernetes.io/current-metrics":
 		return true
@@ -182,11 +180,11 @@ func add(h hash.Hash64, all map[string]string, without func(string) bool) {
 			word(h, all[key])
 		}
 	}
-	// So that a label is not taken for an annotation.
+	// Separates labels from annotations.
 	word(h, "")
 }
 
-// word adds a word of which the end can be told.
+// word hashes a text with its length, so that it cannot continue in the next one.
 func word(h hash.Hash64, s string) {
 	var length [8]byte
 	binary.LittleEndian.PutUint64(length[:], uint64(len(s)))
@@ -194,52 +192,51 @@ func word(h hash.Hash64, s string) {
 	_, _ = h.Write([]byte(s))
 }
 
-// verdict is what to make of a sight.
-type verdict int
+// change is the kind of change between two snapshots of an object.
+type change int
 
 const (
-	// still is nothing that matters.
-	still verdict = iota
-	// own is a change that we made ourselves.
+	// irrelevant is no change, or one of the status.
+	irrelevant change = iota
+	// own is a change by this controller.
 	own
-	// aside is a change by somebody else to what is not ours. It is worth a look, but
-	// not a visit: an operator may write its notes into an object all the time.
-	aside
-	// foreign is any other change.
-	foreign
+	// unowned is a change by another client of fields that are not ours. The next reconciliation
+	// compares the object, but it is not triggered: operators may annotate objects all the time.
+	unowned
+	// relevant is any other change.
+	relevant
 )
 
-// judge compares what was known of an object, nothing if its UID is empty, with how
-// it is seen. heard is the newest version the watch had heard of before, of any
-// object; listed says that changes may have been missed since, so that the newest
-// entry does not explain them all.
+// classify compares the stored state of an object with a snapshot. The UID of before is empty if
+// the object was not known. received is the newest version of any object that the watch had
+// received before. listed is true if changes may have been missed, so that the newest entry of
+// managedFields need not be the author of all of them.
 //
-// An object that has a generation shows by it whether more than its status has
-// changed. Others do not, so who has written last has to tell. One request leaves one
-// entry at most, with the time of the request; a newest entry that was there before
-// explains nothing.
-func judge(before object, now sight, heard string, listed bool) verdict {
+// The generation of an object increases if more than its status changes. For an object without a
+// generation, the author of the newest entry decides. A request adds at most one entry, with its
+// time. An entry that is not newer than before is not that of this change.
+func classify(before object, now snapshot, received string, listed bool) change {
 	if before.uid != now.uid {
-		if before.uid == "" && now.by == ourselves {
+		if before.uid == "" && now.by == ownAuthor {
 			return own
 		}
-		return foreign
+		return relevant
 	}
 	by := now.by
 	if listed || now.newest <= before.newest {
-		by = somebody
+		by = otherAuthor
 	}
 	changed := now.generation != before.generation || now.content != before.content
-	if now.generation == 0 && by != reporter && !notAfter(now.version, heard) {
+	if now.generation == 0 && by != statusAuthor && !notAfter(now.version, received) {
 		changed = true
 	}
 	switch {
 	case !changed:
-		return still
-	case by == ourselves:
+		return irrelevant
+	case by == ownAuthor:
 		return own
-	case before.owned != 0 && before.owned == now.owned && !now.going:
-		return aside
+	case before.owned != 0 && before.owned == now.owned && !now.deleting:
+		return unowned
 	}
-	return foreign
+	return relevant
 }

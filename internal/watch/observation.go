@@ -9,38 +9,37 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// Observation is what is known of one object without asking for it.
+// Observation is the state of one object in a watch.
 type Observation struct {
-	// Known is true if the kind is being watched and all objects of it were listed.
-	// Nothing else is set otherwise.
+	// Known is true if the watch is established and all objects of the kind were listed. If not,
+	// the other fields are zero.
 	Known bool
 	// Present is true if the object exists and has the label of a release.
 	Present bool
 	// UID of the object.
 	UID types.UID
-	// Version is its resourceVersion at the last change that matters, or when it was
-	// first seen.
+	// Version is its resourceVersion at the last relevant change, or when it was first listed.
 	Version string
-	// At is the newest resourceVersion of which the watch has heard.
+	// At is the newest resourceVersion that the watch has received.
 	At string
 }
 
-// ChangedSince reports whether an object has to be looked at again that was looked at, or
-// written by ourselves, at a version. If in doubt, it has.
-func (m Observation) ChangedSince(uid, version string) bool {
+// ChangedSince reports whether an object may have changed since it was read, or written by the
+// controller, with a UID and version. It returns true if that is not certain.
+func (o Observation) ChangedSince(uid, version string) bool {
 	switch {
-	case !m.Known || uid == "" || version == "":
+	case !o.Known || uid == "" || version == "":
 		return true
-	case m.Present && string(m.UID) == uid:
-		return !notAfter(m.Version, version)
+	case o.Present && string(o.UID) == uid:
+		return !notAfter(o.Version, version)
 	default:
-		// It is gone, or another one has its name; unless the watch is not there yet.
-		return notAfter(version, m.At) || !ordered(version, m.At)
+		// It was deleted or replaced, unless the watch has not received that version yet.
+		return notAfter(version, o.At) || !ordered(version, o.At)
 	}
 }
 
-// Observed returns what is known of an object. The namespace is empty if the kind has
-// none.
+// Observed returns the state of an object. The namespace is empty for cluster-scoped kinds. It
+// sends no request.
 func (r *Registry) Observed(cluster string, resource schema.GroupVersionResource, namespace, name string) Observation {
 	if r.options.Namespace != "" && r.options.Namespace != namespace {
 		return Observation{}
@@ -48,14 +47,14 @@ func (r *Registry) Observed(cluster string, resource schema.GroupVersionResource
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	k := r.kinds[kindKey{cluster, Target{Resource: resource}}]
-	if k == nil || !k.known() {
+	if k == nil || !k.synced() {
 		return Observation{}
 	}
-	o, present := k.objects[nameOf(namespace, name)]
-	return Observation{Known: true, Present: present, UID: o.uid, Version: o.version, At: k.at}
+	found, present := k.objects[nameOf(namespace, name)]
+	return Observation{Known: true, Present: present, UID: found.uid, Version: found.version, At: k.version}
 }
 
-// notAfter reports whether version a is certainly not later than b.
+// notAfter reports whether version a is certainly not newer than b.
 func notAfter(a, b string) bool {
 	if a == b {
 		return true
@@ -64,7 +63,7 @@ func notAfter(a, b string) bool {
 	return err == nil && order <= 0
 }
 
-// ordered reports whether it can be said which of two versions is later.
+// ordered reports whether two versions can be compared.
 func ordered(a, b string) bool {
 	_, err := resourceversion.CompareResourceVersion(a, b)
 	return err == nil

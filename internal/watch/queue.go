@@ -11,93 +11,93 @@ import (
 )
 
 const (
-	// burst is how many wake-ups by modifications a release has at once, and refill
-	// how long it takes until it has one more, unless Options say otherwise. Two who
-	// correct each other without end cost two visits a minute.
+	// burst is the size of the token bucket of a subscriber, and refill the time until a token
+	// is added, unless Options set another. Two controllers that overwrite each other's changes
+	// cost two reconciliations a minute.
 	burst  = 10
 	refill = 30 * time.Second
 )
 
-// follower is a release, and what it follows or awaits.
-type follower struct {
+// subscriber is a HelmRelease and the targets that it watches.
+type subscriber struct {
 	key     types.NamespacedName
 	cluster string
 	targets []Target
-	// refill is how long it takes until there is one more token.
+	// refill is the time until a token is added to the bucket.
 	refill time.Duration
-	// due is when it is going to be woken; zero if it is not.
-	due time.Time
-	// held is true if due waits for a token.
-	held bool
-	// full is when its bucket of tokens is full again, which says how many there are.
-	full time.Time
+	// enqueueAt is when the subscriber is enqueued next; zero for never.
+	enqueueAt time.Time
+	// delayed is true if enqueueAt is the time of the next token.
+	delayed bool
+	// fullAt is when the token bucket is full. It determines the number of tokens.
+	fullAt time.Time
 }
 
-// token returns when there is one.
-func (f *follower) token() time.Time { return f.full.Add(-(burst - 1) * f.refill) }
+// nextToken returns when there is a token.
+func (s *subscriber) nextToken() time.Time { return s.fullAt.Add(-(burst - 1) * s.refill) }
 
-// open reports whether there is no token.
-func (f *follower) open(now time.Time) bool { return f.token().After(now) }
+// rateLimited reports whether there is no token.
+func (s *subscriber) rateLimited(now time.Time) bool { return s.nextToken().After(now) }
 
-// RateLimited reports whether a release has been woken so often by modifications that
-// the next one has to wait.
-func (r *Registry) RateLimited(key types.NamespacedName) (open bool) {
+// RateLimited reports whether modifications have enqueued a HelmRelease so often that the next one
+// enqueues it later.
+func (r *Registry) RateLimited(key types.NamespacedName) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	f := r.followers[key]
-	return f != nil && f.open(r.options.Clock.Now())
+	s := r.subscribers[key]
+	return s != nil && s.rateLimited(r.options.Clock.Now())
 }
 
-// schedule sees to it that a release is woken. A modification takes a token, unless
-// the release is going to be woken anyway.
-func (r *Registry) schedule(f *follower, deleted bool) {
+// schedule enqueues a subscriber soon. A modification takes a token, unless the subscriber is
+// scheduled already. A deletion takes none and is not delayed.
+func (r *Registry) schedule(s *subscriber, deleted bool) {
 	now := r.options.Clock.Now()
 	soon := now.Add(r.options.Debounce)
-	switch waiting := !f.due.IsZero(); {
-	case waiting && f.held && deleted:
-		// It need not wait for its token, which goes back.
-		f.full, f.held, f.due = f.full.Add(-f.refill), false, soon
-	case waiting:
+	switch scheduled := !s.enqueueAt.IsZero(); {
+	case scheduled && s.delayed && deleted:
+		// It need not wait for its token, which is returned.
+		s.fullAt, s.delayed, s.enqueueAt = s.fullAt.Add(-s.refill), false, soon
+	case scheduled:
 		return
 	case deleted:
-		f.due = soon
+		s.enqueueAt = soon
 	default:
-		f.due = soon
-		if token := f.token(); token.After(now) {
-			r.held++
-			f.held = true
+		s.enqueueAt = soon
+		if token := s.nextToken(); token.After(now) {
+			r.delayed++
+			s.delayed = true
 			if token.After(soon) {
-				f.due = token
+				s.enqueueAt = token
 			}
 		}
-		if f.full.Before(now) {
-			f.full = now
+		if s.fullAt.Before(now) {
+			s.fullAt = now
 		}
-		f.full = f.full.Add(f.refill)
+		s.fullAt = s.fullAt.Add(s.refill)
 	}
-	r.pending[f] = struct{}{}
-	r.expect(f.due)
+	r.scheduled[s] = struct{}{}
+	r.runAt(s.enqueueAt)
 }
 
-// expect sees to it that somebody looks what is to be done at a time.
-func (r *Registry) expect(at time.Time) {
+// runAt makes dispatch run at a time, or earlier.
+func (r *Registry) runAt(at time.Time) {
 	if !r.next.IsZero() && !at.Before(r.next) {
 		return
 	}
 	r.next = at
 	select {
-	case r.kick <- struct{}{}:
+	case r.rescheduled <- struct{}{}:
 	default:
 	}
 }
 
-// keepTime does what is due, until ctx ends.
-func (r *Registry) keepTime(ctx context.Context) {
+// dispatch enqueues subscribers and ends idle watches when they are due, until ctx ends.
+func (r *Registry) dispatch(ctx context.Context) {
 	for {
 		now := r.options.Clock.Now()
 		due, next := r.due(now)
 		for _, key := range due {
-			r.wake(key)
+			r.enqueue(key)
 		}
 		var elapsed <-chan time.Time
 		stop := func() bool { return true }
@@ -107,7 +107,7 @@ func (r *Registry) keepTime(ctx context.Context) {
 		}
 		select {
 		case <-elapsed:
-		case <-r.kick:
+		case <-r.rescheduled:
 		case <-ctx.Done():
 			stop()
 			return
@@ -116,8 +116,8 @@ func (r *Registry) keepTime(ctx context.Context) {
 	}
 }
 
-// due ends the watches whose time is up, and returns who is to be woken and when
-// something is due next.
+// due ends the watches that were idle for long enough. It returns the keys to enqueue and the time
+// of the next run; zero for none.
 func (r *Registry) due(now time.Time) (due []types.NamespacedName, next time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -133,16 +133,16 @@ func (r *Registry) due(now time.Time) (due []types.NamespacedName, next time.Tim
 	}
 	for k, until := range r.idle {
 		if !later(until) {
-			r.end(k)
+			r.stopWatch(k)
 		}
 	}
-	for f := range r.pending {
-		if !later(f.due) {
-			f.due, f.held = time.Time{}, false
-			delete(r.pending, f)
-			due = append(due, f.key)
+	for s := range r.scheduled {
+		if !later(s.enqueueAt) {
+			s.enqueueAt, s.delayed = time.Time{}, false
+			delete(r.scheduled, s)
+			due = append(due, s.key)
 		}
 	}
-	r.wakes += uint64(len(due))
+	r.enqueued += uint64(len(due))
 	return due, r.next
 }

@@ -1,9 +1,6 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package watch knows whom to wake when a live object of a release changes. It
-// wakes, and never decides: it sees metadata only, with the controller's own
-// identity, and whoever is woken looks for itself, with its own.
 package watch
 
 import (
@@ -24,75 +21,76 @@ const (
 	defaultDebounce = 50 * time.Millisecond
 )
 
-// Options of a Registry. The zero value is fine.
+// Options configure a Registry. The zero value is valid.
 type Options struct {
-	// Namespace is the only one to watch; all if empty. Kinds without namespaces are
-	// not watched then.
+	// Namespace is the only namespace to watch; empty for all. With a namespace, cluster-scoped
+	// kinds are not watched.
 	Namespace string
-	// Overridden are field managers whose additions matter, too.
+	// Overridden are field managers whose fields count as owned by the release too.
 	Overridden []string
-	// Grace is how long a watch goes on that nobody needs, so that a release that is
-	// upgraded back and forth does not list everything again. Zero is 5 minutes.
+	// Grace is how long a watch without subscribers goes on, so that a HelmRelease that is
+	// upgraded back and forth does not list all objects again. Zero is 5 minutes.
 	Grace time.Duration
-	// Debounce is how long a release is not woken after the first change, so that a
-	// burst of changes is one visit. Zero is 50 milliseconds.
+	// Debounce is the time between the first change and the enqueuing, so that many changes
+	// cause one reconciliation. Zero is 50 milliseconds.
 	Debounce time.Duration
-	// Refill is how long it takes until a release may be woken once more by
-	// modifications, of which it has ten at once. Zero is 30 seconds.
+	// Refill is the time until a HelmRelease may be enqueued once more by a modification. It
+	// may be enqueued ten times at once. Zero is 30 seconds.
 	Refill time.Duration
-	// Clock is for tests; nil is the real one.
+	// Clock is for tests; nil is the real clock.
 	Clock clock.Clock
-	// Log is told when a kind cannot be watched; its zero value discards.
+	// Log logs kinds that cannot be watched. The zero value discards.
 	Log logr.Logger
 }
 
-// Cluster is where objects are.
+// Cluster is the cluster of watched objects.
 type Cluster struct {
-	// ID distinguishes clusters. Nothing is watched in one without.
+	// ID distinguishes clusters. Without an ID nothing is watched.
 	ID string
-	// Client makes a client whose identity may watch metadata. It is called whenever a
-	// watch begins or has failed, without any lock, and may fail.
+	// Client returns a client that may watch metadata. It is called whenever a watch begins or
+	// has failed, without a lock held.
 	Client func() (metadata.Interface, error)
 }
 
-// Target is what one watch is of.
+// Target is the selection of one watch.
 type Target struct {
 	Resource schema.GroupVersionResource
-	// Namespace and Name are those of the one object that is watched, whatever its
-	// labels; the namespace is empty if the kind has none. Without a name, all objects
-	// of the kind are watched that have the label of a release.
+	// Namespace and Name select one object, with or without the label of a release. Namespace is
+	// empty for cluster-scoped kinds. Without a name, all objects of the kind with the label of
+	// a release are watched.
 	Namespace, Name string
 }
 
-// Registry keeps one metadata-only watch per kind and cluster, or per object that is
-// awaited, for as long as some release follows objects of that kind and a little
-// longer, and wakes releases whose objects change. It may be used concurrently.
+// Registry shares metadata-only watches among HelmReleases and enqueues those whose objects change.
+// There is one watch for each kind, or single object, and cluster. It ends some time after its last
+// subscriber has gone. A Registry may be used concurrently.
 //
-// Who follows and who awaits under one name replaces the one by the other: whoever
-// does both has two registries.
+// A key subscribes by either WatchKinds or WatchObjects: each replaces the other. A caller that
+// needs both uses two registries.
 //
-// It is a manager.Runnable; until it is started, it remembers what to watch.
+// It is a manager.Runnable. Subscriptions before its start take effect at the start.
 type Registry struct {
-	wake    func(types.NamespacedName)
+	enqueue func(types.NamespacedName)
 	options Options
-	// kick holds something if the next thing to do comes earlier than it did.
-	kick    chan struct{}
-	running sync.WaitGroup
+	// rescheduled holds a value if next has become earlier.
+	rescheduled chan struct{}
+	running     sync.WaitGroup
 
-	mu        sync.Mutex
-	base      context.Context //nolint:containedctx // the life of the manager, handed over by Start
-	kinds     map[kindKey]*kind
-	clients   map[string]func() (metadata.Interface, error)
-	followers map[types.NamespacedName]*follower
-	// pending are those that are going to be woken.
-	pending map[*follower]struct{}
-	// idle are the watches that nobody needs, and until when they go on.
+	mu          sync.Mutex
+	ctx         context.Context // the context of Start, which later watches need
+	kinds       map[kindKey]*kind
+	clients     map[string]func() (metadata.Interface, error)
+	subscribers map[types.NamespacedName]*subscriber
+	// scheduled are the subscribers with a time to be enqueued.
+	scheduled map[*subscriber]struct{}
+	// idle are the watches without subscribers, and when they end.
 	idle map[*kind]time.Time
-	// next is when there is something to do; zero if there is nothing.
-	next        time.Time
-	wakes, held uint64
-	// told are the kinds of which it was said that their objects cannot be awaited.
-	told map[kindKey]struct{}
+	// next is when dispatch has to run; zero for never.
+	next time.Time
+	// enqueued and delayed are the counts of Stats.
+	enqueued, delayed uint64
+	// logged are the kinds for which it was logged that single objects cannot be watched.
+	logged map[kindKey]struct{}
 }
 
 type kindKey struct {
@@ -100,9 +98,9 @@ type kindKey struct {
 	target  Target
 }
 
-// NewRegistry returns a registry that calls wake, which must not block, with the
-// names of HelmReleases.
-func NewRegistry(wake func(types.NamespacedName), options Options) *Registry {
+// NewRegistry returns a registry that calls enqueue with the names of HelmReleases. enqueue must
+// not block.
+func NewRegistry(enqueue func(types.NamespacedName), options Options) *Registry {
 	if options.Grace == 0 {
 		options.Grace = defaultGrace
 	}
@@ -116,103 +114,102 @@ func NewRegistry(wake func(types.NamespacedName), options Options) *Registry {
 		options.Clock = clock.RealClock{}
 	}
 	return &Registry{
-		wake: wake, options: options, kick: make(chan struct{}, 1),
+		enqueue: enqueue, options: options, rescheduled: make(chan struct{}, 1),
 		kinds: map[kindKey]*kind{}, clients: map[string]func() (metadata.Interface, error){},
-		followers: map[types.NamespacedName]*follower{}, pending: map[*follower]struct{}{}, idle: map[*kind]time.Time{},
-		told: map[kindKey]struct{}{},
+		subscribers: map[types.NamespacedName]*subscriber{}, scheduled: map[*subscriber]struct{}{}, idle: map[*kind]time.Time{},
+		logged: map[kindKey]struct{}{},
 	}
 }
 
-// NeedLeaderElection implements manager.LeaderElectionRunnable: only the leader
-// visits releases, so nobody else need be woken.
+// NeedLeaderElection implements manager.LeaderElectionRunnable: only the leader reconciles.
 func (r *Registry) NeedLeaderElection() bool { return true }
 
-// Start watches until ctx ends. When it returns, nothing it started runs, and wake
-// is not called any more. It always returns nil. It must be called once.
+// Start watches until ctx ends. When it returns, all its goroutines have ended, and enqueue is not
+// called any more. It returns nil. It must be called once.
 func (r *Registry) Start(ctx context.Context) error {
 	r.mu.Lock()
-	r.base = ctx
+	r.ctx = ctx
 	for _, k := range r.kinds {
-		r.begin(k)
+		r.startWatch(k)
 	}
 	r.mu.Unlock()
-	r.keepTime(ctx)
+	r.dispatch(ctx)
 	r.mu.Lock()
-	r.base = nil
+	r.ctx = nil
 	r.mu.Unlock()
 	r.running.Wait()
 	return nil
 }
 
-// WatchKinds declares the cluster and all kinds that a release has objects of. It
-// replaces what was declared before, and costs next to nothing if that is the same,
-// in the same order. Without a kind, or in a cluster without ID, nothing is followed.
+// WatchKinds subscribes key to the labelled objects of kinds in a cluster. It replaces the former
+// subscription of key, and does almost nothing if that is equal, with kinds in the same order.
+// Without kinds, or without a cluster ID, key is unsubscribed.
 //
-// A change before the first WatchKinds of a kind wakes nobody, so it comes before the
-// look. When the first list of a kind is there, everybody is woken who follows it.
+// It has to be called before the objects are read, because it does not report earlier changes. When
+// a kind has been listed for the first time, all its subscribers are enqueued.
 func (r *Registry) WatchKinds(key types.NamespacedName, c Cluster, kinds []schema.GroupVersionResource) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	f := r.follower(key, c, len(kinds))
-	if f == nil || f.cluster == c.ID && slices.EqualFunc(f.targets, kinds, func(t Target, kind schema.GroupVersionResource) bool { return t == Target{Resource: kind} }) {
+	s := r.subscriberFor(key, c, len(kinds))
+	if s == nil || s.cluster == c.ID && slices.EqualFunc(s.targets, kinds, func(t Target, kind schema.GroupVersionResource) bool { return t == Target{Resource: kind} }) {
 		return
 	}
 	targets := make([]Target, 0, len(kinds))
 	for _, kind := range kinds {
 		targets = append(targets, Target{Resource: kind})
 	}
-	r.declare(f, c.ID, targets)
+	r.subscribe(s, c.ID, targets)
 }
 
-// WatchObjects declares the cluster and all objects that a release waits for. It replaces what
-// was declared before, and costs next to nothing if that is the same, in the same
-// order. Without an object, or in a cluster without ID, nothing is awaited.
+// WatchObjects subscribes key to single objects in a cluster. It replaces the former subscription
+// of key, and does almost nothing if that is equal, with objects in the same order. Without
+// objects, or without a cluster ID, key is unsubscribed.
 //
-// The release is woken by any change of one of them, that of a status included. It may
-// look before it calls: it is woken once as soon as the watch stands, even if it does
-// already.
+// Any change of an object enqueues key, one of its status included. It may be called after the
+// objects were read: key is enqueued once as soon as the watch is established, even if it was
+// before.
 func (r *Registry) WatchObjects(key types.NamespacedName, c Cluster, objects []Target) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	f := r.follower(key, c, len(objects))
-	if f == nil || f.cluster == c.ID && slices.Equal(f.targets, objects) {
+	s := r.subscriberFor(key, c, len(objects))
+	if s == nil || s.cluster == c.ID && slices.Equal(s.targets, objects) {
 		return
 	}
-	r.declare(f, c.ID, slices.Clone(objects))
+	r.subscribe(s, c.ID, slices.Clone(objects))
 }
 
-// follower returns the one with a name, that of a release, who declares n targets in a
-// cluster; nil if that is nobody.
-func (r *Registry) follower(key types.NamespacedName, c Cluster, n int) *follower {
+// subscriberFor returns the subscriber of key for n targets in a cluster. It removes the subscriber
+// and returns nil if n is zero or the cluster has no ID.
+func (r *Registry) subscriberFor(key types.NamespacedName, c Cluster, n int) *subscriber {
 	if c.ID == "" || n == 0 {
 		r.forget(key)
 		return nil
 	}
-	// What was known of a way into a cluster may have expired.
+	// The credentials of an earlier client may have expired.
 	r.clients[c.ID] = c.Client
-	f := r.followers[key]
-	if f == nil {
-		f = &follower{key: key, refill: r.options.Refill}
-		r.followers[key] = f
+	s := r.subscribers[key]
+	if s == nil {
+		s = &subscriber{key: key, refill: r.options.Refill}
+		r.subscribers[key] = s
 	}
-	return f
+	return s
 }
 
-// declare replaces what a release follows or awaits.
-func (r *Registry) declare(f *follower, cluster string, targets []Target) {
-	was, before := f.cluster, f.targets
-	f.cluster, f.targets = cluster, targets
+// subscribe replaces the targets of a subscriber.
+func (r *Registry) subscribe(s *subscriber, cluster string, targets []Target) {
+	formerCluster, former := s.cluster, s.targets
+	s.cluster, s.targets = cluster, targets
 	for _, t := range targets {
-		r.join(kindKey{cluster, t}, f)
+		r.addSubscriber(kindKey{cluster, t}, s)
 	}
-	for _, t := range before {
-		if was != cluster || !slices.Contains(targets, t) {
-			r.leave(kindKey{was, t}, f.key)
+	for _, t := range former {
+		if formerCluster != cluster || !slices.Contains(targets, t) {
+			r.removeSubscriber(kindKey{formerCluster, t}, s.key)
 		}
 	}
 }
 
-// Forget ends all that a release follows. It is not woken any more.
+// Forget unsubscribes key. It is not enqueued any more.
 func (r *Registry) Forget(key types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -220,19 +217,19 @@ func (r *Registry) Forget(key types.NamespacedName) {
 }
 
 func (r *Registry) forget(key types.NamespacedName) {
-	f := r.followers[key]
-	if f == nil {
+	s := r.subscribers[key]
+	if s == nil {
 		return
 	}
-	delete(r.followers, key)
-	delete(r.pending, f)
-	for _, t := range f.targets {
-		r.leave(kindKey{f.cluster, t}, key)
+	delete(r.subscribers, key)
+	delete(r.scheduled, s)
+	for _, t := range s.targets {
+		r.removeSubscriber(kindKey{s.cluster, t}, key)
 	}
 }
 
-// Retry tries at once, or at most a few seconds later, to watch what could not be
-// watched in a cluster. Who hears of new definitions calls it; others need not.
+// Retry retries failed watches in a cluster within a few seconds. It is called when CRDs have
+// changed. Failed watches are retried without it too, with a back-off.
 func (r *Registry) Retry(cluster string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -243,46 +240,46 @@ func (r *Registry) Retry(cluster string) {
 	}
 }
 
-// join begins a watch if there is none.
-func (r *Registry) join(kk kindKey, f *follower) {
+// addSubscriber adds a subscriber to a watch, and starts the watch if there is none.
+func (r *Registry) addSubscriber(kk kindKey, s *subscriber) {
 	k := r.kinds[kk]
 	if k == nil {
 		k = newKind(r, kk)
 		r.kinds[kk] = k
-		if r.base != nil {
-			r.begin(k)
+		if r.ctx != nil {
+			r.startWatch(k)
 		}
 	}
 	delete(r.idle, k)
-	if _, ok := k.followers[f.key]; ok {
+	if _, ok := k.subscribers[s.key]; ok {
 		return
 	}
-	k.followers[f.key] = struct{}{}
-	if kk.target.Name != "" && k.known() {
-		// It has looked before, and what has changed since then is no news any more.
-		r.schedule(f, true)
+	k.subscribers[s.key] = struct{}{}
+	if kk.target.Name != "" && k.synced() {
+		// It has read the object before, and a change since then is not reported again.
+		r.schedule(s, true)
 	}
 	if k.failing {
-		// Whoever has objects of a kind may have brought its definition too.
+		// A release that has objects of a kind may have created its CRD.
 		k.retry()
 	}
 }
 
-func (r *Registry) leave(kk kindKey, key types.NamespacedName) {
+func (r *Registry) removeSubscriber(kk kindKey, key types.NamespacedName) {
 	k := r.kinds[kk]
 	if k == nil {
 		return
 	}
-	delete(k.followers, key)
-	if len(k.followers) == 0 {
+	delete(k.subscribers, key)
+	if len(k.subscribers) == 0 {
 		until := r.options.Clock.Now().Add(r.options.Grace)
 		r.idle[k] = until
-		r.expect(until)
+		r.runAt(until)
 	}
 }
 
-func (r *Registry) begin(k *kind) {
-	ctx, cancel := context.WithCancel(r.base)
+func (r *Registry) startWatch(k *kind) {
+	ctx, cancel := context.WithCancel(r.ctx)
 	k.cancel = cancel
 	r.running.Go(func() {
 		defer cancel()
@@ -290,8 +287,8 @@ func (r *Registry) begin(k *kind) {
 	})
 }
 
-// end forgets a watch and what it knew.
-func (r *Registry) end(k *kind) {
+// stopWatch ends a watch and drops its objects.
+func (r *Registry) stopWatch(k *kind) {
 	if k.cancel != nil {
 		k.cancel()
 	}
@@ -305,35 +302,38 @@ func (r *Registry) end(k *kind) {
 	delete(r.clients, k.key.cluster)
 }
 
-// client makes a client for a cluster, by the latest way that is known.
+// client returns a client for a cluster, by the latest Client function.
 func (r *Registry) client(cluster string) (metadata.Interface, error) {
 	r.mu.Lock()
-	dial := r.clients[cluster]
+	connect := r.clients[cluster]
 	r.mu.Unlock()
-	return dial()
+	return connect()
 }
 
-// Stats are the figures of a registry.
+// Stats are counts of a Registry.
 type Stats struct {
-	// Watches that are kept, whether they stand or are tried again and again; Objects
-	// they know of; Followers that are the releases; RateLimited, those of them whose
-	// wake-ups are held back.
-	Watches, Objects, Followers, RateLimited int
-	// Enqueued counts the wake-ups, Delayed those that came later because of a fuse.
+	// Watches is the number of watches, established or failing, and Objects the number of
+	// objects in them.
+	Watches, Objects int
+	// Subscribers is the number of subscribed HelmReleases, and RateLimited the number of those
+	// that are rate limited.
+	Subscribers, RateLimited int
+	// Enqueued counts how often a HelmRelease was enqueued, and Delayed how often later because
+	// of the rate limit.
 	Enqueued, Delayed uint64
 }
 
-// Stats counts.
+// Stats returns the current counts.
 func (r *Registry) Stats() Stats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := Stats{Watches: len(r.kinds), Followers: len(r.followers), Enqueued: r.wakes, Delayed: r.held}
+	s := Stats{Watches: len(r.kinds), Subscribers: len(r.subscribers), Enqueued: r.enqueued, Delayed: r.delayed}
 	for _, k := range r.kinds {
 		s.Objects += len(k.objects)
 	}
 	now := r.options.Clock.Now()
-	for _, f := range r.followers {
-		if f.open(now) {
+	for _, sub := range r.subscribers {
+		if sub.rateLimited(now) {
 			s.RateLimited++
 		}
 	}

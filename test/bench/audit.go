@@ -15,15 +15,15 @@ import (
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
-// others are the user agents of what runs besides the controller, without
-// versions. Everybody else is the controller: it may have several names.
+// others are the user agents of other components, without versions. All other user agents belong to
+// the controller, which may have several.
 func others() []string {
 	return []string{
 		harness.UserAgent, "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok", "source-controller",
 	}
 }
 
-// event is what is read of one line of the API server's audit log.
+// event is the used part of a line of the API server's audit log.
 type event struct {
 	Stage      string `json:"stage"`
 	Verb       string `json:"verb"`
@@ -35,15 +35,14 @@ type event struct {
 	} `json:"objectRef"`
 }
 
-// auditLog reads what the API server has noted since the last time. If it has no
-// path, nothing is noted.
+// auditLog reads the lines that were added to the audit log since the last time. Without a path it
+// reads nothing.
 type auditLog struct {
 	path   string
 	offset int64
 }
 
-// counts are numbers of the controller's requests, by what was requested and by
-// user agent.
+// counts are numbers of the controller's requests, by kind and by user agent.
 type counts struct {
 	kinds, agents map[string]int
 	// othersReads are reads of Secrets by others than the controller, watches
@@ -105,8 +104,8 @@ func count(lines []byte) (counts, error) {
 	return c, nil
 }
 
-// counts reports whether this line stands for its request. A watch has two: the
-// one of its beginning counts, for it may not end before the phase does.
+// counts reports whether this line counts as its request. A watch has two lines: the first one
+// counts, since the watch may outlast the phase.
 func (e event) counts() bool {
 	if e.Verb == "watch" {
 		return e.Stage == "ResponseStarted"
@@ -114,8 +113,8 @@ func (e event) counts() bool {
 	return e.Stage == "ResponseComplete" || e.Stage == "Panic"
 }
 
-// kind says what was requested. What is not about resources is discovery, of
-// which only the documents' names are of interest.
+// kind returns the verb and resource of a request. Requests without resource are discovery, of
+// which only the document's name is returned.
 func (e event) kind() string {
 	path, query, _ := strings.Cut(e.RequestURI, "?")
 	if e.ObjectRef == nil || e.ObjectRef.Resource == "" {

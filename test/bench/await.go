@@ -23,20 +23,20 @@ import (
 // shownNames is how many of the releases that are not as wanted an error names.
 const shownNames = 5
 
-// goal is what is waited for: that all of some releases, or something of the same
-// name that belongs to each, are as wanted.
+// goal is a condition that all of some releases, or an object of the same name for each, have to
+// satisfy.
 type goal struct {
 	// names are those that count.
 	names []string
 	list  func() client.ObjectList
-	// met is asked about nil if there is no such object.
+	// met is called with nil if the object does not exist.
 	met func(client.Object) bool
-	// hopeless says why it is of no use to wait on, or nothing.
+	// hopeless returns why waiting is useless, or an empty text.
 	hopeless func(client.Object) string
 }
 
-// releasesAre is the goal that HelmReleases be as wanted, which wanted is asked
-// about nil if there is none.
+// releasesAre is the goal that HelmReleases satisfy a condition. wanted is called with nil if the
+// HelmRelease does not exist.
 func releasesAre(names []string, wanted func(*helmv2.HelmRelease) bool) goal {
 	return goal{
 		names: names,
@@ -49,7 +49,7 @@ func releasesAre(names []string, wanted func(*helmv2.HelmRelease) bool) goal {
 	}
 }
 
-// stalled says why a controller has given up, or nothing.
+// stalled returns why the controller has stalled a release, or an empty text.
 func stalled(o client.Object) string {
 	hr, ok := o.(*helmv2.HelmRelease)
 	if !ok || hr.DeletionTimestamp != nil || hr.Status.ObservedGeneration != hr.Generation {
@@ -62,14 +62,14 @@ func stalled(o client.Object) string {
 	return fmt.Sprintf("the controller has stalled HelmRelease %s: %s: %s", hr.Name, c.Reason, c.Message)
 }
 
-// board says who is as wanted.
+// board has the progress towards a goal.
 type board struct {
 	goal
 	done    map[string]bool
 	missing int
-	// last is one that was not as wanted when it was seen last.
+	// last is an object that did not satisfy the condition when it was last read.
 	last client.Object
-	// end is why nobody need wait on.
+	// end is the reason why waiting is useless.
 	end string
 }
 
@@ -105,10 +105,10 @@ func (b *board) set(name string, o client.Object) {
 	}
 }
 
-// over reports whether there is nothing left to wait for.
+// over reports whether waiting has ended.
 func (b *board) over() bool { return b.missing == 0 || b.end != "" }
 
-// text says who is missing.
+// text describes the missing objects.
 func (b *board) text() string {
 	var names []string
 	for _, name := range b.names {
@@ -148,7 +148,7 @@ func (b *bench) await(ctx context.Context, g goal) error {
 	}
 }
 
-// look lists and then watches until nothing is left to wait for or the watch ends.
+// look lists and then watches until waiting has ended or the watch ends.
 func (b *bench) look(ctx context.Context, g goal) (*board, error) {
 	board, list := newBoard(g), g.list()
 	if err := b.env.Client.List(ctx, list, client.InNamespace(name)); err != nil {
@@ -185,7 +185,7 @@ func (b *bench) follow(ctx context.Context, board *board, events <-chan watch.Ev
 			o, ok := e.Object.(client.Object)
 			switch {
 			case !open || !ok || e.Type == watch.Bookmark:
-				return // look again
+				return // repeat the list
 			case e.Type == watch.Deleted:
 				board.set(o.GetName(), nil)
 			default:
@@ -195,17 +195,17 @@ func (b *bench) follow(ctx context.Context, board *board, events <-chan watch.Ev
 	}
 }
 
-// awaitVisits waits until the controller has ended so many visits since the
-// phase began, and, if none is to be left, until it has nothing to do.
-func (b *bench) awaitVisits(ctx context.Context, since, wanted int, rest bool) error {
-	tick := time.NewTicker(visitsEvery)
+// awaitReconciliations waits until the given number of reconciliations has ended since the phase
+// began. With rest it also waits until none is queued.
+func (b *bench) awaitReconciliations(ctx context.Context, since, wanted int, rest bool) error {
+	tick := time.NewTicker(metricsEvery)
 	defer tick.Stop()
 	seen := "its metrics have not been seen"
 	for {
 		f, err := controllerFigures(ctx, b.metrics)
 		if err == nil {
-			seen = fmt.Sprintf("%d visits of %d have ended, %d wait, %d are being made", f.visits-since, wanted, f.waiting, f.active)
-			if f.visits-since >= wanted && (!rest || f.waiting+f.active == 0) {
+			seen = fmt.Sprintf("%d reconciliations of %d have ended, %d are queued, %d are running", f.reconciliations-since, wanted, f.waiting, f.active)
+			if f.reconciliations-since >= wanted && (!rest || f.waiting+f.active == 0) {
 				return nil
 			}
 		}

@@ -16,13 +16,13 @@ import (
 // before 6.12 do not let it be chosen, and ignore it.
 const turn = 30_000_000
 
-// inBatch returns in a process that is scheduled as a batch job, and so is all that
-// it starts: a process that wakes up waits for its turn instead of interrupting another.
-// A session is a handful of busy processes that send each other small messages, on
-// few processors, and interruptions are more than a tenth of what it costs there.
+// inBatch returns in a process with scheduling policy SCHED_BATCH, which its children inherit: a
+// woken process waits for its turn instead of preempting another. A session is a handful of busy
+// processes that exchange small messages on few processors, and preemptions cost more than a tenth
+// of the time.
 //
-// The policy is a thread's, and a new thread has that of the one which made it. So
-// this begins the program anew from a thread that has it.
+// The policy belongs to a thread, and new threads inherit it. So inBatch executes the program again
+// from a thread with the policy.
 func inBatch() error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

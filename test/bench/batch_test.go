@@ -13,8 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestInBatch: who measures has every thread scheduled as a batch job, and so is a
-// process that it starts.
+// TestInBatch: all threads of the benchmark and of its children have the batch policy.
 func TestInBatch(t *testing.T) {
 	t.Parallel()
 	const inside = "PINTLE_BENCH_INSIDE"
@@ -26,7 +25,7 @@ func TestInBatch(t *testing.T) {
 		}
 		return
 	}
-	// It begins anew before it looks for what it needs.
+	// The program is executed again before it checks its inputs.
 	if err := command(t.Context(), []string{"--bin", t.TempDir(), "--controller", "missing"}); err == nil {
 		t.Fatal("measured a controller that does not exist")
 	}
@@ -54,7 +53,7 @@ func expectBatch(t *testing.T, thread string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A kernel whose turns cannot be chosen says nothing of them.
+	// Older kernels do not report the time slice.
 	if attr, err := unix.SchedGetAttr(id, 0); err != nil || attr.Policy != unix.SCHED_BATCH || attr.Runtime != 0 && attr.Runtime != turn {
 		t.Errorf("thread %s is scheduled as %+v, error %v", thread, attr, err)
 	}

@@ -22,12 +22,11 @@ import (
 )
 
 const (
-	// settle is how long what a controller does right after a phase, events above
-	// all, still counts for it. Its seconds do not.
+	// settle is how long requests after the end of a phase still count for it, mostly events. The
+	// time itself does not.
 	settle = 2 * time.Second
-	// visitsEvery is how often the controller's metrics are asked where that is the
-	// only way to see the end of a phase.
-	visitsEvery = 100 * time.Millisecond
+	// metricsEvery is the interval of scrapes if only metrics show the end of a phase.
+	metricsEvery = 100 * time.Millisecond
 )
 
 // bench is one session at work.
@@ -47,8 +46,7 @@ type bench struct {
 	session session
 }
 
-// start starts a control plane and the controller, and makes what all releases
-// share.
+// start starts a control plane and the controller, and creates the objects that all releases share.
 func start(ctx context.Context, s settings, l load, dir string) (_ *bench, err error) {
 	if err := reread(s.controller); err != nil {
 		return nil, err
@@ -128,7 +126,7 @@ func (b *bench) connect(context.Context) error {
 	return err
 }
 
-// freeAddress returns an address that nobody listens on at the moment.
+// freeAddress returns an address whose port is free at the moment.
 func freeAddress() (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -137,9 +135,8 @@ func freeAddress() (string, error) {
 	return listener.Addr().String(), listener.Close()
 }
 
-// started waits until the controller has started, so that what that costs is
-// not the first phase's, and until the API server, which works on for a while
-// after it was given definitions, rests.
+// started waits until the controller has started, so that its start does not count for the first
+// phase, and until the API server is idle, which processes new CRDs for a while.
 func (b *bench) started(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -190,8 +187,7 @@ type readings struct {
 	secretBytes           int64
 }
 
-// read reads all counters. What the controller counts is zero if it is about to
-// be started.
+// read reads all counters. Those of the controller are zero if it is about to be started.
 func (b *bench) read(ctx context.Context, isNew bool) (r readings, err error) {
 	if r.secretBytes, err = secretBytes(ctx, b.server, b.host); err != nil {
 		return r, err
@@ -200,7 +196,7 @@ func (b *bench) read(ctx context.Context, isNew bool) (r readings, err error) {
 	if r.serverCPU, err = b.serverSeconds(); err != nil || isNew {
 		return r, err
 	}
-	// Answering costs the controller something, too: it is asked outside of what is measured.
+	// A scrape costs the controller CPU time, so it happens outside of the measured time.
 	if r.figures, err = controllerFigures(ctx, b.metrics); err != nil {
 		return r, err
 	}
@@ -208,8 +204,7 @@ func (b *bench) read(ctx context.Context, isNew bool) (r readings, err error) {
 	return r, err
 }
 
-// phase measures what the controller does until a step is done, and what little
-// may follow.
+// phase measures the controller until a step is done, and shortly after.
 func (b *bench) phase(ctx context.Context, s step) (phase, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, b.limit, fmt.Errorf("not done within %s", b.limit))
 	defer cancel()
@@ -254,15 +249,15 @@ func (b *bench) phase(ctx context.Context, s step) (phase, error) {
 	return p, s.after(ctx)
 }
 
-// fill adds what can be told at the end of a phase.
+// fill adds the results at the end of a phase.
 func (b *bench) fill(ctx context.Context, p *phase, first readings) error {
 	pid := b.env.Controller.PID()
-	// Before it is asked for anything, which would count.
+	// Before the scrape, which would count.
 	cpu, errCPU := cpuSeconds(pid)
 	used, errMemory := memoryOf(pid)
 	last, errRead := b.read(ctx, false)
 	received, errReceived := b.audit.next()
-	// The kernel counts hundredths; their difference has digits that mean nothing.
+	// The kernel counts hundredths; further digits of the difference are noise.
 	p.CPUSeconds = math.Round((cpu-first.cpu)*ticks) / ticks
 	p.ServerCPUSeconds = math.Round((last.serverCPU-first.serverCPU)*ticks) / ticks
 	p.PeakMiB, p.EndMiB = used.peak, used.now
@@ -272,7 +267,7 @@ func (b *bench) fill(ctx context.Context, p *phase, first readings) error {
 			p.SentByMethod[method] = n - first.sent[method]
 		}
 	}
-	p.Visits = last.visits - first.visits
+	p.Reconciliations = last.reconciliations - first.reconciliations
 	p.Received, p.ByKind, p.Agents = received.total(), received.kinds, received.agents
 	p.Revisions, p.OthersReads = received.kinds["create secrets"], received.othersReads
 	p.Downloads, p.DownloadedBytes = int(last.downloads-first.downloads), last.downloaded-first.downloaded

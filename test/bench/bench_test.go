@@ -13,7 +13,7 @@ import (
 )
 
 func TestStat(t *testing.T) {
-	// The name is made to look like the end of the second field.
+	// The name looks like the end of the second field.
 	seconds, err := parseStat("42 (a) R 1) S 1 42 42 0 -1 4194304 900 0 0 0 250 31 7 9 20 0 12 0 8000 1 2\n")
 	if err != nil || seconds != 2.81 {
 		t.Errorf("%v s, %v", seconds, err)

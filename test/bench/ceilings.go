@@ -14,22 +14,21 @@ import (
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
-// ceiling is the most that something may cost.
+// ceiling is the limit of one figure.
 type ceiling struct {
-	// phase is where it holds; in each, if empty.
+	// phase is the phase that the limit applies to; empty means all.
 	phase string
-	// figure says what is measured, and of returns it. A session that does not tell
-	// has no such figure.
+	// figure is the name of the measured value, and of returns it. It returns false if the session
+	// has no such value.
 	figure string
 	of     func(*session, *phase) (float64, bool)
 	most   float64
-	// holds reports for which loads.
+	// holds returns the loads that the limit applies to.
 	holds func(load) bool
 }
 
-// ceilings are all that there are. Requests hardly depend on how many releases
-// there are; of seconds, of memory and of hundredths of CPU seconds, only the
-// numbers mean something that they were set for.
+// ceilings are all limits. Numbers of requests hardly depend on the number of releases. Limits of
+// seconds, memory and CPU time apply only to the loads that they were set for.
 func ceilings() []ceiling {
 	requests := func(phase string, most float64) ceiling {
 		return ceiling{phase, "requests per release", requestsPerRelease, most, load.plain}
@@ -37,9 +36,9 @@ func ceilings() []ceiling {
 	cpu := func(phase string, most float64) ceiling {
 		return ceiling{phase, "CPU s per release", cpuPerRelease, most, func(l load) bool { return l.plain() && l.Releases >= 100 }}
 	}
-	perVisit := func(figure string, of func(*phase) int) ceiling {
+	perReconciliation := func(figure string, of func(*phase) int) ceiling {
 		return ceiling{phaseInterval, figure, func(_ *session, p *phase) (float64, bool) {
-			return float64(of(p)) / float64(max(p.Visits, 1)), p.Visits > 0
+			return float64(of(p)) / float64(max(p.Reconciliations, 1)), p.Reconciliations > 0
 		}, 0, load.plain}
 	}
 	whole := func(phase, figure string, releases int, of func(*session, *phase) (float64, bool), most float64) ceiling {
@@ -49,21 +48,21 @@ func ceilings() []ceiling {
 		requests(phaseInstall, 19), cpu(phaseInstall, 0.035),
 		requests(phaseUpgrade, 16), cpu(phaseUpgrade, 0.045),
 		requests(phaseNoOp, 2), cpu(phaseNoOp, 0.003),
-		perVisit("requests per visit", func(p *phase) int { return p.Sent }),
-		perVisit("downloads per visit", func(p *phase) int { return p.Downloads }),
+		perReconciliation("requests per reconciliation", func(p *phase) int { return p.Sent }),
+		perReconciliation("downloads per reconciliation", func(p *phase) int { return p.Downloads }),
 		{phaseStartUp, "new revisions", newRevisions, 0, load.plain},
 		requests(phaseDelete, 14),
 		whole(phaseInstall, "seconds", 100, seconds, 5), whole(phaseUpgrade, "seconds", 100, seconds, 5),
 		whole(phaseInstall, "seconds", 1000, seconds, 70), whole(phaseUpgrade, "seconds", 1000, seconds, 70),
 		whole("", "peak RSS MiB", 100, peakRSS, 100), whole("", "peak RSS MiB", 1000, peakRSS, 150),
-		{phaseInstall, "seconds until the healthy are ready", seconds, 10, func(l load) bool { return l == patience(l) }},
+		{phaseInstall, "seconds until the healthy releases are ready", seconds, 10, func(l load) bool { return l == patience(l) }},
 		{phaseIdle, "requests per release", requestsPerRelease, 0, load.drifting},
 	}
 	return slices.Concat(all, soon(phaseDrift), soon(phaseWarn))
 }
 
-// soon are the ceilings of how long it takes until drift is dealt with. How many
-// releases there are does not matter: changes come at a pace.
+// soon are the limits of the time until drift is corrected or reported. They apply to any number of
+// releases, since changes have a fixed rate.
 func soon(name string) []ceiling {
 	of := func(figure string, get func(harness.Spread) (float64, bool), most float64) []ceiling {
 		side := func(which string, of func(*tampered) harness.Spread) ceiling {
@@ -86,8 +85,8 @@ func soon(name string) []ceiling {
 	)
 }
 
-// patience returns the load with which the healthy must not be made to wait for
-// the sick, with everything that does not matter for that as it is given.
+// patience returns the load with unready releases that must not delay others. Other parameters are
+// those of base.
 func patience(base load) load {
 	base.Releases, base.Concurrent, base.Unready = 200, 4, 5
 	base.UnreadyTimeout = metav1.Duration{Duration: 2 * time.Minute}
@@ -110,7 +109,7 @@ func peakRSS(_ *session, p *phase) (float64, bool) { return p.PeakMiB, !p.PeakOf
 func newRevisions(s *session, p *phase) (float64, bool) { return float64(p.Revisions), s.Audit }
 
 // verdict is how a figure compares with its ceiling.
-type verdict struct {
+type ceilingResult struct {
 	ceiling
 
 	phase    string
@@ -118,9 +117,9 @@ type verdict struct {
 	over     bool
 }
 
-// judge compares a session with all ceilings that hold for it.
-func judge(s *session) []verdict {
-	var verdicts []verdict
+// checkCeilings compares a session with all applicable limits.
+func checkCeilings(s *session) []ceilingResult {
+	var verdicts []ceilingResult
 	for _, c := range ceilings() {
 		if !c.holds(s.load) {
 			continue
@@ -131,7 +130,7 @@ func judge(s *session) []verdict {
 				continue
 			}
 			if measured, ok := c.of(s, p); ok {
-				verdicts = append(verdicts, verdict{c, p.Name, measured, measured > c.most})
+				verdicts = append(verdicts, ceilingResult{c, p.Name, measured, measured > c.most})
 			}
 		}
 	}
@@ -139,7 +138,7 @@ func judge(s *session) []verdict {
 }
 
 // over is the number of figures that are over their ceilings.
-func over(verdicts []verdict) int {
+func over(verdicts []ceilingResult) int {
 	n := 0
 	for _, v := range verdicts {
 		if v.over {
@@ -150,7 +149,7 @@ func over(verdicts []verdict) int {
 }
 
 // verdictText returns verdicts as a table.
-func verdictText(verdicts []verdict) string {
+func verdictText(verdicts []ceilingResult) string {
 	if len(verdicts) == 0 {
 		return "\nno ceiling holds for this load\n"
 	}

@@ -12,11 +12,11 @@ import (
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
-// figure is what two runs are compared by.
+// figure is a value that two runs are compared by.
 type figure struct {
 	name string
 	of   func(*phase) float64
-	// counted says that it grows with what is done.
+	// counted is set if the value grows with the number of reconciliations.
 	counted bool
 }
 
@@ -33,11 +33,11 @@ func compared() []figure {
 	}
 }
 
-// in returns the figure of a phase. How many visits there are at an interval is
-// chance; what one costs is not.
+// in returns the figure of a phase. In the interval phase the number of reconciliations is random,
+// so counted values are divided by it.
 func (f figure) in(p *phase) float64 {
-	if f.counted && p.Name == phaseInterval && p.Visits > 0 {
-		return f.of(p) / float64(p.Visits)
+	if f.counted && p.Name == phaseInterval && p.Reconciliations > 0 {
+		return f.of(p) / float64(p.Reconciliations)
 	}
 	return f.of(p)
 }
@@ -77,7 +77,7 @@ func compareSessions(first, second []session) string {
 			fmt.Fprintf(&b, "\nonly in A: %s\n", one.load.text())
 			continue
 		}
-		fmt.Fprintf(&b, "\n%s\nA: %s, B: %s; each figure is B/A, of interval by visit\n\n", one.load.text(), one.who(), other.who())
+		fmt.Fprintf(&b, "\n%s\nA: %s, B: %s; each figure is B/A, of interval per reconciliation\n\n", one.load.text(), one.who(), other.who())
 		rows := [][]string{{"phase"}}
 		for _, f := range compared() {
 			rows[0] = append(rows[0], f.name)
@@ -101,7 +101,7 @@ func compareSessions(first, second []session) string {
 	return b.String()
 }
 
-// who says who was measured, and on what.
+// who describes the measured controller and its load.
 func (s *session) who() string {
 	return fmt.Sprintf("%s (%d CPUs, load %.1f)", strings.Join(append([]string{s.Controller}, s.Args...), " "), s.CPUs, s.SystemLoad)
 }
@@ -115,8 +115,8 @@ func sameLoad(sessions []session, l load) *session {
 	return nil
 }
 
-// ratios are those of one phase. Where there was nothing, there is no ratio, but
-// whether there is something now is of interest.
+// ratios are those of one phase. Without a value in A there is no ratio, but a new value in B is
+// reported.
 func ratios(p, q *phase) []string {
 	row := []string{p.Name}
 	for _, f := range compared() {
@@ -135,11 +135,10 @@ func ratio(a, b float64) string {
 	return fmt.Sprintf("%.2f", b/a)
 }
 
-// tamperedRatios is the table of how soon changes behind the controllers' backs
-// were dealt with. If B never did, the ratio is at least what it says; if A never
-// did, there is none.
+// tamperedRatios is the table of times until external changes were corrected or reported. If B did
+// not finish, the ratio is a lower bound; if A did not, there is none.
 func tamperedRatios(one, other *session) [][]string {
-	rows := [][]string{{"s from our write on", "median", "95th percentile", "worst", "left undone"}}
+	rows := [][]string{{"s from the write", "median", "95th percentile", "worst", "left undone"}}
 	for i := range one.Phases {
 		p := &one.Phases[i]
 		q := other.phase(p.Name)

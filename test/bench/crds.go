@@ -12,8 +12,8 @@ import (
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
-// definitions returns a folder with the definitions that are needed and as many
-// more as asked for, or the needed ones' own if none are.
+// definitions returns a folder with the needed CRDs and extra further ones. Without further ones it
+// is the folder of the needed ones.
 func definitions(dir string, extra int) (string, error) {
 	needed := harness.CRDs("")
 	if extra == 0 {

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// proxy stands between the controller and source-controller's artifacts, and
-// counts what is fetched.
+// proxy forwards requests of the controller for artifacts to source-controller, and counts the
+// downloads.
 type proxy struct {
 	// address is host and port.
 	address string
@@ -25,8 +25,8 @@ type proxy struct {
 	bytes     atomic.Int64
 }
 
-// startProxy listens before it is known where artifacts are: source-controller is
-// told of the proxy when it starts. Until ask is called, it answers with errors.
+// startProxy listens before the address of artifacts is known, since source-controller gets the
+// address of the proxy when it starts. Until ask is called, the proxy answers with errors.
 func startProxy(ctx context.Context) (*proxy, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -48,7 +48,7 @@ func startProxy(ctx context.Context) (*proxy, error) {
 	return p, nil
 }
 
-// ask says where artifacts are, as host and port.
+// ask sets the address of artifacts, as host and port.
 func (p *proxy) ask(address string) { p.target.Store(&url.URL{Scheme: "http", Host: address}) }
 
 func (p *proxy) close() error { return p.server.Close() }

@@ -13,7 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
-// rest is the interval of HelmReleases while it is not what is measured.
+// rest is the interval of HelmReleases in phases that do not measure it.
 func (l load) rest() time.Duration {
 	if l.Drift {
 		return driftInterval
@@ -21,8 +21,7 @@ func (l load) rest() time.Duration {
 	return longInterval
 }
 
-// drift measures how long it takes until what somebody else has changed or deleted
-// is as it should be again. Nobody asks for it.
+// drift measures the time until changed and deleted objects are restored without a request.
 func (b *bench) drift() step {
 	var t *harness.Tampering
 	return b.tampering(phaseDrift, &t, func(ctx context.Context) (err error) {
@@ -31,8 +30,7 @@ func (b *bench) drift() step {
 	}, func(context.Context) error { return nil })
 }
 
-// warn measures how long it takes until releases that are to be left alone say what
-// somebody else has changed or deleted.
+// warn measures the time until drift is reported in mode warn.
 func (b *bench) warn() step {
 	var t *harness.Tampering
 	s := b.tampering(phaseWarn, &t, func(ctx context.Context) (err error) {
@@ -44,15 +42,15 @@ func (b *bench) warn() step {
 	}, func(ctx context.Context) error { return t.Unwritten(ctx) })
 	s.omit = func() string {
 		if p := b.session.phase(phaseDrift); p.Tampered.left() > 0 {
-			return "what the phase before changed is still not as it was"
+			return "changes of the previous phase are still not restored"
 		}
 		return ""
 	}
 	return s
 }
 
-// tampering is a step in which somebody else changes objects. Whatever the
-// controller does about it, it makes no revision.
+// tampering is a step in which another client changes objects. The controller must not create
+// revisions.
 func (b *bench) tampering(phaseName string, t **harness.Tampering, before, after func(context.Context) error) step {
 	return step{
 		name: phaseName, before: before,
@@ -80,8 +78,7 @@ func (b *bench) tampering(phaseName string, t **harness.Tampering, before, after
 	}
 }
 
-// onlyWarn lets nothing be corrected any more, and returns when all releases are at
-// rest with it.
+// onlyWarn sets mode warn, and returns when all releases are in sync with it.
 func (b *bench) onlyWarn(ctx context.Context) error {
 	if err := b.patchAll(ctx, fmt.Sprintf(`{"spec":{"driftDetection":{"mode":%q}}}`, helmv2.DriftDetectionWarn)); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// load is what a session measures a controller with. What is zero is not there.
+// load are the parameters of a session. Zero disables a parameter.
 type load struct {
 	Releases int `json:"releases"`
 	// Concurrent is the controller's --concurrent.
@@ -29,9 +29,9 @@ type load struct {
 	// Charts is the number of charts that the releases share, each of a source of
 	// its own.
 	Charts int `json:"charts"`
-	// Padding is how many bytes of text a chart holds besides its templates.
+	// Padding is the size of additional text in a chart, in bytes.
 	Padding int `json:"chartPaddingBytes,omitempty"`
-	// Interval adds a phase in which releases are visited as often as this.
+	// Interval adds a phase in which releases are reconciled at this interval.
 	Interval metav1.Duration `json:"interval,omitzero"`
 }
 
@@ -63,20 +63,19 @@ func (l load) unready(i int) bool { return (i+1)*l.Unready/100 > i*l.Unready/100
 // healthy is the number of releases that become ready.
 func (l load) healthy() int { return l.Releases - l.Releases*l.Unready/100 }
 
-// plain reports whether nothing makes this load unlike the one that ceilings are
-// for.
+// plain reports whether the load is one that the limits are for.
 func (l load) plain() bool {
 	return !l.Drift && l.CRDs == 0 && l.Unready == 0 && l.Charts == 1 && l.Padding == 0
 }
 
-// drifting reports whether nothing but drift detection does.
+// drifting reports whether the load is plain except for drift detection.
 func (l load) drifting() bool {
 	is := l.Drift
 	l.Drift = false
 	return is && l.plain()
 }
 
-// text says all that tells this load from others.
+// text describes the parameters of the load.
 func (l load) text() string {
 	parts := []string{fmt.Sprintf("%d releases, --concurrent=%d", l.Releases, l.Concurrent)}
 	add := func(is bool, format string, args ...any) {
@@ -93,8 +92,8 @@ func (l load) text() string {
 	return strings.Join(parts, ", ")
 }
 
-// suite is a load and what makes it harder, one thing at a time. With ceilings
-// comes the one that a ceiling of its own is for.
+// suite is a load and variants with one parameter changed. With ceilings it includes the one that
+// patience returns.
 func suite(base load, ceilings bool) []load {
 	timeout := base.UnreadyTimeout
 	if timeout.Duration <= 0 {

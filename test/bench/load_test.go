@@ -76,7 +76,7 @@ func TestSuite(t *testing.T) {
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	// Nothing may tell a plain load from the one in another file.
+	// A plain load equals one from an older file.
 	if want := (load{Releases: 50, Concurrent: 10, Charts: 1}); loads[0] != want {
 		t.Errorf("%+v, want %+v", loads[0], want)
 	}
@@ -85,8 +85,8 @@ func TestSuite(t *testing.T) {
 	}
 }
 
-// A revision holds the files of its chart, encoded twice; a Secret holds a
-// mebibyte.
+// TestPaddingFitsIntoASecret: the record of a padded chart fits into a Secret of one mebibyte,
+// although its files are encoded twice.
 func TestPaddingFitsIntoASecret(t *testing.T) {
 	text := padding(2_000_000, 7)
 	var packed bytes.Buffer

@@ -1,9 +1,9 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command bench is what `make bench` runs: it measures what a controller of
-// HelmReleases costs, on a control plane of its own, phase by phase. It is for
-// any controller of this API, so that two can be compared.
+// Command bench is run by `make bench`. It measures the cost of a controller for HelmReleases on
+// its own control plane, phase by phase. It works with any controller of this API, so that two can
+// be compared.
 package main
 
 import (
@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// settings are how is measured; what is measured is a load.
+// settings are the options of the measurement; a load has the measured parameters.
 type settings struct {
 	bin        string
 	controller string
@@ -37,7 +37,8 @@ type settings struct {
 }
 
 func main() {
-	// Whatever ends us, a closed terminal or pipe included, must leave time to clean up.
+	// All signals that end the process, such as those of a closed terminal or pipe, must leave time
+	// to clean up.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	// Else it complains that it was given none.
 	log.SetLogger(logr.Discard())
@@ -49,7 +50,7 @@ func main() {
 	}
 }
 
-// command measures, or compares what was measured before.
+// command measures, or compares earlier results.
 func command(ctx context.Context, args []string) error {
 	if len(args) > 0 && args[0] == "compare" {
 		if len(args) != 3 {
@@ -78,7 +79,7 @@ func parse(args []string) (settings, []load, error) {
 	flags.StringVar(&s.args, "args", "", "further `flags` for the controller, separated by spaces")
 	flags.DurationVar(&s.idle, "idle", time.Minute, "how long to measure without doing anything")
 	flags.DurationVar(&s.limit, "limit", 15*time.Minute, "how long a phase may take")
-	flags.BoolVar(&s.audit, "audit", true, "let the API server note every request, without which requests are not told apart by resource")
+	flags.BoolVar(&s.audit, "audit", true, "enable the API server's audit log, which is needed to count requests by resource")
 	flags.StringVar(&s.json, "json", "", "`file` to write the results to, besides the table")
 	flags.BoolVar(&s.check, "check", false, "fail if a figure is over its ceiling")
 	flags.IntVar(&l.Releases, "n", 100, "`number` of HelmReleases")
@@ -89,7 +90,7 @@ func parse(args []string) (settings, []load, error) {
 	flags.DurationVar(&l.UnreadyTimeout.Duration, "unready-timeout", 2*time.Minute, "how long Helm waits for those")
 	flags.IntVar(&l.Charts, "charts", 1, "`number` of charts that the releases share")
 	size := flags.String("chart-size", "", "`bytes` of text in each chart besides its templates, with a unit like MB")
-	flags.DurationVar(&l.Interval.Duration, "interval", 0, "measure visits at this interval, too")
+	flags.DurationVar(&l.Interval.Duration, "interval", 0, "also measure reconciliations at this interval")
 	which := flags.String("suite", "", "all: measure this load and harder ones, one after the other")
 	_ = flags.Parse(args)
 
@@ -134,7 +135,7 @@ func run(ctx context.Context, s settings, loads []load) error {
 		}
 		fmt.Print(done.text())
 		if s.check {
-			verdicts := judge(done)
+			verdicts := checkCeilings(done)
 			tooMuch += over(verdicts)
 			fmt.Print(verdictText(verdicts))
 		}
@@ -160,7 +161,7 @@ func write(path string, sessions []session) error {
 	return os.WriteFile(path, append(content, '\n'), 0o644)
 }
 
-// measure runs one session on a control plane of its own.
+// measure runs one session on its own control plane.
 func measure(ctx context.Context, s settings, l load) (_ *session, err error) {
 	dir, err := filepath.Abs(filepath.Join("bin", "bench", strconv.Itoa(os.Getpid())))
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 	"strings"
 )
 
-// queue is what the controller of HelmReleases, and its queue of work, are called
-// in controller-runtime's metrics.
+// queue is the name of the controller and its work queue in controller-runtime's metrics.
 const queue = "helmrelease"
 
 // sample is one line of metrics in Prometheus' text format.
@@ -24,13 +23,13 @@ type sample struct {
 	value  float64
 }
 
-// figures are what is read of a controller's metrics.
+// figures are the used metrics of a controller.
 type figures struct {
 	// sent is client-go's count of requests, by method.
 	sent map[string]int
-	// visits are those to HelmReleases that have ended, of whatever result; waiting
-	// and active are those to come.
-	visits, waiting, active int
+	// reconciliations are those of HelmReleases that have ended with any result; waiting and active
+	// are the queued and the running ones.
+	reconciliations, waiting, active int
 }
 
 func (f figures) total() int {
@@ -41,8 +40,7 @@ func (f figures) total() int {
 	return sum
 }
 
-// controllerFigures asks a controller's metrics, which costs the controller some
-// CPU time.
+// controllerFigures scrapes a controller's metrics, which costs the controller some CPU time.
 func controllerFigures(ctx context.Context, address string) (figures, error) {
 	samples, err := scrape(ctx, http.DefaultClient, "http://"+address+"/metrics",
 		"rest_client_requests_total", "controller_runtime_reconcile_total", "controller_runtime_active_workers", "workqueue_depth")
@@ -54,7 +52,7 @@ func controllerFigures(ctx context.Context, address string) (figures, error) {
 			f.sent[s.labels["method"]] += n
 		case s.labels["controller"] != queue && s.labels["name"] != queue:
 		case s.name == "controller_runtime_reconcile_total":
-			f.visits += n
+			f.reconciliations += n
 		case s.name == "controller_runtime_active_workers":
 			f.active += n
 		default:
@@ -64,8 +62,8 @@ func controllerFigures(ctx context.Context, address string) (figures, error) {
 	return f, err
 }
 
-// secretBytes asks an API server how much it has sent in answer to reads of
-// Secrets, to whomever, watches excepted: of those it does not know.
+// secretBytes returns how many bytes an API server has sent in answer to reads of Secrets by all
+// clients, without watches, which it does not count.
 func secretBytes(ctx context.Context, server *http.Client, host string) (int64, error) {
 	samples, err := scrape(ctx, server, host+"/metrics", "apiserver_response_sizes_sum")
 	sum := int64(0)
@@ -117,7 +115,7 @@ func parseMetrics(text io.Reader, names ...string) ([]sample, error) {
 	return samples, lines.Err()
 }
 
-// parseSample reads what follows a metric's name.
+// parseSample parses the text after a metric's name.
 func parseSample(name, rest string) (sample, error) {
 	s := sample{name: name, labels: map[string]string{}}
 	rest = strings.TrimPrefix(rest, "{")

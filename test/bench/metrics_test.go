@@ -37,8 +37,8 @@ workqueue_depth{controller="helmchart",name="helmchart",priority=""} 100
 	if err != nil || f.total() != 163 || !maps.Equal(f.sent, map[string]int{"GET": 13, "PATCH": 150}) {
 		t.Errorf("%d requests, %v, %v", f.total(), f.sent, err)
 	}
-	if f.visits != 7 || f.active != 2 || f.waiting != 11 {
-		t.Errorf("%d visits, %d active, %d waiting", f.visits, f.active, f.waiting)
+	if f.reconciliations != 7 || f.active != 2 || f.waiting != 11 {
+		t.Errorf("%d reconciliations, %d active, %d waiting", f.reconciliations, f.active, f.waiting)
 	}
 }
 

@@ -11,11 +11,10 @@ import (
 	"strings"
 )
 
-// ticks is the unit of times in /proc, which Linux fixes at a hundredth of a
-// second whatever the kernel's own clock.
+// ticks is the unit of times in /proc, which Linux fixes at a hundredth of a second.
 const ticks = 100
 
-// cpuSeconds returns what a process has used, its own part and the kernel's.
+// cpuSeconds returns the user and system CPU time of a process.
 func cpuSeconds(pid int) (float64, error) {
 	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -25,7 +24,7 @@ func cpuSeconds(pid int) (float64, error) {
 }
 
 func parseStat(stat string) (float64, error) {
-	// The second field is a name, which may contain anything, between parentheses.
+	// The second field is a name in parentheses, which may contain any character.
 	end := strings.LastIndexByte(stat, ')')
 	fields := strings.Fields(stat[end+1:])
 	if end < 0 || len(fields) < 13 {
@@ -41,8 +40,8 @@ func resetPeak(pid int) error {
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
 }
 
-// memory is what a process has resident, in MiB: at most since the last reset,
-// and now.
+// memory is the resident memory of a process in MiB: the peak since the last reset, and the current
+// value.
 type memory struct{ peak, now float64 }
 
 func memoryOf(pid int) (memory, error) {
@@ -69,8 +68,8 @@ func mebibytes(status, field string) (float64, error) {
 	return 0, fmt.Errorf("/proc/PID/status has no %s", field)
 }
 
-// systemLoad returns how many processes were running or waiting for it, on
-// average of the last minute, and zero where the kernel does not tell.
+// systemLoad returns the load average of the last minute, and zero if the kernel does not report
+// it.
 func systemLoad() float64 {
 	content, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

@@ -25,11 +25,11 @@ import (
 )
 
 const (
-	// name is the namespace's, and what the charts and their sources are called by.
+	// name is the name of the namespace, and the prefix of charts and their sources.
 	name = "bench"
-	// hands is how many requests we send at the same time. One after the other
-	// would make a fast controller wait for us.
-	hands = 10
+	// concurrency is the number of concurrent requests. With sequential requests a fast controller
+	// would be idle in between.
+	concurrency = 10
 	// shownLogLines is how much of the controller's log an error quotes.
 	shownLogLines = 25
 	// paddingFile is the size of one of the files that make a chart large.
@@ -94,7 +94,7 @@ func (b *bench) push(ctx context.Context, i int) (string, error) {
 	return chart.Metadata.Version, b.env.Registry.PushChart(ctx, "charts", archive)
 }
 
-// chartName is the plain name if there is but one chart.
+// chartName is the plain name if there is only one chart.
 func (b *bench) chartName(i int) string {
 	if b.Charts == 1 {
 		return name
@@ -102,9 +102,8 @@ func (b *bench) chartName(i int) string {
 	return fmt.Sprintf("%s-%03d", name, i%b.Charts)
 }
 
-// padding is text of which whole lines come again, as in long manifests. A
-// revision holds all files of its chart in base64, and must fit into a Secret once
-// it is compressed: prose of this size would not.
+// padding is text with repeated lines, as in long manifests. A revision has all files of its chart
+// in base64, and must fit into a Secret after compression: prose of this size would not.
 func padding(size int, seed uint64) []byte {
 	random := rand.New(rand.NewPCG(seed, 1))
 	lines := make([][]byte, 100)
@@ -160,10 +159,10 @@ func (b *bench) deleteAll(ctx context.Context) error {
 	return b.each(ctx, func(ctx context.Context, i int) error { return b.env.Client.Delete(ctx, b.release(i)) })
 }
 
-// each does something for all releases, several at a time.
+// each calls do for all releases, several at a time.
 func (b *bench) each(ctx context.Context, do func(context.Context, int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(hands)
+	group.SetLimit(concurrency)
 	for i := range b.Releases {
 		group.Go(func() error {
 			if err := do(ctx, i); err != nil {

@@ -12,11 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reread has the kernel forget what it holds of a file and read it from the disk
-// again, a little at a time. Newer kernels keep what was just written, as an executable by
-// the linker, in large pages, and all of such a page counts as resident in each process
-// that needs a little of it. Executables on nodes were read. What another process has
-// mapped meanwhile stays as it is.
+// reread drops a file from the page cache and reads it again from the disk in small pages. Newer
+// kernels keep written data, such as an executable from the linker, in large pages, and each
+// process that maps a part of one has all of it resident. Executables on nodes were read from disk.
+// Pages that other processes have mapped meanwhile stay.
 func reread(path string) (err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -29,10 +28,10 @@ func reread(path string) (err error) {
 	}()
 	fd := int(file.Fd())
 	err = errors.Join(
-		// What is not on the disk yet cannot be forgotten.
+		// Pages that are not on the disk yet cannot be dropped.
 		file.Sync(),
 		unix.Fadvise(fd, 0, 0, unix.FADV_DONTNEED),
-		// What is read ahead is in large pages, too.
+		// Read-ahead uses large pages too.
 		unix.Fadvise(fd, 0, 0, unix.FADV_RANDOM),
 	)
 	if err != nil {

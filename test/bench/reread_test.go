@@ -17,8 +17,7 @@ import (
 // sizeRead is enough for the kernel to read far ahead.
 const sizeRead = 32 << 20
 
-// TestReread: of what was just written no more is mapped than what is around the
-// page that is needed.
+// TestReread: after a reread only pages around the accessed one are mapped.
 func TestReread(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "executable")
 	if err := os.WriteFile(path, bytes.Repeat([]byte("x"), sizeRead), 0o600); err != nil {

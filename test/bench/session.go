@@ -5,7 +5,7 @@ package main
 
 import "github.com/pintle-dev/pintle/test/harness"
 
-// session is what was measured of one controller from its start to its end.
+// session is the result for one controller from its start to its end.
 type session struct {
 	// Controller is the executable's name.
 	Controller string   `json:"controller"`
@@ -16,19 +16,19 @@ type session struct {
 	CPUs int `json:"cpus"`
 	// SystemLoad is the machine's load average just before the first phase.
 	SystemLoad float64 `json:"systemLoadBefore"`
-	// Audit says that the API server noted every request, without which there are
-	// no counts by resource.
+	// Audit reports whether the audit log was enabled, without which there are no counts by
+	// resource.
 	Audit bool `json:"auditLog"`
-	// ArtifactBytes is the size of one chart's artifact, and RevisionBytes that of
-	// one revision as it is stored in a Secret.
+	// ArtifactBytes is the size of one chart's artifact, and RevisionBytes that of one stored
+	// revision.
 	ArtifactBytes int     `json:"artifactBytes"`
 	RevisionBytes int     `json:"revisionBytes"`
 	Phases        []phase `json:"phases"`
-	// Notes say what was left out, and why.
+	// Notes describe omitted steps with the reason.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// phase is what one step cost the controller.
+// phase is the cost of one step.
 type phase struct {
 	Name       string  `json:"name"`
 	Seconds    float64 `json:"seconds"`
@@ -36,9 +36,9 @@ type phase struct {
 	// ServerCPUSeconds is of the API server and etcd.
 	ServerCPUSeconds float64 `json:"apiServerCPUSeconds"`
 	PeakMiB          float64 `json:"peakRSSMiB"`
-	// PeakOfAll says that PeakMiB is the peak since the process began.
+	// PeakOfAll reports that PeakMiB is the peak since the start of the process.
 	PeakOfAll bool `json:"peakRSSSinceStart,omitempty"`
-	// EndMiB is what was resident at the end.
+	// EndMiB is the resident memory at the end.
 	EndMiB float64 `json:"endRSSMiB"`
 	// Sent is by client-go's count, Received by the API server's audit log.
 	Sent         int            `json:"requestsSent"`
@@ -49,20 +49,21 @@ type phase struct {
 	// Revisions is how many Secrets were created, which is one for each of Helm's
 	// installs, upgrades and rollbacks. It needs the audit log.
 	Revisions int `json:"newRevisions"`
-	// Visits is how many visits to HelmReleases ended.
-	Visits          int   `json:"visits"`
+	// Reconciliations is the number of ended reconciliations of HelmReleases.
+	Reconciliations int   `json:"reconciliations"`
 	Downloads       int   `json:"artifactDownloads"`
 	DownloadedBytes int64 `json:"artifactBytesDownloaded"`
-	// SecretBytes is what the API server answered to reads of Secrets by anybody,
-	// watches excepted, and OthersReads how many of them were not the controller's.
+	// SecretBytes is the size of the API server's answers to reads of Secrets by all clients,
+	// without watches. OthersReads is the number of these reads by other clients than the
+	// controller.
 	SecretBytes int64 `json:"secretBytesRead"`
 	OthersReads int   `json:"secretReadsOfOthers,omitempty"`
-	// Tampered is what became of changes that the controller was not told of.
+	// Tampered are the times until external changes were corrected or reported.
 	Tampered *tampered `json:"tampered,omitempty"`
 }
 
-// tampered says how long it took from the answers to our writes until objects that
-// were changed, and objects that were deleted, were as awaited.
+// tampered are the times from the answer to a write until changed, and deleted, objects reached the
+// expected state.
 type tampered struct {
 	Changed harness.Spread `json:"changed"`
 	Deleted harness.Spread `json:"deleted"`

@@ -29,30 +29,29 @@ const (
 )
 
 const (
-	// longInterval is longer than any phase, so that only what is asked for is
-	// measured.
+	// longInterval is longer than any phase, so that only requested reconciliations are measured.
 	longInterval = 10 * time.Hour
-	// driftInterval is that of HelmReleases with drift detection: what people have,
-	// and much longer than a correction may take.
+	// driftInterval is the interval of HelmReleases with drift detection. It is a usual one, and
+	// much longer than a correction may take.
 	driftInterval = 10 * time.Minute
 	// driftPatience is how long after the last change a controller is awaited that
 	// may find out only at an interval.
 	driftPatience = time.Minute
 )
 
-// step is what a phase measures.
+// step is the measured work of a phase.
 type step struct {
 	name string
-	// restarts says that do starts the controller, which before has stopped.
+	// restarts is set if do starts the controller, which was stopped before.
 	restarts bool
 	// before and after are not measured.
 	before, after func(context.Context) error
 	do            func(context.Context) error
-	// until returns when all is done; it is told how counters stood before.
+	// until returns when the work is done; it gets the counters at the start.
 	until func(context.Context, readings) error
-	// note adds what only the step knows.
+	// note adds results that only the step has.
 	note func(*phase)
-	// omit says why the step is left out, or nothing.
+	// omit returns why the step is omitted, or an empty text.
 	omit func() string
 }
 
@@ -76,7 +75,7 @@ func (b *bench) run(ctx context.Context) (*session, error) {
 }
 
 func (b *bench) steps() []step {
-	// What is asked for again and again, as long as the controller keeps its state.
+	// Steps that keep the controller's state.
 	steps := []step{b.install(), b.upgrade(), b.noOp(), {
 		name: phaseIdle,
 		do:   func(ctx context.Context) error { return pause(ctx, b.idle) }, until: b.until(releaseAt(2)),
@@ -105,8 +104,7 @@ func (b *bench) until(wanted func(*helmv2.HelmRelease) bool) func(context.Contex
 
 func (b *bench) isHealthy(i int) bool { return !b.unready(i) }
 
-// releaseAt returns whether a release is ready and has come as far as to this
-// revision and no further.
+// releaseAt returns a condition: the release is ready and has exactly this revision.
 func releaseAt(revision int) func(*helmv2.HelmRelease) bool {
 	return func(hr *helmv2.HelmRelease) bool {
 		return hr != nil && harness.Ready(hr) && len(hr.Status.History) > 0 && hr.Status.History[0].Version == revision
@@ -159,8 +157,8 @@ func answered(request string) func(*helmv2.HelmRelease) bool {
 	}
 }
 
-// interval measures visits that nobody asks for. The change of the interval is
-// one that they do ask for; it is over when measuring begins.
+// interval measures reconciliations at the interval. The change of the interval triggers
+// reconciliations too, which end before the measurement begins.
 func (b *bench) interval() step {
 	set := func(ctx context.Context, to time.Duration) error {
 		if err := b.patchAll(ctx, fmt.Sprintf(`{"spec":{"interval":%q}}`, to)); err != nil {
@@ -179,13 +177,13 @@ func (b *bench) interval() step {
 		before: func(ctx context.Context) error { return set(ctx, b.Interval.Duration) },
 		do:     func(ctx context.Context) error { return pause(ctx, 2*b.Interval.Duration) },
 		until: func(ctx context.Context, first readings) error {
-			return b.awaitVisits(ctx, first.visits, b.healthy(), false)
+			return b.awaitReconciliations(ctx, first.reconciliations, b.healthy(), false)
 		},
 		after: func(ctx context.Context) error { return set(ctx, b.rest()) },
 	}
 }
 
-// startUp measures what it costs to find out that there is nothing to do.
+// startUp measures the cost of a start without changes.
 func (b *bench) startUp() step {
 	return step{
 		name: phaseStartUp, restarts: true,
@@ -193,7 +191,7 @@ func (b *bench) startUp() step {
 		do:     func(context.Context) error { return b.env.Controller.Start() },
 		until: func(ctx context.Context, first readings) error {
 			// Those that never become ready may keep it busy.
-			if err := b.awaitVisits(ctx, first.visits, b.healthy(), b.Unready == 0); err != nil {
+			if err := b.awaitReconciliations(ctx, first.reconciliations, b.healthy(), b.Unready == 0); err != nil {
 				return err
 			}
 			return b.until(releaseAt(2))(ctx, first)

@@ -60,7 +60,7 @@ func (s *session) costs() [][]string {
 
 func (s *session) transfers() [][]string {
 	rows := [][]string{{
-		"phase", "visits", "new revisions", "downloads", "KiB downloaded", "KiB of Secrets read", "per release",
+		"phase", "reconciliations", "new revisions", "downloads", "KiB downloaded", "KiB of Secrets read", "per release",
 	}}
 	for _, p := range s.Phases {
 		revisions := strconv.Itoa(p.Revisions)
@@ -68,7 +68,7 @@ func (s *session) transfers() [][]string {
 			revisions = "?"
 		}
 		rows = append(rows, []string{
-			p.Name, strconv.Itoa(p.Visits), revisions, strconv.Itoa(p.Downloads), kibibytes(p.DownloadedBytes, 1),
+			p.Name, strconv.Itoa(p.Reconciliations), revisions, strconv.Itoa(p.Downloads), kibibytes(p.DownloadedBytes, 1),
 			kibibytes(p.SecretBytes, 1), kibibytes(p.SecretBytes, s.Releases),
 		})
 	}
@@ -82,7 +82,7 @@ func kibibytes(bytes int64, among int) string {
 // tampering is the table of how soon changes behind the controller's back were
 // dealt with.
 func (s *session) tampering() [][]string {
-	rows := [][]string{{"s from our write on", "objects", "median", "95th percentile", "worst", "left undone"}}
+	rows := [][]string{{"s from the write", "objects", "median", "95th percentile", "worst", "left undone"}}
 	for _, p := range s.Phases {
 		if p.Tampered == nil {
 			continue
@@ -106,19 +106,19 @@ func (s *session) tampering() [][]string {
 	return rows
 }
 
-// remarks say what does not fit into a table.
+// remarks adds results that do not fit into a table.
 func (s *session) remarks(b *strings.Builder) {
 	if healthy := s.healthy(); healthy < s.Releases {
-		fmt.Fprintf(b, "\nphases but the last end when the %d healthy ones of %d releases are as wanted", healthy, s.Releases)
+		fmt.Fprintf(b, "\nall phases except the last end when the %d healthy ones of %d releases have reached the expected state", healthy, s.Releases)
 		if p := s.phase(phaseInstall); p != nil {
 			fmt.Fprintf(b, "; all were ready %.2f s after the first was created", p.Seconds)
 		}
 		b.WriteByte('\n')
 	}
-	if p := s.phase(phaseInterval); p != nil && p.Visits > 0 {
-		visits := float64(p.Visits)
-		fmt.Fprintf(b, "\nper visit at an interval of %s: %.2f requests, %.2f downloads, %.2f ms of CPU\n",
-			s.Interval.Duration, float64(p.Sent)/visits, float64(p.Downloads)/visits, 1000*p.CPUSeconds/visits)
+	if p := s.phase(phaseInterval); p != nil && p.Reconciliations > 0 {
+		reconciliations := float64(p.Reconciliations)
+		fmt.Fprintf(b, "\nper reconciliation at an interval of %s: %.2f requests, %.2f downloads, %.2f ms of CPU\n",
+			s.Interval.Duration, float64(p.Sent)/reconciliations, float64(p.Downloads)/reconciliations, 1000*p.CPUSeconds/reconciliations)
 	}
 	for _, note := range s.Notes {
 		fmt.Fprintf(b, "\n%s\n", note)
@@ -130,7 +130,7 @@ func (s *session) remarks(b *strings.Builder) {
 	}
 }
 
-// requests is the table of what was requested, in which a row is a kind.
+// requests is the table of requests with a row for each kind.
 func (s *session) requests() [][]string {
 	names := []string{""}
 	for _, p := range s.Phases {
@@ -157,7 +157,7 @@ func (s *session) requests() [][]string {
 	return rows
 }
 
-// byResource sorts what is done to one resource together.
+// byResource sorts the requests of one resource together.
 func byResource(a, b string) int {
 	verbA, restA, _ := strings.Cut(a, " ")
 	verbB, restB, _ := strings.Cut(b, " ")

@@ -38,25 +38,25 @@ func (in inputs) json() *apiextensionsv1.JSON {
 	return &apiextensionsv1.JSON{Raw: raw}
 }
 
-// action is something that a controller does to one release, and that faults are tried on.
+// action is an action of the controller on one release that faults are injected into.
 type action struct {
 	name string
 	// configure changes the HelmRelease before it is created.
 	configure func(*helmv2.HelmReleaseSpec)
 	// installed is set if the release is installed before the action.
 	installed bool
-	// do has the controller begin.
+	// do triggers the action.
 	do func(ctx context.Context, c client.Client, hr *helmv2.HelmRelease) error
-	// want is what it is to lead to.
+	// want is the expected result.
 	want want
-	// own is how long it waits for something that has nothing to do with faults. It does not count.
+	// own is the time that the action waits for reasons other than faults. It is not counted.
 	own time.Duration
 }
 
 // logPatience is how long an Operation waits for logs, which a simulated node does not have.
 const logPatience = 10 * time.Second
 
-// installedOnce is what the release is before most actions.
+// installedOnce is the state of the release before most actions.
 func installedOnce() want {
 	return want{
 		message: "one", messages: []string{"one"}, hooks: []hook{{"pre-install", "one"}, {"post-install", "one"}},
@@ -66,14 +66,14 @@ func installedOnce() want {
 // after adds runs of hooks to those of the install.
 func after(more ...hook) []hook { return append(installedOnce().hooks, more...) }
 
-// actions returns all there are.
+// actions returns all actions.
 func actions() []action {
 	return []action{
 		{name: "install", do: createRelease, want: installedOnce()},
 		{name: "upgrade", installed: true, do: commitTwo(inputs{Message: "two"}), want: want{
 			message: "two", messages: []string{"one", "two"}, hooks: after(hook{"pre-upgrade", "two"}, hook{"post-upgrade", "two"}),
 		}},
-		// The upgrade fails for a reason of its own, and is rolled back.
+		// The upgrade fails by a hook, and is rolled back.
 		{name: "rollback", installed: true, configure: rollBack, do: commitTwo(inputs{Message: "two", Fails: "pre-upgrade"}), want: want{
 			reason: helmv2.ReasonRollbackSucceeded, message: "one", messages: []string{"one", "two", "one"},
 			hooks:    after(hook{"pre-upgrade", "two"}, hook{"pre-rollback", "one"}, hook{"post-rollback", "one"}),
@@ -98,7 +98,7 @@ func helmRelease(namespace string, in inputs, configure func(*helmv2.HelmRelease
 	hr := &helmv2.HelmRelease{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: releaseName},
 		Spec: helmv2.HelmReleaseSpec{
-			// Far away, so that nothing arrives by waiting for it.
+			// The interval is long, so that it triggers no reconciliation.
 			Interval: metav1.Duration{Duration: 10 * time.Hour}, Timeout: &metav1.Duration{Duration: actionTimeout},
 			ChartRef:   &helmv2.CrossNamespaceSourceReference{Kind: helmv2.KindOCIRepository, Namespace: sourceNamespace, Name: chartName},
 			MaxHistory: &history, Values: in.json(),
@@ -127,7 +127,7 @@ func deleteRelease(ctx context.Context, c client.Client, hr *helmv2.HelmRelease)
 	return c.Delete(ctx, hr)
 }
 
-// commitTwo returns what gives a release other values.
+// commitTwo returns a function that sets other values of a release.
 func commitTwo(in inputs) func(context.Context, client.Client, *helmv2.HelmRelease) error {
 	return func(ctx context.Context, c client.Client, hr *helmv2.HelmRelease) error {
 		return setInputs(ctx, c, hr, in)
@@ -138,12 +138,12 @@ func setInputs(ctx context.Context, c client.Client, hr *helmv2.HelmRelease, in 
 	return patch(ctx, c, hr, map[string]any{"spec": map[string]any{"values": in}})
 }
 
-// suspend has a release left alone that is not looked at any more.
+// suspend suspends a release that is not needed any more.
 func suspend(ctx context.Context, c client.Client, hr *helmv2.HelmRelease) error {
 	return client.IgnoreNotFound(patch(ctx, c, hr, map[string]any{"spec": map[string]any{"suspend": true}}))
 }
 
-// patch merges something into an object.
+// patch sends a merge patch.
 func patch(ctx context.Context, c client.Client, o client.Object, change map[string]any) error {
 	raw, err := json.Marshal(change)
 	if err != nil {

@@ -22,13 +22,13 @@ type step struct {
 
 func (s step) String() string { return fmt.Sprintf("%s/%d", s.key, s.occurrence) }
 
-// sighting is a step that was seen, and the request that it stands for.
-type sighting struct {
+// recordedRequest is an observed step, and the request that it stands for.
+type recordedRequest struct {
 	step
 	request faultproxy.Request
 }
 
-// trial is one case of mode each: an action in which one step fails in one way.
+// trial is one case of mode each: one step of an action fails in one way.
 type trial struct {
 	action string
 	step   step
@@ -40,9 +40,9 @@ type trial struct {
 // id names a trial, so that it can be repeated.
 func (t trial) id() string { return fmt.Sprintf("%s/%s/%s", t.action, t.step, t.fault) }
 
-// trials returns all cases of an action, of which some runs without faults have shown the
-// requests. What only some runs sent is included.
-func trials(action string, runs ...[]sighting) []trial {
+// trials returns all cases of an action for the requests of some runs without faults. Requests that
+// only some of the runs sent are included.
+func trials(action string, runs ...[]recordedRequest) []trial {
 	var all []trial
 	seen := map[step]bool{}
 	for _, run := range runs {
@@ -59,7 +59,7 @@ func trials(action string, runs ...[]sighting) []trial {
 	return all
 }
 
-// only returns the trials whose names match a regular expression as a whole.
+// only returns the trials whose whole names match a regular expression.
 func only(all []trial, pattern string) ([]trial, error) {
 	if pattern == "" {
 		return all, nil

@@ -24,9 +24,9 @@ func requests() []faultproxy.Request {
 	}
 }
 
-func sightings() (all []sighting) {
+func sightings() (all []recordedRequest) {
 	for _, r := range requests() {
-		all = append(all, sighting{step{r.Key(), 1}, r})
+		all = append(all, recordedRequest{step{r.Key(), 1}, r})
 	}
 	return all
 }
@@ -144,7 +144,7 @@ func TestTable(t *testing.T) {
 		{id: "upgrade/b/1/lost", groups: []string{"upgrade", "lost"}, settled: true, settle: 3 * time.Second, missed: true},
 		{
 			id: "install/c/1/500", groups: []string{"install", "500"}, repeat: "MODE=each ONLY='install/c/1/500'",
-			verdict: verdict{failed: true, extra: 1, repeated: 2, skipped: 3, wrong: []string{"a", "b\nc"}}, faults: []string{"x", "y"},
+			deviation: deviation{failed: true, extra: 1, repeated: 2, skipped: 3, wrong: []string{"a", "b\nc"}}, faults: []string{"x", "y"},
 		},
 	}
 	const want = `| each | cases | not reached | failed | extra revisions | hooks repeated | hooks missing | slowest settle |
@@ -171,7 +171,7 @@ install/c/1/500
   faults: x, y
   repeat: make chaos MODE=each ONLY='install/c/1/500'
 `
-	if got := complaints(outcomes); got != complaint {
+	if got := failures(outcomes); got != complaint {
 		t.Errorf("got\n%swant\n%s", got, complaint)
 	}
 }
@@ -191,7 +191,7 @@ func TestAssess(t *testing.T) {
 		"never":                 {outcome{}, faultproxy.Lost, true},
 	} {
 		f := upgraded()
-		assess(upgrade, tc.fault, limitOf(tc.fault, 0), &f, &tc.o)
+		evaluate(upgrade, tc.fault, limitOf(tc.fault, 0), &f, &tc.o)
 		if tc.o.bad() != tc.bad || tc.o.failed != tc.bad {
 			t.Errorf("%s: %+v", name, tc.o)
 		}

@@ -28,12 +28,13 @@ import (
 
 const (
 	chartName = "chaos"
-	// sourceNamespace holds the chart's source, and the ServiceAccount of the controller.
+	// sourceNamespace is the namespace of the chart's source and of the controller's
+	// ServiceAccount.
 	sourceNamespace = "chaos"
-	// pollEvery is how often facts are looked at. They are in memory.
+	// pollEvery is the interval of checks of the facts, which are in memory.
 	pollEvery = 50 * time.Millisecond
-	// hands is how many requests are sent at the same time.
-	hands = 10
+	// concurrency is the number of concurrent requests.
+	concurrency = 10
 )
 
 // chaos is one run.
@@ -100,7 +101,7 @@ func (c *chaos) interpose(ctx context.Context, env *harness.Environment, dir str
 	})
 }
 
-// publish pushes the chart and waits until it can be had.
+// publish pushes the chart and waits until its artifact is available.
 func (c *chaos) publish(ctx context.Context) error {
 	chart, err := harness.LoadChart(chartName)
 	if err != nil {
@@ -151,7 +152,7 @@ func (c *chaos) stop(ctx context.Context) error {
 
 // namespaces creates namespaces for releases.
 func (c *chaos) namespaces(ctx context.Context, names ...string) error {
-	return each(ctx, hands, names, func(ctx context.Context, name string) error {
+	return each(ctx, concurrency, names, func(ctx context.Context, name string) error {
 		return c.env.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	})
 }

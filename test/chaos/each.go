@@ -19,11 +19,11 @@ const (
 	// settleLimit and silentLimit are how long after the end of a fault a release may take.
 	settleLimit = 15 * time.Second
 	silentLimit = 40 * time.Second
-	// late is how long after a limit a release is still looked at.
+	// late is how long after its limit a release is still observed.
 	late = 5 * time.Second
 	// grace is how long a release has to stay settled.
 	grace = 2 * time.Second
-	// patience is for what no fault delays.
+	// patience limits steps that no fault delays.
 	patience = time.Minute
 	// lull is how long the controller sends no request for a release before a fault is armed.
 	lull = 400 * time.Millisecond
@@ -96,9 +96,9 @@ func (c *chaos) eachMode(ctx context.Context) ([]outcome, error) {
 	return outcomes, each(ctx, 1, alone, play)
 }
 
-// learn runs all actions that are asked for without faults, and returns the cases that follow
-// from their requests. The short form learns from one run of each, side by side, and so does not
-// see requests without a namespace.
+// learn runs all selected actions without faults, and returns the cases for their requests. The
+// short form runs each action once, all concurrently, and so does not record requests without a
+// namespace.
 func (c *chaos) learn(ctx context.Context, names *counter) ([]trial, error) {
 	say("learning the requests of each action")
 	asked := slices.DeleteFunc(actions(), func(a action) bool { return !c.wants(a) })
@@ -109,7 +109,7 @@ func (c *chaos) learn(ctx context.Context, names *counter) ([]trial, error) {
 	var mu sync.Mutex
 	var all []trial
 	err := each(ctx, parallel, asked, func(ctx context.Context, a action) error {
-		runs := make([][]sighting, times)
+		runs := make([][]recordedRequest, times)
 		for i := range runs {
 			seen, err := c.rehearse(ctx, a, names.namespace())
 			if err != nil {
@@ -127,15 +127,15 @@ func (c *chaos) learn(ctx context.Context, names *counter) ([]trial, error) {
 	return all, err
 }
 
-// wants reports whether an action is worth learning. It is not if ONLY begins with the name of
-// another one.
+// wants reports whether an action is selected. It is not if ONLY begins with the name of another
+// one.
 func (c *chaos) wants(a action) bool {
 	first, _, _ := strings.Cut(c.only, "/")
 	return !slices.ContainsFunc(actions(), func(other action) bool { return other.name == first }) || a.name == first
 }
 
 // rehearse runs an action without a fault, alone, and returns its requests.
-func (c *chaos) rehearse(ctx context.Context, a action, namespace string) ([]sighting, error) {
+func (c *chaos) rehearse(ctx context.Context, a action, namespace string) ([]recordedRequest, error) {
 	if !c.short {
 		c.injector.own(namespace)
 		defer c.injector.own("")
@@ -170,7 +170,7 @@ func (c *chaos) try(ctx context.Context, t trial, namespace string) (outcome, er
 	return outcome{}, fmt.Errorf("there is no action %s", t.action)
 }
 
-// play runs an action with at most one fault, and judges it.
+// play runs an action with at most one fault, and evaluates the result.
 func (c *chaos) play(ctx context.Context, a action, t trial, namespace string) (outcome, error) {
 	o := outcome{
 		id: t.id(), groups: []string{a.name, string(t.fault)}, repeat: fmt.Sprintf("MODE=each ONLY='%s'", t.id()),
@@ -201,14 +201,14 @@ func (c *chaos) play(ctx context.Context, a action, t trial, namespace string) (
 	if err != nil {
 		return o, err
 	}
-	assess(a.want, t.fault, c.limit(t.fault, a), &f, &o)
+	evaluate(a.want, t.fault, c.limit(t.fault, a), &f, &o)
 	if a.want.gone && !f.exists {
 		return o, nil
 	}
 	return o, suspend(ctx, c.env.Client, hr)
 }
 
-// prepared waits until a release is installed and the controller has nothing to do for it.
+// prepared waits until a release is installed and the controller is idle.
 func (c *chaos) prepared(ctx context.Context, namespace string) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -269,9 +269,9 @@ func (c *chaos) over(a action, fault faultproxy.Fault, l lane, began, since time
 	return o.settled || since.IsZero() && now.After(deadline)
 }
 
-// assess fills in what is wrong.
-func assess(w want, fault faultproxy.Fault, limit time.Duration, f *facts, o *outcome) {
-	o.verdict = w.judge(f)
+// evaluate fills in the deviations.
+func evaluate(w want, fault faultproxy.Fault, limit time.Duration, f *facts, o *outcome) {
+	o.deviation = w.compare(f)
 	switch {
 	case !o.settled:
 		o.failed = true

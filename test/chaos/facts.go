@@ -9,12 +9,11 @@ import (
 	"strings"
 )
 
-// record is a revision as Helm's storage holds it. A record that was deleted and stored again
-// counts as two.
+// record is a stored revision. A record that was deleted and stored again counts as two.
 type record struct {
 	number  int
 	message string
-	// status is the last one seen, and deleted is set when the record is gone.
+	// status is the last observed one, and deleted is true if the record is gone.
 	status  string
 	deleted bool
 }
@@ -32,10 +31,10 @@ const operationHook = "operation"
 
 func (h hook) String() string { return h.event + "@" + h.message }
 
-// facts are what was seen of one release so far, by somebody who reaches the API server directly.
+// facts are the observations about one release, read from the API server without the proxy.
 type facts struct {
-	// exists reports whether there is a HelmRelease; it is quiet if its current generation was
-	// reconciled and nothing goes on.
+	// exists reports whether the HelmRelease exists. quiet is true if its current generation was
+	// reconciled and no reconciliation is in progress.
 	exists, quiet bool
 	// ready and reason are those of the condition Ready.
 	ready  bool
@@ -43,14 +42,14 @@ type facts struct {
 	text   string
 	// revision is the newest in the status.
 	revision int
-	// failures is the highest of the counters of failures in the status that was ever seen.
+	// failures is the highest failure counter that was ever in the status.
 	failures int64
 	// warnings are reasons of events of type Warning.
 	warnings []string
 	records  []record
 	hooks    []hook
-	// message is that of the live object, empty if there is none, and changes says how often the
-	// object was seen to change after it was created.
+	// message is that of the live object, empty if it does not exist. changes is the number of its
+	// changes after its creation.
 	message string
 	changes int
 	// operation is the phase of the Operation, and released reports whether it has let go of the
@@ -70,11 +69,11 @@ func (f *facts) newest() (record, bool) {
 	return newest, newest.number > 0
 }
 
-// want is what the facts shall be once a release has settled.
+// want are the expected facts of a settled release.
 type want struct {
-	// gone is set for a release that is uninstalled. All but records and hooks is ignored then.
+	// gone is set for an uninstalled release. Then only records and hooks are compared.
 	gone bool
-	// reason is that of Ready=False; Ready is to be True if it is empty.
+	// reason is that of Ready=False; empty means Ready=True.
 	reason string
 	// message is that of the newest revision and of the live object.
 	message string
@@ -82,17 +81,17 @@ type want struct {
 	messages []string
 	// hooks are all runs of hooks.
 	hooks []hook
-	// failures is how many failures are to be counted, and warnings are the reasons of warnings
-	// that are right.
+	// failures is the expected number of counted failures, and warnings are the reasons of expected
+	// warnings.
 	failures int64
 	warnings []string
-	// changes is how often the live object is to change at least.
+	// changes is the minimum number of changes of the live object.
 	changes int
-	// operation is set if there is an Operation, which is to succeed.
+	// operation is set if there is an Operation, which must succeed.
 	operation bool
 }
 
-// settled reports whether a release has arrived. It ignores what was done too often.
+// settled reports whether a release has reached the expected state. It ignores repetitions.
 func (w want) settled(f *facts) bool {
 	newest, stored := f.newest()
 	if w.gone {
@@ -106,8 +105,8 @@ func (w want) settled(f *facts) bool {
 		f.message == w.message && f.changes >= w.changes
 }
 
-// verdict is what is wrong with a release.
-type verdict struct {
+// deviation is the difference from the expected facts.
+type deviation struct {
 	// failed is set if the release did not settle in time, or counted a failure.
 	failed bool
 	// extra and missing count revisions, repeated and skipped runs of hooks.
@@ -115,13 +114,13 @@ type verdict struct {
 	wrong                             []string
 }
 
-func (v *verdict) say(format string, args ...any) {
+func (v *deviation) say(format string, args ...any) {
 	v.wrong = append(v.wrong, fmt.Sprintf(format, args...))
 }
 
-// judge compares what was seen with what is wanted. That a release has settled is not judged.
-func (w want) judge(f *facts) verdict {
-	var v verdict
+// compare compares the facts with the expected ones, except that the release has settled.
+func (w want) compare(f *facts) deviation {
+	var v deviation
 	var messages []string
 	for _, r := range f.records {
 		messages = append(messages, r.message)
@@ -139,7 +138,7 @@ func (w want) judge(f *facts) verdict {
 }
 
 // counted adds the failures that were counted or posted.
-func (v *verdict) counted(f *facts, failures int64, warnings []string) {
+func (v *deviation) counted(f *facts, failures int64, warnings []string) {
 	if f.failures != failures {
 		v.failed = true
 		v.say("%d failures were counted, not %d", f.failures, failures)
@@ -158,7 +157,7 @@ func (v *verdict) counted(f *facts, failures int64, warnings []string) {
 	}
 }
 
-// difference returns how many elements there are more than wanted, and how many are missing.
+// difference returns the number of elements that are additional, and that are missing.
 func difference[T comparable](have, want []T) (more, missing int) {
 	count := map[T]int{}
 	for _, t := range have {
@@ -188,16 +187,16 @@ func list[T any](all []T) string {
 // commit is a change of a release's inputs.
 type commit struct {
 	message string
-	// settled is set if the release had arrived at it before the next commit. Another one may
-	// have been overtaken, so that there is no revision of it.
+	// settled is set if the release reached the commit's state before the next commit. Otherwise
+	// the commit may have no revision.
 	settled bool
 }
 
-// judgeCommits compares what was seen with a sequence of commits, the last of which the release
-// is to have arrived at. There is one revision for each commit that settled, at most one for
-// another one, and each of two hooks ran as often as there are revisions.
-func judgeCommits(f *facts, commits []commit) verdict {
-	var v verdict
+// compareCommits compares the facts with a sequence of commits. The release must have reached the
+// last one. There is one revision for each settled commit, at most one for any other, and each of
+// two hooks ran once per revision.
+func compareCommits(f *facts, commits []commit) deviation {
+	var v deviation
 	revisions, hooks := map[string]int{}, map[hook]int{}
 	for _, r := range f.records {
 		revisions[r.message]++
@@ -219,8 +218,9 @@ func judgeCommits(f *facts, commits []commit) verdict {
 	return v
 }
 
-// once returns by how much a number is more than one, or less if one is required, and says so.
-func (v *verdict) once(n int, required bool, what string) (more, less int) {
+// once returns by how much a number exceeds one, or is less than one if one is required, and adds a
+// text about it.
+func (v *deviation) once(n int, required bool, what string) (more, less int) {
 	more = max(0, n-1)
 	if required && n == 0 {
 		less = 1

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// upgraded is what an upgrade without faults leads to.
+// upgraded are the facts after an upgrade without faults.
 func upgraded() facts {
 	return facts{
 		exists: true, quiet: true, ready: true, reason: "UpgradeSucceeded", revision: 2, message: "two",
@@ -92,46 +92,46 @@ func TestJudge(t *testing.T) {
 	upgrade, rollback := actionNamed(t, "upgrade").want, actionNamed(t, "rollback").want
 	for name, tc := range map[string]struct {
 		change func(*facts)
-		want   verdict
+		want   deviation
 		w      want
 	}{
-		"as wanted":                    {func(*facts) {}, verdict{}, upgrade},
-		"one more revision":            {func(f *facts) { f.records = append(f.records, record{number: 3, message: "two"}) }, verdict{extra: 1}, upgrade},
-		"a deleted one":                {func(f *facts) { f.records = append(f.records, record{number: 2, message: "two", deleted: true}) }, verdict{extra: 1}, upgrade},
-		"none":                         {func(f *facts) { f.records = f.records[:1] }, verdict{missing: 1}, upgrade},
-		"a hook twice":                 {func(f *facts) { f.hooks = append(f.hooks, f.hooks[2]) }, verdict{repeated: 1}, upgrade},
-		"a hook of other inputs":       {func(f *facts) { f.hooks[2].message = "one" }, verdict{repeated: 1, skipped: 1}, upgrade},
-		"no hook":                      {func(f *facts) { f.hooks = f.hooks[:2] }, verdict{skipped: 2}, upgrade},
-		"a failure":                    {func(f *facts) { f.failures = 1 }, verdict{failed: true}, upgrade},
-		"a warning":                    {func(f *facts) { f.warnings = []string{"UpgradeFailed"} }, verdict{failed: true}, upgrade},
-		"a warning that is no failure": {func(f *facts) { f.warnings = []string{"DependentsLeft"} }, verdict{}, upgrade},
-		"a pending revision":           {func(f *facts) { f.records[0].status = "pending-upgrade" }, verdict{failed: true}, upgrade},
+		"as wanted":                    {func(*facts) {}, deviation{}, upgrade},
+		"one more revision":            {func(f *facts) { f.records = append(f.records, record{number: 3, message: "two"}) }, deviation{extra: 1}, upgrade},
+		"a deleted one":                {func(f *facts) { f.records = append(f.records, record{number: 2, message: "two", deleted: true}) }, deviation{extra: 1}, upgrade},
+		"none":                         {func(f *facts) { f.records = f.records[:1] }, deviation{missing: 1}, upgrade},
+		"a hook twice":                 {func(f *facts) { f.hooks = append(f.hooks, f.hooks[2]) }, deviation{repeated: 1}, upgrade},
+		"a hook of other inputs":       {func(f *facts) { f.hooks[2].message = "one" }, deviation{repeated: 1, skipped: 1}, upgrade},
+		"no hook":                      {func(f *facts) { f.hooks = f.hooks[:2] }, deviation{skipped: 2}, upgrade},
+		"a failure":                    {func(f *facts) { f.failures = 1 }, deviation{failed: true}, upgrade},
+		"a warning":                    {func(f *facts) { f.warnings = []string{"UpgradeFailed"} }, deviation{failed: true}, upgrade},
+		"a warning that is no failure": {func(f *facts) { f.warnings = []string{"DependentsLeft"} }, deviation{}, upgrade},
+		"a pending revision":           {func(f *facts) { f.records[0].status = "pending-upgrade" }, deviation{failed: true}, upgrade},
 		"a rollback": {func(f *facts) {
 			f.records = append(f.records, record{number: 3, message: "one", status: "deployed"})
 			f.hooks = append(f.hooks[:3:3], hook{"pre-rollback", "one"}, hook{"post-rollback", "one"})
 			f.failures, f.warnings = 1, []string{"UpgradeFailed"}
-		}, verdict{}, rollback},
+		}, deviation{}, rollback},
 		"a rollback that counted two": {func(f *facts) {
 			f.records = append(f.records, record{number: 3, message: "one", status: "deployed"})
 			f.hooks = append(f.hooks[:3:3], hook{"pre-rollback", "one"}, hook{"post-rollback", "one"})
 			f.failures, f.warnings = 2, []string{"UpgradeFailed", "RollbackFailed"}
-		}, verdict{failed: true}, rollback},
+		}, deviation{failed: true}, rollback},
 	} {
 		f := upgraded()
 		tc.change(&f)
-		same(t, name, tc.w.judge(&f), tc.want)
+		same(t, name, tc.w.compare(&f), tc.want)
 	}
 }
 
-// same compares verdicts but for their words, which there are if anything is wrong.
-func same(t *testing.T, name string, got, want verdict) {
+// same compares deviations. Their texts only need to exist if there is any.
+func same(t *testing.T, name string, got, want deviation) {
 	t.Helper()
 	said := len(got.wrong) > 0
 	got.wrong = nil
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%s: %+v, want %+v", name, got, want)
 	}
-	if said != (fmt.Sprint(want) != fmt.Sprint(verdict{})) {
+	if said != (fmt.Sprint(want) != fmt.Sprint(deviation{})) {
 		t.Errorf("%s: something is said to be wrong: %v", name, said)
 	}
 }
@@ -156,17 +156,17 @@ func TestJudgeCommits(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		f    facts
-		want verdict
+		want deviation
 	}{
-		"all":                         {facts{records: stored("one", "two", "three"), hooks: run("one", "two", "three")}, verdict{}},
-		"one was overtaken":           {facts{records: stored("one", "three"), hooks: run("one", "three")}, verdict{}},
-		"it was overtaken half-way":   {facts{records: stored("one", "two", "three"), hooks: append(run("one", "three"), hook{"pre-upgrade", "two"})}, verdict{}},
-		"the last is missing":         {facts{records: stored("one", "two"), hooks: run("one", "two")}, verdict{missing: 1, skipped: 2}},
-		"one that settled is missing": {facts{records: stored("two", "three"), hooks: run("two", "three")}, verdict{missing: 1, skipped: 2}},
-		"an overtaken one twice":      {facts{records: stored("one", "two", "two", "three"), hooks: run("one", "two", "two", "three")}, verdict{extra: 1, repeated: 2}},
-		"installed, then upgraded":    {facts{records: stored("one", "one", "three"), hooks: append(run("one", "three"), run("x", "one")[2:]...)}, verdict{extra: 1, repeated: 2}},
-		"a failure":                   {facts{records: stored("one", "three"), hooks: run("one", "three"), failures: 1}, verdict{failed: true}},
+		"all":                         {facts{records: stored("one", "two", "three"), hooks: run("one", "two", "three")}, deviation{}},
+		"one was overtaken":           {facts{records: stored("one", "three"), hooks: run("one", "three")}, deviation{}},
+		"it was overtaken half-way":   {facts{records: stored("one", "two", "three"), hooks: append(run("one", "three"), hook{"pre-upgrade", "two"})}, deviation{}},
+		"the last is missing":         {facts{records: stored("one", "two"), hooks: run("one", "two")}, deviation{missing: 1, skipped: 2}},
+		"one that settled is missing": {facts{records: stored("two", "three"), hooks: run("two", "three")}, deviation{missing: 1, skipped: 2}},
+		"an overtaken one twice":      {facts{records: stored("one", "two", "two", "three"), hooks: run("one", "two", "two", "three")}, deviation{extra: 1, repeated: 2}},
+		"installed, then upgraded":    {facts{records: stored("one", "one", "three"), hooks: append(run("one", "three"), run("x", "one")[2:]...)}, deviation{extra: 1, repeated: 2}},
+		"a failure":                   {facts{records: stored("one", "three"), hooks: run("one", "three"), failures: 1}, deviation{failed: true}},
 	} {
-		same(t, name, judgeCommits(&tc.f, commits), tc.want)
+		same(t, name, compareCommits(&tc.f, commits), tc.want)
 	}
 }

@@ -12,25 +12,26 @@ import (
 	"github.com/pintle-dev/pintle/test/harness/faultproxy"
 )
 
-// injector tells the proxy which requests fail. Each namespace holds one release and is a lane
-// of its own, so that cases do not meet.
+// injector decides which requests the proxy fails. Each namespace has one release and its own lane,
+// so that cases are independent.
 type injector struct {
 	mu    sync.Mutex
 	lanes map[string]*lane
-	// alone is the namespace that requests without one belong to while nothing else happens.
+	// alone is the namespace that requests without namespace are assigned to while only one case
+	// runs.
 	alone string
 	// schedule, if set, fails requests at random.
 	schedule *schedule
 }
 
-// lane is what is known of the requests for one namespace.
+// lane are the requests for one namespace.
 type lane struct {
 	// counts are the requests by key since the lane was armed.
 	counts map[string]int
-	seen   []sighting
+	seen   []recordedRequest
 	// trial is the one fault to inject, if any.
 	trial *trial
-	// hit and ended are the moments at which a fault began and had ended; ended counts the last.
+	// hit is the start of a fault, ended the end of the last one.
 	hit, ended time.Time
 	// last is the moment of the last request.
 	last   time.Time
@@ -61,7 +62,7 @@ func (i *injector) decide(r faultproxy.Request) faultproxy.Fault {
 	}
 	l.last = time.Now()
 	l.counts[r.Key()]++
-	s := sighting{step{r.Key(), l.counts[r.Key()]}, r}
+	s := recordedRequest{step{r.Key(), l.counts[r.Key()]}, r}
 	l.seen = append(l.seen, s)
 	fault := faultproxy.None
 	switch {

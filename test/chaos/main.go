@@ -1,9 +1,9 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command chaos is what `make chaos` runs: it makes requests of a controller of HelmReleases fail
-// and checks that no release notices. Each case is judged by what an API server that the faults do
-// not reach knows: revisions, hooks, counted failures, and when the release settled.
+// Command chaos is run by `make chaos`. It makes requests of the controller fail and checks that
+// each release reaches the same result. The facts come from an API server without faults:
+// revisions, hooks, counted failures, and the time at which the release settled.
 package main
 
 import (
@@ -46,7 +46,8 @@ type settings struct {
 }
 
 func main() {
-	// Whatever ends us, a closed terminal or pipe included, must leave time to clean up.
+	// All signals that end the process, such as those of a closed terminal or pipe, must leave time
+	// to clean up.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	// Else it complains that it was given none.
 	log.SetLogger(logr.Discard())
@@ -99,7 +100,7 @@ func parse(args []string) (settings, error) {
 	return s, nil
 }
 
-// What the short form takes of everything.
+// Sizes of the short form.
 const (
 	shortSample   = 50
 	shortRounds   = 2
@@ -119,7 +120,7 @@ func run(ctx context.Context, s settings) (err error) {
 	defer func() { err = errors.Join(err, c.stop(ctx)) }()
 	began := time.Now()
 	outcomes, err := c.modes(ctx)
-	fmt.Printf("%s\n\nseed %d, %s\n", complaints(outcomes), s.seed, time.Since(began).Round(time.Second))
+	fmt.Printf("%s\n\nseed %d, %s\n", failures(outcomes), s.seed, time.Since(began).Round(time.Second))
 	bad := 0
 	for _, o := range outcomes {
 		if o.bad() {
@@ -142,7 +143,7 @@ func run(ctx context.Context, s settings) (err error) {
 	return fmt.Errorf("%w; seed %d; the controller's log: %s", err, s.seed, kept)
 }
 
-// modes runs what is asked for, and prints a table for each mode.
+// modes runs the selected modes, and prints a table for each.
 func (c *chaos) modes(ctx context.Context) ([]outcome, error) {
 	var all []outcome
 	for _, m := range []struct {
@@ -160,7 +161,7 @@ func (c *chaos) modes(ctx context.Context) ([]outcome, error) {
 		say("%s", m.title)
 		outcomes, err := m.run(ctx)
 		all = append(all, outcomes...)
-		// What was done before an error counts, too.
+		// Results before an error are printed too.
 		if len(outcomes) > 0 {
 			fmt.Printf("\n%s\n", table(m.title, outcomes))
 		}

@@ -31,15 +31,15 @@ import (
 // messageAnnotation is that of the chart's hooks.
 const messageAnnotation = "chaos.pintle.dev/message"
 
-// observer collects facts of all releases from watches of its own, which do not go through the
-// proxy. A watch that ends is resumed where it was, so that no Job is missed.
+// observer collects facts of all releases by its own watches, which do not use the proxy. A watch
+// that ends is resumed at its last version, so that no Job is missed.
 type observer struct {
 	mu    sync.Mutex
 	seen  map[string]*seen
 	wrong error
 }
 
-// seen is what was seen of a namespace.
+// seen are the observations about a namespace.
 type seen struct {
 	facts
 
@@ -48,7 +48,7 @@ type seen struct {
 	jobs    map[types.UID]bool
 }
 
-// observe watches until the context ends. It returns when all there is has been seen.
+// observe watches until the context ends. It returns when all existing objects have been read.
 func observe(ctx context.Context, env *harness.Environment) (*observer, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", env.Kubeconfig)
 	if err != nil {
@@ -102,7 +102,7 @@ func (o *observer) fail(err error) {
 	o.wrong = errors.Join(o.wrong, err)
 }
 
-// facts returns what was seen of a namespace.
+// facts returns the facts of a namespace.
 func (o *observer) facts(namespace string) (facts, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -165,7 +165,7 @@ func (s *seen) release(hr *helmv2.HelmRelease, gone bool) {
 	s.failures = max(s.failures, hr.Status.Failures, hr.Status.InstallFailures, hr.Status.UpgradeFailures)
 }
 
-// record takes in a Secret of Helm's storage. What was installed with it never changes.
+// record stores a Secret of Helm's storage. The content of a revision never changes.
 func (s *seen) record(secret *corev1.Secret, gone bool) error {
 	i, known := s.records[secret.UID]
 	if !known {

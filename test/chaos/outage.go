@@ -17,7 +17,7 @@ const (
 	// then.
 	away           = 3 * time.Second
 	outageReleases = 20
-	// hookDelay is how long a hook runs, and stagger how far apart upgrades begin, so that the
+	// hookDelay is the duration of a hook, and stagger the interval between upgrades, so that the
 	// outage meets each phase of an upgrade.
 	hookDelay = 500 * time.Millisecond
 	stagger   = 100 * time.Millisecond
@@ -77,7 +77,7 @@ func (c *chaos) interrupt(ctx context.Context, all []*member) (time.Time, error)
 	return back, group.Wait()
 }
 
-// middle waits until half of the hooks of the second commit have begun.
+// middle waits until half of the second commit's hooks have started.
 func (c *chaos) middle(ctx context.Context, all []*member) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -31,7 +31,7 @@ type member struct {
 	since time.Time
 }
 
-// last is what a member is to arrive at.
+// last is the expected final state of a member.
 func (m *member) last() want { return want{message: m.commits[len(m.commits)-1].message} }
 
 // fleet makes members, and their namespaces.
@@ -49,7 +49,7 @@ func (c *chaos) fleet(ctx context.Context, name string, n int, repeat string) ([
 
 // commit gives all members other inputs, or creates them.
 func (c *chaos) commit(ctx context.Context, all []*member, in inputs) error {
-	return each(ctx, hands, all, func(ctx context.Context, m *member) error {
+	return each(ctx, concurrency, all, func(ctx context.Context, m *member) error {
 		m.commits, m.since = append(m.commits, commit{message: in.Message}), time.Time{}
 		hr := helmRelease(m.namespace, in, nil)
 		if len(m.commits) == 1 {
@@ -150,7 +150,7 @@ func (m *member) arrived(began time.Time, limit time.Duration, when string) {
 	m.outcome.settle = max(m.outcome.settle, took)
 }
 
-// conclude judges all members after a calm.
+// conclude evaluates all members after a time without faults.
 func (c *chaos) conclude(ctx context.Context, all []*member, calm time.Time, limit time.Duration) ([]outcome, error) {
 	var outcomes []outcome
 	for _, m := range all {
@@ -159,17 +159,17 @@ func (c *chaos) conclude(ctx context.Context, all []*member, calm time.Time, lim
 		if err != nil {
 			return nil, err
 		}
-		v := judgeCommits(&f, m.commits)
+		v := compareCommits(&f, m.commits)
 		v.failed = v.failed || m.outcome.failed
 		v.wrong = append(m.outcome.wrong, v.wrong...)
 		if len(v.wrong) > 0 {
 			v.say("in the end: Ready %t %s: %s", f.ready, f.reason, f.text)
 		}
-		m.outcome.verdict, m.outcome.faults = v, c.injector.state(m.namespace).faults
+		m.outcome.deviation, m.outcome.faults = v, c.injector.state(m.namespace).faults
 		outcomes = append(outcomes, m.outcome)
 		c.injector.forget(m.namespace)
 	}
-	return outcomes, each(ctx, hands, all, func(ctx context.Context, m *member) error {
+	return outcomes, each(ctx, concurrency, all, func(ctx context.Context, m *member) error {
 		return suspend(ctx, c.env.Client, helmRelease(m.namespace, inputs{}, nil))
 	})
 }

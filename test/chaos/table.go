@@ -13,9 +13,9 @@ import (
 	"github.com/pintle-dev/pintle/test/harness/faultproxy"
 )
 
-// outcome is what a case came to.
+// outcome is the result of a case.
 type outcome struct {
-	verdict
+	deviation
 
 	// id names the case. groups are the rows of the table that it counts for, besides the sum.
 	id     string
@@ -24,14 +24,14 @@ type outcome struct {
 	repeat string
 	// missed is set if the request that was to fail was never sent.
 	missed bool
-	// settle is the time from the end of the faults; it means nothing unless settled.
+	// settle is the time from the end of the faults; valid only if settled.
 	settled bool
 	settle  time.Duration
 	// faults are those that were injected, if there can be more than one.
 	faults []string
 }
 
-// bad reports whether anything is wrong.
+// bad reports whether the case failed or has deviations.
 func (o outcome) bad() bool { return o.failed || len(o.wrong) > 0 }
 
 // row sums outcomes up.
@@ -78,7 +78,7 @@ func (r *row) cells() []string {
 	return append(cells, slowest)
 }
 
-// rank is the place of a row: actions come before ways to fail, and the others after them.
+// rank is the sort key of a row: actions precede kinds of faults, and others follow.
 func rank(r *row) int {
 	var names []string
 	for _, a := range actions() {
@@ -127,8 +127,8 @@ func table(title string, outcomes []outcome) string {
 	return b.String()
 }
 
-// complaints lists what went wrong, with what repeats it.
-func complaints(outcomes []outcome) string {
+// failures lists the failed cases, with the commands that repeat them.
+func failures(outcomes []outcome) string {
 	var b strings.Builder
 	for _, o := range outcomes {
 		if !o.bad() {

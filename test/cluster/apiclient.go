@@ -101,7 +101,8 @@ func do(client *http.Client, req *http.Request) ([]byte, error) {
 	return data, nil
 }
 
-// healthy asks a component that speaks plain HTTP on loopback.
+// healthy checks the health endpoint of a component that serves plain HTTP on the loopback
+// interface.
 func healthy(ctx context.Context, url string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

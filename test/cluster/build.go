@@ -32,12 +32,12 @@ type product struct {
 	sources []string // globs within the module, of local code the product contains
 }
 
-// Every flag here is part of the Go build cache's key for a few thousand
-// packages: change one, or build the same packages elsewhere without -trimpath,
-// and the next build starts from nothing.
+// Every flag is part of the Go build cache's key for a few thousand packages. After a change of a
+// flag, or a build of the same packages elsewhere without -trimpath, the next build starts from
+// nothing.
 var buildFlags = []string{"-trimpath", "-buildvcs=false"}
 
-// kubernetesFlags tell a program of Kubernetes its version.
+// kubernetesFlags set the version of a Kubernetes executable.
 func kubernetesFlags() string {
 	version := "k8s.io/component-base/version."
 	return "-s -w -X " + version + "gitVersion=" + kubernetesVersion +
@@ -81,7 +81,7 @@ func products() []product {
 func runBuild(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("cluster build", flag.ContinueOnError)
 	out := flags.String("out", "", "`directory` for the result (default <repository>/bin/cluster)")
-	node := flags.Bool("node", false, "build what `up --node` needs, too")
+	node := flags.Bool("node", false, "also build the executables for `up --node`")
 	if err := parse(flags, args); err != nil {
 		return err
 	}
@@ -167,9 +167,9 @@ func (b *builder) product(ctx context.Context, p product) error {
 	return b.stamp(p.name, key, target)
 }
 
-// key covers all that decides a product: modules are pinned by go.sum and never
-// replaced by local directories, so nothing else can change it. Comparing keys
-// takes milliseconds where `go build` needs seconds to look at every source.
+// key is a digest of all inputs of a product. Modules are pinned by go.sum and never replaced by
+// local directories, so there are no other inputs. Comparing keys takes milliseconds; `go build`
+// needs seconds to read all sources.
 func (b *builder) key(p product) ([]byte, error) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n%q\n%q\n%q\n", b.toolchain, buildFlags, p.ldflags, p.pkg)
@@ -202,7 +202,7 @@ func hashFiles(h io.Writer, pattern string) error {
 	return nil
 }
 
-// A stamp names the size too, so that a truncated or foreign file is rebuilt.
+// A stamp includes the size, so that a truncated or other file is rebuilt.
 func stampText(key []byte, target string) (string, error) {
 	info, err := os.Stat(target)
 	if err != nil {

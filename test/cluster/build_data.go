@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Of kwok's own Stages those for pods are left out: ours cover every pod, and two
-// Stages for the same pod would race.
+// kwok's own Stages for Pods are left out: those of this test cluster cover every Pod, and two
+// Stages for the same Pod would race.
 var kwokStages = []string{
 	"kustomize/stage/node/fast/node-initialize.yaml",
 	"kustomize/stage/node/heartbeat-with-lease/node-heartbeat-with-lease.yaml",
@@ -70,7 +70,7 @@ func (b *builder) sourceCRDs(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	// Descriptions would be most of the text, and nobody reads these CRDs.
+	// Descriptions would be most of the text, and are not used here.
 	cmd := b.goCommand(ctx, module, filepath.Join(b.dir, "controller-gen"), "crd:maxDescLen=0",
 		"paths=github.com/fluxcd/source-controller/api/v1", "output:crd:dir="+tmp)
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -89,8 +89,8 @@ func (b *builder) sourceCRDs(ctx context.Context) error {
 	return b.stamp("source-crds", h.Sum(nil), dir)
 }
 
-// copyInto makes dir hold exactly the sources. File by file, because a cluster
-// may be starting from the directory at this moment.
+// copyInto makes dir contain exactly the sources. It works file by file, because a cluster may be
+// starting from the directory.
 func copyInto(dir string, sources []string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

@@ -40,8 +40,7 @@ func (b *builder) goOutput(ctx context.Context, module string, args ...string) (
 	return out, err
 }
 
-// goBuild runs with a line of life every 20 seconds, since a first build is
-// silent for minutes otherwise.
+// goBuild prints a line every 20 seconds, since a first build takes minutes without output.
 func (b *builder) goBuild(ctx context.Context, p product, args []string) error {
 	cmd := b.goCommand(ctx, p.module, "go", args...)
 	out := &buildOutput{}
@@ -74,8 +73,8 @@ func (b *builder) goBuild(ctx context.Context, p product, args []string) error {
 	return nil
 }
 
-// buildOutput counts what `go build -v` says (a line for each package compiled
-// and for each module downloaded) and keeps the rest, which are errors.
+// buildOutput counts the lines of `go build -v` (one for each compiled package and downloaded
+// module) and keeps all others, which are errors.
 type buildOutput struct {
 	mu                   sync.Mutex
 	partial              []byte

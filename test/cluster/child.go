@@ -23,11 +23,10 @@ type child struct {
 	err     error // valid after done
 }
 
-// startChild returns when the process exists. The kernel kills it when the
-// thread that made it ends, which is how nothing survives a SIGKILL of the
-// supervisor. Because it is the thread and not the process that counts, the
-// goroutine keeps its thread until the child has ended: the runtime would be
-// free to end an idle thread, and the component with it, at any time.
+// startChild returns when the process exists. The kernel kills the process when the thread that
+// started it ends, so nothing survives a SIGKILL of the supervisor. Since this depends on the
+// thread, the goroutine keeps its thread until the child has ended: the runtime may end an idle
+// thread, and the component with it, at any time.
 func startChild(r request, c component) (*child, error) {
 	logPath := filepath.Join(r.logDir(), c.name+".log")
 	logFile, err := os.OpenFile(logPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
@@ -67,7 +66,8 @@ func startChild(r request, c component) (*child, error) {
 	return started, nil
 }
 
-// A component takes its API server from its flags, or from what env sets.
+// withoutKubeconfig removes KUBECONFIG: components get the address of the API server by flags or
+// env.
 func withoutKubeconfig(env []string) []string {
 	var kept []string
 	for _, entry := range env {

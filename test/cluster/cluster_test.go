@@ -175,13 +175,13 @@ func TestForeignFilesAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := claimState(dir); err == nil {
-		t.Error("a directory with foreign files was taken as a state directory")
+		t.Error("a directory with other files was used as a state directory")
 	}
 	if err := takeDown(dir); err == nil {
-		t.Error("a directory with foreign files was taken down")
+		t.Error("a directory with other files was removed")
 	}
 	if err := checkKubeconfig(precious); err == nil {
-		t.Error("a foreign kubeconfig would be overwritten")
+		t.Error("a user's kubeconfig would be overwritten")
 	}
 	if _, err := os.Stat(precious); err != nil {
 		t.Error(err)

@@ -16,7 +16,7 @@ const (
 	sourceControllerName = "source-controller"
 )
 
-// nodeAnnotation marks the nodes that kwok plays.
+// nodeAnnotation marks the nodes that kwok simulates.
 const nodeAnnotation = "kwok.x-k8s.io/node"
 
 type component struct {
@@ -41,11 +41,9 @@ func (r request) etcd() component {
 	}, env: roomy()}
 }
 
-// roomy is the environment of the components that do most of the work. They collect
-// garbage a third as often, and begin goroutines with as much stack as those have
-// needed on average: a request passes through several, each of which would have its
-// stack copied to larger ones a few times. A test cluster is short-lived, and has few
-// processors and enough memory.
+// roomy is the environment of the components with most of the load. They collect garbage a third as
+// often, and start goroutines with larger stacks, which are copied less often. A test cluster is
+// short-lived, and has few processors and enough memory.
 func roomy() []string { return []string{"GOGC=400", "GODEBUG=adaptivestackstart=1"} }
 
 func (r request) apiServer() component {
@@ -84,9 +82,9 @@ func (r request) apiServer() component {
 	return component{name: apiServer, args: args, env: roomy()}
 }
 
-// auditPolicy is the file that says what is noted: of every request who sent
-// which, and nothing of what was in it. The beginning of a request is left out,
-// because its end says more; a watch is noted when it is answered, too.
+// auditPolicy is the path of the audit policy: metadata of every request, without its content. The
+// stage RequestReceived is omitted, because later stages have more data; a watch is also logged
+// when it is answered.
 func (r request) auditPolicy() string { return filepath.Join(r.State, "audit-policy.yaml") }
 
 const auditPolicy = `apiVersion: audit.k8s.io/v1
@@ -96,9 +94,8 @@ rules:
   - level: Metadata
 `
 
-// clientFlags is what the controller manager and the scheduler share. Their
-// default of 20 requests a second is for machines that others use too; it makes
-// the default ServiceAccount late by seconds.
+// clientFlags are shared by the controller manager and the scheduler. With their default of 20
+// requests a second, the default ServiceAccount is created seconds late.
 func (r request) clientFlags(name string) []string {
 	own := r.pki(name + ".kubeconfig")
 	return []string{
@@ -134,7 +131,7 @@ func (r request) kwok(stages []string) component {
 	for _, stage := range stages {
 		args = append(args, "--config", stage)
 	}
-	// kwok also reads a configuration from the home directory if there is one.
+	// kwok also reads a configuration from the home directory if it exists.
 	return component{name: kwok, args: args, env: []string{"HOME=" + r.State}}
 }
 

@@ -32,9 +32,8 @@ func runDown(_ context.Context, args []string) error {
 	return takeDown(state)
 }
 
-// findState gives "" when there is none. Without a flag it also clears away what
-// ended clusters have left behind, so that the question which is meant arises
-// only between running ones.
+// findState returns the state directory of the cluster, or "" if there is none. Without a flag it
+// also removes what ended clusters have left, so that the choice is only among running ones.
 func findState(value string) (string, error) {
 	if value != "" {
 		return filepath.Abs(value)
@@ -78,8 +77,8 @@ func takeDown(state string) error {
 	if err != nil {
 		return err
 	}
-	// The supervisor needs a moment per component; were it killed instead, the
-	// components would go with it, so nothing is lost by insisting in the end.
+	// The supervisor needs a moment per component. If it is killed after the timeout, the
+	// components end with it.
 	if err := rec.process(supervisorName).end(time.Minute); err != nil {
 		return err
 	}
@@ -90,7 +89,7 @@ func takeDown(state string) error {
 			}
 		}
 	}
-	// With the lock, nobody can start a cluster in a directory that is being removed.
+	// While the lock is held, no other process can start a cluster in the directory.
 	lock, err := tryLock(filepath.Join(state, markFile))
 	if err != nil {
 		return fmt.Errorf("%s: %w", state, err)

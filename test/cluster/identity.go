@@ -27,7 +27,7 @@ func identify(pid int) (identity, error) {
 	if err != nil {
 		return identity{}, fmt.Errorf("no process %d: %w", pid, err)
 	}
-	// The second field is the program's name in brackets, and may hold anything.
+	// The second field is the program's name in parentheses, which may contain any character.
 	end := bytes.LastIndexByte(stat, ')')
 	fields := strings.Fields(string(stat[end+1:]))
 	const state, startTime = 0, 19 // fields 3 and 22 of proc(5)
@@ -41,8 +41,8 @@ func identify(pid int) (identity, error) {
 	return identity{PID: pid, Started: started}, err
 }
 
-// hasOtherThreads tells a process that is still ending from one that has ended:
-// the first thread may be a zombie while others hold files open, locks included.
+// hasOtherThreads reports whether a process is still ending: the first thread may be a zombie while
+// others hold files open, including locks.
 func hasOtherThreads(pid int) bool {
 	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	return err == nil && len(threads) > 1
@@ -53,8 +53,8 @@ func (id identity) alive() bool {
 	return err == nil && now == id
 }
 
-// signal reaches this very process or none: FindProcess takes a handle of
-// whatever has the number now, and the check comes after it.
+// signal sends a signal to exactly this process: FindProcess opens a handle of the process with the
+// number, and the identity is compared afterwards.
 func (id identity) signal(sig os.Signal) error {
 	process, err := os.FindProcess(id.PID)
 	if err != nil {
@@ -67,7 +67,7 @@ func (id identity) signal(sig os.Signal) error {
 	return process.Signal(sig)
 }
 
-// end asks, waits, and then insists.
+// end sends SIGTERM, waits, and then sends SIGKILL.
 func (id identity) end(patience time.Duration) error {
 	if err := id.signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err

@@ -13,14 +13,14 @@ import (
 
 const moduleLine = "module github.com/pintle-dev/pintle\n"
 
-// The names in the built folder. The links make the one executable answer to
-// the names that envtest and people look for.
+// Names in the built folder. Symbolic links make one executable available under the names that
+// envtest and users expect.
 const controlPlane = "controlplane"
 
 var controlPlaneLinks = []string{etcd, apiServer, controllerManager, scheduler, "kubectl"}
 
-// repoRoot looks upwards from the working directory, then from the executable,
-// so that the launcher works both under `go run` and from bin/cluster.
+// repoRoot searches upwards from the working directory, then from the executable, so that the
+// launcher works with `go run` and from bin/cluster.
 func repoRoot() (string, error) {
 	var starts []string
 	if wd, err := os.Getwd(); err == nil {
@@ -44,8 +44,7 @@ func repoRoot() (string, error) {
 		"or name the directories with flags")
 }
 
-// inRepo gives the flag's value as an absolute path, or the path in the
-// repository that stands in for it when the flag was left out.
+// inRepo returns the flag's value as an absolute path, or the default path in the repository.
 func inRepo(value string, elem ...string) (string, error) {
 	if value != "" {
 		return filepath.Abs(value)
@@ -57,8 +56,8 @@ func inRepo(value string, elem ...string) (string, error) {
 	return filepath.Join(append([]string{root}, elem...)...), nil
 }
 
-// findBin is the folder with the built components. The launcher's own folder
-// comes first: whoever calls bin/cluster/cluster means what lies beside it.
+// findBin returns the folder with the built components. The launcher's own folder takes precedence,
+// so that bin/cluster/cluster uses the files beside it.
 func findBin(value string) (string, error) {
 	if value == "" {
 		if exe, err := os.Executable(); err == nil {
@@ -88,8 +87,8 @@ func checkBuilt(bin string, sourceController, node bool) error {
 	return nil
 }
 
-// replaceFile writes beside the target and renames, so that a reader sees the
-// old contents or the new, never a part.
+// replaceFile writes a temporary file beside the target and renames it, so that a reader gets
+// either the old or the new contents.
 func replaceFile(path string, data []byte, mode os.FileMode) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".tmp-"+filepath.Base(path)+"-")
 	if err != nil {

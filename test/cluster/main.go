@@ -1,13 +1,13 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command cluster builds, starts and ends the Kubernetes control plane that
-// Pintle's tests and `make run` use: real etcd, API server, controller manager
-// and scheduler, simulated nodes, and on request the real source-controller.
+// Command cluster builds, starts and stops the Kubernetes control plane of Pintle's tests and of
+// `make run`: real etcd, API server, controller manager and scheduler, simulated nodes, and
+// optionally the real source-controller.
 //
-// It imports nothing but the standard library, so that it compiles in a second
-// although its module requires all of Kubernetes. It runs on Linux only: what
-// keeps components from outliving their supervisor is a Linux facility.
+// It imports only the standard library, so that it compiles in a second although its module
+// requires all of Kubernetes. It runs on Linux only, since components end with their supervisor by
+// a facility of Linux.
 package main
 
 import (
@@ -42,7 +42,7 @@ func run(args []string) int {
 		"restart":    runRestart,
 		"down":       runDown,
 		"check-node": runCheckNode,
-		"supervise":  runSupervise, // what up starts; not for people
+		"supervise":  runSupervise, // started by up; not for users
 	}
 	if len(args) == 0 || commands[args[0]] == nil {
 		fmt.Fprintln(os.Stderr, usage)
@@ -64,8 +64,8 @@ func run(args []string) int {
 
 var errUsage = errors.New("wrong usage")
 
-// parse refuses positional arguments too: `cluster up path` is a mistake that
-// would otherwise pass unnoticed.
+// parse rejects positional arguments: `cluster up path` is a mistake that would otherwise have no
+// effect.
 func parse(flags *flag.FlagSet, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {

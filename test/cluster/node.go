@@ -14,17 +14,16 @@ import (
 	"time"
 )
 
-// The real node: containerd and runc of this machine, and a kubelet built with
-// the control plane. What it leaves outside its folder is all named here, and
-// taken back in node_clean.go. Much of it belongs to the machine rather than to a
-// cluster, so there is one such node per machine at a time.
+// The real node: containerd and runc of this machine, and a kubelet built with the control plane.
+// All that it leaves outside its folder is named here, and removed in node_clean.go. Much of it is
+// shared by the machine, so only one such node can run at a time.
 const (
 	containerd = "containerd"
 	kubelet    = "kubelet"
 
 	realNode = "real-node"
-	// A kubelet refuses a loopback address as its node's. This one is put on the
-	// loopback interface, so nothing outside the machine reaches it either.
+	// A kubelet rejects a loopback address as that of its node. This address is added to the
+	// loopback interface, so it is not reachable from outside either.
 	nodeIP     = "10.200.0.1"
 	podSubnet  = "10.200.1.0/24"
 	nodeFolder = "node"
@@ -43,8 +42,7 @@ func (r request) containerdSocket() string { return r.node("containerd.sock") }
 // cgroup is the root of the node's cgroups, relative to that of a hierarchy.
 func (r request) cgroup() string { return fmt.Sprintf("pintle-node-%d", r.Ports.Base) }
 
-// systemPath is for the programs of Debian's packages, some of which are where an
-// ordinary PATH does not look.
+// systemPath is for the programs of Debian's packages, some of which are not in an ordinary PATH.
 func systemPath() string {
 	return os.Getenv("PATH") + ":/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin"
 }
@@ -125,11 +123,11 @@ func (r request) kubeletConfig() map[string]any {
 		"containerRuntimeEndpoint": "unix://" + r.containerdSocket(),
 		// No systemd is needed, and either version of cgroups will do.
 		"cgroupDriver": "cgroupfs", "cgroupRoot": "/" + r.cgroup(), "failCgroupV1": false,
-		// As it is with version 1, which knows nothing else.
+		// As with cgroups of version 1, which always behave so.
 		"singleProcessOOMKill": true,
 		"failSwapOn":           false, "makeIPTablesUtilChains": false,
 		"podLogsDir": r.node("podlogs"), "volumePluginDir": r.node("plugins"),
-		// There is no DNS; pods get the machine's.
+		// There is no DNS; Pods get the host's configuration.
 		"resolvConf": "/etc/resolv.conf",
 		// A machine that is short of disk for other reasons is no reason to evict.
 		"imageGCHighThresholdPercent": 100,
@@ -140,8 +138,8 @@ func (r request) kubeletConfig() map[string]any {
 	}
 }
 
-// cniConfig gives each pod an address of its own, which the machine can reach and
-// from which it can be reached, and nothing else: no Services, no way out.
+// cniConfig gives each Pod an address that only the machine can reach. There are no Services, and
+// Pods have no other network.
 func (r request) cniConfig() map[string]any {
 	return map[string]any{
 		"cniVersion": "0.4.0", "name": "pintle", "plugins": []any{map[string]any{
@@ -181,8 +179,8 @@ func (s *supervisor) launchNode(ctx context.Context) error {
 
 func machineLockPath() string { return filepath.Join(os.TempDir(), "pintle-real-node.lock") }
 
-// lockMachine waits until no other cluster has a real node. The lock is held
-// until this process ends.
+// lockMachine waits until no other cluster has a real node. The lock is held until this process
+// ends.
 func (s *supervisor) lockMachine(ctx context.Context) error {
 	deadline := time.Now().Add(lockPatience)
 	for told := false; ; {
@@ -207,7 +205,7 @@ func (s *supervisor) lockMachine(ctx context.Context) error {
 }
 
 func (s *supervisor) prepareNode(ctx context.Context) error {
-	// First of all, so that whatever follows is taken back.
+	// First, so that everything that follows is cleaned up.
 	if err := os.MkdirAll(s.node("cni"), 0o700); err != nil {
 		return err
 	}
@@ -240,7 +238,7 @@ func (s *supervisor) prepareNode(ctx context.Context) error {
 	return writeImages(s.node("images.tar"))
 }
 
-// importImages also tells whether containerd answers.
+// importImages also waits until containerd answers.
 func (s *supervisor) importImages(ctx context.Context) error {
 	ctr, err := findProgram("ctr")
 	if err != nil {
@@ -265,7 +263,7 @@ func ip(ctx context.Context, args ...string) error {
 	return output(exec.CommandContext(ctx, path, args...))
 }
 
-// output runs a command whose output matters only if it fails.
+// output runs a command and returns its output in the error.
 func output(cmd *exec.Cmd) error {
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -274,7 +272,7 @@ func output(cmd *exec.Cmd) error {
 	return nil
 }
 
-// sysctls are what the kubelet and the network plugin change on the machine.
+// sysctls are the kernel parameters that the kubelet and the network plugin change.
 func sysctls() []string {
 	return []string{
 		"vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops",

@@ -31,7 +31,7 @@ func unifiedCgroups() bool {
 	return syscall.Statfs(cgroupMount, &fs) == nil && fs.Type == cgroup2
 }
 
-// cgroupObstacles says what is missing.
+// cgroupObstacles returns the missing requirements.
 func cgroupObstacles() []error {
 	if !unifiedCgroups() {
 		var why []error
@@ -61,8 +61,8 @@ func cgroupObstacles() []error {
 	return why
 }
 
-// delegate lets the children of a cgroup of version 2 have controllers. The
-// kernel refuses that where there are processes, unless in the true root.
+// delegate enables controllers for the children of a cgroup of version 2. The kernel rejects that
+// for a cgroup with processes, except the root.
 func delegate(dir string) error {
 	path := filepath.Join(dir, "cgroup.subtree_control")
 	given, err := os.ReadFile(path)
@@ -103,7 +103,7 @@ func makeCgroups(name string) error {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}
-		// A new cpuset is empty, and nothing can run in it.
+		// A new cpuset is empty, so no process can run in it.
 		for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
 			value, err := os.ReadFile(filepath.Join(hierarchy, file))
 			if errors.Is(err, os.ErrNotExist) {
@@ -144,8 +144,7 @@ func cgroupDirs(name string) []string {
 	return dirs
 }
 
-// killCgroups ends every process in a node's cgroups: its containers and nothing
-// else.
+// killCgroups kills every process in a node's cgroups, which are those of its containers.
 func killCgroups(name string) error {
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 		left := processesIn(name)

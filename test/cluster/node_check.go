@@ -17,9 +17,9 @@ import (
 	"syscall"
 )
 
-// runCheckNode tells whether a real node can run on this machine. What it tries
-// is taken back, but that children of the root cgroup may have controllers: with
-// cgroups of version 2 that is as a machine usually is, and harmless.
+// runCheckNode reports whether a real node can run on this machine. It undoes its changes, except
+// that controllers stay enabled for children of the root cgroup. That is usual with cgroups of
+// version 2, and harmless.
 func runCheckNode(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("cluster check-node", flag.ContinueOnError)
 	if err := parse(flags, args); err != nil {
@@ -28,8 +28,8 @@ func runCheckNode(ctx context.Context, args []string) error {
 	return errors.Join(nodeObstacles(ctx, os.TempDir())...)
 }
 
-// nodeObstacles says everything that stands in the way of a real node whose state
-// is in a directory, not just the first thing.
+// nodeObstacles returns all obstacles for a real node with a state directory, not only the first
+// one.
 func nodeObstacles(ctx context.Context, state string) []error {
 	if os.Geteuid() != 0 {
 		return []error{errors.New("containers and a kubelet need root")}
@@ -90,8 +90,8 @@ func tryMount(dir string) error {
 	return syscall.Unmount(target, 0)
 }
 
-// tryOverlay tells whether containers can share layers in a folder. They cannot
-// where the folder itself is on an overlay, as in a container.
+// tryOverlay reports whether containers can share layers in a folder. They cannot if the folder
+// itself is on an overlay, as in a container.
 func tryOverlay(dir string) error {
 	work, err := os.MkdirTemp(dir, "overlay-")
 	if err != nil {

@@ -18,9 +18,9 @@ import (
 	"time"
 )
 
-// cleanNode takes back what a real node left outside its folder, and its mounts
-// inside. The kubelet and containerd have to be gone. It can be repeated, and is
-// by `cluster down` after a supervisor that was killed.
+// cleanNode removes everything that a real node left outside its folder, and its mounts inside. The
+// kubelet and containerd must have ended. It is idempotent, and `cluster down` runs it after a
+// supervisor that was killed.
 func (r request) cleanNode() error {
 	if _, err := os.Stat(r.node()); errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -35,7 +35,7 @@ func (r request) cleanNode() error {
 	return errors.Join(append(errs, r.restoreSysctls())...)
 }
 
-// cleanNodeIn is cleanNode for a state directory whose supervisor is gone.
+// cleanNodeIn runs cleanNode for a state directory without a running supervisor.
 func cleanNodeIn(state string) error {
 	if _, err := os.Stat(filepath.Join(state, nodeFolder)); errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -48,8 +48,8 @@ func cleanNodeIn(state string) error {
 	return r.cleanNode()
 }
 
-// removeState removes a state directory unless something is mounted below it:
-// whatever that is, it would be emptied.
+// removeState removes a state directory unless it contains a mount, whose contents would be
+// deleted.
 func removeState(state string) error {
 	left, err := mountsBelow(state)
 	if err != nil {
@@ -64,7 +64,7 @@ func removeState(state string) error {
 // killShims ends the parents of containers. They outlive containerd by design;
 // those of this node name its socket.
 func (r request) killShims() error {
-	// Now, because a containerd that sees them end removes the notes.
+	// The list is read now, because a running containerd removes it when the shims end.
 	defer removeShimSockets(r.shimSockets())
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 		shims := r.shims()
@@ -126,8 +126,7 @@ func removeShimSockets(paths []string) {
 	}
 }
 
-// removeLogLinks removes links that the kubelet makes in a folder nobody can
-// change.
+// removeLogLinks removes links that the kubelet creates in a fixed folder.
 func (r request) removeLogLinks() {
 	links, _ := filepath.Glob("/var/log/containers/*.log")
 	for _, link := range links {
@@ -152,7 +151,7 @@ func eachMount(see func(kind, target string)) error {
 	return nil
 }
 
-// mountsBelow are in the order of the table; what was mounted later comes later.
+// mountsBelow returns mounts in the order of the table, in which later mounts come later.
 func mountsBelow(dir string) ([]string, error) {
 	// The table has no symbolic links.
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
@@ -168,7 +167,7 @@ func mountsBelow(dir string) ([]string, error) {
 }
 
 func unmountBelow(dir string) error {
-	for range 5 { // propagation may need more than one look
+	for range 5 { // propagation may need several rounds
 		targets, err := mountsBelow(dir)
 		if err != nil || len(targets) == 0 {
 			return err

@@ -16,11 +16,11 @@ import (
 	"strings"
 )
 
-// The images a real node has. No registry is by that name, and none is asked.
+// The images of a real node. No registry with that name exists, and none is requested.
 const (
 	// busyboxImage has a shell and the usual small programs.
 	busyboxImage = "images.pintle.test/busybox:1"
-	// pauseImage holds a pod's namespaces open.
+	// pauseImage is the image that keeps a Pod's namespaces.
 	pauseImage = "images.pintle.test/pause:1"
 )
 

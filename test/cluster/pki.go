@@ -21,10 +21,10 @@ import (
 	"time"
 )
 
-// kubeconfigMark tells a kubeconfig of ours from one that must not be touched.
+// kubeconfigMark is the first line of generated kubeconfigs. Others must not be changed.
 const kubeconfigMark = "# Written by Pintle's test cluster; `cluster down` removes it.\n"
 
-// authority is a CA that lives as long as one cluster.
+// authority is the CA of one cluster.
 type authority struct {
 	cert *x509.Certificate
 	key  crypto.Signer
@@ -33,7 +33,7 @@ type authority struct {
 
 type keyPair struct{ cert, key []byte }
 
-// subject says for whom a certificate is; hosts make it a server's.
+// subject is the subject of a certificate; with hosts it is a server certificate.
 type subject struct {
 	name   string
 	groups []string
@@ -154,8 +154,8 @@ users:
 `, server, encode(caPEM), user, encode(pair.cert), encode(pair.key))
 }
 
-// newAuthority makes one as kubeadm does. The API server verifies the certificate of
-// who sends a request each time, and half as long if it is signed with RSA.
+// newAuthority creates a CA as kubeadm does. The API server verifies the client's certificate for
+// each request, which takes half as long with RSA.
 func newAuthority(name string) (*authority, error) {
 	const bits = 2048
 	key, err := rsa.GenerateKey(rand.Reader, bits)

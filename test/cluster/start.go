@@ -21,8 +21,8 @@ const (
 	patience = 3 * time.Minute
 )
 
-// start is the order in which a cluster comes up. Each wait is for what the next
-// step, or the caller, cannot do without.
+// start starts the components in order. It waits only for conditions that the next step, or the
+// caller, needs.
 func (s *supervisor) start(ctx context.Context) error {
 	if err := writePKI(s.pki(""), s.server()); err != nil {
 		return err
@@ -101,8 +101,8 @@ func (s *supervisor) launchNodes(ctx context.Context) error {
 	return nil
 }
 
-// storageClass is the default one, so that charts with volumes come up; kwok's
-// Stages for volumes select on its name.
+// storageClass is the default one, so that charts with volumes become ready. kwok's Stages for
+// volumes select its name.
 const storageClass = `{
   "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass",
   "metadata": {"name": "kwok-volume", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
@@ -153,8 +153,8 @@ func (s *supervisor) launchSourceController(ctx context.Context) error {
 	return s.launch(s.sourceController())
 }
 
-// createObject repeats, for right after /readyz some requests are still refused
-// by admission that has not filled its caches.
+// createObject retries, since admission rejects some requests until its caches are filled shortly
+// after /readyz.
 func (s *supervisor) createObject(ctx context.Context, path, contentType string, body []byte) error {
 	return s.await(ctx, apiServer, func(ctx context.Context) error {
 		return s.api.create(ctx, path, contentType, body)
@@ -190,8 +190,8 @@ func (c conditions) has(name string) bool {
 	return false
 }
 
-// nodesReady wants the taints gone too: a node that has just become Ready keeps
-// its not-ready taint for a moment, and pods would wait for the next retry.
+// nodesReady also waits until the taints are gone: a node that has just become Ready keeps its
+// not-ready taint for a moment, which would delay Pods until the next scheduling attempt.
 func (s *supervisor) nodesReady(ctx context.Context) error {
 	var nodes struct {
 		Items []struct {

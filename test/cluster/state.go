@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 )
 
-// request is what up asks of the supervisor, through a file in the state
-// directory. Every path in it is absolute.
+// request is the input of the supervisor, which up writes to a file in the state directory. All
+// paths in it are absolute.
 type request struct {
 	State      string
 	Bin        string
@@ -21,13 +21,13 @@ type request struct {
 	Ports      ports
 	// Nodes is the number of simulated nodes.
 	Nodes int
-	// Node asks for a real node too.
+	// Node adds a real node.
 	Node bool
 	// NodeImages are archives of images that the real node has besides its own.
 	NodeImages       []string
 	SourceController bool
-	// SourceAdvertise, if set, is the host and port in the artifacts' URLs, of a
-	// proxy that asks source-controller.
+	// SourceAdvertise, if set, is the host and port in the artifacts' URLs, of a proxy that
+	// forwards to source-controller.
 	SourceAdvertise string
 	// AuditLog, if set, is the file in which the API server notes every request.
 	AuditLog string
@@ -60,8 +60,8 @@ type record struct {
 const (
 	recordFile  = "cluster.json"
 	requestFile = "request.json"
-	// markFile makes a directory ours, to empty and to remove; the lock on it says
-	// that a cluster runs there. A lock ends with its holder, a pid file does not.
+	// markFile marks a directory that may be emptied and removed; the lock on it is held while a
+	// cluster runs there. Unlike a pid file, a lock ends with its holder.
 	markFile       = ".pintle-cluster"
 	supervisorName = "supervisor"
 )
@@ -123,7 +123,7 @@ func claimState(dir string) (*os.File, error) {
 	return lock, err
 }
 
-// checkOurs guards every removal below a directory that somebody named in a flag.
+// checkOurs must precede every removal below a directory from a flag.
 func checkOurs(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, markFile)); err == nil {
 		return nil
@@ -150,7 +150,7 @@ func isRunning(dir string) bool {
 	return false
 }
 
-// checkKubeconfig refuses to overwrite somebody's way to real clusters.
+// checkKubeconfig refuses to overwrite a user's kubeconfig.
 func checkKubeconfig(path string) error {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// supervisor owns the components from a session of its own, so that neither the
-// end of the up command nor a Ctrl-C in its terminal reaches them.
+// supervisor runs the components in its own session, so that neither the end of the up command nor
+// a Ctrl-C in its terminal affects them.
 type supervisor struct {
 	request
 	api      *apiClient
@@ -31,14 +31,14 @@ type supervisor struct {
 	machineLock *os.File
 }
 
-// message is a line of what the supervisor tells the waiting up command.
+// message is a line from the supervisor to the waiting up command.
 type message struct {
 	Progress string `json:",omitempty"`
 	Failed   string `json:",omitempty"`
 	Ready    bool   `json:",omitempty"`
 }
 
-// The files that up hands over, see startSupervisor.
+// File descriptors that up passes, see startSupervisor.
 const (
 	reportFD    = 3
 	stateLockFD = 4
@@ -46,7 +46,7 @@ const (
 )
 
 var (
-	errAsked      = errors.New("asked to end")
+	errAsked      = errors.New("stopped by a signal")
 	errParentGone = errors.New("the parent process is gone")
 	errUpGone     = errors.New("the up command is gone before the cluster was ready")
 )
@@ -57,8 +57,8 @@ func runSupervise(_ context.Context, args []string) error {
 	if err := parse(flags, args); err != nil {
 		return err
 	}
-	// Inherited files would otherwise pass on to the components, and a component
-	// that survived would hold the locks.
+	// Without this the components would inherit the files, and a component that survives would hold
+	// the locks.
 	for _, fd := range []int{reportFD, stateLockFD, portLockFD} {
 		syscall.CloseOnExec(fd)
 	}
@@ -105,7 +105,7 @@ func (s *supervisor) run(report *os.File) error {
 	s.log.Printf("ending: %v", cause)
 	s.stop()
 	if errors.Is(cause, errParentGone) {
-		// Nobody is left who would call down.
+		// No later call of down removes it.
 		removeKubeconfig(s.State, s.Kubeconfig)
 		return removeState(s.State)
 	}
@@ -127,8 +127,8 @@ func (s *supervisor) finishStart() error {
 	return s.writeRecord()
 }
 
-// serve is the long quiet part. A component that ends is logged and left: tests
-// kill single components to see what happens, and a restart would hide it.
+// serve waits until the end. A component that ends is logged and not restarted: tests kill single
+// components on purpose.
 func (s *supervisor) serve(life context.Context, restarts <-chan os.Signal) error {
 	for {
 		select {
@@ -242,7 +242,7 @@ func (s *supervisor) stop() {
 			s.log.Printf("%s ended: %s", c.name, c.outcome())
 		}
 		if c.name == kubelet {
-			// While containerd runs, it is the parent who waits for what ends here.
+			// While containerd runs, it waits for ended containers as their parent.
 			s.note("end the containers", errors.Join(killCgroups(s.cgroup()), s.killShims()))
 		}
 	}
@@ -261,8 +261,8 @@ func (s *supervisor) tell(text string) {
 	_ = s.report.Encode(message{Progress: text})
 }
 
-// await repeats check until it passes. Its error names the component to look at:
-// one that has ended if there is one, or else the one that was waited for.
+// await repeats check until it succeeds. Its error names the relevant component: one that has ended
+// if there is one, or else the one that it waited for.
 func (s *supervisor) await(ctx context.Context, name string, check func(context.Context) error) error {
 	deadline := time.Now().Add(patience)
 	for {

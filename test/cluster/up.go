@@ -60,7 +60,7 @@ func parseUp(args []string) (*request, error) {
 		r.NodeImages = append(r.NodeImages, absolute)
 		return err
 	})
-	flags.StringVar(&r.AuditLog, "audit-log", "", "`file` in which the API server notes who sent which request, one JSON object a line")
+	flags.StringVar(&r.AuditLog, "audit-log", "", "`file` for the API server's audit log, one JSON object a line")
 	parent := flags.Int("parent", 0, "end the cluster, and remove its state, when the process with this `PID` is gone")
 	if err := parse(flags, args); err != nil {
 		return nil, err
@@ -103,8 +103,8 @@ func parseUp(args []string) (*request, error) {
 	return r, err
 }
 
-// claim settles ports and state directory. The locks it returns stay held by the
-// supervisor, which inherits them, so there is no moment without.
+// claim selects ports and the state directory. The supervisor inherits the returned locks, so they
+// are held without interruption.
 func (r *request) claim() (locks []*os.File, err error) {
 	var portLock *os.File
 	fixed := r.Ports.Base != 0
@@ -120,8 +120,8 @@ func (r *request) claim() (locks []*os.File, err error) {
 	if err != nil {
 		return nil, err
 	}
-	// After the state directory, because "it runs already" says more than "the
-	// port is in use".
+	// After the state directory, because the error that the cluster runs already is more helpful
+	// than that of a used port.
 	if fixed {
 		if err := r.Ports.checkFree(); err != nil {
 			stateLock.Close()
@@ -173,7 +173,7 @@ func startSupervisor(r *request, locks []*os.File) (*supervision, error) {
 	for _, lock := range locks {
 		lock.Close()
 	}
-	// An error means that it has ended already, which the closed pipe tells too.
+	// An error means that it has ended already, which the closed pipe shows too.
 	id, _ := identify(cmd.Process.Pid)
 	go func() { _ = cmd.Wait() }()
 	return &supervision{id: id, messages: readMessages(receive), logPath: logPath}, nil
@@ -200,7 +200,7 @@ func (s *supervision) waitReady(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			progress("interrupted, ending what was started")
+			progress("interrupted, stopping all components")
 			return errors.Join(errors.New("interrupted"), s.id.end(time.Minute))
 		case m, open := <-s.messages:
 			switch {
@@ -209,7 +209,7 @@ func (s *supervision) waitReady(ctx context.Context) error {
 			case m.Ready:
 				return nil
 			case m.Failed != "":
-				return fmt.Errorf("start failed, and what was started has been ended: %s", m.Failed)
+				return fmt.Errorf("start failed, and all components were stopped: %s", m.Failed)
 			default:
 				progress("%s", m.Progress)
 			}

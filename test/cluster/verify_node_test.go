@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// A real node is taken down whole: in order, and by down and up after a
-// supervisor that was killed, whose containers have outlived it.
+// TestRealNodeLeavesNothing: a real node is removed completely, by a normal stop, and by down and
+// up after a supervisor was killed whose containers survived.
 func TestRealNodeLeavesNothing(t *testing.T) {
 	if os.Getenv("PINTLE_NODE") == "" {
 		t.Skip("PINTLE_NODE is not set; `make test-node` sets it")
@@ -71,7 +71,7 @@ spec:
   containers: [{name: main, image: "` + busyboxImage + `", command: [sleep, "600"]}]
 `
 
-// quietMachine is machineState while nobody else's cluster has a real node.
+// quietMachine is machineState while no other cluster has a real node.
 func quietMachine(t *testing.T) string {
 	t.Helper()
 	var lock *os.File
@@ -84,7 +84,7 @@ func quietMachine(t *testing.T) string {
 	return machineState(t)
 }
 
-// machineState is what of a real node is the machine's.
+// machineState describes the state that a real node changes on the machine.
 func machineState(t *testing.T) string {
 	t.Helper()
 	var lines []string
@@ -107,7 +107,7 @@ func machineState(t *testing.T) string {
 	}
 	commands, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, path := range commands {
-		// An ended one whose parent has not looked has no command line.
+		// A zombie has no command line.
 		if line, _ := os.ReadFile(path); bytes.Contains(line, []byte(nodeFolder+"/containerd.sock")) {
 			lines = append(lines, string(line))
 		}
@@ -134,10 +134,10 @@ func TestMountedFoldersAreNotRemoved(t *testing.T) {
 	}
 	defer func() { _ = syscall.Unmount(target, syscall.MNT_DETACH) }()
 	if err := removeState(state); err == nil || !strings.Contains(err.Error(), target) {
-		t.Errorf("error %v does not name what is mounted", err)
+		t.Errorf("error %v does not name the mount", err)
 	}
 	if _, err := os.Stat(file); err != nil {
-		t.Fatalf("what was mounted has been emptied: %v", err)
+		t.Fatalf("the mounted directory was emptied: %v", err)
 	}
 	if err := unmountBelow(filepath.Join(state, nodeFolder)); err != nil {
 		t.Fatal(err)

@@ -146,8 +146,7 @@ func (c *testCluster) podField(t *testing.T, name, path string) string {
 	return c.kubectl(t, "", "get", "pod", "-l", "app="+name, "-o", fmt.Sprintf("jsonpath={.items[*]%s}", path))
 }
 
-// deployment and job put the annotations on their pods, which are what the
-// Stages look at.
+// deployment and job set the annotations on their Pods, which the Stages select by.
 func deployment(name string, replicas int, annotations map[string]string) string {
 	return manifest("apps/v1", "Deployment", name, map[string]any{
 		"replicas": replicas,

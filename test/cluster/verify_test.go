@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// binVariable names the folder that cluster build filled. Without it the tests
-// of this file are skipped; with it, whatever is wrong with the folder fails them.
+// binVariable is the folder of cluster build. If it is not set, the tests of this file are skipped;
+// otherwise any error in the folder fails them.
 const binVariable = "PINTLE_CLUSTER_BIN"
 
 // testCluster drives the built launcher as a user would, through its commands.
@@ -40,7 +40,7 @@ func (c *testCluster) launcher(args ...string) *exec.Cmd {
 	return exec.Command(filepath.Join(c.bin, "cluster"), args...)
 }
 
-// up names the test as parent too, so that an aborted test leaves nothing.
+// up sets the test as parent process, so that an aborted test leaves nothing.
 func (c *testCluster) up(t *testing.T, flags ...string) record {
 	t.Helper()
 	began := time.Now()
@@ -144,7 +144,7 @@ func TestVerifyParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	rec := c.up(t, "--parent", fmt.Sprint(parent.Process.Pid))
-	// Not waited for yet: a zombie counts as gone.
+	// The process is not waited for yet: a zombie counts as ended.
 	if err := parent.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

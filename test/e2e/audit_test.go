@@ -13,7 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
-// request is what the API server has noted of a request that it has answered.
+// request is the used part of an entry of the audit log.
 type request struct {
 	Stage string `json:"stage"`
 	Verb  string `json:"verb"`
@@ -37,8 +37,8 @@ func (r request) String() string {
 	return r.Received.Format("05.000000") + " " + r.Verb + " " + r.ObjectRef.Resource + " " + r.ObjectRef.Name
 }
 
-// requests returns what a replica of this world has asked for to be written so far,
-// refused or not, oldest first: its Lease, and everything but that and events.
+// requests returns all write requests of a replica so far, successful or not, oldest first: those
+// to its Lease, and all others except events.
 func (w world) requests(replica string) (leases, writes []request) {
 	w.Helper()
 	file, err := os.Open(env.audit)
@@ -49,7 +49,7 @@ func (w world) requests(replica string) (leases, writes []request) {
 	for lines.Scan() {
 		var r request
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			// The last line may be about to be written.
+			// The last line may be incomplete.
 			continue
 		}
 		if r.Stage != "ResponseComplete" || r.User.Username != harness.ReplicaUser(w.namespace, replica) ||

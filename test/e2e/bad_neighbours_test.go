@@ -15,8 +15,8 @@ import (
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
-// TestBadNeighbours: what is wrong around a release is named, mending it is
-// enough, and releases that are well stay so.
+// TestBadNeighbours: obstacles around a release are reported, their removal suffices for recovery,
+// and other releases stay ready.
 func TestBadNeighbours(t *testing.T) {
 	w := newWorld(t)
 	w.push("0.1.0")
@@ -83,7 +83,7 @@ func missingSource(w world) {
 }
 
 func unreachableRegistry(w world) {
-	// An address where nobody listens until we do.
+	// A free address that the test listens on later.
 	listener, err := new(net.ListenConfig).Listen(w.Context(), "tcp", "127.0.0.1:0")
 	w.must(err)
 	address := listener.Addr().String()
@@ -117,8 +117,8 @@ func clusterWithoutGate(w world) {
 	w.ready(hr, 1)
 }
 
-// namespaceGoes: a release does not hold up its namespace, although what is
-// needed to uninstall it goes at the same time.
+// namespaceGoes: a release does not block the deletion of its namespace, although objects that its
+// uninstall needs are deleted at the same time.
 func namespaceGoes(w world) {
 	w.push("0.1.0")
 	w.ready(w.release("hello", w.source("hello", env.Registry.Address).Name, nil), 1)

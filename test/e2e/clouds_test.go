@@ -24,16 +24,16 @@ import (
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
-// provider is what it takes to get into a cluster through a cloud.
+// provider is the configuration to connect to a cluster of one cloud.
 type provider struct {
 	resource string
-	// wrong is the well-formed name of a cluster that is not there, and missing what the
-	// cloud says of it.
+	// wrong is the well-formed name of a cluster that does not exist, and missing the cloud's error
+	// about it.
 	wrong   string
 	missing string
-	// trouble is what is told of a cloud that refuses.
+	// trouble are the expected texts if the cloud refuses requests.
 	trouble []string
-	// annotations say who a ServiceAccount is.
+	// annotations set the cloud identity of a ServiceAccount.
 	annotations map[string]string
 }
 
@@ -65,8 +65,8 @@ type skies struct {
 	clouds *harness.Clouds
 }
 
-// TestClouds gets into a second control plane through what AWS, Azure and Google offer
-// for that, under their own names.
+// TestClouds: releases are installed into a second control plane by the APIs of AWS, Azure and
+// Google.
 func TestClouds(t *testing.T) {
 	remote, err := harness.StartRemote(t.Context(), os.Getenv("PINTLE_CLUSTER_BIN"), t.TempDir())
 	if err != nil {
@@ -94,12 +94,12 @@ func TestClouds(t *testing.T) {
 	}
 	t.Run("wrong", func(t *testing.T) { (&skies{newAbroad(t, remote), clouds}).saysWhatIsWrong() })
 	t.Run("trouble", func(t *testing.T) { (&skies{newAbroad(t, remote), clouds}).survivesTrouble() })
-	// What the one before was called with holds.
+	// The new controller gets the environment of the previous one.
 	takeOver(t.Context(), t, env.Variant("--feature-gates=ObjectLevelWorkloadIdentity=false").In(itself(t)...))
 	t.Run("itself", func(t *testing.T) { (&skies{newAbroad(t, remote), clouds}).goesItself() })
 }
 
-// led lets somebody into a cluster who may do everything there.
+// led returns the remote cluster with a token that has all permissions.
 func led(t *testing.T, remote *harness.Remote) harness.CloudTarget {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", remote.Kubeconfig)
@@ -125,7 +125,7 @@ func led(t *testing.T, remote *harness.Remote) harness.CloudTarget {
 	return harness.CloudTarget{Address: config.Host, CA: config.CAData, Token: request.Status.Token}
 }
 
-// itself is the environment by which AWS knows the controller.
+// itself is the environment with the controller's own AWS credentials.
 func itself(t *testing.T) []string {
 	t.Helper()
 	return []string{"AWS_REGION=" + harness.EKSRegion, "AWS_ACCESS_KEY_ID=" + harness.AWSKeyID, "AWS_SECRET_ACCESS_KEY=" + harness.AWSSecret}
@@ -147,8 +147,8 @@ func (s *skies) known(name string, annotations map[string]string) {
 	s.create(account)
 }
 
-// lives installs, upgrades and uninstalls, for which one token is enough; and gets to an
-// address that is known without asking for it.
+// lives installs, upgrades and uninstalls with one token, and connects to a fixed address without a
+// request for it.
 func (s *skies) lives(name string, p provider) {
 	s.known("tenant", p.annotations)
 	hr := s.far("hello", nil, s.describe("there", map[string]string{"provider": name, "cluster": p.resource, "serviceAccountName": "tenant"}))
@@ -162,12 +162,12 @@ func (s *skies) lives(name string, p provider) {
 
 	login := map[string]string{"aws": "sts.eu-west-1.amazonaws.com", "azure": "management.azure.com", "gcp": "iamcredentials.googleapis.com"}[name]
 	if n, most := s.clouds.Asked(login), map[string]int{"aws": 1, "azure": 2, "gcp": 1}[name]; n == 0 || n > most {
-		s.Errorf("%s was asked %d times, want %d", login, n, most)
+		s.Errorf("%s received %d requests, want %d", login, n, most)
 	}
 	s.silent(hr)
 }
 
-// silent finds nothing secret in what anybody can read.
+// silent expects no secrets in public places.
 func (s *skies) silent(hr *helmv2.HelmRelease) {
 	s.Helper()
 	var events corev1.EventList
@@ -178,7 +178,7 @@ func (s *skies) silent(hr *helmv2.HelmRelease) {
 	}
 	for _, secret := range s.clouds.Secrets() {
 		if secret != "" && strings.Contains(said, secret) {
-			s.Errorf("a secret that begins with %.12s is told", secret)
+			s.Errorf("a secret that begins with %.12s was published", secret)
 		}
 	}
 }
@@ -191,7 +191,7 @@ func (s *skies) saysWhatIsWrong() {
 		s.known(name, p.annotations)
 		hr := s.far(name+"-wrong", nil, s.describe(name+"-wrong", map[string]string{"provider": name, "cluster": p.wrong, "serviceAccountName": name}))
 		s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError,
-			"ConfigMap '"+s.namespace+"/"+name+"-wrong', key 'cluster', provider "+name+": there has been no way to "+p.wrong+" since ", p.missing)
+			"ConfigMap '"+s.namespace+"/"+name+"-wrong', key 'cluster', provider "+name+": the cloud has not given access to "+p.wrong+" since ", p.missing)
 		// Mending it is enough.
 		described := &corev1.ConfigMap{}
 		s.get(name+"-wrong", described)
@@ -203,18 +203,18 @@ func (s *skies) saysWhatIsWrong() {
 
 		hr = s.far(name+"-nothing", nil, s.describe(name+"-nothing", map[string]string{"provider": name, "serviceAccountName": name}))
 		s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonRESTClientError, "ConfigMap '"+s.namespace+"/"+name+"-nothing': cluster is missing: for "+name)
-		hr = s.far(name+"-nobody", nil, s.describe(name+"-nobody", map[string]string{"provider": name, "cluster": p.resource, "serviceAccountName": "nobody"}))
-		s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonRESTClientError, "ConfigMap '"+s.namespace+"/"+name+"-nobody'", `serviceaccounts "nobody" not found`)
+		hr = s.far(name+"-unprivileged", nil, s.describe(name+"-unprivileged", map[string]string{"provider": name, "cluster": p.resource, "serviceAccountName": "unprivileged"}))
+		s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonRESTClientError, "ConfigMap '"+s.namespace+"/"+name+"-unprivileged'", `serviceaccounts "unprivileged" not found`)
 	}
 	s.known("plain", nil)
 	hr := s.far("plain", nil, s.describe("plain", map[string]string{"provider": "aws", "cluster": harness.EKSCluster, "serviceAccountName": "plain"}))
 	s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "provider aws", "ServiceAccount '"+s.namespace+"/plain'", "eks.amazonaws.com/role-arn")
 	hr = s.far("pending", nil, s.describe("pending", map[string]string{"provider": "aws", "cluster": harness.EKSPending, "serviceAccountName": "aws"}))
-	s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "provider aws", "the cloud's answer lacks something")
+	s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "provider aws", "the answer of the cloud is incomplete")
 }
 
-// survivesTrouble has all clouds refuse, fail, and fall silent, while others live on: more
-// releases wait for them than there are workers.
+// survivesTrouble makes all clouds refuse, fail, and not answer. Other releases must not be
+// affected, although more releases wait for the clouds than there are workers.
 func (s *skies) survivesTrouble() {
 	s.clouds.Trouble(http.StatusForbidden)
 	defer s.clouds.Trouble(0)
@@ -248,7 +248,7 @@ func (s *skies) survivesTrouble() {
 		s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "key 'cluster', provider "+name, "no answer in time")
 		s.silent(hr)
 	}
-	s.Logf("the silence was told after %.1fs", time.Since(begun).Seconds())
+	s.Logf("the silence was reported after %.1fs", time.Since(begun).Seconds())
 	s.clouds.Trouble(0)
 	for name, hr := range all {
 		s.ready(hr, 1)
@@ -256,14 +256,14 @@ func (s *skies) survivesTrouble() {
 	}
 }
 
-// goesItself is without the feature gate: nobody's tokens are asked for, and the
-// controller's own lead nowhere but where the cloud says.
+// goesItself runs without the feature gate: no ServiceAccount tokens are created, and the
+// controller's own identity connects only to addresses that the cloud returns.
 func (s *skies) goesItself() {
 	hr := s.far("hello", nil, s.describe("there", map[string]string{"provider": "aws", "cluster": harness.EKSCluster}))
 	s.ready(hr, 1)
 	s.there("hello", "hello")
 	hr = s.far("led-astray", nil, s.describe("astray", map[string]string{"provider": "aws", "cluster": harness.EKSCluster, "address": s.host, "ca.crt": "any"}))
-	s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "provider aws", "key 'address' is not where the cloud says that the cluster is")
+	s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "provider aws", "key 'address' differs from the address in the cloud")
 	s.known("tenant", map[string]string{"eks.amazonaws.com/role-arn": harness.EKSRole})
 	for name, provider := range map[string]string{"gated": "aws", "generic": "generic"} {
 		hr = s.far(name, nil, s.describe(name, map[string]string{"provider": provider, "cluster": harness.EKSCluster, "address": s.host, "serviceAccountName": "tenant"}))

@@ -30,8 +30,7 @@ const (
 	commitTakes = time.Second
 )
 
-// committer is a release whose chart's version, values, and values from a ConfigMap
-// are changed together.
+// committer is a release whose chart version, values, and values from a ConfigMap change together.
 type committer struct {
 	world
 	hr     *helmv2.HelmRelease
@@ -43,8 +42,8 @@ type committer struct {
 	late      bool
 }
 
-// TestOneCommitOneRevision: what a commit changes arrives in pieces, in any order.
-// Each commit makes exactly one revision, and none mixes two commits.
+// TestOneCommitOneRevision: the changes of a commit arrive separately, in any order. Each commit
+// results in exactly one revision, and no revision mixes two commits.
 func TestOneCommitOneRevision(t *testing.T) {
 	w := newWorld(t)
 	for n := range rounds + 1 {
@@ -73,7 +72,7 @@ func TestOneCommitOneRevision(t *testing.T) {
 		for _, c := range all {
 			c.until(c.hr, "to be ready with "+versionOf(n), c.has(n))
 		}
-		// A second upgrade would come now.
+		// Time for a second upgrade that must not happen.
 		time.Sleep(commitTakes)
 		for _, c := range all {
 			counted += c.check(n)
@@ -118,7 +117,7 @@ func (w world) committer(name string, own bool) *committer {
 	return c
 }
 
-// piece is one of the changes of a commit, and when it is to be made.
+// piece is one change of a commit, and its time.
 type piece struct {
 	of     *committer
 	after  time.Duration
@@ -164,7 +163,7 @@ func (c *committer) has(n int) func(*helmv2.HelmRelease) bool {
 	}
 }
 
-// made says what a revision was made of, and wanted what that is for a commit.
+// made returns the inputs of a revision, and wanted those of a commit.
 func (c *committer) made(rel *helmrelease.Release) string {
 	service, _ := rel.Config["service"].(map[string]any)
 	version, _, _ := strings.Cut(rel.Chart.Metadata.Version, "+")
@@ -186,8 +185,8 @@ func (c *committer) version(n int) {
 	c.must(env.Client.Patch(c.Context(), c.source, client.MergeFrom(before)))
 }
 
-// check compares what is stored with a commit, and returns how many it counts. One
-// that took too long to apply may have made more revisions, and does not count.
+// check compares the stored revisions with a commit. It returns 0 for a commit that took too long
+// to apply, which may have more than one revision.
 func (c *committer) check(n int) (counted int) {
 	stored := c.stored(c.hr)
 	before := c.revisions

@@ -14,8 +14,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// TestDependencyThatAppearsLater: a release waits for an object that an operator is
-// going to have, as soon as there is that operator.
+// TestDependencyThatAppearsLater: a release waits for an object whose CRD does not exist yet.
 func TestDependencyThatAppearsLater(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("PINTLE_CRDS") != "" {
@@ -49,7 +48,7 @@ func TestDependencyThatAppearsLater(t *testing.T) {
 	w.ready(hr, 1)
 }
 
-// databases is the definition of a kind without anything particular.
+// databases is a minimal CRD.
 func databases(group string) *apiextensionsv1.CustomResourceDefinition {
 	anything := true
 	return &apiextensionsv1.CustomResourceDefinition{

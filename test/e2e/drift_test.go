@@ -21,20 +21,18 @@ import (
 )
 
 const (
-	// driftReleases is how many releases TestDrift has unless PINTLE_DRIFT_RELEASES
-	// says so. With 40, all four kinds of objects are changed, and are deleted, and it
-	// takes seconds; `make bench DRIFT=1` measures more, and the race detector does not
-	// slow the controller down there.
+	// driftReleases is the default number of releases of TestDrift; PINTLE_DRIFT_RELEASES overrides
+	// it. With 40, objects of all four kinds are changed and deleted, within seconds. `make bench
+	// DRIFT=1` measures more releases, without the race detector.
 	driftReleases = 40
-	// driftMedian and driftWorst are five times what is promised of a controller
-	// without the race detector, on a machine that it has for itself.
+	// driftMedian and driftWorst are five times the documented limits, which hold without the race
+	// detector and other load.
 	driftMedian, driftWorst = 10.0, 25.0
 )
 
-// TestDrift shows what users get of drift detection: somebody else changes and
-// deletes objects of a third of all releases, 20 a second, and nobody asks for
-// anything. Intervals are far away, so that only the changes can have woken
-// anybody.
+// TestDrift: another client changes and deletes objects of a third of all releases, 20 a second,
+// and drift is corrected or reported in time. Intervals are long, so that only watch events can
+// trigger the reconciliations.
 func TestDrift(t *testing.T) {
 	w := newWorld(t)
 	count := driftReleases
@@ -50,7 +48,7 @@ func TestDrift(t *testing.T) {
 	}{
 		{"corrected", world.driftIsCorrected},
 		{"corrected after a kill", world.driftIsCorrectedAfterKill},
-		// The last, for nothing is put back.
+		// The last one, since it restores nothing.
 		{"reported", world.driftIsReported},
 	} {
 		if !t.Run(c.name, func(t *testing.T) { c.test(world{t, w.namespace}, names) }) {
@@ -101,8 +99,7 @@ func (w world) all(count int, what string, wanted func(*helmv2.HelmRelease) bool
 	}))
 }
 
-// rested is a release that is ready, with its first revision, and has nothing to
-// correct.
+// rested reports whether a release is ready with its first revision, and in sync.
 func rested(hr *helmv2.HelmRelease) bool {
 	return harness.Ready(hr) && hr.Status.History[0].Version == 1 &&
 		apimeta.IsStatusConditionFalse(hr.Status.Conditions, helmv2.ConditionDrifted)
@@ -128,7 +125,7 @@ func (w world) driftIsCorrectedAfterKill(names []string) {
 	go func() { written <- tampering.Write(w.Context()) }()
 	ctx, cancel := w.bounded()
 	defer cancel()
-	// As early as there is anything to see: most of the changes are still to come.
+	// As early as possible, while most changes are still to be made.
 	w.must(env.Until(ctx, "the first correction", func() (string, bool) {
 		all, met := tampering.Counts()
 		return fmt.Sprintf("%d of %d", met, all), met > 0

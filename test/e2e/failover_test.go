@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	// fleet is how many releases change hands at once.
+	// fleet is the number of releases that move between controllers at once.
 	fleet = 50
 
 	leaseName = "helm-controller-leader-election"
 )
 
-// replicas are two that take turns in a world. Whoever else there is must not run.
+// replicas are two controllers that alternate in a world. No other controller may run.
 type replicas struct {
 	world
 	names map[string]*harness.Controller
@@ -62,7 +62,7 @@ func (w world) replica(name string, args ...string) *harness.Controller {
 	}, args...)...)
 	w.must(err)
 	w.Cleanup(func() {
-		// What it was ended with before is the test's business. It may be stopped.
+		// The test checks how it ended before. The process may be stopped by a signal.
 		_ = c.Signal(syscall.SIGCONT)
 		_ = c.Kill(w.Context())
 		tail := c.LogTail(1 << 20)
@@ -76,7 +76,7 @@ func (w world) replica(name string, args ...string) *harness.Controller {
 	return c
 }
 
-// lease returns the Lease of replicas, an empty one if there is none.
+// lease returns the Lease of replicas, an empty one if it does not exist.
 func (w world) lease(name string) *coordinationv1.Lease {
 	lease := &coordinationv1.Lease{}
 	_ = env.Client.Get(w.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, lease)
@@ -90,8 +90,7 @@ func holder(l *coordinationv1.Lease) string {
 	return *l.Spec.HolderIdentity
 }
 
-// lead starts a replica, and returns when a lease is held by somebody else than
-// before, which is its identity.
+// lead starts a replica, and returns the new holder of a lease when it has changed.
 func (w world) lead(c *harness.Controller, name, before string) string {
 	w.Helper()
 	w.must(c.Start())
@@ -128,7 +127,7 @@ func (w world) fleetOf(count int, labels map[string]string) []*helmv2.HelmReleas
 	return all
 }
 
-// upgradeAll changes what releases ask for. Their pods take a while to be ready.
+// upgradeAll changes the values of releases. Their Pods need some time to become ready.
 func (w world) upgradeAll(all []*helmv2.HelmRelease, message string, takes time.Duration) {
 	w.Helper()
 	for _, hr := range all {
@@ -141,9 +140,8 @@ func (w world) upgradeAll(all []*helmv2.HelmRelease, message string, takes time.
 	}
 }
 
-// midway begins upgrades, and returns when some releases have been upgraded while
-// others still are. Those take so long that they cannot all have been, however
-// seldom this process gets to look.
+// midway starts upgrades, and returns when some releases have been upgraded and others are being
+// upgraded. The latter last long enough that this state is not missed by slow polling.
 func (w world) midway(all []*helmv2.HelmRelease, message string) {
 	w.Helper()
 	enough := len(all) / 5
@@ -155,7 +153,7 @@ func (w world) midway(all []*helmv2.HelmRelease, message string) {
 		pending, done, waiting := w.progress(all, message)
 		seen := fmt.Sprintf("%d are being upgraded, %d have been, %d have not begun", pending, done, waiting)
 		if pending+waiting == 0 {
-			w.Fatal("nothing is left to be disturbed")
+			w.Fatal("no upgrade is left to interrupt")
 		}
 		if done < enough || pending == 0 {
 			return seen, false
@@ -165,7 +163,7 @@ func (w world) midway(all []*helmv2.HelmRelease, message string) {
 	}))
 }
 
-// progress counts releases by what Helm has stored of their newest revision.
+// progress counts releases by the state of their newest stored revision.
 func (w world) progress(all []*helmv2.HelmRelease, message string) (pending, done, waiting int) {
 	w.Helper()
 	stored, err := env.Stored(w.Context(), w.namespace)
@@ -270,8 +268,8 @@ func TestFailover(t *testing.T) {
 	})
 }
 
-// shutdown ends replica a, which leads, in order. It gives the lease away when it
-// has written for the last time, and b goes on.
+// shutdown stops the leading replica a with SIGTERM. It releases the lease after its last write,
+// and b continues.
 func (w world) shutdown(a *harness.Controller, all []*helmv2.HelmRelease, leader string) string {
 	before := versions(all)
 	w.midway(all, "second")
@@ -293,7 +291,7 @@ func (w world) shutdown(a *harness.Controller, all []*helmv2.HelmRelease, leader
 	return next
 }
 
-// killed kills replica b, which leads. When its lease has expired, a goes on.
+// killed kills the leading replica b. When its lease has expired, a continues.
 func (w world) killed(b *harness.Controller, all []*helmv2.HelmRelease, leader string) string {
 	before := versions(all)
 	w.midway(all, "third")
@@ -302,17 +300,17 @@ func (w world) killed(b *harness.Controller, all []*helmv2.HelmRelease, leader s
 	next := w.leaderAfter(leaseName, leader)
 	w.once(all, "third", before)
 	if _, theirs := w.requests("b"); len(after(theirs, killed)) > 0 {
-		w.Errorf("somebody writes as the leader that was killed: %v", after(theirs, killed))
+		w.Errorf("a request has the identity of the killed leader: %v", after(theirs, killed))
 	}
 	return next
 }
 
-// stopped has replica a, which leads, sleep until b leads, and then go on. It must
-// notice before it writes anything.
+// stopped pauses the leading replica a until b leads, and then continues it. It must notice the
+// lost lease before it writes.
 func (w world) stopped(a *harness.Controller, all []*helmv2.HelmRelease, leader string) {
 	before := versions(all)
-	// Longer than it takes to begin them all: what is on its way from a process at the
-	// moment that it is stopped arrives when it goes on.
+	// Longer than it takes to start all of them: requests in flight when a process is stopped
+	// arrive when it continues.
 	w.upgradeAll(all, "fourth", 40*time.Second)
 	w.applied(all, "fourth")
 	w.must(a.Signal(syscall.SIGSTOP))
@@ -340,8 +338,7 @@ func (w world) stopped(a *harness.Controller, all []*helmv2.HelmRelease, leader 
 	w.once(all, "fourth", before)
 }
 
-// applied waits until all that upgrades have to write before they wait for pods is
-// written.
+// applied waits until all upgrades have written everything that precedes the wait for Pods.
 func (w world) applied(all []*helmv2.HelmRelease, message string) {
 	w.Helper()
 	ctx, cancel := w.bounded()

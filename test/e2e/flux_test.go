@@ -14,12 +14,11 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// TestFlux has the flux command do to releases what people do with it, and expects
-// what it says to be true when it says so.
+// TestFlux: the flux CLI works with releases, and its output is true when it is printed.
 func TestFlux(t *testing.T) {
 	path := os.Getenv("PINTLE_FLUX")
 	if path == "" {
-		t.Fatal("PINTLE_FLUX is not set: `make test-flux` builds what it names")
+		t.Fatal("PINTLE_FLUX is not set: `make test-flux` builds that executable")
 	}
 	w := newWorld(t)
 	w.push("0.1.0")
@@ -50,8 +49,7 @@ func TestFlux(t *testing.T) {
 	w.gone(hr)
 }
 
-// suspensions: what is suspended is left alone from then on, and to resume waits
-// until it is as it should be.
+// suspensions: a suspended release is left alone, and resume waits until it is in sync.
 func (f flux) suspensions(hr *helmv2.HelmRelease) {
 	f.Helper()
 	f.says("suspend hr hello", "helmrelease suspended")
@@ -69,7 +67,7 @@ func (f flux) suspensions(hr *helmv2.HelmRelease) {
 	f.is(hr, 4, "two")
 }
 
-// failures: the command tells what failed, and what was asked for.
+// failures: the CLI prints the failed action and its request.
 func (f flux) failures(hr *helmv2.HelmRelease) {
 	f.Helper()
 	f.change(hr, unready(), func(spec *helmv2.HelmReleaseSpec) { spec.Timeout = duration(shortly) })
@@ -101,7 +99,7 @@ func (f flux) run(command string) (string, error) {
 	return string(out), err
 }
 
-// says checks that a command succeeds, and says all of what it should.
+// says checks that a command succeeds, and prints all parts.
 func (f flux) says(command string, parts ...string) {
 	f.Helper()
 	out, err := f.run(command)
@@ -109,7 +107,7 @@ func (f flux) says(command string, parts ...string) {
 	f.contains(command, out, parts)
 }
 
-// refuses checks that a command fails, and says all of what it should.
+// refuses checks that a command fails, and prints all parts.
 func (f flux) refuses(command string, parts ...string) {
 	f.Helper()
 	out, err := f.run(command)
@@ -128,7 +126,7 @@ func (f flux) contains(command, out string, parts []string) {
 	}
 }
 
-// is checks what is there at the moment that a command has ended.
+// is checks the state at the moment that a command has ended.
 func (f flux) is(hr *helmv2.HelmRelease, revision int, message string) {
 	f.Helper()
 	f.get(hr.Name, hr)

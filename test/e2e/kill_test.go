@@ -50,7 +50,7 @@ func TestSurvivesKill(t *testing.T) {
 	upgraded := w.release("r0", source.Name, slow)
 	w.ready(upgraded, 1)
 
-	// Nobody is killed in round 0, which tells how long a round takes here and now.
+	// Round 0 runs without a kill, to measure the duration of a round.
 	var undisturbed time.Duration
 	// One moment in each tenth of a round, so that no run misses a phase.
 	tenths := random.Perm(kills)
@@ -95,8 +95,7 @@ func (w world) statuses(hr *helmv2.HelmRelease) string {
 	return hr.Name + " [" + strings.Join(all, " ") + "]"
 }
 
-// arrived waits for a release to be ready and checks what the kills it lived
-// through have left in Helm storage.
+// arrived waits until a release is ready and checks Helm's storage after the kills.
 func (w world) arrived(hr *helmv2.HelmRelease, kills int) {
 	w.Helper()
 	w.until(hr, "to be ready", harness.Ready)
@@ -111,8 +110,8 @@ func (w world) arrived(hr *helmv2.HelmRelease, kills int) {
 		if r.Info.Status == helmrelease.StatusDeployed {
 			deployed++
 		}
-		// Helm calls a failed revision superseded if no other came before the one
-		// that follows it; only the description still tells.
+		// Helm may set the status superseded for a failed revision without an earlier one; only the
+		// description tells them apart.
 		if !strings.HasSuffix(r.Info.Description, " complete") {
 			failed++
 			continue

@@ -21,7 +21,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// TestLifecycle is what `make run` shows, and what people do after it.
+// TestLifecycle: the steps of `make run` work, and the usual steps after it.
 func TestLifecycle(t *testing.T) {
 	w := newWorld(t)
 	w.push("0.1.0")
@@ -65,8 +65,7 @@ func TestLifecycle(t *testing.T) {
 	w.gone(hr)
 }
 
-// TestChartTemplate: spec.chart stands for a HelmChart, which comes and goes
-// with the release.
+// TestChartTemplate: spec.chart creates a HelmChart, which is deleted with the release.
 func TestChartTemplate(t *testing.T) {
 	w := newWorld(t)
 	w.push("0.1.0")
@@ -117,7 +116,7 @@ func (w world) originLabels(o client.Object, hr *helmv2.HelmRelease) {
 	}
 }
 
-// installed checks what a first revision leaves behind.
+// installed checks the state after a first revision.
 func (w world) installed(hr *helmv2.HelmRelease) {
 	w.Helper()
 	for _, o := range w.chartObjects() {
@@ -152,8 +151,8 @@ func (w world) installed(hr *helmv2.HelmRelease) {
 	}
 }
 
-// helmReads checks what helm list, helm history and helm get manifest show of a
-// first revision.
+// helmReads checks the output of helm list, helm history and helm get manifest for a first
+// revision.
 func (w world) helmReads(name, message string) {
 	w.Helper()
 	config, err := env.Helm(w.namespace)
@@ -175,7 +174,7 @@ func (w world) helmReads(name, message string) {
 	}
 }
 
-// message checks what a live ConfigMap holds.
+// message checks the content of a live ConfigMap.
 func (w world) message(name, want string) {
 	w.Helper()
 	cm := &corev1.ConfigMap{}
@@ -185,8 +184,8 @@ func (w world) message(name, want string) {
 	}
 }
 
-// told checks that there are Kubernetes events with the given reasons. They are
-// written after the status, so they are awaited.
+// told checks that there are Kubernetes events with the given reasons. They are sent after the
+// status is written, so told waits for them.
 func (w world) told(hr *helmv2.HelmRelease, reasons ...string) {
 	w.Helper()
 	ctx, cancel := w.bounded()
@@ -206,7 +205,7 @@ func (w world) told(hr *helmv2.HelmRelease, reasons ...string) {
 	}))
 }
 
-// gone waits for a deleted HelmRelease to go and checks that it left nothing.
+// gone waits until a deleted HelmRelease is gone and checks that nothing is left of it.
 func (w world) gone(hr *helmv2.HelmRelease) {
 	w.Helper()
 	ctx, cancel := w.bounded()

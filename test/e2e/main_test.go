@@ -1,9 +1,9 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package e2e tests what users get: the controller as a process of its own,
-// charts from a registry through the real source-controller, releases on a real
-// control plane with a simulated node. It sees only what kubectl and helm see.
+// Package e2e tests the controller as a process, with charts from a registry through the real
+// source-controller, and releases on a real control plane with a simulated node. It uses only APIs
+// that kubectl and helm use.
 package e2e
 
 import (
@@ -23,13 +23,13 @@ import (
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
-// env is shared by all tests; each has a namespace of its own.
+// env is shared by all tests; each has its own namespace.
 var env struct {
 	*harness.Environment
 
 	charts *harness.HelmRepository
 	git    *harness.Git
-	// audit is the file in which the API server notes who did what.
+	// audit is the path of the API server's audit log.
 	audit string
 }
 
@@ -46,7 +46,7 @@ func run(m *testing.M) (code int, err error) {
 	bin, controller := os.Getenv("PINTLE_CLUSTER_BIN"), os.Getenv("PINTLE_CONTROLLER")
 	if bin == "" || controller == "" {
 		return 1, fmt.Errorf("PINTLE_CLUSTER_BIN and PINTLE_CONTROLLER are not set: " +
-			"these tests need what `make test` or `make test-e2e` builds (`make test-fast` does without)")
+			"these tests need executables that `make test` or `make test-e2e` builds (`make test-fast` runs without them)")
 	}
 	// Else it complains that it was given none.
 	log.SetLogger(logr.Discard())
@@ -57,7 +57,7 @@ func run(m *testing.M) (code int, err error) {
 	env.Environment, err = harness.Start(ctx, harness.Options{
 		Dir:        dir,
 		ClusterBin: bin, Controller: controller, CRDs: os.Getenv("PINTLE_CRDS"), AuditLog: env.audit, Canaries: true,
-		// What was broken on purpose and is mended should not be awaited for long.
+		// Tests that break an input and repair it need short retry delays.
 		ControllerArgs: []string{"--min-retry-delay=200ms", "--max-retry-delay=3s", "--log-level=debug"},
 		Progress: func(format string, args ...any) {
 			fmt.Printf("%s  %s\n", time.Now().Format(time.TimeOnly), fmt.Sprintf(format, args...))
@@ -82,7 +82,7 @@ func run(m *testing.M) (code int, err error) {
 	return code, errors.Join(leaks, env.charts.Close(), env.git.Close(), env.Stop(ctx))
 }
 
-// startSources starts what the controller's own demonstration does without.
+// startSources starts the sources that `make run` does not need.
 func startSources(ctx context.Context, dir string) (err error) {
 	if env.charts, err = harness.StartHelmRepository(ctx); err != nil {
 		return err

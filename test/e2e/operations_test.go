@@ -31,7 +31,7 @@ import (
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
-// nextcloudHook is what its example of a Job was made from.
+// nextcloudHook is the hook of the Job in the documentation's example.
 const nextcloudHook = `apiVersion: batch/v1
 kind: Job
 metadata:
@@ -76,7 +76,7 @@ metadata: {name: data-{{ .Release.Name }}}
 spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
 `
 
-// simpleHook is another one, whose pods behave as an annotation says.
+// simpleHook is a hook whose Pods behave as an annotation says.
 const simpleHook = `apiVersion: batch/v1
 kind: Job
 metadata: {name: %s, annotations: {helm.sh/hook: %s}}
@@ -145,7 +145,7 @@ func (w world) nextcloud() *helmv2.HelmRelease {
 	return hr
 }
 
-// operate creates the documented Operation, as text, changed as told.
+// operate creates the documented Operation with textual changes.
 func (w world) operate(changes ...string) *opsv1alpha1.Operation {
 	w.Helper()
 	text := strings.NewReplacer(append([]string{"org-myteam", w.namespace}, changes...)...).Replace(harness.DocumentedOperation)
@@ -187,7 +187,7 @@ func (w world) operationJobs(op *opsv1alpha1.Operation) []batchv1.Job {
 	return list.Items
 }
 
-// operationsThere skips a test if the suite runs on somebody else's definitions.
+// operationsThere skips a test if the suite does not use this project's CRDs.
 func operationsThere(t *testing.T) {
 	t.Helper()
 	if os.Getenv("PINTLE_CRDS") != "" {
@@ -195,8 +195,8 @@ func operationsThere(t *testing.T) {
 	}
 }
 
-// TestOperationDocument plays the worked example of the engine's document, and
-// each row of its table of statuses.
+// TestOperationDocument: the example of the engine's documentation works, and each row of its table
+// of statuses is true.
 func TestOperationDocument(t *testing.T) {
 	operationsThere(t)
 	w := newWorld(t)
@@ -361,9 +361,8 @@ func (c *createdJobs) of(op *opsv1alpha1.Operation) (made, ran int) {
 	return len(c.made[string(op.UID)]), len(c.ran[string(op.UID)])
 }
 
-// TestOperationSurvivesKill kills the controller at ten moments of an Operation,
-// one in each tenth of its life: exactly one Job may ever run, and its result is
-// recorded.
+// TestOperationSurvivesKill: after a kill in any tenth of an Operation's duration, exactly one Job
+// has run, and its result is recorded.
 func TestOperationSurvivesKill(t *testing.T) {
 	operationsThere(t)
 	seed := uint64(time.Now().UnixNano())
@@ -379,8 +378,8 @@ func TestOperationSurvivesKill(t *testing.T) {
 	hr := w.nextcloud()
 	jobs := w.countJobs()
 
-	// Of its life when nothing disturbs it. Nobody answers for the logs of a simulated
-	// node, so that in the end it waits for them, and is not worth being killed.
+	// The duration without a kill. A simulated node does not serve logs, so the Operation ends by
+	// waiting for them. That part is excluded.
 	var ended, waited, undisturbed time.Duration
 	tenths := random.Perm(kills)
 	for i := range kills + 1 {
@@ -398,7 +397,7 @@ func TestOperationSurvivesKill(t *testing.T) {
 			hit = string(op.Status.Phase)
 			w.must(env.Controller.Start())
 		}
-		w.untilOperation(op, "to know how its Job ended", func(op *opsv1alpha1.Operation) bool {
+		w.untilOperation(op, "to record the result of its Job", func(op *opsv1alpha1.Operation) bool {
 			return op.Status.Outputs != nil && op.Status.Outputs.ExitCode != nil
 		})
 		if i == 0 {

@@ -100,7 +100,7 @@ func (w world) runs(replicas int32, last string) {
 	}
 }
 
-// around is what comes with the Deployment of the chart, the NetworkPolicy first.
+// around are the further objects of the chart besides the Deployment, the NetworkPolicy first.
 func (w world) around() []client.Object {
 	return []client.Object{
 		&networkingv1.NetworkPolicy{ObjectMeta: w.meta("helm-controller")},

@@ -18,8 +18,7 @@ import (
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
-// cards is a chart of ConfigMaps: one for each name in .Values.cards, kept if its
-// value says so.
+// cards is a chart with a ConfigMap for each name in .Values.cards, kept if its value is keep.
 func cards() *helmchart.Chart {
 	return &helmchart.Chart{
 		Metadata: &helmchart.Metadata{APIVersion: "v2", Name: "hello", Version: "0.1.0"},
@@ -36,7 +35,7 @@ data: {by: {{ $.Release.Name }}}
 	}
 }
 
-// card is all there is of a ConfigMap, metadata and managed fields included.
+// card returns a ConfigMap, and its complete content as text.
 func (w world) card(name string) (configMap *corev1.ConfigMap, all string) {
 	w.Helper()
 	cm := &corev1.ConfigMap{}
@@ -46,10 +45,9 @@ func (w world) card(name string) (configMap *corev1.ConfigMap, all string) {
 	return cm, string(raw)
 }
 
-// TestOwnership installs over one object of each class: what is free is made, what is
-// nobody's adopted, what is the release's own applied, and what another living
-// release has is not touched. It is named with its owner, who stays in sync, and
-// when that is deleted the install is made without anybody's help.
+// TestOwnership: an install over existing objects creates absent ones, adopts those without owner,
+// applies its own, and does not touch those of another release. The message names that owner, which
+// stays in sync. When the owner is deleted, the install follows.
 func TestOwnership(t *testing.T) {
 	w := newWorld(t)
 	archive, err := harness.Pack(cards())
@@ -80,7 +78,7 @@ func TestOwnership(t *testing.T) {
 		}
 	}
 	if err := env.Client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "free"}, &corev1.ConfigMap{}); !apierrors.IsNotFound(err) {
-		t.Errorf("what is free is there: %v", err)
+		t.Errorf("the absent object exists: %v", err)
 	}
 	w.ready(owner, 1)
 	if got := late.Status; got.InstallFailures != 0 || got.Failures != 0 || len(got.History) != 0 {

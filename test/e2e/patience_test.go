@@ -15,8 +15,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// TestNewerInputsEndTheWait: nobody waits minutes for what is not wanted any
-// more, and it is no failure.
+// TestNewerInputsEndTheWait: newer inputs end a wait of minutes, which is no failure.
 func TestNewerInputsEndTheWait(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -42,8 +41,7 @@ func TestNewerInputsEndTheWait(t *testing.T) {
 	}
 }
 
-// TestLateIsNotNever: a release that stalled is looked at again, and somebody who
-// mends its objects by hand need do no more.
+// TestLateIsNotNever: a stalled release becomes ready after a user has repaired its objects.
 func TestLateIsNotNever(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -62,7 +60,7 @@ func TestLateIsNotNever(t *testing.T) {
 	}
 }
 
-// stored returns what `helm history` shows.
+// stored returns the revisions of `helm history`.
 func (w world) stored(hr *helmv2.HelmRelease) []*helmrelease.Release {
 	w.Helper()
 	history, err := env.History(hr.Namespace, hr.Name)

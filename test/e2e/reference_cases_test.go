@@ -15,7 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
-// odd are values that are written in more than one way.
+// odd are values with several possible encodings.
 func odd() values {
 	return values{
 		"million": 1000000, "fraction": 1234567.8, "tenth": 0.1, "big": 12345678901234567, "whole": 3.0, "small": 1e-7,
@@ -45,7 +45,7 @@ data:
 
 func spare(annotation string) values { return values{"podAnnotations": values{"note": annotation}} }
 
-// changelings are releases of all kinds, not created yet. What they need is.
+// changelings are releases of all kinds, not created yet. The objects that they need exist.
 func (w world) changelings() []*changeling {
 	w.Helper()
 	w.push("0.1.0")

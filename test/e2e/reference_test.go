@@ -32,15 +32,14 @@ import (
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
-// TestReference has helm-controller itself install, upgrade, fail and roll back
-// releases, hands them to our controller and back, and expects each to leave
-// alone what the other has done: no object is written, no revision made, no
-// verdict changed. Then each works on what the other left. The same the other way
-// round. All runs on helm-controller's own definition of HelmRelease.
+// TestReference: releases move between helm-controller and Pintle in both directions.
+// helm-controller installs, upgrades, fails and rolls back releases. After the change of
+// controllers no object is written, no revision created, no condition changed. Then each controller
+// upgrades the releases of the other. The CRD is that of helm-controller.
 func TestReference(t *testing.T) {
 	path := os.Getenv("PINTLE_REFERENCE")
 	if path == "" {
-		t.Fatal("PINTLE_REFERENCE is not set: `make test-reference` builds what it names")
+		t.Fatal("PINTLE_REFERENCE is not set: `make test-reference` builds that executable")
 	}
 	ours, theirs := env.Controller, env.OtherController(path)
 	t.Cleanup(func() {
@@ -63,7 +62,7 @@ func (w world) changeHands(maker, taker *harness.Controller) {
 	w.unmoved("given back", maker, all)
 	w.upgraded(all, "maker")
 	w.unmoved("taken over again", taker, all)
-	// Each uninstalls what the other made last.
+	// Each controller uninstalls releases that the other upgraded last.
 	w.removed(all[0].HelmRelease)
 	handOver(w.Context(), w.T, maker)
 	w.removed(all[1].HelmRelease)
@@ -101,7 +100,7 @@ func (w world) returns(maker, taker *harness.Controller) {
 	w.rolledBack(byMaker, 4, 1)
 }
 
-// handOver ends whoever controls releases and starts another.
+// handOver stops the running controller and starts another.
 func handOver(ctx context.Context, t *testing.T, to *harness.Controller) {
 	t.Helper()
 	if env.Controller == to {
@@ -116,7 +115,7 @@ func handOver(ctx context.Context, t *testing.T, to *harness.Controller) {
 	}
 }
 
-// changeling is a release that changes hands.
+// changeling is a release that moves between controllers.
 type changeling struct {
 	*helmv2.HelmRelease
 
@@ -124,13 +123,13 @@ type changeling struct {
 	first, second values
 	// unlike makes the upgrade's spec differ in more than values.
 	unlike func(*helmv2.HelmReleaseSpec)
-	// end is what becomes of the upgrade: by default, it is ready.
+	// end are the conditions after the upgrade; ready by default.
 	end conditions
-	// stay keeps it out of what is upgraded again.
+	// stay excludes it from the second upgrade.
 	stay bool
 }
 
-// live installs all, at the same time, and then upgrades all.
+// live installs all releases concurrently, and then upgrades all.
 func (w world) live(all []*changeling) {
 	w.Helper()
 	for _, c := range all {
@@ -189,18 +188,18 @@ func (w world) data(configMap string) map[string]string {
 	return cm.Data
 }
 
-// unmoved hands all releases over, has them looked at and compares all there is
-// with what there was. Then it does so once more for other specs, because some is
-// known of the last generation only and is compared with what a new one asks for.
+// unmoved hands all releases over, requests reconciliations, and compares the whole state with that
+// before. It repeats this with other specs, because some status fields are about the last
+// generation and are compared with the new one.
 func (w world) unmoved(when string, to *harness.Controller, all []*changeling) {
 	w.Helper()
 	if err := env.Controller.Stop(w.Context()); err != nil {
 		w.Fatal(err)
 	}
-	objects, verdicts := w.rest(), map[string]string{}
+	objects, summaries := w.rest(), map[string]string{}
 	for _, c := range all {
 		w.get(c.Name, c.HelmRelease)
-		verdicts[c.Name] = c.verdict()
+		summaries[c.Name] = c.summary()
 	}
 	// The other has ended already, which is no error.
 	handOver(w.Context(), w.T, to)
@@ -208,7 +207,7 @@ func (w world) unmoved(when string, to *harness.Controller, all []*changeling) {
 		what := fmt.Sprintf("%s, %s more of timeout", when, longer)
 		w.looked(what, all, longer)
 		for _, c := range all {
-			w.same(what+": "+c.Name, verdicts[c.Name], c.verdict())
+			w.same(what+": "+c.Name, summaries[c.Name], c.summary())
 		}
 		after := w.objects()
 		for _, name := range slices.Sorted(maps.Keys(objects)) {
@@ -222,14 +221,14 @@ func (w world) unmoved(when string, to *harness.Controller, all []*changeling) {
 	}
 }
 
-// looked asks for a look at all releases and waits for it. Their timeouts become
-// longer.
+// looked requests a reconciliation of all releases and waits for it. It also increases their
+// timeouts.
 func (w world) looked(when string, all []*changeling, longer time.Duration) {
 	w.Helper()
 	request := time.Now().Format(time.RFC3339Nano)
 	for _, c := range all {
 		w.edit(c.HelmRelease, func(hr *helmv2.HelmRelease) {
-			// What failed would be tried again for another generation.
+			// A failed release would be retried for a new generation.
 			if c.end == nil {
 				hr.Spec.Timeout.Duration += longer
 			}
@@ -256,8 +255,8 @@ func (w world) same(what, before, after string) {
 	w.Errorf("%s changed\nfrom\n  %s\nto\n  %s", what, without(was, is), without(is, was))
 }
 
-// rest returns what there is as soon as nothing moves any more: pods that were
-// replaced take their time to go.
+// rest returns the state as soon as it does not change any more: replaced Pods need some time to
+// terminate.
 func (w world) rest() map[string]string {
 	w.Helper()
 	ctx, cancel := w.bounded()
@@ -272,8 +271,8 @@ func (w world) rest() map[string]string {
 	return objects
 }
 
-// objects describes everything in the namespace that a release could consist of
-// or leave: who wrote which fields when, and all else that tells of a write.
+// objects describes all objects in the namespace that a release may own or leave, including
+// managedFields and versions.
 func (w world) objects() map[string]string {
 	w.Helper()
 	all := map[string]string{}
@@ -305,8 +304,8 @@ func described(o client.Object) string {
 	return strings.Join(lines, "\n")
 }
 
-// verdict is the status of a release without what a look at it is to change.
-func (c *changeling) verdict() string {
+// summary is the status of a release without the fields that a reconciliation changes.
+func (c *changeling) summary() string {
 	status := c.Status.DeepCopy()
 	slices.SortFunc(status.Conditions, func(a, b metav1.Condition) int { return strings.Compare(a.Type, b.Type) })
 	lines := []string{fmt.Sprintf("finalizers %v", c.Finalizers)}
@@ -337,7 +336,7 @@ func oneLine(v any) string {
 	return string(line)
 }
 
-// removed deletes a release and expects nothing of it to be left.
+// removed deletes a release and expects that nothing of it is left.
 func (w world) removed(hr *helmv2.HelmRelease) {
 	w.Helper()
 	w.must(env.Client.Delete(w.Context(), hr))

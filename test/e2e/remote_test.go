@@ -21,8 +21,7 @@ import (
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
-// remoteReleases is how many releases there are in the cluster that dies: more than
-// workers, by far.
+// remoteReleases is the number of releases in the remote cluster: far more than workers.
 const remoteReleases = 8
 
 // abroad is a test's namespace in two clusters.
@@ -34,9 +33,8 @@ type abroad struct {
 	host string
 }
 
-// TestRemoteCluster lives in a second control plane, which dies and comes back, while
-// others live on in the first one. There are two workers, so that two releases that
-// keep one are enough to be noticed.
+// TestRemoteCluster: releases in a second control plane survive its outage, while others in the
+// first one are not affected. With two workers, two releases that block one each would be noticed.
 func TestRemoteCluster(t *testing.T) {
 	remote, err := harness.StartRemote(t.Context(), os.Getenv("PINTLE_CLUSTER_BIN"), t.TempDir())
 	if err != nil {
@@ -94,7 +92,7 @@ func newAbroad(t *testing.T, remote *harness.Remote) abroad {
 	return a
 }
 
-// kubeconfig returns one that differs with the mark, and leads to the same cluster.
+// kubeconfig returns a kubeconfig of the remote cluster whose text depends on mark.
 func (a abroad) kubeconfig(mark string) []byte {
 	a.Helper()
 	raw, err := os.ReadFile(a.remote.Kubeconfig)
@@ -137,7 +135,7 @@ func (a abroad) there(release, want string) {
 	}
 }
 
-// departed waits until a release is gone, and with it all of its records.
+// departed waits until a release and all of its records are gone.
 func (a abroad) departed(hr *helmv2.HelmRelease) {
 	a.Helper()
 	ctx, cancel := a.bounded()
@@ -154,8 +152,7 @@ func (a abroad) departed(hr *helmv2.HelmRelease) {
 	}
 }
 
-// lives installs, upgrades, repairs and uninstalls, and goes on with another
-// kubeconfig.
+// lives installs, upgrades, repairs and uninstalls, also with another kubeconfig.
 func (a abroad) lives() {
 	hr := a.far("hello", nil, func(s *helmv2.HelmReleaseSpec) {
 		s.DriftDetection = &helmv2.DriftDetection{Mode: helmv2.DriftDetectionEnabled}
@@ -167,10 +164,10 @@ func (a abroad) lives() {
 	a.ready(hr, 2)
 	a.there("hello", "two")
 
-	// Nobody asks for a visit, and the next one is far away.
+	// No reconciliation is requested, and the interval is long.
 	cm := &corev1.ConfigMap{}
 	a.must(a.remote.Client.Get(a.Context(), client.ObjectKey{Namespace: a.namespace, Name: "hello"}, cm))
-	cm.Data["message"] = "somebody else"
+	cm.Data["message"] = "another client"
 	a.must(a.remote.Client.Update(a.Context(), cm))
 	a.there("hello", "two")
 
@@ -186,8 +183,8 @@ func (a abroad) lives() {
 	a.departed(hr)
 }
 
-// isTrusted installs where tokens of a ServiceAccount are trusted, as whose they are:
-// in the first cluster, by its address, for no other one trusts it here.
+// isTrusted installs with tokens of a ServiceAccount. Only the first cluster trusts them, so it is
+// used by its address.
 func (a abroad) isTrusted() {
 	config, err := clientcmd.BuildConfigFromFlags("", env.Kubeconfig)
 	a.must(err)
@@ -217,9 +214,9 @@ func (a abroad) isTrusted() {
 	a.must(env.Client.Delete(a.Context(), hr))
 	a.gone(hr)
 
-	a.create(&corev1.ServiceAccount{ObjectMeta: a.meta("nobody")})
-	denied := a.far("denied", nil, describe("as-nobody", "nobody"))
-	a.says(denied, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "forbidden", "system:serviceaccount:"+a.namespace+":nobody")
+	a.create(&corev1.ServiceAccount{ObjectMeta: a.meta("unprivileged")})
+	denied := a.far("denied", nil, describe("as-unprivileged", "unprivileged"))
+	a.says(denied, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "forbidden", "system:serviceaccount:"+a.namespace+":unprivileged")
 	missing := a.far("missing", nil, describe("as-missing", "missing"))
 	a.says(missing, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "no token for the cluster", "missing")
 	for _, hr := range []*helmv2.HelmRelease{denied, missing} {
@@ -227,8 +224,8 @@ func (a abroad) isTrusted() {
 	}
 }
 
-// outage has all releases in the other cluster wait for it, one of them to be
-// deleted, and shows that others do not.
+// outage makes all releases in the remote cluster wait for it, one of them for its deletion. Other
+// releases must not be affected.
 func (a abroad) outage(all []*helmv2.HelmRelease, message string) {
 	a.Helper()
 	for _, hr := range all {
@@ -254,7 +251,7 @@ func (a abroad) back(all []*helmv2.HelmRelease, message string) {
 	a.departed(all[0])
 }
 
-// dies kills the other cluster while an upgrade waits for pods there.
+// dies kills the remote cluster while an upgrade waits for Pods there.
 func (a abroad) dies() {
 	var all []*helmv2.HelmRelease
 	for n := range remoteReleases {
@@ -287,8 +284,8 @@ func (a abroad) dies() {
 	a.there("busy", "three")
 }
 
-// fallsSilent has the other cluster answer nothing, which takes longer to notice, and
-// the controller start meanwhile.
+// fallsSilent stops the remote cluster from answering, which takes longer to detect, and restarts
+// the controller meanwhile.
 func (a abroad) fallsSilent() {
 	var all []*helmv2.HelmRelease
 	for n := range remoteReleases {

@@ -26,8 +26,8 @@ import (
 
 const account = "tenant"
 
-// tenant creates a ServiceAccount that may do everything in the core group and in
-// apps, and nothing else.
+// tenant creates a ServiceAccount with all permissions in the core group and in apps, and no
+// others.
 func (w world) tenant() {
 	w.Helper()
 	w.create(
@@ -65,8 +65,8 @@ func impersonationFail(w world) {
 	}
 }
 
-// deleteNamespace: what the release needs to be uninstalled goes at the same time
-// as the release, and must not hold it up.
+// deleteNamespace: objects that the uninstall needs are deleted together with the release, and do
+// not block the namespace.
 func deleteNamespace(w world) {
 	w.tenant()
 	w.ready(w.play(nil, asTenant), 1)
@@ -130,9 +130,8 @@ func (w world) withKinds(c *helmchart.Chart, kinds map[string][]string) *helmcha
 	return c
 }
 
-// withThings makes a chart have one object of each kind, in the version given.
-// They are not asked for by the values of the release, which would be applied to
-// the chart before, too.
+// withThings adds one object of each kind to a chart, in the given versions. The objects do not
+// depend on the values of the release, which would also change the previous chart.
 func (w world) withThings(c *helmchart.Chart, versions map[string]string) *helmchart.Chart {
 	w.Helper()
 	var list []any
@@ -176,8 +175,8 @@ func (w world) definitions(policy helmv2.CRDsPolicy) *helmv2.HelmRelease {
 	return hr
 }
 
-// redefine commits the second version, in which B has another version, C is new
-// and D is gone, with the objects given, and waits until it is installed.
+// redefine publishes the second version, in which B has another version, C is new and D is gone,
+// with the given objects. It waits until it is installed.
 func (w world) redefine(hr *helmv2.HelmRelease, versions map[string]string) {
 	w.Helper()
 	second := map[string][]string{"A": {older}, "B": {older, newer}, "C": {newer}}

@@ -13,8 +13,8 @@ import (
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
-// install and upgrade are options of these actions; both give up shortly. What
-// has to work out is given more time, by spec.timeout.
+// install and upgrade are settings of these actions with short timeouts. Actions that must succeed
+// have a longer spec.timeout.
 func install(change func(*helmv2.Install)) func(*helmv2.HelmReleaseSpec) {
 	return func(spec *helmv2.HelmReleaseSpec) {
 		spec.Install = &helmv2.Install{Timeout: duration(shortly)}

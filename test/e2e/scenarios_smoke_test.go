@@ -22,8 +22,8 @@ import (
 // sampleRegistry is where config/samples expects its chart.
 const sampleRegistry = "oci://127.0.0.1:5000/charts/"
 
-// samples: what config/samples shows works, tests included, and also if the chart
-// comes from Git or an HTTP repository.
+// samples: the releases of config/samples work, including tests, also if the chart comes from Git
+// or an HTTP repository.
 func samples(w world) {
 	w.push("0.1.0")
 	hello, err := harness.LoadChart("hello")
@@ -122,8 +122,7 @@ func (w world) ociRepository() *sourcev1.HelmRepository {
 	}
 }
 
-// ociVerified is about a chart that is not signed by whom it should be, until it
-// is.
+// ociVerified: a chart without the required signature is rejected until it is signed.
 func ociVerified(w world) {
 	w.publish(w.fickle("0.1.0"))
 	repository := w.namespace + "/fickle"
@@ -147,7 +146,7 @@ func ociVerified(w world) {
 	w.ready(hr, 1)
 }
 
-// jobTTL: the Job of a hook may be gone before anybody saw that it was done.
+// jobTTL: the Job of a hook may be deleted before its completion was observed.
 func jobTTL(w world) {
 	hr := w.play(values{"hook": values{"when": "post-install", "ttl": 0}})
 	w.ready(hr, 1)

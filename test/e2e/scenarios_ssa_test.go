@@ -28,7 +28,7 @@ func (f fields) all() []string {
 	return slices.Compact(paths)
 }
 
-// managed returns the fields of the Deployment that Helm, be it ours, manages.
+// managed returns the fields of the Deployment that Pintle or the Helm CLI owns.
 func (w world) managed() fields {
 	w.Helper()
 	all := fields{}
@@ -72,7 +72,7 @@ func (w world) operations(when string, wanted []metav1.ManagedFieldsOperationTyp
 	}
 }
 
-// applyMethod checks what a stored revision says of how it was applied.
+// applyMethod checks the apply method in a stored revision.
 func (w world) applyMethod(revision int, want string) {
 	w.Helper()
 	got, err := env.ApplyMethod(w.Context(), w.namespace, "play", revision)
@@ -97,7 +97,7 @@ func upgradeApply(mode helmv2.ServerSideApplyMode) func(*helmv2.HelmReleaseSpec)
 	}
 }
 
-// twice installs and upgrades with another note on the pods, and looks after each.
+// twice installs and upgrades with another annotation on the Pods, and checks each.
 func (w world) twice(serverSide bool, mode helmv2.ServerSideApplyMode, installed, upgraded func(when string)) *helmv2.HelmRelease {
 	w.Helper()
 	hr := w.play(annotated("one"), installApply(serverSide), upgradeApply(mode))

@@ -15,14 +15,13 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// scenarios are what users of helm-controller rely on: its own 39 end-to-end
-// scenarios in its own order, of which smoke/status-defaults comes first and is
-// played apart. They keep their names, unless those name a chart instead of its
-// source. Each has a namespace of its own, charts and sources of ours, and
-// expects what helm-controller does.
+// scenarios are helm-controller's 39 end-to-end scenarios in their order, with the same
+// expectations. smoke/status-defaults is the first and runs separately. The names are kept, except
+// where they name a chart instead of its source. Each scenario has its own namespace, charts and
+// sources.
 //
-// A fault is a pod that the simulated node never lets become ready, or a test pod
-// that ends with an exit code. Times are short and nothing sleeps.
+// A fault is a Pod that the simulated node never makes ready, or a test Pod with an exit code.
+// Times are short and nothing sleeps.
 var scenarios = []struct {
 	name string
 	play func(world)
@@ -40,36 +39,35 @@ var scenarios = []struct {
 	{"smoke/install-from-ocirepo-source", fromOCIRepository},             // chartRef: OCIRepository, by tag
 	{"smoke/post-renderer-kustomize", postRendererKustomize},             // both kinds of patches
 	{"lifecycle/install-fail", installFail},                              // a failed install stays
-	{"lifecycle/install-test-fail", installTestFail},                     // and so does one whose test fails,
+	{"lifecycle/install-test-fail", installTestFail},                     // a failed test fails the install
 	{"lifecycle/install-test-fail-ignore", installTestFailIgnore},        // which may not matter
 	{"lifecycle/install-fail-remediate", installFailRemediate},           // uninstalled, history kept
 	{"lifecycle/install-fail-retry", installFailRetry},                   // tried twice
 	{"lifecycle/upgrade-fail", upgradeFail},                              // a failed upgrade stays
-	{"lifecycle/upgrade-test-fail", upgradeTestFail},                     // and so does one whose test fails
+	{"lifecycle/upgrade-test-fail", upgradeTestFail},                     // a failed test fails the upgrade
 	{"lifecycle/upgrade-fail-remediate", upgradeFailRemediate},           // rolled back
 	{"lifecycle/upgrade-fail-retry", upgradeFailRetry},                   // rolled back, tried again, rolled back
 	{"lifecycle/upgrade-from-ocirepo-source", upgradeFromOCIRepository},  // another digest
 	{"lifecycle/upgrade-fail-remediate-uninstall", upgradeFailUninstall}, // uninstalled, installed
-	{"advanced/impersonation", impersonation},                            // what a ServiceAccount may do works,
-	{"advanced/impersonation-fail", impersonationFail},                   // and what it may not fails
+	{"advanced/impersonation", impersonation},                            // permitted actions succeed
+	{"advanced/impersonation-fail", impersonationFail},                   // others fail
 	{"advanced/delete-ns", deleteNamespace},                              // with ServiceAccount, Role and release
 	{"advanced/crds-init", crdsInit},                                     // definitions of a chart are applied,
 	{"advanced/crds-create", crdsCreate},                                 // new ones are added,
 	{"advanced/crds-create-replace", crdsCreateReplace},                  // changed ones replaced
 	{"advanced/chart-name-change", chartNameChangeDefault},               // another chart reinstalls,
-	{"advanced/chart-name-change-reinstall", chartNameChangeReinstall},   // also when told to,
-	{"advanced/chart-name-change-in-place", chartNameChangeInPlace},      // and does not when told not to
-	{"ssa/no-ssa", noSSA},                                                // client-side from beginning to end
+	{"advanced/chart-name-change-reinstall", chartNameChangeReinstall},   // also if configured explicitly
+	{"advanced/chart-name-change-in-place", chartNameChangeInPlace},      // in place if configured so
+	{"ssa/no-ssa", noSSA},                                                // client-side throughout
 	{"ssa/ssa-install-no-ssa-upgrade", ssaInstallNoSSAUpgrade},           // from one
 	{"ssa/no-ssa-install-ssa-upgrade", noSSAInstallSSAUpgrade},           // to the other
-	{"ssa/ssa-to-csa-field-removal", ssaToCSAFieldRemoval},               // and what is dropped on the way goes
-	{"ssa/server-side-apply", serverSideApply},                           // server-side from beginning to end
+	{"ssa/ssa-to-csa-field-removal", ssaToCSAFieldRemoval},               // removed fields disappear
+	{"ssa/server-side-apply", serverSideApply},                           // server-side throughout
 	{"ssa/server-side-apply-rollback", serverSideApplyRollback},          // and back
 }
 
-// TestScenarios plays the scenarios whose names match the regular expression in
-// PINTLE_SCENARIO, or all. A selection by -run could not tell a slash in a name
-// from one between levels.
+// TestScenarios: all scenarios pass. PINTLE_SCENARIO is a regular expression that selects scenarios
+// by name; -run cannot match the slashes in their names.
 func TestScenarios(t *testing.T) {
 	selected, err := regexp.Compile(os.Getenv("PINTLE_SCENARIO"))
 	if err != nil {
@@ -84,7 +82,7 @@ func TestScenarios(t *testing.T) {
 			t.Run(name, test)
 		}
 	}
-	// Nobody else can work while there is no controller.
+	// No other test can run while there is no controller.
 	play("smoke/status-defaults", statusDefaults)
 	for _, s := range scenarios {
 		play(s.name, func(t *testing.T) {
@@ -97,7 +95,8 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// statusDefaults: what no controller has seen yet says so.
+// statusDefaults: a new HelmRelease has the documented default status before the first
+// reconciliation.
 func statusDefaults(t *testing.T) {
 	w := newWorld(t)
 	w.must(env.Controller.Stop(t.Context()))

@@ -17,7 +17,7 @@ import (
 
 const shardLabel = "sharding.fluxcd.io/key"
 
-// shard starts a replica that looks after one shard, and waits until it leads there.
+// shard starts a replica for one shard, and waits until it is the leader.
 func (w world) shard(name string) *harness.Controller {
 	w.Helper()
 	selector := shardLabel + "=" + name
@@ -31,8 +31,8 @@ func (w world) move(hr *helmv2.HelmRelease, shard string) {
 	w.edit(hr, func(hr *helmv2.HelmRelease) { metav1.SetMetaDataLabel(&hr.ObjectMeta, shardLabel, shard) })
 }
 
-// TestShards: releases move between controllers that look after others each, at rest
-// and in the middle of an upgrade; and each upgrade is made by who looks after them.
+// TestShards: releases move between the controllers of shards, in sync and during an upgrade. Each
+// upgrade is made by the controller of the release's shard.
 func TestShards(t *testing.T) {
 	w := newWorld(t)
 	w.alone()
@@ -43,7 +43,7 @@ func TestShards(t *testing.T) {
 		t.Errorf("shard two wrote, which has nothing yet: %v", writes)
 	}
 
-	// To take over what is at rest takes no Helm.
+	// Taking over releases in sync needs no Helm action.
 	moved := all[:5]
 	for _, hr := range moved {
 		w.move(hr, "two")

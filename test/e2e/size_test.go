@@ -24,12 +24,11 @@ import (
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
-// noise returns what takes about so much of a Secret, in percent, however it is
-// compressed: as it is, and as comments of YAML.
+// noise returns incompressible data of a size in percent of a Secret: raw, and as comments in YAML.
 func noise(percent int, seed byte) (raw, comments []byte) {
 	raw = make([]byte, 1<<20*percent/100*3/4)
 	_, _ = rand.NewChaCha8([32]byte{seed}).Read(raw)
-	// Files are encoded twice, which costs texts more than what is binary.
+	// Files are encoded twice, which increases texts more than binary data.
 	const text = 131
 	var lines strings.Builder
 	for line := range slices.Chunk(raw[:len(raw)*100/text], 60) {
@@ -76,7 +75,7 @@ spec:
 	}
 }
 
-// timesTold is how often something was said of a HelmRelease.
+// timesTold returns the number of events of a HelmRelease with a reason.
 func (w world) timesTold(hr *helmv2.HelmRelease, reason string) (times int) {
 	w.Helper()
 	var events corev1.EventList
@@ -89,7 +88,7 @@ func (w world) timesTold(hr *helmv2.HelmRelease, reason string) (times int) {
 	return times
 }
 
-// untilTold waits for something to have been said so often.
+// untilTold waits for a number of events with a reason.
 func (w world) untilTold(hr *helmv2.HelmRelease, reason string, times int) {
 	w.Helper()
 	for deadline := time.Now().Add(shortly); w.timesTold(hr, reason) < times && time.Now().Before(deadline); {
@@ -98,17 +97,17 @@ func (w world) untilTold(hr *helmv2.HelmRelease, reason string, times int) {
 	w.equal("events "+reason, w.timesTold(hr, reason), times)
 }
 
-// visit asks for a visit and waits until there was one.
-func (w world) visit(hr *helmv2.HelmRelease, token string) {
+// reconcile requests a reconciliation and waits until it has ended.
+func (w world) reconcile(hr *helmv2.HelmRelease, token string) {
 	w.Helper()
 	w.edit(hr, func(hr *helmv2.HelmRelease) {
 		hr.Annotations = map[string]string{fluxmeta.ReconcileRequestAnnotation: token}
 	})
-	w.until(hr, "to be visited", func(hr *helmv2.HelmRelease) bool { return hr.Status.LastHandledReconcileAt == token })
+	w.until(hr, "to be reconciled", func(hr *helmv2.HelmRelease) bool { return hr.Status.LastHandledReconcileAt == token })
 }
 
-// TestReleaseSize: a release of 0.9 of what Helm's storage holds is made, upgraded and
-// told of, one of 1.1 is refused, whatever makes it large, and a smaller one mends it.
+// TestReleaseSize: a release of 0.9 of the size limit is installed, upgraded and reported; one of
+// 1.1 is rejected, whatever makes it large, and a smaller one recovers.
 func TestReleaseSize(t *testing.T) {
 	t.Parallel()
 	t.Run("Files", func(t *testing.T) {
@@ -121,7 +120,7 @@ func TestReleaseSize(t *testing.T) {
 		w.untilTold(hr, helmv2.EventReasonReleaseNearlyTooLarge, 1)
 		w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = w.raw(values{"message": "two"}) })
 		w.ready(hr, 2)
-		w.visit(hr, "nothing is new")
+		w.reconcile(hr, "nothing is new")
 		w.untilTold(hr, helmv2.EventReasonReleaseNearlyTooLarge, 2)
 		w.refusedFor(hr, source, withFile(110), 2, "files 1", "(largest: files/noise)", ".helmignore")
 	})
@@ -144,7 +143,7 @@ func TestReleaseSize(t *testing.T) {
 	})
 }
 
-// refusedFor publishes what is too large and then something smaller.
+// refusedFor publishes a chart that is too large and then a smaller one.
 func (w world) refusedFor(hr *helmv2.HelmRelease, source *sourcev1.OCIRepository, enlarge func(*helmchart.Chart), revision int, parts ...string) {
 	w.Helper()
 	w.sized("2.0.0", enlarge)
@@ -153,7 +152,7 @@ func (w world) refusedFor(hr *helmv2.HelmRelease, source *sourcev1.OCIRepository
 	w.says(hr, helmv2.ConditionReady, no, helmv2.ReasonReleaseTooLarge, append(parts, "Helm upgrade refused for release ", "with chart hello@2.0.0", "nothing was changed")...)
 	w.says(hr, helmv2.ConditionStalled, yes, helmv2.ReasonReleaseTooLarge)
 	for _, token := range []string{"one", "two", "three"} {
-		w.visit(hr, token)
+		w.reconcile(hr, token)
 	}
 	w.equal("failures", []int64{hr.Status.Failures, hr.Status.UpgradeFailures}, []int64{1, 0})
 	w.equal("revision", hr.Status.History[0].Version, revision)

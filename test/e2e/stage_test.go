@@ -25,10 +25,10 @@ import (
 )
 
 const (
-	// shortly is the time that what is bound to fail is given.
+	// shortly is the timeout of actions that must fail.
 	shortly = 3 * time.Second
 
-	// What the statuses of conditions are compared with.
+	// Abbreviations for the statuses of conditions.
 	yes = metav1.ConditionTrue
 	no  = metav1.ConditionFalse
 )
@@ -104,7 +104,7 @@ func (w world) artifact(ref sourcev1.OCIRepositoryRef) *sourcev1.OCIRepository {
 	return o
 }
 
-// chartRef and chartOf are the two ways to say where a chart comes from.
+// chartRef and chartOf return specs with the two kinds of references to a chart.
 func (w world) chartRef(kind, name string) helmv2.HelmReleaseSpec {
 	return helmv2.HelmReleaseSpec{ChartRef: &helmv2.CrossNamespaceSourceReference{Kind: kind, Name: name}}
 }
@@ -124,7 +124,7 @@ func (w world) draft(name string, chart helmv2.HelmReleaseSpec, v values) *helmv
 	return &helmv2.HelmRelease{ObjectMeta: w.meta(name), Spec: chart}
 }
 
-// play creates a HelmRelease called play for chart fickle, and all it needs.
+// play creates a HelmRelease called play for chart fickle, and all objects that it needs.
 func (w world) play(v values, changes ...func(*helmv2.HelmReleaseSpec)) *helmv2.HelmRelease {
 	w.Helper()
 	w.publish(w.fickle("0.1.0"))
@@ -137,7 +137,7 @@ func (w world) play(v values, changes ...func(*helmv2.HelmReleaseSpec)) *helmv2.
 	return hr
 }
 
-// change gives a release other values, and whatever else is to be changed.
+// change sets other values of a release, and applies further changes.
 func (w world) change(hr *helmv2.HelmRelease, v values, changes ...func(*helmv2.HelmReleaseSpec)) {
 	w.Helper()
 	w.edit(hr, func(hr *helmv2.HelmRelease) {
@@ -148,8 +148,7 @@ func (w world) change(hr *helmv2.HelmRelease, v values, changes ...func(*helmv2.
 	})
 }
 
-// settles waits until conditions are as wanted and nothing more is about to
-// happen.
+// settles waits until the conditions are as wanted and no further action follows.
 func (w world) settles(hr *helmv2.HelmRelease, want conditions) {
 	w.Helper()
 	var what []string
@@ -170,7 +169,7 @@ func (w world) settles(hr *helmv2.HelmRelease, want conditions) {
 	})
 }
 
-// revisions returns what `helm history` shows, after checking how many there are.
+// revisions returns the revisions of `helm history`, after checking their number.
 func (w world) revisions(hr *helmv2.HelmRelease, count int) []*helmrelease.Release {
 	w.Helper()
 	history, err := env.History(hr.Namespace, hr.Name)
@@ -213,7 +212,7 @@ func (w world) another() world {
 	return newWorld(w.T)
 }
 
-// key creates a Secret that holds a public key, and returns who signs.
+// key creates a Secret with a public key, and returns its signer.
 func (w world) key() *harness.Signer {
 	w.Helper()
 	signer, err := harness.NewSigner()

@@ -88,9 +88,8 @@ spec: {backoffLimit: 0, template: {spec: {restartPolicy: Never, containers: [{na
 	return c
 }
 
-// TestUpgradesWithHooks upgrades a chart whose hooks are Pods and Jobs with every delete
-// policy. No upgrade waits for a hook that is gone, and the last ones are left as their
-// policies say.
+// TestUpgradesWithHooks: upgrades with Pods and Jobs as hooks do not wait for hooks that are gone,
+// with every delete policy. The last hooks are kept or deleted by their policies.
 func TestUpgradesWithHooks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -67,8 +67,8 @@ func (w world) push(version string) {
 	w.must(env.Registry.PushChart(w.Context(), w.namespace, archive))
 }
 
-// source creates an OCIRepository for the newest hello at a registry. Its
-// interval is long: tests ask for a look when there is something new.
+// source creates an OCIRepository for the newest hello at a registry. Its interval is long: tests
+// request reconciliations of it.
 func (w world) source(name, address string) *sourcev1.OCIRepository {
 	w.Helper()
 	o := &sourcev1.OCIRepository{
@@ -86,7 +86,7 @@ func (w world) source(name, address string) *sourcev1.OCIRepository {
 	return o
 }
 
-// ask has source-controller look at its upstream now.
+// ask requests a reconciliation of a source.
 func (w world) ask(o client.Object) {
 	w.Helper()
 	before, ok := o.DeepCopyObject().(client.Object)
@@ -128,7 +128,7 @@ func (w world) raw(v values) *apiextensionsv1.JSON {
 	return &apiextensionsv1.JSON{Raw: content}
 }
 
-// edit changes a HelmRelease the way people do, whatever happened to it since.
+// edit changes a HelmRelease with retries on conflicts.
 func (w world) edit(hr *helmv2.HelmRelease, change func(*helmv2.HelmRelease)) {
 	w.Helper()
 	w.get(hr.Name, hr)
@@ -137,8 +137,7 @@ func (w world) edit(hr *helmv2.HelmRelease, change func(*helmv2.HelmRelease)) {
 	w.must(env.Client.Patch(w.Context(), hr, client.MergeFrom(before)))
 }
 
-// until waits until hr is as wanted, and updates it. It does not wait for what
-// has been refused.
+// until waits until hr satisfies a condition, and updates hr. It fails at once if hr is stalled.
 func (w world) until(hr *helmv2.HelmRelease, what string, wanted func(*helmv2.HelmRelease) bool) {
 	w.Helper()
 	ctx, cancel := w.bounded()
@@ -169,7 +168,7 @@ func (w world) ready(hr *helmv2.HelmRelease, revision int) {
 	}
 }
 
-// says waits until a condition tells all of what it should.
+// says waits until a condition has a status, a reason, and all parts in its message.
 func (w world) says(hr *helmv2.HelmRelease, condition string, status metav1.ConditionStatus, reason string, parts ...string) {
 	w.Helper()
 	what := "to say " + condition + "=" + string(status) + " " + reason + ", naming " + strings.Join(parts, ", ")

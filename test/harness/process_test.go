@@ -27,16 +27,16 @@ func TestResident(t *testing.T) {
 }
 
 func TestMetrics(t *testing.T) {
-	m, err := parseMetrics(strings.NewReader(`# TYPE visits_total counter
-visits_total{rule="In sync"} 12
-visits_total{rule="Absent"} 1.5e+02
-visits_totally 1000
+	m, err := parseMetrics(strings.NewReader(`# TYPE reconciliations_total counter
+reconciliations_total{rule="In sync"} 12
+reconciliations_total{rule="Absent"} 1.5e+02
+reconciliations_totally 1000
 go_goroutines 7
 `))
-	if err != nil || m.Sum("visits_total") != 162 || m[`visits_total{rule="In sync"}`] != 12 || m.Sum("go_goroutines") != 7 {
+	if err != nil || m.Sum("reconciliations_total") != 162 || m[`reconciliations_total{rule="In sync"}`] != 12 || m.Sum("go_goroutines") != 7 {
 		t.Errorf("%v, %v", m, err)
 	}
-	if _, err := parseMetrics(strings.NewReader("visits_total many\n")); err == nil {
+	if _, err := parseMetrics(strings.NewReader("reconciliations_total many\n")); err == nil {
 		t.Error("a number was found where there is none")
 	}
 }

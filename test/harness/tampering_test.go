@@ -148,9 +148,9 @@ func TestNobodyElseHasWritten(t *testing.T) {
 		after func(client.Client) error
 		want  string
 	}{
-		"nobody":  {func(client.Client) error { return nil }, ""},
+		"nothing": {func(client.Client) error { return nil }, ""},
 		"a label": {func(c client.Client) error { return c.Patch(t.Context(), service("quiet"), label("b")) }, "another client has written Service quiet"},
-		"over our own change": {
+		"over the tamperer's change": {
 			func(c client.Client) error { return c.Patch(t.Context(), service("changed"), label("b")) }, "another client has written Service changed",
 		},
 		"deleted object":    {func(c client.Client) error { return c.Create(t.Context(), service("deleted")) }, "another client has written Service deleted"},

@@ -81,7 +81,7 @@ func (s *stage) succeed(action release.Action, files map[string]string, filters 
 	}
 }
 
-// later does something to an object as soon as it exists, as nobody else does here.
+// later edits an object as soon as it exists, in place of another controller.
 func later[T client.Object](s *stage, name string, object T, edit func(T)) (wait func()) {
 	done := make(chan error, 1)
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
@@ -147,8 +147,8 @@ func TestTestsOnARealServer(t *testing.T) {
 	}
 }
 
-// TestRollbackOnARealServer: a rollback whose hook fails is not left pending, so
-// that the next one can succeed.
+// TestRollbackOnARealServer: a rollback whose hook fails does not stay pending, so that the next
+// one can succeed.
 func TestRollbackOnARealServer(t *testing.T) {
 	s := newStage(t)
 	files := map[string]string{"templates/cm.yaml": stageConfigMap + "one\n", "templates/hook.yaml": stageJob}
@@ -180,7 +180,7 @@ func TestRollbackOnARealServer(t *testing.T) {
 		t.Fatalf("error %v, revisions %+v", out.Err, out.Revisions)
 	}
 	if got := s.newest(); got.Digest != out.Revisions[0].Digest {
-		t.Errorf("what is reported is not what is stored: %+v", got)
+		t.Errorf("the reported revision differs from the stored one: %+v", got)
 	}
 	var left batchv1.Job
 	s.must(suite.client.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: "migrate"}, &left))
@@ -193,9 +193,9 @@ func TestRollbackOnARealServer(t *testing.T) {
 	}
 }
 
-// TestHealOnARealServer: a release that failed because it was slow is healed, by
-// either judgement.
-func TestHealOnARealServer(t *testing.T) {
+// TestRecheckOnARealServer: a release that failed because its objects became ready late is
+// rechecked, with either wait strategy.
+func TestRecheckOnARealServer(t *testing.T) {
 	for _, strategy := range []helmv2.WaitStrategyName{helmv2.WaitPoller, helmv2.WaitLegacy} {
 		t.Run(string(strategy), func(t *testing.T) {
 			s := newStage(t)
@@ -210,7 +210,7 @@ func TestHealOnARealServer(t *testing.T) {
 			}
 			var d appsv1.Deployment
 			s.must(suite.client.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: "app"}, &d))
-			// Helm's own judgement is by ReplicaSets.
+			// The legacy wait strategy reads ReplicaSets.
 			controlled := true
 			s.must(suite.client.Create(t.Context(), &appsv1.ReplicaSet{
 				ObjectMeta: metav1.ObjectMeta{
@@ -242,8 +242,8 @@ func TestHealOnARealServer(t *testing.T) {
 	}
 }
 
-// TestHealthByExpression: a release is ready when the user says so, and one whose
-// rules cannot be read says why.
+// TestHealthByExpression: a health check expression decides readiness, and an invalid one is
+// reported.
 func TestHealthByExpression(t *testing.T) {
 	w := newWorld(t)
 	w.publish("judged", "1.0.0", configMapChart(t, "1.0.0"))

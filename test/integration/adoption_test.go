@@ -25,8 +25,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// mapsChart renders a ConfigMap for each name in .Values.maps, those that say keep
-// being kept when they are dropped.
+// mapsChart renders a ConfigMap for each name in .Values.maps. Those with the resource policy keep
+// are kept when they leave the chart.
 func mapsChart(t *testing.T) []byte {
 	t.Helper()
 	return pack(t, "note", "1.0.0", map[string]string{"templates/maps.yaml": `{{ range $name, $more := .Values.maps }}
@@ -62,7 +62,7 @@ func mapsWorld(t *testing.T) *world {
 // ofMaps uses mapsChart.
 func ofMaps(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Name = "maps" }
 
-// there is all there is of a ConfigMap.
+// there returns the data and metadata of a ConfigMap as text.
 func (w *world) there(name string) string {
 	w.t.Helper()
 	raw, err := json.Marshal(w.configMap(name))
@@ -70,8 +70,8 @@ func (w *world) there(name string) string {
 	return string(raw)
 }
 
-// untilOwned waits until a release says that objects of others are in its way, and
-// makes sure that this counts as no failure and has changed nothing.
+// untilOwned waits until a release reports that other releases own its objects. That must neither
+// count as a failure nor change anything.
 func (w *world) untilOwned(hr *helmv2.HelmRelease, revisions int, texts ...string) {
 	w.t.Helper()
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonObjectsOwned, append(texts, "nothing was changed")...)
@@ -83,9 +83,9 @@ func (w *world) untilOwned(hr *helmv2.HelmRelease, revisions int, texts ...strin
 	}
 }
 
-// TestObjectsOfOthersAreLeft: what another living release has is not taken, however
-// objects are applied and whatever is to be taken. All of it is named, nothing is
-// written, and the install is made once the owner is gone.
+// TestObjectsOfOthersAreLeft: objects of another existing release are not adopted, with any apply
+// method and adoption setting. The message names all of them, nothing is written, and the install
+// follows once the owner is gone.
 func TestObjectsOfOthersAreLeft(t *testing.T) {
 	no := false
 	for name, install := range map[string]helmv2.Install{
@@ -110,7 +110,7 @@ func TestObjectsOfOthersAreLeft(t *testing.T) {
 				t.Errorf("was %s, is %s", before, after)
 			}
 			if err := suite.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "own"}, &corev1.ConfigMap{}); err == nil {
-				t.Error("what is free was made all the same")
+				t.Error("an object without owner was created")
 			}
 			w.must(suite.client.Delete(t.Context(), owner))
 			w.untilGone(owner)
@@ -122,8 +122,8 @@ func TestObjectsOfOthersAreLeft(t *testing.T) {
 	}
 }
 
-// TestOrphansAreAdopted: what nobody has is taken, and that is said, why too. Who
-// had it is not disturbed.
+// TestOrphansAreAdopted: objects without owner are adopted, and an event has the reason. Their
+// former owner is not changed.
 func TestOrphansAreAdopted(t *testing.T) {
 	no := false
 	for name, serverSide := range map[string]*bool{"ServerSide": nil, "ClientSide": &no} {
@@ -143,7 +143,7 @@ func TestOrphansAreAdopted(t *testing.T) {
 				"ConfigMap/"+w.namespace+"/widowed: Helm release "+w.namespace+"/dead, whose metadata it has, is not there",
 				"ConfigMap/"+w.namespace+"/kept: Helm release "+w.namespace+"/before, whose metadata it has, has it no more")
 			if w.hasEvent(hr, "Normal", helmv2.EventReasonObjectsAdopted, "free") {
-				t.Error("what was free is said to be adopted")
+				t.Error("the event names a new object as adopted")
 			}
 			for _, name := range []string{"plain", "widowed", "kept"} {
 				cm := w.configMap(name)
@@ -158,7 +158,7 @@ func TestOrphansAreAdopted(t *testing.T) {
 	}
 }
 
-// make creates a ConfigMap as somebody else.
+// make creates a ConfigMap as another client.
 func (w *world) make(name string, annotations map[string]string) {
 	w.t.Helper()
 	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name, Annotations: annotations}, Data: map[string]string{"by": "hand"}}
@@ -168,9 +168,9 @@ func (w *world) make(name string, annotations map[string]string) {
 	w.must(suite.client.Create(w.t.Context(), cm))
 }
 
-// TestNotTakingSaysWhose: with disableTakeOwnership orphans are refused as ever, and
-// it is said that they are.
-func TestNotTakingSaysWhose(t *testing.T) {
+// TestNotTakingNamesOwner: with disableTakeOwnership orphans are rejected, and the message names
+// them as orphans.
+func TestNotTakingNamesOwner(t *testing.T) {
 	w := mapsWorld(t)
 	w.make("plain", nil)
 	hr := w.release("late", notes("plain"), ofMaps, func(hr *helmv2.HelmRelease) { hr.Spec.Install = &helmv2.Install{DisableTakeOwnership: true} })
@@ -182,8 +182,8 @@ func TestNotTakingSaysWhose(t *testing.T) {
 	}
 }
 
-// TestObjectMovesInOneCommit: the release that gets an object waits for the one that
-// loses it, and goes on when that has been upgraded. What was there goes on meanwhile.
+// TestObjectMovesInOneCommit: the release that gains an object waits for the release that loses it,
+// and continues after the upgrade of the latter. The object exists all the time.
 func TestObjectMovesInOneCommit(t *testing.T) {
 	for name, mode := range map[string]helmv2.ServerSideApplyMode{"ServerSide": "", "ClientSide": helmv2.ServerSideApplyDisabled} {
 		t.Run(name, func(t *testing.T) {
@@ -207,8 +207,8 @@ func TestObjectMovesInOneCommit(t *testing.T) {
 	}
 }
 
-// TestOwnersElsewhere: whose an object is does not depend on where revisions are
-// stored, nor on the name alone.
+// TestOwnersElsewhere: the owner of an object depends neither on the storage namespace nor on the
+// name alone.
 func TestOwnersElsewhere(t *testing.T) {
 	w, away := mapsWorld(t), newWorld(t)
 	away.publish("maps", "1.0.0", mapsChart(t))
@@ -226,8 +226,8 @@ func TestOwnersElsewhere(t *testing.T) {
 	}
 }
 
-// TestReleasesOfPeople: a release that somebody made with helm is one like others,
-// and no HelmRelease is named with it.
+// TestReleasesOfPeople: a release that a user created with the Helm CLI is an owner too, and is
+// reported without a HelmRelease.
 func TestReleasesOfPeople(t *testing.T) {
 	w := mapsWorld(t)
 	c, err := loader.LoadArchive(bytes.NewReader(mapsChart(t)))
@@ -247,8 +247,8 @@ func TestReleasesOfPeople(t *testing.T) {
 	w.untilReady(hr)
 }
 
-// TestOwnersThatCannotBeRead: where the records of the other release may not be
-// read, nothing proves that it is dead. It says what could not be read.
+// TestOwnersThatCannotBeRead: if the records of another release cannot be read, it counts as
+// existing. The message names the records.
 func TestOwnersThatCannotBeRead(t *testing.T) {
 	w, away := mapsWorld(t), newWorld(t)
 	w.account("tenant", "configmaps", "secrets")
@@ -269,7 +269,7 @@ func TestOwnersThatCannotBeRead(t *testing.T) {
 	w.untilReady(hr)
 }
 
-// TestWaitingIsQuiet: trying again whether objects are free is no news.
+// TestWaitingIsQuiet: retries while objects have another owner send no events.
 func TestWaitingIsQuiet(t *testing.T) {
 	w := mapsWorld(t)
 	owner := w.release("owner", notes("one"), ofMaps)
@@ -299,8 +299,8 @@ func TestWaitingIsQuiet(t *testing.T) {
 	}
 }
 
-// TestMadeMeanwhile: an object that somebody else makes or marks between the check
-// and the write is not taken either.
+// TestMadeMeanwhile: an object that another client creates or labels between the check and the
+// write is not adopted.
 func TestMadeMeanwhile(t *testing.T) {
 	for name, there := range map[string]bool{"Made": false, "Adopted": true} {
 		t.Run(name, func(t *testing.T) {
@@ -314,7 +314,7 @@ func TestMadeMeanwhile(t *testing.T) {
 			theirs.ReleaseName, theirs.Namespace, theirs.TakeOwnership = "by-hand", b.namespace, true
 			done := false
 			b.meanwhile(func(req *http.Request) error {
-				// Our revision is stored when the check is over.
+				// The revision is stored after the check.
 				if done || req.Method != http.MethodPost || !strings.HasSuffix(req.URL.Path, "/secrets") {
 					return nil
 				}
@@ -363,7 +363,7 @@ func TestMadeByTwoAtOnce(t *testing.T) {
 			}
 			third := b.as("second").run(install, mapsChart(t), notes("two"), helmv2.HelmReleaseSpec{})
 			if third.Err != nil {
-				t.Errorf("what an action did not get is not free: %v", third.Err)
+				t.Errorf("an object that the action did not create is not free: %v", third.Err)
 			}
 		})
 	}
@@ -374,7 +374,7 @@ func (b *bench) as(name string) *bench {
 	return &bench{world: b.world, conn: b.conn, runner: b.runner, name: name}
 }
 
-// meanwhile lets something happen before requests are sent.
+// meanwhile runs do before each request is sent.
 func (b *bench) meanwhile(do func(*http.Request) error) {
 	b.t.Helper()
 	config, err := b.conn.ToRESTConfig()
@@ -391,8 +391,8 @@ func (b *bench) meanwhile(do func(*http.Request) error) {
 	b.must(err)
 }
 
-// TestReturningTakesNothing: what a revision had that a rollback returns to may be
-// another release's by now. Nor is deleted what is.
+// TestReturningTakesNothing: a rollback neither adopts nor deletes objects that another release
+// owns by now.
 func TestReturningTakesNothing(t *testing.T) {
 	b := newBench(t)
 	b.mustRun(install, mapsChart(t), notes("one", "two", "three"), helmv2.HelmReleaseSpec{})
@@ -416,8 +416,8 @@ func TestReturningTakesNothing(t *testing.T) {
 	}
 }
 
-// TestRequestsForAdoption: what is free costs no request, what is there one, and
-// each other release two at most.
+// TestRequestsForAdoption: an absent object costs no request, an existing one at most one, and each
+// other release at most two.
 func TestRequestsForAdoption(t *testing.T) {
 	b := newBench(t)
 	dead := map[string]string{"meta.helm.sh/release-name": "dead", "meta.helm.sh/release-namespace": b.namespace}
@@ -425,9 +425,9 @@ func TestRequestsForAdoption(t *testing.T) {
 	b.make("two", dead)
 	b.mustRun(install, mapsChart(t), notes("one", "two", "three", "four"), helmv2.HelmReleaseSpec{})
 	if free, there := b.asked("GET", "/configmaps/three?")+b.asked("GET", "/configmaps/four?"), b.asked("GET", "/configmaps/one?"); free != 0 || there != 3 {
-		// Three: it is looked at, once more right before it is taken, and again since
-		// somebody else manages what says whose it is.
-		t.Errorf("%d requests for what is free, %d for what is there", free, there)
+		// Three reads: in the check, right before the adoption, and again because another manager
+		// owns the ownership metadata.
+		t.Errorf("%d requests for an absent object, %d for an existing one", free, there)
 	}
 	if n := b.asked("GET", "/secrets?", "dead"); n != 1 {
 		t.Errorf("%d requests for the other release", n)

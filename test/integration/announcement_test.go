@@ -20,14 +20,14 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// TestAnnouncedForNobody: a HelmRelease is deleted while its first action is announced, and
-// may be created again under the same name. Nothing begins for the one that is gone.
-func TestAnnouncedForNobody(t *testing.T) {
+// TestAnnouncedForDeleted: a HelmRelease is deleted while its first action is announced, and may be
+// created again under the same name. No action starts for the deleted one.
+func TestAnnouncedForDeleted(t *testing.T) {
 	for name, again := range map[string]bool{"gone": false, "recreated": true} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			var meanwhile atomic.Pointer[func() error]
-			// Until this is closed, the controller does not see the deletion.
+			// The controller does not receive the deletion until this is closed.
 			seen := make(chan struct{})
 			see := sync.OnceFunc(func() { close(seen) })
 			t.Cleanup(see)
@@ -89,7 +89,7 @@ func TestAnnouncedForNobody(t *testing.T) {
 			if code := <-answered; code != http.StatusNotFound {
 				t.Errorf("the announcement is answered with %d", code)
 			}
-			// Time for what should not happen.
+			// Time for an action that must not start.
 			time.Sleep(500 * time.Millisecond)
 			if n := len(w.stored("web")); n != 0 {
 				t.Errorf("%d revisions are stored for a HelmRelease that is gone", n)
@@ -98,8 +98,8 @@ func TestAnnouncedForNobody(t *testing.T) {
 	}
 }
 
-// delayed is the body of a watch from which nothing is read, once meanwhile has been taken,
-// before seen is closed.
+// delayed is the body of a watch. Once meanwhile has been received, reads block until seen is
+// closed.
 type delayed struct {
 	io.ReadCloser
 	meanwhile *atomic.Pointer[func() error]

@@ -29,13 +29,13 @@ import (
 	"github.com/pintle-dev/pintle/internal/apiretry"
 )
 
-// recordAnswers has TestAnswers write what the API server answers for the unit test of the
+// recordAnswers makes TestAnswers write the API server's answers for the unit test of the
 // classifier.
 var recordAnswers = flag.Bool("record-answers", false, "write the answers of the API server to internal/apiretry/testdata")
 
 const recordedAnswers = "../../internal/apiretry/testdata/answers.json"
 
-// rawRequest is a request whose answer is to be classified.
+// rawRequest is a request whose answer is classified.
 type rawRequest struct {
 	method, path, kind, body string
 	header                   map[string]string
@@ -73,7 +73,7 @@ func TestAnswers(t *testing.T) {
 		"MethodNotAllowed":   {http.MethodPost, configMaps + "/there", plain, configMap("there", ""), nil, apiretry.Answered},
 		"UnsupportedMedia":   {http.MethodPatch, configMaps + "/there", "text/plain", "x", nil, apiretry.Answered},
 		"TooLarge":           {http.MethodPost, configMaps, plain, configMap("big", `,"data":{"a":"`+strings.Repeat("x", 4<<20)+`"}`), nil, apiretry.Answered},
-		"Forbidden":          {http.MethodGet, configMaps + "/there", "", "", map[string]string{"Impersonate-User": "nobody"}, apiretry.Denied},
+		"Forbidden":          {http.MethodGet, configMaps + "/there", "", "", map[string]string{"Impersonate-User": "unprivileged"}, apiretry.Denied},
 		"WebhookDenies":      {http.MethodPost, configMaps, plain, configMap("denied", ""), nil, apiretry.Answered},
 		"WebhookUnreachable": {http.MethodPost, configMaps, plain, configMap("unreachable", ""), nil, apiretry.WebhookUnreachable},
 		"WebhookFails":       {http.MethodPost, configMaps, plain, configMap("failing", ""), nil, apiretry.WebhookUnreachable},
@@ -108,13 +108,13 @@ func (w *world) sendRaw(a rawRequest) (apiretry.Answer, []byte) {
 	if err := json.Unmarshal(raw, &status); err != nil {
 		status.Message = string(raw)
 	}
-	status.Code = int32(resp.StatusCode) //nolint:gosec // it has three digits
+	status.Code = int32(resp.StatusCode)
 	raw, err = json.Marshal(status)
 	w.must(err)
 	return apiretry.AnswerOf(&apierrors.StatusError{ErrStatus: status}), raw
 }
 
-// recordAnswer notes an answer for the unit test, if that is asked for.
+// recordAnswer stores an answer for the unit test if the flag is set.
 func (w *world) recordAnswer(name string, class apiretry.Class, raw []byte) {
 	w.t.Helper()
 	if !*recordAnswers {

@@ -22,8 +22,8 @@ import (
 const (
 	manager = helmv2.FieldManager
 
-	// portsTemplate is a Service whose ports have no name of their own in the
-	// merge key: two of one name are invalid while both are there.
+	// portsTemplate is a Service whose ports have equal names but different merge keys: two ports
+	// of one name are invalid together.
 	portsTemplate = "apiVersion: v1\nkind: Service\nmetadata:\n  name: {{ .Release.Name }}\nspec:\n  clusterIP: None\n  ports:\n  - {name: http, port: {{ .Values.port | default 80 }}}\n"
 	// dataTemplate is a ConfigMap with .Values.data.
 	dataTemplate = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}\ndata: {{ .Values.data | default dict | toJson }}\n"
@@ -86,9 +86,8 @@ func (w *world) upgradeTo(hr *helmv2.HelmRelease, revision int, v map[string]any
 	}
 }
 
-// TestApplyMethods follows a release through every change of the way its objects
-// are applied. In each step a field and a port go, which must not depend on who
-// made them.
+// TestApplyMethods: fields and ports are removed with every sequence of apply methods, whichever
+// method created them.
 func TestApplyMethods(t *testing.T) {
 	no, yes := false, true
 	cases := map[string]struct {
@@ -101,8 +100,8 @@ func TestApplyMethods(t *testing.T) {
 		"Default":         {"an install applies server-side, and auto goes on like that", nil, "", "Apply", "Apply"},
 		"ServerSide":      {"both are said", &yes, helmv2.ServerSideApplyEnabled, "Apply", "Apply"},
 		"ClientSide":      {"auto goes on as the install began", &no, helmv2.ServerSideApplyAuto, "Update", "Update"},
-		"ToServer":        {"what updates made is handed to the apply", &no, helmv2.ServerSideApplyEnabled, "Update", "Apply"},
-		"ToClient":        {"what the apply made is handed to updates", &yes, helmv2.ServerSideApplyDisabled, "Apply", "Update"},
+		"ToServer":        {"fields of updates are moved to the apply's entry", &no, helmv2.ServerSideApplyEnabled, "Update", "Apply"},
+		"ToClient":        {"fields of the apply are moved to the updates' entry", &yes, helmv2.ServerSideApplyDisabled, "Apply", "Update"},
 		"AlwaysByClients": {"server-side applying can be avoided altogether", &no, helmv2.ServerSideApplyDisabled, "Update", "Update"},
 	}
 	for name, tc := range cases {
@@ -130,7 +129,7 @@ func TestApplyMethods(t *testing.T) {
 				t.Errorf("%s: ports are %v", tc.reason, service.Spec.Ports)
 			}
 			if err := suite.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "app-extra"}, cm); !apierrors.IsNotFound(err) {
-				t.Errorf("%s: what the chart dropped is there: %v", tc.reason, err)
+				t.Errorf("%s: a field exists that the chart removed: %v", tc.reason, err)
 			}
 			// And back by auto, which follows the last revision.
 			w.upgradeTo(hr, 3, values("data", values("kept", "3")), with(nil, ""))
@@ -175,8 +174,7 @@ func TestTakenOverReleaseStaysClientSide(t *testing.T) {
 	}
 }
 
-// TestLeftOverHookIsAnError: a hook that is there already was run for something
-// else.
+// TestLeftOverHookIsAnError: an existing hook object is an error, since it ran for another action.
 func TestLeftOverHookIsAnError(t *testing.T) {
 	w := newWorld(t)
 	w.must(suite.client.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "before"}}))
@@ -188,8 +186,8 @@ func TestLeftOverHookIsAnError(t *testing.T) {
 	w.untilSays(hr, "Released", metav1.ConditionFalse, helmv2.ReasonInstallFailed, `"before" already exists`)
 }
 
-// TestForceReplacesClientSideOnly: a field that nobody may change is in the way of
-// a patch and of a replacement alike, but others are dropped.
+// TestForceReplacesClientSideOnly: an immutable field prevents a patch and a replacement alike;
+// other fields are removed.
 func TestForceReplacesClientSideOnly(t *testing.T) {
 	for mode, want := range map[helmv2.ServerSideApplyMode]bool{helmv2.ServerSideApplyDisabled: false, helmv2.ServerSideApplyEnabled: true} {
 		t.Run(string(mode), func(t *testing.T) {
@@ -200,12 +198,12 @@ func TestForceReplacesClientSideOnly(t *testing.T) {
 			cm := w.configMap("app")
 			before := cm.DeepCopy()
 			cm.Labels["theirs"] = "x"
-			w.must(suite.client.Patch(t.Context(), cm, client.MergeFrom(before), client.FieldOwner("somebody")))
+			w.must(suite.client.Patch(t.Context(), cm, client.MergeFrom(before), client.FieldOwner("editor")))
 			w.upgradeTo(hr, 2, values("data", values("a", "2")), func(hr *helmv2.HelmRelease) {
 				hr.Spec.Upgrade = &helmv2.Upgrade{ServerSideApply: mode, Force: true}
 			})
 			if _, kept := w.configMap("app").Labels["theirs"]; kept != want {
-				t.Errorf("somebody's label is kept: %t, want %t", kept, want)
+				t.Errorf("the label of another client is kept: %t, want %t", kept, want)
 			}
 		})
 	}

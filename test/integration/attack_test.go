@@ -78,7 +78,7 @@ func attacks(t *testing.T) map[string]attack {
 	const install = helmv2.ReasonInstallFailed
 	return map[string]attack{
 		"bomb":      {chart: zeros(t), reason: helmv2.ReasonArtifactFailed, says: []string{"bomb", "larger than 104857600 bytes when it is unpacked"}},
-		"parent":    {chart: pack(t, "evil", "1.0.0", map[string]string{"../../etc/x": "x"}), reason: helmv2.ReasonArtifactFailed, says: []string{"leads out of the chart"}},
+		"parent":    {chart: pack(t, "evil", "1.0.0", map[string]string{"../../etc/x": "x"}), reason: helmv2.ReasonArtifactFailed, says: []string{"is outside of the chart"}},
 		"laughs":    {chart: pack(t, "evil", "1.0.0", map[string]string{"values.yaml": laughs}), reason: helmv2.ReasonArtifactFailed, says: []string{"values.yaml", "excessive aliasing"}},
 		"deep":      {chart: pack(t, "evil", "1.0.0", map[string]string{"values.yaml": strings.Repeat("[", 100_000)}), reason: helmv2.ReasonArtifactFailed, says: []string{"values.yaml"}},
 		"manifest":  {chart: evilChart(t, cm+laughs), reason: install, says: []string{"excessive aliasing"}},
@@ -95,8 +95,8 @@ func attacks(t *testing.T) map[string]attack {
 	}
 }
 
-// TestAttackers: releases that attack live beside an honest one. Each of them is
-// refused with a reason, and the honest one is served.
+// TestAttackers: each malicious release is rejected with a reason, and a normal one beside them
+// works.
 func TestAttackers(t *testing.T) {
 	w := newWorld(t)
 	before := resident(t)
@@ -116,18 +116,18 @@ func TestAttackers(t *testing.T) {
 	for name, a := range all {
 		w.untilSays(held[name], helmv2.ConditionReady, metav1.ConditionFalse, a.reason, a.says...)
 		if n := len(condition(held[name], helmv2.ConditionReady).Message); n > 4096 {
-			t.Errorf("%s is told of with %d bytes", name, n)
+			t.Errorf("the message for %s has %d bytes", name, n)
 		}
 		if len(w.stored(name)) != 0 {
 			t.Errorf("%s was installed", name)
 		}
-		// It would try again and again, which is not what is asked here.
+		// The retries of the release would affect the measurement.
 		w.remove(held[name])
 	}
 	w.edit(honest, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(t, map[string]any{"message": "still here"}) })
 	w.untilReady(honest)
-	// Far above what it takes, far below what the attacks would. The race detector
-	// takes several times as much.
+	// The limit is far above normal use, and far below that of the attacks. The race detector needs
+	// several times as much.
 	grown := resident(t) - before
 	t.Logf("memory grew by %d bytes at most", grown)
 	if grown > 3<<30 {

@@ -19,8 +19,8 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// Each test of this file breaks one thing, reads what the user is told, mends it
-// and waits for the release to get over it.
+// Each test of this file breaks one input, checks the message, repairs the input and waits until
+// the release recovers.
 
 func TestMissingSource(t *testing.T) {
 	w := newWorld(t)
@@ -80,7 +80,7 @@ func TestArtifactServerDown(t *testing.T) {
 	hr := w.release("away", nil)
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonArtifactFailed, "503", "away-3.0.0.tgz")
 	w.setAnswer(nil)
-	// Nothing tells us that it is back: the back-off has to find out.
+	// No event reports the recovery, so the back-off has to find it.
 	w.untilReady(hr)
 }
 
@@ -110,7 +110,7 @@ func TestFailedInstallStallsUntilTheSpecChanges(t *testing.T) {
 	w.publish("broken", "1.0.0", pack(t, "broken", "1.0.0", map[string]string{
 		"templates/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Values.name | default \"Not-A-Name\" }}\n",
 	}))
-	// Checked beforehand, it would never come to a failed revision.
+	// The preflight check would prevent the failed revision.
 	hr := w.release("broken", nil, func(hr *helmv2.HelmRelease) { hr.Spec.Install = &helmv2.Install{DisableOpenAPIValidation: true} })
 	w.untilSays(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonRetriesExceeded, "Failed to install after 1 attempt(s)")
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonInstallFailed, "Not-A-Name")
@@ -125,8 +125,8 @@ func TestFailedInstallStallsUntilTheSpecChanges(t *testing.T) {
 	}
 }
 
-// TestClusterWithoutGate: tokens of ServiceAccounts take a feature gate, and what wants
-// some without is named.
+// TestClusterWithoutGate: a kubeconfig that needs ServiceAccount tokens is rejected with the name
+// of the missing feature gate.
 func TestClusterWithoutGate(t *testing.T) {
 	w := newWorld(t)
 	w.publish("eager", "1.0.0", configMapChart(t, "1.0.0"))
@@ -137,13 +137,12 @@ func TestClusterWithoutGate(t *testing.T) {
 	hr := w.release("eager", nil, func(hr *helmv2.HelmRelease) {
 		hr.Spec.KubeConfig = &helmv2.KubeConfigReference{ConfigMapRef: &helmv2.LocalObjectReference{Name: "there"}}
 	})
-	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonRESTClientError, "/there': provider generic is for tokens of ServiceAccounts, which the controller does not ask for without the feature gate ObjectLevelWorkloadIdentity")
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonRESTClientError, "/there': provider generic is for tokens of ServiceAccounts, which need the feature gate ObjectLevelWorkloadIdentity")
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.KubeConfig = nil })
 	w.untilReady(hr)
 }
 
-// TestOthersGoOn: a release that cannot be installed is no reason for the next
-// one not to be.
+// TestOthersGoOn: a release that cannot be installed does not block another one.
 func TestOthersGoOn(t *testing.T) {
 	w := newWorld(t)
 	w.publish("bad", "1.0.0", []byte("noise"))
@@ -153,8 +152,8 @@ func TestOthersGoOn(t *testing.T) {
 	w.untilSays(bad, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonArtifactFailed)
 }
 
-// TestNoSharedValues: two releases of one artifact, each with a chart that Helm
-// changes while it renders, see their own values only.
+// TestNoSharedValues: two releases of one artifact, whose chart changes its values while it
+// renders, have separate values.
 func TestNoSharedValues(t *testing.T) {
 	w := newWorld(t)
 	archive := configMapChart(t, "1.0.0")
@@ -170,8 +169,9 @@ func TestNoSharedValues(t *testing.T) {
 	}
 }
 
-// TestMissingNamespace: what the API server rejects counts against the retries, and stalls the
-// release when they are spent. Nothing but the obstacle has to change then.
+// TestMissingNamespace: a rejection by the API server counts as a failure, and stalls the release
+// when no retries are left. After the cause is removed, the release recovers without a change of
+// the spec.
 func TestMissingNamespace(t *testing.T) {
 	w := newWorld(t)
 	w.publish("web", "1.0.0", configMapChart(t, "1.0.0"))
@@ -189,7 +189,7 @@ func TestMissingNamespace(t *testing.T) {
 	if stored := w.stored("web"); len(stored) > 0 {
 		t.Errorf("stored is %+v", stored)
 	}
-	// It is tried again meanwhile, of which nobody is told.
+	// The retries in between send no events.
 	stalled := condition(hr, helmv2.ConditionStalled).LastTransitionTime
 	w.until(hr, "another try", func(hr *helmv2.HelmRelease) bool {
 		return stalled.Time.Before(condition(hr, helmv2.ConditionStalled).LastTransitionTime.Time)

@@ -31,7 +31,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/metrics"
 )
 
-// Canaries: nobody else writes these. The second has what messages escape, the third
+// Secret values that occur nowhere else. The second has characters that messages escape, the third
 // is a number, and the fourth is in a chart's own Secret.
 const (
 	canary     = "Xq7CanaryZk93hW2"
@@ -67,7 +67,7 @@ func valuesOf(key, path string) func(*helmv2.HelmRelease) {
 	}
 }
 
-// noCanary looks whether anything of this suite has told what is in a Secret.
+// noCanary fails if the suite has published a value of a Secret.
 func (w *world) noCanary() {
 	w.t.Helper()
 	leaks, err := suite.canaries.Leaks(w.t.Context())
@@ -82,7 +82,7 @@ func (w *world) noCanary() {
 	}
 }
 
-// fails waits until a release says that something is wrong.
+// fails waits until a release reports a failure.
 func (w *world) fails(hr *helmv2.HelmRelease) {
 	w.t.Helper()
 	w.until(hr, "a failure", func(hr *helmv2.HelmRelease) bool {
@@ -96,7 +96,7 @@ type told struct {
 	edit  func(*helmv2.HelmRelease)
 }
 
-// tellingCharts are releases that fail with a message that would like to quote.
+// tellingCharts are releases whose failures have messages that quote values.
 func tellingCharts() map[string]told {
 	usual := valuesOf("values.yaml", "")
 	typed := `{"properties":{"password":{"pattern":"^x$"},"odd":{"enum":["a"]},"pin":{"maximum":5}}}`
@@ -149,7 +149,7 @@ func tellingCharts() map[string]told {
 			}}}}}
 		}}
 	}
-	// Rules for health are evaluated on objects that have the values in them.
+	// Health check expressions are evaluated on objects with the values.
 	for name, rule := range map[string]string{
 		"cel-int": "int(data.k) > 0", "cel-time": "timestamp(data.k) > timestamp(data.o)", "cel-duration": "duration(data.o) > duration('1s')",
 		"cel-regex": "'x'.matches(data.k + '(')", "cel-key": "{'a': 1}[data.k] == 1", "cel-failed": "data.k == 'x'",
@@ -163,8 +163,7 @@ func tellingCharts() map[string]told {
 	return all
 }
 
-// TestCanary: what comes from a Secret is in no status, event, log or metric, whatever
-// goes wrong with it.
+// TestCanary: values of Secrets are in no status, event, log or metric, with any failure.
 func TestCanary(t *testing.T) {
 	w := newWorld(t)
 	w.aCanary()
@@ -200,7 +199,7 @@ func TestCanary(t *testing.T) {
 	w.noCanary()
 }
 
-// TestCanaryInKubeconfigs: what is in a kubeconfig stays in it.
+// TestCanaryInKubeconfigs: contents of a kubeconfig are not published.
 func TestCanaryInKubeconfigs(t *testing.T) {
 	w := newWorld(t)
 	w.aCanary()
@@ -209,22 +208,22 @@ func TestCanaryInKubeconfigs(t *testing.T) {
 		return "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\nclusters: [{name: c, cluster: {" +
 			cluster + "}}]\nusers: [{name: u, user: {" + user + "}}]\n"
 	}
-	nobody := "server: 'https://127.0.0.1:1'"
+	unreachable := "server: 'https://127.0.0.1:1'"
 	for name, content := range map[string]string{
 		"noise": "users: [" + canary, "word": canary, "list": "- " + canary,
-		"typed":    config(nobody, "token: {"+canary+": 1}"),
-		"key":      config(nobody, "client-key-data: "+canary+", client-certificate-data: "+canary),
-		"pair":     config(nobody, "client-key-data: "+ownEncoded+", client-certificate-data: "+ownEncoded),
-		"token":    config(nobody, "token: "+canary),
-		"header":   config(nobody, `token: "`+canary+`\n`+canary+`"`),
-		"basic":    config(nobody, "username: bird, password: "+canary),
-		"exec":     config(nobody, "exec: {command: /bin/false, args: ["+canary+"], env: [{name: A, value: "+canary+"}], apiVersion: client.authentication.k8s.io/v1}"),
-		"provider": config(nobody, "auth-provider: {name: "+canary+", config: {a: "+canary+"}}"),
-		"file":     config(nobody, "tokenFile: /nowhere/"+canary),
+		"typed":    config(unreachable, "token: {"+canary+": 1}"),
+		"key":      config(unreachable, "client-key-data: "+canary+", client-certificate-data: "+canary),
+		"pair":     config(unreachable, "client-key-data: "+ownEncoded+", client-certificate-data: "+ownEncoded),
+		"token":    config(unreachable, "token: "+canary),
+		"header":   config(unreachable, `token: "`+canary+`\n`+canary+`"`),
+		"basic":    config(unreachable, "username: bird, password: "+canary),
+		"exec":     config(unreachable, "exec: {command: /bin/false, args: ["+canary+"], env: [{name: A, value: "+canary+"}], apiVersion: client.authentication.k8s.io/v1}"),
+		"provider": config(unreachable, "auth-provider: {name: "+canary+", config: {a: "+canary+"}}"),
+		"file":     config(unreachable, "tokenFile: /nowhere/"+canary),
 		"server":   config("server: 'https://bird:"+urlCanary+"@127.0.0.1:1'", "token: "+canary),
-		"proxy":    config(nobody+", proxy-url: 'http://bird:"+urlCanary+"@127.0.0.1:1'", "token: "+canary),
-		"proxied":  config(nobody+", proxy-url: 'odd://bird:"+urlCanary+"@127.0.0.1:1'", "token: "+canary),
-		"no-proxy": config(nobody+", proxy-url: 'http://bird:"+urlCanary+"@%zz'", "token: "+canary),
+		"proxy":    config(unreachable+", proxy-url: 'http://bird:"+urlCanary+"@127.0.0.1:1'", "token: "+canary),
+		"proxied":  config(unreachable+", proxy-url: 'odd://bird:"+urlCanary+"@127.0.0.1:1'", "token: "+canary),
+		"no-proxy": config(unreachable+", proxy-url: 'http://bird:"+urlCanary+"@%zz'", "token: "+canary),
 	} {
 		w.must(suite.client.Create(t.Context(), &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}, StringData: map[string]string{"value": content},
@@ -234,7 +233,7 @@ func TestCanaryInKubeconfigs(t *testing.T) {
 			hr.Spec.KubeConfig = &helmv2.KubeConfigReference{SecretRef: &helmv2.SecretKeyReference{Name: name}}
 		})
 		w.fails(hr)
-		// What cannot be reached could not be uninstalled from either.
+		// The cluster is unreachable, so the release cannot be uninstalled.
 		hr.Finalizers = nil
 		w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = true })
 	}
@@ -281,7 +280,7 @@ func (w *world) deny(operations ...admissionregistrationv1.OperationType) {
 	}
 	w.must(suite.client.Create(w.t.Context(), hook))
 	w.t.Cleanup(func() { w.allow() })
-	// It takes a while until all of the API server knows.
+	// The API server needs some time to apply the configuration everywhere.
 	probe := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "probe", Annotations: map[string]string{"a": "b"}}}
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if err := w.tryProbe(probe, operations[0]); err != nil && strings.Contains(err.Error(), "not like this") {
@@ -318,7 +317,7 @@ func pemOf(c *x509.Certificate) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw})
 }
 
-// quotable is a chart whose objects, and whose hook, have values of Secrets in them.
+// quotable is a chart whose objects and hook contain values of Secrets.
 func quotable(t *testing.T, version string) []byte {
 	job := "apiVersion: batch/v1\nkind: Job\nmetadata: {name: work, annotations: {helm.sh/hook: pre-rollback}}\n" +
 		"spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: example.com/none, env: [{name: A, value: {{ .Values.password }}}, {name: B, value: {{ .Values.odd | quote }}}]}]}}}\n"
@@ -329,7 +328,7 @@ func quotable(t *testing.T, version string) []byte {
 	})
 }
 
-// TestCanaryInDenials: whoever admits objects, or denies them, may quote them.
+// TestCanaryInDenials: values that an admission webhook quotes are redacted.
 func TestCanaryInDenials(t *testing.T) {
 	operationsServed(t)
 	w := newWorld(t)
@@ -351,7 +350,7 @@ func TestCanaryInDenials(t *testing.T) {
 	w.allow()
 	w.succeed(op)
 	w.tidy(op)
-	// Drift that is told of, and cannot be corrected.
+	// Drift that is reported and cannot be corrected.
 	live := w.configMap("x")
 	live.Data["k"], live.Data["o"] = "changed", strings.Repeat("long ", 23)+"and "+oddCanary+canary
 	w.must(suite.client.Update(t.Context(), live))
@@ -390,8 +389,7 @@ func (w *world) untilEventText(hr *helmv2.HelmRelease, text string) {
 	w.t.Fatalf("no event of %s says %q", hr.Name, text)
 }
 
-// TestCanaryInAddresses: an address that notifications go to may have a password or
-// a token, which is told to nobody.
+// TestCanaryInAddresses: a password or token in the address of notifications is not published.
 func TestCanaryInAddresses(t *testing.T) {
 	w := newWorld(t)
 	w.aCanary()

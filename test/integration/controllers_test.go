@@ -19,34 +19,34 @@ import (
 	"github.com/pintle-dev/pintle/internal/inputs"
 )
 
-// labelController gives a HelmRelease to a controller of its test's own: the one
-// that all tests share does not see it.
+// labelController assigns a HelmRelease to a controller of its own test. The shared controller
+// ignores it.
 const labelController = "it.pintle.dev/controller"
 
 // config is how one controller differs from another.
 type config struct {
 	settings inputs.Settings
-	// httpTimeout bounds a download, concurrent is how many HelmReleases are visited
-	// at a time; 5 s and 4 if they are zero.
+	// httpTimeout limits a download; concurrent is the number of concurrent reconciliations. The
+	// defaults are 5 s and 4.
 	httpTimeout time.Duration
 	concurrent  int
-	// overridden are field managers that have no say.
+	// overridden are field managers whose changes are overridden.
 	overridden []string
 	// notifications, if set, posts events.
 	notifications *events.Sender
-	// wrap, if set, sees all requests.
+	// wrap, if set, wraps the transport of all requests.
 	wrap clienttransport.WrapperFunc
-	// withoutOperations is true of one that starts before there are Operations.
+	// withoutOperations is true for a controller that starts without the Operation CRD.
 	withoutOperations bool
 	// endpoint, if set, is the API server it uses.
 	endpoint *rest.Config
-	// defaultServiceAccount is whom Helm acts as where a HelmRelease names nobody.
+	// defaultServiceAccount is the identity of releases without serviceAccountName.
 	defaultServiceAccount string
-	// name of a controller that sees only HelmReleases labelled with it.
+	// name is the label value of the controller's HelmReleases.
 	name string
 }
 
-// see narrows what the controller sees of HelmReleases.
+// see restricts the controller's cache to its HelmReleases.
 func (c config) see(opts *ctrl.Options) error {
 	text := "!" + labelController
 	if c.name != "" {
@@ -60,8 +60,8 @@ func (c config) see(opts *ctrl.Options) error {
 	return err
 }
 
-// ownController starts a controller for the duration of a test and returns what
-// gives a HelmRelease to it.
+// ownController starts a controller for the duration of a test. It returns a function that assigns
+// a HelmRelease to it.
 func (w *world) ownController(c config) func(*helmv2.HelmRelease) {
 	w.t.Helper()
 	c.name = w.namespace

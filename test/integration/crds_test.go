@@ -20,8 +20,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// definition is a CustomResourceDefinition of kind Thing in a group of its own,
-// with the given versions, of which the last is stored.
+// definition is a CRD of kind Thing in a group with the given versions. The last one is the storage
+// version.
 func definition(group string, versions ...string) string {
 	s := fmt.Sprintf("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: things.%s\nspec:\n  group: %s\n  scope: Namespaced\n"+
 		"  names: {kind: Thing, plural: things, singular: thing, listKind: ThingList}\n  versions:\n", group, group)
@@ -37,7 +37,7 @@ func thingTemplate(group, version string) string {
 	return "apiVersion: " + group + "/" + version + "\nkind: Thing\nmetadata:\n  name: {{ .Release.Name }}\nspec: {size: 1, {{ .Values.field | default \"size\" }}: 1}\n"
 }
 
-// definition returns the definition of things in a group, nil if there is none.
+// definition returns the CRD of a group's things, nil if it does not exist.
 func (w *world) definition(group string) *apiextensionsv1.CustomResourceDefinition {
 	w.t.Helper()
 	u := &unstructured.Unstructured{}
@@ -72,12 +72,12 @@ func TestCRDPolicies(t *testing.T) {
 		want    string
 		added   bool
 	}{
-		"Create":            {"what exists stays", helmv2.CRDsCreate, nil, "v1", "v1", true},
+		"Create":            {"existing CRDs stay", helmv2.CRDsCreate, nil, "v1", "v1", true},
 		"Default":           {"Create is the default", "", nil, "v1", "v1", true},
-		"CreateClientSide":  {"what exists stays", helmv2.CRDsCreate, &no, "v1", "v1", true},
+		"CreateClientSide":  {"existing CRDs stay", helmv2.CRDsCreate, &no, "v1", "v1", true},
 		"Skip":              {"nothing is done", helmv2.CRDsSkip, nil, "v1", "v1", false},
-		"Replace":           {"what exists changes", helmv2.CRDsCreateReplace, nil, "v2", "v1 v2", true},
-		"ReplaceClientSide": {"what exists changes", helmv2.CRDsCreateReplace, &no, "v2", "v1 v2", true},
+		"Replace":           {"existing CRDs change", helmv2.CRDsCreateReplace, nil, "v2", "v1 v2", true},
+		"ReplaceClientSide": {"existing CRDs change", helmv2.CRDsCreateReplace, &no, "v2", "v1 v2", true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -111,14 +111,14 @@ func TestCRDPolicies(t *testing.T) {
 				t.Errorf("%s: inventory %+v", tc.reason, out.Inventory)
 			}
 			if b.asked("POST", "/configmaps") != 0 {
-				t.Errorf("%s: what is no definition was made", tc.reason)
+				t.Errorf("%s: an object other than a CRD was created", tc.reason)
 			}
 		})
 	}
 }
 
-// TestObjectsOfShippedKindsAreNotChecked: what the server knows of a definition may
-// be about to change.
+// TestObjectsOfShippedKindsAreNotChecked: objects of a kind whose CRD the chart changes are not
+// validated against the existing CRD.
 func TestObjectsOfShippedKindsAreNotChecked(t *testing.T) {
 	for _, folder := range []string{"crds", "templates"} {
 		t.Run(folder, func(t *testing.T) {
@@ -141,7 +141,7 @@ func TestObjectsOfShippedKindsAreNotChecked(t *testing.T) {
 	out := b.run(upgrade, pack(t, "note", "1.1.0", map[string]string{"templates/thing.yaml": thingTemplate(group, "v1")}),
 		values("field", "unknown"), helmv2.HelmReleaseSpec{})
 	if out.Err == nil || !containsAll(out.Err.Error(), "nothing was changed", "unknown") {
-		t.Errorf("what does not come with the release is checked: %v", out.Err)
+		t.Errorf("an object of an existing kind is validated: %v", out.Err)
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cluster"
 )
 
-// asking renders whether the cluster has a kind.
+// asking renders whether the cluster serves a kind.
 func asking(t *testing.T, group string) []byte {
 	return pack(t, "note", "1.0.0", map[string]string{"templates/cm.yaml": fmt.Sprintf(
 		"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}\ndata:\n  version: {{ .Capabilities.APIVersions.Has %q | quote }}\n  kind: {{ .Capabilities.APIVersions.Has %q | quote }}\n",
@@ -44,9 +44,8 @@ func (w *world) define(group string) {
 	w.t.Fatal("the definition is not established")
 }
 
-// TestNewDefinitionsAreSeen: a release sees what was defined a moment ago, although
-// nobody asks the server for every release. The chart asks, so that nothing would
-// fail that could be tried again.
+// TestNewDefinitionsAreSeen: a release uses a CRD that was created a moment ago, although not every
+// release runs discovery. The chart reads the capabilities, so that no failure triggers a retry.
 func TestNewDefinitionsAreSeen(t *testing.T) {
 	w := newWorld(t)
 	group := w.namespace + ".example.com"
@@ -116,6 +115,6 @@ func TestDiscoveryIsAskedOnce(t *testing.T) {
 		b.mustRun(upgrade, archive, nil, spec)
 	}
 	if got := discovered.Load() - first; got != 0 || first == 0 {
-		t.Errorf("two actions asked %d times, and five more %d times", first, got)
+		t.Errorf("two actions sent %d discovery requests, and five more %d", first, got)
 	}
 }

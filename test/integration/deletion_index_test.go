@@ -25,21 +25,20 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// outdated lets an index of Helm's storage list it once and see no change after that.
+// outdated freezes an index of Helm's storage after its first list.
 func outdated(next http.RoundTripper) http.RoundTripper {
 	var listed atomic.Bool
 	return transport(func(req *http.Request) (*http.Response, error) {
 		query := req.URL.Query()
 		index := req.URL.Path == "/api/v1/secrets" && query.Get("labelSelector") == "owner=helm"
 		if index && (query.Get("watch") != "" || listed.Swap(true)) {
-			return nil, errors.New("the test has cut off the watch")
+			return nil, errors.New("the test has interrupted the watch")
 		}
 		return next.RoundTrip(req)
 	})
 }
 
-// TestUninstallAsksTheServer: the index does not know the release, and the uninstall is not
-// misled.
+// TestUninstallAsksTheServer: an uninstall works if the release is missing in the index.
 func TestUninstallAsksTheServer(t *testing.T) {
 	b := newBench(t)
 	config := rest.CopyConfig(suite.config)
@@ -58,7 +57,7 @@ func TestUninstallAsksTheServer(t *testing.T) {
 	b.uninstalled("app")
 }
 
-// uninstalled expects that nothing is left of a release.
+// uninstalled expects that a release has neither objects nor records.
 func (w *world) uninstalled(name string) {
 	w.t.Helper()
 	if n := len(w.stored(name)); n != 0 {

@@ -30,8 +30,8 @@ func guardedChart(t *testing.T) []byte {
 	})
 }
 
-// TestDeletionInOrder: an operator and its custom resources are deleted in one stroke.
-// The resources go first, for nobody would take their finalizers off afterwards.
+// TestDeletionInOrder: an operator and its custom resources are deleted together. The resources are
+// deleted first, since only the operator removes their finalizers.
 func TestDeletionInOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -68,8 +68,8 @@ func TestDeletionInOrder(t *testing.T) {
 	}
 }
 
-// takeOff takes guards off ConfigMaps that are being deleted, as long as there is the
-// operator for it, until none is left.
+// takeOff removes finalizers from ConfigMaps that are being deleted, like their operator, as long
+// as the operator exists.
 func (w *world) takeOff() {
 	w.t.Helper()
 	deadline := time.Now().Add(2 * patience)
@@ -106,7 +106,8 @@ func (w *world) takeOff() {
 	}
 }
 
-// TestDeletionBeforeDependents: what is not deleted keeps nothing, and is named.
+// TestDeletionBeforeDependents: a dependent that is not deleted does not delay the deletion, and an
+// event names it.
 func TestDeletionBeforeDependents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -125,7 +126,7 @@ func TestDeletionBeforeDependents(t *testing.T) {
 	w.warned(base, helmv2.EventReasonDependentsLeft, w.namespace+"/user, which is not being deleted")
 }
 
-// TestDeletionOfACycle: nobody waits in a circle, and it is named.
+// TestDeletionOfACycle: a cycle of dependencies does not delay deletions, and an event names it.
 func TestDeletionOfACycle(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -148,7 +149,7 @@ func TestOrphanWhileDeleting(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.publish("stuck", "1.0.0", guardedChart(t))
-	hr := w.release("stuck", map[string]any{"operator": "nobody"}, func(hr *helmv2.HelmRelease) {
+	hr := w.release("stuck", map[string]any{"operator": "none"}, func(hr *helmv2.HelmRelease) {
 		hr.Spec.Timeout = &metav1.Duration{Duration: time.Hour}
 	})
 	w.untilReady(hr)
@@ -163,7 +164,7 @@ func TestOrphanWhileDeleting(t *testing.T) {
 	w.must(client.IgnoreNotFound(suite.client.Update(t.Context(), cm)))
 }
 
-// warned waits for a warning about an object that may be gone.
+// warned waits for a warning about an object that may not exist any more.
 func (w *world) warned(hr *helmv2.HelmRelease, reason string, texts ...string) {
 	w.t.Helper()
 	for deadline := time.Now().Add(patience); !w.hasEvent(hr, corev1.EventTypeWarning, reason, texts...); time.Sleep(20 * time.Millisecond) {

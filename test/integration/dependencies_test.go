@@ -20,8 +20,8 @@ func needs(refs ...helmv2.DependencyReference) func(*helmv2.HelmRelease) {
 	return func(hr *helmv2.HelmRelease) { hr.Spec.DependsOn = refs }
 }
 
-// TestDependencies: the controller of these tests looks again at dependencies
-// after an hour, so that whatever goes on here is noticed.
+// TestDependencies: changes of dependencies trigger reconciliations. The controller polls
+// dependencies only once an hour.
 func TestDependencies(t *testing.T) {
 	w := newWorld(t)
 	w.publish("top", "1.0.0", configMapChart(t, "1.0.0"))
@@ -42,7 +42,7 @@ func TestDependencies(t *testing.T) {
 	w.untilAtRest(middle)
 	w.untilAtRest(top)
 
-	// An upgrade of what it depends on is no concern of a release at rest.
+	// An upgrade of a dependency does not change a release that is in sync.
 	settled := top.ResourceVersion
 	w.edit(middle, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(t, map[string]any{"message": "two"}) })
 	w.untilRevision(middle, 2)
@@ -68,7 +68,8 @@ func TestDependencyCycle(t *testing.T) {
 	w.untilReady(hen)
 }
 
-// TestDependencyOutOfSight: a controller that sees some HelmReleases only.
+// TestDependencyOutOfSight: a dependency outside of the controller's label selector is read from
+// the API server.
 func TestDependencyOutOfSight(t *testing.T) {
 	w := newWorld(t)
 	mine := w.ownController(config{})

@@ -32,7 +32,7 @@ func onKind(apiVersion, kind, name string, readyExpr ...string) helmv2.Dependenc
 	return helmv2.DependencyReference{APIVersion: apiVersion, Kind: kind, Name: name, ReadyExpr: strings.Join(readyExpr, "")}
 }
 
-// newKindsWorld skips a test where the definition of HelmReleases lacks our fields.
+// newKindsWorld skips a test if the HelmRelease CRD lacks the fields of this project.
 func newKindsWorld(t *testing.T) *world {
 	t.Helper()
 	if os.Getenv("PINTLE_CRDS") != "" {
@@ -106,14 +106,14 @@ func (w *world) judged(o *unstructured.Unstructured, status, reason, message str
 	w.must(suite.client.Status().Update(w.t.Context(), o))
 }
 
-// waits waits until a HelmRelease says what it waits for.
+// waits waits until a HelmRelease reports its unready dependencies.
 func (w *world) waits(hr *helmv2.HelmRelease, texts ...string) {
 	w.t.Helper()
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonDependencyNotReady, texts...)
 }
 
-// TestDependencyOfALaterKind: first there is not even its kind. The controller looks
-// again after an hour, so that each step is heard of.
+// TestDependencyOfALaterKind: a dependency may refer to a kind without CRD. The controller polls
+// only once an hour, so every step must be detected by a watch.
 func TestDependencyOfALaterKind(t *testing.T) {
 	w := newKindsWorld(t)
 	group := w.namespace + ".example.com"
@@ -121,14 +121,14 @@ func TestDependencyOfALaterKind(t *testing.T) {
 	hr := w.release("app", nil, needs(onKind(group+"/v1", "Engine", "main")))
 	w.waits(hr, "unable to get '"+w.namespace+"/main' dependency: no kind Engine in "+group+"/v1 is served yet")
 	w.untilEvent(hr, corev1.EventTypeNormal, helmv2.ReasonDependencyNotReady, "is served yet")
-	// When it begins to wait it is looked for a few times, for eight seconds. After that,
-	// only the definition tells.
+	// A new dependency is polled a few times within eight seconds. After that only the watch of the
+	// CRD detects it.
 	time.Sleep(10 * time.Second)
 
 	w.serveKind("Engine", group, "Namespaced")
 	w.waits(hr, "dependency: Engine '"+w.namespace+"/main' not found")
 	engine := w.bare(group+"/v1", "Engine", "main")
-	// Nobody has looked at it yet, and by the rules that is ready. So it says that it is not.
+	// An object without status counts as ready, so the status sets it to not ready.
 	engine.Object["spec"] = map[string]any{"fuel": "diesel"}
 	hr2 := w.release("picky", nil, needs(onKind(group+"/v1", "Engine", "main", "dep.spec.fuel == 'electric'")), func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Name = "app" })
 	w.waits(hr2, "not found")
@@ -156,14 +156,15 @@ func TestDependencyOfALaterKind(t *testing.T) {
 	if newest(hr3) != 2 {
 		t.Errorf("revision %d", newest(hr3))
 	}
-	// A field of its spec is a wake-up too.
+	// A change of the spec triggers a reconciliation too.
 	before := engine.DeepCopy()
 	engine.Object["spec"] = map[string]any{"fuel": "electric"}
 	w.must(suite.client.Patch(t.Context(), engine, client.MergeFrom(before)))
 	w.untilAtRest(hr2)
 }
 
-// TestDependencyOfBuiltInKinds: a Deployment, a Job, and a ConfigMap that is asked.
+// TestDependencyOfBuiltInKinds: dependencies on a Deployment, a Job, and a ConfigMap with
+// readyExpr.
 func TestDependencyOfBuiltInKinds(t *testing.T) {
 	w := newKindsWorld(t)
 	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
@@ -233,8 +234,8 @@ func TestDependencyNeedsBoth(t *testing.T) {
 	}
 }
 
-// TestDependencyIsReadAsTheRelease: what a HelmRelease may ask about is what its
-// ServiceAccount may read here, wherever it is installed.
+// TestDependencyIsReadAsTheRelease: a dependency is read with the permissions of the HelmRelease's
+// ServiceAccount in this cluster, also if the release is installed elsewhere.
 func TestDependencyIsReadAsTheRelease(t *testing.T) {
 	w := newKindsWorld(t)
 	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
@@ -253,7 +254,8 @@ func TestDependencyIsReadAsTheRelease(t *testing.T) {
 		w.waits(hr, "unable to get '"+w.namespace+"/vault' dependency: ", `"vault" is forbidden: User "system:serviceaccount:`+w.namespace+":"+hr.Name+`" cannot get resource "secrets"`, `namespace "`+w.namespace+`"`)
 	}
 	w.grant("app", rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: w.namespace, Name: "app"}, everything())
-	// Nobody tells of rights. Any change of what is waited for will do.
+	// Changes of permissions cause no event. Any change of the dependency triggers a
+	// reconciliation.
 	vault.Labels = map[string]string{"touched": "yes"}
 	w.must(suite.client.Update(t.Context(), vault))
 	w.untilAtRest(hr)
@@ -268,8 +270,8 @@ func TestDependencyIsReadAsTheRelease(t *testing.T) {
 	w.waits(hr, "unable to get 'cluster-admin' dependency: ", `"cluster-admin" is forbidden: User "system:serviceaccount:`+w.namespace+`:app" cannot get resource "clusterroles"`, "at the cluster scope")
 }
 
-// TestDependencyInAnotherNamespace: with --no-cross-namespace-refs, a Secret there has
-// labels and nothing more.
+// TestDependencyInAnotherNamespace: with --no-cross-namespace-refs, expressions see only the labels
+// of a Secret in another namespace.
 func TestDependencyInAnotherNamespace(t *testing.T) {
 	w, there := newKindsWorld(t), newWorld(t)
 	strict := w.ownController(config{settings: inputs.Settings{DependencyRetry: time.Hour, NoCrossNamespaceRefs: true}})
@@ -309,7 +311,7 @@ func TestDependencyOfAnotherKindByMistake(t *testing.T) {
 	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
 	hr := w.release("app", nil, mine, needs(helmv2.DependencyReference{Name: "infra"}))
 	w.waits(hr, "unable to get '"+w.namespace+"/infra' dependency: HelmRelease '"+w.namespace+"/infra' not found, but a Kustomization of that name exists: set apiVersion and kind")
-	// It looks again five times.
+	// The new dependency is polled five times.
 	if writes := w.countWrites(hr, func() { time.Sleep(time.Second) }); writes != 0 {
 		t.Errorf("%d writes while it waits", writes)
 	}
@@ -324,8 +326,8 @@ func TestDependencyOfAnotherKindByMistake(t *testing.T) {
 	w.untilAtRest(hr)
 }
 
-// TestDependencyOfAnotherKindAtRest: what is met is neither watched nor asked for, until
-// the release is looked at.
+// TestDependencyOfAnotherKindAtRest: a ready dependency is neither watched nor read until the next
+// reconciliation.
 func TestDependencyOfAnotherKindAtRest(t *testing.T) {
 	w := newKindsWorld(t)
 	var mu sync.Mutex
@@ -348,7 +350,7 @@ func TestDependencyOfAnotherKindAtRest(t *testing.T) {
 	before := len(requests)
 	for _, r := range requests {
 		if strings.Contains(r, "watch=") {
-			t.Errorf("nobody waits: %s", r)
+			t.Errorf("no release waits: %s", r)
 		}
 	}
 	mu.Unlock()
@@ -356,6 +358,6 @@ func TestDependencyOfAnotherKindAtRest(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	if before == 0 || len(requests) != before {
-		t.Errorf("at rest, it was asked for: %v", requests)
+		t.Errorf("the dependency of a release in sync was read: %v", requests)
 	}
 }

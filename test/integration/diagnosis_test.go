@@ -29,12 +29,12 @@ const (
 	hookOfApp = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: app, annotations: {helm.sh/hook: pre-install}}\nspec:\n  template:\n    spec:\n      restartPolicy: Never\n      containers: [{name: a, image: none}]\n"
 )
 
-// happens plays what a cluster would do to an object: its pods, its status and what
-// is said of it. There are no controllers here.
+// happens simulates the controllers of a cluster: the Pods of an object, its status, and events
+// about it.
 type happens struct {
 	// status is of the object, pod of a pod of it; empty for none.
 	status, pod string
-	// reason and message are of a warning, about the pod if there is one.
+	// reason and message are those of a warning, about the Pod if there is one.
 	reason, message string
 }
 
@@ -103,8 +103,8 @@ func (w *world) podOf(ctx context.Context, of client.Object, status string) (*co
 	return pod, err
 }
 
-// TestReadySaysWhy: ten ways to fail, and what Ready says of each. What only real
-// containers do, test/node does.
+// TestReadySaysWhy: ten failures, and the message of Ready for each. Suite test/node covers
+// failures of real containers.
 func TestReadySaysWhy(t *testing.T) {
 	waits := func(reason, message string) string {
 		return `{phase: Pending, containerStatuses: [{name: a, image: none, imageID: "", ready: false, restartCount: 1, state: {waiting: {reason: ` + reason + `, message: '` + message + `'}}}]}`
@@ -184,8 +184,8 @@ func TestReadySaysWhy(t *testing.T) {
 	}
 }
 
-// TestWhyWithoutRights: who may not read pods fails as before, and it is said why
-// not more is known.
+// TestWhyWithoutRights: without permission to read Pods, the release fails as usual, and the
+// message names the missing permission.
 func TestWhyWithoutRights(t *testing.T) {
 	w := newWorld(t)
 	w.account("tenant", "secrets")
@@ -195,7 +195,7 @@ func TestWhyWithoutRights(t *testing.T) {
 	hr := w.release("app", nil, as("tenant"), func(hr *helmv2.HelmRelease) { hr.Spec.Timeout = &metav1.Duration{Duration: time.Second} })
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonInstallFailed,
 		"Deployment "+w.namespace+"/app: NotReady: ", "timeout waiting for")
-	w.until(hr, "an event that says what was not read", func(hr *helmv2.HelmRelease) bool {
+	w.until(hr, "an event with the resources that were not read", func(hr *helmv2.HelmRelease) bool {
 		var events corev1.EventList
 		w.must(suite.client.List(t.Context(), &events, client.InNamespace(hr.Namespace)))
 		return slices.ContainsFunc(events.Items, func(e corev1.Event) bool {
@@ -204,7 +204,8 @@ func TestWhyWithoutRights(t *testing.T) {
 	})
 }
 
-// TestReadyNamesTheFailure: whatever the remedy was, Ready says first why there had to be one.
+// TestReadyNamesTheFailure: after any remediation, the message of Ready begins with the original
+// failure.
 func TestReadyNamesTheFailure(t *testing.T) {
 	yes := true
 	impatient := func(hr *helmv2.HelmRelease) {

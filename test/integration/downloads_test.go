@@ -18,7 +18,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// muteServer accepts requests and says nothing until it is told to speak.
+// muteServer accepts requests and does not answer until it is released.
 type muteServer struct {
 	*httptest.Server
 	archives map[string][]byte
@@ -50,14 +50,14 @@ func (m *muteServer) asked(path string) int {
 	return m.requests[path]
 }
 
-// artifact is what a source offers that has its artifacts here.
+// artifact is the artifact of a source whose files are on this server.
 func (m *muteServer) artifact(path, tag string) fluxmeta.Artifact {
 	d := digest.SHA256.FromBytes(m.archives[path]).String()
 	return fluxmeta.Artifact{URL: m.URL + path, Path: path[1:], Digest: d, Revision: tag + "@" + d, LastUpdateTime: metav1.Now()}
 }
 
-// TestSilentArtifactServer: two workers, and more releases than that which wait
-// for a server that says nothing. The others do not notice.
+// TestSilentArtifactServer: releases that wait for a server without answers do not block others,
+// even if they outnumber the workers.
 func TestSilentArtifactServer(t *testing.T) {
 	w := newWorld(t)
 	archives := map[string][]byte{"/shared.tgz": configMapChart(t, "7.0.0")}
@@ -65,7 +65,7 @@ func TestSilentArtifactServer(t *testing.T) {
 		archives[fmt.Sprintf("/%d.tgz", i)] = configMapChart(t, fmt.Sprintf("7.0.%d", i+1))
 	}
 	mute := newMuteServer(t, archives)
-	// Nothing ends by itself while the test runs.
+	// No timeout expires while the test runs.
 	own := w.ownController(config{concurrent: 2, httpTimeout: time.Hour})
 	var stuck []*helmv2.HelmRelease
 	stick := func(name, path, tag string) {
@@ -87,7 +87,7 @@ func TestSilentArtifactServer(t *testing.T) {
 	for _, hr := range stuck {
 		w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, "Waiting for the artifact server", mute.URL)
 	}
-	// What is deleted meanwhile goes at once.
+	// A deletion in the meantime is handled at once.
 	w.remove(stuck[0])
 	w.untilGone(stuck[0])
 
@@ -105,8 +105,8 @@ func TestSilentArtifactServer(t *testing.T) {
 	}
 }
 
-// TestArtifactServerGivenUp: a download that takes too long is a failure that
-// stays visible while it is tried again, and a newer source is seen meanwhile.
+// TestArtifactServerGivenUp: a download that times out is reported as failed during its retries,
+// and a newer source is used meanwhile.
 func TestArtifactServerGivenUp(t *testing.T) {
 	w := newWorld(t)
 	mute := newMuteServer(t, map[string][]byte{"/late.tgz": configMapChart(t, "7.1.0")})
@@ -118,7 +118,7 @@ func TestArtifactServerGivenUp(t *testing.T) {
 	w.until(late, "a second try", func(*helmv2.HelmRelease) bool { return mute.asked("/late.tgz") >= 3 })
 	w.untilSays(late, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonArtifactFailed, "Could not load chart")
 	if c := condition(late, helmv2.ConditionReady); !c.LastTransitionTime.Equal(&since) {
-		t.Errorf("what is said of the server changes with every try: since %s, %s", since, c.LastTransitionTime)
+		t.Errorf("the message about the server changes with every attempt: since %s, %s", since, c.LastTransitionTime)
 	}
 	close(mute.silent)
 	w.untilReady(late)

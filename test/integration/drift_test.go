@@ -75,7 +75,7 @@ func (w *world) live(o *unstructured.Unstructured) *unstructured.Unstructured {
 	return live
 }
 
-// drift compares a live object with what is desired.
+// drift compares a live object with the desired one.
 func (w *world) drift(o *unstructured.Unstructured, override ...string) drift.Difference {
 	w.t.Helper()
 	d, err := drift.Compare(drift.Case{
@@ -94,8 +94,8 @@ func said(fields []release.DriftedField) []string {
 	return all
 }
 
-// admit has a webhook change an object, which is a Deployment, by a JSON patch
-// whenever somebody does that to it. It returns when the webhook is called.
+// admit installs a webhook that patches a Deployment on each request of the given operation. It
+// returns when the webhook is active.
 func (w *world) admit(o *unstructured.Unstructured, patch string, operation admissionregistrationv1.OperationType) {
 	w.t.Helper()
 	var called atomic.Bool
@@ -142,7 +142,7 @@ func (w *world) admit(o *unstructured.Unstructured, patch string, operation admi
 // driftImage is the path to the image.
 const driftImage = `.spec.template.spec.containers[name="app"].image`
 
-// writeAs patches an object as somebody.
+// writeAs patches an object as another field manager.
 func (w *world) writeAs(o *unstructured.Unstructured, who string, kind types.PatchType, body string) {
 	w.t.Helper()
 	w.must(suite.client.Patch(w.t.Context(), w.live(o), client.RawPatch(kind, []byte(body)), client.FieldOwner(who)))
@@ -153,9 +153,8 @@ func image(name string) string {
 	return `{"spec":{"template":{"spec":{"containers":[{"name":"app","image":"` + name + `"}]}}}}`
 }
 
-// TestDriftOwnership shows what telling drift from baseline rests on: admission
-// changes fields without taking them from whom the request is, and every other
-// way to change a field takes it away.
+// TestDriftOwnership: field ownership tells drift from admission. Admission changes fields without
+// changing their owner; every other write changes the owner.
 func TestDriftOwnership(t *testing.T) {
 	const replace = `[{"op":"replace","path":"/spec/template/spec/containers/0/image","value":"registry.example/admitted:1"}]`
 	t.Run("AdmissionAtCreate", func(t *testing.T) {
@@ -164,17 +163,17 @@ func TestDriftOwnership(t *testing.T) {
 		w.admit(o, replace, admissionregistrationv1.Create)
 		w.applyAs(o, manager)
 		w.baseline(o, "registry.example/admitted:1")
-		// Correcting something else leaves it as it is.
-		w.writeAs(o, "somebody", types.MergePatchType, `{"spec":{"minReadySeconds":1,"template":{"spec":{"terminationGracePeriodSeconds":1}}},"metadata":{"labels":{"app":"other"}}}`)
+		// The correction of another field does not change the admitted value.
+		w.writeAs(o, "editor", types.MergePatchType, `{"spec":{"minReadySeconds":1,"template":{"spec":{"terminationGracePeriodSeconds":1}}},"metadata":{"labels":{"app":"other"}}}`)
 		d := w.drift(o)
-		if got := said(d.Fields); !slices.Equal(got, []string{"changed .metadata.labels.app somebody Update"}) {
+		if got := said(d.Fields); !slices.Equal(got, []string{"changed .metadata.labels.app editor Update"}) {
 			t.Fatalf("%q", got)
 		}
 		w.applyAs(d.Body, manager)
 		w.baseline(o, "registry.example/admitted:1")
-		// The image, once it is somebody's.
-		w.writeAs(o, "somebody", types.StrategicMergePatchType, image("registry.example/other:1"))
-		if got := said(w.drift(o).Fields); !slices.Equal(got, []string{"changed " + driftImage + " somebody Update"}) {
+		// The image is drift once another client has changed it.
+		w.writeAs(o, "editor", types.StrategicMergePatchType, image("registry.example/other:1"))
+		if got := said(w.drift(o).Fields); !slices.Equal(got, []string{"changed " + driftImage + " editor Update"}) {
 			t.Errorf("%q", got)
 		}
 	})
@@ -183,7 +182,7 @@ func TestDriftOwnership(t *testing.T) {
 		o := w.object(driftDeployment)
 		w.applyAs(o, manager)
 		w.admit(o, replace, admissionregistrationv1.Update)
-		w.writeAs(o, "somebody", types.MergePatchType, `{"metadata":{"labels":{"other":"1"}}}`)
+		w.writeAs(o, "editor", types.MergePatchType, `{"metadata":{"labels":{"other":"1"}}}`)
 		w.baseline(o, "registry.example/admitted:1")
 	})
 	for name, write := range map[string]func(w *world, o *unstructured.Unstructured){
@@ -192,16 +191,16 @@ func TestDriftOwnership(t *testing.T) {
 			containers, _, _ := unstructured.NestedSlice(live.Object, "spec", "template", "spec", "containers")
 			containers[0].(map[string]any)["image"] = "registry.example/other:1"
 			w.must(unstructured.SetNestedSlice(live.Object, containers, "spec", "template", "spec", "containers"))
-			w.must(suite.client.Update(w.t.Context(), live, client.FieldOwner("somebody")))
+			w.must(suite.client.Update(w.t.Context(), live, client.FieldOwner("editor")))
 		},
 		"StrategicMergePatch": func(w *world, o *unstructured.Unstructured) {
-			w.writeAs(o, "somebody", types.StrategicMergePatchType, image("registry.example/other:1"))
+			w.writeAs(o, "editor", types.StrategicMergePatchType, image("registry.example/other:1"))
 		},
 		"JSONPatch": func(w *world, o *unstructured.Unstructured) {
-			w.writeAs(o, "somebody", types.JSONPatchType, strings.ReplaceAll(replace, "admitted", "other"))
+			w.writeAs(o, "editor", types.JSONPatchType, strings.ReplaceAll(replace, "admitted", "other"))
 		},
 		"Apply": func(w *world, o *unstructured.Unstructured) {
-			w.applyAs(w.object(strings.ReplaceAll(driftDeployment, "example/app:1", "example/other:1")), "somebody")
+			w.applyAs(w.object(strings.ReplaceAll(driftDeployment, "example/app:1", "example/other:1")), "editor")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -213,7 +212,7 @@ func TestDriftOwnership(t *testing.T) {
 			}
 			write(w, o)
 			d := w.drift(o)
-			if got := said(d.Fields); len(got) != 1 || !strings.HasPrefix(got[0], "changed "+driftImage+" somebody ") {
+			if got := said(d.Fields); len(got) != 1 || !strings.HasPrefix(got[0], "changed "+driftImage+" editor ") {
 				t.Fatalf("%q", got)
 			}
 			if got := d.Fields[0].Pointer; got != "/spec/template/spec/containers/0/image" {
@@ -227,7 +226,7 @@ func TestDriftOwnership(t *testing.T) {
 	}
 }
 
-// baseline expects an image that differs and is nobody's fault.
+// baseline expects an image that differs and is no drift.
 func (w *world) baseline(o *unstructured.Unstructured, want string) {
 	w.t.Helper()
 	containers, _, _ := unstructured.NestedSlice(w.live(o).Object, "spec", "template", "spec", "containers")
@@ -239,15 +238,15 @@ func (w *world) baseline(o *unstructured.Unstructured, want string) {
 	}
 }
 
-// TestDriftScale: who scales by the subresource is left alone, and stays to be
-// seen after something else is corrected.
+// TestDriftScale: replicas that the scale subresource set are ceded, also after another field is
+// corrected.
 func TestDriftScale(t *testing.T) {
 	w := newWorld(t)
 	o := w.object(driftDeployment)
 	w.applyAs(o, manager)
 	w.must(suite.client.SubResource("scale").Update(t.Context(), w.live(o), client.WithSubResourceBody(
 		&autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 3}}), &client.SubResourceUpdateOptions{UpdateOptions: client.UpdateOptions{FieldManager: "scaler"}}))
-	w.writeAs(o, "somebody", types.StrategicMergePatchType, image("registry.example/other:1"))
+	w.writeAs(o, "editor", types.StrategicMergePatchType, image("registry.example/other:1"))
 	ceded := []string{"changed .spec.replicas scaler Update scale"}
 	d := w.drift(o)
 	if got := said(d.Ceded); len(d.Fields) != 1 || !slices.Equal(got, ceded) {
@@ -258,21 +257,21 @@ func TestDriftScale(t *testing.T) {
 	if got := said(d.Ceded); len(d.Fields) != 0 || !slices.Equal(got, ceded) {
 		t.Fatalf("drift %q, ceded %q", said(d.Fields), got)
 	}
-	w.writeAs(o, "somebody", types.MergePatchType, `{"spec":{"replicas":5}}`)
-	if got := said(w.drift(o).Fields); !slices.Equal(got, []string{"changed .spec.replicas somebody Update"}) {
+	w.writeAs(o, "editor", types.MergePatchType, `{"spec":{"replicas":5}}`)
+	if got := said(w.drift(o).Fields); !slices.Equal(got, []string{"changed .spec.replicas editor Update"}) {
 		t.Errorf("%q", got)
 	}
 }
 
-// TestDriftDisown: what an overridden manager added can be removed only after it
-// has been made ours, and what it set besides stays.
+// TestDriftDisown: a field that an overridden manager added is removed after it was moved to
+// Pintle's entry, and other fields of that manager stay.
 func TestDriftDisown(t *testing.T) {
 	w := newWorld(t)
 	o := w.object(driftDeployment)
 	w.applyAs(o, manager)
 	w.writeAs(o, "editor", types.StrategicMergePatchType, `{"metadata":{"annotations":{"added":"1"}},"spec":{"template":{"spec":{"containers":[{"name":"side","image":"side:1"}]}}}}`)
 	if d := w.drift(o); len(d.Fields) != 0 {
-		t.Fatalf("additions are drift without being asked for: %q", said(d.Fields))
+		t.Fatalf("additions are drift without Override: %q", said(d.Fields))
 	}
 	d := w.drift(o, "editor")
 	if got := said(d.Fields); !slices.Equal(got, []string{

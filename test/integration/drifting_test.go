@@ -29,7 +29,7 @@ import (
 )
 
 const (
-	// scaledTemplate is a Deployment whose replicas are the chart's.
+	// scaledTemplate is a Deployment with replicas in the chart.
 	scaledTemplate = `apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -44,7 +44,8 @@ spec:
 	confidentialTemplate = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: {{ .Release.Name }}\nstringData:\n  password: open sesame\n"
 )
 
-// detecting switches drift detection on. Nothing here makes a Deployment ready.
+// detecting enables drift detection. It disables waiting, since no controller makes Deployments
+// ready.
 func detecting(mode helmv2.DriftDetectionMode, ignore ...helmv2.IgnoreRule) func(*helmv2.HelmRelease) {
 	return func(hr *helmv2.HelmRelease) {
 		hr.Spec.DriftDetection = &helmv2.DriftDetection{Mode: mode, Ignore: ignore}
@@ -61,7 +62,7 @@ func driftingChart(t *testing.T) []byte {
 	})
 }
 
-// drifting installs a release in which nothing has drifted yet.
+// drifting installs a release that is in sync.
 func (w *world) drifting(mode helmv2.DriftDetectionMode, edit ...func(*helmv2.HelmRelease)) *helmv2.HelmRelease {
 	w.t.Helper()
 	w.publish("app", "1.0.0", driftingChart(w.t))
@@ -71,7 +72,7 @@ func (w *world) drifting(mode helmv2.DriftDetectionMode, edit ...func(*helmv2.He
 	return hr
 }
 
-// changeAs changes an object as another field manager, whatever its version is.
+// changeAs changes an object as another field manager, at any resourceVersion.
 func changeAs[T client.Object](w *world, manager string, object T, change func(T)) {
 	w.t.Helper()
 	for {
@@ -114,8 +115,8 @@ func (w *world) driftEvents(hr *helmv2.HelmRelease) map[string][]string {
 	return all
 }
 
-// TestDriftCorrected: a change is undone and what was removed is put back, without a
-// revision, and both are said with who did it.
+// TestDriftCorrected: a changed and a removed object are restored without a new revision. Events
+// name the manager of each change.
 func TestDriftCorrected(t *testing.T) {
 	w := newWorld(t)
 	hr := w.drifting(helmv2.DriftDetectionEnabled)
@@ -139,14 +140,14 @@ func TestDriftCorrected(t *testing.T) {
 	}
 }
 
-// TestDriftWarned: mode warn says what differs, once, and writes nothing.
+// TestDriftWarned: mode warn reports differences once and writes nothing to the objects.
 func TestDriftWarned(t *testing.T) {
 	w := newWorld(t)
 	hr := w.drifting(helmv2.DriftDetectionWarn)
-	changeAs(w, "somebody", w.configMap("app"), func(cm *corev1.ConfigMap) { cm.Data["a"] = "2" })
+	changeAs(w, "editor", w.configMap("app"), func(cm *corev1.ConfigMap) { cm.Data["a"] = "2" })
 	version := w.configMap("app").ResourceVersion
 	w.must(suite.client.Delete(t.Context(), w.service("app")))
-	w.untilSays(hr, "Drifted", metav1.ConditionTrue, helmv2.ReasonDriftDetected, "Service/"+w.namespace+"/app removed", "ConfigMap/"+w.namespace+"/app changed (0 additions, 1 changes, 0 removals)", "by somebody")
+	w.untilSays(hr, "Drifted", metav1.ConditionTrue, helmv2.ReasonDriftDetected, "Service/"+w.namespace+"/app removed", "ConfigMap/"+w.namespace+"/app changed (0 additions, 1 changes, 0 removals)", "by editor")
 	if condition(hr, "Ready").Status != metav1.ConditionTrue {
 		t.Errorf("Ready is %+v", condition(hr, "Ready"))
 	}
@@ -179,11 +180,11 @@ func quiet(t *testing.T) time.Duration {
 	return d
 }
 
-// TestDriftQuiet: what others have a right to change makes neither an event nor a
-// write, however often they do, and does not hide what they have not.
+// TestDriftQuiet: permitted changes of other clients cause neither events nor writes, and do not
+// hide drift.
 func TestDriftQuiet(t *testing.T) {
 	w := newWorld(t)
-	// Of what is created only, so that to apply it again would undo it.
+	// The webhook acts on creation only, so that another apply would undo its change.
 	template := w.object(driftDeployment)
 	template.SetAnnotations(map[string]string{"some": "thing"})
 	w.admit(template, `[{"op":"add","path":"/metadata/labels/admitted","value":"yes"},
@@ -209,7 +210,7 @@ func TestDriftQuiet(t *testing.T) {
 	w.untilSays(hr, "Drifted", metav1.ConditionFalse, helmv2.ReasonNoDriftDetected, "Deployment/"+w.namespace+"/app", ".spec.replicas", "kube-controller-manager", "paths: [\"/spec/replicas\"]")
 	d := w.deployed("app")
 	for i, end := 0, time.Now().Add(quiet(t)); time.Now().Before(end); i++ {
-		scale(int32(7 + i%2)) //nolint:gosec // one of two
+		scale(int32(7 + i%2))
 		changeAs(w, "operator", d, func(d *appsv1.Deployment) { d.Annotations["operator/seen"] = strconv.Itoa(i) })
 		version := d.ResourceVersion
 		if i%10 == 0 {
@@ -241,17 +242,17 @@ func TestDriftQuiet(t *testing.T) {
 	}
 }
 
-// TestDriftSecret: no value of a Secret is said to anybody, and it is the chart's again.
+// TestDriftSecret: values of a Secret are not reported, and are corrected.
 func TestDriftSecret(t *testing.T) {
 	w := newWorld(t)
 	hr := w.drifting(helmv2.DriftDetectionEnabled)
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "app"}}
-	changeAs(w, "somebody", secret, func(s *corev1.Secret) { s.Data["password"] = []byte("correct horse") })
+	changeAs(w, "editor", secret, func(s *corev1.Secret) { s.Data["password"] = []byte("correct horse") })
 	untilTrue(w, "the password to be the chart's", func() bool {
 		w.must(suite.client.Get(t.Context(), client.ObjectKeyFromObject(secret), secret))
 		return string(secret.Data["password"]) == "open sesame"
 	})
-	w.untilEvent(hr, "Warning", helmv2.ReasonDriftDetected, "Secret/"+w.namespace+"/app changed", ".data.password", "by somebody")
+	w.untilEvent(hr, "Warning", helmv2.ReasonDriftDetected, "Secret/"+w.namespace+"/app changed", ".data.password", "by editor")
 	w.untilReady(hr)
 	said, err := json.Marshal([]any{hr, w.driftEvents(hr)})
 	w.must(err)
@@ -267,8 +268,7 @@ func TestDriftSecret(t *testing.T) {
 	}
 }
 
-// TestDriftNotCorrected: what cannot be corrected is said, and keeps nothing else
-// from being corrected.
+// TestDriftNotCorrected: a failed correction is reported and does not prevent other corrections.
 func TestDriftNotCorrected(t *testing.T) {
 	w := newWorld(t)
 	hr := w.drifting(helmv2.DriftDetectionWarn)
@@ -278,18 +278,18 @@ func TestDriftNotCorrected(t *testing.T) {
 	other.ResourceVersion, other.UID, other.ManagedFields = "", "", nil
 	other.Spec.Selector.MatchLabels["app"], other.Spec.Template.Labels["app"] = "other", "other"
 	w.must(suite.client.Delete(t.Context(), d))
-	w.must(suite.client.Create(t.Context(), other, client.FieldOwner("somebody")))
-	changeAs(w, "somebody", w.configMap("app"), func(cm *corev1.ConfigMap) { cm.Data["a"] = "2" })
+	w.must(suite.client.Create(t.Context(), other, client.FieldOwner("editor")))
+	changeAs(w, "editor", w.configMap("app"), func(cm *corev1.ConfigMap) { cm.Data["a"] = "2" })
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.DriftDetection.Mode = helmv2.DriftDetectionEnabled })
 	untilTrue(w, "the data to be the chart's", func() bool { return w.configMap("app").Data["a"] == "1" })
 	w.untilSays(hr, "Drifted", metav1.ConditionTrue, helmv2.ReasonDriftDetected,
-		".spec.selector", "by somebody", "Failed to ", "correct cluster state", "Deployment/"+w.namespace+"/app: ", "immutable")
+		".spec.selector", "by editor", "Failed to ", "correct cluster state", "Deployment/"+w.namespace+"/app: ", "immutable")
 	w.untilEvent(hr, "Warning", helmv2.ReasonDriftCorrectionFailed, "immutable")
 	w.untilSays(hr, "Ready", metav1.ConditionTrue, helmv2.ReasonInstallSucceeded)
 }
 
-// TestDriftOfListKey: a port's number is its key in the list of ports. With ours put
-// beside the changed one two ports would have one name, which the API server refuses.
+// TestDriftOfListKey: the number of a port is its merge key. An apply after its change would add a
+// second port with the same name, which the API server rejects.
 func TestDriftOfListKey(t *testing.T) {
 	w := newWorld(t)
 	hr := w.drifting(helmv2.DriftDetectionEnabled)
@@ -303,7 +303,7 @@ func TestDriftOfListKey(t *testing.T) {
 	}
 	w.untilEvent(hr, "Warning", helmv2.ReasonDriftDetected, ".spec.ports.0.port: 8081 instead of 80", "by kubectl-edit")
 	w.untilSays(hr, "Drifted", metav1.ConditionFalse, helmv2.ReasonNoDriftDetected)
-	// And once more, now that the port is ours by a patch.
+	// The port is owned by a patch now.
 	changeAs(w, "kubectl-edit", w.service("app"), func(s *corev1.Service) { s.Spec.Ports[0].Port = 8082 })
 	untilTrue(w, "the port to be the chart's", func() bool { return w.service("app").Spec.Ports[0].Port == 80 })
 	w.upgradeTo(hr, 2, values("data", values("a", "1"), "port", 81))
@@ -312,8 +312,8 @@ func TestDriftOfListKey(t *testing.T) {
 	}
 }
 
-// TestDriftFight: somebody undoes every correction at once. What that costs is
-// bounded, and the condition says who it is.
+// TestDriftFight: corrections are limited if another client undoes each of them at once, and the
+// condition names its manager.
 func TestDriftFight(t *testing.T) {
 	w := newWorld(t)
 	hr := w.drifting(helmv2.DriftDetectionEnabled)
@@ -331,9 +331,9 @@ func TestDriftFight(t *testing.T) {
 		}
 		ended <- fights
 	}()
-	w.untilSays(hr, "Drifted", metav1.ConditionTrue, helmv2.ReasonDriftDetected, "corrected only now and then", "ConfigMap/"+w.namespace+"/app", ".data.a", "by fighter (Update)", "paths: [\"/data/a\"]")
+	w.untilSays(hr, "Drifted", metav1.ConditionTrue, helmv2.ReasonDriftDetected, "corrected less often", "ConfigMap/"+w.namespace+"/app", ".data.a", "by fighter (Update)", "paths: [\"/data/a\"]")
 	w.must(suite.client.Delete(t.Context(), w.service("app")))
-	untilTrue(w, "what was removed to be back all the same", func() bool {
+	untilTrue(w, "the removed object to be created again", func() bool {
 		return suite.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "app"}, &corev1.Service{}) == nil
 	})
 	w.settle(hr)
@@ -343,7 +343,7 @@ func TestDriftFight(t *testing.T) {
 	}
 }
 
-// TestDriftOverride: what an overridden manager added is taken away again.
+// TestDriftOverride: additions of an overridden manager are removed.
 func TestDriftOverride(t *testing.T) {
 	w := newWorld(t)
 	mine := w.ownController(config{overridden: []string{"kubectl-edit"}})
@@ -355,14 +355,14 @@ func TestDriftOverride(t *testing.T) {
 		t.Errorf("looking has written managed fields: %v", fields)
 	}
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.DriftDetection.Mode = helmv2.DriftDetectionEnabled })
-	untilTrue(w, "what was added to be gone", func() bool { _, there := w.configMap("app").Data["added"]; return !there })
+	untilTrue(w, "the added field to be removed", func() bool { _, there := w.configMap("app").Data["added"]; return !there })
 	if data := w.configMap("app").Data; data["operator"] != "1" || data["a"] != "1" {
 		t.Errorf("data is %v", data)
 	}
 	w.untilSays(hr, "Drifted", metav1.ConditionFalse, helmv2.ReasonNoDriftDetected)
 }
 
-// counter counts what a controller asks for, watches and leases left aside.
+// counter counts the requests of a controller, except watches and leases.
 type counter struct {
 	next http.RoundTripper
 	n    *atomic.Int64
@@ -376,14 +376,14 @@ func (c counter) RoundTrip(req *http.Request) (*http.Response, error) {
 	return c.next.RoundTrip(req)
 }
 
-// TestDriftAtRest: a release of which nothing changes costs nothing, and a look that
-// somebody asks for no more than its acknowledgement.
+// TestDriftAtRest: a release without changes costs no requests. A requested reconciliation costs
+// only its acknowledgement.
 func TestDriftAtRest(t *testing.T) {
 	var asked atomic.Int64
 	w := newWorld(t)
 	mine := w.ownController(config{wrap: func(next http.RoundTripper) http.RoundTripper { return counter{next, &asked} }})
 	hr := w.drifting(helmv2.DriftDetectionEnabled, mine)
-	// Until the watches stand, and what the install has left behind was looked at.
+	// By then the watches have started, and changes after the install have been compared.
 	time.Sleep(2 * time.Second)
 	w.ask(hr, "first")
 	w.until(hr, "the request to be handled", func(hr *helmv2.HelmRelease) bool { return hr.Status.LastHandledReconcileAt == "first" })
@@ -451,15 +451,19 @@ func TestDriftReadFails(t *testing.T) {
 	w.settle(hr)
 	failing.Store(true)
 	changeAs(w, "editor", w.deployed("app"), func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(3)) })
-	untilTrue(w, "the correction", func() bool { return *w.deployed("app").Spec.Replicas == 1 })
+	untilTrue(w, "the correction", func() bool {
+		corrected := w.deployed("app")
+		w.must(suite.client.Get(t.Context(), client.ObjectKeyFromObject(corrected), corrected))
+		return *corrected.Spec.Replicas == 1
+	})
 	w.settle(hr)
 	if events := w.driftEvents(hr); failed.Load() != 1 || len(events[helmv2.ReasonStateError]) != 0 {
 		t.Errorf("%d reads failed; events: %v", failed.Load(), events)
 	}
 }
 
-// TestDriftCorrectsWhatItSaw: what was changed after the look is looked at before it
-// is corrected, be it only to find that somebody wants it left alone by now.
+// TestDriftCorrectsWhatItSaw: an object that was changed after its comparison is compared again
+// before it is corrected. It may be excluded from drift detection by then.
 func TestDriftCorrectsWhatItSaw(t *testing.T) {
 	w := newWorld(t)
 	way, err := cluster.Connect(suite.config)
@@ -478,7 +482,7 @@ func TestDriftCorrectsWhatItSaw(t *testing.T) {
 	for _, name := range []string{"left", "changed", "gone"} {
 		w.must(suite.client.Create(t.Context(), &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}, Data: map[string]string{"a": "2"},
-		}, client.FieldOwner("somebody")))
+		}, client.FieldOwner("editor")))
 	}
 	d := drift.NewDetector(time.Now)
 	found, err := d.Detect(t.Context(), look)
@@ -486,10 +490,10 @@ func TestDriftCorrectsWhatItSaw(t *testing.T) {
 	if len(found.Objects) != 3 {
 		t.Fatalf("found %+v", found)
 	}
-	changeAs(w, "somebody", w.configMap("left"), func(cm *corev1.ConfigMap) {
+	changeAs(w, "editor", w.configMap("left"), func(cm *corev1.ConfigMap) {
 		cm.Annotations = map[string]string{helmv2.MetadataDriftDetection: helmv2.MetadataDriftDetectionDisabled}
 	})
-	changeAs(w, "somebody", w.configMap("changed"), func(cm *corev1.ConfigMap) { cm.Data["a"] = "3" })
+	changeAs(w, "editor", w.configMap("changed"), func(cm *corev1.ConfigMap) { cm.Data["a"] = "3" })
 	w.must(suite.client.Delete(t.Context(), w.configMap("gone")))
 	if corrected, failed := d.Correct(t.Context(), look, false); len(corrected) != 3 || len(failed) != 0 {
 		t.Errorf("corrected %+v, failed %+v", corrected, failed)
@@ -501,9 +505,8 @@ func TestDriftCorrectsWhatItSaw(t *testing.T) {
 	}
 }
 
-// TestDriftRendersAgain: a chart that asked in vain for a definition is upgraded when
-// it comes; one that looks up an object, when somebody asks; one that renders
-// otherwise each time, never.
+// TestDriftRendersAgain: a chart that looked for a missing CRD is upgraded when the CRD is created,
+// and one that looks up an object on request. A chart with random output is never upgraded.
 func TestDriftRendersAgain(t *testing.T) {
 	w := newWorld(t)
 	group := w.namespace + ".example.com"
@@ -550,21 +553,21 @@ data: {version: {{ .Capabilities.APIVersions.Has "none/v1" | quote }}, random: {
 	}
 }
 
-// TestDriftOfWhatGoes: an object that is being deleted is left alone, and put back when
-// it is gone.
+// TestDriftOfWhatGoes: an object that is being deleted is left alone, and created again once it is
+// gone.
 func TestDriftOfWhatGoes(t *testing.T) {
 	w := newWorld(t)
 	hr := w.drifting(helmv2.DriftDetectionEnabled)
 	const finalizer = "pintle.dev/test"
 	cm := w.configMap("app")
-	changeAs(w, "somebody", cm, func(cm *corev1.ConfigMap) { cm.Finalizers = []string{finalizer} })
+	changeAs(w, "editor", cm, func(cm *corev1.ConfigMap) { cm.Finalizers = []string{finalizer} })
 	w.must(suite.client.Delete(t.Context(), cm))
-	changeAs(w, "somebody", cm, func(cm *corev1.ConfigMap) { cm.Data["a"] = "2" })
+	changeAs(w, "editor", cm, func(cm *corev1.ConfigMap) { cm.Data["a"] = "2" })
 	w.settle(hr)
 	if events := w.driftEvents(hr); len(events) != 0 || w.configMap("app").Data["a"] != "2" {
 		t.Errorf("it is corrected while it goes: %q", events)
 	}
-	changeAs(w, "somebody", cm, func(cm *corev1.ConfigMap) { cm.Finalizers = nil })
+	changeAs(w, "editor", cm, func(cm *corev1.ConfigMap) { cm.Finalizers = nil })
 	untilTrue(w, "it to be back", func() bool {
 		now := &corev1.ConfigMap{}
 		return suite.client.Get(t.Context(), client.ObjectKeyFromObject(cm), now) == nil && now.UID != cm.UID && now.Data["a"] == "1"

@@ -20,7 +20,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// faults are the ways in which one request can go wrong that repeating helps against.
+// faults are failures of one request that a retry resolves.
 var faults = map[string]func(next http.RoundTripper, req *http.Request) (*http.Response, error){
 	"500": func(_ http.RoundTripper, req *http.Request) (*http.Response, error) {
 		return statusAnswer(req, http.StatusInternalServerError, "InternalError"), nil
@@ -66,12 +66,12 @@ type faulty struct {
 	fault func(next http.RoundTripper, req *http.Request) (*http.Response, error)
 	sent  int
 	hooks int
-	// log holds what was sent.
+	// log are the sent requests.
 	log []string
 }
 
 func (f *faulty) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.URL.Query().Get("watch") != "" || strings.HasSuffix(req.URL.Path, "/version") || strings.Count(req.URL.Path, "/") < 4 {
+	if req.URL.Query().Get("watch") != "" || strings.HasSuffix(req.URL.Path, "/version") || strings.HasSuffix(req.URL.Path, "/readyz") || strings.Count(req.URL.Path, "/") < 4 {
 		return f.next.RoundTrip(req)
 	}
 	f.mu.Lock()
@@ -94,7 +94,7 @@ func (f *faulty) RoundTrip(req *http.Request) (*http.Response, error) {
 	return count.RoundTrip(req)
 }
 
-// begin starts anew: the request of a number is going to fail, zero for none.
+// begin resets the counters. The request with the given number will fail; zero fails none.
 func (f *faulty) begin(at int, fault func(next http.RoundTripper, req *http.Request) (*http.Response, error)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -108,8 +108,8 @@ metadata:
   annotations: {helm.sh/hook: "%[1]s-install,%[1]s-upgrade,%[1]s-rollback,%[1]s-delete", helm.sh/hook-delete-policy: "%[2]s"}
 `
 
-// TestOneFault: whichever request of an action fails, once and in whatever way, the
-// action succeeds, makes one revision, and runs each hook once.
+// TestOneFault: if any single request of an action fails, the action succeeds, creates one
+// revision, and runs each hook once.
 func TestOneFault(t *testing.T) {
 	archive := pack(t, "note", "1.0.0", map[string]string{
 		"templates/app.yaml":  "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Release.Name }}}\ndata: {v: {{ .Values.v | quote }}}\n",
@@ -129,7 +129,7 @@ func TestOneFault(t *testing.T) {
 			group.SetLimit(4)
 			for fault := range faults {
 				if disabled && fault != "lost" {
-					// The ways to fail are tried with server-side apply.
+					// The kinds of failures are tested with server-side apply.
 					continue
 				}
 				for i := range requests {
@@ -185,7 +185,7 @@ func faultAll(t *testing.T, b *bench, archive []byte, spec helmv2.HelmReleaseSpe
 		if s.revision > 0 && (len(out.Revisions) == 0 || out.Revisions[0].Version != s.revision || out.Revisions[0].Status != s.status) {
 			t.Errorf("%s: the revisions are %+v", what, out.Revisions)
 		}
-		// An install on the client creates its objects the same way.
+		// A client-side install creates its objects the same way.
 		want := 2
 		if _, ok := s.action.(release.Install); ok && spec.Install != nil {
 			want = 3

@@ -23,20 +23,19 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller"
 )
 
-// The tests of this file are what the flux command relies on, command by command:
-// what it writes, what it then reads, and what it makes of that. TestFluxCLI in
-// flux_command_test.go runs the command itself.
+// The tests of this file check the behaviour that the flux CLI relies on, command by command: its
+// writes, its reads and its conclusions. TestFluxCLI in flux_command_test.go runs the CLI itself.
 
-// seen is one state of a HelmRelease, as whoever polls may find it.
+// seen is one state of a HelmRelease that a polling client may read.
 type seen struct {
 	*helmv2.HelmRelease
 
-	// health is what kstatus says of it.
+	// health is the status that kstatus computes.
 	health  kstatus.Status
 	message string
 }
 
-// health computes what kstatus says, of the object as the API server shows it.
+// health computes the kstatus of the object in the API server.
 func (w *world) health(hr *helmv2.HelmRelease) (kstatus.Status, string) {
 	w.t.Helper()
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(hr)
@@ -87,10 +86,9 @@ func stories(all []seen) string {
 	return "\n" + strings.Join(lines, "\n")
 }
 
-// reconcile is `flux reconcile helmrelease`, with annotations for --force and
-// --reset: one patch, and then it polls until another token is answered and kstatus
-// says Current. What it finds earlier must not mislead it, whenever it looks. It
-// returns the state at which it ends.
+// reconcile is `flux reconcile helmrelease`, with annotations for --force and --reset. It sends one
+// patch, then polls until the token changes and kstatus is Current. No earlier state may satisfy
+// that condition. It returns the final state.
 func (w *world) reconcile(hr *helmv2.HelmRelease, annotations ...string) seen {
 	w.t.Helper()
 	token := time.Now().Format(time.RFC3339Nano)
@@ -107,13 +105,13 @@ func (w *world) reconcile(hr *helmv2.HelmRelease, annotations ...string) seen {
 	}, ends)
 	end := all[len(all)-1]
 	if end.Status.LastHandledReconcileAt != token {
-		w.t.Errorf("answered is %q, asked was %q", end.Status.LastHandledReconcileAt, token)
+		w.t.Errorf("the handled token is %q, the requested one %q", end.Status.LastHandledReconcileAt, token)
 	}
 	return end
 }
 
-// succeeds checks that a command that ends with a state says that all is well, which
-// it reads from Ready, and shows the newest revision, which is of a version.
+// succeeds checks that the CLI succeeds with a state, which it derives from Ready, and prints the
+// newest revision.
 func (w *world) succeeds(s seen, revision int) {
 	w.t.Helper()
 	if ready := condition(s.HelmRelease, "Ready"); s.health != kstatus.CurrentStatus || ready.Status != metav1.ConditionTrue ||
@@ -135,7 +133,7 @@ func TestFluxReconcile(t *testing.T) {
 	if hr.Status.LastHandledForceAt != "" || hr.Status.LastHandledResetAt != "" {
 		t.Errorf("a plain request is answered with %+v", hr.Status)
 	}
-	// With --with-source, the source has something new by now.
+	// With --with-source, the source has a new artifact by now.
 	w.publish("plain", "1.1.0", configMapChart(t, "1.1.0"))
 	w.untilReady(hr)
 	w.until(hr, "the new chart", func(hr *helmv2.HelmRelease) bool { return newest(hr) == 2 })
@@ -159,8 +157,8 @@ func TestFluxReconcileForce(t *testing.T) {
 	w.succeeds(w.reconcile(hr), 2)
 }
 
-// TestFluxReconcileReset: on a stalled release, the command ends with what it stalls
-// on, at once; and with --reset it must not end before the new attempt has.
+// TestFluxReconcileReset: on a stalled release the CLI ends at once with the reason. With --reset
+// it does not end before the new attempt.
 func TestFluxReconcileReset(t *testing.T) {
 	w := newWorld(t)
 	w.publish("stalled", "1.0.0", pack(t, "stalled", "1.0.0", map[string]string{
@@ -198,9 +196,9 @@ func TestFluxReconcileTemplate(t *testing.T) {
 	w.succeeds(w.reconcile(hr), 1)
 }
 
-// TestFluxSuspendAndResume: suspend patches the spec and reads nothing. Resume waits
-// until Ready, the condition and the whole, are of the present generation; and whether
-// anything is to be done or not, it must get there, and not before it is done.
+// TestFluxSuspendAndResume: suspend only patches the spec. Resume waits until the condition Ready
+// and kstatus have the current generation, which must happen with and without an action, and not
+// before its end.
 func TestFluxSuspendAndResume(t *testing.T) {
 	w := newWorld(t)
 	w.publish("paused", "1.0.0", configMapChart(t, "1.0.0"))
@@ -230,7 +228,7 @@ func TestFluxSuspendAndResume(t *testing.T) {
 	if got := w.configMap("paused").Data["message"]; got != "two" {
 		t.Errorf("resume ends with message %q", got)
 	}
-	// What it says of a failure is what failed.
+	// The message of a failure is that of the failed action.
 	for _, s := range all {
 		if s.health == kstatus.FailedStatus {
 			t.Errorf("resume would fail at %s", stories(all))
@@ -238,8 +236,7 @@ func TestFluxSuspendAndResume(t *testing.T) {
 	}
 }
 
-// TestFluxGet: the columns of `flux get helmreleases`, before there is a revision and
-// after.
+// TestFluxGet: the columns of `flux get helmreleases` are correct with and without a revision.
 func TestFluxGet(t *testing.T) {
 	w := newWorld(t)
 	hr := w.release("shown", nil)
@@ -257,8 +254,8 @@ func TestFluxGet(t *testing.T) {
 	}
 }
 
-// TestFluxDebug: `flux debug helmrelease` merges values itself, and prints status and
-// history as they are. It knows the fields of helm-controller's API.
+// TestFluxDebug: `flux debug helmrelease` merges values and prints status and history. It uses the
+// fields of helm-controller's API.
 func TestFluxDebug(t *testing.T) {
 	w := newWorld(t)
 	w.publish("debugged", "1.0.0", configMapChart(t, "1.0.0"))

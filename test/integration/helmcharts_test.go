@@ -22,8 +22,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/inputs"
 )
 
-// templated makes a HelmRelease take its chart from a HelmChart of its own, in a
-// namespace.
+// templated makes a HelmRelease use a HelmChart in a namespace.
 func templated(namespace string) func(*helmv2.HelmRelease) {
 	return func(hr *helmv2.HelmRelease) {
 		hr.Spec.ChartRef, hr.Spec.Chart = nil, &helmv2.HelmChartTemplate{}
@@ -42,7 +41,7 @@ func (w *world) helmChart(key client.ObjectKey) (*sourcev1.HelmChart, bool) {
 	return chart, err == nil
 }
 
-// fill does for a HelmChart what the source-controller would.
+// fill sets the status of a HelmChart like source-controller.
 func (w *world) fill(key client.ObjectKey, version string) {
 	w.t.Helper()
 	archive := configMapChart(w.t, version)
@@ -78,7 +77,7 @@ func TestHelmChartOfARelease(t *testing.T) {
 		t.Error("a HelmChart that was made just now is no failure")
 	}
 
-	// The artifact of the old version is not what is asked for.
+	// The artifact has the old version, so it is not used.
 	w.edit(hr, func(hr *helmv2.HelmRelease) {
 		hr.Spec.Chart.Spec.Version = "2.0.0"
 		hr.Spec.Values = rawValues(t, map[string]any{"message": "two"})
@@ -109,8 +108,8 @@ func TestHelmChartOfARelease(t *testing.T) {
 	w.untilEvent(hr, corev1.EventTypeNormal, helmv2.EventReasonHelmChartDeleted, "Deleted HelmChart/"+key.String())
 }
 
-// TestHelmChartLosesMetadata: what the template says no more goes; what others have
-// added stays.
+// TestHelmChartLosesMetadata: metadata that left the template is removed; metadata of other clients
+// stays.
 func TestHelmChartLosesMetadata(t *testing.T) {
 	w := newWorld(t)
 	hr := w.release("meta", nil, templated(""), func(hr *helmv2.HelmRelease) {
@@ -121,7 +120,7 @@ func TestHelmChartLosesMetadata(t *testing.T) {
 	chart, _ := w.helmChart(key)
 	before := chart.DeepCopy()
 	chart.Labels["by"] = "hand"
-	// Whatever the controller writes meanwhile.
+	// The patch succeeds despite concurrent writes of the controller.
 	w.must(suite.client.Patch(t.Context(), chart, client.MergeFrom(before)))
 	w.fill(key, "1.0.0")
 	w.untilReady(hr)
@@ -174,14 +173,14 @@ func TestHelmChartsOfOneName(t *testing.T) {
 		t.Errorf("it was overwritten: %v %+v", chart.Labels, chart.Spec)
 	}
 
-	// Who does not have it does not take it along.
+	// A HelmRelease that does not own the HelmChart does not delete it.
 	v.must(suite.client.Delete(t.Context(), second))
 	v.untilGone(second)
 	if _, found := w.helmChart(key); !found {
 		t.Fatal("it was deleted by the one it does not belong to")
 	}
 
-	// When its owner goes, it is free.
+	// After its owner is gone, the HelmChart can be adopted.
 	second = v.release("c", nil, templated(w.namespace))
 	v.untilSays(second, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonContested)
 	w.must(suite.client.Delete(t.Context(), first))
@@ -192,8 +191,8 @@ func TestHelmChartsOfOneName(t *testing.T) {
 	}
 }
 
-// TestHelmChartThatChangedHands: who has noted a HelmChart that belongs to another
-// one by now leaves it alone.
+// TestHelmChartThatChangedHands: a HelmRelease whose status names a HelmChart of another owner does
+// not change it.
 func TestHelmChartThatChangedHands(t *testing.T) {
 	w := newWorld(t)
 	hr := w.release("seller", nil, templated(""))
@@ -260,7 +259,7 @@ func (w *world) untilLeftBehind(hr *helmv2.HelmRelease, key client.ObjectKey) {
 	deadline := time.Now().Add(patience)
 	for !w.hasEvent(hr, corev1.EventTypeWarning, helmv2.ReasonAccessDenied, "left behind HelmChart/"+key.String()) {
 		if time.Now().After(deadline) {
-			w.t.Fatal("nobody was told that the HelmChart is left behind")
+			w.t.Fatal("no event reports that the HelmChart is left behind")
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

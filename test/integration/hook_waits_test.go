@@ -61,9 +61,9 @@ func (b *bench) endHooks(ctx context.Context, fails bool) {
 	}
 }
 
-// TestHooksThatAreGone runs Pods and Jobs as hooks again and again. Whatever their delete
-// policies, no upgrade waits for one that is gone already, and none takes more than a read
-// for each answer to a delete that leaves open whether the hook is gone.
+// TestHooksThatAreGone: upgrades with Pods and Jobs as hooks do not wait for hooks that are gone,
+// with any delete policy. Each needs at most one read per answer to a delete that leaves open
+// whether the hook is gone.
 func TestHooksThatAreGone(t *testing.T) {
 	cases := map[string]struct {
 		fails bool
@@ -126,8 +126,8 @@ func (b *bench) hooksLeft() (names []string) {
 	return names
 }
 
-// TestUninstallWaitsForPods: an uninstall waits for Pods that are gone, for Pods that a
-// finalizer keeps, and for what deletion in the foreground keeps, no longer than they exist.
+// TestUninstallWaitsForPods: an uninstall waits for Pods, also with finalizers and foreground
+// deletion, no longer than they exist.
 func TestUninstallWaitsForPods(t *testing.T) {
 	for _, policy := range []helmv2.DeletionPropagation{"background", "foreground"} {
 		t.Run(string(policy), func(t *testing.T) {

@@ -21,8 +21,8 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// account makes a ServiceAccount that may do everything with the given resources
-// of the core group in the test's namespace, and nothing else.
+// account creates a ServiceAccount with all permissions on the given core resources in the test's
+// namespace, and no others.
 func (w *world) account(name string, resources ...string) *corev1.ServiceAccount {
 	w.t.Helper()
 	meta := metav1.ObjectMeta{Namespace: w.namespace, Name: name}
@@ -38,8 +38,7 @@ func (w *world) account(name string, resources ...string) *corev1.ServiceAccount
 	return account
 }
 
-// untilDenied waits until the API server has noticed that a ServiceAccount may
-// not list something in a namespace any more.
+// untilDenied waits until the API server denies a ServiceAccount to list a resource in a namespace.
 func (w *world) untilDenied(name, resource, namespace string) {
 	w.t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
@@ -67,8 +66,8 @@ func in(secret string) func(*helmv2.HelmRelease) {
 	}
 }
 
-// kubeconfig returns a self-contained one that leads to the API server of the
-// tests, as whoever runs them.
+// kubeconfig returns a self-contained kubeconfig for the API server of the tests, with the identity
+// of the test process.
 func kubeconfig(t *testing.T, config *rest.Config) []byte {
 	t.Helper()
 	content := clientcmdapi.Config{
@@ -93,7 +92,8 @@ func (w *world) secret(name string, data map[string][]byte, labels map[string]st
 	return secret
 }
 
-// TestServiceAccount lives a whole life with no more rights than it needs.
+// TestServiceAccount: install, upgrade, test and uninstall need no more than the documented
+// permissions.
 func TestServiceAccount(t *testing.T) {
 	w := newWorld(t)
 	w.account("tenant", "configmaps", "secrets")
@@ -112,11 +112,12 @@ func TestServiceAccount(t *testing.T) {
 	}
 }
 
-// TestServiceAccountLacksRights: what the ServiceAccount may not do, nobody does.
+// TestServiceAccountLacksRights: an action that the ServiceAccount is not permitted is not run with
+// another identity.
 func TestServiceAccountLacksRights(t *testing.T) {
 	w := newWorld(t)
 	w.account("keeper", "secrets")
-	w.account("nobody", "pods")
+	w.account("unprivileged", "pods")
 	w.publish("denied", "1.0.0", configMapChart(t, "1.0.0"))
 	hr := w.release("denied", nil, as("keeper"))
 	user := "system:serviceaccount:" + w.namespace + ":"
@@ -125,22 +126,22 @@ func TestServiceAccountLacksRights(t *testing.T) {
 	w.untilSays(hr, helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonInstallFailed, words...)
 	err := suite.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "denied"}, &corev1.ConfigMap{})
 	if !apierrors.IsNotFound(err) {
-		t.Errorf("somebody made the ConfigMap: %v", err)
+		t.Errorf("the ConfigMap was created: %v", err)
 	}
 
-	// Helm's records are not written by anybody else either.
+	// Helm's records are not written with another identity either.
 	w.publish("unstored", "1.0.0", configMapChart(t, "1.0.0"))
-	other := w.release("unstored", nil, as("nobody"))
-	w.untilSays(other, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "secrets", "forbidden", `User "`+user+`nobody"`)
+	other := w.release("unstored", nil, as("unprivileged"))
+	w.untilSays(other, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "secrets", "forbidden", `User "`+user+`unprivileged"`)
 	if n := len(w.stored("unstored")); n != 0 {
-		t.Errorf("somebody stored %d revisions", n)
+		t.Errorf("%d revisions were stored", n)
 	}
 	w.must(suite.client.Delete(t.Context(), other))
 	w.untilGone(other)
 }
 
-// TestInstallIntoExistingNamespace: createNamespace asks for no right to create a namespace
-// that exists, nor for one to read it.
+// TestInstallIntoExistingNamespace: createNamespace needs no permission to create or read a
+// namespace that exists.
 func TestInstallIntoExistingNamespace(t *testing.T) {
 	w, target := newWorld(t), newWorld(t)
 	w.account("tenant", "configmaps", "secrets")
@@ -171,8 +172,8 @@ func TestInstallIntoExistingNamespace(t *testing.T) {
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonInstallFailed, "create namespace "+missing, "forbidden")
 }
 
-// TestServiceAccountsApart: the same chart, at the same time, by somebody who may
-// and by somebody who may not.
+// TestServiceAccountsApart: of two concurrent releases of one chart, only the one with permissions
+// is installed.
 func TestServiceAccountsApart(t *testing.T) {
 	w := newWorld(t)
 	w.account("may", "configmaps", "secrets")
@@ -195,19 +196,19 @@ func TestDeleteWithoutServiceAccount(t *testing.T) {
 	w.publish("orphan", "1.0.0", configMapChart(t, "1.0.0"))
 	hr := w.release("orphan", nil, as("short-lived"))
 	w.untilReady(hr)
-	// Nothing here removes what is in the namespace, so it goes on being deleted.
+	// No controller empties the namespace, so its deletion does not end.
 	w.must(suite.client.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}))
 	w.must(suite.client.Delete(t.Context(), account))
 	w.must(suite.client.Delete(t.Context(), hr))
 	w.untilGone(hr)
 	if n := len(w.stored("orphan")); n != 1 {
-		t.Errorf("%d revisions are stored, want the one that nobody may remove", n)
+		t.Errorf("%d revisions are stored, want the one that cannot be removed", n)
 	}
 }
 
-// TestDeleteTogether: a HelmRelease is deleted together with an object that leads to its
-// release, in a namespace that stays. It waits, says what is missing and which annotation
-// leaves the release behind, and goes on when the object is there again.
+// TestDeleteTogether: a HelmRelease is deleted together with an object that its connection needs.
+// The deletion waits, names the missing object and the annotation that orphans the release, and
+// continues once the object exists again.
 func TestDeleteTogether(t *testing.T) {
 	for name, tc := range map[string]struct {
 		missing string
@@ -249,8 +250,8 @@ func TestDeleteTogether(t *testing.T) {
 	}
 }
 
-// TestDeleteWithoutRights: as long as the ServiceAccount is there, its rights may
-// come back, and the release is not left behind.
+// TestDeleteWithoutRights: while the ServiceAccount exists, missing permissions delay the deletion,
+// and the release is not orphaned.
 func TestDeleteWithoutRights(t *testing.T) {
 	w := newWorld(t)
 	w.account("stripped", "configmaps", "secrets")
@@ -264,7 +265,7 @@ func TestDeleteWithoutRights(t *testing.T) {
 	w.must(suite.client.Update(t.Context(), role))
 	w.untilDenied("stripped", "secrets", w.namespace)
 	w.must(suite.client.Delete(t.Context(), hr))
-	w.until(hr, "what is in the way", func(hr *helmv2.HelmRelease) bool {
+	w.until(hr, "the obstacle", func(hr *helmv2.HelmRelease) bool {
 		c := condition(hr, helmv2.ConditionReady)
 		return c.Status == metav1.ConditionFalse && strings.Contains(c.Message, "forbidden")
 	})
@@ -276,8 +277,7 @@ func TestDeleteWithoutRights(t *testing.T) {
 	}
 }
 
-// TestKubeconfig installs through a kubeconfig, as somebody there: it leads to the
-// same API server, which the controller cannot know.
+// TestKubeconfig: a release is installed through a kubeconfig with another identity.
 func TestKubeconfig(t *testing.T) {
 	w := newWorld(t)
 	w.account("tenant", "configmaps", "secrets")
@@ -298,8 +298,7 @@ func TestKubeconfig(t *testing.T) {
 	}
 }
 
-// TestKubeconfigLeadsAway: it is the kubeconfig that is followed, and not the
-// controller's own way.
+// TestKubeconfigLeadsAway: the connection is that of the kubeconfig, not that of the controller.
 func TestKubeconfigLeadsAway(t *testing.T) {
 	w := newWorld(t)
 	nowhere := rest.CopyConfig(suite.config)
@@ -308,7 +307,7 @@ func TestKubeconfigLeadsAway(t *testing.T) {
 	w.publish("away", "1.0.0", configMapChart(t, "1.0.0"))
 	hr := w.release("away", nil, in("nowhere"))
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "127.0.0.1:1", "refused")
-	// It is read at every visit, watched or not.
+	// The kubeconfig is read in every reconciliation, whether it is watched or not.
 	secret.Data["value"] = kubeconfig(t, suite.config)
 	w.must(suite.client.Update(t.Context(), secret))
 	w.untilReady(hr)

@@ -17,9 +17,9 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// TestInterrupted: an upgrade that the API server does not answer for longer than its
-// budget is no failure. Ready says since when, in the same words at every retry, and the
-// upgrade is made once the API server answers again.
+// TestInterrupted: an upgrade is interrupted, not failed, if the API server does not answer within
+// the retry budget. The message of Ready has the start of the outage and is equal at every retry.
+// The upgrade follows once the API server answers.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -27,7 +27,7 @@ func TestInterrupted(t *testing.T) {
 	ours := []string{"/api/v1/namespaces/" + w.namespace + "/configmaps", "/api/v1/namespaces/" + w.namespace + "/secrets"}
 	own := w.ownController(config{wrap: func(next http.RoundTripper) http.RoundTripper {
 		return transport(func(req *http.Request) (*http.Response, error) {
-			helms := strings.HasPrefix(req.URL.Path, ours[0]) || strings.HasPrefix(req.URL.Path, ours[1]) || req.URL.Path == "/version"
+			helms := strings.HasPrefix(req.URL.Path, ours[0]) || strings.HasPrefix(req.URL.Path, ours[1]) || req.URL.Path == "/readyz"
 			if !down.Load() || !helms || req.URL.Query().Get("watch") != "" {
 				return next.RoundTrip(req)
 			}

@@ -74,8 +74,8 @@ func TestLifecycle(t *testing.T) {
 	}
 }
 
-// TestTwoWritesPerUpgrade: an upgrade costs the announcement and the record, and
-// a visit that finds everything in order writes nothing.
+// TestTwoWritesPerUpgrade: an upgrade writes the announcement and the record; a reconciliation
+// without changes writes nothing.
 func TestTwoWritesPerUpgrade(t *testing.T) {
 	w := newWorld(t)
 	w.publish("quiet", "1.0.0", configMapChart(t, "1.0.0"))

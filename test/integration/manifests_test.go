@@ -36,8 +36,8 @@ import (
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
-// emptyCluster starts an API server that knows sources and nothing of ours, and has
-// the suite use it until the test ends.
+// emptyCluster starts an API server with only the source CRDs. The suite uses it until the test
+// ends.
 func emptyCluster(t *testing.T) {
 	t.Helper()
 	env := &envtest.Environment{
@@ -62,7 +62,7 @@ func emptyCluster(t *testing.T) {
 	}
 }
 
-// apply does what `kubectl apply --server-side` does, whatever is not there yet.
+// apply is `kubectl apply --server-side` with retries while a CRD or namespace is missing.
 func apply(t *testing.T, objects []*unstructured.Unstructured, options ...client.ApplyOption) {
 	t.Helper()
 	for _, object := range objects {
@@ -81,7 +81,7 @@ func apply(t *testing.T, objects []*unstructured.Unstructured, options ...client
 	}
 }
 
-// build is what `kustomize build` makes of a folder of config.
+// build is `kustomize build` of a folder of config.
 func build(t *testing.T, dir string) []*unstructured.Unstructured {
 	t.Helper()
 	objects, err := harness.Kustomize(filepath.Join("config", dir))
@@ -91,7 +91,7 @@ func build(t *testing.T, dir string) []*unstructured.Unstructured {
 	return objects
 }
 
-// deployed is what a Deployment lets run.
+// deployed is the controller that a Deployment describes.
 type deployed struct {
 	*harness.Controller
 
@@ -116,9 +116,9 @@ func deploymentIn(t *testing.T, objects []*unstructured.Unstructured) *appsv1.De
 	return d
 }
 
-// run starts the executable as a Deployment would: with its arguments unchanged, its
-// environment, and as its ServiceAccount. The addresses that come after them are on this
-// machine only, where others may run at the same time.
+// run starts the executable as the Deployment describes: with its arguments, environment and
+// ServiceAccount. Further arguments move its addresses to the loopback interface, since other tests
+// may run on this machine.
 func (w *world) run(path string, d *appsv1.Deployment) *deployed {
 	w.t.Helper()
 	c := d.Spec.Template.Spec.Containers[0]
@@ -132,7 +132,7 @@ func (w *world) run(path string, d *appsv1.Deployment) *deployed {
 		case e.ValueFrom.ResourceFieldRef != nil && e.ValueFrom.ResourceFieldRef.Resource == "limits.memory":
 			value = strconv.FormatInt(c.Resources.Limits.Memory().Value(), 10)
 		default:
-			w.t.Fatalf("%s is from somewhere that this test does not know", e.Name)
+			w.t.Fatalf("the test does not support the source of %s", e.Name)
 		}
 		env = append(env, e.Name+"="+value)
 	}
@@ -205,7 +205,7 @@ func (w *world) untilTrimmed(p *deployed) {
 	}
 }
 
-// untilLeads waits until somebody holds the Lease.
+// untilLeads waits until the Lease has a holder.
 func (w *world) untilLeads(namespace string) {
 	w.t.Helper()
 	key := client.ObjectKey{Namespace: namespace, Name: "helm-controller-leader-election"}
@@ -216,7 +216,7 @@ func (w *world) untilLeads(namespace string) {
 			return
 		}
 		if time.Now().After(deadline) {
-			w.t.Fatalf("nobody leads in %s: %v", namespace, err)
+			w.t.Fatalf("the Lease in %s has no holder: %v", namespace, err)
 		}
 	}
 }
@@ -233,8 +233,8 @@ func executable(t *testing.T) string {
 	return path
 }
 
-// TestManifests applies what config makes to an empty cluster, and lives with it: with the
-// rights of config/default, and then with helm-controller's arguments and all rights.
+// TestManifests: the manifests of config work on an empty cluster. First with the permissions of
+// config/default, then with helm-controller's arguments and all permissions.
 func TestManifests(t *testing.T) {
 	operationsServed(t)
 	emptyCluster(t)
@@ -267,8 +267,8 @@ func inNamespace(objects []*unstructured.Unstructured) []*unstructured.Unstructu
 	return objects
 }
 
-// liveWithLeastPrivilege lets a release live as a tenant, by a controller that has no
-// other rights than config/default gives it.
+// liveWithLeastPrivilege installs, upgrades and deletes a tenant's release with a controller that
+// has only the permissions of config/default.
 func liveWithLeastPrivilege(t *testing.T, path string, d *appsv1.Deployment) {
 	w := newWorld(t)
 	p := w.run(path, d)
@@ -295,7 +295,7 @@ func liveWithLeastPrivilege(t *testing.T, path string, d *appsv1.Deployment) {
 
 	w.untilMended(hr)
 	if log := readFile(t, p.LogPath); !bytes.Contains(log, []byte("Objects of a kind cannot be watched for now")) {
-		t.Error("it does not say that nobody tells it of changes")
+		t.Error("the log does not report that changes are not watched")
 	}
 
 	op := w.operate(hr, "migrate")
@@ -311,7 +311,7 @@ func liveWithLeastPrivilege(t *testing.T, path string, d *appsv1.Deployment) {
 		t.Errorf("%d revisions are left", n)
 	}
 	w.refused(d)
-	// All else that it was refused would be a right that it lacks.
+	// Any other denied request would be a missing permission.
 	user := "system:serviceaccount:" + d.Namespace + ":" + d.Spec.Template.Spec.ServiceAccountName
 	for line := range bytes.Lines(readFile(t, p.LogPath)) {
 		if bytes.Contains(line, []byte(user)) && bytes.Contains(line, []byte("forbidden")) && !bytes.Contains(line, []byte("cannot be watched for now")) {
@@ -325,7 +325,7 @@ func liveWithLeastPrivilege(t *testing.T, path string, d *appsv1.Deployment) {
 	}
 }
 
-// service is of a kind that the controller itself may not even look at.
+// service is an object that the controller itself has no permission to read.
 const service = `---
 apiVersion: v1
 kind: Service
@@ -336,16 +336,15 @@ spec:
   ports: [{port: 80}]
 `
 
-// untilMended changes objects of a release. ConfigMaps the controller may read, and is told
-// of their changes. Of others nobody tells it: it looks at the interval, or when it is
-// asked to.
+// untilMended changes objects of a release and waits for the correction. The controller has
+// permission to watch ConfigMaps. It compares other kinds only at the interval or on request.
 func (w *world) untilMended(hr *helmv2.HelmRelease) {
 	w.t.Helper()
-	changeAs(w, "somebody", w.configMap(hr.Name), func(cm *corev1.ConfigMap) { cm.Data["message"] = "theirs" })
+	changeAs(w, "editor", w.configMap(hr.Name), func(cm *corev1.ConfigMap) { cm.Data["message"] = "theirs" })
 	w.untilMessage(hr.Name, "hello")
 	live := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: hr.Name}}
-	changeAs(w, "somebody", live, func(s *corev1.Service) { s.Spec.Selector = map[string]string{"app": "theirs"} })
-	// A look is good for some seconds, also for who asks: so this asks again.
+	changeAs(w, "editor", live, func(s *corev1.Service) { s.Spec.Selector = map[string]string{"app": "theirs"} })
+	// A comparison is cached for some seconds, also for requests, so the request is repeated.
 	var asked time.Time
 	untilTrue(w, "its Service to be as it was", func() bool {
 		if time.Since(asked) > time.Second {
@@ -384,21 +383,21 @@ func (w *world) ownHelmChart() {
 	}
 }
 
-// refused: who names no ServiceAccount is told whose rights were not enough, and not
-// even a template has read anything.
+// refused expects that a release without ServiceAccount is rejected with the name of the denied
+// identity, and that its templates read nothing.
 func (w *world) refused(d *appsv1.Deployment) {
 	w.t.Helper()
 	w.secret("theirs", map[string][]byte{"a": []byte("b")}, nil)
-	w.publish("nobody", "1.0.0", pack(w.t, "note", "1.0.0", map[string]string{
+	w.publish("unprivileged", "1.0.0", pack(w.t, "note", "1.0.0", map[string]string{
 		"templates/cm.yaml": `{{ fail (toString (lookup "v1" "Secret" "` + w.namespace + `" "theirs")) }}`,
 	}))
-	hr := w.release("nobody", nil)
+	hr := w.release("unprivileged", nil)
 	user := "system:serviceaccount:" + w.namespace + ":default"
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "secrets", "forbidden", `User "`+user+`"`)
 	status, err := json.Marshal(hr.Status)
 	w.must(err)
 	if bytes.Contains(status, []byte("theirs")) || bytes.Contains(status, []byte(d.Spec.Template.Spec.ServiceAccountName)) {
-		w.t.Errorf("somebody has done something with other rights: %s", status)
+		w.t.Errorf("a request had other permissions: %s", status)
 	}
 	w.must(suite.client.Delete(w.t.Context(), hr))
 	w.untilGone(hr)

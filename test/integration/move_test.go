@@ -36,10 +36,10 @@ func volumeChart(t *testing.T, name, version string, more map[string]string) []b
 	return pack(t, name, version, files)
 }
 
-// unbound lets an install not wait for claims, which nothing binds here.
+// unbound disables waiting, since no controller binds claims.
 func unbound(hr *helmv2.HelmRelease) { hr.Spec.Install = &helmv2.Install{DisableWait: true} }
 
-// volume returns the claim of release app, which has to exist.
+// volume returns the claim of release app, which must exist.
 func (w *world) volume() *corev1.PersistentVolumeClaim {
 	w.t.Helper()
 	pvc := &corev1.PersistentVolumeClaim{}
@@ -84,8 +84,8 @@ func (w *world) space(name string, resources ...string) string {
 	return ns.Name
 }
 
-// TestMoveKeepsWhatCannotBeInstalled: a release that is to move to where it cannot be
-// installed stays as it is, with its volume, and says why. It moves when it can.
+// TestMoveKeepsWhatCannotBeInstalled: a release that cannot be installed at its new place stays,
+// with its volume, and reports the reason. It moves when the reason is gone.
 func TestMoveKeepsWhatCannotBeInstalled(t *testing.T) {
 	type edit = func(*helmv2.HelmRelease)
 	cases := map[string]struct {
@@ -243,8 +243,8 @@ func TestMoveKeepsWhatCannotBeInstalled(t *testing.T) {
 	}
 }
 
-// exhaust makes a quota that has no room for another object of a resource, and returns
-// what makes room. Here nothing counts but the API server.
+// exhaust creates a quota without room for another object of a resource, and returns a function
+// that raises it. The quota controller does not run, only admission.
 func (w *world) exhaust(what string) (free func()) {
 	w.t.Helper()
 	one := corev1.ResourceList{corev1.ResourceName("count/" + what): resource.MustParse("1")}
@@ -260,8 +260,8 @@ func (w *world) exhaust(what string) (free func()) {
 	return func() { w.must(suite.client.Delete(w.t.Context(), quota)) }
 }
 
-// TestMoveCountsTheOldAsGone: what the old release has does not keep the new one from
-// being installed: an object whose fields cannot be changed, a port, a full quota.
+// TestMoveCountsTheOldAsGone: objects of the old release do not prevent the new install: immutable
+// fields, a port, a full quota.
 func TestMoveCountsTheOldAsGone(t *testing.T) {
 	chart := func(name, storage string) []byte {
 		return pack(t, name, "1.0.0", map[string]string{
@@ -286,8 +286,8 @@ func TestMoveCountsTheOldAsGone(t *testing.T) {
 	}
 }
 
-// TestMoveAwaitsTheAPIServer: a check that cannot be completed uninstalls nothing, and is
-// repeated with back-off.
+// TestMoveAwaitsTheAPIServer: an incomplete check uninstalls nothing, and is repeated with
+// back-off.
 func TestMoveAwaitsTheAPIServer(t *testing.T) {
 	w := newWorld(t)
 	var down atomic.Bool
@@ -322,10 +322,10 @@ func TestMoveAwaitsTheAPIServer(t *testing.T) {
 	w.untilReady(hr)
 }
 
-// TestInstallCutOffAndMoved: the process dies while Helm installs, and the name changes
-// before another one starts. What was begun is found, and uninstalled, also if the
+// TestInstallInterruptedAndMoved: the process dies during an install, and the name changes before
+// the next process starts. The interrupted install is found and uninstalled, also if the
 // HelmRelease is deleted.
-func TestInstallCutOffAndMoved(t *testing.T) {
+func TestInstallInterruptedAndMoved(t *testing.T) {
 	for name, deleted := range map[string]bool{"Renamed": false, "Deleted": true} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)

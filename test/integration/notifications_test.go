@@ -29,8 +29,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/metrics"
 )
 
-// receive returns a sender of notifications, and what the receiver behind it gets, which takes a
-// while for each.
+// receive returns a sender of notifications, and the events at its receiver, which needs some time
+// for each.
 func (w *world) receive(takes time.Duration) (*events.Sender, <-chan events.Event, string) {
 	w.t.Helper()
 	posted := make(chan events.Event, 100)
@@ -58,8 +58,8 @@ func (w *world) receive(takes time.Duration) (*events.Sender, <-chan events.Even
 	return sender, posted, host
 }
 
-// TestNotifications: what happens to a HelmRelease is posted, with what its author
-// wants to be said, to a receiver that is slow.
+// TestNotifications: events of a HelmRelease are posted to a slow receiver, with the annotations of
+// the HelmRelease.
 func TestNotifications(t *testing.T) {
 	w := newWorld(t)
 	sender, posted, host := w.receive(100 * time.Millisecond)
@@ -80,8 +80,8 @@ func TestNotifications(t *testing.T) {
 	}
 }
 
-// crash plays a kubelet: whenever the Deployment app is made anew, it gets a Pod of another name,
-// which has been restarted another number of times, and whose last words begin with the time.
+// crash simulates a kubelet. Every new Deployment app gets a Pod with another name and restart
+// count, whose last log line begins with the time.
 func (w *world) crash(ctx context.Context) error {
 	var last types.UID
 	for n := 1; ; {
@@ -122,8 +122,8 @@ func (w *world) crash(ctx context.Context) error {
 	}
 }
 
-// TestEqualFailuresAreOneAlert: attempts that fail alike are events with one message, which is by
-// what notification-controller knows repetitions. What differs is in their annotations.
+// TestEqualFailuresAreOneAlert: equal failures are events with equal messages, by which
+// notification-controller recognizes repetitions. Their annotations have the differences.
 func TestEqualFailuresAreOneAlert(t *testing.T) {
 	w := newWorld(t)
 	sender, posted, _ := w.receive(0)

@@ -25,26 +25,26 @@ import (
 	"github.com/pintle-dev/pintle/internal/watch"
 )
 
-// lookout is a registry that watches the real API server, and who was woken.
+// lookout is a registry that watches the real API server, and the keys that it enqueued.
 type lookout struct {
 	*world
 	*watch.Registry
 	key  types.NamespacedName
 	ours client.FieldOwner
 
-	mu    sync.Mutex
-	wakes map[types.NamespacedName]int
+	mu       sync.Mutex
+	enqueued map[types.NamespacedName]int
 }
 
 // newLookout starts one, for the namespace of the test.
 func newLookout(t *testing.T) *lookout {
 	t.Helper()
-	l := &lookout{world: newWorld(t), ours: client.FieldOwner(helmv2.FieldManager), wakes: map[types.NamespacedName]int{}}
+	l := &lookout{world: newWorld(t), ours: client.FieldOwner(helmv2.FieldManager), enqueued: map[types.NamespacedName]int{}}
 	l.key = types.NamespacedName{Namespace: l.namespace, Name: "app"}
 	l.Registry = watch.NewRegistry(func(key types.NamespacedName) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.wakes[key]++
+		l.enqueued[key]++
 	}, watch.Options{Namespace: l.namespace})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -66,7 +66,7 @@ func resourceOf(group, resource string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: group, Version: "v1", Resource: resource}
 }
 
-// eventually waits until something holds.
+// eventually waits until a condition holds.
 func (l *lookout) eventually(what string, holds func() bool) {
 	l.t.Helper()
 	for deadline := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
@@ -84,43 +84,43 @@ func (l *lookout) untilKnown(resource schema.GroupVersionResource) {
 	})
 }
 
-// untilHeard waits until the watch has heard of an object as it is, and returns what
-// it knows.
+// untilHeard waits until the watch has received the current version of an object, and returns the
+// watch's state of it.
 func (l *lookout) untilHeard(resource schema.GroupVersionResource, o client.Object) watch.Observation {
 	l.t.Helper()
 	var m watch.Observation
-	l.eventually("the watch hears of "+o.GetName(), func() bool {
+	l.eventually("the watch receives "+o.GetName(), func() bool {
 		m = l.Observed("it", resource, l.namespace, o.GetName())
 		return watch.Observation{Known: true, At: m.At}.ChangedSince("any", o.GetResourceVersion())
 	})
 	return m
 }
 
-// untilWoken waits for a wake-up, and forgets all there were.
-func (l *lookout) untilWoken(why string, key types.NamespacedName) {
+// untilEnqueued waits until the key was enqueued, and resets the record.
+func (l *lookout) untilEnqueued(why string, key types.NamespacedName) {
 	l.t.Helper()
-	l.eventually(why+" wakes "+key.Name, func() bool {
+	l.eventually(why+" enqueues "+key.Name, func() bool {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		return l.wakes[key] > 0
+		return l.enqueued[key] > 0
 	})
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	clear(l.wakes)
+	clear(l.enqueued)
 }
 
-// asleep fails if somebody was woken, and forgets it.
-func (l *lookout) asleep(why string) {
+// quiet fails if a key was enqueued, and resets the record.
+func (l *lookout) quiet(why string) {
 	l.t.Helper()
-	// A wake-up that is due comes within this time, unless the machine is very slow; then
-	// the test sees less than it could.
+	// A pending key is enqueued within this time, unless the machine is very slow. Then the test
+	// may miss it.
 	time.Sleep(200 * time.Millisecond)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.wakes) != 0 {
-		l.t.Errorf("%s wakes %v", why, l.wakes)
+	if len(l.enqueued) != 0 {
+		l.t.Errorf("%s enqueues %v", why, l.enqueued)
 	}
-	clear(l.wakes)
+	clear(l.enqueued)
 }
 
 func (l *lookout) meta(name string) metav1.ObjectMeta {
@@ -129,8 +129,7 @@ func (l *lookout) meta(name string) metav1.ObjectMeta {
 	}}
 }
 
-// nextSecond waits until the entries of managedFields of what comes can be told from
-// those of what was.
+// nextSecond waits until new entries of managedFields have another time than existing ones.
 func nextSecond() {
 	time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second + 10*time.Millisecond)))
 }
@@ -148,14 +147,13 @@ func (l *lookout) deployment() *appsv1.Deployment {
 	}
 }
 
-// TestObjectWatch: what happens to a Deployment, which has a generation, and what of
-// it wakes its release.
+// TestObjectWatch: the changes of a Deployment, which has a generation, that enqueue its release.
 func TestObjectWatch(t *testing.T) {
 	l := newLookout(t)
 	deployments := resourceOf("apps", "deployments")
 	l.WatchKinds(l.key, l.cluster(suite.config), []schema.GroupVersionResource{deployments})
 	l.untilKnown(deployments)
-	l.untilWoken("the first list", l.key)
+	l.untilEnqueued("the first list", l.key)
 	ctx := t.Context()
 	if m := l.Observed("it", deployments, l.namespace, "app"); m.Present || m.At == "" {
 		t.Errorf("before: %+v", m)
@@ -165,7 +163,7 @@ func TestObjectWatch(t *testing.T) {
 	d.Labels["ours"] = "yes"
 	l.must(suite.client.Create(ctx, d, l.ours))
 	m := l.untilHeard(deployments, d)
-	l.asleep("our own creation")
+	l.quiet("the creation by Pintle")
 	if !m.Present || m.UID != d.UID || m.Version != d.ResourceVersion || m.ChangedSince(string(d.UID), d.ResourceVersion) {
 		t.Errorf("created at %s: %+v", d.ResourceVersion, m)
 	}
@@ -175,7 +173,7 @@ func TestObjectWatch(t *testing.T) {
 	d.Annotations = map[string]string{"deployment.kubernetes.io/revision": "1"}
 	l.must(suite.client.Status().Update(ctx, d, client.FieldOwner("kube-controller-manager")))
 	m = l.untilHeard(deployments, d)
-	l.asleep("a status")
+	l.quiet("a status")
 	if m.ChangedSince(string(d.UID), clean) {
 		t.Errorf("a status matters: %+v", m)
 	}
@@ -184,56 +182,57 @@ func TestObjectWatch(t *testing.T) {
 	d.Spec.Template.Spec.Containers[0].Image = "app:2"
 	l.must(suite.client.Update(ctx, d, l.ours))
 	m = l.untilHeard(deployments, d)
-	l.asleep("our own change")
+	l.quiet("a change by Pintle")
 	if !m.ChangedSince(string(d.UID), clean) || m.ChangedSince(string(d.UID), d.ResourceVersion) {
-		t.Errorf("our own change at %s: %+v", d.ResourceVersion, m)
+		t.Errorf("the change by Pintle at %s: %+v", d.ResourceVersion, m)
 	}
 	clean = d.ResourceVersion
 
 	l.must(suite.client.SubResource("scale").Update(ctx, d, client.WithSubResourceBody(&autoscalingv1.Scale{
 		ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Name}, Spec: autoscalingv1.ScaleSpec{Replicas: 3},
 	})))
-	l.untilWoken("scaling", l.key)
+	l.untilEnqueued("scaling", l.key)
 	if m := l.Observed("it", deployments, l.namespace, "app"); !m.ChangedSince(string(d.UID), clean) {
 		t.Errorf("scaled: %+v", m)
 	}
 	l.must(suite.client.Get(ctx, client.ObjectKeyFromObject(d), d))
-	d.Annotations["somebody"] = "was here"
+	d.Annotations["editor"] = "was here"
 	l.must(suite.client.Update(ctx, d, client.FieldOwner("kubectl-edit")))
 	if m := l.untilHeard(deployments, d); m.Version != d.ResourceVersion {
 		t.Errorf("an annotation at %s is not worth a look: %+v", d.ResourceVersion, m)
 	}
-	l.asleep("an annotation of somebody else's")
-	// Who takes something away leaves no entry.
+	l.quiet("an annotation of another client")
+	// A manager that removes a field leaves no entry.
 	delete(d.Labels, "ours")
 	l.must(suite.client.Update(ctx, d, client.FieldOwner("kubectl-edit")))
-	l.untilWoken("a label less", l.key)
+	l.untilEnqueued("a label less", l.key)
 
 	other := types.NamespacedName{Namespace: l.namespace, Name: "other"}
 	l.WatchKinds(other, l.cluster(suite.config), []schema.GroupVersionResource{deployments})
 	delete(d.Labels, helmv2.LabelName)
 	l.must(suite.client.Update(ctx, d, client.FieldOwner("kubectl-label")))
-	l.untilWoken("the label removed", l.key)
+	l.untilEnqueued("the label removed", l.key)
 	if m := l.Observed("it", deployments, l.namespace, "app"); m.Present || !m.ChangedSince(string(d.UID), clean) {
 		t.Errorf("without its label: %+v", m)
 	}
 	d.Labels[helmv2.LabelName] = "other"
 	l.must(suite.client.Update(ctx, d, client.FieldOwner("kubectl-label")))
-	l.untilWoken("the label of another", other)
+	l.untilEnqueued("the label of another", other)
 	l.must(suite.client.Delete(ctx, d))
-	l.untilWoken("a deletion", other)
+	l.untilEnqueued("a deletion", other)
 }
 
-// TestObjectWatchPlain: the same for what has no generation, a Service and a ConfigMap.
+// TestObjectWatchPlain: the changes of objects without generation, a Service and a ConfigMap, that
+// enqueue their release.
 func TestObjectWatchPlain(t *testing.T) {
 	l := newLookout(t)
 	services, configs := resourceOf("", "services"), resourceOf("", "configmaps")
 	cm := &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: l.meta("config"), Data: map[string]string{"a": "1", "b": "2"}}
-	l.must(suite.client.Create(t.Context(), cm, client.FieldOwner("somebody")))
+	l.must(suite.client.Create(t.Context(), cm, client.FieldOwner("editor")))
 	l.WatchKinds(l.key, l.cluster(suite.config), []schema.GroupVersionResource{services, configs})
 	l.untilKnown(services)
 	l.untilKnown(configs)
-	l.untilWoken("the first list", l.key)
+	l.untilEnqueued("the first list", l.key)
 	if m := l.Observed("it", configs, l.namespace, "config"); m.UID != cm.UID || m.ChangedSince(string(cm.UID), cm.ResourceVersion) {
 		t.Errorf("listed: %+v", m)
 	}
@@ -241,40 +240,40 @@ func TestObjectWatchPlain(t *testing.T) {
 	svc := &corev1.Service{ObjectMeta: l.meta("app"), Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}, Type: corev1.ServiceTypeLoadBalancer}}
 	l.must(suite.client.Create(t.Context(), svc, l.ours))
 	l.untilHeard(services, svc)
-	l.asleep("our own creation")
+	l.quiet("the creation by Pintle")
 	clean := svc.ResourceVersion
 	nextSecond()
 	svc.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "192.0.2.1"}}
 	l.must(suite.client.Status().Update(t.Context(), svc, client.FieldOwner("cloud")))
 	m := l.untilHeard(services, svc)
-	l.asleep("a status")
+	l.quiet("a status")
 	if m.ChangedSince(string(svc.UID), clean) {
 		t.Errorf("a status matters: %+v", m)
 	}
 	svc.Spec.Ports[0].Port = 81
 	l.must(suite.client.Update(t.Context(), svc, client.FieldOwner("kubectl-edit")))
-	l.untilWoken("an edit", l.key)
+	l.untilEnqueued("an edit", l.key)
 
-	// Somebody takes away what we have put there.
+	// Another client removes a field of the release.
 	nextSecond()
 	cm.Data["a"] = "3"
 	cm.ManagedFields = nil
 	l.must(suite.client.Update(t.Context(), cm, l.ours))
 	l.untilHeard(configs, cm)
-	l.asleep("our own change")
+	l.quiet("a change by Pintle")
 	delete(cm.Data, "a")
 	l.must(suite.client.Update(t.Context(), cm, client.FieldOwner("kubectl-edit")))
-	l.untilWoken("a key less", l.key)
+	l.untilEnqueued("a key less", l.key)
 
 	l.must(suite.client.Delete(t.Context(), cm))
-	l.untilWoken("a deletion", l.key)
+	l.untilEnqueued("a deletion", l.key)
 	if m := l.Observed("it", configs, l.namespace, "config"); m.Present || !m.ChangedSince(string(cm.UID), cm.ResourceVersion) {
 		t.Errorf("deleted: %+v", m)
 	}
 }
 
-// TestObjectWatchDefinitions: a kind that comes later is watched then, and one that
-// goes takes its objects with it.
+// TestObjectWatchDefinitions: a kind is watched after its CRD was created, and its objects are gone
+// after the CRD was deleted.
 func TestObjectWatchDefinitions(t *testing.T) {
 	l := newLookout(t)
 	group := l.namespace + ".example.com"
@@ -289,15 +288,15 @@ func TestObjectWatchDefinitions(t *testing.T) {
 	l.define(group)
 	l.Retry("it")
 	l.untilKnown(things)
-	l.eventually("somebody makes one", func() bool {
+	l.eventually("another client creates one", func() bool {
 		return suite.client.Create(t.Context(), thing, client.FieldOwner("kubectl-create")) == nil
 	})
-	l.untilWoken("a new one", l.key)
+	l.untilEnqueued("a new one", l.key)
 	if m := l.untilHeard(things, thing); m.UID != thing.GetUID() || m.Version != thing.GetResourceVersion() {
 		t.Errorf("created at %s: %+v", thing.GetResourceVersion(), m)
 	}
 	l.must(suite.client.Delete(t.Context(), l.definitionObject(group)))
-	l.untilWoken("the definition goes", l.key)
+	l.untilEnqueued("the definition goes", l.key)
 	l.eventually("the kind is forgotten", func() bool {
 		return !l.Observed("it", things, l.namespace, "thing").Known && l.Stats().Objects == 0
 	})
@@ -310,7 +309,8 @@ func TestObjectWatchDefinitions(t *testing.T) {
 	}
 }
 
-// TestObjectWatchForbidden: who may not watch knows nothing, and does so once he may.
+// TestObjectWatchForbidden: without permission to watch, objects are unknown; they are known once
+// the permission is granted.
 func TestObjectWatchForbidden(t *testing.T) {
 	l := newLookout(t)
 	l.account("watcher", "pods")
@@ -320,7 +320,7 @@ func TestObjectWatchForbidden(t *testing.T) {
 	l.WatchKinds(l.key, l.cluster(config), []schema.GroupVersionResource{configs, resourceOf("", "pods")})
 	l.untilKnown(resourceOf("", "pods"))
 	cm := &corev1.ConfigMap{ObjectMeta: l.meta("config")}
-	l.must(suite.client.Create(t.Context(), cm, client.FieldOwner("somebody")))
+	l.must(suite.client.Create(t.Context(), cm, client.FieldOwner("editor")))
 	if m := l.Observed("it", configs, l.namespace, "config"); m.Known || !m.ChangedSince(string(cm.UID), cm.ResourceVersion) {
 		t.Errorf("forbidden: %+v", m)
 	}
@@ -329,8 +329,8 @@ func TestObjectWatchForbidden(t *testing.T) {
 	role.Rules[0].Resources = append(role.Rules[0].Resources, "configmaps")
 	l.must(suite.client.Update(t.Context(), role))
 	l.untilKnown(configs)
-	l.untilWoken("the first list", l.key)
+	l.untilEnqueued("the first list", l.key)
 	cm.Data = map[string]string{"a": "b"}
-	l.must(suite.client.Update(t.Context(), cm, client.FieldOwner("somebody")))
-	l.untilWoken("a change", l.key)
+	l.must(suite.client.Update(t.Context(), cm, client.FieldOwner("editor")))
+	l.untilEnqueued("a change", l.key)
 }

@@ -38,7 +38,7 @@ spec:
     backoffLimit: 1
 `
 
-// operationsServed skips a test if the suite runs on somebody else's definitions.
+// operationsServed skips a test if the suite does not use this project's CRDs.
 func operationsServed(t *testing.T) {
 	t.Helper()
 	if os.Getenv("PINTLE_CRDS") != "" {
@@ -64,7 +64,7 @@ func operationNamespace(t *testing.T) string {
 	return ns.Name
 }
 
-// TestOperationAdmission: what the definition takes, and what it does not.
+// TestOperationAdmission: the CRD accepts valid Operations and rejects others.
 func TestOperationAdmission(t *testing.T) {
 	operationsServed(t)
 	ns := operationNamespace(t)
@@ -106,13 +106,13 @@ func TestOperationAdmission(t *testing.T) {
 	}
 }
 
-// TestOperationIsImmutable: but for cancel, and for parameters that nobody has
-// looked at yet.
+// TestOperationIsImmutable: the spec is immutable, except for cancel, and parameters before
+// acceptance.
 func TestOperationIsImmutable(t *testing.T) {
 	operationsServed(t)
 	o := object(t, documented)
 	o.SetNamespace(operationNamespace(t))
-	// No controller of these tests sees it, so nobody else writes it.
+	// No controller of the suite reconciles it, so its status is not written.
 	o.SetLabels(map[string]string{labelController: "none"})
 	if err := suite.client.Create(t.Context(), o); err != nil {
 		t.Fatal(err)
@@ -155,8 +155,7 @@ func TestOperationIsImmutable(t *testing.T) {
 	change(false, "cancel cannot be taken back", "spec", "cancel")
 }
 
-// TestClonesAreValid asks the API server about everything that the golden files of
-// hookjob have below their line.
+// TestClonesAreValid: the API server accepts all objects in hookjob's golden files.
 func TestClonesAreValid(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(harness.Root(), "internal", "hookjob", "testdata", "*.txt"))
 	if err != nil || len(files) < 20 {
@@ -187,6 +186,6 @@ func TestClonesAreValid(t *testing.T) {
 		}
 	}
 	if asked < 25 {
-		t.Errorf("only %d objects were asked about", asked)
+		t.Errorf("only %d objects were validated", asked)
 	}
 }

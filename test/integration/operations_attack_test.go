@@ -29,8 +29,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// tamper changes the record of the first revision of a release, as somebody could who
-// may write Secrets.
+// tamper changes the record of a release's first revision, as any client with write access to
+// Secrets could.
 func (w *world) tamper(name string, change func(record map[string]any)) {
 	w.t.Helper()
 	secret := &corev1.Secret{}
@@ -65,8 +65,8 @@ func (w *world) vouch(hr *helmv2.HelmRelease) {
 	w.must(suite.client.Status().Patch(w.t.Context(), hr, client.MergeFrom(before)))
 }
 
-// TestOperationOfRewrittenRecord: whoever may write Secrets does not thereby run what they
-// like as the identity of a HelmRelease.
+// TestOperationOfRewrittenRecord: write access to Secrets does not suffice to run arbitrary Pods
+// with the identity of a HelmRelease.
 func TestOperationOfRewrittenRecord(t *testing.T) {
 	operationsServed(t)
 	w := newWorld(t)
@@ -116,12 +116,12 @@ func hookOf(t *testing.T, record map[string]any) map[string]any {
 
 // operationAttack is an Operation that would do more than run a hook.
 type operationAttack struct {
-	// text changes the manifest of the hook as it is stored, record all of the record.
+	// text changes the stored manifest of the hook, record the whole record.
 	text   func(manifest string) string
 	record func(record map[string]any)
 	edit   func(*opsv1alpha1.Operation)
-	// failed and blocked are the reasons that it is refused for; without either, it
-	// does no harm, which is what runs is for.
+	// failed and blocked are the reasons for the rejection. Without either, the Operation is
+	// harmless, and runs.
 	failed, blocked string
 	says            []string
 	runs            func(t *testing.T, w *world, job *batchv1.Job)
@@ -135,7 +135,7 @@ func named(name string) func(*opsv1alpha1.Operation) {
 	return func(op *opsv1alpha1.Operation) { op.Spec.Parameters.HookName = name }
 }
 
-// strangeHooks are Operations that name what there is not.
+// strangeHooks are Operations that refer to missing objects.
 func strangeHooks() map[string]operationAttack {
 	all := map[string]operationAttack{
 		"late": {edit: func(op *opsv1alpha1.Operation) { op.Spec.Parameters.Revision = 1 << 30 }, failed: opsv1alpha1.ReasonRevisionNotFound, says: []string{"1073741824"}},
@@ -166,7 +166,7 @@ func tamperedHooks(t *testing.T) map[string]operationAttack {
 		if len(job.OwnerReferences) != 1 || job.OwnerReferences[0].Kind != opsv1alpha1.OperationKind || len(job.Finalizers) != 0 || job.GenerateName != "" ||
 			job.Labels["app.kubernetes.io/managed-by"] == "Helm" || job.Labels["helm.toolkit.fluxcd.io/name"] != "" || job.Annotations["meta.helm.sh/release-name"] != "" ||
 			job.Spec.TTLSecondsAfterFinished != nil || job.Spec.ManualSelector != nil && *job.Spec.ManualSelector {
-			t.Errorf("the Job is not ours alone: %+v, spec %+v", job.ObjectMeta, job.Spec)
+			t.Errorf("the Job has changes of another client: %+v, spec %+v", job.ObjectMeta, job.Spec)
 		}
 	}
 	laughs := "a: &a [x,x,x,x,x,x,x,x,x]\n"
@@ -199,7 +199,7 @@ func tamperedHooks(t *testing.T) map[string]operationAttack {
 		"numbers":    {text: inSpec("parallelism: 1e999"), failed: unable},
 		"wrong":      {text: inSpec("parallelism: {a: 1}"), failed: unable, says: []string{"no such Job"}},
 		"negative":   {text: inSpec("activeDeadlineSeconds: -5"), blocked: refused, says: []string{"activeDeadlineSeconds"}},
-		"account":    {text: pod("serviceAccountName: somebody-else"), blocked: opsv1alpha1.ReasonMissingDependencies, says: []string{"ServiceAccount somebody-else"}},
+		"account":    {text: pod("serviceAccountName: another-account"), blocked: opsv1alpha1.ReasonMissingDependencies, says: []string{"ServiceAccount another-account"}},
 		"huge":       {text: replacing("command: [migrate]", "command: [migrate, \""+strings.Repeat("x", 4<<20)+"\"]"), blocked: refused},
 		"labels":     {text: replacing("labels: {", "labels: {\""+strings.Repeat("x", 300)+"\": evil, "), blocked: refused, says: []string{"metadata.labels"}},
 		"long-name":  {record: names(strings.Repeat("n", 100_000), 256), failed: opsv1alpha1.ReasonHookNotFound},
@@ -211,7 +211,7 @@ func tamperedHooks(t *testing.T) map[string]operationAttack {
 		"ours":       {text: replacing("labels: {", "labels: {ops.vworkspace.io/operation: abc, app.vworkspace.io/cluster-id: evil, app.kubernetes.io/managed-by: Helm, helm.toolkit.fluxcd.io/name: honest, "), runs: own},
 		"annotation": {text: replacing("annotations: {", "annotations: {meta.helm.sh/release-name: honest, ops.vworkspace.io/hook-digest: evil, "), runs: own},
 		"pods": {text: pod("hostNetwork: true\n      volumes: [{name: h, hostPath: {path: /}}]"), runs: func(t *testing.T, w *world, job *batchv1.Job) {
-			// It is what Helm would have run; who may run such pods is the cluster's business.
+			// Helm would have run the same Pod; the cluster's admission decides about such Pods.
 			if !job.Spec.Template.Spec.HostNetwork || job.Namespace != w.namespace {
 				t.Errorf("%+v", job.Spec.Template.Spec)
 			}
@@ -219,8 +219,8 @@ func tamperedHooks(t *testing.T) map[string]operationAttack {
 	}
 }
 
-// TestOperationAttackers: Operations that attack are each refused with a reason, or
-// run what is harmless; an honest one, beside them, is served.
+// TestOperationAttackers: each malicious Operation is rejected with a reason, or is harmless; a
+// normal one beside them succeeds.
 func TestOperationAttackers(t *testing.T) {
 	operationsServed(t)
 	w := newWorld(t)
@@ -273,7 +273,7 @@ func TestOperationAttackers(t *testing.T) {
 	}
 }
 
-// withstands checks what became of an Operation that attacks.
+// withstands checks the result of a malicious Operation.
 func (w *world) withstands(name string, op *opsv1alpha1.Operation, a operationAttack) {
 	w.t.Helper()
 	if a.runs != nil {
@@ -295,14 +295,14 @@ func (w *world) withstands(name string, op *opsv1alpha1.Operation, a operationAt
 		}
 	}
 	if strings.ContainsAny(message, "\n\x00\u202e") {
-		w.t.Errorf("%s: it is told of in %d bytes: %.1000q", name, len(message), message)
+		w.t.Errorf("%s: the message has %d bytes: %.1000q", name, len(message), message)
 	}
 	if jobs := w.jobs(op); len(jobs) != 0 {
 		w.t.Errorf("%s: %d Jobs were made", name, len(jobs))
 	}
 }
 
-// TestOperationParameters: what the definition of Operations does not let through.
+// TestOperationParameters: the CRD rejects invalid parameters.
 func TestOperationParameters(t *testing.T) {
 	operationsServed(t)
 	ns := operationNamespace(t)

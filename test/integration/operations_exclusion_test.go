@@ -21,7 +21,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/status"
 )
 
-// rounds is how often each order is played: PINTLE_ROUNDS, or fifty times.
+// rounds is the number of repetitions of each order: PINTLE_ROUNDS, or fifty.
 var rounds = func() int {
 	if n, err := strconv.Atoi(os.Getenv("PINTLE_ROUNDS")); err == nil && n > 0 {
 		return n
@@ -29,9 +29,8 @@ var rounds = func() int {
 	return 50
 }()
 
-// noOverlap watches every version of the HelmReleases of a namespace: the lock and
-// the announcement are on one object, so that no overlap can be missed. Who has the
-// release has it until all is tidied up.
+// noOverlap checks every version of the HelmReleases of a namespace. The lock and the announcement
+// are on one object, so no overlap can be missed. The lock is held until all Jobs are deleted.
 func (w *world) noOverlap() {
 	w.t.Helper()
 	watching, err := client.NewWithWatch(suite.config, client.Options{Scheme: controller.Scheme()})
@@ -59,8 +58,8 @@ func (w *world) noOverlap() {
 	})
 }
 
-// helmsJob waits for the Job that Helm has made of the hook, unless there is none
-// at the moment that want says so.
+// helmsJob waits for the Job that Helm creates of the hook, or until want returns that there is
+// none.
 func (w *world) helmsJob(name string) *batchv1.Job {
 	w.t.Helper()
 	job := &batchv1.Job{}
@@ -88,8 +87,7 @@ func (w *world) upgrade(hr *helmv2.HelmRelease, message string) {
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(w.t, map[string]any{"message": message}) })
 }
 
-// TestUpgradeWaitsForOperation: what is submitted while a hook runs starts after
-// it.
+// TestUpgradeWaitsForOperation: an upgrade that is requested while a hook runs starts after it.
 func TestUpgradeWaitsForOperation(t *testing.T) {
 	operationsServed(t)
 	w := newWorld(t)
@@ -118,7 +116,7 @@ func TestUpgradeWaitsForOperation(t *testing.T) {
 	}
 }
 
-// TestOperationWaitsForUpgrade: and the other way round.
+// TestOperationWaitsForUpgrade: an Operation that is created during an upgrade starts after it.
 func TestOperationWaitsForUpgrade(t *testing.T) {
 	operationsServed(t)
 	w := newWorld(t)
@@ -145,7 +143,8 @@ func TestOperationWaitsForUpgrade(t *testing.T) {
 	}
 }
 
-// TestOperationAndUpgradeAtOnce: whoever comes first, both are served.
+// TestOperationAndUpgradeAtOnce: a concurrent Operation and upgrade run one after the other, in any
+// order.
 func TestOperationAndUpgradeAtOnce(t *testing.T) {
 	operationsServed(t)
 	w := newWorld(t)

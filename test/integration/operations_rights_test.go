@@ -23,7 +23,7 @@ import (
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
-// grant lets somebody do more in the test's namespace.
+// grant grants permissions in the test's namespace.
 func (w *world) grant(name string, subject rbacv1.Subject, rules ...rbacv1.PolicyRule) {
 	w.t.Helper()
 	meta := metav1.ObjectMeta{Namespace: w.namespace, Name: name}
@@ -37,7 +37,7 @@ func rule(group string, resources, verbs []string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: resources, Verbs: verbs}
 }
 
-// strong is a hook whose role has a right that the release's identity has not.
+// strong is a hook whose role has a permission that the release's identity does not have.
 const strong = `---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
@@ -60,8 +60,8 @@ metadata: {name: strong, annotations: {helm.sh/hook: pre-rollback}}
 spec: {template: {spec: {restartPolicy: Never, serviceAccountName: strong, containers: [{name: a, image: example.com/a:1}]}}}
 `
 
-// TestOperationRights: who may create Operations gains nothing that the identity of
-// the release may not do.
+// TestOperationRights: a user that may create Operations gains no permissions beyond those of the
+// release's identity.
 func TestOperationRights(t *testing.T) {
 	operationsServed(t)
 	w := newWorld(t)
@@ -69,7 +69,7 @@ func TestOperationRights(t *testing.T) {
 	w.publish("web", "1.0.0", hooked(t, "1.0.0", "pre-rollback", strong))
 	hr := w.release("web", nil, as("tenant"))
 	w.untilReady(hr)
-	// Somebody who may write Operations, and nothing else at all.
+	// A user that may write Operations only.
 	config := rest.CopyConfig(suite.config)
 	config.Impersonate.UserName = "operator-" + w.namespace
 	w.grant("operator", rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: config.Impersonate.UserName},
@@ -92,7 +92,7 @@ func TestOperationRights(t *testing.T) {
 	w.grant("look", account, rule("batch", []string{"jobs"}, []string{"get"}))
 	w.untilBlocked(op, opsv1alpha1.ReasonJobRefused, user, "cannot create resource \"jobs\"")
 	if jobs := w.jobs(op); len(jobs) > 0 {
-		t.Fatalf("somebody made a Job: %+v", jobs[0].ObjectMeta)
+		t.Fatalf("a Job was created: %+v", jobs[0].ObjectMeta)
 	}
 	w.grant("work", account, rule("batch", []string{"jobs"}, []string{"create", "patch", "delete"}))
 	w.succeed(op)
@@ -101,7 +101,7 @@ func TestOperationRights(t *testing.T) {
 		t.Errorf("status is %+v", op.Status)
 	}
 
-	// A role cannot be brought along by who has not what is in it.
+	// The API server rejects a role with permissions that its creator does not have.
 	w.grant("roles", account, rule("", []string{"serviceaccounts"}, []string{"get", "create", "delete"}),
 		rule(rbacv1.GroupName, []string{"roles", "rolebindings"}, []string{"get", "create", "delete"}))
 	w.untilBlocked(other, opsv1alpha1.ReasonJobRefused, "Role strong", user, "not currently held")
@@ -150,9 +150,9 @@ func TestOperationsComeLater(t *testing.T) {
 	w.publish("web", "1.0.0", hooked(t, "1.0.0", "pre-rollback"))
 	hr := w.release("web", nil)
 	w.untilReady(hr)
-	// A holder that nobody can be is none.
+	// A lock with an invalid holder has no effect.
 	w.edit(hr, func(hr *helmv2.HelmRelease) {
-		hr.Annotations = map[string]string{opsv1alpha1.AnnotationHolder: "nobody"}
+		hr.Annotations = map[string]string{opsv1alpha1.AnnotationHolder: "unknown"}
 		hr.Spec.Values = rawValues(t, map[string]any{"message": "again"})
 	})
 	w.untilReady(hr)

@@ -53,7 +53,7 @@ func TestOperation(t *testing.T) {
 	if job.Labels[opsv1alpha1.LabelClusterID] != "it" {
 		t.Errorf("labels are %v", job.Labels)
 	}
-	// Nothing happens to it any more, whatever happens to the rest.
+	// A finished Operation does not change any more.
 	w.must(suite.client.Delete(t.Context(), job, client.PropagationPolicy(metav1.DeletePropagationBackground)))
 	before := op.DeepCopy()
 	w.settle(hr)
@@ -117,7 +117,7 @@ func TestOperationStops(t *testing.T) {
 			if left := w.jobs(op); len(left) != 0 {
 				t.Errorf("the Job is still there: %+v", left[0].ObjectMeta)
 			}
-			// Nobody collects garbage here.
+			// The garbage collector does not run here.
 			w.must(suite.client.Delete(t.Context(), pod, client.GracePeriodSeconds(0)))
 			if how == "cancelled" {
 				w.untilPhase(op, opsv1alpha1.PhaseCancelled)
@@ -166,8 +166,8 @@ spec:
         envFrom: [{secretRef: {name: migrator}}, {configMapRef: {name: late}}]
 `
 
-// TestOperationNeeds: what Helm has deleted is brought along and taken away again,
-// and what nobody has is named, and waited for.
+// TestOperationNeeds: objects that Helm has deleted are created for the Job and deleted afterwards.
+// Missing objects of others are named and waited for.
 func TestOperationNeeds(t *testing.T) {
 	operationsServed(t)
 	w := newWorld(t)

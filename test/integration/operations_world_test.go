@@ -26,8 +26,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller"
 )
 
-// migration is a hook that Helm does not run by itself in any of these tests: no
-// Job ever completes of its own accord here.
+// migration is a hook that Helm does not run in these tests, since no Job completes without the
+// tests' help.
 const migration = `apiVersion: batch/v1
 kind: Job
 metadata:
@@ -74,7 +74,7 @@ func (w *world) operate(hr *helmv2.HelmRelease, name string, edit ...func(*opsv1
 	return op
 }
 
-// untilOperation reads an Operation again and again until ok says so.
+// untilOperation polls an Operation until ok returns true.
 func (w *world) untilOperation(op *opsv1alpha1.Operation, what string, ok func(*opsv1alpha1.Operation) bool) {
 	w.t.Helper()
 	deadline := time.Now().Add(patience)
@@ -96,7 +96,7 @@ func (w *world) untilPhase(op *opsv1alpha1.Operation, phase opsv1alpha1.Operatio
 	w.untilOperation(op, string(phase), func(op *opsv1alpha1.Operation) bool { return op.Status.Phase == phase })
 }
 
-// untilBlocked waits for what an Operation says that it waits for.
+// untilBlocked waits until an Operation is blocked for a reason, with texts in its message.
 func (w *world) untilBlocked(op *opsv1alpha1.Operation, reason string, texts ...string) {
 	w.t.Helper()
 	w.untilOperation(op, "Blocked/"+reason, func(op *opsv1alpha1.Operation) bool {
@@ -113,7 +113,7 @@ func (w *world) untilBlocked(op *opsv1alpha1.Operation, reason string, texts ...
 	})
 }
 
-// tidy waits until nothing is left to do for an Operation.
+// tidy waits until all objects of an Operation are deleted.
 func (w *world) tidy(op *opsv1alpha1.Operation) {
 	w.t.Helper()
 	w.untilOperation(op, "the finalizer to go", func(op *opsv1alpha1.Operation) bool {
@@ -145,8 +145,7 @@ func (w *world) jobs(op *opsv1alpha1.Operation) []batchv1.Job {
 	return list.Items
 }
 
-// runPod does what the Job controller and a node would: the Job begins, and has a
-// pod.
+// runPod simulates the Job controller and a node: the Job becomes active and has a Pod.
 func (w *world) runPod(job *batchv1.Job) *corev1.Pod {
 	w.t.Helper()
 	now := metav1.Now()
@@ -186,7 +185,7 @@ func (w *world) endPod(job *batchv1.Job, pod *corev1.Pod, code int32) {
 	w.endJob(job, code == 0)
 }
 
-// endJob says that a Job has come to its end.
+// endJob sets the status of a Job to finished.
 func (w *world) endJob(job *batchv1.Job, succeeded bool) {
 	w.t.Helper()
 	now := metav1.Now()

@@ -131,7 +131,7 @@ func TestWebhookThatIsAway(t *testing.T) {
 	}
 }
 
-// TestRetryAfter: a request that the API server turns away is sent again when it says so.
+// TestRetryAfter: a request with status 429 or 503 is repeated after the time in Retry-After.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -185,7 +185,7 @@ func TestWaitingGivesWay(t *testing.T) {
 	}
 }
 
-// TestUnrecordedInstall: an install whose last update is refused has not succeeded, and says so.
+// TestUnrecordedInstall: an install whose last record update is rejected is reported as failed.
 func TestUnrecordedInstall(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

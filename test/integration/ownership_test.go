@@ -16,9 +16,8 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// TestOneReleaseOneOwner: of two HelmReleases on one Helm release the second
-// touches nothing, not even when it is deleted, and takes over when the first
-// has gone.
+// TestOneReleaseOneOwner: of two HelmReleases for one Helm release the second changes nothing, also
+// when it is deleted, and takes over once the first is gone.
 func TestOneReleaseOneOwner(t *testing.T) {
 	w := newWorld(t)
 	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
@@ -46,8 +45,8 @@ func TestOneReleaseOneOwner(t *testing.T) {
 	}
 }
 
-// TestNamesChangeHands: when the owner asks for another name, it uninstalls what
-// it had, and only then the one that waited for the name installs its own.
+// TestNamesChangeHands: an owner with a new name uninstalls its old release, and only then the
+// HelmRelease that waits for the old name installs its own.
 func TestNamesChangeHands(t *testing.T) {
 	w := newWorld(t)
 	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
@@ -70,8 +69,7 @@ func TestNamesChangeHands(t *testing.T) {
 	}
 }
 
-// TestMovedRelease: a release that is to live elsewhere is uninstalled where it
-// was.
+// TestMovedRelease: a release with a new namespace is uninstalled from the old one.
 func TestMovedRelease(t *testing.T) {
 	w := newWorld(t)
 	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
@@ -94,8 +92,8 @@ func TestMovedRelease(t *testing.T) {
 	}
 }
 
-// TestSuspendedByAnnotation: the annotation is honoured at once, says so, ends by
-// itself, and leaves the release behind if the HelmRelease is deleted.
+// TestSuspendedByAnnotation: the annotation suspends at once, is reported, expires, and orphans the
+// release if the HelmRelease is deleted.
 func TestSuspendedByAnnotation(t *testing.T) {
 	w := newWorld(t)
 	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
@@ -129,6 +127,6 @@ func TestSuspendedByAnnotation(t *testing.T) {
 	w.configMap("app")
 	warned := func(context.Context) (bool, error) { return w.hasEvent(hr, "Warning", helmv2.EventReasonOrphaned), nil }
 	if err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true, warned); err != nil {
-		t.Errorf("nobody was warned: %v", err)
+		t.Errorf("no warning was sent: %v", err)
 	}
 }

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// servingTemplate is a Deployment whose selector, which cannot be changed, is a
-	// value, and which may have a field that does not exist.
+	// servingTemplate is a Deployment whose immutable selector is a value, and which may have an
+	// unknown field.
 	servingTemplate = `apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -45,8 +45,8 @@ func servingChart(t *testing.T, more map[string]string) []byte {
 	return pack(t, "note", "1.0.0", files)
 }
 
-// TestPreflight: what the API server would refuse is all said at once, and nothing
-// is stored or changed.
+// TestPreflight: all errors of the API server are reported at once, and nothing is stored or
+// changed.
 func TestPreflight(t *testing.T) {
 	no := false
 	for name, serverSide := range map[string]*bool{"ServerSide": nil, "ClientSide": &no} {
@@ -62,7 +62,7 @@ func TestPreflight(t *testing.T) {
 
 			w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(t, values("data", values("a", "1"))) })
 			w.until(hr, "revision 1", func(hr *helmv2.HelmRelease) bool { return newest(hr) == 1 })
-			// Nothing runs here that could make a Deployment of no replicas ready.
+			// No controller makes Deployments ready, even with zero replicas.
 			w.edit(hr, func(hr *helmv2.HelmRelease) {
 				hr.Spec.Upgrade = &helmv2.Upgrade{DisableWait: true}
 				hr.Spec.Values = rawValues(t, values("selector", "two", "extra", "Bad_Name", "data", values("a", "2")))
@@ -76,8 +76,7 @@ func TestPreflight(t *testing.T) {
 	}
 }
 
-// TestPreflightExempts: what comes with the release, or is put right on the way,
-// is no objection.
+// TestPreflightExempts: errors that the release itself resolves during the action are not reported.
 func TestPreflightExempts(t *testing.T) {
 	const unknown = "nonsense"
 	cases := map[string]struct {
@@ -111,11 +110,11 @@ func TestPreflightExempts(t *testing.T) {
 			},
 		},
 		"HookMayHelp": {
-			reason: "a hook may delete what cannot be changed", values: values("selector", "two"),
+			reason: "a hook may delete an object that cannot be changed", values: values("selector", "two"),
 			more: map[string]string{"templates/hook.yaml": cleanerTemplate}, want: "pre-upgrade hooks failed",
 		},
 		"HookIsDisabled": {
-			reason: "a hook that does not run helps nobody", values: values("selector", "two"),
+			reason: "a hook that does not run has no effect", values: values("selector", "two"),
 			more: map[string]string{"templates/hook.yaml": cleanerTemplate}, want: "nothing was changed",
 			edit: func(s *helmv2.HelmReleaseSpec) { s.Upgrade.DisableHooks = true },
 		},
@@ -124,7 +123,7 @@ func TestPreflightExempts(t *testing.T) {
 			more: map[string]string{"templates/hook.yaml": cleanerTemplate}, want: "nothing was changed",
 		},
 		"OtherHook": {
-			reason: "a hook that runs later helps nobody", values: values("selector", "two"),
+			reason: "a hook that runs later has no effect", values: values("selector", "two"),
 			more: map[string]string{"templates/hook.yaml": strings.Replace(cleanerTemplate, "pre-upgrade", "post-upgrade", 1)}, want: "nothing was changed",
 		},
 	}
@@ -152,8 +151,7 @@ func TestPreflightExempts(t *testing.T) {
 	}
 }
 
-// TestRefusedRevisionCostsNoOther: room is made for a revision that is going to be
-// stored, and for no other.
+// TestRefusedRevisionCostsNoOther: the history is pruned only for a revision that is stored.
 func TestRefusedRevisionCostsNoOther(t *testing.T) {
 	b := newBench(t)
 	two := 2

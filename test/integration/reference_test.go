@@ -76,10 +76,10 @@ func (w *world) record(name string, version int) map[string]any {
 	return all
 }
 
-// asTheReferenceLeftIt creates the HelmRelease apps/hooked with the status the
-// reference gave it, and what it stored. The object is suspended: the controller
-// would act on it before it has its status.
-func (w *world) asTheReferenceLeftIt() *helmv2.HelmRelease {
+// asHelmControllerLeftIt creates the HelmRelease apps/hooked with the status and storage that
+// helm-controller left. It is suspended, so that the controller does not act before the status is
+// written.
+func (w *world) asHelmControllerLeftIt() *helmv2.HelmRelease {
 	w.t.Helper()
 	w.store("hooked", 1, "superseded", fixture(w.t, "upgraded.release.v1.json"))
 	w.store("hooked", 2, "deployed", strings.NewReplacer(
@@ -89,7 +89,7 @@ func (w *world) asTheReferenceLeftIt() *helmv2.HelmRelease {
 	w.must(json.Unmarshal([]byte(fixture(w.t, "upgraded.helmrelease.json")), left))
 	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "hooked"}, Spec: left.Spec}
 	hr.Spec.Suspend = true
-	// Nothing runs Jobs here.
+	// No controller runs Jobs here.
 	hr.Spec.Upgrade = &helmv2.Upgrade{DisableHooks: true}
 	w.must(suite.client.Create(w.t.Context(), hr))
 	w.t.Cleanup(func() { w.remove(hr) })
@@ -106,7 +106,7 @@ func (w *world) asTheReferenceLeftIt() *helmv2.HelmRelease {
 	}
 }
 
-// applied creates the objects of a release as the reference does, by its name.
+// applied creates the objects of a release as helm-controller does, with its field manager.
 func (w *world) applied(name string) {
 	w.t.Helper()
 	meta := map[string]any{
@@ -123,8 +123,7 @@ func (w *world) applied(name string) {
 	}
 }
 
-// traces is what a write to the objects of a release or to its records would
-// change: the versions of all, and who manages which fields of them.
+// traces are the versions and managedFields of a release's objects and records.
 func (w *world) traces(name string) map[string]any {
 	w.t.Helper()
 	traces := map[string]any{}
@@ -141,16 +140,16 @@ func (w *world) traces(name string) map[string]any {
 	return traces
 }
 
-// readableByTheReference checks what the reference compares when it takes back a
-// release that we upgraded to the values of its first revision. It trusts a
-// snapshot of another scheme than its own, and verifies its own.
-func (w *world) readableByTheReference(hr *helmv2.HelmRelease, left *helmv2.HelmReleaseStatus, read func(helmv2.Snapshots) []release.Revision) {
+// readableByHelmController checks the fields that helm-controller compares when it takes over a
+// release that Pintle upgraded to the values of its first revision. helm-controller trusts
+// snapshots of other schemes, and verifies its own.
+func (w *world) readableByHelmController(hr *helmv2.HelmRelease, left *helmv2.HelmReleaseStatus, read func(helmv2.Snapshots) []release.Revision) {
 	w.t.Helper()
 	first := left.History[1]
 	want := *first
 	want.APIVersion, want.Version, want.Status, want.Action = release.SnapshotScheme, 3, helmv2.StatusDeployed, helmv2.ActionUpgrade
 	got := *hr.Status.History[0]
-	// Only their maker knows what these should be.
+	// These cannot be derived from the inputs.
 	want.Digest, want.FirstDeployed, want.LastDeployed = got.Digest, got.FirstDeployed, got.LastDeployed
 	want.AppVersion = got.AppVersion
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -173,14 +172,14 @@ func (w *world) readableByTheReference(hr *helmv2.HelmRelease, left *helmv2.Helm
 			w.t.Errorf("the snapshot of revision %d is %s, and stored is %q", s.Version, s.Status, r.Status)
 		}
 		if s.APIVersion == helmv2.SnapshotAPIVersionV2 && s.Digest != r.HelmControllerDigest {
-			w.t.Errorf("the reference cannot verify its snapshot of revision %d any more", s.Version)
+			w.t.Errorf("helm-controller cannot verify its snapshot of revision %d any more", s.Version)
 		}
 	}
 }
 
-// TestReleaseOfTheReferenceChangesHands: what the reference left is in sync, its
-// digests are what we compute, and our upgrade loses nothing of its records.
-func TestReleaseOfTheReferenceChangesHands(t *testing.T) {
+// TestReleaseOfHelmControllerChangesHands: a release of helm-controller is in sync with equal
+// digests, and an upgrade by Pintle keeps its records.
+func TestReleaseOfHelmControllerChangesHands(t *testing.T) {
 	w := newWorld(t)
 	// The digests cover the namespace.
 	w.namespace = "apps"
@@ -197,7 +196,7 @@ func TestReleaseOfTheReferenceChangesHands(t *testing.T) {
 		Digest:   digest.SHA256.FromBytes(archive).String(),
 		Revision: "1.0.0@sha256:9913b4c87f43c92d7092e2a808f87bae56f008d9f822b6415a958c59e25425b3",
 	})
-	hr := w.asTheReferenceLeftIt()
+	hr := w.asHelmControllerLeftIt()
 	left := hr.Status.DeepCopy()
 
 	conn, err := cluster.Connect(suite.config)
@@ -236,14 +235,14 @@ func TestReleaseOfTheReferenceChangesHands(t *testing.T) {
 		t.Errorf("the look changed the history (-before +after):\n%s", diff)
 	}
 
-	// The values of revision 1, of whose digest we have the reference's word.
+	// The values of revision 1, whose digest helm-controller has computed.
 	w.edit(hr, func(hr *helmv2.HelmRelease) {
 		hr.Spec.Values = rawValues(t, map[string]any{"a": map[string]any{"b": 1}, "list": []any{"x", true}})
 	})
 	w.until(hr, "revision 3", func(hr *helmv2.HelmRelease) bool {
 		return newest(hr) == 3 && condition(hr, "Ready").Status == metav1.ConditionTrue
 	})
-	w.readableByTheReference(hr, left, func(known helmv2.Snapshots) []release.Revision {
+	w.readableByHelmController(hr, left, func(known helmv2.Snapshots) []release.Revision {
 		read, err := runner.History(t.Context(), conn, target, known)
 		w.must(err)
 		return read

@@ -70,8 +70,8 @@ commonMetadata:
   annotations: {helm.toolkit.fluxcd.io/name: not-a-label}
 `
 
-// TestPostRendering: patches, images and common metadata reach the API server, on
-// hooks too as long as the strategy says so, and leave it when they leave the spec.
+// TestPostRendering: patches, images and common metadata are applied, to hooks depending on the
+// strategy, and are removed with the spec.
 func TestPostRendering(t *testing.T) {
 	w := newWorld(t)
 	w.publish("rendered", "1.0.0", hookedChart(t))
@@ -86,7 +86,7 @@ func TestPostRendering(t *testing.T) {
 	if app.Labels["xxxx"] != "yyyy" || app.Labels["team"] != "one" || app.Labels[helmv2.LabelName] != "rendered" || app.Annotations["patched"] != "true" {
 		t.Errorf("Deployment: labels %v, annotations %v", app.Labels, app.Annotations)
 	}
-	// kustomize moves what a patch names to the front of a list.
+	// kustomize moves patched items to the front of a list.
 	pod := app.Spec.Template
 	var images []string
 	for _, c := range pod.Spec.Containers {
@@ -113,8 +113,8 @@ func TestPostRendering(t *testing.T) {
 	}
 }
 
-// TestPatchThatDoesNotApply: nothing is stored, the entry and the object are named,
-// and mending the patch is enough.
+// TestPatchThatDoesNotApply: nothing is stored, the message names the entry and the object, and the
+// release recovers once the patch is repaired.
 func TestPatchThatDoesNotApply(t *testing.T) {
 	w := newWorld(t)
 	w.publish("unpatched", "1.0.0", hookedChart(t))

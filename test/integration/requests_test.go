@@ -11,7 +11,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// ask annotates a HelmRelease as flux reconcile does: all in one write.
+// ask annotates a HelmRelease in one write, as flux reconcile does.
 func (w *world) ask(hr *helmv2.HelmRelease, token string, annotations ...string) {
 	w.t.Helper()
 	w.edit(hr, func(hr *helmv2.HelmRelease) {
@@ -50,7 +50,7 @@ func TestResetOfStalled(t *testing.T) {
 	w.publish("stuck", "1.0.0", pack(t, "stuck", "1.0.0", map[string]string{
 		"templates/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: Not-A-Name\n",
 	}))
-	// Checked beforehand, it would never come to a failed revision.
+	// The preflight check would prevent the failed revision.
 	hr := w.release("stuck", nil, func(hr *helmv2.HelmRelease) {
 		hr.Spec.Install = &helmv2.Install{DisableOpenAPIValidation: true}
 		hr.Spec.Upgrade = &helmv2.Upgrade{DisableOpenAPIValidation: true}
@@ -60,7 +60,7 @@ func TestResetOfStalled(t *testing.T) {
 	w.ask(hr, "plain")
 	w.settle(hr)
 	if n := len(w.stored("stuck")); n != 1 {
-		t.Errorf("%d revisions after a request for a visit, want 1", n)
+		t.Errorf("%d revisions after a reconcile request, want 1", n)
 	}
 	w.ask(hr, "reset", helmv2.AnnotationResetRequest)
 	w.untilSays(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonRetriesExceeded, "Failed to upgrade after 1 attempt(s)")

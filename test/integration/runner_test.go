@@ -23,8 +23,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// bench runs single actions without a controller, so that what they log and ask
-// can be looked at.
+// bench runs single actions without a controller, so that their logs and requests can be checked.
 type bench struct {
 	*world
 	conn   *cluster.Connection
@@ -81,7 +80,7 @@ func (b *bench) run(action release.Action, archive []byte, values map[string]any
 	})
 }
 
-// must1 runs an action that has to succeed.
+// mustRun runs an action that must succeed.
 func (b *bench) mustRun(action release.Action, archive []byte, values map[string]any, spec helmv2.HelmReleaseSpec) release.Outcome {
 	b.t.Helper()
 	out := b.run(action, archive, values, spec)
@@ -89,7 +88,7 @@ func (b *bench) mustRun(action release.Action, archive []byte, values map[string
 	return out
 }
 
-// asked counts the requests that contain all of the parts.
+// asked returns the number of requests that contain all parts.
 func (b *bench) asked(parts ...string) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -107,12 +106,12 @@ var (
 	upgrade = release.Upgrade{Timeout: 10 * time.Second}
 )
 
-// TestTakingOverIsReported: a conflict is won, and said.
+// TestTakingOverIsReported: a field conflict is overridden and logged.
 func TestTakingOverIsReported(t *testing.T) {
 	b := newBench(t)
 	archive := appliedChart(t, "1.0.0")
 	b.mustRun(install, archive, values("data", values("a", "ours", "quiet", "ours")), helmv2.HelmReleaseSpec{})
-	b.patchAs("somebody", func(cm *corev1.ConfigMap) { cm.Data = map[string]string{"a": "theirs", "b": "theirs", "quiet": "ours"} })
+	b.patchAs("editor", func(cm *corev1.ConfigMap) { cm.Data = map[string]string{"a": "theirs", "b": "theirs", "quiet": "ours"} })
 
 	out := b.mustRun(upgrade, archive, values("data", values("a", "again", "quiet", "ours")), helmv2.HelmReleaseSpec{})
 	cm := b.configMap("app")
@@ -120,7 +119,7 @@ func TestTakingOverIsReported(t *testing.T) {
 		t.Errorf("data is %v", cm.Data)
 	}
 	logs := strings.Join(out.Logs, "\n")
-	if !containsAll(logs, "ConfigMap/"+b.namespace+"/app: taking over field .data.a", `"somebody"`) || strings.Contains(logs, ".data.quiet") {
+	if !containsAll(logs, "ConfigMap/"+b.namespace+"/app: taking over field .data.a", `"editor"`) || strings.Contains(logs, ".data.quiet") {
 		t.Errorf("logged:\n%s", logs)
 	}
 }
@@ -157,7 +156,7 @@ func TestRequestsPerObject(t *testing.T) {
 		t.Errorf("leaving alone took %v", b.requests)
 	}
 	if n := b.asked("openapi"); n != 0 {
-		t.Errorf("the schemas were asked for %d times", n)
+		t.Errorf("the schemas were requested %d times", n)
 	}
 	version := b.configMap("app").ResourceVersion
 	b.mustRun(upgrade, archive, values("data", values("a", "2")), helmv2.HelmReleaseSpec{})
@@ -166,8 +165,8 @@ func TestRequestsPerObject(t *testing.T) {
 	}
 }
 
-// TestChangeOfMethodIsOneChange: going over to the server does not make an object
-// pass through a state that nobody asked for.
+// TestChangeOfMethodIsOneChange: the change to server-side apply has no intermediate state of an
+// object.
 func TestChangeOfMethodIsOneChange(t *testing.T) {
 	b := newBench(t)
 	no := false
@@ -184,8 +183,8 @@ func TestChangeOfMethodIsOneChange(t *testing.T) {
 	}
 }
 
-// TestTracesOfHelmGo: a revision that was made by hand, or an upgrade that was cut
-// off, leaves fields that no record tells of.
+// TestTracesOfHelmGo: field ownership of a manual revision, or of an interrupted upgrade, is
+// removed although no record has it.
 func TestTracesOfHelmGo(t *testing.T) {
 	b := newBench(t)
 	archive := appliedChart(t, "1.0.0")

@@ -19,8 +19,8 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// binary returns bytes that take so much of a Secret, in percent, since nothing can
-// be gained by compression and records are encoded.
+// binary returns random bytes of a size in percent of a Secret. They cannot be compressed, and
+// records are encoded.
 func binary(percent int) string {
 	random := rand.NewChaCha8([32]byte{byte(percent)})
 	data := make([]byte, 1<<20*percent/100*3/4)
@@ -40,7 +40,7 @@ func text(percent int) string {
 	return lines.String()
 }
 
-// events returns how often something was said of a HelmRelease.
+// events returns the number of events of a HelmRelease with a reason.
 func (w *world) events(hr *helmv2.HelmRelease, reason string) (times int) {
 	w.t.Helper()
 	var list corev1.EventList
@@ -53,8 +53,8 @@ func (w *world) events(hr *helmv2.HelmRelease, reason string) (times int) {
 	return times
 }
 
-// TestTooLarge: what storage cannot hold is refused before anything is written, once,
-// until something is smaller.
+// TestTooLarge: a revision over the size limit is rejected before any write, once, until an input
+// becomes smaller.
 func TestTooLarge(t *testing.T) {
 	const group = "toolarge.example.com"
 	small := map[string]string{
@@ -75,14 +75,14 @@ func TestTooLarge(t *testing.T) {
 			[]string{"CRDs 1", "(largest: crds/other.yaml)", "move CustomResourceDefinitions to a chart of their own"},
 		},
 		"Rendered": {
-			"the chart would fit, but not with what is rendered from it once its definition is there", map[string]string{
+			"the chart fits, but not with the objects that it renders once its CRD exists", map[string]string{
 				"files/blob": binary(60),
 				"templates/copy.yaml": "{{ if .Capabilities.APIVersions.Has \"" + group + "/v1/Thing\" }}\napiVersion: v1\nkind: ConfigMap\n" +
 					"metadata: {name: copy}\nbinaryData: {blob: {{ .Files.Get \"files/blob\" | b64enc }}}\n{{ end }}\n",
 			}, nil, []string{"files 6", "manifest and hooks 6", "split the chart"},
 		},
 		"Values": {
-			"values are stored wherever they are from", nil, values("blob", base64.StdEncoding.EncodeToString([]byte(binary(105)))),
+			"Helm stores values of all sources", nil, values("blob", base64.StdEncoding.EncodeToString([]byte(binary(105)))),
 			[]string{"release values 1", "valuesFrom does not help"},
 		},
 	}
@@ -115,8 +115,8 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// TestTooLargeStays: neither visits nor another controller try for ever; what is
-// smaller goes through at once.
+// TestTooLargeStays: neither reconciliations nor another controller retry; a smaller revision is
+// installed at once.
 func TestTooLargeStays(t *testing.T) {
 	w := newWorld(t)
 	start := func() func() {
@@ -138,11 +138,11 @@ func TestTooLargeStays(t *testing.T) {
 			w.edit(hr, func(hr *helmv2.HelmRelease) {
 				hr.Annotations = map[string]string{helmv2.AnnotationReconcileRequest: token}
 			})
-			w.until(hr, "the visit", func(hr *helmv2.HelmRelease) bool { return hr.Status.LastHandledReconcileAt == token })
+			w.until(hr, "the reconciliation", func(hr *helmv2.HelmRelease) bool { return hr.Status.LastHandledReconcileAt == token })
 		}
 	})
 	if writes != 4 || hr.Status.Failures != 1 {
-		t.Errorf("two requests for a visit led to %d writes, failures are %d", writes, hr.Status.Failures)
+		t.Errorf("two reconcile requests led to %d writes, failures are %d", writes, hr.Status.Failures)
 	}
 
 	stop()
@@ -168,8 +168,8 @@ func TestTooLargeStays(t *testing.T) {
 	stop()
 }
 
-// TestNearlyTooLarge: from 80 % up people are told, once for each revision, and there
-// is room for how its action ends.
+// TestNearlyTooLarge: a revision of 80 % or more is reported once. The record has room for the
+// final status.
 func TestNearlyTooLarge(t *testing.T) {
 	w := newWorld(t)
 	chart := func(version string, percent int) []byte {

@@ -17,14 +17,14 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// TestUsersComeBeforeTheStart: a release that somebody makes while a controller
-// that was just started is still busy with all there is does not wait for that.
+// TestUsersComeBeforeTheStart: a new release is reconciled before the existing ones that a starting
+// controller has enqueued.
 func TestUsersComeBeforeTheStart(t *testing.T) {
 	const releases = 30
 	w := newWorld(t)
-	// The controllers that run at the beginning see none of these.
+	// The suite's controllers ignore these.
 	labelled := func(hr *helmv2.HelmRelease) { hr.Labels = map[string]string{labelController: w.namespace} }
-	// Each has a chart of its own, so that each visit asks for one.
+	// Each has its own chart, so that each reconciliation downloads one.
 	for i := range releases {
 		name, version := fmt.Sprintf("old-%d", i), fmt.Sprintf("1.0.%d", i)
 		w.publish(name, version, configMapChart(t, version))
@@ -41,7 +41,7 @@ func TestUsersComeBeforeTheStart(t *testing.T) {
 		http.Error(rw, "not today", http.StatusInternalServerError)
 	})
 	t.Cleanup(func() { w.setAnswer(nil) })
-	// The answers must end before the controller can, and cleaning up goes backwards.
+	// Cleanups run in reverse order: the answers must end before the controller can stop.
 	w.ownController(config{concurrent: 1})
 	var once bool
 	end := func() {
@@ -55,18 +55,18 @@ func TestUsersComeBeforeTheStart(t *testing.T) {
 	order := []string{w.next(asked)}
 	w.release("new", nil, labelled)
 	for len(order) < releases && !slices.Contains(order, "/new-2.0.0.tgz") {
-		// Time for the controller to see the new one, a hundredth of which is enough.
+		// Time for the controller to receive the new one, a hundred times as long as needed.
 		time.Sleep(100 * time.Millisecond)
 		answers <- struct{}{}
 		order = append(order, w.next(asked))
 	}
 	if !slices.Contains(order, "/new-2.0.0.tgz") {
-		t.Errorf("the new release was not visited before the %d old ones: %v", releases, order)
+		t.Errorf("the new release was not reconciled before the %d old ones: %v", releases, order)
 	}
 	end()
 }
 
-// next returns what is asked for next.
+// next returns the next downloaded file.
 func (w *world) next(asked <-chan string) string {
 	w.t.Helper()
 	select {
@@ -78,8 +78,8 @@ func (w *world) next(asked <-chan string) string {
 	return ""
 }
 
-// TestOthersKeepTheirFields: the cache does not hold who wrote what, which must
-// not look as if we wanted it to be gone.
+// TestOthersKeepTheirFields: fields of other managers are kept, although the cache drops
+// managedFields.
 func TestOthersKeepTheirFields(t *testing.T) {
 	w := newWorld(t)
 	w.publish("owned", "1.0.0", configMapChart(t, "1.0.0"))
@@ -96,10 +96,10 @@ func TestOthersKeepTheirFields(t *testing.T) {
 	}
 	slices.Sort(ours)
 	if diff := cmp.Diff([]string{"", "status"}, ours); diff != "" {
-		t.Errorf("what we wrote, by subresource (-want +got):\n%s", diff)
+		t.Errorf("own fields by subresource (-want +got):\n%s", diff)
 	}
 	others := slices.DeleteFunc(live.ManagedFields, func(e metav1.ManagedFieldsEntry) bool { return e.Manager == helmv2.FieldManager })
 	if diff := cmp.Diff(before, others); diff != "" || len(before) == 0 {
-		t.Errorf("what others wrote (-before +after):\n%s", diff)
+		t.Errorf("fields of other managers (-before +after):\n%s", diff)
 	}
 }

@@ -1,9 +1,9 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package integration runs the controller inside the test process against a
-// real API server, with sources written by hand: no source-controller, no nodes
-// and no controllers but ours, so that every write can be counted.
+// Package integration runs the controller inside the test process against a real API server. The
+// tests write the sources themselves. There are no nodes and no other controllers, so every write
+// can be counted.
 package integration
 
 import (
@@ -31,6 +31,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/controller"
+	"github.com/pintle-dev/pintle/internal/controller/setup"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/inputs"
@@ -41,7 +42,7 @@ import (
 // maxArtifact is the size limit the controller under test is given.
 const maxArtifact = 1 << 20
 
-// watchLabel is what the controller under test watches ConfigMaps and Secrets by.
+// watchLabel is the label of ConfigMaps and Secrets that the controller watches.
 const watchLabel = "reconcile.fluxcd.io/watch"
 
 // suite is shared by all tests of the package.
@@ -50,7 +51,7 @@ var suite struct {
 	client client.Client
 	// log is the file the controllers write to; empty if it is the test's output.
 	log string
-	// canaries look for values of Secrets in all that the controllers of the suite tell.
+	// canaries search for values of Secrets in all outputs of the suite's controllers.
 	canaries *harness.Canaries
 }
 
@@ -64,8 +65,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// logFile is where the controller logs: kept out of the test's output, and
-// there to be read after a failure.
+// logFile is the controller's log. It is not in the test's output, and is kept after a failure.
 func logFile() *os.File {
 	f, err := os.CreateTemp("", "pintle-integration-*.log")
 	if err != nil {
@@ -100,7 +100,7 @@ func run(m *testing.M) (code int, err error) {
 		suite.canaries.Log(suite.log)
 	}
 	suite.canaries.Metrics("the process", gather(crmetrics.Registry))
-	// Nothing may depend on looking again at dependencies.
+	// No test may depend on polling of dependencies.
 	stop, err := startController(config{settings: inputs.Settings{DependencyRetry: time.Hour, ExternalArtifacts: true}})
 	if err != nil {
 		return 1, err
@@ -125,8 +125,8 @@ func gather(from prometheus.Gatherer) func(context.Context) ([]string, error) {
 	}
 }
 
-// startController runs a controller with a configuration until the function it returns is called,
-// which returns what the manager returned.
+// startController starts a controller. The returned function stops it and returns the manager's
+// error.
 func startController(c config) (stop func() error, err error) {
 	skipNames := true
 	opts := ctrl.Options{
@@ -163,9 +163,9 @@ func startController(c config) (stop func() error, err error) {
 	if err := mgr.Add(index); err != nil {
 		return nil, err
 	}
-	err = controller.AddHelmRelease(mgr, controller.Parts{
-		Desired: inputs.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts).WithSettings(c.settings),
-		Helm:    helm.NewRunner(charts, index, time.Now), Indexed: index.Synced(),
+	err = setup.Add(mgr, setup.Options{
+		Inputs: inputs.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts).WithSettings(c.settings),
+		Helm:   helm.NewRunner(charts, index, time.Now), Indexed: index.Synced(),
 		Clusters:              cluster.NewConnections(mgr.GetConfig(), cluster.KubeconfigOptions{}, time.Now),
 		DefaultServiceAccount: c.defaultServiceAccount,
 		Metrics:               m, Notifications: c.notifications, Now: time.Now, Concurrent: cmp.Or(c.concurrent, 4),

@@ -57,8 +57,8 @@ func TestHelmReadsWhatWasStored(t *testing.T) {
 	}
 }
 
-// TestUpgradeByHandIsTakenBack: Helm copies the labels of our revision to the
-// person's, which must not make it look like ours.
+// TestUpgradeByHandIsTakenBack: a manual upgrade is detected, although Helm copies the labels of
+// Pintle's revision to the user's.
 func TestUpgradeByHandIsTakenBack(t *testing.T) {
 	w := newWorld(t)
 	archive := configMapChart(t, "1.0.0")
@@ -84,8 +84,7 @@ func TestUpgradeByHandIsTakenBack(t *testing.T) {
 	}
 }
 
-// TestExistingReleaseIsTakenOver: a release older than its HelmRelease is
-// upgraded, not refused.
+// TestExistingReleaseIsTakenOver: a release older than its HelmRelease is upgraded.
 func TestExistingReleaseIsTakenOver(t *testing.T) {
 	w := newWorld(t)
 	archive := configMapChart(t, "1.0.0")

@@ -9,17 +9,16 @@ import (
 	"testing"
 )
 
-// whoAsks: of releases, the controller itself asks for nothing that it does not have
-// to know before there is an identity to ask as. This comes last: it reads what has
-// been asked for all the while.
-func (y *tenancy) whoAsks(t *testing.T) {
+// ownRequests: without impersonation, the controller requests only data that it needs to determine
+// the identity. This check runs last, since it reads all audit logs.
+func (y *tenancy) ownRequests(t *testing.T) {
 	foreign := map[string]request{}
 	asTenant, own := map[string]int{}, 0
 	for _, r := range y.requests(t) {
 		switch {
 		case r.Impersonated != nil:
 			if !strings.HasPrefix(r.Impersonated.Username, "system:serviceaccount:tenant-") {
-				t.Errorf("somebody was impersonated: %s", r.Impersonated.Username)
+				t.Errorf("a wrong identity was impersonated: %s", r.Impersonated.Username)
 			}
 			asTenant[r.what()]++
 		case r.controllers():
@@ -29,10 +28,10 @@ func (y *tenancy) whoAsks(t *testing.T) {
 		}
 	}
 	for what, r := range foreign {
-		t.Errorf("the controller itself asked to %s: %s", what, r.RequestURI)
+		t.Errorf("the controller sent without impersonation %s: %s", what, r.RequestURI)
 	}
 	if own == 0 {
-		t.Error("nobody asked for anything: is there an audit log?")
+		t.Error("no requests: is the audit log enabled?")
 	}
 	for _, what := range []string{"create secrets", "update secrets", "get secrets", "list secrets", "patch configmaps", "create configmaps", "delete configmaps", "create namespaces"} {
 		if asTenant[what] == 0 {
@@ -53,9 +52,9 @@ func (r request) what() string {
 	return what
 }
 
-// controllers reports whether a request is one that the controller makes in its own
-// name: watches; what HelmReleases are, and what they say about where they take
-// charts, values and kubeconfigs from, and who acts for them; and what becomes of them.
+// controllers reports whether the controller may send a request without impersonation: watches,
+// HelmReleases, the sources of their charts, values, kubeconfigs and identities, and status
+// updates.
 func (r request) controllers() bool {
 	if r.Object == nil || r.Verb == "watch" {
 		return true
@@ -68,7 +67,7 @@ func (r request) controllers() bool {
 	}
 	switch {
 	case r.Verb == "list":
-		// That is how a watch begins; whoever looks for one release names a namespace.
+		// A watch begins with this request. A request for one release has a namespace.
 		return r.Object.Namespace == ""
 	case r.what() == "get namespaces":
 		// A release may be given up only in a namespace that is being deleted.

@@ -16,8 +16,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/inputs"
 )
 
-// sources: what a release takes its chart from is read by the controller, which has
-// to be told to read it in the release's own namespace only.
+// sources: the controller reads sources without impersonation, and only in the release's namespace
+// if it is configured so.
 func (y *tenancy) sources(t *testing.T) {
 	w := y.a
 	y.b.publish("private", "1.0.0", configMapChart(t, "1.0.0"))
@@ -77,10 +77,10 @@ func (y *tenancy) references(t *testing.T) {
 	w.wantData("references", "glass beads", "none")
 }
 
-// dependencies may be anywhere. Nothing is learned from them but whether to wait.
+// dependencies may be in any namespace. Only their readiness is used.
 func (y *tenancy) dependencies(t *testing.T) {
 	w := y.a
-	// Nobody offers its chart, so that it is never ready.
+	// The chart has no source, so the dependency never becomes ready.
 	dep := y.b.release("dependency", values("password", "rubies"), as(deployer))
 	y.b.untilSays(dep, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonArtifactFailed)
 	before := y.inventory()
@@ -93,7 +93,7 @@ func (y *tenancy) dependencies(t *testing.T) {
 	w.edit(hr, needs(ref))
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonDependencyNotReady, "'tenant-b/dependency' is not ready: its latest generation has not been reconciled")
 	if message := condition(hr, helmv2.ConditionReady).Message; strings.Contains(message, "Source") {
-		t.Errorf("it tells what its neighbour was told: %s", message)
+		t.Errorf("the expression read the status of a neighbour: %s", message)
 	}
 	y.othersGoOn()
 	y.unharmed(before)
@@ -105,13 +105,12 @@ func (y *tenancy) dependencies(t *testing.T) {
 	w.untilReady(hr)
 }
 
-// accounts: nobody but the ServiceAccount acts, whatever it is called, and whether
-// it exists or not.
+// accounts: only the named ServiceAccount is used, with any name, and whether it exists or not.
 func (y *tenancy) accounts(t *testing.T) {
 	w := y.a
 	before := y.inventory()
 	for name, account := range map[string]string{
-		"missing": "nobody", "other": "tenant-b:" + deployer, "path": "../../tenant-b/serviceaccounts/" + deployer, "none": "default",
+		"missing": "unknown", "other": "tenant-b:" + deployer, "path": "../../tenant-b/serviceaccounts/" + deployer, "none": "default",
 	} {
 		w.publish(name, "1.0.0", configMapChart(t, "1.0.0"))
 		hr := w.release(name, nil, as(account), func(hr *helmv2.HelmRelease) { hr.Spec.StorageNamespace = "tenant-b" })
@@ -119,17 +118,17 @@ func (y *tenancy) accounts(t *testing.T) {
 	}
 	y.unharmed(before)
 
-	// It names nobody, so that the default acts.
+	// Without a name the default ServiceAccount is used.
 	w.publish("default", "1.0.0", configMapChart(t, "1.0.0"))
 	hr := w.release("default", nil, y.strict, func(hr *helmv2.HelmRelease) { hr.Spec.StorageNamespace = "tenant-b" })
-	y.refused(hr, helmv2.ReasonStateError, `User "`+deputy+`" cannot list resource "secrets"`, `in the namespace "tenant-b"`)
+	y.refused(hr, helmv2.ReasonStateError, `User "`+tenantUser+`" cannot list resource "secrets"`, `in the namespace "tenant-b"`)
 	y.othersGoOn()
 	y.unharmed(before)
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.StorageNamespace = "" })
 	w.untilReady(hr)
 }
 
-// drifts: what one identity has found, another does not correct by its rights.
+// drifts: drift that one identity has found is not corrected with another one.
 func (y *tenancy) drifts(t *testing.T) {
 	w := y.a
 	w.must(suite.client.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant-a", Name: "viewer"}}))
@@ -140,7 +139,7 @@ func (y *tenancy) drifts(t *testing.T) {
 			hr.Spec.ChartRef.Name, hr.Spec.PersistentClient = "drifts", new(!fresh)
 		})
 		w.untilReady(hr)
-		changeAs(w, "somebody", w.configMap(name), func(o *corev1.ConfigMap) { o.Data["message"] = "changed" })
+		changeAs(w, "editor", w.configMap(name), func(o *corev1.ConfigMap) { o.Data["message"] = "changed" })
 		w.untilSays(hr, helmv2.ConditionDrifted, metav1.ConditionTrue, helmv2.ReasonDriftDetected)
 		w.edit(hr, func(hr *helmv2.HelmRelease) {
 			hr.Spec.ServiceAccountName, hr.Spec.DriftDetection.Mode = "viewer", helmv2.DriftDetectionEnabled
@@ -150,15 +149,14 @@ func (y *tenancy) drifts(t *testing.T) {
 		})
 		t.Log(condition(hr, helmv2.ConditionDrifted).Message)
 		if got := w.configMap(name).Data["message"]; got != "changed" {
-			t.Errorf("somebody else corrected it: the message is %q", got)
+			t.Errorf("another identity corrected it: the message is %q", got)
 		}
 		w.edit(hr, as(deployer))
 		untilTrue(w, "a correction", func() bool { return w.configMap(name).Data["message"] == "default" })
 	}
 }
 
-// uninstalls: what was permitted once and is not any more stays where it is, and so
-// does the HelmRelease.
+// uninstalls: if the identity lost its permissions, both the release and the HelmRelease stay.
 func (y *tenancy) uninstalls(t *testing.T) {
 	w := y.a
 	withdraw := y.permit("tenant-b", configMaps("*")...)
@@ -169,9 +167,9 @@ func (y *tenancy) uninstalls(t *testing.T) {
 	w.untilDenied(deployer, "configmaps", "tenant-b")
 	before := y.inventory()
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(t, map[string]any{"message": "again"}) })
-	y.said(hr, helmv2.ReasonUpgradeFailed, `User "`+deputy+`" cannot patch resource "configmaps"`, `in the namespace "tenant-b"`, "uninstalls")
+	y.said(hr, helmv2.ReasonUpgradeFailed, `User "`+tenantUser+`" cannot patch resource "configmaps"`, `in the namespace "tenant-b"`, "uninstalls")
 	w.must(suite.client.Delete(t.Context(), hr))
-	y.said(hr, helmv2.ReasonUninstallFailed, `User "`+deputy+`" cannot delete resource "configmaps"`, `in the namespace "tenant-b"`, `"uninstalls"`)
+	y.said(hr, helmv2.ReasonUninstallFailed, `User "`+tenantUser+`" cannot delete resource "configmaps"`, `in the namespace "tenant-b"`, `"uninstalls"`)
 	y.othersGoOn()
 	y.unharmed(before)
 	withdraw = y.permit("tenant-b", configMaps("*")...)
@@ -182,7 +180,7 @@ func (y *tenancy) uninstalls(t *testing.T) {
 	}
 }
 
-// orphans: a ServiceAccount that is gone has nobody to stand in for it.
+// orphans: a deleted ServiceAccount is not replaced by another identity.
 func (y *tenancy) orphans(t *testing.T) {
 	w := y.a
 	account := w.account("mortal", "configmaps", "secrets")

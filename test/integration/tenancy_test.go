@@ -15,8 +15,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// TestTenancy: a release acts as its ServiceAccount, whatever it asks for and by
-// whichever field.
+// TestTenancy: a release acts as its ServiceAccount, with any spec.
 func TestTenancy(t *testing.T) {
 	y := newTenancy(t)
 	for _, w := range []*world{y.a, y.b} {
@@ -37,7 +36,7 @@ func TestTenancy(t *testing.T) {
 		test func(*testing.T)
 	}{
 		{"sources", y.sources}, {"references", y.references}, {"dependencies", y.dependencies}, {"accounts", y.accounts},
-		{"drifts", y.drifts}, {"uninstalls", y.uninstalls}, {"orphans", y.orphans}, {"who-asks", y.whoAsks},
+		{"drifts", y.drifts}, {"uninstalls", y.uninstalls}, {"orphans", y.orphans}, {"who-asks", y.ownRequests},
 	} {
 		t.Run(one.name, func(t *testing.T) {
 			y.in(t)
@@ -46,7 +45,7 @@ func TestTenancy(t *testing.T) {
 	}
 }
 
-// trespass is a release of tenant-a that reaches for what is not theirs.
+// trespass is a release of tenant-a that accesses objects outside of its namespace.
 type trespass struct {
 	// name is that of the release too.
 	name string
@@ -56,10 +55,10 @@ type trespass struct {
 	// reason and words are of the condition.
 	reason string
 	words  []string
-	// where and what are the right that it lacks.
+	// where is the namespace of the missing permission, what the permission.
 	where string
 	what  []rbacv1.PolicyRule
-	// done is what exists once it has the right.
+	// done is the object that exists once the permission is granted.
 	done client.Object
 }
 
@@ -73,7 +72,7 @@ func inTenantB(name string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant-b", Name: name}}
 }
 
-// partial is an object of a kind that the client does not know.
+// partial is the metadata of an object whose type is not in the client's scheme.
 func partial(apiVersion, kind, name string) *metav1.PartialObjectMetadata {
 	return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}, ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
@@ -81,7 +80,7 @@ func partial(apiVersion, kind, name string) *metav1.PartialObjectMetadata {
 func trespasses() []trespass {
 	write := []string{"get", "create", "patch", "delete"}
 	cannot := func(verb, resource, where string) []string {
-		return []string{`User "` + deputy + `" cannot ` + verb + ` resource "` + resource + `"`, where}
+		return []string{`User "` + tenantUser + `" cannot ` + verb + ` resource "` + resource + `"`, where}
 	}
 	const there, anywhere = `in the namespace "tenant-b"`, "at the cluster scope"
 	return []trespass{
@@ -171,7 +170,7 @@ func trespasses() []trespass {
 	}
 }
 
-// try lets a trespass be refused, and then lets it have the right that it lacks.
+// try expects that a trespass is denied, grants the missing permission, and expects success.
 func (y *tenancy) try(x trespass) {
 	w := y.a
 	w.t.Helper()

@@ -32,19 +32,19 @@ import (
 )
 
 const (
-	// deployer is the ServiceAccount of tenant-a, who may do everything there and
-	// nothing anywhere else.
-	deployer = "deployer"
-	deputy   = "system:serviceaccount:tenant-a:" + deployer
-	// controllerUser is whom the controllers authenticate as, who may do everything.
+	// deployer is the ServiceAccount of tenant-a, with all permissions in its namespace and no
+	// others.
+	deployer   = "deployer"
+	tenantUser = "system:serviceaccount:tenant-a:" + deployer
+	// controllerUser is the user of the controllers, with all permissions.
 	controllerUser = "the-controller"
-	// neighbour is the name of what goes on beside.
+	// neighbour is the name of a release that runs at the same time.
 	neighbour = "neighbour"
 )
 
-// tenancy is an API server of its own with two tenants, that notes who asks for
-// what. Two controllers serve it: one that takes no references across namespaces and
-// has the default ServiceAccount deployer, and one that takes all.
+// tenancy is an API server with two tenants and an audit log. Two controllers serve it: one without
+// references across namespaces and with the default ServiceAccount deployer, and one without
+// restrictions.
 type tenancy struct {
 	a, b *world
 	// strict gives a HelmRelease to the controller that takes none.
@@ -131,8 +131,8 @@ func (y *tenancy) in(t *testing.T) {
 	y.a.t, y.b.t = t, t
 }
 
-// permit lets the deployer of tenant-a do more: in a namespace, or anywhere. It
-// returns what takes the right away again.
+// permit grants permissions to the deployer of tenant-a, in a namespace or cluster-wide. It returns
+// a function that revokes them.
 func (y *tenancy) permit(namespace string, rules ...rbacv1.PolicyRule) (withdraw func()) {
 	w := y.a
 	w.t.Helper()
@@ -157,8 +157,8 @@ func (y *tenancy) permit(namespace string, rules ...rbacv1.PolicyRule) (withdraw
 	}
 }
 
-// inventory returns the versions of all objects in the namespace of tenant-b, and of
-// those without namespace, but for events and what belongs to the neighbour.
+// inventory returns the versions of all objects in the namespace of tenant-b and of cluster-scoped
+// ones, except events and the neighbour's objects.
 func (y *tenancy) inventory() map[string]string {
 	w := y.b
 	w.t.Helper()
@@ -191,7 +191,7 @@ func (y *tenancy) inventory() map[string]string {
 	return all
 }
 
-// unharmed compares what tenant-b has with what it had.
+// unharmed compares the objects of tenant-b with an earlier inventory.
 func (y *tenancy) unharmed(before map[string]string) {
 	y.b.t.Helper()
 	after := y.inventory()
@@ -209,8 +209,8 @@ func (y *tenancy) unharmed(before map[string]string) {
 	}
 }
 
-// refused waits until a HelmRelease says that it was refused something, and checks
-// that nothing of it is deployed.
+// refused waits until a HelmRelease reports a denied request, and checks that no object is
+// deployed.
 func (y *tenancy) refused(hr *helmv2.HelmRelease, reason string, words ...string) {
 	y.a.t.Helper()
 	y.said(hr, reason, words...)
@@ -219,8 +219,8 @@ func (y *tenancy) refused(hr *helmv2.HelmRelease, reason string, words ...string
 	}
 }
 
-// said waits for words in the condition of a HelmRelease and in an event, and checks
-// that they are one line.
+// said waits for words in the condition of a HelmRelease and in an event, and checks that each is
+// one line.
 func (y *tenancy) said(hr *helmv2.HelmRelease, reason string, words ...string) {
 	w := y.a
 	w.t.Helper()
@@ -248,7 +248,7 @@ func (y *tenancy) othersGoOn() {
 	}
 }
 
-// request is what is read of an audit log.
+// request is the used part of an entry of the audit log.
 type request struct {
 	Verb       string `json:"verb"`
 	RequestURI string `json:"requestURI"`
@@ -267,7 +267,7 @@ type request struct {
 	} `json:"objectRef"`
 }
 
-// requests returns what the controllers have asked for.
+// requests returns the requests of the controllers.
 func (y *tenancy) requests(t *testing.T) []request {
 	t.Helper()
 	content, err := os.ReadFile(y.audit)

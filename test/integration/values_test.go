@@ -16,7 +16,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// watched makes a change of the object wake its users.
+// watched is the label that makes changes of the object trigger reconciliations.
 func watched() map[string]string { return map[string]string{watchLabel: "Enabled"} }
 
 func (w *world) values(name string, labels, data map[string]string) *corev1.ConfigMap {
@@ -59,8 +59,8 @@ func (w *world) settleConfigs(hr *helmv2.HelmRelease) {
 	w.settle(hr)
 }
 
-// untilAtRest waits until a HelmRelease is Ready and the visit is over that follows
-// every action. That visit would see a change too, and no watch would be tested.
+// untilAtRest waits until a HelmRelease is Ready and the reconciliation after the action has ended.
+// That reconciliation would detect a change too, so that no watch would be tested.
 func (w *world) untilAtRest(hr *helmv2.HelmRelease) {
 	w.t.Helper()
 	w.untilReady(hr)
@@ -95,7 +95,7 @@ func TestValuesFromWatchedObjects(t *testing.T) {
 	w.untilRevision(hr, 4)
 	w.wantData("fed", "changed", "t1")
 
-	// What changes nothing of the values changes nothing.
+	// A change that does not change the values has no effect.
 	w.untilAtRest(hr)
 	settled := hr.ResourceVersion
 	cm.Data["other"] = "x"
@@ -139,7 +139,7 @@ func TestValuesFromUnwatchedObject(t *testing.T) {
 	w.must(suite.client.Update(t.Context(), cm))
 	w.settleConfigs(hr)
 	if newest(hr) != 1 {
-		t.Errorf("revision %d: nobody asked to watch this object", newest(hr))
+		t.Errorf("revision %d: this object is not watched", newest(hr))
 	}
 	w.wantData("plain", "one", "none")
 	w.edit(hr, func(hr *helmv2.HelmRelease) {
@@ -165,7 +165,7 @@ func TestMissingValues(t *testing.T) {
 	w.untilAtRest(hr)
 	w.wantData("early", "here", "none")
 
-	// What is installed stays when they go.
+	// The installed release stays when its values are deleted.
 	w.must(suite.client.Delete(t.Context(), secret))
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonValuesError, "does not exist")
 	w.wantData("early", "here", "none")
@@ -176,8 +176,8 @@ func TestMissingValues(t *testing.T) {
 	}
 }
 
-// TestSecretsAreNotTold reads everything that is written about a release whose
-// Secret does not parse.
+// TestSecretsAreNotTold: nothing that is published about a release contains its Secret, which is
+// invalid YAML.
 func TestSecretsAreNotTold(t *testing.T) {
 	const canary = "s3cr3t"
 	w := newWorld(t)
@@ -192,12 +192,12 @@ func TestSecretsAreNotTold(t *testing.T) {
 		t.Error("there is no event to look at")
 	}
 	if strings.Contains(events.String(), canary) || strings.Contains(condition(hr, "Ready").Message, canary) {
-		t.Errorf("the content of a Secret was told: %+v %v", hr.Status.Conditions, events.Items)
+		t.Errorf("the content of a Secret was published: %+v %v", hr.Status.Conditions, events.Items)
 	}
 }
 
-// TestSecretsAreNotToldByHelm: a template fails on a value that comes from a
-// Secret, and Helm quotes it.
+// TestSecretsAreNotToldByHelm: a template fails on a value of a Secret that Helm quotes, and the
+// value is redacted.
 func TestSecretsAreNotToldByHelm(t *testing.T) {
 	const canary = "hunter22-canary"
 	w := newWorld(t)
@@ -210,6 +210,6 @@ func TestSecretsAreNotToldByHelm(t *testing.T) {
 	raw, err := json.Marshal(hr.Status)
 	w.must(err)
 	if strings.Contains(string(raw), canary) {
-		t.Errorf("the status tells a secret: %s", raw)
+		t.Errorf("the status contains a secret: %s", raw)
 	}
 }

@@ -68,8 +68,7 @@ func (b *bench) rollOut(ctx context.Context) error {
 	}
 }
 
-// reads lists what was asked of the objects of the release, without names that
-// differ from run to run.
+// reads lists the reads of the release's objects, without random parts of names.
 func (b *bench) reads() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -88,8 +87,8 @@ func (b *bench) reads() []string {
 	return all
 }
 
-// TestWaitsAskLittle: installing takes no look at objects, waiting takes one watch,
-// and deleting nothing but deleting.
+// TestWaitsAskLittle: an install reads no objects, a wait uses one watch, and a deletion only
+// deletes.
 func TestWaitsAskLittle(t *testing.T) {
 	b := newBench(t)
 	archive := pack(t, "note", "1.0.0", map[string]string{"templates/all.yaml": waitTemplate + stageDeploy})
@@ -100,24 +99,24 @@ func TestWaitsAskLittle(t *testing.T) {
 		b.mustRun(action, archive, nil, helmv2.HelmReleaseSpec{})
 		b.must(<-done)
 		if got := b.reads(); !slices.Equal(got, want) {
-			t.Errorf("%s asked %q, want %q", release.Name(action), got, want)
+			t.Errorf("%s sent %q, want %q", release.Name(action), got, want)
 		}
 	}
 	const watch = "WATCH /apis/apps/v1/namespaces/NS/deployments"
 	waits(release.Install{Timeout: patience}, watch)
-	// Everything is ready by now, and nothing is changed.
+	// All objects are ready, and the upgrade changes none.
 	b.mustRun(release.Upgrade{Timeout: patience}, archive, nil, helmv2.HelmReleaseSpec{})
 	if got := b.reads(); len(got) != 0 {
-		t.Errorf("an upgrade that changes nothing asked %q", got)
+		t.Errorf("an upgrade without changes sent %q", got)
 	}
 	target := release.Target{Name: "app", Namespace: b.namespace, StorageNamespace: b.namespace}
 	b.mustRun(release.Uninstall{Timeout: patience, Target: target}, archive, nil, helmv2.HelmReleaseSpec{})
 	if got := b.reads(); len(got) != 0 {
-		t.Errorf("deleting asked %q", got)
+		t.Errorf("a deletion sent %q", got)
 	}
 }
 
-// TestWaitsWithoutWatching: an identity that may not watch looks now and then.
+// TestWaitsWithoutWatching: an identity without permission to watch polls.
 func TestWaitsWithoutWatching(t *testing.T) {
 	b := newBench(t)
 	b.must(suite.client.Create(t.Context(), &rbacv1.Role{

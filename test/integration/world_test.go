@@ -32,8 +32,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller"
 )
 
-// patience bounds every wait for the controller; what it waits for takes a
-// fraction of a second.
+// patience is the limit of every wait for the controller, which usually needs a fraction of a
+// second.
 const patience = 30 * time.Second
 
 // world is one test's namespace and artifact server.
@@ -131,7 +131,7 @@ func configMapChart(t *testing.T, version string) []byte {
 	})
 }
 
-// publish makes the archive what the named OCIRepository offers.
+// publish makes the archive the artifact of the named OCIRepository.
 func (w *world) publish(name, tag string, archive []byte) {
 	w.t.Helper()
 	path := "/" + name + "-" + tag + ".tgz"
@@ -207,7 +207,7 @@ func (w *world) edit(hr *helmv2.HelmRelease, change func(*helmv2.HelmRelease)) {
 	w.must(suite.client.Patch(w.t.Context(), hr, client.MergeFrom(before)))
 }
 
-// until reads a HelmRelease again and again until ok says so.
+// until polls a HelmRelease until ok returns true.
 func (w *world) until(hr *helmv2.HelmRelease, what string, ok func(*helmv2.HelmRelease) bool) {
 	w.t.Helper()
 	deadline := time.Now().Add(patience)
@@ -290,7 +290,7 @@ func (w *world) untilGone(hr *helmv2.HelmRelease) {
 	w.t.Fatalf("waited %s in vain for the object to go; status is %s", patience, status)
 }
 
-// settle gives the controller time to do what it should not do.
+// settle waits for writes that must not happen.
 func (w *world) settle(hr *helmv2.HelmRelease) {
 	w.t.Helper()
 	time.Sleep(500 * time.Millisecond)
@@ -322,7 +322,7 @@ func (w *world) countWrites(hr *helmv2.HelmRelease, act func()) int {
 	return <-counted
 }
 
-// newest returns the number of the newest revision recorded, 0 if there is none.
+// newest returns the number of the newest revision in status.history, 0 without history.
 func newest(hr *helmv2.HelmRelease) int {
 	if len(hr.Status.History) == 0 {
 		return 0

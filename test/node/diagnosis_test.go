@@ -69,7 +69,7 @@ func (w world) eventTexts(ctx context.Context) []corev1.Event {
 	return list.Items
 }
 
-// untold checks that the canary is in nothing that we have written.
+// untold checks that no output of the controller contains the canary.
 func (w world) untold(hr *helmv2.HelmRelease) {
 	w.Helper()
 	w.must(env.Client.Get(w.Context(), client.ObjectKeyFromObject(hr), hr))
@@ -88,7 +88,7 @@ func (w world) untold(hr *helmv2.HelmRelease) {
 	}
 }
 
-// TestReadySaysWhy: the condition begins with the object and names the cause.
+// TestReadySaysWhy: the message of Ready begins with the object and names the cause.
 func TestReadySaysWhy(t *testing.T) {
 	const forever = "exec httpd -f -p 8080"
 	small := values{"limits": values{"memory": "32Mi"}}
@@ -135,8 +135,8 @@ func (w world) message(hr *helmv2.HelmRelease) string {
 	return ""
 }
 
-// TestHookSaysWhy: the log of a hook that fails is in the event although its Job is
-// deleted at once, and what is secret is not.
+// TestHookSaysWhy: the redacted log of a failed hook is in the event although its Job is deleted at
+// once.
 func TestHookSaysWhy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -160,8 +160,8 @@ func TestHookSaysWhy(t *testing.T) {
 	t.Log(e.Message)
 }
 
-// TestHookTakesTooLong: the log of a hook whose time is up is told, although the
-// Job's controller deletes the Pod.
+// TestHookTakesTooLong: the log of a hook that timed out is reported, although the Job controller
+// deletes the Pod.
 func TestHookTakesTooLong(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -22,8 +22,8 @@ import (
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
-// nextcloud is the chart of the engine's document, as far as its example of a Job
-// tells, with an image that the node has. What it runs says what it was given.
+// nextcloud is the chart of the example in the engine's documentation, with an image of the node.
+// Its command prints its environment.
 const nextcloud = `apiVersion: v1
 kind: ServiceAccount
 metadata: {name: {{ .Release.Name }}}
@@ -87,8 +87,7 @@ func (w world) volume() {
 	w.must(env.Client.Create(w.Context(), pv))
 }
 
-// instance creates the ApplicationInstance that owns the release, and what it is
-// an instance of.
+// instance creates the ApplicationInstance that owns the release, and its CRD.
 func (w world) instance(name string) *unstructured.Unstructured {
 	w.Helper()
 	preserve := true
@@ -119,7 +118,7 @@ func (w world) instance(name string) *unstructured.Unstructured {
 	return instance
 }
 
-// TestOperationDocument plays the worked example of the engine's document.
+// TestOperationDocument: the example of the engine's documentation works.
 func TestOperationDocument(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -77,7 +77,7 @@ func (w world) raw(v values) *apiextensionsv1.JSON {
 	return &apiextensionsv1.JSON{Raw: content}
 }
 
-// edit changes a HelmRelease the way people do, whatever happened to it since.
+// edit changes a HelmRelease with retries on conflicts.
 func (w world) edit(hr *helmv2.HelmRelease, change func(*helmv2.HelmRelease)) {
 	w.Helper()
 	w.must(env.Client.Get(w.Context(), client.ObjectKeyFromObject(hr), hr))
@@ -103,8 +103,8 @@ func (w world) ready(hr *helmv2.HelmRelease) {
 	w.until(hr, "to be ready", harness.Ready)
 }
 
-// says waits until a condition tells all of what it should, in the present
-// generation.
+// says waits until a condition of the current generation has a status, a reason, and all parts in
+// its message.
 func (w world) says(hr *helmv2.HelmRelease, condition string, status metav1.ConditionStatus, reason string, parts ...string) {
 	w.Helper()
 	what := "to say " + condition + "=" + string(status) + " " + reason + ", naming " + strings.Join(parts, ", ")
@@ -122,7 +122,7 @@ func (w world) says(hr *helmv2.HelmRelease, condition string, status metav1.Cond
 	})
 }
 
-// revision checks what Helm has stored of one.
+// revision checks a stored revision.
 func (w world) revision(hr *helmv2.HelmRelease, number int, status string) {
 	w.Helper()
 	stored, err := env.Stored(w.Context(), w.namespace)

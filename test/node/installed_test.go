@@ -27,8 +27,8 @@ import (
 )
 
 const (
-	// home is where config/default puts the controller, itself what it is called there,
-	// and identity as whom it runs.
+	// home is the namespace of the controller in config/default, itself its name there, and
+	// identity its user.
 	home     = "helm-system"
 	itself   = "helm-controller"
 	identity = "system:serviceaccount:" + home + ":" + itself
@@ -36,21 +36,20 @@ const (
 	nodeIP = "10.200.0.1"
 )
 
-// TestInstalled runs the image that the Dockerfile describes as config/default says,
-// with the rights it gives and nothing more. Not parallel: the controller that the
-// other tests use makes way for it.
+// TestInstalled: the image of the Dockerfile works as config/default deploys it, with only these
+// permissions. Not parallel: it replaces the controller of the other tests.
 func TestInstalled(t *testing.T) {
 	w := newWorld(t)
 	w.must(env.Controller.Stop(t.Context()))
 	t.Cleanup(func() { w.must(env.Controller.Start()) })
 	w.install()
 
-	// Who says nothing is nobody in particular, and may do nothing.
+	// Without a ServiceAccount name the release has the default one, which has no permissions.
 	hr := w.release("app", values{})
-	nobody := "system:serviceaccount:" + w.namespace + ":default"
-	w.until(hr, "to say that "+nobody+" may not", func(hr *helmv2.HelmRelease) bool {
+	defaultUser := "system:serviceaccount:" + w.namespace + ":default"
+	w.until(hr, "to report that "+defaultUser+" has no permission", func(hr *helmv2.HelmRelease) bool {
 		ready := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionReady)
-		return ready != nil && ready.Status == metav1.ConditionFalse && strings.Contains(ready.Message, nobody)
+		return ready != nil && ready.Status == metav1.ConditionFalse && strings.Contains(ready.Message, defaultUser)
 	})
 	deployer := w.deployer()
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.ServiceAccountName = deployer })
@@ -102,8 +101,8 @@ func (w world) install() {
 	}))
 }
 
-// fit makes up for what this node has not, a network that leads to the API server
-// and to source-controller: the pod uses the machine's, and is told where to go.
+// fit adapts the Pod to this node, which has no Pod network: the Pod uses the host's network, and
+// gets the addresses of the API server and source-controller.
 func (w world) fit(object *unstructured.Unstructured) {
 	w.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", env.Kubeconfig)
@@ -125,7 +124,7 @@ func (w world) fit(object *unstructured.Unstructured) {
 	object.Object = content
 }
 
-// uninstall deletes what was installed, but for the definitions, which all tests need.
+// uninstall deletes the installed objects, except the CRDs, which all tests need.
 func (w world) uninstall(objects []*unstructured.Unstructured) {
 	// The test's own context has ended by now.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.Context()), patience)
@@ -164,7 +163,7 @@ func (w world) controllerPod() *corev1.Pod {
 	return &pods.Items[0]
 }
 
-// gone waits until an object is no longer there.
+// gone waits until an object does not exist any more.
 func (w world) gone(object client.Object) {
 	w.Helper()
 	ctx, cancel := w.bounded()

@@ -1,10 +1,9 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package node tests the controller where containers really run: a kubelet,
-// containerd and runc, which say what simulated nodes cannot, such as that a
-// container ran out of memory, or its last words. `make test-node` runs it, as
-// root. README.md says what a test can use.
+// Package node tests the controller on a node with real containers: kubelet, containerd and runc.
+// They report states that a simulated node does not have, such as OOMKilled and logs. `make
+// test-node` runs the tests as root. README.md describes the facilities for tests.
 package node
 
 import (
@@ -24,11 +23,11 @@ import (
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
-// env is shared by all tests; each has a namespace of its own.
+// env is shared by all tests; each has its own namespace.
 var env struct {
 	*harness.Environment
 
-	// pods reaches what goes through the API server to the kubelet: logs.
+	// pods is a client for requests that the API server forwards to the kubelet: logs.
 	pods *kubernetes.Clientset
 }
 
@@ -48,7 +47,7 @@ func TestMain(m *testing.M) {
 func run(m *testing.M) (code int, err error) {
 	bin, controller := os.Getenv("PINTLE_CLUSTER_BIN"), os.Getenv("PINTLE_CONTROLLER")
 	if bin == "" || controller == "" {
-		return 1, errors.New("PINTLE_CLUSTER_BIN and PINTLE_CONTROLLER are not set: these tests need what `make test-node` builds")
+		return 1, errors.New("PINTLE_CLUSTER_BIN and PINTLE_CONTROLLER are not set: these tests need executables that `make test-node` builds")
 	}
 	image := os.Getenv("PINTLE_IMAGE")
 	if image == "" {
@@ -87,7 +86,7 @@ func run(m *testing.M) (code int, err error) {
 	return code, errors.Join(leaks, err, env.Stop(ctx))
 }
 
-// keepLogs copies what the controller, the kubelet and the others had to say.
+// keepLogs copies the logs of the controller, the kubelet and the other components.
 func keepLogs(dir string) error {
 	record, err := env.Record()
 	if err != nil {

@@ -17,8 +17,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// shellHook is a release of test/charts/shell. Helm has not run its hook: that is
-// for upgrades, and there was none.
+// shellHook installs test/charts/shell. Helm has not run its hook, which is for upgrades.
 func (w world) shellHook(hook values) *helmv2.HelmRelease {
 	w.Helper()
 	hr := w.release("app", values{"hook": hook})
@@ -36,7 +35,7 @@ func TestOperationSucceeds(t *testing.T) {
 		last = append(last, fmt.Sprint(i))
 	}
 	w.logsAre(op, "hook", strings.Join(last, "\n"))
-	// What it tells of is still there to be looked at.
+	// The reported Pod still exists.
 	if pod := w.podOf(op.Status.Outputs.JobName); pod.Name != op.Status.Outputs.LogsRef.Name {
 		t.Errorf("the pod is %s, and not %s", pod.Name, op.Status.Outputs.LogsRef.Name)
 	}
@@ -59,8 +58,8 @@ func TestOperationRunsOutOfMemory(t *testing.T) {
 	w.fails(op, opsv1alpha1.ResultOOMKilled, 137, "it takes a lot")
 }
 
-// The chart's own deadline is shorter than that of the Operation. Kubernetes
-// deletes the pod of a Job that is late, and what it said with it.
+// TestOperationTakesTooLong: the chart's deadline, which is shorter than that of the Operation,
+// ends it. Kubernetes deletes the Pod of a Job that exceeds its deadline, with its log.
 func TestOperationTakesTooLong(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -71,7 +70,7 @@ func TestOperationTakesTooLong(t *testing.T) {
 	w.logsAre(op, "hook", "it takes long")
 }
 
-// Every container is heard, whatever it is and however it ended.
+// TestOperationHasManyContainers: the logs of all containers are reported, however they ended.
 func TestOperationHasManyContainers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -91,7 +90,7 @@ func TestOperationHasManyContainers(t *testing.T) {
 	w.logsAre(op, "init", "at first", "sidecar", "beside", "main", "in the middle", "second", "at last")
 }
 
-// An init container that fails is what is told of.
+// TestOperationDoesNotBegin: a failed init container is reported as the cause.
 func TestOperationDoesNotBegin(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -106,12 +105,12 @@ func TestOperationDoesNotBegin(t *testing.T) {
 
 func onFailure(pod *corev1.PodSpec) { pod.RestartPolicy = corev1.RestartPolicyOnFailure }
 
-// A container that waits to be started again has said something before.
+// TestOperationStartsAgain: the log of a container before its restart is reported.
 func TestOperationStartsAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	op := w.operate(w.hookOnly(shell("echo no database; exit 4", onFailure), ""), "work", retries(5))
-	w.untilOperation(op, "to tell of the first life", func(op *opsv1alpha1.Operation) bool {
+	w.untilOperation(op, "to report the log before the restart", func(op *opsv1alpha1.Operation) bool {
 		o := op.Status.Outputs
 		return o != nil && o.ExitCode != nil && len(o.LogTail) == 1 && o.LogTail[0].Text == "no database"
 	})
@@ -122,8 +121,8 @@ func TestOperationStartsAgain(t *testing.T) {
 	w.logsAre(op, "main", "no database")
 }
 
-// The pod of a Job that is not tried again is deleted at once if it was to be
-// started again in place.
+// TestOperationIsTriedInPlace: a Pod with restartPolicy OnFailure is deleted at once when its Job
+// has failed for good.
 func TestOperationIsTriedInPlace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -132,7 +131,7 @@ func TestOperationIsTriedInPlace(t *testing.T) {
 	w.logsAre(op, "main", "no database")
 }
 
-// Of several pods the last one is told of.
+// TestOperationIsTriedAgain: of several Pods the last one is reported.
 func TestOperationIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -146,11 +145,11 @@ func TestOperationIsTriedAgain(t *testing.T) {
 	}
 	last := slices.MaxFunc(pods.Items, func(a, b corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 	if got := op.Status.Outputs.LogsRef.Name; got != last.Name {
-		t.Errorf("it tells of %s, and %s is newer", got, last.Name)
+		t.Errorf("it reports %s, and %s is newer", got, last.Name)
 	}
 }
 
-// An exit code of 137 is a kill, and nobody says whose.
+// TestOperationIsKilled: exit code 137 without further information is reported as killed.
 func TestOperationIsKilled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -205,7 +204,7 @@ func TestOperationHasNoImage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	op := w.operate(w.hookOnly(shell("exit 0", func(pod *corev1.PodSpec) { pod.Containers[0].Image = noImage }), ""), "work", deadline(8))
-	w.untilOperation(op, "to say what it waits for", func(op *opsv1alpha1.Operation) bool {
+	w.untilOperation(op, "to report its obstacle", func(op *opsv1alpha1.Operation) bool {
 		return op.Status.Outputs != nil && op.Status.Outputs.Reason == opsv1alpha1.ResultImagePull
 	})
 	w.tells(op, opsv1alpha1.ConditionRunning, opsv1alpha1.ResultImagePull, noImage)
@@ -231,7 +230,7 @@ func TestOperationHasNoNode(t *testing.T) {
 	op := w.operate(w.hookOnly(shell("exit 0", func(pod *corev1.PodSpec) {
 		pod.NodeSelector = map[string]string{"there": "is-none"}
 	}), ""), "work", deadline(8))
-	w.untilOperation(op, "to say what it waits for", func(op *opsv1alpha1.Operation) bool {
+	w.untilOperation(op, "to report its obstacle", func(op *opsv1alpha1.Operation) bool {
 		return op.Status.Outputs != nil && op.Status.Outputs.Reason == opsv1alpha1.ResultUnschedulable
 	})
 	w.tells(op, opsv1alpha1.ConditionRunning, opsv1alpha1.ResultUnschedulable, "nodes")
@@ -239,7 +238,7 @@ func TestOperationHasNoNode(t *testing.T) {
 	w.tells(op, opsv1alpha1.ConditionFailed, opsv1alpha1.ResultUnschedulable, "nodes")
 }
 
-// cancel waits until a container has said something, and stops it.
+// cancel waits until a container has logged a line, and cancels the Operation.
 func (w world) cancel(op *opsv1alpha1.Operation) {
 	w.Helper()
 	w.must(env.Client.Get(w.Context(), client.ObjectKeyFromObject(op), op))
@@ -261,7 +260,7 @@ func TestOperationIsCancelled(t *testing.T) {
 	w.cancel(op)
 	w.untilOperation(op, "to end", func(op *opsv1alpha1.Operation) bool { return op.Status.Phase.Final() })
 	w.tells(op, opsv1alpha1.ConditionCancelled, "spec.cancel")
-	// Its last words may be lost: the log goes with the pod.
+	// The last lines may be lost, since the log is deleted with the Pod.
 	if text := op.Status.Outputs.LogTail; len(text) != 1 || !strings.HasPrefix(text[0].Text, "half of it is done") {
 		t.Errorf("the logs are %+v", text)
 	}
@@ -270,11 +269,11 @@ func TestOperationIsCancelled(t *testing.T) {
 	}
 	err := env.Client.Get(t.Context(), client.ObjectKeyFromObject(pod), pod)
 	if client.IgnoreNotFound(err) != nil || err == nil && pod.Status.Phase == corev1.PodRunning {
-		t.Errorf("the pod runs still, or who knows: %v", err)
+		t.Errorf("the Pod still runs, or its state is unknown: %v", err)
 	}
 }
 
-// speaking waits until the pod of an Operation has said something.
+// speaking waits until the Pod of an Operation has logged a line.
 func (w world) speaking(op *opsv1alpha1.Operation) *corev1.Pod {
 	w.Helper()
 	ctx, cancel := w.bounded()
@@ -285,8 +284,8 @@ func (w world) speaking(op *opsv1alpha1.Operation) *corev1.Pod {
 		if err != nil || len(pods.Items) != 1 {
 			return fmt.Sprint(err, len(pods.Items)), false
 		}
-		// The kubelet may serve the log before it says that the container runs, and until
-		// then nobody else looks for one.
+		// The kubelet may serve the log before it reports the container as running. Until then the
+		// controller does not read logs.
 		if phase := pods.Items[0].Status.Phase; phase != corev1.PodRunning {
 			return string(phase), false
 		}

@@ -20,8 +20,8 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// hookOnly is a release whose chart has one hook, "work", that Helm itself never
-// runs, and maybe objects beside it.
+// hookOnly is a release whose chart has one hook, "work", that Helm itself never runs, and optional
+// further objects.
 func (w world) hookOnly(spec corev1.PodSpec, objects string) *helmv2.HelmRelease {
 	w.Helper()
 	hook, err := yaml.Marshal(batchv1.Job{
@@ -88,7 +88,7 @@ func statusText(op *opsv1alpha1.Operation) string {
 	return string(text)
 }
 
-// ends waits for the end of an Operation, and checks what its status always has
+// ends waits for the final phase of an Operation, and checks the fields that its status always has
 // then.
 func (w world) ends(op *opsv1alpha1.Operation, phase opsv1alpha1.OperationPhase, reason string, code *int32) {
 	w.Helper()
@@ -104,10 +104,10 @@ func (w world) ends(op *opsv1alpha1.Operation, phase opsv1alpha1.OperationPhase,
 	}
 	if s.StartedAt == nil || s.CompletionTime == nil || run.StartedAt == nil || run.CompletionTime == nil || o.CompletionTime == nil ||
 		s.CompletionTime.Before(s.StartedAt) || run.CompletionTime.Before(run.StartedAt) {
-		w.Error("start or end is not told, or the end comes before the start")
+		w.Error("start or end is missing, or the end precedes the start")
 	}
 	if o.LogsRef == nil || o.LogsRef.Kind != "Pod" || o.LogsRef.Namespace != w.namespace || !strings.HasPrefix(o.LogsRef.Name, run.Name) {
-		w.Errorf("the Pod is told as %+v", o.LogsRef)
+		w.Errorf("the Pod is reported as %+v", o.LogsRef)
 	}
 	if w.Failed() {
 		w.Logf("status: %s\n%s", statusText(op), w.podsText(w.Context()))
@@ -131,13 +131,13 @@ func (w world) fails(op *opsv1alpha1.Operation, reason string, code int32, parts
 	}
 }
 
-// tells checks what the message of a condition contains.
+// tells checks the message of a condition.
 func (w world) tells(op *opsv1alpha1.Operation, condition string, parts ...string) {
 	w.Helper()
 	c := apimeta.FindStatusCondition(op.Status.Conditions, condition)
 	for _, part := range parts {
 		if c == nil || c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, part) {
-			w.Errorf("%s is %+v, want it to tell %q", condition, c, part)
+			w.Errorf("%s is %+v, want %q in the message", condition, c, part)
 		}
 	}
 }

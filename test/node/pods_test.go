@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// What the node itself does, before anything of ours is on it: if one of these
-// fails, look at the node and not at the controller.
+// These tests check the node itself without the controller: if one of them fails, the node is
+// broken.
 
 func TestJobSucceeds(t *testing.T) {
 	t.Parallel()
@@ -36,10 +36,9 @@ func TestJobFails(t *testing.T) {
 	}
 }
 
-// tooMuch needs more memory than limited allows, and ends with exit code 137. The
-// shell outlives what is killed: when a container's first process is killed,
-// containerd may tell of its end before it knows the cause, and then the reason is
-// "Error" for good.
+// tooMuch needs more memory than limited allows, and ends with exit code 137. The shell outlives
+// the killed process: when a container's first process is killed, containerd may report the end
+// before it has the cause, and then the reason stays "Error".
 const tooMuch = "dd if=/dev/zero of=/dev/null bs=256M count=1; code=$?; sleep 2; exit $code"
 
 func limited(pod *corev1.PodSpec) {
@@ -88,7 +87,7 @@ func TestNoSuchImage(t *testing.T) {
 func TestNoSuchSecretKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	secret := &corev1.Secret{ObjectMeta: w.meta("access"), StringData: map[string]string{"user": "somebody"}}
+	secret := &corev1.Secret{ObjectMeta: w.meta("access"), StringData: map[string]string{"user": "admin"}}
 	w.must(env.Client.Create(t.Context(), secret))
 	pod := w.pod("work", shell("exit 0", func(pod *corev1.PodSpec) {
 		pod.Containers[0].Env = []corev1.EnvVar{{Name: "PASSWORD", ValueFrom: &corev1.EnvVarSource{
@@ -108,7 +107,7 @@ func TestFailingProbeRestarts(t *testing.T) {
 	pod := w.pod("work", shell("sleep 600", func(pod *corev1.PodSpec) {
 		pod.RestartPolicy = corev1.RestartPolicyAlways
 		pod.Containers[0].LivenessProbe = &corev1.Probe{
-			// Nobody listens there; the kubelet asks over the pod's own address.
+			// The port is closed; the kubelet probes the Pod's own address.
 			ProbeHandler:  corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(81)}},
 			PeriodSeconds: 1, FailureThreshold: 2,
 		}

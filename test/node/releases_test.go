@@ -26,7 +26,7 @@ func TestInstallWaits(t *testing.T) {
 	w.until(hr, "to be ready, and not before its pod", func(hr *helmv2.HelmRelease) bool {
 		return len(hr.Status.History) > 0 && hr.Status.History[0].Status == helmv2.StatusDeployed
 	})
-	// Availability is not taken back here, so that it is there now says that it was.
+	// Availability is not revoked here, so if it is there now, it was there before.
 	deployment := &appsv1.Deployment{ObjectMeta: w.meta("app")}
 	w.must(env.Client.Get(t.Context(), client.ObjectKeyFromObject(deployment), deployment))
 	if got := deployment.Status.AvailableReplicas; got != 1 {
@@ -36,7 +36,7 @@ func TestInstallWaits(t *testing.T) {
 	w.revision(hr, 1, "deployed")
 }
 
-// An install whose probe never passes fails in the end.
+// TestInstallIsNeverReady: an install whose probe never passes fails after its timeout.
 func TestInstallIsNeverReady(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -47,7 +47,7 @@ func TestInstallIsNeverReady(t *testing.T) {
 	w.revision(hr, 1, "failed")
 }
 
-// A hook's Job that fails makes the revision fail, and leaves what runs alone.
+// TestHookFails: a failed hook Job makes the revision fail, and running objects stay.
 func TestHookFails(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -23,7 +23,7 @@ const (
 
 	// image has a shell and the usual small programs; it is on the node.
 	image = "images.pintle.test/busybox:1"
-	// noImage is nowhere: nobody listens there.
+	// noImage is an image of a registry that does not exist.
 	noImage = "127.0.0.1:1/none:1"
 )
 
@@ -189,7 +189,7 @@ func (w world) logs(pod *corev1.Pod, lines int64) string {
 	return string(content)
 }
 
-// podsText says how all pods of the test are doing.
+// podsText describes all Pods of the test.
 func (w world) podsText(ctx context.Context) string {
 	var pods corev1.PodList
 	if err := env.Client.List(ctx, &pods, client.InNamespace(w.namespace)); err != nil {

@@ -23,7 +23,8 @@ import (
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
-// sampleRegistry is the address in config/samples, which stands for ours.
+// sampleRegistry is the address in config/samples, which is replaced by that of the demo's
+// registry.
 const sampleRegistry = "oci://127.0.0.1:5000/"
 
 // demo is one run, from the first line to cleaning up.
@@ -129,7 +130,7 @@ func (d *demo) patch(ctx context.Context, hr *helmv2.HelmRelease, patch string) 
 	return nil
 }
 
-// waitReady waits for the release, and prints what happens meanwhile.
+// waitReady waits for the release, and prints its progress.
 func (d *demo) waitReady(ctx context.Context) (*helmv2.HelmRelease, error) {
 	limited, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
@@ -150,7 +151,7 @@ func (d *demo) waitReady(ctx context.Context) (*helmv2.HelmRelease, error) {
 	return nil, err
 }
 
-// doubts says what may be wrong with a cluster that we did not start.
+// doubts returns hints about an existing cluster in which the release does not become ready.
 func (d *demo) doubts(ctx context.Context) string {
 	var repository sourcev1.OCIRepository
 	err := d.env.Client.Get(ctx, d.release, &repository)
@@ -167,7 +168,7 @@ func (d *demo) progress(ctx context.Context) {
 	var releases helmv2.HelmReleaseList
 	if errors.Join(d.env.Client.List(ctx, &repositories, client.InNamespace(namespace)),
 		d.env.Client.List(ctx, &releases, client.InNamespace(namespace))) != nil {
-		return // whoever waits reports it
+		return // the caller that waits reports it
 	}
 	for i := range repositories.Items {
 		o := &repositories.Items[i]
@@ -192,7 +193,7 @@ func (d *demo) line(kind, name string, conditions []metav1.Condition) {
 	}
 }
 
-// watch goes on printing until the context ends.
+// watch prints progress until the context ends.
 func (d *demo) watch(ctx context.Context) {
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
@@ -210,7 +211,7 @@ func (d *demo) watch(ctx context.Context) {
 	}
 }
 
-// explain says what to try next.
+// explain prints the next steps.
 func (d *demo) explain() {
 	kubectl := fmt.Sprintf("%s/kubectl --kubeconfig %s -n %s", d.bin, d.env.Kubeconfig, namespace)
 	if d.kubeconfig != "" {

@@ -19,11 +19,11 @@ import (
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
-// demoLabel marks the namespace as ours to remove.
+// demoLabel marks the namespace that the demo may remove.
 const demoLabel = "pintle.dev/demo"
 
-// checkExisting refuses an existing cluster in which the demo cannot work or
-// would be in somebody's way.
+// checkExisting rejects an existing cluster in which the demo cannot run or would affect other
+// objects.
 func checkExisting(ctx context.Context, kubeconfig string) error {
 	c, err := harness.Connect(kubeconfig)
 	if err != nil {
@@ -46,13 +46,13 @@ func checkExisting(ctx context.Context, kubeconfig string) error {
 		return err
 	}
 	if _, ours := ns.Labels[demoLabel]; !ours {
-		return fmt.Errorf("the cluster of %s has a namespace %s that is not ours: the demo would remove it at its end", kubeconfig, namespace)
+		return fmt.Errorf("the cluster of %s has a namespace %s without the label of the demo, which would remove it at its end", kubeconfig, namespace)
 	}
 	return nil
 }
 
-// remove takes the demo out of an existing cluster. The CRD stays: removing it
-// would remove every HelmRelease there is.
+// remove removes the demo from an existing cluster. The CRD stays, since its removal would delete
+// all HelmReleases.
 func (d *demo) remove(ctx context.Context) error {
 	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: d.release.Namespace, Name: d.release.Name}}
 	if d.release.Name == "" {
@@ -61,7 +61,7 @@ func (d *demo) remove(ctx context.Context) error {
 	if err := client.IgnoreNotFound(d.env.Client.Delete(ctx, hr)); err != nil {
 		return fmt.Errorf("remove the demo: %w", err)
 	}
-	// While the controller still runs, which has to uninstall the release.
+	// The release is deleted first, since the controller has to uninstall it.
 	limited, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	err := d.env.Until(limited, "HelmRelease "+d.release.String()+" to be gone", func() (string, bool) {

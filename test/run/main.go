@@ -1,9 +1,8 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command run is what `make run` runs: it shows the controller at work on a real
-// API server, from a chart in a registry to a release that is ready, and stays
-// for people to try things until Ctrl-C.
+// Command run is the demo of `make run`. It runs the controller on a real API server, from a chart
+// in a registry to a ready release, and keeps running until Ctrl-C.
 package main
 
 import (
@@ -43,7 +42,8 @@ func main() {
 	flag.BoolVar(&s.once, "once", false, "end as soon as the release is ready")
 	flag.Parse()
 
-	// Whatever ends us, a closed terminal or pipe included, must leave time to clean up.
+	// All signals that end the process, such as those of a closed terminal or pipe, must leave time
+	// to clean up.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	err := run(ctx, s)
 	interrupted := ctx.Err() != nil
@@ -72,7 +72,7 @@ func run(ctx context.Context, s settings) (err error) {
 		Dir: d.dir, ClusterBin: s.bin, Kubeconfig: s.kubeconfig, Controller: s.controller, Progress: d.say,
 	}
 	if s.kubeconfig != "" {
-		// There may be HelmReleases that are none of ours.
+		// The cluster may have other HelmReleases.
 		o.ControllerArgs = []string{"--watch-all-namespaces=false"}
 		o.ControllerEnv = []string{"RUNTIME_NAMESPACE=" + namespace}
 	}
@@ -81,7 +81,7 @@ func run(ctx context.Context, s settings) (err error) {
 	}
 	defer func() {
 		d.say("cleaning up")
-		// The context may have ended, and cleaning up has to happen all the same.
+		// The context may have ended, but the cleanup has to run.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 90*time.Second)
 		defer cancel()
 		if s.kubeconfig != "" {

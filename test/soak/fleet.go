@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// manner is where a release has its chart from, which its number says.
-type manner int
+// chartSource is the kind of source of a release's chart. It depends on the release's number.
+type chartSource int
 
 const (
 	// pinned: from the OCIRepository of its version.
-	pinned manner = iota
-	// rolling: from an OCIRepository that many share and whose version changes.
+	pinned chartSource = iota
+	// rolling: an OCIRepository that many releases share and whose version changes.
 	rolling
 	// templated: from a HelmChart that the controller makes.
 	templated
-	// fickle: of another chart, whose pods fail where the values say so.
+	// fickle: another chart, whose Pods fail if the values say so.
 	fickle
 )
 
-func mannerOf(i int) manner {
+func mannerOf(i int) chartSource {
 	switch i % 8 {
 	case 0:
 		return fickle
@@ -36,8 +36,7 @@ func mannerOf(i int) manner {
 }
 
 const (
-	// sharers is how many ConfigMaps there are that releases take values from, and
-	// how many Secrets.
+	// sharers is the number of shared ConfigMaps with values, and of shared Secrets.
 	sharers = 8
 	// rollers is how many OCIRepositories change their version.
 	rollers = 2
@@ -49,8 +48,8 @@ func versions() []string { return []string{"0.1.0", "0.2.0", "0.3.0"} }
 
 const fickleVersion = "0.1.0"
 
-// release is what a HelmRelease shall be. A number that only tells one state from
-// another, like message, counts up with every change.
+// release is the wanted state of a HelmRelease. Numbers without further meaning, like message,
+// count up with every change.
 type release struct {
 	exists    bool
 	suspended bool
@@ -59,20 +58,19 @@ type release struct {
 	message   int
 	replicas  int
 	interval  time.Duration
-	// config and secret are the numbers of what it takes values from, less than
-	// zero for none.
+	// config and secret are the numbers of the objects with its values, negative for none.
 	config, secret int
-	// visit, force and reset are the newest requests; zero is none.
-	visit, force, reset int
+	// reconcile, force and reset are the newest requests; zero is none.
+	reconcile, force, reset int
 }
 
-// source is what an OCIRepository shall offer: nothing while it is broken.
+// source is the wanted artifact of an OCIRepository: none while it is broken.
 type source struct {
 	name, chart, version string
 	broken               bool
 }
 
-// kind says what an object is.
+// kind is the kind of an object.
 type kind int
 
 const (
@@ -82,20 +80,20 @@ const (
 	aSecret
 )
 
-// object is the number of something to change in a fleet.
+// object identifies an object of a fleet by kind and number.
 type object struct {
 	kind  kind
 	index int
 }
 
-// fleet is all that is wanted of the cluster. It changes at random, in a way that
-// depends on nothing but its seed. It may not be used concurrently.
+// fleet is the wanted state of the cluster. It changes at random, determined by its seed. It is not
+// safe for concurrent use.
 type fleet struct {
 	random   *rand.Rand
 	counter  int
 	releases []release
 	sources  []source
-	// configs and secrets are what the shared ConfigMaps and Secrets contain.
+	// configs and secrets are the contents of the shared ConfigMaps and Secrets.
 	configs, secrets []int
 }
 
@@ -137,17 +135,17 @@ func (f *fleet) next() int {
 	return f.counter
 }
 
-// deed is a sort of change. It returns what it changed, and false if there is
-// nothing it could be done to.
-type deed struct {
+// changeKind is a kind of change. It returns the changed object, and false if no object can be
+// changed that way.
+type changeKind struct {
 	name   string
 	weight int
 	do     func(*fleet) (object, bool)
 }
 
-func deeds() []deed {
+func deeds() []changeKind {
 	living := func(r *release, _ int) bool { return r.exists }
-	return []deed{
+	return []changeKind{
 		{"change values", 30, toRelease(living, func(f *fleet, r *release) { r.message = f.next() })},
 		{"switch version", 15, toRelease(chooses, func(f *fleet, r *release) { r.version = f.pick(versions()) })},
 		{"switch shared version", 1, func(f *fleet) (object, bool) {
@@ -169,10 +167,10 @@ func deeds() []deed {
 			func(r *release, _ int) bool { return r.exists && r.suspended },
 			func(_ *fleet, r *release) { r.suspended = false },
 		)},
-		{"request visit", 8, toRelease(living, func(f *fleet, r *release) { r.visit = f.next() })},
-		{"request force", 3, toRelease(living, func(f *fleet, r *release) { r.visit = f.next(); r.force = r.visit })},
-		{"request reset", 4, toRelease(living, func(f *fleet, r *release) { r.visit = f.next(); r.reset = r.visit })},
-		// Whoever deletes a suspended HelmRelease keeps what it installed.
+		{"request reconciliation", 8, toRelease(living, func(f *fleet, r *release) { r.reconcile = f.next() })},
+		{"request force", 3, toRelease(living, func(f *fleet, r *release) { r.reconcile = f.next(); r.force = r.reconcile })},
+		{"request reset", 4, toRelease(living, func(f *fleet, r *release) { r.reconcile = f.next(); r.reset = r.reconcile })},
+		// Deleting a suspended HelmRelease would keep its release.
 		{"delete", 4, toRelease(
 			func(r *release, _ int) bool { return r.exists && !r.suspended },
 			func(_ *fleet, r *release) { r.exists = false },
@@ -194,7 +192,7 @@ func failing(broken bool) func(*release, int) bool {
 	return func(r *release, i int) bool { return r.exists && mannerOf(i) == fickle && r.broken == broken }
 }
 
-// toRelease does something to one release of those that it suits.
+// toRelease applies a change to one release of those that it suits.
 func toRelease(suits func(*release, int) bool, do func(*fleet, *release)) func(*fleet) (object, bool) {
 	return func(f *fleet) (object, bool) {
 		first := f.random.IntN(len(f.releases))
@@ -217,8 +215,8 @@ func toShared(k kind, contents func(*fleet) []int) func(*fleet) (object, bool) {
 	}
 }
 
-// toSource mends a source that is broken, or breaks one if none is yet: with all
-// of them broken, nothing would happen any more.
+// toSource repairs a broken source, or breaks one if none is broken: with all of them broken, no
+// release would change any more.
 func toSource(mend bool) func(*fleet) (object, bool) {
 	return func(f *fleet) (object, bool) {
 		for i := range f.sources {
@@ -236,7 +234,7 @@ func toSource(mend bool) func(*fleet) (object, bool) {
 	}
 }
 
-// change changes one thing at random, and returns what it did and to what.
+// change makes one random change, and returns its name and object.
 func (f *fleet) change() (string, object) {
 	all := deeds()
 	sum := 0
@@ -257,8 +255,8 @@ func (f *fleet) change() (string, object) {
 	}
 }
 
-// mend undoes all that keeps releases from being as wanted, and returns what it
-// changed.
+// mend removes everything that keeps releases from their wanted state, and returns the changed
+// objects.
 func (f *fleet) mend() []object {
 	var mended []object
 	for i := range f.sources {
@@ -302,8 +300,7 @@ func (f *fleet) own(i int) map[string]any {
 	return values
 }
 
-// values returns those of a release, wherever they come from, and those of its
-// ConfigMap and its Secret among them.
+// values returns the merged values of a release, including those of its ConfigMap and Secret.
 func (f *fleet) values(i int) map[string]any {
 	all := f.own(i)
 	if c := f.releases[i].config; c >= 0 {
@@ -321,14 +318,13 @@ func (f *fleet) host(secret int) string { return fmt.Sprintf("h%d.example.com", 
 
 // restart is an end of the controller, from which it is started again.
 type restart struct {
-	// after is how long after the one before it comes, down how long no controller runs.
+	// after is the time since the previous restart, down how long no controller runs.
 	after, down time.Duration
-	// kill leaves it no time to do anything more.
+	// kill uses SIGKILL instead of SIGTERM.
 	kill bool
 }
 
-// restarts returns about as many as asked for, within a time, at least two: one
-// of either sort.
+// restarts returns about n restarts within a time, at least two: one of either kind.
 func restarts(seed uint64, n int, within time.Duration) []restart {
 	random := rand.New(rand.NewPCG(seed, 2))
 	n = max(2, n)

@@ -11,7 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
-// sample is what a controller used at a moment.
+// sample is the resource usage of a controller at a time.
 type sample struct {
 	at         time.Time
 	pid        int
@@ -21,9 +21,9 @@ type sample struct {
 	counts     harness.Metrics
 }
 
-// bound is by how much something may grow from the first third of the samples to
-// the last: by a share, and by so much more. What is waited for at the moment has
-// goroutines, so that their number at work says little; see restGrowth.
+// bound is the permitted growth from the first third of the samples to the last: a share plus a
+// constant. Waiting actions have goroutines, so the number of goroutines under load says little;
+// see restGrowth.
 type bound struct {
 	name  string
 	of    func(sample) float64
@@ -39,15 +39,15 @@ func bounds() []bound {
 	}
 }
 
-// fewest is how many samples tell anything.
+// fewest is the minimum number of samples for a comparison.
 const fewest = 9
 
-// growth returns what has grown beyond its bound. It compares medians, which
-// neither a garbage collection nor a burst of work moves, of thirds, so that the
-// middle keeps them apart. The samples have to be of one process.
+// growth returns the values that have grown beyond their bound. It compares medians of thirds,
+// which are robust against garbage collections and bursts of work. The samples must be of one
+// process.
 func growth(samples []sample) []string {
 	if len(samples) < fewest {
-		return []string{fmt.Sprintf("%d samples of memory are too few to tell anything; %d are enough", len(samples), fewest)}
+		return []string{fmt.Sprintf("%d samples of memory are too few for a comparison; %d are enough", len(samples), fewest)}
 	}
 	var wrong []string
 	for _, s := range samples {
@@ -83,12 +83,11 @@ func median(samples []sample, of func(sample) float64) float64 {
 	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
 }
 
-// rest is how many more goroutines a controller may have when it has nothing to
-// do than it had the last time.
+// rest is the permitted growth of the number of goroutines of an idle controller.
 const rest = 10
 
-// restGrowth compares a controller at rest with itself, much later. A goroutine
-// that never ends is seen here among a hundred and not among thousands.
+// restGrowth compares an idle controller with itself at a later time. A leaked goroutine is visible
+// among a hundred, but not among thousands.
 func restGrowth(before, after sample) []string {
 	if before.pid != after.pid || after.goroutines <= before.goroutines+rest {
 		return nil
@@ -97,8 +96,8 @@ func restGrowth(before, after sample) []string {
 		after.at.Sub(before.at).Round(time.Second))}
 }
 
-// total adds up what the processes counted, one after the other. What one counted
-// after its last sample is lost.
+// total adds up the counters of successive processes. Counts after the last sample of a process are
+// lost.
 func total(samples []sample) harness.Metrics {
 	sum := harness.Metrics{}
 	for i, s := range samples {

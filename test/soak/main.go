@@ -1,10 +1,9 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command soak is what `make soak` runs: it changes many HelmReleases at random,
-// and all that they depend on, while a controller runs and is ended now and then,
-// and looks whether every one of them ends as wanted and the controller no larger
-// than it was.
+// Command soak is run by `make soak`. It changes many HelmReleases and their dependencies at
+// random, and restarts the controller repeatedly. It checks that all releases reach their wanted
+// state, and that the controller's memory and goroutines do not grow.
 package main
 
 import (
@@ -42,13 +41,14 @@ func main() {
 	flag.StringVar(&s.args, "args", "", "further `flags` for the controller, separated by spaces")
 	flag.IntVar(&s.releases, "n", 300, "`number` of HelmReleases, at least 8")
 	flag.IntVar(&s.concurrent, "concurrent", 10, "the controller's --concurrent")
-	flag.Uint64Var(&s.seed, "seed", 0, "`number` that what happens depends on; 0 takes another one every time")
+	flag.Uint64Var(&s.seed, "seed", 0, "`number` that determines the sequence of changes; 0 selects a random one")
 	flag.DurationVar(&s.duration, "duration", 20*time.Minute, "how long to change things, at least 1m; it takes longer than that by some minutes")
 	flag.DurationVar(&s.pause, "pause", 250*time.Millisecond, "mean time between two changes")
 	flag.DurationVar(&s.limit, "limit", 5*time.Minute, "how long everything may take to be as wanted")
 	flag.Parse()
 
-	// Whatever ends us, a closed terminal or pipe included, must leave time to clean up.
+	// All signals that end the process, such as those of a closed terminal or pipe, must leave time
+	// to clean up.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	err := run(ctx, s)
 	stop()
@@ -95,10 +95,10 @@ func run(ctx context.Context, s settings) (err error) {
 		return errors.Join(fmt.Errorf("%w\nseed %d; logs are in %s", err, s.seed, kept), keepErr)
 	}
 	return errors.Join(fmt.Errorf("%d things are wrong; seed %d; all of them, and logs, are in %s\n%s",
-		len(wrong), s.seed, kept, strings.Join(wrong[:min(told, len(wrong))], "\n")), keepErr)
+		len(wrong), s.seed, kept, strings.Join(wrong[:min(maxPrinted, len(wrong))], "\n")), keepErr)
 }
 
-// keep puts what tells about a failure into a folder, and returns its path.
+// keep writes the state of a failed run into a folder, and returns its path.
 func (k *soak) keep(ctx context.Context, dir string, wrong []string) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "no folder", err
@@ -107,7 +107,7 @@ func (k *soak) keep(ctx context.Context, dir string, wrong []string) (string, er
 	errs := []error{err}
 	errs = append(errs, os.WriteFile(filepath.Join(dir, "controller.log"), content, 0o600),
 		os.WriteFile(filepath.Join(dir, "wrong.txt"), []byte(strings.Join(wrong, "\n")+"\n"), 0o600))
-	// Helm's storage contains values; those here are nobody's secret.
+	// Helm's storage contains values; those of this test are not secret.
 	found, err := look(ctx, k.env)
 	if err != nil {
 		return dir, errors.Join(append(errs, err)...)

@@ -29,7 +29,7 @@ const (
 	repositoryName = "charts"
 	// nowhere is a tag that no registry has.
 	nowhere = "missing"
-	// failAfter is how long a release waits for pods that never come.
+	// failAfter is the timeout of a release whose Pods never become ready.
 	failAfter = 15 * time.Second
 )
 
@@ -37,7 +37,7 @@ func releaseName(i int) string { return fmt.Sprintf("soak-%04d", i) }
 
 func configName(i int) string { return fmt.Sprintf("values-%d", i) }
 
-// render returns an object as it is to be applied.
+// render returns an object to apply.
 func (f *fleet) render(o object, registry string) (*unstructured.Unstructured, error) {
 	switch o.kind {
 	case aSource:
@@ -63,8 +63,7 @@ func shared(i int) metav1.ObjectMeta {
 	}
 }
 
-// plain returns an object without what only servers write, so that it can be
-// applied.
+// plain returns an object without fields that only the API server writes.
 func plain(o client.Object, apiVersion, kind string) (*unstructured.Unstructured, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 	if err != nil {
@@ -122,7 +121,7 @@ func maxHistory(i int) int { return 2 + i%4 }
 func requests(r *release) map[string]string {
 	annotations := map[string]string{}
 	for key, token := range map[string]int{
-		helmv2.AnnotationReconcileRequest: r.visit, helmv2.AnnotationForceRequest: r.force, helmv2.AnnotationResetRequest: r.reset,
+		helmv2.AnnotationReconcileRequest: r.reconcile, helmv2.AnnotationForceRequest: r.force, helmv2.AnnotationResetRequest: r.reset,
 	} {
 		if token > 0 {
 			annotations[key] = strconv.Itoa(token)
@@ -131,8 +130,7 @@ func requests(r *release) map[string]string {
 	return annotations
 }
 
-// chartOf says where a release has its chart from, and what follows a failure
-// where it may fail.
+// chartOf sets the chart of a release, and the remediation of one that may fail.
 func (f *fleet) chartOf(hr *helmv2.HelmRelease, i int) {
 	from := func(name string) *helmv2.CrossNamespaceSourceReference {
 		return &helmv2.CrossNamespaceSourceReference{Kind: helmv2.KindOCIRepository, Name: name}

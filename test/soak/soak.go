@@ -22,12 +22,12 @@ import (
 )
 
 const (
-	// quiet is how long nothing may change once everything is as wanted.
+	// quiet is how long no object may change once all are in their wanted state.
 	quiet = 10 * time.Second
 	// restartsPerHalf is how often the controller is ended in the first half.
 	restartsPerHalf = 5
-	// told is how many faults are printed; all of them are kept.
-	told = 20
+	// maxPrinted is the maximum number of printed faults; all of them are kept.
+	maxPrinted = 20
 )
 
 // soak is one run.
@@ -35,15 +35,15 @@ type soak struct {
 	settings
 
 	env     *harness.Environment
-	hands   *hands
+	editor  *editor
 	metrics string
 	began   time.Time
 
 	mu      sync.Mutex
 	samples []sample
-	// rests are the samples with nothing to do.
+	// rests are the samples of the idle controller.
 	rests []sample
-	// done counts what was done, by name.
+	// done counts changes by name.
 	done map[string]int
 }
 
@@ -62,7 +62,7 @@ func start(ctx context.Context, s settings, dir string) (*soak, error) {
 	if err != nil {
 		return nil, err
 	}
-	k.hands = newHands(k.env, newFleet(s.seed, s.releases))
+	k.editor = newHands(k.env, newFleet(s.seed, s.releases))
 	return k, nil
 }
 
@@ -96,7 +96,7 @@ func (k *soak) prepare(ctx context.Context) error {
 	if err := k.bringAll(ctx, aSecret, sharers); err != nil {
 		return err
 	}
-	return k.bringAll(ctx, aSource, len(k.hands.fleet.sources))
+	return k.bringAll(ctx, aSource, len(k.editor.fleet.sources))
 }
 
 func (k *soak) offer(ctx context.Context, repository *harness.HelmRepository, name, version string) error {
@@ -117,13 +117,13 @@ func (k *soak) bringAll(ctx context.Context, of kind, n int) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(crowd)
 	for i := range n {
-		group.Go(func() error { return k.hands.bring(ctx, object{of, i}) })
+		group.Go(func() error { return k.editor.bring(ctx, object{of, i}) })
 	}
 	return group.Wait()
 }
 
-// run plays it from the first install to the last look, and returns what is
-// wrong. An error is what kept it from telling.
+// run runs the test from the first install to the last check, and returns the faults. An error
+// means that the test could not be completed.
 func (k *soak) run(ctx context.Context) ([]string, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -209,7 +209,7 @@ func (k *soak) change(ctx context.Context, d time.Duration) error {
 		if err := k.env.Controller.Ended(); err != nil {
 			return err
 		}
-		k.count(k.hands.change(ctx))
+		k.count(k.editor.change(ctx))
 		// Most moments are close together, some are far apart.
 		if err := pause(ctx, time.Duration(float64(k.pause)*random.ExpFloat64())); err != nil {
 			return err
@@ -218,11 +218,11 @@ func (k *soak) change(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// settle mends what is broken, waits until everything is as wanted and stays
-// so, and returns what is not.
+// settle repairs broken objects, waits until all objects reach and keep their wanted state, and
+// returns those that do not.
 func (k *soak) settle(ctx context.Context) ([]string, error) {
 	began := time.Now()
-	if err := k.hands.mend(ctx); err != nil {
+	if err := k.editor.mend(ctx); err != nil {
 		return nil, err
 	}
 	limited, cancel := context.WithTimeout(ctx, k.limit)
@@ -235,7 +235,7 @@ func (k *soak) settle(ctx context.Context) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		wrong := k.hands.fleet.unsettled(releases)
+		wrong := k.editor.fleet.unsettled(releases)
 		if len(wrong) == 0 {
 			say("everything is as wanted after %s", time.Since(began).Round(100*time.Millisecond))
 			return k.verify(ctx)
@@ -246,7 +246,7 @@ func (k *soak) settle(ctx context.Context) ([]string, error) {
 	}
 }
 
-// verify looks closely, and whether anything is still changed.
+// verify compares all objects, and checks that none changes any more.
 func (k *soak) verify(ctx context.Context) ([]string, error) {
 	before, err := look(ctx, k.env)
 	if err != nil {
@@ -259,7 +259,7 @@ func (k *soak) verify(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	wrong := k.hands.fleet.faults(after)
+	wrong := k.editor.fleet.faults(after)
 	for name, hr := range after.releases {
 		if was := before.releases[name]; was != nil && was.ResourceVersion != hr.ResourceVersion {
 			wrong = append(wrong, fmt.Sprintf("%s: was as wanted, and was written within the next %s", name, quiet))
@@ -290,7 +290,7 @@ func (k *soak) sampleEvery() time.Duration {
 	return max(500*time.Millisecond, min(5*time.Second, k.duration/120))
 }
 
-// sample asks the controller; there is none while it is away or begins.
+// sample scrapes the controller. It returns false while the controller is down or starting.
 func (k *soak) sample(ctx context.Context) (sample, bool) {
 	pid := k.env.Controller.PID()
 	resident, err := harness.ResidentMiB(pid)
@@ -307,7 +307,7 @@ func (k *soak) sample(ctx context.Context) (sample, bool) {
 	}, true
 }
 
-// rest samples a controller that has nothing to do.
+// rest samples an idle controller.
 func (k *soak) rest(ctx context.Context) sample {
 	s, ok := k.sample(ctx)
 	if ok {

@@ -21,7 +21,7 @@ import (
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
-// play changes a fleet so many times and returns what it did.
+// play makes changes of a fleet and returns their names.
 func play(f *fleet, changes int) []string {
 	var done []string
 	for range changes {
@@ -120,7 +120,7 @@ func TestRestarts(t *testing.T) {
 
 func TestRender(t *testing.T) {
 	f := newFleet(1, 8)
-	f.releases[3] = release{exists: true, version: "0.2.0", message: 5, interval: time.Minute, config: 2, secret: -1, visit: 9, force: 9, suspended: true}
+	f.releases[3] = release{exists: true, version: "0.2.0", message: 5, interval: time.Minute, config: 2, secret: -1, reconcile: 9, force: 9, suspended: true}
 	u, err := f.render(object{aRelease, 3}, "127.0.0.1:1")
 	if err != nil {
 		t.Fatal(err)
@@ -173,11 +173,11 @@ func settled(t *testing.T) (*fleet, *seen) {
 	return f, s
 }
 
-// live gives a cluster the objects of release 3.
+// live adds the objects of release 3 to a cluster.
 func (s *seen) live(f *fleet) {
 	name := releaseName(3)
 	meta := metav1.ObjectMeta{Name: name, Labels: map[string]string{"helm.sh/chart": "bench-0.2.0_abc"}}
-	s.deployments, s.services = deploymentsOf(meta, "message 5"), servicesOf(meta, int32(f.port(1))) //nolint:gosec // a port
+	s.deployments, s.services = deploymentsOf(meta, "message 5"), servicesOf(meta, int32(f.port(1)))
 	s.ingresses = ingressesOf(meta, name+".example.com")
 	s.accounts = map[string]*corev1.ServiceAccount{name: {ObjectMeta: meta}}
 }
@@ -228,7 +228,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// line returns samples of one process, each of which has what of says.
+// line returns n samples of one process with values of a function.
 func line(n int, of func(i int) float64) []sample {
 	all := make([]sample, n)
 	for i := range all {

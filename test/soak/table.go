@@ -19,16 +19,16 @@ import (
 // counted are the counters of the table, and how to call them.
 func counted() []struct{ title, name string } {
 	return []struct{ title, name string }{
-		{"visits", "controller_runtime_reconcile_total"},
-		{"errors of visits", "controller_runtime_reconcile_errors_total"},
+		{"reconciliations", "controller_runtime_reconcile_total"},
+		{"errors of reconciliations", "controller_runtime_reconcile_errors_total"},
 		{"panics", "controller_runtime_reconcile_panics_total"},
 		{"requests to the API server", "rest_client_requests_total"},
-		{"visits by rule", "pintle_helm_release_reconciliations_total"},
+		{"reconciliations by rule", "pintle_helm_release_reconciliations_total"},
 		{"actions", "pintle_helm_release_actions_total"},
 	}
 }
 
-// text says what was done and what it took.
+// text returns the tables of changes and costs.
 func (k *soak) text() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -22,7 +22,7 @@ import (
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
-// seen is all there is in the cluster of what a fleet wants, by name.
+// seen is the observed state of the objects of a fleet, by name.
 type seen struct {
 	releases    map[string]*helmv2.HelmRelease
 	stored      map[string][]harness.Revision
@@ -33,7 +33,7 @@ type seen struct {
 	helmCharts  map[string]*sourcev1.HelmChart
 }
 
-// look reads everything.
+// look reads all objects.
 func look(ctx context.Context, env *harness.Environment) (*seen, error) {
 	s := &seen{}
 	var err error
@@ -77,7 +77,7 @@ func list[T any, L client.ObjectList, P interface {
 	return all, nil
 }
 
-// unsettled returns what is not yet as wanted, by what the HelmReleases say.
+// unsettled returns the HelmReleases whose status is not as wanted yet.
 func (f *fleet) unsettled(releases map[string]*helmv2.HelmRelease) []string {
 	var wrong []string
 	for i := range f.releases {
@@ -89,7 +89,7 @@ func (f *fleet) unsettled(releases map[string]*helmv2.HelmRelease) []string {
 		case !f.releases[i].exists && hr != nil:
 			wrong = append(wrong, name+": was deleted and is still there\n"+harness.Summary(hr))
 		case hr != nil:
-			if said := f.saidWrong(i, hr); said != "" {
+			if said := f.conditionErrors(i, hr); said != "" {
 				wrong = append(wrong, name+": "+said+"\n"+harness.Summary(hr))
 			}
 		}
@@ -97,8 +97,8 @@ func (f *fleet) unsettled(releases map[string]*helmv2.HelmRelease) []string {
 	return wrong
 }
 
-// saidWrong returns what a HelmRelease says that it should not.
-func (f *fleet) saidWrong(i int, hr *helmv2.HelmRelease) string {
+// conditionErrors returns the wrong fields of a HelmRelease's status.
+func (f *fleet) conditionErrors(i int, hr *helmv2.HelmRelease) string {
 	if !harness.Ready(hr) {
 		return "is not ready"
 	}
@@ -133,15 +133,15 @@ func (f *fleet) faults(s *seen) []string {
 		if !f.releases[i].exists {
 			continue
 		}
-		for _, fault := range append(f.storedWrong(i, s), f.liveWrong(i, s)...) {
+		for _, fault := range append(f.storageErrors(i, s), f.objectErrors(i, s)...) {
 			wrong = append(wrong, releaseName(i)+": "+fault)
 		}
 	}
 	return append(wrong, f.orphans(s)...)
 }
 
-// storedWrong returns what is wrong with what Helm has stored of a release.
-func (f *fleet) storedWrong(i int, s *seen) []string {
+// storageErrors returns the errors in the stored revisions of a release.
+func (f *fleet) storageErrors(i int, s *seen) []string {
 	revisions := s.stored[releaseName(i)]
 	if len(revisions) == 0 {
 		return []string{"Helm has stored nothing"}
@@ -186,8 +186,8 @@ func sameJSON(a, b map[string]any) bool {
 	return reflect.DeepEqual(decoded[0], decoded[1])
 }
 
-// liveWrong returns what is wrong with the objects of a release.
-func (f *fleet) liveWrong(i int, s *seen) []string {
+// objectErrors returns the errors in the objects of a release.
+func (f *fleet) objectErrors(i int, s *seen) []string {
 	r := &f.releases[i]
 	name := f.objectName(i)
 	deployment := s.deployments[name]
@@ -201,7 +201,7 @@ func (f *fleet) liveWrong(i int, s *seen) []string {
 		}
 	}
 	if mannerOf(i) == fickle {
-		differ("the Deployment's number of replicas", *deployment.Spec.Replicas, int32(r.replicas)) //nolint:gosec // at most 2
+		differ("the Deployment's number of replicas", *deployment.Spec.Replicas, int32(r.replicas))
 		return wrong
 	}
 	env := deployment.Spec.Template.Spec.Containers[0].Env
@@ -235,7 +235,7 @@ func (f *fleet) objectName(i int) string {
 	return releaseName(i)
 }
 
-// orphans returns what belongs to no release that is wanted.
+// orphans returns objects that belong to no wanted release.
 func (f *fleet) orphans(s *seen) []string {
 	releases, objects, charts := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for i := range f.releases {

@@ -9,7 +9,7 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// operationOfAWS names what was asked of AWS; empty if nothing was.
+// operationOfAWS returns the name of the failed operation; empty if the error names none.
 func operationOfAWS(err error) string {
 	var operation *smithy.OperationError
 	if !errors.As(err, &operation) {
@@ -18,20 +18,20 @@ func operationOfAWS(err error) string {
 	return operation.Service() + " " + operation.Operation()
 }
 
-// explainAWS says what AWS answered. The library's own text has numbers of requests.
+// explainAWS returns the cause in an answer of AWS. The text of the library contains request IDs.
 func explainAWS(err error) (string, bool) {
 	var answered smithy.APIError
 	if !errors.As(err, &answered) {
 		return "", false
 	}
-	who := operationOfAWS(err)
-	if who == "" {
-		who = "AWS"
+	server := operationOfAWS(err)
+	if server == "" {
+		server = "AWS"
 	}
 	status := 0
 	var response interface{ HTTPStatusCode() int }
 	if errors.As(err, &response) {
 		status = response.HTTPStatusCode()
 	}
-	return said(who, status, answered.ErrorCode(), answered.ErrorMessage()), true
+	return answerCause(server, status, answered.ErrorCode(), answered.ErrorMessage()), true
 }

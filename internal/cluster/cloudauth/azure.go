@@ -12,30 +12,30 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 )
 
-// explainAzure says what Azure answered. The library's own text has many lines, and
-// numbers of requests.
+// explainAzure returns the cause in an answer of Azure. The text of the library has many lines and
+// contains request IDs.
 func explainAzure(err error) (string, bool) {
 	var denied *azidentity.AuthenticationFailedError
 	if errors.As(err, &denied) && denied.RawResponse != nil {
-		return saidAzure(denied.RawResponse, ""), true
+		return azureCause(denied.RawResponse, ""), true
 	}
 	var answered *azcore.ResponseError
 	if errors.As(err, &answered) && answered.RawResponse != nil {
-		return saidAzure(answered.RawResponse, answered.ErrorCode), true
+		return azureCause(answered.RawResponse, answered.ErrorCode), true
 	}
 	return "", false
 }
 
-func saidAzure(response *http.Response, known string) string {
-	who := "Azure"
+func azureCause(response *http.Response, known string) string {
+	server := "Azure"
 	if response.Request != nil {
-		who = response.Request.URL.Host
+		server = response.Request.URL.Host
 	}
-	// It was read before, and is kept.
+	// The library has read the body before and keeps it.
 	body, _ := runtime.Payload(response)
-	code, message := answer(body)
+	code, message := parseError(body)
 	if known != "" {
 		code = known
 	}
-	return said(who, response.StatusCode, code, message)
+	return answerCause(server, response.StatusCode, code, message)
 }

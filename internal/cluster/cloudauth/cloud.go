@@ -1,10 +1,6 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cloudauth gets into clusters of cloud providers: it finds out where one is, and
-// gets a token for it, as a ServiceAccount or as the controller itself.
-//
-// It keeps nothing, and it is the only one that knows the providers' libraries.
 package cloudauth
 
 import (
@@ -19,62 +15,62 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Cluster is one of a cloud, and who wants to get there.
+// Cluster is a cluster of a cloud and the identity to use for it.
 type Cluster struct {
 	// Provider is aws, azure or gcp.
 	Provider string
-	// Resource is the name that the cloud has for the cluster.
+	// Resource is the name of the cluster in the cloud.
 	Resource string
-	// Address is the URL of its API server, and CA verifies that, in PEM. What is empty
-	// is looked up.
+	// Address is the URL of the API server; empty to look it up.
 	Address string
-	CA      string
-	// Audiences are whom the tokens of the ServiceAccount are for; empty for whom the
-	// provider wants.
+	// CA is the certificate authority of the API server in PEM; empty to look it up.
+	CA string
+	// Audiences are the audiences of the ServiceAccount's token; empty for the provider's
+	// default.
 	Audiences []string
-	// ServiceAccount is who wants to get there, in the controller's own cluster, and
-	// Annotations, which are its own, say who that is in the cloud. Without a name it is
-	// the controller, as whom the cloud knows by its environment.
+	// ServiceAccount is the identity, in the controller's own cluster. Without a name it is the
+	// controller, whose identity the cloud provides through the environment.
 	ServiceAccount types.NamespacedName
-	Annotations    map[string]string
+	// Annotations are those of the ServiceAccount. They select its identity in the cloud.
+	Annotations map[string]string
 }
 
-// Access is a way into a cluster.
+// Access is the address of a cluster and a token for it.
 type Access struct {
-	// Address is the API server, as the cloud or the Cluster says it, and CA verifies
-	// it, in PEM; empty for the authorities of the system.
+	// Address is the address of the API server, from the cloud or from the Cluster.
 	Address string
-	CA      []byte
-	Token   string
-	// Expires is when the token does; zero if that is not known.
+	// CA is the certificate authority of the API server in PEM; empty for those of the system.
+	CA    []byte
+	Token string
+	// Expires is when Token expires; zero if that is not known.
 	Expires time.Time
 }
 
-// TokenRequester returns a token of a ServiceAccount.
+// TokenRequester requests a token of a ServiceAccount and returns it with its expiry.
 type TokenRequester func(ctx context.Context, account types.NamespacedName, audiences []string) (token string, expires time.Time, err error)
 
-// Get asks a cloud for a way into one of its clusters. It takes as long as ctx allows,
-// if nobody answers. Its errors are *AccessError, and hold nothing that is secret.
-func Get(ctx context.Context, c Cluster, mint TokenRequester) (access Access, err error) {
+// Get requests access to a cluster from its cloud. Without an answer it returns when ctx ends. Its
+// errors are of type *AccessError and contain no secrets.
+func Get(ctx context.Context, c Cluster, request TokenRequester) (access Access, err error) {
 	hidden := &secrets{}
 	defer func() {
 		if err != nil {
-			access, err = Access{}, refused(ctx, err, hidden)
+			access, err = Access{}, accessError(ctx, err, hidden)
 		}
 	}()
 	p, err := providerOf(c.Provider)
 	if err != nil {
 		return Access{}, err
 	}
-	return c.get(ctx, p, mint, hidden)
+	return c.get(ctx, p, request, hidden)
 }
 
-func (c *Cluster) get(ctx context.Context, p auth.RESTConfigProvider, mint TokenRequester, hidden *secrets) (access Access, err error) {
-	// What a cloud leaves out of its answer, as of a cluster that is being made, the
-	// library takes to be there.
+func (c *Cluster) get(ctx context.Context, p auth.RESTConfigProvider, request TokenRequester, hidden *secrets) (access Access, err error) {
+	// The libraries panic if an answer lacks a field, as that for a cluster that is being created
+	// does.
 	defer func() {
 		if r := recover(); r != nil {
-			err = errors.New("the cloud's answer lacks something; the cluster may not be ready yet")
+			err = errors.New("the answer of the cloud is incomplete; the cluster may not be ready yet")
 		}
 	}()
 	options := c.options()
@@ -82,7 +78,7 @@ func (c *Cluster) get(ctx context.Context, p auth.RESTConfigProvider, mint Token
 	if err != nil {
 		return Access{}, err
 	}
-	identity, err := c.identity(ctx, p, mint, hidden)
+	identity, err := c.identity(ctx, p, request, hidden)
 	if err != nil {
 		return Access{}, err
 	}
@@ -95,7 +91,7 @@ func (c *Cluster) get(ctx context.Context, p auth.RESTConfigProvider, mint Token
 		}
 		hidden.hide(token)
 		tokens = append(tokens, token)
-		_, until := inside(token)
+		_, until := contentOf(token)
 		expires = earlier(expires, until)
 	}
 	config, err := p.NewRESTConfig(ctx, tokens, options...)
@@ -107,15 +103,15 @@ func (c *Cluster) get(ctx context.Context, p auth.RESTConfigProvider, mint Token
 	return c.confirm(Access{Address: config.Host, CA: config.CAData, Token: config.BearerToken, Expires: expires})
 }
 
-// identity returns what gets tokens of the cloud, as whoever wants to get there.
-func (c *Cluster) identity(ctx context.Context, p auth.RESTConfigProvider, mint TokenRequester, hidden *secrets) (func([]auth.Option) (auth.Token, error), error) {
-	if c.itself() {
+// identity returns a function that requests tokens of the cloud as the identity of the Cluster.
+func (c *Cluster) identity(ctx context.Context, p auth.RESTConfigProvider, request TokenRequester, hidden *secrets) (func([]auth.Option) (auth.Token, error), error) {
+	if c.isController() {
 		return func(options []auth.Option) (auth.Token, error) { return p.NewControllerToken(ctx, options...) }, nil
 	}
 	account := corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{
 		Namespace: c.ServiceAccount.Namespace, Name: c.ServiceAccount.Name, Annotations: c.Annotations,
 	}}
-	// Before a token is asked for, which would be for nothing.
+	// Checked first: without an identity a token would be requested in vain.
 	if _, err := p.GetIdentity(account); err != nil {
 		return nil, fmt.Errorf("ServiceAccount '%s': %w", c.ServiceAccount, err)
 	}
@@ -126,7 +122,7 @@ func (c *Cluster) identity(ctx context.Context, p auth.RESTConfigProvider, mint 
 			return nil, fmt.Errorf("ServiceAccount '%s': %w", c.ServiceAccount, err)
 		}
 	}
-	token, _, err := mint(ctx, c.ServiceAccount, audiences)
+	token, _, err := request(ctx, c.ServiceAccount, audiences)
 	if err != nil {
 		return nil, err
 	}
@@ -136,14 +132,14 @@ func (c *Cluster) identity(ctx context.Context, p auth.RESTConfigProvider, mint 
 	}, nil
 }
 
-// itself reports whether it is the controller that wants to get there.
-func (c *Cluster) itself() bool { return c.ServiceAccount.Name == "" }
+// isController reports whether the identity is the controller.
+func (c *Cluster) isController() bool { return c.ServiceAccount.Name == "" }
 
 func (c *Cluster) options() []auth.Option {
 	options := []auth.Option{auth.WithClusterResource(c.Resource), auth.WithAudiences(c.Audiences...)}
-	if c.itself() {
-		// Else it would be taken from the ConfigMap. Of several addresses that Azure knows,
-		// it is the one to be chosen.
+	if c.isController() {
+		// Other providers would return the address of the ConfigMap unchecked. Azure selects one
+		// of its own addresses by it.
 		if c.Provider == azureName {
 			options = append(options, auth.WithClusterAddress(c.Address))
 		}
@@ -152,15 +148,15 @@ func (c *Cluster) options() []auth.Option {
 	return append(options, auth.WithClusterAddress(c.Address), auth.WithCAData(c.CA))
 }
 
-// confirm keeps what is the controller's own from going anywhere but where the cloud
-// says that the cluster is: whoever writes the address may be somebody else.
+// confirm rejects an address that differs from the one of the cloud if the identity is the
+// controller: the author of the address could receive the controller's token.
 func (c *Cluster) confirm(a Access) (Access, error) {
-	if !c.itself() {
+	if !c.isController() {
 		return a, nil
 	}
 	if c.Address != "" && server(c.Address) != server(a.Address) {
-		return Access{}, fmt.Errorf("key 'address' is not where the cloud says that the cluster is, %s: "+
-			"without serviceAccountName, nothing is sent anywhere else", a.Address)
+		return Access{}, fmt.Errorf("key 'address' differs from the address in the cloud, %s: "+
+			"without serviceAccountName, requests are sent to that only", a.Address)
 	}
 	if c.CA != "" {
 		a.CA = []byte(c.CA)
@@ -168,7 +164,7 @@ func (c *Cluster) confirm(a Access) (Access, error) {
 	return a, nil
 }
 
-// server returns the host and port of an address, in one form; empty for none.
+// server returns host and port of an address in a canonical form; empty for none.
 func server(address string) string {
 	parsed, err := auth.ParseClusterAddress(address)
 	if err != nil {

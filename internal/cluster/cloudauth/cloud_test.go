@@ -27,14 +27,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// stub is a provider that answers what a test wants.
+// stub is a provider whose answers a test sets.
 type stub struct {
 	auth.RESTConfigProvider
 
-	// asked is what was asked for.
-	asked []string
-	host  string
-	fail  func()
+	// requested are the requested tokens.
+	requested []string
+	host      string
+	fail      func()
 }
 
 func (s *stub) GetAccessTokenOptionsForCluster(...auth.Option) ([][]auth.Option, error) {
@@ -42,21 +42,21 @@ func (s *stub) GetAccessTokenOptionsForCluster(...auth.Option) ([][]auth.Option,
 }
 
 func (s *stub) NewControllerToken(_ context.Context, opts ...auth.Option) (auth.Token, error) {
-	return s.token("itself", opts)
+	return s.token("controller", opts)
 }
 
-func (s *stub) token(who string, opts []auth.Option) (auth.Token, error) {
+func (s *stub) token(identity string, opts []auth.Option) (auth.Token, error) {
 	var o auth.Options
 	o.Apply(opts...)
-	s.asked = append(s.asked, fmt.Sprintf("%s %v %q %q %q", who, o.Scopes, o.ClusterResource, o.ClusterAddress, o.CAData))
+	s.requested = append(s.requested, fmt.Sprintf("%s %v %q %q %q", identity, o.Scopes, o.ClusterResource, o.ClusterAddress, o.CAData))
 	return &gcp.Token{Token: oauth2.Token{AccessToken: "hidden-access", Expiry: time.Unix(500, 0)}}, nil
 }
 
 func (s *stub) GetIdentity(account corev1.ServiceAccount) (string, error) {
-	if account.Annotations["who"] == "" {
-		return "", errors.New("nobody knows who that is")
+	if account.Annotations["role"] == "" {
+		return "", errors.New("no identity")
 	}
-	return account.Annotations["who"], nil
+	return account.Annotations["role"], nil
 }
 
 func (s *stub) GetAudiences(context.Context, corev1.ServiceAccount) ([]string, error) {
@@ -64,7 +64,7 @@ func (s *stub) GetAudiences(context.Context, corev1.ServiceAccount) ([]string, e
 }
 
 func (s *stub) NewTokenForServiceAccount(_ context.Context, oidc string, account corev1.ServiceAccount, opts ...auth.Option) (auth.Token, error) {
-	return s.token(oidc+" of "+account.Name+"="+account.Annotations["who"], opts)
+	return s.token(oidc+" of "+account.Name+"="+account.Annotations["role"], opts)
 }
 
 func (s *stub) NewRESTConfig(_ context.Context, tokens []auth.Token, _ ...auth.Option) (*auth.RESTConfig, error) {
@@ -74,10 +74,11 @@ func (s *stub) NewRESTConfig(_ context.Context, tokens []auth.Token, _ ...auth.O
 	return &auth.RESTConfig{Host: s.host, CAData: []byte("theirs"), BearerToken: fmt.Sprint("hidden-", len(tokens)), ExpiresAt: time.Unix(900, 0)}, nil
 }
 
-func mint(_ context.Context, account types.NamespacedName, audiences []string) (string, time.Time, error) {
+func requestToken(_ context.Context, account types.NamespacedName, audiences []string) (string, time.Time, error) {
 	return fmt.Sprint("token for ", account, " ", audiences), time.Unix(1, 0), nil
 }
 
+// TestGet: access is requested as the identity of the Cluster, or rejected before a token is sent.
 func TestGet(t *testing.T) {
 	t.Parallel()
 	tenant := types.NamespacedName{Namespace: "apps", Name: "tenant"}
@@ -86,50 +87,50 @@ func TestGet(t *testing.T) {
 		reason  string
 		cluster Cluster
 		fail    func()
-		asked   []string
+		tokens  []string
 		want    Access
 		wantErr string
 	}{
 		"Account": {
-			reason:  "who is named asks, once for all tokens; the earliest end counts",
-			cluster: Cluster{Resource: "r", Address: "a", CA: "ours", ServiceAccount: tenant, Annotations: map[string]string{"who": "role"}},
-			asked: []string{
+			reason:  "one ServiceAccount token serves all requests; the earliest expiry counts",
+			cluster: Cluster{Resource: "r", Address: "a", CA: "ours", ServiceAccount: tenant, Annotations: map[string]string{"role": "role"}},
+			tokens: []string{
 				`token for apps/tenant [cloud] of tenant=role [one] "r" "a" "ours"`, `token for apps/tenant [cloud] of tenant=role [two] "r" "a" "ours"`,
 			},
 			want: whole,
 		},
 		"Audiences": {
-			reason:  "they are taken",
-			cluster: Cluster{Resource: "r", Audiences: []string{"x"}, ServiceAccount: tenant, Annotations: map[string]string{"who": "role"}},
-			asked:   []string{`token for apps/tenant [x] of tenant=role [one] "r" "" ""`, `token for apps/tenant [x] of tenant=role [two] "r" "" ""`},
+			reason:  "audiences of the Cluster are used",
+			cluster: Cluster{Resource: "r", Audiences: []string{"x"}, ServiceAccount: tenant, Annotations: map[string]string{"role": "role"}},
+			tokens:  []string{`token for apps/tenant [x] of tenant=role [one] "r" "" ""`, `token for apps/tenant [x] of tenant=role [two] "r" "" ""`},
 			want:    whole,
 		},
-		"Nobody": {reason: "no token is asked for in vain", cluster: Cluster{ServiceAccount: tenant}, wantErr: "ServiceAccount 'apps/tenant': nobody knows"},
-		"Itself": {
-			reason: "the cloud says where the cluster is, whatever else is said", cluster: Cluster{Provider: "gcp", Resource: "r", Address: "https://FAR:6443/x", CA: "ours"},
-			asked: []string{`itself [one] "r" "" ""`, `itself [two] "r" "" ""`},
-			want:  Access{Address: "far:6443", CA: []byte("ours"), Token: "hidden-2", Expires: time.Unix(500, 0)},
+		"NoIdentity": {reason: "no token is requested in vain", cluster: Cluster{ServiceAccount: tenant}, wantErr: "ServiceAccount 'apps/tenant': no identity"},
+		"Controller": {
+			reason: "the address of the cloud is used", cluster: Cluster{Provider: "gcp", Resource: "r", Address: "https://FAR:6443/x", CA: "ours"},
+			tokens: []string{`controller [one] "r" "" ""`, `controller [two] "r" "" ""`},
+			want:   Access{Address: "far:6443", CA: []byte("ours"), Token: "hidden-2", Expires: time.Unix(500, 0)},
 		},
-		"ItselfAzure": {
-			reason: "the cloud chooses among several", cluster: Cluster{Provider: "azure", Resource: "r", Address: "far:6443", CA: "ours"},
-			asked: []string{`itself [one] "r" "far:6443" ""`, `itself [two] "r" "far:6443" ""`},
-			want:  Access{Address: "far:6443", CA: []byte("ours"), Token: "hidden-2", Expires: time.Unix(500, 0)},
+		"ControllerAzure": {
+			reason: "Azure selects one of several addresses", cluster: Cluster{Provider: "azure", Resource: "r", Address: "far:6443", CA: "ours"},
+			tokens: []string{`controller [one] "r" "far:6443" ""`, `controller [two] "r" "far:6443" ""`},
+			want:   Access{Address: "far:6443", CA: []byte("ours"), Token: "hidden-2", Expires: time.Unix(500, 0)},
 		},
-		"Astray": {
-			reason: "the controller's own token is not sent to whom the cloud does not know", cluster: Cluster{Provider: "gcp", Resource: "r", Address: "evil:6443"},
-			asked: []string{`itself [one] "r" "" ""`, `itself [two] "r" "" ""`}, wantErr: "key 'address' is not where the cloud says that the cluster is, far:6443",
+		"OtherAddress": {
+			reason: "the token of the controller is sent to an address of the cloud only", cluster: Cluster{Provider: "gcp", Resource: "r", Address: "evil:6443"},
+			tokens: []string{`controller [one] "r" "" ""`, `controller [two] "r" "" ""`}, wantErr: "key 'address' differs from the address in the cloud, far:6443",
 		},
 		"Incomplete": {
-			reason: "a cluster that is being made is no reason to end", cluster: Cluster{},
-			fail: func() { panic("hidden") }, asked: []string{`itself [one] "" "" ""`, `itself [two] "" "" ""`}, wantErr: "the cloud's answer lacks something",
+			reason: "a panic of a library is an error", cluster: Cluster{},
+			fail: func() { panic("hidden") }, tokens: []string{`controller [one] "" "" ""`, `controller [two] "" "" ""`}, wantErr: "the answer of the cloud is incomplete",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := &stub{host: "far:6443", fail: tc.fail}
-			got, err := tc.cluster.get(t.Context(), s, mint, &secrets{})
-			if diff := cmp.Diff(tc.asked, s.asked); diff != "" {
-				t.Errorf("%s: asked (-want +got):\n%s", tc.reason, diff)
+			got, err := tc.cluster.get(t.Context(), s, requestToken, &secrets{})
+			if diff := cmp.Diff(tc.tokens, s.requested); diff != "" {
+				t.Errorf("%s: tokens (-want +got):\n%s", tc.reason, diff)
 			}
 			if tc.wantErr != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.wantErr) || got.Token != "" {
@@ -144,10 +145,11 @@ func TestGet(t *testing.T) {
 	}
 }
 
-func TestGetNothing(t *testing.T) {
+// TestUnknownProvider: the error is an AccessError.
+func TestUnknownProvider(t *testing.T) {
 	t.Parallel()
-	var told *AccessError
-	if _, err := Get(t.Context(), Cluster{Provider: "ovh"}, mint); !errors.As(err, &told) || told.Cause() != `there is no provider "ovh"` {
+	var access *AccessError
+	if _, err := Get(t.Context(), Cluster{Provider: "ovh"}, requestToken); !errors.As(err, &access) || access.Cause() != `unknown provider "ovh"` {
 		t.Errorf("got %v", err)
 	}
 }
@@ -159,14 +161,15 @@ func respond(status int, body string) *http.Response {
 	}
 }
 
-func TestRefused(t *testing.T) {
+// TestAccessError: errors of each provider become short causes without secrets and request IDs.
+func TestAccessError(t *testing.T) {
 	t.Parallel()
 	const jwt = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.c2ln"
 	dial := &net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}, Err: errors.New("connection refused")}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, tc := range map[string]struct {
-		ctx  context.Context //nolint:containedctx // it is a test's
+		ctx  context.Context
 		err  error
 		want string
 	}{
@@ -203,7 +206,7 @@ func TestRefused(t *testing.T) {
 			}
 			hidden := &secrets{}
 			hidden.add("hunter22hunter22", "hunter22/hunter22", "not")
-			if got := refused(ctx, tc.err, hidden).Error(); got != tc.want {
+			if got := accessError(ctx, tc.err, hidden).Error(); got != tc.want {
 				t.Errorf("got  %s\nwant %s", got, tc.want)
 			}
 		})

@@ -14,22 +14,22 @@ import (
 	"strings"
 )
 
-// AccessError is why there is no way into a cluster.
+// AccessError is the error of Get.
 type AccessError struct{ cause string }
 
 // Error implements error.
 func (r *AccessError) Error() string { return r.cause }
 
-// Cause is one line, of 500 bytes at most, the same for the same reason: without
-// numbers of requests, and times.
+// Cause returns one line of at most 500 bytes. It is the same for the same reason: it contains no
+// request IDs and times.
 func (r *AccessError) Cause() string { return r.cause }
 
-// maxCause is how long a cause may be, in bytes. Clouds name people and things at length.
+// maxCause bounds a cause, in bytes. Errors of clouds can be long.
 const maxCause = 500
 
-// refused says what to make of an error of a provider's library. It is not wrapped:
-// it may hold what was sent.
-func refused(ctx context.Context, err error, hidden *secrets) *AccessError {
+// accessError turns an error of a provider's library into an AccessError. It does not wrap the
+// error, which may contain the request.
+func accessError(ctx context.Context, err error, hidden *secrets) *AccessError {
 	text, known := "", false
 	for _, explain := range []func(error) (string, bool){explainAWS, explainAzure, explainGCP} {
 		if text, known = explain(err); known {
@@ -42,31 +42,31 @@ func refused(ctx context.Context, err error, hidden *secrets) *AccessError {
 	return &AccessError{cause: shortened(hidden.redact(steady(text)))}
 }
 
-// plain says what happened on the way to a cloud, or before.
+// plain returns the cause of an error without an answer of a cloud.
 func plain(ctx context.Context, err error) string {
 	text := err.Error()
-	where := ""
+	server := ""
 	if found := endpoint().FindStringSubmatch(text); found != nil {
-		where = found[1] + ": "
+		server = found[1] + ": "
 	} else if operation := operationOfAWS(err); operation != "" {
-		where = operation + ": "
+		server = operation + ": "
 	}
 	var late net.Error
 	if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &late) && late.Timeout() ||
 		strings.Contains(text, "Client.Timeout") || strings.Contains(text, "context deadline exceeded") {
-		return where + "no answer in time"
+		return server + "no answer in time"
 	}
 	var around *url.Error
 	if errors.As(err, &around) {
-		// The innermost error says what happened, and has no URL around it.
+		// The innermost error has the cause and no URL.
 		for errors.As(around.Err, &around) {
 		}
-		return where + causeOf(around.Err)
+		return server + causeOf(around.Err)
 	}
 	return endpoint().ReplaceAllString(text, "$1")
 }
 
-// causeOf leaves out the port that happened to be ours.
+// causeOf returns the text of an error without the port of the client.
 func causeOf(err error) string {
 	var operation *net.OpError
 	if errors.As(err, &operation) && operation.Op != "dial" {
@@ -75,12 +75,12 @@ func causeOf(err error) string {
 	return err.Error()
 }
 
-// endpoint finds URLs, of which only the host is anybody's business, without whoever asks it.
+// endpoint matches URLs. Its group is the host, without user and password.
 func endpoint() *regexp.Regexp {
 	return regexp.MustCompile(`https?://(?:[^/"'\s?#@]*@)?([^/"'\s?#@]+)[^\s"']*`)
 }
 
-// steady takes out what differs from answer to answer.
+// steady removes the parts of a text that differ from answer to answer.
 func steady(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	for _, end := range []string{" Trace ID:", " Correlation ID:", " Timestamp:"} {
@@ -97,8 +97,8 @@ func shortened(text string) string {
 	return text
 }
 
-// answer is what the body of an error says, in the forms that clouds use.
-func answer(body []byte) (code, message string) {
+// parseError returns code and message of the body of an error, in the forms that clouds use.
+func parseError(body []byte) (code, message string) {
 	var flat struct {
 		Error       json.RawMessage `json:"error"`
 		Description string          `json:"error_description"`
@@ -121,9 +121,10 @@ func answer(body []byte) (code, message string) {
 	return code, flat.Description
 }
 
-// said puts together who answered what.
-func said(who string, status int, code, message string) string {
-	parts := []string{who + " answered"}
+// answerCause returns the cause for an answer of a server. status is zero and code and message are
+// empty if they are not known.
+func answerCause(server string, status int, code, message string) string {
+	parts := []string{server + " answered"}
 	if status != 0 {
 		parts = append(parts, fmt.Sprint(status))
 	}

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/api/googleapi"
 )
 
-// explainGCP says what Google answered. Other errors of its libraries have no types,
-// and say it themselves.
+// explainGCP returns the cause in an answer of Google. Other errors of its libraries have no type
+// and a usable text.
 func explainGCP(err error) (string, bool) {
 	var answered *googleapi.Error
 	if errors.As(err, &answered) {
@@ -19,11 +19,11 @@ func explainGCP(err error) (string, bool) {
 		if len(answered.Errors) > 0 {
 			code = answered.Errors[0].Reason
 		}
-		return said("Google", answered.Code, code, answered.Message), true
+		return answerCause("Google", answered.Code, code, answered.Message), true
 	}
 	var denied *oauth2.RetrieveError
 	if errors.As(err, &denied) && denied.Response != nil {
-		return said("Google", denied.Response.StatusCode, denied.ErrorCode, denied.ErrorDescription), true
+		return answerCause("Google", denied.Response.StatusCode, denied.ErrorCode, denied.ErrorDescription), true
 	}
 	return "", false
 }

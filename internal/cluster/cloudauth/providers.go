@@ -24,12 +24,12 @@ func providerOf(name string) (auth.RESTConfigProvider, error) {
 	case gcp.ProviderName:
 		return gcp.Provider{}, nil
 	}
-	return nil, fmt.Errorf("there is no provider %q", name)
+	return nil, fmt.Errorf("unknown provider %q", name)
 }
 
-// inside returns what of a cloud's token is secret, and when it expires; zero for
-// never, or if that is not known.
-func inside(token auth.Token) (texts []string, expires time.Time) {
+// contentOf returns the secrets in a token of a cloud and its expiry. The expiry is zero if it is
+// not known.
+func contentOf(token auth.Token) (texts []string, expires time.Time) {
 	switch t := token.(type) {
 	case *aws.Credentials:
 		for _, text := range []*string{t.SecretAccessKey, t.SessionToken} {

@@ -11,12 +11,12 @@ import (
 	"github.com/fluxcd/pkg/auth"
 )
 
-// secrets are what must not be told, gathered as they are met.
+// secrets collects texts that errors must not contain.
 type secrets struct{ texts []string }
 
 func (s *secrets) add(texts ...string) {
 	for _, text := range texts {
-		// Less would be found in any text.
+		// A shorter one would match ordinary text.
 		if len(text) >= 8 {
 			s.texts = append(s.texts, text, url.QueryEscape(text))
 		}
@@ -28,12 +28,12 @@ func (s *secrets) hide(token auth.Token) {
 		s.add(config.BearerToken)
 		return
 	}
-	texts, _ := inside(token)
+	texts, _ := contentOf(token)
 	s.add(texts...)
 }
 
-// redact takes out what was gathered, and what looks like a token although nobody
-// gathered it, such as one that a cloud repeats.
+// redact replaces the collected secrets in a text, and texts that look like tokens, because a cloud
+// may quote others.
 func (s *secrets) redact(text string) string {
 	for _, secret := range s.texts {
 		text = strings.ReplaceAll(text, secret, hiddenText)
@@ -43,7 +43,7 @@ func (s *secrets) redact(text string) string {
 
 const hiddenText = "[hidden]"
 
-// tokens finds JSON Web Tokens, and the tokens of EKS and of Google.
+// tokens matches JSON Web Tokens and the tokens of EKS and Google.
 func tokens() *regexp.Regexp {
 	return regexp.MustCompile(`eyJ[\w-]{8,}\.[\w.-]+|k8s-aws-v1\.[\w-]+|ya29\.[\w.-]+`)
 }

@@ -30,6 +30,9 @@ func discovery(path string, known map[string][]string) (string, bool) {
 	if path == "/version" {
 		return `{"major":"1","minor":"33","gitVersion":"v1.33.0"}`, true
 	}
+	if path == "/readyz" {
+		return "ok", true
+	}
 	if path == "/openapi/v2" {
 		// An empty schema, against which Helm can validate hooks.
 		return "", true

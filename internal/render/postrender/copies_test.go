@@ -10,12 +10,11 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// TestCopies: an object that operations copy into itself does not grow without end,
-// and one that is copied once does.
+// TestCopies: copy operations fail when the object exceeds the limit.
 func TestCopies(t *testing.T) {
 	t.Parallel()
 	manifest := "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  k: " + strings.Repeat("x", 1000) + "\n"
-	// Each makes two thirds more of it.
+	// The two operations add two copies of the original data.
 	const copying = "- {op: copy, from: /data, path: /data/one}\n- {op: copy, from: /data, path: /data/two}\n"
 	for n, want := range map[int]string{1: "", 10: "spec.postRenderers[0].kustomize.patches[0] cannot be applied to ConfigMap a: operation 18 makes an object of more than 16777216 bytes"} {
 		r, err := New([]helmv2.PostRenderer{{Kustomize: &helmv2.Kustomize{Patches: []helmv2.Patch{{

@@ -18,16 +18,15 @@ const separator = "---"
 
 // document is one document of a stream of YAML.
 type document struct {
-	// separator is the line before it, if there is one.
+	// separator is the line before the document, empty if there is none.
 	separator string
 	text      string
-	// root is nil if the document holds no object.
+	// root is nil if the document contains no object.
 	root *object
 }
 
-// parse reads a manifest as the client that will apply it does: with the same
-// separators, and the same idea of what YAML means. That is YAML 1.1, in which
-// yes is a boolean and 010 is eight; kustomize's own parser disagrees.
+// parse splits and decodes a manifest like the client that applies it. That client reads YAML 1.1,
+// in which yes is a boolean and 010 is eight. kustomize's own parser differs.
 func parse(manifest string) ([]document, error) {
 	documents := split(manifest)
 	for i := range documents {
@@ -43,7 +42,7 @@ func parse(manifest string) ([]document, error) {
 	return documents, nil
 }
 
-// split cuts a stream into documents, which put together are the stream again.
+// split splits a stream into documents, whose concatenation is the stream.
 func split(manifest string) []document {
 	var documents []document
 	var current document
@@ -72,8 +71,8 @@ func isSeparator(line string) bool {
 	return rest == "" || strings.HasPrefix(rest, "#")
 }
 
-// preface returns the comments before the content of a document. The first of
-// them is Helm's, and says which template it is from.
+// preface returns the comments before the content of a document. The first one is Helm's, with the
+// name of the template.
 func (d *document) preface() string {
 	end := 0
 	for line := range strings.SplitAfterSeq(d.text, "\n") {
@@ -85,6 +84,7 @@ func (d *document) preface() string {
 	return d.text[:end]
 }
 
+// source returns the name of the template in parentheses, empty if it is unknown.
 func (d *document) source() string {
 	for line := range strings.Lines(d.preface()) {
 		if path, ok := strings.CutPrefix(line, "# Source: "); ok {
@@ -94,7 +94,7 @@ func (d *document) source() string {
 	return ""
 }
 
-// write writes the document as it was if nothing in it changed.
+// write writes the document. A document without changes keeps its bytes.
 func (d *document) write(out *strings.Builder) error {
 	if d.root == nil || !d.root.touched() {
 		out.WriteString(d.separator)
@@ -115,8 +115,7 @@ func (d *document) write(out *strings.Builder) error {
 	return nil
 }
 
-// decodeYAML reads one document; it returns maps, slices, strings, booleans,
-// json.Numbers and nil.
+// decodeYAML decodes one document to maps, slices, strings, bools, json.Numbers and nil.
 func decodeYAML(text string) (any, error) {
 	raw, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
@@ -125,8 +124,8 @@ func decodeYAML(text string) (any, error) {
 	return decodeJSON(raw)
 }
 
-// decodeJSON keeps numbers as they are written: a float would forget the low
-// digits of a large one.
+// decodeJSON decodes JSON with numbers as json.Number: a float64 loses the low digits of a large
+// integer.
 func decodeJSON(raw []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -137,9 +136,8 @@ func decodeJSON(raw []byte) (any, error) {
 	return v, nil
 }
 
-// plain turns numbers into those of Go, in place: the printer would take a
-// json.Number for a string. The detour by JSON that would spare us this is not
-// open to all strings.
+// plain replaces json.Numbers in place by numbers of Go, since the printer would write a
+// json.Number as a string. A conversion through JSON does not preserve all strings.
 func plain(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

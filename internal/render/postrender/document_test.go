@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 )
 
-// streams are seeds with all that makes splitting and printing go wrong.
+// streams returns seeds that are hard to split or to print.
 func streams() []string {
 	return []string{
 		"", "---", "---\n", "\n\n---\n\n---\n", "a: b", "--- # x\na: b\n---\t\nc: d", "a: |\n  ---\n  x\n---\nb: c\n", "---x: 1\n",
@@ -29,8 +29,8 @@ func streams() []string {
 	}
 }
 
-// FuzzSplit compares with the reader of the client that applies manifests, and
-// puts the stream together again.
+// FuzzSplit: documents are those of the client that applies manifests, and their concatenation is
+// the stream.
 func FuzzSplit(f *testing.F) {
 	for _, s := range streams() {
 		f.Add(s)
@@ -56,7 +56,7 @@ func FuzzSplit(f *testing.F) {
 			if err != nil {
 				return
 			}
-			// It leaves the first separator with the document, where it means nothing.
+			// The reader keeps the first separator in the document, where it has no meaning.
 			text := string(raw)
 			if first, rest, _ := strings.Cut(text, "\n"); isSeparator(first) {
 				text = rest
@@ -71,8 +71,7 @@ func FuzzSplit(f *testing.F) {
 	})
 }
 
-// FuzzMeaning: a document that is written anew says what it said before, whatever
-// strings it holds, but for the label.
+// FuzzMeaning: a changed document differs by the added labels only.
 func FuzzMeaning(f *testing.F) {
 	for _, s := range streams() {
 		f.Add(s)
@@ -114,7 +113,7 @@ commonMetadata: {labels: {two: why}}`)
 	})
 }
 
-// FuzzStrings: blanks and breaks in strings survive.
+// FuzzStrings: whitespace in strings is preserved.
 func FuzzStrings(f *testing.F) {
 	for _, s := range []string{"", "\n", " a\n\n\n b \n\n", "\ta", "yes", "0x1F", "1e3", "null", "~", "- a", "a: b", "---\nb", "a\r\nb", "\u2028", "😀", "\x7f"} {
 		f.Add(s)
@@ -139,8 +138,8 @@ func FuzzStrings(f *testing.F) {
 	})
 }
 
-// TestSideBySide is for the race detector: renders share nothing but kustomize's
-// schema, which is loaded by whoever needs it first.
+// TestSideBySide: concurrent renderers have equal results. The race detector checks that they share
+// nothing but kustomize's schema, which the first one loads.
 func TestSideBySide(t *testing.T) {
 	openapi.ResetOpenAPI()
 	results := make(chan string, 32)
@@ -165,12 +164,12 @@ func TestSideBySide(t *testing.T) {
 	first := <-results
 	for got := range results {
 		if got != first || got == "" {
-			t.Errorf("one is\n%s, another\n%s", first, got)
+			t.Errorf("one result is\n%s, another\n%s", first, got)
 		}
 	}
 }
 
-// chartful is a manifest as a chart of some size renders it.
+// chartful returns the manifest of a large chart.
 func chartful() string {
 	var b strings.Builder
 	for i := range 20 {
@@ -180,6 +179,7 @@ func chartful() string {
 	return b.String()
 }
 
+// BenchmarkRender measures each kind of change.
 func BenchmarkRender(b *testing.B) {
 	manifest := chartful()
 	for name, spec := range map[string]string{

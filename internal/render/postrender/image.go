@@ -16,22 +16,22 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// imageChange puts another image in place of one.
+// imageChange replaces the name, tag or digest of an image.
 type imageChange struct{ image types.Image }
 
 func newImageChange(i helmv2.Image) (imageChange, error) {
 	if i.Name == "" {
 		return imageChange{}, errors.New("name is missing")
 	}
-	// kustomize takes the name for a regular expression, and panics over a bad one.
+	// kustomize compiles the name as a regular expression, and panics if it is invalid.
 	if _, err := regexp.Compile(i.Name); err != nil {
 		return imageChange{}, fmt.Errorf("name: %w", err)
 	}
 	return imageChange{types.Image{Name: i.Name, NewName: i.NewName, NewTag: i.NewTag, Digest: i.Digest}}, nil
 }
 
-// Images are found where kustomize finds them: in every list of containers,
-// wherever it is, and in the volumes of pods.
+// apply changes images where kustomize does: in lists of containers at any depth, and in the
+// volumes of Pods.
 func (c imageChange) apply(o *object) error {
 	if o.kind == "" || o.kind == "CustomResourceDefinition" || !mayHoldImages(o.fields) {
 		return nil
@@ -58,7 +58,8 @@ func (c imageChange) apply(o *object) error {
 	return nil
 }
 
-// mayHoldImages saves most objects the way through kustomize.
+// mayHoldImages reports whether a value may contain images. Most objects do not, and skip
+// kustomize.
 func mayHoldImages(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:

@@ -11,8 +11,7 @@ import (
 	"testing"
 )
 
-// TestNoLock: releases are rendered side by side. What would need a lock has no
-// place here.
+// TestNoLock: the package does not import sync, so that renderers never wait for each other.
 func TestNoLock(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil || len(files) == 0 {

@@ -10,9 +10,8 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// setCommon lays the labels and annotations over those of the object, on its own
-// metadata and nowhere else: those of a pod template or a selector are not the
-// release's to change.
+// setCommon adds the labels and annotations to the metadata of the object. They replace existing
+// ones. Pod templates and selectors do not change.
 func setCommon(o *object, common helmv2.CommonMetadata) error {
 	if len(common.Labels) == 0 && len(common.Annotations) == 0 {
 		return nil
@@ -51,5 +50,5 @@ func child(parent map[string]any, field string) (map[string]any, error) {
 	case map[string]any:
 		return maps.Clone(v), nil
 	}
-	return nil, fmt.Errorf("%s is no map", field)
+	return nil, fmt.Errorf("%s is not a map", field)
 }

@@ -15,9 +15,8 @@ import (
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// toNode turns what decodeJSON returns into what kustomize works on. No text is
-// written and read in between: kyaml's idea of YAML is not that of decodeYAML,
-// and blanks in strings have been lost on that way.
+// toNode converts a result of decodeJSON to a node of kustomize. It does not write and parse text:
+// kyaml parses YAML differently from decodeYAML, and has lost whitespace in strings.
 func toNode(v any) *kyaml.Node {
 	switch v := v.(type) {
 	case map[string]any:
@@ -49,7 +48,7 @@ func scalar(tag, value string) *kyaml.Node {
 	return &kyaml.Node{Kind: kyaml.ScalarNode, Tag: tag, Value: value}
 }
 
-// fromScalar goes by the tag. The strings that kustomize sets have none.
+// fromScalar converts a scalar by its tag. Strings that kustomize sets have no tag.
 func fromScalar(n *kyaml.Node) any {
 	switch n.Tag {
 	case kyaml.NodeTagBool:
@@ -62,7 +61,7 @@ func fromScalar(n *kyaml.Node) any {
 	return n.Value
 }
 
-// fromNode is the way back.
+// fromNode converts a node to the form of decodeJSON.
 func fromNode(n *kyaml.Node) (any, error) {
 	if n.Kind == kyaml.MappingNode {
 		m := make(map[string]any, len(n.Content)/2)
@@ -92,8 +91,8 @@ func fromNode(n *kyaml.Node) (any, error) {
 	return nil, fmt.Errorf("kustomize left a node of kind %d", n.Kind)
 }
 
-// brief leaves out of an error of kustomize's the YAML that it is about, which can
-// be long and is nobody's business.
+// brief returns an error of kustomize without the YAML that it quotes, which may be long and
+// secret.
 func brief(err error) error {
 	text, _, _ := strings.Cut(err.Error(), "\n")
 	return errors.New(strings.TrimSuffix(text, ": node contents:"))

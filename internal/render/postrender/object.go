@@ -11,13 +11,13 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/resid"
 )
 
-// hookAnnotation makes an object a hook of Helm's.
+// hookAnnotation is the annotation of Helm's hooks.
 const hookAnnotation = "helm.sh/hook"
 
-// object is one object, or a list of them.
+// object is an object, or a list of objects.
 type object struct {
 	fields map[string]any
-	// apiVersion and kind are those of the list where the object has none.
+	// apiVersion and kind default to those of the list that contains the object.
 	apiVersion, kind string
 	list             bool
 	members          []*object
@@ -72,7 +72,7 @@ func (o *object) touched() bool {
 	return false
 }
 
-// assemble returns the fields of what is left, nil if nothing is.
+// assemble returns the fields without removed objects, nil if none is left.
 func (o *object) assemble() map[string]any {
 	if !o.list {
 		if o.removed {
@@ -94,7 +94,7 @@ func (o *object) assemble() map[string]any {
 	return list
 }
 
-// replace gives the object other fields. What is equal is no change.
+// replace replaces the fields of the object. Equal fields are not a change.
 func (o *object) replace(fields map[string]any) {
 	if reflect.DeepEqual(o.fields, fields) {
 		return
@@ -121,14 +121,13 @@ func (o *object) gvk() resid.Gvk {
 	return resid.NewGvk(group, version, o.kind)
 }
 
-// id is what kustomize knows the object by. To it, an object without a namespace
-// is in the one named default, unless the schema says that it is in none.
+// id returns the identity of the object in kustomize. There, an object without a namespace is in
+// the namespace default, unless its kind is cluster-scoped in the schema.
 func (o *object) id() resid.ResId {
 	return resid.NewResIdWithNamespace(o.gvk(), o.name(), o.namespace())
 }
 
-// key is equal for objects of the same identity, and empty for those that are to
-// be named by the API server.
+// key returns the identity of the object, empty if the API server generates its name.
 func (o *object) key() string {
 	if o.name() == "" {
 		return ""
@@ -142,7 +141,7 @@ func (o *object) isHook() bool {
 	return ok
 }
 
-// String names the object for people.
+// String returns the kind, namespace and name of the object for messages.
 func (o *object) String() string {
 	name := o.name()
 	if name == "" {
@@ -154,7 +153,7 @@ func (o *object) String() string {
 	return strings.TrimSpace(o.kind + " " + name)
 }
 
-// stringsOf returns the strings of a map of strings.
+// stringsOf returns the entries of a map whose values are strings.
 func stringsOf(v any) map[string]string {
 	m, _ := v.(map[string]any)
 	out := map[string]string{}

@@ -17,9 +17,9 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// patchSteps compiles one entry of patches. It is one step, unless it names
-// several objects.
-func patchSteps(where string, p helmv2.Patch) ([]*step, error) {
+// patchSteps compiles one entry of patches. The result is one step, or one for each object that the
+// patch names.
+func patchSteps(field string, p helmv2.Patch) ([]*step, error) {
 	var target selector
 	if p.Target != nil {
 		var err error
@@ -39,7 +39,7 @@ func patchSteps(where string, p helmv2.Patch) ([]*step, error) {
 		if err == nil && target == nil {
 			err = errors.New("operations need a target")
 		}
-		return []*step{{where: where, selects: target, change: change}}, err
+		return []*step{{field: field, selects: target, change: change}}, err
 	}
 	loadSchema()
 	patches, err := mergePatches(contents)
@@ -50,19 +50,19 @@ func patchSteps(where string, p helmv2.Patch) ([]*step, error) {
 		if len(patches) > 1 {
 			return nil, errors.New("a patch with a target has to be one object")
 		}
-		return []*step{{where: where, selects: target, change: merge{patches[0].fields}}}, nil
+		return []*step{{field: field, selects: target, change: merge{patches[0].fields}}}, nil
 	}
 	var steps []*step
 	for _, o := range patches {
 		if o.kind == "" || o.name() == "" {
 			return nil, errors.New("a patch without a target has to name an object by apiVersion, kind and metadata.name")
 		}
-		steps = append(steps, &step{where: where, selects: byName{o}, change: merge{o.fields}, named: true})
+		steps = append(steps, &step{field: field, selects: byName{o}, change: merge{o.fields}, named: true})
 	}
 	return steps, nil
 }
 
-// patchContents returns what is in the documents of a patch, at least one.
+// patchContents returns the decoded documents of a patch, at least one.
 func patchContents(patch string) ([]any, error) {
 	var contents []any
 	for _, d := range split(patch) {
@@ -80,6 +80,7 @@ func patchContents(patch string) ([]any, error) {
 	return contents, nil
 }
 
+// mergePatches returns the objects of a strategic merge patch.
 func mergePatches(contents []any) ([]*object, error) {
 	var all []*object
 	for _, content := range contents {
@@ -92,7 +93,7 @@ func mergePatches(contents []any) ([]*object, error) {
 	return all, nil
 }
 
-// operations is a patch in the notation of RFC 6902.
+// operations is a JSON patch (RFC 6902).
 type operations struct{ jsonpatch.Patch }
 
 func newOperations(list []any) (operations, error) {
@@ -129,18 +130,18 @@ func (p operations) apply(o *object) error {
 	}
 	fields, ok := v.(map[string]any)
 	if !ok {
-		return errors.New("what is left is no object")
+		return errors.New("the result is not an object")
 	}
 	o.replace(fields)
 	return nil
 }
 
-// largest is how many bytes an object may have while it is patched. The API server
-// takes a tenth of that.
-const largest = 16 << 20
+// maxPatchedBytes limits the size of an object during a patch. It is ten times the limit of the API
+// server.
+const maxPatchedBytes = 16 << 20
 
-// applyTo looks at what has become of an object after each operation if there is one
-// that copies: forty of those make a terabyte of a byte.
+// applyTo applies a patch to JSON. If an operation copies, it checks the size after each operation:
+// forty copies can make a terabyte of a byte.
 func (p operations) applyTo(raw []byte) ([]byte, error) {
 	if !slices.ContainsFunc(p.Patch, func(o jsonpatch.Operation) bool { return o.Kind() == "copy" }) {
 		return p.Apply(raw)
@@ -150,8 +151,8 @@ func (p operations) applyTo(raw []byte) ([]byte, error) {
 		if raw, err = p.Patch[i : i+1].Apply(raw); err != nil {
 			return nil, err
 		}
-		if len(raw) > largest {
-			return nil, fmt.Errorf("operation %d makes an object of more than %d bytes", i, largest)
+		if len(raw) > maxPatchedBytes {
+			return nil, fmt.Errorf("operation %d makes an object of more than %d bytes", i, maxPatchedBytes)
 		}
 	}
 	return raw, nil
@@ -176,7 +177,7 @@ func (p merge) apply(o *object) error {
 	}
 	fields, ok := v.(map[string]any)
 	if !ok {
-		return errors.New("what is left is no object")
+		return errors.New("the result is not an object")
 	}
 	if err := keepIdentity(o, fields); err != nil {
 		return err
@@ -185,8 +186,7 @@ func (p merge) apply(o *object) error {
 	return nil
 }
 
-// keepIdentity puts name and namespace back, for the sake of patches that replace
-// or clear all of metadata.
+// keepIdentity restores name and namespace after a patch that replaces or clears metadata.
 func keepIdentity(o *object, fields map[string]any) error {
 	metadata, err := child(fields, "metadata")
 	if err != nil {
@@ -203,8 +203,8 @@ func keepIdentity(o *object, fields map[string]any) error {
 	return nil
 }
 
-// forObject returns the patch under the identity of an object, which a patch
-// cannot change: with a target, what it says of its own is a placeholder.
+// forObject returns the patch with the identity of an object, which a patch cannot change. With a
+// target, the identity in the patch is a placeholder.
 func (p merge) forObject(o *object) map[string]any {
 	patch := maps.Clone(p.fields)
 	for field, value := range map[string]string{"apiVersion": o.apiVersion, "kind": o.kind} {

@@ -1,13 +1,6 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package postrender changes what a chart rendered, as spec.postRenderers and
-// spec.commonMetadata ask: text in, text out. What nothing is changed in keeps
-// its bytes.
-//
-// It takes its patches from kustomize but does not run kustomize's builds, which
-// swap a schema that is global to the process and therefore have to queue. What
-// is used here only reads that schema, so renders run side by side.
 package postrender
 
 import (
@@ -18,30 +11,15 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// Renderer changes what one run of Helm renders. It remembers what it has seen
-// and must not be used for two runs, nor concurrently.
+// Renderer changes the rendered manifests of one action. It stores which patches have matched, so
+// it must not be used for two actions. It is not safe for concurrent use.
 type Renderer struct {
 	steps  []*step
 	common helmv2.CommonMetadata
 }
 
-// step is one thing to do to the objects that it selects.
-type step struct {
-	// where the step stands in the spec.
-	where string
-	// selects is nil if the step is for all objects.
-	selects selector
-	change  change
-	// named is true if the step is for the one object that it names, which then
-	// has to be there.
-	named, found bool
-}
-
-// change changes an object; it may remove it.
-type change interface{ apply(o *object) error }
-
-// New returns a renderer for post-renderers and common metadata, or nil if they
-// change nothing. Its errors name the entry of the spec.
+// New returns a renderer for post-renderers and common metadata, nil if they change nothing. common
+// may be nil. Errors name the field of the spec.
 func New(renderers []helmv2.PostRenderer, common *helmv2.CommonMetadata) (*Renderer, error) {
 	r := &Renderer{}
 	for i, p := range renderers {
@@ -63,7 +41,7 @@ func New(renderers []helmv2.PostRenderer, common *helmv2.CommonMetadata) (*Rende
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", at, err)
 			}
-			r.steps = append(r.steps, &step{where: at, change: change})
+			r.steps = append(r.steps, &step{field: at, change: change})
 		}
 	}
 	if common != nil {
@@ -75,25 +53,23 @@ func New(renderers []helmv2.PostRenderer, common *helmv2.CommonMetadata) (*Rende
 	return r, nil
 }
 
-// Templates returns the manifest of a release, changed. Where there are
-// post-renderers, two objects of the same identity are an error: a patch could
-// not tell them apart.
+// Templates returns the changed manifest of a release. With post-renderers, two objects of the same
+// identity are an error, since a patch would match both.
 func (r *Renderer) Templates(manifest string) (string, error) {
 	documents, err := parse(manifest)
 	if err != nil {
 		return "", err
 	}
 	if len(r.steps) > 0 {
-		if err := refuseTwins(documents); err != nil {
+		if err := checkUnique(documents); err != nil {
 			return "", err
 		}
 	}
 	return r.render(documents)
 }
 
-// Hook returns the manifest of one hook, changed; empty if the hook was removed.
-// Hooks may have twins, among themselves and in the manifest of the release:
-// charts make the same Job run before installs and before upgrades.
+// Hook returns the changed manifest of one hook, empty if a patch removes the hook. A hook may have
+// the identity of another hook or object: charts run the same Job before installs and upgrades.
 func (r *Renderer) Hook(manifest string) (string, error) {
 	documents, err := parse(manifest)
 	if err != nil {
@@ -102,13 +78,13 @@ func (r *Renderer) Hook(manifest string) (string, error) {
 	return r.render(documents)
 }
 
-// Complete tells, once everything was rendered, whether a patch names an object
-// that was nowhere to be found.
+// Complete returns an error for each patch that names an object which was not rendered. It must be
+// called after Templates and all calls of Hook.
 func (r *Renderer) Complete() error {
 	var missing []error
 	for _, s := range r.steps {
 		if s.named && !s.found {
-			missing = append(missing, fmt.Errorf("%s: nothing that is rendered is the %s that the patch names", s.where, s.selects))
+			missing = append(missing, fmt.Errorf("%s: the rendered manifests do not contain the %s that the patch names", s.field, s.selects))
 		}
 	}
 	return errors.Join(missing...)
@@ -143,7 +119,7 @@ func (r *Renderer) change(o *object) error {
 		s.found = true
 		before := o.String()
 		if err := s.change.apply(o); err != nil {
-			return fmt.Errorf("%s cannot be applied to %s: %w", s.where, before, err)
+			return fmt.Errorf("%s cannot be applied to %s: %w", s.field, before, err)
 		}
 	}
 	if o.removed {
@@ -152,14 +128,15 @@ func (r *Renderer) change(o *object) error {
 	if err := setCommon(o, r.common); err != nil {
 		return fmt.Errorf("spec.commonMetadata cannot be applied to %s: %w", o, err)
 	}
-	// Helm sorts hooks from other objects before it hands them to us.
+	// Helm separates hooks from other objects before post-rendering.
 	if o.isHook() && !hook {
 		return fmt.Errorf("post-rendering makes %s a hook, which is not supported", o)
 	}
 	return nil
 }
 
-func refuseTwins(documents []document) error {
+// checkUnique returns an error if two objects have the same identity.
+func checkUnique(documents []document) error {
 	seen := map[string]bool{}
 	for _, d := range documents {
 		if d.root == nil {
@@ -171,7 +148,7 @@ func refuseTwins(documents []document) error {
 				continue
 			}
 			if seen[key] {
-				return fmt.Errorf("the chart renders %s twice, which post-renderers cannot tell apart", o)
+				return fmt.Errorf("the chart renders %s twice, which post-renderers cannot distinguish", o)
 			}
 			seen[key] = true
 		}

@@ -13,7 +13,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// newRenderer returns a renderer for a piece of a spec.
+// newRenderer returns a renderer for the fields of a spec.
 func newRenderer(t testing.TB, spec string) (*Renderer, error) {
 	t.Helper()
 	var s struct {
@@ -26,7 +26,7 @@ func newRenderer(t testing.TB, spec string) (*Renderer, error) {
 	return New(s.PostRenderers, s.CommonMetadata)
 }
 
-// render returns what becomes of the manifest of a release.
+// render returns the changed manifest of a release.
 func render(t testing.TB, spec, manifest string) (string, error) {
 	t.Helper()
 	r, err := newRenderer(t, spec)
@@ -44,7 +44,7 @@ func render(t testing.TB, spec, manifest string) (string, error) {
 }
 
 const (
-	configMap = "---\n# Source: note/templates/cm.yaml\n# A word.\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: notes}   # kept\ndata:\n  text: |\n    one\n\n    ---\n    two\n\n\n"
+	configMap = "---\n# Source: note/templates/cm.yaml\n# A comment.\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: notes}   # kept\ndata:\n  text: |\n    one\n\n    ---\n    two\n\n\n"
 
 	deployment = `---
 # Source: note/templates/deployment.yaml
@@ -87,12 +87,13 @@ postRenderers:
 `
 )
 
+// TestTemplates: post-renderers and common metadata change the manifest of a release.
 func TestTemplates(t *testing.T) {
 	cases := map[string]struct {
 		reason, spec, in, want string
 	}{
 		"Patches": {
-			reason: "only the document that is changed is written anew; its first comments stay",
+			reason: "only changed documents are printed again, and keep their first comments",
 			spec:   labelDeployment, in: configMap + deployment,
 			want: configMap + `---
 # Source: note/templates/deployment.yaml
@@ -166,7 +167,7 @@ spec:
 `,
 		},
 		"Images": {
-			reason: "names, tags and digests of images change wherever containers are, and nothing else does",
+			reason: "names, tags and digests of images change in each list of containers",
 			spec: `
 postRenderers:
 - kustomize:
@@ -201,13 +202,13 @@ spec:
 `,
 		},
 		"ImagesElsewhere": {
-			reason: "custom resources have containers too, and a field image outside of them is none",
+			reason: "containers of custom resources change, other fields named image do not",
 			spec:   "postRenderers: [{kustomize: {images: [{name: nginx, newTag: new}]}}]",
 			in:     "apiVersion: example.com/v1\nkind: Runner\nmetadata: {name: r}\nimage: nginx\nspec:\n  deep: {containers: [{image: 'nginx@sha256:cccc'}]}\n  volumes: [{image: {reference: 'nginx:1'}}]\n",
 			want:   "apiVersion: example.com/v1\nimage: nginx\nkind: Runner\nmetadata:\n  name: r\nspec:\n  deep:\n    containers:\n    - image: nginx:new\n  volumes:\n  - image:\n      reference: nginx:new\n",
 		},
 		"Order": {
-			reason: "post-renderers see what the ones before them did, and common metadata wins over them all",
+			reason: "post-renderers apply in order, and common metadata last",
 			spec: `
 postRenderers:
 - kustomize:
@@ -225,25 +226,25 @@ commonMetadata: {labels: {c: "3"}, annotations: {d: "4"}}
 			want: "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  annotations:\n    d: \"4\"\n  labels:\n    a: \"1\"\n    b: \"2\"\n    c: \"3\"\n  name: a\n",
 		},
 		"CommonMetadata": {
-			reason: "labels and annotations go on metadata only, are made where there are none, and win",
+			reason: "labels and annotations are added to metadata only, and replace existing ones",
 			spec:   "commonMetadata: {labels: {tier: db, team: one}, annotations: {note: 'yes'}}",
 			in:     "---\napiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  labels: {tier: web, x: 'y'}\nspec:\n  template: {metadata: {labels: {tier: web}}}\n---\napiVersion: v1\nkind: Secret\n",
 			want:   "---\napiVersion: v1\nkind: Pod\nmetadata:\n  annotations:\n    note: \"yes\"\n  labels:\n    team: one\n    tier: db\n    x: \"y\"\n  name: a\nspec:\n  template:\n    metadata:\n      labels:\n        tier: web\n---\napiVersion: v1\nkind: Secret\nmetadata:\n  annotations:\n    note: \"yes\"\n  labels:\n    team: one\n    tier: db\n",
 		},
 		"CommonMetadataPresent": {
-			reason: "what has the labels already keeps its bytes",
+			reason: "an object that has the labels keeps its bytes",
 			spec:   "commonMetadata: {labels: {a: b}}",
 			in:     "---\n{apiVersion: v1, kind: Pod, metadata: {labels: {a: b}}} # so\n",
 			want:   "---\n{apiVersion: v1, kind: Pod, metadata: {labels: {a: b}}} # so\n",
 		},
 		"TwinsWithoutPatches": {
-			reason: "common metadata has no need to tell objects apart",
+			reason: "common metadata applies to objects with the same identity",
 			spec:   "commonMetadata: {labels: {a: b}}",
 			in:     strings.Repeat("---\napiVersion: v1\nkind: Pod\nmetadata:\n  labels:\n    a: b\n  name: x\n", 2),
 			want:   strings.Repeat("---\napiVersion: v1\nkind: Pod\nmetadata:\n  labels:\n    a: b\n  name: x\n", 2),
 		},
 		"Lists": {
-			reason: "the objects of a list are changed one by one, and the list stays one",
+			reason: "each object of a list is changed, and the list remains a list",
 			spec: `
 postRenderers:
 - kustomize:
@@ -256,7 +257,7 @@ commonMetadata: {labels: {a: b}}
 			want: "apiVersion: v1\nitems:\n- apiVersion: v1\n  data: {}\n  kind: ConfigMap\n  metadata:\n    labels:\n      a: b\n    name: one\nkind: List\n---\napiVersion: v1\nitems:\n- metadata:\n    labels:\n      a: b\n    name: three\nkind: ConfigMapList\n",
 		},
 		"Deleted": {
-			reason: "a document whose object is deleted goes, with its separator, and no later patch meets it",
+			reason: "a document whose object is deleted is removed with its separator, and later patches ignore it",
 			spec: `
 postRenderers:
 - kustomize:
@@ -266,38 +267,38 @@ postRenderers:
 `,
 			in: configMap + deployment + "---\n# the end\n", want: configMap + "---\n# the end\n",
 		},
-		"Definitions": {
-			reason: "definitions are objects like others, but an image in their schema is none",
+		"CRDs": {
+			reason: "CRDs are objects like others, but their schema has no images",
 			spec:   "postRenderers: [{kustomize: {images: [{name: nginx, newTag: x}]}}]\ncommonMetadata: {labels: {a: b}}",
 			in:     "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: d}\nspec: {containers: [{image: nginx}]}\n",
 			want:   "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  labels:\n    a: b\n  name: d\nspec:\n  containers:\n  - image: nginx\n",
 		},
 		"GeneratedNames": {
-			reason: "objects without a name can be alike, are selected by kind, and get none by a patch",
+			reason: "objects with generated names may be equal, are selected by kind, and get no name from a patch",
 			spec:   `postRenderers: [{kustomize: {patches: [{target: {kind: Job}, patch: "metadata: {name: placeholder, labels: {a: b}}\nspec: {parallelism: 1}"}]}}]`,
 			in:     strings.Repeat("---\napiVersion: batch/v1\nkind: Job\nmetadata: {generateName: j-}\n", 2),
 			want:   strings.Repeat("---\napiVersion: batch/v1\nkind: Job\nmetadata:\n  generateName: j-\n  labels:\n    a: b\nspec:\n  parallelism: 1\n", 2),
 		},
 		"Anchors": {
-			reason: "anchors and merge keys are what they stand for",
+			reason: "anchors and merge keys are resolved",
 			spec:   "commonMetadata: {labels: {a: b}}",
 			in:     "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, labels: &l {k: v}}\nmore: {<<: *l, k2: v2}\nsame: *l\n",
 			want:   "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  labels:\n    a: b\n    k: v\n  name: x\nmore:\n  k: v\n  k2: v2\nsame:\n  k: v\n",
 		},
 		"Windows": {
-			reason: "line endings of another world are read as such",
+			reason: "line endings of Windows are accepted",
 			spec:   "commonMetadata: {labels: {a: b}}",
 			in:     "---\r\napiVersion: v1\r\nkind: ConfigMap\r\ndata:\r\n  t: |\r\n    one\r\n    two\r\n---\r\n# nothing\r\n",
 			want:   "---\r\napiVersion: v1\ndata:\n  t: |\n    one\n    two\nkind: ConfigMap\nmetadata:\n  labels:\n    a: b\n---\r\n# nothing\r\n",
 		},
 		"YAML11": {
-			reason: "values mean what they mean to Helm, and large numbers keep their digits",
+			reason: "values have Helm's types, and large numbers keep their digits",
 			spec:   `postRenderers: [{kustomize: {patches: [{target: {kind: X}, patch: "spec: {on: yes, mode: 0755}"}]}}]`,
 			in:     "kind: X\nmore: ~\nspec: {a: yes, b: 010, c: 12345678901234567890, d: 1.50, e: 'yes', f: ~, g: 1e3, h: [], i: {}}\n",
 			want:   "kind: X\nmore: null\nspec:\n  a: true\n  b: 8\n  c: 12345678901234567890\n  d: 1.5\n  e: \"yes\"\n  f: null\n  g: 1000\n  h: []\n  i: {}\n  mode: 493\n  \"true\": true\n",
 		},
 		"NoObjects": {
-			reason: "what is no object is left to Helm",
+			reason: "documents without an object do not change",
 			spec:   labelDeployment + "commonMetadata: {labels: {a: b}}",
 			in:     deployment + "---\n\n--- # empty\n# only a comment\n---\njust text\n---\n[1, 2]\n",
 			want: `---
@@ -335,7 +336,7 @@ just text
 `,
 		},
 		"Identity": {
-			reason: "a patch that replaces all of an object leaves it its identity, and rename takes operations",
+			reason: "a patch that replaces an object keeps its identity, and operations can rename an object",
 			spec: `
 postRenderers:
 - kustomize:
@@ -362,6 +363,7 @@ postRenderers:
 	}
 }
 
+// TestTargets: a target selects objects by identity, labels and annotations.
 func TestTargets(t *testing.T) {
 	const in = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web-1, namespace: prod, labels: {tier: web}, annotations: {a: 'x'}}\n"
 	cases := map[string]struct {
@@ -391,8 +393,8 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// To kustomize, an object without a namespace is in the one named default, except
-// for kinds that are in none.
+// TestTargetsWithoutNamespace: as in kustomize, an object without a namespace is in the namespace
+// default, unless its kind is cluster-scoped.
 func TestTargetsWithoutNamespace(t *testing.T) {
 	for kind, want := range map[string]bool{"ConfigMap": true, "Namespace": false} {
 		in := "apiVersion: v1\nkind: " + kind + "\nmetadata: {name: x}\n"
@@ -403,6 +405,7 @@ func TestTargetsWithoutNamespace(t *testing.T) {
 	}
 }
 
+// TestNothingToDo: a spec without changes needs no renderer.
 func TestNothingToDo(t *testing.T) {
 	for _, spec := range []string{"{}", "commonMetadata: {}", "postRenderers: [{}, {kustomize: {}}]", "commonMetadata: {labels: {}}"} {
 		if r, err := newRenderer(t, spec); r != nil || err != nil {
@@ -411,6 +414,7 @@ func TestNothingToDo(t *testing.T) {
 	}
 }
 
+// TestErrors: errors name the field of the spec, and the object.
 func TestErrors(t *testing.T) {
 	patch := func(p string) string {
 		return "postRenderers: [{}, {kustomize: {patches: [{target: {name: never}, patch: '{}'}, " + p + "]}}]"
@@ -434,7 +438,7 @@ func TestErrors(t *testing.T) {
 		"NoImage":         {spec: "postRenderers: [{kustomize: {images: [{newTag: x}]}}]", want: "spec.postRenderers[0].kustomize.images[0]: name is missing"},
 		"Missing": {
 			spec: patch(`{patch: "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: other}"}`), in: deployment,
-			want: at + ": nothing that is rendered is the Deployment other that the patch names",
+			want: at + ": the rendered manifests do not contain the Deployment other that the patch names",
 		},
 		"DoesNotApply": {
 			spec: patch(`{target: {kind: Deployment}, patch: '[{"op": "remove", "path": "/spec/none"}]'}`), in: deployment,
@@ -458,11 +462,11 @@ func TestErrors(t *testing.T) {
 		},
 		"Labels": {
 			spec: "commonMetadata: {labels: {a: b}}", in: "kind: X\nmetadata: {name: x, labels: [a]}\n",
-			want: "spec.commonMetadata cannot be applied to X x: metadata.labels is no map",
+			want: "spec.commonMetadata cannot be applied to X x: metadata.labels is not a map",
 		},
 		"Metadata": {
 			spec: "commonMetadata: {labels: {a: b}}", in: "kind: X\nmetadata: text\n",
-			want: "spec.commonMetadata cannot be applied to X *: metadata is no map",
+			want: "spec.commonMetadata cannot be applied to X *: metadata is not a map",
 		},
 		"Manifest": {
 			spec: "commonMetadata: {labels: {a: b}}", in: configMap + "---\n# Source: note/templates/bad.yaml\na: b: c\n",
@@ -479,7 +483,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestSecretsAreNotQuoted: kustomize's errors say what they stumbled over.
+// TestSecretsAreNotQuoted: errors of kustomize, which quote the object, are shortened.
 func TestSecretsAreNotQuoted(t *testing.T) {
 	spec := `postRenderers: [{kustomize: {patches: [{target: {kind: Secret}, patch: "data: {k: {a: b}}"}]}}]`
 	_, err := render(t, spec, "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata: {k: aHVudGVyMg==}\n")
@@ -488,8 +492,7 @@ func TestSecretsAreNotQuoted(t *testing.T) {
 	}
 }
 
-// TestHooks: a patch that names an object finds it among hooks as well, hooks may
-// have twins, and what is in both is changed in both.
+// TestHooks: a patch may name a hook, and changes all hooks of the same identity.
 func TestHooks(t *testing.T) {
 	r, err := newRenderer(t, `
 postRenderers:
@@ -504,7 +507,7 @@ postRenderers:
 	if _, err := r.Templates(configMap); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Complete(); err == nil || strings.Count(err.Error(), "nothing that is rendered is the Pod ") != 2 {
+	if err := r.Complete(); err == nil || strings.Count(err.Error(), "the rendered manifests do not contain the Pod ") != 2 {
 		t.Errorf("before the hooks: %v", err)
 	}
 	const hook = "apiVersion: v1\nkind: Pod\nmetadata: {name: hook, annotations: {helm.sh/hook: test}}"

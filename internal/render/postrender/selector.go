@@ -14,7 +14,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// selector chooses objects.
+// selector selects objects.
 type selector interface {
 	match(o *object) bool
 	String() string
@@ -25,9 +25,8 @@ type byName struct{ *object }
 
 func (s byName) match(o *object) bool { return o.name() != "" && s.id().Equals(o.id()) }
 
-// loadSchema has to be called before anything is asked of kustomize's schema. It
-// is loaded once in the life of the process, and loading it while others read it
-// is not safe; who calls this first reads what nobody writes any more.
+// loadSchema loads kustomize's schema, which is global to the process. It must be called before
+// each use of the schema: the schema is loaded once, and loading it during a read is a data race.
 func loadSchema() { openapi.Schema() }
 
 // byTarget selects by the target of a patch.
@@ -38,7 +37,7 @@ type byTarget struct {
 }
 
 func newByTarget(s helmv2.Selector) (selector, error) {
-	// Already to name a kind is to ask the schema.
+	// NewResIdWithNamespace reads the schema.
 	loadSchema()
 	names, err := types.NewSelectorRegex(&types.Selector{
 		ResId: resid.NewResIdWithNamespace(resid.NewGvk(s.Group, s.Version, s.Kind), s.Name, s.Namespace),

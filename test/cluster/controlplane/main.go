@@ -1,11 +1,10 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command controlplane is etcd, kube-apiserver, kube-controller-manager,
-// kube-scheduler and kubectl in one executable. Which of them it is depends on
-// the name it is called by, so a directory of symbolic links serves anything
-// that looks for the five programs, envtest included. It adds no behaviour of
-// its own: whatever differs from upstream belongs in the launcher's flags.
+// Command controlplane is etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kubectl
+// in one executable. The name by which it is called selects the program, so a directory of symbolic
+// links works for any tool that needs the five programs, including envtest. It adds no behaviour:
+// everything that differs from upstream is set by the launcher's flags.
 package main
 
 import (
@@ -49,9 +48,8 @@ func main() {
 	}
 }
 
-// runKubectl differs from the servers in two ways: its log level has to be known
-// before the command tree exists, since finding plugins already logs, and it
-// prints API errors in its own form rather than cobra's.
+// runKubectl differs from the servers in two ways. Its log level must be set before the command
+// tree exists, since finding plugins already logs, and it prints API errors in its own format.
 func runKubectl() {
 	_, _ = logs.GlogSetter(kubectl.GetLogVerbosity(os.Args))
 	if err := cli.RunNoErrOutput(kubectl.NewDefaultKubectlCommand()); err != nil {

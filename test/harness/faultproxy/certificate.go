@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// host is an address of the loopback interface that nothing else listens on, so that a port
-// that was given up during an outage is still free afterwards.
+// host is an address of the loopback interface that no other process uses, so that a port that was
+// closed during an outage is still free afterwards.
 const host = "127.65.0.1"
 
 // selfSigned returns a certificate for host, and the same in PEM.

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Fault is a way in which a request fails.
+// Fault is a kind of failure of a request.
 type Fault string
 
 const (
@@ -48,7 +48,7 @@ const (
 	Silent Fault = "silent"
 )
 
-// Faults returns all ways to fail.
+// Faults returns all faults.
 func Faults() []Fault {
 	return []Fault{
 		TooMany, TooManyRetryAfter, Internal, BadGateway, Unavailable, GatewayTimeout, Conflict,
@@ -59,9 +59,9 @@ func Faults() []Fault {
 // recordPrefix begins the name of a Secret that holds a revision.
 const recordPrefix = "sh.helm.release.v1."
 
-// Fits reports whether an API server, or what lies in front of it, could fail the request in
-// this way. A read is never in conflict. Neither is a release record unless somebody else
-// writes it, which a proxy cannot pretend.
+// Fits reports whether an API server, or a load balancer before it, could fail the request in this
+// way. Reads have no conflicts. Neither have release records without a write of another client,
+// which a proxy cannot simulate.
 func (f Fault) Fits(r Request) bool {
 	if f != Conflict {
 		return true
@@ -70,7 +70,7 @@ func (f Fault) Fits(r Request) bool {
 		r.Resource != "" && !strings.HasPrefix(r.Name, recordPrefix)
 }
 
-// retryAfterSeconds is what TooManyRetryAfter asks for.
+// retryAfterSeconds is the Retry-After header of TooManyRetryAfter.
 const retryAfterSeconds = 1
 
 // late reports whether the request is carried out before it fails.
@@ -115,7 +115,7 @@ func statusOf(err *apierrors.StatusError) answer {
 	if status.Details != nil && status.Code == http.StatusTooManyRequests {
 		a.retryAfter = int(status.Details.RetryAfterSeconds)
 	}
-	// A Status has nothing that cannot be encoded.
+	// Encoding a Status cannot fail.
 	a.body, _ = json.Marshal(status)
 	return a
 }

@@ -1,12 +1,12 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package faultproxy is a reverse proxy for tests. It stands between a client and an API server
-// and makes chosen requests fail.
+// Package faultproxy is a reverse proxy for tests between a client and an API server. It makes
+// selected requests fail.
 //
 // It serves HTTP/1.1 and HTTP/2 over TLS on the loopback interface. Requests keep their headers,
-// Authorization and Impersonate-* among them, so that the API server authenticates the client
-// itself: the proxy has no identity of its own.
+// including Authorization and Impersonate-*, so that the API server authenticates the client
+// itself: the proxy has no identity.
 package faultproxy
 
 import (
@@ -31,7 +31,7 @@ import (
 const (
 	defaultSlow   = 3 * time.Second
 	defaultSilent = 35 * time.Second
-	// maxStreams is more than a client of a test opens on one connection.
+	// maxStreams exceeds the number of streams that a client of a test opens on one connection.
 	maxStreams = 2000
 )
 
@@ -40,18 +40,18 @@ type Options struct {
 	// Server is the URL of the API server, and CA the certificates that sign its own, in PEM.
 	Server string
 	CA     []byte
-	// Decide returns how a request is to fail. It is called once for each request, before
-	// anything is sent to the API server. Nil passes all requests on.
+	// Decide returns the fault of a request. It is called once for each request, before anything is
+	// sent to the API server. Nil forwards all requests.
 	Decide func(Request) Fault
 	// Done, if set, is called when a request with a fault has ended.
 	Done func(Request, Fault)
-	// Slow and Silent are the times that the faults of that name take; 3 s and 35 s if zero.
+	// Slow and Silent are the durations of the faults with these names; 3 s and 35 s if zero.
 	Slow, Silent time.Duration
 }
 
 // Proxy is a running proxy.
 type Proxy struct {
-	// URL is where clients reach it, and CA the certificate that they have to trust, in PEM.
+	// URL is the address for clients, and CA the certificate that they have to trust, in PEM.
 	URL string
 	CA  []byte
 
@@ -61,14 +61,14 @@ type Proxy struct {
 	reverse *httputil.ReverseProxy
 
 	mu sync.Mutex
-	// end stops serving; nil while nothing is served.
+	// end stops serving; nil while the proxy does not serve.
 	end func() error
 	// watches are the streams that CutWatches ends.
 	watches map[int]context.CancelFunc
 	next    int
 }
 
-// Start returns a proxy that serves.
+// Start returns a serving proxy.
 func Start(o Options) (*Proxy, error) {
 	if o.Slow == 0 {
 		o.Slow = defaultSlow
@@ -98,10 +98,10 @@ func Start(o Options) (*Proxy, error) {
 			TLSClientConfig:   &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 			ForceAttemptHTTP2: true, DisableCompression: true, MaxIdleConnsPerHost: 100,
 		},
-		// Each event of a watch is passed on at once.
+		// Each event of a watch is forwarded at once.
 		FlushInterval:  -1,
 		ModifyResponse: p.modify,
-		// An API server that cannot be reached looks to the client like a lost answer.
+		// For the client, an unreachable API server is like a lost answer.
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 		ErrorLog:     log.New(io.Discard, "", 0),
 	}
@@ -148,7 +148,7 @@ func (p *Proxy) CutWatches() int {
 	return n
 }
 
-// listen serves at the address of the proxy, and chooses one the first time.
+// listen serves at the address of the proxy, which the first call selects.
 func (p *Proxy) listen() error {
 	listener, err := net.Listen("tcp", p.address)
 	if err != nil {
@@ -167,7 +167,7 @@ func (p *Proxy) listen() error {
 	defer p.mu.Unlock()
 	p.address = listener.Addr().String()
 	p.end = func() error {
-		// A server that has not begun to serve does not know its listener yet.
+		// A server that has not started serving does not have its listener yet.
 		err := server.Close()
 		_ = listener.Close()
 		<-served
@@ -185,7 +185,7 @@ type injection struct {
 	fault   Fault
 }
 
-// ServeHTTP passes a request on, or fails it.
+// ServeHTTP forwards a request, or makes it fail.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	request, err := parse(r)
 	if err != nil {
@@ -219,7 +219,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.pass(w, r, request)
 }
 
-// pass passes a request on, and registers it for CutWatches if it is a watch.
+// pass forwards a request, and registers it for CutWatches if it is a watch.
 func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, request Request) {
 	if request.Watch() {
 		ctx, cut := context.WithCancel(r.Context())
@@ -239,7 +239,7 @@ func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, request Request) {
 	p.reverse.ServeHTTP(w, r)
 }
 
-// modify replaces the answer of the API server if the request is to fail after it.
+// modify replaces the answer of the API server if the fault comes after it.
 func (p *Proxy) modify(response *http.Response) error {
 	i, ok := response.Request.Context().Value(injected{}).(injection)
 	if !ok {
@@ -247,7 +247,7 @@ func (p *Proxy) modify(response *http.Response) error {
 	}
 	// A watch has no end to wait for.
 	if !i.request.Watch() {
-		_, _ = io.Copy(io.Discard, response.Body) // it is thrown away
+		_, _ = io.Copy(io.Discard, response.Body) // the body is discarded
 	}
 	a, ok := i.fault.answer(i.request)
 	if !ok {
@@ -259,7 +259,7 @@ func (p *Proxy) modify(response *http.Response) error {
 	return nil
 }
 
-// sleep returns after some time, or when the client is gone.
+// sleep returns after some time, or when the client has disconnected.
 func sleep(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
@@ -267,7 +267,7 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// FaultsFor returns the ways in which a request can fail.
+// FaultsFor returns the faults that fit a request.
 func FaultsFor(r Request) []Fault {
 	return slices.DeleteFunc(Faults(), func(f Fault) bool { return !f.Fits(r) })
 }

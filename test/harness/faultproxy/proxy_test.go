@@ -23,7 +23,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// world is an API server that counts, the proxy before it, and a client.
+// world is an API server that counts requests, a proxy before it, and a client.
 type world struct {
 	*testing.T
 	*Proxy
@@ -37,7 +37,7 @@ type world struct {
 	mu      sync.Mutex
 }
 
-// start returns a world in which all requests fail in one way.
+// start returns a world in which all requests have one fault.
 func start(t *testing.T, fault Fault) *world {
 	t.Helper()
 	w := &world{T: t, ended: make(chan Fault, 100)}
@@ -224,7 +224,7 @@ func TestWatches(t *testing.T) {
 		t.Errorf("%d watches were cut", n)
 	}
 	for events.Scan() {
-		// What was on its way.
+		// Lines in transit.
 	}
 	if events.Err() == nil {
 		t.Error("the watch ended well, and not by a broken stream")
@@ -256,7 +256,7 @@ func TestOutage(t *testing.T) {
 	over := make(chan error, 1)
 	go func() { over <- w.Outage(t.Context(), 200*time.Millisecond) }()
 	for events.Scan() {
-		// What was on its way.
+		// Lines in transit.
 	}
 	if events.Err() == nil {
 		t.Error("the watch ended well")

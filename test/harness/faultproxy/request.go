@@ -31,7 +31,7 @@ const generated = "generated"
 // hashed matches the end of a name that is made from a UID.
 var hashed = regexp.MustCompile("-[0-9a-f]{8}$")
 
-// Request is what is known of a request before it reaches the API server.
+// Request describes a request before it reaches the API server.
 type Request struct {
 	// Verb is the HTTP method, or LIST or WATCH.
 	Verb string
@@ -74,8 +74,8 @@ func (r Request) Key() string {
 	return key
 }
 
-// parse returns what r asks for. It reads the body of a POST, which contains the object's name,
-// and puts it back.
+// parse returns the description of r. It reads the body of a POST, which contains the object's
+// name, and restores it.
 func parse(r *http.Request) (Request, error) {
 	query := r.URL.Query()
 	request := pathOf(r.URL)
@@ -133,8 +133,7 @@ func pathOf(u *url.URL) Request {
 	return r
 }
 
-// nameIn returns the name of an object in JSON or protobuf, or what its generated name begins
-// with.
+// nameIn returns the name of an object in JSON or protobuf, or the prefix of its generated name.
 func nameIn(body []byte) string {
 	var meta metav1.Object
 	if o, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil); err == nil {

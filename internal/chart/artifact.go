@@ -1,0 +1,172 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chart
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+	helmchart "helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chart/loader"
+)
+
+// Artifact names a packaged chart.
+type Artifact struct {
+	URL string
+	// Digest is "<algorithm>:<hex>" of the bytes at URL; required.
+	Digest string
+
+	// result is that of a download; nil if there was none.
+	result *result
+}
+
+// Equal reports whether two artifacts have the same URL and digest.
+func (a Artifact) Equal(b Artifact) bool { return a.URL == b.URL && a.Digest == b.Digest }
+
+// Fetched reports whether the artifact has its bytes, so that Load needs no download.
+func (a Artifact) Fetched() bool { return a.result != nil && a.result.err == nil }
+
+// key identifies a download. It contains the URL since a server may have bytes that another server
+// has lost.
+func (a Artifact) key() string { return a.Digest + " " + a.URL }
+
+// result is the result of a download. It does not change.
+type result struct {
+	archive []byte
+	// chart is the parsed archive, which must not be changed; nil if it was not parsed.
+	chart *helmchart.Chart
+	err   error
+}
+
+// parse returns the chart of the archive. If it is r.chart, it is shared with others.
+func (r *result) parse(a Artifact) (*helmchart.Chart, error) {
+	if r.err != nil || r.chart != nil {
+		return r.chart, r.err
+	}
+	err := checkArchive(r.archive)
+	if err != nil {
+		return nil, fmt.Errorf("chart in %s is rejected: %w", redacted(a.URL), err)
+	}
+	c, err := loader.LoadArchive(bytes.NewReader(r.archive))
+	if err != nil {
+		return nil, fmt.Errorf("chart in %s cannot be read: %w", redacted(a.URL), err)
+	}
+	return c, nil
+}
+
+// get downloads and verifies the artifact.
+func (a Artifact) get(ctx context.Context, c *http.Client, maxBytes int64) ([]byte, error) {
+	// Messages contain this form of the URL only, also messages of the libraries.
+	shown := redacted(a.URL)
+	want, err := digest.Parse(a.Digest)
+	if err != nil {
+		return nil, fmt.Errorf("artifact %s has no usable digest %q: %w", shown, a.Digest, err)
+	}
+	req, err := newRequest(ctx, a.URL)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		return nil, requestError(shown, c, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	switch resp.StatusCode {
+	case http.StatusOK:
+	case http.StatusNotFound:
+		return nil, fmt.Errorf("%w: %s", ErrNotFound, shown)
+	default:
+		// The status text of the server may be a megabyte.
+		return nil, fmt.Errorf("artifact cannot be downloaded: GET %s answered %d %s", shown, resp.StatusCode, http.StatusText(resp.StatusCode))
+	}
+	archive, err := io.ReadAll(io.LimitReader(resp.Body, maxBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("artifact %s was not received completely: %w", shown, err)
+	}
+	if int64(len(archive)) > maxBytes {
+		return nil, fmt.Errorf("artifact %s is larger than the limit of %d bytes", shown, maxBytes)
+	}
+	if got := want.Algorithm().FromBytes(archive); got != want {
+		return nil, fmt.Errorf("artifact %s has digest %s, but its source reports %s", shown, got, want)
+	}
+	return archive, nil
+}
+
+// requestError returns an error of http.Client without the secrets of URLs.
+func requestError(shown string, c *http.Client, err error) error {
+	var failed *url.Error
+	switch {
+	case !errors.As(err, &failed):
+		return fmt.Errorf("artifact cannot be downloaded: %w", err)
+	case failed.Timeout():
+		// The texts of the client differ almost each time, and each would be a new event.
+		return fmt.Errorf("artifact cannot be downloaded: GET %s was not answered within %s", shown, c.Timeout)
+	case strings.HasPrefix(failed.Err.Error(), "failed to parse Location"):
+		// The text quotes the invalid URL.
+		return fmt.Errorf("artifact cannot be downloaded: GET %s redirects to an invalid URL", shown)
+	}
+	return fmt.Errorf("artifact cannot be downloaded: GET %s: %w", redacted(failed.URL), failed.Err)
+}
+
+// newRequest returns a GET request. URLs of other schemes than http and https are errors.
+func newRequest(ctx context.Context, raw string) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, raw, nil)
+	if err != nil {
+		// The error quotes the URL.
+		return nil, fmt.Errorf("artifact URL %q cannot be read", redacted(raw))
+	}
+	if !isHTTP(req.URL) {
+		return nil, fmt.Errorf("artifact %s cannot be downloaded: %w", redacted(raw), errScheme)
+	}
+	return req, nil
+}
+
+var errScheme = errors.New("only http and https URLs are supported")
+
+func isHTTP(u *url.URL) bool { return (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" }
+
+// CheckRedirect implements CheckRedirect of http.Client. It rejects redirects to other schemes than
+// http and https, from https to http, and more than a few redirects.
+func CheckRedirect(req *http.Request, via []*http.Request) error {
+	switch {
+	case !isHTTP(req.URL):
+		return fmt.Errorf("the server redirects to %s: %w", redacted(req.URL.String()), errScheme)
+	case len(via) > 0 && via[len(via)-1].URL.Scheme == "https" && req.URL.Scheme != "https":
+		return fmt.Errorf("the server redirects from https to %s", redacted(req.URL.String()))
+	case len(via) > maxRedirects:
+		return fmt.Errorf("the server redirects more than %d times", maxRedirects)
+	}
+	return nil
+}
+
+// hostOf returns the "host:port" of a URL, empty if it is invalid.
+func hostOf(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// redacted returns a URL without user, password and query. The user may be a token, and the query
+// of a signed URL is secret.
+func redacted(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		raw, _, _ = strings.Cut(raw, "?")
+		if i := strings.LastIndex(raw, "@"); i >= 0 {
+			raw = "***" + raw[i:]
+		}
+		return raw
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
+}

@@ -1,0 +1,10 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package connection finds the connection to the cluster of a release: which cluster, and as
+// which identity. Its files, from the top:
+//
+//	finder.go       Finder.Find
+//	identity.go     reads kubeconfigs, descriptions of clusters, ServiceAccounts
+//	unreachable.go  obstacles for clusters that do not answer
+package connection

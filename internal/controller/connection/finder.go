@@ -1,0 +1,123 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package connection
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/cluster"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// +kubebuilder:rbac:groups="",resources=serviceaccounts,verbs=get
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get
+
+// Finder finds connections to the clusters of releases.
+type Finder struct {
+	// Live reads as the controller and past caches, which do not keep the data of Secrets.
+	Live     client.Reader
+	Clusters *cluster.Connections
+	// DefaultServiceAccount is the ServiceAccount to impersonate if a HelmRelease names none.
+	// Empty is the controller's own identity.
+	DefaultServiceAccount string
+	// Workloads limits what ConfigMaps that describe other clusters may contain.
+	Workloads cluster.WorkloadOptions
+}
+
+// Find returns the connection to the cluster of the release of hr, with the impersonated
+// identity. unreachable is set if there is none and never will be: hr and its namespace are
+// being deleted, and an object that hr refers to does not exist. In a namespace that is not
+// being deleted, the error waits for that object.
+func (f *Finder) Find(ctx context.Context, hr *helmv2.HelmRelease) (conn *cluster.Connection, unreachable string, err error) {
+	deleted := !hr.DeletionTimestamp.IsZero()
+	id := cluster.Identity{User: f.User(hr), Fresh: !hr.UsePersistentClient()}
+	if hr.Spec.KubeConfig != nil {
+		if err = f.identify(ctx, hr, &id); err == nil {
+			var unknown *cluster.Unreachable
+			if id, unknown = f.Clusters.Locate(id, client.ObjectKeyFromObject(hr)); unknown != nil {
+				return nil, "", obstacle(hr, unknown)
+			}
+		}
+	} else if deleted && id.User != "" {
+		// The API server accepts the impersonation of a ServiceAccount that does not exist
+		// and then forbids every request. A namespace that is being deleted loses its
+		// ServiceAccounts while HelmReleases in it still wait.
+		err = f.serviceAccount(ctx, hr)
+	}
+	if err == nil {
+		conn, err = f.connect(hr, id)
+	}
+	if err == nil {
+		if blocked := f.blocked(hr, conn); blocked != nil {
+			return nil, "", blocked
+		}
+		return conn, "", nil
+	}
+	f.Clusters.Forget(client.ObjectKeyFromObject(hr))
+	switch {
+	case deleted && apierrors.IsNotFound(err):
+		return f.missing(ctx, hr, err)
+	case deleted:
+		return nil, "", release.BlockedBy(helmv2.ReasonUninstallFailed, err, notReached)
+	}
+	return nil, "", release.BlockedBy(helmv2.ReasonRESTClientError, err, notReached)
+}
+
+// missing returns the results of Find for a HelmRelease that is being deleted and refers to an
+// object that does not exist. It reads the namespace, which happens only in this case.
+func (f *Finder) missing(ctx context.Context, hr *helmv2.HelmRelease, cause error) (conn *cluster.Connection, unreachable string, err error) {
+	ns := &corev1.Namespace{}
+	unread := f.Live.Get(ctx, client.ObjectKey{Name: hr.Namespace}, ns)
+	gone := apierrors.IsNotFound(unread) || unread == nil && !ns.DeletionTimestamp.IsZero()
+	if unread != nil && !gone {
+		cause = fmt.Errorf("%w; Namespace '%s' could not be read: %w", cause, hr.Namespace, unread)
+	}
+	unreachable, blocked := release.DeletionWithout(cause, gone)
+	if blocked != nil {
+		return nil, "", blocked
+	}
+	return nil, unreachable, nil
+}
+
+func (f *Finder) connect(hr *helmv2.HelmRelease, id cluster.Identity) (*cluster.Connection, error) {
+	conn, err := f.Clusters.For(id)
+	if err != nil && hr.Spec.KubeConfig != nil {
+		return nil, fmt.Errorf("kubeconfig of %s: %w", Reference(hr), err)
+	}
+	return conn, err
+}
+
+// Forget removes hr from what waits for unreachable clusters.
+func (f *Finder) Forget(key client.ObjectKey) { f.Clusters.Forget(key) }
+
+// User returns the impersonated identity, empty for the controller's own.
+func (f *Finder) User(hr *helmv2.HelmRelease) string {
+	name := f.serviceAccountName(hr)
+	if name == "" {
+		return ""
+	}
+	return "system:serviceaccount:" + hr.Namespace + ":" + name
+}
+
+func (f *Finder) serviceAccountName(hr *helmv2.HelmRelease) string {
+	if hr.Spec.ServiceAccountName != "" {
+		return hr.Spec.ServiceAccountName
+	}
+	return f.DefaultServiceAccount
+}
+
+// serviceAccount returns an error if the ServiceAccount of hr does not exist.
+func (f *Finder) serviceAccount(ctx context.Context, hr *helmv2.HelmRelease) error {
+	key := client.ObjectKey{Namespace: hr.Namespace, Name: f.serviceAccountName(hr)}
+	if err := f.Live.Get(ctx, key, &corev1.ServiceAccount{}); err != nil {
+		return fmt.Errorf("ServiceAccount '%s': %w", key, err)
+	}
+	return nil
+}

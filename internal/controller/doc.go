@@ -1,0 +1,22 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package controller holds what both reconcilers share: the kinds that they read, what the
+// manager's cache keeps of them, and the indexes by which they are found. Its files, from
+// the top:
+//
+//	recorder.go  the recorder of events
+//	cache.go     what the manager's cache keeps, and what its client reads from the cache
+//	index.go     indexes of HelmReleases and Operations
+//	scheme.go    the kinds
+//	write.go     the field manager, and the pause after a stale read
+//
+// The reconcilers and their parts are in packages below:
+//
+//	setup         registers everything with a manager; the place to start reading
+//	helmrelease   the reconciler of HelmReleases
+//	operations    the reconciler of Operations
+//	connection    finds the connection to the cluster of a release
+//	lock          which Operation holds a HelmRelease, and which waits for it
+//	capabilities  watches which APIs the cluster serves
+package controller

@@ -1,0 +1,78 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package debounce
+
+import (
+	"context"
+	"strings"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/controller"
+)
+
+// +kubebuilder:rbac:groups=kustomize.toolkit.fluxcd.io,resources=kustomizations,verbs=get
+
+const (
+	// kustomizeName and kustomizeNamespace are the labels by which kustomize-controller marks
+	// the objects that it has applied.
+	kustomizeName      = "kustomize.toolkit.fluxcd.io/name"
+	kustomizeNamespace = "kustomize.toolkit.fluxcd.io/namespace"
+	// checkingHealth begins the message of kustomize-controller after it has applied
+	// everything. It then waits until the objects are ready, HelmReleases among them.
+	checkingHealth = "Running health checks"
+
+	kindKustomization = "Kustomization"
+	kindApplication   = "Application"
+)
+
+// Applier is the object that applies others together, a Kustomization of Flux or an Application of
+// Argo CD. The zero value means that it is not known.
+type Applier struct {
+	kind string
+	types.NamespacedName
+}
+
+// ApplierOf returns the applier of an object.
+func ApplierOf(obj metav1.Object) Applier {
+	labels := obj.GetLabels()
+	if name := labels[kustomizeName]; name != "" {
+		return Applier{kindKustomization, types.NamespacedName{Namespace: labels[kustomizeNamespace], Name: name}}
+	}
+	// The name of the Application comes before the first colon.
+	if app, _, ok := strings.Cut(obj.GetAnnotations()[controller.AnnotationTrackingID], ":"); ok {
+		return Applier{kindApplication, types.NamespacedName{Name: app}}
+	}
+	return Applier{}
+}
+
+// Known reports whether a is not the zero value.
+func (a Applier) Known() bool { return a != Applier{} }
+
+// isApplying reports whether a Kustomization is applying objects. Waiting for the readiness of the
+// applied objects does not count: the HelmRelease is one of them. A Kustomization that cannot be
+// read counts as not applying.
+func (d *Debouncer) isApplying(ctx context.Context, key types.NamespacedName) bool {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(schema.GroupVersionKind{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Kind: kindKustomization})
+	if err := d.Live.Get(ctx, key, u); err != nil {
+		return false
+	}
+	var kustomization struct {
+		Status struct {
+			Conditions []metav1.Condition `json:"conditions"`
+		} `json:"status"`
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &kustomization); err != nil {
+		return false
+	}
+	c := apimeta.FindStatusCondition(kustomization.Status.Conditions, helmv2.ConditionReconciling)
+	return c != nil && c.Status == metav1.ConditionTrue && !strings.HasPrefix(c.Message, checkingHealth)
+}

@@ -1,0 +1,112 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package debounce delays an action until all objects of one commit have arrived, so that a
+// commit that changes a HelmRelease, its source and its values is one upgrade. The delay itself is
+// a rule of package release. Its files, from the top:
+//
+//	debounce.go  which inputs of a HelmRelease the same applier writes
+//	state.go     when they changed
+//	applier.go   the Kustomization or Application that applies an object
+package debounce
+
+import (
+	"context"
+	"time"
+
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/state"
+	"github.com/pintle-dev/pintle/internal/inputs"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// Debouncer observes changes of the inputs of HelmReleases.
+type Debouncer struct {
+	// Client reads sources from the cache, Cached metadata of ConfigMaps and Secrets, and Live
+	// reads past the cache.
+	Client, Cached, Live client.Reader
+	Memory               state.Memory[State]
+	Now                  func() time.Time
+	// NoConfigWatches is true if changes of ConfigMaps and Secrets are not noticed.
+	NoConfigWatches bool
+}
+
+// Observe records the generations of hr and of its source, if another input of hr has the same
+// applier as hr.
+func (d *Debouncer) Observe(ctx context.Context, hr *helmv2.HelmRelease) {
+	by := ApplierOf(hr)
+	source := d.sourceGeneration(ctx, hr, by)
+	tracked := by.Known() && (source != 0 || d.valuesBy(ctx, hr, by))
+	d.Memory.With(client.ObjectKeyFromObject(hr), func(s *State) {
+		if !tracked {
+			*s = State{}
+			return
+		}
+		s.Observe([2]int64{hr.Generation, source}, d.Now())
+	})
+}
+
+// Changed records a change of obj, which is an input of hr.
+func (d *Debouncer) Changed(hr *helmv2.HelmRelease, obj client.Object) {
+	if by := ApplierOf(obj); by.Known() && by == ApplierOf(hr) {
+		d.Memory.Update(client.ObjectKeyFromObject(hr), func(s *State) { s.Changed(d.Now()) })
+	}
+}
+
+// Acted ends the burst of changes of a HelmRelease: an action has begun.
+func (d *Debouncer) Acted(key types.NamespacedName) { d.Memory.Update(key, (*State).Acted) }
+
+// Burst returns the changes of hr's inputs since the last action; nil if there are none. It reads
+// whether the applier of hr is still applying, if the decision depends on that.
+func (d *Debouncer) Burst(ctx context.Context, hr *helmv2.HelmRelease, in release.Input) *release.Debounce {
+	d.Memory.With(client.ObjectKeyFromObject(hr), func(s *State) { in.Observed.Debounce = s.Burst() })
+	if by := ApplierOf(hr); by.kind == kindKustomization && release.MustCheckApplier(in) {
+		in.Observed.Debounce.Applying = d.isApplying(ctx, by.NamespacedName)
+	}
+	return in.Observed.Debounce
+}
+
+// sourceGeneration returns the generation of the source of hr if it has the applier; zero if not.
+// The HelmChart of a template is made by this controller.
+func (d *Debouncer) sourceGeneration(ctx context.Context, hr *helmv2.HelmRelease, by Applier) int64 {
+	if !by.Known() || !hr.HasChartRef() {
+		return 0
+	}
+	kind, key := inputs.SourceOf(hr)
+	var source client.Object
+	switch kind {
+	case helmv2.KindOCIRepository:
+		source = &sourcev1.OCIRepository{}
+	case helmv2.KindHelmChart:
+		source = &sourcev1.HelmChart{}
+	default:
+		// An ExternalArtifact is not made from its spec.
+		return 0
+	}
+	if d.Client.Get(ctx, key, source) != nil || ApplierOf(source) != by {
+		return 0
+	}
+	return source.GetGeneration()
+}
+
+// valuesBy reports whether an object with values of hr has the applier. An object that is not in
+// the cache counts as having it: by default most are not watched, and a read in each
+// reconciliation would cost more than a delay in vain.
+func (d *Debouncer) valuesBy(ctx context.Context, hr *helmv2.HelmRelease, by Applier) bool {
+	for _, kind := range []string{helmv2.KindConfigMap, helmv2.KindSecret} {
+		for _, key := range inputs.ValuesFrom(hr, kind) {
+			found := &metav1.PartialObjectMetadata{}
+			found.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: kind})
+			if d.NoConfigWatches || d.Cached.Get(ctx, key, found) != nil || ApplierOf(found) == by {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,158 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package debounce
+
+import (
+	"testing"
+	"time"
+
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/controller"
+	"github.com/pintle-dev/pintle/internal/controller/controllertest"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/state"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+var key = types.NamespacedName{Namespace: "apps", Name: "web"}
+
+func by(name string) map[string]string {
+	return map[string]string{kustomizeName: name, kustomizeNamespace: "flux-system"}
+}
+
+func TestApplierOf(t *testing.T) {
+	apps := ApplierOf(&metav1.ObjectMeta{Labels: by("apps")})
+	if apps == (Applier{}) || apps != ApplierOf(&metav1.ObjectMeta{Labels: by("apps"), Namespace: "other"}) {
+		t.Errorf("two objects of a Kustomization have different appliers, the first %+v", apps)
+	}
+	if other := ApplierOf(&metav1.ObjectMeta{Labels: by("infra")}); other == apps {
+		t.Error("two Kustomizations are one applier")
+	}
+	tracked := func(id string) Applier {
+		return ApplierOf(&metav1.ObjectMeta{Annotations: map[string]string{controller.AnnotationTrackingID: id}})
+	}
+	if a, b := tracked("shop:apps/Deployment:a/b"), tracked("shop:/ConfigMap:a/c"); a == (Applier{}) || a != b || a == tracked("web:/ConfigMap:a/c") {
+		t.Errorf("of Argo CD's applications %+v and %+v are told", a, b)
+	}
+	if nobody := ApplierOf(&metav1.ObjectMeta{Labels: map[string]string{"app": "x"}}); nobody != (Applier{}) {
+		t.Errorf("%+v applies what nobody is known to", nobody)
+	}
+}
+
+// TestState: a burst goes on while changes come in short order, and ends when it is
+// acted upon.
+func TestState(t *testing.T) {
+	start := time.Date(2026, time.January, 1, 12, 0, 0, 0, time.UTC)
+	at := func(d time.Duration) time.Time { return start.Add(d) }
+	var b State
+	b.Changed(at(0))
+	if b.Burst() != nil {
+		t.Error("an input of a HelmRelease that was never observed has changed")
+	}
+	b.Observe([2]int64{1, 1}, at(0))
+	if b.Burst() != nil {
+		t.Error("what is observed first has changed")
+	}
+	b.Observe([2]int64{2, 1}, at(time.Second))
+	b.Changed(at(2 * time.Second))
+	b.Observe([2]int64{2, 1}, at(3*time.Second))
+	b.Observe([2]int64{2, 2}, at(3*time.Second))
+	if got := b.Burst(); got == nil || *got != (release.Debounce{First: at(time.Second), Last: at(3 * time.Second)}) {
+		t.Errorf("three changes make the burst %+v", got)
+	}
+	b.Changed(at(time.Minute))
+	if got := b.Burst(); got == nil || got.First != at(time.Minute) {
+		t.Errorf("a change much later belongs to the burst %+v", got)
+	}
+	b.Acted()
+	if got := b.Burst(); got != nil {
+		t.Errorf("%+v is left when it was acted upon", got)
+	}
+}
+
+// TestObserve: what counts are inputs of one applier, and nothing else.
+func TestObserve(t *testing.T) {
+	values := func(hr *helmv2.HelmRelease) {
+		hr.Spec.ValuesFrom = []helmv2.ValuesReference{{Kind: "ConfigMap", Name: "values"}}
+	}
+	for name, tc := range map[string]struct {
+		reason             string
+		hr, source, config map[string]string
+		edit               func(*helmv2.HelmRelease)
+		unwatched          bool
+		want               bool
+	}{
+		"Nobody":       {reason: "nothing says who applies it", source: by("apps"), config: by("apps"), edit: values},
+		"Alone":        {reason: "nothing else is applied with it", hr: by("apps")},
+		"Source":       {reason: "the chart's version is in the source", hr: by("apps"), source: by("apps"), want: true},
+		"OtherSource":  {reason: "another commit, another day", hr: by("apps"), source: by("infra")},
+		"Values":       {reason: "values are in the ConfigMap", hr: by("apps"), config: by("apps"), edit: values, want: true},
+		"OtherValues":  {reason: "another commit, another day", hr: by("apps"), config: by("infra"), edit: values},
+		"ValuesUnused": {reason: "the ConfigMap is no input", hr: by("apps"), config: by("apps")},
+		"Unknown": {reason: "what is not known may be changing", hr: by("apps"), edit: func(hr *helmv2.HelmRelease) {
+			hr.Spec.ValuesFrom = []helmv2.ValuesReference{{Kind: "Secret", Name: "values"}}
+		}, want: true},
+		"Unwatched": {reason: "what is not known may be changing", hr: by("apps"), config: by("infra"), edit: values, unwatched: true, want: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var memory state.Table[State]
+			source := &sourcev1.OCIRepository{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: "web", Generation: 1, Labels: tc.source}}
+			d := &Debouncer{Memory: &memory, Now: time.Now, NoConfigWatches: tc.unwatched}
+			d.Client = controllertest.NewClient().WithObjects(source).Build()
+			d.Cached = controllertest.NewClient().WithObjects(
+				&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: "values", Labels: tc.config}}).Build()
+			hr := &helmv2.HelmRelease{
+				ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Labels: tc.hr, Generation: 1},
+				Spec:       helmv2.HelmReleaseSpec{ChartRef: &helmv2.CrossNamespaceSourceReference{Kind: "OCIRepository", Name: "web"}},
+			}
+			if tc.edit != nil {
+				tc.edit(hr)
+			}
+			d.Observe(t.Context(), hr)
+			hr.Generation++
+			d.Observe(t.Context(), hr)
+			var got bool
+			memory.With(key, func(s *State) { got = s.Burst() != nil })
+			if got != tc.want {
+				t.Errorf("a change is remembered: %t, want %t, for %s", got, tc.want, tc.reason)
+			}
+		})
+	}
+}
+
+// TestApplying: a Kustomization that has applied everything is through, though it
+// waits for us to become ready.
+func TestApplying(t *testing.T) {
+	for name, tc := range map[string]struct {
+		condition map[string]any
+		want      bool
+	}{
+		"Absent":   {nil, false},
+		"Building": {map[string]any{"type": "Reconciling", "status": "True", "reason": "Progressing", "message": "Building manifests for revision main@sha1:1"}, true},
+		"Checking": {map[string]any{"type": "Reconciling", "status": "True", "reason": "Progressing", "message": checkingHealth + " for revision main@sha1:1 with a timeout of 5m0s"}, false},
+		"Through":  {map[string]any{"type": "Ready", "status": "True", "reason": "ReconciliationSucceeded", "message": "Applied"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := controllertest.NewClient()
+			if tc.condition != nil {
+				tc.condition["lastTransitionTime"] = "2026-01-01T00:00:00Z"
+				b = b.WithObjects(&unstructured.Unstructured{Object: map[string]any{
+					"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization",
+					"metadata": map[string]any{"namespace": "flux-system", "name": "apps"},
+					"status":   map[string]any{"conditions": []any{tc.condition}},
+				}})
+			}
+			d := &Debouncer{Live: b.Build()}
+			if got := d.isApplying(t.Context(), client.ObjectKey{Namespace: "flux-system", Name: "apps"}); got != tc.want {
+				t.Errorf("it is applying: %t, want %t", got, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,58 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package debounce
+
+import (
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// State is the memory of one HelmRelease: when the inputs changed that its applier writes. What
+// exists at the start of the process is no change.
+type State struct {
+	// tracked is true if another input of the HelmRelease has the same applier.
+	tracked bool
+	// generations are those of the HelmRelease and of its source. The latter is zero if the
+	// source has another applier.
+	generations [2]int64
+	burst       *release.Debounce
+}
+
+// Changed records that an input changes now.
+func (s *State) Changed(now time.Time) {
+	if s.tracked {
+		s.burst = extended(s.burst, now)
+	}
+}
+
+// Observe records the generations that a reconciliation observes. The first ones are no change.
+func (s *State) Observe(generations [2]int64, now time.Time) {
+	if s.tracked && s.generations == generations {
+		return
+	}
+	if s.tracked {
+		s.burst = extended(s.burst, now)
+	}
+	s.tracked, s.generations = true, generations
+}
+
+// Burst returns the latest burst; nil if there was none since the last action.
+func (s *State) Burst() *release.Debounce {
+	if s.burst == nil {
+		return nil
+	}
+	found := *s.burst
+	return &found
+}
+
+// Acted ends the burst: later changes begin another.
+func (s *State) Acted() { s.burst = nil }
+
+func extended(b *release.Debounce, now time.Time) *release.Debounce {
+	if b.Over(now) {
+		return &release.Debounce{First: now, Last: now}
+	}
+	return &release.Debounce{First: b.First, Last: now}
+}

@@ -1,0 +1,81 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dependency
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/controller"
+	"github.com/pintle-dev/pintle/internal/inputs"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// Dependents finds HelmReleases that depend on others.
+type Dependents struct {
+	// Client reads HelmReleases from the cache, Live reads past it.
+	Client, Live client.Reader
+}
+
+// Of returns the HelmReleases that depend on hr, which is being deleted, by name. It returns none
+// if the namespace is being deleted: nothing in there can wait, and the objects to act with are
+// deleted too.
+func (d Dependents) Of(ctx context.Context, hr *helmv2.HelmRelease) []release.Dependent {
+	self := client.ObjectKeyFromObject(hr)
+	var users helmv2.HelmReleaseList
+	if err := d.Client.List(ctx, &users, client.MatchingFields{controller.IndexDependency: self.String()}); err != nil {
+		log.FromContext(ctx).Error(err, "cannot list the HelmReleases that depend on this one")
+		return nil
+	}
+	if len(users.Items) == 0 || d.isTerminating(ctx, hr.Namespace) {
+		return nil
+	}
+	var found []release.Dependent
+	for _, user := range users.Items {
+		key := client.ObjectKeyFromObject(&user)
+		dependent := release.Dependent{Name: key.String(), Deleted: !user.DeletionTimestamp.IsZero()}
+		if path := d.path(ctx, key, hr, map[types.NamespacedName]bool{}); path != nil {
+			dependent.Cycle = strings.Join(append(path, self.String()), " -> ")
+		}
+		found = append(found, dependent)
+	}
+	slices.SortFunc(found, func(a, b release.Dependent) int { return strings.Compare(a.Name, b.Name) })
+	return found
+}
+
+// path returns the dependencies from one HelmRelease to another; nil if there are none.
+func (d Dependents) path(ctx context.Context, target types.NamespacedName, from *helmv2.HelmRelease, seen map[types.NamespacedName]bool) []string {
+	key := client.ObjectKeyFromObject(from)
+	if key == target {
+		return []string{key.String()}
+	}
+	if seen[key] {
+		return nil
+	}
+	seen[key] = true
+	for _, next := range inputs.DependsOn(from) {
+		hr := &helmv2.HelmRelease{}
+		if d.Client.Get(ctx, next, hr) != nil {
+			continue
+		}
+		if path := d.path(ctx, target, hr, seen); path != nil {
+			return append([]string{key.String()}, path...)
+		}
+	}
+	return nil
+}
+
+// isTerminating reports whether a namespace is being deleted. One that may not be read counts as
+// not being deleted.
+func (d Dependents) isTerminating(ctx context.Context, name string) bool {
+	ns := &corev1.Namespace{}
+	return d.Live.Get(ctx, client.ObjectKey{Name: name}, ns) == nil && !ns.DeletionTimestamp.IsZero()
+}

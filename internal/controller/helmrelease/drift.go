@@ -1,0 +1,200 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helmrelease
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/resource"
+	"k8s.io/client-go/metadata"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/apiretry"
+	"github.com/pintle-dev/pintle/internal/cluster"
+	"github.com/pintle-dev/pintle/internal/diagnosis"
+	"github.com/pintle-dev/pintle/internal/drift"
+	"github.com/pintle-dev/pintle/internal/helm"
+	"github.com/pintle-dev/pintle/internal/inputs"
+	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/watch"
+)
+
+// comparer compares live objects with the newest revision, and watches them.
+type comparer struct {
+	*environment
+	detector driftDetector
+	objects  follower
+	inputs   *inputReader
+	// overriddenManagers are field managers whose fields are compared and corrected.
+	overriddenManagers []string
+}
+
+// driftDetector compares live objects with a revision, and corrects them.
+type driftDetector interface {
+	Detect(ctx context.Context, look drift.Request) (*release.Drift, error)
+	Correct(ctx context.Context, look drift.Request, onlyRemoved bool) ([]release.DriftedObject, []release.ObjectError)
+	Record(key types.NamespacedName, revision string, r *drift.Recorder, inventory []release.Object) (exact bool)
+	Resources(key types.NamespacedName) []schema.GroupVersionResource
+	Forget(key types.NamespacedName)
+}
+
+// follower enqueues releases whose live objects change.
+type follower interface {
+	WatchKinds(key types.NamespacedName, c watch.Cluster, kinds []schema.GroupVersionResource)
+	Observed(cluster string, resource schema.GroupVersionResource, namespace, name string) watch.Observation
+	Forget(key types.NamespacedName)
+}
+
+// compare returns how live objects differ from the newest revision, and watches them from now on.
+func (c *comparer) compare(ctx context.Context, rec reconciliation, newest *release.Revision) (*release.Drift, error) {
+	look, err := c.look(rec, newest)
+	if err != nil {
+		return nil, &release.Blocked{
+			Reason: helmv2.ReasonStateError, Terminal: true, Retry: release.Never(), Err: err,
+			Message: "spec.driftDetection: " + err.Error(),
+		}
+	}
+	found, err := c.detector.Detect(ctx, look)
+	if err != nil {
+		return nil, release.BlockedBy(helmv2.ReasonStateError, err, "Could not compare the objects of revision %d", newest.Version)
+	}
+	c.follow(rec.key(), rec.conn)
+	result := c.withRendering(ctx, rec, newest, *found)
+	c.memory.With(rec.key(), func(m *memory) { result = m.comparison.Filter(result, c.now()) })
+	return &result, nil
+}
+
+// follow watches the kinds of the objects of a release.
+func (c *comparer) follow(key types.NamespacedName, conn *cluster.Connection) {
+	c.followKinds(key, conn, c.detector.Resources(key))
+}
+
+func (c *comparer) followKinds(key types.NamespacedName, conn *cluster.Connection, kinds []schema.GroupVersionResource) {
+	c.objects.WatchKinds(key, watch.Cluster{
+		ID:     conn.Cluster(),
+		Client: func() (metadata.Interface, error) { return metadata.NewForConfig(conn.Unimpersonated()) },
+	}, kinds)
+}
+
+// follows ends the watches of a release whose objects are not compared any more.
+func (c *comparer) follows(key types.NamespacedName, want release.Desired) {
+	switch {
+	case !compares(want) || want.Deleted:
+		c.forget(key)
+	case want.Suspended:
+		c.objects.Forget(key)
+	}
+}
+
+// forget forgets what is known of the objects of a release.
+func (c *comparer) forget(key types.NamespacedName) {
+	c.objects.Forget(key)
+	c.detector.Forget(key)
+	c.memory.Update(key, func(m *memory) {
+		m.comparison.End()
+		m.rendering, m.readsCluster = rendering{}, false
+	})
+}
+
+// compares reports whether live objects are compared.
+func compares(want release.Desired) bool {
+	return want.Policy.Drift == helmv2.DriftDetectionEnabled || want.Policy.Drift == helmv2.DriftDetectionWarn
+}
+
+// record remembers what an action has applied, so that the objects need not be read to know that
+// they do not differ. It returns the outcome, which tells whether that is exact.
+func (c *comparer) record(ctx context.Context, rec reconciliation, job helm.Job, o release.Outcome, applied *drift.Recorder) release.Outcome {
+	switch o.Action.(type) {
+	case release.Install, release.Upgrade:
+	case release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Recheck, release.CorrectDrift,
+		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
+		return o
+	}
+	if o.Err != nil || len(o.Revisions) == 0 || o.Inventory == nil {
+		return o
+	}
+	c.renderedBy(ctx, rec, job, &o.Revisions[0])
+	o.Exact = c.detector.Record(rec.key(), comparedRevision(rec.hr, rec.conn, &o.Revisions[0]), applied, o.Inventory)
+	c.follow(rec.key(), rec.conn)
+	return o
+}
+
+// look returns how to compare the objects of a revision.
+func (c *comparer) look(rec reconciliation, newest *release.Revision) (drift.Request, error) {
+	rules, err := drift.CompileRules(ignoreRules(rec.hr))
+	if err != nil {
+		return drift.Request{}, err
+	}
+	in := rec.conn.Cluster()
+	return drift.Request{
+		Release:  rec.key(),
+		Revision: comparedRevision(rec.hr, rec.conn, newest),
+		Rules:    rules,
+		Override: c.overriddenManagers,
+		Redact:   redactor(rec.want),
+		Objects: func(ctx context.Context) ([]*resource.Info, error) {
+			return c.helm.Objects(ctx, rec.conn, c.job(rec, release.Settle{}), newest.Version)
+		},
+		Watch: func(kinds []schema.GroupVersionResource) { c.followKinds(rec.key(), rec.conn, kinds) },
+		Changed: func(resource schema.GroupVersionResource, namespace, name, uid, version string) drift.Change {
+			switch seen := c.objects.Observed(in, resource, namespace, name); {
+			case !seen.Known:
+				return drift.Unknown
+			case seen.ChangedSince(uid, version):
+				return drift.Changed
+			}
+			return drift.Unchanged
+		},
+	}, nil
+}
+
+// redactor returns a function that redacts secrets in texts. It is built on first use: most
+// comparisons find no difference.
+func redactor(want inputs.Want) func(string) string {
+	redactor := sync.OnceValue(func() diagnosis.Redactor { return diagnosis.NewRedactor(want.Secrets) })
+	return func(text string) string { return redactor().Text(text) }
+}
+
+func ignoreRules(hr *helmv2.HelmRelease) []helmv2.IgnoreRule {
+	if hr.Spec.DriftDetection == nil {
+		return nil
+	}
+	return hr.Spec.DriftDetection.Ignore
+}
+
+// comparedRevision returns a key of comparisons. It differs between revisions, one that was made
+// again under an old number included, between rules of ignored fields, and between identities:
+// a comparison contains the client to correct by, and another identity may not be allowed to read
+// its result.
+func comparedRevision(hr *helmv2.HelmRelease, conn *cluster.Connection, newest *release.Revision) string {
+	// The rules were decoded from JSON.
+	rules, _ := json.Marshal(ignoreRules(hr))
+	return fmt.Sprintf("%q %s %s/%s.v%d %d %x", conn.Identity(), hr.UID, newest.Namespace, newest.Name, newest.Version, newest.LastDeployed.Unix(), sha256.Sum256(rules))
+}
+
+// correct makes live objects equal to the newest revision.
+func (c *comparer) correct(ctx context.Context, look drift.Request, want release.Desired, a release.CorrectDrift, retries apiretry.Options) release.Outcome {
+	out := release.Outcome{Action: a, Desired: want, Started: c.now()}
+	within, cancel := context.WithTimeout(ctx, a.Timeout)
+	defer cancel()
+	look.Retrier = apiretry.New(within, retries)
+	defer look.Retrier.End()
+	out.Corrected, out.Failed = c.detector.Correct(within, look, a.OnlyRemoved)
+	outage := look.Retrier.Outage()
+	switch {
+	case ctx.Err() != nil:
+		out.Err, out.Cancelled = context.Cause(ctx), true
+	case outage != nil:
+		out.Err = outage
+		out.Interrupted = &release.Outage{Server: outage.Server, Since: outage.Since, Cause: outage.Cause}
+	}
+	out.Ended = c.now()
+	return out
+}

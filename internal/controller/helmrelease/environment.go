@@ -1,0 +1,95 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helmrelease
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/resource"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/attempt"
+	"github.com/pintle-dev/pintle/internal/controller/connection"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/state"
+	"github.com/pintle-dev/pintle/internal/helm"
+	"github.com/pintle-dev/pintle/internal/metrics"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// environment contains what all steps use.
+type environment struct {
+	// client reads through the cache and writes, live reads past the cache.
+	client  client.Client
+	live    client.Reader
+	events  record.EventRecorder
+	metrics *metrics.Metrics
+	now     func() time.Time
+
+	helm        helmRunner
+	attempts    attempts
+	connections *connection.Finder
+	memory      *state.Table[memory]
+
+	backoff workqueue.TypedRateLimiter[types.NamespacedName]
+	// spread returns d changed a little at random, stagger a random duration up to d.
+	spread  func(d time.Duration) time.Duration
+	stagger func(d time.Duration) time.Duration
+
+	// defaults and allowDNS are settings of every job.
+	defaults helmv2.Defaults
+	allowDNS bool
+}
+
+// attempts runs actions in the background.
+type attempts interface {
+	Begin(ctx context.Context, key types.NamespacedName, info attempt.Info, task attempt.Task) bool
+	Running(key types.NamespacedName) *release.Running
+	Ended(key types.NamespacedName) (release.Outcome, bool)
+	Forget(key types.NamespacedName)
+	Cancel(key types.NamespacedName, cause error)
+}
+
+// helmRunner reads and changes Helm releases.
+type helmRunner interface {
+	helmReader
+	helmRenderer
+	helmMover
+	Run(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job) release.Outcome
+}
+
+// historyReader reads the revisions of a release: History may read them from the index,
+// LiveHistory from the API server.
+type historyReader interface {
+	History(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, recorded helmv2.Snapshots) ([]release.Revision, error)
+	LiveHistory(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, recorded helmv2.Snapshots) ([]release.Revision, error)
+}
+
+// helmReader reads the records of a release, and its objects.
+type helmReader interface {
+	historyReader
+	Health(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) (release.Health, error)
+	Inventory(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) ([]release.Object, error)
+	Preserved(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, stored []release.Revision, values map[string]any) (string, error)
+	Objects(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) ([]*resource.Info, error)
+}
+
+// helmRenderer renders the chart of a revision again, and returns whether that is necessary.
+type helmRenderer interface {
+	Rerender(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) (release.Rerendering, error)
+	Reads(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job) (release.Rerendering, error)
+	Offers(getter genericclioptions.RESTClientGetter) (string, error)
+}
+
+// helmMover checks whether a release can be installed at another target, and finds releases
+// whose target is not recorded.
+type helmMover interface {
+	CheckTarget(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, old release.Target) (release.TargetCheck, error)
+	Stray(ctx context.Context, getter genericclioptions.RESTClientGetter, namespace, uid string) (*release.Target, []release.Revision, error)
+}

@@ -1,0 +1,288 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package helmchart makes the HelmCharts that spec.chart of HelmReleases stands for.
+package helmchart
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+
+	fluxmeta "github.com/fluxcd/pkg/apis/meta"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/controller"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/outage"
+	"github.com/pintle-dev/pintle/internal/events"
+	"github.com/pintle-dev/pintle/internal/inputs"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// maxNameLength is the longest name of an object.
+const maxNameLength = 253
+
+// Maker makes and deletes HelmCharts.
+type Maker struct {
+	// Client reads HelmCharts from the cache and writes them, Live reads past the cache.
+	Client client.Client
+	Live   client.Reader
+	Events record.EventRecorder
+	// NoCrossNamespaceRefs refuses HelmCharts in other namespaces.
+	NoCrossNamespaceRefs bool
+
+	// mu is held while a HelmChart is written, so that two HelmReleases do not make the same.
+	mu sync.Mutex
+}
+
+// Ensure makes the HelmChart that spec.chart stands for and deletes the one that it no longer
+// stands for. It returns the name for status.helmChart, also with an error. There is no owner
+// reference, which could not cross namespaces: labels name the owner.
+func (m *Maker) Ensure(ctx context.Context, hr *helmv2.HelmRelease) (recorded string, err error) {
+	var name string
+	if hr.HasChartTemplate() {
+		name = inputs.HelmChartKey(hr).String()
+	}
+	recorded = hr.Status.HelmChart
+	if recorded != "" && recorded != name {
+		if recorded, err = m.Delete(ctx, hr); err != nil {
+			return recorded, err
+		}
+	}
+	if name == "" {
+		return recorded, nil
+	}
+	if err := inputs.CheckNamespace(hr, m.NoCrossNamespaceRefs); err != nil {
+		return recorded, err
+	}
+	if n := len(inputs.HelmChartKey(hr).Name); n > maxNameLength {
+		return recorded, &release.Blocked{
+			Reason: helmv2.ReasonArtifactFailed, Terminal: true, Retry: release.Never(),
+			Message: fmt.Sprintf("HelmChart '%s' cannot be made: its name has %d characters, and %d are possible. Use spec.chartRef", name, n, maxNameLength),
+		}
+	}
+	chart := helmChart(hr)
+	applied, err := m.isApplied(ctx, chart)
+	// A field that the template does not set any more is not noticed by the comparison: each
+	// generation is applied until it has been attempted.
+	if err == nil && (!applied || hr.Status.LastAttemptedGeneration != hr.Generation) {
+		err = m.put(ctx, hr, chart)
+	}
+	if err != nil {
+		return recorded, err
+	}
+	return name, checkObserved(chart)
+}
+
+// isApplied reports whether the cache contains the HelmChart as wanted, so that it need not be
+// applied in each reconciliation. It completes want from the cache.
+func (m *Maker) isApplied(ctx context.Context, want *sourcev1.HelmChart) (bool, error) {
+	have := &sourcev1.HelmChart{}
+	if err := m.Client.Get(ctx, client.ObjectKeyFromObject(want), have); err != nil {
+		if apierrors.IsNotFound(err) {
+			return false, nil
+		}
+		return false, unapplied(want, err)
+	}
+	// Users may suspend a HelmChart.
+	have.Spec.Suspend = want.Spec.Suspend
+	if !covers(have.Labels, want.Labels) || !covers(have.Annotations, want.Annotations) ||
+		!equality.Semantic.DeepEqual(have.Spec, want.Spec) {
+		return false, nil
+	}
+	want.Generation, want.Status = have.Generation, have.Status
+	return true, nil
+}
+
+// put applies a HelmChart to the live one, one at a time: two HelmReleases whose HelmCharts have
+// the same name must not both find that there is none. It completes want from the answer.
+func (m *Maker) put(ctx context.Context, hr *helmv2.HelmRelease, want *sourcev1.HelmChart) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	have, reason, verb := &sourcev1.HelmChart{}, helmv2.EventReasonHelmChartConfigured, "Configured"
+	err := m.Live.Get(ctx, client.ObjectKeyFromObject(want), have)
+	switch {
+	case apierrors.IsNotFound(err):
+		reason, verb = helmv2.EventReasonHelmChartCreated, "Created"
+	case err != nil:
+		return unapplied(want, err)
+	default:
+		if err := m.checkOwner(ctx, hr, have); err != nil {
+			return err
+		}
+		// A change since this read is a conflict.
+		want.ResourceVersion = have.ResourceVersion
+	}
+	if err := m.apply(ctx, want); err != nil {
+		blocked := unapplied(want, err)
+		if !apierrors.IsConflict(err) && !outage.IsTransient(err) {
+			m.event(hr, helmv2.EventReasonHelmChartSyncError, blocked.Message)
+		}
+		return blocked
+	}
+	if want.ResourceVersion != have.ResourceVersion {
+		ref := hr.Spec.Chart.Spec.SourceRef
+		m.event(hr, reason, fmt.Sprintf("%s %s with SourceRef '%s/%s/%s'", verb, subject(want), ref.Kind, want.Namespace, ref.Name))
+	}
+	return nil
+}
+
+// apply sends the fields that a HelmChart sets, and completes chart from the answer.
+func (m *Maker) apply(ctx context.Context, chart *sourcev1.HelmChart) error {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(chart)
+	if err != nil {
+		return err
+	}
+	u := &unstructured.Unstructured{Object: content}
+	unstructured.RemoveNestedField(u.Object, "status")
+	unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
+	if err := m.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), controller.FieldOwner, client.ForceOwnership); err != nil {
+		return err
+	}
+	return runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, chart)
+}
+
+// checkObserved returns an error until source-controller has observed the generation of the
+// HelmChart. Until then, its artifact may be that of the generation before.
+func checkObserved(chart *sourcev1.HelmChart) error {
+	if chart.Generation == chart.Status.ObservedGeneration {
+		return nil
+	}
+	return inputs.CheckSource(chart)
+}
+
+// checkOwner returns an error if the HelmChart is that of another HelmRelease: a-b/c and a/b-c have
+// HelmCharts of the same name. A HelmChart without an owner may be taken.
+func (m *Maker) checkOwner(ctx context.Context, hr *helmv2.HelmRelease, chart *sourcev1.HelmChart) error {
+	owner := ownerOf(chart)
+	if owner == (types.NamespacedName{}) || owner == client.ObjectKeyFromObject(hr) {
+		return nil
+	}
+	other := &helmv2.HelmRelease{}
+	err := m.Live.Get(ctx, owner, other)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return unapplied(chart, fmt.Errorf("it belongs to HelmRelease '%s', which could not be read: %w", owner, err))
+	}
+	key := client.ObjectKeyFromObject(chart)
+	if other.Status.HelmChart != key.String() && (!other.HasChartTemplate() || inputs.HelmChartKey(other) != key) {
+		return nil
+	}
+	return &release.Blocked{
+		// Its deletion enqueues hr; a change of its labels does not.
+		Reason: helmv2.ReasonContested, Terminal: true, Retry: release.Interval(hr.Spec.Interval.Duration),
+		Message: fmt.Sprintf("HelmChart '%s' belongs to HelmRelease '%s', whose namespace and name make the same name. Rename one of them, or use spec.chartRef", key, owner),
+	}
+}
+
+// ownerOf returns the HelmRelease that a HelmChart was made for; zero if its labels name none.
+func ownerOf(chart *sourcev1.HelmChart) types.NamespacedName {
+	owner := types.NamespacedName{Namespace: chart.Labels[helmv2.LabelNamespace], Name: chart.Labels[helmv2.LabelName]}
+	if owner.Namespace == "" || owner.Name == "" {
+		return types.NamespacedName{}
+	}
+	return owner
+}
+
+func unapplied(chart *sourcev1.HelmChart, err error) *release.Blocked {
+	return release.BlockedBy(helmv2.ReasonArtifactFailed, err, "could not apply HelmChart '%s'", client.ObjectKeyFromObject(chart))
+}
+
+func subject(chart *sourcev1.HelmChart) string {
+	return sourcev1.HelmChartKind + "/" + client.ObjectKeyFromObject(chart).String()
+}
+
+// event sends an event about the HelmChart of hr. It is of type trace, which is not posted to the
+// notification-controller.
+func (m *Maker) event(hr *helmv2.HelmRelease, reason, message string) {
+	m.Events.Event(hr, events.TypeTrace, reason, message)
+}
+
+func covers(have, want map[string]string) bool {
+	for k, v := range want {
+		if have[k] != v {
+			return false
+		}
+	}
+	return true
+}
+
+// helmChart returns the wanted HelmChart of a HelmRelease.
+func helmChart(hr *helmv2.HelmRelease) *sourcev1.HelmChart {
+	key, tmpl := inputs.HelmChartKey(hr), hr.Spec.Chart
+	labels := map[string]string{}
+	var annotations map[string]string
+	if tmpl.ObjectMeta != nil {
+		annotations = tmpl.ObjectMeta.Annotations
+		maps.Copy(labels, tmpl.ObjectMeta.Labels)
+	}
+	labels[helmv2.LabelName], labels[helmv2.LabelNamespace] = hr.Name, hr.Namespace
+	chart := &sourcev1.HelmChart{
+		TypeMeta: metav1.TypeMeta{
+			APIVersion: sourcev1.GroupVersion.String(), Kind: sourcev1.HelmChartKind,
+		},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: key.Name, Namespace: key.Namespace, Labels: labels, Annotations: annotations,
+		},
+		Spec: sourcev1.HelmChartSpec{
+			Chart:   tmpl.Spec.Chart,
+			Version: tmpl.Spec.Version,
+			SourceRef: sourcev1.LocalHelmChartSourceReference{
+				Kind: tmpl.Spec.SourceRef.Kind, Name: tmpl.Spec.SourceRef.Name,
+			},
+			Interval:                 metav1.Duration{Duration: tmpl.GetInterval(hr.Spec.Interval.Duration)},
+			ReconcileStrategy:        string(tmpl.Spec.ReconcileStrategy),
+			ValuesFiles:              tmpl.Spec.ValuesFiles,
+			IgnoreMissingValuesFiles: tmpl.Spec.IgnoreMissingValuesFiles,
+		},
+	}
+	if v := tmpl.Spec.Verify; v != nil {
+		chart.Spec.Verify = &sourcev1.HelmChartVerification{Provider: string(v.Provider)}
+		if v.SecretRef != nil {
+			chart.Spec.Verify.SecretRef = &fluxmeta.LocalObjectReference{Name: v.SecretRef.Name}
+		}
+	}
+	return chart
+}
+
+// Delete deletes the HelmChart that status records, and returns the name to record from now on. A
+// HelmChart that belongs to another HelmRelease by now stays. So does one in a namespace that hr
+// may not refer to: it must not block the deletion of hr.
+func (m *Maker) Delete(ctx context.Context, hr *helmv2.HelmRelease) (recorded string, err error) {
+	namespace, name, ok := strings.Cut(hr.Status.HelmChart, "/")
+	if !ok {
+		return hr.Status.HelmChart, nil
+	}
+	chart := &sourcev1.HelmChart{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	if m.NoCrossNamespaceRefs && namespace != hr.Namespace {
+		m.Events.Event(hr, corev1.EventTypeWarning, helmv2.ReasonAccessDenied,
+			"cross-namespace references are not allowed: left behind "+subject(chart))
+		return "", nil
+	}
+	err = m.Live.Get(ctx, client.ObjectKeyFromObject(chart), chart)
+	if owner := ownerOf(chart); err == nil && (owner == types.NamespacedName{} || owner == client.ObjectKeyFromObject(hr)) {
+		// The preconditions guard against a change since this read.
+		err = m.Client.Delete(ctx, chart, client.Preconditions{UID: &chart.UID, ResourceVersion: &chart.ResourceVersion})
+		if err == nil {
+			m.event(hr, helmv2.EventReasonHelmChartDeleted, "Deleted "+subject(chart))
+		}
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return hr.Status.HelmChart, release.BlockedBy(helmv2.ReasonArtifactFailed, err, "could not delete HelmChart '%s'", hr.Status.HelmChart)
+	}
+	return "", nil
+}

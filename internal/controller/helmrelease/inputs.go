@@ -1,0 +1,125 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helmrelease
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/dependency"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/helmchart"
+	"github.com/pintle-dev/pintle/internal/inputs"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// inputReader reads what a HelmRelease asks for.
+type inputReader struct {
+	*environment
+	resolver   resolver
+	charts     *helmchart.Maker
+	dependency *dependency.Subscriptions
+	// enqueue triggers a reconciliation of a HelmRelease. It must not block.
+	enqueue func(types.NamespacedName)
+}
+
+// resolver resolves the inputs of a HelmRelease.
+type resolver interface {
+	Resolve(ctx context.Context, hr *helmv2.HelmRelease) (inputs.Want, error)
+	FetchChart(ctx context.Context, hr *helmv2.HelmRelease, want inputs.Want) (inputs.Want, error)
+}
+
+// read returns rec with what the HelmRelease asks for. While an action runs, errors are ignored:
+// newer inputs may replace those of the action, and want is compared with them as far as it is
+// known.
+func (i *inputReader) read(ctx context.Context, rec reconciliation) (reconciliation, error) {
+	rec, err := i.resolve(ctx, rec)
+	if err != nil && rec.running == nil {
+		return rec, err
+	}
+	rec.want.Suspension = rec.suspension
+	rec.in = release.Input{Desired: rec.want.Desired, Recorded: rec.hr.Status, Now: i.now()}
+	return rec, nil
+}
+
+// resolve returns rec with what the HelmRelease asks for. It makes the HelmChart that spec.chart
+// stands for.
+func (i *inputReader) resolve(ctx context.Context, rec reconciliation) (reconciliation, error) {
+	if rec.hr.DeletionTimestamp.IsZero() && !rec.suspension.Active {
+		chart, err := i.charts.Ensure(ctx, rec.hr)
+		rec = rec.withHelmChart(chart)
+		if err != nil {
+			return rec, err
+		}
+	}
+	var err error
+	rec.want, err = i.resolver.Resolve(ctx, rec.suspended())
+	// Also while an action runs: the inputs that are being downloaded may replace its own.
+	i.awaitDownload(rec.key(), inputs.DownloadEnded(err))
+	i.dependency.Await(rec.key(), err)
+	return rec, err
+}
+
+// withHelmChart returns rec with another status.helmChart.
+func (rec reconciliation) withHelmChart(name string) reconciliation {
+	if rec.hr.Status.HelmChart != name {
+		rec.hr = rec.hr.DeepCopy()
+		rec.hr.Status.HelmChart = name
+	}
+	return rec
+}
+
+// suspended returns the HelmRelease with a spec that is suspended if an annotation suspends it.
+func (rec reconciliation) suspended() *helmv2.HelmRelease {
+	if rec.hr.Spec.Suspend == rec.suspension.Active {
+		return rec.hr
+	}
+	hr := rec.hr.DeepCopy()
+	hr.Spec.Suspend = rec.suspension.Active
+	return hr
+}
+
+// withChart returns want with the chart that an action needs, or an error while it is being
+// downloaded. An action must not wait for a download: it would occupy its slot.
+func (i *inputReader) withChart(ctx context.Context, hr *helmv2.HelmRelease, want inputs.Want, a release.Action) (inputs.Want, error) {
+	switch a.(type) {
+	case release.Install, release.Upgrade:
+	case release.Test, release.Rollback, release.Uninstall, release.Unlock, release.Recheck, release.CorrectDrift,
+		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
+		return want, nil
+	}
+	want, err := i.resolver.FetchChart(ctx, hr, want)
+	i.awaitDownload(client.ObjectKeyFromObject(hr), inputs.DownloadEnded(err))
+	return want, err
+}
+
+// awaitDownload triggers one reconciliation when ended is closed, unless the HelmRelease waits for
+// another download by then. A nil channel is not waited for.
+func (i *inputReader) awaitDownload(key types.NamespacedName, ended <-chan struct{}) {
+	if ended == nil {
+		return
+	}
+	begun := false
+	i.memory.With(key, func(m *memory) {
+		begun = m.download != ended
+		m.download = ended
+	})
+	if !begun {
+		return
+	}
+	go func() {
+		<-ended
+		waited := false
+		i.memory.Update(key, func(m *memory) {
+			if waited = m.download == ended; waited {
+				m.download = nil
+			}
+		})
+		if waited {
+			i.enqueue(key)
+		}
+	}()
+}

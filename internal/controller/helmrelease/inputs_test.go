@@ -1,0 +1,123 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helmrelease
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// pending is what a visit is told while something is downloaded.
+func pending() (end func(), err error) {
+	ended := make(chan struct{})
+	return func() { close(ended) }, &release.Blocked{
+		Reason: helmv2.ReasonArtifactFailed, Progressing: true, Brief: true, Retry: release.After(5 * time.Second),
+		Err: &chart.Pending{URL: "http://mute/a", Ended: ended},
+	}
+}
+
+// TestEndedDownloadWakes: once for each, however often it was visited meanwhile,
+// also while an attempt runs, which what is downloaded may supersede. Until then
+// nothing is written.
+func TestEndedDownloadWakes(t *testing.T) {
+	for name, edit := range map[string]func(s *stub, err error){
+		"Resolving": func(s *stub, err error) { s.unresolved = err },
+		"ResolvingRunning": func(s *stub, err error) {
+			s.unresolved, s.running = err, &release.Running{Action: helmv2.ActionInstall}
+		},
+		"Holding": func(s *stub, err error) { s.unheld = err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &stub{}
+				r := testReconciler(t, s)
+				woken := 0
+				r.inputs.enqueue = func(types.NamespacedName) { woken++ }
+				end, err := pending()
+				edit(s, err)
+				for range 3 {
+					if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				hr := &helmv2.HelmRelease{}
+				if err := r.client.Get(t.Context(), key, hr); err != nil || len(hr.Status.Conditions) > 0 || s.begun != nil {
+					t.Errorf("something was written or begun: %v, %v", hr.Status, err)
+				}
+				synctest.Wait()
+				if woken != 0 {
+					t.Errorf("woken %d times before it has ended", woken)
+				}
+				end()
+				synctest.Wait()
+				if woken != 1 {
+					t.Errorf("woken %d times", woken)
+				}
+				r.memory.With(key, func(m *memory) {
+					if m.download != nil {
+						t.Error("the download is still awaited")
+					}
+				})
+			})
+		})
+	}
+}
+
+// TestOtherDownloadsDoNotWake: of what is not wanted any more, or not by anybody.
+func TestOtherDownloadsDoNotWake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		woken := 0
+		r := testReconciler(t, &stub{})
+		r.inputs.enqueue = func(types.NamespacedName) { woken++ }
+		d := r.inputs
+		former, latter, gone := make(chan struct{}), make(chan struct{}), make(chan struct{})
+		other := types.NamespacedName{Namespace: "apps", Name: "other"}
+		d.awaitDownload(key, former)
+		d.awaitDownload(key, latter)
+		d.awaitDownload(other, gone)
+		d.awaitDownload(other, nil)
+		r.memory.Forget(other)
+		close(former)
+		close(gone)
+		synctest.Wait()
+		if woken != 0 {
+			t.Errorf("woken %d times in vain", woken)
+		}
+		close(latter)
+		synctest.Wait()
+		if woken != 1 {
+			t.Errorf("woken %d times", woken)
+		}
+	})
+}
+
+// TestActionsHoldTheirChart: those that need one, and it is the held one that the
+// action is given.
+func TestActionsHoldTheirChart(t *testing.T) {
+	s := &stub{}
+	r := testReconciler(t, s)
+	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil || s.begun == nil {
+		t.Fatalf("nothing was begun: %v", err)
+	}
+	s.begun(t.Context(), nil)
+	if s.job.Artifact.URL != "held" {
+		t.Errorf("the action is given the chart as it was %s", s.job.Artifact.URL)
+	}
+	_, err := pending()
+	for _, a := range []release.Action{release.Rollback{}, release.Uninstall{}, release.Test{}, release.Unlock{}, release.Recheck{}} {
+		s.unheld = err
+		want, _ := s.Resolve(t.Context(), nil)
+		if _, err := r.inputs.withChart(t.Context(), &helmv2.HelmRelease{}, want, a); err != nil {
+			t.Errorf("%s needs no chart and waits for one", release.Name(a))
+		}
+	}
+}

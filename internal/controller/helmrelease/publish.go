@@ -1,0 +1,296 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helmrelease
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/controller"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/outage"
+	"github.com/pintle-dev/pintle/internal/metrics"
+	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/status"
+)
+
+// publisher ends reconciliations: it writes status, then sends events and updates metrics.
+type publisher struct{ *environment }
+
+// finished publishes the outcome of an action. The outcome is forgotten after it is written.
+func (p *publisher) finished(ctx context.Context, hr *helmv2.HelmRelease, o release.Outcome) (ctrl.Result, error) {
+	key := client.ObjectKeyFromObject(hr)
+	logOutcome(ctx, o)
+	// Before the write: a change of the owners is noticed from then on.
+	p.memory.With(key, func(m *memory) { m.blockedBy(hr, o.Owners) })
+	result, err := p.publish(ctx, hr, sentStatus{Report: status.Finished(hr, o, p.now()), outcome: &o})
+	if err != nil {
+		return p.unwritten(err)
+	}
+	p.recorded(key, o)
+	return result, nil
+}
+
+// answered ends the reconciliation of a HelmRelease whose status proves that a write was carried
+// out that the API server did not answer; nil if it proves none.
+func (p *publisher) answered(hr *helmv2.HelmRelease) *ctrl.Result {
+	key := client.ObjectKeyFromObject(hr)
+	var sent *sentStatus
+	p.memory.With(key, func(m *memory) { sent = m.carriedOut(hr) })
+	if sent == nil {
+		return nil
+	}
+	p.emit(hr, sent.Events)
+	if sent.outcome != nil {
+		p.recorded(key, *sent.outcome)
+	}
+	result := p.requeue(key, release.Now())
+	return &result
+}
+
+// recorded updates what the controller remembers after status records an outcome.
+func (p *publisher) recorded(key types.NamespacedName, o release.Outcome) {
+	p.attempts.Forget(key)
+	p.memory.With(key, func(m *memory) {
+		m.refused(o)
+		m.sync.invalidate()
+	})
+	if endsFailures(o) {
+		p.backoff.Forget(key)
+	}
+	p.metrics.Reconciliation(metrics.RuleFinished)
+	p.metrics.Attempt(o)
+	p.metrics.ReconcileDuration(key, o.Ended.Sub(o.Started))
+}
+
+func logOutcome(ctx context.Context, o release.Outcome) {
+	log := ctrl.LoggerFrom(ctx).WithValues("action", release.Name(o.Action), "took", o.Ended.Sub(o.Started).String())
+	switch {
+	case o.Interrupted != nil:
+		log.Info("action interrupted", "server", o.Interrupted.Server, "since", o.Interrupted.Since, "cause", o.Err.Error(), "cancelled", o.Cancelled)
+	case o.Err != nil:
+		if o.Diagnosis != nil {
+			log = log.WithValues("failure", o.Diagnosis.Code)
+		}
+		log.Info("action failed", "cause", o.Err.Error(), "cancelled", o.Cancelled)
+	default:
+		log.Info("action succeeded")
+	}
+}
+
+// endsFailures reports whether an outcome ends a series of failures. A successful remediation does
+// not: the action that it remediated is tried again.
+func endsFailures(o release.Outcome) bool {
+	switch o.Action.(type) {
+	case release.Install, release.Upgrade, release.Recheck, release.CorrectDrift:
+		return o.Err == nil && len(o.Failed) == 0
+	case release.Test, release.Rollback, release.Uninstall, release.Unlock,
+		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
+	}
+	return false
+}
+
+// blocked publishes an obstacle. A conflict is none: the read was stale.
+func (p *publisher) blocked(ctx context.Context, rec reconciliation, cause error) (ctrl.Result, error) {
+	if result, stale := conflict(cause); stale {
+		return result, nil
+	}
+	var obstacle *release.Blocked
+	p.memory.With(rec.key(), func(m *memory) { obstacle = m.outage.Obstacle(cause, p.now()) })
+	ctrl.LoggerFrom(ctx).Info("blocked", "reason", obstacle.Reason, "why", obstacle.Message)
+	result, err := p.publish(ctx, rec.read, sentStatus{Report: status.Blocked(rec.hr, obstacle, p.now())})
+	if err != nil {
+		return p.unwritten(err)
+	}
+	p.metrics.Reconciliation(metrics.RuleBlocked)
+	return result, nil
+}
+
+// unchanged ends the reconciliation of a release that was found in sync and has not changed since.
+func (p *publisher) unchanged(rec reconciliation, left time.Duration) ctrl.Result {
+	p.memory.With(rec.key(), func(m *memory) { m.outage.End() })
+	p.metrics.Reconciliation(metrics.RuleCached)
+	p.metrics.Succeeded(rec.key(), rec.in.Now)
+	return lowPriority(p.requeue(rec.key(), release.After(left)))
+}
+
+// settled publishes a decision that is no action of Helm.
+func (p *publisher) settled(ctx context.Context, rec reconciliation) (ctrl.Result, error) {
+	p.memory.With(rec.key(), func(m *memory) { m.outage.End() })
+	report := status.Settled(rec.hr, rec.decision, rec.in)
+	result, err := p.publish(ctx, rec.read, sentStatus{Report: report})
+	if err != nil {
+		return p.unwritten(err)
+	}
+	repeat := rec.in.Observed.Drift != nil && rec.in.Observed.Drift.Repeat
+	if rec.decision.State == release.StateInSync && result.RequeueAfter > 0 && !repeat {
+		result.RequeueAfter = p.rememberSync(rec, report.Status, result.RequeueAfter)
+	}
+	if rec.decision.State == release.StateInSync && !rec.in.Desired.Suspended {
+		p.metrics.Succeeded(rec.key(), rec.in.Now)
+	}
+	p.metrics.Suspended(rec.key().String(), rec.in.Desired.Suspended)
+	p.countDrift(ctx, rec, report)
+	if _, settled := rec.decision.Action.(release.Settle); settled && !repeat {
+		p.backoff.Forget(rec.key())
+	}
+	p.metrics.Reconciliation(rec.decision.Rule)
+	return result, nil
+}
+
+// rememberSync remembers that the release is in sync, and returns when to look at it again: after
+// the interval, or earlier the first time, so that the releases of a start are spread.
+func (p *publisher) rememberSync(rec reconciliation, status helmv2.HelmReleaseStatus, after time.Duration) time.Duration {
+	p.memory.With(rec.key(), func(m *memory) {
+		if !m.sync.known {
+			after = p.stagger(after)
+		}
+		m.sync.found(rec.in.Desired, status, p.now().Add(after))
+	})
+	return after
+}
+
+// announce writes that an action is about to begin. The write fails if the object was changed or
+// deleted since it was read. Nothing may begin then: the read was stale, or another controller
+// acts.
+func (p *publisher) announce(ctx context.Context, rec reconciliation) error {
+	started := status.Started(rec.hr, rec.decision, rec.want.Desired, rec.in.Now)
+	written, err := p.writeStatus(ctx, rec.read, sentStatus{Report: started})
+	if err != nil {
+		return err
+	}
+	p.emit(written, started.Events)
+	p.memory.With(rec.key(), func(m *memory) { m.outage.End() })
+	p.countDrift(ctx, rec, started)
+	p.warnOfDependents(rec)
+	p.metrics.Reconciliation(rec.decision.Rule)
+	return nil
+}
+
+// warnOfDependents sends an event about the HelmReleases that depend on one which is uninstalled
+// nevertheless.
+func (p *publisher) warnOfDependents(rec reconciliation) {
+	if _, uninstall := rec.decision.Action.(release.Uninstall); !uninstall || !rec.in.Desired.Deleted {
+		return
+	}
+	if left := release.DependentsMessage(rec.in); left != "" {
+		p.events.Event(rec.hr, corev1.EventTypeWarning, helmv2.EventReasonDependentsLeft, left)
+	}
+}
+
+// publish writes status if it differs, sends the events, and returns when to reconcile again. If
+// nothing has changed, nothing is written.
+func (p *publisher) publish(ctx context.Context, read *helmv2.HelmRelease, send sentStatus) (ctrl.Result, error) {
+	written, err := p.writeStatus(ctx, read, send)
+	if apierrors.IsNotFound(err) {
+		// The object does not exist any more. Its events are still sent.
+		written, err = read, nil
+	}
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	p.emit(written, send.Events)
+	return p.requeue(client.ObjectKeyFromObject(read), send.Retry), nil
+}
+
+func (p *publisher) emit(hr *helmv2.HelmRelease, events []status.Event) {
+	for _, e := range events {
+		p.events.AnnotatedEventf(hr, e.Metadata, e.Type, e.Reason, "%s", e.Message)
+	}
+}
+
+// writeStatus is the only writer of a HelmRelease's status. The resourceVersion guards against
+// writing the result of a stale read: an object that was deleted and created again under the same
+// name has another one.
+func (p *publisher) writeStatus(ctx context.Context, read *helmv2.HelmRelease, send sentStatus) (*helmv2.HelmRelease, error) {
+	after := read.DeepCopy()
+	after.Status = send.Status
+	if equality.Semantic.DeepEqual(read.Status, after.Status) {
+		return read, nil
+	}
+	patch := client.MergeFromWithOptions(read, client.MergeFromWithOptimisticLock{})
+	err := p.client.Status().Patch(ctx, after, patch, controller.FieldOwner)
+	p.memory.With(client.ObjectKeyFromObject(read), func(m *memory) {
+		switch {
+		case err == nil:
+			m.replaced, m.unanswered = read.ResourceVersion, nil
+		case outage.IsTransient(err):
+			m.unanswered = &send
+		}
+	})
+	if err == nil {
+		p.countHold(read.Status.Conditions, send.Status.Conditions)
+	}
+	return after, err
+}
+
+// unwritten ends a reconciliation whose write failed. If the object does not exist any more, nothing
+// is left to do: its deletion triggers the reconciliation that forgets it. A conflict is no error:
+// the read was older than another write.
+func (p *publisher) unwritten(err error) (ctrl.Result, error) {
+	if apierrors.IsNotFound(err) {
+		return ctrl.Result{}, nil
+	}
+	if result, stale := conflict(err); stale {
+		return result, nil
+	}
+	return ctrl.Result{}, err
+}
+
+// conflict reports whether a write failed because the read was stale, and how to end the
+// reconciliation then.
+func conflict(err error) (ctrl.Result, bool) {
+	return ctrl.Result{RequeueAfter: controller.StaleRetry}, apierrors.IsConflict(err)
+}
+
+// countHold counts how long an Operation kept Helm from a release, at the end of that. The condition
+// contains the begin, also if it was before the start of the process.
+func (p *publisher) countHold(before, after []metav1.Condition) {
+	held := apimeta.FindStatusCondition(before, helmv2.ConditionHeld)
+	if held == nil || held.Status != metav1.ConditionTrue || apimeta.IsStatusConditionTrue(after, helmv2.ConditionHeld) {
+		return
+	}
+	p.metrics.LockWaited(p.now().Sub(held.LastTransitionTime.Time))
+}
+
+// countDrift counts releases that drift. It counts and logs the objects if a new event reports the
+// drift.
+func (p *publisher) countDrift(ctx context.Context, rec reconciliation, report status.Report) {
+	p.metrics.Drifted(rec.key().String(), rec.decision.State == release.StateDrifted)
+	for _, e := range report.Events {
+		if e.Reason == helmv2.ReasonDriftDetected {
+			p.metrics.DriftDetected(rec.in.Observed.Drift.Objects)
+			logDrift(ctx, rec.in.Observed.Drift.Objects)
+		}
+	}
+}
+
+// maxLogged is about the number of fields of a release that are logged at a time.
+const maxLogged = 100
+
+func logDrift(ctx context.Context, objects []release.DriftedObject) {
+	log, logged := ctrl.LoggerFrom(ctx), 0
+	for _, o := range objects {
+		log := log.WithValues("object", o.Kind+"/"+o.Namespace+"/"+o.Name)
+		if o.Removed {
+			log.Info("drift", "difference", "removed")
+		}
+		for _, f := range o.Fields {
+			log.Info("drift", "difference", f.Kind, "field", f.Path, "manager", f.Manager, "operation", f.Operation,
+				"subresource", f.Subresource, "at", f.Time, "wanted", f.Want, "found", f.Have)
+		}
+		if logged += 1 + len(o.Fields); logged >= maxLogged {
+			return
+		}
+	}
+}

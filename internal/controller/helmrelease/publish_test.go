@@ -1,0 +1,57 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helmrelease
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/record"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/controller"
+	"github.com/pintle-dev/pintle/internal/events"
+	"github.com/pintle-dev/pintle/internal/status"
+)
+
+// annotated keeps the annotations of the last event.
+type annotated struct {
+	record.EventRecorder
+	annotations map[string]string
+}
+
+func (a *annotated) AnnotatedEventf(_ runtime.Object, annotations map[string]string, _, _, _ string, _ ...any) {
+	a.annotations = annotations
+}
+
+// TestEventsCarryAnnotations: the author of a HelmRelease can add to its events,
+// but not change what they say.
+func TestEventsCarryAnnotations(t *testing.T) {
+	plain := &annotated{}
+	p := &publisher{&environment{events: events.NewRecorder(plain, controller.Scheme(), nil)}}
+	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
+		"event.toolkit.fluxcd.io/team": "web", "event.toolkit.fluxcd.io/revision": "1", "other": "x",
+	}}}
+	metadata := map[string]string{"event.toolkit.fluxcd.io/revision": "2", helmv2.EventMetadataRevision: "3"}
+	p.emit(hr, []status.Event{{Type: corev1.EventTypeNormal, Metadata: metadata}})
+	want := map[string]string{
+		"event.toolkit.fluxcd.io/team": "web", "event.toolkit.fluxcd.io/revision": "2", helmv2.EventMetadataRevision: "3",
+	}
+	if diff := cmp.Diff(want, plain.annotations); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for name, tell := range map[string]func(){
+		"about a HelmChart":                 func() { p.events.Event(hr, events.TypeTrace, helmv2.EventReasonHelmChartCreated, "") },
+		"about a release that stays behind": func() { p.events.Event(hr, corev1.EventTypeWarning, reasonLeftBehind, "") },
+	} {
+		plain.annotations = nil
+		tell()
+		if plain.annotations["event.toolkit.fluxcd.io/team"] != "web" {
+			t.Errorf("an event %s has annotations %v", name, plain.annotations)
+		}
+	}
+}

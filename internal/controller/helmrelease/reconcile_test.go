@@ -1,0 +1,399 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helmrelease
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/resource"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/attempt"
+	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/cluster"
+	"github.com/pintle-dev/pintle/internal/controller"
+	"github.com/pintle-dev/pintle/internal/controller/connection"
+	"github.com/pintle-dev/pintle/internal/controller/controllertest"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/dependency"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/state"
+	"github.com/pintle-dev/pintle/internal/helm"
+	"github.com/pintle-dev/pintle/internal/inputs"
+	"github.com/pintle-dev/pintle/internal/metrics"
+	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/watch"
+)
+
+var key = types.NamespacedName{Namespace: "apps", Name: "web"}
+
+// stub stands for the rooms below: a release that is wanted and not there.
+type stub struct {
+	// mode is what is done about drift, and live what is known of live objects.
+	mode helmv2.DriftDetectionMode
+	live *livestub
+	// rendered is how the chart is rendered once more, and renderings how often it was.
+	rendered   release.Rerendering
+	renderings int
+	offers     string
+	health     release.Health
+	running    *release.Running
+	cancelled  error
+	// values is the digest of what is wanted, and version that of the chart.
+	version string
+	values  string
+	// meanwhile happens between the read and the announcement.
+	meanwhile func()
+	// unresolved and unheld are what keeps from finding out what is wanted, and from
+	// having its chart.
+	unresolved, unheld error
+	// closed makes Begin refuse.
+	closed bool
+	begun  attempt.Task
+	job    helm.Job
+	stored []release.Revision
+	// stray and strays are an install that nothing records, unsearched is why it cannot
+	// be looked for, and searches how often it was.
+	stray      *release.Target
+	strays     []release.Revision
+	unsearched error
+	searches   int
+	// target and unchecked are what comes of a check of the target, and checked the
+	// job of the last one.
+	target    release.TargetCheck
+	unchecked error
+	checked   *helm.Job
+	// preserves makes upgrades keep values; preserved and listed are the releases whose
+	// values and objects were read.
+	preserves         bool
+	preserved, listed release.Target
+	// really is what the API server says is stored, and confirmed how often it was asked.
+	really    []release.Revision
+	confirmed int
+	// read and ran are the ways that were used to read and to act.
+	read, ran genericclioptions.RESTClientGetter
+}
+
+func (s *stub) Resolve(context.Context, *helmv2.HelmRelease) (inputs.Want, error) {
+	if s.meanwhile != nil {
+		s.meanwhile()
+	}
+	return inputs.Want{
+		Artifact: chart.Artifact{URL: "resolved"},
+		Desired: release.Desired{
+			UID: "uid-1", Target: release.Target{Name: "web", Namespace: "apps", StorageNamespace: "apps"},
+			Chart: release.Chart{Version: s.version}, ConfigDigest: s.values, Policy: release.Policy{Interval: time.Minute, Drift: s.mode, DriftTimeout: time.Minute, PreserveValues: s.preserves},
+		},
+		Values:  map[string]any{},
+		Secrets: []string{"hunter22"},
+	}, s.unresolved
+}
+
+func (s *stub) FetchChart(_ context.Context, _ *helmv2.HelmRelease, want inputs.Want) (inputs.Want, error) {
+	want.Artifact.URL = "held"
+	return want, s.unheld
+}
+
+func (s *stub) History(_ context.Context, way genericclioptions.RESTClientGetter, _ release.Target, _ helmv2.Snapshots) ([]release.Revision, error) {
+	s.read = way
+	return s.stored, nil
+}
+
+func (s *stub) Stray(context.Context, genericclioptions.RESTClientGetter, string, string) (*release.Target, []release.Revision, error) {
+	s.searches++
+	return s.stray, s.strays, s.unsearched
+}
+
+func (s *stub) CheckTarget(_ context.Context, _ genericclioptions.RESTClientGetter, job helm.Job, _ release.Target) (release.TargetCheck, error) {
+	s.checked = &job
+	return s.target, s.unchecked
+}
+
+func (s *stub) LiveHistory(context.Context, genericclioptions.RESTClientGetter, release.Target, helmv2.Snapshots) ([]release.Revision, error) {
+	s.confirmed++
+	return s.really, nil
+}
+
+func (s *stub) Health(context.Context, genericclioptions.RESTClientGetter, helm.Job, int) (release.Health, error) {
+	return s.health, nil
+}
+
+func (s *stub) Inventory(_ context.Context, _ genericclioptions.RESTClientGetter, job helm.Job, _ int) ([]release.Object, error) {
+	s.listed = job.Desired.Target
+	return []release.Object{{Kind: "ConfigMap", Version: "v1", Name: "listed"}}, nil
+}
+
+func (s *stub) Objects(context.Context, genericclioptions.RESTClientGetter, helm.Job, int) ([]*resource.Info, error) {
+	return nil, nil
+}
+
+func (s *stub) Rerender(context.Context, genericclioptions.RESTClientGetter, helm.Job, int) (release.Rerendering, error) {
+	s.renderings++
+	return s.rendered, nil
+}
+
+func (s *stub) Reads(context.Context, genericclioptions.RESTClientGetter, helm.Job) (release.Rerendering, error) {
+	return s.rendered, nil
+}
+
+func (s *stub) Offers(genericclioptions.RESTClientGetter) (string, error) { return s.offers, nil }
+
+func (s *stub) Preserved(_ context.Context, _ genericclioptions.RESTClientGetter, target release.Target, _ []release.Revision, _ map[string]any) (string, error) {
+	s.preserved = target
+	return "", nil
+}
+
+func (s *stub) Run(_ context.Context, way genericclioptions.RESTClientGetter, job helm.Job) release.Outcome {
+	s.job, s.ran = job, way
+	return release.Outcome{}
+}
+
+func (s *stub) Begin(_ context.Context, _ types.NamespacedName, _ attempt.Info, task attempt.Task) bool {
+	if s.closed {
+		return false
+	}
+	s.begun = task
+	return true
+}
+func (s *stub) Running(types.NamespacedName) *release.Running            { return s.running }
+func (s *stub) Ended(types.NamespacedName) (o release.Outcome, had bool) { return }
+func (s *stub) Forget(types.NamespacedName)                              {}
+func (s *stub) Cancel(_ types.NamespacedName, cause error)               { s.cancelled = cause }
+
+// unwatched watches no dependencies.
+type unwatched struct{}
+
+func (unwatched) WatchObjects(types.NamespacedName, watch.Cluster, []watch.Target) {}
+func (unwatched) Forget(types.NamespacedName)                                      {}
+
+func testReconciler(t *testing.T, s *stub) *Reconciler {
+	t.Helper()
+	if s.live == nil {
+		s.live = &livestub{}
+	}
+	m, err := metrics.New(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	hr := &helmv2.HelmRelease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: "uid-1", Finalizers: []string{helmv2.Finalizer}},
+		Spec:       helmv2.HelmReleaseSpec{ChartRef: &helmv2.CrossNamespaceSourceReference{Kind: "OCIRepository", Name: "web"}},
+	}
+	world := controllertest.NewClient().WithObjects(hr).WithStatusSubresource(hr).Build()
+	clusters := cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.KubeconfigOptions{}, time.Now)
+	env := &environment{
+		client: world, live: world, metrics: m, helm: s, attempts: s, now: time.Now, memory: &state.Table[memory]{},
+		connections: &connection.Finder{Live: world, Clusters: clusters},
+		events:      record.NewFakeRecorder(100), spread: func(d time.Duration) time.Duration { return d },
+		stagger: func(d time.Duration) time.Duration { return d },
+		backoff: workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](time.Second, time.Minute),
+	}
+	waiting := state.Part(env.memory, func(m *memory) *dependency.State { return &m.dependency })
+	return newReconciler(env, parts{
+		resolver: s, detector: s.live, objects: s.live, cached: world, enqueue: func(types.NamespacedName) {},
+		dependency: dependency.NewSubscriptions(unwatched{}, clusters, waiting, func(types.NamespacedName) {}),
+	})
+}
+
+// outages returns how many HelmReleases cannot be reconciled because of an API server.
+func outages(r *Reconciler) (n int) {
+	r.memory.Each(func(_ types.NamespacedName, m *memory) {
+		if m.outage.Active() {
+			n++
+		}
+	})
+	return n
+}
+
+// TestStaleReadBeginsNothing: somebody writes the object between our read and our
+// announcement. That is no error, and Helm must not be started.
+func TestStaleReadBeginsNothing(t *testing.T) {
+	s := &stub{}
+	r := testReconciler(t, s)
+	s.meanwhile = func() {
+		hr := &helmv2.HelmRelease{}
+		if err := r.client.Get(t.Context(), key, hr); err != nil {
+			t.Fatal(err)
+		}
+		hr.Labels = map[string]string{"by": "somebody"}
+		if err := r.client.Update(t.Context(), hr); err != nil {
+			t.Fatal(err)
+		}
+	}
+	result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
+	if err != nil || result.RequeueAfter != controller.StaleRetry {
+		t.Errorf("the visit ends with %v, %v; want to come back in silence", result, err)
+	}
+	if s.begun != nil {
+		t.Error("Helm was started on a stale read")
+	}
+	hr := &helmv2.HelmRelease{}
+	if err := r.client.Get(t.Context(), client.ObjectKey(key), hr); err != nil || len(hr.Status.Conditions) > 0 {
+		t.Errorf("something was announced: %v, %v", hr.Status.Conditions, err)
+	}
+}
+
+// TestGoneBeginsNothing: the object is deleted between the read and the announcement, and
+// may have been created again under the same name. Nothing may begin for the one that was
+// read.
+func TestGoneBeginsNothing(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		again  bool
+		want   ctrl.Result
+	}{
+		"Gone":      {reason: "NotFound ends the reconciliation"},
+		"Recreated": {reason: "the new object is read soon", again: true, want: ctrl.Result{RequeueAfter: controller.StaleRetry}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &stub{}
+			r := testReconciler(t, s)
+			s.meanwhile = func() {
+				hr := &helmv2.HelmRelease{}
+				if err := r.client.Get(t.Context(), key, hr); err != nil {
+					t.Fatal(err)
+				}
+				hr.Finalizers = nil
+				if err := errors.Join(r.client.Update(t.Context(), hr), r.client.Delete(t.Context(), hr)); err != nil {
+					t.Fatal(err)
+				}
+				if !tc.again {
+					return
+				}
+				hr = &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: "uid-2"}}
+				if err := r.client.Create(t.Context(), hr); err != nil {
+					t.Fatal(err)
+				}
+			}
+			result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
+			if err != nil || result != tc.want {
+				t.Errorf("%s: the reconciliation ends with %v, %v", tc.reason, result, err)
+			}
+			if s.begun != nil {
+				t.Errorf("%s: Helm was started", tc.reason)
+			}
+		})
+	}
+}
+
+// TestNothingIsStoredIsConfirmed: a HelmRelease that is being deleted is let go only if the
+// API server answers that nothing is stored, whatever was read before.
+func TestNothingIsStoredIsConfirmed(t *testing.T) {
+	mine := []release.Revision{{Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, Owner: "uid-1"}}
+	for name, tc := range map[string]struct {
+		reason          string
+		stored, really  []release.Revision
+		confirmed, want int
+	}{
+		"Behind": {reason: "what was read is behind", really: mine, confirmed: 1, want: 1},
+		"Stored": {reason: "it is uninstalled", stored: mine, really: mine, want: 1},
+		"Absent": {reason: "nothing is stored", confirmed: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &stub{stored: tc.stored, really: tc.really}
+			r := testReconciler(t, s)
+			hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web", UID: "uid-1"}}
+			way, err := r.connections.Clusters.For(cluster.Identity{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			in := release.Input{Desired: release.Desired{Deleted: true, UID: "uid-1"}}
+			in.Recorded.StorageNamespace = "apps"
+			rec, err := r.observer.survey(t.Context(), reconciliation{read: hr, hr: hr, conn: way, want: inputs.Want{Desired: in.Desired}, in: in})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if in := rec.in; len(in.Observed.Revisions) != tc.want || s.confirmed != tc.confirmed {
+				t.Errorf("%s: %d revisions, confirmed %d times", tc.reason, len(in.Observed.Revisions), s.confirmed)
+			}
+		})
+	}
+}
+
+// TestNotBegunIsTriedAgain: nothing else would wake a release whose action was
+// announced while the pool could not take it.
+func TestNotBegunIsTriedAgain(t *testing.T) {
+	s := &stub{closed: true}
+	r := testReconciler(t, s)
+	result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
+	if err != nil || result.RequeueAfter == 0 {
+		t.Errorf("the visit ends with %v, %v; want to come back", result, err)
+	}
+}
+
+// TestJobKnowsItsSecrets: without them, what Helm says is not cleared of them.
+func TestJobKnowsItsSecrets(t *testing.T) {
+	s := &stub{}
+	r := testReconciler(t, s)
+	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil || s.begun == nil {
+		t.Fatalf("nothing was begun: %v", err)
+	}
+	s.begun(t.Context(), nil)
+	if diff := cmp.Diff([]string{"hunter22"}, s.job.Secrets); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestTakenOverIsHandedOn: what was found can be returned to only if somebody
+// remembers it when the take-over ends.
+func TestTakenOverIsHandedOn(t *testing.T) {
+	s := &stub{stored: []release.Revision{{Name: "web", Namespace: "apps", Version: 7, Status: helmv2.StatusDeployed}}}
+	r := testReconciler(t, s)
+	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil || s.begun == nil {
+		t.Fatalf("nothing was begun: %v", err)
+	}
+	outcome := s.begun(t.Context(), nil)
+	if outcome.TakenOver == nil || outcome.TakenOver.Version != 7 {
+		t.Errorf("taken over: %+v", outcome.TakenOver)
+	}
+}
+
+// TestGoneIsCancelled: whom another controller looks after now is out of our sight,
+// and that controller is about to act.
+func TestGoneIsCancelled(t *testing.T) {
+	s := &stub{}
+	r := testReconciler(t, s)
+	elsewhere := types.NamespacedName{Namespace: key.Namespace, Name: "elsewhere"}
+	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: elsewhere}); err != nil || !errors.Is(s.cancelled, context.Canceled) {
+		t.Errorf("what runs for it was cancelled with %v, error %v", s.cancelled, err)
+	}
+}
+
+// TestCancellationHasACause: an action that newer inputs cut off is no failure,
+// and nobody but who cancels it knows.
+func TestCancellationHasACause(t *testing.T) {
+	for name, tc := range map[string]struct {
+		was, now string
+		want     error
+	}{
+		"Same":  {"1.0.0", "1.0.0", nil},
+		"Newer": {"1.0.0", "1.1.0", release.ErrOutdated},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &stub{version: tc.was}
+			was, err := s.Resolve(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.running, s.version = &release.Running{Action: helmv2.ActionUpgrade, Desired: was.Desired}, tc.now
+			if _, err := testReconciler(t, s).Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil {
+				t.Fatal(err)
+			}
+			if !errors.Is(s.cancelled, tc.want) {
+				t.Errorf("cancelled because of %v, want %v", s.cancelled, tc.want)
+			}
+		})
+	}
+}

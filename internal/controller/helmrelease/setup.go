@@ -1,0 +1,201 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helmrelease
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/attempt"
+	"github.com/pintle-dev/pintle/internal/cluster"
+	"github.com/pintle-dev/pintle/internal/controller"
+	"github.com/pintle-dev/pintle/internal/controller/connection"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/dependency"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/outage"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/state"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/trigger"
+	"github.com/pintle-dev/pintle/internal/controller/lock"
+	"github.com/pintle-dev/pintle/internal/drift"
+	"github.com/pintle-dev/pintle/internal/helm"
+	"github.com/pintle-dev/pintle/internal/inputs"
+	"github.com/pintle-dev/pintle/internal/metrics"
+	"github.com/pintle-dev/pintle/internal/watch"
+)
+
+// +kubebuilder:rbac:groups=helm.toolkit.fluxcd.io,resources=helmreleases,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=helm.toolkit.fluxcd.io,resources=helmreleases/status,verbs=patch
+// +kubebuilder:rbac:groups=source.toolkit.fluxcd.io,resources=helmcharts,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=source.toolkit.fluxcd.io,resources=ocirepositories;externalartifacts,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=configmaps;secrets,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
+
+// firstErrorRetry is the first pause after a failed write: controller-runtime's.
+const firstErrorRetry = 5 * time.Millisecond
+
+// Options configure the controller of HelmReleases. All but the switches at the end are required.
+type Options struct {
+	Inputs      *inputs.Resolver
+	Helm        *helm.Runner
+	Connections *connection.Finder
+	Locks       *lock.Locks
+	Metrics     *metrics.Metrics
+	Events      record.EventRecorder
+	Now         func() time.Time
+	// Indexed is closed when the index of Helm storage is complete; nil if there is none. The
+	// first reconciliations wait for it, for a while: otherwise they read the storage one by one.
+	Indexed <-chan struct{}
+	// Concurrent is the number of HelmReleases that are reconciled, and of Helm actions that run,
+	// at the same time.
+	Concurrent int
+	// MinRetryDelay and MaxRetryDelay bound the back-off.
+	MinRetryDelay, MaxRetryDelay time.Duration
+	// JitterPercent is how far intervals are spread either way, 0 to 99. With 0, the first
+	// intervals after the start are not spread either.
+	JitterPercent int
+	// NoCrossNamespaceRefs refuses HelmCharts in other namespaces.
+	NoCrossNamespaceRefs bool
+	// ExternalArtifacts watches objects of that kind, whose CRD must exist then.
+	ExternalArtifacts bool
+	// NoConfigWatches leaves changes of ConfigMaps and Secrets to the next interval.
+	NoConfigWatches bool
+	// OverriddenManagers are field managers whose fields drift detection compares and corrects.
+	OverriddenManagers []string
+	// WatchedNamespace is the only one in which live objects are watched; empty is all.
+	WatchedNamespace string
+	// Defaults are the defaults of fields that feature gates change.
+	Defaults helmv2.Defaults
+	// AllowDNS lets templates look up names.
+	AllowDNS bool
+}
+
+// Controller receives events from outside of the watches of the manager's cache.
+type Controller struct {
+	memory           *state.Table[memory]
+	queue            *trigger.Queue
+	objects, awaited *watch.Registry
+	dependency       *dependency.Subscriptions
+	readers          *readers
+}
+
+// Enqueue triggers a reconciliation that observes the release, whatever was found before. It never
+// blocks.
+func (c *Controller) Enqueue(key types.NamespacedName) {
+	c.memory.With(key, func(m *memory) { m.sync.changed = true })
+	c.queue.Enqueue(key)
+}
+
+// ClusterReachable restarts the watches in a cluster that answers again.
+func (c *Controller) ClusterReachable(cluster string) { c.objects.Retry(cluster) }
+
+// CapabilitiesChanged is called when the API server of the controller's own cluster may serve other
+// kinds than before.
+func (c *Controller) CapabilitiesChanged() {
+	c.objects.Retry(cluster.LocalCluster)
+	c.awaited.Retry(cluster.LocalCluster)
+	c.dependency.CapabilitiesChanged()
+	c.readers.capabilitiesChanged()
+}
+
+// Add adds the controller of HelmReleases, and the pool that runs its actions, to a manager.
+func Add(mgr ctrl.Manager, o Options) (*Controller, error) {
+	c := &Controller{memory: &state.Table[memory]{}, queue: &trigger.Queue{}}
+	pool := attempt.NewPool(o.Concurrent, c.queue.Enqueue)
+	c.objects = watch.NewRegistry(c.Enqueue, watch.Options{Namespace: o.WatchedNamespace, Overridden: o.OverriddenManagers, Log: mgr.GetLogger()})
+	// Apart from the objects of releases: a HelmRelease may wait for another object than those.
+	c.awaited = watch.NewRegistry(c.queue.Enqueue, watch.Options{
+		Grace: dependency.Grace, Refill: dependency.Refill, Log: mgr.GetLogger().WithName("dependencies"),
+	})
+	waiting := state.Part(c.memory, func(m *memory) *dependency.State { return &m.dependency })
+	c.dependency = dependency.NewSubscriptions(c.awaited, o.Connections.Clusters, waiting, c.queue.Enqueue)
+	c.readers = &readers{memory: c.memory, enqueue: c.Enqueue}
+
+	env := newEnvironment(mgr, o, c.memory, pool)
+	objects := &dependency.Objects{Connections: o.Connections, Memory: waiting, Now: o.Now}
+	r := newReconciler(env, parts{
+		resolver: o.Inputs.WithObjects(objects), detector: drift.NewDetector(o.Now), objects: c.objects, dependency: c.dependency,
+		cached: mgr.GetCache(), locks: o.Locks, enqueue: c.queue.Enqueue, options: o,
+	})
+	addGauges(o, pool, c.objects, c.awaited)
+	return c, errors.Join(
+		mgr.Add(pool), mgr.Add(c.objects), mgr.Add(c.awaited), mgr.Add(c.dependency),
+		mgr.Add(collector{cached: mgr.GetCache(), metrics: o.Metrics, now: o.Now}),
+		r.setup(mgr, o, c.queue),
+	)
+}
+
+func newEnvironment(mgr ctrl.Manager, o Options, memory *state.Table[memory], pool *attempt.Pool) *environment {
+	return &environment{
+		client: mgr.GetClient(), live: mgr.GetAPIReader(), events: o.Events, metrics: o.Metrics, now: o.Now,
+		helm: o.Helm, attempts: pool, connections: o.Connections, memory: memory,
+		backoff: workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](o.MinRetryDelay, o.MaxRetryDelay),
+		spread:  spreadBy(o.JitterPercent), stagger: staggerBy(o.JitterPercent),
+		defaults: o.Defaults, allowDNS: o.AllowDNS,
+	}
+}
+
+// setup registers the reconciler and its watches with a manager.
+func (r *Reconciler) setup(mgr ctrl.Manager, o Options, queue *trigger.Queue) error {
+	err := controller.AddIndexes(context.Background(), mgr.GetFieldIndexer(), &helmv2.HelmRelease{}, controller.HelmReleaseIndexes()) //nolint:forbidigo // the indexer ignores it
+	if err != nil {
+		return err
+	}
+	on := &trigger.Handlers{Client: r.client, Changed: r.debouncer.Changed, Waiting: r.waitingFor, ResetBackoff: r.backoff.Forget}
+	changed := builder.WithPredicates(trigger.SourceChanged{})
+	b := ctrl.NewControllerManagedBy(mgr).
+		Named("helmrelease").
+		For(&helmv2.HelmRelease{}, builder.WithPredicates(predicate.Or(
+			predicate.GenerationChangedPredicate{}, trigger.RequestChanged{},
+		))).
+		Watches(&helmv2.HelmRelease{}, on.ReleaseOwners()).
+		Watches(&helmv2.HelmRelease{}, on.Dependencies()).
+		Watches(&helmv2.HelmRelease{}, on.ObjectOwners()).
+		Watches(&sourcev1.OCIRepository{}, on.Sources(sourcev1.OCIRepositoryKind), changed).
+		Watches(&sourcev1.HelmChart{}, on.Sources(sourcev1.HelmChartKind), changed)
+	if o.ExternalArtifacts {
+		b = b.Watches(&sourcev1.ExternalArtifact{}, on.Sources(sourcev1.ExternalArtifactKind), changed)
+	}
+	if !o.NoConfigWatches {
+		configs := builder.WithPredicates(trigger.ConfigChanged{})
+		b = b.
+			Watches(&corev1.ConfigMap{}, on.Values(controller.IndexConfigMap), builder.OnlyMetadata, configs).
+			Watches(&corev1.Secret{}, on.Values(controller.IndexSecret), builder.OnlyMetadata, configs)
+	}
+	if o.Indexed != nil {
+		b = b.WatchesRawSource(trigger.Index(o.Indexed))
+	}
+	return b.
+		WatchesRawSource(source.Func(queue.Start)).
+		// Changes by users come before the objects of the initial lists.
+		WithOptions(ctrlcontroller.Options{
+			MaxConcurrentReconciles: o.Concurrent, UsePriorityQueue: new(true),
+			// For failed writes. More than outage.MaxRetry is too long after an outage.
+			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstErrorRetry, outage.MaxRetry),
+		}).
+		Complete(r)
+}
+
+// waitingFor returns the HelmReleases that wait for objects of any of some releases.
+func (r *Reconciler) waitingFor(releases []string) []types.NamespacedName {
+	var all []types.NamespacedName
+	r.memory.Each(func(key types.NamespacedName, m *memory) {
+		if m.waitsFor(releases) {
+			all = append(all, key)
+		}
+	})
+	return all
+}

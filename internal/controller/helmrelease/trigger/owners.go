@@ -1,0 +1,96 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package trigger
+
+import (
+	"context"
+	"slices"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/controller"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// ReleaseOwners enqueues the HelmReleases that ask for a Helm release when its owner gives it up:
+// the owner is deleted, asks for another release, or has uninstalled the one that it does not
+// ask for any more.
+func (h *Handlers) ReleaseOwners() handler.EventHandler {
+	return handler.Funcs{
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) {
+			h.enqueueOthers(ctx, e.Object, ownedReleases(e.Object), q)
+		},
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
+			after := ownedReleases(e.ObjectNew)
+			h.enqueueOthers(ctx, e.ObjectNew, slices.DeleteFunc(ownedReleases(e.ObjectOld), func(key string) bool {
+				return slices.Contains(after, key)
+			}), q)
+		},
+	}
+}
+
+// ownedReleases returns the Helm releases that a HelmRelease asks for and has, as keys of
+// IndexRelease.
+func ownedReleases(obj client.Object) []string {
+	keys := controller.ReleaseKeys(obj)
+	if hr, ok := obj.(*helmv2.HelmRelease); ok {
+		if last := release.Latest(hr.Status.History); last != nil {
+			keys = append(keys, controller.ReleaseKey(hr, hr.Status.StorageNamespace, last.Name))
+		}
+	}
+	return slices.Compact(keys)
+}
+
+// enqueueOthers enqueues the HelmReleases other than owner that ask for any of some releases.
+func (h *Handlers) enqueueOthers(ctx context.Context, owner client.Object, keys []string, q queue) {
+	for _, key := range keys {
+		var list helmv2.HelmReleaseList
+		if err := h.Client.List(ctx, &list, client.MatchingFields{controller.IndexRelease: key}); err != nil {
+			ctrl.LoggerFrom(ctx).Error(err, "cannot list the HelmReleases that ask for the same release", "release", key)
+			return
+		}
+		for i := range list.Items {
+			if other := &list.Items[i]; other.UID != owner.GetUID() {
+				q.Add(request(other))
+			}
+		}
+	}
+}
+
+// ObjectOwners enqueues the HelmReleases that wait for objects of another release when its
+// HelmRelease is deleted or has another history: the objects may have no owner then.
+func (h *Handlers) ObjectOwners() handler.EventHandler {
+	enqueue := func(obj client.Object, keys []string, q queue) {
+		for _, key := range h.Waiting(keys) {
+			if key != client.ObjectKeyFromObject(obj) {
+				h.ResetBackoff(key)
+				q.Add(reconcile.Request{NamespacedName: key})
+			}
+		}
+	}
+	return handler.Funcs{
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) {
+			enqueue(e.Object, controller.HistoryKeys(e.Object), q)
+		},
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
+			before, ok := e.ObjectOld.(*helmv2.HelmRelease)
+			after, isToo := e.ObjectNew.(*helmv2.HelmRelease)
+			if ok && isToo && !sameHistory(before.Status.History, after.Status.History) {
+				enqueue(after, append(controller.HistoryKeys(before), controller.HistoryKeys(after)...), q)
+			}
+		},
+	}
+}
+
+// sameHistory reports whether two histories contain the same revisions in the same states.
+func sameHistory(a, b helmv2.Snapshots) bool {
+	return slices.EqualFunc(a, b, func(a, b *helmv2.Snapshot) bool {
+		return a != nil && b != nil && a.Namespace == b.Namespace && a.Name == b.Name && a.Version == b.Version && a.Status == b.Status
+	})
+}

@@ -1,0 +1,67 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package trigger
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// Queue enqueues HelmReleases from outside of watches, such as at the end of an action. The zero
+// value is ready for use.
+type Queue struct {
+	mu    sync.Mutex
+	queue queue
+	early []types.NamespacedName
+}
+
+// Enqueue triggers a reconciliation of a HelmRelease. It never blocks. Keys that come before the
+// controller has started are kept.
+func (q *Queue) Enqueue(key types.NamespacedName) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.queue == nil {
+		q.early = append(q.early, key)
+		return
+	}
+	q.queue.Add(reconcile.Request{NamespacedName: key})
+}
+
+// Start implements source.Func.
+func (q *Queue) Start(_ context.Context, to queue) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.queue = to
+	for _, key := range q.early {
+		to.Add(reconcile.Request{NamespacedName: key})
+	}
+	q.early = nil
+	return nil
+}
+
+// indexTimeout is how long reconciliations wait for the index of Helm storage. It may never be
+// complete: the controller may not be allowed to watch.
+const indexTimeout = 10 * time.Second
+
+// Index is a source without events. The first reconciliations wait until it is closed.
+type Index <-chan struct{}
+
+// Start implements source.Source.
+func (Index) Start(context.Context, queue) error { return nil }
+
+// WaitForSync implements source.SyncingSource.
+func (i Index) WaitForSync(ctx context.Context) error {
+	select {
+	case <-i:
+	case <-time.After(indexTimeout):
+		ctrl.LoggerFrom(ctx).Info("the index of Helm storage is not there yet: releases are looked up one by one")
+	case <-ctx.Done():
+	}
+	return nil
+}

@@ -1,0 +1,198 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package operations
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/controller"
+	"github.com/pintle-dev/pintle/internal/operation"
+)
+
+// actor performs the actions of Operations.
+type actor struct {
+	client   client.Client
+	observer *observer
+	// written, locked and resumed are the writes of Operations, locks and Jobs.
+	written, locked, resumed *writes
+}
+
+// perform performs an action that is decided and recorded. Every action is idempotent. op is the
+// Operation as it was written; nil if it does not exist any more.
+func (a *actor) perform(ctx context.Context, v *view, op *opsv1alpha1.Operation, action operation.Action) error {
+	if op == nil {
+		return nil
+	}
+	switch do := action.(type) {
+	case operation.SetFinalizer:
+		return a.finalizer(ctx, op, controllerutil.AddFinalizer)
+	case operation.RemoveFinalizer:
+		return client.IgnoreNotFound(a.finalizer(ctx, op, controllerutil.RemoveFinalizer))
+	case operation.AcquireLock:
+		return a.acquire(ctx, v)
+	case operation.ReleaseLock:
+		return a.release(ctx, v)
+	case operation.Create:
+		return a.create(ctx, v, do.Step)
+	case operation.Resume:
+		return a.resume(ctx, v, do)
+	case operation.Stop:
+		return a.stop(ctx, v, do.Jobs)
+	case operation.Expire:
+		return a.expire(ctx, v, do)
+	case operation.RemoveCompanions:
+		return a.removeCompanions(ctx, v, do.Names)
+	case operation.Adopt, operation.Record, operation.Finish, operation.Wait, operation.Settle:
+	}
+	return nil
+}
+
+func (a *actor) finalizer(ctx context.Context, op *opsv1alpha1.Operation, change func(client.Object, string) bool) error {
+	before := op.DeepCopy()
+	if !change(op, opsv1alpha1.Finalizer) {
+		return nil
+	}
+	if err := a.client.Patch(ctx, op, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), controller.FieldOwner); err != nil {
+		return err
+	}
+	a.written.record(before)
+	return nil
+}
+
+// acquire writes the UID of the Operation into the annotation of the target, in the version that
+// the decision was made on. If Helm's action was announced on the same version, one of both writes
+// fails.
+func (a *actor) acquire(ctx context.Context, v *view) error {
+	return a.lock(ctx, v.hr, func(annotations map[string]string) {
+		annotations[opsv1alpha1.AnnotationHolder] = string(v.op.UID)
+	})
+}
+
+// release removes the UID of the Operation from all HelmReleases.
+func (a *actor) release(ctx context.Context, v *view) error {
+	for _, hr := range v.held {
+		if a.locked.isStale(hr) {
+			continue
+		}
+		err := a.lock(ctx, hr, func(annotations map[string]string) { delete(annotations, opsv1alpha1.AnnotationHolder) })
+		if client.IgnoreNotFound(err) != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lock is the only writer of the holder of a HelmRelease.
+func (a *actor) lock(ctx context.Context, before *helmv2.HelmRelease, change func(annotations map[string]string)) error {
+	after := before.DeepCopy()
+	if after.Annotations == nil {
+		after.Annotations = map[string]string{}
+	}
+	change(after.Annotations)
+	if err := a.client.Patch(ctx, after, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), controller.FieldOwner); err != nil {
+		return err
+	}
+	a.locked.record(before)
+	return nil
+}
+
+// create creates the objects that do not exist, and then the Job. An earlier reconciliation may
+// have created some of them.
+func (a *actor) create(ctx context.Context, v *view, step int) error {
+	for _, object := range append(slices.Clone(v.clones), v.plan.Steps[step].Job) {
+		if err := v.as.client.Create(ctx, object.DeepCopy(), controller.FieldOwner); err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("create %s %s: %s", object.GetKind(), object.GetName(), a.observer.clear(ctx, v, err))
+		}
+	}
+	return nil
+}
+
+// resume ends the suspension of a Job.
+func (a *actor) resume(ctx context.Context, v *view, do operation.Resume) error {
+	if err := a.patchJob(ctx, v, do.Job, do.UID, `"suspend":false`); err != nil {
+		return err
+	}
+	for i := range v.jobs {
+		if v.jobs[i].Name == do.Job {
+			a.resumed.record(&v.jobs[i])
+		}
+	}
+	return nil
+}
+
+// patchJob changes a field of a Job's spec. The UID guards against another Job of the name.
+func (a *actor) patchJob(ctx context.Context, v *view, name, uid, field string) error {
+	as, err := a.observer.identity(ctx, v)
+	if err != nil {
+		return err
+	}
+	patch := fmt.Sprintf(`{"metadata":{"uid":%q},"spec":{%s}}`, uid, field)
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: v.op.Namespace, Name: name}}
+	return a.observer.cleared(ctx, v, as.client.Patch(ctx, job, client.RawPatch(types.MergePatchType, []byte(patch)), controller.FieldOwner))
+}
+
+// uidOf returns the UID of a Job that the Operation has made.
+func (v *view) uidOf(job string) types.UID {
+	for _, j := range v.in.Jobs {
+		if j.Name == job && j.Ours {
+			return types.UID(j.UID)
+		}
+	}
+	return ""
+}
+
+// stop deletes Jobs and their pods.
+func (a *actor) stop(ctx context.Context, v *view, jobs []string) error {
+	for _, name := range jobs {
+		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: v.op.Namespace, Name: name}}
+		if err := a.remove(ctx, v, job, v.uidOf(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remove deletes an object and its dependents. The UID guards against another one of the name.
+func (a *actor) remove(ctx context.Context, v *view, object client.Object, uid types.UID) error {
+	as, err := a.observer.identity(ctx, v)
+	if err != nil {
+		return err
+	}
+	err = as.client.Delete(ctx, object, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	return a.observer.cleared(ctx, v, client.IgnoreNotFound(err))
+}
+
+func (a *actor) expire(ctx context.Context, v *view, do operation.Expire) error {
+	for _, name := range do.Jobs {
+		err := a.patchJob(ctx, v, name, string(v.uidOf(name)), fmt.Sprintf(`"ttlSecondsAfterFinished":%d`, do.Seconds))
+		if client.IgnoreNotFound(err) != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *actor) removeCompanions(ctx context.Context, v *view, names []string) error {
+	for i := range v.companions {
+		o := &v.companions[i]
+		if !slices.Contains(names, o.Kind+" "+o.Name) {
+			continue
+		}
+		if err := a.remove(ctx, v, o, o.UID); err != nil {
+			return err
+		}
+	}
+	return nil
+}

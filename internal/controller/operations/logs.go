@@ -1,0 +1,162 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package operations
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	"github.com/pintle-dev/pintle/internal/diagnosis"
+	"github.com/pintle-dev/pintle/internal/diagnosis/evidence"
+	"github.com/pintle-dev/pintle/internal/operation"
+)
+
+// logTimeout limits the reading of all logs of a Pod. A node may not answer, and the result
+// matters more than its logs.
+const logTimeout = 10 * time.Second
+
+// readLogs reads the logs that are complete or may soon be deleted.
+func (o *observer) readLogs(ctx context.Context, v *view) {
+	for i, job := range v.in.Jobs {
+		if operation.NeedsLogs(v.in, job) {
+			o.logs(ctx, v, &v.in.Jobs[i].Result)
+		}
+	}
+	if run := running(v.op); run != nil && !slices.ContainsFunc(v.in.Jobs, func(j operation.Job) bool { return j.UID == run.UID }) {
+		v.in.PodResult = operation.PodResultOf(run.UID, v.pods)
+		o.logs(ctx, v, &v.in.PodResult)
+	}
+}
+
+// logs reads the last lines of every container of the Pod of a result. It skips logs that cannot
+// be read. If the secrets to redact are unknown, a note replaces the log.
+func (o *observer) logs(ctx context.Context, v *view, result *operation.Result) {
+	name := result.Pod
+	i := slices.IndexFunc(v.pods, func(p corev1.Pod) bool { return p.Name == name })
+	if i < 0 || v.hr == nil {
+		// Without a HelmRelease there is no identity that may read them.
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, logTimeout)
+	defer cancel()
+	pod := &v.pods[i]
+	as, err := o.identity(ctx, v)
+	if err != nil {
+		result.Unread = true
+		return
+	}
+	secrets, err := o.secrets(ctx, v, pod)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Info("logs are not kept: what is secret in them is not known", "pod", name, "cause", err.Error())
+		result.Unread = isTransient(err)
+		if o := v.op.Status.Outputs; o == nil || o.LogsRef == nil || o.LogsRef.Name != name || len(o.LogTail) == 0 {
+			result.Logs = []opsv1alpha1.ContainerLog{{Container: pod.Spec.Containers[0].Name, Text: "(not kept: what is secret in it is not known: " + err.Error() + ")"}}
+		}
+		return
+	}
+	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		if len(result.Logs) == operation.MaxLogs {
+			break
+		}
+		text, err := evidence.ReadLog(ctx, as.logs, pod, c)
+		if err != nil {
+			ctrl.LoggerFrom(ctx).Info("a log cannot be read", "pod", name, "container", c.Name, "cause", err.Error())
+			result.Unread = result.Unread || isTransient(err)
+			continue
+		}
+		result.Logs = append(result.Logs, opsv1alpha1.ContainerLog{Container: c.Name, Text: operation.Tail(text, secrets)})
+	}
+}
+
+// isTransient reports whether a failed read may succeed a moment later. The log of a container
+// that has not started is a bad request, and missing rights stay missing.
+func isTransient(err error) bool {
+	return !errors.Is(err, evidence.ErrNoLog) && !apierrors.IsNotFound(err) && !apierrors.IsBadRequest(err) && !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err)
+}
+
+// clear returns the text of an answer of the API server or of an admission webhook without
+// secrets: those in the release's Secrets, and those that its values were taken from. The answer
+// may quote the object.
+func (o *observer) clear(ctx context.Context, v *view, err error) string {
+	if v.hr == nil {
+		return string(apierrors.ReasonForError(err))
+	}
+	secrets := v.secrets
+	if secrets == nil {
+		stored, unread := o.stored(ctx, v, operation.Revision(v.in))
+		if unread != nil {
+			return withoutText(err)
+		}
+		secrets = stored.Secrets
+	}
+	given, unread := o.values.Secrets(ctx, v.hr)
+	if unread != nil {
+		return withoutText(err)
+	}
+	return operation.Tail(err.Error(), slices.Concat(secrets, given))
+}
+
+func withoutText(err error) string {
+	return strings.TrimSpace(string(apierrors.ReasonForError(err)) + " (more is not told: what is secret in it is not known)")
+}
+
+// clearedError is an error of the API server whose text contains no secrets.
+type clearedError struct {
+	text  string
+	cause error
+}
+
+// Error implements error.
+func (e clearedError) Error() string { return e.text }
+
+// Unwrap returns the error to classify. Its text must not be shown.
+func (e clearedError) Unwrap() error { return e.cause }
+
+// cleared returns an error whose text contains no secrets.
+func (o *observer) cleared(ctx context.Context, v *view, err error) error {
+	if err == nil || !answered(err) {
+		return err
+	}
+	return clearedError{text: o.clear(ctx, v, err), cause: err}
+}
+
+// secrets returns the values that must not be in a log: those in the Secrets of the release as
+// stored and as they are now, in the Secrets that the Pod refers to, and those that the
+// HelmRelease takes from Secrets.
+func (o *observer) secrets(ctx context.Context, v *view, pod *corev1.Pod) ([]string, error) {
+	stored, err := o.stored(ctx, v, operation.Revision(v.in))
+	if err != nil {
+		return nil, err
+	}
+	given, err := o.values.Secrets(ctx, v.hr)
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Concat(stored.Secrets, given)
+	names := slices.Concat(stored.SecretNames, diagnosis.SecretNames(pod.Spec))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		var secret corev1.Secret
+		err := v.as.client.Get(ctx, client.ObjectKey{Namespace: pod.Namespace, Name: name}, &secret)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, value := range secret.Data {
+			all = append(all, string(value))
+		}
+	}
+	return slices.DeleteFunc(all, func(s string) bool { return strings.TrimSpace(s) == "" }), nil
+}

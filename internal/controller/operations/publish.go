@@ -1,0 +1,98 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package operations
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	"github.com/pintle-dev/pintle/internal/controller"
+	"github.com/pintle-dev/pintle/internal/operation"
+	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/status"
+)
+
+// publish ends a reconciliation: it writes status, which proves that the read was not stale, then
+// sends the events, and only then performs the action.
+func (r *Reconciler) publish(ctx context.Context, v *view, d operation.Decision, rep status.OperationReport) (ctrl.Result, error) {
+	written, err := r.writeStatus(ctx, v.op, rep.Status)
+	if err != nil {
+		return unwritten(err)
+	}
+	for _, e := range rep.Events {
+		r.events.Event(written, e.Type, e.Reason, e.Message)
+	}
+	if rep.Ended {
+		r.count(v, d, rep.Status)
+		for i := range v.jobs {
+			r.resumed.forget(client.ObjectKeyFromObject(&v.jobs[i]))
+		}
+	}
+	if err := r.actor.perform(ctx, v, written, d.Action); err != nil {
+		return unwritten(err)
+	}
+	r.queue(v, d)
+	return result(rep.Retry), nil
+}
+
+// writeStatus is the only writer of an Operation's status.
+func (r *Reconciler) writeStatus(ctx context.Context, before *opsv1alpha1.Operation, status opsv1alpha1.OperationStatus) (*opsv1alpha1.Operation, error) {
+	after := before.DeepCopy()
+	after.Status = status
+	if equality.Semantic.DeepEqual(before.Status, after.Status) {
+		return after, nil
+	}
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := r.client.Status().Patch(ctx, after, patch, controller.FieldOwner); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	r.written.record(before)
+	return after, nil
+}
+
+// count adds an Operation that has ended to the metrics.
+func (r *Reconciler) count(v *view, d operation.Decision, status opsv1alpha1.OperationStatus) {
+	var took time.Duration
+	if status.StartedAt != nil && status.CompletionTime != nil {
+		took = max(0, status.CompletionTime.Sub(status.StartedAt.Time))
+	}
+	r.metrics.Operation(string(v.op.Spec.Engine), string(status.Phase), d.Reason, took, operation.WaitDuration(v.op.CreationTimestamp.Time, status))
+}
+
+// queue reserves the release for an Operation that waits for Helm. Otherwise Helm could begin
+// another action before the Operation has the lock.
+func (r *Reconciler) queue(v *view, d operation.Decision) {
+	t := v.in.Target
+	if d.Rule == "SetFinalizer" || d.Rule == "AwaitLock" && (t.Action != "" || t.Pending != "") && !d.Phase.Final() {
+		r.locks.Wait(v.op.UID, v.op.Name, client.ObjectKey{Namespace: v.op.Namespace, Name: t.HelmRelease}, v.in.Now)
+		return
+	}
+	if hr, waited := r.locks.Leave(v.op.UID); waited {
+		r.enqueue(hr)
+	}
+}
+
+// unwritten ends a reconciliation whose write failed. A conflict is no error: the read was stale.
+func unwritten(err error) (ctrl.Result, error) {
+	if apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: controller.StaleRetry}, nil
+	}
+	return ctrl.Result{}, err
+}
+
+// result is the only place that decides when an Operation is requeued.
+func result(retry release.Retry) ctrl.Result {
+	if retry.IsNow() {
+		// The cache has to catch up first.
+		return ctrl.Result{RequeueAfter: controller.StaleRetry}
+	}
+	delay, _ := retry.Delay()
+	return ctrl.Result{RequeueAfter: delay}
+}

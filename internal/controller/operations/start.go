@@ -1,0 +1,153 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package operations
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-logr/logr"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	"github.com/pintle-dev/pintle/internal/controller/connection"
+	"github.com/pintle-dev/pintle/internal/controller/lock"
+	"github.com/pintle-dev/pintle/internal/metrics"
+)
+
+// startRetry is the interval between checks whether Operations can be watched, if no change of
+// the capabilities is noticed.
+const startRetry = 10 * time.Minute
+
+// Starter starts the controller of Operations once they can be watched. After an upgrade of the
+// image alone, their CRD or the rights to it may be missing. A controller that watched them would
+// end the process.
+type Starter struct {
+	live client.Reader
+	log  logr.Logger
+	// namespace is the only one that is watched; empty is all.
+	namespace string
+	begin     func(ctx context.Context) error
+	// changed receives a value after each change of the capabilities of the API server.
+	changed chan struct{}
+}
+
+// CapabilitiesChanged makes the Starter check again. It never blocks.
+func (s *Starter) CapabilitiesChanged() {
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}
+
+// Start implements manager.Runnable.
+func (s *Starter) Start(ctx context.Context) error {
+	var said string
+	for {
+		err := s.watchable(ctx)
+		if err == nil {
+			s.log.Info("Operations are served")
+			return s.begin(ctx)
+		}
+		if why := err.Error(); why != said && ctx.Err() == nil {
+			said = why
+			s.log.Info("Operations are not served until their definition and the rights to them are there", "cause", why)
+		}
+		select {
+		case <-s.changed:
+			// A kind is served some time after its CRD was created.
+			if !pause(ctx, time.Second) {
+				return nil
+			}
+		case <-time.After(startRetry):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// pause reports whether a time has passed before ctx ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// watchable returns an error if a kind that the controller of Operations watches cannot be
+// listed.
+func (s *Starter) watchable(ctx context.Context) error {
+	for _, list := range []client.ObjectList{&opsv1alpha1.OperationList{}, &batchv1.JobList{}, &corev1.PodList{}} {
+		options := []client.ListOption{client.Limit(1), client.InNamespace(s.namespace)}
+		if _, ours := list.(*opsv1alpha1.OperationList); !ours {
+			options = append(options, client.HasLabels{opsv1alpha1.LabelOperation})
+		}
+		if err := s.live.List(ctx, list, options...); err != nil {
+			return fmt.Errorf("list %T: %w", list, err)
+		}
+	}
+	return nil
+}
+
+// Options configure the controller of Operations. All are required unless noted.
+type Options struct {
+	Events  record.EventRecorder
+	Metrics *metrics.Metrics
+	// Hooks reads the hooks of releases, Values which of their values are secret.
+	Hooks       hookReader
+	Values      valueReader
+	Connections *connection.Finder
+	Locks       *lock.Locks
+	// Enqueue triggers a reconciliation of a HelmRelease.
+	Enqueue func(types.NamespacedName)
+	Now     func() time.Time
+	// Timeout is the longest wait of an Operation and the longest run of one of its Jobs; zero
+	// sets no limit.
+	Timeout time.Duration
+	// ClusterID is a label of the Jobs; empty for none.
+	ClusterID string
+	// Namespace is the only one that is watched; empty is all.
+	Namespace string
+	// Concurrent is the number of Operations that are reconciled at the same time.
+	Concurrent int
+}
+
+// Add adds the controller of Operations to a manager. It begins when the Starter finds that
+// Operations can be watched.
+func Add(mgr ctrl.Manager, o Options) (*Starter, error) {
+	r := newReconciler(mgr.GetClient(), mgr.GetAPIReader(), impersonator{connections: o.Connections, scheme: mgr.GetScheme()}, o)
+	start := &Starter{
+		live: mgr.GetAPIReader(), log: mgr.GetLogger().WithName("operations"), namespace: o.Namespace, changed: make(chan struct{}, 1),
+		begin: func(ctx context.Context) error {
+			if err := r.setup(ctx, mgr, o.Concurrent); err != nil {
+				return err
+			}
+			o.Locks.Served()
+			return nil
+		},
+	}
+	return start, mgr.Add(start)
+}
+
+// newReconciler returns a Reconciler that reads through c and, past the cache, through live.
+func newReconciler(c client.Client, live client.Reader, as identities, o Options) *Reconciler {
+	written, locked, resumed := &writes{}, &writes{}, &writes{}
+	observer := &observer{
+		client: c, live: live, hooks: o.Hooks, values: o.Values, identities: as, locks: o.Locks,
+		timeout: o.Timeout, clusterID: o.ClusterID, now: o.Now, locked: locked, resumed: resumed,
+	}
+	return &Reconciler{
+		client: c, events: o.Events, metrics: o.Metrics, locks: o.Locks, observer: observer,
+		actor:   &actor{client: c, observer: observer, written: written, locked: locked, resumed: resumed},
+		enqueue: o.Enqueue, now: o.Now, written: written, resumed: resumed,
+	}
+}

@@ -1,0 +1,111 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package operations
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/controller"
+	"github.com/pintle-dev/pintle/internal/operation"
+	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/status"
+)
+
+// target finds the HelmRelease that an Operation is for, and those that name it as
+// their holder.
+func (o *observer) target(ctx context.Context, v *view) error {
+	var held helmv2.HelmReleaseList
+	if err := o.client.List(ctx, &held, client.InNamespace(v.op.Namespace), client.MatchingFields{controller.IndexHolder: string(v.op.UID)}); err != nil {
+		return err
+	}
+	for i := range held.Items {
+		v.held = append(v.held, &held.Items[i])
+		v.in.LockedReleases = append(v.in.LockedReleases, held.Items[i].Name)
+	}
+	slices.Sort(v.in.LockedReleases)
+	var err error
+	if v.hr, v.in.Target.Unresolved, err = o.resolve(ctx, v.op); err != nil || v.hr == nil {
+		return err
+	}
+	if o.locked.isStale(v.hr) {
+		return errStale
+	}
+	return o.describe(ctx, v)
+}
+
+// describe fills in what matters of the target.
+func (o *observer) describe(ctx context.Context, v *view) error {
+	t, hr := &v.in.Target, v.hr
+	t.HelmRelease, t.Deleted = hr.Name, !hr.DeletionTimestamp.IsZero()
+	t.Suspended = release.SuspensionOf(hr.Spec.Suspend, hr.Annotations, v.in.Now).Active
+	t.Action = status.Announced(hr.Status)
+	if hr.Spec.KubeConfig != nil {
+		t.Refused = &operation.Problem{Reason: opsv1alpha1.ReasonTargetNotSupported,
+			Message: fmt.Sprintf("HelmRelease %s is installed into another cluster: hooks are run only in this one", hr.Name)}
+	}
+	uid := hr.Annotations[opsv1alpha1.AnnotationHolder]
+	if uid == "" || uid == string(v.op.UID) {
+		return nil
+	}
+	name, living, err := o.locks.Operation(ctx, hr.Namespace, uid)
+	t.LockHolder = operation.LockHolder{UID: uid, Name: name, Active: living}
+	return err
+}
+
+// resolve returns the HelmRelease that an Operation means, or why there is none.
+func (o *observer) resolve(ctx context.Context, op *opsv1alpha1.Operation) (*helmv2.HelmRelease, *operation.Problem, error) {
+	ref := op.Spec.TargetRef
+	gv, err := schema.ParseGroupVersion(ref.APIVersion)
+	if err != nil {
+		return nil, &operation.Problem{Reason: opsv1alpha1.ReasonTargetNotFound, Message: "apiVersion of the target is none"}, nil
+	}
+	group := gv.Group
+	if group != helmv2.GroupVersion.Group || ref.Kind != helmv2.HelmReleaseKind {
+		var all helmv2.HelmReleaseList
+		if err := o.client.List(ctx, &all, client.InNamespace(op.Namespace)); err != nil {
+			return nil, nil, err
+		}
+		owned := slices.DeleteFunc(all.Items, func(hr helmv2.HelmRelease) bool { return !controls(group, ref, &hr) })
+		if len(owned) > 1 {
+			return nil, &operation.Problem{Reason: opsv1alpha1.ReasonTargetAmbiguous,
+				Message: fmt.Sprintf("%d HelmReleases belong to %s %s: which one is meant is not known", len(owned), ref.Kind, ref.Name)}, nil
+		}
+		if len(owned) == 1 {
+			return &owned[0], nil, nil
+		}
+	}
+	hr := &helmv2.HelmRelease{}
+	err = o.client.Get(ctx, client.ObjectKey{Namespace: op.Namespace, Name: ref.Name}, hr)
+	if apierrors.IsNotFound(err) {
+		message := fmt.Sprintf("there is no HelmRelease %s", ref.Name)
+		if ref.Kind != helmv2.HelmReleaseKind {
+			message = fmt.Sprintf("no HelmRelease belongs to %s %s, and none has its name", ref.Kind, ref.Name)
+		}
+		return nil, &operation.Problem{Reason: opsv1alpha1.ReasonTargetNotFound, Message: message}, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return hr, nil, nil
+}
+
+// controls reports whether the object that a reference names is the controller of
+// hr. Its version does not matter: owners are written with any.
+func controls(group string, ref opsv1alpha1.TargetReference, hr *helmv2.HelmRelease) bool {
+	owner := metav1.GetControllerOfNoCopy(hr)
+	if owner == nil || owner.Kind != ref.Kind || owner.Name != ref.Name {
+		return false
+	}
+	gv, err := schema.ParseGroupVersion(owner.APIVersion)
+	return err == nil && gv.Group == group
+}

@@ -1,0 +1,128 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package setup registers the controllers with a manager.
+package setup
+
+import (
+	"errors"
+	"time"
+
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/cluster"
+	"github.com/pintle-dev/pintle/internal/controller"
+	"github.com/pintle-dev/pintle/internal/controller/capabilities"
+	"github.com/pintle-dev/pintle/internal/controller/connection"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease"
+	"github.com/pintle-dev/pintle/internal/controller/lock"
+	"github.com/pintle-dev/pintle/internal/controller/operations"
+	"github.com/pintle-dev/pintle/internal/events"
+	"github.com/pintle-dev/pintle/internal/helm"
+	"github.com/pintle-dev/pintle/internal/inputs"
+	"github.com/pintle-dev/pintle/internal/metrics"
+)
+
+// Options configure the controllers. All but the switches at the end are required.
+type Options struct {
+	Inputs *inputs.Resolver
+	Helm   *helm.Runner
+	// Indexed is closed when the index of Helm storage is complete; nil if there is none. The
+	// first reconciliations wait for it, for a while: otherwise they read the storage one by one.
+	Indexed <-chan struct{}
+	// Clusters connects to the clusters of releases. DefaultServiceAccount is the ServiceAccount
+	// to impersonate where a HelmRelease names none; empty is the controller's own identity.
+	Clusters              *cluster.Connections
+	DefaultServiceAccount string
+	// Workloads limits what ConfigMaps that describe other clusters may contain.
+	Workloads cluster.WorkloadOptions
+	Metrics   *metrics.Metrics
+	// Notifications posts events; nil posts none.
+	Notifications *events.Sender
+	Now           func() time.Time
+	// Concurrent is the number of objects of a kind that are reconciled, and of Helm actions that
+	// run, at the same time.
+	Concurrent int
+	// MinRetryDelay and MaxRetryDelay bound the back-off.
+	MinRetryDelay time.Duration
+	MaxRetryDelay time.Duration
+	// JitterPercent is how far intervals are spread either way, 0 to 99. With 0, the first
+	// intervals after the start are not spread either.
+	JitterPercent int
+	// NoCrossNamespaceRefs refuses HelmCharts in other namespaces.
+	NoCrossNamespaceRefs bool
+	// ExternalArtifacts watches objects of that kind, whose CRD must exist then.
+	ExternalArtifacts bool
+	// NoConfigWatches leaves changes of ConfigMaps and Secrets to the next interval.
+	NoConfigWatches bool
+	// OverriddenManagers are field managers whose fields drift detection compares and corrects.
+	OverriddenManagers []string
+	// WatchedNamespace is the only one in which live objects are watched; empty is all.
+	WatchedNamespace string
+	// Defaults are the defaults of fields that feature gates change.
+	Defaults helmv2.Defaults
+	// AllowDNS lets templates look up names.
+	AllowDNS bool
+	// OperationTimeout is the longest wait of an Operation and the longest run of one of its
+	// Jobs; zero sets no limit. ClusterID is a label of the Jobs; empty for none.
+	OperationTimeout time.Duration
+	ClusterID        string
+}
+
+// Add registers both controllers with a manager, and what they need beside it: probes of clusters
+// that do not answer, and the watch of the capabilities of the API server.
+func Add(mgr ctrl.Manager, o Options) error {
+	connections := &connection.Finder{
+		Live: mgr.GetAPIReader(), Clusters: o.Clusters, DefaultServiceAccount: o.DefaultServiceAccount, Workloads: o.Workloads,
+	}
+	locks, recorder := lock.New(mgr.GetClient(), mgr.GetAPIReader()), controller.Recorder(mgr, o.Notifications)
+	releases, err := helmrelease.Add(mgr, helmrelease.Options{
+		Inputs: o.Inputs, Helm: o.Helm, Connections: connections, Locks: locks, Metrics: o.Metrics, Events: recorder, Now: o.Now,
+		Indexed: o.Indexed, Concurrent: o.Concurrent,
+		MinRetryDelay: o.MinRetryDelay, MaxRetryDelay: o.MaxRetryDelay, JitterPercent: o.JitterPercent,
+		NoCrossNamespaceRefs: o.NoCrossNamespaceRefs, ExternalArtifacts: o.ExternalArtifacts, NoConfigWatches: o.NoConfigWatches,
+		OverriddenManagers: o.OverriddenManagers, WatchedNamespace: o.WatchedNamespace, Defaults: o.Defaults, AllowDNS: o.AllowDNS,
+	})
+	if err != nil {
+		return err
+	}
+	ops, err := operations.Add(mgr, operations.Options{
+		Events: recorder, Metrics: o.Metrics, Hooks: o.Helm, Values: o.Inputs, Connections: connections, Locks: locks,
+		Enqueue: releases.Enqueue, Now: o.Now, Timeout: o.OperationTimeout, ClusterID: o.ClusterID,
+		Namespace: o.WatchedNamespace, Concurrent: o.Concurrent,
+	})
+	if err != nil {
+		return err
+	}
+	return errors.Join(addClusters(mgr, o, releases), addCapabilities(mgr, o.Clusters, releases, ops))
+}
+
+// addClusters runs the probes of clusters that do not answer, and lets other clusters get tokens
+// of ServiceAccounts.
+func addClusters(mgr ctrl.Manager, o Options, releases *helmrelease.Controller) error {
+	core, err := corev1client.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return err
+	}
+	o.Clusters.SetTokenRequester(connection.Tokens(core))
+	o.Clusters.SetCallbacks(cluster.Callbacks{Enqueue: releases.Enqueue, Reachable: releases.ClusterReachable, Unreachable: o.Metrics.ClusterUnreachable})
+	return mgr.Add(o.Clusters)
+}
+
+// addCapabilities runs the watch of the capabilities of the controller's own cluster.
+func addCapabilities(mgr ctrl.Manager, clusters *cluster.Connections, releases *helmrelease.Controller, ops *operations.Starter) error {
+	watch, err := capabilities.New(mgr.GetConfig(), mgr.GetHTTPClient(), capabilities.Observer{
+		Changed: func() {
+			clusters.APIsChanged()
+			releases.CapabilitiesChanged()
+			ops.CapabilitiesChanged()
+		},
+		Watched: clusters.SetAPIsWatched,
+	})
+	if err != nil {
+		return err
+	}
+	return mgr.Add(watch)
+}

@@ -1,0 +1,62 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inputs
+
+import (
+	"context"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/cel"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// Resolve returns the inputs of hr, or a *release.Blocked. The fields of Desired that follow from
+// the spec alone are set in both cases. Resolve does not change hr.
+func (r *Resolver) Resolve(ctx context.Context, hr *helmv2.HelmRelease) (Want, error) {
+	want := Want{Desired: basics(hr, r.settings.Defaults)}
+	if want.Deleted || want.Suspended {
+		return want, nil
+	}
+	if hr.HasChartRef() == hr.HasChartTemplate() {
+		// The CRD validates this, but an older CRD may be installed.
+		return want, unsupported("exactly one of spec.chart and spec.chartRef must be set")
+	}
+	if _, err := cel.CompileReadinessChecks(hr.Spec.HealthCheckExprs); err != nil {
+		return want, &release.Blocked{
+			Reason: helmv2.ReasonInvalidCELExpression, Terminal: true, Retry: release.Never(), Err: err,
+			Message: "Reconciliation failed terminally due to configuration error: " + err.Error(),
+		}
+	}
+	if err := r.checkAccess(hr); err != nil {
+		return want, err
+	}
+	if err := r.dependencies(ctx, hr); err != nil {
+		return want, err
+	}
+	src, err := r.source(ctx, hr)
+	if err != nil {
+		return want, err
+	}
+	want.Artifact = src.artifact
+	// Values precede the chart: without them a download of the chart would be wasted.
+	if err := r.values(ctx, hr, &want); err != nil {
+		return want, err
+	}
+	if want.Chart, want.Artifact, err = r.identify(ctx, hr, src); err != nil {
+		return want, err
+	}
+	return want, nil
+}
+
+// FetchChart adds the bytes of the chart to want, a result of Resolve for hr, so that an action does
+// not wait for a download. While the download runs, it returns a *release.Blocked. Only a release
+// that is about to be acted on needs its chart.
+func (r *Resolver) FetchChart(ctx context.Context, hr *helmv2.HelmRelease, want Want) (Want, error) {
+	artifact, err := r.charts.Fetch(ctx, want.Artifact, waiterKey(hr))
+	if err != nil {
+		return want, downloadBlocked(err)
+	}
+	want.Artifact = artifact
+	return want, nil
+}

@@ -1,0 +1,12 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package leader rejects writes of a replica that may not be the leader any more.
+//
+// Leader election alone does not: a process that was suspended for longer than its lease goes on to
+// write until the renew deadline has passed. So every write passes a fence. It is open after a
+// renewal for as long as no other replica can acquire the lease. The lease is released only when no
+// write is in flight.
+//
+//	leader.go  Fence: a lock for leader election and a transport for writes
+package leader

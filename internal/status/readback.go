@@ -1,0 +1,44 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"strings"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+// The functions of this file read messages of conditions, and are the only ones that do. The facts
+// have no field: the CRD may be that of helm-controller, and the API server then drops other
+// fields. They have no reason of their own, because reasons are a part of helm-controller's API.
+
+// announcementPrefix begins the message of every announcement; see runningMessage.
+// helm-controller's announcements begin with it too.
+const announcementPrefix = "Running '"
+
+// Announced returns the message of the announced action, which may be running. It returns the
+// empty string if no action is announced. The reason of an announcement, Progressing, is also that
+// of other work, such as a download.
+func Announced(status helmv2.HelmReleaseStatus) string {
+	c := apimeta.FindStatusCondition(status.Conditions, helmv2.ConditionReconciling)
+	if c == nil || c.Status != metav1.ConditionTrue || c.Reason != helmv2.ReasonProgressing || !strings.HasPrefix(c.Message, announcementPrefix) {
+		return ""
+	}
+	return c.Message
+}
+
+// sameOutage reports whether Ready is about an outage of server. The outage then began at the
+// transition time of Ready. Only the message contains the server.
+func sameOutage(ready metav1.Condition, server string) bool {
+	return ready.Reason == helmv2.ReasonInterrupted && strings.HasPrefix(ready.Message, unavailableMessage(server, ready.LastTransitionTime))
+}
+
+// sameDrift reports whether Drifted has the message of a drift already. The error of a failed
+// correction may follow it.
+func sameDrift(drifted metav1.Condition, message string) bool {
+	return drifted.Status == metav1.ConditionTrue && strings.HasPrefix(drifted.Message, storable(message))
+}
