@@ -202,7 +202,7 @@ func (s *skies) saysWhatIsWrong() {
 		s.departed(hr)
 
 		hr = s.far(name+"-nothing", nil, s.describe(name+"-nothing", map[string]string{"provider": name, "serviceAccountName": name}))
-		s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonRESTClientError, "ConfigMap '"+s.namespace+"/"+name+"-nothing': cluster is missing: for "+name)
+		s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonRESTClientError, "ConfigMap '"+s.namespace+"/"+name+"-nothing': cluster is missing: its form for "+name)
 		hr = s.far(name+"-unprivileged", nil, s.describe(name+"-unprivileged", map[string]string{"provider": name, "cluster": p.resource, "serviceAccountName": "unprivileged"}))
 		s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonRESTClientError, "ConfigMap '"+s.namespace+"/"+name+"-unprivileged'", `serviceaccounts "unprivileged" not found`)
 	}
