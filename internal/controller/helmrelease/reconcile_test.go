@@ -82,11 +82,14 @@ type stub struct {
 	// really is what the API server says is stored, and confirmed how often it was asked.
 	really    []release.Revision
 	confirmed int
+	// resolved is the HelmRelease whose inputs were resolved last.
+	resolved *helmv2.HelmRelease
 	// read and ran are the ways that were used to read and to act.
 	read, ran genericclioptions.RESTClientGetter
 }
 
-func (s *stub) Resolve(context.Context, *helmv2.HelmRelease) (inputs.Want, error) {
+func (s *stub) Resolve(_ context.Context, hr *helmv2.HelmRelease) (inputs.Want, error) {
+	s.resolved = hr
 	if s.meanwhile != nil {
 		s.meanwhile()
 	}

@@ -127,6 +127,22 @@ func TestObserve(t *testing.T) {
 	}
 }
 
+// TestForeignInputsAreForgotten: changes do not count any more when no input has the applier.
+func TestForeignInputsAreForgotten(t *testing.T) {
+	var memory state.Table[State]
+	d := &Debouncer{Memory: &memory, Now: time.Now}
+	memory.With(key, func(s *State) {
+		s.Observe([2]int64{1, 1}, time.Now())
+		s.Changed(time.Now())
+	})
+	d.Observe(t.Context(), &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}})
+	memory.With(key, func(s *State) {
+		if s.Changed(time.Now()); s.Burst() != nil {
+			t.Errorf("remembered is %+v", s)
+		}
+	})
+}
+
 // TestApplying: a Kustomization that has applied everything is through, though it
 // waits for us to become ready.
 func TestApplying(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	fluxmeta "github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
@@ -19,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/controller/controllertest"
 )
 
@@ -244,5 +246,33 @@ func TestStartYields(t *testing.T) {
 			t.Errorf("in the initial list %t: %s is enqueued with priority %d, want %d", initial, request, got, want)
 		}
 		q.ShutDown()
+	}
+}
+
+// TestValuesDebounce: updates of an object with values are reported, after which its users are
+// enqueued with a delay. Creations and deletions are no part of a commit that is still arriving.
+func TestValuesDebounce(t *testing.T) {
+	user := controllertest.HelmRelease("prod", "web", func(hr *helmv2.HelmRelease) {
+		hr.Spec.ValuesFrom = []helmv2.ValuesReference{{Kind: helmv2.KindConfigMap, Name: "values"}}
+	})
+	var changed []string
+	h := &Handlers{
+		Client: controllertest.NewClient().WithObjects(user).Build(),
+		Changed: func(hr *helmv2.HelmRelease, obj client.Object) {
+			changed = append(changed, hr.Name+" by "+obj.GetName())
+		},
+	}
+	values := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "values"}}
+	q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	defer q.ShutDown()
+	on := h.Values(controller.IndexConfigMap)
+	on.Create(t.Context(), event.CreateEvent{Object: values}, q)
+	on.Delete(t.Context(), event.DeleteEvent{Object: values}, q)
+	if len(changed) > 0 {
+		t.Errorf("changed are %v", changed)
+	}
+	on.Update(t.Context(), event.UpdateEvent{ObjectOld: values, ObjectNew: values}, q)
+	if !slices.Equal(changed, []string{"web by values"}) || q.Len() > 0 {
+		t.Errorf("changed are %v, %d are enqueued at once", changed, q.Len())
 	}
 }
