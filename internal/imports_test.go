@@ -58,8 +58,10 @@ func mayImport() map[string][]string {
 		"diagnosis/evidence":                {"diagnosis", "release"},
 		"drift":                             {"apiretry", "release"},
 		"events":                            {},
-		"helm":                              {"apiretry", "cel", "chart", "diagnosis", "helm/storage", "hookjob", "readiness", "release", "render", "render/postrender", "values"},
+		"helm":                              {"apiretry", "cel", "chart", "diagnosis", "helm/storage", "helm/wait", "hookjob", "release", "render", "render/postrender", "values"},
+		"helm/apitest":                      {},
 		"helm/storage":                      {"release", "values"},
+		"helm/wait":                         {"cel", "readiness", "release"},
 		"hookjob":                           {},
 		"inputs":                            {"cel", "chart", "release", "values"},
 		"leader":                            {},
@@ -86,7 +88,7 @@ func pure() map[string][]string {
 		"diagnosis": {"k8s.io/api"},
 		"hookjob":   {"k8s.io/api", "k8s.io/apimachinery/pkg", "sigs.k8s.io/yaml"},
 		"operation": {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis"},
-		"readiness": {"k8s.io/apimachinery/pkg/util/resourceversion"},
+		"readiness": {"github.com/fluxcd/cli-utils/pkg/kstatus/status", "k8s.io/api", "k8s.io/apimachinery/pkg"},
 		"release":   {"k8s.io/apimachinery/pkg/apis/meta/v1"},
 		"scenario":  {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "release", packages + "status"},
 		"status":    {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "operation", packages + "release"},
@@ -243,7 +245,7 @@ func TestLibraries(t *testing.T) {
 	}{
 		{
 			libraries: []string{"helm.sh/helm"},
-			direct:    []string{"helm", "helm/storage", "chart", "render", "values"},
+			direct:    []string{"helm", "helm/storage", "helm/wait", "chart", "render", "values"},
 			indirect:  []string{"inputs", "controller", "main"},
 		},
 		{

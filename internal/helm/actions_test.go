@@ -19,6 +19,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/cluster"
+	"github.com/pintle-dev/pintle/internal/helm/wait"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -124,7 +125,7 @@ func TestRollbackFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			install(t, w, w.chart("1.0.0", hooked(event)), "one", "two")
-			w.reacted = finished(false)
+			w.Created = finished(false)
 			out := w.runner.Run(t.Context(), w.conn, job(release.Rollback{Timeout: time.Minute, Version: 1}, chart.Artifact{}, "", nil))
 			if out.Err == nil || !strings.Contains(out.Err.Error(), "failed early due to stalled resources: [Job/prod/migrate") {
 				t.Fatalf("error %v", out.Err)
@@ -174,7 +175,7 @@ func TestRollbackOptions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			rolling := false
-			w.reacted = func(object map[string]any) {
+			w.Created = func(object map[string]any) {
 				if n := object["metadata"].(map[string]any)["name"]; n != "work" || tc.job || !rolling {
 					finished(true)(object)
 				} else {
@@ -185,11 +186,11 @@ func TestRollbackOptions(t *testing.T) {
 				}
 			}
 			install(t, w, w.chart("1.0.0", files), "one", "two")
-			w.mu.Lock()
+			w.Mu.Lock()
 			rolling = true
-			w.objects[deploymentPath]["spec"].(map[string]any)["paused"] = tc.deployment
-			w.requests = nil
-			w.mu.Unlock()
+			w.Objects[deploymentPath]["spec"].(map[string]any)["paused"] = tc.deployment
+			w.Requests = nil
+			w.Mu.Unlock()
 			j := job(release.Rollback{Timeout: time.Minute, Version: 1}, chart.Artifact{}, "", nil)
 			j.Spec.Rollback, j.Spec.MaxHistory = tc.spec, tc.max
 			synctest.Test(t, func(t *testing.T) {
@@ -198,11 +199,11 @@ func TestRollbackOptions(t *testing.T) {
 					t.Errorf("%s: error %v, want %q", tc.reason, out.Err, tc.err)
 				}
 			})
-			if made := w.object(jobPath) != nil; made != tc.hook {
+			if made := w.Object(jobPath) != nil; made != tc.hook {
 				t.Errorf("%s: hook ran: %t", tc.reason, made)
 			}
-			if !strings.Contains(strings.Join(w.requests, "\n"), tc.method+" "+configMapPath) {
-				t.Errorf("%s: requests %q", tc.reason, w.requests)
+			if !strings.Contains(strings.Join(w.Requests, "\n"), tc.method+" "+configMapPath) {
+				t.Errorf("%s: requests %q", tc.reason, w.Requests)
 			}
 			if n := len(w.history()); n != tc.revisions {
 				t.Errorf("%s: %d revisions", tc.reason, n)
@@ -240,7 +241,7 @@ func TestUninstallAgain(t *testing.T) {
 				files = hooked("pre-delete")
 			}
 			install(t, w, w.chart("1.0.0", files), "one")
-			w.refuse, w.reacted = tc.refuse, finished(false)
+			w.Refuse, w.Created = tc.refuse, finished(false)
 			j := job(release.Uninstall{Timeout: time.Minute, Target: target(), Remediation: true}, chart.Artifact{}, "", nil)
 			j.Spec.Uninstall = &helmv2.Uninstall{KeepHistory: tc.keep}
 			stuck := tc.refuse != nil || tc.hook
@@ -251,11 +252,11 @@ func TestUninstallAgain(t *testing.T) {
 			if stuck && out.Revisions[0].Status != helmv2.StatusUninstalling {
 				t.Errorf("revisions %+v", out.Revisions)
 			}
-			w.refuse, w.reacted = nil, finished(true)
+			w.Refuse, w.Created = nil, finished(true)
 			if out := w.runner.Run(t.Context(), w.conn, j); out.Err != nil || out.Stored() != (stuck && tc.keep) {
 				t.Errorf("%s: error %v, revisions %+v", tc.reason, out.Err, out.Revisions)
 			}
-			if diff := cmp.Diff(tc.left, statuses(w.history())); diff != "" || w.object(configMapPath) != nil {
+			if diff := cmp.Diff(tc.left, statuses(w.history())); diff != "" || w.Object(configMapPath) != nil {
 				t.Errorf("%s: what is left (-want +got):\n%s", tc.reason, diff)
 			}
 		})
@@ -273,8 +274,8 @@ func TestUninstallWhereItWas(t *testing.T) {
 	if out := w.runner.Run(t.Context(), w.conn, j); out.Err != nil {
 		t.Fatal(out.Err)
 	}
-	if w.object(configMapPath) != nil || len(w.history()) > 0 {
-		t.Errorf("something is left: %v, %v", w.object(configMapPath), w.history())
+	if w.Object(configMapPath) != nil || len(w.history()) > 0 {
+		t.Errorf("something is left: %v, %v", w.Object(configMapPath), w.history())
 	}
 }
 
@@ -282,7 +283,7 @@ func TestUninstallWhereItWas(t *testing.T) {
 func TestUninstallAsksTheServer(t *testing.T) {
 	w := newWorld(t)
 	install(t, w, w.chart("1.0.0", note()), "one")
-	local, err := cluster.NewConnections(w.config, cluster.KubeconfigOptions{}, time.Now).For(cluster.Identity{})
+	local, err := cluster.NewConnections(w.Config(), cluster.KubeconfigOptions{}, time.Now).For(cluster.Identity{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,8 +292,8 @@ func TestUninstallAsksTheServer(t *testing.T) {
 	if out := runner.Run(t.Context(), local, j); out.Err != nil {
 		t.Fatal(out.Err)
 	}
-	if w.object(configMapPath) != nil || len(w.history()) > 0 {
-		t.Errorf("something is left: %v, %v", w.object(configMapPath), w.history())
+	if w.Object(configMapPath) != nil || len(w.history()) > 0 {
+		t.Errorf("something is left: %v, %v", w.Object(configMapPath), w.history())
 	}
 }
 
@@ -325,7 +326,7 @@ func TestReplace(t *testing.T) {
 func TestUninstallThatFailsAtTheEnd(t *testing.T) {
 	w := newWorld(t)
 	install(t, w, w.chart("1.0.0", hooked("post-delete")), "one")
-	w.reacted = finished(false)
+	w.Created = finished(false)
 	j := job(release.Uninstall{Timeout: time.Minute, Target: target()}, chart.Artifact{}, "", nil)
 	j.Spec.Uninstall = &helmv2.Uninstall{KeepHistory: true}
 	out := w.runner.Run(t.Context(), w.conn, j)
@@ -377,7 +378,7 @@ func TestTests(t *testing.T) {
 					t.Errorf("%s never ran: %+v", test, run)
 				}
 			}
-			w.reacted = func(object map[string]any) {
+			w.Created = func(object map[string]any) {
 				finished(object["metadata"].(map[string]any)["name"] != tc.fails)(object)
 			}
 			j := job(release.Test{Timeout: time.Minute}, chart.Artifact{}, "", nil)
@@ -439,7 +440,7 @@ func TestStoredHooksStayWhole(t *testing.T) {
 		}
 		cancel()
 		out := <-done
-		if out.Err == nil || !out.Cancelled || !errors.Is(out.Err, errCancelled) {
+		if out.Err == nil || !out.Cancelled || !errors.Is(out.Err, wait.ErrCancelled) {
 			t.Errorf("cancelled %t, error %v", out.Cancelled, out.Err)
 		}
 	})
@@ -456,7 +457,7 @@ func TestHookOutput(t *testing.T) {
 	for name, success := range map[string]bool{"Succeeded": true, "Failed": false} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.reacted = finished(success)
+			w.Created = finished(success)
 			files := note()
 			files["templates/hook.yaml"] = hookJob + "pre-install, helm.sh/hook-output-log-policy: \"hook-succeeded,hook-failed\"}\n"
 			out := w.runner.Run(t.Context(), w.conn, job(release.Install{Timeout: time.Minute}, w.chart("1.0.0", files), "1.0.0", nil))
@@ -470,7 +471,7 @@ func TestHookOutput(t *testing.T) {
 // stuck has one deployed revision and one whose objects did not become ready.
 func stuck(t *testing.T, w *world) {
 	t.Helper()
-	w.reacted = func(object map[string]any) {
+	w.Created = func(object map[string]any) {
 		if object["kind"] == "Deployment" {
 			object["spec"].(map[string]any)["paused"] = true
 		}
@@ -486,9 +487,9 @@ func stuck(t *testing.T, w *world) {
 
 // paused makes the Deployment of the release ready, by pausing it, or not.
 func paused(w *world, yes bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.objects[deploymentPath]["spec"].(map[string]any)["paused"] = yes
+	w.Mu.Lock()
+	defer w.Mu.Unlock()
+	w.Objects[deploymentPath]["spec"].(map[string]any)["paused"] = yes
 }
 
 // TestHealCountsFromNowOn: a revision that was cut off and is looked at again in
@@ -540,7 +541,7 @@ func TestHeal(t *testing.T) {
 			reason: "a crash in between leaves the revision to be healed again", err: "refused by the test", stored: true,
 			edit: func(w *world, _ *Job) {
 				paused(w, true)
-				w.refuse = func(method, path string) int {
+				w.Refuse = func(method, path string) int {
 					if method == http.MethodPut && strings.HasSuffix(path, key+"2") {
 						return http.StatusForbidden
 					}
@@ -554,9 +555,9 @@ func TestHeal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			stuck(t, w)
-			w.mu.Lock()
-			w.requests = nil
-			w.mu.Unlock()
+			w.Mu.Lock()
+			w.Requests = nil
+			w.Mu.Unlock()
 			j := job(release.Recheck{Timeout: 100 * time.Millisecond, Version: 2}, chart.Artifact{}, "", nil)
 			if tc.edit != nil {
 				tc.edit(w, &j)
@@ -572,12 +573,12 @@ func TestHeal(t *testing.T) {
 			if out.Stored() != tc.stored {
 				t.Errorf("%s: revisions %+v", tc.reason, out.Revisions)
 			}
-			for _, r := range w.requests {
+			for _, r := range w.Requests {
 				if !strings.Contains(r, "/secrets/") {
 					t.Errorf("a heal applies nothing: %s", r)
 				}
 			}
-			w.refuse = nil
+			w.Refuse = nil
 			paused(w, true)
 			j.Action = release.Recheck{Timeout: 100 * time.Millisecond, Version: 2}
 			if out := w.runner.Run(t.Context(), w.conn, j); out.Err != nil {
@@ -642,9 +643,9 @@ func TestHealth(t *testing.T) {
 	w := newWorld(t)
 	stuck(t, w)
 	j := job(release.Settle{}, chart.Artifact{}, "", nil)
-	w.mu.Lock()
-	w.requests = nil
-	w.mu.Unlock()
+	w.Mu.Lock()
+	w.Requests = nil
+	w.Mu.Unlock()
 	got, err := w.runner.Health(t.Context(), w.conn, j, 2)
 	if err != nil || got.Ready || len(got.Waiting) != 1 || !strings.HasPrefix(got.Waiting[0], "Deployment/prod/app status: 'InProgress'") {
 		t.Errorf("%+v, %v", got, err)
@@ -653,8 +654,8 @@ func TestHealth(t *testing.T) {
 	if got, err = w.runner.Health(t.Context(), w.conn, j, 2); err != nil || !got.Ready || got.Waiting != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if len(w.requests) > 0 {
-		t.Errorf("a look writes nothing: %q", w.requests)
+	if len(w.Requests) > 0 {
+		t.Errorf("a look writes nothing: %q", w.Requests)
 	}
 	if _, err = w.runner.Health(t.Context(), w.conn, j, 7); err == nil || !strings.HasPrefix(err.Error(), "revision 7 of release app: ") {
 		t.Errorf("error %v", err)

@@ -21,6 +21,7 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/helm/wait"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -107,7 +108,7 @@ func (a *adoption) check(list kube.ResourceList, done string) error {
 		return err
 	}) {
 		if err != nil {
-			return fmt.Errorf("%s: whose %s is cannot be found out: %w", done, subject(list[i]), err)
+			return fmt.Errorf("%s: whose %s is cannot be found out: %w", done, wait.ObjectName(list[i]), err)
 		}
 	}
 	var refused []string
@@ -164,7 +165,7 @@ func (a *adoption) admit(info *resource.Info, v verdict) {
 	if v.standing != release.OwnershipOrphan {
 		return
 	}
-	said := fmt.Sprintf("%s: %s", subject(info), orphaned(v))
+	said := fmt.Sprintf("%s: %s", wait.ObjectName(info), orphaned(v))
 	a.adopted = append(a.adopted, said)
 	a.client.Log("adopting %s", said)
 }
@@ -188,10 +189,10 @@ func (a *adoption) refusal(info *resource.Info, v verdict) string {
 	defer a.mu.Unlock()
 	if by, busy := a.busy[info]; busy {
 		a.owners = append(a.owners, by)
-		return subject(info) + " is about to be made or adopted by another release"
+		return wait.ObjectName(info) + " is about to be made or adopted by another release"
 	}
 	a.owners = append(a.owners, release.Target{Name: v.marks.Name, Namespace: v.marks.Namespace})
-	text := fmt.Sprintf("%s is owned by Helm release %s/%s", subject(info), v.marks.Namespace, v.marks.Name)
+	text := fmt.Sprintf("%s is owned by Helm release %s/%s", wait.ObjectName(info), v.marks.Namespace, v.marks.Name)
 	for _, c := range v.bearer.claimants {
 		if c.Namespace == a.origin.Namespace || c.Namespace == v.marks.OriginNamespace && c.Name == v.marks.OriginName {
 			text += fmt.Sprintf(" of HelmRelease '%s/%s'", c.Namespace, c.Name)
@@ -244,7 +245,7 @@ func (a *adoption) explain(cause error) (owned bool, err error) {
 		case release.OwnershipOwned:
 			refused = append(refused, a.refusal(info, v))
 		case release.OwnershipOrphan:
-			orphans = append(orphans, subject(info)+" is an orphan: "+orphaned(v))
+			orphans = append(orphans, wait.ObjectName(info)+" is an orphan: "+orphaned(v))
 		case release.OwnershipFree, release.OwnershipOurs:
 		}
 	}

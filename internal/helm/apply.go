@@ -209,7 +209,7 @@ func (c *client) Create(list kube.ResourceList) (*kube.Result, error) {
 	if !c.applying.serverSide || len(list) == 0 || hooks {
 		result, err := c.Client.Create(list)
 		if err == nil {
-			c.learnAll(list)
+			c.keepResults(list)
 		} else if len(list) == 1 {
 			c.inquest.refuse(list[0], err)
 		}
@@ -249,7 +249,14 @@ func (c *client) update(original, target kube.ResourceList, merge func() (*kube.
 	}
 	result, err := merge()
 	if err == nil {
-		c.learnAll(target)
+		c.keepResults(target)
 	}
 	return result, err
+}
+
+// keepResults keeps the answers to writes by Helm, which are in the objects.
+func (c *client) keepResults(list kube.ResourceList) {
+	for _, info := range list {
+		c.waiter.Written(info, info.Object)
+	}
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/cluster"
+	"github.com/pintle-dev/pintle/internal/helm/apitest"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -66,7 +67,7 @@ status: {observedGeneration: 1, replicas: 1, updatedReplicas: 1, readyReplicas: 
 // RoundTrip implements http.RoundTripper.
 func (s stub) RoundTrip(req *http.Request) (*http.Response, error) {
 	body := s.whole
-	if answer, ok := discovery(req.URL.Path, resources()); ok {
+	if answer, ok := apitest.Discovery(req.URL.Path); ok {
 		body = []byte(answer)
 	} else if strings.Contains(req.Header.Get("Accept"), "PartialObjectMetadata") {
 		body = s.metadata

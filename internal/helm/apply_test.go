@@ -158,7 +158,7 @@ func keyOf(version int) string { return key + strconv.Itoa(version) }
 // and nothing is pruned then.
 func TestApplyAllGoesOn(t *testing.T) {
 	w := newWorld(t)
-	w.refuse = func(method, path string) int {
+	w.Refuse = func(method, path string) int {
 		if method == http.MethodPatch && (strings.HasSuffix(path, "/bad") || strings.HasSuffix(path, "/worse")) {
 			return http.StatusForbidden
 		}
@@ -171,7 +171,7 @@ func TestApplyAllGoesOn(t *testing.T) {
 	c := run.client
 	c.applying.serverSide = true
 	for _, name := range []string{"there", "old"} {
-		w.put("/api/v1/namespaces/prod/configmaps/"+name, map[string]any{
+		w.Put("/api/v1/namespaces/prod/configmaps/"+name, map[string]any{
 			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name, "namespace": "prod"},
 		})
 	}
@@ -190,12 +190,12 @@ func TestApplyAllGoesOn(t *testing.T) {
 	if diff := cmp.Diff([][]string{{"new"}, {"there"}, nil}, [][]string{names(result.Created), names(result.Updated), names(result.Deleted)}); diff != "" {
 		t.Errorf("result (-want +got):\n%s", diff)
 	}
-	if w.object("/api/v1/namespaces/prod/configmaps/old") == nil {
+	if w.Object("/api/v1/namespaces/prod/configmaps/old") == nil {
 		t.Error("a failed upgrade has pruned")
 	}
-	w.refuse = nil
+	w.Refuse = nil
 	result, err = c.Update(original, target, false)
-	if err != nil || !slices.Equal(names(result.Deleted), []string{"old"}) || w.object("/api/v1/namespaces/prod/configmaps/old") != nil {
+	if err != nil || !slices.Equal(names(result.Deleted), []string{"old"}) || w.Object("/api/v1/namespaces/prod/configmaps/old") != nil {
 		t.Errorf("deleted %v, error %v", names(result.Deleted), err)
 	}
 }

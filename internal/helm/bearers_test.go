@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/helm/apitest"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -49,7 +50,7 @@ func (w *world) keep(namespace string, all ...*helmrelease.Release) {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		w.put("/api/v1/namespaces/"+namespace+"/secrets/"+key, object)
+		w.Put("/api/v1/namespaces/"+namespace+"/secrets/"+key, object)
 	}
 }
 
@@ -96,11 +97,11 @@ func TestBearers(t *testing.T) {
 			w.keep("prod", tc.stored...)
 			w.keep("vault", tc.vault...)
 			if tc.spoil {
-				secret := w.object("/api/v1/namespaces/prod/secrets/" + storage.Key("shop", 1)).Object
+				secret := w.Object("/api/v1/namespaces/prod/secrets/" + storage.Key("shop", 1)).Object
 				secret["data"] = map[string]any{"release": "bm9uc2Vuc2U="}
-				w.put("/api/v1/namespaces/prod/secrets/"+storage.Key("shop", 1), secret)
+				w.Put("/api/v1/namespaces/prod/secrets/"+storage.Key("shop", 1), secret)
 			}
-			w.refuse = func(_, path string) int {
+			w.Refuse = func(_, path string) int {
 				if tc.refuse != "" && path == tc.refuse {
 					return http.StatusForbidden
 				}
@@ -118,8 +119,8 @@ func TestBearers(t *testing.T) {
 			if !strings.Contains(b.unread, tc.says) || strings.Contains(b.unread, "vault") {
 				t.Errorf("%s: says %q", tc.reason, b.unread)
 			}
-			w.asked()
-			if s.of(t.Context(), marks, claimants); len(w.asked()) != 0 {
+			w.TakeReads()
+			if s.of(t.Context(), marks, claimants); len(w.TakeReads()) != 0 {
 				t.Errorf("%s: it is asked for again", tc.reason)
 			}
 		})
@@ -130,7 +131,7 @@ func TestBearers(t *testing.T) {
 // objects that its revision names it had made.
 func TestNeverWorked(t *testing.T) {
 	w := newWorld(t)
-	w.refuse = func(method, path string) int {
+	w.Refuse = func(method, path string) int {
 		if method == http.MethodPatch && path == twoPath {
 			return http.StatusForbidden
 		}
@@ -140,9 +141,9 @@ func TestNeverWorked(t *testing.T) {
 	if out := w.runner.Run(t.Context(), w.conn, fails); out.Err == nil || !out.Stored() {
 		t.Fatalf("%v", out.Err)
 	}
-	w.refuse = nil
+	w.Refuse = nil
 	w.keep("prod", revisionOf(1, helmrelease.StatusDeployed, strings.Replace(oneYAML, "one", "two", 1)))
-	w.put(twoPath, object(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: two, annotations: {meta.helm.sh/release-name: shop, meta.helm.sh/release-namespace: prod}}\n").Object)
+	w.Put(twoPath, apitest.Parse(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: two, annotations: {meta.helm.sh/release-name: shop, meta.helm.sh/release-namespace: prod}}\n").Object)
 
 	again := job(release.Upgrade{Timeout: time.Minute}, w.chart("1.0.1", twoNotes("x")), "1.0.1", nil)
 	out := w.runner.Run(t.Context(), w.conn, again)

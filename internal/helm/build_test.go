@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/pintle-dev/pintle/internal/cluster"
+	"github.com/pintle-dev/pintle/internal/helm/apitest"
 )
 
 // built is what can be compared of an object.
@@ -146,7 +147,7 @@ func TestBuildAsHelm(t *testing.T) {
 func TestBuildLooksOncePerKind(t *testing.T) {
 	w := newWorld(t)
 	asked := 0
-	w.refuse = func(_, path string) int {
+	w.Refuse = func(_, path string) int {
 		if path == "/apis/example.com/v1" {
 			asked++
 		}
@@ -178,9 +179,10 @@ func TestBuildLooksOncePerKind(t *testing.T) {
 // would wait for each other.
 func TestJobsDoNotShareALimit(t *testing.T) {
 	w := newWorld(t)
-	w.config.QPS, w.config.Burst = 50, 300
+	config := w.Config()
+	config.QPS, config.Burst = 50, 300
 	var err error
-	if w.conn, err = cluster.Connect(w.config); err != nil {
+	if w.conn, err = cluster.Connect(config); err != nil {
 		t.Fatal(err)
 	}
 	limits := map[any]bool{}
@@ -274,7 +276,7 @@ spec:
 `
 
 func BenchmarkBuild(b *testing.B) {
-	w := &world{objects: map[string]map[string]any{}}
+	w := &world{Server: apitest.New(b)}
 	// With what a real configuration has, whose TLS options every client goes through.
 	authority := httptest.NewTLSServer(nil)
 	defer authority.Close()

@@ -17,11 +17,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/apiretry"
+	"github.com/pintle-dev/pintle/internal/helm/wait"
 )
 
 const fieldManager = helmv2.FieldManager
@@ -41,14 +41,18 @@ type client struct {
 	// exactly as long as one action.
 	ctx    context.Context //nolint:containedctx // see above
 	origin Origin
-	idle   func() (resume func())
 	// retrier repeats the requests of the action; nil if each is sent once.
 	retrier *apiretry.Retrier
 	// attempt returns the ID of the attempt that hooks are annotated with.
 	attempt func() string
 	// told, if set, is told what was applied.
-	told   func(info *resource.Info, sent, answer *unstructured.Unstructured)
-	manner manner
+	told func(info *resource.Info, sent, answer *unstructured.Unstructured)
+	// waiter waits for objects, and keeps the answers to writes.
+	waiter *wait.Waiter
+	// setApplied is called when all objects have been applied: later updates of the revision
+	// have the label. storeApplied stores the label at once.
+	setApplied   func()
+	storeApplied func() error
 	// objects makes objects of manifests, which are not labelled yet.
 	objects *builder
 
@@ -64,17 +68,11 @@ type client struct {
 	adoption *adoption
 	// looks, if set, answers what Helm asks about objects before they are applied.
 	looks *looks
-	// getter is the connection, by which streams are shared.
-	getter    genericclioptions.RESTClientGetter
-	followers *followers
-
 	// inquest finds out why waits fail.
 	inquest *inquest
 
 	mu       sync.Mutex
 	deletion []error
-	// echoes are what was answered to writes and has not been looked at yet.
-	echoes map[*resource.Info]echo
 	// tried is what trying out showed, by object.
 	tried map[*resource.Info]trial
 }

@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/helm/wait"
 )
 
 const crdKind = "CustomResourceDefinition"
@@ -70,7 +71,7 @@ func (r *run) applyCRDs(c *helmchart.Chart, values map[string]any, plan crdPlan)
 		return err
 	}
 	timeout := min(plan.timeout, crdTimeout)
-	if err := r.client.wait(written, timeout, poller(ready)); err != nil {
+	if err := r.client.waiter.UntilEstablished(written, timeout); err != nil {
 		return err
 	}
 	return r.waitUntilServed(written, timeout)
@@ -167,7 +168,7 @@ func (r *run) rediscover(ctx context.Context, cached apidiscovery.CachedDiscover
 		cached.Invalidate()
 		return nil
 	}
-	for waited := time.Duration(0); ; waited += pollEvery(waited) {
+	for waited := time.Duration(0); ; waited += wait.PollInterval(waited) {
 		_, apis, err := way.Capabilities()
 		if err != nil && !apidiscovery.IsGroupDiscoveryFailedError(err) {
 			return err
@@ -184,7 +185,7 @@ func (r *run) rediscover(ctx context.Context, cached apidiscovery.CachedDiscover
 			continue
 		}
 		select {
-		case <-time.After(pollEvery(waited)):
+		case <-time.After(wait.PollInterval(waited)):
 		case <-ctx.Done():
 			return nil
 		}
@@ -239,7 +240,7 @@ func servedBy(crd *unstructured.Unstructured) []apischema.GroupVersionKind {
 }
 
 func untilServed(ctx context.Context, api rest.Interface, gvk apischema.GroupVersionKind) error {
-	for waited := time.Duration(0); ; waited += pollEvery(waited) {
+	for waited := time.Duration(0); ; waited += wait.PollInterval(waited) {
 		var served metav1.APIResourceList
 		// Straight to the server: the discovery client answers from memory.
 		err := api.Get().AbsPath("/apis", gvk.Group, gvk.Version).Do(ctx).Into(&served)
@@ -252,7 +253,7 @@ func untilServed(ctx context.Context, api rest.Interface, gvk apischema.GroupVer
 			}
 		}
 		select {
-		case <-time.After(pollEvery(waited)):
+		case <-time.After(wait.PollInterval(waited)):
 		case <-ctx.Done():
 			return fmt.Errorf("established but not served: %w", ctx.Err())
 		}

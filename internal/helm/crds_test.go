@@ -33,15 +33,15 @@ func TestCRDsAreServed(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.reacted = func(object map[string]any) {
+			w.Created = func(object map[string]any) {
 				object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Established", "status": "True"}}}
 			}
-			w.put("/apis/example.com/v1", map[string]any{
+			w.Put("/apis/example.com/v1", map[string]any{
 				"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "example.com/v1",
 				"resources": []any{map[string]any{"name": "things", "kind": "Thing"}},
 			})
 			asked := 0
-			w.refuse = func(_, path string) int {
+			w.Refuse = func(_, path string) int {
 				if path != "/apis/example.com/v1" {
 					return 0
 				}

@@ -69,7 +69,7 @@ func (c *client) delete(info *resource.Info, policy metav1.DeletionPropagation) 
 			answer, err = &metav1.Status{}, nil
 		}
 		if err == nil {
-			c.learnDeleted(info, answer)
+			c.waiter.Deleted(info, answer)
 		}
 		return err
 	})

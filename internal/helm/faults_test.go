@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,7 +21,7 @@ import (
 // through sends the requests of the connection to a transport in front of the world.
 func (w *world) through(send func(req *http.Request) (*http.Response, error)) {
 	w.t.Helper()
-	config := *w.config
+	config := *w.Config()
 	config.Transport = transportFunc(send)
 	var err error
 	if w.conn, err = cluster.Connect(&config); err != nil {
@@ -56,7 +57,7 @@ func TestOwnWebhook(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, broken := newWorld(t), false
-				w.offered = map[string][]string{"admissionregistration.k8s.io/v1": {
+				w.Offered = map[string][]string{"admissionregistration.k8s.io/v1": {
 					`{"name":"validatingwebhookconfigurations","kind":"ValidatingWebhookConfiguration","namespaced":false,"verbs":["get","create","update","patch","delete","list"]}`,
 				}}
 				w.through(func(req *http.Request) (*http.Response, error) {
@@ -124,21 +125,25 @@ func TestEveryRequest(t *testing.T) {
 func actOnce(t *testing.T, way string, at int) (most int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w, sent, failed := newWorld(t), 0, ""
-		w.reacted = func(object map[string]any) {
+		w := newWorld(t)
+		// Requests about different objects are sent concurrently.
+		var sent atomic.Int64
+		var failed atomic.Value
+		failed.Store("")
+		w.Created = func(object map[string]any) {
 			if object["kind"] == "CustomResourceDefinition" {
 				object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Established", "status": "True"}}}
 			}
 		}
-		w.put("/apis/example.com/v1", map[string]any{
+		w.Put("/apis/example.com/v1", map[string]any{
 			"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "example.com/v1", "resources": []any{map[string]any{"name": "things", "kind": "Thing"}},
 		})
-		w.put("/api/v1/namespaces/prod/secrets/seed", map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "seed", "namespace": "prod"}})
+		w.Put("/api/v1/namespaces/prod/secrets/seed", map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "seed", "namespace": "prod"}})
 		w.through(func(req *http.Request) (*http.Response, error) {
-			if sent++; sent != at {
+			if sent.Add(1) != int64(at) {
 				return w.RoundTrip(req)
 			}
-			failed = req.Method + " " + req.URL.Path
+			failed.Store(req.Method + " " + req.URL.Path)
 			if way == "503" {
 				return failure(req, http.StatusServiceUnavailable, "busy"), nil
 			}
@@ -149,22 +154,22 @@ func actOnce(t *testing.T, way string, at int) (most int) {
 		})
 		artifact := w.chart("1.0.0", everyRequest())
 		for i, a := range []release.Action{release.Install{Timeout: time.Minute}, release.Upgrade{Timeout: time.Minute}} {
-			sent = 0
+			sent.Store(0)
 			j := job(a, artifact, "1.0.0", map[string]any{"message": fmt.Sprint(i)})
 			j.Spec.Install, j.Spec.Upgrade = &helmv2.Install{CreateNamespace: true}, &helmv2.Upgrade{}
 			j.Spec.TargetNamespace = "prod"
 			out := w.runner.Run(t.Context(), w.conn, j)
 			if out.Err != nil {
-				t.Errorf("%s, request %d (%s) %s: %v", release.Name(a), at, failed, way, out.Err)
+				t.Errorf("%s, request %d (%s) %s: %v", release.Name(a), at, failed.Load(), way, out.Err)
 				return
 			}
-			most = max(most, sent)
+			most = max(most, int(sent.Load()))
 			if len(w.stored()) != i+1 || out.Revisions[0].Status != helmv2.StatusDeployed {
-				t.Errorf("%s, request %d (%s) %s: the revisions are %+v", release.Name(a), at, failed, way, out.Revisions)
+				t.Errorf("%s, request %d (%s) %s: the revisions are %+v", release.Name(a), at, failed.Load(), way, out.Revisions)
 			}
 		}
-		if looked := w.object("/api/v1/namespaces/prod/configmaps/looked"); looked == nil || !strings.Contains(fmt.Sprint(looked.Object["data"]), "seed") {
-			t.Errorf("request %d (%s) %s: the lookup found %v", at, failed, way, looked)
+		if looked := w.Object("/api/v1/namespaces/prod/configmaps/looked"); looked == nil || !strings.Contains(fmt.Sprint(looked.Object["data"]), "seed") {
+			t.Errorf("request %d (%s) %s: the lookup found %v", at, failed.Load(), way, looked)
 		}
 	})
 	return most

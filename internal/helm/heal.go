@@ -35,7 +35,7 @@ func (r *run) heal(job Job, a release.Recheck) error {
 		return fmt.Errorf("objects of revision %d: %w", rel.Version, err)
 	}
 	made := actionOf(rel)
-	if err := r.client.waitReady(list, a.Timeout, job.waitsForJobs(made), nil); err != nil {
+	if err := r.client.waiter.UntilReady(list, a.Timeout, job.waitsForJobs(made), nil); err != nil {
 		if r.client.ctx.Err() != nil {
 			return err
 		}

@@ -29,10 +29,5 @@ func (r *Runner) Health(ctx context.Context, getter genericclioptions.RESTClient
 	if err != nil {
 		return release.Health{}, fmt.Errorf("objects of revision %d of release %s: %w", version, rel.Name, err)
 	}
-	w, err := run.client.watch(job.waitsForJobs(actionOf(rel)))
-	if err != nil {
-		return release.Health{}, err
-	}
-	pending, reasons, failures := survey(list, w)
-	return release.Health{Ready: len(pending) == 0, Waiting: append(failures, reasons...)}, nil
+	return run.client.waiter.Health(list, job.waitsForJobs(actionOf(rel)))
 }

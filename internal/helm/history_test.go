@@ -52,9 +52,9 @@ func TestUnreadableHistory(t *testing.T) {
 			t.Fatal(out.Err)
 		}
 	}
-	secret := w.object("/api/v1/namespaces/prod/secrets/" + key + "2")
+	secret := w.Object("/api/v1/namespaces/prod/secrets/" + key + "2")
 	secret.Object["data"] = map[string]any{"release": "AAAA"}
-	w.put("/api/v1/namespaces/prod/secrets/"+key+"2", secret.Object)
+	w.Put("/api/v1/namespaces/prod/secrets/"+key+"2", secret.Object)
 	const want = "no revision can be read from Secret prod/sh.helm.release.v1.app.v2: its data is not base64; restore or delete it"
 	_, err := w.runner.History(t.Context(), w.conn, target(), nil)
 	if err == nil || err.Error() != "history of release app in namespace prod: "+want {
@@ -131,7 +131,7 @@ func TestFailureLabel(t *testing.T) {
 // What Run does reads again, and so does who finds that it has changed.
 func TestReadOnce(t *testing.T) {
 	w := newWorld(t)
-	w.watchable = true
+	w.Watchable = true
 	const path = "/api/v1/namespaces/prod/secrets/sh.helm.release.v1.app.v1"
 	files := note()
 	files["templates/reads.yaml"] = `# {{ len (lookup "v1" "ConfigMap" "prod" "none") }}`
@@ -162,24 +162,24 @@ func TestReadOnce(t *testing.T) {
 		}
 	}
 	reads := func() (n int) {
-		for _, read := range w.reads {
+		for _, read := range w.Reads {
 			if read == "GET "+path {
 				n++
 			}
 		}
-		w.reads = nil
+		w.Reads = nil
 		return n
 	}
-	stored := w.object(path)
+	stored := w.Object(path)
 	stored.SetUID("uid-of-1")
-	w.put(path, stored.Object)
+	w.Put(path, stored.Object)
 	w.runner = NewRunner(w.runner.charts, nil, time.Now)
 	reads()
 	w.history()
 	if look(); reads() != 1 {
 		t.Errorf("the revision was not read once")
 	}
-	w.put(path, w.object(path).Object)
+	w.Put(path, w.Object(path).Object)
 	w.history()
 	if look(); reads() != 1 {
 		t.Errorf("what has changed was not read once more")
@@ -194,7 +194,7 @@ func TestRecordsAreSentAsProtobuf(t *testing.T) {
 	w := newWorld(t)
 	install(t, w, w.chart("1.0.0", note()), "one")
 	const secrets = "/api/v1/namespaces/prod/secrets"
-	if diff := cmp.Diff([]string{"POST " + secrets, "PUT " + secrets + "/sh.helm.release.v1.app.v1"}, w.protobuf); diff != "" {
+	if diff := cmp.Diff([]string{"POST " + secrets, "PUT " + secrets + "/sh.helm.release.v1.app.v1"}, w.Protobuf); diff != "" {
 		t.Errorf("sent as protobuf (-want +got):\n%s", diff)
 	}
 }

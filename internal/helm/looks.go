@@ -20,6 +20,8 @@ import (
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/rest"
+
+	"github.com/pintle-dev/pintle/internal/helm/wait"
 )
 
 // looks answers Helm, which asks for every new object, one after the other,
@@ -121,6 +123,11 @@ func (l *looks) all() {
 		}
 	}
 }
+
+var _ wait.Wrapped = lookingClient{}
+
+// Direct returns the client that sends all requests to the API server.
+func (c lookingClient) Direct() resource.RESTClient { return c.RESTClient }
 
 // direct returns the client that asks the API server.
 func direct(client resource.RESTClient) resource.RESTClient {

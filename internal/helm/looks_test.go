@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/helm/apitest"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -50,7 +51,7 @@ func TestLooks(t *testing.T) {
 			w := newWorld(t)
 			artifact := w.chart("1.0.0", twoNotes("x"))
 			if tc.there != "" {
-				w.put(onePath, object(t, tc.there).Object)
+				w.Put(onePath, apitest.Parse(t, tc.there).Object)
 			}
 			j := job(release.Install{Timeout: time.Minute}, artifact, "1.0.0", nil)
 			tc.spec.DisableWait = true
@@ -60,7 +61,7 @@ func TestLooks(t *testing.T) {
 				t.Errorf("%s: error %v, want %q", tc.reason, out.Err, tc.want)
 			}
 			var looks []string
-			for _, r := range w.asked() {
+			for _, r := range w.TakeReads() {
 				// Merging in the client reads once more what it merges with.
 				if path, ok := strings.CutPrefix(r, "GET "); ok && strings.Contains(path, "/configmaps/") && !slices.Contains(looks, path) {
 					looks = append(looks, path)
@@ -70,7 +71,7 @@ func TestLooks(t *testing.T) {
 			if diff := cmp.Diff(tc.looks, looks); diff != "" {
 				t.Errorf("%s: looks (-want +got):\n%s", tc.reason, diff)
 			}
-			if kept := w.object(onePath); tc.want != "" && (len(kept.GetLabels()) != 0 || w.object(twoPath) != nil || len(w.stored()) != 0) {
+			if kept := w.Object(onePath); tc.want != "" && (len(kept.GetLabels()) != 0 || w.Object(twoPath) != nil || len(w.stored()) != 0) {
 				t.Errorf("%s: something was done: %v", tc.reason, kept)
 			}
 		})
@@ -85,8 +86,8 @@ func TestLooksOfUpgrades(t *testing.T) {
 	if out := w.runner.Run(t.Context(), w.conn, install); out.Err != nil {
 		t.Fatal(out.Err)
 	}
-	w.asked()
-	w.refuse = func(method, path string) int {
+	w.TakeReads()
+	w.Refuse = func(method, path string) int {
 		if method == http.MethodGet && path == twoPath {
 			return http.StatusForbidden
 		}
@@ -100,7 +101,7 @@ func TestLooksOfUpgrades(t *testing.T) {
 	}
 	j = job(release.Upgrade{Timeout: time.Minute}, w.chart("1.1.0", twoNotes("x")), "1.1.0", nil)
 	j.Spec.Upgrade = &helmv2.Upgrade{DisableWait: true}
-	if out = w.runner.Run(t.Context(), w.conn, j); out.Err != nil || w.object(twoPath) == nil {
+	if out = w.runner.Run(t.Context(), w.conn, j); out.Err != nil || w.Object(twoPath) == nil {
 		t.Errorf("who applies and checks beforehand does not look: %v", out.Err)
 	}
 }
@@ -114,12 +115,12 @@ func TestWhatIsAppliedIsNotAskedFor(t *testing.T) {
 			w := newWorld(t)
 			run := func(j Job) []string {
 				t.Helper()
-				w.asked()
+				w.TakeReads()
 				if out := w.runner.Run(t.Context(), w.conn, j); out.Err != nil {
 					t.Fatal(out.Err)
 				}
 				var all []string
-				for _, r := range w.asked() {
+				for _, r := range w.TakeReads() {
 					if strings.Contains(r, "/configmaps") {
 						all = append(all, r)
 					}
@@ -198,15 +199,15 @@ func TestBodyOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	tried := list[0].Object
-	list[0].Object = object(t, oneYAML+"data: {a: b}\n")
+	list[0].Object = apitest.Parse(t, oneYAML+"data: {a: b}\n")
 	if _, err := c.Create(list); err != nil {
 		t.Fatal(err)
 	}
-	if got := w.object(onePath); got.Object["data"] != nil {
+	if got := w.Object(onePath); got.Object["data"] != nil {
 		t.Errorf("applied %v, tried out %v", got, tried)
 	}
-	list[0].Object = object(t, oneYAML+"data: {a: b}\n")
-	if _, err := c.Create(list); err != nil || w.object(onePath).Object["data"] == nil {
+	list[0].Object = apitest.Parse(t, oneYAML+"data: {a: b}\n")
+	if _, err := c.Create(list); err != nil || w.Object(onePath).Object["data"] == nil {
 		t.Errorf("what was tried out holds once: %v", err)
 	}
 }

@@ -16,6 +16,8 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/helm/apitest"
+	"github.com/pintle-dev/pintle/internal/helm/wait"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -110,7 +112,7 @@ func TestWaitByExpressions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			for path, manifest := range tc.objects {
-				w.put(path, object(t, manifest).Object)
+				w.Put(path, apitest.Parse(t, manifest).Object)
 			}
 			synctest.Test(t, func(t *testing.T) {
 				c, list := mannered(t.Context(), t, w, tc.manifests, func(j *Job) {
@@ -190,11 +192,11 @@ func TestLegacyWait(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			for path, manifest := range tc.objects {
-				w.put(path, object(t, manifest).Object)
+				w.Put(path, apitest.Parse(t, manifest).Object)
 			}
 			synctest.Test(t, func(t *testing.T) {
 				c, list := mannered(t.Context(), t, w, tc.manifests, func(j *Job) { j.Defaults.Helm3 = true })
-				w.refuse = func(_, path string) int {
+				w.Refuse = func(_, path string) int {
 					if path == podPath {
 						return tc.refuse
 					}
@@ -234,7 +236,7 @@ func TestSupersededWait(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.put(jobPath, object(t, jobYAML+"spec: {completions: 1, backoffLimit: 6}\n").Object)
+			w.Put(jobPath, apitest.Parse(t, jobYAML+"spec: {completions: 1, backoffLimit: 6}\n").Object)
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				c, list := mannered(ctx, t, w, jobYAML, func(j *Job) {
@@ -248,7 +250,7 @@ func TestSupersededWait(t *testing.T) {
 				begun := time.Now()
 				cancel(release.ErrOutdated)
 				err, waited := <-done, time.Since(begun)
-				if yielded := errors.Is(err, release.ErrOutdated) && errors.Is(err, errCancelled); yielded != tc.yields {
+				if yielded := errors.Is(err, release.ErrOutdated) && errors.Is(err, wait.ErrCancelled); yielded != tc.yields {
 					t.Errorf("ended with %v", err)
 				}
 				if (waited == 0) != tc.yields {
@@ -264,15 +266,15 @@ func TestSupersededWait(t *testing.T) {
 // stored by itself only if nothing else is stored for long.
 func TestAppliedIsSaid(t *testing.T) {
 	w := newWorld(t)
-	w.put(jobPath, object(t, jobYAML).Object)
+	w.Put(jobPath, apitest.Parse(t, jobYAML).Object)
 	synctest.Test(t, func(t *testing.T) {
 		c, list := mannered(t.Context(), t, w, jobYAML, func(*Job) {})
 		said, stamped := 0, 0
-		c.manner.applied = func() { said++ }
-		c.manner.stamp = func() error { stamped++; return errors.New("no label today") }
+		c.setApplied = func() { said++ }
+		c.storeApplied = func() error { stamped++; return errors.New("no label today") }
 		wait := map[string]func(kube.ResourceList, time.Duration) error{
 			"WatchUntilReady": c.WatchUntilReady, "WaitForDelete": c.WaitForDelete,
-			"Heal": func(l kube.ResourceList, d time.Duration) error { return c.waitReady(l, d, true, nil) },
+			"Heal": func(l kube.ResourceList, d time.Duration) error { return c.waiter.UntilReady(l, d, true, nil) },
 		}
 		for name, wait := range wait {
 			if err := wait(list, time.Minute); err == nil || said+stamped != 0 {
@@ -280,7 +282,7 @@ func TestAppliedIsSaid(t *testing.T) {
 			}
 		}
 		for i, wait := range []func(kube.ResourceList, time.Duration) error{c.Wait, c.WaitWithJobs} {
-			for j, timeout := range []time.Duration{lateAfter - time.Millisecond, lateAfter + time.Millisecond, time.Hour} {
+			for j, timeout := range []time.Duration{5*time.Second - time.Millisecond, 5*time.Second + time.Millisecond, time.Hour} {
 				err := wait(list, timeout)
 				if err == nil || !strings.HasPrefix(err.Error(), "timeout waiting for: ") || said != 3*i+j+1 || stamped != 2*i+j {
 					t.Errorf("%v, said %d and stamped %d times", err, said, stamped)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/pintle-dev/pintle/internal/helm/wait"
 	"helm.sh/helm/v3/pkg/kube"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -48,7 +49,7 @@ func (c *client) migrateAll(original, target kube.ResourceList) error {
 		return err
 	}) {
 		if err != nil {
-			return fmt.Errorf("%s: %w", subject(existing[i]), err)
+			return fmt.Errorf("%s: %w", wait.ObjectName(existing[i]), err)
 		}
 	}
 	return nil

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/pintle-dev/pintle/internal/apiretry"
+	"github.com/pintle-dev/pintle/internal/helm/wait"
 )
 
 // preflight asks the API server what it would say to the objects that are about
@@ -119,9 +120,9 @@ func (p *preflight) run(list kube.ResourceList) error {
 		case err == nil:
 		case p.blocks(list[i], err):
 			p.client.inquest.refuse(list[i], err)
-			objections = append(objections, fmt.Sprintf("%s: %s", subject(list[i]), err))
+			objections = append(objections, fmt.Sprintf("%s: %s", wait.ObjectName(list[i]), err))
 		default:
-			p.client.Log("checking %s: %s", subject(list[i]), err)
+			p.client.Log("checking %s: %s", wait.ObjectName(list[i]), err)
 		}
 	}
 	if len(objections) > 0 {

@@ -138,12 +138,12 @@ func TestTryingOutWhatIsDeletedMeanwhile(t *testing.T) {
 	artifact := w.chart("1.0.0", note())
 	install(t, w, artifact, "one")
 	gone := false
-	w.refuse = func(method, path string) int {
+	w.Refuse = func(method, path string) int {
 		if method != http.MethodPatch || path != configMapPath || gone {
 			return 0
 		}
 		gone = true
-		w.remove(path)
+		w.Remove(path)
 		return http.StatusNotFound
 	}
 	j := job(release.Upgrade{Timeout: time.Minute}, artifact, "1.0.0", map[string]any{"message": "two"})
@@ -151,7 +151,7 @@ func TestTryingOutWhatIsDeletedMeanwhile(t *testing.T) {
 	if out := w.runner.Run(t.Context(), w.conn, j); out.Err != nil {
 		t.Error(out.Err)
 	}
-	if object := w.object(configMapPath); !gone || object == nil || !strings.Contains(fmt.Sprint(object.Object["data"]), "two") {
+	if object := w.Object(configMapPath); !gone || object == nil || !strings.Contains(fmt.Sprint(object.Object["data"]), "two") {
 		t.Errorf("it was deleted: %t; it is %v", gone, object)
 	}
 }

@@ -117,7 +117,7 @@ func TestCoalesceIsHelms(t *testing.T) {
 // Values that are kept may switch on a subchart, whose definitions are needed then.
 func TestPreservedValuesSwitchSubcharts(t *testing.T) {
 	w := newWorld(t)
-	w.reacted = func(object map[string]any) {
+	w.Created = func(object map[string]any) {
 		object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Established", "status": "True"}}}
 	}
 	files := note()
@@ -132,7 +132,7 @@ func TestPreservedValuesSwitchSubcharts(t *testing.T) {
 		t.Fatal(out.Err)
 	}
 	preservingUpgrade(t, w, artifact, nil)
-	if w.object("/api/v1/namespaces/prod/configmaps/sub") == nil {
+	if w.Object("/api/v1/namespaces/prod/configmaps/sub") == nil {
 		t.Error("the subchart was dropped")
 	}
 }

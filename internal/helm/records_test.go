@@ -21,7 +21,7 @@ const key = "sh.helm.release.v1.app.v"
 // writeSecret replaces a stored revision with Helm's own driver.
 func writeSecret(t *testing.T, w *world, rls *helmrelease.Release) {
 	t.Helper()
-	clients, err := kubernetes.NewForConfig(w.config)
+	clients, err := kubernetes.NewForConfig(w.Config())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func writeSecret(t *testing.T, w *world, rls *helmrelease.Release) {
 // emptyIndex returns a synced index without records.
 func emptyIndex(t *testing.T, w *world, at string) *storage.Index {
 	t.Helper()
-	index, err := storage.NewIndex(w.config, "")
+	index, err := storage.NewIndex(w.Config(), "")
 	if err != nil {
 		t.Fatal(err)
 	}

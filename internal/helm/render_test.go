@@ -75,7 +75,7 @@ func TestPostRenderStrategies(t *testing.T) {
 				}
 				changed := func(path string, want bool) {
 					t.Helper()
-					o := w.object(path)
+					o := w.Object(path)
 					if o == nil {
 						t.Fatalf("%s is missing", path)
 					}
@@ -126,7 +126,7 @@ func TestManifestKeepsItsBytes(t *testing.T) {
 	if out := w.runner.Run(t.Context(), w.conn, rendered(t, job(release.Upgrade{Timeout: time.Minute}, artifact, "1.0.0", nil), labelAll)); out.Err != nil {
 		t.Fatal(out.Err)
 	}
-	if a := w.object(configMapPath).GetAnnotations(); a["team"] != "one" {
+	if a := w.Object(configMapPath).GetAnnotations(); a["team"] != "one" {
 		t.Errorf("annotations %v", a)
 	}
 	if out := w.runner.Run(t.Context(), w.conn, job(release.Upgrade{Timeout: time.Minute}, artifact, "1.0.0", nil)); out.Err != nil {
@@ -136,7 +136,7 @@ func TestManifestKeepsItsBytes(t *testing.T) {
 	if newest.Version != 3 || newest.Manifest != manifest || hookOf(t, w, "before").Manifest != beforeHook {
 		t.Errorf("revision %d:\n%s", newest.Version, newest.Manifest)
 	}
-	if a := w.object(configMapPath).GetAnnotations(); a["team"] != "" {
+	if a := w.Object(configMapPath).GetAnnotations(); a["team"] != "" {
 		t.Errorf("what common metadata added stayed: %v", a)
 	}
 }
@@ -170,10 +170,10 @@ postRenderers:
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("what Helm goes by (-want +got):\n%s", diff)
 	}
-	if w.object(hookPath) != nil || !slices.Contains(w.requests, "DELETE "+hookPath) {
+	if w.Object(hookPath) != nil || !slices.Contains(w.Requests, "DELETE "+hookPath) {
 		t.Error("the hook was not deleted after it ran")
 	}
-	if hookOf(t, w, "gone") != nil || slices.ContainsFunc(w.requests, func(r string) bool { return strings.Contains(r, "gone") }) {
+	if hookOf(t, w, "gone") != nil || slices.ContainsFunc(w.Requests, func(r string) bool { return strings.Contains(r, "gone") }) {
 		t.Error("the deleted hook is there")
 	}
 	if hookOf(t, w, "renamed") == nil {
@@ -220,20 +220,20 @@ func TestPostRenderErrorsStoreNothing(t *testing.T) {
 			if out.Err == nil || !strings.Contains(out.Err.Error(), tc.want) {
 				t.Errorf("install: error %v, want %s", out.Err, tc.want)
 			}
-			if out.Stored() || len(w.requests) > 0 {
-				t.Errorf("install: stored %t, wrote %v", out.Stored(), w.requests)
+			if out.Stored() || len(w.Requests) > 0 {
+				t.Errorf("install: stored %t, wrote %v", out.Stored(), w.Requests)
 			}
 			if out := w.runner.Run(t.Context(), w.conn, job(release.Install{Timeout: time.Minute}, artifact, "1.0.0", nil)); out.Err != nil {
 				t.Fatal(out.Err)
 			}
-			w.requests = nil
+			w.Requests = nil
 			j.Action = release.Upgrade{Timeout: time.Minute}
 			out = w.runner.Run(t.Context(), w.conn, j)
 			if out.Err == nil || !strings.Contains(out.Err.Error(), tc.want) {
 				t.Errorf("upgrade: error %v, want %s", out.Err, tc.want)
 			}
-			if out.Stored() || len(w.requests) > 0 {
-				t.Errorf("upgrade: stored %t, wrote %v", out.Stored(), w.requests)
+			if out.Stored() || len(w.Requests) > 0 {
+				t.Errorf("upgrade: stored %t, wrote %v", out.Stored(), w.Requests)
 			}
 		})
 	}

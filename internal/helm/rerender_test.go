@@ -39,7 +39,7 @@ const (
 
 // monitors makes the server offer one kind more.
 func (w *world) monitors() {
-	w.offered = map[string][]string{monitored: {`{"name":"monitors","kind":"Monitor","namespaced":true,"verbs":["get"]}`}}
+	w.Offered = map[string][]string{monitored: {`{"name":"monitors","kind":"Monitor","namespaced":true,"verbs":["get"]}`}}
 }
 
 // folder returns the files of a chart in test/charts.
@@ -116,14 +116,14 @@ func (w *world) must(j Job) {
 // that nothing is written.
 func (w *world) rerendered(j Job, version int) release.Rerendering {
 	w.t.Helper()
-	w.requests = nil
+	w.Requests = nil
 	values := cloned(j.Values)
 	got, err := w.runner.rerender(w.t.Context(), w.conn, j, version, looking())
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if len(w.requests) > 0 {
-		w.t.Errorf("wrote %v", w.requests)
+	if len(w.Requests) > 0 {
+		w.t.Errorf("wrote %v", w.Requests)
 	}
 	if diff := cmp.Diff(values, cloned(j.Values)); diff != "" {
 		w.t.Errorf("the job's values were changed (-want +got):\n%s", diff)
@@ -190,7 +190,7 @@ func TestRerenderTheSame(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.put(seenPath, map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "seen"}, "data": m{"a": "Yg=="}})
+			w.Put(seenPath, map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "seen"}, "data": m{"a": "Yg=="}})
 			artifact := w.chart("1.0.0", tc.files)
 			j := job(release.Install{Timeout: time.Minute}, artifact, "1.0.0+abc", tc.values)
 			j = unaffected(rendered(t, j, tc.spec))
@@ -243,9 +243,9 @@ func TestRerenderPreserved(t *testing.T) {
 			j.Spec.Upgrade.PreserveValues = true
 			w.must(withValues(j))
 			w.same(withValues(j), 2)
-			w.mu.Lock()
-			delete(w.objects, "/api/v1/namespaces/prod/secrets/"+storage.Key("app", 1))
-			w.mu.Unlock()
+			w.Mu.Lock()
+			delete(w.Objects, "/api/v1/namespaces/prod/secrets/"+storage.Key("app", 1))
+			w.Mu.Unlock()
 			w.same(withValues(j), 2)
 		})
 	}
@@ -277,9 +277,9 @@ func TestRerenderOfRollback(t *testing.T) {
 	w.must(back)
 	w.same(withValues(install), 6)
 	for version := 1; version < 6; version++ {
-		w.mu.Lock()
-		delete(w.objects, "/api/v1/namespaces/prod/secrets/"+storage.Key("app", version))
-		w.mu.Unlock()
+		w.Mu.Lock()
+		delete(w.Objects, "/api/v1/namespaces/prod/secrets/"+storage.Key("app", version))
+		w.Mu.Unlock()
 	}
 	w.must(withValues(upgrade))
 	if got, err := w.runner.Rerender(t.Context(), w.conn, withValues(install), 1); err == nil || !strings.Contains(err.Error(), "revision 1 of release app: ") {
@@ -329,11 +329,11 @@ func TestRerenderChanged(t *testing.T) {
 			want: release.Rerendering{Reads: true},
 		},
 		"Object": {
-			reason: "an object is another", files: reading(seen), change: func(w *world) { w.put(seenPath, secret("Yw==")) },
+			reason: "an object is another", files: reading(seen), change: func(w *world) { w.Put(seenPath, secret("Yw==")) },
 			want: release.Rerendering{Reads: true, Lookup: true, Changed: true},
 		},
 		"ObjectGone": {
-			reason: "an object is gone", files: reading(seen), change: func(w *world) { delete(w.objects, seenPath) },
+			reason: "an object is gone", files: reading(seen), change: func(w *world) { delete(w.Objects, seenPath) },
 			want: release.Rerendering{Reads: true, Lookup: true, Changed: true},
 		},
 		"Nothing": {
@@ -379,11 +379,11 @@ func TestRerenderChanged(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.put(seenPath, secret("Yg=="))
+			w.Put(seenPath, secret("Yg=="))
 			j := unaffected(rendered(t, job(release.Install{Timeout: time.Minute}, w.chart("1.0.0", tc.files), "1.0.0", nil), tc.spec))
 			w.must(withValues(j))
 			tc.change(w)
-			w.requests, w.reads = nil, nil
+			w.Requests, w.Reads = nil, nil
 			got, err := w.runner.Rerender(t.Context(), w.conn, withValues(j), 1)
 			if err != nil {
 				t.Fatal(err)
@@ -395,8 +395,8 @@ func TestRerenderChanged(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
-			if len(w.requests) > 0 || !got.Reads && len(w.reads) > 0 {
-				t.Errorf("wrote %v, read %v", w.requests, w.reads)
+			if len(w.Requests) > 0 || !got.Reads && len(w.Reads) > 0 {
+				t.Errorf("wrote %v, read %v", w.Requests, w.Reads)
 			}
 		})
 	}
@@ -410,7 +410,7 @@ func TestRerenderIncompleteOffer(t *testing.T) {
 	j := unaffected(job(release.Install{Timeout: time.Minute}, w.chart("1.0.0", reading(monitor)), "1.0.0", nil))
 	w.must(withValues(j))
 	w.same(withValues(j), 1)
-	w.refuse = func(_, path string) int {
+	w.Refuse = func(_, path string) int {
 		if path == "/apis/"+monitored {
 			return http.StatusServiceUnavailable
 		}
@@ -420,8 +420,8 @@ func TestRerenderIncompleteOffer(t *testing.T) {
 	if err == nil || got.Changed || !strings.Contains(err.Error(), "the API server could not tell all that it offers: ") {
 		t.Errorf("%+v, %v", got, err)
 	}
-	w.refuse = nil
-	w.offered = nil
+	w.Refuse = nil
+	w.Offered = nil
 	if got, err := w.runner.Rerender(t.Context(), w.conn, withValues(j), 1); err != nil || !got.Changed {
 		t.Errorf("once it can: %+v, %v", got, err)
 	}
@@ -442,7 +442,7 @@ func TestRerenderErrors(t *testing.T) {
 	if _, err := w.runner.Rerender(t.Context(), w.conn, withValues(j), 7); err == nil || !strings.Contains(err.Error(), "revision 7 of release app: ") {
 		t.Errorf("no such revision: %v", err)
 	}
-	w.refuse = func(_, path string) int {
+	w.Refuse = func(_, path string) int {
 		if path == "/version" {
 			return http.StatusForbidden
 		}
@@ -495,9 +495,9 @@ func TestOffers(t *testing.T) {
 	if got := w.rerendered(j, 1); got.Capabilities != second {
 		t.Errorf("a rendering reports %s", got.Capabilities)
 	}
-	w.offered = nil
+	w.Offered = nil
 	asked := 0
-	w.refuse = func(_, path string) int {
+	w.Refuse = func(_, path string) int {
 		if path == "/version" {
 			asked++
 		}

@@ -30,7 +30,7 @@ func withHook(name string) map[string]string {
 func (w *world) losing(method, suffix string) {
 	w.t.Helper()
 	lost := false
-	config := *w.config
+	config := *w.Config()
 	config.Transport = transportFunc(func(req *http.Request) (*http.Response, error) {
 		resp, err := w.RoundTrip(req)
 		if req.Method == method && strings.HasSuffix(req.URL.Path, suffix) && req.URL.Query().Get("dryRun") == "" && !lost {
@@ -61,12 +61,12 @@ func TestHooksNameTheirAttempt(t *testing.T) {
 					t.Fatal(out.Err)
 				}
 				hooks := 0
-				for path := range w.objects {
+				for path := range w.Objects {
 					if !strings.Contains(path, "/configmaps/hook") {
 						continue
 					}
 					hooks++
-					if got := w.object(path).GetAnnotations()[helmv2.AnnotationAttempt]; got != "uid-1.1" {
+					if got := w.Object(path).GetAnnotations()[helmv2.AnnotationAttempt]; got != "uid-1.1" {
 						t.Errorf("the attempt is %q", got)
 					}
 				}
@@ -84,7 +84,7 @@ func TestHooksNameTheirAttempt(t *testing.T) {
 // TestUnrecordedResult: an install whose last update is refused has not succeeded.
 func TestUnrecordedResult(t *testing.T) {
 	w := newWorld(t)
-	w.refuse = func(method, path string) int {
+	w.Refuse = func(method, path string) int {
 		if method == http.MethodPut && strings.Contains(path, "/secrets/") {
 			return http.StatusForbidden
 		}
@@ -104,7 +104,7 @@ func TestOutageInterrupts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		begun := time.Time{}
-		w.refuse = func(method, _ string) int {
+		w.Refuse = func(method, _ string) int {
 			if begun.IsZero() && method == http.MethodPatch {
 				begun = time.Now()
 			}
@@ -132,7 +132,7 @@ func TestOutageIsMarked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		down := false
-		w.refuse = func(method, path string) int {
+		w.Refuse = func(method, path string) int {
 			down = down || method == http.MethodPatch && path == configMapPath
 			if down && (method == http.MethodPatch || path == "/readyz") {
 				return http.StatusGatewayTimeout
@@ -152,7 +152,7 @@ func TestOutageIsMarked(t *testing.T) {
 func TestLastingErrorFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.refuse = func(method, path string) int {
+		w.Refuse = func(method, path string) int {
 			if method == http.MethodPatch && path == configMapPath {
 				return http.StatusInternalServerError
 			}

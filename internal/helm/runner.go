@@ -28,6 +28,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/apiretry"
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
+	"github.com/pintle-dev/pintle/internal/helm/wait"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -80,8 +81,8 @@ type Runner struct {
 	storage *storage.Store
 	now     func() time.Time
 	offered offerDigest
-	// followers are shared by all jobs, so that they share watches.
-	followers followers
+	// watches are shared by all jobs.
+	watches wait.Watches
 	// reserved are the objects that jobs are about to have.
 	reserved reservations
 	// large is held by the job whose chart takes much memory to render.
@@ -120,7 +121,7 @@ func (r *Runner) Run(ctx context.Context, getter genericclioptions.RESTClientGet
 		var unlisted error
 		out.Inventory, unlisted = run.inventory()
 		out.Unlisted = redact.error(unlisted)
-		out.Diagnosis = redact.diagnosis(run.client.inquest.found(err))
+		out.Diagnosis = redact.diagnosis(run.client.diagnosis(err))
 		out.Owners, out.Adopted = run.ownership()
 		if len(out.Owners) > 0 {
 			out.Diagnosis = nil
@@ -171,19 +172,22 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 	kc.Log = logs.printf
 	kc.Namespace = job.target().Namespace
 	c := &client{
-		Client: kc, ctx: ctx, origin: job.Origin, idle: job.Idle, told: job.Applied, retrier: job.retrier,
-		objects: &builder{getter: getter, namespace: kc.Namespace}, getter: shared(getter), followers: &r.followers,
-		inquest: newInquest(job, r.now),
+		Client: kc, ctx: ctx, origin: job.Origin, told: job.Applied, retrier: job.retrier,
+		objects: &builder{getter: getter, namespace: kc.Namespace}, inquest: newInquest(job),
+		attempt: run.store.Attempt, setApplied: run.store.SetApplied, storeApplied: run.store.StoreApplied,
 	}
-	if job.retrier != nil {
-		// Waits and repeated requests share the slot of the job.
-		c.idle = job.retrier.ReleaseSlot
-	}
-	c.attempt = run.store.Attempt
 	c.inquest.own = redact.own
-	if c.manner, err = job.manner(run.store); err != nil {
+	waits, err := job.waitOptions()
+	if err != nil {
 		return nil, err
 	}
+	waits.Getter, waits.Watches, waits.Clients, waits.Log = shared(getter), &r.watches, kc.Factory.KubernetesClientSet, c.Log
+	waits.Idle, waits.Secrets, waits.Now = job.Idle, c.inquest.secrets, r.now
+	if job.retrier != nil {
+		// Waits and repeated requests share the slot of the job.
+		waits.Idle = job.retrier.ReleaseSlot
+	}
+	c.waiter = wait.New(ctx, waits)
 	if c.adoption, err = r.adoption(getter, job, c); err != nil {
 		return nil, err
 	}

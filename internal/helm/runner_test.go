@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/helm/apitest"
+	"github.com/pintle-dev/pintle/internal/helm/wait"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -60,7 +62,7 @@ func TestInstallUpgradeUninstall(t *testing.T) {
 	if diff := cmp.Diff([]release.Object{{Version: "v1", Kind: "ConfigMap", Namespace: "prod", Name: "app"}}, out.Inventory); diff != "" {
 		t.Errorf("inventory (-want +got):\n%s", diff)
 	}
-	cm := w.object(configMapPath)
+	cm := w.Object(configMapPath)
 	if cm == nil {
 		t.Fatal("nothing was installed")
 	}
@@ -106,7 +108,7 @@ func TestInstallUpgradeUninstall(t *testing.T) {
 	}
 
 	out = w.runner.Run(t.Context(), w.conn, job(release.Uninstall{Timeout: time.Minute, Target: target()}, artifact, "", nil))
-	if out.Err != nil || w.object(configMapPath) != nil || len(w.history()) != 0 {
+	if out.Err != nil || w.Object(configMapPath) != nil || len(w.history()) != 0 {
 		t.Errorf("uninstall: %v, %d revisions left", out.Err, len(w.history()))
 	}
 	out = w.runner.Run(t.Context(), w.conn, job(release.Uninstall{Timeout: time.Minute, Target: target()}, artifact, "", nil))
@@ -116,7 +118,7 @@ func TestInstallUpgradeUninstall(t *testing.T) {
 }
 
 func nested(w *world, path string, fields ...string) (string, bool, error) {
-	object := w.object(path)
+	object := w.Object(path)
 	if object == nil {
 		return "", false, nil
 	}
@@ -150,7 +152,7 @@ func TestNothingIsStored(t *testing.T) {
 		"NoStorage": {
 			reason: "what cannot be recorded is not done",
 			edit: func(w *world, _ *Job) {
-				w.refuse = func(method, path string) int {
+				w.Refuse = func(method, path string) int {
 					if method == http.MethodPost && strings.HasSuffix(path, "/secrets") {
 						return http.StatusForbidden
 					}
@@ -179,7 +181,7 @@ func TestNothingIsStored(t *testing.T) {
 			if out.Err == nil || !strings.Contains(out.Err.Error(), tc.want) {
 				t.Errorf("%s: error %v, want %s", tc.reason, out.Err, tc.want)
 			}
-			if out.Stored() || len(w.stored()) > 0 || w.object(configMapPath) != nil || out.Inventory != nil || out.Cancelled {
+			if out.Stored() || len(w.stored()) > 0 || w.Object(configMapPath) != nil || out.Inventory != nil || out.Cancelled {
 				t.Errorf("%s: revisions %+v, inventory %+v, cancelled %t", tc.reason, out.Revisions, out.Inventory, out.Cancelled)
 			}
 		})
@@ -229,7 +231,7 @@ func TestWaitOptions(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.reacted = func(object map[string]any) {
+			w.Created = func(object map[string]any) {
 				if object["kind"] == "Job" && !tc.disableWait {
 					object["status"] = map[string]any{"startTime": "2026-01-01T00:00:00Z", "active": 1}
 				}
@@ -270,16 +272,16 @@ func TestCancelledWaitIsMarked(t *testing.T) {
 		cancel()
 		synctest.Wait()
 		out := <-done
-		if !out.Cancelled || out.Err == nil || !strings.Contains(out.Err.Error(), errCancelled.Error()) || idle != 0 {
+		if !out.Cancelled || out.Err == nil || !strings.Contains(out.Err.Error(), wait.ErrCancelled.Error()) || idle != 0 {
 			t.Errorf("cancelled %t, error %v, idle %d", out.Cancelled, out.Err, idle)
 		}
 	})
 	if h := w.history(); len(h) != 1 || h[0].Status != helmv2.StatusFailed || !h[0].Interrupted {
 		t.Fatalf("history %+v", h)
 	}
-	w.mu.Lock()
-	w.objects[deploymentPath]["spec"].(map[string]any)["paused"] = true
-	w.mu.Unlock()
+	w.Mu.Lock()
+	w.Objects[deploymentPath]["spec"].(map[string]any)["paused"] = true
+	w.Mu.Unlock()
 	out := w.runner.Run(t.Context(), w.conn, job(release.Upgrade{Timeout: time.Minute}, artifact, "1.0.0", nil))
 	if out.Err != nil {
 		t.Fatal(out.Err)
@@ -329,7 +331,7 @@ func TestCreateNamespace(t *testing.T) {
 	if out := w.runner.Run(t.Context(), w.conn, j); out.Err != nil {
 		t.Fatal(out.Err)
 	}
-	ns := w.object("/api/v1/namespaces/prod")
+	ns := w.Object("/api/v1/namespaces/prod")
 	if ns == nil {
 		t.Fatal("the namespace is missing")
 	}
@@ -366,9 +368,9 @@ func TestCreateNamespaceLooksFirst(t *testing.T) {
 			j := job(release.Install{Timeout: time.Minute}, artifact, "1.0.0", nil)
 			j.Spec.Install.CreateNamespace, j.Spec.TargetNamespace = true, "prod"
 			if tc.exists {
-				w.objects[namespace] = map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "prod"}}
+				w.Objects[namespace] = map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "prod"}}
 			}
-			w.refuse = func(method, path string) int {
+			w.Refuse = func(method, path string) int {
 				switch {
 				case method == http.MethodGet && path == namespace:
 					return tc.get
@@ -387,7 +389,7 @@ func TestCreateNamespaceLooksFirst(t *testing.T) {
 				t.Errorf("%s: a revision was stored", tc.reason)
 			}
 			var requests []string
-			for _, r := range w.requests {
+			for _, r := range w.Requests {
 				if strings.HasSuffix(r, "/namespaces") {
 					requests = append(requests, r)
 				}
@@ -426,22 +428,22 @@ func TestCRDs(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.reacted = established
+			w.Created = established
 			files := note()
 			files["crds/things.yaml"], files["crds/stray.yaml"] = crd, stray
 			if tc.exists {
-				w.put(path, map[string]any{"kind": "CustomResourceDefinition", "metadata": map[string]any{"name": "things.example.com"}})
+				w.Put(path, map[string]any{"kind": "CustomResourceDefinition", "metadata": map[string]any{"name": "things.example.com"}})
 			}
 			j := job(release.Install{Timeout: time.Minute}, w.chart("1.0.0", files), "1.0.0", nil)
 			j.Spec.Install.CRDs = tc.policy
 			if out := w.runner.Run(t.Context(), w.conn, j); out.Err != nil {
 				t.Fatal(out.Err)
 			}
-			object := w.object(path)
+			object := w.Object(path)
 			if created := object != nil && object.GetLabels()[helmv2.LabelName] == "app"; created != tc.want {
 				t.Errorf("%s: created %t", tc.reason, created)
 			}
-			if w.object("/api/v1/namespaces/prod/configmaps/stray") != nil {
+			if w.Object("/api/v1/namespaces/prod/configmaps/stray") != nil {
 				t.Error("what is no definition must be left out")
 			}
 		})
@@ -473,7 +475,7 @@ func TestUninstallNamesWhatFailed(t *testing.T) {
 	if out := w.runner.Run(t.Context(), w.conn, job(release.Install{Timeout: time.Minute}, artifact, "1.0.0", nil)); out.Err != nil {
 		t.Fatal(out.Err)
 	}
-	w.refuse = func(method, path string) int {
+	w.Refuse = func(method, path string) int {
 		if method == http.MethodDelete && path == configMapPath {
 			return http.StatusForbidden
 		}
@@ -498,7 +500,7 @@ func TestPanicEndsTheJob(t *testing.T) {
 		t.Fatal(out.Err)
 	}
 	// Nobody waits for what is gone at once.
-	w.put(configMapPath, object(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app, finalizers: [example.com/slow]}\n").Object)
+	w.Put(configMapPath, apitest.Parse(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app, finalizers: [example.com/slow]}\n").Object)
 	j := job(release.Uninstall{Timeout: time.Minute, Target: target()}, artifact, "", nil)
 	j.Idle = func() func() { panic("boom") }
 	out := w.runner.Run(t.Context(), w.conn, j)
@@ -515,7 +517,7 @@ func TestHistoryErrors(t *testing.T) {
 	if h := w.history(); h != nil {
 		t.Errorf("nothing is stored, but history is %+v", h)
 	}
-	w.refuse = func(string, string) int { return http.StatusForbidden }
+	w.Refuse = func(string, string) int { return http.StatusForbidden }
 	_, err := w.runner.History(t.Context(), w.conn, target(), nil)
 	if err == nil || !strings.HasPrefix(err.Error(), "history of release app in namespace prod: ") {
 		t.Errorf("error %v", err)

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/helm/wait"
 	"golang.org/x/sync/errgroup"
 	"helm.sh/helm/v3/pkg/kube"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -45,7 +46,7 @@ func (c *client) applyAll(original, target kube.ResourceList) (*kube.Result, err
 			switch {
 			case errs[i] != nil:
 				c.inquest.refuse(info, errs[i])
-				failures = append(failures, fmt.Sprintf("cannot apply %s: %s", subject(info), errs[i]))
+				failures = append(failures, fmt.Sprintf("cannot apply %s: %s", wait.ObjectName(info), errs[i]))
 			case created[i]:
 				result.Created.Append(info)
 			default:
@@ -140,7 +141,7 @@ func (c *client) apply(info *resource.Info, look bool) (created bool, err error)
 
 // applied takes note of what the API server made of an object.
 func (c *client) applied(info *resource.Info, live runtime.Object) error {
-	c.learn(info, live)
+	c.waiter.Written(info, live)
 	if c.told != nil {
 		sent, isParsed := info.Object.(*unstructured.Unstructured)
 		if answer, ok := live.(*unstructured.Unstructured); ok && isParsed {
@@ -199,7 +200,7 @@ func (c *client) reportConflicts(info *resource.Info, err error) {
 	for _, cause := range status.Status().Details.Causes {
 		own := strings.Contains(cause.Message, strconv.Quote(fieldManager)) || strings.Contains(cause.Message, strconv.Quote(helmManager))
 		if cause.Type == metav1.CauseTypeFieldManagerConflict && !own {
-			c.Log("%s: taking over field %s: %s", subject(info), cause.Field, cause.Message)
+			c.Log("%s: taking over field %s: %s", wait.ObjectName(info), cause.Field, cause.Message)
 		}
 	}
 }
@@ -211,20 +212,20 @@ func (c *client) prune(list kube.ResourceList) kube.ResourceList {
 	for _, info := range list {
 		if err := info.Get(); err != nil {
 			if !apierrors.IsNotFound(err) {
-				c.Log("%s is not deleted: %s", subject(info), err)
+				c.Log("%s is not deleted: %s", wait.ObjectName(info), err)
 			}
 			continue
 		}
 		if object, err := meta.Accessor(info.Object); err == nil && object.GetAnnotations()[kube.ResourcePolicyAnno] == kube.KeepPolicy {
-			c.Log("%s is kept, as its annotation %s asks", subject(info), kube.ResourcePolicyAnno)
+			c.Log("%s is kept, as its annotation %s asks", wait.ObjectName(info), kube.ResourcePolicyAnno)
 			continue
 		}
 		if marks, theirs := c.adoption.others(info.Object); theirs {
-			c.Log("%s is not deleted: it is of Helm release %s/%s by now", subject(info), marks.Namespace, marks.Name)
+			c.Log("%s is not deleted: it is of Helm release %s/%s by now", wait.ObjectName(info), marks.Namespace, marks.Name)
 			continue
 		}
 		if _, errs := c.Delete(kube.ResourceList{info}); len(errs) > 0 {
-			c.Log("%s is not deleted: %s", subject(info), errors.Join(errs...))
+			c.Log("%s is not deleted: %s", wait.ObjectName(info), errors.Join(errs...))
 			continue
 		}
 		deleted.Append(info)

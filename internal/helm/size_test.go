@@ -33,13 +33,13 @@ func TestTooLargeWritesNothing(t *testing.T) {
 			if out := act(release.Upgrade{Timeout: time.Minute}, files, "1.0.1"); out.Err != nil {
 				t.Fatal(out.Err)
 			}
-			before := len(w.requests)
+			before := len(w.Requests)
 			files["files/blob"] = string(blob(800<<10, 1))
 			out := act(release.Upgrade{Timeout: time.Minute}, files, "2.0.0")
 			if !out.Oversized() || out.Record.Parts[0].Kind != release.PartFiles || out.Record.Parts[0].Largest != "files/blob" || out.Inventory != nil {
 				t.Errorf("refused %t: %v, record %+v", out.Oversized(), out.Err, out.Record)
 			}
-			if wrote := w.requests[before:]; len(wrote) > 0 {
+			if wrote := w.Requests[before:]; len(wrote) > 0 {
 				t.Errorf("it wrote %v", wrote)
 			}
 		})

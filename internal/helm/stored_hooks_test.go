@@ -65,7 +65,7 @@ func TestHooks(t *testing.T) {
 	if one, none := hooks(1), hooks(7); one.Release == nil || none.Release != nil || hooks(-1).Release != nil {
 		t.Errorf("revision 1 is %+v, and 7 %+v", one.Release, none.Release)
 	}
-	w.refuse = func(method, path string) int {
+	w.Refuse = func(method, path string) int {
 		if method == http.MethodGet && strings.Contains(path, "/secrets/") {
 			return http.StatusForbidden
 		}

@@ -30,6 +30,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/apiretry"
+	"github.com/pintle-dev/pintle/internal/helm/wait"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -104,7 +105,7 @@ func (t *targetCheck) definition(ctx context.Context, p *preflight, info *resour
 	} else if err == nil && t.install.GetCRDs() == helmv2.CRDsCreateReplace {
 		err = t.client.tryOut(info)
 	}
-	return t.answer(subject(info), p, info, err)
+	return t.answer(wait.ObjectName(info), p, info, err)
 }
 
 // object tries out one object. An object of the old release is gone before the install
@@ -113,7 +114,7 @@ func (t *targetCheck) definition(ctx context.Context, p *preflight, info *resour
 func (t *targetCheck) object(ctx context.Context, p *preflight, info *resource.Info) error {
 	live, err := metadataOf(ctx, info)
 	if err != nil {
-		return t.answer(subject(info), p, info, err)
+		return t.answer(wait.ObjectName(info), p, info, err)
 	}
 	try, v := t.client.tryOut, t.standing(info, live)
 	switch v.standing {
@@ -121,7 +122,7 @@ func (t *targetCheck) object(ctx context.Context, p *preflight, info *resource.I
 		return refusal{errors.New(t.adoption.refusal(info, v))}
 	case release.OwnershipOrphan:
 		if t.install.DisableTakeOwnership {
-			return refusef("%s exists, does not belong to the release, and spec.install.disableTakeOwnership is set", subject(info))
+			return refusef("%s exists, does not belong to the release, and spec.install.disableTakeOwnership is set", wait.ObjectName(info))
 		}
 	case release.OwnershipFree:
 		if live != nil {
@@ -132,7 +133,7 @@ func (t *targetCheck) object(ctx context.Context, p *preflight, info *resource.I
 	if t.install.DisableOpenAPIValidation {
 		return nil
 	}
-	return t.answer(subject(info), p, info, try(info))
+	return t.answer(wait.ObjectName(info), p, info, try(info))
 }
 
 // standing returns whose the object is once the old release is uninstalled.

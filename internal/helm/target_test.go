@@ -54,7 +54,7 @@ func TestCheckTarget(t *testing.T) {
 	)
 	refuse := func(method, path string, code int) func(*world, *Job) {
 		return func(w *world, _ *Job) {
-			w.refuse = func(m, p string) int {
+			w.Refuse = func(m, p string) int {
 				if m == method && p == path {
 					return code
 				}
@@ -78,15 +78,15 @@ func TestCheckTarget(t *testing.T) {
 		"UnknownKind":   {reason: "no definition comes with the chart", files: map[string]string{"templates/thing.yaml": aThing}, refused: "no matches for kind"},
 		"ShippedKind":   {reason: "its definition comes with the chart", files: map[string]string{"templates/thing.yaml": aThing, "crds/thing.yaml": things}, sends: "POST /apis/apiextensions.k8s.io/v1/customresourcedefinitions"},
 		"SkippedKind":   {reason: "its definition is not created", files: map[string]string{"templates/thing.yaml": aThing, "crds/thing.yaml": things}, arrange: func(_ *world, j *Job) { j.Spec.Install.CRDs = helmv2.CRDsSkip }, refused: "no matches for kind"},
-		"MissingHome":   {reason: "nothing creates the namespace", arrange: func(w *world, _ *Job) { w.remove(namespace) }, refused: "namespace prod does not exist"},
-		"OwnHome":       {reason: "the chart creates the namespace", files: map[string]string{"templates/ns.yaml": ownHome}, arrange: func(w *world, _ *Job) { w.remove(namespace) }, sends: "PATCH " + namespace},
-		"TerminatingNS": {reason: "it is about to go", arrange: func(w *world, _ *Job) { w.put(namespace, home("Terminating")) }, refused: "namespace prod is being deleted"},
+		"MissingHome":   {reason: "nothing creates the namespace", arrange: func(w *world, _ *Job) { w.Remove(namespace) }, refused: "namespace prod does not exist"},
+		"OwnHome":       {reason: "the chart creates the namespace", files: map[string]string{"templates/ns.yaml": ownHome}, arrange: func(w *world, _ *Job) { w.Remove(namespace) }, sends: "PATCH " + namespace},
+		"TerminatingNS": {reason: "it is about to go", arrange: func(w *world, _ *Job) { w.Put(namespace, home("Terminating")) }, refused: "namespace prod is being deleted"},
 		"CreatesHome": {
 			reason: "the install creates it", sends: "POST /api/v1/namespaces",
 			arrange: func(w *world, j *Job) {
-				w.remove(namespace)
+				w.Remove(namespace)
 				j.Spec.TargetNamespace, j.Spec.Install.CreateNamespace = "prod", true
-				w.refuse = func(method, path string) int {
+				w.Refuse = func(method, path string) int {
 					// Nothing can be tried out in a namespace that is not there.
 					if strings.HasPrefix(path, namespace+"/") && method != http.MethodGet {
 						return http.StatusNotFound
@@ -98,7 +98,7 @@ func TestCheckTarget(t *testing.T) {
 		"MayNotCreateHome": {
 			reason: "the install could not create it", refused: "create namespace prod",
 			arrange: func(w *world, j *Job) {
-				w.remove(namespace)
+				w.Remove(namespace)
 				j.Spec.TargetNamespace, j.Spec.Install.CreateNamespace = "prod", true
 				refuse(http.MethodPost, "/api/v1/namespaces", http.StatusForbidden)(w, j)
 			},
@@ -112,21 +112,21 @@ func TestCheckTarget(t *testing.T) {
 		"NoAnswerList":     {reason: "the server is in trouble", arrange: refuse(http.MethodGet, secrets, http.StatusTooManyRequests), fails: "list Secrets"},
 		"NoAnswerApply":    {reason: "the server is in trouble", arrange: refuse(http.MethodPatch, configMapPath, http.StatusBadGateway), fails: "ConfigMap/prod/app"},
 		"NoAnswerMetadata": {reason: "the server is in trouble", arrange: refuse(http.MethodGet, configMapPath, http.StatusGatewayTimeout), fails: "ConfigMap/prod/app"},
-		"OfOld":            {reason: "it is gone by then", arrange: func(w *world, _ *Job) { w.put(configMapPath, owned("old", nil)) }, sends: "POST /api/v1/namespaces/prod/configmaps"},
+		"OfOld":            {reason: "it is gone by then", arrange: func(w *world, _ *Job) { w.Put(configMapPath, owned("old", nil)) }, sends: "POST /api/v1/namespaces/prod/configmaps"},
 		"KeptOfOld": {reason: "it stays, and is adopted", arrange: func(w *world, _ *Job) {
-			w.put(configMapPath, owned("old", map[string]any{"helm.sh/resource-policy": "keep"}))
+			w.Put(configMapPath, owned("old", map[string]any{"helm.sh/resource-policy": "keep"}))
 		}, sends: "PATCH " + configMapPath},
 		"KeptAndNotTaken": {
 			reason: "it stays, and may not be adopted", refused: "spec.install.disableTakeOwnership is set",
 			arrange: func(w *world, j *Job) {
-				w.put(configMapPath, owned("old", map[string]any{"helm.sh/resource-policy": "keep"}))
+				w.Put(configMapPath, owned("old", map[string]any{"helm.sh/resource-policy": "keep"}))
 				j.Spec.Install.DisableTakeOwnership = true
 			},
 		},
 		"OfOthers": {
 			reason: "it is another release's", refused: "is owned by Helm release prod/shop",
 			arrange: func(w *world, _ *Job) {
-				w.put(configMapPath, owned("shop", nil))
+				w.Put(configMapPath, owned("shop", nil))
 				w.keep("prod", revisionOf(1, helmrelease.StatusDeployed, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app}\n"))
 			},
 		},
@@ -137,7 +137,7 @@ func TestCheckTarget(t *testing.T) {
 		"ReplacedKind": {
 			reason: "its definition is replaced", files: map[string]string{"crds/thing.yaml": things}, sends: "PATCH " + thingsPath,
 			arrange: func(w *world, j *Job) {
-				w.put(thingsPath, map[string]any{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": "things.example.com"}})
+				w.Put(thingsPath, map[string]any{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": "things.example.com"}})
 				j.Spec.Install.CRDs = helmv2.CRDsCreateReplace
 			},
 		},
@@ -165,7 +165,7 @@ func TestCheckTarget(t *testing.T) {
 			reason: "another job is about to make it", refused: "about to be made or adopted by another release",
 			arrange: func(w *world, _ *Job) {
 				w.runner.reserved.by = map[place]reserver{
-					{w.config.Host, objectKey{apischema.GroupKind{Kind: "ConfigMap"}, "prod", "app"}}: {uid: "uid-2"},
+					{w.Config().Host, objectKey{apischema.GroupKind{Kind: "ConfigMap"}, "prod", "app"}}: {uid: "uid-2"},
 				}
 			},
 		},
@@ -188,7 +188,7 @@ func TestCheckTarget(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.put(namespace, home("Active"))
+			w.Put(namespace, home("Active"))
 			files := note()
 			for file, content := range tc.files {
 				files[file] = content
@@ -207,8 +207,8 @@ func TestCheckTarget(t *testing.T) {
 			if tc.refused == "" && found.Refused != "" || !strings.Contains(found.Refused, tc.refused) {
 				t.Errorf("%s: refused is %q", tc.reason, found.Refused)
 			}
-			if len(w.requests) > 0 {
-				t.Errorf("%s: it was written: %q", tc.reason, w.requests)
+			if len(w.Requests) > 0 {
+				t.Errorf("%s: it was written: %q", tc.reason, w.Requests)
 			}
 			if tc.sends != "" && !slices.Contains(sent(), tc.sends) {
 				t.Errorf("%s: %q was not sent, but %q", tc.reason, tc.sends, sent())
@@ -242,7 +242,7 @@ func home(phase string) map[string]any {
 
 // keepAs stores revision 1 of a release in namespace prod, with metadata only.
 func (w *world) keepAs(name string, status helmrelease.Status) {
-	w.put("/api/v1/namespaces/prod/secrets/"+storage.Key(name, 1), map[string]any{
+	w.Put("/api/v1/namespaces/prod/secrets/"+storage.Key(name, 1), map[string]any{
 		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{
 			"name": storage.Key(name, 1), "namespace": "prod",
 			"labels": map[string]any{"owner": "helm", "name": name, "version": "1", "status": status.String()},
@@ -252,8 +252,8 @@ func (w *world) keepAs(name string, status helmrelease.Status) {
 
 // dryRuns returns the dry runs that were sent, "<method> <path>" each.
 func (w *world) dryRuns() func() []string {
-	before, all := w.refuse, []string{}
-	w.refuse = func(method, path string) int {
+	before, all := w.Refuse, []string{}
+	w.Refuse = func(method, path string) int {
 		if method != http.MethodGet {
 			all = append(all, method+" "+path)
 		}
@@ -269,9 +269,9 @@ func (w *world) dryRuns() func() []string {
 // which go with it, unless they are kept.
 func TestCheckTargetInPlace(t *testing.T) {
 	w := newWorld(t)
-	w.put("/api/v1/namespaces/prod", home("Active"))
+	w.Put("/api/v1/namespaces/prod", home("Active"))
 	w.keepAs("app", helmrelease.StatusDeployed)
-	w.put(configMapPath, owned("app", nil))
+	w.Put(configMapPath, owned("app", nil))
 	j := job(release.Install{Timeout: time.Minute}, w.chart("1.0.0", note()), "1.0.0", nil)
 	j.Desired.Policy.Install.Timeout = time.Minute
 	j.Spec.Install = &helmv2.Install{}
@@ -334,7 +334,7 @@ func TestStrayBehindTheIndex(t *testing.T) {
 	w := newWorld(t)
 	install(t, w, w.chart("1.0.0", note()), "one")
 	runner := NewRunner(chart.NewStore(http.DefaultClient, 1<<20), emptyIndex(t, w, "1"), time.Now)
-	local, err := cluster.NewConnections(w.config, cluster.KubeconfigOptions{}, time.Now).For(cluster.Identity{})
+	local, err := cluster.NewConnections(w.Config(), cluster.KubeconfigOptions{}, time.Now).For(cluster.Identity{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -369,7 +369,7 @@ func TestStray(t *testing.T) {
 	if found, _, err := w.runner.Stray(t.Context(), w.conn, "prod", "uid-1"); err != nil || found != nil {
 		t.Errorf("of what is uninstalled it finds %+v, %v", found, err)
 	}
-	w.refuse = func(_, path string) int {
+	w.Refuse = func(_, path string) int {
 		if strings.HasSuffix(path, "/secrets") {
 			return http.StatusServiceUnavailable
 		}

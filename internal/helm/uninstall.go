@@ -6,7 +6,6 @@ package helm
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"helm.sh/helm/v3/pkg/action"
 	helmrelease "helm.sh/helm/v3/pkg/release"
@@ -74,12 +73,4 @@ func (j *Job) maxHistory() int {
 		return defaultMaxHistory
 	}
 	return *j.Spec.MaxHistory
-}
-
-// pollEvery returns how long to wait between two looks at something that has
-// been going on for elapsed: eager at first, because most things are quick, and
-// a tenth of the time already spent later, so that a long wait costs little.
-func pollEvery(elapsed time.Duration) time.Duration {
-	const eager, lazy = 100 * time.Millisecond, 2 * time.Second
-	return min(max(elapsed/10, eager), lazy)
 }

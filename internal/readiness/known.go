@@ -1,13 +1,6 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package readiness models the known state of one object of a cluster. It merges answers to writes,
-// answers to reads and watch events, which arrive in any order. It is pure. It is the only place
-// that decides whether an observation is newer than the known state, whether it is about the same
-// object, and whether that object is gone.
-//
-// An object has a resource, a namespace and a name. Successive objects of the same name differ in
-// their UID, and resourceVersions order them.
 package readiness
 
 import "k8s.io/apimachinery/pkg/util/resourceversion"

@@ -6,6 +6,7 @@ package storage
 import (
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -40,6 +41,25 @@ func TestReadCacheSize(t *testing.T) {
 	m.remove("b")
 	if n, bytes := m.stats(); n != 0 || bytes != 0 {
 		t.Errorf("%d revisions of %d bytes are left", n, bytes)
+	}
+}
+
+// TestDeletedEventEmptiesTheReadCache: the read cache of a store does not keep revisions whose
+// deletion the watch has shown.
+func TestDeletedEventEmptiesTheReadCache(t *testing.T) {
+	index := newIndex("", nil)
+	s := New(index, time.Now)
+	gone := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: Key("app", 1), Namespace: "prod", UID: "uid-1", ResourceVersion: "1"}}
+	rec, _ := recordOf(gone)
+	s.cache.put("us", rec, cachedRevision{})
+	if n, _ := s.CacheStats(); n != 1 {
+		t.Fatalf("%d revisions are cached", n)
+	}
+	if err := index.Delete(gone); err != nil {
+		t.Fatal(err)
+	}
+	if n, _ := s.CacheStats(); n != 0 {
+		t.Errorf("%d revisions are cached", n)
 	}
 }
 

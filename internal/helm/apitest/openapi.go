@@ -1,15 +1,15 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package helm
+package apitest
 
 import (
 	"encoding/json"
 	"strings"
 )
 
-// openAPI says of every kind that the server validates fields itself, which is
-// all that Helm wants to know before it makes a hook.
+// openAPI answers that every kind supports server-side field validation. Helm checks that before
+// it creates a hook.
 func openAPI(path string) (string, bool) {
 	gv, ok := strings.CutPrefix(path, "/openapi/v3")
 	if !ok {

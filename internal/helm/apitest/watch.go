@@ -1,7 +1,7 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package helm
+package apitest
 
 import (
 	"context"
@@ -15,14 +15,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// change is one thing that happened to an object.
+// change is an event of the log.
 type change struct {
 	version int
 	path    string
 	event   []byte
 }
 
-// watching is a watch that somebody reads. Nothing but the reader runs for it.
+// watching is the body of the answer to a watch. It has no goroutine.
 type watching struct {
 	prefix string
 	// from is the version after which events are sent.
@@ -53,15 +53,15 @@ func (w *watching) Read(p []byte) (int, error) {
 func (w *watching) Close() error { return nil }
 
 // watch answers a request to watch; nil means that rec holds the answer.
-func (w *world) watch(rec *httptest.ResponseRecorder, req *http.Request) *http.Response {
+func (w *Server) watch(rec *httptest.ResponseRecorder, req *http.Request) *http.Response {
 	path := req.URL.Path
-	w.reads = append(w.reads, "WATCH "+path)
-	if !w.watchable {
+	w.Reads = append(w.Reads, "WATCH "+path)
+	if !w.Watchable {
 		fail(rec, http.StatusForbidden, "Forbidden")
 		return nil
 	}
-	if w.refuse != nil {
-		if code := w.refuse("WATCH", path); code != 0 {
+	if w.Refuse != nil {
+		if code := w.Refuse("WATCH", path); code != 0 {
 			fail(rec, code, "refused by the test")
 			return nil
 		}
@@ -76,7 +76,7 @@ func (w *world) watch(rec *httptest.ResponseRecorder, req *http.Request) *http.R
 	} else {
 		w.watches = append(w.watches, s)
 		for _, c := range w.log {
-			if !w.lags || c.version <= w.delivered {
+			if !w.Lags || c.version <= w.delivered {
 				s.send(c)
 			}
 		}
@@ -86,32 +86,33 @@ func (w *world) watch(rec *httptest.ResponseRecorder, req *http.Request) *http.R
 	}
 }
 
-// read notes that an object is read.
-func (w *world) read(req *http.Request) {
+// read keeps a read.
+func (w *Server) read(req *http.Request) {
 	if req.Method == http.MethodGet {
-		w.reads = append(w.reads, "GET "+req.URL.Path)
+		w.Reads = append(w.Reads, "GET "+req.URL.Path)
 	}
 }
 
-// store keeps an object and tells who watches.
-func (w *world) store(path string, object map[string]any) {
+// Store stores an object and notifies its watches. The caller holds Mu.
+func (w *Server) Store(path string, object map[string]any) {
 	kind := "MODIFIED"
-	if _, exists := w.objects[path]; !exists {
+	if _, exists := w.Objects[path]; !exists {
 		kind = "ADDED"
 	}
-	w.objects[path] = object
-	w.tell(kind, path, object)
+	w.Objects[path] = object
+	w.Notify(kind, path, object)
 }
 
-// remove deletes an object and tells who watches.
-func (w *world) remove(path string) {
-	object := w.objects[path]
-	delete(w.objects, path)
-	w.tell("DELETED", path, object)
+// Remove deletes an object and notifies its watches. The caller holds Mu.
+func (w *Server) Remove(path string) {
+	object := w.Objects[path]
+	delete(w.Objects, path)
+	w.Notify("DELETED", path, object)
 }
 
-func (w *world) tell(kind, path string, object map[string]any) {
-	if !w.watchable {
+// Notify appends an event to the log. The caller holds Mu.
+func (w *Server) Notify(kind, path string, object map[string]any) {
+	if !w.Watchable {
 		return
 	}
 	version := len(w.log) + 1
@@ -122,13 +123,14 @@ func (w *world) tell(kind, path string, object map[string]any) {
 	}
 	event = append(event, '\n')
 	w.log = append(w.log, change{version: version, path: path, event: event})
-	if !w.lags {
-		w.deliver()
+	if !w.Lags {
+		w.Deliver()
 	}
 }
 
-// deliver sends the oldest event that was not sent yet, and reports whether there was one.
-func (w *world) deliver() bool {
+// Deliver sends the oldest undelivered event and reports whether there was one. The caller holds
+// Mu.
+func (w *Server) Deliver() bool {
 	if w.delivered == len(w.log) {
 		return false
 	}
@@ -141,33 +143,33 @@ func (w *world) deliver() bool {
 	return true
 }
 
-// send queues an event for the reader, if the watch is about it.
+// send queues an event for a watch of its path.
 func (w *watching) send(c change) {
 	if c.version > w.from && strings.HasPrefix(c.path, w.prefix) {
 		w.events <- c.event
 	}
 }
 
-// hangUp ends all watches; if all is forgotten, none can go on from what is older
-// than the newest version.
-func (w *world) hangUp(forget bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+// HangUp ends all watches. If the log is compacted, no watch can start before the newest
+// version.
+func (w *Server) HangUp(compact bool) {
+	w.Mu.Lock()
+	defer w.Mu.Unlock()
 	for _, s := range w.watches {
 		if s.ctx.Err() == nil {
 			close(s.closed)
 		}
 	}
 	w.watches = nil
-	if forget {
+	if compact {
 		w.oldest = len(w.log)
 	}
 }
 
-// open counts the watches that somebody reads.
-func (w *world) open() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+// OpenWatches returns the number of watches whose requests have not ended.
+func (w *Server) OpenWatches() int {
+	w.Mu.Lock()
+	defer w.Mu.Unlock()
 	n := 0
 	for _, s := range w.watches {
 		if s.ctx.Err() == nil {
@@ -177,27 +179,33 @@ func (w *world) open() int {
 	return n
 }
 
-// asked returns what was read since the last time, and forgets it.
-func (w *world) asked() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	reads := w.reads
-	w.reads = nil
+// TakeReads returns the reads since its last call.
+func (w *Server) TakeReads() []string {
+	w.Mu.Lock()
+	defer w.Mu.Unlock()
+	reads := w.Reads
+	w.Reads = nil
 	return reads
 }
 
-// change changes an object and tells who watches.
-func (w *world) change(path string, edit func(object *unstructured.Unstructured)) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	u := (&unstructured.Unstructured{Object: w.objects[path]}).DeepCopy()
+// Change changes an object and notifies its watches.
+func (w *Server) Change(path string, edit func(object *unstructured.Unstructured)) {
+	w.Mu.Lock()
+	defer w.Mu.Unlock()
+	u := (&unstructured.Unstructured{Object: w.Objects[path]}).DeepCopy()
 	edit(u)
-	w.store(path, u.Object)
+	w.Store(path, u.Object)
 }
 
-// vanish removes an object as somebody else would.
-func (w *world) vanish(path string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.remove(path)
+// Delete removes an object as another client would.
+func (w *Server) Delete(path string) {
+	w.Mu.Lock()
+	defer w.Mu.Unlock()
+	w.Remove(path)
 }
+
+// Undelivered reports whether there are undelivered events.
+func (w *Server) Undelivered() bool { return w.delivered < len(w.log) }
+
+// Silence stops all watches without ending them. The caller holds Mu.
+func (w *Server) Silence() { w.watches = nil }

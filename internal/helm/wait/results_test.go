@@ -1,7 +1,7 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package helm
+package wait
 
 import (
 	"testing"
@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/resource"
 
+	"github.com/pintle-dev/pintle/internal/helm/apitest"
 	"github.com/pintle-dev/pintle/internal/readiness"
 )
 
@@ -47,14 +48,14 @@ func TestLearnDeleted(t *testing.T) {
 			c, list := patient(t.Context(), t, newWorld(t), nil, tc.manifest)
 			var answer runtime.Object = &metav1.Status{Status: metav1.StatusSuccess}
 			if tc.edit != nil {
-				u := object(t, tc.manifest)
+				u := apitest.Parse(t, tc.manifest)
 				tc.edit(u)
 				answer = u
 			}
-			c.learnDeleted(list[0], answer)
-			e, ok := c.recall(list[0])
+			c.Deleted(list[0], answer)
+			e, ok := c.takeResult(list[0])
 			var known readiness.Known
-			known.Observe(e.seen)
+			known.Observe(e.observation)
 			if got := known.Existence(); !ok || got != tc.want {
 				t.Errorf("%s: known %t, existence %v, want %v", tc.reason, ok, got, tc.want)
 			}
@@ -70,8 +71,8 @@ func TestEchoesFade(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, looks := range []int{0, 1, 1} {
-		w.asked()
-		if err := c.Wait(list, time.Minute); err != nil || len(w.asked()) != looks {
+		w.TakeReads()
+		if err := c.Wait(list, time.Minute); err != nil || len(w.TakeReads()) != looks {
 			t.Errorf("wait %d: %v, want %d looks", i, err, looks)
 		}
 	}
@@ -81,13 +82,13 @@ func TestEchoesFade(t *testing.T) {
 func TestRescue(t *testing.T) {
 	t.Parallel()
 	panics := func(*unstructured.Unstructured) (*status.Result, error) { panic("boom") }
-	o := &opinion{info: &resource.Info{}}
-	o.observe(observed(readiness.Read, nil), nil, poller(panics))
+	o := &object{info: &resource.Info{}}
+	o.observe(readiness.ObservationOf(readiness.Read, nil), nil, polled(panics))
 	if o.current() || o.err == nil || o.err.Error() != "judging panicked: boom" {
 		t.Errorf("heard %v, %v", o.result, o.err)
 	}
-	o = &opinion{}
-	o.look(watch{see: func(*resource.Info) (*status.Result, error) { panic("boom") }})
+	o = &object{}
+	o.read(condition{ask: func(*resource.Info) (*status.Result, error) { panic("boom") }})
 	if o.current() || o.err == nil {
 		t.Errorf("looked %v, %v", o.result, o.err)
 	}

@@ -1,30 +1,20 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package helm
+package wait
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/helm/apitest"
 	"helm.sh/helm/v3/pkg/kube"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 )
-
-// identifying gives the objects that are created in a world UIDs.
-func identifying(w *world) {
-	n := 0
-	w.reacted = func(object map[string]any) {
-		n++
-		(&unstructured.Unstructured{Object: object}).SetUID(types.UID(fmt.Sprint("uid-", n)))
-	}
-}
 
 // TestHookIsLost: a hook that is deleted before it completes has failed, and nothing is
 // waited for. What it was last counts, if that was received.
@@ -38,41 +28,41 @@ func TestHookIsLost(t *testing.T) {
 	}{
 		"Deleted": {
 			"it cannot complete any more", jobYAML,
-			func(w *world) { w.vanish(jobPath) }, deleted,
+			func(w *world) { w.Delete(jobPath) }, deleted,
 		},
 		"Replaced": {
 			"another object of the name is not the hook", jobYAML,
 			func(w *world) {
-				w.vanish(jobPath)
-				other := object(w.t, jobYAML)
+				w.Delete(jobPath)
+				other := apitest.Parse(w.t, jobYAML)
 				other.SetUID("other")
 				complete(other)
-				w.put(jobPath, other.Object)
+				w.Put(jobPath, other.Object)
 			}, deleted,
 		},
 		"Completed": {
 			"it had completed before it was deleted", jobYAML,
-			func(w *world) { w.change(jobPath, complete); w.vanish(jobPath) }, "",
+			func(w *world) { w.Change(jobPath, complete); w.Delete(jobPath) }, "",
 		},
 		"CompletedAndReplaced": {
 			"and may have a successor", jobYAML,
 			func(w *world) {
-				w.change(jobPath, complete)
-				w.vanish(jobPath)
-				other := object(w.t, jobYAML)
+				w.Change(jobPath, complete)
+				w.Delete(jobPath)
+				other := apitest.Parse(w.t, jobYAML)
 				other.SetUID("other")
-				w.put(jobPath, other.Object)
+				w.Put(jobPath, other.Object)
 			}, "",
 		},
 		"Expired": {
 			"the cluster deletes it once it has completed", jobYAML + "spec: {ttlSecondsAfterFinished: 0}\n",
-			func(w *world) { w.vanish(jobPath) }, "",
+			func(w *world) { w.Delete(jobPath) }, "",
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := watchableWorld(t)
-			identifying(w)
+			w.SetUIDs()
 			synctest.Test(t, func(t *testing.T) {
 				c, list := patient(t.Context(), t, w, nil, tc.manifest)
 				if _, err := c.Create(list); err != nil {
@@ -98,23 +88,23 @@ func TestHookIsLost(t *testing.T) {
 // is not the one that was deleted.
 func TestReplacedIsGone(t *testing.T) {
 	w := watchableWorld(t)
-	identifying(w)
+	w.SetUIDs()
 	synctest.Test(t, func(t *testing.T) {
 		c, list := followed(t.Context(), t, w, "migrate")
-		w.change(jobPath, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"example.com/slow"}) })
-		if _, errs := c.Delete(list); len(errs) > 0 {
+		w.Change(jobPath, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"example.com/slow"}) })
+		if errs := c.Delete(list); len(errs) > 0 {
 			t.Fatal(errs)
 		}
 		done := make(chan error, 1)
 		go func() { done <- c.WaitForDelete(list, time.Hour) }()
 		synctest.Wait()
 		begun := time.Now()
-		w.mu.Lock()
-		w.remove(jobPath)
-		other := object(t, jobYAML)
+		w.Mu.Lock()
+		w.Remove(jobPath)
+		other := apitest.Parse(t, jobYAML)
 		other.SetUID("other")
-		w.store(jobPath, other.Object)
-		w.mu.Unlock()
+		w.Store(jobPath, other.Object)
+		w.Mu.Unlock()
 		if err := <-done; err != nil || time.Since(begun) != 0 {
 			t.Errorf("%v after %s", err, time.Since(begun))
 		}
@@ -124,7 +114,7 @@ func TestReplacedIsGone(t *testing.T) {
 
 // failReads makes a number of reads of a Job fail.
 func failReads(w *world, path string, failures int) (left func() int) {
-	w.refuse = func(method, at string) int {
+	w.Refuse = func(method, at string) int {
 		if method == http.MethodGet && at == path && failures > 0 {
 			failures--
 			return http.StatusServiceUnavailable
@@ -142,16 +132,16 @@ func TestReadIsRepeated(t *testing.T) {
 			first := begin(c, list[:1])
 			left := failReads(w, jobsPath+"/second", 3)
 			second := begin(c, list[1:])
-			w.mu.Lock()
-			u := w.objects[jobsPath+"/second"]
-			w.tell("DELETED", jobsPath+"/second", u)
+			w.Mu.Lock()
+			u := w.Objects[jobsPath+"/second"]
+			w.Notify("DELETED", jobsPath+"/second", u)
 			complete(&unstructured.Unstructured{Object: u})
-			w.mu.Unlock()
+			w.Mu.Unlock()
 			return func() bool { return left() == 0 }, func() error { return errors.Join(second(), w.finish(), first()) }
 		},
 		"JoinedLate": func(w *world, c *client, list kube.ResourceList) (failed func() bool, ended func() error) {
 			first := begin(c, list[:1])
-			w.change(jobsPath+"/second", complete)
+			w.Change(jobsPath+"/second", complete)
 			synctest.Wait()
 			left := failReads(w, jobsPath+"/second", 3)
 			second := begin(c, list[1:])
@@ -176,7 +166,7 @@ func TestReadIsRepeated(t *testing.T) {
 
 // finish ends the Job that keeps a watch open.
 func (w *world) finish() error {
-	w.change(jobsPath+"/first", complete)
+	w.Change(jobsPath+"/first", complete)
 	return nil
 }
 
@@ -186,15 +176,15 @@ func TestLabelIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, list := followed(t.Context(), t, w, "migrate")
 		ended := begin(c, list)
-		w.mu.Lock()
-		u := &unstructured.Unstructured{Object: w.objects[jobPath]}
+		w.Mu.Lock()
+		u := &unstructured.Unstructured{Object: w.Objects[jobPath]}
 		u.SetLabels(nil)
-		w.tell("DELETED", jobPath, u.Object)
-		w.mu.Unlock()
+		w.Notify("DELETED", jobPath, u.Object)
+		w.Mu.Unlock()
 		time.Sleep(time.Second)
-		w.mu.Lock()
+		w.Mu.Lock()
 		complete(u)
-		w.mu.Unlock()
+		w.Mu.Unlock()
 		begun := time.Now()
 		if err := ended(); err != nil || time.Since(begun) > time.Second {
 			t.Errorf("%v after %s", err, time.Since(begun))
@@ -206,23 +196,23 @@ func TestLabelIsLost(t *testing.T) {
 // TestServerLagsBehind: an answer of an older state than was known is no verdict.
 func TestServerLagsBehind(t *testing.T) {
 	w := watchableWorld(t)
-	w.put("/api/v1/namespaces/prod/configmaps/spare", map[string]any{"metadata": map[string]any{"name": "spare"}})
+	w.Put("/api/v1/namespaces/prod/configmaps/spare", map[string]any{"metadata": map[string]any{"name": "spare"}})
 	synctest.Test(t, func(t *testing.T) {
 		c, list := followed(t.Context(), t, w, "migrate")
 		ended := begin(c, list)
-		w.mu.Lock()
-		newest := w.objects[jobPath]
+		w.Mu.Lock()
+		newest := w.Objects[jobPath]
 		stale := (&unstructured.Unstructured{Object: newest}).DeepCopy()
 		stale.SetResourceVersion("1")
 		complete(stale)
-		w.tell("DELETED", jobPath, newest)
-		w.objects[jobPath] = stale.Object
-		w.mu.Unlock()
+		w.Notify("DELETED", jobPath, newest)
+		w.Objects[jobPath] = stale.Object
+		w.Mu.Unlock()
 		time.Sleep(time.Minute)
-		w.mu.Lock()
-		w.objects[jobPath] = newest
-		w.mu.Unlock()
-		w.change(jobPath, complete)
+		w.Mu.Lock()
+		w.Objects[jobPath] = newest
+		w.Mu.Unlock()
+		w.Change(jobPath, complete)
 		begun := time.Now()
 		if err := ended(); err != nil || time.Since(begun) != 0 {
 			t.Errorf("%v after %s", err, time.Since(begun))
@@ -234,26 +224,26 @@ func TestServerLagsBehind(t *testing.T) {
 // TestServerLagsBehindFromTheStart: nor is it one if nothing else is known.
 func TestServerLagsBehindFromTheStart(t *testing.T) {
 	w := watchableWorld(t)
-	identifying(w)
+	w.SetUIDs()
 	synctest.Test(t, func(t *testing.T) {
 		c, list := patient(t.Context(), t, w, nil, podYAML)
 		if _, err := c.Create(list); err != nil {
 			t.Fatal(err)
 		}
-		stale := w.object(podPath)
-		if _, errs := c.Delete(list); len(errs) > 0 {
+		stale := w.Object(podPath)
+		if errs := c.Delete(list); len(errs) > 0 {
 			t.Fatal(errs)
 		}
-		w.mu.Lock()
-		w.objects[podPath] = stale.Object
-		w.mu.Unlock()
+		w.Mu.Lock()
+		w.Objects[podPath] = stale.Object
+		w.Mu.Unlock()
 		err := c.WaitForDelete(list, time.Minute)
-		if err == nil || !strings.Contains(err.Error(), errOutdated.Error()) {
+		if err == nil || !strings.Contains(err.Error(), errOlderVersion.Error()) {
 			t.Errorf("error %v", err)
 		}
-		w.mu.Lock()
-		delete(w.objects, podPath)
-		w.mu.Unlock()
+		w.Mu.Lock()
+		delete(w.Objects, podPath)
+		w.Mu.Unlock()
 		if err := c.WaitForDelete(list, time.Minute); err != nil {
 			t.Error(err)
 		}
@@ -276,27 +266,27 @@ func TestDeletedHooksAreRead(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := watchableWorld(t)
-			identifying(w)
+			w.SetUIDs()
 			synctest.Test(t, func(t *testing.T) {
 				c, list := patient(t.Context(), t, w, nil, tc.manifest)
 				if _, err := c.Create(list); err != nil {
 					t.Fatal(err)
 				}
 				if tc.phase != "" {
-					w.change(tc.path, inPhase(tc.phase))
+					w.Change(tc.path, inPhase(tc.phase))
 				}
-				w.asked()
-				if _, errs := c.Delete(list); len(errs) > 0 {
+				w.TakeReads()
+				if errs := c.Delete(list); len(errs) > 0 {
 					t.Fatal(errs)
 				}
-				if w.object(tc.path) != nil {
-					time.AfterFunc(5*time.Second, func() { w.vanish(tc.path) })
+				if w.Object(tc.path) != nil {
+					time.AfterFunc(5*time.Second, func() { w.Delete(tc.path) })
 				}
 				begun := time.Now()
 				if err := c.WaitForDelete(kube.ResourceList{list[0]}, time.Hour); err != nil || time.Since(begun) > 5*time.Second {
 					t.Errorf("%v after %s", err, time.Since(begun))
 				}
-				if got := strings.Join(w.asked(), ", "); got != strings.Join(tc.want, ", ") {
+				if got := strings.Join(w.TakeReads(), ", "); got != strings.Join(tc.want, ", ") {
 					t.Errorf("asked %s, want %q", got, tc.want)
 				}
 				time.Sleep(2 * linger)

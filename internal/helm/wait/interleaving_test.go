@@ -1,7 +1,7 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package helm
+package wait
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"helm.sh/helm/v3/pkg/kube"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -23,25 +22,6 @@ const (
 	podPath  = podsPath + "/probe"
 	podYAML  = "apiVersion: v1\nkind: Pod\nmetadata: {name: probe}\n"
 )
-
-// terminate deletes a Pod as the API server does. One that runs gets a grace period, and
-// stays until the kubelet removes it. One that has ended, or that never ran, is marked and
-// removed at once; the answer has the mark and the version of the removal.
-func (w *world) terminate(path string) map[string]any {
-	u := &unstructured.Unstructured{Object: w.objects[path]}
-	now, grace := metav1.Now(), int64(0)
-	phase, _, _ := unstructured.NestedString(u.Object, "status", "phase")
-	if phase == "Running" {
-		grace = 30
-	}
-	u.SetDeletionTimestamp(&now)
-	u.SetDeletionGracePeriodSeconds(&grace)
-	w.store(path, u.Object)
-	if grace == 0 {
-		w.remove(path)
-	}
-	return u.Object
-}
 
 func inPhase(phase string) func(*unstructured.Unstructured) {
 	return func(u *unstructured.Unstructured) { u.Object["status"] = map[string]any{"phase": phase} }
@@ -112,13 +92,13 @@ func (p *player) steps() []step {
 		}
 	}
 	w := p.world
-	may(w.delivered < len(w.log), "deliver", p.deliver)
+	may(w.Undelivered(), "deliver", p.deliver)
 	may(p.held.Load() > 0, "answer", func() { p.held.Add(-1); p.answers <- struct{}{} })
 	may(p.deleting == nil, "delete", func() {
-		if _, errs := p.client.Delete(p.old); len(errs) > 0 {
+		if errs := p.client.Delete(p.old); len(errs) > 0 {
 			p.Fatal(errs)
 		}
-		p.removed = w.object(podPath) == nil
+		p.removed = w.Object(podPath) == nil
 		p.deleting = make(chan error, 1)
 	})
 	may(p.deleting != nil && !p.deleted, "wait for deletion", func() {
@@ -127,7 +107,7 @@ func (p *player) steps() []step {
 	})
 	may(p.deleting != nil && !p.removed, "kubelet removes", func() {
 		p.removed = true
-		w.vanish(podPath)
+		w.Delete(podPath)
 	})
 	may(p.deleted && !p.created && len(p.deleting) == 1, "create", func() {
 		p.created = true
@@ -140,17 +120,17 @@ func (p *player) steps() []step {
 		p.watching = make(chan error, 1)
 		go func() { p.watching <- p.client.WatchUntilReady(p.fresh, time.Hour) }()
 	})
-	may(p.created && p.stage == 0, "run", func() { p.stage++; w.change(podPath, inPhase("Running")) })
-	may(p.stage == 1, "end", func() { p.stage++; w.change(podPath, inPhase(p.after)) })
-	may(p.stage == 2 && p.vanishes, "vanish", func() { p.stage++; w.vanish(podPath) })
+	may(p.created && p.stage == 0, "run", func() { p.stage++; w.Change(podPath, inPhase("Running")) })
+	may(p.stage == 1, "end", func() { p.stage++; w.Change(podPath, inPhase(p.after)) })
+	may(p.stage == 2 && p.vanishes, "vanish", func() { p.stage++; w.Delete(podPath) })
 	may(p.fault != "" && !p.faulted, p.fault, p.strike)
 	return all
 }
 
 func (p *player) deliver() {
-	p.world.mu.Lock()
-	defer p.world.mu.Unlock()
-	for p.world.deliver() && !p.stepwise {
+	p.world.Mu.Lock()
+	defer p.world.Mu.Unlock()
+	for p.world.Deliver() && !p.stepwise {
 	}
 }
 
@@ -158,19 +138,19 @@ func (p *player) strike() {
 	p.faulted = true
 	switch p.fault {
 	case "renew":
-		p.world.hangUp(true)
+		p.world.HangUp(true)
 	case "lose":
-		p.world.refuse = func(method, _ string) int {
+		p.world.Refuse = func(method, _ string) int {
 			if method == "WATCH" {
 				return http.StatusForbidden
 			}
 			return 0
 		}
-		p.world.hangUp(false)
+		p.world.HangUp(false)
 	case "silence":
-		p.world.mu.Lock()
-		p.world.watches = nil
-		p.world.mu.Unlock()
+		p.world.Mu.Lock()
+		p.world.Silence()
+		p.world.Mu.Unlock()
 	}
 }
 
@@ -200,7 +180,7 @@ func (p *player) wantErr() string {
 func (p *player) play() {
 	patience := 10 * time.Second
 	if p.fault == "silence" {
-		patience = unheardAfter + time.Second
+		patience = silentAfter + time.Second
 	}
 	for {
 		if len(p.watching) == 1 {
@@ -241,7 +221,7 @@ func (p *player) perform(t *testing.T) {
 	if _, err := c.Create(list); err != nil {
 		t.Fatal(err)
 	}
-	p.world.change(podPath, inPhase(p.before))
+	p.world.Change(podPath, inPhase(p.before))
 	var sharing chan struct{}
 	if p.shared {
 		sharing = make(chan struct{})
@@ -257,19 +237,19 @@ func (p *player) perform(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.deliver()
-	p.world.lags = true
+	p.world.Lags = true
 	if p.slow {
 		p.answers = make(chan struct{})
-		p.world.slow = func(method, path string) {
+		p.world.Slow = func(method, path string) {
 			if method == http.MethodGet && path == podPath {
 				p.held.Add(1)
 				<-p.answers
 			}
 		}
 	}
-	p.world.asked()
+	p.world.TakeReads()
 	p.play()
-	for _, r := range p.world.asked() {
+	for _, r := range p.world.TakeReads() {
 		if r == "GET "+podPath {
 			p.reads++
 		}
@@ -278,7 +258,7 @@ func (p *player) perform(t *testing.T) {
 	if sharing != nil {
 		<-sharing
 	}
-	time.Sleep(afterRefusal + 2*linger)
+	time.Sleep(retryRefused + 2*linger)
 	synctest.Wait()
 }
 
@@ -308,7 +288,8 @@ func TestInterleavings(t *testing.T) {
 			w := watchableWorld(t)
 			n, most := 0, 0
 			for picks := []int{}; picks != nil && !t.Failed(); n++ {
-				w.forget()
+				w.Reset()
+				w.SetUIDs()
 				p := &player{plot: pl, world: w, picks: picks}
 				synctest.Test(t, func(t *testing.T) {
 					p.T = t
@@ -323,13 +304,6 @@ func TestInterleavings(t *testing.T) {
 			t.Logf("%d interleavings, at most %d reads", n, most)
 		})
 	}
-}
-
-// forget makes a world as it was at first, without another connection.
-func (w *world) forget() {
-	w.objects, w.log, w.watches, w.reads, w.requests = map[string]map[string]any{}, nil, nil, nil, nil
-	w.delivered, w.oldest, w.lags, w.slow, w.refuse = 0, 0, false, nil, nil
-	identifying(w)
 }
 
 // following returns the picks of the next interleaving, nil if there is none.

@@ -1,7 +1,7 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package helm
+package wait
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/pintle-dev/pintle/internal/helm/apitest"
 	"helm.sh/helm/v3/pkg/kube"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -34,12 +35,6 @@ func followed(ctx context.Context, t *testing.T, w *world, names ...string) (*cl
 		t.Fatal(err)
 	}
 	return c, list
-}
-
-func watchableWorld(t *testing.T) *world {
-	w := newWorld(t)
-	w.watchable = true
-	return w
 }
 
 // complete ends a Job.
@@ -74,7 +69,7 @@ func TestFollow(t *testing.T) {
 	}{
 		"Quick": {
 			reason: "a wait takes one watch, and ends when the object is ready",
-			happen: func(w *world) { time.Sleep(time.Second); w.change(jobPath, complete) },
+			happen: func(w *world) { time.Sleep(time.Second); w.Change(jobPath, complete) },
 			want:   []string{watch}, after: time.Second,
 		},
 		"Steps": {
@@ -82,9 +77,9 @@ func TestFollow(t *testing.T) {
 			happen: func(w *world) {
 				for range 5 {
 					time.Sleep(time.Second)
-					w.change(jobPath, touch)
+					w.Change(jobPath, touch)
 				}
-				w.change(jobPath, complete)
+				w.Change(jobPath, complete)
 			},
 			want: []string{watch}, after: 5 * time.Second,
 		},
@@ -92,28 +87,28 @@ func TestFollow(t *testing.T) {
 			reason: "a watch that the server ends goes on where it was",
 			happen: func(w *world) {
 				time.Sleep(5 * time.Second)
-				w.hangUp(false)
+				w.HangUp(false)
 				synctest.Wait()
-				w.change(jobPath, complete)
+				w.Change(jobPath, complete)
 			},
 			want: []string{watch, watch}, after: 5 * time.Second,
 		},
 		"MissedWhileHungUp": {
 			reason: "what happens between two watches is told by the second",
-			happen: func(w *world) { time.Sleep(5 * time.Second); w.hangUp(false); w.change(jobPath, complete) },
+			happen: func(w *world) { time.Sleep(5 * time.Second); w.HangUp(false); w.Change(jobPath, complete) },
 			want:   []string{watch, watch}, after: 5 * time.Second,
 		},
 		"Forgotten": {
 			reason: "if the server has forgotten where it was, everybody looks once, and a watch begins now",
 			happen: func(w *world) {
 				time.Sleep(5 * time.Second)
-				w.mu.Lock()
-				w.store("/api/v1/namespaces/prod/configmaps/other", map[string]any{"metadata": map[string]any{"name": "other"}})
-				w.mu.Unlock()
-				w.hangUp(true)
+				w.Mu.Lock()
+				w.Store("/api/v1/namespaces/prod/configmaps/other", map[string]any{"metadata": map[string]any{"name": "other"}})
+				w.Mu.Unlock()
+				w.HangUp(true)
 				synctest.Wait()
 				time.Sleep(time.Second)
-				w.change(jobPath, complete)
+				w.Change(jobPath, complete)
 			},
 			want: []string{watch, watch, list, look, watch}, after: 6 * time.Second,
 		},
@@ -121,11 +116,11 @@ func TestFollow(t *testing.T) {
 			reason: "that an object is gone from the watch may mean less than that",
 			happen: func(w *world) {
 				time.Sleep(time.Second)
-				w.mu.Lock()
-				w.tell("DELETED", jobPath, w.objects[jobPath])
-				w.mu.Unlock()
+				w.Mu.Lock()
+				w.Notify("DELETED", jobPath, w.Objects[jobPath])
+				w.Mu.Unlock()
 				time.Sleep(time.Second)
-				w.change(jobPath, complete)
+				w.Change(jobPath, complete)
 			},
 			want: []string{watch, look}, after: 2 * time.Second,
 		},
@@ -133,12 +128,12 @@ func TestFollow(t *testing.T) {
 			reason: "a watch may die without a word",
 			happen: func(w *world) {
 				time.Sleep(time.Second)
-				w.mu.Lock()
-				w.watches = nil
-				w.mu.Unlock()
-				w.change(jobPath, complete)
+				w.Mu.Lock()
+				w.Silence()
+				w.Mu.Unlock()
+				w.Change(jobPath, complete)
 			},
-			want: []string{watch, look}, after: unheardAfter,
+			want: []string{watch, look}, after: silentAfter,
 		},
 		"Forbidden": {
 			reason: "who may not watch looks now and then",
@@ -148,7 +143,7 @@ func TestFollow(t *testing.T) {
 				}
 				return 0
 			},
-			happen: func(w *world) { time.Sleep(250 * time.Millisecond); w.change(jobPath, complete) },
+			happen: func(w *world) { time.Sleep(250 * time.Millisecond); w.Change(jobPath, complete) },
 			want:   []string{watch, look, look, look, look}, after: 300 * time.Millisecond,
 		},
 		"NotServed": {
@@ -159,17 +154,17 @@ func TestFollow(t *testing.T) {
 				}
 				return 0
 			},
-			happen: func(w *world) { time.Sleep(50 * time.Millisecond); w.change(jobPath, complete) },
+			happen: func(w *world) { time.Sleep(50 * time.Millisecond); w.Change(jobPath, complete) },
 			want:   []string{watch, look, look}, after: 100 * time.Millisecond,
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := watchableWorld(t)
-			w.refuse = tc.refuse
+			w.Refuse = tc.refuse
 			synctest.Test(t, func(t *testing.T) {
 				c, list := followed(t.Context(), t, w, "migrate")
-				w.asked()
+				w.TakeReads()
 				begun := time.Now()
 				ended := begin(c, list)
 				tc.happen(w)
@@ -180,14 +175,14 @@ func TestFollow(t *testing.T) {
 					t.Errorf("%s: ended after %s, want %s", tc.reason, d, tc.after)
 				}
 				// What one who reads a watch asks does not wait for what the watch asks.
-				got := w.asked()
+				got := w.TakeReads()
 				slices.Sort(got)
 				slices.Sort(tc.want)
 				if diff := cmp.Diff(tc.want, got); diff != "" {
 					t.Errorf("%s: requests (-want +got):\n%s", tc.reason, diff)
 				}
 				time.Sleep(patience)
-				if n := w.open(); n != 0 {
+				if n := w.OpenWatches(); n != 0 {
 					t.Errorf("%s: %d watches are still read", tc.reason, n)
 				}
 			})
@@ -206,34 +201,34 @@ func TestFollowTogether(t *testing.T) {
 			c, list := followed(t.Context(), t, w, fmt.Sprintf("job-%d", i))
 			ends = append(ends, begin(c, list))
 		}
-		if got := w.open(); got != 1 {
+		if got := w.OpenWatches(); got != 1 {
 			t.Errorf("%d watches are read by %d waits", got, n)
 		}
 		for i, ended := range ends {
-			w.change(fmt.Sprintf("%s/job-%d", jobsPath, i), complete)
+			w.Change(fmt.Sprintf("%s/job-%d", jobsPath, i), complete)
 			if err := ended(); err != nil {
 				t.Error(err)
 			}
 		}
-		if got := w.asked(); len(got) != 1 {
+		if got := w.TakeReads(); len(got) != 1 {
 			t.Errorf("%d waits took %d requests: %q", n, len(got), got)
 		}
 		time.Sleep(linger / 2)
 		c, list := followed(t.Context(), t, w, "late")
 		ended := begin(c, list)
 		time.Sleep(2 * linger)
-		w.change(jobsPath+"/late", complete)
-		if err := ended(); err != nil || len(w.asked()) != 0 {
+		w.Change(jobsPath+"/late", complete)
+		if err := ended(); err != nil || len(w.TakeReads()) != 0 {
 			t.Errorf("one who comes soon after shares the watch: %v", err)
 		}
 		time.Sleep(linger - time.Millisecond)
-		if w.open() != 1 {
+		if w.OpenWatches() != 1 {
 			t.Error("the watch did not wait for more")
 		}
 		time.Sleep(2 * time.Millisecond)
 		synctest.Wait()
-		if got := w.open(); got != 0 || len(w.runner.followers.streams) != 0 {
-			t.Errorf("%d watches are read by nobody, %d are kept", got, len(w.runner.followers.streams))
+		if got := w.OpenWatches(); got != 0 || len(w.watches.streams) != 0 {
+			t.Errorf("%d watches are read by nobody, %d are kept", got, len(w.watches.streams))
 		}
 	})
 }
@@ -249,12 +244,12 @@ func TestJoinLate(t *testing.T) {
 		looks  int
 	}{
 		"Nothing":     {"nothing was missed", func(*world) {}, 0},
-		"Other":       {"what happened to others does not matter", func(w *world) { w.change(jobsPath+"/first", touch) }, 0},
-		"Missed":      {"what was told to nobody is asked for", func(w *world) { w.change(jobsPath+"/second", touch) }, 1},
-		"MissedReady": {"and may be all that was waited for", func(w *world) { w.change(jobsPath+"/second", complete) }, 1},
+		"Other":       {"what happened to others does not matter", func(w *world) { w.Change(jobsPath+"/first", touch) }, 0},
+		"Missed":      {"what was told to nobody is asked for", func(w *world) { w.Change(jobsPath+"/second", touch) }, 1},
+		"MissedReady": {"and may be all that was waited for", func(w *world) { w.Change(jobsPath+"/second", complete) }, 1},
 		"Many": {"of too many objects nothing is known any more", func(w *world) {
 			for i := range maxSeen + 1 {
-				w.put(fmt.Sprintf("%s/crowd-%d", jobsPath, i), object(w.t, strings.Replace(jobYAML, "migrate", fmt.Sprintf("crowd-%d", i), 1)).Object)
+				w.Put(fmt.Sprintf("%s/crowd-%d", jobsPath, i), apitest.Parse(w.t, strings.Replace(jobYAML, "migrate", fmt.Sprintf("crowd-%d", i), 1)).Object)
 				synctest.Wait()
 			}
 		}, 1},
@@ -269,11 +264,11 @@ func TestJoinLate(t *testing.T) {
 				synctest.Wait()
 				tc.change(w)
 				synctest.Wait()
-				w.asked()
+				w.TakeReads()
 				secondEnded := begin(second, two)
-				looks := len(w.asked())
-				w.change(jobsPath+"/first", complete)
-				w.change(jobsPath+"/second", complete)
+				looks := len(w.TakeReads())
+				w.Change(jobsPath+"/first", complete)
+				w.Change(jobsPath+"/second", complete)
 				if err := errors.Join(firstEnded(), secondEnded()); err != nil || looks != tc.looks {
 					t.Errorf("%s: %v, looked %d times, want %d", tc.reason, err, looks, tc.looks)
 				}
@@ -289,14 +284,14 @@ func TestJoinOlder(t *testing.T) {
 	w := watchableWorld(t)
 	synctest.Test(t, func(t *testing.T) {
 		older, one := followed(t.Context(), t, w, "older")
-		w.change(jobsPath+"/older", complete)
+		w.Change(jobsPath+"/older", complete)
 		newer, two := followed(t.Context(), t, w, "newer")
 		newerEnded := begin(newer, two)
 		begun := time.Now()
 		if err := begin(older, one)(); err != nil || time.Since(begun) != 0 {
 			t.Errorf("%v after %s", err, time.Since(begun))
 		}
-		w.change(jobsPath+"/newer", complete)
+		w.Change(jobsPath+"/newer", complete)
 		if err := newerEnded(); err != nil {
 			t.Error(err)
 		}
@@ -309,7 +304,7 @@ func TestFollowIsCancelled(t *testing.T) {
 	for name, end := range map[string]struct {
 		timeout time.Duration
 		want    string
-	}{"Cancelled": {time.Hour, errCancelled.Error()}, "TimedOut": {time.Second, "timeout waiting for: [Job/prod/migrate status: 'InProgress': Job has not completed]"}} {
+	}{"Cancelled": {time.Hour, ErrCancelled.Error()}, "TimedOut": {time.Second, "timeout waiting for: [Job/prod/migrate status: 'InProgress': Job has not completed]"}} {
 		t.Run(name, func(t *testing.T) {
 			w := watchableWorld(t)
 			synctest.Test(t, func(t *testing.T) {
@@ -319,7 +314,7 @@ func TestFollowIsCancelled(t *testing.T) {
 				done := make(chan error, 1)
 				go func() { done <- c.WatchUntilReady(list, end.timeout) }()
 				synctest.Wait()
-				if w.open() != 1 {
+				if w.OpenWatches() != 1 {
 					t.Error("the object is not followed")
 				}
 				if end.timeout == time.Hour {
@@ -329,7 +324,7 @@ func TestFollowIsCancelled(t *testing.T) {
 					t.Errorf("error %v", err)
 				}
 				time.Sleep(2 * linger)
-				if w.open() != 0 {
+				if w.OpenWatches() != 0 {
 					t.Error("the watch is still read")
 				}
 			})
@@ -340,13 +335,13 @@ func TestFollowIsCancelled(t *testing.T) {
 // TestFollowNeedsTheLabel: an object that has lost its label is not told of.
 func TestFollowNeedsTheLabel(t *testing.T) {
 	w := watchableWorld(t)
-	w.reacted = func(object map[string]any) { (&unstructured.Unstructured{Object: object}).SetLabels(nil) }
+	w.Created = func(object map[string]any) { (&unstructured.Unstructured{Object: object}).SetLabels(nil) }
 	synctest.Test(t, func(t *testing.T) {
 		c, list := followed(t.Context(), t, w, "migrate")
 		ended := begin(c, list)
-		w.change(jobPath, complete)
-		if err := ended(); err != nil || w.open() != 0 {
-			t.Errorf("%v with %d watches", err, w.open())
+		w.Change(jobPath, complete)
+		if err := ended(); err != nil || w.OpenWatches() != 0 {
+			t.Errorf("%v with %d watches", err, w.OpenWatches())
 		}
 	})
 }
@@ -359,11 +354,11 @@ func TestServerThatHangsUp(t *testing.T) {
 		c, list := followed(t.Context(), t, w, "migrate")
 		ended := begin(c, list)
 		for range 20 {
-			w.hangUp(false)
+			w.HangUp(false)
 			time.Sleep(500 * time.Millisecond)
 		}
 		watches, looks := 0, 0
-		for _, r := range w.asked() {
+		for _, r := range w.TakeReads() {
 			if strings.HasPrefix(r, "WATCH") {
 				watches++
 			} else {
@@ -373,7 +368,7 @@ func TestServerThatHangsUp(t *testing.T) {
 		if watches > 8 || looks == 0 {
 			t.Errorf("%d watches and %d looks in ten seconds", watches, looks)
 		}
-		w.change(jobPath, complete)
+		w.Change(jobPath, complete)
 		if err := ended(); err != nil {
 			t.Error(err)
 		}
@@ -387,21 +382,21 @@ func TestWaitForDelete(t *testing.T) {
 	w := watchableWorld(t)
 	synctest.Test(t, func(t *testing.T) {
 		c, list := followed(t.Context(), t, w, "quick", "slow")
-		w.change(jobsPath+"/slow", func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"example.com/slow"}) })
-		w.asked()
-		if _, errs := c.Delete(list); len(errs) > 0 {
+		w.Change(jobsPath+"/slow", func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"example.com/slow"}) })
+		w.TakeReads()
+		if errs := c.Delete(list); len(errs) > 0 {
 			t.Fatal(errs)
 		}
 		done := make(chan error, 1)
 		go func() { done <- c.WaitForDelete(list, time.Hour) }()
 		time.Sleep(time.Minute - time.Second)
-		w.vanish(jobsPath + "/slow")
+		w.Delete(jobsPath + "/slow")
 		begun := time.Now()
 		if err := <-done; err != nil || time.Since(begun) != 0 {
 			t.Errorf("%v after %s", err, time.Since(begun))
 		}
 		want := []string{"WATCH " + jobsPath, "GET " + jobsPath + "/slow", "GET " + jobsPath + "/slow"}
-		if diff := cmp.Diff(want, w.asked()); diff != "" {
+		if diff := cmp.Diff(want, w.TakeReads()); diff != "" {
 			t.Errorf("requests: the object is looked at twice a minute, and in the end (-want +got):\n%s", diff)
 		}
 		time.Sleep(2 * linger)
@@ -415,15 +410,15 @@ func TestJoinInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, list := followed(t.Context(), t, w, "last")
 		_, more := followed(t.Context(), t, w, "first")
-		c.learnAll(more)
+		c.keepAll(more)
 		list = append(more, list...)
-		w.asked()
+		w.TakeReads()
 		ended := begin(c, list)
-		if diff := cmp.Diff([]string{"WATCH " + jobsPath}, w.asked()); diff != "" {
+		if diff := cmp.Diff([]string{"WATCH " + jobsPath}, w.TakeReads()); diff != "" {
 			t.Errorf("requests (-want +got):\n%s", diff)
 		}
-		w.change(jobsPath+"/first", complete)
-		w.change(jobsPath+"/last", complete)
+		w.Change(jobsPath+"/first", complete)
+		w.Change(jobsPath+"/last", complete)
 		if err := ended(); err != nil {
 			t.Error(err)
 		}

@@ -1,0 +1,60 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apitest
+
+import (
+	"fmt"
+	"strings"
+)
+
+const discovered = `{"kind":"APIResourceList","groupVersion":"%s","resources":[%s]}`
+
+// resources are the default resources, by group and version.
+func resources() map[string][]string {
+	entry := func(name, kind string, namespaced bool) string {
+		return fmt.Sprintf(`{"name":%q,"kind":%q,"namespaced":%t,"verbs":["get","create","update","patch","delete","list"]}`, name, kind, namespaced)
+	}
+	return map[string][]string{
+		"v1":                   {entry("configmaps", "ConfigMap", true), entry("secrets", "Secret", true), entry("namespaces", "Namespace", false), entry("pods", "Pod", true), entry("services", "Service", true), entry("serviceaccounts", "ServiceAccount", true)},
+		"apps/v1":              {entry("deployments", "Deployment", true)},
+		"batch/v1":             {entry("jobs", "Job", true)},
+		"networking.k8s.io/v1": {entry("ingresses", "Ingress", true)},
+		"apiextensions.k8s.io/v1": {
+			entry("customresourcedefinitions", "CustomResourceDefinition", false),
+		},
+	}
+}
+
+func discovery(path string, known map[string][]string) (string, bool) {
+	if path == "/version" {
+		return `{"major":"1","minor":"33","gitVersion":"v1.33.0"}`, true
+	}
+	if path == "/readyz" {
+		return "ok", true
+	}
+	if path == "/openapi/v2" {
+		// An empty schema, against which Helm can validate hooks.
+		return "", true
+	}
+	if path == "/api" {
+		return `{"kind":"APIVersions","versions":["v1"]}`, true
+	}
+	if path == "/apis" {
+		var groups []string
+		for gv := range known {
+			if group, version, ok := strings.Cut(gv, "/"); ok {
+				v := fmt.Sprintf(`{"groupVersion":%q,"version":%q}`, gv, version)
+				groups = append(groups, fmt.Sprintf(`{"name":%q,"versions":[%s],"preferredVersion":%s}`, group, v, v))
+			}
+		}
+		return `{"kind":"APIGroupList","apiVersion":"v1","groups":[` + strings.Join(groups, ",") + `]}`, true
+	}
+	gv := strings.TrimPrefix(strings.TrimPrefix(path, "/apis/"), "/api/")
+	list, ok := known[gv]
+	return fmt.Sprintf(discovered, gv, strings.Join(list, ",")), ok
+}
+
+// Discovery returns the answer to a discovery request for the default resources, and whether the
+// path is one of discovery.
+func Discovery(path string) (string, bool) { return discovery(path, resources()) }

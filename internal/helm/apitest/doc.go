@@ -1,0 +1,14 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package apitest is an API server in memory, for tests of package helm and the packages beneath
+// it. It serves discovery, reads, writes, server-side apply and watches, with the answers of a
+// real API server as far as these packages depend on them. test/integration has a real one.
+//
+// Files, top-down:
+//
+//	watch.go      watches and their faults
+//	server.go     requests about objects
+//	openapi.go    schemas
+//	discovery.go  the resources
+package apitest

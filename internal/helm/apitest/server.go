@@ -1,0 +1,352 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apitest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+)
+
+// Server is an API server in memory. It stores every object and validates none. It is an
+// http.RoundTripper, so that a test needs no socket and runs in a synctest bubble.
+type Server struct {
+	t testing.TB
+
+	Mu      sync.Mutex
+	Objects map[string]map[string]any
+	// Requests are "<method> <path>" of all writes, without dry runs.
+	Requests []string
+	// Protobuf are those of requests whose bodies were protobuf.
+	Protobuf []string
+	// Refuse, if set, returns the status code with which a request is refused, 0 for none.
+	Refuse func(method, path string) int
+	// Created, if set, is called with every new object and may change it.
+	Created func(object map[string]any)
+	// Reads are "GET <path>" of all reads, and "WATCH <path>".
+	Reads []string
+	// Watchable servers have resourceVersions and watches. Others forbid watches.
+	Watchable bool
+	// Lags delays events until Deliver is called.
+	Lags bool
+	// Slow, if set, is called for each request between its processing and its answer.
+	Slow func(method, path string)
+	// Offered are resources besides the default ones, by group and version.
+	Offered map[string][]string
+
+	log     []change
+	watches []*watching
+	// delivered is the number of events of the log that watches were sent.
+	delivered int
+	// oldest is the first version that can be watched from.
+	oldest int
+}
+
+// New returns an empty server.
+func New(t testing.TB) *Server {
+	t.Helper()
+	return &Server{t: t, Objects: map[string]map[string]any{}}
+}
+
+// Config returns the configuration of a client of the server.
+func (w *Server) Config() *rest.Config {
+	return &rest.Config{Host: "http://cluster", Transport: w, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
+}
+
+// RoundTrip implements http.RoundTripper.
+func (w *Server) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp := w.respond(req)
+	if w.Slow != nil {
+		w.Slow(req.Method, req.URL.Path)
+	}
+	return resp, nil
+}
+
+func (w *Server) respond(req *http.Request) *http.Response {
+	w.Mu.Lock()
+	defer w.Mu.Unlock()
+	rec := httptest.NewRecorder()
+	rec.Header().Set("Content-Type", "application/json")
+	switch {
+	case req.URL.Query().Get("watch") != "":
+		if resp := w.watch(rec, req); resp != nil {
+			return resp
+		}
+	default:
+		w.serve(rec, req)
+	}
+	resp := rec.Result()
+	resp.Request = req
+	return resp
+}
+
+func (w *Server) serve(rec *httptest.ResponseRecorder, req *http.Request) {
+	path := req.URL.Path
+	if req.Method != http.MethodGet && req.URL.Query().Get("dryRun") == "" {
+		w.Requests = append(w.Requests, req.Method+" "+path)
+	}
+	if w.Refuse != nil {
+		if code := w.Refuse(req.Method, path); code != 0 {
+			fail(rec, code, "refused by the test")
+			return
+		}
+	}
+	known := resources()
+	maps.Copy(known, w.Offered)
+	if answer, ok := discovery(path, known); ok {
+		_, _ = io.WriteString(rec, answer)
+		return
+	}
+	if answer, ok := openAPI(path); ok {
+		_, _ = io.WriteString(rec, answer)
+		return
+	}
+	w.read(req)
+	switch req.Method {
+	case http.MethodGet:
+		w.get(rec, req, path)
+	case http.MethodPost:
+		object := w.body(req)
+		if req.URL.Query().Get("dryRun") != "" {
+			reply(rec, http.StatusCreated, object)
+			return
+		}
+		path += "/" + (&unstructured.Unstructured{Object: object}).GetName()
+		if _, exists := w.Objects[path]; exists {
+			fail(rec, http.StatusConflict, "AlreadyExists")
+			return
+		}
+		if w.Created != nil {
+			w.Created(object)
+		}
+		w.Store(path, object)
+		reply(rec, http.StatusCreated, object)
+	case http.MethodPut:
+		w.Store(path, w.body(req))
+		reply(rec, http.StatusOK, w.Objects[path])
+	case http.MethodPatch:
+		w.patch(rec, req, path)
+	case http.MethodDelete:
+		if _, exists := w.Objects[path]; !exists {
+			fail(rec, http.StatusNotFound, "NotFound")
+			return
+		}
+		if object := (&unstructured.Unstructured{Object: w.Objects[path]}); len(object.GetFinalizers()) > 0 {
+			now := metav1.Now()
+			object.SetDeletionTimestamp(&now)
+			w.Store(path, object.Object)
+			reply(rec, http.StatusOK, object.Object)
+			return
+		}
+		if w.Objects[path]["kind"] == "Pod" {
+			reply(rec, http.StatusOK, w.terminate(path))
+			return
+		}
+		w.Remove(path)
+		reply(rec, http.StatusOK, map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Success"})
+	}
+}
+
+func (w *Server) get(rec *httptest.ResponseRecorder, req *http.Request, path string) {
+	if object, ok := w.Objects[path]; ok {
+		reply(rec, http.StatusOK, object)
+		return
+	}
+	if w.Watchable && req.URL.Query().Get("limit") == "1" {
+		reply(rec, http.StatusOK, map[string]any{
+			"kind": "SomeList", "apiVersion": "v1", "metadata": map[string]any{"resourceVersion": strconv.Itoa(len(w.log))}, "items": []any{},
+		})
+		return
+	}
+	if !strings.HasSuffix(path, "/secrets") {
+		fail(rec, http.StatusNotFound, "NotFound")
+		return
+	}
+	selector, err := labels.Parse(req.URL.Query().Get("labelSelector"))
+	if err != nil {
+		fail(rec, http.StatusBadRequest, "BadRequest")
+		return
+	}
+	items := []any{}
+	for key, object := range w.Objects {
+		u := unstructured.Unstructured{Object: object}
+		if strings.HasPrefix(key, path+"/") && selector.Matches(labels.Set(u.GetLabels())) {
+			items = append(items, object)
+		}
+	}
+	reply(rec, http.StatusOK, map[string]any{"kind": "SecretList", "apiVersion": "v1", "items": items})
+}
+
+// patch merges. For the objects of these tests a strategic merge and an apply, which also
+// creates, have the same result.
+func (w *Server) patch(rec *httptest.ResponseRecorder, req *http.Request, path string) {
+	object, ok := w.Objects[path]
+	if req.URL.Query().Get("dryRun") != "" {
+		code := http.StatusOK
+		if !ok {
+			code = http.StatusCreated
+		}
+		reply(rec, code, w.body(req))
+		return
+	}
+	if !ok && req.Header.Get("Content-Type") == "application/apply-patch+yaml" {
+		object = w.body(req)
+		if w.Created != nil {
+			w.Created(object)
+		}
+		w.Store(path, object)
+		reply(rec, http.StatusCreated, object)
+		return
+	}
+	if !ok {
+		fail(rec, http.StatusNotFound, "NotFound")
+		return
+	}
+	merge(object, w.body(req))
+	w.Store(path, object)
+	reply(rec, http.StatusOK, object)
+}
+
+func merge(object, patch map[string]any) {
+	for key, value := range patch {
+		inner, isMap := value.(map[string]any)
+		existing, wasMap := object[key].(map[string]any)
+		switch {
+		case value == nil:
+			delete(object, key)
+		case isMap && wasMap:
+			merge(existing, inner)
+		default:
+			object[key] = value
+		}
+	}
+}
+
+func (w *Server) body(req *http.Request) map[string]any {
+	object, err := readBody(req)
+	if err != nil {
+		w.t.Errorf("%s %s: %v", req.Method, req.URL.Path, err)
+	}
+	switch req.Header.Get("Content-Type") {
+	case runtime.ContentTypeProtobuf:
+		w.Protobuf = append(w.Protobuf, req.Method+" "+req.URL.Path)
+	case "application/apply-patch+yaml":
+		if got := req.URL.Query().Get("fieldValidation"); got != metav1.FieldValidationIgnore {
+			w.t.Errorf("%s %s: fields are validated by %q, which has the body be parsed twice", req.Method, req.URL, got)
+		}
+	}
+	return object
+}
+
+func readBody(req *http.Request) (map[string]any, error) {
+	if req.Header.Get("Content-Type") != runtime.ContentTypeProtobuf {
+		object := map[string]any{}
+		return object, json.NewDecoder(req.Body).Decode(&object)
+	}
+	raw, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	typed, _, err := scheme.Codecs.UniversalDeserializer().Decode(raw, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
+}
+
+func reply(rec *httptest.ResponseRecorder, code int, object any) {
+	rec.WriteHeader(code)
+	_ = json.NewEncoder(rec).Encode(object)
+}
+
+func fail(rec *httptest.ResponseRecorder, code int, reason string) {
+	reply(rec, code, map[string]any{
+		"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "code": code, "message": reason,
+	})
+}
+
+// Object returns a copy of the object at a path, nil if there is none.
+func (w *Server) Object(path string) *unstructured.Unstructured {
+	w.Mu.Lock()
+	defer w.Mu.Unlock()
+	object, ok := w.Objects[path]
+	if !ok {
+		return nil
+	}
+	return (&unstructured.Unstructured{Object: object}).DeepCopy()
+}
+
+// Put stores an object.
+func (w *Server) Put(path string, object map[string]any) {
+	w.Mu.Lock()
+	defer w.Mu.Unlock()
+	w.Store(path, object)
+}
+
+// terminate deletes a Pod as the API server does. A running Pod gets a grace period and stays
+// until the kubelet removes it. Another one gets a deletionTimestamp and is removed at once; the
+// answer has the deletionTimestamp and the version of the removal.
+func (w *Server) terminate(path string) map[string]any {
+	u := &unstructured.Unstructured{Object: w.Objects[path]}
+	now, grace := metav1.Now(), int64(0)
+	phase, _, _ := unstructured.NestedString(u.Object, "status", "phase")
+	if phase == "Running" {
+		grace = 30
+	}
+	u.SetDeletionTimestamp(&now)
+	u.SetDeletionGracePeriodSeconds(&grace)
+	w.Store(path, u.Object)
+	if grace == 0 {
+		w.Remove(path)
+	}
+	return u.Object
+}
+
+// Reset empties the server.
+func (w *Server) Reset() {
+	w.Objects, w.log, w.watches, w.Reads, w.Requests = map[string]map[string]any{}, nil, nil, nil, nil
+	w.delivered, w.oldest, w.Lags, w.Slow, w.Refuse, w.Created = 0, 0, false, nil, nil, nil
+}
+
+// SetUIDs gives new objects UIDs.
+func (w *Server) SetUIDs() {
+	n := 0
+	w.Created = func(object map[string]any) {
+		n++
+		(&unstructured.Unstructured{Object: object}).SetUID(types.UID(fmt.Sprint("uid-", n)))
+	}
+}
+
+// Parse returns the object in a manifest, as a client reads it; nil if the manifest is empty.
+func Parse(t testing.TB, manifest string) *unstructured.Unstructured {
+	t.Helper()
+	if manifest == "" {
+		return nil
+	}
+	u := &unstructured.Unstructured{}
+	raw, err := yaml.YAMLToJSON([]byte(manifest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := u.UnmarshalJSON(raw); err != nil {
+		t.Fatal(err)
+	}
+	return u
+}

@@ -1,0 +1,19 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package wait waits until objects of a cluster are ready, completed or deleted. It applies the
+// checks of package readiness to every object and learns of changes from answers to writes, from
+// watches that all waits of an identity share, and from reads where a watch is not possible.
+//
+// Files, top-down:
+//
+//	legacy.go    the readiness checks of Helm 3, which send requests of their own
+//	diagnose.go  the causes of a failed wait, and the early end of a wait that cannot succeed
+//	loop.go      one wait, from its begin to its result
+//	object.go    the state of one object in a wait
+//	watches.go   shared watches
+//	results.go   apply results: answers to writes, which save the first read of a wait
+//	waiter.go    Waiter, the waits of one action, and the condition that each waits for
+//	inbox.go     the events that shared watches deliver to a wait
+//	rules.go     the readiness checks of users, in CEL
+package wait
