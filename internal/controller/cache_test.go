@@ -26,8 +26,8 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// TestClientIsNotWarned: the API server would read all that is written twice, for
-// warnings that nobody sees.
+// TestClientIsNotWarned: no write asks for warnings, for which the API server decodes the object
+// once more.
 func TestClientIsNotWarned(t *testing.T) {
 	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -66,8 +66,8 @@ func full() metav1.ObjectMeta {
 	}
 }
 
-// TestCacheHoldsNoConfigs: neither as metadata, which is what we watch, nor as
-// whole objects, should somebody do.
+// TestCacheHoldsNoConfigs: data of ConfigMaps and Secrets are removed, from metadata and, if they
+// are watched by mistake, from whole objects.
 func TestCacheHoldsNoConfigs(t *testing.T) {
 	options := Cache(labels.SelectorFromSet(labels.Set{"a": "b"}))
 	bare := metav1.ObjectMeta{Name: "x", ResourceVersion: "1"}

@@ -39,7 +39,7 @@ func (f *Finder) Find(ctx context.Context, hr *helmv2.HelmRelease) (conn *cluste
 	deleted := !hr.DeletionTimestamp.IsZero()
 	id := cluster.Identity{User: f.User(hr), Fresh: !hr.UsePersistentClient()}
 	if hr.Spec.KubeConfig != nil {
-		if err = f.identify(ctx, hr, &id); err == nil {
+		if err = identify(ctx, f.Live, f.Workloads, hr, &id); err == nil {
 			var unknown *cluster.Unreachable
 			if id, unknown = f.Clusters.Locate(id, client.ObjectKeyFromObject(hr)); unknown != nil {
 				return nil, "", obstacle(hr, unknown)
@@ -55,7 +55,7 @@ func (f *Finder) Find(ctx context.Context, hr *helmv2.HelmRelease) (conn *cluste
 		conn, err = f.connect(hr, id)
 	}
 	if err == nil {
-		if blocked := f.blocked(hr, conn); blocked != nil {
+		if blocked := blocked(f.Clusters, hr, conn); blocked != nil {
 			return nil, "", blocked
 		}
 		return conn, "", nil
@@ -68,6 +68,15 @@ func (f *Finder) Find(ctx context.Context, hr *helmv2.HelmRelease) (conn *cluste
 		return nil, "", release.BlockedBy(helmv2.ReasonUninstallFailed, err, notReached)
 	}
 	return nil, "", release.BlockedBy(helmv2.ReasonRESTClientError, err, notReached)
+}
+
+// Explain returns the obstacle that the cluster does not answer, if that is known, in place of
+// the error of a request to it.
+func (f *Finder) Explain(hr *helmv2.HelmRelease, conn *cluster.Connection, err error) error {
+	if blocked := blocked(f.Clusters, hr, conn); blocked != nil {
+		return blocked
+	}
+	return err
 }
 
 // missing returns the results of Find for a HelmRelease that is being deleted and refers to an

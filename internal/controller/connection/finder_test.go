@@ -64,7 +64,7 @@ func namespaceOf(name string, ending bool) *corev1.Namespace {
 	return ns
 }
 
-func TestReach(t *testing.T) {
+func TestFind(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "", errors.New("no"))
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "tenant"}}
 	type want struct {
@@ -86,9 +86,9 @@ func TestReach(t *testing.T) {
 		err     error
 		want    want
 	}{
-		"Oneself":      {reason: "nobody is named", want: want{host: "http://local"}},
+		"Oneself":      {reason: "no ServiceAccount is named", want: want{host: "http://local"}},
 		"Named":        {reason: "the spec says who", spec: helmv2.HelmReleaseSpec{ServiceAccountName: "tenant"}, want: want{host: "http://local", user: "system:serviceaccount:apps:tenant"}},
-		"Default":      {reason: "nobody is named, so the default counts", usually: "usual", want: want{host: "http://local", user: "system:serviceaccount:apps:usual"}},
+		"Default":      {reason: "the default counts", usually: "usual", want: want{host: "http://local", user: "system:serviceaccount:apps:usual"}},
 		"NamedOverAll": {reason: "the spec wins", usually: "usual", spec: helmv2.HelmReleaseSpec{ServiceAccountName: "tenant"}, want: want{host: "http://local", user: "system:serviceaccount:apps:tenant"}},
 		"Remote": {
 			reason: "the first default key", spec: helmv2.HelmReleaseSpec{KubeConfig: elsewhere("")},
@@ -143,7 +143,7 @@ func TestReach(t *testing.T) {
 			want: want{reason: helmv2.ReasonRESTClientError, says: []string{"ConfigMap 'apps/there'", `serviceaccounts "tenant" not found`}},
 		},
 		"DeletedCloudAsNobody": {
-			reason: "nobody gets there any more", deleted: true, ending: true, spec: helmv2.HelmReleaseSpec{KubeConfig: described}, objects: []client.Object{inCloud("tenant")},
+			reason: "no tokens are issued any more", deleted: true, ending: true, spec: helmv2.HelmReleaseSpec{KubeConfig: described}, objects: []client.Object{inCloud("tenant")},
 			want: want{unreachable: "ConfigMap 'apps/there': serviceaccounts \"tenant\" not found"},
 		},
 		"NoReference": {
@@ -169,7 +169,7 @@ func TestReach(t *testing.T) {
 			want: want{unreachable: "kubeconfig in key 'value' or 'value.yaml' of Secret 'apps/there': secrets \"there\" not found"},
 		},
 		"DeletedUnusable": {
-			reason: "somebody can mend it", deleted: true, spec: helmv2.HelmReleaseSpec{KubeConfig: elsewhere("")},
+			reason: "the Secret can be corrected", deleted: true, spec: helmv2.HelmReleaseSpec{KubeConfig: elsewhere("")},
 			objects: []client.Object{kubeconfigIn("value", "nonsense")},
 			want:    want{reason: helmv2.ReasonUninstallFailed, says: []string{"Secret 'apps/there'"}},
 		},
@@ -178,7 +178,7 @@ func TestReach(t *testing.T) {
 			want: want{reason: helmv2.ReasonUninstallFailed, says: []string{"Secret 'apps/there'", "forbidden"}},
 		},
 		"DeletedNoAccount": {
-			reason: "nobody may uninstall any more", deleted: true, ending: true, spec: helmv2.HelmReleaseSpec{ServiceAccountName: "tenant"},
+			reason: "no identity may uninstall any more", deleted: true, ending: true, spec: helmv2.HelmReleaseSpec{ServiceAccountName: "tenant"},
 			want: want{unreachable: "ServiceAccount 'apps/tenant': serviceaccounts \"tenant\" not found"},
 		},
 		"DeletedNoDefaultAccount": {
@@ -216,7 +216,7 @@ func TestReach(t *testing.T) {
 			objects: []client.Object{kubeconfigIn("value", kubeconfig)}, want: want{host: "https://elsewhere", user: "system:serviceaccount:apps:tenant"},
 		},
 		"NoAccount": {
-			reason: "a right may be given to somebody who does not exist yet", spec: helmv2.HelmReleaseSpec{ServiceAccountName: "tenant"}, err: forbidden,
+			reason: "rights may be granted to a ServiceAccount that does not exist yet", spec: helmv2.HelmReleaseSpec{ServiceAccountName: "tenant"}, err: forbidden,
 			want: want{host: "http://local", user: "system:serviceaccount:apps:tenant"},
 		},
 	}
@@ -270,9 +270,9 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// TestReachThroughCloud: a cloud is asked before anything else, which takes nobody's
-// time, and what it says is told with where it was named.
-func TestReachThroughCloud(t *testing.T) {
+// TestFindThroughCloud: the cloud is asked in the background, and its answer is an obstacle that
+// names the ConfigMap.
+func TestFindThroughCloud(t *testing.T) {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "tenant", Annotations: map[string]string{"who": "role"}}}
 	for _, name := range []string{"", "tenant"} {
 		live := fake.NewClientBuilder().WithScheme(controller.Scheme()).WithObjects(inCloud(name), account).Build()
@@ -282,8 +282,8 @@ func TestReachThroughCloud(t *testing.T) {
 				asked <- w
 				return cluster.Access{}, errors.New("403")
 			})
-		woken := make(chan types.NamespacedName, 9)
-		clusters.SetCallbacks(cluster.Callbacks{Enqueue: func(who types.NamespacedName) { woken <- who }})
+		enqueued := make(chan types.NamespacedName, 9)
+		clusters.SetCallbacks(cluster.Callbacks{Enqueue: func(who types.NamespacedName) { enqueued <- who }})
 		w := &Finder{Live: live, Clusters: clusters, Workloads: cluster.WorkloadOptions{AllowServiceAccounts: true}}
 		hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web"}, Spec: helmv2.HelmReleaseSpec{KubeConfig: described}}
 		_, _, err := w.Find(t.Context(), hr)
@@ -292,8 +292,8 @@ func TestReachThroughCloud(t *testing.T) {
 			t.Fatalf("got %+v", err)
 		}
 		go func() { _ = clusters.Start(t.Context()) }()
-		if got := <-woken; got.Name != "web" {
-			t.Errorf("woken is %s", got)
+		if got := <-enqueued; got.Name != "web" {
+			t.Errorf("enqueued is %s", got)
 		}
 		if got := <-asked; got.ServiceAccount.Name != name || (got.Annotations["who"] == "role") != (name != "") {
 			t.Errorf("asked is for %+v", got)
@@ -311,7 +311,7 @@ func TestReachThroughCloud(t *testing.T) {
 	}
 }
 
-func TestReachFresh(t *testing.T) {
+func TestFindFresh(t *testing.T) {
 	w := &Finder{Clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.KubeconfigOptions{}, time.Now)}
 	ways := map[*cluster.Connection]bool{}
 	for _, persistent := range []bool{true, true, false, false} {
@@ -322,13 +322,13 @@ func TestReachFresh(t *testing.T) {
 		ways[way] = true
 	}
 	if len(ways) != 3 {
-		t.Errorf("%d connections for two visits that share one and two that do not", len(ways))
+		t.Errorf("%d connections for two reconciliations that share one and two that do not", len(ways))
 	}
 }
 
-// TestReachWithoutNamespace: a release is not given up because the namespace of its
+// TestFindWithoutNamespace: a release is not given up because the namespace of its
 // HelmRelease may not be read. The obstacle says that, too.
-func TestReachWithoutNamespace(t *testing.T) {
+func TestFindWithoutNamespace(t *testing.T) {
 	world := fake.NewClientBuilder().WithScheme(controller.Scheme()).WithInterceptorFuncs(interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 			if _, ok := o.(*corev1.Namespace); ok {
@@ -352,9 +352,9 @@ func TestReachWithoutNamespace(t *testing.T) {
 	}
 }
 
-// TestReachNobody: a release whose cluster is not there is told so, in the same words
-// each time, and is woken when it is there.
-func TestReachNobody(t *testing.T) {
+// TestFindUnreachable: a release whose cluster is not there is told so, in the same words
+// each time, and is enqueued when it is there.
+func TestFindUnreachable(t *testing.T) {
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -364,8 +364,8 @@ func TestReachNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	clusters := cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.KubeconfigOptions{}, time.Now)
-	woken := make(chan types.NamespacedName, 10)
-	clusters.SetCallbacks(cluster.Callbacks{Enqueue: func(key types.NamespacedName) { woken <- key }})
+	enqueued := make(chan types.NamespacedName, 10)
+	clusters.SetCallbacks(cluster.Callbacks{Enqueue: func(key types.NamespacedName) { enqueued <- key }})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- clusters.Start(ctx) }()
@@ -379,7 +379,7 @@ func TestReachNobody(t *testing.T) {
 	content := strings.Replace(kubeconfig, "https://elsewhere", "http://"+address, 1)
 	w := &Finder{Live: fake.NewClientBuilder().WithScheme(controller.Scheme()).WithObjects(kubeconfigIn("value", content)).Build(), Clusters: clusters}
 	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web"}, Spec: helmv2.HelmReleaseSpec{KubeConfig: elsewhere("")}}
-	visit := func() *release.Blocked {
+	reconcile := func() *release.Blocked {
 		t.Helper()
 		way, _, err := w.Find(t.Context(), hr)
 		var blocked *release.Blocked
@@ -388,28 +388,28 @@ func TestReachNobody(t *testing.T) {
 		}
 		return blocked
 	}
-	untilWoken := func() {
+	untilEnqueued := func() {
 		t.Helper()
 		select {
-		case who := <-woken:
+		case who := <-enqueued:
 			if who != client.ObjectKeyFromObject(hr) {
-				t.Fatalf("woke %s", who)
+				t.Fatalf("enqueued %s", who)
 			}
 		case <-time.After(time.Minute):
-			t.Fatal("it is not woken")
+			t.Fatal("it is not enqueued")
 		}
 	}
 	// Start may not have begun: then, nothing is held back.
 	for {
-		if b := visit(); b != nil {
+		if b := reconcile(); b != nil {
 			if !b.Brief {
 				t.Fatalf("it says something before it is known: %+v", b)
 			}
 			break
 		}
 	}
-	untilWoken()
-	first := visit()
+	untilEnqueued()
+	first := reconcile()
 	if first == nil || first.Brief || first.Reason != helmv2.ReasonStateError || !first.Retry.IsBackoff() ||
 		!strings.HasPrefix(first.Message, "Could not reach the cluster of the release: http://"+address+" has not been reachable since ") ||
 		!strings.Contains(first.Message, "connection refused") || strings.Contains(first.Message, "hunter22") {
@@ -419,18 +419,18 @@ func TestReachNobody(t *testing.T) {
 		t.Errorf("what a request met is explained by %v", explained)
 	}
 	hr.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
-	if b := visit(); b == nil || b.Reason != helmv2.ReasonUninstallFailed || b.Message != first.Message {
+	if b := reconcile(); b == nil || b.Reason != helmv2.ReasonUninstallFailed || b.Message != first.Message {
 		t.Errorf("got %+v", b)
 	}
 
 	if listener, err = (&net.ListenConfig{}).Listen(t.Context(), "tcp", address); err != nil {
-		t.Skip("somebody else has the port by now:", err)
+		t.Skip("the port is taken by now:", err)
 	}
 	server := &http.Server{Handler: http.NotFoundHandler(), ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Close() })
-	untilWoken()
-	if b := visit(); b != nil {
+	untilEnqueued()
+	if b := reconcile(); b != nil {
 		t.Errorf("it is there, but %+v", b)
 	}
 }

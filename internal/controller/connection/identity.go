@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cluster"
@@ -31,18 +32,18 @@ func Reference(hr *helmv2.HelmRelease) string {
 
 // identify reads the object in which hr describes another cluster into id. Without an error, id
 // is of another cluster.
-func (f *Finder) identify(ctx context.Context, hr *helmv2.HelmRelease, id *cluster.Identity) (err error) {
+func identify(ctx context.Context, live client.Reader, workloads cluster.WorkloadOptions, hr *helmv2.HelmRelease, id *cluster.Identity) (err error) {
 	name, ok := controller.KubeconfigConfigMap(hr)
 	if !ok {
-		id.Kubeconfig, err = f.kubeconfig(ctx, hr)
+		id.Kubeconfig, err = readKubeconfig(ctx, live, hr)
 		return err
 	}
 	described := &corev1.ConfigMap{}
-	if err = f.Live.Get(ctx, name, described); err == nil {
-		id.Workload, err = cluster.ParseWorkload(described.Data, hr.Namespace, f.Workloads)
+	if err = live.Get(ctx, name, described); err == nil {
+		id.Workload, err = cluster.ParseWorkload(described.Data, hr.Namespace, workloads)
 	}
 	if err == nil {
-		err = f.cloudAccount(ctx, hr, id.Workload)
+		err = cloudAccount(ctx, live, hr, id.Workload)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", Reference(hr), err)
@@ -53,12 +54,12 @@ func (f *Finder) identify(ctx context.Context, hr *helmv2.HelmRelease, id *clust
 // cloudAccount reads the ServiceAccount whose annotations name an identity of a cloud. For other
 // clusters the ServiceAccount only has to exist, if hr is being deleted: without it no tokens are
 // issued any more, and a namespace that is being deleted gets no new one.
-func (f *Finder) cloudAccount(ctx context.Context, hr *helmv2.HelmRelease, to *cluster.Workload) error {
+func cloudAccount(ctx context.Context, live client.Reader, hr *helmv2.HelmRelease, to *cluster.Workload) error {
 	if to.ServiceAccount.Name == "" || to.Cloud == "" && hr.DeletionTimestamp.IsZero() {
 		return nil
 	}
 	account := &corev1.ServiceAccount{}
-	if err := f.Live.Get(ctx, to.ServiceAccount, account); err != nil {
+	if err := live.Get(ctx, to.ServiceAccount, account); err != nil {
 		return err
 	}
 	if to.Cloud != "" {
@@ -67,9 +68,9 @@ func (f *Finder) cloudAccount(ctx context.Context, hr *helmv2.HelmRelease, to *c
 	return nil
 }
 
-// kubeconfig reads the kubeconfig that hr refers to. It is never nil without an error: nil
+// readKubeconfig reads the kubeconfig that hr refers to. It is never nil without an error: nil
 // would be the controller's own cluster.
-func (f *Finder) kubeconfig(ctx context.Context, hr *helmv2.HelmRelease) ([]byte, error) {
+func readKubeconfig(ctx context.Context, live client.Reader, hr *helmv2.HelmRelease) ([]byte, error) {
 	name, ok := controller.KubeconfigSecret(hr)
 	if !ok {
 		return nil, errors.New("spec.kubeConfig: neither secretRef nor configMapRef is there")
@@ -79,7 +80,7 @@ func (f *Finder) kubeconfig(ctx context.Context, hr *helmv2.HelmRelease) ([]byte
 		keys, what = []string{key}, "'"+key+"'"
 	}
 	secret := &corev1.Secret{}
-	if err := f.Live.Get(ctx, name, secret); err != nil {
+	if err := live.Get(ctx, name, secret); err != nil {
 		return nil, fmt.Errorf("kubeconfig in key %s of Secret '%s': %w", what, name, err)
 	}
 	for _, key := range keys {

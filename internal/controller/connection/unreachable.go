@@ -22,19 +22,10 @@ const (
 	checkRetry = 30 * time.Second
 )
 
-// Explain returns the obstacle that the cluster does not answer, if that is known, in place of
-// the error of a request to it.
-func (f *Finder) Explain(hr *helmv2.HelmRelease, conn *cluster.Connection, err error) error {
-	if blocked := f.blocked(hr, conn); blocked != nil {
-		return blocked
-	}
-	return err
-}
-
 // blocked returns an obstacle if the cluster of conn does not answer. The next answer enqueues
 // hr. The back-off is for other changes, such as a kubeconfig that is not watched.
-func (f *Finder) blocked(hr *helmv2.HelmRelease, conn *cluster.Connection) error {
-	if unreachable := f.Clusters.Admit(conn, client.ObjectKeyFromObject(hr)); unreachable != nil {
+func blocked(clusters *cluster.Connections, hr *helmv2.HelmRelease, conn *cluster.Connection) error {
+	if unreachable := clusters.Admit(conn, client.ObjectKeyFromObject(hr)); unreachable != nil {
 		return obstacle(hr, unreachable)
 	}
 	return nil

@@ -19,7 +19,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/helmchart"
 	"github.com/pintle-dev/pintle/internal/diagnosis/evidence"
 	"github.com/pintle-dev/pintle/internal/drift"
-	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -77,29 +76,6 @@ func (a *actor) helmAction(ctx context.Context, rec reconciliation) attempt.Task
 			outcome = a.comparer.record(ctx, rec, job, outcome, &applied)
 		}
 		return outcome
-	}
-}
-
-// job returns the job of an action.
-func (e *environment) job(rec reconciliation, action release.Action) helm.Job {
-	spec := *rec.hr.Spec.DeepCopy()
-	if rec.want.Deleted && rec.want.Deletion.NoHooks {
-		uninstall := *rec.hr.GetUninstall()
-		uninstall.DisableHooks = true
-		spec.Uninstall = &uninstall
-	}
-	return helm.Job{
-		Action:    action,
-		Desired:   rec.want.Desired,
-		Spec:      spec,
-		Origin:    helm.Origin{Name: rec.hr.Name, Namespace: rec.hr.Namespace},
-		Artifact:  rec.want.Artifact,
-		Values:    rec.want.Values,
-		Secrets:   rec.want.Secrets,
-		Defaults:  e.defaults,
-		AllowDNS:  e.allowDNS,
-		Claimants: owners{client: e.client, live: e.live}.ofObjects(rec.hr),
-		Patient:   rec.hr.Annotations[helmv2.AnnotationFailEarly] == "false",
 	}
 }
 

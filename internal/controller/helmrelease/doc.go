@@ -4,21 +4,21 @@
 // Package helmrelease reconciles HelmReleases. It reads and writes, and decides nothing about
 // releases: that is package release. Its files, from the top:
 //
-//	leftbehind.go   ... when it moves to another cluster
-//	move.go         ... when the release moves to another name or namespace
-//	observe.go      step 2: what is installed
-//	setup.go        registers the controller with a manager, and its watches
-//	rerender.go     ... whether the chart renders differently now
-//	inputs.go       step 1: what the HelmRelease asks for
-//	reconcile.go    Reconcile, and the value that its steps fill in
-//	act.go          step 4: announces an action and begins it
-//	gauges.go       metrics of all HelmReleases
-//	drift.go        ... how live objects differ
-//	publish.go      the one write of status, then events and metrics
-//	requeue.go      when the next reconciliation is
-//	environment.go  clients, clock and settings that all steps use
-//	ownership.go    ... which other HelmReleases own the release or its objects
-//	state.go        what is remembered of each HelmRelease
+//	setup.go           registers the controller with a manager, and its watches
+//	reconcile.go       Reconcile
+//	act.go             step 4: begins an action
+//	observe.go         step 2: what is installed
+//	move.go            ... when the release moves to another name, namespace or cluster
+//	drift.go           ... how live objects differ
+//	rerender.go        ... whether the chart renders differently now
+//	inputs.go          step 1: what the HelmRelease asks for
+//	publish.go         the one write of status, then events and metrics
+//	requeue.go         when the next reconciliation is
+//	gauges.go          metrics of all HelmReleases
+//	reconciliation.go  the value that the steps of Reconcile fill in
+//	ownership.go       which other HelmReleases own the release or its objects
+//	state.go           what is remembered of each HelmRelease
+//	environment.go     clients, clock and settings that all steps use
 //
 // Step 3, the decision, is release.Decide. Parts with a subject of their own are packages below:
 //

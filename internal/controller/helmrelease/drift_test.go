@@ -88,7 +88,7 @@ func inSync(t *testing.T, r *Reconciler, s *stub) {
 	}
 }
 
-func visit(t *testing.T, r *Reconciler) ctrl.Result {
+func reconcileOnce(t *testing.T, r *Reconciler) ctrl.Result {
 	t.Helper()
 	result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
 	if err != nil {
@@ -106,7 +106,7 @@ func TestDriftIsLookedForWhereItIsWanted(t *testing.T) {
 			s := &stub{mode: mode}
 			r := testReconciler(t, s)
 			inSync(t, r, s)
-			visit(t, r)
+			reconcileOnce(t, r)
 			if s.live.looks != looks || (s.live.followed == "") != (looks == 0) || (s.live.forgotten == 0) != (looks == 1) {
 				t.Errorf("%+v", s.live)
 			}
@@ -121,7 +121,7 @@ func TestDriftIsCorrected(t *testing.T) {
 	}}}
 	r := testReconciler(t, s)
 	inSync(t, r, s)
-	visit(t, r)
+	reconcileOnce(t, r)
 	if s.begun == nil {
 		t.Fatal("nothing was begun")
 	}
@@ -136,24 +136,24 @@ func TestDriftIsCorrected(t *testing.T) {
 	}
 }
 
-// TestWokenWhileVisiting: what changes while a visit looks is looked at by the next,
-// although the visit ends in peace.
-func TestWokenWhileVisiting(t *testing.T) {
+// TestEnqueuedWhileReconciling: what changes while a reconciliation looks is looked at by the next,
+// although the reconciliation ends in peace.
+func TestEnqueuedWhileReconciling(t *testing.T) {
 	s := &stub{mode: helmv2.DriftDetectionEnabled, live: &livestub{}}
 	r := testReconciler(t, s)
 	inSync(t, r, s)
-	visit(t, r)
-	if visit(t, r); s.live.looks != 1 {
-		t.Fatalf("at rest it was looked at %d times", s.live.looks)
+	reconcileOnce(t, r)
+	if reconcileOnce(t, r); s.live.looks != 1 {
+		t.Fatalf("in sync it was compared %d times", s.live.looks)
 	}
 	s.live.during = func() { r.memory.With(key, func(m *memory) { m.sync.changed = true }) }
 	r.memory.With(key, func(m *memory) { m.sync.changed = true })
-	visit(t, r)
+	reconcileOnce(t, r)
 	s.live.during = nil
-	if visit(t, r); s.live.looks != 3 {
+	if reconcileOnce(t, r); s.live.looks != 3 {
 		t.Errorf("it was looked at %d times", s.live.looks)
 	}
-	if visit(t, r); s.live.looks != 3 {
+	if reconcileOnce(t, r); s.live.looks != 3 {
 		t.Errorf("it was looked at %d times", s.live.looks)
 	}
 }

@@ -27,10 +27,10 @@ func (deaf) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, req.Context().Err()
 }
 
-// TestDeafReceiverDelaysNobody: visits that make events take no longer for a
-// receiver that takes them slowly, or not at all. Time stands still while anybody
-// works, so any wait would be seen.
-func TestDeafReceiverDelaysNobody(t *testing.T) {
+// TestDeafReceiverDelaysNothing: reconciliations that make events take no longer for a receiver
+// that is slow, or does not answer. Time stands still while a goroutine runs, so that a wait
+// would be noticed.
+func TestDeafReceiverDelaysNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := testReconciler(t, &stub{})
 		made := record.NewFakeRecorder(10000)
@@ -41,8 +41,8 @@ func TestDeafReceiverDelaysNobody(t *testing.T) {
 		r.events = events.NewRecorder(made, controller.Scheme(), sender)
 		begun := time.Now()
 		// More than the queue holds.
-		const visits = 300
-		for i := range visits {
+		const reconciliations = 300
+		for i := range reconciliations {
 			hr := &helmv2.HelmRelease{}
 			if err := r.client.Get(t.Context(), key, hr); err != nil {
 				t.Fatal(err)
@@ -52,11 +52,11 @@ func TestDeafReceiverDelaysNobody(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if len(made.Events) != visits {
-			t.Errorf("%d events were made by %d visits", len(made.Events), visits)
+		if len(made.Events) != reconciliations {
+			t.Errorf("%d events were made by %d reconciliations", len(made.Events), reconciliations)
 		}
 		if took := time.Since(begun); took > 0 {
-			t.Errorf("the visits took %s", took)
+			t.Errorf("the reconciliations took %s", took)
 		}
 	})
 }

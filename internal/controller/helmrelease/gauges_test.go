@@ -53,14 +53,14 @@ func measured(t *testing.T, s *stub) (*Reconciler, *prometheus.Registry) {
 	return r, registry
 }
 
-// TestSeriesOfReleases: they are there while we visit releases, and as the cache has
+// TestSeriesOfReleases: they are there while we reconciliation releases, and as the cache has
 // them.
 func TestSeriesOfReleases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, registry := measured(t, &stub{})
 		const info = "pintle_helm_release_info"
 		if _, n := value(t, registry, info); n != 0 {
-			t.Errorf("%d series of who visits nothing", n)
+			t.Errorf("%d series of who reconciliations nothing", n)
 		}
 		ctx, end := context.WithCancel(t.Context())
 		go func() { _ = collector{cached: r.client, metrics: r.metrics, now: time.Now}.Start(ctx) }()
@@ -79,8 +79,8 @@ func TestSeriesOfReleases(t *testing.T) {
 	})
 }
 
-// TestSuccessIsDated: at each visit that finds a release as wanted, those at rest
-// included, and no other.
+// TestSuccessIsDated: at each reconciliation that finds a release in sync, from memory too,
+// and at no other.
 func TestSuccessIsDated(t *testing.T) {
 	s := &stub{version: "1.0.0", values: "sha256:v"}
 	r, registry := measured(t, s)
@@ -91,13 +91,13 @@ func TestSuccessIsDated(t *testing.T) {
 		at, _ := value(t, registry, "pintle_helm_release_last_success_timestamp_seconds")
 		return at
 	}
-	visit := func() {
+	reconcile := func() {
 		t.Helper()
 		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	visit()
+	reconcile()
 	if last() != 0 {
 		t.Errorf("a release that is missing is as wanted since %v", last())
 	}
@@ -129,9 +129,9 @@ func TestSuccessIsDated(t *testing.T) {
 	}
 	now = now.Add(time.Second)
 	r.stagger = func(d time.Duration) time.Duration { return d }
-	visit()
-	if atRest, _ := value(t, registry, "pintle_helm_release_reconciliations_total"); last() != 1001 {
-		t.Errorf("at rest at %v, after %v visits", last(), atRest)
+	reconcile()
+	if all, _ := value(t, registry, "pintle_helm_release_reconciliations_total"); last() != 1001 {
+		t.Errorf("in sync at %v, after %v reconciliations", last(), all)
 	}
 }
 

@@ -63,25 +63,6 @@ func (i *inputReader) resolve(ctx context.Context, rec reconciliation) (reconcil
 	return rec, err
 }
 
-// withHelmChart returns rec with another status.helmChart.
-func (rec reconciliation) withHelmChart(name string) reconciliation {
-	if rec.hr.Status.HelmChart != name {
-		rec.hr = rec.hr.DeepCopy()
-		rec.hr.Status.HelmChart = name
-	}
-	return rec
-}
-
-// suspended returns the HelmRelease with a spec that is suspended if an annotation suspends it.
-func (rec reconciliation) suspended() *helmv2.HelmRelease {
-	if rec.hr.Spec.Suspend == rec.suspension.Active {
-		return rec.hr
-	}
-	hr := rec.hr.DeepCopy()
-	hr.Spec.Suspend = rec.suspension.Active
-	return hr
-}
-
 // withChart returns want with the chart that an action needs, or an error while it is being
 // downloaded. An action must not wait for a download: it would occupy its slot.
 func (i *inputReader) withChart(ctx context.Context, hr *helmv2.HelmRelease, want inputs.Want, a release.Action) (inputs.Want, error) {

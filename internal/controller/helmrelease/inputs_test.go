@@ -16,7 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// pending is what a visit is told while something is downloaded.
+// pending is what a reconciliation is told while something is downloaded.
 func pending() (end func(), err error) {
 	ended := make(chan struct{})
 	return func() { close(ended) }, &release.Blocked{
@@ -25,10 +25,10 @@ func pending() (end func(), err error) {
 	}
 }
 
-// TestEndedDownloadWakes: once for each, however often it was visited meanwhile,
+// TestEndedDownloadEnqueues: once for each, however often it was reconciled meanwhile,
 // also while an attempt runs, which what is downloaded may supersede. Until then
 // nothing is written.
-func TestEndedDownloadWakes(t *testing.T) {
+func TestEndedDownloadEnqueues(t *testing.T) {
 	for name, edit := range map[string]func(s *stub, err error){
 		"Resolving": func(s *stub, err error) { s.unresolved = err },
 		"ResolvingRunning": func(s *stub, err error) {
@@ -40,8 +40,8 @@ func TestEndedDownloadWakes(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &stub{}
 				r := testReconciler(t, s)
-				woken := 0
-				r.inputs.enqueue = func(types.NamespacedName) { woken++ }
+				enqueued := 0
+				r.inputs.enqueue = func(types.NamespacedName) { enqueued++ }
 				end, err := pending()
 				edit(s, err)
 				for range 3 {
@@ -54,13 +54,13 @@ func TestEndedDownloadWakes(t *testing.T) {
 					t.Errorf("something was written or begun: %v, %v", hr.Status, err)
 				}
 				synctest.Wait()
-				if woken != 0 {
-					t.Errorf("woken %d times before it has ended", woken)
+				if enqueued != 0 {
+					t.Errorf("enqueued %d times before it has ended", enqueued)
 				}
 				end()
 				synctest.Wait()
-				if woken != 1 {
-					t.Errorf("woken %d times", woken)
+				if enqueued != 1 {
+					t.Errorf("enqueued %d times", enqueued)
 				}
 				r.memory.With(key, func(m *memory) {
 					if m.download != nil {
@@ -72,12 +72,12 @@ func TestEndedDownloadWakes(t *testing.T) {
 	}
 }
 
-// TestOtherDownloadsDoNotWake: of what is not wanted any more, or not by anybody.
-func TestOtherDownloadsDoNotWake(t *testing.T) {
+// TestOtherDownloadsDoNotEnqueue: of a chart that is not wanted any more, or by no HelmRelease.
+func TestOtherDownloadsDoNotEnqueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		woken := 0
+		enqueued := 0
 		r := testReconciler(t, &stub{})
-		r.inputs.enqueue = func(types.NamespacedName) { woken++ }
+		r.inputs.enqueue = func(types.NamespacedName) { enqueued++ }
 		d := r.inputs
 		former, latter, gone := make(chan struct{}), make(chan struct{}), make(chan struct{})
 		other := types.NamespacedName{Namespace: "apps", Name: "other"}
@@ -89,13 +89,13 @@ func TestOtherDownloadsDoNotWake(t *testing.T) {
 		close(former)
 		close(gone)
 		synctest.Wait()
-		if woken != 0 {
-			t.Errorf("woken %d times in vain", woken)
+		if enqueued != 0 {
+			t.Errorf("enqueued %d times in vain", enqueued)
 		}
 		close(latter)
 		synctest.Wait()
-		if woken != 1 {
-			t.Errorf("woken %d times", woken)
+		if enqueued != 1 {
+			t.Errorf("enqueued %d times", enqueued)
 		}
 	})
 }

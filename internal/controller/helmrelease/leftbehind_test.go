@@ -91,11 +91,11 @@ func TestLeftBehind(t *testing.T) {
 		"Added":   {"a kubeconfig was added", deployed, target, here, there, true, "Helm release apps/web.v3 stays behind in the controller's own cluster and will not be uninstalled: its HelmRelease leads to the cluster of Secret 'apps/there' now"},
 		"Removed": {"a kubeconfig was removed", deployed, target, there, here, false, "Helm release apps/web.v3 stays behind in the cluster of Secret 'apps/there' and will not be uninstalled: its HelmRelease leads to the controller's own cluster now"},
 		"Changed": {"the content of the Secret was changed", deployed, target, there, moved, true, "Helm release apps/web.v3 stays behind and will not be uninstalled: the cluster of Secret 'apps/there' is not the one it was"},
-		"Restart": {"nobody knows where it was", deployed, target, place{}, there, true, "Helm release apps/web.v3 is not in the cluster of Secret 'apps/there': if it was installed in another cluster, it stays behind there and will not be uninstalled"},
+		"Restart": {"its cluster is not known", deployed, target, place{}, there, true, "Helm release apps/web.v3 is not in the cluster of Secret 'apps/there': if it was installed in another cluster, it stays behind there and will not be uninstalled"},
 		"Failed":  {"what failed has left objects too", recorded(helmv2.StatusFailed), target, here, there, true, "Helm release apps/web.v3 stays behind in the controller's own cluster and will not be uninstalled: its HelmRelease leads to the cluster of Secret 'apps/there' now"},
 
-		"RestartHere": {"most likely somebody uninstalled it", deployed, target, place{}, here, false, ""},
-		"SameCluster": {"somebody uninstalled it", deployed, target, there, there, true, ""},
+		"RestartHere": {"most likely a user uninstalled it", deployed, target, place{}, here, false, ""},
+		"SameCluster": {"a user uninstalled it", deployed, target, there, there, true, ""},
 		"Uninstalled": {"nothing is left", recorded(helmv2.StatusUninstalled), target, here, there, true, ""},
 		"Nothing":     {"nothing was installed", &helmv2.HelmReleaseStatus{}, target, here, there, true, ""},
 		"OtherTarget": {"another release is wanted, which is not expected to be there", deployed, release.Target{Name: "web2", Namespace: "apps", StorageNamespace: "apps"}, here, there, true, ""},
@@ -123,26 +123,26 @@ func TestWarnsOfMoveOnce(t *testing.T) {
 	hr.Status.StorageNamespace = "apps"
 	hr.Status.History = helmv2.Snapshots{{Name: "web", Namespace: "apps", Version: 3, Status: helmv2.StatusDeployed}}
 	want := release.Desired{Target: release.Target{Name: "web", Namespace: "apps", StorageNamespace: "apps"}}
-	visit := func() {
+	reconcile := func() {
 		t.Helper()
 		if _, err := r.observer.observe(t.Context(), reconciliation{read: hr, hr: hr, want: inputs.Want{Desired: want}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	visit()
+	reconcile()
 	if len(events.Events) > 0 {
 		t.Errorf("nothing moved: %s", <-events.Events)
 	}
 	hr.Spec.KubeConfig, s.stored = &helmv2.KubeConfigReference{SecretRef: &helmv2.SecretKeyReference{Name: "there"}}, []release.Revision{{Version: 3}}
-	visit()
+	reconcile()
 	if len(events.Events) > 0 {
 		t.Errorf("it is the same cluster under another address: %s", <-events.Events)
 	}
 	hr.Spec.KubeConfig = nil
-	visit()
+	reconcile()
 	hr.Spec.KubeConfig, s.stored = &helmv2.KubeConfigReference{SecretRef: &helmv2.SecretKeyReference{Name: "there"}}, nil
-	visit()
-	visit()
+	reconcile()
+	reconcile()
 	if len(events.Events) != 1 {
 		t.Fatalf("%d events, want one", len(events.Events))
 	}
@@ -151,7 +151,7 @@ func TestWarnsOfMoveOnce(t *testing.T) {
 	}
 	hr.DeletionTimestamp, hr.Spec.KubeConfig = &metav1.Time{Time: time.Unix(1, 0)}, nil
 	want.Deleted = true
-	visit()
+	reconcile()
 	if len(events.Events) != 1 {
 		t.Fatalf("%d events, want one: what is deleted where it was not stays behind too", len(events.Events))
 	}
@@ -160,7 +160,7 @@ func TestWarnsOfMoveOnce(t *testing.T) {
 		t.Errorf("a HelmRelease that is gone is remembered, %v", err)
 	}
 	hr.Spec.KubeConfig = &helmv2.KubeConfigReference{SecretRef: &helmv2.SecretKeyReference{Name: "there"}}
-	visit()
+	reconcile()
 	if len(events.Events) > 0 {
 		t.Errorf("most likely the end of an uninstall was not recorded: %s", <-events.Events)
 	}

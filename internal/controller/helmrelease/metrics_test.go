@@ -31,7 +31,7 @@ func reconciled(t *testing.T, g prometheus.Gatherer) (count uint64, sum float64)
 	return count, sum
 }
 
-// TestReconciliationsAreTimed: visits and actions are, and nothing stays of what
+// TestReconciliationsAreTimed: reconciliations and actions are, and nothing stays of what
 // is gone.
 func TestReconciliationsAreTimed(t *testing.T) {
 	registry := prometheus.NewRegistry()
@@ -43,16 +43,16 @@ func TestReconciliationsAreTimed(t *testing.T) {
 	r.metrics = m
 	// Each look at the clock takes a second.
 	r.now = func() time.Time { now = now.Add(time.Second); return now }
-	visit := func() {
+	reconcile := func() {
 		t.Helper()
 		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	visit()
+	reconcile()
 	count, sum := reconciled(t, registry)
 	if count != 1 || sum < 1 {
-		t.Errorf("a visit was observed %d times, and took %v", count, sum)
+		t.Errorf("a reconciliation was observed %d times, and took %v", count, sum)
 	}
 	hr := &helmv2.HelmRelease{}
 	if err := r.client.Get(t.Context(), key, hr); err != nil {
@@ -75,7 +75,7 @@ func TestReconciliationsAreTimed(t *testing.T) {
 	if err := r.client.Delete(t.Context(), hr); err != nil {
 		t.Fatal(err)
 	}
-	visit()
+	reconcile()
 	if n, _ := reconciled(t, registry); n != 0 {
 		t.Errorf("%d observations are left of what is gone", n)
 	}

@@ -5,8 +5,12 @@ package helmrelease
 
 import (
 	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/controller/connection"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -53,4 +57,47 @@ func (o *observer) checkTarget(ctx context.Context, rec reconciliation) (*releas
 	}
 	found.Conflicts, err = o.owners.withMakers(ctx, rec.hr, found.Revisions, found.Conflicts)
 	return &found, err
+}
+
+// reasonLeftBehind is the reason of the event about a release that will not be uninstalled.
+const reasonLeftBehind = "ReleaseLeftBehind"
+
+// warnOfMove sends an event if the release seems to have stayed in another cluster: it does not
+// exist in the present one, and will be installed there, or not uninstalled. An uninstall that
+// was not recorded looks the same, so that a HelmRelease that is being deleted only warns if
+// this process has observed the move.
+func (o *observer) warnOfMove(rec reconciliation, target release.Target) {
+	hr, now := rec.hr, place{name: "the controller's own cluster", host: rec.conn.Host()}
+	if hr.Spec.KubeConfig != nil {
+		now.name = "the cluster of " + connection.Reference(hr)
+	}
+	var before place
+	o.memory.With(rec.key(), func(m *memory) { before, m.place = m.place, now })
+	if len(rec.in.Observed.Revisions) > 0 || !hr.DeletionTimestamp.IsZero() && before.host == "" {
+		return
+	}
+	if why := leftBehind(&hr.Status, target, hr.Spec.KubeConfig != nil, before, now); why != "" {
+		o.events.Event(hr, corev1.EventTypeWarning, reasonLeftBehind, why)
+	}
+}
+
+// leftBehind returns the message about the recorded release that is not stored at target in the
+// present cluster; empty if nothing stays behind. Status does not record the cluster: before is
+// empty after a restart, and then only a kubeconfig makes another cluster likely.
+func leftBehind(status *helmv2.HelmReleaseStatus, target release.Target, remote bool, before, now place) string {
+	last := release.Latest(status.History)
+	if last == nil || last.Status == helmv2.StatusUninstalled || before.host == now.host ||
+		last.Name != target.Name || last.Namespace != target.Namespace || status.StorageNamespace != target.StorageNamespace {
+		return ""
+	}
+	what := fmt.Sprintf("Helm release %s/%s.v%d", last.Namespace, last.Name, last.Version)
+	switch {
+	case before.name == now.name:
+		return fmt.Sprintf("%s stays behind and will not be uninstalled: %s is not the one it was", what, now.name)
+	case before.name != "":
+		return fmt.Sprintf("%s stays behind in %s and will not be uninstalled: its HelmRelease leads to %s now", what, before.name, now.name)
+	case remote:
+		return fmt.Sprintf("%s is not in %s: if it was installed in another cluster, it stays behind there and will not be uninstalled", what, now.name)
+	}
+	return ""
 }

@@ -96,8 +96,8 @@ func TestMovesOnlyToCheckedTargets(t *testing.T) {
 	}
 }
 
-// TestLooksForStraysOnlyAfterACrash: whoever has a history, or has announced nothing,
-// has left nothing behind.
+// TestLooksForStraysOnlyAfterACrash: a HelmRelease with a history, or without an announced action,
+// has left no release behind.
 func TestLooksForStraysOnlyAfterACrash(t *testing.T) {
 	begun := helmv2.HelmReleaseStatus{StorageNamespace: "apps", LastAttemptedReleaseAction: helmv2.ActionInstall}
 	ended := begun

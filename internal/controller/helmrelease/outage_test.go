@@ -33,7 +33,7 @@ func TestTransientErrorsChangeNothing(t *testing.T) {
 	now := time.Date(2026, time.January, 1, 12, 0, 0, 0, time.UTC)
 	r.now = func() time.Time { return now }
 	events := r.events.(*record.FakeRecorder)
-	visit := func() (ready metav1.Condition, version string) {
+	reconcile := func() (ready metav1.Condition, version string) {
 		t.Helper()
 		if s.unresolved == nil {
 			// What is settled is not looked at again otherwise.
@@ -62,9 +62,9 @@ func TestTransientErrorsChangeNothing(t *testing.T) {
 		return all
 	}
 	for range 3 {
-		visit()
+		reconcile()
 	}
-	sound, settled := visit()
+	sound, settled := reconcile()
 	if sound.Status != metav1.ConditionTrue {
 		t.Fatalf("it does not settle: %+v", sound)
 	}
@@ -72,19 +72,19 @@ func TestTransientErrorsChangeNothing(t *testing.T) {
 
 	for i := range 10 {
 		s.unresolved = release.BlockedBy(helmv2.ReasonStateError, fmt.Errorf("from port %d: %w", 50000+i, errTransient), "Could not read")
-		if ready, version := visit(); version != settled || ready.Reason != sound.Reason {
+		if ready, version := reconcile(); version != settled || ready.Reason != sound.Reason {
 			t.Fatalf("after %ds it is %+v", 3*i, ready)
 		}
 		now = now.Add(3 * time.Second)
 	}
-	first, told := visit()
+	first, told := reconcile()
 	if first.Status != metav1.ConditionFalse || first.Reason != helmv2.ReasonStateError || !strings.HasSuffix(first.Message, "(since 2026-01-01T12:00:00Z)") {
 		t.Fatalf("after 30 s it is %+v", first)
 	}
 	for i := range 5 {
 		s.unresolved = release.BlockedBy(helmv2.ReasonStateError, fmt.Errorf("from port %d: %w", 60000+i, errTransient), "Could not read")
 		now = now.Add(time.Minute)
-		if ready, version := visit(); version != told {
+		if ready, version := reconcile(); version != told {
 			t.Fatalf("it was written again: %+v", ready)
 		}
 	}
@@ -93,11 +93,11 @@ func TestTransientErrorsChangeNothing(t *testing.T) {
 	}
 
 	s.unresolved = nil
-	if ready, _ := visit(); ready.Status != metav1.ConditionTrue || outages(r) != 0 {
+	if ready, _ := reconcile(); ready.Status != metav1.ConditionTrue || outages(r) != 0 {
 		t.Errorf("when it is over, Ready is %+v, and %d outages are remembered", ready, outages(r))
 	}
 	s.unresolved = errTransient
-	if ready, _ := visit(); ready.Status != metav1.ConditionTrue || outages(r) != 1 {
+	if ready, _ := reconcile(); ready.Status != metav1.ConditionTrue || outages(r) != 1 {
 		t.Errorf("another outage begins with %+v", ready)
 	}
 	s.unresolved = nil
@@ -150,17 +150,17 @@ func TestOutageEndsWithAnAction(t *testing.T) {
 	reconcile(0)
 }
 
-// TestComparisonIsRepeated: a release of which an object could not be read is not at rest.
+// TestComparisonIsRepeated: a release of which an object could not be read is not in sync.
 func TestComparisonIsRepeated(t *testing.T) {
 	s := &stub{mode: helmv2.DriftDetectionEnabled, live: &livestub{}}
 	r := testReconciler(t, s)
 	inSync(t, r, s)
-	visit(t, r)
+	reconcileOnce(t, r)
 	s.live.found.Errors = []release.ObjectError{{Err: "busy", Transient: true}}
 	r.memory.With(key, func(m *memory) { m.sync.invalidate() })
 	for range 3 {
 		looks := s.live.looks
-		if result := visit(t, r); result.RequeueAfter > outage.MaxRetry || s.live.looks != looks+1 {
+		if result := reconcileOnce(t, r); result.RequeueAfter > outage.MaxRetry || s.live.looks != looks+1 {
 			t.Fatalf("compared %d times, requeued after %s", s.live.looks-looks, result.RequeueAfter)
 		}
 	}

@@ -13,14 +13,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/debounce"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/dependency"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/helmchart"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/state"
 	"github.com/pintle-dev/pintle/internal/controller/lock"
-	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/status"
 )
@@ -76,25 +74,6 @@ func newReconciler(env *environment, p parts) *Reconciler {
 		locks:      p.locks,
 	}
 }
-
-// reconciliation is one run of Reconcile. The steps fill it in from the top: each takes a
-// reconciliation and returns one with more.
-type reconciliation struct {
-	// read is the HelmRelease as it was read. hr differs from it by status.helmChart only.
-	read, hr *helmv2.HelmRelease
-	// running is the action that runs in the background; nil if there is none.
-	running    *release.Running
-	suspension release.Suspension
-	// want is what the HelmRelease asks for. It may be incomplete while an action runs.
-	want inputs.Want
-	// in is the input of the decision.
-	in release.Input
-	// conn is the connection to read and to act by; nil if nothing is to be read.
-	conn     *cluster.Connection
-	decision release.Decision
-}
-
-func (rec reconciliation) key() types.NamespacedName { return client.ObjectKeyFromObject(rec.read) }
 
 // Reconcile brings one HelmRelease one step closer to what it asks for.
 //

@@ -82,11 +82,14 @@ type stub struct {
 	// really is what the API server says is stored, and confirmed how often it was asked.
 	really    []release.Revision
 	confirmed int
+	// resolved is the HelmRelease whose inputs were resolved last.
+	resolved *helmv2.HelmRelease
 	// read and ran are the ways that were used to read and to act.
 	read, ran genericclioptions.RESTClientGetter
 }
 
-func (s *stub) Resolve(context.Context, *helmv2.HelmRelease) (inputs.Want, error) {
+func (s *stub) Resolve(_ context.Context, hr *helmv2.HelmRelease) (inputs.Want, error) {
+	s.resolved = hr
 	if s.meanwhile != nil {
 		s.meanwhile()
 	}
@@ -217,7 +220,7 @@ func outages(r *Reconciler) (n int) {
 	return n
 }
 
-// TestStaleReadBeginsNothing: somebody writes the object between our read and our
+// TestStaleReadBeginsNothing: another client writes the object between the read and the
 // announcement. That is no error, and Helm must not be started.
 func TestStaleReadBeginsNothing(t *testing.T) {
 	s := &stub{}
@@ -227,14 +230,14 @@ func TestStaleReadBeginsNothing(t *testing.T) {
 		if err := r.client.Get(t.Context(), key, hr); err != nil {
 			t.Fatal(err)
 		}
-		hr.Labels = map[string]string{"by": "somebody"}
+		hr.Labels = map[string]string{"by": "another client"}
 		if err := r.client.Update(t.Context(), hr); err != nil {
 			t.Fatal(err)
 		}
 	}
 	result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
 	if err != nil || result.RequeueAfter != controller.StaleRetry {
-		t.Errorf("the visit ends with %v, %v; want to come back in silence", result, err)
+		t.Errorf("the reconciliation ends with %v, %v; want to come back in silence", result, err)
 	}
 	if s.begun != nil {
 		t.Error("Helm was started on a stale read")
@@ -322,14 +325,14 @@ func TestNothingIsStoredIsConfirmed(t *testing.T) {
 	}
 }
 
-// TestNotBegunIsTriedAgain: nothing else would wake a release whose action was
-// announced while the pool could not take it.
+// TestNotBegunIsTriedAgain: a release is requeued whose action was announced while the pool could
+// not take it.
 func TestNotBegunIsTriedAgain(t *testing.T) {
 	s := &stub{closed: true}
 	r := testReconciler(t, s)
 	result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
 	if err != nil || result.RequeueAfter == 0 {
-		t.Errorf("the visit ends with %v, %v; want to come back", result, err)
+		t.Errorf("the reconciliation ends with %v, %v; want to come back", result, err)
 	}
 }
 
@@ -346,8 +349,8 @@ func TestJobKnowsItsSecrets(t *testing.T) {
 	}
 }
 
-// TestTakenOverIsHandedOn: what was found can be returned to only if somebody
-// remembers it when the take-over ends.
+// TestTakenOverIsHandedOn: the outcome contains the revision that was found, so that a remediation
+// can return to it.
 func TestTakenOverIsHandedOn(t *testing.T) {
 	s := &stub{stored: []release.Revision{{Name: "web", Namespace: "apps", Version: 7, Status: helmv2.StatusDeployed}}}
 	r := testReconciler(t, s)
@@ -360,8 +363,8 @@ func TestTakenOverIsHandedOn(t *testing.T) {
 	}
 }
 
-// TestGoneIsCancelled: whom another controller looks after now is out of our sight,
-// and that controller is about to act.
+// TestGoneIsCancelled: the action of a HelmRelease that does not exist any more is cancelled. It
+// may be the HelmRelease of another controller now, which is about to act.
 func TestGoneIsCancelled(t *testing.T) {
 	s := &stub{}
 	r := testReconciler(t, s)
@@ -371,8 +374,8 @@ func TestGoneIsCancelled(t *testing.T) {
 	}
 }
 
-// TestCancellationHasACause: an action that newer inputs cut off is no failure,
-// and nobody but who cancels it knows.
+// TestCancellationHasACause: an action that newer inputs interrupt is no failure, so that the
+// cancellation names the cause.
 func TestCancellationHasACause(t *testing.T) {
 	for name, tc := range map[string]struct {
 		was, now string

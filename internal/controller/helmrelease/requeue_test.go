@@ -15,7 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// TestIntervalYields: nobody waits for a visit that only time has brought about.
+// TestIntervalYields: a reconciliation after an interval has low priority.
 func TestIntervalYields(t *testing.T) {
 	r := testReconciler(t, &stub{})
 	for name, tc := range map[string]struct {
@@ -32,7 +32,7 @@ func TestIntervalYields(t *testing.T) {
 			t.Errorf("%s: yields %t, and after %s", name, yields, result.RequeueAfter)
 		}
 	}
-	// Who was woken for nothing goes back to where it was.
+	// Who was enqueued for nothing goes back to where it was.
 	s := &stub{stored: []release.Revision{{Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, Owner: "uid-1"}}}
 	r = testReconciler(t, s)
 	for range 4 {
@@ -42,7 +42,7 @@ func TestIntervalYields(t *testing.T) {
 			t.Fatal(err)
 		}
 		if result.RequeueAfter > controller.StaleRetry && (result.Priority == nil || *result.Priority != handler.LowPriority) {
-			t.Errorf("a visit ends with %+v", result)
+			t.Errorf("a reconciliation ends with %+v", result)
 		}
 	}
 	if s.read != nil {

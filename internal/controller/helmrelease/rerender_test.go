@@ -27,9 +27,9 @@ func TestRenderingIsDue(t *testing.T) {
 		after  time.Duration
 		want   bool
 	}{
-		"JustMet":    {reason: "it was rendered lately, whoever did", one: rendering{at: met}, offers: "a", after: time.Minute},
-		"Asked":      {reason: "somebody wants to know", one: rendering{at: met}, offers: "a", asked: true, want: true},
-		"MetLongAgo": {reason: "nobody knows with what it was rendered", one: rendering{at: met}, offers: "a", after: 5 * time.Minute, want: true},
+		"JustMet":    {reason: "it was rendered lately", one: rendering{at: met}, offers: "a", after: time.Minute},
+		"Asked":      {reason: "it is requested", one: rendering{at: met}, offers: "a", asked: true, want: true},
+		"MetLongAgo": {reason: "the capabilities at its rendering are not known", one: rendering{at: met}, offers: "a", after: 5 * time.Minute, want: true},
 		"Same": {
 			reason: "it asks for nothing else", offers: "a", after: time.Hour, asked: true,
 			one: rendering{at: met, capabilities: "a", last: release.Rerendering{Reads: true}},
@@ -43,7 +43,7 @@ func TestRenderingIsDue(t *testing.T) {
 			one: rendering{at: met, capabilities: "a", last: release.Rerendering{Reads: true, Lookup: true}},
 		},
 		"LookedUp": {
-			reason: "but not at every visit", offers: "a", after: time.Minute,
+			reason: "but not at every reconciliation", offers: "a", after: time.Minute,
 			one: rendering{at: met, capabilities: "a", last: release.Rerendering{Reads: true, Lookup: true}},
 		},
 		"Over": {reason: "it does not read the cluster", one: rendering{at: met, over: true}, offers: "b", asked: true, after: time.Hour},
@@ -76,7 +76,7 @@ func TestRenderingComesToAnEnd(t *testing.T) {
 	}
 	for range 2 * maxRerendered {
 		if one.learn(changed, false, now); one.unstable {
-			t.Fatal("what nobody upgrades is called unstable")
+			t.Fatal("without upgrades it is called unstable")
 		}
 	}
 	for i := range 2 * maxRerendered {
@@ -99,11 +99,11 @@ func TestRenderedOtherwise(t *testing.T) {
 			now := time.Now()
 			r.now = func() time.Time { return now }
 			inSync(t, r, s)
-			if visit(t, r); s.renderings != 0 || s.begun != nil {
+			if reconcileOnce(t, r); s.renderings != 0 || s.begun != nil {
 				t.Fatal("it is rendered when it is met")
 			}
 			now = now.Add(time.Minute)
-			visit(t, r)
+			reconcileOnce(t, r)
 			if s.renderings != 1 || (s.begun != nil) != upgrades {
 				t.Errorf("rendered %d times, upgraded: %t", s.renderings, s.begun != nil)
 			}
@@ -125,7 +125,7 @@ func TestRenderedOtherwise(t *testing.T) {
 	r.now = func() time.Time { return now }
 	inSync(t, r, s)
 	for range 5 {
-		visit(t, r)
+		reconcileOnce(t, r)
 		now = now.Add(time.Hour)
 		s.offers += "a"
 	}
@@ -134,11 +134,11 @@ func TestRenderedOtherwise(t *testing.T) {
 	}
 }
 
-// TestDefinitionsWakeReaders: once, when no more of them come, and nobody else.
-func TestDefinitionsWakeReaders(t *testing.T) {
+// TestCapabilitiesEnqueueReaders: once, when no more changes come, and only the readers.
+func TestCapabilitiesEnqueueReaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var woken []types.NamespacedName
-		r := readers{memory: &state.Table[memory]{}, enqueue: func(key types.NamespacedName) { woken = append(woken, key) }}
+		var enqueued []types.NamespacedName
+		r := readers{memory: &state.Table[memory]{}, enqueue: func(key types.NamespacedName) { enqueued = append(enqueued, key) }}
 		reader, other := types.NamespacedName{Name: "reader"}, types.NamespacedName{Name: "other"}
 		r.memory.With(other, func(*memory) {})
 		r.memory.With(reader, func(m *memory) { m.readsCluster = true })
@@ -151,8 +151,8 @@ func TestDefinitionsWakeReaders(t *testing.T) {
 		r.memory.With(reader, func(m *memory) { m.rendering.begin("2", "other", time.Now()) })
 		time.Sleep(capabilitiesDelay)
 		synctest.Wait()
-		if len(woken) != 1 || woken[0] != reader {
-			t.Errorf("woken: %v", woken)
+		if len(enqueued) != 1 || enqueued[0] != reader {
+			t.Errorf("enqueued: %v", enqueued)
 		}
 	})
 }

@@ -16,19 +16,19 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-func TestRest(t *testing.T) {
+func TestSyncState(t *testing.T) {
 	now := time.Unix(1000, 0)
 	for name, tc := range map[string]struct {
 		reason string
 		change func(hr *helmv2.HelmRelease, want *release.Desired, now *time.Time)
-		rests  bool
+		inSync bool
 	}{
-		"Undisturbed": {"What is wanted was found in sync a moment ago.", func(*helmv2.HelmRelease, *release.Desired, *time.Time) {}, true},
-		"Values":      {"Other values are wanted.", func(_ *helmv2.HelmRelease, w *release.Desired, _ *time.Time) { w.ConfigDigest = "sha256:new" }, false},
-		"Request":     {"Somebody asks for a look.", func(_ *helmv2.HelmRelease, w *release.Desired, _ *time.Time) { w.Requests.Reconcile = "now" }, false},
-		"Interval":    {"Its time has come.", func(_ *helmv2.HelmRelease, _ *release.Desired, n *time.Time) { *n = n.Add(time.Minute) }, false},
-		"Status":      {"Somebody wrote into its status.", func(hr *helmv2.HelmRelease, _ *release.Desired, _ *time.Time) { hr.Status.Failures = 7 }, false},
-		"Deleted":     {"It is to go.", func(_ *helmv2.HelmRelease, w *release.Desired, _ *time.Time) { w.Deleted = true }, false},
+		"Unchanged": {"What is wanted was found in sync a moment ago.", func(*helmv2.HelmRelease, *release.Desired, *time.Time) {}, true},
+		"Values":    {"Other values are wanted.", func(_ *helmv2.HelmRelease, w *release.Desired, _ *time.Time) { w.ConfigDigest = "sha256:new" }, false},
+		"Request":   {"A reconciliation is requested.", func(_ *helmv2.HelmRelease, w *release.Desired, _ *time.Time) { w.Requests.Reconcile = "now" }, false},
+		"Interval":  {"Its time has come.", func(_ *helmv2.HelmRelease, _ *release.Desired, n *time.Time) { *n = n.Add(time.Minute) }, false},
+		"Status":    {"Another client wrote its status.", func(hr *helmv2.HelmRelease, _ *release.Desired, _ *time.Time) { hr.Status.Failures = 7 }, false},
+		"Deleted":   {"It is to go.", func(_ *helmv2.HelmRelease, w *release.Desired, _ *time.Time) { w.Deleted = true }, false},
 		"Kubeconfig": {"It may lead elsewhere by now.", func(hr *helmv2.HelmRelease, _ *release.Desired, _ *time.Time) {
 			hr.Spec.KubeConfig = &helmv2.KubeConfigReference{}
 		}, false},
@@ -40,24 +40,24 @@ func TestRest(t *testing.T) {
 			s.found(want, hr.Status, now.Add(time.Minute))
 			then := now
 			tc.change(hr, &want, &then)
-			if got := s.left(hr, want, then) > 0; got != tc.rests {
-				t.Errorf("%s it rests: %t", tc.reason, got)
+			if got := s.left(hr, want, then) > 0; got != tc.inSync {
+				t.Errorf("%s In sync: %t", tc.reason, got)
 			}
 			if s.changed = true; s.left(hr, want, then) > 0 || !s.known {
-				t.Error("it rests after a change of live objects")
+				t.Error("it is in sync after a change of live objects")
 			}
 		})
 	}
 }
 
-// TestAtRestNothingIsRead: who is woken although nothing else is wanted does not
+// TestAtRestNothingIsRead: who is enqueued although nothing else is wanted does not
 // look at Helm's storage.
 func TestAtRestNothingIsRead(t *testing.T) {
 	s := &stub{stored: []release.Revision{{
 		Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, Owner: "uid-1",
 	}}}
 	r := testReconciler(t, s)
-	visit := func(why string, reads bool) {
+	reconcile := func(why string, reads bool) {
 		t.Helper()
 		s.read = nil
 		result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
@@ -68,10 +68,10 @@ func TestAtRestNothingIsRead(t *testing.T) {
 			t.Errorf("%s: storage was read: %t", why, read)
 		}
 		if !reads && (result.RequeueAfter <= 0 || result.RequeueAfter > time.Minute) {
-			t.Errorf("%s: the next visit is in %s", why, result.RequeueAfter)
+			t.Errorf("%s: the next reconciliation is in %s", why, result.RequeueAfter)
 		}
 	}
-	visit("the revision is not recorded yet", true)
+	reconcile("the revision is not recorded yet", true)
 	hr := &helmv2.HelmRelease{}
 	if err := r.client.Get(t.Context(), key, hr); err != nil {
 		t.Fatal(err)
@@ -79,14 +79,14 @@ func TestAtRestNothingIsRead(t *testing.T) {
 	if i := hr.Status.Inventory; i == nil || len(i.Entries) != 1 || i.Entries[0].ID != "_listed__ConfigMap" {
 		t.Errorf("the inventory of what was adopted is %+v", i)
 	}
-	visit("it was not seen in sync", true)
-	visit("nothing has changed", false)
+	reconcile("it was not seen in sync", true)
+	reconcile("nothing has changed", false)
 	s.values, s.stored[0].ConfigDigest = "sha256:new", "sha256:new"
-	visit("other values are wanted", true)
+	reconcile("other values are wanted", true)
 }
 
 // TestFirstRestIsShort: what is in sync when we start is looked at again at any
-// moment of its interval, for all others are visited now too. What was made or
+// moment of its interval, for all others are reconciled now too. What was made or
 // changed since is not.
 func TestFirstRestIsShort(t *testing.T) {
 	s := &stub{stored: []release.Revision{{
@@ -96,7 +96,7 @@ func TestFirstRestIsShort(t *testing.T) {
 	r.stagger = func(d time.Duration) time.Duration { return d / 4 }
 	now := time.Now()
 	r.now = func() time.Time { return now }
-	visit := func(why string, want time.Duration) {
+	reconcile := func(why string, want time.Duration) {
 		t.Helper()
 		for range 3 {
 			result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
@@ -112,9 +112,9 @@ func TestFirstRestIsShort(t *testing.T) {
 		}
 		t.Errorf("%s: does not come to rest", why)
 	}
-	visit("at the start", 15*time.Second)
+	reconcile("at the start", 15*time.Second)
 	now = now.Add(time.Minute)
-	visit("later", time.Minute)
+	reconcile("later", time.Minute)
 
 	hr := &helmv2.HelmRelease{}
 	if err := r.client.Get(t.Context(), key, hr); err != nil {
@@ -126,7 +126,7 @@ func TestFirstRestIsShort(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	visit("after an action", time.Minute)
+	reconcile("after an action", time.Minute)
 }
 
 func TestStagger(t *testing.T) {

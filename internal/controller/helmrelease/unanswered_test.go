@@ -68,7 +68,7 @@ func TestUnansweredStatusWrite(t *testing.T) {
 				t.Fatal("the write was answered")
 			}
 			for range 3 {
-				visit(t, r)
+				reconcileOnce(t, r)
 			}
 			hr := &helmv2.HelmRelease{}
 			if err := r.client.Get(t.Context(), key, hr); err != nil {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -16,75 +15,15 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
-	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
-	"github.com/pintle-dev/pintle/internal/controller/lock"
-	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/hookjob"
-	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/operation"
-	"github.com/pintle-dev/pintle/internal/release"
 )
-
-// observer reads what decisions about Operations depend on.
-type observer struct {
-	// client reads through the cache, live past it, both as the controller.
-	client, live client.Reader
-	hooks        hookReader
-	values       valueReader
-	identities   identities
-	locks        *lock.Locks
-	timeout      time.Duration
-	clusterID    string
-	now          func() time.Time
-	// locked and resumed are the last writes of locks and of Jobs. A Job that looks suspended
-	// in a stale cache would be taken for one that has not run.
-	locked, resumed *writes
-}
-
-// hookReader reads hooks from Helm's storage.
-type hookReader interface {
-	Hooks(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, version int, recorded helmv2.Snapshots) (helm.Stored, error)
-}
-
-// valueReader reads which values of a HelmRelease are secret.
-type valueReader interface {
-	Secrets(ctx context.Context, hr *helmv2.HelmRelease) ([]string, error)
-}
-
-// identities returns the identity of a HelmRelease, or the controller's own for nil.
-type identities interface {
-	of(ctx context.Context, hr *helmv2.HelmRelease) (*identity, error)
-}
-
-// reconciliation is one run of Reconcile. The steps of observe fill it in: each takes a
-// reconciliation and returns one with more.
-type reconciliation struct {
-	op *opsv1alpha1.Operation
-	in operation.Input
-	// hr is the target; nil if it is not known. held are the HelmReleases whose annotation
-	// names the Operation as the holder.
-	hr   *helmv2.HelmRelease
-	held []*helmv2.HelmRelease
-	// identity returns the identity that reads and acts. It is made at the first call.
-	identity func(ctx context.Context) (*identity, error)
-
-	jobs []batchv1.Job
-	pods []corev1.Pod
-	plan hookjob.Plan
-	// clones are the objects that a plan needs and that do not exist.
-	clones []*unstructured.Unstructured
-	// secrets are values that must not be in messages.
-	secrets    []string
-	companions []metav1.PartialObjectMetadata
-}
 
 // observe reads what the decision can depend on. Each step decides whether the next is
 // necessary.
@@ -150,16 +89,6 @@ func (o *observer) workloads(ctx context.Context, rec reconciliation) (reconcili
 	return rec, nil
 }
 
-// withoutJob reports whether a Job was created and does not exist any more.
-func withoutJob(rec reconciliation) bool {
-	return running(rec.op) != nil && !slices.ContainsFunc(rec.in.Jobs, func(j operation.Job) bool { return j.Ours })
-}
-
-func (rec reconciliation) withJob(job batchv1.Job) reconciliation {
-	rec.in.Jobs = append(slices.Clip(rec.in.Jobs), operation.JobOf(string(rec.op.UID), job, rec.pods))
-	return rec
-}
-
 // recorded reads the running Job past the cache if the cache does not contain it. The cache may
 // be stale, or the label of the Job was removed.
 func (o *observer) recorded(ctx context.Context, rec reconciliation) (reconciliation, error) {
@@ -168,18 +97,6 @@ func (o *observer) recorded(ctx context.Context, rec reconciliation) (reconcilia
 		return rec, nil
 	}
 	return o.lookFor(ctx, rec, run.Name)
-}
-
-// running returns the Job whose end is not recorded; nil if there is none.
-func running(op *opsv1alpha1.Operation) *opsv1alpha1.JobResult {
-	if op.Status.Outputs == nil || len(op.Status.Outputs.Jobs) == 0 {
-		return nil
-	}
-	last := &op.Status.Outputs.Jobs[len(op.Status.Outputs.Jobs)-1]
-	if last.Phase.Final() {
-		return nil
-	}
-	return last
 }
 
 // lookFor reads a Job that is not in the cache.
@@ -196,24 +113,6 @@ func (o *observer) lookFor(ctx context.Context, rec reconciliation, name string)
 		return rec, client.IgnoreNotFound(err)
 	}
 	return rec.withJob(job), nil
-}
-
-// identity returns a function that makes the identity that acts: that of the target, or of a
-// HelmRelease that is held if the target is gone, or the controller's own if there is none. The
-// controller does no more than the garbage collector would: it stops and deletes what the
-// Operation owns.
-func (o *observer) identity(rec reconciliation) func(context.Context) (*identity, error) {
-	hr := rec.hr
-	if hr == nil && len(rec.held) > 0 {
-		hr = rec.held[0]
-	}
-	var made *identity
-	return func(ctx context.Context) (_ *identity, err error) {
-		if made == nil {
-			made, err = o.identities.of(ctx, hr)
-		}
-		return made, err
-	}
 }
 
 // prepare plans the next hook. A failure is an obstacle, not an error: status names it, and the
@@ -257,16 +156,6 @@ func (o *observer) pending(ctx context.Context, rec reconciliation) string {
 		return "the record of the release cannot be read: " + err.Error()
 	}
 	return stored.Pending
-}
-
-// stored reads the record of the release with the impersonated identity.
-func (o *observer) stored(ctx context.Context, rec reconciliation, revision int) (helm.Stored, error) {
-	as, err := rec.identity(ctx)
-	if err != nil {
-		return helm.Stored{}, err
-	}
-	want := release.Target{Name: inputs.ReleaseName(rec.hr), Namespace: rec.hr.GetReleaseNamespace(), StorageNamespace: rec.hr.GetStorageNamespace()}
-	return o.hooks.Hooks(ctx, as.getter, release.StoredTarget(release.Desired{Target: want}, rec.hr.Status), revision, rec.hr.Status.History)
 }
 
 // makePlan returns rec with the plan of the next hook, or with the problem that prevents one.

@@ -57,8 +57,8 @@ type bench struct {
 	values []string
 	log    string
 	// read, if set, answers for every container instead of log.
-	read  func(options *corev1.PodLogOptions) (string, error)
-	woken []types.NamespacedName
+	read     func(options *corev1.PodLogOptions) (string, error)
+	enqueued []types.NamespacedName
 }
 
 func (b *bench) Hooks(context.Context, genericclioptions.RESTClientGetter, release.Target, int, helmv2.Snapshots) (helm.Stored, error) {
@@ -153,7 +153,7 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 	locks.Served()
 	b.r = newReconciler(b.c, b.c, b, Options{
 		Events: record.NewFakeRecorder(100), Metrics: m, Hooks: b, Values: b, Locks: locks,
-		Enqueue: func(key types.NamespacedName) { b.woken = append(b.woken, key) }, Timeout: time.Hour, Now: benchNow,
+		Enqueue: func(key types.NamespacedName) { b.enqueued = append(b.enqueued, key) }, Timeout: time.Hour, Now: benchNow,
 	})
 	return b
 }
@@ -247,7 +247,7 @@ func TestOperationVerifies(t *testing.T) {
 		says   string
 	}{
 		"Agrees":  {reason: "it is as it was recorded"},
-		"Altered": {reason: "somebody wrote into the Secret", stored: func(s *helm.Stored) { s.Revision.Digest = "sha256:other" }, phase: opsv1alpha1.PhaseFailed, says: "does not agree"},
+		"Altered": {reason: "another client wrote into the Secret", stored: func(s *helm.Stored) { s.Revision.Digest = "sha256:other" }, phase: opsv1alpha1.PhaseFailed, says: "does not agree"},
 		"Unrecorded": {
 			reason: "the upgrade that made it may be recorded in a moment", stored: func(s *helm.Stored) { s.Revision.Version, s.Labelled.Version = 2, 2 },
 			phase: opsv1alpha1.PhasePending, says: "not in status.history of HelmRelease apps/web yet",
@@ -363,7 +363,7 @@ func TestOperationConflict(t *testing.T) {
 		if did != "patch web" {
 			return nil
 		}
-		// Somebody announces an action in between.
+		// An action is announced in between.
 		hr := &helmv2.HelmRelease{}
 		if err := b.c.Get(t.Context(), client.ObjectKey{Namespace: "apps", Name: "web"}, hr); err != nil {
 			return err
@@ -381,8 +381,8 @@ func TestOperationConflict(t *testing.T) {
 	}
 	b.refuse = nil
 	b.reconcile()
-	if next := b.next(); next != nil || len(b.woken) == 0 {
-		t.Errorf("who has the release waits for it still: %+v, and %v is woken", next, b.woken)
+	if next := b.next(); next != nil || len(b.enqueued) == 0 {
+		t.Errorf("who has the release waits for it still: %+v, and %v is enqueued", next, b.enqueued)
 	}
 }
 
@@ -451,8 +451,8 @@ func TestOperationLogsFail(t *testing.T) {
 		"the connection breaks":    {io.ErrUnexpectedEOF, true},
 		"the pod is gone":          {apierrors.NewNotFound(schema.GroupResource{}, "pod"), false},
 		"it has not begun":         {apierrors.NewBadRequest("is waiting to start"), false},
-		"nobody may":               {apierrors.NewForbidden(schema.GroupResource{}, "pod", nil), false},
-		"nobody is who he says":    {apierrors.NewUnauthorized("no"), false},
+		"forbidden":                {apierrors.NewForbidden(schema.GroupResource{}, "pod", nil), false},
+		"unauthorized":             {apierrors.NewUnauthorized("no"), false},
 		"it has no log":            {evidence.ErrNoLog, false},
 		"there is too much to do":  {apierrors.NewTooManyRequestsError("later"), true},
 		"what is secret is hidden": {nil, true},

@@ -41,8 +41,8 @@ func TestApplierOf(t *testing.T) {
 	if a, b := tracked("shop:apps/Deployment:a/b"), tracked("shop:/ConfigMap:a/c"); a == (Applier{}) || a != b || a == tracked("web:/ConfigMap:a/c") {
 		t.Errorf("of Argo CD's applications %+v and %+v are told", a, b)
 	}
-	if nobody := ApplierOf(&metav1.ObjectMeta{Labels: map[string]string{"app": "x"}}); nobody != (Applier{}) {
-		t.Errorf("%+v applies what nobody is known to", nobody)
+	if unknown := ApplierOf(&metav1.ObjectMeta{Labels: map[string]string{"app": "x"}}); unknown != (Applier{}) {
+		t.Errorf("%+v applies an object without marks of an applier", unknown)
 	}
 }
 
@@ -89,13 +89,13 @@ func TestObserve(t *testing.T) {
 		unwatched          bool
 		want               bool
 	}{
-		"Nobody":       {reason: "nothing says who applies it", source: by("apps"), config: by("apps"), edit: values},
-		"Alone":        {reason: "nothing else is applied with it", hr: by("apps")},
-		"Source":       {reason: "the chart's version is in the source", hr: by("apps"), source: by("apps"), want: true},
-		"OtherSource":  {reason: "another commit, another day", hr: by("apps"), source: by("infra")},
-		"Values":       {reason: "values are in the ConfigMap", hr: by("apps"), config: by("apps"), edit: values, want: true},
-		"OtherValues":  {reason: "another commit, another day", hr: by("apps"), config: by("infra"), edit: values},
-		"ValuesUnused": {reason: "the ConfigMap is no input", hr: by("apps"), config: by("apps")},
+		"Unknown applier": {reason: "its applier is not known", source: by("apps"), config: by("apps"), edit: values},
+		"Alone":           {reason: "nothing else is applied with it", hr: by("apps")},
+		"Source":          {reason: "the chart's version is in the source", hr: by("apps"), source: by("apps"), want: true},
+		"OtherSource":     {reason: "another commit, another day", hr: by("apps"), source: by("infra")},
+		"Values":          {reason: "values are in the ConfigMap", hr: by("apps"), config: by("apps"), edit: values, want: true},
+		"OtherValues":     {reason: "another commit, another day", hr: by("apps"), config: by("infra"), edit: values},
+		"ValuesUnused":    {reason: "the ConfigMap is no input", hr: by("apps"), config: by("apps")},
 		"Unknown": {reason: "what is not known may be changing", hr: by("apps"), edit: func(hr *helmv2.HelmRelease) {
 			hr.Spec.ValuesFrom = []helmv2.ValuesReference{{Kind: "Secret", Name: "values"}}
 		}, want: true},
@@ -125,6 +125,22 @@ func TestObserve(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestForeignInputsAreForgotten: changes do not count any more when no input has the applier.
+func TestForeignInputsAreForgotten(t *testing.T) {
+	var memory state.Table[State]
+	d := &Debouncer{Memory: &memory, Now: time.Now}
+	memory.With(key, func(s *State) {
+		s.Observe([2]int64{1, 1}, time.Now())
+		s.Changed(time.Now())
+	})
+	d.Observe(t.Context(), &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}})
+	memory.With(key, func(s *State) {
+		if s.Changed(time.Now()); s.Burst() != nil {
+			t.Errorf("remembered is %+v", s)
+		}
+	})
 }
 
 // TestApplying: a Kustomization that has applied everything is through, though it

@@ -127,12 +127,12 @@ func TestSubscriptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, objects := &discovered{}, &targets{awaited: map[types.NamespacedName]string{}}
 		var mu sync.Mutex
-		var woken []string
+		var enqueued []string
 		var memory state.Table[State]
 		a := NewSubscriptions(objects, server.connections(), &memory, func(key types.NamespacedName) {
 			mu.Lock()
 			defer mu.Unlock()
-			woken = append(woken, key.Name)
+			enqueued = append(enqueued, key.Name)
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
@@ -143,11 +143,11 @@ func TestSubscriptions(t *testing.T) {
 			synctest.Wait()
 			mu.Lock()
 			defer mu.Unlock()
-			slices.Sort(woken)
-			if !slices.Equal(woken, names) {
-				t.Errorf("%s: %v are woken, want %v", why, woken, names)
+			slices.Sort(enqueued)
+			if !slices.Equal(enqueued, names) {
+				t.Errorf("%s: %v are enqueued, want %v", why, enqueued, names)
 			}
-			woken = nil
+			enqueued = nil
 		}
 		app, other, third := types.NamespacedName{Name: "app"}, types.NamespacedName{Name: "other"}, types.NamespacedName{Name: "third"}
 		a.Await(app, awaits(true, "Thing", "x"))
@@ -169,7 +169,7 @@ func TestSubscriptions(t *testing.T) {
 		expect("it waits for an object now")
 		a.Await(app, &release.Blocked{})
 		if len(objects.awaited) != 0 {
-			t.Errorf("nobody waits for an object: %v", objects.awaited)
+			t.Errorf("no HelmRelease waits for an object: %v", objects.awaited)
 		}
 		server.serve("a.b/v1/elses/Else")
 		// It came between the read and now.
@@ -185,7 +185,7 @@ func TestSubscriptions(t *testing.T) {
 }
 
 // TestNamesake: what else has a name is asked for as the release, of kinds that are
-// served, and not at every visit.
+// served, and not at every reconciliation.
 func TestNamesake(t *testing.T) {
 	server := &discovered{objects: []string{"infra"}}
 	now := time.Unix(1000, 0)
@@ -220,6 +220,6 @@ func TestNamesake(t *testing.T) {
 	}
 	hr.Spec.ServiceAccountName = ""
 	if ask("another"); len(server.gets) != 3 || server.as[2] != "" {
-		t.Errorf("somebody else may know more: %v as %v", server.gets, server.as)
+		t.Errorf("another identity may read more: %v as %v", server.gets, server.as)
 	}
 }

@@ -135,7 +135,7 @@ func TestHelmChartUnseenByTheCache(t *testing.T) {
 	}
 }
 
-func TestHelmChartOfNobody(t *testing.T) {
+func TestHelmChartWithoutOwner(t *testing.T) {
 	for reason, owner := range map[string]*helmv2.HelmRelease{
 		"its owner is gone":                      nil,
 		"its owner has another source by now":    controllertest.HelmRelease("a", "b-c"),
@@ -164,7 +164,7 @@ func TestOwnerOf(t *testing.T) {
 	for _, half := range []string{helmv2.LabelName, helmv2.LabelNamespace} {
 		chart := &sourcev1.HelmChart{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{half: "a"}}}
 		if got := ownerOf(chart); got.Name != "" || got.Namespace != "" {
-			t.Errorf("%s alone names nobody: %v", half, got)
+			t.Errorf("%s alone names no owner: %v", half, got)
 		}
 	}
 }

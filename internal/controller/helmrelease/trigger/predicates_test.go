@@ -42,7 +42,7 @@ func TestSourceChanged(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			if got := (SourceChanged{}).Update(event.UpdateEvent{ObjectOld: tc.before, ObjectNew: tc.after}); got != tc.want {
-				t.Errorf("%s: wakes %t, want %t", tc.reason, got, tc.want)
+				t.Errorf("%s: enqueues %t, want %t", tc.reason, got, tc.want)
 			}
 		})
 	}
@@ -54,14 +54,14 @@ func TestConfigChanged(t *testing.T) {
 	}
 	var p predicate.Predicate = ConfigChanged{}
 	for reason, tc := range map[string]struct{ got, want bool }{
-		"any change counts":                            {p.Update(event.UpdateEvent{ObjectOld: at("1"), ObjectNew: at("2")}), true},
-		"a resynchronisation is none":                  {p.Update(event.UpdateEvent{ObjectOld: at("1"), ObjectNew: at("1")}), false},
-		"what is gone is missed":                       {p.Delete(event.DeleteEvent{Object: at("1")}), true},
-		"what comes may be awaited":                    {p.Create(event.CreateEvent{Object: at("1")}), true},
-		"what is there at the start is read by visits": {p.Create(event.CreateEvent{Object: at("1"), IsInInitialList: true}), false},
+		"any change counts":                                     {p.Update(event.UpdateEvent{ObjectOld: at("1"), ObjectNew: at("2")}), true},
+		"a resynchronisation is none":                           {p.Update(event.UpdateEvent{ObjectOld: at("1"), ObjectNew: at("1")}), false},
+		"what is gone is missed":                                {p.Delete(event.DeleteEvent{Object: at("1")}), true},
+		"what comes may be awaited":                             {p.Create(event.CreateEvent{Object: at("1")}), true},
+		"what is there at the start is read by reconciliations": {p.Create(event.CreateEvent{Object: at("1"), IsInInitialList: true}), false},
 	} {
 		if tc.got != tc.want {
-			t.Errorf("%s: wakes %t", reason, tc.got)
+			t.Errorf("%s: enqueues %t", reason, tc.got)
 		}
 	}
 }

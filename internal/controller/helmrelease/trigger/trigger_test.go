@@ -9,6 +9,7 @@ import (
 
 	fluxmeta "github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
@@ -19,11 +20,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/controller/controllertest"
 )
 
-// woken returns the names of the HelmReleases that something wakes.
-func woken(t *testing.T, hrs []*helmv2.HelmRelease, happens func(h *Handlers, q queue)) []string {
+// enqueued returns the names of the HelmReleases that something enqueues.
+func enqueued(t *testing.T, hrs []*helmv2.HelmRelease, happens func(h *Handlers, q queue)) []string {
 	t.Helper()
 	b := controllertest.NewClient()
 	for _, hr := range hrs {
@@ -56,7 +58,7 @@ func needing(refs ...helmv2.DependencyReference) func(*helmv2.HelmRelease) {
 	return func(hr *helmv2.HelmRelease) { hr.Spec.DependsOn = refs }
 }
 
-func TestDependentsAreWoken(t *testing.T) {
+func TestDependentsAreEnqueued(t *testing.T) {
 	onDB := needing(helmv2.DependencyReference{Name: "x"}, helmv2.DependencyReference{Name: "db"})
 	onExpression := needing(helmv2.DependencyReference{Name: "db", ReadyExpr: "true"})
 	hrs := []*helmv2.HelmRelease{
@@ -68,7 +70,7 @@ func TestDependentsAreWoken(t *testing.T) {
 		controllertest.HelmRelease("prod", "mixed", needing(helmv2.DependencyReference{Name: "db"}, helmv2.DependencyReference{APIVersion: "v1", Kind: "ConfigMap", Name: "flags", ReadyExpr: "true"})),
 		controllertest.HelmRelease("prod", "other-kind", needing(helmv2.DependencyReference{APIVersion: "v1", Kind: "ConfigMap", Name: "db", ReadyExpr: "true"})),
 	}
-	everybody := []string{"prod/answered", "prod/asking", "prod/mixed", "prod/settled", "prod/waiting", "test/far"}
+	all := []string{"prod/answered", "prod/asking", "prod/mixed", "prod/settled", "prod/waiting", "test/far"}
 	db := func(edit ...func(*helmv2.HelmRelease)) *helmv2.HelmRelease {
 		return controllertest.HelmRelease("prod", "db", edit...)
 	}
@@ -88,20 +90,20 @@ func TestDependentsAreWoken(t *testing.T) {
 		happens func(*Handlers, queue)
 		want    []string
 	}{
-		"BecameReady": {"all who depend on it", update(db(unready), db(readyAt(1), version("6"))), everybody},
-		"CaughtUp":    {"ready for its present spec", update(db(readyAt(0)), db(readyAt(1), version("6"))), everybody},
+		"BecameReady": {"all who depend on it", update(db(unready), db(readyAt(1), version("6"))), all},
+		"CaughtUp":    {"ready for its present spec", update(db(readyAt(0)), db(readyAt(1), version("6"))), all},
 		"Changed":     {"an expression may ask for anything, as long as it was not answered", update(db(unready), db(unready, version("6"))), []string{"prod/asking"}},
 		"StaysReady":  {"nothing new for the others", update(db(readyAt(1)), db(readyAt(1), version("6"))), []string{"prod/asking"}},
 		"FellBehind":  {"its upgrade is no concern of those who have what they needed", update(db(readyAt(1)), db(readyAt(0), version("6"))), []string{"prod/asking"}},
 		"Resync":      {"nothing happened", update(db(unready), db(readyAt(1))), nil},
-		"Created":     {"restored from a backup, say", create(db(readyAt(1)), false), everybody},
+		"Created":     {"restored from a backup, say", create(db(readyAt(1)), false), all},
 		"CreatedNew":  {"not ready yet", create(db(), false), []string{"prod/asking"}},
-		"AtStart":     {"everybody is visited then", create(db(readyAt(1)), true), nil},
-		"Uninvolved":  {"nobody depends on it", update(controllertest.HelmRelease("prod", "web"), controllertest.HelmRelease("prod", "web", readyAt(1), version("6"))), nil},
+		"AtStart":     {"all are reconciled then", create(db(readyAt(1)), true), nil},
+		"Uninvolved":  {"no HelmRelease depends on it", update(controllertest.HelmRelease("prod", "web"), controllertest.HelmRelease("prod", "web", readyAt(1), version("6"))), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := woken(t, hrs, tc.happens); !slices.Equal(got, tc.want) {
-				t.Errorf("%s: woken are %v, want %v", tc.reason, got, tc.want)
+			if got := enqueued(t, hrs, tc.happens); !slices.Equal(got, tc.want) {
+				t.Errorf("%s: enqueued are %v, want %v", tc.reason, got, tc.want)
 			}
 		})
 	}
@@ -122,7 +124,7 @@ func reconciling(reason string) func(*helmv2.HelmRelease) {
 	}
 }
 
-func TestUsersAreWoken(t *testing.T) {
+func TestUsersAreEnqueued(t *testing.T) {
 	repository := &sourcev1.OCIRepository{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "charts"}}
 	repository.Status.Artifact = &fluxmeta.Artifact{Revision: "1.0.0@sha256:new"}
 	untagged := repository.DeepCopy()
@@ -146,18 +148,18 @@ func TestUsersAreWoken(t *testing.T) {
 		happens func(*Handlers, queue)
 		want    []string
 	}{
-		"Update": {"who has it needs no visit", update(repository), []string{"prod/behind", "prod/has-latest", "prod/new", "prod/old", "prod/waiting"}},
+		"Update": {"who has it needs no reconciliation", update(repository), []string{"prod/behind", "prod/has-latest", "prod/new", "prod/old", "prod/waiting"}},
 		"Latest": {"a tag that is no version is recorded with its digest", update(untagged), []string{"prod/behind", "prod/new", "prod/old", "prod/waiting"}},
 		"Create": {"nor does a source that came back with what it had", func(h *Handlers, q queue) {
 			h.Sources(helmv2.KindOCIRepository).Create(t.Context(), event.CreateEvent{Object: repository}, q)
 		}, []string{"prod/behind", "prod/has-latest", "prod/new", "prod/old", "prod/waiting"}},
-		"Delete": {"everybody is to say that it is gone", func(h *Handlers, q queue) {
+		"Delete": {"the status of all is to name the obstacle", func(h *Handlers, q queue) {
 			h.Sources(helmv2.KindOCIRepository).Delete(t.Context(), event.DeleteEvent{Object: repository}, q)
 		}, []string{"prod/acting", "prod/behind", "prod/has", "prod/has-latest", "prod/new", "prod/old", "prod/waiting"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := woken(t, hrs, tc.happens); !slices.Equal(got, tc.want) {
-				t.Errorf("%s: woken are %v, want %v", tc.reason, got, tc.want)
+			if got := enqueued(t, hrs, tc.happens); !slices.Equal(got, tc.want) {
+				t.Errorf("%s: enqueued are %v, want %v", tc.reason, got, tc.want)
 			}
 		})
 	}
@@ -171,7 +173,7 @@ func called(release, namespace string) func(*helmv2.HelmRelease) {
 	return func(hr *helmv2.HelmRelease) { hr.Spec.ReleaseName, hr.Spec.TargetNamespace = release, namespace }
 }
 
-// TestObjectOwners: who waits for objects of a release is visited when that may
+// TestObjectOwners: who waits for objects of a release is reconciled when that may
 // have let go of them, and at no other time.
 func TestObjectOwners(t *testing.T) {
 	at := func(version int, status helmv2.ReleaseStatus) *helmv2.Snapshot {
@@ -202,16 +204,16 @@ func TestObjectOwners(t *testing.T) {
 		"Uninstalled": {"it was moved", update(after(had(), called("else", "apps"))), []string{"prod/late"}},
 		"Failed":      {"nothing of it was deployed, but its status changed", update(after(had(at(1, helmv2.StatusFailed)))), []string{"prod/late"}},
 		"Announced":   {"nothing has changed yet", update(after(readyAt(1))), nil},
-		"Other": {"nobody waits for that one", func(h *Handlers, q queue) {
+		"Other": {"no HelmRelease waits for that one", func(h *Handlers, q queue) {
 			h.ObjectOwners().Delete(t.Context(), event.DeleteEvent{Object: controllertest.HelmRelease("prod", "web")}, q)
 		}, nil},
-		"Itself": {"who waits is not woken by itself", func(h *Handlers, q queue) {
+		"Itself": {"who waits is not enqueued by itself", func(h *Handlers, q queue) {
 			h.ObjectOwners().Delete(t.Context(), event.DeleteEvent{Object: controllertest.HelmRelease("prod", "late", called("shop", "apps"))}, q)
 		}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var reset []string
-			got := woken(t, nil, func(h *Handlers, q queue) {
+			got := enqueued(t, nil, func(h *Handlers, q queue) {
 				h.ResetBackoff = func(key types.NamespacedName) { reset = append(reset, key.String()) }
 				h.Waiting = func(releases []string) []types.NamespacedName {
 					if slices.Contains(releases, "|apps|shop") {
@@ -222,14 +224,13 @@ func TestObjectOwners(t *testing.T) {
 				tc.happens(h, q)
 			})
 			if !slices.Equal(got, tc.want) || !slices.Equal(reset, tc.want) {
-				t.Errorf("%s: woken are %v, want %v", tc.reason, got, tc.want)
+				t.Errorf("%s: enqueued are %v, want %v", tc.reason, got, tc.want)
 			}
 		})
 	}
 }
 
-// TestStartYields: what is found when we start wakes releases too, but somebody
-// may be waiting for others.
+// TestStartYields: objects of the initial list enqueue releases with low priority.
 func TestStartYields(t *testing.T) {
 	waiting := controllertest.HelmRelease("prod", "waiting", func(hr *helmv2.HelmRelease) {
 		hr.Spec.ChartRef = &helmv2.CrossNamespaceSourceReference{Kind: sourcev1.OCIRepositoryKind, Name: "web"}
@@ -242,8 +243,36 @@ func TestStartYields(t *testing.T) {
 		})
 		h.Sources(sourcev1.OCIRepositoryKind).Create(t.Context(), event.CreateEvent{Object: web, IsInInitialList: initial}, q)
 		if request, got, _ := q.GetWithPriority(); got != want || request.Name != "waiting" {
-			t.Errorf("in the initial list %t: %s is woken with priority %d, want %d", initial, request, got, want)
+			t.Errorf("in the initial list %t: %s is enqueued with priority %d, want %d", initial, request, got, want)
 		}
 		q.ShutDown()
+	}
+}
+
+// TestValuesDebounce: updates of an object with values are reported, after which its users are
+// enqueued with a delay. Creations and deletions are no part of a commit that is still arriving.
+func TestValuesDebounce(t *testing.T) {
+	user := controllertest.HelmRelease("prod", "web", func(hr *helmv2.HelmRelease) {
+		hr.Spec.ValuesFrom = []helmv2.ValuesReference{{Kind: helmv2.KindConfigMap, Name: "values"}}
+	})
+	var changed []string
+	h := &Handlers{
+		Client: controllertest.NewClient().WithObjects(user).Build(),
+		Changed: func(hr *helmv2.HelmRelease, obj client.Object) {
+			changed = append(changed, hr.Name+" by "+obj.GetName())
+		},
+	}
+	values := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "values"}}
+	q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	defer q.ShutDown()
+	on := h.Values(controller.IndexConfigMap)
+	on.Create(t.Context(), event.CreateEvent{Object: values}, q)
+	on.Delete(t.Context(), event.DeleteEvent{Object: values}, q)
+	if len(changed) > 0 {
+		t.Errorf("changed are %v", changed)
+	}
+	on.Update(t.Context(), event.UpdateEvent{ObjectOld: values, ObjectNew: values}, q)
+	if !slices.Equal(changed, []string{"web by values"}) || q.Len() > 0 {
+		t.Errorf("changed are %v, %d are enqueued at once", changed, q.Len())
 	}
 }

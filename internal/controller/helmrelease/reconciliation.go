@@ -1,0 +1,76 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helmrelease
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/cluster"
+	"github.com/pintle-dev/pintle/internal/helm"
+	"github.com/pintle-dev/pintle/internal/inputs"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// reconciliation is one run of Reconcile. The steps fill it in from the top: each takes a
+// reconciliation and returns one with more.
+type reconciliation struct {
+	// read is the HelmRelease as it was read. hr differs from it by status.helmChart only.
+	read, hr *helmv2.HelmRelease
+	// running is the action that runs in the background; nil if there is none.
+	running    *release.Running
+	suspension release.Suspension
+	// want is what the HelmRelease asks for. It may be incomplete while an action runs.
+	want inputs.Want
+	// in is the input of the decision.
+	in release.Input
+	// conn is the connection to read and to act by; nil if nothing is to be read.
+	conn     *cluster.Connection
+	decision release.Decision
+}
+
+func (rec reconciliation) key() types.NamespacedName { return client.ObjectKeyFromObject(rec.read) }
+
+// withHelmChart returns rec with another status.helmChart.
+func (rec reconciliation) withHelmChart(name string) reconciliation {
+	if rec.hr.Status.HelmChart != name {
+		rec.hr = rec.hr.DeepCopy()
+		rec.hr.Status.HelmChart = name
+	}
+	return rec
+}
+
+// suspended returns the HelmRelease with a spec that is suspended if an annotation suspends it.
+func (rec reconciliation) suspended() *helmv2.HelmRelease {
+	if rec.hr.Spec.Suspend == rec.suspension.Active {
+		return rec.hr
+	}
+	hr := rec.hr.DeepCopy()
+	hr.Spec.Suspend = rec.suspension.Active
+	return hr
+}
+
+// job returns the job of an action of rec.
+func (e *environment) job(rec reconciliation, action release.Action) helm.Job {
+	spec := *rec.hr.Spec.DeepCopy()
+	if rec.want.Deleted && rec.want.Deletion.NoHooks {
+		uninstall := *rec.hr.GetUninstall()
+		uninstall.DisableHooks = true
+		spec.Uninstall = &uninstall
+	}
+	return helm.Job{
+		Action:    action,
+		Desired:   rec.want.Desired,
+		Spec:      spec,
+		Origin:    helm.Origin{Name: rec.hr.Name, Namespace: rec.hr.Namespace},
+		Artifact:  rec.want.Artifact,
+		Values:    rec.want.Values,
+		Secrets:   rec.want.Secrets,
+		Defaults:  e.defaults,
+		AllowDNS:  e.allowDNS,
+		Claimants: owners{client: e.client, live: e.live}.ofObjects(rec.hr),
+		Patient:   rec.hr.Annotations[helmv2.AnnotationFailEarly] == "false",
+	}
+}

@@ -1,0 +1,77 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package operations
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/controller/lock"
+	"github.com/pintle-dev/pintle/internal/helm"
+	"github.com/pintle-dev/pintle/internal/inputs"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// observer reads what decisions about Operations depend on.
+type observer struct {
+	// client reads through the cache, live past it, both as the controller.
+	client, live client.Reader
+	hooks        hookReader
+	values       valueReader
+	identities   identities
+	locks        *lock.Locks
+	timeout      time.Duration
+	clusterID    string
+	now          func() time.Time
+	// locked and resumed are the last writes of locks and of Jobs. A Job that looks suspended
+	// in a stale cache would be taken for one that has not run.
+	locked, resumed *writes
+}
+
+// hookReader reads hooks from Helm's storage.
+type hookReader interface {
+	Hooks(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, version int, recorded helmv2.Snapshots) (helm.Stored, error)
+}
+
+// valueReader reads which values of a HelmRelease are secret.
+type valueReader interface {
+	Secrets(ctx context.Context, hr *helmv2.HelmRelease) ([]string, error)
+}
+
+// identities returns the identity of a HelmRelease, or the controller's own for nil.
+type identities interface {
+	of(ctx context.Context, hr *helmv2.HelmRelease) (*identity, error)
+}
+
+// identity returns a function that makes the identity that acts: that of the target, or of a
+// HelmRelease that is held if the target is gone, or the controller's own if there is none. The
+// controller does no more than the garbage collector would: it stops and deletes what the
+// Operation owns.
+func (o *observer) identity(rec reconciliation) func(context.Context) (*identity, error) {
+	hr := rec.hr
+	if hr == nil && len(rec.held) > 0 {
+		hr = rec.held[0]
+	}
+	var made *identity
+	return func(ctx context.Context) (_ *identity, err error) {
+		if made == nil {
+			made, err = o.identities.of(ctx, hr)
+		}
+		return made, err
+	}
+}
+
+// stored reads the record of the release with the impersonated identity.
+func (o *observer) stored(ctx context.Context, rec reconciliation, revision int) (helm.Stored, error) {
+	as, err := rec.identity(ctx)
+	if err != nil {
+		return helm.Stored{}, err
+	}
+	want := release.Target{Name: inputs.ReleaseName(rec.hr), Namespace: rec.hr.GetReleaseNamespace(), StorageNamespace: rec.hr.GetStorageNamespace()}
+	return o.hooks.Hooks(ctx, as.getter, release.StoredTarget(release.Desired{Target: want}, rec.hr.Status), revision, rec.hr.Status.History)
+}

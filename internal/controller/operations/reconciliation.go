@@ -1,0 +1,63 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package operations
+
+import (
+	"context"
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/hookjob"
+	"github.com/pintle-dev/pintle/internal/operation"
+)
+
+// reconciliation is one run of Reconcile. The steps of observe fill it in: each takes a
+// reconciliation and returns one with more.
+type reconciliation struct {
+	op *opsv1alpha1.Operation
+	in operation.Input
+	// hr is the target; nil if it is not known. held are the HelmReleases whose annotation
+	// names the Operation as the holder.
+	hr   *helmv2.HelmRelease
+	held []*helmv2.HelmRelease
+	// identity returns the identity that reads and acts. It is made at the first call.
+	identity func(ctx context.Context) (*identity, error)
+
+	jobs []batchv1.Job
+	pods []corev1.Pod
+	plan hookjob.Plan
+	// clones are the objects that a plan needs and that do not exist.
+	clones []*unstructured.Unstructured
+	// secrets are values that must not be in messages.
+	secrets    []string
+	companions []metav1.PartialObjectMetadata
+}
+
+// withoutJob reports whether a Job was created and does not exist any more.
+func withoutJob(rec reconciliation) bool {
+	return running(rec.op) != nil && !slices.ContainsFunc(rec.in.Jobs, func(j operation.Job) bool { return j.Ours })
+}
+
+func (rec reconciliation) withJob(job batchv1.Job) reconciliation {
+	rec.in.Jobs = append(slices.Clip(rec.in.Jobs), operation.JobOf(string(rec.op.UID), job, rec.pods))
+	return rec
+}
+
+// running returns the Job whose end is not recorded; nil if there is none.
+func running(op *opsv1alpha1.Operation) *opsv1alpha1.JobResult {
+	if op.Status.Outputs == nil || len(op.Status.Outputs.Jobs) == 0 {
+		return nil
+	}
+	last := &op.Status.Outputs.Jobs[len(op.Status.Outputs.Jobs)-1]
+	if last.Phase.Final() {
+		return nil
+	}
+	return last
+}
