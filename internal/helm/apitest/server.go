@@ -144,24 +144,28 @@ func (w *Server) serve(rec *httptest.ResponseRecorder, req *http.Request) {
 	case http.MethodPatch:
 		w.patch(rec, req, path)
 	case http.MethodDelete:
-		if _, exists := w.Objects[path]; !exists {
-			fail(rec, http.StatusNotFound, "NotFound")
-			return
-		}
-		if object := (&unstructured.Unstructured{Object: w.Objects[path]}); len(object.GetFinalizers()) > 0 {
-			now := metav1.Now()
-			object.SetDeletionTimestamp(&now)
-			w.Store(path, object.Object)
-			reply(rec, http.StatusOK, object.Object)
-			return
-		}
-		if w.Objects[path]["kind"] == "Pod" {
-			reply(rec, http.StatusOK, w.terminate(path))
-			return
-		}
-		w.Remove(path)
-		reply(rec, http.StatusOK, map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Success"})
+		w.delete(rec, path)
 	}
+}
+
+func (w *Server) delete(rec *httptest.ResponseRecorder, path string) {
+	if _, exists := w.Objects[path]; !exists {
+		fail(rec, http.StatusNotFound, "NotFound")
+		return
+	}
+	if object := (&unstructured.Unstructured{Object: w.Objects[path]}); len(object.GetFinalizers()) > 0 {
+		now := metav1.Now()
+		object.SetDeletionTimestamp(&now)
+		w.Store(path, object.Object)
+		reply(rec, http.StatusOK, object.Object)
+		return
+	}
+	if w.Objects[path]["kind"] == "Pod" {
+		reply(rec, http.StatusOK, w.terminate(path))
+		return
+	}
+	w.Remove(path)
+	reply(rec, http.StatusOK, map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Success"})
 }
 
 func (w *Server) get(rec *httptest.ResponseRecorder, req *http.Request, path string) {
