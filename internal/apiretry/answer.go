@@ -142,6 +142,17 @@ func NoDryRun(a Answer) bool {
 	return a.Code == http.StatusBadRequest && strings.Contains(a.Message, "dry run")
 }
 
+// leaderChanged reports whether a request met a change of etcd's leader.
+func leaderChanged(a Answer) bool {
+	return strings.Contains(a.Message, "etcdserver: leader changed") || strings.Contains(a.Message, "raft proposal dropped")
+}
+
+// PatchTestFailed reports whether a JSON patch was not applied because it tests for another
+// resourceVersion.
+func PatchTestFailed(a Answer) bool {
+	return a.Code == http.StatusUnprocessableEntity && strings.Contains(a.Message, "testing value /metadata/resourceVersion failed")
+}
+
 // invalidObject reports whether server-side apply could not read an object: a field is
 // unknown, has another type, or a value that its type does not have. The API server answers
 // that with 500. A failing conversion webhook is not a fault of the object.

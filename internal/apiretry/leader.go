@@ -5,7 +5,6 @@ package apiretry
 
 import (
 	"net/http"
-	"strings"
 )
 
 // OnLeaderChange returns a transport that repeats a request once if etcd was changing its leader.
@@ -38,9 +37,4 @@ func (t *onLeaderChange) RoundTrip(req *http.Request) (*http.Response, error) {
 // sendable reports whether the body of a request can be sent again.
 func sendable(req *http.Request) bool {
 	return req.Body == nil || req.Body == http.NoBody || req.GetBody != nil
-}
-
-// leaderChanged reports whether a request met a change of etcd's leader.
-func leaderChanged(a Answer) bool {
-	return strings.Contains(a.Message, "etcdserver: leader changed") || strings.Contains(a.Message, "raft proposal dropped")
 }

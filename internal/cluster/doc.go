@@ -5,17 +5,17 @@
 // All users of a connection share its transport, discovery and REST mapper. A circuit breaker for
 // each other cluster rejects requests while its API server does not answer, and probes it.
 //
-//	pool.go         Connections: returns, caches and drops connections
 //	probe.go        admits reconciliations and probes clusters that do not answer
+//	token_stats.go  counts tokens
 //	cloud.go        locates clusters of clouds
+//	pool.go         Connections: returns, caches and drops connections
+//	kubeconfig.go   turns a kubeconfig into a configuration
 //	gate.go         rejects requests to a cluster that does not answer
 //	breaker.go      the state of a circuit breaker (pure)
 //	connection.go   Connection: the RESTClientGetter of one identity
 //	mapper.go       maps kinds to resources
 //	discovery.go    caches the capabilities of an API server
 //	kinds.go        a compact form of discovery
-//	kubeconfig.go   turns a kubeconfig into a configuration
-//	token_stats.go  counts tokens
-//	workload.go     clusters without a kubeconfig, and their tokens
 //	warnings.go     filters warnings of API servers
+//	workload.go     clusters without a kubeconfig, and their tokens
 package cluster

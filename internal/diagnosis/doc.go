@@ -11,7 +11,6 @@
 //	pod.go       the symptoms of Pods and containers
 //	stable.go    texts without times and names that differ between equal failures
 //	secrets.go   Redactor: texts without secrets; the Secrets that a Pod uses
-//	doc.go       Facts, the input; Finding, the result; limits
 package diagnosis
 
 import (

@@ -6,13 +6,13 @@ package drift
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/pintle-dev/pintle/internal/apiretry"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -109,10 +109,9 @@ func (k *objectState) correct(ctx context.Context, request Request, now func() t
 }
 
 // changedMeanwhile reports whether an object was changed after its comparison. For a JSON patch
-// that tests the resourceVersion, the API server returns Invalid instead of Conflict, and only the
-// message tells the failed test from other errors.
+// that tests the resourceVersion, the API server returns Invalid instead of Conflict.
 func changedMeanwhile(err error, f *finding) bool {
-	return apierrors.IsConflict(err) || f.patch != nil && apierrors.IsInvalid(err) && strings.Contains(err.Error(), "testing value /metadata/resourceVersion failed")
+	return apierrors.IsConflict(err) || f.patch != nil && apiretry.PatchTestFailed(apiretry.AnswerOf(err))
 }
 
 // applied records that an object was applied. If the answer differs from the applied object, the

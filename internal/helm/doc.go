@@ -15,7 +15,7 @@
 //   - history.go, health.go, objects.go, inventory.go, preserve.go, stored_hooks.go: reads of
 //     stored revisions and their objects.
 //   - target.go, target_objects.go: the check of a target before a move.
-//   - render.go, sandboxed.go, capabilities.go, rerender.go, foresee.go: rendering of charts.
+//   - render.go, sandboxed.go, capabilities.go, rerender.go, precheck.go: rendering of charts.
 //   - apply.go: Helm's storage and client during an action. size.go: the limit for records.
 //   - client.go, build.go, serverside.go, clientside.go, migrate.go, delete.go, wait.go, hooks.go:
 //     objects in the cluster.

@@ -6,13 +6,13 @@ package helm
 import (
 	"context"
 	"slices"
-	"strings"
 
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/resource"
 
+	"github.com/pintle-dev/pintle/internal/apiretry"
 	"github.com/pintle-dev/pintle/internal/helm/wait"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -76,7 +76,7 @@ func (q *inquest) secrets() []string {
 // refuse takes note of the first object that the API server refused for whose it
 // is or what it is, not for what it lacks.
 func (q *inquest) refuse(info *resource.Info, err error) {
-	if !q.on() || q.refusal != nil || !apierrors.IsForbidden(err) && !strings.Contains(err.Error(), "denied the request") {
+	if !q.on() || q.refusal != nil || !apierrors.IsForbidden(err) && !apiretry.WebhookDenied(apiretry.AnswerOf(err)) {
 		return
 	}
 	s := wait.UnreadyObject(info, nil)

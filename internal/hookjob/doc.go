@@ -8,10 +8,10 @@
 // The package is pure. Its input are manifests as text, its output are objects. Its messages do not
 // quote manifests, which may be Secrets.
 //
-//	hookjob.go   Make: the Plan for an Input
-//	choose.go    selects hooks by name or event, or rejects the Operation
 //	needs.go     the objects that hooks need
 //	job.go       makes a Job from the manifest of a hook
 //	metadata.go  labels and annotations of clones
 //	names.go     names and digests
+//	choose.go    selects hooks by name or event, or rejects the Operation
+//	hookjob.go   Make: the Plan for an Input
 package hookjob

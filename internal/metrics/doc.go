@@ -9,6 +9,6 @@
 // are removed together with their object.
 //
 //	metrics.go   Metrics: counters and histograms, and the methods that update them
-//	releases.go  a collector with the series of each HelmRelease
 //	stats.go     a collector of the sizes and counts that parts of the controller report
+//	releases.go  a collector with the series of each HelmRelease
 package metrics

@@ -7,11 +7,11 @@
 // An object is a namespace and a name of one resource. Objects of the same name that exist one
 // after the other differ in their UID, and resourceVersions order them.
 //
-// Files, from the outside to the inside:
+// Files, top-down:
 //
-//   - check.go: the checks of live objects: ready, with complete Jobs, done as a hook, gone.
-//   - known.go: the state of one object from the answers to writes and reads and the events of a
-//     watch, which arrive in any order. Only Known decides whether an observation is newer than
-//     the known state, whether it is about the same object, and whether that object is gone.
-//   - observation.go: observations of objects in answers and events.
+//	check.go        the checks of live objects: ready, with complete Jobs, done as a hook, gone
+//	observation.go  observations of objects in answers and events
+//	known.go        Known, the state of one object from answers and events in any order. Only
+//	                Known decides whether an observation is newer than the known state, whether
+//	                it is about the same object, and whether that object is gone.
 package readiness

@@ -33,16 +33,16 @@
 //
 // Files, top-down:
 //
+//	crash.go     diagnosis of a container that exits
 //	script.go    Play and the lines
-//	check.go     invariants
+//	live.go      live objects and drift
 //	outage.go    interrupted actions
 //	move.go      targets and storage of moved releases
-//	access.go    access to the cluster of the release
-//	live.go      live objects and drift
 //	world.go     World and its reconciliations
-//	words.go     words and arguments of a line
 //	printer.go   output
-//	helm.go      results of a Helm action
 //	storage.go   Helm storage and Helm actions in memory
-//	crash.go     diagnosis of a container that exits
+//	check.go     invariants
+//	access.go    access to the cluster of the release
+//	words.go     words and arguments of a line
+//	helm.go      results of a Helm action
 package scenario

@@ -454,7 +454,7 @@ func TestDriftReadFails(t *testing.T) {
 	untilTrue(w, "the correction", func() bool {
 		corrected := w.deployed("app")
 		w.must(suite.client.Get(t.Context(), client.ObjectKeyFromObject(corrected), corrected))
-		return *corrected.Spec.Replicas == 1
+		return *corrected.Spec.Replicas == 2
 	})
 	w.settle(hr)
 	if events := w.driftEvents(hr); failed.Load() != 1 || len(events[helmv2.ReasonStateError]) != 0 {

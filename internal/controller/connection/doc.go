@@ -4,7 +4,7 @@
 // Package connection finds the connection to the cluster of a release: which cluster, and as
 // which identity. Its files, from the top:
 //
-//	finder.go       Finder.Find
 //	identity.go     reads kubeconfigs, descriptions of clusters, ServiceAccounts
+//	finder.go       Finder.Find
 //	unreachable.go  obstacles for clusters that do not answer
 package connection

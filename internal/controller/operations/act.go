@@ -31,7 +31,7 @@ type actor struct {
 
 // perform performs an action that is decided and recorded. Every action is idempotent. op is the
 // Operation as it was written; nil if it does not exist any more.
-func (a *actor) perform(ctx context.Context, v *view, op *opsv1alpha1.Operation, action operation.Action) error {
+func (a *actor) perform(ctx context.Context, rec reconciliation, op *opsv1alpha1.Operation, action operation.Action) error {
 	if op == nil {
 		return nil
 	}
@@ -41,19 +41,19 @@ func (a *actor) perform(ctx context.Context, v *view, op *opsv1alpha1.Operation,
 	case operation.RemoveFinalizer:
 		return client.IgnoreNotFound(a.finalizer(ctx, op, controllerutil.RemoveFinalizer))
 	case operation.AcquireLock:
-		return a.acquire(ctx, v)
+		return a.acquire(ctx, rec)
 	case operation.ReleaseLock:
-		return a.release(ctx, v)
+		return a.release(ctx, rec)
 	case operation.Create:
-		return a.create(ctx, v, do.Step)
+		return a.create(ctx, rec, do.Step)
 	case operation.Resume:
-		return a.resume(ctx, v, do)
+		return a.resume(ctx, rec, do)
 	case operation.Stop:
-		return a.stop(ctx, v, do.Jobs)
+		return a.stop(ctx, rec, do.Jobs)
 	case operation.Expire:
-		return a.expire(ctx, v, do)
+		return a.expire(ctx, rec, do)
 	case operation.RemoveCompanions:
-		return a.removeCompanions(ctx, v, do.Names)
+		return a.removeCompanions(ctx, rec, do.Names)
 	case operation.Adopt, operation.Record, operation.Finish, operation.Wait, operation.Settle:
 	}
 	return nil
@@ -74,15 +74,15 @@ func (a *actor) finalizer(ctx context.Context, op *opsv1alpha1.Operation, change
 // acquire writes the UID of the Operation into the annotation of the target, in the version that
 // the decision was made on. If Helm's action was announced on the same version, one of both writes
 // fails.
-func (a *actor) acquire(ctx context.Context, v *view) error {
-	return a.lock(ctx, v.hr, func(annotations map[string]string) {
-		annotations[opsv1alpha1.AnnotationHolder] = string(v.op.UID)
+func (a *actor) acquire(ctx context.Context, rec reconciliation) error {
+	return a.lock(ctx, rec.hr, func(annotations map[string]string) {
+		annotations[opsv1alpha1.AnnotationHolder] = string(rec.op.UID)
 	})
 }
 
 // release removes the UID of the Operation from all HelmReleases.
-func (a *actor) release(ctx context.Context, v *view) error {
-	for _, hr := range v.held {
+func (a *actor) release(ctx context.Context, rec reconciliation) error {
+	for _, hr := range rec.held {
 		if a.locked.isStale(hr) {
 			continue
 		}
@@ -110,42 +110,46 @@ func (a *actor) lock(ctx context.Context, before *helmv2.HelmRelease, change fun
 
 // create creates the objects that do not exist, and then the Job. An earlier reconciliation may
 // have created some of them.
-func (a *actor) create(ctx context.Context, v *view, step int) error {
-	for _, object := range append(slices.Clone(v.clones), v.plan.Steps[step].Job) {
-		if err := v.as.client.Create(ctx, object.DeepCopy(), controller.FieldOwner); err != nil && !apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("create %s %s: %s", object.GetKind(), object.GetName(), a.observer.clear(ctx, v, err))
+func (a *actor) create(ctx context.Context, rec reconciliation, step int) error {
+	as, err := rec.identity(ctx)
+	if err != nil {
+		return err
+	}
+	for _, object := range append(slices.Clone(rec.clones), rec.plan.Steps[step].Job) {
+		if err := as.client.Create(ctx, object.DeepCopy(), controller.FieldOwner); err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("create %s %s: %s", object.GetKind(), object.GetName(), a.observer.clear(ctx, rec, err))
 		}
 	}
 	return nil
 }
 
 // resume ends the suspension of a Job.
-func (a *actor) resume(ctx context.Context, v *view, do operation.Resume) error {
-	if err := a.patchJob(ctx, v, do.Job, do.UID, `"suspend":false`); err != nil {
+func (a *actor) resume(ctx context.Context, rec reconciliation, do operation.Resume) error {
+	if err := a.patchJob(ctx, rec, do.Job, do.UID, `"suspend":false`); err != nil {
 		return err
 	}
-	for i := range v.jobs {
-		if v.jobs[i].Name == do.Job {
-			a.resumed.record(&v.jobs[i])
+	for i := range rec.jobs {
+		if rec.jobs[i].Name == do.Job {
+			a.resumed.record(&rec.jobs[i])
 		}
 	}
 	return nil
 }
 
 // patchJob changes a field of a Job's spec. The UID guards against another Job of the name.
-func (a *actor) patchJob(ctx context.Context, v *view, name, uid, field string) error {
-	as, err := a.observer.identity(ctx, v)
+func (a *actor) patchJob(ctx context.Context, rec reconciliation, name, uid, field string) error {
+	as, err := rec.identity(ctx)
 	if err != nil {
 		return err
 	}
 	patch := fmt.Sprintf(`{"metadata":{"uid":%q},"spec":{%s}}`, uid, field)
-	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: v.op.Namespace, Name: name}}
-	return a.observer.cleared(ctx, v, as.client.Patch(ctx, job, client.RawPatch(types.MergePatchType, []byte(patch)), controller.FieldOwner))
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: rec.op.Namespace, Name: name}}
+	return a.observer.cleared(ctx, rec, as.client.Patch(ctx, job, client.RawPatch(types.MergePatchType, []byte(patch)), controller.FieldOwner))
 }
 
 // uidOf returns the UID of a Job that the Operation has made.
-func (v *view) uidOf(job string) types.UID {
-	for _, j := range v.in.Jobs {
+func (rec reconciliation) uidOf(job string) types.UID {
+	for _, j := range rec.in.Jobs {
 		if j.Name == job && j.Ours {
 			return types.UID(j.UID)
 		}
@@ -154,10 +158,10 @@ func (v *view) uidOf(job string) types.UID {
 }
 
 // stop deletes Jobs and their pods.
-func (a *actor) stop(ctx context.Context, v *view, jobs []string) error {
+func (a *actor) stop(ctx context.Context, rec reconciliation, jobs []string) error {
 	for _, name := range jobs {
-		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: v.op.Namespace, Name: name}}
-		if err := a.remove(ctx, v, job, v.uidOf(name)); err != nil {
+		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: rec.op.Namespace, Name: name}}
+		if err := a.remove(ctx, rec, job, rec.uidOf(name)); err != nil {
 			return err
 		}
 	}
@@ -165,18 +169,18 @@ func (a *actor) stop(ctx context.Context, v *view, jobs []string) error {
 }
 
 // remove deletes an object and its dependents. The UID guards against another one of the name.
-func (a *actor) remove(ctx context.Context, v *view, object client.Object, uid types.UID) error {
-	as, err := a.observer.identity(ctx, v)
+func (a *actor) remove(ctx context.Context, rec reconciliation, object client.Object, uid types.UID) error {
+	as, err := rec.identity(ctx)
 	if err != nil {
 		return err
 	}
 	err = as.client.Delete(ctx, object, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
-	return a.observer.cleared(ctx, v, client.IgnoreNotFound(err))
+	return a.observer.cleared(ctx, rec, client.IgnoreNotFound(err))
 }
 
-func (a *actor) expire(ctx context.Context, v *view, do operation.Expire) error {
+func (a *actor) expire(ctx context.Context, rec reconciliation, do operation.Expire) error {
 	for _, name := range do.Jobs {
-		err := a.patchJob(ctx, v, name, string(v.uidOf(name)), fmt.Sprintf(`"ttlSecondsAfterFinished":%d`, do.Seconds))
+		err := a.patchJob(ctx, rec, name, string(rec.uidOf(name)), fmt.Sprintf(`"ttlSecondsAfterFinished":%d`, do.Seconds))
 		if client.IgnoreNotFound(err) != nil {
 			return err
 		}
@@ -184,13 +188,13 @@ func (a *actor) expire(ctx context.Context, v *view, do operation.Expire) error 
 	return nil
 }
 
-func (a *actor) removeCompanions(ctx context.Context, v *view, names []string) error {
-	for i := range v.companions {
-		o := &v.companions[i]
+func (a *actor) removeCompanions(ctx context.Context, rec reconciliation, names []string) error {
+	for i := range rec.companions {
+		o := &rec.companions[i]
 		if !slices.Contains(names, o.Kind+" "+o.Name) {
 			continue
 		}
-		if err := a.remove(ctx, v, o, o.UID); err != nil {
+		if err := a.remove(ctx, rec, o, o.UID); err != nil {
 			return err
 		}
 	}

@@ -5,15 +5,15 @@
 // named operations because package operation, which decides, is imported here under its own name.
 // Its files, from the top:
 //
+//	publish.go      the one write of status, events, and when to requeue
+//	verify.go       whether the stored hooks can be trusted
+//	target.go       the HelmRelease that an Operation means
 //	start.go        starts the controller once Operations can be watched
 //	watches.go      what enqueues an Operation
 //	reconcile.go    Reconcile: observe, decide, publish
-//	publish.go      the one write of status, events, and when to requeue
 //	act.go          the actions
-//	observe.go      Jobs, Pods, the plan of the next hook
-//	target.go       the HelmRelease that an Operation means
-//	verify.go       whether the stored hooks can be trusted
 //	logs.go         logs of the Pods, without secrets
+//	observe.go      Jobs, Pods, the plan of the next hook
 //	impersonate.go  the identity that reads and acts
 //	writes.go       detects stale reads of the cache
 package operations

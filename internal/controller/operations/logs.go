@@ -25,44 +25,45 @@ import (
 // matters more than its logs.
 const logTimeout = 10 * time.Second
 
-// readLogs reads the logs that are complete or may soon be deleted.
-func (o *observer) readLogs(ctx context.Context, v *view) {
-	for i, job := range v.in.Jobs {
-		if operation.NeedsLogs(v.in, job) {
-			o.logs(ctx, v, &v.in.Jobs[i].Result)
+// withLogs returns rec with the logs that are complete or may soon be deleted.
+func (o *observer) withLogs(ctx context.Context, rec reconciliation) reconciliation {
+	rec.in.Jobs = slices.Clone(rec.in.Jobs)
+	for i, job := range rec.in.Jobs {
+		if operation.NeedsLogs(rec.in, job) {
+			rec.in.Jobs[i].Result = o.logs(ctx, rec, job.Result)
 		}
 	}
-	if run := running(v.op); run != nil && !slices.ContainsFunc(v.in.Jobs, func(j operation.Job) bool { return j.UID == run.UID }) {
-		v.in.PodResult = operation.PodResultOf(run.UID, v.pods)
-		o.logs(ctx, v, &v.in.PodResult)
+	if run := running(rec.op); run != nil && !slices.ContainsFunc(rec.in.Jobs, func(j operation.Job) bool { return j.UID == run.UID }) {
+		rec.in.PodResult = o.logs(ctx, rec, operation.PodResultOf(run.UID, rec.pods))
 	}
+	return rec
 }
 
-// logs reads the last lines of every container of the Pod of a result. It skips logs that cannot
-// be read. If the secrets to redact are unknown, a note replaces the log.
-func (o *observer) logs(ctx context.Context, v *view, result *operation.Result) {
+// logs returns result with the last lines of every container of its Pod. It skips logs that
+// cannot be read. If the secrets to redact are unknown, a note replaces the log.
+func (o *observer) logs(ctx context.Context, rec reconciliation, result operation.Result) operation.Result {
 	name := result.Pod
-	i := slices.IndexFunc(v.pods, func(p corev1.Pod) bool { return p.Name == name })
-	if i < 0 || v.hr == nil {
+	i := slices.IndexFunc(rec.pods, func(p corev1.Pod) bool { return p.Name == name })
+	if i < 0 || rec.hr == nil {
 		// Without a HelmRelease there is no identity that may read them.
-		return
+		return result
 	}
 	ctx, cancel := context.WithTimeout(ctx, logTimeout)
 	defer cancel()
-	pod := &v.pods[i]
-	as, err := o.identity(ctx, v)
+	pod := &rec.pods[i]
+	as, err := rec.identity(ctx)
 	if err != nil {
 		result.Unread = true
-		return
+		return result
 	}
-	secrets, err := o.secrets(ctx, v, pod)
+	secrets, err := o.secrets(ctx, rec, pod)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Info("logs are not kept: what is secret in them is not known", "pod", name, "cause", err.Error())
 		result.Unread = isTransient(err)
-		if o := v.op.Status.Outputs; o == nil || o.LogsRef == nil || o.LogsRef.Name != name || len(o.LogTail) == 0 {
+		if o := rec.op.Status.Outputs; o == nil || o.LogsRef == nil || o.LogsRef.Name != name || len(o.LogTail) == 0 {
 			result.Logs = []opsv1alpha1.ContainerLog{{Container: pod.Spec.Containers[0].Name, Text: "(not kept: what is secret in it is not known: " + err.Error() + ")"}}
 		}
-		return
+		return result
 	}
 	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		if len(result.Logs) == operation.MaxLogs {
@@ -76,6 +77,7 @@ func (o *observer) logs(ctx context.Context, v *view, result *operation.Result) 
 		}
 		result.Logs = append(result.Logs, opsv1alpha1.ContainerLog{Container: c.Name, Text: operation.Tail(text, secrets)})
 	}
+	return result
 }
 
 // isTransient reports whether a failed read may succeed a moment later. The log of a container
@@ -87,19 +89,19 @@ func isTransient(err error) bool {
 // clear returns the text of an answer of the API server or of an admission webhook without
 // secrets: those in the release's Secrets, and those that its values were taken from. The answer
 // may quote the object.
-func (o *observer) clear(ctx context.Context, v *view, err error) string {
-	if v.hr == nil {
+func (o *observer) clear(ctx context.Context, rec reconciliation, err error) string {
+	if rec.hr == nil {
 		return string(apierrors.ReasonForError(err))
 	}
-	secrets := v.secrets
+	secrets := rec.secrets
 	if secrets == nil {
-		stored, unread := o.stored(ctx, v, operation.Revision(v.in))
+		stored, unread := o.stored(ctx, rec, operation.Revision(rec.in))
 		if unread != nil {
 			return withoutText(err)
 		}
 		secrets = stored.Secrets
 	}
-	given, unread := o.values.Secrets(ctx, v.hr)
+	given, unread := o.values.Secrets(ctx, rec.hr)
 	if unread != nil {
 		return withoutText(err)
 	}
@@ -123,22 +125,26 @@ func (e clearedError) Error() string { return e.text }
 func (e clearedError) Unwrap() error { return e.cause }
 
 // cleared returns an error whose text contains no secrets.
-func (o *observer) cleared(ctx context.Context, v *view, err error) error {
+func (o *observer) cleared(ctx context.Context, rec reconciliation, err error) error {
 	if err == nil || !answered(err) {
 		return err
 	}
-	return clearedError{text: o.clear(ctx, v, err), cause: err}
+	return clearedError{text: o.clear(ctx, rec, err), cause: err}
 }
 
 // secrets returns the values that must not be in a log: those in the Secrets of the release as
 // stored and as they are now, in the Secrets that the Pod refers to, and those that the
 // HelmRelease takes from Secrets.
-func (o *observer) secrets(ctx context.Context, v *view, pod *corev1.Pod) ([]string, error) {
-	stored, err := o.stored(ctx, v, operation.Revision(v.in))
+func (o *observer) secrets(ctx context.Context, rec reconciliation, pod *corev1.Pod) ([]string, error) {
+	as, err := rec.identity(ctx)
 	if err != nil {
 		return nil, err
 	}
-	given, err := o.values.Secrets(ctx, v.hr)
+	stored, err := o.stored(ctx, rec, operation.Revision(rec.in))
+	if err != nil {
+		return nil, err
+	}
+	given, err := o.values.Secrets(ctx, rec.hr)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +153,7 @@ func (o *observer) secrets(ctx context.Context, v *view, pod *corev1.Pod) ([]str
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
 		var secret corev1.Secret
-		err := v.as.client.Get(ctx, client.ObjectKey{Namespace: pod.Namespace, Name: name}, &secret)
+		err := as.client.Get(ctx, client.ObjectKey{Namespace: pod.Namespace, Name: name}, &secret)
 		if apierrors.IsNotFound(err) {
 			continue
 		}

@@ -64,16 +64,17 @@ type identities interface {
 	of(ctx context.Context, hr *helmv2.HelmRelease) (*identity, error)
 }
 
-// view is what one reconciliation has observed.
-type view struct {
+// reconciliation is one run of Reconcile. The steps of observe fill it in: each takes a
+// reconciliation and returns one with more.
+type reconciliation struct {
 	op *opsv1alpha1.Operation
 	in operation.Input
 	// hr is the target; nil if it is not known. held are the HelmReleases whose annotation
 	// names the Operation as the holder.
 	hr   *helmv2.HelmRelease
 	held []*helmv2.HelmRelease
-	// as is the identity that reads and acts; nil until it is needed.
-	as *identity
+	// identity returns the identity that reads and acts. It is made at the first call.
+	identity func(ctx context.Context) (*identity, error)
 
 	jobs []batchv1.Job
 	pods []corev1.Pod
@@ -87,31 +88,32 @@ type view struct {
 
 // observe reads what the decision can depend on. Each step decides whether the next is
 // necessary.
-func (o *observer) observe(ctx context.Context, op *opsv1alpha1.Operation) (*view, error) {
-	v := &view{op: op, in: operation.Input{
+func (o *observer) observe(ctx context.Context, op *opsv1alpha1.Operation) (reconciliation, error) {
+	rec := reconciliation{op: op, in: operation.Input{
 		Object: operation.Object{
 			UID: string(op.UID), Namespace: op.Namespace, Name: op.Name, Generation: op.Generation, Created: op.CreationTimestamp.Time,
 			Deleted: !op.DeletionTimestamp.IsZero(), Finalizer: controllerutil.ContainsFinalizer(op, opsv1alpha1.Finalizer),
 		},
 		Spec: op.Spec, Recorded: op.Status, Timeout: o.timeout, Now: o.now(),
 	}}
-	if err := o.workloads(ctx, v); err != nil {
-		return nil, err
+	rec, err := o.workloads(ctx, rec)
+	if err != nil {
+		return rec, err
 	}
-	if err := o.target(ctx, v); err != nil {
-		return nil, err
+	if rec, err = o.target(ctx, rec); err != nil {
+		return rec, err
 	}
+	rec.identity = o.identity(rec)
 	if op.Status.Phase.Final() {
-		return v, o.leftovers(ctx, v)
+		return o.leftovers(ctx, rec)
 	}
-	if err := o.recorded(ctx, v); err != nil {
-		return nil, err
+	if rec, err = o.recorded(ctx, rec); err != nil {
+		return rec, err
 	}
-	if err := o.prepare(ctx, v); err != nil {
-		return nil, err
+	if rec, err = o.prepare(ctx, rec); err != nil {
+		return rec, err
 	}
-	o.readLogs(ctx, v)
-	return v, nil
+	return o.withLogs(ctx, rec), nil
 }
 
 // madeFor selects the objects that are made for an Operation.
@@ -120,51 +122,52 @@ func madeFor(op *opsv1alpha1.Operation) []client.ListOption {
 }
 
 // workloads reads Jobs and Pods from the cache.
-func (o *observer) workloads(ctx context.Context, v *view) error {
+func (o *observer) workloads(ctx context.Context, rec reconciliation) (reconciliation, error) {
 	var jobs batchv1.JobList
-	if err := o.client.List(ctx, &jobs, madeFor(v.op)...); err != nil {
-		return err
+	if err := o.client.List(ctx, &jobs, madeFor(rec.op)...); err != nil {
+		return rec, err
 	}
 	var pods corev1.PodList
-	if err := o.client.List(ctx, &pods, madeFor(v.op)...); err != nil {
-		return err
+	if err := o.client.List(ctx, &pods, madeFor(rec.op)...); err != nil {
+		return rec, err
 	}
-	v.pods, v.jobs = pods.Items, jobs.Items
-	for i := range v.jobs {
-		if o.resumed.isStale(&v.jobs[i]) {
-			return errStale
+	rec.pods, rec.jobs = pods.Items, jobs.Items
+	for i := range rec.jobs {
+		if o.resumed.isStale(&rec.jobs[i]) {
+			return rec, errStale
 		}
-		v.job(v.jobs[i])
+		rec = rec.withJob(rec.jobs[i])
 	}
-	v.in.LivePods = operation.LivePods(v.pods)
-	if len(v.in.LivePods) > 0 || !withoutJob(v) {
-		return nil
+	rec.in.LivePods = operation.LivePods(rec.pods)
+	if len(rec.in.LivePods) > 0 || !withoutJob(rec) {
+		return rec, nil
 	}
 	// The result that nothing runs is final, and no Job confirms it: read past the cache.
-	if err := o.live.List(ctx, &pods, madeFor(v.op)...); err != nil {
-		return err
+	if err := o.live.List(ctx, &pods, madeFor(rec.op)...); err != nil {
+		return rec, err
 	}
-	v.in.LivePods = operation.LivePods(pods.Items)
-	return nil
+	rec.in.LivePods = operation.LivePods(pods.Items)
+	return rec, nil
 }
 
 // withoutJob reports whether a Job was created and does not exist any more.
-func withoutJob(v *view) bool {
-	return running(v.op) != nil && !slices.ContainsFunc(v.in.Jobs, func(j operation.Job) bool { return j.Ours })
+func withoutJob(rec reconciliation) bool {
+	return running(rec.op) != nil && !slices.ContainsFunc(rec.in.Jobs, func(j operation.Job) bool { return j.Ours })
 }
 
-func (v *view) job(job batchv1.Job) {
-	v.in.Jobs = append(v.in.Jobs, operation.JobOf(string(v.op.UID), job, v.pods))
+func (rec reconciliation) withJob(job batchv1.Job) reconciliation {
+	rec.in.Jobs = append(slices.Clip(rec.in.Jobs), operation.JobOf(string(rec.op.UID), job, rec.pods))
+	return rec
 }
 
 // recorded reads the running Job past the cache if the cache does not contain it. The cache may
 // be stale, or the label of the Job was removed.
-func (o *observer) recorded(ctx context.Context, v *view) error {
-	run := running(v.op)
-	if run == nil || slices.ContainsFunc(v.in.Jobs, func(j operation.Job) bool { return j.UID == run.UID }) {
-		return nil
+func (o *observer) recorded(ctx context.Context, rec reconciliation) (reconciliation, error) {
+	run := running(rec.op)
+	if run == nil || slices.ContainsFunc(rec.in.Jobs, func(j operation.Job) bool { return j.UID == run.UID }) {
+		return rec, nil
 	}
-	return o.lookFor(ctx, v, run.Name)
+	return o.lookFor(ctx, rec, run.Name)
 }
 
 // running returns the Job whose end is not recorded; nil if there is none.
@@ -180,61 +183,62 @@ func running(op *opsv1alpha1.Operation) *opsv1alpha1.JobResult {
 }
 
 // lookFor reads a Job that is not in the cache.
-func (o *observer) lookFor(ctx context.Context, v *view, name string) error {
-	if slices.ContainsFunc(v.in.Jobs, func(j operation.Job) bool { return j.Name == name }) {
-		return nil
+func (o *observer) lookFor(ctx context.Context, rec reconciliation, name string) (reconciliation, error) {
+	if slices.ContainsFunc(rec.in.Jobs, func(j operation.Job) bool { return j.Name == name }) {
+		return rec, nil
 	}
-	as, err := o.identity(ctx, v)
+	as, err := rec.identity(ctx)
 	if err != nil {
-		return err
+		return rec, err
 	}
 	var job batchv1.Job
-	if err := as.client.Get(ctx, client.ObjectKey{Namespace: v.op.Namespace, Name: name}, &job); err != nil {
-		return client.IgnoreNotFound(err)
+	if err := as.client.Get(ctx, client.ObjectKey{Namespace: rec.op.Namespace, Name: name}, &job); err != nil {
+		return rec, client.IgnoreNotFound(err)
 	}
-	v.job(job)
-	return nil
+	return rec.withJob(job), nil
 }
 
-// identity returns the identity that acts: that of the target, or of a HelmRelease that is held
-// if the target is gone, or the controller's own if there is none. The controller does no more
-// than the garbage collector would: it stops and deletes what the Operation owns.
-func (o *observer) identity(ctx context.Context, v *view) (*identity, error) {
-	if v.as != nil {
-		return v.as, nil
+// identity returns a function that makes the identity that acts: that of the target, or of a
+// HelmRelease that is held if the target is gone, or the controller's own if there is none. The
+// controller does no more than the garbage collector would: it stops and deletes what the
+// Operation owns.
+func (o *observer) identity(rec reconciliation) func(context.Context) (*identity, error) {
+	hr := rec.hr
+	if hr == nil && len(rec.held) > 0 {
+		hr = rec.held[0]
 	}
-	hr := v.hr
-	if hr == nil && len(v.held) > 0 {
-		hr = v.held[0]
+	var made *identity
+	return func(ctx context.Context) (_ *identity, err error) {
+		if made == nil {
+			made, err = o.identities.of(ctx, hr)
+		}
+		return made, err
 	}
-	var err error
-	v.as, err = o.identities.of(ctx, hr)
-	return v.as, err
 }
 
 // prepare plans the next hook. A failure is an obstacle, not an error: status names it, and the
 // Operation waits until its timeout. Only a stale cache is an error.
-func (o *observer) prepare(ctx context.Context, v *view) error {
-	if !operation.NeedsPlan(v.in) {
-		if run := running(v.op); v.hr != nil && run != nil && run.StartedAt == nil {
-			o.pending(ctx, v)
+func (o *observer) prepare(ctx context.Context, rec reconciliation) (reconciliation, error) {
+	if !operation.NeedsPlan(rec.in) {
+		if run := running(rec.op); rec.hr != nil && run != nil && run.StartedAt == nil {
+			rec.in.Target.Pending = o.pending(ctx, rec)
 		}
-		return nil
+		return rec, nil
 	}
-	if v.in.Target.Refused != nil {
-		return nil
+	if rec.in.Target.Refused != nil {
+		return rec, nil
 	}
-	err := o.makePlan(ctx, v)
-	if err == nil && operation.NeedsDryRun(v.in) {
-		err = o.dryRun(ctx, v)
+	rec, err := o.makePlan(ctx, rec)
+	if err == nil && operation.NeedsDryRun(rec.in) {
+		rec.in.Plan.DryRun, err = o.dryRun(ctx, rec)
 	}
 	if errors.Is(err, errStale) {
-		return err
+		return rec, err
 	}
 	if err != nil {
-		v.in.Obstacle = obstacle(err)
+		rec.in.Obstacle = obstacle(err)
 	}
-	return nil
+	return rec, nil
 }
 
 // obstacle returns the obstacle for an error.
@@ -245,85 +249,93 @@ func obstacle(err error) *operation.Problem {
 	return &operation.Problem{Reason: opsv1alpha1.ReasonStorageError, Message: err.Error()}
 }
 
-// pending reads whether Helm runs outside of this controller, for the last time before the Job
+// pending returns whether Helm runs outside of this controller, for the last time before the Job
 // runs. An unreadable record counts as pending.
-func (o *observer) pending(ctx context.Context, v *view) {
-	stored, err := o.stored(ctx, v, -1)
-	v.in.Target.Pending = stored.Pending
+func (o *observer) pending(ctx context.Context, rec reconciliation) string {
+	stored, err := o.stored(ctx, rec, -1)
 	if err != nil {
-		v.in.Target.Pending = "the record of the release cannot be read: " + err.Error()
+		return "the record of the release cannot be read: " + err.Error()
 	}
+	return stored.Pending
 }
 
 // stored reads the record of the release with the impersonated identity.
-func (o *observer) stored(ctx context.Context, v *view, revision int) (helm.Stored, error) {
-	as, err := o.identity(ctx, v)
+func (o *observer) stored(ctx context.Context, rec reconciliation, revision int) (helm.Stored, error) {
+	as, err := rec.identity(ctx)
 	if err != nil {
 		return helm.Stored{}, err
 	}
-	want := release.Target{Name: inputs.ReleaseName(v.hr), Namespace: v.hr.GetReleaseNamespace(), StorageNamespace: v.hr.GetStorageNamespace()}
-	return o.hooks.Hooks(ctx, as.getter, release.StoredTarget(release.Desired{Target: want}, v.hr.Status), revision, v.hr.Status.History)
+	want := release.Target{Name: inputs.ReleaseName(rec.hr), Namespace: rec.hr.GetReleaseNamespace(), StorageNamespace: rec.hr.GetStorageNamespace()}
+	return o.hooks.Hooks(ctx, as.getter, release.StoredTarget(release.Desired{Target: want}, rec.hr.Status), revision, rec.hr.Status.History)
 }
 
-func (o *observer) makePlan(ctx context.Context, v *view) error {
-	stored, err := o.stored(ctx, v, operation.Revision(v.in))
+// makePlan returns rec with the plan of the next hook, or with the problem that prevents one.
+func (o *observer) makePlan(ctx context.Context, rec reconciliation) (reconciliation, error) {
+	stored, err := o.stored(ctx, rec, operation.Revision(rec.in))
 	if err != nil {
-		return err
+		return rec, err
 	}
-	v.in.Target.Pending, v.secrets = stored.Pending, stored.Secrets
-	if ok, err := o.verify(ctx, v, &stored); !ok || err != nil {
-		return err
+	rec.in.Target.Pending, rec.secrets = stored.Pending, stored.Secrets
+	v, err := o.verify(ctx, rec, stored)
+	if !v.ok || err != nil {
+		rec.in.Obstacle, rec.in.Plan.Refused = v.obstacle, v.refused
+		return rec, err
 	}
 	in := hookjob.Input{
-		Operation: hookjob.Operation{Namespace: v.op.Namespace, Name: v.op.Name, UID: string(v.op.UID)},
-		Release:   stored.Release, Timeout: o.timeout, ClusterID: o.clusterID,
+		Operation: hookjob.Operation{Namespace: rec.op.Namespace, Name: rec.op.Name, UID: string(rec.op.UID)},
+		Release:   v.release, Timeout: o.timeout, ClusterID: o.clusterID,
 	}
-	if p := v.op.Spec.Parameters; p != nil {
+	if p := rec.op.Spec.Parameters; p != nil {
 		in.Parameters = *p
 	}
 	plan, err := hookjob.Make(in)
 	var refusal *hookjob.Rejection
 	if errors.As(err, &refusal) {
-		v.in.Plan.Refused, v.in.Plan.Hooks = &operation.Problem{Reason: refusal.Reason, Message: refusal.Message}, refusal.Hooks
-		return nil
+		rec.in.Plan.Refused, rec.in.Plan.Hooks = &operation.Problem{Reason: refusal.Reason, Message: refusal.Message}, refusal.Hooks
+		return rec, nil
 	}
 	if err != nil {
-		return err
+		return rec, err
 	}
-	return o.check(ctx, v, plan)
+	return o.check(ctx, rec, plan)
 }
 
-// check reads which objects of a plan exist.
-func (o *observer) check(ctx context.Context, v *view, plan hookjob.Plan) error {
+// check returns rec with a plan and with which of its objects exist.
+func (o *observer) check(ctx context.Context, rec reconciliation, plan hookjob.Plan) (reconciliation, error) {
 	for _, s := range plan.Steps {
-		if err := o.lookFor(ctx, v, s.Job.GetName()); err != nil {
-			return err
+		var err error
+		if rec, err = o.lookFor(ctx, rec, s.Job.GetName()); err != nil {
+			return rec, err
 		}
 	}
-	present, err := o.present(ctx, v, plan.Needs)
+	present, err := o.present(ctx, rec, plan.Needs)
 	if err != nil {
-		return err
+		return rec, err
 	}
-	v.plan = plan
-	v.in.Plan = operation.Plan{Made: true, Release: plan.Release}
+	rec.plan = plan
+	rec.in.Plan = operation.Plan{Made: true, Release: plan.Release}
 	for _, s := range plan.Steps {
-		v.in.Plan.Steps = append(v.in.Plan.Steps, operation.Step{Hook: s.Hook, Job: s.Job.GetName(), Digest: s.Digest})
+		rec.in.Plan.Steps = append(rec.in.Plan.Steps, operation.Step{Hook: s.Hook, Job: s.Job.GetName(), Digest: s.Digest})
 	}
 	clones, missing := plan.Missing(present)
-	v.clones = clones
+	rec.clones = clones
 	for _, m := range missing {
-		v.in.Plan.Missing = append(v.in.Plan.Missing, m.String())
+		rec.in.Plan.Missing = append(rec.in.Plan.Missing, m.String())
 	}
-	return nil
+	return rec, nil
 }
 
 // present returns the needs that exist and are not being deleted.
-func (o *observer) present(ctx context.Context, v *view, needs []hookjob.Need) ([]hookjob.Reference, error) {
+func (o *observer) present(ctx context.Context, rec reconciliation, needs []hookjob.Need) ([]hookjob.Reference, error) {
+	as, err := rec.identity(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var all []hookjob.Reference
 	for _, n := range needs {
 		object := &metav1.PartialObjectMetadata{}
 		object.SetGroupVersionKind(schema.FromAPIVersionAndKind(n.APIVersion, n.Kind))
-		err := v.as.client.Get(ctx, client.ObjectKey{Namespace: v.op.Namespace, Name: n.Name}, object)
+		err := as.client.Get(ctx, client.ObjectKey{Namespace: rec.op.Namespace, Name: n.Name}, object)
 		switch {
 		case apierrors.IsNotFound(err), apimeta.IsNoMatchError(err):
 		case err != nil:
@@ -335,29 +347,32 @@ func (o *observer) present(ctx context.Context, v *view, needs []hookjob.Need) (
 	return all, nil
 }
 
-// dryRun sends the objects that are created next as a dry run.
-func (o *observer) dryRun(ctx context.Context, v *view) error {
-	step := 0
-	if v.op.Status.Outputs != nil {
-		step = len(v.op.Status.Outputs.Jobs)
+// dryRun sends the objects that are created next as a dry run, and returns why one is rejected.
+func (o *observer) dryRun(ctx context.Context, rec reconciliation) (*operation.Problem, error) {
+	as, err := rec.identity(ctx)
+	if err != nil {
+		return nil, err
 	}
-	for _, object := range append(slices.Clone(v.clones), v.plan.Steps[step].Job) {
-		err := v.as.client.Create(ctx, object.DeepCopy(), client.DryRunAll, controller.FieldOwner)
+	step := 0
+	if rec.op.Status.Outputs != nil {
+		step = len(rec.op.Status.Outputs.Jobs)
+	}
+	for _, object := range append(slices.Clone(rec.clones), rec.plan.Steps[step].Job) {
+		err := as.client.Create(ctx, object.DeepCopy(), client.DryRunAll, controller.FieldOwner)
 		switch {
 		case err == nil, apierrors.IsAlreadyExists(err):
 		case !answered(err):
-			return err
+			return nil, err
 		default:
-			why := o.clear(ctx, v, err)
+			why := o.clear(ctx, rec, err)
 			if object.GetKind() == "Secret" {
 				why = string(apierrors.ReasonForError(err))
 			}
-			v.in.Plan.DryRun = &operation.Problem{Reason: opsv1alpha1.ReasonJobRefused,
-				Message: fmt.Sprintf("%s %s would not be taken: %s", object.GetKind(), object.GetName(), why)}
-			return nil
+			return &operation.Problem{Reason: opsv1alpha1.ReasonJobRefused,
+				Message: fmt.Sprintf("%s %s would not be taken: %s", object.GetKind(), object.GetName(), why)}, nil
 		}
 	}
-	return nil
+	return nil, nil //nolint:nilnil // no problem
 }
 
 // answered reports whether an error is an answer of the API server or of an admission webhook.
@@ -367,9 +382,9 @@ func answered(err error) bool {
 	return errors.As(err, &status)
 }
 
-// leftovers lists the objects that were created beside Jobs. The controller itself lists their
+// leftovers returns rec with the objects that were created beside Jobs. The controller itself lists their
 // metadata: the impersonated identity need not have the right to list.
-func (o *observer) leftovers(ctx context.Context, v *view) error {
+func (o *observer) leftovers(ctx context.Context, rec reconciliation) (reconciliation, error) {
 	for _, kind := range []schema.GroupVersionKind{
 		corev1.SchemeGroupVersion.WithKind("ServiceAccount"), rbacv1.SchemeGroupVersion.WithKind("Role"),
 		rbacv1.SchemeGroupVersion.WithKind("RoleBinding"), corev1.SchemeGroupVersion.WithKind("ConfigMap"),
@@ -377,18 +392,18 @@ func (o *observer) leftovers(ctx context.Context, v *view) error {
 	} {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(kind)
-		if err := o.live.List(ctx, list, madeFor(v.op)...); err != nil {
-			return err
+		if err := o.live.List(ctx, list, madeFor(rec.op)...); err != nil {
+			return rec, err
 		}
 		for _, o := range list.Items {
 			// A label alone does not prove that the Operation made the object.
-			if owner := metav1.GetControllerOfNoCopy(&o); owner == nil || owner.UID != v.op.UID || !o.DeletionTimestamp.IsZero() {
+			if owner := metav1.GetControllerOfNoCopy(&o); owner == nil || owner.UID != rec.op.UID || !o.DeletionTimestamp.IsZero() {
 				continue
 			}
 			o.SetGroupVersionKind(kind)
-			v.companions = append(v.companions, o)
-			v.in.Companions = append(v.in.Companions, kind.Kind+" "+o.Name)
+			rec.companions = append(rec.companions, o)
+			rec.in.Companions = append(rec.in.Companions, kind.Kind+" "+o.Name)
 		}
 	}
-	return nil
+	return rec, nil
 }

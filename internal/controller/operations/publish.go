@@ -21,8 +21,8 @@ import (
 
 // publish ends a reconciliation: it writes status, which proves that the read was not stale, then
 // sends the events, and only then performs the action.
-func (r *Reconciler) publish(ctx context.Context, v *view, d operation.Decision, rep status.OperationReport) (ctrl.Result, error) {
-	written, err := r.writeStatus(ctx, v.op, rep.Status)
+func (r *Reconciler) publish(ctx context.Context, rec reconciliation, d operation.Decision, rep status.OperationReport) (ctrl.Result, error) {
+	written, err := r.writeStatus(ctx, rec.op, rep.Status)
 	if err != nil {
 		return unwritten(err)
 	}
@@ -30,15 +30,15 @@ func (r *Reconciler) publish(ctx context.Context, v *view, d operation.Decision,
 		r.events.Event(written, e.Type, e.Reason, e.Message)
 	}
 	if rep.Ended {
-		r.count(v, d, rep.Status)
-		for i := range v.jobs {
-			r.resumed.forget(client.ObjectKeyFromObject(&v.jobs[i]))
+		r.count(rec, d, rep.Status)
+		for i := range rec.jobs {
+			r.resumed.forget(client.ObjectKeyFromObject(&rec.jobs[i]))
 		}
 	}
-	if err := r.actor.perform(ctx, v, written, d.Action); err != nil {
+	if err := r.actor.perform(ctx, rec, written, d.Action); err != nil {
 		return unwritten(err)
 	}
-	r.queue(v, d)
+	r.queue(rec, d)
 	return result(rep.Retry), nil
 }
 
@@ -58,23 +58,23 @@ func (r *Reconciler) writeStatus(ctx context.Context, before *opsv1alpha1.Operat
 }
 
 // count adds an Operation that has ended to the metrics.
-func (r *Reconciler) count(v *view, d operation.Decision, status opsv1alpha1.OperationStatus) {
+func (r *Reconciler) count(rec reconciliation, d operation.Decision, status opsv1alpha1.OperationStatus) {
 	var took time.Duration
 	if status.StartedAt != nil && status.CompletionTime != nil {
 		took = max(0, status.CompletionTime.Sub(status.StartedAt.Time))
 	}
-	r.metrics.Operation(string(v.op.Spec.Engine), string(status.Phase), d.Reason, took, operation.WaitDuration(v.op.CreationTimestamp.Time, status))
+	r.metrics.Operation(string(rec.op.Spec.Engine), string(status.Phase), d.Reason, took, operation.WaitDuration(rec.op.CreationTimestamp.Time, status))
 }
 
 // queue reserves the release for an Operation that waits for Helm. Otherwise Helm could begin
 // another action before the Operation has the lock.
-func (r *Reconciler) queue(v *view, d operation.Decision) {
-	t := v.in.Target
+func (r *Reconciler) queue(rec reconciliation, d operation.Decision) {
+	t := rec.in.Target
 	if d.Rule == "SetFinalizer" || d.Rule == "AwaitLock" && (t.Action != "" || t.Pending != "") && !d.Phase.Final() {
-		r.locks.Wait(v.op.UID, v.op.Name, client.ObjectKey{Namespace: v.op.Namespace, Name: t.HelmRelease}, v.in.Now)
+		r.locks.Wait(rec.op.UID, rec.op.Name, client.ObjectKey{Namespace: rec.op.Namespace, Name: t.HelmRelease}, rec.in.Now)
 		return
 	}
-	if hr, waited := r.locks.Leave(v.op.UID); waited {
+	if hr, waited := r.locks.Leave(rec.op.UID); waited {
 		r.enqueue(hr)
 	}
 }

@@ -66,14 +66,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		// The finalizer was removed at the end: nothing is left to do.
 		return ctrl.Result{}, nil
 	}
-	v, err := r.observer.observe(ctx, op)
+	rec, err := r.observer.observe(ctx, op)
 	if errors.Is(err, errStale) {
 		return result(release.After(controller.StaleRetry)), nil
 	}
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	d := operation.Decide(v.in)
+	d := operation.Decide(rec.in)
 	ctrl.LoggerFrom(ctx).Info("decided", "rule", d.Rule, "action", operation.Name(d.Action), "phase", d.Phase, "reason", d.Reason, "why", d.Why)
-	return r.publish(ctx, v, d, status.Operation(d, v.in))
+	return r.publish(ctx, rec, d, status.Operation(d, rec.in))
 }

@@ -21,45 +21,45 @@ import (
 	"github.com/pintle-dev/pintle/internal/status"
 )
 
-// target finds the HelmRelease that an Operation is for, and those that name it as
+// target returns rec with the HelmRelease that the Operation is for, and those that name it as
 // their holder.
-func (o *observer) target(ctx context.Context, v *view) error {
+func (o *observer) target(ctx context.Context, rec reconciliation) (reconciliation, error) {
 	var held helmv2.HelmReleaseList
-	if err := o.client.List(ctx, &held, client.InNamespace(v.op.Namespace), client.MatchingFields{controller.IndexHolder: string(v.op.UID)}); err != nil {
-		return err
+	if err := o.client.List(ctx, &held, client.InNamespace(rec.op.Namespace), client.MatchingFields{controller.IndexHolder: string(rec.op.UID)}); err != nil {
+		return rec, err
 	}
 	for i := range held.Items {
-		v.held = append(v.held, &held.Items[i])
-		v.in.LockedReleases = append(v.in.LockedReleases, held.Items[i].Name)
+		rec.held = append(rec.held, &held.Items[i])
+		rec.in.LockedReleases = append(rec.in.LockedReleases, held.Items[i].Name)
 	}
-	slices.Sort(v.in.LockedReleases)
+	slices.Sort(rec.in.LockedReleases)
 	var err error
-	if v.hr, v.in.Target.Unresolved, err = o.resolve(ctx, v.op); err != nil || v.hr == nil {
-		return err
+	if rec.hr, rec.in.Target.Unresolved, err = o.resolve(ctx, rec.op); err != nil || rec.hr == nil {
+		return rec, err
 	}
-	if o.locked.isStale(v.hr) {
-		return errStale
+	if o.locked.isStale(rec.hr) {
+		return rec, errStale
 	}
-	return o.describe(ctx, v)
+	return o.describe(ctx, rec)
 }
 
-// describe fills in what matters of the target.
-func (o *observer) describe(ctx context.Context, v *view) error {
-	t, hr := &v.in.Target, v.hr
+// describe returns rec with the fields of the target that matter.
+func (o *observer) describe(ctx context.Context, rec reconciliation) (reconciliation, error) {
+	t, hr := &rec.in.Target, rec.hr
 	t.HelmRelease, t.Deleted = hr.Name, !hr.DeletionTimestamp.IsZero()
-	t.Suspended = release.SuspensionOf(hr.Spec.Suspend, hr.Annotations, v.in.Now).Active
+	t.Suspended = release.SuspensionOf(hr.Spec.Suspend, hr.Annotations, rec.in.Now).Active
 	t.Action = status.Announced(hr.Status)
 	if hr.Spec.KubeConfig != nil {
 		t.Refused = &operation.Problem{Reason: opsv1alpha1.ReasonTargetNotSupported,
 			Message: fmt.Sprintf("HelmRelease %s is installed into another cluster: hooks are run only in this one", hr.Name)}
 	}
 	uid := hr.Annotations[opsv1alpha1.AnnotationHolder]
-	if uid == "" || uid == string(v.op.UID) {
-		return nil
+	if uid == "" || uid == string(rec.op.UID) {
+		return rec, nil
 	}
 	name, living, err := o.locks.Operation(ctx, hr.Namespace, uid)
 	t.LockHolder = operation.LockHolder{UID: uid, Name: name, Active: living}
-	return err
+	return rec, err
 }
 
 // resolve returns the HelmRelease that an Operation means, or why there is none.

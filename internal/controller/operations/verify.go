@@ -21,33 +21,44 @@ import (
 // eventTest is the event of hooks that are tests.
 const eventTest = "test"
 
-// verify reports whether hooks may be taken from a stored revision: its record has to agree
-// with status.history, or else any image could be run by writing into a Secret. It notes
-// what is in the way. Of a revision whose tests are not covered, it removes the tests.
-func (o *observer) verify(ctx context.Context, v *view, stored *helm.Stored) (bool, error) {
+// verification is whether hooks may be taken from a stored revision.
+type verification struct {
+	ok bool
+	// release contains the hooks that may be taken.
+	release *hookjob.Release
+	// obstacle may pass, refused does not.
+	obstacle, refused *operation.Problem
+}
+
+// verify returns whether hooks may be taken from a stored revision: its record has to agree with
+// status.history, or else any image could be run by writing into a Secret. If the digest does not
+// cover tests, the tests are not among the hooks.
+func (o *observer) verify(ctx context.Context, rec reconciliation, stored helm.Stored) (verification, error) {
+	trusted := verification{ok: true, release: stored.Release}
 	if stored.Release == nil {
-		return true, nil
+		return trusted, nil
 	}
-	history, version := v.hr.Status.History, stored.Labelled.Version
+	history, version := rec.hr.Status.History, stored.Labelled.Version
 	problem := func(format string) *operation.Problem {
-		where := fmt.Sprintf("status.history of HelmRelease %s", client.ObjectKeyFromObject(v.hr))
+		where := fmt.Sprintf("status.history of HelmRelease %s", client.ObjectKeyFromObject(rec.hr))
 		return &operation.Problem{Reason: opsv1alpha1.ReasonRecordNotVerified, Message: fmt.Sprintf(format, version, where)}
 	}
 	const mends = "; hooks can be run again after the next upgrade by the HelmRelease"
 	var refused *operation.Problem
 	switch release.TrustOf(history, &stored.Labelled, &stored.Revision) {
 	case release.VerifiedInFull:
-		return true, nil
+		return trusted, nil
 	case release.VerifiedWithoutTests:
-		if !wantsTest(stored.Release, v.op.Spec.Parameters) {
-			stored.Release.Hooks = slices.DeleteFunc(stored.Release.Hooks, isTest)
-			return true, nil
+		if !wantsTest(stored.Release, rec.op.Spec.Parameters) {
+			covered := *stored.Release
+			covered.Hooks = slices.DeleteFunc(slices.Clone(covered.Hooks), isTest)
+			trusted.release = &covered
+			return trusted, nil
 		}
 		refused = problem("the digest of revision %d in %s was made by helm-controller and does not cover tests" + mends)
 	case release.Unrecorded:
 		if release.MayBeRecorded(history, version) {
-			v.in.Obstacle = problem("revision %d is not in %s yet, so that its record cannot be verified")
-			return false, nil
+			return verification{obstacle: problem("revision %d is not in %s yet, so that its record cannot be verified")}, nil
 		}
 		refused = problem("revision %d is not in %s any more, so that its record cannot be verified")
 	case release.Unverifiable:
@@ -55,21 +66,20 @@ func (o *observer) verify(ctx context.Context, v *view, stored *helm.Stored) (bo
 	case release.Altered:
 		refused = problem("the record of revision %d does not agree with its digest in %s: somebody else changed it" + mends)
 	}
-	if err := o.upToDate(ctx, v); err != nil {
-		return false, err
+	if err := o.upToDate(ctx, rec); err != nil {
+		return verification{}, err
 	}
-	v.in.Plan.Refused = refused
-	return false, nil
+	return verification{refused: refused}, nil
 }
 
-// upToDate returns errStale if the HelmRelease was changed since it was read from the cache:
-// no Operation fails for good because of a history that is outdated.
-func (o *observer) upToDate(ctx context.Context, v *view) error {
+// upToDate returns errStale if the HelmRelease was changed since it was read from the cache: an
+// Operation must not fail for good because of an outdated history.
+func (o *observer) upToDate(ctx context.Context, rec reconciliation) error {
 	live := &helmv2.HelmRelease{}
-	if err := o.live.Get(ctx, client.ObjectKeyFromObject(v.hr), live); err != nil {
+	if err := o.live.Get(ctx, client.ObjectKeyFromObject(rec.hr), live); err != nil {
 		return err
 	}
-	if live.ResourceVersion != v.hr.ResourceVersion {
+	if live.ResourceVersion != rec.hr.ResourceVersion {
 		return errStale
 	}
 	return nil

@@ -10,7 +10,6 @@
 //
 //	examine.go   Reader.Examine: the diagnosis of one release's objects
 //	log.go       ReadLog: the end of a container's log
-//	doc.go       Reader, and its requests to the API server
 package evidence
 
 import (

@@ -5,6 +5,11 @@
 // it. It serves discovery, reads, writes, server-side apply and watches, with the answers of a
 // real API server as far as these packages depend on them. test/integration has a real one.
 //
-// Files: server.go: requests about objects. watch.go: watches and their faults. discovery.go,
-// openapi.go: the resources.
+// Files, top-down:
+//
+//	server.go     requests about objects
+//	watch.go      watches, their events and their faults
+//	state.go      Server, its objects, its log of events and the bodies of watches
+//	openapi.go    the answer about field validation
+//	discovery.go  the resources
 package apitest

@@ -5,20 +5,21 @@
 // revisions of a release. It is a storage driver for Helm's actions, and it reads the history
 // of releases for decisions. It depends on no other package that runs Helm.
 //
-// Files, from the outside to the inside:
+// Files, top-down:
 //
-//   - store.go: Store, which all actions share, and Open, which returns the driver of one.
-//   - driver.go: Driver, which labels new revisions and reports which revisions were stored.
-//   - secrets.go, stored.go: the driver's reads and writes of one release.
-//   - history.go: the revisions of a release for a decision; which of them are read.
-//   - live.go: reads that use neither index nor cache.
-//   - index.go: Index, the metadata of all records of a cluster from one watch.
-//   - cache.go: revisions and Secrets that were read before.
-//   - secretapi.go: requests about Secrets; most answers are metadata only.
-//   - record.go: a record as its metadata describes it.
-//   - labels.go: the labels of records.
-//   - codec.go: the JSON of records, and the fields that only newer versions of Helm know.
-//   - pack.go: compression of records.
-//   - size.go: the size of a record, and its parts.
-//   - digest.go: digests of revisions, for snapshots of Pintle and of helm-controller.
+//	live.go       reads that use neither index nor cache
+//	history.go    the revisions of a release for a decision, and which of them are read
+//	driver.go     Driver, which labels new revisions and reports which revisions were stored
+//	store.go      Store, which all actions share, and Open, which returns the driver of one
+//	secrets.go    reads and writes of one release by the driver
+//	stored.go     revisions that the driver knows
+//	index.go      Index, the metadata of all records of a cluster from one watch
+//	cache.go      revisions and Secrets that were read before
+//	secretapi.go  requests about Secrets; most answers are metadata only
+//	size.go       the size of a record, and its parts
+//	digest.go     digests of revisions, for snapshots of Pintle and of helm-controller
+//	pack.go       compression of records
+//	record.go     a record as its metadata describes it
+//	labels.go     the labels of records
+//	codec.go      the JSON of records, and the fields that only newer versions of Helm know
 package storage

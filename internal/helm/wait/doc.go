@@ -5,14 +5,17 @@
 // checks of package readiness to every object and learns of changes from answers to writes, from
 // watches that all waits of an identity share, and from reads where a watch is not possible.
 //
-// Files, from the outside to the inside:
+// Files, top-down:
 //
-//   - waiter.go: Waiter, the waits of one action, and the condition that each waits for.
-//   - loop.go: one wait, from its begin to its result.
-//   - diagnose.go: the causes of a failed wait, and the early end of a wait that cannot succeed.
-//   - object.go: the state of one object in a wait.
-//   - results.go: apply results: answers to writes, which save the first read of a wait.
-//   - watches.go, inbox.go: shared watches, and the events that they deliver to a wait.
-//   - legacy.go: the readiness checks of Helm 3, which send requests of their own.
-//   - rules.go: the readiness checks of users, in CEL.
+//	waiter.go     Waiter, the waits of one action
+//	loop.go       one wait, from its begin to its result
+//	diagnose.go   the causes of a failed wait, and the early end of a wait that cannot succeed
+//	options.go    the options of all waits of an action
+//	legacy.go     the readiness checks of Helm 3, which send requests of their own
+//	object.go     the state of one object in a wait
+//	results.go    apply results: answers to writes, which save the first read of a wait
+//	watches.go    watches that waits share
+//	inbox.go      subscriptions to objects, and their events
+//	rules.go      the readiness checks of users, in CEL
+//	condition.go  the state that a wait waits for
 package wait

@@ -8,13 +8,13 @@
 // process, so that builds have to run one at a time. This package only reads the schema, so that
 // renderers may run concurrently.
 //
-//	renderer.go  Renderer: the steps of a spec, and their application to manifests
+//	image.go     changes of images
 //	patch.go     strategic merge patches and JSON patches
+//	node.go      conversion from and to kustomize's nodes
+//	renderer.go  Renderer: the steps of a spec, and their application to manifests
+//	metadata.go  common labels and annotations
+//	document.go  manifests as documents: splitting, decoding, printing
 //	step.go      one change, and its selector
 //	selector.go  the objects that a step applies to
-//	image.go     changes of images
-//	metadata.go  common labels and annotations
-//	node.go      conversion from and to kustomize's nodes
-//	document.go  manifests as documents: splitting, decoding, printing
 //	object.go    one object or list of a document
 package postrender

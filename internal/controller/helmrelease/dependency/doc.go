@@ -5,8 +5,8 @@
 // Its files, from the top:
 //
 //	subscriptions.go  enqueues a HelmRelease when an object changes that it waits for
-//	objects.go        reads objects of other kinds
 //	dependents.go     which HelmReleases depend on one that is being deleted
+//	objects.go        reads objects of other kinds
 package dependency
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
