@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -124,7 +125,11 @@ func TestEveryRequest(t *testing.T) {
 func actOnce(t *testing.T, way string, at int) (most int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w, sent, failed := newWorld(t), 0, ""
+		w := newWorld(t)
+		// Requests about different objects are sent concurrently.
+		var sent atomic.Int64
+		var failed atomic.Value
+		failed.Store("")
 		w.Created = func(object map[string]any) {
 			if object["kind"] == "CustomResourceDefinition" {
 				object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Established", "status": "True"}}}
@@ -135,10 +140,10 @@ func actOnce(t *testing.T, way string, at int) (most int) {
 		})
 		w.Put("/api/v1/namespaces/prod/secrets/seed", map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "seed", "namespace": "prod"}})
 		w.through(func(req *http.Request) (*http.Response, error) {
-			if sent++; sent != at {
+			if sent.Add(1) != int64(at) {
 				return w.RoundTrip(req)
 			}
-			failed = req.Method + " " + req.URL.Path
+			failed.Store(req.Method + " " + req.URL.Path)
 			if way == "503" {
 				return failure(req, http.StatusServiceUnavailable, "busy"), nil
 			}
@@ -149,22 +154,22 @@ func actOnce(t *testing.T, way string, at int) (most int) {
 		})
 		artifact := w.chart("1.0.0", everyRequest())
 		for i, a := range []release.Action{release.Install{Timeout: time.Minute}, release.Upgrade{Timeout: time.Minute}} {
-			sent = 0
+			sent.Store(0)
 			j := job(a, artifact, "1.0.0", map[string]any{"message": fmt.Sprint(i)})
 			j.Spec.Install, j.Spec.Upgrade = &helmv2.Install{CreateNamespace: true}, &helmv2.Upgrade{}
 			j.Spec.TargetNamespace = "prod"
 			out := w.runner.Run(t.Context(), w.conn, j)
 			if out.Err != nil {
-				t.Errorf("%s, request %d (%s) %s: %v", release.Name(a), at, failed, way, out.Err)
+				t.Errorf("%s, request %d (%s) %s: %v", release.Name(a), at, failed.Load(), way, out.Err)
 				return
 			}
-			most = max(most, sent)
+			most = max(most, int(sent.Load()))
 			if len(w.stored()) != i+1 || out.Revisions[0].Status != helmv2.StatusDeployed {
-				t.Errorf("%s, request %d (%s) %s: the revisions are %+v", release.Name(a), at, failed, way, out.Revisions)
+				t.Errorf("%s, request %d (%s) %s: the revisions are %+v", release.Name(a), at, failed.Load(), way, out.Revisions)
 			}
 		}
 		if looked := w.Object("/api/v1/namespaces/prod/configmaps/looked"); looked == nil || !strings.Contains(fmt.Sprint(looked.Object["data"]), "seed") {
-			t.Errorf("request %d (%s) %s: the lookup found %v", at, failed, way, looked)
+			t.Errorf("request %d (%s) %s: the lookup found %v", at, failed.Load(), way, looked)
 		}
 	})
 	return most

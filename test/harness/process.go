@@ -36,10 +36,6 @@ func freeAddress(ctx context.Context, host string) (string, error) {
 // ResidentMiB returns the resident memory of a process.
 func ResidentMiB(pid int) (float64, error) { return memoryOf(pid, "VmRSS") }
 
-// ResidentFileMiB returns the resident memory of a process that is mapped from files, mostly its
-// executable.
-func ResidentFileMiB(pid int) (float64, error) { return memoryOf(pid, "RssFile") }
-
 func memoryOf(pid int, field string) (float64, error) {
 	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -186,25 +186,6 @@ func (w *world) untilServes(p *deployed, url string) {
 	}
 }
 
-// untilTrimmed waits until a process that has just started gives back pages of its
-// executable. Of itself it only ever gets more of them.
-func (w *world) untilTrimmed(p *deployed) {
-	w.t.Helper()
-	const much = 8
-	peak := 0.0
-	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		w.must(p.Ended())
-		now, err := harness.ResidentFileMiB(p.PID())
-		w.must(err)
-		if peak = max(peak, now); now < peak-much {
-			return
-		}
-		if time.Now().After(deadline) {
-			w.t.Fatalf("%.0f MiB of files are resident, and were %.0f at most", now, peak)
-		}
-	}
-}
-
 // untilLeads waits until the Lease has a holder.
 func (w *world) untilLeads(namespace string) {
 	w.t.Helper()
@@ -272,7 +253,6 @@ func inNamespace(objects []*unstructured.Unstructured) []*unstructured.Unstructu
 func liveWithLeastPrivilege(t *testing.T, path string, d *appsv1.Deployment) {
 	w := newWorld(t)
 	p := w.run(path, d)
-	w.untilTrimmed(p)
 	w.untilServes(p, "http://"+p.health+"/readyz")
 	w.untilServes(p, "http://"+p.health+"/healthz")
 	w.untilServes(p, "http://"+p.metrics+"/metrics")

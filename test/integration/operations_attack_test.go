@@ -93,6 +93,8 @@ func TestOperationOfRewrittenRecord(t *testing.T) {
 		w.publish(name, "1.0.0", hooked(t, "1.0.0", "pre-rollback"))
 		hr := w.release(name, nil)
 		w.untilReady(hr)
+		// Otherwise the HelmRelease may be upgraded because of the change, before the Operation runs.
+		w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = true })
 		w.tamper(name, change)
 		op := w.operate(hr, "op-"+name, func(op *opsv1alpha1.Operation) {
 			if name == "test" {
@@ -197,7 +199,7 @@ func tamperedHooks(t *testing.T) map[string]operationAttack {
 		}, failed: unable},
 		"deeper":     {text: func(s string) string { return s + "x: " + strings.Repeat(`{"a":`, 300_000) }, failed: unable},
 		"numbers":    {text: inSpec("parallelism: 1e999"), failed: unable},
-		"wrong":      {text: inSpec("parallelism: {a: 1}"), failed: unable, says: []string{"no such Job"}},
+		"wrong":      {text: inSpec("parallelism: {a: 1}"), failed: unable, says: []string{"not a valid Job"}},
 		"negative":   {text: inSpec("activeDeadlineSeconds: -5"), blocked: refused, says: []string{"activeDeadlineSeconds"}},
 		"account":    {text: pod("serviceAccountName: another-account"), blocked: opsv1alpha1.ReasonMissingDependencies, says: []string{"ServiceAccount another-account"}},
 		"huge":       {text: replacing("command: [migrate]", "command: [migrate, \""+strings.Repeat("x", 4<<20)+"\"]"), blocked: refused},

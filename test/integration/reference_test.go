@@ -36,7 +36,7 @@ import (
 
 func fixture(t *testing.T, name string) string {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("..", "..", "internal", "helm", "testdata", "reference", name))
+	raw, err := os.ReadFile(filepath.Join("..", "..", "internal", "helm", "storage", "testdata", "reference", name))
 	if err != nil {
 		t.Fatal(err)
 	}
