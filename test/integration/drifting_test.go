@@ -451,6 +451,7 @@ func TestDriftReadFails(t *testing.T) {
 	w.settle(hr)
 	failing.Store(true)
 	changeAs(w, "editor", w.deployed("app"), func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(3)) })
+	w.ask(hr, "now")
 	untilTrue(w, "the correction", func() bool {
 		corrected := w.deployed("app")
 		w.must(suite.client.Get(t.Context(), client.ObjectKeyFromObject(corrected), corrected))
