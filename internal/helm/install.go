@@ -35,8 +35,8 @@ func (r *run) install(ctx context.Context, job Job, a release.Install) error {
 	}
 	serverSide := spec.UseServerSideApply(job.Defaults)
 	r.limitRecord()
-	ahead := foresight{policy: spec.GetCRDs(), install: true, values: job.Values, mode: modeOf(serverSide), timeout: a.Timeout}
-	if err := r.foresee(ctx, job, c, ahead); err != nil {
+	ahead := precheck{policy: spec.GetCRDs(), install: true, values: job.Values, mode: modeOf(serverSide), timeout: a.Timeout}
+	if err := r.precheckSize(ctx, job, c, ahead); err != nil {
 		return err
 	}
 	plan := crdPlan{policy: spec.GetCRDs(), timeout: a.Timeout, serverSide: func() (bool, error) { return serverSide, nil }}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/pintle-dev/pintle/internal/helm/wait"
 	"helm.sh/helm/v3/pkg/kube"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -19,6 +18,8 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/util/csaupgrade"
 	"k8s.io/client-go/util/retry"
+
+	"github.com/pintle-dev/pintle/internal/helm/wait"
 )
 
 // helmManager is the name under which Helm's command line writes.

@@ -1,11 +1,6 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package helm runs the Helm SDK: it reads the history of a release, runs one
-// action, waits for objects, and records what Helm stored.
-//
-// With chart it is the only room that knows Helm. It decides nothing: which
-// action to run is given, and what came of it is returned as a release.Outcome.
 package helm
 
 import (

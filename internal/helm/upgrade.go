@@ -33,7 +33,7 @@ func (r *run) upgrade(ctx context.Context, job Job, a release.Upgrade) error {
 		}
 	}
 	r.limitRecord()
-	if err := r.foresee(ctx, job, c, foresight{policy: spec.GetCRDs(), values: values, mode: spec.GetServerSideApply(), timeout: a.Timeout}); err != nil {
+	if err := r.precheckSize(ctx, job, c, precheck{policy: spec.GetCRDs(), values: values, mode: spec.GetServerSideApply(), timeout: a.Timeout}); err != nil {
 		return err
 	}
 	plan := crdPlan{policy: spec.GetCRDs(), timeout: a.Timeout, serverSide: func() (bool, error) {

@@ -78,7 +78,7 @@ func TestJudgement(t *testing.T) {
 		"DeploymentReady":   {"a Deployment that is available is ready", deploymentReady, [4]status.Status{done, done, done, going}},
 		"DeploymentWaiting": {"a Deployment without ready Pods is not", deploymentWaiting, [4]status.Status{going, going, done, going}},
 		"DeploymentStalled": {"a Deployment past its deadline has failed", deploymentStalled, [4]status.Status{failed, failed, done, going}},
-		"DeploymentPaused":  {"nobody waits for a paused rollout", deploymentPaused, [4]status.Status{done, done, done, going}},
+		"DeploymentPaused":  {"a paused rollout is not waited for", deploymentPaused, [4]status.Status{done, done, done, going}},
 		"OtherPaused":       {"only of Deployments is the meaning of paused known", otherPaused, [4]status.Status{going, going, done, going}},
 		"JobCreated":        {"a Job that has not started is not ready", jobCreated, [4]status.Status{going, going, going, going}},
 		"JobRunning":        {"a Job that runs is ready but not complete, failed Pods or not", jobRunning, [4]status.Status{done, going, going, going}},

@@ -7,12 +7,11 @@
 // An object is a namespace and a name of one resource. Objects of the same name that exist one
 // after the other differ in their UID, and resourceVersions order them.
 //
-// Only Known decides whether an observation is newer than the known state, whether it is about
-// the same object, and whether that object is gone.
-//
 // Files, top-down:
 //
-//	observation.go  observations of objects in answers and events
-//	known.go        the state of one object from answers and events, which arrive in any order
 //	check.go        the checks of live objects: ready, with complete Jobs, done as a hook, gone
+//	observation.go  observations of objects in answers and events
+//	known.go        Known, the state of one object from answers and events in any order. Only
+//	                Known decides whether an observation is newer than the known state, whether
+//	                it is about the same object, and whether that object is gone.
 package readiness

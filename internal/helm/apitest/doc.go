@@ -7,8 +7,9 @@
 //
 // Files, top-down:
 //
-//	watch.go      watches and their faults
 //	server.go     requests about objects
-//	openapi.go    schemas
+//	watch.go      watches, their events and their faults
+//	state.go      Server, its objects, its log of events and the bodies of watches
+//	openapi.go    the answer about field validation
 //	discovery.go  the resources
 package apitest

@@ -5,70 +5,21 @@ package apitest
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 )
-
-// Server is an API server in memory. It stores every object and validates none. It is an
-// http.RoundTripper, so that a test needs no socket and runs in a synctest bubble.
-type Server struct {
-	t testing.TB
-
-	Mu      sync.Mutex
-	Objects map[string]map[string]any
-	// Requests are "<method> <path>" of all writes, without dry runs.
-	Requests []string
-	// Protobuf are those of requests whose bodies were protobuf.
-	Protobuf []string
-	// Refuse, if set, returns the status code with which a request is refused, 0 for none.
-	Refuse func(method, path string) int
-	// Created, if set, is called with every new object and may change it.
-	Created func(object map[string]any)
-	// Reads are "GET <path>" of all reads, and "WATCH <path>".
-	Reads []string
-	// Watchable servers have resourceVersions and watches. Others forbid watches.
-	Watchable bool
-	// Lags delays events until Deliver is called.
-	Lags bool
-	// Slow, if set, is called for each request between its processing and its answer.
-	Slow func(method, path string)
-	// Offered are resources besides the default ones, by group and version.
-	Offered map[string][]string
-
-	log     []change
-	watches []*watching
-	// delivered is the number of events of the log that watches were sent.
-	delivered int
-	// oldest is the first version that can be watched from.
-	oldest int
-}
-
-// New returns an empty server.
-func New(t testing.TB) *Server {
-	t.Helper()
-	return &Server{t: t, Objects: map[string]map[string]any{}}
-}
-
-// Config returns the configuration of a client of the server.
-func (w *Server) Config() *rest.Config {
-	return &rest.Config{Host: "http://cluster", Transport: w, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
-}
 
 // RoundTrip implements http.RoundTripper.
 func (w *Server) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -144,24 +95,28 @@ func (w *Server) serve(rec *httptest.ResponseRecorder, req *http.Request) {
 	case http.MethodPatch:
 		w.patch(rec, req, path)
 	case http.MethodDelete:
-		if _, exists := w.Objects[path]; !exists {
-			fail(rec, http.StatusNotFound, "NotFound")
-			return
-		}
-		if object := (&unstructured.Unstructured{Object: w.Objects[path]}); len(object.GetFinalizers()) > 0 {
-			now := metav1.Now()
-			object.SetDeletionTimestamp(&now)
-			w.Store(path, object.Object)
-			reply(rec, http.StatusOK, object.Object)
-			return
-		}
-		if w.Objects[path]["kind"] == "Pod" {
-			reply(rec, http.StatusOK, w.terminate(path))
-			return
-		}
-		w.Remove(path)
-		reply(rec, http.StatusOK, map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Success"})
+		w.delete(rec, path)
 	}
+}
+
+func (w *Server) delete(rec *httptest.ResponseRecorder, path string) {
+	if _, exists := w.Objects[path]; !exists {
+		fail(rec, http.StatusNotFound, "NotFound")
+		return
+	}
+	if object := (&unstructured.Unstructured{Object: w.Objects[path]}); len(object.GetFinalizers()) > 0 {
+		now := metav1.Now()
+		object.SetDeletionTimestamp(&now)
+		w.Store(path, object.Object)
+		reply(rec, http.StatusOK, object.Object)
+		return
+	}
+	if w.Objects[path]["kind"] == "Pod" {
+		reply(rec, http.StatusOK, w.terminate(path))
+		return
+	}
+	w.Remove(path)
+	reply(rec, http.StatusOK, map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Success"})
 }
 
 func (w *Server) get(rec *httptest.ResponseRecorder, req *http.Request, path string) {
@@ -317,21 +272,6 @@ func (w *Server) terminate(path string) map[string]any {
 		w.Remove(path)
 	}
 	return u.Object
-}
-
-// Reset empties the server.
-func (w *Server) Reset() {
-	w.Objects, w.log, w.watches, w.Reads, w.Requests = map[string]map[string]any{}, nil, nil, nil, nil
-	w.delivered, w.oldest, w.Lags, w.Slow, w.Refuse, w.Created = 0, 0, false, nil, nil, nil
-}
-
-// SetUIDs gives new objects UIDs.
-func (w *Server) SetUIDs() {
-	n := 0
-	w.Created = func(object map[string]any) {
-		n++
-		(&unstructured.Unstructured{Object: object}).SetUID(types.UID(fmt.Sprint("uid-", n)))
-	}
 }
 
 // Parse returns the object in a manifest, as a client reads it; nil if the manifest is empty.

@@ -4,53 +4,13 @@
 package apitest
 
 import (
-	"context"
 	"encoding/json"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
-
-// change is an event of the log.
-type change struct {
-	version int
-	path    string
-	event   []byte
-}
-
-// watching is the body of the answer to a watch. It has no goroutine.
-type watching struct {
-	prefix string
-	// from is the version after which events are sent.
-	from   int
-	ctx    context.Context
-	events chan []byte
-	closed chan struct{}
-	rest   []byte
-}
-
-// Read implements io.Reader.
-func (w *watching) Read(p []byte) (int, error) {
-	if len(w.rest) == 0 {
-		select {
-		case w.rest = <-w.events:
-		case <-w.closed:
-			return 0, io.EOF
-		case <-w.ctx.Done():
-			return 0, w.ctx.Err()
-		}
-	}
-	n := copy(p, w.rest)
-	w.rest = w.rest[n:]
-	return n, nil
-}
-
-// Close implements io.Closer.
-func (w *watching) Close() error { return nil }
 
 // watch answers a request to watch; nil means that rec holds the answer.
 func (w *Server) watch(rec *httptest.ResponseRecorder, req *http.Request) *http.Response {
@@ -141,13 +101,6 @@ func (w *Server) Deliver() bool {
 	}
 	w.delivered++
 	return true
-}
-
-// send queues an event for a watch of its path.
-func (w *watching) send(c change) {
-	if c.version > w.from && strings.HasPrefix(c.path, w.prefix) {
-		w.events <- c.event
-	}
 }
 
 // HangUp ends all watches. If the log is compacted, no watch can start before the newest

@@ -6,12 +6,13 @@ package storage
 import (
 	"context"
 
-	"github.com/pintle-dev/pintle/internal/release"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/pintle-dev/pintle/internal/release"
 )
 
 // fakeSecrets is a secretAPI over a client in memory.

@@ -19,13 +19,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// Examiner finds the cause why objects are not ready. It limits its own duration, and ends when
-// ctx does.
-type Examiner interface {
-	// Examine returns nil if it finds no cause.
-	Examine(ctx context.Context, q release.DiagnosisRequest) *release.Diagnosis
-}
-
 const (
 	// examineAfter is the time without a change after which a pending object is examined.
 	examineAfter = 20 * time.Second
@@ -33,8 +26,16 @@ const (
 	maxExaminePause = 2 * time.Minute
 )
 
-// diagnosis is the state of a wait about objects that may never become ready.
+// diagnosis finds the cause of a failed wait.
 type diagnosis struct {
+	ctx     context.Context //nolint:containedctx // as long as a wait
+	options *Options
+	// cause is the diagnosis of the first wait of the action that failed.
+	cause **release.Diagnosis
+	// diagnosed and role are those of the condition.
+	diagnosed bool
+	role      release.Role
+
 	timer *time.Timer
 	pause time.Duration
 	// versions are the resourceVersions at the last examination.
@@ -62,18 +63,18 @@ func UnreadyObject(info *resource.Info, live *unstructured.Unstructured) release
 }
 
 // unready describes objects, the failed ones first.
-func (l *loop) unready(of []*object) []release.UnreadyObject {
+func (d *diagnosis) unready(of []*object) []release.UnreadyObject {
 	var all []release.UnreadyObject
 	for _, o := range of {
 		s := UnreadyObject(o.info, o.live)
-		s.Role = l.role
+		s.Role = d.role
 		if o.err != nil {
 			s.Status = o.err.Error()
 		} else if o.result != nil {
 			s.Status = fmt.Sprintf("%s: %s", o.result.Status, strings.TrimSpace(o.result.Message))
 			s.Failed = o.result.Status == status.FailedStatus
 		}
-		s.HideLogs = l.role != "" && !showsLogs(o.info)
+		s.HideLogs = d.role != "" && !showsLogs(o.info)
 		all = append(all, s)
 	}
 	slices.SortStableFunc(all, func(a, b release.UnreadyObject) int {
@@ -100,35 +101,35 @@ func showsLogs(info *resource.Info) bool {
 }
 
 // examines reports whether the cause of a failure of this wait is examined.
-func (l *loop) examines() bool { return l.diagnosed && l.waiter.Examiner != nil }
+func (d *diagnosis) examines() bool { return d.diagnosed && d.options.Examiner != nil }
 
-func (l *loop) examine(q release.DiagnosisRequest) *release.Diagnosis {
-	return l.waiter.Examiner.Examine(l.waiter.ctx, q)
+func (d *diagnosis) examine(q release.DiagnosisRequest) *release.Diagnosis {
+	return d.options.Examiner.Examine(d.ctx, q)
 }
 
-// beginDiagnosis returns a channel that triggers examinations; nil for none.
-func (l *loop) beginDiagnosis() <-chan time.Time {
-	if !l.examines() || l.waiter.Patient {
+// begin returns a channel that triggers examinations of pending objects; nil for none.
+func (d *diagnosis) begin(pending []*object) <-chan time.Time {
+	if !d.examines() || d.options.Patient {
 		return nil
 	}
-	l.diagnosis.pause = examineAfter
-	l.diagnosis.timer = time.NewTimer(examineAfter)
-	l.unchanged()
-	return l.diagnosis.timer.C
+	d.pause = examineAfter
+	d.timer = time.NewTimer(examineAfter)
+	d.unchanged(pending)
+	return d.timer.C
 }
 
-func (l *loop) endDiagnosis() {
-	if l.diagnosis.timer != nil {
-		l.diagnosis.timer.Stop()
+func (d *diagnosis) end() {
+	if d.timer != nil {
+		d.timer.Stop()
 	}
 }
 
 // unchanged returns the objects that have not changed since the last call, and those whose
 // status says that Pods cannot be created.
-func (l *loop) unchanged() []*object {
-	versions, before := map[*object]string{}, l.diagnosis.versions
+func (d *diagnosis) unchanged(pending []*object) []*object {
+	versions, before := map[*object]string{}, d.versions
 	var all []*object
-	for _, o := range l.pending {
+	for _, o := range pending {
 		if o.live != nil {
 			versions[o] = o.live.GetResourceVersion()
 		}
@@ -136,47 +137,44 @@ func (l *loop) unchanged() []*object {
 			all = append(all, o)
 		}
 	}
-	l.diagnosis.versions = versions
+	d.versions = versions
 	return all
 }
 
 // examineSilent examines the objects without changes. It returns an error if the cause is
 // permanent, so that waiting is useless.
-func (l *loop) examineSilent() error {
-	s, now := &l.diagnosis, l.waiter.Now
-	var d *release.Diagnosis
-	unchanged := l.unchanged()
+func (d *diagnosis) examineSilent(pending []*object) error {
+	var found *release.Diagnosis
+	unchanged := d.unchanged(pending)
 	if len(unchanged) > 0 {
-		d = l.examine(release.DiagnosisRequest{Objects: l.unready(unchanged), Brief: true})
+		found = d.examine(release.DiagnosisRequest{Objects: d.unready(unchanged), Brief: true})
 	}
-	s.pause = min(s.pause*3/2, maxExaminePause)
-	if d == nil || !d.Permanent {
-		s.fingerprint = ""
+	d.pause = min(d.pause*3/2, maxExaminePause)
+	if found == nil || !found.Permanent {
+		d.fingerprint = ""
 	} else {
-		if d.Fingerprint != s.fingerprint {
-			s.fingerprint, s.since = d.Fingerprint, now()
+		if found.Fingerprint != d.fingerprint {
+			d.fingerprint, d.since = found.Fingerprint, d.options.Now()
 		}
-		if now().Sub(s.since) >= d.PermanentAfter {
-			reasons, _ := reasonsOf(l.pending)
+		if d.options.Now().Sub(d.since) >= found.PermanentAfter {
+			reasons, _ := reasonsOf(pending)
 			return fmt.Errorf("failed early, since waiting does not help: [%s]", strings.Join(reasons, ", "))
 		}
-		s.pause = examineAfter
+		d.pause = examineAfter
 	}
-	s.timer.Reset(s.pause)
+	d.timer.Reset(d.pause)
 	return nil
 }
 
 // examineFailing examines a Job that is about to fail, once: some of its Pods are deleted before
 // it has the condition Failed.
-func (l *loop) examineFailing() {
-	if !l.examines() || l.diagnosis.early != nil {
+func (d *diagnosis) examineFailing(pending []*object) {
+	if !d.examines() || d.early != nil {
 		return
 	}
-	for _, o := range l.pending {
+	for _, o := range pending {
 		if o.live != nil && o.live.GetKind() == "Job" && conditionIsTrue(o.live, "FailureTarget") && !conditionIsTrue(o.live, "Failed") {
-			l.diagnosis.early = l.examine(release.DiagnosisRequest{
-				Objects: l.unready([]*object{o}), Secrets: l.waiter.Secrets(),
-			})
+			d.early = d.examine(release.DiagnosisRequest{Objects: d.unready([]*object{o}), Secrets: d.options.Secrets()})
 			return
 		}
 	}
@@ -192,19 +190,18 @@ func conditionIsTrue(object *unstructured.Unstructured, kind string) bool {
 }
 
 // explain adds the cause to the error of a wait. Helm deletes failed hooks only after that.
-func (l *loop) explain(err error) error {
-	w := l.waiter
-	if err == nil || !l.examines() || errors.Is(err, ErrCancelled) {
+func (d *diagnosis) explain(err error, pending []*object) error {
+	if err == nil || !d.examines() || errors.Is(err, ErrCancelled) {
 		return err
 	}
-	if early := l.diagnosis.early; w.diagnosis == nil && early != nil && len(early.Logs) > 0 {
-		w.diagnosis = early
+	if *d.cause == nil && d.early != nil && len(d.early.Logs) > 0 {
+		*d.cause = d.early
 	}
-	if w.diagnosis == nil {
-		w.diagnosis = l.examine(release.DiagnosisRequest{Objects: l.unready(l.pending), Secrets: w.Secrets()})
+	if *d.cause == nil {
+		*d.cause = d.examine(release.DiagnosisRequest{Objects: d.unready(pending), Secrets: d.options.Secrets()})
 	}
-	if w.diagnosis == nil {
+	if *d.cause == nil {
 		return err
 	}
-	return fmt.Errorf("%s: %w", w.diagnosis.Summary, err)
+	return fmt.Errorf("%s: %w", (*d.cause).Summary, err)
 }

@@ -12,9 +12,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/pintle-dev/pintle/internal/release"
 	"helm.sh/helm/v3/pkg/kube"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/pintle-dev/pintle/internal/release"
 )
 
 func hopeless(mark string) func(release.DiagnosisRequest) *release.Diagnosis {
@@ -69,12 +70,12 @@ func TestSuspicion(t *testing.T) {
 			wait: (*client).Wait, after: 5 * time.Minute, want: "timeout waiting for",
 		},
 		"patient": {
-			why: "somebody may want to wait on", answer: hopeless("a"), patient: true,
+			why: "a patient action waits until the timeout", answer: hopeless("a"), patient: true,
 			wait: (*client).Wait, after: 5 * time.Minute, asked: []string{"why Deployment/app"},
 			want: "Deployment prod/app: ImageNotFound: timeout waiting for",
 		},
 		"deletion": {
-			why: "nobody asks why something is still there", answer: hopeless("a"),
+			why: "a deletion is not examined", answer: hopeless("a"),
 			wait: (*client).WaitForDelete, after: 5 * time.Minute, want: "timeout waiting for: [Deployment/prod/app status: 'InProgress': still exists]",
 		},
 	} {
@@ -121,8 +122,8 @@ func TestSuspicion(t *testing.T) {
 	}
 }
 
-// TestCutOffIsNotExamined: nobody asks why a wait failed that was ended on purpose.
-func TestCutOffIsNotExamined(t *testing.T) {
+// TestCancelledIsNotExamined: a wait that was cancelled is not examined.
+func TestCancelledIsNotExamined(t *testing.T) {
 	w := newWorld(t)
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())

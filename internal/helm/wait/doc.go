@@ -7,13 +7,15 @@
 //
 // Files, top-down:
 //
-//	legacy.go    the readiness checks of Helm 3, which send requests of their own
-//	diagnose.go  the causes of a failed wait, and the early end of a wait that cannot succeed
-//	loop.go      one wait, from its begin to its result
-//	object.go    the state of one object in a wait
-//	watches.go   shared watches
-//	results.go   apply results: answers to writes, which save the first read of a wait
-//	waiter.go    Waiter, the waits of one action, and the condition that each waits for
-//	inbox.go     the events that shared watches deliver to a wait
-//	rules.go     the readiness checks of users, in CEL
+//	waiter.go     Waiter, the waits of one action
+//	loop.go       one wait, from its begin to its result
+//	diagnose.go   the causes of a failed wait, and the early end of a wait that cannot succeed
+//	options.go    the options of all waits of an action
+//	legacy.go     the readiness checks of Helm 3, which send requests of their own
+//	object.go     the state of one object in a wait
+//	results.go    apply results: answers to writes, which save the first read of a wait
+//	watches.go    watches that waits share
+//	inbox.go      subscriptions to objects, and their events
+//	rules.go      the readiness checks of users, in CEL
+//	condition.go  the state that a wait waits for
 package wait

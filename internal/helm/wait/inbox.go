@@ -11,6 +11,13 @@ import (
 	"github.com/pintle-dev/pintle/internal/readiness"
 )
 
+// subscription delivers the events of one object into an inbox.
+type subscription struct {
+	stream *stream
+	name   string
+	inbox  *inbox
+}
+
 // inbox collects the events of the objects of one wait.
 type inbox struct {
 	// ready has an element if the inbox may have changed.

@@ -34,7 +34,7 @@ type plot struct {
 	shared bool
 	// before is the phase of the Pod that is deleted, after the one that the new Pod gets.
 	before, after string
-	// vanishes is true if somebody deletes the new Pod once it has ended.
+	// vanishes is true if another client deletes the new Pod after its end.
 	vanishes bool
 	// fault is what happens to the watch, at any time: renew, lose or silence.
 	fault string

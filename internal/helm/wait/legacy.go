@@ -15,6 +15,7 @@ import (
 	"helm.sh/helm/v3/pkg/kube"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/cli-runtime/pkg/resource"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/pintle-dev/pintle/internal/readiness"
 )
@@ -29,16 +30,16 @@ const (
 // legacy returns the condition of Helm 3. Its readiness checks read the kinds that they know;
 // all others are ready from the start. Only the loop is not Helm's, because Helm's cannot be
 // cancelled.
-func (w *Waiter) legacy(jobs bool) (condition, error) {
-	clients, err := w.Clients()
+func legacy(ctx context.Context, clients func() (*kubernetes.Clientset, error), log func(string, ...any), jobs bool) (condition, error) {
+	api, err := clients()
 	if err != nil {
 		return condition{}, err
 	}
-	checker := kube.NewReadyChecker(clients, w.Log, kube.PausedAsReady(true), kube.CheckJobs(jobs))
+	checker := kube.NewReadyChecker(api, log, kube.PausedAsReady(true), kube.CheckJobs(jobs))
 	var mu sync.Mutex
 	failed := map[*resource.Info]int{}
 	ask := func(info *resource.Info) (*status.Result, error) {
-		ready, err := isReady(context.WithoutCancel(w.ctx), checker, info)
+		ready, err := isReady(context.WithoutCancel(ctx), checker, info)
 		mu.Lock()
 		defer mu.Unlock()
 		if err == nil {

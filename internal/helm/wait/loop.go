@@ -11,9 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
-	"helm.sh/helm/v3/pkg/kube"
-
 	"github.com/pintle-dev/pintle/internal/readiness"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -26,26 +23,13 @@ const (
 	lateAfter = 5 * time.Second
 )
 
-// reasonsOf returns why objects are not ready, and separately why some have failed.
-func reasonsOf(all []*object) (reasons, failures []string) {
-	for _, o := range all {
-		switch {
-		case o.err != nil:
-			reasons = append(reasons, fmt.Sprintf("%s: %s", ObjectName(o.info), o.err))
-		case o.result.Status == status.FailedStatus:
-			failures = append(failures, describe(o.info, o.result))
-		case !o.current():
-			reasons = append(reasons, describe(o.info, o.result))
-		}
-	}
-	return reasons, failures
-}
-
 // loop is one wait.
 type loop struct {
 	condition
 
-	waiter *Waiter
+	ctx     context.Context //nolint:containedctx // a loop lives as long as one call
+	options *Options
+	results *results
 	// pending are the objects that have not been current yet.
 	pending []*object
 	inbox   *inbox
@@ -58,31 +42,31 @@ type loop struct {
 //
 // The answer to the write of an object is its first state. After that, the object is watched if
 // possible, and polled otherwise.
-func (w *Waiter) wait(list kube.ResourceList, timeout time.Duration, c condition) error {
+func (l *loop) wait(timeout time.Duration) error {
 	deadline := time.NewTimer(timeout)
 	defer deadline.Stop()
-	l := &loop{condition: c, waiter: w, pending: objectsOf(list), inbox: newInbox()}
 	l.begin()
 	defer l.end()
 	if done, err := l.done(); done {
-		return l.explain(err)
+		return l.diagnosis.explain(err, l.pending)
 	}
-	if w.Idle != nil {
-		resume := w.Idle()
+	if l.options.Idle != nil {
+		resume := l.options.Idle()
 		defer resume()
 	}
 	l.watch(l.pending)
 	if done, err := l.done(); done {
-		return l.explain(err)
+		return l.diagnosis.explain(err, l.pending)
 	}
-	return l.explain(l.until(deadline.C))
+	err := l.until(deadline.C)
+	return l.diagnosis.explain(err, l.pending)
 }
 
 // begin checks every object for the first time.
 func (l *loop) begin() {
 	var unknown []*object
 	for _, o := range l.pending {
-		if r, ok := l.waiter.takeResult(o.info); ok && l.check != nil {
+		if r, ok := l.results.take(o.info); ok && l.check != nil {
 			o.observe(r.observation, r.live, l.condition)
 		}
 		if o.known.MustRead() {
@@ -136,7 +120,7 @@ func (l *loop) watch(all []*object) {
 	var missed []*object
 	for _, o := range unwatched {
 		var again bool
-		o.subscription, again = l.waiter.Watches.join(l.waiter.ctx, l.waiter.Getter, o.info, o.live, l.inbox)
+		o.subscription, again = l.options.Watches.join(l.ctx, l.options.Getter, o.info, o.live, l.inbox)
 		if again {
 			missed = append(missed, o)
 		}
@@ -152,9 +136,9 @@ func (l *loop) until(deadline <-chan time.Time) error {
 		defer timer.Stop()
 		late = timer.C
 	}
-	examine := l.beginDiagnosis()
-	defer l.endDiagnosis()
-	cancelled := l.waiter.ctx.Done()
+	examine := l.diagnosis.begin(l.pending)
+	defer l.diagnosis.end()
+	cancelled := l.ctx.Done()
 	pause := l.pause()
 	next := time.NewTimer(pause)
 	defer func() { next.Stop() }()
@@ -175,11 +159,11 @@ func (l *loop) until(deadline <-chan time.Time) error {
 			late = nil
 			l.late()
 		case <-examine:
-			if err := l.examineSilent(); err != nil {
+			if err := l.diagnosis.examineSilent(l.pending); err != nil {
 				return err
 			}
 		case <-cancelled:
-			outdated := errors.Is(context.Cause(l.waiter.ctx), release.ErrOutdated)
+			outdated := errors.Is(context.Cause(l.ctx), release.ErrOutdated)
 			if outdated && l.endsWhenOutdated {
 				return fmt.Errorf("%w: %w", ErrCancelled, release.ErrOutdated)
 			}
@@ -192,7 +176,7 @@ func (l *loop) until(deadline <-chan time.Time) error {
 			reasons, _ := reasonsOf(l.pending)
 			return fmt.Errorf("timeout waiting for: [%s]", strings.Join(reasons, ", "))
 		}
-		l.examineFailing()
+		l.diagnosis.examineFailing(l.pending)
 		if done, err := l.done(); done {
 			return err
 		}

@@ -73,7 +73,7 @@ func TestWait(t *testing.T) {
 			want: "timeout waiting for: [Job/prod/migrate status: 'InProgress': Job has not completed]", after: time.Minute,
 		},
 		"Vanished": {
-			reason: "a Job that the cluster removes once it has ended may be gone before anybody looked", wait: (*client).WaitWithJobs,
+			reason: "a Job that the cluster removes once it has ended may be gone before the first read", wait: (*client).WaitWithJobs,
 			manifests: jobYAML + "spec: {ttlSecondsAfterFinished: 0}\n",
 		},
 		"VanishedHook": {
@@ -81,7 +81,7 @@ func TestWait(t *testing.T) {
 			manifests: jobYAML + "spec: {ttlSecondsAfterFinished: 0}\n",
 		},
 		"Lost": {
-			reason: "a Job that nobody should have removed is missing", wait: (*client).WaitWithJobs, manifests: jobYAML,
+			reason: "a Job that the cluster keeps is missing", wait: (*client).WaitWithJobs, manifests: jobYAML,
 			want: "timeout waiting for: [Job/prod/migrate status: 'InProgress': not found]", after: time.Minute,
 		},
 		"Deleted": {

@@ -151,6 +151,21 @@ func (o *object) settled() bool {
 	return o.err == nil && o.result != nil && (o.result.Status == status.CurrentStatus || o.result.Status == status.FailedStatus)
 }
 
+// reasonsOf returns why objects are not ready, and separately why some have failed.
+func reasonsOf(all []*object) (reasons, failures []string) {
+	for _, o := range all {
+		switch {
+		case o.err != nil:
+			reasons = append(reasons, fmt.Sprintf("%s: %s", ObjectName(o.info), o.err))
+		case o.result.Status == status.FailedStatus:
+			failures = append(failures, describe(o.info, o.result))
+		case !o.current():
+			reasons = append(reasons, describe(o.info, o.result))
+		}
+	}
+	return reasons, failures
+}
+
 // watched reports whether every change of the object will be received.
 func (o *object) watched() bool { return o.subscription != nil && !o.known.MustRead() }
 

@@ -11,9 +11,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/pintle-dev/pintle/internal/helm/apitest"
 	"helm.sh/helm/v3/pkg/kube"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/pintle-dev/pintle/internal/helm/apitest"
 )
 
 // TestHookIsLost: a hook that is deleted before it completes has failed, and nothing is
@@ -84,7 +85,7 @@ func TestHookIsLost(t *testing.T) {
 	}
 }
 
-// TestReplacedIsGone: an object that somebody creates anew while its deletion is waited for
+// TestReplacedIsGone: an object that is created again while its deletion is waited for
 // is not the one that was deleted.
 func TestReplacedIsGone(t *testing.T) {
 	w := watchableWorld(t)

@@ -4,6 +4,8 @@
 package wait
 
 import (
+	"sync"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -19,43 +21,49 @@ type result struct {
 	live *unstructured.Unstructured
 }
 
+// results holds the last answers to writes, by object.
+type results struct {
+	mu  sync.Mutex
+	all map[*resource.Info]result
+}
+
 // Written keeps the answer to a create, an update or a patch. The next wait uses it instead of a
 // read.
-func (w *Waiter) Written(info *resource.Info, answer runtime.Object) {
+func (r *results) Written(info *resource.Info, answer runtime.Object) {
 	live, ok := answer.(*unstructured.Unstructured)
 	if !ok {
 		return
 	}
-	w.keep(info, result{observation: readiness.ObservationOf(readiness.Write, live), live: live})
+	r.keep(info, result{observation: readiness.ObservationOf(readiness.Write, live), live: live})
 }
 
 // Deleted keeps the answer to a delete. The next wait uses it instead of a read.
-func (w *Waiter) Deleted(info *resource.Info, answer runtime.Object) {
+func (r *results) Deleted(info *resource.Info, answer runtime.Object) {
 	switch answer := answer.(type) {
 	case *metav1.Status:
-		w.keep(info, result{observation: readiness.ObservationOf(readiness.Delete, nil)})
+		r.keep(info, result{observation: readiness.ObservationOf(readiness.Delete, nil)})
 	case *unstructured.Unstructured:
 		o := readiness.ObservationOf(readiness.Delete, answer)
 		o.Deletion = readiness.DeletionOf(info.Mapping.GroupVersionKind.Group, answer)
-		w.keep(info, result{observation: o, live: answer})
+		r.keep(info, result{observation: o, live: answer})
 	}
 }
 
-func (w *Waiter) keep(info *resource.Info, r result) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.results == nil {
-		w.results = map[*resource.Info]result{}
+func (r *results) keep(info *resource.Info, answer result) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.all == nil {
+		r.all = map[*resource.Info]result{}
 	}
-	w.results[info] = r
+	r.all[info] = answer
 }
 
-// takeResult returns the answer to the last write of an object, once: it says nothing about
-// later changes.
-func (w *Waiter) takeResult(info *resource.Info) (result, bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	r, ok := w.results[info]
-	delete(w.results, info)
-	return r, ok
+// take returns the answer to the last write of an object, once: it says nothing about later
+// changes.
+func (r *results) take(info *resource.Info) (result, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	answer, ok := r.all[info]
+	delete(r.all, info)
+	return answer, ok
 }

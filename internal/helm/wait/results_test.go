@@ -53,7 +53,7 @@ func TestLearnDeleted(t *testing.T) {
 				answer = u
 			}
 			c.Deleted(list[0], answer)
-			e, ok := c.takeResult(list[0])
+			e, ok := c.take(list[0])
 			var known readiness.Known
 			known.Observe(e.observation)
 			if got := known.Existence(); !ok || got != tc.want {

@@ -5,64 +5,25 @@ package wait
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	"helm.sh/helm/v3/pkg/kube"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/resource"
-	"k8s.io/client-go/kubernetes"
 
-	"github.com/pintle-dev/pintle/internal/cel"
 	"github.com/pintle-dev/pintle/internal/readiness"
 	"github.com/pintle-dev/pintle/internal/release"
 )
-
-// ErrCancelled is the error of a wait whose context ended.
-var ErrCancelled = errors.New("the wait was cancelled")
-
-// Options configure the waits of one action.
-type Options struct {
-	// Getter is the connection. Waits with the same connection share watches.
-	Getter  genericclioptions.RESTClientGetter
-	Watches *Watches
-	// Legacy selects the readiness checks of Helm 3. Clients and Log are for them.
-	Legacy  bool
-	Clients func() (*kubernetes.Clientset, error)
-	Log     func(format string, args ...any)
-	// Checks are the user's readiness checks for objects, HookChecks those for hooks.
-	Checks, HookChecks *cel.ReadinessChecks
-	// Idle, if set, is called when a wait has to block. The function that it returns is called
-	// before the wait returns, and may block.
-	Idle func() (resume func())
-	// Examiner, if set, finds the causes of failed waits.
-	Examiner Examiner
-	// Secrets returns the texts that no diagnosis may contain.
-	Secrets func() []string
-	// HookRole is the role of hooks in diagnoses.
-	HookRole release.Role
-	// Patient disables the early end of waits that cannot succeed.
-	Patient bool
-	Now     func() time.Time
-}
 
 // Waiter waits for the objects of one action. Write results may be added concurrently; there is
 // one wait at a time.
 type Waiter struct {
 	Options
-
 	// ctx ends waits. The interfaces of Helm, through which waits are started, pass none.
 	ctx context.Context //nolint:containedctx // a Waiter lives as long as one action
-	// diagnosis is the cause of the first wait that failed.
-	diagnosis *release.Diagnosis
-
-	mu sync.Mutex
 	// results are the answers to writes that no wait has used yet.
-	results map[*resource.Info]result
+	results
+	// cause is the diagnosis of the first wait that failed.
+	cause *release.Diagnosis
 }
 
 // New returns a Waiter whose waits end when ctx does.
@@ -119,35 +80,12 @@ func (w *Waiter) Health(list kube.ResourceList, jobs bool) (release.Health, erro
 }
 
 // Diagnosis returns the cause of the first wait that failed, nil if none was found.
-func (w *Waiter) Diagnosis() *release.Diagnosis { return w.diagnosis }
-
-// condition is the state that a wait waits for.
-type condition struct {
-	// check returns the readiness of a live object; nil if ask does so with requests of its own.
-	// Both may be called concurrently.
-	check readiness.Check
-	ask   func(info *resource.Info) (*status.Result, error)
-	// target is true if the condition is about the object that was written or deleted before,
-	// and not about another one of the same name.
-	target bool
-	// lost, if set, is the result for a target that is gone.
-	lost *status.Result
-	// interval returns the pause until the next read of an object without watch.
-	interval func(waited time.Duration) time.Duration
-	// endsWhenOutdated is true if the wait ends when the action is outdated.
-	endsWhenOutdated bool
-	// diagnosed is true if the cause of a failure is of interest, and role is the role of the
-	// objects in the release.
-	diagnosed bool
-	role      release.Role
-	// late, if set, is called once the wait has lasted for lateAfter.
-	late func()
-}
+func (w *Waiter) Diagnosis() *release.Diagnosis { return w.cause }
 
 // readyCondition returns the condition that objects are ready.
 func (w *Waiter) readyCondition(jobs bool) (condition, error) {
 	if w.Legacy {
-		return w.legacy(jobs)
+		return legacy(w.ctx, w.Clients, w.Log, jobs)
 	}
 	if jobs {
 		return polled(withRules(w.Checks, readiness.ReadyWithJobs)), nil
@@ -155,22 +93,11 @@ func (w *Waiter) readyCondition(jobs bool) (condition, error) {
 	return polled(withRules(w.Checks, readiness.Ready)), nil
 }
 
-func polled(check readiness.Check) condition {
-	return condition{interval: PollInterval, check: check}
-}
-
-// PollInterval returns the pause between two reads of an object after a time of waiting: short
-// at first, because most objects are ready soon, and a tenth of that time later.
-func PollInterval(elapsed time.Duration) time.Duration {
-	const shortest, longest = 100 * time.Millisecond, 2 * time.Second
-	return min(max(elapsed/10, shortest), longest)
-}
-
-// ObjectName returns the kind, the namespace and the name of an object for messages.
-func ObjectName(info *resource.Info) string {
-	return fmt.Sprintf("%s/%s/%s", info.Mapping.GroupVersionKind.Kind, info.Namespace, info.Name)
-}
-
-func describe(info *resource.Info, r *status.Result) string {
-	return fmt.Sprintf("%s status: '%s': %s", ObjectName(info), r.Status, strings.TrimSpace(r.Message))
+// wait returns when the condition holds or cannot hold any more.
+func (w *Waiter) wait(list kube.ResourceList, timeout time.Duration, c condition) error {
+	l := &loop{
+		condition: c, ctx: w.ctx, options: &w.Options, results: &w.results, pending: objectsOf(list), inbox: newInbox(),
+		diagnosis: diagnosis{ctx: w.ctx, options: &w.Options, cause: &w.cause, diagnosed: c.diagnosed, role: c.role},
+	}
+	return l.wait(timeout)
 }

@@ -72,13 +72,6 @@ type stream struct {
 	expiry *time.Timer
 }
 
-// subscription delivers the events of one object into an inbox.
-type subscription struct {
-	stream *stream
-	name   string
-	inbox  *inbox
-}
-
 // join subscribes to an object from its known version. It returns nil if a watch is not possible
 // now. If missed is true, events may have been missed, and the object has to be read once more.
 func (w *Watches) join(ctx context.Context, getter genericclioptions.RESTClientGetter, info *resource.Info, live *unstructured.Unstructured, b *inbox) (sub *subscription, missed bool) {

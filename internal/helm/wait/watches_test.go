@@ -15,9 +15,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/pintle-dev/pintle/internal/helm/apitest"
 	"helm.sh/helm/v3/pkg/kube"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/pintle-dev/pintle/internal/helm/apitest"
 )
 
 const jobsPath = "/apis/batch/v1/namespaces/prod/jobs"
@@ -99,7 +100,7 @@ func TestFollow(t *testing.T) {
 			want:   []string{watch, watch}, after: 5 * time.Second,
 		},
 		"Forgotten": {
-			reason: "if the server has forgotten where it was, everybody looks once, and a watch begins now",
+			reason: "if the server has compacted the version, every wait reads once, and a watch starts at the current version",
 			happen: func(w *world) {
 				time.Sleep(5 * time.Second)
 				w.Mu.Lock()
@@ -228,7 +229,7 @@ func TestFollowTogether(t *testing.T) {
 		time.Sleep(2 * time.Millisecond)
 		synctest.Wait()
 		if got := w.OpenWatches(); got != 0 || len(w.watches.streams) != 0 {
-			t.Errorf("%d watches are read by nobody, %d are kept", got, len(w.watches.streams))
+			t.Errorf("%d watches are open without waits, %d are kept", got, len(w.watches.streams))
 		}
 	})
 }
@@ -245,7 +246,7 @@ func TestJoinLate(t *testing.T) {
 	}{
 		"Nothing":     {"nothing was missed", func(*world) {}, 0},
 		"Other":       {"what happened to others does not matter", func(w *world) { w.Change(jobsPath+"/first", touch) }, 0},
-		"Missed":      {"what was told to nobody is asked for", func(w *world) { w.Change(jobsPath+"/second", touch) }, 1},
+		"Missed":      {"an event without subscription is made up by a read", func(w *world) { w.Change(jobsPath+"/second", touch) }, 1},
 		"MissedReady": {"and may be all that was waited for", func(w *world) { w.Change(jobsPath+"/second", complete) }, 1},
 		"Many": {"of too many objects nothing is known any more", func(w *world) {
 			for i := range maxSeen + 1 {
@@ -299,7 +300,7 @@ func TestJoinOlder(t *testing.T) {
 	})
 }
 
-// TestFollowIsCancelled: nobody follows for a wait that has ended.
+// TestFollowIsCancelled: a wait that has ended leaves its watch.
 func TestFollowIsCancelled(t *testing.T) {
 	for name, end := range map[string]struct {
 		timeout time.Duration

@@ -23,8 +23,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// foresight is what it takes to know a revision before it is made.
-type foresight struct {
+// precheck is what it takes to know a revision before it is made.
+type precheck struct {
 	policy  helmv2.CRDsPolicy
 	install bool
 	values  map[string]any
@@ -33,28 +33,28 @@ type foresight struct {
 	timeout time.Duration
 }
 
-// worthForeseeing is how many bytes there have to be in a chart and its values,
-// unpacked, for their revision to be foreseen: from less nothing is rendered that
+// minPrechecked is how many bytes there have to be in a chart and its values,
+// unpacked, for their size to be prechecked: from less nothing is rendered that
 // could fill a Secret, but by templates made for it, which are refused later.
-const worthForeseeing = corev1.MaxSecretSize / 4
+const minPrechecked = corev1.MaxSecretSize / 4
 
-// foresee refuses a revision that is too large before the definitions of its chart
+// precheckSize refuses a revision that is too large before the definitions of its chart
 // are written, which happens before it is rendered: templates may want to know that
 // these are there. So it is rendered once more, as if they were. If that fails, the
 // chart and the values alone are looked at; why it failed is told by those who know
 // the cluster as it will be.
 //
 // Charts without definitions are rendered before anything is written, and so need not
-// be foreseen.
-func (r *run) foresee(ctx context.Context, job Job, c *helmchart.Chart, f foresight) error {
-	if f.policy == helmv2.CRDsSkip || len(c.CRDObjects()) == 0 || unpacked(c, f.values) < worthForeseeing {
+// be prechecked.
+func (r *run) precheckSize(ctx context.Context, job Job, c *helmchart.Chart, f precheck) error {
+	if f.policy == helmv2.CRDsSkip || len(c.CRDObjects()) == 0 || unpacked(c, f.values) < minPrechecked {
 		return nil
 	}
 	last := 0
 	if rls, err := r.config.Releases.Last(job.Desired.Target.Name); err == nil {
 		last = rls.Version
 	}
-	rls, err := r.imagine(ctx, job, c, f, last)
+	rls, err := r.preview(ctx, job, c, f, last)
 	if err != nil {
 		return err
 	}
@@ -86,9 +86,9 @@ func unpacked(c *helmchart.Chart, values map[string]any) int {
 	return sum
 }
 
-// imagine returns the revision that would be made of a chart if its definitions were
+// preview returns the revision that would be made of a chart if its definitions were
 // there, or, if it cannot be rendered, one without a manifest.
-func (r *run) imagine(ctx context.Context, job Job, c *helmchart.Chart, f foresight, last int) (*helmrelease.Release, error) {
+func (r *run) preview(ctx context.Context, job Job, c *helmchart.Chart, f precheck, last int) (*helmrelease.Release, error) {
 	target := job.Desired.Target
 	own, err := r.load(ctx, job)
 	if err != nil {

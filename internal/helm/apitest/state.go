@@ -1,0 +1,121 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apitest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+)
+
+// Server is an API server in memory. It stores every object and validates none. It is an
+// http.RoundTripper, so that a test needs no socket and runs in a synctest bubble.
+type Server struct {
+	t testing.TB
+
+	Mu      sync.Mutex
+	Objects map[string]map[string]any
+	// Requests are "<method> <path>" of all writes, without dry runs.
+	Requests []string
+	// Protobuf are those of requests whose bodies were protobuf.
+	Protobuf []string
+	// Refuse, if set, returns the status code with which a request is refused, 0 for none.
+	Refuse func(method, path string) int
+	// Created, if set, is called with every new object and may change it.
+	Created func(object map[string]any)
+	// Reads are "GET <path>" of all reads, and "WATCH <path>".
+	Reads []string
+	// Watchable servers have resourceVersions and watches. Others forbid watches.
+	Watchable bool
+	// Lags delays events until Deliver is called.
+	Lags bool
+	// Slow, if set, is called for each request between its processing and its answer.
+	Slow func(method, path string)
+	// Offered are resources besides the default ones, by group and version.
+	Offered map[string][]string
+
+	log     []change
+	watches []*watching
+	// delivered is the number of events of the log that watches were sent.
+	delivered int
+	// oldest is the first version that can be watched from.
+	oldest int
+}
+
+// New returns an empty server.
+func New(t testing.TB) *Server {
+	t.Helper()
+	return &Server{t: t, Objects: map[string]map[string]any{}}
+}
+
+// Config returns the configuration of a client of the server.
+func (w *Server) Config() *rest.Config {
+	return &rest.Config{Host: "http://cluster", Transport: w, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
+}
+
+// Reset empties the server.
+func (w *Server) Reset() {
+	w.Objects, w.log, w.watches, w.Reads, w.Requests = map[string]map[string]any{}, nil, nil, nil, nil
+	w.delivered, w.oldest, w.Lags, w.Slow, w.Refuse, w.Created = 0, 0, false, nil, nil, nil
+}
+
+// SetUIDs gives new objects UIDs.
+func (w *Server) SetUIDs() {
+	n := 0
+	w.Created = func(object map[string]any) {
+		n++
+		(&unstructured.Unstructured{Object: object}).SetUID(types.UID(fmt.Sprint("uid-", n)))
+	}
+}
+
+// change is an event of the log.
+type change struct {
+	version int
+	path    string
+	event   []byte
+}
+
+// watching is the body of the answer to a watch. It has no goroutine.
+type watching struct {
+	prefix string
+	// from is the version after which events are sent.
+	from   int
+	ctx    context.Context
+	events chan []byte
+	closed chan struct{}
+	rest   []byte
+}
+
+// Read implements io.Reader.
+func (w *watching) Read(p []byte) (int, error) {
+	if len(w.rest) == 0 {
+		select {
+		case w.rest = <-w.events:
+		case <-w.closed:
+			return 0, io.EOF
+		case <-w.ctx.Done():
+			return 0, w.ctx.Err()
+		}
+	}
+	n := copy(p, w.rest)
+	w.rest = w.rest[n:]
+	return n, nil
+}
+
+// Close implements io.Closer.
+func (w *watching) Close() error { return nil }
+
+// send queues an event for a watch of its path.
+func (w *watching) send(c change) {
+	if c.version > w.from && strings.HasPrefix(c.path, w.prefix) {
+		w.events <- c.event
+	}
+}
