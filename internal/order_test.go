@@ -57,7 +57,7 @@ func TestFilesAreListed(t *testing.T) {
 		if len(files) > limit[0] {
 			t.Errorf("%s has %d files, at most %d", dir, len(files), limit[0])
 		}
-		if len(files) < 3 {
+		if len(files) < 3 || dir == "helm" {
 			continue
 		}
 		var order []string
