@@ -147,10 +147,11 @@ func leaderChanged(a Answer) bool {
 	return strings.Contains(a.Message, "etcdserver: leader changed") || strings.Contains(a.Message, "raft proposal dropped")
 }
 
-// PatchTestFailed reports whether a JSON patch was not applied because it tests for another
-// resourceVersion.
-func PatchTestFailed(a Answer) bool {
-	return a.Code == http.StatusUnprocessableEntity && strings.Contains(a.Message, "testing value /metadata/resourceVersion failed")
+// PatchMismatch reports whether a JSON patch does not apply to the object: it tests for another
+// value, or names a path that does not exist. The answer about an invalid result names causes, and
+// this one does not.
+func PatchMismatch(a Answer) bool {
+	return a.Code == http.StatusUnprocessableEntity && len(a.Causes) == 0
 }
 
 // invalidObject reports whether server-side apply could not read an object: a field is

@@ -32,6 +32,9 @@ func TestRecordedAnswers(t *testing.T) {
 		if got := Classify(AnswerOf(&apierrors.StatusError{ErrStatus: a.Answer})); got != a.Class {
 			t.Errorf("%s: the class is %d, want %d", a.Name, got, a.Class)
 		}
+		if got := PatchMismatch(AnswerOf(&apierrors.StatusError{ErrStatus: a.Answer})); got != (a.Name == "PatchTestFails") {
+			t.Errorf("%s: a patch that does not apply is %t", a.Name, got)
+		}
 	}
 }
 

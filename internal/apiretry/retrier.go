@@ -192,8 +192,8 @@ type request struct {
 	conflicts int
 	hurried   bool
 	resume    func()
-	// answers reports whether the server answers another request; nil if that is unknown.
-	answers func() bool
+	// serverReady reports whether the API server is ready; nil if that is unknown.
+	serverReady func() bool
 }
 
 // end acquires the slot of the action again.
@@ -233,7 +233,7 @@ func (q *request) again(ctx context.Context, a Answer) (bool, *Outage) {
 		if lasting {
 			return false, nil
 		}
-		if class == Transient && a.Code >= http.StatusInternalServerError && q.answers != nil && q.answers() {
+		if class == Transient && a.Code >= http.StatusInternalServerError && q.serverReady != nil && q.serverReady() {
 			// The request is sent once more: the outage may just be over.
 			r.succeeded(r.options.Now())
 			return true, nil

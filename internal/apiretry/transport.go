@@ -64,7 +64,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return t.next.RoundTrip(req)
 	}
 	q := t.retrier.begin()
-	q.answers = func() bool { return t.ready(req) }
+	q.serverReady = func() bool { return t.ready(req) }
 	defer q.end()
 	// unsure is true once a request may have been carried out although it failed.
 	unsure := false

@@ -111,7 +111,7 @@ func (k *objectState) correct(ctx context.Context, request Request, now func() t
 // changedMeanwhile reports whether an object was changed after its comparison. For a JSON patch
 // that tests the resourceVersion, the API server returns Invalid instead of Conflict.
 func changedMeanwhile(err error, f *finding) bool {
-	return apierrors.IsConflict(err) || f.patch != nil && apiretry.PatchTestFailed(apiretry.AnswerOf(err))
+	return apierrors.IsConflict(err) || f.patch != nil && apiretry.PatchMismatch(apiretry.AnswerOf(err))
 }
 
 // applied records that an object was applied. If the answer differs from the applied object, the

@@ -177,3 +177,27 @@ func TestFailed(t *testing.T) {
 		}
 	}
 }
+
+// TestChangedMeanwhile: an object that was changed after its comparison is compared again. A
+// correction that the API server rejects is not repeated.
+func TestChangedMeanwhile(t *testing.T) {
+	t.Parallel()
+	patch := &finding{patch: []operation{{}}}
+	mismatch := apierrors.NewGenericServerResponse(422, "", schema.GroupResource{}, "", "the test failed", 0, false)
+	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, "web", fieldpkg.ErrorList{fieldpkg.Required(fieldpkg.NewPath("data"), "")})
+	for name, tc := range map[string]struct {
+		err   error
+		found *finding
+		want  bool
+	}{
+		"None":     {nil, patch, false},
+		"Conflict": {apierrors.NewConflict(schema.GroupResource{}, "web", errors.New("modified")), &finding{}, true},
+		"Mismatch": {mismatch, patch, true},
+		"Invalid":  {invalid, patch, false},
+		"Applied":  {mismatch, &finding{}, false},
+	} {
+		if got := changedMeanwhile(tc.err, tc.found); got != tc.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}

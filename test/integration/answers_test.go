@@ -65,6 +65,7 @@ func TestAnswers(t *testing.T) {
 		"NoTime":             {http.MethodPatch, configMaps + "/t?fieldManager=m", apply, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"t","creationTimestamp":"x"}}`, nil, apiretry.Answered},
 		"AlreadyExists":      {http.MethodPost, configMaps, plain, configMap("there", ""), nil, apiretry.Answered},
 		"StaleVersion":       {http.MethodPut, configMaps + "/there", plain, strings.Replace(configMap("there", ""), `"name"`, `"resourceVersion":"1","name"`, 1), nil, apiretry.Conflict},
+		"PatchTestFails":     {http.MethodPatch, configMaps + "/there", "application/json-patch+json", `[{"op":"test","path":"/metadata/resourceVersion","value":"1"}]`, nil, apiretry.Answered},
 		"OtherManager":       {http.MethodPatch, configMaps + "/owned?fieldManager=m", apply, configMap("owned", `,"data":{"a":"m"}`), nil, apiretry.Answered},
 		"NotFound":           {http.MethodGet, configMaps + "/none", "", "", nil, apiretry.Answered},
 		"NoSuchKind":         {http.MethodGet, "/apis/none.example.com/v1/things", "", "", nil, apiretry.Answered},
