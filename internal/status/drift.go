@@ -103,7 +103,12 @@ func finishCorrection(r *Report, c *conditions, o release.Outcome, a release.Cor
 	c.summarize(status, o.Desired)
 	if o.Err == nil && len(o.Failed) == 0 {
 		c.remove(helmv2.ConditionReconciling)
-		if !a.OnlyRemoved {
+		switch complete := len(a.Drift.Errors) == 0 && !a.Drift.Repeat; {
+		case a.OnlyRemoved:
+		case !complete:
+			// The next comparison sets it: some objects are not known to be without drift.
+			c.remove(helmv2.ConditionDrifted)
+		default:
 			c.set(helmv2.ConditionDrifted, metav1.ConditionFalse, helmv2.ReasonNoDriftDetected, undriftedMessage(release.Drift{Ceded: a.Drift.Ceded, Note: a.Drift.Note}))
 		}
 		message := fmt.Sprintf("Cluster state of release %s has been corrected:\n%s", nameOf(last), correctedObjects(o.Corrected))

@@ -150,7 +150,8 @@ func TestOutageEndsWithAnAction(t *testing.T) {
 	reconcile(0)
 }
 
-// TestComparisonIsRepeated: a release of which an object could not be read is not in sync.
+// TestComparisonIsRepeated: a release of which an object could not be read is not in sync, and is
+// compared again with back-off.
 func TestComparisonIsRepeated(t *testing.T) {
 	s := &stub{mode: helmv2.DriftDetectionEnabled, live: &livestub{}}
 	r := testReconciler(t, s)
@@ -158,10 +159,13 @@ func TestComparisonIsRepeated(t *testing.T) {
 	reconcileOnce(t, r)
 	s.live.found.Errors = []release.ObjectError{{Err: "busy", Transient: true}}
 	r.memory.With(key, func(m *memory) { m.sync.invalidate() })
+	var last time.Duration
 	for range 3 {
 		looks := s.live.looks
-		if result := reconcileOnce(t, r); result.RequeueAfter > outage.MaxRetry || s.live.looks != looks+1 {
-			t.Fatalf("compared %d times, requeued after %s", s.live.looks-looks, result.RequeueAfter)
+		result := reconcileOnce(t, r)
+		if result.RequeueAfter > outage.MaxRetry || result.RequeueAfter <= last || s.live.looks != looks+1 {
+			t.Fatalf("compared %d times, requeued after %s, and after %s before", s.live.looks-looks, result.RequeueAfter, last)
 		}
+		last = result.RequeueAfter
 	}
 }
