@@ -83,8 +83,8 @@ func (a *adoption) claim(list kube.ResourceList) {
 	}
 }
 
-// candidates are the objects of a new revision that may be somebody else's: those
-// that the revision before has not. If none before it ever worked, it is not known
+// candidates are the objects of a new revision that another release may own: those
+// that the previous revision does not have. If none before it ever worked, it is not known
 // which of its objects it had made.
 func (r *run) candidates() kube.ResourceList {
 	c := r.client
@@ -170,7 +170,7 @@ func (a *adoption) admit(info *resource.Info, v verdict) {
 	a.client.Log("adopting %s", said)
 }
 
-// orphaned says why an object is nobody's.
+// orphaned returns the reason why an object has no owner.
 func orphaned(v verdict) string {
 	switch {
 	case !v.marks.NamesRelease():
@@ -204,8 +204,8 @@ func (a *adoption) refusal(info *resource.Info, v verdict) string {
 	return text
 }
 
-// recheck looks once more at an object that exists and is about to be adopted, or
-// that somebody seems to have made or marked since it was checked.
+// recheck reads an object again that exists and is about to be adopted, or that another
+// client seems to have created or labelled since the check.
 func (a *adoption) recheck(info *resource.Info, changed bool) error {
 	if a == nil {
 		return nil
@@ -258,8 +258,8 @@ func (a *adoption) explain(cause error) (owned bool, err error) {
 	return false, cause
 }
 
-// disputes reports whether somebody else manages the fields that say whose an object
-// is, with other values: it has been made or adopted since it was checked, or is an
+// disputes reports whether another manager owns the ownership metadata of an object,
+// with other values: it has been made or adopted since it was checked, or is an
 // orphan.
 func disputes(err error) bool {
 	var status apierrors.APIStatus

@@ -19,8 +19,8 @@ import (
 // applying says how a job applies the objects of its release.
 type applying struct {
 	serverSide bool
-	// migrate is true if the objects in the cluster were applied the other way, or
-	// nobody knows how: their managed fields are looked at first.
+	// migrate is true if the objects in the cluster were applied by the other method, or by
+	// an unknown one: their managed fields are read first.
 	migrate bool
 	// force replaces objects instead of merging; client-side only.
 	force bool

@@ -212,8 +212,7 @@ func (b *builder) client(gv apischema.GroupVersion) (resource.RESTClient, error)
 	return client, nil
 }
 
-// httpClient returns the client that a way into a cluster has for everybody, or
-// makes one.
+// httpClient returns the shared HTTP client of a connection, or a new one.
 func httpClient(getter genericclioptions.RESTClientGetter, config *rest.Config) (*http.Client, error) {
 	if way, ok := getter.(interface{ HTTPClient() *http.Client }); ok {
 		return way.HTTPClient(), nil

@@ -56,7 +56,7 @@ func capabilitiesOf(way offering) (capabilities *chartutil.Capabilities, incompl
 	if err != nil && !apidiscovery.IsGroupDiscoveryFailedError(err) {
 		return nil, nil, err
 	}
-	// Clipped, so that nobody appends to what others read.
+	// Clipped, so that an append does not write into the shared list.
 	known := chartutil.VersionSet(apis[:len(apis):len(apis)])
 	if len(known) == 0 {
 		known = chartutil.DefaultVersionSet
@@ -90,9 +90,8 @@ func (r *Runner) offerOf(getter genericclioptions.RESTClientGetter) (offer, erro
 	return offer{capabilities: capabilities, digest: r.offered.digest(capabilities), incomplete: incomplete}, nil
 }
 
-// offerDigest remembers the digest of what was offered last, as nobody changes the
-// list that a server is known to offer: whoever hands out the same one hands out
-// the same APIs. There may be thousands of them, and a thousand releases that ask.
+// offerDigest caches the digest of the last list of APIs. Such a list is never changed, so the
+// same list has the same digest. It may have thousands of entries, for thousands of releases.
 type offerDigest struct {
 	mu   sync.Mutex
 	apis chartutil.VersionSet

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// denied is what somebody may not do, said in a line.
+// denied is an error about a missing permission, in one line.
 type denied struct {
 	text  string
 	cause error
@@ -20,10 +20,9 @@ func (d denied) Error() string { return d.text }
 // Unwrap returns the error that was said otherwise.
 func (d denied) Unwrap() error { return d.cause }
 
-// inLine says in one line that an API server forbids something: it goes into
-// conditions, and whoever reads them in a table should see who may not do what.
-// Helm and others put several errors one below the other, and the API server does so
-// with the rights that somebody lacks. All other errors are as they are.
+// inLine returns an error about a missing permission in one line: it goes into conditions,
+// which kubectl prints in a table. Helm and the API server write several errors below each
+// other. Other errors are returned unchanged.
 func inLine(err error) error {
 	if err == nil {
 		return nil

@@ -61,8 +61,8 @@ func (q *inquest) meet(all ...*helmrelease.Release) {
 	}
 }
 
-// secrets are the texts that nobody is to see: those that were given, and those in
-// the Secrets of the newest revision.
+// secrets returns the texts to redact: the given ones, and the values of the Secrets of the
+// newest revision.
 func (q *inquest) secrets() []string {
 	all := slices.Clone(q.given)
 	if q.newest != nil {

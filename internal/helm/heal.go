@@ -83,7 +83,7 @@ func actionOf(rel *helmrelease.Release) helmv2.ReleaseAction {
 
 // markDeployed supersedes what was deployed and then marks rel. After a crash in
 // between rel is still failed, so that it will be healed again; the other way
-// round two revisions would be deployed, and nobody would look again.
+// round two revisions would be deployed, without another recheck.
 func (r *run) markDeployed(rel *helmrelease.Release, made helmv2.ReleaseAction) error {
 	deployed, err := r.config.Releases.DeployedAll(rel.Name)
 	if err != nil && !errors.Is(err, driver.ErrNoDeployedReleases) {

@@ -37,7 +37,7 @@ type looks struct {
 	needless func() bool
 
 	first sync.Once
-	// away is true if nobody has looked, and Helm was told that nothing exists.
+	// away is true if objects were not read, and Helm was told that none exists.
 	away atomic.Bool
 	over atomic.Bool
 	// found is what was there, by object.

@@ -61,8 +61,8 @@ func (c *client) migrateAll(original, target kube.ResourceList) error {
 //
 // Towards the server, the entries that client-side applying left become our
 // apply's, or fields that the chart drops would stay for ever. Away from it, our
-// apply's entry becomes an update's: it would linger, claiming what nobody
-// applies any more.
+// apply's entry becomes an update's: it would stay and own fields that are not applied
+// any more.
 func migrate(info *resource.Info, toServer bool) (did bool, err error) {
 	helper := resource.NewHelper(info.Client, info.Mapping)
 	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {

@@ -236,7 +236,7 @@ func (c *client) takeBody(info *resource.Info) ([]byte, error) {
 func (c *client) tryOutClientSide(info *resource.Info) error {
 	err := c.tryMerging(info)
 	if apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) {
-		// Somebody has deleted or made it between the look and the trial.
+		// Another client deleted or created it between the read and the dry run.
 		err = c.tryMerging(info)
 	}
 	return err

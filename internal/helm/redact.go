@@ -62,9 +62,8 @@ func (r redactor) text(s string) string {
 const minOwn = 8
 
 // ownSecrets are the values in the Secrets of the newest revision that an action has
-// met. They may be of nobody's giving: charts make passwords, and whoever admits
-// objects may quote them. They are not looked for before there is something to be
-// said. It may be used concurrently.
+// met. Charts generate passwords, and admission webhooks may quote them. The
+// values are collected only if there is a text to redact. It may be used concurrently.
 type ownSecrets struct {
 	mu       sync.Mutex
 	of       *helmrelease.Release

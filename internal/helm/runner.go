@@ -241,7 +241,7 @@ func (j *Job) target() release.Target {
 
 // perform runs the action. A panic while Helm renders or uninstalls ends the job,
 // not the controller; installs and upgrades apply and wait on goroutines of
-// Helm's own, where nobody can catch one.
+// Helm's own, where a panic cannot be recovered.
 func (r *run) perform(ctx context.Context, job Job) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -32,7 +32,7 @@ const parallel = 8
 // what was created and updated, also if others failed.
 func (c *client) applyAll(original, target kube.ResourceList) (*kube.Result, error) {
 	result := &kube.Result{}
-	// Returning to a revision adds objects that nobody has checked.
+	// A rollback adds objects that were not checked.
 	if err := c.adoption.check(target.Difference(original), "no object was changed"); err != nil {
 		return result, err
 	}
@@ -93,7 +93,7 @@ func each(list kube.ResourceList, do func(i int, info *resource.Info) error) []e
 // looksBefore reports whether an object may have fields that client-side applying
 // left, so that it has to be looked at before it is applied. Trying it out has
 // shown that. Where it was not tried out, an object that is new to the release is
-// looked at only if it is known to exist, or nobody has looked.
+// read only if it is known to exist, or was not read before.
 func (c *client) looksBefore(info *resource.Info, original kube.ResourceList) bool {
 	if t, ok := c.trial(info); ok {
 		return t.traces
@@ -101,9 +101,9 @@ func (c *client) looksBefore(info *resource.Info, original kube.ResourceList) bo
 	return c.applying.migrate && (c.looks.lookedAway() || original.Contains(info))
 }
 
-// apply applies one object and reports whether that created it. It asks politely
-// first, which costs nothing where nobody else manages a field, and tells who did
-// where it has to insist. Fields that the object owes to client-side applying
+// apply applies one object and reports whether that created it. The first request does not
+// force conflicts: it is the only one if there are no other field managers, and names them
+// otherwise. Fields that the object owes to client-side applying
 // would survive their removal from the chart: the answer shows whether there are
 // any, unless it is said to look beforehand.
 func (c *client) apply(info *resource.Info, look bool) (created bool, err error) {
@@ -192,7 +192,7 @@ func (c *client) patch(info *resource.Info, body []byte, accept string, options 
 	return live, code == http.StatusCreated, err
 }
 
-// reportConflicts says which fields are taken from whom.
+// reportConflicts logs which fields are taken from which managers.
 func (c *client) reportConflicts(info *resource.Info, err error) {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// Stored is what Helm's storage says to somebody who wants to run a hook.
+// Stored is the content of Helm's storage that an Operation needs to run a hook.
 type Stored struct {
 	// Pending says that the newest revision is in the middle of something; empty if
 	// it is not.
@@ -83,8 +83,8 @@ func (s *Stored) read(rls *helmrelease.Release) {
 	}
 }
 
-// look takes in what one document says. One that cannot be read selects nothing,
-// and holds no secret that anybody could have applied.
+// look adds one document. A document that cannot be parsed selects nothing, and cannot have
+// been applied, so it has no secret.
 func (s *Stored) look(text string, selecting bool) {
 	var o struct {
 		Kind     string `json:"kind"`

@@ -53,8 +53,8 @@ func filters(all []release.TestFilter) map[string][]string {
 // wholeRelease is a storage driver for tests. Helm filters tests by taking hooks
 // out of the release, stores it like that while they run, and puts them back in
 // another order: if the process died meanwhile, the release would have lost its
-// hooks, and if not it would look as if somebody had changed it. So what is
-// stored are always the hooks that were read.
+// hooks, and otherwise its record would look changed by another client. So the
+// hooks that were read are always stored.
 type wholeRelease struct {
 	driver.Driver
 	ctx context.Context //nolint:containedctx // a driver lives as long as one action

@@ -51,8 +51,8 @@ func (r *run) alreadyUninstalled(name string) bool {
 	return err == nil && last.Info.Status == helmrelease.StatusUninstalled
 }
 
-// unlock marks a revision as failed whose operation nobody runs any more. It
-// does nothing if the revision has moved on in the meantime.
+// unlock marks a pending revision as failed whose action does not run any more. It does
+// nothing if the status of the revision has changed in the meantime.
 func (r *run) unlock(a release.Unlock) error {
 	rel, err := r.config.Releases.Get(a.Target.Name, a.Version)
 	if err != nil {

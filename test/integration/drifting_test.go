@@ -535,7 +535,7 @@ data: {version: {{ .Capabilities.APIVersions.Has "none/v1" | quote }}, random: {
 		t.Errorf("it was rendered with %s", got)
 	}
 	w.untilSays(warned, "Drifted", metav1.ConditionTrue, helmv2.ReasonDriftDetected, "the chart reads the cluster, and is rendered otherwise now")
-	w.untilSays(random, "Drifted", metav1.ConditionFalse, helmv2.ReasonNoDriftDetected, "rendered otherwise each time")
+	w.untilSays(random, "Drifted", metav1.ConditionFalse, helmv2.ReasonNoDriftDetected, "renders another manifest each time")
 	w.must(suite.client.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "elsewhere"}, Data: map[string]string{"a": "1"}}))
 	w.ask(looks, "look")
 	w.until(looks, "revision 2", func(hr *helmv2.HelmRelease) bool { return newest(hr) == 2 })

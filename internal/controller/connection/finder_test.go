@@ -423,8 +423,14 @@ func TestFindUnreachable(t *testing.T) {
 		t.Errorf("got %+v", b)
 	}
 
-	if listener, err = (&net.ListenConfig{}).Listen(t.Context(), "tcp", address); err != nil {
-		t.Skip("the port is taken by now:", err)
+	// Another process may have the port for a moment.
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		if listener, err = (&net.ListenConfig{}).Listen(t.Context(), "tcp", address); err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
 	}
 	server := &http.Server{Handler: http.NotFoundHandler(), ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(listener) }()

@@ -31,7 +31,7 @@ const (
 	capabilitiesDelay = 2 * time.Second
 
 	renderedOtherwise = "the chart reads the cluster, and is rendered otherwise now"
-	rendersUnstable   = "The chart is rendered otherwise each time, so that nobody can tell whether the cluster has changed what it reads there."
+	rendersUnstable   = "The chart renders another manifest each time, so a change of what it reads from the cluster cannot be detected."
 )
 
 // withRendering returns the result of a comparison with whether the chart renders differently now

@@ -64,7 +64,7 @@ func (o *observer) verify(ctx context.Context, rec reconciliation, stored helm.S
 	case release.Unverifiable:
 		refused = problem("the digest of revision %d in %s is not one that can be verified here" + mends)
 	case release.Altered:
-		refused = problem("the record of revision %d does not agree with its digest in %s: somebody else changed it" + mends)
+		refused = problem("the record of revision %d does not agree with its digest in %s: another client changed it" + mends)
 	}
 	if err := o.upToDate(ctx, rec); err != nil {
 		return verification{}, err

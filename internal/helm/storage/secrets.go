@@ -219,7 +219,7 @@ func (s *secretStore) create(st *staged) (written, error) {
 	rec, err := s.api.create(s.ctx, w.secret)
 	if apierrors.IsAlreadyExists(err) {
 		s.index.markStale(s.namespace, s.release)
-		return written{}, fmt.Errorf("%w: somebody else has made revision %d in the meantime", driver.ErrReleaseExists, rls.Version)
+		return written{}, fmt.Errorf("%w: another client has created revision %d in the meantime", driver.ErrReleaseExists, rls.Version)
 	}
 	if err != nil {
 		return written{}, s.refused("create", w.secret, err)
