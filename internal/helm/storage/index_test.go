@@ -342,7 +342,7 @@ func TestNothingIsStoredNorRecorded(t *testing.T) {
 	look(true)
 	expect(t, "before the event of the watch", l)
 	err := l.recorder(t).Create(Key("app", 1), revision(1, helmrelease.StatusPendingInstall, nil))
-	if !errors.Is(err, driver.ErrReleaseExists) || !strings.Contains(err.Error(), "somebody else") {
+	if !errors.Is(err, driver.ErrReleaseExists) || !strings.Contains(err.Error(), "another client") {
 		t.Errorf("the number is taken: %v", err)
 	}
 	l.since()
