@@ -26,9 +26,7 @@ func (r *Reconciler) publish(ctx context.Context, rec reconciliation, d operatio
 	if err != nil {
 		return unwritten(err)
 	}
-	for _, e := range rep.Events {
-		r.events.Event(written, e.Type, e.Reason, e.Message)
-	}
+	controller.Emit(r.events, written, rep.Events...)
 	if rep.Ended {
 		r.count(rec, d, rep.Status)
 		for i := range rec.jobs {
