@@ -68,7 +68,7 @@ func (r *Reconciler) count(rec reconciliation, d operation.Decision, status opsv
 // another action before the Operation has the lock.
 func (r *Reconciler) queue(rec reconciliation, d operation.Decision) {
 	t := rec.in.Target
-	if d.Rule == "SetFinalizer" || d.Rule == "AwaitLock" && (t.Action != "" || t.Pending != "") && !d.Phase.Final() {
+	if d.Rule == operation.RuleSetFinalizer || d.Rule == operation.RuleAwaitLock && (t.Action != "" || t.Pending != "") && !d.Phase.Final() {
 		r.locks.Wait(rec.op.UID, rec.op.Name, client.ObjectKey{Namespace: rec.op.Namespace, Name: t.HelmRelease}, rec.in.Now)
 		return
 	}
