@@ -65,8 +65,8 @@ func IsReady(hr *helmv2.HelmRelease) (why string, ok bool) {
 	return "", true
 }
 
-// dependencies returns a *release.Blocked for the first dependency of hr that is not ready.
-func (r *Resolver) dependencies(ctx context.Context, hr *helmv2.HelmRelease) error {
+// check returns a *release.Blocked for the first dependency of hr that is not ready.
+func (r dependencies) check(ctx context.Context, hr *helmv2.HelmRelease) error {
 	if err := checkKinds(hr); err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (r *Resolver) dependencies(ctx context.Context, hr *helmv2.HelmRelease) err
 }
 
 // checkRelease returns a *release.Blocked if a HelmRelease that hr depends on is not ready.
-func (r *Resolver) checkRelease(ctx context.Context, hr *helmv2.HelmRelease, ref helmv2.DependencyReference, e *cel.Expression) error {
+func (r dependencies) checkRelease(ctx context.Context, hr *helmv2.HelmRelease, ref helmv2.DependencyReference, e *cel.Expression) error {
 	key := dependencyKey(hr, ref)
 	dep, err := r.dependency(ctx, key)
 	if err != nil {
@@ -110,7 +110,7 @@ func (r *Resolver) checkRelease(ctx context.Context, hr *helmv2.HelmRelease, ref
 
 // dependency reads a HelmRelease. The cache may not hold it, since the controller may watch one
 // namespace only, or objects with certain labels only.
-func (r *Resolver) dependency(ctx context.Context, key types.NamespacedName) (*helmv2.HelmRelease, error) {
+func (r dependencies) dependency(ctx context.Context, key types.NamespacedName) (*helmv2.HelmRelease, error) {
 	dep := &helmv2.HelmRelease{}
 	if err := r.reader.Get(ctx, key, dep); err == nil {
 		return dep, nil
@@ -119,7 +119,7 @@ func (r *Resolver) dependency(ctx context.Context, key types.NamespacedName) (*h
 }
 
 // cycleOr returns the dependency cycle from hr through dep back to hr, or else why.
-func (r *Resolver) cycleOr(ctx context.Context, hr *helmv2.HelmRelease, dep types.NamespacedName, why string) string {
+func (r dependencies) cycleOr(ctx context.Context, hr *helmv2.HelmRelease, dep types.NamespacedName, why string) string {
 	self := client.ObjectKeyFromObject(hr)
 	path := DependencyPath(ctx, r.reader, dep, self)
 	if path == nil {
