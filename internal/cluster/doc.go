@@ -5,10 +5,11 @@
 // All users of a connection share its transport, discovery and REST mapper. A circuit breaker for
 // each other cluster rejects requests while its API server does not answer, and probes it.
 //
-//	probe.go        admits reconciliations and probes clusters that do not answer
-//	token_stats.go  counts tokens
-//	cloud.go        locates clusters of clouds
 //	pool.go         Connections: returns, caches and drops connections
+//	token_stats.go  counts tokens
+//	probe.go        probes clusters that do not answer
+//	gates.go        admits reconciliations, and holds the gate of each cluster
+//	cloud.go        locates clusters of clouds
 //	kubeconfig.go   turns a kubeconfig into a configuration
 //	gate.go         rejects requests to a cluster that does not answer
 //	breaker.go      the state of a circuit breaker (pure)

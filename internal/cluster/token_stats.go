@@ -26,20 +26,22 @@ func (t *tokenCounts) count(err error) {
 }
 
 // TokenStats returns the current number of tokens and the counts since the start.
-func (c *Connections) TokenStats() TokenStats {
-	s := TokenStats{Succeeded: c.counts.answered.Load(), Failed: c.counts.failed.Load(), Evicted: c.counts.evicted.Load()}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (c *Connections) TokenStats() TokenStats { return c.gates.tokenStats() }
+
+func (s *gates) tokenStats() TokenStats {
+	stats := TokenStats{Succeeded: s.counts.answered.Load(), Failed: s.counts.failed.Load(), Evicted: s.counts.evicted.Load()}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	seen := map[*tokenSource]bool{}
-	for _, g := range c.gates {
+	for _, g := range s.byDigest {
 		if t := g.tokenSource(); t != nil && !seen[t] {
 			seen[t] = true
 			if t.cached() != "" {
-				s.Cached++
+				stats.Cached++
 			}
 		}
 	}
-	return s
+	return stats
 }
 
 // TokenState reports whether requests to the cluster need a token, and whether a valid one is

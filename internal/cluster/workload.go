@@ -155,16 +155,25 @@ type tokenSource struct {
 	renewAt time.Time
 }
 
-func newTokenSource(w *Workload, requester TokenRequester, maxAge time.Duration, now func() time.Time, counts *tokenCounts) *tokenSource {
-	return &tokenSource{
-		maxAge: maxAge, counts: counts,
-		fetch: func(ctx context.Context) (string, time.Time, error) {
-			if requester == nil {
-				return "", time.Time{}, errors.New("tokens of ServiceAccounts are not supported")
-			}
-			return requester(ctx, w.ServiceAccount, w.Audiences)
-		},
-		now: now, fetching: make(chan struct{}, 1),
+// newTokenSource returns a token source without its fetch.
+func newTokenSource(o Options, counts *tokenCounts) *tokenSource {
+	s := &tokenSource{now: o.Now, counts: counts, fetching: make(chan struct{}, 1), maxAge: o.MaxTokenAge}
+	switch {
+	case o.NoTokenCache:
+		s.maxAge = 0
+	case o.MaxTokenAge == 0:
+		s.maxAge = -1
+	}
+	return s
+}
+
+// fetcher returns a function that requests tokens for a workload.
+func fetcher(w *Workload, requester TokenRequester) func(context.Context) (string, time.Time, error) {
+	return func(ctx context.Context) (string, time.Time, error) {
+		if requester == nil {
+			return "", time.Time{}, errors.New("tokens of ServiceAccounts are not supported")
+		}
+		return requester(ctx, w.ServiceAccount, w.Audiences)
 	}
 }
 
