@@ -154,7 +154,7 @@ func (s *gates) get(d digest, id Identity, configOf func() (*rest.Config, error)
 	case id.locator != nil:
 		g.locator, g.tokens = id.locator, id.locator.tokens
 	case id.Workload != nil:
-		g.tokens = newTokenSource(s.o, &s.counts)
+		g.tokens = newTokenSource(s.o.maxTokenAge(), s.o.Now, &s.counts)
 		g.tokens.fetch = fetcher(id.Workload, s.requester)
 	}
 	g.touch(s.o.Now())
@@ -171,10 +171,27 @@ func (s *gates) locatorFor(w *Workload) *locator {
 	l := &locator{digest: d, workload: w, lookup: s.o.CloudLookup, requester: s.requester, now: s.o.Now}
 	l.gate = newGate(w.name(), s.o.Now, s.probing.Load, s.trigger)
 	l.gate.workload, l.gate.locator, l.gate.probe = w, l, l.probe
-	l.tokens = newTokenSource(s.o, &s.counts)
+	l.tokens = newTokenSource(s.o.maxTokenAge(), s.o.Now, &s.counts)
 	l.tokens.fetch, l.tokens.blocked = l.fetchToken, l.gate.openError
 	s.byDigest[d] = l.gate
 	return l
+}
+
+// tokenStats returns the current number of tokens and the counts since the start.
+func (s *gates) tokenStats() TokenStats {
+	stats := TokenStats{Succeeded: s.counts.answered.Load(), Failed: s.counts.failed.Load(), Evicted: s.counts.evicted.Load()}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	seen := map[*tokenSource]bool{}
+	for _, g := range s.byDigest {
+		if t := g.tokenSource(); t != nil && !seen[t] {
+			seen[t] = true
+			if t.cached() != "" {
+				stats.Cached++
+			}
+		}
+	}
+	return stats
 }
 
 // drop removes idle gates. The gate of a cloud stays while a gate of a cluster that it located
@@ -207,5 +224,13 @@ func (s *gates) remove(d digest, g *gate) {
 	}
 	if g.isOpen() && s.callbacks.Unreachable != nil {
 		s.callbacks.Unreachable(g.host, false)
+	}
+}
+
+// trigger makes sendProbes check all gates. It does not block.
+func (s *gates) trigger() {
+	select {
+	case s.triggered <- struct{}{}:
+	default:
 	}
 }

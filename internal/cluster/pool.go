@@ -6,7 +6,6 @@ package cluster
 import (
 	"container/list"
 	"context"
-	"crypto/sha256"
 	"crypto/tls"
 	"fmt"
 	"net"
@@ -23,32 +22,10 @@ import (
 const (
 	// maxConnections bounds the number of cached connections.
 	maxConnections = 128
-	// maxIdle is how long an unused connection is cached. Most HelmReleases are reconciled
-	// more often.
-	maxIdle = 30 * time.Minute
 	// dialTimeout bounds the TCP connection and the TLS handshake with a server of another
 	// cluster, each.
 	dialTimeout = 5 * time.Second
 )
-
-// LocalCluster is the Connection.Cluster of the controller's own cluster.
-const LocalCluster = "local"
-
-// Identity selects a cluster and a user in it. The zero value is the controller in its own cluster.
-type Identity struct {
-	// User is the impersonated user, "system:serviceaccount:<namespace>:<name>"; empty for no
-	// impersonation.
-	User string
-	// Kubeconfig is the content of the kubeconfig of another cluster; nil for the cluster of
-	// the controller.
-	Kubeconfig []byte
-	// Workload selects another cluster in place of a kubeconfig; nil for none.
-	Workload *Workload
-	// locator located the Workload; nil if it needed no cloud lookup. Locate sets it.
-	locator *locator
-	// Fresh requests a connection that is not shared and not cached.
-	Fresh bool
-}
 
 // Options configure Connections.
 type Options struct {
@@ -67,6 +44,17 @@ type Options struct {
 	Now func() time.Time
 }
 
+// maxTokenAge returns the maximum age of tokens; negative for no bound.
+func (o Options) maxTokenAge() time.Duration {
+	switch {
+	case o.NoTokenCache:
+		return 0
+	case o.MaxTokenAge == 0:
+		return -1
+	}
+	return o.MaxTokenAge
+}
+
 // Connections is a pool of connections, one for each identity. It may be used concurrently.
 type Connections struct {
 	local *rest.Config
@@ -81,30 +69,6 @@ type Connections struct {
 	cached map[connectionKey]*list.Element
 	recent *list.List
 }
-
-// digest is the digest of a kubeconfig, a Workload or a lookup.
-type digest = [sha256.Size]byte
-
-// connectionKey is the key of a cached connection. It contains the digest of the kubeconfig, so
-// that a changed kubeconfig has another connection.
-type connectionKey struct {
-	user   string
-	remote bool
-	digest digest
-}
-
-func (i Identity) key() connectionKey {
-	if i.Workload != nil {
-		return connectionKey{user: i.User, remote: true, digest: i.Workload.digest()}
-	}
-	return connectionKey{user: i.User, remote: i.Kubeconfig != nil, digest: sha256.Sum256(i.Kubeconfig)}
-}
-
-// String returns a text that differs between any two keys.
-func (k connectionKey) String() string { return fmt.Sprintf("%s %t %x", k.user, k.remote, k.digest) }
-
-// clusterOf returns the Connection.Cluster of another cluster.
-func clusterOf(d digest) string { return fmt.Sprintf("%x", d) }
 
 type cachedConnection struct {
 	key        connectionKey
@@ -221,6 +185,9 @@ func (c *Connections) Start(ctx context.Context) error {
 	c.gates.sendProbes(ctx)
 	return nil
 }
+
+// TokenStats returns the current number of tokens and the counts since the start.
+func (c *Connections) TokenStats() TokenStats { return c.gates.tokenStats() }
 
 // drop releases the connections above maxConnections and those that are idle, and removes the gates
 // of unused clusters.

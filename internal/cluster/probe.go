@@ -89,11 +89,3 @@ func (s *gates) probe(ctx context.Context, d digest, g *gate) {
 	}
 	s.trigger()
 }
-
-// trigger makes sendProbes check all gates. It does not block.
-func (s *gates) trigger() {
-	select {
-	case s.triggered <- struct{}{}:
-	default:
-	}
-}
