@@ -45,21 +45,21 @@ import (
 // It is an error if the chart cannot be rendered any more, and if the manifest is
 // another while the server could not tell everything that it offers: what depends
 // on that would be taken away.
-func (r *Runner) Rerender(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, version int) (release.Rerendering, error) {
+func (r *Runner) Rerender(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, version int) (release.RenderResult, error) {
 	redact := newRedactor(job.Secrets)
 	reads, err := r.charts.Reads(ctx, job.Artifact)
 	if err != nil {
-		return release.Rerendering{}, redact.error(fmt.Errorf("could not load chart: %w", err))
+		return release.RenderResult{}, redact.error(fmt.Errorf("could not load chart: %w", err))
 	}
 	if !reads.Any() {
-		return release.Rerendering{}, nil
+		return release.RenderResult{}, nil
 	}
 	result, err := r.rerender(ctx, getter, job, version, reads)
 	return result, redact.error(inLine(err))
 }
 
-func (r *Runner) rerender(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, version int, reads chart.ClusterReads) (release.Rerendering, error) {
-	result := release.Rerendering{Reads: true, Lookup: reads.Lookup}
+func (r *Runner) rerender(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, version int, reads chart.ClusterReads) (release.RenderResult, error) {
+	result := release.RenderResult{Reads: true, Lookup: reads.Lookup}
 	now, err := r.offerOf(getter)
 	if err != nil {
 		return result, err
@@ -309,11 +309,11 @@ func documents(manifest string) ([]string, error) {
 
 // Reads returns what Rerender would if the manifest were the same, without
 // rendering: what the chart of a job reads, and what the API server offers.
-func (r *Runner) Reads(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job) (release.Rerendering, error) {
+func (r *Runner) Reads(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job) (release.RenderResult, error) {
 	reads, err := r.charts.Reads(ctx, job.Artifact)
 	if err != nil || !reads.Any() {
-		return release.Rerendering{}, err
+		return release.RenderResult{}, err
 	}
 	offers, err := r.Offers(getter)
-	return release.Rerendering{Reads: true, Lookup: reads.Lookup, Capabilities: offers}, err
+	return release.RenderResult{Reads: true, Lookup: reads.Lookup, Capabilities: offers}, err
 }

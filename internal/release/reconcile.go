@@ -66,6 +66,8 @@ type Observer interface {
 	// PreservedDigest returns the digest of the values that an upgrade with preserved values would
 	// store.
 	PreservedDigest(in Input) (string, error)
+	// Renderings returns how the chart of the newest revision has rendered so far.
+	Renderings(in Input) Renderings
 	// Drift compares live objects with the newest revision.
 	Drift(in Input) (*Drift, error)
 	// Health inspects the objects of the newest revision.
@@ -114,6 +116,7 @@ func observeRelease(in Input, o Observer) (Input, error) {
 		}
 	}
 	if MustCompare(in) {
+		in.Observed.Renderings = o.Renderings(in)
 		in.Observed.Drift, err = o.Drift(in)
 		return in, err
 	}

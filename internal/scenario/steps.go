@@ -123,6 +123,8 @@ func (o observation) Makers(in release.Input) ([]release.Conflict, error) {
 
 func (o observation) PreservedDigest(release.Input) (string, error) { return "", nil }
 
+func (o observation) Renderings(release.Input) release.Renderings { return release.Renderings{} }
+
 func (o observation) Drift(release.Input) (*release.Drift, error) {
 	found := o.live
 	return &found, nil

@@ -99,7 +99,7 @@ func (c *comparer) forget(key types.NamespacedName) {
 	c.detector.Forget(key)
 	c.memory.Update(key, func(m *memory) {
 		m.comparison.End()
-		m.rendering, m.readsCluster = rendering{}, false
+		m.renderings, m.readsCluster = release.Renderings{}, false
 	})
 }
 

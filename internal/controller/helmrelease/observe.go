@@ -93,6 +93,10 @@ func (o *observation) PreservedDigest(in release.Input) (string, error) {
 	return digest, nil
 }
 
+func (o *observation) Renderings(in release.Input) release.Renderings {
+	return o.comparer.renderings(o.with(in), in.Observed.Newest(), in.Now)
+}
+
 func (o *observation) Drift(in release.Input) (*release.Drift, error) {
 	return o.comparer.compare(o.ctx, o.with(in), in.Observed.Newest())
 }

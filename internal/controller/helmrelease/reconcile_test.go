@@ -45,7 +45,7 @@ type stub struct {
 	mode helmv2.DriftDetectionMode
 	live *livestub
 	// rendered is how the chart is rendered once more, and renderings how often it was.
-	rendered   release.Rerendering
+	rendered   release.RenderResult
 	renderings int
 	offers     string
 	health     release.Health
@@ -143,12 +143,12 @@ func (s *stub) Objects(context.Context, genericclioptions.RESTClientGetter, helm
 	return nil, nil
 }
 
-func (s *stub) Rerender(context.Context, genericclioptions.RESTClientGetter, helm.Job, int) (release.Rerendering, error) {
+func (s *stub) Rerender(context.Context, genericclioptions.RESTClientGetter, helm.Job, int) (release.RenderResult, error) {
 	s.renderings++
 	return s.rendered, nil
 }
 
-func (s *stub) Reads(context.Context, genericclioptions.RESTClientGetter, helm.Job) (release.Rerendering, error) {
+func (s *stub) Reads(context.Context, genericclioptions.RESTClientGetter, helm.Job) (release.RenderResult, error) {
 	return s.rendered, nil
 }
 

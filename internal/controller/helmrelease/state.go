@@ -39,9 +39,9 @@ type memory struct {
 	conflicts []string
 	// place is where the release was looked for last.
 	place place
-	// rendering is what is known of the rendering of the newest revision. readsCluster is true if
-	// its chart depends on the capabilities of the API server.
-	rendering    rendering
+	// renderings are those of the newest revision. readsCluster is true if its chart depends on the
+	// capabilities of the API server.
+	renderings   release.Renderings
 	readsCluster bool
 }
 
