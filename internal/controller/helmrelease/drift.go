@@ -93,7 +93,7 @@ func (c *comparer) follows(key types.NamespacedName, want release.Desired) {
 	}
 }
 
-// forget forgets what is known of the objects of a release.
+// forget drops the state of the objects of a release.
 func (c *comparer) forget(key types.NamespacedName) {
 	c.objects.Forget(key)
 	c.detector.Forget(key)
@@ -108,8 +108,8 @@ func compares(want release.Desired) bool {
 	return want.Policy.Drift == helmv2.DriftDetectionEnabled || want.Policy.Drift == helmv2.DriftDetectionWarn
 }
 
-// record remembers what an action has applied, so that the objects need not be read to know that
-// they do not differ. It returns the outcome, which tells whether that is exact.
+// record stores the objects that an action has applied, so that they need no comparison. It returns
+// the outcome with Exact, which is true if the API server stored the objects as they were sent.
 func (c *comparer) record(ctx context.Context, rec reconciliation, job helm.Job, o release.Outcome, applied *drift.Recorder) release.Outcome {
 	switch o.Action.(type) {
 	case release.Install, release.Upgrade:

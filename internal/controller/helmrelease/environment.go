@@ -23,7 +23,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// environment contains what all steps use.
+// environment contains clients and settings of all steps.
 type environment struct {
 	// client reads through the cache and writes, live reads past the cache.
 	client  client.Client

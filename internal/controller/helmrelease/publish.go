@@ -57,7 +57,7 @@ func (p *publisher) answered(hr *helmv2.HelmRelease) *ctrl.Result {
 	return &result
 }
 
-// recorded updates what the controller remembers after status records an outcome.
+// recorded updates the state in memory after status records an outcome.
 func (p *publisher) recorded(key types.NamespacedName, o release.Outcome) {
 	p.attempts.Forget(key)
 	p.memory.With(key, func(m *memory) {

@@ -17,7 +17,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/status"
 )
 
-// memory is what is remembered of one HelmRelease. Nothing of it survives the process.
+// memory is the state of one HelmRelease in the memory of the process.
 type memory struct {
 	// replaced is the resourceVersion that the last write of status replaced.
 	replaced string
@@ -26,7 +26,7 @@ type memory struct {
 	unanswered *sentStatus
 	sync       syncState
 	debounce   debounce.State
-	// dependency is what the HelmRelease waits for.
+	// dependency has the objects that the HelmRelease waits for.
 	dependency dependency.State
 	// download is closed at the end of the download that the HelmRelease waits for; nil if it
 	// waits for none.

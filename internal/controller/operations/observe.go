@@ -25,7 +25,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/operation"
 )
 
-// observe reads what the decision can depend on. Each step decides whether the next is
+// observe reads the state that the decision can depend on. Each step decides whether the next is
 // necessary.
 func (o *observer) observe(ctx context.Context, op *opsv1alpha1.Operation) (reconciliation, error) {
 	rec := reconciliation{op: op, in: operation.Input{
