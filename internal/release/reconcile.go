@@ -126,8 +126,8 @@ func observeRelease(in Input, o Observer) (Input, error) {
 	return in, err
 }
 
-// observeHistory returns in with the stored revisions and conflicts. The HelmRelease itself made the
-// newest revision of a stray release, so that no other one requests that release.
+// observeHistory returns in with the stored revisions and conflicts. The HelmRelease itself made
+// the newest revision of a stray release, so that no other one requests that release.
 func observeHistory(in Input, o Observer, live bool) (Input, error) {
 	have := &in.Observed
 	var err error

@@ -22,9 +22,10 @@ type Synced struct {
 	Until time.Time
 }
 
-// CachedFor returns how long a release counts as in sync without another look at the cluster. It
-// returns zero if something may have changed. A change of a ConfigMap in a key that is not used
-// triggers the HelmReleases that use another key: Helm storage need not be read for them again.
+// CachedFor returns how long a release counts as in sync without another comparison with the
+// cluster. It returns zero if something may have changed. A change of a ConfigMap in a key that is
+// not used triggers the HelmReleases that use another key: Helm storage need not be read for them
+// again.
 func CachedFor(in Input) time.Duration {
 	have, want := in.Observed, in.Desired
 	if have.Synced == nil || have.Running != nil || have.LockHolder != nil || have.WaitingOperation != nil ||
@@ -209,8 +210,8 @@ func (r Renderings) Begin(revision, inputs string, now time.Time) Renderings {
 	return r
 }
 
-// Add returns r with the result of a rendering. A change counts towards Unstable only if it causes an
-// upgrade: without one, each rendering is a change.
+// Add returns r with the result of a rendering. A change counts towards Unstable only if it causes
+// an upgrade: without one, each rendering is a change.
 func (r Renderings) Add(result RenderResult, upgrades bool, now time.Time) Renderings {
 	r.Result, r.Capabilities, r.At = result, result.Capabilities, now
 	if result.Changed && upgrades {

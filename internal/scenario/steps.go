@@ -13,8 +13,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/status"
 )
 
-// steps are the steps of one reconciliation. helm is the result of an action, and die the step after
-// which the process dies.
+// steps are the steps of one reconciliation. helm is the result of an action, and die the step
+// after which the process dies.
 type steps struct {
 	observation
 	helm helmResult

@@ -54,7 +54,7 @@ type follower interface {
 
 // compare returns how live objects differ from the newest revision, and watches them from now on.
 func (c *comparer) compare(ctx context.Context, rec reconciliation, newest *release.Revision) (*release.Drift, error) {
-	look, err := c.look(rec, newest)
+	look, err := c.request(rec, newest)
 	if err != nil {
 		return nil, &release.Blocked{
 			Reason: helmv2.ReasonStateError, Terminal: true, Retry: release.Never(), Err: err,
@@ -126,8 +126,8 @@ func (c *comparer) record(ctx context.Context, rec reconciliation, job helm.Job,
 	return o
 }
 
-// look returns how to compare the objects of a revision.
-func (c *comparer) look(rec reconciliation, newest *release.Revision) (drift.Request, error) {
+// request returns the request to compare the objects of a revision.
+func (c *comparer) request(rec reconciliation, newest *release.Revision) (drift.Request, error) {
 	rules, err := drift.CompileRules(ignoreRules(rec.hr))
 	if err != nil {
 		return drift.Request{}, err

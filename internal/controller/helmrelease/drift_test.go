@@ -137,8 +137,8 @@ func TestDriftIsCorrected(t *testing.T) {
 	}
 }
 
-// TestEnqueuedWhileReconciling: a change during a reconciliation makes the next one compare objects,
-// although this one ends in sync.
+// TestEnqueuedWhileReconciling: a change during a reconciliation makes the next one compare
+// objects, although this one ends in sync.
 func TestEnqueuedWhileReconciling(t *testing.T) {
 	s := &stub{mode: helmv2.DriftDetectionEnabled, live: &livestub{}}
 	r := testReconciler(t, s)

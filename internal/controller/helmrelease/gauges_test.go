@@ -21,8 +21,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/status"
 )
 
-// value returns the sum of all series of a metric, and their number. For a histogram it is the sum of
-// the observations.
+// value returns the sum of all series of a metric, and their number. For a histogram it is the sum
+// of the observations.
 func value(t *testing.T, g prometheus.Gatherer, name string) (sum float64, series int) {
 	t.Helper()
 	families, err := g.Gather()

@@ -21,7 +21,7 @@ type owners struct {
 	client, live client.Reader
 }
 
-// ofRelease returns the other HelmReleases that ask for a release.
+// ofRelease returns the other HelmReleases that request a release.
 func (o owners) ofRelease(ctx context.Context, hr *helmv2.HelmRelease, target release.Target) ([]release.Conflict, error) {
 	var list helmv2.HelmReleaseList
 	key := controller.ReleaseKey(hr, target.StorageNamespace, target.Name)
@@ -37,8 +37,8 @@ func (o owners) ofRelease(ctx context.Context, hr *helmv2.HelmRelease, target re
 	return others, nil
 }
 
-// withMakers returns known with the other HelmReleases that made revisions of a release and ask
-// for another one by now.
+// withMakers returns known with the other HelmReleases that made revisions of a release and
+// request another one by now.
 func (o owners) withMakers(ctx context.Context, hr *helmv2.HelmRelease, revisions []release.Revision, known []release.Conflict) ([]release.Conflict, error) {
 	seen := map[string]bool{"": true, string(hr.UID): true}
 	for _, conflict := range known {

@@ -34,8 +34,8 @@ type Reconciler struct {
 	locks      *lock.Locks
 }
 
-// Reconcile brings one HelmRelease one step closer to its desired state. release.Reconcile calls the
-// steps:
+// Reconcile brings one HelmRelease one step closer to its desired state. release.Reconcile calls
+// the steps:
 //
 //	Record   writes the outcome of an action that has ended  status
 //	Inputs   reads the desired state                         inputs
@@ -85,8 +85,8 @@ func (s *steps) Record() (ctrl.Result, bool, error) {
 	return result, true, err
 }
 
-// Inputs returns the desired state, and the observed state that needs no reads: the last record that
-// was too large, the last time in sync, and the Operations that hold the lock or wait for it.
+// Inputs returns the desired state, and the observed state that needs no reads: the last record
+// that was too large, the last time in sync, and the Operations that hold the lock or wait for it.
 func (s *steps) Inputs() (release.Input, error) {
 	var err error
 	if s.rec, err = s.r.inputs.read(s.ctx, s.rec); err != nil {

@@ -82,7 +82,7 @@ func (c *comparer) render(ctx context.Context, rec reconciliation, newest *relea
 	return last, nil
 }
 
-// renderedBy remembers the capabilities with which an action rendered the revision that it made.
+// renderedBy records the capabilities with which an action rendered the revision that it made.
 func (c *comparer) renderedBy(ctx context.Context, rec reconciliation, job helm.Job, newest *release.Revision) {
 	reads, err := c.helm.Reads(ctx, rec.conn, job)
 	if err != nil {

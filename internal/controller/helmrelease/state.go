@@ -37,7 +37,7 @@ type memory struct {
 	refusal *release.Oversized
 	// conflicts are the releases whose objects are in the way, as keys of IndexHistory.
 	conflicts []string
-	// place is where the release was looked for last.
+	// place is the cluster from which the release was read last.
 	place place
 	// renderings are those of the newest revision. readsCluster is true if its chart depends on the
 	// capabilities of the API server.
@@ -95,7 +95,7 @@ func (m *memory) waitsFor(releases []string) bool {
 	return slices.ContainsFunc(m.conflicts, func(o string) bool { return slices.Contains(releases, o) })
 }
 
-// syncState remembers that a HelmRelease was found in sync.
+// syncState records that a HelmRelease was found in sync.
 type syncState struct {
 	// known is true if the HelmRelease was found in sync, or acted on, in this process.
 	known bool
@@ -107,9 +107,9 @@ type syncState struct {
 // found records that the HelmRelease is in sync.
 func (s *syncState) found(last release.Synced) { s.known, s.last = true, &last }
 
-// lastFound returns the last reconciliation that found hr in sync; nil if hr may have changed since.
-// It is called once in each reconciliation: a change that comes later counts for the next one. The
-// cluster of a kubeconfig is not known without reading the kubeconfig.
+// lastFound returns the last reconciliation that found hr in sync; nil if hr may have changed
+// since. It is called once in each reconciliation: a change that comes later counts for the next
+// one. The cluster of a kubeconfig is not known without reading the kubeconfig.
 func (s *syncState) lastFound(hr *helmv2.HelmRelease) *release.Synced {
 	if s.changed {
 		s.changed = false

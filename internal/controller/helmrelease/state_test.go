@@ -55,8 +55,8 @@ func TestSyncState(t *testing.T) {
 	}
 }
 
-// TestCachedReadsNothing: the reconciliation of a release in sync whose inputs have not changed does
-// not read Helm's storage.
+// TestCachedReadsNothing: the reconciliation of a release in sync whose inputs have not changed
+// does not read Helm's storage.
 func TestCachedReadsNothing(t *testing.T) {
 	s := &stub{stored: []release.Revision{{
 		Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, Owner: "uid-1",

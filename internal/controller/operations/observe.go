@@ -271,8 +271,8 @@ func answered(err error) bool {
 	return errors.As(err, &status)
 }
 
-// leftovers returns rec with the objects that were created beside Jobs. The controller itself lists their
-// metadata: the impersonated identity need not have the right to list.
+// leftovers returns rec with the objects that were created beside Jobs. The controller itself lists
+// their metadata: the impersonated identity need not have the right to list.
 func (o *observer) leftovers(ctx context.Context, rec reconciliation) (reconciliation, error) {
 	for _, kind := range []schema.GroupVersionKind{
 		corev1.SchemeGroupVersion.WithKind("ServiceAccount"), rbacv1.SchemeGroupVersion.WithKind("Role"),
