@@ -21,9 +21,8 @@ type Input struct {
 
 // Decision is the next action and its reason.
 type Decision struct {
-	// Rule is the name of the rule that applied: a row of the table in docs/spec/helmreleases.md
-	// and a metric label.
-	Rule   string
+	// Rule is the rule that applied.
+	Rule   Rule
 	State  State
 	Action Action
 	// Why is one stable sentence for users. It has no times and no counters that change while the

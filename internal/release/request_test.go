@@ -59,7 +59,7 @@ func forcible() map[string]struct {
 	reason   string
 	change   func(*Input)
 	want     Decision
-	unforced string
+	unforced Rule
 } {
 	upgrade, install := Upgrade{Timeout: 6 * time.Minute}, Install{Timeout: 5 * time.Minute}
 	takeOver := Upgrade{Timeout: 6 * time.Minute, TakeOver: true}
@@ -67,7 +67,7 @@ func forcible() map[string]struct {
 		reason   string
 		change   func(*Input)
 		want     Decision
-		unforced string
+		unforced Rule
 	}{
 		"Absent": {
 			"Without a stored release it is an install.",
@@ -161,7 +161,7 @@ func TestNotForced(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		change func(*Input)
-		rule   string
+		rule   Rule
 	}{
 		"Finalize":  {"The HelmRelease is deleted.", func(in *Input) { in.Desired.Deleted, in.Observed.Revisions = true, nil }, "Finalize"},
 		"Busy":      {"An attempt is running.", func(in *Input) { in.Observed.Running = &Running{Action: helmv2.ActionUpgrade} }, "Busy"},

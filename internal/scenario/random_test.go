@@ -108,7 +108,7 @@ func checkEnd(w *World) error {
 	}
 	in := w.input(w.desired())
 	newest, d := in.Observed.Newest(), release.Decide(in)
-	if d.Rule == "InSync" && (newest.ChartVersion != w.want.Chart.Version || newest.ConfigDigest != w.want.ConfigDigest) {
+	if d.Rule == release.RuleInSync && (newest.ChartVersion != w.want.Chart.Version || newest.ConfigDigest != w.want.ConfigDigest) {
 		return fmt.Errorf("in sync with %s and %s: %+v", w.want.Chart.Version, w.want.ConfigDigest, newest)
 	}
 	return nil

@@ -251,7 +251,7 @@ func (w *World) act(d release.Decision, in release.Input, helm helmResult, die s
 	w.out.status("announced", &w.hr.Status)
 	w.emit(started.Events)
 	w.unrecorded = w.unrecorded || isRelease(d.Action)
-	if d.Rule == "Forced" {
+	if d.Rule == release.RuleForced {
 		w.forcing = want.Requests.Force
 	}
 	if die == "begin" {
