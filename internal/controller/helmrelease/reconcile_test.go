@@ -196,7 +196,7 @@ func testReconciler(t *testing.T, s *stub) *Reconciler {
 		Spec:       helmv2.HelmReleaseSpec{ChartRef: &helmv2.CrossNamespaceSourceReference{Kind: "OCIRepository", Name: "web"}},
 	}
 	world := controllertest.NewClient().WithObjects(hr).WithStatusSubresource(hr).Build()
-	clusters := cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.KubeconfigOptions{}, time.Now)
+	clusters := cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Options{Now: time.Now})
 	env := &environment{
 		client: world, live: world, metrics: m, helm: s, attempts: s, now: time.Now, memory: &state.Table[memory]{},
 		connections: &connection.Finder{Live: world, Clusters: clusters},
