@@ -12,6 +12,11 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"sigs.k8s.io/yaml"
+
+	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
 const maxColumns = 100
@@ -19,6 +24,7 @@ const maxColumns = 100
 var (
 	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading = regexp.MustCompile(`^#+ (.*)`)
+	example = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 	// noAnchor matches the characters of a heading that its anchor does not have.
 	noAnchor = regexp.MustCompile(`[^\pL\pN_ -]`)
 )
@@ -53,6 +59,46 @@ func TestColumns(t *testing.T) {
 				t.Errorf("%s has a line of %d columns, at most %d: %s", page, n, maxColumns, line)
 			}
 		}
+	}
+}
+
+// TestExamples: the examples in docs/spec have no unknown fields. An example without a kind is a
+// part of a HelmRelease.
+func TestExamples(t *testing.T) {
+	pages, err := filepath.Glob("../docs/spec/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, page := range pages {
+		raw, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range example.FindAllStringSubmatch(string(raw), -1) {
+			found++
+			var object struct {
+				Kind string `json:"kind"`
+			}
+			if err := yaml.Unmarshal([]byte(match[1]), &object); err != nil {
+				t.Errorf("%s: %v in\n%s", page, err, match[1])
+			}
+			var into any
+			switch object.Kind {
+			case helmv2.HelmReleaseKind, "":
+				into = &helmv2.HelmRelease{}
+			case opsv1alpha1.OperationKind:
+				into = &opsv1alpha1.Operation{}
+			default:
+				continue
+			}
+			if err := yaml.UnmarshalStrict([]byte(match[1]), into); err != nil {
+				t.Errorf("%s: %v in\n%s", page, err, match[1])
+			}
+		}
+	}
+	if found < 10 {
+		t.Errorf("found %d examples, want at least 10", found)
 	}
 }
 
