@@ -94,7 +94,7 @@ flux-build:
 	@hack/flux.sh '$(BIN)/flux'
 
 # For its variables, too, only make's command line counts.
-bench: build cluster-build bench-build ## Measure what releases cost, as test/bench/README.md describes: [N=100] [SUITE=all] [CHECK=1] [JSON=FILE] ...
+bench: build cluster-build bench-build ## Measure what releases cost, as docs/performance.md describes: [N=100] [SUITE=all] [CHECK=1] [JSON=FILE] ...
 	@exec '$(BIN)/pintle-bench' --bin '$(CLUSTER_BIN)' \
 		--controller '$(or $(call cluster-value,CONTROLLER),$(BIN)/pintle)' --args '$(call cluster-value,ARGS)' \
 		--n '$(or $(call cluster-value,N),100)' --concurrent '$(or $(call cluster-value,CONCURRENT),10)' \
