@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cluster"
@@ -23,8 +23,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// TestIndexDuringRelists: the index lists the records again each time that its watch has expired.
-// Concurrent readers find all revisions of a release in it meanwhile, and send no request.
+// TestIndexDuringRelists: while the index replaces its contents with a new list of the records,
+// concurrent readers find all revisions of a release in it, and send no request.
 func TestIndexDuringRelists(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -32,28 +32,12 @@ func TestIndexDuringRelists(t *testing.T) {
 	b.mustRun(install, archive, nil, helmv2.HelmReleaseSpec{})
 	b.mustRun(upgrade, archive, nil, helmv2.HelmReleaseSpec{})
 	b.otherRecords(500)
-
-	var lists, requests atomic.Int32
-	config := rest.CopyConfig(suite.config)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return transport(func(req *http.Request) (*http.Response, error) {
-			switch query := req.URL.Query(); {
-			case query.Get("sendInitialEvents") != "":
-				// The index lists in place of a watch that begins with all objects.
-				return nil, errors.New("the test has interrupted the watch")
-			case query.Get("watch") != "":
-				return statusAnswer(req, http.StatusGone, "Expired"), nil
-			}
-			lists.Add(1)
-			return next.RoundTrip(req)
-		})
-	})
-	index, err := storage.NewIndex(config, "")
+	index, err := storage.NewIndex(suite.config, "")
 	b.must(err)
 	store := storage.New(index, time.Now)
-	go func() { _ = index.Start(t.Context()) }()
-	<-index.Synced()
+	b.must(b.relist(index))
 
+	var requests atomic.Int32
 	conn, err := cluster.NewConnections(suite.config, cluster.KubeconfigOptions{}, time.Now).WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
 		return transport(func(req *http.Request) (*http.Response, error) {
 			requests.Add(1)
@@ -68,10 +52,11 @@ func TestIndexDuringRelists(t *testing.T) {
 		APIVersion: release.SnapshotScheme, Name: "app", Namespace: b.namespace, Version: stored[0].Version, Status: stored[0].Status, Digest: stored[0].Digest,
 	}}
 	requests.Store(0)
+	var done atomic.Bool
 	var readers errgroup.Group
 	for range 2 {
 		readers.Go(func() error {
-			for lists.Load() < 3 && t.Context().Err() == nil {
+			for !done.Load() {
 				found, err := store.History(t.Context(), conn, target, recorded)
 				if err != nil {
 					return err
@@ -83,7 +68,26 @@ func TestIndexDuringRelists(t *testing.T) {
 			return nil
 		})
 	}
-	b.must(readers.Wait())
+	for range 50 {
+		if err = b.relist(index); err != nil {
+			break
+		}
+	}
+	done.Store(true)
+	b.must(errors.Join(err, readers.Wait()))
+}
+
+// relist replaces the contents of an index with a new list, as its watch does after an error.
+func (w *world) relist(index *storage.Index) error {
+	secrets := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "SecretList"}}
+	if err := suite.client.List(w.t.Context(), secrets, client.InNamespace(w.namespace), client.MatchingLabels{"owner": "helm"}); err != nil {
+		return err
+	}
+	all := make([]any, len(secrets.Items))
+	for i := range secrets.Items {
+		all[i] = &secrets.Items[i]
+	}
+	return index.Replace(all, secrets.ResourceVersion)
 }
 
 // otherRecords stores records of other releases, so that a list takes some time.
