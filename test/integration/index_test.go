@@ -38,12 +38,12 @@ func TestIndexDuringRelists(t *testing.T) {
 	b.must(b.relist(index))
 
 	var requests atomic.Int32
-	conn, err := cluster.NewConnections(suite.config, cluster.KubeconfigOptions{}, time.Now).WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
+	conn, err := cluster.NewConnections(suite.config, cluster.Options{Now: time.Now, TransportWrapper: func(next http.RoundTripper) http.RoundTripper {
 		return transport(func(req *http.Request) (*http.Response, error) {
 			requests.Add(1)
 			return next.RoundTrip(req)
 		})
-	}).For(cluster.Identity{})
+	}}).For(cluster.Identity{})
 	b.must(err)
 	target := release.Target{Name: "app", Namespace: b.namespace, StorageNamespace: b.namespace}
 	stored, err := store.LiveHistory(t.Context(), conn, target, nil)

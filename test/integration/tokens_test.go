@@ -25,7 +25,7 @@ func TestRejectedTokens(t *testing.T) {
 	token := b.administrator().Status
 	var valid atomic.Bool
 	var requested, rejected atomic.Int32
-	connections := cluster.NewConnections(suite.config, cluster.KubeconfigOptions{}, time.Now).WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
+	connections := cluster.NewConnections(suite.config, cluster.Options{Now: time.Now, TransportWrapper: func(next http.RoundTripper) http.RoundTripper {
 		return transport(func(req *http.Request) (*http.Response, error) {
 			resp, err := next.RoundTrip(req)
 			if err == nil && resp.StatusCode == http.StatusUnauthorized {
@@ -33,7 +33,7 @@ func TestRejectedTokens(t *testing.T) {
 			}
 			return resp, err
 		})
-	})
+	}})
 	connections.SetTokenRequester(func(context.Context, types.NamespacedName, []string) (string, time.Time, error) {
 		requested.Add(1)
 		if valid.Load() {
