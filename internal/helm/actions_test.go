@@ -6,6 +6,7 @@ package helm
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/cluster"
+	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/helm/wait"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -499,7 +501,11 @@ func TestHealCountsFromNowOn(t *testing.T) {
 	stuck(t, w)
 	for _, rls := range w.stored() {
 		if rls.Version == 2 {
-			rls.Labels = with(rls.Labels, helmv2.LabelInterrupted, "true")
+			rls.Labels = maps.Clone(rls.Labels)
+			if rls.Labels == nil {
+				rls.Labels = map[string]string{}
+			}
+			rls.Labels[helmv2.LabelInterrupted] = "true"
 			writeSecret(t, w, rls)
 		}
 	}
@@ -633,7 +639,7 @@ func TestActionOf(t *testing.T) {
 		if tc.later {
 			rls.Info.LastDeployed = rls.Info.LastDeployed.Add(time.Minute)
 		}
-		if got := actionOf(rls); got != tc.want {
+		if got := storage.ActionOf(rls); got != tc.want {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
