@@ -50,8 +50,8 @@ func NewRunner(charts *chart.Store, index *storage.Index, now func() time.Time) 
 	return &Runner{charts: charts, storage: storage.New(index, now), now: now, large: make(chan struct{}, 1)}
 }
 
-// Run runs a job and returns when Helm has stopped writing. Cancelling ctx does not stop Helm, which
-// would leave the action half done. It ends the waits, and Helm then records the failure.
+// Run runs a job and returns when Helm has stopped writing. Cancelling ctx does not stop Helm,
+// which would leave the action half done. It ends the waits, and Helm then records the failure.
 func (r *Runner) Run(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job) release.Outcome {
 	out := release.Outcome{Action: job.Action, Desired: job.Desired, Started: r.now()}
 	redactor := redact.New(job.Secrets)

@@ -105,9 +105,9 @@ func (r *Runner) Inventory(ctx context.Context, getter genericclioptions.RESTCli
 	return all, nil
 }
 
-// Preserved returns the digest of the values that an upgrade to vals would store if it preserves the
-// values of the release. Stored is the result of History, of which one revision is read again. It
-// does not change vals.
+// Preserved returns the digest of the values that an upgrade to vals would store if it preserves
+// the values of the release. Stored is the result of History, of which one revision is read again.
+// It does not change vals.
 func (r *Runner) Preserved(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, stored []release.Revision, vals map[string]any) (string, error) {
 	if len(stored) == 0 {
 		return values.Digest(vals)
