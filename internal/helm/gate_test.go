@@ -31,7 +31,7 @@ func TestChooseMethod(t *testing.T) {
 		next    int
 		want    apply.Method
 	}{
-		"Install":         {"what is found in place may be anybody's", enabled, 0, false, nil, 1, apply.Method{ServerSide: true, Migrate: true}},
+		"Install":         {"existing objects may be of any client", enabled, 0, false, nil, 1, apply.Method{ServerSide: true, Migrate: true}},
 		"InstallByClient": {"nothing is handed over", disabled, 0, false, nil, 1, apply.Method{}},
 		"Goes on": {
 			"the last revision says how, not one before", auto, 0, false, map[int]string{1: storage.ClientSide, 2: storage.ServerSide}, 3,

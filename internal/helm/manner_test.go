@@ -73,7 +73,7 @@ func TestWaitByExpressions(t *testing.T) {
 			want: "failed early due to stalled resources: [Secret/prod/one status: 'Failed': failed by healthCheckExprs]",
 		},
 		"Unknown": {
-			reason: "an error is no verdict, but it is told", wait: (*apply.Client).Wait,
+			reason: "an error is no result, but it is in the message", wait: (*apply.Client).Wait,
 			manifests: secretYAML, objects: map[string]string{secretPath: secretYAML},
 			want: "timeout waiting for: [Secret/prod/one: expression 'has(data.broken)': ",
 		},
@@ -101,12 +101,12 @@ func TestWaitByExpressions(t *testing.T) {
 			manifests: secretYAML, objects: map[string]string{secretPath: secretYAML + "data: {token: ''}\n"},
 		},
 		"Legacy": {
-			reason: "and not where Helm judges", wait: (*apply.Client).Wait,
+			reason: "and not with the checks of Helm", wait: (*apply.Client).Wait,
 			edit:      func(j *Job) { j.Spec.WaitStrategy = &helmv2.WaitStrategy{Name: helmv2.WaitLegacy} },
 			manifests: secretYAML, objects: map[string]string{secretPath: secretYAML + "data: {token: ''}\n"},
 		},
 		"NoRule": {
-			reason: "what has no rule is judged as ever", wait: (*apply.Client).Wait,
+			reason: "an object without a rule has the usual check", wait: (*apply.Client).Wait,
 			manifests: oneYAML, objects: map[string]string{onePath: oneYAML},
 		},
 	}
@@ -151,7 +151,7 @@ func TestBadExpressions(t *testing.T) {
 	}
 }
 
-// Helm's own judgement differs: a Job that has only been created is ready if it
+// Helm's own checks differ: a Job that has only been created is ready if it
 // need not complete, and a ConfigMap that does not exist is.
 func TestLegacyWait(t *testing.T) {
 	const (

@@ -291,8 +291,8 @@ func TestRerenderOfRollback(t *testing.T) {
 	}
 }
 
-// TestReturnedTo: a rollback that nobody knows the target of is not guessed at.
-func TestReturnedTo(t *testing.T) {
+// TestRollbackTarget: the target of a rollback is not guessed.
+func TestRollbackTarget(t *testing.T) {
 	for said, want := range map[string]int{
 		"Rollback to 2": 2, "Rollback to 7": 0, "Rollback to 0": 0, "Rollback complete": 0, "Rollback to all": 0, "": 0,
 	} {
@@ -455,13 +455,13 @@ func TestRerenderErrors(t *testing.T) {
 	if _, err := w.runner.Rerender(t.Context(), w.conn, withValues(j), 1); err == nil {
 		t.Error("no error although nothing is offered")
 	}
-	if _, err := w.runner.Capabilities(nobody{}); err == nil {
+	if _, err := w.runner.Capabilities(uncached{}); err == nil {
 		t.Error("no error although the way does not know what is offered")
 	}
 }
 
-// nobody is a way into a cluster that tells nothing.
-type nobody struct {
+// uncached is a connection without cached capabilities.
+type uncached struct {
 	genericclioptions.RESTClientGetter
 }
 

@@ -48,7 +48,7 @@ func TestOwners(t *testing.T) {
 		"Namesake":    {reason: "the records are of a release of another namespace", stored: []*helmrelease.Release{namesake}},
 		"Claimed":     {reason: "a HelmRelease asks for it", candidates: vault, want: release.Owner{Requested: true}},
 		"Vault":       {reason: "a HelmRelease stores it elsewhere", vault: []*helmrelease.Release{revisionOf(1, helmrelease.StatusDeployed, oneYAML)}, candidates: vault, want: release.Owner{Stored: true, HasObject: true, Requested: true}},
-		"NotVault":    {reason: "nobody tells of another place", vault: []*helmrelease.Release{revisionOf(1, helmrelease.StatusDeployed, oneYAML)}},
+		"NotVault":    {reason: "no HelmRelease names the other namespace", vault: []*helmrelease.Release{revisionOf(1, helmrelease.StatusDeployed, oneYAML)}},
 		"KindGone":    {reason: "a kind that is gone is that of no object", stored: []*helmrelease.Release{revisionOf(1, helmrelease.StatusDeployed, gone)}, want: release.Owner{Stored: true}},
 		"Forbidden":   {reason: "the records may not be listed", refuse: "/api/v1/namespaces/prod/secrets", want: release.Owner{Unread: true}, says: "refused by the test"},
 		"Secret":      {reason: "where others store is not said", candidates: vault, refuse: "/api/v1/namespaces/vault/secrets", want: release.Owner{Requested: true, Unread: true}, says: "whether it is there, and what it has, cannot be read"},

@@ -27,15 +27,15 @@ func TestBlocks(t *testing.T) {
 		prepares bool
 		want     bool
 	}{
-		"Invalid":           {"a verdict", apierrors.NewInvalid(apischema.GroupKind{Kind: "Pod"}, "web", nil), false, true},
+		"Invalid":           {"the object is invalid", apierrors.NewInvalid(apischema.GroupKind{Kind: "Pod"}, "web", nil), false, true},
 		"InvalidBeforeHook": {"a hook may put it right", apierrors.NewInvalid(apischema.GroupKind{Kind: "Pod"}, "web", nil), true, false},
-		"UnknownField":      {"a verdict", apierrors.NewBadRequest(`strict decoding error: unknown field "spec.x"`), true, true},
+		"UnknownField":      {"the object is invalid", apierrors.NewBadRequest(`strict decoding error: unknown field "spec.x"`), true, true},
 		"UntypedField": {
-			"a verdict that looks like trouble",
+			"it is answered like an internal error",
 			apierrors.NewInternalError(errors.New("failed to create typed patch object (prod/web): .spec.x: field not declared in schema")), true, true,
 		},
 		"Forbidden":      {"it would be forbidden later", apierrors.NewForbidden(pods, "web", errors.New("no")), true, true},
-		"Missing":        {"nobody brings it", apierrors.NewNotFound(apischema.GroupResource{Resource: "namespaces"}, "elsewhere"), false, true},
+		"Missing":        {"it does not come with the release", apierrors.NewNotFound(apischema.GroupResource{Resource: "namespaces"}, "elsewhere"), false, true},
 		"MissingOwn":     {"it comes with the release", apierrors.NewNotFound(apischema.GroupResource{Resource: "namespaces"}, "own"), false, false},
 		"MissingHook":    {"a hook may bring it", apierrors.NewNotFound(apischema.GroupResource{Resource: "namespaces"}, "elsewhere"), true, false},
 		"ServiceAccount": {"it comes with the release", apierrors.NewForbidden(pods, "web", errors.New(`error looking up service account prod/own: serviceaccount "own" not found`)), false, false},
@@ -44,7 +44,7 @@ func TestBlocks(t *testing.T) {
 		"NoDryRun":       {"nothing was asked", apierrors.NewBadRequest(`admission webhook "a" does not support dry run`), false, false},
 		"Webhook":        {"the upgrade may repair the webhook", apierrors.NewInternalError(errors.New(`failed calling webhook "a"`)), false, false},
 		"Busy":           {"the server is busy", apierrors.NewTooManyRequests("later", 1), false, false},
-		"Conflict":       {"somebody else writes too", apierrors.NewConflict(pods, "web", errors.New("changed")), false, false},
+		"Conflict":       {"another client writes too", apierrors.NewConflict(pods, "web", errors.New("changed")), false, false},
 		"Wrapped":        {"the cause counts", fmt.Errorf("dry-run: %w", apierrors.NewTooManyRequests("later", 1)), false, false},
 		"NoAnswer":       {"what could not be asked is not known", context.DeadlineExceeded, true, true},
 	}

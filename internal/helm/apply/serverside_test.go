@@ -32,7 +32,7 @@ func TestMustMigrate(t *testing.T) {
 		"NoTraces":   {"trying out has shown none", no, true, true, true, false},
 		"New":        {"it is known not to exist", nil, true, false, false, false},
 		"Untried":    {"the way of applying changes", nil, true, false, true, true},
-		"Unknown":    {"nobody has looked whether it exists", nil, true, true, false, true},
+		"Unknown":    {"it is not known whether it exists", nil, true, true, false, true},
 		"SameMethod": {"it was applied in the same way", nil, false, true, true, false},
 	}
 	for name, tc := range cases {
@@ -136,7 +136,7 @@ func names(list kube.ResourceList) []string {
 	return all
 }
 
-// TestLogConflicts: what Helm itself had is nobody else's.
+// TestLogConflicts: fields of Helm itself are no conflict.
 func TestLogConflicts(t *testing.T) {
 	w := newWorld(t)
 	var lines []string
