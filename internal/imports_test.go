@@ -58,8 +58,11 @@ func mayImport() map[string][]string {
 		"diagnosis/evidence":                {"diagnosis", "release"},
 		"drift":                             {"apiretry", "release"},
 		"events":                            {},
-		"helm":                              {"apiretry", "cel", "chart", "diagnosis", "helm/storage", "helm/wait", "hookjob", "release", "render", "render/postrender", "values"},
+		"helm":                              {"apiretry", "cel", "chart", "helm/apply", "helm/preview", "helm/redact", "helm/storage", "helm/wait", "hookjob", "release", "render", "render/postrender", "values"},
 		"helm/apitest":                      {},
+		"helm/apply":                        {"apiretry", "helm/storage", "helm/wait", "release"},
+		"helm/preview":                      {"render", "render/postrender"},
+		"helm/redact":                       {"diagnosis", "release"},
 		"helm/storage":                      {"release", "values"},
 		"helm/wait":                         {"cel", "readiness", "release"},
 		"hookjob":                           {},
@@ -71,7 +74,7 @@ func mayImport() map[string][]string {
 		"options":                           {},
 		"readiness":                         {},
 		"release":                           {},
-		"render":                            {},
+		"render":                            {"values"},
 		"render/postrender":                 {},
 		"scenario":                          {"diagnosis", "release", "status"},
 		"status":                            {"operation", "release"},
@@ -247,7 +250,7 @@ func TestLibraries(t *testing.T) {
 	}{
 		{
 			libraries: []string{"helm.sh/helm"},
-			direct:    []string{"helm", "helm/storage", "helm/wait", "chart", "render", "values"},
+			direct:    []string{"helm", "helm/apply", "helm/preview", "helm/redact", "helm/storage", "helm/wait", "chart", "render", "render/postrender", "values"},
 			indirect:  []string{"inputs", "controller", "main"},
 		},
 		{
