@@ -29,7 +29,7 @@ type election struct {
 // newElection returns an election whose lease is requested with config. config must not be
 // restricted to the leader, since the lease is acquired before.
 func newElection(config *rest.Config, o *options.Options) (*election, error) {
-	if !o.LeaderElect {
+	if !o.LeaderElection.Enable {
 		return nil, nil
 	}
 	recorder := &lateRecorder{}
@@ -37,12 +37,12 @@ func newElection(config *rest.Config, o *options.Options) (*election, error) {
 		LeaderElection:          true,
 		LeaderElectionID:        leaseName(o),
 		LeaderElectionNamespace: o.RuntimeNamespace,
-		RenewDeadline:           o.LeaseRenewDeadline,
+		RenewDeadline:           o.LeaderElection.RenewDeadline,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &election{recorder: recorder, fence: leader.New(lock, o.LeaseRenewDeadline, time.Now, func() {
+	return &election{recorder: recorder, fence: leader.New(lock, o.LeaderElection.RenewDeadline, time.Now, func() {
 		// A graceful shutdown would have to write, and another replica leads.
 		ctrl.Log.Error(errors.New("another replica holds the lease"), "lost the lease, exiting", "lease", lock.Describe())
 		os.Exit(1)
