@@ -6,6 +6,6 @@
 // are counted and dropped.
 //
 //	recorder.go  Recorder: an event recorder that also posts
-//	sender.go    Sender: the queue of events
 //	deliver.go   posts one event and repeats that
+//	sender.go    Sender: the queue of events
 package events
