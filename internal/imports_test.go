@@ -54,7 +54,7 @@ func mayImport() map[string][]string {
 		"controller/lock":                   {"controller", "release"},
 		"controller/operations":             {"cluster", "controller", "controller/connection", "controller/lock", "diagnosis", "diagnosis/evidence", "helm", "hookjob", "inputs", "metrics", "operation", "release", "status"},
 		"controller/setup":                  {"cluster", "controller", "controller/capabilities", "controller/connection", "controller/helmrelease", "controller/lock", "controller/operations", "events", "helm", "inputs", "metrics"},
-		"diagnosis":                         {},
+		"diagnosis":                         {"readiness"},
 		"diagnosis/evidence":                {"diagnosis", "release"},
 		"drift":                             {"apiretry", "release"},
 		"events":                            {},
@@ -63,11 +63,11 @@ func mayImport() map[string][]string {
 		"helm/storage":                      {"release", "values"},
 		"helm/wait":                         {"cel", "readiness", "release"},
 		"hookjob":                           {},
-		"inputs":                            {"cel", "chart", "release", "values"},
+		"inputs":                            {"cel", "chart", "readiness", "release", "values"},
 		"leader":                            {},
 		"metrics":                           {"release", "status"},
 		"oomwatch":                          {},
-		"operation":                         {"diagnosis"},
+		"operation":                         {"diagnosis", "readiness"},
 		"options":                           {},
 		"readiness":                         {},
 		"release":                           {},
@@ -85,9 +85,10 @@ func mayImport() map[string][]string {
 // the standard library and api.
 func pure() map[string][]string {
 	return map[string][]string{
-		"diagnosis": {"k8s.io/api"},
+		// readiness decides whether a Job has ended.
+		"diagnosis": {"k8s.io/api", packages + "readiness"},
 		"hookjob":   {"k8s.io/api", "k8s.io/apimachinery/pkg", "sigs.k8s.io/yaml"},
-		"operation": {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis"},
+		"operation": {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "readiness"},
 		"readiness": {"github.com/fluxcd/cli-utils/pkg/kstatus/status", "k8s.io/api", "k8s.io/apimachinery/pkg"},
 		"release":   {"k8s.io/apimachinery/pkg/apis/meta/v1"},
 		"scenario":  {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "release", packages + "status"},

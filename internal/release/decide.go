@@ -105,7 +105,7 @@ func finalize(in Input) *Decision {
 		return nil
 	}
 	switch {
-	case in.Desired.Suspended:
+	case in.Desired.Suspension.Active:
 		return &Decision{Action: Finalize{}, Why: "deleted while suspended: the release stays"}
 	case in.Desired.Deletion.Orphan:
 		return &Decision{Action: Finalize{}, Why: "deleted with annotation " + helmv2.AnnotationOrphan + ": the release stays"}
@@ -158,7 +158,7 @@ func deleteRelease(in Input) *Decision {
 // suspended comes before unlock: users suspend a release to run helm manually, and their pending
 // revision must not be unlocked.
 func suspended(in Input) *Decision {
-	if !in.Desired.Suspended {
+	if !in.Desired.Suspension.Active {
 		return nil
 	}
 	return &Decision{Action: Settle{}, Why: "suspended"}

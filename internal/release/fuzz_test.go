@@ -65,7 +65,7 @@ func (c *choices) input() Input {
 	in := inSyncInput()
 	in.Observed, in.Recorded.History = Observed{}, nil
 	in.Desired.UID = c.text(testUID, "", "uid-2")
-	in.Desired.Deleted, in.Desired.Suspended = c.maybe(), c.maybe()
+	in.Desired.Deleted, in.Desired.Suspension.Active = c.maybe(), c.maybe()
 	in.Desired.Chart.Name = c.text("web", "", "api")
 	in.Desired.Chart.Version = c.text("1.1.0", "", "2.0.0")
 	in.Desired.ConfigDigest = c.text("sha256:values", "", "sha256:new")
@@ -205,7 +205,7 @@ func checkProperties(t *testing.T, in Input, d Decision) {
 	if d.Rule == "" || d.Action == nil || d.Why == "" {
 		t.Errorf("no decision: %+v", d)
 	}
-	if in.Desired.Suspended && !in.Desired.Deleted && d.Acts() {
+	if in.Desired.Suspension.Active && !in.Desired.Deleted && d.Acts() {
 		t.Errorf("acts although suspended: %+v", d)
 	}
 	if d.Rule == RuleOwnershipConflict && d.Acts() {
@@ -275,7 +275,7 @@ func checkProperties(t *testing.T, in Input, d Decision) {
 
 func checkUninstall(t *testing.T, in Input, d Decision, a Uninstall) {
 	t.Helper()
-	if in.Desired.Suspended {
+	if in.Desired.Suspension.Active {
 		t.Error("uninstalls although suspended")
 	}
 	unfinished := in.Observed.Newest() != nil && in.Observed.Newest().Status == helmv2.StatusUninstalling

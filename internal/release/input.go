@@ -81,9 +81,7 @@ type Desired struct {
 	// removed.
 	DeletedAt time.Time
 	Deletion  Deletion
-	// Suspended is true if no action may change the release.
-	Suspended bool
-	// Suspension has the reason and the end.
+	// Suspension is active if no action may change the release.
 	Suspension Suspension
 	// Requests are the requests that users make by annotation.
 	Requests Requests

@@ -167,7 +167,7 @@ func TestNotForced(t *testing.T) {
 		"Busy":      {"An attempt is running.", func(in *Input) { in.Observed.Running = &Running{Action: helmv2.ActionUpgrade} }, "Busy"},
 		"Recover":   {"A finished revision must be recorded first.", func(in *Input) { in.Recorded.History = in.Recorded.History[1:] }, "Recover"},
 		"Delete":    {"The HelmRelease is deleted.", func(in *Input) { in.Desired.Deleted = true }, "Delete"},
-		"Suspended": {"The HelmRelease is suspended.", func(in *Input) { in.Desired.Suspended = true }, "Suspended"},
+		"Suspended": {"The HelmRelease is suspended.", func(in *Input) { in.Desired.Suspension.Active = true }, "Suspended"},
 		"Locked":    {"A pending revision must be unlocked first.", func(in *Input) { newestIs(in, helmv2.StatusPendingUpgrade) }, "Unlock"},
 		"Foreign": {"Another client may be working.", func(in *Input) {
 			newestIs(in, helmv2.StatusPendingUpgrade)

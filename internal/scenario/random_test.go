@@ -93,7 +93,7 @@ func checkEnd(w *World) error {
 		if r.Status == helmv2.StatusDeployed && r.Owner == uid {
 			deployed++
 		}
-		if r.Pending() && r.Owner == uid && !w.gone && !w.desired().Suspended && w.blocked == nil && w.lockHolder == nil {
+		if r.Pending() && r.Owner == uid && !w.gone && !w.desired().Suspension.Active && w.blocked == nil && w.lockHolder == nil {
 			return fmt.Errorf("revision %d of ours is pending for ever", r.Version)
 		}
 	}
@@ -101,7 +101,7 @@ func checkEnd(w *World) error {
 	if deployed > 1 && !w.installedByCLI {
 		return fmt.Errorf("%d revisions of ours are deployed", deployed)
 	}
-	if !w.gone && !w.desired().Suspended && w.blocked == nil && w.lockHolder == nil {
+	if !w.gone && !w.desired().Suspension.Active && w.blocked == nil && w.lockHolder == nil {
 		if err := w.leftBehind(); err != nil {
 			return err
 		}

@@ -135,10 +135,10 @@ func (p *publisher) settled(ctx context.Context, rec reconciliation) (ctrl.Resul
 	if rec.decision.State == release.StateInSync && result.RequeueAfter > 0 && !repeat {
 		result.RequeueAfter = p.rememberSync(rec, report.Status, result.RequeueAfter)
 	}
-	if rec.decision.State == release.StateInSync && !rec.in.Desired.Suspended {
+	if rec.decision.State == release.StateInSync && !rec.in.Desired.Suspension.Active {
 		p.metrics.Succeeded(rec.key(), rec.in.Now)
 	}
-	p.metrics.Suspended(rec.key().String(), rec.in.Desired.Suspended)
+	p.metrics.Suspended(rec.key().String(), rec.in.Desired.Suspension.Active)
 	p.countDrift(ctx, rec, report)
 	if _, settled := rec.decision.Action.(release.Settle); settled && !repeat {
 		p.backoff.Forget(rec.key())
