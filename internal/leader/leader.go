@@ -71,7 +71,7 @@ func (f *Fence) Create(ctx context.Context, record resourcelock.LeaderElectionRe
 }
 
 // Update implements resourcelock.Interface. An update with another or no holder releases the lease:
-// no write passes from then on, and the update fails if writes are in flight when ctx ends. The
+// no write passes from then on. The update fails if writes are in flight when ctx ends, and the
 // lease then expires.
 func (f *Fence) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	if record.HolderIdentity == f.Identity() {
