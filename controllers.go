@@ -29,7 +29,7 @@ type controllerOptions struct {
 	*options.Options
 	// Config is the configuration for the controller's own cluster.
 	Config *rest.Config
-	// Election restricts writes to the leader; nil without leader election.
+	// Election restricts writes to the leader.
 	Election *election
 	Metrics  *metrics.Metrics
 	// Sender posts events; nil posts none.
