@@ -32,7 +32,7 @@ func (c *comparer) withRendering(ctx context.Context, rec reconciliation, newest
 	if last.Over && !last.Unstable {
 		return found
 	}
-	capabilities, err := c.helm.Offers(rec.conn)
+	capabilities, err := c.helm.Capabilities(rec.conn)
 	if err == nil && release.MustRender(rec.in, capabilities) {
 		last, err = c.render(ctx, rec, newest, last)
 	}
