@@ -648,22 +648,21 @@ func TestActionOf(t *testing.T) {
 func TestHealth(t *testing.T) {
 	w := newWorld(t)
 	stuck(t, w)
-	j := job(release.Settle{}, chart.Artifact{}, "", nil)
 	w.Mu.Lock()
 	w.Requests = nil
 	w.Mu.Unlock()
-	got, err := w.runner.Health(t.Context(), w.conn, j, 2)
+	got, err := w.runner.Health(t.Context(), w.conn, readRequest(2))
 	if err != nil || got.Ready || len(got.Waiting) != 1 || !strings.HasPrefix(got.Waiting[0], "Deployment/prod/app status: 'InProgress'") {
 		t.Errorf("%+v, %v", got, err)
 	}
 	paused(w, true)
-	if got, err = w.runner.Health(t.Context(), w.conn, j, 2); err != nil || !got.Ready || got.Waiting != nil {
+	if got, err = w.runner.Health(t.Context(), w.conn, readRequest(2)); err != nil || !got.Ready || got.Waiting != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if len(w.Requests) > 0 {
 		t.Errorf("a look writes nothing: %q", w.Requests)
 	}
-	if _, err = w.runner.Health(t.Context(), w.conn, j, 7); err == nil || !strings.HasPrefix(err.Error(), "revision 7 of release app: ") {
+	if _, err = w.runner.Health(t.Context(), w.conn, readRequest(7)); err == nil || !strings.HasPrefix(err.Error(), "revision 7 of release app: ") {
 		t.Errorf("error %v", err)
 	}
 }

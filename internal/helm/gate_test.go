@@ -56,7 +56,7 @@ func TestChooseMethod(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			r, err := w.runner.prepare(t.Context(), w.conn, Job{Desired: release.Desired{Target: target()}}, redact.Redactor{}, false)
+			r, err := w.runner.prepare(t.Context(), w.conn, Job{Desired: release.Desired{Target: target()}}, redact.Redactor{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -141,16 +140,15 @@ func TestReadOnce(t *testing.T) {
 	}
 	look := func() {
 		t.Helper()
-		settle := job(release.Settle{}, chart.Artifact{}, "", nil)
-		infos, err := w.runner.Objects(t.Context(), w.conn, settle, 1)
+		infos, err := w.runner.Objects(t.Context(), w.conn, readRequest(1))
 		if err != nil || len(infos) != 1 || infos[0].Name != "app" {
 			t.Errorf("objects %v, error %v", infos, err)
 		}
-		listed, err := w.runner.Inventory(t.Context(), w.conn, settle, 1)
+		listed, err := w.runner.Inventory(t.Context(), w.conn, readRequest(1))
 		if err != nil || len(listed) != 1 {
 			t.Errorf("inventory %v, error %v", listed, err)
 		}
-		if health, err := w.runner.Health(t.Context(), w.conn, settle, 1); err != nil || !health.Ready {
+		if health, err := w.runner.Health(t.Context(), w.conn, readRequest(1)); err != nil || !health.Ready {
 			t.Errorf("health %v, error %v", health, err)
 		}
 		again, err := w.runner.Rerender(t.Context(), w.conn, job(release.Settle{}, artifact, "1.0.0", nil), 1)

@@ -33,7 +33,7 @@ func mannered(ctx context.Context, t *testing.T, w *world, manifests string, edi
 	t.Helper()
 	j := job(release.Install{}, chart.Artifact{}, "1.0.0", nil)
 	edit(&j)
-	r, err := w.runner.prepare(ctx, w.conn, j, redact.Redactor{}, false)
+	r, err := w.runner.prepare(ctx, w.conn, j, redact.Redactor{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func patient(ctx context.Context, t *testing.T, w *world, idle func() func(), ma
 	t.Helper()
 	j := job(release.Install{}, chart.Artifact{}, "1.0.0", nil)
 	j.Idle = idle
-	r, err := w.runner.prepare(ctx, w.conn, j, redact.Redactor{}, false)
+	r, err := w.runner.prepare(ctx, w.conn, j, redact.Redactor{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -120,3 +120,8 @@ func job(action release.Action, artifact chart.Artifact, version string, values 
 		Artifact: artifact, Values: values,
 	}
 }
+
+// readRequest returns a request to read a revision of prod/app.
+func readRequest(version int) ReadRequest {
+	return ReadRequest{Target: target(), Version: version, Origin: Origin{Name: "app", Namespace: "prod"}}
+}
