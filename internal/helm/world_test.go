@@ -25,6 +25,13 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
+const (
+	jobPath = "/apis/batch/v1/namespaces/prod/jobs/migrate"
+	jobYAML = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: migrate}\n"
+	oneYAML = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\n"
+	onePath = "/api/v1/namespaces/prod/configmaps/one"
+)
+
 // world is an API server and a server of charts, both in memory.
 type world struct {
 	*apitest.Server
