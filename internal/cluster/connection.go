@@ -78,12 +78,16 @@ func connect(config *rest.Config, c *discoveryCache) (*Connection, error) {
 
 // WithRetrier returns a copy of the connection whose requests r retries. The copy serves one
 // action. It shares identity, network connections and discovery with c.
+//
+// The timeout of requests to another cluster includes all repetitions, so it would end an outage
+// before r does, as a failure. r bounds each repetition itself.
 func (c *Connection) WithRetrier(r *apiretry.Retrier) genericclioptions.RESTClientGetter {
 	own := *c
 	own.shared = c
 	own.config = rest.CopyConfig(c.config)
 	own.config.Wrap(r.Transport)
-	own.client = &http.Client{Transport: r.Transport(c.client.Transport), Timeout: c.client.Timeout, CheckRedirect: c.client.CheckRedirect}
+	own.config.Timeout = 0
+	own.client = &http.Client{Transport: r.Transport(c.client.Transport), CheckRedirect: c.client.CheckRedirect}
 	dc, err := discovery.NewDiscoveryClientForConfigAndClient(own.config, own.client)
 	if err != nil {
 		// Cannot happen: a client was made of the same configuration before.
@@ -144,17 +148,17 @@ func (c *Connection) Capabilities() (*version.Info, []string, error) {
 // and has no rate limit.
 func (c *Connection) HTTPClient() *http.Client { return c.client }
 
-// ID returns a text that is equal for connections to the same cluster as the same user and differs
-// between all others. It is empty for a connection of an Identity that is Fresh.
+// ID returns a text for the cluster and the user. Two connections have the same text if both are
+// equal. It is empty for a connection of an Identity that is Fresh.
 func (c *Connection) ID() string { return c.id }
 
-// Identity returns a text that is equal for connections to the same cluster as the same user by
-// the same kubeconfig and differs between all others. Unlike ID it is never empty for connections
-// of a pool. Cached data and clients of one identity must not be used for another.
+// Identity returns a text for the cluster, the user and the kubeconfig. Two connections have the
+// same text if all three are equal. Unlike ID it is never empty for connections of a pool.
+// Cached data and clients of one identity must not be used for another.
 func (c *Connection) Identity() string { return c.identity }
 
-// Cluster returns a text that is equal for connections to the same cluster by the same kubeconfig,
-// whichever user they impersonate, and differs between all others.
+// Cluster returns a text for the cluster and the kubeconfig. Two connections have the same text if
+// both are equal, also if they impersonate other users.
 func (c *Connection) Cluster() string { return c.cluster }
 
 // TokenState reports whether requests to the cluster need a token, and whether a valid one is

@@ -156,7 +156,9 @@ func TestInterruptedElsewhere(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	p := b.proxied(nil)
-	b.connect(p)
+	var err error
+	b.conn, err = cluster.NewConnections(suite.config, cluster.Options{Now: time.Now}).For(cluster.Identity{Kubeconfig: kubeconfig(t, p.config)})
+	b.must(err)
 	archive := configMapChart(t, "1.0.0")
 	b.mustRun(install, archive, nil, helmv2.HelmReleaseSpec{})
 	defer p.stop(t)()
