@@ -111,7 +111,7 @@ bench-compare: bench-build ## Say how much more B cost than A: A=FILE B=FILE, wh
 bench-build:
 	@CGO_ENABLED=0 go build -trimpath -o '$(BIN)/pintle-bench' ./test/bench
 
-BENCH_PACKAGES := ./internal/chart ./internal/release ./internal/status ./internal/helm ./internal/helm/storage ./internal/values
+BENCH_PACKAGES := ./internal/chart ./internal/release ./internal/status ./internal/helm ./internal/helm/apply ./internal/helm/storage ./internal/values
 
 bench-go: ## Measure the pure parts on their own.
 	@go test -run='^$$' -bench=. -benchmem $(BENCH_PACKAGES)
