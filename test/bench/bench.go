@@ -48,9 +48,6 @@ type bench struct {
 
 // start starts a control plane and the controller, and creates the objects that all releases share.
 func start(ctx context.Context, s settings, l load, dir string) (_ *bench, err error) {
-	if err := reread(s.controller); err != nil {
-		return nil, err
-	}
 	address, err := freeAddress()
 	if err != nil {
 		return nil, err

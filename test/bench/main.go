@@ -64,9 +64,6 @@ func command(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := inBatch(); err != nil {
-		say("processes will interrupt each other: %v", err)
-	}
 	return run(ctx, s, loads)
 }
 
