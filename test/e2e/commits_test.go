@@ -24,9 +24,9 @@ import (
 )
 
 const (
-	// commits are made by so many, in at most so many rounds.
-	commits, committers, rounds = 100, 10, 20
-	// commitTakes is how long it takes to apply one.
+	// committers is the number of releases that change in each round.
+	committers = 10
+	// commitTakes is the time in which the parts of a commit are applied.
 	commitTakes = time.Second
 )
 
@@ -46,6 +46,9 @@ type committer struct {
 // results in exactly one revision, and no revision mixes two commits.
 func TestOneCommitOneRevision(t *testing.T) {
 	w := newWorld(t)
+	// Commits that took too long to apply are not counted, so there may be five times as many rounds.
+	commits := harness.Repetitions(2 * committers)
+	rounds := 5 * commits / committers
 	for n := range rounds + 1 {
 		w.push(versionOf(n))
 	}

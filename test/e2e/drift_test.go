@@ -5,8 +5,6 @@ package e2e
 
 import (
 	"fmt"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -21,9 +19,9 @@ import (
 )
 
 const (
-	// driftReleases is the default number of releases of TestDrift; PINTLE_DRIFT_RELEASES overrides
-	// it. With 40, objects of all four kinds are changed and deleted, within seconds. `make bench
-	// DRIFT=1` measures more releases, without the race detector.
+	// driftReleases is the number of releases of TestDrift. With 40, objects of all four kinds are
+	// changed and deleted within seconds. `make bench DRIFT=1` measures more releases, without the
+	// race detector.
 	driftReleases = 40
 	// driftMedian and driftWorst are five times the documented limits, which hold without the race
 	// detector and other load.
@@ -35,13 +33,7 @@ const (
 // trigger the reconciliations.
 func TestDrift(t *testing.T) {
 	w := newWorld(t)
-	count := driftReleases
-	if s := os.Getenv("PINTLE_DRIFT_RELEASES"); s != "" {
-		var err error
-		count, err = strconv.Atoi(s)
-		w.must(err)
-	}
-	names := w.drifting(count)
+	names := w.drifting(driftReleases)
 	for _, c := range []struct {
 		name string
 		test func(world, []string)

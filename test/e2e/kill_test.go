@@ -20,16 +20,15 @@ import (
 )
 
 const (
-	kills = 10
 	// Long enough for a kill to hit the waits as well as the writes.
 	podDelay  = 700 * time.Millisecond
 	hookDelay = 300 * time.Millisecond
 )
 
-// TestSurvivesKill kills the controller while it installs one release and
-// upgrades another, starts it again and expects both to arrive. The seed of a run
-// that failed can be given in PINTLE_SEED.
-func TestSurvivesKill(t *testing.T) {
+// killMoments returns the moments of kills as fractions of a round. Each part of a round has one,
+// at random, so that no run misses a phase. PINTLE_SEED repeats the moments of an earlier run.
+func killMoments(t *testing.T) []float64 {
+	t.Helper()
 	seed := uint64(time.Now().UnixNano())
 	if s := os.Getenv("PINTLE_SEED"); s != "" {
 		var err error
@@ -39,7 +38,17 @@ func TestSurvivesKill(t *testing.T) {
 	}
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
+	moments := make([]float64, harness.Repetitions(5))
+	for i, part := range random.Perm(len(moments)) {
+		moments[i] = (float64(part) + random.Float64()) / float64(len(moments))
+	}
+	return moments
+}
 
+// TestSurvivesKill kills the controller while it installs one release and upgrades another, and
+// starts it again. Both releases become ready, without a second successful revision.
+func TestSurvivesKill(t *testing.T) {
+	moments := killMoments(t)
 	w := newWorld(t)
 	w.push("0.1.0")
 	source := w.source("hello", env.Registry.Address)
@@ -52,9 +61,7 @@ func TestSurvivesKill(t *testing.T) {
 
 	// Round 0 runs without a kill, to measure the duration of a round.
 	var undisturbed time.Duration
-	// One moment in each tenth of a round, so that no run misses a phase.
-	tenths := random.Perm(kills)
-	for i := range kills + 1 {
+	for i := range len(moments) + 1 {
 		began := time.Now()
 		installed := w.release(fmt.Sprintf("r%d", i+1), source.Name, slow)
 		w.edit(upgraded, func(hr *helmv2.HelmRelease) {
@@ -63,7 +70,7 @@ func TestSurvivesKill(t *testing.T) {
 		hit := "nothing"
 		var moment time.Duration
 		if i > 0 {
-			moment = time.Duration((float64(tenths[i-1]) + random.Float64()) / kills * float64(undisturbed))
+			moment = time.Duration(moments[i-1] * float64(undisturbed))
 			time.Sleep(moment)
 			w.must(env.Controller.Kill(t.Context()))
 			hit = w.statuses(installed) + ", " + w.statuses(upgraded)

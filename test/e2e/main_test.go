@@ -51,7 +51,6 @@ func run(m *testing.M) (code int, err error) {
 	// Else it complains that it was given none.
 	log.SetLogger(logr.Discard())
 	ctx := context.Background()
-	keep := filepath.Join(harness.Root(), "bin", "e2e-controller.log")
 	dir := filepath.Join(harness.Root(), "bin", "e2e", strconv.Itoa(os.Getpid()))
 	env.audit = filepath.Join(dir, "audit.log")
 	env.Environment, err = harness.Start(ctx, harness.Options{
@@ -76,9 +75,10 @@ func run(m *testing.M) (code int, err error) {
 	}
 	leaks := env.Check(ctx)
 	if code != 0 || leaks != nil {
+		keep := dir + "-controller.log"
 		fmt.Println("the controller's log is kept in", keep)
+		_ = os.Rename(env.Controller.LogPath, keep)
 	}
-	_ = os.Rename(env.Controller.LogPath, keep)
 	return code, errors.Join(leaks, env.charts.Close(), env.git.Close(), env.Stop(ctx))
 }
 

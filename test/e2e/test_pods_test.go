@@ -5,7 +5,6 @@ package e2e
 
 import (
 	"os"
-	"strconv"
 	"testing"
 	"time"
 
@@ -20,21 +19,14 @@ import (
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
-// TestUpgradesWithTestPod upgrades a chart with one test Pod again and again. Each
-// upgrade deletes the Pod of the one before, which has ended, and creates another
-// of the same name. The environment variable PINTLE_UPGRADES sets the number of
-// upgrades, PINTLE_UPGRADE_LIMIT the time that each may take. The default limit is
-// below the 30 seconds after which a wait reads an object that had no event, so
-// that a missed deletion fails the test on a slow machine too.
+// TestUpgradesWithTestPod upgrades a chart with one test Pod repeatedly. Each upgrade deletes the
+// ended Pod of the previous one and creates another of the same name. PINTLE_UPGRADE_LIMIT is the
+// time that each upgrade may take. A wait reads an object without events after 30 seconds. The
+// default limit is shorter, so that a missed deletion fails the test on a slow machine too.
 func TestUpgradesWithTestPod(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	count, limit := 10, 25*time.Second
-	if given := os.Getenv("PINTLE_UPGRADES"); given != "" {
-		var err error
-		count, err = strconv.Atoi(given)
-		w.must(err)
-	}
+	count, limit := harness.Repetitions(10), 25*time.Second
 	if given := os.Getenv("PINTLE_UPGRADE_LIMIT"); given != "" {
 		var err error
 		limit, err = time.ParseDuration(given)

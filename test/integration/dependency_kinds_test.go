@@ -115,6 +115,7 @@ func (w *world) waits(hr *helmv2.HelmRelease, texts ...string) {
 // TestDependencyOfALaterKind: a dependency may refer to a kind without CRD. The controller polls
 // only once an hour, so every step must be detected by a watch.
 func TestDependencyOfALaterKind(t *testing.T) {
+	t.Parallel()
 	w := newKindsWorld(t)
 	group := w.namespace + ".example.com"
 	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
@@ -166,6 +167,7 @@ func TestDependencyOfALaterKind(t *testing.T) {
 // TestDependencyOfBuiltInKinds: dependencies on a Deployment, a Job, and a ConfigMap with
 // readyExpr.
 func TestDependencyOfBuiltInKinds(t *testing.T) {
+	t.Parallel()
 	w := newKindsWorld(t)
 	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
 	hr := w.release("app", nil, needs(
@@ -223,6 +225,7 @@ func TestDependencyOfBuiltInKinds(t *testing.T) {
 // TestDependencyNeedsBoth: kind and version are given together, or the API server does
 // not take them.
 func TestDependencyNeedsBoth(t *testing.T) {
+	t.Parallel()
 	w := newKindsWorld(t)
 	for _, ref := range []helmv2.DependencyReference{onKind("", "Job", "x"), onKind("batch/v1", "", "x")} {
 		hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "x"}}
@@ -237,6 +240,7 @@ func TestDependencyNeedsBoth(t *testing.T) {
 // TestDependencyIsReadAsTheRelease: a dependency is read with the permissions of the HelmRelease's
 // ServiceAccount in this cluster, also if the release is installed elsewhere.
 func TestDependencyIsReadAsTheRelease(t *testing.T) {
+	t.Parallel()
 	w := newKindsWorld(t)
 	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
 	vault := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "vault"}, StringData: map[string]string{"token": "hunter22"}}
@@ -273,6 +277,7 @@ func TestDependencyIsReadAsTheRelease(t *testing.T) {
 // TestDependencyInAnotherNamespace: with --no-cross-namespace-refs, expressions see only the labels
 // of a Secret in another namespace.
 func TestDependencyInAnotherNamespace(t *testing.T) {
+	t.Parallel()
 	w, there := newKindsWorld(t), newWorld(t)
 	strict := w.ownController(config{settings: inputs.Settings{DependencyRetry: time.Hour, NoCrossNamespaceRefs: true}})
 	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
@@ -292,6 +297,7 @@ func TestDependencyInAnotherNamespace(t *testing.T) {
 
 // TestDependencyOfAnotherKindByMistake: it would be waited for for ever.
 func TestDependencyOfAnotherKindByMistake(t *testing.T) {
+	t.Parallel()
 	w := newKindsWorld(t)
 	var mu sync.Mutex
 	asked := 0
@@ -329,6 +335,7 @@ func TestDependencyOfAnotherKindByMistake(t *testing.T) {
 // TestDependencyOfAnotherKindAtRest: a ready dependency is neither watched nor read until the next
 // reconciliation.
 func TestDependencyOfAnotherKindAtRest(t *testing.T) {
+	t.Parallel()
 	w := newKindsWorld(t)
 	var mu sync.Mutex
 	var requests []string

@@ -61,6 +61,7 @@ func (w *world) receive(takes time.Duration) (*events.Sender, <-chan events.Even
 // TestNotifications: events of a HelmRelease are posted to a slow receiver, with the annotations of
 // the HelmRelease.
 func TestNotifications(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	sender, posted, host := w.receive(100 * time.Millisecond)
 	ours := w.ownController(config{notifications: sender})
@@ -125,6 +126,7 @@ func (w *world) crash(ctx context.Context) error {
 // TestEqualFailuresAreOneAlert: equal failures are events with equal messages, by which
 // notification-controller recognizes repetitions. Their annotations have the differences.
 func TestEqualFailuresAreOneAlert(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	sender, posted, _ := w.receive(0)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -66,6 +66,7 @@ func operationNamespace(t *testing.T) string {
 
 // TestOperationAdmission: the CRD accepts valid Operations and rejects others.
 func TestOperationAdmission(t *testing.T) {
+	t.Parallel()
 	operationsServed(t)
 	ns := operationNamespace(t)
 	for name, tc := range map[string]struct{ replace, by, refused string }{
@@ -109,6 +110,7 @@ func TestOperationAdmission(t *testing.T) {
 // TestOperationIsImmutable: the spec is immutable, except for cancel, and parameters before
 // acceptance.
 func TestOperationIsImmutable(t *testing.T) {
+	t.Parallel()
 	operationsServed(t)
 	o := object(t, documented)
 	o.SetNamespace(operationNamespace(t))
@@ -157,6 +159,7 @@ func TestOperationIsImmutable(t *testing.T) {
 
 // TestClonesAreValid: the API server accepts all objects in hookjob's golden files.
 func TestClonesAreValid(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(harness.Root(), "internal", "hookjob", "testdata", "*.txt"))
 	if err != nil || len(files) < 20 {
 		t.Fatalf("%d files: %v", len(files), err)

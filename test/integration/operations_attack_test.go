@@ -68,6 +68,7 @@ func (w *world) vouch(hr *helmv2.HelmRelease) {
 // TestOperationOfRewrittenRecord: write access to Secrets does not suffice to run arbitrary Pods
 // with the identity of a HelmRelease.
 func TestOperationOfRewrittenRecord(t *testing.T) {
+	t.Parallel()
 	operationsServed(t)
 	w := newWorld(t)
 	rewrite := func(old, with string) func(map[string]any) {
@@ -224,6 +225,7 @@ func tamperedHooks(t *testing.T) map[string]operationAttack {
 // TestOperationAttackers: each malicious Operation is rejected with a reason, or is harmless; a
 // normal one beside them succeeds.
 func TestOperationAttackers(t *testing.T) {
+	t.Parallel()
 	operationsServed(t)
 	w := newWorld(t)
 	before := resident(t)
@@ -308,6 +310,7 @@ func (w *world) withstands(name string, op *opsv1alpha1.Operation, a operationAt
 
 // TestOperationParameters: the CRD rejects invalid parameters.
 func TestOperationParameters(t *testing.T) {
+	t.Parallel()
 	operationsServed(t)
 	ns := operationNamespace(t)
 	for name, tc := range map[string]struct{ from, to, refused string }{
