@@ -21,17 +21,15 @@ import (
 
 // goSuite is a command of a make target that runs Go tests.
 type goSuite struct {
+	// packages are their folders below the root, empty for the root itself.
 	packages  []string
+	race      bool
 	run, skip *regexp.Regexp
 }
 
 // runs reports whether the suite runs a test function of a package.
 func (s goSuite) runs(dir, function string) bool {
-	listed := slices.ContainsFunc(s.packages, func(p string) bool {
-		all, ok := strings.CutSuffix(p, "/...")
-		return filepath.Clean(all) == dir || ok && strings.HasPrefix(dir, filepath.Clean(all)+"/")
-	})
-	return listed && (s.run == nil || s.run.MatchString(function)) && (s.skip == nil || !s.skip.MatchString(function))
+	return slices.Contains(s.packages, dir) && (s.run == nil || s.run.MatchString(function)) && (s.skip == nil || !s.skip.MatchString(function))
 }
 
 var (
@@ -51,14 +49,17 @@ func suitesOf(t *testing.T, target string) []goSuite {
 	}
 	var all []goSuite
 	for line := range strings.Lines(command(t, "sh", "-c", `printf '%s\n' `+arguments)) {
-		s := goSuite{}
+		s := goSuite{race: strings.Contains(line, "-race")}
 		switch {
 		case strings.HasPrefix(line, "cd test/e2e && "):
 			s.packages = []string{"test/e2e"}
 		case strings.HasPrefix(line, "cd "), !strings.Contains(line, "go test "):
 			continue
 		default:
-			s.packages = slices.DeleteFunc(strings.Fields(line), func(f string) bool { return f != "." && !strings.HasPrefix(f, "./") })
+			_, arguments, _ := strings.Cut(line, "go test ")
+			for path := range strings.FieldsSeq(command(t, "sh", "-c", "go list $(printf '%s\\n' "+strings.TrimSpace(arguments)+" | grep '^[.g]')")) {
+				s.packages = append(s.packages, strings.TrimPrefix(strings.TrimPrefix(path, project), "/"))
+			}
 		}
 		if match := suiteRun.FindStringSubmatch(line); match != nil {
 			s.run = regexp.MustCompile(match[1])
@@ -109,10 +110,7 @@ func testFunctions(t *testing.T) map[string][]string {
 		if err != nil || tagged(parsed) {
 			return err
 		}
-		dir, err := filepath.Rel("..", filepath.Dir(file))
-		if err != nil {
-			return err
-		}
+		dir := strings.TrimPrefix(strings.TrimPrefix(filepath.ToSlash(filepath.Dir(file)), ".."), "/")
 		for _, decl := range parsed.Decls {
 			if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Test") && f.Name.Name != "TestMain" {
 				all[dir] = append(all[dir], f.Name.Name)
@@ -170,5 +168,32 @@ func TestSuites(t *testing.T) {
 	}
 	if named != repeated || named == 0 {
 		t.Errorf("make test-long names %d test functions, and %d of them exist in make test", named, repeated)
+	}
+}
+
+// TestRaceDetector: `make test` runs the tests of packages without the race detector only if the
+// packages start no goroutines and share nothing between goroutines.
+func TestRaceDetector(t *testing.T) {
+	if !strings.Contains(command(t, "make", "--no-print-directory", "-n", "test"), "-race") {
+		t.Skip("there is no C compiler, so make test does not use the race detector")
+	}
+	all := sources(t)
+	for _, s := range suitesOf(t, "test") {
+		for path, file := range all {
+			if s.race || !slices.Contains(s.packages, filepath.ToSlash(filepath.Dir(path))) {
+				continue
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				if _, ok := n.(*ast.GoStmt); ok {
+					t.Errorf("%s starts a goroutine", path)
+				}
+				return true
+			})
+			for _, i := range file.Imports {
+				if p := strings.Trim(i.Path.Value, `"`); p == "sync" || p == "sync/atomic" {
+					t.Errorf("%s imports %s", path, p)
+				}
+			}
+		}
 	}
 }

@@ -57,24 +57,24 @@ func TestSurvivesKill(t *testing.T) {
 		"hook":           values{"podAnnotations": values{"simulate.pintle.dev/delay": hookDelay.String()}},
 	}
 	upgraded := w.release("r0", source.Name, slow)
-	w.ready(upgraded, 1)
+	w.UntilRevision(upgraded, 1)
 
 	// Round 0 runs without a kill, to measure the duration of a round.
 	var undisturbed time.Duration
 	for i := range len(moments) + 1 {
 		began := time.Now()
 		installed := w.release(fmt.Sprintf("r%d", i+1), source.Name, slow)
-		w.edit(upgraded, func(hr *helmv2.HelmRelease) {
-			hr.Spec.Values = w.raw(values{"message": "again", "podAnnotations": slow["podAnnotations"], "hook": slow["hook"]})
+		w.Edit(upgraded, func(hr *helmv2.HelmRelease) {
+			hr.Spec.Values = w.Raw(values{"message": "again", "podAnnotations": slow["podAnnotations"], "hook": slow["hook"]})
 		})
 		hit := "nothing"
 		var moment time.Duration
 		if i > 0 {
 			moment = time.Duration(moments[i-1] * float64(undisturbed))
 			time.Sleep(moment)
-			w.must(env.Controller.Kill(t.Context()))
+			w.Must(env.Controller.Kill(t.Context()))
 			hit = w.statuses(installed) + ", " + w.statuses(upgraded)
-			w.must(env.Controller.Start())
+			w.Must(env.Controller.Start())
 		}
 		w.arrived(installed, min(i, 1))
 		// It was installed in the round before, so it has lived through two kills.
@@ -93,8 +93,8 @@ func TestSurvivesKill(t *testing.T) {
 // statuses names a release and the states of its revisions, oldest first.
 func (w world) statuses(hr *helmv2.HelmRelease) string {
 	w.Helper()
-	history, err := env.History(w.namespace, hr.Name)
-	w.must(err)
+	history, err := env.History(w.Namespace, hr.Name)
+	w.Must(err)
 	var all []string
 	for _, r := range history {
 		all = append(all, r.Info.Status.String())
@@ -105,9 +105,9 @@ func (w world) statuses(hr *helmv2.HelmRelease) string {
 // arrived waits until a release is ready and checks Helm's storage after the kills.
 func (w world) arrived(hr *helmv2.HelmRelease, kills int) {
 	w.Helper()
-	w.until(hr, "to be ready", harness.Ready)
-	history, err := env.History(w.namespace, hr.Name)
-	w.must(err)
+	w.Until(hr, "to be ready", harness.Ready)
+	history, err := env.History(w.Namespace, hr.Name)
+	w.Must(err)
 	var failed, deployed int
 	succeeded := map[string]int{}
 	for _, r := range history {
@@ -124,7 +124,7 @@ func (w world) arrived(hr *helmv2.HelmRelease, kills int) {
 			continue
 		}
 		config, err := json.Marshal(r.Config)
-		w.must(err)
+		w.Must(err)
 		inputs := r.Chart.Metadata.Version + " with " + string(config)
 		if earlier, twice := succeeded[inputs]; twice {
 			w.Errorf("%s: revisions %d and %d both succeeded with the same inputs, chart %s", hr.Name, earlier, r.Version, inputs)
@@ -151,27 +151,27 @@ func TestShutdownIsNoFailure(t *testing.T) {
 	w := newWorld(t)
 	w.push("0.1.0")
 	hr := w.release("patient", w.source("hello", env.Registry.Address).Name, values{})
-	w.ready(hr, 1)
-	w.edit(hr, func(hr *helmv2.HelmRelease) {
-		hr.Spec.Values = w.raw(values{
+	w.UntilRevision(hr, 1)
+	w.Edit(hr, func(hr *helmv2.HelmRelease) {
+		hr.Spec.Values = w.Raw(values{
 			"message":        "later",
 			"podAnnotations": values{"simulate.pintle.dev/delay": "6s"},
 		})
 	})
-	w.until(hr, "to be upgraded", func(hr *helmv2.HelmRelease) bool {
+	w.Until(hr, "to be upgraded", func(hr *helmv2.HelmRelease) bool {
 		return strings.HasSuffix(w.statuses(hr), "pending-upgrade]")
 	})
 	// Past the hook, into the wait.
 	time.Sleep(2 * time.Second)
 
 	began := time.Now()
-	w.must(env.Controller.Stop(t.Context()))
+	w.Must(env.Controller.Stop(t.Context()))
 	t.Logf("the controller ended after %s", time.Since(began).Round(time.Millisecond))
 	if got := w.statuses(hr); !strings.HasSuffix(got, "failed]") {
 		t.Errorf("after the shutdown the revisions are %s, want the newest to be failed", got)
 	}
-	w.must(env.Controller.Start())
-	w.until(hr, "to be ready", harness.Ready)
+	w.Must(env.Controller.Start())
+	w.Until(hr, "to be ready", harness.Ready)
 	if hr.Status.UpgradeFailures != 0 || hr.Status.Failures != 0 {
 		t.Errorf("the shutdown counts as %d failures", hr.Status.Failures)
 	}
