@@ -179,9 +179,11 @@ func addControllers(mgr ctrl.Manager, o *options.Options, config *rest.Config, t
 		Inputs:  resolver,
 		Helm:    helm.NewRunner(charts, index, time.Now),
 		Indexed: index.Synced(),
-		Clusters: cluster.NewConnections(config, cluster.KubeconfigOptions{
-			InsecureExec: o.InsecureKubeconfigExec, InsecureTLS: o.InsecureKubeconfigTLS,
-		}, time.Now).WithTransportWrapper(turns.leaderOnly()).WithCloudLookup(find).WithMaxTokenAge(o.TokenLifetime()),
+		Clusters: cluster.NewConnections(config, cluster.Options{
+			Kubeconfig:       cluster.KubeconfigOptions{InsecureExec: o.InsecureKubeconfigExec, InsecureTLS: o.InsecureKubeconfigTLS},
+			TransportWrapper: turns.leaderOnly(), CloudLookup: find, Now: time.Now,
+			MaxTokenAge: o.TokenLifetime(), NoTokenCache: o.TokenLifetime() == 0,
+		}),
 		DefaultServiceAccount: o.DefaultServiceAccount,
 		Workloads:             cluster.WorkloadOptions{DefaultServiceAccount: o.DefaultKubeconfigServiceAccount, AllowServiceAccounts: o.Gates.ObjectLevelWorkloadIdentity},
 		Metrics:               m,

@@ -40,21 +40,21 @@ func mayImport() map[string][]string {
 		"chart":                             {"values"},
 		"cluster":                           {"apiretry"},
 		"cluster/cloudauth":                 {},
-		"controller":                        {"events", "inputs"},
+		"controller":                        {"events", "inputs", "status"},
 		"controller/capabilities":           {},
 		"controller/connection":             {"cluster", "controller", "release"},
 		"controller/controllertest":         {"controller"},
 		"controller/helmrelease":            {"apiretry", "attempt", "cluster", "controller", "controller/connection", "controller/helmrelease/debounce", "controller/helmrelease/dependency", "controller/helmrelease/helmchart", "controller/helmrelease/outage", "controller/helmrelease/state", "controller/helmrelease/trigger", "controller/lock", "diagnosis", "diagnosis/evidence", "drift", "helm", "inputs", "metrics", "release", "status", "watch"},
 		"controller/helmrelease/debounce":   {"controller", "controller/helmrelease/state", "inputs", "release"},
 		"controller/helmrelease/dependency": {"cluster", "controller", "controller/connection", "controller/helmrelease/state", "inputs", "release", "watch"},
-		"controller/helmrelease/helmchart":  {"controller", "controller/helmrelease/outage", "events", "inputs", "release"},
+		"controller/helmrelease/helmchart":  {"controller", "controller/helmrelease/outage", "inputs", "release", "status"},
 		"controller/helmrelease/outage":     {"apiretry", "cluster", "release"},
 		"controller/helmrelease/state":      {},
 		"controller/helmrelease/trigger":    {"controller", "inputs", "release"},
 		"controller/lock":                   {"controller", "release"},
 		"controller/operations":             {"cluster", "controller", "controller/connection", "controller/lock", "diagnosis", "diagnosis/evidence", "helm", "hookjob", "inputs", "metrics", "operation", "release", "status"},
 		"controller/setup":                  {"cluster", "controller", "controller/capabilities", "controller/connection", "controller/helmrelease", "controller/lock", "controller/operations", "events", "helm", "inputs", "metrics"},
-		"diagnosis":                         {},
+		"diagnosis":                         {"readiness"},
 		"diagnosis/evidence":                {"diagnosis", "release"},
 		"drift":                             {"apiretry", "release"},
 		"events":                            {},
@@ -63,11 +63,11 @@ func mayImport() map[string][]string {
 		"helm/storage":                      {"release", "values"},
 		"helm/wait":                         {"cel", "readiness", "release"},
 		"hookjob":                           {},
-		"inputs":                            {"cel", "chart", "release", "values"},
+		"inputs":                            {"cel", "chart", "readiness", "release", "values"},
 		"leader":                            {},
 		"metrics":                           {"release", "status"},
 		"oomwatch":                          {},
-		"operation":                         {"diagnosis"},
+		"operation":                         {"diagnosis", "readiness"},
 		"options":                           {},
 		"readiness":                         {},
 		"release":                           {},
@@ -85,9 +85,10 @@ func mayImport() map[string][]string {
 // the standard library and api.
 func pure() map[string][]string {
 	return map[string][]string{
-		"diagnosis": {"k8s.io/api"},
+		// readiness decides whether a Job has ended.
+		"diagnosis": {"k8s.io/api", packages + "readiness"},
 		"hookjob":   {"k8s.io/api", "k8s.io/apimachinery/pkg", "sigs.k8s.io/yaml"},
-		"operation": {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis"},
+		"operation": {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "readiness"},
 		"readiness": {"github.com/fluxcd/cli-utils/pkg/kstatus/status", "k8s.io/api", "k8s.io/apimachinery/pkg"},
 		"release":   {"k8s.io/apimachinery/pkg/apis/meta/v1"},
 		"scenario":  {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "release", packages + "status"},
@@ -322,11 +323,13 @@ func TestOnePlace(t *testing.T) {
 			controllers + "helmrelease/helmchart/helmchart.go", controllers + "helmrelease/publish.go", controllers + "operations/publish.go",
 			"internal/drift/correct.go", "internal/drift/detect.go",
 		}},
+		"record an event": {"All events are built by status.", []string{controllers + "recorder.go", "internal/events/recorder.go"}},
 		"make a recorder": {"Events of another recorder lack the annotations of their object, and are not posted.", []string{controllers + "recorder.go"}},
 		"Requeue":         {"It is deprecated, and has no delay.", nil},
 	} {
 		got := calls[call]
 		slices.Sort(got)
+		got = slices.Compact(got)
 		if !slices.Equal(got, tc.where) {
 			t.Errorf("%s %s happens in %v, not in %v", tc.reason, call, got, tc.where)
 		}
@@ -336,9 +339,11 @@ func TestOnePlace(t *testing.T) {
 			t.Errorf("%s builds a result; only %v may", path, results)
 		}
 	}
-	for _, path := range calls["condition"] {
-		if !strings.HasPrefix(path, "internal/status/") {
-			t.Errorf("%s builds a condition; only status may", path)
+	for _, built := range []string{"condition", "event"} {
+		for _, path := range calls[built] {
+			if !strings.HasPrefix(path, "internal/status/") {
+				t.Errorf("%s builds the %s; only status may", path, built)
+			}
 		}
 	}
 	if len(calls["condition"]) == 0 || len(calls["result"]) == 0 {
@@ -394,6 +399,8 @@ func callIn(e *ast.CallExpr) string {
 		return "IsConflict"
 	case "GetEventRecorderFor", "GetEventRecorder":
 		return "make a recorder"
+	case "Event", "Eventf", "AnnotatedEventf":
+		return "record an event"
 	case "SetStatusCondition", "RemoveStatusCondition":
 		return "condition"
 	case "Update", "Patch", "Apply", "Create":
@@ -419,6 +426,8 @@ func literalIn(l *ast.CompositeLit) string {
 	switch from.Name + "." + typ.Sel.Name {
 	case "metav1.Condition":
 		return "condition"
+	case "status.Event", "events.Event", "corev1.Event", "eventsv1.Event":
+		return "event"
 	case "ctrl.Result", "reconcile.Result":
 		for _, e := range l.Elts {
 			if kv, ok := e.(*ast.KeyValueExpr); ok {

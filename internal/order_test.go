@@ -34,11 +34,7 @@ const (
 // and the percentage of their uses that refer upward.
 func tangled() map[string][2]int {
 	return map[string][2]int{
-		"apiretry":          {maxFiles, 13},
-		"chart":             {maxFiles, 11},
-		"cluster/cloudauth": {maxFiles, 14},
-		"helm":              {43, 100},
-		"watch":             {maxFiles, 28},
+		"helm": {43, 100},
 	}
 }
 

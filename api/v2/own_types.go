@@ -104,6 +104,10 @@ const (
 	// EventReasonOrphaned means that a HelmRelease was deleted and its Helm release was kept.
 	EventReasonOrphaned string = "ReleaseOrphaned"
 
+	// EventReasonLeftBehind means that a HelmRelease leads to another cluster, and that its release
+	// stays in the former one.
+	EventReasonLeftBehind string = "ReleaseLeftBehind"
+
 	// ReasonReleaseTooLarge means that the action was not started because the revision exceeds the
 	// size limit of Helm's storage. Only a change of spec, chart or values helps, so the release is
 	// stalled.

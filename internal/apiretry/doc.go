@@ -14,4 +14,5 @@
 //	retrier.go    the budget of one action: back-off, outages, the slot of the action
 //	cause.go      why a request was not answered
 //	answer.go     classifies the answers of API servers (pure)
+//	errors.go     Outage, and the error of a request without an answer
 package apiretry

@@ -33,8 +33,3 @@ func (t *onLeaderChange) RoundTrip(req *http.Request) (*http.Response, error) {
 	_ = resp.Body.Close()
 	return t.next.RoundTrip(again)
 }
-
-// sendable reports whether the body of a request can be sent again.
-func sendable(req *http.Request) bool {
-	return req.Body == nil || req.Body == http.NoBody || req.GetBody != nil
-}

@@ -70,21 +70,6 @@ type Retrier struct {
 	own map[string]bool
 }
 
-// Outage is the error of a request when its budget is spent because the server does not answer.
-type Outage struct {
-	// Server is a noun phrase for the server that did not answer.
-	Server string
-	// Since is when the first request failed.
-	Since time.Time
-	// Cause is why the last request failed. Its text is the same for the same reason.
-	Cause string
-}
-
-// Error implements error.
-func (o *Outage) Error() string {
-	return fmt.Sprintf("%s has not answered since %s: %s", o.Server, o.Since.UTC().Format(time.RFC3339), o.Cause)
-}
-
 // New returns the Retrier of an action that is cancelled with ctx. The caller must call End.
 func New(ctx context.Context, options Options) *Retrier {
 	if options.Server == "" {

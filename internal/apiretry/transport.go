@@ -35,12 +35,6 @@ const (
 // errSilent is the error of a request without an answer.
 var errSilent = errors.New("no answer within " + tryTimeout.String())
 
-// lostError is the error of a transport.
-type lostError struct{ err error }
-
-func (e *lostError) Error() string { return e.err.Error() }
-func (e *lostError) Unwrap() error { return e.err }
-
 // Transport returns a transport that repeats requests through next. Watches, upgrades of the
 // connection and requests whose body cannot be read again are sent once.
 func (r *Retrier) Transport(next http.RoundTripper) http.RoundTripper {
@@ -242,4 +236,9 @@ func decodeStatus(contentType string, body []byte) (metav1.Status, bool) {
 type rest struct {
 	io.Reader
 	io.Closer
+}
+
+// sendable reports whether the body of a request can be sent again.
+func sendable(req *http.Request) bool {
+	return req.Body == nil || req.Body == http.NoBody || req.GetBody != nil
 }

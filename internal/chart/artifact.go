@@ -18,6 +18,10 @@ import (
 	"helm.sh/helm/v3/pkg/chart/loader"
 )
 
+// ErrNotFound means that the artifact server does not have the artifact. Usually the source has a
+// newer artifact.
+var ErrNotFound = errors.New("artifact not found")
+
 // Artifact names a packaged chart.
 type Artifact struct {
 	URL string
@@ -37,6 +41,13 @@ func (a Artifact) Fetched() bool { return a.result != nil && a.result.err == nil
 // key identifies a download. It contains the URL since a server may have bytes that another server
 // has lost.
 func (a Artifact) key() string { return a.Digest + " " + a.URL }
+
+// Identity holds the fields of Chart.yaml that identify a chart.
+type Identity struct {
+	Name       string
+	Version    string
+	AppVersion string
+}
 
 // result is the result of a download. It does not change.
 type result struct {

@@ -5,7 +5,6 @@ package chart
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"sync"
@@ -13,10 +12,6 @@ import (
 
 	helmchart "helm.sh/helm/v3/pkg/chart"
 )
-
-// ErrNotFound means that the artifact server does not have the artifact. Usually the source has a
-// newer artifact.
-var ErrNotFound = errors.New("artifact not found")
 
 // Pending is the error of Identify and Fetch while an artifact is downloaded. After Ended, the same
 // call with the same waiter returns the result of the download. Calls more than a minute later
@@ -32,13 +27,6 @@ type Pending struct {
 
 // Error implements error. The text does not change during a download.
 func (p *Pending) Error() string { return "artifact " + p.URL + " has not been downloaded yet" }
-
-// Identity holds the fields of Chart.yaml that identify a chart.
-type Identity struct {
-	Name       string
-	Version    string
-	AppVersion string
-}
 
 // Store downloads and caches artifacts. It is safe for concurrent use.
 type Store struct {

@@ -15,8 +15,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/pintle-dev/pintle/internal/apiretry"
 )
 
@@ -43,13 +41,6 @@ type Access struct {
 // when ctx ends. If an error has a method Cause() string, messages quote that in place of its
 // text. Errors must not contain secrets.
 type CloudLookup func(ctx context.Context, w *Workload, tokens TokenRequester) (Access, error)
-
-// WithCloudLookup sets the function that locates clusters of clouds; without it they cannot be
-// reached. It must be called before For and Locate.
-func (c *Connections) WithCloudLookup(lookup CloudLookup) *Connections {
-	c.lookup = lookup
-	return c
-}
 
 // cloud sets the address of a cluster of a cloud and validates the other fields.
 func (w *Workload) cloud(address string) (err error) {
@@ -140,48 +131,6 @@ type locator struct {
 	// located is the workload with address and CA; nil if they are not known.
 	located   *Workload
 	locatedAt time.Time
-}
-
-// Locate returns id with the address of its cluster, if that needs a cloud lookup. If
-// address or token are not known, the error is not nil and the reconciliation of key has to end:
-// Callbacks.Enqueue is called with key once the state changes. Locate sends no request.
-func (c *Connections) Locate(id Identity, key types.NamespacedName) (Identity, *Unreachable) {
-	if id.Workload == nil || id.Workload.Cloud == "" {
-		return id, nil
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	l := c.locatorFor(id.Workload)
-	l.gate.touch(c.now())
-	if !l.usable() {
-		if before := c.waiting[key]; before != nil && before != l.gate {
-			before.removeWaiter(key)
-		}
-		return id, c.waitForCloud(l, key)
-	}
-	id.Workload, id.locator = l.target(), l
-	return id, nil
-}
-
-// waitForCloud makes key wait for a cloud. It is called with the mutex held.
-func (c *Connections) waitForCloud(l *locator, key types.NamespacedName) *Unreachable {
-	c.waiting[key] = l.gate
-	return l.gate.wait(key)
-}
-
-// locatorFor is called with the mutex held.
-func (c *Connections) locatorFor(w *Workload) *locator {
-	d := w.lookupDigest()
-	if g := c.gates[d]; g != nil {
-		return g.locator
-	}
-	l := &locator{digest: d, workload: w, lookup: c.lookup, requester: c.requester, now: c.now}
-	l.gate = newGate(w.name(), c.now, c.probing.Load, c.trigger)
-	l.gate.workload, l.gate.locator, l.gate.probe = w, l, l.probe
-	l.tokens = newTokenSource(w, nil, c.maxTokenAge, c.now, &c.counts)
-	l.tokens.fetch, l.tokens.blocked = l.fetchToken, l.gate.openError
-	c.gates[d] = l.gate
-	return l
 }
 
 // usable reports whether requests may be sent, with the cached token or with one that they fetch.

@@ -96,7 +96,7 @@ type fakeCloud struct {
 	enqueued []string
 }
 
-func newFakeCloud(t *testing.T) *fakeCloud {
+func newFakeCloud(t *testing.T, o Options) *fakeCloud {
 	t.Helper()
 	s := &fakeCloud{}
 	s.server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -105,13 +105,13 @@ func newFakeCloud(t *testing.T) *fakeCloud {
 		_, _ = w.Write([]byte(`{"gitVersion":"v1"}`))
 	}))
 	t.Cleanup(s.server.Close)
-	s.pool, s.clock = newPool(t, &rest.Config{Host: "http://local"})
-	s.pool.probing.Store(true)
-	s.pool.SetCallbacks(Callbacks{Enqueue: func(key types.NamespacedName) { s.enqueued = append(s.enqueued, key.Name) }})
-	s.pool.WithCloudLookup(func(context.Context, *Workload, TokenRequester) (Access, error) {
+	o.CloudLookup = func(context.Context, *Workload, TokenRequester) (Access, error) {
 		s.lookups++
 		return Access{Address: s.server.URL, CA: []byte(pemOf(s.server)), Token: fmt.Sprint("t", s.lookups), Expires: s.clock.Now().Add(15 * time.Minute)}, s.err
-	})
+	}
+	s.pool, s.clock = newPoolWith(t, &rest.Config{Host: "http://local"}, o)
+	s.pool.gates.probing.Store(true)
+	s.pool.SetCallbacks(Callbacks{Enqueue: func(key types.NamespacedName) { s.enqueued = append(s.enqueued, key.Name) }})
 	return s
 }
 
@@ -120,9 +120,9 @@ func cloudIdentity() Identity { return Identity{Workload: &Workload{Cloud: "aws"
 // probe sends the probes that are due, as Start does.
 func (s *fakeCloud) probe(t *testing.T) {
 	t.Helper()
-	due, _ := s.pool.probes()
+	due, _ := s.pool.gates.probes()
 	for key, g := range due {
-		s.pool.probe(t.Context(), key, g)
+		s.pool.gates.probe(t.Context(), key, g)
 	}
 }
 
@@ -152,7 +152,7 @@ func (s *fakeCloud) request(connection *Connection) error {
 // its token expires.
 func TestLocate(t *testing.T) {
 	t.Parallel()
-	s := newFakeCloud(t)
+	s := newFakeCloud(t, Options{})
 	for _, name := range []string{"a", "b"} {
 		if _, unknown := s.locate(name); unknown == nil || !unknown.Checking || unknown.Cloud != "aws" || s.lookups != 0 {
 			t.Fatalf("%s: %+v, %d lookups", name, unknown, s.lookups)
@@ -188,7 +188,7 @@ func TestLocate(t *testing.T) {
 // TestCloudRejects: the message quotes the error of the cloud, and only probes repeat the lookup.
 func TestCloudRejects(t *testing.T) {
 	t.Parallel()
-	s := newFakeCloud(t)
+	s := newFakeCloud(t, Options{})
 	_, _ = s.locate("a")
 	s.probe(t)
 	id, _ := s.locate("a")
@@ -232,11 +232,10 @@ type quoted struct{}
 func (*quoted) Error() string { return "secret" }
 func (*quoted) Cause() string { return "403 no" }
 
-// TestMaxTokenAgeZero: without a cache every request fetches a token at once.
-func TestMaxTokenAgeZero(t *testing.T) {
+// TestNoTokenCache: without a cache every request fetches a token at once.
+func TestNoTokenCache(t *testing.T) {
 	t.Parallel()
-	s := newFakeCloud(t)
-	s.pool.WithMaxTokenAge(0)
+	s := newFakeCloud(t, Options{NoTokenCache: true, MaxTokenAge: time.Hour})
 	_, _ = s.locate("a")
 	s.probe(t)
 	for range 3 {
@@ -252,7 +251,7 @@ func TestMaxTokenAgeZero(t *testing.T) {
 // TestLocatorStays: the gate of a cloud is kept while a cluster that it located is used.
 func TestLocatorStays(t *testing.T) {
 	t.Parallel()
-	s := newFakeCloud(t)
+	s := newFakeCloud(t, Options{})
 	_, _ = s.locate("a")
 	s.probe(t)
 	id, _ := s.locate("a")
@@ -260,13 +259,13 @@ func TestLocatorStays(t *testing.T) {
 	s.clock.pass(maxIdle)
 	connection.gate.touch(s.clock.Now())
 	s.pool.mustFor(t, Identity{})
-	if s.pool.gates[connection.locator.digest] == nil {
+	if s.pool.gates.byDigest[connection.locator.digest] == nil {
 		t.Error("the gate of the cloud was removed")
 	}
 	s.clock.pass(maxIdle)
 	s.pool.mustFor(t, Identity{})
-	if len(s.pool.gates) != 0 {
-		t.Errorf("%d gates stay", len(s.pool.gates))
+	if len(s.pool.gates.byDigest) != 0 {
+		t.Errorf("%d gates stay", len(s.pool.gates.byDigest))
 	}
 }
 

@@ -157,6 +157,15 @@ func (c *Connection) Identity() string { return c.identity }
 // whichever user they impersonate, and differs between all others.
 func (c *Connection) Cluster() string { return c.cluster }
 
+// TokenState reports whether requests to the cluster need a token, and whether a valid one is
+// cached. If not, the next request fetches one.
+func (c *Connection) TokenState() (cached, needed bool) {
+	if c.gate == nil || c.gate.tokens == nil {
+		return false, false
+	}
+	return c.gate.tokens.cached() != "", true
+}
+
 // Unimpersonated returns a copy of the configuration without impersonation: it acts as the
 // controller or as the user of a kubeconfig. Data that it reads must not decide about a release.
 func (c *Connection) Unimpersonated() *rest.Config {

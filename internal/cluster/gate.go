@@ -19,6 +19,9 @@ import (
 )
 
 const (
+	// maxIdle is how long an unused connection or gate is kept. Most HelmReleases are reconciled
+	// more often.
+	maxIdle = 30 * time.Minute
 	// patience is how long a request may go without an answer before a probe is sent. The
 	// request itself goes on.
 	patience = 5 * time.Second
@@ -116,6 +119,15 @@ func (g *gate) admit(key types.NamespacedName) *Unreachable {
 	}
 	g.waiters[key] = struct{}{}
 	return g.unreachable()
+}
+
+// tokenSource returns the token source of a gate; nil if it has none. The gate of a cloud and those
+// of the clusters that it located share one.
+func (g *gate) tokenSource() *tokenSource {
+	if g.tokens == nil && g.locator != nil {
+		return g.locator.tokens
+	}
+	return g.tokens
 }
 
 func (g *gate) removeWaiter(key types.NamespacedName) {

@@ -64,7 +64,7 @@ func (f *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 // newRemote returns a cluster that answers. It has to be called in a synctest bubble.
 func newRemote(t *testing.T) *remote {
 	t.Helper()
-	f := &remote{answer: succeed, probed: succeed, Connections: NewConnections(&rest.Config{Host: "http://local"}, KubeconfigOptions{}, time.Now)}
+	f := &remote{answer: succeed, probed: succeed, Connections: NewConnections(&rest.Config{Host: "http://local"}, Options{Now: time.Now})}
 	f.Connection = f.mustFor(t, Identity{Kubeconfig: kubeconfigFor("https://far:6443/path", "hunter2")})
 	f.gate.probe = func(ctx context.Context) error {
 		f.mu.Lock()
@@ -386,8 +386,8 @@ func TestChangedCluster(t *testing.T) {
 			t.Errorf("%d probes, enqueued %s", probes-before, enqueued)
 		}
 		f.mustFor(t, Identity{})
-		if _, _, _, reported := f.counts(); len(f.gates) != 0 || reported[len(reported)-1] != "https://far:6443 false" {
-			t.Errorf("%d gates, reported %s", len(f.gates), reported)
+		if _, _, _, reported := f.counts(); len(f.gates.byDigest) != 0 || reported[len(reported)-1] != "https://far:6443 false" {
+			t.Errorf("%d gates, reported %s", len(f.gates.byDigest), reported)
 		}
 	})
 }
@@ -510,7 +510,7 @@ func TestInterruptedProbe(t *testing.T) {
 	g.breaker.phase = phaseSuspected
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	pool.probe(ctx, id.key().digest, g)
+	pool.gates.probe(ctx, id.key().digest, g)
 	if g.isOpen() {
 		t.Error("an interrupted probe opened the breaker")
 	}

@@ -5,13 +5,12 @@ package cluster
 
 import (
 	"container/list"
-	"crypto/sha256"
+	"context"
 	"crypto/tls"
 	"fmt"
 	"net"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -23,105 +22,53 @@ import (
 const (
 	// maxConnections bounds the number of cached connections.
 	maxConnections = 128
-	// maxIdle is how long an unused connection is cached. Most HelmReleases are reconciled
-	// more often.
-	maxIdle = 30 * time.Minute
 	// dialTimeout bounds the TCP connection and the TLS handshake with a server of another
 	// cluster, each.
 	dialTimeout = 5 * time.Second
 )
 
-// LocalCluster is the Connection.Cluster of the controller's own cluster.
-const LocalCluster = "local"
+// Options configure Connections.
+type Options struct {
+	// Kubeconfig lists the fields of kubeconfigs that are allowed.
+	Kubeconfig KubeconfigOptions
+	// TransportWrapper wraps the transport of every connection, inside of retries; nil for none.
+	TransportWrapper transport.WrapperFunc
+	// CloudLookup locates clusters of clouds; nil if they cannot be reached.
+	CloudLookup CloudLookup
+	// MaxTokenAge bounds how long a token for a Workload is used. Zero is no bound except four
+	// fifths of the token's lifetime, which always holds.
+	MaxTokenAge time.Duration
+	// NoTokenCache uses each token for a Workload once.
+	NoTokenCache bool
+	// Now returns the current time. It is required.
+	Now func() time.Time
+}
 
-// Identity selects a cluster and a user in it. The zero value is the controller in its own cluster.
-type Identity struct {
-	// User is the impersonated user, "system:serviceaccount:<namespace>:<name>"; empty for no
-	// impersonation.
-	User string
-	// Kubeconfig is the content of the kubeconfig of another cluster; nil for the cluster of
-	// the controller.
-	Kubeconfig []byte
-	// Workload selects another cluster in place of a kubeconfig; nil for none.
-	Workload *Workload
-	// locator located the Workload; nil if it needed no cloud lookup. Locate sets it.
-	locator *locator
-	// Fresh requests a connection that is not shared and not cached.
-	Fresh bool
+// maxTokenAge returns the maximum age of tokens; negative for no bound.
+func (o Options) maxTokenAge() time.Duration {
+	switch {
+	case o.NoTokenCache:
+		return 0
+	case o.MaxTokenAge == 0:
+		return -1
+	}
+	return o.MaxTokenAge
 }
 
 // Connections is a pool of connections, one for each identity. It may be used concurrently.
 type Connections struct {
-	local   *rest.Config
-	options KubeconfigOptions
-	now     func() time.Time
-	// wrapper wraps the transport of every connection, inside of retries; nil for none.
-	wrapper transport.WrapperFunc
-	// requester requests tokens for Workloads; nil if that is not possible.
-	requester TokenRequester
-	// lookup locates clusters of clouds; nil if that is not possible.
-	lookup CloudLookup
-	// maxTokenAge bounds how long tokens are used; negative for no bound.
-	maxTokenAge time.Duration
-
-	counts tokenCounts
-
+	local *rest.Config
+	o     Options
 	// localDiscovery is the discovery of the controller's own cluster.
 	localDiscovery *discoveryCache
+	// gates guard the connections to other clusters. Its mutex is acquired after mu, never before.
+	gates *gates
 
 	mu sync.Mutex
 	// cached holds the elements of recent, whose front is the connection used last.
 	cached map[connectionKey]*list.Element
 	recent *list.List
-	// gates are the gates of other clusters, by the digest of kubeconfig or Workload, and of
-	// clouds, by the digest of the lookup.
-	gates map[digest]*gate
-	// waiting is the gate that a HelmRelease waits for.
-	waiting   map[types.NamespacedName]*gate
-	callbacks Callbacks
-
-	// triggered holds a value if a probe may be due.
-	triggered chan struct{}
-	// probing is true while Start runs.
-	probing atomic.Bool
 }
-
-// digest is the digest of a kubeconfig, a Workload or a lookup.
-type digest = [sha256.Size]byte
-
-// Callbacks are called when the state of other clusters changes. They must not block. Each may be
-// nil.
-type Callbacks struct {
-	// Enqueue is called with a key that Admit or Locate rejected, once the state of its cluster
-	// has changed.
-	Enqueue func(types.NamespacedName)
-	// Unreachable is called when a cluster becomes unreachable, and with false when it is
-	// reachable again or not used any more. Several clusters may have the same host.
-	Unreachable func(host string, is bool)
-	// Reachable is called with the Connection.Cluster of a cluster that is reachable again.
-	Reachable func(cluster string)
-}
-
-// connectionKey is the key of a cached connection. It contains the digest of the kubeconfig, so
-// that a changed kubeconfig has another connection.
-type connectionKey struct {
-	user   string
-	remote bool
-	digest digest
-}
-
-func (i Identity) key() connectionKey {
-	if i.Workload != nil {
-		return connectionKey{user: i.User, remote: true, digest: i.Workload.digest()}
-	}
-	return connectionKey{user: i.User, remote: i.Kubeconfig != nil, digest: sha256.Sum256(i.Kubeconfig)}
-}
-
-// String returns a text that differs between any two keys.
-func (k connectionKey) String() string { return fmt.Sprintf("%s %t %x", k.user, k.remote, k.digest) }
-
-// clusterOf returns the Connection.Cluster of another cluster.
-func clusterOf(d digest) string { return fmt.Sprintf("%x", d) }
 
 type cachedConnection struct {
 	key        connectionKey
@@ -131,35 +78,21 @@ type cachedConnection struct {
 
 // NewConnections returns a pool. local is the configuration for the controller's own cluster; its
 // rate limits and user agent hold for other clusters too.
-func NewConnections(local *rest.Config, o KubeconfigOptions, now func() time.Time) *Connections {
-	return &Connections{
-		local: rest.CopyConfig(local), options: o, now: now, localDiscovery: newDiscoveryCache(now), maxTokenAge: -1,
+func NewConnections(local *rest.Config, o Options) *Connections {
+	c := &Connections{
+		local: rest.CopyConfig(local), o: o, localDiscovery: newDiscoveryCache(o.Now),
 		cached: map[connectionKey]*list.Element{}, recent: list.New(),
-		gates: map[digest]*gate{}, waiting: map[types.NamespacedName]*gate{}, triggered: make(chan struct{}, 1),
 	}
-}
-
-// WithTransportWrapper wraps the transports of all connections with wrapper; nil is none. It must
-// be called before For.
-func (c *Connections) WithTransportWrapper(wrapper transport.WrapperFunc) *Connections {
-	c.wrapper = wrapper
+	c.gates = newGates(o, c.closeIdle)
 	return c
 }
 
 // SetTokenRequester sets the function that requests tokens for Workloads. It must be called before
 // For.
-func (c *Connections) SetTokenRequester(requester TokenRequester) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.requester = requester
-}
+func (c *Connections) SetTokenRequester(requester TokenRequester) { c.gates.setRequester(requester) }
 
-// WithMaxTokenAge bounds how long a token for a Workload is used. Zero uses each token once. The
-// default is no bound except four fifths of the token's lifetime, which always holds.
-func (c *Connections) WithMaxTokenAge(longest time.Duration) *Connections {
-	c.maxTokenAge = longest
-	return c
-}
+// SetCallbacks sets the callbacks. It must be called before Start.
+func (c *Connections) SetCallbacks(callbacks Callbacks) { c.gates.setCallbacks(callbacks) }
 
 // For returns the connection of an identity that Locate has returned. It sends no request. The
 // error means that the kubeconfig cannot be used, and quotes nothing of it.
@@ -167,7 +100,7 @@ func (c *Connections) For(id Identity) (*Connection, error) {
 	key := id.key()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := c.now()
+	now := c.o.Now()
 	if id.Fresh {
 		defer c.drop(now)
 		return c.connect(id, newDiscoveryCache(nil))
@@ -199,7 +132,7 @@ func (c *Connections) discoveryFor(key connectionKey) *discoveryCache {
 			return entry(e).connection.cache
 		}
 	}
-	return newDiscoveryCache(c.now)
+	return newDiscoveryCache(c.o.Now)
 }
 
 // APIsChanged records a change of the APIs of the controller's own cluster. The next use requests
@@ -217,10 +150,49 @@ func (c *Connections) Len() int {
 	return c.recent.Len()
 }
 
+// Admit returns nil if the reconciliation of key may use a connection. If its cluster is not known
+// to be reachable, the reconciliation has to end: Callbacks.Enqueue is called with key once the
+// state changes. key stops waiting for any other cluster. The controller's own cluster is always
+// admitted.
+func (c *Connections) Admit(connection *Connection, key types.NamespacedName) *Unreachable {
+	return c.gates.admit(connection.gate, connection.locator, key)
+}
+
+// Locate returns id with the address of its cluster, if that needs a cloud lookup. If
+// address or token are not known, the error is not nil and the reconciliation of key has to end:
+// Callbacks.Enqueue is called with key once the state changes. Locate sends no request.
+func (c *Connections) Locate(id Identity, key types.NamespacedName) (Identity, *Unreachable) {
+	if id.Workload == nil || id.Workload.Cloud == "" {
+		return id, nil
+	}
+	target, l, unknown := c.gates.locate(id.Workload, key)
+	if unknown == nil {
+		id.Workload, id.locator = target, l
+	}
+	return id, unknown
+}
+
+// Forget makes key wait for no cluster any more.
+func (c *Connections) Forget(key types.NamespacedName) { c.gates.forget(key) }
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable: only the leader uses other
+// clusters.
+func (c *Connections) NeedLeaderElection() bool { return true }
+
+// Start probes clusters that do not answer, until ctx ends. While it does not run, no request is
+// rejected. It returns nil.
+func (c *Connections) Start(ctx context.Context) error {
+	c.gates.sendProbes(ctx)
+	return nil
+}
+
+// TokenStats returns the current number of tokens and the counts since the start.
+func (c *Connections) TokenStats() TokenStats { return c.gates.tokenStats() }
+
 // drop releases the connections above maxConnections and those that are idle, and removes the gates
 // of unused clusters.
 func (c *Connections) drop(now time.Time) {
-	c.dropGates(now)
+	c.gates.drop(now)
 	for last := c.recent.Back(); last != nil; last = c.recent.Back() {
 		e := entry(last)
 		if c.recent.Len() <= maxConnections && now.Sub(e.usedAt) < maxIdle {
@@ -232,22 +204,14 @@ func (c *Connections) drop(now time.Time) {
 	}
 }
 
-// dropGates removes idle gates. The gate of a cloud stays while a gate of a cluster that it located
-// does, because that requests tokens from it.
-func (c *Connections) dropGates(now time.Time) {
-	idle := map[digest]*gate{}
-	for d, g := range c.gates {
-		if g.idle(now) {
-			idle[d] = g
+// closeIdle closes idle network connections to a cluster.
+func (c *Connections) closeIdle(d digest) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for other, e := range c.cached {
+		if other.remote && other.digest == d {
+			entry(e).connection.release()
 		}
-	}
-	for d, g := range c.gates {
-		if g.locator != nil && idle[d] == nil {
-			delete(idle, g.locator.digest)
-		}
-	}
-	for d, g := range idle {
-		c.removeGate(d, g)
 	}
 }
 
@@ -265,7 +229,7 @@ func (c *Connections) connect(id Identity, cache *discoveryCache) (*Connection, 
 		if config, own, err = c.remote(id, newTransport); err != nil {
 			return nil, err
 		}
-		if g, err = c.gateFor(key.digest, id); err != nil {
+		if g, err = c.gateOf(key.digest, id); err != nil {
 			return nil, err
 		}
 		config.Wrap(g.wrap)
@@ -276,7 +240,7 @@ func (c *Connections) connect(id Identity, cache *discoveryCache) (*Connection, 
 	}
 	config.Impersonate.UserName = id.User
 	// Inside of the transports that repeat requests, so that it sees each attempt.
-	config.Wrap(c.wrapper)
+	config.Wrap(c.o.TransportWrapper)
 	connection, err := connect(config, cache)
 	if err != nil {
 		return nil, err
@@ -292,6 +256,14 @@ func (c *Connections) connect(id Identity, cache *discoveryCache) (*Connection, 
 	return connection, nil
 }
 
+// gateOf returns the gate of another cluster. All connections by the same kubeconfig share it.
+func (c *Connections) gateOf(d digest, id Identity) (*gate, error) {
+	return c.gates.get(d, id, func() (*rest.Config, error) {
+		config, _, err := c.remote(id, singleUse)
+		return config, err
+	})
+}
+
 // remote returns the configuration for another cluster and its transport. The transport is nil for
 // exec plugins, whose transport client-go manages.
 func (c *Connections) remote(id Identity, transportOf func(*rest.Config, *tls.Config) *http.Transport) (*rest.Config, *http.Transport, error) {
@@ -299,7 +271,7 @@ func (c *Connections) remote(id Identity, transportOf func(*rest.Config, *tls.Co
 	var err error
 	if id.Workload != nil {
 		config = id.Workload.config()
-	} else if config, err = parse(id.Kubeconfig, c.options); err != nil {
+	} else if config, err = parse(id.Kubeconfig, c.o.Kubeconfig); err != nil {
 		return nil, nil, err
 	}
 	config.QPS, config.Burst, config.UserAgent = c.local.QPS, c.local.Burst, c.local.UserAgent

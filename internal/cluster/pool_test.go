@@ -38,8 +38,14 @@ func (c *clock) pass(d time.Duration) {
 
 func newPool(t *testing.T, local *rest.Config) (*Connections, *clock) {
 	t.Helper()
+	return newPoolWith(t, local, Options{})
+}
+
+func newPoolWith(t *testing.T, local *rest.Config, o Options) (*Connections, *clock) {
+	t.Helper()
 	c := &clock{now: time.Unix(1000, 0)}
-	return NewConnections(local, KubeconfigOptions{}, c.Now), c
+	o.Now = c.Now
+	return NewConnections(local, o), c
 }
 
 func (c *Connections) mustFor(t *testing.T, id Identity) *Connection {
@@ -252,7 +258,7 @@ func TestDropCloses(t *testing.T) {
 func TestForConcurrently(t *testing.T) {
 	t.Parallel()
 	// A clock without a lock, which could hide a missing lock of the pool.
-	pool := NewConnections(&rest.Config{Host: "http://local"}, KubeconfigOptions{}, func() time.Time { return time.Unix(1000, 0) })
+	pool := NewConnections(&rest.Config{Host: "http://local"}, Options{Now: func() time.Time { return time.Unix(1000, 0) }})
 	var wg sync.WaitGroup
 	for n := range 8 {
 		wg.Go(func() {
@@ -296,10 +302,9 @@ func TestTransportWrapper(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	pool, _ := newPool(t, &rest.Config{Host: server.URL})
-	pool.WithTransportWrapper(func(next http.RoundTripper) http.RoundTripper {
+	pool, _ := newPoolWith(t, &rest.Config{Host: server.URL}, Options{TransportWrapper: func(next http.RoundTripper) http.RoundTripper {
 		return counted{&seen, next}
-	})
+	}})
 	for name, id := range map[string]Identity{
 		"Local": {User: "u"}, "Remote": {Kubeconfig: kubeconfigFor(server.URL, "token")}, "Fresh": {Fresh: true},
 	} {

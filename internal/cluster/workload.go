@@ -4,16 +4,11 @@
 package cluster
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"net/http"
 	"net/url"
 	"strings"
-	"sync"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -41,10 +36,6 @@ type Workload struct {
 	// elsewhere. ParseWorkload does not set them.
 	Annotations map[string]string
 }
-
-// TokenRequester requests a token of a ServiceAccount and returns it with its expiry. It is called
-// concurrently.
-type TokenRequester func(ctx context.Context, account types.NamespacedName, audiences []string) (token string, expires time.Time, err error)
 
 // WorkloadOptions limit the content of ConfigMaps that describe clusters. Flags of the controller
 // set them.
@@ -132,128 +123,4 @@ func (w *Workload) digest() digest {
 	// Marshalling strings cannot fail.
 	raw, _ := json.Marshal(w)
 	return sha256.Sum256(append([]byte("workload\x00"), raw...))
-}
-
-// tokenSource authenticates requests with tokens that it fetches when they are needed and caches.
-type tokenSource struct {
-	fetch func(ctx context.Context) (string, time.Time, error)
-	now   func() time.Time
-
-	// fetching holds a value during a fetch, so that concurrent requests cause one.
-	fetching chan struct{}
-
-	// blocked returns why requests must not fetch a token; nil, or a nil result, if they may.
-	blocked func() error
-	// maxAge bounds how long a token is used; negative for no bound.
-	maxAge time.Duration
-	// counts counts the requests that need a token.
-	counts *tokenCounts
-
-	mu    sync.Mutex
-	token string
-	// renewAt is when the token has to be replaced, some time before it expires.
-	renewAt time.Time
-}
-
-func newTokenSource(w *Workload, requester TokenRequester, maxAge time.Duration, now func() time.Time, counts *tokenCounts) *tokenSource {
-	return &tokenSource{
-		maxAge: maxAge, counts: counts,
-		fetch: func(ctx context.Context) (string, time.Time, error) {
-			if requester == nil {
-				return "", time.Time{}, errors.New("tokens of ServiceAccounts are not supported")
-			}
-			return requester(ctx, w.ServiceAccount, w.Audiences)
-		},
-		now: now, fetching: make(chan struct{}, 1),
-	}
-}
-
-// cached returns the cached token; empty if there is no valid one.
-func (s *tokenSource) cached() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.token != "" && s.now().Before(s.renewAt) {
-		return s.token
-	}
-	return ""
-}
-
-// current returns the cached token, or else fetches one unless that is blocked.
-func (s *tokenSource) current(ctx context.Context) (string, error) {
-	if token := s.cached(); token != "" {
-		return token, nil
-	}
-	if s.blocked != nil {
-		if err := s.blocked(); err != nil {
-			return "", err
-		}
-	}
-	return s.refresh(ctx)
-}
-
-// refresh is like current, but fetches even if that is blocked.
-func (s *tokenSource) refresh(ctx context.Context) (string, error) {
-	select {
-	case s.fetching <- struct{}{}:
-		defer func() { <-s.fetching }()
-	case <-ctx.Done():
-		return "", ctx.Err()
-	}
-	if token := s.cached(); token != "" {
-		return token, nil
-	}
-	began := s.now()
-	token, expires, err := s.fetch(ctx)
-	if err != nil {
-		return "", err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	lifetime := expires.Sub(began) * 4 / 5
-	if s.maxAge >= 0 {
-		lifetime = min(lifetime, s.maxAge)
-	}
-	s.token, s.renewAt = token, began.Add(lifetime)
-	return token, nil
-}
-
-// invalidate drops a token that the server rejected before it expired.
-func (s *tokenSource) invalidate(token string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.token == token {
-		s.token = ""
-	}
-}
-
-// wrap returns a transport that adds tokens to requests.
-func (s *tokenSource) wrap(next http.RoundTripper) http.RoundTripper {
-	return &authenticated{tokens: s, next: next}
-}
-
-type authenticated struct {
-	tokens *tokenSource
-	next   http.RoundTripper
-}
-
-// WrappedRoundTripper lets client-go find the innermost transport.
-func (a *authenticated) WrappedRoundTripper() http.RoundTripper { return a.next }
-
-// RoundTrip implements http.RoundTripper.
-func (a *authenticated) RoundTrip(req *http.Request) (*http.Response, error) {
-	token, err := a.tokens.current(req.Context())
-	a.tokens.counts.count(err)
-	if err != nil {
-		if req.Body != nil {
-			_ = req.Body.Close()
-		}
-		return nil, fmt.Errorf("no token for the cluster: %w", err)
-	}
-	req = req.Clone(req.Context())
-	req.Header.Set("Authorization", "Bearer "+token)
-	resp, err := a.next.RoundTrip(req)
-	if err == nil && resp.StatusCode == http.StatusUnauthorized {
-		a.tokens.invalidate(token)
-	}
-	return resp, err
 }

@@ -189,7 +189,7 @@ func TestTokenStats(t *testing.T) {
 func TestWorkloadWithoutToken(t *testing.T) {
 	t.Parallel()
 	pool, clock := newPool(t, &rest.Config{Host: "http://local"})
-	pool.probing.Store(true)
+	pool.gates.probing.Store(true)
 	m := &fakeTokens{now: clock.Now, err: errors.New("forbidden")}
 	pool.SetTokenRequester(m.token)
 	connection := pool.mustFor(t, Identity{Workload: &Workload{Address: "https://127.0.0.1:1"}})

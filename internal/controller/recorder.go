@@ -4,11 +4,13 @@
 package controller
 
 import (
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/record"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/events"
+	"github.com/pintle-dev/pintle/internal/status"
 )
 
 // Recorder returns the recorder of both reconcilers: all events get the same annotations, and
@@ -16,4 +18,15 @@ import (
 func Recorder(mgr ctrl.Manager, sender *events.Sender) record.EventRecorder {
 	plain := mgr.GetEventRecorderFor(helmv2.ControllerName) //nolint:staticcheck // the newer recorder cannot annotate events, which carry the revision
 	return events.NewRecorder(plain, mgr.GetScheme(), sender)
+}
+
+// Emit records events about an object. Package status builds them.
+func Emit(recorder record.EventRecorder, about runtime.Object, all ...status.Event) {
+	for _, e := range all {
+		kind := e.Type
+		if e.Trace {
+			kind = events.TypeTrace
+		}
+		recorder.AnnotatedEventf(about, e.Metadata, kind, e.Reason, "%s", e.Message)
+	}
 }

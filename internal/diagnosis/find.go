@@ -11,9 +11,11 @@ import (
 	"time"
 	"unicode"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/readiness"
 )
 
 // Find returns the most likely cause of the failure that the facts describe.
@@ -61,16 +63,29 @@ func (f *Facts) symptom(pod *corev1.Pod) symptom {
 			return creationSymptom(e.Message)
 		}
 	}
-	for _, kind := range []string{"Failed", "FailureTarget"} {
-		// FailureTarget is set while the Pods of the Job terminate.
-		if job := f.condition(kind); f.Kind == "Job" && job.Type != "" {
-			return jobSymptom(job, s)
-		}
+	if job := f.jobFailure(); job.Type != "" {
+		return jobSymptom(job, s)
 	}
 	if s.code == "" && f.Kind == "PersistentVolumeClaim" {
 		return f.claimSymptom()
 	}
 	return s
+}
+
+// jobFailure returns the condition of a Job that has failed or is about to fail. It is zero for
+// other Jobs and objects.
+func (f *Facts) jobFailure() Condition {
+	if f.Kind != "Job" {
+		return Condition{}
+	}
+	switch readiness.JobStateOf(func(kind batchv1.JobConditionType) bool { return f.condition(string(kind)).Type != "" }) {
+	case readiness.JobFailed:
+		return f.condition(string(batchv1.JobFailed))
+	case readiness.JobFailing:
+		return f.condition(string(batchv1.JobFailureTarget))
+	case readiness.JobUnfinished, readiness.JobComplete:
+	}
+	return Condition{}
 }
 
 // jobSymptom combines the condition of a failed Job with the symptom of its Pod.

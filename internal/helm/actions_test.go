@@ -283,7 +283,7 @@ func TestUninstallWhereItWas(t *testing.T) {
 func TestUninstallAsksTheServer(t *testing.T) {
 	w := newWorld(t)
 	install(t, w, w.chart("1.0.0", note()), "one")
-	local, err := cluster.NewConnections(w.Config(), cluster.KubeconfigOptions{}, time.Now).For(cluster.Identity{})
+	local, err := cluster.NewConnections(w.Config(), cluster.Options{Now: time.Now}).For(cluster.Identity{})
 	if err != nil {
 		t.Fatal(err)
 	}

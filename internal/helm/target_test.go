@@ -334,7 +334,7 @@ func TestStrayBehindTheIndex(t *testing.T) {
 	w := newWorld(t)
 	install(t, w, w.chart("1.0.0", note()), "one")
 	runner := NewRunner(chart.NewStore(http.DefaultClient, 1<<20), emptyIndex(t, w, "1"), time.Now)
-	local, err := cluster.NewConnections(w.Config(), cluster.KubeconfigOptions{}, time.Now).For(cluster.Identity{})
+	local, err := cluster.NewConnections(w.Config(), cluster.Options{Now: time.Now}).For(cluster.Identity{})
 	if err != nil {
 		t.Fatal(err)
 	}

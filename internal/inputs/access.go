@@ -25,7 +25,8 @@ func (r *Resolver) checkAccess(hr *helmv2.HelmRelease) error {
 	if err := CheckNamespace(hr, r.settings.NoCrossNamespaceRefs); err != nil {
 		return err
 	}
-	if kind, key := SourceOf(hr); kind == helmv2.KindExternalArtifact && !r.settings.ExternalArtifacts {
+	kind, key := SourceOf(hr)
+	if row, _ := SourceKindOf(kind); row.Gated && !r.settings.ExternalArtifacts {
 		return accessDenied("can't access '%s/%s', ExternalArtifact feature gate is disabled", kind, key)
 	}
 	return nil

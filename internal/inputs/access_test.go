@@ -56,7 +56,7 @@ func TestAccess(t *testing.T) {
 				external(s, "1.2.3@"+tagDigest), &sourcev1.HelmChart{
 					ObjectMeta: metav1.ObjectMeta{Namespace: "sources", Name: "prod-app"}, Status: sourcev1.HelmChartStatus{Artifact: s.artifact("1.2.3")},
 				})
-			_, err := NewResolver(all, all, s.charts).WithSettings(tc.settings).Resolve(t.Context(), app(tc.edit))
+			_, err := NewResolver(all, all, s.charts).WithSettings(tc.settings).Resolve(t.Context(), app(tc.edit), release.Suspension{})
 			if diff := cmp.Diff(tc.want, blocked(t, err), compare()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
@@ -101,7 +101,7 @@ func TestVersions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := NewResolver(reader(t, tc.source), nil, s.charts).WithSettings(Settings{ExternalArtifacts: true, KeepChartVersions: tc.keep})
-			want, err := r.Resolve(t.Context(), app(func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Kind = tc.kind }))
+			want, err := r.Resolve(t.Context(), app(func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Kind = tc.kind }), release.Suspension{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +119,7 @@ func TestExternalArtifactWithoutArtifact(t *testing.T) {
 	empty := external(s, "")
 	empty.Status.Artifact = nil
 	r := NewResolver(reader(t, empty), nil, s.charts).WithSettings(Settings{ExternalArtifacts: true})
-	_, err := r.Resolve(t.Context(), app(func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Kind = helmv2.KindExternalArtifact }))
+	_, err := r.Resolve(t.Context(), app(func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Kind = helmv2.KindExternalArtifact }), release.Suspension{})
 	want := "ExternalArtifact 'prod/app' is not ready: does not have an artifact"
 	if b := blocked(t, err); b == nil || b.Message != want {
 		t.Errorf("got %+v, want %s", b, want)
@@ -131,7 +131,7 @@ func TestDirectSources(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	r := NewResolver(reader(t), reader(t, repository(s)), s.charts).WithSettings(Settings{DirectSources: true})
-	if _, err := r.Resolve(t.Context(), app()); err != nil {
+	if _, err := r.Resolve(t.Context(), app(), release.Suspension{}); err != nil {
 		t.Errorf("the source was read from the cache: %v", err)
 	}
 }
@@ -142,7 +142,7 @@ func TestDefaultsReachPolicies(t *testing.T) {
 	s := newStore(t)
 	for _, on := range []bool{false, true} {
 		r := NewResolver(reader(t, repository(s)), nil, s.charts).WithSettings(Settings{Defaults: helmv2.Defaults{RetryOnFailure: on}})
-		want, err := r.Resolve(t.Context(), app())
+		want, err := r.Resolve(t.Context(), app(), release.Suspension{})
 		if err != nil || want.Policy.Install.Retry != on || want.Policy.Upgrade.Retry != on {
 			t.Errorf("DefaultToRetryOnFailure=%t: %+v, %v", on, want.Policy, err)
 		}

@@ -16,8 +16,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// basics returns the fields of Desired that follow from the HelmRelease alone.
-func basics(hr *helmv2.HelmRelease, defaults helmv2.Defaults) release.Desired {
+// basics returns the fields of Desired that follow from the HelmRelease and its suspension alone.
+func basics(hr *helmv2.HelmRelease, suspension release.Suspension, defaults helmv2.Defaults) release.Desired {
 	spec := &hr.Spec
 	return release.Desired{
 		UID:        string(hr.UID),
@@ -28,12 +28,12 @@ func basics(hr *helmv2.HelmRelease, defaults helmv2.Defaults) release.Desired {
 			Namespace:        hr.GetReleaseNamespace(),
 			StorageNamespace: hr.GetStorageNamespace(),
 		},
-		Rendering: rendering(spec),
-		Deleted:   !hr.DeletionTimestamp.IsZero(),
-		DeletedAt: ptr.Deref(hr.DeletionTimestamp, metav1.Time{}).Time,
-		Deletion:  release.DeletionOf(hr.Annotations),
-		Suspended: spec.Suspend,
-		Requests:  release.RequestsOf(hr.Annotations),
+		Rendering:  rendering(spec),
+		Deleted:    !hr.DeletionTimestamp.IsZero(),
+		DeletedAt:  ptr.Deref(hr.DeletionTimestamp, metav1.Time{}).Time,
+		Deletion:   release.DeletionOf(hr.Annotations),
+		Suspension: suspension,
+		Requests:   release.RequestsOf(hr.Annotations),
 		Policy: release.Policy{
 			Interval:           spec.Interval.Duration,
 			Install:            installPolicy(hr, defaults),

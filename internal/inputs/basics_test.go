@@ -56,7 +56,7 @@ commonMetadata:
 				want.PostRenderers = digest.FromString(tc.renderers + "\n").String()
 				want.CommonMetadata = digest.FromString(tc.metadata + "\n").String()
 			}
-			got := basics(&helmv2.HelmRelease{Spec: spec}, helmv2.Defaults{}).Rendering
+			got := basics(&helmv2.HelmRelease{Spec: spec}, release.Suspension{}, helmv2.Defaults{}).Rendering
 			if got != want {
 				t.Errorf("%s: %+v, want %+v", tc.reason, got, want)
 			}

@@ -113,7 +113,7 @@ func TestDependencies(t *testing.T) {
 			hr := app(func(hr *helmv2.HelmRelease) { hr.Spec.DependsOn = tc.refs })
 			all := reader(t, objects...)
 			r := NewResolver(all, all, s.charts).WithSettings(Settings{AdditiveReadyExpr: tc.additive, NoCrossNamespaceRefs: tc.closed})
-			_, err := r.Resolve(t.Context(), hr)
+			_, err := r.Resolve(t.Context(), hr, release.Suspension{})
 			if diff := cmp.Diff(tc.want, blocked(t, err), compare()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
@@ -127,12 +127,12 @@ func TestDependenciesComeFirst(t *testing.T) {
 	none := reader(t)
 	hr := app(func(hr *helmv2.HelmRelease) { hr.Spec.DependsOn = []helmv2.DependencyReference{{Name: "db"}} })
 	r := NewResolver(none, none, nil).WithSettings(Settings{DependencyRetry: time.Hour})
-	_, err := r.Resolve(t.Context(), hr)
+	_, err := r.Resolve(t.Context(), hr, release.Suspension{})
 	if b := blocked(t, err); b == nil || b.Reason != helmv2.ReasonDependencyNotReady || b.Retry != release.After(time.Hour) {
 		t.Errorf("dependencies are not checked before the source: %+v", b)
 	}
 	hr.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
-	if _, err := r.Resolve(t.Context(), hr); err != nil {
+	if _, err := r.Resolve(t.Context(), hr, release.Suspension{}); err != nil {
 		t.Errorf("a deletion does not wait for dependencies: %v", err)
 	}
 }
@@ -151,10 +151,10 @@ func TestUncachedDependency(t *testing.T) {
 	hr := app(func(hr *helmv2.HelmRelease) {
 		hr.Spec.DependsOn = []helmv2.DependencyReference{{Name: "db", Namespace: "data"}}
 	})
-	if _, err := NewResolver(reader(t, repository(s)), live, s.charts).Resolve(t.Context(), hr); err != nil || reads != 1 {
+	if _, err := NewResolver(reader(t, repository(s)), live, s.charts).Resolve(t.Context(), hr, release.Suspension{}); err != nil || reads != 1 {
 		t.Errorf("a dependency outside of the cache: %v after %d reads, want one read", err, reads)
 	}
-	if _, err := NewResolver(reader(t, repository(s), other("data", "db")), live, s.charts).Resolve(t.Context(), hr); err != nil || reads != 1 {
+	if _, err := NewResolver(reader(t, repository(s), other("data", "db")), live, s.charts).Resolve(t.Context(), hr, release.Suspension{}); err != nil || reads != 1 {
 		t.Errorf("a cached dependency: %v after %d reads, want none", err, reads-1)
 	}
 	forbidden := errors.New("forbidden")
@@ -163,7 +163,7 @@ func TestUncachedDependency(t *testing.T) {
 			return forbidden
 		},
 	})
-	_, err := NewResolver(failing, failing, s.charts).Resolve(t.Context(), hr)
+	_, err := NewResolver(failing, failing, s.charts).Resolve(t.Context(), hr, release.Suspension{})
 	if b := blocked(t, err); b == nil || !strings.HasSuffix(b.Message, "unable to get 'data/db' dependency: forbidden") || !errors.Is(err, forbidden) {
 		t.Errorf("the message lacks the error: %+v", b)
 	}

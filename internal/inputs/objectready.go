@@ -11,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/pintle-dev/pintle/internal/readiness"
 )
 
 const (
@@ -92,14 +94,8 @@ func jobStatus(object *unstructured.Unstructured) (*status.Result, error) {
 	if err != nil || result.Status != status.CurrentStatus {
 		return result, err
 	}
-	with, err := status.GetObjectWithConditions(object.Object)
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range with.Status.Conditions {
-		if c.Type == "Complete" && c.Status == corev1.ConditionTrue {
-			return result, nil
-		}
+	if readiness.JobStateOfObject(object) == readiness.JobComplete {
+		return result, nil
 	}
 	return &status.Result{Status: status.InProgressStatus, Conditions: []status.Condition{{Reason: "JobNotComplete"}}}, nil
 }

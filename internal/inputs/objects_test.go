@@ -180,7 +180,7 @@ func TestObjectDependencies(t *testing.T) {
 			}
 			all := reader(t, cached...)
 			_, err := NewResolver(all, all, s.charts).WithSettings(tc.settings).WithObjects(on).
-				Resolve(t.Context(), app(func(hr *helmv2.HelmRelease) { hr.Spec.DependsOn = tc.refs }))
+				Resolve(t.Context(), app(func(hr *helmv2.HelmRelease) { hr.Spec.DependsOn = tc.refs }), release.Suspension{})
 			if diff := cmp.Diff(tc.want, blocked(t, err), compare()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
@@ -200,7 +200,7 @@ func TestPendingDependencyIn(t *testing.T) {
 		if objects != nil {
 			r = r.WithObjects(objects)
 		}
-		_, err := r.Resolve(t.Context(), app(func(hr *helmv2.HelmRelease) { hr.Spec.DependsOn = refs }))
+		_, err := r.Resolve(t.Context(), app(func(hr *helmv2.HelmRelease) { hr.Spec.DependsOn = refs }), release.Suspension{})
 		if err == nil || strings.Contains(blocked(t, err).Message, "'prod/db' is not ready") {
 			t.Error(err)
 		}

@@ -326,7 +326,7 @@ func TestResolveBlocked(t *testing.T) {
 				})
 			}
 			before := hr.DeepCopy()
-			want, err := NewResolver(r, r, s.charts).Resolve(t.Context(), hr)
+			want, err := NewResolver(r, r, s.charts).Resolve(t.Context(), hr, release.SuspensionOf(hr.Spec.Suspend, hr.Annotations, time.Now()))
 			got := blocked(t, err)
 			if diff := cmp.Diff(tc.want, got, compare()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
@@ -349,7 +349,7 @@ func TestBlockedKeepsItsCause(t *testing.T) {
 	repo := repository(s, func(o *sourcev1.OCIRepository) {
 		o.Status.Artifact.URL, o.Status.Artifact.Digest = s.url+"/gone", tagDigest
 	})
-	_, err := NewResolver(reader(t, repo), nil, s.charts).Resolve(t.Context(), app())
+	_, err := NewResolver(reader(t, repo), nil, s.charts).Resolve(t.Context(), app(), release.Suspension{})
 	if !errors.Is(err, chart.ErrNotFound) {
 		t.Errorf("the cause is lost: %v", err)
 	}
@@ -376,7 +376,7 @@ func TestDownloadDoesNotBlock(t *testing.T) {
 			t.Helper()
 			want.Reason, want.Progressing, want.Quiet, want.Upstream = helmv2.ReasonArtifactFailed, true, true, true
 			want.Message = "Waiting for the artifact server: artifact http://mute/chart.tgz has not been downloaded yet"
-			_, err := r.Resolve(t.Context(), app())
+			_, err := r.Resolve(t.Context(), app(), release.Suspension{})
 			var got *release.Blocked
 			if !errors.As(err, &got) {
 				t.Fatalf("want a release.Blocked, got %v", err)
@@ -393,7 +393,7 @@ func TestDownloadDoesNotBlock(t *testing.T) {
 			t.Error("there is no channel for the end of the download, or a second download")
 		}
 		<-ended
-		_, err := r.Resolve(t.Context(), app())
+		_, err := r.Resolve(t.Context(), app(), release.Suspension{})
 		if err == nil || !strings.Contains(err.Error(), "Could not load chart: artifact cannot be downloaded: ") || DownloadEnded(err) != nil {
 			t.Errorf("it ended with %v", err)
 		}
@@ -407,7 +407,7 @@ func TestFetchChart(t *testing.T) {
 	s.charts.WithCacheLimit(0)
 	r := NewResolver(reader(t, repository(s)), nil, s.charts)
 	for range 2 {
-		want, err := r.Resolve(t.Context(), app())
+		want, err := r.Resolve(t.Context(), app(), release.Suspension{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -420,7 +420,7 @@ func TestFetchChart(t *testing.T) {
 			t.Errorf("something else changed (-resolved +fetched):\n%s", diff)
 		}
 	}
-	want, err := r.Resolve(t.Context(), app())
+	want, err := r.Resolve(t.Context(), app(), release.Suspension{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -436,14 +436,14 @@ func TestInvalidExpressions(t *testing.T) {
 	t.Parallel()
 	hr := app()
 	hr.Spec.HealthCheckExprs = []helmv2.CustomHealthCheck{{APIVersion: "example.com/v1", Current: "status.ready"}, {APIVersion: "example.com/v2", Kind: "Thing"}}
-	_, err := NewResolver(reader(t), nil, nil).Resolve(t.Context(), hr)
+	_, err := NewResolver(reader(t), nil, nil).Resolve(t.Context(), hr, release.SuspensionOf(hr.Spec.Suspend, hr.Annotations, time.Now()))
 	got := blocked(t, err)
 	const want = "Reconciliation failed terminally due to configuration error: spec.healthCheckExprs[1].current: expression '': "
 	if got.Reason != helmv2.ReasonInvalidCELExpression || !got.Terminal || !strings.HasPrefix(got.Message, want) {
 		t.Errorf("got %+v", got)
 	}
 	hr.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
-	if _, err := NewResolver(reader(t), nil, nil).Resolve(t.Context(), hr); err != nil {
+	if _, err := NewResolver(reader(t), nil, nil).Resolve(t.Context(), hr, release.SuspensionOf(hr.Spec.Suspend, hr.Annotations, time.Now())); err != nil {
 		t.Errorf("a release that is deleted needs no expressions: %v", err)
 	}
 }
@@ -452,6 +452,7 @@ func TestInvalidExpressions(t *testing.T) {
 func TestResolve(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
+	suspended := release.Suspension{Active: true, Why: "spec.suspend is set"}
 	duration := func(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration: d} }
 	policyWith := func(change func(*release.Policy)) release.Policy {
 		p := release.Policy{
@@ -598,7 +599,7 @@ func TestResolve(t *testing.T) {
 				hr.Spec.Suspend = true
 				hr.Spec.DependsOn = []helmv2.DependencyReference{{Name: "unsupported"}}
 			},
-			want: Want{Desired: release.Desired{UID: "uid-1", Generation: 3, Target: target, Policy: policy, Suspended: true}},
+			want: Want{Desired: release.Desired{UID: "uid-1", Generation: 3, Target: target, Policy: policy, Suspension: suspended}},
 		},
 		"Retries": {
 			reason: "retries are part of the policies",
@@ -608,7 +609,7 @@ func TestResolve(t *testing.T) {
 				hr.Spec.Upgrade = &helmv2.Upgrade{Remediation: &helmv2.UpgradeRemediation{Retries: 3}}
 			},
 			want: Want{Desired: release.Desired{
-				UID: "uid-1", Generation: 3, Target: target, Suspended: true,
+				UID: "uid-1", Generation: 3, Target: target, Suspension: suspended,
 				Policy: policyWith(func(p *release.Policy) {
 					p.Install.Retries, p.Upgrade.Retries, p.Upgrade.RemediateLast = -1, 3, true
 				}),
@@ -622,7 +623,7 @@ func TestResolve(t *testing.T) {
 			if tc.edit != nil {
 				tc.edit(hr)
 			}
-			got, err := NewResolver(reader(t, tc.objects...), nil, s.charts).Resolve(t.Context(), hr)
+			got, err := NewResolver(reader(t, tc.objects...), nil, s.charts).Resolve(t.Context(), hr, release.SuspensionOf(hr.Spec.Suspend, hr.Annotations, time.Now()))
 			if err != nil {
 				t.Fatalf("%s: %v", tc.reason, err)
 			}
@@ -641,13 +642,13 @@ func TestValuesAreIndependent(t *testing.T) {
 	r := NewResolver(reader(t, repository(s)), nil, s.charts)
 	const raw = `{"a":{"b":[1]}}`
 	hr := app(func(hr *helmv2.HelmRelease) { hr.Spec.Values = &apiextensionsv1.JSON{Raw: []byte(raw)} })
-	first, err := r.Resolve(t.Context(), hr)
+	first, err := r.Resolve(t.Context(), hr, release.SuspensionOf(hr.Spec.Suspend, hr.Annotations, time.Now()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	first.Values["a"].(map[string]any)["b"].([]any)[0] = "changed"
 	first.Values["new"] = true
-	second, err := r.Resolve(t.Context(), hr)
+	second, err := r.Resolve(t.Context(), hr, release.SuspensionOf(hr.Spec.Suspend, hr.Annotations, time.Now()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,11 +74,11 @@ func CheckSource(obj client.Object) error {
 // source reads the source object of hr and returns its artifact, or a *release.Blocked.
 func (r *Resolver) source(ctx context.Context, hr *helmv2.HelmRelease) (source, error) {
 	kind, key := SourceOf(hr)
-	obj := newSourceObject(kind)
-	if obj == nil {
+	row, known := SourceKindOf(kind)
+	if !known {
 		return source{}, unsupported("spec.chartRef.kind %s is not supported by this version", kind)
 	}
-	reader := r.reader
+	obj, reader := row.New(), r.reader
 	if r.settings.DirectSources {
 		reader = r.live
 	}

@@ -34,11 +34,15 @@ type source struct {
 	digested bool
 }
 
-// sourceKind describes one kind of object that provides charts.
-type sourceKind struct {
-	name string
-	// newObject returns an empty object of the kind.
-	newObject func() client.Object
+// SourceKind describes one kind of object that provides charts.
+type SourceKind struct {
+	Name string
+	// New returns an empty object of the kind.
+	New func() client.Object
+	// FromSpec is true if the artifact follows from the spec of the object.
+	FromSpec bool
+	// Gated is true if only feature gate ExternalArtifact permits the kind. Its CRD may not exist.
+	Gated bool
 	// status returns the state of an object; false if the object is of another kind.
 	status func(obj client.Object) (sourceStatus, bool)
 }
@@ -56,20 +60,20 @@ type sourceStatus struct {
 	digested func(revision string) bool
 }
 
-// sourceKinds is the table of source kinds. A new kind needs a row here, a watch in the
-// controller, and a value in the CRD.
-func sourceKinds() []sourceKind {
+// SourceKinds returns the table of source kinds. A new kind needs a row here, RBAC rules, and a value
+// in the CRD.
+func SourceKinds() []SourceKind {
 	always := func(string) bool { return true }
 	never := func(string) bool { return false }
-	return []sourceKind{
-		kindOf(helmv2.KindOCIRepository, func(o *sourcev1.OCIRepository) sourceStatus {
+	return []SourceKind{
+		kindOf(SourceKind{Name: helmv2.KindOCIRepository, FromSpec: true}, func(o *sourcev1.OCIRepository) sourceStatus {
 			return sourceStatus{
 				observed: o.Status.ObservedGeneration, conditions: o.Status.Conditions, artifact: o.Status.Artifact,
 				mismatch: func(revision string) string { return referenceMismatch(o.Spec.Reference, revision) },
 				digested: always,
 			}
 		}),
-		kindOf(helmv2.KindHelmChart, func(o *sourcev1.HelmChart) sourceStatus {
+		kindOf(SourceKind{Name: helmv2.KindHelmChart, FromSpec: true}, func(o *sourcev1.HelmChart) sourceStatus {
 			return sourceStatus{
 				observed: o.Status.ObservedGeneration, conditions: o.Status.Conditions, artifact: o.Status.Artifact,
 				mismatch: func(revision string) string {
@@ -82,7 +86,7 @@ func sourceKinds() []sourceKind {
 				digested: never,
 			}
 		}),
-		kindOf(helmv2.KindExternalArtifact, func(o *sourcev1.ExternalArtifact) sourceStatus {
+		kindOf(SourceKind{Name: helmv2.KindExternalArtifact, Gated: true}, func(o *sourcev1.ExternalArtifact) sourceStatus {
 			return sourceStatus{
 				// Its API does not require that a controller observes the generation or sets
 				// conditions, so an artifact is sufficient.
@@ -94,43 +98,41 @@ func sourceKinds() []sourceKind {
 	}
 }
 
-// kindOf returns a row of the table for objects of type *T.
+// kindOf completes a row of the table for objects of type *T.
 func kindOf[T any, P interface {
 	*T
 	client.Object
-}](name string, status func(P) sourceStatus) sourceKind {
-	return sourceKind{
-		name:      name,
-		newObject: func() client.Object { return P(new(T)) },
-		status: func(obj client.Object) (sourceStatus, bool) {
-			o, ok := obj.(P)
-			if !ok {
-				return sourceStatus{}, false
-			}
-			return status(o), true
-		},
+}](kind SourceKind, status func(P) sourceStatus) SourceKind {
+	kind.New = func() client.Object { return P(new(T)) }
+	kind.status = func(obj client.Object) (sourceStatus, bool) {
+		o, ok := obj.(P)
+		if !ok {
+			return sourceStatus{}, false
+		}
+		return status(o), true
 	}
+	return kind
 }
 
-// newSourceObject returns an empty object of a source kind, nil if the kind is not one.
-func newSourceObject(kind string) client.Object {
-	for _, k := range sourceKinds() {
-		if k.name == kind {
-			return k.newObject()
-		}
+// SourceKindOf returns the row of a kind; false if the kind is no source.
+func SourceKindOf(name string) (SourceKind, bool) {
+	kinds := SourceKinds()
+	i := slices.IndexFunc(kinds, func(k SourceKind) bool { return k.Name == name })
+	if i < 0 {
+		return SourceKind{}, false
 	}
-	return nil
+	return kinds[i], true
 }
 
 // readSource returns the artifact of a source object, or a *release.Blocked if it is not ready. A
 // source whose last fetch failed is ready if it still has an artifact that its spec requests.
 func readSource(obj client.Object) (source, error) {
-	for _, k := range sourceKinds() {
+	for _, k := range SourceKinds() {
 		if status, ok := k.status(obj); ok {
 			if why, ready := status.ready(obj.GetGeneration()); !ready {
 				return source{}, &release.Blocked{
 					Reason: helmv2.ReasonSourceNotReady, Quiet: true, Retry: release.Interval(sourceRetry),
-					Message: fmt.Sprintf("%s '%s' is not ready: %s", k.name, client.ObjectKeyFromObject(obj), why),
+					Message: fmt.Sprintf("%s '%s' is not ready: %s", k.Name, client.ObjectKeyFromObject(obj), why),
 				}
 			}
 			a := status.artifact

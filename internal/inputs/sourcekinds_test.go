@@ -4,13 +4,17 @@
 package inputs
 
 import (
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	fluxmeta "github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
@@ -68,5 +72,32 @@ func TestRequestedRevision(t *testing.T) {
 				t.Errorf("reason %s", b.Reason)
 			}
 		})
+	}
+}
+
+// TestSourceKindsOfCRD: the CRD accepts the kinds of the table.
+func TestSourceKindsOfCRD(t *testing.T) {
+	raw, err := os.ReadFile("../../config/crd/bases/helm.toolkit.fluxcd.io_helmreleases.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var crd apiextensionsv1.CustomResourceDefinition
+	if err := yaml.Unmarshal(raw, &crd); err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, kind := range SourceKinds() {
+		want = append(want, `"`+kind.Name+`"`)
+	}
+	slices.Sort(want)
+	for _, version := range crd.Spec.Versions {
+		var accepted []string
+		for _, v := range version.Schema.OpenAPIV3Schema.Properties["spec"].Properties["chartRef"].Properties["kind"].Enum {
+			accepted = append(accepted, string(v.Raw))
+		}
+		slices.Sort(accepted)
+		if !slices.Equal(accepted, want) {
+			t.Errorf("version %s accepts %v, and the table has %v", version.Name, accepted, want)
+		}
 	}
 }

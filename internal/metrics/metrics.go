@@ -56,9 +56,9 @@ type Metrics struct {
 // Values of the label rule for reconciliations that evaluate no rule: an obstacle ended the
 // reconciliation, it recorded the end of an action, or nothing had changed since the one before.
 const (
-	RuleBlocked  = "Blocked"
-	RuleFinished = "Finished"
-	RuleCached   = "Cached"
+	RuleBlocked  release.Rule = "Blocked"
+	RuleFinished release.Rule = "Finished"
+	RuleCached   release.Rule = "Cached"
 )
 
 // New returns Metrics that are registered with r. It fails if one of them is registered already.
@@ -212,7 +212,9 @@ func (m *Metrics) Downloaded(took time.Duration, size int64, err error) {
 
 // Reconciliation counts a reconciliation. rule is the name of a rule of package release, or one of
 // the constants above.
-func (m *Metrics) Reconciliation(rule string) { m.reconciliations.WithLabelValues(rule).Inc() }
+func (m *Metrics) Reconciliation(rule release.Rule) {
+	m.reconciliations.WithLabelValues(string(rule)).Inc()
+}
 
 // Notified counts an event for the events address that has left the queue, with its result.
 func (m *Metrics) Notified(result string) { m.notifications.WithLabelValues(result).Inc() }

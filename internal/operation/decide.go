@@ -33,31 +33,31 @@ const (
 
 // rule is one entry of the policy. apply returns nil if the rule does not apply.
 type rule struct {
-	name  string
+	name  Rule
 	apply func(Input) *Decision
 }
 
 // rules returns the policy. The first rule that applies wins. The order is part of the contract and
-// is documented, with the same names, in docs/spec/operations.md.
+// is documented in docs/spec/operations.md.
 func rules() []rule {
 	return []rule{
-		{"Terminal", terminal},
-		{"Collect", collect},
-		{"Cancelled", cancelled},
-		{"Lost", lost},
-		{"Running", running},
-		{"Invalid", invalid},
-		{"Blocked", blocked},
-		{"AwaitLock", awaitLock},
-		{"SetFinalizer", setFinalizer},
-		{"AcquireLock", acquireLock},
-		{"Start", start},
+		{RuleTerminal, terminal},
+		{RuleCollect, collect},
+		{RuleCancelled, cancelled},
+		{RuleLost, lost},
+		{RuleRunning, running},
+		{RuleInvalid, invalid},
+		{RuleBlocked, blocked},
+		{RuleAwaitLock, awaitLock},
+		{RuleSetFinalizer, setFinalizer},
+		{RuleAcquireLock, acquireLock},
+		{RuleStart, start},
 	}
 }
 
-// RuleNames returns the names of the rules in the order in which they are tried.
-func RuleNames() []string {
-	var names []string
+// Rules returns the names of the rules in the order in which they are tried.
+func Rules() []Rule {
+	var names []Rule
 	for _, r := range rules() {
 		names = append(names, r.name)
 	}

@@ -163,11 +163,28 @@ type Result struct {
 	Unread bool
 }
 
+// Rule is the name of a rule: a row of the table in docs/spec/operations.md and a metric label.
+type Rule string
+
+// The rules, in the order in which they are tried.
+const (
+	RuleTerminal     Rule = "Terminal"
+	RuleCollect      Rule = "Collect"
+	RuleCancelled    Rule = "Cancelled"
+	RuleLost         Rule = "Lost"
+	RuleRunning      Rule = "Running"
+	RuleInvalid      Rule = "Invalid"
+	RuleBlocked      Rule = "Blocked"
+	RuleAwaitLock    Rule = "AwaitLock"
+	RuleSetFinalizer Rule = "SetFinalizer"
+	RuleAcquireLock  Rule = "AcquireLock"
+	RuleStart        Rule = "Start"
+)
+
 // Decision is the next action and its reason.
 type Decision struct {
-	// Rule is the name of the rule that applied: a row of the table in docs/spec/operations.md and
-	// a metric label.
-	Rule   string
+	// Rule is the rule that applied.
+	Rule   Rule
 	Action Action
 	// Phase is the phase of the Operation after this decision.
 	Phase opsv1alpha1.OperationPhase

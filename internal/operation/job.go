@@ -15,6 +15,7 @@ import (
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	"github.com/pintle-dev/pintle/internal/diagnosis"
+	"github.com/pintle-dev/pintle/internal/readiness"
 )
 
 // JobOf returns the state of a Job according to the Job and its Pods. uid is the UID of the
@@ -35,23 +36,34 @@ func JobOf(uid string, job batchv1.Job, pods []corev1.Pod) Job {
 	if job.Status.StartTime != nil {
 		j.Started = job.Status.StartTime.Time
 	}
-	var failure batchv1.JobCondition
-	for _, c := range job.Status.Conditions {
-		switch {
-		case c.Status != corev1.ConditionTrue:
-		case c.Type == batchv1.JobComplete && !j.Failed:
-			j.Complete, j.Ended = true, c.LastTransitionTime.Time
-		case c.Type == batchv1.JobFailed && !j.Complete:
-			j.Failed, j.Ended, failure = true, c.LastTransitionTime.Time, c
-		}
-	}
-	if job.Status.CompletionTime != nil && j.Complete {
-		j.Ended = job.Status.CompletionTime.Time
-	}
+	failure := j.setEnd(&job.Status)
 	mine := podsOf(j.UID, pods)
 	j.Active = len(LivePods(mine))
 	j.Result = resultOf(j, failure, mine)
 	return j
+}
+
+// setEnd sets the fields about the end of a Job, and returns the condition of a failure.
+func (j *Job) setEnd(s *batchv1.JobStatus) (failure batchv1.JobCondition) {
+	condition := func(kind batchv1.JobConditionType) (found batchv1.JobCondition) {
+		i := slices.IndexFunc(s.Conditions, func(c batchv1.JobCondition) bool { return c.Type == kind && c.Status == corev1.ConditionTrue })
+		if i >= 0 {
+			found = s.Conditions[i]
+		}
+		return found
+	}
+	switch readiness.JobStateOf(func(kind batchv1.JobConditionType) bool { return condition(kind).Type != "" }) {
+	case readiness.JobComplete:
+		j.Complete, j.Ended = true, condition(batchv1.JobComplete).LastTransitionTime.Time
+		if s.CompletionTime != nil {
+			j.Ended = s.CompletionTime.Time
+		}
+	case readiness.JobFailed:
+		failure = condition(batchv1.JobFailed)
+		j.Failed, j.Ended = true, failure.LastTransitionTime.Time
+	case readiness.JobUnfinished, readiness.JobFailing:
+	}
+	return failure
 }
 
 // PodResultOf returns the result according to the Pods of a Job that no longer exists. It is zero

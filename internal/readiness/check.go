@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -84,24 +85,16 @@ func HookDone(object *unstructured.Unstructured) (*status.Result, error) {
 }
 
 func jobDone(object *unstructured.Unstructured) (*status.Result, error) {
-	conditions, _, err := unstructured.NestedSlice(object.Object, "status", "conditions")
-	if err != nil {
+	if _, _, err := unstructured.NestedSlice(object.Object, "status", "conditions"); err != nil {
 		return nil, err
 	}
-	for _, entry := range conditions {
-		condition, _ := entry.(map[string]any)
-		if condition["status"] != string(corev1.ConditionTrue) {
-			continue
-		}
-		switch condition["type"] {
-		case "Complete":
-			return Current(), nil
-		case "Failed":
-			return &status.Result{
-				Status:  status.FailedStatus,
-				Message: fmt.Sprintf("%v: %v", condition["reason"], condition["message"]),
-			}, nil
-		}
+	switch JobStateOfObject(object) {
+	case JobComplete:
+		return Current(), nil
+	case JobFailed:
+		c := trueCondition(object, string(batchv1.JobFailed))
+		return &status.Result{Status: status.FailedStatus, Message: fmt.Sprintf("%v: %v", c["reason"], c["message"])}, nil
+	case JobUnfinished, JobFailing:
 	}
 	return InProgress("Job has not completed"), nil
 }

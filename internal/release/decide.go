@@ -9,45 +9,75 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
+// Rule is the name of a rule: a row of the table in docs/spec/helmreleases.md and a metric label.
+type Rule string
+
+// The rules, in the order in which they are tried.
+const (
+	RuleFinalize          Rule = "Finalize"
+	RuleBusy              Rule = "Busy"
+	RuleRecover           Rule = "Recover"
+	RuleAwaitDependents   Rule = "AwaitDependents"
+	RuleDelete            Rule = "Delete"
+	RuleSuspended         Rule = "Suspended"
+	RuleOwnershipConflict Rule = "OwnershipConflict"
+	RuleUnlock            Rule = "Unlock"
+	RuleAwaitOperation    Rule = "AwaitOperation"
+	RuleTargetMoved       Rule = "TargetMoved"
+	RuleForced            Rule = "Forced"
+	RuleDebounce          Rule = "Debounce"
+	RuleBecameReady       Rule = "BecameReady"
+	RuleTooLarge          Rule = "TooLarge"
+	RuleRetriesExhausted  Rule = "RetriesExhausted"
+	RuleAwaitRetry        Rule = "AwaitRetry"
+	RuleAbsent            Rule = "Absent"
+	RuleUnmanaged         Rule = "Unmanaged"
+	RuleFailed            Rule = "Failed"
+	RuleOutOfSync         Rule = "OutOfSync"
+	RuleUntested          Rule = "Untested"
+	RuleDrifted           Rule = "Drifted"
+	RuleInSync            Rule = "InSync"
+)
+
 // rule is one entry of the policy. apply returns nil if the rule does not apply.
 type rule struct {
-	name  string
+	name  Rule
 	apply func(Input) *Decision
 }
 
 // rules returns the policy. The first rule that applies wins. The order is part of the contract and
-// is documented, with the same names, in docs/spec/helmreleases.md.
+// is documented in docs/spec/helmreleases.md.
 func rules() []rule {
 	return []rule{
-		{"Finalize", finalize},
-		{"Busy", busy},
-		{"Recover", recoverRevision},
-		{"AwaitDependents", awaitDependents},
-		{"Delete", deleteRelease},
-		{"Suspended", suspended},
-		{"OwnershipConflict", ownershipConflict},
-		{"Unlock", unlock},
-		{"AwaitOperation", awaitOperation},
-		{"TargetMoved", targetMoved},
-		{"Forced", forced},
-		{"Debounce", debounce},
-		{"BecameReady", becameReady},
-		{"TooLarge", tooLarge},
-		{"RetriesExhausted", retriesExhausted},
-		{"AwaitRetry", awaitRetry},
-		{"Absent", absent},
-		{"Unmanaged", unmanaged},
-		{"Failed", failed},
-		{"OutOfSync", outOfSync},
-		{"Untested", untested},
-		{"Drifted", drifted},
-		{"InSync", inSync},
+		{RuleFinalize, finalize},
+		{RuleBusy, busy},
+		{RuleRecover, recoverRevision},
+		{RuleAwaitDependents, awaitDependents},
+		{RuleDelete, deleteRelease},
+		{RuleSuspended, suspended},
+		{RuleOwnershipConflict, ownershipConflict},
+		{RuleUnlock, unlock},
+		{RuleAwaitOperation, awaitOperation},
+		{RuleTargetMoved, targetMoved},
+		{RuleForced, forced},
+		{RuleDebounce, debounce},
+		{RuleBecameReady, becameReady},
+		{RuleTooLarge, tooLarge},
+		{RuleRetriesExhausted, retriesExhausted},
+		{RuleAwaitRetry, awaitRetry},
+		{RuleAbsent, absent},
+		{RuleUnmanaged, unmanaged},
+		{RuleFailed, failed},
+		{RuleOutOfSync, outOfSync},
+		{RuleUntested, untested},
+		{RuleDrifted, drifted},
+		{RuleInSync, inSync},
 	}
 }
 
-// RuleNames returns the names of the rules in the order in which they are tried.
-func RuleNames() []string {
-	var names []string
+// Rules returns the names of the rules in the order in which they are tried.
+func Rules() []Rule {
+	var names []Rule
 	for _, r := range rules() {
 		names = append(names, r.name)
 	}
@@ -75,7 +105,7 @@ func finalize(in Input) *Decision {
 		return nil
 	}
 	switch {
-	case in.Desired.Suspended:
+	case in.Desired.Suspension.Active:
 		return &Decision{Action: Finalize{}, Why: "deleted while suspended: the release stays"}
 	case in.Desired.Deletion.Orphan:
 		return &Decision{Action: Finalize{}, Why: "deleted with annotation " + helmv2.AnnotationOrphan + ": the release stays"}
@@ -128,7 +158,7 @@ func deleteRelease(in Input) *Decision {
 // suspended comes before unlock: users suspend a release to run helm manually, and their pending
 // revision must not be unlocked.
 func suspended(in Input) *Decision {
-	if !in.Desired.Suspended {
+	if !in.Desired.Suspension.Active {
 		return nil
 	}
 	return &Decision{Action: Settle{}, Why: "suspended"}

@@ -77,7 +77,7 @@ func TestDecide(t *testing.T) {
 	for name, tc := range map[string]test{
 		"FinalizeSuspended": {
 			reason: "An object deleted while suspended leaves its release behind.",
-			change: func(in *Input) { in.Desired.Deleted, in.Desired.Suspended = true, true },
+			change: func(in *Input) { in.Desired.Deleted, in.Desired.Suspension.Active = true, true },
 			want:   Decision{Rule: "Finalize", Action: Finalize{}, Why: "deleted while suspended: the release stays"},
 		},
 		"FinalizeNothingStored": {
@@ -148,7 +148,7 @@ func TestDecide(t *testing.T) {
 		"HeldSuspendedAndDeleted": {
 			reason: "A suspended HelmRelease is not finalized while an attempt runs.",
 			change: func(in *Input) {
-				in.Observed.Running, in.Desired.Deleted, in.Desired.Suspended = &Running{Action: helmv2.ActionInstall}, true, true
+				in.Observed.Running, in.Desired.Deleted, in.Desired.Suspension.Active = &Running{Action: helmv2.ActionInstall}, true, true
 			},
 			want: Decision{Rule: "Busy", Action: Wait{Cancel: true}, Why: "the install action is running"},
 		},
@@ -222,7 +222,7 @@ func TestDecide(t *testing.T) {
 		},
 		"Suspended": {
 			reason: "A suspended HelmRelease does not unlock a stale pending revision.",
-			change: func(in *Input) { in.Desired.Suspended = true; newestIs(in, helmv2.StatusPendingUpgrade) },
+			change: func(in *Input) { in.Desired.Suspension.Active = true; newestIs(in, helmv2.StatusPendingUpgrade) },
 			want:   Decision{Rule: "Suspended", Action: Settle{}, Why: "suspended"},
 		},
 		"UnlockOurs": {

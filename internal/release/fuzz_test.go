@@ -65,7 +65,7 @@ func (c *choices) input() Input {
 	in := inSyncInput()
 	in.Observed, in.Recorded.History = Observed{}, nil
 	in.Desired.UID = c.text(testUID, "", "uid-2")
-	in.Desired.Deleted, in.Desired.Suspended = c.maybe(), c.maybe()
+	in.Desired.Deleted, in.Desired.Suspension.Active = c.maybe(), c.maybe()
 	in.Desired.Chart.Name = c.text("web", "", "api")
 	in.Desired.Chart.Version = c.text("1.1.0", "", "2.0.0")
 	in.Desired.ConfigDigest = c.text("sha256:values", "", "sha256:new")
@@ -179,7 +179,7 @@ func FuzzDecide(f *testing.F) {
 func checkForced(t *testing.T, in Input, d Decision) {
 	t.Helper()
 	r := in.Desired.Requests
-	if d.Rule != "Forced" {
+	if d.Rule != RuleForced {
 		return
 	}
 	if r.Force == "" || r.Force != r.Reconcile || r.Reconcile == in.Recorded.LastHandledReconcileAt {
@@ -193,7 +193,7 @@ func checkForced(t *testing.T, in Input, d Decision) {
 	done.Recorded.LastAttemptedReleaseActionDuration = &metav1.Duration{}
 	for _, handledAt := range []string{r.Reconcile, in.Recorded.LastHandledReconcileAt} {
 		done.Recorded.LastHandledReconcileAt = handledAt
-		if again := Decide(done); again.Rule == "Forced" {
+		if again := Decide(done); again.Rule == RuleForced {
 			t.Errorf("forced again by the same request: %+v", again)
 		}
 	}
@@ -205,10 +205,10 @@ func checkProperties(t *testing.T, in Input, d Decision) {
 	if d.Rule == "" || d.Action == nil || d.Why == "" {
 		t.Errorf("no decision: %+v", d)
 	}
-	if in.Desired.Suspended && !in.Desired.Deleted && d.Acts() {
+	if in.Desired.Suspension.Active && !in.Desired.Deleted && d.Acts() {
 		t.Errorf("acts although suspended: %+v", d)
 	}
-	if d.Rule == "OwnershipConflict" && d.Acts() {
+	if d.Rule == RuleOwnershipConflict && d.Acts() {
 		t.Errorf("acts on a release of another owner: %+v", d)
 	}
 	if owner(in) != nil && in.Observed.Running == nil && d.Acts() {
@@ -275,11 +275,11 @@ func checkProperties(t *testing.T, in Input, d Decision) {
 
 func checkUninstall(t *testing.T, in Input, d Decision, a Uninstall) {
 	t.Helper()
-	if in.Desired.Suspended {
+	if in.Desired.Suspension.Active {
 		t.Error("uninstalls although suspended")
 	}
 	unfinished := in.Observed.Newest() != nil && in.Observed.Newest().Status == helmv2.StatusUninstalling
-	if !in.Desired.Deleted && !a.Remediation && d.Rule != "TargetMoved" && !unfinished {
+	if !in.Desired.Deleted && !a.Remediation && d.Rule != RuleTargetMoved && !unfinished {
 		t.Errorf("uninstalls without a reason: %+v", d)
 	}
 	if a.Target != ObservedTarget(in) {
@@ -312,7 +312,7 @@ func checkRejected(t *testing.T, in Input, d Decision) {
 	if d.Action == Action(Stall{Reason: helmv2.ReasonRetriesExceeded}) {
 		t.Errorf("never leaves the stall: %+v", d)
 	}
-	if d.Rule == "Failed" && Name(d.Action) != "upgrade" && Name(d.Action) != string(helmv2.ActionRecheck) && !in.Observed.Newest().Rollback {
+	if d.Rule == RuleFailed && Name(d.Action) != "upgrade" && Name(d.Action) != string(helmv2.ActionRecheck) && !in.Observed.Newest().Rollback {
 		t.Errorf("remediates: %+v", d)
 	}
 }

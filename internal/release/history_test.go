@@ -146,7 +146,7 @@ func TestMustReadHistory(t *testing.T) {
 	}{
 		"Usually":            {"Everything depends on it.", Desired{}, helmv2.HelmReleaseStatus{}, nil, true},
 		"Running":            {"The attempt decides.", Desired{}, attempted, &Running{}, false},
-		"Suspended":          {"No action will follow.", Desired{Suspended: true}, attempted, nil, false},
+		"Suspended":          {"No action will follow.", Desired{Suspension: Suspension{Active: true}}, attempted, nil, false},
 		"Deleted":            {"There may be a release to uninstall.", Desired{Deleted: true}, attempted, nil, true},
 		"DeletedUnattempted": {"No action was ever attempted.", Desired{Deleted: true}, helmv2.HelmReleaseStatus{}, nil, false},
 	} {
@@ -172,7 +172,7 @@ func TestMustConfirm(t *testing.T) {
 		"Living":      {"it is not being deleted", func(in *Input) { in.Desired.Deleted = false }, false},
 		"Never":       {"no action was ever attempted", func(in *Input) { in.Recorded.StorageNamespace = "" }, false},
 		"Orphaned":    {"the release stays in any case", func(in *Input) { in.Desired.Deletion.Orphan = true }, false},
-		"Suspended":   {"the release stays in any case", func(in *Input) { in.Desired.Suspended = true }, false},
+		"Suspended":   {"the release stays in any case", func(in *Input) { in.Desired.Suspension.Active = true }, false},
 		"Unreachable": {"it cannot be confirmed", func(in *Input) { in.Observed.Unreachable = "gone" }, false},
 		"Running":     {"no revision was read", func(in *Input) { in.Observed.Running = &Running{} }, false},
 	} {

@@ -21,9 +21,8 @@ type Input struct {
 
 // Decision is the next action and its reason.
 type Decision struct {
-	// Rule is the name of the rule that applied: a row of the table in docs/spec/helmreleases.md
-	// and a metric label.
-	Rule   string
+	// Rule is the rule that applied.
+	Rule   Rule
 	State  State
 	Action Action
 	// Why is one stable sentence for users. It has no times and no counters that change while the
@@ -82,9 +81,7 @@ type Desired struct {
 	// removed.
 	DeletedAt time.Time
 	Deletion  Deletion
-	// Suspended is true if no action may change the release.
-	Suspended bool
-	// Suspension has the reason and the end.
+	// Suspension is active if no action may change the release.
 	Suspension Suspension
 	// Requests are the requests that users make by annotation.
 	Requests Requests

@@ -95,7 +95,7 @@ func MustCheckTarget(in Input) bool {
 	d := Decide(in)
 	_, uninstalls := d.Action.(Uninstall)
 	newest := in.Observed.Newest()
-	return d.Rule == "TargetMoved" && uninstalls && newest != nil && newest.Status != helmv2.StatusUninstalled
+	return d.Rule == RuleTargetMoved && uninstalls && newest != nil && newest.Status != helmv2.StatusUninstalled
 }
 
 // SameRecords reports whether two targets have the same records in Helm storage.

@@ -21,7 +21,7 @@ func TestMustCheckTarget(t *testing.T) {
 		"Renamed":   {func(*Input) {}, true},
 		"Checked":   {func(in *Input) { in.Observed.Target = &TargetCheck{Refused: "no"} }, false},
 		"NotMoved":  {func(in *Input) { in.Desired.Target.Name = "web" }, false},
-		"Suspended": {func(in *Input) { in.Desired.Suspended = true }, false},
+		"Suspended": {func(in *Input) { in.Desired.Suspension.Active = true }, false},
 		"Deleted":   {func(in *Input) { in.Desired.Deleted = true }, false},
 		"Held":      {func(in *Input) { in.Observed.LockHolder = &Operation{} }, false},
 		"Waited":    {func(in *Input) { in.Observed.WaitingOperation = &Operation{} }, false},

@@ -55,7 +55,7 @@ func TestDecideAfterFailure(t *testing.T) {
 	type test struct {
 		reason string
 		change func(*Input)
-		rule   string
+		rule   Rule
 		action Action
 	}
 	for name, tc := range map[string]test{
@@ -223,7 +223,7 @@ func TestOwner(t *testing.T) {
 			if got := owner(in) != nil; got != tc.want {
 				t.Errorf("%s another HelmRelease owns it: %v, want %v", tc.reason, got, tc.want)
 			}
-			if got := Decide(in).Rule == "OwnershipConflict"; got != tc.want {
+			if got := Decide(in).Rule == RuleOwnershipConflict; got != tc.want {
 				t.Errorf("%s conflict: %v, want %v", tc.reason, got, tc.want)
 			}
 			in.Desired.Deleted = true

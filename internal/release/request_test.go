@@ -59,7 +59,7 @@ func forcible() map[string]struct {
 	reason   string
 	change   func(*Input)
 	want     Decision
-	unforced string
+	unforced Rule
 } {
 	upgrade, install := Upgrade{Timeout: 6 * time.Minute}, Install{Timeout: 5 * time.Minute}
 	takeOver := Upgrade{Timeout: 6 * time.Minute, TakeOver: true}
@@ -67,7 +67,7 @@ func forcible() map[string]struct {
 		reason   string
 		change   func(*Input)
 		want     Decision
-		unforced string
+		unforced Rule
 	}{
 		"Absent": {
 			"Without a stored release it is an install.",
@@ -161,13 +161,13 @@ func TestNotForced(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		change func(*Input)
-		rule   string
+		rule   Rule
 	}{
 		"Finalize":  {"The HelmRelease is deleted.", func(in *Input) { in.Desired.Deleted, in.Observed.Revisions = true, nil }, "Finalize"},
 		"Busy":      {"An attempt is running.", func(in *Input) { in.Observed.Running = &Running{Action: helmv2.ActionUpgrade} }, "Busy"},
 		"Recover":   {"A finished revision must be recorded first.", func(in *Input) { in.Recorded.History = in.Recorded.History[1:] }, "Recover"},
 		"Delete":    {"The HelmRelease is deleted.", func(in *Input) { in.Desired.Deleted = true }, "Delete"},
-		"Suspended": {"The HelmRelease is suspended.", func(in *Input) { in.Desired.Suspended = true }, "Suspended"},
+		"Suspended": {"The HelmRelease is suspended.", func(in *Input) { in.Desired.Suspension.Active = true }, "Suspended"},
 		"Locked":    {"A pending revision must be unlocked first.", func(in *Input) { newestIs(in, helmv2.StatusPendingUpgrade) }, "Unlock"},
 		"Foreign": {"Another client may be working.", func(in *Input) {
 			newestIs(in, helmv2.StatusPendingUpgrade)

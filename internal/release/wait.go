@@ -36,7 +36,7 @@ func outdated(in Input, running *Running) bool {
 		return false
 	}
 	was, want := running.Desired, in.Desired
-	if want.Suspended || want.Chart.Version == "" {
+	if want.Suspension.Active || want.Chart.Version == "" {
 		return false
 	}
 	return was.Target != want.Target || was.Chart.Name != want.Chart.Name || was.Chart.Version != want.Chart.Version ||

@@ -24,7 +24,7 @@ func TestDebounce(t *testing.T) {
 		reason string
 		recent *Debounce
 		change func(*Input)
-		rule   string
+		rule   Rule
 		after  time.Duration
 		must   bool
 	}{

@@ -99,7 +99,7 @@ func checkDecision(in release.Input, d release.Decision) error {
 // end was not recorded.
 func (w *World) checkForce(d release.Decision, want release.Desired) error {
 	token := want.Requests.Force
-	if d.Rule == "Forced" && token == w.forced && !w.unrecorded && token == w.hr.Status.LastHandledForceAt {
+	if d.Rule == release.RuleForced && token == w.forced && !w.unrecorded && token == w.hr.Status.LastHandledForceAt {
 		return fmt.Errorf("request %q is handled again: %+v", token, d)
 	}
 	return nil

@@ -93,7 +93,7 @@ func checkEnd(w *World) error {
 		if r.Status == helmv2.StatusDeployed && r.Owner == uid {
 			deployed++
 		}
-		if r.Pending() && r.Owner == uid && !w.gone && !w.desired().Suspended && w.blocked == nil && w.lockHolder == nil {
+		if r.Pending() && r.Owner == uid && !w.gone && !w.desired().Suspension.Active && w.blocked == nil && w.lockHolder == nil {
 			return fmt.Errorf("revision %d of ours is pending for ever", r.Version)
 		}
 	}
@@ -101,14 +101,14 @@ func checkEnd(w *World) error {
 	if deployed > 1 && !w.installedByCLI {
 		return fmt.Errorf("%d revisions of ours are deployed", deployed)
 	}
-	if !w.gone && !w.desired().Suspended && w.blocked == nil && w.lockHolder == nil {
+	if !w.gone && !w.desired().Suspension.Active && w.blocked == nil && w.lockHolder == nil {
 		if err := w.leftBehind(); err != nil {
 			return err
 		}
 	}
 	in := w.input(w.desired())
 	newest, d := in.Observed.Newest(), release.Decide(in)
-	if d.Rule == "InSync" && (newest.ChartVersion != w.want.Chart.Version || newest.ConfigDigest != w.want.ConfigDigest) {
+	if d.Rule == release.RuleInSync && (newest.ChartVersion != w.want.Chart.Version || newest.ConfigDigest != w.want.ConfigDigest) {
 		return fmt.Errorf("in sync with %s and %s: %+v", w.want.Chart.Version, w.want.ConfigDigest, newest)
 	}
 	return nil

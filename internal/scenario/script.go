@@ -168,7 +168,7 @@ func (w *World) change(verb string, args arguments) error {
 	case "objects":
 		w.notReady = args.at(0) != "ready"
 	case "applied":
-		if w.running != nil {
+		if w.running != nil && w.running.made != nil {
 			w.running.made.Applied = true
 		}
 	case "conflict":

@@ -138,7 +138,7 @@ func (w *World) reconcileOnce(helm helmResult, die string) error {
 		return w.record(die)
 	}
 	want := w.desired()
-	if w.blocked != nil && !want.Deleted && !want.Suspended && w.running == nil {
+	if w.blocked != nil && !want.Deleted && !want.Suspension.Active && w.running == nil {
 		return w.settle(func(hr *helmv2.HelmRelease) status.Report { return status.Blocked(hr, w.blocked, w.now) }, die)
 	}
 	in := w.input(want)
@@ -227,8 +227,7 @@ func (w *World) desired() release.Desired {
 	}
 	d.Deletion = release.DeletionOf(w.hr.Annotations)
 	d.Suspension = release.SuspensionOf(w.hr.Spec.Suspend, w.hr.Annotations, w.now)
-	d.Suspended = d.Suspension.Active
-	if d.Deleted || d.Suspended {
+	if d.Deleted || d.Suspension.Active {
 		d.Chart, d.ConfigDigest = release.Chart{}, ""
 	}
 	return d
@@ -251,7 +250,7 @@ func (w *World) act(d release.Decision, in release.Input, helm helmResult, die s
 	w.out.status("announced", &w.hr.Status)
 	w.emit(started.Events)
 	w.unrecorded = w.unrecorded || isRelease(d.Action)
-	if d.Rule == "Forced" {
+	if d.Rule == release.RuleForced {
 		w.forcing = want.Requests.Force
 	}
 	if die == "begin" {

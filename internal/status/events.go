@@ -4,6 +4,7 @@
 package status
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -29,6 +30,54 @@ type Event struct {
 	Message string
 	// Metadata are annotations of the event; nil for none.
 	Metadata map[string]string
+	// Trace events are recorded on the API server and not posted to the notification-controller.
+	Trace bool
+}
+
+// LeftBehind returns the event about a release that stays in the former cluster.
+func LeftBehind(message string) Event { return warning(helmv2.EventReasonLeftBehind, message, nil) }
+
+// DependentsLeft returns the event about the HelmReleases that depend on a deleted one whose release
+// is uninstalled nevertheless.
+func DependentsLeft(d release.Decision, in release.Input) []Event {
+	if _, uninstall := d.Action.(release.Uninstall); !uninstall || !in.Desired.Deleted {
+		return nil
+	}
+	message := release.DependentsMessage(in)
+	if message == "" {
+		return nil
+	}
+	return []Event{warning(helmv2.EventReasonDependentsLeft, message, nil)}
+}
+
+// HelmChartApplied returns the event about a HelmChart that was created or changed. The arguments
+// are texts of the HelmChart and of its source.
+func HelmChartApplied(chart, source string, created bool) Event {
+	reason, verb := helmv2.EventReasonHelmChartConfigured, "Configured"
+	if created {
+		reason, verb = helmv2.EventReasonHelmChartCreated, "Created"
+	}
+	return trace(reason, fmt.Sprintf("%s %s with SourceRef '%s'", verb, chart, source))
+}
+
+// HelmChartFailed returns the event about a HelmChart that could not be applied.
+func HelmChartFailed(message string) Event {
+	return trace(helmv2.EventReasonHelmChartSyncError, message)
+}
+
+// HelmChartDeleted returns the event about a HelmChart that was deleted.
+func HelmChartDeleted(chart string) Event {
+	return trace(helmv2.EventReasonHelmChartDeleted, "Deleted "+chart)
+}
+
+// HelmChartLeft returns the event about a HelmChart that was not deleted, because its HelmRelease
+// must not refer to another namespace.
+func HelmChartLeft(chart string) Event {
+	return warning(helmv2.ReasonAccessDenied, "cross-namespace references are not allowed: left behind "+chart, nil)
+}
+
+func trace(reason, message string) Event {
+	return Event{Type: corev1.EventTypeNormal, Reason: reason, Message: message, Trace: true}
 }
 
 func normal(reason, message string, metadata map[string]string) Event {

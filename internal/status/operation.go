@@ -40,7 +40,7 @@ func Operation(d operation.Decision, in operation.Input) OperationReport {
 	s.Phase, s.ObservedGeneration = d.Phase, in.Object.Generation
 	now := metav1.NewTime(in.Now.Truncate(time.Second))
 	updateOutputs(s, d, in, now)
-	if d.Rule == "Invalid" && len(in.Plan.Hooks) > 0 {
+	if d.Rule == operation.RuleInvalid && len(in.Plan.Hooks) > 0 {
 		s.Hooks = slices.Clone(in.Plan.Hooks)
 	}
 	if r.Ended = d.Phase.Final(); r.Ended {
@@ -140,7 +140,7 @@ func recordJob(s *opsv1alpha1.OperationStatus, a operation.Adopt, in operation.I
 
 // recordStart records the start of a Job, once.
 func recordStart(s *opsv1alpha1.OperationStatus, run *opsv1alpha1.JobResult, j operation.Job, d operation.Decision, now metav1.Time) {
-	if run.StartedAt == nil && (d.Rule == "Running" || j.Finished() || !j.Started.IsZero()) {
+	if run.StartedAt == nil && (d.Rule == operation.RuleRunning || j.Finished() || !j.Started.IsZero()) {
 		at := now
 		if !j.Started.IsZero() {
 			at = metav1.NewTime(j.Started)

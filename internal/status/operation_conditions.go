@@ -21,7 +21,7 @@ const maxQuoted = 1024
 func (c *conditions) setAccepted(d operation.Decision, in operation.Input) {
 	begun := in.Recorded.Outputs != nil && len(in.Recorded.Outputs.Jobs) > 0
 	switch {
-	case d.Rule == "Invalid":
+	case d.Rule == operation.RuleInvalid:
 		c.set(opsv1alpha1.ConditionAccepted, metav1.ConditionFalse, d.Reason, d.Why)
 	case in.Plan.Made || begun:
 		c.set(opsv1alpha1.ConditionAccepted, metav1.ConditionTrue, opsv1alpha1.ReasonAccepted, "the hook can be run")
@@ -61,7 +61,7 @@ func jobMessage(run opsv1alpha1.JobResult, in operation.Input, s opsv1alpha1.Ope
 // setBlocked sets Blocked while the Operation waits. It also sets it for a missing hook, which is a
 // failure, because clients of the API read it here.
 func (c *conditions) setBlocked(d operation.Decision) {
-	waiting := (d.Rule == "Blocked" || d.Rule == "AwaitLock") && !d.Phase.Final()
+	waiting := (d.Rule == operation.RuleBlocked || d.Rule == operation.RuleAwaitLock) && !d.Phase.Final()
 	if waiting || d.Reason == opsv1alpha1.ReasonHookNotFound {
 		c.set(opsv1alpha1.ConditionBlocked, metav1.ConditionTrue, d.Reason, d.Why)
 		return
@@ -129,7 +129,7 @@ func operationEvents(c conditions, d operation.Decision, s opsv1alpha1.Operation
 	case entered(opsv1alpha1.ConditionRunning, metav1.ConditionTrue), entered(opsv1alpha1.ConditionCancelled, metav1.ConditionFalse):
 		return []Event{normal(d.Reason, d.Why, nil)}
 	case entered(opsv1alpha1.ConditionBlocked, metav1.ConditionTrue):
-		if d.Rule == "AwaitLock" {
+		if d.Rule == operation.RuleAwaitLock {
 			return []Event{normal(d.Reason, d.Why, nil)}
 		}
 		return []Event{warning(d.Reason, d.Why, nil)}

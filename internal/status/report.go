@@ -58,7 +58,7 @@ func Blocked(hr *helmv2.HelmRelease, blocked *release.Blocked, now time.Time) Re
 func Settled(hr *helmv2.HelmRelease, d release.Decision, in release.Input) Report {
 	switch a := d.Action.(type) {
 	case release.Settle:
-		if in.Desired.Suspended {
+		if in.Desired.Suspension.Active {
 			return suspended(hr, in)
 		}
 		return settled(hr, in)
@@ -134,7 +134,7 @@ func waiting(hr *helmv2.HelmRelease, d release.Decision, a release.Wait, in rele
 	if a.After == 0 {
 		status := *hr.Status.DeepCopy()
 		acknowledge(hr, &status)
-		if in.Desired.Suspended {
+		if in.Desired.Suspension.Active {
 			c := conditionsOf(hr, &status, hr.Generation, in.Now)
 			c.setSuspended(in.Desired.Suspension)
 			status.Conditions = c.list
@@ -212,7 +212,7 @@ func stalled(hr *helmv2.HelmRelease, d release.Decision, a release.Stall, in rel
 // its objects remain in the cluster, where no controller manages them any more.
 func Finalized(d release.Decision, in release.Input) []Event {
 	last := release.Latest(in.Recorded.History)
-	stays := in.Desired.Suspended || in.Desired.Deletion.Orphan || in.Observed.Unreachable != ""
+	stays := in.Desired.Suspension.Active || in.Desired.Deletion.Orphan || in.Observed.Unreachable != ""
 	if last == nil || !stays {
 		return nil
 	}
@@ -313,7 +313,7 @@ func waitForOperation(hr *helmv2.HelmRelease, d release.Decision, a release.Wait
 		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, d.Why)
 	}
 	switch {
-	case in.Desired.Suspended:
+	case in.Desired.Suspension.Active:
 		c.setSuspended(in.Desired.Suspension)
 	default:
 		c.remove(helmv2.ConditionSuspended)

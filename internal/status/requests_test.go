@@ -56,7 +56,7 @@ func reports() map[string]func(*helmv2.HelmRelease) Report {
 			newest := testRevision(version, status)
 			newest.Interrupted, newest.Modified = interrupted, testNow.Add(time.Minute)
 			in := release.Input{Desired: desiredBy(hr), Observed: release.Observed{Revisions: []release.Revision{newest}}, Now: testNow}
-			in.Desired.Suspended = suspended
+			in.Desired.Suspension.Active = suspended
 			return Settled(hr, release.Decision{Action: a, Why: "why"}, in)
 		}
 	}

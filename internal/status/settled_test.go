@@ -92,7 +92,7 @@ func TestSettled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			hr := testObject()
 			in := release.Input{Desired: testDesired(), Observed: release.Observed{Revisions: tc.revisions}, Now: testNow}
-			in.Desired.Suspended, in.Desired.Suspension.Why = tc.suspended, "on purpose"
+			in.Desired.Suspension.Active, in.Desired.Suspension.Why = tc.suspended, "on purpose"
 			r := Settled(hr, tc.decision, in)
 			if diff := cmp.Diff(tc.want, briefly(r)); diff != "" {
 				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)

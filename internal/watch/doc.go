@@ -5,9 +5,10 @@
 // controller itself, and decides nothing: a reconciliation reads the objects, as the identity of
 // its release.
 //
+//	registry.go     Registry: subscriptions of HelmReleases, and the watches that they need
 //	observation.go  Observation: whether an object changed since a version, without a request
 //	kind.go         the watch of one kind or of one object
-//	registry.go     Registry: subscriptions of HelmReleases, and the watches that they need
-//	object.go       classifies a change of an object (pure)
 //	queue.go        enqueues subscribers, debounced and rate limited
+//	object.go       classifies a change of an object (pure)
+//	target.go       Cluster and Target: which objects are watched
 package watch

@@ -306,7 +306,7 @@ func (k *kind) Replace(list []any, version string) error {
 	}
 	if !k.listedOnce {
 		for key := range k.subscribers {
-			k.registry.schedule(k.registry.subscribers[key], true)
+			k.registry.queue.schedule(k.registry.subscribers[key], true)
 		}
 	}
 	k.version, k.listed, k.listedOnce, k.failing = version, true, true, false
@@ -352,13 +352,13 @@ func (k *kind) compare(before object, now snapshot, listed bool) object {
 func (k *kind) notify(owner unique.Handle[types.NamespacedName], deleted bool) {
 	if k.key.target.Name != "" {
 		for key := range k.subscribers {
-			k.registry.schedule(k.registry.subscribers[key], deleted)
+			k.registry.queue.schedule(k.registry.subscribers[key], deleted)
 		}
 		return
 	}
 	key := owner.Value()
 	if _, ok := k.subscribers[key]; ok {
-		k.registry.schedule(k.registry.subscribers[key], deleted)
+		k.registry.queue.schedule(k.registry.subscribers[key], deleted)
 	}
 }
 

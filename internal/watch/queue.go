@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 )
 
 const (
@@ -39,20 +40,29 @@ func (s *subscriber) nextToken() time.Time { return s.fullAt.Add(-(burst - 1) * 
 // rateLimited reports whether there is no token.
 func (s *subscriber) rateLimited(now time.Time) bool { return s.nextToken().After(now) }
 
-// RateLimited reports whether modifications have enqueued a HelmRelease so often that the next one
-// enqueues it later.
-func (r *Registry) RateLimited(key types.NamespacedName) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	s := r.subscribers[key]
-	return s != nil && s.rateLimited(r.options.Clock.Now())
+// queue holds the subscribers that have a time to be enqueued. The mutex of the Registry guards it.
+type queue struct {
+	debounce time.Duration
+	clock    clock.Clock
+	// rescheduled holds a value if next has become earlier.
+	rescheduled chan struct{}
+
+	scheduled map[*subscriber]struct{}
+	// next is when due has to be called; zero for never.
+	next time.Time
+	// enqueued and delayed are the counts of Stats.
+	enqueued, delayed uint64
+}
+
+func newQueue(debounce time.Duration, c clock.Clock) *queue {
+	return &queue{debounce: debounce, clock: c, rescheduled: make(chan struct{}, 1), scheduled: map[*subscriber]struct{}{}}
 }
 
 // schedule enqueues a subscriber soon. A modification takes a token, unless the subscriber is
 // scheduled already. A deletion takes none and is not delayed.
-func (r *Registry) schedule(s *subscriber, deleted bool) {
-	now := r.options.Clock.Now()
-	soon := now.Add(r.options.Debounce)
+func (q *queue) schedule(s *subscriber, deleted bool) {
+	now := q.clock.Now()
+	soon := now.Add(q.debounce)
 	switch scheduled := !s.enqueueAt.IsZero(); {
 	case scheduled && s.delayed && deleted:
 		// It need not wait for its token, which is returned.
@@ -64,7 +74,7 @@ func (r *Registry) schedule(s *subscriber, deleted bool) {
 	default:
 		s.enqueueAt = soon
 		if token := s.nextToken(); token.After(now) {
-			r.delayed++
+			q.delayed++
 			s.delayed = true
 			if token.After(soon) {
 				s.enqueueAt = token
@@ -75,74 +85,61 @@ func (r *Registry) schedule(s *subscriber, deleted bool) {
 		}
 		s.fullAt = s.fullAt.Add(s.refill)
 	}
-	r.scheduled[s] = struct{}{}
-	r.runAt(s.enqueueAt)
+	q.scheduled[s] = struct{}{}
+	q.runAt(s.enqueueAt)
 }
 
-// runAt makes dispatch run at a time, or earlier.
-func (r *Registry) runAt(at time.Time) {
-	if !r.next.IsZero() && !at.Before(r.next) {
+func (q *queue) remove(s *subscriber) { delete(q.scheduled, s) }
+
+// runAt ends sleep at a time, or earlier.
+func (q *queue) runAt(at time.Time) {
+	if !q.setNext(at) {
 		return
 	}
-	r.next = at
 	select {
-	case r.rescheduled <- struct{}{}:
+	case q.rescheduled <- struct{}{}:
 	default:
 	}
 }
 
-// dispatch enqueues subscribers and ends idle watches when they are due, until ctx ends.
-func (r *Registry) dispatch(ctx context.Context) {
-	for {
-		now := r.options.Clock.Now()
-		due, next := r.due(now)
-		for _, key := range due {
-			r.enqueue(key)
-		}
-		var elapsed <-chan time.Time
-		stop := func() bool { return true }
-		if !next.IsZero() {
-			timer := r.options.Clock.NewTimer(next.Sub(now))
-			elapsed, stop = timer.C(), timer.Stop
-		}
-		select {
-		case <-elapsed:
-		case <-r.rescheduled:
-		case <-ctx.Done():
-			stop()
-			return
-		}
-		stop()
+// setNext sets next to a time, unless next is earlier. It returns whether it did.
+func (q *queue) setNext(at time.Time) bool {
+	if !q.next.IsZero() && !at.Before(q.next) {
+		return false
 	}
+	q.next = at
+	return true
 }
 
-// due ends the watches that were idle for long enough. It returns the keys to enqueue and the time
-// of the next run; zero for none.
-func (r *Registry) due(now time.Time) (due []types.NamespacedName, next time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.next = time.Time{}
-	later := func(at time.Time) bool {
-		if !at.After(now) {
-			return false
+// due returns the keys to enqueue now, and sets next.
+func (q *queue) due(now time.Time) []types.NamespacedName {
+	var keys []types.NamespacedName
+	q.next = time.Time{}
+	for s := range q.scheduled {
+		if s.enqueueAt.After(now) {
+			q.setNext(s.enqueueAt)
+			continue
 		}
-		if r.next.IsZero() || at.Before(r.next) {
-			r.next = at
-		}
-		return true
+		s.enqueueAt, s.delayed = time.Time{}, false
+		delete(q.scheduled, s)
+		keys = append(keys, s.key)
 	}
-	for k, until := range r.idle {
-		if !later(until) {
-			r.stopWatch(k)
-		}
+	q.enqueued += uint64(len(keys))
+	return keys
+}
+
+// sleep returns at a time, when next becomes earlier, or when ctx ends. A zero time is never. It is
+// called without the mutex.
+func (q *queue) sleep(ctx context.Context, now, until time.Time) {
+	var elapsed <-chan time.Time
+	if !until.IsZero() {
+		timer := q.clock.NewTimer(until.Sub(now))
+		defer timer.Stop()
+		elapsed = timer.C()
 	}
-	for s := range r.scheduled {
-		if !later(s.enqueueAt) {
-			s.enqueueAt, s.delayed = time.Time{}, false
-			delete(r.scheduled, s)
-			due = append(due, s.key)
-		}
+	select {
+	case <-elapsed:
+	case <-q.rescheduled:
+	case <-ctx.Done():
 	}
-	r.enqueued += uint64(len(due))
-	return due, r.next
 }

@@ -43,24 +43,6 @@ type Options struct {
 	Log logr.Logger
 }
 
-// Cluster is the cluster of watched objects.
-type Cluster struct {
-	// ID distinguishes clusters. Without an ID nothing is watched.
-	ID string
-	// Client returns a client that may watch metadata. It is called whenever a watch begins or
-	// has failed, without a lock held.
-	Client func() (metadata.Interface, error)
-}
-
-// Target is the selection of one watch.
-type Target struct {
-	Resource schema.GroupVersionResource
-	// Namespace and Name select one object, with or without the label of a release. Namespace is
-	// empty for cluster-scoped kinds. Without a name, all objects of the kind with the label of
-	// a release are watched.
-	Namespace, Name string
-}
-
 // Registry shares metadata-only watches among HelmReleases and enqueues those whose objects change.
 // There is one watch for each kind, or single object, and cluster. It ends some time after its last
 // subscriber has gone. A Registry may be used concurrently.
@@ -72,30 +54,18 @@ type Target struct {
 type Registry struct {
 	enqueue func(types.NamespacedName)
 	options Options
-	// rescheduled holds a value if next has become earlier.
-	rescheduled chan struct{}
-	running     sync.WaitGroup
+	running sync.WaitGroup
 
 	mu          sync.Mutex
 	ctx         context.Context // the context of Start, which later watches need
 	kinds       map[kindKey]*kind
 	clients     map[string]func() (metadata.Interface, error)
 	subscribers map[types.NamespacedName]*subscriber
-	// scheduled are the subscribers with a time to be enqueued.
-	scheduled map[*subscriber]struct{}
+	queue       *queue
 	// idle are the watches without subscribers, and when they end.
 	idle map[*kind]time.Time
-	// next is when dispatch has to run; zero for never.
-	next time.Time
-	// enqueued and delayed are the counts of Stats.
-	enqueued, delayed uint64
 	// logged are the kinds for which it was logged that single objects cannot be watched.
 	logged map[kindKey]struct{}
-}
-
-type kindKey struct {
-	cluster string
-	target  Target
 }
 
 // NewRegistry returns a registry that calls enqueue with the names of HelmReleases. enqueue must
@@ -114,10 +84,9 @@ func NewRegistry(enqueue func(types.NamespacedName), options Options) *Registry 
 		options.Clock = clock.RealClock{}
 	}
 	return &Registry{
-		enqueue: enqueue, options: options, rescheduled: make(chan struct{}, 1),
+		enqueue: enqueue, options: options, queue: newQueue(options.Debounce, options.Clock),
 		kinds: map[kindKey]*kind{}, clients: map[string]func() (metadata.Interface, error){},
-		subscribers: map[types.NamespacedName]*subscriber{}, scheduled: map[*subscriber]struct{}{}, idle: map[*kind]time.Time{},
-		logged: map[kindKey]struct{}{},
+		subscribers: map[types.NamespacedName]*subscriber{}, idle: map[*kind]time.Time{}, logged: map[kindKey]struct{}{},
 	}
 }
 
@@ -139,6 +108,34 @@ func (r *Registry) Start(ctx context.Context) error {
 	r.mu.Unlock()
 	r.running.Wait()
 	return nil
+}
+
+// dispatch enqueues subscribers and ends idle watches when they are due, until ctx ends.
+func (r *Registry) dispatch(ctx context.Context) {
+	for ctx.Err() == nil {
+		now := r.options.Clock.Now()
+		due, next := r.due(now)
+		for _, key := range due {
+			r.enqueue(key)
+		}
+		r.queue.sleep(ctx, now, next)
+	}
+}
+
+// due ends the watches that were idle for long enough. It returns the keys to enqueue and the time
+// of the next run; zero for none.
+func (r *Registry) due(now time.Time) (due []types.NamespacedName, next time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	due = r.queue.due(now)
+	for k, until := range r.idle {
+		if until.After(now) {
+			r.queue.setNext(until)
+		} else {
+			r.stopWatch(k)
+		}
+	}
+	return due, r.queue.next
 }
 
 // WatchKinds subscribes key to the labelled objects of kinds in a cluster. It replaces the former
@@ -222,7 +219,7 @@ func (r *Registry) forget(key types.NamespacedName) {
 		return
 	}
 	delete(r.subscribers, key)
-	delete(r.scheduled, s)
+	r.queue.remove(s)
 	for _, t := range s.targets {
 		r.removeSubscriber(kindKey{s.cluster, t}, key)
 	}
@@ -257,7 +254,7 @@ func (r *Registry) addSubscriber(kk kindKey, s *subscriber) {
 	k.subscribers[s.key] = struct{}{}
 	if kk.target.Name != "" && k.synced() {
 		// It has read the object before, and a change since then is not reported again.
-		r.schedule(s, true)
+		r.queue.schedule(s, true)
 	}
 	if k.failing {
 		// A release that has objects of a kind may have created its CRD.
@@ -274,7 +271,7 @@ func (r *Registry) removeSubscriber(kk kindKey, key types.NamespacedName) {
 	if len(k.subscribers) == 0 {
 		until := r.options.Clock.Now().Add(r.options.Grace)
 		r.idle[k] = until
-		r.runAt(until)
+		r.queue.runAt(until)
 	}
 }
 
@@ -310,6 +307,15 @@ func (r *Registry) client(cluster string) (metadata.Interface, error) {
 	return connect()
 }
 
+// RateLimited reports whether modifications have enqueued a HelmRelease so often that the next one
+// enqueues it later.
+func (r *Registry) RateLimited(key types.NamespacedName) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.subscribers[key]
+	return s != nil && s.rateLimited(r.options.Clock.Now())
+}
+
 // Stats are counts of a Registry.
 type Stats struct {
 	// Watches is the number of watches, established or failing, and Objects the number of
@@ -327,7 +333,7 @@ type Stats struct {
 func (r *Registry) Stats() Stats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := Stats{Watches: len(r.kinds), Subscribers: len(r.subscribers), Enqueued: r.enqueued, Delayed: r.delayed}
+	s := Stats{Watches: len(r.kinds), Subscribers: len(r.subscribers), Enqueued: r.queue.enqueued, Delayed: r.queue.delayed}
 	for _, k := range r.kinds {
 		s.Objects += len(k.objects)
 	}

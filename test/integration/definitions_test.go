@@ -93,12 +93,12 @@ func TestDiscoveryIsAskedOnce(t *testing.T) {
 	})
 	// After the install, time jumps to when all has settled.
 	var settled atomic.Bool
-	pool := cluster.NewConnections(config, cluster.KubeconfigOptions{}, func() time.Time {
+	pool := cluster.NewConnections(config, cluster.Options{Now: func() time.Time {
 		if settled.Load() {
 			return time.Now().Add(time.Minute)
 		}
 		return time.Now()
-	})
+	}})
 	pool.SetAPIsWatched(true)
 	group := b.namespace + ".example.com"
 	archive := pack(t, "note", "1.0.0", map[string]string{

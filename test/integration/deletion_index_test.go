@@ -51,7 +51,7 @@ func TestUninstallAsksTheServer(t *testing.T) {
 	b.mustRun(install, configMapChart(t, "1.0.0"), nil, helmv2.HelmReleaseSpec{})
 
 	b.runner = helm.NewRunner(chart.NewStore(http.DefaultClient, maxArtifact), index, time.Now)
-	b.conn, err = cluster.NewConnections(suite.config, cluster.KubeconfigOptions{}, time.Now).For(cluster.Identity{})
+	b.conn, err = cluster.NewConnections(suite.config, cluster.Options{Now: time.Now}).For(cluster.Identity{})
 	b.must(err)
 	target := release.Target{Name: "app", Namespace: b.namespace, StorageNamespace: b.namespace}
 	b.mustRun(release.Uninstall{Timeout: 10 * time.Second, Target: target}, nil, nil, helmv2.HelmReleaseSpec{})

@@ -166,7 +166,7 @@ func startController(c config) (stop func() error, err error) {
 	err = setup.Add(mgr, setup.Options{
 		Inputs: inputs.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts).WithSettings(c.settings),
 		Helm:   helm.NewRunner(charts, index, time.Now), Indexed: index.Synced(),
-		Clusters:              cluster.NewConnections(mgr.GetConfig(), cluster.KubeconfigOptions{}, time.Now),
+		Clusters:              cluster.NewConnections(mgr.GetConfig(), cluster.Options{Now: time.Now}),
 		DefaultServiceAccount: c.defaultServiceAccount,
 		Metrics:               m, Notifications: c.notifications, Now: time.Now, Concurrent: cmp.Or(c.concurrent, 4),
 		MinRetryDelay: 100 * time.Millisecond, MaxRetryDelay: time.Second, JitterPercent: 5,

@@ -5,11 +5,12 @@
 // token for it, as a ServiceAccount or as the controller itself. It caches nothing. No other
 // package imports the libraries of the providers.
 //
-//	gcp.go        errors of Google
-//	azure.go      errors of Azure
 //	cloud.go      Get: requests access to a cluster
 //	errors.go     turns errors of the providers into causes
+//	aws.go        errors of AWS
+//	azure.go      errors of Azure
+//	gcp.go        errors of Google
+//	answer.go     the cause in an answer of a server
 //	secrets.go    redacts secrets in causes
 //	providers.go  the providers and their tokens
-//	aws.go        errors of AWS
 package cloudauth

@@ -232,7 +232,7 @@ func TestFind(t *testing.T) {
 			}
 			w := &Finder{
 				Live: builder.Build(), DefaultServiceAccount: tc.usually, Workloads: cluster.WorkloadOptions{AllowServiceAccounts: true},
-				Clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.KubeconfigOptions{}, time.Now),
+				Clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Options{Now: time.Now}),
 			}
 			hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web"}, Spec: tc.spec}
 			if tc.deleted {
@@ -277,11 +277,13 @@ func TestFindThroughCloud(t *testing.T) {
 	for _, name := range []string{"", "tenant"} {
 		live := fake.NewClientBuilder().WithScheme(controller.Scheme()).WithObjects(inCloud(name), account).Build()
 		asked := make(chan *cluster.Workload, 1)
-		clusters := cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.KubeconfigOptions{}, time.Now).WithCloudLookup(
-			func(_ context.Context, w *cluster.Workload, _ cluster.TokenRequester) (cluster.Access, error) {
+		clusters := cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Options{
+			Now: time.Now,
+			CloudLookup: func(_ context.Context, w *cluster.Workload, _ cluster.TokenRequester) (cluster.Access, error) {
 				asked <- w
 				return cluster.Access{}, errors.New("403")
-			})
+			},
+		})
 		enqueued := make(chan types.NamespacedName, 9)
 		clusters.SetCallbacks(cluster.Callbacks{Enqueue: func(who types.NamespacedName) { enqueued <- who }})
 		w := &Finder{Live: live, Clusters: clusters, Workloads: cluster.WorkloadOptions{AllowServiceAccounts: true}}
@@ -312,7 +314,7 @@ func TestFindThroughCloud(t *testing.T) {
 }
 
 func TestFindFresh(t *testing.T) {
-	w := &Finder{Clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.KubeconfigOptions{}, time.Now)}
+	w := &Finder{Clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Options{Now: time.Now})}
 	ways := map[*cluster.Connection]bool{}
 	for _, persistent := range []bool{true, true, false, false} {
 		way, _, err := w.Find(t.Context(), &helmv2.HelmRelease{Spec: helmv2.HelmReleaseSpec{PersistentClient: &persistent}})
@@ -337,7 +339,7 @@ func TestFindWithoutNamespace(t *testing.T) {
 			return c.Get(ctx, key, o, opts...)
 		},
 	}).Build()
-	w := &Finder{Live: world, Clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.KubeconfigOptions{}, time.Now)}
+	w := &Finder{Live: world, Clusters: cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Options{Now: time.Now})}
 	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web", DeletionTimestamp: &metav1.Time{Time: time.Unix(1, 0)}}}
 	hr.Spec.ServiceAccountName = "tenant"
 	_, unreachable, err := w.Find(t.Context(), hr)
@@ -363,7 +365,7 @@ func TestFindUnreachable(t *testing.T) {
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
-	clusters := cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.KubeconfigOptions{}, time.Now)
+	clusters := cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Options{Now: time.Now})
 	enqueued := make(chan types.NamespacedName, 10)
 	clusters.SetCallbacks(cluster.Callbacks{Enqueue: func(key types.NamespacedName) { enqueued <- key }})
 	ctx, cancel := context.WithCancel(t.Context())

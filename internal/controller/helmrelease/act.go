@@ -124,7 +124,7 @@ func (a *actor) ensureFinalizer(ctx context.Context, hr *helmv2.HelmRelease) (bo
 // finalize deletes the HelmChart, removes the finalizer, and returns rec with the result. The
 // HelmChart of a suspended HelmRelease stays.
 func (a *actor) finalize(ctx context.Context, rec reconciliation) (reconciliation, error) {
-	if !rec.suspension.Active {
+	if !rec.want.Suspension.Active {
 		chart, err := a.charts.Delete(ctx, rec.hr)
 		if err != nil {
 			return rec, err

@@ -88,7 +88,7 @@ func (c *comparer) follows(key types.NamespacedName, want release.Desired) {
 	switch {
 	case !compares(want) || want.Deleted:
 		c.forget(key)
-	case want.Suspended:
+	case want.Suspension.Active:
 		c.objects.Forget(key)
 	}
 }

@@ -108,11 +108,11 @@ func TestSuccessIsDated(t *testing.T) {
 		if err := r.client.Get(t.Context(), key, hr); err != nil {
 			t.Fatal(err)
 		}
-		want, err := s.Resolve(t.Context(), hr)
+		want, err := s.Resolve(t.Context(), hr, release.Suspension{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		want.Suspended = suspended
+		want.Suspension.Active = suspended
 		if _, err := r.publisher.settled(t.Context(), reconciliation{
 			read: hr, hr: hr, decision: settled, in: release.Input{Desired: want.Desired, Recorded: hr.Status, Now: now},
 		}); err != nil {

@@ -28,7 +28,7 @@ type inputReader struct {
 
 // resolver resolves the inputs of a HelmRelease.
 type resolver interface {
-	Resolve(ctx context.Context, hr *helmv2.HelmRelease) (inputs.Want, error)
+	Resolve(ctx context.Context, hr *helmv2.HelmRelease, suspension release.Suspension) (inputs.Want, error)
 	FetchChart(ctx context.Context, hr *helmv2.HelmRelease, want inputs.Want) (inputs.Want, error)
 }
 
@@ -40,7 +40,6 @@ func (i *inputReader) read(ctx context.Context, rec reconciliation) (reconciliat
 	if err != nil && rec.running == nil {
 		return rec, err
 	}
-	rec.want.Suspension = rec.suspension
 	rec.in = release.Input{Desired: rec.want.Desired, Recorded: rec.hr.Status, Now: i.now()}
 	return rec, nil
 }
@@ -48,7 +47,8 @@ func (i *inputReader) read(ctx context.Context, rec reconciliation) (reconciliat
 // resolve returns rec with what the HelmRelease asks for. It makes the HelmChart that spec.chart
 // stands for.
 func (i *inputReader) resolve(ctx context.Context, rec reconciliation) (reconciliation, error) {
-	if rec.hr.DeletionTimestamp.IsZero() && !rec.suspension.Active {
+	suspension := release.SuspensionOf(rec.hr.Spec.Suspend, rec.hr.Annotations, i.now())
+	if rec.hr.DeletionTimestamp.IsZero() && !suspension.Active {
 		chart, err := i.charts.Ensure(ctx, rec.hr)
 		rec = rec.withHelmChart(chart)
 		if err != nil {
@@ -56,7 +56,7 @@ func (i *inputReader) resolve(ctx context.Context, rec reconciliation) (reconcil
 		}
 	}
 	var err error
-	rec.want, err = i.resolver.Resolve(ctx, rec.suspended())
+	rec.want, err = i.resolver.Resolve(ctx, rec.hr, suspension)
 	// Also while an action runs: the inputs that are being downloaded may replace its own.
 	i.awaitDownload(rec.key(), inputs.DownloadEnded(err))
 	i.dependency.Await(rec.key(), err)

@@ -115,7 +115,7 @@ func TestActionsHoldTheirChart(t *testing.T) {
 	_, err := pending()
 	for _, a := range []release.Action{release.Rollback{}, release.Uninstall{}, release.Test{}, release.Unlock{}, release.Recheck{}} {
 		s.unheld = err
-		want, _ := s.Resolve(t.Context(), nil)
+		want, _ := s.Resolve(t.Context(), nil, release.Suspension{})
 		if _, err := r.inputs.withChart(t.Context(), &helmv2.HelmRelease{}, want, a); err != nil {
 			t.Errorf("%s needs no chart and waits for one", release.Name(a))
 		}

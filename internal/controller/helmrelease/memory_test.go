@@ -67,7 +67,7 @@ func TestSuspensionByAnnotation(t *testing.T) {
 		t.Fatal(err)
 	}
 	reconcileOnce(t, r)
-	if s.resolved == nil || !s.resolved.Spec.Suspend || current(t, r).Spec.Suspend {
+	if s.resolved == nil || !s.suspension.Active || s.resolved.Spec.Suspend || current(t, r).Spec.Suspend {
 		t.Errorf("resolved is %+v", s.resolved)
 	}
 	var charts sourcev1.HelmChartList
@@ -101,7 +101,8 @@ func TestFinalize(t *testing.T) {
 		}
 		hr := current(t, r)
 		hr.Status.HelmChart = "apps/apps-web"
-		rec := reconciliation{read: hr, hr: hr, suspension: release.Suspension{Active: suspended}}
+		rec := reconciliation{read: hr, hr: hr}
+		rec.want.Suspension.Active = suspended
 		if _, err := r.actor.finalize(t.Context(), rec); err != nil {
 			t.Fatal(err)
 		}

@@ -7,11 +7,11 @@ import (
 	"context"
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
-
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/controller/connection"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/status"
 )
 
 // findStray returns rec with the revisions of an interrupted install whose target neither the spec
@@ -59,9 +59,6 @@ func (o *observer) checkTarget(ctx context.Context, rec reconciliation) (*releas
 	return &found, err
 }
 
-// reasonLeftBehind is the reason of the event about a release that will not be uninstalled.
-const reasonLeftBehind = "ReleaseLeftBehind"
-
 // warnOfMove sends an event if the release seems to have stayed in another cluster: it does not
 // exist in the present one, and will be installed there, or not uninstalled. An uninstall that
 // was not recorded looks the same, so that a HelmRelease that is being deleted only warns if
@@ -77,7 +74,7 @@ func (o *observer) warnOfMove(rec reconciliation, target release.Target) {
 		return
 	}
 	if why := leftBehind(&hr.Status, target, hr.Spec.KubeConfig != nil, before, now); why != "" {
-		o.events.Event(hr, corev1.EventTypeWarning, reasonLeftBehind, why)
+		controller.Emit(o.events, hr, status.LeftBehind(why))
 	}
 }
 

@@ -29,7 +29,7 @@ type observer struct {
 // the release was read. An action uses the same connection.
 func (o *observer) observe(ctx context.Context, rec reconciliation) (reconciliation, error) {
 	rec.in.Observed.Running = rec.running
-	if rec.want.Deleted && rec.running == nil && !rec.want.Suspended {
+	if rec.want.Deleted && rec.running == nil && !rec.want.Suspension.Active {
 		rec.in.Observed.Dependents = o.dependents.Of(ctx, rec.hr)
 	}
 	rec, err := o.release(ctx, rec)

@@ -7,7 +7,6 @@ import (
 	"context"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -136,10 +135,10 @@ func (p *publisher) settled(ctx context.Context, rec reconciliation) (ctrl.Resul
 	if rec.decision.State == release.StateInSync && result.RequeueAfter > 0 && !repeat {
 		result.RequeueAfter = p.rememberSync(rec, report.Status, result.RequeueAfter)
 	}
-	if rec.decision.State == release.StateInSync && !rec.in.Desired.Suspended {
+	if rec.decision.State == release.StateInSync && !rec.in.Desired.Suspension.Active {
 		p.metrics.Succeeded(rec.key(), rec.in.Now)
 	}
-	p.metrics.Suspended(rec.key().String(), rec.in.Desired.Suspended)
+	p.metrics.Suspended(rec.key().String(), rec.in.Desired.Suspension.Active)
 	p.countDrift(ctx, rec, report)
 	if _, settled := rec.decision.Action.(release.Settle); settled && !repeat {
 		p.backoff.Forget(rec.key())
@@ -165,6 +164,7 @@ func (p *publisher) rememberSync(rec reconciliation, status helmv2.HelmReleaseSt
 // acts.
 func (p *publisher) announce(ctx context.Context, rec reconciliation) error {
 	started := status.Started(rec.hr, rec.decision, rec.want.Desired, rec.in.Now)
+	started.Events = append(started.Events, status.DependentsLeft(rec.decision, rec.in)...)
 	written, err := p.writeStatus(ctx, rec.read, sentStatus{Report: started})
 	if err != nil {
 		return err
@@ -172,20 +172,8 @@ func (p *publisher) announce(ctx context.Context, rec reconciliation) error {
 	p.emit(written, started.Events)
 	p.memory.With(rec.key(), func(m *memory) { m.outage.End() })
 	p.countDrift(ctx, rec, started)
-	p.warnOfDependents(rec)
 	p.metrics.Reconciliation(rec.decision.Rule)
 	return nil
-}
-
-// warnOfDependents sends an event about the HelmReleases that depend on one which is uninstalled
-// nevertheless.
-func (p *publisher) warnOfDependents(rec reconciliation) {
-	if _, uninstall := rec.decision.Action.(release.Uninstall); !uninstall || !rec.in.Desired.Deleted {
-		return
-	}
-	if left := release.DependentsMessage(rec.in); left != "" {
-		p.events.Event(rec.hr, corev1.EventTypeWarning, helmv2.EventReasonDependentsLeft, left)
-	}
 }
 
 // publish writes status if it differs, sends the events, and returns when to reconcile again. If
@@ -204,9 +192,7 @@ func (p *publisher) publish(ctx context.Context, read *helmv2.HelmRelease, send 
 }
 
 func (p *publisher) emit(hr *helmv2.HelmRelease, events []status.Event) {
-	for _, e := range events {
-		p.events.AnnotatedEventf(hr, e.Metadata, e.Type, e.Reason, "%s", e.Message)
-	}
+	controller.Emit(p.events, hr, events...)
 }
 
 // writeStatus is the only writer of a HelmRelease's status. The resourceVersion guards against

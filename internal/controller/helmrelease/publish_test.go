@@ -44,12 +44,12 @@ func TestEventsCarryAnnotations(t *testing.T) {
 	if diff := cmp.Diff(want, plain.annotations); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	for name, tell := range map[string]func(){
-		"about a HelmChart":                 func() { p.events.Event(hr, events.TypeTrace, helmv2.EventReasonHelmChartCreated, "") },
-		"about a release that stays behind": func() { p.events.Event(hr, corev1.EventTypeWarning, reasonLeftBehind, "") },
+	for name, event := range map[string]status.Event{
+		"about a HelmChart":                 status.HelmChartDeleted(""),
+		"about a release that stays behind": status.LeftBehind(""),
 	} {
 		plain.annotations = nil
-		tell()
+		p.emit(hr, []status.Event{event})
 		if plain.annotations["event.toolkit.fluxcd.io/team"] != "web" {
 			t.Errorf("an event %s has annotations %v", name, plain.annotations)
 		}

@@ -98,7 +98,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if result := r.publisher.answered(hr); result != nil {
 		return *result, nil
 	}
-	rec := reconciliation{read: hr, hr: hr, suspension: release.SuspensionOf(hr.Spec.Suspend, hr.Annotations, r.now())}
+	rec := reconciliation{read: hr, hr: hr}
 	// In this order: an action that ends in between counts as ended.
 	rec.running = r.attempts.Running(req.NamespacedName)
 	if outcome, ended := r.actor.ended(hr); ended {

@@ -82,21 +82,22 @@ type stub struct {
 	// really is what the API server says is stored, and confirmed how often it was asked.
 	really    []release.Revision
 	confirmed int
-	// resolved is the HelmRelease whose inputs were resolved last.
-	resolved *helmv2.HelmRelease
+	// resolved is the HelmRelease whose inputs were resolved last, and suspension its suspension.
+	resolved   *helmv2.HelmRelease
+	suspension release.Suspension
 	// read and ran are the ways that were used to read and to act.
 	read, ran genericclioptions.RESTClientGetter
 }
 
-func (s *stub) Resolve(_ context.Context, hr *helmv2.HelmRelease) (inputs.Want, error) {
-	s.resolved = hr
+func (s *stub) Resolve(_ context.Context, hr *helmv2.HelmRelease, suspension release.Suspension) (inputs.Want, error) {
+	s.resolved, s.suspension = hr, suspension
 	if s.meanwhile != nil {
 		s.meanwhile()
 	}
 	return inputs.Want{
 		Artifact: chart.Artifact{URL: "resolved"},
 		Desired: release.Desired{
-			UID: "uid-1", Target: release.Target{Name: "web", Namespace: "apps", StorageNamespace: "apps"},
+			UID: "uid-1", Target: release.Target{Name: "web", Namespace: "apps", StorageNamespace: "apps"}, Suspension: suspension,
 			Chart: release.Chart{Version: s.version}, ConfigDigest: s.values, Policy: release.Policy{Interval: time.Minute, Drift: s.mode, DriftTimeout: time.Minute, PreserveValues: s.preserves},
 		},
 		Values:  map[string]any{},
@@ -195,7 +196,7 @@ func testReconciler(t *testing.T, s *stub) *Reconciler {
 		Spec:       helmv2.HelmReleaseSpec{ChartRef: &helmv2.CrossNamespaceSourceReference{Kind: "OCIRepository", Name: "web"}},
 	}
 	world := controllertest.NewClient().WithObjects(hr).WithStatusSubresource(hr).Build()
-	clusters := cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.KubeconfigOptions{}, time.Now)
+	clusters := cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Options{Now: time.Now})
 	env := &environment{
 		client: world, live: world, metrics: m, helm: s, attempts: s, now: time.Now, memory: &state.Table[memory]{},
 		connections: &connection.Finder{Live: world, Clusters: clusters},
@@ -386,7 +387,7 @@ func TestCancellationHasACause(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &stub{version: tc.was}
-			was, err := s.Resolve(t.Context(), nil)
+			was, err := s.Resolve(t.Context(), nil, release.Suspension{})
 			if err != nil {
 				t.Fatal(err)
 			}

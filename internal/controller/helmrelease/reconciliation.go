@@ -20,8 +20,7 @@ type reconciliation struct {
 	// read is the HelmRelease as it was read. hr differs from it by status.helmChart only.
 	read, hr *helmv2.HelmRelease
 	// running is the action that runs in the background; nil if there is none.
-	running    *release.Running
-	suspension release.Suspension
+	running *release.Running
 	// want is what the HelmRelease asks for. It may be incomplete while an action runs.
 	want inputs.Want
 	// in is the input of the decision.
@@ -40,16 +39,6 @@ func (rec reconciliation) withHelmChart(name string) reconciliation {
 		rec.hr.Status.HelmChart = name
 	}
 	return rec
-}
-
-// suspended returns the HelmRelease with a spec that is suspended if an annotation suspends it.
-func (rec reconciliation) suspended() *helmv2.HelmRelease {
-	if rec.hr.Spec.Suspend == rec.suspension.Active {
-		return rec.hr
-	}
-	hr := rec.hr.DeepCopy()
-	hr.Spec.Suspend = rec.suspension.Active
-	return hr
 }
 
 // job returns the job of an action of rec.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"time"
 
-	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
@@ -163,11 +162,11 @@ func (r *Reconciler) setup(mgr ctrl.Manager, o Options, queue *trigger.Queue) er
 		))).
 		Watches(&helmv2.HelmRelease{}, on.ReleaseOwners()).
 		Watches(&helmv2.HelmRelease{}, on.Dependencies()).
-		Watches(&helmv2.HelmRelease{}, on.ObjectOwners()).
-		Watches(&sourcev1.OCIRepository{}, on.Sources(sourcev1.OCIRepositoryKind), changed).
-		Watches(&sourcev1.HelmChart{}, on.Sources(sourcev1.HelmChartKind), changed)
-	if o.ExternalArtifacts {
-		b = b.Watches(&sourcev1.ExternalArtifact{}, on.Sources(sourcev1.ExternalArtifactKind), changed)
+		Watches(&helmv2.HelmRelease{}, on.ObjectOwners())
+	for _, kind := range inputs.SourceKinds() {
+		if !kind.Gated || o.ExternalArtifacts {
+			b = b.Watches(kind.New(), on.Sources(kind.Name), changed)
+		}
 	}
 	if !o.NoConfigWatches {
 		configs := builder.WithPredicates(trigger.ConfigChanged{})

@@ -125,7 +125,7 @@ func (s *syncState) left(hr *helmv2.HelmRelease, want release.Desired, now time.
 		s.changed = false
 		s.invalidate()
 	}
-	if !s.known || hr.Spec.KubeConfig != nil || want.Deleted || want.Suspended ||
+	if !s.known || hr.Spec.KubeConfig != nil || want.Deleted || want.Suspension.Active ||
 		!reflect.DeepEqual(s.desired, want) || !equality.Semantic.DeepEqual(s.status, hr.Status) {
 		return 0
 	}

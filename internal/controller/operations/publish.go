@@ -26,9 +26,7 @@ func (r *Reconciler) publish(ctx context.Context, rec reconciliation, d operatio
 	if err != nil {
 		return unwritten(err)
 	}
-	for _, e := range rep.Events {
-		r.events.Event(written, e.Type, e.Reason, e.Message)
-	}
+	controller.Emit(r.events, written, rep.Events...)
 	if rep.Ended {
 		r.count(rec, d, rep.Status)
 		for i := range rec.jobs {
@@ -70,7 +68,7 @@ func (r *Reconciler) count(rec reconciliation, d operation.Decision, status opsv
 // another action before the Operation has the lock.
 func (r *Reconciler) queue(rec reconciliation, d operation.Decision) {
 	t := rec.in.Target
-	if d.Rule == "SetFinalizer" || d.Rule == "AwaitLock" && (t.Action != "" || t.Pending != "") && !d.Phase.Final() {
+	if d.Rule == operation.RuleSetFinalizer || d.Rule == operation.RuleAwaitLock && (t.Action != "" || t.Pending != "") && !d.Phase.Final() {
 		r.locks.Wait(rec.op.UID, rec.op.Name, client.ObjectKey{Namespace: rec.op.Namespace, Name: t.HelmRelease}, rec.in.Now)
 		return
 	}

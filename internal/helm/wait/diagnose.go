@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/resource"
 
+	"github.com/pintle-dev/pintle/internal/readiness"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -133,7 +134,7 @@ func (d *diagnosis) unchanged(pending []*object) []*object {
 		if o.live != nil {
 			versions[o] = o.live.GetResourceVersion()
 		}
-		if last, known := before[o]; known && last == versions[o] || o.live == nil || conditionIsTrue(o.live, "ReplicaFailure") {
+		if last, known := before[o]; known && last == versions[o] || o.live == nil || readiness.IsTrue(o.live, "ReplicaFailure") {
 			all = append(all, o)
 		}
 	}
@@ -173,20 +174,11 @@ func (d *diagnosis) examineFailing(pending []*object) {
 		return
 	}
 	for _, o := range pending {
-		if o.live != nil && o.live.GetKind() == "Job" && conditionIsTrue(o.live, "FailureTarget") && !conditionIsTrue(o.live, "Failed") {
+		if o.live != nil && o.live.GetKind() == "Job" && readiness.JobStateOfObject(o.live) == readiness.JobFailing {
 			d.early = d.examine(release.DiagnosisRequest{Objects: d.unready([]*object{o}), Secrets: d.options.Secrets()})
 			return
 		}
 	}
-}
-
-func conditionIsTrue(object *unstructured.Unstructured, kind string) bool {
-	found, _, _ := unstructured.NestedFieldNoCopy(object.Object, "status", "conditions")
-	conditions, _ := found.([]any)
-	return slices.ContainsFunc(conditions, func(entry any) bool {
-		c, _ := entry.(map[string]any)
-		return c["type"] == kind && c["status"] == "True"
-	})
 }
 
 // explain adds the cause to the error of a wait. Helm deletes failed hooks only after that.

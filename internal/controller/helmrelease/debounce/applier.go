@@ -7,6 +7,7 @@ import (
 	"context"
 	"strings"
 
+	fluxmeta "github.com/fluxcd/pkg/apis/meta"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -25,9 +26,6 @@ const (
 	// the objects that it has applied.
 	kustomizeName      = "kustomize.toolkit.fluxcd.io/name"
 	kustomizeNamespace = "kustomize.toolkit.fluxcd.io/namespace"
-	// checkingHealth begins the message of kustomize-controller after it has applied
-	// everything. It then waits until the objects are ready, HelmReleases among them.
-	checkingHealth = "Running health checks"
 
 	kindKustomization = "Kustomization"
 	kindApplication   = "Application"
@@ -73,6 +71,16 @@ func (d *Debouncer) isApplying(ctx context.Context, key types.NamespacedName) bo
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &kustomization); err != nil {
 		return false
 	}
-	c := apimeta.FindStatusCondition(kustomization.Status.Conditions, helmv2.ConditionReconciling)
-	return c != nil && c.Status == metav1.ConditionTrue && !strings.HasPrefix(c.Message, checkingHealth)
+	all := kustomization.Status.Conditions
+	c := apimeta.FindStatusCondition(all, helmv2.ConditionReconciling)
+	return c != nil && c.Status == metav1.ConditionTrue && !checksHealth(c, apimeta.FindStatusCondition(all, fluxmeta.HealthyCondition))
+}
+
+// checksHealth reports whether a Kustomization has applied its objects and waits for their
+// readiness. kustomize-controller then sets Healthy to Unknown, together with a new message of
+// Reconciling. A health check that was cancelled leaves Healthy as it is, and the next phase changes
+// Reconciling later. kustomize-controller sets the time of a transition with each new message.
+func checksHealth(reconciling, healthy *metav1.Condition) bool {
+	return healthy != nil && healthy.Status == metav1.ConditionUnknown &&
+		!healthy.LastTransitionTime.Before(&reconciling.LastTransitionTime)
 }

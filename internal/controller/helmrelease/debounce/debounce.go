@@ -14,7 +14,6 @@ import (
 	"context"
 	"time"
 
-	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -78,17 +77,12 @@ func (d *Debouncer) sourceGeneration(ctx context.Context, hr *helmv2.HelmRelease
 	if !by.Known() || !hr.HasChartRef() {
 		return 0
 	}
-	kind, key := inputs.SourceOf(hr)
-	var source client.Object
-	switch kind {
-	case helmv2.KindOCIRepository:
-		source = &sourcev1.OCIRepository{}
-	case helmv2.KindHelmChart:
-		source = &sourcev1.HelmChart{}
-	default:
-		// An ExternalArtifact is not made from its spec.
+	name, key := inputs.SourceOf(hr)
+	kind, _ := inputs.SourceKindOf(name)
+	if !kind.FromSpec {
 		return 0
 	}
+	source := kind.New()
 	if d.Client.Get(ctx, key, source) != nil || ApplierOf(source) != by {
 		return 0
 	}

@@ -143,26 +143,46 @@ func TestForeignInputsAreForgotten(t *testing.T) {
 	})
 }
 
-// TestApplying: a Kustomization that has applied everything is through, though it
-// waits for us to become ready.
+// TestApplying: a Kustomization that waits for the readiness of its objects, the HelmRelease among
+// them, is not applying any more.
 func TestApplying(t *testing.T) {
+	condition := func(kind, status, message string, at time.Duration) any {
+		start := time.Date(2026, time.January, 1, 12, 0, 0, 0, time.UTC)
+		return map[string]any{
+			"type": kind, "status": status, "reason": "Progressing", "message": message,
+			"lastTransitionTime": start.Add(at).Format(time.RFC3339),
+		}
+	}
 	for name, tc := range map[string]struct {
-		condition map[string]any
-		want      bool
+		conditions []any
+		want       bool
 	}{
 		"Absent":   {nil, false},
-		"Building": {map[string]any{"type": "Reconciling", "status": "True", "reason": "Progressing", "message": "Building manifests for revision main@sha1:1"}, true},
-		"Checking": {map[string]any{"type": "Reconciling", "status": "True", "reason": "Progressing", "message": checkingHealth + " for revision main@sha1:1 with a timeout of 5m0s"}, false},
-		"Through":  {map[string]any{"type": "Ready", "status": "True", "reason": "ReconciliationSucceeded", "message": "Applied"}, false},
+		"Building": {[]any{condition("Reconciling", "True", "Building manifests", 0)}, true},
+		"BuildingHealthy": {[]any{
+			condition("Reconciling", "True", "Building manifests", time.Minute), condition("Healthy", "True", "Health check passed", 0),
+		}, true},
+		"BuildingUnhealthy": {[]any{
+			condition("Reconciling", "True", "Building manifests", time.Minute), condition("Healthy", "False", "Health check failed", 0),
+		}, true},
+		"Checking": {[]any{
+			condition("Reconciling", "True", "Running health checks", time.Minute), condition("Healthy", "Unknown", "Running health checks", time.Minute),
+		}, false},
+		"CheckingNextSecond": {[]any{
+			condition("Reconciling", "True", "Running health checks", 0), condition("Healthy", "Unknown", "Running health checks", time.Second),
+		}, false},
+		"BuildingAfterCancelledCheck": {[]any{
+			condition("Reconciling", "True", "Building manifests", time.Minute), condition("Healthy", "Unknown", "Running health checks", 0),
+		}, true},
+		"Through": {[]any{condition("Ready", "True", "Applied", 0), condition("Healthy", "True", "Health check passed", 0)}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := controllertest.NewClient()
-			if tc.condition != nil {
-				tc.condition["lastTransitionTime"] = "2026-01-01T00:00:00Z"
+			if tc.conditions != nil {
 				b = b.WithObjects(&unstructured.Unstructured{Object: map[string]any{
 					"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization",
 					"metadata": map[string]any{"namespace": "flux-system", "name": "apps"},
-					"status":   map[string]any{"conditions": []any{tc.condition}},
+					"status":   map[string]any{"conditions": tc.conditions},
 				}})
 			}
 			d := &Debouncer{Live: b.Build()}

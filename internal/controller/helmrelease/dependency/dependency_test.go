@@ -95,7 +95,7 @@ func (d *discovered) lists() (metav1.APIGroupList, map[string]*metav1.APIResourc
 }
 
 func (d *discovered) connections() *cluster.Connections {
-	return cluster.NewConnections(&rest.Config{Host: "http://apiserver", Transport: d}, cluster.KubeconfigOptions{}, time.Now)
+	return cluster.NewConnections(&rest.Config{Host: "http://apiserver", Transport: d}, cluster.Options{Now: time.Now})
 }
 
 // targets notes what is awaited.

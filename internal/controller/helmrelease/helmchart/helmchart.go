@@ -13,7 +13,6 @@ import (
 
 	fluxmeta "github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,9 +25,9 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/outage"
-	"github.com/pintle-dev/pintle/internal/events"
 	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/status"
 )
 
 // maxNameLength is the longest name of an object.
@@ -111,11 +110,10 @@ func (m *Maker) isApplied(ctx context.Context, want *sourcev1.HelmChart) (bool, 
 func (m *Maker) put(ctx context.Context, hr *helmv2.HelmRelease, want *sourcev1.HelmChart) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	have, reason, verb := &sourcev1.HelmChart{}, helmv2.EventReasonHelmChartConfigured, "Configured"
+	have := &sourcev1.HelmChart{}
 	err := m.Live.Get(ctx, client.ObjectKeyFromObject(want), have)
 	switch {
 	case apierrors.IsNotFound(err):
-		reason, verb = helmv2.EventReasonHelmChartCreated, "Created"
 	case err != nil:
 		return unapplied(want, err)
 	default:
@@ -128,13 +126,13 @@ func (m *Maker) put(ctx context.Context, hr *helmv2.HelmRelease, want *sourcev1.
 	if err := m.apply(ctx, want); err != nil {
 		blocked := unapplied(want, err)
 		if !apierrors.IsConflict(err) && !outage.IsTransient(err) {
-			m.event(hr, helmv2.EventReasonHelmChartSyncError, blocked.Message)
+			controller.Emit(m.Events, hr, status.HelmChartFailed(blocked.Message))
 		}
 		return blocked
 	}
 	if want.ResourceVersion != have.ResourceVersion {
 		ref := hr.Spec.Chart.Spec.SourceRef
-		m.event(hr, reason, fmt.Sprintf("%s %s with SourceRef '%s/%s/%s'", verb, subject(want), ref.Kind, want.Namespace, ref.Name))
+		controller.Emit(m.Events, hr, status.HelmChartApplied(subject(want), ref.Kind+"/"+want.Namespace+"/"+ref.Name, have.ResourceVersion == ""))
 	}
 	return nil
 }
@@ -206,12 +204,6 @@ func subject(chart *sourcev1.HelmChart) string {
 	return sourcev1.HelmChartKind + "/" + client.ObjectKeyFromObject(chart).String()
 }
 
-// event sends an event about the HelmChart of hr. It is of type trace, which is not posted to the
-// notification-controller.
-func (m *Maker) event(hr *helmv2.HelmRelease, reason, message string) {
-	m.Events.Event(hr, events.TypeTrace, reason, message)
-}
-
 func covers(have, want map[string]string) bool {
 	for k, v := range want {
 		if have[k] != v {
@@ -269,8 +261,7 @@ func (m *Maker) Delete(ctx context.Context, hr *helmv2.HelmRelease) (recorded st
 	}
 	chart := &sourcev1.HelmChart{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	if m.NoCrossNamespaceRefs && namespace != hr.Namespace {
-		m.Events.Event(hr, corev1.EventTypeWarning, helmv2.ReasonAccessDenied,
-			"cross-namespace references are not allowed: left behind "+subject(chart))
+		controller.Emit(m.Events, hr, status.HelmChartLeft(subject(chart)))
 		return "", nil
 	}
 	err = m.Live.Get(ctx, client.ObjectKeyFromObject(chart), chart)
@@ -278,7 +269,7 @@ func (m *Maker) Delete(ctx context.Context, hr *helmv2.HelmRelease) (recorded st
 		// The preconditions guard against a change since this read.
 		err = m.Client.Delete(ctx, chart, client.Preconditions{UID: &chart.UID, ResourceVersion: &chart.ResourceVersion})
 		if err == nil {
-			m.event(hr, helmv2.EventReasonHelmChartDeleted, "Deleted "+subject(chart))
+			controller.Emit(m.Events, hr, status.HelmChartDeleted(subject(chart)))
 		}
 	}
 	if client.IgnoreNotFound(err) != nil {

@@ -16,7 +16,6 @@ import (
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -32,6 +31,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/events"
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/status"
 )
 
 // charting makes a HelmRelease need the HelmChart a-b-c in namespace a.
@@ -211,8 +211,7 @@ func TestHelmChartsAreNoNews(t *testing.T) {
 	})
 	m := &Maker{Events: events.NewRecorder(made, controller.Scheme(), sender)}
 	hr := controllertest.HelmRelease("apps", "web")
-	m.event(hr, helmv2.EventReasonHelmChartCreated, "Created")
-	m.Events.Event(hr, corev1.EventTypeNormal, helmv2.ReasonInstallSucceeded, "")
+	controller.Emit(m.Events, hr, status.HelmChartApplied("", "", true), status.LeftBehind(""))
 	sender.Close()
 	if n := posted.requests.Load(); n != 1 || len(made.Events) != 2 {
 		t.Errorf("of %d events %d were posted", len(made.Events), n)

@@ -1,0 +1,30 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apiretry
+
+import (
+	"fmt"
+	"time"
+)
+
+// Outage is the error of a request when its budget is spent because the server does not answer.
+type Outage struct {
+	// Server is a noun phrase for the server that did not answer.
+	Server string
+	// Since is when the first request failed.
+	Since time.Time
+	// Cause is why the last request failed. Its text is the same for the same reason.
+	Cause string
+}
+
+// Error implements error.
+func (o *Outage) Error() string {
+	return fmt.Sprintf("%s has not answered since %s: %s", o.Server, o.Since.UTC().Format(time.RFC3339), o.Cause)
+}
+
+// lostError wraps the error of a transport: the request has no answer.
+type lostError struct{ err error }
+
+func (e *lostError) Error() string { return e.err.Error() }
+func (e *lostError) Unwrap() error { return e.err }
