@@ -80,6 +80,7 @@ func (w *world) definitionObject(group string) client.Object {
 // TestDiscoveryIsAskedOnce: not once per action, and not again for definitions that
 // are as they were.
 func TestDiscoveryIsAskedOnce(t *testing.T) {
+	// Not parallel: CRDs of other tests would lead to discovery.
 	b := newBench(t)
 	var discovered atomic.Int64
 	config := rest.CopyConfig(suite.config)

@@ -225,7 +225,7 @@ func tamperedHooks(t *testing.T) map[string]operationAttack {
 // TestOperationAttackers: each malicious Operation is rejected with a reason, or is harmless; a
 // normal one beside them succeeds.
 func TestOperationAttackers(t *testing.T) {
-	t.Parallel()
+	// Not parallel: it measures the memory of the process.
 	operationsServed(t)
 	w := newWorld(t)
 	before := resident(t)

@@ -115,6 +115,7 @@ func TestOperationRights(t *testing.T) {
 // TestOperationsComeLater: without their definition, releases are installed, and
 // with it Operations are served.
 func TestOperationsComeLater(t *testing.T) {
+	// Not parallel: it replaces the API server of the suite.
 	operationsServed(t)
 	crds := harness.CRDs("")
 	env := &envtest.Environment{

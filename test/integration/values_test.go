@@ -64,7 +64,7 @@ func (w *world) settleConfigs(hr *helmv2.HelmRelease) {
 func (w *world) untilAtRest(hr *helmv2.HelmRelease) {
 	w.t.Helper()
 	w.untilReady(hr)
-	w.settle(hr)
+	w.settleConfigs(hr)
 }
 
 // TestValuesFromWatchedObjects: the interval is an hour, so it is the change that
