@@ -108,7 +108,7 @@ func peakRSS(_ *session, p *phase) (float64, bool) { return p.PeakMiB, !p.PeakOf
 
 func newRevisions(s *session, p *phase) (float64, bool) { return float64(p.Revisions), s.Audit }
 
-// verdict is how a figure compares with its ceiling.
+// ceilingResult is the comparison of a figure with its ceiling.
 type ceilingResult struct {
 	ceiling
 
@@ -119,7 +119,7 @@ type ceilingResult struct {
 
 // checkCeilings compares a session with all applicable limits.
 func checkCeilings(s *session) []ceilingResult {
-	var verdicts []ceilingResult
+	var results []ceilingResult
 	for _, c := range ceilings() {
 		if !c.holds(s.load) {
 			continue
@@ -130,17 +130,17 @@ func checkCeilings(s *session) []ceilingResult {
 				continue
 			}
 			if measured, ok := c.of(s, p); ok {
-				verdicts = append(verdicts, ceilingResult{c, p.Name, measured, measured > c.most})
+				results = append(results, ceilingResult{c, p.Name, measured, measured > c.most})
 			}
 		}
 	}
-	return verdicts
+	return results
 }
 
 // over is the number of figures that are over their ceilings.
-func over(verdicts []ceilingResult) int {
+func over(results []ceilingResult) int {
 	n := 0
-	for _, v := range verdicts {
+	for _, v := range results {
 		if v.over {
 			n++
 		}
@@ -148,13 +148,13 @@ func over(verdicts []ceilingResult) int {
 	return n
 }
 
-// verdictText returns verdicts as a table.
-func verdictText(verdicts []ceilingResult) string {
-	if len(verdicts) == 0 {
+// ceilingTable returns results as a table.
+func ceilingTable(results []ceilingResult) string {
+	if len(results) == 0 {
 		return "\nno ceiling holds for this load\n"
 	}
 	rows := [][]string{{"phase", "figure", "measured", "ceiling", ""}}
-	for _, v := range verdicts {
+	for _, v := range results {
 		word := "ok"
 		if v.over {
 			word = "OVER"

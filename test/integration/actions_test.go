@@ -250,8 +250,8 @@ func TestRecheckOnARealServer(t *testing.T) {
 func TestHealthByExpression(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.publish("judged", "1.0.0", configMapChart(t, "1.0.0"))
-	hr := w.release("judged", map[string]any{"message": "wait"}, func(hr *helmv2.HelmRelease) {
+	w.publish("health", "1.0.0", configMapChart(t, "1.0.0"))
+	hr := w.release("health", map[string]any{"message": "wait"}, func(hr *helmv2.HelmRelease) {
 		hr.Spec.HealthCheckExprs = []helmv2.CustomHealthCheck{{APIVersion: "v1", Kind: "ConfigMap", Current: "data.message =="}}
 	})
 	w.untilSays(hr, "Ready", metav1.ConditionFalse, helmv2.ReasonInvalidCELExpression,
@@ -260,13 +260,13 @@ func TestHealthByExpression(t *testing.T) {
 		t.Errorf("stalled %+v", c)
 	}
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.HealthCheckExprs[0].Current = "data.message == 'go'" })
-	w.until(hr, "the objects", func(*helmv2.HelmRelease) bool { return len(w.stored("judged")) == 1 })
+	w.until(hr, "the objects", func(*helmv2.HelmRelease) bool { return len(w.stored("health")) == 1 })
 	w.until(hr, "the wait", func(hr *helmv2.HelmRelease) bool {
 		return condition(hr, "Ready").Status == metav1.ConditionUnknown && condition(hr, helmv2.ConditionReconciling).Status == metav1.ConditionTrue
 	})
 	cm := &corev1.ConfigMap{}
 	w.until(hr, "the ConfigMap", func(*helmv2.HelmRelease) bool {
-		return suite.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "judged"}, cm) == nil
+		return suite.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "health"}, cm) == nil
 	})
 	cm.Data["message"] = "go"
 	w.must(suite.client.Update(t.Context(), cm))

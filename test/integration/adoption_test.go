@@ -294,6 +294,8 @@ func TestWaitingIsQuiet(t *testing.T) {
 	if got := condition(hr, helmv2.ConditionReady).LastTransitionTime; !got.Equal(&since) {
 		t.Errorf("Ready changed at %s, which it did at %s", got, since)
 	}
+	untilTrue(w, "an event", func() bool { return w.events(hr, helmv2.ReasonObjectsOwned) > 0 })
+	w.settle(hr)
 	var events corev1.EventList
 	w.must(suite.client.List(t.Context(), &events, client.InNamespace(w.namespace)))
 	n := 0

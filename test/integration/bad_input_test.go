@@ -78,12 +78,12 @@ func TestArtifactServerDown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	// A version that no other test has made the controller keep.
-	w.publish("away", "3.0.0", configMapChart(t, "3.0.0"))
+	w.publish("away", "5.0.3", configMapChart(t, "5.0.3"))
 	w.setAnswer(func(rw http.ResponseWriter, _ *http.Request) {
 		http.Error(rw, "no", http.StatusServiceUnavailable)
 	})
 	hr := w.release("away", nil)
-	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonArtifactFailed, "503", "away-3.0.0.tgz")
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonArtifactFailed, "503", "away-5.0.3.tgz")
 	w.setAnswer(nil)
 	// No event reports the recovery, so the back-off has to find it.
 	w.untilReady(hr)

@@ -96,8 +96,8 @@ func (w *world) bare(apiVersion, kind, name string) *unstructured.Unstructured {
 	return o
 }
 
-// judged writes the status of an object: one condition Ready.
-func (w *world) judged(o *unstructured.Unstructured, status, reason, message string) {
+// setReady writes the status of an object: one condition Ready.
+func (w *world) setReady(o *unstructured.Unstructured, status, reason, message string) {
 	w.t.Helper()
 	o.Object["status"] = map[string]any{
 		"observedGeneration": o.GetGeneration(),
@@ -140,19 +140,19 @@ func TestDependencyOfALaterKind(t *testing.T) {
 	// The next one is not ready at first.
 	hr3 := w.release("late", nil, needs(onKind(group+"/v1", "Engine", "main")), func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Name = "app" })
 	w.untilAtRest(hr3)
-	w.judged(engine, "False", "Starting", "3 of 7 cylinders")
+	w.setReady(engine, "False", "Starting", "3 of 7 cylinders")
 	w.edit(hr3, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(t, map[string]any{"message": "two"}) })
 	w.waits(hr3, "dependency '"+w.namespace+"/main' is not ready: Ready of the Engine is False with reason Starting")
 	if strings.Contains(condition(hr3, helmv2.ConditionReady).Message, "cylinders") {
 		t.Error("it is quoted")
 	}
 	said := condition(hr3, helmv2.ConditionReady).Message
-	w.judged(engine, "False", "Starting", "4 of 7 cylinders")
+	w.setReady(engine, "False", "Starting", "4 of 7 cylinders")
 	w.settle(hr3)
 	if got := condition(hr3, helmv2.ConditionReady).Message; got != said {
 		t.Errorf("it says %q, and said %q", got, said)
 	}
-	w.judged(engine, "True", "Running", "all of them")
+	w.setReady(engine, "True", "Running", "all of them")
 	w.untilAtRest(hr3)
 	if newest(hr3) != 2 {
 		t.Errorf("revision %d", newest(hr3))

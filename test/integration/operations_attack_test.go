@@ -27,6 +27,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/test/harness"
 )
 
 // tamper changes the record of a release's first revision, as any client with write access to
@@ -328,11 +329,11 @@ func TestOperationParameters(t *testing.T) {
 		"depth":         {"backoffLimit: 1", "overrides: " + strings.Repeat("[", 900) + strings.Repeat("]", 900), ""},
 		"environment":   {"backoffLimit: 1", "env: [" + strings.Repeat("{name: a, value: b},", 2000) + "]", "unknown field"},
 	} {
-		text := strings.Replace(documented, tc.from, tc.to, 1)
+		text := strings.Replace(harness.DocumentedOperation, tc.from, tc.to, 1)
 		o := object(t, text)
 		o.SetNamespace(ns)
 		err := suite.client.Create(t.Context(), o, client.DryRunAll, client.FieldValidation("Strict"))
-		if text == documented || err == nil || !strings.Contains(err.Error(), tc.refused) {
+		if text == harness.DocumentedOperation || err == nil || !strings.Contains(err.Error(), tc.refused) {
 			t.Errorf("%s: want %q, got %.300v", name, tc.refused, err)
 		}
 	}

@@ -75,8 +75,8 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestNothingToGain: whoever gets into the container finds no way to write, to become
-// root, or to ask the kernel for more.
+// TestNothingToGain: a process in the container cannot write files, become root, or gain
+// capabilities.
 func TestNothingToGain(t *testing.T) {
 	for _, dir := range []string{"default", "cluster-admin"} {
 		s := container(t, dir).SecurityContext
@@ -88,7 +88,7 @@ func TestNothingToGain(t *testing.T) {
 	}
 }
 
-// TestLeastPrivilegeIsTheDefault: all rights take somebody's choice.
+// TestLeastPrivilegeIsTheDefault: all permissions are granted by the overlay cluster-admin only.
 func TestLeastPrivilegeIsTheDefault(t *testing.T) {
 	least, all := kustomize(t, "default"), kustomize(t, "cluster-admin")
 	var more []string

@@ -69,8 +69,8 @@ func (w world) eventTexts(ctx context.Context) []corev1.Event {
 	return list.Items
 }
 
-// untold checks that no output of the controller contains the canary.
-func (w world) untold(hr *helmv2.HelmRelease) {
+// noCanary checks that no output of the controller contains the canary.
+func (w world) noCanary(hr *helmv2.HelmRelease) {
 	w.Helper()
 	w.Must(env.Client.Get(w.Context(), client.ObjectKeyFromObject(hr), hr))
 	status, err := json.Marshal(hr.Status)
@@ -120,7 +120,7 @@ func TestReadySaysWhy(t *testing.T) {
 			if got := hr.Status.Conditions; len(got) == 0 || !strings.HasPrefix(w.message(hr), "Deployment "+w.Namespace+"/app: ") {
 				t.Errorf("Ready does not begin with the object: %s", w.message(hr))
 			}
-			w.untold(hr)
+			w.noCanary(hr)
 			t.Log(e.Message)
 		})
 	}
@@ -156,7 +156,7 @@ func TestHookSaysWhy(t *testing.T) {
 	if err := env.Client.Get(t.Context(), client.ObjectKeyFromObject(job), job); !apierrors.IsNotFound(err) {
 		t.Errorf("the Job is there: %v", err)
 	}
-	w.untold(hr)
+	w.noCanary(hr)
 	t.Log(e.Message)
 }
 
@@ -189,5 +189,5 @@ func TestHookLogPolicy(t *testing.T) {
 	})
 	w.UntilReady(hr)
 	w.event(hr, helmv2.ReasonUpgradeSucceeded, "migrated as ***")
-	w.untold(hr)
+	w.noCanary(hr)
 }
