@@ -9,7 +9,7 @@ ARG TARGETARCH
 ENV CGO_ENABLED=0 GOTOOLCHAIN=local
 WORKDIR /src
 
-# On their own, so that a change of code does not download every module again.
+# A separate layer, so that a change of code does not download all modules again.
 COPY go.mod go.sum ./
 RUN go mod download
 
@@ -18,14 +18,14 @@ COPY api/ api/
 COPY internal/ internal/
 RUN GOOS=${TARGETOS} GOARCH=${TARGETARCH} go build -trimpath -buildvcs=false -ldflags="-s -w" -o /rootfs/manager ./
 
-# What the final image has besides: the authorities that TLS peers are checked against, and a place for temporary files, over which the
-# manifests mount one that can be written to.
+# Files of the final image in addition to the executable: CA certificates, and a directory for
+# temporary files. The manifests mount a writable volume there.
 RUN mkdir -p /rootfs/etc/ssl/certs /rootfs/tmp \
     && cp /etc/ssl/certs/ca-certificates.crt /rootfs/etc/ssl/certs/ \
     && chmod 1777 /rootfs/tmp
 
 FROM scratch
 COPY --from=builder /rootfs/ /
-# A number, so that the kubelet can tell that it is not root.
+# A number, so that the kubelet can check that it is not root.
 USER 65532:65532
 ENTRYPOINT ["/manager"]

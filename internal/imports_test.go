@@ -90,9 +90,10 @@ func pure() map[string][]string {
 		"hookjob":   {"k8s.io/api", "k8s.io/apimachinery/pkg", "sigs.k8s.io/yaml"},
 		"operation": {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "readiness"},
 		"readiness": {"github.com/fluxcd/cli-utils/pkg/kstatus/status", "k8s.io/api", "k8s.io/apimachinery/pkg"},
-		"release":   {"k8s.io/apimachinery/pkg/apis/meta/v1"},
-		"scenario":  {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "release", packages + "status"},
-		"status":    {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "operation", packages + "release"},
+		// equality compares a status with one that was stored.
+		"release":  {"k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/api/equality"},
+		"scenario": {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "release", packages + "status"},
+		"status":   {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "operation", packages + "release"},
 	}
 }
 

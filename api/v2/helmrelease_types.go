@@ -217,11 +217,13 @@ type HelmReleaseStatus struct {
 	// +optional
 	Inventory *ResourceInventory `json:"inventory,omitempty"`
 
-	// Digest of spec.postRenderers of the last reconciliation. Empty if there were none.
+	// Digest of spec.postRenderers of the newest revision that succeeded with them. Empty if there
+	// were none.
 	// +optional
 	ObservedPostRenderersDigest string `json:"observedPostRenderersDigest,omitempty"`
 
-	// Digest of spec.commonMetadata of the last reconciliation. Empty if there was none.
+	// Digest of spec.commonMetadata of the newest revision that succeeded with it. Empty if there
+	// was none.
 	// +optional
 	ObservedCommonMetadataDigest string `json:"observedCommonMetadataDigest,omitempty"`
 

@@ -78,12 +78,16 @@ func connect(config *rest.Config, c *discoveryCache) (*Connection, error) {
 
 // WithRetrier returns a copy of the connection whose requests r retries. The copy serves one
 // action. It shares identity, network connections and discovery with c.
+//
+// The timeout of requests to another cluster includes all repetitions, so it would end an outage
+// before r does, as a failure. r bounds each repetition itself.
 func (c *Connection) WithRetrier(r *apiretry.Retrier) genericclioptions.RESTClientGetter {
 	own := *c
 	own.shared = c
 	own.config = rest.CopyConfig(c.config)
 	own.config.Wrap(r.Transport)
-	own.client = &http.Client{Transport: r.Transport(c.client.Transport), Timeout: c.client.Timeout, CheckRedirect: c.client.CheckRedirect}
+	own.config.Timeout = 0
+	own.client = &http.Client{Transport: r.Transport(c.client.Transport), CheckRedirect: c.client.CheckRedirect}
 	dc, err := discovery.NewDiscoveryClientForConfigAndClient(own.config, own.client)
 	if err != nil {
 		// Cannot happen: a client was made of the same configuration before.

@@ -126,8 +126,28 @@ type authenticated struct {
 // WrappedRoundTripper lets client-go find the innermost transport.
 func (a *authenticated) WrappedRoundTripper() http.RoundTripper { return a.next }
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip implements http.RoundTripper. If the server rejects the token, the request is sent once
+// more with a new one. The second answer is final.
 func (a *authenticated) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := a.send(req)
+	if err != nil || resp.StatusCode != http.StatusUnauthorized {
+		return resp, err
+	}
+	again := req.Clone(req.Context())
+	if req.Body != nil && req.Body != http.NoBody {
+		if req.GetBody == nil {
+			return resp, nil
+		}
+		if again.Body, err = req.GetBody(); err != nil {
+			return resp, nil //nolint:nilerr // the first answer stands
+		}
+	}
+	_ = resp.Body.Close()
+	return a.send(again)
+}
+
+// send sends a request with the current token, and drops a token that the server rejects.
+func (a *authenticated) send(req *http.Request) (*http.Response, error) {
 	token, err := a.tokens.current(req.Context())
 	a.tokens.counts.count(err)
 	if err != nil {

@@ -22,7 +22,7 @@ func unsupported(format string, args ...any) error {
 // dependencyBlocked returns the *release.Blocked for a dependency that is not ready. A change of
 // the dependency triggers a reconciliation. The retry covers missed events, and dependencies that
 // are not in the cache.
-func (r *Resolver) dependencyBlocked(format string, args ...any) *release.Blocked {
+func (r dependencies) dependencyBlocked(format string, args ...any) *release.Blocked {
 	return &release.Blocked{
 		Reason: helmv2.ReasonDependencyNotReady, Normal: true,
 		Retry: release.After(r.settings.DependencyRetry), Message: fmt.Sprintf(format, args...),

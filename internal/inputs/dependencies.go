@@ -65,8 +65,8 @@ func IsReady(hr *helmv2.HelmRelease) (why string, ok bool) {
 	return "", true
 }
 
-// dependencies returns a *release.Blocked for the first dependency of hr that is not ready.
-func (r *Resolver) dependencies(ctx context.Context, hr *helmv2.HelmRelease) error {
+// check returns a *release.Blocked for the first dependency of hr that is not ready.
+func (r dependencies) check(ctx context.Context, hr *helmv2.HelmRelease) error {
 	if err := checkKinds(hr); err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (r *Resolver) dependencies(ctx context.Context, hr *helmv2.HelmRelease) err
 }
 
 // checkRelease returns a *release.Blocked if a HelmRelease that hr depends on is not ready.
-func (r *Resolver) checkRelease(ctx context.Context, hr *helmv2.HelmRelease, ref helmv2.DependencyReference, e *cel.Expression) error {
+func (r dependencies) checkRelease(ctx context.Context, hr *helmv2.HelmRelease, ref helmv2.DependencyReference, e *cel.Expression) error {
 	key := dependencyKey(hr, ref)
 	dep, err := r.dependency(ctx, key)
 	if err != nil {
@@ -110,7 +110,7 @@ func (r *Resolver) checkRelease(ctx context.Context, hr *helmv2.HelmRelease, ref
 
 // dependency reads a HelmRelease. The cache may not hold it, since the controller may watch one
 // namespace only, or objects with certain labels only.
-func (r *Resolver) dependency(ctx context.Context, key types.NamespacedName) (*helmv2.HelmRelease, error) {
+func (r dependencies) dependency(ctx context.Context, key types.NamespacedName) (*helmv2.HelmRelease, error) {
 	dep := &helmv2.HelmRelease{}
 	if err := r.reader.Get(ctx, key, dep); err == nil {
 		return dep, nil
@@ -119,9 +119,9 @@ func (r *Resolver) dependency(ctx context.Context, key types.NamespacedName) (*h
 }
 
 // cycleOr returns the dependency cycle from hr through dep back to hr, or else why.
-func (r *Resolver) cycleOr(ctx context.Context, hr *helmv2.HelmRelease, dep types.NamespacedName, why string) string {
+func (r dependencies) cycleOr(ctx context.Context, hr *helmv2.HelmRelease, dep types.NamespacedName, why string) string {
 	self := client.ObjectKeyFromObject(hr)
-	path := r.pathTo(ctx, self, dep, map[types.NamespacedName]bool{})
+	path := DependencyPath(ctx, r.reader, dep, self)
 	if path == nil {
 		return why
 	}
@@ -137,24 +137,26 @@ func (r *Resolver) cycleOr(ctx context.Context, hr *helmv2.HelmRelease, dep type
 	return "dependency cycle " + strings.Join(names, " -> ")
 }
 
-// pathTo returns the HelmReleases on a path of dependencies from one to another, both included. It
-// returns nil if there is none. It adds the HelmReleases that it has searched to seen.
-func (r *Resolver) pathTo(ctx context.Context, target, from types.NamespacedName, seen map[types.NamespacedName]bool) []types.NamespacedName {
-	if from == target {
-		return []types.NamespacedName{from}
-	}
-	if seen[from] {
-		return nil
-	}
-	seen[from] = true
-	hr := &helmv2.HelmRelease{}
-	if err := r.reader.Get(ctx, from, hr); err != nil {
-		return nil
-	}
-	for _, next := range DependsOn(hr) {
-		if path := r.pathTo(ctx, target, next, seen); path != nil {
-			return slices.Insert(path, 0, from)
+// DependencyPath returns the HelmReleases on a path of dependencies from one to another, both
+// included. It returns nil if there is none, or if one on the path cannot be read.
+func DependencyPath(ctx context.Context, reader client.Reader, from, target types.NamespacedName) []types.NamespacedName {
+	searched := map[types.NamespacedName]bool{}
+	var path func(from types.NamespacedName) []types.NamespacedName
+	path = func(from types.NamespacedName) []types.NamespacedName {
+		if from == target {
+			return []types.NamespacedName{from}
 		}
+		hr := &helmv2.HelmRelease{}
+		if searched[from] || reader.Get(ctx, from, hr) != nil {
+			return nil
+		}
+		searched[from] = true
+		for _, next := range DependsOn(hr) {
+			if rest := path(next); rest != nil {
+				return slices.Insert(rest, 0, from)
+			}
+		}
+		return nil
 	}
-	return nil
+	return path(from)
 }

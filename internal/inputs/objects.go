@@ -75,7 +75,7 @@ func checkKinds(hr *helmv2.HelmRelease) error {
 
 // checkObject returns a *release.Blocked if an object of another kind that hr depends on is not
 // ready.
-func (r *Resolver) checkObject(ctx context.Context, hr *helmv2.HelmRelease, ref helmv2.DependencyReference, e *cel.Expression) error {
+func (r dependencies) checkObject(ctx context.Context, hr *helmv2.HelmRelease, ref helmv2.DependencyReference, e *cel.Expression) error {
 	pending := &PendingDependency{Object: Object{Kind: schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind), Key: dependencyKey(hr, ref)}}
 	dep, why := r.readObject(ctx, hr, ref, pending)
 	if why != "" {
@@ -95,7 +95,7 @@ func (r *Resolver) checkObject(ctx context.Context, hr *helmv2.HelmRelease, ref 
 }
 
 // objectBlocked returns dependencyBlocked for an object of another kind.
-func (r *Resolver) objectBlocked(pending *PendingDependency, format string, args ...any) error {
+func (r dependencies) objectBlocked(pending *PendingDependency, format string, args ...any) error {
 	blocked := r.dependencyBlocked(format, args...)
 	blocked.Err = pending
 	return blocked
@@ -103,7 +103,7 @@ func (r *Resolver) objectBlocked(pending *PendingDependency, format string, args
 
 // readObject reads the object of a dependency, or returns the reason why it cannot. It completes
 // pending.
-func (r *Resolver) readObject(ctx context.Context, hr *helmv2.HelmRelease, ref helmv2.DependencyReference, pending *PendingDependency) (dep *unstructured.Unstructured, why string) {
+func (r dependencies) readObject(ctx context.Context, hr *helmv2.HelmRelease, ref helmv2.DependencyReference, pending *PendingDependency) (dep *unstructured.Unstructured, why string) {
 	if r.objects == nil {
 		return nil, "objects of other kinds cannot be read"
 	}
@@ -129,7 +129,7 @@ func (r *Resolver) readObject(ctx context.Context, hr *helmv2.HelmRelease, ref h
 
 // readFailure returns the reason why an object could not be read. The text stays the same for as
 // long as the cause does.
-func (r *Resolver) readFailure(ctx context.Context, pending *PendingDependency, err error) string {
+func (r dependencies) readFailure(ctx context.Context, pending *PendingDependency, err error) string {
 	var status apierrors.APIStatus
 	switch {
 	case pending.Unserved:
@@ -159,7 +159,7 @@ func deployers() []schema.GroupKind {
 
 // namesakeHint returns the reason why a HelmRelease cannot be read. If it does not exist, but an
 // object of another kind has its name, the reason says so.
-func (r *Resolver) namesakeHint(ctx context.Context, hr *helmv2.HelmRelease, key types.NamespacedName, err error) string {
+func (r dependencies) namesakeHint(ctx context.Context, hr *helmv2.HelmRelease, key types.NamespacedName, err error) string {
 	if !apierrors.IsNotFound(err) || r.objects == nil {
 		return err.Error()
 	}
@@ -172,7 +172,7 @@ func (r *Resolver) namesakeHint(ctx context.Context, hr *helmv2.HelmRelease, key
 
 // releaseHint returns a suffix for the message that an object does not exist, empty unless a
 // HelmRelease has its name.
-func (r *Resolver) releaseHint(ctx context.Context, pending *PendingDependency) string {
+func (r dependencies) releaseHint(ctx context.Context, pending *PendingDependency) string {
 	if !slices.Contains(deployers(), pending.Kind.GroupKind()) || pending.Key.Namespace == "" {
 		return ""
 	}

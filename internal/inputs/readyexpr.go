@@ -36,7 +36,7 @@ func readyExpressions(hr *helmv2.HelmRelease) ([]*cel.Expression, error) {
 
 // satisfies reports whether an expression holds. If it cannot be evaluated, why is a suffix for the
 // message, empty if the reason must not be disclosed.
-func (r *Resolver) satisfies(e *cel.Expression, self, dep *helmv2.HelmRelease) (why string, ok bool) {
+func (r dependencies) satisfies(e *cel.Expression, self, dep *helmv2.HelmRelease) (why string, ok bool) {
 	object, err := asJSON(dep)
 	if err != nil {
 		return ": " + err.Error(), false
@@ -58,7 +58,7 @@ func (r *Resolver) satisfies(e *cel.Expression, self, dep *helmv2.HelmRelease) (
 
 // objectSatisfies is satisfies for objects of other kinds. It does not quote errors: they may
 // quote the object, and conditions have more readers than the object.
-func (r *Resolver) objectSatisfies(e *cel.Expression, self *helmv2.HelmRelease, dep *unstructured.Unstructured) (why string, ok bool) {
+func (r dependencies) objectSatisfies(e *cel.Expression, self *helmv2.HelmRelease, dep *unstructured.Unstructured) (why string, ok bool) {
 	ok, restricted, err := r.evaluate(e, self, dep.Object, self.Namespace != dep.GetNamespace())
 	switch {
 	case err == nil:
@@ -71,7 +71,7 @@ func (r *Resolver) objectSatisfies(e *cel.Expression, self *helmv2.HelmRelease, 
 
 // evaluate evaluates an expression with dep, which it may change. If NoCrossNamespaceRefs is set,
 // an expression about a foreign dep may use labels and status only, and restricted is true.
-func (r *Resolver) evaluate(e *cel.Expression, self *helmv2.HelmRelease, dep map[string]any, foreign bool) (ok, restricted bool, err error) {
+func (r dependencies) evaluate(e *cel.Expression, self *helmv2.HelmRelease, dep map[string]any, foreign bool) (ok, restricted bool, err error) {
 	restricted = foreign && r.settings.NoCrossNamespaceRefs
 	if restricted {
 		restrict(dep)

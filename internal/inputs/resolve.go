@@ -32,7 +32,7 @@ func (r *Resolver) Resolve(ctx context.Context, hr *helmv2.HelmRelease, suspensi
 	if err := r.checkAccess(hr); err != nil {
 		return want, err
 	}
-	if err := r.dependencies(ctx, hr); err != nil {
+	if err := (dependencies{r}).check(ctx, hr); err != nil {
 		return want, err
 	}
 	src, err := r.source(ctx, hr)

@@ -48,6 +48,9 @@ func NewResolver(reader, live client.Reader, charts *chart.Store) *Resolver {
 	return r.WithSettings(Settings{})
 }
 
+// dependencies checks the dependencies of HelmReleases.
+type dependencies struct{ *Resolver }
+
 // WithSettings returns a copy of r that follows settings.
 func (r *Resolver) WithSettings(settings Settings) *Resolver {
 	if settings.DependencyRetry == 0 {

@@ -99,7 +99,7 @@ func Decide(in Input) Decision {
 // finalize applies to a deleted HelmRelease without a stored release of its own, without access to
 // its cluster, or with a release that users want to keep. Suspending before the deletion is how
 // users keep a release. A running attempt is awaited first: Helm must not write for an object that
-// no longer exists.
+// no longer exists. The state is StateAbsent only if no release stays behind.
 func finalize(in Input) *Decision {
 	if !in.Desired.Deleted || in.Observed.Running != nil {
 		return nil

@@ -97,6 +97,12 @@ func DeletionWithout(missing error, namespaceGone bool) (unreachable string, blo
 	return "", b
 }
 
+// MustFindDependents reports whether the decision depends on the HelmReleases that depend on this
+// one.
+func MustFindDependents(in Input) bool {
+	return in.Desired.Deleted && in.Observed.Running == nil && !in.Desired.Suspension.Active
+}
+
 // DependentsMessage returns a message that lists the dependents of a release that is uninstalled
 // before them. It is empty if there are none.
 func DependentsMessage(in Input) string {

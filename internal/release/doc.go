@@ -10,6 +10,7 @@
 //
 // Files, top-down:
 //
+//	reconcile.go     Reconcile: the steps of a reconciliation, and what each decision reads
 //	decide.go        Decide, the ordered list of rules, and rules without a file of their own
 //	move.go          rule TargetMoved: the release has another name, namespace or chart
 //	deletion.go      rule AwaitDependents, and annotations for deletions
@@ -19,8 +20,7 @@
 //	sync.go          rules Absent, Unmanaged, OutOfSync, Untested, Drifted and InSync
 //	ownership.go     rules OwnershipConflict and Unlock, and the ownership of single objects
 //	history.go       snapshots in status.history, and the reads that a decision needs
-//	request.go       requests and suspension by annotation
-//	input.go         Input and Decision, and the desired state
+//	input.go         Input and Decision, the desired state, requests and suspension by annotation
 //	observed.go      the observed state, with drift
 //	outcome.go       the outcome of an action, with its failure cause
 //	action.go        the actions

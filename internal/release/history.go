@@ -14,8 +14,8 @@ import (
 // so a release can change hands without an upgrade.
 const SnapshotScheme = "pintle.dev/v2"
 
-// historyLimit is the largest number of snapshots in status.history.
-const historyLimit = 5
+// HistoryLimit is the largest number of snapshots in status.history.
+const HistoryLimit = 5
 
 // Latest returns the snapshot with the highest revision, or nil.
 func Latest(history helmv2.Snapshots) *helmv2.Snapshot {
@@ -105,9 +105,14 @@ func ResetCounters(status helmv2.HelmReleaseStatus, want Desired) helmv2.HelmRel
 		status.LastAttemptedRevision != want.Chart.Version ||
 		status.LastAttemptedConfigDigest != want.ConfigDigest ||
 		want.Requests.ResetRequested(&status) {
-		status.Failures, status.InstallFailures, status.UpgradeFailures = 0, 0, 0
+		ResetFailures(&status)
 	}
 	return status
+}
+
+// ResetFailures sets all failure counters to zero.
+func ResetFailures(status *helmv2.HelmReleaseStatus) {
+	status.Failures, status.InstallFailures, status.UpgradeFailures = 0, 0, 0
 }
 
 // Previous returns the newest snapshot before the latest that was deployed and, unless ignoreTests
@@ -134,10 +139,10 @@ func Truncate(history helmv2.Snapshots) helmv2.Snapshots {
 	}
 	for i, s := range sorted {
 		if s == target {
-			return append(sorted[:min(i, historyLimit-1)], s)
+			return append(sorted[:min(i, HistoryLimit-1)], s)
 		}
 	}
-	return sorted[:min(len(sorted), historyLimit)]
+	return sorted[:min(len(sorted), HistoryLimit)]
 }
 
 // newestFirst returns a sorted copy without nil entries.

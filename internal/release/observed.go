@@ -40,6 +40,9 @@ type Observed struct {
 	// Oversized is the last action of this process whose record exceeded the size limit; nil if
 	// there was none, or a revision was created since.
 	Oversized *Oversized
+	// Synced is the last reconciliation that found the release in sync; nil if there was none, or
+	// the release may have changed since.
+	Synced *Synced
 	// Debounce describes recent changes of inputs; nil if there were none.
 	Debounce *Debounce
 	// Target is the result of checking the target in the spec; nil if it was not checked.

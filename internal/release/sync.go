@@ -3,7 +3,36 @@
 
 package release
 
-import helmv2 "github.com/pintle-dev/pintle/api/v2"
+import (
+	"reflect"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+// Synced describes a reconciliation that found a release in sync.
+type Synced struct {
+	// Desired and Status are the desired state and the status at its end.
+	Desired Desired
+	Status  helmv2.HelmReleaseStatus
+	// Until is the time of the next comparison with the cluster.
+	Until time.Time
+}
+
+// CachedFor returns how long a release counts as in sync without another look at the cluster. It
+// returns zero if something may have changed. A change of a ConfigMap in a key that is not used
+// triggers the HelmReleases that use another key: Helm storage need not be read for them again.
+func CachedFor(in Input) time.Duration {
+	have, want := in.Observed, in.Desired
+	if have.Synced == nil || have.Running != nil || have.LockHolder != nil || have.WaitingOperation != nil ||
+		want.Deleted || want.Suspension.Active ||
+		!reflect.DeepEqual(have.Synced.Desired, want) || !equality.Semantic.DeepEqual(have.Synced.Status, in.Recorded) {
+		return 0
+	}
+	return max(0, have.Synced.Until.Sub(in.Now))
+}
 
 // absent applies if no revision is stored or the newest one is uninstalled.
 func absent(in Input) *Decision {

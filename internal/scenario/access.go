@@ -21,27 +21,31 @@ type access struct {
 
 // setAccess removes an object that gives access to the cluster, makes the cache of Helm storage
 // stale, or restores both.
-func (w *World) setAccess(args arguments) {
+func (w script) setAccess(args arguments) {
 	w.access = access{ending: args.has("ending"), behind: args.has("behind")}
 	if why := args.at(0); why != "restored" && why != "behind" {
 		w.access.missing = errors.New(why)
 	}
 }
 
-// unreachable returns the decision about a deleted HelmRelease without access to its release.
-func (w *World) unreachable(want release.Desired) (why string, blocked *release.Blocked) {
-	if w.access.missing == nil || !want.Deleted || w.running != nil || !release.MustReadHistory(want, w.hr.Status, nil) {
+// Connect returns an error or the reason if an object that gives access is missing. The access of a
+// HelmRelease matters only to its deletion.
+func (o observation) Connect() (unreachable string, err error) {
+	if o.access.missing == nil || !o.want.Deleted {
 		return "", nil
 	}
-	return release.DeletionWithout(w.access.missing, w.access.ending)
+	why, blocked := release.DeletionWithout(o.access.missing, o.access.ending)
+	if blocked != nil {
+		return "", blocked
+	}
+	return why, nil
 }
 
-// revisions returns the revisions in the cache, or those in storage if the decision must be
-// confirmed.
-func (w *World) revisions(in release.Input) []release.Revision {
-	stored := read(w.hr.Status.History, w.store(release.StoredTarget(in.Desired, w.hr.Status)).observed())
-	if w.access.behind && !release.MustConfirm(in) {
-		return nil
+// History returns the revisions in storage, or none from a cache that lacks the latest write.
+func (o observation) History(in release.Input, live bool) ([]release.Revision, []release.Conflict, error) {
+	if o.access.behind && !live {
+		return nil, o.conflicts, nil
 	}
-	return stored
+	stored := o.store(release.StoredTarget(in.Desired, in.Recorded)).observed()
+	return read(in.Recorded.History, stored), o.conflicts, nil
 }

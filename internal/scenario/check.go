@@ -20,8 +20,6 @@ import (
 const (
 	// maxMessage is the API server's limit for messages.
 	maxMessage = 32768
-	// maxSnapshots is the limit of status.history.
-	maxSnapshots = 5
 )
 
 // check returns an error if the status violates an invariant.
@@ -47,7 +45,7 @@ func (w *World) check() error {
 			return err
 		}
 	}
-	if len(s.History) > maxSnapshots {
+	if len(s.History) > release.HistoryLimit {
 		return fmt.Errorf("%d snapshots in the history", len(s.History))
 	}
 	for i := 1; i < len(s.History); i++ {

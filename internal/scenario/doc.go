@@ -38,7 +38,8 @@
 //	live.go      live objects and drift
 //	outage.go    interrupted actions
 //	move.go      targets and storage of moved releases
-//	world.go     World and its reconciliations
+//	steps.go     the steps of a reconciliation, in the order of the controller
+//	world.go     World, its actions and its status
 //	printer.go   output
 //	storage.go   Helm storage and Helm actions in memory
 //	check.go     invariants

@@ -16,7 +16,7 @@ import (
 
 // setObstacle sets the result of a check of the target: another HelmRelease that owns it, a reason
 // why the release cannot be installed, no answer of the API server, or no obstacle.
-func (w *World) setObstacle(args arguments) error {
+func (w script) setObstacle(args arguments) error {
 	w.obstacle, w.unchecked = release.TargetCheck{}, args.at(0) == "unanswered"
 	switch args.at(0) {
 	case "taken":
@@ -30,32 +30,31 @@ func (w *World) setObstacle(args arguments) error {
 	return nil
 }
 
-// checkTarget mirrors the controller's check of the target in the spec. It returns nil if the check
-// cannot be completed.
-func (w *World) checkTarget(in release.Input) *release.TargetCheck {
-	if w.unchecked {
-		return nil
+// Target checks the target of the spec. It returns nil if the check cannot be completed.
+func (o observation) Target(in release.Input) (*release.TargetCheck, error) {
+	if o.unchecked {
+		return nil, nil
 	}
-	found := w.obstacle
+	found := o.obstacle
 	if want := in.Desired.Target; !release.SameRecords(want, release.ObservedTarget(in)) {
-		found.Revisions = w.store(want).observed()
+		found.Revisions = o.store(want).observed()
 	}
-	return &found
+	return &found, nil
 }
 
-// findStray mirrors the controller's search for an install that was announced and not recorded.
-func (w *World) findStray(in *release.Input) {
+// Stray searches the recorded storage namespace for a release whose target is not recorded.
+func (o observation) Stray(in release.Input) (*release.Target, []release.Revision, error) {
 	prefix := in.Recorded.StorageNamespace + "/"
-	for _, key := range slices.Sorted(maps.Keys(w.stores)) {
+	for _, key := range slices.Sorted(maps.Keys(o.stores)) {
 		name, found := strings.CutPrefix(key, prefix)
-		newest := w.stores[key].newest()
+		newest := o.stores[key].newest()
 		if !found || newest == nil || !release.Stray(newest, in.Desired.UID) {
 			continue
 		}
-		in.Observed.Stray = &release.Target{Name: name, Namespace: newest.Namespace, StorageNamespace: in.Recorded.StorageNamespace}
-		in.Observed.Revisions = read(nil, w.stores[key].observed())
-		return
+		target := &release.Target{Name: name, Namespace: newest.Namespace, StorageNamespace: in.Recorded.StorageNamespace}
+		return target, read(nil, o.stores[key].observed()), nil
 	}
+	return nil, nil, nil
 }
 
 // current returns the storage of the observed release.
@@ -63,7 +62,9 @@ func (w *World) current() *storage {
 	in := release.Input{Desired: w.desired(), Recorded: w.hr.Status}
 	in.Observed.Revisions = w.store(release.ObservedTarget(in)).observed()
 	if release.MustFindStray(in) {
-		w.findStray(&in)
+		if stray, revisions, _ := (observation{w, in.Desired}).Stray(in); stray != nil {
+			in.Observed.Stray, in.Observed.Revisions = stray, revisions
+		}
 	}
 	return w.store(release.ObservedTarget(in))
 }

@@ -155,6 +155,12 @@ func facts(s *helmv2.HelmReleaseStatus) map[string]string {
 	}
 }
 
+func (p *printer) events(all []status.Event) {
+	for _, e := range all {
+		p.event(e)
+	}
+}
+
 // event prints an event and its annotations with details and logs. With logs it prints the whole
 // message, which must not contain them.
 func (p *printer) event(e status.Event) {

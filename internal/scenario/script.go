@@ -59,14 +59,14 @@ func (w *World) Do(line string) error {
 	verb, args := words[0], arguments(words[1:])
 	switch verb {
 	case "spec":
-		return w.setSpec(args)
+		return script{w}.setSpec(args)
 	case "suspend", "resume", "delete", "request", "annotate", "advance", "blocked", "unblocked", "objects", "conflict", "applied", "live",
 		"operation", "input-changed", "dependent", "target", "access":
-		return w.change(verb, args)
+		return script{w}.change(verb, args)
 	case "stored":
-		return w.put(args)
+		return script{w}.put(args)
 	case "cli":
-		return w.cli(args)
+		return script{w}.cli(args)
 	case "reconcile":
 		helm, err := args.helm()
 		if err != nil {
@@ -74,13 +74,16 @@ func (w *World) Do(line string) error {
 		}
 		return w.reconcile(helm, args.value("die", ""))
 	case "end", "die", "cancel", "shutdown":
-		return w.interrupt(verb, args)
+		return script{w}.interrupt(verb, args)
 	}
 	return fmt.Errorf("unknown verb %q", verb)
 }
 
+// script performs lines that change the world outside of reconciliations.
+type script struct{ *World }
+
 // setSpec changes the spec. Fields that are not given stay.
-func (w *World) setSpec(args arguments) error {
+func (w script) setSpec(args arguments) error {
 	w.hr.Generation++
 	if w.hr.Status.ObservedGeneration == -1 && len(w.hr.Status.Conditions) == 0 {
 		w.hr.Generation = 1
@@ -116,7 +119,7 @@ func (w *World) setSpec(args arguments) error {
 
 // setPolicy reads the policy for failures, which is the same for install and upgrade where
 // possible.
-func (w *World) setPolicy(args arguments) {
+func (w script) setPolicy(args arguments) {
 	p := &w.want.Policy
 	for word, field := range map[string]*bool{
 		"tests": &p.Tests, "ignore-tests": &p.IgnoreTestFailures, "remediate-last": &p.Upgrade.RemediateLast,
@@ -139,7 +142,7 @@ func (w *World) setPolicy(args arguments) {
 }
 
 // setTarget reads the target of the release.
-func (w *World) setTarget(args arguments) {
+func (w script) setTarget(args arguments) {
 	t := &w.want.Target
 	for key, field := range map[string]*string{
 		"release": &t.Name, "namespace": &t.Namespace, "storage": &t.StorageNamespace,
@@ -149,7 +152,7 @@ func (w *World) setTarget(args arguments) {
 }
 
 // change performs lines about users, time and other controllers.
-func (w *World) change(verb string, args arguments) error {
+func (w script) change(verb string, args arguments) error {
 	switch verb {
 	case "suspend", "resume":
 		if w.hr.Spec.Suspend != (verb == "suspend") {
@@ -202,7 +205,7 @@ func (w *World) change(verb string, args arguments) error {
 }
 
 // request sets the request annotations. Annotations of earlier requests stay.
-func (w *World) request(args arguments) {
+func (w script) request(args arguments) {
 	if w.hr.Annotations == nil {
 		w.hr.Annotations = map[string]string{}
 	}
@@ -220,7 +223,7 @@ func (w *World) request(args arguments) {
 }
 
 // annotate sets annotations, given without their prefix, and removes those without a value.
-func (w *World) annotate(args arguments) {
+func (w script) annotate(args arguments) {
 	if w.hr.Annotations == nil {
 		w.hr.Annotations = map[string]string{}
 	}
@@ -233,7 +236,7 @@ func (w *World) annotate(args arguments) {
 }
 
 // inputChanges records a change of one of the inputs that are applied together.
-func (w *World) inputChanges(args arguments) {
+func (w script) inputChanges(args arguments) {
 	if w.debounce == nil || w.debounce.Over(w.now) {
 		w.debounce = &release.Debounce{First: w.now}
 	}
@@ -242,7 +245,7 @@ func (w *World) inputChanges(args arguments) {
 
 // operation lets an Operation lock the release, wait for the lock, or end. The lock is not
 // available while an action is announced or a revision is pending.
-func (w *World) operation(args arguments) error {
+func (w script) operation(args arguments) error {
 	w.lockHolder, w.waiting = nil, nil
 	switch args.at(0) {
 	case "locks":
@@ -260,7 +263,7 @@ func (w *World) operation(args arguments) error {
 }
 
 // dependent adds or removes a HelmRelease that depends on this one.
-func (w *World) dependent(args arguments) {
+func (w script) dependent(args arguments) {
 	w.dependents = nil
 	if args.has("gone") {
 		return
@@ -273,7 +276,7 @@ func (w *World) dependent(args arguments) {
 }
 
 // conflict adds or removes another HelmRelease that requests the same release.
-func (w *World) conflict(args arguments) {
+func (w script) conflict(args arguments) {
 	w.conflicts = nil
 	if args.has("gone") {
 		return
@@ -286,7 +289,7 @@ func (w *World) conflict(args arguments) {
 }
 
 // put stores a revision without an action.
-func (w *World) put(args arguments) error {
+func (w script) put(args arguments) error {
 	version, err := strconv.Atoi(args.at(0))
 	if err != nil {
 		return err
@@ -323,7 +326,7 @@ func (w *World) put(args arguments) error {
 }
 
 // cli changes the release with the Helm command line.
-func (w *World) cli(args arguments) error {
+func (w script) cli(args arguments) error {
 	want := w.want
 	chart := args.value("chart", want.Chart.Name+"@"+want.Chart.Version)
 	want.Chart.Name, want.Chart.Version, _ = strings.Cut(chart, "@")
@@ -368,7 +371,7 @@ func (w *World) cli(args arguments) error {
 }
 
 // interrupt ends the running action: regularly, by a crash, or by cancellation.
-func (w *World) interrupt(verb string, args arguments) error {
+func (w script) interrupt(verb string, args arguments) error {
 	switch {
 	case verb == "die":
 		w.die()

@@ -17,8 +17,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/status"
 )
 
-// uid is the HelmRelease's; the name and namespace of everything are fixed too,
-// because nothing in a scenario depends on them.
 const (
 	// uid is the UID of the HelmRelease. Names and namespaces are fixed too, because no scenario
 	// depends on them.
@@ -132,90 +130,6 @@ func (w *World) reconcile(helm helmResult, die string) error {
 	return w.check()
 }
 
-// reconcileOnce mirrors Reconcile of the controller.
-func (w *World) reconcileOnce(helm helmResult, die string) error {
-	if w.ended != nil {
-		return w.record(die)
-	}
-	want := w.desired()
-	if w.blocked != nil && !want.Deleted && !want.Suspension.Active && w.running == nil {
-		return w.settle(func(hr *helmv2.HelmRelease) status.Report { return status.Blocked(hr, w.blocked, w.now) }, die)
-	}
-	in := w.input(want)
-	var blocked *release.Blocked
-	if in.Observed.Unreachable, blocked = w.unreachable(want); blocked != nil {
-		return w.settle(func(hr *helmv2.HelmRelease) status.Report { return status.Blocked(hr, blocked, w.now) }, die)
-	}
-	d := release.Decide(in)
-	if err := checkDecision(in, d); err != nil {
-		return err
-	}
-	w.out.decision(d)
-	if err := w.checkForce(d, want); err != nil {
-		return err
-	}
-	if d.Acts() && w.lockHolder != nil {
-		return fmt.Errorf("%s although an Operation holds the lock", release.Name(d.Action))
-	}
-	if d.Acts() {
-		return w.act(d, in, helm, die)
-	}
-	if _, ok := d.Action.(release.Finalize); ok {
-		w.gone, w.paused = true, true
-		w.out.line("finalizer removed")
-		w.emit(status.Finalized(d, in))
-		if d.State == release.StateAbsent {
-			return w.leftBehind()
-		}
-		return nil
-	}
-	if wait, ok := d.Action.(release.Wait); ok && wait.Cancel {
-		w.cancel(wait.Outdated)
-	}
-	if _, ok := d.Action.(release.Adopt); ok && die != "announce" && !in.Observed.Newest().Interrupted {
-		w.releaseEnded()
-	}
-	return w.settle(func(hr *helmv2.HelmRelease) status.Report { return status.Settled(hr, d, in) }, die)
-}
-
-// input returns the Input of a decision, as the controller would.
-func (w *World) input(want release.Desired) release.Input {
-	in := release.Input{Desired: want, Recorded: w.hr.Status, Now: w.now}
-	if w.running != nil {
-		in.Observed.Running = &release.Running{
-			Action:     helmv2.ReleaseAction(release.Name(w.running.kind)),
-			Generation: w.running.want.Generation, Started: w.running.started, Desired: w.running.want,
-		}
-	}
-	in.Observed.Conflicts = w.conflicts
-	if want.Deleted && w.running == nil {
-		in.Observed.Dependents = w.dependents
-	}
-	in.Observed.Oversized = w.oversized
-	in.Observed.LockHolder, in.Observed.WaitingOperation = w.lockHolder, w.waiting
-	if w.debounce != nil {
-		recent := *w.debounce
-		in.Observed.Debounce = &recent
-	}
-	if release.MustReadHistory(want, w.hr.Status, in.Observed.Running) {
-		in.Observed.Revisions = w.revisions(in)
-		if release.MustFindStray(in) {
-			w.findStray(&in)
-		}
-	}
-	if release.MustCheckTarget(in) {
-		in.Observed.Target = w.checkTarget(in)
-	}
-	if release.MustInspect(in) {
-		in.Observed.Health = &release.Health{Ready: !w.notReady}
-	}
-	if release.MustCompare(in) {
-		found := w.live
-		in.Observed.Drift = &found
-	}
-	return in
-}
-
 // desired mirrors the resolution of inputs. A deleted or suspended HelmRelease needs no chart.
 func (w *World) desired() release.Desired {
 	d := w.want
@@ -248,7 +162,7 @@ func (w *World) act(d release.Decision, in release.Input, helm helmResult, die s
 		return err
 	}
 	w.out.status("announced", &w.hr.Status)
-	w.emit(started.Events)
+	w.out.events(started.Events)
 	w.unrecorded = w.unrecorded || isRelease(d.Action)
 	if d.Rule == release.RuleForced {
 		w.forcing = want.Requests.Force
@@ -365,14 +279,8 @@ func (w *World) publish(rep status.Report, die string) error {
 		w.out.line("died")
 		return nil
 	}
-	w.emit(rep.Events)
+	w.out.events(rep.Events)
 	return nil
-}
-
-func (w *World) emit(events []status.Event) {
-	for _, e := range events {
-		w.out.event(e)
-	}
 }
 
 // write stores a status by way of JSON, as the API server does. It returns an error if a field is

@@ -211,7 +211,7 @@ func finishRelease(r *Report, c *conditions, o release.Outcome, action helmv2.Re
 		recordRendering(status, o.Desired)
 		last := release.Latest(status.History)
 		if policyOf(action, o.Desired).Retry {
-			resetFailures(status)
+			release.ResetFailures(status)
 		}
 		setReleased(c, last)
 		c.setTested(last, o.Desired)

@@ -15,7 +15,7 @@ func withRequestsHandled(hr *helmv2.HelmRelease) helmv2.HelmReleaseStatus {
 	status, requests := *hr.Status.DeepCopy(), release.RequestsOf(hr.Annotations)
 	begun := requests.ForceBegun(&status)
 	if requests.ResetRequested(&status) {
-		resetFailures(&status)
+		release.ResetFailures(&status)
 	}
 	if requests.Force != "" {
 		status.LastHandledForceAt = requests.Force
@@ -58,7 +58,7 @@ func acknowledgeReconcile(hr *helmv2.HelmRelease, status *helmv2.HelmReleaseStat
 // failure counters.
 func clearRelease(status *helmv2.HelmReleaseStatus) {
 	status.History, status.Inventory, status.StorageNamespace = nil, nil, ""
-	resetFailures(status)
+	release.ResetFailures(status)
 }
 
 // countFailure adds a failure of an action to the counters.
@@ -70,11 +70,6 @@ func countFailure(status *helmv2.HelmReleaseStatus, action helmv2.ReleaseAction)
 	if action == helmv2.ActionUpgrade {
 		status.UpgradeFailures++
 	}
-}
-
-// resetFailures sets all failure counters to zero.
-func resetFailures(status *helmv2.HelmReleaseStatus) {
-	status.Failures, status.InstallFailures, status.UpgradeFailures = 0, 0, 0
 }
 
 // recordAttempt records the inputs of a decision. Failures are counted for these inputs.

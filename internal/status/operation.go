@@ -46,13 +46,13 @@ func Operation(d operation.Decision, in operation.Input) OperationReport {
 	if r.Ended = d.Phase.Final(); r.Ended {
 		s.CompletionTime = &now
 	}
-	c := conditions{list: slices.Clone(in.Recorded.Conditions), before: in.Recorded.Conditions, generation: in.Object.Generation, now: now}
+	c := operationConditions{conditions{list: slices.Clone(in.Recorded.Conditions), before: in.Recorded.Conditions, generation: in.Object.Generation, now: now}}
 	c.setAccepted(d, in)
 	c.setRunning(d, in, *s)
 	c.setBlocked(d)
 	c.setEnded(d, *s)
 	s.Conditions = c.list
-	r.Events = operationEvents(c, d, *s)
+	r.Events = operationEvents(c.conditions, d, *s)
 	return r
 }
 

@@ -16,9 +16,12 @@ import (
 // maxQuoted is the maximum length in bytes of messages of Kubernetes in outputs and conditions.
 const maxQuoted = 1024
 
+// operationConditions are the conditions of an Operation.
+type operationConditions struct{ conditions }
+
 // setAccepted sets Accepted, which reports whether the Operation can be run. Obstacles that appear
 // after it is True do not change it.
-func (c *conditions) setAccepted(d operation.Decision, in operation.Input) {
+func (c *operationConditions) setAccepted(d operation.Decision, in operation.Input) {
 	begun := in.Recorded.Outputs != nil && len(in.Recorded.Outputs.Jobs) > 0
 	switch {
 	case d.Rule == operation.RuleInvalid:
@@ -31,7 +34,7 @@ func (c *conditions) setAccepted(d operation.Decision, in operation.Input) {
 }
 
 // setRunning sets Running, which reports whether a Job runs.
-func (c *conditions) setRunning(d operation.Decision, in operation.Input, s opsv1alpha1.OperationStatus) {
+func (c *operationConditions) setRunning(d operation.Decision, in operation.Input, s opsv1alpha1.OperationStatus) {
 	if s.Outputs == nil || len(s.Outputs.Jobs) == 0 || s.StartedAt == nil {
 		return
 	}
@@ -60,7 +63,7 @@ func jobMessage(run opsv1alpha1.JobResult, in operation.Input, s opsv1alpha1.Ope
 
 // setBlocked sets Blocked while the Operation waits. It also sets it for a missing hook, which is a
 // failure, because clients of the API read it here.
-func (c *conditions) setBlocked(d operation.Decision) {
+func (c *operationConditions) setBlocked(d operation.Decision) {
 	waiting := (d.Rule == operation.RuleBlocked || d.Rule == operation.RuleAwaitLock) && !d.Phase.Final()
 	if waiting || d.Reason == opsv1alpha1.ReasonHookNotFound {
 		c.set(opsv1alpha1.ConditionBlocked, metav1.ConditionTrue, d.Reason, d.Why)
@@ -70,7 +73,7 @@ func (c *conditions) setBlocked(d operation.Decision) {
 }
 
 // setEnded sets the condition of the final phase.
-func (c *conditions) setEnded(d operation.Decision, s opsv1alpha1.OperationStatus) {
+func (c *operationConditions) setEnded(d operation.Decision, s opsv1alpha1.OperationStatus) {
 	switch d.Phase {
 	case opsv1alpha1.PhaseSucceeded:
 		c.set(opsv1alpha1.ConditionSucceeded, metav1.ConditionTrue, d.Reason, d.Why)

@@ -129,7 +129,7 @@ func finishRecheck(r *Report, c *conditions, o release.Outcome) {
 		return
 	}
 	if o.Err == nil {
-		resetFailures(status)
+		release.ResetFailures(status)
 		recordRendering(status, o.Desired)
 		setReleased(c, last)
 		c.setTested(last, o.Desired)

@@ -212,8 +212,7 @@ func stalled(hr *helmv2.HelmRelease, d release.Decision, a release.Stall, in rel
 // its objects remain in the cluster, where no controller manages them any more.
 func Finalized(d release.Decision, in release.Input) []Event {
 	last := release.Latest(in.Recorded.History)
-	stays := in.Desired.Suspension.Active || in.Desired.Deletion.Orphan || in.Observed.Unreachable != ""
-	if last == nil || !stays {
+	if last == nil || d.State == release.StateAbsent {
 		return nil
 	}
 	message := fmt.Sprintf("Helm release %s with chart %s and its objects stay behind: %s",
@@ -235,7 +234,7 @@ func adopted(hr *helmv2.HelmRelease, in release.Input) Report {
 	newest, by := in.Observed.Newest(), lastOrigin(in.Desired.UID, &status)
 	if before := release.Latest(status.History); before != nil && before.Version == newest.Version && newest.Status == helmv2.StatusDeployed {
 		// A recheck found the revision ready, which ends the series of failures.
-		resetFailures(&status)
+		release.ResetFailures(&status)
 	}
 	if newest.Rollback {
 		by.action, by.ociDigest = helmv2.ActionRollback, ""

@@ -50,6 +50,7 @@ func TestAnnouncedForDeleted(t *testing.T) {
 			}
 			meanwhile.Store(&deleted)
 			answered := make(chan int, 1)
+			var sent atomic.Int32
 			mine := w.ownController(config{wrap: func(next http.RoundTripper) http.RoundTripper {
 				return transport(func(req *http.Request) (*http.Response, error) {
 					if req.URL.Query().Get("watch") != "" && strings.HasSuffix(req.URL.Path, "/helmreleases") {
@@ -60,6 +61,9 @@ func TestAnnouncedForDeleted(t *testing.T) {
 						return resp, err
 					}
 					announcement := req.Method == http.MethodPatch && strings.HasSuffix(req.URL.Path, "/"+w.namespace+"/helmreleases/web/status")
+					if announcement {
+						sent.Add(1)
+					}
 					do := meanwhile.Load()
 					if !announcement || do == nil || !meanwhile.CompareAndSwap(do, nil) {
 						return next.RoundTrip(req)
@@ -92,6 +96,9 @@ func TestAnnouncedForDeleted(t *testing.T) {
 			}
 			// Time for an action that must not start.
 			time.Sleep(500 * time.Millisecond)
+			if n := sent.Load(); n != 1 {
+				t.Errorf("the announcement is sent %d times, want once", n)
+			}
 			if n := len(w.stored("web")); n != 0 {
 				t.Errorf("%d revisions are stored for a HelmRelease that is gone", n)
 			}

@@ -128,6 +128,9 @@ func TestWebhookThatIsAway(t *testing.T) {
 			if !own && !strings.Contains(out.Interrupted.Server, `admission webhook "checks.example.com" of `) {
 				t.Errorf("%q has been unavailable", out.Interrupted.Server)
 			}
+			if !own && (out.Interrupted.Since.Before(began) || out.Interrupted.Since.After(began.Add(10*time.Second))) {
+				t.Errorf("the upgrade begins at %s, and the outage at %s", began, out.Interrupted.Since)
+			}
 		})
 	}
 }

@@ -151,8 +151,8 @@ type Parameters struct {
 	// +optional
 	AllowEventMismatch bool `json:"allowEventMismatch,omitempty"`
 
-	// Deadline of a Job in seconds, including the time spent waiting for the lock. The chart's
-	// limit and the controller's --operation-timeout apply too: the shortest counts.
+	// Time limit, in seconds, of each Job and of the wait for the lock. The controller's
+	// --operation-timeout applies too, and to Jobs also the limit of the chart: the shortest counts.
 	// +kubebuilder:validation:Minimum=1
 	// +optional
 	ActiveDeadlineSeconds *int64 `json:"activeDeadlineSeconds,omitempty"`

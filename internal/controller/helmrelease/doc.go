@@ -5,7 +5,7 @@
 // releases: that is package release. Its files, from the top:
 //
 //	setup.go           registers the controller with a manager, and its watches
-//	reconcile.go       Reconcile
+//	reconcile.go       Reconcile and its steps
 //	act.go             step 4: begins an action
 //	observe.go         step 2: what is installed
 //	move.go            ... when the release moves to another name, namespace or cluster

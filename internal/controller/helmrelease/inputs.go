@@ -41,6 +41,7 @@ func (i *inputReader) read(ctx context.Context, rec reconciliation) (reconciliat
 		return rec, err
 	}
 	rec.in = release.Input{Desired: rec.want.Desired, Recorded: rec.hr.Status, Now: i.now()}
+	rec.in.Observed.Running = rec.running
 	return rec, nil
 }
 

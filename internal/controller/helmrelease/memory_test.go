@@ -159,9 +159,9 @@ func TestRefusalIsRemembered(t *testing.T) {
 	if _, err := r.publisher.finished(t.Context(), hr, outcome); err != nil {
 		t.Fatal(err)
 	}
-	rec, err := r.read(t.Context(), reconciliation{read: hr, hr: hr})
-	if err != nil || rec.in.Observed.Oversized == nil {
-		t.Errorf("observed is %+v, %v", rec.in.Observed, err)
+	in, err := r.steps(t.Context(), hr).Inputs()
+	if err != nil || in.Observed.Oversized == nil {
+		t.Errorf("observed is %+v, %v", in.Observed, err)
 	}
 }
 
@@ -176,26 +176,6 @@ func TestConflictIsNoObstacle(t *testing.T) {
 	}
 }
 
-// TestInSyncOnlyIfFree: a release is observed while an action runs, and while an Operation holds
-// the release or waits for it.
-func TestInSyncOnlyIfFree(t *testing.T) {
-	r := testReconciler(t, &stub{})
-	hr, now := current(t, r), time.Now()
-	r.memory.With(key, func(m *memory) { m.sync.found(release.Desired{}, hr.Status, now.Add(time.Minute)) })
-	for name, edit := range map[string]func(*reconciliation){
-		"Free":    func(*reconciliation) {},
-		"Running": func(rec *reconciliation) { rec.running = &release.Running{} },
-		"Held":    func(rec *reconciliation) { rec.in.Observed.LockHolder = &release.Operation{} },
-		"Awaited": func(rec *reconciliation) { rec.in.Observed.WaitingOperation = &release.Operation{} },
-	} {
-		rec := reconciliation{read: hr, hr: hr, in: release.Input{Now: now}}
-		edit(&rec)
-		if left := r.inSync(rec); (left > 0) != (name == "Free") {
-			t.Errorf("%s: in sync for %s", name, left)
-		}
-	}
-}
-
 // TestDebounceEndsWithAnAction: changes are part of the decision until an action begins.
 func TestDebounceEndsWithAnAction(t *testing.T) {
 	s := &stub{}
@@ -205,7 +185,7 @@ func TestDebounceEndsWithAnAction(t *testing.T) {
 		m.debounce.Observe([2]int64{1, 1}, now)
 		m.debounce.Changed(now)
 	})
-	rec, err := r.observer.observe(t.Context(), reconciliation{read: hr, hr: hr})
+	rec, err := observe(t, r, reconciliation{read: hr, hr: hr})
 	if err != nil || rec.in.Observed.Debounce == nil {
 		t.Fatalf("observed is %+v, %v", rec.in.Observed, err)
 	}

@@ -4,7 +4,6 @@
 package helmrelease
 
 import (
-	"context"
 	"fmt"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -14,28 +13,21 @@ import (
 	"github.com/pintle-dev/pintle/internal/status"
 )
 
-// findStray returns rec with the revisions of an interrupted install whose target neither the spec
-// nor status names any more, if there is one. This HelmRelease made the newest of them, so that
-// no other one owns the release.
-func (o *observer) findStray(ctx context.Context, rec reconciliation) (reconciliation, error) {
-	if !release.MustFindStray(rec.in) {
-		return rec, nil
-	}
-	namespace := rec.hr.Status.StorageNamespace
-	stray, revisions, err := o.helm.Stray(ctx, rec.conn, namespace, rec.in.Desired.UID)
+// Stray returns the revisions of an interrupted install whose target neither the spec nor status
+// names any more, if there is one.
+func (o *observation) Stray(in release.Input) (*release.Target, []release.Revision, error) {
+	namespace := in.Recorded.StorageNamespace
+	stray, revisions, err := o.helm.Stray(o.ctx, o.rec.conn, namespace, in.Desired.UID)
 	if err != nil {
-		return rec, release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine whether an install that was interrupted has left a release in namespace %s", namespace)
+		return nil, nil, release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine whether an install that was interrupted has left a release in namespace %s", namespace)
 	}
-	if stray != nil {
-		have := &rec.in.Observed
-		have.Stray, have.Revisions, have.Conflicts = stray, revisions, nil
-	}
-	return rec, nil
+	return stray, revisions, nil
 }
 
-// checkTarget checks whether the release can be installed at the target of the spec. It does not
+// Target checks whether the release can be installed at the target of the spec. It does not
 // wait for a download: the end of a download triggers another reconciliation.
-func (o *observer) checkTarget(ctx context.Context, rec reconciliation) (*release.TargetCheck, error) {
+func (o *observation) Target(in release.Input) (*release.TargetCheck, error) {
+	ctx, rec := o.ctx, o.with(in)
 	install := release.Install{Timeout: rec.want.Policy.Install.Timeout}
 	want, err := o.inputs.withChart(ctx, rec.hr, rec.want, install)
 	if err != nil {

@@ -6,7 +6,6 @@ package helmrelease
 import (
 	"context"
 
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -25,108 +24,90 @@ type observer struct {
 	debouncer  *debounce.Debouncer
 }
 
-// observe returns rec with the complete input of the decision, and with the connection by which
-// the release was read. An action uses the same connection.
-func (o *observer) observe(ctx context.Context, rec reconciliation) (reconciliation, error) {
-	rec.in.Observed.Running = rec.running
-	if rec.want.Deleted && rec.running == nil && !rec.want.Suspension.Active {
-		rec.in.Observed.Dependents = o.dependents.Of(ctx, rec.hr)
-	}
-	rec, err := o.release(ctx, rec)
-	if err != nil {
-		return rec, err
-	}
-	rec.in.Observed.Debounce = o.debouncer.Burst(ctx, rec.hr, rec.in)
-	return rec, nil
+// observation is one run of release.Observe. rec gets the connection by which the release is read.
+// An action uses the same connection.
+type observation struct {
+	*observer
+	ctx context.Context //nolint:containedctx // it lives as long as one reconciliation
+	rec reconciliation
+	// live is true if the revisions were read from the API server.
+	live bool
 }
 
-// release returns rec with what is observed of the release.
-func (o *observer) release(ctx context.Context, rec reconciliation) (reconciliation, error) {
-	if !release.MustReadHistory(rec.want.Desired, rec.hr.Status, rec.running) {
-		return rec, nil
-	}
-	conn, unreachable, err := o.connections.Find(ctx, rec.hr)
+var _ release.Observer = (*observation)(nil)
+
+// with returns the reconciliation with the present input.
+func (o *observation) with(in release.Input) reconciliation {
+	o.rec.in = in
+	return o.rec
+}
+
+func (o *observation) Dependents() []release.Dependent { return o.dependents.Of(o.ctx, o.rec.hr) }
+
+func (o *observation) Connect() (unreachable string, err error) {
+	conn, unreachable, err := o.connections.Find(o.ctx, o.rec.hr)
 	if err != nil || unreachable != "" {
-		rec.in.Observed.Unreachable = unreachable
-		return rec, err
+		return unreachable, err
 	}
 	if held, takes := conn.TokenState(); takes {
-		o.metrics.TokenRequested(rec.key(), held)
+		o.metrics.TokenRequested(o.rec.key(), held)
 	}
-	rec.conn = conn
-	if rec, err = o.survey(ctx, rec); err != nil {
-		return rec, o.connections.Explain(rec.hr, conn, err)
-	}
-	return rec, nil
+	o.rec.conn = conn
+	return "", nil
 }
 
-// survey returns rec with the revisions of the release and with what depends on them.
-func (o *observer) survey(ctx context.Context, rec reconciliation) (reconciliation, error) {
-	target := release.StoredTarget(rec.want.Desired, rec.hr.Status)
-	rec, err := o.history(ctx, rec, target, o.helm.History)
+func (o *observation) History(in release.Input, live bool) ([]release.Revision, []release.Conflict, error) {
+	o.live = live
+	target, read := release.StoredTarget(in.Desired, in.Recorded), o.helm.History
+	if live {
+		read = o.helm.LiveHistory
+	}
+	conflicts, err := o.owners.ofRelease(o.ctx, o.rec.hr, target)
 	if err != nil {
-		return rec, err
+		return nil, nil, err
 	}
-	if release.MustConfirm(rec.in) {
-		if rec, err = o.history(ctx, rec, target, o.helm.LiveHistory); err != nil {
-			return rec, err
-		}
+	revisions, err := read(o.ctx, o.rec.conn, target, in.Recorded.History)
+	if err != nil {
+		return nil, nil, release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine release state")
 	}
-	o.warnOfMove(rec, target)
-	if release.MustCheckTarget(rec.in) {
-		rec.in.Observed.Target, err = o.checkTarget(ctx, rec)
-		return rec, err
-	}
-	return o.inspect(ctx, rec)
+	return revisions, conflicts, nil
 }
 
-// readHistory reads the revisions of a release.
-type readHistory func(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, recorded helmv2.Snapshots) ([]release.Revision, error)
-
-// history returns rec with the revisions of a release, and with the other HelmReleases that ask
-// for the release or made revisions of it.
-func (o *observer) history(ctx context.Context, rec reconciliation, target release.Target, read readHistory) (reconciliation, error) {
-	have := &rec.in.Observed
-	have.Stray = nil
-	var err error
-	if have.Conflicts, err = o.owners.ofRelease(ctx, rec.hr, target); err != nil {
-		return rec, err
+func (o *observation) Makers(in release.Input) ([]release.Conflict, error) {
+	conflicts, err := o.owners.withMakers(o.ctx, o.rec.hr, in.Observed.Revisions, in.Observed.Conflicts)
+	if in.Observed.Conflicts = conflicts; err == nil && (o.live || !release.MustConfirm(in)) {
+		o.warnOfMove(o.with(in), release.StoredTarget(in.Desired, in.Recorded))
 	}
-	have.Revisions, err = read(ctx, rec.conn, target, rec.hr.Status.History)
-	if err != nil {
-		return rec, release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine release state")
-	}
-	if rec, err = o.findStray(ctx, rec); err != nil {
-		return rec, err
-	}
-	rec.in.Observed.Conflicts, err = o.owners.withMakers(ctx, rec.hr, rec.in.Observed.Revisions, rec.in.Observed.Conflicts)
-	return rec, err
+	return conflicts, err
 }
 
-// inspect returns rec with what only some decisions depend on.
-func (o *observer) inspect(ctx context.Context, rec reconciliation) (reconciliation, error) {
-	have := &rec.in.Observed
-	var err error
-	if rec.want.Policy.PreserveValues && len(have.Revisions) > 0 && rec.want.Values != nil {
-		have.PreservedDigest, err = o.helm.Preserved(ctx, rec.conn, release.ObservedTarget(rec.in), have.Revisions, rec.want.Values)
-		if err != nil {
-			return rec, release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine which values are preserved")
-		}
+func (o *observation) PreservedDigest(in release.Input) (string, error) {
+	values := o.rec.want.Values
+	if values == nil {
+		return "", nil
 	}
-	newest := have.Newest()
-	if release.MustCompare(rec.in) {
-		have.Drift, err = o.comparer.compare(ctx, rec, newest)
-		return rec, err
-	}
-	if !release.MustInspect(rec.in) {
-		return rec, nil
-	}
-	health, err := o.helm.Health(ctx, rec.conn, o.job(rec, release.Recheck{Version: newest.Version}), newest.Version)
+	digest, err := o.helm.Preserved(o.ctx, o.rec.conn, release.ObservedTarget(in), in.Observed.Revisions, values)
 	if err != nil {
-		return rec, release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine the health of revision %d", newest.Version)
+		return "", release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine which values are preserved")
 	}
-	have.Health = &health
-	return rec, nil
+	return digest, nil
+}
+
+func (o *observation) Drift(in release.Input) (*release.Drift, error) {
+	return o.comparer.compare(o.ctx, o.with(in), in.Observed.Newest())
+}
+
+func (o *observation) Health(in release.Input) (*release.Health, error) {
+	version := in.Observed.Newest().Version
+	health, err := o.helm.Health(o.ctx, o.rec.conn, o.job(o.with(in), release.Recheck{Version: version}), version)
+	if err != nil {
+		return nil, release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine the health of revision %d", version)
+	}
+	return &health, nil
+}
+
+func (o *observation) Debounce(in release.Input) *release.Debounce {
+	return o.debouncer.Burst(o.ctx, o.rec.hr, in)
 }
 
 // inventory returns the objects of the newest revision, which is about to be adopted. The adoption

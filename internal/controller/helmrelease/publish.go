@@ -154,7 +154,7 @@ func (p *publisher) rememberSync(rec reconciliation, status helmv2.HelmReleaseSt
 		if !m.sync.known {
 			after = p.stagger(after)
 		}
-		m.sync.found(rec.in.Desired, status, p.now().Add(after))
+		m.sync.found(release.Synced{Desired: rec.in.Desired, Status: status, Until: p.now().Add(after)})
 	})
 	return after
 }

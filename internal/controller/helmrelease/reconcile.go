@@ -16,8 +16,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/debounce"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/dependency"
-	"github.com/pintle-dev/pintle/internal/controller/helmrelease/helmchart"
-	"github.com/pintle-dev/pintle/internal/controller/helmrelease/state"
 	"github.com/pintle-dev/pintle/internal/controller/lock"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/status"
@@ -36,52 +34,14 @@ type Reconciler struct {
 	locks      *lock.Locks
 }
 
-// parts are the collaborators of a Reconciler beside its environment.
-type parts struct {
-	resolver   resolver
-	detector   driftDetector
-	objects    follower
-	dependency *dependency.Subscriptions
-	// cached reads metadata of ConfigMaps and Secrets from the cache.
-	cached client.Reader
-	locks  *lock.Locks
-	// enqueue triggers a reconciliation of a HelmRelease. It must not block.
-	enqueue func(types.NamespacedName)
-	options Options
-}
-
-// newReconciler returns a Reconciler whose steps share env.
-func newReconciler(env *environment, p parts) *Reconciler {
-	charts := &helmchart.Maker{Client: env.client, Live: env.live, Events: env.events, NoCrossNamespaceRefs: p.options.NoCrossNamespaceRefs}
-	debouncer := &debounce.Debouncer{
-		Client: env.client, Cached: p.cached, Live: env.live, Now: env.now, NoConfigWatches: p.options.NoConfigWatches,
-		Memory: state.Part(env.memory, func(m *memory) *debounce.State { return &m.debounce }),
-	}
-	in := &inputReader{environment: env, resolver: p.resolver, charts: charts, dependency: p.dependency, enqueue: p.enqueue}
-	compare := &comparer{environment: env, detector: p.detector, objects: p.objects, inputs: in, overriddenManagers: p.options.OverriddenManagers}
-	return &Reconciler{
-		environment: env,
-		inputs:      in,
-		observer: &observer{
-			environment: env, inputs: in, comparer: compare, owners: owners{client: env.client, live: env.live},
-			dependents: dependency.Dependents{Client: env.client, Live: env.live}, debouncer: debouncer,
-		},
-		comparer:   compare,
-		actor:      &actor{environment: env, charts: charts, comparer: compare, debouncer: debouncer},
-		publisher:  &publisher{environment: env},
-		debouncer:  debouncer,
-		dependency: p.dependency,
-		locks:      p.locks,
-	}
-}
-
-// Reconcile brings one HelmRelease one step closer to what it asks for.
+// Reconcile brings one HelmRelease one step closer to what it asks for. release.Reconcile calls the
+// steps:
 //
-//	publish  if an action has ended: write its outcome     status
-//	inputs   what is wanted?                               inputs
-//	observe  what is installed?                            helm, drift
-//	decide   what is the next action?                      release
-//	act      announce the action, then begin it            attempt, helm, drift
+//	Record   if an action has ended: write its outcome     status
+//	Inputs   what is wanted?                               inputs
+//	Observe  what is installed?                            helm, drift
+//	Decide   what is the next action?                      release
+//	Act      announce the action, then begin it            attempt, helm, drift
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	hr := &helmv2.HelmRelease{}
 	if err := r.client.Get(ctx, req.NamespacedName, hr); err != nil {
@@ -98,40 +58,74 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if result := r.publisher.answered(hr); result != nil {
 		return *result, nil
 	}
-	rec := reconciliation{read: hr, hr: hr}
-	// In this order: an action that ends in between counts as ended.
-	rec.running = r.attempts.Running(req.NamespacedName)
-	if outcome, ended := r.actor.ended(hr); ended {
-		return r.publisher.finished(ctx, hr, outcome)
-	}
-	rec, err := r.read(ctx, rec)
-	if err != nil {
-		return r.publisher.blocked(ctx, rec, err)
-	}
-	if left := r.inSync(rec); left > 0 {
-		return r.publisher.unchanged(rec, left), nil
-	}
-	if rec, err = r.observer.observe(ctx, rec); err != nil {
-		return r.publisher.blocked(ctx, rec, err)
-	}
-	rec.decision = release.Decide(rec.in)
-	ctrl.LoggerFrom(ctx).Info("decided", "rule", rec.decision.Rule, "action", release.Name(rec.decision.Action), "why", rec.decision.Why)
-	if !rec.decision.Acts() {
-		return r.settle(ctx, rec)
-	}
-	return r.act(ctx, rec)
+	return release.Reconcile(r.steps(ctx, hr))
 }
 
-// read returns rec with what the HelmRelease asks for, and with what is known of the release without
-// looking at it: its last refusal, and the Operations that hold it or wait for it.
-func (r *Reconciler) read(ctx context.Context, rec reconciliation) (reconciliation, error) {
-	rec, err := r.inputs.read(ctx, rec)
-	if err != nil {
-		return rec, err
+// steps are the steps of one reconciliation.
+type steps struct {
+	observation
+	r *Reconciler
+}
+
+var _ release.Reconciler[ctrl.Result] = (*steps)(nil)
+
+func (r *Reconciler) steps(ctx context.Context, hr *helmv2.HelmRelease) *steps {
+	return &steps{r: r, observation: observation{observer: r.observer, ctx: ctx, rec: reconciliation{read: hr, hr: hr}}}
+}
+
+// Record publishes the outcome of an action.
+func (s *steps) Record() (ctrl.Result, bool, error) {
+	// In this order: an action that ends in between counts as ended.
+	s.rec.running = s.r.attempts.Running(s.rec.key())
+	outcome, ended := s.r.actor.ended(s.rec.hr)
+	if !ended {
+		return ctrl.Result{}, false, nil
 	}
-	r.comparer.follows(rec.key(), rec.want.Desired)
-	r.memory.With(rec.key(), func(m *memory) { rec.in.Observed.Oversized = m.refusal })
-	return rec, r.locks.Observe(ctx, rec.hr, rec.in.Now, &rec.in.Observed)
+	result, err := s.r.publisher.finished(s.ctx, s.rec.hr, outcome)
+	return result, true, err
+}
+
+// Inputs returns what the HelmRelease asks for, and what is known of the release without looking at
+// it: its last refusal, when it was in sync, and the Operations that hold it or wait for it.
+func (s *steps) Inputs() (release.Input, error) {
+	var err error
+	if s.rec, err = s.r.inputs.read(s.ctx, s.rec); err != nil {
+		return s.rec.in, err
+	}
+	s.r.comparer.follows(s.rec.key(), s.rec.want.Desired)
+	have := &s.rec.in.Observed
+	s.r.memory.With(s.rec.key(), func(m *memory) { have.Oversized, have.Synced = m.refusal, m.sync.lastFound(s.rec.hr) })
+	return s.rec.in, s.r.locks.Observe(s.ctx, s.rec.hr, s.rec.in.Now, have)
+}
+
+// Cached ends the reconciliation of a release that was found in sync and has not changed since.
+func (s *steps) Cached(in release.Input, left time.Duration) (ctrl.Result, error) {
+	return s.r.publisher.unchanged(s.with(in), left), nil
+}
+
+// Blocked publishes an obstacle.
+func (s *steps) Blocked(err error) (ctrl.Result, error) {
+	if s.rec.conn != nil {
+		err = s.r.connections.Explain(s.rec.hr, s.rec.conn, err)
+	}
+	return s.r.publisher.blocked(s.ctx, s.rec, err)
+}
+
+// decided returns the reconciliation with its decision.
+func (s *steps) decided(in release.Input, d release.Decision) reconciliation {
+	s.rec.decision = d
+	ctrl.LoggerFrom(s.ctx).Info("decided", "rule", d.Rule, "action", release.Name(d.Action), "why", d.Why)
+	return s.with(in)
+}
+
+// Settle ends a reconciliation whose decision is no action of Helm.
+func (s *steps) Settle(in release.Input, d release.Decision) (ctrl.Result, error) {
+	return s.r.settle(s.ctx, s.decided(in, d))
+}
+
+// Act announces the action and begins it.
+func (s *steps) Act(in release.Input, d release.Decision) (ctrl.Result, error) {
+	return s.r.act(s.ctx, s.decided(in, d))
 }
 
 // settle ends a reconciliation whose decision is no action of Helm.
@@ -175,16 +169,6 @@ func (r *Reconciler) act(ctx context.Context, rec reconciliation) (ctrl.Result, 
 		return r.requeue(rec.key(), release.After(controller.StaleRetry)), nil
 	}
 	return ctrl.Result{}, nil
-}
-
-// inSync returns how long the release counts as in sync without another look at it; zero if
-// anything has changed since the last one.
-func (r *Reconciler) inSync(rec reconciliation) (left time.Duration) {
-	r.memory.With(rec.key(), func(m *memory) { left = m.sync.left(rec.hr, rec.want.Desired, rec.in.Now) })
-	if rec.running != nil || rec.in.Observed.LockHolder != nil || rec.in.Observed.WaitingOperation != nil {
-		return 0
-	}
-	return left
 }
 
 // isStale reports whether hr is a version that the last write of its status replaced. The cache

@@ -292,6 +292,14 @@ func TestGoneBeginsNothing(t *testing.T) {
 	}
 }
 
+// observe returns rec with the observed state.
+func observe(t *testing.T, r *Reconciler, rec reconciliation) (reconciliation, error) {
+	t.Helper()
+	o := &observation{observer: r.observer, ctx: t.Context(), rec: rec}
+	in, err := release.Observe(rec.in, o)
+	return o.with(in), err
+}
+
 // TestNothingIsStoredIsConfirmed: a HelmRelease that is being deleted is let go only if the
 // API server answers that nothing is stored, whatever was read before.
 func TestNothingIsStoredIsConfirmed(t *testing.T) {
@@ -309,13 +317,9 @@ func TestNothingIsStoredIsConfirmed(t *testing.T) {
 			s := &stub{stored: tc.stored, really: tc.really}
 			r := testReconciler(t, s)
 			hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web", UID: "uid-1"}}
-			way, err := r.connections.Clusters.For(cluster.Identity{})
-			if err != nil {
-				t.Fatal(err)
-			}
 			in := release.Input{Desired: release.Desired{Deleted: true, UID: "uid-1"}}
 			in.Recorded.StorageNamespace = "apps"
-			rec, err := r.observer.survey(t.Context(), reconciliation{read: hr, hr: hr, conn: way, want: inputs.Want{Desired: in.Desired}, in: in})
+			rec, err := observe(t, r, reconciliation{read: hr, hr: hr, want: inputs.Want{Desired: in.Desired}, in: in})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -24,7 +25,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/controller/connection"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/debounce"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/dependency"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/helmchart"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/outage"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/state"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/trigger"
@@ -144,6 +147,45 @@ func newEnvironment(mgr ctrl.Manager, o Options, memory *state.Table[memory], po
 		backoff: workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](o.MinRetryDelay, o.MaxRetryDelay),
 		spread:  spreadBy(o.JitterPercent), stagger: staggerBy(o.JitterPercent),
 		defaults: o.Defaults, allowDNS: o.AllowDNS,
+	}
+}
+
+// parts are the collaborators of a Reconciler beside its environment.
+type parts struct {
+	resolver   resolver
+	detector   driftDetector
+	objects    follower
+	dependency *dependency.Subscriptions
+	// cached reads metadata of ConfigMaps and Secrets from the cache.
+	cached client.Reader
+	locks  *lock.Locks
+	// enqueue triggers a reconciliation of a HelmRelease. It must not block.
+	enqueue func(types.NamespacedName)
+	options Options
+}
+
+// newReconciler returns a Reconciler whose steps share env.
+func newReconciler(env *environment, p parts) *Reconciler {
+	charts := &helmchart.Maker{Client: env.client, Live: env.live, Events: env.events, NoCrossNamespaceRefs: p.options.NoCrossNamespaceRefs}
+	debouncer := &debounce.Debouncer{
+		Client: env.client, Cached: p.cached, Live: env.live, Now: env.now, NoConfigWatches: p.options.NoConfigWatches,
+		Memory: state.Part(env.memory, func(m *memory) *debounce.State { return &m.debounce }),
+	}
+	in := &inputReader{environment: env, resolver: p.resolver, charts: charts, dependency: p.dependency, enqueue: p.enqueue}
+	compare := &comparer{environment: env, detector: p.detector, objects: p.objects, inputs: in, overriddenManagers: p.options.OverriddenManagers}
+	return &Reconciler{
+		environment: env,
+		inputs:      in,
+		observer: &observer{
+			environment: env, inputs: in, comparer: compare, owners: owners{client: env.client, live: env.live},
+			dependents: dependency.Dependents{Client: env.client, Live: env.live}, debouncer: debouncer,
+		},
+		comparer:   compare,
+		actor:      &actor{environment: env, charts: charts, comparer: compare, debouncer: debouncer},
+		publisher:  &publisher{environment: env},
+		debouncer:  debouncer,
+		dependency: p.dependency,
+		locks:      p.locks,
 	}
 }
 

@@ -6,11 +6,7 @@ package helmrelease
 import (
 	"bytes"
 	"encoding/json"
-	"reflect"
 	"slices"
-	"time"
-
-	"k8s.io/apimachinery/pkg/api/equality"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
@@ -99,43 +95,34 @@ func (m *memory) waitsFor(releases []string) bool {
 	return slices.ContainsFunc(m.conflicts, func(o string) bool { return slices.Contains(releases, o) })
 }
 
-// syncState remembers that a HelmRelease was found in sync, for which inputs, and until when. A
-// change of a ConfigMap in a key that is not used enqueues all HelmReleases that use another
-// key: they need not read Helm's storage again.
+// syncState remembers that a HelmRelease was found in sync.
 type syncState struct {
 	// known is true if the HelmRelease was found in sync, or acted on, in this process.
-	known   bool
-	desired release.Desired
-	status  helmv2.HelmReleaseStatus
-	until   time.Time
+	known bool
+	last  *release.Synced
 	// changed is true if live objects have changed, or may have.
 	changed bool
 }
 
-// found records that the HelmRelease is in sync with want until a time.
-func (s *syncState) found(want release.Desired, status helmv2.HelmReleaseStatus, until time.Time) {
-	s.known, s.desired, s.status, s.until = true, want, status, until
-}
+// found records that the HelmRelease is in sync.
+func (s *syncState) found(last release.Synced) { s.known, s.last = true, &last }
 
-// left returns how long hr counts as in sync; zero if its inputs have changed since it was found
-// in sync. The cluster of a kubeconfig is not known without reading the kubeconfig.
-func (s *syncState) left(hr *helmv2.HelmRelease, want release.Desired, now time.Time) time.Duration {
+// lastFound returns the last reconciliation that found hr in sync; nil if hr may have changed since.
+// It is called once in each reconciliation: a change that comes later counts for the next one. The
+// cluster of a kubeconfig is not known without reading the kubeconfig.
+func (s *syncState) lastFound(hr *helmv2.HelmRelease) *release.Synced {
 	if s.changed {
-		// Until a reconciliation has found it in sync again.
 		s.changed = false
 		s.invalidate()
 	}
-	if !s.known || hr.Spec.KubeConfig != nil || want.Deleted || want.Suspension.Active ||
-		!reflect.DeepEqual(s.desired, want) || !equality.Semantic.DeepEqual(s.status, hr.Status) {
-		return 0
+	if hr.Spec.KubeConfig != nil {
+		return nil
 	}
-	return max(0, s.until.Sub(now))
+	return s.last
 }
 
 // invalidate makes the next reconciliation observe the release: an action has changed it.
-func (s *syncState) invalidate() {
-	s.known, s.desired, s.status, s.until = true, release.Desired{}, helmv2.HelmReleaseStatus{}, time.Time{}
-}
+func (s *syncState) invalidate() { s.known, s.last = true, nil }
 
 // place is a cluster, with a name for messages and the host for comparisons.
 type place struct {

@@ -37,13 +37,18 @@ func TestSyncState(t *testing.T) {
 			var s syncState
 			hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web"}}
 			want := release.Desired{UID: "uid-1", ConfigDigest: "sha256:values", Policy: release.Policy{TestFilters: []release.TestFilter{{Name: "a"}}}}
-			s.found(want, hr.Status, now.Add(time.Minute))
+			s.found(release.Synced{Desired: want, Status: hr.Status, Until: now.Add(time.Minute)})
 			then := now
 			tc.change(hr, &want, &then)
-			if got := s.left(hr, want, then) > 0; got != tc.inSync {
+			left := func() time.Duration {
+				in := release.Input{Desired: want, Recorded: hr.Status, Now: then}
+				in.Observed.Synced = s.lastFound(hr)
+				return release.CachedFor(in)
+			}
+			if got := left() > 0; got != tc.inSync {
 				t.Errorf("%s In sync: %t", tc.reason, got)
 			}
-			if s.changed = true; s.left(hr, want, then) > 0 || !s.known {
+			if s.changed = true; left() > 0 || !s.known {
 				t.Error("it is in sync after a change of live objects")
 			}
 		})

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -42,35 +41,17 @@ func (d Dependents) Of(ctx context.Context, hr *helmv2.HelmRelease) []release.De
 	for _, user := range users.Items {
 		key := client.ObjectKeyFromObject(&user)
 		dependent := release.Dependent{Name: key.String(), Deleted: !user.DeletionTimestamp.IsZero()}
-		if path := d.path(ctx, key, hr, map[types.NamespacedName]bool{}); path != nil {
-			dependent.Cycle = strings.Join(append(path, self.String()), " -> ")
+		if path := inputs.DependencyPath(ctx, d.Client, self, key); path != nil {
+			var names []string
+			for _, on := range append(path, self) {
+				names = append(names, on.String())
+			}
+			dependent.Cycle = strings.Join(names, " -> ")
 		}
 		found = append(found, dependent)
 	}
 	slices.SortFunc(found, func(a, b release.Dependent) int { return strings.Compare(a.Name, b.Name) })
 	return found
-}
-
-// path returns the dependencies from one HelmRelease to another; nil if there are none.
-func (d Dependents) path(ctx context.Context, target types.NamespacedName, from *helmv2.HelmRelease, seen map[types.NamespacedName]bool) []string {
-	key := client.ObjectKeyFromObject(from)
-	if key == target {
-		return []string{key.String()}
-	}
-	if seen[key] {
-		return nil
-	}
-	seen[key] = true
-	for _, next := range inputs.DependsOn(from) {
-		hr := &helmv2.HelmRelease{}
-		if d.Client.Get(ctx, next, hr) != nil {
-			continue
-		}
-		if path := d.path(ctx, target, hr, seen); path != nil {
-			return append([]string{key.String()}, path...)
-		}
-	}
-	return nil
 }
 
 // isTerminating reports whether a namespace is being deleted. One that may not be read counts as
