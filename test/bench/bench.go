@@ -111,7 +111,7 @@ func (b *bench) connect(context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.proxy.ask(record.SourceAddress)
+	b.proxy.setTarget(record.SourceAddress)
 	b.servers = []int{record.PIDs["kube-apiserver"], record.PIDs["etcd"]}
 	config, err := clientcmd.BuildConfigFromFlags("", b.env.Kubeconfig)
 	if err != nil {

@@ -54,7 +54,7 @@ func notAChart(w world) {
 	w.UntilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonArtifactFailed,
 		"Could not load chart", w.Namespace+"/noise", "cannot be read")
 	w.push("0.1.1")
-	w.ask(source)
+	w.requestReconciliation(source)
 	w.UntilRevision(hr, 1)
 }
 
@@ -100,7 +100,7 @@ func unreachableRegistry(w world) {
 	archive, err := harness.HelloChart("0.1.0")
 	w.Must(err)
 	w.Must(registry.PushChart(w.Context(), w.Namespace, archive))
-	w.ask(source)
+	w.requestReconciliation(source)
 	w.UntilRevision(hr, 1)
 }
 

@@ -118,7 +118,7 @@ func (w world) arrived(hr *helmv2.HelmRelease, kills int) {
 			deployed++
 		}
 		// Helm may set the status superseded for a failed revision without an earlier one; only the
-		// description tells them apart.
+		// description distinguishes them.
 		if !strings.HasSuffix(r.Info.Description, " complete") {
 			failed++
 			continue

@@ -43,7 +43,7 @@ func TestLifecycle(t *testing.T) {
 	w.message("hello", "two")
 
 	w.push("0.2.0")
-	w.ask(source)
+	w.requestReconciliation(source)
 	w.Until(hr, "to have chart version 0.2.0", func(hr *helmv2.HelmRelease) bool {
 		return strings.HasPrefix(hr.Status.History[0].ChartVersion, "0.2.0+")
 	})
@@ -60,7 +60,7 @@ func TestLifecycle(t *testing.T) {
 	w.UntilRevision(hr, 4)
 	w.message("hello", "three")
 
-	w.told(hr, helmv2.ReasonInstallSucceeded, helmv2.ReasonUpgradeSucceeded)
+	w.untilEvents(hr, helmv2.ReasonInstallSucceeded, helmv2.ReasonUpgradeSucceeded)
 	w.Must(env.Client.Delete(w.Context(), hr))
 	w.gone(hr)
 }
@@ -184,9 +184,9 @@ func (w world) message(name, want string) {
 	}
 }
 
-// told checks that there are Kubernetes events with the given reasons. They are sent after the
-// status is written, so told waits for them.
-func (w world) told(hr *helmv2.HelmRelease, reasons ...string) {
+// untilEvents waits for Kubernetes events with the given reasons. They are sent after the status is
+// written.
+func (w world) untilEvents(hr *helmv2.HelmRelease, reasons ...string) {
 	w.Helper()
 	ctx, cancel := w.Bounded()
 	defer cancel()

@@ -74,7 +74,7 @@ metadata: {name: data-{{ .Release.Name }}}
 spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
 `
 
-// simpleHook is a hook whose Pods behave as an annotation says.
+// simpleHook is a hook with an annotation of its Pods, which sets their simulated behavior.
 const simpleHook = `apiVersion: batch/v1
 kind: Job
 metadata: {name: %s, annotations: {helm.sh/hook: %s}}
@@ -121,7 +121,7 @@ func (w world) untilPhase(op *opsv1alpha1.Operation, phase opsv1alpha1.Operation
 	w.UntilOperation(op, "to be "+string(phase), func(op *opsv1alpha1.Operation) bool { return op.Status.Phase == phase })
 }
 
-func (w world) saysOperation(op *opsv1alpha1.Operation, kind string, status metav1.ConditionStatus, reason string) {
+func (w world) checkOperation(op *opsv1alpha1.Operation, kind string, status metav1.ConditionStatus, reason string) {
 	w.Helper()
 	c := apimeta.FindStatusCondition(op.Status.Conditions, kind)
 	if c == nil || c.Status != status || c.Reason != reason {
@@ -156,10 +156,10 @@ func TestOperationDocument(t *testing.T) {
 		w := world{w.In(t)}
 		op := w.operate()
 		w.untilPhase(op, opsv1alpha1.PhaseRunning)
-		w.saysOperation(op, opsv1alpha1.ConditionRunning, yes, opsv1alpha1.ReasonHelmHookJobActive)
+		w.checkOperation(op, opsv1alpha1.ConditionRunning, yes, opsv1alpha1.ReasonHelmHookJobActive)
 		w.documentedJob(op, nil)
 		w.untilPhase(op, opsv1alpha1.PhaseSucceeded)
-		w.saysOperation(op, opsv1alpha1.ConditionSucceeded, yes, opsv1alpha1.ReasonHelmHookJobSucceeded)
+		w.checkOperation(op, opsv1alpha1.ConditionSucceeded, yes, opsv1alpha1.ReasonHelmHookJobSucceeded)
 		if o := op.Status.Outputs; o.CompletionTime == nil || o.LogsRef == nil || o.LogsRef.Kind != "Pod" || o.ExitCode == nil || *o.ExitCode != 0 {
 			t.Errorf("outputs are %+v", o)
 		}
@@ -175,8 +175,8 @@ func TestOperationDocument(t *testing.T) {
 		w := world{w.In(t)}
 		op := w.operate("nextcloud-myteam-pre-upgrade-2026-05-28", "absent", "nextcloud-myteam-pre-upgrade\n", "nextcloud-post-upgrade\n")
 		w.untilPhase(op, opsv1alpha1.PhaseFailed)
-		w.saysOperation(op, opsv1alpha1.ConditionAccepted, no, opsv1alpha1.ReasonHookNotFound)
-		w.saysOperation(op, opsv1alpha1.ConditionBlocked, yes, opsv1alpha1.ReasonHookNotFound)
+		w.checkOperation(op, opsv1alpha1.ConditionAccepted, no, opsv1alpha1.ReasonHookNotFound)
+		w.checkOperation(op, opsv1alpha1.ConditionBlocked, yes, opsv1alpha1.ReasonHookNotFound)
 		if len(op.Status.Hooks) != 5 || len(w.operationJobs(op)) != 0 {
 			t.Errorf("hooks are %+v, and Jobs %+v", op.Status.Hooks, w.operationJobs(op))
 		}
@@ -185,7 +185,7 @@ func TestOperationDocument(t *testing.T) {
 		w := world{w.In(t)}
 		op := w.operate("nextcloud-myteam-pre-upgrade-2026-05-28", "failed", "nextcloud-myteam-pre-upgrade\n", "fails\n", "backoffLimit: 1", "backoffLimit: 0")
 		w.untilPhase(op, opsv1alpha1.PhaseFailed)
-		w.saysOperation(op, opsv1alpha1.ConditionFailed, yes, opsv1alpha1.ReasonHelmHookJobFailed)
+		w.checkOperation(op, opsv1alpha1.ConditionFailed, yes, opsv1alpha1.ReasonHelmHookJobFailed)
 		c := apimeta.FindStatusCondition(op.Status.Conditions, opsv1alpha1.ConditionFailed)
 		if !strings.Contains(c.Message, "exit code 3") || *op.Status.Outputs.ExitCode != 3 {
 			t.Errorf("status is %+v", op.Status)
@@ -195,7 +195,7 @@ func TestOperationDocument(t *testing.T) {
 		w := world{w.In(t)}
 		op := w.operate("nextcloud-myteam-pre-upgrade-2026-05-28", "late", "nextcloud-myteam-pre-upgrade\n", "hangs\n", "1800", "5")
 		w.untilPhase(op, opsv1alpha1.PhaseFailed)
-		w.saysOperation(op, opsv1alpha1.ConditionFailed, yes, opsv1alpha1.ReasonHelmHookJobFailed)
+		w.checkOperation(op, opsv1alpha1.ConditionFailed, yes, opsv1alpha1.ReasonHelmHookJobFailed)
 		if op.Status.Outputs.Reason != opsv1alpha1.ResultDeadlineExceeded {
 			t.Errorf("outputs are %+v", op.Status.Outputs)
 		}
@@ -207,7 +207,7 @@ func TestOperationDocument(t *testing.T) {
 		w.Create(none)
 		op := w.operate("nextcloud-myteam-pre-upgrade-2026-05-28", "early", "name: nextcloud-myteam\n", "name: nothing\n", "nextcloud-myteam-pre-upgrade\n", "before\n")
 		w.untilPhase(op, opsv1alpha1.PhaseFailed)
-		w.saysOperation(op, opsv1alpha1.ConditionAccepted, no, opsv1alpha1.ReasonHookRequiresRelease)
+		w.checkOperation(op, opsv1alpha1.ConditionAccepted, no, opsv1alpha1.ReasonHookRequiresRelease)
 		if jobs := w.operationJobs(op); len(jobs) != 0 {
 			t.Errorf("there is a Job: %+v", jobs[0].ObjectMeta)
 		}

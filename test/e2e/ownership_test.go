@@ -91,5 +91,5 @@ func TestOwnership(t *testing.T) {
 			t.Errorf("%s is %v %v", name, cm.Annotations, cm.Data)
 		}
 	}
-	w.told(late, helmv2.ReasonObjectsOwned, helmv2.EventReasonObjectsAdopted, helmv2.ReasonInstallSucceeded)
+	w.untilEvents(late, helmv2.ReasonObjectsOwned, helmv2.EventReasonObjectsAdopted, helmv2.ReasonInstallSucceeded)
 }

@@ -184,7 +184,7 @@ func (w world) redefine(hr *helmv2.HelmRelease, versions map[string]string) {
 	w.Must(env.git.Commit(w.Context(), w.Namespace, c))
 	source := &sourcev1.GitRepository{}
 	w.Get("git", source)
-	w.ask(source)
+	w.requestReconciliation(source)
 	w.Until(hr, "to be upgraded", func(hr *helmv2.HelmRelease) bool {
 		return harness.Ready(hr) && hr.Status.History[0].ChartVersion == "0.2.0"
 	})

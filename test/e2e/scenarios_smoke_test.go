@@ -143,7 +143,7 @@ func ociVerified(w world) {
 	w.Must(signer.Sign(w.Context(), env.Registry, repository, "0.1.0"))
 	chart := &sourcev1.HelmChart{}
 	w.Get(w.Namespace+"-play", chart)
-	w.ask(chart)
+	w.requestReconciliation(chart)
 	w.UntilRevision(hr, 1)
 }
 

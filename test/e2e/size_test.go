@@ -75,8 +75,8 @@ spec:
 	}
 }
 
-// timesTold returns the number of events of a HelmRelease with a reason.
-func (w world) timesTold(hr *helmv2.HelmRelease, reason string) (times int) {
+// eventCount returns the number of events of a HelmRelease with a reason.
+func (w world) eventCount(hr *helmv2.HelmRelease, reason string) (times int) {
 	w.Helper()
 	var events corev1.EventList
 	w.Must(env.Client.List(w.Context(), &events, client.InNamespace(w.Namespace)))
@@ -88,13 +88,13 @@ func (w world) timesTold(hr *helmv2.HelmRelease, reason string) (times int) {
 	return times
 }
 
-// untilTold waits for a number of events with a reason.
-func (w world) untilTold(hr *helmv2.HelmRelease, reason string, times int) {
+// untilEventCount waits for a number of events with a reason.
+func (w world) untilEventCount(hr *helmv2.HelmRelease, reason string, times int) {
 	w.Helper()
-	for deadline := time.Now().Add(shortly); w.timesTold(hr, reason) < times && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(shortly); w.eventCount(hr, reason) < times && time.Now().Before(deadline); {
 		time.Sleep(50 * time.Millisecond)
 	}
-	w.equal("events "+reason, w.timesTold(hr, reason), times)
+	w.equal("events "+reason, w.eventCount(hr, reason), times)
 }
 
 // reconcile requests a reconciliation and waits until it has ended.
@@ -117,11 +117,11 @@ func TestReleaseSize(t *testing.T) {
 		source := w.source("hello", env.Registry.Address)
 		hr := w.release("hello", "hello", values{"message": "one"})
 		w.UntilRevision(hr, 1)
-		w.untilTold(hr, helmv2.EventReasonReleaseNearlyTooLarge, 1)
+		w.untilEventCount(hr, helmv2.EventReasonReleaseNearlyTooLarge, 1)
 		w.Edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = w.Raw(values{"message": "two"}) })
 		w.UntilRevision(hr, 2)
 		w.reconcile(hr, "nothing is new")
-		w.untilTold(hr, helmv2.EventReasonReleaseNearlyTooLarge, 2)
+		w.untilEventCount(hr, helmv2.EventReasonReleaseNearlyTooLarge, 2)
 		w.refusedFor(hr, source, withFile(110), 2, "files 1", "(largest: files/noise)", ".helmignore")
 	})
 	t.Run("Definitions", func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestReleaseSize(t *testing.T) {
 		source := w.source("hello", env.Registry.Address)
 		hr := w.release("hello", "hello", nil)
 		w.UntilRevision(hr, 1)
-		w.untilTold(hr, helmv2.EventReasonReleaseNearlyTooLarge, 1)
+		w.untilEventCount(hr, helmv2.EventReasonReleaseNearlyTooLarge, 1)
 		w.refusedFor(hr, source, withDefinitions("other-"+group, 55, 54), 1, "CRDs ", "(largest: crds/things.yaml)", "templates ", "move CustomResourceDefinitions to a chart of their own")
 		definition := &unstructured.Unstructured{}
 		definition.SetAPIVersion("apiextensions.k8s.io/v1")
@@ -148,7 +148,7 @@ func (w world) refusedFor(hr *helmv2.HelmRelease, source *sourcev1.OCIRepository
 	w.Helper()
 	w.sized("2.0.0", enlarge)
 	w.Get(source.Name, source)
-	w.ask(source)
+	w.requestReconciliation(source)
 	w.UntilCondition(hr, helmv2.ConditionReady, no, helmv2.ReasonReleaseTooLarge, append(parts, "Helm upgrade refused for release ", "with chart hello@2.0.0", "nothing was changed")...)
 	w.UntilCondition(hr, helmv2.ConditionStalled, yes, helmv2.ReasonReleaseTooLarge)
 	for _, token := range []string{"one", "two", "three"} {
@@ -156,14 +156,14 @@ func (w world) refusedFor(hr *helmv2.HelmRelease, source *sourcev1.OCIRepository
 	}
 	w.equal("failures", []int64{hr.Status.Failures, hr.Status.UpgradeFailures}, []int64{1, 0})
 	w.equal("revision", hr.Status.History[0].Version, revision)
-	w.untilTold(hr, helmv2.ReasonReleaseTooLarge, 1)
+	w.untilEventCount(hr, helmv2.ReasonReleaseTooLarge, 1)
 	var records corev1.SecretList
 	w.Must(env.Client.List(w.Context(), &records, client.InNamespace(w.Namespace), client.MatchingLabels{"owner": "helm"}))
 	w.equal("records", len(records.Items), revision)
 
 	w.sized("2.0.1", func(*helmchart.Chart) {})
 	w.Get(source.Name, source)
-	w.ask(source)
+	w.requestReconciliation(source)
 	w.UntilRevision(hr, revision+1)
-	w.untilTold(hr, helmv2.ReasonReleaseTooLarge, 1)
+	w.untilEventCount(hr, helmv2.ReasonReleaseTooLarge, 1)
 }

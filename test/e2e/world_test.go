@@ -37,8 +37,8 @@ func (w world) push(version string) {
 	w.Must(env.Registry.PushChart(w.Context(), w.Namespace, archive))
 }
 
-// ask requests a reconciliation of a source.
-func (w world) ask(o client.Object) {
+// requestReconciliation requests a reconciliation of a source.
+func (w world) requestReconciliation(o client.Object) {
 	w.Helper()
 	before, ok := o.DeepCopyObject().(client.Object)
 	if !ok {

@@ -153,7 +153,7 @@ func image(name string) string {
 	return `{"spec":{"template":{"spec":{"containers":[{"name":"app","image":"` + name + `"}]}}}}`
 }
 
-// TestDriftOwnership: field ownership tells drift from admission. Admission changes fields without
+// TestDriftOwnership: field ownership distinguishes drift from admission. Admission changes fields without
 // changing their owner; every other write changes the owner.
 func TestDriftOwnership(t *testing.T) {
 	t.Parallel()

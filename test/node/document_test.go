@@ -103,7 +103,7 @@ func TestOperationDocument(t *testing.T) {
 	w.Must(yaml.Unmarshal([]byte(strings.ReplaceAll(harness.DocumentedOperation, "org-myteam", w.Namespace)), &o.Object))
 	op := w.CreateOperation(o)
 	w.ends(op, opsv1alpha1.PhaseSucceeded, "", new(int32))
-	w.tells(op, opsv1alpha1.ConditionSucceeded, "succeeded")
+	w.operationMessage(op, opsv1alpha1.ConditionSucceeded, "succeeded")
 	w.logsAre(op, "pre-upgrade", "php occ maintenance:repair --include-expensive\nas *** with ***")
 	w.revision(hr, 1, "deployed")
 

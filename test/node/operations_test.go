@@ -67,7 +67,7 @@ func TestOperationTakesTooLong(t *testing.T) {
 	op := w.operate(w.shellHook(values{"script": "echo it takes long; sleep 600", "activeDeadlineSeconds": 8}), "app-pre-upgrade")
 	w.UntilOperation(op, "to end", func(op *opsv1alpha1.Operation) bool { return op.Status.Phase.Final() })
 	w.ends(op, opsv1alpha1.PhaseFailed, opsv1alpha1.ResultDeadlineExceeded, op.Status.Outputs.ExitCode)
-	w.tells(op, opsv1alpha1.ConditionFailed, opsv1alpha1.ResultDeadlineExceeded)
+	w.operationMessage(op, opsv1alpha1.ConditionFailed, opsv1alpha1.ResultDeadlineExceeded)
 	w.logsAre(op, "hook", "it takes long")
 }
 
@@ -208,9 +208,9 @@ func TestOperationHasNoImage(t *testing.T) {
 	w.UntilOperation(op, "to report its obstacle", func(op *opsv1alpha1.Operation) bool {
 		return op.Status.Outputs != nil && op.Status.Outputs.Reason == opsv1alpha1.ResultImagePull
 	})
-	w.tells(op, opsv1alpha1.ConditionRunning, opsv1alpha1.ResultImagePull, noImage)
+	w.operationMessage(op, opsv1alpha1.ConditionRunning, opsv1alpha1.ResultImagePull, noImage)
 	w.ends(op, opsv1alpha1.PhaseFailed, opsv1alpha1.ResultImagePull, nil)
-	w.tells(op, opsv1alpha1.ConditionFailed, opsv1alpha1.ResultImagePull, noImage)
+	w.operationMessage(op, opsv1alpha1.ConditionFailed, opsv1alpha1.ResultImagePull, noImage)
 }
 
 func TestOperationHasNoSecretKey(t *testing.T) {
@@ -222,7 +222,7 @@ func TestOperationHasNoSecretKey(t *testing.T) {
 		}}}
 	}), secretObject), "work", deadline(8))
 	w.ends(op, opsv1alpha1.PhaseFailed, "CreateContainerConfigError", nil)
-	w.tells(op, opsv1alpha1.ConditionFailed, "CreateContainerConfigError", "token")
+	w.operationMessage(op, opsv1alpha1.ConditionFailed, "CreateContainerConfigError", "token")
 }
 
 func TestOperationHasNoNode(t *testing.T) {
@@ -234,9 +234,9 @@ func TestOperationHasNoNode(t *testing.T) {
 	w.UntilOperation(op, "to report its obstacle", func(op *opsv1alpha1.Operation) bool {
 		return op.Status.Outputs != nil && op.Status.Outputs.Reason == opsv1alpha1.ResultUnschedulable
 	})
-	w.tells(op, opsv1alpha1.ConditionRunning, opsv1alpha1.ResultUnschedulable, "nodes")
+	w.operationMessage(op, opsv1alpha1.ConditionRunning, opsv1alpha1.ResultUnschedulable, "nodes")
 	w.ends(op, opsv1alpha1.PhaseFailed, opsv1alpha1.ResultUnschedulable, nil)
-	w.tells(op, opsv1alpha1.ConditionFailed, opsv1alpha1.ResultUnschedulable, "nodes")
+	w.operationMessage(op, opsv1alpha1.ConditionFailed, opsv1alpha1.ResultUnschedulable, "nodes")
 }
 
 // cancel waits until a container has logged a line, and cancels the Operation.
@@ -260,7 +260,7 @@ func TestOperationIsCancelled(t *testing.T) {
 	pod := w.speaking(op)
 	w.cancel(op)
 	w.UntilOperation(op, "to end", func(op *opsv1alpha1.Operation) bool { return op.Status.Phase.Final() })
-	w.tells(op, opsv1alpha1.ConditionCancelled, "spec.cancel")
+	w.operationMessage(op, opsv1alpha1.ConditionCancelled, "spec.cancel")
 	// The last lines may be lost, since the log is deleted with the Pod.
 	if text := op.Status.Outputs.LogTail; len(text) != 1 || !strings.HasPrefix(text[0].Text, "half of it is done") {
 		t.Errorf("the logs are %+v", text)

@@ -94,7 +94,7 @@ func (w world) ends(op *opsv1alpha1.Operation, phase opsv1alpha1.OperationPhase,
 func (w world) fails(op *opsv1alpha1.Operation, reason string, code int32, parts ...string) {
 	w.Helper()
 	w.ends(op, opsv1alpha1.PhaseFailed, reason, &code)
-	w.tells(op, opsv1alpha1.ConditionFailed, reason, fmt.Sprintf("exit code %d", code))
+	w.operationMessage(op, opsv1alpha1.ConditionFailed, reason, fmt.Sprintf("exit code %d", code))
 	said := op.Status.Outputs.Message
 	for _, l := range op.Status.Outputs.LogTail {
 		said += "\n" + l.Text
@@ -106,8 +106,8 @@ func (w world) fails(op *opsv1alpha1.Operation, reason string, code int32, parts
 	}
 }
 
-// tells checks the message of a condition.
-func (w world) tells(op *opsv1alpha1.Operation, condition string, parts ...string) {
+// operationMessage checks the message of a condition.
+func (w world) operationMessage(op *opsv1alpha1.Operation, condition string, parts ...string) {
 	w.Helper()
 	c := apimeta.FindStatusCondition(op.Status.Conditions, condition)
 	for _, part := range parts {
