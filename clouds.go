@@ -10,8 +10,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/cluster/cloudauth"
 )
 
-// find asks clouds for ways into their clusters.
-func find(ctx context.Context, w *cluster.Workload, tokens cluster.TokenRequester) (cluster.Access, error) {
+// lookUpCluster requests access to a cluster from its cloud.
+func lookUpCluster(ctx context.Context, w *cluster.Workload, tokens cluster.TokenRequester) (cluster.Access, error) {
 	access, err := cloudauth.Get(ctx, cloudauth.Cluster{
 		Provider: w.Cloud, Resource: w.Resource, Address: w.Address, CA: w.CA,
 		Audiences: w.Audiences, ServiceAccount: w.ServiceAccount, Annotations: w.Annotations,

@@ -20,7 +20,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/options"
 )
 
-// election holds the lock of leader election and its fence. It is nil without leader election.
+// election holds the lock of leader election and its fence. Both fields are nil without leader
+// election.
 type election struct {
 	fence    *leader.Fence
 	recorder *lateRecorder
@@ -29,24 +30,25 @@ type election struct {
 // newElection returns an election whose lease is requested with config. config must not be
 // restricted to the leader, since the lease is acquired before.
 func newElection(config *rest.Config, o *options.Options) (*election, error) {
-	if !o.LeaderElect {
-		return nil, nil
+	if !o.LeaderElection.Enable {
+		return &election{}, nil
 	}
 	recorder := &lateRecorder{}
 	lock, err := leaderelection.NewResourceLock(config, recorder, leaderelection.Options{
 		LeaderElection:          true,
 		LeaderElectionID:        leaseName(o),
 		LeaderElectionNamespace: o.RuntimeNamespace,
-		RenewDeadline:           o.LeaseRenewDeadline,
+		RenewDeadline:           o.LeaderElection.RenewDeadline,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &election{recorder: recorder, fence: leader.New(lock, o.LeaseRenewDeadline, time.Now, func() {
+	fence := leader.New(lock, leader.Options{Limit: o.LeaderElection.RenewDeadline, Now: time.Now, Lost: func() {
 		// A graceful shutdown would have to write, and another replica leads.
 		ctrl.Log.Error(errors.New("another replica holds the lease"), "lost the lease, exiting", "lease", lock.Describe())
 		os.Exit(1)
-	})}, nil
+	}})
+	return &election{recorder: recorder, fence: fence}, nil
 }
 
 func leaseName(o *options.Options) string {
@@ -56,7 +58,7 @@ func leaseName(o *options.Options) string {
 // leaderOnly returns a transport wrapper that rejects writes unless this replica holds the lease.
 // It returns nil without leader election.
 func (e *election) leaderOnly() transport.WrapperFunc {
-	if e == nil {
+	if e.fence == nil {
 		return nil
 	}
 	return e.fence.Guard
@@ -71,7 +73,7 @@ func (e *election) restrict(config *rest.Config) *rest.Config {
 
 // options adds the lock to the options of a manager.
 func (e *election) options(opts ctrl.Options) ctrl.Options {
-	if e != nil {
+	if e.fence != nil {
 		opts.LeaderElectionResourceLockInterface = e.fence
 	}
 	return opts
@@ -79,7 +81,7 @@ func (e *election) options(opts ctrl.Options) ctrl.Options {
 
 // recordEvents connects the lock's event recorder to the manager, which is created after the lock.
 func (e *election) recordEvents(mgr ctrl.Manager) {
-	if e != nil {
+	if e.fence != nil {
 		e.recorder.EventRecorder = mgr.GetEventRecorderFor(e.recorder.name) //nolint:staticcheck // the lock needs the deprecated API
 	}
 }

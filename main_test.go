@@ -10,6 +10,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -111,14 +113,24 @@ func TestLibrariesLogAsJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var logs bytes.Buffer
-	startLogging(o, &logs)
+	logs, err := os.Create(filepath.Join(t.TempDir(), "logs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stderr := os.Stderr
+	os.Stderr = logs
+	t.Cleanup(func() { os.Stderr = stderr })
+	startLogging(o)
 	t.Cleanup(klog.ClearLogger)
 	klog.ErrorS(errors.New("some error"), "message of a library")
 	ctrl.Log.Info("message of the controller")
-	lines := bytes.Split(bytes.TrimSpace(logs.Bytes()), []byte("\n"))
+	raw, err := os.ReadFile(logs.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.Split(bytes.TrimSpace(raw), []byte("\n"))
 	if len(lines) != 2 {
-		t.Errorf("%d lines, want 2: %s", len(lines), logs.Bytes())
+		t.Errorf("%d lines, want 2: %s", len(lines), raw)
 	}
 	for _, line := range lines {
 		if !json.Valid(line) {

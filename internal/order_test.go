@@ -30,14 +30,6 @@ const (
 	maxUpward = 10
 )
 
-// tangled lists the packages that do not keep to the limits yet, with the files that they have
-// and the percentage of their uses that refer upward.
-func tangled() map[string][2]int {
-	return map[string][2]int{
-		"helm": {43, 100},
-	}
-}
-
 // listed matches a line of a package's list of files: two spaces or more, a file, a text.
 var listed = regexp.MustCompile(`(?m)^\s+([a-z0-9_]+\.go)\s+\S`)
 
@@ -46,14 +38,10 @@ var listed = regexp.MustCompile(`(?m)^\s+([a-z0-9_]+\.go)\s+\S`)
 func TestFilesAreListed(t *testing.T) {
 	fset := token.NewFileSet()
 	for dir, files := range filesByPackage(t, fset) {
-		limit := [2]int{maxFiles, maxUpward}
-		if known, ok := tangled()[dir]; ok {
-			limit = known
+		if len(files) > maxFiles {
+			t.Errorf("%s has %d files, at most %d", dir, len(files), maxFiles)
 		}
-		if len(files) > limit[0] {
-			t.Errorf("%s has %d files, at most %d", dir, len(files), limit[0])
-		}
-		if len(files) < 3 || dir == "helm" {
+		if len(files) < 3 {
 			continue
 		}
 		var order []string
@@ -67,8 +55,8 @@ func TestFilesAreListed(t *testing.T) {
 			t.Errorf("%s: the comment lists %v, and the package has %v", dir, order, names)
 			continue
 		}
-		if upward, all := uses(t, fset, dir, files, order); upward*100 > all*limit[1] {
-			t.Errorf("%s: %d of %d uses refer to files further up in its list, more than %d %%", dir, upward, all, limit[1])
+		if upward, all := uses(t, fset, dir, files, order); upward*100 > all*maxUpward {
+			t.Errorf("%s: %d of %d uses refer to files further up in its list, more than %d %%", dir, upward, all, maxUpward)
 		}
 	}
 }

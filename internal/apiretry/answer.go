@@ -71,8 +71,8 @@ func answerOf(status metav1.Status) Answer {
 	return a
 }
 
-// IsTransient reports whether an error of a client of an API server is a fault of the
-// infrastructure, so that the same request may succeed later.
+// IsTransient reports whether an error of a client is a fault of the infrastructure. The same
+// request may succeed later.
 func IsTransient(err error) bool {
 	var outage *Outage
 	if errors.As(err, &outage) {
@@ -154,9 +154,8 @@ func PatchMismatch(a Answer) bool {
 	return a.Code == http.StatusUnprocessableEntity && len(a.Causes) == 0
 }
 
-// invalidObject reports whether server-side apply could not read an object: a field is
-// unknown, has another type, or a value that its type does not have. The API server answers
-// that with 500. A failing conversion webhook is not a fault of the object.
+// invalidObject reports whether server-side apply could not read an object: a field is unknown or
+// has an invalid type or value. The API server answers that with 500. A failing conversion webhook is not a fault of the object.
 func invalidObject(a Answer) bool {
 	return strings.Contains(a.Message, "failed to create typed patch object") ||
 		strings.Contains(a.Message, "failed to convert new object") && !strings.Contains(a.Message, "conversion webhook for ")

@@ -38,8 +38,8 @@ func TestPauses(t *testing.T) {
 	}
 }
 
-// TestPatience: the slot of an action is given back as soon as a request has failed, or is going to
-// wait, for longer than two seconds. It is taken again before the request ends.
+// TestPatience: an action releases its slot when a request fails, or is about to wait, for longer
+// than two seconds. It acquires a slot before the request ends.
 func TestPatience(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestPatience(t *testing.T) {
 	})
 }
 
-// TestConcurrentWrites: what a conflict calls for depends on what was sent. It is not repeated
+// TestConcurrentWrites: the request decides how a conflict is handled. It is not repeated
 // for ever.
 func TestConcurrentWrites(t *testing.T) {
 	t.Parallel()
@@ -102,7 +102,7 @@ func TestConcurrentWrites(t *testing.T) {
 	}
 }
 
-// TestSilence: a server that never answers a request is asked again.
+// TestSilence: a request that the server never answers is repeated.
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -123,7 +123,7 @@ func TestSilence(t *testing.T) {
 	})
 }
 
-// TestLastingSilence: connections that always break off say nothing about the request, also
+// TestLastingSilence: connections that always break do not count as an answer to the request, also
 // if other requests are answered.
 func TestLastingSilence(t *testing.T) {
 	t.Parallel()

@@ -265,7 +265,7 @@ func (r *Retrier) succeeded(now time.Time) {
 }
 
 // failed records a failed request and returns how long it may be repeated. lasting is true if the
-// server answers other requests and this one with a 5xx of its own: then that is the answer.
+// server answers this request with a 5xx, and other requests with success. The 5xx then stands.
 func (r *Retrier) failed(first, now time.Time, class Class, a Answer) (left time.Duration, lasting bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

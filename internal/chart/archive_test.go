@@ -116,7 +116,7 @@ func TestHostileArchives(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a, _ := artifactServer(t, bomb(t, tc.write))
-			_, err := NewStore(&http.Client{Timeout: time.Minute}, 16*megabyte).Load(t.Context(), a)
+			_, err := NewStore(Options{Client: &http.Client{Timeout: time.Minute}, MaxBytes: 16 * megabyte}).Load(t.Context(), a)
 			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s: %v", tc.reason, err)
 			}
@@ -176,7 +176,7 @@ func TestHostileURLs(t *testing.T) {
 			a, _ := artifactServer(t, good)
 			a.URL = tc.url
 			client := &http.Client{Timeout: time.Minute, CheckRedirect: CheckRedirect, Transport: hops{location: tc.location, data: good}}
-			_, err := NewStore(client, megabyte).Load(t.Context(), a)
+			_, err := NewStore(Options{Client: client, MaxBytes: megabyte}).Load(t.Context(), a)
 			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s: %v", tc.reason, err)
 			}

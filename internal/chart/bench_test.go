@@ -128,7 +128,7 @@ func BenchmarkLoad(b *testing.B) {
 func filled(b *testing.B, data []byte, limit int64) (*Store, Artifact) {
 	b.Helper()
 	srv := newServer(data)
-	s := NewStore(&http.Client{Transport: srv}, 1<<30).WithCacheLimit(limit).WithGrace(time.Minute)
+	s := NewStore(Options{Client: &http.Client{Transport: srv}, MaxBytes: 1 << 30, CacheBytes: limit, NoCache: limit == 0, Grace: time.Minute})
 	_, a, err := s.Identify(b.Context(), srv.artifact("well", "a"), "app")
 	if err != nil {
 		b.Fatal(err)

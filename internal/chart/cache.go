@@ -41,7 +41,7 @@ func newCache(limit int64) *cache {
 	return c
 }
 
-// keepArchive adds an archive, and evicts others if there is no room. An archive that is larger
+// keepArchive adds an archive, and evicts others if the cache is full. An archive that is larger
 // than the cache is not added.
 func (c *cache) keepArchive(digest string, data []byte) {
 	size := int64(len(data))

@@ -158,7 +158,7 @@ func TestChartsAreUsedSideBySide(t *testing.T) {
 	t.Parallel()
 	data := family(t)
 	a, requests := artifactServer(t, data)
-	s := NewStore(http.DefaultClient, megabyte)
+	s := NewStore(Options{Client: http.DefaultClient, MaxBytes: megabyte})
 	var wg sync.WaitGroup
 	for _, message := range []string{"x", "y", "z", "x", "y", "z"} {
 		want, err := use(parse(t, data), message)

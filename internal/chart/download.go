@@ -13,7 +13,7 @@ import (
 type host struct {
 	slots chan struct{}
 	// downloads is the number of running downloads, late the number of those that exceeded the
-	// grace. While there is a late one, callers do not wait for others: with a thousand artifacts
+	// grace. While there is a late one, callers do not wait for others. With a thousand artifacts
 	// of a server that does not respond, they would wait a thousand times.
 	downloads, late int
 }

@@ -84,8 +84,11 @@ func (s *server) RoundTrip(req *http.Request) (*http.Response, error) {
 	return rec.Result(), nil
 }
 
-func (s *server) store() *Store {
-	return NewStore(&http.Client{Transport: s, Timeout: 30 * time.Second}, megabyte)
+func (s *server) store() *Store { return s.storeWith(Options{}) }
+
+func (s *server) storeWith(o Options) *Store {
+	o.Client, o.MaxBytes = &http.Client{Transport: s, Timeout: 30 * time.Second}, megabyte
+	return NewStore(o)
 }
 
 func (s *server) artifact(host, path string) Artifact {
@@ -239,7 +242,7 @@ func TestWaitersAreDropped(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv := newServer(pack(t, "note", "1.2.3"), "mute", "other")
-		s := NewStore(&http.Client{Transport: srv, Timeout: time.Hour}, megabyte)
+		s := NewStore(Options{Client: &http.Client{Transport: srv, Timeout: time.Hour}, MaxBytes: megabyte})
 		gone := pending(t, s, srv.artifact("mute", "a"), "gone")
 		_ = pending(t, s, srv.artifact("mute", "a"), "changed")
 		changed := pending(t, s, srv.artifact("other", "b"), "changed")
@@ -265,7 +268,7 @@ func TestWaitersAreDropped(t *testing.T) {
 func TestTimeoutBoundsTheBody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := NewStore(&http.Client{Transport: drip{}, Timeout: time.Minute}, megabyte)
+		s := NewStore(Options{Client: &http.Client{Transport: drip{}, Timeout: time.Minute}, MaxBytes: megabyte})
 		begun := time.Now()
 		p := pending(t, s, Artifact{URL: "http://mute/a", Digest: digest.FromString("never").String()}, "app")
 		<-p.Ended
@@ -289,7 +292,7 @@ func (panicking) RoundTrip(*http.Request) (*http.Response, error) {
 // TestPanicEndsTheDownloadOnly: a panic in a download becomes an error.
 func TestPanicEndsTheDownloadOnly(t *testing.T) {
 	t.Parallel()
-	s := NewStore(&http.Client{Transport: panicking{}}, megabyte).WithGrace(time.Minute)
+	s := NewStore(Options{Client: &http.Client{Transport: panicking{}}, MaxBytes: megabyte, Grace: time.Minute})
 	for range downloadsPerHost + 1 {
 		_, _, err := s.Identify(t.Context(), Artifact{URL: "http://strange/a", Digest: digest.FromString("strange").String()}, "app")
 		if err == nil || !strings.Contains(err.Error(), "chart in http://strange/a cannot be read: strange bytes") {
@@ -322,7 +325,7 @@ func TestFetch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv := newServer(pack(t, "note", "1.2.3"))
-		s := srv.store().WithCacheLimit(0)
+		s := srv.storeWith(Options{NoCache: true})
 		act := func(waiter string) {
 			t.Helper()
 			_, a, err := s.Identify(t.Context(), srv.artifact("well", "a"), waiter)
@@ -353,7 +356,7 @@ func TestFetch(t *testing.T) {
 func TestFetchCachesTheParsedChart(t *testing.T) {
 	t.Parallel()
 	srv := newServer(pack(t, "note", "1.2.3"))
-	s := srv.store().WithGrace(time.Minute)
+	s := srv.storeWith(Options{Grace: time.Minute})
 	_, a, err := s.Identify(t.Context(), srv.artifact("well", "a"), "app")
 	if err != nil || s.cache.parsed.Len() != 0 {
 		t.Fatalf("%d cached by Identify, %v", s.cache.parsed.Len(), err)
@@ -369,7 +372,7 @@ func TestFetchPending(t *testing.T) {
 	for path, gone := range map[string]bool{"a": false, "gone": true} {
 		synctest.Test(t, func(t *testing.T) {
 			srv := newServer(pack(t, "note", "1.2.3"), "mute")
-			s := srv.store().WithCacheLimit(0)
+			s := srv.storeWith(Options{NoCache: true})
 			if _, _, err := s.Identify(t.Context(), srv.artifact("well", "a"), "other"); err != nil {
 				t.Fatal(err)
 			}

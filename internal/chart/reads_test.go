@@ -172,7 +172,7 @@ func FuzzReadsOf(f *testing.F) {
 func TestStoreReads(t *testing.T) {
 	t.Parallel()
 	a, requests := artifactServer(t, pack(t, "note", "1.2.3"))
-	s := NewStore(http.DefaultClient, megabyte).WithGrace(time.Minute).WithCacheLimit(0)
+	s := NewStore(Options{Client: http.DefaultClient, MaxBytes: megabyte, Grace: time.Minute, NoCache: true})
 	for range 2 {
 		if got, err := s.Reads(t.Context(), a); err != nil || got.Any() {
 			t.Errorf("reads %+v, %v", got, err)

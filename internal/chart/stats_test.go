@@ -20,10 +20,12 @@ func TestStats(t *testing.T) {
 	data := pack(t, "web", "1.0.0")
 	a, _ := artifactServer(t, data)
 	all, now := make(chan observed, 9), time.Unix(0, 0)
-	s := NewStore(http.DefaultClient, 1<<20).WithObserver(
+	s := NewStore(Options{
+		Client: http.DefaultClient, MaxBytes: 1 << 20,
 		// Downloads run one at a time.
-		func() time.Time { now = now.Add(time.Second); return now },
-		func(took time.Duration, size int64, err error) { all <- observed{took, size, err != nil} })
+		Now:        func() time.Time { now = now.Add(time.Second); return now },
+		Downloaded: func(took time.Duration, size int64, err error) { all <- observed{took, size, err != nil} },
+	})
 	for range 2 {
 		if _, err := s.Load(t.Context(), a); err != nil {
 			t.Fatal(err)

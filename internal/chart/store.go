@@ -4,6 +4,7 @@
 package chart
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -33,7 +34,7 @@ type Store struct {
 	client   *http.Client
 	maxBytes int64
 	grace    time.Duration
-	// clock and observe are set by WithObserver.
+	// observe is called after each download, and clock measures it.
 	clock   func() time.Time
 	observe func(took time.Duration, size int64, err error)
 
@@ -48,36 +49,40 @@ type Store struct {
 	waiting map[string]*download
 }
 
-// NewStore returns a store that downloads through client, whose Timeout limits a download.
-// Artifacts of more than maxBytes bytes are rejected. The store caches DefaultCacheBytes, and waits
-// for downloads for DefaultGrace.
-func NewStore(client *http.Client, maxBytes int64) *Store {
-	return &Store{
-		client: client, maxBytes: maxBytes, grace: DefaultGrace, cache: newCache(DefaultCacheBytes),
-		clock: func() time.Time { return time.Time{} }, observe: func(time.Duration, int64, error) {},
+// Options configure a Store.
+type Options struct {
+	// Client downloads artifacts. Its Timeout bounds a download. It is required.
+	Client *http.Client
+	// MaxBytes is the size of the largest accepted artifact. It is required.
+	MaxBytes int64
+	// CacheBytes is the size of the cache of artifacts and charts; zero is DefaultCacheBytes.
+	CacheBytes int64
+	// NoCache disables the cache.
+	NoCache bool
+	// Grace is the time that Identify and Fetch wait for a download; zero is DefaultGrace.
+	Grace time.Duration
+	// Now returns the current time. It is required with Downloaded.
+	Now func() time.Time
+	// Downloaded is called after each download with its duration, the received bytes, and its
+	// error. It must not block. Nil is not called.
+	Downloaded func(took time.Duration, size int64, err error)
+}
+
+// NewStore returns an empty store.
+func NewStore(o Options) *Store {
+	s := &Store{
+		client: o.Client, maxBytes: o.MaxBytes, grace: cmp.Or(o.Grace, DefaultGrace),
+		clock: o.Now, observe: o.Downloaded,
 		running: map[string]*download{}, hosts: map[string]*host{}, waiting: map[string]*download{},
 	}
-}
-
-// WithCacheLimit makes the store cache at most limit bytes of artifacts, none if limit is 0. It
-// must be called before the store is used.
-func (s *Store) WithCacheLimit(limit int64) *Store {
-	s.cache = newCache(limit)
-	return s
-}
-
-// WithGrace sets the time that Identify and Fetch wait for a download. It must be called before the
-// store is used.
-func (s *Store) WithGrace(grace time.Duration) *Store {
-	s.grace = grace
-	return s
-}
-
-// WithObserver makes the store call observe after each download with its duration, the received
-// bytes, and its error. now is the clock. observe must not block. WithObserver must be called
-// before the store is used.
-func (s *Store) WithObserver(now func() time.Time, observe func(took time.Duration, size int64, err error)) *Store {
-	s.clock, s.observe = now, observe
+	if s.observe == nil {
+		s.clock, s.observe = func() time.Time { return time.Time{} }, func(time.Duration, int64, error) {}
+	}
+	if o.NoCache {
+		s.cache = newCache(0)
+	} else {
+		s.cache = newCache(cmp.Or(o.CacheBytes, DefaultCacheBytes))
+	}
 	return s
 }
 

@@ -178,7 +178,7 @@ func TestLoad(t *testing.T) {
 			if limit == 0 {
 				limit = megabyte
 			}
-			s := NewStore(&http.Client{Timeout: 10 * time.Second}, limit).WithGrace(time.Minute)
+			s := NewStore(Options{Client: &http.Client{Timeout: 10 * time.Second}, MaxBytes: limit, Grace: time.Minute})
 			a := Artifact{URL: server.URL + "/chart.tgz", Digest: tc.digest}
 
 			var got want
@@ -210,7 +210,7 @@ func TestLoad(t *testing.T) {
 // TestLoadBadURL: the error contains an invalid URL.
 func TestLoadBadURL(t *testing.T) {
 	t.Parallel()
-	s := NewStore(http.DefaultClient, megabyte).WithGrace(time.Minute)
+	s := NewStore(Options{Client: http.DefaultClient, MaxBytes: megabyte, Grace: time.Minute})
 	_, err := s.Load(t.Context(), Artifact{URL: "http://\x00", Digest: digest.FromString("").String()})
 	if err == nil || !strings.Contains(err.Error(), "artifact URL") {
 		t.Errorf("the error does not name the URL: %v", err)
@@ -231,7 +231,7 @@ func TestFailuresAreNotKept(t *testing.T) {
 		_, _ = w.Write(good)
 	}))
 	defer server.Close()
-	s := NewStore(server.Client(), megabyte).WithGrace(time.Minute)
+	s := NewStore(Options{Client: server.Client(), MaxBytes: megabyte, Grace: time.Minute})
 	a := Artifact{URL: server.URL, Digest: digest.FromBytes(good).String()}
 	if _, _, err := s.Identify(t.Context(), a, "app"); err == nil {
 		t.Fatal("a 503 is an error")
@@ -246,7 +246,7 @@ func TestFailuresAreNotKept(t *testing.T) {
 func TestLoadDownloadsOnce(t *testing.T) {
 	t.Parallel()
 	a, requests := artifactServer(t, pack(t, "note", "1.2.3"))
-	s := NewStore(http.DefaultClient, megabyte).WithGrace(time.Minute)
+	s := NewStore(Options{Client: http.DefaultClient, MaxBytes: megabyte, Grace: time.Minute})
 	for range 3 {
 		if _, err := s.Load(t.Context(), a); err != nil {
 			t.Fatal(err)
@@ -269,7 +269,7 @@ func TestLoadDownloadsOnce(t *testing.T) {
 func TestChartsAreIndependent(t *testing.T) {
 	t.Parallel()
 	a, _ := artifactServer(t, pack(t, "note", "1.2.3"))
-	s := NewStore(http.DefaultClient, megabyte).WithGrace(time.Minute)
+	s := NewStore(Options{Client: http.DefaultClient, MaxBytes: megabyte, Grace: time.Minute})
 	load := func() *helmchart.Chart {
 		t.Helper()
 		c, err := s.Load(t.Context(), a)
@@ -385,7 +385,7 @@ func TestLoadEvicted(t *testing.T) {
 	t.Parallel()
 	data := pack(t, "note", "1.2.3")
 	a, requests := artifactServer(t, data)
-	s := NewStore(http.DefaultClient, megabyte).WithGrace(time.Minute)
+	s := NewStore(Options{Client: http.DefaultClient, MaxBytes: megabyte, Grace: time.Minute})
 	if _, _, err := s.Identify(t.Context(), a, "app"); err != nil {
 		t.Fatal(err)
 	}
@@ -432,7 +432,7 @@ func TestConcurrentLoadsShareOneDownload(t *testing.T) {
 	data := pack(t, "note", "1.2.3")
 	synctest.Test(t, func(t *testing.T) {
 		g := &gate{open: make(chan struct{}), data: map[string][]byte{"/chart": data}}
-		s := NewStore(&http.Client{Transport: g, Timeout: time.Minute}, megabyte)
+		s := NewStore(Options{Client: &http.Client{Transport: g, Timeout: time.Minute}, MaxBytes: megabyte})
 		a := Artifact{URL: "http://source/chart", Digest: digest.FromBytes(data).String()}
 		charts := make(chan *helmchart.Chart, 8)
 		var wg sync.WaitGroup
@@ -469,7 +469,7 @@ func TestCancelledCallerDoesNotAffectOthers(t *testing.T) {
 	data := pack(t, "note", "1.2.3")
 	synctest.Test(t, func(t *testing.T) {
 		g := &gate{open: make(chan struct{}), data: map[string][]byte{"/chart": data}}
-		s := NewStore(&http.Client{Transport: g, Timeout: time.Minute}, megabyte)
+		s := NewStore(Options{Client: &http.Client{Transport: g, Timeout: time.Minute}, MaxBytes: megabyte})
 		a := Artifact{URL: "http://source/chart", Digest: digest.FromBytes(data).String()}
 		errs := map[string]chan error{"first": make(chan error, 1), "second": make(chan error, 1), "third": make(chan error, 1)}
 		load := func(ctx context.Context, caller string) {
@@ -522,7 +522,7 @@ func TestTimeoutBoundsTheDownload(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := &gate{open: make(chan struct{})}
-		s := NewStore(&http.Client{Transport: g, Timeout: time.Minute}, megabyte)
+		s := NewStore(Options{Client: &http.Client{Transport: g, Timeout: time.Minute}, MaxBytes: megabyte})
 		begun := time.Now()
 		_, err := s.Load(t.Context(), Artifact{URL: "http://source/chart", Digest: digest.FromString("never").String()})
 		if err == nil || time.Since(begun) != time.Minute {
@@ -538,7 +538,7 @@ func TestLostArtifactDoesNotAffectAnotherServer(t *testing.T) {
 	data := pack(t, "note", "1.2.3")
 	synctest.Test(t, func(t *testing.T) {
 		g := &gate{open: make(chan struct{}), data: map[string][]byte{"/there": data}}
-		s := NewStore(&http.Client{Transport: g, Timeout: time.Minute}, megabyte)
+		s := NewStore(Options{Client: &http.Client{Transport: g, Timeout: time.Minute}, MaxBytes: megabyte})
 		lost, there := make(chan error, 1), make(chan error, 1)
 		d := digest.FromBytes(data).String()
 		go func() { _, err := s.Load(t.Context(), Artifact{URL: "http://a/lost", Digest: d}); lost <- err }()
@@ -562,7 +562,7 @@ func TestLoadRandomBytes(t *testing.T) {
 		data := make([]byte, size)
 		_, _ = rand.Read(data)
 		a, _ := artifactServer(t, data)
-		if _, err := NewStore(http.DefaultClient, megabyte).Load(t.Context(), a); err == nil {
+		if _, err := NewStore(Options{Client: http.DefaultClient, MaxBytes: megabyte}).Load(t.Context(), a); err == nil {
 			t.Errorf("%d random bytes were loaded", size)
 		}
 	}

@@ -41,7 +41,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		case <-timer.C:
 		case <-req.Context().Done():
 			timer.Stop()
-			// The last response says more than the error of the context.
+			// The last response explains more than the error of the context.
 			return resp, err
 		}
 		if err == nil {

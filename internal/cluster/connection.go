@@ -148,17 +148,17 @@ func (c *Connection) Capabilities() (*version.Info, []string, error) {
 // and has no rate limit.
 func (c *Connection) HTTPClient() *http.Client { return c.client }
 
-// ID returns a text that is equal for connections to the same cluster as the same user and differs
-// between all others. It is empty for a connection of an Identity that is Fresh.
+// ID returns a text for the cluster and the user. Two connections have the same text if both are
+// equal. It is empty for a connection of an Identity that is Fresh.
 func (c *Connection) ID() string { return c.id }
 
-// Identity returns a text that is equal for connections to the same cluster as the same user by
-// the same kubeconfig and differs between all others. Unlike ID it is never empty for connections
-// of a pool. Cached data and clients of one identity must not be used for another.
+// Identity returns a text for the cluster, the user and the kubeconfig. Two connections have the
+// same text if all three are equal. Unlike ID it is never empty for connections of a pool.
+// Cached data and clients of one identity must not be used for another.
 func (c *Connection) Identity() string { return c.identity }
 
-// Cluster returns a text that is equal for connections to the same cluster by the same kubeconfig,
-// whichever user they impersonate, and differs between all others.
+// Cluster returns a text for the cluster and the kubeconfig. Two connections have the same text if
+// both are equal, also if they impersonate other users.
 func (c *Connection) Cluster() string { return c.cluster }
 
 // TokenState reports whether requests to the cluster need a token, and whether a valid one is

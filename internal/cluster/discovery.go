@@ -19,8 +19,8 @@ const (
 	// unwatchedTTL is how long capabilities are used without such a watch, or if the server
 	// could not list all groups.
 	unwatchedTTL = 10 * time.Second
-	// propagation is how long after a change the server may still answer with the old
-	// capabilities: a CRD is established a moment before it is served.
+	// propagation is how long after a change the server may answer with the old capabilities. A
+	// CRD is established a moment before it is served.
 	propagation = 5 * time.Second
 	// minInterval is the least time between two fetches that changes cause. A few hundred CRDs
 	// that are created at once must not cause a few hundred fetches.

@@ -4,6 +4,7 @@
 package controller
 
 import (
+	eventv1 "github.com/fluxcd/pkg/apis/event/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/record"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -25,7 +26,7 @@ func Emit(recorder record.EventRecorder, about runtime.Object, all ...status.Eve
 	for _, e := range all {
 		kind := e.Type
 		if e.Trace {
-			kind = events.TypeTrace
+			kind = eventv1.EventTypeTrace
 		}
 		recorder.AnnotatedEventf(about, e.Metadata, kind, e.Reason, "%s", e.Message)
 	}

@@ -14,6 +14,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	eventv1 "github.com/fluxcd/pkg/apis/event/v1"
 )
 
 // answer is the outcome of one post.
@@ -29,7 +31,7 @@ type answer struct {
 }
 
 // deliver posts an event until its result is final, and returns that.
-func (s *Sender) deliver(ctx context.Context, e Event) string {
+func (s *Sender) deliver(ctx context.Context, e eventv1.Event) string {
 	body, err := json.Marshal(e)
 	if err != nil {
 		s.log.Error(err, "an event cannot be written as JSON", "reason", e.Reason)
@@ -66,7 +68,7 @@ func (s *Sender) deliver(ctx context.Context, e Event) string {
 
 // logAnswer logs when a receiver stops to accept events, when it accepts them again, and each event
 // that it rejects.
-func (s *Sender) logAnswer(ctx context.Context, a answer, e Event) {
+func (s *Sender) logAnswer(ctx context.Context, a answer, e eventv1.Event) {
 	switch {
 	case ctx.Err() != nil:
 	case a.result == Refused:

@@ -5,8 +5,7 @@
 // address is configured. Callers never block: posts are queued, and events that cannot be delivered
 // are counted and dropped.
 //
-//	deliver.go   posts one event and repeats that
 //	recorder.go  Recorder: an event recorder that also posts
+//	deliver.go   posts one event and repeats that
 //	sender.go    Sender: the queue of events
-//	event.go     Event: the payload
 package events

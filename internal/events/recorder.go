@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"unicode/utf8"
 
+	eventv1 "github.com/fluxcd/pkg/apis/event/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -16,6 +18,10 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
+
+// maxMessage is the length of the longest posted message, in characters. The receiver rejects
+// longer ones.
+const maxMessage = 39000
 
 // Recorder records events on the API server and passes them to a Sender. All events of the program
 // go through it, because it adds the event annotations of the object.
@@ -43,10 +49,11 @@ func (r *Recorder) Eventf(object runtime.Object, eventType, reason, format strin
 	r.AnnotatedEventf(object, nil, eventType, reason, format, args...)
 }
 
-// AnnotatedEventf implements record.EventRecorder. The type may be TypeTrace. It does not block.
+// AnnotatedEventf implements record.EventRecorder. An event of type
+// eventv1.EventTypeTrace is recorded as Normal and is not posted. It does not block.
 func (r *Recorder) AnnotatedEventf(object runtime.Object, annotations map[string]string, eventType, reason, format string, args ...any) {
 	all := withAnnotations(object, annotations)
-	if eventType == TypeTrace {
+	if eventType == eventv1.EventTypeTrace {
 		r.events.AnnotatedEventf(object, all, corev1.EventTypeNormal, reason, format, args...)
 		return
 	}
@@ -59,7 +66,7 @@ func (r *Recorder) AnnotatedEventf(object runtime.Object, annotations map[string
 		r.sender.log.Error(err, "an event is not posted: its object has no reference", "reason", reason)
 		return
 	}
-	r.sender.Send(Event{
+	r.sender.Send(eventv1.Event{
 		InvolvedObject: *about, Severity: severity(eventType), Timestamp: metav1.NewTime(r.sender.now()),
 		Message: shortened(fmt.Sprintf(format, args...)), Reason: reason, Metadata: all,
 	})
@@ -77,4 +84,19 @@ func withAnnotations(object runtime.Object, annotations map[string]string) map[s
 	}
 	maps.Copy(all, annotations)
 	return all
+}
+
+func severity(eventType string) string {
+	if eventType == corev1.EventTypeWarning {
+		return eventv1.EventSeverityError
+	}
+	return eventv1.EventSeverityInfo
+}
+
+// shortened truncates a message to maxMessage. Messages end with lines of logs, which matter least.
+func shortened(message string) string {
+	if len(message) <= maxMessage || utf8.RuneCountInString(message) <= maxMessage {
+		return message
+	}
+	return string([]rune(message)[:maxMessage-3]) + "..."
 }

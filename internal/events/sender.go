@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	eventv1 "github.com/fluxcd/pkg/apis/event/v1"
 	"github.com/go-logr/logr"
 )
 
@@ -80,7 +81,7 @@ type Sender struct {
 	log    logr.Logger
 	now    func() time.Time
 	client *http.Client
-	lanes  [lanes]chan Event
+	lanes  [lanes]chan eventv1.Event
 	// cancel interrupts posts that are left after Flush.
 	cancel context.CancelFunc
 	idle   sync.WaitGroup
@@ -102,7 +103,7 @@ func NewSender(ctx context.Context, o Options) *Sender {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	for i := range s.lanes {
-		lane := make(chan Event, perLane)
+		lane := make(chan eventv1.Event, perLane)
 		s.lanes[i] = lane
 		s.idle.Go(func() {
 			for e := range lane {
@@ -115,7 +116,7 @@ func NewSender(ctx context.Context, o Options) *Sender {
 }
 
 // Send queues an event, or drops it if the queue is full. It does not block.
-func (s *Sender) Send(e Event) {
+func (s *Sender) Send(e eventv1.Event) {
 	e.ReportingController, e.ReportingInstance = s.o.Controller, s.o.Instance
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -133,7 +134,7 @@ func (s *Sender) Send(e Event) {
 }
 
 // laneOf returns the lane of an event's object.
-func laneOf(e Event) uint32 {
+func laneOf(e eventv1.Event) uint32 {
 	h := fnv.New32a()
 	for _, part := range []string{e.InvolvedObject.Kind, e.InvolvedObject.Namespace, e.InvolvedObject.Name} {
 		_, _ = h.Write([]byte(part))

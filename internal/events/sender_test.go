@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	eventv1 "github.com/fluxcd/pkg/apis/event/v1"
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
@@ -117,8 +118,8 @@ func (r *receiver) senderOf(ctx context.Context, log logr.Logger) *Sender {
 	})
 }
 
-func about(name string) Event {
-	return Event{InvolvedObject: corev1.ObjectReference{Kind: "HelmRelease", Namespace: "apps", Name: name}, Timestamp: metav1.Now(), Reason: "R", Message: "m"}
+func about(name string) eventv1.Event {
+	return eventv1.Event{InvolvedObject: corev1.ObjectReference{Kind: "HelmRelease", Namespace: "apps", Name: name}, Timestamp: metav1.Now(), Reason: "R", Message: "m"}
 }
 
 // TestDelivery: an event is posted until its result is final.
@@ -344,15 +345,15 @@ func TestPayload(t *testing.T) {
 		recorder.AnnotatedEventf(hr, map[string]string{helmv2.EventMetadataRevision: "1.2.3", helmv2.EventMetadataToken: "sha256:aa"},
 			corev1.EventTypeWarning, "UpgradeFailed", "Helm upgrade failed: %s", "100% <no>")
 		recorder.Event(hr, corev1.EventTypeNormal, "DependencyNotReady", "100% ready")
-		recorder.Event(hr, TypeTrace, "HelmChartCreated", "Created")
+		recorder.Event(hr, eventv1.EventTypeTrace, "HelmChartCreated", "Created")
 		recorder.Eventf(&corev1.Pod{}, corev1.EventTypeNormal, "Unknown", "no kind")
 		s.Close()
 		const head = `{"involvedObject":{"kind":"HelmRelease","namespace":"apps","name":"web","uid":"uid-1","apiVersion":"helm.toolkit.fluxcd.io/v2","resourceVersion":"7"},`
 		const tail = `"reportingController":"helm-controller","reportingInstance":"pod-1"}`
 		want := []string{
-			head + `"severity":"error","timestamp":"2000-01-01T00:00:00Z","message":"Helm upgrade failed: 100% \u003cno\u003e","reason":"UpgradeFailed",` +
+			head + `"severity":"error","timestamp":"2000-01-01T00:00:00Z","message":"Helm upgrade failed: 100% \u003cno\u003e","reason":"UpgradeFailed","action":"",` +
 				`"metadata":{"event.toolkit.fluxcd.io/team":"web","helm.toolkit.fluxcd.io/revision":"1.2.3","helm.toolkit.fluxcd.io/token":"sha256:aa"},` + tail,
-			head + `"severity":"info","timestamp":"2000-01-01T00:00:00Z","message":"100% ready","reason":"DependencyNotReady",` +
+			head + `"severity":"info","timestamp":"2000-01-01T00:00:00Z","message":"100% ready","reason":"DependencyNotReady","action":"",` +
 				`"metadata":{"event.toolkit.fluxcd.io/team":"web"},` + tail,
 		}
 		if diff := cmp.Diff(want, r.bodies); diff != "" {

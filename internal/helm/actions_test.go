@@ -6,6 +6,7 @@ package helm
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/cluster"
+	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/helm/wait"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -287,7 +289,7 @@ func TestUninstallAsksTheServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runner := NewRunner(chart.NewStore(&http.Client{Transport: w}, 1<<20), emptyIndex(t, w, "0"), time.Now)
+	runner := NewRunner(chart.NewStore(chart.Options{Client: &http.Client{Transport: w}, MaxBytes: 1 << 20}), emptyIndex(t, w, "0"), time.Now)
 	j := job(release.Uninstall{Timeout: time.Minute, Target: target()}, chart.Artifact{}, "", nil)
 	if out := runner.Run(t.Context(), local, j); out.Err != nil {
 		t.Fatal(out.Err)
@@ -492,14 +494,18 @@ func paused(w *world, yes bool) {
 	w.Objects[deploymentPath]["spec"].(map[string]any)["paused"] = yes
 }
 
-// TestHealCountsFromNowOn: a revision that was cut off and is looked at again in
+// TestRecheckCountsFromNowOn: a revision that was cut off and is looked at again in
 // vain has failed like any other, or it would be looked at for ever.
-func TestHealCountsFromNowOn(t *testing.T) {
+func TestRecheckCountsFromNowOn(t *testing.T) {
 	w := newWorld(t)
 	stuck(t, w)
 	for _, rls := range w.stored() {
 		if rls.Version == 2 {
-			rls.Labels = with(rls.Labels, helmv2.LabelInterrupted, "true")
+			rls.Labels = maps.Clone(rls.Labels)
+			if rls.Labels == nil {
+				rls.Labels = map[string]string{}
+			}
+			rls.Labels[helmv2.LabelInterrupted] = "true"
 			writeSecret(t, w, rls)
 		}
 	}
@@ -515,7 +521,7 @@ func TestHealCountsFromNowOn(t *testing.T) {
 	}
 }
 
-func TestHeal(t *testing.T) {
+func TestRecheck(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		edit   func(w *world, j *Job)
@@ -538,7 +544,7 @@ func TestHeal(t *testing.T) {
 			want: []helmv2.ReleaseStatus{helmv2.StatusFailed, helmv2.StatusDeployed},
 		},
 		"CutOff": {
-			reason: "a crash in between leaves the revision to be healed again", err: "refused by the test", stored: true,
+			reason: "a crash in between leaves the revision to be rechecked again", err: "refused by the test", stored: true,
 			edit: func(w *world, _ *Job) {
 				paused(w, true)
 				w.Refuse = func(method, path string) int {
@@ -575,7 +581,7 @@ func TestHeal(t *testing.T) {
 			}
 			for _, r := range w.Requests {
 				if !strings.Contains(r, "/secrets/") {
-					t.Errorf("a heal applies nothing: %s", r)
+					t.Errorf("a recheck applies nothing: %s", r)
 				}
 			}
 			w.Refuse = nil
@@ -588,14 +594,14 @@ func TestHeal(t *testing.T) {
 				t.Errorf("%s: history in the end %+v", tc.reason, h)
 			}
 			if out := w.runner.Run(t.Context(), w.conn, j); out.Err != nil || out.Stored() {
-				t.Errorf("what is deployed needs no healing: %v, %+v", out.Err, out.Revisions)
+				t.Errorf("what is deployed needs no recheck: %v, %+v", out.Err, out.Revisions)
 			}
 		})
 	}
 }
 
 // A mark of how the failure came about does not outlive it.
-func TestHealTakesMarksAway(t *testing.T) {
+func TestRecheckRemovesLabels(t *testing.T) {
 	w := newWorld(t)
 	install(t, w, w.chart("1.0.0", note()), "one")
 	rls := w.stored()[0]
@@ -633,7 +639,7 @@ func TestActionOf(t *testing.T) {
 		if tc.later {
 			rls.Info.LastDeployed = rls.Info.LastDeployed.Add(time.Minute)
 		}
-		if got := actionOf(rls); got != tc.want {
+		if got := storage.ActionOf(rls); got != tc.want {
 			t.Errorf("%s: %s", name, got)
 		}
 	}

@@ -5,21 +5,25 @@
 // uninstall at a time for a release. It decides nothing: the action is given, and its result is a
 // release.Outcome.
 //
-// Its parts without knowledge of actions are packages of their own: storage reads and writes
-// release records, and wait waits for objects.
+// Parts without knowledge of actions are packages of their own: apply creates and updates objects,
+// wait waits for them, storage reads and writes release records, preview renders without storing,
+// and redact removes secrets from texts.
 //
-// Files, from the outside to the inside:
+// Files, top-down:
 //
-//   - runner.go: Runner, Job, and the state of one job.
-//   - install.go, upgrade.go, rollback.go, tests.go, uninstall.go, heal.go: the actions.
-//   - history.go, health.go, objects.go, inventory.go, preserve.go, stored_hooks.go: reads of
-//     stored revisions and their objects.
-//   - target.go, target_objects.go: the check of a target before a move.
-//   - render.go, sandboxed.go, capabilities.go, rerender.go, precheck.go: rendering of charts.
-//   - apply.go: Helm's storage and client during an action. size.go: the limit for records.
-//   - client.go, build.go, serverside.go, clientside.go, migrate.go, delete.go, wait.go, hooks.go:
-//     objects in the cluster.
-//   - preflight.go, looks.go, crds.go, namespace.go: requests before objects are applied.
-//   - adopt.go, bearers.go, reservations.go: ownership of objects.
-//   - retry.go, examine.go, logs.go, redact.go, denied.go: retries, diagnoses and texts.
+//	target.go     the check of a target before a release moves there
+//	rerender.go   comparison of a stored manifest with a new rendering
+//	stored.go     reads of stored revisions and their objects
+//	runner.go     Runner, which runs jobs
+//	install.go    settings of an install
+//	upgrade.go    settings of an upgrade
+//	pipeline.go   the steps that install and upgrade share
+//	precheck.go   the size limit of records, checked before the action and by the gate
+//	rollback.go   rollback
+//	tests.go      tests
+//	recheck.go    recheck of a failed revision
+//	uninstall.go  uninstall and unlock
+//	job.go        Job, an action with its input, and the state of its run
+//	gate.go       checks before a new revision is stored, and the choice of the apply method
+//	findings.go   facts about a failure
 package helm

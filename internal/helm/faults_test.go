@@ -18,6 +18,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
+const thingCRD = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things.example.com}\n" +
+	"spec: {group: example.com, names: {kind: Thing}, versions: [{name: v1, served: true}, {name: v0, served: false}]}\n"
+
 // through sends the requests of the connection to a transport in front of the world.
 func (w *world) through(send func(req *http.Request) (*http.Response, error)) {
 	w.t.Helper()

@@ -19,7 +19,7 @@ import (
 )
 
 // TestOutcomeIsWhatHistoryReads: an account of an action that reads otherwise
-// later would look as if somebody had changed the release.
+// later would look as if another client had changed the release.
 func TestOutcomeIsWhatHistoryReads(t *testing.T) {
 	w := newWorld(t)
 	files := note()

@@ -8,86 +8,56 @@ import (
 	"fmt"
 
 	"helm.sh/helm/v3/pkg/action"
-	helmchart "helm.sh/helm/v3/pkg/chart"
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-func (r *run) install(ctx context.Context, job Job, a release.Install) error {
-	c, err := r.load(ctx, job)
-	if err != nil {
-		return err
-	}
-	renderer, err := r.postRenderer(job)
-	if err != nil {
-		return err
-	}
-	spec := job.Spec.Install
+// install returns the settings of an install.
+func (r *run) install(ctx context.Context, a release.Install) settings {
+	spec := r.job.Spec.Install
 	if spec == nil {
-		spec = new(installSpec)
+		spec = new(helmv2.Install)
 	}
-	if spec.CreateNamespace && job.Spec.TargetNamespace != "" {
-		r.gate.enter = func() error { return r.createNamespace(ctx, job.Desired.Target.Namespace) }
+	target := r.job.Desired.Target
+	s := settings{
+		installs: true, timeout: a.Timeout, mode: modeOf(spec.UseServerSideApply(r.job.Defaults)), crds: spec.GetCRDs(),
+		takeOwnership: !spec.DisableTakeOwnership, validate: !spec.DisableOpenAPIValidation, skipSchemas: spec.DisableSchemaValidation,
+		hooks: !spec.DisableHooks, event: helmrelease.HookPreInstall,
 	}
-	serverSide := spec.UseServerSideApply(job.Defaults)
-	r.limitRecord()
-	ahead := precheck{policy: spec.GetCRDs(), install: true, values: job.Values, mode: modeOf(serverSide), timeout: a.Timeout}
-	if err := r.precheckSize(ctx, job, c, ahead); err != nil {
+	if spec.CreateNamespace && r.job.Spec.TargetNamespace != "" {
+		s.enter = func() error { return r.createNamespace(ctx, target.Namespace) }
+	}
+	s.start = func(config *action.Configuration, c *creation) error {
+		i := action.NewInstall(config)
+		i.ReleaseName = target.Name
+		i.Namespace = target.Namespace
+		i.Timeout = a.Timeout
+		i.TakeOwnership = !spec.DisableTakeOwnership
+		i.Wait = !spec.DisableWait
+		i.WaitForJobs = !spec.DisableWaitForJobs
+		i.DisableHooks = spec.DisableHooks
+		i.DisableOpenAPIValidation = spec.DisableOpenAPIValidation
+		i.SkipSchemaValidation = spec.DisableSchemaValidation
+		i.Replace = spec.Replace
+		i.PostRenderer = c.renderer.Manifest
+		i.EnableDNS = r.job.AllowDNS
+		i.Devel = true
+		// The pipeline applies the CRDs, for install and upgrade alike.
+		i.SkipCRDs = true
+		_, err := i.Run(c.chart, c.values)
 		return err
 	}
-	plan := crdPlan{policy: spec.GetCRDs(), timeout: a.Timeout, serverSide: func() (bool, error) { return serverSide, nil }}
-	if err := r.applyCRDs(c, job.Values, plan); err != nil {
-		return err
-	}
-	if err := r.discover(); err != nil {
-		return err
-	}
-	r.chooseMethod(modeOf(serverSide), 0, false)
-	r.lookFor(func() bool { return serverSide && !spec.DisableTakeOwnership && !spec.DisableOpenAPIValidation })
-	r.leaveOthers()
-	if !spec.DisableOpenAPIValidation {
-		r.checkBefore(helmrelease.HookPreInstall, spec.DisableHooks)
-	}
-	i := action.NewInstall(r.config)
-	i.ReleaseName = job.Desired.Target.Name
-	i.Namespace = job.Desired.Target.Namespace
-	i.Timeout = a.Timeout
-	i.TakeOwnership = !spec.DisableTakeOwnership
-	i.Wait = !spec.DisableWait
-	i.WaitForJobs = !spec.DisableWaitForJobs
-	i.DisableHooks = spec.DisableHooks
-	i.DisableOpenAPIValidation = spec.DisableOpenAPIValidation
-	i.SkipSchemaValidation = spec.DisableSchemaValidation
-	i.Replace = spec.Replace
-	i.PostRenderer = renderer
-	i.EnableDNS = job.AllowDNS
-	i.Devel = true
-	// The crds folder is handled above, for install and upgrade alike.
-	i.SkipCRDs = true
-	return r.admitted(r.sandboxed(ctx, job, c, a.Timeout, spec.DisableSchemaValidation, func() error {
-		_, err := i.Run(c, job.Values)
-		return err
-	}))
+	return s
 }
 
-// load returns the chart under its effective version.
-func (r *run) load(ctx context.Context, job Job) (*helmchart.Chart, error) {
-	c, err := r.charts.Load(ctx, job.Artifact)
-	if err != nil {
-		return nil, fmt.Errorf("could not load chart: %w", err)
-	}
-	c.Metadata.Version = job.Desired.Chart.Version
-	return c, nil
-}
-
-// createNamespace creates the release's namespace if it is missing. It reads the
-// namespace first, since an identity may be allowed to install into a namespace and not
-// to create one. Helm would create it through Build, labelled as an object of the release,
-// and nothing would ever delete it.
+// createNamespace creates the namespace of the release if it is missing. It reads the namespace
+// first, since an identity may be allowed to install into a namespace and not to create one. Helm
+// would create it with the labels of an object of the release, and would never delete it.
 func (r *run) createNamespace(ctx context.Context, name string) error {
 	clients, err := r.client.Factory.KubernetesClientSet()
 	if err != nil {
@@ -101,13 +71,17 @@ func (r *run) createNamespace(ctx context.Context, name string) error {
 	if !apierrors.IsNotFound(unread) && !apierrors.IsForbidden(unread) {
 		return fmt.Errorf("read namespace %s: %w", name, unread)
 	}
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"name": name}}}
-	_, err = namespaces.Create(ctx, ns, metav1.CreateOptions{FieldManager: fieldManager})
-	if err == nil || alreadyExists(err) {
+	_, err = namespaces.Create(ctx, newNamespace(name), metav1.CreateOptions{FieldManager: helmv2.FieldManager})
+	if err == nil || apierrors.IsAlreadyExists(err) {
 		return nil
 	}
-	if apierrors.IsForbidden(unread) && apierrors.IsForbidden(err) && r.acceptsObjects(name) {
+	if apierrors.IsForbidden(unread) && apierrors.IsForbidden(err) && r.client.Preflight.AcceptsObjects(name) {
 		return nil
 	}
 	return fmt.Errorf("create namespace %s: %w", name, err)
+}
+
+// newNamespace returns a namespace with the label that Helm adds.
+func newNamespace(name string) *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"name": name}}}
 }

@@ -17,6 +17,8 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/helm/apitest"
+	"github.com/pintle-dev/pintle/internal/helm/apply"
+	"github.com/pintle-dev/pintle/internal/helm/redact"
 	"github.com/pintle-dev/pintle/internal/helm/wait"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -27,11 +29,11 @@ const (
 )
 
 // mannered is a client for the objects of manifests that waits as edit wants it.
-func mannered(ctx context.Context, t *testing.T, w *world, manifests string, edit func(*Job)) (*client, kube.ResourceList) {
+func mannered(ctx context.Context, t *testing.T, w *world, manifests string, edit func(*Job)) (*apply.Client, kube.ResourceList) {
 	t.Helper()
 	j := job(release.Install{}, chart.Artifact{}, "1.0.0", nil)
 	edit(&j)
-	r, err := w.runner.prepare(ctx, w.conn, j, redactor{}, false)
+	r, err := w.runner.prepare(ctx, w.conn, j, redact.Redactor{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +49,7 @@ func TestWaitByExpressions(t *testing.T) {
 		{APIVersion: "v1", Kind: "Secret", Failed: "has(data.broken)", Current: "data.token != ''"},
 		{APIVersion: "batch/v1", Kind: "Job", Current: "has(metadata.labels.done)"},
 	}
-	type waiting func(*client, kube.ResourceList, time.Duration) error
+	type waiting func(*apply.Client, kube.ResourceList, time.Duration) error
 	cases := map[string]struct {
 		reason    string
 		wait      waiting
@@ -57,54 +59,54 @@ func TestWaitByExpressions(t *testing.T) {
 		want      string
 	}{
 		"Current": {
-			reason: "what the user calls current is ready", wait: (*client).Wait,
+			reason: "what the user calls current is ready", wait: (*apply.Client).Wait,
 			manifests: secretYAML, objects: map[string]string{secretPath: secretYAML + "data: {token: x}\n"},
 		},
 		"InProgress": {
-			reason: "what he does not is not", wait: (*client).WaitWithJobs,
+			reason: "what he does not is not", wait: (*apply.Client).WaitWithJobs,
 			manifests: secretYAML, objects: map[string]string{secretPath: secretYAML + "data: {token: ''}\n"},
 			want: "timeout waiting for: [Secret/prod/one status: 'InProgress': not current by healthCheckExprs]",
 		},
 		"Failed": {
-			reason: "what has failed will not become ready", wait: (*client).Wait,
+			reason: "what has failed will not become ready", wait: (*apply.Client).Wait,
 			manifests: secretYAML, objects: map[string]string{secretPath: secretYAML + "data: {broken: x}\n"},
 			want: "failed early due to stalled resources: [Secret/prod/one status: 'Failed': failed by healthCheckExprs]",
 		},
 		"Unknown": {
-			reason: "an error is no verdict, but it is told", wait: (*client).Wait,
+			reason: "an error is no result, but it is in the message", wait: (*apply.Client).Wait,
 			manifests: secretYAML, objects: map[string]string{secretPath: secretYAML},
 			want: "timeout waiting for: [Secret/prod/one: expression 'has(data.broken)': ",
 		},
 		"Missing": {
-			reason: "an object that does not exist is not ready by any rule", wait: (*client).Wait, manifests: secretYAML,
+			reason: "an object that does not exist is not ready by any rule", wait: (*apply.Client).Wait, manifests: secretYAML,
 			want: "timeout waiting for: [Secret/prod/one status: 'InProgress': not found]",
 		},
 		"BeforeJobs": {
-			reason: "a rule for Jobs counts before what is known of them", wait: (*client).WaitWithJobs,
+			reason: "a rule for Jobs counts before what is known of them", wait: (*apply.Client).WaitWithJobs,
 			manifests: jobYAML, objects: map[string]string{jobPath: strings.Replace(jobYAML, "migrate}", "migrate, labels: {done: 'yes'}}", 1)},
 		},
 		"Hook": {
-			reason: "for hooks too", wait: (*client).WatchUntilReady,
+			reason: "for hooks too", wait: (*apply.Client).WatchUntilReady,
 			manifests: secretYAML, objects: map[string]string{secretPath: secretYAML + "data: {token: ''}\n"},
 			want: "timeout waiting for: [Secret/prod/one status: 'InProgress': not current by healthCheckExprs]",
 		},
 		"HookWithoutWait": {
-			reason: "but only if the action waits", wait: (*client).WatchUntilReady,
+			reason: "but only if the action waits", wait: (*apply.Client).WatchUntilReady,
 			edit:      func(j *Job) { j.Spec.Install.DisableWait = true },
 			manifests: secretYAML, objects: map[string]string{secretPath: secretYAML + "data: {token: ''}\n"},
 		},
 		"Test": {
-			reason: "and not for tests", wait: (*client).WatchUntilReady,
+			reason: "and not for tests", wait: (*apply.Client).WatchUntilReady,
 			edit:      func(j *Job) { j.Action = release.Test{} },
 			manifests: secretYAML, objects: map[string]string{secretPath: secretYAML + "data: {token: ''}\n"},
 		},
 		"Legacy": {
-			reason: "and not where Helm judges", wait: (*client).Wait,
+			reason: "and not with the checks of Helm", wait: (*apply.Client).Wait,
 			edit:      func(j *Job) { j.Spec.WaitStrategy = &helmv2.WaitStrategy{Name: helmv2.WaitLegacy} },
 			manifests: secretYAML, objects: map[string]string{secretPath: secretYAML + "data: {token: ''}\n"},
 		},
 		"NoRule": {
-			reason: "what has no rule is judged as ever", wait: (*client).Wait,
+			reason: "an object without a rule has the usual check", wait: (*apply.Client).Wait,
 			manifests: oneYAML, objects: map[string]string{onePath: oneYAML},
 		},
 	}
@@ -149,7 +151,7 @@ func TestBadExpressions(t *testing.T) {
 	}
 }
 
-// Helm's own judgement differs: a Job that has only been created is ready if it
+// Helm's own checks differ: a Job that has only been created is ready if it
 // need not complete, and a ConfigMap that does not exist is.
 func TestLegacyWait(t *testing.T) {
 	const (
@@ -223,15 +225,15 @@ func TestLegacyWait(t *testing.T) {
 func TestSupersededWait(t *testing.T) {
 	legacy := func(j *Job) { j.Spec.WaitStrategy = &helmv2.WaitStrategy{Name: helmv2.WaitLegacy} }
 	cases := map[string]struct {
-		wait   func(*client, kube.ResourceList, time.Duration) error
+		wait   func(*apply.Client, kube.ResourceList, time.Duration) error
 		edit   func(*Job)
 		yields bool
 	}{
-		"Wait":            {wait: (*client).Wait, yields: true},
-		"WaitWithJobs":    {wait: (*client).WaitWithJobs, yields: true},
-		"Legacy":          {wait: (*client).WaitWithJobs, edit: legacy, yields: true},
-		"WatchUntilReady": {wait: (*client).WatchUntilReady},
-		"WaitForDelete":   {wait: (*client).WaitForDelete},
+		"Wait":            {wait: (*apply.Client).Wait, yields: true},
+		"WaitWithJobs":    {wait: (*apply.Client).WaitWithJobs, yields: true},
+		"Legacy":          {wait: (*apply.Client).WaitWithJobs, edit: legacy, yields: true},
+		"WatchUntilReady": {wait: (*apply.Client).WatchUntilReady},
+		"WaitForDelete":   {wait: (*apply.Client).WaitForDelete},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -259,35 +261,4 @@ func TestSupersededWait(t *testing.T) {
 			})
 		})
 	}
-}
-
-// All objects have been applied when the wait for them begins: that is said once,
-// and of nothing else that is waited for. Storing it costs a request, so that it is
-// stored by itself only if nothing else is stored for long.
-func TestAppliedIsSaid(t *testing.T) {
-	w := newWorld(t)
-	w.Put(jobPath, apitest.Parse(t, jobYAML).Object)
-	synctest.Test(t, func(t *testing.T) {
-		c, list := mannered(t.Context(), t, w, jobYAML, func(*Job) {})
-		said, stamped := 0, 0
-		c.setApplied = func() { said++ }
-		c.storeApplied = func() error { stamped++; return errors.New("no label today") }
-		wait := map[string]func(kube.ResourceList, time.Duration) error{
-			"WatchUntilReady": c.WatchUntilReady, "WaitForDelete": c.WaitForDelete,
-			"Heal": func(l kube.ResourceList, d time.Duration) error { return c.waiter.UntilReady(l, d, true, nil) },
-		}
-		for name, wait := range wait {
-			if err := wait(list, time.Minute); err == nil || said+stamped != 0 {
-				t.Errorf("%s: %v, said %d and stamped %d times", name, err, said, stamped)
-			}
-		}
-		for i, wait := range []func(kube.ResourceList, time.Duration) error{c.Wait, c.WaitWithJobs} {
-			for j, timeout := range []time.Duration{5*time.Second - time.Millisecond, 5*time.Second + time.Millisecond, time.Hour} {
-				err := wait(list, timeout)
-				if err == nil || !strings.HasPrefix(err.Error(), "timeout waiting for: ") || said != 3*i+j+1 || stamped != 2*i+j {
-					t.Errorf("%v, said %d and stamped %d times", err, said, stamped)
-				}
-			}
-		}
-	})
 }

@@ -11,6 +11,8 @@ import (
 	"helm.sh/helm/v3/pkg/kube"
 
 	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/helm/apply"
+	"github.com/pintle-dev/pintle/internal/helm/redact"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -24,11 +26,11 @@ const (
 
 // patient returns the client of an install and the objects in manifests, none of which exists
 // yet.
-func patient(ctx context.Context, t *testing.T, w *world, idle func() func(), manifests string) (*client, kube.ResourceList) {
+func patient(ctx context.Context, t *testing.T, w *world, idle func() func(), manifests string) (*apply.Client, kube.ResourceList) {
 	t.Helper()
 	j := job(release.Install{}, chart.Artifact{}, "1.0.0", nil)
 	j.Idle = idle
-	r, err := w.runner.prepare(ctx, w.conn, j, redactor{}, false)
+	r, err := w.runner.prepare(ctx, w.conn, j, redact.Redactor{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

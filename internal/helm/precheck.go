@@ -6,11 +6,12 @@ package helm
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"helm.sh/helm/v3/pkg/action"
 	helmchart "helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
 	helmrelease "helm.sh/helm/v3/pkg/release"
@@ -20,59 +21,71 @@ import (
 	"sigs.k8s.io/yaml"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/helm/apply"
+	"github.com/pintle-dev/pintle/internal/helm/preview"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/render"
 )
 
-// precheck is what it takes to know a revision before it is made.
-type precheck struct {
-	policy  helmv2.CRDsPolicy
-	install bool
-	values  map[string]any
-	// mode is how its objects are going to be applied.
-	mode    helmv2.ServerSideApplyMode
-	timeout time.Duration
+// checkRecord refuses a new revision whose record would be too large, before anything is written.
+func (r *run) checkRecord(key string, rls *helmrelease.Release) error {
+	size, err := r.store.Stage(key, rls)
+	if err != nil {
+		return err
+	}
+	return r.checkSize(size)
 }
 
-// minPrechecked is how many bytes there have to be in a chart and its values,
-// unpacked, for their size to be prechecked: from less nothing is rendered that
-// could fill a Secret, but by templates made for it, which are refused later.
+// checkSize stores a size that is reported, and refuses a record that would be too large.
+func (r *run) checkSize(size *release.RecordSize) error {
+	if !size.NearlyTooLarge() && !size.TooLarge() {
+		return nil
+	}
+	r.size = size
+	if size.TooLarge() {
+		return fmt.Errorf("nothing was changed: the record of the revision would take %d bytes, compressed, and may take %d when the action begins",
+			size.Bytes, size.Limit-size.Reserved)
+	}
+	return nil
+}
+
+// minPrechecked is the size of a chart with its values, unpacked, from which the size of the record
+// is prechecked. The record of a smaller chart exceeds the limit only if its templates are made for
+// that. The gate refuses such a record.
 const minPrechecked = corev1.MaxSecretSize / 4
 
-// precheckSize refuses a revision that is too large before the definitions of its chart
-// are written, which happens before it is rendered: templates may want to know that
-// these are there. So it is rendered once more, as if they were. If that fails, the
-// chart and the values alone are looked at; why it failed is told by those who know
-// the cluster as it will be.
-//
-// Charts without definitions are rendered before anything is written, and so need not
-// be prechecked.
-func (r *run) precheckSize(ctx context.Context, job Job, c *helmchart.Chart, f precheck) error {
-	if f.policy == helmv2.CRDsSkip || len(c.CRDObjects()) == 0 || unpacked(c, f.values) < minPrechecked {
+// precheckSize refuses a revision that is too large before the CRDs of its chart are written. The
+// CRDs are written before the chart is rendered, since templates may depend on them. So the chart
+// is rendered once more, as if the CRDs existed. If that fails, only the chart and the values count,
+// and the rendering by Helm returns the error. Charts without CRDs need no precheck, because they
+// are rendered before anything is written.
+func (c *creation) precheckSize(ctx context.Context) error {
+	if c.crds == helmv2.CRDsSkip || len(c.chart.CRDObjects()) == 0 || unpackedSize(c.chart, c.values) < minPrechecked {
 		return nil
 	}
 	last := 0
-	if rls, err := r.config.Releases.Last(job.Desired.Target.Name); err == nil {
+	if rls, err := c.config.Releases.Last(c.job.Desired.Target.Name); err == nil {
 		last = rls.Version
 	}
-	rls, err := r.preview(ctx, job, c, f, last)
+	rls, err := c.preview(ctx, last+1)
 	if err != nil {
 		return err
 	}
 	rls.Version = last + 1
-	size, err := r.store.Precheck(rls, methodName(r.appliesServerSide(f.mode, last)))
+	size, err := c.store.Precheck(rls, methodName(appliesServerSide(c.store, c.mode, last)))
 	if err != nil {
 		return err
 	}
-	if err := r.checkSize(size); err != nil {
+	if err := c.checkSize(size); err != nil {
 		return err
 	}
 	// A size near the limit is reported when the revision is created.
-	r.size = nil
+	c.size = nil
 	return nil
 }
 
-// unpacked returns how many bytes are to be rendered, and stored.
-func unpacked(c *helmchart.Chart, values map[string]any) int {
+// unpackedSize returns the number of bytes that are rendered and stored.
+func unpackedSize(c *helmchart.Chart, values map[string]any) int {
 	raw, err := json.Marshal(values)
 	if err != nil {
 		return 0
@@ -86,86 +99,72 @@ func unpacked(c *helmchart.Chart, values map[string]any) int {
 	return sum
 }
 
-// preview returns the revision that would be made of a chart if its definitions were
-// there, or, if it cannot be rendered, one without a manifest.
-func (r *run) preview(ctx context.Context, job Job, c *helmchart.Chart, f precheck, last int) (*helmrelease.Release, error) {
-	target := job.Desired.Target
-	own, err := r.load(ctx, job)
+// preview returns the revision that Helm would make if the CRDs of its chart existed. If the chart
+// cannot be rendered, the revision has no manifest.
+func (c *creation) preview(ctx context.Context, revision int) (*helmrelease.Release, error) {
+	own, err := c.load(ctx)
 	if err != nil {
 		return nil, err
 	}
-	// Helm changes them.
-	values := cloned(f.values)
-	if c.Values != nil {
-		own.Values = cloned(c.Values)
+	values := preview.Clone(c.values)
+	if c.chart.Values != nil {
+		own.Values = preview.Clone(c.chart.Values)
 	}
 	if err := chartutil.ProcessDependenciesWithMerge(own, values); err != nil {
 		return nil, err
 	}
-	again, err := r.rehearsal(target, own, f.install, last+1)
+	in, err := c.previewInput(own, own.CRDObjects(), c.timeout)
 	if err != nil {
 		return nil, err
 	}
-	if job.Spec.Upgrade != nil {
-		// Values that are kept are among them by now.
-		upgrade := *job.Spec.Upgrade
-		upgrade.PreserveValues = false
-		job.Spec.Upgrade = &upgrade
-	}
-	rls, err := again.release(ctx, job, own, values, f.timeout)
+	in.Install, in.Revision, in.Values = c.installs, revision, values
+	rls, err := preview.Render(ctx, in)
 	if err != nil {
-		r.logs.printf("how large the revision will be cannot be told before its CustomResourceDefinitions are there: %s", err)
+		c.logs.Printf("how large the revision will be cannot be told before its CustomResourceDefinitions are there: %s", err)
 		return &helmrelease.Release{
-			Name: target.Name, Namespace: target.Namespace, Chart: own, Config: values,
+			Name: in.Name, Namespace: in.Namespace, Chart: own, Config: values,
 			Info: &helmrelease.Info{Status: helmrelease.StatusPendingInstall},
 		}, nil
 	}
 	return rls, nil
 }
 
-// rehearsal returns what renders a revision that may be made, as if the definitions of
-// the chart were served already.
-func (r *run) rehearsal(target release.Target, c *helmchart.Chart, install bool, revision int) (*rerun, error) {
-	again := &rerun{run: run{charts: r.charts, large: r.large, config: &action.Configuration{}}, getter: r.config.RESTClientGetter}
-	again.made = making{
-		stored: &helmrelease.Release{Name: target.Name, Namespace: target.Namespace}, install: install, revision: revision,
+// previewInput returns the input for a preview of a revision of the job, as if the CRDs were served
+// already. The caller adds the values and the kind of action.
+func (r *run) previewInput(c *helmchart.Chart, crds []helmchart.CRD, timeout time.Duration) (preview.Input, error) {
+	in := preview.Input{
+		Name: r.job.Desired.Target.Name, Namespace: r.job.Desired.Target.Namespace, Chart: c, Spec: r.job.Spec, Defaults: r.job.Defaults,
+		Connection: r.config.RESTClientGetter, Options: r.renderOptions(), Timeout: timeout,
 	}
-	var err error
-	again.offer, err = r.offerWith(c)
-	return again, err
-}
-
-// offerWith is what the server will offer once it serves the definitions of a chart.
-func (r *run) offerWith(c *helmchart.Chart) (offer, error) {
-	way, ok := r.config.RESTClientGetter.(offering)
-	if !ok {
-		// Helm asks the server then.
-		return offer{}, nil
+	capabilities, err := render.CapabilitiesOf(r.config.RESTClientGetter)
+	if errors.Is(err, render.ErrNoCapabilities) {
+		// Helm sends requests for them.
+		return in, nil
 	}
-	capabilities, _, err := capabilitiesOf(way)
 	if err != nil {
-		return offer{}, err
+		return in, err
 	}
-	for _, file := range c.CRDObjects() {
-		for _, api := range definedBy(string(file.File.Data)) {
+	for _, file := range crds {
+		for _, api := range servedAPIs(string(file.File.Data)) {
 			if !capabilities.APIVersions.Has(api) {
 				capabilities.APIVersions = append(capabilities.APIVersions, api)
 			}
 		}
 	}
-	return offer{capabilities: capabilities}, nil
+	in.Capabilities = capabilities.Capabilities
+	return in, nil
 }
 
-// definedBy lists the versions and kinds that the definitions in a file make the
-// server serve, as charts ask for them.
-func definedBy(file string) []string {
+// servedAPIs returns the versions and kinds that the API server serves because of the CRDs in a
+// file, in the form of Helm's capabilities.
+func servedAPIs(file string) []string {
 	var all []string
 	for _, text := range releaseutil.SplitManifests(file) {
 		crd := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(text), &crd.Object); err != nil || crd.GetKind() != crdKind {
+		if err := yaml.Unmarshal([]byte(text), &crd.Object); err != nil || crd.GetKind() != apply.CRDKind {
 			continue
 		}
-		for _, gvk := range servedBy(crd) {
+		for _, gvk := range apply.ServedKinds(crd) {
 			version := gvk.GroupVersion().String()
 			all = append(all, version, version+"/"+gvk.Kind)
 		}

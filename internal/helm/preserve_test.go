@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"helm.sh/helm/v3/pkg/chartutil"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/helm/preview"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/values"
 )
@@ -21,12 +21,12 @@ import (
 // was foretold.
 func preservingUpgrade(t *testing.T, w *world, artifact chart.Artifact, values map[string]any) string {
 	t.Helper()
-	before := cloned(values)
+	before := preview.Clone(values)
 	digest, err := w.runner.Preserved(t.Context(), w.conn, target(), w.history(), values)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(before, cloned(values)); diff != "" {
+	if diff := cmp.Diff(before, preview.Clone(values)); diff != "" {
 		t.Errorf("the caller's values were changed (-want +got):\n%s", diff)
 	}
 	j := job(release.Upgrade{Timeout: time.Minute}, artifact, "1.0.0", values)
@@ -61,7 +61,7 @@ func TestPreserveValues(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			artifact := w.chart("1.0.0", note())
-			if out := w.runner.Run(t.Context(), w.conn, job(release.Install{Timeout: time.Minute}, artifact, "1.0.0", cloned(tc.was))); out.Err != nil {
+			if out := w.runner.Run(t.Context(), w.conn, job(release.Install{Timeout: time.Minute}, artifact, "1.0.0", preview.Clone(tc.was))); out.Err != nil {
 				t.Fatal(out.Err)
 			}
 			foretold := preservingUpgrade(t, w, artifact, tc.values)
@@ -92,25 +92,6 @@ func TestPreserveValues(t *testing.T) {
 				t.Errorf("%s: upgrades without end", tc.reason)
 			}
 		})
-	}
-}
-
-// The merge is Helm's, but for what Helm prints.
-func TestCoalesceIsHelms(t *testing.T) {
-	t.Parallel()
-	type m = map[string]any
-	samples := []m{
-		{}, {"a": nil}, {"a": "1"}, {"a": m{}}, {"a": m{"b": nil}}, {"a": m{"b": "2", "c": nil}}, {"a": m{"b": m{"d": "3"}}},
-		{"a": []any{"4"}, "e": m{"f": "5"}}, {"e": nil, "g": nil},
-	}
-	for _, values := range samples {
-		for _, kept := range samples {
-			got := cloned(values)
-			coalesce(got, cloned(kept))
-			if diff := cmp.Diff(chartutil.CoalesceTables(cloned(values), cloned(kept)), got); diff != "" {
-				t.Errorf("%v over %v (-Helm +ours):\n%s", values, kept, diff)
-			}
-		}
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/render/postrender"
 )
 
 const (
@@ -258,12 +259,12 @@ func BenchmarkRendering(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				renderer, err := (&run{}).postRenderer(Job{Spec: s})
+				renderer, err := postrender.NewAction(s, helmv2.Defaults{})
 				if err != nil {
 					b.Fatal(err)
 				}
 				i := action.NewInstall(&action.Configuration{Log: func(string, ...any) {}})
-				i.ReleaseName, i.ClientOnly, i.DryRun, i.PostRenderer = "app", true, true, renderer
+				i.ReleaseName, i.ClientOnly, i.DryRun, i.PostRenderer = "app", true, true, renderer.Manifest
 				if _, err := i.Run(c, nil); err != nil {
 					b.Fatal(err)
 				}

@@ -19,8 +19,10 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/helm/preview"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/render"
 )
 
 const (
@@ -117,7 +119,7 @@ func (w *world) must(j Job) {
 func (w *world) rerendered(j Job, version int) release.Rerendering {
 	w.t.Helper()
 	w.Requests = nil
-	values := cloned(j.Values)
+	values := preview.Clone(j.Values)
 	got, err := w.runner.rerender(w.t.Context(), w.conn, j, version, looking())
 	if err != nil {
 		w.t.Fatal(err)
@@ -125,7 +127,7 @@ func (w *world) rerendered(j Job, version int) release.Rerendering {
 	if len(w.Requests) > 0 {
 		w.t.Errorf("wrote %v", w.Requests)
 	}
-	if diff := cmp.Diff(values, cloned(j.Values)); diff != "" {
+	if diff := cmp.Diff(values, preview.Clone(j.Values)); diff != "" {
 		w.t.Errorf("the job's values were changed (-want +got):\n%s", diff)
 	}
 	return got
@@ -137,7 +139,7 @@ func (w *world) same(j Job, version int) {
 	if got := w.rerendered(j, version); got.Changed || got.Unstable || got.Capabilities == "" {
 		w.t.Errorf("revision %d: %+v", version, got)
 	}
-	o, err := w.runner.offerOf(w.conn)
+	capabilities, err := render.CapabilitiesOf(w.conn)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -145,16 +147,18 @@ func (w *world) same(j Job, version int) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	made, err := makingOf(store, "app", version)
+	in, err := inputOf(store, "app", version)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	again := &rerun{run: run{charts: w.runner.charts}, getter: w.conn, offer: o, made: made}
-	manifest, err := again.render(w.t.Context(), j, false)
+	again := run{job: j, charts: w.runner.charts}
+	in.Spec, in.Defaults, in.Connection, in.Capabilities = j.Spec, j.Defaults, w.conn, capabilities.Capabilities
+	in.Options, in.Timeout = again.renderOptions(), rerenderTimeout
+	manifest, err := again.rerender(w.t.Context(), in, false)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if diff := cmp.Diff(made.stored.Manifest, manifest); diff != "" {
+	if diff := cmp.Diff(in.Stored.Manifest, manifest); diff != "" {
 		w.t.Errorf("revision %d (-stored +rendered):\n%s", version, diff)
 	}
 }
@@ -206,7 +210,7 @@ func TestRerenderTheSame(t *testing.T) {
 
 // withValues returns the job with values of its own, which Helm may change.
 func withValues(j Job) Job {
-	j.Values = cloned(j.Values)
+	j.Values = preview.Clone(j.Values)
 	return j
 }
 
@@ -287,12 +291,12 @@ func TestRerenderOfRollback(t *testing.T) {
 	}
 }
 
-// TestReturnedTo: a rollback that nobody knows the target of is not guessed at.
-func TestReturnedTo(t *testing.T) {
+// TestRollbackTarget: the target of a rollback is not guessed.
+func TestRollbackTarget(t *testing.T) {
 	for said, want := range map[string]int{
 		"Rollback to 2": 2, "Rollback to 7": 0, "Rollback to 0": 0, "Rollback complete": 0, "Rollback to all": 0, "": 0,
 	} {
-		if got := returnedTo(&helmrelease.Release{Version: 7, Info: &helmrelease.Info{Description: said}}); got != want {
+		if got := rollbackTarget(&helmrelease.Release{Version: 7, Info: &helmrelease.Info{Description: said}}); got != want {
 			t.Errorf("%q: %d, want %d", said, got, want)
 		}
 	}
@@ -402,9 +406,9 @@ func TestRerenderChanged(t *testing.T) {
 	}
 }
 
-// TestRerenderIncompleteOffer: while the server cannot tell everything, that
+// TestRerenderIncompleteCapabilities: while the server cannot tell everything, that
 // something is missing means nothing.
-func TestRerenderIncompleteOffer(t *testing.T) {
+func TestRerenderIncompleteCapabilities(t *testing.T) {
 	w := newWorld(t)
 	w.monitors()
 	j := unaffected(job(release.Install{Timeout: time.Minute}, w.chart("1.0.0", reading(monitor)), "1.0.0", nil))
@@ -436,7 +440,7 @@ func TestRerenderErrors(t *testing.T) {
 	w.must(withValues(j))
 	w.monitors()
 	got, err := w.runner.Rerender(t.Context(), w.conn, withValues(j), 1)
-	if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), redacted) {
+	if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "***") {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if _, err := w.runner.Rerender(t.Context(), w.conn, withValues(j), 7); err == nil || !strings.Contains(err.Error(), "revision 7 of release app: ") {
@@ -451,42 +455,41 @@ func TestRerenderErrors(t *testing.T) {
 	if _, err := w.runner.Rerender(t.Context(), w.conn, withValues(j), 1); err == nil {
 		t.Error("no error although nothing is offered")
 	}
-	if _, err := w.runner.Offers(nobody{}); err == nil {
+	if _, err := w.runner.Capabilities(uncached{}); err == nil {
 		t.Error("no error although the way does not know what is offered")
 	}
 }
 
-// nobody is a way into a cluster that tells nothing.
-type nobody struct {
+// uncached is a connection without cached capabilities.
+type uncached struct {
 	genericclioptions.RESTClientGetter
 }
 
 // TestRerenderPanics: a panic ends the rendering and nothing else.
 func TestRerenderPanics(t *testing.T) {
-	again := &rerun{run: run{charts: nil}}
-	if _, err := again.render(t.Context(), Job{}, false); err == nil || !strings.Contains(err.Error(), "rendering panicked: ") {
+	if _, err := (&run{}).rerender(t.Context(), preview.Input{}, false); err == nil || !strings.Contains(err.Error(), "rendering panicked: ") {
 		t.Errorf("error %v", err)
 	}
 }
 
-// TestOffers: the digest tells when another kind or another version is offered, and
+// TestCapabilities: the digest tells when another kind or another version is offered, and
 // is the one that a rendering reports.
-func TestOffers(t *testing.T) {
+func TestCapabilities(t *testing.T) {
 	w := newWorld(t)
-	offers := func() string {
+	digest := func() string {
 		t.Helper()
-		d, err := w.runner.Offers(w.conn)
+		d, err := w.runner.Capabilities(w.conn)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return d
 	}
-	first := offers()
-	if again := offers(); again != first || !strings.HasPrefix(first, "sha256:") {
+	first := digest()
+	if again := digest(); again != first || !strings.HasPrefix(first, "sha256:") {
 		t.Errorf("digests %s and %s", first, again)
 	}
 	w.monitors()
-	second := offers()
+	second := digest()
 	if second == first {
 		t.Error("the digest is the same although there is one kind more")
 	}
@@ -506,34 +509,38 @@ func TestOffers(t *testing.T) {
 	if got := w.rerendered(j, 1); !got.Changed || asked != 1 {
 		t.Errorf("asked %d times what is offered for %+v", asked, got)
 	}
-	if third := offers(); third != first {
+	if third := digest(); third != first {
 		t.Errorf("digest %s, want that of the beginning", third)
 	}
 }
 
-// TestOfferDigest: what is remembered is not taken for something else.
-func TestOfferDigest(t *testing.T) {
+// TestCapabilitiesDigest: what is remembered is not taken for something else.
+func TestCapabilitiesDigest(t *testing.T) {
 	w := newWorld(t)
-	o, err := w.runner.offerOf(w.conn)
+	c, err := render.CapabilitiesOf(w.conn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var d offerDigest
-	if got := d.digest(o.capabilities); got != o.digest || d.digest(o.capabilities) != got {
-		t.Errorf("digest %s, want %s", got, o.digest)
+	want, err := w.runner.Capabilities(w.conn)
+	if err != nil {
+		t.Fatal(err)
 	}
-	other := *o.capabilities
+	var d render.CapabilitiesDigests
+	if got := d.Digest(c.Capabilities); got != want || d.Digest(c.Capabilities) != got {
+		t.Errorf("digest %s, want %s", got, want)
+	}
+	other := *c.Capabilities
 	other.APIVersions = slices.Clone(other.APIVersions)
 	other.APIVersions[0] = "other/v1"
-	if d.digest(&other) == o.digest {
+	if d.Digest(&other) == want {
 		t.Error("other APIs have the same digest")
 	}
-	if d.digest(o.capabilities) != o.digest {
+	if d.Digest(c.Capabilities) != want {
 		t.Error("the same APIs have another digest")
 	}
-	newer := *o.capabilities
+	newer := *c.Capabilities
 	newer.KubeVersion.Version = "v1.99.0"
-	if d.digest(&newer) == o.digest {
+	if d.Digest(&newer) == want {
 		t.Error("another version has the same digest")
 	}
 }

@@ -9,25 +9,27 @@ import (
 
 	"helm.sh/helm/v3/pkg/action"
 	helmrelease "helm.sh/helm/v3/pkg/release"
+	helmstorage "helm.sh/helm/v3/pkg/storage"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-func (r *run) rollback(job Job, a release.Rollback) error {
-	target := job.Desired.Target
-	if err := r.rollbackTarget(target, a.Version); err != nil {
+// rollback rolls the release back to a stored revision.
+func (r *run) rollback(a release.Rollback) error {
+	target := r.job.Desired.Target
+	if err := checkRollback(r.config.Releases, target, a.Version); err != nil {
 		return err
 	}
-	spec := job.Spec.Rollback
+	spec := r.job.Spec.Rollback
 	if spec == nil {
 		spec = new(helmv2.Rollback)
 	}
-	if spec.Recreate { //nolint:staticcheck // this line is all that is left of it
-		r.logs.printf("spec.rollback.recreate has no effect")
+	if spec.Recreate { //nolint:staticcheck // the deprecated field gets a warning
+		r.logs.Printf("spec.rollback.recreate has no effect")
 	}
 	r.chooseMethod(spec.GetServerSideApply(), a.Version, spec.Force)
-	r.limitRecord()
+	r.gate.limit = r.checkRecord
 	u := action.NewRollback(r.config)
 	u.Version = a.Version
 	u.Timeout = a.Timeout
@@ -36,19 +38,19 @@ func (r *run) rollback(job Job, a release.Rollback) error {
 	u.DisableHooks = spec.DisableHooks
 	u.Force = spec.Force
 	u.CleanupOnFail = spec.CleanupOnFail
-	u.MaxHistory = job.maxHistory()
+	u.MaxHistory = r.job.maxHistory()
 	err := u.Run(target.Name)
 	if err == nil {
 		return nil
 	}
-	return errors.Join(err, r.failRollback(target.Name, err))
+	return errors.Join(err, failRollback(r.config.Releases, target.Name, r.store.Revisions(), err))
 }
 
-// rollbackTarget makes sure that a revision can be returned to. Helm would say
-// only that there is none, and would return to one of another namespace.
-func (r *run) rollbackTarget(target release.Target, version int) error {
+// checkRollback checks that a revision can be rolled back to. Helm's error contains no name, and
+// Helm would roll back to a revision of another namespace.
+func checkRollback(releases *helmstorage.Storage, target release.Target, version int) error {
 	full := fmt.Sprintf("%s/%s.v%d", target.Namespace, target.Name, version)
-	rel, err := r.config.Releases.Get(target.Name, version)
+	rel, err := releases.Get(target.Name, version)
 	if err != nil {
 		return fmt.Errorf("revision %s to return to: %w", full, err)
 	}
@@ -58,20 +60,19 @@ func (r *run) rollbackTarget(target release.Target, version int) error {
 	return nil
 }
 
-// failRollback records that the rollback failed, if Helm did not: when a hook
-// fails it leaves the new revision pending, and nothing can be done to a release
-// in that state.
-func (r *run) failRollback(name string, cause error) error {
-	for _, rev := range r.store.Revisions() {
+// failRollback marks a pending rollback as failed. Helm does not do that if a hook fails, and no
+// action is possible on a pending release.
+func failRollback(releases *helmstorage.Storage, name string, stored []release.Revision, cause error) error {
+	for _, rev := range stored {
 		if rev.Status != helmv2.StatusPendingRollback {
 			continue
 		}
-		rel, err := r.config.Releases.Get(name, rev.Version)
+		rel, err := releases.Get(name, rev.Version)
 		if err != nil {
 			return err
 		}
 		rel.SetStatus(helmrelease.StatusFailed, fmt.Sprintf("Rollback %q failed: %s", name, cause))
-		if err := r.config.Releases.Update(rel); err != nil {
+		if err := releases.Update(rel); err != nil {
 			return err
 		}
 	}

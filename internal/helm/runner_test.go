@@ -92,8 +92,8 @@ func TestInstallUpgradeUninstall(t *testing.T) {
 	if diff := cmp.Diff(want, read, ignoringMoments()); diff != "" {
 		t.Errorf("history (-want +got):\n%s", diff)
 	}
-	// What was remembered during the action is what is read later, or every
-	// visit would find the release changed.
+	// The states of the action equal those that are read later. Otherwise every reconciliation would
+	// find the release changed.
 	for i := range read {
 		if read[i].Digest == "" || read[i].Digest != out.Revisions[i].Digest || read[i].ConfigDigest != out.Revisions[i].ConfigDigest {
 			t.Errorf("revision %d: digests %s and %s, once read %s and %s", read[i].Version,
@@ -501,7 +501,7 @@ func TestPanicEndsTheJob(t *testing.T) {
 	if out := w.runner.Run(t.Context(), w.conn, job(release.Install{Timeout: time.Minute}, artifact, "1.0.0", nil)); out.Err != nil {
 		t.Fatal(out.Err)
 	}
-	// Nobody waits for what is gone at once.
+	// There is no wait for objects that are deleted at once.
 	w.Put(configMapPath, apitest.Parse(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app, finalizers: [example.com/slow]}\n").Object)
 	j := job(release.Uninstall{Timeout: time.Minute, Target: target()}, artifact, "", nil)
 	j.Idle = func() func() { panic("boom") }
@@ -525,7 +525,7 @@ func TestHistoryErrors(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	if errors.Is(err, context.Canceled) {
-		t.Error("nobody cancelled")
+		t.Error("the job was not cancelled")
 	}
 }
 

@@ -66,6 +66,6 @@ func TestAttackEndsTheAction(t *testing.T) {
 	}
 	remote.Spec.Upgrade.DisableSchemaValidation = true
 	if out := w.runner.Run(t.Context(), w.conn, remote); out.Err != nil {
-		t.Errorf("a schema that nobody looks at is looked at: %v", out.Err)
+		t.Errorf("a disabled schema validation reads the schema: %v", out.Err)
 	}
 }

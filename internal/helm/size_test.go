@@ -46,11 +46,11 @@ func TestTooLargeWritesNothing(t *testing.T) {
 	}
 }
 
-func TestDefinedBy(t *testing.T) {
+func TestServedAPIs(t *testing.T) {
 	t.Parallel()
 	file := "kind: ConfigMap\n---\nkind: CustomResourceDefinition\nspec:\n  group: example.com\n  names: {kind: Thing}\n  versions:\n" +
 		"  - {name: v2, served: true}\n  - {name: v1, served: false}\n---\n{\n"
-	if diff := cmp.Diff([]string{"example.com/v2", "example.com/v2/Thing"}, definedBy(file)); diff != "" {
+	if diff := cmp.Diff([]string{"example.com/v2", "example.com/v2/Thing"}, servedAPIs(file)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -4,7 +4,6 @@
 package helm
 
 import (
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -12,16 +11,12 @@ import (
 	"time"
 
 	helmrelease "helm.sh/helm/v3/pkg/release"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	apischema "k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/cli-runtime/pkg/resource"
 	"sigs.k8s.io/yaml"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/cluster"
+	"github.com/pintle-dev/pintle/internal/helm/redact"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -33,7 +28,7 @@ func oldTarget() release.Target {
 
 // owned is a ConfigMap of a release.
 func owned(by string, annotations map[string]any) map[string]any {
-	all := map[string]any{nameAnnotation: by, namespaceAnnotation: "prod"}
+	all := map[string]any{"meta.helm.sh/release-name": by, "meta.helm.sh/release-namespace": "prod"}
 	for key, value := range annotations {
 		all[key] = value
 	}
@@ -164,8 +159,8 @@ func TestCheckTarget(t *testing.T) {
 		"Reserved": {
 			reason: "another job is about to make it", refused: "about to be made or adopted by another release",
 			arrange: func(w *world, _ *Job) {
-				w.runner.reserved.by = map[place]reserver{
-					{w.Config().Host, objectKey{apischema.GroupKind{Kind: "ConfigMap"}, "prod", "app"}}: {uid: "uid-2"},
+				if err := w.reserve("uid-2"); err != nil {
+					panic(err)
 				}
 			},
 		},
@@ -213,10 +208,9 @@ func TestCheckTarget(t *testing.T) {
 			if tc.sends != "" && !slices.Contains(sent(), tc.sends) {
 				t.Errorf("%s: %q was not sent, but %q", tc.reason, tc.sends, sent())
 			}
-			for at, by := range w.runner.reserved.by {
-				if by.uid == j.Desired.UID {
-					t.Errorf("%s: %+v stays reserved", tc.reason, at)
-				}
+			w.Refuse = nil
+			if err := w.reserve("uid-3"); name != "Reserved" && strings.Contains(errorText(err), "about to be made") {
+				t.Errorf("%s: objects stay reserved: %v", tc.reason, err)
 			}
 			var status helmv2.ReleaseStatus
 			if len(found.Revisions) > 0 {
@@ -227,6 +221,21 @@ func TestCheckTarget(t *testing.T) {
 			}
 		})
 	}
+}
+
+// reserve reserves the ConfigMap of chart note for another job.
+func (w *world) reserve(uid string) error {
+	w.t.Helper()
+	j := job(release.Install{}, chart.Artifact{}, "1.0.0", nil)
+	j.Desired.UID = uid
+	r, err := w.runner.prepare(w.t.Context(), w.conn, j, redact.Redactor{}, false)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if _, err := r.client.Build(strings.NewReader("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app}\n"), false); err != nil {
+		w.t.Fatal(err)
+	}
+	return r.client.Preflight.Ownership(true)
 }
 
 func errorText(err error) string {
@@ -289,51 +298,11 @@ func TestCheckTargetInPlace(t *testing.T) {
 	}
 }
 
-// TestPassesWithOld: quota, ports and webhooks may be freed by the uninstall, all else
-// is refused.
-func TestPassesWithOld(t *testing.T) {
-	t.Parallel()
-	service := &resource.Info{Name: "web", Mapping: &meta.RESTMapping{GroupVersionKind: apischema.GroupVersionKind{Version: "v1", Kind: "Service"}}}
-	widget := &resource.Info{Name: "web", Mapping: &meta.RESTMapping{GroupVersionKind: apischema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Service"}}}
-	pods := apischema.GroupResource{Resource: "pods"}
-	invalid := func(fields ...string) error {
-		err := apierrors.NewInvalid(apischema.GroupKind{Kind: "Service"}, "web", nil)
-		err.ErrStatus.Details.Causes = nil
-		for _, f := range fields {
-			err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: f})
-		}
-		return err
-	}
-	for name, tc := range map[string]struct {
-		info *resource.Info
-		err  error
-		want bool
-	}{
-		"Quota":       {service, apierrors.NewForbidden(pods, "web", errors.New("exceeded quota: small, requested: pods=1")), true},
-		"NoLimits":    {service, apierrors.NewForbidden(pods, "web", errors.New("failed quota: small: must specify cpu")), false},
-		"Rights":      {service, apierrors.NewForbidden(pods, "web", errors.New("no")), false},
-		"Webhook":     {service, apierrors.NewBadRequest(`admission webhook "a.example.com" denied the request: no`), true},
-		"Port":        {service, invalid("spec.ports[0].nodePort"), true},
-		"Address":     {service, invalid("spec.clusterIPs[0]"), true},
-		"PortAndName": {service, invalid("spec.ports[0].nodePort", "spec.ports[0].name"), false},
-		"NoCause":     {service, invalid(), false},
-		"OtherKind":   {widget, invalid("spec.ports[0].nodePort"), false},
-		"NoAnswer":    {service, errors.New("connection refused"), false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if got := passesWithOld(tc.info, tc.err); got != tc.want {
-				t.Errorf("%v passes: %t", tc.err, got)
-			}
-		})
-	}
-}
-
 // TestStrayBehindTheIndex: a record that the watch has not shown yet is found.
 func TestStrayBehindTheIndex(t *testing.T) {
 	w := newWorld(t)
 	install(t, w, w.chart("1.0.0", note()), "one")
-	runner := NewRunner(chart.NewStore(http.DefaultClient, 1<<20), emptyIndex(t, w, "1"), time.Now)
+	runner := NewRunner(chart.NewStore(chart.Options{Client: http.DefaultClient, MaxBytes: 1 << 20}), emptyIndex(t, w, "1"), time.Now)
 	local, err := cluster.NewConnections(w.Config(), cluster.Options{Now: time.Now}).For(cluster.Identity{})
 	if err != nil {
 		t.Fatal(err)

@@ -17,16 +17,17 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-func (r *run) test(job Job, a release.Test) error {
-	whole := &wholeRelease{Driver: r.store, ctx: r.client.ctx, meet: r.client.inquest.meet}
+// test runs the tests of the release.
+func (r *run) test(ctx context.Context, a release.Test) error {
+	whole := &wholeRelease{Driver: r.store, ctx: ctx, read: r.findings.addRevisions}
 	config := *r.config
 	config.Releases = helmstorage.Init(whole)
-	config.Releases.Log = r.logs.printf
+	config.Releases.Log = r.logs.Printf
 	t := action.NewReleaseTesting(&config)
 	t.Timeout = a.Timeout
-	t.Namespace = job.Desired.Target.Namespace
-	t.Filters = filters(job.Desired.Policy.TestFilters)
-	rel, err := t.Run(job.Desired.Target.Name)
+	t.Namespace = r.job.Desired.Target.Namespace
+	t.Filters = filters(r.job.Desired.Policy.TestFilters)
+	rel, err := t.Run(r.job.Desired.Target.Name)
 	if err == nil || rel == nil {
 		return err
 	}
@@ -36,8 +37,8 @@ func (r *run) test(job Job, a release.Test) error {
 	return err
 }
 
-// filters returns the filters as Helm wants them. It applies both kinds, so a
-// name that is given in both is left out.
+// filters returns the filters in the form of Helm. Helm applies both kinds, so a name that is in
+// both is excluded.
 func filters(all []release.TestFilter) map[string][]string {
 	byKind := map[string][]string{}
 	for _, f := range all {
@@ -50,25 +51,24 @@ func filters(all []release.TestFilter) map[string][]string {
 	return byKind
 }
 
-// wholeRelease is a storage driver for tests. Helm filters tests by taking hooks
-// out of the release, stores it like that while they run, and puts them back in
-// another order: if the process died meanwhile, the release would have lost its
-// hooks, and otherwise its record would look changed by another client. So the
-// hooks that were read are always stored.
+// wholeRelease is a storage driver for tests. Helm filters tests by removing hooks from the
+// release, stores the release in that form while tests run, and then adds the hooks in another
+// order. If the process died in the meantime, the release would have lost its hooks. Otherwise the
+// record would look changed by another client. So the driver always stores the hooks that it read.
 type wholeRelease struct {
 	driver.Driver
 	ctx context.Context //nolint:containedctx // a driver lives as long as one action
-	// meet is told what was read.
-	meet func(all ...*helmrelease.Release)
-	// hooks are what was read, by revision, and before is how they were then.
+	// read is called with the revisions that were read.
+	read func(all ...*helmrelease.Release)
+	// hooks are those that were read, by revision. before are their states at that time.
 	hooks  map[int][]*helmrelease.Hook
 	before map[*helmrelease.Hook]helmrelease.HookExecution
 }
 
-// Query reads revisions and remembers their hooks.
+// Query reads revisions and keeps their hooks.
 func (d *wholeRelease) Query(labels map[string]string) ([]*helmrelease.Release, error) {
 	all, err := d.Driver.Query(labels)
-	d.meet(all...)
+	d.read(all...)
 	d.hooks, d.before = map[int][]*helmrelease.Hook{}, map[*helmrelease.Hook]helmrelease.HookExecution{}
 	for _, rls := range all {
 		d.hooks[rls.Version] = slices.Clone(rls.Hooks)
@@ -79,8 +79,7 @@ func (d *wholeRelease) Query(labels map[string]string) ([]*helmrelease.Release, 
 	return all, err
 }
 
-// Update stores a revision with all its hooks. A test that was cut off has not
-// failed: what came of it is unknown.
+// Update stores a revision with all its hooks. The result of an interrupted test is unknown.
 func (d *wholeRelease) Update(key string, rls *helmrelease.Release) error {
 	whole := *rls
 	whole.Hooks = d.hooks[rls.Version]
@@ -94,7 +93,7 @@ func (d *wholeRelease) Update(key string, rls *helmrelease.Release) error {
 
 func (d *wholeRelease) ran(h *helmrelease.Hook) bool { return h.LastRun != d.before[h] }
 
-// failed names the tests that ran and did not succeed.
+// failed returns the names of the tests that ran and did not succeed.
 func (d *wholeRelease) failed(rls *helmrelease.Release) []string {
 	var names []string
 	for _, h := range d.hooks[rls.Version] {

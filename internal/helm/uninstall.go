@@ -9,16 +9,18 @@ import (
 
 	"helm.sh/helm/v3/pkg/action"
 	helmrelease "helm.sh/helm/v3/pkg/release"
+	helmstorage "helm.sh/helm/v3/pkg/storage"
 	"helm.sh/helm/v3/pkg/storage/driver"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-func (r *run) uninstall(job Job, a release.Uninstall) error {
-	spec := job.Spec.Uninstall
+// uninstall uninstalls the release.
+func (r *run) uninstall(a release.Uninstall) error {
+	spec := r.job.Spec.Uninstall
 	if spec == nil {
-		spec = new(uninstallSpec)
+		spec = new(helmv2.Uninstall)
 	}
 	u := action.NewUninstall(r.config)
 	u.Timeout = a.Timeout
@@ -26,7 +28,7 @@ func (r *run) uninstall(job Job, a release.Uninstall) error {
 	u.KeepHistory = spec.KeepHistory
 	u.Wait = !spec.DisableWait
 	u.DeletionPropagation = string(spec.GetDeletionPropagation())
-	// An index that is behind would make the release look uninstalled, and leave it.
+	// With an outdated index, an existing release would look uninstalled.
 	if err := r.store.ListLive(); err != nil {
 		return err
 	}
@@ -34,15 +36,15 @@ func (r *run) uninstall(job Job, a release.Uninstall) error {
 	if errors.Is(err, driver.ErrReleaseNotFound) || err != nil && r.alreadyUninstalled(a.Target.Name) {
 		return nil
 	}
-	// Helm drops the errors of single objects; the client kept them.
-	if deletion := r.client.deletionErrors(); err != nil && deletion != nil {
+	// Helm's error does not contain those of single objects.
+	if deletion := r.client.DeletionErrors(); err != nil && deletion != nil {
 		return fmt.Errorf("%w: %w", err, deletion)
 	}
 	return err
 }
 
-// alreadyUninstalled reports whether an uninstall that stored nothing had nothing
-// to do: Helm refuses to uninstall once more what it keeps the history of.
+// alreadyUninstalled reports whether the release was uninstalled before this job. If its history
+// was kept, Helm returns an error for another uninstall.
 func (r *run) alreadyUninstalled(name string) bool {
 	if len(r.store.Revisions()) > 0 {
 		return false
@@ -51,10 +53,10 @@ func (r *run) alreadyUninstalled(name string) bool {
 	return err == nil && last.Info.Status == helmrelease.StatusUninstalled
 }
 
-// unlock marks a pending revision as failed whose action does not run any more. It does
-// nothing if the status of the revision has changed in the meantime.
-func (r *run) unlock(a release.Unlock) error {
-	rel, err := r.config.Releases.Get(a.Target.Name, a.Version)
+// unlock marks a pending revision as failed whose action does not run any more. It does nothing if
+// the status of the revision has changed in the meantime.
+func unlock(releases *helmstorage.Storage, a release.Unlock) error {
+	rel, err := releases.Get(a.Target.Name, a.Version)
 	if err != nil {
 		return err
 	}
@@ -62,15 +64,5 @@ func (r *run) unlock(a release.Unlock) error {
 		return nil
 	}
 	rel.SetStatus(helmrelease.StatusFailed, fmt.Sprintf("Release unlocked from stale '%s' state", a.Status))
-	return r.config.Releases.Update(rel)
-}
-
-// defaultMaxHistory applies where the spec does not say.
-const defaultMaxHistory = 5
-
-func (j *Job) maxHistory() int {
-	if j.Spec.MaxHistory == nil {
-		return defaultMaxHistory
-	}
-	return *j.Spec.MaxHistory
+	return releases.Update(rel)
 }

@@ -4,89 +4,93 @@
 package helm
 
 import (
-	"context"
+	"errors"
+	"fmt"
 
 	"helm.sh/helm/v3/pkg/action"
+	helmchart "helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chartutil"
 	helmrelease "helm.sh/helm/v3/pkg/release"
+	helmstorage "helm.sh/helm/v3/pkg/storage"
+	"helm.sh/helm/v3/pkg/storage/driver"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/helm/preview"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-func (r *run) upgrade(ctx context.Context, job Job, a release.Upgrade) error {
-	c, err := r.load(ctx, job)
-	if err != nil {
-		return err
-	}
-	renderer, err := r.postRenderer(job)
-	if err != nil {
-		return err
-	}
-	spec := job.Spec.Upgrade
+// upgrade returns the settings of an upgrade.
+func (r *run) upgrade(a release.Upgrade) settings {
+	spec := r.job.Spec.Upgrade
 	if spec == nil {
-		spec = new(upgradeSpec)
+		spec = new(helmv2.Upgrade)
 	}
-	values := job.Values
+	target := r.job.Desired.Target
+	s := settings{
+		timeout: a.Timeout, mode: spec.GetServerSideApply(), force: spec.Force, crds: spec.GetCRDs(),
+		takeOwnership: !spec.DisableTakeOwnership, validate: !spec.DisableOpenAPIValidation, skipSchemas: spec.DisableSchemaValidation,
+		hooks: !spec.DisableHooks, event: helmrelease.HookPreUpgrade,
+	}
 	if spec.PreserveValues {
-		if values, err = r.preserve(job.Desired.Target.Name, c, values); err != nil {
-			return err
+		s.preserve = func(c *helmchart.Chart) (map[string]any, error) {
+			return preserveValues(r.config.Releases, target.Name, c, r.job.Values)
 		}
 	}
-	r.limitRecord()
-	if err := r.precheckSize(ctx, job, c, precheck{policy: spec.GetCRDs(), values: values, mode: spec.GetServerSideApply(), timeout: a.Timeout}); err != nil {
+	s.start = func(config *action.Configuration, c *creation) error {
+		u := action.NewUpgrade(config)
+		u.Namespace, u.Timeout = target.Namespace, a.Timeout
+		u.MaxHistory = r.job.maxHistory()
+		u.TakeOwnership = !spec.DisableTakeOwnership
+		u.Wait = !spec.DisableWait
+		u.WaitForJobs = !spec.DisableWaitForJobs
+		u.DisableHooks = spec.DisableHooks
+		u.DisableOpenAPIValidation = spec.DisableOpenAPIValidation
+		u.SkipSchemaValidation = spec.DisableSchemaValidation
+		u.Force = spec.Force
+		u.CleanupOnFail = spec.CleanupOnFail
+		u.PostRenderer = c.renderer.Manifest
+		// The values contain the preserved ones already.
+		u.ResetValues = true
+		u.EnableDNS = r.job.AllowDNS
+		u.Devel = true
+		u.SkipCRDs = true
+		_, err := u.Run(target.Name, c.chart, c.values)
 		return err
 	}
-	plan := crdPlan{policy: spec.GetCRDs(), timeout: a.Timeout, serverSide: func() (bool, error) {
-		return r.upgradesServerSide(job, spec.GetServerSideApply())
-	}}
-	if err := r.applyCRDs(c, values, plan); err != nil {
-		return err
-	}
-	if err := r.discover(); err != nil {
-		return err
-	}
-	r.chooseMethod(spec.GetServerSideApply(), 0, spec.Force)
-	r.lookFor(func() bool {
-		return !spec.DisableTakeOwnership && !spec.DisableOpenAPIValidation &&
-			r.appliesServerSide(spec.GetServerSideApply(), r.gate.newest)
-	})
-	r.leaveOthers()
-	if !spec.DisableOpenAPIValidation {
-		r.checkBefore(helmrelease.HookPreUpgrade, spec.DisableHooks)
-	}
-	u := action.NewUpgrade(r.config)
-	u.Namespace, u.Timeout = job.Desired.Target.Namespace, a.Timeout
-	u.MaxHistory = job.maxHistory()
-	u.TakeOwnership = !spec.DisableTakeOwnership
-	u.Wait = !spec.DisableWait
-	u.WaitForJobs = !spec.DisableWaitForJobs
-	u.DisableHooks = spec.DisableHooks
-	u.DisableOpenAPIValidation = spec.DisableOpenAPIValidation
-	u.SkipSchemaValidation = spec.DisableSchemaValidation
-	u.Force = spec.Force
-	u.CleanupOnFail = spec.CleanupOnFail
-	// Values that are kept are among them by now.
-	u.PostRenderer = renderer
-	u.ResetValues = true
-	u.EnableDNS = job.AllowDNS
-	u.Devel = true
-	u.SkipCRDs = true
-	return r.admitted(r.sandboxed(ctx, job, c, a.Timeout, spec.DisableSchemaValidation, func() error {
-		_, err := u.Run(job.Desired.Target.Name, c, values)
-		return err
-	}))
+	return s
 }
 
-// upgradesServerSide tells how an upgrade is going to apply, before Helm has read
-// anything.
-func (r *run) upgradesServerSide(job Job, mode helmv2.ServerSideApplyMode) (bool, error) {
-	version := 0
-	if mode == helmv2.ServerSideApplyAuto {
-		last, err := r.config.Releases.Last(job.Desired.Target.Name)
-		if err != nil {
-			return false, err
-		}
-		version = last.Version
+// preserveValues returns the values of an upgrade that preserves those of the release. The chart
+// gets them as its defaults, as with Helm's option to reuse values. Helm would process the
+// dependencies of the chart before that, without the values that may enable them. It would also
+// change the values of the stored revision, which it stores again.
+func preserveValues(releases *helmstorage.Storage, name string, c *helmchart.Chart, values map[string]any) (map[string]any, error) {
+	base, err := preservedRevision(releases, name)
+	if errors.Is(err, driver.ErrReleaseNotFound) {
+		// Helm returns this error as well.
+		return values, nil
 	}
-	return r.appliesServerSide(mode, version), nil
+	if err != nil {
+		return nil, err
+	}
+	defaults, err := chartutil.CoalesceValues(base.Chart, preview.Clone(base.Config))
+	if err != nil {
+		return nil, fmt.Errorf("values of revision %d: %w", base.Version, err)
+	}
+	c.Values = defaults
+	return preview.Preserve(base, values), nil
+}
+
+// preservedRevision returns the revision whose values an upgrade preserves: the deployed one, or
+// the last one if none is deployed.
+func preservedRevision(releases *helmstorage.Storage, name string) (*helmrelease.Release, error) {
+	last, err := releases.Last(name)
+	if err != nil || last.Info.Status == helmrelease.StatusDeployed {
+		return last, err
+	}
+	deployed, err := releases.Deployed(name)
+	if errors.Is(err, driver.ErrNoDeployedReleases) {
+		return last, nil
+	}
+	return deployed, err
 }

@@ -42,7 +42,7 @@ func newWorld(t *testing.T) *world {
 	if w.conn, err = cluster.Connect(w.Config()); err != nil {
 		t.Fatal(err)
 	}
-	w.runner = NewRunner(chart.NewStore(&http.Client{Transport: w}, 1<<20), nil, time.Now)
+	w.runner = NewRunner(chart.NewStore(chart.Options{Client: &http.Client{Transport: w}, MaxBytes: 1 << 20}), nil, time.Now)
 	return w
 }
 

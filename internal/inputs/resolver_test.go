@@ -50,14 +50,20 @@ type store struct {
 
 func newStore(t *testing.T) store {
 	t.Helper()
+	return newStoreWith(t, chart.Options{})
+}
+
+func newStoreWith(t *testing.T, o chart.Options) store {
+	t.Helper()
 	data := pack(t, "note", "1.2.3")
 	mux := http.NewServeMux()
 	mux.HandleFunc("/chart.tgz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(data) })
 	mux.HandleFunc("/broken", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "", http.StatusBadGateway) })
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
+	o.Client, o.MaxBytes, o.Grace = server.Client(), 1<<20, time.Minute
 	return store{
-		charts: chart.NewStore(server.Client(), 1<<20).WithGrace(time.Minute), url: server.URL,
+		charts: chart.NewStore(o), url: server.URL,
 		digest: digest.SHA256.FromBytes(data).String(),
 	}
 }
@@ -370,7 +376,7 @@ func TestDownloadDoesNotBlock(t *testing.T) {
 	s := newStore(t)
 	repo := repository(s, func(o *sourcev1.OCIRepository) { o.Status.Artifact.URL = "http://mute/chart.tgz" })
 	synctest.Test(t, func(t *testing.T) {
-		charts := chart.NewStore(&http.Client{Transport: silence{}, Timeout: time.Minute}, 1<<20)
+		charts := chart.NewStore(chart.Options{Client: &http.Client{Transport: silence{}, Timeout: time.Minute}, MaxBytes: 1 << 20})
 		r := NewResolver(reader(t, repo), nil, charts)
 		resolve := func(want release.Blocked) error {
 			t.Helper()
@@ -403,8 +409,7 @@ func TestDownloadDoesNotBlock(t *testing.T) {
 // TestFetchChart: FetchChart returns the bytes of the chart also if the store caches nothing.
 func TestFetchChart(t *testing.T) {
 	t.Parallel()
-	s := newStore(t)
-	s.charts.WithCacheLimit(0)
+	s := newStoreWith(t, chart.Options{NoCache: true})
 	r := NewResolver(reader(t, repository(s)), nil, s.charts)
 	for range 2 {
 		want, err := r.Resolve(t.Context(), app(), release.Suspension{})

@@ -32,9 +32,7 @@ func (closedError) NotSent() bool { return true }
 type Fence struct {
 	resourcelock.Interface
 
-	limit time.Duration
-	now   func() time.Time
-	lost  func()
+	o Options
 
 	mu sync.Mutex
 	// renewed is when the last successful renewal was sent; zero before the first.
@@ -46,12 +44,20 @@ type Fence struct {
 	passing int
 }
 
-// New returns a fence around lock. It is open until limit has passed since the last renewal was
-// sent. limit must be less than the duration of the lease by the time that a request may take to
-// reach its server. lost is called once, when another replica holds the lease: no write is sent
-// then, and the process should exit.
-func New(lock resourcelock.Interface, limit time.Duration, now func() time.Time, lost func()) *Fence {
-	return &Fence{Interface: lock, limit: limit, now: now, lost: lost, changed: make(chan struct{})}
+// Options configure a Fence. All are required.
+type Options struct {
+	// Limit is how long the fence is open after the last renewal was sent. It must be less than
+	// the duration of the lease by the time that a request may take to reach its server.
+	Limit time.Duration
+	Now   func() time.Time
+	// Lost is called once, when another replica holds the lease. No write is sent then, and the
+	// process should exit.
+	Lost func()
+}
+
+// New returns a fence around lock.
+func New(lock resourcelock.Interface, o Options) *Fence {
+	return &Fence{Interface: lock, o: o, changed: make(chan struct{})}
 }
 
 // Get implements resourcelock.Interface. If another replica holds the lease that this one held, it
@@ -59,23 +65,23 @@ func New(lock resourcelock.Interface, limit time.Duration, now func() time.Time,
 func (f *Fence) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := f.Interface.Get(ctx)
 	if err == nil && record.HolderIdentity != f.Identity() && f.lose() {
-		f.lost()
+		f.o.Lost()
 	}
 	return record, raw, err
 }
 
 // Create implements resourcelock.Interface.
 func (f *Fence) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	sent := f.now()
+	sent := f.o.Now()
 	return f.recordRenewal(sent, f.Interface.Create(ctx, record))
 }
 
 // Update implements resourcelock.Interface. An update with another or no holder releases the lease:
-// no write passes from then on, and the update fails if writes are in flight when ctx ends. The
+// no write passes from then on. The update fails if writes are in flight when ctx ends, and the
 // lease then expires.
 func (f *Fence) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	if record.HolderIdentity == f.Identity() {
-		sent := f.now()
+		sent := f.o.Now()
 		return f.recordRenewal(sent, f.Interface.Update(ctx, record))
 	}
 	f.close()
@@ -149,7 +155,7 @@ func (f *Fence) enter(ctx context.Context) error {
 			f.mu.Unlock()
 			return ErrClosed
 		}
-		if f.age() < f.limit {
+		if f.age() < f.o.Limit {
 			f.passing++
 			f.mu.Unlock()
 			return nil
@@ -177,7 +183,7 @@ func (f *Fence) leave() {
 // of monotonic and wall clock: the former stops while the machine sleeps, and the latter can be set
 // back. The caller holds mu.
 func (f *Fence) age() time.Duration {
-	now := f.now()
+	now := f.o.Now()
 	return max(now.Sub(f.renewed), now.Round(0).Sub(f.renewed.Round(0)))
 }
 

@@ -72,7 +72,7 @@ type world struct {
 func newWorld() *world {
 	w := &world{lease: &lease{}, server: &server{answer: make(chan struct{})}}
 	close(w.server.answer)
-	w.Fence = New(w.lease, limit, time.Now, func() { w.losses++ })
+	w.Fence = New(w.lease, Options{Limit: limit, Now: time.Now, Lost: func() { w.losses++ }})
 	return w
 }
 

@@ -53,12 +53,14 @@ type Metrics struct {
 	unreachable map[string]int
 }
 
-// Values of the label rule for reconciliations that evaluate no rule: an obstacle ended the
-// reconciliation, it recorded the end of an action, or nothing had changed since the one before.
+// Values of the label rule for reconciliations that evaluate no rule.
 const (
-	RuleBlocked  release.Rule = "Blocked"
+	// RuleBlocked: an obstacle ended the reconciliation.
+	RuleBlocked release.Rule = "Blocked"
+	// RuleFinished: the reconciliation recorded the end of an action.
 	RuleFinished release.Rule = "Finished"
-	RuleCached   release.Rule = "Cached"
+	// RuleCached: nothing had changed since the reconciliation before.
+	RuleCached release.Rule = "Cached"
 )
 
 // New returns Metrics that are registered with r. It fails if one of them is registered already.
@@ -330,8 +332,8 @@ func (m *Metrics) ClusterUnreachable(host string, is bool) {
 	m.clusters.WithLabelValues(host).Set(float64(m.unreachable[host]))
 }
 
-// Operation counts an Operation that has ended. took is the time from the start of its first Job
-// to its end, and waited the time before. Both are zero if no Job ran.
+// Operation counts an Operation that has ended. took is the time since the start of its first Job,
+// and waited the time before. Both are zero if no Job ran.
 func (m *Metrics) Operation(engine, phase, reason string, took, waited time.Duration) {
 	m.operations.WithLabelValues(engine, phase, reason).Inc()
 	if took > 0 || waited > 0 {
@@ -349,9 +351,8 @@ func (m *Metrics) Collect(collect func(*Stats)) {
 	m.stats.collects = append(m.stats.collects[:n:n], collect)
 }
 
-// Releases enables the series of HelmReleases. At every scrape, they are built from the
-// HelmReleases that listing yields, until end is called. now decides whether a suspension with an
-// end is over.
+// Releases enables the series of HelmReleases until end is called. Each scrape builds them from the
+// HelmReleases that listing yields. now decides whether a suspension with an end is over.
 func (m *Metrics) Releases(listing Listing, now func() time.Time) (end func()) {
 	set := func(l Listing) {
 		m.releases.mu.Lock()

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write docs/flags.md")
@@ -47,17 +48,16 @@ func read(t *testing.T) string {
 
 // table returns a table of helm-controller's flags, and one of Pintle's own.
 func table() string {
-	fs := flag.NewFlagSet("", flag.ContinueOnError)
-	new(Options).bind(fs)
+	fs := new(Options).flags()
 	var theirs, own []string
-	fs.VisitAll(func(f *flag.Flag) {
-		kind, usage := flag.UnquoteUsage(f)
+	fs.VisitAll(func(f *pflag.Flag) {
+		kind, usage := pflag.UnquoteUsage(f)
 		if kind == "" {
 			kind = "bool"
 		}
 		usage, isOwn := strings.CutSuffix(usage, ownFlag)
 		value := "none"
-		if f.DefValue != "" {
+		if f.DefValue != "" && f.DefValue != "[]" {
 			value = "`" + f.DefValue + "`"
 		}
 		line := fmt.Sprintf("| `--%s` | %s | %s | %s |\n", f.Name, kind, value, strings.ReplaceAll(usage, "|", `\|`))

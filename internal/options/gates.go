@@ -13,7 +13,7 @@ import (
 )
 
 // Gates are the feature gates. Each field has the name of its gate. All are disabled by default.
-// Gates implements flag.Value.
+// Gates implements pflag.Value.
 type Gates struct {
 	AdditiveCELDependencyCheck bool
 	AllowDNSLookups            bool
@@ -64,7 +64,7 @@ func (g *Gates) known() map[string]gate {
 	}
 }
 
-// Set implements flag.Value. list is a comma-separated list of Name=bool. The last value of a
+// Set implements pflag.Value. list is a comma-separated list of Name=bool. The last value of a
 // name takes effect.
 func (g *Gates) Set(list string) error {
 	known := g.known()
@@ -111,7 +111,10 @@ func (g *Gates) notices() []string {
 	return notices
 }
 
-// String implements flag.Value.
+// Type implements pflag.Value.
+func (g *Gates) Type() string { return "Name=bool" }
+
+// String implements pflag.Value.
 func (g *Gates) String() string {
 	var on []string
 	for name, gate := range g.known() {

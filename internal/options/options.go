@@ -4,7 +4,6 @@
 package options
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net/url"
@@ -12,6 +11,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fluxcd/pkg/runtime/acl"
+	"github.com/fluxcd/pkg/runtime/client"
+	"github.com/fluxcd/pkg/runtime/jitter"
+	"github.com/fluxcd/pkg/runtime/leaderelection"
+	"github.com/fluxcd/pkg/runtime/logger"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
@@ -25,6 +29,17 @@ const (
 // Options configure the controller. Names, defaults and meaning of the flags are those of
 // helm-controller. The help of each flag that helm-controller does not have says so.
 type Options struct {
+	// Log configures the logger of the controller and its libraries.
+	Log logger.Options
+	// Client limits the requests to an API server, for each release.
+	Client client.Options
+	// Kubeconfig lists the fields of kubeconfigs that are allowed.
+	Kubeconfig client.KubeConfigOptions
+	// ACL restricts references between namespaces.
+	ACL            acl.Options
+	LeaderElection leaderelection.Options
+	// IntervalJitter spreads intervals by up to a percentage in both directions.
+	IntervalJitter jitter.IntervalOptions
 	// MetricsAddr and HealthAddr are listen addresses; "0" disables the server.
 	MetricsAddr string
 	HealthAddr  string
@@ -35,9 +50,6 @@ type Options struct {
 	// Concurrent is the maximum number of concurrent reconciliations of HelmReleases, and of
 	// Helm actions that work at the same time.
 	Concurrent int
-	// KubeAPIQPS and KubeAPIBurst limit requests to the API server.
-	KubeAPIQPS   float64
-	KubeAPIBurst int
 	// HTTPTimeout bounds one download of an artifact. HTTPRetry is the maximum number of
 	// retries within that time.
 	HTTPTimeout time.Duration
@@ -49,16 +61,8 @@ type Options struct {
 	// MinRetryDelay and MaxRetryDelay bound the back-off.
 	MinRetryDelay time.Duration
 	MaxRetryDelay time.Duration
-	// IntervalJitter spreads intervals by up to this percentage in both directions.
-	IntervalJitter int
 	// GracefulShutdown is the time that running actions have to end at shutdown.
 	GracefulShutdown time.Duration
-	// LeaderElect enables leader election among replicas.
-	LeaderElect             bool
-	LeaderElectReleaseOnEnd bool
-	LeaseDuration           time.Duration
-	LeaseRenewDeadline      time.Duration
-	LeaseRetryPeriod        time.Duration
 	// WatchAllNamespaces is false if only RuntimeNamespace is watched.
 	WatchAllNamespaces bool
 	// WatchLabels selects the reconciled HelmReleases by label; empty selects all.
@@ -75,12 +79,6 @@ type Options struct {
 	// OverrideManagers are field managers whose fields are taken over where drift detection is
 	// enabled.
 	OverrideManagers []string
-	// InsecureKubeconfigExec allows kubeconfigs to execute commands in the controller, and
-	// InsecureKubeconfigTLS allows them to disable the verification of API servers.
-	InsecureKubeconfigExec bool
-	InsecureKubeconfigTLS  bool
-	// NoCrossNamespaceRefs rejects sources outside the namespace of the HelmRelease.
-	NoCrossNamespaceRefs bool
 	// RequeueDependency is the requeue delay of a HelmRelease with a dependency that is not ready.
 	RequeueDependency time.Duration
 	// SnapshotDigestAlgo is the algorithm of the digests in history. Only sha256 is valid.
@@ -104,9 +102,6 @@ type Options struct {
 	// an artifact; empty leaves the URL as it is.
 	SourceController string
 	SourceWatcher    string
-	// LogLevel is trace, debug, info or error; LogEncoding is json or console.
-	LogLevel    string
-	LogEncoding string
 }
 
 // MemoryWatch configures a graceful shutdown before the kernel kills the process for its memory.
@@ -131,7 +126,7 @@ func (o *Options) validate() error {
 	bad(o.Concurrent < 1, "--concurrent=%d: at least 1", o.Concurrent)
 	bad(o.ArtifactMaxBytes < 1, "--artifact-max-bytes=%d: at least 1", o.ArtifactMaxBytes)
 	bad(o.ArtifactCacheBytes < 0, "--artifact-cache-bytes=%d: at least 0", o.ArtifactCacheBytes)
-	bad(o.IntervalJitter < 0 || o.IntervalJitter >= 100, "--interval-jitter-percentage=%d: from 0 to 99", o.IntervalJitter)
+	bad(o.IntervalJitter.Percentage >= 100, "--interval-jitter-percentage=%d: from 0 to 99", o.IntervalJitter.Percentage)
 	bad(o.MinRetryDelay <= 0 || o.MaxRetryDelay < o.MinRetryDelay,
 		"--min-retry-delay=%s, --max-retry-delay=%s: more than zero, and the first at most the second", o.MinRetryDelay, o.MaxRetryDelay)
 	bad(o.HTTPTimeout <= 0, "--http-timeout=%s: more than zero", o.HTTPTimeout)
@@ -167,14 +162,17 @@ func (o *Options) validateTexts() []error {
 		// The error does not contain the URL, which may have a password.
 		errs = append(errs, errors.New("--events-addr: not an http or https URL, such as http://notification-controller.flux-system/"))
 	}
+	if slices.Contains(o.OverrideManagers, "") {
+		errs = append(errs, errors.New("--override-manager=: empty name"))
+	}
 	if o.SnapshotDigestAlgo != "sha256" {
 		errs = append(errs, fmt.Errorf("--snapshot-digest-algo=%s: only sha256 is supported", o.SnapshotDigestAlgo))
 	}
-	if !slices.Contains([]string{"trace", "debug", "info", "error"}, o.LogLevel) {
-		errs = append(errs, fmt.Errorf("--log-level=%s: trace, debug, info or error", o.LogLevel))
+	if !slices.Contains([]string{"trace", "debug", "info", "error"}, o.Log.LogLevel) {
+		errs = append(errs, fmt.Errorf("--log-level=%s: trace, debug, info or error", o.Log.LogLevel))
 	}
-	if !slices.Contains([]string{"json", "console"}, o.LogEncoding) {
-		errs = append(errs, fmt.Errorf("--log-encoding=%s: json or console", o.LogEncoding))
+	if !slices.Contains([]string{"json", "console"}, o.Log.LogEncoding) {
+		errs = append(errs, fmt.Errorf("--log-encoding=%s: json or console", o.Log.LogEncoding))
 	}
 	return errs
 }
@@ -216,8 +214,7 @@ func (o *Options) LeaseName(base string) string {
 	if o.WatchLabels == "" {
 		return base
 	}
-	sum := sha256.Sum256([]byte(o.WatchLabels))
-	return fmt.Sprintf("%s-%.4x", base, sum)
+	return leaderelection.GenerateID(base, o.WatchLabels)
 }
 
 // ConfigSelector returns WatchConfigs, parsed. If WatchConfigs is invalid, it selects nothing.

@@ -6,7 +6,6 @@ package options
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"io"
 	"os"
 	"slices"
@@ -14,8 +13,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fluxcd/pkg/runtime/acl"
+	"github.com/fluxcd/pkg/runtime/client"
+	"github.com/fluxcd/pkg/runtime/jitter"
+	"github.com/fluxcd/pkg/runtime/leaderelection"
+	"github.com/fluxcd/pkg/runtime/logger"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/labels"
 )
 
@@ -28,17 +33,18 @@ func TestParseDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &Options{
-		MetricsAddr: ":8080", HealthAddr: ":9440", Concurrent: 4, KubeAPIQPS: 50, KubeAPIBurst: 300,
+		MetricsAddr: ":8080", HealthAddr: ":9440", Concurrent: 4, Client: client.Options{QPS: 50, Burst: 300},
 		HTTPTimeout: 30 * time.Second, ArtifactMaxBytes: 100 << 20, ArtifactCacheBytes: 64 << 20,
-		MinRetryDelay: 750 * time.Millisecond, MaxRetryDelay: 15 * time.Minute, IntervalJitter: 5,
+		MinRetryDelay: 750 * time.Millisecond, MaxRetryDelay: 15 * time.Minute, IntervalJitter: jitter.IntervalOptions{Percentage: 5},
 		GracefulShutdown: 10 * time.Minute,
-		LeaderElect:      false, LeaderElectReleaseOnEnd: true,
-		LeaseDuration: 35 * time.Second, LeaseRenewDeadline: 30 * time.Second, LeaseRetryPeriod: 5 * time.Second,
+		LeaderElection: leaderelection.Options{
+			Enable: false, ReleaseOnCancel: true, LeaseDuration: 35 * time.Second, RenewDeadline: 30 * time.Second, RetryPeriod: 5 * time.Second,
+		},
 		WatchAllNamespaces: true, RuntimeNamespace: "flux-system", WatchConfigs: "reconcile.fluxcd.io/watch=Enabled",
 		RequeueDependency: 30 * time.Second, OperationTimeout: time.Hour, HTTPRetry: 9, SnapshotDigestAlgo: "sha256",
 		TokenCacheMaxSize: 100, TokenCacheMaxDuration: time.Hour,
-		Memory:   MemoryWatch{Threshold: 95, Interval: 500 * time.Millisecond},
-		LogLevel: "info", LogEncoding: "json",
+		Memory: MemoryWatch{Threshold: 95, Interval: 500 * time.Millisecond},
+		Log:    logger.Options{LogLevel: "info", LogEncoding: "json"},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Gates{})); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)
@@ -69,17 +75,17 @@ func TestParseEveryFlag(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &Options{
-		MetricsAddr: "0", HealthAddr: ":1", EnablePprof: true, Concurrent: 9, KubeAPIQPS: 1.5, KubeAPIBurst: 2,
+		MetricsAddr: "0", HealthAddr: ":1", EnablePprof: true, Concurrent: 9, Client: client.Options{QPS: 1.5, Burst: 2},
 		HTTPTimeout: time.Second, ArtifactMaxBytes: 3, ArtifactCacheBytes: 4, MinRetryDelay: 4 * time.Second, MaxRetryDelay: 5 * time.Second,
-		GracefulShutdown: 6 * time.Second, LeaderElect: true,
-		DefaultServiceAccount: "tenant", InsecureKubeconfigExec: true, InsecureKubeconfigTLS: true,
-		LeaseDuration: 7 * time.Second, LeaseRenewDeadline: 6 * time.Second, LeaseRetryPeriod: time.Second,
-		NoCrossNamespaceRefs: true, RequeueDependency: 8 * time.Second, OperationTimeout: 9 * time.Second, ClusterID: "here-1", Gates: Gates{ExternalArtifact: true},
+		GracefulShutdown:      6 * time.Second,
+		DefaultServiceAccount: "tenant", Kubeconfig: client.KubeConfigOptions{InsecureExecProvider: true, InsecureTLS: true},
+		LeaderElection: leaderelection.Options{Enable: true, LeaseDuration: 7 * time.Second, RenewDeadline: 6 * time.Second, RetryPeriod: time.Second},
+		ACL:            acl.Options{NoCrossNamespaceRefs: true}, RequeueDependency: 8 * time.Second, OperationTimeout: 9 * time.Second, ClusterID: "here-1", Gates: Gates{ExternalArtifact: true},
 		EventsAddr: "https://n.example/", WatchLabels: "sharding.fluxcd.io/key=a", OverrideManagers: []string{"a", "b"},
 		SnapshotDigestAlgo: "sha256", TokenCacheMaxDuration: 2 * time.Hour,
 		Memory:           MemoryWatch{Threshold: 100, Interval: 50 * time.Millisecond, MaxPath: "/m", CurrentPath: "/c"},
 		SourceController: "localhost:1", SourceWatcher: "localhost:2",
-		RuntimeNamespace: "here", WatchConfigs: "a in (b,c)", LogLevel: "trace", LogEncoding: "console",
+		RuntimeNamespace: "here", WatchConfigs: "a in (b,c)", Log: logger.Options{LogLevel: "trace", LogEncoding: "console"},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Gates{})); diff != "" {
 		t.Errorf("every flag (-want +got):\n%s", diff)
@@ -96,13 +102,13 @@ func TestParseRefuses(t *testing.T) {
 		args   []string
 		want   string
 	}{
-		"UnknownFlag":     {reason: "an unknown flag is an error", args: []string{"--concurent=4"}, want: "flag provided but not defined: -concurent"},
+		"UnknownFlag":     {reason: "an unknown flag is an error", args: []string{"--concurent=4"}, want: "unknown flag: --concurent"},
 		"Argument":        {reason: "an argument is an error", args: []string{"--concurrent=4", "now"}, want: `unexpected argument "now"`},
-		"NotANumber":      {reason: "a value of the wrong type is an error", args: []string{"--concurrent=many"}, want: `invalid value "many" for flag -concurrent: parse error`},
+		"NotANumber":      {reason: "a value of the wrong type is an error", args: []string{"--concurrent=many"}, want: `invalid argument "many" for "--concurrent" flag: strconv.ParseInt: parsing "many": invalid syntax`},
 		"NoWorkers":       {reason: "one worker is the minimum", args: []string{"--concurrent=0"}, want: "--concurrent=0: at least 1"},
 		"LessThanNoCache": {reason: "a size is not negative", args: []string{"--artifact-cache-bytes=-1"}, want: "--artifact-cache-bytes=-1: at least 0"},
 		"NoBytes":         {reason: "a maximum size is positive", args: []string{"--artifact-max-bytes=0"}, want: "--artifact-max-bytes=0: at least 1"},
-		"NegativeJitter":  {reason: "a percentage is not negative", args: []string{"--interval-jitter-percentage=-1"}, want: "--interval-jitter-percentage=-1: from 0 to 99"},
+		"NegativeJitter":  {reason: "a percentage is not negative", args: []string{"--interval-jitter-percentage=-1"}, want: `invalid argument "-1" for "--interval-jitter-percentage" flag: strconv.ParseUint: parsing "-1": invalid syntax`},
 		"TooMuchJitter":   {reason: "an interval must not become zero", args: []string{"--interval-jitter-percentage=100"}, want: "--interval-jitter-percentage=100: from 0 to 99"},
 		"NoDelay":         {reason: "retries without a delay would not end", args: []string{"--min-retry-delay=0s"}, want: "--min-retry-delay=0s, --max-retry-delay=15m0s: more than zero, and the first at most the second"},
 		"DelaysReversed":  {reason: "the maximum delay is not shorter than the first", args: []string{"--max-retry-delay=1ms"}, want: "--min-retry-delay=750ms, --max-retry-delay=1ms: more than zero, and the first at most the second"},
@@ -110,7 +116,7 @@ func TestParseRefuses(t *testing.T) {
 		"NoRequeue":       {reason: "an interval is positive", args: []string{"--requeue-dependency=0s"}, want: "--requeue-dependency=0s: more than zero"},
 		"NoOperation":     {reason: "a second is the minimum", args: []string{"--operation-timeout=0s"}, want: "--operation-timeout=0s: at least a second"},
 		"NoLabel":         {reason: "the value is a valid label value", args: []string{"--cluster-id=-"}, want: "--cluster-id=-: a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"},
-		"UnknownGate":     {reason: "an unknown gate is an error", args: []string{"--feature-gates=Everything=true"}, want: `invalid value "Everything=true" for flag -feature-gates: unknown feature gate "Everything"`},
+		"UnknownGate":     {reason: "an unknown gate is an error", args: []string{"--feature-gates=Everything=true"}, want: `invalid argument "Everything=true" for "--feature-gates" flag: unknown feature gate "Everything"`},
 		"NoNamespace":     {reason: "the one namespace to watch is required", args: []string{"--watch-all-namespaces=false"}, want: "--watch-all-namespaces=false needs RUNTIME_NAMESPACE in the environment"},
 		"BadSelector":     {reason: "a selector is valid", args: []string{"--watch-configs-label-selector=a in"}, want: "--watch-configs-label-selector=a in: unable to parse requirement: found '' expected: '('"},
 		"BadShard":        {reason: "a selector is valid", args: []string{"--watch-label-selector=a in"}, want: "--watch-label-selector=a in: unable to parse requirement: found '' expected: '('"},
@@ -147,20 +153,19 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// TestParseHelp: --help returns flag.ErrHelp and lists every flag.
+// TestParseHelp: --help returns pflag.ErrHelp and lists every flag.
 func TestParseHelp(t *testing.T) {
 	var out bytes.Buffer
-	if _, err := Parse([]string{"--help"}, &out); !errors.Is(err, flag.ErrHelp) {
-		t.Errorf("--help returns %v, want flag.ErrHelp", err)
+	if _, err := Parse([]string{"--help"}, &out); !errors.Is(err, pflag.ErrHelp) {
+		t.Errorf("--help returns %v, want pflag.ErrHelp", err)
 	}
-	fs := flag.NewFlagSet("", flag.ContinueOnError)
-	new(Options).bind(fs)
+	fs := new(Options).flags()
 	for _, name := range referenceFlags(t) {
 		if !strings.Contains(out.String(), "-"+name+" ") && !strings.Contains(out.String(), "-"+name+"\n") {
 			t.Errorf("the help lacks --%s of helm-controller", name)
 		}
 	}
-	fs.VisitAll(func(f *flag.Flag) {
+	fs.VisitAll(func(f *pflag.Flag) {
 		if f.Usage == "" || !strings.Contains(out.String(), "-"+f.Name+" ") && !strings.Contains(out.String(), "-"+f.Name+"\n") {
 			t.Errorf("the help lacks --%s:\n%s", f.Name, out.String())
 		}
@@ -181,14 +186,13 @@ func referenceFlags(t *testing.T) []string {
 // says that helm-controller does not have it.
 func TestReferenceFlags(t *testing.T) {
 	theirs := referenceFlags(t)
-	fs := flag.NewFlagSet("", flag.ContinueOnError)
-	new(Options).bind(fs)
+	fs := new(Options).flags()
 	for _, name := range theirs {
 		if fs.Lookup(name) == nil {
 			t.Errorf("--%s is unknown", name)
 		}
 	}
-	fs.VisitAll(func(f *flag.Flag) {
+	fs.VisitAll(func(f *pflag.Flag) {
 		if own := !slices.Contains(theirs, f.Name); own != strings.HasSuffix(f.Usage, ownFlag) {
 			t.Errorf("--%s: own flag is %t, but its help is %q", f.Name, own, f.Usage)
 		}
@@ -202,7 +206,7 @@ func TestReferenceDeployment(t *testing.T) {
 		"--events-addr=http://notification-controller.flux-system.svc.cluster.local./", "--watch-all-namespaces",
 		"--log-level=info", "--log-encoding=json", "--enable-leader-election", "--feature-gates", "OOMWatch=true,CacheSecretsAndConfigMaps=true",
 	}, io.Discard)
-	if err != nil || !o.LeaderElect || !o.Gates.OOMWatch {
+	if err != nil || !o.LeaderElection.Enable || !o.Gates.OOMWatch {
 		t.Errorf("%+v: %v", o, err)
 	}
 }

@@ -8,11 +8,13 @@
 // sandbox only replaces the text of each template by a call of itself, which receives all data that
 // Helm passes to templates.
 //
-//	render.go     Sandbox: replaces the templates of a chart by calls of itself
-//	functions.go  the functions of templates, as in Helm
-//	limited.go    functions whose arguments and results count toward the quota
-//	estimates.go  upper bounds for the results of functions
-//	counting.go   templates whose loops, depth and printed values count toward the quota
-//	quota.go      Limits, and their use by one rendering
-//	size.go       sizes of values
+//	action.go        an action of Helm that renders in the sandbox
+//	capabilities.go  the capabilities of a cluster that templates see
+//	render.go        Sandbox: replaces the templates of a chart by calls of itself
+//	functions.go     the functions of templates, as in Helm
+//	limited.go       functions whose arguments and results count toward the quota
+//	estimates.go     upper bounds for the results of functions
+//	counting.go      templates whose loops, depth and printed values count toward the quota
+//	quota.go         Limits, and their use by one rendering
+//	size.go          sizes of values
 package render

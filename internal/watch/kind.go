@@ -220,8 +220,8 @@ type streamError struct{ reason string }
 // Error implements error.
 func (e streamError) Error() string { return e.reason }
 
-// trim removes fields of managedFields that are not read, which are most of an object's metadata,
-// while the object waits in memory for the rest of a list.
+// trim removes fields of managedFields that are not read. They are most of an object's metadata,
+// and the object stays in memory until its list is complete.
 func (k *kind) trim(o *metav1.PartialObjectMetadata) {
 	for i := range o.ManagedFields {
 		if !isOwned(o.ManagedFields[i], k.registry.options.Overridden) {

@@ -209,8 +209,8 @@ const (
 
 // classify compares the stored state of an object with a snapshot. The UID of before is empty if
 // the object was not known. received is the newest version of any object that the watch had
-// received before. listed is true if changes may have been missed, so that the newest entry of
-// managedFields need not be the author of all of them.
+// received before. listed is true if the watch may have missed changes. The newest entry of
+// managedFields need not be the author of all of them then.
 //
 // The generation of an object increases if more than its status changes. For an object without a
 // generation, the author of the newest entry decides. A request adds at most one entry, with its

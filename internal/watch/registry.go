@@ -28,8 +28,8 @@ type Options struct {
 	Namespace string
 	// Overridden are field managers whose fields count as owned by the release too.
 	Overridden []string
-	// Grace is how long a watch without subscribers goes on, so that a HelmRelease that is
-	// upgraded back and forth does not list all objects again. Zero is 5 minutes.
+	// Grace is how long a watch without subscribers goes on. A HelmRelease that is upgraded back
+	// and forth then does not list all objects again. Zero is 5 minutes.
 	Grace time.Duration
 	// Debounce is the time between the first change and the enqueuing, so that many changes
 	// cause one reconciliation. Zero is 50 milliseconds.

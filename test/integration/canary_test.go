@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	eventv1 "github.com/fluxcd/pkg/apis/event/v1"
 	fluxmeta "github.com/fluxcd/pkg/apis/meta"
 	"github.com/opencontainers/go-digest"
 	"github.com/prometheus/client_golang/prometheus"
@@ -407,7 +408,7 @@ func TestCanaryInAddresses(t *testing.T) {
 			URL: url, Controller: "c", Instance: "i", Flush: 300 * time.Millisecond, Observer: m, Now: time.Now,
 			Log: ctrl.Log.WithValues("test", w.namespace),
 		})
-		sender.Send(events.Event{Message: "something"})
+		sender.Send(eventv1.Event{Message: "something"})
 		sender.Close()
 	}
 	w.noCanary()

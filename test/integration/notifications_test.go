@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	eventv1 "github.com/fluxcd/pkg/apis/event/v1"
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	appsv1 "k8s.io/api/apps/v1"
@@ -31,11 +32,11 @@ import (
 
 // receive returns a sender of notifications, and the events at its receiver, which needs some time
 // for each.
-func (w *world) receive(takes time.Duration) (*events.Sender, <-chan events.Event, string) {
+func (w *world) receive(takes time.Duration) (*events.Sender, <-chan eventv1.Event, string) {
 	w.t.Helper()
-	posted := make(chan events.Event, 100)
+	posted := make(chan eventv1.Event, 100)
 	receiver := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
-		var e events.Event
+		var e eventv1.Event
 		body, err := io.ReadAll(req.Body)
 		suite.canaries.Read("notification", "to "+w.t.Name(), string(body))
 		if err != nil || json.Unmarshal(body, &e) != nil {
@@ -71,7 +72,7 @@ func TestNotifications(t *testing.T) {
 	w.untilEvent(hr, corev1.EventTypeNormal, helmv2.ReasonDependencyNotReady, "missing")
 	select {
 	case e := <-posted:
-		if e.Reason != helmv2.ReasonDependencyNotReady || e.Severity != events.SeverityInfo || e.InvolvedObject.UID != hr.UID ||
+		if e.Reason != helmv2.ReasonDependencyNotReady || e.Severity != eventv1.EventSeverityInfo || e.InvolvedObject.UID != hr.UID ||
 			e.InvolvedObject.Kind != helmv2.HelmReleaseKind || e.InvolvedObject.APIVersion != helmv2.GroupVersion.String() ||
 			e.Metadata["event.toolkit.fluxcd.io/team"] != "web" || e.ReportingController != "helm-controller" || e.ReportingInstance != host {
 			t.Errorf("posted is %+v", e)
@@ -140,7 +141,7 @@ func TestEqualFailuresAreOneAlert(t *testing.T) {
 	w.untilSays(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonRetriesExceeded)
 	cancel()
 	w.must(<-done)
-	var failures []events.Event
+	var failures []eventv1.Event
 	for len(failures) < 3 {
 		select {
 		case e := <-posted:

@@ -50,7 +50,7 @@ func newBench(t *testing.T) *bench {
 	var err error
 	b.conn, err = cluster.Connect(config)
 	b.must(err)
-	b.runner = helm.NewRunner(chart.NewStore(http.DefaultClient, maxArtifact), nil, time.Now)
+	b.runner = helm.NewRunner(chart.NewStore(chart.Options{Client: http.DefaultClient, MaxBytes: maxArtifact}), nil, time.Now)
 	return b
 }
 

@@ -155,7 +155,7 @@ func startController(c config) (stop func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	charts := chart.NewStore(&http.Client{Timeout: cmp.Or(c.httpTimeout, 5*time.Second)}, maxArtifact)
+	charts := chart.NewStore(chart.Options{Client: &http.Client{Timeout: cmp.Or(c.httpTimeout, 5*time.Second)}, MaxBytes: maxArtifact})
 	index, err := storage.NewIndex(mgr.GetConfig(), "")
 	if err != nil {
 		return nil, err

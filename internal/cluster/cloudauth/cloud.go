@@ -149,7 +149,7 @@ func (c *Cluster) options() []auth.Option {
 }
 
 // confirm rejects an address that differs from the one of the cloud if the identity is the
-// controller: the author of the address could receive the controller's token.
+// controller. The author of the address could receive the controller's token.
 func (c *Cluster) confirm(a Access) (Access, error) {
 	if !c.isController() {
 		return a, nil

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package cloudauth requests access to clusters of cloud providers: the address of a cluster and a
-// token for it, as a ServiceAccount or as the controller itself. It caches nothing. No other
+// token for it. The identity is a ServiceAccount or the controller. It caches nothing. No other
 // package imports the libraries of the providers.
 //
 //	cloud.go      Get: requests access to a cluster

@@ -84,7 +84,7 @@ type helmReader interface {
 type helmRenderer interface {
 	Rerender(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) (release.Rerendering, error)
 	Reads(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job) (release.Rerendering, error)
-	Offers(getter genericclioptions.RESTClientGetter) (string, error)
+	Capabilities(getter genericclioptions.RESTClientGetter) (string, error)
 }
 
 // helmMover checks whether a release can be installed at another target, and finds releases

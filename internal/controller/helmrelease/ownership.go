@@ -70,7 +70,7 @@ func rivalOf(hr *helmv2.HelmRelease, elsewhere bool) release.Conflict {
 // ofObjects returns a function that finds the HelmReleases of other Helm releases in the cluster
 // of hr by the ownership metadata of an object. HelmReleases of other shards and namespaces are
 // not in the cache: one of them is read if the ownership metadata name it.
-func (o owners) ofObjects(hr *helmv2.HelmRelease) helm.Claimants {
+func (o owners) ofObjects(hr *helmv2.HelmRelease) helm.OwnerCandidates {
 	return func(ctx context.Context, marks release.OwnershipMetadata) ([]release.OwnerCandidate, error) {
 		var list helmv2.HelmReleaseList
 		key := controller.ReleaseKey(hr, marks.Namespace, marks.Name)

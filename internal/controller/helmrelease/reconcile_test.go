@@ -152,7 +152,7 @@ func (s *stub) Reads(context.Context, genericclioptions.RESTClientGetter, helm.J
 	return s.rendered, nil
 }
 
-func (s *stub) Offers(genericclioptions.RESTClientGetter) (string, error) { return s.offers, nil }
+func (s *stub) Capabilities(genericclioptions.RESTClientGetter) (string, error) { return s.offers, nil }
 
 func (s *stub) Preserved(_ context.Context, _ genericclioptions.RESTClientGetter, target release.Target, _ []release.Revision, _ map[string]any) (string, error) {
 	s.preserved = target

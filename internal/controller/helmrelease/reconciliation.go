@@ -50,16 +50,16 @@ func (e *environment) job(rec reconciliation, action release.Action) helm.Job {
 		spec.Uninstall = &uninstall
 	}
 	return helm.Job{
-		Action:    action,
-		Desired:   rec.want.Desired,
-		Spec:      spec,
-		Origin:    helm.Origin{Name: rec.hr.Name, Namespace: rec.hr.Namespace},
-		Artifact:  rec.want.Artifact,
-		Values:    rec.want.Values,
-		Secrets:   rec.want.Secrets,
-		Defaults:  e.defaults,
-		AllowDNS:  e.allowDNS,
-		Claimants: owners{client: e.client, live: e.live}.ofObjects(rec.hr),
-		Patient:   rec.hr.Annotations[helmv2.AnnotationFailEarly] == "false",
+		Action:          action,
+		Desired:         rec.want.Desired,
+		Spec:            spec,
+		Origin:          helm.Origin{Name: rec.hr.Name, Namespace: rec.hr.Namespace},
+		Artifact:        rec.want.Artifact,
+		Values:          rec.want.Values,
+		Secrets:         rec.want.Secrets,
+		Defaults:        e.defaults,
+		AllowDNS:        e.allowDNS,
+		OwnerCandidates: owners{client: e.client, live: e.live}.ofObjects(rec.hr),
+		Patient:         rec.hr.Annotations[helmv2.AnnotationFailEarly] == "false",
 	}
 }

@@ -41,7 +41,7 @@ func (c *comparer) withRendering(ctx context.Context, rec reconciliation, newest
 	if one.over && !one.unstable {
 		return found
 	}
-	capabilities, err := c.helm.Offers(rec.conn)
+	capabilities, err := c.helm.Capabilities(rec.conn)
 	if err == nil && one.isDue(capabilities, rec.want.Policy.Interval, isRequested(rec.hr), c.now()) {
 		one, err = c.render(ctx, rec, newest, one)
 	}

@@ -112,7 +112,13 @@ func (w *Server) delete(rec *httptest.ResponseRecorder, path string) {
 		return
 	}
 	if w.Objects[path]["kind"] == "Pod" {
-		reply(rec, http.StatusOK, w.terminate(path))
+		removed := terminate(w.Objects[path])
+		w.Store(path, w.Objects[path])
+		object := w.Objects[path]
+		if removed {
+			w.Remove(path)
+		}
+		reply(rec, http.StatusOK, object)
 		return
 	}
 	w.Remove(path)
@@ -255,23 +261,19 @@ func (w *Server) Put(path string, object map[string]any) {
 	w.Store(path, object)
 }
 
-// terminate deletes a Pod as the API server does. A running Pod gets a grace period and stays
-// until the kubelet removes it. Another one gets a deletionTimestamp and is removed at once; the
-// answer has the deletionTimestamp and the version of the removal.
-func (w *Server) terminate(path string) map[string]any {
-	u := &unstructured.Unstructured{Object: w.Objects[path]}
+// terminate sets the metadata of a Pod that the API server deletes, and reports whether the Pod is
+// removed at once. A running Pod gets a grace period and stays until the kubelet removes it.
+// Another one gets a deletionTimestamp and is removed; the answer has the deletionTimestamp and the
+// version of the removal.
+func terminate(pod map[string]any) (removed bool) {
+	u := &unstructured.Unstructured{Object: pod}
 	now, grace := metav1.Now(), int64(0)
-	phase, _, _ := unstructured.NestedString(u.Object, "status", "phase")
-	if phase == "Running" {
+	if phase, _, _ := unstructured.NestedString(pod, "status", "phase"); phase == "Running" {
 		grace = 30
 	}
 	u.SetDeletionTimestamp(&now)
 	u.SetDeletionGracePeriodSeconds(&grace)
-	w.Store(path, u.Object)
-	if grace == 0 {
-		w.Remove(path)
-	}
-	return u.Object
+	return grace == 0
 }
 
 // Parse returns the object in a manifest, as a client reads it; nil if the manifest is empty.

@@ -92,3 +92,19 @@ func (r *record) revision() release.Revision {
 func sortNewestFirst(all []record) {
 	slices.SortFunc(all, func(a, b record) int { return cmp.Compare(b.version(), a.version()) })
 }
+
+// ActionOf returns the action that created a revision. Helm does not store it, but the descriptions
+// of failures and unlocks differ by action.
+func ActionOf(rls *helmrelease.Release) helmv2.ReleaseAction {
+	description := rls.Info.Description
+	switch {
+	case strings.HasPrefix(description, "Upgrade "), strings.Contains(description, "'"+string(helmv2.StatusPendingUpgrade)+"'"):
+		return helmv2.ActionUpgrade
+	case strings.HasPrefix(description, "Rollback "), strings.Contains(description, "'"+string(helmv2.StatusPendingRollback)+"'"):
+		return helmv2.ActionRollback
+	case rls.Info.FirstDeployed.Equal(rls.Info.LastDeployed):
+		return helmv2.ActionInstall
+	}
+	// Helm stores "Release failed" for installs and rollbacks.
+	return helmv2.ActionRollback
+}

@@ -48,7 +48,7 @@ func TestWait(t *testing.T) {
 			want: "timeout waiting for: [ConfigMap/prod/one status: 'InProgress': not found]", after: time.Minute,
 		},
 		"Unreadable": {
-			reason: "a failure to look is no verdict; it is told in the end", wait: (*client).Wait, manifests: oneYAML,
+			reason: "a failed read is no result; the error is returned at the end", wait: (*client).Wait, manifests: oneYAML,
 			refuse: func(method, path string) int {
 				if method == http.MethodGet && path == onePath {
 					return http.StatusForbidden

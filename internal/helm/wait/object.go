@@ -136,8 +136,8 @@ func (o *object) ended(last *unstructured.Unstructured, check readiness.Check) b
 	return false
 }
 
-// handlePanic turns a panic of a check into an error. Checks run on goroutines of their own, where a
-// panic would end the process.
+// handlePanic turns a panic of a check into an error. Checks run on goroutines of their own, where
+// a panic would end the process.
 func (o *object) handlePanic() {
 	if p := recover(); p != nil {
 		o.result, o.err = nil, fmt.Errorf("judging panicked: %v", p)

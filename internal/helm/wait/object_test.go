@@ -194,7 +194,7 @@ func TestLabelIsLost(t *testing.T) {
 	})
 }
 
-// TestServerLagsBehind: an answer of an older state than was known is no verdict.
+// TestServerLagsBehind: an answer of an older state than was known is no result.
 func TestServerLagsBehind(t *testing.T) {
 	w := watchableWorld(t)
 	w.Put("/api/v1/namespaces/prod/configmaps/spare", map[string]any{"metadata": map[string]any{"name": "spare"}})

@@ -14,15 +14,15 @@ import (
 // withRules returns a check that applies the user's readiness checks before another check.
 func withRules(checks *cel.ReadinessChecks, check readiness.Check) readiness.Check {
 	return readiness.WithRules(func(object *unstructured.Unstructured) (*status.Result, error) {
-		verdict, err := checks.Evaluate(object)
+		result, err := checks.Evaluate(object)
 		switch {
 		case err != nil:
 			return nil, err
-		case verdict == cel.Current:
+		case result == cel.Current:
 			return readiness.Current(), nil
-		case verdict == cel.Failed:
+		case result == cel.Failed:
 			return &status.Result{Status: status.FailedStatus, Message: "failed by healthCheckExprs"}, nil
-		case verdict == cel.InProgress:
+		case result == cel.InProgress:
 			return readiness.InProgress("not current by healthCheckExprs"), nil
 		}
 		return nil, nil //nolint:nilnil // there is no rule

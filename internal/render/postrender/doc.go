@@ -8,6 +8,7 @@
 // process, so that builds have to run one at a time. This package only reads the schema, so that
 // renderers may run concurrently.
 //
+//	action.go    post-rendering in an action of Helm
 //	image.go     changes of images
 //	patch.go     strategic merge patches and JSON patches
 //	node.go      conversion from and to kustomize's nodes

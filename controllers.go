@@ -1,0 +1,154 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"time"
+
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/cluster"
+	"github.com/pintle-dev/pintle/internal/controller/setup"
+	"github.com/pintle-dev/pintle/internal/events"
+	"github.com/pintle-dev/pintle/internal/helm"
+	"github.com/pintle-dev/pintle/internal/helm/storage"
+	"github.com/pintle-dev/pintle/internal/inputs"
+	"github.com/pintle-dev/pintle/internal/metrics"
+	"github.com/pintle-dev/pintle/internal/options"
+)
+
+// controllerOptions configure the controllers.
+type controllerOptions struct {
+	*options.Options
+	// Config is the configuration for the controller's own cluster.
+	Config *rest.Config
+	// Election restricts writes to the leader.
+	Election *election
+	Metrics  *metrics.Metrics
+	// Sender posts events; nil posts none.
+	Sender *events.Sender
+}
+
+// addControllers adds both controllers and their parts to the manager.
+func addControllers(mgr ctrl.Manager, o controllerOptions) error {
+	charts := newCharts(o)
+	index, err := storage.NewIndex(mgr.GetConfig(), o.watchedNamespace())
+	if err != nil {
+		return err
+	}
+	if err := mgr.Add(index); err != nil {
+		return err
+	}
+	return setup.Add(mgr, setup.Options{
+		Inputs:                newResolver(mgr, charts, o),
+		Helm:                  helm.NewRunner(charts, index, time.Now),
+		Indexed:               index.Synced(),
+		Clusters:              newConnections(o),
+		DefaultServiceAccount: o.DefaultServiceAccount,
+		Workloads: cluster.WorkloadOptions{
+			DefaultServiceAccount: o.DefaultKubeconfigServiceAccount, AllowServiceAccounts: o.Gates.ObjectLevelWorkloadIdentity,
+		},
+		Metrics:              o.Metrics,
+		Notifications:        o.Sender,
+		Now:                  time.Now,
+		Concurrent:           o.Concurrent,
+		MinRetryDelay:        o.MinRetryDelay,
+		MaxRetryDelay:        o.MaxRetryDelay,
+		JitterPercent:        int(o.IntervalJitter.Percentage),
+		NoCrossNamespaceRefs: o.ACL.NoCrossNamespaceRefs,
+		ExternalArtifacts:    o.Gates.ExternalArtifact,
+		NoConfigWatches:      o.Gates.DisableConfigWatchers,
+		OverriddenManagers:   o.OverrideManagers,
+		WatchedNamespace:     o.watchedNamespace(),
+		Defaults:             o.defaults(),
+		AllowDNS:             o.Gates.AllowDNSLookups,
+		OperationTimeout:     o.OperationTimeout,
+		ClusterID:            o.ClusterID,
+	})
+}
+
+// watchedNamespace returns the only watched namespace; empty for all.
+func (o controllerOptions) watchedNamespace() string {
+	if o.WatchAllNamespaces {
+		return ""
+	}
+	return o.RuntimeNamespace
+}
+
+// defaults returns the defaults of fields that feature gates change.
+func (o controllerOptions) defaults() helmv2.Defaults {
+	return helmv2.Defaults{RetryOnFailure: o.Gates.DefaultToRetryOnFailure, Helm3: o.Gates.UseHelm3Defaults}
+}
+
+// newCharts returns the store of charts, whose size is a metric.
+func newCharts(o controllerOptions) *chart.Store {
+	charts := chart.NewStore(chart.Options{
+		Client: artifactClient(o.Options), MaxBytes: o.ArtifactMaxBytes,
+		CacheBytes: o.ArtifactCacheBytes, NoCache: o.ArtifactCacheBytes == 0,
+		Now: time.Now, Downloaded: o.Metrics.Downloaded,
+	})
+	o.Metrics.Collect(func(f *metrics.Stats) {
+		s := charts.Stats()
+		f.Caches = append(f.Caches,
+			metrics.Cache{Name: "chart_identities", Entries: s.Identities, Bytes: -1},
+			metrics.Cache{Name: "chart_archives", Entries: s.Archives, Bytes: s.ArchiveBytes},
+			metrics.Cache{Name: "parsed_charts", Entries: s.Parsed, Bytes: s.ParsedBytes})
+	})
+	return charts
+}
+
+// artifactClient returns the client that downloads charts.
+func artifactClient(o *options.Options) *http.Client {
+	return &http.Client{Timeout: o.HTTPTimeout, CheckRedirect: chart.CheckRedirect, Transport: &chart.Transport{
+		Base: http.DefaultTransport, Retries: o.HTTPRetry, SourceController: o.SourceController, SourceWatcher: o.SourceWatcher,
+	}}
+}
+
+// newResolver returns the resolver of sources, values and dependencies.
+func newResolver(mgr ctrl.Manager, charts *chart.Store, o controllerOptions) *inputs.Resolver {
+	return inputs.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts).WithSettings(inputs.Settings{
+		Defaults:             o.defaults(),
+		NoCrossNamespaceRefs: o.ACL.NoCrossNamespaceRefs,
+		ExternalArtifacts:    o.Gates.ExternalArtifact,
+		DirectSources:        o.Gates.DirectSourceFetch,
+		KeepChartVersions:    o.Gates.DisableChartDigestTracking,
+		AdditiveReadyExpr:    o.Gates.AdditiveCELDependencyCheck,
+		DependencyRetry:      o.RequeueDependency,
+	})
+}
+
+// newConnections returns the connections to the clusters of releases. Only the leader writes
+// through them.
+func newConnections(o controllerOptions) *cluster.Connections {
+	return cluster.NewConnections(o.Config, cluster.Options{
+		Kubeconfig:       cluster.KubeconfigOptions{InsecureExec: o.Kubeconfig.InsecureExecProvider, InsecureTLS: o.Kubeconfig.InsecureTLS},
+		TransportWrapper: o.Election.leaderOnly(),
+		CloudLookup:      lookUpCluster,
+		MaxTokenAge:      o.TokenLifetime(),
+		NoTokenCache:     o.TokenLifetime() == 0,
+		Now:              time.Now,
+	})
+}
+
+// newSender returns the sender of events to the events address, nil if there is no address.
+func newSender(ctx context.Context, o *options.Options, m *metrics.Metrics) *events.Sender {
+	if o.EventsAddr == "" {
+		return nil
+	}
+	instance, err := os.Hostname()
+	if err != nil {
+		// The instance is optional.
+		ctrl.Log.Error(err, "cannot determine the host name, events have no reporting instance")
+	}
+	return events.NewSender(ctx, events.Options{
+		URL: o.EventsAddr, Controller: helmv2.ControllerName, Instance: instance, Flush: 5 * time.Second,
+		Observer: m, Log: ctrl.Log.WithName("notifications"), Now: time.Now,
+	})
+}

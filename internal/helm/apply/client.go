@@ -1,0 +1,323 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"helm.sh/helm/v3/pkg/kube"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/resource"
+
+	"github.com/pintle-dev/pintle/internal/helm/wait"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// Options configure the Client of one action.
+type Options struct {
+	// Getter is the connection of the action.
+	Getter genericclioptions.RESTClientGetter
+	Log    func(format string, args ...any)
+	// Target is the release, UID that of its HelmRelease, and Origin its name.
+	Target release.Target
+	UID    string
+	Origin Origin
+	// Waits configures the Waiter. Its fields Clients and Log are set by New.
+	Waits        wait.Options
+	Reservations *Reservations
+	// OwnerCandidates, if set, finds the HelmReleases of other releases.
+	OwnerCandidates OwnerCandidates
+	Record          Record
+	Findings        Findings
+	// Applied, if set, is called with each object that was applied on the server: the sent object
+	// and the answer. It must not change or keep them. It is called concurrently.
+	Applied func(info *resource.Info, sent, answer *unstructured.Unstructured)
+}
+
+// Record is the record of the revision that the action creates.
+type Record interface {
+	// Attempt returns the ID of the attempt.
+	Attempt() string
+	// SetApplied sets the label for applied objects in later updates of the record. StoreApplied
+	// stores the label at once.
+	SetApplied()
+	StoreApplied() error
+}
+
+// Findings receives facts about failures of the action.
+type Findings interface {
+	// Refused is called with each object that the API server refused.
+	Refused(info *resource.Info, err error)
+	// HookFailed is called when a hook has failed.
+	HookFailed()
+	// ReadHookLogs reads the logs of the Pods that options select.
+	ReadHookLogs(ctx context.Context, namespace string, options metav1.ListOptions) error
+}
+
+// Method defines how the objects of a revision are applied.
+type Method struct {
+	ServerSide bool
+	// Migrate is true if objects in the cluster were applied with the other method, or with an
+	// unknown one. Their managed fields are read before they are applied.
+	Migrate bool
+	// Force replaces objects instead of merging. It has an effect on client-side apply only.
+	Force bool
+}
+
+// Client is Helm's client for the objects of one action.
+type Client struct {
+	*kube.Client
+	// Waiter waits for objects, and keeps the apply results.
+	Waiter *wait.Waiter
+	// Preflight checks a new revision. CRDs applies the CRDs of its chart.
+	Preflight *Preflight
+	CRDs      *CRDs
+
+	// ctx ends waits. The interfaces of Helm pass none.
+	ctx        context.Context //nolint:containedctx // a Client lives as long as one action
+	record     Record
+	findings   Findings
+	method     *Method
+	builder    *builder
+	builds     *builds
+	lookups    *lookups
+	dryRuns    *dryRuns
+	ownership  *ownership
+	serverSide *serverSide
+	deletion   *deletion
+}
+
+var (
+	_ kube.Interface                    = (*Client)(nil)
+	_ kube.InterfaceExt                 = (*Client)(nil)
+	_ kube.InterfaceThreeWayMerge       = (*Client)(nil)
+	_ kube.InterfaceDeletionPropagation = (*Client)(nil)
+)
+
+// New returns the Client of one action. The caller must call Close at the end of the action.
+func New(ctx context.Context, o Options) (*Client, error) {
+	config, err := o.Getter.ToRESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	helm := kube.New(o.Getter)
+	helm.Log, helm.Namespace = o.Log, o.Target.Namespace
+	o.Waits.Clients, o.Waits.Log = helm.Factory.KubernetesClientSet, o.Log
+	c := &Client{
+		Client: helm, Waiter: wait.New(ctx, o.Waits), ctx: ctx, record: o.Record, findings: o.Findings,
+		method: &Method{}, builds: &builds{},
+		builder: &builder{getter: o.Getter, namespace: helm.Namespace, origin: o.Origin},
+	}
+	c.lookups = &lookups{builds: c.builds}
+	c.dryRuns = &dryRuns{ctx: ctx, method: c.method, builds: c.builds}
+	c.ownership = &ownership{
+		ctx: ctx, log: o.Log, us: o.Target, origin: o.Origin, lookups: c.lookups, dryRuns: c.dryRuns,
+		owners:       &owners{getter: o.Getter, candidates: o.OwnerCandidates},
+		reservations: o.Reservations, holder: reserver{host: config.Host, uid: o.UID, target: o.Target},
+	}
+	c.serverSide = &serverSide{
+		ctx: ctx, log: o.Log, method: c.method, ownership: c.ownership, lookups: c.lookups, dryRuns: c.dryRuns,
+		waiter: c.Waiter, refused: o.Findings.Refused, applied: o.Applied,
+	}
+	c.CRDs = &CRDs{ctx: ctx, log: o.Log, helm: helm, builder: c.builder, waiter: c.Waiter, serverSide: c.serverSide}
+	c.Preflight = &Preflight{
+		ctx: ctx, log: o.Log, builds: c.builds, crds: c.CRDs, lookups: c.lookups, dryRuns: c.dryRuns, ownership: c.ownership,
+		refused: o.Findings.Refused,
+	}
+	c.deletion = &deletion{helm: helm, log: o.Log, waiter: c.Waiter, ownership: c.ownership}
+	return c, nil
+}
+
+// Close ends the reservations of the action.
+func (c *Client) Close() { c.ownership.reservations.release(c.ownership.holder) }
+
+// Begin sets the method for the new revision, whose objects were built last.
+func (c *Client) Begin(method Method) { *c.method, c.builds.revision = method, c.builds.last }
+
+// Ownership returns the releases that own objects of the revision, and the adopted objects.
+func (c *Client) Ownership() (conflicts []release.Target, adopted []string) {
+	c.ownership.mu.Lock()
+	defer c.ownership.mu.Unlock()
+	return c.ownership.conflicts, c.ownership.adopted
+}
+
+// Webhooks returns the names of the admission webhooks that the release configures.
+func (c *Client) Webhooks() []string {
+	return webhooksIn(slices.Concat(c.builds.previous, c.builds.last))
+}
+
+// Inventory returns the objects of a manifest and of the crds folders of its chart. It sends no
+// requests that the action has not sent already.
+func (c *Client) Inventory(manifest string) ([]release.Object, error) {
+	list, known := c.builds.byManifest[manifest]
+	if !known {
+		var err error
+		if list, err = c.builder.build(strings.NewReader(manifest)); err != nil {
+			return nil, err
+		}
+	}
+	return describe(slices.Concat(list, c.CRDs.list)), nil
+}
+
+// Objects returns the objects of a stored manifest in the form in which they are applied. It
+// returns an error together with the objects that could be read.
+func (c *Client) Objects(manifest string, rls release.Target) ([]*resource.Info, error) {
+	list, err := c.builder.build(strings.NewReader(manifest))
+	for _, info := range list {
+		if err := c.builder.origin.label(info); err != nil {
+			return nil, err
+		}
+		setOwner(info, rls.Name, rls.Namespace)
+	}
+	return list, err
+}
+
+// DeletionErrors returns the errors of single objects in an uninstall.
+func (c *Client) DeletionErrors() error { return c.deletion.err() }
+
+// IsReachable sends no request. Later requests fail if the API server is not reachable.
+func (c *Client) IsReachable() error { return nil }
+
+// Build parses manifests and adds the labels of the HelmRelease to every object. It does not
+// validate the objects: Preflight does.
+func (c *Client) Build(reader io.Reader, _ bool) (kube.ResourceList, error) {
+	text, err := io.ReadAll(reader)
+	if err != nil {
+		return nil, err
+	}
+	list, err := c.builder.parse(bytes.NewReader(text))
+	if err != nil {
+		return list, err
+	}
+	c.lookups.prepare(list)
+	c.builds.add(string(text), list)
+	return list, nil
+}
+
+// Create applies the objects of an install, and creates those of hooks. If a hook exists from
+// another action, that is an error: it must not be taken for the new one.
+func (c *Client) Create(list kube.ResourceList) (*kube.Result, error) {
+	hooks := c.builds.areHooks(list)
+	if hooks {
+		if err := annotateAttempt(list, c.record.Attempt()); err != nil {
+			return nil, err
+		}
+	}
+	if !c.method.ServerSide || len(list) == 0 || hooks {
+		result, err := c.Client.Create(list)
+		if err == nil {
+			c.keepResults(list)
+		} else if len(list) == 1 {
+			c.findings.Refused(list[0], err)
+		}
+		return result, err
+	}
+	c.Log("applying %d resource(s)", len(list))
+	_, err := c.serverSide.applyAll(nil, list)
+	if err != nil {
+		return nil, err
+	}
+	return &kube.Result{Created: list}, nil
+}
+
+// Update changes the objects of a release from original to target.
+func (c *Client) Update(original, target kube.ResourceList, force bool) (*kube.Result, error) {
+	return c.update(original, target, func() (*kube.Result, error) { return c.Client.Update(original, target, force) })
+}
+
+// UpdateThreeWayMerge is Update for an install with existing objects.
+func (c *Client) UpdateThreeWayMerge(original, target kube.ResourceList, force bool) (*kube.Result, error) {
+	return c.update(original, target, func() (*kube.Result, error) { return c.Client.UpdateThreeWayMerge(original, target, force) })
+}
+
+// update always returns a result, which Helm uses even if there is an error.
+func (c *Client) update(original, target kube.ResourceList, clientSide func() (*kube.Result, error)) (*kube.Result, error) {
+	if c.method.ServerSide {
+		result, err := c.serverSide.applyAll(original, target)
+		if err == nil {
+			result.Deleted = c.deletion.prune(original.Difference(target))
+		}
+		return result, err
+	}
+	if c.method.Migrate {
+		if err := migrateToClient(original, target); err != nil {
+			return &kube.Result{}, err
+		}
+	}
+	result, err := clientSide()
+	if err == nil {
+		c.keepResults(target)
+	}
+	return result, err
+}
+
+// keepResults stores the apply results of Helm's own requests, which are the objects themselves.
+func (c *Client) keepResults(list kube.ResourceList) {
+	for _, info := range list {
+		c.Waiter.Written(info, info.Object)
+	}
+}
+
+// Delete deletes objects. The cluster deletes their dependents in the background.
+func (c *Client) Delete(list kube.ResourceList) (*kube.Result, []error) {
+	return c.deletion.deleteAll(list, metav1.DeletePropagationBackground)
+}
+
+// DeleteWithPropagationPolicy deletes objects in an uninstall.
+func (c *Client) DeleteWithPropagationPolicy(list kube.ResourceList, policy metav1.DeletionPropagation) (*kube.Result, []error) {
+	return c.deletion.uninstall(list, policy)
+}
+
+// Wait waits until all objects are ready. A Job is ready once it has started.
+func (c *Client) Wait(list kube.ResourceList, timeout time.Duration) error {
+	return c.waitApplied(list, timeout, false)
+}
+
+// WaitWithJobs waits until all objects are ready and all Jobs have completed.
+func (c *Client) WaitWithJobs(list kube.ResourceList, timeout time.Duration) error {
+	return c.waitApplied(list, timeout, true)
+}
+
+// waitApplied waits for the objects of a revision. Helm calls it when all of them have been
+// applied. If the label for that cannot be stored, the revision cannot be rechecked later.
+func (c *Client) waitApplied(list kube.ResourceList, timeout time.Duration, jobs bool) error {
+	c.record.SetApplied()
+	return c.Waiter.UntilReady(list, timeout, jobs, func() {
+		if err := c.record.StoreApplied(); err != nil {
+			c.Log("record that the objects have been applied: %s", err)
+		}
+	})
+}
+
+// WatchUntilReady waits for hooks: Jobs and Pods have to end, other objects have to exist.
+func (c *Client) WatchUntilReady(list kube.ResourceList, timeout time.Duration) error {
+	err := c.Waiter.UntilDone(list, timeout)
+	if err != nil {
+		c.findings.HookFailed()
+	}
+	return err
+}
+
+// WaitForDelete waits until all objects are gone.
+func (c *Client) WaitForDelete(list kube.ResourceList, timeout time.Duration) error {
+	return c.Waiter.UntilDeleted(list, timeout)
+}
+
+// GetPodList finds no Pods. Helm asks for those of a hook whose chart wants their logs printed, and
+// its own client, which has not connected by then, would end the process. So the logs are read
+// here. Those of a hook that failed were read when it did.
+func (c *Client) GetPodList(namespace string, options metav1.ListOptions) (*corev1.PodList, error) {
+	if err := c.findings.ReadHookLogs(c.ctx, namespace, options); err != nil {
+		c.Log("the log of a hook cannot be read: %s", err)
+	}
+	return &corev1.PodList{}, nil
+}

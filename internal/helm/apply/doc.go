@@ -1,0 +1,25 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package apply creates, updates and deletes the objects of one action of Helm. Its Client replaces
+// Helm's own client: it applies on the server, labels all objects with their HelmRelease, takes no
+// objects of other releases, and checks a new revision with dry runs before the revision is stored.
+//
+// Files, top-down:
+//
+//	client.go        Client, which implements Helm's kube.Interface
+//	target.go        the check of a target before a release moves there
+//	crds.go          the CRDs of a chart: create, replace, wait until they are served
+//	preflight.go     dry runs of a new revision, and their results
+//	serverside.go    server-side apply
+//	delete.go        deletion, and pruning of objects that a revision drops
+//	ownership.go     conflicts with other releases, and adoption of objects without an owner
+//	owners.go        reads of other releases: stored revisions and HelmReleases
+//	reservations.go  objects that concurrent actions are about to create
+//	lookups.go       answers to Helm's question whether an object exists
+//	dryrun.go        dry runs, server-side and client-side
+//	migrate.go       migration of managed fields between the apply methods
+//	builder.go       manifests to objects, and the lists of built objects
+//	metadata.go      labels and annotations of objects
+//	objects.go       identity, comparison and encoding of objects
+package apply

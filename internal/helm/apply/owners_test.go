@@ -1,0 +1,91 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	helmrelease "helm.sh/helm/v3/pkg/release"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/pintle-dev/pintle/internal/helm/storage"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// TestOwners: what a release has is what the newest revision says, unless it is
+// uninstalled, and the deployed one, wherever they are stored. What cannot be read
+// is said, but not where others keep their records.
+func TestOwners(t *testing.T) {
+	const nothing = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: else}\n"
+	const gone = "apiVersion: gone.example.com/v1\nkind: Gone\nmetadata: {name: one}\n"
+	metadata := release.OwnershipMetadata{Name: "shop", Namespace: "prod"}
+	namesake := revisionOf(1, helmrelease.StatusDeployed, oneYAML)
+	namesake.Namespace = "test"
+	vault := []release.OwnerCandidate{{Namespace: "prod", Name: "shop", StorageNamespaces: []string{"vault"}}}
+	for name, tc := range map[string]struct {
+		reason     string
+		stored     []*helmrelease.Release
+		vault      []*helmrelease.Release
+		candidates []release.OwnerCandidate
+		fails      error
+		refuse     string
+		spoil      bool
+		want       release.Owner
+		says       string
+	}{
+		"Nothing":     {reason: "nothing is left of it"},
+		"Deployed":    {reason: "it has the object", stored: []*helmrelease.Release{revisionOf(1, helmrelease.StatusDeployed, oneYAML)}, want: release.Owner{Stored: true, HasObject: true}},
+		"Dropped":     {reason: "it had the object", stored: []*helmrelease.Release{revisionOf(1, helmrelease.StatusSuperseded, oneYAML), revisionOf(2, helmrelease.StatusDeployed, nothing)}, want: release.Owner{Stored: true}},
+		"Dropping":    {reason: "an upgrade that drops it has not ended", stored: []*helmrelease.Release{revisionOf(1, helmrelease.StatusDeployed, oneYAML), revisionOf(2, helmrelease.StatusPendingUpgrade, nothing)}, want: release.Owner{Stored: true, HasObject: true}},
+		"Adding":      {reason: "an upgrade that adds it has not ended", stored: []*helmrelease.Release{revisionOf(1, helmrelease.StatusDeployed, nothing), revisionOf(2, helmrelease.StatusFailed, oneYAML)}, want: release.Owner{Stored: true, HasObject: true}},
+		"Uninstalled": {reason: "its history was kept", stored: []*helmrelease.Release{revisionOf(1, helmrelease.StatusSuperseded, oneYAML), revisionOf(2, helmrelease.StatusUninstalled, oneYAML)}},
+		"AllGone":     {reason: "its history was kept", stored: []*helmrelease.Release{revisionOf(1, helmrelease.StatusUninstalled, oneYAML)}},
+		"Namesake":    {reason: "the records are of a release of another namespace", stored: []*helmrelease.Release{namesake}},
+		"Claimed":     {reason: "a HelmRelease asks for it", candidates: vault, want: release.Owner{Requested: true}},
+		"Vault":       {reason: "a HelmRelease stores it elsewhere", vault: []*helmrelease.Release{revisionOf(1, helmrelease.StatusDeployed, oneYAML)}, candidates: vault, want: release.Owner{Stored: true, HasObject: true, Requested: true}},
+		"NotVault":    {reason: "no HelmRelease names the other namespace", vault: []*helmrelease.Release{revisionOf(1, helmrelease.StatusDeployed, oneYAML)}},
+		"KindGone":    {reason: "a kind that is gone is that of no object", stored: []*helmrelease.Release{revisionOf(1, helmrelease.StatusDeployed, gone)}, want: release.Owner{Stored: true}},
+		"Forbidden":   {reason: "the records may not be listed", refuse: "/api/v1/namespaces/prod/secrets", want: release.Owner{Unread: true}, says: "refused by the test"},
+		"Secret":      {reason: "where others store is not said", candidates: vault, refuse: "/api/v1/namespaces/vault/secrets", want: release.Owner{Requested: true, Unread: true}, says: "whether it is there, and what it has, cannot be read"},
+		"Spoilt":      {reason: "a record cannot be read", stored: []*helmrelease.Release{revisionOf(1, helmrelease.StatusDeployed, nothing)}, spoil: true, want: release.Owner{Unread: true}, says: "Secret prod/sh.helm.release.v1.shop.v1"},
+		"Unlisted":    {reason: "the HelmReleases are not known", fails: errors.New("broken"), want: release.Owner{Unread: true}, says: "whether a HelmRelease asks for it cannot be found out"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.keep("prod", tc.stored...)
+			w.keep("vault", tc.vault...)
+			if tc.spoil {
+				secret := w.Object("/api/v1/namespaces/prod/secrets/" + storage.Key("shop", 1)).Object
+				secret["data"] = map[string]any{"release": "bm9uc2Vuc2U="}
+				w.Put("/api/v1/namespaces/prod/secrets/"+storage.Key("shop", 1), secret)
+			}
+			w.Refuse = func(_, path string) int {
+				if tc.refuse != "" && path == tc.refuse {
+					return http.StatusForbidden
+				}
+				return 0
+			}
+			candidates := func(context.Context, release.OwnershipMetadata) ([]release.OwnerCandidate, error) {
+				return tc.candidates, tc.fails
+			}
+			s := &owners{getter: w.conn, candidates: candidates}
+			o := s.get(t.Context(), metadata)
+			one := objectKey{kind: corev1.SchemeGroupVersion.WithKind("ConfigMap").GroupKind(), namespace: "prod", name: "one"}
+			if got := o.facts(one); got != tc.want {
+				t.Errorf("%s: %+v, want %+v", tc.reason, got, tc.want)
+			}
+			if !strings.Contains(o.unread, tc.says) || strings.Contains(o.unread, "vault") {
+				t.Errorf("%s: says %q", tc.reason, o.unread)
+			}
+			w.TakeReads()
+			if s.get(t.Context(), metadata); len(w.TakeReads()) != 0 {
+				t.Errorf("%s: it is asked for again", tc.reason)
+			}
+		})
+	}
+}

@@ -1,0 +1,185 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/kube"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/resource"
+	"k8s.io/client-go/util/retry"
+
+	"github.com/pintle-dev/pintle/internal/helm/wait"
+)
+
+// serverSide applies objects on the API server.
+type serverSide struct {
+	ctx       context.Context //nolint:containedctx // it lives as long as one action
+	log       func(format string, args ...any)
+	method    *Method
+	ownership *ownership
+	lookups   *lookups
+	dryRuns   *dryRuns
+	waiter    *wait.Waiter
+	// refused is called with each object that the API server refused.
+	refused func(info *resource.Info, err error)
+	// applied, if set, is called with each object that was applied, the sent and the live one.
+	applied func(info *resource.Info, sent, live *unstructured.Unstructured)
+}
+
+// applyAll applies all objects, kind after kind in Helm's order. It returns the created and updated
+// objects, also if others failed.
+func (s *serverSide) applyAll(original, target kube.ResourceList) (*kube.Result, error) {
+	result := &kube.Result{}
+	// A rollback adds objects that have not been checked.
+	if err := s.ownership.check(target.Difference(original), "no object was changed"); err != nil {
+		return result, err
+	}
+	var failures []string
+	for _, batch := range byKind(target) {
+		created := make([]bool, len(batch))
+		errs := each(batch, func(i int, info *resource.Info) (err error) {
+			created[i], err = s.apply(info, s.mustMigrate(info, original))
+			return err
+		})
+		for i, info := range batch {
+			switch {
+			case errs[i] != nil:
+				s.refused(info, errs[i])
+				failures = append(failures, fmt.Sprintf("cannot apply %s: %s", wait.ObjectName(info), errs[i]))
+			case created[i]:
+				result.Created.Append(info)
+			default:
+				result.Updated.Append(info)
+			}
+		}
+	}
+	if len(failures) > 0 {
+		return result, errors.New(strings.Join(failures, " && "))
+	}
+	return result, nil
+}
+
+// mustMigrate reports whether client-side apply may own fields of an object. The dry run shows
+// that. Without a dry run, an object that is new to the release is read only if it may exist.
+func (s *serverSide) mustMigrate(info *resource.Info, original kube.ResourceList) bool {
+	if result, ok := s.dryRuns.result(info); ok {
+		return result.clientSideFields
+	}
+	return s.method.Migrate && (s.lookups.skipped.Load() || original.Contains(info))
+}
+
+// apply applies one object and reports whether the request created it. Fields of client-side apply
+// would survive their removal from the chart. With migrateFirst, they are migrated beforehand.
+// Otherwise the answer shows whether there are any.
+func (s *serverSide) apply(info *resource.Info, migrateFirst bool) (created bool, err error) {
+	body, err := s.dryRuns.takeBody(info)
+	if err != nil {
+		return false, err
+	}
+	if err := s.ownership.recheck(info, false); err != nil {
+		return false, err
+	}
+	if migrateFirst {
+		if _, err := migrate(info, true); err != nil {
+			return false, err
+		}
+	}
+	live, created, err := s.send(info, body)
+	if err == nil && !hasClientSideFields(live) {
+		return created, s.keep(info, live)
+	}
+	if err != nil && !apierrors.IsInvalid(err) {
+		return false, err
+	}
+	// Fields of client-side apply can make the object invalid, as two ports of one name do.
+	migrated, migrateErr := migrate(info, true)
+	if migrateErr != nil {
+		return false, migrateErr
+	}
+	if err != nil && !migrated {
+		return false, err
+	}
+	if live, _, err = s.send(info, body); err != nil {
+		return false, err
+	}
+	return false, s.keep(info, live)
+}
+
+// keep stores the apply result of an object.
+func (s *serverSide) keep(info *resource.Info, live runtime.Object) error {
+	s.waiter.Written(info, live)
+	if s.applied != nil {
+		sent, isParsed := info.Object.(*unstructured.Unstructured)
+		if answer, ok := live.(*unstructured.Unstructured); ok && isParsed {
+			s.applied(info, sent, answer)
+		}
+	}
+	return info.Refresh(live, true)
+}
+
+// send applies an object. The first request does not force conflicts. It is the only one if there
+// are no other field managers, and its answer names them otherwise.
+func (s *serverSide) send(info *resource.Info, body []byte) (live runtime.Object, created bool, err error) {
+	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		live, created, err = sendApply(s.ctx, info, body, "", metav1.PatchOptions{})
+		if apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict) {
+			if hasOwnershipConflict(err) {
+				if err := s.ownership.recheck(info, true); err != nil {
+					return err
+				}
+			}
+			s.logConflicts(info, err)
+			live, created, err = sendApply(s.ctx, info, body, "", metav1.PatchOptions{Force: new(true)})
+		}
+		return err
+	})
+	return live, created, err
+}
+
+// logConflicts logs the fields that the apply takes from other field managers.
+func (s *serverSide) logConflicts(info *resource.Info, err error) {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return
+	}
+	for _, cause := range status.Status().Details.Causes {
+		own := strings.Contains(cause.Message, strconv.Quote(fieldManager)) || strings.Contains(cause.Message, strconv.Quote(helmManager))
+		if cause.Type == metav1.CauseTypeFieldManagerConflict && !own {
+			s.log("%s: taking over field %s: %s", wait.ObjectName(info), cause.Field, cause.Message)
+		}
+	}
+}
+
+// sendApply sends one apply request. The Accept header is set if accept is not empty. The request
+// is not cancelled with the action, so that its result is known.
+func sendApply(ctx context.Context, info *resource.Info, body []byte, accept string, options metav1.PatchOptions) (live runtime.Object, created bool, err error) {
+	options.FieldManager = fieldManager
+	// An apply fails for unknown fields anyway, since it needs the types of all fields. Without
+	// validation, the API server does not parse the body a second time to find duplicate keys. The
+	// body has none, because it was encoded here.
+	options.FieldValidation = metav1.FieldValidationIgnore
+	request := info.Client.Patch(types.ApplyPatchType).
+		NamespaceIfScoped(info.Namespace, info.Namespaced()).
+		Resource(info.Mapping.Resource.Resource).
+		Name(info.Name).
+		VersionedParams(&options, metav1.ParameterCodec).
+		Body(body)
+	if accept != "" {
+		request = request.SetHeader("Accept", accept)
+	}
+	var code int
+	live, err = request.Do(context.WithoutCancel(ctx)).StatusCode(&code).Get()
+	return live, code == http.StatusCreated, err
+}

@@ -1,0 +1,102 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"context"
+	"slices"
+
+	helmrelease "helm.sh/helm/v3/pkg/release"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/resource"
+
+	"github.com/pintle-dev/pintle/internal/apiretry"
+	"github.com/pintle-dev/pintle/internal/helm/redact"
+	"github.com/pintle-dev/pintle/internal/helm/wait"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// Examiner finds the cause why objects are not ready, and reads logs. It limits its own duration,
+// and ends when ctx does.
+type Examiner interface {
+	// Examine returns nil if it finds no cause.
+	Examine(ctx context.Context, q release.DiagnosisRequest) *release.Diagnosis
+	// Refused returns the diagnosis of an object that the API server refused.
+	Refused(suspect release.UnreadyObject, secrets []string) *release.Diagnosis
+	// HookLogs returns the ends of the logs of the newest Pod that options select.
+	HookLogs(ctx context.Context, namespace string, options metav1.ListOptions, secrets []string) ([]release.ContainerLog, error)
+}
+
+// findings are facts about the failure of one job. It implements apply.Findings.
+type findings struct {
+	// examiner, if set, turns facts into diagnoses.
+	examiner Examiner
+	redact   redact.Redactor
+	// given are the secrets of the job.
+	given []string
+
+	// newest is the newest revision that was read or created.
+	newest *helmrelease.Release
+	// refusal is the diagnosis of the first object that was refused.
+	refusal    *release.Diagnosis
+	hookFailed bool
+	hookLogs   []release.ContainerLog
+}
+
+// addRevisions adds revisions that were read or created.
+func (f *findings) addRevisions(all ...*helmrelease.Release) {
+	for _, rls := range all {
+		if f.newest == nil || rls.Version >= f.newest.Version {
+			f.newest = rls
+			f.redact.SetRevision(rls)
+		}
+	}
+}
+
+// secrets returns the texts that diagnoses must not contain: the secrets of the job, and the values
+// of the Secrets of the newest revision.
+func (f *findings) secrets() []string {
+	all := slices.Clone(f.given)
+	if f.newest != nil {
+		all = append(all, redact.SecretsOf(f.newest).Values...)
+	}
+	return all
+}
+
+// Refused stores the diagnosis of the first object that the API server refused for its owner or
+// its content. Objects that lack other objects do not count.
+func (f *findings) Refused(info *resource.Info, err error) {
+	if f.examiner == nil || f.refusal != nil || !apierrors.IsForbidden(err) && !apiretry.WebhookDenied(apiretry.AnswerOf(err)) {
+		return
+	}
+	s := wait.UnreadyObject(info, nil)
+	s.Status = err.Error()
+	f.refusal = f.examiner.Refused(s, f.secrets())
+}
+
+// HookFailed stores that a hook has failed. Its logs are in the diagnosis then.
+func (f *findings) HookFailed() { f.hookFailed = true }
+
+// ReadHookLogs reads and stores the logs of a hook that has not failed.
+func (f *findings) ReadHookLogs(ctx context.Context, namespace string, options metav1.ListOptions) error {
+	if f.examiner == nil || f.hookFailed {
+		return nil
+	}
+	logs, err := f.examiner.HookLogs(ctx, namespace, options, f.secrets())
+	f.hookLogs = append(f.hookLogs, logs...)
+	return err
+}
+
+// diagnosis returns the cause of a failed action; nil if none is known. The waited argument is the
+// diagnosis of a wait.
+func (f *findings) diagnosis(err error, waited *release.Diagnosis) *release.Diagnosis {
+	switch {
+	case err == nil:
+		return nil
+	case waited != nil:
+		return waited
+	}
+	return f.refusal
+}

@@ -1,0 +1,235 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"context"
+	"errors"
+
+	"github.com/go-logr/logr"
+	"helm.sh/helm/v3/pkg/action"
+	helmrelease "helm.sh/helm/v3/pkg/release"
+	helmstorage "helm.sh/helm/v3/pkg/storage"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/resource"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/apiretry"
+	"github.com/pintle-dev/pintle/internal/cel"
+	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/helm/apply"
+	"github.com/pintle-dev/pintle/internal/helm/redact"
+	"github.com/pintle-dev/pintle/internal/helm/storage"
+	"github.com/pintle-dev/pintle/internal/helm/wait"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// Origin identifies the HelmRelease of an object.
+type Origin = apply.Origin
+
+// OwnerCandidates finds the HelmReleases of the Helm release that the ownership metadata of an
+// object names.
+type OwnerCandidates = apply.OwnerCandidates
+
+// Job is one action and its input. The chart and the values belong to the job alone.
+type Job struct {
+	Action  release.Action
+	Desired release.Desired
+	// Spec holds the options of the action.
+	Spec helmv2.HelmReleaseSpec
+	// Origin is the HelmRelease. All objects get labels with its name.
+	Origin Origin
+	// Artifact and Values are set for install and upgrade only.
+	Artifact chart.Artifact
+	Values   map[string]any
+	// Secrets are texts that are removed from the outcome, from logs, and from the description that
+	// Helm stores with a revision.
+	Secrets []string
+	// Defaults are the defaults of options according to the feature gates.
+	Defaults helmv2.Defaults
+	// AllowDNS enables the template function getHostByName.
+	AllowDNS bool
+	// Idle, if set, is called when the action begins to wait. The function that it returns is
+	// called before the action continues, and may block.
+	Idle func() (resume func())
+	// Examiner, if set, finds the causes of failed waits. It is called when a wait has failed, and
+	// when an object has not changed for 20 s.
+	Examiner Examiner
+	// Patient disables the early end of waits that cannot succeed.
+	Patient bool
+	// OwnerCandidates, if set, finds the HelmReleases of other releases. Without it, only Helm's
+	// storage shows whether those exist.
+	OwnerCandidates OwnerCandidates
+	// Applied, if set, is called with each object that was applied on the server: the sent object
+	// and the answer. It must not change or keep them. It is called concurrently.
+	Applied func(info *resource.Info, sent, answer *unstructured.Unstructured)
+
+	// retrier repeats the requests of the job; nil if each request is sent once.
+	retrier *apiretry.Retrier
+}
+
+// target returns the release that the job changes. A release that is uninstalled or unlocked may
+// have another target than the desired one.
+func (j *Job) target() release.Target {
+	switch a := j.Action.(type) {
+	case release.Uninstall:
+		return a.Target
+	case release.Unlock:
+		return a.Target
+	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Recheck, release.CorrectDrift,
+		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
+	}
+	return j.Desired.Target
+}
+
+// failureLabel returns the label of a revision that fails because the job is interrupted or
+// outdated. A job that unlocks labels a revision whose process died. Neither counts as a failure.
+func (j *Job) failureLabel(ctx context.Context) func() string {
+	_, unlocking := j.Action.(release.Unlock)
+	return func() string {
+		switch {
+		case unlocking:
+			return helmv2.LabelInterrupted
+		case errors.Is(context.Cause(ctx), release.ErrOutdated):
+			return helmv2.LabelOutdated
+		case ctx.Err() != nil, j.retrier.Outage() != nil:
+			return helmv2.LabelInterrupted
+		}
+		return ""
+	}
+}
+
+// defaultMaxHistory is the number of revisions that Helm keeps if the spec does not define it.
+const defaultMaxHistory = 5
+
+func (j *Job) maxHistory() int {
+	if j.Spec.MaxHistory == nil {
+		return defaultMaxHistory
+	}
+	return *j.Spec.MaxHistory
+}
+
+// waitsForJobs reports whether an action waits for Jobs when it waits for objects.
+func (j *Job) waitsForJobs(made helmv2.ReleaseAction) bool {
+	hr := helmv2.HelmRelease{Spec: j.Spec}
+	if made == helmv2.ActionInstall {
+		return !hr.GetInstall().DisableWait && !hr.GetInstall().DisableWaitForJobs
+	}
+	if made == helmv2.ActionRollback {
+		return !hr.GetRollback().DisableWait && !hr.GetRollback().DisableWaitForJobs
+	}
+	return !hr.GetUpgrade().DisableWait && !hr.GetUpgrade().DisableWaitForJobs
+}
+
+// waitOptions returns the readiness checks of the job. The user's checks apply to hooks only if
+// the action waits for its objects, and never to tests. Checks that cannot be compiled do not
+// prevent the removal of a release.
+func (j *Job) waitOptions() (wait.Options, error) {
+	hr := helmv2.HelmRelease{Spec: j.Spec}
+	o := wait.Options{
+		Legacy:   hr.GetWaitStrategy(j.Defaults) == helmv2.WaitLegacy,
+		Examiner: j.Examiner, Patient: j.Patient, HookRole: release.RoleHook,
+	}
+	if _, tests := j.Action.(release.Test); tests {
+		o.HookRole = release.RoleTest
+	}
+	if o.Legacy {
+		return o, nil
+	}
+	checks, err := cel.CompileReadinessChecks(j.Spec.HealthCheckExprs)
+	waits := true
+	switch j.Action.(type) {
+	case release.Install:
+		waits = !hr.GetInstall().DisableWait
+	case release.Upgrade:
+		waits = !hr.GetUpgrade().DisableWait
+	case release.Rollback:
+		waits = !hr.GetRollback().DisableWait
+	case release.Uninstall:
+		waits = !hr.GetUninstall().DisableWait
+		err = nil
+	case release.Unlock:
+		err = nil
+	case release.Test:
+		waits = false
+	case release.Recheck, release.CorrectDrift, release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
+	}
+	o.Checks = checks
+	if waits {
+		o.HookChecks = checks
+	}
+	return o, err
+}
+
+// run is the state of one job.
+type run struct {
+	job      Job
+	charts   *chart.Store
+	config   *action.Configuration
+	client   *apply.Client
+	store    *storage.Driver
+	gate     *gate
+	redact   redact.Redactor
+	logs     *redact.Log
+	findings *findings
+	// beforeStore, if set, changes a new revision before it is stored.
+	beforeStore func(*helmrelease.Release) error
+	// size is the size of the new revision's record, if it is reported.
+	size  *release.RecordSize
+	large chan struct{}
+}
+
+// prepare returns the state of a job. If the job applies objects, the caller must close the client.
+// With readCache, stored revisions may come from the read cache of the storage.
+func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, redactor redact.Redactor, readCache bool) (*run, error) {
+	run := &run{
+		job: job, charts: r.charts, redact: redactor, large: r.large,
+		logs:     redact.NewLog(logr.FromContextOrDiscard(ctx), r.now, redactor),
+		findings: &findings{examiner: job.Examiner, redact: redactor, given: job.Secrets},
+	}
+	var err error
+	run.store, err = r.storage.Open(ctx, getter, job.target(), storage.Options{
+		UID: job.Desired.UID, FailureLabel: job.failureLabel(ctx), Prepare: run.prepareRevision, Redact: redactor.Text, ReadCache: readCache,
+	})
+	if err != nil {
+		return nil, err
+	}
+	waits, err := job.waitOptions()
+	if err != nil {
+		return nil, err
+	}
+	waits.Getter, waits.Watches, waits.Idle, waits.Secrets, waits.Now = shared(getter), &r.watches, job.Idle, run.findings.secrets, r.now
+	if job.retrier != nil {
+		// Waits and repeated requests share the slot of the job.
+		waits.Idle = job.retrier.ReleaseSlot
+	}
+	run.client, err = apply.New(ctx, apply.Options{
+		Getter: getter, Log: run.logs.Printf, Target: job.target(), UID: job.Desired.UID, Origin: job.Origin, Waits: waits,
+		Reservations: &r.reservations, OwnerCandidates: job.OwnerCandidates, Record: run.store, Findings: run.findings, Applied: job.Applied,
+	})
+	if err != nil {
+		return nil, err
+	}
+	run.gate = &gate{Driver: run.store, begin: run.beginRevision, read: run.findings.addRevisions}
+	releases := helmstorage.Init(run.gate)
+	releases.Log = run.logs.Printf
+	run.config = &action.Configuration{RESTClientGetter: getter, Releases: releases, KubeClient: run.client, Log: run.logs.Printf}
+	return run, nil
+}
+
+// prepareRevision changes a new revision before it is stored.
+func (r *run) prepareRevision(rls *helmrelease.Release) error {
+	if r.beforeStore == nil {
+		return nil
+	}
+	return r.beforeStore(rls)
+}
+
+// beginRevision is called before a new revision is checked and stored.
+func (r *run) beginRevision(rls *helmrelease.Release) {
+	r.client.Preflight.EndLookups()
+	r.findings.addRevisions(rls)
+	r.job.retrier.OwnWebhooks(r.client.Webhooks())
+}

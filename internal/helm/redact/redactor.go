@@ -1,0 +1,136 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package redact
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	helmrelease "helm.sh/helm/v3/pkg/release"
+
+	"github.com/pintle-dev/pintle/internal/diagnosis"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// mask replaces a secret.
+const mask = "***"
+
+// Redactor removes secrets from texts. Helm and the API server quote values that they refuse, and
+// may quote them encoded. The zero value removes nothing.
+type Redactor struct {
+	replacer *strings.Replacer
+	// own are the values in the Secrets of the release.
+	own *ownSecrets
+}
+
+// New returns a Redactor for the given secrets.
+func New(secrets []string) Redactor {
+	return Redactor{replacer: replacerOf(secrets), own: &ownSecrets{}}
+}
+
+// SetRevision adds the values in the Secrets of a revision, and drops those of the revision before.
+// Charts generate passwords, and admission webhooks may quote them.
+func (r Redactor) SetRevision(rls *helmrelease.Release) {
+	if r.own != nil {
+		r.own.set(rls)
+	}
+}
+
+// Text returns s without secrets.
+func (r Redactor) Text(s string) string {
+	if r.replacer == nil {
+		return s
+	}
+	return r.own.redact(r.replacer.Replace(s))
+}
+
+// Error returns err if its text contains no secret. Otherwise it returns an error with the
+// redacted text, which wraps no error: that would contain the secret.
+func (r Redactor) Error(err error) error {
+	if err == nil {
+		return nil
+	}
+	if text := err.Error(); r.Text(text) != text {
+		return errors.New(r.Text(text))
+	}
+	return err
+}
+
+// Diagnosis returns a copy of d without secrets.
+func (r Redactor) Diagnosis(d *release.Diagnosis) *release.Diagnosis {
+	if d == nil {
+		return nil
+	}
+	clean := *d
+	clean.Summary, clean.Details, clean.Logs = r.Text(d.Summary), slices.Clone(d.Details), r.Logs(d.Logs)
+	for i, line := range clean.Details {
+		clean.Details[i] = r.Text(line)
+	}
+	return &clean
+}
+
+// Logs returns a copy of logs without secrets.
+func (r Redactor) Logs(all []release.ContainerLog) []release.ContainerLog {
+	all = slices.Clone(all)
+	for i := range all {
+		all[i].Text = r.Text(all[i].Text)
+	}
+	return all
+}
+
+// Size removes secrets from the names of files in a record size.
+func (r Redactor) Size(s *release.RecordSize) *release.RecordSize {
+	if s == nil {
+		return nil
+	}
+	for i := range s.Parts {
+		s.Parts[i].Largest = r.Text(s.Parts[i].Largest)
+	}
+	return s
+}
+
+func replacerOf(secrets []string) *strings.Replacer {
+	var all []string
+	for _, s := range secrets {
+		all = append(all, diagnosis.QuotedForms(s)...)
+	}
+	// The replacer takes the first match at each place, so longer secrets come first.
+	slices.SortFunc(all, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	pairs := make([]string, 0, 2*len(all))
+	for _, s := range slices.Compact(all) {
+		pairs = append(pairs, s, mask)
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+// ownSecrets are the values in the Secrets of the newest revision of an action. They are collected
+// when there is a text to redact. It may be used concurrently.
+type ownSecrets struct {
+	mu       sync.Mutex
+	revision *helmrelease.Release
+	replacer *strings.Replacer
+}
+
+func (o *ownSecrets) set(rls *helmrelease.Release) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.revision != rls {
+		o.revision, o.replacer = rls, nil
+	}
+}
+
+func (o *ownSecrets) redact(s string) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.revision == nil {
+		return s
+	}
+	if o.replacer == nil {
+		o.replacer = replacerOf(textsOf(o.revision))
+	}
+	return o.replacer.Replace(s)
+}

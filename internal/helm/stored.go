@@ -1,0 +1,201 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	helmrelease "helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/releaseutil"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/resource"
+	"sigs.k8s.io/yaml"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/helm/preview"
+	"github.com/pintle-dev/pintle/internal/helm/redact"
+	"github.com/pintle-dev/pintle/internal/helm/storage"
+	"github.com/pintle-dev/pintle/internal/hookjob"
+	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/values"
+)
+
+// History returns the revisions of a release, newest first; see storage.Store.History.
+func (r *Runner) History(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, recorded helmv2.Snapshots) ([]release.Revision, error) {
+	return r.storage.History(ctx, getter, target, recorded)
+}
+
+// LiveHistory is History with a list from the API server; see storage.Store.LiveHistory.
+func (r *Runner) LiveHistory(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, recorded helmv2.Snapshots) ([]release.Revision, error) {
+	return r.storage.LiveHistory(ctx, getter, target, recorded)
+}
+
+// Stray returns a release that a HelmRelease created under another name; see
+// storage.Store.Stray.
+func (r *Runner) Stray(ctx context.Context, getter genericclioptions.RESTClientGetter, namespace, uid string) (*release.Target, []release.Revision, error) {
+	return r.storage.Stray(ctx, getter, namespace, uid)
+}
+
+// Remembered returns the number of revisions in the read cache and their approximate size in
+// bytes.
+func (r *Runner) Remembered() (revisions int, bytes int64) { return r.storage.CacheStats() }
+
+// read returns a stored revision, and the state of a job that stores nothing. A manifest does not
+// change, so that it may come from the read cache. The job needs no action, artifact and values.
+func (r *Runner) read(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, version int) (*run, *helmrelease.Release, error) {
+	run, err := r.prepare(ctx, getter, job, redact.New(job.Secrets), true)
+	if err != nil {
+		return nil, nil, err
+	}
+	rls, err := run.config.Releases.Get(job.Desired.Target.Name, version)
+	if err != nil {
+		return nil, nil, fmt.Errorf("revision %d of release %s: %w", version, job.Desired.Target.Name, err)
+	}
+	return run, rls, nil
+}
+
+// Health reads the objects of a revision once, hooks excluded, and returns whether they are ready.
+// The readiness checks are those of the revision's action. Health writes nothing.
+func (r *Runner) Health(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, version int) (release.Health, error) {
+	run, rls, err := r.read(ctx, getter, job, version)
+	if err != nil {
+		return release.Health{}, err
+	}
+	list, err := run.client.Build(strings.NewReader(rls.Manifest), false)
+	if err != nil {
+		return release.Health{}, fmt.Errorf("objects of revision %d of release %s: %w", version, rls.Name, err)
+	}
+	return run.client.Waiter.Health(list, job.waitsForJobs(storage.ActionOf(rls)))
+}
+
+// Objects returns the objects of a stored revision, hooks excluded, in the order and in the form in
+// which they are applied. It returns an error together with the objects that could be read.
+func (r *Runner) Objects(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, version int) ([]*resource.Info, error) {
+	run, rls, err := r.read(ctx, getter, job, version)
+	if err != nil {
+		return nil, err
+	}
+	list, err := run.client.Objects(rls.Manifest, release.Target{Name: rls.Name, Namespace: rls.Namespace})
+	if err != nil {
+		err = run.redact.Error(fmt.Errorf("objects of revision %d of release %s: %w", version, rls.Name, err))
+	}
+	return list, err
+}
+
+// Inventory returns the objects of a stored revision, hooks excluded, and those in the crds folders
+// of its chart.
+func (r *Runner) Inventory(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, version int) ([]release.Object, error) {
+	run, rls, err := r.read(ctx, getter, job, version)
+	if err != nil {
+		return nil, err
+	}
+	if rls.Chart != nil {
+		if err := run.client.CRDs.Read(rls.Chart.CRDObjects()); err != nil {
+			return nil, err
+		}
+	}
+	all, err := run.client.Inventory(rls.Manifest)
+	if err != nil {
+		return nil, fmt.Errorf("objects of revision %d of release %s: %w", version, rls.Name, err)
+	}
+	return all, nil
+}
+
+// Preserved returns the digest of the values that an upgrade to vals would store if it preserves
+// the values of the release. Stored is the result of History, of which one revision is read again.
+// It does not change vals.
+func (r *Runner) Preserved(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, stored []release.Revision, vals map[string]any) (string, error) {
+	if len(stored) == 0 {
+		return values.Digest(vals)
+	}
+	store, err := r.storage.Open(ctx, getter, target, storage.Options{ReadCache: true})
+	if err != nil {
+		return "", err
+	}
+	deployed := slices.IndexFunc(stored, func(r release.Revision) bool { return r.Status == helmv2.StatusDeployed })
+	version := stored[max(deployed, 0)].Version
+	base, err := store.Revision(version)
+	if err != nil {
+		return "", fmt.Errorf("values of revision %d of release %s in namespace %s: %w", version, target.Name, target.StorageNamespace, err)
+	}
+	return values.Digest(preview.Preserve(base, vals))
+}
+
+// Stored is the content of Helm's storage that an Operation needs to run a hook.
+type Stored struct {
+	// Pending describes the action that runs on the newest revision; empty if there is none.
+	Pending string
+	// Release is the requested revision; nil if there is none.
+	Release *hookjob.Release
+	// Revision is the content of the record of Release, and Labelled that of its labels.
+	Revision, Labelled release.Revision
+	// Secrets are the values in the Secrets of the revision, hooks included. SecretNames are the
+	// names of those in its namespace.
+	Secrets     []string
+	SecretNames []string
+}
+
+// Hooks reads a revision of a release, 0 being the deployed one. It reads from the API server with
+// the identity of the connection, not from memory, so that the permissions of the identity apply.
+// For a version below 0 it only returns whether the newest revision is pending. The digests of the
+// revision can be compared with those of recorded.
+func (r *Runner) Hooks(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, version int, recorded helmv2.Snapshots) (Stored, error) {
+	live, err := storage.ReadLive(ctx, getter, target, version, recorded)
+	if err != nil {
+		return Stored{}, err
+	}
+	s := Stored{Pending: pending(live.Newest)}
+	if live.Release != nil {
+		s.Revision, s.Labelled = live.Revision, live.Labelled
+		secrets := redact.SecretsOf(live.Release)
+		s.Release, s.Secrets, s.SecretNames = hooksOf(live.Release), secrets.Values, secrets.Names
+	}
+	return s, nil
+}
+
+// pending describes the action that runs on a release according to its newest revision; empty if
+// there is none.
+func pending(newest *release.Revision) string {
+	if newest == nil {
+		return ""
+	}
+	switch newest.Status {
+	case helmv2.StatusPendingInstall, helmv2.StatusPendingUpgrade, helmv2.StatusPendingRollback, helmv2.StatusUninstalling:
+		return fmt.Sprintf("revision %d of the release is %s", newest.Version, newest.Status)
+	case helmv2.StatusDeployed, helmv2.StatusFailed, helmv2.StatusSuperseded, helmv2.StatusUninstalled, helmv2.StatusUnknown:
+	}
+	return ""
+}
+
+// hooksOf returns the hooks of a revision, and the objects whose selectors may match their Pods.
+func hooksOf(rls *helmrelease.Release) *hookjob.Release {
+	r := &hookjob.Release{Name: rls.Name, Namespace: rls.Namespace, Revision: rls.Version}
+	for _, h := range rls.Hooks {
+		hook := hookjob.Hook{Name: h.Name, Kind: h.Kind, Path: h.Path, Weight: h.Weight, Manifest: h.Manifest}
+		for _, e := range h.Events {
+			hook.Events = append(hook.Events, e.String())
+		}
+		for _, p := range h.DeletePolicies {
+			hook.DeletePolicies = append(hook.DeletePolicies, p.String())
+		}
+		r.Hooks = append(r.Hooks, hook)
+	}
+	for _, text := range releaseutil.SplitManifests(rls.Manifest) {
+		var o struct {
+			Kind     string `json:"kind"`
+			Metadata struct {
+				Name      string `json:"name"`
+				Namespace string `json:"namespace"`
+			} `json:"metadata"`
+		}
+		// A document that cannot be parsed has not been applied.
+		if yaml.Unmarshal([]byte(text), &o) == nil && hookjob.Selects(o.Kind) {
+			r.Selecting = append(r.Selecting, hookjob.Object{Kind: o.Kind, Namespace: o.Metadata.Namespace, Name: o.Metadata.Name, Manifest: text})
+		}
+	}
+	return r
+}
