@@ -54,7 +54,8 @@ help: ## Print this list.
 include test/cluster.mk
 include hack/generate.mk
 
-# KUBECONFIG is read from make's command line only, because the one in the environment is for real clusters.
+# KUBECONFIG is read from make's command line only, because the one in the environment is for real
+# clusters.
 run: build $(if $(cluster-kubeconfig),,cluster-build) ## Run a demonstration. ONCE=1 ends when ready; KUBECONFIG=FILE uses that cluster.
 	@CGO_ENABLED=0 go build -trimpath -o '$(BIN)/pintle-run' ./test/run
 	@exec '$(BIN)/pintle-run' --bin bin/cluster --controller bin/pintle $(if $(filter-out 0,$(ONCE)),--once) \

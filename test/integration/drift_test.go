@@ -153,8 +153,8 @@ func image(name string) string {
 	return `{"spec":{"template":{"spec":{"containers":[{"name":"app","image":"` + name + `"}]}}}}`
 }
 
-// TestDriftOwnership: field ownership distinguishes drift from admission. Admission changes fields without
-// changing their owner; every other write changes the owner.
+// TestDriftOwnership: field ownership distinguishes drift from admission. Admission changes fields
+// without changing their owner; every other write changes the owner.
 func TestDriftOwnership(t *testing.T) {
 	t.Parallel()
 	const replace = `[{"op":"replace","path":"/spec/template/spec/containers/0/image","value":"registry.example/admitted:1"}]`

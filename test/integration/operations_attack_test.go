@@ -255,7 +255,8 @@ func TestOperationAttackers(t *testing.T) {
 			}
 		}
 		if a.record != nil {
-			// Otherwise the HelmRelease may be upgraded because of the change, before the Operation runs.
+			// Otherwise the HelmRelease may be upgraded because of the change, before the Operation
+			// runs.
 			w.edit(releases[name], func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = true })
 			w.tamper(name, a.record)
 			w.vouch(releases[name])
