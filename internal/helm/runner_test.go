@@ -364,40 +364,42 @@ func TestCreateNamespaceReadsFirst(t *testing.T) {
 		"Broken":        {reason: "no answer about the namespace", get: http.StatusInternalServerError, err: "read namespace prod: "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			artifact := w.chart("1.0.0", note())
-			j := job(release.Install{Timeout: time.Minute}, artifact, "1.0.0", nil)
-			j.Spec.Install.CreateNamespace, j.Spec.TargetNamespace = true, "prod"
-			if tc.exists {
-				w.Objects[namespace] = map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "prod"}}
-			}
-			w.Refuse = func(method, path string) int {
-				switch {
-				case method == http.MethodGet && path == namespace:
-					return tc.get
-				case method == http.MethodPost && path == "/api/v1/namespaces":
-					return tc.create
-				case path == configMapPath:
-					return tc.dryRun
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				artifact := w.chart("1.0.0", note())
+				j := job(release.Install{Timeout: time.Minute}, artifact, "1.0.0", nil)
+				j.Spec.Install.CreateNamespace, j.Spec.TargetNamespace = true, "prod"
+				if tc.exists {
+					w.Objects[namespace] = map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "prod"}}
 				}
-				return 0
-			}
-			out := w.runner.Run(t.Context(), w.conn, j)
-			if tc.err == "" && out.Err != nil || tc.err != "" && (out.Err == nil || !strings.Contains(out.Err.Error(), tc.err)) {
-				t.Errorf("%s: the install ends with %v, want %q", tc.reason, out.Err, tc.err)
-			}
-			if tc.err != "" && out.Stored() {
-				t.Errorf("%s: a revision was stored", tc.reason)
-			}
-			var requests []string
-			for _, r := range w.Requests {
-				if strings.HasSuffix(r, "/namespaces") {
-					requests = append(requests, r)
+				w.Refuse = func(method, path string) int {
+					switch {
+					case method == http.MethodGet && path == namespace:
+						return tc.get
+					case method == http.MethodPost && path == "/api/v1/namespaces":
+						return tc.create
+					case path == configMapPath:
+						return tc.dryRun
+					}
+					return 0
 				}
-			}
-			if diff := cmp.Diff(tc.requests, requests); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
-			}
+				out := w.runner.Run(t.Context(), w.conn, j)
+				if tc.err == "" && out.Err != nil || tc.err != "" && (out.Err == nil || !strings.Contains(out.Err.Error(), tc.err)) {
+					t.Errorf("%s: the install ends with %v, want %q", tc.reason, out.Err, tc.err)
+				}
+				if tc.err != "" && out.Stored() {
+					t.Errorf("%s: a revision was stored", tc.reason)
+				}
+				var requests []string
+				for _, r := range w.Requests {
+					if strings.HasSuffix(r, "/namespaces") {
+						requests = append(requests, r)
+					}
+				}
+				if diff := cmp.Diff(tc.requests, requests); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+				}
+			})
 		})
 	}
 }

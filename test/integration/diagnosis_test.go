@@ -106,6 +106,7 @@ func (w *world) podOf(ctx context.Context, of client.Object, status string) (*co
 // TestReadySaysWhy: ten failures, and the message of Ready for each. Suite test/node covers
 // failures of real containers.
 func TestReadySaysWhy(t *testing.T) {
+	t.Parallel()
 	waits := func(reason, message string) string {
 		return `{phase: Pending, containerStatuses: [{name: a, image: none, imageID: "", ready: false, restartCount: 1, state: {waiting: {reason: ` + reason + `, message: '` + message + `'}}}]}`
 	}
@@ -187,6 +188,7 @@ func TestReadySaysWhy(t *testing.T) {
 // TestWhyWithoutRights: without permission to read Pods, the release fails as usual, and the
 // message names the missing permission.
 func TestWhyWithoutRights(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.account("tenant", "secrets")
 	w.grant("deploy", rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: w.namespace, Name: "tenant"},
@@ -207,6 +209,7 @@ func TestWhyWithoutRights(t *testing.T) {
 // TestReadyNamesTheFailure: after any remediation, the message of Ready begins with the original
 // failure.
 func TestReadyNamesTheFailure(t *testing.T) {
+	t.Parallel()
 	yes := true
 	impatient := func(hr *helmv2.HelmRelease) {
 		hr.Spec.Timeout = &metav1.Duration{Duration: time.Second}

@@ -87,6 +87,7 @@ func (w *world) space(name string, resources ...string) string {
 // TestMoveKeepsWhatCannotBeInstalled: a release that cannot be installed at its new place stays,
 // with its volume, and reports the reason. It moves when the reason is gone.
 func TestMoveKeepsWhatCannotBeInstalled(t *testing.T) {
+	t.Parallel()
 	type edit = func(*helmv2.HelmRelease)
 	cases := map[string]struct {
 		reason string
@@ -263,6 +264,7 @@ func (w *world) exhaust(what string) (free func()) {
 // TestMoveCountsTheOldAsGone: objects of the old release do not prevent the new install: immutable
 // fields, a port, a full quota.
 func TestMoveCountsTheOldAsGone(t *testing.T) {
+	t.Parallel()
 	chart := func(name, storage string) []byte {
 		return pack(t, name, "1.0.0", map[string]string{
 			"templates/pvc.yaml": "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: app}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: " + storage + "}}}\n",
@@ -289,6 +291,7 @@ func TestMoveCountsTheOldAsGone(t *testing.T) {
 // TestMoveAwaitsTheAPIServer: an incomplete check uninstalls nothing, and is repeated with
 // back-off.
 func TestMoveAwaitsTheAPIServer(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	var down atomic.Bool
 	var refused atomic.Int32
@@ -326,6 +329,7 @@ func TestMoveAwaitsTheAPIServer(t *testing.T) {
 // the next process starts. The interrupted install is found and uninstalled, also if the
 // HelmRelease is deleted.
 func TestInstallInterruptedAndMoved(t *testing.T) {
+	t.Parallel()
 	for name, deleted := range map[string]bool{"Renamed": false, "Deleted": true} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)

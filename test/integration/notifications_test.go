@@ -62,6 +62,7 @@ func (w *world) receive(takes time.Duration) (*events.Sender, <-chan eventv1.Eve
 // TestNotifications: events of a HelmRelease are posted to a slow receiver, with the annotations of
 // the HelmRelease.
 func TestNotifications(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	sender, posted, host := w.receive(100 * time.Millisecond)
 	ours := w.ownController(config{notifications: sender})
@@ -126,6 +127,7 @@ func (w *world) crash(ctx context.Context) error {
 // TestEqualFailuresAreOneAlert: equal failures are events with equal messages, by which
 // notification-controller recognizes repetitions. Their annotations have the differences.
 func TestEqualFailuresAreOneAlert(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	sender, posted, _ := w.receive(0)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -29,6 +29,7 @@ func (w *world) helmByHand() *action.Configuration {
 }
 
 func TestHelmReadsWhatWasStored(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.publish("open", "1.0.0", configMapChart(t, "1.0.0"))
 	hr := w.release("open", nil)
@@ -60,6 +61,7 @@ func TestHelmReadsWhatWasStored(t *testing.T) {
 // TestUpgradeByHandIsTakenBack: a manual upgrade is detected, although Helm copies the labels of
 // Pintle's revision to the user's.
 func TestUpgradeByHandIsTakenBack(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	archive := configMapChart(t, "1.0.0")
 	w.publish("fought", "1.0.0", archive)
@@ -86,6 +88,7 @@ func TestUpgradeByHandIsTakenBack(t *testing.T) {
 
 // TestExistingReleaseIsTakenOver: a release older than its HelmRelease is upgraded.
 func TestExistingReleaseIsTakenOver(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	archive := configMapChart(t, "1.0.0")
 	c, err := loader.LoadArchive(bytes.NewReader(archive))

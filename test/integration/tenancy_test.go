@@ -17,6 +17,7 @@ import (
 
 // TestTenancy: a release acts as its ServiceAccount, with any spec.
 func TestTenancy(t *testing.T) {
+	// Not parallel: it replaces the API server of the suite.
 	y := newTenancy(t)
 	for _, w := range []*world{y.a, y.b} {
 		w.publish(neighbour, "1.0.0", configMapChart(t, "1.0.0"))
