@@ -116,7 +116,7 @@ func (w *world) must(j Job) {
 
 // rerendered renders a revision once more, whatever its chart reads, and sees to it
 // that nothing is written.
-func (w *world) rerendered(j Job, version int) release.Rerendering {
+func (w *world) rerendered(j Job, version int) release.RenderResult {
 	w.t.Helper()
 	w.Requests = nil
 	values := preview.Clone(j.Values)
@@ -318,66 +318,66 @@ func TestRerenderChanged(t *testing.T) {
 		files  map[string]string
 		spec   string
 		change func(*world)
-		want   release.Rerendering
+		want   release.RenderResult
 	}{
 		"Kind": {
 			reason: "a kind is offered that the chart asks for", files: reading(monitor), change: (*world).monitors,
-			want: release.Rerendering{Reads: true, Changed: true},
+			want: release.RenderResult{Reads: true, Changed: true},
 		},
 		"KindPatched": {
 			reason: "with post-renderers too", files: reading(monitor), change: (*world).monitors, spec: labelAll,
-			want: release.Rerendering{Reads: true, Changed: true},
+			want: release.RenderResult{Reads: true, Changed: true},
 		},
 		"OtherKind": {
 			reason: "a kind is offered that it does not ask for", files: reading(strings.ReplaceAll(monitor, "Monitor", "None")), change: (*world).monitors,
-			want: release.Rerendering{Reads: true},
+			want: release.RenderResult{Reads: true},
 		},
 		"Object": {
 			reason: "an object is another", files: reading(seen), change: func(w *world) { w.Put(seenPath, secret("Yw==")) },
-			want: release.Rerendering{Reads: true, Lookup: true, Changed: true},
+			want: release.RenderResult{Reads: true, Lookup: true, Changed: true},
 		},
 		"ObjectGone": {
 			reason: "an object is gone", files: reading(seen), change: func(w *world) { delete(w.Objects, seenPath) },
-			want: release.Rerendering{Reads: true, Lookup: true, Changed: true},
+			want: release.RenderResult{Reads: true, Lookup: true, Changed: true},
 		},
 		"Nothing": {
 			reason: "nothing has changed", files: reading(seen + "---\n" + monitor), change: func(*world) {},
-			want: release.Rerendering{Reads: true, Lookup: true},
+			want: release.RenderResult{Reads: true, Lookup: true},
 		},
 		"Hook": {
 			reason: "hooks do not count", files: reading(strings.Replace(monitor, "{name: monitored}", "{name: monitored, annotations: {helm.sh/hook: pre-upgrade}}", 1)),
-			change: (*world).monitors, want: release.Rerendering{Reads: true},
+			change: (*world).monitors, want: release.RenderResult{Reads: true},
 		},
 		"Spelling": {
 			reason: "the same objects in other words are the same", change: (*world).monitors,
 			files: reading("{{- if .Capabilities.APIVersions.Has \"" + monitored + "\" }}\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n{{ else }}\n" +
 				"kind: \"ConfigMap\"\napiVersion: v1\nmetadata:\n  name: x # so\n{{- end }}"),
-			want: release.Rerendering{Reads: true},
+			want: release.RenderResult{Reads: true},
 		},
 		"Random": {
 			reason: "what is random is another each time", change: func(*world) {},
 			files: reading(seen + "  random: {{ randAlphaNum 16 }}\n"),
-			want:  release.Rerendering{Reads: true, Lookup: true, Unstable: true},
+			want:  release.RenderResult{Reads: true, Lookup: true, Unstable: true},
 		},
 		"Certificate": {
 			reason: "and so are certificates", change: func(*world) {},
 			files: reading(seen + "  cert: {{ (genCA \"x\" 1).Cert | b64enc }}\n"),
-			want:  release.Rerendering{Reads: true, Lookup: true, Unstable: true},
+			want:  release.RenderResult{Reads: true, Lookup: true, Unstable: true},
 		},
 		"Day": {
 			reason: "and what changes once a day, once something else has changed", change: (*world).monitors,
 			files: reading(monitor + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: day}\ndata: {day: {{ now | date \"2006-01-02\" | quote }} }\n"),
-			want:  release.Rerendering{Reads: true, Unstable: true},
+			want:  release.RenderResult{Reads: true, Unstable: true},
 		},
 		"KeptRandom": {
 			reason: "a password that is looked up is not random", change: func(*world) {},
 			files: reading("{{ $s := lookup \"v1\" \"Secret\" .Release.Namespace \"kept\" }}apiVersion: v1\nkind: Secret\nmetadata: {name: kept}\n" +
 				"data: {password: {{ if $s }}{{ $s.data.password }}{{ else }}{{ randAlphaNum 16 | b64enc }}{{ end }} }\n"),
-			want: release.Rerendering{Reads: true, Lookup: true},
+			want: release.RenderResult{Reads: true, Lookup: true},
 		},
 		"NoReads": {
 			reason: "what reads nothing is not rendered", files: reading("# {{ randAlphaNum 16 }}"), change: (*world).monitors,
-			want: release.Rerendering{},
+			want: release.RenderResult{},
 		},
 	}
 	for name, tc := range cases {

@@ -23,7 +23,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// environment contains what all steps use.
+// environment contains clients and settings of all steps.
 type environment struct {
 	// client reads through the cache and writes, live reads past the cache.
 	client  client.Client
@@ -82,8 +82,8 @@ type helmReader interface {
 
 // helmRenderer renders the chart of a revision again, and returns whether that is necessary.
 type helmRenderer interface {
-	Rerender(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) (release.Rerendering, error)
-	Reads(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job) (release.Rerendering, error)
+	Rerender(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) (release.RenderResult, error)
+	Reads(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job) (release.RenderResult, error)
 	Capabilities(getter genericclioptions.RESTClientGetter) (string, error)
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// observer reads what is installed. It reads each thing only if the decision can depend on it.
+// observer reads the observed state of releases.
 type observer struct {
 	*environment
 	inputs     *inputReader
@@ -93,6 +93,10 @@ func (o *observation) PreservedDigest(in release.Input) (string, error) {
 	return digest, nil
 }
 
+func (o *observation) Renderings(in release.Input) release.Renderings {
+	return o.comparer.renderings(o.with(in), in.Observed.Newest(), in.Now)
+}
+
 func (o *observation) Drift(in release.Input) (*release.Drift, error) {
 	return o.comparer.compare(o.ctx, o.with(in), in.Observed.Newest())
 }
@@ -111,7 +115,7 @@ func (o *observation) Debounce(in release.Input) *release.Debounce {
 }
 
 // inventory returns the objects of the newest revision, which is about to be adopted. The adoption
-// does not depend on them: without them, the result is what was observed before.
+// does not depend on them: without them, the result is the inventory that was observed before.
 func (o *observer) inventory(ctx context.Context, rec reconciliation) []release.Object {
 	newest := rec.in.Observed.Newest()
 	rec.want.Target = release.ObservedTarget(rec.in)

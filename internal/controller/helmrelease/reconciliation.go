@@ -21,7 +21,7 @@ type reconciliation struct {
 	read, hr *helmv2.HelmRelease
 	// running is the action that runs in the background; nil if there is none.
 	running *release.Running
-	// want is what the HelmRelease asks for. It may be incomplete while an action runs.
+	// want has the inputs of the HelmRelease. It may be incomplete while an action runs.
 	want inputs.Want
 	// in is the input of the decision.
 	in release.Input
