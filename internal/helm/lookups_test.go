@@ -40,7 +40,10 @@ func TestLookups(t *testing.T) {
 		"Unchecked":  {"without a check beforehand, this is one", helmv2.Install{DisableOpenAPIValidation: true}, "", []string{onePath, twoPath}, ""},
 		"ClientSide": {"merging in the client differs from creating", helmv2.Install{ServerSideApply: &no, DisableOpenAPIValidation: true}, "", []string{onePath, twoPath}, ""},
 		"NotMine": {
-			"what belongs to others is left alone", helmv2.Install{DisableTakeOwnership: true}, foreign, []string{onePath, twoPath},
+			"what belongs to others is left alone",
+			helmv2.Install{DisableTakeOwnership: true},
+			foreign,
+			[]string{onePath, twoPath},
 			`Unable to continue with install: ConfigMap "one" in namespace "prod" exists and cannot be imported into the current release: invalid ownership metadata`,
 		},
 		"Mine": {"what belongs to the release is its own", helmv2.Install{DisableTakeOwnership: true}, owned, []string{onePath, twoPath}, ""},

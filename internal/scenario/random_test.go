@@ -108,7 +108,7 @@ func checkEnd(w *World) error {
 	}
 	in, err := release.Observe(w.input(w.desired()), observation{w, w.desired()})
 	if err != nil {
-		return nil // only a deleted HelmRelease has no connection
+		return nil //nolint:nilerr // only a deleted HelmRelease has no connection
 	}
 	newest, d := in.Observed.Newest(), release.Decide(in)
 	if d.Rule == release.RuleInSync && (newest.ChartVersion != w.want.Chart.Version || newest.ConfigDigest != w.want.ConfigDigest) {

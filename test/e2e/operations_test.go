@@ -246,7 +246,9 @@ func (w world) documentedJob(op *opsv1alpha1.Operation, ttl *int32) {
 	}
 	got := pod.Containers[0]
 	w.equal("the container", []any{got.Name, got.Image, got.Command, got.Args, got.VolumeMounts}, []any{
-		"pre-upgrade", "nextcloud:29.0.4-fpm", []string{"/bin/sh", "-c"}, []string{"php occ maintenance:repair --include-expensive"},
+		"pre-upgrade", "nextcloud:29.0.4-fpm",
+		[]string{"/bin/sh", "-c"},
+		[]string{"php occ maintenance:repair --include-expensive"},
 		[]corev1.VolumeMount{{Name: "nextcloud-data", MountPath: "/var/www/html"}},
 	})
 	if want := []corev1.EnvVar{

@@ -121,33 +121,77 @@ func TestReadySaysWhy(t *testing.T) {
 		begins  string
 		says    []string
 	}{
-		"bad image": {stageDeploy, &appsv1.Deployment{}, happens{pod: waits("ImagePullBackOff", "ErrImagePull: example.com/none:1: not found")},
-			"Deployment NS/app: ImageNotFound: container a", []string{"example.com/none:1: not found"}},
-		"out of memory": {stageDeploy, &appsv1.Deployment{}, happens{pod: `{phase: Running, containerStatuses: [{name: a, image: none, imageID: "", ready: false, restartCount: 3, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 137, reason: OOMKilled}}}]}`},
-			"Deployment NS/app: OOMKilled: container a", []string{"exit code 137"}},
-		"no such key": {stageDeploy, &appsv1.Deployment{}, happens{pod: waits("CreateContainerConfigError", "couldn''t find key password in Secret NS/access")},
-			"Deployment NS/app: ConfigMissing: container a", []string{"couldn't find key password"}},
-		"unschedulable": {stageDeploy, &appsv1.Deployment{}, happens{pod: `{phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: Unschedulable, message: "0/3 nodes are available: 3 Insufficient cpu."}]}`},
-			"Deployment NS/app: Unschedulable: ", []string{"Insufficient cpu"}},
-		"failing probe": {stageDeploy, &appsv1.Deployment{}, happens{
-			pod:    `{phase: Running, containerStatuses: [{name: a, image: none, imageID: "", ready: false, restartCount: 0, state: {running: {}}}]}`,
-			reason: "Unhealthy", message: "Readiness probe failed: statuscode: 503"},
-			"Deployment NS/app: ProbeFailed: container a", []string{"statuscode: 503"}},
-		"quota": {stageDeploy, &appsv1.Deployment{}, happens{status: refusal(`pods "app-1-x" is forbidden: exceeded quota: small`)},
-			"Deployment NS/app: QuotaExceeded: ", []string{"exceeded quota: small"}},
-		"webhook": {stageDeploy, &appsv1.Deployment{}, happens{status: refusal(`admission webhook "policy.example.com" denied the request: no root`)},
-			"Deployment NS/app: AdmissionDenied: ", []string{"policy.example.com", "no root"}},
-		"unbound claim": {claimYAML, &corev1.PersistentVolumeClaim{}, happens{reason: "FailedBinding", message: "no storage class is set"},
-			"PersistentVolumeClaim NS/app: VolumeNotBound: ", []string{"no storage class is set"}},
-		"rights": {stageDeploy, nil, happens{},
-			"Deployment NS/app: Forbidden: ", []string{"system:serviceaccount:NS:tenant", "cannot"}},
-		"job": {jobOfApp, &batchv1.Job{}, happens{
-			pod:    `{phase: Failed, containerStatuses: [{name: a, image: none, imageID: "", ready: false, restartCount: 0, state: {terminated: {exitCode: 3, reason: Error, message: "cannot migrate"}}}]}`,
-			status: failedJob},
-			"Job NS/app: ContainerFailed: container a exited with code 3 (BackoffLimitExceeded)", nil},
+		"bad image": {
+			stageDeploy, &appsv1.Deployment{},
+			happens{pod: waits("ImagePullBackOff", "ErrImagePull: example.com/none:1: not found")},
+			"Deployment NS/app: ImageNotFound: container a",
+			[]string{"example.com/none:1: not found"},
+		},
+		"out of memory": {
+			stageDeploy, &appsv1.Deployment{},
+			happens{pod: `{phase: Running, containerStatuses: [{name: a, image: none, imageID: "", ready: false, restartCount: 3, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 137, reason: OOMKilled}}}]}`},
+			"Deployment NS/app: OOMKilled: container a",
+			[]string{"exit code 137"},
+		},
+		"no such key": {
+			stageDeploy, &appsv1.Deployment{},
+			happens{pod: waits("CreateContainerConfigError", "couldn''t find key password in Secret NS/access")},
+			"Deployment NS/app: ConfigMissing: container a",
+			[]string{"couldn't find key password"},
+		},
+		"unschedulable": {
+			stageDeploy, &appsv1.Deployment{},
+			happens{pod: `{phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: Unschedulable, message: "0/3 nodes are available: 3 Insufficient cpu."}]}`},
+			"Deployment NS/app: Unschedulable: ",
+			[]string{"Insufficient cpu"},
+		},
+		"failing probe": {
+			stageDeploy, &appsv1.Deployment{},
+			happens{
+				pod:    `{phase: Running, containerStatuses: [{name: a, image: none, imageID: "", ready: false, restartCount: 0, state: {running: {}}}]}`,
+				reason: "Unhealthy", message: "Readiness probe failed: statuscode: 503",
+			},
+			"Deployment NS/app: ProbeFailed: container a",
+			[]string{"statuscode: 503"},
+		},
+		"quota": {
+			stageDeploy, &appsv1.Deployment{},
+			happens{status: refusal(`pods "app-1-x" is forbidden: exceeded quota: small`)},
+			"Deployment NS/app: QuotaExceeded: ",
+			[]string{"exceeded quota: small"},
+		},
+		"webhook": {
+			stageDeploy, &appsv1.Deployment{},
+			happens{status: refusal(`admission webhook "policy.example.com" denied the request: no root`)},
+			"Deployment NS/app: AdmissionDenied: ",
+			[]string{"policy.example.com", "no root"},
+		},
+		"unbound claim": {
+			claimYAML, &corev1.PersistentVolumeClaim{},
+			happens{reason: "FailedBinding", message: "no storage class is set"},
+			"PersistentVolumeClaim NS/app: VolumeNotBound: ",
+			[]string{"no storage class is set"},
+		},
+		"rights": {
+			stageDeploy, nil,
+			happens{},
+			"Deployment NS/app: Forbidden: ",
+			[]string{"system:serviceaccount:NS:tenant", "cannot"},
+		},
+		"job": {
+			jobOfApp, &batchv1.Job{},
+			happens{
+				pod:    `{phase: Failed, containerStatuses: [{name: a, image: none, imageID: "", ready: false, restartCount: 0, state: {terminated: {exitCode: 3, reason: Error, message: "cannot migrate"}}}]}`,
+				status: failedJob,
+			},
+			"Job NS/app: ContainerFailed: container a exited with code 3 (BackoffLimitExceeded)", nil,
+		},
 		"hook": {hookOfApp, &batchv1.Job{}, happens{status: failedJob}, "Hook NS/app (Job): BackoffLimitExceeded", []string{"failed pre-install"}},
-		"quota of a Job": {hookOfApp, &batchv1.Job{}, happens{reason: "FailedCreate", message: `Error creating: pods "app-x" is forbidden: exceeded quota: small`},
-			"Hook NS/app (Job): QuotaExceeded: ", nil},
+		"quota of a Job": {
+			hookOfApp, &batchv1.Job{},
+			happens{reason: "FailedCreate", message: `Error creating: pods "app-x" is forbidden: exceeded quota: small`},
+			"Hook NS/app (Job): QuotaExceeded: ", nil,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

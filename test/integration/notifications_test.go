@@ -103,8 +103,10 @@ func (w *world) crash(ctx context.Context) error {
 		}
 		yes, name := true, fmt.Sprintf("app-1-x%d", n)
 		pod := &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name, Labels: map[string]string{"a": "b"},
-				OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "app-1", UID: "some", Controller: &yes}}},
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: w.namespace, Name: name, Labels: map[string]string{"a": "b"},
+				OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "app-1", UID: "some", Controller: &yes}},
+			},
 			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "none"}}},
 		}
 		if err := suite.client.Create(ctx, pod); err != nil {

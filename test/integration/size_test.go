@@ -68,11 +68,15 @@ func TestTooLarge(t *testing.T) {
 		says   []string
 	}{
 		"Files": {
-			"files alone are too much", map[string]string{"files/blob": binary(110)}, nil,
+			"files alone are too much",
+			map[string]string{"files/blob": binary(110)},
+			nil,
 			[]string{"files 1", "(largest: files/blob)", ".helmignore"},
 		},
 		"Definitions": {
-			"definitions alone are too much", map[string]string{"crds/other.yaml": text(110) + definition("other-"+group, "v1")}, nil,
+			"definitions alone are too much",
+			map[string]string{"crds/other.yaml": text(110) + definition("other-"+group, "v1")},
+			nil,
 			[]string{"CRDs 1", "(largest: crds/other.yaml)", "move CustomResourceDefinitions to a chart of their own"},
 		},
 		"Rendered": {

@@ -36,8 +36,14 @@ func TestTenancy(t *testing.T) {
 		name string
 		test func(*testing.T)
 	}{
-		{"sources", y.sources}, {"references", y.references}, {"dependencies", y.dependencies}, {"accounts", y.accounts},
-		{"drifts", y.drifts}, {"uninstalls", y.uninstalls}, {"orphans", y.orphans}, {"who-asks", y.ownRequests},
+		{"sources", y.sources},
+		{"references", y.references},
+		{"dependencies", y.dependencies},
+		{"accounts", y.accounts},
+		{"drifts", y.drifts},
+		{"uninstalls", y.uninstalls},
+		{"orphans", y.orphans},
+		{"who-asks", y.ownRequests},
 	} {
 		t.Run(one.name, func(t *testing.T) {
 			y.in(t)

@@ -15,8 +15,15 @@ func TestCoalesceIsHelms(t *testing.T) {
 	t.Parallel()
 	type m = map[string]any
 	samples := []m{
-		{}, {"a": nil}, {"a": "1"}, {"a": m{}}, {"a": m{"b": nil}}, {"a": m{"b": "2", "c": nil}}, {"a": m{"b": m{"d": "3"}}},
-		{"a": []any{"4"}, "e": m{"f": "5"}}, {"e": nil, "g": nil},
+		{},
+		{"a": nil},
+		{"a": "1"},
+		{"a": m{}},
+		{"a": m{"b": nil}},
+		{"a": m{"b": "2", "c": nil}},
+		{"a": m{"b": m{"d": "3"}}},
+		{"a": []any{"4"}, "e": m{"f": "5"}},
+		{"e": nil, "g": nil},
 	}
 	for _, values := range samples {
 		for _, kept := range samples {
