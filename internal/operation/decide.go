@@ -180,8 +180,10 @@ func lost(in Input) *Decision {
 	if len(in.LivePods) > 0 {
 		return &Decision{Action: Wait{After: pollInterval}, Reason: opsv1alpha1.ReasonHelmHookJobActive, Why: "the Job is gone: waiting until its Pods have ended"}
 	}
-	d := &Decision{Action: Finish{}, Phase: opsv1alpha1.PhaseFailed, Reason: opsv1alpha1.ReasonJobLost,
-		Why: fmt.Sprintf("Job %s was deleted by another client before its result was known: it may have run, so it is not created again", run.Name)}
+	d := &Decision{
+		Action: Finish{}, Phase: opsv1alpha1.PhaseFailed, Reason: opsv1alpha1.ReasonJobLost,
+		Why: fmt.Sprintf("Job %s was deleted by another client before its result was known: it may have run, so it is not created again", run.Name),
+	}
 	if run.Reason == opsv1alpha1.ResultDeadlineExceeded {
 		d.Reason, d.Why = opsv1alpha1.ReasonHelmHookJobFailed, fmt.Sprintf("Job %s was stopped because it still existed after its deadline", run.Name)
 	}

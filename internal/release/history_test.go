@@ -49,12 +49,14 @@ func TestTruncate(t *testing.T) {
 		"FailedBetween": {"Later failures stay too.", snapshots(failed, failed, deployed, superseded), []int{4, 3, 2}},
 		"ManyFailures": {
 			"Failures do not displace the target and are bounded.",
-			snapshots(failed, failed, failed, failed, failed, failed, deployed), []int{7, 6, 5, 4, 1},
+			snapshots(failed, failed, failed, failed, failed, failed, deployed),
+			[]int{7, 6, 5, 4, 1},
 		},
 		"OnlyFailures": {"Five stay without a rollback target.", snapshots(failed, failed, failed, failed, failed, failed), []int{6, 5, 4, 3, 2}},
 		"Unordered": {
 			"The order of the input does not matter.",
-			helmv2.Snapshots{testSnapshot(testRevision(1, superseded)), testSnapshot(testRevision(2, deployed))}, []int{2, 1},
+			helmv2.Snapshots{testSnapshot(testRevision(1, superseded)), testSnapshot(testRevision(2, deployed))},
+			[]int{2, 1},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

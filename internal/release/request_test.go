@@ -72,27 +72,32 @@ func forcible() map[string]struct {
 		"Absent": {
 			"Without a stored release it is an install.",
 			func(in *Input) { in.Observed.Revisions = nil },
-			Decision{State: StateAbsent, Action: install, Why: "forced by request: no release in storage for object"}, "Absent",
+			Decision{State: StateAbsent, Action: install, Why: "forced by request: no release in storage for object"},
+			"Absent",
 		},
 		"Uninstalled": {
 			"An uninstalled release is installed.",
 			func(in *Input) { newestIs(in, helmv2.StatusUninstalled) },
-			Decision{State: StateAbsent, Action: install, Why: "forced by request: found uninstalled release in storage"}, "Absent",
+			Decision{State: StateAbsent, Action: install, Why: "forced by request: found uninstalled release in storage"},
+			"Absent",
 		},
 		"Unmanaged": {
 			"It is the same take-over.",
 			func(in *Input) { in.Observed.Revisions[0].Digest = "sha256:other" },
-			Decision{State: StateUnmanaged, Action: takeOver, Why: "forced by request: release digest verification error"}, "Unmanaged",
+			Decision{State: StateUnmanaged, Action: takeOver, Why: "forced by request: release digest verification error"},
+			"Unmanaged",
 		},
 		"Failed": {
 			"It would be upgraded anyway.",
 			func(in *Input) { newestIs(in, helmv2.StatusFailed) },
-			Decision{State: StateFailed, Action: upgrade, Why: "forced by request: revision 2 failed"}, "Failed",
+			Decision{State: StateFailed, Action: upgrade, Why: "forced by request: revision 2 failed"},
+			"Failed",
 		},
 		"Exhausted": {
 			"Exhausted retries do not prevent a forced upgrade.",
 			func(in *Input) { newestIs(in, helmv2.StatusFailed); in.Recorded.UpgradeFailures = 1 },
-			Decision{State: StateFailed, Action: upgrade, Why: "forced by request: revision 2 failed"}, "RetriesExhausted",
+			Decision{State: StateFailed, Action: upgrade, Why: "forced by request: revision 2 failed"},
+			"RetriesExhausted",
 		},
 		"OddStatus": {
 			"Helm may reject the upgrade; its error is reported.",
@@ -100,17 +105,20 @@ func forcible() map[string]struct {
 			Decision{
 				State: StateUnmanaged, Action: Upgrade{Timeout: 6 * time.Minute, TakeOver: true},
 				Why: "forced by request: the newest release in storage is superseded",
-			}, "Unmanaged",
+			},
+			"Unmanaged",
 		},
 		"OutOfSync": {
 			"One upgrade handles both.",
 			func(in *Input) { in.Desired.ConfigDigest = "sha256:new" },
-			Decision{State: StateOutOfSync, Action: upgrade, Why: "forced by request: release config values changed"}, "OutOfSync",
+			Decision{State: StateOutOfSync, Action: upgrade, Why: "forced by request: release config values changed"},
+			"OutOfSync",
 		},
 		"InSync": {
 			"A forced upgrade needs no difference.",
 			func(*Input) {},
-			Decision{State: StateInSync, Action: upgrade, Why: "forced by request: release is in sync"}, "InSync",
+			Decision{State: StateInSync, Action: upgrade, Why: "forced by request: release is in sync"},
+			"InSync",
 		},
 	}
 }

@@ -67,7 +67,7 @@ func (o *observer) resolve(ctx context.Context, op *opsv1alpha1.Operation) (*hel
 	ref := op.Spec.TargetRef
 	gv, err := schema.ParseGroupVersion(ref.APIVersion)
 	if err != nil {
-		return nil, &operation.Problem{Reason: opsv1alpha1.ReasonTargetNotFound, Message: "apiVersion of the target is none"}, nil
+		return nil, &operation.Problem{Reason: opsv1alpha1.ReasonTargetNotFound, Message: "apiVersion of the target is none"}, nil //nolint:nilerr // the Operation is invalid
 	}
 	group := gv.Group
 	if group != helmv2.GroupVersion.Group || ref.Kind != helmv2.HelmReleaseKind {
