@@ -1,7 +1,7 @@
 # Copyright 2026 The Pintle Authors
 # SPDX-License-Identifier: Apache-2.0
 
-# `make` lists what there is. Nothing but Go, git and make is needed.
+# `make` lists the targets. They need Go, git and make.
 
 ROOT := $(CURDIR)
 BIN := $(ROOT)/bin
@@ -9,30 +9,44 @@ GOLANGCI_LINT := go tool -modfile=hack/tools/golangci-lint/go.mod golangci-lint
 GENERATED := api/v2/zz_generated.deepcopy.go api/ops/v1alpha1/zz_generated.deepcopy.go config/crd/bases config/rbac/role.yaml docs/flags.md \
 	charts/pintle/crds charts/pintle/files/manager-rules.yaml
 
-# The race detector needs a C compiler. Without one the tests run all the same, and say what they leave out.
+# The race detector needs a C compiler. Without one, the tests run without it and print a warning.
 RACE := $(if $(shell command -v "$${CC:-cc}" || command -v gcc),-race)
 $(if $(RACE),,$(warning no C compiler is found: the tests run without the race detector))
 
-# What runs without a cluster.
-FAST_PACKAGES := . ./api/... ./internal/... ./test/harness/... ./test/bench/... ./test/chaos/... ./test/soak/... ./test/manifests/...
-# The other suites run against the control plane in bin/cluster, and are run anew every time.
+# Packages without goroutines. The race detector cannot find anything in their tests, and slows them
+# down 10 to 50 times.
+PURE_PACKAGES := ./api/... ./internal $(addprefix ./internal/,diagnosis hookjob operation readiness release render/postrender scenario status values)
+# All packages whose tests need no cluster.
+FAST_PACKAGES := . ./api/... ./internal/... $(addprefix ./test/,bench/... chaos/... fixture/... harness/... manifests/... soak/...)
+# The other suites use the control plane in bin/cluster. Their results are never cached.
 WITH_CLUSTER = KUBEBUILDER_ASSETS='$(CLUSTER_BIN)' PINTLE_CLUSTER_BIN='$(CLUSTER_BIN)' PINTLE_CONTROLLER='$(BIN)/pintle-race'
 
 SUITE_vet := go vet ./... && go vet -tags=reference ./test/e2e
-SUITE_fast := go test $(RACE) $(FAST_PACKAGES)
-# What it reads lies outside of its module, which the test cache does not look at.
+SUITE_pure := go test $(PURE_PACKAGES)
+# It takes much CPU time. Suites beside it have time limits, so they take precedence.
+SUITE_fast := nice go test $(RACE) $$(go list $(FAST_PACKAGES) | grep -vxF "$$(go list $(PURE_PACKAGES))")
+# It reads files outside of its module, which the test cache ignores.
 SUITE_monitoring := cd test/monitoring && go vet . && PINTLE_PROMTOOL="$$(../../hack/promtool.sh "$(BIN)/promtool")" go test -count=1 .
 SUITE_cluster = cd test/cluster && $(WITH_CLUSTER) CGO_ENABLED=0 go test -trimpath -count=1 .
-SUITE_integration = $(WITH_CLUSTER) go test $(RACE) -count=1 -timeout=30m ./test/integration/...
-SUITE_e2e = $(WITH_CLUSTER) hack/e2e.sh go test $(RACE) -count=1 -v -timeout=20m -parallel=4 ./test/e2e
-# The seed is fixed: a suite that fails is repeated by the same schedule.
+# Tests wait most of the time, so more of them run side by side than there are processors.
+INTEGRATION = $(WITH_CLUSTER) go test $(RACE) -count=1 -timeout=30m -parallel=8
+SUITE_integration = $(INTEGRATION) ./test/integration/...
+# Tests that stop or replace the controller exclude all others. They run in two processes, and all
+# other tests in a third one. Each process has a control plane of its own.
+E2E_FAILOVER := ^(TestFailover|TestShards|TestShortOfMemory)$$
+E2E_RESTARTS := ^(TestClouds|TestOperationSurvivesKill|TestRemoteCluster|TestShutdownIsNoFailure|TestSurvivesKill)$$
+E2E = cd test/e2e && $(WITH_CLUSTER) ../../hack/e2e.sh '$(BIN)/e2e.test' -test.v -test.timeout=20m -test.parallel=4
+SUITE_failover = $(E2E) -test.run='$(E2E_FAILOVER)'
+SUITE_restarts = $(E2E) -test.run='$(E2E_RESTARTS)'
+SUITE_e2e = $(E2E) -test.skip='$(E2E_FAILOVER)|$(E2E_RESTARTS)'
+# The seed is fixed, so that a failure can be repeated.
 SUITE_chaos = '$(BIN)/pintle-chaos' --bin '$(CLUSTER_BIN)' --controller '$(BIN)/pintle-race' --short --seed 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-fast test-integration test-e2e test-node test-node-here test-reference reference-build test-flux flux-build verify check-generated build image build-race bench bench-build bench-compare bench-go chaos chaos-build soak vulncheck lint fmt vet clean
+.PHONY: help run test test-long test-fast test-integration test-e2e e2e-build test-node test-node-here test-reference reference-build test-flux flux-build verify check-generated build image build-race bench bench-build bench-compare bench-go chaos chaos-build soak vulncheck lint fmt vet clean
 
-help: ## Show this list.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile hack/generate.mk
+help: ## Print this list.
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile hack/generate.mk
 	@echo '  make cluster          Start a cluster: KUBECONFIG=FILE [PORT_BASE=N] [STATE=DIR] [SOURCE_CONTROLLER=1]'
 	@echo '  make cluster-down     End it: [STATE=DIR]'
 	@echo 'With PINTLE_CRDS=PATH, the tests use the CRD of HelmRelease in that file or folder.'
@@ -40,27 +54,43 @@ help: ## Show this list.
 include test/cluster.mk
 include hack/generate.mk
 
-# KUBECONFIG counts on make's command line only; the one in the environment leads to real clusters.
-run: build $(if $(cluster-kubeconfig),,cluster-build) ## Show it at work. ONCE=1 ends when ready; KUBECONFIG=FILE uses that cluster.
+# KUBECONFIG is read from make's command line only, because the one in the environment is for real
+# clusters.
+run: build $(if $(cluster-kubeconfig),,cluster-build) ## Run a demonstration. ONCE=1 ends when ready; KUBECONFIG=FILE uses that cluster.
 	@CGO_ENABLED=0 go build -trimpath -o '$(BIN)/pintle-run' ./test/run
 	@exec '$(BIN)/pintle-run' --bin bin/cluster --controller bin/pintle $(if $(filter-out 0,$(ONCE)),--once) \
 		$(if $(cluster-kubeconfig),--kubeconfig '$(cluster-kubeconfig)')
 
-test: cluster-build build-race chaos-build ## Run all tests.
-	@hack/suites.sh vet '$(SUITE_vet)' fast '$(SUITE_fast)' monitoring '$(SUITE_monitoring)' cluster "$(SUITE_cluster)" integration "$(SUITE_integration)" e2e "$(SUITE_e2e)" chaos "$(SUITE_chaos)"
+test: cluster-build build-race e2e-build chaos-build ## Run all tests.
+	@hack/suites.sh vet '$(SUITE_vet)' pure '$(SUITE_pure)' fast '$(SUITE_fast)' monitoring '$(SUITE_monitoring)' \
+		-- e2e "$(SUITE_e2e)" integration "$(SUITE_integration)" \
+		-- failover "$(SUITE_failover)" restarts "$(SUITE_restarts)" cluster "$(SUITE_cluster)" chaos "$(SUITE_chaos)"
+
+# Not a part of `make test`, which runs the same tests with fewer repetitions.
+LONG_integration := ^(TestOperationAndUpgradeAtOnce|TestOperationWaitsForUpgrade|TestUpgradeWaitsForOperation)$$
+LONG_e2e := ^(TestOneCommitOneRevision|TestOperationSurvivesKill|TestSurvivesKill|TestUpgradesWithTestPod)$$
+
+test-long: cluster-build build-race e2e-build chaos-build ## Repeat tests 5 times more often than `make test`, and inject all faults: 50 rounds, 25 kills, 100 commits.
+	@PINTLE_REPEAT=5 hack/suites.sh \
+		integration "$(INTEGRATION) ./test/integration -run='$(LONG_integration)'" e2e "$(E2E) -test.run='$(LONG_e2e)'" \
+		chaos "$(subst --short,,$(SUITE_chaos))"
 
 test-fast: ## Run the tests that need no cluster.
-	@hack/suites.sh vet '$(SUITE_vet)' fast '$(SUITE_fast)' monitoring '$(SUITE_monitoring)'
+	@hack/suites.sh vet '$(SUITE_vet)' pure '$(SUITE_pure)' fast '$(SUITE_fast)' monitoring '$(SUITE_monitoring)'
 
 test-integration: cluster-build ## Run the tests of the controller against an API server.
 	@hack/suites.sh integration "$(SUITE_integration)"
 
-# SCENARIO goes by the environment, which spares a regular expression all quoting.
+# SCENARIO is an environment variable of the tests, since a regular expression needs quoting here.
 test-e2e: export PINTLE_SCENARIO = $(value SCENARIO)
-test-e2e: cluster-build build-race ## Run the tests of everything together: [SCENARIO=REGEXP] those scenarios only.
-	@$(SUITE_e2e) $(if $(value SCENARIO),-run='^TestScenarios$$')
+test-e2e: cluster-build build-race e2e-build ## Run the tests of everything together: [SCENARIO=REGEXP] those scenarios only.
+	@$(if $(value SCENARIO),$(E2E) -test.run='^TestScenarios$$',hack/suites.sh \
+		e2e "$(SUITE_e2e)" -- failover "$(SUITE_failover)" -- restarts "$(SUITE_restarts)")
 
-# Not a part of `make test`: it needs root, and Debian's containerd, runc and buildah, which it installs.
+e2e-build:
+	@go test -c $(RACE) -o '$(BIN)/e2e.test' ./test/e2e
+
+# Not a part of `make test`: it needs root and installs Debian's containerd, runc and buildah.
 SUITE_machine = cd test/cluster && $(WITH_CLUSTER) PINTLE_NODE=1 CGO_ENABLED=0 go test -trimpath -count=1 -v -run=RealNode .
 SUITE_node = $(WITH_CLUSTER) PINTLE_NODE=1 PINTLE_IMAGE='$(BIN)/image.tar' hack/e2e.sh go test $(RACE) -count=1 -v -timeout=10m -parallel=4 ./test/node
 
@@ -71,12 +101,12 @@ test-node-here: node-build build-race
 	@hack/image.sh '$(BIN)/image.tar'
 	@hack/suites.sh machine "$(SUITE_machine)" node "$(SUITE_node)"
 
-# Not a part of `make test`: it builds another controller. Its definition of HelmRelease is used as it is.
+# Not a part of `make test`: it builds another controller. Its CRD of HelmRelease is not changed.
 REFERENCE := github.com/fluxcd/helm-controller
 SUITE_reference = $(WITH_CLUSTER) PINTLE_CRDS='$(BIN)/reference/crds' PINTLE_REFERENCE='$(BIN)/reference/helm-controller' \
 	go test $(RACE) -tags=reference -count=1 -v -timeout=15m -run='^TestReference$$' ./test/e2e
 
-test-reference: cluster-build build-race reference-build ## Test that helm-controller's releases change hands, both ways.
+test-reference: cluster-build build-race reference-build ## Test that releases move from helm-controller to this controller and back.
 	@$(SUITE_reference)
 
 reference-build:
@@ -84,16 +114,16 @@ reference-build:
 	cd test/reference && CGO_ENABLED=0 GOWORK=off go build -trimpath -buildvcs=false -o '$(BIN)/reference/helm-controller' $(REFERENCE)
 	@cd test/reference && install -m 644 "$$(GOWORK=off go list -m -f '{{.Dir}}' $(REFERENCE))"/config/crd/bases/*.yaml '$(BIN)/reference/crds'
 
-# Not a part of `make test`: to build the command takes minutes.
+# Not a part of `make test`: building the command takes minutes.
 SUITE_flux = $(WITH_CLUSTER) PINTLE_FLUX='$(BIN)/flux' go test $(RACE) -tags=reference -count=1 -v -timeout=15m -run='^TestFlux$$' ./test/e2e
 
-test-flux: cluster-build build-race flux-build ## Test that the flux command works with what we do.
+test-flux: cluster-build build-race flux-build ## Test that the flux command works with this controller.
 	@$(SUITE_flux)
 
 flux-build:
 	@hack/flux.sh '$(BIN)/flux'
 
-# For its variables, too, only make's command line counts.
+# Like KUBECONFIG, its variables are read from the command line only.
 bench: build cluster-build bench-build ## Measure what releases cost, as docs/performance.md describes: [N=100] [SUITE=all] [CHECK=1] [JSON=FILE] ...
 	@exec '$(BIN)/pintle-bench' --bin '$(CLUSTER_BIN)' \
 		--controller '$(or $(call cluster-value,CONTROLLER),$(BIN)/pintle)' --args '$(call cluster-value,ARGS)' \
@@ -105,19 +135,19 @@ bench: build cluster-build bench-build ## Measure what releases cost, as docs/pe
 		$(if $(filter-out 0,$(call cluster-value,DRIFT)),--drift-detection) \
 		$(if $(filter-out 0,$(call cluster-value,CHECK)),--check) $(if $(filter 0,$(call cluster-value,AUDIT)),--audit=false)
 
-bench-compare: bench-build ## Say how much more B cost than A: A=FILE B=FILE, which `make bench` wrote.
+bench-compare: bench-build ## Compare the costs of two results of `make bench`: A=FILE B=FILE.
 	@exec '$(BIN)/pintle-bench' compare '$(call cluster-value,A)' '$(call cluster-value,B)'
 
 bench-build:
 	@CGO_ENABLED=0 go build -trimpath -o '$(BIN)/pintle-bench' ./test/bench
 
-BENCH_PACKAGES := ./internal/chart ./internal/release ./internal/status ./internal/helm ./internal/helm/storage ./internal/values
+BENCH_PACKAGES := ./internal/chart ./internal/release ./internal/status ./internal/helm ./internal/helm/apply ./internal/helm/storage ./internal/values
 
-bench-go: ## Measure the pure parts on their own.
+bench-go: ## Run the benchmarks of single packages.
 	@go test -run='^$$' -bench=. -benchmem $(BENCH_PACKAGES)
 
-# Not a part of `make test`: it takes its time. MINUTES counts what changes; all of it takes some more.
-soak: build cluster-build ## Change many releases for long and see them arrive: [N=300] [MINUTES=20] [SEED=N] [CONTROLLER=FILE] [ARGS=FLAGS].
+# Not a part of `make test`: it takes MINUTES and some more.
+soak: build cluster-build ## Change many releases for a long time and check that all become ready: [N=300] [MINUTES=20] [SEED=N] [CONTROLLER=FILE] [ARGS=FLAGS].
 	@CGO_ENABLED=0 go build -trimpath -o '$(BIN)/pintle-soak' ./test/soak
 	@exec '$(BIN)/pintle-soak' --bin '$(CLUSTER_BIN)' \
 		--controller '$(or $(call cluster-value,CONTROLLER),$(BIN)/pintle)' --args '$(call cluster-value,ARGS)' \
@@ -125,7 +155,7 @@ soak: build cluster-build ## Change many releases for long and see them arrive: 
 		--seed '$(or $(call cluster-value,SEED),0)'
 
 # `make test` runs its short form.
-chaos: build cluster-build chaos-build ## Fail requests of the controller and check that no release notices: [MODE=each|random|outage] [ONLY=REGEXP] [SEED=N] [SHORT=1] [CONTROLLER=FILE] [ARGS=FLAGS].
+chaos: build cluster-build chaos-build ## Make requests of the controller fail and check that no release fails: [MODE=each|random|outage] [ONLY=REGEXP] [SEED=N] [SHORT=1] [CONTROLLER=FILE] [ARGS=FLAGS].
 	@exec '$(BIN)/pintle-chaos' --bin '$(CLUSTER_BIN)' \
 		--controller '$(or $(call cluster-value,CONTROLLER),$(BIN)/pintle)' --args '$(call cluster-value,ARGS)' \
 		--mode '$(call cluster-value,MODE)' --only '$(call cluster-value,ONLY)' --seed '$(or $(call cluster-value,SEED),0)' \
@@ -134,31 +164,31 @@ chaos: build cluster-build chaos-build ## Fail requests of the controller and ch
 chaos-build:
 	@CGO_ENABLED=0 go build -trimpath -o '$(BIN)/pintle-chaos' ./test/chaos
 
-verify: generate manifests check-generated vet ## Check all that needs no running: generated files, format, lint, imports, sizes.
+verify: generate manifests check-generated vet ## Check generated files, format, lint, imports, sizes and words.
 	$(GOLANGCI_LINT) fmt --diff
 	$(GOLANGCI_LINT) run
 	hack/sizes.sh
 	$(if $(wildcard internal/*_test.go),go test ./internal)
 
 check-generated: generate manifests
-	@git diff --exit-code -- $(GENERATED) || { echo 'generated files were out of date; now they are not: commit them' >&2; exit 1; }
+	@git diff --exit-code -- $(GENERATED) || { echo 'generated files were out of date and have been updated: commit them' >&2; exit 1; }
 
 build: ## Build the controller.
 	CGO_ENABLED=0 go build -trimpath -o '$(BIN)/pintle' .
 
-# Only with a container engine of one's own. `make test-node` builds the image too, with what Debian has.
+# It needs docker. `make test-node` builds the image too, with Debian's buildah.
 image: ## Build the image, with docker: [IMAGE=pintle:latest].
-	@command -v docker >/dev/null || { echo 'make image: there is no docker; what builds the image is the Dockerfile' >&2; exit 1; }
+	@command -v docker >/dev/null || { echo 'make image: there is no docker; another builder can use the Dockerfile' >&2; exit 1; }
 	docker build -t '$(or $(call cluster-value,IMAGE),pintle:latest)' .
 
 build-race: # The controller as the end-to-end tests run it.
 	CGO_ENABLED=$(if $(RACE),1,0) go build $(RACE) -o '$(BIN)/pintle-race' .
 
-# Not a part of `make test`: it needs https://vuln.go.dev, and says so if it cannot have it.
+# Not a part of `make test`: it needs https://vuln.go.dev.
 GOVULNCHECK := go tool -modfile=hack/tools/govulncheck/go.mod govulncheck
 
-vulncheck: ## Look for known vulnerabilities in what the controller calls; it needs the network.
-	@$(GOVULNCHECK) . || { echo 'vulncheck: vulnerabilities were found, or the database could not be asked: see above. Nothing is known to be well.' >&2; exit 1; }
+vulncheck: ## Look for known vulnerabilities in called functions; it needs the network.
+	@$(GOVULNCHECK) . || { echo 'vulncheck: vulnerabilities were found, or the database could not be read: see above.' >&2; exit 1; }
 
 lint: ## Run the linters.
 	$(GOLANGCI_LINT) run
@@ -169,5 +199,5 @@ fmt: ## Format the code.
 vet: ## Run go vet.
 	$(SUITE_vet)
 
-clean: ## Remove what was built.
+clean: ## Remove all build results.
 	rm -rf '$(BIN)'

@@ -35,7 +35,7 @@ require (
 	go.yaml.in/yaml/v2 v2.4.4
 	golang.org/x/oauth2 v0.36.0
 	golang.org/x/sync v0.22.0
-	golang.org/x/sys v0.47.0
+	golang.org/x/sys v0.47.0 // indirect
 	google.golang.org/api v0.278.0
 	gopkg.in/evanphx/json-patch.v4 v4.13.0
 	helm.sh/helm/v3 v3.22.0

@@ -89,7 +89,7 @@ func writeCeilings(t *testing.T, all []ceiling) {
 	for _, c := range all {
 		fmt.Fprintf(&b, "%s %d %s\n", c.word, c.count, c.instead)
 	}
-	if err := os.WriteFile(ceilings, []byte(b.String()), 0o644); err != nil { //nolint:gosec // it is a source file
+	if err := os.WriteFile(ceilings, []byte(b.String()), 0o644); err != nil { // it is a source file
 		t.Fatal(err)
 	}
 }

@@ -28,7 +28,7 @@ func (t *onLeaderChange) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	again, err := repeated(req)
 	if err != nil {
-		return resp, nil // the first answer stands
+		return resp, nil //nolint:nilerr // the first response is returned
 	}
 	_ = resp.Body.Close()
 	return t.next.RoundTrip(again)

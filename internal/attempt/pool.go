@@ -41,7 +41,7 @@ type Pool struct {
 	enqueue func(types.NamespacedName)
 
 	mu       sync.Mutex
-	base     context.Context // the lifetime of the manager, set by Start
+	base     context.Context //nolint:containedctx // the lifetime of the manager, set by Start
 	attempts map[types.NamespacedName]*attempt
 	running  sync.WaitGroup
 }

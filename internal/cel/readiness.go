@@ -40,7 +40,7 @@ type check []struct {
 // since their precedence would be undefined. Errors name the field.
 func CompileReadinessChecks(rules []helmv2.CustomHealthCheck) (*ReadinessChecks, error) {
 	if len(rules) == 0 {
-		return nil, nil
+		return nil, nil //nolint:nilnil // there are no checks
 	}
 	c := &ReadinessChecks{checks: map[schema.GroupKind]check{}}
 	for i, rule := range rules {

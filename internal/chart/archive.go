@@ -55,7 +55,7 @@ func (c countingReader) Read(p []byte) (int, error) {
 func (c *archiveCheck) archive(data []byte, location string, depth int) error {
 	unzipped, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
-		return nil //nolint:nilerr // Helm reports invalid archives
+		return nil // Helm reports invalid archives
 	}
 	defer func() { _ = unzipped.Close() }()
 	entries := tar.NewReader(countingReader{unzipped, &c.bytes})
@@ -68,7 +68,7 @@ func (c *archiveCheck) archive(data []byte, location string, depth int) error {
 			return err
 		}
 		if err != nil {
-			return nil //nolint:nilerr // Helm reports invalid archives
+			return nil // Helm reports invalid archives
 		}
 		if c.entries++; c.entries > maxEntries {
 			return fmt.Errorf("the chart has more than %d files", maxEntries)

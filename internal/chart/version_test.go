@@ -149,7 +149,9 @@ func FuzzEffectiveVersion(f *testing.F) {
 		{"v1.2.3+a", "v1.2.3_b@" + revisionDigest},
 		{"1.2", revisionDigest},
 		{"1.2.3-0", "latest@" + revisionDigest},
-		{"", ""}, {"1.2.3", "@:"}, {"1.2.3", "@@::"},
+		{"", ""},
+		{"1.2.3", "@:"},
+		{"1.2.3", "@@::"},
 	} {
 		f.Add(seed[0], seed[1])
 	}

@@ -328,7 +328,7 @@ type observedBody struct {
 	io.ReadCloser
 
 	request *inFlight
-	ctx     context.Context
+	ctx     context.Context //nolint:containedctx // that of the request
 	closed  atomic.Bool
 }
 

@@ -107,7 +107,7 @@ func reject(cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo, o Kubeco
 
 func proxy(raw string) (func(*http.Request) (*url.URL, error), error) {
 	if raw == "" {
-		return nil, nil
+		return nil, nil //nolint:nilnil // there is no proxy
 	}
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" {

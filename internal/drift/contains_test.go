@@ -109,9 +109,14 @@ func TestSameNumber(t *testing.T) {
 		f    float64
 		want bool
 	}{
-		{2, 2, true}, {-2, -2, true}, {2, 2.5, false},
+		{2, 2, true},
+		{-2, -2, true},
+		{2, 2.5, false},
 		{1<<53 + 1, 1 << 53, false},
-		{math.MaxInt64, 1 << 63, false}, {math.MinInt64, -(1 << 63), true}, {0, math.NaN(), false}, {0, math.Inf(1), false},
+		{math.MaxInt64, 1 << 63, false},
+		{math.MinInt64, -(1 << 63), true},
+		{0, math.NaN(), false},
+		{0, math.Inf(1), false},
 	} {
 		if same(tc.i, tc.f) != tc.want || same(tc.f, tc.i) != tc.want {
 			t.Errorf("%d and %v: not %v", tc.i, tc.f, tc.want)

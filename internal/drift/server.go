@@ -22,7 +22,7 @@ import (
 
 // server sends the requests about one object to the API server.
 type server struct {
-	ctx  context.Context
+	ctx  context.Context //nolint:containedctx // it lives as long as one comparison
 	info *resource.Info
 	// redact removes secrets from the API server's errors.
 	redact redact
@@ -36,7 +36,7 @@ func (s server) get() (*unstructured.Unstructured, error) {
 		Name(s.info.Name).
 		Do(s.ctx).Get()
 	if apierrors.IsNotFound(err) {
-		return nil, nil
+		return nil, nil //nolint:nilnil // see above
 	}
 	if err != nil {
 		return nil, err

@@ -134,27 +134,37 @@ func TestDelivery(t *testing.T) {
 		passes time.Duration
 	}{
 		"Accepted": {reason: "one post is enough", answer: always(202), want: Sent, at: seconds(0)},
-		"Duplicate": {reason: "a duplicate is not posted again, and not at the date of the answer either", want: Duplicate, at: seconds(0), passes: minute,
-			answer: func(int) (int, string, error) { return 429, "Mon, 02 Jan 2026 15:04:05 UTC", nil }},
+		"Duplicate": {
+			reason: "a duplicate is not posted again, and not at the date of the answer either", want: Duplicate, at: seconds(0), passes: minute,
+			answer: func(int) (int, string, error) { return 429, "Mon, 02 Jan 2026 15:04:05 UTC", nil },
+		},
 		"DuplicateWithoutDate": {reason: "a 429 without a date is a duplicate too", answer: always(429), want: Duplicate, at: seconds(0), passes: minute},
-		"Busy": {reason: "Retry-After in seconds is respected", want: Sent, at: seconds(0, 20), passes: minute,
-			answer: func(n int) (int, string, error) { return []int{429, 200}[n-1], "20", nil }},
-		"Overloaded": {reason: "Retry-After of a 503 is respected", want: Sent, at: seconds(0, 7), passes: minute,
-			answer: func(n int) (int, string, error) { return []int{503, 200}[n-1], "7", nil }},
+		"Busy": {
+			reason: "Retry-After in seconds is respected", want: Sent, at: seconds(0, 20), passes: minute,
+			answer: func(n int) (int, string, error) { return []int{429, 200}[n-1], "20", nil },
+		},
+		"Overloaded": {
+			reason: "Retry-After of a 503 is respected", want: Sent, at: seconds(0, 7), passes: minute,
+			answer: func(n int) (int, string, error) { return []int{503, 200}[n-1], "7", nil },
+		},
 		"Failing":        {reason: "the number of failures is bounded", answer: always(500), want: Failed, at: seconds(0, 1, 3, 7, 15), passes: minute},
 		"Recovering":     {reason: "a failure may be short", answer: func(n int) (int, string, error) { return []int{500, 502, 200}[min(n, 3)-1], "", nil }, want: Sent, at: seconds(0, 1, 3), passes: minute},
 		"Rejecting":      {reason: "a rejected event is not posted again", answer: always(400), want: Refused, at: seconds(0), passes: minute},
 		"NotImplemented": {reason: "501 is a rejection", answer: always(501), want: Refused, at: seconds(0), passes: minute},
 		"Redirected":     {reason: "redirects are not followed", answer: always(307), want: Refused, at: seconds(0), passes: minute},
-		"Restarting": {reason: "a receiver that restarts gets the event", want: Sent, at: seconds(0, 1, 3, 7, 15, 31, 61, 91, 121), passes: 3 * minute,
+		"Restarting": {
+			reason: "a receiver that restarts gets the event", want: Sent, at: seconds(0, 1, 3, 7, 15, 31, 61, 91, 121), passes: 3 * minute,
 			answer: func(n int) (int, string, error) {
 				if n > 8 {
 					return 200, "", nil
 				}
 				return 0, "", down
-			}},
-		"Silent": {reason: "a post without an answer is interrupted", want: Sent, at: seconds(0, 6), passes: minute,
-			answer: func(n int) (int, string, error) { return []int{silent, 200}[n-1], "", nil }},
+			},
+		},
+		"Silent": {
+			reason: "a post without an answer is interrupted", want: Sent, at: seconds(0, 6), passes: minute,
+			answer: func(n int) (int, string, error) { return []int{silent, 200}[n-1], "", nil },
+		},
 		"Down": {reason: "an old event is dropped", answer: func(int) (int, string, error) { return 0, "", down }, want: Expired, passes: 11 * minute},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -34,29 +34,37 @@ func TestChooseMethod(t *testing.T) {
 		"Install":         {"existing objects may be of any client", enabled, 0, false, nil, 1, apply.Method{ServerSide: true, Migrate: true}},
 		"InstallByClient": {"nothing is handed over", disabled, 0, false, nil, 1, apply.Method{}},
 		"Goes on": {
-			"the last revision says how, not one before", auto, 0, false, map[int]string{1: storage.ClientSide, 2: storage.ServerSide}, 3,
+			"the last revision says how, not one before", auto, 0, false,
+			map[int]string{1: storage.ClientSide, 2: storage.ServerSide},
+			3,
 			apply.Method{ServerSide: true},
 		},
 		"GoesOnByClient": {"and the other way", auto, 0, false, map[int]string{2: storage.ClientSide}, 3, apply.Method{}},
 		"Helm3":          {"a record that says nothing is client-side", auto, 0, true, nil, 3, apply.Method{Force: true}},
 		"Rollback": {
-			"a rollback follows where it goes to", auto, 1, false, map[int]string{1: storage.ServerSide, 2: storage.ClientSide}, 3,
+			"a rollback follows where it goes to", auto, 1, false,
+			map[int]string{1: storage.ServerSide, 2: storage.ClientSide},
+			3,
 			apply.Method{ServerSide: true, Migrate: true},
 		},
 		"RollbackByClient": {
-			"a rollback follows where it goes to", auto, 1, false, map[int]string{1: storage.ClientSide, 2: storage.ServerSide}, 3,
+			"a rollback follows where it goes to", auto, 1, false,
+			map[int]string{1: storage.ClientSide, 2: storage.ServerSide},
+			3,
 			apply.Method{Migrate: true},
 		},
 		"Switch": {"a mode is obeyed", enabled, 0, true, map[int]string{2: storage.ClientSide}, 3, apply.Method{ServerSide: true, Migrate: true}},
 		"CutOffSwitch": {
-			"what a failed change left is still there", disabled, 0, false, map[int]string{1: storage.ServerSide, 2: storage.ClientSide}, 3,
+			"what a failed change left is still there", disabled, 0, false,
+			map[int]string{1: storage.ServerSide, 2: storage.ClientSide},
+			3,
 			apply.Method{Migrate: true},
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			r, err := w.runner.prepare(t.Context(), w.conn, Job{Desired: release.Desired{Target: target()}}, redact.Redactor{}, false)
+			r, err := w.runner.prepare(t.Context(), w.conn, Job{Desired: release.Desired{Target: target()}}, redact.Redactor{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -81,8 +89,7 @@ func TestChooseMethod(t *testing.T) {
 	}
 }
 
-// TestGate: nothing is written before the new revision has passed, and everything
-// after.
+// TestGate: all writes are delayed until the new revision has passed the checks.
 func TestGate(t *testing.T) {
 	t.Parallel()
 	for name, refusal := range map[string]error{"Passed": nil, "Refused": errors.New("no")} {

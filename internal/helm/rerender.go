@@ -28,8 +28,8 @@ import (
 
 // Rerender renders the chart of a job in the way it was rendered for a stored revision, and
 // compares the manifests. The revision must have been made of the same chart and values; job.Action
-// has no effect. Rerender writes nothing to the cluster. It sends no request for a chart that does not
-// read the cluster.
+// has no effect. Rerender writes nothing to the cluster. It sends no request for a chart that does
+// not read the cluster.
 //
 // If the manifest has changed, the chart is rendered a second time, as if at another time, to find
 // manifests that are Unstable. A random manifest that is the same by chance is not found.

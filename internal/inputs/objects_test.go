@@ -228,7 +228,9 @@ func TestOtherKindsAreNoReleases(t *testing.T) {
 	t.Parallel()
 	hr := app(func(hr *helmv2.HelmRelease) {
 		hr.Spec.DependsOn = []helmv2.DependencyReference{
-			{Name: "a"}, {Name: "b", APIVersion: "v1", Kind: "ConfigMap"}, {Name: "c", APIVersion: "helm.toolkit.fluxcd.io/v2beta2", Kind: "HelmRelease"},
+			{Name: "a"},
+			{Name: "b", APIVersion: "v1", Kind: "ConfigMap"},
+			{Name: "c", APIVersion: "helm.toolkit.fluxcd.io/v2beta2", Kind: "HelmRelease"},
 			{Name: "d", APIVersion: "helm.cattle.io/v1", Kind: "HelmRelease"},
 		}
 	})

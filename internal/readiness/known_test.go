@@ -127,8 +127,12 @@ type moment struct {
 // history is everything that happens to a name.
 func history() []moment {
 	return []moment{
-		{"a", "1", false}, {"a", "2", false}, {"a", "3", true},
-		{"b", "5", false}, {"b", "9", false}, {"b", "10", true},
+		{"a", "1", false},
+		{"a", "2", false},
+		{"a", "3", true},
+		{"b", "5", false},
+		{"b", "9", false},
+		{"b", "10", true},
 		{"c", "12", false},
 	}
 }

@@ -57,30 +57,40 @@ func TestStatusMapping(t *testing.T) {
 		conditions []string
 		check      func(opsv1alpha1.OperationStatus) bool
 	}{
-		"hook not present in rendered release": {rejected(opsv1alpha1.ReasonHookNotFound), opsv1alpha1.PhaseFailed,
+		"hook not present in rendered release": {
+			rejected(opsv1alpha1.ReasonHookNotFound), opsv1alpha1.PhaseFailed,
 			[]string{"Accepted=False/HookNotFound", "Blocked=True/HookNotFound", "Failed=True/HookNotFound"},
-			func(s opsv1alpha1.OperationStatus) bool { return len(s.Hooks) == 1 && s.Outputs == nil }},
-		"Job running": {hookInput(opsv1alpha1.PhasePending, new(running())), opsv1alpha1.PhaseRunning,
+			func(s opsv1alpha1.OperationStatus) bool { return len(s.Hooks) == 1 && s.Outputs == nil },
+		},
+		"Job running": {
+			hookInput(opsv1alpha1.PhasePending, new(running())), opsv1alpha1.PhaseRunning,
 			[]string{"Accepted=True/Accepted", "Running=True/HelmHookJobActive"},
 			func(s opsv1alpha1.OperationStatus) bool {
 				return s.StartedAt.Time.Equal(noon) && s.CompletionTime == nil
-			}},
-		"Job complete": {hookInput(opsv1alpha1.PhaseRunning, &complete), opsv1alpha1.PhaseSucceeded,
+			},
+		},
+		"Job complete": {
+			hookInput(opsv1alpha1.PhaseRunning, &complete), opsv1alpha1.PhaseSucceeded,
 			[]string{"Accepted=True/Accepted", "Running=False/HelmHookJobSucceeded", "Succeeded=True/HelmHookJobSucceeded"},
 			func(s opsv1alpha1.OperationStatus) bool {
 				return s.Outputs.CompletionTime.Time.Equal(complete.Ended) && s.CompletionTime != nil
-			}},
-		"Job failed": {hookInput(opsv1alpha1.PhaseRunning, &failed), opsv1alpha1.PhaseFailed,
+			},
+		},
+		"Job failed": {
+			hookInput(opsv1alpha1.PhaseRunning, &failed), opsv1alpha1.PhaseFailed,
 			[]string{"Accepted=True/Accepted", "Running=False/HelmHookJobFailed", "Failed=True/HelmHookJobFailed"},
 			func(s opsv1alpha1.OperationStatus) bool {
 				message := s.Conditions[len(s.Conditions)-1].Message
 				return *s.Outputs.ExitCode == 3 && s.Outputs.LogsRef.Name == "pod" && s.Outputs.LogsRef.Namespace == "org-myteam" &&
 					strings.Contains(message, "exit code 3") && !strings.Contains(message, "no such table") &&
 					s.Outputs.LogTail[0].Text != ""
-			}},
-		"pre-install, and the release does not yet exist": {rejected(opsv1alpha1.ReasonHookRequiresRelease), opsv1alpha1.PhaseFailed,
+			},
+		},
+		"pre-install, and the release does not yet exist": {
+			rejected(opsv1alpha1.ReasonHookRequiresRelease), opsv1alpha1.PhaseFailed,
 			[]string{"Accepted=False/HookRequiresRelease", "Failed=True/HookRequiresRelease"},
-			func(s opsv1alpha1.OperationStatus) bool { return s.Outputs == nil }},
+			func(s opsv1alpha1.OperationStatus) bool { return s.Outputs == nil },
+		},
 	} {
 		t.Run(row, func(t *testing.T) {
 			r := status.Operation(operation.Decide(tc.in), tc.in)

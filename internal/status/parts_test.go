@@ -111,7 +111,8 @@ func TestMerge(t *testing.T) {
 			},
 		},
 		"Foreign": {
-			"A revision of another owner has no origin.", nil, []release.Revision{foreign},
+			"A revision of another owner has no origin.", nil,
+			[]release.Revision{foreign},
 			[]string{"2 superseded   pintle.dev/v2 sha256:2-superseded tested=false"},
 		},
 		"OtherScheme": {

@@ -295,39 +295,49 @@ func TestStarted(t *testing.T) {
 		history    int
 	}{
 		"Install": {
-			"The history of an earlier release is removed.", release.Install{Timeout: time.Minute},
+			"The history of an earlier release is removed.",
+			release.Install{Timeout: time.Minute},
 			[]string{
 				conditions, "Ready=Unknown/Progressing/3 Running 'install' action with timeout of 1m0s",
 				"Reconciling=True/Progressing/3 Running 'install' action with timeout of 1m0s",
-			}, 0,
+			},
+			0,
 		},
 		"Upgrade": {
-			"The history stays.", release.Upgrade{Timeout: time.Minute},
+			"The history stays.",
+			release.Upgrade{Timeout: time.Minute},
 			[]string{
 				conditions, "Ready=Unknown/Progressing/3 Running 'upgrade' action with timeout of 1m0s",
 				"Reconciling=True/Progressing/3 Running 'upgrade' action with timeout of 1m0s",
-			}, 1,
+			},
+			1,
 		},
 		"TakeOver": {
-			"The history stays until the take-over has stored a revision.", release.Upgrade{Timeout: time.Minute, TakeOver: true},
+			"The history stays until the take-over has stored a revision.",
+			release.Upgrade{Timeout: time.Minute, TakeOver: true},
 			[]string{
 				conditions, "Ready=Unknown/Progressing/3 Running 'upgrade' action with timeout of 1m0s",
 				"Reconciling=True/Progressing/3 Running 'upgrade' action with timeout of 1m0s",
-			}, 1,
+			},
+			1,
 		},
 		"Uninstall": {
-			"Ready stays, because the release still exists.", release.Uninstall{Timeout: time.Minute, Target: testDesired().Target},
+			"Ready stays, because the release still exists.",
+			release.Uninstall{Timeout: time.Minute, Target: testDesired().Target},
 			[]string{
 				conditions, "Ready=True/InstallSucceeded/2 " + installed,
 				"Reconciling=True/Progressing/3 Running 'uninstall' action with timeout of 1m0s",
-			}, 1,
+			},
+			1,
 		},
 		"Unlock": {
-			"Ready stays.", release.Unlock{Target: testDesired().Target},
+			"Ready stays.",
+			release.Unlock{Target: testDesired().Target},
 			[]string{
 				conditions, "Ready=True/InstallSucceeded/2 " + installed,
 				"Reconciling=True/Progressing/3 Running 'unlock' action",
-			}, 1,
+			},
+			1,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -33,20 +33,24 @@ func TestTooLargeMessage(t *testing.T) {
 		want  string
 	}{
 		"Over": {
-			1100 * kib, []release.RecordPart{{Kind: release.PartCRDs, Bytes: 1000 * kib, Largest: "crds/a.yaml"}, part(release.PartTemplates, 99), part(release.PartRest, 1), {Kind: release.PartFiles, Bytes: 511}},
+			1100 * kib,
+			[]release.RecordPart{{Kind: release.PartCRDs, Bytes: 1000 * kib, Largest: "crds/a.yaml"}, part(release.PartTemplates, 99), part(release.PartRest, 1), {Kind: release.PartFiles, Bytes: 511}},
 			"takes 1100 KiB in Helm's storage, compressed, which is 110 % of what a Secret holds: CRDs 1000 KiB (largest: crds/a.yaml), templates 99 KiB, metadata and notes 1 KiB. " +
 				"To make it smaller: move CustomResourceDefinitions to a chart of their own",
 		},
 		"ByAByte": {
-			1000*kib + 1, []release.RecordPart{part(release.PartManifest, 1000)},
+			1000*kib + 1,
+			[]release.RecordPart{part(release.PartManifest, 1000)},
 			"takes 1001 KiB in Helm's storage, compressed, which is 101 % of what a Secret holds: manifest and hooks 1000 KiB. To make it smaller: " + split,
 		},
 		"Room": {
-			993 * kib, []release.RecordPart{part(release.PartManifest, 993)},
+			993 * kib,
+			[]release.RecordPart{part(release.PartManifest, 993)},
 			"takes 993 KiB in Helm's storage, compressed, which is 100 % of what a Secret holds, of which 8 KiB are reserved for the final update: manifest and hooks 993 KiB. To make it smaller: " + split,
 		},
 		"Hints": {
-			1200 * kib, []release.RecordPart{part(release.PartRenderedCRDs, 400), part(release.PartCRDs, 400), part(release.PartFiles, 300), part(release.PartValues, 100)},
+			1200 * kib,
+			[]release.RecordPart{part(release.PartRenderedCRDs, 400), part(release.PartCRDs, 400), part(release.PartFiles, 300), part(release.PartValues, 100)},
 			"move CustomResourceDefinitions to a chart of their own; exclude files that the templates do not read by .helmignore, and move large files out of the chart",
 		},
 		"Values":   {1200 * kib, []release.RecordPart{part(release.PartValues, 1200)}, "ConfigMap or Secret that the chart's objects refer to; valuesFrom does not help, as Helm stores values of all sources"},

@@ -47,7 +47,7 @@ func ParseMap(raw []byte) (map[string]any, error) {
 // decode reads JSON or YAML. Empty input is null.
 func decode(raw []byte) (any, error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
-		return nil, nil
+		return nil, nil //nolint:nilnil // the value is null
 	}
 	var values any
 	// A spec holds JSON. A YAML parser rejects some characters in strings and folds others into

@@ -57,7 +57,7 @@ type Registry struct {
 	running sync.WaitGroup
 
 	mu          sync.Mutex
-	ctx         context.Context // the context of Start, which later watches need
+	ctx         context.Context //nolint:containedctx // that of Start, which later watches need
 	kinds       map[kindKey]*kind
 	clients     map[string]func() (metadata.Interface, error)
 	subscribers map[types.NamespacedName]*subscriber

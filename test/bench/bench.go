@@ -48,9 +48,6 @@ type bench struct {
 
 // start starts a control plane and the controller, and creates the objects that all releases share.
 func start(ctx context.Context, s settings, l load, dir string) (_ *bench, err error) {
-	if err := reread(s.controller); err != nil {
-		return nil, err
-	}
 	address, err := freeAddress()
 	if err != nil {
 		return nil, err
@@ -114,7 +111,7 @@ func (b *bench) connect(context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.proxy.ask(record.SourceAddress)
+	b.proxy.setTarget(record.SourceAddress)
 	b.servers = []int{record.PIDs["kube-apiserver"], record.PIDs["etcd"]}
 	config, err := clientcmd.BuildConfigFromFlags("", b.env.Kubeconfig)
 	if err != nil {

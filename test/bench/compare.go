@@ -77,7 +77,7 @@ func compareSessions(first, second []session) string {
 			fmt.Fprintf(&b, "\nonly in A: %s\n", one.load.text())
 			continue
 		}
-		fmt.Fprintf(&b, "\n%s\nA: %s, B: %s; each figure is B/A, of interval per reconciliation\n\n", one.load.text(), one.who(), other.who())
+		fmt.Fprintf(&b, "\n%s\nA: %s, B: %s; each figure is B/A, of interval per reconciliation\n\n", one.load.text(), one.describe(), other.describe())
 		rows := [][]string{{"phase"}}
 		for _, f := range compared() {
 			rows[0] = append(rows[0], f.name)
@@ -101,8 +101,8 @@ func compareSessions(first, second []session) string {
 	return b.String()
 }
 
-// who describes the measured controller and its load.
-func (s *session) who() string {
+// describe returns the measured controller and its load.
+func (s *session) describe() string {
 	return fmt.Sprintf("%s (%d CPUs, load %.1f)", strings.Join(append([]string{s.Controller}, s.Args...), " "), s.CPUs, s.SystemLoad)
 }
 

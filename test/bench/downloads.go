@@ -26,7 +26,7 @@ type proxy struct {
 }
 
 // startProxy listens before the address of artifacts is known, since source-controller gets the
-// address of the proxy when it starts. Until ask is called, the proxy answers with errors.
+// address of the proxy when it starts. Until setTarget is called, the proxy answers with errors.
 func startProxy(ctx context.Context) (*proxy, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -48,8 +48,8 @@ func startProxy(ctx context.Context) (*proxy, error) {
 	return p, nil
 }
 
-// ask sets the address of artifacts, as host and port.
-func (p *proxy) ask(address string) { p.target.Store(&url.URL{Scheme: "http", Host: address}) }
+// setTarget sets the address of artifacts, as host and port.
+func (p *proxy) setTarget(address string) { p.target.Store(&url.URL{Scheme: "http", Host: address}) }
 
 func (p *proxy) close() error { return p.server.Close() }
 

@@ -13,15 +13,12 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
-	"github.com/go-logr/logr"
-	"sigs.k8s.io/controller-runtime/pkg/log"
+	"github.com/pintle-dev/pintle/test/harness"
 )
 
 // settings are the options of the measurement; a load has the measured parameters.
@@ -37,17 +34,7 @@ type settings struct {
 }
 
 func main() {
-	// All signals that end the process, such as those of a closed terminal or pipe, must leave time
-	// to clean up.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
-	// Else it complains that it was given none.
-	log.SetLogger(logr.Discard())
-	err := command(ctx, os.Args[1:])
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
+	harness.Main("bench", func(ctx context.Context) error { return command(ctx, os.Args[1:]) })
 }
 
 // command measures, or compares earlier results.
@@ -63,9 +50,6 @@ func command(ctx context.Context, args []string) error {
 	s, loads, err := parse(args)
 	if err != nil {
 		return err
-	}
-	if err := inBatch(); err != nil {
-		say("processes will interrupt each other: %v", err)
 	}
 	return run(ctx, s, loads)
 }
@@ -135,9 +119,9 @@ func run(ctx context.Context, s settings, loads []load) error {
 		}
 		fmt.Print(done.text())
 		if s.check {
-			verdicts := checkCeilings(done)
-			tooMuch += over(verdicts)
-			fmt.Print(verdictText(verdicts))
+			results := checkCeilings(done)
+			tooMuch += over(results)
+			fmt.Print(ceilingTable(results))
 		}
 		sessions = append(sessions, *done)
 		if err := write(s.json, sessions); err != nil {

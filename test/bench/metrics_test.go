@@ -95,7 +95,7 @@ func TestDownloadsAreCounted(t *testing.T) {
 	if code := request(http.MethodGet); code != http.StatusServiceUnavailable || p.downloads.Load() != 0 {
 		t.Errorf("%d, %d downloads, before there is anything", code, p.downloads.Load())
 	}
-	p.ask(strings.TrimPrefix(artifacts.URL, "http://"))
+	p.setTarget(strings.TrimPrefix(artifacts.URL, "http://"))
 	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodGet} {
 		if code := request(method); code != http.StatusOK {
 			t.Errorf("%s: %d", method, code)

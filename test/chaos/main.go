@@ -12,15 +12,12 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"syscall"
 	"time"
 
-	"github.com/go-logr/logr"
-	"sigs.k8s.io/controller-runtime/pkg/log"
+	"github.com/pintle-dev/pintle/test/harness"
 )
 
 const (
@@ -46,20 +43,13 @@ type settings struct {
 }
 
 func main() {
-	// All signals that end the process, such as those of a closed terminal or pipe, must leave time
-	// to clean up.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
-	// Else it complains that it was given none.
-	log.SetLogger(logr.Discard())
-	s, err := parse(os.Args[1:])
-	if err == nil {
-		err = run(ctx, s)
-	}
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "chaos:", err)
-		os.Exit(1)
-	}
+	harness.Main("chaos", func(ctx context.Context) error {
+		s, err := parse(os.Args[1:])
+		if err != nil {
+			return err
+		}
+		return run(ctx, s)
+	})
 }
 
 func parse(args []string) (settings, error) {

@@ -34,17 +34,16 @@ func (r request) etcd() component {
 		"--listen-client-urls", client, "--advertise-client-urls", client,
 		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
 		"--initial-cluster", "pintle=" + peer,
-		// Losing the data of a test cluster in a power cut is no loss, and waiting
-		// for the disk is most of a write's time.
+		// A test cluster may lose its data in a power cut, and waiting for the disk is most of
+		// the time of a write.
 		"--unsafe-no-fsync=true",
 		"--log-level", "warn",
-	}, env: roomy()}
+	}, env: lazyGC()}
 }
 
-// roomy is the environment of the components with most of the load. They collect garbage a third as
-// often, and start goroutines with larger stacks, which are copied less often. A test cluster is
-// short-lived, and has few processors and enough memory.
-func roomy() []string { return []string{"GOGC=400", "GODEBUG=adaptivestackstart=1"} }
+// lazyGC is the environment of the components with most of the load. A short-lived cluster has few
+// processors and enough memory, so garbage is collected later than by default (100).
+func lazyGC() []string { return []string{"GOGC=400"} }
 
 func (r request) apiServer() component {
 	args := []string{
@@ -79,7 +78,7 @@ func (r request) apiServer() component {
 			"--audit-log-maxsize", "100000",
 		)
 	}
-	return component{name: apiServer, args: args, env: roomy()}
+	return component{name: apiServer, args: args, env: lazyGC()}
 }
 
 // auditPolicy is the path of the audit policy: metadata of every request, without its content. The
@@ -113,7 +112,7 @@ func (r request) controllerManager() component {
 		"--service-account-private-key-file", r.pki("service-account.key"),
 		"--root-ca-file", r.pki("ca.crt"),
 		"--cluster-signing-cert-file", r.pki("ca.crt"), "--cluster-signing-key-file", r.pki("ca.key"),
-	), env: roomy()}
+	), env: lazyGC()}
 }
 
 func (r request) scheduler() component {

@@ -55,15 +55,15 @@ func cgroupObstacles() []error {
 	if len(why) > 0 {
 		return why
 	}
-	if err := delegate(cgroupMount); err != nil {
+	if err := enableControllers(cgroupMount); err != nil {
 		why = append(why, err)
 	}
 	return why
 }
 
-// delegate enables controllers for the children of a cgroup of version 2. The kernel rejects that
-// for a cgroup with processes, except the root.
-func delegate(dir string) error {
+// enableControllers enables controllers for the children of a cgroup of version 2. The kernel
+// rejects that for a cgroup with processes, except the root.
+func enableControllers(dir string) error {
 	path := filepath.Join(dir, "cgroup.subtree_control")
 	given, err := os.ReadFile(path)
 	if err != nil {
@@ -92,7 +92,7 @@ func makeCgroups(name string) error {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}
-		return delegate(dir)
+		return enableControllers(dir)
 	}
 	hierarchies, err := hierarchiesV1()
 	if err != nil {

@@ -42,7 +42,7 @@ func (r request) String() string {
 func (w world) requests(replica string) (leases, writes []request) {
 	w.Helper()
 	file, err := os.Open(env.audit)
-	w.must(err)
+	w.Must(err)
 	defer func() { _ = file.Close() }()
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 1<<20)
@@ -52,7 +52,7 @@ func (w world) requests(replica string) (leases, writes []request) {
 			// The last line may be incomplete.
 			continue
 		}
-		if r.Stage != "ResponseComplete" || r.User.Username != harness.ReplicaUser(w.namespace, replica) ||
+		if r.Stage != "ResponseComplete" || r.User.Username != harness.ReplicaUser(w.Namespace, replica) ||
 			!slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, r.Verb) {
 			continue
 		}
@@ -64,7 +64,7 @@ func (w world) requests(replica string) (leases, writes []request) {
 			writes = append(writes, r)
 		}
 	}
-	w.must(lines.Err())
+	w.Must(lines.Err())
 	oldestFirst := func(a, b request) int { return a.Received.Compare(b.Received) }
 	slices.SortFunc(leases, oldestFirst)
 	slices.SortFunc(writes, oldestFirst)

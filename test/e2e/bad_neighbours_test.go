@@ -22,7 +22,7 @@ func TestBadNeighbours(t *testing.T) {
 	w.push("0.1.0")
 	source := w.source("hello", env.Registry.Address)
 	steady := w.release("steady", source.Name, nil)
-	w.ready(steady, 1)
+	w.UntilRevision(steady, 1)
 
 	t.Run("all", func(t *testing.T) {
 		for name, test := range map[string]func(world){
@@ -40,7 +40,7 @@ func TestBadNeighbours(t *testing.T) {
 		}
 	})
 
-	w.until(steady, "to be ready still", harness.Ready)
+	w.Until(steady, "to be ready still", harness.Ready)
 	if got := steady.Status.History[0]; got.Version != 1 || steady.Status.Failures != 0 {
 		t.Errorf("the steady release changed:\n%s", harness.Summary(steady))
 	}
@@ -48,79 +48,79 @@ func TestBadNeighbours(t *testing.T) {
 
 func notAChart(w world) {
 	noise := &helmchart.Metadata{APIVersion: "v2", Name: "hello", Version: "0.1.0"}
-	w.must(env.Registry.Push(w.Context(), w.namespace+"/hello", "0.1.0", noise, []byte("no chart at all")))
+	w.Must(env.Registry.Push(w.Context(), w.Namespace+"/hello", "0.1.0", noise, []byte("no chart at all")))
 	source := w.source("noise", env.Registry.Address)
 	hr := w.release("hello", source.Name, nil)
-	w.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonArtifactFailed,
-		"Could not load chart", w.namespace+"/noise", "cannot be read")
+	w.UntilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonArtifactFailed,
+		"Could not load chart", w.Namespace+"/noise", "cannot be read")
 	w.push("0.1.1")
-	w.ask(source)
-	w.ready(hr, 1)
+	w.requestReconciliation(source)
+	w.UntilRevision(hr, 1)
 }
 
 func valuesFailSchema(w world) {
 	w.push("0.1.0")
 	hr := w.release("hello", w.source("hello", env.Registry.Address).Name, values{"message": 7})
-	w.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonInstallFailed,
-		w.namespace+"/hello", "message", "got number, want string")
-	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = w.raw(values{"message": "seven"}) })
-	w.ready(hr, 1)
+	w.UntilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonInstallFailed,
+		w.Namespace+"/hello", "message", "got number, want string")
+	w.Edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = w.Raw(values{"message": "seven"}) })
+	w.UntilRevision(hr, 1)
 
-	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = w.raw(values{"replicas": -1}) })
-	w.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonUpgradeFailed, w.namespace+"/hello", "replicas")
+	w.Edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = w.Raw(values{"replicas": -1}) })
+	w.UntilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonUpgradeFailed, w.Namespace+"/hello", "replicas")
 	w.message("hello", "seven")
-	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = w.raw(values{"replicas": 2}) })
-	w.ready(hr, 2)
+	w.Edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = w.Raw(values{"replicas": 2}) })
+	w.UntilRevision(hr, 2)
 }
 
 func missingSource(w world) {
 	w.push("0.1.0")
 	hr := w.release("hello", "nowhere", nil)
-	w.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonArtifactFailed,
-		helmv2.KindOCIRepository, w.namespace+"/nowhere", "not found")
+	w.UntilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonArtifactFailed,
+		helmv2.KindOCIRepository, w.Namespace+"/nowhere", "not found")
 	w.source("nowhere", env.Registry.Address)
-	w.ready(hr, 1)
+	w.UntilRevision(hr, 1)
 }
 
 func unreachableRegistry(w world) {
 	// A free address that the test listens on later.
 	listener, err := new(net.ListenConfig).Listen(w.Context(), "tcp", "127.0.0.1:0")
-	w.must(err)
+	w.Must(err)
 	address := listener.Addr().String()
-	w.must(listener.Close())
+	w.Must(listener.Close())
 
 	source := w.source("away", address)
 	hr := w.release("hello", source.Name, nil)
-	w.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonSourceNotReady,
-		helmv2.KindOCIRepository, w.namespace+"/away", address, "connection refused")
+	w.UntilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonSourceNotReady,
+		helmv2.KindOCIRepository, w.Namespace+"/away", address, "connection refused")
 
 	registry, err := harness.StartRegistry(w.Context(), address)
-	w.must(err)
+	w.Must(err)
 	defer func() { _ = registry.Close() }()
 	archive, err := harness.HelloChart("0.1.0")
-	w.must(err)
-	w.must(registry.PushChart(w.Context(), w.namespace, archive))
-	w.ask(source)
-	w.ready(hr, 1)
+	w.Must(err)
+	w.Must(registry.PushChart(w.Context(), w.Namespace, archive))
+	w.requestReconciliation(source)
+	w.UntilRevision(hr, 1)
 }
 
 func clusterWithoutGate(w world) {
 	w.push("0.1.0")
 	hr := w.release("hello", w.source("hello", env.Registry.Address).Name, nil)
-	w.ready(hr, 1)
-	w.create(&corev1.ConfigMap{ObjectMeta: w.meta("elsewhere"), Data: map[string]string{"provider": "generic", "address": "https://127.0.0.1:1", "serviceAccountName": "tenant"}})
-	w.edit(hr, func(hr *helmv2.HelmRelease) {
+	w.UntilRevision(hr, 1)
+	w.Create(&corev1.ConfigMap{ObjectMeta: w.Meta("elsewhere"), Data: map[string]string{"provider": "generic", "address": "https://127.0.0.1:1", "serviceAccountName": "tenant"}})
+	w.Edit(hr, func(hr *helmv2.HelmRelease) {
 		hr.Spec.KubeConfig = &helmv2.KubeConfigReference{ConfigMapRef: &helmv2.LocalObjectReference{Name: "elsewhere"}}
 	})
-	w.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonRESTClientError, "ConfigMap '"+w.namespace+"/elsewhere': provider generic", "ObjectLevelWorkloadIdentity")
-	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.KubeConfig = nil })
-	w.ready(hr, 1)
+	w.UntilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonRESTClientError, "ConfigMap '"+w.Namespace+"/elsewhere': provider generic", "ObjectLevelWorkloadIdentity")
+	w.Edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.KubeConfig = nil })
+	w.UntilRevision(hr, 1)
 }
 
 // namespaceGoes: a release does not block the deletion of its namespace, although objects that its
 // uninstall needs are deleted at the same time.
 func namespaceGoes(w world) {
 	w.push("0.1.0")
-	w.ready(w.release("hello", w.source("hello", env.Registry.Address).Name, nil), 1)
+	w.UntilRevision(w.release("hello", w.source("hello", env.Registry.Address).Name, nil), 1)
 	w.leave()
 }

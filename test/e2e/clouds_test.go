@@ -134,7 +134,7 @@ func itself(t *testing.T) []string {
 // describe writes a ConfigMap.
 func (s *skies) describe(name string, data map[string]string) func(*helmv2.HelmReleaseSpec) {
 	s.Helper()
-	s.create(&corev1.ConfigMap{ObjectMeta: s.meta(name), Data: data})
+	s.Create(&corev1.ConfigMap{ObjectMeta: s.Meta(name), Data: data})
 	return func(spec *helmv2.HelmReleaseSpec) {
 		spec.KubeConfig = &helmv2.KubeConfigReference{ConfigMapRef: &helmv2.LocalObjectReference{Name: name}}
 	}
@@ -142,9 +142,9 @@ func (s *skies) describe(name string, data map[string]string) func(*helmv2.HelmR
 
 func (s *skies) known(name string, annotations map[string]string) {
 	s.Helper()
-	account := &corev1.ServiceAccount{ObjectMeta: s.meta(name)}
+	account := &corev1.ServiceAccount{ObjectMeta: s.Meta(name)}
 	account.Annotations = annotations
-	s.create(account)
+	s.Create(account)
 }
 
 // lives installs, upgrades and uninstalls with one token, and connects to a fixed address without a
@@ -152,12 +152,12 @@ func (s *skies) known(name string, annotations map[string]string) {
 func (s *skies) lives(name string, p provider) {
 	s.known("tenant", p.annotations)
 	hr := s.far("hello", nil, s.describe("there", map[string]string{"provider": name, "cluster": p.resource, "serviceAccountName": "tenant"}))
-	s.ready(hr, 1)
+	s.UntilRevision(hr, 1)
 	s.there("hello", "hello")
 	s.change(hr, values{"message": "two"})
-	s.ready(hr, 2)
+	s.UntilRevision(hr, 2)
 	s.there("hello", "two")
-	s.must(env.Client.Delete(s.Context(), hr))
+	s.Must(env.Client.Delete(s.Context(), hr))
 	s.departed(hr)
 
 	login := map[string]string{"aws": "sts.eu-west-1.amazonaws.com", "azure": "management.azure.com", "gcp": "iamcredentials.googleapis.com"}[name]
@@ -171,7 +171,7 @@ func (s *skies) lives(name string, p provider) {
 func (s *skies) silent(hr *helmv2.HelmRelease) {
 	s.Helper()
 	var events corev1.EventList
-	s.must(env.Client.List(s.Context(), &events, client.InNamespace(s.namespace)))
+	s.Must(env.Client.List(s.Context(), &events, client.InNamespace(s.Namespace)))
 	said := env.Controller.LogTail(1<<20) + harness.Summary(hr)
 	for _, e := range events.Items {
 		said += e.Message
@@ -190,27 +190,27 @@ func (s *skies) saysWhatIsWrong() {
 		p := ps[name]
 		s.known(name, p.annotations)
 		hr := s.far(name+"-wrong", nil, s.describe(name+"-wrong", map[string]string{"provider": name, "cluster": p.wrong, "serviceAccountName": name}))
-		s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError,
-			"ConfigMap '"+s.namespace+"/"+name+"-wrong', key 'cluster', provider "+name+": the cloud has not given access to "+p.wrong+" since ", p.missing)
+		s.UntilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError,
+			"ConfigMap '"+s.Namespace+"/"+name+"-wrong', key 'cluster', provider "+name+": the cloud has not given access to "+p.wrong+" since ", p.missing)
 		// Mending it is enough.
 		described := &corev1.ConfigMap{}
-		s.get(name+"-wrong", described)
+		s.Get(name+"-wrong", described)
 		described.Data["cluster"] = p.resource
-		s.must(env.Client.Update(s.Context(), described))
-		s.ready(hr, 1)
-		s.must(env.Client.Delete(s.Context(), hr))
+		s.Must(env.Client.Update(s.Context(), described))
+		s.UntilRevision(hr, 1)
+		s.Must(env.Client.Delete(s.Context(), hr))
 		s.departed(hr)
 
 		hr = s.far(name+"-nothing", nil, s.describe(name+"-nothing", map[string]string{"provider": name, "serviceAccountName": name}))
-		s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonRESTClientError, "ConfigMap '"+s.namespace+"/"+name+"-nothing': cluster is missing: its form for "+name)
+		s.UntilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonRESTClientError, "ConfigMap '"+s.Namespace+"/"+name+"-nothing': cluster is missing: its form for "+name)
 		hr = s.far(name+"-unprivileged", nil, s.describe(name+"-unprivileged", map[string]string{"provider": name, "cluster": p.resource, "serviceAccountName": "unprivileged"}))
-		s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonRESTClientError, "ConfigMap '"+s.namespace+"/"+name+"-unprivileged'", `serviceaccounts "unprivileged" not found`)
+		s.UntilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonRESTClientError, "ConfigMap '"+s.Namespace+"/"+name+"-unprivileged'", `serviceaccounts "unprivileged" not found`)
 	}
 	s.known("plain", nil)
 	hr := s.far("plain", nil, s.describe("plain", map[string]string{"provider": "aws", "cluster": harness.EKSCluster, "serviceAccountName": "plain"}))
-	s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "provider aws", "ServiceAccount '"+s.namespace+"/plain'", "eks.amazonaws.com/role-arn")
+	s.UntilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "provider aws", "ServiceAccount '"+s.Namespace+"/plain'", "eks.amazonaws.com/role-arn")
 	hr = s.far("pending", nil, s.describe("pending", map[string]string{"provider": "aws", "cluster": harness.EKSPending, "serviceAccountName": "aws"}))
-	s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "provider aws", "the answer of the cloud is incomplete")
+	s.UntilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "provider aws", "the answer of the cloud is incomplete")
 }
 
 // survivesTrouble makes all clouds refuse, fail, and not answer. Other releases must not be
@@ -225,33 +225,33 @@ func (s *skies) survivesTrouble() {
 		all[name] = s.far(name, nil, s.describe(name, map[string]string{"provider": name, "cluster": p.resource, "serviceAccountName": name}))
 	}
 	for name, hr := range all {
-		s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError,
+		s.UntilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError,
 			append([]string{"key 'cluster', provider " + name, "403"}, ps[name].trouble...)...)
 	}
 	s.clouds.Trouble(http.StatusInternalServerError)
 	for name, hr := range all {
-		s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "key 'cluster', provider "+name, "500")
+		s.UntilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "key 'cluster', provider "+name, "500")
 	}
 	s.clouds.Trouble(harness.Silence)
 	for name, hr := range all {
 		s.change(hr, values{"message": "later"})
-		s.create(&corev1.ConfigMap{ObjectMeta: s.meta(name + "-new"), Data: map[string]string{"provider": name, "cluster": ps[name].wrong, "serviceAccountName": name}})
+		s.Create(&corev1.ConfigMap{ObjectMeta: s.Meta(name + "-new"), Data: map[string]string{"provider": name, "cluster": ps[name].wrong, "serviceAccountName": name}})
 		for _, more := range []string{"-a", "-b"} {
 			s.far(name+more, nil, func(spec *helmv2.HelmReleaseSpec) {
 				spec.KubeConfig = &helmv2.KubeConfigReference{ConfigMapRef: &helmv2.LocalObjectReference{Name: name + "-new"}}
 			})
 		}
 	}
-	s.ready(s.release("near", "hello", nil), 1)
+	s.UntilRevision(s.release("near", "hello", nil), 1)
 	begun := time.Now()
 	for name, hr := range all {
-		s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "key 'cluster', provider "+name, "no answer in time")
+		s.UntilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "key 'cluster', provider "+name, "no answer in time")
 		s.silent(hr)
 	}
 	s.Logf("the silence was reported after %.1fs", time.Since(begun).Seconds())
 	s.clouds.Trouble(0)
 	for name, hr := range all {
-		s.ready(hr, 1)
+		s.UntilRevision(hr, 1)
 		s.there(name, "later")
 	}
 }
@@ -260,14 +260,14 @@ func (s *skies) survivesTrouble() {
 // controller's own identity connects only to addresses that the cloud returns.
 func (s *skies) goesItself() {
 	hr := s.far("hello", nil, s.describe("there", map[string]string{"provider": "aws", "cluster": harness.EKSCluster}))
-	s.ready(hr, 1)
+	s.UntilRevision(hr, 1)
 	s.there("hello", "hello")
 	hr = s.far("led-astray", nil, s.describe("astray", map[string]string{"provider": "aws", "cluster": harness.EKSCluster, "address": s.host, "ca.crt": "any"}))
-	s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "provider aws", "key 'address' differs from the address in the cloud")
+	s.UntilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "provider aws", "key 'address' differs from the address in the cloud")
 	s.known("tenant", map[string]string{"eks.amazonaws.com/role-arn": harness.EKSRole})
 	for name, provider := range map[string]string{"gated": "aws", "generic": "generic"} {
 		hr = s.far(name, nil, s.describe(name, map[string]string{"provider": provider, "cluster": harness.EKSCluster, "address": s.host, "serviceAccountName": "tenant"}))
-		s.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonRESTClientError, "ConfigMap '"+s.namespace+"/"+name+"'", "ObjectLevelWorkloadIdentity")
+		s.UntilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonRESTClientError, "ConfigMap '"+s.Namespace+"/"+name+"'", "ObjectLevelWorkloadIdentity")
 	}
 	s.silent(hr)
 }

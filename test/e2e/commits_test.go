@@ -24,9 +24,9 @@ import (
 )
 
 const (
-	// commits are made by so many, in at most so many rounds.
-	commits, committers, rounds = 100, 10, 20
-	// commitTakes is how long it takes to apply one.
+	// committers is the number of releases that change in each round.
+	committers = 10
+	// commitTakes is the time in which the parts of a commit are applied.
 	commitTakes = time.Second
 )
 
@@ -46,13 +46,16 @@ type committer struct {
 // results in exactly one revision, and no revision mixes two commits.
 func TestOneCommitOneRevision(t *testing.T) {
 	w := newWorld(t)
+	// Commits that took too long to apply are not counted, so there may be five times as many rounds.
+	commits := harness.Repetitions(2 * committers)
+	rounds := 5 * commits / committers
 	for n := range rounds + 1 {
 		w.push(versionOf(n))
 	}
-	w.must(env.Client.Create(t.Context(), &sourcev1.HelmRepository{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "charts"},
+	w.Must(env.Client.Create(t.Context(), &sourcev1.HelmRepository{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "charts"},
 		Spec: sourcev1.HelmRepositorySpec{
-			Type: sourcev1.HelmRepositoryTypeOCI, URL: "oci://" + env.Registry.Address + "/" + w.namespace, Insecure: true,
+			Type: sourcev1.HelmRepositoryTypeOCI, URL: "oci://" + env.Registry.Address + "/" + w.Namespace, Insecure: true,
 		},
 	}))
 	var all []*committer
@@ -60,7 +63,7 @@ func TestOneCommitOneRevision(t *testing.T) {
 		all = append(all, w.committer(fmt.Sprintf("commits-%d", i), i%2 == 0))
 	}
 	for _, c := range all {
-		c.ready(c.hr, 1)
+		c.UntilRevision(c.hr, 1)
 		c.revisions = 1
 	}
 	counted := 0
@@ -70,7 +73,7 @@ func TestOneCommitOneRevision(t *testing.T) {
 		}
 		w.commit(all, n)
 		for _, c := range all {
-			c.until(c.hr, "to be ready with "+versionOf(n), c.has(n))
+			c.Until(c.hr, "to be ready with "+versionOf(n), c.has(n))
 		}
 		// Time for a second upgrade that must not happen.
 		time.Sleep(commitTakes)
@@ -93,27 +96,27 @@ func configured(n int) map[string]string {
 // committer makes a release, its source and its values as one Kustomization would.
 func (w world) committer(name string, own bool) *committer {
 	w.Helper()
-	labels := map[string]string{"kustomize.toolkit.fluxcd.io/name": name, "kustomize.toolkit.fluxcd.io/namespace": w.namespace}
+	labels := map[string]string{"kustomize.toolkit.fluxcd.io/name": name, "kustomize.toolkit.fluxcd.io/namespace": w.Namespace}
 	c := &committer{world: w}
-	c.config = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name, Labels: labels}, Data: configured(0)}
-	w.must(env.Client.Create(w.Context(), c.config))
+	c.config = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name, Labels: labels}, Data: configured(0)}
+	w.Must(env.Client.Create(w.Context(), c.config))
 	spec := helmv2.HelmReleaseSpec{
-		Interval: metav1.Duration{Duration: time.Hour}, Values: w.raw(inline(0)), MaxHistory: new(0),
+		Interval: metav1.Duration{Duration: time.Hour}, Values: w.Raw(inline(0)), MaxHistory: new(0),
 		ValuesFrom: []helmv2.ValuesReference{{Kind: helmv2.KindConfigMap, Name: name}},
 	}
 	if own {
 		c.source = w.source(name, env.Registry.Address)
 		before := c.source.DeepCopy()
 		c.source.Labels, c.source.Spec.Reference = labels, &sourcev1.OCIRepositoryRef{Tag: versionOf(0)}
-		w.must(env.Client.Patch(w.Context(), c.source, client.MergeFrom(before)))
+		w.Must(env.Client.Patch(w.Context(), c.source, client.MergeFrom(before)))
 		spec.ChartRef = &helmv2.CrossNamespaceSourceReference{Kind: helmv2.KindOCIRepository, Name: name}
 	} else {
 		spec.Chart = &helmv2.HelmChartTemplate{Spec: helmv2.HelmChartTemplateSpec{
 			Chart: "hello", Version: versionOf(0), SourceRef: helmv2.CrossNamespaceObjectReference{Kind: sourcev1.HelmRepositoryKind, Name: "charts"},
 		}}
 	}
-	c.hr = &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name, Labels: labels}, Spec: spec}
-	w.must(env.Client.Create(w.Context(), c.hr))
+	c.hr = &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name, Labels: labels}, Spec: spec}
+	w.Must(env.Client.Create(w.Context(), c.hr))
 	return c
 }
 
@@ -130,11 +133,11 @@ func (w world) commit(all []*committer, n int) {
 	for _, c := range all {
 		for _, change := range []func(){
 			func() { c.version(n) },
-			func() { c.edit(c.hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = c.raw(inline(n)) }) },
+			func() { c.Edit(c.hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = c.Raw(inline(n)) }) },
 			func() {
 				before := c.config.DeepCopy()
 				c.config.Data = configured(n)
-				c.must(env.Client.Patch(c.Context(), c.config, client.MergeFrom(before)))
+				c.Must(env.Client.Patch(c.Context(), c.config, client.MergeFrom(before)))
 			},
 		} {
 			pieces = append(pieces, piece{c, rand.N(commitTakes * 9 / 10), change})
@@ -176,13 +179,13 @@ func (c *committer) wanted(n int) string {
 
 func (c *committer) version(n int) {
 	if c.source == nil {
-		c.edit(c.hr, func(hr *helmv2.HelmRelease) { hr.Spec.Chart.Spec.Version = versionOf(n) })
+		c.Edit(c.hr, func(hr *helmv2.HelmRelease) { hr.Spec.Chart.Spec.Version = versionOf(n) })
 		return
 	}
-	c.get(c.source.Name, c.source)
+	c.Get(c.source.Name, c.source)
 	before := c.source.DeepCopy()
 	c.source.Spec.Reference.Tag = versionOf(n)
-	c.must(env.Client.Patch(c.Context(), c.source, client.MergeFrom(before)))
+	c.Must(env.Client.Patch(c.Context(), c.source, client.MergeFrom(before)))
 }
 
 // check compares the stored revisions with a commit. It returns 0 for a commit that took too long

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/test/fixture"
 )
 
 // TestDependencyThatAppearsLater: a release waits for an object whose CRD does not exist yet.
@@ -21,31 +22,31 @@ func TestDependencyThatAppearsLater(t *testing.T) {
 		t.Skip("apiVersion and kind are not a part of the definitions in PINTLE_CRDS")
 	}
 	w := newWorld(t)
-	group := w.namespace + ".example.com"
+	group := w.Namespace + ".example.com"
 	w.push("0.1.0")
 	w.source("hello", env.Registry.Address)
-	hr := w.draft("hello", w.chartRef(helmv2.KindOCIRepository, "hello"), nil)
+	hr := w.Draft("hello", fixture.ChartRef(helmv2.KindOCIRepository, "hello"), nil)
 	hr.Spec.DependsOn = []helmv2.DependencyReference{{APIVersion: group + "/v1", Kind: "Database", Name: "main"}}
-	w.create(hr)
+	w.Create(hr)
 	waiting := func(texts ...string) {
-		w.says(hr, helmv2.ConditionReady, no, helmv2.ReasonDependencyNotReady, texts...)
+		w.UntilCondition(hr, helmv2.ConditionReady, no, helmv2.ReasonDependencyNotReady, texts...)
 	}
-	waiting("unable to get '"+w.namespace+"/main' dependency", "no kind Database in "+group+"/v1 is served yet")
+	waiting("unable to get '"+w.Namespace+"/main' dependency", "no kind Database in "+group+"/v1 is served yet")
 
-	w.create(databases(group))
-	waiting("Database '" + w.namespace + "/main' not found")
+	w.Create(databases(group))
+	waiting("Database '" + w.Namespace + "/main' not found")
 	database := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": group + "/v1", "kind": "Database", "metadata": map[string]any{"namespace": w.namespace, "name": "main"},
+		"apiVersion": group + "/v1", "kind": "Database", "metadata": map[string]any{"namespace": w.Namespace, "name": "main"},
 		"status": map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "False", "reason": "Provisioning", "message": "10 %"}}},
 	}}
-	w.create(database)
-	waiting("dependency '" + w.namespace + "/main' is not ready: Ready of the Database is False with reason Provisioning")
+	w.Create(database)
+	waiting("dependency '" + w.Namespace + "/main' is not ready: Ready of the Database is False with reason Provisioning")
 	if len(hr.Status.History) != 0 {
 		t.Error("it was installed too early")
 	}
-	w.must(unstructured.SetNestedSlice(database.Object, []any{map[string]any{"type": "Ready", "status": "True", "reason": "Provisioned"}}, "status", "conditions"))
-	w.must(env.Client.Update(w.Context(), database))
-	w.ready(hr, 1)
+	w.Must(unstructured.SetNestedSlice(database.Object, []any{map[string]any{"type": "Ready", "status": "True", "reason": "Provisioned"}}, "status", "conditions"))
+	w.Must(env.Client.Update(w.Context(), database))
+	w.UntilRevision(hr, 1)
 }
 
 // databases is a minimal CRD.

@@ -5,8 +5,6 @@ package e2e
 
 import (
 	"fmt"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,13 +15,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/test/fixture"
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
 const (
-	// driftReleases is the default number of releases of TestDrift; PINTLE_DRIFT_RELEASES overrides
-	// it. With 40, objects of all four kinds are changed and deleted, within seconds. `make bench
-	// DRIFT=1` measures more releases, without the race detector.
+	// driftReleases is the number of releases of TestDrift. With 40, objects of all four kinds are
+	// changed and deleted within seconds. `make bench DRIFT=1` measures more releases, without the
+	// race detector.
 	driftReleases = 40
 	// driftMedian and driftWorst are five times the documented limits, which hold without the race
 	// detector and other load.
@@ -35,13 +34,7 @@ const (
 // trigger the reconciliations.
 func TestDrift(t *testing.T) {
 	w := newWorld(t)
-	count := driftReleases
-	if s := os.Getenv("PINTLE_DRIFT_RELEASES"); s != "" {
-		var err error
-		count, err = strconv.Atoi(s)
-		w.must(err)
-	}
-	names := w.drifting(count)
+	names := w.drifting(driftReleases)
 	for _, c := range []struct {
 		name string
 		test func(world, []string)
@@ -51,7 +44,7 @@ func TestDrift(t *testing.T) {
 		// The last one, since it restores nothing.
 		{"reported", world.driftIsReported},
 	} {
-		if !t.Run(c.name, func(t *testing.T) { c.test(world{t, w.namespace}, names) }) {
+		if !t.Run(c.name, func(t *testing.T) { c.test(world{w.In(t)}, names) }) {
 			return
 		}
 	}
@@ -61,19 +54,19 @@ func TestDrift(t *testing.T) {
 func (w world) drifting(count int) (names []string) {
 	w.Helper()
 	chart, err := harness.LoadChart("bench")
-	w.must(err)
-	w.publish(chart)
-	w.create(&sourcev1.OCIRepository{
-		ObjectMeta: w.meta("bench"),
+	w.Must(err)
+	w.Publish(chart)
+	w.Create(&sourcev1.OCIRepository{
+		ObjectMeta: w.Meta("bench"),
 		Spec: sourcev1.OCIRepositorySpec{
-			URL: "oci://" + env.Registry.Address + "/" + w.namespace + "/bench", Insecure: true,
+			URL: "oci://" + env.Registry.Address + "/" + w.Namespace + "/bench", Insecure: true,
 			Interval: metav1.Duration{Duration: time.Hour}, Reference: &sourcev1.OCIRepositoryRef{Tag: chart.Metadata.Version},
 		},
 	})
 	for i := range count {
-		hr := w.draft(fmt.Sprintf("drift-%03d", i), w.chartRef(helmv2.KindOCIRepository, "bench"), nil)
+		hr := w.Draft(fmt.Sprintf("drift-%03d", i), fixture.ChartRef(helmv2.KindOCIRepository, "bench"), nil)
 		hr.Spec.DriftDetection = &helmv2.DriftDetection{Mode: helmv2.DriftDetectionEnabled}
-		w.create(hr)
+		w.Create(hr)
 		names = append(names, hr.Name)
 	}
 	w.all(count, "to be ready", harness.Ready)
@@ -83,11 +76,11 @@ func (w world) drifting(count int) (names []string) {
 // all waits until all releases of the namespace are as wanted.
 func (w world) all(count int, what string, wanted func(*helmv2.HelmRelease) bool) {
 	w.Helper()
-	ctx, cancel := w.bounded()
+	ctx, cancel := w.Bounded()
 	defer cancel()
-	w.must(env.Until(ctx, fmt.Sprintf("%d HelmReleases %s", count, what), func() (string, bool) {
+	w.Must(env.Until(ctx, fmt.Sprintf("%d HelmReleases %s", count, what), func() (string, bool) {
 		var list helmv2.HelmReleaseList
-		if err := env.Client.List(ctx, &list, client.InNamespace(w.namespace)); err != nil {
+		if err := env.Client.List(ctx, &list, client.InNamespace(w.Namespace)); err != nil {
 			return err.Error(), false
 		}
 		for i := range list.Items {
@@ -106,41 +99,41 @@ func rested(hr *helmv2.HelmRelease) bool {
 }
 
 func (w world) driftIsCorrected(names []string) {
-	tampering, err := env.Corrections(w.Context(), w.namespace, names)
-	w.must(err)
+	tampering, err := env.Corrections(w.Context(), w.Namespace, names)
+	w.Must(err)
 	defer tampering.Close()
-	w.must(tampering.Write(w.Context()))
-	w.must(tampering.Wait(w.Context(), patience))
+	w.Must(tampering.Write(w.Context()))
+	w.Must(tampering.Wait(w.Context(), patience))
 	w.soon(tampering)
 	w.all(len(names), "to be at rest", rested)
-	w.must(tampering.Unrevised(w.Context()))
+	w.Must(tampering.Unrevised(w.Context()))
 }
 
 // driftIsCorrectedAfterKill kills the controller while it corrects and changes go on.
 func (w world) driftIsCorrectedAfterKill(names []string) {
-	tampering, err := env.Corrections(w.Context(), w.namespace, names)
-	w.must(err)
+	tampering, err := env.Corrections(w.Context(), w.Namespace, names)
+	w.Must(err)
 	defer tampering.Close()
 	written := make(chan error, 1)
 	go func() { written <- tampering.Write(w.Context()) }()
-	ctx, cancel := w.bounded()
+	ctx, cancel := w.Bounded()
 	defer cancel()
 	// As early as possible, while most changes are still to be made.
-	w.must(env.Until(ctx, "the first correction", func() (string, bool) {
+	w.Must(env.Until(ctx, "the first correction", func() (string, bool) {
 		all, met := tampering.Counts()
 		return fmt.Sprintf("%d of %d", met, all), met > 0
 	}))
-	w.must(env.Controller.Kill(w.Context()))
+	w.Must(env.Controller.Kill(w.Context()))
 	all, met := tampering.Counts()
 	w.Logf("killed when %d of %d objects were as they should be", met, all)
-	w.must(<-written)
-	w.must(env.Controller.Start())
-	w.must(tampering.Wait(w.Context(), patience))
+	w.Must(<-written)
+	w.Must(env.Controller.Start())
+	w.Must(tampering.Wait(w.Context(), patience))
 	if left := tampering.Left(); left != "" {
 		w.Errorf("not as they should be: %s", left)
 	}
 	w.all(len(names), "to be at rest", rested)
-	w.must(tampering.Unrevised(w.Context()))
+	w.Must(tampering.Unrevised(w.Context()))
 	if met == all {
 		w.Skip("a stall made all corrections come at once, so that the kill came after them")
 	}
@@ -148,26 +141,26 @@ func (w world) driftIsCorrectedAfterKill(names []string) {
 
 func (w world) driftIsReported(names []string) {
 	for _, name := range names {
-		hr := &helmv2.HelmRelease{ObjectMeta: w.meta(name)}
-		w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.DriftDetection.Mode = helmv2.DriftDetectionWarn })
+		hr := &helmv2.HelmRelease{ObjectMeta: w.Meta(name)}
+		w.Edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.DriftDetection.Mode = helmv2.DriftDetectionWarn })
 	}
 	w.all(len(names), "to be at rest", rested)
-	tampering, err := env.Reports(w.Context(), w.namespace, names)
-	w.must(err)
+	tampering, err := env.Reports(w.Context(), w.Namespace, names)
+	w.Must(err)
 	defer tampering.Close()
-	w.must(tampering.Write(w.Context()))
-	w.must(tampering.Wait(w.Context(), patience))
+	w.Must(tampering.Write(w.Context()))
+	w.Must(tampering.Wait(w.Context(), patience))
 	w.soon(tampering)
 	all, _ := tampering.Counts()
 	var list helmv2.HelmReleaseList
-	w.must(env.Client.List(w.Context(), &list, client.InNamespace(w.namespace)))
+	w.Must(env.Client.List(w.Context(), &list, client.InNamespace(w.Namespace)))
 	drifted := 0
 	for i := range list.Items {
 		hr := &list.Items[i]
 		c := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionDrifted)
 		if c != nil && c.Status == yes {
 			drifted++
-			if !strings.Contains(c.Message, w.namespace+"/"+hr.Name) {
+			if !strings.Contains(c.Message, w.Namespace+"/"+hr.Name) {
 				w.Errorf("%s does not say which object has drifted: %s", hr.Name, c.Message)
 			}
 		}
@@ -178,8 +171,8 @@ func (w world) driftIsReported(names []string) {
 	if drifted != all {
 		w.Errorf("%d releases say that they have drifted, and %d have", drifted, all)
 	}
-	w.must(tampering.Unwritten(w.Context()))
-	w.must(tampering.Unrevised(w.Context()))
+	w.Must(tampering.Unwritten(w.Context()))
+	w.Must(tampering.Unrevised(w.Context()))
 }
 
 // soon checks that all was dealt with, and by and large in time.

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/test/fixture"
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
@@ -35,7 +36,7 @@ type replicas struct {
 // alone ends the controller that all tests share until the test has ended.
 func (w world) alone() {
 	w.Helper()
-	w.must(env.Controller.Stop(w.Context()))
+	w.Must(env.Controller.Stop(w.Context()))
 	w.Cleanup(func() {
 		if err := env.Controller.Start(); err != nil {
 			w.Error(err)
@@ -55,12 +56,12 @@ func (w world) replicas(names ...string) replicas {
 
 func (w world) replica(name string, args ...string) *harness.Controller {
 	w.Helper()
-	c, err := env.Replica(w.Context(), w.namespace, name, append([]string{
+	c, err := env.Replica(w.Context(), w.Namespace, name, append([]string{
 		"--enable-leader-election", "--concurrent=10", "--graceful-shutdown-timeout=25s",
 		// Not so short that a machine with other things to do loses it.
 		"--leader-election-lease-duration=15s", "--leader-election-renew-deadline=10s", "--leader-election-retry-period=2s",
 	}, args...)...)
-	w.must(err)
+	w.Must(err)
 	w.Cleanup(func() {
 		// The test checks how it ended before. The process may be stopped by a signal.
 		_ = c.Signal(syscall.SIGCONT)
@@ -79,7 +80,7 @@ func (w world) replica(name string, args ...string) *harness.Controller {
 // lease returns the Lease of replicas, an empty one if it does not exist.
 func (w world) lease(name string) *coordinationv1.Lease {
 	lease := &coordinationv1.Lease{}
-	_ = env.Client.Get(w.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, lease)
+	_ = env.Client.Get(w.Context(), client.ObjectKey{Namespace: w.Namespace, Name: name}, lease)
 	return lease
 }
 
@@ -93,15 +94,15 @@ func holder(l *coordinationv1.Lease) string {
 // lead starts a replica, and returns the new holder of a lease when it has changed.
 func (w world) lead(c *harness.Controller, name, before string) string {
 	w.Helper()
-	w.must(c.Start())
+	w.Must(c.Start())
 	return w.leaderAfter(name, before)
 }
 
 func (w world) leaderAfter(name, before string) (identity string) {
 	w.Helper()
-	ctx, cancel := w.bounded()
+	ctx, cancel := w.Bounded()
 	defer cancel()
-	w.must(env.Until(ctx, "another leader", func() (string, bool) {
+	w.Must(env.Until(ctx, "another leader", func() (string, bool) {
 		identity = holder(w.lease(name))
 		return "held by " + identity, identity != "" && identity != before
 	}))
@@ -115,14 +116,14 @@ func (w world) fleetOf(count int, labels map[string]string) []*helmv2.HelmReleas
 	source := w.source("hello", env.Registry.Address)
 	all := make([]*helmv2.HelmRelease, count)
 	for i := range all {
-		all[i] = w.draft(fmt.Sprintf("r%02d", i), w.chartRef(helmv2.KindOCIRepository, source.Name), values{"message": "first"})
+		all[i] = w.Draft(fmt.Sprintf("r%02d", i), fixture.ChartRef(helmv2.KindOCIRepository, source.Name), values{"message": "first"})
 		all[i].Labels = labels
 	}
 	for _, hr := range all {
-		w.create(hr)
+		w.Create(hr)
 	}
 	for _, hr := range all {
-		w.ready(hr, 1)
+		w.UntilRevision(hr, 1)
 	}
 	return all
 }
@@ -131,8 +132,8 @@ func (w world) fleetOf(count int, labels map[string]string) []*helmv2.HelmReleas
 func (w world) upgradeAll(all []*helmv2.HelmRelease, message string, takes time.Duration) {
 	w.Helper()
 	for _, hr := range all {
-		w.edit(hr, func(hr *helmv2.HelmRelease) {
-			hr.Spec.Values = w.raw(values{
+		w.Edit(hr, func(hr *helmv2.HelmRelease) {
+			hr.Spec.Values = w.Raw(values{
 				"message":        message,
 				"podAnnotations": values{"simulate.pintle.dev/delay": takes.String()},
 			})
@@ -147,9 +148,9 @@ func (w world) midway(all []*helmv2.HelmRelease, message string) {
 	enough := len(all) / 5
 	w.upgradeAll(all[:enough], message, time.Second)
 	w.upgradeAll(all[enough:], message, 15*time.Second)
-	ctx, cancel := w.bounded()
+	ctx, cancel := w.Bounded()
 	defer cancel()
-	w.must(env.Until(ctx, "releases to be upgraded", func() (string, bool) {
+	w.Must(env.Until(ctx, "releases to be upgraded", func() (string, bool) {
 		pending, done, waiting := w.progress(all, message)
 		seen := fmt.Sprintf("%d are being upgraded, %d have been, %d have not begun", pending, done, waiting)
 		if pending+waiting == 0 {
@@ -166,8 +167,8 @@ func (w world) midway(all []*helmv2.HelmRelease, message string) {
 // progress counts releases by the state of their newest stored revision.
 func (w world) progress(all []*helmv2.HelmRelease, message string) (pending, done, waiting int) {
 	w.Helper()
-	stored, err := env.Stored(w.Context(), w.namespace)
-	w.must(err)
+	stored, err := env.Stored(w.Context(), w.Namespace)
+	w.Must(err)
 	for _, hr := range all {
 		revisions := stored[hr.Name]
 		switch newest := revisions[len(revisions)-1]; {
@@ -187,10 +188,10 @@ func (w world) progress(all []*helmv2.HelmRelease, message string) (pending, don
 func (w world) once(all []*helmv2.HelmRelease, message string, before map[string]int) {
 	w.Helper()
 	for _, hr := range all {
-		w.until(hr, "to be ready", harness.Ready)
+		w.Until(hr, "to be ready", harness.Ready)
 	}
-	stored, err := env.Stored(w.Context(), w.namespace)
-	w.must(err)
+	stored, err := env.Stored(w.Context(), w.Namespace)
+	w.Must(err)
 	interrupted := 0
 	for _, hr := range all {
 		revisions := stored[hr.Name]
@@ -248,23 +249,23 @@ func TestFailover(t *testing.T) {
 	a, b := r.names["a"], r.names["b"]
 	first := w.lead(a, leaseName, "")
 	all := w.fleetOf(fleet, nil)
-	w.must(b.Start())
+	w.Must(b.Start())
 
 	var second string
 	if !t.Run("Shutdown", func(t *testing.T) {
-		second = world{t, w.namespace}.shutdown(a, all, first)
+		second = world{w.In(t)}.shutdown(a, all, first)
 	}) {
 		return
 	}
-	w.must(a.Start())
+	w.Must(a.Start())
 	if !t.Run("Kill", func(t *testing.T) {
-		first = world{t, w.namespace}.killed(b, all[:20], second)
+		first = world{w.In(t)}.killed(b, all[:20], second)
 	}) {
 		return
 	}
-	w.must(b.Start())
+	w.Must(b.Start())
 	t.Run("Stop", func(t *testing.T) {
-		world{t, w.namespace}.stopped(a, all[:20], first)
+		world{w.In(t)}.stopped(a, all[:20], first)
 	})
 }
 
@@ -273,7 +274,7 @@ func TestFailover(t *testing.T) {
 func (w world) shutdown(a *harness.Controller, all []*helmv2.HelmRelease, leader string) string {
 	before := versions(all)
 	w.midway(all, "second")
-	w.must(a.Stop(w.Context()))
+	w.Must(a.Stop(w.Context()))
 	if err := a.Exit(); err != nil {
 		w.Errorf("the leader ended with %v, want exit status 0", err)
 	}
@@ -295,7 +296,7 @@ func (w world) shutdown(a *harness.Controller, all []*helmv2.HelmRelease, leader
 func (w world) killed(b *harness.Controller, all []*helmv2.HelmRelease, leader string) string {
 	before := versions(all)
 	w.midway(all, "third")
-	w.must(b.Kill(w.Context()))
+	w.Must(b.Kill(w.Context()))
 	killed := time.Now()
 	next := w.leaderAfter(leaseName, leader)
 	w.once(all, "third", before)
@@ -313,14 +314,14 @@ func (w world) stopped(a *harness.Controller, all []*helmv2.HelmRelease, leader 
 	// arrive when it continues.
 	w.upgradeAll(all, "fourth", 40*time.Second)
 	w.applied(all, "fourth")
-	w.must(a.Signal(syscall.SIGSTOP))
+	w.Must(a.Signal(syscall.SIGSTOP))
 	w.leaderAfter(leaseName, leader)
 	w.once(all, "fourth", before)
 	awake := time.Now()
-	w.must(a.Signal(syscall.SIGCONT))
-	ctx, cancel := w.bounded()
+	w.Must(a.Signal(syscall.SIGCONT))
+	ctx, cancel := w.Bounded()
 	defer cancel()
-	w.must(env.Until(ctx, "the replica that lost its lease to end", func() (string, bool) {
+	w.Must(env.Until(ctx, "the replica that lost its lease to end", func() (string, bool) {
 		return "it runs", a.Ended() != nil
 	}))
 	if a.Exit() == nil {
@@ -341,9 +342,9 @@ func (w world) stopped(a *harness.Controller, all []*helmv2.HelmRelease, leader 
 // applied waits until all upgrades have written everything that precedes the wait for Pods.
 func (w world) applied(all []*helmv2.HelmRelease, message string) {
 	w.Helper()
-	ctx, cancel := w.bounded()
+	ctx, cancel := w.Bounded()
 	defer cancel()
-	w.must(env.Until(ctx, "upgrades to wait for pods", func() (string, bool) {
+	w.Must(env.Until(ctx, "upgrades to wait for pods", func() (string, bool) {
 		pending, done, waiting := w.progress(all, message)
 		seen := fmt.Sprintf("%d are being upgraded, %d have been, %d have not begun", pending, done, waiting)
 		if done > 0 {
@@ -368,21 +369,21 @@ func TestShortOfMemory(t *testing.T) {
 	w := newWorld(t)
 	w.alone()
 	limit, used := filepath.Join(t.TempDir(), "limit"), filepath.Join(t.TempDir(), "used")
-	w.must(os.WriteFile(limit, []byte("1000\n"), 0o600))
-	w.must(os.WriteFile(used, []byte("100\n"), 0o600))
+	w.Must(os.WriteFile(limit, []byte("1000\n"), 0o600))
+	w.Must(os.WriteFile(used, []byte("100\n"), 0o600))
 	a := w.replica("a", "--feature-gates=OOMWatch=true", "--oom-watch-interval=50ms",
 		"--oom-watch-max-memory-path="+limit, "--oom-watch-current-memory-path="+used)
 	leader := w.lead(a, leaseName, "")
 	all := w.fleetOf(1, nil)
-	w.must(w.replica("b").Start())
+	w.Must(w.replica("b").Start())
 	before := versions(all)
 	w.upgradeAll(all, "second", 10*time.Second)
 	w.applied(all, "second")
 
-	w.must(os.WriteFile(used, []byte("950\n"), 0o600))
-	ctx, cancel := w.bounded()
+	w.Must(os.WriteFile(used, []byte("950\n"), 0o600))
+	ctx, cancel := w.Bounded()
 	defer cancel()
-	w.must(env.Until(ctx, "the leader to end", func() (string, bool) { return "it runs", a.Ended() != nil }))
+	w.Must(env.Until(ctx, "the leader to end", func() (string, bool) { return "it runs", a.Ended() != nil }))
 	if err := a.Exit(); err != nil {
 		t.Errorf("the leader ended with %v, want exit status 0", err)
 	}

@@ -23,11 +23,11 @@ func TestFlux(t *testing.T) {
 	w := newWorld(t)
 	w.push("0.1.0")
 	hr := w.release("hello", w.source("hello", env.Registry.Address).Name, values{"message": "one"})
-	w.ready(hr, 1)
+	w.UntilRevision(hr, 1)
 	f := flux{w, path}
 
-	f.says("get hr hello", "hello", "0.1.0+", "False", "True", "Helm install succeeded for release "+w.namespace+"/hello.v1")
-	f.says("get hr hello --show-source", "OCIRepository/"+w.namespace+"/hello")
+	f.says("get hr hello", "hello", "0.1.0+", "False", "True", "Helm install succeeded for release "+w.Namespace+"/hello.v1")
+	f.says("get hr hello --show-source", "OCIRepository/"+w.Namespace+"/hello")
 	f.says("get hr hello --status-selector ready=true", "0.1.0+")
 	f.says("reconcile hr hello", "applied revision 0.1.0+")
 	f.is(hr, 1, "one")
@@ -53,9 +53,9 @@ func TestFlux(t *testing.T) {
 func (f flux) suspensions(hr *helmv2.HelmRelease) {
 	f.Helper()
 	f.says("suspend hr hello", "helmrelease suspended")
-	f.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = f.raw(values{"message": "two"}) })
+	f.Edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = f.Raw(values{"message": "two"}) })
 	f.refuses("reconcile hr hello", "resource is suspended")
-	f.until(hr, "to have taken note of its suspension", func(hr *helmv2.HelmRelease) bool {
+	f.Until(hr, "to have taken note of its suspension", func(hr *helmv2.HelmRelease) bool {
 		return hr.Status.ObservedGeneration == hr.Generation
 	})
 	f.says("get hr hello", "0.2.0+", "True")
@@ -74,14 +74,14 @@ func (f flux) failures(hr *helmv2.HelmRelease) {
 	f.settles(hr, conditions{helmv2.ConditionStalled: yes})
 	f.refuses("reconcile hr hello", "Failed to upgrade after 1 attempt(s)")
 	f.refuses("reconcile hr hello --reset", "Failed to upgrade after 1 attempt(s)")
-	f.says("get hr hello --status-selector ready=false", "0.2.0+", "False", "Helm upgrade failed for release "+f.namespace+"/hello")
+	f.says("get hr hello --status-selector ready=false", "0.2.0+", "False", "Helm upgrade failed for release "+f.Namespace+"/hello")
 	f.change(hr, values{"message": "three"}, func(spec *helmv2.HelmReleaseSpec) { spec.Timeout = duration(patience) })
 	f.says("reconcile hr hello", "applied revision 0.2.0+")
 	// The reset waited for the objects of revision 5 once more, which makes none.
 	f.is(hr, 6, "three")
 
 	f.says("debug hr hello --show-values", "message: three")
-	f.says("debug hr hello --show-status", "type: Ready", "observedGeneration:", "lastAttemptedReleaseAction: upgrade", "storageNamespace: "+f.namespace)
+	f.says("debug hr hello --show-status", "type: Ready", "observedGeneration:", "lastAttemptedReleaseAction: upgrade", "storageNamespace: "+f.Namespace)
 	f.says("debug hr hello --show-history", "chartName: hello", "status: deployed", "digest: sha256:")
 }
 
@@ -93,7 +93,7 @@ type flux struct {
 }
 
 func (f flux) run(command string) (string, error) {
-	args := append(strings.Fields(command), "--kubeconfig", env.Kubeconfig, "--namespace", f.namespace, "--timeout", patience.String())
+	args := append(strings.Fields(command), "--kubeconfig", env.Kubeconfig, "--namespace", f.Namespace, "--timeout", patience.String())
 	out, err := exec.CommandContext(f.Context(), f.path, args...).CombinedOutput()
 	f.Logf("flux %s\n%s", command, out)
 	return string(out), err
@@ -103,7 +103,7 @@ func (f flux) run(command string) (string, error) {
 func (f flux) says(command string, parts ...string) {
 	f.Helper()
 	out, err := f.run(command)
-	f.must(err)
+	f.Must(err)
 	f.contains(command, out, parts)
 }
 
@@ -129,7 +129,7 @@ func (f flux) contains(command, out string, parts []string) {
 // is checks the state at the moment that a command has ended.
 func (f flux) is(hr *helmv2.HelmRelease, revision int, message string) {
 	f.Helper()
-	f.get(hr.Name, hr)
+	f.Get(hr.Name, hr)
 	if got := hr.Status.History[0].Version; got != revision {
 		f.Errorf("the command ended at revision %d, want %d", got, revision)
 	}

@@ -20,16 +20,15 @@ import (
 )
 
 const (
-	kills = 10
 	// Long enough for a kill to hit the waits as well as the writes.
 	podDelay  = 700 * time.Millisecond
 	hookDelay = 300 * time.Millisecond
 )
 
-// TestSurvivesKill kills the controller while it installs one release and
-// upgrades another, starts it again and expects both to arrive. The seed of a run
-// that failed can be given in PINTLE_SEED.
-func TestSurvivesKill(t *testing.T) {
+// killMoments returns the moments of kills as fractions of a round. Each part of a round has one,
+// at random, so that no run misses a phase. PINTLE_SEED repeats the moments of an earlier run.
+func killMoments(t *testing.T) []float64 {
+	t.Helper()
 	seed := uint64(time.Now().UnixNano())
 	if s := os.Getenv("PINTLE_SEED"); s != "" {
 		var err error
@@ -39,7 +38,17 @@ func TestSurvivesKill(t *testing.T) {
 	}
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
+	moments := make([]float64, harness.Repetitions(5))
+	for i, part := range random.Perm(len(moments)) {
+		moments[i] = (float64(part) + random.Float64()) / float64(len(moments))
+	}
+	return moments
+}
 
+// TestSurvivesKill kills the controller while it installs one release and upgrades another, and
+// starts it again. Both releases become ready, without a second successful revision.
+func TestSurvivesKill(t *testing.T) {
+	moments := killMoments(t)
 	w := newWorld(t)
 	w.push("0.1.0")
 	source := w.source("hello", env.Registry.Address)
@@ -48,26 +57,24 @@ func TestSurvivesKill(t *testing.T) {
 		"hook":           values{"podAnnotations": values{"simulate.pintle.dev/delay": hookDelay.String()}},
 	}
 	upgraded := w.release("r0", source.Name, slow)
-	w.ready(upgraded, 1)
+	w.UntilRevision(upgraded, 1)
 
 	// Round 0 runs without a kill, to measure the duration of a round.
 	var undisturbed time.Duration
-	// One moment in each tenth of a round, so that no run misses a phase.
-	tenths := random.Perm(kills)
-	for i := range kills + 1 {
+	for i := range len(moments) + 1 {
 		began := time.Now()
 		installed := w.release(fmt.Sprintf("r%d", i+1), source.Name, slow)
-		w.edit(upgraded, func(hr *helmv2.HelmRelease) {
-			hr.Spec.Values = w.raw(values{"message": "again", "podAnnotations": slow["podAnnotations"], "hook": slow["hook"]})
+		w.Edit(upgraded, func(hr *helmv2.HelmRelease) {
+			hr.Spec.Values = w.Raw(values{"message": "again", "podAnnotations": slow["podAnnotations"], "hook": slow["hook"]})
 		})
 		hit := "nothing"
 		var moment time.Duration
 		if i > 0 {
-			moment = time.Duration((float64(tenths[i-1]) + random.Float64()) / kills * float64(undisturbed))
+			moment = time.Duration(moments[i-1] * float64(undisturbed))
 			time.Sleep(moment)
-			w.must(env.Controller.Kill(t.Context()))
+			w.Must(env.Controller.Kill(t.Context()))
 			hit = w.statuses(installed) + ", " + w.statuses(upgraded)
-			w.must(env.Controller.Start())
+			w.Must(env.Controller.Start())
 		}
 		w.arrived(installed, min(i, 1))
 		// It was installed in the round before, so it has lived through two kills.
@@ -86,8 +93,8 @@ func TestSurvivesKill(t *testing.T) {
 // statuses names a release and the states of its revisions, oldest first.
 func (w world) statuses(hr *helmv2.HelmRelease) string {
 	w.Helper()
-	history, err := env.History(w.namespace, hr.Name)
-	w.must(err)
+	history, err := env.History(w.Namespace, hr.Name)
+	w.Must(err)
 	var all []string
 	for _, r := range history {
 		all = append(all, r.Info.Status.String())
@@ -98,9 +105,9 @@ func (w world) statuses(hr *helmv2.HelmRelease) string {
 // arrived waits until a release is ready and checks Helm's storage after the kills.
 func (w world) arrived(hr *helmv2.HelmRelease, kills int) {
 	w.Helper()
-	w.until(hr, "to be ready", harness.Ready)
-	history, err := env.History(w.namespace, hr.Name)
-	w.must(err)
+	w.Until(hr, "to be ready", harness.Ready)
+	history, err := env.History(w.Namespace, hr.Name)
+	w.Must(err)
 	var failed, deployed int
 	succeeded := map[string]int{}
 	for _, r := range history {
@@ -111,13 +118,13 @@ func (w world) arrived(hr *helmv2.HelmRelease, kills int) {
 			deployed++
 		}
 		// Helm may set the status superseded for a failed revision without an earlier one; only the
-		// description tells them apart.
+		// description distinguishes them.
 		if !strings.HasSuffix(r.Info.Description, " complete") {
 			failed++
 			continue
 		}
 		config, err := json.Marshal(r.Config)
-		w.must(err)
+		w.Must(err)
 		inputs := r.Chart.Metadata.Version + " with " + string(config)
 		if earlier, twice := succeeded[inputs]; twice {
 			w.Errorf("%s: revisions %d and %d both succeeded with the same inputs, chart %s", hr.Name, earlier, r.Version, inputs)
@@ -144,27 +151,27 @@ func TestShutdownIsNoFailure(t *testing.T) {
 	w := newWorld(t)
 	w.push("0.1.0")
 	hr := w.release("patient", w.source("hello", env.Registry.Address).Name, values{})
-	w.ready(hr, 1)
-	w.edit(hr, func(hr *helmv2.HelmRelease) {
-		hr.Spec.Values = w.raw(values{
+	w.UntilRevision(hr, 1)
+	w.Edit(hr, func(hr *helmv2.HelmRelease) {
+		hr.Spec.Values = w.Raw(values{
 			"message":        "later",
 			"podAnnotations": values{"simulate.pintle.dev/delay": "6s"},
 		})
 	})
-	w.until(hr, "to be upgraded", func(hr *helmv2.HelmRelease) bool {
+	w.Until(hr, "to be upgraded", func(hr *helmv2.HelmRelease) bool {
 		return strings.HasSuffix(w.statuses(hr), "pending-upgrade]")
 	})
 	// Past the hook, into the wait.
 	time.Sleep(2 * time.Second)
 
 	began := time.Now()
-	w.must(env.Controller.Stop(t.Context()))
+	w.Must(env.Controller.Stop(t.Context()))
 	t.Logf("the controller ended after %s", time.Since(began).Round(time.Millisecond))
 	if got := w.statuses(hr); !strings.HasSuffix(got, "failed]") {
 		t.Errorf("after the shutdown the revisions are %s, want the newest to be failed", got)
 	}
-	w.must(env.Controller.Start())
-	w.until(hr, "to be ready", harness.Ready)
+	w.Must(env.Controller.Start())
+	w.Until(hr, "to be ready", harness.Ready)
 	if hr.Status.UpgradeFailures != 0 || hr.Status.Failures != 0 {
 		t.Errorf("the shutdown counts as %d failures", hr.Status.Failures)
 	}

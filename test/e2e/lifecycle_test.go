@@ -28,13 +28,13 @@ func TestLifecycle(t *testing.T) {
 	source := w.source("hello", env.Registry.Address)
 	hr := w.release("hello", source.Name, values{"message": "one"})
 
-	w.ready(hr, 1)
+	w.UntilRevision(hr, 1)
 	w.installed(hr)
 	w.helmReads("hello", "one")
 
 	began := time.Now()
-	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = w.raw(values{"message": "two"}) })
-	w.ready(hr, 2)
+	w.Edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = w.Raw(values{"message": "two"}) })
+	w.UntilRevision(hr, 2)
 	took := time.Since(began)
 	w.Logf("revision 2 Ready after %.1fs", took.Seconds())
 	if took > time.Minute {
@@ -43,25 +43,25 @@ func TestLifecycle(t *testing.T) {
 	w.message("hello", "two")
 
 	w.push("0.2.0")
-	w.ask(source)
-	w.until(hr, "to have chart version 0.2.0", func(hr *helmv2.HelmRelease) bool {
+	w.requestReconciliation(source)
+	w.Until(hr, "to have chart version 0.2.0", func(hr *helmv2.HelmRelease) bool {
 		return strings.HasPrefix(hr.Status.History[0].ChartVersion, "0.2.0+")
 	})
-	w.ready(hr, 3)
+	w.UntilRevision(hr, 3)
 
-	w.edit(hr, func(hr *helmv2.HelmRelease) {
-		hr.Spec.Suspend, hr.Spec.Values = true, w.raw(values{"message": "three"})
+	w.Edit(hr, func(hr *helmv2.HelmRelease) {
+		hr.Spec.Suspend, hr.Spec.Values = true, w.Raw(values{"message": "three"})
 	})
-	w.until(hr, "to have taken note of its suspension", func(hr *helmv2.HelmRelease) bool {
+	w.Until(hr, "to have taken note of its suspension", func(hr *helmv2.HelmRelease) bool {
 		return hr.Status.ObservedGeneration == hr.Generation
 	})
 	w.message("hello", "two")
-	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = false })
-	w.ready(hr, 4)
+	w.Edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = false })
+	w.UntilRevision(hr, 4)
 	w.message("hello", "three")
 
-	w.told(hr, helmv2.ReasonInstallSucceeded, helmv2.ReasonUpgradeSucceeded)
-	w.must(env.Client.Delete(w.Context(), hr))
+	w.untilEvents(hr, helmv2.ReasonInstallSucceeded, helmv2.ReasonUpgradeSucceeded)
+	w.Must(env.Client.Delete(w.Context(), hr))
 	w.gone(hr)
 }
 
@@ -69,14 +69,14 @@ func TestLifecycle(t *testing.T) {
 func TestChartTemplate(t *testing.T) {
 	w := newWorld(t)
 	w.push("0.1.0")
-	w.must(env.Client.Create(w.Context(), &sourcev1.HelmRepository{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "charts"},
+	w.Must(env.Client.Create(w.Context(), &sourcev1.HelmRepository{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "charts"},
 		Spec: sourcev1.HelmRepositorySpec{
-			Type: sourcev1.HelmRepositoryTypeOCI, URL: "oci://" + env.Registry.Address + "/" + w.namespace, Insecure: true,
+			Type: sourcev1.HelmRepositoryTypeOCI, URL: "oci://" + env.Registry.Address + "/" + w.Namespace, Insecure: true,
 		},
 	}))
 	hr := &helmv2.HelmRelease{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "hello"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "hello"},
 		Spec: helmv2.HelmReleaseSpec{
 			Interval: metav1.Duration{Duration: time.Hour},
 			Chart: &helmv2.HelmChartTemplate{Spec: helmv2.HelmChartTemplateSpec{
@@ -85,16 +85,16 @@ func TestChartTemplate(t *testing.T) {
 			}},
 		},
 	}
-	w.must(env.Client.Create(w.Context(), hr))
-	w.ready(hr, 1)
+	w.Must(env.Client.Create(w.Context(), hr))
+	w.UntilRevision(hr, 1)
 
 	chart := &sourcev1.HelmChart{}
-	w.get(w.namespace+"-hello", chart)
+	w.Get(w.Namespace+"-hello", chart)
 	w.originLabels(chart, hr)
-	if want := w.namespace + "/" + chart.Name; hr.Status.HelmChart != want {
+	if want := w.Namespace + "/" + chart.Name; hr.Status.HelmChart != want {
 		t.Errorf("status.helmChart is %q, want %q", hr.Status.HelmChart, want)
 	}
-	w.must(env.Client.Delete(w.Context(), hr))
+	w.Must(env.Client.Delete(w.Context(), hr))
 	w.gone(hr)
 	if err := env.Client.Get(t.Context(), client.ObjectKeyFromObject(chart), chart); !apierrors.IsNotFound(err) {
 		t.Errorf("the HelmChart is left (error %v)", err)
@@ -103,7 +103,7 @@ func TestChartTemplate(t *testing.T) {
 
 // chartObjects are the objects of test/charts/hello.
 func (w world) chartObjects() []client.Object {
-	meta := metav1.ObjectMeta{Namespace: w.namespace, Name: "hello"}
+	meta := metav1.ObjectMeta{Namespace: w.Namespace, Name: "hello"}
 	return []client.Object{
 		&appsv1.Deployment{ObjectMeta: meta}, &corev1.Service{ObjectMeta: meta}, &corev1.ConfigMap{ObjectMeta: meta},
 	}
@@ -120,7 +120,7 @@ func (w world) originLabels(o client.Object, hr *helmv2.HelmRelease) {
 func (w world) installed(hr *helmv2.HelmRelease) {
 	w.Helper()
 	for _, o := range w.chartObjects() {
-		w.get(o.GetName(), o)
+		w.Get(o.GetName(), o)
 		w.originLabels(o, hr)
 	}
 	status := hr.Status
@@ -155,20 +155,20 @@ func (w world) installed(hr *helmv2.HelmRelease) {
 // revision.
 func (w world) helmReads(name, message string) {
 	w.Helper()
-	config, err := env.Helm(w.namespace)
-	w.must(err)
+	config, err := env.Helm(w.Namespace)
+	w.Must(err)
 	list, err := action.NewList(config).Run()
-	w.must(err)
+	w.Must(err)
 	if len(list) != 1 || list[0].Name != name || list[0].Info.Status != "deployed" {
 		w.Errorf("helm list shows %+v", list)
 	}
-	history, err := env.History(w.namespace, name)
-	w.must(err)
+	history, err := env.History(w.Namespace, name)
+	w.Must(err)
 	if len(history) != 1 || history[0].Version != 1 {
 		w.Errorf("helm history shows %d revisions", len(history))
 	}
 	got, err := action.NewGet(config).Run(name)
-	w.must(err)
+	w.Must(err)
 	if !strings.Contains(got.Manifest, "kind: Deployment") || !strings.Contains(got.Manifest, `message: "`+message+`"`) {
 		w.Errorf("helm get manifest shows:\n%s", got.Manifest)
 	}
@@ -178,21 +178,21 @@ func (w world) helmReads(name, message string) {
 func (w world) message(name, want string) {
 	w.Helper()
 	cm := &corev1.ConfigMap{}
-	w.get(name, cm)
+	w.Get(name, cm)
 	if got := cm.Data["message"]; got != want {
 		w.Errorf("the message of %s is %q, want %q", name, got, want)
 	}
 }
 
-// told checks that there are Kubernetes events with the given reasons. They are sent after the
-// status is written, so told waits for them.
-func (w world) told(hr *helmv2.HelmRelease, reasons ...string) {
+// untilEvents waits for Kubernetes events with the given reasons. They are sent after the status is
+// written.
+func (w world) untilEvents(hr *helmv2.HelmRelease, reasons ...string) {
 	w.Helper()
-	ctx, cancel := w.bounded()
+	ctx, cancel := w.Bounded()
 	defer cancel()
-	w.must(env.Until(ctx, "events "+strings.Join(reasons, ", "), func() (string, bool) {
+	w.Must(env.Until(ctx, "events "+strings.Join(reasons, ", "), func() (string, bool) {
 		var events corev1.EventList
-		if err := env.Client.List(ctx, &events, client.InNamespace(w.namespace)); err != nil {
+		if err := env.Client.List(ctx, &events, client.InNamespace(w.Namespace)); err != nil {
 			return err.Error(), false
 		}
 		var seen []string
@@ -208,27 +208,15 @@ func (w world) told(hr *helmv2.HelmRelease, reasons ...string) {
 // gone waits until a deleted HelmRelease is gone and checks that nothing is left of it.
 func (w world) gone(hr *helmv2.HelmRelease) {
 	w.Helper()
-	ctx, cancel := w.bounded()
-	defer cancel()
-	w.must(env.Until(ctx, "HelmRelease "+hr.Name+" to be gone", func() (string, bool) {
-		err := env.Client.Get(ctx, client.ObjectKeyFromObject(hr), &helmv2.HelmRelease{})
-		return "it exists, or " + errorText(err), apierrors.IsNotFound(err)
-	}))
+	w.UntilGone(hr)
 	for _, o := range w.chartObjects() {
-		if err := env.Client.Get(ctx, client.ObjectKeyFromObject(o), o); !apierrors.IsNotFound(err) {
+		if err := env.Client.Get(w.Context(), client.ObjectKeyFromObject(o), o); !apierrors.IsNotFound(err) {
 			w.Errorf("%T %s is left (error %v)", o, o.GetName(), err)
 		}
 	}
-	history, err := env.History(w.namespace, hr.Name)
-	w.must(err)
+	history, err := env.History(w.Namespace, hr.Name)
+	w.Must(err)
 	if len(history) != 0 {
 		w.Errorf("%d revisions are left in Helm storage", len(history))
 	}
-}
-
-func errorText(err error) string {
-	if err == nil {
-		return "no error"
-	}
-	return err.Error()
 }

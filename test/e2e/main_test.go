@@ -13,13 +13,9 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
-	"time"
 
-	"github.com/go-logr/logr"
-	"sigs.k8s.io/controller-runtime/pkg/log"
-
+	"github.com/pintle-dev/pintle/test/fixture"
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
@@ -42,51 +38,32 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func run(m *testing.M) (code int, err error) {
-	bin, controller := os.Getenv("PINTLE_CLUSTER_BIN"), os.Getenv("PINTLE_CONTROLLER")
-	if bin == "" || controller == "" {
-		return 1, fmt.Errorf("PINTLE_CLUSTER_BIN and PINTLE_CONTROLLER are not set: " +
-			"these tests need executables that `make test` or `make test-e2e` builds (`make test-fast` runs without them)")
-	}
-	// Else it complains that it was given none.
-	log.SetLogger(logr.Discard())
-	ctx := context.Background()
-	keep := filepath.Join(harness.Root(), "bin", "e2e-controller.log")
+func run(m *testing.M) (int, error) {
 	dir := filepath.Join(harness.Root(), "bin", "e2e", strconv.Itoa(os.Getpid()))
 	env.audit = filepath.Join(dir, "audit.log")
-	env.Environment, err = harness.Start(ctx, harness.Options{
-		Dir:        dir,
-		ClusterBin: bin, Controller: controller, CRDs: os.Getenv("PINTLE_CRDS"), AuditLog: env.audit, Canaries: true,
-		// Tests that break an input and repair it need short retry delays.
-		ControllerArgs: []string{"--min-retry-delay=200ms", "--max-retry-delay=3s", "--log-level=debug"},
-		Progress: func(format string, args ...any) {
-			fmt.Printf("%s  %s\n", time.Now().Format(time.TimeOnly), fmt.Sprintf(format, args...))
+	suite := fixture.Suite{
+		Options: harness.Options{Dir: dir, AuditLog: env.audit},
+		Prepare: func(ctx context.Context, e *harness.Environment) (err error) {
+			env.Environment = e
+			// These sources are not needed by `make run`.
+			if env.charts, err = harness.StartHelmRepository(ctx); err != nil {
+				return err
+			}
+			env.git, err = harness.StartGit(ctx, filepath.Join(dir, "git"))
+			return err
 		},
-	})
-	if err != nil {
-		return 1, err
+		Failed: func(e *harness.Environment) error {
+			kept := dir + "-controller.log"
+			fmt.Println("the controller's log is kept in", kept)
+			return os.Rename(e.Controller.LogPath, kept)
+		},
 	}
-	if err = startSources(ctx, filepath.Join(dir, "git")); err != nil {
-		return 1, errors.Join(err, env.Stop(ctx))
+	code, err := suite.Run(context.Background(), m)
+	if env.charts != nil {
+		err = errors.Join(err, env.charts.Close())
 	}
-	code = m.Run()
-	if strings.Contains(env.Controller.LogTail(1<<20), "WARNING: DATA RACE") {
-		code = 1
-		fmt.Println("there is a data race in the controller")
+	if env.git != nil {
+		err = errors.Join(err, env.git.Close())
 	}
-	leaks := env.Check(ctx)
-	if code != 0 || leaks != nil {
-		fmt.Println("the controller's log is kept in", keep)
-	}
-	_ = os.Rename(env.Controller.LogPath, keep)
-	return code, errors.Join(leaks, env.charts.Close(), env.git.Close(), env.Stop(ctx))
-}
-
-// startSources starts the sources that `make run` does not need.
-func startSources(ctx context.Context, dir string) (err error) {
-	if env.charts, err = harness.StartHelmRepository(ctx); err != nil {
-		return err
-	}
-	env.git, err = harness.StartGit(ctx, dir)
-	return err
+	return code, err
 }

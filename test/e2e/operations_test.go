@@ -5,10 +5,8 @@ package e2e
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"reflect"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -18,7 +16,6 @@ import (
 	helmchart "helm.sh/helm/v3/pkg/chart"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -28,6 +25,7 @@ import (
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/test/fixture"
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
@@ -76,7 +74,7 @@ metadata: {name: data-{{ .Release.Name }}}
 spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
 `
 
-// simpleHook is a hook whose Pods behave as an annotation says.
+// simpleHook is a hook with an annotation of its Pods, which sets their simulated behavior.
 const simpleHook = `apiVersion: batch/v1
 kind: Job
 metadata: {name: %s, annotations: {helm.sh/hook: %s}}
@@ -86,29 +84,7 @@ spec: {template: {metadata: {annotations: {%s}}, spec: {restartPolicy: Never, co
 // nextcloud is a release with these hooks that belongs to an ApplicationInstance.
 func (w world) nextcloud() *helmv2.HelmRelease {
 	w.Helper()
-	preserve := true
-	crd := &apiextensionsv1.CustomResourceDefinition{
-		ObjectMeta: metav1.ObjectMeta{Name: "applicationinstances.apps.vworkspace.io"},
-		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-			Group: "apps.vworkspace.io", Scope: apiextensionsv1.NamespaceScoped,
-			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "applicationinstances", Singular: "applicationinstance", Kind: "ApplicationInstance", ListKind: "ApplicationInstanceList"},
-			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
-				Name: "v1alpha1", Served: true, Storage: true,
-				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &preserve}},
-			}},
-		},
-	}
-	w.must(client.IgnoreAlreadyExists(env.Client.Create(w.Context(), crd)))
-	instance := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "apps.vworkspace.io/v1alpha1", "kind": "ApplicationInstance", "spec": map[string]any{},
-		"metadata": map[string]any{"name": "nextcloud-myteam", "namespace": w.namespace},
-	}}
-	ctx, cancel := w.bounded()
-	defer cancel()
-	w.must(env.Until(ctx, "ApplicationInstances to be served", func() (string, bool) {
-		err := env.Client.Create(ctx, instance)
-		return fmt.Sprint(err), err == nil
-	}))
+	owner := w.ApplicationInstance("nextcloud-myteam")
 	c := &helmchart.Chart{
 		Metadata: &helmchart.Metadata{APIVersion: "v2", Name: "nextcloud", Version: "5.0.0"},
 		Values:   map[string]any{"delay": "1s"},
@@ -121,57 +97,31 @@ func (w world) nextcloud() *helmv2.HelmRelease {
 			{Name: "templates/before.yaml", Data: fmt.Appendf(nil, simpleHook, "before", "pre-install", "")},
 		},
 	}
-	archive, err := harness.Pack(c)
-	w.must(err)
-	w.must(env.Registry.PushChart(w.Context(), w.namespace, archive))
-	w.create(&sourcev1.OCIRepository{
-		ObjectMeta: w.meta("nextcloud"),
-		Spec: sourcev1.OCIRepositorySpec{
-			URL: "oci://" + env.Registry.Address + "/" + w.namespace + "/nextcloud", Insecure: true,
-			Interval: metav1.Duration{Duration: time.Hour}, Reference: &sourcev1.OCIRepositoryRef{Tag: "5.0.0"},
-			LayerSelector: &sourcev1.OCILayerSelector{
-				MediaType: "application/vnd.cncf.helm.chart.content.v1.tar+gzip", Operation: sourcev1.OCILayerCopy,
-			},
-		},
-	})
-	hr := w.draft("nextcloud-myteam", w.chartRef(helmv2.KindOCIRepository, "nextcloud"), nil)
-	controls := true
-	hr.OwnerReferences = []metav1.OwnerReference{{
-		APIVersion: "apps.vworkspace.io/v1alpha1", Kind: "ApplicationInstance", Name: "nextcloud-myteam", UID: instance.GetUID(), Controller: &controls,
-	}}
+	w.Publish(c)
+	w.Source("nextcloud", env.Registry.Address, "nextcloud", sourcev1.OCIRepositoryRef{Tag: "5.0.0"})
+	hr := w.Draft("nextcloud-myteam", fixture.ChartRef(helmv2.KindOCIRepository, "nextcloud"), nil)
+	hr.OwnerReferences = []metav1.OwnerReference{owner}
 	hr.Spec.Install = &helmv2.Install{DisableWait: true}
-	w.create(hr)
-	w.ready(hr, 1)
+	w.Create(hr)
+	w.UntilRevision(hr, 1)
 	return hr
 }
 
 // operate creates the documented Operation with textual changes.
 func (w world) operate(changes ...string) *opsv1alpha1.Operation {
 	w.Helper()
-	text := strings.NewReplacer(append([]string{"org-myteam", w.namespace}, changes...)...).Replace(harness.DocumentedOperation)
+	text := strings.NewReplacer(append([]string{"org-myteam", w.Namespace}, changes...)...).Replace(harness.DocumentedOperation)
 	o := &unstructured.Unstructured{}
-	w.must(yaml.Unmarshal([]byte(text), &o.Object))
-	w.must(env.Client.Create(w.Context(), o, client.FieldValidation(metav1.FieldValidationStrict)))
-	return &opsv1alpha1.Operation{ObjectMeta: w.meta(o.GetName())}
-}
-
-// untilOperation waits until an Operation is as wanted.
-func (w world) untilOperation(op *opsv1alpha1.Operation, what string, wanted func(*opsv1alpha1.Operation) bool) {
-	w.Helper()
-	ctx, cancel := w.bounded()
-	defer cancel()
-	w.must(env.Until(ctx, "Operation "+op.Name+" "+what, func() (string, bool) {
-		err := env.Client.Get(ctx, client.ObjectKeyFromObject(op), op)
-		return fmt.Sprintf("%v %+v", err, op.Status), err == nil && wanted(op)
-	}))
+	w.Must(yaml.Unmarshal([]byte(text), &o.Object))
+	return w.CreateOperation(o)
 }
 
 func (w world) untilPhase(op *opsv1alpha1.Operation, phase opsv1alpha1.OperationPhase) {
 	w.Helper()
-	w.untilOperation(op, "to be "+string(phase), func(op *opsv1alpha1.Operation) bool { return op.Status.Phase == phase })
+	w.UntilOperation(op, "to be "+string(phase), func(op *opsv1alpha1.Operation) bool { return op.Status.Phase == phase })
 }
 
-func (w world) saysOperation(op *opsv1alpha1.Operation, kind string, status metav1.ConditionStatus, reason string) {
+func (w world) checkOperation(op *opsv1alpha1.Operation, kind string, status metav1.ConditionStatus, reason string) {
 	w.Helper()
 	c := apimeta.FindStatusCondition(op.Status.Conditions, kind)
 	if c == nil || c.Status != status || c.Reason != reason {
@@ -183,7 +133,7 @@ func (w world) saysOperation(op *opsv1alpha1.Operation, kind string, status meta
 func (w world) operationJobs(op *opsv1alpha1.Operation) []batchv1.Job {
 	w.Helper()
 	var list batchv1.JobList
-	w.must(env.Client.List(w.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{opsv1alpha1.LabelOperation: string(op.UID)}))
+	w.Must(env.Client.List(w.Context(), &list, client.InNamespace(w.Namespace), client.MatchingLabels{opsv1alpha1.LabelOperation: string(op.UID)}))
 	return list.Items
 }
 
@@ -203,61 +153,61 @@ func TestOperationDocument(t *testing.T) {
 	hr := w.nextcloud()
 
 	t.Run("Job running, then complete", func(t *testing.T) {
-		w := world{T: t, namespace: w.namespace}
+		w := world{w.In(t)}
 		op := w.operate()
 		w.untilPhase(op, opsv1alpha1.PhaseRunning)
-		w.saysOperation(op, opsv1alpha1.ConditionRunning, yes, opsv1alpha1.ReasonHelmHookJobActive)
+		w.checkOperation(op, opsv1alpha1.ConditionRunning, yes, opsv1alpha1.ReasonHelmHookJobActive)
 		w.documentedJob(op, nil)
 		w.untilPhase(op, opsv1alpha1.PhaseSucceeded)
-		w.saysOperation(op, opsv1alpha1.ConditionSucceeded, yes, opsv1alpha1.ReasonHelmHookJobSucceeded)
+		w.checkOperation(op, opsv1alpha1.ConditionSucceeded, yes, opsv1alpha1.ReasonHelmHookJobSucceeded)
 		if o := op.Status.Outputs; o.CompletionTime == nil || o.LogsRef == nil || o.LogsRef.Kind != "Pod" || o.ExitCode == nil || *o.ExitCode != 0 {
 			t.Errorf("outputs are %+v", o)
 		}
 		ttl := opsv1alpha1.DefaultTTLSeconds
-		w.untilOperation(op, "to be tidied up", func(op *opsv1alpha1.Operation) bool { return len(op.Finalizers) == 0 })
+		w.UntilOperation(op, "to be tidied up", func(op *opsv1alpha1.Operation) bool { return len(op.Finalizers) == 0 })
 		w.documentedJob(op, &ttl)
-		w.get(hr.Name, hr)
+		w.Get(hr.Name, hr)
 		if hr.Annotations[opsv1alpha1.AnnotationHolder] != "" {
 			t.Error("the release is still held")
 		}
 	})
 	t.Run("Hook not present", func(t *testing.T) {
-		w := world{T: t, namespace: w.namespace}
+		w := world{w.In(t)}
 		op := w.operate("nextcloud-myteam-pre-upgrade-2026-05-28", "absent", "nextcloud-myteam-pre-upgrade\n", "nextcloud-post-upgrade\n")
 		w.untilPhase(op, opsv1alpha1.PhaseFailed)
-		w.saysOperation(op, opsv1alpha1.ConditionAccepted, no, opsv1alpha1.ReasonHookNotFound)
-		w.saysOperation(op, opsv1alpha1.ConditionBlocked, yes, opsv1alpha1.ReasonHookNotFound)
+		w.checkOperation(op, opsv1alpha1.ConditionAccepted, no, opsv1alpha1.ReasonHookNotFound)
+		w.checkOperation(op, opsv1alpha1.ConditionBlocked, yes, opsv1alpha1.ReasonHookNotFound)
 		if len(op.Status.Hooks) != 5 || len(w.operationJobs(op)) != 0 {
 			t.Errorf("hooks are %+v, and Jobs %+v", op.Status.Hooks, w.operationJobs(op))
 		}
 	})
 	t.Run("Job failed, backoff exhausted", func(t *testing.T) {
-		w := world{T: t, namespace: w.namespace}
+		w := world{w.In(t)}
 		op := w.operate("nextcloud-myteam-pre-upgrade-2026-05-28", "failed", "nextcloud-myteam-pre-upgrade\n", "fails\n", "backoffLimit: 1", "backoffLimit: 0")
 		w.untilPhase(op, opsv1alpha1.PhaseFailed)
-		w.saysOperation(op, opsv1alpha1.ConditionFailed, yes, opsv1alpha1.ReasonHelmHookJobFailed)
+		w.checkOperation(op, opsv1alpha1.ConditionFailed, yes, opsv1alpha1.ReasonHelmHookJobFailed)
 		c := apimeta.FindStatusCondition(op.Status.Conditions, opsv1alpha1.ConditionFailed)
 		if !strings.Contains(c.Message, "exit code 3") || *op.Status.Outputs.ExitCode != 3 {
 			t.Errorf("status is %+v", op.Status)
 		}
 	})
 	t.Run("Job failed, deadline", func(t *testing.T) {
-		w := world{T: t, namespace: w.namespace}
+		w := world{w.In(t)}
 		op := w.operate("nextcloud-myteam-pre-upgrade-2026-05-28", "late", "nextcloud-myteam-pre-upgrade\n", "hangs\n", "1800", "5")
 		w.untilPhase(op, opsv1alpha1.PhaseFailed)
-		w.saysOperation(op, opsv1alpha1.ConditionFailed, yes, opsv1alpha1.ReasonHelmHookJobFailed)
+		w.checkOperation(op, opsv1alpha1.ConditionFailed, yes, opsv1alpha1.ReasonHelmHookJobFailed)
 		if op.Status.Outputs.Reason != opsv1alpha1.ResultDeadlineExceeded {
 			t.Errorf("outputs are %+v", op.Status.Outputs)
 		}
 	})
 	t.Run("Release does not exist", func(t *testing.T) {
-		w := world{T: t, namespace: w.namespace}
-		none := w.draft("nothing", w.chartRef(helmv2.KindOCIRepository, "nextcloud"), nil)
+		w := world{w.In(t)}
+		none := w.Draft("nothing", fixture.ChartRef(helmv2.KindOCIRepository, "nextcloud"), nil)
 		none.Spec.Suspend = true
-		w.create(none)
+		w.Create(none)
 		op := w.operate("nextcloud-myteam-pre-upgrade-2026-05-28", "early", "name: nextcloud-myteam\n", "name: nothing\n", "nextcloud-myteam-pre-upgrade\n", "before\n")
 		w.untilPhase(op, opsv1alpha1.PhaseFailed)
-		w.saysOperation(op, opsv1alpha1.ConditionAccepted, no, opsv1alpha1.ReasonHookRequiresRelease)
+		w.checkOperation(op, opsv1alpha1.ConditionAccepted, no, opsv1alpha1.ReasonHookRequiresRelease)
 		if jobs := w.operationJobs(op); len(jobs) != 0 {
 			t.Errorf("there is a Job: %+v", jobs[0].ObjectMeta)
 		}
@@ -296,7 +246,9 @@ func (w world) documentedJob(op *opsv1alpha1.Operation, ttl *int32) {
 	}
 	got := pod.Containers[0]
 	w.equal("the container", []any{got.Name, got.Image, got.Command, got.Args, got.VolumeMounts}, []any{
-		"pre-upgrade", "nextcloud:29.0.4-fpm", []string{"/bin/sh", "-c"}, []string{"php occ maintenance:repair --include-expensive"},
+		"pre-upgrade", "nextcloud:29.0.4-fpm",
+		[]string{"/bin/sh", "-c"},
+		[]string{"php occ maintenance:repair --include-expensive"},
 		[]corev1.VolumeMount{{Name: "nextcloud-data", MountPath: "/var/www/html"}},
 	})
 	if want := []corev1.EnvVar{
@@ -319,13 +271,13 @@ func (w world) countJobs() *createdJobs {
 	w.Helper()
 	c := &createdJobs{made: map[string]map[string]bool{}, ran: map[string]map[string]bool{}}
 	var list batchv1.JobList
-	w.must(env.Client.List(w.Context(), &list, client.InNamespace(w.namespace)))
+	w.Must(env.Client.List(w.Context(), &list, client.InNamespace(w.Namespace)))
 	version, ended := list.ResourceVersion, make(chan struct{})
 	go func() {
 		defer close(ended)
 		// A watch ends with the time that any request may take.
 		for w.Context().Err() == nil {
-			events, err := env.Client.Watch(w.Context(), &batchv1.JobList{}, client.InNamespace(w.namespace),
+			events, err := env.Client.Watch(w.Context(), &batchv1.JobList{}, client.InNamespace(w.Namespace),
 				client.HasLabels{opsv1alpha1.LabelOperation}, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: version}})
 			if err != nil {
 				continue
@@ -361,19 +313,11 @@ func (c *createdJobs) of(op *opsv1alpha1.Operation) (made, ran int) {
 	return len(c.made[string(op.UID)]), len(c.ran[string(op.UID)])
 }
 
-// TestOperationSurvivesKill: after a kill in any tenth of an Operation's duration, exactly one Job
+// TestOperationSurvivesKill: after a kill in any part of an Operation's duration, exactly one Job
 // has run, and its result is recorded.
 func TestOperationSurvivesKill(t *testing.T) {
 	operationsThere(t)
-	seed := uint64(time.Now().UnixNano())
-	if s := os.Getenv("PINTLE_SEED"); s != "" {
-		var err error
-		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	moments := killMoments(t)
 	w := newWorld(t)
 	hr := w.nextcloud()
 	jobs := w.countJobs()
@@ -381,23 +325,22 @@ func TestOperationSurvivesKill(t *testing.T) {
 	// The duration without a kill. A simulated node does not serve logs, so the Operation ends by
 	// waiting for them. That part is excluded.
 	var ended, waited, undisturbed time.Duration
-	tenths := random.Perm(kills)
-	for i := range kills + 1 {
+	for i := range len(moments) + 1 {
 		began := time.Now()
 		op := w.operate("nextcloud-myteam-pre-upgrade-2026-05-28", fmt.Sprintf("kill-%d", i), "nextcloud-myteam-pre-upgrade\n", "slow\n")
 		hit := "nothing"
 		if i > 0 {
-			at := time.Duration((float64(tenths[i-1]) + random.Float64()) / kills * float64(undisturbed-waited))
+			at := time.Duration(moments[i-1] * float64(undisturbed-waited))
 			if at > ended {
 				at += waited
 			}
 			time.Sleep(at)
-			w.must(env.Controller.Kill(t.Context()))
-			w.get(op.Name, op)
+			w.Must(env.Controller.Kill(t.Context()))
+			w.Get(op.Name, op)
 			hit = string(op.Status.Phase)
-			w.must(env.Controller.Start())
+			w.Must(env.Controller.Start())
 		}
-		w.untilOperation(op, "to record the result of its Job", func(op *opsv1alpha1.Operation) bool {
+		w.UntilOperation(op, "to record the result of its Job", func(op *opsv1alpha1.Operation) bool {
 			return op.Status.Outputs != nil && op.Status.Outputs.ExitCode != nil
 		})
 		if i == 0 {
@@ -407,7 +350,7 @@ func TestOperationSurvivesKill(t *testing.T) {
 		if i == 0 {
 			waited = time.Since(began) - ended
 		}
-		w.untilOperation(op, "to be tidied up", func(op *opsv1alpha1.Operation) bool { return len(op.Finalizers) == 0 })
+		w.UntilOperation(op, "to be tidied up", func(op *opsv1alpha1.Operation) bool { return len(op.Finalizers) == 0 })
 		if i == 0 {
 			undisturbed = time.Since(began)
 		}
@@ -417,7 +360,7 @@ func TestOperationSurvivesKill(t *testing.T) {
 		}
 		t.Logf("kill %2d hit phase %q; done after %.1fs", i, hit, time.Since(began).Seconds())
 	}
-	w.get(hr.Name, hr)
+	w.Get(hr.Name, hr)
 	if hr.Annotations[opsv1alpha1.AnnotationHolder] != "" {
 		t.Error("the release is still held")
 	}

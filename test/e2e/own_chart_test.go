@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"helm.sh/helm/v3/pkg/chart/loader"
@@ -21,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/test/fixture"
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
@@ -29,39 +29,30 @@ import (
 func TestOwnChart(t *testing.T) {
 	w := newWorld(t)
 	c, err := loader.LoadDir(filepath.Join(harness.Root(), "charts", "pintle"))
-	w.must(err)
-	w.publish(c)
-	w.create(&sourcev1.OCIRepository{
-		ObjectMeta: w.meta("pintle"),
-		Spec: sourcev1.OCIRepositorySpec{
-			URL: "oci://" + env.Registry.Address + "/" + w.namespace + "/pintle", Insecure: true,
-			Interval: metav1.Duration{Duration: time.Hour}, Reference: &sourcev1.OCIRepositoryRef{Tag: c.Metadata.Version},
-			LayerSelector: &sourcev1.OCILayerSelector{
-				MediaType: "application/vnd.cncf.helm.chart.content.v1.tar+gzip", Operation: sourcev1.OCILayerCopy,
-			},
-		},
-	})
-	hr := w.draft("pintle", w.chartRef(helmv2.KindOCIRepository, "pintle"), nil)
-	w.create(hr)
-	w.ready(hr, 1)
+	w.Must(err)
+	w.Publish(c)
+	w.Source("pintle", env.Registry.Address, "pintle", sourcev1.OCIRepositoryRef{Tag: c.Metadata.Version})
+	hr := w.Draft("pintle", fixture.ChartRef(helmv2.KindOCIRepository, "pintle"), nil)
+	w.Create(hr)
+	w.UntilRevision(hr, 1)
 	w.runs(1, "--default-service-account=default")
 	for _, o := range w.around() {
-		w.must(env.Client.Get(t.Context(), client.ObjectKeyFromObject(o), o))
+		w.Must(env.Client.Get(t.Context(), client.ObjectKeyFromObject(o), o))
 	}
 	admin := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "helm-reconciler-rolebinding"}}
 	if err := env.Client.Get(t.Context(), client.ObjectKeyFromObject(admin), admin); !apierrors.IsNotFound(err) {
 		t.Errorf("it has all rights without having been given them: %v", err)
 	}
 
-	w.edit(hr, func(hr *helmv2.HelmRelease) {
-		hr.Spec.Values = w.raw(values{
+	w.Edit(hr, func(hr *helmv2.HelmRelease) {
+		hr.Spec.Values = w.Raw(values{
 			"replicas": 2, "networkPolicy": values{"enabled": false}, "rbac": values{"clusterAdmin": true}, "extraArgs": []string{"--concurrent=9"},
 		})
 	})
-	w.ready(hr, 2)
+	w.UntilRevision(hr, 2)
 	w.runs(2, "--concurrent=9")
-	w.must(env.Client.Get(t.Context(), client.ObjectKeyFromObject(admin), admin))
-	if s := admin.Subjects; len(s) != 1 || s[0].Namespace != w.namespace || s[0].Name != "helm-controller" {
+	w.Must(env.Client.Get(t.Context(), client.ObjectKeyFromObject(admin), admin))
+	if s := admin.Subjects; len(s) != 1 || s[0].Namespace != w.Namespace || s[0].Name != "helm-controller" {
 		t.Errorf("all rights are given to %v", s)
 	}
 	policy := w.around()[0]
@@ -69,20 +60,15 @@ func TestOwnChart(t *testing.T) {
 		t.Errorf("the NetworkPolicy is left: %v", err)
 	}
 
-	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = w.raw(values{"replicaCount": 3}) })
-	w.says(hr, helmv2.ConditionReady, no, helmv2.ReasonUpgradeFailed, "replicaCount")
+	w.Edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = w.Raw(values{"replicaCount": 3}) })
+	w.UntilCondition(hr, helmv2.ConditionReady, no, helmv2.ReasonUpgradeFailed, "replicaCount")
 
-	w.must(env.Client.Delete(t.Context(), hr))
-	ctx, cancel := w.bounded()
-	defer cancel()
-	for _, o := range append(w.around(), hr, admin, &appsv1.Deployment{ObjectMeta: w.meta("helm-controller")}) {
-		w.must(env.Until(ctx, o.GetName()+" to be gone", func() (string, bool) {
-			err := env.Client.Get(ctx, client.ObjectKeyFromObject(o), o)
-			return "it exists, or " + errorText(err), apierrors.IsNotFound(err)
-		}))
+	w.Must(env.Client.Delete(t.Context(), hr))
+	for _, o := range append(w.around(), hr, admin, &appsv1.Deployment{ObjectMeta: w.Meta("helm-controller")}) {
+		w.UntilGone(o)
 	}
 	crd := &apiextensionsv1.CustomResourceDefinition{}
-	w.must(env.Client.Get(t.Context(), client.ObjectKey{Name: "helmreleases.helm.toolkit.fluxcd.io"}, crd))
+	w.Must(env.Client.Get(t.Context(), client.ObjectKey{Name: "helmreleases.helm.toolkit.fluxcd.io"}, crd))
 	if crd.DeletionTimestamp != nil {
 		t.Error("the definition of HelmRelease, and with it every HelmRelease, goes with the chart")
 	}
@@ -103,9 +89,9 @@ func (w world) runs(replicas int32, last string) {
 // around are the further objects of the chart besides the Deployment, the NetworkPolicy first.
 func (w world) around() []client.Object {
 	return []client.Object{
-		&networkingv1.NetworkPolicy{ObjectMeta: w.meta("helm-controller")},
-		&policyv1.PodDisruptionBudget{ObjectMeta: w.meta("helm-controller")},
-		&rbacv1.Role{ObjectMeta: w.meta("helm-leader-election-role")},
+		&networkingv1.NetworkPolicy{ObjectMeta: w.Meta("helm-controller")},
+		&policyv1.PodDisruptionBudget{ObjectMeta: w.Meta("helm-controller")},
+		&rbacv1.Role{ObjectMeta: w.Meta("helm-leader-election-role")},
 		&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "helm-manager-role"}},
 		&rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "helm-impersonator-rolebinding"}},
 	}

@@ -4,7 +4,6 @@
 package e2e
 
 import (
-	"context"
 	"encoding/json"
 	"testing"
 
@@ -39,9 +38,9 @@ data: {by: {{ $.Release.Name }}}
 func (w world) card(name string) (configMap *corev1.ConfigMap, all string) {
 	w.Helper()
 	cm := &corev1.ConfigMap{}
-	w.get(name, cm)
+	w.Get(name, cm)
 	raw, err := json.Marshal(cm)
-	w.must(err)
+	w.Must(err)
 	return cm, string(raw)
 }
 
@@ -51,57 +50,46 @@ func (w world) card(name string) (configMap *corev1.ConfigMap, all string) {
 func TestOwnership(t *testing.T) {
 	w := newWorld(t)
 	archive, err := harness.Pack(cards())
-	w.must(err)
-	w.must(env.Registry.PushChart(t.Context(), w.namespace, archive))
+	w.Must(err)
+	w.Must(env.Registry.PushChart(t.Context(), w.Namespace, archive))
 	source := w.source("hello", env.Registry.Address).Name
 
 	// A kept object outlives the release that had it, and is its own when it returns.
 	late := w.release("late", source, values{"cards": values{"ours": "keep"}})
-	w.ready(late, 1)
-	w.must(env.Client.Delete(t.Context(), late))
-	w.away(late)
-	w.must(env.Client.Create(t.Context(), &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "orphan"}, Data: map[string]string{"by": "hand"},
+	w.UntilRevision(late, 1)
+	w.Must(env.Client.Delete(t.Context(), late))
+	w.UntilGone(late)
+	w.Must(env.Client.Create(t.Context(), &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "orphan"}, Data: map[string]string{"by": "hand"},
 	}))
 	owner := w.release("owner", source, values{"cards": values{"owned": ""}})
-	w.ready(owner, 1)
+	w.UntilRevision(owner, 1)
 	_, owned := w.card("owned")
 	_, orphan := w.card("orphan")
 	_, ours := w.card("ours")
 
 	late = w.release("late", source, values{"cards": values{"free": "", "orphan": "", "ours": "keep", "owned": ""}})
-	w.says(late, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonObjectsOwned, "nothing was changed",
-		"ConfigMap/"+w.namespace+"/owned is owned by Helm release "+w.namespace+"/owner of HelmRelease '"+w.namespace+"/owner'")
+	w.UntilCondition(late, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonObjectsOwned, "nothing was changed",
+		"ConfigMap/"+w.Namespace+"/owned is owned by Helm release "+w.Namespace+"/owner of HelmRelease '"+w.Namespace+"/owner'")
 	for name, before := range map[string]string{"owned": owned, "orphan": orphan, "ours": ours} {
 		if _, after := w.card(name); after != before {
 			t.Errorf("%s was\n%s\nis\n%s", name, before, after)
 		}
 	}
-	if err := env.Client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "free"}, &corev1.ConfigMap{}); !apierrors.IsNotFound(err) {
+	if err := env.Client.Get(t.Context(), client.ObjectKey{Namespace: w.Namespace, Name: "free"}, &corev1.ConfigMap{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the absent object exists: %v", err)
 	}
-	w.ready(owner, 1)
+	w.UntilRevision(owner, 1)
 	if got := late.Status; got.InstallFailures != 0 || got.Failures != 0 || len(got.History) != 0 {
 		t.Errorf("it counts:\n%s", harness.Summary(late))
 	}
 
-	w.must(env.Client.Delete(t.Context(), owner))
-	w.ready(late, 1)
+	w.Must(env.Client.Delete(t.Context(), owner))
+	w.UntilRevision(late, 1)
 	for _, name := range []string{"free", "orphan", "ours", "owned"} {
 		if cm, _ := w.card(name); cm.Data["by"] != "late" || cm.Annotations["meta.helm.sh/release-name"] != "late" {
 			t.Errorf("%s is %v %v", name, cm.Annotations, cm.Data)
 		}
 	}
-	w.told(late, helmv2.ReasonObjectsOwned, helmv2.EventReasonObjectsAdopted, helmv2.ReasonInstallSucceeded)
-}
-
-// away waits until a HelmRelease is gone.
-func (w world) away(hr *helmv2.HelmRelease) {
-	w.Helper()
-	ctx, cancel := context.WithTimeout(w.Context(), patience)
-	defer cancel()
-	w.must(env.Until(ctx, "HelmRelease "+hr.Name+" to be gone", func() (string, bool) {
-		err := env.Client.Get(ctx, client.ObjectKeyFromObject(hr), &helmv2.HelmRelease{})
-		return "it exists, or " + errorText(err), apierrors.IsNotFound(err)
-	}))
+	w.untilEvents(late, helmv2.ReasonObjectsOwned, helmv2.EventReasonObjectsAdopted, helmv2.ReasonInstallSucceeded)
 }

@@ -24,14 +24,14 @@ func TestNewerInputsEndTheWait(t *testing.T) {
 		s.Upgrade = &helmv2.Upgrade{Remediation: &helmv2.UpgradeRemediation{Retries: 1}}
 	}
 	hr := w.play(nil, budget)
-	w.ready(hr, 1)
+	w.UntilRevision(hr, 1)
 	w.change(hr, unready())
-	w.until(hr, "to wait for its objects", func(*helmv2.HelmRelease) bool {
+	w.Until(hr, "to wait for its objects", func(*helmv2.HelmRelease) bool {
 		stored := w.stored(hr)
 		return len(stored) == 2 && stored[1].Labels[helmv2.LabelApplied] == "2"
 	})
 	w.change(hr, values{"replicas": 2})
-	w.ready(hr, 3)
+	w.UntilRevision(hr, 3)
 	w.newest(hr, 3, helmrelease.StatusDeployed)
 	if s := hr.Status; s.Failures != 0 || s.UpgradeFailures != 0 {
 		t.Errorf("%d failures are counted, %d of them upgrades", s.Failures, s.UpgradeFailures)
@@ -46,14 +46,14 @@ func TestLateIsNotNever(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	hr := w.play(nil, func(s *helmv2.HelmReleaseSpec) { s.Interval = metav1.Duration{Duration: shortly} })
-	w.ready(hr, 1)
+	w.UntilRevision(hr, 1)
 	w.change(hr, unready(), func(s *helmv2.HelmReleaseSpec) { s.Timeout = duration(shortly) })
 	w.settles(hr, conditions{helmv2.ConditionReady: no, helmv2.ConditionStalled: yes})
 	deployment := w.deployment(hr.Name + "-fickle")
 	before := deployment.DeepCopy()
 	deployment.Spec.Template.Annotations = nil
-	w.must(env.Client.Patch(t.Context(), deployment, client.MergeFrom(before)))
-	w.ready(hr, 2)
+	w.Must(env.Client.Patch(t.Context(), deployment, client.MergeFrom(before)))
+	w.UntilRevision(hr, 2)
 	w.newest(hr, 2, helmrelease.StatusDeployed)
 	if c := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionReleased); c == nil || c.Reason != helmv2.ReasonUpgradeSucceeded {
 		t.Errorf("Released is %+v", c)
@@ -64,6 +64,6 @@ func TestLateIsNotNever(t *testing.T) {
 func (w world) stored(hr *helmv2.HelmRelease) []*helmrelease.Release {
 	w.Helper()
 	history, err := env.History(hr.Namespace, hr.Name)
-	w.must(err)
+	w.Must(err)
 	return history
 }

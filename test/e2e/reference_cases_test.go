@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/test/fixture"
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
@@ -49,18 +50,18 @@ func spare(annotation string) values { return values{"podAnnotations": values{"n
 func (w world) changelings() []*changeling {
 	w.Helper()
 	w.push("0.1.0")
-	w.publish(w.motley())
+	w.Publish(w.motley())
 	archive, err := harness.Pack(w.fickle("0.1.0"))
-	w.must(err)
-	w.must(env.charts.Add(w.namespace, archive))
-	w.must(env.git.Commit(w.Context(), w.namespace, w.fickle("0.1.0")))
+	w.Must(err)
+	w.Must(env.charts.Add(w.Namespace, archive))
+	w.Must(env.git.Commit(w.Context(), w.Namespace, w.fickle("0.1.0")))
 	w.source("hello", env.Registry.Address)
 	w.artifact(sourcev1.OCIRepositoryRef{Tag: "0.1.0"})
-	w.create(w.repository(), w.clone(), &corev1.ConfigMap{
-		ObjectMeta: w.meta("values"), Data: map[string]string{"values.yaml": "replicas: 2\nodd: {million: 1000000, t: 0.10}\n", "n": "1e3"},
+	w.Create(w.repository(), w.clone(), &corev1.ConfigMap{
+		ObjectMeta: w.Meta("values"), Data: map[string]string{"values.yaml": "replicas: 2\nodd: {million: 1000000, t: 0.10}\n", "n": "1e3"},
 	})
 
-	fickle := w.chartRef(helmv2.KindOCIRepository, "fickle")
+	fickle := fixture.ChartRef(helmv2.KindOCIRepository, "fickle")
 	no, yes := metav1.ConditionFalse, metav1.ConditionTrue
 	ofGit := w.chartOf(sourcev1.GitRepositoryKind, "git", "./charts/fickle")
 	ofGit.Chart.Spec.ReconcileStrategy = "Revision"
@@ -70,34 +71,34 @@ func (w world) changelings() []*changeling {
 		})
 	}
 	all := []*changeling{
-		{HelmRelease: w.draft("numbers", fickle, nil), first: values{"odd": odd()}, second: values{"odd": odd(), "replicas": 2}},
-		{HelmRelease: w.draft("chart", w.chartOf(sourcev1.HelmRepositoryKind, "charts", "fickle"), nil), second: spare("second")},
-		{HelmRelease: w.draft("git", ofGit, nil), second: spare("second")},
+		{HelmRelease: w.Draft("numbers", fickle, nil), first: values{"odd": odd()}, second: values{"odd": odd(), "replicas": 2}},
+		{HelmRelease: w.Draft("chart", w.chartOf(sourcev1.HelmRepositoryKind, "charts", "fickle"), nil), second: spare("second")},
+		{HelmRelease: w.Draft("git", ofGit, nil), second: spare("second")},
 		{
-			HelmRelease: w.draft("hook", w.chartRef(helmv2.KindOCIRepository, "hello"), nil),
+			HelmRelease: w.Draft("hook", fixture.ChartRef(helmv2.KindOCIRepository, "hello"), nil),
 			first:       values{"message": "one", "global": values{"odd": odd()}}, second: values{"message": "two", "global": values{"odd": odd()}},
 		},
 		{
-			HelmRelease: w.draft("hooks", fickle, nil), first: values{"hook": values{"when": "post-install,post-upgrade"}},
+			HelmRelease: w.Draft("hooks", fickle, nil), first: values{"hook": values{"when": "post-install,post-upgrade"}},
 			second: values{"hook": values{"when": "post-install,post-upgrade"}, "replicas": 2},
 		},
 		{HelmRelease: w.rendered(), second: spare("second")},
-		{HelmRelease: w.draft("tested", fickle, nil), second: spare("second"), unlike: tested},
-		{HelmRelease: w.draft("from", fickle, nil), second: spare("second")},
-		{HelmRelease: w.draft("csa", fickle, nil), second: spare("second"), unlike: upgradeApply(helmv2.ServerSideApplyDisabled)},
-		{HelmRelease: w.draft("elsewhere", fickle, nil), second: spare("second")},
-		{HelmRelease: w.draft("called-so-long-that-helm-would-not-take-it-as-it-is-given", fickle, nil), second: spare("second")},
-		{HelmRelease: w.draft("bare", fickle, nil), second: spare("second")},
+		{HelmRelease: w.Draft("tested", fickle, nil), second: spare("second"), unlike: tested},
+		{HelmRelease: w.Draft("from", fickle, nil), second: spare("second")},
+		{HelmRelease: w.Draft("csa", fickle, nil), second: spare("second"), unlike: upgradeApply(helmv2.ServerSideApplyDisabled)},
+		{HelmRelease: w.Draft("elsewhere", fickle, nil), second: spare("second")},
+		{HelmRelease: w.Draft("called-so-long-that-helm-would-not-take-it-as-it-is-given", fickle, nil), second: spare("second")},
+		{HelmRelease: w.Draft("bare", fickle, nil), second: spare("second")},
 		{
-			HelmRelease: w.draft("rolledback", fickle, nil), second: unready(), unlike: failing(true), stay: true,
+			HelmRelease: w.Draft("rolledback", fickle, nil), second: unready(), unlike: failing(true), stay: true,
 			end: conditions{helmv2.ConditionRemediated: yes, helmv2.ConditionReady: no},
 		},
 		{
-			HelmRelease: w.draft("failed", fickle, nil), second: unready(), unlike: failing(false), stay: true,
+			HelmRelease: w.Draft("failed", fickle, nil), second: unready(), unlike: failing(false), stay: true,
 			end: conditions{helmv2.ConditionStalled: yes, helmv2.ConditionReady: no},
 		},
 		{
-			HelmRelease: w.draft("untested", fickle, nil), second: failedTest(), unlike: tested, stay: true,
+			HelmRelease: w.Draft("untested", fickle, nil), second: failedTest(), unlike: tested, stay: true,
 			end: conditions{helmv2.ConditionTestSuccess: no, helmv2.ConditionReady: no},
 		},
 	}
@@ -109,7 +110,7 @@ func (w world) changelings() []*changeling {
 				{Kind: helmv2.KindConfigMap, Name: "values", ValuesKey: "n", TargetPath: "odd.n"},
 			}
 		case "elsewhere":
-			c.Spec.TargetNamespace, c.Spec.StorageNamespace = w.namespace, w.namespace
+			c.Spec.TargetNamespace, c.Spec.StorageNamespace = w.Namespace, w.Namespace
 		case "csa":
 			installApply(false)(&c.Spec)
 		}
@@ -120,7 +121,7 @@ func (w world) changelings() []*changeling {
 // rendered is a release with all that changes manifests.
 func (w world) rendered() *helmv2.HelmRelease {
 	w.Helper()
-	hr := w.draft("rendered", w.chartRef(helmv2.KindOCIRepository, "fickle"), nil)
+	hr := w.Draft("rendered", fixture.ChartRef(helmv2.KindOCIRepository, "fickle"), nil)
 	hr.Spec.CommonMetadata = &helmv2.CommonMetadata{
 		Labels: map[string]string{"team": "a"}, Annotations: map[string]string{"example.com/note": "n", "b": "true"},
 	}

@@ -22,13 +22,13 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/test/fixture"
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
@@ -73,13 +73,13 @@ func (w world) changeHands(maker, taker *harness.Controller) {
 func (w world) returns(maker, taker *harness.Controller) {
 	w.Helper()
 	handOver(w.Context(), w.T, maker)
-	w.publish(w.fickle("0.1.0"))
+	w.Publish(w.fickle("0.1.0"))
 	w.artifact(sourcev1.OCIRepositoryRef{Tag: "0.1.0"})
-	fickle := w.chartRef(helmv2.KindOCIRepository, "fickle")
-	byTaker, byMaker := w.draft("by-taker", fickle, nil), w.draft("by-maker", fickle, nil)
-	w.create(byTaker, byMaker)
-	w.ready(byTaker, 1)
-	w.ready(byMaker, 1)
+	fickle := fixture.ChartRef(helmv2.KindOCIRepository, "fickle")
+	byTaker, byMaker := w.Draft("by-taker", fickle, nil), w.Draft("by-maker", fickle, nil)
+	w.Create(byTaker, byMaker)
+	w.UntilRevision(byTaker, 1)
+	w.UntilRevision(byMaker, 1)
 
 	rollBack := upgrade(func(u *helmv2.Upgrade) {
 		u.Remediation = &helmv2.UpgradeRemediation{RemediateLastFailure: ptr(true)}
@@ -133,11 +133,11 @@ type changeling struct {
 func (w world) live(all []*changeling) {
 	w.Helper()
 	for _, c := range all {
-		c.Spec.Values = w.raw(c.first)
-		w.create(c.HelmRelease)
+		c.Spec.Values = w.Raw(c.first)
+		w.Create(c.HelmRelease)
 	}
 	for _, c := range all {
-		w.ready(c.HelmRelease, 1)
+		w.UntilRevision(c.HelmRelease, 1)
 	}
 	for _, c := range all {
 		unlike := c.unlike
@@ -148,7 +148,7 @@ func (w world) live(all []*changeling) {
 	}
 	for _, c := range all {
 		if c.end == nil {
-			w.ready(c.HelmRelease, 2)
+			w.UntilRevision(c.HelmRelease, 2)
 			continue
 		}
 		w.settles(c.HelmRelease, c.end)
@@ -172,7 +172,7 @@ func (w world) upgraded(all []*changeling, note string) {
 	}
 	for _, c := range all {
 		if !c.stay {
-			w.ready(c.HelmRelease, revisions[c.Name])
+			w.UntilRevision(c.HelmRelease, revisions[c.Name])
 		}
 	}
 	w.equal("what is rendered of numbers by the "+note, w.data("numbers-fickle"), before)
@@ -181,7 +181,7 @@ func (w world) upgraded(all []*changeling, note string) {
 func (w world) data(configMap string) map[string]string {
 	w.Helper()
 	cm := &corev1.ConfigMap{}
-	w.get(configMap, cm)
+	w.Get(configMap, cm)
 	if len(cm.Data) < 10 {
 		w.Fatalf("data of %s is %v", configMap, cm.Data)
 	}
@@ -198,7 +198,7 @@ func (w world) unmoved(when string, to *harness.Controller, all []*changeling) {
 	}
 	objects, summaries := w.rest(), map[string]string{}
 	for _, c := range all {
-		w.get(c.Name, c.HelmRelease)
+		w.Get(c.Name, c.HelmRelease)
 		summaries[c.Name] = c.summary()
 	}
 	// The other has ended already, which is no error.
@@ -227,7 +227,7 @@ func (w world) looked(when string, all []*changeling, longer time.Duration) {
 	w.Helper()
 	request := time.Now().Format(time.RFC3339Nano)
 	for _, c := range all {
-		w.edit(c.HelmRelease, func(hr *helmv2.HelmRelease) {
+		w.Edit(c.HelmRelease, func(hr *helmv2.HelmRelease) {
 			// A failed release would be retried for a new generation.
 			if c.end == nil {
 				hr.Spec.Timeout.Duration += longer
@@ -236,7 +236,7 @@ func (w world) looked(when string, all []*changeling, longer time.Duration) {
 		})
 	}
 	for _, c := range all {
-		w.until(c.HelmRelease, "to be looked at, "+when, func(hr *helmv2.HelmRelease) bool {
+		w.Until(c.HelmRelease, "to be looked at, "+when, func(hr *helmv2.HelmRelease) bool {
 			return hr.Status.LastHandledReconcileAt == request && hr.Status.ObservedGeneration == hr.Generation &&
 				!apimeta.IsStatusConditionTrue(hr.Status.Conditions, helmv2.ConditionReconciling)
 		})
@@ -259,10 +259,10 @@ func (w world) same(what, before, after string) {
 // terminate.
 func (w world) rest() map[string]string {
 	w.Helper()
-	ctx, cancel := w.bounded()
+	ctx, cancel := w.Bounded()
 	defer cancel()
 	objects, since := w.objects(), time.Now()
-	w.must(env.Until(ctx, "objects to rest", func() (string, bool) {
+	w.Must(env.Until(ctx, "objects to rest", func() (string, bool) {
 		if now := w.objects(); !maps.Equal(now, objects) {
 			objects, since = now, time.Now()
 		}
@@ -280,8 +280,8 @@ func (w world) objects() map[string]string {
 		&appsv1.DeploymentList{}, &appsv1.ReplicaSetList{}, &batchv1.JobList{}, &corev1.PodList{}, &corev1.ServiceList{},
 		&corev1.ConfigMapList{}, &corev1.SecretList{}, &sourcev1.HelmChartList{},
 	} {
-		w.must(env.Client.List(w.Context(), list, client.InNamespace(w.namespace)))
-		w.must(apimeta.EachListItem(list, func(o runtime.Object) error {
+		w.Must(env.Client.List(w.Context(), list, client.InNamespace(w.Namespace)))
+		w.Must(apimeta.EachListItem(list, func(o runtime.Object) error {
 			object, ok := o.(client.Object)
 			if !ok {
 				return fmt.Errorf("%T is no object", o)
@@ -339,16 +339,11 @@ func oneLine(v any) string {
 // removed deletes a release and expects that nothing of it is left.
 func (w world) removed(hr *helmv2.HelmRelease) {
 	w.Helper()
-	w.must(env.Client.Delete(w.Context(), hr))
-	ctx, cancel := w.bounded()
-	defer cancel()
-	w.must(env.Until(ctx, "HelmRelease "+hr.Name+" to be gone", func() (string, bool) {
-		err := env.Client.Get(ctx, client.ObjectKeyFromObject(hr), &helmv2.HelmRelease{})
-		return "it exists, or " + errorText(err), apierrors.IsNotFound(err)
-	}))
+	w.Must(env.Client.Delete(w.Context(), hr))
+	w.UntilGone(hr)
 	w.revisions(hr, 0)
 	for name := range w.objects() {
-		if strings.HasPrefix(name, "*v1.Deployment "+hr.Name) || strings.HasPrefix(name, "*v1.HelmChart "+w.namespace+"-"+hr.Name) {
+		if strings.HasPrefix(name, "*v1.Deployment "+hr.Name) || strings.HasPrefix(name, "*v1.HelmChart "+w.Namespace+"-"+hr.Name) {
 			w.Errorf("%s is left", name)
 		}
 	}

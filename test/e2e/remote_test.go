@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/test/fixture"
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
@@ -83,10 +84,10 @@ func newAbroad(t *testing.T, remote *harness.Remote) abroad {
 	t.Helper()
 	a := abroad{world: newWorld(t), remote: remote}
 	config, err := clientcmd.BuildConfigFromFlags("", remote.Kubeconfig)
-	a.must(err)
+	a.Must(err)
 	a.host = config.Host
-	a.must(remote.Client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: a.namespace}}))
-	a.create(&corev1.Secret{ObjectMeta: a.meta("far"), Data: map[string][]byte{"value": a.kubeconfig("")}})
+	a.Must(remote.Client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: a.Namespace}}))
+	a.Create(&corev1.Secret{ObjectMeta: a.Meta("far"), Data: map[string][]byte{"value": a.kubeconfig("")}})
 	a.push("0.1.0")
 	a.source("hello", env.Registry.Address)
 	return a
@@ -96,19 +97,19 @@ func newAbroad(t *testing.T, remote *harness.Remote) abroad {
 func (a abroad) kubeconfig(mark string) []byte {
 	a.Helper()
 	raw, err := os.ReadFile(a.remote.Kubeconfig)
-	a.must(err)
+	a.Must(err)
 	return append(raw, []byte("# "+mark+"\n")...)
 }
 
 // far creates a HelmRelease in the other cluster.
 func (a abroad) far(name string, v values, changes ...func(*helmv2.HelmReleaseSpec)) *helmv2.HelmRelease {
 	a.Helper()
-	hr := a.draft(name, a.chartRef(helmv2.KindOCIRepository, "hello"), v)
+	hr := a.Draft(name, fixture.ChartRef(helmv2.KindOCIRepository, "hello"), v)
 	hr.Spec.KubeConfig = &helmv2.KubeConfigReference{SecretRef: &helmv2.SecretKeyReference{Name: "far"}}
 	for _, change := range changes {
 		change(&hr.Spec)
 	}
-	a.create(hr)
+	a.Create(hr)
 	return hr
 }
 
@@ -116,19 +117,19 @@ func (a abroad) far(name string, v values, changes ...func(*helmv2.HelmReleaseSp
 // empty one is of none that is there.
 func (a abroad) there(release, want string) {
 	a.Helper()
-	ctx, cancel := a.bounded()
+	ctx, cancel := a.Bounded()
 	defer cancel()
-	name := client.ObjectKey{Namespace: a.namespace, Name: release + "-hello"}
+	name := client.ObjectKey{Namespace: a.Namespace, Name: release + "-hello"}
 	if release == "hello" {
 		name.Name = release
 	}
-	a.must(env.Until(ctx, fmt.Sprintf("the message of %s to be %q", release, want), func() (string, bool) {
+	a.Must(env.Until(ctx, fmt.Sprintf("the message of %s to be %q", release, want), func() (string, bool) {
 		cm := &corev1.ConfigMap{}
 		err := a.remote.Client.Get(ctx, name, cm)
 		if apierrors.IsNotFound(err) {
 			return "it is not there", want == ""
 		}
-		return fmt.Sprintf("%q, %s", cm.Data["message"], errorText(err)), err == nil && cm.Data["message"] == want && want != ""
+		return fmt.Sprintf("%q, error %v", cm.Data["message"], err), err == nil && cm.Data["message"] == want && want != ""
 	}))
 	if err := env.Client.Get(ctx, name, &corev1.ConfigMap{}); !apierrors.IsNotFound(err) {
 		a.Errorf("%s is in the wrong cluster, too: %v", release, err)
@@ -138,15 +139,10 @@ func (a abroad) there(release, want string) {
 // departed waits until a release and all of its records are gone.
 func (a abroad) departed(hr *helmv2.HelmRelease) {
 	a.Helper()
-	ctx, cancel := a.bounded()
-	defer cancel()
-	a.must(env.Until(ctx, "HelmRelease "+hr.Name+" to be gone", func() (string, bool) {
-		err := env.Client.Get(ctx, client.ObjectKeyFromObject(hr), &helmv2.HelmRelease{})
-		return "it exists, or " + errorText(err), apierrors.IsNotFound(err)
-	}))
+	a.UntilGone(hr)
 	a.there(hr.Name, "")
 	var stored corev1.SecretList
-	a.must(a.remote.Client.List(ctx, &stored, client.InNamespace(a.namespace), client.MatchingLabels{"owner": "helm", "name": hr.Name}))
+	a.Must(a.remote.Client.List(a.Context(), &stored, client.InNamespace(a.Namespace), client.MatchingLabels{"owner": "helm", "name": hr.Name}))
 	if len(stored.Items) != 0 {
 		a.Errorf("%d revisions of %s are left", len(stored.Items), hr.Name)
 	}
@@ -157,29 +153,29 @@ func (a abroad) lives() {
 	hr := a.far("hello", nil, func(s *helmv2.HelmReleaseSpec) {
 		s.DriftDetection = &helmv2.DriftDetection{Mode: helmv2.DriftDetectionEnabled}
 	})
-	a.ready(hr, 1)
+	a.UntilRevision(hr, 1)
 	a.there("hello", "hello")
 
 	a.change(hr, values{"message": "two"})
-	a.ready(hr, 2)
+	a.UntilRevision(hr, 2)
 	a.there("hello", "two")
 
 	// No reconciliation is requested, and the interval is long.
 	cm := &corev1.ConfigMap{}
-	a.must(a.remote.Client.Get(a.Context(), client.ObjectKey{Namespace: a.namespace, Name: "hello"}, cm))
+	a.Must(a.remote.Client.Get(a.Context(), client.ObjectKey{Namespace: a.Namespace, Name: "hello"}, cm))
 	cm.Data["message"] = "another client"
-	a.must(a.remote.Client.Update(a.Context(), cm))
+	a.Must(a.remote.Client.Update(a.Context(), cm))
 	a.there("hello", "two")
 
 	secret := &corev1.Secret{}
-	a.get("far", secret)
+	a.Get("far", secret)
 	secret.Data["value"] = a.kubeconfig("rotated")
-	a.must(env.Client.Update(a.Context(), secret))
+	a.Must(env.Client.Update(a.Context(), secret))
 	a.change(hr, values{"message": "three"})
-	a.ready(hr, 3)
+	a.UntilRevision(hr, 3)
 	a.there("hello", "three")
 
-	a.must(env.Client.Delete(a.Context(), hr))
+	a.Must(env.Client.Delete(a.Context(), hr))
 	a.departed(hr)
 }
 
@@ -187,9 +183,9 @@ func (a abroad) lives() {
 // used by its address.
 func (a abroad) isTrusted() {
 	config, err := clientcmd.BuildConfigFromFlags("", env.Kubeconfig)
-	a.must(err)
+	a.Must(err)
 	describe := func(name, account string) func(*helmv2.HelmReleaseSpec) {
-		a.create(&corev1.ConfigMap{ObjectMeta: a.meta(name), Data: map[string]string{
+		a.Create(&corev1.ConfigMap{ObjectMeta: a.Meta(name), Data: map[string]string{
 			"provider": "generic", "address": config.Host, "ca.crt": string(config.CAData), "serviceAccountName": account,
 			"audiences": "https://kubernetes.default.svc.cluster.local",
 		}})
@@ -200,27 +196,27 @@ func (a abroad) isTrusted() {
 	a.tenant()
 	// The tenant may make no Jobs.
 	hr := a.far("hello", values{"hook": values{"enabled": false}}, describe("as-tenant", account))
-	a.ready(hr, 1)
+	a.UntilRevision(hr, 1)
 	a.message("hello", "hello")
 	a.change(hr, values{"message": "two", "hook": values{"enabled": false}})
-	a.ready(hr, 2)
+	a.UntilRevision(hr, 2)
 	counted, err := env.Controller.Metrics(a.Context())
-	a.must(err)
+	a.Must(err)
 	for _, name := range []string{"gotk_token_cached_items", "gotk_token_cache_requests_total", "gotk_token_cache_events_total"} {
 		if counted.Sum(name) < 1 {
 			a.Errorf("%s is %v after tokens were used", name, counted.Sum(name))
 		}
 	}
-	a.must(env.Client.Delete(a.Context(), hr))
+	a.Must(env.Client.Delete(a.Context(), hr))
 	a.gone(hr)
 
-	a.create(&corev1.ServiceAccount{ObjectMeta: a.meta("unprivileged")})
+	a.Create(&corev1.ServiceAccount{ObjectMeta: a.Meta("unprivileged")})
 	denied := a.far("denied", nil, describe("as-unprivileged", "unprivileged"))
-	a.says(denied, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "forbidden", "system:serviceaccount:"+a.namespace+":unprivileged")
+	a.UntilCondition(denied, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "forbidden", "system:serviceaccount:"+a.Namespace+":unprivileged")
 	missing := a.far("missing", nil, describe("as-missing", "missing"))
-	a.says(missing, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "no token for the cluster", "missing")
+	a.UntilCondition(missing, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, "no token for the cluster", "missing")
 	for _, hr := range []*helmv2.HelmRelease{denied, missing} {
-		a.must(env.Client.Delete(a.Context(), hr))
+		a.Must(env.Client.Delete(a.Context(), hr))
 	}
 }
 
@@ -232,12 +228,12 @@ func (a abroad) outage(all []*helmv2.HelmRelease, message string) {
 		a.change(hr, values{"message": message})
 	}
 	for _, hr := range all {
-		a.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, a.host, "has not been reachable since", "tried again within")
+		a.UntilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, a.host, "has not been reachable since", "tried again within")
 	}
-	a.must(env.Client.Delete(a.Context(), all[0]))
-	a.says(all[0], helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonUninstallFailed, a.host, "has not been reachable since")
+	a.Must(env.Client.Delete(a.Context(), all[0]))
+	a.UntilCondition(all[0], helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonUninstallFailed, a.host, "has not been reachable since")
 	for n := range 3 {
-		a.ready(a.release(fmt.Sprint("near-", message, "-", n), "hello", nil), 1)
+		a.UntilRevision(a.release(fmt.Sprint("near-", message, "-", n), "hello", nil), 1)
 	}
 }
 
@@ -245,7 +241,7 @@ func (a abroad) outage(all []*helmv2.HelmRelease, message string) {
 func (a abroad) back(all []*helmv2.HelmRelease, message string) {
 	a.Helper()
 	for _, hr := range all[1:] {
-		a.until(hr, "to be ready", harness.Ready)
+		a.Until(hr, "to be ready", harness.Ready)
 		a.there(hr.Name, message)
 	}
 	a.departed(all[0])
@@ -262,7 +258,7 @@ func (a abroad) dies() {
 	}
 	busy := a.far("busy", values{"message": "one"}, retried)
 	for _, hr := range append(all, busy) {
-		a.ready(hr, 1)
+		a.UntilRevision(hr, 1)
 	}
 	a.change(busy, values{"message": "two", "podAnnotations": values{"simulate.pintle.dev/ready": "never"}}, func(s *helmv2.HelmReleaseSpec) {
 		// A wait outlasts the cluster.
@@ -270,17 +266,17 @@ func (a abroad) dies() {
 	})
 	a.there("busy", "two")
 
-	a.must(a.remote.Kill())
+	a.Must(a.remote.Kill())
 	a.outage(all, "two")
-	a.says(busy, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, a.host, "has not been reachable since")
+	a.UntilCondition(busy, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, a.host, "has not been reachable since")
 	a.change(busy, values{"message": "three"})
 
 	begun := time.Now()
-	a.must(a.remote.Restart(a.Context()))
+	a.Must(a.remote.Restart(a.Context()))
 	a.Logf("the control plane was back after %.1fs", time.Since(begun).Seconds())
 	a.back(all, "two")
 	a.Logf("all but one after %.1fs", time.Since(begun).Seconds())
-	a.until(busy, "to be ready", harness.Ready)
+	a.Until(busy, "to be ready", harness.Ready)
 	a.there("busy", "three")
 }
 
@@ -292,23 +288,23 @@ func (a abroad) fallsSilent() {
 		all = append(all, a.far(fmt.Sprint("r", n), values{"message": "one"}))
 	}
 	for _, hr := range all {
-		a.ready(hr, 1)
+		a.UntilRevision(hr, 1)
 	}
-	a.must(a.remote.Freeze())
-	defer func() { a.must(a.remote.Thaw()) }()
+	a.Must(a.remote.Freeze())
+	defer func() { a.Must(a.remote.Thaw()) }()
 	a.outage(all, "two")
-	a.must(env.Controller.Kill(a.Context()))
-	a.must(env.Controller.Start())
+	a.Must(env.Controller.Kill(a.Context()))
+	a.Must(env.Controller.Start())
 	for n := range 3 {
-		a.ready(a.release(fmt.Sprint("again-", n), "hello", nil), 1)
+		a.UntilRevision(a.release(fmt.Sprint("again-", n), "hello", nil), 1)
 	}
 	for _, hr := range all[1:] {
-		a.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, a.host, "has not been reachable since")
+		a.UntilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonStateError, a.host, "has not been reachable since")
 	}
 	if log := env.Controller.LogTail(1 << 20); strings.Contains(log, "PRIVATE KEY") {
 		a.Error("the log quotes the kubeconfig")
 	}
 
-	a.must(a.remote.Thaw())
+	a.Must(a.remote.Thaw())
 	a.back(all, "two")
 }

@@ -30,15 +30,15 @@ const account = "tenant"
 // others.
 func (w world) tenant() {
 	w.Helper()
-	w.create(
-		&corev1.ServiceAccount{ObjectMeta: w.meta(account)},
-		&rbacv1.Role{ObjectMeta: w.meta(account), Rules: []rbacv1.PolicyRule{{
+	w.Create(
+		&corev1.ServiceAccount{ObjectMeta: w.Meta(account)},
+		&rbacv1.Role{ObjectMeta: w.Meta(account), Rules: []rbacv1.PolicyRule{{
 			APIGroups: []string{"", "apps"}, Resources: []string{"*"}, Verbs: []string{"*"},
 		}}},
 		&rbacv1.RoleBinding{
-			ObjectMeta: w.meta(account),
+			ObjectMeta: w.Meta(account),
 			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: account},
-			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: account, Namespace: w.namespace}},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: account, Namespace: w.Namespace}},
 		},
 	)
 }
@@ -47,18 +47,18 @@ func asTenant(spec *helmv2.HelmReleaseSpec) { spec.ServiceAccountName = account 
 
 func impersonation(w world) {
 	w.tenant()
-	w.ready(w.play(nil, asTenant), 1)
+	w.UntilRevision(w.play(nil, asTenant), 1)
 }
 
 func impersonationFail(w world) {
 	w.tenant()
 	hr := w.play(values{"autoscaling": true}, asTenant)
-	w.until(hr, "to fail", func(hr *helmv2.HelmRelease) bool {
+	w.Until(hr, "to fail", func(hr *helmv2.HelmRelease) bool {
 		c := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionReleased)
 		return c != nil && c.Status == no && strings.Contains(c.Message, "horizontalpodautoscalers") &&
 			harness.ReadyCondition(hr.Status.Conditions).Status == no
 	})
-	err := env.Client.Get(w.Context(), client.ObjectKey{Namespace: w.namespace, Name: "play-fickle"},
+	err := env.Client.Get(w.Context(), client.ObjectKey{Namespace: w.Namespace, Name: "play-fickle"},
 		&autoscalingv2.HorizontalPodAutoscaler{})
 	if !apierrors.IsNotFound(err) {
 		w.Errorf("there is an autoscaler (error %v)", err)
@@ -69,18 +69,18 @@ func impersonationFail(w world) {
 // not block the namespace.
 func deleteNamespace(w world) {
 	w.tenant()
-	w.ready(w.play(nil, asTenant), 1)
+	w.UntilRevision(w.play(nil, asTenant), 1)
 	w.leave()
 }
 
 // leave deletes the namespace and waits until it is gone.
 func (w world) leave() {
 	w.Helper()
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}
-	w.must(env.Client.Delete(w.Context(), ns))
-	ctx, cancel := w.bounded()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}}
+	w.Must(env.Client.Delete(w.Context(), ns))
+	ctx, cancel := w.Bounded()
 	defer cancel()
-	w.must(env.Until(ctx, "namespace "+w.namespace+" to be gone", func() (string, bool) {
+	w.Must(env.Until(ctx, "namespace "+w.Namespace+" to be gone", func() (string, bool) {
 		err := env.Client.Get(ctx, client.ObjectKeyFromObject(ns), ns)
 		var why []string
 		for _, c := range ns.Status.Conditions {
@@ -88,7 +88,7 @@ func (w world) leave() {
 				why = append(why, c.Message)
 			}
 		}
-		return errorText(err) + "; " + strings.Join(why, "; "), apierrors.IsNotFound(err)
+		return strings.Join(why, "; "), apierrors.IsNotFound(err)
 	}))
 }
 
@@ -99,7 +99,7 @@ const (
 )
 
 // group is this world's own: definitions belong to no namespace.
-func (w world) group() string { return w.namespace + ".example.com" }
+func (w world) group() string { return w.Namespace + ".example.com" }
 
 // withKinds adds definitions of kinds to a chart, each with its versions.
 func (w world) withKinds(c *helmchart.Chart, kinds map[string][]string) *helmchart.Chart {
@@ -124,7 +124,7 @@ func (w world) withKinds(c *helmchart.Chart, kinds map[string][]string) *helmcha
 			})
 		}
 		content, err := yaml.Marshal(crd)
-		w.must(err)
+		w.Must(err)
 		c.Files = append(c.Files, &helmchart.File{Name: "crds/" + names.Plural + ".yaml", Data: content})
 	}
 	return c
@@ -140,7 +140,7 @@ func (w world) withThings(c *helmchart.Chart, versions map[string]string) *helmc
 	}
 	c.Values["things"] = values{"group": w.group(), "list": list}
 	content, err := yaml.Marshal(c.Values)
-	w.must(err)
+	w.Must(err)
 	for _, file := range c.Raw {
 		if file.Name == chartutil.ValuesfileName {
 			file.Data = content
@@ -155,7 +155,7 @@ func (w world) served(kind string) (versions []string) {
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	err := env.Client.Get(w.Context(), client.ObjectKey{Name: strings.ToLower(kind) + "s." + w.group()}, crd)
 	if !apierrors.IsNotFound(err) {
-		w.must(err)
+		w.Must(err)
 	}
 	for _, v := range crd.Spec.Versions {
 		versions = append(versions, v.Name)
@@ -167,11 +167,11 @@ func (w world) served(kind string) (versions []string) {
 func (w world) definitions(policy helmv2.CRDsPolicy) *helmv2.HelmRelease {
 	w.Helper()
 	first := map[string][]string{"A": {older}, "B": {older}, "D": {older}}
-	w.must(env.git.Commit(w.Context(), w.namespace, w.withKinds(w.fickle("0.1.0"), first)))
-	hr := w.draft("play", w.chartOf(sourcev1.GitRepositoryKind, "git", "./charts/fickle"), nil)
+	w.Must(env.git.Commit(w.Context(), w.Namespace, w.withKinds(w.fickle("0.1.0"), first)))
+	hr := w.Draft("play", w.chartOf(sourcev1.GitRepositoryKind, "git", "./charts/fickle"), nil)
 	hr.Spec.Upgrade = &helmv2.Upgrade{CRDs: policy}
-	w.create(w.clone(), hr)
-	w.ready(hr, 1)
+	w.Create(w.clone(), hr)
+	w.UntilRevision(hr, 1)
 	return hr
 }
 
@@ -181,11 +181,11 @@ func (w world) redefine(hr *helmv2.HelmRelease, versions map[string]string) {
 	w.Helper()
 	second := map[string][]string{"A": {older}, "B": {older, newer}, "C": {newer}}
 	c := w.withThings(w.withKinds(w.fickle("0.2.0"), second), versions)
-	w.must(env.git.Commit(w.Context(), w.namespace, c))
+	w.Must(env.git.Commit(w.Context(), w.Namespace, c))
 	source := &sourcev1.GitRepository{}
-	w.get("git", source)
-	w.ask(source)
-	w.until(hr, "to be upgraded", func(hr *helmv2.HelmRelease) bool {
+	w.Get("git", source)
+	w.requestReconciliation(source)
+	w.Until(hr, "to be upgraded", func(hr *helmv2.HelmRelease) bool {
 		return harness.Ready(hr) && hr.Status.History[0].ChartVersion == "0.2.0"
 	})
 }
@@ -219,21 +219,21 @@ func (w world) rename(strategy helmv2.ChartNameChangeStrategy) *helmv2.HelmRelea
 	w.Helper()
 	c := w.fickle("0.1.0")
 	archive, err := harness.Pack(c)
-	w.must(err)
-	w.must(env.charts.Add(w.namespace, archive))
+	w.Must(err)
+	w.Must(env.charts.Add(w.Namespace, archive))
 	c.Metadata.Name = "renamed"
-	w.must(env.git.Commit(w.Context(), w.namespace, c))
-	hr := w.draft("play", w.chartOf(sourcev1.HelmRepositoryKind, "charts", "fickle"), nil)
+	w.Must(env.git.Commit(w.Context(), w.Namespace, c))
+	hr := w.Draft("play", w.chartOf(sourcev1.HelmRepositoryKind, "charts", "fickle"), nil)
 	if strategy != "" {
 		hr.Spec.Upgrade = &helmv2.Upgrade{ChartNameChangeStrategy: strategy}
 	}
-	w.create(w.repository(), w.clone(), hr)
-	w.ready(hr, 1)
+	w.Create(w.repository(), w.clone(), hr)
+	w.UntilRevision(hr, 1)
 
-	w.edit(hr, func(hr *helmv2.HelmRelease) {
+	w.Edit(hr, func(hr *helmv2.HelmRelease) {
 		hr.Spec.Chart = w.chartOf(sourcev1.GitRepositoryKind, "git", "./charts/renamed").Chart
 	})
-	w.until(hr, "to be of chart renamed", func(hr *helmv2.HelmRelease) bool {
+	w.Until(hr, "to be of chart renamed", func(hr *helmv2.HelmRelease) bool {
 		return harness.Ready(hr) && hr.Status.History[0].ChartName == "renamed"
 	})
 	w.deployment("play-renamed")

@@ -10,6 +10,7 @@ import (
 	helmrelease "helm.sh/helm/v3/pkg/release"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/test/fixture"
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
@@ -79,7 +80,7 @@ func installFailRetry(w world) {
 
 func upgradeFail(w world) {
 	hr := w.play(nil)
-	w.ready(hr, 1)
+	w.UntilRevision(hr, 1)
 	w.change(hr, unready(), upgrade(func(*helmv2.Upgrade) {}))
 	w.settles(hr, conditions{
 		helmv2.ConditionStalled: yes, helmv2.ConditionReleased: no, helmv2.ConditionReady: no,
@@ -89,7 +90,7 @@ func upgradeFail(w world) {
 
 func upgradeTestFail(w world) {
 	hr := w.play(nil)
-	w.ready(hr, 1)
+	w.UntilRevision(hr, 1)
 	w.change(hr, failedTest(), tested)
 	w.settles(hr, conditions{
 		helmv2.ConditionStalled: yes, helmv2.ConditionReleased: yes,
@@ -100,7 +101,7 @@ func upgradeTestFail(w world) {
 
 func upgradeFailRemediate(w world) {
 	hr := w.play(nil)
-	w.ready(hr, 1)
+	w.UntilRevision(hr, 1)
 	w.change(hr, unready(), upgrade(func(u *helmv2.Upgrade) {
 		u.Remediation = &helmv2.UpgradeRemediation{RemediateLastFailure: ptr(true)}
 	}))
@@ -113,7 +114,7 @@ func upgradeFailRemediate(w world) {
 
 func upgradeFailRetry(w world) {
 	hr := w.play(nil)
-	w.ready(hr, 1)
+	w.UntilRevision(hr, 1)
 	w.change(hr, unready(), upgrade(func(u *helmv2.Upgrade) {
 		u.Remediation = &helmv2.UpgradeRemediation{Retries: 1}
 	}))
@@ -128,25 +129,25 @@ func upgradeFailRetry(w world) {
 // upgradeFromOCIRepository: both artifacts are named by their digests, and have
 // the same version.
 func upgradeFromOCIRepository(w world) {
-	repository := w.namespace + "/fickle"
+	repository := w.Namespace + "/fickle"
 	publish := func(description string) (digest string) {
 		c := w.fickle("0.1.0")
 		c.Metadata.Description = description
-		w.publish(c)
+		w.Publish(c)
 		digest, err := env.Registry.Digest(w.Context(), repository, "0.1.0")
-		w.must(err)
+		w.Must(err)
 		return digest
 	}
 	first, second := publish("one"), publish("two")
 	source := w.artifact(sourcev1.OCIRepositoryRef{Digest: first})
-	hr := w.draft("play", w.chartRef(helmv2.KindOCIRepository, "fickle"), nil)
-	w.create(hr)
-	w.ready(hr, 1)
+	hr := w.Draft("play", fixture.ChartRef(helmv2.KindOCIRepository, "fickle"), nil)
+	w.Create(hr)
+	w.UntilRevision(hr, 1)
 
-	w.get(source.Name, source)
+	w.Get(source.Name, source)
 	source.Spec.Reference.Digest = second
-	w.must(env.Client.Update(w.Context(), source))
-	w.until(hr, "to be upgraded", func(hr *helmv2.HelmRelease) bool {
+	w.Must(env.Client.Update(w.Context(), source))
+	w.Until(hr, "to be upgraded", func(hr *helmv2.HelmRelease) bool {
 		return harness.Ready(hr) && hr.Status.History[0].Version == 2
 	})
 	w.settles(hr, conditions{helmv2.ConditionReady: yes, helmv2.ConditionReleased: yes})
@@ -158,7 +159,7 @@ func upgradeFromOCIRepository(w world) {
 
 func upgradeFailUninstall(w world) {
 	hr := w.play(nil)
-	w.ready(hr, 1)
+	w.UntilRevision(hr, 1)
 	w.change(hr, unready(), install(func(*helmv2.Install) {}), upgrade(func(u *helmv2.Upgrade) {
 		u.Remediation = &helmv2.UpgradeRemediation{Strategy: helmv2.RemediationUninstall, RemediateLastFailure: ptr(true)}
 	}))

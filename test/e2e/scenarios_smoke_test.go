@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/test/fixture"
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
@@ -27,43 +28,43 @@ const sampleRegistry = "oci://127.0.0.1:5000/charts/"
 func samples(w world) {
 	w.push("0.1.0")
 	hello, err := harness.LoadChart("hello")
-	w.must(err)
+	w.Must(err)
 	archive, err := harness.Pack(hello)
-	w.must(err)
-	w.must(env.charts.Add(w.namespace, archive))
-	w.must(env.git.Commit(w.Context(), w.namespace, hello))
+	w.Must(err)
+	w.Must(env.charts.Add(w.Namespace, archive))
+	w.Must(env.git.Commit(w.Context(), w.Namespace, hello))
 
 	objects, err := harness.ReadObjects(filepath.Join(harness.Root(), "config", "samples"))
-	w.must(err)
+	w.Must(err)
 	var all, tested []*helmv2.HelmRelease
 	for _, o := range objects {
 		if url, found, _ := unstructured.NestedString(o.Object, "spec", "url"); found {
-			local := strings.Replace(url, sampleRegistry, "oci://"+env.Registry.Address+"/"+w.namespace+"/", 1)
-			w.must(unstructured.SetNestedField(o.Object, local, "spec", "url"))
+			local := strings.Replace(url, sampleRegistry, "oci://"+env.Registry.Address+"/"+w.Namespace+"/", 1)
+			w.Must(unstructured.SetNestedField(o.Object, local, "spec", "url"))
 		}
 		if o.GetKind() == helmv2.HelmReleaseKind {
-			w.must(unstructured.SetNestedField(o.Object, true, "spec", "test", "enable"))
-			tested = append(tested, &helmv2.HelmRelease{ObjectMeta: w.meta(o.GetName())})
+			w.Must(unstructured.SetNestedField(o.Object, true, "spec", "test", "enable"))
+			tested = append(tested, &helmv2.HelmRelease{ObjectMeta: w.Meta(o.GetName())})
 		}
-		w.must(env.Apply(w.Context(), w.namespace, o))
+		w.Must(env.Apply(w.Context(), w.Namespace, o))
 	}
-	w.create(w.repository(), w.clone())
+	w.Create(w.repository(), w.clone())
 	for name, chart := range map[string]helmv2.HelmReleaseSpec{
 		"from-git":  w.chartOf(sourcev1.GitRepositoryKind, "git", "./charts/hello"),
 		"from-helm": w.chartOf(sourcev1.HelmRepositoryKind, "charts", "hello"),
 	} {
-		hr := w.draft(name, chart, values{"message": "hello from " + name})
-		w.create(hr)
+		hr := w.Draft(name, chart, values{"message": "hello from " + name})
+		w.Create(hr)
 		all = append(all, hr)
 	}
 	for _, hr := range all {
-		w.ready(hr, 1)
+		w.UntilRevision(hr, 1)
 	}
 	if len(tested) == 0 {
 		w.Error("there is no sample")
 	}
 	for _, hr := range tested {
-		w.ready(hr, 1)
+		w.UntilRevision(hr, 1)
 		if !apimeta.IsStatusConditionTrue(hr.Status.Conditions, helmv2.ConditionTestSuccess) {
 			w.Errorf("it is ready, but not tested:\n%s", harness.Summary(hr))
 		}
@@ -74,16 +75,16 @@ func samples(w world) {
 // repository in Git.
 func (w world) repository() *sourcev1.HelmRepository {
 	return &sourcev1.HelmRepository{
-		ObjectMeta: w.meta("charts"),
-		Spec:       sourcev1.HelmRepositorySpec{URL: env.charts.URL(w.namespace), Interval: metav1.Duration{Duration: time.Hour}},
+		ObjectMeta: w.Meta("charts"),
+		Spec:       sourcev1.HelmRepositorySpec{URL: env.charts.URL(w.Namespace), Interval: metav1.Duration{Duration: time.Hour}},
 	}
 }
 
 func (w world) clone() *sourcev1.GitRepository {
 	return &sourcev1.GitRepository{
-		ObjectMeta: w.meta("git"),
+		ObjectMeta: w.Meta("git"),
 		Spec: sourcev1.GitRepositorySpec{
-			URL: env.git.URL(w.namespace), Interval: metav1.Duration{Duration: time.Hour},
+			URL: env.git.URL(w.Namespace), Interval: metav1.Duration{Duration: time.Hour},
 			Reference: &sourcev1.GitRepositoryRef{Branch: harness.GitBranch},
 		},
 	}
@@ -91,12 +92,12 @@ func (w world) clone() *sourcev1.GitRepository {
 
 func helmRepository(w world) {
 	archive, err := harness.Pack(w.fickle("0.1.0"))
-	w.must(err)
-	w.must(env.charts.Add(w.namespace, archive))
-	hr := w.draft("play", w.chartOf(sourcev1.HelmRepositoryKind, "charts", "fickle"), nil)
+	w.Must(err)
+	w.Must(env.charts.Add(w.Namespace, archive))
+	hr := w.Draft("play", w.chartOf(sourcev1.HelmRepositoryKind, "charts", "fickle"), nil)
 	hr.Spec.Chart.Spec.Version = ">=0.1.0 <1.0.0"
-	w.create(w.repository(), hr)
-	w.ready(hr, 1)
+	w.Create(w.repository(), hr)
+	w.UntilRevision(hr, 1)
 	for _, entry := range hr.Status.Inventory.Entries {
 		if strings.Contains(entry.ID, "_Deployment") {
 			return
@@ -106,60 +107,60 @@ func helmRepository(w world) {
 }
 
 func gitRepository(w world) {
-	w.must(env.git.Commit(w.Context(), w.namespace, w.fickle("0.1.0")))
-	hr := w.draft("play", w.chartOf(sourcev1.GitRepositoryKind, "git", "./charts/fickle"), nil)
-	w.create(w.clone(), hr)
-	w.ready(hr, 1)
+	w.Must(env.git.Commit(w.Context(), w.Namespace, w.fickle("0.1.0")))
+	hr := w.Draft("play", w.chartOf(sourcev1.GitRepositoryKind, "git", "./charts/fickle"), nil)
+	w.Create(w.clone(), hr)
+	w.UntilRevision(hr, 1)
 }
 
 // ociRepository is this world's part of the registry, as a HelmRepository.
 func (w world) ociRepository() *sourcev1.HelmRepository {
 	return &sourcev1.HelmRepository{
-		ObjectMeta: w.meta("charts"),
+		ObjectMeta: w.Meta("charts"),
 		Spec: sourcev1.HelmRepositorySpec{
-			Type: sourcev1.HelmRepositoryTypeOCI, URL: "oci://" + env.Registry.Address + "/" + w.namespace, Insecure: true,
+			Type: sourcev1.HelmRepositoryTypeOCI, URL: "oci://" + env.Registry.Address + "/" + w.Namespace, Insecure: true,
 		},
 	}
 }
 
 // ociVerified: a chart without the required signature is rejected until it is signed.
 func ociVerified(w world) {
-	w.publish(w.fickle("0.1.0"))
-	repository := w.namespace + "/fickle"
+	w.Publish(w.fickle("0.1.0"))
+	repository := w.Namespace + "/fickle"
 	stranger, err := harness.NewSigner()
-	w.must(err)
-	w.must(stranger.Sign(w.Context(), env.Registry, repository, "0.1.0"))
+	w.Must(err)
+	w.Must(stranger.Sign(w.Context(), env.Registry, repository, "0.1.0"))
 	signer := w.key()
 
-	hr := w.draft("play", w.chartOf(sourcev1.HelmRepositoryKind, "charts", "fickle"), nil)
+	hr := w.Draft("play", w.chartOf(sourcev1.HelmRepositoryKind, "charts", "fickle"), nil)
 	hr.Spec.Chart.Spec.Version = "0.1.0"
 	hr.Spec.Chart.Spec.Verify = &helmv2.HelmChartTemplateVerification{
 		Provider: helmv2.VerificationCosign, SecretRef: &helmv2.LocalObjectReference{Name: "key"},
 	}
-	w.create(w.ociRepository(), hr)
-	w.says(hr, helmv2.ConditionReady, no, helmv2.ReasonSourceNotReady, "verif")
+	w.Create(w.ociRepository(), hr)
+	w.UntilCondition(hr, helmv2.ConditionReady, no, helmv2.ReasonSourceNotReady, "verif")
 
-	w.must(signer.Sign(w.Context(), env.Registry, repository, "0.1.0"))
+	w.Must(signer.Sign(w.Context(), env.Registry, repository, "0.1.0"))
 	chart := &sourcev1.HelmChart{}
-	w.get(w.namespace+"-play", chart)
-	w.ask(chart)
-	w.ready(hr, 1)
+	w.Get(w.Namespace+"-play", chart)
+	w.requestReconciliation(chart)
+	w.UntilRevision(hr, 1)
 }
 
 // jobTTL: the Job of a hook may be deleted before its completion was observed.
 func jobTTL(w world) {
 	hr := w.play(values{"hook": values{"when": "post-install", "ttl": 0}})
-	w.ready(hr, 1)
+	w.UntilRevision(hr, 1)
 }
 
 // dependencies: the frontend waits until the backend is ready, not only there.
 func dependencies(w world) {
 	backend := w.play(values{"podAnnotations": values{"simulate.pintle.dev/delay": "2s"}})
-	frontend := w.draft("frontend", w.chartRef(helmv2.KindOCIRepository, "fickle"), nil)
+	frontend := w.Draft("frontend", fixture.ChartRef(helmv2.KindOCIRepository, "fickle"), nil)
 	frontend.Spec.DependsOn = []helmv2.DependencyReference{{Name: backend.Name}}
-	w.create(frontend)
-	w.ready(frontend, 1)
-	w.ready(backend, 1)
+	w.Create(frontend)
+	w.UntilRevision(frontend, 1)
+	w.UntilRevision(backend, 1)
 	began := frontend.Status.History[0].FirstDeployed
 	ready := apimeta.FindStatusCondition(backend.Status.Conditions, helmv2.ConditionReady).LastTransitionTime
 	if began.Before(&ready) {
@@ -169,8 +170,8 @@ func dependencies(w world) {
 
 // valuesFrom: files are merged, paths are set, inline values too.
 func valuesFrom(w world) {
-	w.create(
-		&corev1.ConfigMap{ObjectMeta: w.meta("values"), Data: map[string]string{
+	w.Create(
+		&corev1.ConfigMap{ObjectMeta: w.Meta("values"), Data: map[string]string{
 			"first.yaml":  "resources:\n  limits:\n    cpu: 100m\n    memory: 64Mi\n",
 			"second.yaml": "resources:\n  limits:\n    cpu: 200m\n",
 			"cpu":         "400m",
@@ -178,7 +179,7 @@ func valuesFrom(w world) {
 			"third":       "d",
 			"env":         "production",
 		}},
-		&corev1.Secret{ObjectMeta: w.meta("values"), StringData: map[string]string{"values.yaml": "secret:\n  word: pintle\n"}},
+		&corev1.Secret{ObjectMeta: w.Meta("values"), StringData: map[string]string{"values.yaml": "secret:\n  word: pintle\n"}},
 	)
 	from := func(key, path string) helmv2.ValuesReference {
 		return helmv2.ValuesReference{Kind: helmv2.KindConfigMap, Name: "values", ValuesKey: key, TargetPath: path}
@@ -192,7 +193,7 @@ func valuesFrom(w world) {
 			{Kind: helmv2.KindSecret, Name: "values"},
 		}
 	})
-	w.ready(hr, 1)
+	w.UntilRevision(hr, 1)
 	w.equal("helm get values", w.revisions(hr, 1)[0].Config, map[string]any{
 		"replicas":       2.0,
 		"resources":      map[string]any{"limits": map[string]any{"cpu": "400m", "memory": "64Mi"}},
@@ -204,26 +205,27 @@ func valuesFrom(w world) {
 
 func targetNamespace(w world) {
 	target := w.another()
-	hr := w.play(nil, func(spec *helmv2.HelmReleaseSpec) { spec.TargetNamespace = target.namespace })
-	w.ready(hr, 1)
-	target.deployment(target.namespace + "-play-fickle")
+	hr := w.play(nil, func(spec *helmv2.HelmReleaseSpec) { spec.TargetNamespace = target.Namespace })
+	w.UntilRevision(hr, 1)
+	target.deployment(target.Namespace + "-play-fickle")
 }
 
 func createTargetNamespace(w world) {
-	target := world{T: w.T, namespace: w.namespace + "-target"}
+	target := w
+	target.Namespace += "-target"
 	hr := w.play(nil, func(spec *helmv2.HelmReleaseSpec) {
-		spec.TargetNamespace = target.namespace
+		spec.TargetNamespace = target.Namespace
 		spec.Install = &helmv2.Install{CreateNamespace: true}
 	})
-	w.ready(hr, 1)
-	target.deployment(target.namespace + "-play-fickle")
+	w.UntilRevision(hr, 1)
+	target.deployment(target.Namespace + "-play-fickle")
 }
 
 func fromHelmChart(w world) {
-	w.publish(w.fickle("0.1.0"))
-	w.must(w.key().Sign(w.Context(), env.Registry, w.namespace+"/fickle", "0.1.0"))
+	w.Publish(w.fickle("0.1.0"))
+	w.Must(w.key().Sign(w.Context(), env.Registry, w.Namespace+"/fickle", "0.1.0"))
 	chart := &sourcev1.HelmChart{
-		ObjectMeta: w.meta("fickle"),
+		ObjectMeta: w.Meta("fickle"),
 		Spec: sourcev1.HelmChartSpec{
 			Chart: "fickle", Version: "0.1.0", Interval: metav1.Duration{Duration: time.Hour},
 			SourceRef: sourcev1.LocalHelmChartSourceReference{Kind: sourcev1.HelmRepositoryKind, Name: "charts"},
@@ -232,16 +234,16 @@ func fromHelmChart(w world) {
 			},
 		},
 	}
-	hr := w.draft("play", w.chartRef(helmv2.KindHelmChart, "fickle"), nil)
-	w.create(w.ociRepository(), chart, hr)
-	w.ready(hr, 1)
+	hr := w.Draft("play", fixture.ChartRef(helmv2.KindHelmChart, "fickle"), nil)
+	w.Create(w.ociRepository(), chart, hr)
+	w.UntilRevision(hr, 1)
 }
 
 func fromOCIRepository(w world) {
 	hr := w.play(nil)
-	w.ready(hr, 1)
-	digest, err := env.Registry.Digest(w.Context(), w.namespace+"/fickle", "0.1.0")
-	w.must(err)
+	w.UntilRevision(hr, 1)
+	digest, err := env.Registry.Digest(w.Context(), w.Namespace+"/fickle", "0.1.0")
+	w.Must(err)
 	w.equal("ociDigest", hr.Status.History[0].OCIDigest, digest)
 }
 
@@ -256,7 +258,7 @@ func postRendererKustomize(w world) {
 	hr := w.play(nil, func(spec *helmv2.HelmReleaseSpec) {
 		spec.PostRenderers = []helmv2.PostRenderer{{Kustomize: &helmv2.Kustomize{Patches: []helmv2.Patch{merge, add}}}}
 	})
-	w.ready(hr, 1)
+	w.UntilRevision(hr, 1)
 	labels := w.deployment("play-fickle").Labels
 	w.equal("label xxxx", labels["xxxx"], "yyyy")
 	w.equal("label yyyy", labels["yyyy"], "xxxx")

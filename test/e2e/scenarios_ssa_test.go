@@ -37,7 +37,7 @@ func (w world) managed() fields {
 			continue
 		}
 		var tree map[string]any
-		w.must(json.Unmarshal(entry.FieldsV1.GetRawBytes(), &tree))
+		w.Must(json.Unmarshal(entry.FieldsV1.GetRawBytes(), &tree))
 		all[entry.Operation] = append(all[entry.Operation], leaves("", tree)...)
 	}
 	return all
@@ -75,8 +75,8 @@ func (w world) operations(when string, wanted []metav1.ManagedFieldsOperationTyp
 // applyMethod checks the apply method in a stored revision.
 func (w world) applyMethod(revision int, want string) {
 	w.Helper()
-	got, err := env.ApplyMethod(w.Context(), w.namespace, "play", revision)
-	w.must(err)
+	got, err := env.ApplyMethod(w.Context(), w.Namespace, "play", revision)
+	w.Must(err)
 	if got != want {
 		w.Errorf("revision %d was applied by %q, want %q", revision, got, want)
 	}
@@ -101,11 +101,11 @@ func upgradeApply(mode helmv2.ServerSideApplyMode) func(*helmv2.HelmReleaseSpec)
 func (w world) twice(serverSide bool, mode helmv2.ServerSideApplyMode, installed, upgraded func(when string)) *helmv2.HelmRelease {
 	w.Helper()
 	hr := w.play(annotated("one"), installApply(serverSide), upgradeApply(mode))
-	w.ready(hr, 1)
+	w.UntilRevision(hr, 1)
 	w.equal("note", w.note(), "one")
 	installed("after the install")
 	w.change(hr, annotated("two"))
-	w.ready(hr, 2)
+	w.UntilRevision(hr, 2)
 	w.equal("note", w.note(), "two")
 	upgraded("after the upgrade")
 	return hr
@@ -137,10 +137,10 @@ func noSSAInstallSSAUpgrade(w world) {
 
 func ssaToCSAFieldRemoval(w world) {
 	hr := w.play(annotated("one"), installApply(true), upgradeApply(helmv2.ServerSideApplyDisabled))
-	w.ready(hr, 1)
+	w.UntilRevision(hr, 1)
 	before := w.managed()
 	w.change(hr, nil)
-	w.ready(hr, 2)
+	w.UntilRevision(hr, 2)
 	if _, left := w.deployment("play-fickle").Spec.Template.Annotations["note"]; left {
 		w.Error("the note is left")
 	}
@@ -163,7 +163,7 @@ func serverSideApply(w world) {
 
 func serverSideApplyRollback(w world) {
 	hr := w.play(annotated("one"), installApply(true), upgradeApply(helmv2.ServerSideApplyEnabled))
-	w.ready(hr, 1)
+	w.UntilRevision(hr, 1)
 	w.change(hr, unready(), func(spec *helmv2.HelmReleaseSpec) {
 		spec.Upgrade.Timeout = duration(shortly)
 		spec.Upgrade.Remediation = &helmv2.UpgradeRemediation{RemediateLastFailure: ptr(true)}

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/test/fixture"
 )
 
 // scenarios are helm-controller's 39 end-to-end scenarios in their order, with the same
@@ -99,13 +100,13 @@ func TestScenarios(t *testing.T) {
 // reconciliation.
 func statusDefaults(t *testing.T) {
 	w := newWorld(t)
-	w.must(env.Controller.Stop(t.Context()))
-	defer func() { w.must(env.Controller.Start()) }()
-	hr := w.draft("hello", w.chartRef(helmv2.KindOCIRepository, "nowhere"), values{})
-	w.create(hr)
+	w.Must(env.Controller.Stop(t.Context()))
+	defer func() { w.Must(env.Controller.Start()) }()
+	hr := w.Draft("hello", fixture.ChartRef(helmv2.KindOCIRepository, "nowhere"), values{})
+	w.Create(hr)
 	seen := &unstructured.Unstructured{}
 	seen.SetGroupVersionKind(helmv2.GroupVersion.WithKind(helmv2.HelmReleaseKind))
-	w.must(env.Client.Get(t.Context(), client.ObjectKeyFromObject(hr), seen))
+	w.Must(env.Client.Get(t.Context(), client.ObjectKeyFromObject(hr), seen))
 	w.equal("status", seen.Object["status"], map[string]any{"observedGeneration": int64(-1)})
-	w.must(env.Client.Delete(t.Context(), hr))
+	w.Must(env.Client.Delete(t.Context(), hr))
 }

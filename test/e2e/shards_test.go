@@ -28,7 +28,7 @@ func (w world) shard(name string) *harness.Controller {
 
 func (w world) move(hr *helmv2.HelmRelease, shard string) {
 	w.Helper()
-	w.edit(hr, func(hr *helmv2.HelmRelease) { metav1.SetMetaDataLabel(&hr.ObjectMeta, shardLabel, shard) })
+	w.Edit(hr, func(hr *helmv2.HelmRelease) { metav1.SetMetaDataLabel(&hr.ObjectMeta, shardLabel, shard) })
 }
 
 // TestShards: releases move between the controllers of shards, in sync and during an upgrade. Each

@@ -41,12 +41,12 @@ func noise(percent int, seed byte) (raw, comments []byte) {
 func (w world) sized(version string, enlarge func(*helmchart.Chart)) {
 	w.Helper()
 	c, err := harness.LoadChart("hello")
-	w.must(err)
+	w.Must(err)
 	c.Metadata.Version = version
 	enlarge(c)
 	archive, err := harness.Pack(c)
-	w.must(err)
-	w.must(env.Registry.PushChart(w.Context(), w.namespace, archive))
+	w.Must(err)
+	w.Must(env.Registry.PushChart(w.Context(), w.Namespace, archive))
 }
 
 func withFile(percent int) func(*helmchart.Chart) {
@@ -75,11 +75,11 @@ spec:
 	}
 }
 
-// timesTold returns the number of events of a HelmRelease with a reason.
-func (w world) timesTold(hr *helmv2.HelmRelease, reason string) (times int) {
+// eventCount returns the number of events of a HelmRelease with a reason.
+func (w world) eventCount(hr *helmv2.HelmRelease, reason string) (times int) {
 	w.Helper()
 	var events corev1.EventList
-	w.must(env.Client.List(w.Context(), &events, client.InNamespace(w.namespace)))
+	w.Must(env.Client.List(w.Context(), &events, client.InNamespace(w.Namespace)))
 	for _, e := range events.Items {
 		if e.InvolvedObject.Name == hr.Name && e.Reason == reason {
 			times += max(1, int(e.Count))
@@ -88,22 +88,22 @@ func (w world) timesTold(hr *helmv2.HelmRelease, reason string) (times int) {
 	return times
 }
 
-// untilTold waits for a number of events with a reason.
-func (w world) untilTold(hr *helmv2.HelmRelease, reason string, times int) {
+// untilEventCount waits for a number of events with a reason.
+func (w world) untilEventCount(hr *helmv2.HelmRelease, reason string, times int) {
 	w.Helper()
-	for deadline := time.Now().Add(shortly); w.timesTold(hr, reason) < times && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(shortly); w.eventCount(hr, reason) < times && time.Now().Before(deadline); {
 		time.Sleep(50 * time.Millisecond)
 	}
-	w.equal("events "+reason, w.timesTold(hr, reason), times)
+	w.equal("events "+reason, w.eventCount(hr, reason), times)
 }
 
 // reconcile requests a reconciliation and waits until it has ended.
 func (w world) reconcile(hr *helmv2.HelmRelease, token string) {
 	w.Helper()
-	w.edit(hr, func(hr *helmv2.HelmRelease) {
+	w.Edit(hr, func(hr *helmv2.HelmRelease) {
 		hr.Annotations = map[string]string{fluxmeta.ReconcileRequestAnnotation: token}
 	})
-	w.until(hr, "to be reconciled", func(hr *helmv2.HelmRelease) bool { return hr.Status.LastHandledReconcileAt == token })
+	w.Until(hr, "to be reconciled", func(hr *helmv2.HelmRelease) bool { return hr.Status.LastHandledReconcileAt == token })
 }
 
 // TestReleaseSize: a release of 0.9 of the size limit is installed, upgraded and reported; one of
@@ -116,23 +116,23 @@ func TestReleaseSize(t *testing.T) {
 		w.sized("1.0.0", withFile(89))
 		source := w.source("hello", env.Registry.Address)
 		hr := w.release("hello", "hello", values{"message": "one"})
-		w.ready(hr, 1)
-		w.untilTold(hr, helmv2.EventReasonReleaseNearlyTooLarge, 1)
-		w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = w.raw(values{"message": "two"}) })
-		w.ready(hr, 2)
+		w.UntilRevision(hr, 1)
+		w.untilEventCount(hr, helmv2.EventReasonReleaseNearlyTooLarge, 1)
+		w.Edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = w.Raw(values{"message": "two"}) })
+		w.UntilRevision(hr, 2)
 		w.reconcile(hr, "nothing is new")
-		w.untilTold(hr, helmv2.EventReasonReleaseNearlyTooLarge, 2)
+		w.untilEventCount(hr, helmv2.EventReasonReleaseNearlyTooLarge, 2)
 		w.refusedFor(hr, source, withFile(110), 2, "files 1", "(largest: files/noise)", ".helmignore")
 	})
 	t.Run("Definitions", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t)
-		group := w.namespace + ".example.com"
+		group := w.Namespace + ".example.com"
 		w.sized("1.0.0", withDefinitions(group, 34, 55))
 		source := w.source("hello", env.Registry.Address)
 		hr := w.release("hello", "hello", nil)
-		w.ready(hr, 1)
-		w.untilTold(hr, helmv2.EventReasonReleaseNearlyTooLarge, 1)
+		w.UntilRevision(hr, 1)
+		w.untilEventCount(hr, helmv2.EventReasonReleaseNearlyTooLarge, 1)
 		w.refusedFor(hr, source, withDefinitions("other-"+group, 55, 54), 1, "CRDs ", "(largest: crds/things.yaml)", "templates ", "move CustomResourceDefinitions to a chart of their own")
 		definition := &unstructured.Unstructured{}
 		definition.SetAPIVersion("apiextensions.k8s.io/v1")
@@ -147,23 +147,23 @@ func TestReleaseSize(t *testing.T) {
 func (w world) refusedFor(hr *helmv2.HelmRelease, source *sourcev1.OCIRepository, enlarge func(*helmchart.Chart), revision int, parts ...string) {
 	w.Helper()
 	w.sized("2.0.0", enlarge)
-	w.get(source.Name, source)
-	w.ask(source)
-	w.says(hr, helmv2.ConditionReady, no, helmv2.ReasonReleaseTooLarge, append(parts, "Helm upgrade refused for release ", "with chart hello@2.0.0", "nothing was changed")...)
-	w.says(hr, helmv2.ConditionStalled, yes, helmv2.ReasonReleaseTooLarge)
+	w.Get(source.Name, source)
+	w.requestReconciliation(source)
+	w.UntilCondition(hr, helmv2.ConditionReady, no, helmv2.ReasonReleaseTooLarge, append(parts, "Helm upgrade refused for release ", "with chart hello@2.0.0", "nothing was changed")...)
+	w.UntilCondition(hr, helmv2.ConditionStalled, yes, helmv2.ReasonReleaseTooLarge)
 	for _, token := range []string{"one", "two", "three"} {
 		w.reconcile(hr, token)
 	}
 	w.equal("failures", []int64{hr.Status.Failures, hr.Status.UpgradeFailures}, []int64{1, 0})
 	w.equal("revision", hr.Status.History[0].Version, revision)
-	w.untilTold(hr, helmv2.ReasonReleaseTooLarge, 1)
+	w.untilEventCount(hr, helmv2.ReasonReleaseTooLarge, 1)
 	var records corev1.SecretList
-	w.must(env.Client.List(w.Context(), &records, client.InNamespace(w.namespace), client.MatchingLabels{"owner": "helm"}))
+	w.Must(env.Client.List(w.Context(), &records, client.InNamespace(w.Namespace), client.MatchingLabels{"owner": "helm"}))
 	w.equal("records", len(records.Items), revision)
 
 	w.sized("2.0.1", func(*helmchart.Chart) {})
-	w.get(source.Name, source)
-	w.ask(source)
-	w.ready(hr, revision+1)
-	w.untilTold(hr, helmv2.ReasonReleaseTooLarge, 1)
+	w.Get(source.Name, source)
+	w.requestReconciliation(source)
+	w.UntilRevision(hr, revision+1)
+	w.untilEventCount(hr, helmv2.ReasonReleaseTooLarge, 1)
 }

@@ -18,9 +18,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/test/fixture"
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
@@ -57,91 +57,46 @@ func (w world) equal(what string, got, want any) {
 	}
 }
 
-// meta names an object of this world.
-func (w world) meta(name string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Namespace: w.namespace, Name: name}
-}
-
-func (w world) create(objects ...client.Object) {
-	w.Helper()
-	for _, o := range objects {
-		w.must(env.Client.Create(w.Context(), o))
-	}
-}
-
 // fickle is test/charts/fickle with a version.
 func (w world) fickle(version string) *helmchart.Chart {
 	w.Helper()
 	c, err := harness.LoadChart("fickle")
-	w.must(err)
+	w.Must(err)
 	c.Metadata.Version = version
 	return c
-}
-
-// publish puts a chart into this world's part of the registry.
-func (w world) publish(c *helmchart.Chart) {
-	w.Helper()
-	archive, err := harness.Pack(c)
-	w.must(err)
-	w.must(env.Registry.PushChart(w.Context(), w.namespace, archive))
 }
 
 // artifact creates an OCIRepository for chart fickle.
 func (w world) artifact(ref sourcev1.OCIRepositoryRef) *sourcev1.OCIRepository {
 	w.Helper()
-	o := &sourcev1.OCIRepository{
-		ObjectMeta: w.meta("fickle"),
-		Spec: sourcev1.OCIRepositorySpec{
-			URL: "oci://" + env.Registry.Address + "/" + w.namespace + "/fickle", Insecure: true,
-			Interval:  metav1.Duration{Duration: time.Hour},
-			Reference: &ref,
-			LayerSelector: &sourcev1.OCILayerSelector{
-				MediaType: "application/vnd.cncf.helm.chart.content.v1.tar+gzip", Operation: sourcev1.OCILayerCopy,
-			},
-		},
-	}
-	w.create(o)
-	return o
+	return w.Source("fickle", env.Registry.Address, "fickle", ref)
 }
 
-// chartRef and chartOf return specs with the two kinds of references to a chart.
-func (w world) chartRef(kind, name string) helmv2.HelmReleaseSpec {
-	return helmv2.HelmReleaseSpec{ChartRef: &helmv2.CrossNamespaceSourceReference{Kind: kind, Name: name}}
-}
-
+// chartOf returns a spec with a chart template.
 func (w world) chartOf(kind, source, chart string) helmv2.HelmReleaseSpec {
 	return helmv2.HelmReleaseSpec{Chart: &helmv2.HelmChartTemplate{Spec: helmv2.HelmChartTemplateSpec{
 		Chart: chart, SourceRef: helmv2.CrossNamespaceObjectReference{Kind: kind, Name: source},
 	}}}
 }
 
-// draft is a HelmRelease that is not created yet.
-func (w world) draft(name string, chart helmv2.HelmReleaseSpec, v values) *helmv2.HelmRelease {
-	w.Helper()
-	chart.Interval = metav1.Duration{Duration: time.Hour}
-	chart.Timeout = duration(patience)
-	chart.Values = w.raw(v)
-	return &helmv2.HelmRelease{ObjectMeta: w.meta(name), Spec: chart}
-}
-
 // play creates a HelmRelease called play for chart fickle, and all objects that it needs.
 func (w world) play(v values, changes ...func(*helmv2.HelmReleaseSpec)) *helmv2.HelmRelease {
 	w.Helper()
-	w.publish(w.fickle("0.1.0"))
+	w.Publish(w.fickle("0.1.0"))
 	w.artifact(sourcev1.OCIRepositoryRef{Tag: "0.1.0"})
-	hr := w.draft("play", w.chartRef(helmv2.KindOCIRepository, "fickle"), v)
+	hr := w.Draft("play", fixture.ChartRef(helmv2.KindOCIRepository, "fickle"), v)
 	for _, change := range changes {
 		change(&hr.Spec)
 	}
-	w.create(hr)
+	w.Create(hr)
 	return hr
 }
 
 // change sets other values of a release, and applies further changes.
 func (w world) change(hr *helmv2.HelmRelease, v values, changes ...func(*helmv2.HelmReleaseSpec)) {
 	w.Helper()
-	w.edit(hr, func(hr *helmv2.HelmRelease) {
-		hr.Spec.Values = w.raw(v)
+	w.Edit(hr, func(hr *helmv2.HelmRelease) {
+		hr.Spec.Values = w.Raw(v)
 		for _, change := range changes {
 			change(&hr.Spec)
 		}
@@ -155,7 +110,7 @@ func (w world) settles(hr *helmv2.HelmRelease, want conditions) {
 	for _, condition := range slices.Sorted(maps.Keys(want)) {
 		what = append(what, condition+"="+string(want[condition]))
 	}
-	w.until(hr, "to settle with "+strings.Join(what, ", "), func(hr *helmv2.HelmRelease) bool {
+	w.Until(hr, "to settle with "+strings.Join(what, ", "), func(hr *helmv2.HelmRelease) bool {
 		if hr.Status.ObservedGeneration != hr.Generation ||
 			apimeta.IsStatusConditionTrue(hr.Status.Conditions, helmv2.ConditionReconciling) {
 			return false
@@ -173,7 +128,7 @@ func (w world) settles(hr *helmv2.HelmRelease, want conditions) {
 func (w world) revisions(hr *helmv2.HelmRelease, count int) []*helmrelease.Release {
 	w.Helper()
 	history, err := env.History(hr.Namespace, hr.Name)
-	w.must(err)
+	w.Must(err)
 	if len(history) != count {
 		w.Fatalf("%d revisions, want %d: %s\n%s", len(history), count, w.statuses(hr), harness.Summary(hr))
 	}
@@ -202,7 +157,7 @@ func (w world) rolledBack(hr *helmv2.HelmRelease, count, target int) {
 func (w world) deployment(name string) *appsv1.Deployment {
 	w.Helper()
 	d := &appsv1.Deployment{}
-	w.get(name, d)
+	w.Get(name, d)
 	return d
 }
 
@@ -216,7 +171,7 @@ func (w world) another() world {
 func (w world) key() *harness.Signer {
 	w.Helper()
 	signer, err := harness.NewSigner()
-	w.must(err)
-	w.create(&corev1.Secret{ObjectMeta: w.meta("key"), Data: map[string][]byte{"cosign.pub": signer.PublicKey}})
+	w.Must(err)
+	w.Create(&corev1.Secret{ObjectMeta: w.Meta("key"), Data: map[string][]byte{"cosign.pub": signer.PublicKey}})
 	return signer
 }

@@ -5,7 +5,6 @@ package e2e
 
 import (
 	"os"
-	"strconv"
 	"testing"
 	"time"
 
@@ -17,36 +16,30 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/test/fixture"
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
-// TestUpgradesWithTestPod upgrades a chart with one test Pod again and again. Each
-// upgrade deletes the Pod of the one before, which has ended, and creates another
-// of the same name. The environment variable PINTLE_UPGRADES sets the number of
-// upgrades, PINTLE_UPGRADE_LIMIT the time that each may take. The default limit is
-// below the 30 seconds after which a wait reads an object that had no event, so
-// that a missed deletion fails the test on a slow machine too.
+// TestUpgradesWithTestPod upgrades a chart with one test Pod repeatedly. Each upgrade deletes the
+// ended Pod of the previous one and creates another of the same name. PINTLE_UPGRADE_LIMIT is the
+// time that each upgrade may take. A wait reads an object without events after 30 seconds. The
+// default limit is shorter, so that a missed deletion fails the test on a slow machine too.
 func TestUpgradesWithTestPod(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	count, limit := 10, 25*time.Second
-	if given := os.Getenv("PINTLE_UPGRADES"); given != "" {
-		var err error
-		count, err = strconv.Atoi(given)
-		w.must(err)
-	}
+	count, limit := harness.Repetitions(10), 25*time.Second
 	if given := os.Getenv("PINTLE_UPGRADE_LIMIT"); given != "" {
 		var err error
 		limit, err = time.ParseDuration(given)
-		w.must(err)
+		w.Must(err)
 	}
 	hr := w.play(nil, func(s *helmv2.HelmReleaseSpec) { s.Test = &helmv2.Test{Enable: true} })
-	w.ready(hr, 1)
+	w.UntilRevision(hr, 1)
 	var slowest, total time.Duration
 	for i := range count {
 		begun := time.Now()
 		w.change(hr, values{"spare": i})
-		w.until(hr, "to be ready or to have failed its tests", func(hr *helmv2.HelmRelease) bool {
+		w.Until(hr, "to be ready or to have failed its tests", func(hr *helmv2.HelmRelease) bool {
 			return harness.Ready(hr) || hr.Status.Failures > 0 || hr.Status.UpgradeFailures > 0
 		})
 		took := time.Since(begun)
@@ -93,23 +86,23 @@ spec: {backoffLimit: 0, template: {spec: {restartPolicy: Never, containers: [{na
 func TestUpgradesWithHooks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.publish(w.policies())
+	w.Publish(w.policies())
 	w.artifact(sourcev1.OCIRepositoryRef{Tag: "0.1.0"})
-	hr := w.draft("hooks", w.chartRef(helmv2.KindOCIRepository, "fickle"), nil)
-	w.create(hr)
-	w.ready(hr, 1)
+	hr := w.Draft("hooks", fixture.ChartRef(helmv2.KindOCIRepository, "fickle"), nil)
+	w.Create(hr)
+	w.UntilRevision(hr, 1)
 	for i := range 3 {
 		begun := time.Now()
 		w.change(hr, values{"spare": i})
-		w.ready(hr, i+2)
+		w.UntilRevision(hr, i+2)
 		if took := time.Since(begun); took > 25*time.Second {
 			t.Errorf("upgrade %d took %s", i+1, took.Round(time.Millisecond))
 		}
 	}
 	w.equal("failures", hr.Status.Failures, int64(0))
 	jobs, pods := &batchv1.JobList{}, &corev1.PodList{}
-	w.must(env.Client.List(t.Context(), jobs, client.InNamespace(w.namespace)))
-	w.must(env.Client.List(t.Context(), pods, client.InNamespace(w.namespace)))
+	w.Must(env.Client.List(t.Context(), jobs, client.InNamespace(w.Namespace)))
+	w.Must(env.Client.List(t.Context(), pods, client.InNamespace(w.Namespace)))
 	var left []string
 	for _, j := range jobs.Items {
 		left = append(left, j.Name)

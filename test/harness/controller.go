@@ -66,7 +66,7 @@ func NewController(path string, args, env []string, logPath string) *Controller 
 // environment's controller, more arguments, and its own log.
 func (e *Environment) OtherController(path string, args ...string) *Controller {
 	ours := e.Controller
-	return &Controller{LogPath: filepath.Join(e.dir, "rival.log"), path: path, args: slices.Concat(ours.args, args), env: ours.env, canaries: ours.canaries}
+	return &Controller{LogPath: filepath.Join(e.dir, "other.log"), path: path, args: slices.Concat(ours.args, args), env: ours.env, canaries: ours.canaries}
 }
 
 // Variant returns OtherController with the executable of the environment's controller.

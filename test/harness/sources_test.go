@@ -41,22 +41,26 @@ func TestFickleChartRenders(t *testing.T) {
 		"Defaults": {nil, "Deployment Pod", []string{"name: play-fickle\n"}},
 		"Unready": {
 			map[string]any{"replicas": 2, "podAnnotations": map[string]any{"simulate.pintle.dev/ready": "never"}},
-			"Deployment Pod", []string{"replicas: 2", "simulate.pintle.dev/ready: never"},
+			"Deployment Pod",
+			[]string{"replicas: 2", "simulate.pintle.dev/ready: never"},
 		},
 		"FailingTest": {
 			map[string]any{"test": map[string]any{"podAnnotations": map[string]any{"simulate.pintle.dev/exit-code": "1"}}},
-			"Deployment Pod", []string{`simulate.pintle.dev/exit-code: "1"`},
+			"Deployment Pod",
+			[]string{`simulate.pintle.dev/exit-code: "1"`},
 		},
 		"Hook": {
 			map[string]any{"hook": map[string]any{"when": "post-install", "ttl": 0}},
-			"Deployment Job Pod", []string{"helm.sh/hook: post-install", "ttlSecondsAfterFinished: 0"},
+			"Deployment Job Pod",
+			[]string{"helm.sh/hook: post-install", "ttlSecondsAfterFinished: 0"},
 		},
 		"Autoscaling": {map[string]any{"autoscaling": true}, "Deployment HorizontalPodAutoscaler Pod", nil},
 		"Things": {
 			map[string]any{"things": map[string]any{"group": "g.example.com", "list": []any{
 				map[string]any{"kind": "A", "version": "v1"}, map[string]any{"kind": "B", "version": "v2"},
 			}}},
-			"A B Deployment Pod", []string{"apiVersion: g.example.com/v1", "apiVersion: g.example.com/v2"},
+			"A B Deployment Pod",
+			[]string{"apiVersion: g.example.com/v1", "apiVersion: g.example.com/v2"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

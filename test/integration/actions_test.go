@@ -118,6 +118,7 @@ func succeeded(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }
 // TestTestsOnARealServer: two tests, one of which is left out, and the record is
 // whole before, during and after.
 func TestTestsOnARealServer(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	files := map[string]string{
 		"templates/cm.yaml": stageConfigMap + "one\n",
@@ -150,6 +151,7 @@ func TestTestsOnARealServer(t *testing.T) {
 // TestRollbackOnARealServer: a rollback whose hook fails does not stay pending, so that the next
 // one can succeed.
 func TestRollbackOnARealServer(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	files := map[string]string{"templates/cm.yaml": stageConfigMap + "one\n", "templates/hook.yaml": stageJob}
 	s.succeed(release.Install{Timeout: patience}, files)
@@ -196,6 +198,7 @@ func TestRollbackOnARealServer(t *testing.T) {
 // TestRecheckOnARealServer: a release that failed because its objects became ready late is
 // rechecked, with either wait strategy.
 func TestRecheckOnARealServer(t *testing.T) {
+	t.Parallel()
 	for _, strategy := range []helmv2.WaitStrategyName{helmv2.WaitPoller, helmv2.WaitLegacy} {
 		t.Run(string(strategy), func(t *testing.T) {
 			s := newStage(t)
@@ -204,8 +207,8 @@ func TestRecheckOnARealServer(t *testing.T) {
 			if out := s.perform(t.Context(), release.Install{Timeout: 100 * time.Millisecond}, files); out.Err == nil || s.newest().Status != helmv2.StatusFailed {
 				t.Fatalf("error %v", out.Err)
 			}
-			job := helm.Job{Action: release.Settle{}, Desired: release.Desired{Target: s.target()}, Spec: s.spec}
-			if h, err := s.runner.Health(t.Context(), s.conn, job, 1); err != nil || h.Ready || len(h.Waiting) != 1 {
+			stored := helm.ReadRequest{Target: s.target(), Version: 1, Spec: s.spec}
+			if h, err := s.runner.Health(t.Context(), s.conn, stored); err != nil || h.Ready || len(h.Waiting) != 1 {
 				t.Errorf("health %+v, %v", h, err)
 			}
 			var d appsv1.Deployment
@@ -231,7 +234,7 @@ func TestRecheckOnARealServer(t *testing.T) {
 				},
 			}
 			s.must(suite.client.Status().Update(t.Context(), &d))
-			if h, err := s.runner.Health(t.Context(), s.conn, job, 1); err != nil || !h.Ready {
+			if h, err := s.runner.Health(t.Context(), s.conn, stored); err != nil || !h.Ready {
 				t.Errorf("health %+v, %v", h, err)
 			}
 			s.succeed(release.Recheck{Timeout: patience, Version: 1}, files)
@@ -245,9 +248,10 @@ func TestRecheckOnARealServer(t *testing.T) {
 // TestHealthByExpression: a health check expression decides readiness, and an invalid one is
 // reported.
 func TestHealthByExpression(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
-	w.publish("judged", "1.0.0", configMapChart(t, "1.0.0"))
-	hr := w.release("judged", map[string]any{"message": "wait"}, func(hr *helmv2.HelmRelease) {
+	w.publish("health", "1.0.0", configMapChart(t, "1.0.0"))
+	hr := w.release("health", map[string]any{"message": "wait"}, func(hr *helmv2.HelmRelease) {
 		hr.Spec.HealthCheckExprs = []helmv2.CustomHealthCheck{{APIVersion: "v1", Kind: "ConfigMap", Current: "data.message =="}}
 	})
 	w.untilSays(hr, "Ready", metav1.ConditionFalse, helmv2.ReasonInvalidCELExpression,
@@ -256,13 +260,13 @@ func TestHealthByExpression(t *testing.T) {
 		t.Errorf("stalled %+v", c)
 	}
 	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.HealthCheckExprs[0].Current = "data.message == 'go'" })
-	w.until(hr, "the objects", func(*helmv2.HelmRelease) bool { return len(w.stored("judged")) == 1 })
+	w.until(hr, "the objects", func(*helmv2.HelmRelease) bool { return len(w.stored("health")) == 1 })
 	w.until(hr, "the wait", func(hr *helmv2.HelmRelease) bool {
 		return condition(hr, "Ready").Status == metav1.ConditionUnknown && condition(hr, helmv2.ConditionReconciling).Status == metav1.ConditionTrue
 	})
 	cm := &corev1.ConfigMap{}
 	w.until(hr, "the ConfigMap", func(*helmv2.HelmRelease) bool {
-		return suite.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "judged"}, cm) == nil
+		return suite.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "health"}, cm) == nil
 	})
 	cm.Data["message"] = "go"
 	w.must(suite.client.Update(t.Context(), cm))

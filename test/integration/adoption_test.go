@@ -87,6 +87,7 @@ func (w *world) untilOwned(hr *helmv2.HelmRelease, revisions int, texts ...strin
 // method and adoption setting. The message names all of them, nothing is written, and the install
 // follows once the owner is gone.
 func TestObjectsOfOthersAreLeft(t *testing.T) {
+	t.Parallel()
 	no := false
 	for name, install := range map[string]helmv2.Install{
 		"ServerSide":          {},
@@ -125,6 +126,7 @@ func TestObjectsOfOthersAreLeft(t *testing.T) {
 // TestOrphansAreAdopted: objects without owner are adopted, and an event has the reason. Their
 // former owner is not changed.
 func TestOrphansAreAdopted(t *testing.T) {
+	t.Parallel()
 	no := false
 	for name, serverSide := range map[string]*bool{"ServerSide": nil, "ClientSide": &no} {
 		t.Run(name, func(t *testing.T) {
@@ -171,6 +173,7 @@ func (w *world) make(name string, annotations map[string]string) {
 // TestNotTakingNamesOwner: with disableTakeOwnership orphans are rejected, and the message names
 // them as orphans.
 func TestNotTakingNamesOwner(t *testing.T) {
+	t.Parallel()
 	w := mapsWorld(t)
 	w.make("plain", nil)
 	hr := w.release("late", notes("plain"), ofMaps, func(hr *helmv2.HelmRelease) { hr.Spec.Install = &helmv2.Install{DisableTakeOwnership: true} })
@@ -185,6 +188,7 @@ func TestNotTakingNamesOwner(t *testing.T) {
 // TestObjectMovesInOneCommit: the release that gains an object waits for the release that loses it,
 // and continues after the upgrade of the latter. The object exists all the time.
 func TestObjectMovesInOneCommit(t *testing.T) {
+	t.Parallel()
 	for name, mode := range map[string]helmv2.ServerSideApplyMode{"ServerSide": "", "ClientSide": helmv2.ServerSideApplyDisabled} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -210,6 +214,7 @@ func TestObjectMovesInOneCommit(t *testing.T) {
 // TestOwnersElsewhere: the owner of an object depends neither on the storage namespace nor on the
 // name alone.
 func TestOwnersElsewhere(t *testing.T) {
+	t.Parallel()
 	w, away := mapsWorld(t), newWorld(t)
 	away.publish("maps", "1.0.0", mapsChart(t))
 	stored := w.release("stored", notes("one"), ofMaps, func(hr *helmv2.HelmRelease) { hr.Spec.StorageNamespace = away.namespace })
@@ -229,6 +234,7 @@ func TestOwnersElsewhere(t *testing.T) {
 // TestReleasesOfPeople: a release that a user created with the Helm CLI is an owner too, and is
 // reported without a HelmRelease.
 func TestReleasesOfPeople(t *testing.T) {
+	t.Parallel()
 	w := mapsWorld(t)
 	c, err := loader.LoadArchive(bytes.NewReader(mapsChart(t)))
 	w.must(err)
@@ -250,6 +256,7 @@ func TestReleasesOfPeople(t *testing.T) {
 // TestOwnersThatCannotBeRead: if the records of another release cannot be read, it counts as
 // existing. The message names the records.
 func TestOwnersThatCannotBeRead(t *testing.T) {
+	t.Parallel()
 	w, away := mapsWorld(t), newWorld(t)
 	w.account("tenant", "configmaps", "secrets")
 	w.make("one", map[string]string{"meta.helm.sh/release-name": "dead", "meta.helm.sh/release-namespace": away.namespace})
@@ -271,6 +278,7 @@ func TestOwnersThatCannotBeRead(t *testing.T) {
 
 // TestWaitingIsQuiet: retries while objects have another owner send no events.
 func TestWaitingIsQuiet(t *testing.T) {
+	t.Parallel()
 	w := mapsWorld(t)
 	owner := w.release("owner", notes("one"), ofMaps)
 	w.untilReady(owner)
@@ -286,6 +294,8 @@ func TestWaitingIsQuiet(t *testing.T) {
 	if got := condition(hr, helmv2.ConditionReady).LastTransitionTime; !got.Equal(&since) {
 		t.Errorf("Ready changed at %s, which it did at %s", got, since)
 	}
+	untilTrue(w, "an event", func() bool { return w.events(hr, helmv2.ReasonObjectsOwned) > 0 })
+	w.settle(hr)
 	var events corev1.EventList
 	w.must(suite.client.List(t.Context(), &events, client.InNamespace(w.namespace)))
 	n := 0
@@ -302,6 +312,7 @@ func TestWaitingIsQuiet(t *testing.T) {
 // TestMadeMeanwhile: an object that another client creates or labels between the check and the
 // write is not adopted.
 func TestMadeMeanwhile(t *testing.T) {
+	t.Parallel()
 	for name, there := range map[string]bool{"Made": false, "Adopted": true} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
@@ -339,6 +350,7 @@ func TestMadeMeanwhile(t *testing.T) {
 // TestMadeByTwoAtOnce: of two actions that find an object free at the same moment one
 // makes it, and the other waits.
 func TestMadeByTwoAtOnce(t *testing.T) {
+	t.Parallel()
 	for name, unchecked := range map[string]bool{"Checked": false, "Unchecked": true} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
@@ -394,6 +406,7 @@ func (b *bench) meanwhile(do func(*http.Request) error) {
 // TestReturningTakesNothing: a rollback neither adopts nor deletes objects that another release
 // owns by now.
 func TestReturningTakesNothing(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.mustRun(install, mapsChart(t), notes("one", "two", "three"), helmv2.HelmReleaseSpec{})
 	b.mustRun(upgrade, mapsChart(t), notes("two", "three"), helmv2.HelmReleaseSpec{})
@@ -419,6 +432,7 @@ func TestReturningTakesNothing(t *testing.T) {
 // TestRequestsForAdoption: an absent object costs no request, an existing one at most one, and each
 // other release at most two.
 func TestRequestsForAdoption(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	dead := map[string]string{"meta.helm.sh/release-name": "dead", "meta.helm.sh/release-namespace": b.namespace}
 	b.make("one", dead)

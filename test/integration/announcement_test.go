@@ -23,6 +23,7 @@ import (
 // TestAnnouncedForDeleted: a HelmRelease is deleted while its first action is announced, and may be
 // created again under the same name. No action starts for the deleted one.
 func TestAnnouncedForDeleted(t *testing.T) {
+	t.Parallel()
 	for name, again := range map[string]bool{"gone": false, "recreated": true} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)

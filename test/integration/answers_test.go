@@ -44,6 +44,7 @@ type rawRequest struct {
 
 // TestAnswers: the API server of today answers as the classifier expects.
 func TestAnswers(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	const (
 		apply = "application/apply-patch+yaml"

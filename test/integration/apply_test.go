@@ -89,6 +89,7 @@ func (w *world) upgradeTo(hr *helmv2.HelmRelease, revision int, v map[string]any
 // TestApplyMethods: fields and ports are removed with every sequence of apply methods, whichever
 // method created them.
 func TestApplyMethods(t *testing.T) {
+	t.Parallel()
 	no, yes := false, true
 	cases := map[string]struct {
 		reason  string
@@ -141,6 +142,7 @@ func TestApplyMethods(t *testing.T) {
 }
 
 func TestPruningKeepsWhatAsksForIt(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.publish("kept", "1.0.0", appliedChart(t, "1.0.0"))
 	hr := w.release("kept", values("extra", true, "annotations", values("helm.sh/resource-policy", "keep")))
@@ -151,6 +153,7 @@ func TestPruningKeepsWhatAsksForIt(t *testing.T) {
 
 // TestTakenOverReleaseStaysClientSide: Helm 3 does not write down how it applied.
 func TestTakenOverReleaseStaysClientSide(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	archive := appliedChart(t, "1.0.0")
 	c, err := loader.LoadArchive(bytes.NewReader(archive))
@@ -176,6 +179,7 @@ func TestTakenOverReleaseStaysClientSide(t *testing.T) {
 
 // TestLeftOverHookIsAnError: an existing hook object is an error, since it ran for another action.
 func TestLeftOverHookIsAnError(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.must(suite.client.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "before"}}))
 	w.publish("hooked", "1.0.0", pack(t, "note", "1.0.0", map[string]string{
@@ -189,6 +193,7 @@ func TestLeftOverHookIsAnError(t *testing.T) {
 // TestForceReplacesClientSideOnly: an immutable field prevents a patch and a replacement alike;
 // other fields are removed.
 func TestForceReplacesClientSideOnly(t *testing.T) {
+	t.Parallel()
 	for mode, want := range map[helmv2.ServerSideApplyMode]bool{helmv2.ServerSideApplyDisabled: false, helmv2.ServerSideApplyEnabled: true} {
 		t.Run(string(mode), func(t *testing.T) {
 			w := newWorld(t)

@@ -90,14 +90,17 @@ func attacks(t *testing.T) map[string]attack {
 		"output":    {chart: evilChart(t, cm+`{{ range until 100 }}{{ repeat 1000000 "#" }}{{ end }}`), reason: install, says: []string{"evil/templates/evil.yaml", "renders more than"}},
 		"patch":     {chart: evilChart(t, cm), edit: patch(laughs), reason: install, says: []string{"spec.postRenderers[0].kustomize.patches[0]", "excessive aliasing"}},
 		"file":      {chart: evilChart(t, cm), edit: patch("/etc/passwd"), reason: install, says: []string{"spec.postRenderers[0].kustomize.patches[0]", "neither an object nor a list"}},
-		"cel": {chart: evilChart(t, cm), edit: edit(`{"healthCheckExprs":[{"apiVersion":"v1","kind":"ConfigMap","current":"` + strings.Repeat("(", 5000) + "true" + strings.Repeat(")", 5000) + `"}]}`),
-			reason: helmv2.ReasonInvalidCELExpression, says: []string{"spec.healthCheckExprs[0]"}},
+		"cel": {
+			chart: evilChart(t, cm), edit: edit(`{"healthCheckExprs":[{"apiVersion":"v1","kind":"ConfigMap","current":"` + strings.Repeat("(", 5000) + "true" + strings.Repeat(")", 5000) + `"}]}`),
+			reason: helmv2.ReasonInvalidCELExpression, says: []string{"spec.healthCheckExprs[0]"},
+		},
 	}
 }
 
 // TestAttackers: each malicious release is rejected with a reason, and a normal one beside them
 // works.
 func TestAttackers(t *testing.T) {
+	// Not parallel: it measures the memory of the process.
 	w := newWorld(t)
 	before := resident(t)
 	all := attacks(t)

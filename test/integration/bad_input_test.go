@@ -23,6 +23,7 @@ import (
 // the release recovers.
 
 func TestMissingSource(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	hr := w.release("late", nil)
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonArtifactFailed,
@@ -32,6 +33,7 @@ func TestMissingSource(t *testing.T) {
 }
 
 func TestSourceWithoutArtifact(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	repo := &sourcev1.OCIRepository{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "empty"}}
 	repo.Spec.URL, repo.Spec.Interval = "oci://localhost/charts/empty", metav1.Duration{Duration: time.Hour}
@@ -43,6 +45,7 @@ func TestSourceWithoutArtifact(t *testing.T) {
 }
 
 func TestChartThatDoesNotParse(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.publish("noise", "1.0.0", []byte("no chart at all"))
 	hr := w.release("noise", nil)
@@ -52,6 +55,7 @@ func TestChartThatDoesNotParse(t *testing.T) {
 }
 
 func TestArtifactDigestMismatch(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	archive := configMapChart(t, "1.0.0")
 	w.publish("forged", "1.0.0", archive)
@@ -71,20 +75,22 @@ func TestArtifactDigestMismatch(t *testing.T) {
 }
 
 func TestArtifactServerDown(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	// A version that no other test has made the controller keep.
-	w.publish("away", "3.0.0", configMapChart(t, "3.0.0"))
+	w.publish("away", "5.0.3", configMapChart(t, "5.0.3"))
 	w.setAnswer(func(rw http.ResponseWriter, _ *http.Request) {
 		http.Error(rw, "no", http.StatusServiceUnavailable)
 	})
 	hr := w.release("away", nil)
-	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonArtifactFailed, "503", "away-3.0.0.tgz")
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonArtifactFailed, "503", "away-5.0.3.tgz")
 	w.setAnswer(nil)
 	// No event reports the recovery, so the back-off has to find it.
 	w.untilReady(hr)
 }
 
 func TestArtifactTooLarge(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.publish("huge", "1.0.0", bytes.Repeat([]byte("x"), maxArtifact+1))
 	hr := w.release("huge", nil)
@@ -92,6 +98,7 @@ func TestArtifactTooLarge(t *testing.T) {
 }
 
 func TestValuesThatFailTheSchema(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.publish("strict", "1.0.0", configMapChart(t, "1.0.0"))
 	hr := w.release("strict", map[string]any{"message": 7})
@@ -106,6 +113,7 @@ func TestValuesThatFailTheSchema(t *testing.T) {
 }
 
 func TestFailedInstallStallsUntilTheSpecChanges(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.publish("broken", "1.0.0", pack(t, "broken", "1.0.0", map[string]string{
 		"templates/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Values.name | default \"Not-A-Name\" }}\n",
@@ -128,6 +136,7 @@ func TestFailedInstallStallsUntilTheSpecChanges(t *testing.T) {
 // TestClusterWithoutGate: a kubeconfig that needs ServiceAccount tokens is rejected with the name
 // of the missing feature gate.
 func TestClusterWithoutGate(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.publish("eager", "1.0.0", configMapChart(t, "1.0.0"))
 	w.must(suite.client.Create(t.Context(), &corev1.ConfigMap{
@@ -144,6 +153,7 @@ func TestClusterWithoutGate(t *testing.T) {
 
 // TestOthersGoOn: a release that cannot be installed does not block another one.
 func TestOthersGoOn(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.publish("bad", "1.0.0", []byte("noise"))
 	w.publish("good", "1.0.0", configMapChart(t, "1.0.0"))
@@ -155,6 +165,7 @@ func TestOthersGoOn(t *testing.T) {
 // TestNoSharedValues: two releases of one artifact, whose chart changes its values while it
 // renders, have separate values.
 func TestNoSharedValues(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	archive := configMapChart(t, "1.0.0")
 	for _, name := range []string{"left", "right"} {
@@ -173,6 +184,7 @@ func TestNoSharedValues(t *testing.T) {
 // when no retries are left. After the cause is removed, the release recovers without a change of
 // the spec.
 func TestMissingNamespace(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.publish("web", "1.0.0", configMapChart(t, "1.0.0"))
 	late := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace + "-late"}}

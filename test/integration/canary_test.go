@@ -166,6 +166,7 @@ func tellingCharts() map[string]told {
 
 // TestCanary: values of Secrets are in no status, event, log or metric, with any failure.
 func TestCanary(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.aCanary()
 	for name, tc := range tellingCharts() {
@@ -202,6 +203,7 @@ func TestCanary(t *testing.T) {
 
 // TestCanaryInKubeconfigs: contents of a kubeconfig are not published.
 func TestCanaryInKubeconfigs(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.aCanary()
 	w.publish("near", "1.0.0", configMapChart(t, "1.0.0"))
@@ -331,6 +333,7 @@ func quotable(t *testing.T, version string) []byte {
 
 // TestCanaryInDenials: values that an admission webhook quotes are redacted.
 func TestCanaryInDenials(t *testing.T) {
+	t.Parallel()
 	operationsServed(t)
 	w := newWorld(t)
 	usual := w.aCanary()
@@ -392,6 +395,7 @@ func (w *world) untilEventText(hr *helmv2.HelmRelease, text string) {
 
 // TestCanaryInAddresses: a password or token in the address of notifications is not published.
 func TestCanaryInAddresses(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.aCanary()
 	m, err := metrics.New(prometheus.NewRegistry())

@@ -26,8 +26,8 @@ const labelController = "it.pintle.dev/controller"
 // config is how one controller differs from another.
 type config struct {
 	settings inputs.Settings
-	// httpTimeout limits a download; concurrent is the number of concurrent reconciliations. The
-	// defaults are 5 s and 4.
+	// httpTimeout limits a download, 5 s by default. concurrent is the number of concurrent
+	// reconciliations, by default more than there are tests in parallel.
 	httpTimeout time.Duration
 	concurrent  int
 	// overridden are field managers whose changes are overridden.

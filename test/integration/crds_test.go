@@ -63,6 +63,7 @@ func versions(crd *apiextensionsv1.CustomResourceDefinition) string {
 // TestCRDPolicies: version 2 of the chart adds a version to one definition and has
 // a new one, and its objects need them.
 func TestCRDPolicies(t *testing.T) {
+	t.Parallel()
 	no := false
 	cases := map[string]struct {
 		reason  string
@@ -120,6 +121,7 @@ func TestCRDPolicies(t *testing.T) {
 // TestObjectsOfShippedKindsAreNotChecked: objects of a kind whose CRD the chart changes are not
 // validated against the existing CRD.
 func TestObjectsOfShippedKindsAreNotChecked(t *testing.T) {
+	t.Parallel()
 	for _, folder := range []string{"crds", "templates"} {
 		t.Run(folder, func(t *testing.T) {
 			b := newBench(t)
@@ -148,6 +150,7 @@ func TestObjectsOfShippedKindsAreNotChecked(t *testing.T) {
 // TestRollbackListsNoDefinitions: definitions are not rolled back, and those of the
 // chart that failed are none of the objects of the revision that is there again.
 func TestRollbackListsNoDefinitions(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.mustRun(install, pack(t, "note", "1.0.0", map[string]string{"templates/data.yaml": dataTemplate}), nil, helmv2.HelmReleaseSpec{})
 	b.mustRun(upgrade, pack(t, "note", "2.0.0", map[string]string{

@@ -47,6 +47,7 @@ func (w *world) define(group string) {
 // TestNewDefinitionsAreSeen: a release uses a CRD that was created a moment ago, although not every
 // release runs discovery. The chart reads the capabilities, so that no failure triggers a retry.
 func TestNewDefinitionsAreSeen(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	group := w.namespace + ".example.com"
 	w.publish("asking", "1.0.0", asking(t, group))
@@ -79,6 +80,7 @@ func (w *world) definitionObject(group string) client.Object {
 // TestDiscoveryIsAskedOnce: not once per action, and not again for definitions that
 // are as they were.
 func TestDiscoveryIsAskedOnce(t *testing.T) {
+	// Not parallel: CRDs of other tests would lead to discovery.
 	b := newBench(t)
 	var discovered atomic.Int64
 	config := rest.CopyConfig(suite.config)

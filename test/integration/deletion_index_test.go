@@ -40,6 +40,7 @@ func outdated(next http.RoundTripper) http.RoundTripper {
 
 // TestUninstallAsksTheServer: an uninstall works if the release is missing in the index.
 func TestUninstallAsksTheServer(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	config := rest.CopyConfig(suite.config)
 	config.Wrap(outdated)
@@ -72,6 +73,7 @@ func (w *world) uninstalled(name string) {
 // TestDeletionAsksTheServer: a process died after it had installed a release, and before it
 // wrote that down. The HelmRelease is deleted while the index of the next process is behind.
 func TestDeletionAsksTheServer(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	mine := b.ownController(config{wrap: outdated})
 	b.name = "behind"

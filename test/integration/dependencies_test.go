@@ -23,6 +23,7 @@ func needs(refs ...helmv2.DependencyReference) func(*helmv2.HelmRelease) {
 // TestDependencies: changes of dependencies trigger reconciliations. The controller polls
 // dependencies only once an hour.
 func TestDependencies(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.publish("top", "1.0.0", configMapChart(t, "1.0.0"))
 	top := w.release("top", nil, needs(helmv2.DependencyReference{Name: "middle"}))
@@ -55,6 +56,7 @@ func TestDependencies(t *testing.T) {
 }
 
 func TestDependencyCycle(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for _, name := range []string{"hen", "egg"} {
 		w.publish(name, "1.0.0", configMapChart(t, "1.0.0"))
@@ -71,6 +73,7 @@ func TestDependencyCycle(t *testing.T) {
 // TestDependencyOutOfSight: a dependency outside of the controller's label selector is read from
 // the API server.
 func TestDependencyOutOfSight(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	mine := w.ownController(config{})
 	for _, name := range []string{"far", "near"} {
@@ -83,6 +86,7 @@ func TestDependencyOutOfSight(t *testing.T) {
 }
 
 func TestExternalArtifact(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	external := func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Kind = helmv2.KindExternalArtifact }
 	archive := configMapChart(t, "1.0.0")

@@ -96,8 +96,8 @@ func (w *world) bare(apiVersion, kind, name string) *unstructured.Unstructured {
 	return o
 }
 
-// judged writes the status of an object: one condition Ready.
-func (w *world) judged(o *unstructured.Unstructured, status, reason, message string) {
+// setReady writes the status of an object: one condition Ready.
+func (w *world) setReady(o *unstructured.Unstructured, status, reason, message string) {
 	w.t.Helper()
 	o.Object["status"] = map[string]any{
 		"observedGeneration": o.GetGeneration(),
@@ -115,6 +115,7 @@ func (w *world) waits(hr *helmv2.HelmRelease, texts ...string) {
 // TestDependencyOfALaterKind: a dependency may refer to a kind without CRD. The controller polls
 // only once an hour, so every step must be detected by a watch.
 func TestDependencyOfALaterKind(t *testing.T) {
+	t.Parallel()
 	w := newKindsWorld(t)
 	group := w.namespace + ".example.com"
 	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
@@ -139,19 +140,19 @@ func TestDependencyOfALaterKind(t *testing.T) {
 	// The next one is not ready at first.
 	hr3 := w.release("late", nil, needs(onKind(group+"/v1", "Engine", "main")), func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Name = "app" })
 	w.untilAtRest(hr3)
-	w.judged(engine, "False", "Starting", "3 of 7 cylinders")
+	w.setReady(engine, "False", "Starting", "3 of 7 cylinders")
 	w.edit(hr3, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(t, map[string]any{"message": "two"}) })
 	w.waits(hr3, "dependency '"+w.namespace+"/main' is not ready: Ready of the Engine is False with reason Starting")
 	if strings.Contains(condition(hr3, helmv2.ConditionReady).Message, "cylinders") {
 		t.Error("it is quoted")
 	}
 	said := condition(hr3, helmv2.ConditionReady).Message
-	w.judged(engine, "False", "Starting", "4 of 7 cylinders")
+	w.setReady(engine, "False", "Starting", "4 of 7 cylinders")
 	w.settle(hr3)
 	if got := condition(hr3, helmv2.ConditionReady).Message; got != said {
 		t.Errorf("it says %q, and said %q", got, said)
 	}
-	w.judged(engine, "True", "Running", "all of them")
+	w.setReady(engine, "True", "Running", "all of them")
 	w.untilAtRest(hr3)
 	if newest(hr3) != 2 {
 		t.Errorf("revision %d", newest(hr3))
@@ -166,6 +167,7 @@ func TestDependencyOfALaterKind(t *testing.T) {
 // TestDependencyOfBuiltInKinds: dependencies on a Deployment, a Job, and a ConfigMap with
 // readyExpr.
 func TestDependencyOfBuiltInKinds(t *testing.T) {
+	t.Parallel()
 	w := newKindsWorld(t)
 	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
 	hr := w.release("app", nil, needs(
@@ -223,6 +225,7 @@ func TestDependencyOfBuiltInKinds(t *testing.T) {
 // TestDependencyNeedsBoth: kind and version are given together, or the API server does
 // not take them.
 func TestDependencyNeedsBoth(t *testing.T) {
+	t.Parallel()
 	w := newKindsWorld(t)
 	for _, ref := range []helmv2.DependencyReference{onKind("", "Job", "x"), onKind("batch/v1", "", "x")} {
 		hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "x"}}
@@ -237,6 +240,7 @@ func TestDependencyNeedsBoth(t *testing.T) {
 // TestDependencyIsReadAsTheRelease: a dependency is read with the permissions of the HelmRelease's
 // ServiceAccount in this cluster, also if the release is installed elsewhere.
 func TestDependencyIsReadAsTheRelease(t *testing.T) {
+	t.Parallel()
 	w := newKindsWorld(t)
 	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
 	vault := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "vault"}, StringData: map[string]string{"token": "hunter22"}}
@@ -273,6 +277,7 @@ func TestDependencyIsReadAsTheRelease(t *testing.T) {
 // TestDependencyInAnotherNamespace: with --no-cross-namespace-refs, expressions see only the labels
 // of a Secret in another namespace.
 func TestDependencyInAnotherNamespace(t *testing.T) {
+	t.Parallel()
 	w, there := newKindsWorld(t), newWorld(t)
 	strict := w.ownController(config{settings: inputs.Settings{DependencyRetry: time.Hour, NoCrossNamespaceRefs: true}})
 	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
@@ -292,6 +297,7 @@ func TestDependencyInAnotherNamespace(t *testing.T) {
 
 // TestDependencyOfAnotherKindByMistake: it would be waited for for ever.
 func TestDependencyOfAnotherKindByMistake(t *testing.T) {
+	t.Parallel()
 	w := newKindsWorld(t)
 	var mu sync.Mutex
 	asked := 0
@@ -329,6 +335,7 @@ func TestDependencyOfAnotherKindByMistake(t *testing.T) {
 // TestDependencyOfAnotherKindAtRest: a ready dependency is neither watched nor read until the next
 // reconciliation.
 func TestDependencyOfAnotherKindAtRest(t *testing.T) {
+	t.Parallel()
 	w := newKindsWorld(t)
 	var mu sync.Mutex
 	var requests []string

@@ -106,6 +106,7 @@ func (w *world) podOf(ctx context.Context, of client.Object, status string) (*co
 // TestReadySaysWhy: ten failures, and the message of Ready for each. Suite test/node covers
 // failures of real containers.
 func TestReadySaysWhy(t *testing.T) {
+	t.Parallel()
 	waits := func(reason, message string) string {
 		return `{phase: Pending, containerStatuses: [{name: a, image: none, imageID: "", ready: false, restartCount: 1, state: {waiting: {reason: ` + reason + `, message: '` + message + `'}}}]}`
 	}
@@ -120,33 +121,77 @@ func TestReadySaysWhy(t *testing.T) {
 		begins  string
 		says    []string
 	}{
-		"bad image": {stageDeploy, &appsv1.Deployment{}, happens{pod: waits("ImagePullBackOff", "ErrImagePull: example.com/none:1: not found")},
-			"Deployment NS/app: ImageNotFound: container a", []string{"example.com/none:1: not found"}},
-		"out of memory": {stageDeploy, &appsv1.Deployment{}, happens{pod: `{phase: Running, containerStatuses: [{name: a, image: none, imageID: "", ready: false, restartCount: 3, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 137, reason: OOMKilled}}}]}`},
-			"Deployment NS/app: OOMKilled: container a", []string{"exit code 137"}},
-		"no such key": {stageDeploy, &appsv1.Deployment{}, happens{pod: waits("CreateContainerConfigError", "couldn''t find key password in Secret NS/access")},
-			"Deployment NS/app: ConfigMissing: container a", []string{"couldn't find key password"}},
-		"unschedulable": {stageDeploy, &appsv1.Deployment{}, happens{pod: `{phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: Unschedulable, message: "0/3 nodes are available: 3 Insufficient cpu."}]}`},
-			"Deployment NS/app: Unschedulable: ", []string{"Insufficient cpu"}},
-		"failing probe": {stageDeploy, &appsv1.Deployment{}, happens{
-			pod:    `{phase: Running, containerStatuses: [{name: a, image: none, imageID: "", ready: false, restartCount: 0, state: {running: {}}}]}`,
-			reason: "Unhealthy", message: "Readiness probe failed: statuscode: 503"},
-			"Deployment NS/app: ProbeFailed: container a", []string{"statuscode: 503"}},
-		"quota": {stageDeploy, &appsv1.Deployment{}, happens{status: refusal(`pods "app-1-x" is forbidden: exceeded quota: small`)},
-			"Deployment NS/app: QuotaExceeded: ", []string{"exceeded quota: small"}},
-		"webhook": {stageDeploy, &appsv1.Deployment{}, happens{status: refusal(`admission webhook "policy.example.com" denied the request: no root`)},
-			"Deployment NS/app: AdmissionDenied: ", []string{"policy.example.com", "no root"}},
-		"unbound claim": {claimYAML, &corev1.PersistentVolumeClaim{}, happens{reason: "FailedBinding", message: "no storage class is set"},
-			"PersistentVolumeClaim NS/app: VolumeNotBound: ", []string{"no storage class is set"}},
-		"rights": {stageDeploy, nil, happens{},
-			"Deployment NS/app: Forbidden: ", []string{"system:serviceaccount:NS:tenant", "cannot"}},
-		"job": {jobOfApp, &batchv1.Job{}, happens{
-			pod:    `{phase: Failed, containerStatuses: [{name: a, image: none, imageID: "", ready: false, restartCount: 0, state: {terminated: {exitCode: 3, reason: Error, message: "cannot migrate"}}}]}`,
-			status: failedJob},
-			"Job NS/app: ContainerFailed: container a exited with code 3 (BackoffLimitExceeded)", nil},
+		"bad image": {
+			stageDeploy, &appsv1.Deployment{},
+			happens{pod: waits("ImagePullBackOff", "ErrImagePull: example.com/none:1: not found")},
+			"Deployment NS/app: ImageNotFound: container a",
+			[]string{"example.com/none:1: not found"},
+		},
+		"out of memory": {
+			stageDeploy, &appsv1.Deployment{},
+			happens{pod: `{phase: Running, containerStatuses: [{name: a, image: none, imageID: "", ready: false, restartCount: 3, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 137, reason: OOMKilled}}}]}`},
+			"Deployment NS/app: OOMKilled: container a",
+			[]string{"exit code 137"},
+		},
+		"no such key": {
+			stageDeploy, &appsv1.Deployment{},
+			happens{pod: waits("CreateContainerConfigError", "couldn''t find key password in Secret NS/access")},
+			"Deployment NS/app: ConfigMissing: container a",
+			[]string{"couldn't find key password"},
+		},
+		"unschedulable": {
+			stageDeploy, &appsv1.Deployment{},
+			happens{pod: `{phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: Unschedulable, message: "0/3 nodes are available: 3 Insufficient cpu."}]}`},
+			"Deployment NS/app: Unschedulable: ",
+			[]string{"Insufficient cpu"},
+		},
+		"failing probe": {
+			stageDeploy, &appsv1.Deployment{},
+			happens{
+				pod:    `{phase: Running, containerStatuses: [{name: a, image: none, imageID: "", ready: false, restartCount: 0, state: {running: {}}}]}`,
+				reason: "Unhealthy", message: "Readiness probe failed: statuscode: 503",
+			},
+			"Deployment NS/app: ProbeFailed: container a",
+			[]string{"statuscode: 503"},
+		},
+		"quota": {
+			stageDeploy, &appsv1.Deployment{},
+			happens{status: refusal(`pods "app-1-x" is forbidden: exceeded quota: small`)},
+			"Deployment NS/app: QuotaExceeded: ",
+			[]string{"exceeded quota: small"},
+		},
+		"webhook": {
+			stageDeploy, &appsv1.Deployment{},
+			happens{status: refusal(`admission webhook "policy.example.com" denied the request: no root`)},
+			"Deployment NS/app: AdmissionDenied: ",
+			[]string{"policy.example.com", "no root"},
+		},
+		"unbound claim": {
+			claimYAML, &corev1.PersistentVolumeClaim{},
+			happens{reason: "FailedBinding", message: "no storage class is set"},
+			"PersistentVolumeClaim NS/app: VolumeNotBound: ",
+			[]string{"no storage class is set"},
+		},
+		"rights": {
+			stageDeploy, nil,
+			happens{},
+			"Deployment NS/app: Forbidden: ",
+			[]string{"system:serviceaccount:NS:tenant", "cannot"},
+		},
+		"job": {
+			jobOfApp, &batchv1.Job{},
+			happens{
+				pod:    `{phase: Failed, containerStatuses: [{name: a, image: none, imageID: "", ready: false, restartCount: 0, state: {terminated: {exitCode: 3, reason: Error, message: "cannot migrate"}}}]}`,
+				status: failedJob,
+			},
+			"Job NS/app: ContainerFailed: container a exited with code 3 (BackoffLimitExceeded)", nil,
+		},
 		"hook": {hookOfApp, &batchv1.Job{}, happens{status: failedJob}, "Hook NS/app (Job): BackoffLimitExceeded", []string{"failed pre-install"}},
-		"quota of a Job": {hookOfApp, &batchv1.Job{}, happens{reason: "FailedCreate", message: `Error creating: pods "app-x" is forbidden: exceeded quota: small`},
-			"Hook NS/app (Job): QuotaExceeded: ", nil},
+		"quota of a Job": {
+			hookOfApp, &batchv1.Job{},
+			happens{reason: "FailedCreate", message: `Error creating: pods "app-x" is forbidden: exceeded quota: small`},
+			"Hook NS/app (Job): QuotaExceeded: ", nil,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -187,6 +232,7 @@ func TestReadySaysWhy(t *testing.T) {
 // TestWhyWithoutRights: without permission to read Pods, the release fails as usual, and the
 // message names the missing permission.
 func TestWhyWithoutRights(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.account("tenant", "secrets")
 	w.grant("deploy", rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: w.namespace, Name: "tenant"},
@@ -207,6 +253,7 @@ func TestWhyWithoutRights(t *testing.T) {
 // TestReadyNamesTheFailure: after any remediation, the message of Ready begins with the original
 // failure.
 func TestReadyNamesTheFailure(t *testing.T) {
+	t.Parallel()
 	yes := true
 	impatient := func(hr *helmv2.HelmRelease) {
 		hr.Spec.Timeout = &metav1.Duration{Duration: time.Second}

@@ -59,6 +59,7 @@ func (m *muteServer) artifact(path, tag string) fluxmeta.Artifact {
 // TestSilentArtifactServer: releases that wait for a server without answers do not block others,
 // even if they outnumber the workers.
 func TestSilentArtifactServer(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	archives := map[string][]byte{"/shared.tgz": configMapChart(t, "7.0.0")}
 	for i := range 3 {
@@ -108,6 +109,7 @@ func TestSilentArtifactServer(t *testing.T) {
 // TestArtifactServerGivenUp: a download that times out is reported as failed during its retries,
 // and a newer source is used meanwhile.
 func TestArtifactServerGivenUp(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	mute := newMuteServer(t, map[string][]byte{"/late.tgz": configMapChart(t, "7.1.0")})
 	own := w.ownController(config{concurrent: 2, httpTimeout: time.Second})

@@ -153,9 +153,10 @@ func image(name string) string {
 	return `{"spec":{"template":{"spec":{"containers":[{"name":"app","image":"` + name + `"}]}}}}`
 }
 
-// TestDriftOwnership: field ownership tells drift from admission. Admission changes fields without
-// changing their owner; every other write changes the owner.
+// TestDriftOwnership: field ownership distinguishes drift from admission. Admission changes fields
+// without changing their owner; every other write changes the owner.
 func TestDriftOwnership(t *testing.T) {
+	t.Parallel()
 	const replace = `[{"op":"replace","path":"/spec/template/spec/containers/0/image","value":"registry.example/admitted:1"}]`
 	t.Run("AdmissionAtCreate", func(t *testing.T) {
 		w := newWorld(t)
@@ -241,6 +242,7 @@ func (w *world) baseline(o *unstructured.Unstructured, want string) {
 // TestDriftScale: replicas that the scale subresource set are ceded, also after another field is
 // corrected.
 func TestDriftScale(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	o := w.object(driftDeployment)
 	w.applyAs(o, manager)
@@ -266,6 +268,7 @@ func TestDriftScale(t *testing.T) {
 // TestDriftDisown: a field that an overridden manager added is removed after it was moved to
 // Pintle's entry, and other fields of that manager stay.
 func TestDriftDisown(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	o := w.object(driftDeployment)
 	w.applyAs(o, manager)

@@ -118,6 +118,7 @@ func (w *world) driftEvents(hr *helmv2.HelmRelease) map[string][]string {
 // TestDriftCorrected: a changed and a removed object are restored without a new revision. Events
 // name the manager of each change.
 func TestDriftCorrected(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	hr := w.drifting(helmv2.DriftDetectionEnabled)
 	changeAs(w, "kubectl-edit", w.configMap("app"), func(cm *corev1.ConfigMap) { cm.Data["a"], cm.Data["more"] = "2", "1"; delete(cm.Data, "b") })
@@ -142,6 +143,7 @@ func TestDriftCorrected(t *testing.T) {
 
 // TestDriftWarned: mode warn reports differences once and writes nothing to the objects.
 func TestDriftWarned(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	hr := w.drifting(helmv2.DriftDetectionWarn)
 	changeAs(w, "editor", w.configMap("app"), func(cm *corev1.ConfigMap) { cm.Data["a"] = "2" })
@@ -183,6 +185,7 @@ func quiet(t *testing.T) time.Duration {
 // TestDriftQuiet: permitted changes of other clients cause neither events nor writes, and do not
 // hide drift.
 func TestDriftQuiet(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	// The webhook acts on creation only, so that another apply would undo its change.
 	template := w.object(driftDeployment)
@@ -244,6 +247,7 @@ func TestDriftQuiet(t *testing.T) {
 
 // TestDriftSecret: values of a Secret are not reported, and are corrected.
 func TestDriftSecret(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	hr := w.drifting(helmv2.DriftDetectionEnabled)
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "app"}}
@@ -270,6 +274,7 @@ func TestDriftSecret(t *testing.T) {
 
 // TestDriftNotCorrected: a failed correction is reported and does not prevent other corrections.
 func TestDriftNotCorrected(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	hr := w.drifting(helmv2.DriftDetectionWarn)
 	d := w.deployed("app")
@@ -291,6 +296,7 @@ func TestDriftNotCorrected(t *testing.T) {
 // TestDriftOfListKey: the number of a port is its merge key. An apply after its change would add a
 // second port with the same name, which the API server rejects.
 func TestDriftOfListKey(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	hr := w.drifting(helmv2.DriftDetectionEnabled)
 	changeAs(w, "kubectl-edit", w.service("app"), func(s *corev1.Service) {
@@ -315,6 +321,7 @@ func TestDriftOfListKey(t *testing.T) {
 // TestDriftFight: corrections are limited if another client undoes each of them at once, and the
 // condition names its manager.
 func TestDriftFight(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	hr := w.drifting(helmv2.DriftDetectionEnabled)
 	ctx, stop := context.WithCancel(t.Context())
@@ -345,6 +352,7 @@ func TestDriftFight(t *testing.T) {
 
 // TestDriftOverride: additions of an overridden manager are removed.
 func TestDriftOverride(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	mine := w.ownController(config{overridden: []string{"kubectl-edit"}})
 	hr := w.drifting(helmv2.DriftDetectionWarn, mine)
@@ -379,6 +387,7 @@ func (c counter) RoundTrip(req *http.Request) (*http.Response, error) {
 // TestDriftAtRest: a release without changes costs no requests. A requested reconciliation costs
 // only its acknowledgement.
 func TestDriftAtRest(t *testing.T) {
+	t.Parallel()
 	var asked atomic.Int64
 	w := newWorld(t)
 	mine := w.ownController(config{wrap: func(next http.RoundTripper) http.RoundTripper { return counter{next, &asked} }})
@@ -405,6 +414,7 @@ func TestDriftAtRest(t *testing.T) {
 // TestDriftReadOnce: a controller that starts reads the newest revision once, to decide
 // and to compare its objects.
 func TestDriftReadOnce(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	own := config{name: w.namespace}
 	stop, err := startController(own)
@@ -436,6 +446,7 @@ func TestDriftReadOnce(t *testing.T) {
 // TestDriftReadFails: a comparison of which a read fails is repeated soon, and the
 // difference corrected. Neither Ready nor Drifted mention the failure.
 func TestDriftReadFails(t *testing.T) {
+	t.Parallel()
 	var failing atomic.Bool
 	var failed atomic.Int64
 	w := newWorld(t)
@@ -466,6 +477,7 @@ func TestDriftReadFails(t *testing.T) {
 // TestDriftCorrectsWhatItSaw: an object that was changed after its comparison is compared again
 // before it is corrected. It may be excluded from drift detection by then.
 func TestDriftCorrectsWhatItSaw(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	way, err := cluster.Connect(suite.config)
 	w.must(err)
@@ -509,6 +521,7 @@ func TestDriftCorrectsWhatItSaw(t *testing.T) {
 // TestDriftRendersAgain: a chart that looked for a missing CRD is upgraded when the CRD is created,
 // and one that looks up an object on request. A chart with random output is never upgraded.
 func TestDriftRendersAgain(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	group := w.namespace + ".example.com"
 	w.publish("asking", "1.0.0", asking(t, group))
@@ -557,6 +570,7 @@ data: {version: {{ .Capabilities.APIVersions.Has "none/v1" | quote }}, random: {
 // TestDriftOfWhatGoes: an object that is being deleted is left alone, and created again once it is
 // gone.
 func TestDriftOfWhatGoes(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	hr := w.drifting(helmv2.DriftDetectionEnabled)
 	const finalizer = "pintle.dev/test"

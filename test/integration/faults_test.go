@@ -111,6 +111,7 @@ metadata:
 // TestOneFault: if any single request of an action fails, the action succeeds, creates one
 // revision, and runs each hook once.
 func TestOneFault(t *testing.T) {
+	t.Parallel()
 	archive := pack(t, "note", "1.0.0", map[string]string{
 		"templates/app.yaml":  "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Release.Name }}}\ndata: {v: {{ .Values.v | quote }}}\n",
 		"templates/pre.yaml":  fmt.Sprintf(hookTemplate, "pre", "before-hook-creation"),

@@ -124,6 +124,7 @@ func (w *world) succeeds(s seen, revision int) {
 }
 
 func TestFluxReconcile(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.publish("plain", "1.0.0", configMapChart(t, "1.0.0"))
 	hr := w.release("plain", nil)
@@ -145,6 +146,7 @@ func TestFluxReconcile(t *testing.T) {
 }
 
 func TestFluxReconcileForce(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.publish("forced", "1.0.0", configMapChart(t, "1.0.0"))
 	hr := w.release("forced", nil)
@@ -160,6 +162,7 @@ func TestFluxReconcileForce(t *testing.T) {
 // TestFluxReconcileReset: on a stalled release the CLI ends at once with the reason. With --reset
 // it does not end before the new attempt.
 func TestFluxReconcileReset(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.publish("stalled", "1.0.0", pack(t, "stalled", "1.0.0", map[string]string{
 		"templates/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Values.name }}\n", "values.yaml": "name: Not-A-Name\n",
@@ -184,6 +187,7 @@ func TestFluxReconcileReset(t *testing.T) {
 // TestFluxReconcileTemplate: --with-source finds the HelmChart by its name, and
 // `flux trace` by status.
 func TestFluxReconcileTemplate(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	hr := w.release("templated", nil, templated(""))
 	key := client.ObjectKey{Namespace: w.namespace, Name: w.namespace + "-templated"}
@@ -200,6 +204,7 @@ func TestFluxReconcileTemplate(t *testing.T) {
 // and kstatus have the current generation, which must happen with and without an action, and not
 // before its end.
 func TestFluxSuspendAndResume(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.publish("paused", "1.0.0", configMapChart(t, "1.0.0"))
 	hr := w.release("paused", map[string]any{"message": "one"})
@@ -238,6 +243,7 @@ func TestFluxSuspendAndResume(t *testing.T) {
 
 // TestFluxGet: the columns of `flux get helmreleases` are correct with and without a revision.
 func TestFluxGet(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	hr := w.release("shown", nil)
 	w.untilSays(hr, "Ready", metav1.ConditionFalse, helmv2.ReasonArtifactFailed, "not found")
@@ -257,6 +263,7 @@ func TestFluxGet(t *testing.T) {
 // TestFluxDebug: `flux debug helmrelease` merges values and prints status and history. It uses the
 // fields of helm-controller's API.
 func TestFluxDebug(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.publish("debugged", "1.0.0", configMapChart(t, "1.0.0"))
 	hr := w.release("debugged", map[string]any{"message": "shown"})
@@ -289,6 +296,7 @@ func TestFluxDebug(t *testing.T) {
 // TestFluxEvents: `flux events --for HelmRelease/NAME` finds them by the object they
 // are about; others, by annotation, the revision.
 func TestFluxEvents(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.publish("told", "1.0.0", configMapChart(t, "1.0.0"))
 	hr := w.release("told", nil)
@@ -315,6 +323,7 @@ func TestFluxEvents(t *testing.T) {
 // TestFluxTraceAndTree: `flux trace` finds a HelmRelease by the labels of an object,
 // `flux tree` the objects by the Secret that Helm stores the newest revision in.
 func TestFluxTraceAndTree(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.publish("traced", "1.0.0", configMapChart(t, "1.0.0"))
 	hr := w.release("traced", nil)

@@ -65,6 +65,7 @@ func (w *world) fill(key client.ObjectKey, version string) {
 }
 
 func TestHelmChartOfARelease(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	hr := w.release("own", nil, templated(""))
 	key := inputs.HelmChartKey(hr)
@@ -111,6 +112,7 @@ func TestHelmChartOfARelease(t *testing.T) {
 // TestHelmChartLosesMetadata: metadata that left the template is removed; metadata of other clients
 // stays.
 func TestHelmChartLosesMetadata(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	hr := w.release("meta", nil, templated(""), func(hr *helmv2.HelmRelease) {
 		hr.Spec.Chart.ObjectMeta = &helmv2.HelmChartTemplateObjectMeta{Labels: map[string]string{"team": "one", "tier": "web"}}
@@ -136,6 +138,7 @@ func TestHelmChartLosesMetadata(t *testing.T) {
 }
 
 func TestHelmChartMadeByHand(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	byHand := &sourcev1.HelmChart{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: w.namespace + "-taken", Labels: map[string]string{"by": "hand"}}}
 	byHand.Spec = sourcev1.HelmChartSpec{
@@ -153,6 +156,7 @@ func TestHelmChartMadeByHand(t *testing.T) {
 
 // TestHelmChartsOfOneName is about a-b/c and a/b-c.
 func TestHelmChartsOfOneName(t *testing.T) {
+	t.Parallel()
 	w, v := newWorld(t), newWorld(t)
 	v.namespace = w.namespace + "-b"
 	v.must(suite.client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: v.namespace}}))
@@ -194,6 +198,7 @@ func TestHelmChartsOfOneName(t *testing.T) {
 // TestHelmChartThatChangedHands: a HelmRelease whose status names a HelmChart of another owner does
 // not change it.
 func TestHelmChartThatChangedHands(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	hr := w.release("seller", nil, templated(""))
 	key := inputs.HelmChartKey(hr)
@@ -214,12 +219,14 @@ func TestHelmChartThatChangedHands(t *testing.T) {
 }
 
 func TestNameTooLongForAHelmChart(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	hr := w.release(strings.Repeat("n", 250), nil, templated(""))
 	w.untilSays(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonArtifactFailed, "its name has", "253 are possible")
 }
 
 func TestNoCrossNamespaceRefs(t *testing.T) {
+	t.Parallel()
 	w, sources := newWorld(t), newWorld(t)
 	locked := w.ownController(config{settings: inputs.Settings{NoCrossNamespaceRefs: true}})
 	sources.publish("shared", "1.0.0", configMapChart(t, "1.0.0"))

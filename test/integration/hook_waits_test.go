@@ -65,6 +65,7 @@ func (b *bench) endHooks(ctx context.Context, fails bool) {
 // with any delete policy. Each needs at most one read per answer to a delete that leaves open
 // whether the hook is gone.
 func TestHooksThatAreGone(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		fails bool
 		// left are the hooks that exist in the end.
@@ -129,6 +130,7 @@ func (b *bench) hooksLeft() (names []string) {
 // TestUninstallWaitsForPods: an uninstall waits for Pods, also with finalizers and foreground
 // deletion, no longer than they exist.
 func TestUninstallWaitsForPods(t *testing.T) {
+	t.Parallel()
 	for _, policy := range []helmv2.DeletionPropagation{"background", "foreground"} {
 		t.Run(string(policy), func(t *testing.T) {
 			t.Parallel()

@@ -95,6 +95,7 @@ func (w *world) secret(name string, data map[string][]byte, labels map[string]st
 // TestServiceAccount: install, upgrade, test and uninstall need no more than the documented
 // permissions.
 func TestServiceAccount(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.account("tenant", "configmaps", "secrets")
 	w.publish("mine", "1.0.0", configMapChart(t, "1.0.0"))
@@ -115,6 +116,7 @@ func TestServiceAccount(t *testing.T) {
 // TestServiceAccountLacksRights: an action that the ServiceAccount is not permitted is not run with
 // another identity.
 func TestServiceAccountLacksRights(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.account("keeper", "secrets")
 	w.account("unprivileged", "pods")
@@ -143,6 +145,7 @@ func TestServiceAccountLacksRights(t *testing.T) {
 // TestInstallIntoExistingNamespace: createNamespace needs no permission to create or read a
 // namespace that exists.
 func TestInstallIntoExistingNamespace(t *testing.T) {
+	t.Parallel()
 	w, target := newWorld(t), newWorld(t)
 	w.account("tenant", "configmaps", "secrets")
 	meta := metav1.ObjectMeta{Namespace: target.namespace, Name: "tenant"}
@@ -175,6 +178,7 @@ func TestInstallIntoExistingNamespace(t *testing.T) {
 // TestServiceAccountsApart: of two concurrent releases of one chart, only the one with permissions
 // is installed.
 func TestServiceAccountsApart(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.account("may", "configmaps", "secrets")
 	w.account("may-not", "secrets")
@@ -191,6 +195,7 @@ func TestServiceAccountsApart(t *testing.T) {
 // TestDeleteWithoutServiceAccount: in a namespace that is being deleted, the
 // ServiceAccount may go before the HelmRelease does.
 func TestDeleteWithoutServiceAccount(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	account := w.account("short-lived", "configmaps", "secrets")
 	w.publish("orphan", "1.0.0", configMapChart(t, "1.0.0"))
@@ -210,6 +215,7 @@ func TestDeleteWithoutServiceAccount(t *testing.T) {
 // The deletion waits, names the missing object and the annotation that orphans the release, and
 // continues once the object exists again.
 func TestDeleteTogether(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		missing string
 		// use returns the object that leads to the release, and how a HelmRelease refers to it.
@@ -253,6 +259,7 @@ func TestDeleteTogether(t *testing.T) {
 // TestDeleteWithoutRights: while the ServiceAccount exists, missing permissions delay the deletion,
 // and the release is not orphaned.
 func TestDeleteWithoutRights(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.account("stripped", "configmaps", "secrets")
 	w.publish("waits", "1.0.0", configMapChart(t, "1.0.0"))
@@ -279,6 +286,7 @@ func TestDeleteWithoutRights(t *testing.T) {
 
 // TestKubeconfig: a release is installed through a kubeconfig with another identity.
 func TestKubeconfig(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.account("tenant", "configmaps", "secrets")
 	w.secret("elsewhere", map[string][]byte{"value.yaml": kubeconfig(t, suite.config)}, nil)
@@ -300,6 +308,7 @@ func TestKubeconfig(t *testing.T) {
 
 // TestKubeconfigLeadsAway: the connection is that of the kubeconfig, not that of the controller.
 func TestKubeconfigLeadsAway(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	nowhere := rest.CopyConfig(suite.config)
 	nowhere.Host = "https://127.0.0.1:1"
@@ -316,6 +325,7 @@ func TestKubeconfigLeadsAway(t *testing.T) {
 // TestMissingKubeconfig: a Secret that is watched triggers a reconciliation of those that
 // refer to it, also of one that is being deleted.
 func TestMissingKubeconfig(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.publish("early", "1.0.0", configMapChart(t, "1.0.0"))
 	hr := w.release("early", nil, in("late"))

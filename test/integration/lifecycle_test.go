@@ -14,6 +14,7 @@ import (
 )
 
 func TestLifecycle(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
 	hr := w.release("app", map[string]any{"message": "one"})
@@ -77,6 +78,7 @@ func TestLifecycle(t *testing.T) {
 // TestTwoWritesPerUpgrade: an upgrade writes the announcement and the record; a reconciliation
 // without changes writes nothing.
 func TestTwoWritesPerUpgrade(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.publish("quiet", "1.0.0", configMapChart(t, "1.0.0"))
 	hr := w.release("quiet", nil)
@@ -113,6 +115,7 @@ func TestTwoWritesPerUpgrade(t *testing.T) {
 // TestSuspendedThenDeletedStays is how people keep a release without its
 // HelmRelease.
 func TestSuspendedThenDeletedStays(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.publish("kept", "1.0.0", configMapChart(t, "1.0.0"))
 	hr := w.release("kept", nil)

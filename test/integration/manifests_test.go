@@ -217,6 +217,7 @@ func executable(t *testing.T) string {
 // TestManifests: the manifests of config work on an empty cluster. First with the permissions of
 // config/default, then with helm-controller's arguments and all permissions.
 func TestManifests(t *testing.T) {
+	// Not parallel: it replaces the API server of the suite.
 	operationsServed(t)
 	emptyCluster(t)
 	path := executable(t)

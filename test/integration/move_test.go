@@ -87,6 +87,7 @@ func (w *world) space(name string, resources ...string) string {
 // TestMoveKeepsWhatCannotBeInstalled: a release that cannot be installed at its new place stays,
 // with its volume, and reports the reason. It moves when the reason is gone.
 func TestMoveKeepsWhatCannotBeInstalled(t *testing.T) {
+	t.Parallel()
 	type edit = func(*helmv2.HelmRelease)
 	cases := map[string]struct {
 		reason string
@@ -103,7 +104,8 @@ func TestMoveKeepsWhatCannotBeInstalled(t *testing.T) {
 				w.untilReady(w.release("other", nil, unbound, func(hr *helmv2.HelmRelease) { hr.Spec.ReleaseName, hr.Spec.ChartRef.Name = "taken", "app" }))
 			},
 			func(*world) edit { return func(hr *helmv2.HelmRelease) { hr.Spec.ReleaseName = "taken" } },
-			[]string{"is owned by HelmRelease", "/other'"}, helmv2.ReasonContested,
+			[]string{"is owned by HelmRelease", "/other'"},
+			helmv2.ReasonContested,
 			func(w *world, _ *helmv2.HelmRelease) {
 				other := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "other"}}
 				w.must(suite.client.Delete(w.t.Context(), other))
@@ -119,7 +121,8 @@ func TestMoveKeepsWhatCannotBeInstalled(t *testing.T) {
 				storage := w.space("-storage")
 				return func(hr *helmv2.HelmRelease) { hr.Spec.StorageNamespace = storage }
 			},
-			[]string{"secrets is forbidden", "-storage"}, helmv2.ReasonTargetUnavailable,
+			[]string{"secrets is forbidden", "-storage"},
+			helmv2.ReasonTargetUnavailable,
 			func(w *world, _ *helmv2.HelmRelease) { w.space("-storage", "secrets") },
 		},
 		"StorageReadOnly": {
@@ -134,7 +137,8 @@ func TestMoveKeepsWhatCannotBeInstalled(t *testing.T) {
 			func(w *world) edit {
 				return func(hr *helmv2.HelmRelease) { hr.Spec.StorageNamespace = w.namespace + "-storage" }
 			},
-			[]string{"create Secret", "forbidden", "-storage"}, helmv2.ReasonTargetUnavailable,
+			[]string{"create Secret", "forbidden", "-storage"},
+			helmv2.ReasonTargetUnavailable,
 			func(w *world, _ *helmv2.HelmRelease) {
 				role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace + "-storage", Name: "tenant"}}
 				w.must(suite.client.Get(w.t.Context(), client.ObjectKeyFromObject(role), role))
@@ -148,7 +152,8 @@ func TestMoveKeepsWhatCannotBeInstalled(t *testing.T) {
 				target := w.space("-target")
 				return func(hr *helmv2.HelmRelease) { hr.Spec.TargetNamespace, hr.Spec.ReleaseName = target, "app" }
 			},
-			[]string{"forbidden", "-target"}, helmv2.ReasonTargetUnavailable,
+			[]string{"forbidden", "-target"},
+			helmv2.ReasonTargetUnavailable,
 			func(w *world, _ *helmv2.HelmRelease) { w.space("-target", "configmaps", "persistentvolumeclaims") },
 		},
 		"TargetMissing": {
@@ -159,7 +164,8 @@ func TestMoveKeepsWhatCannotBeInstalled(t *testing.T) {
 					hr.Spec.TargetNamespace, hr.Spec.ReleaseName = w.namespace+"-missing", "app"
 				}
 			},
-			[]string{"-missing does not exist"}, helmv2.ReasonTargetUnavailable,
+			[]string{"-missing does not exist"},
+			helmv2.ReasonTargetUnavailable,
 			func(w *world, hr *helmv2.HelmRelease) {
 				w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Install.CreateNamespace = true })
 			},
@@ -172,7 +178,8 @@ func TestMoveKeepsWhatCannotBeInstalled(t *testing.T) {
 					hr.Spec.Install.CreateNamespace = true
 				}
 			},
-			[]string{"create namespace", "forbidden"}, helmv2.ReasonTargetUnavailable,
+			[]string{"create namespace", "forbidden"},
+			helmv2.ReasonTargetUnavailable,
 			func(w *world, hr *helmv2.HelmRelease) {
 				w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.ServiceAccountName = "" })
 			},
@@ -183,7 +190,8 @@ func TestMoveKeepsWhatCannotBeInstalled(t *testing.T) {
 				w.publish("next", "1.0.0", volumeChart(w.t, "next", "1.0.0", map[string]string{"templates/bad.yaml": `{{ fail "not today" }}`}))
 				return func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Name = "next" }
 			},
-			[]string{"chart name changed from 'volume' to 'next'", "not today"}, helmv2.ReasonTargetUnavailable,
+			[]string{"chart name changed from 'volume' to 'next'", "not today"},
+			helmv2.ReasonTargetUnavailable,
 			func(w *world, _ *helmv2.HelmRelease) {
 				w.publish("next", "1.0.1", volumeChart(w.t, "next", "1.0.1", nil))
 			},
@@ -194,7 +202,8 @@ func TestMoveKeepsWhatCannotBeInstalled(t *testing.T) {
 				w.publish("next", "1.0.0", volumeChart(w.t, "next", "1.0.0", map[string]string{"values.schema.json": `{"required":["message"]}`}))
 				return func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Name = "next" }
 			},
-			[]string{"values don't meet the specifications of the schema"}, helmv2.ReasonTargetUnavailable,
+			[]string{"values don't meet the specifications of the schema"},
+			helmv2.ReasonTargetUnavailable,
 			func(w *world, hr *helmv2.HelmRelease) {
 				w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Values = rawValues(w.t, map[string]any{"message": "now"}) })
 			},
@@ -207,7 +216,8 @@ func TestMoveKeepsWhatCannotBeInstalled(t *testing.T) {
 				}))
 				return func(hr *helmv2.HelmRelease) { hr.Spec.ChartRef.Name = "next" }
 			},
-			[]string{"PersistentVolumeClaim/", "Sometimes"}, helmv2.ReasonTargetUnavailable,
+			[]string{"PersistentVolumeClaim/", "Sometimes"},
+			helmv2.ReasonTargetUnavailable,
 			func(w *world, _ *helmv2.HelmRelease) {
 				w.publish("next", "1.0.1", volumeChart(w.t, "next", "1.0.1", nil))
 			},
@@ -263,6 +273,7 @@ func (w *world) exhaust(what string) (free func()) {
 // TestMoveCountsTheOldAsGone: objects of the old release do not prevent the new install: immutable
 // fields, a port, a full quota.
 func TestMoveCountsTheOldAsGone(t *testing.T) {
+	t.Parallel()
 	chart := func(name, storage string) []byte {
 		return pack(t, name, "1.0.0", map[string]string{
 			"templates/pvc.yaml": "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: app}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: " + storage + "}}}\n",
@@ -289,6 +300,7 @@ func TestMoveCountsTheOldAsGone(t *testing.T) {
 // TestMoveAwaitsTheAPIServer: an incomplete check uninstalls nothing, and is repeated with
 // back-off.
 func TestMoveAwaitsTheAPIServer(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	var down atomic.Bool
 	var refused atomic.Int32
@@ -326,6 +338,7 @@ func TestMoveAwaitsTheAPIServer(t *testing.T) {
 // the next process starts. The interrupted install is found and uninstalled, also if the
 // HelmRelease is deleted.
 func TestInstallInterruptedAndMoved(t *testing.T) {
+	t.Parallel()
 	for name, deleted := range map[string]bool{"Renamed": false, "Deleted": true} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)

@@ -62,6 +62,7 @@ func (w *world) receive(takes time.Duration) (*events.Sender, <-chan eventv1.Eve
 // TestNotifications: events of a HelmRelease are posted to a slow receiver, with the annotations of
 // the HelmRelease.
 func TestNotifications(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	sender, posted, host := w.receive(100 * time.Millisecond)
 	ours := w.ownController(config{notifications: sender})
@@ -102,8 +103,10 @@ func (w *world) crash(ctx context.Context) error {
 		}
 		yes, name := true, fmt.Sprintf("app-1-x%d", n)
 		pod := &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name, Labels: map[string]string{"a": "b"},
-				OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "app-1", UID: "some", Controller: &yes}}},
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: w.namespace, Name: name, Labels: map[string]string{"a": "b"},
+				OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "app-1", UID: "some", Controller: &yes}},
+			},
 			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "none"}}},
 		}
 		if err := suite.client.Create(ctx, pod); err != nil {
@@ -126,6 +129,7 @@ func (w *world) crash(ctx context.Context) error {
 // TestEqualFailuresAreOneAlert: equal failures are events with equal messages, by which
 // notification-controller recognizes repetitions. Their annotations have the differences.
 func TestEqualFailuresAreOneAlert(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	sender, posted, _ := w.receive(0)
 	ctx, cancel := context.WithCancel(t.Context())

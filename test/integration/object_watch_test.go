@@ -149,6 +149,7 @@ func (l *lookout) deployment() *appsv1.Deployment {
 
 // TestObjectWatch: the changes of a Deployment, which has a generation, that enqueue its release.
 func TestObjectWatch(t *testing.T) {
+	t.Parallel()
 	l := newLookout(t)
 	deployments := resourceOf("apps", "deployments")
 	l.WatchKinds(l.key, l.cluster(suite.config), []schema.GroupVersionResource{deployments})
@@ -225,6 +226,7 @@ func TestObjectWatch(t *testing.T) {
 // TestObjectWatchPlain: the changes of objects without generation, a Service and a ConfigMap, that
 // enqueue their release.
 func TestObjectWatchPlain(t *testing.T) {
+	t.Parallel()
 	l := newLookout(t)
 	services, configs := resourceOf("", "services"), resourceOf("", "configmaps")
 	cm := &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: l.meta("config"), Data: map[string]string{"a": "1", "b": "2"}}
@@ -275,6 +277,7 @@ func TestObjectWatchPlain(t *testing.T) {
 // TestObjectWatchDefinitions: a kind is watched after its CRD was created, and its objects are gone
 // after the CRD was deleted.
 func TestObjectWatchDefinitions(t *testing.T) {
+	t.Parallel()
 	l := newLookout(t)
 	group := l.namespace + ".example.com"
 	things := resourceOf(group, "things")
@@ -312,6 +315,7 @@ func TestObjectWatchDefinitions(t *testing.T) {
 // TestObjectWatchForbidden: without permission to watch, objects are unknown; they are known once
 // the permission is granted.
 func TestObjectWatchForbidden(t *testing.T) {
+	t.Parallel()
 	l := newLookout(t)
 	l.account("watcher", "pods")
 	config := rest.CopyConfig(suite.config)

@@ -19,25 +19,6 @@ import (
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
-// documented is the example of the engine's document.
-const documented = `
-apiVersion: ops.vworkspace.io/v1alpha1
-kind: Operation
-metadata:
-  name: nextcloud-myteam-pre-upgrade-2026-05-28
-spec:
-  targetRef:
-    apiVersion: apps.vworkspace.io/v1alpha1
-    kind: ApplicationInstance
-    name: nextcloud-myteam
-  type: Migration
-  engine: helmHookJob
-  parameters:
-    hookName: nextcloud-myteam-pre-upgrade
-    activeDeadlineSeconds: 1800
-    backoffLimit: 1
-`
-
 // operationsServed skips a test if the suite does not use this project's CRDs.
 func operationsServed(t *testing.T) {
 	t.Helper()
@@ -66,6 +47,7 @@ func operationNamespace(t *testing.T) string {
 
 // TestOperationAdmission: the CRD accepts valid Operations and rejects others.
 func TestOperationAdmission(t *testing.T) {
+	t.Parallel()
 	operationsServed(t)
 	ns := operationNamespace(t)
 	for name, tc := range map[string]struct{ replace, by, refused string }{
@@ -87,9 +69,9 @@ func TestOperationAdmission(t *testing.T) {
 		"an impossible group": {replace: "apiVersion: apps.vworkspace.io/v1alpha1", by: "apiVersion: a/b/c", refused: "should match"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			text := documented
+			text := harness.DocumentedOperation
 			if tc.replace != "" {
-				if text = strings.Replace(text, tc.replace, tc.by, 1); text == documented {
+				if text = strings.Replace(text, tc.replace, tc.by, 1); text == harness.DocumentedOperation {
 					t.Fatal("nothing was replaced")
 				}
 			}
@@ -109,8 +91,9 @@ func TestOperationAdmission(t *testing.T) {
 // TestOperationIsImmutable: the spec is immutable, except for cancel, and parameters before
 // acceptance.
 func TestOperationIsImmutable(t *testing.T) {
+	t.Parallel()
 	operationsServed(t)
-	o := object(t, documented)
+	o := object(t, harness.DocumentedOperation)
 	o.SetNamespace(operationNamespace(t))
 	// No controller of the suite reconciles it, so its status is not written.
 	o.SetLabels(map[string]string{labelController: "none"})
@@ -141,14 +124,14 @@ func TestOperationIsImmutable(t *testing.T) {
 	change("velero", "engine cannot be changed", "spec", "engine")
 	change(int64(60), "", "spec", "parameters", "activeDeadlineSeconds")
 	for status, refused := range map[string]string{"True": "parameters cannot be changed", "False": "parameters cannot be changed", "Unknown": ""} {
-		judged := o.DeepCopy()
-		judged.Object["status"] = map[string]any{"phase": "Pending", "conditions": []any{map[string]any{
+		changed := o.DeepCopy()
+		changed.Object["status"] = map[string]any{"phase": "Pending", "conditions": []any{map[string]any{
 			"type": "Accepted", "status": status, "reason": "Because", "message": "", "lastTransitionTime": "2026-05-28T12:00:00Z",
 		}}}
-		if err := suite.client.Status().Update(t.Context(), judged); err != nil {
+		if err := suite.client.Status().Update(t.Context(), changed); err != nil {
 			t.Fatal(err)
 		}
-		o = judged
+		o = changed
 		change("other-"+strings.ToLower(status), refused, "spec", "parameters", "hookName")
 	}
 	change(true, "", "spec", "cancel")
@@ -157,6 +140,7 @@ func TestOperationIsImmutable(t *testing.T) {
 
 // TestClonesAreValid: the API server accepts all objects in hookjob's golden files.
 func TestClonesAreValid(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(harness.Root(), "internal", "hookjob", "testdata", "*.txt"))
 	if err != nil || len(files) < 20 {
 		t.Fatalf("%d files: %v", len(files), err)

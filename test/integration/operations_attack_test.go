@@ -27,6 +27,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/test/harness"
 )
 
 // tamper changes the record of a release's first revision, as any client with write access to
@@ -68,6 +69,7 @@ func (w *world) vouch(hr *helmv2.HelmRelease) {
 // TestOperationOfRewrittenRecord: write access to Secrets does not suffice to run arbitrary Pods
 // with the identity of a HelmRelease.
 func TestOperationOfRewrittenRecord(t *testing.T) {
+	t.Parallel()
 	operationsServed(t)
 	w := newWorld(t)
 	rewrite := func(old, with string) func(map[string]any) {
@@ -224,6 +226,7 @@ func tamperedHooks(t *testing.T) map[string]operationAttack {
 // TestOperationAttackers: each malicious Operation is rejected with a reason, or is harmless; a
 // normal one beside them succeeds.
 func TestOperationAttackers(t *testing.T) {
+	// Not parallel: it measures the memory of the process.
 	operationsServed(t)
 	w := newWorld(t)
 	before := resident(t)
@@ -252,7 +255,8 @@ func TestOperationAttackers(t *testing.T) {
 			}
 		}
 		if a.record != nil {
-			// Otherwise the HelmRelease may be upgraded because of the change, before the Operation runs.
+			// Otherwise the HelmRelease may be upgraded because of the change, before the Operation
+			// runs.
 			w.edit(releases[name], func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = true })
 			w.tamper(name, a.record)
 			w.vouch(releases[name])
@@ -308,6 +312,7 @@ func (w *world) withstands(name string, op *opsv1alpha1.Operation, a operationAt
 
 // TestOperationParameters: the CRD rejects invalid parameters.
 func TestOperationParameters(t *testing.T) {
+	t.Parallel()
 	operationsServed(t)
 	ns := operationNamespace(t)
 	for name, tc := range map[string]struct{ from, to, refused string }{
@@ -325,11 +330,11 @@ func TestOperationParameters(t *testing.T) {
 		"depth":         {"backoffLimit: 1", "overrides: " + strings.Repeat("[", 900) + strings.Repeat("]", 900), ""},
 		"environment":   {"backoffLimit: 1", "env: [" + strings.Repeat("{name: a, value: b},", 2000) + "]", "unknown field"},
 	} {
-		text := strings.Replace(documented, tc.from, tc.to, 1)
+		text := strings.Replace(harness.DocumentedOperation, tc.from, tc.to, 1)
 		o := object(t, text)
 		o.SetNamespace(ns)
 		err := suite.client.Create(t.Context(), o, client.DryRunAll, client.FieldValidation("Strict"))
-		if text == documented || err == nil || !strings.Contains(err.Error(), tc.refused) {
+		if text == harness.DocumentedOperation || err == nil || !strings.Contains(err.Error(), tc.refused) {
 			t.Errorf("%s: want %q, got %.300v", name, tc.refused, err)
 		}
 	}

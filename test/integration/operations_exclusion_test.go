@@ -5,8 +5,6 @@ package integration
 
 import (
 	"fmt"
-	"os"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -19,15 +17,11 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/status"
+	"github.com/pintle-dev/pintle/test/harness"
 )
 
-// rounds is the number of repetitions of each order: PINTLE_ROUNDS, or fifty.
-var rounds = func() int {
-	if n, err := strconv.Atoi(os.Getenv("PINTLE_ROUNDS")); err == nil && n > 0 {
-		return n
-	}
-	return 50
-}()
+// rounds is the number of repetitions of each order.
+var rounds = harness.Repetitions(10)
 
 // noOverlap checks every version of the HelmReleases of a namespace. The lock and the announcement
 // are on one object, so no overlap can be missed. The lock is held until all Jobs are deleted.
@@ -89,6 +83,7 @@ func (w *world) upgrade(hr *helmv2.HelmRelease, message string) {
 
 // TestUpgradeWaitsForOperation: an upgrade that is requested while a hook runs starts after it.
 func TestUpgradeWaitsForOperation(t *testing.T) {
+	t.Parallel()
 	operationsServed(t)
 	w := newWorld(t)
 	w.noOverlap()
@@ -118,6 +113,7 @@ func TestUpgradeWaitsForOperation(t *testing.T) {
 
 // TestOperationWaitsForUpgrade: an Operation that is created during an upgrade starts after it.
 func TestOperationWaitsForUpgrade(t *testing.T) {
+	t.Parallel()
 	operationsServed(t)
 	w := newWorld(t)
 	w.noOverlap()
@@ -146,6 +142,7 @@ func TestOperationWaitsForUpgrade(t *testing.T) {
 // TestOperationAndUpgradeAtOnce: a concurrent Operation and upgrade run one after the other, in any
 // order.
 func TestOperationAndUpgradeAtOnce(t *testing.T) {
+	t.Parallel()
 	operationsServed(t)
 	w := newWorld(t)
 	w.noOverlap()

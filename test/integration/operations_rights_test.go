@@ -63,6 +63,7 @@ spec: {template: {spec: {restartPolicy: Never, serviceAccountName: strong, conta
 // TestOperationRights: a user that may create Operations gains no permissions beyond those of the
 // release's identity.
 func TestOperationRights(t *testing.T) {
+	// Not parallel: it replaces the client of the suite.
 	operationsServed(t)
 	w := newWorld(t)
 	w.account("tenant", "configmaps", "secrets")
@@ -114,6 +115,7 @@ func TestOperationRights(t *testing.T) {
 // TestOperationsComeLater: without their definition, releases are installed, and
 // with it Operations are served.
 func TestOperationsComeLater(t *testing.T) {
+	// Not parallel: it replaces the API server of the suite.
 	operationsServed(t)
 	crds := harness.CRDs("")
 	env := &envtest.Environment{

@@ -18,6 +18,7 @@ import (
 
 // TestOperation: a hook runs once, its result is recorded, and all is as before.
 func TestOperation(t *testing.T) {
+	t.Parallel()
 	operationsServed(t)
 	w := newWorld(t)
 	w.publish("web", "1.0.0", hooked(t, "1.0.0", "pre-rollback"))
@@ -65,6 +66,7 @@ func TestOperation(t *testing.T) {
 
 // TestOperationFails: with its exit code, and without a second try.
 func TestOperationFails(t *testing.T) {
+	t.Parallel()
 	operationsServed(t)
 	w := newWorld(t)
 	w.publish("web", "1.0.0", hooked(t, "1.0.0", "pre-rollback"))
@@ -88,6 +90,7 @@ func TestOperationFails(t *testing.T) {
 
 // TestOperationStops: cancelled or deleted, its pods go first.
 func TestOperationStops(t *testing.T) {
+	t.Parallel()
 	operationsServed(t)
 	w := newWorld(t)
 	w.publish("web", "1.0.0", hooked(t, "1.0.0", "pre-rollback"))
@@ -169,6 +172,7 @@ spec:
 // TestOperationNeeds: objects that Helm has deleted are created for the Job and deleted afterwards.
 // Missing objects of others are named and waited for.
 func TestOperationNeeds(t *testing.T) {
+	t.Parallel()
 	operationsServed(t)
 	w := newWorld(t)
 	w.publish("web", "1.0.0", hooked(t, "1.0.0", "pre-rollback", companions))
@@ -205,6 +209,7 @@ func TestOperationNeeds(t *testing.T) {
 
 // TestOperationTargets: none, one by ownership, and several.
 func TestOperationTargets(t *testing.T) {
+	t.Parallel()
 	operationsServed(t)
 	w := newWorld(t)
 	w.publish("web", "1.0.0", hooked(t, "1.0.0", "pre-rollback"))

@@ -94,6 +94,7 @@ webhooks:
 // TestWebhookThatIsAway: an upgrade fails at once if a webhook cannot be called that its own
 // release configures. A webhook of another one interrupts it.
 func TestWebhookThatIsAway(t *testing.T) {
+	t.Parallel()
 	closed := httptest.NewTLSServer(http.NotFoundHandler())
 	closed.Close()
 	for name, own := range map[string]bool{"Own": true, "Foreign": false} {

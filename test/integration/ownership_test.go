@@ -19,6 +19,7 @@ import (
 // TestOneReleaseOneOwner: of two HelmReleases for one Helm release the second changes nothing, also
 // when it is deleted, and takes over once the first is gone.
 func TestOneReleaseOneOwner(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
 	same := func(hr *helmv2.HelmRelease) {
@@ -48,6 +49,7 @@ func TestOneReleaseOneOwner(t *testing.T) {
 // TestNamesChangeHands: an owner with a new name uninstalls its old release, and only then the
 // HelmRelease that waits for the old name installs its own.
 func TestNamesChangeHands(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
 	same := func(hr *helmv2.HelmRelease) {
@@ -71,6 +73,7 @@ func TestNamesChangeHands(t *testing.T) {
 
 // TestMovedRelease: a release with a new namespace is uninstalled from the old one.
 func TestMovedRelease(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
 	hr := w.release("app", map[string]any{"message": "one"})
@@ -95,6 +98,7 @@ func TestMovedRelease(t *testing.T) {
 // TestSuspendedByAnnotation: the annotation suspends at once, is reported, expires, and orphans the
 // release if the HelmRelease is deleted.
 func TestSuspendedByAnnotation(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
 	hr := w.release("app", map[string]any{"message": "one"})

@@ -48,6 +48,7 @@ func servingChart(t *testing.T, more map[string]string) []byte {
 // TestPreflight: all errors of the API server are reported at once, and nothing is stored or
 // changed.
 func TestPreflight(t *testing.T) {
+	t.Parallel()
 	no := false
 	for name, serverSide := range map[string]*bool{"ServerSide": nil, "ClientSide": &no} {
 		t.Run(name, func(t *testing.T) {
@@ -78,6 +79,7 @@ func TestPreflight(t *testing.T) {
 
 // TestPreflightExempts: errors that the release itself resolves during the action are not reported.
 func TestPreflightExempts(t *testing.T) {
+	t.Parallel()
 	const unknown = "nonsense"
 	cases := map[string]struct {
 		reason string
@@ -153,6 +155,7 @@ func TestPreflightExempts(t *testing.T) {
 
 // TestRefusedRevisionCostsNoOther: the history is pruned only for a revision that is stored.
 func TestRefusedRevisionCostsNoOther(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	two := 2
 	spec := helmv2.HelmReleaseSpec{MaxHistory: &two}

@@ -180,6 +180,7 @@ func (w *world) readableByHelmController(hr *helmv2.HelmRelease, left *helmv2.He
 // TestReleaseOfHelmControllerChangesHands: a release of helm-controller is in sync with equal
 // digests, and an upgrade by Pintle keeps its records.
 func TestReleaseOfHelmControllerChangesHands(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	// The digests cover the namespace.
 	w.namespace = "apps"

@@ -73,6 +73,7 @@ commonMetadata:
 // TestPostRendering: patches, images and common metadata are applied, to hooks depending on the
 // strategy, and are removed with the spec.
 func TestPostRendering(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.publish("rendered", "1.0.0", hookedChart(t))
 	var first helmv2.HelmReleaseSpec
@@ -116,6 +117,7 @@ func TestPostRendering(t *testing.T) {
 // TestPatchThatDoesNotApply: nothing is stored, the message names the entry and the object, and the
 // release recovers once the patch is repaired.
 func TestPatchThatDoesNotApply(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.publish("unpatched", "1.0.0", hookedChart(t))
 	hr := w.release("unpatched", nil, func(hr *helmv2.HelmRelease) {

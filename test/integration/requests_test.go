@@ -28,6 +28,7 @@ func (w *world) ask(hr *helmv2.HelmRelease, token string, annotations ...string)
 }
 
 func TestRequests(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.publish("pushed", "1.0.0", configMapChart(t, "1.0.0"))
 	hr := w.release("pushed", nil)
@@ -46,6 +47,7 @@ func TestRequests(t *testing.T) {
 }
 
 func TestResetOfStalled(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.publish("stuck", "1.0.0", pack(t, "stuck", "1.0.0", map[string]string{
 		"templates/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: Not-A-Name\n",

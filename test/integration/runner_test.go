@@ -108,6 +108,7 @@ var (
 
 // TestTakingOverIsReported: a field conflict is overridden and logged.
 func TestTakingOverIsReported(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	archive := appliedChart(t, "1.0.0")
 	b.mustRun(install, archive, values("data", values("a", "ours", "quiet", "ours")), helmv2.HelmReleaseSpec{})
@@ -136,6 +137,7 @@ func (b *bench) patchAs(who string, change func(*corev1.ConfigMap)) {
 // TestRequestsPerObject: applying an object is one request, and checking it one
 // more, if it has changed.
 func TestRequestsPerObject(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	archive := appliedChart(t, "1.0.0")
 	const cm, service = "/configmaps/app?", "/services/app?"
@@ -168,6 +170,7 @@ func TestRequestsPerObject(t *testing.T) {
 // TestChangeOfMethodIsOneChange: the change to server-side apply has no intermediate state of an
 // object.
 func TestChangeOfMethodIsOneChange(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	no := false
 	archive := servingChart(t, map[string]string{"templates/serving.yaml": strings.Replace(servingTemplate, "image: example.com/none",
@@ -186,6 +189,7 @@ func TestChangeOfMethodIsOneChange(t *testing.T) {
 // TestTracesOfHelmGo: field ownership of a manual revision, or of an interrupted upgrade, is
 // removed although no record has it.
 func TestTracesOfHelmGo(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	archive := appliedChart(t, "1.0.0")
 	spec := helmv2.HelmReleaseSpec{Upgrade: &helmv2.Upgrade{DisableOpenAPIValidation: true}}

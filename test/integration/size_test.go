@@ -56,6 +56,7 @@ func (w *world) events(hr *helmv2.HelmRelease, reason string) (times int) {
 // TestTooLarge: a revision over the size limit is rejected before any write, once, until an input
 // becomes smaller.
 func TestTooLarge(t *testing.T) {
+	t.Parallel()
 	const group = "toolarge.example.com"
 	small := map[string]string{
 		"templates/data.yaml": dataTemplate, "crds/thing.yaml": definition(group, "v1"), "templates/thing.yaml": thingTemplate(group, "v1"),
@@ -67,11 +68,15 @@ func TestTooLarge(t *testing.T) {
 		says   []string
 	}{
 		"Files": {
-			"files alone are too much", map[string]string{"files/blob": binary(110)}, nil,
+			"files alone are too much",
+			map[string]string{"files/blob": binary(110)},
+			nil,
 			[]string{"files 1", "(largest: files/blob)", ".helmignore"},
 		},
 		"Definitions": {
-			"definitions alone are too much", map[string]string{"crds/other.yaml": text(110) + definition("other-"+group, "v1")}, nil,
+			"definitions alone are too much",
+			map[string]string{"crds/other.yaml": text(110) + definition("other-"+group, "v1")},
+			nil,
 			[]string{"CRDs 1", "(largest: crds/other.yaml)", "move CustomResourceDefinitions to a chart of their own"},
 		},
 		"Rendered": {
@@ -118,6 +123,7 @@ func TestTooLarge(t *testing.T) {
 // TestTooLargeStays: neither reconciliations nor another controller retry; a smaller revision is
 // installed at once.
 func TestTooLargeStays(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	start := func() func() {
 		stop, err := startController(config{name: w.namespace})
@@ -171,6 +177,7 @@ func TestTooLargeStays(t *testing.T) {
 // TestNearlyTooLarge: a revision of 80 % or more is reported once. The record has room for the
 // final status.
 func TestNearlyTooLarge(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	chart := func(version string, percent int) []byte {
 		return pack(t, "note", version, map[string]string{"files/blob": binary(percent), "templates/data.yaml": dataTemplate})

@@ -20,6 +20,7 @@ import (
 // TestUsersComeBeforeTheStart: a new release is reconciled before the existing ones that a starting
 // controller has enqueued.
 func TestUsersComeBeforeTheStart(t *testing.T) {
+	t.Parallel()
 	const releases = 30
 	w := newWorld(t)
 	// The suite's controllers ignore these.
@@ -81,6 +82,7 @@ func (w *world) next(asked <-chan string) string {
 // TestOthersKeepTheirFields: fields of other managers are kept, although the cache drops
 // managedFields.
 func TestOthersKeepTheirFields(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.publish("owned", "1.0.0", configMapChart(t, "1.0.0"))
 	hr := w.release("owned", nil)

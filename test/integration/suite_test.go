@@ -168,10 +168,10 @@ func startController(c config) (stop func() error, err error) {
 		Helm:   helm.NewRunner(charts, index, time.Now), Indexed: index.Synced(),
 		Clusters:              cluster.NewConnections(mgr.GetConfig(), cluster.Options{Now: time.Now}),
 		DefaultServiceAccount: c.defaultServiceAccount,
-		Metrics:               m, Notifications: c.notifications, Now: time.Now, Concurrent: cmp.Or(c.concurrent, 4),
+		Metrics:               m, Notifications: c.notifications, Now: time.Now, Concurrent: cmp.Or(c.concurrent, 16),
 		MinRetryDelay: 100 * time.Millisecond, MaxRetryDelay: time.Second, JitterPercent: 5,
 		NoCrossNamespaceRefs: c.settings.NoCrossNamespaceRefs, ExternalArtifacts: c.settings.ExternalArtifacts,
-		OverriddenManagers: c.overridden, OperationTimeout: time.Minute, ClusterID: "it",
+		OverriddenManagers: c.overridden, OperationTimeout: 5 * time.Minute, ClusterID: "it",
 	})
 	if err != nil {
 		return nil, err

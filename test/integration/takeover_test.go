@@ -4,12 +4,11 @@
 package integration
 
 import (
+	"bytes"
 	"testing"
 
 	"helm.sh/helm/v3/pkg/action"
 	"helm.sh/helm/v3/pkg/chart/loader"
-
-	"bytes"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,6 +28,7 @@ func (w *world) helmByHand() *action.Configuration {
 }
 
 func TestHelmReadsWhatWasStored(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.publish("open", "1.0.0", configMapChart(t, "1.0.0"))
 	hr := w.release("open", nil)
@@ -60,6 +60,7 @@ func TestHelmReadsWhatWasStored(t *testing.T) {
 // TestUpgradeByHandIsTakenBack: a manual upgrade is detected, although Helm copies the labels of
 // Pintle's revision to the user's.
 func TestUpgradeByHandIsTakenBack(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	archive := configMapChart(t, "1.0.0")
 	w.publish("fought", "1.0.0", archive)
@@ -86,6 +87,7 @@ func TestUpgradeByHandIsTakenBack(t *testing.T) {
 
 // TestExistingReleaseIsTakenOver: a release older than its HelmRelease is upgraded.
 func TestExistingReleaseIsTakenOver(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	archive := configMapChart(t, "1.0.0")
 	c, err := loader.LoadArchive(bytes.NewReader(archive))

@@ -17,6 +17,7 @@ import (
 
 // TestTenancy: a release acts as its ServiceAccount, with any spec.
 func TestTenancy(t *testing.T) {
+	// Not parallel: it replaces the API server of the suite.
 	y := newTenancy(t)
 	for _, w := range []*world{y.a, y.b} {
 		w.publish(neighbour, "1.0.0", configMapChart(t, "1.0.0"))
@@ -35,8 +36,14 @@ func TestTenancy(t *testing.T) {
 		name string
 		test func(*testing.T)
 	}{
-		{"sources", y.sources}, {"references", y.references}, {"dependencies", y.dependencies}, {"accounts", y.accounts},
-		{"drifts", y.drifts}, {"uninstalls", y.uninstalls}, {"orphans", y.orphans}, {"who-asks", y.ownRequests},
+		{"sources", y.sources},
+		{"references", y.references},
+		{"dependencies", y.dependencies},
+		{"accounts", y.accounts},
+		{"drifts", y.drifts},
+		{"uninstalls", y.uninstalls},
+		{"orphans", y.orphans},
+		{"who-asks", y.ownRequests},
 	} {
 		t.Run(one.name, func(t *testing.T) {
 			y.in(t)

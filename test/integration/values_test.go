@@ -64,12 +64,13 @@ func (w *world) settleConfigs(hr *helmv2.HelmRelease) {
 func (w *world) untilAtRest(hr *helmv2.HelmRelease) {
 	w.t.Helper()
 	w.untilReady(hr)
-	w.settle(hr)
+	w.settleConfigs(hr)
 }
 
 // TestValuesFromWatchedObjects: the interval is an hour, so it is the change that
 // leads to the upgrade.
 func TestValuesFromWatchedObjects(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.publish("fed", "1.0.0", configMapChart(t, "1.0.0"))
 	cm := w.values("base", watched(), map[string]string{"values.yaml": "message: base\nunset: base"})
@@ -108,6 +109,7 @@ func TestValuesFromWatchedObjects(t *testing.T) {
 
 // TestOneUpgradePerCommit: objects that change together lead to one upgrade.
 func TestOneUpgradePerCommit(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.publish("joint", "1.0.0", configMapChart(t, "1.0.0"))
 	cm := w.values("one", watched(), map[string]string{"v": "a"})
@@ -130,6 +132,7 @@ func TestOneUpgradePerCommit(t *testing.T) {
 }
 
 func TestValuesFromUnwatchedObject(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.publish("plain", "1.0.0", configMapChart(t, "1.0.0"))
 	cm := w.values("plain-values", nil, map[string]string{"values.yaml": "message: one"})
@@ -150,6 +153,7 @@ func TestValuesFromUnwatchedObject(t *testing.T) {
 }
 
 func TestMissingValues(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.publish("early", "1.0.0", configMapChart(t, "1.0.0"))
 	hr := w.release("early", nil, from(helmv2.ValuesReference{Kind: helmv2.KindSecret, Name: "later", ValuesKey: "m", TargetPath: "message"}))
@@ -179,6 +183,7 @@ func TestMissingValues(t *testing.T) {
 // TestSecretsAreNotTold: nothing that is published about a release contains its Secret, which is
 // invalid YAML.
 func TestSecretsAreNotTold(t *testing.T) {
+	t.Parallel()
 	const canary = "s3cr3t"
 	w := newWorld(t)
 	w.publish("mute", "1.0.0", configMapChart(t, "1.0.0"))
@@ -199,6 +204,7 @@ func TestSecretsAreNotTold(t *testing.T) {
 // TestSecretsAreNotToldByHelm: a template fails on a value of a Secret that Helm quotes, and the
 // value is redacted.
 func TestSecretsAreNotToldByHelm(t *testing.T) {
+	t.Parallel()
 	const canary = "hunter22-canary"
 	w := newWorld(t)
 	w.publish("telltale", "1.0.0", pack(t, "telltale", "1.0.0", map[string]string{

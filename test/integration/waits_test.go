@@ -90,6 +90,7 @@ func (b *bench) reads() []string {
 // TestWaitsAskLittle: an install reads no objects, a wait uses one watch, and a deletion only
 // deletes.
 func TestWaitsAskLittle(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	archive := pack(t, "note", "1.0.0", map[string]string{"templates/all.yaml": waitTemplate + stageDeploy})
 	waits := func(action release.Action, want ...string) {
@@ -118,6 +119,7 @@ func TestWaitsAskLittle(t *testing.T) {
 
 // TestWaitsWithoutWatching: an identity without permission to watch polls.
 func TestWaitsWithoutWatching(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.must(suite.client.Create(t.Context(), &rbacv1.Role{
 		ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: "blind"},

@@ -26,7 +26,7 @@ import (
 
 type values = map[string]any
 
-// objects are told apart by kind and name.
+// kind and name identify objects.
 type objects map[string]map[string]any
 
 func keyOf(o *unstructured.Unstructured) string { return o.GetKind() + "/" + o.GetName() }
@@ -132,7 +132,7 @@ func read(t *testing.T, path string) []byte {
 	return content
 }
 
-// at returns what is somewhere below an object; nil if nothing is.
+// at returns the value at a path below an object, or nil.
 func at(object any, path ...any) any {
 	for _, step := range path {
 		switch step := step.(type) {
@@ -153,7 +153,7 @@ func at(object any, path ...any) any {
 	return object
 }
 
-// TestChartValues: each value changes what it says.
+// TestChartValues: each value changes the field that its comment names.
 func TestChartValues(t *testing.T) {
 	pod := func(path ...any) []any { return append([]any{"spec", "template", "spec"}, path...) }
 	container := func(path ...any) []any { return append(pod("containers", 0), path...) }
@@ -223,7 +223,7 @@ func TestChartValues(t *testing.T) {
 	}
 }
 
-// TestChartRefuses: what means nothing is said before anything is installed.
+// TestChartRefuses: invalid values are reported before anything is installed.
 func TestChartRefuses(t *testing.T) {
 	for name, tc := range map[string]struct {
 		values values

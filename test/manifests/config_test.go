@@ -22,7 +22,7 @@ import (
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
-// into reads an object as what it is.
+// into converts an object to its Go type.
 func into[T any](t *testing.T, all objects, key string) *T {
 	t.Helper()
 	typed := new(T)
@@ -44,8 +44,8 @@ func container(t *testing.T, dir string) corev1.Container {
 	return d.Spec.Template.Spec.Containers[0]
 }
 
-// TestArguments: the program takes what each overlay gives it, and listens where its
-// Deployment says.
+// TestArguments: the program accepts the arguments of each overlay, and listens at the ports of its
+// Deployment.
 func TestArguments(t *testing.T) {
 	t.Setenv("RUNTIME_NAMESPACE", "helm-system")
 	theirs := []string{"--watch-all-namespaces", "--log-level=info", "--log-encoding=json", "--enable-leader-election"}
@@ -75,8 +75,8 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestNothingToGain: whoever gets into the container finds no way to write, to become
-// root, or to ask the kernel for more.
+// TestNothingToGain: a process in the container cannot write files, become root, or gain
+// capabilities.
 func TestNothingToGain(t *testing.T) {
 	for _, dir := range []string{"default", "cluster-admin"} {
 		s := container(t, dir).SecurityContext
@@ -88,7 +88,7 @@ func TestNothingToGain(t *testing.T) {
 	}
 }
 
-// TestLeastPrivilegeIsTheDefault: all rights take somebody's choice.
+// TestLeastPrivilegeIsTheDefault: all permissions are granted by the overlay cluster-admin only.
 func TestLeastPrivilegeIsTheDefault(t *testing.T) {
 	least, all := kustomize(t, "default"), kustomize(t, "cluster-admin")
 	var more []string
@@ -162,7 +162,7 @@ func TestOneServiceAccount(t *testing.T) {
 	}
 }
 
-// overlay puts a folder of config into a namespace, as people do who have one.
+// overlay puts a folder of config into a namespace, as an overlay of a user does.
 func overlay(t *testing.T, dir, namespace string) string {
 	t.Helper()
 	// Its own links, if the folder of temporary files is one.

@@ -21,8 +21,8 @@ func page(t *testing.T, path ...string) string {
 	return string(read(t, filepath.Join(append([]string{harness.Root()}, path...)...)))
 }
 
-// TestOperatorsFindWhatTheyRead: docs/operations.md says of every condition, reason and
-// metric what it is read for, and of nothing that does not exist.
+// TestOperatorsFindWhatTheyRead: docs/operations.md has every condition, reason and metric, and none
+// that does not exist.
 func TestOperatorsFindWhatTheyRead(t *testing.T) {
 	text := page(t, "docs", "operations.md")
 	_, conditions, _ := strings.Cut(page(t, "docs", "spec", "helmreleases.md"), "\n## Conditions\n")
@@ -59,8 +59,8 @@ func TestOperatorsFindWhatTheyRead(t *testing.T) {
 	}
 }
 
-// TestOperatorsCommandsExist: what docs/operations.md tells people to type names flags,
-// targets, values and files that are there.
+// TestOperatorsCommandsExist: the commands in docs/operations.md use existing flags, targets, values
+// and files.
 func TestOperatorsCommandsExist(t *testing.T) {
 	text, flags := page(t, "docs", "operations.md"), page(t, "docs", "flags.md")
 	makefile := page(t, "Makefile")

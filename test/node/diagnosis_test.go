@@ -29,7 +29,7 @@ func timeout(d time.Duration) func(*helmv2.HelmRelease) {
 // access creates a Secret with the canary in it, and returns an env that has it.
 func (w world) access(key string) []any {
 	w.Helper()
-	w.must(env.Client.Create(w.Context(), &corev1.Secret{ObjectMeta: w.meta("access"), StringData: map[string]string{"password": canary}}))
+	w.Must(env.Client.Create(w.Context(), &corev1.Secret{ObjectMeta: w.Meta("access"), StringData: map[string]string{"password": canary}}))
 	return []any{values{"name": "PASSWORD", "valueFrom": values{"secretKeyRef": values{"name": "access", "key": key}}}}
 }
 
@@ -37,10 +37,10 @@ func (w world) access(key string) []any {
 // annotations, and returns it.
 func (w world) event(hr *helmv2.HelmRelease, reason string, parts ...string) corev1.Event {
 	w.Helper()
-	ctx, cancel := w.bounded()
+	ctx, cancel := w.Bounded()
 	defer cancel()
 	var found corev1.Event
-	w.must(env.Until(ctx, "an event "+reason+" with "+strings.Join(parts, ", "), func() (string, bool) {
+	w.Must(env.Until(ctx, "an event "+reason+" with "+strings.Join(parts, ", "), func() (string, bool) {
 		texts := w.eventTexts(ctx)
 		for _, e := range texts {
 			if e.Reason != reason || e.InvolvedObject.Name != hr.Name || e.InvolvedObject.Kind != helmv2.HelmReleaseKind {
@@ -63,18 +63,18 @@ func (w world) event(hr *helmv2.HelmRelease, reason string, parts ...string) cor
 
 func (w world) eventTexts(ctx context.Context) []corev1.Event {
 	var list corev1.EventList
-	if err := env.Client.List(ctx, &list, client.InNamespace(w.namespace)); err != nil {
+	if err := env.Client.List(ctx, &list, client.InNamespace(w.Namespace)); err != nil {
 		return nil
 	}
 	return list.Items
 }
 
-// untold checks that no output of the controller contains the canary.
-func (w world) untold(hr *helmv2.HelmRelease) {
+// noCanary checks that no output of the controller contains the canary.
+func (w world) noCanary(hr *helmv2.HelmRelease) {
 	w.Helper()
-	w.must(env.Client.Get(w.Context(), client.ObjectKeyFromObject(hr), hr))
+	w.Must(env.Client.Get(w.Context(), client.ObjectKeyFromObject(hr), hr))
 	status, err := json.Marshal(hr.Status)
-	w.must(err)
+	w.Must(err)
 	if strings.Contains(string(status), canary) {
 		w.Errorf("the status has it: %s", status)
 	}
@@ -111,16 +111,16 @@ func TestReadySaysWhy(t *testing.T) {
 				tc.values["env"] = w.access(key)
 			}
 			hr := w.release("app", tc.values, timeout(25*time.Second))
-			parts := append([]string{"Deployment " + w.namespace + "/app: " + tc.code}, tc.parts...)
-			w.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonInstallFailed, parts...)
+			parts := append([]string{"Deployment " + w.Namespace + "/app: " + tc.code}, tc.parts...)
+			w.UntilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonInstallFailed, parts...)
 			e := w.event(hr, helmv2.ReasonInstallFailed, append(parts, tc.inEvent...)...)
 			if code := e.Annotations[helmv2.EventMetadataFailure]; code == "" || tc.code != "" && code != tc.code {
 				t.Errorf("the event is annotated with %v", e.Annotations)
 			}
-			if got := hr.Status.Conditions; len(got) == 0 || !strings.HasPrefix(w.message(hr), "Deployment "+w.namespace+"/app: ") {
+			if got := hr.Status.Conditions; len(got) == 0 || !strings.HasPrefix(w.message(hr), "Deployment "+w.Namespace+"/app: ") {
 				t.Errorf("Ready does not begin with the object: %s", w.message(hr))
 			}
-			w.untold(hr)
+			w.noCanary(hr)
 			t.Log(e.Message)
 		})
 	}
@@ -141,22 +141,22 @@ func TestHookSaysWhy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	hr := w.release("app", values{})
-	w.ready(hr)
+	w.UntilReady(hr)
 	script := "for i in 1 2 3; do echo step $i; done; echo I am $PASSWORD; echo the last words; exit 3"
-	w.edit(hr, func(hr *helmv2.HelmRelease) {
-		hr.Spec.Values = w.raw(values{"hook": values{"script": script, "env": w.access("password"), "deletePolicy": "hook-failed"}})
+	w.Edit(hr, func(hr *helmv2.HelmRelease) {
+		hr.Spec.Values = w.Raw(values{"hook": values{"script": script, "env": w.access("password"), "deletePolicy": "hook-failed"}})
 	})
-	w.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonUpgradeFailed,
-		"Hook "+w.namespace+"/app-pre-upgrade (Job): ContainerFailed: ", "exited with code 3", "the last words")
+	w.UntilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonUpgradeFailed,
+		"Hook "+w.Namespace+"/app-pre-upgrade (Job): ContainerFailed: ", "exited with code 3", "the last words")
 	e := w.event(hr, helmv2.ReasonUpgradeFailed, "step 1\nstep 2\nstep 3\nI am ***\nthe last words", "BackoffLimitExceeded")
-	if got := e.Annotations[helmv2.EventMetadataObject]; got != "Job/"+w.namespace+"/app-pre-upgrade" {
+	if got := e.Annotations[helmv2.EventMetadataObject]; got != "Job/"+w.Namespace+"/app-pre-upgrade" {
 		t.Errorf("the event is annotated with %v", e.Annotations)
 	}
-	job := &batchv1.Job{ObjectMeta: w.meta("app-pre-upgrade")}
+	job := &batchv1.Job{ObjectMeta: w.Meta("app-pre-upgrade")}
 	if err := env.Client.Get(t.Context(), client.ObjectKeyFromObject(job), job); !apierrors.IsNotFound(err) {
 		t.Errorf("the Job is there: %v", err)
 	}
-	w.untold(hr)
+	w.noCanary(hr)
 	t.Log(e.Message)
 }
 
@@ -166,13 +166,13 @@ func TestHookTakesTooLong(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	hr := w.release("app", values{})
-	w.ready(hr)
-	w.edit(hr, func(hr *helmv2.HelmRelease) {
-		hr.Spec.Values = w.raw(values{"hook": values{
+	w.UntilReady(hr)
+	w.Edit(hr, func(hr *helmv2.HelmRelease) {
+		hr.Spec.Values = w.Raw(values{"hook": values{
 			"script": "trap 'sleep 10; exit 1' TERM; echo waiting for the lock; sleep 600 & wait", "activeDeadlineSeconds": 4, "gracePeriodSeconds": 30,
 		}})
 	})
-	w.says(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonUpgradeFailed, "app-pre-upgrade (Job): DeadlineExceeded")
+	w.UntilCondition(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonUpgradeFailed, "app-pre-upgrade (Job): DeadlineExceeded")
 	t.Log(w.event(hr, helmv2.ReasonUpgradeFailed, "waiting for the lock").Annotations)
 }
 
@@ -181,13 +181,13 @@ func TestHookLogPolicy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	hr := w.release("app", values{})
-	w.ready(hr)
-	w.edit(hr, func(hr *helmv2.HelmRelease) {
-		hr.Spec.Values = w.raw(values{"hook": values{
+	w.UntilReady(hr)
+	w.Edit(hr, func(hr *helmv2.HelmRelease) {
+		hr.Spec.Values = w.Raw(values{"hook": values{
 			"script": "echo migrated as $PASSWORD", "env": w.access("password"), "logPolicy": "hook-succeeded", "deletePolicy": "hook-succeeded",
 		}})
 	})
-	w.ready(hr)
+	w.UntilReady(hr)
 	w.event(hr, helmv2.ReasonUpgradeSucceeded, "migrated as ***")
-	w.untold(hr)
+	w.noCanary(hr)
 }

@@ -10,11 +10,9 @@ import (
 
 	helmchart "helm.sh/helm/v3/pkg/chart"
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
@@ -76,7 +74,7 @@ spec:
 func (w world) volume() {
 	w.Helper()
 	kind := corev1.HostPathDirectoryOrCreate
-	pv := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}, Spec: corev1.PersistentVolumeSpec{
+	pv := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}, Spec: corev1.PersistentVolumeSpec{
 		AccessModes:                   []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 		Capacity:                      corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")},
 		PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimRetain,
@@ -84,38 +82,7 @@ func (w world) volume() {
 			Path: filepath.Join(w.TempDir(), "data"), Type: &kind,
 		}},
 	}}
-	w.must(env.Client.Create(w.Context(), pv))
-}
-
-// instance creates the ApplicationInstance that owns the release, and its CRD.
-func (w world) instance(name string) *unstructured.Unstructured {
-	w.Helper()
-	preserve := true
-	names := apiextensionsv1.CustomResourceDefinitionNames{Plural: "applicationinstances", Singular: "applicationinstance", Kind: "ApplicationInstance", ListKind: "ApplicationInstanceList"}
-	crd := &apiextensionsv1.CustomResourceDefinition{
-		ObjectMeta: metav1.ObjectMeta{Name: "applicationinstances.apps.vworkspace.io"},
-		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-			Group: "apps.vworkspace.io", Scope: apiextensionsv1.NamespaceScoped, Names: names,
-			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
-				Name: "v1alpha1", Served: true, Storage: true,
-				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &preserve}},
-			}},
-		},
-	}
-	w.must(env.Client.Create(w.Context(), crd))
-	instance := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "apps.vworkspace.io/v1alpha1", "kind": names.Kind, "spec": map[string]any{},
-		"metadata": map[string]any{"name": name, "namespace": w.namespace},
-	}}
-	ctx, cancel := w.bounded()
-	defer cancel()
-	w.must(env.Until(ctx, "ApplicationInstances to be served", func() (string, bool) {
-		if err := env.Client.Create(ctx, instance); err != nil {
-			return err.Error(), false
-		}
-		return "", true
-	}))
-	return instance
+	w.Must(env.Client.Create(w.Context(), pv))
 }
 
 // TestOperationDocument: the example of the engine's documentation works.
@@ -123,24 +90,20 @@ func TestOperationDocument(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.volume()
-	instance := w.instance("nextcloud-myteam")
-	controls := true
+	owner := w.ApplicationInstance("nextcloud-myteam")
 	hr := w.releaseOf(&helmchart.Chart{
 		Metadata:  &helmchart.Metadata{APIVersion: "v2", Name: "nextcloud", Version: "5.0.0"},
 		Templates: []*helmchart.File{{Name: "templates/all.yaml", Data: []byte(nextcloud)}},
 	}, "nextcloud-myteam", values{"image": image}, func(hr *helmv2.HelmRelease) {
-		hr.OwnerReferences = []metav1.OwnerReference{{
-			APIVersion: instance.GetAPIVersion(), Kind: instance.GetKind(), Name: instance.GetName(), UID: instance.GetUID(), Controller: &controls,
-		}}
+		hr.OwnerReferences = []metav1.OwnerReference{owner}
 	})
-	w.ready(hr)
+	w.UntilReady(hr)
 
 	o := &unstructured.Unstructured{}
-	w.must(yaml.Unmarshal([]byte(strings.ReplaceAll(harness.DocumentedOperation, "org-myteam", w.namespace)), &o.Object))
-	w.must(env.Client.Create(t.Context(), o, client.FieldValidation(metav1.FieldValidationStrict)))
-	op := &opsv1alpha1.Operation{ObjectMeta: w.meta(o.GetName())}
+	w.Must(yaml.Unmarshal([]byte(strings.ReplaceAll(harness.DocumentedOperation, "org-myteam", w.Namespace)), &o.Object))
+	op := w.CreateOperation(o)
 	w.ends(op, opsv1alpha1.PhaseSucceeded, "", new(int32))
-	w.tells(op, opsv1alpha1.ConditionSucceeded, "succeeded")
+	w.operationMessage(op, opsv1alpha1.ConditionSucceeded, "succeeded")
 	w.logsAre(op, "pre-upgrade", "php occ maintenance:repair --include-expensive\nas *** with ***")
 	w.revision(hr, 1, "deployed")
 

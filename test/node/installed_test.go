@@ -14,7 +14,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -23,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/test/fixture"
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
@@ -40,33 +40,33 @@ const (
 // permissions. Not parallel: it replaces the controller of the other tests.
 func TestInstalled(t *testing.T) {
 	w := newWorld(t)
-	w.must(env.Controller.Stop(t.Context()))
-	t.Cleanup(func() { w.must(env.Controller.Start()) })
+	w.Must(env.Controller.Stop(t.Context()))
+	t.Cleanup(func() { w.Must(env.Controller.Start()) })
 	w.install()
 
 	// Without a ServiceAccount name the release has the default one, which has no permissions.
 	hr := w.release("app", values{})
-	defaultUser := "system:serviceaccount:" + w.namespace + ":default"
-	w.until(hr, "to report that "+defaultUser+" has no permission", func(hr *helmv2.HelmRelease) bool {
+	defaultUser := "system:serviceaccount:" + w.Namespace + ":default"
+	w.Until(hr, "to report that "+defaultUser+" has no permission", func(hr *helmv2.HelmRelease) bool {
 		ready := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.ConditionReady)
 		return ready != nil && ready.Status == metav1.ConditionFalse && strings.Contains(ready.Message, defaultUser)
 	})
 	deployer := w.deployer()
-	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.ServiceAccountName = deployer })
-	w.ready(hr)
-	deployment := &appsv1.Deployment{ObjectMeta: w.meta("app")}
-	w.must(env.Client.Get(t.Context(), client.ObjectKeyFromObject(deployment), deployment))
+	w.Edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.ServiceAccountName = deployer })
+	w.UntilReady(hr)
+	deployment := &appsv1.Deployment{ObjectMeta: w.Meta("app")}
+	w.Must(env.Client.Get(t.Context(), client.ObjectKeyFromObject(deployment), deployment))
 
-	w.must(env.Client.Delete(t.Context(), hr))
-	w.gone(hr)
-	w.gone(deployment)
+	w.Must(env.Client.Delete(t.Context(), hr))
+	w.UntilGone(hr)
+	w.UntilGone(deployment)
 
 	pod := w.controllerPod()
 	if status := pod.Status.ContainerStatuses[0]; !status.Ready || status.RestartCount > 0 {
 		t.Errorf("the controller's container is %+v", status)
 	}
 	log, err := env.pods.CoreV1().Pods(home).GetLogs(pod.Name, &corev1.PodLogOptions{}).DoRaw(t.Context())
-	w.must(err)
+	w.Must(err)
 	for line := range strings.Lines(string(log)) {
 		if !json.Valid([]byte(line)) {
 			t.Errorf("with --log-encoding=json it says %s", line)
@@ -82,22 +82,24 @@ func TestInstalled(t *testing.T) {
 func (w world) install() {
 	w.Helper()
 	objects, err := harness.Kustomize("config/default")
-	w.must(err)
+	w.Must(err)
 	for _, object := range objects {
 		if object.GetKind() == "Deployment" {
 			w.fit(object)
 		}
 	}
 	w.Cleanup(func() { w.uninstall(objects) })
-	w.must(env.Apply(w.Context(), "", objects...))
-	ctx, cancel := w.bounded()
+	w.Must(env.Apply(w.Context(), "", objects...))
+	there := w.World
+	there.Namespace = home
+	ctx, cancel := w.Bounded()
 	defer cancel()
 	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: home, Name: itself}}
-	w.must(env.Until(ctx, "the controller to be available", func() (string, bool) {
+	w.Must(env.Until(ctx, "the controller to be available", func() (string, bool) {
 		if err := env.Client.Get(ctx, client.ObjectKeyFromObject(deployment), deployment); err != nil {
 			return err.Error(), false
 		}
-		return world{T: w.T, namespace: home}.podsText(ctx), deployment.Status.AvailableReplicas == 1
+		return there.PodsText(ctx), deployment.Status.AvailableReplicas == 1
 	}))
 }
 
@@ -106,11 +108,11 @@ func (w world) install() {
 func (w world) fit(object *unstructured.Unstructured) {
 	w.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", env.Kubeconfig)
-	w.must(err)
+	w.Must(err)
 	server, err := url.Parse(config.Host)
-	w.must(err)
+	w.Must(err)
 	d := &appsv1.Deployment{}
-	w.must(runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, d))
+	w.Must(runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, d))
 	pod := &d.Spec.Template.Spec
 	pod.HostNetwork = true
 	c := &pod.Containers[0]
@@ -119,7 +121,7 @@ func (w world) fit(object *unstructured.Unstructured) {
 		corev1.EnvVar{Name: "KUBERNETES_SERVICE_PORT", Value: server.Port()})
 	c.Args = append(c.Args, "--metrics-addr="+nodeIP+":8080", "--health-addr="+nodeIP+":9440")
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(d)
-	w.must(err)
+	w.Must(err)
 	delete(content, "status")
 	object.Object = content
 }
@@ -127,7 +129,7 @@ func (w world) fit(object *unstructured.Unstructured) {
 // uninstall deletes the installed objects, except the CRDs, which all tests need.
 func (w world) uninstall(objects []*unstructured.Unstructured) {
 	// The test's own context has ended by now.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.Context()), patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.Context()), fixture.Patience)
 	defer cancel()
 	for _, object := range slices.Backward(objects) {
 		if object.GetKind() == "CustomResourceDefinition" {
@@ -137,18 +139,18 @@ func (w world) uninstall(objects []*unstructured.Unstructured) {
 			w.Error(err)
 		}
 	}
-	w.goneIn(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: home}})
+	w.UntilGoneIn(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: home}})
 }
 
 // deployer is a ServiceAccount that may do everything in the test's namespace.
 func (w world) deployer() string {
 	w.Helper()
 	const name = "deployer"
-	w.must(env.Client.Create(w.Context(), &corev1.ServiceAccount{ObjectMeta: w.meta(name)}))
-	w.must(env.Client.Create(w.Context(), &rbacv1.RoleBinding{
-		ObjectMeta: w.meta(name),
+	w.Must(env.Client.Create(w.Context(), &corev1.ServiceAccount{ObjectMeta: w.Meta(name)}))
+	w.Must(env.Client.Create(w.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: w.Meta(name),
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: w.namespace, Name: name}},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: w.Namespace, Name: name}},
 	}))
 	return name
 }
@@ -156,25 +158,9 @@ func (w world) deployer() string {
 func (w world) controllerPod() *corev1.Pod {
 	w.Helper()
 	var pods corev1.PodList
-	w.must(env.Client.List(w.Context(), &pods, client.InNamespace(home), client.MatchingLabels{"app": itself}))
+	w.Must(env.Client.List(w.Context(), &pods, client.InNamespace(home), client.MatchingLabels{"app": itself}))
 	if len(pods.Items) != 1 {
 		w.Fatalf("there are %d pods of the controller, want 1", len(pods.Items))
 	}
 	return &pods.Items[0]
-}
-
-// gone waits until an object does not exist any more.
-func (w world) gone(object client.Object) {
-	w.Helper()
-	ctx, cancel := w.bounded()
-	defer cancel()
-	w.goneIn(ctx, object)
-}
-
-func (w world) goneIn(ctx context.Context, object client.Object) {
-	w.Helper()
-	w.must(env.Until(ctx, object.GetName()+" to be gone", func() (string, bool) {
-		err := env.Client.Get(ctx, client.ObjectKeyFromObject(object), object)
-		return "it is there", apierrors.IsNotFound(err)
-	}))
 }

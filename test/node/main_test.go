@@ -13,13 +13,12 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/pintle-dev/pintle/test/fixture"
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
@@ -44,46 +43,28 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func run(m *testing.M) (code int, err error) {
-	bin, controller := os.Getenv("PINTLE_CLUSTER_BIN"), os.Getenv("PINTLE_CONTROLLER")
-	if bin == "" || controller == "" {
-		return 1, errors.New("PINTLE_CLUSTER_BIN and PINTLE_CONTROLLER are not set: these tests need executables that `make test-node` builds")
-	}
+func run(m *testing.M) (int, error) {
 	image := os.Getenv("PINTLE_IMAGE")
 	if image == "" {
 		return 1, errors.New("PINTLE_IMAGE is not set: these tests need the archive of the image that `make test-node` builds")
 	}
-	ctx := context.Background()
-	env.Environment, err = harness.Start(ctx, harness.Options{
-		// Short, because the names of sockets are bounded.
-		Dir:        filepath.Join(os.TempDir(), "pintle-node-"+strconv.Itoa(os.Getpid())),
-		ClusterBin: bin, Controller: controller, CRDs: os.Getenv("PINTLE_CRDS"),
-		Node: true, NodeImages: []string{image}, Canaries: true,
-		ControllerArgs: []string{"--min-retry-delay=200ms", "--max-retry-delay=3s", "--log-level=debug"},
-		Progress: func(format string, args ...any) {
-			fmt.Printf("%s  %s\n", time.Now().Format(time.TimeOnly), fmt.Sprintf(format, args...))
+	return fixture.Suite{
+		Options: harness.Options{
+			// Short, because the names of sockets are bounded.
+			Dir:  filepath.Join(os.TempDir(), "pintle-node-"+strconv.Itoa(os.Getpid())),
+			Node: true, NodeImages: []string{image},
 		},
-	})
-	if err != nil {
-		return 1, err
-	}
-	config, err := clientcmd.BuildConfigFromFlags("", env.Kubeconfig)
-	if err == nil {
-		env.pods, err = kubernetes.NewForConfig(config)
-	}
-	if err != nil {
-		return 1, errors.Join(err, env.Stop(ctx))
-	}
-	code = m.Run()
-	if strings.Contains(env.Controller.LogTail(1<<20), "WARNING: DATA RACE") {
-		code = 1
-		fmt.Println("there is a data race in the controller")
-	}
-	leaks := env.Check(ctx)
-	if code != 0 || leaks != nil {
-		err = keepLogs(filepath.Join(harness.Root(), "bin", "node-logs"))
-	}
-	return code, errors.Join(leaks, err, env.Stop(ctx))
+		Prepare: func(_ context.Context, e *harness.Environment) error {
+			env.Environment = e
+			config, err := clientcmd.BuildConfigFromFlags("", e.Kubeconfig)
+			if err != nil {
+				return err
+			}
+			env.pods, err = kubernetes.NewForConfig(config)
+			return err
+		},
+		Failed: func(*harness.Environment) error { return keepLogs(filepath.Join(harness.Root(), "bin", "node-logs")) },
+	}.Run(context.Background(), m)
 }
 
 // keepLogs copies the logs of the controller, the kubelet and the other components.

@@ -15,13 +15,14 @@ import (
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/test/fixture"
 )
 
 // shellHook installs test/charts/shell. Helm has not run its hook, which is for upgrades.
 func (w world) shellHook(hook values) *helmv2.HelmRelease {
 	w.Helper()
 	hr := w.release("app", values{"hook": hook})
-	w.ready(hr)
+	w.UntilReady(hr)
 	return hr
 }
 
@@ -64,9 +65,9 @@ func TestOperationTakesTooLong(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	op := w.operate(w.shellHook(values{"script": "echo it takes long; sleep 600", "activeDeadlineSeconds": 8}), "app-pre-upgrade")
-	w.untilOperation(op, "to end", func(op *opsv1alpha1.Operation) bool { return op.Status.Phase.Final() })
+	w.UntilOperation(op, "to end", func(op *opsv1alpha1.Operation) bool { return op.Status.Phase.Final() })
 	w.ends(op, opsv1alpha1.PhaseFailed, opsv1alpha1.ResultDeadlineExceeded, op.Status.Outputs.ExitCode)
-	w.tells(op, opsv1alpha1.ConditionFailed, opsv1alpha1.ResultDeadlineExceeded)
+	w.operationMessage(op, opsv1alpha1.ConditionFailed, opsv1alpha1.ResultDeadlineExceeded)
 	w.logsAre(op, "hook", "it takes long")
 }
 
@@ -110,7 +111,7 @@ func TestOperationStartsAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	op := w.operate(w.hookOnly(shell("echo no database; exit 4", onFailure), ""), "work", retries(5))
-	w.untilOperation(op, "to report the log before the restart", func(op *opsv1alpha1.Operation) bool {
+	w.UntilOperation(op, "to report the log before the restart", func(op *opsv1alpha1.Operation) bool {
 		o := op.Status.Outputs
 		return o != nil && o.ExitCode != nil && len(o.LogTail) == 1 && o.LogTail[0].Text == "no database"
 	})
@@ -139,7 +140,7 @@ func TestOperationIsTriedAgain(t *testing.T) {
 	w.fails(op, "BackoffLimitExceeded", 4, "no database")
 	w.logsAre(op, "main", "no database in "+op.Status.Outputs.LogsRef.Name)
 	var pods corev1.PodList
-	w.must(env.Client.List(t.Context(), &pods, client.InNamespace(w.namespace)))
+	w.Must(env.Client.List(t.Context(), &pods, client.InNamespace(w.Namespace)))
 	if len(pods.Items) != 2 {
 		t.Fatalf("there are %d pods", len(pods.Items))
 	}
@@ -181,7 +182,7 @@ func TestOperationKeepsSecrets(t *testing.T) {
 	w.fails(op, "BackoffLimitExceeded", 9)
 	w.logsAre(op, "main", "the password is ***\npin=*** and 770\n***\n\n***")
 	for _, secret := range []string{"hunter22", "c2VjcmV0", base64.StdEncoding.EncodeToString([]byte("hunter22hunter22"))} {
-		if strings.Contains(statusText(op), secret) {
+		if strings.Contains(fixture.OperationText(op), secret) {
 			t.Errorf("the status contains %s", secret)
 		}
 	}
@@ -204,12 +205,12 @@ func TestOperationHasNoImage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	op := w.operate(w.hookOnly(shell("exit 0", func(pod *corev1.PodSpec) { pod.Containers[0].Image = noImage }), ""), "work", deadline(8))
-	w.untilOperation(op, "to report its obstacle", func(op *opsv1alpha1.Operation) bool {
+	w.UntilOperation(op, "to report its obstacle", func(op *opsv1alpha1.Operation) bool {
 		return op.Status.Outputs != nil && op.Status.Outputs.Reason == opsv1alpha1.ResultImagePull
 	})
-	w.tells(op, opsv1alpha1.ConditionRunning, opsv1alpha1.ResultImagePull, noImage)
+	w.operationMessage(op, opsv1alpha1.ConditionRunning, opsv1alpha1.ResultImagePull, noImage)
 	w.ends(op, opsv1alpha1.PhaseFailed, opsv1alpha1.ResultImagePull, nil)
-	w.tells(op, opsv1alpha1.ConditionFailed, opsv1alpha1.ResultImagePull, noImage)
+	w.operationMessage(op, opsv1alpha1.ConditionFailed, opsv1alpha1.ResultImagePull, noImage)
 }
 
 func TestOperationHasNoSecretKey(t *testing.T) {
@@ -221,7 +222,7 @@ func TestOperationHasNoSecretKey(t *testing.T) {
 		}}}
 	}), secretObject), "work", deadline(8))
 	w.ends(op, opsv1alpha1.PhaseFailed, "CreateContainerConfigError", nil)
-	w.tells(op, opsv1alpha1.ConditionFailed, "CreateContainerConfigError", "token")
+	w.operationMessage(op, opsv1alpha1.ConditionFailed, "CreateContainerConfigError", "token")
 }
 
 func TestOperationHasNoNode(t *testing.T) {
@@ -230,21 +231,21 @@ func TestOperationHasNoNode(t *testing.T) {
 	op := w.operate(w.hookOnly(shell("exit 0", func(pod *corev1.PodSpec) {
 		pod.NodeSelector = map[string]string{"there": "is-none"}
 	}), ""), "work", deadline(8))
-	w.untilOperation(op, "to report its obstacle", func(op *opsv1alpha1.Operation) bool {
+	w.UntilOperation(op, "to report its obstacle", func(op *opsv1alpha1.Operation) bool {
 		return op.Status.Outputs != nil && op.Status.Outputs.Reason == opsv1alpha1.ResultUnschedulable
 	})
-	w.tells(op, opsv1alpha1.ConditionRunning, opsv1alpha1.ResultUnschedulable, "nodes")
+	w.operationMessage(op, opsv1alpha1.ConditionRunning, opsv1alpha1.ResultUnschedulable, "nodes")
 	w.ends(op, opsv1alpha1.PhaseFailed, opsv1alpha1.ResultUnschedulable, nil)
-	w.tells(op, opsv1alpha1.ConditionFailed, opsv1alpha1.ResultUnschedulable, "nodes")
+	w.operationMessage(op, opsv1alpha1.ConditionFailed, opsv1alpha1.ResultUnschedulable, "nodes")
 }
 
 // cancel waits until a container has logged a line, and cancels the Operation.
 func (w world) cancel(op *opsv1alpha1.Operation) {
 	w.Helper()
-	w.must(env.Client.Get(w.Context(), client.ObjectKeyFromObject(op), op))
+	w.Must(env.Client.Get(w.Context(), client.ObjectKeyFromObject(op), op))
 	before := op.DeepCopy()
 	op.Spec.Cancel = true
-	w.must(env.Client.Patch(w.Context(), op, client.MergeFrom(before)))
+	w.Must(env.Client.Patch(w.Context(), op, client.MergeFrom(before)))
 }
 
 func TestOperationIsCancelled(t *testing.T) {
@@ -255,11 +256,11 @@ func TestOperationIsCancelled(t *testing.T) {
 		long := int64(30)
 		pod.TerminationGracePeriodSeconds = &long
 	}), ""), "work")
-	w.untilOperation(op, "to run", func(op *opsv1alpha1.Operation) bool { return op.Status.Phase == opsv1alpha1.PhaseRunning })
+	w.UntilOperation(op, "to run", func(op *opsv1alpha1.Operation) bool { return op.Status.Phase == opsv1alpha1.PhaseRunning })
 	pod := w.speaking(op)
 	w.cancel(op)
-	w.untilOperation(op, "to end", func(op *opsv1alpha1.Operation) bool { return op.Status.Phase.Final() })
-	w.tells(op, opsv1alpha1.ConditionCancelled, "spec.cancel")
+	w.UntilOperation(op, "to end", func(op *opsv1alpha1.Operation) bool { return op.Status.Phase.Final() })
+	w.operationMessage(op, opsv1alpha1.ConditionCancelled, "spec.cancel")
 	// The last lines may be lost, since the log is deleted with the Pod.
 	if text := op.Status.Outputs.LogTail; len(text) != 1 || !strings.HasPrefix(text[0].Text, "half of it is done") {
 		t.Errorf("the logs are %+v", text)
@@ -276,11 +277,11 @@ func TestOperationIsCancelled(t *testing.T) {
 // speaking waits until the Pod of an Operation has logged a line.
 func (w world) speaking(op *opsv1alpha1.Operation) *corev1.Pod {
 	w.Helper()
-	ctx, cancel := w.bounded()
+	ctx, cancel := w.Bounded()
 	defer cancel()
 	var pods corev1.PodList
-	w.must(env.Until(ctx, "a pod to say something", func() (string, bool) {
-		err := env.Client.List(ctx, &pods, client.InNamespace(w.namespace), client.MatchingLabels{opsv1alpha1.LabelOperation: string(op.UID)})
+	w.Must(env.Until(ctx, "a pod to say something", func() (string, bool) {
+		err := env.Client.List(ctx, &pods, client.InNamespace(w.Namespace), client.MatchingLabels{opsv1alpha1.LabelOperation: string(op.UID)})
 		if err != nil || len(pods.Items) != 1 {
 			return fmt.Sprint(err, len(pods.Items)), false
 		}
@@ -289,7 +290,7 @@ func (w world) speaking(op *opsv1alpha1.Operation) *corev1.Pod {
 		if phase := pods.Items[0].Status.Phase; phase != corev1.PodRunning {
 			return string(phase), false
 		}
-		said, err := env.pods.CoreV1().Pods(w.namespace).GetLogs(pods.Items[0].Name, &corev1.PodLogOptions{}).DoRaw(ctx)
+		said, err := env.pods.CoreV1().Pods(w.Namespace).GetLogs(pods.Items[0].Name, &corev1.PodLogOptions{}).DoRaw(ctx)
 		return fmt.Sprint(err), len(said) > 0
 	}))
 	return &pods.Items[0]

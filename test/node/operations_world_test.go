@@ -4,7 +4,6 @@
 package node
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -13,11 +12,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/test/fixture"
 )
 
 // hookOnly is a release whose chart has one hook, "work", that Helm itself never runs, and optional
@@ -29,21 +28,21 @@ func (w world) hookOnly(spec corev1.PodSpec, objects string) *helmv2.HelmRelease
 		ObjectMeta: metav1.ObjectMeta{Name: "work", Annotations: map[string]string{"helm.sh/hook": "pre-rollback"}},
 		Spec:       batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: spec}},
 	})
-	w.must(err)
+	w.Must(err)
 	hr := w.releaseOf(&helmchart.Chart{
 		Metadata: &helmchart.Metadata{APIVersion: "v2", Name: "hooks", Version: "1.0.0"},
 		Templates: []*helmchart.File{
 			{Name: "templates/hook.yaml", Data: hook}, {Name: "templates/objects.yaml", Data: []byte(objects)},
 		},
 	}, "app", nil)
-	w.ready(hr)
+	w.UntilReady(hr)
 	return hr
 }
 
 // operate creates an Operation that runs a hook once, for a minute at most.
 func (w world) operate(hr *helmv2.HelmRelease, hook string, changes ...func(*opsv1alpha1.Parameters)) *opsv1alpha1.Operation {
 	w.Helper()
-	op := &opsv1alpha1.Operation{ObjectMeta: w.meta("op"), Spec: opsv1alpha1.OperationSpec{
+	op := &opsv1alpha1.Operation{ObjectMeta: w.Meta("op"), Spec: opsv1alpha1.OperationSpec{
 		TargetRef: opsv1alpha1.TargetReference{APIVersion: helmv2.GroupVersion.String(), Kind: helmv2.HelmReleaseKind, Name: hr.Name},
 		Type:      opsv1alpha1.TypeMigration, Engine: opsv1alpha1.EngineHelmHookJob,
 		Parameters: &opsv1alpha1.Parameters{HookName: hook},
@@ -52,7 +51,7 @@ func (w world) operate(hr *helmv2.HelmRelease, hook string, changes ...func(*ops
 	for _, change := range changes {
 		change(op.Spec.Parameters)
 	}
-	w.must(env.Client.Create(w.Context(), op))
+	w.Must(env.Client.Create(w.Context(), op))
 	return op
 }
 
@@ -64,39 +63,15 @@ func retries(n int32) func(*opsv1alpha1.Parameters) {
 	return func(p *opsv1alpha1.Parameters) { p.BackoffLimit = &n }
 }
 
-// untilOperation waits until an Operation is as wanted, and updates it.
-func (w world) untilOperation(op *opsv1alpha1.Operation, what string, wanted func(*opsv1alpha1.Operation) bool) {
-	w.Helper()
-	ctx, cancel := w.bounded()
-	defer cancel()
-	err := env.Until(ctx, "Operation "+op.Name+" "+what, func() (string, bool) {
-		if err := env.Client.Get(ctx, client.ObjectKeyFromObject(op), op); err != nil {
-			return err.Error(), false
-		}
-		return statusText(op), wanted(op)
-	})
-	if err != nil {
-		w.Fatalf("%v\n%s", err, w.podsText(w.Context()))
-	}
-}
-
-func statusText(op *opsv1alpha1.Operation) string {
-	text, err := json.MarshalIndent(op.Status, "", " ")
-	if err != nil {
-		return err.Error()
-	}
-	return string(text)
-}
-
 // ends waits for the final phase of an Operation, and checks the fields that its status always has
 // then.
 func (w world) ends(op *opsv1alpha1.Operation, phase opsv1alpha1.OperationPhase, reason string, code *int32) {
 	w.Helper()
-	w.untilOperation(op, "to end", func(op *opsv1alpha1.Operation) bool { return op.Status.Phase.Final() })
+	w.UntilOperation(op, "to end", func(op *opsv1alpha1.Operation) bool { return op.Status.Phase.Final() })
 	s := op.Status
 	o := s.Outputs
 	if s.Phase != phase || o == nil || len(o.Jobs) != 1 {
-		w.Fatalf("it did not end as %s: %s", phase, statusText(op))
+		w.Fatalf("it did not end as %s: %s", phase, fixture.OperationText(op))
 	}
 	run := o.Jobs[0]
 	if o.Reason != reason || run.Reason != reason || !same(o.ExitCode, code) || !same(run.ExitCode, code) {
@@ -106,11 +81,11 @@ func (w world) ends(op *opsv1alpha1.Operation, phase opsv1alpha1.OperationPhase,
 		s.CompletionTime.Before(s.StartedAt) || run.CompletionTime.Before(run.StartedAt) {
 		w.Error("start or end is missing, or the end precedes the start")
 	}
-	if o.LogsRef == nil || o.LogsRef.Kind != "Pod" || o.LogsRef.Namespace != w.namespace || !strings.HasPrefix(o.LogsRef.Name, run.Name) {
+	if o.LogsRef == nil || o.LogsRef.Kind != "Pod" || o.LogsRef.Namespace != w.Namespace || !strings.HasPrefix(o.LogsRef.Name, run.Name) {
 		w.Errorf("the Pod is reported as %+v", o.LogsRef)
 	}
 	if w.Failed() {
-		w.Logf("status: %s\n%s", statusText(op), w.podsText(w.Context()))
+		w.Logf("status: %s\n%s", fixture.OperationText(op), w.PodsText(w.Context()))
 	}
 }
 
@@ -119,7 +94,7 @@ func (w world) ends(op *opsv1alpha1.Operation, phase opsv1alpha1.OperationPhase,
 func (w world) fails(op *opsv1alpha1.Operation, reason string, code int32, parts ...string) {
 	w.Helper()
 	w.ends(op, opsv1alpha1.PhaseFailed, reason, &code)
-	w.tells(op, opsv1alpha1.ConditionFailed, reason, fmt.Sprintf("exit code %d", code))
+	w.operationMessage(op, opsv1alpha1.ConditionFailed, reason, fmt.Sprintf("exit code %d", code))
 	said := op.Status.Outputs.Message
 	for _, l := range op.Status.Outputs.LogTail {
 		said += "\n" + l.Text
@@ -131,8 +106,8 @@ func (w world) fails(op *opsv1alpha1.Operation, reason string, code int32, parts
 	}
 }
 
-// tells checks the message of a condition.
-func (w world) tells(op *opsv1alpha1.Operation, condition string, parts ...string) {
+// operationMessage checks the message of a condition.
+func (w world) operationMessage(op *opsv1alpha1.Operation, condition string, parts ...string) {
 	w.Helper()
 	c := apimeta.FindStatusCondition(op.Status.Conditions, condition)
 	for _, part := range parts {

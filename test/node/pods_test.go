@@ -87,8 +87,8 @@ func TestNoSuchImage(t *testing.T) {
 func TestNoSuchSecretKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	secret := &corev1.Secret{ObjectMeta: w.meta("access"), StringData: map[string]string{"user": "admin"}}
-	w.must(env.Client.Create(t.Context(), secret))
+	secret := &corev1.Secret{ObjectMeta: w.Meta("access"), StringData: map[string]string{"user": "admin"}}
+	w.Must(env.Client.Create(t.Context(), secret))
 	pod := w.pod("work", shell("exit 0", func(pod *corev1.PodSpec) {
 		pod.Containers[0].Env = []corev1.EnvVar{{Name: "PASSWORD", ValueFrom: &corev1.EnvVarSource{
 			SecretKeyRef: &corev1.SecretKeySelector{

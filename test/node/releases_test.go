@@ -23,16 +23,16 @@ func TestInstallWaits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	hr := w.release("app", values{"script": slowly})
-	w.until(hr, "to be ready, and not before its pod", func(hr *helmv2.HelmRelease) bool {
+	w.Until(hr, "to be ready, and not before its pod", func(hr *helmv2.HelmRelease) bool {
 		return len(hr.Status.History) > 0 && hr.Status.History[0].Status == helmv2.StatusDeployed
 	})
 	// Availability is not revoked here, so if it is there now, it was there before.
-	deployment := &appsv1.Deployment{ObjectMeta: w.meta("app")}
-	w.must(env.Client.Get(t.Context(), client.ObjectKeyFromObject(deployment), deployment))
+	deployment := &appsv1.Deployment{ObjectMeta: w.Meta("app")}
+	w.Must(env.Client.Get(t.Context(), client.ObjectKeyFromObject(deployment), deployment))
 	if got := deployment.Status.AvailableReplicas; got != 1 {
-		t.Errorf("%d replicas are available when the release is deployed, want 1\n%s", got, w.podsText(t.Context()))
+		t.Errorf("%d replicas are available when the release is deployed, want 1\n%s", got, w.PodsText(t.Context()))
 	}
-	w.ready(hr)
+	w.UntilReady(hr)
 	w.revision(hr, 1, "deployed")
 }
 
@@ -43,7 +43,7 @@ func TestInstallIsNeverReady(t *testing.T) {
 	hr := w.release("app", values{"script": "exec httpd -f -p 8080"}, func(hr *helmv2.HelmRelease) {
 		hr.Spec.Timeout = &metav1.Duration{Duration: 6 * time.Second}
 	})
-	w.says(hr, helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonInstallFailed)
+	w.UntilCondition(hr, helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonInstallFailed)
 	w.revision(hr, 1, "failed")
 }
 
@@ -52,15 +52,15 @@ func TestHookFails(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	hr := w.release("app", values{})
-	w.ready(hr)
-	w.edit(hr, func(hr *helmv2.HelmRelease) {
-		hr.Spec.Values = w.raw(values{"script": slowly, "hook": values{"script": "echo cannot migrate; exit 3"}})
+	w.UntilReady(hr)
+	w.Edit(hr, func(hr *helmv2.HelmRelease) {
+		hr.Spec.Values = w.Raw(values{"script": slowly, "hook": values{"script": "echo cannot migrate; exit 3"}})
 	})
-	w.says(hr, helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonUpgradeFailed, "app-pre-upgrade")
+	w.UntilCondition(hr, helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonUpgradeFailed, "app-pre-upgrade")
 	w.revision(hr, 1, "deployed")
 	w.revision(hr, 2, "failed")
 
-	job := &batchv1.Job{ObjectMeta: w.meta("app-pre-upgrade")}
+	job := &batchv1.Job{ObjectMeta: w.Meta("app-pre-upgrade")}
 	w.endsAs(job, batchv1.JobFailed, batchv1.JobReasonBackoffLimitExceeded)
 	pod := w.podOf(job.Name)
 	if got := w.terminated(pod); got.ExitCode != 3 {
@@ -69,8 +69,8 @@ func TestHookFails(t *testing.T) {
 	if got := w.logs(pod, 1); got != "cannot migrate\n" {
 		t.Errorf("the hook's log ends with %q", got)
 	}
-	deployment := &appsv1.Deployment{ObjectMeta: w.meta("app")}
-	w.must(env.Client.Get(t.Context(), client.ObjectKeyFromObject(deployment), deployment))
+	deployment := &appsv1.Deployment{ObjectMeta: w.Meta("app")}
+	w.Must(env.Client.Get(t.Context(), client.ObjectKeyFromObject(deployment), deployment))
 	if deployment.Generation != 1 {
 		t.Errorf("the Deployment has been changed, to generation %d", deployment.Generation)
 	}
@@ -81,11 +81,11 @@ func TestHookSucceeds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	hr := w.release("app", values{})
-	w.ready(hr)
-	w.edit(hr, func(hr *helmv2.HelmRelease) {
-		hr.Spec.Values = w.raw(values{"script": slowly, "hook": values{"script": "echo migrated"}})
+	w.UntilReady(hr)
+	w.Edit(hr, func(hr *helmv2.HelmRelease) {
+		hr.Spec.Values = w.Raw(values{"script": slowly, "hook": values{"script": "echo migrated"}})
 	})
-	w.ready(hr)
+	w.UntilReady(hr)
 	w.revision(hr, 2, "deployed")
 	if got := w.logs(w.podOf("app-pre-upgrade"), 1); got != "migrated\n" {
 		t.Errorf("the hook's log ends with %q", got)

@@ -9,12 +9,9 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strconv"
-	"syscall"
 	"time"
 
 	"github.com/pintle-dev/pintle/test/harness"
@@ -42,21 +39,7 @@ func main() {
 	flag.BoolVar(&s.once, "once", false, "end as soon as the release is ready")
 	flag.Parse()
 
-	// All signals that end the process, such as those of a closed terminal or pipe, must leave time
-	// to clean up.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
-	err := run(ctx, s)
-	interrupted := ctx.Err() != nil
-	stop()
-	switch {
-	case err == nil:
-	case interrupted && errors.Is(err, context.Canceled):
-		fmt.Fprintln(os.Stderr, "interrupted")
-		os.Exit(130)
-	default:
-		fmt.Fprintln(os.Stderr, "\nrun:", err)
-		os.Exit(1)
-	}
+	harness.Main("run", func(ctx context.Context) error { return run(ctx, s) })
 }
 
 func run(ctx context.Context, s settings) (err error) {

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// crowd is how many objects are brought into being at the same time.
+	// crowd is the number of objects that are created at the same time.
 	crowd = 10
 	// goneWithin is how long a deleted release may delay the creation of one with its name. No
 	// controller may run for a while.

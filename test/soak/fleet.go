@@ -19,7 +19,7 @@ const (
 	rolling
 	// templated: from a HelmChart that the controller makes.
 	templated
-	// fickle: another chart, whose Pods fail if the values say so.
+	// fickle: another chart, whose Pods fail if the values require it.
 	fickle
 )
 

@@ -22,7 +22,7 @@ type sample struct {
 }
 
 // bound is the permitted growth from the first third of the samples to the last: a share plus a
-// constant. Waiting actions have goroutines, so the number of goroutines under load says little;
+// constant. Waiting actions have goroutines, so the number of goroutines under load is no evidence;
 // see restGrowth.
 type bound struct {
 	name  string

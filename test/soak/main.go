@@ -12,14 +12,14 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/pintle-dev/pintle/test/harness"
 )
 
 type settings struct {
@@ -47,15 +47,7 @@ func main() {
 	flag.DurationVar(&s.limit, "limit", 5*time.Minute, "how long everything may take to be as wanted")
 	flag.Parse()
 
-	// All signals that end the process, such as those of a closed terminal or pipe, must leave time
-	// to clean up.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
-	err := run(ctx, s)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "soak:", err)
-		os.Exit(1)
-	}
+	harness.Main("soak", func(ctx context.Context) error { return run(ctx, s) })
 }
 
 func run(ctx context.Context, s settings) (err error) {

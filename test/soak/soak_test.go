@@ -276,7 +276,8 @@ func TestRestGrowth(t *testing.T) {
 
 func TestTotal(t *testing.T) {
 	got := total([]sample{
-		{pid: 1, counts: harness.Metrics{"a": 1}}, {pid: 1, counts: harness.Metrics{"a": 3}},
+		{pid: 1, counts: harness.Metrics{"a": 1}},
+		{pid: 1, counts: harness.Metrics{"a": 3}},
 		{pid: 2, counts: harness.Metrics{"a": 10}},
 	})
 	if got["a"] != 13 {

@@ -140,7 +140,7 @@ func (c *comparer) request(rec reconciliation, newest *release.Revision) (drift.
 		Override: c.overriddenManagers,
 		Redact:   redactor(rec.want),
 		Objects: func(ctx context.Context) ([]*resource.Info, error) {
-			return c.helm.Objects(ctx, rec.conn, c.job(rec, release.Settle{}), newest.Version)
+			return c.helm.Objects(ctx, rec.conn, c.readRequest(rec, newest.Version))
 		},
 		Watch: func(kinds []schema.GroupVersionResource) { c.followKinds(rec.key(), rec.conn, kinds) },
 		Changed: func(resource schema.GroupVersionResource, namespace, name, uid, version string) drift.Change {

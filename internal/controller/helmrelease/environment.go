@@ -74,10 +74,10 @@ type historyReader interface {
 // helmReader reads the records of a release, and its objects.
 type helmReader interface {
 	historyReader
-	Health(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) (release.Health, error)
-	Inventory(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) ([]release.Object, error)
+	Health(ctx context.Context, getter genericclioptions.RESTClientGetter, q helm.ReadRequest) (release.Health, error)
+	Inventory(ctx context.Context, getter genericclioptions.RESTClientGetter, q helm.ReadRequest) ([]release.Object, error)
 	Preserved(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, stored []release.Revision, values map[string]any) (string, error)
-	Objects(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) ([]*resource.Info, error)
+	Objects(ctx context.Context, getter genericclioptions.RESTClientGetter, q helm.ReadRequest) ([]*resource.Info, error)
 }
 
 // helmRenderer renders the chart of a revision again, and returns whether that is necessary.

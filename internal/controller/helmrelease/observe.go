@@ -103,7 +103,7 @@ func (o *observation) Drift(in release.Input) (*release.Drift, error) {
 
 func (o *observation) Health(in release.Input) (*release.Health, error) {
 	version := in.Observed.Newest().Version
-	health, err := o.helm.Health(o.ctx, o.rec.conn, o.job(o.with(in), release.Recheck{Version: version}), version)
+	health, err := o.helm.Health(o.ctx, o.rec.conn, o.readRequest(o.with(in), version))
 	if err != nil {
 		return nil, release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine the health of revision %d", version)
 	}
@@ -119,7 +119,7 @@ func (o *observation) Debounce(in release.Input) *release.Debounce {
 func (o *observer) inventory(ctx context.Context, rec reconciliation) []release.Object {
 	newest := rec.in.Observed.Newest()
 	rec.want.Target = release.ObservedTarget(rec.in)
-	objects, err := o.helm.Inventory(ctx, rec.conn, o.job(rec, release.Adopt{}), newest.Version)
+	objects, err := o.helm.Inventory(ctx, rec.conn, o.readRequest(rec, newest.Version))
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Info("the objects of an adopted revision cannot be listed", "revision", newest.Version, "cause", err.Error())
 		return rec.in.Observed.Inventory

@@ -129,16 +129,16 @@ func (s *stub) LiveHistory(context.Context, genericclioptions.RESTClientGetter, 
 	return s.really, nil
 }
 
-func (s *stub) Health(context.Context, genericclioptions.RESTClientGetter, helm.Job, int) (release.Health, error) {
+func (s *stub) Health(context.Context, genericclioptions.RESTClientGetter, helm.ReadRequest) (release.Health, error) {
 	return s.health, nil
 }
 
-func (s *stub) Inventory(_ context.Context, _ genericclioptions.RESTClientGetter, job helm.Job, _ int) ([]release.Object, error) {
-	s.listed = job.Desired.Target
+func (s *stub) Inventory(_ context.Context, _ genericclioptions.RESTClientGetter, q helm.ReadRequest) ([]release.Object, error) {
+	s.listed = q.Target
 	return []release.Object{{Kind: "ConfigMap", Version: "v1", Name: "listed"}}, nil
 }
 
-func (s *stub) Objects(context.Context, genericclioptions.RESTClientGetter, helm.Job, int) ([]*resource.Info, error) {
+func (s *stub) Objects(context.Context, genericclioptions.RESTClientGetter, helm.ReadRequest) ([]*resource.Info, error) {
 	return nil, nil
 }
 

@@ -63,3 +63,15 @@ func (e *environment) job(rec reconciliation, action release.Action) helm.Job {
 		Patient:         rec.hr.Annotations[helmv2.AnnotationFailEarly] == "false",
 	}
 }
+
+// readRequest returns the request to read a stored revision of rec.
+func (e *environment) readRequest(rec reconciliation, version int) helm.ReadRequest {
+	return helm.ReadRequest{
+		Target:   rec.want.Target,
+		Version:  version,
+		Spec:     *rec.hr.Spec.DeepCopy(),
+		Defaults: e.defaults,
+		Origin:   helm.Origin{Name: rec.hr.Name, Namespace: rec.hr.Namespace},
+		Secrets:  rec.want.Secrets,
+	}
+}

@@ -57,7 +57,7 @@ func spreadBy(percent int) func(time.Duration) time.Duration {
 		if part <= 0 {
 			return d
 		}
-		return d + time.Duration(rand.Int64N(2*part)-part) //nolint:gosec // spreading load needs no secrecy
+		return d + time.Duration(rand.Int64N(2*part)-part) // spreading load needs no secrecy
 	}
 }
 
@@ -69,6 +69,6 @@ func staggerBy(percent int) func(time.Duration) time.Duration {
 		if percent == 0 || d <= 0 {
 			return d
 		}
-		return 1 + time.Duration(rand.Int64N(int64(d))) //nolint:gosec // spreading load needs no secrecy
+		return 1 + time.Duration(rand.Int64N(int64(d))) // spreading load needs no secrecy
 	}
 }

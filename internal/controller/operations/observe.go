@@ -257,8 +257,10 @@ func (o *observer) dryRun(ctx context.Context, rec reconciliation) (*operation.P
 			if object.GetKind() == "Secret" {
 				why = string(apierrors.ReasonForError(err))
 			}
-			return &operation.Problem{Reason: opsv1alpha1.ReasonJobRefused,
-				Message: fmt.Sprintf("%s %s would not be taken: %s", object.GetKind(), object.GetName(), why)}, nil
+			return &operation.Problem{
+				Reason:  opsv1alpha1.ReasonJobRefused,
+				Message: fmt.Sprintf("%s %s would not be taken: %s", object.GetKind(), object.GetName(), why),
+			}, nil
 		}
 	}
 	return nil, nil //nolint:nilnil // no problem

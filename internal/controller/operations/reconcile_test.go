@@ -64,7 +64,9 @@ type bench struct {
 func (b *bench) Hooks(context.Context, genericclioptions.RESTClientGetter, release.Target, int, helmv2.Snapshots) (helm.Stored, error) {
 	return b.stored, b.unread
 }
+
 func (b *bench) Secrets(context.Context, *helmv2.HelmRelease) ([]string, error) { return b.values, nil }
+
 func (b *bench) of(_ context.Context, hr *helmv2.HelmRelease) (*identity, error) {
 	if hr == nil {
 		b.did = append(b.did, "as the controller")

@@ -50,8 +50,10 @@ func (o *observer) describe(ctx context.Context, rec reconciliation) (reconcilia
 	t.Suspended = release.SuspensionOf(hr.Spec.Suspend, hr.Annotations, rec.in.Now).Active
 	t.Action = status.Announced(hr.Status)
 	if hr.Spec.KubeConfig != nil {
-		t.Refused = &operation.Problem{Reason: opsv1alpha1.ReasonTargetNotSupported,
-			Message: fmt.Sprintf("HelmRelease %s is installed into another cluster: hooks are run only in this one", hr.Name)}
+		t.Refused = &operation.Problem{
+			Reason:  opsv1alpha1.ReasonTargetNotSupported,
+			Message: fmt.Sprintf("HelmRelease %s is installed into another cluster: hooks are run only in this one", hr.Name),
+		}
 	}
 	uid := hr.Annotations[opsv1alpha1.AnnotationHolder]
 	if uid == "" || uid == string(rec.op.UID) {
@@ -67,7 +69,7 @@ func (o *observer) resolve(ctx context.Context, op *opsv1alpha1.Operation) (*hel
 	ref := op.Spec.TargetRef
 	gv, err := schema.ParseGroupVersion(ref.APIVersion)
 	if err != nil {
-		return nil, &operation.Problem{Reason: opsv1alpha1.ReasonTargetNotFound, Message: "apiVersion of the target is none"}, nil //nolint:nilerr // the Operation is invalid
+		return nil, &operation.Problem{Reason: opsv1alpha1.ReasonTargetNotFound, Message: "apiVersion of the target is none"}, nil //nolint:nilerr // the problem reports it
 	}
 	group := gv.Group
 	if group != helmv2.GroupVersion.Group || ref.Kind != helmv2.HelmReleaseKind {
@@ -77,8 +79,10 @@ func (o *observer) resolve(ctx context.Context, op *opsv1alpha1.Operation) (*hel
 		}
 		owned := slices.DeleteFunc(all.Items, func(hr helmv2.HelmRelease) bool { return !controls(group, ref, &hr) })
 		if len(owned) > 1 {
-			return nil, &operation.Problem{Reason: opsv1alpha1.ReasonTargetAmbiguous,
-				Message: fmt.Sprintf("%d HelmReleases belong to %s %s: which one is meant is not known", len(owned), ref.Kind, ref.Name)}, nil
+			return nil, &operation.Problem{
+				Reason:  opsv1alpha1.ReasonTargetAmbiguous,
+				Message: fmt.Sprintf("%d HelmReleases belong to %s %s: which one is meant is not known", len(owned), ref.Kind, ref.Name),
+			}, nil
 		}
 		if len(owned) == 1 {
 			return &owned[0], nil, nil

@@ -154,15 +154,19 @@ func TestExamine(t *testing.T) {
 		},
 		"brief about two": {
 			reason: "an object that may recover does not hide a hopeless one",
-			from: &memorySource{all: []corev1.Pod{ownedPod("web-1-a", "ReplicaSet", "web-1", strings.Replace(crashed, "9", "1", 1))},
-				events: map[string][]corev1.Event{"uid-Job": {{Reason: "FailedCreate", Message: "exceeded quota"}}}},
+			from: &memorySource{
+				all:    []corev1.Pod{ownedPod("web-1-a", "ReplicaSet", "web-1", strings.Replace(crashed, "9", "1", 1))},
+				events: map[string][]corev1.Event{"uid-Job": {{Reason: "FailedCreate", Message: "exceeded quota"}}},
+			},
 			suspects: []release.UnreadyObject{deploy(), job()}, brief: true, code: helmv2.FailureQuotaExceeded,
 			requests: []string{"pods app=web", "pods controller-uid=u", "events uid-Job"},
 		},
 		"pods of others": {
 			reason: "a selector may select Pods of other objects",
-			from: &memorySource{all: []corev1.Pod{ownedPod("zebra-1-a", "ReplicaSet", "zebra-1", crashed), ownedPod("zed", "", "", crashed),
-				ownedPod("web-1-a", "ReplicaSet", "web-1", pulling)}},
+			from: &memorySource{all: []corev1.Pod{
+				ownedPod("zebra-1-a", "ReplicaSet", "zebra-1", crashed), ownedPod("zed", "", "", crashed),
+				ownedPod("web-1-a", "ReplicaSet", "web-1", pulling),
+			}},
 			suspects: []release.UnreadyObject{deploy()}, code: helmv2.FailureImageNotFound, requests: []string{"pods app=web", "events uid-web-1-a"},
 		},
 		"failed objects come first": {
@@ -246,8 +250,10 @@ func TestRefused(t *testing.T) {
 }
 
 func TestHookLogs(t *testing.T) {
-	from := &memorySource{all: []corev1.Pod{ownedPod("web", "", "", "{phase: Succeeded, containerStatuses: [{name: main, state: {terminated: {exitCode: 0}}}]}")},
-		secrets: map[string]string{"access": canary}, log: "done with " + canary + " and other\n"}
+	from := &memorySource{
+		all:     []corev1.Pod{ownedPod("web", "", "", "{phase: Succeeded, containerStatuses: [{name: main, state: {terminated: {exitCode: 0}}}]}")},
+		secrets: map[string]string{"access": canary}, log: "done with " + canary + " and other\n",
+	}
 	logs, err := (&Reader{from: from}).HookLogs(t.Context(), "apps", metav1.ListOptions{LabelSelector: "job-name=web"}, []string{"other"})
 	if err != nil || len(logs) != 1 || logs[0] != (release.ContainerLog{Pod: "web", Container: "main", Text: "done with *** and ***"}) {
 		t.Errorf("%+v: %v", logs, err)

@@ -88,7 +88,7 @@ type watching struct {
 	prefix string
 	// from is the version after which events are sent.
 	from   int
-	ctx    context.Context
+	ctx    context.Context //nolint:containedctx // that of the request
 	events chan []byte
 	closed chan struct{}
 	rest   []byte

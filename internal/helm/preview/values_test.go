@@ -10,13 +10,20 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 )
 
-// The merge is Helm's, but for what Helm prints.
+// TestCoalesceIsHelms: the merge is the same as that of Helm, which also prints warnings.
 func TestCoalesceIsHelms(t *testing.T) {
 	t.Parallel()
 	type m = map[string]any
 	samples := []m{
-		{}, {"a": nil}, {"a": "1"}, {"a": m{}}, {"a": m{"b": nil}}, {"a": m{"b": "2", "c": nil}}, {"a": m{"b": m{"d": "3"}}},
-		{"a": []any{"4"}, "e": m{"f": "5"}}, {"e": nil, "g": nil},
+		{},
+		{"a": nil},
+		{"a": "1"},
+		{"a": m{}},
+		{"a": m{"b": nil}},
+		{"a": m{"b": "2", "c": nil}},
+		{"a": m{"b": m{"d": "3"}}},
+		{"a": []any{"4"}, "e": m{"f": "5"}},
+		{"e": nil, "g": nil},
 	}
 	for _, values := range samples {
 		for _, kept := range samples {

@@ -5,7 +5,7 @@ package storage
 
 import (
 	"cmp"
-	"crypto/sha1" //nolint:gosec // users may have chosen it, and it is compared only
+	"crypto/sha1" // users may have chosen it, and it is compared only
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/hex"
@@ -166,7 +166,7 @@ func referenceDigest(r *recordBody, snapshot *helmv2.Snapshot) string {
 func hasher(algorithm string) hash.Hash {
 	switch algorithm {
 	case "sha1":
-		return sha1.New() //nolint:gosec // see the import
+		return sha1.New() // see the import
 	case "sha256":
 		return sha256.New()
 	case "sha384":

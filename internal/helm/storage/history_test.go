@@ -59,11 +59,13 @@ func TestToRevisionLabels(t *testing.T) {
 		"Rollback":   {"so they are of a rollback", map[string]string{helmv2.LabelRevision: "uid-1.3", helmv2.LabelRollback: "3"}, want{Rollback: true}},
 		"Inherited": {
 			"Helm copies labels from one revision to the next",
-			map[string]string{helmv2.LabelRevision: "uid-1.2", helmv2.LabelApplied: "2", helmv2.LabelRollback: "2"}, want{},
+			map[string]string{helmv2.LabelRevision: "uid-1.2", helmv2.LabelApplied: "2", helmv2.LabelRollback: "2"},
+			want{},
 		},
 		"HalfInherited": {
 			"a predecessor's number says nothing of this one",
-			map[string]string{helmv2.LabelRevision: "uid-1.3", helmv2.LabelApplied: "2", helmv2.LabelRollback: "2"}, want{},
+			map[string]string{helmv2.LabelRevision: "uid-1.3", helmv2.LabelApplied: "2", helmv2.LabelRollback: "2"},
+			want{},
 		},
 		"NotStamped": {"who made it is not known", map[string]string{helmv2.LabelApplied: "3", helmv2.LabelRollback: "3"}, want{}},
 	} {

@@ -75,7 +75,7 @@ func (p *packer) compress(fixed []byte, level int) (firstPart, error) {
 	if err = errors.Join(err, w.Flush()); err != nil {
 		return firstPart{}, err
 	}
-	return firstPart{deflated: buf.Bytes(), size: uint32(len(fixed)), sum: crc32.ChecksumIEEE(fixed)}, nil //nolint:gosec // gzip counts modulo 2^32
+	return firstPart{deflated: buf.Bytes(), size: uint32(len(fixed)), sum: crc32.ChecksumIEEE(fixed)}, nil // gzip counts modulo 2^32
 }
 
 // pack returns the data of a record of two parts. If first is not empty, it is used instead of
@@ -157,7 +157,7 @@ func (p *packer) join(first firstPart, state []byte) ([]byte, error) {
 	const unknownSystem = 255
 	stream = append(stream, extraMember, 0, 0, 0, 0, 0, unknownSystem, 12, 0, 'P', 'T', 8, 0)
 	stream = binary.LittleEndian.AppendUint32(stream, first.size)
-	stream = binary.LittleEndian.AppendUint32(stream, uint32(len(first.deflated))) //nolint:gosec // it fits into a Secret or is refused
+	stream = binary.LittleEndian.AppendUint32(stream, uint32(len(first.deflated))) // it fits into a Secret or is refused
 	buf := bytes.NewBuffer(append(stream, first.deflated...))
 	w, done, err := p.writer(flate.DefaultCompression, buf)
 	if err != nil {
@@ -169,7 +169,7 @@ func (p *packer) join(first firstPart, state []byte) ([]byte, error) {
 		return nil, err
 	}
 	stream = binary.LittleEndian.AppendUint32(buf.Bytes(), crc32.Update(first.sum, crc32.IEEETable, state))
-	return binary.LittleEndian.AppendUint32(stream, first.size+uint32(len(state))), nil //nolint:gosec // gzip counts modulo 2^32
+	return binary.LittleEndian.AppendUint32(stream, first.size+uint32(len(state))), nil // gzip counts modulo 2^32
 }
 
 // unpack returns the JSON of a record. Helm stores base64 of gzip; very old records are not

@@ -164,7 +164,7 @@ func TestEndIsRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	moment := func() helmtime.Time {
-		return helmtime.Time{Time: time.Unix(1767323045, rand.Int64N(1e9)).In(time.FixedZone("", 3600))} //nolint:gosec // digits that do not compress
+		return helmtime.Time{Time: time.Unix(1767323045, rand.Int64N(1e9)).In(time.FixedZone("", 3600))} // digits that do not compress
 	}
 	for _, h := range rls.Hooks {
 		h.LastRun = helmrelease.HookExecution{StartedAt: moment(), CompletedAt: moment(), Phase: helmrelease.HookPhaseSucceeded}

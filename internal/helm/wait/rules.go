@@ -25,6 +25,6 @@ func withRules(checks *cel.ReadinessChecks, check readiness.Check) readiness.Che
 		case result == cel.InProgress:
 			return readiness.InProgress("not current by healthCheckExprs"), nil
 		}
-		return nil, nil //nolint:nilnil // there is no rule
+		return nil, nil // there is no rule
 	}, check)
 }

@@ -48,7 +48,7 @@ func New(renderers []helmv2.PostRenderer, common *helmv2.CommonMetadata) (*Rende
 		r.common = *common
 	}
 	if len(r.steps) == 0 && len(r.common.Labels) == 0 && len(r.common.Annotations) == 0 {
-		return nil, nil
+		return nil, nil //nolint:nilnil // there is nothing to change
 	}
 	return r, nil
 }
