@@ -13,9 +13,14 @@ type Reconciler[R any] interface {
 	// Inputs returns the desired and the recorded state, and the parts of the observed state that
 	// need no reads of the release.
 	Inputs() (Input, error)
+	Observer
+	Ender[R]
+}
+
+// Ender ends reconciliations.
+type Ender[R any] interface {
 	// Cached ends the reconciliation of a release that counts as in sync for some time.
 	Cached(in Input, left time.Duration) (R, error)
-	Observer
 	// Blocked ends the reconciliation with an obstacle.
 	Blocked(err error) (R, error)
 	// Act announces an action and begins it.
@@ -46,10 +51,20 @@ func Reconcile[R any](r Reconciler[R]) (R, error) {
 	return r.Settle(in, d)
 }
 
-// Observer reads the observed state of a release. Observe calls its methods in their order.
+// Observer reads the observed state of a release. Observe calls its methods.
 type Observer interface {
 	// Dependents returns the HelmReleases that depend on one that is being deleted.
 	Dependents() []Dependent
+	RevisionReader
+	// Target checks whether the release can be installed at the target in the spec.
+	Target(in Input) (*TargetCheck, error)
+	Inspector
+	// Debounce returns recent changes of inputs; nil if there were none.
+	Debounce(in Input) *Debounce
+}
+
+// RevisionReader reads the stored revisions of a release.
+type RevisionReader interface {
 	// Connect opens the connection to the cluster of the release. unreachable states why the
 	// cluster can never be reached again; it is empty otherwise.
 	Connect() (unreachable string, err error)
@@ -61,8 +76,10 @@ type Observer interface {
 	Stray(in Input) (*Target, []Revision, error)
 	// Makers returns the conflicts of in, with those of the HelmReleases that created revisions.
 	Makers(in Input) ([]Conflict, error)
-	// Target checks whether the release can be installed at the target in the spec.
-	Target(in Input) (*TargetCheck, error)
+}
+
+// Inspector compares the newest revision with the cluster.
+type Inspector interface {
 	// PreservedDigest returns the digest of the values that an upgrade with preserved values would
 	// store.
 	PreservedDigest(in Input) (string, error)
@@ -72,8 +89,6 @@ type Observer interface {
 	Drift(in Input) (*Drift, error)
 	// Health inspects the objects of the newest revision.
 	Health(in Input) (*Health, error)
-	// Debounce returns recent changes of inputs; nil if there were none.
-	Debounce(in Input) *Debounce
 }
 
 // Observe returns in with the observed state. It reads each part only if the decision can depend on

@@ -32,14 +32,15 @@ func (w script) setObstacle(args arguments) error {
 
 // Target checks the target of the spec. It returns nil if the check cannot be completed.
 func (o observation) Target(in release.Input) (*release.TargetCheck, error) {
-	if o.unchecked {
-		return nil, nil //nolint:nilnil // see above
+	var found *release.TargetCheck
+	if !o.unchecked {
+		check := o.obstacle
+		found = &check
 	}
-	found := o.obstacle
-	if want := in.Desired.Target; !release.SameRecords(want, release.ObservedTarget(in)) {
+	if want := in.Desired.Target; found != nil && !release.SameRecords(want, release.ObservedTarget(in)) {
 		found.Revisions = o.store(want).observed()
 	}
-	return &found, nil
+	return found, nil
 }
 
 // Stray searches the recorded storage namespace for a release whose target is not recorded.

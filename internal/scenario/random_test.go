@@ -107,8 +107,8 @@ func checkEnd(w *World) error {
 		}
 	}
 	in, err := release.Observe(w.input(w.desired()), observation{w, w.desired()})
-	if err != nil {
-		return nil //nolint:nilerr // only a deleted HelmRelease has no connection
+	if err != nil && w.hr.DeletionTimestamp.IsZero() {
+		return err
 	}
 	newest, d := in.Observed.Newest(), release.Decide(in)
 	if d.Rule == release.RuleInSync && (newest.ChartVersion != w.want.Chart.Version || newest.ConfigDigest != w.want.ConfigDigest) {
