@@ -141,7 +141,7 @@ bench-compare: bench-build ## Compare the costs of two results of `make bench`: 
 bench-build:
 	@CGO_ENABLED=0 go build -trimpath -o '$(BIN)/pintle-bench' ./test/bench
 
-BENCH_PACKAGES := ./internal/chart ./internal/release ./internal/status ./internal/helm ./internal/helm/storage ./internal/values
+BENCH_PACKAGES := ./internal/chart ./internal/release ./internal/status ./internal/helm ./internal/helm/apply ./internal/helm/storage ./internal/values
 
 bench-go: ## Run the benchmarks of single packages.
 	@go test -run='^$$' -bench=. -benchmem $(BENCH_PACKAGES)

@@ -16,7 +16,7 @@ import (
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 )
 
-// AnnotationTrackingID is the annotation by which Argo CD marks what it has applied. It is the
+// AnnotationTrackingID is the annotation of objects that Argo CD has applied. It is the
 // only annotation of ConfigMaps and Secrets that the cache keeps.
 const AnnotationTrackingID = "argocd.argoproj.io/tracking-id"
 
@@ -42,7 +42,7 @@ func operationLabel() labels.Selector {
 	return labels.NewSelector().Add(*exists)
 }
 
-// stripConfig removes what may be large or secret from a ConfigMap or Secret. Annotations
+// stripConfig removes large and secret fields from a ConfigMap or Secret. Annotations
 // repeat all the data where kubectl applied them. Data only arrive if a watch is not limited
 // to metadata by mistake.
 func stripConfig(obj any) (any, error) {
@@ -59,7 +59,7 @@ func stripConfig(obj any) (any, error) {
 	return obj, nil
 }
 
-// onlyTracking returns the annotation that tells which Application applies an object.
+// onlyTracking returns the annotation that names the Application which applies an object.
 func onlyTracking(annotations map[string]string) map[string]string {
 	id, ok := annotations[AnnotationTrackingID]
 	if !ok {

@@ -56,8 +56,8 @@ func TestClientIsNotWarned(t *testing.T) {
 	}
 }
 
-// full is the metadata of an object as kubectl leaves it: with a copy of what was
-// applied in an annotation.
+// full returns the metadata of an object that kubectl has applied, with a copy of the object in an
+// annotation.
 func full() metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Name: "x", ResourceVersion: "1",

@@ -1,12 +1,11 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controller holds what both reconcilers share: the kinds that they read, what the
-// manager's cache keeps of them, and the indexes by which they are found. Its files, from
-// the top:
+// Package controller has the parts that both reconcilers share: the kinds that they read, the
+// configuration of the manager's cache, and its indexes. Its files, from the top:
 //
 //	recorder.go  the recorder of events
-//	cache.go     what the manager's cache keeps, and what its client reads from the cache
+//	cache.go     the objects in the manager's cache, and the reads of its client that use it
 //	index.go     indexes of HelmReleases and Operations
 //	scheme.go    the kinds
 //	write.go     the field manager, and the pause after a stale read

@@ -27,10 +27,10 @@ const (
 	IndexSecret    = ".metadata.secret"
 	// IndexDependency is by the HelmReleases that spec.dependsOn names: "<namespace>/<name>".
 	IndexDependency = ".metadata.dependsOn"
-	// IndexRelease is by the Helm release that the spec asks for: ReleaseKey with the
+	// IndexRelease is by the Helm release that the spec requests: ReleaseKey with the
 	// namespace of the storage.
 	IndexRelease = ".spec.release"
-	// IndexHistory is by the Helm releases that the spec asks for or the history contains:
+	// IndexHistory is by the Helm releases that the spec requests or the history contains:
 	// ReleaseKey with the namespace of the release, which is in the ownership metadata.
 	IndexHistory = ".status.history.release"
 	// IndexHolder is by the UID of the Operation that the annotation names as the holder.

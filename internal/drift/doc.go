@@ -9,7 +9,7 @@
 // the API server's answer to a dry-run apply of the desired object with Pintle's field
 // manager. The answer is normalized and defaulted by the API server, and its managedFields
 // list the applied fields. So the live object is compared with the answer. The managers in
-// the live object's managedFields tell the cause of a difference: a client that changes a
+// the live object's managedFields show the cause of a difference: a client that changes a
 // field by a request takes it over, admission does not.
 //
 // Files, top-down:

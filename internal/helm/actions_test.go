@@ -27,14 +27,14 @@ import (
 
 const hookJob = "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: migrate\n  annotations: {helm.sh/hook: "
 
-// hooked is note with a Job as a hook for events.
+// hooked is chart note with a Job as a hook for events.
 func hooked(events string) map[string]string {
 	files := note()
 	files["templates/hook.yaml"] = hookJob + "\"" + events + "\"}\n"
 	return files
 }
 
-// finished makes every Job and Pod end at once, with success or not.
+// finished makes all Jobs and Pods complete or fail at once.
 func finished(success bool) func(map[string]any) {
 	condition, phase := "Complete", "Succeeded"
 	if !success {
@@ -50,8 +50,8 @@ func finished(success bool) func(map[string]any) {
 	}
 }
 
-// install installs the chart of artifact as revision 1 and upgrades it as often as
-// there are more messages.
+// install installs the chart of artifact as revision 1, and upgrades it once for each further
+// message.
 func install(t *testing.T, w *world, artifact chart.Artifact, messages ...string) {
 	t.Helper()
 	for i, m := range messages {
@@ -60,7 +60,7 @@ func install(t *testing.T, w *world, artifact chart.Artifact, messages ...string
 			a = release.Install{Timeout: time.Minute}
 		}
 		j := job(a, artifact, "1.0.0", map[string]any{"message": m})
-		// Only what is applied client-side can be replaced.
+		// Only objects of client-side apply can be replaced.
 		j.Spec.Install = &helmv2.Install{ServerSideApply: new(bool)}
 		if out := w.runner.Run(t.Context(), w.conn, j); out.Err != nil {
 			t.Fatal(out.Err)
@@ -68,7 +68,7 @@ func install(t *testing.T, w *world, artifact chart.Artifact, messages ...string
 	}
 }
 
-// statuses are those of the history, newest first.
+// statuses returns the statuses of the history, newest first.
 func statuses(revisions []release.Revision) []helmv2.ReleaseStatus {
 	var all []helmv2.ReleaseStatus
 	for _, r := range revisions {
@@ -121,7 +121,7 @@ func TestRollbackWithoutTarget(t *testing.T) {
 	}
 }
 
-// Whatever fails, the new revision must not stay pending.
+// TestRollbackFails: the new revision does not stay pending, whichever request fails.
 func TestRollbackFails(t *testing.T) {
 	for name, event := range map[string]string{"Before": "pre-rollback", "After": "post-rollback"} {
 		t.Run(name, func(t *testing.T) {
@@ -152,7 +152,7 @@ func TestRollbackOptions(t *testing.T) {
 		reason string
 		spec   *helmv2.Rollback
 		max    *int
-		// ready is whether the Deployment and the Job become ready.
+		// ready is true if the Deployment and the Job become ready.
 		deployment, job bool
 		err             string
 		hook            bool
@@ -265,9 +265,8 @@ func TestUninstallAgain(t *testing.T) {
 	}
 }
 
-// What went wrong when everything else was done is told all the same.
-// TestUninstallWhereItWas: objects without a namespace of their own are in that of
-// the release as it was, wherever it is to be now.
+// TestUninstallWhereItWas: objects without a namespace are in that of the installed release, also
+// if the HelmRelease has another one now.
 func TestUninstallWhereItWas(t *testing.T) {
 	w := newWorld(t)
 	install(t, w, w.chart("1.0.0", note()), "one")
@@ -281,7 +280,8 @@ func TestUninstallWhereItWas(t *testing.T) {
 	}
 }
 
-// TestUninstallAsksTheServer: an index that is behind does not know the release.
+// TestUninstallAsksTheServer: an uninstall lists records from the API server, since the index may
+// be outdated.
 func TestUninstallAsksTheServer(t *testing.T) {
 	w := newWorld(t)
 	install(t, w, w.chart("1.0.0", note()), "one")
@@ -299,8 +299,7 @@ func TestUninstallAsksTheServer(t *testing.T) {
 	}
 }
 
-// TestReplace: Helm keeps the name of what it keeps in history, unless told to
-// give it away.
+// TestReplace: Helm keeps the name of a release with history, unless spec.install.replace is set.
 func TestReplace(t *testing.T) {
 	for name, replace := range map[string]bool{"Kept": false, "Replaced": true} {
 		t.Run(name, func(t *testing.T) {
@@ -340,7 +339,7 @@ func TestUninstallThatFailsAtTheEnd(t *testing.T) {
 	}
 }
 
-// tested is note with three tests, of which one is more than a test.
+// tested is chart note with three tests, one of which is another hook as well.
 func tested() map[string]string {
 	files := note()
 	pod := func(name, events string) string {
@@ -412,7 +411,7 @@ func TestTests(t *testing.T) {
 	}
 }
 
-// hookNames are those of the newest stored revision, in their order.
+// hookNames returns the hooks of the newest stored revision, in their order.
 func hookNames(w *world) []string {
 	var names []string
 	for _, h := range w.stored()[0].Hooks {
@@ -421,8 +420,8 @@ func hookNames(w *world) []string {
 	return names
 }
 
-// While filtered tests run, and after they were cut off, what is stored has all
-// its hooks in their order.
+// TestStoredHooksStayWhole: while filtered tests run, and after they were interrupted, the record
+// has all hooks in their order.
 func TestStoredHooksStayWhole(t *testing.T) {
 	w := newWorld(t)
 	install(t, w, w.chart("1.0.0", tested()), "one")
@@ -454,7 +453,7 @@ func TestStoredHooksStayWhole(t *testing.T) {
 	}
 }
 
-// A chart that wants the logs of its hooks printed must not end the process.
+// TestHookOutput: a hook whose logs are to be printed does not end the process.
 func TestHookOutput(t *testing.T) {
 	for name, success := range map[string]bool{"Succeeded": true, "Failed": false} {
 		t.Run(name, func(t *testing.T) {
@@ -470,7 +469,7 @@ func TestHookOutput(t *testing.T) {
 	}
 }
 
-// stuck has one deployed revision and one whose objects did not become ready.
+// stuck stores a deployed revision, and one whose objects did not become ready.
 func stuck(t *testing.T, w *world) {
 	t.Helper()
 	w.Created = func(object map[string]any) {
@@ -487,15 +486,15 @@ func stuck(t *testing.T, w *world) {
 	}
 }
 
-// paused makes the Deployment of the release ready, by pausing it, or not.
+// paused makes the Deployment of the release ready, by pausing it, or unready.
 func paused(w *world, yes bool) {
 	w.Mu.Lock()
 	defer w.Mu.Unlock()
 	w.Objects[deploymentPath]["spec"].(map[string]any)["paused"] = yes
 }
 
-// TestRecheckCountsFromNowOn: a revision that was cut off and is looked at again in
-// vain has failed like any other, or it would be looked at for ever.
+// TestRecheckCountsFromNowOn: an interrupted revision whose recheck fails counts as failed.
+// Otherwise it would be rechecked forever.
 func TestRecheckCountsFromNowOn(t *testing.T) {
 	w := newWorld(t)
 	stuck(t, w)
@@ -600,7 +599,7 @@ func TestRecheck(t *testing.T) {
 	}
 }
 
-// A mark of how the failure came about does not outlive it.
+// TestRecheckRemovesLabels: labels about the failure are removed with it.
 func TestRecheckRemovesLabels(t *testing.T) {
 	w := newWorld(t)
 	install(t, w, w.chart("1.0.0", note()), "one")
@@ -648,22 +647,21 @@ func TestActionOf(t *testing.T) {
 func TestHealth(t *testing.T) {
 	w := newWorld(t)
 	stuck(t, w)
-	j := job(release.Settle{}, chart.Artifact{}, "", nil)
 	w.Mu.Lock()
 	w.Requests = nil
 	w.Mu.Unlock()
-	got, err := w.runner.Health(t.Context(), w.conn, j, 2)
+	got, err := w.runner.Health(t.Context(), w.conn, readRequest(2))
 	if err != nil || got.Ready || len(got.Waiting) != 1 || !strings.HasPrefix(got.Waiting[0], "Deployment/prod/app status: 'InProgress'") {
 		t.Errorf("%+v, %v", got, err)
 	}
 	paused(w, true)
-	if got, err = w.runner.Health(t.Context(), w.conn, j, 2); err != nil || !got.Ready || got.Waiting != nil {
+	if got, err = w.runner.Health(t.Context(), w.conn, readRequest(2)); err != nil || !got.Ready || got.Waiting != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if len(w.Requests) > 0 {
 		t.Errorf("a look writes nothing: %q", w.Requests)
 	}
-	if _, err = w.runner.Health(t.Context(), w.conn, j, 7); err == nil || !strings.HasPrefix(err.Error(), "revision 7 of release app: ") {
+	if _, err = w.runner.Health(t.Context(), w.conn, readRequest(7)); err == nil || !strings.HasPrefix(err.Error(), "revision 7 of release app: ") {
 		t.Errorf("error %v", err)
 	}
 }

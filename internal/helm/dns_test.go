@@ -10,8 +10,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// TestAllowDNS: what a template finds out by asking the network is not what the
-// user wrote, so it is found out only if an administrator says so.
+// TestAllowDNS: the result of a template must not depend on DNS, unless an administrator allows it.
 func TestAllowDNS(t *testing.T) {
 	for _, allowed := range []bool{false, true} {
 		w := newWorld(t)

@@ -56,7 +56,7 @@ func TestChooseMethod(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			r, err := w.runner.prepare(t.Context(), w.conn, Job{Desired: release.Desired{Target: target()}}, redact.Redactor{}, false)
+			r, err := w.runner.prepare(t.Context(), w.conn, Job{Desired: release.Desired{Target: target()}}, redact.Redactor{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -81,8 +81,7 @@ func TestChooseMethod(t *testing.T) {
 	}
 }
 
-// TestGate: nothing is written before the new revision has passed, and everything
-// after.
+// TestGate: all writes are delayed until the new revision has passed the checks.
 func TestGate(t *testing.T) {
 	t.Parallel()
 	for name, refusal := range map[string]error{"Passed": nil, "Refused": errors.New("no")} {

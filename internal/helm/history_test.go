@@ -14,18 +14,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// TestOutcomeIsWhatHistoryReads: an account of an action that reads otherwise
-// later would look as if another client had changed the release.
+// TestOutcomeIsWhatHistoryReads: the revisions of an outcome equal those that History reads later.
+// A difference would look like a change by another client.
 func TestOutcomeIsWhatHistoryReads(t *testing.T) {
 	w := newWorld(t)
 	files := note()
 	files["templates/test.yaml"] = testHook
 	artifact := w.chart("1.0.0", files)
-	// An integer that JSON cannot give back.
+	// JSON does not preserve this integer.
 	values := map[string]any{"message": "one", "large": int64(1)<<53 + 1, "empty": map[string]any{}}
 	out := w.runner.Run(t.Context(), w.conn, job(release.Install{Timeout: time.Minute}, artifact, "1.0.0", values))
 	if out.Err != nil {
@@ -43,7 +42,7 @@ func TestOutcomeIsWhatHistoryReads(t *testing.T) {
 	}
 }
 
-// TestUnreadableHistory: one bad record is said, and not passed over.
+// TestUnreadableHistory: an invalid record is an error.
 func TestUnreadableHistory(t *testing.T) {
 	w := newWorld(t)
 	artifact := w.chart("1.0.0", note())
@@ -75,8 +74,8 @@ func TestHistoryIsCancelled(t *testing.T) {
 	}
 }
 
-// A wait that is given up because something else is wanted is marked as such,
-// and only as such.
+// TestSupersededWaitIsMarked: a revision whose wait ended because its inputs are outdated has the
+// label for that, and no other.
 func TestSupersededWaitIsMarked(t *testing.T) {
 	w := newWorld(t)
 	artifact := w.chart("1.0.0", neverReady())
@@ -127,8 +126,8 @@ func TestFailureLabel(t *testing.T) {
 	}
 }
 
-// TestReadOnce: what was read to decide need not be read again to look at the objects.
-// What Run does reads again, and so does who finds that it has changed.
+// TestReadOnce: reads of objects reuse the revision that History has read. Run reads it again, and
+// so do all readers after it has changed.
 func TestReadOnce(t *testing.T) {
 	w := newWorld(t)
 	w.Watchable = true
@@ -141,16 +140,15 @@ func TestReadOnce(t *testing.T) {
 	}
 	look := func() {
 		t.Helper()
-		settle := job(release.Settle{}, chart.Artifact{}, "", nil)
-		infos, err := w.runner.Objects(t.Context(), w.conn, settle, 1)
+		infos, err := w.runner.Objects(t.Context(), w.conn, readRequest(1))
 		if err != nil || len(infos) != 1 || infos[0].Name != "app" {
 			t.Errorf("objects %v, error %v", infos, err)
 		}
-		listed, err := w.runner.Inventory(t.Context(), w.conn, settle, 1)
+		listed, err := w.runner.Inventory(t.Context(), w.conn, readRequest(1))
 		if err != nil || len(listed) != 1 {
 			t.Errorf("inventory %v, error %v", listed, err)
 		}
-		if health, err := w.runner.Health(t.Context(), w.conn, settle, 1); err != nil || !health.Ready {
+		if health, err := w.runner.Health(t.Context(), w.conn, readRequest(1)); err != nil || !health.Ready {
 			t.Errorf("health %v, error %v", health, err)
 		}
 		again, err := w.runner.Rerender(t.Context(), w.conn, job(release.Settle{}, artifact, "1.0.0", nil), 1)

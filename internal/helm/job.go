@@ -112,8 +112,8 @@ func (j *Job) maxHistory() int {
 }
 
 // waitsForJobs reports whether an action waits for Jobs when it waits for objects.
-func (j *Job) waitsForJobs(made helmv2.ReleaseAction) bool {
-	hr := helmv2.HelmRelease{Spec: j.Spec}
+func waitsForJobs(spec helmv2.HelmReleaseSpec, made helmv2.ReleaseAction) bool {
+	hr := helmv2.HelmRelease{Spec: spec}
 	if made == helmv2.ActionInstall {
 		return !hr.GetInstall().DisableWait && !hr.GetInstall().DisableWaitForJobs
 	}
@@ -123,22 +123,23 @@ func (j *Job) waitsForJobs(made helmv2.ReleaseAction) bool {
 	return !hr.GetUpgrade().DisableWait && !hr.GetUpgrade().DisableWaitForJobs
 }
 
+// waitOptions returns the readiness checks of a spec.
+func waitOptions(spec helmv2.HelmReleaseSpec, defaults helmv2.Defaults) (o wait.Options, err error) {
+	hr := helmv2.HelmRelease{Spec: spec}
+	o.Legacy = hr.GetWaitStrategy(defaults) == helmv2.WaitLegacy
+	if !o.Legacy {
+		o.Checks, err = cel.CompileReadinessChecks(spec.HealthCheckExprs)
+	}
+	return o, err
+}
+
 // waitOptions returns the readiness checks of the job. The user's checks apply to hooks only if
 // the action waits for its objects, and never to tests. Checks that cannot be compiled do not
 // prevent the removal of a release.
 func (j *Job) waitOptions() (wait.Options, error) {
+	o, err := waitOptions(j.Spec, j.Defaults)
+	o.Examiner, o.Patient, o.HookRole = j.Examiner, j.Patient, release.RoleHook
 	hr := helmv2.HelmRelease{Spec: j.Spec}
-	o := wait.Options{
-		Legacy:   hr.GetWaitStrategy(j.Defaults) == helmv2.WaitLegacy,
-		Examiner: j.Examiner, Patient: j.Patient, HookRole: release.RoleHook,
-	}
-	if _, tests := j.Action.(release.Test); tests {
-		o.HookRole = release.RoleTest
-	}
-	if o.Legacy {
-		return o, nil
-	}
-	checks, err := cel.CompileReadinessChecks(j.Spec.HealthCheckExprs)
 	waits := true
 	switch j.Action.(type) {
 	case release.Install:
@@ -154,11 +155,11 @@ func (j *Job) waitOptions() (wait.Options, error) {
 		err = nil
 	case release.Test:
 		waits = false
+		o.HookRole = release.RoleTest
 	case release.Recheck, release.CorrectDrift, release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 	}
-	o.Checks = checks
 	if waits {
-		o.HookChecks = checks
+		o.HookChecks = o.Checks
 	}
 	return o, err
 }
@@ -181,9 +182,8 @@ type run struct {
 	large chan struct{}
 }
 
-// prepare returns the state of a job. If the job applies objects, the caller must close the client.
-// With readCache, stored revisions may come from the read cache of the storage.
-func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, redactor redact.Redactor, readCache bool) (*run, error) {
+// prepare returns the state of a job. The caller must close its client.
+func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, redactor redact.Redactor) (*run, error) {
 	run := &run{
 		job: job, charts: r.charts, redact: redactor, large: r.large,
 		logs:     redact.NewLog(logr.FromContextOrDiscard(ctx), r.now, redactor),
@@ -191,7 +191,7 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 	}
 	var err error
 	run.store, err = r.storage.Open(ctx, getter, job.target(), storage.Options{
-		UID: job.Desired.UID, FailureLabel: job.failureLabel(ctx), Prepare: run.prepareRevision, Redact: redactor.Text, ReadCache: readCache,
+		UID: job.Desired.UID, FailureLabel: job.failureLabel(ctx), Prepare: run.prepareRevision, Redact: redactor.Text,
 	})
 	if err != nil {
 		return nil, err

@@ -24,9 +24,8 @@ func twoNotes(data string) map[string]string {
 	return map[string]string{"templates/notes.yaml": oneYAML + "data: {a: " + data + "}\n---\n" + strings.Replace(oneYAML, "one", "two", 1)}
 }
 
-// TestLooks: what Helm asks of new objects is asked of the API server only where
-// the answer matters, and then in both cases what it says holds.
-func TestLooks(t *testing.T) {
+// TestLookups: lookups are sent to the API server only if their results have an effect.
+func TestLookups(t *testing.T) {
 	no := false
 	const foreign, owned = oneYAML, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one, labels: {app.kubernetes.io/managed-by: Helm}, annotations: {meta.helm.sh/release-name: app, meta.helm.sh/release-namespace: prod}}\n"
 	cases := map[string]struct {
@@ -62,7 +61,7 @@ func TestLooks(t *testing.T) {
 			}
 			var looks []string
 			for _, r := range w.TakeReads() {
-				// Merging in the client reads once more what it merges with.
+				// Client-side apply reads the live object once more.
 				if path, ok := strings.CutPrefix(r, "GET "); ok && strings.Contains(path, "/configmaps/") && !slices.Contains(looks, path) {
 					looks = append(looks, path)
 				}
@@ -78,9 +77,9 @@ func TestLooks(t *testing.T) {
 	}
 }
 
-// TestLooksOfUpgrades: only what is new is looked for, and a look that fails ends
-// the upgrade before anything is stored.
-func TestLooksOfUpgrades(t *testing.T) {
+// TestLookupsOfUpgrades: only new objects are read. A failed read ends the upgrade before anything
+// is stored.
+func TestLookupsOfUpgrades(t *testing.T) {
 	w := newWorld(t)
 	install := job(release.Install{Timeout: time.Minute}, w.chart("1.0.0", map[string]string{"templates/one.yaml": oneYAML}), "1.0.0", nil)
 	if out := w.runner.Run(t.Context(), w.conn, install); out.Err != nil {
@@ -106,9 +105,9 @@ func TestLooksOfUpgrades(t *testing.T) {
 	}
 }
 
-// TestWhatIsAppliedIsNotAskedFor: the answers to what is written are all that is
-// needed of objects that are ready by them.
-func TestWhatIsAppliedIsNotAskedFor(t *testing.T) {
+// TestAppliedObjectsAreNotRead: for objects that are ready by their apply results no further read
+// is sent.
+func TestAppliedObjectsAreNotRead(t *testing.T) {
 	no := false
 	for name, serverSide := range map[string]*bool{"ServerSide": nil, "ClientSide": &no} {
 		t.Run(name, func(t *testing.T) {
@@ -130,7 +129,7 @@ func TestWhatIsAppliedIsNotAskedFor(t *testing.T) {
 			}
 			in := job(release.Install{Timeout: time.Minute}, w.chart("1.0.0", twoNotes("x")), "1.0.0", nil)
 			in.Spec.Install = &helmv2.Install{ServerSideApply: serverSide}
-			// One look whether they exist, and two at what is tried out and merged with.
+			// One lookup, and two reads for the dry run and for the apply.
 			installed := run(in)
 			up := job(release.Upgrade{Timeout: time.Minute}, w.chart("1.1.0", twoNotes("y")), "1.1.0", nil)
 			upgraded := run(up)

@@ -21,7 +21,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// revisionOf is a stored revision of release shop in namespace prod, or in another.
+// revisionOf is a stored revision of release shop in namespace prod.
 func revisionOf(version int, status helmrelease.Status, manifest string) *helmrelease.Release {
 	return &helmrelease.Release{
 		Name: "shop", Namespace: "prod", Version: version, Manifest: manifest, Info: &helmrelease.Info{Status: status},
@@ -51,8 +51,8 @@ func (w *world) keep(namespace string, all ...*helmrelease.Release) {
 	}
 }
 
-// TestNeverWorked: of a release that never worked it is not known which of the
-// objects that its revision names it had made.
+// TestNeverWorked: if no revision of a release ever worked, all its objects are checked, since it
+// is not known which of them it created.
 func TestNeverWorked(t *testing.T) {
 	w := newWorld(t)
 	w.Refuse = func(method, path string) int {

@@ -56,9 +56,9 @@ const minPrechecked = corev1.MaxSecretSize / 4
 
 // precheckSize refuses a revision that is too large before the CRDs of its chart are written. The
 // CRDs are written before the chart is rendered, since templates may depend on them. So the chart
-// is rendered once more, as if the CRDs existed. If that fails, only the chart and the values count,
-// and the rendering by Helm returns the error. Charts without CRDs need no precheck, because they
-// are rendered before anything is written.
+// is rendered once more, as if the CRDs existed. If that fails, only the chart and the values
+// count, and the rendering by Helm returns the error. Charts without CRDs need no precheck, because
+// they are rendered before anything is written.
 func (c *creation) precheckSize(ctx context.Context) error {
 	if c.crds == helmv2.CRDsSkip || len(c.chart.CRDObjects()) == 0 || unpackedSize(c.chart, c.values) < minPrechecked {
 		return nil

@@ -14,9 +14,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// TestTryingOutWhatIsDeletedMeanwhile: the object is there when the client looks what
-// to merge into, and gone when it sends that. It will be made.
-func TestTryingOutWhatIsDeletedMeanwhile(t *testing.T) {
+// TestDeletedDuringDryRun: an object that is deleted between the read and the patch of a
+// client-side dry run is created by the upgrade.
+func TestDeletedDuringDryRun(t *testing.T) {
 	w := newWorld(t)
 	artifact := w.chart("1.0.0", note())
 	install(t, w, artifact, "one")

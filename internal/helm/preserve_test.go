@@ -17,8 +17,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/values"
 )
 
-// preservingUpgrade upgrades to values over what was there, and returns the digest that
-// was foretold.
+// preservingUpgrade upgrades to values with preserved ones, and returns the digest that Preserved
+// returned before.
 func preservingUpgrade(t *testing.T, w *world, artifact chart.Artifact, values map[string]any) string {
 	t.Helper()
 	before := preview.Clone(values)
@@ -43,9 +43,9 @@ func TestPreserveValues(t *testing.T) {
 		reason      string
 		was, values m
 		want        m
-		// message is what the chart renders.
+		// message is the rendered one.
 		message string
-		// again is true if a second upgrade records something else.
+		// again is true if a second upgrade stores other values.
 		again bool
 	}{
 		"Nothing":  {reason: "without values those of before stay", was: m{"message": "old"}, want: m{"message": "old"}, message: "old"},
@@ -69,7 +69,7 @@ func TestPreserveValues(t *testing.T) {
 			if h[0].ConfigDigest != foretold {
 				t.Errorf("%s: foretold %s, recorded %s", tc.reason, foretold, h[0].ConfigDigest)
 			}
-			// Storing the old revision again must not change it.
+			// The upgrade stores the old revision again, with the same values.
 			old, err := values.Digest(tc.was)
 			if err != nil || h[1].ConfigDigest != old {
 				t.Errorf("%s: the old values were %s, and are %s", tc.reason, old, h[1].ConfigDigest)
@@ -95,7 +95,8 @@ func TestPreserveValues(t *testing.T) {
 	}
 }
 
-// Values that are kept may switch on a subchart, whose definitions are needed then.
+// TestPreservedValuesSwitchSubcharts: preserved values may enable a subchart, whose CRDs are
+// applied then.
 func TestPreservedValuesSwitchSubcharts(t *testing.T) {
 	w := newWorld(t)
 	w.Created = func(object map[string]any) {
@@ -118,7 +119,8 @@ func TestPreservedValuesSwitchSubcharts(t *testing.T) {
 	}
 }
 
-// What is kept is what is deployed, not what failed after it.
+// TestPreservedValuesAreThoseDeployed: the values of the deployed revision are preserved, not those
+// of a failed one after it.
 func TestPreservedValuesAreThoseDeployed(t *testing.T) {
 	w := newWorld(t)
 	stuck(t, w)

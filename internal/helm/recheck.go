@@ -38,7 +38,7 @@ func (r *run) recheck(ctx context.Context, a release.Recheck) error {
 		return fmt.Errorf("objects of revision %d: %w", rel.Version, err)
 	}
 	made := storage.ActionOf(rel)
-	if err := r.client.Waiter.UntilReady(list, a.Timeout, r.job.waitsForJobs(made), nil); err != nil {
+	if err := r.client.Waiter.UntilReady(list, a.Timeout, waitsForJobs(r.job.Spec, made), nil); err != nil {
 		if ctx.Err() != nil {
 			return err
 		}

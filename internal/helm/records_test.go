@@ -43,7 +43,7 @@ func emptyIndex(t *testing.T, w *world, at string) *storage.Index {
 	return index
 }
 
-// blob returns n bytes that do not compress, and other ones for another seed.
+// blob returns n bytes that do not compress. They depend on the seed.
 func blob(n int, seed byte) []byte {
 	data := make([]byte, n)
 	_, _ = rand.NewChaCha8([32]byte{seed}).Read(data)

@@ -43,7 +43,7 @@ func configAndHook() map[string]string {
 	return files
 }
 
-// rendered returns a job with a piece of a spec that changes manifests.
+// rendered returns a job whose spec has the fields in a YAML document.
 func rendered(t *testing.T, j Job, spec string) Job {
 	t.Helper()
 	if err := yaml.UnmarshalStrict([]byte(spec), &j.Spec); err != nil {
@@ -52,7 +52,7 @@ func rendered(t *testing.T, j Job, spec string) Job {
 	return j
 }
 
-// hookOf returns the hook of that name of the newest stored revision.
+// hookOf returns the hook with the name in the newest stored revision.
 func hookOf(t *testing.T, w *world, name string) *helmrelease.Hook {
 	t.Helper()
 	stored := slices.MaxFunc(w.stored(), func(a, b *helmrelease.Release) int { return a.Version - b.Version })
@@ -108,8 +108,8 @@ func TestPostRenderStrategies(t *testing.T) {
 	}
 }
 
-// TestManifestKeepsItsBytes: without anything to change, Helm has no renderer. And
-// what common metadata added goes when it does, because the stored manifest tells.
+// TestManifestKeepsItsBytes: without changes, Helm has no renderer. Removing common metadata from
+// the spec removes it from the objects, because the stored manifest contains it.
 func TestManifestKeepsItsBytes(t *testing.T) {
 	w := newWorld(t)
 	artifact := w.chart("1.0.0", configAndHook())
@@ -142,8 +142,7 @@ func TestManifestKeepsItsBytes(t *testing.T) {
 	}
 }
 
-// TestPatchedHooks: Helm goes by what it has read from a hook, so that has to
-// follow the manifest.
+// TestPatchedHooks: fields that Helm reads from a hook are those of the patched manifest.
 func TestPatchedHooks(t *testing.T) {
 	w := newWorld(t)
 	files := configAndHook()
@@ -182,8 +181,8 @@ postRenderers:
 	}
 }
 
-// TestHookAndTemplateAlike: an object may be both, as in charts whose hooks need
-// an account that the release has, too.
+// TestHookAndTemplateAlike: an object may be a hook and a template, as in charts whose hooks need a
+// service account of the release.
 func TestHookAndTemplateAlike(t *testing.T) {
 	w := newWorld(t)
 	files := configAndHook()
@@ -240,8 +239,7 @@ func TestPostRenderErrorsStoreNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkRendering is what Helm renders of a chart with 20 Deployments: alone,
-// and with what changes it.
+// BenchmarkRendering renders a chart with 20 Deployments, without and with post-renderers.
 func BenchmarkRendering(b *testing.B) {
 	template := &helmchart.File{Name: "templates/all.yaml", Data: []byte("{{- range until 20 }}\n---\n" +
 		"apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: app-{{ . }}\nspec:\n  template:\n    spec:\n" +

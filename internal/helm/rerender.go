@@ -28,8 +28,8 @@ import (
 
 // Rerender renders the chart of a job in the way it was rendered for a stored revision, and
 // compares the manifests. The revision must have been made of the same chart and values; job.Action
-// has no effect. Rerender writes nothing to the cluster. It sends no request for a chart that does not
-// read the cluster.
+// has no effect. Rerender writes nothing to the cluster. It sends no request for a chart that does
+// not read the cluster.
 //
 // If the manifest has changed, the chart is rendered a second time, as if at another time, to find
 // manifests that are Unstable. A random manifest that is the same by chance is not found.
@@ -37,21 +37,21 @@ import (
 // It is an error if the chart cannot be rendered any more. It is also an error if the manifest has
 // changed while the API server could not list all APIs, since objects that depend on the missing
 // APIs would be deleted.
-func (r *Runner) Rerender(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, version int) (release.Rerendering, error) {
+func (r *Runner) Rerender(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, version int) (release.RenderResult, error) {
 	redactor := redact.New(job.Secrets)
 	reads, err := r.charts.Reads(ctx, job.Artifact)
 	if err != nil {
-		return release.Rerendering{}, redactor.Error(fmt.Errorf("could not load chart: %w", err))
+		return release.RenderResult{}, redactor.Error(fmt.Errorf("could not load chart: %w", err))
 	}
 	if !reads.Any() {
-		return release.Rerendering{}, nil
+		return release.RenderResult{}, nil
 	}
 	result, err := r.rerender(ctx, getter, job, version, reads)
 	return result, redactor.Error(redact.OneLine(err))
 }
 
-func (r *Runner) rerender(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, version int, reads chart.ClusterReads) (release.Rerendering, error) {
-	result := release.Rerendering{Reads: true, Lookup: reads.Lookup}
+func (r *Runner) rerender(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, version int, reads chart.ClusterReads) (release.RenderResult, error) {
+	result := release.RenderResult{Reads: true, Lookup: reads.Lookup}
 	capabilities, err := render.CapabilitiesOf(getter)
 	if err != nil {
 		return result, err
@@ -152,13 +152,13 @@ func rollbackTarget(rls *helmrelease.Release) int {
 
 // Reads returns the result that Rerender would return for an unchanged manifest, without rendering:
 // the reads of the chart, and the digest of the capabilities.
-func (r *Runner) Reads(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job) (release.Rerendering, error) {
+func (r *Runner) Reads(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job) (release.RenderResult, error) {
 	reads, err := r.charts.Reads(ctx, job.Artifact)
 	if err != nil || !reads.Any() {
-		return release.Rerendering{}, err
+		return release.RenderResult{}, err
 	}
 	digest, err := r.Capabilities(getter)
-	return release.Rerendering{Reads: true, Lookup: reads.Lookup, Capabilities: digest}, err
+	return release.RenderResult{Reads: true, Lookup: reads.Lookup, Capabilities: digest}, err
 }
 
 // Capabilities returns a digest of the capabilities of a cluster. It changes with the version and

@@ -39,7 +39,7 @@ const (
 		"  kube: {{ .Capabilities.KubeVersion.Version }}\n  helm: {{ .Capabilities.HelmVersion.Version }}\n"
 )
 
-// monitors makes the server offer one kind more.
+// monitors adds a kind to the APIs of the server.
 func (w *world) monitors() {
 	w.Offered = map[string][]string{monitored: {`{"name":"monitors","kind":"Monitor","namespaced":true,"verbs":["get"]}`}}
 }
@@ -63,7 +63,7 @@ func folder(t *testing.T, name string) map[string]string {
 	return files
 }
 
-// everything is a chart of what may go wrong.
+// everything is a chart with templates that are hard to render again.
 func everything() map[string]string {
 	const parent = "apiVersion: v2\nname: note\nversion: 1.0.0\nappVersion: '9'\nkubeVersion: '>=1.20.0-0'\ndependencies:\n" +
 		"- {name: sub, version: 1.0.0, condition: sub.enabled, import-values: [{child: exported, parent: imported}]}\n" +
@@ -95,7 +95,7 @@ func everything() map[string]string {
 	}
 }
 
-// unaffected lets a job of any chart end in a world where nothing gets ready.
+// unaffected returns the job without waits, since no object of the fake server becomes ready.
 func unaffected(j Job) Job {
 	j.Spec.Install.CRDs, j.Spec.Upgrade.CRDs = helmv2.CRDsSkip, helmv2.CRDsSkip
 	j.Spec.Install.DisableWait, j.Spec.Install.DisableHooks = true, true
@@ -103,10 +103,10 @@ func unaffected(j Job) Job {
 	return j
 }
 
-// looking is what a chart reads that reads everything.
+// looking is the result for a chart with all kinds of reads.
 func looking() chart.ClusterReads { return chart.ClusterReads{Lookup: true, Capabilities: true} }
 
-// must runs a job.
+// must runs a job, which has to succeed.
 func (w *world) must(j Job) {
 	w.t.Helper()
 	if out := w.runner.Run(w.t.Context(), w.conn, j); out.Err != nil {
@@ -114,9 +114,9 @@ func (w *world) must(j Job) {
 	}
 }
 
-// rerendered renders a revision once more, whatever its chart reads, and sees to it
-// that nothing is written.
-func (w *world) rerendered(j Job, version int) release.Rerendering {
+// rerendered renders a revision again, also if its chart does not read the cluster. It checks that
+// nothing is written.
+func (w *world) rerendered(j Job, version int) release.RenderResult {
 	w.t.Helper()
 	w.Requests = nil
 	values := preview.Clone(j.Values)
@@ -133,7 +133,7 @@ func (w *world) rerendered(j Job, version int) release.Rerendering {
 	return got
 }
 
-// same reports an error unless the rendering is the one that is stored, to the byte.
+// same checks that a rendering equals the stored manifest in each byte.
 func (w *world) same(j Job, version int) {
 	w.t.Helper()
 	if got := w.rerendered(j, version); got.Changed || got.Unstable || got.Capabilities == "" {
@@ -163,8 +163,8 @@ func (w *world) same(j Job, version int) {
 	}
 }
 
-// TestRerenderTheSame: what was rendered by an install or upgrade is rendered again
-// to the byte, as long as the cluster is the same.
+// TestRerenderTheSame: in the same cluster, a revision of an install or upgrade is rendered again
+// with the same bytes.
 func TestRerenderTheSame(t *testing.T) {
 	type m = map[string]any
 	library := configAndHook()
@@ -208,14 +208,14 @@ func TestRerenderTheSame(t *testing.T) {
 	}
 }
 
-// withValues returns the job with values of its own, which Helm may change.
+// withValues returns the job with a copy of its values, which Helm may change.
 func withValues(j Job) Job {
 	j.Values = preview.Clone(j.Values)
 	return j
 }
 
-// TestRerenderNull: what null takes away is not there when rendered again, or the
-// test above would show nothing.
+// TestRerenderNull: a value that null removed is missing in the new rendering as well. Otherwise
+// TestRerenderTheSame would show nothing.
 func TestRerenderNull(t *testing.T) {
 	w := newWorld(t)
 	j := unaffected(job(release.Install{Timeout: time.Minute}, w.chart("1.0.0", everything()), "1.0.0", map[string]any{"gone": map[string]any{"a": nil}}))
@@ -226,8 +226,8 @@ func TestRerenderNull(t *testing.T) {
 	}
 }
 
-// TestRerenderPreserved: an upgrade that kept the values of a revision is rendered
-// with those, even if that revision is gone.
+// TestRerenderPreserved: an upgrade that preserved the values of a revision is rendered with those,
+// even if that revision is deleted.
 func TestRerenderPreserved(t *testing.T) {
 	type m = map[string]any
 	for name, values := range map[string]m{
@@ -255,8 +255,7 @@ func TestRerenderPreserved(t *testing.T) {
 	}
 }
 
-// TestRerenderOfRollback: what a rollback made was rendered for the revision that it
-// returned to.
+// TestRerenderOfRollback: the revision of a rollback is rendered as its target revision.
 func TestRerenderOfRollback(t *testing.T) {
 	w := newWorld(t)
 	files := note()
@@ -302,7 +301,7 @@ func TestRollbackTarget(t *testing.T) {
 	}
 }
 
-// reading is a chart of which one template may read the cluster.
+// reading is a chart with one template that may read the cluster.
 func reading(template string) map[string]string {
 	files := configAndHook()
 	files["templates/reading.yaml"] = template
@@ -318,66 +317,66 @@ func TestRerenderChanged(t *testing.T) {
 		files  map[string]string
 		spec   string
 		change func(*world)
-		want   release.Rerendering
+		want   release.RenderResult
 	}{
 		"Kind": {
 			reason: "a kind is offered that the chart asks for", files: reading(monitor), change: (*world).monitors,
-			want: release.Rerendering{Reads: true, Changed: true},
+			want: release.RenderResult{Reads: true, Changed: true},
 		},
 		"KindPatched": {
 			reason: "with post-renderers too", files: reading(monitor), change: (*world).monitors, spec: labelAll,
-			want: release.Rerendering{Reads: true, Changed: true},
+			want: release.RenderResult{Reads: true, Changed: true},
 		},
 		"OtherKind": {
 			reason: "a kind is offered that it does not ask for", files: reading(strings.ReplaceAll(monitor, "Monitor", "None")), change: (*world).monitors,
-			want: release.Rerendering{Reads: true},
+			want: release.RenderResult{Reads: true},
 		},
 		"Object": {
 			reason: "an object is another", files: reading(seen), change: func(w *world) { w.Put(seenPath, secret("Yw==")) },
-			want: release.Rerendering{Reads: true, Lookup: true, Changed: true},
+			want: release.RenderResult{Reads: true, Lookup: true, Changed: true},
 		},
 		"ObjectGone": {
 			reason: "an object is gone", files: reading(seen), change: func(w *world) { delete(w.Objects, seenPath) },
-			want: release.Rerendering{Reads: true, Lookup: true, Changed: true},
+			want: release.RenderResult{Reads: true, Lookup: true, Changed: true},
 		},
 		"Nothing": {
 			reason: "nothing has changed", files: reading(seen + "---\n" + monitor), change: func(*world) {},
-			want: release.Rerendering{Reads: true, Lookup: true},
+			want: release.RenderResult{Reads: true, Lookup: true},
 		},
 		"Hook": {
 			reason: "hooks do not count", files: reading(strings.Replace(monitor, "{name: monitored}", "{name: monitored, annotations: {helm.sh/hook: pre-upgrade}}", 1)),
-			change: (*world).monitors, want: release.Rerendering{Reads: true},
+			change: (*world).monitors, want: release.RenderResult{Reads: true},
 		},
 		"Spelling": {
 			reason: "the same objects in other words are the same", change: (*world).monitors,
 			files: reading("{{- if .Capabilities.APIVersions.Has \"" + monitored + "\" }}\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n{{ else }}\n" +
 				"kind: \"ConfigMap\"\napiVersion: v1\nmetadata:\n  name: x # so\n{{- end }}"),
-			want: release.Rerendering{Reads: true},
+			want: release.RenderResult{Reads: true},
 		},
 		"Random": {
 			reason: "what is random is another each time", change: func(*world) {},
 			files: reading(seen + "  random: {{ randAlphaNum 16 }}\n"),
-			want:  release.Rerendering{Reads: true, Lookup: true, Unstable: true},
+			want:  release.RenderResult{Reads: true, Lookup: true, Unstable: true},
 		},
 		"Certificate": {
 			reason: "and so are certificates", change: func(*world) {},
 			files: reading(seen + "  cert: {{ (genCA \"x\" 1).Cert | b64enc }}\n"),
-			want:  release.Rerendering{Reads: true, Lookup: true, Unstable: true},
+			want:  release.RenderResult{Reads: true, Lookup: true, Unstable: true},
 		},
 		"Day": {
 			reason: "and what changes once a day, once something else has changed", change: (*world).monitors,
 			files: reading(monitor + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: day}\ndata: {day: {{ now | date \"2006-01-02\" | quote }} }\n"),
-			want:  release.Rerendering{Reads: true, Unstable: true},
+			want:  release.RenderResult{Reads: true, Unstable: true},
 		},
 		"KeptRandom": {
 			reason: "a password that is looked up is not random", change: func(*world) {},
 			files: reading("{{ $s := lookup \"v1\" \"Secret\" .Release.Namespace \"kept\" }}apiVersion: v1\nkind: Secret\nmetadata: {name: kept}\n" +
 				"data: {password: {{ if $s }}{{ $s.data.password }}{{ else }}{{ randAlphaNum 16 | b64enc }}{{ end }} }\n"),
-			want: release.Rerendering{Reads: true, Lookup: true},
+			want: release.RenderResult{Reads: true, Lookup: true},
 		},
 		"NoReads": {
 			reason: "what reads nothing is not rendered", files: reading("# {{ randAlphaNum 16 }}"), change: (*world).monitors,
-			want: release.Rerendering{},
+			want: release.RenderResult{},
 		},
 	}
 	for name, tc := range cases {
@@ -406,8 +405,8 @@ func TestRerenderChanged(t *testing.T) {
 	}
 }
 
-// TestRerenderIncompleteCapabilities: while the server cannot tell everything, that
-// something is missing means nothing.
+// TestRerenderIncompleteCapabilities: a manifest that changed because of incomplete capabilities is
+// an error.
 func TestRerenderIncompleteCapabilities(t *testing.T) {
 	w := newWorld(t)
 	w.monitors()
@@ -431,7 +430,7 @@ func TestRerenderIncompleteCapabilities(t *testing.T) {
 	}
 }
 
-// TestRerenderErrors: what does not render any more is an error, without secrets.
+// TestRerenderErrors: a chart that cannot be rendered any more is an error, without secrets.
 func TestRerenderErrors(t *testing.T) {
 	w := newWorld(t)
 	files := reading("{{ if .Capabilities.APIVersions.Has \"" + monitored + "\" }}{{ fail .Values.message }}{{ end }}")
@@ -465,15 +464,15 @@ type uncached struct {
 	genericclioptions.RESTClientGetter
 }
 
-// TestRerenderPanics: a panic ends the rendering and nothing else.
+// TestRerenderPanics: a panic of a rendering is an error.
 func TestRerenderPanics(t *testing.T) {
 	if _, err := (&run{}).rerender(t.Context(), preview.Input{}, false); err == nil || !strings.Contains(err.Error(), "rendering panicked: ") {
 		t.Errorf("error %v", err)
 	}
 }
 
-// TestCapabilities: the digest tells when another kind or another version is offered, and
-// is the one that a rendering reports.
+// TestCapabilities: the digest changes with the kinds and the version of the API server, and equals
+// that of a rendering.
 func TestCapabilities(t *testing.T) {
 	w := newWorld(t)
 	digest := func() string {
@@ -514,7 +513,7 @@ func TestCapabilities(t *testing.T) {
 	}
 }
 
-// TestCapabilitiesDigest: what is remembered is not taken for something else.
+// TestCapabilitiesDigest: the cached digest is not returned for other capabilities.
 func TestCapabilitiesDigest(t *testing.T) {
 	w := newWorld(t)
 	c, err := render.CapabilitiesOf(w.conn)

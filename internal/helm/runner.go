@@ -57,7 +57,7 @@ func (r *Runner) Run(ctx context.Context, getter genericclioptions.RESTClientGet
 	redactor := redact.New(job.Secrets)
 	getter, job.retrier = r.withRetries(ctx, getter, job)
 	defer job.retrier.End()
-	run, err := r.prepare(ctx, getter, job, redactor, false)
+	run, err := r.prepare(ctx, getter, job, redactor)
 	if err == nil {
 		defer run.client.Close()
 		if err = run.perform(ctx); err == nil {

@@ -39,7 +39,7 @@ func note() map[string]string {
 	}
 }
 
-// ignoringMoments compares revisions but for times and digests.
+// ignoringMoments compares revisions without times and digests.
 func ignoringMoments() cmp.Options {
 	return cmp.Options{cmpopts.IgnoreFields(release.Revision{},
 		"FirstDeployed", "LastDeployed", "Deleted", "Modified", "Digest", "ConfigDigest")}
@@ -92,8 +92,8 @@ func TestInstallUpgradeUninstall(t *testing.T) {
 	if diff := cmp.Diff(want, read, ignoringMoments()); diff != "" {
 		t.Errorf("history (-want +got):\n%s", diff)
 	}
-	// The states of the action equal those that are read later. Otherwise every reconciliation would
-	// find the release changed.
+	// The states of the action equal those that are read later. Otherwise every reconciliation
+	// would find the release changed.
 	for i := range read {
 		if read[i].Digest == "" || read[i].Digest != out.Revisions[i].Digest || read[i].ConfigDigest != out.Revisions[i].ConfigDigest {
 			t.Errorf("revision %d: digests %s and %s, once read %s and %s", read[i].Version,
@@ -188,7 +188,7 @@ func TestNothingIsStored(t *testing.T) {
 	}
 }
 
-// neverReady is a chart whose Deployment stays as it was created.
+// neverReady is a chart whose Deployment does not become ready.
 func neverReady() map[string]string {
 	return map[string]string{"templates/cm.yaml": configMap, "templates/deployment.yaml": deployment, "values.yaml": "message: default\n"}
 }
@@ -217,7 +217,8 @@ func TestFailingWaitIsRecorded(t *testing.T) {
 	}
 }
 
-// What is waited for is what the spec says, for install and upgrade alike.
+// TestWaitOptions: the spec decides which objects an action waits for, for install and upgrade
+// alike.
 func TestWaitOptions(t *testing.T) {
 	cases := map[string]struct {
 		reason                     string
@@ -253,8 +254,8 @@ func TestWaitOptions(t *testing.T) {
 	}
 }
 
-// A shutdown ends a wait at once; what it leaves is marked, and the mark ends
-// with the next revision.
+// TestCancelledWaitIsMarked: a shutdown ends a wait at once. The revision gets a label, which the
+// next revision does not have.
 func TestCancelledWaitIsMarked(t *testing.T) {
 	w := newWorld(t)
 	artifact := w.chart("1.0.0", neverReady())
@@ -340,9 +341,9 @@ func TestCreateNamespace(t *testing.T) {
 	}
 }
 
-// TestCreateNamespaceLooksFirst: an identity that may not create namespaces installs into
-// one that exists, whether or not it may read it.
-func TestCreateNamespaceLooksFirst(t *testing.T) {
+// TestCreateNamespaceReadsFirst: an identity that may not create namespaces installs into an
+// existing one, also if it may not read it.
+func TestCreateNamespaceReadsFirst(t *testing.T) {
 	const namespace = "/api/v1/namespaces/prod"
 	for name, tc := range map[string]struct {
 		reason string

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-logr/logr"
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/releaseutil"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/helm/apply"
 	"github.com/pintle-dev/pintle/internal/helm/preview"
 	"github.com/pintle-dev/pintle/internal/helm/redact"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
@@ -44,63 +46,90 @@ func (r *Runner) Stray(ctx context.Context, getter genericclioptions.RESTClientG
 // bytes.
 func (r *Runner) Remembered() (revisions int, bytes int64) { return r.storage.CacheStats() }
 
-// read returns a stored revision, and the state of a job that stores nothing. A manifest does not
-// change, so that it may come from the read cache. The job needs no action, artifact and values.
-func (r *Runner) read(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, version int) (*run, *helmrelease.Release, error) {
-	run, err := r.prepare(ctx, getter, job, redact.New(job.Secrets), true)
+// ReadRequest identifies a stored revision whose objects are read.
+type ReadRequest struct {
+	Target  release.Target
+	Version int
+	// Spec and Defaults define the readiness checks.
+	Spec     helmv2.HelmReleaseSpec
+	Defaults helmv2.Defaults
+	// Origin is the HelmRelease.
+	Origin Origin
+	// Secrets are texts that are removed from errors and logs.
+	Secrets []string
+}
+
+// read returns a stored revision, and a client for its objects. A manifest does not change, so that
+// it may come from the read cache.
+func (r *Runner) read(ctx context.Context, getter genericclioptions.RESTClientGetter, q ReadRequest) (*apply.Client, *helmrelease.Release, error) {
+	store, err := r.storage.Open(ctx, getter, q.Target, storage.Options{ReadCache: true})
 	if err != nil {
 		return nil, nil, err
 	}
-	rls, err := run.config.Releases.Get(job.Desired.Target.Name, version)
+	waits, err := waitOptions(q.Spec, q.Defaults)
 	if err != nil {
-		return nil, nil, fmt.Errorf("revision %d of release %s: %w", version, job.Desired.Target.Name, err)
+		return nil, nil, err
 	}
-	return run, rls, nil
+	redactor := redact.New(q.Secrets)
+	f := &findings{redact: redactor, given: q.Secrets}
+	waits.Getter, waits.Watches, waits.Secrets, waits.Now = shared(getter), &r.watches, f.secrets, r.now
+	client, err := apply.New(ctx, apply.Options{
+		Getter: getter, Log: redact.NewLog(logr.FromContextOrDiscard(ctx), r.now, redactor).Printf, Target: q.Target, Origin: q.Origin,
+		Waits: waits, Reservations: &r.reservations, Record: store, Findings: f,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	rls, err := store.Revision(q.Version)
+	if err != nil {
+		return nil, nil, fmt.Errorf("revision %d of release %s: %w", q.Version, q.Target.Name, err)
+	}
+	return client, rls, nil
 }
 
 // Health reads the objects of a revision once, hooks excluded, and returns whether they are ready.
 // The readiness checks are those of the revision's action. Health writes nothing.
-func (r *Runner) Health(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, version int) (release.Health, error) {
-	run, rls, err := r.read(ctx, getter, job, version)
+func (r *Runner) Health(ctx context.Context, getter genericclioptions.RESTClientGetter, q ReadRequest) (release.Health, error) {
+	client, rls, err := r.read(ctx, getter, q)
 	if err != nil {
 		return release.Health{}, err
 	}
-	list, err := run.client.Build(strings.NewReader(rls.Manifest), false)
+	list, err := client.Build(strings.NewReader(rls.Manifest), false)
 	if err != nil {
-		return release.Health{}, fmt.Errorf("objects of revision %d of release %s: %w", version, rls.Name, err)
+		return release.Health{}, fmt.Errorf("objects of revision %d of release %s: %w", q.Version, rls.Name, err)
 	}
-	return run.client.Waiter.Health(list, job.waitsForJobs(storage.ActionOf(rls)))
+	return client.Waiter.Health(list, waitsForJobs(q.Spec, storage.ActionOf(rls)))
 }
 
 // Objects returns the objects of a stored revision, hooks excluded, in the order and in the form in
 // which they are applied. It returns an error together with the objects that could be read.
-func (r *Runner) Objects(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, version int) ([]*resource.Info, error) {
-	run, rls, err := r.read(ctx, getter, job, version)
+func (r *Runner) Objects(ctx context.Context, getter genericclioptions.RESTClientGetter, q ReadRequest) ([]*resource.Info, error) {
+	client, rls, err := r.read(ctx, getter, q)
 	if err != nil {
 		return nil, err
 	}
-	list, err := run.client.Objects(rls.Manifest, release.Target{Name: rls.Name, Namespace: rls.Namespace})
+	list, err := client.Objects(rls.Manifest, release.Target{Name: rls.Name, Namespace: rls.Namespace})
 	if err != nil {
-		err = run.redact.Error(fmt.Errorf("objects of revision %d of release %s: %w", version, rls.Name, err))
+		err = redact.New(q.Secrets).Error(fmt.Errorf("objects of revision %d of release %s: %w", q.Version, rls.Name, err))
 	}
 	return list, err
 }
 
 // Inventory returns the objects of a stored revision, hooks excluded, and those in the crds folders
 // of its chart.
-func (r *Runner) Inventory(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, version int) ([]release.Object, error) {
-	run, rls, err := r.read(ctx, getter, job, version)
+func (r *Runner) Inventory(ctx context.Context, getter genericclioptions.RESTClientGetter, q ReadRequest) ([]release.Object, error) {
+	client, rls, err := r.read(ctx, getter, q)
 	if err != nil {
 		return nil, err
 	}
 	if rls.Chart != nil {
-		if err := run.client.CRDs.Read(rls.Chart.CRDObjects()); err != nil {
+		if err := client.CRDs.Read(rls.Chart.CRDObjects()); err != nil {
 			return nil, err
 		}
 	}
-	all, err := run.client.Inventory(rls.Manifest)
+	all, err := client.Inventory(rls.Manifest)
 	if err != nil {
-		return nil, fmt.Errorf("objects of revision %d of release %s: %w", version, rls.Name, err)
+		return nil, fmt.Errorf("objects of revision %d of release %s: %w", q.Version, rls.Name, err)
 	}
 	return all, nil
 }

@@ -35,7 +35,7 @@ import (
 // An error means that the check is incomplete, so that nothing may be uninstalled.
 func (r *Runner) CheckTarget(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, old release.Target) (release.TargetCheck, error) {
 	redactor := redact.New(job.Secrets)
-	run, err := r.prepare(ctx, getter, job, redactor, false)
+	run, err := r.prepare(ctx, getter, job, redactor)
 	if err != nil {
 		return release.TargetCheck{}, redactor.Error(err)
 	}

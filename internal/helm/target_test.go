@@ -228,7 +228,7 @@ func (w *world) reserve(uid string) error {
 	w.t.Helper()
 	j := job(release.Install{}, chart.Artifact{}, "1.0.0", nil)
 	j.Desired.UID = uid
-	r, err := w.runner.prepare(w.t.Context(), w.conn, j, redact.Redactor{}, false)
+	r, err := w.runner.prepare(w.t.Context(), w.conn, j, redact.Redactor{})
 	if err != nil {
 		w.t.Fatal(err)
 	}

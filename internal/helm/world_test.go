@@ -25,6 +25,13 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
+const (
+	jobPath = "/apis/batch/v1/namespaces/prod/jobs/migrate"
+	jobYAML = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: migrate}\n"
+	oneYAML = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\n"
+	onePath = "/api/v1/namespaces/prod/configmaps/one"
+)
+
 // world is an API server and a server of charts, both in memory.
 type world struct {
 	*apitest.Server
@@ -119,4 +126,9 @@ func job(action release.Action, artifact chart.Artifact, version string, values 
 		Origin:   Origin{Name: "app", Namespace: "prod"},
 		Artifact: artifact, Values: values,
 	}
+}
+
+// readRequest returns a request to read a revision of prod/app.
+func readRequest(version int) ReadRequest {
+	return ReadRequest{Target: target(), Version: version, Origin: Origin{Name: "app", Namespace: "prod"}}
 }

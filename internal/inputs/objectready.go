@@ -44,7 +44,7 @@ func objectReady(object *unstructured.Unstructured) (why string, ready bool) {
 		return "the latest generation of the " + kind + " has not been observed", false
 	}
 	if ready, state := readyReason(object); state != "" {
-		// A failed object that is retried has a condition Reconciling too, which says less.
+		// A failed object that is retried has a condition Reconciling too, with a less specific reason.
 		return fmt.Sprintf("Ready of the %s is %s%s", kind, state, withReason(ready)), false
 	}
 	return fmt.Sprintf("the %s is %s%s", kind, result.Status, withReason(reason)), false

@@ -158,7 +158,7 @@ func deployers() []schema.GroupKind {
 }
 
 // namesakeHint returns the reason why a HelmRelease cannot be read. If it does not exist, but an
-// object of another kind has its name, the reason says so.
+// object of another kind has its name, the reason names that kind.
 func (r dependencies) namesakeHint(ctx context.Context, hr *helmv2.HelmRelease, key types.NamespacedName, err error) string {
 	if !apierrors.IsNotFound(err) || r.objects == nil {
 		return err.Error()

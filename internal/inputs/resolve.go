@@ -12,8 +12,8 @@ import (
 )
 
 // Resolve returns the inputs of hr, or a *release.Blocked. The fields of Desired that follow from
-// the spec alone are set in both cases. Resolve does not change hr. A suspended HelmRelease needs no
-// source.
+// the spec alone are set in both cases. Resolve does not change hr. A suspended HelmRelease needs
+// no source.
 func (r *Resolver) Resolve(ctx context.Context, hr *helmv2.HelmRelease, suspension release.Suspension) (Want, error) {
 	want := Want{Desired: basics(hr, suspension, r.settings.Defaults)}
 	if want.Deleted || want.Suspension.Active {
@@ -50,9 +50,9 @@ func (r *Resolver) Resolve(ctx context.Context, hr *helmv2.HelmRelease, suspensi
 	return want, nil
 }
 
-// FetchChart adds the bytes of the chart to want, a result of Resolve for hr, so that an action does
-// not wait for a download. While the download runs, it returns a *release.Blocked. Only a release
-// that is about to be acted on needs its chart.
+// FetchChart adds the bytes of the chart to want, a result of Resolve for hr, so that an action
+// does not wait for a download. While the download runs, it returns a *release.Blocked. Only a
+// release that is about to be acted on needs its chart.
 func (r *Resolver) FetchChart(ctx context.Context, hr *helmv2.HelmRelease, want Want) (Want, error) {
 	artifact, err := r.charts.Fetch(ctx, want.Artifact, waiterKey(hr))
 	if err != nil {

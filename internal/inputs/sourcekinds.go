@@ -60,8 +60,8 @@ type sourceStatus struct {
 	digested func(revision string) bool
 }
 
-// SourceKinds returns the table of source kinds. A new kind needs a row here, RBAC rules, and a value
-// in the CRD.
+// SourceKinds returns the table of source kinds. A new kind needs a row here, RBAC rules, and a
+// value in the CRD.
 func SourceKinds() []SourceKind {
 	always := func(string) bool { return true }
 	never := func(string) bool { return false }

@@ -30,7 +30,7 @@ func parse(t *testing.T, manifest string) *unstructured.Unstructured {
 	return u
 }
 
-func TestJudgement(t *testing.T) {
+func TestChecks(t *testing.T) {
 	t.Parallel()
 	const (
 		deploymentReady = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, generation: 1}, spec: {replicas: 1},
@@ -85,20 +85,20 @@ func TestJudgement(t *testing.T) {
 		"JobComplete":       {"a Job that is complete is both", jobComplete, [4]status.Status{done, done, done, going}},
 		"JobFailed":         {"a Job that has failed stays failed", jobFailed, [4]status.Status{failed, failed, failed, going}},
 		"JobNotFailed":      {"a condition that is false says nothing", jobNotFailed, [4]status.Status{done, going, going, going}},
-		"JobBroken":         {"a status of the wrong shape is an error, not a verdict", jobBroken, [4]status.Status{trouble, trouble, trouble, going}},
+		"JobBroken":         {"a status of the wrong shape is an error, not a result", jobBroken, [4]status.Status{trouble, trouble, trouble, going}},
 		"PodPending":        {"a Pod that is pending is neither", podPending, [4]status.Status{going, going, going, going}},
 		"PodRunning":        {"a Pod that runs is ready; as a hook it has to end", podRunning, [4]status.Status{done, done, going, going}},
 		"PodSucceeded":      {"a Pod that has ended is done", podSucceeded, [4]status.Status{done, done, done, going}},
 		"PodFailed":         {"a Pod that has ended without success is nothing to wait for; as a hook it has failed", podFailed, [4]status.Status{done, done, failed, going}},
 		"PodNew":            {"a Pod without status is neither", podNew, [4]status.Status{going, going, going, going}},
-		"PodBroken":         {"a status of the wrong shape is an error, not a verdict", podBroken, [4]status.Status{going, going, trouble, going}},
+		"PodBroken":         {"a status of the wrong shape is an error, not a result", podBroken, [4]status.Status{going, going, trouble, going}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got [4]status.Status
-			for i, judge := range []Check{Ready, ReadyWithJobs, HookDone, Gone} {
-				result, err := judge(parse(t, tc.manifest))
+			for i, check := range []Check{Ready, ReadyWithJobs, HookDone, Gone} {
+				result, err := check(parse(t, tc.manifest))
 				if err != nil {
 					got[i] = trouble
 					continue

@@ -10,7 +10,7 @@
 //
 // Files, top-down:
 //
-//	reconcile.go     Reconcile: the steps of a reconciliation, and what each decision reads
+//	reconcile.go     Reconcile: the steps of a reconciliation, and the reads before a decision
 //	decide.go        Decide, the ordered list of rules, and rules without a file of their own
 //	move.go          rule TargetMoved: the release has another name, namespace or chart
 //	deletion.go      rule AwaitDependents, and annotations for deletions

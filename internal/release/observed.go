@@ -21,6 +21,9 @@ type Observed struct {
 	// Drift is the difference between live objects and the newest revision; nil if they were not
 	// compared.
 	Drift *Drift
+	// Renderings describe how the chart of the newest revision has rendered so far. They are zero if
+	// live objects are not compared.
+	Renderings Renderings
 	// Conflicts are the other existing HelmReleases that request the same release or created the
 	// stored revisions, in no order.
 	Conflicts []Conflict
@@ -256,9 +259,27 @@ type ObjectError struct {
 	Transient bool
 }
 
-// Rerendering is the result of rendering the chart of the newest revision again with the same
+// Renderings describe the renderings of the chart of one revision. The chart is rendered again only
+// if the result may differ.
+type Renderings struct {
+	// Revision identifies the revision, and Inputs its chart and values.
+	Revision, Inputs string
+	// Capabilities is a digest of the capabilities of the API server at the last rendering. It is
+	// empty if unknown.
+	Capabilities string
+	// At is the time of the last rendering, or of the first comparison of the revision.
+	At     time.Time
+	Result RenderResult
+	// Changes are the times at which the chart rendered differently in a row.
+	Changes []time.Time
+	// Over is true if another rendering cannot show a change. Unstable is true if the reason is that
+	// the chart renders differently each time.
+	Over, Unstable bool
+}
+
+// RenderResult is the result of rendering the chart of the newest revision again with the same
 // values. Charts may read the cluster, so the result can change without a change of the release.
-type Rerendering struct {
+type RenderResult struct {
 	// Reads is true if the chart reads the cluster. Otherwise nothing was rendered, and all other
 	// fields are zero.
 	Reads bool

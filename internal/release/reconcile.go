@@ -66,6 +66,8 @@ type Observer interface {
 	// PreservedDigest returns the digest of the values that an upgrade with preserved values would
 	// store.
 	PreservedDigest(in Input) (string, error)
+	// Renderings returns how the chart of the newest revision has rendered so far.
+	Renderings(in Input) Renderings
 	// Drift compares live objects with the newest revision.
 	Drift(in Input) (*Drift, error)
 	// Health inspects the objects of the newest revision.
@@ -114,6 +116,7 @@ func observeRelease(in Input, o Observer) (Input, error) {
 		}
 	}
 	if MustCompare(in) {
+		in.Observed.Renderings = o.Renderings(in)
 		in.Observed.Drift, err = o.Drift(in)
 		return in, err
 	}
@@ -123,8 +126,8 @@ func observeRelease(in Input, o Observer) (Input, error) {
 	return in, err
 }
 
-// observeHistory returns in with the stored revisions and conflicts. The HelmRelease itself made the
-// newest revision of a stray release, so that no other one requests that release.
+// observeHistory returns in with the stored revisions and conflicts. The HelmRelease itself made
+// the newest revision of a stray release, so that no other one requests that release.
 func observeHistory(in Input, o Observer, live bool) (Input, error) {
 	have := &in.Observed
 	var err error

@@ -5,6 +5,7 @@ package release
 
 import (
 	"reflect"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -21,9 +22,10 @@ type Synced struct {
 	Until time.Time
 }
 
-// CachedFor returns how long a release counts as in sync without another look at the cluster. It
-// returns zero if something may have changed. A change of a ConfigMap in a key that is not used
-// triggers the HelmReleases that use another key: Helm storage need not be read for them again.
+// CachedFor returns how long a release counts as in sync without another comparison with the
+// cluster. It returns zero if something may have changed. A change of a ConfigMap in a key that is
+// not used triggers the HelmReleases that use another key: Helm storage need not be read for them
+// again.
 func CachedFor(in Input) time.Duration {
 	have, want := in.Observed, in.Desired
 	if have.Synced == nil || have.Running != nil || have.LockHolder != nil || have.WaitingOperation != nil ||
@@ -169,4 +171,71 @@ func MustCompare(in Input) bool {
 // inSync always applies.
 func inSync(Input) *Decision {
 	return &Decision{State: StateInSync, Action: Settle{}, Why: "release is in sync"}
+}
+
+const (
+	// maxRenderUpgrades is how many upgrades in a row, each within renderUpgradesWithin of the one
+	// before, a chart may cause because it renders differently. After more, the renderings count as
+	// unstable.
+	maxRenderUpgrades    = 3
+	renderUpgradesWithin = time.Hour
+)
+
+// MustRender reports whether the chart of the newest revision may render differently than it did
+// last. That is so if the capabilities of the API server have changed. Where only rendering can
+// detect a change, it is so on request and after half an interval.
+func MustRender(in Input, capabilities string) bool {
+	last := in.Observed.Renderings
+	requested := in.Desired.Requests.Reconcile != "" && in.Desired.Requests.Reconcile != in.Recorded.LastHandledReconcileAt
+	waited := requested || in.Now.Sub(last.At) >= in.Desired.Policy.Interval/2
+	switch {
+	case last.Over:
+		return false
+	case last.Capabilities == "":
+		return waited
+	case last.Capabilities != capabilities:
+		return true
+	}
+	return last.Result.Lookup && waited
+}
+
+// Begin returns r for a revision. Changes of revisions with the same inputs are kept.
+func (r Renderings) Begin(revision, inputs string, now time.Time) Renderings {
+	if r.Inputs != inputs {
+		r = Renderings{Inputs: inputs}
+	}
+	if r.Revision != revision {
+		r.Revision, r.Capabilities, r.At, r.Result = revision, "", now, RenderResult{}
+	}
+	return r
+}
+
+// Add returns r with the result of a rendering. A change counts towards Unstable only if it causes
+// an upgrade: without one, each rendering is a change.
+func (r Renderings) Add(result RenderResult, upgrades bool, now time.Time) Renderings {
+	r.Result, r.Capabilities, r.At = result, result.Capabilities, now
+	if result.Changed && upgrades {
+		recent := slices.DeleteFunc(slices.Clone(r.Changes), func(t time.Time) bool { return now.Sub(t) >= renderUpgradesWithin })
+		r.Changes = append(recent, now)
+	}
+	r.Unstable = result.Unstable || len(r.Changes) > maxRenderUpgrades
+	r.Over = r.Unstable || !result.Reads
+	return r
+}
+
+// Installed returns r for a revision that an action of this process has just rendered.
+func (r Renderings) Installed(result RenderResult) Renderings {
+	r.Result, r.Capabilities, r.Over = result, result.Capabilities, r.Unstable || !result.Reads
+	return r
+}
+
+// Report returns the result of a comparison with that of the last rendering.
+func (r Renderings) Report(found Drift) Drift {
+	switch {
+	case r.Unstable:
+		found.Note = "The chart renders another manifest each time, so a change of what it reads from the cluster cannot be detected."
+	case r.Result.Changed:
+		found.Rendering = "the chart reads the cluster, and is rendered otherwise now"
+	}
+	return found
 }

@@ -26,3 +26,85 @@ func TestCachedOnlyIfFree(t *testing.T) {
 		}
 	}
 }
+
+// TestMustRender: a chart is rendered again only if the result may differ.
+func TestMustRender(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason       string
+		last         Renderings
+		capabilities string
+		requested    bool
+		after        time.Duration
+		want         bool
+	}{
+		"New":       {reason: "The revision was installed a moment ago.", capabilities: "a", after: time.Minute},
+		"Requested": {reason: "A reconciliation is requested.", capabilities: "a", requested: true, want: true},
+		"Old":       {reason: "The capabilities at its rendering are not known.", capabilities: "a", after: 5 * time.Minute, want: true},
+		"Same": {
+			reason: "The chart depends on capabilities only.", capabilities: "a", after: time.Hour, requested: true,
+			last: Renderings{Capabilities: "a", Result: RenderResult{Reads: true}},
+		},
+		"Capabilities": {
+			reason: "The capabilities have changed.", capabilities: "b", want: true,
+			last: Renderings{Capabilities: "a", Result: RenderResult{Reads: true}},
+		},
+		"Lookup": {
+			reason: "Only rendering detects a change.", capabilities: "a", after: 5 * time.Minute, want: true,
+			last: Renderings{Capabilities: "a", Result: RenderResult{Reads: true, Lookup: true}},
+		},
+		"LookupRecent": {
+			reason: "It is not rendered in each reconciliation.", capabilities: "a", after: time.Minute,
+			last: Renderings{Capabilities: "a", Result: RenderResult{Reads: true, Lookup: true}},
+		},
+		"Over": {reason: "The chart does not read the cluster.", last: Renderings{Over: true}, capabilities: "b", requested: true, after: time.Hour},
+	} {
+		in := Input{Now: testNow.Add(tc.after)}
+		in.Desired.Policy.Interval = 10 * time.Minute
+		if tc.requested {
+			in.Desired.Requests.Reconcile = "now"
+		}
+		in.Observed.Renderings = tc.last
+		in.Observed.Renderings.At = testNow
+		if got := MustRender(in, tc.capabilities); got != tc.want {
+			t.Errorf("%s: %s It is rendered: %t", name, tc.reason, got)
+		}
+		if in.Recorded.LastHandledReconcileAt = "now"; name == "Requested" && MustRender(in, tc.capabilities) {
+			t.Error("a request that was handled renders the chart again")
+		}
+	}
+}
+
+// TestRenderingsEnd: a chart that renders differently each time is upgraded a few times, and not
+// again before its inputs change.
+func TestRenderingsEnd(t *testing.T) {
+	var r Renderings
+	changed := RenderResult{Reads: true, Changed: true}
+	for i := range maxRenderUpgrades {
+		r = r.Begin(string(rune('a'+i)), "inputs", testNow)
+		if r = r.Add(changed, true, testNow); r.Unstable {
+			t.Fatalf("unstable after %d upgrades", i+1)
+		}
+	}
+	r = r.Begin("z", "inputs", testNow).Add(changed, true, testNow)
+	in := Input{Now: testNow}
+	in.Desired.Requests.Reconcile, in.Observed.Renderings = "now", r
+	if !r.Unstable || MustRender(in, "other") {
+		t.Error("the upgrades do not end")
+	}
+	if r = r.Begin("z", "others", testNow); r.Unstable || len(r.Changes) > 0 {
+		t.Error("other inputs do not begin anew")
+	}
+	for range 2 * maxRenderUpgrades {
+		if r = r.Add(changed, false, testNow); r.Unstable {
+			t.Fatal("changes without upgrades count")
+		}
+	}
+	for i := range 2 * maxRenderUpgrades {
+		if r = r.Add(changed, true, testNow.Add(time.Duration(i)*renderUpgradesWithin)); r.Unstable {
+			t.Fatal("changes that are far apart count")
+		}
+	}
+	if r = r.Add(RenderResult{Reads: true, Unstable: true}, true, testNow); !r.Unstable {
+		t.Error("two different renderings at one time are stable")
+	}
+}

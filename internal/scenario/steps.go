@@ -13,8 +13,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/status"
 )
 
-// steps are the steps of one reconciliation. helm is the result of an action, and die the step after
-// which the process dies.
+// steps are the steps of one reconciliation. helm is the result of an action, and die the step
+// after which the process dies.
 type steps struct {
 	observation
 	helm helmResult
@@ -122,6 +122,8 @@ func (o observation) Makers(in release.Input) ([]release.Conflict, error) {
 }
 
 func (o observation) PreservedDigest(release.Input) (string, error) { return "", nil }
+
+func (o observation) Renderings(release.Input) release.Renderings { return release.Renderings{} }
 
 func (o observation) Drift(release.Input) (*release.Drift, error) {
 	found := o.live

@@ -37,8 +37,8 @@ type Event struct {
 // LeftBehind returns the event about a release that stays in the former cluster.
 func LeftBehind(message string) Event { return warning(helmv2.EventReasonLeftBehind, message, nil) }
 
-// DependentsLeft returns the event about the HelmReleases that depend on a deleted one whose release
-// is uninstalled nevertheless.
+// DependentsLeft returns the event about the HelmReleases that depend on a deleted one whose
+// release is uninstalled nevertheless.
 func DependentsLeft(d release.Decision, in release.Input) []Event {
 	if _, uninstall := d.Action.(release.Uninstall); !uninstall || !in.Desired.Deleted {
 		return nil

@@ -80,7 +80,7 @@ func interruptedAction(o release.Outcome) string {
 	return fmt.Sprintf("the '%s' action of release %s/%s", release.Name(o.Action), target.Namespace, target.Name)
 }
 
-// interrupted reports whether Ready says that the action before was interrupted. Ready stays so
+// interrupted reports whether Ready states that the action before was interrupted. Ready stays so
 // until an action ends in another way, since each change of Ready can have an event.
 func (c *conditions) interrupted() bool {
 	return c.get(helmv2.ConditionReady).Reason == helmv2.ReasonInterrupted
@@ -92,7 +92,7 @@ func interrupted(status *helmv2.HelmReleaseStatus) bool {
 	return c.interrupted()
 }
 
-// keepInterrupted sets the generation of Ready and reports true if Ready says that an action was
+// keepInterrupted sets the generation of Ready and reports true if Ready states that an action was
 // interrupted. Otherwise it does nothing and reports false.
 func (c *conditions) keepInterrupted() bool {
 	i := c.index(helmv2.ConditionReady)

@@ -15,7 +15,7 @@ import (
 )
 
 // Blocked reports a reconciliation that an obstacle has ended before a decision. An obstacle that
-// is neither Terminal nor Progressing is a failure, which is retried as blocked.Retry says.
+// is neither Terminal nor Progressing is a failure, which is retried according to blocked.Retry.
 func Blocked(hr *helmv2.HelmRelease, blocked *release.Blocked, now time.Time) Report {
 	if blocked.Brief || blocked.Transient && interrupted(&hr.Status) {
 		return Report{Status: hr.Status, Retry: blocked.Retry}

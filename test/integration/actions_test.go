@@ -207,8 +207,8 @@ func TestRecheckOnARealServer(t *testing.T) {
 			if out := s.perform(t.Context(), release.Install{Timeout: 100 * time.Millisecond}, files); out.Err == nil || s.newest().Status != helmv2.StatusFailed {
 				t.Fatalf("error %v", out.Err)
 			}
-			job := helm.Job{Action: release.Settle{}, Desired: release.Desired{Target: s.target()}, Spec: s.spec}
-			if h, err := s.runner.Health(t.Context(), s.conn, job, 1); err != nil || h.Ready || len(h.Waiting) != 1 {
+			stored := helm.ReadRequest{Target: s.target(), Version: 1, Spec: s.spec}
+			if h, err := s.runner.Health(t.Context(), s.conn, stored); err != nil || h.Ready || len(h.Waiting) != 1 {
 				t.Errorf("health %+v, %v", h, err)
 			}
 			var d appsv1.Deployment
@@ -234,7 +234,7 @@ func TestRecheckOnARealServer(t *testing.T) {
 				},
 			}
 			s.must(suite.client.Status().Update(t.Context(), &d))
-			if h, err := s.runner.Health(t.Context(), s.conn, job, 1); err != nil || !h.Ready {
+			if h, err := s.runner.Health(t.Context(), s.conn, stored); err != nil || !h.Ready {
 				t.Errorf("health %+v, %v", h, err)
 			}
 			s.succeed(release.Recheck{Timeout: patience, Version: 1}, files)

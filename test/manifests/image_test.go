@@ -160,7 +160,7 @@ func TestExecutable(t *testing.T) {
 		t.Errorf("%d flags of helm-controller", len(theirs))
 	}
 	for _, name := range theirs {
-		if !strings.Contains(string(out), "\n  -"+name+" ") && !strings.Contains("\n"+string(out), "\n  -"+name+"\n") && !strings.HasPrefix(string(out), "  -"+name+" ") {
+		if !strings.Contains("\n"+string(out), "\n      --"+name+" ") {
 			t.Errorf("--%s is not listed", name)
 		}
 	}

@@ -29,13 +29,13 @@ import (
 type Observer struct {
 	// Changed is called after each change.
 	Changed func()
-	// Watched is called with true while changes are noticed.
+	// Watched is called with true while changes are observed.
 	Watched func(bool)
 }
 
 // Watch watches the objects that decide which kinds the API server serves, CRDs and APIServices.
 // It is apart from the manager's cache, which ends the process if it may not watch a kind. Watch
-// only reports that changes are not noticed.
+// only reports that changes are not observed.
 type Watch struct {
 	observer Observer
 	crds     metadata.ResourceInterface

@@ -27,7 +27,7 @@ type Finder struct {
 	// DefaultServiceAccount is the ServiceAccount to impersonate if a HelmRelease names none.
 	// Empty is the controller's own identity.
 	DefaultServiceAccount string
-	// Workloads limits what ConfigMaps that describe other clusters may contain.
+	// Workloads limits the contents of ConfigMaps that describe other clusters.
 	Workloads cluster.WorkloadOptions
 }
 
@@ -103,7 +103,7 @@ func (f *Finder) connect(hr *helmv2.HelmRelease, id cluster.Identity) (*cluster.
 	return conn, err
 }
 
-// Forget removes hr from what waits for unreachable clusters.
+// Forget removes a HelmRelease from those that wait for unreachable clusters.
 func (f *Finder) Forget(key client.ObjectKey) { f.Clusters.Forget(key) }
 
 // User returns the impersonated identity, empty for the controller's own.

@@ -46,7 +46,7 @@ func (a *actor) begin(ctx context.Context, rec reconciliation) bool {
 
 // correction returns the task that corrects drift.
 func (a *actor) correction(ctx context.Context, rec reconciliation, correct release.CorrectDrift) (attempt.Task, error) {
-	look, err := a.comparer.look(rec, rec.in.Observed.Newest())
+	look, err := a.comparer.request(rec, rec.in.Observed.Newest())
 	log := ctrl.LoggerFrom(ctx)
 	return func(ctx context.Context, idle func() func()) release.Outcome {
 		return a.comparer.correct(ctx, look, rec.want.Desired, correct, apiretry.Options{
@@ -91,7 +91,7 @@ func (a *actor) ended(hr *helmv2.HelmRelease) (release.Outcome, bool) {
 	return outcome, ended
 }
 
-// cancel cancels the action that runs, if the decision to wait says so.
+// cancel cancels the action that runs, if the decision is to cancel it.
 func (a *actor) cancel(key types.NamespacedName, wait release.Wait) {
 	if !wait.Cancel {
 		return

@@ -7,25 +7,25 @@
 //	setup.go           registers the controller with a manager, and its watches
 //	reconcile.go       Reconcile and its steps
 //	act.go             step 4: begins an action
-//	observe.go         step 2: what is installed
+//	observe.go         step 2: the installed state
 //	move.go            ... when the release moves to another name, namespace or cluster
 //	drift.go           ... how live objects differ
 //	rerender.go        ... whether the chart renders differently now
-//	inputs.go          step 1: what the HelmRelease asks for
+//	inputs.go          step 1: the desired state
 //	publish.go         the one write of status, then events and metrics
 //	requeue.go         when the next reconciliation is
 //	gauges.go          metrics of all HelmReleases
 //	reconciliation.go  the value that the steps of Reconcile fill in
 //	ownership.go       which other HelmReleases own the release or its objects
-//	state.go           what is remembered of each HelmRelease
+//	state.go           the state in memory of each HelmRelease
 //	environment.go     clients, clock and settings that all steps use
 //
 // Step 3, the decision, is release.Decide. Parts with a subject of their own are packages below:
 //
-//	trigger     what enqueues a HelmRelease
+//	trigger     the watches and events that enqueue a HelmRelease
 //	debounce    whether the rest of a commit is still to arrive
 //	dependency  objects and HelmReleases that others depend on
 //	helmchart   the HelmChart that spec.chart stands for
 //	outage      when status names a fault of an API server
-//	state       the table of what is remembered
+//	state       the table of states in memory
 package helmrelease

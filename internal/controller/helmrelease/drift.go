@@ -54,7 +54,7 @@ type follower interface {
 
 // compare returns how live objects differ from the newest revision, and watches them from now on.
 func (c *comparer) compare(ctx context.Context, rec reconciliation, newest *release.Revision) (*release.Drift, error) {
-	look, err := c.look(rec, newest)
+	look, err := c.request(rec, newest)
 	if err != nil {
 		return nil, &release.Blocked{
 			Reason: helmv2.ReasonStateError, Terminal: true, Retry: release.Never(), Err: err,
@@ -93,13 +93,13 @@ func (c *comparer) follows(key types.NamespacedName, want release.Desired) {
 	}
 }
 
-// forget forgets what is known of the objects of a release.
+// forget drops the state of the objects of a release.
 func (c *comparer) forget(key types.NamespacedName) {
 	c.objects.Forget(key)
 	c.detector.Forget(key)
 	c.memory.Update(key, func(m *memory) {
 		m.comparison.End()
-		m.rendering, m.readsCluster = rendering{}, false
+		m.renderings, m.readsCluster = release.Renderings{}, false
 	})
 }
 
@@ -108,8 +108,8 @@ func compares(want release.Desired) bool {
 	return want.Policy.Drift == helmv2.DriftDetectionEnabled || want.Policy.Drift == helmv2.DriftDetectionWarn
 }
 
-// record remembers what an action has applied, so that the objects need not be read to know that
-// they do not differ. It returns the outcome, which tells whether that is exact.
+// record stores the objects that an action has applied, so that they need no comparison. It returns
+// the outcome with Exact, which is true if the API server stored the objects as they were sent.
 func (c *comparer) record(ctx context.Context, rec reconciliation, job helm.Job, o release.Outcome, applied *drift.Recorder) release.Outcome {
 	switch o.Action.(type) {
 	case release.Install, release.Upgrade:
@@ -126,8 +126,8 @@ func (c *comparer) record(ctx context.Context, rec reconciliation, job helm.Job,
 	return o
 }
 
-// look returns how to compare the objects of a revision.
-func (c *comparer) look(rec reconciliation, newest *release.Revision) (drift.Request, error) {
+// request returns the request to compare the objects of a revision.
+func (c *comparer) request(rec reconciliation, newest *release.Revision) (drift.Request, error) {
 	rules, err := drift.CompileRules(ignoreRules(rec.hr))
 	if err != nil {
 		return drift.Request{}, err
@@ -140,7 +140,7 @@ func (c *comparer) look(rec reconciliation, newest *release.Revision) (drift.Req
 		Override: c.overriddenManagers,
 		Redact:   redactor(rec.want),
 		Objects: func(ctx context.Context) ([]*resource.Info, error) {
-			return c.helm.Objects(ctx, rec.conn, c.job(rec, release.Settle{}), newest.Version)
+			return c.helm.Objects(ctx, rec.conn, c.readRequest(rec, newest.Version))
 		},
 		Watch: func(kinds []schema.GroupVersionResource) { c.followKinds(rec.key(), rec.conn, kinds) },
 		Changed: func(resource schema.GroupVersionResource, namespace, name, uid, version string) drift.Change {

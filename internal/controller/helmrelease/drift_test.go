@@ -97,7 +97,8 @@ func reconcileOnce(t *testing.T, r *Reconciler) ctrl.Result {
 	return result
 }
 
-// TestDriftIsLookedForWhereItIsWanted: and what is known is forgotten where it is not.
+// TestDriftIsLookedForWhereItIsWanted: objects are compared, and their state is kept, only if drift
+// detection is enabled.
 func TestDriftIsLookedForWhereItIsWanted(t *testing.T) {
 	for mode, looks := range map[helmv2.DriftDetectionMode]int{
 		helmv2.DriftDetectionEnabled: 1, helmv2.DriftDetectionWarn: 1, helmv2.DriftDetectionDisabled: 0,
@@ -136,8 +137,8 @@ func TestDriftIsCorrected(t *testing.T) {
 	}
 }
 
-// TestEnqueuedWhileReconciling: what changes while a reconciliation looks is looked at by the next,
-// although the reconciliation ends in peace.
+// TestEnqueuedWhileReconciling: a change during a reconciliation makes the next one compare
+// objects, although this one ends in sync.
 func TestEnqueuedWhileReconciling(t *testing.T) {
 	s := &stub{mode: helmv2.DriftDetectionEnabled, live: &livestub{}}
 	r := testReconciler(t, s)

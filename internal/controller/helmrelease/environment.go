@@ -23,7 +23,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// environment contains what all steps use.
+// environment contains clients and settings of all steps.
 type environment struct {
 	// client reads through the cache and writes, live reads past the cache.
 	client  client.Client
@@ -74,16 +74,16 @@ type historyReader interface {
 // helmReader reads the records of a release, and its objects.
 type helmReader interface {
 	historyReader
-	Health(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) (release.Health, error)
-	Inventory(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) ([]release.Object, error)
+	Health(ctx context.Context, getter genericclioptions.RESTClientGetter, q helm.ReadRequest) (release.Health, error)
+	Inventory(ctx context.Context, getter genericclioptions.RESTClientGetter, q helm.ReadRequest) ([]release.Object, error)
 	Preserved(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, stored []release.Revision, values map[string]any) (string, error)
-	Objects(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) ([]*resource.Info, error)
+	Objects(ctx context.Context, getter genericclioptions.RESTClientGetter, q helm.ReadRequest) ([]*resource.Info, error)
 }
 
 // helmRenderer renders the chart of a revision again, and returns whether that is necessary.
 type helmRenderer interface {
-	Rerender(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) (release.Rerendering, error)
-	Reads(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job) (release.Rerendering, error)
+	Rerender(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) (release.RenderResult, error)
+	Reads(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job) (release.RenderResult, error)
 	Capabilities(getter genericclioptions.RESTClientGetter) (string, error)
 }
 

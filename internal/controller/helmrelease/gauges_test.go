@@ -21,8 +21,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/status"
 )
 
-// value returns the sum of all series of a metric, of a histogram that of what was
-// observed, and how many series there are.
+// value returns the sum of all series of a metric, and their number. For a histogram it is the sum
+// of the observations.
 func value(t *testing.T, g prometheus.Gatherer, name string) (sum float64, series int) {
 	t.Helper()
 	families, err := g.Gather()
@@ -40,7 +40,7 @@ func value(t *testing.T, g prometheus.Gatherer, name string) (sum float64, serie
 	return sum, series
 }
 
-// measured is a reconciler, and what it counts.
+// measured returns a reconciler and the registry of its metrics.
 func measured(t *testing.T, s *stub) (*Reconciler, *prometheus.Registry) {
 	t.Helper()
 	registry := prometheus.NewRegistry()

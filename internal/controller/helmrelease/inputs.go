@@ -16,7 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// inputReader reads what a HelmRelease asks for.
+// inputReader reads the inputs of a HelmRelease.
 type inputReader struct {
 	*environment
 	resolver   resolver
@@ -32,9 +32,8 @@ type resolver interface {
 	FetchChart(ctx context.Context, hr *helmv2.HelmRelease, want inputs.Want) (inputs.Want, error)
 }
 
-// read returns rec with what the HelmRelease asks for. While an action runs, errors are ignored:
-// newer inputs may replace those of the action, and want is compared with them as far as it is
-// known.
+// read returns rec with the inputs of the HelmRelease. While an action runs, errors are ignored:
+// newer inputs may replace those of the action, as far as they are known.
 func (i *inputReader) read(ctx context.Context, rec reconciliation) (reconciliation, error) {
 	rec, err := i.resolve(ctx, rec)
 	if err != nil && rec.running == nil {
@@ -45,8 +44,7 @@ func (i *inputReader) read(ctx context.Context, rec reconciliation) (reconciliat
 	return rec, nil
 }
 
-// resolve returns rec with what the HelmRelease asks for. It makes the HelmChart that spec.chart
-// stands for.
+// resolve returns rec with the inputs of the HelmRelease. It applies the HelmChart of spec.chart.
 func (i *inputReader) resolve(ctx context.Context, rec reconciliation) (reconciliation, error) {
 	suspension := release.SuspensionOf(rec.hr.Spec.Suspend, rec.hr.Annotations, i.now())
 	if rec.hr.DeletionTimestamp.IsZero() && !suspension.Active {

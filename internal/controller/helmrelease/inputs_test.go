@@ -16,7 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// pending is what a reconciliation is told while something is downloaded.
+// pending returns the error of a reconciliation during a download.
 func pending() (end func(), err error) {
 	ended := make(chan struct{})
 	return func() { close(ended) }, &release.Blocked{
@@ -25,9 +25,8 @@ func pending() (end func(), err error) {
 	}
 }
 
-// TestEndedDownloadEnqueues: once for each, however often it was reconciled meanwhile,
-// also while an attempt runs, which what is downloaded may supersede. Until then
-// nothing is written.
+// TestEndedDownloadEnqueues: the end of a download enqueues its HelmRelease once, regardless of the
+// number of reconciliations, also while an attempt runs. Until then nothing is written.
 func TestEndedDownloadEnqueues(t *testing.T) {
 	for name, edit := range map[string]func(s *stub, err error){
 		"Resolving": func(s *stub, err error) { s.unresolved = err },

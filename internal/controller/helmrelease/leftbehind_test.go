@@ -26,9 +26,8 @@ const kubeconfig = `{"apiVersion":"v1","kind":"Config","current-context":"c",
 "clusters":[{"name":"k","cluster":{"server":"https://elsewhere"}}],"users":[{"name":"u","user":{"token":"hunter22"}}],
 "contexts":[{"name":"c","context":{"cluster":"k","user":"u"}}]}`
 
-// TestOneWayForAVisit: what was decided by one identity must not be done by
-// another.
-func TestOneWayForAVisit(t *testing.T) {
+// TestOneConnection: a decision from reads of one identity must not be carried out by another.
+func TestOneConnection(t *testing.T) {
 	s := &stub{}
 	r := testReconciler(t, s)
 	r.connections.DefaultServiceAccount = "tenant"

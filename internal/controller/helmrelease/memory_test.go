@@ -201,7 +201,7 @@ func TestDebounceEndsWithAnAction(t *testing.T) {
 // TestReadersAreRemembered: of charts that read the cluster, until objects are not compared any
 // more.
 func TestReadersAreRemembered(t *testing.T) {
-	s := &stub{mode: helmv2.DriftDetectionWarn, offers: "a", rendered: release.Rerendering{Reads: true, Capabilities: "a"}}
+	s := &stub{mode: helmv2.DriftDetectionWarn, offers: "a", rendered: release.RenderResult{Reads: true, Capabilities: "a"}}
 	r := testReconciler(t, s)
 	now := time.Now()
 	r.now = func() time.Time { return now }

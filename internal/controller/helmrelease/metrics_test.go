@@ -15,7 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// reconciled returns count and sum of what was observed of all HelmReleases.
+// reconciled returns count and sum of the observations of all HelmReleases.
 func reconciled(t *testing.T, g prometheus.Gatherer) (count uint64, sum float64) {
 	t.Helper()
 	families, err := g.Gather()
@@ -31,8 +31,8 @@ func reconciled(t *testing.T, g prometheus.Gatherer) (count uint64, sum float64)
 	return count, sum
 }
 
-// TestReconciliationsAreTimed: reconciliations and actions are, and nothing stays of what
-// is gone.
+// TestReconciliationsAreTimed: reconciliations and actions are observed. The series of a deleted
+// HelmRelease are removed.
 func TestReconciliationsAreTimed(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	m, err := metrics.New(registry)

@@ -41,7 +41,7 @@ func (o *observation) Target(in release.Input) (*release.TargetCheck, error) {
 			"The release is to move, and is kept until it is known whether it can be installed as %s/%s", target.Namespace, target.Name)
 	}
 	if release.SameRecords(target, old) {
-		// The other HelmReleases that ask for these records are known.
+		// The other HelmReleases that request these records are known.
 		return &found, nil
 	}
 	if found.Conflicts, err = o.owners.ofRelease(ctx, rec.hr, target); err != nil {
@@ -53,7 +53,7 @@ func (o *observation) Target(in release.Input) (*release.TargetCheck, error) {
 
 // warnOfMove sends an event if the release seems to have stayed in another cluster: it does not
 // exist in the present one, and will be installed there, or not uninstalled. An uninstall that
-// was not recorded looks the same, so that a HelmRelease that is being deleted only warns if
+// was not recorded cannot be told apart, so that a HelmRelease that is being deleted only warns if
 // this process has observed the move.
 func (o *observer) warnOfMove(rec reconciliation, target release.Target) {
 	hr, now := rec.hr, place{name: "the controller's own cluster", host: rec.conn.Host()}

@@ -146,8 +146,8 @@ func TestStrayIsUnlockedWhereItIs(t *testing.T) {
 	}
 }
 
-// TestMovesNotToNamesOfOthers: HelmReleases that ask for the new name, or made what is
-// stored there, are found.
+// TestMovesNotToNamesOfOthers: HelmReleases that request the new name, or made its revisions, are
+// found.
 func TestMovesNotToNamesOfOthers(t *testing.T) {
 	for name, tc := range map[string]struct {
 		asks  string

@@ -14,7 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// observer reads what is installed. It reads each thing only if the decision can depend on it.
+// observer reads the observed state of releases.
 type observer struct {
 	*environment
 	inputs     *inputReader
@@ -93,13 +93,17 @@ func (o *observation) PreservedDigest(in release.Input) (string, error) {
 	return digest, nil
 }
 
+func (o *observation) Renderings(in release.Input) release.Renderings {
+	return o.comparer.renderings(o.with(in), in.Observed.Newest(), in.Now)
+}
+
 func (o *observation) Drift(in release.Input) (*release.Drift, error) {
 	return o.comparer.compare(o.ctx, o.with(in), in.Observed.Newest())
 }
 
 func (o *observation) Health(in release.Input) (*release.Health, error) {
 	version := in.Observed.Newest().Version
-	health, err := o.helm.Health(o.ctx, o.rec.conn, o.job(o.with(in), release.Recheck{Version: version}), version)
+	health, err := o.helm.Health(o.ctx, o.rec.conn, o.readRequest(o.with(in), version))
 	if err != nil {
 		return nil, release.BlockedBy(helmv2.ReasonStateError, err, "Could not determine the health of revision %d", version)
 	}
@@ -111,11 +115,11 @@ func (o *observation) Debounce(in release.Input) *release.Debounce {
 }
 
 // inventory returns the objects of the newest revision, which is about to be adopted. The adoption
-// does not depend on them: without them, the result is what was observed before.
+// does not depend on them: without them, the result is the inventory that was observed before.
 func (o *observer) inventory(ctx context.Context, rec reconciliation) []release.Object {
 	newest := rec.in.Observed.Newest()
 	rec.want.Target = release.ObservedTarget(rec.in)
-	objects, err := o.helm.Inventory(ctx, rec.conn, o.job(rec, release.Adopt{}), newest.Version)
+	objects, err := o.helm.Inventory(ctx, rec.conn, o.readRequest(rec, newest.Version))
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Info("the objects of an adopted revision cannot be listed", "revision", newest.Version, "cause", err.Error())
 		return rec.in.Observed.Inventory

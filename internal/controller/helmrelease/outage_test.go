@@ -36,7 +36,7 @@ func TestTransientErrorsChangeNothing(t *testing.T) {
 	reconcile := func() (ready metav1.Condition, version string) {
 		t.Helper()
 		if s.unresolved == nil {
-			// What is settled is not looked at again otherwise.
+			// A release in sync is not observed otherwise.
 			r.memory.With(key, func(m *memory) { m.sync.invalidate() })
 		}
 		result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})

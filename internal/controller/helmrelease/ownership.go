@@ -21,7 +21,7 @@ type owners struct {
 	client, live client.Reader
 }
 
-// ofRelease returns the other HelmReleases that ask for a release.
+// ofRelease returns the other HelmReleases that request a release.
 func (o owners) ofRelease(ctx context.Context, hr *helmv2.HelmRelease, target release.Target) ([]release.Conflict, error) {
 	var list helmv2.HelmReleaseList
 	key := controller.ReleaseKey(hr, target.StorageNamespace, target.Name)
@@ -31,18 +31,18 @@ func (o owners) ofRelease(ctx context.Context, hr *helmv2.HelmRelease, target re
 	var others []release.Conflict
 	for i := range list.Items {
 		if other := &list.Items[i]; other.UID != hr.UID {
-			others = append(others, rivalOf(other, false))
+			others = append(others, conflictOf(other, false))
 		}
 	}
 	return others, nil
 }
 
-// withMakers returns known with the other HelmReleases that made revisions of a release and ask
-// for another one by now.
+// withMakers returns known with the other HelmReleases that made revisions of a release and
+// request another one by now.
 func (o owners) withMakers(ctx context.Context, hr *helmv2.HelmRelease, revisions []release.Revision, known []release.Conflict) ([]release.Conflict, error) {
 	seen := map[string]bool{"": true, string(hr.UID): true}
-	for _, rival := range known {
-		seen[rival.UID] = true
+	for _, conflict := range known {
+		seen[conflict.UID] = true
 	}
 	for i := range revisions {
 		uid := revisions[i].Owner
@@ -55,13 +55,13 @@ func (o owners) withMakers(ctx context.Context, hr *helmv2.HelmRelease, revision
 			return known, err
 		}
 		for j := range list.Items {
-			known = append(known, rivalOf(&list.Items[j], true))
+			known = append(known, conflictOf(&list.Items[j], true))
 		}
 	}
 	return known, nil
 }
 
-func rivalOf(hr *helmv2.HelmRelease, elsewhere bool) release.Conflict {
+func conflictOf(hr *helmv2.HelmRelease, elsewhere bool) release.Conflict {
 	return release.Conflict{
 		UID: string(hr.UID), Namespace: hr.Namespace, Name: hr.Name, Created: hr.CreationTimestamp.Time, Elsewhere: elsewhere,
 	}
@@ -90,14 +90,14 @@ func (o owners) ofObjects(hr *helmv2.HelmRelease) helm.OwnerCandidates {
 		var all []release.OwnerCandidate
 		for i := range list.Items {
 			if other := &list.Items[i]; other.UID != hr.UID {
-				all = append(all, claimantOf(other))
+				all = append(all, ownerCandidateOf(other))
 			}
 		}
 		return all, nil
 	}
 }
 
-func claimantOf(hr *helmv2.HelmRelease) release.OwnerCandidate {
+func ownerCandidateOf(hr *helmv2.HelmRelease) release.OwnerCandidate {
 	c := release.OwnerCandidate{Namespace: hr.Namespace, Name: hr.Name, StorageNamespaces: []string{hr.GetStorageNamespace()}}
 	if was := hr.Status.StorageNamespace; was != "" && was != c.StorageNamespaces[0] {
 		c.StorageNamespaces = append(c.StorageNamespaces, was)

@@ -30,7 +30,7 @@ type publisher struct{ *environment }
 func (p *publisher) finished(ctx context.Context, hr *helmv2.HelmRelease, o release.Outcome) (ctrl.Result, error) {
 	key := client.ObjectKeyFromObject(hr)
 	logOutcome(ctx, o)
-	// Before the write: a change of the owners is noticed from then on.
+	// Before the write: a change of the owners is observed from then on.
 	p.memory.With(key, func(m *memory) { m.blockedBy(hr, o.Owners) })
 	result, err := p.publish(ctx, hr, sentStatus{Report: status.Finished(hr, o, p.now()), outcome: &o})
 	if err != nil {
@@ -57,7 +57,7 @@ func (p *publisher) answered(hr *helmv2.HelmRelease) *ctrl.Result {
 	return &result
 }
 
-// recorded updates what the controller remembers after status records an outcome.
+// recorded updates the state in memory after status records an outcome.
 func (p *publisher) recorded(key types.NamespacedName, o release.Outcome) {
 	p.attempts.Forget(key)
 	p.memory.With(key, func(m *memory) {
@@ -147,8 +147,8 @@ func (p *publisher) settled(ctx context.Context, rec reconciliation) (ctrl.Resul
 	return result, nil
 }
 
-// rememberSync remembers that the release is in sync, and returns when to look at it again: after
-// the interval, or earlier the first time, so that the releases of a start are spread.
+// rememberSync records that the release is in sync, and returns the time until the next comparison:
+// the interval, or less the first time, so that the releases of a start are spread.
 func (p *publisher) rememberSync(rec reconciliation, status helmv2.HelmReleaseStatus, after time.Duration) time.Duration {
 	p.memory.With(rec.key(), func(m *memory) {
 		if !m.sync.known {
@@ -220,9 +220,9 @@ func (p *publisher) writeStatus(ctx context.Context, read *helmv2.HelmRelease, s
 	return after, err
 }
 
-// unwritten ends a reconciliation whose write failed. If the object does not exist any more, nothing
-// is left to do: its deletion triggers the reconciliation that forgets it. A conflict is no error:
-// the read was older than another write.
+// unwritten ends a reconciliation whose write failed. If the object does not exist any more,
+// nothing is left to do: its deletion triggers the reconciliation that forgets it. A conflict is no
+// error: the read was older than another write.
 func (p *publisher) unwritten(err error) (ctrl.Result, error) {
 	if apierrors.IsNotFound(err) {
 		return ctrl.Result{}, nil
@@ -239,8 +239,8 @@ func conflict(err error) (ctrl.Result, bool) {
 	return ctrl.Result{RequeueAfter: controller.StaleRetry}, apierrors.IsConflict(err)
 }
 
-// countHold counts how long an Operation kept Helm from a release, at the end of that. The condition
-// contains the begin, also if it was before the start of the process.
+// countHold counts how long an Operation kept Helm from a release, at the end of that. The
+// condition contains the begin, also if it was before the start of the process.
 func (p *publisher) countHold(before, after []metav1.Condition) {
 	held := apimeta.FindStatusCondition(before, helmv2.ConditionHeld)
 	if held == nil || held.Status != metav1.ConditionTrue || apimeta.IsStatusConditionTrue(after, helmv2.ConditionHeld) {

@@ -28,8 +28,8 @@ func (a *annotated) AnnotatedEventf(_ runtime.Object, annotations map[string]str
 	a.annotations = annotations
 }
 
-// TestEventsCarryAnnotations: the author of a HelmRelease can add to its events,
-// but not change what they say.
+// TestEventsCarryAnnotations: annotations of a HelmRelease are added to its events, and do not
+// replace their own.
 func TestEventsCarryAnnotations(t *testing.T) {
 	plain := &annotated{}
 	p := &publisher{&environment{events: events.NewRecorder(plain, controller.Scheme(), nil)}}

@@ -34,14 +34,14 @@ type Reconciler struct {
 	locks      *lock.Locks
 }
 
-// Reconcile brings one HelmRelease one step closer to what it asks for. release.Reconcile calls the
-// steps:
+// Reconcile brings one HelmRelease one step closer to its desired state. release.Reconcile calls
+// the steps:
 //
-//	Record   if an action has ended: write its outcome     status
-//	Inputs   what is wanted?                               inputs
-//	Observe  what is installed?                            helm, drift
-//	Decide   what is the next action?                      release
-//	Act      announce the action, then begin it            attempt, helm, drift
+//	Record   writes the outcome of an action that has ended  status
+//	Inputs   reads the desired state                         inputs
+//	Observe  reads the installed state                       helm, drift
+//	Decide   returns the next action                         release
+//	Act      announces the action, then begins it            attempt, helm, drift
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	hr := &helmv2.HelmRelease{}
 	if err := r.client.Get(ctx, req.NamespacedName, hr); err != nil {
@@ -85,8 +85,8 @@ func (s *steps) Record() (ctrl.Result, bool, error) {
 	return result, true, err
 }
 
-// Inputs returns what the HelmRelease asks for, and what is known of the release without looking at
-// it: its last refusal, when it was in sync, and the Operations that hold it or wait for it.
+// Inputs returns the desired state, and the observed state that needs no reads: the last record
+// that was too large, the last time in sync, and the Operations that hold the lock or wait for it.
 func (s *steps) Inputs() (release.Input, error) {
 	var err error
 	if s.rec, err = s.r.inputs.read(s.ctx, s.rec); err != nil {

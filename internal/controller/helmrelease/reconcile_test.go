@@ -39,39 +39,38 @@ import (
 
 var key = types.NamespacedName{Namespace: "apps", Name: "web"}
 
-// stub stands for the rooms below: a release that is wanted and not there.
+// stub implements the interfaces of a Reconciler for a release that is not installed.
 type stub struct {
-	// mode is what is done about drift, and live what is known of live objects.
+	// mode is the mode of drift detection, and live compares live objects.
 	mode helmv2.DriftDetectionMode
 	live *livestub
-	// rendered is how the chart is rendered once more, and renderings how often it was.
-	rendered   release.Rerendering
+	// rendered is the result of rendering the chart again, and renderings counts that.
+	rendered   release.RenderResult
 	renderings int
 	offers     string
 	health     release.Health
 	running    *release.Running
 	cancelled  error
-	// values is the digest of what is wanted, and version that of the chart.
+	// version is the desired version of the chart, and values the digest of the desired values.
 	version string
 	values  string
 	// meanwhile happens between the read and the announcement.
 	meanwhile func()
-	// unresolved and unheld are what keeps from finding out what is wanted, and from
-	// having its chart.
+	// unresolved is the error of resolving inputs, and unheld that of downloading the chart.
 	unresolved, unheld error
 	// closed makes Begin refuse.
 	closed bool
 	begun  attempt.Task
 	job    helm.Job
 	stored []release.Revision
-	// stray and strays are an install that nothing records, unsearched is why it cannot
-	// be looked for, and searches how often it was.
+	// stray and strays are the target and the revisions of an unrecorded install. unsearched is the
+	// error of the search, and searches counts it.
 	stray      *release.Target
 	strays     []release.Revision
 	unsearched error
 	searches   int
-	// target and unchecked are what comes of a check of the target, and checked the
-	// job of the last one.
+	// target and unchecked are the result of a check of the target, and checked is the job of the
+	// last one.
 	target    release.TargetCheck
 	unchecked error
 	checked   *helm.Job
@@ -79,13 +78,13 @@ type stub struct {
 	// values and objects were read.
 	preserves         bool
 	preserved, listed release.Target
-	// really is what the API server says is stored, and confirmed how often it was asked.
+	// really are the revisions on the API server, and confirmed counts their reads.
 	really    []release.Revision
 	confirmed int
 	// resolved is the HelmRelease whose inputs were resolved last, and suspension its suspension.
 	resolved   *helmv2.HelmRelease
 	suspension release.Suspension
-	// read and ran are the ways that were used to read and to act.
+	// read and ran are the connections that were used to read and to act.
 	read, ran genericclioptions.RESTClientGetter
 }
 
@@ -130,25 +129,25 @@ func (s *stub) LiveHistory(context.Context, genericclioptions.RESTClientGetter, 
 	return s.really, nil
 }
 
-func (s *stub) Health(context.Context, genericclioptions.RESTClientGetter, helm.Job, int) (release.Health, error) {
+func (s *stub) Health(context.Context, genericclioptions.RESTClientGetter, helm.ReadRequest) (release.Health, error) {
 	return s.health, nil
 }
 
-func (s *stub) Inventory(_ context.Context, _ genericclioptions.RESTClientGetter, job helm.Job, _ int) ([]release.Object, error) {
-	s.listed = job.Desired.Target
+func (s *stub) Inventory(_ context.Context, _ genericclioptions.RESTClientGetter, q helm.ReadRequest) ([]release.Object, error) {
+	s.listed = q.Target
 	return []release.Object{{Kind: "ConfigMap", Version: "v1", Name: "listed"}}, nil
 }
 
-func (s *stub) Objects(context.Context, genericclioptions.RESTClientGetter, helm.Job, int) ([]*resource.Info, error) {
+func (s *stub) Objects(context.Context, genericclioptions.RESTClientGetter, helm.ReadRequest) ([]*resource.Info, error) {
 	return nil, nil
 }
 
-func (s *stub) Rerender(context.Context, genericclioptions.RESTClientGetter, helm.Job, int) (release.Rerendering, error) {
+func (s *stub) Rerender(context.Context, genericclioptions.RESTClientGetter, helm.Job, int) (release.RenderResult, error) {
 	s.renderings++
 	return s.rendered, nil
 }
 
-func (s *stub) Reads(context.Context, genericclioptions.RESTClientGetter, helm.Job) (release.Rerendering, error) {
+func (s *stub) Reads(context.Context, genericclioptions.RESTClientGetter, helm.Job) (release.RenderResult, error) {
 	return s.rendered, nil
 }
 
@@ -341,7 +340,7 @@ func TestNotBegunIsTriedAgain(t *testing.T) {
 	}
 }
 
-// TestJobKnowsItsSecrets: without them, what Helm says is not cleared of them.
+// TestJobKnowsItsSecrets: a job has the secrets that messages of Helm must not contain.
 func TestJobKnowsItsSecrets(t *testing.T) {
 	s := &stub{}
 	r := testReconciler(t, s)

@@ -21,7 +21,7 @@ type reconciliation struct {
 	read, hr *helmv2.HelmRelease
 	// running is the action that runs in the background; nil if there is none.
 	running *release.Running
-	// want is what the HelmRelease asks for. It may be incomplete while an action runs.
+	// want has the inputs of the HelmRelease. It may be incomplete while an action runs.
 	want inputs.Want
 	// in is the input of the decision.
 	in release.Input
@@ -61,5 +61,17 @@ func (e *environment) job(rec reconciliation, action release.Action) helm.Job {
 		AllowDNS:        e.allowDNS,
 		OwnerCandidates: owners{client: e.client, live: e.live}.ofObjects(rec.hr),
 		Patient:         rec.hr.Annotations[helmv2.AnnotationFailEarly] == "false",
+	}
+}
+
+// readRequest returns the request to read a stored revision of rec.
+func (e *environment) readRequest(rec reconciliation, version int) helm.ReadRequest {
+	return helm.ReadRequest{
+		Target:   rec.want.Target,
+		Version:  version,
+		Spec:     *rec.hr.Spec.DeepCopy(),
+		Defaults: e.defaults,
+		Origin:   helm.Origin{Name: rec.hr.Name, Namespace: rec.hr.Namespace},
+		Secrets:  rec.want.Secrets,
 	}
 }

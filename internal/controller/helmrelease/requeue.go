@@ -14,7 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// soon stands for at once: a zero RequeueAfter would mean never.
+// soon is the delay of an immediate requeue: a zero RequeueAfter would mean never.
 const soon = time.Millisecond
 
 // requeue is the only place that decides when a reconciliation is repeated.

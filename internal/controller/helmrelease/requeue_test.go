@@ -32,7 +32,7 @@ func TestIntervalYields(t *testing.T) {
 			t.Errorf("%s: yields %t, and after %s", name, yields, result.RequeueAfter)
 		}
 	}
-	// Who was enqueued for nothing goes back to where it was.
+	// A release that was enqueued without a change keeps the time of its next comparison.
 	s := &stub{stored: []release.Revision{{Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, Owner: "uid-1"}}}
 	r = testReconciler(t, s)
 	for range 4 {

@@ -17,7 +17,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/status"
 )
 
-// memory is what is remembered of one HelmRelease. Nothing of it survives the process.
+// memory is the state of one HelmRelease in the memory of the process.
 type memory struct {
 	// replaced is the resourceVersion that the last write of status replaced.
 	replaced string
@@ -26,7 +26,7 @@ type memory struct {
 	unanswered *sentStatus
 	sync       syncState
 	debounce   debounce.State
-	// dependency is what the HelmRelease waits for.
+	// dependency has the objects that the HelmRelease waits for.
 	dependency dependency.State
 	// download is closed at the end of the download that the HelmRelease waits for; nil if it
 	// waits for none.
@@ -37,11 +37,11 @@ type memory struct {
 	refusal *release.Oversized
 	// conflicts are the releases whose objects are in the way, as keys of IndexHistory.
 	conflicts []string
-	// place is where the release was looked for last.
+	// place is the cluster from which the release was read last.
 	place place
-	// rendering is what is known of the rendering of the newest revision. readsCluster is true if
-	// its chart depends on the capabilities of the API server.
-	rendering    rendering
+	// renderings are those of the newest revision. readsCluster is true if its chart depends on the
+	// capabilities of the API server.
+	renderings   release.Renderings
 	readsCluster bool
 }
 
@@ -95,7 +95,7 @@ func (m *memory) waitsFor(releases []string) bool {
 	return slices.ContainsFunc(m.conflicts, func(o string) bool { return slices.Contains(releases, o) })
 }
 
-// syncState remembers that a HelmRelease was found in sync.
+// syncState records that a HelmRelease was found in sync.
 type syncState struct {
 	// known is true if the HelmRelease was found in sync, or acted on, in this process.
 	known bool
@@ -107,9 +107,9 @@ type syncState struct {
 // found records that the HelmRelease is in sync.
 func (s *syncState) found(last release.Synced) { s.known, s.last = true, &last }
 
-// lastFound returns the last reconciliation that found hr in sync; nil if hr may have changed since.
-// It is called once in each reconciliation: a change that comes later counts for the next one. The
-// cluster of a kubeconfig is not known without reading the kubeconfig.
+// lastFound returns the last reconciliation that found hr in sync; nil if hr may have changed
+// since. It is called once in each reconciliation: a change that comes later counts for the next
+// one. The cluster of a kubeconfig is not known without reading the kubeconfig.
 func (s *syncState) lastFound(hr *helmv2.HelmRelease) *release.Synced {
 	if s.changed {
 		s.changed = false

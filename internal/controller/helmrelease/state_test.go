@@ -55,9 +55,9 @@ func TestSyncState(t *testing.T) {
 	}
 }
 
-// TestAtRestNothingIsRead: who is enqueued although nothing else is wanted does not
-// look at Helm's storage.
-func TestAtRestNothingIsRead(t *testing.T) {
+// TestCachedReadsNothing: the reconciliation of a release in sync whose inputs have not changed
+// does not read Helm's storage.
+func TestCachedReadsNothing(t *testing.T) {
 	s := &stub{stored: []release.Revision{{
 		Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, Owner: "uid-1",
 	}}}
@@ -90,10 +90,10 @@ func TestAtRestNothingIsRead(t *testing.T) {
 	reconcile("other values are wanted", true)
 }
 
-// TestFirstRestIsShort: what is in sync when we start is looked at again at any
-// moment of its interval, for all others are reconciled now too. What was made or
-// changed since is not.
-func TestFirstRestIsShort(t *testing.T) {
+// TestFirstIntervalIsShort: a release that is in sync at the start is compared again after a random
+// part of its interval, because all releases are reconciled at the start. A release that was
+// installed or upgraded since has a full interval.
+func TestFirstIntervalIsShort(t *testing.T) {
 	s := &stub{stored: []release.Revision{{
 		Name: "web", Namespace: "apps", Version: 1, Status: helmv2.StatusDeployed, Owner: "uid-1",
 	}}}

@@ -74,8 +74,8 @@ func (l *Locks) Observe(ctx context.Context, hr *helmv2.HelmRelease, now time.Ti
 }
 
 // Operation returns the name of the Operation with a UID, and whether something is left to do
-// for it. If it is not in the cache, the API server is asked: an Operation that was created a
-// moment ago may hold a release already.
+// for it. If it is not in the cache, it is read from the API server: an Operation that was
+// created a moment ago may hold a lock already.
 func (l *Locks) Operation(ctx context.Context, namespace, uid string) (name string, living bool, err error) {
 	var list opsv1alpha1.OperationList
 	if l.served.Load() {

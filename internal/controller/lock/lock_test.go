@@ -19,7 +19,8 @@ import (
 
 var now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// TestHolder: only an Operation that is not over is a holder, and the API server is asked if the cache has none.
+// TestHolder: only an Operation that is not over is a holder, and the API server is asked if the
+// cache has none.
 func TestHolder(t *testing.T) {
 	op := func(phase opsv1alpha1.OperationPhase) *opsv1alpha1.Operation {
 		return &opsv1alpha1.Operation{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "op", UID: "op-1"}, Status: opsv1alpha1.OperationStatus{Phase: phase}}

@@ -6,7 +6,7 @@
 // Its files, from the top:
 //
 //	start.go           starts the controller once Operations can be watched
-//	watches.go         what enqueues an Operation
+//	watches.go         the watches and events that enqueue an Operation
 //	reconcile.go       Reconcile: observe, decide, publish
 //	publish.go         the one write of status, events, and when to requeue
 //	act.go             the actions

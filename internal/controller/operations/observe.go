@@ -25,7 +25,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/operation"
 )
 
-// observe reads what the decision can depend on. Each step decides whether the next is
+// observe reads the state that the decision can depend on. Each step decides whether the next is
 // necessary.
 func (o *observer) observe(ctx context.Context, op *opsv1alpha1.Operation) (reconciliation, error) {
 	rec := reconciliation{op: op, in: operation.Input{
@@ -271,8 +271,8 @@ func answered(err error) bool {
 	return errors.As(err, &status)
 }
 
-// leftovers returns rec with the objects that were created beside Jobs. The controller itself lists their
-// metadata: the impersonated identity need not have the right to list.
+// leftovers returns rec with the objects that were created beside Jobs. The controller itself lists
+// their metadata: the impersonated identity need not have the right to list.
 func (o *observer) leftovers(ctx context.Context, rec reconciliation) (reconciliation, error) {
 	for _, kind := range []schema.GroupVersionKind{
 		corev1.SchemeGroupVersion.WithKind("ServiceAccount"), rbacv1.SchemeGroupVersion.WithKind("Role"),

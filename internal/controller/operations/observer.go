@@ -17,7 +17,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// observer reads what decisions about Operations depend on.
+// observer reads the state that decisions about Operations depend on.
 type observer struct {
 	// client reads through the cache, live past it, both as the controller.
 	client, live client.Reader
@@ -28,8 +28,8 @@ type observer struct {
 	timeout      time.Duration
 	clusterID    string
 	now          func() time.Time
-	// locked and resumed are the last writes of locks and of Jobs. A Job that looks suspended
-	// in a stale cache would be taken for one that has not run.
+	// locked and resumed are the last writes of locks and of Jobs. A Job that is suspended
+	// in a stale cache would count as one that has not run.
 	locked, resumed *writes
 }
 
@@ -50,8 +50,8 @@ type identities interface {
 
 // identity returns a function that makes the identity that acts: that of the target, or of a
 // HelmRelease that is held if the target is gone, or the controller's own if there is none. The
-// controller does no more than the garbage collector would: it stops and deletes what the
-// Operation owns.
+// controller itself only stops and deletes objects that the Operation owns, as the garbage
+// collector would.
 func (o *observer) identity(rec reconciliation) func(context.Context) (*identity, error) {
 	hr := rec.hr
 	if hr == nil && len(rec.held) > 0 {

@@ -43,14 +43,14 @@ import (
 const hookText = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: migrate, annotations: {helm.sh/hook: pre-upgrade}}\n" +
 	"spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: a, envFrom: [{secretRef: {name: live, optional: true}}]}]}}}\n"
 
-// bench is an Operation, its release, and all who are asked or told.
+// bench is an Operation, its release, and the stubs of its reconciler.
 type bench struct {
 	t *testing.T
 	r *Reconciler
 	c client.Client
 	// did are the writes in their order.
 	did []string
-	// refuse, if set, is what a write is answered with.
+	// refuse, if set, returns the answer to a write.
 	refuse func(did string) error
 	stored helm.Stored
 	unread error
@@ -214,8 +214,8 @@ func (b *bench) untilJob() *batchv1.Job {
 	return nil
 }
 
-// TestOperationSteps: what each reconciliation writes, and in which order: the status is
-// there before anything is done.
+// TestOperationSteps: the writes of each reconciliation in their order. The status precedes the
+// action.
 func TestOperationSteps(t *testing.T) {
 	b := newBench(t)
 	var all [][]string
@@ -345,7 +345,7 @@ func TestOperationVerifiesWhatIsNew(t *testing.T) {
 	}
 }
 
-// TestOperationConflict: what was decided on an old read is not done.
+// TestOperationConflict: a decision from a stale read is not carried out.
 func TestOperationConflict(t *testing.T) {
 	b := newBench(t)
 	b.refuse = func(did string) error {
@@ -440,8 +440,7 @@ func (b *bench) fail(job *batchv1.Job, at time.Time) {
 	}
 }
 
-// TestOperationLogsFail: what may be read a moment later is waited for, and nothing
-// else.
+// TestOperationLogsFail: a log is waited for only if a later read may succeed.
 func TestOperationLogsFail(t *testing.T) {
 	for name, tc := range map[string]struct {
 		err   error
@@ -567,7 +566,7 @@ func TestOperationStale(t *testing.T) {
 	if b.r.resumed.replaced[client.ObjectKeyFromObject(&jobs.Items[0])] == "" {
 		t.Error("that it was let run is forgotten")
 	}
-	// The cache goes on showing what was there before.
+	// The cache still has the former version.
 	b.r.resumed.record(&jobs.Items[0])
 	b.did = nil
 	result, err := b.r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(op)})
@@ -576,7 +575,7 @@ func TestOperationStale(t *testing.T) {
 	}
 }
 
-// TestOperationOver: what is over costs nothing.
+// TestOperationOver: an Operation that has ended causes no requests.
 func TestOperationOver(t *testing.T) {
 	b := newBench(t)
 	op := b.operation()
@@ -590,8 +589,8 @@ func TestOperationOver(t *testing.T) {
 	}
 }
 
-// TestOperationRefused: what the API server, or who admits objects for it, says of a
-// Job that it refuses is told, without what is secret, reason or none.
+// TestOperationRefused: the error of the API server or of an admission webhook about a Job is
+// reported without secrets.
 func TestOperationRefused(t *testing.T) {
 	t.Parallel()
 	said := "denied the request: not like this: {\"a\":\"s3cr3t-value\",\"b\":\"from-values\"}"

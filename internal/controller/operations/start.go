@@ -23,7 +23,7 @@ import (
 )
 
 // startRetry is the interval between checks whether Operations can be watched, if no change of
-// the capabilities is noticed.
+// the capabilities is observed.
 const startRetry = 10 * time.Minute
 
 // Starter starts the controller of Operations once they can be watched. After an upgrade of the

@@ -13,8 +13,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/hookjob"
 )
 
-// TestUncoveredTestsAreNoHooks: a hook that is a test, too, is not run by another event if the digest
-// does not cover tests. The stored record is not changed.
+// TestUncoveredTestsAreNoHooks: a hook that is a test, too, is not run by another event if the
+// digest does not cover tests. The stored record is not changed.
 func TestUncoveredTestsAreNoHooks(t *testing.T) {
 	b := newBench(t)
 	b.stored.Revision.HelmControllerDigest = "sha256:1"

@@ -106,8 +106,8 @@ func (releaseChanged) Update(e event.UpdateEvent) bool {
 		!equality.Semantic.DeepEqual(before.Status.History, after.Status.History)
 }
 
-// ended enqueues what waits for the end of an Operation: other Operations, and the HelmReleases
-// that name it as their holder.
+// ended enqueues the objects that wait for the end of an Operation: other Operations, and the
+// HelmReleases that name it as their holder.
 func (r *Reconciler) ended() handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	enqueue := func(ctx context.Context, op client.Object, q queue) {

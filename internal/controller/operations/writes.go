@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// writes remembers which version of each object the last write replaced. The cache may return
-// that version for a moment, and a reconciliation of it could not write its result. The zero value
+// writes stores the version of each object that the last write replaced. The cache may return that
+// version for a moment, and a reconciliation of it could not write its result. The zero value
 // is ready for use, by any number of goroutines.
 type writes struct {
 	mu       sync.Mutex

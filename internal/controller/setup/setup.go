@@ -36,7 +36,7 @@ type Options struct {
 	// to impersonate where a HelmRelease names none; empty is the controller's own identity.
 	Clusters              *cluster.Connections
 	DefaultServiceAccount string
-	// Workloads limits what ConfigMaps that describe other clusters may contain.
+	// Workloads limits the contents of ConfigMaps that describe other clusters.
 	Workloads cluster.WorkloadOptions
 	Metrics   *metrics.Metrics
 	// Notifications posts events; nil posts none.
@@ -71,7 +71,7 @@ type Options struct {
 	ClusterID        string
 }
 
-// Add registers both controllers with a manager, and what they need beside it: probes of clusters
+// Add registers both controllers with a manager, and the parts that they share: probes of clusters
 // that do not answer, and the watch of the capabilities of the API server.
 func Add(mgr ctrl.Manager, o Options) error {
 	connections := &connection.Finder{

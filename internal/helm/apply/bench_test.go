@@ -22,8 +22,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/helm/apitest"
 )
 
-// stub answers every request for an object with the same one, which is ready, and
-// knows just enough else to be talked to.
+// stub answers every request for an object with the same object, which is ready, and supports
+// discovery.
 type stub struct{ whole, metadata []byte }
 
 func newStub(b *testing.B) stub {
@@ -78,7 +78,7 @@ func (s stub) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// crowd is a client and a list of Deployments in it.
+// crowd returns a client and a list of Deployments.
 func crowd(b *testing.B, n int) (*Client, kube.ResourceList, []runtime.Object) {
 	b.Helper()
 	conn, err := cluster.Connect(&rest.Config{Host: "http://cluster", Transport: newStub(b), QPS: -1})
@@ -103,7 +103,7 @@ func crowd(b *testing.B, n int) (*Client, kube.ResourceList, []runtime.Object) {
 	return c, list, objects
 }
 
-// BenchmarkApply tries out, applies and waits for twenty Deployments, which are
+// BenchmarkApply sends dry runs of twenty Deployments, applies them, and waits for them. They are
 // ready at once.
 func BenchmarkApply(b *testing.B) {
 	c, list, objects := crowd(b, 20)
@@ -135,7 +135,7 @@ func BenchmarkWait(b *testing.B) {
 	}
 }
 
-// BenchmarkChanged compares 500 objects with what they were.
+// BenchmarkChanged compares 500 objects with those of the previous revision.
 func BenchmarkChanged(b *testing.B) {
 	_, list, _ := crowd(b, 500)
 	_, previous, _ := crowd(b, 500)

@@ -23,11 +23,11 @@ import (
 	"github.com/pintle-dev/pintle/internal/helm/apitest"
 )
 
-// built is what can be compared of an object.
+// built has the fields of an object that are compared.
 type built struct {
 	Name, Namespace, Source, ResourceVersion string
 	Resource, Kind, Scope                    string
-	// Path is where the client asks for objects of the kind.
+	// Path is that of requests for objects of the kind.
 	Path   string
 	Object string
 }
@@ -50,7 +50,7 @@ func summary(t *testing.T, list kube.ResourceList) []built {
 	return all
 }
 
-// manifests are what the differential test is played with.
+// manifests are the input of TestBuildAsHelm.
 func manifests() map[string]string {
 	const cm = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
 	return map[string]string{
@@ -144,9 +144,9 @@ func TestBuildAsHelm(t *testing.T) {
 	}
 }
 
-// TestBuildLooksOncePerKind: a kind that does not exist is looked for once, however
-// many objects are of it, and no group and version gets a second client.
-func TestBuildLooksOncePerKind(t *testing.T) {
+// TestBuildReadsKindsOnce: a kind that does not exist is requested once for all its objects, and
+// there is one client for each group and version.
+func TestBuildReadsKindsOnce(t *testing.T) {
 	w := newWorld(t)
 	asked := 0
 	w.Refuse = func(_, path string) int {
@@ -177,8 +177,8 @@ func TestBuildLooksOncePerKind(t *testing.T) {
 	}
 }
 
-// TestJobsDoNotShareALimit: each may make as many requests as the flags say, or jobs
-// would wait for each other.
+// TestJobsDoNotShareALimit: each job has a rate limit of its own. Otherwise jobs would wait for
+// each other.
 func TestJobsDoNotShareALimit(t *testing.T) {
 	w := newWorld(t)
 	config := w.Config()
@@ -201,7 +201,7 @@ func TestJobsDoNotShareALimit(t *testing.T) {
 	}
 }
 
-// benchManifest is what the chart of the benchmarks renders, without its texts.
+// benchManifest is the manifest of the benchmark chart, without its texts.
 const benchManifest = `---
 # Source: bench/templates/serviceaccount.yaml
 apiVersion: v1
@@ -279,7 +279,7 @@ spec:
 
 func BenchmarkBuild(b *testing.B) {
 	w := &world{t: b, Server: apitest.New(b)}
-	// With what a real configuration has, whose TLS options every client goes through.
+	// Each client of a real configuration reads its TLS options.
 	authority := httptest.NewTLSServer(nil)
 	defer authority.Close()
 	config := &rest.Config{Host: "https://cluster", QPS: 50, Burst: 300, BearerToken: "t", TLSClientConfig: rest.TLSClientConfig{

@@ -16,8 +16,8 @@ import (
 const thingCRD = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things.example.com}\n" +
 	"spec: {group: example.com, names: {kind: Thing}, versions: [{name: v1, served: true}, {name: v0, served: false}]}\n"
 
-// TestCRDsAreServed: established is not yet served, and what was discovered before
-// counts no more. A version that is not to be served is not waited for.
+// TestCRDsAreServed: an established CRD is not served yet. The cached discovery is dropped when the
+// CRD is served.
 func TestCRDsAreServed(t *testing.T) {
 	cases := map[string]struct {
 		reason   string

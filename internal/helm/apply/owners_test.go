@@ -17,9 +17,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// TestOwners: what a release has is what the newest revision says, unless it is
-// uninstalled, and the deployed one, wherever they are stored. What cannot be read
-// is said, but not where others keep their records.
+// TestOwners: a release has the objects of the newest revision, unless that is uninstalled, and of
+// the deployed one, in all storage namespaces. Errors do not name the storage namespaces of others.
 func TestOwners(t *testing.T) {
 	const nothing = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: else}\n"
 	const gone = "apiVersion: gone.example.com/v1\nkind: Gone\nmetadata: {name: one}\n"

@@ -59,8 +59,7 @@ func TestMustMigrate(t *testing.T) {
 	}
 }
 
-// TestBodyOnce: what was tried out is what is applied, whatever became of the
-// object since.
+// TestBodyOnce: the body of the dry run is applied, once, even if the object has changed since.
 func TestBodyOnce(t *testing.T) {
 	w := newWorld(t)
 	c := w.client(t.Context(), nil)
@@ -86,8 +85,7 @@ func TestBodyOnce(t *testing.T) {
 	}
 }
 
-// TestApplyAllGoesOn: one object that fails does not hide what became of others,
-// and nothing is pruned then.
+// TestApplyAllGoesOn: other objects are applied if one fails, and then no object is pruned.
 func TestApplyAllGoesOn(t *testing.T) {
 	w := newWorld(t)
 	w.Refuse = func(method, path string) int {

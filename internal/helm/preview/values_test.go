@@ -10,7 +10,7 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 )
 
-// The merge is Helm's, but for what Helm prints.
+// TestCoalesceIsHelms: the merge is the same as that of Helm, which also prints warnings.
 func TestCoalesceIsHelms(t *testing.T) {
 	t.Parallel()
 	type m = map[string]any

@@ -12,7 +12,7 @@ import (
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// TestOneLine: what is forbidden is said in a line, and nothing else is touched.
+// TestOneLine: errors about missing permissions have one line, and others stay as they are.
 func TestOneLine(t *testing.T) {
 	const may = `things is forbidden: User "system:serviceaccount:a:b" cannot create resource "things"`
 	forbidden := apierrors.NewForbidden(apischema.GroupResource{Resource: "things"}, "x", errors.New("not you"))

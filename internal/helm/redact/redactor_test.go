@@ -42,8 +42,8 @@ func TestDisguises(t *testing.T) {
 	}
 }
 
-// TestOwnSecrets: what is in the Secrets of a revision is taken out as soon as the
-// revision is met, and with the next it is what is in those.
+// TestOwnSecrets: the values in the Secrets of the last revision are redacted, and not those of the
+// revision before.
 func TestOwnSecrets(t *testing.T) {
 	t.Parallel()
 	secret := func(value string) *helmrelease.Release {

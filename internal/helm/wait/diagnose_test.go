@@ -24,8 +24,8 @@ func hopeless(mark string) func(release.DiagnosisRequest) *release.Diagnosis {
 	}
 }
 
-// TestSuspicion: what a wait asks, and when it ends.
-func TestSuspicion(t *testing.T) {
+// TestExamination: the requests to the Examiner during a wait, and the early end of the wait.
+func TestExamination(t *testing.T) {
 	n := 0
 	brief := func(q release.DiagnosisRequest) *release.Diagnosis {
 		if n++; q.Brief {

@@ -118,8 +118,8 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// Each object has to be ready once; what was ready is not looked at again, and
-// the slot is given back while nothing else happens.
+// TestWaitGoesOn: each object has to be ready once, and a ready object is not read again. The slot
+// is released while the wait blocks.
 func TestWaitGoesOn(t *testing.T) {
 	w := newWorld(t)
 	w.Put(onePath, apitest.Parse(t, oneYAML).Object)

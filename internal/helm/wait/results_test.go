@@ -63,8 +63,8 @@ func TestLearnDeleted(t *testing.T) {
 	}
 }
 
-// TestEchoesFade: what was answered to a write is one look and no more.
-func TestEchoesFade(t *testing.T) {
+// TestResultsAreUsedOnce: an apply result replaces one read.
+func TestResultsAreUsedOnce(t *testing.T) {
 	w := newWorld(t)
 	c, list := patient(t.Context(), t, w, nil, oneYAML)
 	if _, err := c.Create(list); err != nil {

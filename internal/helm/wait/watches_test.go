@@ -56,8 +56,8 @@ func begin(c *client, list kube.ResourceList) (ended func() error) {
 	return func() error { return <-done }
 }
 
-// TestFollow: what happens while an object is waited for, and which requests that
-// takes. No test of these ends before everything that was started has.
+// TestFollow: events during a wait, and the requests that they cause. No test of these ends
+// before all goroutines have.
 func TestFollow(t *testing.T) {
 	const watch, look, list = "WATCH " + jobsPath, "GET " + jobPath, "GET " + jobsPath
 	patience := time.Minute
@@ -175,7 +175,7 @@ func TestFollow(t *testing.T) {
 				if d := time.Since(begun); d != tc.after {
 					t.Errorf("%s: ended after %s, want %s", tc.reason, d, tc.after)
 				}
-				// What one who reads a watch asks does not wait for what the watch asks.
+				// The reads of a wait are independent of those of its watch.
 				got := w.TakeReads()
 				slices.Sort(got)
 				slices.Sort(tc.want)
@@ -234,13 +234,12 @@ func TestFollowTogether(t *testing.T) {
 	})
 }
 
-// TestJoinLate: who comes to a watch that may have told already what matters looks
-// once.
+// TestJoinLate: a wait that joins a running watch reads the object, since the watch may have sent
+// the event before.
 func TestJoinLate(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		// before is what happens to the object after it was written and before it is
-		// waited for, other before that to the one that is watched already.
+		// before changes the object between its write and the wait.
 		change func(w *world)
 		looks  int
 	}{
@@ -279,8 +278,8 @@ func TestJoinLate(t *testing.T) {
 	}
 }
 
-// TestJoinOlder: a watch that began after an object was written may lack what
-// happened to it.
+// TestJoinOlder: a watch that began after an object was written may lack events of it, so that the
+// object is read.
 func TestJoinOlder(t *testing.T) {
 	w := watchableWorld(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -333,7 +332,7 @@ func TestFollowIsCancelled(t *testing.T) {
 	}
 }
 
-// TestFollowNeedsTheLabel: an object that has lost its label is not told of.
+// TestFollowNeedsTheLabel: a watch sends no events of an object that has lost its label.
 func TestFollowNeedsTheLabel(t *testing.T) {
 	w := watchableWorld(t)
 	w.Created = func(object map[string]any) { (&unstructured.Unstructured{Object: object}).SetLabels(nil) }
@@ -347,8 +346,7 @@ func TestFollowNeedsTheLabel(t *testing.T) {
 	})
 }
 
-// TestServerThatHangsUp: watches that end at once are given up, and objects looked
-// at instead.
+// TestServerThatHangsUp: if watches end at once, the objects are polled.
 func TestServerThatHangsUp(t *testing.T) {
 	w := watchableWorld(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -377,8 +375,7 @@ func TestServerThatHangsUp(t *testing.T) {
 	})
 }
 
-// TestWaitForDelete: what is gone at once is not asked for, and what lingers is
-// followed to its end.
+// TestWaitForDelete: an object that is deleted at once is not read, and another one is watched.
 func TestWaitForDelete(t *testing.T) {
 	w := watchableWorld(t)
 	synctest.Test(t, func(t *testing.T) {

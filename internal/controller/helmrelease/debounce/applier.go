@@ -22,8 +22,8 @@ import (
 // +kubebuilder:rbac:groups=kustomize.toolkit.fluxcd.io,resources=kustomizations,verbs=get
 
 const (
-	// kustomizeName and kustomizeNamespace are the labels by which kustomize-controller marks
-	// the objects that it has applied.
+	// kustomizeName and kustomizeNamespace are the labels of objects that kustomize-controller
+	// has applied.
 	kustomizeName      = "kustomize.toolkit.fluxcd.io/name"
 	kustomizeNamespace = "kustomize.toolkit.fluxcd.io/namespace"
 
@@ -78,8 +78,9 @@ func (d *Debouncer) isApplying(ctx context.Context, key types.NamespacedName) bo
 
 // checksHealth reports whether a Kustomization has applied its objects and waits for their
 // readiness. kustomize-controller then sets Healthy to Unknown, together with a new message of
-// Reconciling. A health check that was cancelled leaves Healthy as it is, and the next phase changes
-// Reconciling later. kustomize-controller sets the time of a transition with each new message.
+// Reconciling. A health check that was cancelled leaves Healthy as it is, and the next phase
+// changes Reconciling later. kustomize-controller sets the time of a transition with each new
+// message.
 func checksHealth(reconciling, healthy *metav1.Condition) bool {
 	return healthy != nil && healthy.Status == metav1.ConditionUnknown &&
 		!healthy.LastTransitionTime.Before(&reconciling.LastTransitionTime)

@@ -32,7 +32,7 @@ type Debouncer struct {
 	Client, Cached, Live client.Reader
 	Memory               state.Memory[State]
 	Now                  func() time.Time
-	// NoConfigWatches is true if changes of ConfigMaps and Secrets are not noticed.
+	// NoConfigWatches is true if ConfigMaps and Secrets are not watched.
 	NoConfigWatches bool
 }
 

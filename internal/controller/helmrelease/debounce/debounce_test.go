@@ -77,7 +77,7 @@ func TestState(t *testing.T) {
 	}
 }
 
-// TestObserve: what counts are inputs of one applier, and nothing else.
+// TestObserve: only changes of inputs of one applier count.
 func TestObserve(t *testing.T) {
 	values := func(hr *helmv2.HelmRelease) {
 		hr.Spec.ValuesFrom = []helmv2.ValuesReference{{Kind: "ConfigMap", Name: "values"}}

@@ -9,8 +9,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// State is the memory of one HelmRelease: when the inputs changed that its applier writes. What
-// exists at the start of the process is no change.
+// State records when the inputs of one HelmRelease changed that its applier writes. Objects that
+// exist at the start of the process are no change.
 type State struct {
 	// tracked is true if another input of the HelmRelease has the same applier.
 	tracked bool

@@ -98,7 +98,7 @@ func (d *discovered) connections() *cluster.Connections {
 	return cluster.NewConnections(&rest.Config{Host: "http://apiserver", Transport: d}, cluster.Options{Now: time.Now})
 }
 
-// targets notes what is awaited.
+// targets records the objects that are awaited.
 type targets struct {
 	mu      sync.Mutex
 	awaited map[types.NamespacedName]string
@@ -184,8 +184,8 @@ func TestSubscriptions(t *testing.T) {
 	})
 }
 
-// TestNamesake: what else has a name is asked for as the release, of kinds that are
-// served, and not at every reconciliation.
+// TestNamesake: objects of other kinds with the name are read with the identity of the release, of
+// served kinds only, and not in each reconciliation.
 func TestNamesake(t *testing.T) {
 	server := &discovered{objects: []string{"infra"}}
 	now := time.Unix(1000, 0)

@@ -1,7 +1,8 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dependency handles what HelmReleases depend on, apart from the rules in package inputs.
+// Package dependency watches and reads the objects that HelmReleases depend on. The rules are in
+// package inputs.
 // Its files, from the top:
 //
 //	subscriptions.go  enqueues a HelmRelease when an object changes that it waits for

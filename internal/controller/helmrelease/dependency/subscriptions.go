@@ -28,7 +28,7 @@ const (
 )
 
 // searchPauses returns the pauses between searches for kinds after CRDs have changed: a kind is
-// served some time after the status of its CRD says so, and no event reports that.
+// served some time after the status of its CRD reports it as established, without an event.
 func searchPauses() []time.Duration {
 	return []time.Duration{
 		0, 250 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second,

@@ -74,8 +74,8 @@ func (m *Maker) Ensure(ctx context.Context, hr *helmv2.HelmRelease) (recorded st
 	}
 	chart := helmChart(hr)
 	applied, err := m.isApplied(ctx, chart)
-	// A field that the template does not set any more is not noticed by the comparison: each
-	// generation is applied until it has been attempted.
+	// The comparison ignores fields that the template does not set any more: each generation is
+	// applied until it has been attempted.
 	if err == nil && (!applied || hr.Status.LastAttemptedGeneration != hr.Generation) {
 		err = m.put(ctx, hr, chart)
 	}

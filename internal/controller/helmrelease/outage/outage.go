@@ -22,7 +22,7 @@ const (
 	// the fault. A restart of the API server takes less.
 	grace = 30 * time.Second
 	// MaxRetry limits the back-off of such reconciliations and of failed writes, so that the end
-	// of an outage is noticed soon.
+	// of an outage is detected soon.
 	MaxRetry = 30 * time.Second
 )
 

@@ -17,7 +17,7 @@ import (
 
 var errUnavailable = apierrors.NewServiceUnavailable("try again later")
 
-// TestObstacle: what is taken for an outage, and when one is over.
+// TestObstacle: which errors count as an outage, and when an outage ends.
 func TestObstacle(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1e9, 0)

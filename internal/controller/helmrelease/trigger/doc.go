@@ -10,5 +10,5 @@
 //	owners.go        HelmReleases that own a Helm release or an object of another
 //	predicates.go    which events are passed to the handlers
 //	queue.go         triggers from outside of watches
-//	handlers.go      what the handlers share
+//	handlers.go      functions of all handlers
 package trigger

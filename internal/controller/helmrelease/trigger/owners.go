@@ -18,9 +18,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// ReleaseOwners enqueues the HelmReleases that ask for a Helm release when its owner gives it up:
-// the owner is deleted, asks for another release, or has uninstalled the one that it does not
-// ask for any more.
+// ReleaseOwners enqueues the HelmReleases that request a Helm release when its owner gives it up:
+// the owner is deleted, requests another release, or has uninstalled the one that it does not
+// request any more.
 func (h *Handlers) ReleaseOwners() handler.EventHandler {
 	return handler.Funcs{
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) {
@@ -35,7 +35,7 @@ func (h *Handlers) ReleaseOwners() handler.EventHandler {
 	}
 }
 
-// ownedReleases returns the Helm releases that a HelmRelease asks for and has, as keys of
+// ownedReleases returns the Helm releases that a HelmRelease requests and has, as keys of
 // IndexRelease.
 func ownedReleases(obj client.Object) []string {
 	keys := controller.ReleaseKeys(obj)
@@ -47,7 +47,7 @@ func ownedReleases(obj client.Object) []string {
 	return slices.Compact(keys)
 }
 
-// enqueueOthers enqueues the HelmReleases other than owner that ask for any of some releases.
+// enqueueOthers enqueues the HelmReleases other than owner that request any of some releases.
 func (h *Handlers) enqueueOthers(ctx context.Context, owner client.Object, keys []string, q queue) {
 	for _, key := range keys {
 		var list helmv2.HelmReleaseList

@@ -66,7 +66,7 @@ func TestDependentsAreEnqueued(t *testing.T) {
 		controllertest.HelmRelease("prod", "asking", onExpression), controllertest.HelmRelease("prod", "answered", onExpression, readyAt(1)),
 		controllertest.HelmRelease("prod", "stranger"), controllertest.HelmRelease("test", "namesake", onDB),
 		controllertest.HelmRelease("test", "far", needing(helmv2.DependencyReference{Name: "db", Namespace: "prod"})),
-		// What it asks, it asks of another kind.
+		// Its expression is about an object of another kind.
 		controllertest.HelmRelease("prod", "mixed", needing(helmv2.DependencyReference{Name: "db"}, helmv2.DependencyReference{APIVersion: "v1", Kind: "ConfigMap", Name: "flags", ReadyExpr: "true"})),
 		controllertest.HelmRelease("prod", "other-kind", needing(helmv2.DependencyReference{APIVersion: "v1", Kind: "ConfigMap", Name: "db", ReadyExpr: "true"})),
 	}
@@ -173,8 +173,8 @@ func called(release, namespace string) func(*helmv2.HelmRelease) {
 	return func(hr *helmv2.HelmRelease) { hr.Spec.ReleaseName, hr.Spec.TargetNamespace = release, namespace }
 }
 
-// TestObjectOwners: who waits for objects of a release is reconciled when that may
-// have let go of them, and at no other time.
+// TestObjectOwners: a HelmRelease that waits for objects of a release is enqueued only when that
+// release may no longer own them.
 func TestObjectOwners(t *testing.T) {
 	at := func(version int, status helmv2.ReleaseStatus) *helmv2.Snapshot {
 		return &helmv2.Snapshot{Namespace: "apps", Name: "shop", Version: version, Status: status}

@@ -18,15 +18,14 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// witness is an Examiner that answers what it is told to, and writes down what it
-// was asked.
+// witness is an Examiner that returns a given answer and stores the requests.
 type witness struct {
 	answer func(q release.DiagnosisRequest) *release.Diagnosis
 	world  *world
 
 	mu    sync.Mutex
 	asked []string
-	// secrets are those of the last question.
+	// secrets are those of the last request.
 	secrets []string
 	writes  []int
 }
@@ -67,8 +66,8 @@ func (w *witness) HookLogs(_ context.Context, namespace string, o metav1.ListOpt
 	return []release.ContainerLog{{Pod: "p", Container: "c", Text: "done, it is hunter2"}}, nil
 }
 
-// TestHookIsExamined: why a hook failed is asked before it is deleted, with what is
-// secret in the release, and the answer is in the outcome and in the record.
+// TestHookIsExamined: the cause of a failed hook is examined before the hook is deleted. The
+// request has the secrets of the release, and the answer is in the outcome and in the record.
 func TestHookIsExamined(t *testing.T) {
 	secret := "apiVersion: v1\nkind: Secret\nmetadata:\n  name: access\ndata:\n  a: " + base64.StdEncoding.EncodeToString([]byte("in-data")) + "\nstringData:\n  b: in-string-data\n"
 	for name, tc := range map[string]struct {
@@ -115,7 +114,7 @@ func TestHookIsExamined(t *testing.T) {
 	}
 }
 
-// TestHookLogs: those of a hook that succeeded are read if its chart wants it.
+// TestHookLogs: the logs of a successful hook are read if its chart asks for that.
 func TestHookLogs(t *testing.T) {
 	for policy, asked := range map[string][]string{
 		"hook-succeeded": {"log prod job-name=migrate"}, "hook-failed": nil,
@@ -139,7 +138,7 @@ func TestHookLogs(t *testing.T) {
 	}
 }
 
-// TestTestIsExamined: so is a test that fails, by its name.
+// TestTestIsExamined: a failed test is examined, and its name is in the error.
 func TestTestIsExamined(t *testing.T) {
 	w := newWorld(t)
 	files := note()
@@ -156,7 +155,7 @@ func TestTestIsExamined(t *testing.T) {
 	}
 }
 
-// TestRefusalIsExamined: that an object is refused is no matter of waiting.
+// TestRefusalIsExamined: a refused object is examined without a wait.
 func TestRefusalIsExamined(t *testing.T) {
 	w := newWorld(t)
 	w.Refuse = func(method, path string) int {

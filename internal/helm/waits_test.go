@@ -28,12 +28,12 @@ const (
 	secretYAML = "apiVersion: v1\nkind: Secret\nmetadata: {name: one}\n"
 )
 
-// mannered is a client for the objects of manifests that waits as edit wants it.
+// mannered returns the client of a job, and the objects of manifests.
 func mannered(ctx context.Context, t *testing.T, w *world, manifests string, edit func(*Job)) (*apply.Client, kube.ResourceList) {
 	t.Helper()
 	j := job(release.Install{}, chart.Artifact{}, "1.0.0", nil)
 	edit(&j)
-	r, err := w.runner.prepare(ctx, w.conn, j, redact.Redactor{}, false)
+	r, err := w.runner.prepare(ctx, w.conn, j, redact.Redactor{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,8 +132,8 @@ func TestWaitByExpressions(t *testing.T) {
 	}
 }
 
-// Rules that cannot be read end an action before it begins, but they do not keep a
-// release alive that is to be removed.
+// TestBadExpressions: expressions that cannot be compiled end an action before it begins, but not
+// an uninstall.
 func TestBadExpressions(t *testing.T) {
 	w := newWorld(t)
 	artifact := w.chart("1.0.0", note())
@@ -151,8 +151,8 @@ func TestBadExpressions(t *testing.T) {
 	}
 }
 
-// Helm's own checks differ: a Job that has only been created is ready if it
-// need not complete, and a ConfigMap that does not exist is.
+// TestLegacyWait: the checks of Helm 3 differ. A Job that has been created is ready, unless it has
+// to complete, and a ConfigMap that does not exist is ready.
 func TestLegacyWait(t *testing.T) {
 	const (
 		jobFailed = `status: {failed: 1, conditions: [{type: Failed, status: "True"}]}`
@@ -220,8 +220,8 @@ func TestLegacyWait(t *testing.T) {
 	}
 }
 
-// Something else being wanted ends the wait for objects. Hooks, tests and
-// deletions are not left halfway, and definitions neither.
+// TestSupersededWait: the wait for objects ends if the action is outdated. Waits for hooks, tests
+// and deletions do not.
 func TestSupersededWait(t *testing.T) {
 	legacy := func(j *Job) { j.Spec.WaitStrategy = &helmv2.WaitStrategy{Name: helmv2.WaitLegacy} }
 	cases := map[string]struct {
