@@ -5,16 +5,6 @@ package cluster
 
 import "time"
 
-const (
-	// firstPause is the time between a failed probe and the next one. It doubles up to
-	// longestPause.
-	firstPause   = time.Second
-	longestPause = time.Minute
-	// probeGap is the least time between a successful probe and the next one. It bounds the
-	// probes of a server that answers some requests and drops others.
-	probeGap = time.Second
-)
-
 // phase is the state of a connection to a cluster.
 type phase int
 

@@ -9,6 +9,16 @@ import (
 	"time"
 )
 
+const (
+	// firstPause is the time between a failed probe and the next one. It doubles up to
+	// longestPause.
+	firstPause   = time.Second
+	longestPause = time.Minute
+	// probeGap is the least time between a successful probe and the next one. It bounds the
+	// probes of a server that answers some requests and drops others.
+	probeGap = time.Second
+)
+
 // sendProbes probes clusters that do not answer, until ctx ends.
 func (s *gates) sendProbes(ctx context.Context) {
 	s.probing.Store(true)

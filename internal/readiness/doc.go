@@ -12,7 +12,7 @@
 //	check.go        the checks of live objects: ready, with complete Jobs, done as a hook, gone
 //	job.go          the state of a Job
 //	observation.go  observations of objects in answers and events
-//	known.go        Known, the state of one object from answers and events in any order. Only
+//	existence.go    Known, the state of one object from answers and events in any order. Only
 //	                Known decides whether an observation is newer than the known state, whether
 //	                it is about the same object, and whether that object is gone.
 package readiness

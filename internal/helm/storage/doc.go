@@ -7,19 +7,19 @@
 //
 // Files, top-down:
 //
-//	live.go       reads that use neither index nor cache
-//	history.go    the revisions of a release for a decision, and which of them are read
-//	driver.go     Driver, which labels new revisions and reports which revisions were stored
-//	store.go      Store, which all actions share, and Open, which returns the driver of one
-//	secrets.go    reads and writes of one release by the driver
-//	stored.go     revisions that the driver knows
-//	index.go      Index, the metadata of all records of a cluster from one watch
-//	cache.go      revisions and Secrets that were read before
-//	secretapi.go  requests about Secrets; most answers are metadata only
-//	size.go       the size of a record, and its parts
-//	digest.go     digests of revisions, for snapshots of Pintle and of helm-controller
-//	pack.go       compression of records
-//	record.go     a record as its metadata describes it
-//	labels.go     the labels of records
-//	codec.go      the JSON of records, and the fields that only newer versions of Helm know
+//	live.go         reads that use neither index nor cache
+//	history.go      the revisions of a release for a decision, and which of them are read
+//	driver.go       Driver, which labels new revisions and reports which revisions were stored
+//	store.go        Store, which all actions share, and Open, which returns the driver of one
+//	secrets.go      reads and writes of one release by the driver
+//	stored.go       revisions that the driver knows
+//	index.go        Index, the metadata of all records of a cluster from one watch
+//	cache.go        revisions and Secrets that were read before
+//	secretapi.go    requests about Secrets; most answers are metadata only
+//	size.go         the size of a record, and its parts
+//	digest.go       digests of revisions, for snapshots of Pintle and of helm-controller
+//	compression.go  compression of records
+//	record.go       a record as its metadata describes it
+//	labels.go       the labels of records
+//	json.go         the JSON of records, and the fields that only newer versions of Helm know
 package storage
