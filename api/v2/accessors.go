@@ -96,8 +96,8 @@ func (hr *HelmRelease) GetTimeout() time.Duration {
 }
 
 // GetMaxHistory returns the number of revisions that Helm keeps; 0 means all of them.
-func (hr *HelmRelease) GetMaxHistory() int {
-	return pointerOr(hr.Spec.MaxHistory, DefaultMaxHistory)
+func (spec *HelmReleaseSpec) GetMaxHistory() int {
+	return pointerOr(spec.MaxHistory, DefaultMaxHistory)
 }
 
 // UsePersistentClient reports whether one client is used for a whole reconciliation.
@@ -107,22 +107,22 @@ func (hr *HelmRelease) UsePersistentClient() bool {
 
 // GetInstall returns the settings of installs, zero if there are none. The caller must not change
 // it.
-func (hr *HelmRelease) GetInstall() *Install { return pointer(hr.Spec.Install) }
+func (spec *HelmReleaseSpec) GetInstall() *Install { return pointer(spec.Install) }
 
 // GetUpgrade returns the settings of upgrades, zero if there are none. The caller must not change
 // it.
-func (hr *HelmRelease) GetUpgrade() *Upgrade { return pointer(hr.Spec.Upgrade) }
+func (spec *HelmReleaseSpec) GetUpgrade() *Upgrade { return pointer(spec.Upgrade) }
 
 // GetTest returns the settings of tests, zero if there are none. The caller must not change it.
-func (hr *HelmRelease) GetTest() *Test { return pointer(hr.Spec.Test) }
+func (spec *HelmReleaseSpec) GetTest() *Test { return pointer(spec.Test) }
 
 // GetRollback returns the settings of rollbacks, zero if there are none. The caller must not change
 // it.
-func (hr *HelmRelease) GetRollback() *Rollback { return pointer(hr.Spec.Rollback) }
+func (spec *HelmReleaseSpec) GetRollback() *Rollback { return pointer(spec.Rollback) }
 
 // GetUninstall returns the settings of uninstalls, zero if there are none. The caller must not
 // change it.
-func (hr *HelmRelease) GetUninstall() *Uninstall { return pointer(hr.Spec.Uninstall) }
+func (spec *HelmReleaseSpec) GetUninstall() *Uninstall { return pointer(spec.Uninstall) }
 
 // GetDriftMode returns the drift detection mode.
 func (hr *HelmRelease) GetDriftMode() DriftDetectionMode {
@@ -130,21 +130,21 @@ func (hr *HelmRelease) GetDriftMode() DriftDetectionMode {
 }
 
 // GetWaitStrategy returns the readiness checks to use.
-func (hr *HelmRelease) GetWaitStrategy(defaults Defaults) WaitStrategyName {
+func (spec *HelmReleaseSpec) GetWaitStrategy(defaults Defaults) WaitStrategyName {
 	fallback := WaitPoller
 	if defaults.Helm3 {
 		fallback = WaitLegacy
 	}
-	return or(pointer(hr.Spec.WaitStrategy).Name, fallback)
+	return or(pointer(spec.WaitStrategy).Name, fallback)
 }
 
 // GetPostRenderStrategy returns the treatment of hooks by post-renderers.
-func (hr *HelmRelease) GetPostRenderStrategy(defaults Defaults) PostRenderStrategy {
+func (spec *HelmReleaseSpec) GetPostRenderStrategy(defaults Defaults) PostRenderStrategy {
 	fallback := PostRenderCombined
 	if defaults.Helm3 {
 		fallback = PostRenderNoHooks
 	}
-	return or(hr.Spec.PostRenderStrategy, fallback)
+	return or(spec.PostRenderStrategy, fallback)
 }
 
 // GetInterval returns the interval at which the source is checked for a newer chart. The default is

@@ -74,13 +74,13 @@ func ask(hr *helmv2.HelmRelease, d helmv2.Defaults) answers {
 		"helmChart":             hr.GetHelmChartName(),
 		"interval":              hr.GetInterval(),
 		"timeout":               timeout,
-		"maxHistory":            hr.GetMaxHistory(),
+		"maxHistory":            hr.Spec.GetMaxHistory(),
 		"persistentClient":      hr.UsePersistentClient(),
 		"chartTemplate":         hr.HasChartTemplate(),
 		"chartRef":              hr.HasChartRef(),
 		"drift":                 hr.GetDriftMode(),
-		"wait":                  hr.GetWaitStrategy(d),
-		"postRender":            hr.GetPostRenderStrategy(d),
+		"wait":                  hr.Spec.GetWaitStrategy(d),
+		"postRender":            hr.Spec.GetPostRenderStrategy(d),
 		"install.timeout":       spec.Install.GetTimeout(timeout),
 		"install.strategy":      spec.Install.GetStrategy(d),
 		"install.retryInterval": spec.Install.GetRetryInterval(),
@@ -265,14 +265,14 @@ func TestReferenceAccessors(t *testing.T) {
 // TestActionsAreNeverNil: settings can be read even if the spec has none.
 func TestActionsAreNeverNil(t *testing.T) {
 	hr := &helmv2.HelmRelease{}
-	if hr.GetInstall().Replace || hr.GetUpgrade().Force || hr.GetTest().Enable || hr.GetRollback().Force || hr.GetUninstall().KeepHistory {
+	if hr.Spec.GetInstall().Replace || hr.Spec.GetUpgrade().Force || hr.Spec.GetTest().Enable || hr.Spec.GetRollback().Force || hr.Spec.GetUninstall().KeepHistory {
 		t.Error("absent settings are not zero")
 	}
 	if !reflect.DeepEqual(hr, &helmv2.HelmRelease{}) {
 		t.Error("reading settings changed the object")
 	}
 	hr.Spec.Uninstall = &helmv2.Uninstall{KeepHistory: true}
-	if hr.GetUninstall() != hr.Spec.Uninstall {
+	if hr.Spec.GetUninstall() != hr.Spec.Uninstall {
 		t.Error("present settings are not those of the spec")
 	}
 }

@@ -166,7 +166,7 @@ func changesMethod(store *storage.Driver, last int, serverSide bool) bool {
 	if serverSide {
 		return last == 0 || store.ApplyMethod(last) != storage.ServerSide
 	}
-	for version := last; version > max(0, last-defaultMaxHistory); version-- {
+	for version := last; version > max(0, last-helmv2.DefaultMaxHistory); version-- {
 		if store.ApplyMethod(version) == storage.ServerSide {
 			return true
 		}

@@ -19,10 +19,7 @@ import (
 
 // install returns the settings of an install.
 func (r *run) install(ctx context.Context, a release.Install) settings {
-	spec := r.job.Spec.Install
-	if spec == nil {
-		spec = new(helmv2.Install)
-	}
+	spec := r.job.Spec.GetInstall()
 	target := r.job.Desired.Target
 	s := settings{
 		installs: true, timeout: a.Timeout, mode: modeOf(spec.UseServerSideApply(r.job.Defaults)), crds: spec.GetCRDs(),

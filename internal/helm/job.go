@@ -101,32 +101,20 @@ func (j *Job) failureLabel(ctx context.Context) func() string {
 	}
 }
 
-// defaultMaxHistory is the number of revisions that Helm keeps if the spec does not define it.
-const defaultMaxHistory = 5
-
-func (j *Job) maxHistory() int {
-	if j.Spec.MaxHistory == nil {
-		return defaultMaxHistory
-	}
-	return *j.Spec.MaxHistory
-}
-
 // waitsForJobs reports whether an action waits for Jobs when it waits for objects.
 func waitsForJobs(spec helmv2.HelmReleaseSpec, made helmv2.ReleaseAction) bool {
-	hr := helmv2.HelmRelease{Spec: spec}
 	if made == helmv2.ActionInstall {
-		return !hr.GetInstall().DisableWait && !hr.GetInstall().DisableWaitForJobs
+		return !spec.GetInstall().DisableWait && !spec.GetInstall().DisableWaitForJobs
 	}
 	if made == helmv2.ActionRollback {
-		return !hr.GetRollback().DisableWait && !hr.GetRollback().DisableWaitForJobs
+		return !spec.GetRollback().DisableWait && !spec.GetRollback().DisableWaitForJobs
 	}
-	return !hr.GetUpgrade().DisableWait && !hr.GetUpgrade().DisableWaitForJobs
+	return !spec.GetUpgrade().DisableWait && !spec.GetUpgrade().DisableWaitForJobs
 }
 
 // waitOptions returns the readiness checks of a spec.
 func waitOptions(spec helmv2.HelmReleaseSpec, defaults helmv2.Defaults) (o wait.Options, err error) {
-	hr := helmv2.HelmRelease{Spec: spec}
-	o.Legacy = hr.GetWaitStrategy(defaults) == helmv2.WaitLegacy
+	o.Legacy = spec.GetWaitStrategy(defaults) == helmv2.WaitLegacy
 	if !o.Legacy {
 		o.Checks, err = cel.CompileReadinessChecks(spec.HealthCheckExprs)
 	}
@@ -139,17 +127,16 @@ func waitOptions(spec helmv2.HelmReleaseSpec, defaults helmv2.Defaults) (o wait.
 func (j *Job) waitOptions() (wait.Options, error) {
 	o, err := waitOptions(j.Spec, j.Defaults)
 	o.Examiner, o.Patient, o.HookRole = j.Examiner, j.Patient, release.RoleHook
-	hr := helmv2.HelmRelease{Spec: j.Spec}
 	waits := true
 	switch j.Action.(type) {
 	case release.Install:
-		waits = !hr.GetInstall().DisableWait
+		waits = !j.Spec.GetInstall().DisableWait
 	case release.Upgrade:
-		waits = !hr.GetUpgrade().DisableWait
+		waits = !j.Spec.GetUpgrade().DisableWait
 	case release.Rollback:
-		waits = !hr.GetRollback().DisableWait
+		waits = !j.Spec.GetRollback().DisableWait
 	case release.Uninstall:
-		waits = !hr.GetUninstall().DisableWait
+		waits = !j.Spec.GetUninstall().DisableWait
 		err = nil
 	case release.Unlock:
 		err = nil

@@ -21,10 +21,7 @@ func (r *run) rollback(a release.Rollback) error {
 	if err := checkRollback(r.config.Releases, target, a.Version); err != nil {
 		return err
 	}
-	spec := r.job.Spec.Rollback
-	if spec == nil {
-		spec = new(helmv2.Rollback)
-	}
+	spec := r.job.Spec.GetRollback()
 	if spec.Recreate { //nolint:staticcheck // the deprecated field gets a warning
 		r.logs.Printf("spec.rollback.recreate has no effect")
 	}
@@ -38,7 +35,7 @@ func (r *run) rollback(a release.Rollback) error {
 	u.DisableHooks = spec.DisableHooks
 	u.Force = spec.Force
 	u.CleanupOnFail = spec.CleanupOnFail
-	u.MaxHistory = r.job.maxHistory()
+	u.MaxHistory = r.job.Spec.GetMaxHistory()
 	err := u.Run(target.Name)
 	if err == nil {
 		return nil

@@ -532,9 +532,9 @@ func TestHistoryErrors(t *testing.T) {
 
 func TestMaxHistory(t *testing.T) {
 	three := 3
-	for want, spec := range map[int]*int{defaultMaxHistory: nil, three: &three} {
+	for want, spec := range map[int]*int{helmv2.DefaultMaxHistory: nil, three: &three} {
 		j := Job{Spec: helmv2.HelmReleaseSpec{MaxHistory: spec}}
-		if got := j.maxHistory(); got != want {
+		if got := j.Spec.GetMaxHistory(); got != want {
 			t.Errorf("got %d, want %d", got, want)
 		}
 	}

@@ -189,15 +189,10 @@ func (r *Runner) Hooks(ctx context.Context, getter genericclioptions.RESTClientG
 // pending describes the action that runs on a release according to its newest revision; empty if
 // there is none.
 func pending(newest *release.Revision) string {
-	if newest == nil {
+	if newest == nil || !newest.Pending() && newest.Status != helmv2.StatusUninstalling {
 		return ""
 	}
-	switch newest.Status {
-	case helmv2.StatusPendingInstall, helmv2.StatusPendingUpgrade, helmv2.StatusPendingRollback, helmv2.StatusUninstalling:
-		return fmt.Sprintf("revision %d of the release is %s", newest.Version, newest.Status)
-	case helmv2.StatusDeployed, helmv2.StatusFailed, helmv2.StatusSuperseded, helmv2.StatusUninstalled, helmv2.StatusUnknown:
-	}
-	return ""
+	return fmt.Sprintf("revision %d of the release is %s", newest.Version, newest.Status)
 }
 
 // hooksOf returns the hooks of a revision, and the objects whose selectors may match their Pods.

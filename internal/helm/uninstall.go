@@ -18,10 +18,7 @@ import (
 
 // uninstall uninstalls the release.
 func (r *run) uninstall(a release.Uninstall) error {
-	spec := r.job.Spec.Uninstall
-	if spec == nil {
-		spec = new(helmv2.Uninstall)
-	}
+	spec := r.job.Spec.GetUninstall()
 	u := action.NewUninstall(r.config)
 	u.Timeout = a.Timeout
 	u.DisableHooks = spec.DisableHooks

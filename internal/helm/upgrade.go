@@ -14,17 +14,13 @@ import (
 	helmstorage "helm.sh/helm/v3/pkg/storage"
 	"helm.sh/helm/v3/pkg/storage/driver"
 
-	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/helm/preview"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
 // upgrade returns the settings of an upgrade.
 func (r *run) upgrade(a release.Upgrade) settings {
-	spec := r.job.Spec.Upgrade
-	if spec == nil {
-		spec = new(helmv2.Upgrade)
-	}
+	spec := r.job.Spec.GetUpgrade()
 	target := r.job.Desired.Target
 	s := settings{
 		timeout: a.Timeout, mode: spec.GetServerSideApply(), force: spec.Force, crds: spec.GetCRDs(),
@@ -39,7 +35,7 @@ func (r *run) upgrade(a release.Upgrade) settings {
 	s.start = func(config *action.Configuration, c *creation) error {
 		u := action.NewUpgrade(config)
 		u.Namespace, u.Timeout = target.Namespace, a.Timeout
-		u.MaxHistory = r.job.maxHistory()
+		u.MaxHistory = r.job.Spec.GetMaxHistory()
 		u.TakeOwnership = !spec.DisableTakeOwnership
 		u.Wait = !spec.DisableWait
 		u.WaitForJobs = !spec.DisableWaitForJobs

@@ -43,9 +43,9 @@ func basics(hr *helmv2.HelmRelease, suspension release.Suspension, defaults helm
 			UninstallTimeout:   spec.Uninstall.GetTimeout(hr.GetTimeout()),
 			Tests:              spec.Test.IsEnabled(),
 			IgnoreTestFailures: spec.Test.MustIgnoreFailures(),
-			TestFilters:        testFilters(hr.GetTest()),
+			TestFilters:        testFilters(hr.Spec.GetTest()),
 			Reinstall:          spec.Upgrade.GetChartNameChangeStrategy() == helmv2.ChartNameChangeReinstall,
-			PreserveValues:     hr.GetUpgrade().PreserveValues,
+			PreserveValues:     hr.Spec.GetUpgrade().PreserveValues,
 			Drift:              hr.GetDriftMode(),
 			DriftTimeout:       hr.GetTimeout(),
 		},
@@ -80,7 +80,7 @@ func installPolicy(hr *helmv2.HelmRelease, defaults helmv2.Defaults) release.Act
 		Retries:       r.GetRetries(),
 		RemediateLast: r.MustRemediateLastFailure(),
 		IgnoreTests:   r.MustIgnoreTestFailures(hr.Spec.Test.MustIgnoreFailures()),
-		NoHooks:       hr.GetInstall().DisableHooks,
+		NoHooks:       hr.Spec.GetInstall().DisableHooks,
 		Uninstall:     r.GetStrategy() == helmv2.RemediationUninstall,
 	}
 }
@@ -95,7 +95,7 @@ func upgradePolicy(hr *helmv2.HelmRelease, defaults helmv2.Defaults) release.Act
 		Retries:       r.GetRetries(),
 		RemediateLast: r.MustRemediateLastFailure(),
 		IgnoreTests:   r.MustIgnoreTestFailures(hr.Spec.Test.MustIgnoreFailures()),
-		NoHooks:       hr.GetUpgrade().DisableHooks,
+		NoHooks:       hr.Spec.GetUpgrade().DisableHooks,
 		Uninstall:     r.GetStrategy() == helmv2.RemediationUninstall,
 	}
 }

@@ -45,7 +45,7 @@ func (rec reconciliation) withHelmChart(name string) reconciliation {
 func (e *environment) job(rec reconciliation, action release.Action) helm.Job {
 	spec := *rec.hr.Spec.DeepCopy()
 	if rec.want.Deleted && rec.want.Deletion.NoHooks {
-		uninstall := *rec.hr.GetUninstall()
+		uninstall := *rec.hr.Spec.GetUninstall()
 		uninstall.DisableHooks = true
 		spec.Uninstall = &uninstall
 	}

@@ -23,15 +23,6 @@ import (
 // fieldManager is the name under which Pintle writes objects.
 const fieldManager = helmv2.FieldManager
 
-// The ownership metadata that Helm adds to every object when it applies the object. Stored
-// manifests do not contain it.
-const (
-	managedByLabel      = "app.kubernetes.io/managed-by"
-	managedByHelm       = "Helm"
-	nameAnnotation      = "meta.helm.sh/release-name"
-	namespaceAnnotation = "meta.helm.sh/release-namespace"
-)
-
 // Origin identifies the HelmRelease of an object.
 type Origin struct{ Name, Namespace string }
 
@@ -51,15 +42,16 @@ func (o Origin) label(info *resource.Info) error {
 	return nil
 }
 
-// setOwner adds Helm's ownership metadata to an object.
+// setOwner adds the ownership metadata to an object that Helm adds when it applies the object.
+// Stored manifests do not contain it.
 func setOwner(info *resource.Info, name, namespace string) {
 	object, ok := info.Object.(*unstructured.Unstructured)
 	if !ok {
 		return
 	}
-	object.SetLabels(with(object.GetLabels(), managedByLabel, managedByHelm))
-	annotations := with(object.GetAnnotations(), nameAnnotation, name)
-	annotations[namespaceAnnotation] = namespace
+	object.SetLabels(with(object.GetLabels(), helmv2.LabelManagedBy, helmv2.ManagedByHelm))
+	annotations := with(object.GetAnnotations(), helmv2.AnnotationHelmReleaseName, name)
+	annotations[helmv2.AnnotationHelmReleaseNamespace] = namespace
 	object.SetAnnotations(annotations)
 }
 
@@ -81,7 +73,7 @@ func ownershipMetadataOf(live runtime.Object) release.OwnershipMetadata {
 	}
 	annotations, labels := object.GetAnnotations(), object.GetLabels()
 	return release.OwnershipMetadata{
-		Name: annotations[nameAnnotation], Namespace: annotations[namespaceAnnotation],
+		Name: annotations[helmv2.AnnotationHelmReleaseName], Namespace: annotations[helmv2.AnnotationHelmReleaseNamespace],
 		OriginName: labels[helmv2.LabelName], OriginNamespace: labels[helmv2.LabelNamespace],
 	}
 }

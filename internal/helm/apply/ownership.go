@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/resource"
 
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/helm/wait"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -265,6 +266,6 @@ func hasOwnershipConflict(err error) bool {
 		return false
 	}
 	return slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool {
-		return strings.Contains(c.Field, nameAnnotation) || strings.Contains(c.Field, namespaceAnnotation)
+		return strings.Contains(c.Field, helmv2.AnnotationHelmReleaseName) || strings.Contains(c.Field, helmv2.AnnotationHelmReleaseNamespace)
 	})
 }

@@ -34,8 +34,7 @@ func NewAction(spec helmv2.HelmReleaseSpec, defaults helmv2.Defaults) (Action, e
 	if err != nil || renderer == nil {
 		return Action{}, err
 	}
-	hr := helmv2.HelmRelease{Spec: spec}
-	switch hr.GetPostRenderStrategy(defaults) {
+	switch spec.GetPostRenderStrategy(defaults) {
 	case helmv2.PostRenderNoHooks:
 		return Action{Manifest: manifestRenderer{Renderer: renderer, all: true}}, nil
 	case helmv2.PostRenderCombined, helmv2.PostRenderSeparate:
