@@ -13,6 +13,7 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -314,6 +315,7 @@ func (w world) stopped(a *harness.Controller, all []*helmv2.HelmRelease, leader 
 	// arrive when it continues.
 	w.upgradeAll(all, "fourth", 40*time.Second)
 	w.applied(all, "fourth")
+	w.labelled(len(all))
 	w.Must(a.Signal(syscall.SIGSTOP))
 	w.leaderAfter(leaseName, leader)
 	w.once(all, "fourth", before)
@@ -361,6 +363,22 @@ func (w world) applied(all []*helmv2.HelmRelease, message string) {
 		return "", true
 	}))
 	time.Sleep(2 * time.Second)
+}
+
+// labelled waits until the records of n upgrades state that all objects have been applied. That is
+// the last write of an upgrade while it waits for Pods, and follows the others by five seconds.
+func (w world) labelled(n int) {
+	w.Helper()
+	ctx, cancel := w.Bounded()
+	defer cancel()
+	w.Must(env.Until(ctx, "records to be labelled", func() (string, bool) {
+		var list corev1.SecretList
+		if err := env.Client.List(ctx, &list, client.InNamespace(w.Namespace), client.HasLabels{helmv2.LabelApplied},
+			client.MatchingLabels{"status": string(helmv2.StatusPendingUpgrade)}); err != nil {
+			return err.Error(), false
+		}
+		return fmt.Sprintf("%d of %d are", len(list.Items), n), len(list.Items) == n
+	}))
 }
 
 // TestShortOfMemory: a leader that is about to run out of memory ends as at any
