@@ -7,10 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pintle-dev/pintle/test/fixture"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/pintle-dev/pintle/test/fixture"
 )
 
 const (
