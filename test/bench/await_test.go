@@ -47,7 +47,7 @@ func TestBoard(t *testing.T) {
 	}
 }
 
-func TestNobodyWaitsForAReleaseThatIsGivenUp(t *testing.T) {
+func TestStalledReleasesAreNotAwaited(t *testing.T) {
 	refused := func(generation, observed int64, status metav1.ConditionStatus) *helmv2.HelmRelease {
 		hr := &helmv2.HelmRelease{}
 		hr.Name, hr.Generation, hr.Status.ObservedGeneration = releaseName(0), generation, observed

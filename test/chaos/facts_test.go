@@ -88,7 +88,7 @@ func TestSettledInOtherWays(t *testing.T) {
 	}
 }
 
-func TestJudge(t *testing.T) {
+func TestCompare(t *testing.T) {
 	upgrade, rollback := actionNamed(t, "upgrade").want, actionNamed(t, "rollback").want
 	for name, tc := range map[string]struct {
 		change func(*facts)
@@ -136,7 +136,7 @@ func same(t *testing.T, name string, got, want deviation) {
 	}
 }
 
-func TestJudgeCommits(t *testing.T) {
+func TestCompareCommits(t *testing.T) {
 	commits := []commit{{"one", true}, {"two", false}, {"three", false}}
 	run := func(messages ...string) (hooks []hook) {
 		for i, m := range messages {

@@ -140,7 +140,7 @@ func TestSubstance(t *testing.T) {
 	}
 }
 
-func TestNobodyElseHasWritten(t *testing.T) {
+func TestOtherWriters(t *testing.T) {
 	service := func(name string) *corev1.Service {
 		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
 	}

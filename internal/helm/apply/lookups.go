@@ -142,7 +142,8 @@ func (u unencodable) EncodeParameters(runtime.Object, apischema.GroupVersion) (u
 	return nil, u.err
 }
 
-// answered returns a request whose answer is an object, and which is never sent.
+// answered returns a request whose answer is an object, and which is never sent. Helm reads objects
+// by *rest.Request, which is no interface, so the answer comes from a transport.
 func answered(info *resource.Info, object runtime.Object) *rest.Request {
 	gv := info.Mapping.GroupVersionKind.GroupVersion()
 	content := resource.UnstructuredPlusDefaultContentConfig()

@@ -42,6 +42,8 @@ type firstPart struct {
 }
 
 // Sizes of a gzip header with an extra field, which holds the border of the two parts.
+// Without it, each upgrade would compress the superseded revision again, after reading it: 168 ms
+// instead of 13 ms for a chart of 800 files of 2 KB, by BenchmarkStore.
 const (
 	headerSize  = 10 + 2 + 4 + 8
 	extraMember = 4

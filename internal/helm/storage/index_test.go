@@ -241,7 +241,7 @@ func TestHistoryOfOurOwnWritesIsNotRead(t *testing.T) {
 	}
 }
 
-func TestHistoryIsReadOnceByEverybody(t *testing.T) {
+func TestHistoryIsReadOnce(t *testing.T) {
 	t.Parallel()
 	l := newIndexedSecrets(t)
 	l.make(t, 3)

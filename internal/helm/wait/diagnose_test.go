@@ -50,7 +50,7 @@ func TestExamination(t *testing.T) {
 			why: "a wait that goes well asks nothing", wait: (*client).Wait, readyAt: 19 * time.Second, after: 19 * time.Second,
 		},
 		"slow": {
-			why:  "silence is a ground for suspicion, less and less often",
+			why:  "silence is examined, less and less often",
 			wait: (*client).Wait, after: 5 * time.Minute,
 			asked: []string{"whether Deployment/app", "whether Deployment/app", "whether Deployment/app", "whether Deployment/app", "whether Deployment/app", "why Deployment/app"},
 			want:  "timeout waiting for",
