@@ -64,6 +64,7 @@ func mayImport() map[string][]string {
 		"helm/preview":                      {"render", "render/postrender"},
 		"helm/redact":                       {"diagnosis", "release"},
 		"helm/storage":                      {"release", "values"},
+		"helm/storage/storagetest":          {"helm/apitest", "helm/storage"},
 		"helm/wait":                         {"cel", "readiness", "release"},
 		"hookjob":                           {},
 		"inputs":                            {"cel", "chart", "readiness", "release", "values"},
@@ -250,7 +251,7 @@ func TestLibraries(t *testing.T) {
 	}{
 		{
 			libraries: []string{"helm.sh/helm"},
-			direct:    []string{"helm", "helm/apply", "helm/preview", "helm/redact", "helm/storage", "helm/wait", "chart", "render", "render/postrender", "values"},
+			direct:    []string{"helm", "helm/apply", "helm/preview", "helm/redact", "helm/storage", "helm/storage/storagetest", "helm/wait", "chart", "render", "render/postrender", "values"},
 			indirect:  []string{"inputs", "controller", "main"},
 		},
 		{

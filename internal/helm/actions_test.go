@@ -222,9 +222,9 @@ func TestUninstallAgain(t *testing.T) {
 		refuse func(method, path string) int
 		left   []helmv2.ReleaseStatus
 	}{
-		"Kept": {reason: "what is uninstalled already is as it should be", keep: true, left: []helmv2.ReleaseStatus{helmv2.StatusUninstalled}},
+		"Kept": {reason: "an uninstalled release stays", keep: true, left: []helmv2.ReleaseStatus{helmv2.StatusUninstalled}},
 		"Stuck": {
-			reason: "what was begun is brought to its end", keep: true, left: []helmv2.ReleaseStatus{helmv2.StatusUninstalled},
+			reason: "an interrupted uninstall is completed", keep: true, left: []helmv2.ReleaseStatus{helmv2.StatusUninstalled},
 			refuse: func(method, path string) int {
 				if method == http.MethodDelete && path == configMapPath {
 					return http.StatusForbidden
@@ -529,16 +529,16 @@ func TestRecheck(t *testing.T) {
 		stored bool
 	}{
 		"Ready": {
-			reason: "what became ready after all is deployed", stored: true,
+			reason: "a revision whose objects became ready is deployed", stored: true,
 			edit: func(w *world, _ *Job) { paused(w, true) },
 			want: []helmv2.ReleaseStatus{helmv2.StatusDeployed, helmv2.StatusSuperseded},
 		},
 		"NotReady": {
-			reason: "what is not ready is noted to have failed again", stored: true, err: "timeout waiting for: [Deployment/prod/app status: 'InProgress'",
+			reason: "a revision whose objects are not ready is stored as failed again", stored: true, err: "timeout waiting for: [Deployment/prod/app status: 'InProgress'",
 			want: []helmv2.ReleaseStatus{helmv2.StatusFailed, helmv2.StatusDeployed},
 		},
 		"NotNewest": {
-			reason: "only the newest revision says what the objects should be", err: "revision 1 of release app is not the newest, which is 2",
+			reason: "only the newest revision defines the objects", err: "revision 1 of release app is not the newest, which is 2",
 			edit: func(_ *world, j *Job) { j.Action = release.Recheck{Timeout: time.Minute, Version: 1} },
 			want: []helmv2.ReleaseStatus{helmv2.StatusFailed, helmv2.StatusDeployed},
 		},

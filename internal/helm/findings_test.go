@@ -18,8 +18,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// witness is an Examiner that returns a given answer and stores the requests.
-type witness struct {
+// fakeExaminer is an Examiner that returns a given answer and stores the requests.
+type fakeExaminer struct {
 	answer func(q release.DiagnosisRequest) *release.Diagnosis
 	world  *world
 
@@ -30,7 +30,7 @@ type witness struct {
 	writes  []int
 }
 
-func (w *witness) Examine(_ context.Context, q release.DiagnosisRequest) *release.Diagnosis {
+func (w *fakeExaminer) Examine(_ context.Context, q release.DiagnosisRequest) *release.Diagnosis {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	text := "why"
@@ -56,12 +56,12 @@ func (w *witness) Examine(_ context.Context, q release.DiagnosisRequest) *releas
 	return w.answer(q)
 }
 
-func (w *witness) Refused(s release.UnreadyObject, _ []string) *release.Diagnosis {
+func (w *fakeExaminer) Refused(s release.UnreadyObject, _ []string) *release.Diagnosis {
 	w.asked = append(w.asked, "refused "+s.Object.Kind+"/"+s.Object.Name)
 	return &release.Diagnosis{Code: "Forbidden", Object: s.Object, Summary: "it may not be"}
 }
 
-func (w *witness) HookLogs(_ context.Context, namespace string, o metav1.ListOptions, _ []string) ([]release.ContainerLog, error) {
+func (w *fakeExaminer) HookLogs(_ context.Context, namespace string, o metav1.ListOptions, _ []string) ([]release.ContainerLog, error) {
 	w.asked = append(w.asked, "log "+namespace+" "+o.LabelSelector+o.FieldSelector)
 	return []release.ContainerLog{{Pod: "p", Container: "c", Text: "done, it is hunter2"}}, nil
 }
@@ -85,7 +85,7 @@ func TestHookIsExamined(t *testing.T) {
 			files["templates/secret.yaml"] = secret
 			files["templates/hook.yaml"] = hookJob + "pre-install, helm.sh/hook-delete-policy: hook-failed" + tc.policy + "}\n"
 			w.Created = finished(false)
-			see := &witness{world: w, answer: func(release.DiagnosisRequest) *release.Diagnosis {
+			see := &fakeExaminer{world: w, answer: func(release.DiagnosisRequest) *release.Diagnosis {
 				return &release.Diagnosis{Code: "ContainerFailed", Summary: "Hook prod/migrate (Job): ContainerFailed: hunter2", Logs: []release.ContainerLog{{Text: "hunter2"}}}
 			}}
 			j := job(release.Install{Timeout: time.Minute}, w.chart("1.0.0", files), "1.0.0", map[string]any{"message": "one"})
@@ -123,7 +123,7 @@ func TestHookLogs(t *testing.T) {
 		files := note()
 		files["templates/hook.yaml"] = hookJob + "post-install, helm.sh/hook-output-log-policy: " + policy + "}\n"
 		w.Created = finished(true)
-		see := &witness{}
+		see := &fakeExaminer{}
 		j := job(release.Install{Timeout: time.Minute}, w.chart("1.0.0", files), "1.0.0", map[string]any{"message": "one"})
 		j.Examiner, j.Secrets = see, []string{"hunter2"}
 		out := w.runner.Run(t.Context(), w.conn, j)
@@ -146,7 +146,7 @@ func TestTestIsExamined(t *testing.T) {
 	files["templates/secret.yaml"] = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: access\nstringData:\n  b: in-string-data\n"
 	install(t, w, w.chart("1.0.0", files), "one")
 	w.Created = finished(false)
-	see := &witness{}
+	see := &fakeExaminer{}
 	j := job(release.Test{Timeout: time.Minute}, w.chart("1.0.0", files), "1.0.0", nil)
 	j.Examiner = see
 	out := w.runner.Run(t.Context(), w.conn, j)
@@ -164,7 +164,7 @@ func TestRefusalIsExamined(t *testing.T) {
 		}
 		return 0
 	}
-	see := &witness{}
+	see := &fakeExaminer{}
 	files := note()
 	files["templates/one.yaml"] = oneYAML
 	j := job(release.Install{Timeout: time.Minute}, w.chart("1.0.0", files), "1.0.0", map[string]any{"message": "one"})

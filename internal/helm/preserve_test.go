@@ -49,8 +49,8 @@ func TestPreserveValues(t *testing.T) {
 		again bool
 	}{
 		"Nothing":  {reason: "without values those of before stay", was: m{"message": "old"}, want: m{"message": "old"}, message: "old"},
-		"Kept":     {reason: "what is not given stays", was: m{"message": "old"}, values: m{"other": "new"}, want: m{"message": "old", "other": "new"}, message: "old"},
-		"Given":    {reason: "what is given wins", was: m{"message": "old"}, values: m{"message": "new"}, want: m{"message": "new"}, message: "new"},
+		"Kept":     {reason: "stored values stay", was: m{"message": "old"}, values: m{"other": "new"}, want: m{"message": "old", "other": "new"}, message: "old"},
+		"Given":    {reason: "new values win", was: m{"message": "old"}, values: m{"message": "new"}, want: m{"message": "new"}, message: "new"},
 		"Deep":     {reason: "maps are merged", was: m{"a": m{"b": "1", "c": "1"}}, values: m{"a": m{"c": "2"}}, want: m{"a": m{"b": "1", "c": "2"}}, message: "default"},
 		"Lists":    {reason: "lists are not", was: m{"a": []any{"1", "2"}}, values: m{"a": []any{"3"}}, want: m{"a": []any{"3"}}, message: "default"},
 		"Numbers":  {reason: "numbers are kept as they are", was: m{"n": 1234567}, values: m{"m": 7654321}, want: m{"n": float64(1234567), "m": float64(7654321)}, message: "default"},

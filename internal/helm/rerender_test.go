@@ -354,7 +354,7 @@ func TestRerenderChanged(t *testing.T) {
 			want: release.RenderResult{Reads: true},
 		},
 		"Random": {
-			reason: "what is random is another each time", change: func(*world) {},
+			reason: "random values differ each time", change: func(*world) {},
 			files: reading(seen + "  random: {{ randAlphaNum 16 }}\n"),
 			want:  release.RenderResult{Reads: true, Lookup: true, Unstable: true},
 		},
@@ -375,7 +375,7 @@ func TestRerenderChanged(t *testing.T) {
 			want: release.RenderResult{Reads: true, Lookup: true},
 		},
 		"NoReads": {
-			reason: "what reads nothing is not rendered", files: reading("# {{ randAlphaNum 16 }}"), change: (*world).monitors,
+			reason: "a chart that reads nothing is not rendered", files: reading("# {{ randAlphaNum 16 }}"), change: (*world).monitors,
 			want: release.RenderResult{},
 		},
 	}

@@ -150,7 +150,7 @@ func TestNothingIsStored(t *testing.T) {
 			edit:   func(_ *world, j *Job) { j.Artifact.Digest = "sha256:" + strings.Repeat("0", 64) }, want: "could not load chart: ",
 		},
 		"NoStorage": {
-			reason: "what cannot be recorded is not done",
+			reason: "an action whose record cannot be stored does nothing",
 			edit: func(w *world, _ *Job) {
 				w.Refuse = func(method, path string) int {
 					if method == http.MethodPost && strings.HasSuffix(path, "/secrets") {
@@ -162,7 +162,7 @@ func TestNothingIsStored(t *testing.T) {
 			want: "refused by the test",
 		},
 		"NoAction": {
-			reason: "what is no action of Helm's does nothing",
+			reason: "an unknown action does nothing",
 			edit:   func(_ *world, j *Job) { j.Action = release.Settle{} }, want: "settle is no action of Helm's",
 		},
 	}

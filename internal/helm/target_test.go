@@ -18,6 +18,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/helm/redact"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
+	"github.com/pintle-dev/pintle/internal/helm/storage/storagetest"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -122,7 +123,7 @@ func TestCheckTarget(t *testing.T) {
 			reason: "it is another release's", refused: "is owned by Helm release prod/shop",
 			arrange: func(w *world, _ *Job) {
 				w.Put(configMapPath, owned("shop", nil))
-				w.keep("prod", revisionOf(1, helmrelease.StatusDeployed, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app}\n"))
+				storagetest.Store(t, w.Server, "prod", storagetest.Revision(1, helmrelease.StatusDeployed, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app}\n"))
 			},
 		},
 		"ClientSide": {
@@ -165,7 +166,7 @@ func TestCheckTarget(t *testing.T) {
 			},
 		},
 		"Secretive": {
-			reason:  "what a chart puts into a Secret is not told",
+			reason:  "values of Secrets are redacted",
 			files:   map[string]string{"templates/secret.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: app}\nstringData: {password: hidden-value-1}\n", "templates/more.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: hidden-value-1}\n"},
 			arrange: refuse(http.MethodPatch, namespace+"/configmaps/hidden-value-1", http.StatusForbidden), refused: "ConfigMap/prod/***",
 		},
@@ -176,7 +177,7 @@ func TestCheckTarget(t *testing.T) {
 				refuse(http.MethodPatch, configMapPath, http.StatusForbidden)(w, j)
 			},
 		},
-		"Taken":        {reason: "whose it is others find out", arrange: func(w *world, _ *Job) { w.keepAs("app", helmrelease.StatusDeployed) }, stored: helmv2.StatusDeployed},
+		"Taken":        {reason: "the decision checks the owner", arrange: func(w *world, _ *Job) { w.keepAs("app", helmrelease.StatusDeployed) }, stored: helmv2.StatusDeployed},
 		"KeptName":     {reason: "Helm would not use the name again", arrange: func(w *world, _ *Job) { w.keepAs("app", helmrelease.StatusUninstalled) }, refused: "keeps the history", stored: helmv2.StatusUninstalled},
 		"ReplacedName": {reason: "the spec says so", arrange: func(w *world, j *Job) { w.keepAs("app", helmrelease.StatusUninstalled); j.Spec.Install.Replace = true }, stored: helmv2.StatusUninstalled, sends: "PATCH " + configMapPath},
 	}

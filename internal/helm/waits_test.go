@@ -28,8 +28,8 @@ const (
 	secretYAML = "apiVersion: v1\nkind: Secret\nmetadata: {name: one}\n"
 )
 
-// mannered returns the client of a job, and the objects of manifests.
-func mannered(ctx context.Context, t *testing.T, w *world, manifests string, edit func(*Job)) (*apply.Client, kube.ResourceList) {
+// clientOf returns the client of a job, and the objects of manifests.
+func clientOf(ctx context.Context, t *testing.T, w *world, manifests string, edit func(*Job)) (*apply.Client, kube.ResourceList) {
 	t.Helper()
 	j := job(release.Install{}, chart.Artifact{}, "1.0.0", nil)
 	edit(&j)
@@ -59,16 +59,16 @@ func TestWaitByExpressions(t *testing.T) {
 		want      string
 	}{
 		"Current": {
-			reason: "what the user calls current is ready", wait: (*apply.Client).Wait,
+			reason: "a current object is ready", wait: (*apply.Client).Wait,
 			manifests: secretYAML, objects: map[string]string{secretPath: secretYAML + "data: {token: x}\n"},
 		},
 		"InProgress": {
-			reason: "what he does not is not", wait: (*apply.Client).WaitWithJobs,
+			reason: "an object that is not current is not ready", wait: (*apply.Client).WaitWithJobs,
 			manifests: secretYAML, objects: map[string]string{secretPath: secretYAML + "data: {token: ''}\n"},
 			want: "timeout waiting for: [Secret/prod/one status: 'InProgress': not current by healthCheckExprs]",
 		},
 		"Failed": {
-			reason: "what has failed will not become ready", wait: (*apply.Client).Wait,
+			reason: "a failed object ends the wait", wait: (*apply.Client).Wait,
 			manifests: secretYAML, objects: map[string]string{secretPath: secretYAML + "data: {broken: x}\n"},
 			want: "failed early due to stalled resources: [Secret/prod/one status: 'Failed': failed by healthCheckExprs]",
 		},
@@ -82,26 +82,26 @@ func TestWaitByExpressions(t *testing.T) {
 			want: "timeout waiting for: [Secret/prod/one status: 'InProgress': not found]",
 		},
 		"BeforeJobs": {
-			reason: "a rule for Jobs counts before what is known of them", wait: (*apply.Client).WaitWithJobs,
+			reason: "a rule for Jobs replaces the check of Jobs", wait: (*apply.Client).WaitWithJobs,
 			manifests: jobYAML, objects: map[string]string{jobPath: strings.Replace(jobYAML, "migrate}", "migrate, labels: {done: 'yes'}}", 1)},
 		},
 		"Hook": {
-			reason: "for hooks too", wait: (*apply.Client).WatchUntilReady,
+			reason: "rules apply to hooks", wait: (*apply.Client).WatchUntilReady,
 			manifests: secretYAML, objects: map[string]string{secretPath: secretYAML + "data: {token: ''}\n"},
 			want: "timeout waiting for: [Secret/prod/one status: 'InProgress': not current by healthCheckExprs]",
 		},
 		"HookWithoutWait": {
-			reason: "but only if the action waits", wait: (*apply.Client).WatchUntilReady,
+			reason: "rules apply to hooks only if the action waits", wait: (*apply.Client).WatchUntilReady,
 			edit:      func(j *Job) { j.Spec.Install.DisableWait = true },
 			manifests: secretYAML, objects: map[string]string{secretPath: secretYAML + "data: {token: ''}\n"},
 		},
 		"Test": {
-			reason: "and not for tests", wait: (*apply.Client).WatchUntilReady,
+			reason: "rules do not apply to tests", wait: (*apply.Client).WatchUntilReady,
 			edit:      func(j *Job) { j.Action = release.Test{} },
 			manifests: secretYAML, objects: map[string]string{secretPath: secretYAML + "data: {token: ''}\n"},
 		},
 		"Legacy": {
-			reason: "and not with the checks of Helm", wait: (*apply.Client).Wait,
+			reason: "rules do not apply with the checks of Helm", wait: (*apply.Client).Wait,
 			edit:      func(j *Job) { j.Spec.WaitStrategy = &helmv2.WaitStrategy{Name: helmv2.WaitLegacy} },
 			manifests: secretYAML, objects: map[string]string{secretPath: secretYAML + "data: {token: ''}\n"},
 		},
@@ -117,7 +117,7 @@ func TestWaitByExpressions(t *testing.T) {
 				w.Put(path, apitest.Parse(t, manifest).Object)
 			}
 			synctest.Test(t, func(t *testing.T) {
-				c, list := mannered(t.Context(), t, w, tc.manifests, func(j *Job) {
+				c, list := clientOf(t.Context(), t, w, tc.manifests, func(j *Job) {
 					j.Spec.HealthCheckExprs = rules
 					if tc.edit != nil {
 						tc.edit(j)
@@ -168,23 +168,23 @@ func TestLegacyWait(t *testing.T) {
 		want      string
 		after     time.Duration
 	}{
-		"Unknown":    {reason: "what Helm does not know is ready from the start", manifests: oneYAML},
-		"JobCreated": {reason: "a Job is not looked at", manifests: jobYAML},
+		"Unknown":    {reason: "an object of a kind without a check is ready", manifests: oneYAML},
+		"JobCreated": {reason: "a Job is not read", manifests: jobYAML},
 		"JobRunning": {
-			reason: "unless it has to complete", jobs: true, manifests: jobYAML, objects: map[string]string{jobPath: jobYAML + "spec: {completions: 1, backoffLimit: 6}\n"},
+			reason: "a Job has to complete", jobs: true, manifests: jobYAML, objects: map[string]string{jobPath: jobYAML + "spec: {completions: 1, backoffLimit: 6}\n"},
 			want: "timeout waiting for: [Job/prod/migrate status: 'InProgress': not ready]", after: 5 * time.Minute,
 		},
 		"JobFailed": {
-			reason: "errors are forgiven for a while", jobs: true, manifests: jobYAML, objects: map[string]string{jobPath: jobYAML + "spec: {backoffLimit: 0}\n" + jobFailed},
+			reason: "errors are tolerated for a while", jobs: true, manifests: jobYAML, objects: map[string]string{jobPath: jobYAML + "spec: {backoffLimit: 0}\n" + jobFailed},
 			want: "failed early due to stalled resources: [Job/prod/migrate status: 'Failed': job is failed: /migrate]", after: time.Minute,
 		},
 		"Odd": {
-			reason: "what Helm stumbles over does not end the process", jobs: true, manifests: jobYAML, objects: map[string]string{jobPath: jobYAML},
+			reason: "a panic in a check does not end the process", jobs: true, manifests: jobYAML, objects: map[string]string{jobPath: jobYAML},
 			want:  "failed early due to stalled resources: [Job/prod/migrate status: 'Failed': judging Job/prod/migrate panicked: runtime error: invalid memory address or nil pointer dereference]",
 			after: time.Minute,
 		},
-		"Ready":   {reason: "a Pod that is ready is", manifests: podYAML, objects: map[string]string{podPath: podYAML + `status: {conditions: [{type: Ready, status: "True"}]}`}},
-		"Missing": {reason: "one that is missing never will be", manifests: podYAML, want: "failed early due to stalled resources: [Pod/prod/one status: 'Failed': NotFound]"},
+		"Ready":   {reason: "a ready Pod ends the wait", manifests: podYAML, objects: map[string]string{podPath: podYAML + `status: {conditions: [{type: Ready, status: "True"}]}`}},
+		"Missing": {reason: "a missing Pod ends the wait", manifests: podYAML, want: "failed early due to stalled resources: [Pod/prod/one status: 'Failed': NotFound]"},
 		"Busy": {
 			reason: "a server may recover", manifests: podYAML, refuse: http.StatusInternalServerError,
 			want: "failed early due to stalled resources: [Pod/prod/one status: 'Failed': refused by the test]", after: time.Minute,
@@ -197,7 +197,7 @@ func TestLegacyWait(t *testing.T) {
 				w.Put(path, apitest.Parse(t, manifest).Object)
 			}
 			synctest.Test(t, func(t *testing.T) {
-				c, list := mannered(t.Context(), t, w, tc.manifests, func(j *Job) { j.Defaults.Helm3 = true })
+				c, list := clientOf(t.Context(), t, w, tc.manifests, func(j *Job) { j.Defaults.Helm3 = true })
 				w.Refuse = func(_, path string) int {
 					if path == podPath {
 						return tc.refuse
@@ -241,7 +241,7 @@ func TestSupersededWait(t *testing.T) {
 			w.Put(jobPath, apitest.Parse(t, jobYAML+"spec: {completions: 1, backoffLimit: 6}\n").Object)
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
-				c, list := mannered(ctx, t, w, jobYAML, func(j *Job) {
+				c, list := clientOf(ctx, t, w, jobYAML, func(j *Job) {
 					if tc.edit != nil {
 						tc.edit(j)
 					}

@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/pintle-dev/pintle/internal/helm/storage"
+	"github.com/pintle-dev/pintle/internal/helm/storage/storagetest"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -23,7 +24,7 @@ func TestOwners(t *testing.T) {
 	const nothing = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: else}\n"
 	const gone = "apiVersion: gone.example.com/v1\nkind: Gone\nmetadata: {name: one}\n"
 	metadata := release.OwnershipMetadata{Name: "shop", Namespace: "prod"}
-	namesake := revisionOf(1, helmrelease.StatusDeployed, oneYAML)
+	namesake := storagetest.Revision(1, helmrelease.StatusDeployed, oneYAML)
 	namesake.Namespace = "test"
 	vault := []release.OwnerCandidate{{Namespace: "prod", Name: "shop", StorageNamespaces: []string{"vault"}}}
 	for name, tc := range map[string]struct {
@@ -38,26 +39,26 @@ func TestOwners(t *testing.T) {
 		says       string
 	}{
 		"Nothing":     {reason: "nothing is left of it"},
-		"Deployed":    {reason: "it has the object", stored: []*helmrelease.Release{revisionOf(1, helmrelease.StatusDeployed, oneYAML)}, want: release.Owner{Stored: true, HasObject: true}},
-		"Dropped":     {reason: "it had the object", stored: []*helmrelease.Release{revisionOf(1, helmrelease.StatusSuperseded, oneYAML), revisionOf(2, helmrelease.StatusDeployed, nothing)}, want: release.Owner{Stored: true}},
-		"Dropping":    {reason: "an upgrade that drops it has not ended", stored: []*helmrelease.Release{revisionOf(1, helmrelease.StatusDeployed, oneYAML), revisionOf(2, helmrelease.StatusPendingUpgrade, nothing)}, want: release.Owner{Stored: true, HasObject: true}},
-		"Adding":      {reason: "an upgrade that adds it has not ended", stored: []*helmrelease.Release{revisionOf(1, helmrelease.StatusDeployed, nothing), revisionOf(2, helmrelease.StatusFailed, oneYAML)}, want: release.Owner{Stored: true, HasObject: true}},
-		"Uninstalled": {reason: "its history was kept", stored: []*helmrelease.Release{revisionOf(1, helmrelease.StatusSuperseded, oneYAML), revisionOf(2, helmrelease.StatusUninstalled, oneYAML)}},
-		"AllGone":     {reason: "its history was kept", stored: []*helmrelease.Release{revisionOf(1, helmrelease.StatusUninstalled, oneYAML)}},
+		"Deployed":    {reason: "it has the object", stored: []*helmrelease.Release{storagetest.Revision(1, helmrelease.StatusDeployed, oneYAML)}, want: release.Owner{Stored: true, HasObject: true}},
+		"Dropped":     {reason: "it had the object", stored: []*helmrelease.Release{storagetest.Revision(1, helmrelease.StatusSuperseded, oneYAML), storagetest.Revision(2, helmrelease.StatusDeployed, nothing)}, want: release.Owner{Stored: true}},
+		"Dropping":    {reason: "an upgrade that drops it has not ended", stored: []*helmrelease.Release{storagetest.Revision(1, helmrelease.StatusDeployed, oneYAML), storagetest.Revision(2, helmrelease.StatusPendingUpgrade, nothing)}, want: release.Owner{Stored: true, HasObject: true}},
+		"Adding":      {reason: "an upgrade that adds it has not ended", stored: []*helmrelease.Release{storagetest.Revision(1, helmrelease.StatusDeployed, nothing), storagetest.Revision(2, helmrelease.StatusFailed, oneYAML)}, want: release.Owner{Stored: true, HasObject: true}},
+		"Uninstalled": {reason: "its history was kept", stored: []*helmrelease.Release{storagetest.Revision(1, helmrelease.StatusSuperseded, oneYAML), storagetest.Revision(2, helmrelease.StatusUninstalled, oneYAML)}},
+		"AllGone":     {reason: "its history was kept", stored: []*helmrelease.Release{storagetest.Revision(1, helmrelease.StatusUninstalled, oneYAML)}},
 		"Namesake":    {reason: "the records are of a release of another namespace", stored: []*helmrelease.Release{namesake}},
 		"Claimed":     {reason: "a HelmRelease asks for it", candidates: vault, want: release.Owner{Requested: true}},
-		"Vault":       {reason: "a HelmRelease stores it elsewhere", vault: []*helmrelease.Release{revisionOf(1, helmrelease.StatusDeployed, oneYAML)}, candidates: vault, want: release.Owner{Stored: true, HasObject: true, Requested: true}},
-		"NotVault":    {reason: "no HelmRelease names the other namespace", vault: []*helmrelease.Release{revisionOf(1, helmrelease.StatusDeployed, oneYAML)}},
-		"KindGone":    {reason: "a kind that is gone is that of no object", stored: []*helmrelease.Release{revisionOf(1, helmrelease.StatusDeployed, gone)}, want: release.Owner{Stored: true}},
+		"Vault":       {reason: "a HelmRelease stores it elsewhere", vault: []*helmrelease.Release{storagetest.Revision(1, helmrelease.StatusDeployed, oneYAML)}, candidates: vault, want: release.Owner{Stored: true, HasObject: true, Requested: true}},
+		"NotVault":    {reason: "no HelmRelease names the other namespace", vault: []*helmrelease.Release{storagetest.Revision(1, helmrelease.StatusDeployed, oneYAML)}},
+		"KindGone":    {reason: "a kind that is gone is that of no object", stored: []*helmrelease.Release{storagetest.Revision(1, helmrelease.StatusDeployed, gone)}, want: release.Owner{Stored: true}},
 		"Forbidden":   {reason: "the records may not be listed", refuse: "/api/v1/namespaces/prod/secrets", want: release.Owner{Unread: true}, says: "refused by the test"},
 		"Secret":      {reason: "where others store is not said", candidates: vault, refuse: "/api/v1/namespaces/vault/secrets", want: release.Owner{Requested: true, Unread: true}, says: "whether it is there, and what it has, cannot be read"},
-		"Spoilt":      {reason: "a record cannot be read", stored: []*helmrelease.Release{revisionOf(1, helmrelease.StatusDeployed, nothing)}, spoil: true, want: release.Owner{Unread: true}, says: "Secret prod/sh.helm.release.v1.shop.v1"},
+		"Spoilt":      {reason: "a record cannot be read", stored: []*helmrelease.Release{storagetest.Revision(1, helmrelease.StatusDeployed, nothing)}, spoil: true, want: release.Owner{Unread: true}, says: "Secret prod/sh.helm.release.v1.shop.v1"},
 		"Unlisted":    {reason: "the HelmReleases are not known", fails: errors.New("broken"), want: release.Owner{Unread: true}, says: "whether a HelmRelease asks for it cannot be found out"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.keep("prod", tc.stored...)
-			w.keep("vault", tc.vault...)
+			storagetest.Store(t, w.Server, "prod", tc.stored...)
+			storagetest.Store(t, w.Server, "vault", tc.vault...)
 			if tc.spoil {
 				secret := w.Object("/api/v1/namespaces/prod/secrets/" + storage.Key("shop", 1)).Object
 				secret["data"] = map[string]any{"release": "bm9uc2Vuc2U="}

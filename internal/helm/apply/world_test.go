@@ -10,17 +10,12 @@ import (
 	"testing"
 	"time"
 
-	helmrelease "helm.sh/helm/v3/pkg/release"
-	"helm.sh/helm/v3/pkg/storage/driver"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
-	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/helm/apitest"
-	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/helm/wait"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -92,34 +87,4 @@ func manifestOf(names ...string) io.Reader {
 		b.WriteString("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + n + ", namespace: prod}\n")
 	}
 	return strings.NewReader(b.String())
-}
-
-// revisionOf is a stored revision of release shop in namespace prod.
-func revisionOf(version int, status helmrelease.Status, manifest string) *helmrelease.Release {
-	return &helmrelease.Release{
-		Name: "shop", Namespace: "prod", Version: version, Manifest: manifest, Info: &helmrelease.Info{Status: status},
-		Labels: map[string]string{},
-	}
-}
-
-// keep stores revisions in a namespace.
-func (w *world) keep(namespace string, all ...*helmrelease.Release) {
-	w.t.Helper()
-	for _, rls := range all {
-		key := storage.Key("shop", rls.Version)
-		secrets := fake.NewClientset().CoreV1().Secrets(namespace)
-		if err := driver.NewSecrets(secrets).Create(key, rls); err != nil {
-			w.t.Fatal(err)
-		}
-		secret, err := secrets.Get(w.t.Context(), key, metav1.GetOptions{})
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		secret.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}
-		object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(secret)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		w.Put("/api/v1/namespaces/"+namespace+"/secrets/"+key, object)
-	}
 }
