@@ -35,7 +35,8 @@ const (
 func mayImport() map[string][]string {
 	return map[string][]string{
 		"apiretry":                          {},
-		"attempt":                           {"release"},
+		"attempt":                           {"cancel", "release"},
+		"cancel":                            {"release"},
 		"cel":                               {},
 		"chart":                             {"values"},
 		"cluster":                           {"apiretry"},
@@ -58,14 +59,15 @@ func mayImport() map[string][]string {
 		"diagnosis/evidence":                {"diagnosis", "release"},
 		"drift":                             {"apiretry", "release"},
 		"events":                            {},
-		"helm":                              {"apiretry", "cel", "chart", "helm/apply", "helm/preview", "helm/redact", "helm/storage", "helm/wait", "hookjob", "release", "render", "render/postrender", "values"},
+		"helm":                              {"apiretry", "cancel", "cel", "chart", "helm/apply", "helm/preview", "helm/redact", "helm/revision", "helm/storage", "helm/wait", "hookjob", "release", "render", "render/postrender", "values"},
 		"helm/apitest":                      {},
-		"helm/apply":                        {"apiretry", "helm/storage", "helm/wait", "release"},
+		"helm/apply":                        {"apiretry", "helm/revision", "helm/storage", "helm/wait", "release"},
 		"helm/preview":                      {"render", "render/postrender"},
 		"helm/redact":                       {"diagnosis", "release"},
+		"helm/revision":                     {"helm/storage", "release"},
 		"helm/storage":                      {"release", "values"},
 		"helm/storage/storagetest":          {"helm/apitest", "helm/storage"},
-		"helm/wait":                         {"cel", "readiness", "release"},
+		"helm/wait":                         {"cancel", "cel", "readiness", "release"},
 		"hookjob":                           {},
 		"inputs":                            {"cel", "chart", "readiness", "release", "values"},
 		"leader":                            {},
@@ -251,7 +253,7 @@ func TestLibraries(t *testing.T) {
 	}{
 		{
 			libraries: []string{"helm.sh/helm"},
-			direct:    []string{"helm", "helm/apply", "helm/preview", "helm/redact", "helm/storage", "helm/storage/storagetest", "helm/wait", "chart", "render", "render/postrender", "values"},
+			direct:    []string{"helm", "helm/apply", "helm/preview", "helm/redact", "helm/revision", "helm/storage", "helm/storage/storagetest", "helm/wait", "chart", "render", "render/postrender", "values"},
 			indirect:  []string{"inputs", "controller", "main"},
 		},
 		{
@@ -324,9 +326,9 @@ func TestOnePlace(t *testing.T) {
 		where  []string
 	}{
 		"write status": {"One write ends a reconciliation.", publish},
-		"IsConflict": {"A conflict ends a reconciliation without an error. One of an object that is compared or corrected leads to another comparison.", []string{
+		"IsConflict": {"A conflict ends a reconciliation without an error. One of an object that is compared or corrected leads to another comparison, and one of a record ends the action.", []string{
 			controllers + "helmrelease/helmchart/helmchart.go", controllers + "helmrelease/publish.go", controllers + "operations/publish.go",
-			"internal/drift/correct.go", "internal/drift/detect.go",
+			"internal/drift/correct.go", "internal/drift/detect.go", "internal/helm/storage/secretapi.go",
 		}},
 		"record an event": {"All events are built by status.", []string{controllers + "recorder.go", "internal/events/recorder.go"}},
 		"make a recorder": {"Events of another recorder lack the annotations of their object, and are not posted.", []string{controllers + "recorder.go"}},

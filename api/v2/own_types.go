@@ -38,6 +38,10 @@ const (
 	// the number of the revision, as for LabelApplied.
 	LabelRollback string = "pintle.dev/rollback"
 
+	// LabelUndeployed marks the storage record of a revision that has failed, when Helm replaces its
+	// status by uninstalling or superseded. The value is "<revision>.<oldest stored revision>".
+	LabelUndeployed string = "pintle.dev/undeployed"
+
 	// ActionRecheck checks the objects of a revision that failed only by waiting. Never in history.
 	ActionRecheck ReleaseAction = "health check"
 
@@ -59,8 +63,8 @@ const (
 	// "<kind>/<namespace>/<name>".
 	EventMetadataObject string = "pintle.dev/object"
 
-	// AnnotationAttempt on the objects of hooks is the attempt that created them, "<UID of the
-	// HelmRelease>.<revision>". It is not part of the stored manifest.
+	// AnnotationAttempt on the objects of hooks is the ID of the attempt that created them. It is not
+	// part of the stored manifest. On the record of a revision, it is the attempt itself as JSON.
 	AnnotationAttempt string = "pintle.dev/attempt"
 
 	// EventMetadataDetails is the key of the diagnosis of that object and its Pods: status,

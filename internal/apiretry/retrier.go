@@ -5,6 +5,7 @@ package apiretry
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -27,6 +28,8 @@ const (
 	longestPause = 5 * time.Second
 	// longestRetryAfter bounds the Retry-After of a server.
 	longestRetryAfter = 30 * time.Second
+	// grace is how long requests in flight may go on when the action is stopped.
+	grace = 10 * time.Second
 	// patience is how long a request fails before its action releases its slot.
 	patience = 2 * time.Second
 	// maxConflicts bounds how often a request is repeated because of concurrent writes.
@@ -44,7 +47,12 @@ type Options struct {
 	// ReleaseSlot, if set, releases the slot of the action while that waits. The returned
 	// function acquires a slot again and may block. There are no concurrent calls.
 	ReleaseSlot func() (resume func())
-	Log         logr.Logger
+	// Faults, if set, holds when servers could not be reached, for all actions of the process.
+	Faults *Faults
+	// StopCause, if set, is the cause of a cancellation that stops the action; see Stop. Other
+	// cancellations only end its waits.
+	StopCause error
+	Log       logr.Logger
 }
 
 // Retrier repeats the requests of one action and records outages of the server. It may be used
@@ -56,9 +64,19 @@ type Retrier struct {
 	// hurry is closed when the action is cancelled.
 	hurry chan struct{}
 	stop  func() bool
+	// cause returns the cause of the cancellation of the action; nil if it is not cancelled.
+	cause func() error
 	slot  slot
 
+	// inFlight ends the requests in flight of a stopped action.
+	inFlight       context.Context //nolint:containedctx // a Retrier lives as long as one action
+	cancelInFlight context.CancelFunc
+	// halted is closed when the action is stopped.
+	halted chan struct{}
+
 	mu sync.Mutex
+	// stopped is why the action was stopped; nil if it was not.
+	stopped error
 	// cancelled is when the action was cancelled; zero if it was not.
 	cancelled time.Time
 	// down is when the first request failed without a success since, and failing when the last
@@ -75,7 +93,9 @@ func New(ctx context.Context, options Options) *Retrier {
 	if options.Server == "" {
 		options.Server = "the API server"
 	}
-	r := &Retrier{options: options, hurry: make(chan struct{}), slot: slot{release: options.ReleaseSlot}}
+	r := &Retrier{options: options, hurry: make(chan struct{}), halted: make(chan struct{}), slot: slot{release: options.ReleaseSlot}}
+	r.cause = func() error { return context.Cause(ctx) }
+	r.inFlight, r.cancelInFlight = context.WithCancel(context.WithoutCancel(ctx))
 	if options.Timeout > 0 {
 		r.deadline = r.options.Now().Add(options.Timeout)
 	}
@@ -84,8 +104,55 @@ func New(ctx context.Context, options Options) *Retrier {
 		r.cancelled = r.options.Now()
 		r.mu.Unlock()
 		close(r.hurry)
+		_ = r.Stopped()
 	})
 	return r
+}
+
+// ErrStopped is the error of requests that are not sent because their action was stopped.
+var ErrStopped = errors.New("the request was not sent, because the action was interrupted")
+
+// Stop ends the requests of the action: no further request is sent, also by code that handles a
+// failure, and those in flight end after 10 seconds. The cluster keeps the state that the action
+// has reached. The first cause counts.
+func (r *Retrier) Stop(cause error) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.halt(cause)
+}
+
+func (r *Retrier) halt(cause error) {
+	if r.stopped != nil {
+		return
+	}
+	r.stopped = cause
+	close(r.halted)
+	time.AfterFunc(grace, r.cancelInFlight)
+}
+
+// Stopped returns why the action was stopped; nil if it was not. A cancellation counts at once: code
+// that waits for the context may return before the function that New registers has run.
+func (r *Retrier) Stopped() error {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if cause := r.cause(); !r.ended && r.options.StopCause != nil && errors.Is(cause, r.options.StopCause) {
+		r.halt(cause)
+	}
+	return r.stopped
+}
+
+// refusal returns the error of a request that must not be sent; nil if it may be sent.
+func (r *Retrier) refusal() error {
+	if cause := r.Stopped(); cause != nil {
+		return fmt.Errorf("%w: %w", ErrStopped, cause)
+	}
+	return nil
 }
 
 // End makes the Retrier send each further request once.
@@ -94,6 +161,7 @@ func (r *Retrier) End() {
 		return
 	}
 	r.stop()
+	r.cancelInFlight()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ended = true
@@ -135,6 +203,9 @@ func (r *Retrier) OwnWebhooks(names []string) {
 // Do calls send until it returns nil or an error that is not transient. If the budget is spent, it
 // returns an *Outage. The caller has to ensure that repeating is safe, and handles conflicts.
 func (r *Retrier) Do(ctx context.Context, send func() error) error {
+	if err := r.refusal(); err != nil {
+		return err
+	}
 	if r.passive() {
 		return send()
 	}
@@ -199,6 +270,12 @@ func (q *request) again(ctx context.Context, a Answer) (bool, *Outage) {
 	now := r.options.Now()
 	switch class {
 	case Answered, Denied:
+		if r.mayBeGranted(a, now) {
+			if q.first.IsZero() {
+				q.first = now
+			}
+			return q.sleep(ctx, q.next(0)), nil
+		}
 		r.succeeded(now)
 		return false, nil
 	case Final:
@@ -253,6 +330,8 @@ func (q *request) sleep(ctx context.Context, pause time.Duration) bool {
 		q.hurried = true
 	case <-ctx.Done():
 		return false
+	case <-q.retrier.halted:
+		return false
 	}
 	return true
 }
@@ -275,6 +354,9 @@ func (r *Retrier) failed(first, now time.Time, class Class, a Answer) (left time
 			r.options.Log.Info("A request failed and is repeated", "server", r.options.Server, "cause", a.cause())
 		}
 		r.failing = now
+		if a.fromNoServer() {
+			r.options.Faults.note(r.options.Server, now)
+		}
 	}
 	began := first
 	if !r.down.IsZero() {
@@ -303,7 +385,10 @@ func (r *Retrier) spent(first time.Time, class Class, a Answer) *Outage {
 	if class == WebhookUnreachable {
 		server = fmt.Sprintf("admission webhook %q of %s", a.webhook(), server)
 	}
-	r.outage = &Outage{Server: server, Since: since, Cause: a.cause()}
+	if r.outage == nil {
+		r.outage = &Outage{Server: server, Since: since, Cause: a.cause()}
+	}
+	r.halt(r.outage)
 	return r.outage
 }
 

@@ -54,6 +54,9 @@ func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if err := t.retrier.refusal(); err != nil {
+		return nil, err
+	}
 	if streams(req) || t.retrier.passive() || !sendable(req) {
 		return t.next.RoundTrip(req)
 	}
@@ -111,7 +114,8 @@ func creates(req *http.Request) bool {
 func repeatable(req *http.Request, a Answer) bool {
 	switch class := Classify(a); {
 	case class == Conflict && req.Method == http.MethodPatch:
-		return req.Header.Get("Content-Type") != string(types.JSONPatchType)
+		sent, err := sentObject(req)
+		return req.Header.Get("Content-Type") != string(types.JSONPatchType) && (err != nil || sent.Metadata.ResourceVersion == "")
 	case class == Conflict && req.Method == http.MethodPut:
 		sent, err := sentObject(req)
 		return err == nil && sent.Metadata.ResourceVersion == ""
@@ -164,10 +168,14 @@ func repeated(req *http.Request) (*http.Request, error) {
 
 // send sends a request and reads the answer to its end. An incomplete answer is an error.
 func (t *transport) send(req *http.Request) (*http.Response, error) {
+	if err := t.retrier.refusal(); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithCancelCause(req.Context())
 	defer cancel(nil)
 	timer := time.AfterFunc(tryTimeout, func() { cancel(errSilent) })
 	defer timer.Stop()
+	defer context.AfterFunc(t.retrier.inFlight, func() { cancel(ErrStopped) })()
 	resp, err := t.next.RoundTrip(req.WithContext(ctx))
 	if err == nil {
 		resp.Body, err = read(resp)

@@ -24,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/cancel"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -56,6 +57,8 @@ type Info struct {
 type attempt struct {
 	info   Info
 	cancel context.CancelCauseFunc
+	// end releases the resources of the context.
+	end func()
 	// outcome is set when the task has returned. The attempt then stays until its outcome is
 	// recorded.
 	outcome *release.Outcome
@@ -74,9 +77,9 @@ func NewPool(slots int, enqueue func(types.NamespacedName)) *Pool {
 // after every Helm call has returned.
 func (p *Pool) NeedLeaderElection() bool { return true }
 
-// Start runs tasks until ctx ends, then cancels them and waits for them.
+// Start runs tasks until ctx ends, then cancels them with release.ErrShutdown and waits for them.
 func (p *Pool) Start(ctx context.Context) error {
-	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	base, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	p.mu.Lock()
 	p.base = base
 	p.mu.Unlock()
@@ -84,7 +87,7 @@ func (p *Pool) Start(ctx context.Context) error {
 	p.mu.Lock()
 	p.base = nil
 	p.mu.Unlock()
-	cancel()
+	cancel(release.ErrShutdown)
 	p.running.Wait()
 	return nil
 }
@@ -98,9 +101,10 @@ func (p *Pool) Begin(ctx context.Context, key types.NamespacedName, info Info, t
 		return false
 	}
 	// The task keeps the values of ctx, such as the logger, and not its deadline.
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(p.base, func() { cancel(context.Canceled) })
-	a := &attempt{info: info, cancel: func(cause error) { stop(); cancel(cause) }}
+	ctx, end := cancel.New(context.WithoutCancel(ctx))
+	base := p.base
+	stop := context.AfterFunc(base, func() { end(context.Cause(base)) })
+	a := &attempt{info: info, cancel: end, end: func() { stop(); end(context.Canceled) }}
 	p.attempts[key] = a
 	p.running.Add(1)
 	go p.run(ctx, key, a, task)
@@ -109,7 +113,7 @@ func (p *Pool) Begin(ctx context.Context, key types.NamespacedName, info Info, t
 
 func (p *Pool) run(ctx context.Context, key types.NamespacedName, a *attempt, task Task) {
 	defer p.running.Done()
-	defer a.cancel(context.Canceled)
+	defer a.end()
 	outcome := p.perform(ctx, a.info, task)
 	outcome.Announced = a.info.Started
 	p.mu.Lock()
@@ -223,7 +227,7 @@ func (p *Pool) Forget(key types.NamespacedName) {
 	}
 }
 
-// Cancel cancels the context of the attempt for key with a cause. The first cause counts. The
+// Cancel cancels the context of the attempt for key with a cause; see cancel.New. The
 // attempt stays Running until its task returns.
 func (p *Pool) Cancel(key types.NamespacedName, cause error) {
 	p.mu.Lock()

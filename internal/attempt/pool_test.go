@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/cancel"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -341,6 +342,45 @@ func TestCancel(t *testing.T) {
 	})
 }
 
+// TestOutdatedAndCancelled: an attempt with outdated inputs can still be cancelled by a deletion, and
+// by the end of the pool. Otherwise the first cause counts.
+func TestOutdatedAndCancelled(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		first error
+		end   func(f *fixture)
+		// cause is that of the context of the task, and ending that of cancel.Ending.
+		cause, ending error
+	}{
+		"OutdatedThenDeleted":  {release.ErrOutdated, func(f *fixture) { f.Cancel(appKey, context.Canceled) }, release.ErrOutdated, context.Canceled},
+		"OutdatedThenShutdown": {release.ErrOutdated, func(f *fixture) { f.stop() }, release.ErrOutdated, release.ErrShutdown},
+		"DeletedThenOutdated":  {context.Canceled, func(f *fixture) { f.Cancel(appKey, release.ErrOutdated) }, context.Canceled, context.Canceled},
+		"DeletedThenShutdown":  {context.Canceled, func(f *fixture) { f.stop() }, context.Canceled, context.Canceled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t, 1)
+				var cause, early, ending error
+				f.Begin(t.Context(), appKey, info(0), func(ctx context.Context, _ func() func()) release.Outcome {
+					<-ctx.Done()
+					early = cancel.Ending(ctx).Err()
+					<-cancel.Ending(ctx).Done()
+					cause, ending = context.Cause(ctx), context.Cause(cancel.Ending(ctx))
+					return release.Outcome{}
+				})
+				synctest.Wait()
+				f.Cancel(appKey, tc.first)
+				synctest.Wait()
+				tc.end(f)
+				synctest.Wait()
+				if !errors.Is(cause, tc.cause) || !errors.Is(ending, tc.ending) || (early == nil) != errors.Is(tc.first, release.ErrOutdated) {
+					t.Errorf("the cause is %v, and that of the end %v; ended early: %v", cause, ending, early)
+				}
+			})
+		})
+	}
+}
+
 // TestTakeAfterCancel: an attempt does not start if a slot and a cancellation are available at
 // once.
 func TestTakeAfterCancel(t *testing.T) {
@@ -406,7 +446,7 @@ func TestStop(t *testing.T) {
 		f.Begin(t.Context(), appKey, info(0), func(ctx context.Context, idle func() func()) release.Outcome {
 			resume := idle()
 			<-ctx.Done()
-			cancelled = true
+			cancelled = errors.Is(context.Cause(ctx), release.ErrShutdown)
 			<-wind
 			resume()
 			return release.Outcome{Err: ctx.Err(), Cancelled: true}
@@ -423,7 +463,7 @@ func TestStop(t *testing.T) {
 		f.stop()
 		synctest.Wait()
 		if !cancelled {
-			t.Error("the end of the pool does not cancel its tasks")
+			t.Error("the end of the pool does not cancel its tasks with ErrShutdown")
 		}
 		select {
 		case err := <-f.stopped:

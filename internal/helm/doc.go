@@ -6,8 +6,9 @@
 // release.Outcome.
 //
 // Parts without knowledge of actions are packages of their own: apply creates and updates objects,
-// wait waits for them, storage reads and writes release records, preview renders without storing,
-// and redact removes secrets from texts.
+// wait waits for them, storage reads and writes release records, revision checks new ones and
+// resumes interrupted actions, preview renders without storing, and redact removes secrets from
+// texts.
 //
 // Files, top-down:
 //
@@ -24,6 +25,6 @@
 //	recheck.go    recheck of a failed revision
 //	uninstall.go  uninstall and unlock
 //	job.go        Job, an action with its input, and the state of its run
-//	gate.go       checks before a new revision is stored, and the choice of the apply method
+//	method.go     the choice of the apply method
 //	findings.go   facts about a failure
 package helm

@@ -90,7 +90,7 @@ func TestOwnWebhook(t *testing.T) {
 				if took := time.Since(began); tc.own && took > time.Second {
 					t.Errorf("the upgrade fails after %s", took)
 				}
-				if len(out.Revisions) == 0 || out.Revisions[0].Version != 2 || out.Revisions[0].Interrupted == tc.own {
+				if len(out.Revisions) == 0 || out.Revisions[0].Version != 2 || out.Revisions[0].Pending() == tc.own {
 					t.Errorf("the revisions are %+v", out.Revisions)
 				}
 			})

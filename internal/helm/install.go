@@ -41,7 +41,7 @@ func (r *run) install(ctx context.Context, a release.Install) settings {
 		i.DisableOpenAPIValidation = spec.DisableOpenAPIValidation
 		i.SkipSchemaValidation = spec.DisableSchemaValidation
 		i.Replace = spec.Replace
-		i.PostRenderer = c.renderer.Manifest
+		i.PostRenderer = c.postRenderer
 		i.EnableDNS = r.job.AllowDNS
 		i.Devel = true
 		// The pipeline applies the CRDs, for install and upgrade alike.

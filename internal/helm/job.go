@@ -6,6 +6,7 @@ package helm
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/go-logr/logr"
 	"helm.sh/helm/v3/pkg/action"
@@ -21,6 +22,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/helm/apply"
 	"github.com/pintle-dev/pintle/internal/helm/redact"
+	"github.com/pintle-dev/pintle/internal/helm/revision"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/helm/wait"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -84,6 +86,27 @@ func (j *Job) target() release.Target {
 	return j.Desired.Target
 }
 
+// attempt describes the attempt of the job. Without an action, the job needs none.
+func (j *Job) attempt() release.Attempt {
+	attempt := release.Attempt{Action: helmv2.ReleaseAction(release.Name(j.Action)), Inputs: release.InputsOf(j.Desired)}
+	switch a := j.Action.(type) {
+	case release.Install:
+		return attempt
+	case release.Upgrade:
+		attempt.TakeOver = a.TakeOver
+		return attempt
+	case release.Rollback:
+		attempt.RollbackTo = a.Version
+		return attempt
+	case release.Uninstall, release.Test:
+		attempt.Inputs = release.Inputs{}
+		return attempt
+	case release.Unlock, release.Recheck, release.CorrectDrift,
+		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
+	}
+	return release.Attempt{}
+}
+
 // failureLabel returns the label of a revision that fails because the job is interrupted or
 // outdated. A job that unlocks labels a revision whose process died. Neither counts as a failure.
 func (j *Job) failureLabel(ctx context.Context) func() string {
@@ -94,7 +117,7 @@ func (j *Job) failureLabel(ctx context.Context) func() string {
 			return helmv2.LabelInterrupted
 		case errors.Is(context.Cause(ctx), release.ErrOutdated):
 			return helmv2.LabelOutdated
-		case ctx.Err() != nil, j.retrier.Outage() != nil:
+		case ctx.Err() != nil:
 			return helmv2.LabelInterrupted
 		}
 		return ""
@@ -158,7 +181,7 @@ type run struct {
 	config   *action.Configuration
 	client   *apply.Client
 	store    *storage.Driver
-	gate     *gate
+	gate     *revision.Gate
 	redact   redact.Redactor
 	logs     *redact.Log
 	findings *findings
@@ -178,11 +201,13 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 	}
 	var err error
 	run.store, err = r.storage.Open(ctx, getter, job.target(), storage.Options{
-		UID: job.Desired.UID, FailureLabel: job.failureLabel(ctx), Prepare: run.prepareRevision, Redact: redactor.Text,
+		UID: job.Desired.UID, Attempt: job.attempt(), FailureLabel: job.failureLabel(ctx), Prepare: run.prepareRevision, Redact: redactor.Text, Stop: job.retrier.Stop,
 	})
 	if err != nil {
 		return nil, err
 	}
+	run.gate = revision.NewGate(run.store, job.target().Name, job.Action, r.now)
+	run.gate.Next, run.gate.Read = run.beginRevision, run.findings.addRevisions
 	waits, err := job.waitOptions()
 	if err != nil {
 		return nil, err
@@ -194,17 +219,47 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 	}
 	run.client, err = apply.New(ctx, apply.Options{
 		Getter: getter, Log: run.logs.Printf, Target: job.target(), UID: job.Desired.UID, Origin: job.Origin, Waits: waits,
-		Reservations: &r.reservations, OwnerCandidates: job.OwnerCandidates, Record: run.store, Findings: run.findings, Applied: job.Applied,
+		Reservations: &r.reservations, OwnerCandidates: job.OwnerCandidates, Record: run.record(), Findings: run.findings, Applied: job.Applied,
+		FailedSince: func(before int) (storage.Manifest, []storage.FailedRevision, error) {
+			return storage.FailedSince(run.store, before)
+		},
 	})
 	if err != nil {
 		return nil, err
 	}
-	run.gate = &gate{Driver: run.store, begin: run.beginRevision, read: run.findings.addRevisions}
 	releases := helmstorage.Init(run.gate)
 	releases.Log = run.logs.Printf
 	run.config = &action.Configuration{RESTClientGetter: getter, Releases: releases, KubeClient: run.client, Log: run.logs.Printf}
 	return run, nil
 }
+
+// record is the record of the revision that an action works on, for the client.
+type record struct {
+	*storage.Driver
+
+	hooks *revision.Hooks
+	// installs is true for an install that runs hooks.
+	installs bool
+}
+
+// record returns the record for the client of the run.
+func (r *run) record() record {
+	_, installs := r.job.Action.(release.Install)
+	return record{Driver: r.store, hooks: r.gate.Hooks, installs: installs && !r.job.Spec.GetInstall().DisableHooks}
+}
+
+// HookRun implements apply.Record.
+func (r record) HookRun() string { return r.hooks.Run() }
+
+// HookProgress implements apply.Record.
+func (r record) HookProgress() (revision.Progress, time.Time) { return r.hooks.Progress() }
+
+// HookEnded implements apply.Record.
+func (r record) HookEnded(succeeded bool) error { return r.hooks.Ended(succeeded) }
+
+// WaitsWhenOutdated implements apply.Record. An upgrade does not run the hooks of an install, so
+// that an install is not cut short before they have run.
+func (r record) WaitsWhenOutdated() bool { return r.installs && r.hooks.Left() }
 
 // prepareRevision changes a new revision before it is stored.
 func (r *run) prepareRevision(rls *helmrelease.Release) error {
@@ -217,6 +272,7 @@ func (r *run) prepareRevision(rls *helmrelease.Release) error {
 // beginRevision is called before a new revision is checked and stored.
 func (r *run) beginRevision(rls *helmrelease.Release) {
 	r.client.Preflight.EndLookups()
+	r.client.Leftovers.BeforeRevision(rls.Version)
 	r.findings.addRevisions(rls)
 	r.job.retrier.OwnWebhooks(r.client.Webhooks())
 }

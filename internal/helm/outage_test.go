@@ -66,7 +66,7 @@ func TestHooksNameTheirAttempt(t *testing.T) {
 						continue
 					}
 					hooks++
-					if got := w.Object(path).GetAnnotations()[helmv2.AnnotationAttempt]; got != "uid-1.1" {
+					if got := w.Object(path).GetAnnotations()[helmv2.AnnotationAttempt]; !strings.HasPrefix(got, "uid-1.1.") {
 						t.Errorf("the attempt is %q", got)
 					}
 				}
@@ -126,9 +126,9 @@ func TestOutageInterrupts(t *testing.T) {
 	})
 }
 
-// TestOutageIsMarked: a revision that can be marked as failed after an outage says that its
-// action was interrupted.
-func TestOutageIsMarked(t *testing.T) {
+// TestOutageLeavesPending: a revision stays pending after an outage, also if the API server stores
+// records again before the action has ended.
+func TestOutageLeavesPending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		down := false
@@ -141,8 +141,11 @@ func TestOutageIsMarked(t *testing.T) {
 		}
 		artifact := w.chart("1.0.0", note())
 		out := w.runner.Run(t.Context(), w.conn, job(release.Install{Timeout: time.Hour}, artifact, "1.0.0", nil))
-		if out.Interrupted == nil || len(out.Revisions) != 1 || out.Revisions[0].Status != helmv2.StatusFailed || !out.Revisions[0].Interrupted {
+		if out.Interrupted == nil || len(out.Revisions) != 1 || out.Revisions[0].Status != helmv2.StatusPendingInstall {
 			t.Errorf("%v, %+v, revisions %+v", out.Err, out.Interrupted, out.Revisions)
+		}
+		if all := w.history(); len(all) != 1 || !all[0].Pending() {
+			t.Errorf("stored are %+v", all)
 		}
 	})
 }

@@ -12,10 +12,12 @@ import (
 	"helm.sh/helm/v3/pkg/action"
 	helmchart "helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
+	helmpostrender "helm.sh/helm/v3/pkg/postrender"
 	helmrelease "helm.sh/helm/v3/pkg/release"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/helm/apply"
+	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/render"
 	"github.com/pintle-dev/pintle/internal/render/postrender"
 )
@@ -52,6 +54,8 @@ type creation struct {
 	chart    *helmchart.Chart
 	values   map[string]any
 	renderer postrender.Action
+	// postRenderer is the one that Helm gets; nil if there is none.
+	postRenderer helmpostrender.PostRenderer
 }
 
 // create runs the steps of an install or upgrade. The steps up to the CRDs write nothing, and the
@@ -76,6 +80,22 @@ func (r *run) create(ctx context.Context, s settings) error {
 	return nil
 }
 
+// resume runs an interrupted install or upgrade from its stored revision. Nothing is rendered, and
+// the steps that precede the storing of a revision have been done.
+func (r *run) resume(ctx context.Context, s settings, version int) error {
+	stored, err := r.store.Revision(version)
+	if err != nil {
+		return fmt.Errorf("revision %d of release %s: %w", version, r.job.Desired.Target.Name, err)
+	}
+	text := render.Text{Release: stored}
+	s.mode, s.validate, s.enter = modeOf(r.store.ApplyMethod(version) == storage.ServerSide), false, nil
+	c := &creation{run: r, settings: s, chart: text.Chart(), values: map[string]any{}, postRenderer: text}
+	if err := c.guard(ctx); err != nil {
+		return err
+	}
+	return c.explain(c.start(text.Config(*c.config), c))
+}
+
 // loadChart loads the chart under its effective version.
 func (c *creation) loadChart(ctx context.Context) (err error) {
 	c.chart, err = c.load(ctx)
@@ -93,6 +113,7 @@ func (r *run) load(ctx context.Context) (*helmchart.Chart, error) {
 
 func (c *creation) preparePostRenderer(context.Context) (err error) {
 	c.renderer, err = postrender.NewAction(c.job.Spec, c.job.Defaults)
+	c.postRenderer = c.renderer.Manifest
 	return err
 }
 
@@ -105,7 +126,7 @@ func (c *creation) preserveValues(context.Context) (err error) {
 
 // limitRecord makes the gate refuse a revision whose record would be too large.
 func (c *creation) limitRecord(context.Context) error {
-	c.gate.limit = c.checkRecord
+	c.gate.Limit = c.checkRecord
 	return nil
 }
 
@@ -158,17 +179,17 @@ func (c *creation) discoverCapabilities(context.Context) error {
 func (c *creation) guard(context.Context) error {
 	c.chooseMethod(c.mode, 0, c.force)
 	c.client.Preflight.SkipLookups(func() bool {
-		return c.takeOwnership && c.validate && appliesServerSide(c.store, c.mode, c.gate.newest)
+		return c.takeOwnership && c.validate && appliesServerSide(c.store, c.mode, c.gate.Newest)
 	})
-	c.gate.enter = c.enter
-	c.gate.check = func(next *helmrelease.Release) error {
+	c.gate.Enter = c.enter
+	c.gate.Check = func(next *helmrelease.Release) error {
 		var objection error
 		if c.validate {
 			// The dry runs also show which objects exist.
 			objection = c.client.Preflight.DryRuns(next, c.event, c.hooks)
 		}
 		// If no revision ever worked, its objects may not have been created by the release.
-		neverWorked := c.gate.newest > 0 && !c.gate.worked
+		neverWorked := c.gate.Newest > 0 && !c.gate.Worked
 		if err := c.client.Preflight.Ownership(neverWorked); err != nil {
 			return err
 		}
@@ -201,12 +222,12 @@ func (r *run) renderOptions() render.Options {
 // explain returns the error of the gate if it refused the revision. Helm adds text to it about its
 // storage. Errors of Helm about ownership get the names of the owners.
 func (c *creation) explain(err error) error {
-	if c.gate.refused != nil || err == nil {
-		return c.gate.refused
+	if c.gate.Refused != nil || err == nil {
+		return c.gate.Refused
 	}
 	conflict, explained := c.client.Preflight.Explain(err)
 	if conflict {
-		c.gate.refused = explained
+		c.gate.Refused = explained
 	}
 	return explained
 }

@@ -16,6 +16,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
+	"github.com/pintle-dev/pintle/internal/helm/wait"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -38,7 +39,7 @@ func (r *run) recheck(ctx context.Context, a release.Recheck) error {
 		return fmt.Errorf("objects of revision %d: %w", rel.Version, err)
 	}
 	made := storage.ActionOf(rel)
-	if err := r.client.Waiter.UntilReady(list, a.Timeout, waitsForJobs(r.job.Spec, made), nil); err != nil {
+	if err := r.client.Waiter.UntilReady(list, a.Timeout, wait.Readiness{Jobs: waitsForJobs(r.job.Spec, made)}); err != nil {
 		if ctx.Err() != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	helmstorage "helm.sh/helm/v3/pkg/storage"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -25,8 +26,14 @@ func (r *run) rollback(a release.Rollback) error {
 	if spec.Recreate { //nolint:staticcheck // the deprecated field gets a warning
 		r.logs.Printf("spec.rollback.recreate has no effect")
 	}
-	r.chooseMethod(spec.GetServerSideApply(), a.Version, spec.Force)
-	r.gate.limit = r.checkRecord
+	mode := spec.GetServerSideApply()
+	if a.Resume != 0 {
+		mode = modeOf(r.store.ApplyMethod(a.Resume) == storage.ServerSide)
+	}
+	r.chooseMethod(mode, a.Version, spec.Force)
+	if a.Resume == 0 {
+		r.gate.Limit = r.checkRecord
+	}
 	u := action.NewRollback(r.config)
 	u.Version = a.Version
 	u.Timeout = a.Timeout

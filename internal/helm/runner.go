@@ -16,6 +16,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/apiretry"
+	"github.com/pintle-dev/pintle/internal/cancel"
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/helm/apply"
 	"github.com/pintle-dev/pintle/internal/helm/redact"
@@ -34,6 +35,8 @@ type Runner struct {
 	// watches and reservations are shared by all jobs.
 	watches      wait.Watches
 	reservations apply.Reservations
+	// faults are the last faults of the API servers.
+	faults apiretry.Faults
 	// large is held by the job whose chart takes much memory to render.
 	large chan struct{}
 }
@@ -63,11 +66,17 @@ func (r *Runner) Run(ctx context.Context, getter genericclioptions.RESTClientGet
 		if err = run.perform(ctx); err == nil {
 			err = run.store.UpdateError()
 		}
+		if cause := run.interruption(); err != nil && cause != nil {
+			err = cause
+		}
 		run.report(&out, err)
 	}
 	out.Err, out.Cancelled = redactor.Error(redact.OneLine(err)), err != nil && ctx.Err() != nil
+	if errors.Is(err, storage.ErrOvertaken) {
+		out.Err = fmt.Errorf("%w: %w", release.ErrResumedElsewhere, out.Err)
+	}
 	out.Interrupted = outageOf(job.retrier, err)
-	out.Outdated = out.Cancelled && errors.Is(context.Cause(ctx), release.ErrOutdated)
+	out.Outdated = out.Cancelled && errors.Is(context.Cause(ctx), release.ErrOutdated) && !errors.Is(err, release.ErrShutdown)
 	out.Ended = r.now()
 	return out
 }
@@ -84,8 +93,14 @@ func (r *run) perform(ctx context.Context) (err error) {
 	}()
 	switch a := r.job.Action.(type) {
 	case release.Install:
+		if a.Resume != 0 {
+			return r.resume(ctx, r.install(ctx, a), a.Resume)
+		}
 		return r.create(ctx, r.install(ctx, a))
 	case release.Upgrade:
+		if a.Resume != 0 {
+			return r.resume(ctx, r.upgrade(a), a.Resume)
+		}
 		return r.create(ctx, r.upgrade(a))
 	case release.Test:
 		return r.test(ctx, a)
@@ -100,6 +115,12 @@ func (r *run) perform(ctx context.Context) (err error) {
 	case release.CorrectDrift, release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 	}
 	return fmt.Errorf("%s is no action of Helm's", release.Name(r.job.Action))
+}
+
+// interruption returns why requests of the job are not sent any more: the process ends, a server
+// does not answer, or another client has written the record. It returns nil if there is no reason.
+func (r *run) interruption() error {
+	return r.job.retrier.Stopped()
 }
 
 // report adds the results of the job to its outcome.
@@ -139,8 +160,11 @@ func (r *Runner) withRetries(ctx context.Context, getter genericclioptions.RESTC
 	if !ok {
 		return getter, nil
 	}
-	retrier := apiretry.New(ctx, apiretry.Options{
-		Now: r.now, Server: connection.Server(), Timeout: release.TimeoutOf(job.Action), ReleaseSlot: job.Idle, Log: logr.FromContextOrDiscard(ctx),
+	// Newer inputs only end waits. The action may go on for long, and needs its requests.
+	retrier := apiretry.New(cancel.Ending(ctx), apiretry.Options{
+		Now: r.now, Server: connection.Server(), Timeout: release.TimeoutOf(job.Action), ReleaseSlot: job.Idle, StopCause: release.ErrShutdown,
+		Faults: &r.faults,
+		Log:    logr.FromContextOrDiscard(ctx),
 	})
 	return connection.WithRetrier(retrier), retrier
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/helm/apply"
 	"github.com/pintle-dev/pintle/internal/helm/preview"
 	"github.com/pintle-dev/pintle/internal/helm/redact"
+	"github.com/pintle-dev/pintle/internal/helm/revision"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/hookjob"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -75,7 +76,7 @@ func (r *Runner) read(ctx context.Context, getter genericclioptions.RESTClientGe
 	waits.Getter, waits.Watches, waits.Secrets, waits.Now = shared(getter), &r.watches, f.secrets, r.now
 	client, err := apply.New(ctx, apply.Options{
 		Getter: getter, Log: redact.NewLog(logr.FromContextOrDiscard(ctx), r.now, redactor).Printf, Target: q.Target, Origin: q.Origin,
-		Waits: waits, Reservations: &r.reservations, Record: store, Findings: f,
+		Waits: waits, Reservations: &r.reservations, Record: record{Driver: store, hooks: &revision.Hooks{}}, Findings: f,
 	})
 	if err != nil {
 		return nil, nil, err

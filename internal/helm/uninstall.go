@@ -13,6 +13,7 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -29,15 +30,48 @@ func (r *run) uninstall(a release.Uninstall) error {
 	if err := r.store.ListLive(); err != nil {
 		return err
 	}
+	if a.Reinstall {
+		if err := r.deleteOldHooks(); err != nil {
+			return err
+		}
+	}
+	r.client.Leftovers.BeforeUninstall()
 	_, err := u.Run(a.Target.Name)
 	if errors.Is(err, driver.ErrReleaseNotFound) || err != nil && r.alreadyUninstalled(a.Target.Name) {
 		return nil
+	}
+	if err != nil && r.interruption() == nil {
+		err = errors.Join(err, r.gate.Hooks.Fail())
 	}
 	// Helm's error does not contain those of single objects.
 	if deletion := r.client.DeletionErrors(); err != nil && deletion != nil {
 		return fmt.Errorf("%w: %w", err, deletion)
 	}
 	return err
+}
+
+// deleteOldHooks deletes the hooks that an interrupted install, and earlier uninstalls of such
+// installs, have created. The next install and its uninstall have the same revision number, so that
+// their hooks may have the same names.
+func (r *run) deleteOldHooks() error {
+	// The gate would give the hooks of this revision to the caller, and not to Helm.
+	last, err := helmstorage.Init(r.store).Last(r.job.target().Name)
+	if errors.Is(err, driver.ErrReleaseNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if a, err := r.store.AttemptOn(last.Version); err != nil || a != nil && a.Action == helmv2.ActionUninstall {
+		// The uninstall is resumed, and the hooks may be its own.
+		return err
+	}
+	for _, h := range last.Hooks {
+		if err := r.client.Leftovers.DeleteHook(h.Manifest, storage.AttemptPrefix(r.job.Desired.UID, last.Version)); err != nil {
+			return fmt.Errorf("delete hook %s of an interrupted action: %w", h.Path, err)
+		}
+	}
+	return nil
 }
 
 // alreadyUninstalled reports whether the release was uninstalled before this job. If its history

@@ -44,7 +44,7 @@ func (r *run) upgrade(a release.Upgrade) settings {
 		u.SkipSchemaValidation = spec.DisableSchemaValidation
 		u.Force = spec.Force
 		u.CleanupOnFail = spec.CleanupOnFail
-		u.PostRenderer = c.renderer.Manifest
+		u.PostRenderer = c.postRenderer
 		// The values contain the preserved ones already.
 		u.ResetValues = true
 		u.EnableDNS = r.job.AllowDNS

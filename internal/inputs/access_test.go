@@ -80,8 +80,8 @@ func external(s store, revision string) *sourcev1.ExternalArtifact {
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	mutated := release.Chart{Name: "note", Version: "1.2.3+9933f58f8bf4", AppVersion: "9", OCIDigest: tagDigest}
-	plain := release.Chart{Name: "note", Version: "1.2.3", AppVersion: "9"}
+	mutated := release.Chart{Name: "note", Version: "1.2.3+9933f58f8bf4", AppVersion: "9", OCIDigest: tagDigest, Digest: s.digest}
+	plain := release.Chart{Name: "note", Version: "1.2.3", AppVersion: "9", Digest: s.digest}
 	recorded := plain
 	recorded.OCIDigest = tagDigest
 	cases := map[string]struct {

@@ -470,8 +470,8 @@ func TestResolve(t *testing.T) {
 		return p
 	}
 	policy := policyWith(func(*release.Policy) {})
-	note := release.Chart{Name: "note", Version: "1.2.3+9933f58f8bf4", AppVersion: "9", OCIDigest: tagDigest}
-	plain := release.Chart{Name: "note", Version: "1.2.3", AppVersion: "9"}
+	note := release.Chart{Name: "note", Version: "1.2.3+9933f58f8bf4", AppVersion: "9", OCIDigest: tagDigest, Digest: s.digest}
+	plain := release.Chart{Name: "note", Version: "1.2.3", AppVersion: "9", Digest: s.digest}
 	target := release.Target{Name: "app", Namespace: "prod", StorageNamespace: "prod"}
 	artifact := chart.Artifact{URL: s.url + "/chart.tgz", Digest: s.digest}
 	helmChart := func(namespace, name string) *sourcev1.HelmChart {

@@ -105,6 +105,7 @@ func (r *Resolver) identify(ctx context.Context, hr *helmv2.HelmRelease, src sou
 		return release.Chart{}, artifact, downloadBlocked(err)
 	}
 	c, err := r.releasedChart(src, id)
+	c.Digest = artifact.Digest
 	return c, artifact, err
 }
 

@@ -291,7 +291,7 @@ func (m *Metrics) Attempt(o release.Outcome) {
 	}
 	result := "success"
 	switch {
-	case o.Cancelled:
+	case o.Cancelled, o.ResumedElsewhere():
 		result = "cancelled"
 	case len(o.Owners) > 0:
 		result = "waiting"

@@ -17,7 +17,11 @@ import (
 type Action interface{ isAction() }
 
 // Install creates the first revision.
-type Install struct{ Timeout time.Duration }
+type Install struct {
+	Timeout time.Duration
+	// Resume is the number of the pending revision whose install is resumed; 0 for a new one.
+	Resume int
+}
 
 // Upgrade creates the next revision.
 type Upgrade struct {
@@ -25,6 +29,8 @@ type Upgrade struct {
 	// TakeOver is true if the stored release is not the recorded one. The recorded history
 	// describes another release and is dropped.
 	TakeOver bool
+	// Resume is the number of the pending revision whose upgrade is resumed; 0 for a new one.
+	Resume int
 }
 
 // Test runs the chart's tests on the newest revision.
@@ -35,6 +41,8 @@ type Rollback struct {
 	Timeout time.Duration
 	// Version is the number of the earlier revision.
 	Version int
+	// Resume is the number of the pending revision whose rollback is resumed; 0 for a new one.
+	Resume int
 }
 
 // Uninstall removes the release and its objects.
@@ -43,6 +51,9 @@ type Uninstall struct {
 	Target  Target
 	// Remediation is true if the release is removed because it failed.
 	Remediation bool
+	// Reinstall is true if the release is removed because its install ended early, and is installed
+	// anew afterwards.
+	Reinstall bool
 }
 
 // Unlock marks a pending revision as failed after its process has died.

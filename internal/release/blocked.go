@@ -6,6 +6,8 @@ package release
 import (
 	"fmt"
 	"time"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
 // Blocked is an expected obstacle: the desired or the observed state cannot be read at the moment.
@@ -52,6 +54,20 @@ func BlockedBy(reason string, err error, format string, args ...any) *Blocked {
 		Reason: reason, Err: err, Retry: Backoff(),
 		Message: fmt.Sprintf(format, args...) + ": " + err.Error(),
 	}
+}
+
+// DeletionWithout decides about a deleted HelmRelease if an object that gives access to its release
+// does not exist: its ServiceAccount, or the Secret or ConfigMap of a cluster. In a namespace that
+// is gone or being deleted, that object cannot return. The release is given up then, and
+// unreachable is the reason. In any other namespace the deletion waits for the object, so that no
+// release is left behind only because both were deleted together.
+func DeletionWithout(missing error, namespaceGone bool) (unreachable string, blocked *Blocked) {
+	if namespaceGone {
+		return missing.Error(), nil
+	}
+	b := BlockedBy(helmv2.ReasonUninstallFailed, missing, "The release cannot be uninstalled")
+	b.Message += "; restore that, or set annotation " + helmv2.AnnotationOrphan + " to leave the release installed"
+	return "", b
 }
 
 // Retry states when to requeue a HelmRelease. The zero value is Never.

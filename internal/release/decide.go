@@ -21,9 +21,11 @@ const (
 	RuleDelete            Rule = "Delete"
 	RuleSuspended         Rule = "Suspended"
 	RuleOwnershipConflict Rule = "OwnershipConflict"
+	RuleResume            Rule = "Resume"
 	RuleUnlock            Rule = "Unlock"
 	RuleAwaitOperation    Rule = "AwaitOperation"
 	RuleTargetMoved       Rule = "TargetMoved"
+	RuleReinstall         Rule = "Reinstall"
 	RuleForced            Rule = "Forced"
 	RuleDebounce          Rule = "Debounce"
 	RuleBecameReady       Rule = "BecameReady"
@@ -56,9 +58,11 @@ func rules() []rule {
 		{RuleDelete, deleteRelease},
 		{RuleSuspended, suspended},
 		{RuleOwnershipConflict, ownershipConflict},
+		{RuleResume, resume},
 		{RuleUnlock, unlock},
 		{RuleAwaitOperation, awaitOperation},
 		{RuleTargetMoved, targetMoved},
+		{RuleReinstall, reinstall},
 		{RuleForced, forced},
 		{RuleDebounce, debounce},
 		{RuleBecameReady, becameReady},

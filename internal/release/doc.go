@@ -13,14 +13,14 @@
 //	reconcile.go     Reconcile: the steps of a reconciliation, and the reads before a decision
 //	decide.go        Decide, the ordered list of rules, and rules without a file of their own
 //	move.go          rule TargetMoved: the release has another name, namespace or chart
-//	deletion.go      rule AwaitDependents, and annotations for deletions
-//	wait.go          rules Busy, AwaitOperation and Debounce
+//	wait.go          rules Busy, AwaitDependents, AwaitOperation and Debounce
 //	record.go        rule TooLarge, and the size of a release record
 //	remediation.go   rules after failures: BecameReady, RetriesExhausted, AwaitRetry, Failed
 //	sync.go          rules Absent, Unmanaged, OutOfSync, Untested, Drifted and InSync
-//	ownership.go     rules OwnershipConflict and Unlock, and the ownership of single objects
+//	resume.go        rules Resume, Unlock and Reinstall: actions that were interrupted
+//	ownership.go     rule OwnershipConflict, and the ownership of single objects
 //	history.go       snapshots in status.history, and the reads that a decision needs
-//	input.go         Input and Decision, the desired state, requests and suspension by annotation
+//	input.go         Input and Decision, the desired state, requests, suspension and deletion
 //	observed.go      the observed state, with drift
 //	outcome.go       the outcome of an action, with its failure cause
 //	action.go        the actions

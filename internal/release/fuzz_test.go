@@ -46,6 +46,18 @@ func (c *choices) action() helmv2.ReleaseAction {
 	return all[c.of(len(all))]
 }
 
+// attempt returns an attempt on a revision, often of the desired inputs; nil for none.
+func (c *choices) attempt(want Desired) *Attempt {
+	if c.maybe() {
+		return nil
+	}
+	a := &Attempt{ID: c.text(testUID, "uid-2") + ".1.x", Run: 1, Action: c.action(), TakeOver: c.maybe(), RollbackTo: c.of(3)}
+	if c.of(4) > 0 {
+		a.Inputs = InputsOf(want)
+	}
+	return a
+}
+
 func (c *choices) policy() ActionPolicy {
 	return ActionPolicy{
 		Timeout: 5 * time.Minute, Retry: c.of(4) == 0, RetryInterval: 5 * time.Minute, Retries: c.of(4) - 1,
@@ -100,6 +112,7 @@ func (c *choices) input() Input {
 		r.Interrupted, r.Outdated, r.Applied, r.Rollback = c.maybe(), c.of(4) == 0, c.maybe(), c.of(4) == 0
 		r.PostInstall, r.PostUpgrade = c.of(4) == 0, c.of(4) == 0
 		r.LastDeployed = testNow.Add(-time.Duration(c.of(20)-5) * time.Minute)
+		r.Attempt, r.InstallHooksLeft = c.attempt(in.Desired), c.maybe()
 		in.Observed.Revisions = append(in.Observed.Revisions, r)
 		if c.maybe() {
 			s := testSnapshot(r)
@@ -223,25 +236,28 @@ func checkProperties(t *testing.T, in Input, d Decision) {
 	if in.Observed.Running != nil && (d.Acts() || d.Action == Action(Finalize{})) {
 		t.Errorf("acts although an attempt runs: %+v", d)
 	}
+	checkResumed(t, in, d)
 	switch a := d.Action.(type) {
 	case Install:
 		if in.Desired.Deleted {
 			t.Error("installs although being deleted")
 		}
-		if newest != nil && newest.Status != helmv2.StatusUninstalled {
+		if newest != nil && newest.Status != helmv2.StatusUninstalled && a.Resume == 0 {
 			t.Errorf("installs over a %s revision", newest.Status)
 		}
 	case Upgrade:
 		if in.Desired.Deleted {
 			t.Error("upgrades although being deleted")
 		}
-		if newest == nil || newest.Pending() {
+		if newest == nil || newest.Pending() && a.Resume == 0 {
 			t.Errorf("upgrades from %+v", newest)
 		}
 	case Uninstall:
 		checkUninstall(t, in, d, a)
 	case Rollback:
-		checkRollback(t, in, a)
+		if a.Resume == 0 {
+			checkRollback(t, in, a)
+		}
 	case Recheck:
 		if newest.Status != helmv2.StatusFailed || !newest.Applied || newest.Owner != in.Desired.UID || a.Version != newest.Version {
 			t.Errorf("rechecks %+v by %+v", newest, a)
@@ -273,13 +289,34 @@ func checkProperties(t *testing.T, in Input, d Decision) {
 	}
 }
 
+// checkResumed checks that only a pending revision of this HelmRelease with the desired inputs is
+// resumed, in the state in which it was left.
+func checkResumed(t *testing.T, in Input, d Decision) {
+	t.Helper()
+	version := Resumed(d.Action)
+	if (version > 0) != (d.Rule == RuleResume) {
+		t.Errorf("resumes revision %d: %+v", version, d)
+	}
+	if version == 0 {
+		return
+	}
+	newest := in.Observed.Newest()
+	a := newest.Attempt
+	if version != newest.Version || newest.Owner != in.Desired.UID || a == nil || a.Inputs != InputsOf(in.Desired) {
+		t.Errorf("resumes revision %d, and the newest is %+v", version, newest)
+	}
+	if string(newest.Status) != "pending-"+string(a.Action) || Name(d.Action) != string(a.Action) {
+		t.Errorf("resumes %+v, which is %s, by %+v", a, newest.Status, d)
+	}
+}
+
 func checkUninstall(t *testing.T, in Input, d Decision, a Uninstall) {
 	t.Helper()
 	if in.Desired.Suspension.Active {
 		t.Error("uninstalls although suspended")
 	}
 	unfinished := in.Observed.Newest() != nil && in.Observed.Newest().Status == helmv2.StatusUninstalling
-	if !in.Desired.Deleted && !a.Remediation && d.Rule != RuleTargetMoved && !unfinished {
+	if !in.Desired.Deleted && !a.Remediation && d.Rule != RuleTargetMoved && d.Rule != RuleReinstall && !unfinished {
 		t.Errorf("uninstalls without a reason: %+v", d)
 	}
 	if a.Target != ObservedTarget(in) {

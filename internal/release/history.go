@@ -227,3 +227,52 @@ func MayBeRecorded(history helmv2.Snapshots, version int) bool {
 	last := Latest(history)
 	return last == nil || last.Version < version
 }
+
+// FailedSince returns the number of the deployed revision, 0 if there is none, and those of the
+// revisions after it, oldest first. These have failed or were interrupted: no other action follows
+// a deployed revision before the next one is deployed. Revisions from number before on are ignored,
+// and 0 ignores none.
+//
+// If no revision is deployed, a superseded one has its place, or one that was deployed when its
+// uninstall began. An uninstalled revision has no objects: the number is 0 then, and only later
+// revisions are returned.
+func FailedSince(stored []Revision, before int) (deployed int, failed []int) {
+	var latest *Revision
+	for i := range stored {
+		r := &stored[i]
+		if before > 0 && r.Version >= before || !wasDeployed(r) {
+			continue
+		}
+		isDeployed := r.Status == helmv2.StatusDeployed
+		if latest == nil || isDeployed && latest.Status != helmv2.StatusDeployed ||
+			isDeployed == (latest.Status == helmv2.StatusDeployed) && r.Version > latest.Version {
+			latest = r
+		}
+	}
+	ended := 0
+	if latest != nil {
+		ended = latest.Version
+		if latest.Status != helmv2.StatusUninstalled {
+			deployed = ended
+		}
+	}
+	for i := range stored {
+		if v := stored[i].Version; v > ended && (before == 0 || v < before) {
+			failed = append(failed, v)
+		}
+	}
+	slices.Sort(failed)
+	return deployed, failed
+}
+
+// wasDeployed reports whether a revision is or was deployed, as far as its status shows.
+func wasDeployed(r *Revision) bool {
+	switch r.Status {
+	case helmv2.StatusDeployed, helmv2.StatusUninstalled:
+		return true
+	case helmv2.StatusSuperseded, helmv2.StatusUninstalling:
+		return !r.Undeployed
+	case helmv2.StatusFailed, helmv2.StatusPendingInstall, helmv2.StatusPendingUpgrade, helmv2.StatusPendingRollback, helmv2.StatusUnknown:
+	}
+	return false
+}

@@ -5,6 +5,7 @@ package release
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -333,6 +334,58 @@ func TestMustRead(t *testing.T) {
 			t.Parallel()
 			if got := MustRead(tc.recorded, tc.stored, 1); got != tc.want {
 				t.Errorf("MustRead is %t, want %t", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestFailedSince: the revisions after the deployed one have failed.
+func TestFailedSince(t *testing.T) {
+	const (
+		deployed    = helmv2.StatusDeployed
+		superseded  = helmv2.StatusSuperseded
+		failed      = helmv2.StatusFailed
+		uninstalled = helmv2.StatusUninstalled
+		removing    = helmv2.StatusUninstalling
+	)
+	for name, tc := range map[string]struct {
+		reason string
+		// statuses are those of revisions 1, 2 and so on; an empty one is not stored.
+		statuses   []helmv2.ReleaseStatus
+		undeployed bool
+		before     int
+		deployed   int
+		failed     []int
+	}{
+		"None":             {"Nothing is stored.", nil, false, 1, 0, nil},
+		"Deployed":         {"No revision failed.", []helmv2.ReleaseStatus{superseded, deployed}, false, 3, 2, nil},
+		"Failed":           {"Earlier failures do not count.", []helmv2.ReleaseStatus{failed, deployed, failed, failed}, false, 5, 2, []int{3, 4}},
+		"NeverDeployed":    {"All have failed.", []helmv2.ReleaseStatus{failed, failed}, false, 3, 0, []int{1, 2}},
+		"Truncated":        {"Records are deleted, but that of the deployed revision.", []helmv2.ReleaseStatus{deployed, "", "", failed, failed}, false, 6, 1, []int{4, 5}},
+		"Resumed":          {"The new revision is stored already.", []helmv2.ReleaseStatus{deployed, failed, helmv2.StatusPendingUpgrade}, false, 3, 1, []int{2}},
+		"Pending":          {"An action of another client was interrupted.", []helmv2.ReleaseStatus{deployed, helmv2.StatusPendingUpgrade}, false, 3, 1, []int{2}},
+		"RolledBack":       {"A failed rollback marks the failed revision before it as superseded.", []helmv2.ReleaseStatus{deployed, superseded, failed}, false, 4, 1, []int{2, 3}},
+		"Marking":          {"The process ended when the former revision was superseded and the new one not deployed yet.", []helmv2.ReleaseStatus{superseded, failed, helmv2.StatusPendingUpgrade}, false, 3, 1, []int{2}},
+		"MarkingFirst":     {"The same with a former revision that has failed.", []helmv2.ReleaseStatus{superseded, helmv2.StatusPendingUpgrade}, true, 2, 0, []int{1}},
+		"Uninstalled":      {"An uninstalled revision has no objects.", []helmv2.ReleaseStatus{superseded, uninstalled, failed}, false, 4, 0, []int{3}},
+		"Uninstalling":     {"A deployed revision is uninstalled.", []helmv2.ReleaseStatus{superseded, failed, removing}, false, 0, 3, nil},
+		"UninstallingOne":  {"A failed revision is uninstalled: another is deployed.", []helmv2.ReleaseStatus{deployed, failed, removing}, false, 0, 1, []int{2, 3}},
+		"UninstallingNone": {"A failed revision is uninstalled: its label says so.", []helmv2.ReleaseStatus{failed, removing}, true, 0, 0, []int{1, 2}},
+		"Two":              {"The latest deployed revision counts.", []helmv2.ReleaseStatus{deployed, deployed, failed}, false, 0, 2, []int{3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var stored []Revision
+			for i, status := range tc.statuses {
+				if status != "" {
+					stored = append(stored, Revision{Version: i + 1, Status: status, Undeployed: tc.undeployed && (status == removing || status == superseded)})
+				}
+			}
+			for range 2 {
+				last, since := FailedSince(stored, tc.before)
+				if diff := cmp.Diff(tc.failed, since); diff != "" || last != tc.deployed {
+					t.Errorf("%s deployed %d, want %d; failed (-want +got):\n%s", tc.reason, last, tc.deployed, diff)
+				}
+				slices.Reverse(stored)
 			}
 		})
 	}

@@ -93,11 +93,11 @@ type Desired struct {
 // Target identifies a Helm release.
 type Target struct {
 	// Name is the name of the Helm release, shortened to Helm's limit.
-	Name string
+	Name string `json:"name"`
 	// Namespace is the namespace into which the chart is installed.
-	Namespace string
+	Namespace string `json:"namespace"`
 	// StorageNamespace is the namespace of the Secrets in which Helm stores revisions.
-	StorageNamespace string
+	StorageNamespace string `json:"storageNamespace"`
 }
 
 // Chart identifies one version of a chart.
@@ -108,6 +108,8 @@ type Chart struct {
 	AppVersion string
 	// OCIDigest is the digest of the OCI artifact; empty for other sources.
 	OCIDigest string
+	// Digest is the digest of the artifact that contains the chart.
+	Digest string
 }
 
 // Policy is the part of a spec that decisions read.
@@ -228,6 +230,24 @@ func (r Requests) Open(status *helmv2.HelmReleaseStatus) bool {
 // requested reports whether a token is unhandled and equals the Reconcile token.
 func (r Requests) requested(token string, status *helmv2.HelmReleaseStatus) bool {
 	return token != "" && token == r.Reconcile && token != status.LastHandledReconcileAt
+}
+
+// DeletionOf reads the annotations that control a deletion. They can still be set after the applier
+// has stopped managing the spec.
+func DeletionOf(annotations map[string]string) Deletion {
+	is := func(key string) bool {
+		value, set := annotations[key]
+		return set && value != "false"
+	}
+	return Deletion{Orphan: is(helmv2.AnnotationOrphan), NoHooks: is(helmv2.AnnotationUninstallDisableHooks)}
+}
+
+// Deletion states how a release is removed with its HelmRelease.
+type Deletion struct {
+	// Orphan is true if the release stays installed.
+	Orphan bool
+	// NoHooks is true if its hooks are not run, regardless of the spec.
+	NoHooks bool
 }
 
 // Suspension states whether a HelmRelease is suspended, why, and until when.

@@ -106,11 +106,14 @@ func SameRecords(a, b Target) bool {
 // MustFindStray reports whether storage may have a release of this HelmRelease that status does not
 // name. An install was announced, its result is missing, and no revision of this HelmRelease is
 // stored at the target in the spec. That happens if the process died and the target in the spec
-// changed afterwards.
+// changed afterwards. A rejected attempt may have been to resume such an install.
 func MustFindStray(in Input) bool {
 	recorded := in.Recorded
-	if len(recorded.History) > 0 || recorded.StorageNamespace == "" ||
-		recorded.LastAttemptedReleaseAction == "" || recorded.LastAttemptedReleaseActionDuration != nil {
+	if len(recorded.History) > 0 || recorded.StorageNamespace == "" || recorded.LastAttemptedReleaseAction == "" {
+		return false
+	}
+	took := recorded.LastAttemptedReleaseActionDuration
+	if took != nil && (took.Duration > 0 || recorded.LastAttemptedGeneration == in.Desired.Generation) {
 		return false
 	}
 	for i := range in.Observed.Revisions {

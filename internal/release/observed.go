@@ -102,7 +102,7 @@ type Running struct {
 // Revision is one revision in Helm storage, reduced to the fields that decisions and status need.
 type Revision struct {
 	// Unread is true for an older revision whose record was not read. Its known fields are name,
-	// version, status, owner, Interrupted, Outdated, Rollback, Applied and Modified.
+	// version, status, owner, Interrupted, Outdated, Rollback, Undeployed, Applied and Modified.
 	Unread    bool
 	Name      string
 	Namespace string
@@ -134,8 +134,17 @@ type Revision struct {
 	Outdated bool
 	// Rollback is true if a rollback created the revision.
 	Rollback bool
+	// Undeployed is true if the revision has failed, and Helm has replaced its status by
+	// uninstalling or superseded.
+	Undeployed bool
 	// Applied is true if all objects of the revision were applied before the wait for them began.
 	Applied bool
+	// Attempt describes the action that works on the revision or has created it; nil if the record
+	// has none.
+	Attempt *Attempt
+	// InstallHooksLeft is true if the revision has pre-install or post-install hooks that have not
+	// succeeded.
+	InstallHooksLeft bool
 	// PostInstall, PostUpgrade and PostRollback are true if the revision has hooks that run after
 	// its objects are ready.
 	PostInstall  bool

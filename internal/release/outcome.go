@@ -8,8 +8,15 @@ import (
 	"time"
 )
 
-// ErrOutdated is the cause of a cancellation because the inputs of the attempt are outdated.
-var ErrOutdated = errors.New("outdated by newer inputs")
+var (
+	// ErrOutdated is the cause of a cancellation because the inputs of the attempt are outdated.
+	ErrOutdated = errors.New("outdated by newer inputs")
+	// ErrShutdown is the cause of a cancellation because the process ends, has lost its lease, or
+	// no longer reconciles the HelmRelease. Another process may resume the action.
+	ErrShutdown = errors.New("interrupted: this process ends, or no longer reconciles the release")
+	// ErrResumedElsewhere ends an action that another process has resumed.
+	ErrResumedElsewhere = errors.New("another process has resumed the action")
+)
 
 // Outcome is the result of one attempt. It is a value and not an error: Helm may have stored
 // revisions although the attempt failed, and status must show them.
@@ -19,7 +26,7 @@ type Outcome struct {
 	// end of the attempt.
 	Desired Desired
 	// Revisions are the revisions that storage accepted during the attempt, newest first, each in
-	// its last state.
+	// its last state. The first is pending if the attempt ended early and can be resumed.
 	Revisions []Revision
 	// Err is the reason of failure; nil on success. It contains no values of Secrets.
 	Err error
@@ -81,9 +88,16 @@ type Outage struct {
 	Cause string
 }
 
-// EndedEarly reports whether the attempt was cancelled or interrupted. It is neither counted nor
-// remediated, and the next reconciliation continues the work.
-func (o *Outcome) EndedEarly() bool { return o.Cancelled || o.Interrupted != nil }
+// EndedEarly reports whether the attempt was cancelled or interrupted, or resumed by another
+// process. It is neither counted nor remediated, and the next reconciliation continues the work. An
+// install, upgrade or rollback that can be resumed has left its revision pending.
+func (o *Outcome) EndedEarly() bool {
+	return o.Cancelled || o.Interrupted != nil || o.ResumedElsewhere()
+}
+
+// ResumedElsewhere reports whether another process has resumed the action: Err is
+// ErrResumedElsewhere. This process has stopped and no longer knows the state of the revision.
+func (o *Outcome) ResumedElsewhere() bool { return errors.Is(o.Err, ErrResumedElsewhere) }
 
 // Stored reports whether the attempt changed Helm storage. A failure without stored revisions
 // changed nothing and needs no remediation.

@@ -5,6 +5,7 @@ package release
 
 import (
 	"fmt"
+	"time"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
@@ -84,44 +85,6 @@ func older(a, b *Conflict) bool {
 		return a.Created.Before(b.Created)
 	}
 	return a.UID < b.UID
-}
-
-// unlock applies if the newest revision is pending or uninstalling and no attempt runs. A revision
-// of this HelmRelease was interrupted, because its process no longer exists. A revision of another
-// client is left alone until it is older than any action may take. An uninstall is completed. All
-// other pending revisions are marked as failed.
-func unlock(in Input) *Decision {
-	newest := in.Observed.Newest()
-	if newest == nil || owner(in) != nil {
-		// The owner unlocks its own release.
-		return nil
-	}
-	target := ObservedTarget(in)
-	d := &Decision{State: StateLocked, Why: fmt.Sprintf("release with status '%s'", newest.Status)}
-	limit := max(in.Desired.Policy.Install.Timeout, in.Desired.Policy.Upgrade.Timeout)
-	interrupted := newest.Owner == in.Desired.UID && in.Desired.UID != ""
-	switch newest.Status {
-	case helmv2.StatusDeployed, helmv2.StatusFailed, helmv2.StatusSuperseded, helmv2.StatusUninstalled:
-		return nil
-	case helmv2.StatusUninstalling:
-		// The creator of a revision need not be the client that uninstalls it. Status states so if it
-		// has recorded the revision in this state.
-		last := Latest(in.Recorded.History)
-		interrupted = last != nil && last.Status == newest.Status && last.Version == newest.Version && Verified(last, newest)
-		limit = in.Desired.Policy.UninstallTimeout
-		// A counted failure shows that the uninstall was its remediation.
-		remediation := in.Observed.Stray == nil && moved(in.Desired, in.Recorded) == "" && activePolicy(in).failures > 0
-		d.Action = Uninstall{Timeout: limit, Target: target, Remediation: remediation}
-	case helmv2.StatusPendingInstall, helmv2.StatusPendingUpgrade, helmv2.StatusPendingRollback, helmv2.StatusUnknown:
-		d.Action = Unlock{Version: newest.Version, Status: newest.Status, Target: target}
-	default:
-		d.Action = Unlock{Version: newest.Version, Status: newest.Status, Target: target}
-	}
-	if left := newest.LastWritten().Add(limit).Sub(in.Now); !interrupted && left > 0 {
-		d.Action = Wait{After: left}
-		d.Why = fmt.Sprintf("revision %d has status '%s', set by another client", newest.Version, newest.Status)
-	}
-	return d
 }
 
 // moved returns a message that names the change of the recorded target; empty if there is no change
@@ -232,3 +195,48 @@ func Classify(exists bool, metadata OwnershipMetadata, us Target, owner Owner) O
 
 // NamesRelease reports whether the metadata names a release. Both name and namespace are required.
 func (m OwnershipMetadata) NamesRelease() bool { return m.Name != "" && m.Namespace != "" }
+
+// Leftover describes a live object of a revision that failed, when the next action has succeeded
+// without it or when the release is uninstalled.
+type Leftover struct {
+	Metadata OwnershipMetadata
+	// Keep is true if the resource policy of the object is keep.
+	Keep bool
+	// Deployed is true if the deployed revision contains the object.
+	Deployed bool
+	// Deletes is true if Helm itself deletes the object, because the revision that the action
+	// replaces contains it.
+	Deletes bool
+	// Created is the creation time of the object. Recorded is that of the record of Version, the
+	// oldest stored revision that contains the object. The clock is that of the API server, in
+	// seconds. A zero time is unknown.
+	Created  time.Time
+	Recorded time.Time
+	Version  int
+	// Preceded is true if the revision before Version is stored, or if there was none. Otherwise an
+	// older failed revision may have created the object.
+	Preceded bool
+}
+
+// WhyKept returns the reason why a leftover of release us is not deleted; empty if it is deleted. A
+// leftover is deleted if a failed revision created it or the deployed one contains it. An object
+// that a failed revision only adopted is older than its record, and stays. If that is unknown, Helm
+// decides.
+func (l Leftover) WhyKept(us Target) string {
+	known := !l.Created.IsZero() && !l.Recorded.IsZero()
+	switch {
+	case l.Keep:
+		return "its resource policy is keep"
+	case l.Metadata.NamesRelease() && (l.Metadata.Name != us.Name || l.Metadata.Namespace != us.Namespace):
+		return fmt.Sprintf("it is of Helm release %s/%s by now", l.Metadata.Namespace, l.Metadata.Name)
+	case !l.Metadata.NamesRelease() && !l.Deletes:
+		return "it has no metadata of a Helm release"
+	case l.Deployed, known && !l.Created.Before(l.Recorded):
+		return ""
+	case known && l.Preceded:
+		return fmt.Sprintf("it is older than revision %d, which adopted it and failed", l.Version)
+	case l.Deletes:
+		return ""
+	}
+	return fmt.Sprintf("whether revision %d created it is not known", l.Version)
+}

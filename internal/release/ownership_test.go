@@ -3,7 +3,10 @@
 
 package release
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // TestClassify: objects of another existing release are owned, and all others may be adopted.
 func TestClassify(t *testing.T) {
@@ -39,6 +42,44 @@ func TestClassify(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if got := Classify(!tc.absent, tc.metadata, us, tc.owner); got != tc.want {
 				t.Errorf("%s, want %s: %s", got, tc.want, tc.reason)
+			}
+		})
+	}
+}
+
+// TestLeftover: an object is deleted if a failed revision created it. An adopted one stays, also if
+// Helm would delete it.
+func TestLeftover(t *testing.T) {
+	us := Target{Name: "web", Namespace: "apps", StorageNamespace: "helm"}
+	ours := OwnershipMetadata{Name: "web", Namespace: "apps"}
+	other := OwnershipMetadata{Name: "web", Namespace: "shop"}
+	at := time.Unix(1_000_000, 0)
+	for name, tc := range map[string]struct {
+		leftover Leftover
+		want     string
+	}{
+		"Created":         {Leftover{Metadata: ours, Created: at.Add(time.Second), Recorded: at, Preceded: true}, ""},
+		"SameSecond":      {Leftover{Metadata: ours, Created: at, Recorded: at, Preceded: true}, ""},
+		"Adopted":         {Leftover{Metadata: ours, Created: at.Add(-time.Second), Recorded: at, Preceded: true, Version: 2}, "it is older than revision 2, which adopted it and failed"},
+		"AdoptedCurrent":  {Leftover{Metadata: ours, Created: at.Add(-time.Second), Recorded: at, Preceded: true, Version: 2, Deletes: true}, "it is older than revision 2, which adopted it and failed"},
+		"Truncated":       {Leftover{Metadata: ours, Created: at.Add(-time.Second), Recorded: at, Version: 2}, "whether revision 2 created it is not known"},
+		"TruncatedHelm":   {Leftover{Metadata: ours, Created: at.Add(-time.Second), Recorded: at, Deletes: true}, ""},
+		"TruncatedLater":  {Leftover{Metadata: ours, Created: at, Recorded: at}, ""},
+		"NoTime":          {Leftover{Metadata: ours, Recorded: at, Preceded: true, Version: 2}, "whether revision 2 created it is not known"},
+		"NoRecordTime":    {Leftover{Metadata: ours, Created: at, Preceded: true, Version: 2}, "whether revision 2 created it is not known"},
+		"NoTimeHelm":      {Leftover{Metadata: ours, Recorded: at, Preceded: true, Deletes: true}, ""},
+		"Keep":            {Leftover{Metadata: ours, Created: at, Recorded: at, Preceded: true, Keep: true, Deletes: true}, "its resource policy is keep"},
+		"OfOther":         {Leftover{Metadata: other, Created: at, Recorded: at, Preceded: true}, "it is of Helm release shop/web by now"},
+		"OfOtherCurrent":  {Leftover{Metadata: other, Created: at, Recorded: at, Preceded: true, Deletes: true}, "it is of Helm release shop/web by now"},
+		"OfNone":          {Leftover{Created: at, Recorded: at, Preceded: true}, "it has no metadata of a Helm release"},
+		"OfNoneCurrent":   {Leftover{Created: at, Recorded: at, Preceded: true, Deletes: true}, ""},
+		"Deployed":        {Leftover{Metadata: ours, Created: at, Deployed: true}, ""},
+		"DeployedKeep":    {Leftover{Metadata: ours, Created: at, Deployed: true, Keep: true}, "its resource policy is keep"},
+		"DeployedOfOther": {Leftover{Metadata: other, Created: at, Deployed: true}, "it is of Helm release shop/web by now"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.leftover.WhyKept(us); got != tc.want {
+				t.Errorf("%q, want %q", got, tc.want)
 			}
 		})
 	}

@@ -74,6 +74,8 @@ func (o *Outcome) Oversized() bool {
 // which is not compared.
 func (r *Oversized) matches(want Desired) bool {
 	was := r.Desired
+	// A source may package the same chart again, with another digest.
+	was.Chart.Digest = want.Chart.Digest
 	return was.UID == want.UID && was.Generation == want.Generation && was.Target == want.Target &&
 		was.Chart == want.Chart && was.ConfigDigest == want.ConfigDigest && was.Rendering == want.Rendering
 }

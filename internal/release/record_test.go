@@ -42,6 +42,10 @@ func TestOversizedMatches(t *testing.T) {
 	if !r.matches(was) {
 		t.Fatal("the inputs are equal")
 	}
+	again := was
+	if again.Chart.Digest = "sha256:packaged-again"; !r.matches(again) {
+		t.Error("the same chart in another artifact lifts the rejection")
+	}
 	for name, change := range map[string]func(*Desired){
 		"object": func(d *Desired) { d.UID = "b" }, "spec": func(d *Desired) { d.Generation++ }, "target": func(d *Desired) { d.Target.Name = "x" },
 		"version": func(d *Desired) { d.Chart.Version = "2" }, "artifact": func(d *Desired) { d.Chart.OCIDigest = "x" },

@@ -9,6 +9,7 @@
 // Helm passes to templates.
 //
 //	action.go        an action of Helm that renders in the sandbox
+//	text.go          an action of Helm that gets rendered text in place of templates
 //	capabilities.go  the capabilities of a cluster that templates see
 //	render.go        Sandbox: replaces the templates of a chart by calls of itself
 //	functions.go     the functions of templates, as in Helm

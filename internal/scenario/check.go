@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -45,6 +46,9 @@ func (w *World) check() error {
 			return err
 		}
 	}
+	if err := checkStored(w.stores, w.usedCLI); err != nil {
+		return err
+	}
 	if len(s.History) > release.HistoryLimit {
 		return fmt.Errorf("%d snapshots in the history", len(s.History))
 	}
@@ -52,6 +56,40 @@ func (w *World) check() error {
 		if s.History[i-1].Version <= s.History[i].Version {
 			return fmt.Errorf("history is not newest first: %d before %d", s.History[i-1].Version, s.History[i].Version)
 		}
+	}
+	return nil
+}
+
+// checkStored returns an error if a finished hook has run again, or an interrupted or outdated
+// revision is a rollback target of Helm.
+func checkStored(stores map[string]*storage, usedCLI bool) error {
+	for _, store := range stores {
+		for hook, times := range store.ran.finished {
+			if times > 1 {
+				return fmt.Errorf("hook %s has succeeded %d times", hook, times)
+			}
+		}
+		for _, r := range store.revisions {
+			if r.EndedEarly() && (r.Status == helmv2.StatusDeployed || r.Status == helmv2.StatusSuperseded) && r.Deleted.IsZero() && !usedCLI {
+				return fmt.Errorf("revision %d ended early and is %s", r.Version, r.Status)
+			}
+		}
+	}
+	return nil
+}
+
+// checkResumed returns an error if a decision closes a revision whose action could be resumed: a
+// further revision for the same inputs would follow.
+func checkResumed(in release.Input, d release.Decision) error {
+	newest := in.Observed.Newest()
+	if _, unlocks := d.Action.(release.Unlock); !unlocks || newest.Owner != uid || newest.Attempt == nil {
+		return nil
+	}
+	a := newest.Attempt
+	helm := a.Action == helmv2.ActionInstall || len(in.Observed.Revisions) > 1
+	target := a.RollbackTo == 0 || slices.ContainsFunc(in.Observed.Revisions, func(r release.Revision) bool { return r.Version == a.RollbackTo })
+	if fits := string(newest.Status) == "pending-"+string(a.Action); fits && helm && target && a.Inputs == release.InputsOf(in.Desired) {
+		return fmt.Errorf("revision %d is closed, although its inputs are requested: %+v", newest.Version, d)
 	}
 	return nil
 }

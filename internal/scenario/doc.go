@@ -18,14 +18,20 @@
 //	stored 1 web@1.0.0 deployed [values=a] [by=me|other|other-helmrelease] [age=10m] [scheme=v2]
 //	cli upgrade chart=web@2.0.0 values=b | cli uninstall [keep-history] | cli status superseded
 //	reconcile [helm=ok|fail:"text"|crash:"text"|refuse:"text"|large:percent|running|outage:"text"
-//	          [server="name"]] [die=announce|begin|run|record|events]
-//	end [helm=ok|fail:"text"|outage:"text"] | die | cancel | shutdown
+//	          [server="name"]] [die=announce|begin|run|pre-hook|objects|wait|post-hook|record|events]
+//	reaches pre-hook|objects|wait|post-hook
+//	end [helm=ok|fail:"text"|outage:"text"] | die | cancel | shutdown [recorded]
+//	other resumes|ends
 //
 // With helm=crash the action fails while it waits for a container that logs the text and exits.
 // With helm=outage the API server does not answer until the time limit of the action, and the
-// revision is stored as failed and interrupted. With helm=outage-refused no revision is stored.
-// With helm=outage-pending the final update is not stored. With helm=outage-lost the action
-// succeeds, and the response to the final update is lost.
+// revision stays pending. With helm=outage-refused no revision is stored. With helm=outage-lost the
+// action succeeds, and the response to the final update is lost.
+//
+// With "spec hooks" charts have a hook before and after each action, and with "spec random" they
+// render otherwise each time. A process that dies, a shutdown and an outage leave the revision
+// pending, with the progress of its hooks. With "other resumes" another process resumes the action,
+// and this process stops.
 //
 // If a decision acts, one line "reconcile" plays two reconciliations: the one that announces the
 // action and the one that records it. It plays one if the action keeps running or the process dies.
@@ -36,13 +42,15 @@
 //	crash.go     diagnosis of a container that exits
 //	script.go    Play and the lines
 //	live.go      live objects and drift
-//	outage.go    interrupted actions
+//	outage.go    interrupted actions, and other processes
 //	move.go      targets and storage of moved releases
 //	steps.go     the steps of a reconciliation, in the order of the controller
 //	world.go     World, its actions and its status
 //	printer.go   output
-//	storage.go   Helm storage and Helm actions in memory
+//	ending.go    the ends of Helm actions
+//	attempt.go   attempts and their hooks
 //	check.go     invariants
+//	storage.go   Helm storage and Helm actions in memory
 //	access.go    access to the cluster of the release
 //	words.go     words and arguments of a line
 //	helm.go      results of a Helm action

@@ -13,7 +13,7 @@ import (
 
 // helmResult is the result of Helm in one line.
 type helmResult struct {
-	kind string // ok, fail, timeout, crash, refuse, large, running, outage, outage-refused, outage-pending, outage-lost
+	kind string // ok, fail, timeout, crash, refuse, large, running, outage, outage-refused, outage-lost
 	text string
 	// server is the server that does not answer in an outage; empty is the API server.
 	server string
@@ -23,7 +23,7 @@ type helmResult struct {
 
 // ending returns the end of a started action.
 func (h helmResult) ending(now time.Time) ending {
-	e := ending{cause: h.err(), waiting: h.kind == "timeout", unstored: h.kind == "outage-pending", unanswered: h.kind == "outage-lost"}
+	e := ending{cause: h.err(), waiting: h.kind == "timeout", unanswered: h.kind == "outage-lost"}
 	if h.outage() {
 		e.outage, e.server = h.text, h.server
 	}

@@ -5,6 +5,8 @@ package scenario
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/release"
@@ -18,20 +20,16 @@ func (e ending) interruption(since time.Time) *release.Outage {
 	return &release.Outage{Server: cmp.Or(e.server, "the API server"), Since: since, Cause: e.outage}
 }
 
-// interrupt ends the action because the API server does not answer. The outcome has the record as
-// known to the action.
+// interrupt ends the action because the API server does not answer, the process ends, or another
+// process has resumed it. Its revision stays pending. The outcome has the record as known to the
+// action.
 func (a *action) interrupt(e ending, o release.Outcome, now time.Time) release.Outcome {
 	known := seal(a.made)
 	switch a.kind.(type) {
 	case release.Install, release.Upgrade, release.Rollback:
-		switch {
-		case e.unanswered:
+		if e.unanswered {
 			a.made.Modified = now
 			a.endRelease(ending{})
-		case !e.unstored:
-			a.made.Modified = now
-			a.endRelease(e)
-			known = seal(a.made)
 		}
 	case release.Uninstall:
 		if e.unanswered {
@@ -45,4 +43,58 @@ func (a *action) interrupt(e ending, o release.Outcome, now time.Time) release.O
 	}
 	o.Revisions = append(o.Revisions, known)
 	return o
+}
+
+// reached brings the running action to a stage.
+func (w script) reached(word string) error {
+	to := stageOf(word)
+	if to == 0 {
+		return fmt.Errorf("unknown stage %q", word)
+	}
+	w.running.reach(to)
+	w.out.hooks(w.running.store)
+	w.out.stored(w.running.store.observed())
+	return nil
+}
+
+// other lets another process resume the running action, which then stops, or ends that action.
+func (w script) other(word string) error {
+	switch {
+	case word == "resumes" && w.running != nil && w.running.made != nil && w.running.made.Attempt != nil && isRevision(w.running.kind):
+		o := *w.running
+		o.made.Attempt.Run++
+		o.run = o.made.Attempt.Run
+		w.elsewhere = &o
+		w.out.line("resumed by another process")
+		w.finish(ending{cause: fmt.Errorf("revision %d: %w", o.made.Version, release.ErrResumedElsewhere), elsewhere: true})
+	case word == "resumes":
+		w.out.line("nothing to resume")
+	case word == "ends" && w.elsewhere != nil:
+		o := w.elsewhere
+		w.elsewhere = nil
+		if newest := o.store.newest(); newest != o.made || !newest.Pending() || newest.Attempt == nil || newest.Attempt.Run != o.run {
+			w.out.line("the other process has stopped")
+			return nil
+		}
+		o.end(ending{}, w.now)
+		w.out.hooks(o.store)
+		w.out.stored(o.store.observed())
+	case word == "ends":
+	default:
+		return errors.New("no such event of another process")
+	}
+	return nil
+}
+
+// shutdown ends the process and its action. The outcome is recorded if there is time.
+func (w script) shutdown(recorded bool) error {
+	w.out.line("shutdown")
+	w.finish(ending{cause: release.ErrShutdown, cancelled: true, shutdown: true})
+	if recorded {
+		if err := w.record(""); err != nil {
+			return err
+		}
+	}
+	w.die()
+	return nil
 }

@@ -54,24 +54,44 @@ func (p *printer) decision(d release.Decision) {
 	p.line("rule=%s action=%s%s %q", d.Rule, release.Name(d.Action), state, d.Why)
 }
 
+// revisionText returns one line about a revision.
+func revisionText(r *release.Revision) string {
+	by := "other"
+	if r.Owner == uid {
+		by = "me"
+	}
+	text := fmt.Sprintf("stored %d %s@%s %s by=%s", r.Version, r.ChartName, r.ChartVersion, r.Status, by)
+	for word, is := range map[string]bool{" interrupted": r.Interrupted, " outdated": r.Outdated} {
+		if is {
+			text += word
+		}
+	}
+	if r.Attempt != nil && r.Attempt.Run > 1 {
+		text += fmt.Sprintf(" run=%d", r.Attempt.Run)
+	}
+	if strings.HasPrefix(r.AppVersion, "rendering-") {
+		text += " " + r.AppVersion
+	}
+	if t, tested := r.Tests[testName]; tested && t.Phase != "" {
+		text += " test=" + string(t.Phase)
+	}
+	return text
+}
+
+// hooks prints what the hooks of a release have done.
+func (p *printer) hooks(s *storage) {
+	for _, line := range s.ran.lines {
+		p.line("%s", line)
+	}
+	s.ran.lines = nil
+}
+
 // stored prints the revisions that changed, oldest first.
 func (p *printer) stored(revisions []release.Revision) {
 	present := map[string]bool{}
 	for i := len(revisions) - 1; i >= 0; i-- {
 		r := &revisions[i]
-		by := "other"
-		if r.Owner == uid {
-			by = "me"
-		}
-		text := fmt.Sprintf("stored %d %s@%s %s by=%s", r.Version, r.ChartName, r.ChartVersion, r.Status, by)
-		for word, is := range map[string]bool{" interrupted": r.Interrupted, " outdated": r.Outdated} {
-			if is {
-				text += word
-			}
-		}
-		if t, tested := r.Tests[testName]; tested && t.Phase != "" {
-			text += " test=" + string(t.Phase)
-		}
+		text := revisionText(r)
 		subject := fmt.Sprintf("revision %d", r.Version)
 		present[subject] = true
 		if p.changed(subject, text) {

@@ -73,7 +73,7 @@ func (w *World) Do(line string) error {
 			return err
 		}
 		return w.reconcile(helm, args.value("die", ""))
-	case "end", "die", "cancel", "shutdown":
+	case "end", "die", "cancel", "shutdown", "reaches", "other":
 		return script{w}.interrupt(verb, args)
 	}
 	return fmt.Errorf("unknown verb %q", verb)
@@ -93,6 +93,7 @@ func (w script) setSpec(args arguments) error {
 	if v, ok := args.lookup("values"); ok {
 		w.want.ConfigDigest = digestOf(v)
 	}
+	w.want.Chart.Digest = args.value("chart-digest", w.want.Chart.Digest)
 	if v, ok := args.lookup("timeout"); ok {
 		d, err := time.ParseDuration(v)
 		if err != nil {
@@ -112,6 +113,8 @@ func (w script) setSpec(args arguments) error {
 	w.options.keepHistory = w.options.keepHistory || args.has("keep-history")
 	w.options.tests = w.options.tests || args.has("chart-tests")
 	w.options.postHooks = w.options.postHooks || args.has("post-hooks")
+	w.options.hooks = w.options.hooks || args.has("hooks")
+	w.options.random = w.options.random || args.has("random")
 	w.setPolicy(args)
 	w.setTarget(args)
 	return nil
@@ -370,11 +373,14 @@ func (w script) cli(args arguments) error {
 	return o.Err
 }
 
-// interrupt ends the running action: regularly, by a crash, or by cancellation.
+// interrupt ends the running action: regularly, by a crash, or by cancellation. It also lets the
+// action reach a stage, and another process resume it.
 func (w script) interrupt(verb string, args arguments) error {
 	switch {
 	case verb == "die":
 		w.die()
+	case verb == "other":
+		return w.other(args.at(0))
 	case w.running == nil:
 		return errors.New("no action runs")
 	case verb == "end":
@@ -383,11 +389,12 @@ func (w script) interrupt(verb string, args arguments) error {
 			return err
 		}
 		w.finish(helm.ending(w.now))
-	case verb == "cancel", verb == "shutdown":
+	case verb == "reaches":
+		return w.reached(args.at(0))
+	case verb == "cancel":
 		w.cancel(false)
-		if verb == "shutdown" {
-			w.die()
-		}
+	case verb == "shutdown":
+		return w.shutdown(args.has("recorded"))
 	}
 	return nil
 }

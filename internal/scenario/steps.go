@@ -78,17 +78,27 @@ func (s steps) Settle(in release.Input, d release.Decision) (none struct{}, err 
 		return none, nil
 	}
 	if wait, ok := d.Action.(release.Wait); ok && wait.Cancel {
-		s.cancel(wait.Outdated)
+		s.cancelFor(wait)
 	}
-	if _, ok := d.Action.(release.Adopt); ok && s.die != "announce" && !in.Observed.Newest().Interrupted {
+	if _, ok := d.Action.(release.Adopt); ok && s.die != "announce" && !in.Observed.Newest().EndedEarly() {
 		s.releaseEnded()
 	}
 	return none, s.settle(func(hr *helmv2.HelmRelease) status.Report { return status.Settled(hr, d, in) }, s.die)
 }
 
+// cancelFor cancels the running action. An install whose hooks have not all run waits on if only its
+// inputs are outdated.
+func (s steps) cancelFor(wait release.Wait) {
+	if wait.Outdated && s.running.waitsOn() {
+		s.running.told = true
+		return
+	}
+	s.cancel(wait.Outdated)
+}
+
 // decided prints a decision and checks it.
 func (s steps) decided(in release.Input, d release.Decision) error {
-	if err := checkDecision(in, d); err != nil {
+	if err := errors.Join(checkDecision(in, d), checkResumed(in, d)); err != nil {
 		return err
 	}
 	s.out.decision(d)

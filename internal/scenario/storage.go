@@ -20,6 +20,7 @@ import (
 type storage struct {
 	// revisions are sorted oldest first.
 	revisions []*release.Revision
+	ran       *hooksRun
 	options
 }
 
@@ -28,9 +29,36 @@ type options struct {
 	replace     bool
 	keepHistory bool
 	maxHistory  int
-	// tests is true if charts have a test. postHooks is true if they have hooks after the wait.
+	// tests is true if charts have a test. postHooks is true if they have hooks after the wait, and
+	// hooks if they have one before and after each action. random is true if they render otherwise
+	// each time.
 	tests     bool
 	postHooks bool
+	hooks     bool
+	random    bool
+}
+
+// has reports whether charts have a hook of an event.
+func (o options) has(event string) bool {
+	switch event {
+	case "":
+		return false
+	case "test":
+		return o.tests
+	case "post-install", "post-upgrade":
+		return o.hooks || o.postHooks
+	}
+	return o.hooks
+}
+
+// hooksRun is the memory of all hooks of a release, which no client can change.
+type hooksRun struct {
+	// attempts counts the attempts of this HelmRelease. rendered counts renderings.
+	attempts, rendered int
+	// finished counts the successes of each hook of each attempt, by "<ID> <event>".
+	finished map[string]int
+	// lines are the lines that are not printed yet.
+	lines []string
 }
 
 // observed returns the revisions, newest first.
@@ -64,9 +92,15 @@ func seal(r *release.Revision) release.Revision {
 	c := *r
 	c.Digest, c.HelmControllerDigest, c.Owner, c.Modified, c.Tests = "", "", "", time.Time{}, nil
 	c.Interrupted, c.Outdated, c.Applied, c.Rollback = false, false, false, false
+	c.Attempt, c.InstallHooksLeft = nil, false
 	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", c))
 	c = *r
 	c.Tests = maps.Clone(r.Tests)
+	if r.Attempt != nil {
+		attempt := *r.Attempt
+		attempt.Finished = slices.Clone(attempt.Finished)
+		c.Attempt = &attempt
+	}
 	c.Digest = "sha256:" + hex.EncodeToString(sum[:])
 	if c.HelmControllerDigest != "" {
 		c.HelmControllerDigest = helmControllerDigest(r)
@@ -125,6 +159,13 @@ type action struct {
 	want    release.Desired
 	started time.Time
 	store   *storage
+	// owner is the UID of the HelmRelease that acts; empty for the Helm CLI.
+	owner string
+	// run is the run of the attempt. waits is the hook that it found running.
+	run   int
+	waits string
+	// told is true if the action was told that its inputs are outdated, and waits for its hooks.
+	told bool
 	// found is the revision that is taken over.
 	found *release.Revision
 	// size is the size of the new record; nil if it is small.
@@ -138,7 +179,12 @@ type action struct {
 
 // begin performs an action up to and including Helm's first write.
 func (s *storage) begin(kind release.Action, want release.Desired, owner string, now time.Time) *action {
-	a := &action{kind: kind, want: want, started: now, store: s}
+	a := &action{kind: kind, want: want, started: now, store: s, owner: owner}
+	if version := release.Resumed(kind); version > 0 {
+		a.resume(version)
+		a.work()
+		return a
+	}
 	switch w := kind.(type) {
 	case release.Install:
 		a.install(owner, now)
@@ -158,6 +204,9 @@ func (s *storage) begin(kind release.Action, want release.Desired, owner string,
 		// Drift corrections do not use Helm.
 	case release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 		a.refused = fmt.Errorf("%s is not an action of Helm", release.Name(kind))
+	}
+	if a.event("pre") != "" {
+		a.work()
 	}
 	return a
 }
@@ -205,7 +254,12 @@ func (a *action) create(version int, first time.Time, owner string, now time.Tim
 		Status: status, Description: description,
 		ChartName: a.want.Chart.Name, ChartVersion: a.want.Chart.Version, ConfigDigest: a.want.ConfigDigest,
 		FirstDeployed: first, LastDeployed: now, Modified: now, Owner: owner,
-		PostInstall: a.store.postHooks, PostUpgrade: a.store.postHooks,
+		PostInstall: a.store.has("post-install"), PostUpgrade: a.store.has("post-upgrade"), PostRollback: a.store.has("post-rollback"),
+		InstallHooksLeft: a.store.has("pre-install") || a.store.has("post-install"),
+	}
+	a.store.ran.rendered++
+	if a.store.random {
+		a.made.AppVersion = fmt.Sprintf("rendering-%d", a.store.ran.rendered)
 	}
 	if a.store.tests {
 		a.made.Tests = map[string]release.TestRun{testName: {}}
@@ -251,134 +305,11 @@ func (a *action) rollback(r release.Rollback, owner string, now time.Time) {
 	a.want, a.made.Rollback = want, true
 }
 
-// ending is the end of an action.
-type ending struct {
-	// cause is nil on success.
-	cause error
-	// waiting is true if all objects were applied.
-	waiting bool
-	// cancelled is true if the action was cancelled, and outdated if newer inputs were the reason.
-	cancelled bool
-	outdated  bool
-	// outage is the reason why a server did not answer; empty if it did. server names it if it is
-	// not the API server.
-	outage, server string
-	// unstored is true if the final update of the record was not stored. unanswered is true if the
-	// action succeeded and the response to the final update was lost.
-	unstored   bool
-	unanswered bool
-	// diagnosis and logs are the results of a diagnosis after a failure.
-	diagnosis *release.Diagnosis
-	logs      []string
-}
-
-// end completes the action and returns its outcome.
-func (a *action) end(e ending, now time.Time) release.Outcome {
-	o := release.Outcome{Action: a.kind, Desired: a.want, Started: a.started, Ended: now}
-	if a.refused != nil {
-		e.cause = a.refused
-	}
-	cause := e.cause
-	o.Err, o.Cancelled, o.Outdated = cause, cause != nil && e.cancelled, cause != nil && e.outdated
-	o.Interrupted, o.Diagnosis, o.Logs = e.interruption(a.started), e.diagnosis, e.logs
-	if a.made == nil {
-		return o
-	}
-	if o.Interrupted != nil {
-		return a.interrupt(e, o, now)
-	}
-	a.made.Modified = now
-	switch a.kind.(type) {
-	case release.Install, release.Upgrade, release.Rollback:
-		a.endRelease(e)
-		o.Inventory = []release.Object{{Version: "v1", Kind: "ConfigMap", Namespace: a.made.Namespace, Name: a.made.Name}}
-	case release.Uninstall:
-		if cause == nil {
-			a.endUninstall(now)
-		}
-	case release.Unlock:
-		// The label prevents that the failure is counted after a crash.
-		a.made.Status, a.made.Interrupted = helmv2.StatusFailed, true
-		a.made.Outdated = false
-		a.made.Description = fmt.Sprintf("Release unlocked from stale '%s' state", a.kind.(release.Unlock).Status)
-	case release.Test:
-		a.endTest(e)
-	case release.Recheck:
-		a.endRecheck(e)
-	case release.CorrectDrift, release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
-	}
-	o.Revisions = append(o.Revisions, seal(a.made))
-	if a.replaced != nil && cause == nil {
-		o.Revisions = append(o.Revisions, seal(a.replaced))
-	}
-	return o
-}
-
-func (a *action) endRelease(e ending) {
-	verb, done := "Release", "Install complete"
-	if _, ok := a.kind.(release.Upgrade); ok {
-		verb, done = "Upgrade", "Upgrade complete"
-	}
-	if back, ok := a.kind.(release.Rollback); ok {
-		verb, done = "Rollback", fmt.Sprintf("Rollback to %d", back.Version)
-	}
-	a.made.Applied = e.cause == nil || e.waiting
-	if e.cause != nil {
-		a.made.Status, a.made.Outdated = helmv2.StatusFailed, e.outdated
-		a.made.Interrupted = (e.cancelled || e.outage != "") && !e.outdated
-		a.made.Description = fmt.Sprintf("%s %q failed: %s", verb, a.made.Name, e.cause)
-		return
-	}
-	if a.replaced != nil {
-		a.replaced.Status = helmv2.StatusSuperseded
-	}
-	a.made.Status, a.made.Description = helmv2.StatusDeployed, done
-}
-
-// testName is the name of the test that charts have.
-const testName = "smoke"
-
-// endTest records the result of the test.
-func (a *action) endTest(e ending) {
-	if a.made.Tests == nil {
-		return
-	}
-	phase := helmv2.TestPhaseSucceeded
-	if e.cause != nil {
-		phase = helmv2.TestPhaseFailed
-	}
-	a.made.Tests = map[string]release.TestRun{testName: {Started: a.started, Completed: a.made.Modified, Phase: phase}}
-}
-
-// endRecheck removes the labels of interrupted and outdated revisions, with and without success.
-func (a *action) endRecheck(e ending) {
-	if e.cancelled {
-		return
-	}
-	a.made.Interrupted, a.made.Outdated = false, false
-	if e.cause != nil {
-		a.made.Description = fmt.Sprintf("Upgrade %q failed: %s", a.made.Name, e.cause)
-		return
-	}
-	if old := a.store.deployed(); old != nil {
-		old.Status = helmv2.StatusSuperseded
-		a.replaced = old
-	}
-	a.made.Status, a.made.Description = helmv2.StatusDeployed, "Upgrade complete"
-}
-
-func (a *action) endUninstall(now time.Time) {
-	a.made.Status, a.made.Description, a.made.Deleted = helmv2.StatusUninstalled, "Uninstallation complete", now
-	if !a.store.keepHistory {
-		a.store.revisions = nil
-	}
-}
-
 // store returns the storage of a release.
 func (w *World) store(t release.Target) *storage {
 	key := t.StorageNamespace + "/" + t.Name
 	if w.stores[key] == nil {
-		w.stores[key] = &storage{}
+		w.stores[key] = &storage{ran: &hooksRun{finished: map[string]int{}}}
 	}
 	w.stores[key].options = w.options
 	return w.stores[key]

@@ -88,7 +88,7 @@ func (a arguments) helm() (helmResult, error) {
 	case "large":
 		percent, err := strconv.Atoi(text)
 		return helmResult{kind: kind, percent: percent}, err
-	case "outage", "outage-refused", "outage-pending", "outage-lost":
+	case "outage", "outage-refused", "outage-lost":
 		if text = strings.Trim(text, `"`); text == "" {
 			text = "dial 10.0.0.1:443: connection refused"
 		}

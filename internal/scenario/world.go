@@ -66,7 +66,9 @@ type World struct {
 	unrecorded      bool
 
 	// The memory of the process, which a crash loses.
-	running   *action
+	running *action
+	// elsewhere is the action that another process has resumed.
+	elsewhere *action
 	ended     *release.Outcome
 	oversized *release.Oversized
 
@@ -184,7 +186,8 @@ func (w *World) act(d release.Decision, in release.Input, helm helmResult, die s
 		w.running = w.target(d.Action, want).begin(d.Action, want, uid, w.now)
 	}
 	w.running.found, w.running.size = found, helm.size()
-	if die == "run" {
+	if to := stageOf(die); to > 0 || die == "run" {
+		w.running.reach(to)
 		w.die()
 		return nil
 	}
@@ -202,12 +205,16 @@ func (w *World) act(d release.Decision, in release.Input, helm helmResult, die s
 // finish ends the running action. Its outcome is recorded later.
 func (w *World) finish(e ending) {
 	w.now = w.now.Add(took)
+	if w.running.told && e.cause != nil && !e.elsewhere && !e.shutdown && e.outage == "" {
+		e.cancelled, e.outdated = true, true
+	}
 	o, store := w.running.end(e, w.now), w.running.store
 	o.TakenOver, o.Record = w.running.found, w.running.size
 	if a, ok := o.Action.(release.CorrectDrift); ok {
 		w.correct(a, &o)
 	}
 	w.running, w.ended = nil, &o
+	w.out.hooks(store)
 	w.out.stored(store.observed())
 }
 
@@ -220,6 +227,9 @@ func (w *World) cancel(outdated bool) {
 // die ends the process and drops its memory.
 func (w *World) die() {
 	w.running, w.ended, w.oversized = nil, nil, nil
+	for _, store := range w.stores {
+		w.out.hooks(store)
+	}
 	w.out.stored(w.current().observed())
 	w.out.line("died")
 }

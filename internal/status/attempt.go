@@ -25,12 +25,12 @@ func Started(hr *helmv2.HelmRelease, d release.Decision, want release.Desired, n
 	switch a := d.Action.(type) {
 	case release.Install:
 		c.clearDrifted()
-		announce(&status, want, helmv2.ActionInstall)
+		announce(&status, d.Action, want)
 		status.History = nil
 		startRelease(&c, message, repeatsRejected(status, want, helmv2.ActionInstall))
 	case release.Upgrade:
 		c.clearDrifted()
-		announce(&status, want, helmv2.ActionUpgrade)
+		announce(&status, d.Action, want)
 		startRelease(&c, message, repeatsRejected(status, want, helmv2.ActionUpgrade))
 	case release.Test, release.Rollback, release.Recheck:
 		recordAttempt(&status, want)
@@ -38,6 +38,7 @@ func Started(hr *helmv2.HelmRelease, d release.Decision, want release.Desired, n
 		if a.Remediation {
 			recordAttempt(&status, want)
 		}
+		c.setReinstalling(a, release.Latest(status.History))
 	case release.CorrectDrift:
 		r.Events = startCorrection(&c, release.Latest(status.History), a)
 	case release.Unlock, release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
@@ -67,14 +68,15 @@ func storageNamespace(a release.Action, want release.Desired) string {
 	return want.Target.StorageNamespace
 }
 
-func announce(status *helmv2.HelmReleaseStatus, want release.Desired, action helmv2.ReleaseAction) {
-	forced := want.Requests.ForceRequested(status)
+// announce records an install or upgrade that begins or is resumed.
+func announce(status *helmv2.HelmReleaseStatus, a release.Action, want release.Desired) {
+	forced := want.Requests.ForceRequested(status) && release.Resumed(a) == 0
 	recordAttempt(status, want)
 	if forced {
-		// An install or upgrade that is announced while a force is requested is that force.
+		// A new install or upgrade that is announced while a force is requested is that force.
 		status.LastHandledForceAt = want.Requests.Force
 	}
-	status.LastAttemptedReleaseAction = action
+	status.LastAttemptedReleaseAction = helmv2.ReleaseAction(release.Name(a))
 	if forced || !release.Rejected(*status) {
 		status.LastAttemptedReleaseActionDuration = nil
 	}
@@ -145,7 +147,7 @@ func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 	acknowledge(hr, &r.Status)
 	switch {
 	case o.Cancelled:
-	case o.Interrupted != nil:
+	case o.Interrupted != nil, o.ResumedElsewhere():
 		r.Retry = retryInterrupted(hr, o, &r.Status)
 	case o.Err != nil && !o.Stored() && !inputsChanged(hr, o, &r.Status):
 		// The same inputs would fail in the same way, and need a delay. Other inputs do not.
@@ -186,14 +188,14 @@ func takenOver(o release.Outcome) helmv2.Snapshots {
 }
 
 // inputsChanged reports whether the next reconciliation has other inputs than the failed action
-// had: another spec or an open request. An unlock precedes all other actions, and has no other
-// inputs than the spec.
+// had: another spec or an open request. An unlock and a resumed action precede all other actions,
+// and have no other inputs than the spec.
 func inputsChanged(hr *helmv2.HelmRelease, o release.Outcome, status *helmv2.HelmReleaseStatus) bool {
 	if hr.Generation != o.Desired.Generation {
 		return true
 	}
 	_, unlocking := o.Action.(release.Unlock)
-	return !unlocking && release.RequestsOf(hr.Annotations).Open(status)
+	return !unlocking && release.Resumed(o.Action) == 0 && release.RequestsOf(hr.Annotations).Open(status)
 }
 
 // finishRelease reports the end of an install or upgrade.
@@ -281,6 +283,9 @@ func finishUninstall(r *Report, c *conditions, o release.Outcome) {
 	if o.Err == nil {
 		c.remove(helmv2.ConditionDrifted)
 		message := uninstalledMessage(last)
+		if a, _ := o.Action.(release.Uninstall); a.Reinstall {
+			message = reinstalledMessage(last)
+		}
 		c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonUninstallSucceeded, message)
 		c.copyReleased()
 		r.Events = append(r.Events, normal(helmv2.ReasonUninstallSucceeded, message, withLogs(snapshotMetadata(last), containerLogs(o.HookLogs))))

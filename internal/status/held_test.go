@@ -19,6 +19,7 @@ func TestAnnounced(t *testing.T) {
 		announced bool
 	}{
 		"ours":      {metav1.Condition{Status: metav1.ConditionTrue, Reason: helmv2.ReasonProgressing, Message: runningMessage(release.Upgrade{})}, true},
+		"resumed":   {metav1.Condition{Status: metav1.ConditionTrue, Reason: helmv2.ReasonProgressing, Message: runningMessage(release.Rollback{Resume: 3})}, true},
 		"unlocking": {metav1.Condition{Status: metav1.ConditionTrue, Reason: helmv2.ReasonProgressing, Message: runningMessage(release.Unlock{})}, true},
 		"download":  {metav1.Condition{Status: metav1.ConditionTrue, Reason: helmv2.ReasonProgressing, Message: "not downloaded yet"}, false},
 		"later":     {metav1.Condition{Status: metav1.ConditionTrue, Reason: helmv2.ReasonProgressingWithRetry, Message: runningMessage(release.Upgrade{})}, false},

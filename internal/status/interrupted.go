@@ -27,6 +27,10 @@ func finishInterrupted(r *Report, c *conditions, o release.Outcome) {
 		c.setCancelled(o.Err)
 		return
 	}
+	if o.ResumedElsewhere() {
+		c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressing, resumedElsewhereMessage(o))
+		return
+	}
 	first := !c.interrupted()
 	message, since := interruptedMessage(o, c.get(helmv2.ConditionReady), c.now)
 	c.set(helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonInterrupted, message)
@@ -61,6 +65,12 @@ func unavailableMessage(server string, since metav1.Time) string {
 		server = "a server"
 	}
 	return fmt.Sprintf("%s has been unavailable since %s", strings.ToUpper(server[:1])+server[1:], since.UTC().Format(time.RFC3339))
+}
+
+// resumedElsewhereMessage returns the message about an action that another process has resumed.
+func resumedElsewhereMessage(o release.Outcome) string {
+	action := interruptedAction(o)
+	return strings.ToUpper(action[:1]) + action[1:] + " continues in another process"
 }
 
 // interruptedAction returns a noun phrase for the action and its release.
@@ -116,13 +126,22 @@ func (c *conditions) endOfInterruption(rollback bool, last *helmv2.Snapshot) Eve
 }
 
 // recordable returns the revisions of an outcome that can be recorded in history. A revision that
-// an interruption has left pending is omitted: its final update may be stored although the answer
-// was lost. The next reconciliation reads the revision and records it, as after a crash.
+// the end of the process, an outage or another process has left pending is omitted: the action is
+// resumed, or its final update is stored although the answer was lost. The next reconciliation reads
+// the revision.
 func recordable(o release.Outcome) []release.Revision {
-	if o.Interrupted == nil {
+	if !o.EndedEarly() {
 		return o.Revisions
 	}
 	return slices.DeleteFunc(slices.Clone(o.Revisions), func(r release.Revision) bool { return r.Pending() })
+}
+
+// setReinstalling reports in Released that an install that ended early is uninstalled and installed
+// anew. It does nothing for other uninstalls.
+func (c *conditions) setReinstalling(a release.Uninstall, last *helmv2.Snapshot) {
+	if a.Reinstall {
+		c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonInstallFailed, reinstallingMessage(last))
+	}
 }
 
 // retryInterrupted returns the requeue delay after an interrupted action: back-off, and none if the

@@ -5,6 +5,7 @@ package status
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -177,5 +178,130 @@ func TestInterruptedThenCancelled(t *testing.T) {
 	c := conditions{list: r.Status.Conditions}
 	if c.interrupted() || !r.Retry.IsNow() || len(r.Events) != 0 || strings.Contains(c.get(helmv2.ConditionReconciling).Message, "since") {
 		t.Errorf("%+v, events %v, %s", c.list, r.Events, r.Retry)
+	}
+}
+
+// TestResumed: the start of a resumed action names its revision, and does not handle a request to
+// force. A new action does.
+func TestResumed(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		action  release.Action
+		message string
+		forced  string
+	}{
+		"Install":       {release.Install{Timeout: time.Minute, Resume: 2}, "Resuming 'install' action of revision 2 with timeout of 1m0s", "old"},
+		"Upgrade":       {release.Upgrade{Timeout: time.Minute, Resume: 2}, "Resuming 'upgrade' action of revision 2 with timeout of 1m0s", "old"},
+		"Rollback":      {release.Rollback{Timeout: time.Minute, Version: 1, Resume: 2}, "Resuming 'rollback' action of revision 2 with timeout of 1m0s", "old"},
+		"AnotherAction": {release.Upgrade{Timeout: time.Minute}, "Running 'upgrade' action with timeout of 1m0s", "new"},
+	} {
+		hr, want := requesting("new", ""), testDesired()
+		want.Requests = release.RequestsOf(hr.Annotations)
+		r := Started(hr, release.Decision{Action: tc.action}, want, testNow)
+		c := conditions{list: r.Status.Conditions}
+		if got := c.get(helmv2.ConditionReconciling); got.Message != tc.message || got.Reason != helmv2.ReasonProgressing {
+			t.Errorf("%s: Reconciling is %+v", name, got)
+		}
+		if r.Status.LastHandledForceAt != tc.forced || len(r.Events) != 0 {
+			t.Errorf("%s: force %q is handled, events %v", name, r.Status.LastHandledForceAt, r.Events)
+		}
+	}
+}
+
+// TestResumedInVain: a resumed action that was rejected is repeated with back-off, also if a request
+// to force is open, which the next action does not handle.
+func TestResumedInVain(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		action release.Action
+		outage *release.Outage
+		now    bool
+	}{
+		"Rejected":           {release.Upgrade{Resume: 2}, nil, false},
+		"Interrupted":        {release.Upgrade{Resume: 2}, &release.Outage{}, false},
+		"RejectedAnother":    {release.Upgrade{}, nil, true},
+		"InterruptedAnother": {release.Upgrade{}, &release.Outage{}, true},
+	} {
+		o := release.Outcome{Action: tc.action, Desired: testDesired(), Err: errors.New("no"), Interrupted: tc.outage}
+		if r := Finished(requesting("new", ""), o, testNow); r.Retry.IsNow() != tc.now || r.Retry.IsBackoff() == tc.now {
+			t.Errorf("%s: retry %s", name, r.Retry)
+		}
+	}
+}
+
+// TestResumedElsewhere: an action that another process has resumed is no failure. Ready stays, and
+// the release is looked at again with back-off.
+func TestResumedElsewhere(t *testing.T) {
+	t.Parallel()
+	for _, action := range []release.Action{release.Install{}, release.Upgrade{Resume: 2}, release.Rollback{Version: 1}, release.Uninstall{Target: testDesired().Target}, release.Test{}} {
+		hr := testObject()
+		ready := conditions{list: hr.Status.Conditions}
+		o := release.Outcome{
+			Action: action, Desired: testDesired(), Err: fmt.Errorf("revision 2: %w", release.ErrResumedElsewhere),
+			Revisions: []release.Revision{testRevision(2, helmv2.StatusPendingUpgrade)},
+		}
+		r := Finished(hr, o, testNow)
+		c := conditions{list: r.Status.Conditions}
+		if c.get(helmv2.ConditionReady) != ready.get(helmv2.ConditionReady) || len(r.Events) != 0 || len(r.Status.History) != 1 {
+			t.Errorf("%T: Ready is %+v, events %v, %d snapshots", action, c.get(helmv2.ConditionReady), r.Events, len(r.Status.History))
+		}
+		if s := r.Status; s.Failures+s.InstallFailures+s.UpgradeFailures != 0 || !r.Retry.IsBackoff() || r.Retry.Limit() != maxInterruptedDelay {
+			t.Errorf("%T: counted as a failure, or not repeated: %s, %+v", action, r.Retry, s)
+		}
+		reconciling := c.get(helmv2.ConditionReconciling)
+		if !strings.HasSuffix(reconciling.Message, " continues in another process") || !strings.HasPrefix(reconciling.Message, "The '"+release.Name(action)+"' action of release apps/web") {
+			t.Errorf("%T: Reconciling is %+v", action, reconciling)
+		}
+	}
+}
+
+// TestShutdown: the pending revision of an action that a shutdown interrupted is not recorded.
+func TestShutdown(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[helmv2.ReleaseStatus]int{helmv2.StatusPendingUpgrade: 1, helmv2.StatusFailed: 2} {
+		o := release.Outcome{
+			Action: release.Upgrade{}, Desired: testDesired(), Err: release.ErrShutdown, Cancelled: true,
+			Revisions: []release.Revision{testRevision(2, status)},
+		}
+		hr := testObject()
+		hr.Status.LastAttemptedReleaseActionDuration = nil
+		r := Finished(hr, o, testNow)
+		if s := r.Status; len(s.History) != want || s.Failures != 0 || s.LastAttemptedReleaseActionDuration != nil || len(r.Events) != 0 || !r.Retry.IsNow() {
+			t.Errorf("%s: %d snapshots, %d failures, events %v, retry %s", status, len(s.History), s.Failures, r.Events, r.Retry)
+		}
+	}
+}
+
+// TestReinstalling: Released states why a release that was never deployed is uninstalled, from the
+// start of the uninstall to the end of the new install. Other uninstalls do not change it.
+func TestReinstalling(t *testing.T) {
+	t.Parallel()
+	const why = "Helm release apps/web.v1 with chart web@1.1.0 was never deployed, and its install hooks have not all run: "
+	hr, want := testObject(), testDesired()
+	hr.Status.Conditions = nil
+	released := func(r Report) metav1.Condition {
+		c := conditions{list: r.Status.Conditions}
+		return c.get(helmv2.ConditionReleased)
+	}
+	if got := released(Started(hr, release.Decision{Action: release.Uninstall{}}, want, testNow)); got.Type != "" {
+		t.Errorf("another uninstall has begun, and Released is %+v", got)
+	}
+	action := release.Uninstall{Reinstall: true, Target: want.Target}
+	r := Started(hr, release.Decision{Action: action}, want, testNow)
+	if got := released(r); got.Status != metav1.ConditionFalse || got.Reason != helmv2.ReasonInstallFailed || got.Message != why+"the release is uninstalled and installed anew" {
+		t.Errorf("at the start, Released is %+v", got)
+	}
+	hr.Status = r.Status
+	r = Finished(hr, release.Outcome{Action: action, Desired: want}, testNow)
+	got := released(r)
+	if got.Status != metav1.ConditionFalse || got.Reason != helmv2.ReasonUninstallSucceeded || got.Message != why+"the release was uninstalled and is installed anew" {
+		t.Errorf("at the end, Released is %+v", got)
+	}
+	if len(r.Events) != 1 || r.Events[0].Message != got.Message || len(r.Status.History) != 0 {
+		t.Errorf("events %+v, history %+v", r.Events, r.Status.History)
+	}
+	hr.Status = r.Status
+	if got := released(Started(hr, release.Decision{Action: release.Install{}}, want, testNow)); !strings.HasPrefix(got.Message, why) {
+		t.Errorf("during the new install, Released is %+v", got)
 	}
 }

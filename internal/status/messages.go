@@ -14,6 +14,9 @@ import (
 // runningMessage returns the announcement of an action, empty for decisions that run none. The
 // format is that of helm-controller; see Announced.
 func runningMessage(a release.Action) string {
+	if version := release.Resumed(a); version > 0 {
+		return fmt.Sprintf("Resuming '%s' action of revision %d with timeout of %s", release.Name(a), version, release.TimeoutOf(a))
+	}
 	switch a := a.(type) {
 	case release.Install:
 		return fmt.Sprintf("Running 'install' action with timeout of %s", a.Timeout)
@@ -91,6 +94,25 @@ func uninstalledMessage(s *helmv2.Snapshot) string {
 	}
 	return fmt.Sprintf("Helm uninstall succeeded for release %s with chart %s",
 		fullName(s.Namespace, s.Name, s.Version), chartName(s.ChartName, s.ChartVersion))
+}
+
+// reinstallingMessage returns the message about a release that is uninstalled because its install
+// ended early. Its argument may be nil.
+func reinstallingMessage(s *helmv2.Snapshot) string {
+	return neverDeployed(s) + ": the release is uninstalled and installed anew"
+}
+
+// reinstalledMessage returns the same message after the uninstall.
+func reinstalledMessage(s *helmv2.Snapshot) string {
+	return neverDeployed(s) + ": the release was uninstalled and is installed anew"
+}
+
+func neverDeployed(s *helmv2.Snapshot) string {
+	const why = "was never deployed, and its install hooks have not all run"
+	if s == nil {
+		return "Helm release " + why
+	}
+	return fmt.Sprintf("Helm release %s with chart %s %s", s.FullReleaseName(), s.VersionedChartName(), why)
 }
 
 func uninstallFailedMessage(s *helmv2.Snapshot, err error) string {

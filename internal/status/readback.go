@@ -16,16 +16,22 @@ import (
 // have no field: the CRD may be that of helm-controller, and the API server then drops other
 // fields. They have no reason of their own, because reasons are a part of helm-controller's API.
 
-// announcementPrefix begins the message of every announcement; see runningMessage.
-// helm-controller's announcements begin with it too.
-const announcementPrefix = "Running '"
+// Each announcement begins with one of these texts; see runningMessage. helm-controller's
+// announcements begin with the first.
+const (
+	announcesRun    = "Running '"
+	announcesResume = "Resuming '"
+)
 
 // Announced returns the message of the announced action, which may be running. It returns the
 // empty string if no action is announced. The reason of an announcement, Progressing, is also that
 // of other work, such as a download.
 func Announced(status helmv2.HelmReleaseStatus) string {
 	c := apimeta.FindStatusCondition(status.Conditions, helmv2.ConditionReconciling)
-	if c == nil || c.Status != metav1.ConditionTrue || c.Reason != helmv2.ReasonProgressing || !strings.HasPrefix(c.Message, announcementPrefix) {
+	if c == nil || c.Status != metav1.ConditionTrue || c.Reason != helmv2.ReasonProgressing {
+		return ""
+	}
+	if !strings.HasPrefix(c.Message, announcesRun) && !strings.HasPrefix(c.Message, announcesResume) {
 		return ""
 	}
 	return c.Message

@@ -50,7 +50,7 @@ func (a *actor) correction(ctx context.Context, rec reconciliation, correct rele
 	log := ctrl.LoggerFrom(ctx)
 	return func(ctx context.Context, idle func() func()) release.Outcome {
 		return a.comparer.correct(ctx, look, rec.want.Desired, correct, apiretry.Options{
-			Now: a.now, Server: rec.conn.Server(), Timeout: correct.Timeout, ReleaseSlot: idle, Log: log,
+			Now: a.now, Server: rec.conn.Server(), Timeout: correct.Timeout, ReleaseSlot: idle, StopCause: release.ErrShutdown, Log: log,
 		})
 	}, err
 }

@@ -77,6 +77,8 @@ func logOutcome(ctx context.Context, o release.Outcome) {
 	switch {
 	case o.Interrupted != nil:
 		log.Info("action interrupted", "server", o.Interrupted.Server, "since", o.Interrupted.Since, "cause", o.Err.Error(), "cancelled", o.Cancelled)
+	case o.ResumedElsewhere():
+		log.Info("another process has resumed the action")
 	case o.Err != nil:
 		if o.Diagnosis != nil {
 			log = log.WithValues("failure", o.Diagnosis.Code)

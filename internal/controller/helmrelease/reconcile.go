@@ -179,13 +179,13 @@ func (r *Reconciler) isStale(hr *helmv2.HelmRelease) (stale bool) {
 }
 
 // unread ends the reconciliation of a HelmRelease that could not be read. One that does not exist
-// any more is forgotten. It may also be the HelmRelease of another shard now, whose controller is
-// about to act: an action that runs here is cancelled.
+// any more is forgotten. It may also be the HelmRelease of another shard now, whose controller
+// resumes the action: one that runs here stops and leaves everything as it is.
 func (r *Reconciler) unread(key types.NamespacedName, err error) error {
 	if !apierrors.IsNotFound(err) {
 		return err
 	}
-	r.attempts.Cancel(key, context.Canceled)
+	r.attempts.Cancel(key, release.ErrShutdown)
 	r.attempts.Forget(key)
 	r.backoff.Forget(key)
 	r.connections.Forget(key)

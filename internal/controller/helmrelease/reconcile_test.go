@@ -367,13 +367,13 @@ func TestTakenOverIsHandedOn(t *testing.T) {
 	}
 }
 
-// TestGoneIsCancelled: the action of a HelmRelease that does not exist any more is cancelled. It
-// may be the HelmRelease of another controller now, which is about to act.
-func TestGoneIsCancelled(t *testing.T) {
+// TestGoneIsStopped: the action of a HelmRelease that does not exist any more is stopped as by a
+// shutdown. It may be the HelmRelease of another controller now, which resumes the action.
+func TestGoneIsStopped(t *testing.T) {
 	s := &stub{}
 	r := testReconciler(t, s)
 	elsewhere := types.NamespacedName{Namespace: key.Namespace, Name: "elsewhere"}
-	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: elsewhere}); err != nil || !errors.Is(s.cancelled, context.Canceled) {
+	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: elsewhere}); err != nil || !errors.Is(s.cancelled, release.ErrShutdown) {
 		t.Errorf("what runs for it was cancelled with %v, error %v", s.cancelled, err)
 	}
 }

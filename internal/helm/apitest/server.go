@@ -90,8 +90,13 @@ func (w *Server) serve(rec *httptest.ResponseRecorder, req *http.Request) {
 		w.Store(path, object)
 		reply(rec, http.StatusCreated, object)
 	case http.MethodPut:
-		w.Store(path, w.body(req))
-		reply(rec, http.StatusOK, w.Objects[path])
+		object := w.body(req)
+		if code, reason := replaceable(w.Objects[path], object); code != 0 {
+			fail(rec, code, reason)
+			return
+		}
+		w.Store(path, object)
+		reply(rec, http.StatusOK, object)
 	case http.MethodPatch:
 		w.patch(rec, req, path)
 	case http.MethodDelete:
@@ -153,6 +158,21 @@ func (w *Server) get(rec *httptest.ResponseRecorder, req *http.Request, path str
 		}
 	}
 	reply(rec, http.StatusOK, map[string]any{"kind": "SecretList", "apiVersion": "v1", "items": items})
+}
+
+// replaceable returns the error of a request that replaces live, which is nil if it does not exist;
+// 0 if the request is for the present version. The new object keeps UID and creation time.
+func replaceable(live, object map[string]any) (code int, reason string) {
+	was, next := &unstructured.Unstructured{Object: live}, &unstructured.Unstructured{Object: object}
+	switch {
+	case live == nil:
+		return http.StatusNotFound, "NotFound"
+	case next.GetResourceVersion() != "" && next.GetResourceVersion() != was.GetResourceVersion():
+		return http.StatusConflict, "Conflict"
+	}
+	next.SetUID(was.GetUID())
+	next.SetCreationTimestamp(was.GetCreationTimestamp())
+	return 0, ""
 }
 
 // patch merges. For the objects of these tests a strategic merge and an apply, which also

@@ -10,7 +10,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -73,6 +75,16 @@ func (w *Server) SetUIDs() {
 	w.Created = func(object map[string]any) {
 		n++
 		(&unstructured.Unstructured{Object: object}).SetUID(types.UID(fmt.Sprint("uid-", n)))
+	}
+}
+
+// CreationTimes returns a function that gives each object a creation time one second after that of
+// the object before, from epoch on. It is for Created.
+func CreationTimes(epoch time.Time) func(object map[string]any) {
+	n := 0
+	return func(object map[string]any) {
+		n++
+		(&unstructured.Unstructured{Object: object}).SetCreationTimestamp(metav1.NewTime(epoch.Add(time.Duration(n) * time.Second)))
 	}
 }
 

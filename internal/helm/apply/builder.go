@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 
 	"helm.sh/helm/v3/pkg/kube"
@@ -25,6 +26,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/rest"
+
+	"github.com/pintle-dev/pintle/internal/release"
 )
 
 // builder makes objects from manifests as Helm's client does, and with the same errors. It maps
@@ -82,6 +85,19 @@ func (b *builder) build(manifests io.Reader) (kube.ResourceList, error) {
 		}
 	}
 	return one.list, utilerrors.NewAggregate(one.errs)
+}
+
+// Objects returns the objects of a stored manifest in the form in which they are applied. It
+// returns an error together with the objects that could be read.
+func (c *Client) Objects(manifest string, rls release.Target) ([]*resource.Info, error) {
+	list, err := c.builder.build(strings.NewReader(manifest))
+	for _, info := range list {
+		if err := c.builder.origin.label(info); err != nil {
+			return nil, err
+		}
+		setOwner(info, rls.Name, rls.Namespace)
+	}
+	return list, err
 }
 
 // building is the state of one build.

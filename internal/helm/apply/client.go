@@ -6,6 +6,7 @@ package apply
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -13,11 +14,13 @@ import (
 
 	"helm.sh/helm/v3/pkg/kube"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
 
+	"github.com/pintle-dev/pintle/internal/helm/revision"
 	"github.com/pintle-dev/pintle/internal/helm/wait"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -37,16 +40,36 @@ type Options struct {
 	// OwnerCandidates, if set, finds the HelmReleases of other releases.
 	OwnerCandidates OwnerCandidates
 	Record          Record
-	Findings        Findings
+	// FailedSince returns the deployed revision and those that failed after it; see
+	// storage.FailedSince. It is needed for actions that change objects.
+	FailedSince FailedSince
+	Findings    Findings
 	// Applied, if set, is called with each object that was applied on the server: the sent object
 	// and the answer. It must not change or keep them. It is called concurrently.
 	Applied func(info *resource.Info, sent, answer *unstructured.Unstructured)
 }
 
-// Record is the record of the revision that the action creates.
-type Record interface {
+// HookRecord records the hooks of the revision that the action works on.
+type HookRecord interface {
 	// Attempt returns the ID of the attempt.
 	Attempt() string
+	// HookRun returns a text that differs between the runs of hooks of the attempt, and is the same in
+	// each process.
+	HookRun() string
+	// HookProgress returns how far an earlier process had come with the hook that runs, or runs
+	// next, and when it started the hook.
+	HookProgress() (p revision.Progress, started time.Time)
+	// HookEnded stores that the hook that runs has succeeded. It is also called for hooks that have
+	// failed.
+	HookEnded(succeeded bool) error
+}
+
+// Record is the record of the revision that the action works on.
+type Record interface {
+	HookRecord
+	// WaitsWhenOutdated reports whether the wait for the objects goes on when the action is
+	// outdated.
+	WaitsWhenOutdated() bool
 	// SetApplied sets the label for applied objects in later updates of the record. StoreApplied
 	// stores the label at once.
 	SetApplied()
@@ -63,16 +86,6 @@ type Findings interface {
 	ReadHookLogs(ctx context.Context, namespace string, options metav1.ListOptions) error
 }
 
-// Method defines how the objects of a revision are applied.
-type Method struct {
-	ServerSide bool
-	// Migrate is true if objects in the cluster were applied with the other method, or with an
-	// unknown one. Their managed fields are read before they are applied.
-	Migrate bool
-	// Force replaces objects instead of merging. It has an effect on client-side apply only.
-	Force bool
-}
-
 // Client is Helm's client for the objects of one action.
 type Client struct {
 	*kube.Client
@@ -81,6 +94,8 @@ type Client struct {
 	// Preflight checks a new revision. CRDs applies the CRDs of its chart.
 	Preflight *Preflight
 	CRDs      *CRDs
+	// Leftovers deletes objects of failed revisions.
+	Leftovers *Leftovers
 
 	// ctx ends waits. The interfaces of Helm pass none.
 	ctx        context.Context //nolint:containedctx // a Client lives as long as one action
@@ -134,6 +149,7 @@ func New(ctx context.Context, o Options) (*Client, error) {
 		refused: o.Findings.Refused,
 	}
 	c.deletion = &deletion{helm: helm, log: o.Log, waiter: c.Waiter, ownership: c.ownership}
+	c.Leftovers = &Leftovers{ctx: ctx, log: o.Log, us: o.Target, failedSince: o.FailedSince, builder: c.builder, deletion: c.deletion}
 	return c, nil
 }
 
@@ -168,19 +184,6 @@ func (c *Client) Inventory(manifest string) ([]release.Object, error) {
 	return describe(slices.Concat(list, c.CRDs.list)), nil
 }
 
-// Objects returns the objects of a stored manifest in the form in which they are applied. It
-// returns an error together with the objects that could be read.
-func (c *Client) Objects(manifest string, rls release.Target) ([]*resource.Info, error) {
-	list, err := c.builder.build(strings.NewReader(manifest))
-	for _, info := range list {
-		if err := c.builder.origin.label(info); err != nil {
-			return nil, err
-		}
-		setOwner(info, rls.Name, rls.Namespace)
-	}
-	return list, err
-}
-
 // DeletionErrors returns the errors of single objects in an uninstall.
 func (c *Client) DeletionErrors() error { return c.deletion.err() }
 
@@ -188,7 +191,7 @@ func (c *Client) DeletionErrors() error { return c.deletion.err() }
 func (c *Client) IsReachable() error { return nil }
 
 // Build parses manifests and adds the labels of the HelmRelease to every object. It does not
-// validate the objects: Preflight does.
+// validate the objects: Preflight does. In an uninstall, it adds the leftovers of failed revisions.
 func (c *Client) Build(reader io.Reader, _ bool) (kube.ResourceList, error) {
 	text, err := io.ReadAll(reader)
 	if err != nil {
@@ -198,6 +201,7 @@ func (c *Client) Build(reader io.Reader, _ bool) (kube.ResourceList, error) {
 	if err != nil {
 		return list, err
 	}
+	list = c.Leftovers.uninstall(string(text), list)
 	c.lookups.prepare(list)
 	c.builds.add(string(text), list)
 	return list, nil
@@ -206,20 +210,11 @@ func (c *Client) Build(reader io.Reader, _ bool) (kube.ResourceList, error) {
 // Create applies the objects of an install, and creates those of hooks. If a hook exists from
 // another action, that is an error: it must not be taken for the new one.
 func (c *Client) Create(list kube.ResourceList) (*kube.Result, error) {
-	hooks := c.builds.areHooks(list)
-	if hooks {
-		if err := annotateAttempt(list, c.record.Attempt()); err != nil {
-			return nil, err
-		}
+	if c.builds.areHooks(list) {
+		return c.createHook(list)
 	}
-	if !c.method.ServerSide || len(list) == 0 || hooks {
-		result, err := c.Client.Create(list)
-		if err == nil {
-			c.keepResults(list)
-		} else if len(list) == 1 {
-			c.findings.Refused(list[0], err)
-		}
-		return result, err
+	if !c.method.ServerSide || len(list) == 0 {
+		return c.create(list)
 	}
 	c.Log("applying %d resource(s)", len(list))
 	_, err := c.serverSide.applyAll(nil, list)
@@ -229,33 +224,85 @@ func (c *Client) Create(list kube.ResourceList) (*kube.Result, error) {
 	return &kube.Result{Created: list}, nil
 }
 
+// create creates objects and stores the answers.
+func (c *Client) create(list kube.ResourceList) (*kube.Result, error) {
+	result, err := c.Client.Create(list)
+	if err == nil {
+		c.keepResults(list)
+	} else if len(list) == 1 {
+		c.findings.Refused(list[0], err)
+	}
+	return result, err
+}
+
+// createHook creates the objects of a hook, unless an earlier process of the same attempt has done
+// so.
+func (c *Client) createHook(list kube.ResourceList) (*kube.Result, error) {
+	progress, _ := c.record.HookProgress()
+	if progress == revision.Finished {
+		return &kube.Result{Created: list}, nil
+	}
+	if err := annotateAttempt(list, c.record.Attempt(), c.record.HookRun()); err != nil {
+		return nil, err
+	}
+	result, err := c.create(list)
+	if progress != revision.Started || !apierrors.IsAlreadyExists(err) {
+		return result, err
+	}
+	for _, info := range list {
+		live, get := resource.NewHelper(info.Client, info.Mapping).Get(info.Namespace, info.Name)
+		if get != nil {
+			return nil, get
+		}
+		if attemptOf(live) != c.record.Attempt() {
+			return nil, err
+		}
+		c.Log("%s was created before the action was interrupted, and is awaited", wait.ObjectName(info))
+		if err := info.Refresh(live, true); err != nil {
+			return nil, err
+		}
+	}
+	c.keepResults(list)
+	return &kube.Result{Created: list}, nil
+}
+
 // Update changes the objects of a release from original to target.
 func (c *Client) Update(original, target kube.ResourceList, force bool) (*kube.Result, error) {
-	return c.update(original, target, func() (*kube.Result, error) { return c.Client.Update(original, target, force) })
+	return c.update(original, target, func(original kube.ResourceList) (*kube.Result, error) {
+		return c.Client.Update(original, target, force)
+	})
 }
 
 // UpdateThreeWayMerge is Update for an install with existing objects.
 func (c *Client) UpdateThreeWayMerge(original, target kube.ResourceList, force bool) (*kube.Result, error) {
-	return c.update(original, target, func() (*kube.Result, error) { return c.Client.UpdateThreeWayMerge(original, target, force) })
+	return c.update(original, target, func(original kube.ResourceList) (*kube.Result, error) {
+		return c.Client.UpdateThreeWayMerge(original, target, force)
+	})
 }
 
-// update always returns a result, which Helm uses even if there is an error.
-func (c *Client) update(original, target kube.ResourceList, clientSide func() (*kube.Result, error)) (*kube.Result, error) {
+// update applies the objects and deletes those that target does not contain, with the leftovers of
+// failed revisions. It always returns a result, which Helm uses even if there is an error.
+func (c *Client) update(original, target kube.ResourceList, clientSide func(original kube.ResourceList) (*kube.Result, error)) (*kube.Result, error) {
+	leftovers := c.Leftovers.find(original, target)
+	original = excluding(original, leftovers)
+	var result *kube.Result
+	var err error
 	if c.method.ServerSide {
-		result, err := c.serverSide.applyAll(original, target)
-		if err == nil {
+		if result, err = c.serverSide.applyAll(original, target); err == nil {
 			result.Deleted = c.deletion.prune(original.Difference(target))
 		}
-		return result, err
-	}
-	if c.method.Migrate {
-		if err := migrateToClient(original, target); err != nil {
-			return &kube.Result{}, err
+	} else {
+		if c.method.Migrate {
+			if err := migrateToClient(original, target); err != nil {
+				return &kube.Result{}, err
+			}
+		}
+		if result, err = clientSide(original); err == nil {
+			c.keepResults(target)
 		}
 	}
-	result, err := clientSide()
 	if err == nil {
-		c.keepResults(target)
+		result.Deleted = append(result.Deleted, c.Leftovers.prune(leftovers)...)
 	}
 	return result, err
 }
@@ -267,8 +314,12 @@ func (c *Client) keepResults(list kube.ResourceList) {
 	}
 }
 
-// Delete deletes objects. The cluster deletes their dependents in the background.
+// Delete deletes objects. The cluster deletes their dependents in the background. A hook that an
+// earlier process has started is not deleted before Helm has run it.
 func (c *Client) Delete(list kube.ResourceList) (*kube.Result, []error) {
+	if c.keepsHook(list) {
+		return &kube.Result{Deleted: list}, nil
+	}
 	return c.deletion.deleteAll(list, metav1.DeletePropagationBackground)
 }
 
@@ -291,24 +342,45 @@ func (c *Client) WaitWithJobs(list kube.ResourceList, timeout time.Duration) err
 // applied. If the label for that cannot be stored, the revision cannot be rechecked later.
 func (c *Client) waitApplied(list kube.ResourceList, timeout time.Duration, jobs bool) error {
 	c.record.SetApplied()
-	return c.Waiter.UntilReady(list, timeout, jobs, func() {
+	return c.Waiter.UntilReady(list, timeout, wait.Readiness{Jobs: jobs, Outdated: c.record.WaitsWhenOutdated(), Late: func() {
 		if err := c.record.StoreApplied(); err != nil {
 			c.Log("record that the objects have been applied: %s", err)
 		}
-	})
+	}})
 }
 
-// WatchUntilReady waits for hooks: Jobs and Pods have to end, other objects have to exist.
+// keepsHook reports whether objects are those of a hook that an earlier process has started, and
+// that Helm is about to run.
+func (c *Client) keepsHook(list kube.ResourceList) bool {
+	progress, _ := c.record.HookProgress()
+	return progress != revision.NotStarted && c.builds.areHooks(list)
+}
+
+// WatchUntilReady waits for hooks: Jobs and Pods have to end, other objects have to exist. The
+// timeout of a hook that an earlier process has started counts from that time.
 func (c *Client) WatchUntilReady(list kube.ResourceList, timeout time.Duration) error {
-	err := c.Waiter.UntilDone(list, timeout)
+	progress, started := c.record.HookProgress()
+	var err error
+	if progress != revision.Finished {
+		if progress == revision.Started {
+			timeout -= c.Waiter.Now().Sub(started)
+		}
+		err = c.Waiter.UntilDone(list, timeout)
+	}
 	if err != nil {
 		c.findings.HookFailed()
+	}
+	if unstored := c.record.HookEnded(err == nil); unstored != nil {
+		return fmt.Errorf("record that the hook has succeeded: %w", unstored)
 	}
 	return err
 }
 
 // WaitForDelete waits until all objects are gone.
 func (c *Client) WaitForDelete(list kube.ResourceList, timeout time.Duration) error {
+	if c.keepsHook(list) {
+		return nil
+	}
 	return c.Waiter.UntilDeleted(list, timeout)
 }
 

@@ -13,6 +13,7 @@ import (
 	"helm.sh/helm/v3/pkg/kube"
 
 	"github.com/pintle-dev/pintle/internal/helm/apitest"
+	"github.com/pintle-dev/pintle/internal/helm/wait"
 )
 
 const (
@@ -47,11 +48,13 @@ func TestApplied(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wait := map[string]func(kube.ResourceList, time.Duration) error{
+		waits := map[string]func(kube.ResourceList, time.Duration) error{
 			"WatchUntilReady": c.WatchUntilReady, "WaitForDelete": c.WaitForDelete,
-			"Recheck": func(l kube.ResourceList, d time.Duration) error { return c.Waiter.UntilReady(l, d, true, nil) },
+			"Recheck": func(l kube.ResourceList, d time.Duration) error {
+				return c.Waiter.UntilReady(l, d, wait.Readiness{Jobs: true})
+			},
 		}
-		for name, wait := range wait {
+		for name, wait := range waits {
 			if err := wait(list, time.Minute); err == nil || record.set+record.stored != 0 {
 				t.Errorf("%s: %v, set %d and stored %d times", name, err, record.set, record.stored)
 			}

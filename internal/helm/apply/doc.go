@@ -11,6 +11,7 @@
 //	target.go        the check of a target before a release moves there
 //	crds.go          the CRDs of a chart: create, replace, wait until they are served
 //	preflight.go     dry runs of a new revision, and their results
+//	leftovers.go     objects that only failed revisions created
 //	serverside.go    server-side apply
 //	delete.go        deletion, and pruning of objects that a revision drops
 //	ownership.go     conflicts with other releases, and adoption of objects without an owner
@@ -20,6 +21,5 @@
 //	dryrun.go        dry runs, server-side and client-side
 //	migrate.go       migration of managed fields between the apply methods
 //	builder.go       manifests to objects, and the lists of built objects
-//	metadata.go      labels and annotations of objects
-//	objects.go       identity, comparison and encoding of objects
+//	objects.go       identity, comparison and encoding of objects, their labels and annotations
 package apply

@@ -23,6 +23,16 @@ import (
 	"github.com/pintle-dev/pintle/internal/helm/wait"
 )
 
+// Method defines how the objects of a revision are applied.
+type Method struct {
+	ServerSide bool
+	// Migrate is true if objects in the cluster were applied with the other method, or with an
+	// unknown one. Their managed fields are read before they are applied.
+	Migrate bool
+	// Force replaces objects instead of merging. It has an effect on client-side apply only.
+	Force bool
+}
+
 // serverSide applies objects on the API server.
 type serverSide struct {
 	ctx       context.Context //nolint:containedctx // it lives as long as one action

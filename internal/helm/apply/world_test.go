@@ -16,6 +16,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/helm/apitest"
+	"github.com/pintle-dev/pintle/internal/helm/revision"
 	"github.com/pintle-dev/pintle/internal/helm/wait"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -71,8 +72,14 @@ func newClient(ctx context.Context, t testing.TB, conn genericclioptions.RESTCli
 type noRecord struct{}
 
 func (noRecord) Attempt() string     { return "attempt-1" }
+func (noRecord) HookRun() string     { return "1" }
 func (noRecord) SetApplied()         {}
 func (noRecord) StoreApplied() error { return nil }
+func (noRecord) HookProgress() (revision.Progress, time.Time) {
+	return revision.NotStarted, time.Time{}
+}
+func (noRecord) HookEnded(bool) error    { return nil }
+func (noRecord) WaitsWhenOutdated() bool { return false }
 
 type noFindings struct{}
 

@@ -85,7 +85,7 @@ func (c *readCache) putSecret(connection, namespace string, secret *corev1.Secre
 		return
 	}
 	reduced := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: secret.Name, UID: secret.UID, ResourceVersion: secret.ResourceVersion, Labels: secret.Labels},
+		ObjectMeta: metav1.ObjectMeta{Name: secret.Name, UID: secret.UID, ResourceVersion: secret.ResourceVersion, Labels: secret.Labels, Annotations: secret.Annotations},
 		Data:       map[string][]byte{dataKey: secret.Data[dataKey]},
 	}
 	c.mu.Lock()
@@ -133,7 +133,7 @@ func (c *readCache) secret(connection, namespace, name string) *corev1.Secret {
 
 // size returns the approximate number of bytes of a cached revision, including its list entry.
 func (r *cachedRevision) size() int64 {
-	const entry, test = 200, 120
+	const entry, test, attempt = 200, 120, 1000
 	rev := &r.revision
 	size := entry + int(unsafe.Sizeof(*r))
 	for _, s := range []string{
@@ -144,6 +144,9 @@ func (r *cachedRevision) size() int64 {
 	}
 	for name := range rev.Tests {
 		size += test + len(name)
+	}
+	if rev.Attempt != nil {
+		size += attempt
 	}
 	return int64(size)
 }

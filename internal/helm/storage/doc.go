@@ -9,6 +9,7 @@
 //
 //	live.go         reads that use neither index nor cache
 //	history.go      the revisions of a release for a decision, and which of them are read
+//	attempt.go      the attempts of a driver: begin and resume
 //	driver.go       Driver, which labels new revisions and reports which revisions were stored
 //	store.go        Store, which all actions share, and Open, which returns the driver of one
 //	secrets.go      reads and writes of one release by the driver
@@ -19,7 +20,6 @@
 //	size.go         the size of a record, and its parts
 //	digest.go       digests of revisions, for snapshots of Pintle and of helm-controller
 //	compression.go  compression of records
-//	record.go       a record as its metadata describes it
-//	labels.go       the labels of records
+//	record.go       a record as its metadata describes it, and the labels and attempts of records
 //	json.go         the JSON of records, and the fields that only newer versions of Helm know
 package storage

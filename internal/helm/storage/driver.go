@@ -29,6 +29,8 @@ type Driver struct {
 
 	mu     sync.Mutex
 	method string
+	// attempt is the ID of the attempt; empty if none has begun.
+	attempt string
 	// failed holds the errors of the last update of revisions, by number.
 	failed map[int]error
 	// applied is the revision that gets the applied label, 0 for none.
@@ -78,7 +80,10 @@ func (d *Driver) stage(key string, rls *helmrelease.Release) (int, error) {
 		}
 	}
 	rls.Labels = newRevisionLabels(rls, d.options.UID)
-	s, err := d.secretStore.stage(key, rls, d.currentMethod())
+	d.mu.Lock()
+	method := d.method
+	d.mu.Unlock()
+	s, err := d.secretStore.stage(key, rls, method, d.newAttempt(rls.Version))
 	if err != nil {
 		return 0, err
 	}
@@ -86,12 +91,6 @@ func (d *Driver) stage(key string, rls *helmrelease.Release) (int, error) {
 	defer d.mu.Unlock()
 	d.staged = s
 	return s.size(), nil
-}
-
-func (d *Driver) currentMethod() string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.method
 }
 
 // takeStaged returns the staged revision once; nil if another revision or none is staged.
@@ -125,11 +124,21 @@ func (d *Driver) Create(key string, rls *helmrelease.Release) error {
 	return nil
 }
 
-// Update stores an existing revision again.
+// Update stores an existing revision again. It returns an error that wraps ErrOvertaken if another
+// client has written the record since it was read.
 func (d *Driver) Update(key string, rls *helmrelease.Release) error {
 	if d.options.FailureLabel != nil && rls.Info.Status == helmrelease.StatusFailed {
 		if label := d.options.FailureLabel(); label != "" {
 			rls.Labels = withLabel(rls.Labels, label, "true")
+		}
+	}
+	if rls.Info.Status == helmrelease.StatusSuperseded && endedEarly(rls.Labels) {
+		// Helm would make a revision that never worked a target of rollbacks.
+		rls.Info.Status = helmrelease.StatusFailed
+	}
+	if status := rls.Info.Status; status == helmrelease.StatusUninstalling || status == helmrelease.StatusSuperseded {
+		if oldest := undeployedSince(d.secretStore, key); oldest > 0 {
+			rls.Labels = withLabel(rls.Labels, helmv2.LabelUndeployed, undeployedLabel(rls.Version, oldest))
 		}
 	}
 	d.mu.Lock()
@@ -144,6 +153,7 @@ func (d *Driver) Update(key string, rls *helmrelease.Release) error {
 	}
 	stored, err := d.update(key, rls)
 	d.noteFailure(rls.Version, err)
+	d.options.stopIfOvertaken(err)
 	if err != nil {
 		return err
 	}
@@ -177,18 +187,6 @@ func (d *Driver) UpdateError() error {
 		return fmt.Errorf("%w: revision %d: %w", errUnrecorded, version, err)
 	}
 	return nil
-}
-
-// Attempt identifies the work of this action on the newest revision, in the format of the
-// revision label.
-func (d *Driver) Attempt() string {
-	d.secretStore.mu.Lock()
-	defer d.secretStore.mu.Unlock()
-	version := 0
-	if all := d.records(); len(all) > 0 {
-		version = all[0].version()
-	}
-	return revisionLabel(d.options.UID, version)
 }
 
 // Delete removes a revision. Revisions no longer returns it.
@@ -264,6 +262,7 @@ func (d *Driver) StoreApplied() error {
 	}
 	rec, err := d.label(Key(d.release, version), map[string]string{helmv2.LabelApplied: strconv.Itoa(version)})
 	if err != nil {
+		d.options.stopIfOvertaken(err)
 		return err
 	}
 	d.mu.Lock()
@@ -280,7 +279,7 @@ func (d *Driver) StoreApplied() error {
 func (d *Driver) noteStored(rls *helmrelease.Release, w written) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.setState(rls.Version, writtenState{record: w.record, cached: cachedRevision{revision: toRevision(w.release), method: w.method}})
+	d.setState(rls.Version, writtenState{record: w.record, cached: cachedRevision{revision: toRevision(w.release, attemptOf(w.secret.Annotations)), method: w.method}})
 	if d.newest == nil || rls.Version >= d.newest.Version {
 		d.newest = rls
 	}

@@ -276,3 +276,105 @@ func TestRollbackIsLabelled(t *testing.T) {
 		t.Errorf("label %q, revisions %+v", got, d.Revisions())
 	}
 }
+
+// TestFailedSince: the revisions after the deployed one are read, unless the action has read them.
+func TestFailedSince(t *testing.T) {
+	t.Parallel()
+	l := newIndexedSecrets(t)
+	writer := l.recorder(t)
+	for version, status := range map[int]helmrelease.Status{1: helmrelease.StatusSuperseded, 2: helmrelease.StatusDeployed} {
+		if err := writer.Create(Key("app", version), revision(version, status, nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reads := func(d *Driver, before int) (Manifest, []FailedRevision, []string) {
+		t.Helper()
+		l.since()
+		deployed, failed, err := FailedSince(d, before)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return deployed, failed, l.since()
+	}
+	if deployed, failed, requests := reads(l.recorder(t), 3); deployed.Text != "" || failed != nil || requests != nil {
+		t.Errorf("without failed revisions: %+v, %+v, requests %v", deployed, failed, requests)
+	}
+	for _, version := range []int{4, 5} {
+		if err := writer.Create(Key("app", version), revision(version, helmrelease.StatusFailed, nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := l.recorder(t)
+	if _, err := d.Get(key + "5"); err != nil {
+		t.Fatal(err)
+	}
+	deployed, failed, requests := reads(d, 6)
+	if diff := cmp.Diff([]string{"get v4", "get v2"}, requests); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+	manifest := func(version int) Manifest {
+		return Manifest{Namespace: "prod", Version: version, Text: "---\nkind: ConfigMap\n"}
+	}
+	hooks := []string{"kind: Job", "kind: Pod"}
+	created := func(version int) time.Time { return l.secrets[Key("app", version)].CreationTimestamp.Time }
+	want := []FailedRevision{
+		{Manifest: manifest(4), Hooks: hooks, Created: created(4)},
+		{Manifest: manifest(5), Hooks: hooks, Created: created(5), Preceded: true},
+	}
+	if diff := cmp.Diff(want, failed); diff != "" || !created(4).Before(created(5)) {
+		t.Errorf("failed revisions (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(manifest(2), deployed); diff != "" {
+		t.Errorf("deployed revision (-want +got):\n%s", diff)
+	}
+	if _, failed, requests := reads(d, 5); len(failed) != 1 || requests != nil {
+		t.Errorf("before revision 5: %+v, requests %v", failed, requests)
+	}
+}
+
+// TestUndeployedIsLabelled: Helm replaces the status of a revision that it uninstalls. The label
+// has it, also after further updates, and is not copied to another revision.
+func TestUndeployedIsLabelled(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[helmrelease.Status]string{
+		helmrelease.StatusDeployed: "", helmrelease.StatusFailed: "1.1", helmrelease.StatusPendingInstall: "1.1",
+	} {
+		l := newIndexedSecrets(t)
+		if err := l.recorder(t).Create(key+"1", revision(1, status, nil)); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			d := l.recorder(t)
+			rls, err := d.Get(key + "1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			rls.Info.Status = helmrelease.StatusUninstalling
+			for range 2 {
+				// Helm's copy does not get the labels.
+				uninstalling := *rls
+				if err := d.Update(key+"1", &uninstalling); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := l.secrets[key+"1"].Labels[helmv2.LabelUndeployed]; got != want {
+				t.Errorf("%s: label %q, want %q", status, got, want)
+			}
+			indexed := mustRecord(t, l.index)
+			if d.Revisions()[0].Undeployed != (want != "") || indexed.revision().Undeployed != (want != "") {
+				t.Errorf("%s: stored %+v, indexed %+v", status, d.Revisions()[0], indexed)
+			}
+		}
+		d := l.recorder(t)
+		rls, err := d.Get(key + "1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Create(key+"2", revision(2, helmrelease.StatusPendingInstall, rls.Labels)); err != nil {
+			t.Fatal(err)
+		}
+		if got, copied := l.secrets[key+"2"].Labels[helmv2.LabelUndeployed]; copied {
+			t.Errorf("%s: the label %q is copied", status, got)
+		}
+	}
+}

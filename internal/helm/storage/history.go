@@ -198,7 +198,7 @@ func readRelease(secret *corev1.Secret, recorded helmv2.Snapshots) (cachedRevisi
 	if err != nil {
 		return cachedRevision{}, nil, err
 	}
-	f := cachedRevision{revision: toRevision(rls), method: body.ApplyMethod.String()}
+	f := cachedRevision{revision: toRevision(rls, attemptOf(secret.Annotations)), method: body.ApplyMethod.String()}
 	if s := snapshotOf(rls.Name, rls.Namespace, rls.Version, recorded); s != nil {
 		f.reference, f.revision.HelmControllerDigest = referenceOf(s), referenceDigest(body, s)
 	}
@@ -215,9 +215,10 @@ func snapshotOf(name, namespace string, version int, recorded helmv2.Snapshots) 
 	return nil
 }
 
-// toRevision converts a release of Helm to a release.Revision without ReferenceDigest. All
-// other packages use the result.
-func toRevision(rls *helmrelease.Release) release.Revision {
+// toRevision converts a release of Helm and the attempt in its record, which may be nil, to a
+// release.Revision without ReferenceDigest. All other packages use the result. Only a revision whose
+// action goes on or has ended early has an attempt.
+func toRevision(rls *helmrelease.Release, attempt *release.Attempt) release.Revision {
 	rev := release.Revision{
 		Name: rls.Name, Namespace: rls.Namespace, Version: rls.Version,
 		Owner:        owner(rls.Labels, rls.Version),
@@ -226,11 +227,14 @@ func toRevision(rls *helmrelease.Release) release.Revision {
 		Outdated:     rls.Labels[helmv2.LabelOutdated] == "true",
 		Applied:      applied(rls.Labels, rls.Version),
 		Rollback:     rolledBack(rls.Labels, rls.Version),
+		Undeployed:   undeployed(rls.Labels, rls.Version) > 0,
 		PostInstall:  hasHook(rls, helmrelease.HookPostInstall),
 		PostUpgrade:  hasHook(rls, helmrelease.HookPostUpgrade),
 		PostRollback: hasHook(rls, helmrelease.HookPostRollback),
 		Tests:        testsOf(rls),
 		Modified:     modified(rls.Labels),
+
+		InstallHooksLeft: installHooksLeft(rls),
 	}
 	if i := rls.Info; i != nil {
 		rev.Status = helmv2.ReleaseStatus(i.Status)
@@ -240,6 +244,9 @@ func toRevision(rls *helmrelease.Release) release.Revision {
 	if c := rls.Chart; c != nil && c.Metadata != nil {
 		rev.ChartName, rev.ChartVersion, rev.AppVersion = c.Metadata.Name, c.Metadata.Version, c.Metadata.AppVersion
 	}
+	if rev.Pending() || rev.Status == helmv2.StatusUninstalling || rev.EndedEarly() {
+		rev.Attempt = attempt
+	}
 	// Stored values came from JSON, so they can become JSON again.
 	rev.ConfigDigest, _ = values.Digest(rls.Config)
 	return rev
@@ -247,6 +254,14 @@ func toRevision(rls *helmrelease.Release) release.Revision {
 
 func hasHook(rls *helmrelease.Release, event helmrelease.HookEvent) bool {
 	return slices.ContainsFunc(rls.Hooks, func(h *helmrelease.Hook) bool { return slices.Contains(h.Events, event) })
+}
+
+// installHooksLeft reports whether hooks of an install have not succeeded.
+func installHooksLeft(rls *helmrelease.Release) bool {
+	return slices.ContainsFunc(rls.Hooks, func(h *helmrelease.Hook) bool {
+		installs := slices.Contains(h.Events, helmrelease.HookPreInstall) || slices.Contains(h.Events, helmrelease.HookPostInstall)
+		return installs && h.LastRun.Phase != helmrelease.HookPhaseSucceeded
+	})
 }
 
 // hookTestSuccess is the event of tests in charts for Helm 2. Helm 3 stores "test" for it; other

@@ -21,7 +21,7 @@ func TestToRevision(t *testing.T) {
 		helmv2.LabelRevision: "uid-1.3", helmv2.LabelInterrupted: "true", "modifiedAt": "1767323045",
 	})
 	rls.Info.Deleted = helmtime.Time{Time: time.Unix(9, 0)}
-	got := toRevision(rls)
+	got := toRevision(rls, nil)
 	want := release.Revision{
 		Name: "app", Namespace: "prod", Version: 3, Status: helmv2.StatusFailed, Description: "described",
 		ChartName: "note", ChartVersion: "1.2.3+abc", AppVersion: "9",
@@ -37,7 +37,7 @@ func TestToRevision(t *testing.T) {
 		t.Error("a digest is missing")
 	}
 	// Another client may have stored a release without any field.
-	bare := toRevision(&helmrelease.Release{Name: "app", Labels: map[string]string{"modifiedAt": "yesterday"}})
+	bare := toRevision(&helmrelease.Release{Name: "app", Labels: map[string]string{"modifiedAt": "yesterday"}}, nil)
 	bare.Digest, bare.ConfigDigest = "", ""
 	if diff := cmp.Diff(release.Revision{Name: "app"}, bare); diff != "" {
 		t.Errorf("a release without anything (-want +got):\n%s", diff)
@@ -71,7 +71,7 @@ func TestToRevisionLabels(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := toRevision(revision(3, helmrelease.StatusFailed, tc.labels))
+			got := toRevision(revision(3, helmrelease.StatusFailed, tc.labels), nil)
 			if diff := cmp.Diff(tc.want, want{got.Interrupted, got.Outdated, got.Applied, got.Rollback}); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
@@ -93,7 +93,7 @@ func TestToRevisionModified(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := toRevision(revision(3, helmrelease.StatusFailed, tc.labels)); !got.Modified.Equal(tc.modified) {
+			if got := toRevision(revision(3, helmrelease.StatusFailed, tc.labels), nil); !got.Modified.Equal(tc.modified) {
 				t.Errorf("%s: %s", tc.reason, got.Modified)
 			}
 		})
@@ -133,7 +133,7 @@ func TestToRevisionHooks(t *testing.T) {
 			t.Parallel()
 			rls := revision(3, helmrelease.StatusFailed, nil)
 			rls.Hooks = tc.hooks
-			got := toRevision(rls)
+			got := toRevision(rls, nil)
 			if diff := cmp.Diff(tc.want, want{got.PostInstall, got.PostUpgrade, got.PostRollback, got.Tests}); diff != "" {
 				t.Errorf("toRevision (-want +got):\n%s", diff)
 			}

@@ -85,6 +85,7 @@ func (s *memorySecrets) create(_ context.Context, secret *corev1.Secret) (record
 		s.secrets = map[string]*corev1.Secret{}
 	}
 	s.secrets[secret.Name] = secret.DeepCopy()
+	s.secrets[secret.Name].CreationTimestamp = metav1.Unix(int64(s.version), 0)
 	return s.next("add", s.secrets[secret.Name]), nil
 }
 
@@ -95,7 +96,7 @@ func (s *memorySecrets) update(_ context.Context, secret *corev1.Secret) (record
 		return record{}, s.missing(secret.Name)
 	}
 	s.secrets[secret.Name] = secret.DeepCopy()
-	s.secrets[secret.Name].UID = old.UID
+	s.secrets[secret.Name].UID, s.secrets[secret.Name].CreationTimestamp = old.UID, old.CreationTimestamp
 	return s.next("update", s.secrets[secret.Name]), nil
 }
 

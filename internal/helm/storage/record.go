@@ -5,12 +5,16 @@ package storage
 
 import (
 	"cmp"
+	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	helmstorage "helm.sh/helm/v3/pkg/storage"
+	"helm.sh/helm/v3/pkg/storage/driver"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -53,6 +57,8 @@ type record struct {
 	UID             types.UID
 	ResourceVersion string
 	Labels          map[string]string
+	// Created is the creation time of the Secret; zero if unknown.
+	Created time.Time
 }
 
 // recordOf returns the record that an object is the metadata of. The labels alone do not tell
@@ -60,6 +66,7 @@ type record struct {
 func recordOf(object metav1.Object) (record, bool) {
 	return record{
 		Name: object.GetName(), UID: object.GetUID(), ResourceVersion: object.GetResourceVersion(), Labels: object.GetLabels(),
+		Created: object.GetCreationTimestamp().Time,
 	}, strings.HasPrefix(object.GetName(), recordPrefix)
 }
 
@@ -84,6 +91,7 @@ func (r *record) revision() release.Revision {
 		Outdated:    r.Labels[helmv2.LabelOutdated] == "true",
 		Applied:     applied(r.Labels, version),
 		Rollback:    rolledBack(r.Labels, version),
+		Undeployed:  undeployed(r.Labels, version) > 0,
 		Modified:    modified(r.Labels),
 	}
 }
@@ -107,4 +115,149 @@ func ActionOf(rls *helmrelease.Release) helmv2.ReleaseAction {
 	}
 	// Helm stores "Release failed" for installs and rollbacks.
 	return helmv2.ActionRollback
+}
+
+const (
+	labelCreated  = "createdAt"
+	labelModified = "modifiedAt"
+)
+
+// ownLabels returns the labels of a release without those that the driver sets. Helm copies
+// the labels of a revision to the next one.
+func ownLabels(labels map[string]string) map[string]string {
+	own := map[string]string{}
+	for key, value := range labels {
+		if !slices.Contains(driver.GetSystemLabels(), key) {
+			own[key] = value
+		}
+	}
+	return own
+}
+
+// storedLabels returns the labels of the Secret of a release.
+func storedLabels(rls *helmrelease.Release) map[string]string {
+	labels := ownLabels(rls.Labels)
+	labels["name"], labels["owner"], labels["version"] = rls.Name, "helm", strconv.Itoa(rls.Version)
+	labels["status"] = rls.Info.Status.String()
+	return labels
+}
+
+// newRevisionLabels returns the labels of a new revision: its revision label, and the labels of
+// its predecessor without those that describe only the predecessor.
+func newRevisionLabels(rls *helmrelease.Release, uid string) map[string]string {
+	own := ownLabels(rls.Labels)
+	for _, key := range []string{helmv2.LabelInterrupted, helmv2.LabelOutdated, helmv2.LabelApplied, helmv2.LabelRollback, helmv2.LabelUndeployed} {
+		delete(own, key)
+	}
+	own[helmv2.LabelRevision] = revisionLabel(uid, rls.Version)
+	if rls.Info.Status == helmrelease.StatusPendingRollback {
+		own[helmv2.LabelRollback] = strconv.Itoa(rls.Version)
+	}
+	return own
+}
+
+// withLabel returns a copy with one more label. The original map may be shared.
+func withLabel(labels map[string]string, key, value string) map[string]string {
+	more := maps.Clone(labels)
+	if more == nil {
+		more = map[string]string{}
+	}
+	more[key] = value
+	return more
+}
+
+// revisionLabel returns the value of the revision label.
+func revisionLabel(uid string, version int) string { return uid + "." + strconv.Itoa(version) }
+
+// owner returns the UID in the revision label, empty if the label was copied from another
+// revision.
+func owner(labels map[string]string, version int) string {
+	uid, n, ok := strings.Cut(labels[helmv2.LabelRevision], ".")
+	if !ok || n != strconv.Itoa(version) {
+		return ""
+	}
+	return uid
+}
+
+// rolledBack reports whether Pintle created a revision by a rollback.
+func rolledBack(labels map[string]string, version int) bool {
+	return owner(labels, version) != "" && labels[helmv2.LabelRollback] == strconv.Itoa(version)
+}
+
+// applied reports whether a revision has the applied label.
+func applied(labels map[string]string, version int) bool {
+	return owner(labels, version) != "" && labels[helmv2.LabelApplied] == strconv.Itoa(version)
+}
+
+// endedEarly reports whether a revision has the label of an interrupted or outdated action.
+func endedEarly(labels map[string]string) bool {
+	return labels[helmv2.LabelInterrupted] == "true" || labels[helmv2.LabelOutdated] == "true"
+}
+
+// undeployedLabel returns the value of the undeployed label.
+func undeployedLabel(version, oldest int) string {
+	return strconv.Itoa(version) + "." + strconv.Itoa(oldest)
+}
+
+// undeployed returns the oldest stored revision when a revision got the undeployed label; 0 if it
+// has none.
+func undeployed(labels map[string]string, version int) (oldest int) {
+	n, rest, _ := strings.Cut(labels[helmv2.LabelUndeployed], ".")
+	if n != strconv.Itoa(version) {
+		return 0
+	}
+	oldest, _ = strconv.Atoi(rest)
+	return oldest
+}
+
+// modified returns the later one of the times of creation and modification. Helm copies the
+// time of modification to the next revision.
+func modified(labels map[string]string) time.Time {
+	var latest time.Time
+	for _, key := range []string{labelCreated, labelModified} {
+		seconds, err := strconv.ParseInt(labels[key], 10, 64)
+		if t := time.Unix(seconds, 0); err == nil && t.After(latest) {
+			latest = t
+		}
+	}
+	return latest
+}
+
+// indexedLabels returns the labels that a record uses. Users may have set others.
+func indexedLabels(all map[string]string) map[string]string {
+	some := make(map[string]string, len(all))
+	for key, value := range all {
+		switch key {
+		case "name", "version", "status", labelCreated, labelModified, helmv2.LabelRevision, helmv2.LabelInterrupted,
+			helmv2.LabelOutdated, helmv2.LabelApplied, helmv2.LabelRollback, helmv2.LabelUndeployed:
+			some[key] = value
+		}
+	}
+	return some
+}
+
+// attemptOf returns the attempt in the annotations of a record; nil if there is none or it cannot
+// be read.
+func attemptOf(annotations map[string]string) *release.Attempt {
+	text := annotations[helmv2.AnnotationAttempt]
+	if text == "" {
+		return nil
+	}
+	var a release.Attempt
+	if err := json.Unmarshal([]byte(text), &a); err != nil || a.ID == "" {
+		return nil
+	}
+	return &a
+}
+
+// annotationsOf returns the annotations of the record of an attempt; nil if there is none.
+func annotationsOf(a *release.Attempt) (map[string]string, error) {
+	if a == nil {
+		return nil, nil //nolint:nilnil // there is no attempt
+	}
+	text, err := json.Marshal(a)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]string{helmv2.AnnotationAttempt: string(text)}, nil
 }

@@ -4,11 +4,15 @@
 package storage
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -121,4 +125,34 @@ func rawAnswer(result rest.Result) ([]byte, error) {
 		return nil, err
 	}
 	return result.Raw()
+}
+
+// ErrOvertaken is the error of an update whose record another client has written in the meantime.
+var ErrOvertaken = errors.New("another client has written the record")
+
+// maxConflicts is how often a write is sent that meets conflicts without a concurrent write.
+const maxConflicts = 5
+
+// conditional sends a write that requires a resourceVersion. A conflict is no error if the API server
+// has carried out an earlier try of the same write without an answer. Otherwise another client has
+// written the record, which is never overwritten. Data is not compared if none was sent.
+func conditional(ctx context.Context, api secretReader, want *corev1.Secret, send func() (record, error)) (rec record, err error) {
+	for range maxConflicts {
+		if rec, err = send(); !apierrors.IsConflict(err) {
+			return rec, err
+		}
+		live, unread := api.get(ctx, want.Name)
+		if unread != nil {
+			return record{}, unread
+		}
+		sameData := want.Data == nil || bytes.Equal(want.Data[dataKey], live.Data[dataKey])
+		switch {
+		case sameData && maps.Equal(want.Labels, live.Labels) && maps.Equal(want.Annotations, live.Annotations):
+			rec, _ = recordOf(live)
+			return rec, nil
+		case live.ResourceVersion != want.ResourceVersion:
+			return record{}, fmt.Errorf("%w: %w", ErrOvertaken, err)
+		}
+	}
+	return rec, err
 }

@@ -19,6 +19,7 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // secretStore reads and writes the Secrets of one release during one action. It lists the
@@ -248,7 +249,7 @@ func (s *secretStore) update(key string, rls *helmrelease.Release) (written, err
 		return written{}, err
 	}
 	w.secret.Labels[labelModified] = s.seconds()
-	rec, err := s.api.update(s.ctx, w.secret)
+	rec, err := conditional(s.ctx, s.api, w.secret, func() (record, error) { return s.api.update(s.ctx, w.secret) })
 	if err != nil {
 		return written{}, s.refused("update", w.secret, err)
 	}
@@ -257,30 +258,43 @@ func (s *secretStore) update(key string, rls *helmrelease.Release) (written, err
 
 // noteWrite keeps a Secret that the API server has stored.
 func (s *secretStore) noteWrite(w written, rec record, rls *helmrelease.Release, k preserved) written {
-	// An answer that could not be parsed leaves rec empty.
+	known := &stored{record: rec, full: detached(rls), kept: k, first: w.first}
+	if rec.Name == "" {
+		// The answer could not be parsed. The next update reads the record again.
+		known.full = nil
+	}
 	rec.Name, rec.Labels = w.secret.Name, maps.Clone(w.secret.Labels)
-	s.stored[rec.Name] = &stored{record: rec, full: detached(rls), kept: k, first: w.first}
+	known.record = rec
+	s.stored[rec.Name] = known
 	s.index.noteWrite(s.namespace, rec)
 	w.record, w.method = rec, k.applyMethod()
 	return w
 }
 
-// label adds labels to the Secret of a revision and changes nothing else.
+// label adds labels to the Secret of a revision that was written by this store, and changes nothing
+// else.
 func (s *secretStore) label(key string, more map[string]string) (record, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": more}})
+	known := s.stored[key]
+	if known == nil {
+		return record{}, driver.ErrReleaseNotFound
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": more, "resourceVersion": known.record.ResourceVersion}})
 	if err != nil {
 		return record{}, err
 	}
-	rec, err := s.api.merge(s.ctx, key, patch)
+	want := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: key, Labels: maps.Clone(known.record.Labels), ResourceVersion: known.record.ResourceVersion}}
+	maps.Copy(want.Labels, more)
+	if want.Annotations, err = annotationsOf(known.kept.attempt); err != nil {
+		return record{}, err
+	}
+	rec, err := conditional(s.ctx, s.api, want, func() (record, error) { return s.api.merge(s.ctx, key, patch) })
 	if err != nil {
 		return record{}, fmt.Errorf("label Secret %s/%s: %w", s.namespace, key, err)
 	}
 	s.index.noteWrite(s.namespace, rec)
-	if known := s.stored[key]; known != nil {
-		known.record = rec
-	}
+	known.record = rec
 	return rec, nil
 }
 
@@ -308,7 +322,7 @@ func (s *secretStore) read(key string) (*stored, error) {
 	rls.Labels = ownLabels(secret.Labels)
 	rec, _ := recordOf(secret)
 	s.stored[key] = &stored{
-		record: rec, full: rls, kept: preserved{unknownFields: fields, created: secret.Labels[labelCreated]},
+		record: rec, full: rls, kept: preserved{unknownFields: fields, created: secret.Labels[labelCreated], attempt: attemptOf(secret.Annotations)},
 		data: secret.Data[dataKey], raw: raw,
 	}
 	return s.stored[key], nil

@@ -5,6 +5,7 @@ package storage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -46,9 +47,15 @@ func (s *Store) CacheStats() (revisions int, bytes int64) { return s.cache.stats
 type Options struct {
 	// UID is the UID of the HelmRelease, for the revision label of new revisions.
 	UID string
+	// Attempt describes the action that creates revisions or works on one. Its ID and Run are set
+	// by the driver. Without an action, records get no attempt.
+	Attempt release.Attempt
 	// FailureLabel returns the label of a revision whose action is interrupted or superseded
 	// now, and the empty string for every other failure.
 	FailureLabel func() string
+	// Stop, if set, ends the action, because another client has written a record. The cause wraps
+	// ErrOvertaken.
+	Stop func(cause error)
 	// Prepare, if set, changes new revisions before they are labelled and compressed.
 	Prepare func(*helmrelease.Release) error
 	// Redact, if set, removes secrets from the descriptions of revisions.
@@ -57,6 +64,13 @@ type Options struct {
 	// through the same connection, and no newer version is known. Actions that write read
 	// from the API server.
 	ReadCache bool
+}
+
+// stopIfOvertaken ends the action if another client has written a record.
+func (o Options) stopIfOvertaken(err error) {
+	if o.Stop != nil && errors.Is(err, ErrOvertaken) {
+		o.Stop(err)
+	}
 }
 
 // Open returns the storage driver of one action on a release. It sends no request.

@@ -7,12 +7,100 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
+	"time"
 
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/pintle-dev/pintle/internal/release"
 )
+
+// FailedRevision is a stored revision that failed after the deployed one.
+type FailedRevision struct {
+	Manifest
+	// Hooks are the manifests of its hooks.
+	Hooks []string
+	// Created is the creation time of its record at the API server, in seconds; zero if unknown.
+	Created time.Time
+	// Preceded is true if the revision before it is stored, or if it is the first one. It is also
+	// true if an interrupted uninstall has deleted older records: it had deleted their objects.
+	Preceded bool
+}
+
+// FailedSince returns the manifests of the revisions that failed after the deployed one, oldest
+// first, and that of the deployed one, which is empty if there is none; see release.FailedSince. It
+// reads only records that the action of the driver has not read, and none if no revision has
+// failed. Without failed revisions, it does not return the deployed one.
+func FailedSince(d *Driver, before int) (deployed Manifest, failed []FailedRevision, err error) {
+	d.secretStore.mu.Lock()
+	defer d.secretStore.mu.Unlock()
+	if err := d.list(); err != nil {
+		return Manifest{}, nil, err
+	}
+	records := d.records()
+	revisions := make([]release.Revision, len(records))
+	for i := range records {
+		revisions[i] = records[i].revision()
+	}
+	base, numbers := release.FailedSince(revisions, before)
+	purged := purging(records)
+	for _, n := range numbers {
+		known, err := d.read(Key(d.release, n))
+		if err != nil {
+			return Manifest{}, nil, fmt.Errorf("revision %d: %w", n, err)
+		}
+		f := FailedRevision{Manifest: manifestOf(known.full), Created: known.record.Created}
+		f.Preceded = n == 1 || purged || slices.ContainsFunc(revisions, func(r release.Revision) bool { return r.Version == n-1 })
+		for _, h := range known.full.Hooks {
+			f.Hooks = append(f.Hooks, h.Manifest)
+		}
+		failed = append(failed, f)
+	}
+	if len(failed) > 0 && base > 0 {
+		known, err := d.read(Key(d.release, base))
+		if err != nil {
+			return Manifest{}, nil, fmt.Errorf("revision %d: %w", base, err)
+		}
+		deployed = manifestOf(known.full)
+	}
+	return deployed, failed, nil
+}
+
+// purging reports whether an interrupted uninstall of a failed revision has deleted records.
+func purging(records []record) bool {
+	if len(records) == 0 || records[0].status() != helmrelease.StatusUninstalling {
+		return false
+	}
+	oldest := undeployed(records[0].Labels, records[0].version())
+	return oldest > 0 && oldest < oldestOf(records)
+}
+
+func manifestOf(rls *helmrelease.Release) Manifest {
+	return Manifest{Namespace: rls.Namespace, Version: rls.Version, Text: rls.Manifest}
+}
+
+// undeployedSince returns the oldest stored revision if the stored status of a revision is failed or
+// pending; 0 if it is another. If the revision has the undeployed label already, it returns the
+// number in the label.
+func undeployedSince(s *secretStore, key string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.stored[key]
+	if known == nil {
+		return 0
+	}
+	rec := known.record
+	if rec.status() == helmrelease.StatusFailed || rec.status().IsPending() {
+		return oldestOf(s.records())
+	}
+	return undeployed(rec.Labels, rec.version())
+}
+
+// oldestOf returns the number of the last one of records, newest first.
+func oldestOf(records []record) int { return records[len(records)-1].version() }
 
 // stored is a known revision.
 type stored struct {
@@ -32,6 +120,8 @@ type preserved struct {
 	unknownFields
 	// created is the label with the time of creation.
 	created string
+	// attempt is the attempt in the annotation of the record; nil if there is none.
+	attempt *release.Attempt
 }
 
 // detached returns a copy of a release that Helm may change. Helm writes into info, hooks and
@@ -72,11 +162,11 @@ type staged struct {
 // size returns the number of bytes of the record in its Secret.
 func (s *staged) size() int { return len(s.written.secret.Data[dataKey]) }
 
-// stage compresses a new revision with the given apply method.
-func (s *secretStore) stage(key string, rls *helmrelease.Release, method string) (*staged, error) {
+// stage compresses a new revision with the given apply method and attempt.
+func (s *secretStore) stage(key string, rls *helmrelease.Release, method string, attempt *release.Attempt) (*staged, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k := preserved{created: s.seconds(), unknownFields: applyMethodField(method)}
+	k := preserved{created: s.seconds(), unknownFields: applyMethodField(method), attempt: attempt}
 	w, err := s.secret(key, rls, &stored{kept: k})
 	return &staged{release: rls, written: w, kept: k}, err
 }
@@ -126,8 +216,12 @@ func (s *secretStore) secret(key string, rls *helmrelease.Release, known *stored
 	if err != nil {
 		return failed(err)
 	}
+	annotations, err := annotationsOf(known.kept.attempt)
+	if err != nil {
+		return failed(err)
+	}
 	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: key, Labels: storedLabels(rls)},
+		ObjectMeta: metav1.ObjectMeta{Name: key, Labels: storedLabels(rls), Annotations: annotations, ResourceVersion: known.record.ResourceVersion},
 		Type:       secretType, Data: map[string][]byte{dataKey: data},
 	}
 	if known.kept.created != "" {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/cancel"
 	"github.com/pintle-dev/pintle/internal/readiness"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -163,15 +164,10 @@ func (l *loop) until(deadline <-chan time.Time) error {
 				return err
 			}
 		case <-cancelled:
-			outdated := errors.Is(context.Cause(l.ctx), release.ErrOutdated)
-			if outdated && l.endsWhenOutdated {
-				return fmt.Errorf("%w: %w", ErrCancelled, release.ErrOutdated)
+			var err error
+			if cancelled, err = l.cancellation(); err != nil {
+				return err
 			}
-			if !outdated {
-				return ErrCancelled
-			}
-			// A hook of an outdated action runs to its end.
-			cancelled = nil
 		case <-deadline:
 			reasons, _ := reasonsOf(l.pending)
 			return fmt.Errorf("timeout waiting for: [%s]", strings.Join(reasons, ", "))
@@ -181,6 +177,22 @@ func (l *loop) until(deadline <-chan time.Time) error {
 			return err
 		}
 	}
+}
+
+// cancellation returns the error of a wait that was cancelled. A hook of an outdated action runs to
+// its end, and so does the wait before a hook of an install: it then returns a channel that is closed
+// when the action must end. The channel may be nil.
+func (l *loop) cancellation() (again <-chan struct{}, err error) {
+	ending := cancel.Ending(l.ctx)
+	switch outdated := errors.Is(context.Cause(l.ctx), release.ErrOutdated); {
+	case !outdated, ending != l.ctx && ending.Err() != nil:
+		return nil, ErrCancelled
+	case l.endsWhenOutdated:
+		return nil, fmt.Errorf("%w: %w", ErrCancelled, release.ErrOutdated)
+	case ending == l.ctx:
+		return nil, nil //nolint:nilnil // nothing else cancels the action
+	}
+	return ending.Done(), nil
 }
 
 // pause returns how long to wait for events until the next read of any object.

@@ -29,15 +29,24 @@ type Waiter struct {
 // New returns a Waiter whose waits end when ctx does.
 func New(ctx context.Context, options Options) *Waiter { return &Waiter{Options: options, ctx: ctx} }
 
-// UntilReady waits until all objects are ready; with jobs, until all Jobs have completed. It
-// returns early if the action is outdated. If late is not nil, it is called once if the wait
-// takes longer than five seconds.
-func (w *Waiter) UntilReady(list kube.ResourceList, timeout time.Duration, jobs bool, late func()) error {
-	c, err := w.readyCondition(jobs)
+// Readiness configures a wait for the objects of a release. The zero value waits until they are
+// ready or the action is outdated.
+type Readiness struct {
+	// Jobs is true if the wait lasts until all Jobs have completed.
+	Jobs bool
+	// Outdated is true if the wait goes on when the action is outdated.
+	Outdated bool
+	// Late, if set, is called once if the wait takes longer than five seconds.
+	Late func()
+}
+
+// UntilReady waits until all objects are ready.
+func (w *Waiter) UntilReady(list kube.ResourceList, timeout time.Duration, r Readiness) error {
+	c, err := w.readyCondition(r.Jobs)
 	if err != nil {
 		return err
 	}
-	c.endsWhenOutdated, c.late, c.diagnosed = true, late, true
+	c.endsWhenOutdated, c.late, c.diagnosed = !r.Outdated, r.Late, true
 	return w.wait(list, timeout, c)
 }
 

@@ -126,11 +126,11 @@ func (c *client) Delete(list kube.ResourceList) (errs []error) {
 }
 
 func (c *client) Wait(list kube.ResourceList, timeout time.Duration) error {
-	return c.UntilReady(list, timeout, false, nil)
+	return c.UntilReady(list, timeout, Readiness{})
 }
 
 func (c *client) WaitWithJobs(list kube.ResourceList, timeout time.Duration) error {
-	return c.UntilReady(list, timeout, true, nil)
+	return c.UntilReady(list, timeout, Readiness{Jobs: true})
 }
 
 func (c *client) WatchUntilReady(list kube.ResourceList, timeout time.Duration) error {

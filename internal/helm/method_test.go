@@ -4,14 +4,10 @@
 package helm
 
 import (
-	"errors"
-	"slices"
-	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	helmrelease "helm.sh/helm/v3/pkg/release"
-	"helm.sh/helm/v3/pkg/storage/driver"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/helm/apply"
@@ -89,62 +85,8 @@ func TestChooseMethod(t *testing.T) {
 	}
 }
 
-// TestGate: all writes are delayed until the new revision has passed the checks.
-func TestGate(t *testing.T) {
-	t.Parallel()
-	for name, refusal := range map[string]error{"Passed": nil, "Refused": errors.New("no")} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			memory := driver.NewMemory()
-			memory.SetNamespace("prod")
-			for _, v := range []int{1, 2} {
-				if err := memory.Create(keyOf(v), mock(v)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			asked := 0
-			g := &gate{Driver: memory, check: func(*helmrelease.Release) error { asked++; return refusal }}
-			changed := mock(2)
-			changed.Info.Status = helmrelease.StatusSuperseded
-			_, gone := g.Delete(keyOf(1))
-			_, missing := g.Delete(keyOf(9))
-			if err := errors.Join(gone, missing, g.Update(keyOf(2), changed)); err != nil {
-				t.Fatal(err)
-			}
-			if err := g.Create(keyOf(3), mock(3)); !errors.Is(err, refusal) {
-				t.Errorf("error %v, want %v", err, refusal)
-			}
-			var left []string
-			all, err := memory.List(func(*helmrelease.Release) bool { return true })
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, r := range all {
-				left = append(left, keyOf(r.Version)+" "+r.Info.Status.String())
-			}
-			slices.Sort(left)
-			want := []string{keyOf(2) + " superseded", keyOf(3) + " deployed"}
-			if refusal != nil {
-				want = []string{keyOf(1) + " deployed", keyOf(2) + " deployed"}
-			}
-			if diff := cmp.Diff(want, left); diff != "" {
-				t.Errorf("stored (-want +got):\n%s", diff)
-			}
-			if refusal != nil {
-				return
-			}
-			if _, err := g.Delete(keyOf(2)); err != nil || asked != 1 {
-				t.Errorf("after it has passed: %v, asked %d times", err, asked)
-			}
-			if _, err := memory.Get(keyOf(2)); !errors.Is(err, driver.ErrReleaseNotFound) {
-				t.Errorf("a write after the gate has opened is held: %v", err)
-			}
-		})
-	}
-}
-
 func mock(version int) *helmrelease.Release {
 	return helmrelease.Mock(&helmrelease.MockReleaseOptions{Name: "app", Namespace: "prod", Version: version, Status: helmrelease.StatusDeployed})
 }
 
-func keyOf(version int) string { return key + strconv.Itoa(version) }
+func keyOf(version int) string { return storage.Key("app", version) }

@@ -1,0 +1,60 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apiretry
+
+import (
+	"net/http"
+	"sync"
+	"time"
+)
+
+// settling is how long after a restart an API server may deny requests that it allows later: it
+// answers before it has read all roles and bindings.
+const settling = 30 * time.Second
+
+// Faults holds when each server could not be reached last. It is shared by the actions of a process, and may be
+// used concurrently. The zero value is empty, and a nil one stays empty.
+type Faults struct {
+	mu   sync.Mutex
+	last map[string]time.Time
+}
+
+// note records that a server could not be reached.
+func (f *Faults) note(server string, now time.Time) {
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.last == nil {
+		f.last = map[string]time.Time{}
+	}
+	f.last[server] = now
+}
+
+// settling reports whether a server could not be reached a short time ago.
+func (f *Faults) settling(server string, now time.Time) bool {
+	if f == nil {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	last, failed := f.last[server]
+	return failed && now.Sub(last) < settling
+}
+
+// mayBeGranted reports whether an API server denied a request because it has not read all roles.
+func (r *Retrier) mayBeGranted(a Answer, now time.Time) bool {
+	return a.Code == http.StatusForbidden && !WebhookDenied(a) && !QuotaExceeded(a) && r.options.Faults.settling(r.options.Server, now)
+}
+
+// fromNoServer reports whether a request has not reached an API server: it has no answer, or that of
+// a proxy. The API server itself answers 429 if it is busy, and 500 if a webhook or etcd fails.
+func (a Answer) fromNoServer() bool {
+	switch a.Code {
+	case 0, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
+}

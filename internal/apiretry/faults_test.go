@@ -1,0 +1,53 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apiretry
+
+import (
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestDeniedAfterFault: a denied request is repeated for a while after a fault of the server, also if
+// another action has met it. Otherwise the answer stands.
+func TestDeniedAfterFault(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		reason string
+		fault  func() (*http.Response, error)
+		since  time.Duration
+		faults *Faults
+		denied int
+		got    int
+		sent   int
+	}{
+		"Settling": {"roles are read after the first answers", reset, time.Second, &Faults{}, 3, 200, 4},
+		"Denied":   {"the right is missing", reset, time.Second, &Faults{}, forever, 403, 0},
+		"Late":     {"the roles have been read", reset, settling, &Faults{}, 3, 403, 1},
+		"Unknown":  {"no fault was met", reset, time.Second, nil, 3, 403, 1},
+		"Proxy":    {"a proxy answers for a server that restarts", code(503), time.Second, &Faults{}, 3, 200, 4},
+		"Busy":     {"the server did not restart", code(429), time.Second, &Faults{}, 3, 403, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				other := New(t.Context(), Options{Now: time.Now, Faults: tc.faults})
+				defer other.End()
+				if got, err := send(t, other, failing(1, tc.fault), http.MethodGet, "/api"); err != nil || got != 200 {
+					t.Fatalf("%d, %v", got, err)
+				}
+				time.Sleep(tc.since)
+				r := New(t.Context(), Options{Now: time.Now, Faults: tc.faults})
+				defer r.End()
+				next := failing(tc.denied, code(403))
+				began := time.Now()
+				got, err := send(t, r, next, http.MethodPatch, "/api")
+				if err != nil || got != tc.got || tc.sent > 0 && next.sent != tc.sent || time.Since(began) > settling+longestPause+firstPause {
+					t.Errorf("%s: %d, %v after %d requests and %s", tc.reason, got, err, next.sent, time.Since(began))
+				}
+			})
+		})
+	}
+}
