@@ -270,6 +270,14 @@ type createdJobs struct {
 func (w world) countJobs() *createdJobs {
 	w.Helper()
 	c := &createdJobs{made: map[string]map[string]bool{}, ran: map[string]map[string]bool{}}
+	w.watchJobs(c.saw, client.HasLabels{opsv1alpha1.LabelOperation})
+	return c
+}
+
+// watchJobs calls saw with each state of all Jobs until the test ends, one call at a time. No Job
+// is missed.
+func (w world) watchJobs(saw func(*batchv1.Job), selectors ...client.ListOption) {
+	w.Helper()
 	var list batchv1.JobList
 	w.Must(env.Client.List(w.Context(), &list, client.InNamespace(w.Namespace)))
 	version, ended := list.ResourceVersion, make(chan struct{})
@@ -277,21 +285,22 @@ func (w world) countJobs() *createdJobs {
 		defer close(ended)
 		// A watch ends with the time that any request may take.
 		for w.Context().Err() == nil {
-			events, err := env.Client.Watch(w.Context(), &batchv1.JobList{}, client.InNamespace(w.Namespace),
-				client.HasLabels{opsv1alpha1.LabelOperation}, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: version}})
+			options := append([]client.ListOption{
+				client.InNamespace(w.Namespace), &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: version}},
+			}, selectors...)
+			events, err := env.Client.Watch(w.Context(), &batchv1.JobList{}, options...)
 			if err != nil {
 				continue
 			}
 			for e := range events.ResultChan() {
 				if job, ok := e.Object.(*batchv1.Job); ok && e.Type != watch.Error {
 					version = job.ResourceVersion
-					c.saw(job)
+					saw(job)
 				}
 			}
 		}
 	}()
 	w.Cleanup(func() { <-ended })
-	return c
 }
 
 func (c *createdJobs) saw(job *batchv1.Job) {

@@ -108,7 +108,9 @@ func (w *canaryWatch) catchUp(ctx context.Context) error {
 	seconds := catchUpSeconds
 	once := &canaryWatch{canaryKind: w.canaryKind, canaries: w.canaries, version: w.at()}
 	err := once.watch(ctx, &seconds)
-	if err == nil {
+	if err == nil || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+		// A kind without recent events may have a version that a busy API server no longer has. Its
+		// events have been read by follow.
 		err = once.list(ctx)
 	}
 	if apierrors.IsNotFound(err) {

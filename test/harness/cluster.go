@@ -16,6 +16,20 @@ import (
 	"time"
 )
 
+// Names of the components of a control plane, in Record and for KillComponents.
+const (
+	APIServer         = "kube-apiserver"
+	ControllerManager = "kube-controller-manager"
+	Etcd              = "etcd"
+	Kwok              = "kwok"
+	Scheduler         = "kube-scheduler"
+)
+
+// endedEvery is the interval of checks whether a killed process has ended.
+const endedEvery = 10 * time.Millisecond
+
+var errExternal = errors.New("the cluster was there already")
+
 // cluster is a control plane that test/cluster started for this process.
 type cluster struct{ launcher, state string }
 
@@ -62,9 +76,36 @@ type Record struct {
 // Record returns the record of the started control plane.
 func (e *Environment) Record() (Record, error) {
 	if e.cluster == nil {
-		return Record{}, errors.New("the cluster was there already")
+		return Record{}, errExternal
 	}
 	return e.cluster.record()
+}
+
+// KillComponents kills components of the started control plane and returns when they have ended.
+// Stored data is kept, and the other components continue.
+func (e *Environment) KillComponents(ctx context.Context, names ...string) error {
+	if e.cluster == nil {
+		return errExternal
+	}
+	return e.cluster.kill(ctx, names...)
+}
+
+// RestartComponents starts ended components again at the same addresses, and returns when the API
+// server is ready.
+func (e *Environment) RestartComponents(ctx context.Context) error {
+	if e.cluster == nil {
+		return errExternal
+	}
+	return e.cluster.restart(ctx)
+}
+
+// SignalComponents sends a signal to components of the started control plane. A component that
+// SIGSTOP has stopped accepts connections and does not answer.
+func (e *Environment) SignalComponents(signal syscall.Signal, names ...string) error {
+	if e.cluster == nil {
+		return errExternal
+	}
+	return e.cluster.signal(signal, names...)
 }
 
 func (c *cluster) record() (Record, error) {
@@ -75,6 +116,48 @@ func (c *cluster) record() (Record, error) {
 	}
 	return r, json.Unmarshal(content, &r)
 }
+
+// signal sends a signal to components, and returns an error if one does not run.
+func (c *cluster) signal(signal syscall.Signal, names ...string) error {
+	record, err := c.record()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		pid := record.PIDs[name]
+		if pid == 0 {
+			return fmt.Errorf("%s does not run", name)
+		}
+		if err := syscall.Kill(pid, signal); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// kill waits until the launcher has noticed that the processes have ended: restart starts no
+// others.
+func (c *cluster) kill(ctx context.Context, names ...string) error {
+	record, err := c.record()
+	if err != nil {
+		return err
+	}
+	if err := c.signal(syscall.SIGKILL, names...); err != nil {
+		return err
+	}
+	for _, name := range names {
+		for !errors.Is(syscall.Kill(record.PIDs[name], 0), syscall.ESRCH) {
+			select {
+			case <-ctx.Done():
+				return fmt.Errorf("%s does not end: %w", name, ctx.Err())
+			case <-time.After(endedEvery):
+			}
+		}
+	}
+	return nil
+}
+
+func (c *cluster) restart(ctx context.Context) error { return c.run(ctx, "restart") }
 
 func (c *cluster) run(ctx context.Context, command string, args ...string) error {
 	cmd := exec.CommandContext(ctx, c.launcher, append([]string{command, "--state", c.state}, args...)...)

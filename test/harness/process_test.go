@@ -5,6 +5,7 @@ package harness
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -37,5 +38,30 @@ go_goroutines 7
 	}
 	if _, err := parseMetrics(strings.NewReader("reconciliations_total many\n")); err == nil {
 		t.Error("a number was found where there is none")
+	}
+}
+
+func TestDisconnected(t *testing.T) {
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = writer.Close() }()
+	if disconnected(int(writer.Fd())) {
+		t.Error("a pipe with a reader is disconnected")
+	}
+	if err := reader.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if !disconnected(int(writer.Fd())) {
+		t.Error("a pipe without a reader is not disconnected")
+	}
+	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	if disconnected(int(file.Fd())) {
+		t.Error("a file is disconnected")
 	}
 }

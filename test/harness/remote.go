@@ -6,7 +6,6 @@ package harness
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -42,37 +41,18 @@ func StartRemote(ctx context.Context, clusterBin, dir string) (*Remote, error) {
 	return r, nil
 }
 
-const apiServer = "kube-apiserver"
-
 // Kill kills the API server and its storage. The stored data is kept. The other components retry
 // their connections.
-func (r *Remote) Kill() error { return r.signal(syscall.SIGKILL, apiServer, "etcd") }
+func (r *Remote) Kill() error { return r.cluster.signal(syscall.SIGKILL, APIServer, Etcd) }
 
 // Freeze stops the API server, so that it accepts connections and does not answer.
-func (r *Remote) Freeze() error { return r.signal(syscall.SIGSTOP, apiServer) }
+func (r *Remote) Freeze() error { return r.cluster.signal(syscall.SIGSTOP, APIServer) }
 
 // Thaw ends Freeze.
-func (r *Remote) Thaw() error { return r.signal(syscall.SIGCONT, apiServer) }
-
-func (r *Remote) signal(signal syscall.Signal, parts ...string) error {
-	record, err := r.cluster.record()
-	if err != nil {
-		return err
-	}
-	for _, part := range parts {
-		pid := record.PIDs[part]
-		if pid == 0 {
-			return fmt.Errorf("%s does not run", part)
-		}
-		if err := syscall.Kill(pid, signal); err != nil {
-			return fmt.Errorf("%s: %w", part, err)
-		}
-	}
-	return nil
-}
+func (r *Remote) Thaw() error { return r.cluster.signal(syscall.SIGCONT, APIServer) }
 
 // Restart starts killed components again at the same address, and returns when they are ready.
-func (r *Remote) Restart(ctx context.Context) error { return r.cluster.run(ctx, "restart") }
+func (r *Remote) Restart(ctx context.Context) error { return r.cluster.restart(ctx) }
 
 // Stop stops everything and removes the files.
 func (r *Remote) Stop(ctx context.Context) error {

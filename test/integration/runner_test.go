@@ -5,6 +5,7 @@ package integration
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"strings"
 	"sync"
@@ -61,6 +62,12 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) { return
 // run performs an action on the release with a chart, values and options.
 func (b *bench) run(action release.Action, archive []byte, values map[string]any, spec helmv2.HelmReleaseSpec) release.Outcome {
 	b.t.Helper()
+	return b.runUntil(b.t.Context(), action, archive, values, spec)
+}
+
+// runUntil is run with a context that can be cancelled.
+func (b *bench) runUntil(ctx context.Context, action release.Action, archive []byte, values map[string]any, spec helmv2.HelmReleaseSpec) release.Outcome {
+	b.t.Helper()
 	sum := digest.FromBytes(archive)
 	b.world.mu.Lock()
 	b.artifacts["/"+sum.Encoded()] = archive
@@ -69,7 +76,7 @@ func (b *bench) run(action release.Action, archive []byte, values map[string]any
 	b.requests = nil
 	b.mu.Unlock()
 	name := cmp.Or(b.name, "app")
-	return b.runner.Run(b.t.Context(), b.conn, helm.Job{
+	return b.runner.Run(ctx, b.conn, helm.Job{
 		Action: action,
 		Desired: release.Desired{
 			UID: "bench-" + name, Target: release.Target{Name: name, Namespace: b.namespace, StorageNamespace: b.namespace},
