@@ -33,8 +33,8 @@ INTEGRATION = $(WITH_CLUSTER) go test $(RACE) -count=1 -timeout=30m -parallel=8
 SUITE_integration = $(INTEGRATION) ./test/integration/...
 # Tests that stop or replace the controller exclude all others. They run in two processes, and all
 # other tests in a third one. Each process has a control plane of its own.
-E2E_FAILOVER := ^(TestFailover|TestShards|TestShortOfMemory)$$
-E2E_RESTARTS := ^(TestClouds|TestOperationSurvivesKill|TestRemoteCluster|TestShutdownIsNoFailure|TestSurvivesKill)$$
+E2E_FAILOVER := ^(TestFailover|TestHooksMoveBetweenShards|TestHooksSurviveFailover|TestShards|TestShortOfMemory)$$
+E2E_RESTARTS := ^(TestClouds|TestHooksSurviveKill|TestOperationSurvivesKill|TestRemoteCluster|TestShutdownIsNoFailure|TestSurvivesKill)$$
 E2E = cd test/e2e && $(WITH_CLUSTER) ../../hack/e2e.sh '$(BIN)/e2e.test' -test.v -test.timeout=20m -test.parallel=4
 SUITE_failover = $(E2E) -test.run='$(E2E_FAILOVER)'
 SUITE_restarts = $(E2E) -test.run='$(E2E_RESTARTS)'
@@ -155,10 +155,12 @@ soak: build cluster-build ## Change many releases for a long time and check that
 		--seed '$(or $(call cluster-value,SEED),0)'
 
 # `make test` runs its short form.
-chaos: build cluster-build chaos-build ## Make requests of the controller fail and check that no release fails: [MODE=each|random|outage] [ONLY=REGEXP] [SEED=N] [SHORT=1] [CONTROLLER=FILE] [ARGS=FLAGS].
+chaos: build cluster-build chaos-build ## Disturb the controller and check that no release fails: [MODE=each|random|outage|kill] [ONLY=REGEXP] [SEED=N] [SHORT=1] [RELEASES=N] [KILLS=100] [TERMS=20] [OUTAGES=10] [CONTROLLER=FILE] [ARGS=FLAGS].
 	@exec '$(BIN)/pintle-chaos' --bin '$(CLUSTER_BIN)' \
 		--controller '$(or $(call cluster-value,CONTROLLER),$(BIN)/pintle)' --args '$(call cluster-value,ARGS)' \
 		--mode '$(call cluster-value,MODE)' --only '$(call cluster-value,ONLY)' --seed '$(or $(call cluster-value,SEED),0)' \
+		--releases '$(or $(call cluster-value,RELEASES),0)' --kills '$(or $(call cluster-value,KILLS),100)' \
+		--terms '$(or $(call cluster-value,TERMS),20)' --outages '$(or $(call cluster-value,OUTAGES),10)' \
 		$(if $(filter-out 0,$(call cluster-value,SHORT)),--short)
 
 chaos-build:

@@ -31,6 +31,10 @@ type inputs struct {
 	Message string `json:"message"`
 	Fails   string `json:"fails,omitempty"`
 	Delay   string `json:"delay,omitempty"`
+	// Policy is the deletion policy of all hooks; the chart's default if empty.
+	Policy string `json:"policy,omitempty"`
+	// Marker adds a ConfigMap that is named after the message.
+	Marker bool `json:"marker,omitempty"`
 }
 
 func (in inputs) json() *apiextensionsv1.JSON {

@@ -45,6 +45,12 @@ type chaos struct {
 	proxy    *faultproxy.Proxy
 	injector *injector
 	observer *observer
+	// controllers are those that run: that behind the proxy, or others. Those that end by
+	// themselves are started again if revive is set.
+	controllers []*harness.Controller
+	revive      bool
+	// logs are the paths of logs of other controllers than that behind the proxy.
+	logs []string
 
 	mu sync.Mutex
 	// rehearsed is how long actions took without a fault.
@@ -67,6 +73,7 @@ func start(ctx context.Context, s settings, dir string) (_ *chaos, err error) {
 	if err != nil {
 		return nil, err
 	}
+	c.controllers = []*harness.Controller{c.env.Controller}
 	if c.observer, err = observe(ctx, c.env); err != nil {
 		return nil, err
 	}

@@ -59,10 +59,7 @@ func (c *chaos) eachMode(ctx context.Context) ([]outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	chosen, err := only(all, c.only)
-	if err != nil {
-		return nil, err
-	}
+	chosen := only(all, c.only)
 	if len(chosen) == 0 {
 		return nil, fmt.Errorf("no case matches ONLY=%s; a case is one of these followed by /%s or another way to fail:\n%s", c.only, faultproxy.Internal, keys(all))
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // record is a stored revision. A record that was deleted and stored again counts as two.
@@ -16,6 +17,26 @@ type record struct {
 	// status is the last observed one, and deleted is true if the record is gone.
 	status  string
 	deleted bool
+	// install reports whether an install made the revision, and not an upgrade or a rollback.
+	install bool
+	// begun is when the record was first observed, deployed when it was deployed, and closed when
+	// it had failed. They are zero if that was not observed.
+	begun, deployed, closed time.Time
+	// unexplained is set for a failed revision of this controller that is marked neither as
+	// interrupted nor as outdated.
+	unexplained bool
+}
+
+// job is the Job of a hook.
+type job struct {
+	hook
+
+	// created and ended are when its creation and its end were observed. A Job ends by its
+	// completion, its failure or its deletion; ended is zero while it runs.
+	created, ended time.Time
+	// succeeded is set if it was complete, and unknown if its end was not observed: the API server
+	// had ended, and the Job was deleted before the watch resumed.
+	succeeded, unknown bool
 }
 
 // hook is one run of a hook: its Job was created.
@@ -48,6 +69,10 @@ type facts struct {
 	warnings []string
 	records  []record
 	hooks    []hook
+	// jobs are the same runs of hooks as hooks.
+	jobs []job
+	// markers are the messages of the existing objects that are named after a message.
+	markers []string
 	// message is that of the live object, empty if it does not exist. changes is the number of its
 	// changes after its creation.
 	message string
@@ -111,7 +136,9 @@ type deviation struct {
 	failed bool
 	// extra and missing count revisions, repeated and skipped runs of hooks.
 	extra, missing, repeated, skipped int
-	wrong                             []string
+	// left counts objects that only revisions before the last one rendered.
+	left  int
+	wrong []string
 }
 
 func (v *deviation) say(format string, args ...any) {
@@ -187,6 +214,8 @@ func list[T any](all []T) string {
 // commit is a change of a release's inputs.
 type commit struct {
 	message string
+	// at is when its request was sent.
+	at time.Time
 	// settled is set if the release reached the commit's state before the next commit. Otherwise
 	// the commit may have no revision.
 	settled bool

@@ -137,7 +137,7 @@ func same(t *testing.T, name string, got, want deviation) {
 }
 
 func TestCompareCommits(t *testing.T) {
-	commits := []commit{{"one", true}, {"two", false}, {"three", false}}
+	commits := []commit{{message: "one", settled: true}, {message: "two"}, {message: "three"}}
 	run := func(messages ...string) (hooks []hook) {
 		for i, m := range messages {
 			event := "upgrade"

@@ -1,9 +1,10 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command chaos is run by `make chaos`. It makes requests of the controller fail and checks that
-// each release reaches the same result. The facts come from an API server without faults:
-// revisions, hooks, counted failures, and the time at which the release settled.
+// Command chaos is run by `make chaos`. It makes requests of the controller fail, takes the API
+// server, etcd or the lease away, or ends the controller, and checks that each release reaches the
+// same result. The facts come from the API server itself: revisions, hooks, objects, counted
+// failures, and the time at which the release settled.
 package main
 
 import (
@@ -13,8 +14,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/pintle-dev/pintle/test/harness"
@@ -24,7 +27,10 @@ const (
 	modeEach   = "each"
 	modeRandom = "random"
 	modeOutage = "outage"
+	modeKill   = "kill"
 )
+
+func modeNames() []string { return []string{modeEach, modeRandom, modeOutage, modeKill} }
 
 // settings are those of a run.
 type settings struct {
@@ -39,6 +45,9 @@ type settings struct {
 	parallel   int
 	rounds     int
 	releases   int
+	kills      int
+	terms      int
+	outages    int
 	short      bool
 }
 
@@ -60,16 +69,20 @@ func parse(args []string) (settings, error) {
 	flags.StringVar(&s.args, "args", "", "further `flags` for the controller, separated by spaces")
 	flags.IntVar(&s.concurrent, "concurrent", 100, "the controller's --concurrent; more than there are cases side by side, so that none waits for another")
 	flags.Uint64Var(&s.seed, "seed", 0, "`number` that faults depend on; 0 takes another one every time")
-	flags.StringVar(&s.mode, "mode", "", "each, random or outage; all of them if empty")
-	flags.StringVar(&s.only, "only", "", "regular `expression` that the names of the cases of mode each have to match as a whole")
+	flags.StringVar(&s.mode, "mode", "", "each, random, outage or kill; all of them if empty")
+	flags.StringVar(&s.only, "only", "", "regular `expression` that the names of the cases of mode each, or of the faults of mode outage, have to match as a whole")
 	flags.IntVar(&s.sample, "sample", 0, "`number` of cases of mode each to choose by the seed; 0 takes all")
 	flags.IntVar(&s.parallel, "parallel", 20, "`number` of cases of mode each that run side by side")
 	flags.IntVar(&s.rounds, "rounds", 6, "`number` of rounds of mode random")
-	flags.IntVar(&s.releases, "releases", 20, "`number` of releases of mode random")
-	flags.BoolVar(&s.short, "short", false, "a part of everything that takes less than three minutes")
+	flags.IntVar(&s.releases, "releases", 0, "`number` of releases of the modes random, kill and outage; 0 takes 20 for the first and 50 for the others")
+	flags.IntVar(&s.kills, "kills", 100, "`number` of times that mode kill ends the controller by SIGKILL")
+	flags.IntVar(&s.terms, "terms", 20, "`number` of times that mode kill ends the controller by SIGTERM")
+	flags.IntVar(&s.outages, "outages", 10, "`number` of times that mode outage kills the API server, and that it takes the lease away")
+	flags.BoolVar(&s.short, "short", false, "a part of everything that takes less than five minutes")
 	_ = flags.Parse(args)
 	if s.short {
 		s.sample, s.rounds, s.releases = shortSample, shortRounds, shortReleases
+		s.kills, s.terms, s.outages = shortKills, shortTerms, shortOutages
 	}
 	if s.seed == 0 {
 		s.seed = uint64(time.Now().UnixNano())
@@ -77,13 +90,16 @@ func parse(args []string) (settings, error) {
 	if s.mode == "" && s.only != "" {
 		s.mode = modeEach
 	}
+	if _, err := regexp.Compile(s.only); err != nil {
+		return s, fmt.Errorf("ONLY=%s: %w", s.only, err)
+	}
 	switch {
-	case s.mode != "" && !slices.Contains([]string{modeEach, modeRandom, modeOutage}, s.mode):
-		return s, fmt.Errorf("MODE=%s: each, random, outage, or nothing for all", s.mode)
-	case s.only != "" && s.mode != modeEach:
-		return s, fmt.Errorf("ONLY is for MODE=each")
-	case s.concurrent < 1 || s.parallel < 1 || s.rounds < 1 || s.releases < 1 || s.sample < 0:
-		return s, errors.New("numbers must be at least 1")
+	case s.mode != "" && !slices.Contains(modeNames(), s.mode):
+		return s, fmt.Errorf("MODE=%s: one of %v, or nothing for all", s.mode, modeNames())
+	case s.only != "" && s.mode != modeEach && s.mode != modeOutage:
+		return s, fmt.Errorf("ONLY is for MODE=each and MODE=outage")
+	case s.concurrent < 1 || s.parallel < 1 || s.rounds < 1 || s.outages < 1 || s.releases < 0 || s.sample < 0 || s.kills < 0 || s.terms < 0:
+		return s, errors.New("numbers must be positive")
 	case flags.NArg() > 0:
 		return s, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
@@ -95,7 +111,18 @@ const (
 	shortSample   = 50
 	shortRounds   = 2
 	shortReleases = 8
+	shortKills    = 6
+	shortTerms    = 2
+	shortOutages  = 1
 )
+
+// size returns the number of releases, if a mode has a default one.
+func (s settings) size(number int) int {
+	if s.releases > 0 {
+		return s.releases
+	}
+	return number
+}
 
 func run(ctx context.Context, s settings) (err error) {
 	dir, err := filepath.Abs(filepath.Join("bin", "chaos", strconv.Itoa(os.Getpid())))
@@ -123,14 +150,24 @@ func run(ctx context.Context, s settings) (err error) {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	kept := dir + "-failed.log"
-	if err := os.Rename(c.env.Controller.LogPath, kept); err != nil {
-		kept = err.Error()
-	}
 	if err == nil {
 		err = fmt.Errorf("%d of %d cases went wrong", bad, len(outcomes))
 	}
-	return fmt.Errorf("%w; seed %d; the controller's log: %s", err, s.seed, kept)
+	return fmt.Errorf("%w; seed %d; the controller's log: %s", err, s.seed, c.keepLogs(dir))
+}
+
+// keepLogs moves the logs of all controllers out of a directory that will be removed. It returns
+// the new paths.
+func (c *chaos) keepLogs(dir string) string {
+	var all []string
+	for _, path := range append([]string{c.env.Controller.LogPath}, c.logs...) {
+		kept := dir + "-failed-" + filepath.Base(path)
+		if err := os.Rename(path, kept); err != nil {
+			kept = err.Error()
+		}
+		all = append(all, kept)
+	}
+	return strings.Join(all, ", ")
 }
 
 // modes runs the selected modes, and prints a table for each.
@@ -141,6 +178,8 @@ func (c *chaos) modes(ctx context.Context) ([]outcome, error) {
 		run         func(context.Context) ([]outcome, error)
 	}{
 		{modeOutage, "outage", c.outageMode},
+		{modeOutage, "outage of components", c.faultsMode},
+		{modeKill, "kill", c.killMode},
 		{modeRandom, "random, 5 % fail", func(ctx context.Context) ([]outcome, error) { return c.randomMode(ctx, bearable) }},
 		{modeRandom, "random, 20 % fail", func(ctx context.Context) ([]outcome, error) { return c.randomMode(ctx, 0.2) }},
 		{modeEach, "each", c.eachMode},

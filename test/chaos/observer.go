@@ -7,8 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"net/http"
 	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 
@@ -28,11 +32,16 @@ import (
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
-// messageAnnotation is that of the chart's hooks.
-const messageAnnotation = "chaos.pintle.dev/message"
+const (
+	// messageAnnotation is that of the chart's hooks.
+	messageAnnotation = "chaos.pintle.dev/message"
+	// observedLabel is that of the chart's ConfigMaps.
+	observedLabel = "chaos.pintle.dev/observed"
+)
 
 // observer collects facts of all releases by its own watches, which do not use the proxy. A watch
-// that ends is resumed at its last version, so that no Job is missed.
+// that ends is resumed at its last version, so that no Job is missed. Only a restarted API server
+// does not have that version, and the watch begins with a list: see caughtUp.
 type observer struct {
 	mu    sync.Mutex
 	seen  map[string]*seen
@@ -45,7 +54,21 @@ type seen struct {
 
 	// records are indexes into those of the facts.
 	records map[types.UID]int
-	jobs    map[types.UID]bool
+	jobs    map[types.UID]int
+	markers map[string]bool
+}
+
+// persistent repeats reading requests without an answer, so that watches wait for an API server
+// that is away, and are not delayed by a backoff when it is back.
+type persistent struct{ http.RoundTripper }
+
+func (p persistent) RoundTrip(r *http.Request) (*http.Response, error) {
+	for {
+		response, err := p.RoundTripper.RoundTrip(r)
+		if err == nil || r.Method != http.MethodGet || pause(r.Context(), pollEvery) != nil {
+			return response, err
+		}
+	}
 }
 
 // observe watches until the context ends. It returns when all existing objects have been read.
@@ -55,11 +78,14 @@ func observe(ctx context.Context, env *harness.Environment) (*observer, error) {
 		return nil, err
 	}
 	config.QPS, config.UserAgent = -1, harness.UserAgent
+	// A connection of HTTP/2 ends if the API server does not answer for a while, and with it the watch.
+	config.NextProtos = []string{"http/1.1"}
+	config.Wrap(func(rt http.RoundTripper) http.RoundTripper { return persistent{rt} })
 	all, err := cache.New(config, cache.Options{
 		Scheme: env.Client.Scheme(),
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Secret{}:    {Label: labels.SelectorFromSet(labels.Set{"owner": "helm"})},
-			&corev1.ConfigMap{}: {Field: fields.OneTermEqualSelector("metadata.name", releaseName)},
+			&corev1.ConfigMap{}: {Label: labels.SelectorFromSet(labels.Set{observedLabel: "true"})},
 			&corev1.Event{}:     {Field: fields.OneTermEqualSelector("type", corev1.EventTypeWarning)},
 		},
 	})
@@ -102,6 +128,34 @@ func (o *observer) fail(err error) {
 	o.wrong = errors.Join(o.wrong, err)
 }
 
+// caughtUp waits until the watches of Jobs and ConfigMaps return new objects. It creates some in a
+// namespace; the Job is suspended.
+func (o *observer) caughtUp(ctx context.Context, c client.Client, namespace string) error {
+	before, err := o.facts(namespace)
+	if err != nil {
+		return err
+	}
+	meta := metav1.ObjectMeta{Namespace: namespace, GenerateName: "observed-", Labels: map[string]string{observedLabel: "true"}}
+	suspended := true
+	object := &corev1.ConfigMap{ObjectMeta: meta}
+	object.Data = map[string]string{"message": fmt.Sprint("probe-", len(before.markers))}
+	job := &batchv1.Job{ObjectMeta: meta, Spec: batchv1.JobSpec{Suspend: &suspended, Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+		RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "none", Image: "example.com/none"}},
+	}}}}
+	if err := errors.Join(c.Create(ctx, object), c.Create(ctx, job)); err != nil {
+		return err
+	}
+	for {
+		f, err := o.facts(namespace)
+		if err != nil || len(f.jobs) > len(before.jobs) && len(f.markers) > len(before.markers) {
+			return err
+		}
+		if err := pause(ctx, pollEvery); err != nil {
+			return fmt.Errorf("the watches do not resume: %w", err)
+		}
+	}
+}
+
 // facts returns the facts of a namespace.
 func (o *observer) facts(namespace string) (facts, error) {
 	o.mu.Lock()
@@ -112,12 +166,14 @@ func (o *observer) facts(namespace string) (facts, error) {
 	}
 	f := s.facts
 	f.records, f.hooks, f.warnings = slices.Clone(f.records), slices.Clone(f.hooks), slices.Clone(f.warnings)
+	f.jobs, f.markers = slices.Clone(f.jobs), slices.Sorted(maps.Keys(s.markers))
 	return f, o.wrong
 }
 
 // note takes an object in.
 func (o *observer) note(object any, gone bool) {
-	if last, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
+	last, missed := object.(toolscache.DeletedFinalStateUnknown)
+	if missed {
 		object = last.Obj
 	}
 	meta, ok := object.(metav1.Object)
@@ -128,7 +184,7 @@ func (o *observer) note(object any, gone bool) {
 	defer o.mu.Unlock()
 	s := o.seen[meta.GetNamespace()]
 	if s == nil {
-		s = &seen{records: map[types.UID]int{}, jobs: map[types.UID]bool{}}
+		s = &seen{records: map[types.UID]int{}, jobs: map[types.UID]int{}, markers: map[string]bool{}}
 		o.seen[meta.GetNamespace()] = s
 	}
 	switch object := object.(type) {
@@ -147,7 +203,7 @@ func (o *observer) note(object any, gone bool) {
 			s.warnings = append(s.warnings, object.Reason)
 		}
 	case *batchv1.Job:
-		s.job(object)
+		s.job(object, gone, missed)
 	}
 }
 
@@ -165,7 +221,7 @@ func (s *seen) release(hr *helmv2.HelmRelease, gone bool) {
 	s.failures = max(s.failures, hr.Status.Failures, hr.Status.InstallFailures, hr.Status.UpgradeFailures)
 }
 
-// record stores a Secret of Helm's storage. The content of a revision never changes.
+// record stores a Secret of Helm's storage. The values of a revision never change.
 func (s *seen) record(secret *corev1.Secret, gone bool) error {
 	i, known := s.records[secret.UID]
 	if !known {
@@ -176,13 +232,50 @@ func (s *seen) record(secret *corev1.Secret, gone bool) error {
 		i = len(s.facts.records)
 		s.records[secret.UID] = i
 		message, _ := revision.Values["message"].(string)
-		s.facts.records = append(s.facts.records, record{number: revision.Number, message: message})
+		s.facts.records = append(s.facts.records, record{
+			number: revision.Number, message: message, begun: time.Now(),
+			install: revision.Number == 1 || revision.Status == string(helmv2.StatusPendingInstall),
+		})
 	}
-	s.facts.records[i].status, s.facts.records[i].deleted = secret.Labels["status"], gone
+	r := &s.facts.records[i]
+	before := r.status
+	r.status, r.deleted = secret.Labels["status"], gone
+	r.unexplained = r.status == string(helmv2.StatusFailed) && secret.Labels[helmv2.LabelRevision] != "" &&
+		secret.Labels[helmv2.LabelInterrupted] == "" && secret.Labels[helmv2.LabelOutdated] == ""
+	switch {
+	case r.status == before:
+	case r.status == string(helmv2.StatusFailed):
+		r.closed = time.Now()
+	case r.status == string(helmv2.StatusDeployed):
+		r.deployed = time.Now()
+	case r.status == string(helmv2.StatusSuperseded):
+		return r.superseded(secret)
+	}
 	return nil
 }
 
+// superseded fills in that a revision was deployed before, unless that was observed. Helm also sets
+// the status superseded for a failed revision.
+func (r *record) superseded(secret *corev1.Secret) error {
+	if !r.deployed.IsZero() || !r.closed.IsZero() {
+		return nil
+	}
+	_, revision, err := harness.ReadRevision(secret)
+	if err == nil && strings.HasSuffix(revision.Description, " complete") {
+		r.deployed = time.Now()
+	}
+	return err
+}
+
+// live stores a ConfigMap of the release, or one that is named after a message.
 func (s *seen) live(object *corev1.ConfigMap, gone bool) {
+	if object.Name != releaseName {
+		delete(s.markers, object.Data["message"])
+		if !gone {
+			s.markers[object.Data["message"]] = true
+		}
+		return
+	}
 	if s.message != "" {
 		s.changes++
 	}
@@ -192,14 +285,28 @@ func (s *seen) live(object *corev1.ConfigMap, gone bool) {
 	}
 }
 
-func (s *seen) job(job *batchv1.Job) {
-	if s.jobs[job.UID] {
+// job stores a Job. Missed is set if events before its deletion were not observed.
+func (s *seen) job(object *batchv1.Job, gone, missed bool) {
+	i, known := s.jobs[object.UID]
+	if !known {
+		h := hook{event: object.Annotations["helm.sh/hook"], message: object.Annotations[messageAnnotation]}
+		if object.Labels[opsv1alpha1.LabelOperation] != "" {
+			h.event = operationHook
+		}
+		i = len(s.facts.jobs)
+		s.jobs[object.UID] = i
+		s.hooks = append(s.hooks, h)
+		s.facts.jobs = append(s.facts.jobs, job{hook: h, created: time.Now()})
+	}
+	j := &s.facts.jobs[i]
+	if !j.ended.IsZero() {
 		return
 	}
-	s.jobs[job.UID] = true
-	h := hook{event: job.Annotations["helm.sh/hook"], message: job.Annotations[messageAnnotation]}
-	if job.Labels[opsv1alpha1.LabelOperation] != "" {
-		h.event = operationHook
+	j.succeeded = object.Status.Succeeded > 0
+	for _, c := range object.Status.Conditions {
+		gone = gone || c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed)
 	}
-	s.hooks = append(s.hooks, h)
+	if gone {
+		j.ended, j.unknown = time.Now(), missed
+	}
 }

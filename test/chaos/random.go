@@ -18,6 +18,8 @@ const (
 	cutEvery = 3
 	// cutAfter is how long after the commits of a round that happens.
 	cutAfter = time.Second
+	// randomReleases is the default number of releases.
+	randomReleases = 20
 	// bearable is the highest rate at which releases settle while requests fail.
 	bearable = 0.05
 )
@@ -50,7 +52,7 @@ func (c *chaos) fleet(ctx context.Context, name string, n int, repeat string) ([
 // commit gives all members other inputs, or creates them.
 func (c *chaos) commit(ctx context.Context, all []*member, in inputs) error {
 	return each(ctx, concurrency, all, func(ctx context.Context, m *member) error {
-		m.commits, m.since = append(m.commits, commit{message: in.Message}), time.Time{}
+		m.commits, m.since = append(m.commits, commit{message: in.Message, at: time.Now()}), time.Time{}
 		hr := helmRelease(m.namespace, in, nil)
 		if len(m.commits) == 1 {
 			return c.env.Client.Create(ctx, hr)
@@ -81,7 +83,7 @@ func (c *chaos) await(ctx context.Context, all []*member, limit time.Duration) (
 				young++
 			}
 		}
-		if err := c.env.Controller.Ended(); err != nil {
+		if err := c.alive(); err != nil {
 			return left, err
 		}
 		if left+young == 0 || left > 0 && now.After(deadline) {
@@ -99,7 +101,7 @@ func (c *chaos) await(ctx context.Context, all []*member, limit time.Duration) (
 // randomMode has releases change while requests fail at random.
 func (c *chaos) randomMode(ctx context.Context, rate float64) ([]outcome, error) {
 	name := fmt.Sprintf("random-%.0f", rate*100)
-	all, err := c.fleet(ctx, name, c.releases, fmt.Sprintf("MODE=random SEED=%d", c.seed))
+	all, err := c.fleet(ctx, name, c.size(randomReleases), fmt.Sprintf("MODE=random SEED=%d", c.seed))
 	if err != nil {
 		return nil, err
 	}

@@ -29,6 +29,11 @@ type outcome struct {
 	settle  time.Duration
 	// faults are those that were injected, if there can be more than one.
 	faults []string
+	// interrupted is set for a release of the modes kill and outage. Changes is the number of its
+	// commits.
+	interrupted bool
+	changes     int
+	recovery    recovery
 }
 
 // bad reports whether the case failed or has deviations.
@@ -40,7 +45,8 @@ type row struct {
 	cases, missed, failed, extra, repeated, skipped int
 	slowest                                         time.Duration
 	slowestCase                                     string
-	unsettled                                       int
+	unsettled, changes, left                        int
+	recovery                                        recovery
 }
 
 func (r *row) add(o outcome) {
@@ -54,6 +60,12 @@ func (r *row) add(o outcome) {
 	r.extra += o.extra
 	r.repeated += o.repeated
 	r.skipped += o.skipped
+	r.left += o.left
+	r.changes += o.changes
+	r.recovery = recovery{
+		struck: r.recovery.struck + o.recovery.struck, inFlight: max(r.recovery.inFlight, o.recovery.inFlight),
+		waiting: max(r.recovery.waiting, o.recovery.waiting),
+	}
 	switch {
 	case !o.settled:
 		r.unsettled++
@@ -62,8 +74,23 @@ func (r *row) add(o outcome) {
 	}
 }
 
-// cells are those of one line of the table.
-func (r *row) cells() []string {
+// interruptedColumns are those of the modes kill and outage, besides the name.
+const interruptedColumns = "releases | changes | interrupted | failed | never settled | extra revisions | hooks repeated | hooks missing | objects left | slowest in flight | slowest waiting"
+
+// interruptedCells are those of one line of such a table.
+func (r *row) interruptedCells() []string {
+	cells := []string{r.name}
+	for _, n := range []int{r.cases, r.changes, r.recovery.struck, r.failed, r.unsettled, r.extra, r.repeated, r.skipped, r.left} {
+		cells = append(cells, fmt.Sprint(n))
+	}
+	return append(cells, fmt.Sprintf("%.1f s", r.recovery.inFlight.Seconds()), fmt.Sprintf("%.1f s", r.recovery.waiting.Seconds()))
+}
+
+// faultColumns are those of the other modes.
+const faultColumns = "cases | not reached | failed | extra revisions | hooks repeated | hooks missing | slowest settle"
+
+// faultCells are those of one line of such a table.
+func (r *row) faultCells() []string {
 	slowest := "-"
 	if r.slowestCase != "" {
 		slowest = fmt.Sprintf("%.1f s", r.slowest.Seconds())
@@ -116,12 +143,16 @@ func table(title string, outcomes []outcome) string {
 		rows = append(rows, all)
 	}
 	var b strings.Builder
-	b.WriteString("| " + title + " | cases | not reached | failed | extra revisions | hooks repeated | hooks missing | slowest settle |\n")
-	b.WriteString("|---|--:|--:|--:|--:|--:|--:|--:|\n")
-	for _, r := range rows {
-		b.WriteString("| " + strings.Join(r.cells(), " | ") + " |\n")
+	columns, cells := faultColumns, (*row).faultCells
+	if slices.ContainsFunc(outcomes, func(o outcome) bool { return o.interrupted }) {
+		columns, cells = interruptedColumns, (*row).interruptedCells
 	}
-	if all.slowestCase != "" {
+	b.WriteString("| " + title + " | " + columns + " |\n")
+	b.WriteString("|---|" + strings.Repeat("--:|", 1+strings.Count(columns, "|")) + "\n")
+	for _, r := range rows {
+		b.WriteString("| " + strings.Join(cells(r), " | ") + " |\n")
+	}
+	if all.slowestCase != "" && columns == faultColumns {
 		fmt.Fprintf(&b, "\nslowest: %s\n", all.slowestCase)
 	}
 	return b.String()
