@@ -13,24 +13,60 @@ import (
 // answers before it has read all roles and bindings.
 const settling = 30 * time.Second
 
-// Faults holds when each server could not be reached last. It is shared by the actions of a process, and may be
-// used concurrently. The zero value is empty, and a nil one stays empty.
+// Faults holds when each server could not be reached last, and whether it answers again. It is shared
+// by the actions of a process, and may be used concurrently. The zero value is empty, and a nil one
+// stays empty.
 type Faults struct {
-	mu   sync.Mutex
-	last map[string]time.Time
+	mu      sync.Mutex
+	servers map[string]*fault
 }
 
-// note records that a server could not be reached.
-func (f *Faults) note(server string, now time.Time) {
+// fault is the last fault of a server.
+type fault struct {
+	at time.Time
+	// over is closed when the server answers again.
+	over chan struct{}
+}
+
+// note records that a server could not be reached, and returns a channel that is closed when the
+// server answers again. The channel of a nil Faults is nil.
+func (f *Faults) note(server string, now time.Time) <-chan struct{} {
+	if f == nil {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	last := f.servers[server]
+	if last == nil || last.ended() {
+		if f.servers == nil {
+			f.servers = map[string]*fault{}
+		}
+		last = &fault{over: make(chan struct{})}
+		f.servers[server] = last
+	}
+	last.at = now
+	return last.over
+}
+
+// answered records that a server answers.
+func (f *Faults) answered(server string) {
 	if f == nil {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.last == nil {
-		f.last = map[string]time.Time{}
+	if last := f.servers[server]; last != nil && !last.ended() {
+		close(last.over)
 	}
-	f.last[server] = now
+}
+
+func (f *fault) ended() bool {
+	select {
+	case <-f.over:
+		return true
+	default:
+		return false
+	}
 }
 
 // settling reports whether a server could not be reached a short time ago.
@@ -40,8 +76,8 @@ func (f *Faults) settling(server string, now time.Time) bool {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	last, failed := f.last[server]
-	return failed && now.Sub(last) < settling
+	last := f.servers[server]
+	return last != nil && now.Sub(last.at) < settling
 }
 
 // mayBeGranted reports whether an API server denied a request because it has not read all roles.

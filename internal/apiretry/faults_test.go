@@ -51,3 +51,51 @@ func TestDeniedAfterFault(t *testing.T) {
 		})
 	}
 }
+
+// TestHurriedAfterFault: a request that pauses for long is repeated as soon as another action gets an
+// answer, but not within a second. Pauses for other reasons last.
+func TestHurriedAfterFault(t *testing.T) {
+	t.Parallel()
+	const away = 20 * time.Second
+	for name, tc := range map[string]struct {
+		reason      string
+		fault       func() (*http.Response, error)
+		faults      *Faults
+		least, most time.Duration
+	}{
+		"Over":  {"the server is back", reset, &Faults{}, 0, shortestPause},
+		"Alone": {"nothing shows that the server is back", reset, nil, shortestPause, 2 * longestPause},
+		"Busy":  {"the server answers, and is too busy for this request", code(429), &Faults{}, shortestPause, 2 * longestPause},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				longest := time.Duration(0)
+				// Pauses are random.
+				for range 20 {
+					back := time.Now().Add(away)
+					r := New(t.Context(), Options{Now: time.Now, Faults: tc.faults})
+					time.AfterFunc(away, func() {
+						other := New(t.Context(), Options{Now: time.Now, Faults: tc.faults})
+						defer other.End()
+						_, _ = send(t, other, failing(0, nil), http.MethodGet, "/api")
+					})
+					got, err := send(t, r, &server{answer: func(int) (*http.Response, error) {
+						if time.Now().Before(back) {
+							return tc.fault()
+						}
+						return ok()
+					}}, http.MethodGet, "/api")
+					if err != nil || got != 200 {
+						t.Fatalf("%d, %v", got, err)
+					}
+					longest = max(longest, time.Since(back))
+					r.End()
+				}
+				if longest < tc.least || longest > tc.most {
+					t.Errorf("%s: the longest request ended %s after the fault, want between %s and %s", tc.reason, longest, tc.least, tc.most)
+				}
+			})
+		})
+	}
+}

@@ -26,6 +26,9 @@ const (
 
 	firstPause   = 200 * time.Millisecond
 	longestPause = 5 * time.Second
+	// shortestPause is how long a request pauses although another one shows that the server answers:
+	// of several servers behind one address, one may be away.
+	shortestPause = time.Second
 	// longestRetryAfter bounds the Retry-After of a server.
 	longestRetryAfter = 30 * time.Second
 	// grace is how long requests in flight may go on when the action is stopped.
@@ -274,7 +277,7 @@ func (q *request) again(ctx context.Context, a Answer) (bool, *Outage) {
 			if q.first.IsZero() {
 				q.first = now
 			}
-			return q.sleep(ctx, q.next(0)), nil
+			return q.sleep(ctx, q.next(0), nil), nil
 		}
 		r.succeeded(now)
 		return false, nil
@@ -290,6 +293,10 @@ func (q *request) again(ctx context.Context, a Answer) (bool, *Outage) {
 	if q.first.IsZero() {
 		q.first = now
 	}
+	var over <-chan struct{}
+	if class == Transient && a.fromNoServer() {
+		over = r.options.Faults.note(r.options.Server, now)
+	}
 	left, lasting := r.failed(q.first, now, class, a)
 	if left <= 0 {
 		if lasting {
@@ -302,7 +309,7 @@ func (q *request) again(ctx context.Context, a Answer) (bool, *Outage) {
 		}
 		return false, r.spent(q.first, class, a)
 	}
-	return q.sleep(ctx, min(q.next(a.RetryAfter), left)), nil
+	return q.sleep(ctx, min(q.next(a.RetryAfter), left), over), nil
 }
 
 // next returns how long to wait: an exponential back-off with jitter, and at least Retry-After.
@@ -313,27 +320,36 @@ func (q *request) next(retryAfter time.Duration) time.Duration {
 }
 
 // sleep waits and reports whether the request may still be sent. It releases the slot of the action
-// once the request has failed for longer than patience.
-func (q *request) sleep(ctx context.Context, pause time.Duration) bool {
+// once the request has failed for longer than patience. A long pause ends early when another request
+// shows that the fault is over.
+func (q *request) sleep(ctx context.Context, pause time.Duration, over <-chan struct{}) bool {
 	if q.resume == nil && q.retrier.options.Now().Add(pause).Sub(q.first) > patience {
 		q.resume = q.retrier.ReleaseSlot()
 	}
-	timer := time.NewTimer(pause)
+	timer, early := time.NewTimer(pause), time.NewTimer(shortestPause)
 	defer timer.Stop()
+	defer early.Stop()
 	hurry := q.retrier.hurry
 	if q.hurried {
 		hurry = nil
 	}
-	select {
-	case <-timer.C:
-	case <-hurry:
-		q.hurried = true
-	case <-ctx.Done():
-		return false
-	case <-q.retrier.halted:
-		return false
+	for answered := (<-chan struct{})(nil); ; {
+		select {
+		case <-early.C:
+			answered = over
+		case <-answered:
+			return true
+		case <-timer.C:
+			return true
+		case <-hurry:
+			q.hurried = true
+			return true
+		case <-ctx.Done():
+			return false
+		case <-q.retrier.halted:
+			return false
+		}
 	}
-	return true
 }
 
 // succeeded records that the server answers.
@@ -341,6 +357,7 @@ func (r *Retrier) succeeded(now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.down, r.failing, r.answered = time.Time{}, time.Time{}, now
+	r.options.Faults.answered(r.options.Server)
 }
 
 // failed records a failed request and returns how long it may be repeated. lasting is true if the
@@ -354,9 +371,6 @@ func (r *Retrier) failed(first, now time.Time, class Class, a Answer) (left time
 			r.options.Log.Info("A request failed and is repeated", "server", r.options.Server, "cause", a.cause())
 		}
 		r.failing = now
-		if a.fromNoServer() {
-			r.options.Faults.note(r.options.Server, now)
-		}
 	}
 	began := first
 	if !r.down.IsZero() {

@@ -44,11 +44,11 @@ func TestStaleCache(t *testing.T) {
 	r := testReconciler(t, s)
 	before := current(t, r).ResourceVersion
 	reconcileOnce(t, r)
-	if got := remembered(r).replaced; got != before {
-		t.Errorf("replaced is version %q, want %q", got, before)
+	if m := remembered(r); !m.replaced.Is(before) {
+		t.Errorf("replaced is %+v, want version %q", m.replaced, before)
 	}
 	s.resolved = nil
-	r.memory.With(key, func(m *memory) { m.replaced = current(t, r).ResourceVersion })
+	r.memory.With(key, func(m *memory) { m.replaced.Found(current(t, r).ResourceVersion, r.now()) })
 	if result := reconcileOnce(t, r); result.RequeueAfter != controller.StaleRetry || s.resolved != nil {
 		t.Errorf("a stale read is reconciled: %+v", result)
 	}
@@ -173,6 +173,12 @@ func TestConflictIsNoObstacle(t *testing.T) {
 	result, err := r.publisher.blocked(t.Context(), reconciliation{read: hr, hr: hr}, cause)
 	if want := (ctrl.Result{RequeueAfter: controller.StaleRetry}); err != nil || result != want || len(current(t, r).Status.Conditions) > 0 {
 		t.Errorf("got %+v, %v", result, err)
+	}
+	// The cache still returns the same version: its watch may be interrupted.
+	later := r.now().Add(time.Minute)
+	r.now = func() time.Time { return later }
+	if result, err = r.publisher.unwritten(hr, cause); err != nil || result.RequeueAfter != time.Second {
+		t.Errorf("a minute later: %+v, %v", result, err)
 	}
 }
 

@@ -34,7 +34,7 @@ func (p *publisher) finished(ctx context.Context, hr *helmv2.HelmRelease, o rele
 	p.memory.With(key, func(m *memory) { m.blockedBy(hr, o.Owners) })
 	result, err := p.publish(ctx, hr, sentStatus{Report: status.Finished(hr, o, p.now()), outcome: &o})
 	if err != nil {
-		return p.unwritten(err)
+		return p.unwritten(hr, err)
 	}
 	p.recorded(key, o)
 	return result, nil
@@ -103,7 +103,7 @@ func endsFailures(o release.Outcome) bool {
 
 // blocked publishes an obstacle. A conflict is none: the read was stale.
 func (p *publisher) blocked(ctx context.Context, rec reconciliation, cause error) (ctrl.Result, error) {
-	if result, stale := conflict(cause); stale {
+	if result, stale := p.conflict(rec.read, cause); stale {
 		return result, nil
 	}
 	var obstacle *release.Blocked
@@ -111,7 +111,7 @@ func (p *publisher) blocked(ctx context.Context, rec reconciliation, cause error
 	ctrl.LoggerFrom(ctx).Info("blocked", "reason", obstacle.Reason, "why", obstacle.Message)
 	result, err := p.publish(ctx, rec.read, sentStatus{Report: status.Blocked(rec.hr, obstacle, p.now())})
 	if err != nil {
-		return p.unwritten(err)
+		return p.unwritten(rec.read, err)
 	}
 	p.metrics.Reconciliation(metrics.RuleBlocked)
 	return result, nil
@@ -131,7 +131,7 @@ func (p *publisher) settled(ctx context.Context, rec reconciliation) (ctrl.Resul
 	report := status.Settled(rec.hr, rec.decision, rec.in)
 	result, err := p.publish(ctx, rec.read, sentStatus{Report: report})
 	if err != nil {
-		return p.unwritten(err)
+		return p.unwritten(rec.read, err)
 	}
 	repeat := rec.in.Observed.Drift != nil && rec.in.Observed.Drift.Repeat
 	if rec.decision.State == release.StateInSync && result.RequeueAfter > 0 && !repeat {
@@ -211,7 +211,8 @@ func (p *publisher) writeStatus(ctx context.Context, read *helmv2.HelmRelease, s
 	p.memory.With(client.ObjectKeyFromObject(read), func(m *memory) {
 		switch {
 		case err == nil:
-			m.replaced, m.unanswered = read.ResourceVersion, nil
+			m.unanswered = nil
+			m.replaced.Found(read.ResourceVersion, p.now())
 		case outage.IsTransient(err):
 			m.unanswered = &send
 		}
@@ -222,23 +223,30 @@ func (p *publisher) writeStatus(ctx context.Context, read *helmv2.HelmRelease, s
 	return after, err
 }
 
-// unwritten ends a reconciliation whose write failed. If the object does not exist any more,
+// unwritten ends a reconciliation of hr whose write failed. If the object does not exist any more,
 // nothing is left to do: its deletion triggers the reconciliation that forgets it. A conflict is no
 // error: the read was older than another write.
-func (p *publisher) unwritten(err error) (ctrl.Result, error) {
+func (p *publisher) unwritten(hr *helmv2.HelmRelease, err error) (ctrl.Result, error) {
 	if apierrors.IsNotFound(err) {
 		return ctrl.Result{}, nil
 	}
-	if result, stale := conflict(err); stale {
+	if result, stale := p.conflict(hr, err); stale {
 		return result, nil
 	}
 	return ctrl.Result{}, err
 }
 
-// conflict reports whether a write failed because the read was stale, and how to end the
-// reconciliation then.
-func conflict(err error) (ctrl.Result, bool) {
-	return ctrl.Result{RequeueAfter: controller.StaleRetry}, apierrors.IsConflict(err)
+// conflict reports whether a write failed because the read of hr was stale, and how to end the
+// reconciliation then. The pauses grow: the watch of the cache may be interrupted.
+func (p *publisher) conflict(hr *helmv2.HelmRelease, err error) (result ctrl.Result, stale bool) {
+	if !apierrors.IsConflict(err) {
+		return ctrl.Result{}, false
+	}
+	p.memory.With(client.ObjectKeyFromObject(hr), func(m *memory) {
+		m.overtaken.Found(hr.ResourceVersion, p.now())
+		result.RequeueAfter = m.overtaken.Pause(p.now())
+	})
+	return result, true
 }
 
 // countHold counts how long an Operation kept Helm from a release, at the end of that. The

@@ -48,11 +48,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, r.unread(req.NamespacedName, err)
 	}
 	defer r.observeDuration(req.NamespacedName, r.now())
-	if r.isStale(hr) {
-		return r.requeue(req.NamespacedName, release.After(controller.StaleRetry)), nil
+	if pause, stale := r.isStale(hr); stale {
+		return r.requeue(req.NamespacedName, release.After(pause)), nil
 	}
 	if present, err := r.actor.ensureFinalizer(ctx, hr); !present {
-		return r.publisher.unwritten(err)
+		return r.publisher.unwritten(hr, err)
 	}
 	r.debouncer.Observe(ctx, hr)
 	if result := r.publisher.answered(hr); result != nil {
@@ -162,7 +162,7 @@ func (r *Reconciler) act(ctx context.Context, rec reconciliation) (ctrl.Result, 
 	}
 	rec.want = want
 	if err := r.publisher.announce(ctx, rec); err != nil {
-		return r.publisher.unwritten(err)
+		return r.publisher.unwritten(rec.read, err)
 	}
 	if !r.actor.begin(ctx, rec) {
 		// The next reconciliation decides the same again.
@@ -171,11 +171,13 @@ func (r *Reconciler) act(ctx context.Context, rec reconciliation) (ctrl.Result, 
 	return ctrl.Result{}, nil
 }
 
-// isStale reports whether hr is a version that the last write of its status replaced. The cache
-// may return that version for a moment, and a reconciliation of it could not write its result.
-func (r *Reconciler) isStale(hr *helmv2.HelmRelease) (stale bool) {
-	r.memory.With(client.ObjectKeyFromObject(hr), func(m *memory) { stale = m.replaced == hr.ResourceVersion })
-	return stale
+// isStale reports whether hr is a version that the last write of its status replaced, and when to
+// read it again.
+func (r *Reconciler) isStale(hr *helmv2.HelmRelease) (pause time.Duration, stale bool) {
+	r.memory.With(client.ObjectKeyFromObject(hr), func(m *memory) {
+		pause, stale = m.replaced.Pause(r.now()), m.replaced.Is(hr.ResourceVersion)
+	})
+	return pause, stale
 }
 
 // unread ends the reconciliation of a HelmRelease that could not be read. One that does not exist

@@ -19,8 +19,9 @@ import (
 
 // memory is the state of one HelmRelease in the memory of the process.
 type memory struct {
-	// replaced is the resourceVersion that the last write of status replaced.
-	replaced string
+	// replaced is the version that the last write of status replaced, and overtaken the one that it
+	// could not replace because another write had.
+	replaced, overtaken controller.Stale
 	// unanswered is the last write of status that the API server did not answer; nil if there is
 	// none.
 	unanswered *sentStatus
