@@ -58,9 +58,13 @@ func (s *serverSide) applyAll(original, target kube.ResourceList) (*kube.Result,
 	}
 	var failures []string
 	for _, batch := range byKind(target) {
-		created := make([]bool, len(batch))
+		created, migrates := make([]bool, len(batch)), make([]bool, len(batch))
+		for i, info := range batch {
+			// Original may contain the objects of the batch, which apply changes.
+			migrates[i] = s.mustMigrate(info, original)
+		}
 		errs := each(batch, func(i int, info *resource.Info) (err error) {
-			created[i], err = s.apply(info, s.mustMigrate(info, original))
+			created[i], err = s.apply(info, migrates[i])
 			return err
 		})
 		for i, info := range batch {
