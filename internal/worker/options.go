@@ -1,0 +1,152 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package worker
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/go-logr/logr"
+)
+
+// Command is the first argument of a worker process.
+const Command = "render-worker"
+
+// Options configure a Pool. Zero values stand for the defaults.
+type Options struct {
+	// Executable is started with Args, and must call Serve. The default is this executable,
+	// /proc/self/exe, even if its file was replaced. The default of Args is Command.
+	Executable string
+	Args       []string
+	// Size is the maximum number of processes, by default DefaultSize. Share returns one for the
+	// memory of a container.
+	Size int
+	// WarmSize is the number of idle processes that are kept after the first call, by default 1, and
+	// none if it is negative. Other idle processes end after IdleTimeout, by default a minute.
+	WarmSize    int
+	IdleTimeout time.Duration
+	// MemoryLimit is the maximum of the memory of the Go runtime in a process, in bytes, by default
+	// DefaultMemoryLimit. StackLimit is the part of it for goroutine stacks, by default an eighth.
+	// Stacks grow by doubling, so half of StackLimit can be used in any case.
+	MemoryLimit, StackLimit int64
+	// CPULimit is the maximum CPU time of a call, by default a minute.
+	CPULimit time.Duration
+	// MaxCalls is the number of calls after which a process is replaced, by default 200. RecycleRSS is
+	// the resident private memory after a call above which it is replaced, in bytes, by default a
+	// quarter of MemoryLimit.
+	MaxCalls   int
+	RecycleRSS int64
+	// Processors is GOMAXPROCS of a process, by default 2.
+	Processors int
+	// TimeZone is the environment variable TZ of a process. If it is empty, its time zone is UTC.
+	TimeZone string
+	// Maximum sizes of payloads in bytes, by default 64 MiB for requests, 40 MiB for responses, 1 MiB
+	// for the requests of callbacks and 16 MiB for their responses. They are at most 1 GiB.
+	MaxRequest, MaxResponse, MaxAsk, MaxAnswer uint32
+	// Stderr is called with the last bytes that a process has written to standard error, after its
+	// end. They may contain secret values. Nil discards them.
+	Stderr func([]byte)
+	Log    logr.Logger
+}
+
+// maxPayload is the maximum of all sizes of payloads in bytes.
+const maxPayload = 1 << 30
+
+// withDefaults returns the options with defaults in place of zero values.
+func (o Options) withDefaults() Options {
+	orElse(&o.Executable, "/proc/self/exe")
+	if o.Args == nil {
+		o.Args = []string{Command}
+	}
+	orElse(&o.Size, DefaultSize)
+	orElse(&o.WarmSize, 1)
+	orElse(&o.IdleTimeout, time.Minute)
+	orElse(&o.MemoryLimit, DefaultMemoryLimit)
+	orElse(&o.StackLimit, o.MemoryLimit/8)
+	orElse(&o.CPULimit, time.Minute)
+	orElse(&o.MaxCalls, 200)
+	orElse(&o.RecycleRSS, o.MemoryLimit/4)
+	orElse(&o.Processors, 2)
+	for _, size := range []struct {
+		bytes *uint32
+		most  uint32
+	}{{&o.MaxRequest, 64 * mebibyte}, {&o.MaxResponse, 40 * mebibyte}, {&o.MaxAsk, mebibyte}, {&o.MaxAnswer, 16 * mebibyte}} {
+		orElse(size.bytes, size.most)
+		*size.bytes = min(*size.bytes, maxPayload)
+	}
+	return o
+}
+
+func orElse[T comparable](value *T, byDefault T) {
+	var zero T
+	if *value == zero {
+		*value = byDefault
+	}
+}
+
+// settings returns the limits that a process applies to itself. CPU time is limited for all calls
+// together, since the parent process limits that of one call.
+func (o Options) settings() settings {
+	return settings{
+		Version: version, Memory: o.MemoryLimit, Stack: o.StackLimit,
+		CPUSeconds: int64(o.CPULimit*time.Duration(o.MaxCalls)/time.Second) + 1,
+		Sizes:      sizes{Request: o.MaxRequest, Response: o.MaxResponse, Ask: o.MaxAsk, Answer: o.MaxAnswer},
+	}
+}
+
+// environment returns all environment variables of a process. The runtime otherwise opens the files
+// of the cgroup that limit its CPU time, and keeps them open.
+func (o Options) environment() []string {
+	return []string{"GOMAXPROCS=" + strconv.Itoa(o.Processors), "GODEBUG=containermaxprocs=0,updatemaxprocs=0", "TZ=" + o.TimeZone}
+}
+
+// recycle reports whether a process is replaced after a call that left it with resident private
+// memory and data, the memory that it was given, in bytes. Memory of earlier calls counts against the
+// limit even if the kernel has it back, and a large allocation may not fit into it.
+func (o Options) recycle(calls int, resident, data int64) bool {
+	return calls >= o.MaxCalls || resident > o.RecycleRSS || data > o.MemoryLimit/2
+}
+
+const mebibyte = 1 << 20
+
+// Memory of a container is divided between the parent process and the worker processes.
+const (
+	// minParentMemory is the least memory of the parent process.
+	minParentMemory = 384 * mebibyte
+	// minMemoryLimit is the least memory of a worker process. The Go runtime and the packages of an
+	// executable take a part of it before the first call.
+	minMemoryLimit = 128 * mebibyte
+	// DefaultMemoryLimit is the memory of a worker process if there is enough, in bytes.
+	DefaultMemoryLimit = 256 * mebibyte
+	// DefaultSize is the number of worker processes if there is enough memory and no more processors.
+	DefaultSize = 2
+)
+
+// Shares divide the memory limit of a container.
+type Shares struct {
+	// Size is the maximum number of worker processes.
+	Size int
+	// MemoryLimit is the memory limit of each worker process in bytes.
+	MemoryLimit int64
+	// Parent is the rest, in bytes: the value of GOMEMLIMIT for the parent process. It is 0 without a
+	// limit.
+	Parent int64
+}
+
+// Share divides limit, in bytes, for a machine with the given number of processors. A limit of 0
+// stands for none. It returns false if the limit is too small for a worker process beside the parent
+// process, which needs 384 MiB.
+func Share(limit int64, processors int) (Shares, bool) {
+	most := max(DefaultSize, processors)
+	if limit <= 0 {
+		return Shares{Size: most, MemoryLimit: DefaultMemoryLimit}, true
+	}
+	rest := limit - minParentMemory
+	if rest < minMemoryLimit {
+		return Shares{}, false
+	}
+	s := Shares{Size: int(max(1, min(int64(most), rest/DefaultMemoryLimit))), MemoryLimit: min(DefaultMemoryLimit, rest)}
+	s.Parent = limit - int64(s.Size)*s.MemoryLimit
+	return s, true
+}

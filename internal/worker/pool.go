@@ -1,0 +1,242 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"sync"
+)
+
+// ErrClosed is the error of calls after Close.
+var ErrClosed = errors.New("the pool of worker processes is closed")
+
+// Pool is a Caller that runs the handler in worker processes. A process runs one call at a time, and
+// further calls are queued in their order. It is safe for concurrent use.
+type Pool struct {
+	options Options
+	// slots has an element for each call that runs, and each process that is started.
+	slots chan struct{}
+	// closed is closed by Close.
+	closed chan struct{}
+	// starter starts processes. It is set by the first start.
+	starter func() *starter
+
+	mu sync.Mutex
+	// idle are the processes that wait for a call, the last used one at the end. Together with those
+	// that run a call they are at most Size, since a process is started only if idle is empty.
+	idle  []*process
+	busy  map[*process]struct{}
+	stats Stats
+	// warming counts processes that are started ahead of a call.
+	warming sync.WaitGroup
+}
+
+// Stats are counters since the start of a pool.
+type Stats struct {
+	// Started counts processes. Recycled counts those that were replaced after a call without error.
+	Started, Recycled int64
+	// Calls counts calls that were sent to a process, and repeated ones twice.
+	Calls int64
+	// Deaths counts calls that ended with their process.
+	Deaths map[Limit]int64
+	// Busy and Idle are the present numbers of processes with and without a call, and Queued that of
+	// waiting calls.
+	Busy, Idle, Queued int64
+	// Unfiltered counts processes without a filter of system calls, since there is none for the
+	// architecture. Unlimited counts processes without a memory limit of the kernel, since the
+	// executable has the race detector.
+	Unfiltered, Unlimited int64
+}
+
+// New returns a pool. It starts processes with the first call.
+func New(o Options) *Pool {
+	o = o.withDefaults()
+	return &Pool{
+		options: o, slots: make(chan struct{}, o.Size), closed: make(chan struct{}), starter: sync.OnceValue(newStarter),
+		busy: map[*process]struct{}{}, stats: Stats{Deaths: make(map[Limit]int64)},
+	}
+}
+
+// Call implements Caller. A call that a process did not begin, since it had died before, is repeated
+// once in a new process.
+func (p *Pool) Call(ctx context.Context, name string, request []byte, answer Answer) ([]byte, error) {
+	if len(name) > maxName {
+		return nil, &TooLarge{Payload: "name", Size: int64(len(name)), Max: maxName}
+	}
+	if most := int64(p.options.MaxRequest); int64(len(request)) > most {
+		return nil, &TooLarge{Payload: "request", Size: int64(len(request)), Max: most}
+	}
+	if err := p.queue(ctx); err != nil {
+		return nil, err
+	}
+	response, err := p.callOnce(ctx, true, name, request, answer)
+	if errors.Is(err, errNotBegun) && ctx.Err() == nil {
+		response, err = p.callOnce(ctx, false, name, request, answer)
+	}
+	<-p.slots
+	if died, ok := errors.AsType[*Died](err); ok {
+		died.MaxMemory, died.MaxStack, died.MaxCPU = p.options.MemoryLimit, p.options.StackLimit, p.options.CPULimit
+		p.count(func(s *Stats) { s.Deaths[died.Limit]++ })
+		p.options.Log.Info("a worker process ended during a call", "limit", died.Limit, "end", died.Text)
+	}
+	if p.needsWarm() {
+		p.warm(context.WithoutCancel(ctx))
+	}
+	return response, err
+}
+
+// queue waits for a slot. The runtime serves goroutines that wait for a channel in their order.
+func (p *Pool) queue(ctx context.Context) error {
+	p.count(func(s *Stats) { s.Queued++ })
+	defer p.count(func(s *Stats) { s.Queued-- })
+	select {
+	case p.slots <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-p.closed:
+		return ErrClosed
+	}
+	if ctx.Err() != nil {
+		<-p.slots
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// callOnce sends a call to one process: an idle one if reuse is true and there is one, or else a new
+// one. The caller has a slot.
+func (p *Pool) callOnce(ctx context.Context, reuse bool, name string, request []byte, answer Answer) ([]byte, error) {
+	var w *process
+	if reuse {
+		w = p.takeIdle()
+	}
+	if w == nil {
+		var err error
+		if w, err = p.start(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if !p.setBusy(w) {
+		w.end("the pool was closed")
+		return nil, ErrClosed
+	}
+	response, usable, err := w.call(ctx, p.options, name, request, answer)
+	p.finish(w, usable)
+	return response, err
+}
+
+// setBusy adds a process to those that Close kills. It returns false after Close.
+func (p *Pool) setBusy(w *process) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.isClosed() {
+		return false
+	}
+	p.busy[w] = struct{}{}
+	p.stats.Calls++
+	return true
+}
+
+// finish keeps or ends the process of a call that has returned.
+func (p *Pool) finish(w *process, usable bool) {
+	resident, data := w.memory()
+	keep := usable && !p.options.recycle(w.calls, resident, data-w.baseData)
+	p.count(func(s *Stats) {
+		delete(p.busy, w)
+		if usable && !keep {
+			s.Recycled++
+		}
+	})
+	if !keep || !p.putIdle(w) {
+		w.end("the process was replaced")
+	}
+}
+
+// start starts a process and waits until it is ready.
+func (p *Pool) start(ctx context.Context) (*process, error) {
+	w, err := p.starter().start(p.options)
+	if err != nil {
+		return nil, fmt.Errorf("starting a worker process: %w", err)
+	}
+	p.count(func(s *Stats) { s.Started++ })
+	r, err := w.handshake(ctx)
+	if err != nil {
+		var died *Died
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			died = w.died()
+		} else {
+			died = w.endFor(&Died{Limit: Protocol, Text: "the process was ended"})
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		// The request did not cause it, so the error is no *Died.
+		return nil, fmt.Errorf("starting a worker process: %w (%s)", err, died.Text)
+	}
+	_, w.baseData = w.memory()
+	p.count(func(s *Stats) {
+		if !r.Filter {
+			s.Unfiltered++
+		}
+		if !r.MemoryLimit {
+			s.Unlimited++
+		}
+	})
+	return w, nil
+}
+
+func (p *Pool) count(change func(*Stats)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change(&p.stats)
+}
+
+// Stats returns the counters.
+func (p *Pool) Stats() Stats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.stats
+	s.Deaths = maps.Clone(s.Deaths)
+	s.Busy, s.Idle = int64(len(p.busy)), int64(len(p.idle))
+	return s
+}
+
+// isClosed reports whether Close was called.
+func (p *Pool) isClosed() bool {
+	select {
+	case <-p.closed:
+		return true
+	default:
+		return false
+	}
+}
+
+// Close ends all processes, and fails calls that run or are queued. It returns when all processes
+// have ended. It may be called more than once.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	if p.isClosed() {
+		p.mu.Unlock()
+		return
+	}
+	close(p.closed)
+	idle := p.idle
+	p.idle = nil
+	for w := range p.busy {
+		w.kill(&Died{Limit: Cancelled, Text: "the pool was closed", Err: ErrClosed})
+	}
+	p.mu.Unlock()
+	for _, w := range idle {
+		w.end("the pool was closed")
+	}
+	p.warming.Wait()
+	for range cap(p.slots) {
+		p.slots <- struct{}{}
+	}
+	p.starter().stop()
+}

@@ -1,0 +1,517 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package worker
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// call calls a function without callbacks.
+func call(t *testing.T, c Caller, name, request string) (string, error) {
+	t.Helper()
+	response, err := c.Call(t.Context(), name, []byte(request), nil)
+	return string(response), err
+}
+
+// pid returns the process that runs the next call.
+func pid(t *testing.T, p *Pool) int {
+	t.Helper()
+	response, err := call(t, p, "pid", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := strconv.Atoi(response)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// eventually waits until a condition holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for range 2000 {
+		if holds() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("not within 20 seconds: %s", what)
+}
+
+// TestCallers: a pool and Local return the same results.
+func TestCallers(t *testing.T) {
+	sizes := func(o *Options) { o.MaxRequest, o.MaxResponse, o.MaxAsk, o.MaxAnswer = 100, 100, 100, 100 }
+	answer := func(_ context.Context, name string, request []byte) ([]byte, error) {
+		if string(request) == "bad" {
+			return nil, errors.New("bad callback")
+		}
+		return []byte(name + "(" + string(request) + ")"), nil
+	}
+	failure := func(text string) func(error) bool {
+		return func(err error) bool {
+			f, ok := errors.AsType[*Failure](err)
+			return ok && f.Text == text
+		}
+	}
+	none := func(err error) bool { return err == nil }
+	for _, tc := range []struct {
+		reason, name, request string
+		answer                Answer
+		want                  string
+		check                 func(error) bool
+	}{
+		{"the response is returned", "upper", "abc", nil, "ABC", none},
+		{"an empty response too", "upper", "", nil, "", none},
+		{"callbacks are answered in their order", "ask", "x", answer, "second(first(x))", none},
+		{"an error of a callback reaches the function", "ask", "bad", answer, "", failure("bad callback")},
+		{"callbacks without an answer are refused", "ask", "x", nil, "", failure(`callback "first" is refused`)},
+		{"an error of the function has its text", "fail", "no such key", nil, "", failure("no such key")},
+		{"an empty error is an error", "fail", "", nil, "", failure("")},
+		{"an unknown function is an error", "unknown", "", nil, "", failure(`function "unknown" does not exist`)},
+		{"standard output belongs to the protocol", "stdout", "r\x00\x00\x00\x00", nil, "5", none},
+	} {
+		for kind, c := range map[string]Caller{"pool": newPool(t, sizes), "local": Local{Handler: functions().Handle}} {
+			response, err := c.Call(t.Context(), tc.name, []byte(tc.request), tc.answer)
+			if string(response) != tc.want || !tc.check(err) {
+				t.Errorf("%s: %s: got %q, %v", kind, tc.reason, response, err)
+			}
+		}
+	}
+}
+
+// TestSizes: a payload above its limit fails its call alone.
+func TestSizes(t *testing.T) {
+	p := newPool(t, func(o *Options) { o.MaxRequest, o.MaxResponse, o.MaxAsk, o.MaxAnswer = 1000, 2000, 300, 400 })
+	long := func(n int) string { return strings.Repeat("x", n) }
+	answer := func(context.Context, string, []byte) ([]byte, error) { return []byte(long(401)), nil }
+	first := pid(t, p)
+	for _, tc := range []struct {
+		reason, name, request string
+		want                  *TooLarge
+		response              string
+	}{
+		{"a request", "upper", long(1001), &TooLarge{"request", 1001, 1000}, ""},
+		{"the longest request", "upper", long(1000), nil, strings.ToUpper(long(1000))},
+		{"the name", long(256), "", &TooLarge{"name", 256, 255}, ""},
+		{"a response", "repeat", "2001", &TooLarge{"response", 2001, 2000}, ""},
+		{"the longest response", "repeat", "2000", nil, long(2000)},
+		{"the request of a callback", "ask again", long(301), nil, "*worker.TooLarge: a callback of 301 bytes exceeds the limit of 300 bytes"},
+		{"the answer of a callback", "ask again", long(300), nil, "*worker.TooLarge: a answer of 401 bytes exceeds the limit of 400 bytes"},
+	} {
+		response, err := p.Call(t.Context(), tc.name, []byte(tc.request), answer)
+		got, _ := errors.AsType[*TooLarge](err)
+		if string(response) != tc.response || (got == nil) != (tc.want == nil) || got != nil && *got != *tc.want {
+			t.Errorf("%s: got %q, %v", tc.reason, response, err)
+		}
+	}
+	if last := pid(t, p); last != first {
+		t.Errorf("process %d was replaced by %d", first, last)
+	}
+}
+
+// TestDeaths: a function ends its process and its call, and the error names the limit.
+func TestDeaths(t *testing.T) {
+	for _, tc := range []struct {
+		reason, name, request string
+		change                func(*Options)
+		want                  []Limit
+	}{
+		{"memory that grows", "memory", "", nil, []Limit{Memory, MemoryOrStack}},
+		{"memory near the limit", "hold memory", "", nil, []Limit{Memory}},
+		{"a stack near the limit", "hold stack", "", nil, []Limit{Stack}},
+		{"one large allocation", "huge", "", nil, []Limit{MemoryOrStack}},
+		{"a recursion without end", "stack", "", nil, []Limit{Stack, MemoryOrStack}},
+		{"a loop without end", "loop", "", func(o *Options) { o.CPULimit = 200 * time.Millisecond }, []Limit{CPU}},
+		{"an exit of the process", "exit", "3", nil, []Limit{Unexpected}},
+		{"an exit without an error", "exit", "0", nil, []Limit{Unexpected}},
+		{"a panic of the function", "panic", "value", nil, []Limit{Panicked}},
+		{"the end of the goroutine", "goexit", "", nil, []Limit{Panicked}},
+		{"a panic elsewhere", "panic elsewhere", "", nil, []Limit{MemoryOrStack}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if raceDetector && tc.name == "memory" {
+				tc.want = []Limit{Memory}
+			}
+			p := newPool(t, tc.change)
+			_, err := call(t, p, tc.name, tc.request)
+			died, ok := errors.AsType[*Died](err)
+			if !ok || !slices.Contains(tc.want, died.Limit) {
+				t.Fatalf("%s: got %v", tc.reason, err)
+			}
+			t.Log(err)
+			if response, err := call(t, p, "upper", "next"); response != "NEXT" {
+				t.Errorf("%s: the next call returned %q, %v", tc.reason, response, err)
+			}
+			if stats := p.Stats(); stats.Deaths[died.Limit] != 1 || stats.Calls != 2 {
+				t.Errorf("%s: got %+v", tc.reason, stats)
+			}
+		})
+	}
+}
+
+// TestContextEnds: the end of a context ends the call, and the process with it.
+func TestContextEnds(t *testing.T) {
+	cause := errors.New("shutdown")
+	for _, name := range []string{"loop", "sleep"} {
+		p := newPool(t, nil)
+		before := pid(t, p)
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		_, err := p.Call(ctx, name, nil, nil)
+		if died, ok := errors.AsType[*Died](err); !ok || died.Limit != Deadline || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: at the deadline: %v", name, err)
+		}
+		if after := pid(t, p); after == before {
+			t.Errorf("%s: the process was used again", name)
+		}
+		ctx, cancelCause := context.WithCancelCause(t.Context())
+		defer cancelCause(nil)
+		busy := make(chan error)
+		go func() {
+			_, err := p.Call(ctx, name, nil, nil)
+			busy <- err
+		}()
+		eventually(t, "a busy process", func() bool { return p.Stats().Busy == 1 })
+		cancelCause(cause)
+		if died, ok := errors.AsType[*Died](<-busy); !ok || died.Limit != Cancelled || !errors.Is(died, cause) {
+			t.Errorf("%s: cancelled: %v", name, died)
+		}
+	}
+}
+
+// TestContextEndsInCallback: the answer of a callback gets the context of the call.
+func TestContextEndsInCallback(t *testing.T) {
+	p := newPool(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := p.Call(ctx, "ask", nil, func(ctx context.Context, _ string, _ []byte) ([]byte, error) {
+		cancel()
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	if died, ok := errors.AsType[*Died](err); !ok || died.Limit != Cancelled {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestKilledFromOutside: a signal ends the call that runs. A process that dies between calls fails
+// none.
+func TestKilledFromOutside(t *testing.T) {
+	p := newPool(t, nil)
+	begun, failed := make(chan int, 1), make(chan error, 1)
+	go func() {
+		_, err := p.Call(t.Context(), "pid then loop", nil, func(_ context.Context, _ string, request []byte) ([]byte, error) {
+			n, err := strconv.Atoi(string(request))
+			begun <- n
+			return nil, err
+		})
+		failed <- err
+	}()
+	kill(t, <-begun)
+	if died, ok := errors.AsType[*Died](<-failed); !ok || died.Limit != Unexpected || died.Text != "signal 9 (killed)" {
+		t.Errorf("got %v", died)
+	}
+	for range 5 {
+		kill(t, pid(t, p))
+		if response, err := call(t, p, "upper", "next"); response != "NEXT" {
+			t.Errorf("after the death of an idle process: %q, %v", response, err)
+		}
+	}
+	if stats := p.Stats(); stats.Deaths[Unexpected] != 1 {
+		t.Errorf("got %+v", stats)
+	}
+}
+
+func kill(t *testing.T, pid int) {
+	t.Helper()
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestNotBegun: a call whose process ends before it has read the call is repeated once.
+func TestNotBegun(t *testing.T) {
+	p := newPool(t, nil)
+	process := pid(t, p)
+	// A stopped process cannot begin.
+	if err := syscall.Kill(process, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan string)
+	go func() {
+		response, err := p.Call(t.Context(), "upper", []byte("again"), nil)
+		if err != nil {
+			response = []byte(err.Error())
+		}
+		got <- string(response)
+	}()
+	eventually(t, "a busy process", func() bool { return p.Stats().Busy == 1 })
+	kill(t, process)
+	if response := <-got; response != "AGAIN" {
+		t.Errorf("got %q", response)
+	}
+}
+
+// TestCallbackOfAnEarlierCall: a goroutine that a call left behind cannot reach the caller of the
+// next one.
+func TestCallbackOfAnEarlierCall(t *testing.T) {
+	p := newPool(t, nil)
+	if _, err := call(t, p, "leave behind", ""); err != nil {
+		t.Fatal(err)
+	}
+	response, err := p.Call(t.Context(), "ask late", nil, func(context.Context, string, []byte) ([]byte, error) {
+		t.Error("it reached the next caller")
+		return nil, nil
+	})
+	if string(response) != ErrFinished.Error() || err != nil {
+		t.Errorf("got %q, %v", response, err)
+	}
+}
+
+// TestRecycling: a process is replaced after its last call, or if it keeps too much memory.
+func TestRecycling(t *testing.T) {
+	p := newPool(t, func(o *Options) { o.MaxCalls = 2 })
+	pids := []int{pid(t, p), pid(t, p), pid(t, p)}
+	if pids[0] != pids[1] || pids[1] == pids[2] {
+		t.Errorf("with two calls for each process, three calls ran in %v", pids)
+	}
+	p = newPool(t, func(o *Options) { o.RecycleRSS = 1 })
+	if a, b := pid(t, p), pid(t, p); a == b {
+		t.Errorf("a process above RecycleRSS was used again")
+	}
+	if stats := p.Stats(); stats.Recycled != 2 {
+		t.Errorf("got %+v", stats)
+	}
+	const most = 100
+	o := Options{MaxCalls: 3, RecycleRSS: most, MemoryLimit: 10 * most}
+	for _, tc := range []struct {
+		reason         string
+		calls          int
+		resident, data int64
+		want           bool
+	}{
+		{"within all limits", 2, most, 5 * most, false},
+		{"the last call", 3, 0, 0, true},
+		{"resident memory", 1, most + 1, 0, true},
+		{"memory that counts against the limit", 1, 0, 5*most + 1, true},
+	} {
+		if got := o.recycle(tc.calls, tc.resident, tc.data); got != tc.want {
+			t.Errorf("%s: got %v", tc.reason, got)
+		}
+	}
+}
+
+// TestMemoryIsReturned: a process that has used much memory is not replaced for it.
+func TestMemoryIsReturned(t *testing.T) {
+	if raceDetector {
+		t.Log("the race detector keeps memory of its own")
+		return
+	}
+	p := newPool(t, func(o *Options) { o.MemoryLimit = 256 * mebibyte })
+	before := pid(t, p)
+	if _, err := call(t, p, "grow", "70"); err != nil {
+		t.Fatal(err)
+	}
+	if after := pid(t, p); after != before {
+		t.Errorf("process %d was replaced by %d", before, after)
+	}
+}
+
+// TestGarbage: memory that a call no longer uses does not end its process.
+func TestGarbage(t *testing.T) {
+	p := newPool(t, nil)
+	if _, err := call(t, p, "garbage", ""); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestQueue: calls beyond Size wait, in their order, until a process is free or their context ends.
+func TestQueue(t *testing.T) {
+	p := newPool(t, func(o *Options) { o.Size = 1 })
+	release, entered := make(chan struct{}), make(chan struct{})
+	var order []string
+	var all sync.WaitGroup
+	all.Go(func() {
+		_, err := p.Call(t.Context(), "ask", nil, func(_ context.Context, name string, _ []byte) ([]byte, error) {
+			if name == "first" {
+				close(entered)
+				<-release
+			}
+			return nil, nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	<-entered
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cause := errors.New("no longer needed")
+	for i, name := range []string{"a", "cancelled", "b", "c"} {
+		ctx := ctx
+		if name != "cancelled" {
+			ctx = t.Context()
+		}
+		all.Go(func() {
+			_, err := p.Call(ctx, "ask", nil, func(_ context.Context, step string, _ []byte) ([]byte, error) {
+				if step == "first" {
+					order = append(order, name)
+				}
+				return nil, nil
+			})
+			if errors.Is(err, cause) != (name == "cancelled") || name != "cancelled" && err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+		eventually(t, "a queued call", func() bool { return p.Stats().Queued == int64(i+1) })
+	}
+	cancel(cause)
+	eventually(t, "the end of the cancelled call", func() bool { return p.Stats().Queued == 3 })
+	close(release)
+	all.Wait()
+	if want := []string{"a", "b", "c"}; !slices.Equal(order, want) {
+		t.Errorf("the order is %v, not %v", order, want)
+	}
+	if stats := p.Stats(); stats.Started != 1 || stats.Queued != 0 || stats.Busy != 0 || stats.Idle != 1 {
+		t.Errorf("got %+v", stats)
+	}
+}
+
+// TestWarm: a process is ready for the next call, and those beyond WarmSize end.
+func TestWarm(t *testing.T) {
+	p := newPool(t, func(o *Options) { o.Size, o.IdleTimeout = 3, 50*time.Millisecond })
+	if stats := p.Stats(); stats.Started != 0 {
+		t.Errorf("before the first call: %+v", stats)
+	}
+	if _, err := call(t, p, "exit", "1"); err == nil {
+		t.Fatal("the process did not end")
+	}
+	eventually(t, "a process in place of the one that died", func() bool { return p.Stats().Idle == 1 })
+	together := make(chan struct{})
+	var all sync.WaitGroup
+	var once sync.Once
+	for range 3 {
+		all.Go(func() {
+			_, err := p.Call(t.Context(), "ask", nil, func(context.Context, string, []byte) ([]byte, error) {
+				if p.Stats().Busy == 3 {
+					once.Do(func() { close(together) })
+				}
+				<-together
+				return nil, nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	eventually(t, "one idle process", func() bool { return p.Stats().Idle == 1 })
+	if stats := p.Stats(); stats.Started > 4 {
+		t.Errorf("got %+v", stats)
+	}
+}
+
+// TestClose: it ends calls and processes, and later calls fail.
+func TestClose(t *testing.T) {
+	p := New(testOptions(func(o *Options) { o.Size = 1 }))
+	process := pid(t, p)
+	results := make(chan error, 2)
+	for i := range 2 {
+		go func() {
+			_, err := p.Call(t.Context(), "loop", nil, nil)
+			results <- err
+		}()
+		eventually(t, "a call", func() bool { return p.Stats().Busy+p.Stats().Queued == int64(i+1) })
+	}
+	p.Close()
+	for range 2 {
+		if err := <-results; !errors.Is(err, ErrClosed) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if _, err := call(t, p, "upper", ""); !errors.Is(err, ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+	if err := syscall.Kill(process, 0); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("process %d has not ended: %v", process, err)
+	}
+	p.Close()
+}
+
+// TestStartFails: a failure to start a process is not one of the request.
+func TestStartFails(t *testing.T) {
+	for _, tc := range []struct {
+		reason string
+		change func(*Options)
+	}{
+		{"no executable", func(o *Options) { o.Executable = "/does/not/exist" }},
+		{"an executable that ends", func(o *Options) { o.Args = []string{commandHostile, "end"} }},
+		{"one without a handshake", func(o *Options) { o.Args = []string{commandHostile, "garbage at start"} }},
+		{"one of another version", func(o *Options) { o.Args = []string{commandHostile, "other version"} }},
+	} {
+		p := newPool(t, tc.change)
+		_, err := call(t, p, "upper", "")
+		if _, died := errors.AsType[*Died](err); err == nil || died {
+			t.Errorf("%s: got %v", tc.reason, err)
+		}
+	}
+}
+
+// TestContextEndsDuringStart: the end of a context ends the start of a process.
+func TestContextEndsDuringStart(t *testing.T) {
+	p := newPool(t, func(o *Options) { o.Args, o.WarmSize = []string{commandHostile, "no handshake"}, -1 })
+	ctx, cancel := context.WithCancelCause(t.Context())
+	failed := make(chan error, 1)
+	go func() {
+		_, err := p.Call(ctx, "upper", nil, nil)
+		failed <- err
+	}()
+	eventually(t, "a process", func() bool { return p.Stats().Started == 1 })
+	cause := errors.New("no longer needed")
+	cancel(cause)
+	eventually(t, "the end of the call", func() bool { return len(failed) == 1 })
+	if err := <-failed; !errors.Is(err, cause) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestStarterThread: processes are started by one thread, which runs nothing else and so cannot end
+// with another goroutine.
+func TestStarterThread(t *testing.T) {
+	s := newStarter()
+	defer s.stop()
+	starterThread := func() int {
+		thread := make(chan int, 1)
+		s.requests <- func() { thread <- unix.Gettid() }
+		return <-thread
+	}
+	before := starterThread()
+	var all, running sync.WaitGroup
+	running.Add(100)
+	for range 100 {
+		all.Go(func() {
+			runtime.LockOSThread() // so that each has a thread
+			defer runtime.UnlockOSThread()
+			if unix.Gettid() == before {
+				t.Error("another goroutine runs on the thread")
+			}
+			running.Done()
+			running.Wait()
+		})
+	}
+	all.Wait()
+	if after := starterThread(); after != before {
+		t.Errorf("thread %d became %d", before, after)
+	}
+}

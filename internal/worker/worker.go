@@ -1,0 +1,103 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Caller calls functions in a process that untrusted input may end.
+type Caller interface {
+	// Call calls the function `name` with a request and returns its response. While the function
+	// runs, answer returns the results of its callbacks, one at a time. If answer is nil, callbacks
+	// are refused. It must return when its context ends.
+	//
+	// The error is *Failure if the function returned an error, *Died if the process ended or was
+	// ended, and *TooLarge if a request or response has too many bytes. If ctx ends while the call
+	// is queued, the error is the cause of ctx. All other errors are failures to start a process.
+	Call(ctx context.Context, name string, request []byte, answer Answer) ([]byte, error)
+}
+
+// Answer returns the result of a callback in the parent process.
+type Answer = func(ctx context.Context, name string, request []byte) ([]byte, error)
+
+// Ask sends a callback to the parent process and returns its result. It is safe for concurrent use,
+// and callbacks are sent one at a time. After the handler has returned, it returns ErrFinished. An
+// error of the parent's Answer is *Failure.
+type Ask = func(name string, request []byte) ([]byte, error)
+
+// Handler serves calls in the worker process. It must recover panics of goroutines that it starts:
+// they end the process, and the caller takes them for a lack of memory.
+type Handler func(ctx context.Context, name string, request []byte, ask Ask) ([]byte, error)
+
+// ErrFinished is the error of a callback after its call has ended.
+var ErrFinished = errors.New("the call has ended")
+
+// Failure is an error that a function returned. It has crossed a process boundary, so only its text
+// is left.
+type Failure struct {
+	Text string
+}
+
+func (f *Failure) Error() string { return f.Text }
+
+// TooLarge is a payload that exceeds its limit. It was not sent, and the worker process goes on.
+type TooLarge struct {
+	// Payload is "request", "response", "callback" or "answer", or "name" of a call or callback.
+	Payload string
+	// Size and Max are in bytes.
+	Size, Max int64
+}
+
+func (e *TooLarge) Error() string {
+	return fmt.Sprintf("a %s of %d bytes exceeds the limit of %d bytes", e.Payload, e.Size, e.Max)
+}
+
+// Limit is the reason why a worker process ended during a call. The values are metric labels.
+type Limit string
+
+const (
+	// Memory is the memory limit of the process.
+	Memory Limit = "memory"
+	// Stack is the size of the goroutine stacks, which is exceeded by deep recursion.
+	Stack Limit = "stack"
+	// MemoryOrStack is a fatal error of the Go runtime. It has one exit status for both limits.
+	MemoryOrStack Limit = "memory or stack"
+	// CPU is the CPU time of one call.
+	CPU Limit = "cpu"
+	// Deadline is the deadline of the call's context.
+	Deadline Limit = "deadline"
+	// Cancelled is the cancellation of the call's context.
+	Cancelled Limit = "cancelled"
+	// Protocol is an invalid message of the process, or one that exceeds its maximum size.
+	Protocol Limit = "protocol"
+	// Panicked is a panic in the function.
+	Panicked Limit = "panic"
+	// Unexpected is any other end of the process: an exit status or a signal.
+	Unexpected Limit = "unexpected"
+)
+
+// Died is the end of the worker process during a call.
+type Died struct {
+	Limit Limit
+	// Text describes the end in a few words, such as "exit status 3". It contains no text of the
+	// worker process.
+	Text string
+	// Err is the cause of the context for Deadline and Cancelled, nil for all other limits.
+	Err error
+	// MaxMemory and MaxStack are the limits of the process in bytes, and MaxCPU is that of the call.
+	// They are zero if the limits are not known.
+	MaxMemory, MaxStack int64
+	MaxCPU              time.Duration
+}
+
+func (d *Died) Error() string {
+	return fmt.Sprintf("the worker process ended (%s): %s", d.Limit, d.Text)
+}
+
+// Unwrap returns the cause of the context, so that errors.Is finds context.DeadlineExceeded.
+func (d *Died) Unwrap() error { return d.Err }
