@@ -22,6 +22,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/options"
+	"github.com/pintle-dev/pintle/internal/worker"
 )
 
 // controllerOptions configure the controllers.
@@ -34,6 +35,8 @@ type controllerOptions struct {
 	Metrics  *metrics.Metrics
 	// Sender posts events; nil posts none.
 	Sender *events.Sender
+	// Workers parse and render charts.
+	Workers worker.Caller
 }
 
 // addControllers adds both controllers and their parts to the manager.
@@ -48,7 +51,7 @@ func addControllers(mgr ctrl.Manager, o controllerOptions) error {
 	}
 	return setup.Add(mgr, setup.Options{
 		Inputs:                newResolver(mgr, charts, o),
-		Helm:                  helm.NewRunner(charts, index, time.Now),
+		Helm:                  helm.NewRunner(charts, o.Workers, index, time.Now),
 		Indexed:               index.Synced(),
 		Clusters:              newConnections(o),
 		DefaultServiceAccount: o.DefaultServiceAccount,
@@ -90,7 +93,7 @@ func (o controllerOptions) defaults() helmv2.Defaults {
 // newCharts returns the store of charts, whose size is a metric.
 func newCharts(o controllerOptions) *chart.Store {
 	charts := chart.NewStore(chart.Options{
-		Client: artifactClient(o.Options), MaxBytes: o.ArtifactMaxBytes,
+		Client: artifactClient(o.Options), Workers: o.Workers, MaxBytes: o.ArtifactMaxBytes,
 		CacheBytes: o.ArtifactCacheBytes, NoCache: o.ArtifactCacheBytes == 0,
 		Now: time.Now, Downloaded: o.Metrics.Downloaded,
 	})
@@ -98,8 +101,7 @@ func newCharts(o controllerOptions) *chart.Store {
 		s := charts.Stats()
 		f.Caches = append(f.Caches,
 			metrics.Cache{Name: "chart_identities", Entries: s.Identities, Bytes: -1},
-			metrics.Cache{Name: "chart_archives", Entries: s.Archives, Bytes: s.ArchiveBytes},
-			metrics.Cache{Name: "parsed_charts", Entries: s.Parsed, Bytes: s.ParsedBytes})
+			metrics.Cache{Name: "chart_archives", Entries: s.Archives, Bytes: s.ArchiveBytes})
 	})
 	return charts
 }

@@ -7,6 +7,7 @@
 //	main.go         parses flags, and starts the manager
 //	controllers.go  adds the controllers and their parts to the manager
 //	manager.go      the manager: its cache, endpoints and leader election
+//	workers.go      worker processes, which are started from the same executable
 //	leader.go       leader election, and the restriction of writes to the leader
 //	clouds.go       access to clusters of cloud providers
 package main
@@ -34,6 +35,7 @@ import (
 )
 
 func main() {
+	serveAsWorker()
 	if err := run(); err != nil && !errors.Is(err, pflag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "pintle:", err)
 		os.Exit(1)
@@ -70,8 +72,13 @@ func run() error {
 	if sender != nil {
 		defer sender.Close()
 	}
+	workers, err := newWorkers(o)
+	if err != nil {
+		return err
+	}
+	defer workers.Close()
 	if err := addControllers(mgr, controllerOptions{
-		Options: o, Config: config, Election: election, Metrics: m, Sender: sender,
+		Options: o, Config: config, Election: election, Metrics: m, Sender: sender, Workers: workers,
 	}); err != nil {
 		return err
 	}

@@ -21,7 +21,26 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/options"
+	"github.com/pintle-dev/pintle/internal/worker"
 )
+
+// TestMain runs main if this executable is a worker process.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == worker.Command {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// TestWorkerProcess: the executable serves calls of a pool with the default options.
+func TestWorkerProcess(t *testing.T) {
+	pool := worker.New(worker.Options{})
+	defer pool.Close()
+	_, err := pool.Call(t.Context(), "no such function", nil, nil)
+	if _, ok := errors.AsType[*worker.Failure](err); !ok {
+		t.Errorf("got %v", err)
+	}
+}
 
 // TestProfilesAreOptional: profiles are served only with --enable-pprof.
 func TestProfilesAreOptional(t *testing.T) {

@@ -36,10 +36,12 @@ func mayImport() map[string][]string {
 	return map[string][]string{
 		"apiretry":                          {},
 		"attempt":                           {"cancel", "release"},
+		"bounded":                           {},
 		"cancel":                            {"release"},
-		"cel":                               {},
-		"chart":                             {"values"},
-		"cluster":                           {"apiretry"},
+		"cel":                               {"bounded"},
+		"chart":                             {"bounded", "render/remote", "worker"},
+		"chart/archive":                     {"bounded", "values"},
+		"cluster":                           {"apiretry", "bounded"},
 		"cluster/cloudauth":                 {},
 		"controller":                        {"events", "inputs", "status"},
 		"controller/capabilities":           {},
@@ -57,19 +59,19 @@ func mayImport() map[string][]string {
 		"controller/setup":                  {"cluster", "controller", "controller/capabilities", "controller/connection", "controller/helmrelease", "controller/lock", "controller/operations", "events", "helm", "inputs", "metrics"},
 		"diagnosis":                         {"readiness"},
 		"diagnosis/evidence":                {"diagnosis", "release"},
-		"drift":                             {"apiretry", "release"},
+		"drift":                             {"apiretry", "bounded", "release"},
 		"events":                            {},
-		"helm":                              {"apiretry", "cancel", "cel", "chart", "helm/apply", "helm/preview", "helm/redact", "helm/revision", "helm/storage", "helm/wait", "hookjob", "release", "render", "render/postrender", "values"},
+		"helm":                              {"apiretry", "bounded", "cancel", "cel", "chart", "helm/apply", "helm/preview", "helm/redact", "helm/revision", "helm/storage", "helm/wait", "hookjob", "release", "render", "render/remote", "values", "worker"},
 		"helm/apitest":                      {},
-		"helm/apply":                        {"apiretry", "helm/revision", "helm/storage", "helm/wait", "release"},
-		"helm/preview":                      {"render", "render/postrender"},
-		"helm/redact":                       {"diagnosis", "release"},
+		"helm/apply":                        {"apiretry", "bounded", "helm/revision", "helm/storage", "helm/wait", "release"},
+		"helm/preview":                      {"bounded", "render/postrender", "values"},
+		"helm/redact":                       {"bounded", "diagnosis", "release"},
 		"helm/revision":                     {"helm/storage", "release"},
 		"helm/storage":                      {"release", "values"},
 		"helm/storage/storagetest":          {"helm/apitest", "helm/storage"},
 		"helm/wait":                         {"cancel", "cel", "readiness", "release"},
-		"hookjob":                           {},
-		"inputs":                            {"cel", "chart", "readiness", "release", "values"},
+		"hookjob":                           {"bounded"},
+		"inputs":                            {"bounded", "cel", "chart", "readiness", "release", "values"},
 		"leader":                            {},
 		"metrics":                           {"release", "status"},
 		"oomwatch":                          {},
@@ -77,13 +79,17 @@ func mayImport() map[string][]string {
 		"options":                           {},
 		"readiness":                         {},
 		"release":                           {},
-		"render":                            {"values"},
-		"render/postrender":                 {},
+		"render":                            {"bounded"},
+		"render/handler":                    {"chart/archive", "helm/preview", "render/postrender", "render/remote", "worker"},
+		"render/postrender":                 {"bounded"},
+		"render/remote":                     {"bounded", "worker", "worker/wire"},
 		"scenario":                          {"diagnosis", "release", "status"},
 		"status":                            {"operation", "release"},
-		"values":                            {},
+		"values":                            {"bounded"},
 		"watch":                             {},
-		"main":                              {"chart", "cluster", "cluster/cloudauth", "controller", "controller/setup", "events", "helm", "helm/storage", "inputs", "leader", "metrics", "oomwatch", "options"},
+		"worker":                            {},
+		"worker/wire":                       {},
+		"main":                              {"chart", "cluster", "cluster/cloudauth", "controller", "controller/setup", "events", "helm", "helm/storage", "inputs", "leader", "metrics", "oomwatch", "options", "render/handler", "render/remote", "worker"},
 	}
 }
 
@@ -93,7 +99,8 @@ func pure() map[string][]string {
 	return map[string][]string{
 		// readiness decides whether a Job has ended.
 		"diagnosis": {"k8s.io/api", packages + "readiness"},
-		"hookjob":   {"k8s.io/api", "k8s.io/apimachinery/pkg", "sigs.k8s.io/yaml"},
+		"bounded":   {"go.yaml.in/yaml", "sigs.k8s.io/yaml"},
+		"hookjob":   {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "bounded"},
 		"operation": {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "readiness"},
 		"readiness": {"github.com/fluxcd/cli-utils/pkg/kstatus/status", "k8s.io/api", "k8s.io/apimachinery/pkg"},
 		// equality compares a status with one that was stored.
@@ -253,8 +260,8 @@ func TestLibraries(t *testing.T) {
 	}{
 		{
 			libraries: []string{"helm.sh/helm"},
-			direct:    []string{"helm", "helm/apply", "helm/preview", "helm/redact", "helm/revision", "helm/storage", "helm/storage/storagetest", "helm/wait", "chart", "render", "render/postrender", "values"},
-			indirect:  []string{"inputs", "controller", "main"},
+			direct:    []string{"helm", "helm/apply", "helm/preview", "helm/redact", "helm/revision", "helm/storage", "helm/storage/storagetest", "helm/wait", "chart/archive", "render", "render/handler", "render/postrender", "render/remote", "values"},
+			indirect:  []string{"chart", "inputs", "controller", "main"},
 		},
 		{
 			// They are large, and inspect the machine when they are initialized.
@@ -333,6 +340,9 @@ func TestOnePlace(t *testing.T) {
 		"record an event": {"All events are built by status.", []string{controllers + "recorder.go", "internal/events/recorder.go"}},
 		"make a recorder": {"Events of another recorder lack the annotations of their object, and are not posted.", []string{controllers + "recorder.go"}},
 		"Requeue":         {"It is deprecated, and has no delay.", nil},
+		"decode YAML": {"Aliases of untrusted YAML expand to any size.", []string{
+			"internal/bounded/aliases.go", "internal/bounded/yaml.go", "internal/helm/apitest/server.go", "internal/helm/apply/builder.go",
+		}},
 	} {
 		got := calls[call]
 		slices.Sort(got)
@@ -404,6 +414,9 @@ func callIn(e *ast.CallExpr) string {
 	if !ok {
 		return ""
 	}
+	if of, ok := f.X.(*ast.Ident); ok && strings.HasPrefix(of.Name, "yaml") && decodesYAML(f.Sel.Name) {
+		return "decode YAML"
+	}
 	switch f.Sel.Name {
 	case "IsConflict":
 		return "IsConflict"
@@ -422,6 +435,11 @@ func callIn(e *ast.CallExpr) string {
 		}
 	}
 	return ""
+}
+
+// decodesYAML reports whether a function of a YAML package decodes.
+func decodesYAML(name string) bool {
+	return slices.Contains([]string{"Unmarshal", "UnmarshalStrict", "YAMLToJSON", "YAMLToJSONStrict", "NewDecoder", "NewYAMLToJSONDecoder", "NewYAMLOrJSONDecoder", "ToJSON"}, name)
 }
 
 func literalIn(l *ast.CompositeLit) string {

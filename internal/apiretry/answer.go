@@ -170,8 +170,8 @@ func (a Answer) webhook() string {
 	return ""
 }
 
-// classifyError classifies a request without an answer. An unverified certificate is a wrong
-// configuration, which repeating the request does not change.
+// classifyError classifies a request without an answer. Repeating the request changes neither an
+// unverified certificate, which is a wrong configuration, nor an answer that is too large.
 func classifyError(err error) Class {
 	var (
 		outage     *Outage
@@ -179,11 +179,12 @@ func classifyError(err error) Class {
 		unverified *tls.CertificateVerificationError
 		request    *url.Error
 		lost       *lostError
+		tooLarge   *TooLargeError
 	)
 	switch {
 	case errors.As(err, &outage), errors.As(err, &notSent) && notSent.NotSent(), errors.Is(err, context.Canceled):
 		return Final
-	case errors.As(err, &unverified):
+	case errors.As(err, &unverified), errors.As(err, &tooLarge):
 		return Answered
 	case errors.As(err, &request), errors.As(err, &lost):
 		return Transient

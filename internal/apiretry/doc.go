@@ -11,6 +11,7 @@
 //
 //	leader.go     repeats requests that are part of no action, once
 //	transport.go  repeats the requests of a client
+//	limit.go      limits the size of answers
 //	create.go     recognizes the object that an earlier attempt has created
 //	retrier.go    the budget of one action: back-off, outages, the slot of the action
 //	faults.go     which servers have failed a short time ago, and may deny requests wrongly

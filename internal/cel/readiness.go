@@ -43,6 +43,7 @@ func CompileReadinessChecks(rules []helmv2.CustomHealthCheck) (*ReadinessChecks,
 		return nil, nil //nolint:nilnil // there are no checks
 	}
 	c := &ReadinessChecks{checks: map[schema.GroupKind]check{}}
+	var compiler Compiler
 	for i, rule := range rules {
 		path := fmt.Sprintf("spec.healthCheckExprs[%d]", i)
 		gv, err := schema.ParseGroupVersion(rule.APIVersion)
@@ -53,14 +54,14 @@ func CompileReadinessChecks(rules []helmv2.CustomHealthCheck) (*ReadinessChecks,
 		if _, twice := c.checks[gk]; twice {
 			return nil, fmt.Errorf("%s: there is another rule for kind '%s' of group '%s'", path, gk.Kind, gk.Group)
 		}
-		if c.checks[gk], err = compileCheck(rule); err != nil {
+		if c.checks[gk], err = compileCheck(rule, &compiler); err != nil {
 			return nil, fmt.Errorf("%s.%w", path, err)
 		}
 	}
 	return c, nil
 }
 
-func compileCheck(rule helmv2.CustomHealthCheck) (check, error) {
+func compileCheck(rule helmv2.CustomHealthCheck, compiler *Compiler) (check, error) {
 	var all check
 	for _, part := range []struct {
 		field, text string
@@ -73,7 +74,7 @@ func compileCheck(rule helmv2.CustomHealthCheck) (check, error) {
 		if part.text == "" && part.status != Current {
 			continue
 		}
-		e, err := Parse(part.text)
+		e, err := compiler.Parse(part.text)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", part.field, err)
 		}

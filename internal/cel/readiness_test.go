@@ -99,3 +99,20 @@ func TestRejectedChecks(t *testing.T) {
 		}
 	}
 }
+
+// TestChecksTogether: the expressions of all checks have one limit.
+func TestChecksTogether(t *testing.T) {
+	t.Parallel()
+	var rules []helmv2.CustomHealthCheck
+	for i := range 3 {
+		text := "'" + strings.Repeat("x", 15_000) + "'=='a'"
+		rules = append(rules, helmv2.CustomHealthCheck{APIVersion: "v1", Kind: fmt.Sprint("Kind", i), InProgress: text, Failed: text, Current: text})
+	}
+	if _, err := CompileReadinessChecks(rules[:2]); err != nil {
+		t.Error(err)
+	}
+	const want = "all expressions together have more than 131072 bytes"
+	if _, err := CompileReadinessChecks(rules); err == nil || !strings.HasPrefix(err.Error(), "spec.healthCheckExprs[2].current: ") || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("nine expressions: %v", err)
+	}
+}

@@ -4,7 +4,6 @@
 package chart
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,8 +13,8 @@ import (
 	"strings"
 
 	"github.com/opencontainers/go-digest"
-	helmchart "helm.sh/helm/v3/pkg/chart"
-	"helm.sh/helm/v3/pkg/chart/loader"
+
+	"github.com/pintle-dev/pintle/internal/render/remote"
 )
 
 // ErrNotFound means that the artifact server does not have the artifact. Usually the source has a
@@ -52,25 +51,16 @@ type Identity struct {
 // result is the result of a download. It does not change.
 type result struct {
 	archive []byte
-	// chart is the parsed archive, which must not be changed; nil if it was not parsed.
-	chart *helmchart.Chart
-	err   error
+	err     error
 }
 
-// parse returns the chart of the archive. If it is r.chart, it is shared with others.
-func (r *result) parse(a Artifact) (*helmchart.Chart, error) {
-	if r.err != nil || r.chart != nil {
-		return r.chart, r.err
+// Unreadable returns the error of reading the archive with the URL of the artifact.
+func (a Artifact) Unreadable(err error) error {
+	var bad *remote.Unloadable
+	if errors.As(err, &bad) {
+		return fmt.Errorf("chart in %s %s", redacted(a.URL), bad.Text)
 	}
-	err := checkArchive(r.archive)
-	if err != nil {
-		return nil, fmt.Errorf("chart in %s is rejected: %w", redacted(a.URL), err)
-	}
-	c, err := loader.LoadArchive(bytes.NewReader(r.archive))
-	if err != nil {
-		return nil, fmt.Errorf("chart in %s cannot be read: %w", redacted(a.URL), err)
-	}
-	return c, nil
+	return fmt.Errorf("chart in %s cannot be read: %w", redacted(a.URL), err)
 }
 
 // get downloads and verifies the artifact.

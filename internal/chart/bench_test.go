@@ -66,7 +66,7 @@ func large(tb testing.TB) []byte {
 	return archive(tb, files)
 }
 
-// BenchmarkParse and BenchmarkCopy compare parsing a chart with copying it.
+// BenchmarkParse measures the parser of Helm.
 func BenchmarkParse(b *testing.B) {
 	for name, data := range map[string][]byte{"bench": benched(b), "large": large(b)} {
 		b.Run(fmt.Sprintf("%s-%dkB", name, len(data)>>10), func(b *testing.B) {
@@ -76,22 +76,6 @@ func BenchmarkParse(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-		})
-	}
-}
-
-func BenchmarkCopy(b *testing.B) {
-	for name, data := range map[string][]byte{"bench": benched(b), "large": large(b)} {
-		b.Run(fmt.Sprintf("%s-%dkB", name, len(data)>>10), func(b *testing.B) {
-			c, err := loader.LoadArchive(bytes.NewReader(data))
-			if err != nil {
-				b.Fatal(err)
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				_ = copyOf(c)
-			}
-			b.ReportMetric(float64(sizeOf(c)), "bytes-counted")
 		})
 	}
 }
@@ -128,7 +112,7 @@ func BenchmarkLoad(b *testing.B) {
 func filled(b *testing.B, data []byte, limit int64) (*Store, Artifact) {
 	b.Helper()
 	srv := newServer(data)
-	s := NewStore(Options{Client: &http.Client{Transport: srv}, MaxBytes: 1 << 30, CacheBytes: limit, NoCache: limit == 0, Grace: time.Minute})
+	s := NewStore(Options{Workers: workers(), Client: &http.Client{Transport: srv}, MaxBytes: 1 << 30, CacheBytes: limit, NoCache: limit == 0, Grace: time.Minute})
 	_, a, err := s.Identify(b.Context(), srv.artifact("well", "a"), "app")
 	if err != nil {
 		b.Fatal(err)

@@ -5,7 +5,6 @@ package chart
 
 import (
 	"context"
-	"fmt"
 	"time"
 )
 
@@ -126,30 +125,4 @@ func (s *Store) dropWaiters(d *download) {
 			delete(s.waiting, waiter)
 		}
 	}
-}
-
-// fetch downloads an artifact, and caches its bytes and identity. A panic of a parser on hostile
-// input becomes an error.
-func (s *Store) fetch(ctx context.Context, a Artifact) (r *result) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			r = &result{err: fmt.Errorf("chart in %s cannot be read: %v", redacted(a.URL), cause)}
-		}
-	}()
-	archive, err := a.get(ctx, s.client, s.maxBytes)
-	if err != nil {
-		return &result{err: err}
-	}
-	s.mu.Lock()
-	s.cache.keepArchive(a.Digest, archive)
-	_, known := s.cache.identities.Get(a.Digest)
-	s.mu.Unlock()
-	r = &result{archive: archive}
-	if known {
-		return r
-	}
-	if r.chart, r.err = r.parse(a); r.err == nil {
-		s.identify(a.Digest, r.chart)
-	}
-	return r
 }

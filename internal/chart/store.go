@@ -11,7 +11,8 @@ import (
 	"sync"
 	"time"
 
-	helmchart "helm.sh/helm/v3/pkg/chart"
+	"github.com/pintle-dev/pintle/internal/render/remote"
+	"github.com/pintle-dev/pintle/internal/worker"
 )
 
 // Pending is the error of Identify and Fetch while an artifact is downloaded. After Ended, the same
@@ -29,9 +30,10 @@ type Pending struct {
 // Error implements error. The text does not change during a download.
 func (p *Pending) Error() string { return "artifact " + p.URL + " has not been downloaded yet" }
 
-// Store downloads and caches artifacts. It is safe for concurrent use.
+// Store downloads and caches artifacts. It does not parse them. It is safe for concurrent use.
 type Store struct {
 	client   *http.Client
+	charts   *remote.Client
 	maxBytes int64
 	grace    time.Duration
 	// observe is called after each download, and clock measures it.
@@ -53,9 +55,11 @@ type Store struct {
 type Options struct {
 	// Client downloads artifacts. Its Timeout bounds a download. It is required.
 	Client *http.Client
+	// Workers parse archives. They are required.
+	Workers worker.Caller
 	// MaxBytes is the size of the largest accepted artifact. It is required.
 	MaxBytes int64
-	// CacheBytes is the size of the cache of artifacts and charts; zero is DefaultCacheBytes.
+	// CacheBytes is the size of the cache of artifacts; zero is DefaultCacheBytes.
 	CacheBytes int64
 	// NoCache disables the cache.
 	NoCache bool
@@ -71,7 +75,7 @@ type Options struct {
 // NewStore returns an empty store.
 func NewStore(o Options) *Store {
 	s := &Store{
-		client: o.Client, maxBytes: o.MaxBytes, grace: cmp.Or(o.Grace, DefaultGrace),
+		client: o.Client, charts: remote.New(o.Workers), maxBytes: o.MaxBytes, grace: cmp.Or(o.Grace, DefaultGrace),
 		clock: o.Now, observe: o.Downloaded,
 		running: map[string]*download{}, hosts: map[string]*host{}, waiting: map[string]*download{},
 	}
@@ -88,11 +92,9 @@ func NewStore(o Options) *Store {
 
 // Stats holds counts of the cache.
 type Stats struct {
-	// Identities is the number of cached identities, Archives that of downloaded archives, Parsed
-	// that of parsed charts.
-	Identities, Archives, Parsed int
-	// ArchiveBytes is exact, ParsedBytes is an estimate.
-	ArchiveBytes, ParsedBytes int64
+	// Identities is the number of cached identities, Archives that of downloaded archives.
+	Identities, Archives int
+	ArchiveBytes         int64
 }
 
 // Stats returns the current counts of the cache.
@@ -100,10 +102,7 @@ func (s *Store) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.cache
-	return Stats{
-		Identities: c.identities.Len(), Archives: c.archives.Len(), Parsed: c.parsed.Len(),
-		ArchiveBytes: c.archiveBytes, ParsedBytes: c.parsedBytes,
-	}
+	return Stats{Identities: c.facts.Len(), Archives: c.archives.Len(), ArchiveBytes: c.archiveBytes}
 }
 
 // Identify returns the identity of an artifact's chart, and the artifact, with its bytes if it was
@@ -112,11 +111,11 @@ func (s *Store) Stats() Stats {
 func (s *Store) Identify(ctx context.Context, a Artifact, waiter string) (Identity, Artifact, error) {
 	s.mu.Lock()
 	a.result = s.takeResult(a, waiter)
-	known, ok := s.cache.identities.Get(a.Digest)
+	known, ok := s.cache.facts.Get(a.Digest)
 	archive, cached := s.cache.archives.Get(a.Digest)
 	s.mu.Unlock()
 	if ok {
-		return known.id, a, nil
+		return identityOf(known), a, nil
 	}
 	if !a.Fetched() && cached {
 		a.result = &result{archive: archive}
@@ -127,39 +126,31 @@ func (s *Store) Identify(ctx context.Context, a Artifact, waiter string) (Identi
 			return Identity{}, a, err
 		}
 	}
-	c, err := a.result.parse(a)
-	if err != nil {
-		return Identity{}, a, err
+	if a.result.err != nil {
+		return Identity{}, a, a.result.err
 	}
-	return s.identify(a.Digest, c).id, a, nil
+	facts, err := s.Facts(ctx, a)
+	return identityOf(facts), a, err
 }
 
-// identify caches and returns the identity and cluster reads of a parsed chart.
-func (s *Store) identify(digest string, c *helmchart.Chart) identified {
-	known := identified{
-		id:    Identity{Name: c.Metadata.Name, Version: c.Metadata.Version, AppVersion: c.Metadata.AppVersion},
-		reads: readsOf(c),
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.cache.identities.Add(digest, known)
-	return known
+func identityOf(f remote.Facts) Identity {
+	return Identity{Name: f.Name, Version: f.Version, AppVersion: f.AppVersion}
 }
 
-// Reads returns the cluster reads of an artifact's chart. They are cached with the identity.
-// Otherwise Reads waits for a download as Load does.
-func (s *Store) Reads(ctx context.Context, a Artifact) (ClusterReads, error) {
+// Facts returns the facts of an artifact's chart. Unless they are cached, Facts waits for a
+// download as Load does.
+func (s *Store) Facts(ctx context.Context, a Artifact) (remote.Facts, error) {
 	s.mu.Lock()
-	known, ok := s.cache.identities.Get(a.Digest)
+	known, ok := s.cache.facts.Get(a.Digest)
 	s.mu.Unlock()
 	if ok {
-		return known.reads, nil
+		return known, nil
 	}
-	c, err := s.Load(ctx, a)
+	archive, err := s.Load(ctx, a)
 	if err != nil {
-		return ClusterReads{}, err
+		return remote.Facts{}, err
 	}
-	return s.identify(a.Digest, c).reads, nil
+	return s.identify(ctx, a, archive)
 }
 
 // Fetch returns the artifact with its bytes, so that Load does not download them. The artifact is a
@@ -183,54 +174,29 @@ func (s *Store) Fetch(ctx context.Context, a Artifact, waiter string) (Artifact,
 	if a.result.err != nil {
 		return a, a.result.err
 	}
-	// Many actions may be queued. Each one keeps a reference to the archive, which is shared, and
-	// none keeps a parsed chart.
-	s.keep(a.Digest, a.result.chart)
-	a.result = &result{archive: a.result.archive}
+	// Many actions may be queued. Each one keeps a reference to the archive, which is shared.
 	return a, nil
 }
 
-// Load returns a new parsed chart, which the caller may change. Unless the artifact is fetched or
-// cached, Load waits until a download has ended.
-func (s *Store) Load(ctx context.Context, a Artifact) (*helmchart.Chart, error) {
+// Load returns the archive of an artifact, which must not be changed. Unless the artifact is fetched
+// or cached, Load waits until a download has ended.
+func (s *Store) Load(ctx context.Context, a Artifact) ([]byte, error) {
+	if a.Fetched() {
+		return a.result.archive, nil
+	}
 	s.mu.Lock()
-	known, parsed := s.cache.parsed.Get(a.Digest)
 	archive, cached := s.cache.archives.Get(a.Digest)
 	s.mu.Unlock()
-	switch {
-	case parsed:
-		return copyOf(known.chart), nil
-	case a.Fetched():
-	case cached:
-		a.result = &result{archive: archive}
-	default:
-		d, _ := s.download(ctx, a)
-		select {
-		case <-d.ended:
-			a.result = d.result
-		case <-ctx.Done():
-			return nil, waitError(ctx, a)
-		}
+	if cached {
+		return archive, nil
 	}
-	c, err := a.result.parse(a)
-	if err != nil {
-		return nil, err
+	d, _ := s.download(ctx, a)
+	select {
+	case <-d.ended:
+		return d.result.archive, d.result.err
+	case <-ctx.Done():
+		return nil, waitError(ctx, a)
 	}
-	if kept := s.keep(a.Digest, c); !kept && a.result.chart == nil {
-		// Only this call has a reference to the chart.
-		return c, nil
-	}
-	return copyOf(c), nil
-}
-
-// keep adds a parsed chart to the cache and reports whether it did. A nil chart is ignored.
-func (s *Store) keep(digest string, c *helmchart.Chart) bool {
-	if c == nil {
-		return false
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.cache.keepParsed(digest, c)
 }
 
 // await returns the result of a download. If it does not end in time, await registers the waiter
@@ -274,4 +240,38 @@ func (s *Store) takeResult(a Artifact, waiter string) *result {
 
 func waitError(ctx context.Context, a Artifact) error {
 	return fmt.Errorf("the wait for artifact %s ended: %w", redacted(a.URL), context.Cause(ctx))
+}
+
+// fetch downloads an artifact, and caches its bytes and facts. A panic on hostile input becomes an
+// error.
+func (s *Store) fetch(ctx context.Context, a Artifact) (r *result) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			r = &result{err: fmt.Errorf("chart in %s cannot be read: %v", redacted(a.URL), cause)}
+		}
+	}()
+	archive, err := a.get(ctx, s.client, s.maxBytes)
+	if err != nil {
+		return &result{err: err}
+	}
+	s.mu.Lock()
+	s.cache.keepArchive(a.Digest, archive)
+	known := s.cache.facts.Contains(a.Digest)
+	s.mu.Unlock()
+	if !known {
+		_, err = s.identify(ctx, a, archive)
+	}
+	return &result{archive: archive, err: err}
+}
+
+// identify returns and caches the facts of an archive.
+func (s *Store) identify(ctx context.Context, a Artifact, archive []byte) (remote.Facts, error) {
+	facts, err := s.charts.Identify(ctx, a.Digest, archive)
+	if err != nil {
+		return facts, a.Unreadable(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cache.facts.Add(a.Digest, facts)
+	return facts, nil
 }

@@ -8,7 +8,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -23,10 +22,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
-	helmchart "helm.sh/helm/v3/pkg/chart"
+
+	"github.com/pintle-dev/pintle/internal/render/handler"
+	"github.com/pintle-dev/pintle/internal/render/remote"
+	"github.com/pintle-dev/pintle/internal/worker"
 )
 
 const megabyte = 1 << 20
+
+// workers returns a worker that parses charts in this process.
+func workers() worker.Caller { return worker.Local{Handler: handler.New()} }
 
 // pack returns the archive of a chart with one template.
 func pack(t *testing.T, name, version string) []byte {
@@ -178,13 +183,17 @@ func TestLoad(t *testing.T) {
 			if limit == 0 {
 				limit = megabyte
 			}
-			s := NewStore(Options{Client: &http.Client{Timeout: 10 * time.Second}, MaxBytes: limit, Grace: time.Minute})
+			s := NewStore(Options{Workers: workers(), Client: &http.Client{Timeout: 10 * time.Second}, MaxBytes: limit, Grace: time.Minute})
 			a := Artifact{URL: server.URL + "/chart.tgz", Digest: tc.digest}
 
 			var got want
-			c, err := s.Load(t.Context(), a)
+			_, err := s.Load(t.Context(), a)
 			if err == nil {
-				got.identity = &Identity{Name: c.Metadata.Name, Version: c.Metadata.Version, AppVersion: c.Metadata.AppVersion}
+				f, err := s.Facts(t.Context(), a)
+				if err != nil {
+					t.Error(err)
+				}
+				got.identity = &Identity{Name: f.Name, Version: f.Version, AppVersion: f.AppVersion}
 			} else {
 				got.notFound = errors.Is(err, ErrNotFound)
 				if got.err = err.Error(); tc.want.err != "" && strings.Contains(got.err, tc.want.err) {
@@ -210,7 +219,7 @@ func TestLoad(t *testing.T) {
 // TestLoadBadURL: the error contains an invalid URL.
 func TestLoadBadURL(t *testing.T) {
 	t.Parallel()
-	s := NewStore(Options{Client: http.DefaultClient, MaxBytes: megabyte, Grace: time.Minute})
+	s := NewStore(Options{Workers: workers(), Client: http.DefaultClient, MaxBytes: megabyte, Grace: time.Minute})
 	_, err := s.Load(t.Context(), Artifact{URL: "http://\x00", Digest: digest.FromString("").String()})
 	if err == nil || !strings.Contains(err.Error(), "artifact URL") {
 		t.Errorf("the error does not name the URL: %v", err)
@@ -231,7 +240,7 @@ func TestFailuresAreNotKept(t *testing.T) {
 		_, _ = w.Write(good)
 	}))
 	defer server.Close()
-	s := NewStore(Options{Client: server.Client(), MaxBytes: megabyte, Grace: time.Minute})
+	s := NewStore(Options{Workers: workers(), Client: server.Client(), MaxBytes: megabyte, Grace: time.Minute})
 	a := Artifact{URL: server.URL, Digest: digest.FromBytes(good).String()}
 	if _, _, err := s.Identify(t.Context(), a, "app"); err == nil {
 		t.Fatal("a 503 is an error")
@@ -246,7 +255,7 @@ func TestFailuresAreNotKept(t *testing.T) {
 func TestLoadDownloadsOnce(t *testing.T) {
 	t.Parallel()
 	a, requests := artifactServer(t, pack(t, "note", "1.2.3"))
-	s := NewStore(Options{Client: http.DefaultClient, MaxBytes: megabyte, Grace: time.Minute})
+	s := NewStore(Options{Workers: workers(), Client: http.DefaultClient, MaxBytes: megabyte, Grace: time.Minute})
 	for range 3 {
 		if _, err := s.Load(t.Context(), a); err != nil {
 			t.Fatal(err)
@@ -262,38 +271,6 @@ func TestLoadDownloadsOnce(t *testing.T) {
 	elsewhere := Artifact{URL: a.URL + "?elsewhere", Digest: a.Digest}
 	if _, err := s.Load(t.Context(), elsewhere); err != nil || requests.Load() != 1 {
 		t.Errorf("known bytes were downloaded from another URL: %d requests, %v", requests.Load(), err)
-	}
-}
-
-// TestChartsAreIndependent: changes of a loaded chart do not affect other calls.
-func TestChartsAreIndependent(t *testing.T) {
-	t.Parallel()
-	a, _ := artifactServer(t, pack(t, "note", "1.2.3"))
-	s := NewStore(Options{Client: http.DefaultClient, MaxBytes: megabyte, Grace: time.Minute})
-	load := func() *helmchart.Chart {
-		t.Helper()
-		c, err := s.Load(t.Context(), a)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
-	}
-	spoiled := load()
-	spoiled.Metadata.Version = "6.6.6"
-	spoiled.Values["message"] = "spoiled"
-	for i := range spoiled.Templates[0].Data {
-		spoiled.Templates[0].Data[i] = 'x'
-	}
-	for i := range spoiled.Raw[0].Data {
-		spoiled.Raw[0].Data[i] = 'x'
-	}
-	fresh := load()
-	if fresh.Metadata.Version != "1.2.3" || fresh.Values["message"] != "default" ||
-		!strings.HasPrefix(string(fresh.Templates[0].Data), "apiVersion: v1") {
-		t.Errorf("a change of one chart affected another: %+v, %v, %q", fresh.Metadata, fresh.Values, fresh.Templates[0].Data)
-	}
-	if id, _, err := s.Identify(t.Context(), a, "app"); err != nil || id.Version != "1.2.3" {
-		t.Errorf("a change of a chart affected its identity: %+v, %v", id, err)
 	}
 }
 
@@ -328,64 +305,12 @@ func TestEviction(t *testing.T) {
 	check("an archive as large as the cache evicts all others", want{size: limit, kept: []string{"whole"}})
 }
 
-// TestParsedChartsMakeRoom: archives have precedence over parsed charts.
-func TestParsedChartsMakeRoom(t *testing.T) {
-	t.Parallel()
-	parsed := func(size int) *helmchart.Chart {
-		return &helmchart.Chart{Raw: []*helmchart.File{{Data: make([]byte, size-fileOverhead-valueOverhead)}}}
-	}
-	const limit = 10_000
-	c := newCache(limit)
-	type want struct {
-		size int64
-		kept []string
-	}
-	check := func(reason string, w want) {
-		t.Helper()
-		if diff := cmp.Diff(w, want{size: c.parsedBytes, kept: c.parsed.Keys()}, cmp.AllowUnexported(want{})); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", reason, diff)
-		}
-	}
-	c.keepArchive("a", make([]byte, 1000))
-	for _, key := range []string{"a", "b", "c"} {
-		c.keepParsed(key, parsed(3000))
-	}
-	check("parsed charts that fit beside the archives are cached", want{size: 9000, kept: []string{"a", "b", "c"}})
-	c.keepParsed("a", parsed(3000))
-	check("the same chart counts once", want{size: 9000, kept: []string{"a", "b", "c"}})
-	c.keepParsed("d", parsed(3000))
-	check("the least recently used one is evicted", want{size: 9000, kept: []string{"b", "c", "d"}})
-	c.keepParsed("huge", parsed(9001))
-	check("a chart that does not fit beside the archives is not cached", want{size: 9000, kept: []string{"b", "c", "d"}})
-	c.keepArchive("e", make([]byte, 1000))
-	check("an archive evicts parsed charts", want{size: 6000, kept: []string{"c", "d"}})
-	if got := c.archives.Keys(); len(got) != 2 {
-		t.Errorf("parsed charts evicted archives: %v", got)
-	}
-}
-
-// TestSizeOf: shared memory counts once, and values count.
-func TestSizeOf(t *testing.T) {
-	t.Parallel()
-	data := make([]byte, 1000)
-	sub := &helmchart.Chart{Raw: []*helmchart.File{{Data: data}}}
-	c := &helmchart.Chart{
-		Raw: []*helmchart.File{{Data: data}}, Templates: []*helmchart.File{{Data: data}}, Files: []*helmchart.File{{Data: make([]byte, 10)}},
-		Values: map[string]any{"key": []any{"value", 1.0}},
-	}
-	c.AddDependency(sub)
-	want := int64(1000 + 10 + 4*fileOverhead + len("key") + len("value") + 5*valueOverhead)
-	if got := sizeOf(c); got != want {
-		t.Errorf("%d bytes, want %d", got, want)
-	}
-}
-
 // TestLoadEvicted: evicted archives are downloaded again, but their identity is known.
 func TestLoadEvicted(t *testing.T) {
 	t.Parallel()
 	data := pack(t, "note", "1.2.3")
 	a, requests := artifactServer(t, data)
-	s := NewStore(Options{Client: http.DefaultClient, MaxBytes: megabyte, Grace: time.Minute})
+	s := NewStore(Options{Workers: workers(), Client: http.DefaultClient, MaxBytes: megabyte, Grace: time.Minute})
 	if _, _, err := s.Identify(t.Context(), a, "app"); err != nil {
 		t.Fatal(err)
 	}
@@ -425,39 +350,27 @@ func (g *gate) RoundTrip(req *http.Request) (*http.Response, error) {
 	return rec.Result(), nil
 }
 
-// TestConcurrentLoadsShareOneDownload: concurrent calls download an artifact once, and each gets a
-// chart of its own.
+// TestConcurrentLoadsShareOneDownload: concurrent calls download an artifact once.
 func TestConcurrentLoadsShareOneDownload(t *testing.T) {
 	t.Parallel()
 	data := pack(t, "note", "1.2.3")
 	synctest.Test(t, func(t *testing.T) {
 		g := &gate{open: make(chan struct{}), data: map[string][]byte{"/chart": data}}
-		s := NewStore(Options{Client: &http.Client{Transport: g, Timeout: time.Minute}, MaxBytes: megabyte})
+		s := NewStore(Options{Workers: workers(), Client: &http.Client{Transport: g, Timeout: time.Minute}, MaxBytes: megabyte})
 		a := Artifact{URL: "http://source/chart", Digest: digest.FromBytes(data).String()}
-		charts := make(chan *helmchart.Chart, 8)
 		var wg sync.WaitGroup
-		for range cap(charts) {
+		for range 8 {
 			wg.Go(func() {
-				c, err := s.Load(t.Context(), a)
-				if err != nil {
-					t.Error(err)
+				if got, err := s.Load(t.Context(), a); err != nil || !bytes.Equal(got, data) {
+					t.Errorf("%d bytes, %v", len(got), err)
 				}
-				charts <- c
 			})
 		}
 		synctest.Wait()
 		close(g.open)
 		wg.Wait()
-		close(charts)
 		if n := g.requests.Load(); n != 1 {
 			t.Errorf("%d downloads of the same chart at the same time", n)
-		}
-		seen := map[*helmchart.Chart]bool{}
-		for c := range charts {
-			if seen[c] {
-				t.Error("two callers have the same chart")
-			}
-			seen[c] = true
 		}
 	})
 }
@@ -469,7 +382,7 @@ func TestCancelledCallerDoesNotAffectOthers(t *testing.T) {
 	data := pack(t, "note", "1.2.3")
 	synctest.Test(t, func(t *testing.T) {
 		g := &gate{open: make(chan struct{}), data: map[string][]byte{"/chart": data}}
-		s := NewStore(Options{Client: &http.Client{Transport: g, Timeout: time.Minute}, MaxBytes: megabyte})
+		s := NewStore(Options{Workers: workers(), Client: &http.Client{Transport: g, Timeout: time.Minute}, MaxBytes: megabyte})
 		a := Artifact{URL: "http://source/chart", Digest: digest.FromBytes(data).String()}
 		errs := map[string]chan error{"first": make(chan error, 1), "second": make(chan error, 1), "third": make(chan error, 1)}
 		load := func(ctx context.Context, caller string) {
@@ -522,7 +435,7 @@ func TestTimeoutBoundsTheDownload(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := &gate{open: make(chan struct{})}
-		s := NewStore(Options{Client: &http.Client{Transport: g, Timeout: time.Minute}, MaxBytes: megabyte})
+		s := NewStore(Options{Workers: workers(), Client: &http.Client{Transport: g, Timeout: time.Minute}, MaxBytes: megabyte})
 		begun := time.Now()
 		_, err := s.Load(t.Context(), Artifact{URL: "http://source/chart", Digest: digest.FromString("never").String()})
 		if err == nil || time.Since(begun) != time.Minute {
@@ -538,7 +451,7 @@ func TestLostArtifactDoesNotAffectAnotherServer(t *testing.T) {
 	data := pack(t, "note", "1.2.3")
 	synctest.Test(t, func(t *testing.T) {
 		g := &gate{open: make(chan struct{}), data: map[string][]byte{"/there": data}}
-		s := NewStore(Options{Client: &http.Client{Transport: g, Timeout: time.Minute}, MaxBytes: megabyte})
+		s := NewStore(Options{Workers: workers(), Client: &http.Client{Transport: g, Timeout: time.Minute}, MaxBytes: megabyte})
 		lost, there := make(chan error, 1), make(chan error, 1)
 		d := digest.FromBytes(data).String()
 		go func() { _, err := s.Load(t.Context(), Artifact{URL: "http://a/lost", Digest: d}); lost <- err }()
@@ -555,15 +468,42 @@ func TestLostArtifactDoesNotAffectAnotherServer(t *testing.T) {
 	})
 }
 
-// TestLoadRandomBytes: random bytes are errors, and do not panic.
-func TestLoadRandomBytes(t *testing.T) {
+// TestFacts: facts are cached with the identity, also if no archives are cached.
+func TestFacts(t *testing.T) {
 	t.Parallel()
-	for size := 0; size < 4096; size += 511 {
-		data := make([]byte, size)
-		_, _ = rand.Read(data)
-		a, _ := artifactServer(t, data)
-		if _, err := NewStore(Options{Client: http.DefaultClient, MaxBytes: megabyte}).Load(t.Context(), a); err == nil {
-			t.Errorf("%d random bytes were loaded", size)
+	a, requests := artifactServer(t, pack(t, "note", "1.2.3"))
+	s := NewStore(Options{Workers: workers(), Client: http.DefaultClient, MaxBytes: megabyte, Grace: time.Minute, NoCache: true})
+	for range 2 {
+		if got, err := s.Facts(t.Context(), a); err != nil || got != (remote.Facts{Name: "note", Version: "1.2.3", AppVersion: "9"}) {
+			t.Errorf("facts %+v, %v", got, err)
 		}
 	}
+	if requests.Load() != 1 {
+		t.Errorf("%d requests", requests.Load())
+	}
+	if _, err := s.Facts(t.Context(), Artifact{URL: "http://\x00"}); err == nil {
+		t.Error("no error for an artifact with an invalid URL")
+	}
+}
+
+// TestWorkerDies: the death of a worker is an error of one call.
+func TestWorkerDies(t *testing.T) {
+	t.Parallel()
+	a, _ := artifactServer(t, pack(t, "note", "1.2.3"))
+	s := NewStore(Options{Workers: workers(), Client: http.DefaultClient, MaxBytes: megabyte, Grace: time.Minute})
+	s.charts = remote.New(dying{})
+	if _, _, err := s.Identify(t.Context(), a, "app"); err == nil || !strings.HasPrefix(err.Error(), "chart in "+a.URL+" cannot be read: reading the chart took more than 256 MiB of memory, and was ended") {
+		t.Errorf("error %v", err)
+	}
+	s.charts = remote.New(workers())
+	if id, _, err := s.Identify(t.Context(), a, "app"); err != nil || id.Name != "note" {
+		t.Errorf("the next call: %+v, %v", id, err)
+	}
+}
+
+// dying is a worker that dies.
+type dying struct{}
+
+func (dying) Call(context.Context, string, []byte, worker.Answer) ([]byte, error) {
+	return nil, &worker.Died{Limit: worker.Memory, MaxMemory: 256 << 20}
 }

@@ -55,7 +55,8 @@ func Connect(config *rest.Config) (*Connection, error) {
 func connect(config *rest.Config, c *discoveryCache) (*Connection, error) {
 	config = rest.CopyConfig(config)
 	// All clients of this connection build their transports from config: the wrapper is added to
-	// it once, here.
+	// it once, here. They decompress answers, and the limit is outside of them.
+	config.Wrap(apiretry.LimitAnswers)
 	config.Wrap(apiretry.OnLeaderChange)
 	if config.WarningHandler == nil {
 		config.WarningHandler = rest.WarningLogger{}

@@ -13,6 +13,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/pintle-dev/pintle/internal/bounded"
 )
 
 // remoteTimeout bounds one request to another cluster, which may stop answering without closing
@@ -34,6 +36,9 @@ type KubeconfigOptions struct {
 // parse returns the configuration of the current context of a kubeconfig. It rejects a kubeconfig
 // with a field that is not allowed. Its errors name fields and quote no values.
 func parse(raw []byte, o KubeconfigOptions) (*rest.Config, error) {
+	if err := bounded.Values().Check(raw); err != nil {
+		return nil, fmt.Errorf("the kubeconfig is too large: %w", err)
+	}
 	all, err := clientcmd.Load(raw)
 	if err != nil {
 		// The cause quotes the content.

@@ -141,6 +141,7 @@ func TestParseInvalid(t *testing.T) {
 	for name, tc := range map[string]struct{ raw, want string }{
 		"Nothing":       {"", "current-context"},
 		"NoYAML":        {"hunter: [", "not a valid kubeconfig"},
+		"Aliases":       {"a: &x hunter" + strings.Repeat("x", 100_000) + "\nb: [" + strings.Repeat("*x,", 100) + "]", "the kubeconfig is too large: the content has more than 8388608 bytes after the expansion of its aliases"},
 		"OtherType":     {"apiVersion: v1\nkind: Config\nclusters: hunter", "not a valid kubeconfig"},
 		"OtherKind":     {"apiVersion: v1\nkind: hunter", "not a valid kubeconfig"},
 		"NoContext":     {"apiVersion: v1\nkind: Config\ncurrent-context: hunter", "current-context"},

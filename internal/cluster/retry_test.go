@@ -4,13 +4,18 @@
 package cluster
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+
+	"github.com/pintle-dev/pintle/internal/apiretry"
 )
 
 const leaderText = `{"kind":"Status","message":"etcdserver: leader changed"}`
@@ -41,6 +46,40 @@ func TestRetryOnce(t *testing.T) {
 		err = client.Get().AbsPath("/version").Do(context.WithoutCancel(t.Context())).Error()
 		if err == nil || requests != 2 {
 			t.Errorf("%s: %d requests: %v", name, requests, err)
+		}
+	}
+}
+
+// TestAnswersAreLimited: a compressed answer of a few kilobytes that decompresses to more than the
+// limit is an error of the server's answer. The cluster counts as reachable.
+func TestAnswersAreLimited(t *testing.T) {
+	t.Parallel()
+	var zipped bytes.Buffer
+	zip := gzip.NewWriter(&zipped)
+	blanks := bytes.Repeat([]byte(" "), 1<<20)
+	for range 65 {
+		if _, err := zip.Write(blanks); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := zip.Close(); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Encoding", "gzip")
+		_, _ = w.Write(zipped.Bytes())
+	}))
+	t.Cleanup(server.Close)
+	for name, id := range map[string]Identity{"Local": {User: "u"}, "Remote": {Kubeconfig: kubeconfigFor(server.URL, "t")}} {
+		pool, _ := newPool(t, &rest.Config{Host: server.URL})
+		connection := pool.mustFor(t, id)
+		_, _, err := connection.Capabilities()
+		if want := "the answer of the API server at " + strings.TrimPrefix(server.URL, "http://") + " has more than 67108864 bytes"; err == nil || !strings.Contains(err.Error(), want) || apiretry.IsTransient(err) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if connection.gate != nil && connection.gate.isOpen() {
+			t.Errorf("%s: the breaker is open", name)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/bounded"
 )
 
 // Rules are the compiled ignore rules of a HelmRelease. A nil Rules has no rules. Rules are safe
@@ -37,8 +38,9 @@ type target struct {
 // rule, starting at zero, and is shown to users.
 func CompileRules(rules []helmv2.IgnoreRule) (*Rules, error) {
 	r := &Rules{}
+	var patterns bounded.Patterns
 	for i, from := range rules {
-		compiled, err := compileRule(from)
+		compiled, err := compileRule(from, &patterns)
 		if err != nil {
 			return nil, fmt.Errorf("ignore[%d].%w", i, err)
 		}
@@ -47,7 +49,7 @@ func CompileRules(rules []helmv2.IgnoreRule) (*Rules, error) {
 	return r, nil
 }
 
-func compileRule(from helmv2.IgnoreRule) (rule, error) {
+func compileRule(from helmv2.IgnoreRule, patterns *bounded.Patterns) (rule, error) {
 	r := rule{pointers: slices.Clone(from.Paths)}
 	for i, p := range from.Paths {
 		if p != "" && !strings.HasPrefix(p, "/") {
@@ -58,13 +60,13 @@ func compileRule(from helmv2.IgnoreRule) (rule, error) {
 		return r, nil
 	}
 	var err error
-	if r.target, err = compileTarget(*from.Target); err != nil {
+	if r.target, err = compileTarget(*from.Target, patterns); err != nil {
 		return rule{}, fmt.Errorf("target.%w", err)
 	}
 	return r, nil
 }
 
-func compileTarget(s helmv2.Selector) (*target, error) {
+func compileTarget(s helmv2.Selector, patterns *bounded.Patterns) (*target, error) {
 	t := &target{}
 	for _, e := range []struct {
 		field, expression string
@@ -79,9 +81,9 @@ func compileTarget(s helmv2.Selector) (*target, error) {
 		if e.expression == "" {
 			continue
 		}
-		// The expression is compiled alone first. The anchoring group around it could make an
+		// The expression is checked alone first. The anchoring group around it could make an
 		// invalid expression valid, and would be part of the error.
-		if _, err := regexp.Compile(e.expression); err != nil {
+		if err := patterns.Check(e.expression); err != nil {
 			return nil, fmt.Errorf("%s: %w", e.field, err)
 		}
 		var err error

@@ -132,3 +132,20 @@ func TestPointers(t *testing.T) {
 		}
 	}
 }
+
+// TestRulesLimits: the regular expressions of all rules have a common limit.
+func TestRulesLimits(t *testing.T) {
+	costly := helmv2.IgnoreRule{Target: &helmv2.Selector{Name: "(?:abcdefgh){1000}"}}
+	_, err := CompileRules([]helmv2.IgnoreRule{costly, costly, costly, costly, costly})
+	if err != nil {
+		t.Error(err)
+	}
+	_, err = CompileRules([]helmv2.IgnoreRule{costly, costly, costly, costly, costly, costly})
+	if err == nil || !strings.HasPrefix(err.Error(), "ignore[5].target.name: the regular expressions together cost 54") {
+		t.Errorf("six rules: %v", err)
+	}
+	_, err = CompileRules([]helmv2.IgnoreRule{{Target: &helmv2.Selector{Kind: "(?:abcdefghij){1000}"}}})
+	if err == nil || !strings.HasPrefix(err.Error(), "ignore[0].target.kind: the regular expression costs more than 10000") {
+		t.Errorf("one rule: %v", err)
+	}
+}

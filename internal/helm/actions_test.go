@@ -289,7 +289,7 @@ func TestUninstallAsksTheServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runner := NewRunner(chart.NewStore(chart.Options{Client: &http.Client{Transport: w}, MaxBytes: 1 << 20}), emptyIndex(t, w, "0"), time.Now)
+	runner := NewRunner(chart.NewStore(chart.Options{Workers: workers(), Client: &http.Client{Transport: w}, MaxBytes: 1 << 20}), workers(), emptyIndex(t, w, "0"), time.Now)
 	j := job(release.Uninstall{Timeout: time.Minute, Target: target()}, chart.Artifact{}, "", nil)
 	if out := runner.Run(t.Context(), local, j); out.Err != nil {
 		t.Fatal(out.Err)

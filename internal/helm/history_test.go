@@ -171,7 +171,7 @@ func TestReadOnce(t *testing.T) {
 	stored := w.Object(path)
 	stored.SetUID("uid-of-1")
 	w.Put(path, stored.Object)
-	w.runner = NewRunner(w.runner.charts, nil, time.Now)
+	w.runner = NewRunner(w.runner.charts, workers(), nil, time.Now)
 	reads()
 	w.history()
 	if look(); reads() != 1 {

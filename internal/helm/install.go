@@ -15,6 +15,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/render"
 )
 
 // install returns the settings of an install.
@@ -29,7 +30,7 @@ func (r *run) install(ctx context.Context, a release.Install) settings {
 	if spec.CreateNamespace && r.job.Spec.TargetNamespace != "" {
 		s.enter = func() error { return r.createNamespace(ctx, target.Namespace) }
 	}
-	s.start = func(config *action.Configuration, c *creation) error {
+	s.start = func(config *action.Configuration, text render.Text) error {
 		i := action.NewInstall(config)
 		i.ReleaseName = target.Name
 		i.Namespace = target.Namespace
@@ -39,14 +40,12 @@ func (r *run) install(ctx context.Context, a release.Install) settings {
 		i.WaitForJobs = !spec.DisableWaitForJobs
 		i.DisableHooks = spec.DisableHooks
 		i.DisableOpenAPIValidation = spec.DisableOpenAPIValidation
-		i.SkipSchemaValidation = spec.DisableSchemaValidation
 		i.Replace = spec.Replace
-		i.PostRenderer = c.postRenderer
-		i.EnableDNS = r.job.AllowDNS
+		i.PostRenderer = text
 		i.Devel = true
 		// The pipeline applies the CRDs, for install and upgrade alike.
 		i.SkipCRDs = true
-		_, err := i.Run(c.chart, c.values)
+		_, err := i.Run(text.Chart(), map[string]any{})
 		return err
 	}
 	return s

@@ -26,6 +26,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/helm/wait"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/render"
+	"github.com/pintle-dev/pintle/internal/render/remote"
 )
 
 // Origin identifies the HelmRelease of an object.
@@ -178,6 +180,7 @@ func (j *Job) waitOptions() (wait.Options, error) {
 type run struct {
 	job      Job
 	charts   *chart.Store
+	remote   *remote.Client
 	config   *action.Configuration
 	client   *apply.Client
 	store    *storage.Driver
@@ -185,23 +188,24 @@ type run struct {
 	redact   redact.Redactor
 	logs     *redact.Log
 	findings *findings
-	// beforeStore, if set, changes a new revision before it is stored.
-	beforeStore func(*helmrelease.Release) error
+	// fill, if set, adds the rendered content to a new revision.
+	fill func(*helmrelease.Release)
 	// size is the size of the new revision's record, if it is reported.
-	size  *release.RecordSize
-	large chan struct{}
+	size *release.RecordSize
+	// capabilities caches digests of capabilities for all jobs.
+	capabilities *render.CapabilitiesDigests
 }
 
 // prepare returns the state of a job. The caller must close its client.
 func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, redactor redact.Redactor) (*run, error) {
 	run := &run{
-		job: job, charts: r.charts, redact: redactor, large: r.large,
+		job: job, charts: r.charts, remote: r.remote, capabilities: &r.digests, redact: redactor,
 		logs:     redact.NewLog(logr.FromContextOrDiscard(ctx), r.now, redactor),
 		findings: &findings{examiner: job.Examiner, redact: redactor, given: job.Secrets},
 	}
 	var err error
 	run.store, err = r.storage.Open(ctx, getter, job.target(), storage.Options{
-		UID: job.Desired.UID, Attempt: job.attempt(), FailureLabel: job.failureLabel(ctx), Prepare: run.prepareRevision, Redact: redactor.Text, Stop: job.retrier.Stop,
+		UID: job.Desired.UID, Attempt: job.attempt(), FailureLabel: job.failureLabel(ctx), Redact: redactor.Text, Stop: job.retrier.Stop,
 	})
 	if err != nil {
 		return nil, err
@@ -261,16 +265,11 @@ func (r record) HookEnded(succeeded bool) error { return r.hooks.Ended(succeeded
 // that an install is not cut short before they have run.
 func (r record) WaitsWhenOutdated() bool { return r.installs && r.hooks.Left() }
 
-// prepareRevision changes a new revision before it is stored.
-func (r *run) prepareRevision(rls *helmrelease.Release) error {
-	if r.beforeStore == nil {
-		return nil
-	}
-	return r.beforeStore(rls)
-}
-
 // beginRevision is called before a new revision is checked and stored.
 func (r *run) beginRevision(rls *helmrelease.Release) {
+	if r.fill != nil {
+		r.fill(rls)
+	}
 	r.client.Preflight.EndLookups()
 	r.client.Leftovers.BeforeRevision(rls.Version)
 	r.findings.addRevisions(rls)

@@ -4,6 +4,7 @@
 package helm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,14 +13,15 @@ import (
 	"helm.sh/helm/v3/pkg/action"
 	helmchart "helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
-	helmpostrender "helm.sh/helm/v3/pkg/postrender"
 	helmrelease "helm.sh/helm/v3/pkg/release"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/helm/apply"
+	"github.com/pintle-dev/pintle/internal/helm/redact"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/render"
-	"github.com/pintle-dev/pintle/internal/render/postrender"
+	"github.com/pintle-dev/pintle/internal/render/remote"
 )
 
 // settings are the differences between an install and an upgrade.
@@ -40,10 +42,11 @@ type settings struct {
 	event helmrelease.HookEvent
 	// enter, if set, is called before the revision is checked.
 	enter func() error
-	// preserve, if set, returns the values of the revision, and may change the chart.
-	preserve func(c *helmchart.Chart) (map[string]any, error)
+	// preserve, if set, returns the values of the revision, and the defaults of its chart; nil for
+	// those of the archive.
+	preserve func() (all, defaults map[string]any, err error)
 	// start runs the action of Helm.
-	start func(config *action.Configuration, c *creation) error
+	start func(config *action.Configuration, text render.Text) error
 }
 
 // creation is an install or upgrade: an action that creates a revision of a chart.
@@ -51,22 +54,24 @@ type creation struct {
 	*run
 	settings
 
-	chart    *helmchart.Chart
-	values   map[string]any
-	renderer postrender.Action
-	// postRenderer is the one that Helm gets; nil if there is none.
-	postRenderer helmpostrender.PostRenderer
+	chart remote.Chart
+	files remote.CRDs
+	// capabilities are those that templates see.
+	capabilities *chartutil.Capabilities
+	rendered     *remote.Rendered
+	// failed is the error of the rendering, to which Helm adds text.
+	failed error
 }
 
 // create runs the steps of an install or upgrade. The steps up to the CRDs write nothing, and the
 // action of Helm writes nothing before the revision has passed the gate.
 func (r *run) create(ctx context.Context, s settings) error {
-	c := &creation{run: r, settings: s, values: r.job.Values}
+	c := &creation{run: r, settings: s}
 	for _, step := range []func(context.Context) error{
 		c.loadChart,
-		c.preparePostRenderer,
 		c.preserveValues,
 		c.limitRecord,
+		c.readCRDs,
 		c.precheckSize,
 		c.applyCRDs,
 		c.discoverCapabilities,
@@ -87,39 +92,48 @@ func (r *run) resume(ctx context.Context, s settings, version int) error {
 	if err != nil {
 		return fmt.Errorf("revision %d of release %s: %w", version, r.job.Desired.Target.Name, err)
 	}
-	text := render.Text{Release: stored}
+	text := render.Text{Name: stored.Name, Version: "0.0.0", Manifest: func() (string, error) { return stored.Manifest, nil }}
+	if c := stored.Chart; c != nil && c.Metadata != nil {
+		text.Name, text.Version = c.Metadata.Name, c.Metadata.Version
+	}
 	s.mode, s.validate, s.enter = modeOf(r.store.ApplyMethod(version) == storage.ServerSide), false, nil
-	c := &creation{run: r, settings: s, chart: text.Chart(), values: map[string]any{}, postRenderer: text}
+	c := &creation{run: r, settings: s}
 	if err := c.guard(ctx); err != nil {
 		return err
 	}
-	return c.explain(c.start(text.Config(*c.config), c))
+	return c.explain(c.start(text.Config(*c.config), text))
 }
 
-// loadChart loads the chart under its effective version.
+// loadChart loads the archive of the chart.
 func (c *creation) loadChart(ctx context.Context) (err error) {
 	c.chart, err = c.load(ctx)
 	return err
 }
 
-func (r *run) load(ctx context.Context) (*helmchart.Chart, error) {
-	c, err := r.charts.Load(ctx, r.job.Artifact)
+// load returns the chart of the job under its effective version, with the values of the job.
+func (r *run) load(ctx context.Context) (remote.Chart, error) {
+	archive, err := r.charts.Load(ctx, r.job.Artifact)
 	if err != nil {
-		return nil, fmt.Errorf("could not load chart: %w", err)
+		return remote.Chart{}, fmt.Errorf("could not load chart: %w", err)
 	}
-	c.Metadata.Version = r.job.Desired.Chart.Version
-	return c, nil
+	return remote.Chart{
+		Name: r.job.Desired.Chart.Name, Version: r.job.Desired.Chart.Version, Digest: r.job.Artifact.Digest, Archive: archive,
+		Values: r.job.Values, PostRender: remote.PostRenderOf(r.job.Spec, r.job.Defaults),
+	}, nil
 }
 
-func (c *creation) preparePostRenderer(context.Context) (err error) {
-	c.renderer, err = postrender.NewAction(c.job.Spec, c.job.Defaults)
-	c.postRenderer = c.renderer.Manifest
+// loadError returns the error of a call of a worker, with the URL if it is that of the archive.
+func loadError(a chart.Artifact, err error) error {
+	var bad *remote.Unloadable
+	if errors.As(err, &bad) {
+		return fmt.Errorf("could not load chart: %w", a.Unreadable(err))
+	}
 	return err
 }
 
 func (c *creation) preserveValues(context.Context) (err error) {
 	if c.preserve != nil {
-		c.values, err = c.preserve(c.chart)
+		c.chart.Values, c.chart.Defaults, err = c.preserve()
 	}
 	return err
 }
@@ -130,17 +144,32 @@ func (c *creation) limitRecord(context.Context) error {
 	return nil
 }
 
-// applyCRDs applies the CRDs in the chart's crds folders, and waits until they are served. CRDs of
-// subcharts that the values disable are ignored.
+// readCRDs reads the CRDs in the chart's crds folders. CRDs of subcharts that the values disable are
+// ignored.
+func (c *creation) readCRDs(ctx context.Context) (err error) {
+	c.files, err = c.crdsOf(ctx, c.chart)
+	return err
+}
+
+// crdsOf returns the CRDs of a chart. Most charts have none, which is known without a call.
+func (r *run) crdsOf(ctx context.Context, c remote.Chart) (remote.CRDs, error) {
+	facts, err := r.charts.Facts(ctx, r.job.Artifact)
+	if err != nil {
+		return remote.CRDs{}, fmt.Errorf("could not load chart: %w", err)
+	}
+	if !facts.CRDs {
+		return remote.CRDs{}, nil
+	}
+	all, err := r.remote.CRDs(ctx, c)
+	return all, loadError(r.job.Artifact, err)
+}
+
+// applyCRDs applies the CRDs, and waits until they are served.
 func (c *creation) applyCRDs(context.Context) error {
-	if len(c.chart.CRDObjects()) == 0 {
+	if len(c.files.Files) == 0 {
 		return nil
 	}
-	// Helm does this again when it renders, and finds nothing to change.
-	if err := chartutil.ProcessDependenciesWithMerge(c.chart, c.values); err != nil {
-		return err
-	}
-	return c.client.CRDs.Apply(c.chart.CRDObjects(), apply.CRDPlan{Policy: c.crds, Timeout: c.timeout, ServerSide: c.appliesServerSide})
+	return c.client.CRDs.Apply(c.files.Files, apply.CRDPlan{Policy: c.crds, Timeout: c.timeout, ServerSide: c.appliesServerSide})
 }
 
 // appliesServerSide reports whether the action will use server-side apply, before Helm has read the
@@ -157,21 +186,10 @@ func (c *creation) appliesServerSide() (bool, error) {
 	return appliesServerSide(c.store, c.mode, version), nil
 }
 
-// discoverCapabilities passes the cached capabilities of the cluster to Helm, which would send
-// requests for every revision otherwise.
-func (c *creation) discoverCapabilities(context.Context) error {
-	capabilities, err := render.CapabilitiesOf(c.config.RESTClientGetter)
-	if errors.Is(err, render.ErrNoCapabilities) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if capabilities.Incomplete != nil {
-		c.logs.Printf("WARNING: The Kubernetes server has an orphaned API service. Server reports: %s", capabilities.Incomplete)
-	}
-	c.config.Capabilities = capabilities.Capabilities
-	return nil
+// discoverCapabilities reads the cached capabilities of the cluster, which the CRDs may have extended.
+func (c *creation) discoverCapabilities(context.Context) (err error) {
+	c.capabilities, err = capabilitiesOf(c.config.RESTClientGetter, c.logs)
+	return err
 }
 
 // guard makes the gate choose the apply method, and refuse objects that other releases own or that
@@ -198,30 +216,83 @@ func (c *creation) guard(context.Context) error {
 	return nil
 }
 
-// runAction runs the action of Helm, with the chart in the sandbox.
+// runAction runs the action of Helm with the rendered chart.
 func (c *creation) runAction(ctx context.Context) error {
-	a := render.Action{
-		Connection: c.config.RESTClientGetter, Chart: c.chart, Timeout: c.timeout, SkipSchemaValidation: c.skipSchemas, Options: c.renderOptions(),
-	}
-	return c.explain(a.Run(ctx, func(connection action.RESTClientGetter, leave func()) error {
-		// The stored chart is the chart outside of the sandbox.
-		c.beforeStore = func(rls *helmrelease.Release) error {
-			leave()
-			return c.renderer.Hooks(rls)
+	c.fill = c.addRendered
+	text := render.Text{Name: c.chart.Name, Version: c.chart.Version, Manifest: func() (string, error) {
+		c.failed = c.render(ctx)
+		if c.failed != nil {
+			return "", c.failed
 		}
-		config := *c.config
-		config.RESTClientGetter = connection
-		return c.start(&config, c)
-	}))
+		return c.rendered.Manifest, nil
+	}}
+	return c.explain(c.start(text.Config(*c.config), text))
 }
 
-func (r *run) renderOptions() render.Options {
-	return render.Options{EnableDNS: r.job.AllowDNS, Limits: render.DefaultLimits(), Large: r.large}
+// render renders the chart. Helm has read the history by then.
+func (c *creation) render(ctx context.Context) error {
+	in := remote.Rendering{
+		Chart: c.chart, Install: c.installs, Revision: c.gate.Newest + 1, Hooks: true, SkipSchemas: c.skipSchemas, Timeout: c.timeout,
+		Capabilities: c.capabilities,
+		Namespace:    c.job.Desired.Target.Namespace,
+	}
+	if !c.installs {
+		in.Namespace = cmp.Or(c.gate.Namespace, in.Namespace)
+	}
+	var err error
+	c.rendered, err = c.rendering(ctx, in)
+	return err
 }
 
-// explain returns the error of the gate if it refused the revision. Helm adds text to it about its
-// storage. Errors of Helm about ownership get the names of the owners.
+// rendering renders a chart for the release of the job. Unless they are given, the capabilities are
+// those that are cached for the cluster.
+func (r *run) rendering(ctx context.Context, in remote.Rendering) (*remote.Rendered, error) {
+	if in.Capabilities == nil {
+		var err error
+		if in.Capabilities, err = capabilitiesOf(r.config.RESTClientGetter, r.logs); err != nil {
+			return nil, err
+		}
+	}
+	in.Release, in.EnableDNS, in.CapabilitiesDigest = r.job.Desired.Target.Name, r.job.AllowDNS, r.capabilities.Digest(in.Capabilities)
+	connection, err := r.config.RESTClientGetter.ToRESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	rendered, err := r.remote.Render(ctx, in, connection)
+	return rendered, loadError(r.job.Artifact, err)
+}
+
+// capabilitiesOf returns the cached capabilities of the cluster of a connection.
+func capabilitiesOf(connection action.RESTClientGetter, logs *redact.Log) (*chartutil.Capabilities, error) {
+	known, err := render.CapabilitiesOf(connection)
+	if err != nil {
+		return nil, err
+	}
+	if known.Incomplete != nil {
+		logs.Printf("WARNING: The Kubernetes server has an orphaned API service. Server reports: %s", known.Incomplete)
+	}
+	return known.Capabilities, nil
+}
+
+// addRendered replaces the content of Helm's new revision by the rendered one.
+func (c *creation) addRendered(rls *helmrelease.Release) {
+	rls.Chart = c.storedChart(c.rendered)
+	rls.Config, rls.Hooks, rls.Info.Notes = c.chart.Values, c.rendered.Hooks, c.rendered.Notes
+}
+
+// storedChart returns the chart of a revision that is stored with the rendered chart.
+func (r *run) storedChart(rendered *remote.Rendered) *helmchart.Chart {
+	stored := &helmchart.Chart{Metadata: rendered.Metadata}
+	r.store.Chart.Store(&storage.RawChart{Chart: stored, JSON: rendered.Chart})
+	return stored
+}
+
+// explain returns the error of the rendering, or that of the gate if it refused the revision. Helm
+// adds text to it about its storage. Errors of Helm about ownership get the names of the owners.
 func (c *creation) explain(err error) error {
+	if c.failed != nil {
+		return c.failed
+	}
 	if c.gate.Refused != nil || err == nil {
 		return c.gate.Refused
 	}

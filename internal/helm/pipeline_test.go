@@ -4,6 +4,7 @@
 package helm
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -11,10 +12,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/render/remote"
+	"github.com/pintle-dev/pintle/internal/worker"
 )
 
-// TestStoredChartIsTheChart: what is stored does not tell that the sandbox stood in
-// for the templates.
+// TestStoredChartIsTheChart: the chart is stored, and not that which Helm was given.
 func TestStoredChartIsTheChart(t *testing.T) {
 	w := newWorld(t)
 	files := note()
@@ -40,32 +42,61 @@ func TestStoredChartIsTheChart(t *testing.T) {
 	}
 }
 
-// TestAttackEndsTheAction: what would not end is the end of the action, and nothing
-// is stored; the next one, of the same chart, is not the worse for it.
-func TestAttackEndsTheAction(t *testing.T) {
+// TestDeadWorkerEndsTheAction: the end of a worker fails the action, and nothing is stored. The next
+// action of the same chart succeeds.
+func TestDeadWorkerEndsTheAction(t *testing.T) {
 	w := newWorld(t)
-	files := note()
-	files["templates/evil.yaml"] = `{{ tpl (default "" .Values.t) . }}`
-	files["values.schema.json"] = `{"properties":{"t":{"type":"string"}}}`
-	artifact := w.chart("1.0.0", files)
-	evil := map[string]any{"t": "{{ tpl .Values.t . }}"}
+	artifact := w.chart("1.0.0", note())
 	for _, action := range []release.Action{release.Install{Timeout: time.Minute}, release.Upgrade{Timeout: time.Minute}} {
-		before := len(w.stored())
-		out := w.runner.Run(t.Context(), w.conn, job(action, artifact, "1.0.0", evil))
-		if out.Err == nil || !strings.Contains(out.Err.Error(), "template note/templates/evil.yaml: templates include each other") || len(w.stored()) != before {
-			t.Fatalf("%s: %v, %d revisions", release.Name(action), out.Err, len(w.stored()))
+		before, alive := len(w.stored()), w.runner.remote
+		w.runner.remote = remote.New(dying{})
+		w.Requests = nil
+		out := w.runner.Run(t.Context(), w.conn, job(action, artifact, "1.0.0", nil))
+		const want = "rendering chart note 1.0.0 took more than 256 MiB of memory, and was ended"
+		if out.Err == nil || out.Err.Error() != want || len(w.stored()) != before || len(w.Requests) > 0 || out.Cancelled || out.Interrupted != nil {
+			t.Fatalf("%s: %v, %d revisions, wrote %v", release.Name(action), out.Err, len(w.stored()), w.Requests)
 		}
+		w.runner.remote = alive
 		if out = w.runner.Run(t.Context(), w.conn, job(action, artifact, "1.0.0", nil)); out.Err != nil {
 			t.Fatal(out.Err)
 		}
 	}
+}
+
+// dying is a worker that ends at its memory limit.
+type dying struct{}
+
+func (dying) Call(context.Context, string, []byte, worker.Answer) ([]byte, error) {
+	return nil, &worker.Died{Limit: worker.Memory, MaxMemory: 256 << 20}
+}
+
+// TestForeignSchema: a schema is complete.
+func TestForeignSchema(t *testing.T) {
+	w := newWorld(t)
+	files := note()
 	files["values.schema.json"] = `{"$ref":"http://charts/schema"}`
-	remote := job(release.Upgrade{Timeout: time.Minute}, w.chart("1.0.1", files), "1.0.1", nil)
-	if out := w.runner.Run(t.Context(), w.conn, remote); out.Err == nil || !strings.Contains(out.Err.Error(), `values.schema.json of chart note refers to "http://charts/schema"`) {
+	foreign := job(release.Install{Timeout: time.Minute}, w.chart("1.0.1", files), "1.0.1", nil)
+	if out := w.runner.Run(t.Context(), w.conn, foreign); out.Err == nil || !strings.Contains(out.Err.Error(), `values.schema.json of chart note refers to "http://charts/schema"`) {
 		t.Errorf("a schema is read from elsewhere: %v", out.Err)
 	}
-	remote.Spec.Upgrade.DisableSchemaValidation = true
-	if out := w.runner.Run(t.Context(), w.conn, remote); out.Err != nil {
+	foreign.Spec.Install.DisableSchemaValidation = true
+	if out := w.runner.Run(t.Context(), w.conn, foreign); out.Err != nil {
 		t.Errorf("a disabled schema validation reads the schema: %v", out.Err)
+	}
+}
+
+// TestUpgradeKeepsTheNamespace: templates of an upgrade see the namespace of the deployed revision,
+// as with Helm.
+func TestUpgradeKeepsTheNamespace(t *testing.T) {
+	w := newWorld(t)
+	files := map[string]string{"templates/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app}\ndata: {at: '{{ .Release.Namespace }} {{ .Release.Revision }}'}\n"}
+	artifact := w.chart("1.0.0", files)
+	w.must(job(release.Install{Timeout: time.Minute}, artifact, "1.0.0", nil))
+	j := job(release.Upgrade{Timeout: time.Minute}, artifact, "1.0.0", nil)
+	j.Desired.Target.Namespace = "other"
+	w.must(j)
+	newest := w.stored()[1]
+	if !strings.Contains(newest.Manifest, "at: 'prod 2'") || newest.Namespace != "prod" {
+		t.Errorf("in namespace %s:\n%s", newest.Namespace, newest.Manifest)
 	}
 }

@@ -5,26 +5,22 @@ package helm
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	helmchart "helm.sh/helm/v3/pkg/chart"
-	"helm.sh/helm/v3/pkg/chartutil"
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/releaseutil"
+	helmtime "helm.sh/helm/v3/pkg/time"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/bounded"
 	"github.com/pintle-dev/pintle/internal/helm/apply"
-	"github.com/pintle-dev/pintle/internal/helm/preview"
 	"github.com/pintle-dev/pintle/internal/release"
-	"github.com/pintle-dev/pintle/internal/render"
+	"github.com/pintle-dev/pintle/internal/render/remote"
 )
 
 // checkRecord refuses a new revision whose record would be too large, before anything is written.
@@ -60,7 +56,7 @@ const minPrechecked = corev1.MaxSecretSize / 4
 // count, and the rendering by Helm returns the error. Charts without CRDs need no precheck, because
 // they are rendered before anything is written.
 func (c *creation) precheckSize(ctx context.Context) error {
-	if c.crds == helmv2.CRDsSkip || len(c.chart.CRDObjects()) == 0 || unpackedSize(c.chart, c.values) < minPrechecked {
+	if c.crds == helmv2.CRDsSkip || len(c.files.Files) == 0 || c.files.Unpacked < minPrechecked {
 		return nil
 	}
 	last := 0
@@ -84,75 +80,39 @@ func (c *creation) precheckSize(ctx context.Context) error {
 	return nil
 }
 
-// unpackedSize returns the number of bytes that are rendered and stored.
-func unpackedSize(c *helmchart.Chart, values map[string]any) int {
-	raw, err := json.Marshal(values)
-	if err != nil {
-		return 0
-	}
-	sum := len(raw) + len(c.Schema)
-	for _, part := range append([]*helmchart.Chart{c}, c.Dependencies()...) {
-		for _, f := range slices.Concat(part.Templates, part.Files) {
-			sum += len(f.Data)
-		}
-	}
-	return sum
-}
-
 // preview returns the revision that Helm would make if the CRDs of its chart existed. If the chart
 // cannot be rendered, the revision has no manifest.
 func (c *creation) preview(ctx context.Context, revision int) (*helmrelease.Release, error) {
-	own, err := c.load(ctx)
+	rendered, err := c.rendering(ctx, remote.Rendering{
+		Chart: c.chart, Namespace: c.job.Desired.Target.Namespace, Install: c.installs, Revision: revision, SkipSchemas: c.skipSchemas,
+		APIs: servedBy(c.files.Files), KeepChart: true, Timeout: c.timeout,
+	})
 	if err != nil {
 		return nil, err
 	}
-	values := preview.Clone(c.values)
-	if c.chart.Values != nil {
-		own.Values = preview.Clone(c.chart.Values)
+	if rendered.Failed != "" {
+		c.logs.Printf("how large the revision will be cannot be told before its CustomResourceDefinitions are there: %s", rendered.Failed)
 	}
-	if err := chartutil.ProcessDependenciesWithMerge(own, values); err != nil {
-		return nil, err
-	}
-	in, err := c.previewInput(own, own.CRDObjects(), c.timeout)
-	if err != nil {
-		return nil, err
-	}
-	in.Install, in.Revision, in.Values = c.installs, revision, values
-	rls, err := preview.Render(ctx, in)
-	if err != nil {
-		c.logs.Printf("how large the revision will be cannot be told before its CustomResourceDefinitions are there: %s", err)
-		return &helmrelease.Release{
-			Name: in.Name, Namespace: in.Namespace, Chart: own, Config: values,
-			Info: &helmrelease.Info{Status: helmrelease.StatusPendingInstall},
-		}, nil
-	}
-	return rls, nil
+	return c.revision(c.chart, rendered), nil
 }
 
-// previewInput returns the input for a preview of a revision of the job, as if the CRDs were served
-// already. The caller adds the values and the kind of action.
-func (r *run) previewInput(c *helmchart.Chart, crds []helmchart.CRD, timeout time.Duration) (preview.Input, error) {
-	in := preview.Input{
-		Name: r.job.Desired.Target.Name, Namespace: r.job.Desired.Target.Namespace, Chart: c, Spec: r.job.Spec, Defaults: r.job.Defaults,
-		Connection: r.config.RESTClientGetter, Options: r.renderOptions(), Timeout: timeout,
+// revision returns the revision that Helm would store for a rendered chart.
+func (r *run) revision(c remote.Chart, rendered *remote.Rendered) *helmrelease.Release {
+	now := helmtime.Now()
+	return &helmrelease.Release{
+		Name: r.job.Desired.Target.Name, Namespace: r.job.Desired.Target.Namespace, Chart: r.storedChart(rendered), Config: c.Values,
+		Manifest: rendered.Manifest, Hooks: rendered.Hooks,
+		Info: &helmrelease.Info{FirstDeployed: now, LastDeployed: now, Status: helmrelease.StatusPendingInstall, Notes: rendered.Notes},
 	}
-	capabilities, err := render.CapabilitiesOf(r.config.RESTClientGetter)
-	if errors.Is(err, render.ErrNoCapabilities) {
-		// Helm sends requests for them.
-		return in, nil
-	}
-	if err != nil {
-		return in, err
-	}
+}
+
+// servedBy returns the versions and kinds that the API server serves because of the CRDs.
+func servedBy(crds []helmchart.CRD) []string {
+	var all []string
 	for _, file := range crds {
-		for _, api := range servedAPIs(string(file.File.Data)) {
-			if !capabilities.APIVersions.Has(api) {
-				capabilities.APIVersions = append(capabilities.APIVersions, api)
-			}
-		}
+		all = append(all, servedAPIs(string(file.File.Data))...)
 	}
-	in.Capabilities = capabilities.Capabilities
-	return in, nil
+	return all
 }
 
 // servedAPIs returns the versions and kinds that the API server serves because of the CRDs in a
@@ -161,7 +121,7 @@ func servedAPIs(file string) []string {
 	var all []string
 	for _, text := range releaseutil.SplitManifests(file) {
 		crd := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(text), &crd.Object); err != nil || crd.GetKind() != apply.CRDKind {
+		if err := bounded.Manifest().Unmarshal([]byte(text), &crd.Object); err != nil || crd.GetKind() != apply.CRDKind {
 			continue
 		}
 		for _, gvk := range apply.ServedKinds(crd) {

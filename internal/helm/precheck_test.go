@@ -54,3 +54,40 @@ func TestServedAPIs(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestPrecheckWritesNoCRDs: a revision whose record would be too large is refused before the CRDs of
+// its chart are written, also if its templates cannot be rendered without them.
+func TestPrecheckWritesNoCRDs(t *testing.T) {
+	const thing = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things.example.com}\n" +
+		"spec: {group: example.com, names: {kind: Thing}, versions: [{name: v1, served: true}]}\n"
+	for name, tc := range map[string]struct {
+		reason, template string
+		size             int
+		large            bool
+	}{
+		"Rendered": {"the rendered chart is too large", configMap, 800 << 10, true},
+		"Needed": {
+			"templates see the APIs of the CRDs", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app}\n" +
+				`{{ if .Capabilities.APIVersions.Has "example.com/v1/Thing" }}data: {a: {{ randAlphaNum 1000000 }} }{{ end }}`, 300 << 10, true,
+		},
+		"NotRendered": {"the chart alone is too large", `{{ fail "never" }}`, 800 << 10, true},
+		"Smaller":     {"a chart that fits is not refused", configMap, 300 << 10, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.Created = func(object map[string]any) {
+				object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Established", "status": "True"}}}
+			}
+			if !tc.large {
+				w.Offered = map[string][]string{"example.com/v1": {`{"name":"things","kind":"Thing","namespaced":true,"verbs":["get"]}`}}
+			}
+			files := note()
+			files["templates/cm.yaml"], files["crds/thing.yaml"], files["files/blob"] = tc.template, thing, string(blob(tc.size, 1))
+			j := job(release.Install{Timeout: time.Minute}, w.chart("1.0.0", files), "1.0.0", nil)
+			out := w.runner.Run(t.Context(), w.conn, j)
+			if out.Oversized() != tc.large || tc.large && len(w.Requests) > 0 || !tc.large && (out.Record != nil || out.Err != nil) {
+				t.Errorf("%s: refused %t: %v, record %+v, wrote %v", tc.reason, out.Oversized(), out.Err, out.Record, w.Requests)
+			}
+		})
+	}
+}

@@ -7,23 +7,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/go-logr/logr"
+	"helm.sh/helm/v3/pkg/action"
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage/driver"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/helm/preview"
 	"github.com/pintle-dev/pintle/internal/helm/redact"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/render"
+	"github.com/pintle-dev/pintle/internal/render/remote"
 )
 
 // Rerender renders the chart of a job in the way it was rendered for a stored revision, and
@@ -39,19 +38,19 @@ import (
 // APIs would be deleted.
 func (r *Runner) Rerender(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, version int) (release.RenderResult, error) {
 	redactor := redact.New(job.Secrets)
-	reads, err := r.charts.Reads(ctx, job.Artifact)
+	facts, err := r.charts.Facts(ctx, job.Artifact)
 	if err != nil {
 		return release.RenderResult{}, redactor.Error(fmt.Errorf("could not load chart: %w", err))
 	}
-	if !reads.Any() {
+	if !facts.ReadsCluster() {
 		return release.RenderResult{}, nil
 	}
-	result, err := r.rerender(ctx, getter, job, version, reads)
+	result, err := r.rerender(ctx, getter, job, version, facts)
 	return result, redactor.Error(redact.OneLine(err))
 }
 
-func (r *Runner) rerender(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, version int, reads chart.ClusterReads) (release.RenderResult, error) {
-	result := release.RenderResult{Reads: true, Lookup: reads.Lookup}
+func (r *Runner) rerender(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, version int, facts remote.Facts) (release.RenderResult, error) {
+	result := release.RenderResult{Reads: true, Lookup: facts.Lookup}
 	capabilities, err := render.CapabilitiesOf(getter)
 	if err != nil {
 		return result, err
@@ -61,22 +60,21 @@ func (r *Runner) rerender(ctx context.Context, getter genericclioptions.RESTClie
 	if err != nil {
 		return result, err
 	}
-	in, err := inputOf(store, job.Desired.Target.Name, version)
+	in, stored, err := inputOf(store, job.Desired.Target.Name, version)
 	if err != nil {
 		return result, err
 	}
-	again := run{job: job, charts: r.charts, large: r.large}
-	in.Spec, in.Defaults, in.Connection, in.Capabilities = job.Spec, job.Defaults, getter, capabilities.Capabilities
-	in.Options, in.Timeout = again.renderOptions(), rerenderTimeout
-	stored := in.Stored.Manifest
-	manifest, err := again.rerender(ctx, in, false)
-	if err != nil || preview.SameObjects(stored, manifest) {
+	in.Capabilities = capabilities.Capabilities
+	again := r.again(getter, job)
+	manifest, err := again.rerender(ctx, in, stored)
+	if err != nil || preview.SameObjects(stored.Manifest, manifest) {
 		return result, err
 	}
-	if capabilities.Incomplete != nil && reads.Capabilities {
+	if capabilities.Incomplete != nil && facts.Capabilities {
 		return result, fmt.Errorf("the chart renders to another manifest than that of revision %d, but the API server could not tell all that it offers: %w", version, capabilities.Incomplete)
 	}
-	other, err := again.rerender(ctx, in, true)
+	in.OtherTime = true
+	other, err := again.rerender(ctx, in, stored)
 	if err != nil {
 		return result, err
 	}
@@ -88,54 +86,59 @@ func (r *Runner) rerender(ctx context.Context, getter genericclioptions.RESTClie
 // rerenderTimeout limits one rendering. The timeouts of actions do not apply here.
 const rerenderTimeout = time.Minute
 
-// rerender returns the manifest that Helm would store now, or at another time. A panic of Helm is
-// an error.
-func (r *run) rerender(ctx context.Context, in preview.Input, atAnotherTime bool) (manifest string, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("rendering panicked: %v", p)
-			logr.FromContextOrDiscard(ctx).Error(redact.New(r.job.Secrets).Error(err), "Helm panicked", "stack", string(debug.Stack()))
-		}
-	}()
+// again returns the state of a job that is only rendered again.
+func (r *Runner) again(getter genericclioptions.RESTClientGetter, job Job) *run {
+	return &run{
+		job: job, charts: r.charts, remote: r.remote, capabilities: &r.digests, config: &action.Configuration{RESTClientGetter: getter},
+	}
+}
+
+// rerender returns the manifest that Helm would store now in place of a stored revision.
+func (r *run) rerender(ctx context.Context, in remote.Rendering, stored *helmrelease.Release) (string, error) {
+	var err error
 	if in.Chart, err = r.load(ctx); err != nil {
 		return "", err
 	}
-	if atAnotherTime {
-		chart.ShiftTime(in.Chart)
+	in.SkipSchemas = r.job.Spec.GetInstall().DisableSchemaValidation
+	if !in.Install {
+		in.SkipSchemas = r.job.Spec.GetUpgrade().DisableSchemaValidation
+		if r.job.Spec.GetUpgrade().PreserveValues {
+			in.Values, in.Defaults = preview.PreserveAgain(stored, r.job.Values)
+		}
 	}
-	in.Values = preview.Clone(r.job.Values)
-	rls, err := preview.Render(ctx, in)
+	in.ManifestOnly, in.Timeout = true, rerenderTimeout
+	rendered, err := r.rendering(ctx, in)
 	if err != nil {
 		return "", err
 	}
-	return rls.Manifest, nil
+	return rendered.Manifest, nil
 }
 
-// inputOf returns the input that renders a stored revision again. The revision of a rollback was
-// rendered for its target revision. If that is deleted, revision 1 counts as an install, and the
-// others count as upgrades.
-func inputOf(store *storage.Driver, name string, version int) (preview.Input, error) {
+// inputOf returns the input that renders a stored revision again, and the revision. The revision of
+// a rollback was rendered for its target revision. If that is deleted, revision 1 counts as an
+// install, and the others count as upgrades.
+func inputOf(store *storage.Driver, name string, version int) (remote.Rendering, *helmrelease.Release, error) {
 	rls, err := store.Revision(version)
 	if err != nil {
-		return preview.Input{}, fmt.Errorf("revision %d of release %s: %w", version, name, err)
+		return remote.Rendering{}, nil, fmt.Errorf("revision %d of release %s: %w", version, name, err)
 	}
-	in := preview.Input{Name: rls.Name, Namespace: rls.Namespace, Stored: rls, Revision: version}
+	in := remote.Rendering{Namespace: rls.Namespace, Revision: version}
 	for from := rls; ; {
 		if made := storage.ActionOf(from); made != helmv2.ActionRollback {
 			in.Install = made == helmv2.ActionInstall
-			return in, nil
+			return in, rls, nil
 		}
 		in.Revision = rollbackTarget(from)
 		if in.Revision == 0 {
-			return preview.Input{}, fmt.Errorf("revision %d of release %s was made by a rollback, and it is not known to which revision", from.Version, name)
+			return in, nil, fmt.Errorf("revision %d of release %s was made by a rollback, and it is not known to which revision", from.Version, name)
 		}
 		from, err = store.Revision(in.Revision)
 		if errors.Is(err, driver.ErrReleaseNotFound) {
 			in.Install = in.Revision == 1
-			return in, nil
+			return in, rls, nil
 		}
 		if err != nil {
-			return preview.Input{}, fmt.Errorf("revision %d of release %s: %w", in.Revision, name, err)
+			return in, nil, fmt.Errorf("revision %d of release %s: %w", in.Revision, name, err)
 		}
 	}
 }
@@ -153,12 +156,12 @@ func rollbackTarget(rls *helmrelease.Release) int {
 // Reads returns the result that Rerender would return for an unchanged manifest, without rendering:
 // the reads of the chart, and the digest of the capabilities.
 func (r *Runner) Reads(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job) (release.RenderResult, error) {
-	reads, err := r.charts.Reads(ctx, job.Artifact)
-	if err != nil || !reads.Any() {
+	facts, err := r.charts.Facts(ctx, job.Artifact)
+	if err != nil || !facts.ReadsCluster() {
 		return release.RenderResult{}, err
 	}
 	digest, err := r.Capabilities(getter)
-	return release.RenderResult{Reads: true, Lookup: reads.Lookup, Capabilities: digest}, err
+	return release.RenderResult{Reads: true, Lookup: facts.Lookup, Capabilities: digest}, err
 }
 
 // Capabilities returns a digest of the capabilities of a cluster. It changes with the version and

@@ -18,11 +18,11 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/helm/preview"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/render"
+	"github.com/pintle-dev/pintle/internal/render/remote"
 )
 
 const (
@@ -104,7 +104,7 @@ func unaffected(j Job) Job {
 }
 
 // looking is the result for a chart with all kinds of reads.
-func looking() chart.ClusterReads { return chart.ClusterReads{Lookup: true, Capabilities: true} }
+func looking() remote.Facts { return remote.Facts{Lookup: true, Capabilities: true} }
 
 // must runs a job, which has to succeed.
 func (w *world) must(j Job) {
@@ -139,26 +139,24 @@ func (w *world) same(j Job, version int) {
 	if got := w.rerendered(j, version); got.Changed || got.Unstable || got.Capabilities == "" {
 		w.t.Errorf("revision %d: %+v", version, got)
 	}
-	capabilities, err := render.CapabilitiesOf(w.conn)
-	if err != nil {
-		w.t.Fatal(err)
-	}
 	store, err := w.runner.storage.Open(w.t.Context(), w.conn, target(), storage.Options{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	in, err := inputOf(store, "app", version)
+	in, stored, err := inputOf(store, "app", version)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	again := run{job: j, charts: w.runner.charts}
-	in.Spec, in.Defaults, in.Connection, in.Capabilities = j.Spec, j.Defaults, w.conn, capabilities.Capabilities
-	in.Options, in.Timeout = again.renderOptions(), rerenderTimeout
-	manifest, err := again.rerender(w.t.Context(), in, false)
+	capabilities, err := render.CapabilitiesOf(w.conn)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if diff := cmp.Diff(in.Stored.Manifest, manifest); diff != "" {
+	in.Capabilities = capabilities.Capabilities
+	manifest, err := w.runner.again(w.conn, j).rerender(w.t.Context(), in, stored)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if diff := cmp.Diff(stored.Manifest, manifest); diff != "" {
 		w.t.Errorf("revision %d (-stored +rendered):\n%s", version, diff)
 	}
 }
@@ -462,13 +460,6 @@ func TestRerenderErrors(t *testing.T) {
 // uncached is a connection without cached capabilities.
 type uncached struct {
 	genericclioptions.RESTClientGetter
-}
-
-// TestRerenderPanics: a panic of a rendering is an error.
-func TestRerenderPanics(t *testing.T) {
-	if _, err := (&run{}).rerender(t.Context(), preview.Input{}, false); err == nil || !strings.Contains(err.Error(), "rendering panicked: ") {
-		t.Errorf("error %v", err)
-	}
 }
 
 // TestCapabilities: the digest changes with the kinds and the version of the API server, and equals

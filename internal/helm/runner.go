@@ -24,11 +24,14 @@ import (
 	"github.com/pintle-dev/pintle/internal/helm/wait"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/render"
+	"github.com/pintle-dev/pintle/internal/render/remote"
+	"github.com/pintle-dev/pintle/internal/worker"
 )
 
 // Runner runs jobs. It may be used concurrently, with one job at a time for a release.
 type Runner struct {
 	charts  *chart.Store
+	remote  *remote.Client
 	storage *storage.Store
 	now     func() time.Time
 	digests render.CapabilitiesDigests
@@ -37,20 +40,18 @@ type Runner struct {
 	reservations apply.Reservations
 	// faults are the last faults of the API servers.
 	faults apiretry.Faults
-	// large is held by the job whose chart takes much memory to render.
-	large chan struct{}
 }
 
-// NewRunner returns a runner that takes charts from charts. The index describes the storage of
+// NewRunner returns a runner that takes charts from charts, and renders them with workers. The index describes the storage of
 // the cluster of local connections; it may be nil. The first call must return before any other
 // call.
-func NewRunner(charts *chart.Store, index *storage.Index, now func() time.Time) *Runner {
+func NewRunner(charts *chart.Store, workers worker.Caller, index *storage.Index, now func() time.Time) *Runner {
 	// Helm keeps its field manager in a package variable. Pintle uses that of helm-controller, so
 	// that fields keep their owner when a release moves between the two.
 	if kube.ManagedFieldsManager != helmv2.FieldManager {
 		kube.ManagedFieldsManager = helmv2.FieldManager
 	}
-	return &Runner{charts: charts, storage: storage.New(index, now), now: now, large: make(chan struct{}, 1)}
+	return &Runner{charts: charts, remote: remote.New(workers), storage: storage.New(index, now), now: now}
 }
 
 // Run runs a job and returns when Helm has stopped writing. Cancelling ctx does not stop Helm,

@@ -14,9 +14,9 @@ import (
 	"helm.sh/helm/v3/pkg/releaseutil"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
-	"sigs.k8s.io/yaml"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/bounded"
 	"github.com/pintle-dev/pintle/internal/helm/apply"
 	"github.com/pintle-dev/pintle/internal/helm/preview"
 	"github.com/pintle-dev/pintle/internal/helm/redact"
@@ -218,7 +218,7 @@ func hooksOf(rls *helmrelease.Release) *hookjob.Release {
 			} `json:"metadata"`
 		}
 		// A document that cannot be parsed has not been applied.
-		if yaml.Unmarshal([]byte(text), &o) == nil && hookjob.Selects(o.Kind) {
+		if bounded.Manifest().Unmarshal([]byte(text), &o) == nil && hookjob.Selects(o.Kind) {
 			r.Selecting = append(r.Selecting, hookjob.Object{Kind: o.Kind, Namespace: o.Metadata.Namespace, Name: o.Metadata.Name, Manifest: text})
 		}
 	}

@@ -10,8 +10,6 @@ import (
 	"runtime/debug"
 
 	"github.com/go-logr/logr"
-	helmchart "helm.sh/helm/v3/pkg/chart"
-	"helm.sh/helm/v3/pkg/chartutil"
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,10 +19,11 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/helm/apply"
-	"github.com/pintle-dev/pintle/internal/helm/preview"
 	"github.com/pintle-dev/pintle/internal/helm/redact"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/render/remote"
+	"github.com/pintle-dev/pintle/internal/worker"
 )
 
 // CheckTarget checks whether a job that installs could succeed after the release at old is
@@ -120,26 +119,25 @@ func (t *targetCheck) render(ctx context.Context) (*helmrelease.Release, error) 
 	if err != nil {
 		return nil, err
 	}
-	values := preview.Clone(t.job.Values)
-	if err := chartutil.ProcessDependenciesWithMerge(c, values); err != nil {
+	files, err := t.crdsOf(ctx, c)
+	if err != nil {
+		return nil, ofChart(err)
+	}
+	if err := t.objects.ReadCRDs(files.Files); err != nil {
 		return nil, apply.Refuse(err)
 	}
-	if err := t.objects.ReadCRDs(c.CRDObjects()); err != nil {
-		return nil, apply.Refuse(err)
+	in := remote.Rendering{
+		Chart: c, Namespace: t.job.Desired.Target.Namespace, Install: true, Revision: 1, Hooks: true,
+		SkipSchemas: t.objects.Install.DisableSchemaValidation, Timeout: t.job.Desired.Policy.Install.Timeout,
 	}
-	var crds []helmchart.CRD
 	if t.objects.Install.GetCRDs() != helmv2.CRDsSkip {
-		crds = c.CRDObjects()
+		in.APIs = servedBy(files.Files)
 	}
-	in, err := t.previewInput(c, crds, t.job.Desired.Policy.Install.Timeout)
+	rendered, err := t.rendering(ctx, in)
 	if err != nil {
-		return nil, err
+		return nil, ofChart(err)
 	}
-	in.Install, in.Revision, in.Values, in.Hooks = true, 1, values, true
-	rls, err := preview.Render(ctx, in)
-	if err != nil {
-		return nil, apply.Refuse(err)
-	}
+	rls := t.revision(c, rendered)
 	t.findings.addRevisions(rls)
 	rls.Version = 1
 	size, err := t.store.Precheck(rls, methodName(t.serverSide()))
@@ -150,6 +148,18 @@ func (t *targetCheck) render(ctx context.Context) (*helmrelease.Release, error) 
 		return nil, apply.Refuse(err)
 	}
 	return rls, nil
+}
+
+// ofChart returns a refusal for an error that the chart or its values have caused. Other errors are
+// those of the cluster or of this process.
+func ofChart(err error) error {
+	var failure *worker.Failure
+	var ended *remote.Ended
+	var large *worker.TooLarge
+	if errors.As(err, &failure) || errors.As(err, &ended) || errors.As(err, &large) {
+		return apply.Refuse(err)
+	}
+	return err
 }
 
 func (t *targetCheck) serverSide() bool { return t.objects.Install.UseServerSideApply(t.job.Defaults) }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	"helm.sh/helm/v3/pkg/action"
-	helmchart "helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	helmstorage "helm.sh/helm/v3/pkg/storage"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/helm/preview"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/render"
 )
 
 // upgrade returns the settings of an upgrade.
@@ -28,11 +28,11 @@ func (r *run) upgrade(a release.Upgrade) settings {
 		hooks: !spec.DisableHooks, event: helmrelease.HookPreUpgrade,
 	}
 	if spec.PreserveValues {
-		s.preserve = func(c *helmchart.Chart) (map[string]any, error) {
-			return preserveValues(r.config.Releases, target.Name, c, r.job.Values)
+		s.preserve = func() (all, defaults map[string]any, err error) {
+			return preserveValues(r.config.Releases, target.Name, r.job.Values)
 		}
 	}
-	s.start = func(config *action.Configuration, c *creation) error {
+	s.start = func(config *action.Configuration, text render.Text) error {
 		u := action.NewUpgrade(config)
 		u.Namespace, u.Timeout = target.Namespace, a.Timeout
 		u.MaxHistory = r.job.Spec.GetMaxHistory()
@@ -41,40 +41,38 @@ func (r *run) upgrade(a release.Upgrade) settings {
 		u.WaitForJobs = !spec.DisableWaitForJobs
 		u.DisableHooks = spec.DisableHooks
 		u.DisableOpenAPIValidation = spec.DisableOpenAPIValidation
-		u.SkipSchemaValidation = spec.DisableSchemaValidation
 		u.Force = spec.Force
 		u.CleanupOnFail = spec.CleanupOnFail
-		u.PostRenderer = c.postRenderer
-		// The values contain the preserved ones already.
+		u.PostRenderer = text
+		// The rendered text contains the preserved values already.
 		u.ResetValues = true
-		u.EnableDNS = r.job.AllowDNS
 		u.Devel = true
 		u.SkipCRDs = true
-		_, err := u.Run(target.Name, c.chart, c.values)
+		_, err := u.Run(target.Name, text.Chart(), map[string]any{})
 		return err
 	}
 	return s
 }
 
-// preserveValues returns the values of an upgrade that preserves those of the release. The chart
-// gets them as its defaults, as with Helm's option to reuse values. Helm would process the
-// dependencies of the chart before that, without the values that may enable them. It would also
-// change the values of the stored revision, which it stores again.
-func preserveValues(releases *helmstorage.Storage, name string, c *helmchart.Chart, values map[string]any) (map[string]any, error) {
+// preserveValues returns the values of an upgrade that preserves those of the release, and the
+// defaults of its chart; nil for those of the archive. The chart gets the values as its defaults, as
+// with Helm's option to reuse values. Helm would process the dependencies of the chart before that,
+// without the values that may enable them. It would also change the values of the stored revision,
+// which it stores again.
+func preserveValues(releases *helmstorage.Storage, name string, values map[string]any) (all, defaults map[string]any, err error) {
 	base, err := preservedRevision(releases, name)
 	if errors.Is(err, driver.ErrReleaseNotFound) {
 		// Helm returns this error as well.
-		return values, nil
+		return values, nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	defaults, err := chartutil.CoalesceValues(base.Chart, preview.Clone(base.Config))
+	defaults, err = chartutil.CoalesceValues(base.Chart, preview.Clone(base.Config))
 	if err != nil {
-		return nil, fmt.Errorf("values of revision %d: %w", base.Version, err)
+		return nil, nil, fmt.Errorf("values of revision %d: %w", base.Version, err)
 	}
-	c.Values = defaults
-	return preview.Preserve(base, values), nil
+	return preview.Preserve(base, values), defaults, nil
 }
 
 // preservedRevision returns the revision whose values an upgrade preserves: the deployed one, or

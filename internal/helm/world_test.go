@@ -23,6 +23,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/helm/apitest"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/render/handler"
+	"github.com/pintle-dev/pintle/internal/worker"
 )
 
 const (
@@ -42,6 +44,9 @@ type world struct {
 	runner  *Runner
 }
 
+// workers returns a worker that parses and renders charts in this process.
+func workers() worker.Caller { return worker.Local{Handler: handler.New()} }
+
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, Server: apitest.New(t)}
@@ -49,7 +54,7 @@ func newWorld(t *testing.T) *world {
 	if w.conn, err = cluster.Connect(w.Config()); err != nil {
 		t.Fatal(err)
 	}
-	w.runner = NewRunner(chart.NewStore(chart.Options{Client: &http.Client{Transport: w}, MaxBytes: 1 << 20}), nil, time.Now)
+	w.runner = NewRunner(chart.NewStore(chart.Options{Workers: workers(), Client: &http.Client{Transport: w}, MaxBytes: 1 << 20}), workers(), nil, time.Now)
 	return w
 }
 

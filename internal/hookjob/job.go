@@ -13,9 +13,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"sigs.k8s.io/yaml"
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	"github.com/pintle-dev/pintle/internal/bounded"
 )
 
 const batchVersion = "batch/v1"
@@ -23,7 +23,7 @@ const batchVersion = "batch/v1"
 // parse parses a manifest, which has to be a map. Integers stay integers. Errors may quote the
 // manifest.
 func parse(manifest string) (map[string]any, error) {
-	raw, err := yaml.YAMLToJSON([]byte(manifest))
+	raw, err := bounded.Manifest().ToJSON([]byte(manifest))
 	if err != nil {
 		return nil, err
 	}

@@ -19,12 +19,13 @@ import (
 // before any is evaluated, so that an invalid one is reported at once.
 func readyExpressions(hr *helmv2.HelmRelease) ([]*cel.Expression, error) {
 	compiled := make([]*cel.Expression, len(hr.Spec.DependsOn))
+	var compiler cel.Compiler
 	for i, ref := range hr.Spec.DependsOn {
 		if ref.ReadyExpr == "" {
 			continue
 		}
 		var err error
-		if compiled[i], err = cel.Compile(ref.ReadyExpr, "self", "dep"); err != nil {
+		if compiled[i], err = compiler.Compile(ref.ReadyExpr, "self", "dep"); err != nil {
 			return nil, &release.Blocked{
 				Reason: helmv2.ReasonInvalidCELExpression, Terminal: true, Retry: release.Never(), Err: err,
 				Message: fmt.Sprintf("Reconciliation failed terminally due to configuration error: spec.dependsOn[%d].readyExpr: %s", i, err),

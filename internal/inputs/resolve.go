@@ -23,6 +23,9 @@ func (r *Resolver) Resolve(ctx context.Context, hr *helmv2.HelmRelease, suspensi
 		// The CRD validates this, but an older CRD may be installed.
 		return want, unsupported("exactly one of spec.chart and spec.chartRef must be set")
 	}
+	if err := checkLimits(&hr.Spec); err != nil {
+		return want, err
+	}
 	if _, err := cel.CompileReadinessChecks(hr.Spec.HealthCheckExprs); err != nil {
 		return want, &release.Blocked{
 			Reason: helmv2.ReasonInvalidCELExpression, Terminal: true, Retry: release.Never(), Err: err,

@@ -34,12 +34,17 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/render/handler"
+	"github.com/pintle-dev/pintle/internal/worker"
 )
 
 const (
 	tagDigest   = "sha256:9933f58f8bf459eb199d59ebc8a05683f3944e1242d9f5467d99aa2cf08a5370"
 	emptyDigest = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 )
+
+// workers returns a worker that parses charts in this process.
+func workers() worker.Caller { return worker.Local{Handler: handler.New()} }
 
 // store serves one packaged chart, note 1.2.3, at /chart.tgz.
 type store struct {
@@ -61,6 +66,7 @@ func newStoreWith(t *testing.T, o chart.Options) store {
 	mux.HandleFunc("/broken", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "", http.StatusBadGateway) })
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
+	o.Workers = workers()
 	o.Client, o.MaxBytes, o.Grace = server.Client(), 1<<20, time.Minute
 	return store{
 		charts: chart.NewStore(o), url: server.URL,
@@ -376,7 +382,7 @@ func TestDownloadDoesNotBlock(t *testing.T) {
 	s := newStore(t)
 	repo := repository(s, func(o *sourcev1.OCIRepository) { o.Status.Artifact.URL = "http://mute/chart.tgz" })
 	synctest.Test(t, func(t *testing.T) {
-		charts := chart.NewStore(chart.Options{Client: &http.Client{Transport: silence{}, Timeout: time.Minute}, MaxBytes: 1 << 20})
+		charts := chart.NewStore(chart.Options{Workers: workers(), Client: &http.Client{Transport: silence{}, Timeout: time.Minute}, MaxBytes: 1 << 20})
 		r := NewResolver(reader(t, repo), nil, charts)
 		resolve := func(want release.Blocked) error {
 			t.Helper()

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/values"
 )
 
 // Shorter texts are not redacted: they occur in many words, and are easily guessed. Numbers have to
@@ -22,8 +21,9 @@ const (
 
 // secrets returns the texts that references take from Secrets, so that Helm's messages can be
 // redacted from them.
-func secrets(refs []reference) []string {
+func secrets(refs []reference, read *documents) []string {
 	var texts []string
+	seen := map[string]bool{}
 	for _, ref := range refs {
 		if ref.Kind != helmv2.KindSecret {
 			continue
@@ -31,7 +31,11 @@ func secrets(refs []reference) []string {
 		if ref.TargetPath != "" {
 			texts = appendText(texts, strings.Trim(ref.content, `'"`))
 		}
-		if parsed, err := values.ParseMap([]byte(ref.content)); err == nil {
+		if seen[ref.content] {
+			continue
+		}
+		seen[ref.content] = true
+		if parsed, err := read.of(ref.content); err == nil {
 			texts = appendScalars(texts, parsed)
 		}
 	}
@@ -88,5 +92,5 @@ func (r *Resolver) Secrets(ctx context.Context, hr *helmv2.HelmRelease) ([]strin
 		only.Spec.ValuesFrom[i].Optional = true
 	}
 	refs, err := r.references(ctx, only)
-	return secrets(refs), err
+	return secrets(refs, &documents{}), err
 }

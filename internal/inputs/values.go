@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/bounded"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/values"
 )
@@ -45,10 +46,11 @@ func (r *Resolver) values(ctx context.Context, hr *helmv2.HelmRelease, want *Wan
 		if err != nil {
 			return err
 		}
-		if v, err = compose(refs, v); err != nil {
+		var read documents
+		if v, err = compose(refs, v, &read); err != nil {
 			return err
 		}
-		want.Secrets = secrets(refs)
+		want.Secrets = secrets(refs, &read)
 	}
 	digest, err := values.Digest(v)
 	if err != nil {
@@ -68,29 +70,61 @@ type reference struct {
 	content   string
 }
 
+// documents holds the parsed contents of references, each parsed once. The zero value is empty. It
+// is not safe for concurrent use.
+type documents struct {
+	budget values.Budget
+	parsed map[string]document
+}
+
+type document struct {
+	values map[string]any
+	err    error
+}
+
+// of returns the values in a content. They must not be changed.
+func (d *documents) of(content string) (map[string]any, error) {
+	known, ok := d.parsed[content]
+	if !ok {
+		known.values, known.err = d.budget.ParseMap([]byte(content))
+		if d.parsed == nil {
+			d.parsed = map[string]document{}
+		}
+		d.parsed[content] = known
+	}
+	return known.values, known.err
+}
+
 // compose merges the values of a release. References without a target path come first, then the
 // inline values, then references with a target path: an explicit path has precedence. It does not
 // change inline.
-func compose(refs []reference, inline map[string]any) (map[string]any, error) {
+func compose(refs []reference, inline map[string]any, read *documents) (map[string]any, error) {
 	composed := map[string]any{}
-	for _, ref := range refs {
+	// The same content has no effect before its last reference.
+	last := map[string]int{}
+	for i, ref := range refs {
 		if ref.TargetPath != "" {
 			continue
 		}
-		parsed, err := values.ParseMap([]byte(ref.content))
-		if err != nil {
+		if _, err := read.of(ref.content); err != nil {
 			return nil, ref.unresolved(err)
 		}
-		values.Merge(composed, parsed)
+		last[ref.content] = i
+	}
+	for i, ref := range refs {
+		if ref.TargetPath == "" && last[ref.content] == i {
+			parsed, _ := read.of(ref.content)
+			values.Merge(composed, parsed)
+		}
 	}
 	values.Merge(composed, inline)
 	for _, ref := range refs {
 		if ref.TargetPath == "" {
 			continue
 		}
-		set := values.SetPath
+		set := read.budget.SetPath
 		if ref.Literal {
-			set = values.SetLiteral
+			set = read.budget.SetLiteral
 		}
 		if err := set(composed, ref.TargetPath, ref.content); err != nil {
 			return nil, ref.unresolved(err)
@@ -104,11 +138,18 @@ var (
 	errNoKey    = errors.New("the object has no such key")
 )
 
+// maxReferenced limits the size of all objects that the values of one release come from. Sixteen
+// objects of the largest size reach it.
+const maxReferenced = 16 << 20
+
+var errTooMuch = bounded.Exceeded("the objects of spec.valuesFrom have more than %d bytes", maxReferenced)
+
 // references returns the entries of spec.valuesFrom with their content. It reads each object once.
 // It leaves out optional references whose object or key does not exist.
 func (r *Resolver) references(ctx context.Context, hr *helmv2.HelmRelease) ([]reference, error) {
 	type object struct{ kind, name string }
 	read := map[object]map[string]string{}
+	size := 0
 	refs := make([]reference, 0, len(hr.Spec.ValuesFrom))
 	for _, spec := range hr.Spec.ValuesFrom {
 		ref := reference{ValuesReference: spec, namespace: hr.Namespace}
@@ -117,6 +158,12 @@ func (r *Resolver) references(ctx context.Context, hr *helmv2.HelmRelease) ([]re
 			var err error
 			if data, err = r.data(ctx, ref); err != nil {
 				return nil, ref.unresolved(err)
+			}
+			for key, content := range data {
+				size += len(key) + len(content)
+			}
+			if size > maxReferenced {
+				return nil, ref.unresolved(errTooMuch)
 			}
 			read[object{ref.Kind, ref.Name}] = data
 		}

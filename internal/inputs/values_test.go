@@ -90,6 +90,7 @@ func TestComposeOrder(t *testing.T) {
 		"NullIsKept":       {reason: "null is a value: Helm deletes the chart's default for it", parts: []part{{"", "a: {b: 1}"}, {"", "a: null"}}, want: `a: null`},
 		"NullWithin":       {reason: "at every depth", parts: []part{{"", "a: {b: 1, c: 1}"}, {"", "a: {b: null}"}}, want: `a: {b: null, c: 1}`},
 		"MapOverNull":      {reason: "null can be replaced again", parts: []part{{"", "a: null"}, {"", "a: {b: 1}"}}, want: `a: {b: 1}`},
+		"SameRootTwice":    {reason: "a reference may be repeated", parts: []part{{"", "m: {a: 1}\ns: 1"}, {"", "m: {a: 2, b: 2}\ns: {t: 2}"}, {"", "m: {a: 1}\ns: 1"}}, want: `{m: {a: 1, b: 2}, s: 1}`},
 		"InlineOverRoot":   {reason: "inline values beat root references", parts: []part{{"", "m: {a: 1, b: 1}\nl: [1]"}}, inline: `{"m":{"b":2},"l":[]}`, want: `{m: {a: 1, b: 2}, l: []}`},
 		"InlineNull":       {reason: "with null too", parts: []part{{"", "m: {a: 1}"}}, inline: `{"m":null}`, want: `m: null`},
 		"InlineAlone":      {reason: "inline values alone", inline: `{"a":{"b":[1]}}`, want: `a: {b: [1]}`},
@@ -184,7 +185,7 @@ func check(t *testing.T, reason string, parts []part, inlineValues, want string)
 		t.Fatal(err)
 	}
 	before, _ := json.Marshal(given)
-	got, err := compose(refs, given)
+	got, err := compose(refs, given, &documents{})
 	if err != nil {
 		t.Fatalf("%s: %v", reason, err)
 	}
@@ -212,7 +213,7 @@ func check(t *testing.T, reason string, parts []part, inlineValues, want string)
 // TestComposeTypes: integers at target paths do not become floats.
 func TestComposeTypes(t *testing.T) {
 	t.Parallel()
-	got, err := compose([]reference{part{"n", "12345678"}.reference()}, nil)
+	got, err := compose([]reference{part{"n", "12345678"}.reference()}, nil, &documents{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,6 +286,64 @@ func TestReferencesAreReadOnce(t *testing.T) {
 	}
 }
 
+// TestReferencedSize: the size of all objects together has a limit.
+func TestReferencedSize(t *testing.T) {
+	t.Parallel()
+	full := strings.Repeat("x", 1<<20-1)
+	for n, want := range map[int]string{16: "", 17: "with key 'a': the objects of spec.valuesFrom have more than 16777216 bytes"} {
+		var objects []client.Object
+		hr := app(func(hr *helmv2.HelmRelease) {
+			for i := range n {
+				name := fmt.Sprint("x", i)
+				objects = append(objects, configMap(name, map[string]string{"a": full}))
+				hr.Spec.ValuesFrom = append(hr.Spec.ValuesFrom, helmv2.ValuesReference{Kind: helmv2.KindConfigMap, Name: name, ValuesKey: "a"})
+			}
+		})
+		refs, err := NewResolver(nil, reader(t, objects...), nil).references(t.Context(), hr)
+		if (err != nil) != (want != "") || !strings.HasSuffix(fmt.Sprint(err), want) && err != nil || err == nil && len(refs) != n {
+			t.Errorf("%d objects: %v", n, err)
+		}
+	}
+}
+
+// TestDocuments: the same content is parsed once, and its size counts once.
+func TestDocuments(t *testing.T) {
+	t.Parallel()
+	content := "a: " + strings.Repeat("x", 1<<20)
+	var refs []reference
+	for range 100 {
+		refs = append(refs, part{"", content}.reference())
+	}
+	var read documents
+	if _, err := compose(refs, nil, &read); err != nil || len(read.parsed) != 1 {
+		t.Errorf("%d documents, %v", len(read.parsed), err)
+	}
+	for i := range 100 {
+		refs[i].content += fmt.Sprint(i)
+	}
+	_, err := compose(refs, nil, &documents{})
+	if want := "all values of the release together have more than 16777216 bytes"; err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("a hundred contents: %v", err)
+	}
+}
+
+// TestRepeatedContent: the work of merging does not grow with the number of references to the same
+// content.
+func TestRepeatedContent(t *testing.T) {
+	content := "a: [" + strings.Repeat("[1], ", 50) + "]"
+	merge := func(n int) float64 {
+		refs := slices.Repeat([]reference{part{"", content}.reference()}, n)
+		return testing.AllocsPerRun(5, func() {
+			if _, err := compose(refs, nil, &documents{}); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	if one, many := merge(1), merge(200); many > one+50 {
+		t.Errorf("%.0f allocations for one reference, %.0f for two hundred", one, many)
+	}
+}
+
 // TestUnresolvedReferences: the error names the reference and the cause.
 func TestUnresolvedReferences(t *testing.T) {
 	t.Parallel()
@@ -309,7 +368,7 @@ func TestUnresolvedReferences(t *testing.T) {
 		"Broken":           {reason: "the error contains the line of invalid YAML", refs: []helmv2.ValuesReference{from("cm", "broken", "")}, want: "ConfigMap chart values reference 'prod/cm' with key 'broken': the content cannot be read as YAML: line 2"},
 		"ThroughAWord":     {reason: "a path cannot continue below a string", refs: []helmv2.ValuesReference{from("cm", "word", "a"), from("cm", "word", "a.b")}, want: `ConfigMap chart values reference 'prod/cm' with key 'word': the target path "a.b" cannot be set: unable to parse key: interface conversion: interface {} is string, not map[string]interface {}`},
 		"BadPath":          {reason: "a path has to end in a key", refs: []helmv2.ValuesReference{from("cm", "word", "a.")}, want: `ConfigMap chart values reference 'prod/cm' with key 'word': the target path "a." cannot be set: key map "a" has no value`},
-		"IndexOutOfBounds": {reason: "an index has a limit", refs: []helmv2.ValuesReference{from("cm", "word", "a[99999]")}, want: `ConfigMap chart values reference 'prod/cm' with key 'word': the target path "a[99999]" cannot be set: index of 99999 is greater than maximum supported index of 65536`},
+		"IndexOutOfBounds": {reason: "an index has a limit", refs: []helmv2.ValuesReference{from("cm", "word", "a[99999]")}, want: `ConfigMap chart values reference 'prod/cm' with key 'word': the target path "a[99999]" cannot be set: a list index is greater than 10000`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -382,7 +441,7 @@ func TestSecretsStaySecret(t *testing.T) {
 		{"literal:a[", canary},
 	} {
 		refs := []reference{part{"word", canary}.reference(), part{tc.path, tc.content}.reference()}
-		_, err := compose(refs, map[string]any{})
+		_, err := compose(refs, map[string]any{}, &documents{})
 		if err == nil {
 			t.Errorf("%q at %q: no error, so nothing is tested", tc.content, tc.path)
 			continue
@@ -425,8 +484,8 @@ func FuzzCompose(f *testing.F) {
 		}
 		set := reference{ValuesReference: helmv2.ValuesReference{TargetPath: path, Literal: literal}, content: content}
 		refs := []reference{{content: root}, set, set}
-		first, err := compose(refs, given)
-		second, again := compose(refs, given)
+		first, err := compose(refs, given, &documents{})
+		second, again := compose(refs, given, &documents{})
 		if (err == nil) != (again == nil) || err != nil && err.Error() != again.Error() {
 			t.Errorf("first %v, then %v", err, again)
 		}
@@ -455,9 +514,11 @@ func TestSecretTexts(t *testing.T) {
 		from("ConfigMap", "", "public: all"),
 		from("Secret", "", "a: {pass: hunter22}\nlist: [first1, 12345678, 80, true, abc]\nkey: |\n  line one\n  x\n"),
 		from("Secret", "db.password", "'quoted one'"),
-	})
+		// The same content is read once.
+		from("Secret", "", "b: first1"), from("Secret", "", "b: first1"),
+	}, &documents{})
 	slices.Sort(got)
-	want := []string{"1.2345678e+07", "12345678", "first1", "hunter22", "line one", "line one\nx\n", "quoted one"}
+	want := []string{"1.2345678e+07", "12345678", "first1", "first1", "hunter22", "line one", "line one\nx\n", "quoted one"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

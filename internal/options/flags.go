@@ -84,7 +84,7 @@ func (o *Options) bindArtifacts(fs *pflag.FlagSet) {
 	fs.IntVar(&o.HTTPRetry, "http-retry", 9, "Maximum number of retries of the download of an artifact, if the server cannot be reached or fails.")
 	fs.Int64Var(&o.ArtifactMaxBytes, "artifact-max-bytes", 100<<20, "Maximum size of an artifact, in bytes."+ownFlag)
 	fs.Int64Var(&o.ArtifactCacheBytes, "artifact-cache-bytes", 64<<20,
-		"Size of the in-memory cache of artifacts and parsed charts, in bytes. 0 disables it."+ownFlag)
+		"Size of the in-memory cache of artifacts, in bytes. 0 disables it."+ownFlag)
 }
 
 func (o *Options) bindWatches(fs *pflag.FlagSet) {

@@ -9,21 +9,21 @@ import (
 	"helm.sh/helm/v3/pkg/action"
 	helmchart "helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
-	helmrelease "helm.sh/helm/v3/pkg/release"
 )
 
-// Text is a release that was rendered before. Helm is given it in place of templates: a chart
-// without templates, and a post-renderer that returns the manifest. Helm stores neither, because
-// its storage driver replaces the new revision by the rendered one.
-type Text struct{ Release *helmrelease.Release }
+// Text is rendered text that Helm is given in place of templates: a chart without templates, and a
+// post-renderer that returns the manifest. Helm stores neither, because its storage driver replaces
+// the content of the new revision by the rendered one.
+type Text struct {
+	// Name and Version are those of the chart.
+	Name, Version string
+	// Manifest returns the manifest when Helm renders.
+	Manifest func() (string, error)
+}
 
 // Chart returns a chart without templates, values and dependencies.
 func (t Text) Chart() *helmchart.Chart {
-	described := &helmchart.Metadata{APIVersion: helmchart.APIVersionV2, Name: t.Release.Name, Version: "0.0.0"}
-	if c := t.Release.Chart; c != nil && c.Metadata != nil {
-		described.Name, described.Version = c.Metadata.Name, c.Metadata.Version
-	}
-	return &helmchart.Chart{Metadata: described}
+	return &helmchart.Chart{Metadata: &helmchart.Metadata{APIVersion: helmchart.APIVersionV2, Name: t.Name, Version: t.Version}}
 }
 
 // Config returns a configuration with which Helm reads no capabilities from the cluster.
@@ -34,5 +34,6 @@ func (t Text) Config(c action.Configuration) *action.Configuration {
 
 // Run implements Helm's PostRenderer.
 func (t Text) Run(*bytes.Buffer) (*bytes.Buffer, error) {
-	return bytes.NewBufferString(t.Release.Manifest), nil
+	manifest, err := t.Manifest()
+	return bytes.NewBufferString(manifest), err
 }

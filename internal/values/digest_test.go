@@ -220,7 +220,7 @@ func TestDigestOfStoredIntegers(t *testing.T) {
 	t.Parallel()
 	for _, content := range []string{"7", "9007199254740993", "9223372036854775807", "-9223372036854775807", "{1,9007199254740993}"} {
 		values := map[string]any{}
-		if err := SetPath(values, "a.b", content); err != nil {
+		if err := new(Budget).SetPath(values, "a.b", content); err != nil {
 			t.Fatal(err)
 		}
 		raw, err := json.Marshal(values)

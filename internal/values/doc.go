@@ -4,12 +4,13 @@
 // Package values reads, merges and digests the values of Helm releases, and checks the schemas
 // of charts. It performs no I/O.
 //
-//	parse.go       values from JSON and YAML
-//	merge.go       values merged with others, and copied
 //	targetpath.go  one value set at a path, in the notation of Helm's --set
+//	notation.go    the lists and levels that such a path creates
+//	parse.go       Budget, and values from JSON and YAML
+//	merge.go       values merged with others, and copied
 //	digest.go      the digest that status and history record
 //	schema.go      schemas that refer to other files or servers
 //
-// Values may contain secrets, and errors reach all readers of a HelmRelease. So errors of ParseMap,
-// SetPath and SetLiteral do not quote content.
+// Values may contain secrets, and errors reach all readers of a HelmRelease. So errors of a Budget do
+// not quote content.
 package values

@@ -20,7 +20,7 @@ func TestMergeSharesNothing(t *testing.T) {
 	values := map[string]any{"m": map[string]any{"b": 1.0}}
 	Merge(values, over)
 	for path, content := range map[string]string{"m.n.a": "9", "l[0].a": "9", "l[1][0]": "9", "m.n.new": "9"} {
-		if err := SetPath(values, path, content); err != nil {
+		if err := new(Budget).SetPath(values, path, content); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -10,14 +10,14 @@ import (
 	"fmt"
 	"regexp"
 
-	"sigs.k8s.io/yaml"
+	"github.com/pintle-dev/pintle/internal/bounded"
 )
 
 // Parse reads the values of a spec from JSON or YAML. Each call returns a new map, which is
 // never nil. Empty input, null, and anything else that is not a map, yield an empty map, as in
-// helm-controller. An error may quote raw.
+// helm-controller. An error may quote raw. Content that exceeds bounded.Values is an error.
 func Parse(raw []byte) (map[string]any, error) {
-	values, err := decode(raw)
+	values, _, err := decode(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -27,13 +27,32 @@ func Parse(raw []byte) (map[string]any, error) {
 	return map[string]any{}, nil
 }
 
+// Budget limits the values of one release together. The zero value has the whole budget. It is not
+// safe for concurrent use.
+type Budget struct {
+	// used is the size of all parsed values, and elements the number of assignments and list
+	// elements at target paths.
+	used     bounded.Size
+	elements int
+}
+
+// The limits of a Budget. Helm's storage limits the values of a revision to about a megabyte of
+// compressed text.
+const (
+	maxBytes = 16 << 20
+	maxNodes = 1_000_000
+)
+
 // ParseMap reads the values of a reference from JSON or YAML. Each call returns a new map, which
 // is never nil. Empty input and null yield an empty map; anything else that is not a map is an
-// error. Errors do not quote raw.
-func ParseMap(raw []byte) (map[string]any, error) {
-	values, err := decode(raw)
+// error, and so is content that exceeds bounded.Values or the budget. Errors do not quote raw.
+func (b *Budget) ParseMap(raw []byte) (map[string]any, error) {
+	values, size, err := decode(raw)
 	if err != nil {
 		return nil, unreadable(err)
+	}
+	if err := b.use(size); err != nil {
+		return nil, err
 	}
 	switch v := values.(type) {
 	case nil:
@@ -44,25 +63,43 @@ func ParseMap(raw []byte) (map[string]any, error) {
 	return nil, errors.New("the content is not a map")
 }
 
-// decode reads JSON or YAML. Empty input is null.
-func decode(raw []byte) (any, error) {
-	if len(bytes.TrimSpace(raw)) == 0 {
-		return nil, nil //nolint:nilnil // the value is null
+// use adds a size to the budget.
+func (b *Budget) use(size bounded.Size) error {
+	b.used.Bytes, b.used.Nodes = b.used.Bytes+size.Bytes, b.used.Nodes+size.Nodes
+	switch {
+	case b.used.Bytes > maxBytes:
+		return bounded.Exceeded("all values of the release together have more than %d bytes", maxBytes)
+	case b.used.Nodes > maxNodes:
+		return bounded.Exceeded("all values of the release together have more than %d keys and values", maxNodes)
 	}
+	return nil
+}
+
+// decode reads JSON or YAML within bounded.Values. Empty input is null.
+func decode(raw []byte) (any, bounded.Size, error) {
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return nil, bounded.Size{}, nil
+	}
+	limits := bounded.Values()
 	var values any
 	// A spec holds JSON. A YAML parser rejects some characters in strings and folds others into
 	// spaces, so YAML is read only where JSON is not.
 	if json.Unmarshal(raw, &values) != nil {
 		values = nil
-		if err := yaml.Unmarshal(raw, &values); err != nil {
-			return nil, err
+		if err := limits.Unmarshal(raw, &values); err != nil {
+			return nil, bounded.Size{}, err
 		}
 	}
-	return values, nil
+	size, err := limits.CheckValue(values)
+	return values, size, err
 }
 
 // unreadable returns an error of the YAML parser without its quotations.
 func unreadable(err error) error {
+	var limit *bounded.Error
+	if errors.As(err, &limit) {
+		return limit
+	}
 	// The number of the line precedes everything that the parser may quote.
 	line := regexp.MustCompile(`^error converting YAML to JSON: yaml: (line \d+): `).FindStringSubmatch(err.Error())
 	if line == nil {

@@ -78,7 +78,7 @@ func TestParseMap(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := ParseMap([]byte(tc.raw))
+			got, err := new(Budget).ParseMap([]byte(tc.raw))
 			var text string
 			if err != nil {
 				text = err.Error()
@@ -87,6 +87,58 @@ func TestParseMap(t *testing.T) {
 				t.Errorf("%s: error %q, want %q (-want +got):\n%s", tc.reason, text, tc.err, diff)
 			}
 		})
+	}
+}
+
+// TestParseLimits: content that exceeds a limit is an error of one line, which does not quote it.
+func TestParseLimits(t *testing.T) {
+	t.Parallel()
+	const word = "s3cr3t"
+	aliases := func(n int) string {
+		return "a: &x " + word + strings.Repeat("x", 100_000) + "\nb: [" + strings.Repeat("*x,", n) + "]\n"
+	}
+	nested := func(n int) string { return `{"a":` + strings.Repeat("[", n) + strings.Repeat("]", n) + "}" }
+	cases := map[string]struct{ reason, raw, want string }{
+		"Aliases":        {"an alias may repeat a text", aliases(80), ""},
+		"TooManyAliases": {"up to a limit", aliases(90), "the content has more than 8388608 bytes after the expansion of its aliases"},
+		"Depth":          {"values may be nested", nested(99), ""},
+		"TooDeep":        {"up to a limit", nested(100), "the content is nested deeper than 100 levels"},
+		"TooDeepYAML":    {"in YAML too", "a: " + strings.Repeat("[", 100) + strings.Repeat("]", 100) + " # " + word, "the content is nested deeper than 100 levels"},
+		"Nodes":          {"values may be many", `{"a":[` + strings.Repeat("1,", 499_996) + "1]}", ""},
+		"TooManyNodes":   {"up to a limit", `{"a":[` + strings.Repeat("1,", 499_997) + "1]}", "the content has more than 500000 keys and values"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := new(Budget).ParseMap([]byte(tc.raw))
+			var got string
+			if err != nil {
+				got = err.Error()
+			}
+			if got != tc.want {
+				t.Errorf("%s: %q", tc.reason, got)
+			}
+			if _, err := Parse([]byte(tc.raw)); (err != nil) != (tc.want != "") {
+				t.Errorf("%s: %v", tc.reason, err)
+			}
+		})
+	}
+}
+
+// TestBudget: all values of a release have one limit.
+func TestBudget(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ reason, raw, want string }{
+		{"bytes add up", `{"a":"` + strings.Repeat("x", 8<<20-1) + `"}`, "all values of the release together have more than 16777216 bytes"},
+		{"nodes add up", `{"a":[` + strings.Repeat("1,", 499_996) + "1]}", "all values of the release together have more than 1000000 keys and values"},
+	} {
+		var b Budget
+		for i := range 3 {
+			_, err := b.ParseMap([]byte(tc.raw))
+			if (err != nil) != (i == 2) || err != nil && err.Error() != tc.want {
+				t.Errorf("%s: content %d: %v", tc.reason, i, err)
+			}
+		}
 	}
 }
 

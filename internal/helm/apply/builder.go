@@ -4,6 +4,7 @@
 package apply
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -27,6 +28,7 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/rest"
 
+	"github.com/pintle-dev/pintle/internal/bounded"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -67,7 +69,14 @@ func (b *builder) build(manifests io.Reader) (kube.ResourceList, error) {
 		return nil, err
 	}
 	one := &building{builder: b, mapper: mapper, known: map[apischema.GroupVersionKind]mapped{}, list: kube.ResourceList{}}
-	stream := yaml.NewYAMLOrJSONDecoder(manifests, 4096)
+	text, err := io.ReadAll(manifests)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkDocuments(text); err != nil {
+		return nil, fmt.Errorf("error parsing : %w", err)
+	}
+	stream := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
 	for {
 		var document runtime.RawExtension
 		if err := stream.Decode(&document); errors.Is(err, io.EOF) {
@@ -85,6 +94,24 @@ func (b *builder) build(manifests io.Reader) (kube.ResourceList, error) {
 		}
 	}
 	return one.list, utilerrors.NewAggregate(one.errs)
+}
+
+// checkDocuments returns an error if a document of a manifest is too large. It splits the manifest as
+// the decoder does.
+func checkDocuments(text []byte) error {
+	if !bounded.MayRepeat(text) {
+		return nil
+	}
+	documents := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
+	for {
+		document, err := documents.Read()
+		if err != nil {
+			return nil // the decoder reports other errors than the end
+		}
+		if err := bounded.Manifest().Check(document); err != nil {
+			return err
+		}
+	}
 }
 
 // Objects returns the objects of a stored manifest in the form in which they are applied. It

@@ -144,6 +144,17 @@ func TestBuildAsHelm(t *testing.T) {
 	}
 }
 
+// TestBuildLimits: a document whose aliases expand to more than a limit is rejected before it is
+// decoded.
+func TestBuildLimits(t *testing.T) {
+	w := newWorld(t)
+	text := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\na: &x " + strings.Repeat("x", 1_000_000) + "\nb: [" + strings.Repeat("*x,", 100) + "]\n"
+	_, err := (&builder{getter: w.conn, namespace: "prod"}).build(strings.NewReader(text))
+	if err == nil || err.Error() != "error parsing : the content has more than 67108864 bytes after the expansion of its aliases" {
+		t.Error(err)
+	}
+}
+
 // TestBuildReadsKindsOnce: a kind that does not exist is requested once for all its objects, and
 // there is one client for each group and version.
 func TestBuildReadsKindsOnce(t *testing.T) {

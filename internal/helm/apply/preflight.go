@@ -18,9 +18,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/resource"
-	"sigs.k8s.io/yaml"
 
 	"github.com/pintle-dev/pintle/internal/apiretry"
+	"github.com/pintle-dev/pintle/internal/bounded"
 	"github.com/pintle-dev/pintle/internal/helm/wait"
 )
 
@@ -160,7 +160,7 @@ func (e *expectations) expectHooks(hooks []*helmrelease.Hook, event helmrelease.
 		e.addName(h.Name)
 		e.prepares = e.prepares || h.Kind == "Job" || h.Kind == "Pod"
 		object := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(h.Manifest), &object.Object); err == nil {
+		if err := bounded.Manifest().Unmarshal([]byte(h.Manifest), &object.Object); err == nil {
 			e.ship(object)
 		}
 	}

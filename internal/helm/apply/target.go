@@ -25,10 +25,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/resource"
-	"sigs.k8s.io/yaml"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/apiretry"
+	"github.com/pintle-dev/pintle/internal/bounded"
 	"github.com/pintle-dev/pintle/internal/helm/wait"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -251,7 +251,7 @@ func without(manifest string, kinds map[apischema.GroupKind]bool) string {
 	var kept []string
 	for _, text := range inOrder(manifest) {
 		object := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(text), &object.Object); err == nil && kinds[object.GroupVersionKind().GroupKind()] {
+		if err := bounded.Manifest().Unmarshal([]byte(text), &object.Object); err == nil && kinds[object.GroupVersionKind().GroupKind()] {
 			continue
 		}
 		kept = append(kept, text)
@@ -263,7 +263,7 @@ func without(manifest string, kinds map[apischema.GroupKind]bool) string {
 func HasNamespace(manifest, name string) bool {
 	return slices.ContainsFunc(inOrder(manifest), func(text string) bool {
 		object := &unstructured.Unstructured{}
-		err := yaml.Unmarshal([]byte(text), &object.Object)
+		err := bounded.Manifest().Unmarshal([]byte(text), &object.Object)
 		return err == nil && object.GroupVersionKind().GroupKind() == apischema.GroupKind{Kind: "Namespace"} && object.GetName() == name
 	})
 }

@@ -8,7 +8,8 @@ import (
 	"strings"
 
 	"helm.sh/helm/v3/pkg/releaseutil"
-	"sigs.k8s.io/yaml"
+
+	"github.com/pintle-dev/pintle/internal/bounded"
 )
 
 // SameObjects reports whether two manifests contain the same objects. The manifests may differ in
@@ -30,7 +31,7 @@ func SameObjects(a, b string) bool {
 func documents(manifest string) ([]string, error) {
 	var all []string
 	for _, text := range releaseutil.SplitManifests(manifest) {
-		raw, err := yaml.YAMLToJSON([]byte(text))
+		raw, err := bounded.Manifest().ToJSON([]byte(text))
 		if err != nil {
 			return nil, err
 		}

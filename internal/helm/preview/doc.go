@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package preview renders the revision that Helm would make of a chart and its values. It writes
-// nothing to the cluster.
+// nothing to the cluster. Only Render runs in workers.
+//
+// testdata/attacks holds templates that do not end or take all memory or stack without limits.
 //
 // Files, top-down:
 //

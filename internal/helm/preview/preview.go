@@ -4,9 +4,7 @@
 package preview
 
 import (
-	"context"
 	"io"
-	"time"
 
 	"helm.sh/helm/v3/pkg/action"
 	helmchart "helm.sh/helm/v3/pkg/chart"
@@ -17,8 +15,8 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/render"
 	"github.com/pintle-dev/pintle/internal/render/postrender"
+	"github.com/pintle-dev/pintle/internal/values"
 )
 
 // Input is the input of Render.
@@ -30,62 +28,58 @@ type Input struct {
 	// Revision is the number of the revision in the templates of an upgrade. In those of an install
 	// it is 1, even if its revision has another number.
 	Revision int
-	// Stored, if set, is the revision to render again. An upgrade that preserves values takes them
-	// from it. Without it, the values contain preserved ones already.
-	Stored *helmrelease.Release
 
 	// Chart belongs to the caller again after Render. Values may be changed.
-	Chart    *helmchart.Chart
-	Values   map[string]any
-	Spec     helmv2.HelmReleaseSpec
-	Defaults helmv2.Defaults
+	Chart  *helmchart.Chart
+	Values map[string]any
+	// Spec has the post-renderers and the common metadata.
+	Spec helmv2.HelmReleaseSpec
 	// Hooks also renders hooks with the post-renderers.
 	Hooks bool
+	// SkipSchemas disables the validation of values.
+	SkipSchemas bool
 
+	// Connection sends the lookups of templates.
 	Connection action.RESTClientGetter
-	// Capabilities, if set, are those that templates see. Otherwise Helm reads them.
+	// Capabilities are those that templates see.
 	Capabilities *chartutil.Capabilities
-	Options      render.Options
-	Timeout      time.Duration
+	// EnableDNS enables the function getHostByName.
+	EnableDNS bool
 }
 
 // Render returns the revision that Helm would make. Helm runs a dry run, stores records in memory,
 // and finds no objects in manifests, since it cannot only render.
-func Render(ctx context.Context, in Input) (*helmrelease.Release, error) {
-	renderer, err := postrender.NewAction(in.Spec, in.Defaults)
+//
+// Templates and schemas are programs without limits, and Go cannot end a goroutine from outside. So
+// Render is called in workers only.
+func Render(in Input) (*helmrelease.Release, error) {
+	renderer, err := postrender.NewAction(in.Spec, helmv2.Defaults{})
 	if err != nil {
 		return nil, err
+	}
+	if !in.SkipSchemas {
+		if err := values.CheckSchemas(in.Chart); err != nil {
+			return nil, err
+		}
 	}
 	memory := driver.NewMemory()
 	memory.SetNamespace(in.Namespace)
 	config := &action.Configuration{
-		Releases: helmstorage.Init(memory), Capabilities: in.Capabilities,
+		Releases: helmstorage.Init(memory), Capabilities: in.Capabilities, RESTClientGetter: in.Connection,
 		KubeClient: &kubefake.PrintingKubeClient{Out: io.Discard}, Log: func(string, ...any) {},
 	}
-	a := render.Action{
-		Connection: in.Connection, Chart: in.Chart, Timeout: in.Timeout, SkipSchemaValidation: in.skipsSchemas(), Options: in.Options,
+	dryRun := in.upgrade
+	if in.Install {
+		dryRun = in.install
 	}
-	var rls *helmrelease.Release
-	err = a.Run(ctx, func(connection action.RESTClientGetter, _ func()) (err error) {
-		config.RESTClientGetter = connection
-		if in.Install {
-			rls, err = in.install(config, renderer)
-		} else {
-			rls, err = in.upgrade(config, renderer)
-		}
-		return err
-	})
-	if err == nil && in.Hooks {
+	rls, err := dryRun(config, renderer)
+	if err != nil {
+		return nil, err
+	}
+	if in.Hooks {
 		err = renderer.Hooks(rls)
 	}
 	return rls, err
-}
-
-func (in *Input) skipsSchemas() bool {
-	if in.Install {
-		return in.Spec.Install != nil && in.Spec.Install.DisableSchemaValidation
-	}
-	return in.Spec.Upgrade != nil && in.Spec.Upgrade.DisableSchemaValidation
 }
 
 // dryRunOption is the dry run in which templates may read the cluster.
@@ -94,9 +88,9 @@ const dryRunOption = "server"
 func (in *Input) install(config *action.Configuration, renderer postrender.Action) (*helmrelease.Release, error) {
 	i := action.NewInstall(config)
 	i.ReleaseName, i.Namespace = in.Name, in.Namespace
-	i.SkipSchemaValidation = in.skipsSchemas()
+	i.SkipSchemaValidation = in.SkipSchemas
 	i.DryRunOption, i.DisableOpenAPIValidation, i.SkipCRDs = dryRunOption, true, true
-	i.PostRenderer, i.EnableDNS, i.Devel = renderer.Manifest, in.Options.EnableDNS, true
+	i.PostRenderer, i.EnableDNS, i.Devel = renderer.Manifest, in.EnableDNS, true
 	return i.Run(in.Chart, in.Values)
 }
 
@@ -108,24 +102,10 @@ func (in *Input) upgrade(config *action.Configuration, renderer postrender.Actio
 	if err := config.Releases.Create(before); err != nil {
 		return nil, err
 	}
-	values := in.Values
-	if in.Stored != nil && in.Spec.Upgrade != nil && in.Spec.Upgrade.PreserveValues {
-		values = preservedAgain(in.Stored.Config, values)
-		in.Chart.Values = defaultsOf(in.Stored)
-	}
 	u := action.NewUpgrade(config)
-	u.SkipSchemaValidation = in.skipsSchemas()
+	u.SkipSchemaValidation = in.SkipSchemas
 	u.Namespace = in.Namespace
 	u.DryRunOption, u.DisableOpenAPIValidation, u.SkipCRDs = dryRunOption, true, true
-	u.PostRenderer, u.EnableDNS, u.Devel, u.ResetValues = renderer.Manifest, in.Options.EnableDNS, true, true
-	return u.Run(in.Name, in.Chart, values)
-}
-
-// defaultsOf returns the defaults of the chart in a revision that preserved values. Such a chart
-// has the merged values as its defaults.
-func defaultsOf(rls *helmrelease.Release) map[string]any {
-	if rls.Chart == nil {
-		return nil
-	}
-	return Clone(rls.Chart.Values)
+	u.PostRenderer, u.EnableDNS, u.Devel, u.ResetValues = renderer.Manifest, in.EnableDNS, true, true
+	return u.Run(in.Name, in.Chart, in.Values)
 }

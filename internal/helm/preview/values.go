@@ -34,6 +34,15 @@ func coalesce(values, preserved map[string]any) {
 	}
 }
 
+// PreserveAgain returns the values and the defaults of a stored upgrade that preserved values. Its
+// chart has the merged values as its defaults.
+func PreserveAgain(stored *helmrelease.Release, values map[string]any) (all, defaults map[string]any) {
+	if stored.Chart != nil {
+		defaults = Clone(stored.Chart.Values)
+	}
+	return preservedAgain(stored.Config, values), defaults
+}
+
 // preservedAgain returns the values of a stored upgrade that preserved those of a revision which
 // may be deleted. They are the stored values. Numbers have the types that they have in values,
 // since these decide how templates print them.

@@ -11,7 +11,8 @@ import (
 
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/releaseutil"
-	"sigs.k8s.io/yaml"
+
+	"github.com/pintle-dev/pintle/internal/bounded"
 )
 
 // Secrets are the Secrets of a revision.
@@ -55,7 +56,7 @@ func (s *Secrets) add(text, namespace string) {
 		Data       map[string]any `json:"data"`
 		StringData map[string]any `json:"stringData"`
 	}
-	if yaml.Unmarshal([]byte(text), &o) != nil || o.Kind != "Secret" {
+	if bounded.Manifest().Unmarshal([]byte(text), &o) != nil || o.Kind != "Secret" {
 		return
 	}
 	if o.Metadata.Namespace == "" || o.Metadata.Namespace == namespace {

@@ -42,6 +42,9 @@ type Gate struct {
 
 	// Newest is the number of the newest revision that Helm has read, 0 if none.
 	Newest int
+	// Namespace is that of the newest deployed revision that Helm has read, or else of the newest one;
+	// empty if it has read none.
+	Namespace string
 	// Worked is true if a revision was read whose status is or was deployed.
 	Worked bool
 	// Refused is the reason why the new revision was refused; nil if it was not.
@@ -49,7 +52,11 @@ type Gate struct {
 
 	release string
 	action  release.Action
-	open    bool
+	// current is the number of the revision whose namespace is Namespace, and deployed is true if it
+	// is deployed.
+	current  int
+	deployed bool
+	open     bool
 	// delayed are the writes that Helm sends before it stores the new revision.
 	delayed []func() error
 	// interrupted are the records of interrupted revisions after the deployed one.
@@ -160,6 +167,7 @@ func (g *Gate) Query(labels map[string]string) ([]*helmrelease.Release, error) {
 	}
 	g.noteInterrupted(all)
 	for _, rls := range all {
+		g.noteNamespace(rls)
 		g.Newest = max(g.Newest, rls.Version)
 		g.Worked = g.Worked || rls.Info.Status == helmrelease.StatusDeployed || rls.Info.Status == helmrelease.StatusSuperseded
 	}
@@ -167,6 +175,15 @@ func (g *Gate) Query(labels map[string]string) ([]*helmrelease.Release, error) {
 		g.Read(all...)
 	}
 	return all, nil
+}
+
+// noteNamespace notes the namespace of a revision. Helm takes that of the deployed revision.
+func (g *Gate) noteNamespace(rls *helmrelease.Release) {
+	deployed := rls.Info.Status == helmrelease.StatusDeployed
+	if rls.Namespace == "" || g.deployed && !deployed || g.deployed == deployed && rls.Version < g.current {
+		return
+	}
+	g.Namespace, g.current, g.deployed = rls.Namespace, rls.Version, deployed
 }
 
 // noteInterrupted notes the interrupted revisions after the deployed one.

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -14,18 +15,63 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	helmchart "helm.sh/helm/v3/pkg/chart"
 	helmrelease "helm.sh/helm/v3/pkg/release"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/pintle-dev/pintle/internal/release"
 )
 
 // encoded returns the JSON of a release together with what was kept.
 func encoded(rls *helmrelease.Release, kept unknownFields) ([]byte, error) {
-	fixed, err := encodeFixed(rls, kept)
+	fixed, err := encodeFixed(rls, kept, nil)
 	if err != nil {
 		return nil, err
 	}
 	moving, err := encodeState(rls, kept)
 	return slices.Concat(fixed, moving), err
+}
+
+// TestRawChart: a chart that was encoded before is stored with the same bytes, and its files are
+// found when the size is reported. It is not used for another chart.
+func TestRawChart(t *testing.T) {
+	t.Parallel()
+	rls := heavy(1, 100<<10)
+	want, err := encodeFixed(rls, applyMethodField(ServerSide), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all map[string]any
+	if err := json.Unmarshal(append(bytes.Clone(want), '}'), &all); err != nil || all["name"] == "" || all["apply_method"] != ServerSide {
+		t.Errorf("the first part of the record cannot be read: %v", err)
+	}
+	raw, err := json.Marshal(rls.Chart)
+	if err != nil {
+		t.Fatal(err)
+	}
+	small := *rls
+	small.Chart = &helmchart.Chart{Metadata: rls.Chart.Metadata}
+	chart := &RawChart{Chart: small.Chart, JSON: raw}
+	if got, err := encodeFixed(&small, applyMethodField(ServerSide), chart); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%d bytes, want %d; %v", len(got), len(want), err)
+	}
+	other := *rls
+	other.Chart = &helmchart.Chart{Metadata: rls.Chart.Metadata}
+	if got, err := encodeFixed(&other, unknownFields{}, chart); err != nil || bytes.Contains(got, raw) {
+		t.Errorf("the chart of another release is stored: %v", err)
+	}
+	sizes := map[string][]release.RecordPart{}
+	for name, r := range map[string]*helmrelease.Release{"whole": rls, "raw": &small} {
+		size, err := (&packer{}).measure(r, chart, corev1.MaxSecretSize)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sizes[name] = size.Parts
+	}
+	if diff := cmp.Diff(sizes["whole"], sizes["raw"]); diff != "" || len(sizes["raw"]) == 0 {
+		t.Errorf("parts (-whole +raw):\n%s", diff)
+	}
 }
 
 // packed returns the data of a record whose JSON is raw and what follows.

@@ -59,7 +59,7 @@ func (d *Driver) Stage(key string, rls *helmrelease.Release) (*release.RecordSiz
 	if err != nil {
 		return nil, err
 	}
-	return d.packer.measure(rls, bytes)
+	return d.packer.measure(rls, d.Chart.Load(), bytes)
 }
 
 // Precheck returns the size that the record of a revision would have. If the revision is
@@ -69,16 +69,11 @@ func (d *Driver) Precheck(rls *helmrelease.Release, method string) (*release.Rec
 	if err != nil {
 		return nil, err
 	}
-	return d.packer.measure(rls, bytes)
+	return d.packer.measure(rls, d.Chart.Load(), bytes)
 }
 
 // stage labels and compresses a new revision and returns the number of bytes in its Secret.
 func (d *Driver) stage(key string, rls *helmrelease.Release) (int, error) {
-	if d.options.Prepare != nil {
-		if err := d.options.Prepare(rls); err != nil {
-			return 0, err
-		}
-	}
 	rls.Labels = newRevisionLabels(rls, d.options.UID)
 	d.mu.Lock()
 	method := d.method

@@ -111,23 +111,63 @@ func decode(raw []byte) (*helmrelease.Release, unknownFields, error) {
 }
 
 // encodeFixed returns the first part of the JSON of a record, which does not change: name,
-// chart, values and manifest, with the preserved fields. encodeState returns the rest.
-func encodeFixed(rls *helmrelease.Release, kept unknownFields) ([]byte, error) {
-	raw, err := json.Marshal(struct {
-		Name      string           `json:"name,omitempty"`
-		Chart     *helmchart.Chart `json:"chart,omitempty"`
-		Config    map[string]any   `json:"config,omitempty"`
-		Manifest  string           `json:"manifest,omitempty"`
-		Version   int              `json:"version,omitempty"`
-		Namespace string           `json:"namespace,omitempty"`
-	}{rls.Name, rls.Chart, rls.Config, rls.Manifest, rls.Version, rls.Namespace})
+// chart, values and manifest, with the preserved fields. encodeState returns the rest. The chart is
+// not encoded again if it is that of encoded.
+func encodeFixed(rls *helmrelease.Release, kept unknownFields, encoded *RawChart) ([]byte, error) {
+	chart, err := encoded.of(rls)
 	if err != nil {
 		return nil, err
 	}
+	name, err := json.Marshal(rls.Name)
+	if err != nil {
+		return nil, err
+	}
+	rest, err := json.Marshal(struct {
+		Config    map[string]any `json:"config,omitempty"`
+		Manifest  string         `json:"manifest,omitempty"`
+		Version   int            `json:"version"`
+		Namespace string         `json:"namespace,omitempty"`
+	}{rls.Config, rls.Manifest, rls.Version, rls.Namespace})
+	if err != nil {
+		return nil, err
+	}
+	raw := append([]byte(`{"name":`), name...)
+	if rls.Chart != nil {
+		raw = append(append(raw, `,"chart":`...), chart...)
+	}
+	raw = append(append(raw, ','), rest[1:]...)
 	if raw, err = extend(raw, kept.top); err != nil {
 		return nil, err
 	}
 	return raw[:len(raw)-1], nil
+}
+
+// RawChart is a chart that was encoded before.
+type RawChart struct {
+	// Chart has the metadata only. JSON is the encoding of the whole chart.
+	Chart *helmchart.Chart
+	JSON  []byte
+}
+
+// is reports whether the chart is that of a release.
+func (c *RawChart) is(rls *helmrelease.Release) bool { return c != nil && c.Chart == rls.Chart }
+
+// of returns the encoding of the chart of a release.
+func (c *RawChart) of(rls *helmrelease.Release) ([]byte, error) {
+	if c.is(rls) {
+		return c.JSON, nil
+	}
+	return json.Marshal(rls.Chart)
+}
+
+// whole returns the release with its whole chart.
+func (c *RawChart) whole(rls *helmrelease.Release) (*helmrelease.Release, error) {
+	if !c.is(rls) {
+		return rls, nil
+	}
+	with := *rls
+	with.Chart = &helmchart.Chart{}
+	return &with, json.Unmarshal(c.JSON, with.Chart)
 }
 
 // statePrefix starts the second part of the JSON of a record.

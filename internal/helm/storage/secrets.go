@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	helmrelease "helm.sh/helm/v3/pkg/release"
@@ -37,6 +38,10 @@ import (
 // Writes of others during the action are not seen, but a number that they have taken cannot be
 // taken again.
 type secretStore struct {
+	// Chart is that of revisions that are staged, prechecked or created later; nil if their releases
+	// contain it.
+	Chart atomic.Pointer[RawChart]
+
 	// ctx has no cancellation: the result of an action is recorded even if the action is
 	// cancelled. Helm's interface passes no context.
 	ctx       context.Context //nolint:containedctx // see above

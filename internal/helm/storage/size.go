@@ -44,13 +44,16 @@ func roomFor(rls *helmrelease.Release) int {
 
 // measure returns the size of the record of a new revision. It computes the parts only for a
 // size that is reported.
-func (p *packer) measure(rls *helmrelease.Release, bytes int) (*release.RecordSize, error) {
+func (p *packer) measure(rls *helmrelease.Release, chart *RawChart, bytes int) (*release.RecordSize, error) {
 	size := &release.RecordSize{Bytes: bytes, Limit: corev1.MaxSecretSize, Reserved: roomFor(rls)}
 	if !size.NearlyTooLarge() && !size.TooLarge() {
 		return size, nil
 	}
-	var err error
-	if size.Parts, err = p.parts(rls, bytes); err != nil {
+	whole, err := chart.whole(rls)
+	if err != nil {
+		return nil, err
+	}
+	if size.Parts, err = p.parts(whole, bytes); err != nil {
 		return nil, err
 	}
 	return size, nil

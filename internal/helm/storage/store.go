@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"time"
 
-	helmrelease "helm.sh/helm/v3/pkg/release"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -56,8 +55,6 @@ type Options struct {
 	// Stop, if set, ends the action, because another client has written a record. The cause wraps
 	// ErrOvertaken.
 	Stop func(cause error)
-	// Prepare, if set, changes new revisions before they are labelled and compressed.
-	Prepare func(*helmrelease.Release) error
 	// Redact, if set, removes secrets from the descriptions of revisions.
 	Redact func(string) string
 	// ReadCache allows reads of Secrets from the read cache. History has put them there

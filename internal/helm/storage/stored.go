@@ -177,7 +177,7 @@ func (s *secretStore) precheck(rls *helmrelease.Release, method string) (int, er
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	field := applyMethodField(method)
-	raw, err := encodeFixed(rls, field)
+	raw, err := encodeFixed(rls, field, s.Chart.Load())
 	if err != nil {
 		return 0, err
 	}
@@ -200,7 +200,7 @@ func (s *secretStore) secret(key string, rls *helmrelease.Release, known *stored
 	if err != nil {
 		return failed(err)
 	}
-	fixed := func() ([]byte, error) { return encodeFixed(rls, known.kept.unknownFields) }
+	fixed := func() ([]byte, error) { return encodeFixed(rls, known.kept.unknownFields, s.Chart.Load()) }
 	first := known.part(rls)
 	if first.deflated == nil && s.prechecked.raw != nil {
 		raw, err := fixed()

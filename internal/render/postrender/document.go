@@ -11,7 +11,8 @@ import (
 	"strings"
 
 	printer "go.yaml.in/yaml/v2"
-	"sigs.k8s.io/yaml"
+
+	"github.com/pintle-dev/pintle/internal/bounded"
 )
 
 const separator = "---"
@@ -31,7 +32,7 @@ func parse(manifest string) ([]document, error) {
 	documents := split(manifest)
 	for i := range documents {
 		d := &documents[i]
-		fields, err := decodeYAML(d.text)
+		fields, err := decodeYAML(d.text, bounded.Manifest())
 		if err != nil {
 			return nil, fmt.Errorf("document %d%s: %w", i+1, d.source(), err)
 		}
@@ -46,19 +47,23 @@ func parse(manifest string) ([]document, error) {
 func split(manifest string) []document {
 	var documents []document
 	var current document
-	for line := range strings.SplitAfterSeq(manifest, "\n") {
-		if isSeparator(line) {
-			if current != (document{}) {
-				documents = append(documents, current)
-			}
-			current = document{separator: line}
-			continue
+	// The text of current is manifest[start:end].
+	start, end := 0, 0
+	add := func() {
+		if current.text = manifest[start:end]; current != (document{}) {
+			documents = append(documents, current)
 		}
-		current.text += line
 	}
-	if current != (document{}) {
-		documents = append(documents, current)
+	for line := range strings.SplitAfterSeq(manifest, "\n") {
+		end += len(line)
+		if isSeparator(line) {
+			end -= len(line)
+			add()
+			end += len(line)
+			start, current = end, document{separator: line}
+		}
 	}
+	add()
 	return documents
 }
 
@@ -116,12 +121,17 @@ func (d *document) write(out *strings.Builder) error {
 }
 
 // decodeYAML decodes one document to maps, slices, strings, bools, json.Numbers and nil.
-func decodeYAML(text string) (any, error) {
-	raw, err := yaml.YAMLToJSON([]byte(text))
+func decodeYAML(text string, limits bounded.Limits) (any, error) {
+	raw, err := limits.ToJSON([]byte(text))
 	if err != nil {
 		return nil, err
 	}
-	return decodeJSON(raw)
+	v, err := decodeJSON(raw)
+	if err != nil {
+		return nil, err
+	}
+	_, err = limits.CheckValue(v)
+	return v, err
 }
 
 // decodeJSON decodes JSON with numbers as json.Number: a float64 loses the low digits of a large

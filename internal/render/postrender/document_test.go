@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	k8syaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/kustomize/kyaml/openapi"
+
+	"github.com/pintle-dev/pintle/internal/bounded"
 )
 
 // streams returns seeds that are hard to split or to print.
@@ -113,6 +115,17 @@ commonMetadata: {labels: {two: why}}`)
 	})
 }
 
+// TestSplitAllocations: the work of splitting does not grow with the number of lines in a document.
+func TestSplitAllocations(t *testing.T) {
+	text := strings.Repeat("#\n", 50_000)
+	if n := testing.AllocsPerRun(1, func() { split(text) }); n > 10 {
+		t.Errorf("%.0f allocations", n)
+	}
+	if d := split(text + "---\n" + text); len(d) != 2 || d[0].text != text || d[1] != (document{separator: "---\n", text: text}) {
+		t.Errorf("%d documents", len(d))
+	}
+}
+
 // FuzzStrings: whitespace in strings is preserved.
 func FuzzStrings(f *testing.F) {
 	for _, s := range []string{"", "\n", " a\n\n\n b \n\n", "\ta", "yes", "0x1F", "1e3", "null", "~", "- a", "a: b", "---\nb", "a\r\nb", "\u2028", "😀", "\x7f"} {
@@ -130,7 +143,7 @@ func FuzzStrings(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, err := decodeYAML(got)
+		v, err := decodeYAML(got, bounded.Manifest())
 		want := map[string]any{"kind": "X", "spec": map[string]any{"added": "yes", "text": text, "list": []any{text}}}
 		if diff := cmp.Diff(any(want), v); err != nil || diff != "" {
 			t.Errorf("%q became %q, %v", text, got, err)

@@ -6,7 +6,6 @@ package postrender
 import (
 	"errors"
 	"fmt"
-	"regexp"
 
 	"sigs.k8s.io/kustomize/api/filters/imagetag"
 	"sigs.k8s.io/kustomize/api/types"
@@ -14,17 +13,26 @@ import (
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/bounded"
 )
 
 // imageChange replaces the name, tag or digest of an image.
 type imageChange struct{ image types.Image }
+
+// maxImageCost limits the cost of a name. It is lower than that of other regular expressions, since
+// kustomize compiles the name for each container.
+const maxImageCost = 1_000
 
 func newImageChange(i helmv2.Image) (imageChange, error) {
 	if i.Name == "" {
 		return imageChange{}, errors.New("name is missing")
 	}
 	// kustomize compiles the name as a regular expression, and panics if it is invalid.
-	if _, err := regexp.Compile(i.Name); err != nil {
+	cost, err := bounded.PatternCost(i.Name)
+	if err == nil && cost > maxImageCost {
+		err = bounded.Exceeded("the regular expression costs %d, more than %d", cost, maxImageCost)
+	}
+	if err != nil {
 		return imageChange{}, fmt.Errorf("name: %w", err)
 	}
 	return imageChange{types.Image{Name: i.Name, NewName: i.NewName, NewTag: i.NewTag, Digest: i.Digest}}, nil

@@ -15,15 +15,16 @@ import (
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/bounded"
 )
 
 // patchSteps compiles one entry of patches. The result is one step, or one for each object that the
-// patch names.
-func patchSteps(field string, p helmv2.Patch) ([]*step, error) {
+// patch names. The regular expressions of its target count toward patterns.
+func patchSteps(field string, p helmv2.Patch, patterns *bounded.Patterns) ([]*step, error) {
 	var target selector
 	if p.Target != nil {
 		var err error
-		if target, err = newByTarget(*p.Target); err != nil {
+		if target, err = newByTarget(*p.Target, patterns); err != nil {
 			return nil, err
 		}
 	}
@@ -66,8 +67,11 @@ func patchSteps(field string, p helmv2.Patch) ([]*step, error) {
 func patchContents(patch string) ([]any, error) {
 	var contents []any
 	for _, d := range split(patch) {
-		v, err := decodeYAML(d.text)
+		v, err := decodeYAML(d.text, bounded.Values())
 		if err != nil {
+			if errors.As(err, new(*bounded.Error)) {
+				return nil, fmt.Errorf("the patch: %w", err)
+			}
 			return nil, fmt.Errorf("the patch is not YAML: %w", err)
 		}
 		if v != nil {

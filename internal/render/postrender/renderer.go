@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/bounded"
 )
 
 // Renderer changes the rendered manifests of one action. It stores which patches have matched, so
@@ -18,10 +19,15 @@ type Renderer struct {
 	common helmv2.CommonMetadata
 }
 
+// maxSteps limits the changes of all patches. Each one is compared with each rendered object, and
+// one patch may name thousands of objects.
+const maxSteps = 2_000
+
 // New returns a renderer for post-renderers and common metadata, nil if they change nothing. common
 // may be nil. Errors name the field of the spec.
 func New(renderers []helmv2.PostRenderer, common *helmv2.CommonMetadata) (*Renderer, error) {
 	r := &Renderer{}
+	var patterns bounded.Patterns
 	for i, p := range renderers {
 		if p.Kustomize == nil {
 			continue
@@ -29,11 +35,13 @@ func New(renderers []helmv2.PostRenderer, common *helmv2.CommonMetadata) (*Rende
 		where := fmt.Sprintf("spec.postRenderers[%d].kustomize", i)
 		for j, patch := range p.Kustomize.Patches {
 			at := fmt.Sprintf("%s.patches[%d]", where, j)
-			steps, err := patchSteps(at, patch)
+			steps, err := patchSteps(at, patch, &patterns)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", at, err)
 			}
-			r.steps = append(r.steps, steps...)
+			if r.steps = append(r.steps, steps...); len(r.steps) > maxSteps {
+				return nil, fmt.Errorf("%s: %w", at, bounded.Exceeded("all patches together name more than %d objects", maxSteps))
+			}
 		}
 		for j, image := range p.Kustomize.Images {
 			at := fmt.Sprintf("%s.images[%d]", where, j)

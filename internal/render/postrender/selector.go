@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/resid"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/bounded"
 )
 
 // selector selects objects.
@@ -36,7 +37,16 @@ type byTarget struct {
 	labels, annotations labels.Selector
 }
 
-func newByTarget(s helmv2.Selector) (selector, error) {
+func newByTarget(s helmv2.Selector, patterns *bounded.Patterns) (selector, error) {
+	for _, pattern := range []string{s.Group, s.Version, s.Kind, s.Name, s.Namespace} {
+		if pattern == "" {
+			continue
+		}
+		// kustomize compiles patterns in this form.
+		if err := patterns.Check("^(?:" + pattern + ")$"); err != nil {
+			return nil, fmt.Errorf("target: %w", err)
+		}
+	}
 	// NewResIdWithNamespace reads the schema.
 	loadSchema()
 	names, err := types.NewSelectorRegex(&types.Selector{

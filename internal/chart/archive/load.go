@@ -1,0 +1,25 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package archive
+
+import (
+	"bytes"
+	"fmt"
+
+	helmchart "helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chart/loader"
+)
+
+// Load parses an archive. The text of an error continues a sentence that begins with the name of
+// the archive.
+func Load(data []byte) (*helmchart.Chart, error) {
+	if err := check(data); err != nil {
+		return nil, fmt.Errorf("is rejected: %w", err)
+	}
+	c, err := loader.LoadArchive(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("cannot be read: %w", err)
+	}
+	return c, nil
+}

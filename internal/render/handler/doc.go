@@ -1,0 +1,11 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package handler contains the functions of the workers that parse and render charts. It does not
+// run in the controller.
+//
+//	handler.go  New: the functions
+//	cache.go    parsed charts and lists of APIs of earlier requests
+//	dns.go      a resolver that sends the names of templates to the caller
+//	lookups.go  a connection that sends the reads of templates to the caller
+package handler

@@ -1,0 +1,235 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package handler
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	helmchart "helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chartutil"
+
+	"github.com/pintle-dev/pintle/internal/chart/archive"
+	"github.com/pintle-dev/pintle/internal/helm/preview"
+	"github.com/pintle-dev/pintle/internal/render/postrender"
+	"github.com/pintle-dev/pintle/internal/render/remote"
+	"github.com/pintle-dev/pintle/internal/worker"
+)
+
+// New returns the functions of a worker. They are stateless except for a cache.
+func New() worker.Handler {
+	w := &functions{cache: newCache()}
+	return w.handle
+}
+
+// ForProcess returns the functions of a worker process without network, which runs one call at a
+// time. It replaces the resolver of the process.
+func ForProcess() worker.Handler {
+	w := &functions{cache: newCache(), resolver: &resolver{}}
+	w.resolver.install()
+	return w.handle
+}
+
+type functions struct {
+	cache *cache
+	// resolver is that of the process; nil if the process has a network.
+	resolver *resolver
+}
+
+var (
+	// errUnknown means that the request has to be repeated with all data.
+	errUnknown = errors.New("the data of the request is not cached")
+	errName    = errors.New("there is no such function")
+)
+
+// unloadable is the error of an archive.
+type unloadable struct{ error }
+
+// handle implements worker.Handler. A panic of a library is an error.
+func (w *functions) handle(_ context.Context, name string, request []byte, ask worker.Ask) (response []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			response, err = nil, fmt.Errorf("the chart cannot be used: %v", p)
+		}
+	}()
+	r, err := remote.DecodeRequest(request)
+	if err != nil {
+		return nil, err
+	}
+	switch name {
+	case remote.FunctionIdentify:
+		response, err = w.identify(r)
+	case remote.FunctionCRDs:
+		response, err = w.crds(r)
+	case remote.FunctionRender:
+		response, err = w.render(r, ask)
+	default:
+		return nil, fmt.Errorf("%w: %q", errName, name)
+	}
+	var bad unloadable
+	switch {
+	case errors.Is(err, errUnknown):
+		return remote.EncodeUnknown()
+	case errors.As(err, &bad):
+		return remote.EncodeUnloadable(bad.error)
+	}
+	return response, err
+}
+
+// parse returns the chart of a request, which the caller must not change.
+func (w *functions) parse(r *remote.Request) (c *helmchart.Chart, err error) {
+	if c := w.cache.chart(r.Digest); c != nil {
+		return c, nil
+	}
+	if len(r.Archive) == 0 {
+		return nil, errUnknown
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = unloadable{fmt.Errorf("cannot be read: %v", p)}
+		}
+	}()
+	if c, err = archive.Load(r.Archive); err != nil {
+		return nil, unloadable{err}
+	}
+	w.cache.addChart(r.Digest, c)
+	return c, nil
+}
+
+// load returns a copy of the chart of a request with the version and the defaults of the release.
+func (w *functions) load(r *remote.Request) (*helmchart.Chart, error) {
+	parsed, err := w.parse(r)
+	if err != nil {
+		return nil, err
+	}
+	c := archive.Copy(parsed)
+	c.Metadata.Version = r.Version
+	if r.Defaults != nil {
+		c.Values = preview.Clone(r.Defaults)
+	}
+	return c, nil
+}
+
+func (w *functions) identify(r *remote.Request) ([]byte, error) {
+	c, err := w.parse(r)
+	if err != nil {
+		return nil, err
+	}
+	reads := archive.ReadsOf(c)
+	return remote.EncodeFacts(remote.Facts{
+		Name: c.Metadata.Name, Version: c.Metadata.Version, AppVersion: c.Metadata.AppVersion,
+		Lookup: reads.Lookup, Capabilities: reads.Capabilities, CRDs: len(c.CRDObjects()) > 0,
+	})
+}
+
+// crds returns the CRDs of the enabled charts. It also validates post-renderers, so that CRDs are
+// not applied for a spec that cannot be rendered.
+func (w *functions) crds(r *remote.Request) ([]byte, error) {
+	c, err := w.load(r)
+	if err != nil {
+		return nil, err
+	}
+	spec := r.PostRender.Spec()
+	if _, err := postrender.New(spec.PostRenderers, spec.CommonMetadata); err != nil {
+		return nil, err
+	}
+	all := remote.CRDs{Unpacked: unpackedSize(c, r.Values)}
+	if err := chartutil.ProcessDependenciesWithMerge(c, r.Values); err != nil {
+		return nil, err
+	}
+	all.Files = c.CRDObjects()
+	return remote.EncodeCRDs(all)
+}
+
+// unpackedSize returns the number of bytes that are rendered and stored.
+func unpackedSize(c *helmchart.Chart, values map[string]any) int {
+	raw, err := json.Marshal(values)
+	if err != nil {
+		return 0
+	}
+	sum := len(raw) + len(c.Schema)
+	for _, part := range append([]*helmchart.Chart{c}, c.Dependencies()...) {
+		for _, f := range slices.Concat(part.Templates, part.Files) {
+			sum += len(f.Data)
+		}
+	}
+	return sum
+}
+
+func (w *functions) render(r *remote.Request, ask worker.Ask) ([]byte, error) {
+	apis := r.APIVersions
+	if apis == nil {
+		if apis = w.cache.apis(r.CapabilitiesDigest); apis == nil {
+			return nil, errUnknown
+		}
+	} else {
+		w.cache.addAPIs(r.CapabilitiesDigest, apis)
+	}
+	c, err := w.load(r)
+	if err != nil {
+		return nil, err
+	}
+	if r.OtherTime {
+		archive.ShiftTime(c)
+	}
+	if w.resolver != nil && r.EnableDNS {
+		w.resolver.ask.Store(&ask)
+		defer w.resolver.ask.Store(nil)
+	}
+	rendered, err := w.dryRun(r, inputOf(r, c, apis, ask))
+	if err != nil && r.KeepChart {
+		rendered, err = w.kept(r, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return remote.EncodeRendered(rendered)
+}
+
+func inputOf(r *remote.Request, c *helmchart.Chart, apis []string, ask worker.Ask) preview.Input {
+	return preview.Input{
+		Name: r.Release, Namespace: r.Namespace, Install: r.Install, Revision: r.Revision, Chart: c, Values: r.Values,
+		Spec: r.PostRender.Spec(), Hooks: r.Hooks, SkipSchemas: r.SkipSchemas,
+		Connection: &connection{server: r.Server, timeout: r.RequestTimeout, ask: ask},
+		EnableDNS:  r.EnableDNS,
+		Capabilities: &chartutil.Capabilities{
+			KubeVersion: r.Kube, APIVersions: slices.Concat(apis, r.APIs), HelmVersion: chartutil.DefaultCapabilities.HelmVersion,
+		},
+	}
+}
+
+// dryRun returns the result of a dry run of Helm.
+func (w *functions) dryRun(r *remote.Request, in preview.Input) (*remote.Rendered, error) {
+	rls, err := preview.Render(in)
+	if err != nil {
+		return nil, err
+	}
+	rendered := &remote.Rendered{Manifest: rls.Manifest}
+	if !r.ManifestOnly {
+		rendered.Notes, rendered.Hooks, rendered.Metadata = rls.Info.Notes, rls.Hooks, rls.Chart.Metadata
+		if rendered.Chart, err = json.Marshal(rls.Chart); err != nil {
+			return nil, err
+		}
+	}
+	return rendered, remote.CheckBudget(rendered)
+}
+
+// kept returns the chart of a failed rendering as Helm would store it, with the error.
+func (w *functions) kept(r *remote.Request, failure error) (*remote.Rendered, error) {
+	c, err := w.load(r)
+	if err != nil {
+		return nil, err
+	}
+	if err := chartutil.ProcessDependenciesWithMerge(c, r.Values); err != nil {
+		return nil, err
+	}
+	raw, err := json.Marshal(c)
+	if err != nil {
+		return nil, err
+	}
+	return &remote.Rendered{Metadata: c.Metadata, Chart: raw, Failed: failure.Error()}, nil
+}

@@ -1,0 +1,15 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package remote calls workers that parse and render charts, and defines the requests and responses
+// of these calls. Archives, templates and schemas are parsed in the worker only.
+//
+// Each request has all data that its function needs. Large data that the worker may have cached is
+// sent with its digest only. If the worker has not cached it, the call is repeated with all data.
+//
+//	client.go     Client: calls, and calls that are repeated with all data
+//	lookups.go    reads of templates, which the caller sends to the API server
+//	encode.go     the encoding of requests and responses
+//	limits.go     limits of rendered text
+//	functions.go  the requests and responses of the functions
+package remote

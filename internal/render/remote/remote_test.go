@@ -1,0 +1,287 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package remote
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	helmchart "helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chartutil"
+	helmrelease "helm.sh/helm/v3/pkg/release"
+	"k8s.io/client-go/rest"
+
+	"github.com/pintle-dev/pintle/internal/worker"
+	"github.com/pintle-dev/pintle/internal/worker/wire"
+)
+
+// rendering returns an input with a value in each field that is sent.
+func rendering() Rendering {
+	return Rendering{
+		Chart: Chart{
+			Name: "web", Version: "1.2.0", Digest: "sha256:a", Archive: []byte(strings.Repeat("archive", 10_000)),
+			Values: map[string]any{"n": int64(3), "f": 3.0}, Defaults: map[string]any{}, PostRender: PostRender{Strategy: "combined"},
+		},
+		Hooks: true, Release: "app", Namespace: "prod", Revision: 7, Timeout: time.Minute, APIs: []string{"a/v1"}, CapabilitiesDigest: "sha256:c",
+		Capabilities: &chartutil.Capabilities{KubeVersion: chartutil.KubeVersion{Version: "v1.34.0", Major: "1", Minor: "34"}, APIVersions: []string{"v1", "apps/v1"}},
+	}
+}
+
+// TestRequests: a request arrives as it was sent. Without all data, it has no large archive and no
+// list of APIs.
+func TestRequests(t *testing.T) {
+	t.Parallel()
+	for _, all := range []bool{false, true} {
+		in := rendering()
+		message, err := encodeRequest(in, all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := DecodeRequest(message)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := &Request{Rendering: in, Kube: in.Capabilities.KubeVersion}
+		want.Capabilities = nil
+		if want.Archive = []byte{}; all {
+			want.Archive, want.APIVersions = in.Archive, in.Capabilities.APIVersions
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("all data %t (-want +got):\n%s", all, diff)
+		}
+		if !all && len(message) > 2000 {
+			t.Errorf("without all data, the request has %d bytes", len(message))
+		}
+	}
+	small := rendering()
+	small.Archive = small.Archive[:alwaysSent]
+	message, err := encodeRequest(small, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := DecodeRequest(message); err != nil || len(got.Archive) != alwaysSent {
+		t.Errorf("a small archive is not sent: %v", err)
+	}
+}
+
+func FuzzDecodeRequest(f *testing.F) {
+	message, err := encodeRequest(rendering(), true)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(message)
+	f.Fuzz(func(t *testing.T, message []byte) {
+		if r, err := DecodeRequest(message); err == nil && r == nil {
+			t.Error("neither a request nor an error")
+		}
+	})
+}
+
+// scripted is a worker that returns responses one after the other.
+type scripted struct {
+	responses [][]byte
+	err       error
+	requests  [][]byte
+}
+
+func (s *scripted) Call(_ context.Context, _ string, request []byte, _ worker.Answer) ([]byte, error) {
+	s.requests = append(s.requests, request)
+	if s.err != nil {
+		return nil, s.err
+	}
+	next := s.responses[0]
+	s.responses = s.responses[1:]
+	return next, nil
+}
+
+func must(t *testing.T, message []byte, err error) []byte {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return message
+}
+
+// TestRendered: a rendered chart arrives as it was sent, after a repeated call if its data was
+// unknown.
+func TestRendered(t *testing.T) {
+	t.Parallel()
+	want := Rendered{
+		Manifest: "a: \xff\n", Notes: "notes", Chart: []byte(`{"metadata":{}}`), Metadata: &helmchart.Metadata{Name: "web", Version: "1.2.0"},
+		Hooks: []*helmrelease.Hook{{Name: "h", Kind: "Job", Path: "p", Manifest: "m: \xfe", Weight: 3, Events: []helmrelease.HookEvent{"test"}}},
+	}
+	unknown, err := EncodeUnknown()
+	sent := want
+	w := &scripted{responses: [][]byte{must(t, unknown, err)}}
+	message, err := EncodeRendered(&sent)
+	w.responses = append(w.responses, must(t, message, err))
+	got, err := New(w).Render(t.Context(), rendering(), &rest.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(&want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if len(w.requests) != 2 || len(w.requests[0]) > len(w.requests[1])/2 {
+		t.Errorf("%d requests", len(w.requests))
+	}
+	if want.Hooks[0].Manifest == "" {
+		t.Error("encoding has changed the hook")
+	}
+}
+
+// TestUnusableResponses: a response that is not complete or exceeds a limit is an error.
+func TestUnusableResponses(t *testing.T) {
+	t.Parallel()
+	unknown, err := EncodeUnknown()
+	must(t, unknown, err)
+	large, err := EncodeRendered(&Rendered{Manifest: strings.Repeat("x", maxRendered+1)})
+	must(t, large, err)
+	for name, tc := range map[string]struct {
+		message []byte
+		want    string
+	}{
+		"Unknown": {unknown, "data that was sent is unknown"},
+		"Nothing": {nil, "cannot be read"},
+		"NoJSON":  {wire.Encode([]byte("{"), []byte("{}")), "cannot be read"},
+		"Short":   {wire.Encode([]byte("{}"), []byte("{}"), nil), "has 1 sections"},
+		"NoHook":  {wire.Encode([]byte("{}"), []byte(`{"Hooks":[null]}`), nil, nil, nil, nil), "a hook is missing"},
+		"Large":   {large, "the chart renders more than 33554432 bytes"},
+	} {
+		w := &scripted{responses: [][]byte{tc.message, tc.message}}
+		if _, err := New(w).Render(t.Context(), rendering(), &rest.Config{}); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: error %v, want %s", name, err, tc.want)
+		}
+	}
+	files, err := encodeResponse(state{}, response{Files: []file{{Name: "a"}}})
+	w := &scripted{responses: [][]byte{must(t, files, err)}}
+	if _, err := New(w).CRDs(t.Context(), Chart{}); !errors.Is(err, wire.ErrMessage) {
+		t.Errorf("a file without content: %v", err)
+	}
+	w = &scripted{responses: [][]byte{must(t, wire.Encode([]byte("{}"), []byte("{}")), nil)}}
+	if _, err := New(w).Identify(t.Context(), "", nil); !errors.Is(err, wire.ErrMessage) {
+		t.Errorf("a chart without facts: %v", err)
+	}
+}
+
+// TestEnds: the end of a worker is described by the limit, and other errors stay as they are.
+func TestEnds(t *testing.T) {
+	t.Parallel()
+	other := errors.New("other")
+	for want, err := range map[string]error{
+		"rendering chart web 1.2.0 took more than 256 MiB of memory, and was ended":                               &worker.Died{Limit: worker.Memory, MaxMemory: 256 << 20},
+		"rendering chart web 1.2.0 took more than 32 MiB of stack, and was ended":                                 &worker.Died{Limit: worker.Stack, MaxStack: 32 << 20},
+		"rendering chart web 1.2.0 took more than 256 MiB of memory, or more than 32 MiB of stack, and was ended": &worker.Died{Limit: worker.MemoryOrStack, MaxMemory: 256 << 20, MaxStack: 32 << 20},
+		"rendering chart web 1.2.0 took more than 10s of CPU time, and was ended":                                 &worker.Died{Limit: worker.CPU, MaxCPU: 10 * time.Second},
+		"rendering chart web 1.2.0 has not ended in time, which is 1m0s":                                          &worker.Died{Limit: worker.Deadline, Err: context.DeadlineExceeded},
+		"rendering chart web 1.2.0 ended its process: exit status 7":                                              &worker.Died{Limit: worker.Unexpected, Text: "exit status 7"},
+		"failed": &worker.Failure{Text: "failed"},
+		"other":  other,
+	} {
+		_, got := New(&scripted{err: err}).Render(t.Context(), rendering(), &rest.Config{})
+		if got == nil || got.Error() != want || !errors.Is(got, err) {
+			t.Errorf("%v, want %s", got, want)
+		}
+	}
+}
+
+func TestReadable(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]bool{
+		"/api/v1": true, "/apis/apps/v1": true, "/api/v1/secrets": true, "/api/v1/namespaces/prod": true, "/api/v1/namespaces": true,
+		"/api/v1/namespaces/prod/secrets": true, "/apis/apps/v1/namespaces/prod/deployments/web": true, "/apis/g/v1/things/one": true,
+		"/version": false, "/": false, "": false, "/healthz": false, "/api": false, "/apis/apps": false, "/metrics": false,
+		"/api/v1/namespaces/prod/pods/web/log": false, "/api/v1/namespaces/prod/services/web/proxy/x": false, "/api/v1/nodes/n/proxy": false,
+		"/api/v1/namespaces/../secrets": false, "/api/v1//secrets": false, "/api/v1/secrets/": false, "/api/v1/%2e%2e/x": false, `/api/v1/..\\x`: false,
+	} {
+		if readable(path) != want {
+			t.Errorf("%s: %t", path, !want)
+		}
+	}
+}
+
+// server is an API server in memory.
+type server func(*http.Request) (*http.Response, error)
+
+func (s server) RoundTrip(r *http.Request) (*http.Response, error) { return s(r) }
+
+// TestLookups: reads are sent to the address of the connection with its identity, and nothing else
+// is sent.
+func TestLookups(t *testing.T) {
+	t.Parallel()
+	var sent []string
+	body := "{}"
+	l := &lookups{config: &rest.Config{
+		Host: "https://cluster:6443/prefix", Timeout: time.Minute, Username: "u", Password: "p",
+		Transport: server(func(r *http.Request) (*http.Response, error) {
+			sent = append(sent, r.Method+" "+r.URL.String()+" "+r.Header.Get("Authorization")+" "+r.Header.Get("Accept"))
+			if _, limited := r.Context().Deadline(); !limited {
+				t.Error("the request has no timeout")
+			}
+			return &http.Response{
+				StatusCode: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"1"}, "Content-Type": {"application/json"}, "Set-Cookie": {"x"}},
+				Body: io.NopCloser(strings.NewReader(body)),
+			}, nil
+		}),
+	}}
+	ask := func(name, path string) (Answer, error) {
+		request, err := EncodeGet(Get{Path: path, Query: "limit=1", Accept: "application/json"})
+		message, err := l.answer(t.Context(), name, must(t, request, err))
+		if err != nil {
+			return Answer{}, err
+		}
+		return DecodeAnswer(message)
+	}
+	got, err := ask(FunctionGet, "/api/v1/namespaces/prod/secrets/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(Answer{Status: 429, ContentType: "application/json", RetryAfter: "1", Body: []byte("{}")}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if _, err := ask(FunctionGet, "/api/v1/namespaces/prod/pods/a/exec"); !errors.Is(err, errRequest) {
+		t.Errorf("a subresource: %v", err)
+	}
+	if _, err := l.answer(t.Context(), FunctionResolve, []byte("host")); !errors.Is(err, errRequest) {
+		t.Errorf("a host: %v", err)
+	}
+	l.resolve = func(_ context.Context, host string) ([]string, error) { return []string{"192.0.2.1", host}, nil }
+	if got, err := l.answer(t.Context(), FunctionResolve, []byte("::1")); err != nil || string(got) != "192.0.2.1 ::1" {
+		t.Errorf("an allowed host: %q, %v", got, err)
+	}
+	if _, err := ask("delete", "/api/v1/namespaces/prod/secrets/a"); !errors.Is(err, errRequest) {
+		t.Errorf("another request: %v", err)
+	}
+	if want := []string{"GET https://cluster:6443/prefix/api/v1/namespaces/prod/secrets/a?limit=1 Basic dTpw application/json"}; !cmp.Equal(want, sent) {
+		t.Errorf("sent %q", sent)
+	}
+	body = strings.Repeat("x", maxBody+1)
+	if _, err := ask(FunctionGet, "/api/v1/secrets"); err == nil || err.Error() != "the answer has more than 67043328 bytes" {
+		t.Errorf("a large answer: %v", err)
+	}
+}
+
+func TestPathBelow(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ server, url, want string }{
+		{"https://cluster/prefix/", "https://cluster/prefix/api/v1", "/api/v1"},
+		{"https://cluster", "https://cluster/api/v1", "/api/v1"},
+		{"cluster:8080", "http://cluster:8080/api/v1", "/api/v1"},
+	} {
+		u, err := url.Parse(tc.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := PathBelow(tc.server, u); got != tc.want {
+			t.Errorf("%s at %s: %s", tc.url, tc.server, got)
+		}
+	}
+}
