@@ -251,13 +251,14 @@ func (b *bench) fill(ctx context.Context, p *phase, first readings) error {
 	pid := b.env.Controller.PID()
 	// Before the scrape, which would count.
 	cpu, errCPU := cpuSeconds(pid)
-	used, errMemory := memoryOf(pid)
+	peak, errPeak := peakMiB(pid)
+	end, errEnd := proportionalMiB(pid)
 	last, errRead := b.read(ctx, false)
 	received, errReceived := b.audit.next()
 	// The kernel counts hundredths; further digits of the difference are noise.
 	p.CPUSeconds = math.Round((cpu-first.cpu)*ticks) / ticks
 	p.ServerCPUSeconds = math.Round((last.serverCPU-first.serverCPU)*ticks) / ticks
-	p.PeakMiB, p.EndMiB = used.peak, used.now
+	p.PeakMiB, p.EndMiB = peak, end
 	p.Sent, p.SentByMethod = last.total()-first.total(), map[string]int{}
 	for method, n := range last.sent {
 		if n > first.sent[method] {
@@ -269,7 +270,7 @@ func (b *bench) fill(ctx context.Context, p *phase, first readings) error {
 	p.Revisions, p.OthersReads = received.kinds["create secrets"], received.othersReads
 	p.Downloads, p.DownloadedBytes = int(last.downloads-first.downloads), last.downloaded-first.downloaded
 	p.SecretBytes = last.secretBytes - first.secretBytes
-	return errors.Join(errCPU, errMemory, errRead, errReceived)
+	return errors.Join(errCPU, errPeak, errEnd, errRead, errReceived)
 }
 
 func pause(ctx context.Context, d time.Duration) error {

@@ -55,6 +55,7 @@ func ceilings() []ceiling {
 		whole(phaseInstall, "seconds", 100, seconds, 5), whole(phaseUpgrade, "seconds", 100, seconds, 5),
 		whole(phaseInstall, "seconds", 1000, seconds, 70), whole(phaseUpgrade, "seconds", 1000, seconds, 70),
 		whole("", "peak RSS MiB", 100, peakRSS, 130), whole("", "peak RSS MiB", 1000, peakRSS, 150),
+		whole(phaseIdle, "PSS MiB of all processes", 100, endPSS, 130),
 		{phaseInstall, "seconds until the healthy releases are ready", seconds, 10, func(l load) bool { return l == patience(l) }},
 		{phaseIdle, "requests per release", requestsPerRelease, 0, load.drifting},
 	}
@@ -103,6 +104,8 @@ func requestsPerRelease(s *session, p *phase) (float64, bool) {
 func cpuPerRelease(s *session, p *phase) (float64, bool) {
 	return p.CPUSeconds / float64(s.Releases), true
 }
+
+func endPSS(_ *session, p *phase) (float64, bool) { return p.EndMiB, p.EndMiB > 0 }
 
 func peakRSS(_ *session, p *phase) (float64, bool) { return p.PeakMiB, !p.PeakOfAll }
 

@@ -25,7 +25,7 @@ func compared() []figure {
 		{"seconds", func(p *phase) float64 { return p.Seconds }, false},
 		{"CPU s", func(p *phase) float64 { return p.CPUSeconds }, true},
 		{"peak RSS", func(p *phase) float64 { return p.PeakMiB }, false},
-		{"RSS at end", func(p *phase) float64 { return p.EndMiB }, false},
+		{"PSS at end", func(p *phase) float64 { return p.EndMiB }, false},
 		{"requests", func(p *phase) float64 { return float64(p.Sent) }, true},
 		{"downloads", func(p *phase) float64 { return float64(p.Downloads) }, true},
 		{"bytes downloaded", func(p *phase) float64 { return float64(p.DownloadedBytes) }, true},

@@ -4,9 +4,9 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -14,25 +14,79 @@ import (
 // ticks is the unit of times in /proc, which Linux fixes at a hundredth of a second.
 const ticks = 100
 
-// cpuSeconds returns the user and system CPU time of a process.
+// cpuSeconds returns the user and system CPU time of a process and of the processes that it has
+// started, also of those that have ended.
 func cpuSeconds(pid int) (float64, error) {
 	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, err
 	}
-	return parseStat(string(content))
+	sum, err := parseStat(string(content))
+	for _, child := range childrenOf(pid) {
+		// One that has just ended is counted by its parent, now or at the next reading.
+		seconds, errChild := cpuSeconds(child)
+		if errChild == nil {
+			sum += seconds
+		}
+	}
+	return sum, err
 }
 
 func parseStat(stat string) (float64, error) {
 	// The second field is a name in parentheses, which may contain any character.
 	end := strings.LastIndexByte(stat, ')')
 	fields := strings.Fields(stat[end+1:])
-	if end < 0 || len(fields) < 13 {
+	if end < 0 || len(fields) < 15 {
 		return 0, fmt.Errorf("unexpected content %q of /proc/PID/stat", stat)
 	}
-	user, errUser := strconv.ParseInt(fields[11], 10, 64)
-	system, errSystem := strconv.ParseInt(fields[12], 10, 64)
-	return float64(user+system) / ticks, errors.Join(errUser, errSystem)
+	sum := int64(0)
+	// User and system time of the process, then of its ended children.
+	for _, field := range fields[11:15] {
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0, err
+		}
+		sum += n
+	}
+	return float64(sum) / ticks, nil
+}
+
+// childrenOf returns the running processes that a process has started.
+func childrenOf(pid int) []int {
+	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	if err != nil {
+		return nil
+	}
+	var all []int
+	for _, list := range lists {
+		content, err := os.ReadFile(list) //nolint:gosec // a file of the kernel
+		if err != nil {
+			continue // the thread has ended
+		}
+		for _, field := range strings.Fields(string(content)) {
+			if child, err := strconv.Atoi(field); err == nil {
+				all = append(all, child)
+			}
+		}
+	}
+	return all
+}
+
+// proportionalMiB returns the memory of a process and of the running processes that it has started,
+// in MiB. Of memory that processes share, each counts its part.
+func proportionalMiB(pid int) (float64, error) {
+	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+	if err != nil {
+		return 0, err
+	}
+	sum, err := mebibytes(string(content), "Pss:")
+	for _, child := range childrenOf(pid) {
+		part, errChild := proportionalMiB(child)
+		if errChild == nil {
+			sum += part
+		}
+	}
+	return sum, err
 }
 
 // resetPeak lets the kernel count a process's peak memory anew.
@@ -40,22 +94,13 @@ func resetPeak(pid int) error {
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
 }
 
-// memory is the resident memory of a process in MiB: the peak since the last reset, and the current
-// value.
-type memory struct{ peak, now float64 }
-
-func memoryOf(pid int) (memory, error) {
+// peakMiB returns the peak of the resident memory of a process since the last reset, in MiB.
+func peakMiB(pid int) (float64, error) {
 	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		return memory{}, err
+		return 0, err
 	}
-	return parseMemory(string(content))
-}
-
-func parseMemory(status string) (memory, error) {
-	peak, errPeak := mebibytes(status, "VmHWM:")
-	now, errNow := mebibytes(status, "VmRSS:")
-	return memory{peak: peak, now: now}, errors.Join(errPeak, errNow)
+	return mebibytes(string(content), "VmHWM:")
 }
 
 func mebibytes(status, field string) (float64, error) {
@@ -65,7 +110,7 @@ func mebibytes(status, field string) (float64, error) {
 			return float64(kibibytes) / 1024, err
 		}
 	}
-	return 0, fmt.Errorf("/proc/PID/status has no %s", field)
+	return 0, fmt.Errorf("the kernel reports no %s", field)
 }
 
 // systemLoad returns the load average of the last minute, and zero if the kernel does not report

@@ -38,8 +38,8 @@ type phase struct {
 	PeakMiB          float64 `json:"peakRSSMiB"`
 	// PeakOfAll reports that PeakMiB is the peak since the start of the process.
 	PeakOfAll bool `json:"peakRSSSinceStart,omitempty"`
-	// EndMiB is the resident memory at the end.
-	EndMiB float64 `json:"endRSSMiB"`
+	// EndMiB is the memory of all processes of the controller at the end.
+	EndMiB float64 `json:"endPSSMiB"`
 	// Sent is by client-go's count, Received by the API server's audit log.
 	Sent         int            `json:"requestsSent"`
 	SentByMethod map[string]int `json:"requestsSentByMethod"`

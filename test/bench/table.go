@@ -37,7 +37,7 @@ func (s *session) text() string {
 
 func (s *session) costs() [][]string {
 	rows := [][]string{{
-		"phase", "seconds", "CPU s", "CPU ms/release", "API server's CPU s", "peak RSS MiB", "RSS at end",
+		"phase", "seconds", "CPU s", "CPU ms/release", "API server's CPU s", "peak RSS MiB", "PSS at end",
 		"requests sent", "per release", "received", "per release",
 	}}
 	for _, p := range s.Phases {

@@ -14,7 +14,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
+
+	"github.com/pintle-dev/pintle/internal/bounded"
 )
 
 // minForm is the minimum length of a value in bytes. Shorter values are words that occur
@@ -105,7 +106,7 @@ func (a *secretMatcher) document(name, text string) {
 		return
 	}
 	var content any
-	if err := yaml.Unmarshal([]byte(text), &content); err == nil {
+	if err := bounded.Values().Unmarshal([]byte(text), &content); err == nil {
 		switch v := content.(type) {
 		case map[string]any:
 			a.leaves(name, secretOfKubeconfig(v))

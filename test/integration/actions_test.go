@@ -39,7 +39,7 @@ func newStage(t *testing.T) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &stage{world: newWorld(t), conn: conn, runner: helm.NewRunner(chart.NewStore(chart.Options{Client: http.DefaultClient, MaxBytes: maxArtifact}), nil, time.Now)}
+	return &stage{world: newWorld(t), conn: conn, runner: helm.NewRunner(chart.NewStore(chart.Options{Workers: workers(), Client: http.DefaultClient, MaxBytes: maxArtifact}), workers(), nil, time.Now)}
 }
 
 func (s *stage) perform(ctx context.Context, action release.Action, files map[string]string, filters ...release.TestFilter) release.Outcome {

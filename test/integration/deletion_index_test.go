@@ -50,7 +50,7 @@ func TestUninstallAsksTheServer(t *testing.T) {
 	<-index.Synced()
 	b.mustRun(install, configMapChart(t, "1.0.0"), nil, helmv2.HelmReleaseSpec{})
 
-	b.runner = helm.NewRunner(chart.NewStore(chart.Options{Client: http.DefaultClient, MaxBytes: maxArtifact}), index, time.Now)
+	b.runner = helm.NewRunner(chart.NewStore(chart.Options{Workers: workers(), Client: http.DefaultClient, MaxBytes: maxArtifact}), workers(), index, time.Now)
 	b.conn, err = cluster.NewConnections(suite.config, cluster.Options{Now: time.Now}).For(cluster.Identity{})
 	b.must(err)
 	target := release.Target{Name: "app", Namespace: b.namespace, StorageNamespace: b.namespace}

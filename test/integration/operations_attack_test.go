@@ -57,7 +57,7 @@ func (w *world) vouch(hr *helmv2.HelmRelease) {
 	w.t.Helper()
 	conn, err := cluster.Connect(suite.config)
 	w.must(err)
-	runner := helm.NewRunner(chart.NewStore(chart.Options{Client: http.DefaultClient, MaxBytes: maxArtifact}), nil, time.Now)
+	runner := helm.NewRunner(chart.NewStore(chart.Options{Workers: workers(), Client: http.DefaultClient, MaxBytes: maxArtifact}), workers(), nil, time.Now)
 	target := release.Target{Name: hr.Name, Namespace: w.namespace, StorageNamespace: w.namespace}
 	stored, err := runner.History(w.t.Context(), conn, target, nil)
 	w.must(err)

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -36,6 +37,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/metrics"
+	"github.com/pintle-dev/pintle/internal/render/handler"
+	"github.com/pintle-dev/pintle/internal/worker"
 	"github.com/pintle-dev/pintle/test/harness"
 )
 
@@ -56,6 +59,9 @@ var suite struct {
 }
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == worker.Command {
+		os.Exit(worker.Serve(context.Background(), handler.ForProcess()))
+	}
 	ctrl.SetLogger(zap.New(zap.UseDevMode(true), zap.WriteTo(logFile())))
 	code, err := run(m)
 	if err != nil {
@@ -155,7 +161,7 @@ func startController(c config) (stop func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	charts := chart.NewStore(chart.Options{Client: &http.Client{Timeout: cmp.Or(c.httpTimeout, 5*time.Second)}, MaxBytes: maxArtifact})
+	charts := chart.NewStore(chart.Options{Workers: workers(), Client: &http.Client{Timeout: cmp.Or(c.httpTimeout, 5*time.Second)}, MaxBytes: maxArtifact})
 	index, err := storage.NewIndex(mgr.GetConfig(), "")
 	if err != nil {
 		return nil, err
@@ -165,7 +171,7 @@ func startController(c config) (stop func() error, err error) {
 	}
 	err = setup.Add(mgr, setup.Options{
 		Inputs: inputs.NewResolver(mgr.GetClient(), mgr.GetAPIReader(), charts).WithSettings(c.settings),
-		Helm:   helm.NewRunner(charts, index, time.Now), Indexed: index.Synced(),
+		Helm:   helm.NewRunner(charts, workers(), index, time.Now), Indexed: index.Synced(),
 		Clusters:              cluster.NewConnections(mgr.GetConfig(), cluster.Options{Now: time.Now}),
 		DefaultServiceAccount: c.defaultServiceAccount,
 		Metrics:               m, Notifications: c.notifications, Now: time.Now, Concurrent: cmp.Or(c.concurrent, 16),
@@ -182,3 +188,9 @@ func startController(c config) (stop func() error, err error) {
 	go func() { done <- mgr.Start(ctx) }()
 	return func() error { last(ctx); cancel(); return <-done }, nil
 }
+
+// workers returns the worker processes that parse and render charts. They run the test binary.
+func workers() worker.Caller { return pool() }
+
+//nolint:gochecknoglobals // the processes are shared by all tests, and end with this one
+var pool = sync.OnceValue(func() *worker.Pool { return worker.New(worker.Options{}) })
