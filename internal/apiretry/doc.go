@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package apiretry repeats requests to API servers after failures that repeating can overcome:
-// connection errors, lost answers, 429, 5xx and conflicts. A 403 is repeated for 30 seconds after a
-// fault, because an API server that starts answers before it has read all roles.
+// connection errors, lost answers, 429, 5xx and conflicts. A 403 is repeated for 30 seconds after an
+// API server could not be reached: one that starts answers before it has read all roles.
 //
 // Reads, deletions, patches and updates are idempotent: a deletion that is answered with NotFound
 // is done. A creation that is answered with AlreadyExists after an unanswered attempt succeeds if
@@ -13,8 +13,9 @@
 //	transport.go  repeats the requests of a client
 //	limit.go      limits the size of answers
 //	create.go     recognizes the object that an earlier attempt has created
-//	retrier.go    the budget of one action: back-off, outages, the slot of the action
-//	faults.go     which servers have failed a short time ago, and may deny requests wrongly
+//	request.go    one request and its repetitions: back-off
+//	retrier.go    the budget of one action: outages, the slot of the action
+//	faults.go     which servers could not be reached, and whether they answer again
 //	cause.go      why a request was not answered
 //	answer.go     classifies the answers of API servers (pure)
 //	errors.go     Outage, and the error of a request without an answer

@@ -1,0 +1,123 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apiretry
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/http"
+	"time"
+)
+
+func (r *Retrier) begin() *request { return &request{retrier: r} }
+
+// request is one request and its repetitions.
+type request struct {
+	retrier *Retrier
+	// first is when the request failed first; zero if it has not failed.
+	first     time.Time
+	pause     time.Duration
+	conflicts int
+	hurried   bool
+	resume    func()
+	// serverReady reports whether the API server is ready; nil if that is unknown.
+	serverReady func() bool
+}
+
+// end acquires the slot of the action again.
+func (q *request) end() {
+	if q.resume != nil {
+		q.resume()
+	}
+}
+
+// again waits and then reports whether the request has to be repeated. The outage is not nil if the
+// budget is spent.
+func (q *request) again(ctx context.Context, a Answer) (bool, *Outage) {
+	r := q.retrier
+	class := Classify(a)
+	if class == WebhookUnreachable && r.owns(a.webhook()) {
+		class = Answered
+	}
+	now := r.options.Now()
+	switch class {
+	case Answered, Denied:
+		if r.mayBeGranted(a, now) {
+			if q.first.IsZero() {
+				q.first = now
+			}
+			return q.sleep(ctx, q.next(0), nil), nil
+		}
+		r.succeeded(now)
+		return false, nil
+	case Final:
+		return false, nil
+	case Conflict:
+		if q.conflicts++; q.conflicts >= maxConflicts {
+			r.succeeded(now)
+			return false, nil
+		}
+	case Transient, WebhookUnreachable:
+	}
+	if q.first.IsZero() {
+		q.first = now
+	}
+	var over <-chan struct{}
+	if class == Transient && a.fromNoServer() {
+		over = r.options.Faults.note(r.options.Server, now)
+	}
+	left, lasting := r.failed(q.first, now, class, a)
+	if left <= 0 {
+		if lasting {
+			return false, nil
+		}
+		if class == Transient && a.Code >= http.StatusInternalServerError && q.serverReady != nil && q.serverReady() {
+			// The request is sent once more: the outage may just be over.
+			r.succeeded(r.options.Now())
+			return true, nil
+		}
+		return false, r.spent(q.first, class, a)
+	}
+	return q.sleep(ctx, min(q.next(a.RetryAfter), left), over), nil
+}
+
+// next returns how long to wait: an exponential back-off with jitter, and at least Retry-After.
+func (q *request) next(retryAfter time.Duration) time.Duration {
+	q.pause = min(max(2*q.pause, firstPause), longestPause)
+	jittered := q.pause/2 + rand.N(q.pause)
+	return max(jittered, min(retryAfter, longestRetryAfter))
+}
+
+// sleep waits and reports whether the request may still be sent. It releases the slot of the action
+// once the request has failed for longer than patience. A long pause ends early when another request
+// shows that the fault is over.
+func (q *request) sleep(ctx context.Context, pause time.Duration, over <-chan struct{}) bool {
+	if q.resume == nil && q.retrier.options.Now().Add(pause).Sub(q.first) > patience {
+		q.resume = q.retrier.ReleaseSlot()
+	}
+	timer, early := time.NewTimer(pause), time.NewTimer(shortestPause)
+	defer timer.Stop()
+	defer early.Stop()
+	hurry := q.retrier.hurry
+	if q.hurried {
+		hurry = nil
+	}
+	for answered := (<-chan struct{})(nil); ; {
+		select {
+		case <-early.C:
+			answered = over
+		case <-answered:
+			return true
+		case <-timer.C:
+			return true
+		case <-hurry:
+			q.hurried = true
+			return true
+		case <-ctx.Done():
+			return false
+		case <-q.retrier.halted:
+			return false
+		}
+	}
+}
