@@ -99,3 +99,42 @@ func TestHurriedAfterFault(t *testing.T) {
 		})
 	}
 }
+
+// TestPausesAfterFault: pauses that a fault has lengthened are short again once the server answers.
+func TestPausesAfterFault(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		reason string
+		after  func() (*http.Response, error)
+	}{
+		"Denied":   {"roles are read after the first answers", code(403)},
+		"Busy":     {"the server is busy with all clients that come back", code(429)},
+		"Internal": {"the server has not reached its storage", code(500)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := New(t.Context(), Options{Now: time.Now, Faults: &Faults{}})
+				defer r.End()
+				var back time.Time
+				next := &server{answer: func(n int) (*http.Response, error) {
+					switch {
+					case n <= 10:
+						return reset()
+					case n == 11:
+						back = time.Now()
+						fallthrough
+					case n <= 13:
+						return tc.after()
+					}
+					return ok()
+				}}
+				got, err := send(t, r, next, http.MethodPatch, "/api")
+				// Three pauses of 200, 400 and 800 ms, each up to half as long again.
+				if took := time.Since(back); err != nil || got != 200 || took > 2100*time.Millisecond {
+					t.Errorf("%s: %d, %v, %s after the server was back", tc.reason, got, err, took)
+				}
+			})
+		})
+	}
+}

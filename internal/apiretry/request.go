@@ -18,6 +18,8 @@ type request struct {
 	// first is when the request failed first; zero if it has not failed.
 	first     time.Time
 	pause     time.Duration
+	// away is true if the last try did not reach an API server.
+	away      bool
 	conflicts int
 	hurried   bool
 	resume    func()
@@ -41,6 +43,7 @@ func (q *request) again(ctx context.Context, a Answer) (bool, *Outage) {
 		class = Answered
 	}
 	now := r.options.Now()
+	q.reached(!(class == Transient && a.fromNoServer()))
 	switch class {
 	case Answered, Denied:
 		if r.mayBeGranted(a, now) {
@@ -64,7 +67,7 @@ func (q *request) again(ctx context.Context, a Answer) (bool, *Outage) {
 		q.first = now
 	}
 	var over <-chan struct{}
-	if class == Transient && a.fromNoServer() {
+	if q.away {
 		over = r.options.Faults.note(r.options.Server, now)
 	}
 	left, lasting := r.failed(q.first, now, class, a)
@@ -80,6 +83,15 @@ func (q *request) again(ctx context.Context, a Answer) (bool, *Outage) {
 		return false, r.spent(q.first, class, a)
 	}
 	return q.sleep(ctx, min(q.next(a.RetryAfter), left), over), nil
+}
+
+// reached records whether the last try reached an API server. Pauses are short again when a server
+// is back: one that starts denies or rejects requests for a moment only.
+func (q *request) reached(server bool) {
+	if server && q.away {
+		q.pause = 0
+	}
+	q.away = !server
 }
 
 // next returns how long to wait: an exponential back-off with jitter, and at least Retry-After.
