@@ -258,7 +258,7 @@ func (p *player) perform(t *testing.T) {
 	if sharing != nil {
 		<-sharing
 	}
-	time.Sleep(retryRefused + 2*linger)
+	time.Sleep(2*retryRefused + 2*linger)
 	synctest.Wait()
 }
 

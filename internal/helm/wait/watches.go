@@ -28,10 +28,10 @@ const (
 	// linger is the time for which a stream without subscriptions stays open, so that successive
 	// releases share it.
 	linger = 10 * time.Second
-	// retryRefused is the pause before the next watch if the API server refused one, retryFailed
-	// the pause after other errors.
-	retryRefused = 5 * time.Minute
+	// retryFailed is the pause before the next watch after an error. If API servers refuse watches,
+	// the pause doubles up to retryRefused: one that has just started may refuse them for a moment.
 	retryFailed  = 5 * time.Second
+	retryRefused = 5 * time.Minute
 	// watchSeconds is the requested duration of a watch.
 	watchSeconds = 600
 	// maxSeen is the number of objects whose last version a stream keeps.
@@ -66,10 +66,11 @@ type stream struct {
 	// seen holds the last versions of objects that have changed since from.
 	seen          map[string]string
 	subscriptions map[string]map[*subscription]bool
-	// ended is true if no more events follow. Until the stream is removed, it prevents another
-	// watch of the same.
-	ended  bool
-	expiry *time.Timer
+	// ended is true if no more events follow. blocked is true as long as the stream prevents another
+	// watch of the same. refused is the pause after the last refusal, zero if the watch was accepted.
+	ended, blocked bool
+	refused        time.Duration
+	expiry         *time.Timer
 }
 
 // join subscribes to an object from its known version. It returns nil if a watch is not possible
@@ -86,11 +87,16 @@ func (w *Watches) join(ctx context.Context, getter genericclioptions.RESTClientG
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s := w.streams[key]
-	if s == nil {
+	switch {
+	case s == nil:
 		s = w.start(ctx, key, info, version)
-	}
-	if s.ended {
+	case s.blocked:
 		return nil, false
+	case s.ended:
+		refused := s.refused
+		s.expiry.Stop()
+		s = w.start(ctx, key, info, version)
+		s.refused = refused
 	}
 	if s.expiry != nil {
 		s.expiry.Stop()
@@ -223,6 +229,9 @@ func (s *stream) watch(ctx context.Context) (moved bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	s.watches.mu.Lock()
+	s.refused = 0
+	s.watches.mu.Unlock()
 	defer events.Stop()
 	for event := range events.ResultChan() {
 		if event.Type == apiwatch.Error {
@@ -289,7 +298,8 @@ func (s *stream) deliver(kind apiwatch.EventType, object *unstructured.Unstructu
 	}
 }
 
-// fail ends the stream and all subscriptions, and prevents another watch for a while.
+// fail ends the stream and all subscriptions, and prevents another watch for a while. The stream
+// stays for the same time again, so that the next pause after a refusal is longer.
 func (s *stream) fail(err error) {
 	s.watches.mu.Lock()
 	defer s.watches.mu.Unlock()
@@ -299,14 +309,29 @@ func (s *stream) fail(err error) {
 	s.subscriptions = map[string]map[*subscription]bool{}
 	pause := retryFailed
 	if refused(err) {
-		pause = retryRefused
+		pause = min(max(2*s.refused, retryFailed), retryRefused)
+		s.refused = pause
 	}
-	s.expire(pause)
+	s.block(pause)
 	for _, subs := range all {
 		for sub := range subs {
 			sub.inbox.change(sub, func(p *pending) { p.gap, p.lost = true, true })
 		}
 	}
+}
+
+// block prevents another watch for a time, and removes the stream after the same time again.
+func (s *stream) block(pause time.Duration) {
+	if s.expiry != nil {
+		s.expiry.Stop()
+	}
+	s.blocked = true
+	s.expiry = time.AfterFunc(pause, func() {
+		s.watches.mu.Lock()
+		defer s.watches.mu.Unlock()
+		s.blocked = false
+		s.expire(pause)
+	})
 }
 
 // refused reports whether the API server would refuse the next watch for the same reason.

@@ -191,6 +191,54 @@ func TestFollow(t *testing.T) {
 	}
 }
 
+// TestRefusedWatches: a wait whose watch an API server has refused for a moment watches again. One
+// that is always refused tries again after longer and longer pauses.
+func TestRefusedWatches(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason  string
+		refused time.Duration
+		watches int
+	}{
+		"Restarted": {"a server that starts has not read all roles", 3 * time.Second, 2},
+		// After pauses of 5, 10, 20, 40, 80, 160, and four times 300 s.
+		"Forbidden": {"the identity may not watch", 24 * time.Hour, 11},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := watchableWorld(t)
+			synctest.Test(t, func(t *testing.T) {
+				until := time.Now().Add(tc.refused)
+				w.Refuse = func(method, _ string) int {
+					if method == "WATCH" && time.Now().Before(until) {
+						return http.StatusForbidden
+					}
+					return 0
+				}
+				c, list := followed(t.Context(), t, w, "migrate")
+				w.TakeReads()
+				ended := begin(c, list)
+				time.Sleep(30 * time.Minute)
+				w.Change(jobPath, complete)
+				if err := ended(); err != nil {
+					t.Error(err)
+				}
+				watches := 0
+				for _, read := range w.TakeReads() {
+					if strings.HasPrefix(read, "WATCH") {
+						watches++
+					}
+				}
+				if watches != tc.watches {
+					t.Errorf("%s: %d watches, want %d", tc.reason, watches, tc.watches)
+				}
+				time.Sleep(2 * retryRefused)
+				if n := w.OpenWatches(); n != 0 {
+					t.Errorf("%d watches are still read", n)
+				}
+			})
+		})
+	}
+}
+
 // TestFollowTogether: a hundred waits for objects of one kind in one namespace
 // share one watch, which goes on for a while after the last.
 func TestFollowTogether(t *testing.T) {
