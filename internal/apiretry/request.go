@@ -16,8 +16,8 @@ func (r *Retrier) begin() *request { return &request{retrier: r} }
 type request struct {
 	retrier *Retrier
 	// first is when the request failed first; zero if it has not failed.
-	first     time.Time
-	pause     time.Duration
+	first time.Time
+	pause time.Duration
 	// away is true if the last try did not reach an API server.
 	away      bool
 	conflicts int

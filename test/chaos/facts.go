@@ -71,6 +71,8 @@ type facts struct {
 	hooks    []hook
 	// jobs are the same runs of hooks as hooks.
 	jobs []job
+	// rollouts are the times from a change of the Deployment until its controller had observed it.
+	rollouts []window
 	// markers are the messages of the existing objects that are named after a message.
 	markers []string
 	// message is that of the live object, empty if it does not exist. changes is the number of its

@@ -12,7 +12,7 @@ import (
 
 const (
 	// inFlightLimit is how long an interrupted action may take after each interruption, the runs of
-	// its hooks excepted. waitingLimit is the same for a commit whose action had not begun.
+	// its hooks and the waits for the controller of Deployments excepted. waitingLimit is the same for a commit whose action had not begun.
 	inFlightLimit = 10 * time.Second
 	waitingLimit  = 90 * time.Second
 )
@@ -151,15 +151,15 @@ type recovery struct {
 	// struck is the number of interruptions of actions.
 	struck int
 	// inFlight is the longest time that an interrupted action took for each interruption, waiting
-	// the longest one that the action of a commit took that had not begun. Faults and hooks are
-	// excepted.
+	// the longest one that the action of a commit took that had not begun. Faults, hooks and the
+	// controller of Deployments are excepted.
 	inFlight, waiting time.Duration
 }
 
 // recoveryOf returns how a release recovered, as far as commits were deployed.
 func recoveryOf(f *facts, commits []commit, faults []window) recovery {
 	var all recovery
-	excepted := slices.Clone(faults)
+	excepted := slices.Concat(faults, f.rollouts)
 	for _, j := range f.jobs {
 		excepted = append(excepted, window{j.created, j.ended})
 	}

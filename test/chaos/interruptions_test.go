@@ -134,6 +134,9 @@ func TestRecovery(t *testing.T) {
 		"a hook that never ended is excepted": {[]window{{at(11.5), at(12)}}, func(f *facts) {
 			f.jobs[2].ended = time.Time{}
 		}, recovery{struck: 1, inFlight: 500 * time.Millisecond}},
+		"the controller of Deployments is excepted": {[]window{{at(11.5), at(12)}}, func(f *facts) {
+			f.rollouts = []window{{at(14.2), at(14.9)}}
+		}, recovery{struck: 1, inFlight: 1800 * time.Millisecond}},
 	} {
 		f, commits := undisturbed()
 		if tc.change != nil {

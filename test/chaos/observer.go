@@ -16,6 +16,7 @@ import (
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -95,6 +96,7 @@ func observe(ctx context.Context, env *harness.Environment) (*observer, error) {
 	o := &observer{seen: map[string]*seen{}}
 	for _, kind := range []client.Object{
 		&helmv2.HelmRelease{}, &opsv1alpha1.Operation{}, &corev1.Secret{}, &corev1.ConfigMap{}, &corev1.Event{}, &batchv1.Job{},
+		&appsv1.Deployment{},
 	} {
 		informer, err := all.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
 		if apimeta.IsNoMatchError(err) {
@@ -166,7 +168,8 @@ func (o *observer) facts(namespace string) (facts, error) {
 	}
 	f := s.facts
 	f.records, f.hooks, f.warnings = slices.Clone(f.records), slices.Clone(f.hooks), slices.Clone(f.warnings)
-	f.jobs, f.markers = slices.Clone(f.jobs), slices.Sorted(maps.Keys(s.markers))
+	f.jobs, f.rollouts = slices.Clone(f.jobs), slices.Clone(f.rollouts)
+	f.markers = slices.Sorted(maps.Keys(s.markers))
 	return f, o.wrong
 }
 
@@ -204,6 +207,8 @@ func (o *observer) note(object any, gone bool) {
 		}
 	case *batchv1.Job:
 		s.job(object, gone, missed)
+	case *appsv1.Deployment:
+		s.rollout(gone || object.Status.ObservedGeneration >= object.Generation)
 	}
 }
 
@@ -308,5 +313,17 @@ func (s *seen) job(object *batchv1.Job, gone, missed bool) {
 	}
 	if gone {
 		j.ended, j.unknown = time.Now(), missed
+	}
+}
+
+// rollout stores that the Deployment has changed, or that its controller has observed the change. Until
+// then no action of the release can end.
+func (s *seen) rollout(observed bool) {
+	last := len(s.rollouts) - 1
+	switch open := last >= 0 && s.rollouts[last].back.IsZero(); {
+	case open && observed:
+		s.rollouts[last].back = time.Now()
+	case !open && !observed:
+		s.rollouts = append(s.rollouts, window{from: time.Now()})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -64,6 +65,37 @@ func TestObservedJobs(t *testing.T) {
 		j := f.jobs[0]
 		if j.created.IsZero() || j.ended.IsZero() == tc.ended || j.succeeded != tc.succeeded || j.unknown != tc.unknown {
 			t.Errorf("%s: %+v", name, j)
+		}
+	}
+}
+
+// TestObservedRollouts: a rollout lasts until its controller has observed the last change.
+func TestObservedRollouts(t *testing.T) {
+	o := &observer{seen: map[string]*seen{}}
+	for i, tc := range []struct {
+		generation, observed int64
+		gone                 bool
+		all, open            int
+	}{
+		{1, 0, false, 1, 1},
+		{2, 1, false, 1, 1},
+		{2, 2, false, 1, 0},
+		{2, 2, false, 1, 0},
+		{3, 2, false, 2, 1},
+		{3, 2, true, 2, 0},
+	} {
+		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Generation: tc.generation}}
+		d.Status.ObservedGeneration = tc.observed
+		o.note(d, tc.gone)
+		f, err := o.facts("a")
+		open := 0
+		for _, r := range f.rollouts {
+			if r.back.IsZero() {
+				open++
+			}
+		}
+		if err != nil || len(f.rollouts) != tc.all || open != tc.open {
+			t.Errorf("after event %d: %+v, %v", i+1, f.rollouts, err)
 		}
 	}
 }
