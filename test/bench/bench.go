@@ -221,16 +221,16 @@ func (b *bench) phase(ctx context.Context, s step) (phase, error) {
 	if err != nil {
 		return p, err
 	}
-	began := time.Now()
-	if err := s.do(ctx); err != nil {
+	if b.Padding > 0 && !s.restarts {
+		stop := sampleMemory(b.env.Controller.PID())
+		err = b.step(ctx, s, first, &p)
+		p.PeakOfTreeMiB = stop()
+	} else {
+		err = b.step(ctx, s, first, &p)
+	}
+	if err != nil {
 		return p, err
 	}
-	if s.until != nil {
-		if err := s.until(ctx, first); err != nil {
-			return p, err
-		}
-	}
-	p.Seconds = time.Since(began).Seconds()
 	if err := pause(ctx, settle); err != nil {
 		return p, err
 	}
@@ -244,6 +244,21 @@ func (b *bench) phase(ctx context.Context, s step) (phase, error) {
 		return p, nil
 	}
 	return p, s.after(ctx)
+}
+
+// step does a step, and waits until it is done.
+func (b *bench) step(ctx context.Context, s step, first readings, p *phase) error {
+	began := time.Now()
+	if err := s.do(ctx); err != nil {
+		return err
+	}
+	if s.until != nil {
+		if err := s.until(ctx, first); err != nil {
+			return err
+		}
+	}
+	p.Seconds = time.Since(began).Seconds()
+	return nil
 }
 
 // fill adds the results at the end of a phase.

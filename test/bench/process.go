@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // ticks is the unit of times in /proc, which Linux fixes at a hundredth of a second.
@@ -87,6 +88,34 @@ func proportionalMiB(pid int) (float64, error) {
 		}
 	}
 	return sum, err
+}
+
+// sampleEvery is the time between two readings of memory that have a peak.
+const sampleEvery = 20 * time.Millisecond
+
+// sampleMemory reads proportionalMiB until the returned function is called, which returns the peak.
+func sampleMemory(pid int) (stop func() float64) {
+	done, peak := make(chan struct{}), make(chan float64)
+	go func() {
+		most := 0.0
+		for ticker := time.NewTicker(sampleEvery); ; {
+			// An error means that a process has ended.
+			if now, err := proportionalMiB(pid); err == nil {
+				most = max(most, now)
+			}
+			select {
+			case <-ticker.C:
+			case <-done:
+				ticker.Stop()
+				peak <- most
+				return
+			}
+		}
+	}()
+	return func() float64 {
+		close(done)
+		return <-peak
+	}
 }
 
 // resetPeak lets the kernel count a process's peak memory anew.

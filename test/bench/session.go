@@ -38,6 +38,9 @@ type phase struct {
 	PeakMiB          float64 `json:"peakRSSMiB"`
 	// PeakOfAll reports that PeakMiB is the peak since the start of the process.
 	PeakOfAll bool `json:"peakRSSSinceStart,omitempty"`
+	// PeakOfTreeMiB is the peak of the memory of all processes of the controller. It is only measured
+	// for large charts, since the readings take CPU time of the machine.
+	PeakOfTreeMiB float64 `json:"peakPSSMiB,omitempty"`
 	// EndMiB is the memory of all processes of the controller at the end.
 	EndMiB float64 `json:"endPSSMiB"`
 	// Sent is by client-go's count, Received by the API server's audit log.

@@ -40,6 +40,9 @@ func (s *session) costs() [][]string {
 		"phase", "seconds", "CPU s", "CPU ms/release", "API server's CPU s", "peak RSS MiB", "PSS at end",
 		"requests sent", "per release", "received", "per release",
 	}}
+	if s.Padding > 0 {
+		rows[0] = append(rows[0], "peak PSS of all")
+	}
 	for _, p := range s.Phases {
 		peak := fmt.Sprintf("%.0f", p.PeakMiB)
 		if p.PeakOfAll {
@@ -54,6 +57,10 @@ func (s *session) costs() [][]string {
 			fmt.Sprintf("%.1f", 1000*p.CPUSeconds/float64(s.Releases)), fmt.Sprintf("%.2f", p.ServerCPUSeconds), peak, fmt.Sprintf("%.0f", p.EndMiB),
 			strconv.Itoa(p.Sent), s.each(p.Sent), received, each,
 		})
+		if s.Padding > 0 {
+			last := len(rows) - 1
+			rows[last] = append(rows[last], fmt.Sprintf("%.0f", p.PeakOfTreeMiB))
+		}
 	}
 	return rows
 }
