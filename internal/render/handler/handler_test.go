@@ -166,9 +166,9 @@ type counting struct {
 	calls int
 }
 
-func (c *counting) Call(ctx context.Context, name string, request []byte, answer worker.Answer) ([]byte, error) {
+func (c *counting) Call(ctx context.Context, to worker.Call, answer worker.Answer) ([]byte, error) {
 	c.calls++
-	return c.Caller.Call(ctx, name, request, answer)
+	return c.Caller.Call(ctx, to, answer)
 }
 
 // TestCache: a call is repeated only if the worker has not cached the chart or the APIs.
@@ -393,7 +393,7 @@ func TestUnknownFunction(t *testing.T) {
 	if _, err := h(t.Context(), remote.FunctionRender, []byte("x"), nil); err == nil {
 		t.Error("no error for a request that cannot be read")
 	}
-	if _, err := (worker.Local{Handler: h}).Call(t.Context(), "other", nil, nil); err == nil {
+	if _, err := (worker.Local{Handler: h}).Call(t.Context(), worker.Call{Function: "other"}, nil); err == nil {
 		t.Error("no error for another function")
 	}
 }
