@@ -116,7 +116,7 @@ const (
 	// Stack is the size of the goroutine stacks, which is exceeded by deep recursion.
 	Stack Limit = "stack"
 	// MemoryOrStack is a fatal error of the Go runtime. It has one exit status for both limits.
-	MemoryOrStack Limit = "memory or stack"
+	MemoryOrStack Limit = "memory_or_stack"
 	// CPU is the CPU time of one call.
 	CPU Limit = "cpu"
 	// Deadline is the timeout of the call, or the deadline of its context.

@@ -177,8 +177,10 @@ func (w *functions) render(ctx context.Context, r *remote.Request, ask worker.As
 		defer w.resolver.ask.Store(nil)
 	}
 	traced := worker.Traced(ctx)
-	if traced {
-		w.validateSchemas(ctx, r)
+	if traced && !r.SkipSchemas {
+		if c, err := w.load(r); err == nil {
+			validateSchemas(ctx, c, preview.Clone(r.Values))
+		}
 	}
 	rendered, err := w.dryRun(ctx, r, apis, ask, traced)
 	if err != nil && traced {

@@ -17,7 +17,6 @@ import (
 	helmchart "helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
 
-	"github.com/pintle-dev/pintle/internal/helm/preview"
 	"github.com/pintle-dev/pintle/internal/render/remote"
 	"github.com/pintle-dev/pintle/internal/values"
 	"github.com/pintle-dev/pintle/internal/worker"
@@ -125,19 +124,14 @@ func (m *marks) answer(at string) (remote.Answer, bool) {
 	return a, true
 }
 
-// validateSchemas validates the values of each chart before Helm does, and reports the charts.
-func (w *functions) validateSchemas(ctx context.Context, r *remote.Request) {
-	c, err := w.load(r)
-	if err != nil || values.CheckSchemas(c) != nil {
+// validateSchemas validates values with the schema of each chart before Helm does, and reports the
+// charts. It changes the chart and the values.
+func validateSchemas(ctx context.Context, c *helmchart.Chart, all map[string]any) {
+	if values.CheckSchemas(c) != nil || chartutil.ProcessDependenciesWithMerge(c, all) != nil {
 		return
 	}
-	own := preview.Clone(r.Values)
-	if chartutil.ProcessDependenciesWithMerge(c, own) != nil {
-		return
-	}
-	all, err := chartutil.CoalesceValues(c, own)
-	if err == nil {
-		validateSchema(ctx, c, all)
+	if merged, err := chartutil.CoalesceValues(c, all); err == nil {
+		validateSchema(ctx, c, merged)
 	}
 }
 

@@ -14,12 +14,19 @@ import (
 	"github.com/pintle-dev/pintle/internal/worker/wire"
 )
 
+// calls calls the functions of a worker.
+type calls struct{ caller worker.Caller }
+
+// leastTimeout is the timeout of a call whose action has a shorter one: a busy node is no fault of
+// the chart.
+const leastTimeout = 10 * time.Second
+
 // traceTimeout limits a traced call that only shows what ended the call before.
 const traceTimeout = 5 * time.Second
 
 // call calls a function, and once more if that ended the worker. It returns the response and its
 // further sections. The end of ctx does not end the call, which has a timeout of its own.
-func (c *Client) call(ctx context.Context, function, doing string, in Rendering, requests worker.Answer) (response, [][]byte, error) {
+func (c calls) call(ctx context.Context, function, doing string, in Rendering, requests worker.Answer) (response, [][]byte, error) {
 	timeout := max(in.Timeout, leastTimeout)
 	limited := context.WithoutCancel(ctx)
 	to := worker.Call{Function: function, Timeout: timeout}
@@ -34,7 +41,7 @@ func (c *Client) call(ctx context.Context, function, doing string, in Rendering,
 // result of the new call counts, unless it ends its worker, too: then its trace shows what both
 // worked on. If another process has killed the first worker, the second one decides. Otherwise the
 // limit that ended the first one stands, so the second one gets little time.
-func (c *Client) trace(
+func (c calls) trace(
 	ctx context.Context, first *worker.Died, to worker.Call, in Rendering, requests worker.Answer,
 ) (response, [][]byte, error) {
 	to.Traced = true
@@ -56,7 +63,7 @@ func (c *Client) trace(
 
 // exchange calls a function, and calls it again with all data if the worker has not cached some of
 // it. If all is set, the first call has all data.
-func (c *Client) exchange(
+func (c calls) exchange(
 	ctx context.Context, to worker.Call, in Rendering, requests worker.Answer, all bool,
 ) (response, [][]byte, error) {
 	for {

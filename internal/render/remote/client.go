@@ -26,15 +26,11 @@ type Unloadable struct {
 func (u *Unloadable) Error() string { return "the chart " + u.Text }
 
 // Client calls the functions of a worker. It is safe for concurrent use.
-type Client struct{ caller worker.Caller }
+type Client struct{ calls }
 
 // New returns a client. An error of its methods is *worker.Failure with the text of the function's
 // error, *Unloadable, *Ended, *Unavailable, or another error of the caller.
-func New(caller worker.Caller) *Client { return &Client{caller} }
-
-// leastTimeout is the timeout of a call whose action has a shorter one: a busy node is no fault of
-// the chart.
-const leastTimeout = 10 * time.Second
+func New(caller worker.Caller) *Client { return &Client{calls{caller}} }
 
 // readTimeout limits a call that does not render.
 const readTimeout = time.Minute
