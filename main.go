@@ -72,7 +72,7 @@ func run() error {
 	if sender != nil {
 		defer sender.Close()
 	}
-	workers, err := newWorkers(o)
+	workers, err := newWorkers(o, m)
 	if err != nil {
 		return err
 	}

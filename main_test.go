@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 func TestWorkerProcess(t *testing.T) {
 	pool := worker.New(worker.Options{})
 	defer pool.Close()
-	_, err := pool.Call(t.Context(), "no such function", nil, nil)
+	_, err := pool.Call(t.Context(), worker.Call{Function: "no such function"}, nil)
 	if _, ok := errors.AsType[*worker.Failure](err); !ok {
 		t.Errorf("got %v", err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/options"
 	"github.com/pintle-dev/pintle/internal/render/handler"
 	"github.com/pintle-dev/pintle/internal/render/remote"
@@ -33,7 +34,7 @@ func serveAsWorker() {
 
 // newWorkers returns the pool of worker processes that parse and render charts. They share the memory
 // limit of this process, which is lowered by what they may take.
-func newWorkers(o *options.Options) (*worker.Pool, error) {
+func newWorkers(o *options.Options, m *metrics.Metrics) (*worker.Pool, error) {
 	if err := worker.Protect(); err != nil {
 		return nil, fmt.Errorf("protecting the process from its workers: %w", err)
 	}
@@ -46,11 +47,25 @@ func newWorkers(o *options.Options) (*worker.Pool, error) {
 	if shares.Parent > 0 {
 		debug.SetMemoryLimit(shares.Parent)
 	}
-	return worker.New(worker.Options{
+	workers := worker.New(worker.Options{
 		Size: shares.Size, MemoryLimit: shares.MemoryLimit,
 		MaxRequest: maxRequest(o.ArtifactMaxBytes), MaxAnswer: remote.MaxAnswer,
-		TimeZone: os.Getenv("TZ"), Log: ctrl.Log.WithName("workers"),
-	}), nil
+		TimeZone: os.Getenv("TZ"), Log: ctrl.Log.WithName("workers"), Waited: m.WorkerWaited,
+	})
+	m.Collect(func(s *metrics.Stats) { s.Workers = statsOf(workers.Stats()) })
+	return workers, nil
+}
+
+// statsOf returns the metrics of worker processes.
+func statsOf(s worker.Stats) metrics.Workers {
+	w := metrics.Workers{
+		Busy: s.Busy, Idle: s.Idle, Queued: s.Queued, Started: s.Started, NotStarted: s.NotStarted, Recycled: s.Recycled,
+		Deaths: map[string]int64{},
+	}
+	for limit, n := range s.Deaths {
+		w.Deaths[string(limit)] = n
+	}
+	return w
 }
 
 // smallest are the shares of a memory limit that is too small to be divided. Together with the

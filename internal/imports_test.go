@@ -80,7 +80,7 @@ func mayImport() map[string][]string {
 		"readiness":                         {},
 		"release":                           {},
 		"render":                            {"bounded"},
-		"render/handler":                    {"chart/archive", "helm/preview", "render/postrender", "render/remote", "worker"},
+		"render/handler":                    {"chart/archive", "helm/preview", "render/postrender", "render/remote", "values", "worker"},
 		"render/postrender":                 {"bounded"},
 		"render/remote":                     {"bounded", "worker", "worker/wire"},
 		"scenario":                          {"diagnosis", "release", "status"},

@@ -74,8 +74,7 @@ func answerOf(status metav1.Status) Answer {
 // IsTransient reports whether an error of a client is a fault of the infrastructure. The same
 // request may succeed later.
 func IsTransient(err error) bool {
-	var outage *Outage
-	if errors.As(err, &outage) {
+	if OutageOf(err) != nil {
 		return true
 	}
 	class := Classify(AnswerOf(err))
@@ -174,7 +173,6 @@ func (a Answer) webhook() string {
 // unverified certificate, which is a wrong configuration, nor an answer that is too large.
 func classifyError(err error) Class {
 	var (
-		outage     *Outage
 		notSent    interface{ NotSent() bool }
 		unverified *tls.CertificateVerificationError
 		request    *url.Error
@@ -182,7 +180,7 @@ func classifyError(err error) Class {
 		tooLarge   *TooLargeError
 	)
 	switch {
-	case errors.As(err, &outage), errors.As(err, &notSent) && notSent.NotSent(), errors.Is(err, context.Canceled):
+	case OutageOf(err) != nil, errors.As(err, &notSent) && notSent.NotSent(), errors.Is(err, context.Canceled):
 		return Final
 	case errors.As(err, &unverified), errors.As(err, &tooLarge):
 		return Answered

@@ -5,8 +5,11 @@ package apiretry
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -56,5 +59,31 @@ func TestServerTrouble(t *testing.T) {
 		if got := Classify(a); got != Transient {
 			t.Errorf("%s: the class is %d", name, got)
 		}
+	}
+}
+
+// outage is the error of another package that describes an outage.
+type outage struct{ error }
+
+func (outage) Outage() (server string, since time.Time, cause string) {
+	return "a server", time.Unix(5, 0), "it is away"
+}
+
+// TestOutageOf: outages of other packages are faults of the infrastructure, and are not repeated by
+// requests.
+func TestOutageOf(t *testing.T) {
+	t.Parallel()
+	own := &Outage{Server: "the API server"}
+	other := fmt.Errorf("wrapped: %w", outage{errors.New("away")})
+	for want, err := range map[Outage]error{
+		*own: fmt.Errorf("wrapped: %w", own),
+		{Server: "a server", Since: time.Unix(5, 0), Cause: "it is away"}: other,
+	} {
+		if got := OutageOf(err); got == nil || *got != want || !IsTransient(err) || Classify(AnswerOf(err)) != Final {
+			t.Errorf("%v: %+v", err, got)
+		}
+	}
+	if err := errors.New("other"); OutageOf(err) != nil || IsTransient(err) || OutageOf(nil) != nil {
+		t.Error("another error is an outage")
 	}
 }

@@ -4,6 +4,7 @@
 package apiretry
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -21,6 +22,23 @@ type Outage struct {
 // Error implements error.
 func (o *Outage) Error() string {
 	return fmt.Sprintf("%s has not answered since %s: %s", o.Server, o.Since.UTC().Format(time.RFC3339), o.Cause)
+}
+
+// OutageOf returns the outage in err; nil if there is none. Errors of other packages describe one by
+// a method Outage.
+func OutageOf(err error) *Outage {
+	if outage, ok := errors.AsType[*Outage](err); ok {
+		return outage
+	}
+	var described interface {
+		Outage() (server string, since time.Time, cause string)
+	}
+	if !errors.As(err, &described) {
+		return nil
+	}
+	o := &Outage{}
+	o.Server, o.Since, o.Cause = described.Outage()
+	return o
 }
 
 // lostError wraps the error of a transport: the request has no answer.

@@ -60,8 +60,27 @@ func (a Artifact) Unreadable(err error) error {
 	if errors.As(err, &bad) {
 		return fmt.Errorf("chart in %s %s", redacted(a.URL), bad.Text)
 	}
+	if none, ok := errors.AsType[*remote.Unavailable](err); ok {
+		return &Unread{URL: redacted(a.URL), Err: none}
+	}
 	return fmt.Errorf("chart in %s cannot be read: %w", redacted(a.URL), err)
 }
+
+// Unread is the error of an artifact that was downloaded, and there is no worker that reads it. It is
+// a fault neither of the artifact nor of its server.
+type Unread struct {
+	// URL of the artifact, without credentials.
+	URL string
+	Err *remote.Unavailable
+}
+
+// Error implements error.
+func (u *Unread) Error() string {
+	return "chart in " + u.URL + " has not been read: " + u.Err.Err.Error()
+}
+
+// Unwrap returns the error of the worker.
+func (u *Unread) Unwrap() error { return u.Err }
 
 // get downloads and verifies the artifact.
 func (a Artifact) get(ctx context.Context, c *http.Client, maxBytes int64) ([]byte, error) {

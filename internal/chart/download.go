@@ -5,6 +5,7 @@ package chart
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -70,7 +71,11 @@ func (s *Store) run(ctx context.Context, d *download, hostname string) {
 	d.host.slots <- struct{}{}
 	begun := s.clock()
 	r := s.fetch(ctx, d.artifact)
-	s.observe(s.clock().Sub(begun), int64(len(r.archive)), r.err)
+	failure := r.err
+	if _, unread := errors.AsType[*Unread](failure); unread {
+		failure = nil // the download has succeeded
+	}
+	s.observe(s.clock().Sub(begun), int64(len(r.archive)), failure)
 	<-d.host.slots
 	grace.Stop()
 	slow.Stop()

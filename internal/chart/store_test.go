@@ -504,6 +504,38 @@ func TestWorkerDies(t *testing.T) {
 // dying is a worker that dies.
 type dying struct{}
 
-func (dying) Call(context.Context, string, []byte, worker.Answer) ([]byte, error) {
+func (dying) Call(context.Context, worker.Call, worker.Answer) ([]byte, error) {
 	return nil, &worker.Died{Limit: worker.Memory, MaxMemory: 256 << 20}
+}
+
+// TestNoWorker: without a worker, an artifact is downloaded, and read later.
+func TestNoWorker(t *testing.T) {
+	t.Parallel()
+	a, requests := artifactServer(t, pack(t, "note", "1.2.3"))
+	var downloads []error
+	s := NewStore(Options{
+		Workers: absent{}, Client: http.DefaultClient, MaxBytes: megabyte, Grace: time.Minute,
+		Now: time.Now, Downloaded: func(_ time.Duration, _ int64, err error) { downloads = append(downloads, err) },
+	})
+	for range 2 {
+		_, _, err := s.Identify(t.Context(), a, "app")
+		var unread *Unread
+		if !errors.As(err, &unread) || err.Error() != "chart in "+a.URL+" has not been read: no worker process is available: starting one failed" {
+			t.Errorf("error %v", err)
+		}
+	}
+	s.charts = remote.New(workers())
+	if id, _, err := s.Identify(t.Context(), a, "app"); err != nil || id.Name != "note" || requests.Load() != 1 {
+		t.Errorf("with a worker: %+v, %v, after %d downloads", id, err, requests.Load())
+	}
+	if len(downloads) != 1 || downloads[0] != nil {
+		t.Errorf("the downloads ended with %v", downloads)
+	}
+}
+
+// absent is a worker that cannot be started.
+type absent struct{}
+
+func (absent) Call(context.Context, worker.Call, worker.Answer) ([]byte, error) {
+	return nil, &worker.Unavailable{Cause: "starting one failed"}
 }

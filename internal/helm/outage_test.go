@@ -126,6 +126,27 @@ func TestOutageInterrupts(t *testing.T) {
 	})
 }
 
+// TestOutageOfLookup: an action is interrupted if the API server does not answer a lookup, also if
+// the rendering takes longer than the timeout of the action because of that.
+func TestOutageOfLookup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		files := note()
+		files["templates/cm.yaml"] = "# {{ lookup \"v1\" \"Secret\" \"prod\" \"other\" }}\n" + files["templates/cm.yaml"]
+		away := false
+		w.Refuse = func(_, path string) int {
+			if away = away || strings.HasSuffix(path, "/secrets/other"); away {
+				return http.StatusServiceUnavailable
+			}
+			return 0
+		}
+		out := w.runner.Run(t.Context(), w.conn, job(release.Install{Timeout: 10 * time.Second}, w.chart("1.0.0", files), "1.0.0", nil))
+		if out.Err == nil || out.Interrupted == nil || out.Interrupted.Server != "the API server at http://cluster" || len(out.Revisions) > 0 {
+			t.Errorf("%v, %+v", out.Err, out.Interrupted)
+		}
+	})
+}
+
 // TestOutageLeavesPending: a revision stays pending after an outage, also if the API server stores
 // records again before the action has ended.
 func TestOutageLeavesPending(t *testing.T) {

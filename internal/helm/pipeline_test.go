@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pintle-dev/pintle/internal/apiretry"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/render/remote"
 	"github.com/pintle-dev/pintle/internal/worker"
@@ -66,8 +67,46 @@ func TestDeadWorkerEndsTheAction(t *testing.T) {
 // dying is a worker that ends at its memory limit.
 type dying struct{}
 
-func (dying) Call(context.Context, string, []byte, worker.Answer) ([]byte, error) {
+func (dying) Call(context.Context, worker.Call, worker.Answer) ([]byte, error) {
 	return nil, &worker.Died{Limit: worker.Memory, MaxMemory: 256 << 20}
+}
+
+// TestNoWorkerInterrupts: without a worker, an action is interrupted, and stores nothing. The check of
+// a target is incomplete, and a comparison failed for a transient reason.
+func TestNoWorkerInterrupts(t *testing.T) {
+	w := newWorld(t)
+	w.Put("/api/v1/namespaces/prod", home("Active"))
+	files := reading("# {{ .Capabilities.KubeVersion }}")
+	artifact, alive := w.chart("1.0.0", files), w.runner.remote
+	since := time.Unix(1e9, 0)
+	for _, action := range []release.Action{release.Install{Timeout: time.Minute}, release.Upgrade{Timeout: time.Minute}} {
+		before := len(w.stored())
+		w.runner.remote = remote.New(absent{since})
+		out := w.runner.Run(t.Context(), w.conn, job(action, artifact, "1.0.0", nil))
+		want := release.Outage{Server: "the rendering of charts", Since: since, Cause: "no worker process is available: all of them were busy for 2m0s"}
+		if out.Err == nil || out.Interrupted == nil || *out.Interrupted != want || len(w.stored()) != before || len(out.Revisions) > 0 || out.Cancelled {
+			t.Fatalf("%s: %v, %+v, %d revisions", release.Name(action), out.Err, out.Interrupted, len(w.stored()))
+		}
+		w.runner.remote = alive
+		w.must(job(action, artifact, "1.0.0", nil))
+	}
+	w.runner.remote = remote.New(absent{since})
+	j := job(release.Install{Timeout: time.Minute}, artifact, "1.0.0", nil)
+	if _, err := w.runner.Rerender(t.Context(), w.conn, j, 1); !apiretry.IsTransient(err) {
+		t.Errorf("the comparison: %v", err)
+	}
+	j.Desired.Policy.Install.Timeout = time.Minute
+	j.Desired.Target.Name = "other"
+	if found, err := w.runner.CheckTarget(t.Context(), w.conn, j, target()); found.Refused != "" || !apiretry.IsTransient(err) {
+		t.Errorf("the check of a target: %+v, %v", found, err)
+	}
+}
+
+// absent is a worker that is always busy.
+type absent struct{ since time.Time }
+
+func (a absent) Call(context.Context, worker.Call, worker.Answer) ([]byte, error) {
+	return nil, &worker.Unavailable{Cause: "all of them were busy for 2m0s", Since: a.since}
 }
 
 // TestForeignSchema: a schema is complete.

@@ -178,9 +178,13 @@ func shared(getter genericclioptions.RESTClientGetter) genericclioptions.RESTCli
 	return getter
 }
 
-// outageOf returns the outage that interrupted a failed job; nil if there was none.
+// outageOf returns the outage that interrupted a failed job; nil if there was none. A job that had no
+// worker to render its chart has stored nothing, and is interrupted, too.
 func outageOf(r *apiretry.Retrier, err error) *release.Outage {
 	outage := r.Outage()
+	if outage == nil {
+		outage = apiretry.OutageOf(err)
+	}
 	if err == nil || outage == nil {
 		return nil
 	}

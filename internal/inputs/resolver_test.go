@@ -66,7 +66,9 @@ func newStoreWith(t *testing.T, o chart.Options) store {
 	mux.HandleFunc("/broken", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "", http.StatusBadGateway) })
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
-	o.Workers = workers()
+	if o.Workers == nil {
+		o.Workers = workers()
+	}
 	o.Client, o.MaxBytes, o.Grace = server.Client(), 1<<20, time.Minute
 	return store{
 		charts: chart.NewStore(o), url: server.URL,
@@ -708,3 +710,39 @@ func TestReleaseName(t *testing.T) {
 
 // sum returns the start of the digest of name.
 func sum(name string) string { return digest.SHA256.FromString(name).Encoded()[:12] }
+
+// absent is a worker that cannot be started.
+type absent struct{}
+
+func (absent) Call(context.Context, worker.Call, worker.Answer) ([]byte, error) {
+	return nil, &worker.Unavailable{Cause: "starting one failed"}
+}
+
+// TestNoWorker: a chart that no worker reads is an obstacle like that of an API server that does not
+// answer. A chart that ends its worker is one of its source.
+func TestNoWorker(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		workers  worker.Caller
+		upstream bool
+		message  string
+	}{
+		"Absent": {absent{}, false, " has not been read: no worker process is available: starting one failed"},
+		"Dying":  {dying{}, true, " cannot be read: reading the chart took more than 256 MiB of memory, and was ended"},
+	} {
+		s := newStoreWith(t, chart.Options{Workers: tc.workers})
+		_, err := NewResolver(reader(t, repository(s)), nil, s.charts).Resolve(t.Context(), app(), release.Suspension{})
+		b := blocked(t, err)
+		want := "Could not load chart: chart in " + s.url + "/chart.tgz" + tc.message
+		if b == nil || b.Reason != helmv2.ReasonArtifactFailed || b.Upstream != tc.upstream || b.Retry != release.Backoff() || b.Message != want {
+			t.Errorf("%s: %+v, want %s", name, b, want)
+		}
+	}
+}
+
+// dying is a worker that dies.
+type dying struct{}
+
+func (dying) Call(context.Context, worker.Call, worker.Answer) ([]byte, error) {
+	return nil, &worker.Died{Limit: worker.Memory, MaxMemory: 256 << 20}
+}

@@ -153,7 +153,9 @@ func downloadBlocked(err error) *release.Blocked {
 		return b
 	}
 	b := release.BlockedBy(helmv2.ReasonArtifactFailed, err, "Could not load chart")
-	b.Upstream = true
+	// Without a worker, the fault is neither the artifact's nor its server's.
+	_, unread := errors.AsType[*chart.Unread](err)
+	b.Upstream = !unread
 	return b
 }
 

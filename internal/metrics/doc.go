@@ -10,5 +10,6 @@
 //
 //	metrics.go   Metrics: counters and histograms, and the methods that update them
 //	stats.go     a collector of the sizes and counts that parts of the controller report
+//	workers.go   metrics of the processes that parse and render charts
 //	releases.go  a collector with the series of each HelmRelease
 package metrics

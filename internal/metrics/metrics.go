@@ -40,6 +40,8 @@ type Metrics struct {
 	downloads  *prometheus.HistogramVec
 	downloaded prometheus.Counter
 
+	workerWaits prometheus.Histogram
+
 	releases *releaseCollector
 	stats    *statsCollector
 
@@ -67,6 +69,7 @@ const (
 func New(r prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		releases:    newReleaseCollector(),
+		workerWaits: newWorkerWaits(),
 		stats:       newStatsCollector(),
 		suspended:   map[string]struct{}{},
 		drifted:     map[string]struct{}{},
@@ -118,7 +121,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 	for _, c := range []prometheus.Collector{
 		m.reconciliations, m.reconcileDuration, m.attempts, m.duration, m.drift, m.operations, m.operationDuration, m.operationWait,
 		m.notifications, m.queued, m.clusters, m.tokens, suspended, drifted,
-		m.failures, m.interruptions, m.slotWaits, m.lockWaits, m.downloads, m.downloaded, m.releases, m.stats,
+		m.failures, m.interruptions, m.slotWaits, m.lockWaits, m.downloads, m.downloaded, m.workerWaits, m.releases, m.stats,
 	} {
 		if err := r.Register(c); err != nil {
 			return nil, err
@@ -155,7 +158,7 @@ func (m *Metrics) newFailureMetrics() {
 	}, []string{"reason"})
 	m.interruptions = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "pintle_helm_release_interruptions_total",
-		Help: "Number of Helm actions that ended because a server did not answer. They are tried again, and are neither failures nor in pintle_helm_release_actions_total.",
+		Help: "Number of Helm actions that ended because a server did not answer, or no process could render the chart. They are tried again, and are neither failures nor in pintle_helm_release_actions_total.",
 	}, []string{"action"})
 }
 

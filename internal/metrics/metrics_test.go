@@ -34,7 +34,11 @@ func idle(more map[string]float64) map[string]float64 {
 		"actions_in_progress": 0, "action_slots": 0, "action_slots_used": 0,
 		"pintle_live_object_watches": 0, "pintle_live_object_throttled_releases": 0, "pintle_live_object_triggers_total": 0, "pintle_live_object_delayed_triggers_total": 0,
 		"gotk_token_cached_items": 0, "gotk_token_cache_requests_total status=success": 0, "gotk_token_cache_requests_total status=failure": 0,
-		"gotk_token_cache_evictions_total": 0,
+		"gotk_token_cache_evictions_total":      0,
+		"pintle_render_call_wait_seconds count": 0, "pintle_render_call_wait_seconds sum": 0,
+		"pintle_render_workers state=busy": 0, "pintle_render_workers state=idle": 0, "pintle_render_calls_queued": 0,
+		"pintle_render_worker_starts_total result=success": 0, "pintle_render_worker_starts_total result=failure": 0,
+		"pintle_render_worker_recycles_total": 0,
 	}
 	maps.Copy(all, more)
 	return all
@@ -229,6 +233,29 @@ func TestForget(t *testing.T) {
 	}
 }
 
+// TestWorkers: the counts of the processes that render charts.
+func TestWorkers(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewPedanticRegistry()
+	m, err := New(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Collect(func(s *Stats) {
+		s.Workers = Workers{Busy: 1, Idle: 2, Queued: 3, Started: 4, NotStarted: 5, Recycled: 6, Deaths: map[string]int64{"memory": 7}}
+	})
+	m.WorkerWaited(90 * time.Second)
+	want := idle(map[string]float64{
+		"pintle_render_workers state=busy": 1, "pintle_render_workers state=idle": 2, "pintle_render_calls_queued": 3,
+		"pintle_render_worker_starts_total result=success": 4, "pintle_render_worker_starts_total result=failure": 5,
+		"pintle_render_worker_recycles_total": 6, "pintle_render_worker_deaths_total limit=memory": 7,
+		"pintle_render_call_wait_seconds count": 1, "pintle_render_call_wait_seconds sum": 90,
+	})
+	if diff := cmp.Diff(want, gather(t, registry)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestClusterUnreachable: a host has a series as long as one connection to it gets no answer.
 func TestClusterUnreachable(t *testing.T) {
 	t.Parallel()
@@ -269,7 +296,9 @@ func everything(t *testing.T) *prometheus.Registry {
 	at := time.Unix(1, 0)
 	m.Attempt(release.Outcome{Action: release.Upgrade{}, Announced: at, Started: at})
 	m.Attempt(release.Outcome{Action: release.Upgrade{}, Interrupted: &release.Outage{}})
-	m.Collect(func(s *Stats) { s.Caches = []Cache{{Name: "some"}} })
+	m.Collect(func(s *Stats) {
+		s.Caches, s.Workers.Deaths = []Cache{{Name: "some"}}, map[string]int64{"memory": 1}
+	})
 	m.Succeeded(types.NamespacedName{Namespace: "prod", Name: "web"}, at)
 	m.Releases(func() iter.Seq[*helmv2.HelmRelease] { return slices.Values([]*helmv2.HelmRelease{web()}) }, clock)
 	m.ClusterUnreachable("https://h", true)

@@ -26,6 +26,7 @@ type Stats struct {
 	// requests for a token, and the tokens that were evicted while they were valid.
 	Tokens                                      int
 	TokensAnswered, TokensFailed, TokensEvicted uint64
+	Workers                                     Workers
 }
 
 // Cache is the size of one cache. Name becomes a label value, so it is one of a fixed set.
@@ -40,6 +41,7 @@ type Cache struct {
 type statsCollector struct {
 	entries, bytes, inProgress, slots, used, watches, throttled *prometheus.Desc
 	triggers, delayed, tokens, tokenRequests, tokenEvictions    *prometheus.Desc
+	workers                                                     workerDescs
 
 	mu       sync.Mutex
 	collects []func(*Stats)
@@ -59,6 +61,7 @@ func newStatsCollector() *statsCollector {
 		throttled:  desc("live_object_throttled_releases", "Number of HelmReleases whose live objects change so often that their reconciliations are delayed."),
 		triggers:   desc("live_object_triggers_total", "Number of reconciliations that changes of live objects triggered."),
 		delayed:    desc("live_object_delayed_triggers_total", "Number of reconciliations triggered by changes of live objects that throttling delayed."),
+		workers:    newWorkerDescs(desc),
 		// Names and labels are those of helm-controller.
 		tokens:         prometheus.NewDesc("gotk_token_cached_items", "Number of cached tokens for other clusters.", nil, nil),
 		tokenRequests:  prometheus.NewDesc("gotk_token_cache_requests_total", "Number of requests for a token for another cluster, by status: success or failure.", []string{"status"}, nil),
@@ -68,10 +71,10 @@ func newStatsCollector() *statsCollector {
 
 // Describe implements prometheus.Collector.
 func (c *statsCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{
+	for _, d := range append(c.workers.all(),
 		c.entries, c.bytes, c.inProgress, c.slots, c.used, c.watches, c.throttled,
 		c.triggers, c.delayed, c.tokens, c.tokenRequests, c.tokenEvictions,
-	} {
+	) {
 		ch <- d
 	}
 }
@@ -94,6 +97,7 @@ func (c *statsCollector) Collect(ch chan<- prometheus.Metric) {
 			send(c.bytes, prometheus.GaugeValue, float64(cache.Bytes), cache.Name)
 		}
 	}
+	c.workers.collect(s.Workers, send)
 	send(c.inProgress, prometheus.GaugeValue, float64(s.InProgress))
 	send(c.slots, prometheus.GaugeValue, float64(s.Slots))
 	send(c.used, prometheus.GaugeValue, float64(s.SlotsUsed))

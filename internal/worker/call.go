@@ -9,40 +9,56 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 )
 
-// errNotBegun is the cause of errors of calls whose handler did not run.
-var errNotBegun = errors.New("the process ended before the call")
+// notBegun is the end of a process before the handler ran.
+type notBegun struct{ *Died }
 
-// minCPUInterval is the least time between two checks of the CPU time of a call.
-const minCPUInterval = 20 * time.Millisecond
+const (
+	// minCPUInterval is the least time between two checks of the CPU time of a call.
+	minCPUInterval = 20 * time.Millisecond
+	// beginTimeout is the maximum time from the first byte of a call to the start of its handler. A
+	// process needs it to read the request.
+	beginTimeout = 30 * time.Second
+)
 
 // call sends a call to the process and serves it to its end. The process can be used again if the
-// error is nil, *Failure or *TooLarge, and usable returns true then. An error that wraps errNotBegun
-// was returned before the handler ran.
-func (p *process) call(ctx context.Context, o Options, name string, request []byte, answer Answer) (response []byte, usable bool, err error) {
+// error is nil, *Failure or *TooLarge, and usable returns true then. Any other error is *Died, or
+// notBegun.
+func (p *process) call(ctx context.Context, o Options, c Call, answer Answer) (response []byte, usable bool, err error) {
 	p.calls++
 	stopContext := context.AfterFunc(ctx, func() { p.kill(interrupted(ctx)) })
-	stopCPU := p.limitCPU(o)
-	response, begun, err := exchange(ctx, p.in, p.out, p.settings.Sizes, message{name, request}, answer)
-	stopCPU()
+	l := p.limit(o, c.Timeout)
+	x := exchange{sizes: p.settings.Sizes, in: p.in, out: p.out, answer: l.around(answer), begin: l.begin}
+	response, err = x.run(ctx, c)
+	l.stop()
 	// If the function has started, it kills the process at any moment.
 	usable = stopContext() && !p.wasKilled()
-	if response != nil || isReply(err) {
+	if response != nil || isReply(err) && usable {
 		return response, usable, err
 	}
-	// Nothing but a valid reply returns before the end of the process.
+	// Nothing but a valid reply returns before the end of the process. A failure may be one of a
+	// callback that ended with its context.
 	var died *Died
 	if errors.Is(err, errFrame) {
 		died = p.endFor(&Died{Limit: Protocol, Text: err.Error()})
 	} else {
 		died = p.died()
 	}
-	if !begun && died.Limit == Unexpected {
-		return nil, false, fmt.Errorf("%w: %w", errNotBegun, died)
+	died = died.within(o, x.note)
+	if !x.begun {
+		return nil, false, notBegun{died}
 	}
 	return nil, false, died
+}
+
+// within returns a copy with the limits of the process and the last note of the call.
+func (d *Died) within(o Options, note string) *Died {
+	all := *d
+	all.Note, all.MaxMemory, all.MaxStack, all.MaxCPU = note, o.MemoryLimit, o.StackLimit, o.CPULimit
+	return &all
 }
 
 // isReply reports whether err is the reply of a handler.
@@ -52,37 +68,59 @@ func isReply(err error) bool {
 	return failure || excess
 }
 
-// exchange sends a call and reads frames up to the reply, which is a response that is not nil, a
-// *Failure or a *TooLarge. Any other error is one of the pipes. begun is true if the process has
-// started the handler.
-func exchange(ctx context.Context, in io.Writer, out io.Reader, s sizes, m message, answer Answer) (response []byte, begun bool, err error) {
-	if err := writeFrame(in, frameCall, m.head(), m.request); err != nil {
-		return nil, false, err
+// exchange is the exchange of frames of one call.
+type exchange struct {
+	sizes
+
+	in     io.Writer
+	out    io.Reader
+	answer Answer
+	// begin is called when the handler begins.
+	begin func()
+	// begun is true if the process has started the handler.
+	begun bool
+	// note is the last note of a traced call.
+	note string
+}
+
+// run sends a call and reads frames up to the reply, which is a response that is not nil, a
+// *Failure or a *TooLarge. Any other error is one of the pipes.
+func (x *exchange) run(ctx context.Context, c Call) (response []byte, err error) {
+	m, sent := message{c.Function, c.Request}, frameCall
+	if c.Traced {
+		sent = frameTraced
 	}
-	accepted := s.fromWorker()
+	if err := writeFrame(x.in, sent, m.head(), m.request); err != nil {
+		return nil, err
+	}
+	accepted := x.fromWorker()
 	for {
-		k, payload, err := readFrame(out, accepted)
+		k, payload, err := readFrame(x.out, accepted)
 		if err != nil {
-			return nil, begun, err
+			return nil, err
 		}
-		if first := k == frameBegun; first == begun {
-			return nil, begun, fmt.Errorf("%w: kind %d at this point", errFrame, k)
+		if first := k == frameBegun; first == x.begun || k == frameNote && !c.Traced {
+			return nil, fmt.Errorf("%w: kind %d at this point", errFrame, k)
 		}
-		begun = true
 		switch k {
+		case frameBegun:
+			x.begun = true
+			x.begin()
+		case frameNote:
+			x.note = noteOf(payload)
 		case frameResult:
-			return payload, begun, nil
+			return payload, nil
 		case frameFailure:
-			return nil, begun, &Failure{Text: strings.ToValidUTF8(string(payload), "\uFFFD")}
+			return nil, &Failure{Text: strings.ToValidUTF8(string(payload), "\uFFFD")}
 		case frameExcess:
 			size, err := sizeOf(payload)
 			if err != nil {
-				return nil, begun, err
+				return nil, err
 			}
-			return nil, begun, &TooLarge{Payload: "response", Size: size, Max: int64(s.Response)}
+			return nil, &TooLarge{Payload: "response", Size: size, Max: int64(x.Response)}
 		case frameAsk:
-			if err := sendAnswer(ctx, in, s, payload, answer); err != nil {
-				return nil, begun, err
+			if err := sendAnswer(ctx, x.in, x.sizes, payload, x.answer); err != nil {
+				return nil, err
 			}
 		}
 	}
@@ -103,6 +141,88 @@ func sendAnswer(ctx context.Context, in io.Writer, s sizes, payload []byte, answ
 	default:
 		return writeFrame(in, frameAnswer, response)
 	}
+}
+
+// limits end the process of a call. They begin anew with its handler.
+type limits struct {
+	process *process
+	options Options
+	timeout time.Duration
+	stopCPU func()
+
+	mu sync.Mutex
+	// timer kills a process that does not begin, and then at the timeout.
+	timer *time.Timer
+	// kill is the reason for which the timer kills the process; nil if it does not.
+	kill *Died
+	// answering is true during a callback, and late once the timeout has passed.
+	answering, late bool
+}
+
+// limit returns the limits of a call that is sent next.
+func (p *process) limit(o Options, timeout time.Duration) *limits {
+	l := &limits{process: p, options: o, timeout: timeout, stopCPU: p.limitCPU(o)}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.kill = &Died{Limit: Deadline, Text: "the call was not begun", Err: context.DeadlineExceeded}
+	l.timer = time.AfterFunc(beginTimeout, l.expire)
+	return l
+}
+
+// begin is called when the handler begins.
+func (l *limits) begin() {
+	l.stopCPU()
+	l.stopCPU = l.process.limitCPU(l.options)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.timer.Stop()
+	l.kill = nil
+	if l.timeout > 0 {
+		l.kill = &Died{Limit: Deadline, Text: "the deadline has passed", Err: context.DeadlineExceeded}
+		l.timer = time.AfterFunc(l.timeout, l.expire)
+	}
+}
+
+// expire kills the process, unless a callback is answered.
+func (l *limits) expire() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.late = true; !l.answering && l.kill != nil {
+		l.process.kill(l.kill)
+	}
+}
+
+// around returns answer, during which the timeout does not kill the process. A callback has limits
+// of its own: if a server does not answer it, the caller has to find that out.
+func (l *limits) around(answer Answer) Answer {
+	if answer == nil {
+		return nil
+	}
+	return func(ctx context.Context, name string, request []byte) ([]byte, error) {
+		l.setAnswering(true)
+		response, err := answer(ctx, name, request)
+		if l.setAnswering(false) {
+			l.expire()
+		}
+		return response, err
+	}
+}
+
+// setAnswering returns whether the timeout has passed.
+func (l *limits) setAnswering(is bool) (late bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.answering = is
+	return l.late
+}
+
+// stop is called at the end of the call. No limit kills the process afterwards.
+func (l *limits) stop() {
+	l.stopCPU()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.timer.Stop()
+	l.kill = nil
 }
 
 // limitCPU kills the process when it has used the CPU time of one call, until the returned function

@@ -6,6 +6,7 @@ package worker
 import (
 	"fmt"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -54,9 +55,16 @@ func (e ending) death(killed *Died, maxCPU time.Duration) *Died {
 	case -1:
 		died.Text = fmt.Sprintf("signal %d (%s)", int(e.signal), e.signal)
 		// The kernel sends SIGXCPU, which the Go runtime ignores, and SIGKILL at the same limit.
-		if e.signal == syscall.SIGKILL && e.cpu >= maxCPU {
+		switch {
+		case e.signal == syscall.SIGKILL && e.cpu >= maxCPU:
 			died.Limit = CPU
+		case slices.Contains(outsideSignals, e.signal):
+			died.Limit = Killed
 		}
 	}
 	return died
 }
+
+// outsideSignals are those that other processes, or the kernel without memory, send to end a
+// process. The Go runtime turns SIGQUIT into an exit status. All others are faults of the process.
+var outsideSignals = []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP}

@@ -25,7 +25,8 @@ func TestDeath(t *testing.T) {
 		{"success", ending{status: 0}, nil, Died{Limit: Unexpected, Text: "exit status 0"}},
 		{"the parent killed it", ending{status: -1, signal: syscall.SIGKILL}, deadline, *deadline},
 		{"it ended before the parent could kill it", ending{status: exitMemory}, deadline, Died{Limit: Memory, Text: "exit status 81"}},
-		{"another process killed it", ending{status: -1, signal: syscall.SIGKILL, cpu: 9 * time.Second}, nil, Died{Limit: Unexpected, Text: "signal 9 (killed)"}},
+		{"another process killed it", ending{status: -1, signal: syscall.SIGKILL, cpu: 9 * time.Second}, nil, Died{Limit: Killed, Text: "signal 9 (killed)"}},
+		{"another process ended it", ending{status: -1, signal: syscall.SIGTERM}, nil, Died{Limit: Killed, Text: "signal 15 (terminated)"}},
 		{"the kernel killed it at the limit of CPU time", ending{status: -1, signal: syscall.SIGKILL, cpu: 10 * time.Second}, nil, Died{Limit: CPU, Text: "signal 9 (killed)"}},
 		{"a fault", ending{status: -1, signal: syscall.SIGBUS, cpu: 10 * time.Second}, deadline, Died{Limit: Unexpected, Text: "signal 7 (bus error)"}},
 	} {

@@ -35,6 +35,13 @@
 // the process with an exit status for memory or for stacks. If a limit is reached within 5 ms, the Go
 // runtime ends the process with one exit status for both, MemoryOrStack.
 //
+// A death is the fault of its call, with two exceptions. A process that dies before it has begun a
+// call, or cannot be started, leaves the call Unavailable. So does a queue in which it waits for too long.
+// A process that another one has killed may have nothing to do with its call, see Died.Outside.
+//
+// What a call works on is known for traced calls only: each Note is sent at once. So callers repeat a
+// call that died as a traced one. All other calls cost nothing more.
+//
 // One process serves calls of several tenants, one after the other. Options.MaxCalls of 1 starts a
 // process for each call.
 //

@@ -9,6 +9,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // version is the version of the protocol. Both ends are the same executable, unless its file was
@@ -25,6 +28,8 @@ const (
 	frameHello kind = 'H'
 	// frameCall has a name and a request, see message.
 	frameCall kind = 'C'
+	// frameTraced is a frameCall for a call that is traced.
+	frameTraced kind = 'T'
 	// frameAnswer has the result of a callback.
 	frameAnswer kind = 'A'
 	// frameRefusal has the text of the error of a callback.
@@ -39,6 +44,8 @@ const (
 	frameReady kind = 'h'
 	// frameBegun has no payload. The process has read a call, and runs the handler next.
 	frameBegun kind = 'b'
+	// frameNote has a note of a traced call. It is not answered.
+	frameNote kind = 'n'
 	// frameAsk has a name and a request, see message. A frameAnswer or frameRefusal answers it.
 	frameAsk kind = 'a'
 	// frameResult has the response. It ends the call, and so do the next two.
@@ -55,6 +62,8 @@ const (
 	maxName = 255
 	// maxText is the maximum length of the text of an error in bytes. Longer texts are cut.
 	maxText = 64 << 10
+	// maxNote is the maximum length of a note in bytes. Longer notes are cut.
+	maxNote = 300
 	// maxHandshake is the maximum length of the payload of frameHello and frameReady.
 	maxHandshake = 4 << 10
 	// chunk is the number of bytes that is allocated before the first byte of a payload arrives.
@@ -73,13 +82,17 @@ type maxima map[kind]uint32
 
 // toWorker returns the frames that a worker process accepts after the handshake.
 func (s sizes) toWorker() maxima {
-	return maxima{frameCall: s.Request + 1 + maxName, frameAnswer: s.Answer, frameRefusal: maxText, frameOversized: sizeLength}
+	return maxima{
+		frameCall: s.Request + 1 + maxName, frameTraced: s.Request + 1 + maxName,
+		frameAnswer: s.Answer, frameRefusal: maxText, frameOversized: sizeLength,
+	}
 }
 
 // fromWorker returns the frames that the parent process accepts during a call.
 func (s sizes) fromWorker() maxima {
 	return maxima{
-		frameBegun: 0, frameAsk: s.Ask + 1 + maxName, frameResult: s.Response, frameFailure: maxText, frameExcess: sizeLength,
+		frameBegun: 0, frameNote: maxNote, frameAsk: s.Ask + 1 + maxName,
+		frameResult: s.Response, frameFailure: maxText, frameExcess: sizeLength,
 	}
 }
 
@@ -183,6 +196,20 @@ func sizeOf(payload []byte) (int64, error) {
 		return 0, fmt.Errorf("%w: no size", errFrame)
 	}
 	return int64(binary.BigEndian.Uint64(payload) &^ (1 << 63)), nil
+}
+
+// notePayload returns the payload of frameNote.
+func notePayload(note string) []byte { return []byte(note[:min(len(note), maxNote)]) }
+
+// noteOf returns the note in the payload of frameNote as one line of valid UTF-8. What cannot be
+// printed is left out.
+func noteOf(payload []byte) string {
+	return strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, string(payload))
 }
 
 // textOf returns the text of an error, cut to maxText.

@@ -10,6 +10,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 )
 
 func fuzzSizes() sizes {
@@ -20,7 +22,7 @@ func fuzzSizes() sizes {
 // again as the same bytes.
 func FuzzReadFrame(f *testing.F) {
 	limits := fuzzSizes()
-	for _, k := range []kind{frameCall, frameAnswer, frameRefusal, frameOversized, frameBegun, frameAsk, frameResult, frameFailure, frameExcess} {
+	for _, k := range []kind{frameCall, frameTraced, frameNote, frameAnswer, frameRefusal, frameOversized, frameBegun, frameAsk, frameResult, frameFailure, frameExcess} {
 		f.Add([]byte(frame(k, 3, "\x01ab")))
 		f.Add([]byte(frame(k, 8, "12345678")))
 	}
@@ -57,23 +59,31 @@ func FuzzExchange(f *testing.F) {
 		begun + frame(frameFailure, 2, "no"), begun + frame(frameFailure, 1, "\xff"), begun + frame(frameExcess, 8, "12345678"),
 		begun + frame(frameExcess, 1, "1"), begun + frame(frameAsk, 3, "\x01ab") + frame(frameResult, 1, "x"),
 		begun + frame(frameAsk, 0, ""), begun + frame(frameResult, 1<<32-1, "x"), frame(frameReady, 0, ""),
+		begun + frame(frameNote, 3, "a\nb") + frame(frameNote, 3, "\xff\x1bx") + frame(frameResult, 1, "x"), frame(frameNote, 1, "x"),
 	} {
-		f.Add([]byte(s))
+		f.Add([]byte(s), false)
+		f.Add([]byte(s), true)
 	}
-	f.Fuzz(func(t *testing.T, input []byte) {
+	f.Fuzz(func(t *testing.T, input []byte, traced bool) {
 		var in bytes.Buffer
 		answers := 0
-		response, begun, err := exchange(t.Context(), &in, bytes.NewReader(input), fuzzSizes(), message{"f", []byte("request")},
-			func(_ context.Context, name string, request []byte) ([]byte, error) {
+		x := exchange{
+			sizes: fuzzSizes(), in: &in, out: bytes.NewReader(input), begin: func() {},
+			answer: func(_ context.Context, name string, request []byte) ([]byte, error) {
 				if answers++; name == "" {
 					return nil, errors.New("no name")
 				}
 				return append([]byte(name), request...), nil
-			})
+			},
+		}
+		response, err := x.run(t.Context(), Call{Function: "f", Request: []byte("request"), Traced: traced})
+		if !traced && x.note != "" || len(x.note) > maxNote || strings.ContainsFunc(x.note, unicode.IsControl) || !utf8.ValidString(x.note) {
+			t.Fatalf("the note %q", x.note)
+		}
 		if (err == nil) != (response != nil) {
 			t.Fatalf("a response of %d bytes, and %v", len(response), err)
 		}
-		if (response != nil || isReply(err)) && (!begun || !bytes.HasPrefix(input, []byte(frame(frameBegun, 0, "")))) {
+		if (response != nil || isReply(err)) && (!x.begun || !bytes.HasPrefix(input, []byte(frame(frameBegun, 0, "")))) {
 			t.Fatal("a reply to a call that has not begun")
 		}
 		if failure, ok := errors.AsType[*Failure](err); ok && strings.ToValidUTF8(failure.Text, "") != failure.Text {
@@ -98,10 +108,12 @@ func FuzzServe(f *testing.F) {
 	for _, s := range []string{
 		"", call, call + call, frame(frameCall, 0, ""), frame(frameAnswer, 1, "x"), call + frame(frameAnswer, 1, "x"), call + frame(frameRefusal, 1, "x"),
 		call + frame(frameOversized, 8, "12345678"), call + frame(frameOversized, 1, "1"), frame(frameHello, 2, "{}"),
+		frame(frameTraced, 3, "\x01ab") + frame(frameAnswer, 1, "x"),
 	} {
 		f.Add([]byte(s))
 	}
-	handler := func(_ context.Context, name string, request []byte, ask Ask) ([]byte, error) {
+	handler := func(ctx context.Context, name string, request []byte, ask Ask) ([]byte, error) {
+		Note(ctx, name)
 		return ask(name, request)
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {

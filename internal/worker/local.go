@@ -17,23 +17,38 @@ type Local struct {
 	Handler Handler
 }
 
-// Call implements Caller. The handler gets ctx.
-func (l Local) Call(ctx context.Context, name string, request []byte, answer Answer) ([]byte, error) {
+// Call implements Caller. The handler must return when its context ends.
+func (l Local) Call(parent context.Context, c Call, answer Answer) ([]byte, error) {
 	var mu sync.Mutex
-	finished := false
-	response, err := l.Handler(ctx, name, request, func(name string, request []byte) ([]byte, error) {
+	finished, last := false, ""
+	ctx := parent
+	if c.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(parent, c.Timeout)
+		defer cancel()
+	}
+	if c.Traced {
+		ctx = context.WithValue(ctx, tracerKey{}, tracer(func(note string) {
+			mu.Lock()
+			defer mu.Unlock()
+			last = noteOf(notePayload(note))
+		}))
+	}
+	response, err := l.Handler(ctx, c.Function, c.Request, func(name string, request []byte) ([]byte, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if finished {
 			return nil, ErrFinished
 		}
-		return reply(ctx, answer, name, request)
+		return reply(parent, answer, name, request)
 	})
 	mu.Lock()
 	defer mu.Unlock()
 	finished = true
 	if ctx.Err() != nil {
-		return nil, interrupted(ctx)
+		died := interrupted(ctx)
+		died.Note = last
+		return nil, died
 	}
 	if err != nil {
 		return nil, failureOf(err)

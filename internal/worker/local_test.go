@@ -41,7 +41,7 @@ func TestLocal(t *testing.T) {
 			return ok && died.Limit == worker.Cancelled && errors.Is(err, context.Canceled)
 		}},
 	} {
-		got, err := local.Call(tc.ctx, tc.name, []byte("x"), tc.answer)
+		got, err := local.Call(tc.ctx, worker.Call{Function: tc.name, Request: []byte("x")}, tc.answer)
 		if string(got) != tc.want || !tc.check(err) {
 			t.Errorf("%s: got %q and %v", tc.reason, got, err)
 		}
@@ -61,7 +61,7 @@ func TestLocalCallbackAfterTheEnd(t *testing.T) {
 		late = ask
 		return nil, nil
 	}}
-	if _, err := local.Call(t.Context(), "", nil, nil); err != nil {
+	if _, err := local.Call(t.Context(), worker.Call{Function: ""}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := late("", nil); !errors.Is(err, worker.ErrFinished) {

@@ -63,6 +63,8 @@ var (
 	sink [][]byte
 	// late is the callback of the last call of "leave behind".
 	late Ask
+	// lateContext is the context of the last call of "late note".
+	lateContext context.Context //nolint:containedctx,gochecknoglobals // it outlives its call
 )
 
 // functions are those that worker processes have in tests.
@@ -105,6 +107,20 @@ func functions() Functions {
 				return nil, err
 			}
 			return ask("wait", nil)
+		},
+		"note": func(ctx context.Context, request []byte, _ Ask) ([]byte, error) {
+			for note := range strings.SplitSeq(string(request), "|") {
+				Note(ctx, note)
+			}
+			os.Exit(exitMemory)
+			return nil, nil
+		},
+		"late note": func(ctx context.Context, _ []byte, _ Ask) ([]byte, error) {
+			if lateContext != nil {
+				Note(lateContext, "late")
+			}
+			lateContext = ctx
+			return strconv.AppendBool(nil, Traced(ctx)), nil
 		},
 		"leave behind": func(_ context.Context, request []byte, ask Ask) ([]byte, error) {
 			late = ask

@@ -32,6 +32,8 @@ type Options struct {
 	MemoryLimit, StackLimit int64
 	// CPULimit is the maximum CPU time of a call, by default a minute.
 	CPULimit time.Duration
+	// QueueTimeout is the maximum time in the queue, by default two minutes.
+	QueueTimeout time.Duration
 	// MaxCalls is the number of calls after which a process is replaced, by default 200. RecycleRSS is
 	// the resident private memory after a call above which it is replaced, in bytes, by default a
 	// quarter of MemoryLimit.
@@ -47,6 +49,8 @@ type Options struct {
 	// Stderr is called with the last bytes that a process has written to standard error, after its
 	// end. They may contain secret values. Nil discards them.
 	Stderr func([]byte)
+	// Waited is called with the time that a call has spent in the queue. Nil is not called.
+	Waited func(time.Duration)
 	Log    logr.Logger
 }
 
@@ -65,6 +69,10 @@ func (o Options) withDefaults() Options {
 	orElse(&o.MemoryLimit, DefaultMemoryLimit)
 	orElse(&o.StackLimit, o.MemoryLimit/8)
 	orElse(&o.CPULimit, time.Minute)
+	orElse(&o.QueueTimeout, 2*time.Minute)
+	if o.Waited == nil {
+		o.Waited = func(time.Duration) {}
+	}
 	orElse(&o.MaxCalls, 200)
 	orElse(&o.RecycleRSS, o.MemoryLimit/4)
 	orElse(&o.Processors, 2)

@@ -10,6 +10,7 @@ import (
 	"io"
 	"maps"
 	"sync"
+	"time"
 )
 
 // ErrClosed is the error of calls after Close.
@@ -42,6 +43,8 @@ type Stats struct {
 	Started, Recycled int64
 	// Calls counts calls that were sent to a process, and repeated ones twice.
 	Calls int64
+	// NotStarted counts failures to start a process.
+	NotStarted int64
 	// Deaths counts calls that ended with their process.
 	Deaths map[Limit]int64
 	// Busy and Idle are the present numbers of processes with and without a call, and Queued that of
@@ -64,42 +67,47 @@ func New(o Options) *Pool {
 
 // Call implements Caller. A call that a process did not begin, since it had died before, is repeated
 // once in a new process.
-func (p *Pool) Call(ctx context.Context, name string, request []byte, answer Answer) ([]byte, error) {
-	if len(name) > maxName {
-		return nil, &TooLarge{Payload: "name", Size: int64(len(name)), Max: maxName}
+func (p *Pool) Call(ctx context.Context, c Call, answer Answer) ([]byte, error) {
+	if len(c.Function) > maxName {
+		return nil, &TooLarge{Payload: "name", Size: int64(len(c.Function)), Max: maxName}
 	}
-	if most := int64(p.options.MaxRequest); int64(len(request)) > most {
-		return nil, &TooLarge{Payload: "request", Size: int64(len(request)), Max: most}
+	if most := int64(p.options.MaxRequest); int64(len(c.Request)) > most {
+		return nil, &TooLarge{Payload: "request", Size: int64(len(c.Request)), Max: most}
 	}
-	if err := p.queue(ctx); err != nil {
-		return nil, err
+	since := time.Now()
+	err := p.queue(ctx)
+	p.options.Waited(time.Since(since))
+	if err == nil {
+		var response []byte
+		response, err = p.callTwice(ctx, c, answer)
+		<-p.slots
+		if p.needsWarm() {
+			p.warm(context.WithoutCancel(ctx))
+		}
+		if err == nil {
+			return response, nil
+		}
 	}
-	response, err := p.callOnce(ctx, true, name, request, answer)
-	if errors.Is(err, errNotBegun) && ctx.Err() == nil {
-		response, err = p.callOnce(ctx, false, name, request, answer)
+	if none, ok := errors.AsType[*Unavailable](err); ok {
+		none.Since = since
 	}
-	<-p.slots
-	if died, ok := errors.AsType[*Died](err); ok {
-		died.MaxMemory, died.MaxStack, died.MaxCPU = p.options.MemoryLimit, p.options.StackLimit, p.options.CPULimit
-		p.count(func(s *Stats) { s.Deaths[died.Limit]++ })
-		p.options.Log.Info("a worker process ended during a call", "limit", died.Limit, "end", died.Text)
-	}
-	if p.needsWarm() {
-		p.warm(context.WithoutCancel(ctx))
-	}
-	return response, err
+	return nil, err
 }
 
 // queue waits for a slot. The runtime serves goroutines that wait for a channel in their order.
 func (p *Pool) queue(ctx context.Context) error {
 	p.count(func(s *Stats) { s.Queued++ })
 	defer p.count(func(s *Stats) { s.Queued-- })
+	timer := time.NewTimer(p.options.QueueTimeout)
+	defer timer.Stop()
 	select {
 	case p.slots <- struct{}{}:
+	case <-timer.C:
+		return &Unavailable{Cause: "all of them were busy for " + p.options.QueueTimeout.String()}
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-p.closed:
-		return ErrClosed
+		return closing()
 	}
 	if ctx.Err() != nil {
 		<-p.slots
@@ -108,12 +116,45 @@ func (p *Pool) queue(ctx context.Context) error {
 	return nil
 }
 
+// closing returns the error of a call that Close ends.
+func closing() error { return &Unavailable{Cause: ErrClosed.Error(), Err: ErrClosed} }
+
+// callTwice calls once, and again if the handler did not run. The caller has a slot.
+func (p *Pool) callTwice(ctx context.Context, c Call, answer Answer) ([]byte, error) {
+	response, err := p.callOnce(ctx, !c.Traced, c, answer)
+	before, ended := errors.AsType[notBegun](err)
+	if ended && ctx.Err() == nil {
+		response, err = p.callOnce(ctx, false, c, answer)
+		before, ended = errors.AsType[notBegun](err)
+	}
+	switch died, killed := errors.AsType[*Died](err); {
+	case ended && (ctx.Err() != nil || before.Limit == MemoryOrStack):
+		// A new process has the memory for a request of this size, or it never has.
+		return nil, p.dead(before.Died)
+	case ended:
+		return nil, &Unavailable{Cause: "a process ended before the call: " + before.Text}
+	case killed && errors.Is(died, ErrClosed):
+		return nil, closing()
+	case killed:
+		return nil, p.dead(died)
+	}
+	return response, err
+}
+
+// dead counts and logs a death, which it returns.
+func (p *Pool) dead(died *Died) *Died {
+	p.count(func(s *Stats) { s.Deaths[died.Limit]++ })
+	p.options.Log.Info("a worker process ended during a call", "limit", died.Limit, "end", died.Text)
+	return died
+}
+
 // callOnce sends a call to one process: an idle one if reuse is true and there is one, or else a new
 // one. The caller has a slot.
-func (p *Pool) callOnce(ctx context.Context, reuse bool, name string, request []byte, answer Answer) ([]byte, error) {
-	var w *process
-	if reuse {
-		w = p.takeIdle()
+func (p *Pool) callOnce(ctx context.Context, reuse bool, c Call, answer Answer) ([]byte, error) {
+	w := p.takeIdle()
+	if w != nil && !reuse {
+		w.end("it is replaced by a new process")
+		w = nil
 	}
 	if w == nil {
 		var err error
@@ -123,9 +164,9 @@ func (p *Pool) callOnce(ctx context.Context, reuse bool, name string, request []
 	}
 	if !p.setBusy(w) {
 		w.end("the pool was closed")
-		return nil, ErrClosed
+		return nil, closing()
 	}
-	response, usable, err := w.call(ctx, p.options, name, request, answer)
+	response, usable, err := w.call(ctx, p.options, c, answer)
 	p.finish(w, usable)
 	return response, err
 }
@@ -157,11 +198,12 @@ func (p *Pool) finish(w *process, usable bool) {
 	}
 }
 
-// start starts a process and waits until it is ready.
+// start starts a process and waits until it is ready. Its error is the cause of ctx, or
+// *Unavailable: the request of a call has no part in it.
 func (p *Pool) start(ctx context.Context) (*process, error) {
 	w, err := p.starter().start(p.options)
 	if err != nil {
-		return nil, fmt.Errorf("starting a worker process: %w", err)
+		return nil, p.notStarted(err.Error(), err)
 	}
 	p.count(func(s *Stats) { s.Started++ })
 	r, err := w.handshake(ctx)
@@ -175,8 +217,7 @@ func (p *Pool) start(ctx context.Context) (*process, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		// The request did not cause it, so the error is no *Died.
-		return nil, fmt.Errorf("starting a worker process: %w (%s)", err, died.Text)
+		return nil, p.notStarted(fmt.Sprintf("%v (%s)", err, died.Text), err)
 	}
 	_, w.baseData = w.memory()
 	p.count(func(s *Stats) {
@@ -188,6 +229,12 @@ func (p *Pool) start(ctx context.Context) (*process, error) {
 		}
 	})
 	return w, nil
+}
+
+// notStarted counts a failure to start a process, and returns its error.
+func (p *Pool) notStarted(cause string, err error) error {
+	p.count(func(s *Stats) { s.NotStarted++ })
+	return &Unavailable{Cause: "starting one failed: " + cause, Err: err}
 }
 
 func (p *Pool) count(change func(*Stats)) {

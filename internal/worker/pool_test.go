@@ -21,7 +21,7 @@ import (
 // call calls a function without callbacks.
 func call(t *testing.T, c Caller, name, request string) (string, error) {
 	t.Helper()
-	response, err := c.Call(t.Context(), name, []byte(request), nil)
+	response, err := c.Call(t.Context(), Call{Function: name, Request: []byte(request)}, nil)
 	return string(response), err
 }
 
@@ -84,7 +84,7 @@ func TestCallers(t *testing.T) {
 		{"standard output belongs to the protocol", "stdout", "r\x00\x00\x00\x00", nil, "5", none},
 	} {
 		for kind, c := range map[string]Caller{"pool": newPool(t, sizes), "local": Local{Handler: functions().Handle}} {
-			response, err := c.Call(t.Context(), tc.name, []byte(tc.request), tc.answer)
+			response, err := c.Call(t.Context(), Call{Function: tc.name, Request: []byte(tc.request)}, tc.answer)
 			if string(response) != tc.want || !tc.check(err) {
 				t.Errorf("%s: %s: got %q, %v", kind, tc.reason, response, err)
 			}
@@ -111,7 +111,7 @@ func TestSizes(t *testing.T) {
 		{"the request of a callback", "ask again", long(301), nil, "*worker.TooLarge: a callback of 301 bytes exceeds the limit of 300 bytes"},
 		{"the answer of a callback", "ask again", long(300), nil, "*worker.TooLarge: a answer of 401 bytes exceeds the limit of 400 bytes"},
 	} {
-		response, err := p.Call(t.Context(), tc.name, []byte(tc.request), answer)
+		response, err := p.Call(t.Context(), Call{Function: tc.name, Request: []byte(tc.request)}, answer)
 		got, _ := errors.AsType[*TooLarge](err)
 		if string(response) != tc.response || (got == nil) != (tc.want == nil) || got != nil && *got != *tc.want {
 			t.Errorf("%s: got %q, %v", tc.reason, response, err)
@@ -170,7 +170,7 @@ func TestContextEnds(t *testing.T) {
 		before := pid(t, p)
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
-		_, err := p.Call(ctx, name, nil, nil)
+		_, err := p.Call(ctx, Call{Function: name}, nil)
 		if died, ok := errors.AsType[*Died](err); !ok || died.Limit != Deadline || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%s: at the deadline: %v", name, err)
 		}
@@ -181,7 +181,7 @@ func TestContextEnds(t *testing.T) {
 		defer cancelCause(nil)
 		busy := make(chan error)
 		go func() {
-			_, err := p.Call(ctx, name, nil, nil)
+			_, err := p.Call(ctx, Call{Function: name}, nil)
 			busy <- err
 		}()
 		eventually(t, "a busy process", func() bool { return p.Stats().Busy == 1 })
@@ -196,7 +196,7 @@ func TestContextEnds(t *testing.T) {
 func TestContextEndsInCallback(t *testing.T) {
 	p := newPool(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := p.Call(ctx, "ask", nil, func(ctx context.Context, _ string, _ []byte) ([]byte, error) {
+	_, err := p.Call(ctx, Call{Function: "ask"}, func(ctx context.Context, _ string, _ []byte) ([]byte, error) {
 		cancel()
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -212,7 +212,7 @@ func TestKilledFromOutside(t *testing.T) {
 	p := newPool(t, nil)
 	begun, failed := make(chan int, 1), make(chan error, 1)
 	go func() {
-		_, err := p.Call(t.Context(), "pid then loop", nil, func(_ context.Context, _ string, request []byte) ([]byte, error) {
+		_, err := p.Call(t.Context(), Call{Function: "pid then loop"}, func(_ context.Context, _ string, request []byte) ([]byte, error) {
 			n, err := strconv.Atoi(string(request))
 			begun <- n
 			return nil, err
@@ -220,7 +220,7 @@ func TestKilledFromOutside(t *testing.T) {
 		failed <- err
 	}()
 	kill(t, <-begun)
-	if died, ok := errors.AsType[*Died](<-failed); !ok || died.Limit != Unexpected || died.Text != "signal 9 (killed)" {
+	if died, ok := errors.AsType[*Died](<-failed); !ok || died.Limit != Killed || !died.Outside() || died.Text != "signal 9 (killed)" {
 		t.Errorf("got %v", died)
 	}
 	for range 5 {
@@ -229,7 +229,7 @@ func TestKilledFromOutside(t *testing.T) {
 			t.Errorf("after the death of an idle process: %q, %v", response, err)
 		}
 	}
-	if stats := p.Stats(); stats.Deaths[Unexpected] != 1 {
+	if stats := p.Stats(); stats.Deaths[Killed] != 1 {
 		t.Errorf("got %+v", stats)
 	}
 }
@@ -251,7 +251,7 @@ func TestNotBegun(t *testing.T) {
 	}
 	got := make(chan string)
 	go func() {
-		response, err := p.Call(t.Context(), "upper", []byte("again"), nil)
+		response, err := p.Call(t.Context(), Call{Function: "upper", Request: []byte("again")}, nil)
 		if err != nil {
 			response = []byte(err.Error())
 		}
@@ -264,6 +264,106 @@ func TestNotBegun(t *testing.T) {
 	}
 }
 
+// TestTimeouts: the timeout of a call begins with its function. It ends no callback, but the call
+// afterwards.
+func TestTimeouts(t *testing.T) {
+	p := newPool(t, func(o *Options) { o.Size = 1 })
+	const timeout = 200 * time.Millisecond
+	entered, left := make(chan struct{}), make(chan error)
+	go func() {
+		_, err := p.Call(t.Context(), Call{Function: "ask", Timeout: timeout}, func(ctx context.Context, _ string, _ []byte) ([]byte, error) {
+			close(entered)
+			time.Sleep(2 * timeout)
+			return nil, ctx.Err()
+		})
+		left <- err
+	}()
+	<-entered
+	queued := make(chan error)
+	go func() {
+		_, err := p.Call(t.Context(), Call{Function: "upper", Timeout: timeout}, nil)
+		queued <- err
+	}()
+	if died, ok := errors.AsType[*Died](<-left); !ok || died.Limit != Deadline || !errors.Is(died, context.DeadlineExceeded) {
+		t.Errorf("after a callback that took longer: %v", died)
+	}
+	if err := <-queued; err != nil {
+		t.Errorf("the call behind it in the queue: %v", err)
+	}
+	_, err := p.Call(t.Context(), Call{Function: "loop", Timeout: timeout}, nil)
+	if died, ok := errors.AsType[*Died](err); !ok || died.Limit != Deadline {
+		t.Errorf("got %v", err)
+	}
+	if stats := p.Stats(); stats.Deaths[Deadline] != 2 {
+		t.Errorf("got %+v", stats)
+	}
+}
+
+// TestQueueTimeout: a call that is queued for too long has no process. That is no death.
+func TestQueueTimeout(t *testing.T) {
+	var mu sync.Mutex
+	var waited []time.Duration
+	p := newPool(t, func(o *Options) {
+		o.Size, o.QueueTimeout = 1, 100*time.Millisecond
+		o.Waited = func(d time.Duration) {
+			mu.Lock()
+			defer mu.Unlock()
+			waited = append(waited, d)
+		}
+	})
+	var late error
+	begin := time.Now()
+	_, err := p.Call(t.Context(), Call{Function: "ask again"}, func(context.Context, string, []byte) ([]byte, error) {
+		_, late = p.Call(t.Context(), Call{Function: "upper"}, nil)
+		return nil, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	none, ok := errors.AsType[*Unavailable](late)
+	if !ok || none.Cause != "all of them were busy for 100ms" || none.Since.Before(begin) || time.Since(none.Since) < p.options.QueueTimeout {
+		t.Errorf("got %v", late)
+	}
+	if stats := p.Stats(); stats.Queued != 0 || stats.Calls != 1 || len(stats.Deaths) != 0 {
+		t.Errorf("got %+v", stats)
+	}
+	if len(waited) != 2 || waited[0] > waited[1] || waited[1] < p.options.QueueTimeout {
+		t.Errorf("waited for %v", waited)
+	}
+}
+
+// TestTraces: the death of a traced call has the last note. The call has a process of its own.
+func TestTraces(t *testing.T) {
+	p := newPool(t, func(o *Options) { o.Size = 1 })
+	before := pid(t, p)
+	for _, tc := range []struct {
+		notes  string
+		traced bool
+		want   string
+	}{
+		{"template a|template b", true, "template b"},
+		{"template a|template b", false, ""},
+		{"two\nlines\x1b[0m and \xff", true, "twolines[0m and "},
+		{strings.Repeat("a", maxNote+1), true, strings.Repeat("a", maxNote)},
+		{"", true, ""},
+	} {
+		_, err := p.Call(t.Context(), Call{Function: "note", Request: []byte(tc.notes), Traced: tc.traced}, nil)
+		if died, ok := errors.AsType[*Died](err); !ok || died.Note != tc.want {
+			t.Errorf("%q: %+v, want %q", tc.notes, err, tc.want)
+		}
+	}
+	response, err := p.Call(t.Context(), Call{Function: "pid", Traced: true}, nil)
+	if after := pid(t, p); err != nil || string(response) != strconv.Itoa(after) || after == before {
+		t.Errorf("process %d, a traced call in process %s and process %d: %v", before, response, after, err)
+	}
+	if response, err := p.Call(t.Context(), Call{Function: "late note", Traced: true}, nil); string(response) != "true" || err != nil {
+		t.Errorf("a traced call is told that it is not: %q, %v", response, err)
+	}
+	if response, err := p.Call(t.Context(), Call{Function: "late note"}, nil); string(response) != "false" || err != nil {
+		t.Errorf("a note after the end of its call: %q, %v", response, err)
+	}
+}
+
 // TestCallbackOfAnEarlierCall: a goroutine that a call left behind cannot reach the caller of the
 // next one.
 func TestCallbackOfAnEarlierCall(t *testing.T) {
@@ -271,7 +371,7 @@ func TestCallbackOfAnEarlierCall(t *testing.T) {
 	if _, err := call(t, p, "leave behind", ""); err != nil {
 		t.Fatal(err)
 	}
-	response, err := p.Call(t.Context(), "ask late", nil, func(context.Context, string, []byte) ([]byte, error) {
+	response, err := p.Call(t.Context(), Call{Function: "ask late"}, func(context.Context, string, []byte) ([]byte, error) {
 		t.Error("it reached the next caller")
 		return nil, nil
 	})
@@ -344,7 +444,7 @@ func TestQueue(t *testing.T) {
 	var order []string
 	var all sync.WaitGroup
 	all.Go(func() {
-		_, err := p.Call(t.Context(), "ask", nil, func(_ context.Context, name string, _ []byte) ([]byte, error) {
+		_, err := p.Call(t.Context(), Call{Function: "ask"}, func(_ context.Context, name string, _ []byte) ([]byte, error) {
 			if name == "first" {
 				close(entered)
 				<-release
@@ -364,7 +464,7 @@ func TestQueue(t *testing.T) {
 			ctx = t.Context()
 		}
 		all.Go(func() {
-			_, err := p.Call(ctx, "ask", nil, func(_ context.Context, step string, _ []byte) ([]byte, error) {
+			_, err := p.Call(ctx, Call{Function: "ask"}, func(_ context.Context, step string, _ []byte) ([]byte, error) {
 				if step == "first" {
 					order = append(order, name)
 				}
@@ -403,7 +503,7 @@ func TestWarm(t *testing.T) {
 	var once sync.Once
 	for range 3 {
 		all.Go(func() {
-			_, err := p.Call(t.Context(), "ask", nil, func(context.Context, string, []byte) ([]byte, error) {
+			_, err := p.Call(t.Context(), Call{Function: "ask"}, func(context.Context, string, []byte) ([]byte, error) {
 				if p.Stats().Busy == 3 {
 					once.Do(func() { close(together) })
 				}
@@ -429,7 +529,7 @@ func TestClose(t *testing.T) {
 	results := make(chan error, 2)
 	for i := range 2 {
 		go func() {
-			_, err := p.Call(t.Context(), "loop", nil, nil)
+			_, err := p.Call(t.Context(), Call{Function: "loop"}, nil)
 			results <- err
 		}()
 		eventually(t, "a call", func() bool { return p.Stats().Busy+p.Stats().Queued == int64(i+1) })
@@ -462,8 +562,12 @@ func TestStartFails(t *testing.T) {
 	} {
 		p := newPool(t, tc.change)
 		_, err := call(t, p, "upper", "")
-		if _, died := errors.AsType[*Died](err); err == nil || died {
+		none, ok := errors.AsType[*Unavailable](err)
+		if !ok || !strings.HasPrefix(none.Cause, "starting one failed: ") || time.Since(none.Since) > time.Minute || none.Unwrap() == nil {
 			t.Errorf("%s: got %v", tc.reason, err)
+		}
+		if stats := p.Stats(); stats.NotStarted != 1 || len(stats.Deaths) != 0 {
+			t.Errorf("%s: %+v", tc.reason, stats)
 		}
 	}
 }
@@ -474,7 +578,7 @@ func TestContextEndsDuringStart(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	failed := make(chan error, 1)
 	go func() {
-		_, err := p.Call(ctx, "upper", nil, nil)
+		_, err := p.Call(ctx, Call{Function: "upper"}, nil)
 		failed <- err
 	}()
 	eventually(t, "a process", func() bool { return p.Stats().Started == 1 })

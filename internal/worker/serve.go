@@ -135,7 +135,7 @@ func (s *server) serve(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if k != frameCall {
+		if k != frameCall && k != frameTraced {
 			if !s.set(&s.waiting, true, false) {
 				return fmt.Errorf("%w: an answer to no callback", errFrame)
 			}
@@ -152,7 +152,7 @@ func (s *server) serve(ctx context.Context) error {
 		if err := s.send(frameBegun); err != nil {
 			return err
 		}
-		go s.call(ctx, m)
+		go s.call(ctx, m, k == frameTraced)
 	}
 }
 
@@ -174,7 +174,7 @@ func (s *server) send(k kind, parts ...[]byte) error {
 }
 
 // call runs the handler and sends its response. A panic ends the process.
-func (s *server) call(parent context.Context, m message) {
+func (s *server) call(parent context.Context, m message, traced bool) {
 	returned := false
 	defer func() {
 		if !returned {
@@ -185,6 +185,15 @@ func (s *server) call(parent context.Context, m message) {
 	ctx, cancel := context.WithCancel(parent)
 	stop := watch(s.settings)
 	finished := false // guarded by asking
+	if traced {
+		ctx = context.WithValue(ctx, tracerKey{}, tracer(func(note string) {
+			s.asking.Lock()
+			defer s.asking.Unlock()
+			if !finished {
+				_ = s.send(frameNote, notePayload(note)) // the parent process has ended
+			}
+		}))
+	}
 	response, err := s.handler(ctx, m.name, m.request, func(name string, request []byte) ([]byte, error) {
 		s.asking.Lock()
 		defer s.asking.Unlock()

@@ -28,7 +28,9 @@ func everySeries(m *metrics.Metrics) {
 	m.Notified("sent")
 	m.Downloaded(time.Second, 1, nil)
 	m.Operation("engine", "phase", "reason", time.Second, time.Second)
-	m.Collect(func(s *metrics.Stats) { s.Caches = []metrics.Cache{{Name: "some"}} })
+	m.Collect(func(s *metrics.Stats) {
+		s.Caches, s.Workers.Deaths = []metrics.Cache{{Name: "some"}}, map[string]int64{"memory": 1}
+	})
 	m.TokenRequested(key, true)
 	m.Succeeded(key, at)
 	hr := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}

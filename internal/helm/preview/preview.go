@@ -4,12 +4,14 @@
 package preview
 
 import (
+	"bytes"
 	"io"
 
 	"helm.sh/helm/v3/pkg/action"
 	helmchart "helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
 	kubefake "helm.sh/helm/v3/pkg/kube/fake"
+	helmpostrender "helm.sh/helm/v3/pkg/postrender"
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	helmstorage "helm.sh/helm/v3/pkg/storage"
 	"helm.sh/helm/v3/pkg/storage/driver"
@@ -45,6 +47,8 @@ type Input struct {
 	Capabilities *chartutil.Capabilities
 	// EnableDNS enables the function getHostByName.
 	EnableDNS bool
+	// PostRendering, if set, is called before the post-renderers.
+	PostRendering func()
 }
 
 // Render returns the revision that Helm would make. Helm runs a dry run, stores records in memory,
@@ -56,6 +60,9 @@ func Render(in Input) (*helmrelease.Release, error) {
 	renderer, err := postrender.NewAction(in.Spec, helmv2.Defaults{})
 	if err != nil {
 		return nil, err
+	}
+	if in.PostRendering != nil && renderer.Manifest != nil {
+		renderer.Manifest = reported{renderer.Manifest, in.PostRendering}
 	}
 	if !in.SkipSchemas {
 		if err := values.CheckSchemas(in.Chart); err != nil {
@@ -80,6 +87,19 @@ func Render(in Input) (*helmrelease.Release, error) {
 		err = renderer.Hooks(rls)
 	}
 	return rls, err
+}
+
+// reported is a post-renderer that reports when it begins.
+type reported struct {
+	helmpostrender.PostRenderer
+
+	begin func()
+}
+
+// Run implements Helm's PostRenderer.
+func (r reported) Run(manifest *bytes.Buffer) (*bytes.Buffer, error) {
+	r.begin()
+	return r.PostRenderer.Run(manifest)
 }
 
 // dryRunOption is the dry run in which templates may read the cluster.

@@ -22,10 +22,12 @@ import (
 )
 
 // TestAttacks: a template that would not end, or would take all memory or stack, fails one call. The
-// error names the chart, or is that of Helm. The next call succeeds.
+// error names chart and template, or is that of Helm. The next call succeeds.
 func TestAttacks(t *testing.T) {
 	t.Parallel()
-	client := processes(t)
+	pool := worker.New(worker.Options{})
+	t.Cleanup(pool.Close)
+	client := remote.New(hasty{pool, 2 * time.Second})
 	files, err := filepath.Glob("../../helm/preview/testdata/attacks/*.yaml")
 	if err != nil || len(files) < 30 {
 		t.Fatalf("%d attacks, %v", len(files), err)
@@ -36,7 +38,6 @@ func TestAttacks(t *testing.T) {
 			t.Fatal(err)
 		}
 		in := input(t, m{"templates/evil.yaml": string(text)}, m{})
-		in.Timeout = 2 * time.Second
 		got, err := client.Render(t.Context(), in, &rest.Config{})
 		var failure *worker.Failure
 		var ended *remote.Ended
@@ -45,7 +46,7 @@ func TestAttacks(t *testing.T) {
 			t.Errorf("%s: %d bytes were rendered", filepath.Base(file), len(got.Manifest))
 		case err == nil:
 			t.Logf("%s is harmless", filepath.Base(file))
-		case errors.As(err, &ended) && strings.HasPrefix(err.Error(), "rendering chart web 1.0.0+abc "), errors.As(err, &failure):
+		case errors.As(err, &ended) && strings.HasPrefix(err.Error(), "rendering chart web 1.0.0+abc: template web/templates/evil.yaml "), errors.As(err, &failure):
 			t.Logf("%s: %.150s", filepath.Base(file), err)
 		default:
 			t.Errorf("%s: %v", filepath.Base(file), err)

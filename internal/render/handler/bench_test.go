@@ -36,10 +36,20 @@ func large() m {
 	return files
 }
 
+// many is a chart of 200 small templates.
+func many() m {
+	files := m{}
+	for i := range 200 {
+		files[fmt.Sprintf("templates/t%d.yaml", i)] = fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}-%d\ndata:\n  key: {{ .Values.key | quote }}\n", i)
+	}
+	return files
+}
+
 // BenchmarkRender compares the rendering of a cached chart in this process with that through workers,
-// one in this process and one in another. All encode the chart for its record.
+// one in this process and one in another. All encode the chart for its record. A traced call is only
+// made after a death.
 func BenchmarkRender(b *testing.B) {
-	for name, tc := range map[string]struct{ files, values m }{"Small": charts()["Small"], "Large": {large(), m{"key1": m{"enabled": false}}}} {
+	for name, tc := range map[string]struct{ files, values m }{"Small": charts()["Small"], "Large": {large(), m{"key1": m{"enabled": false}}}, "Many": {many(), m{"key": "a"}}} {
 		in := input(b, tc.files, tc.values)
 		b.Run(name+"/InProcess", func(b *testing.B) {
 			parsed, err := archive.Load(in.Archive)
@@ -60,8 +70,10 @@ func BenchmarkRender(b *testing.B) {
 				}
 			}
 		})
-		for worker, client := range map[string]*remote.Client{"Local": remote.New(worker.Local{Handler: New()}), "Process": processes(b)} {
-			b.Run(name+"/"+worker, func(b *testing.B) {
+		for kind, client := range map[string]*remote.Client{
+			"Local": remote.New(worker.Local{Handler: New()}), "Traced": remote.New(traced{worker.Local{Handler: New()}}), "Process": processes(b),
+		} {
+			b.Run(name+"/"+kind, func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					if _, err := client.Render(b.Context(), in, &rest.Config{}); err != nil {

@@ -8,4 +8,5 @@
 //	cache.go    parsed charts and lists of APIs of earlier requests
 //	dns.go      a resolver that sends the names of templates to the caller
 //	lookups.go  a connection that sends the reads of templates to the caller
+//	trace.go    which template or schema a traced call works on
 package handler

@@ -50,7 +50,7 @@ var (
 type unloadable struct{ error }
 
 // handle implements worker.Handler. A panic of a library is an error.
-func (w *functions) handle(_ context.Context, name string, request []byte, ask worker.Ask) (response []byte, err error) {
+func (w *functions) handle(ctx context.Context, name string, request []byte, ask worker.Ask) (response []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			response, err = nil, fmt.Errorf("the chart cannot be used: %v", p)
@@ -60,13 +60,14 @@ func (w *functions) handle(_ context.Context, name string, request []byte, ask w
 	if err != nil {
 		return nil, err
 	}
+	worker.Note(ctx, "loading the archive")
 	switch name {
 	case remote.FunctionIdentify:
-		response, err = w.identify(r)
+		response, err = w.identify(ctx, r)
 	case remote.FunctionCRDs:
-		response, err = w.crds(r)
+		response, err = w.crds(ctx, r)
 	case remote.FunctionRender:
-		response, err = w.render(r, ask)
+		response, err = w.render(ctx, r, ask)
 	default:
 		return nil, fmt.Errorf("%w: %q", errName, name)
 	}
@@ -114,11 +115,12 @@ func (w *functions) load(r *remote.Request) (*helmchart.Chart, error) {
 	return c, nil
 }
 
-func (w *functions) identify(r *remote.Request) ([]byte, error) {
+func (w *functions) identify(ctx context.Context, r *remote.Request) ([]byte, error) {
 	c, err := w.parse(r)
 	if err != nil {
 		return nil, err
 	}
+	worker.Note(ctx, "searching the templates")
 	reads := archive.ReadsOf(c)
 	return remote.EncodeFacts(remote.Facts{
 		Name: c.Metadata.Name, Version: c.Metadata.Version, AppVersion: c.Metadata.AppVersion,
@@ -128,11 +130,12 @@ func (w *functions) identify(r *remote.Request) ([]byte, error) {
 
 // crds returns the CRDs of the enabled charts. It also validates post-renderers, so that CRDs are
 // not applied for a spec that cannot be rendered.
-func (w *functions) crds(r *remote.Request) ([]byte, error) {
+func (w *functions) crds(ctx context.Context, r *remote.Request) ([]byte, error) {
 	c, err := w.load(r)
 	if err != nil {
 		return nil, err
 	}
+	worker.Note(ctx, "reading values, dependencies and CRDs")
 	spec := r.PostRender.Spec()
 	if _, err := postrender.New(spec.PostRenderers, spec.CommonMetadata); err != nil {
 		return nil, err
@@ -160,7 +163,7 @@ func unpackedSize(c *helmchart.Chart, values map[string]any) int {
 	return sum
 }
 
-func (w *functions) render(r *remote.Request, ask worker.Ask) ([]byte, error) {
+func (w *functions) render(ctx context.Context, r *remote.Request, ask worker.Ask) ([]byte, error) {
 	apis := r.APIVersions
 	if apis == nil {
 		if apis = w.cache.apis(r.CapabilitiesDigest); apis == nil {
@@ -169,18 +172,22 @@ func (w *functions) render(r *remote.Request, ask worker.Ask) ([]byte, error) {
 	} else {
 		w.cache.addAPIs(r.CapabilitiesDigest, apis)
 	}
-	c, err := w.load(r)
-	if err != nil {
-		return nil, err
-	}
-	if r.OtherTime {
-		archive.ShiftTime(c)
-	}
 	if w.resolver != nil && r.EnableDNS {
 		w.resolver.ask.Store(&ask)
 		defer w.resolver.ask.Store(nil)
 	}
-	rendered, err := w.dryRun(r, inputOf(r, c, apis, ask))
+	traced := worker.Traced(ctx)
+	if traced && !r.SkipSchemas {
+		if c, err := w.load(r); err == nil {
+			validateSchemas(ctx, c, preview.Clone(r.Values))
+		}
+	}
+	rendered, err := w.dryRun(ctx, r, apis, ask, traced)
+	if err != nil && traced {
+		// Marks move the columns of errors, so the result without them counts.
+		worker.Note(ctx, "")
+		rendered, err = w.dryRun(ctx, r, apis, ask, false)
+	}
 	if err != nil && r.KeepChart {
 		rendered, err = w.kept(r, err)
 	}
@@ -190,32 +197,49 @@ func (w *functions) render(r *remote.Request, ask worker.Ask) ([]byte, error) {
 	return remote.EncodeRendered(rendered)
 }
 
-func inputOf(r *remote.Request, c *helmchart.Chart, apis []string, ask worker.Ask) preview.Input {
-	return preview.Input{
-		Name: r.Release, Namespace: r.Namespace, Install: r.Install, Revision: r.Revision, Chart: c, Values: r.Values,
-		Spec: r.PostRender.Spec(), Hooks: r.Hooks, SkipSchemas: r.SkipSchemas,
-		Connection: &connection{server: r.Server, timeout: r.RequestTimeout, ask: ask},
-		EnableDNS:  r.EnableDNS,
-		Capabilities: &chartutil.Capabilities{
-			KubeVersion: r.Kube, APIVersions: slices.Concat(apis, r.APIs), HelmVersion: chartutil.DefaultCapabilities.HelmVersion,
-		},
-	}
-}
-
 // dryRun returns the result of a dry run of Helm.
-func (w *functions) dryRun(r *remote.Request, in preview.Input) (*remote.Rendered, error) {
+func (w *functions) dryRun(ctx context.Context, r *remote.Request, apis []string, ask worker.Ask, marked bool) (*remote.Rendered, error) {
+	c, err := w.load(r)
+	if err != nil {
+		return nil, err
+	}
+	if r.OtherTime {
+		archive.ShiftTime(c)
+	}
+	in := inputOf(r, c, apis)
+	at := &connection{server: r.Server, timeout: r.RequestTimeout, ask: ask}
+	if in.Connection = at; marked {
+		in.Values, at.marks = preview.Clone(r.Values), mark(ctx, c)
+		worker.Note(ctx, "processing the values")
+	}
+	in.PostRendering = func() { worker.Note(ctx, "post-rendering") }
 	rls, err := preview.Render(in)
 	if err != nil {
 		return nil, err
 	}
+	worker.Note(ctx, "encoding the result")
 	rendered := &remote.Rendered{Manifest: rls.Manifest}
 	if !r.ManifestOnly {
+		at.marks.remove(rls.Chart)
 		rendered.Notes, rendered.Hooks, rendered.Metadata = rls.Info.Notes, rls.Hooks, rls.Chart.Metadata
 		if rendered.Chart, err = json.Marshal(rls.Chart); err != nil {
 			return nil, err
 		}
 	}
+	worker.Note(ctx, "checking the rendered manifests")
 	return rendered, remote.CheckBudget(rendered)
+}
+
+// inputOf returns the input of a dry run without a connection.
+func inputOf(r *remote.Request, c *helmchart.Chart, apis []string) preview.Input {
+	return preview.Input{
+		Name: r.Release, Namespace: r.Namespace, Install: r.Install, Revision: r.Revision, Chart: c, Values: r.Values,
+		Spec: r.PostRender.Spec(), Hooks: r.Hooks, SkipSchemas: r.SkipSchemas,
+		EnableDNS: r.EnableDNS,
+		Capabilities: &chartutil.Capabilities{
+			KubeVersion: r.Kube, APIVersions: slices.Concat(apis, r.APIs), HelmVersion: chartutil.DefaultCapabilities.HelmVersion,
+		},
+	}
 }
 
 // kept returns the chart of a failed rendering as Helm would store it, with the error.

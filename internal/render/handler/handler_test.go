@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -130,10 +131,59 @@ func asStored[T any](t *testing.T, value *T) {
 	*value = read
 }
 
-// TestRendersAsHelm: the result equals that of Helm in each byte.
+// forms returns charts whose templates begin in ways that marks could change.
+func forms() map[string]struct{ files, values m } {
+	const cm = "kind: ConfigMap\nmetadata: {name: a}\n"
+	return map[string]struct{ files, values m }{
+		"Trim":     {m{"templates/a.yaml": "{{- if true }}\n" + cm + "{{- end -}}\n"}, nil},
+		"TrimText": {m{"templates/a.yaml": "\n\n  {{- /* comment */ -}}\n" + cm}, nil},
+		"CRLF":     {m{"templates/a.yaml": "{{ if true }}\r\nkind: ConfigMap\r\n{{ end }}\r\n"}, nil},
+		"BOM":      {m{"templates/a.yaml": "\ufeff" + cm, "templates/NOTES.txt": "\ufeff{{- .Release.Name }}"}, nil},
+		"Blank":    {m{"templates/a.yaml": cm, "templates/b.yaml": "", "templates/c.yaml": "\n \n", "templates/d.yaml": "{{/* comment */}}\n", "templates/NOTES.txt": " \n"}, nil},
+		"Definitions": {m{
+			"templates/a.yaml": cm + "b: {{ include \"b\" . }}\n", "templates/b.yaml": "{{ define \"b\" }}{{ .Release.Name }}{{ end }}\n{{ define \"c\" }}{{ end }}\n",
+		}, nil},
+		"DefinedElsewhere": {m{
+			"templates/a.yaml": "\n", "templates/b.yaml": "{{ define \"web/templates/a.yaml\" }}" + cm + "{{ end }}",
+			"templates/c.yaml": cm, "templates/d.yaml": "{{ define \"web/templates/c.yaml\" }}kind: Secret\n{{ end }}",
+		}, nil},
+		"Included": {m{
+			"templates/a.yaml": cm + "name: {{ .Template.Name }}\n",
+			"templates/b.yaml": cm + "sum: {{ include (print $.Template.BasePath \"/a.yaml\") . | sha256sum }}\nown: {{ include \"web/templates/c.yaml\" (dict \"own\" 1) | trim }}\n",
+			"templates/c.yaml": "{{ if .own }}own{{ end }}\n",
+		}, nil},
+		"OtherDot": {m{
+			"templates/a.yaml": cm + "{{ include \"web/templates/b.yaml\" \"text\" }}\n",
+			"templates/b.yaml": "{{ if kindIs \"string\" . }}a: {{ . }}{{ end }}",
+		}, nil},
+		"Tpl":       {m{"templates/a.yaml": cm + "a: {{ tpl .Values.t . }}\n"}, m{"t": "{{- .Template.Name -}}"}},
+		"Variables": {m{"templates/a.yaml": "{{ $x := 1 }}{{ range until 2 }}{{ $x = add $x . }}{{ end }}" + cm + "x: {{ $x }}\n"}, nil},
+		"Library": {m{
+			"charts/lib/Chart.yaml": "apiVersion: v2\nname: lib\nversion: 1.0.0\ntype: library\n", "charts/lib/templates/_l.tpl": "{{ define \"l\" }}lib{{ end }}",
+			"charts/lib/templates/no.yaml": "{{ fail \"no\" }}", "templates/a.yaml": cm + "l: {{ include \"l\" . }}\n",
+		}, nil},
+	}
+}
+
+// traced is a worker that traces each call.
+type traced struct{ worker.Caller }
+
+func (w traced) Call(ctx context.Context, to worker.Call, answer worker.Answer) ([]byte, error) {
+	to.Traced = true
+	return w.Caller.Call(ctx, to, answer)
+}
+
+// callers returns workers in this process, one of which traces each call.
+func callers() map[string]worker.Caller {
+	return map[string]worker.Caller{"plain": worker.Local{Handler: New()}, "traced": traced{worker.Local{Handler: New()}}}
+}
+
+// TestRendersAsHelm: the result equals that of Helm in each byte, also if the call is traced.
 func TestRendersAsHelm(t *testing.T) {
 	t.Parallel()
-	for name, tc := range charts() {
+	all := charts()
+	maps.Copy(all, forms())
+	for name, tc := range all {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			in := input(t, tc.files, tc.values)
@@ -145,14 +195,16 @@ func TestRendersAsHelm(t *testing.T) {
 			want := &remote.Rendered{Manifest: rls.Manifest, Notes: rls.Info.Notes, Hooks: rls.Hooks, Metadata: rls.Chart.Metadata, Chart: raw}
 			asStored(t, &want.Hooks)
 			asStored(t, &want.Metadata)
-			client := remote.New(worker.Local{Handler: New()})
-			for _, call := range []string{"first", "cached"} {
-				got, err := client.Render(t.Context(), in, &rest.Config{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("%s call (-Helm +worker):\n%s", call, diff)
+			for kind, w := range callers() {
+				client := remote.New(w)
+				for _, call := range []string{"first", "cached"} {
+					got, err := client.Render(t.Context(), in, &rest.Config{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if diff := cmp.Diff(want, got); diff != "" {
+						t.Errorf("%s %s call (-Helm +worker):\n%s", kind, call, diff)
+					}
 				}
 			}
 		})
@@ -166,20 +218,25 @@ type counting struct {
 	calls int
 }
 
-func (c *counting) Call(ctx context.Context, name string, request []byte, answer worker.Answer) ([]byte, error) {
+func (c *counting) Call(ctx context.Context, to worker.Call, answer worker.Answer) ([]byte, error) {
 	c.calls++
-	return c.Caller.Call(ctx, name, request, answer)
+	return c.Caller.Call(ctx, to, answer)
+}
+
+// random returns bytes that cannot be compressed.
+func random(size int) string {
+	large := make([]byte, size)
+	source := rand.New(rand.NewPCG(1, 2))
+	for i := range large {
+		large[i] = byte(source.Uint64())
+	}
+	return string(large)
 }
 
 // TestCache: a call is repeated only if the worker has not cached the chart or the APIs.
 func TestCache(t *testing.T) {
 	t.Parallel()
-	large := make([]byte, 100<<10)
-	random := rand.New(rand.NewPCG(1, 2))
-	for i := range large {
-		large[i] = byte(random.Uint64())
-	}
-	in := input(t, m{"files/large": string(large)}, nil)
+	in := input(t, m{"files/large": random(100 << 10)}, nil)
 	w := &counting{Caller: worker.Local{Handler: New()}}
 	client := remote.New(w)
 	for _, step := range []struct {
@@ -282,10 +339,17 @@ func TestCRDs(t *testing.T) {
 	}
 }
 
-// TestFailures: errors have the texts of Helm, and the chart is kept if that is wanted.
+// TestFailures: errors have the texts of Helm, and the chart is kept if that is wanted. A trace does
+// not change them.
 func TestFailures(t *testing.T) {
 	t.Parallel()
-	client := remote.New(worker.Local{Handler: New()})
+	for kind, w := range callers() {
+		t.Run(kind, func(t *testing.T) { failures(t, remote.New(w)) })
+	}
+}
+
+func failures(t *testing.T, client *remote.Client) {
+	t.Helper()
 	for name, tc := range map[string]struct {
 		files, values m
 		want          string
@@ -329,13 +393,20 @@ func TestLookups(t *testing.T) {
 		return http.StatusForbidden, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"not allowed"}`
 	})
 	config := &rest.Config{Host: host, Transport: api}
+	for kind, w := range callers() {
+		t.Run(kind, func(t *testing.T) { lookups(t, remote.New(w), config) })
+	}
+}
+
+func lookups(t *testing.T, client *remote.Client, config *rest.Config) {
+	t.Helper()
 	for name, template := range map[string]string{
 		"There": `{{ (lookup "v1" "Secret" "prod" "there").data.n }}`, "List": `{{ len (lookup "v1" "Secret" "prod" "").items }}`,
 		"Gone": `{{ lookup "v1" "Secret" "prod" "gone" | len }}`, "Forbidden": `{{ lookup "v1" "Secret" "other" "x" }}`,
 		"Down": `{{ lookup "v1" "Secret" "prod" "down" }}`, "NoKind": `{{ lookup "v1" "Nothing" "prod" "x" }}`, "NoGroup": `{{ lookup "g/v1" "Thing" "prod" "x" }}`,
 	} {
 		in := input(t, m{"templates/a.yaml": "a: " + template}, nil)
-		got, err := remote.New(worker.Local{Handler: New()}).Render(t.Context(), in, config)
+		got, err := client.Render(t.Context(), in, config)
 		c, loadErr := loader.LoadArchive(bytes.NewReader(in.Archive))
 		if loadErr != nil {
 			t.Fatal(loadErr)
@@ -393,7 +464,7 @@ func TestUnknownFunction(t *testing.T) {
 	if _, err := h(t.Context(), remote.FunctionRender, []byte("x"), nil); err == nil {
 		t.Error("no error for a request that cannot be read")
 	}
-	if _, err := (worker.Local{Handler: h}).Call(t.Context(), "other", nil, nil); err == nil {
+	if _, err := (worker.Local{Handler: h}).Call(t.Context(), worker.Call{Function: "other"}, nil); err == nil {
 		t.Error("no error for another function")
 	}
 }

@@ -7,7 +7,11 @@
 // Each request has all data that its function needs. Large data that the worker may have cached is
 // sent with its digest only. If the worker has not cached it, the call is repeated with all data.
 //
-//	client.go     Client: calls, and calls that are repeated with all data
+// A call that ends its worker is repeated once, too. A worker may be killed by something else, and
+// the second one reports what it works on, so that the error names a template or a file.
+//
+//	client.go     Client: the functions of a worker
+//	call.go       calls, their repetitions and their errors
 //	lookups.go    reads of templates, which the caller sends to the API server
 //	encode.go     the encoding of requests and responses
 //	limits.go     limits of rendered text

@@ -85,17 +85,19 @@ func FuzzDecodeRequest(f *testing.F) {
 	})
 }
 
-// scripted is a worker that returns responses one after the other.
+// scripted is a worker that returns errors, and then responses, one after the other.
 type scripted struct {
 	responses [][]byte
-	err       error
-	requests  [][]byte
+	errs      []error
+	calls     []worker.Call
 }
 
-func (s *scripted) Call(_ context.Context, _ string, request []byte, _ worker.Answer) ([]byte, error) {
-	s.requests = append(s.requests, request)
-	if s.err != nil {
-		return nil, s.err
+func (s *scripted) Call(_ context.Context, c worker.Call, _ worker.Answer) ([]byte, error) {
+	s.calls = append(s.calls, c)
+	if len(s.errs) > 0 {
+		err := s.errs[0]
+		s.errs = s.errs[1:]
+		return nil, err
 	}
 	next := s.responses[0]
 	s.responses = s.responses[1:]
@@ -130,8 +132,8 @@ func TestRendered(t *testing.T) {
 	if diff := cmp.Diff(&want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if len(w.requests) != 2 || len(w.requests[0]) > len(w.requests[1])/2 {
-		t.Errorf("%d requests", len(w.requests))
+	if len(w.calls) != 2 || len(w.calls[0].Request) > len(w.calls[1].Request)/2 || w.calls[1].Timeout != time.Minute || w.calls[1].Traced {
+		t.Errorf("%d calls", len(w.calls))
 	}
 	if want.Hooks[0].Manifest == "" {
 		t.Error("encoding has changed the hook")
@@ -172,23 +174,90 @@ func TestUnusableResponses(t *testing.T) {
 	}
 }
 
-// TestEnds: the end of a worker is described by the limit, and other errors stay as they are.
+// TestEnds: the end of a worker is described by the limit and the note, and other errors stay as they
+// are.
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	other := errors.New("other")
 	for want, err := range map[string]error{
-		"rendering chart web 1.2.0 took more than 256 MiB of memory, and was ended":                               &worker.Died{Limit: worker.Memory, MaxMemory: 256 << 20},
-		"rendering chart web 1.2.0 took more than 32 MiB of stack, and was ended":                                 &worker.Died{Limit: worker.Stack, MaxStack: 32 << 20},
-		"rendering chart web 1.2.0 took more than 256 MiB of memory, or more than 32 MiB of stack, and was ended": &worker.Died{Limit: worker.MemoryOrStack, MaxMemory: 256 << 20, MaxStack: 32 << 20},
-		"rendering chart web 1.2.0 took more than 10s of CPU time, and was ended":                                 &worker.Died{Limit: worker.CPU, MaxCPU: 10 * time.Second},
-		"rendering chart web 1.2.0 has not ended in time, which is 1m0s":                                          &worker.Died{Limit: worker.Deadline, Err: context.DeadlineExceeded},
-		"rendering chart web 1.2.0 ended its process: exit status 7":                                              &worker.Died{Limit: worker.Unexpected, Text: "exit status 7"},
+		"rendering chart web 1.2.0 took more than 256 MiB of memory, and was ended":                                &worker.Died{Limit: worker.Memory, MaxMemory: 256 << 20},
+		"rendering chart web 1.2.0: template web/a took more than 32 MiB of stack, and was ended":                  &worker.Died{Limit: worker.Stack, MaxStack: 32 << 20, Note: "template web/a"},
+		"rendering chart web 1.2.0 took more than 256 MiB of memory, or more than 32 MiB of stack, and was ended":  &worker.Died{Limit: worker.MemoryOrStack, MaxMemory: 256 << 20, MaxStack: 32 << 20},
+		"rendering chart web 1.2.0 took more than 10s of CPU time, and was ended":                                  &worker.Died{Limit: worker.CPU, MaxCPU: 10 * time.Second},
+		"rendering chart web 1.2.0: template web/a has not ended in time, which is 1m0s":                           &worker.Died{Limit: worker.Deadline, Err: context.DeadlineExceeded, Note: "template web/a"},
+		"rendering chart web 1.2.0 ended its process: exit status 7":                                               &worker.Died{Limit: worker.Unexpected, Text: "exit status 7"},
+		"rendering chart web 1.2.0 was killed twice: signal 9 (killed); the container or the node may lack memory": &worker.Died{Limit: worker.Killed, Text: "signal 9 (killed)"},
+		"rendering chart web 1.2.0 has not begun: no worker process is available: all of them were busy for 2m0s":  &worker.Unavailable{Cause: "all of them were busy for 2m0s"},
 		"failed": &worker.Failure{Text: "failed"},
 		"other":  other,
 	} {
-		_, got := New(&scripted{err: err}).Render(t.Context(), rendering(), &rest.Config{})
-		if got == nil || got.Error() != want || !errors.Is(got, err) {
+		_, got := New(&scripted{errs: []error{err, err}}).Render(t.Context(), rendering(), &rest.Config{})
+		if got == nil || got.Error() != want {
 			t.Errorf("%v, want %s", got, want)
+		}
+	}
+}
+
+// TestTraces: a call that ends its worker is repeated once. If the worker was killed from outside,
+// that one decides. Otherwise it has little time, and a death stands.
+func TestTraces(t *testing.T) {
+	t.Parallel()
+	const none worker.Limit = ""
+	memory, killed := &worker.Died{Limit: worker.Memory}, &worker.Died{Limit: worker.Killed}
+	late := &worker.Died{Limit: worker.Deadline, Note: "template web/a"}
+	for _, tc := range []struct {
+		reason  string
+		errs    []error
+		timeout time.Duration
+		want    worker.Limit
+		note    string
+	}{
+		{"killed once", []error{killed}, time.Minute, none, ""},
+		{"killed twice", []error{killed, killed}, time.Minute, worker.Killed, ""},
+		{"killed, and then ended by the call", []error{killed, late}, time.Minute, worker.Deadline, "template web/a"},
+		{"ended by the call, and then not", []error{memory}, traceTimeout, none, ""},
+		{"ended by the call twice", []error{memory, late}, traceTimeout, worker.Memory, "template web/a"},
+		{"ended by the call, and then killed", []error{memory, killed}, traceTimeout, worker.Memory, ""},
+		{"ended by the call, and then no worker", []error{memory, &worker.Unavailable{}}, traceTimeout, worker.Memory, ""},
+	} {
+		message, err := EncodeRendered(&Rendered{Manifest: "a: b"})
+		w := &scripted{errs: tc.errs, responses: [][]byte{must(t, message, err)}}
+		got, err := New(w).Render(t.Context(), rendering(), &rest.Config{})
+		died, dead := errors.AsType[*worker.Died](err)
+		if dead != (tc.want != none) || dead && (died.Limit != tc.want || died.Note != tc.note) || err == nil && got.Manifest != "a: b" {
+			t.Errorf("%s: %v", tc.reason, err)
+		}
+		again := w.calls[1]
+		if len(w.calls) != 2 || w.calls[0].Traced || !again.Traced || again.Timeout != tc.timeout || len(again.Request) < len(rendering().Archive) {
+			t.Errorf("%s: %d calls, repeated within %s with %d bytes", tc.reason, len(w.calls), again.Timeout, len(again.Request))
+		}
+	}
+	if memory.Note != "" {
+		t.Error("the error of the caller was changed")
+	}
+	// An action that was cancelled meanwhile does not wait for the second call.
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	w := &scripted{errs: []error{memory}}
+	if _, err := New(w).Render(ctx, rendering(), &rest.Config{}); err == nil || len(w.calls) != 1 {
+		t.Errorf("%v after %d calls", err, len(w.calls))
+	}
+}
+
+// TestUnavailable: a call without a worker is described as an outage, also if the worker of a first
+// one was killed.
+func TestUnavailable(t *testing.T) {
+	t.Parallel()
+	none := &worker.Unavailable{Cause: "starting one failed: no memory", Since: time.Unix(5, 0)}
+	for _, errs := range [][]error{{none}, {&worker.Died{Limit: worker.Killed}, none}} {
+		_, err := New(&scripted{errs: errs}).Identify(t.Context(), "", nil)
+		outage, ok := errors.AsType[*Unavailable](err)
+		if !ok || !errors.Is(err, none) {
+			t.Fatalf("got %v", err)
+		}
+		server, since, cause := outage.Outage()
+		if server != "the rendering of charts" || !since.Equal(none.Since) || cause != "no worker process is available: starting one failed: no memory" {
+			t.Errorf("%s since %s: %s", server, since, cause)
 		}
 	}
 }
