@@ -86,7 +86,7 @@ type Retrier struct {
 	down, failing, answered time.Time
 	outage                  *Outage
 	ended                   bool
-	// own are the admission webhooks that the release configures.
+	// own are the admission webhooks that the release configures, and the APIs that it serves.
 	own map[string]bool
 }
 
@@ -188,9 +188,10 @@ func (r *Retrier) ReleaseSlot() (resume func()) {
 	return r.slot.free()
 }
 
-// OwnWebhooks sets the names of the admission webhooks that the release itself configures. If one
-// of them cannot be reached the action fails, so that remediation can roll it back.
-func (r *Retrier) OwnWebhooks(names []string) {
+// Own sets the names of the admission webhooks that the release itself configures, and of the APIs
+// that its APIServices register, as "<group>/<version>". If one of them cannot be reached the action
+// fails, so that remediation can roll it back.
+func (r *Retrier) Own(names []string) {
 	if r == nil {
 		return
 	}
@@ -286,6 +287,9 @@ func (r *Retrier) spent(first time.Time, class Class, a Answer) *Outage {
 	if class == WebhookUnreachable {
 		server = fmt.Sprintf("admission webhook %q of %s", a.webhook(), server)
 	}
+	if part := a.part(); part != nil {
+		server = fmt.Sprintf("API %s of %s", part.API, server)
+	}
 	if r.outage == nil {
 		r.outage = &Outage{Server: server, Since: since, Cause: a.cause()}
 	}
@@ -293,10 +297,11 @@ func (r *Retrier) spent(first time.Time, class Class, a Answer) *Outage {
 	return r.outage
 }
 
-func (r *Retrier) owns(webhook string) bool {
+// owns reports whether the release has an admission webhook or API.
+func (r *Retrier) owns(name string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return webhook != "" && r.own[webhook]
+	return name != "" && r.own[name]
 }
 
 func earliest(a, b time.Time) time.Time {
