@@ -141,7 +141,8 @@ type skipped struct {
 	list []release.Object
 }
 
-// add adds an object under the kind of its manifest.
+// add adds an object under the kind of its manifest, once. Of an object that has a namespace only by
+// default, the namespace may be unknown.
 func (s *skipped) add(info *resource.Info, gvk apischema.GroupVersionKind) {
 	if s == nil {
 		return
@@ -149,7 +150,14 @@ func (s *skipped) add(info *resource.Info, gvk apischema.GroupVersionKind) {
 	o := release.Object{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Namespace: info.Namespace, Name: info.Name}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !slices.Contains(s.list, o) {
+	known := slices.ContainsFunc(s.list, func(k release.Object) bool {
+		namespace := k.Namespace
+		if k.Namespace = o.Namespace; namespace != "" && o.Namespace != "" {
+			k.Namespace = namespace
+		}
+		return k == o
+	})
+	if !known {
 		s.list = append(s.list, o)
 	}
 }

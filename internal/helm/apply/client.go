@@ -176,8 +176,12 @@ func (c *Client) DeletionErrors() error { return c.deletion.err() }
 func (c *Client) IsReachable() error { return nil }
 
 // Create applies the objects of an install, and creates those of hooks. If a hook exists from
-// another action, that is an error: it must not be taken for the new one.
+// another action, that is an error: it must not be taken for the new one. A hook whose kind is gone
+// has no objects.
 func (c *Client) Create(list kube.ResourceList) (*kube.Result, error) {
+	if len(list) == 0 {
+		return &kube.Result{}, nil
+	}
 	if c.builds.areHooks(list) {
 		return c.createHook(list)
 	}
@@ -259,20 +263,20 @@ func (c *Client) update(original, target kube.ResourceList, clientSide func(orig
 	var result *kube.Result
 	var err error
 	if c.method.ServerSide {
-		if result, err = c.serverSide.applyAll(original, target); err == nil {
-			result.Deleted = c.deletion.prune(original.Difference(target))
-		}
+		result, err = c.serverSide.applyAll(original, target)
 	} else {
 		if c.method.Migrate {
 			if err := migrateToClient(original, target); err != nil {
 				return &kube.Result{}, err
 			}
 		}
-		if result, err = clientSide(original); err == nil {
+		// Helm would not find objects whose version has ceased to be served, and leave them.
+		if result, err = clientSide(original.Intersect(target)); err == nil {
 			c.keepResults(target)
 		}
 	}
 	if err == nil {
+		result.Deleted = append(result.Deleted, c.deletion.prune(original.Difference(target))...)
 		result.Deleted = append(result.Deleted, c.Leftovers.prune(leftovers)...)
 	}
 	return result, err
