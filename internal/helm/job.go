@@ -6,7 +6,6 @@ package helm
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -290,5 +289,5 @@ func (r *run) beginRevision(rls *helmrelease.Release) {
 	r.client.Preflight.EndLookups()
 	r.client.Leftovers.BeforeRevision(rls.Version)
 	r.findings.addRevisions(rls)
-	r.job.retrier.Own(slices.Concat(r.client.Webhooks(), r.client.APIs()))
+	r.job.retrier.Own(r.client.Own())
 }

@@ -115,7 +115,7 @@ func (r *Runner) Objects(ctx context.Context, getter genericclioptions.RESTClien
 	if err != nil {
 		err = redact.New(q.Secrets).Error(fmt.Errorf("objects of revision %d of release %s: %w", q.Version, rls.Name, err))
 	}
-	return list, client.Skipped(), err
+	return list, client.Skipped.List(), err
 }
 
 // Inventory returns the objects of a stored revision, hooks excluded, and those in the crds folders

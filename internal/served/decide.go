@@ -51,8 +51,8 @@ type Version struct {
 // CRD is a CustomResourceDefinition that the API server does not serve.
 type CRD struct{ Name, Kind string }
 
-// Verdict is the decision about a kind.
-type Verdict struct {
+// Decision is the decision about a kind.
+type Decision struct {
 	State State
 	// Kind is the group, version and kind under which the kind is served; empty if it is not.
 	Kind schema.GroupVersionKind
@@ -62,11 +62,11 @@ type Verdict struct {
 
 // Decide returns the state of a kind. Groups must contain the discovery of all GroupsOf the kind. A
 // kind is gone only if the discovery of these groups is complete and has it in no version.
-func Decide(gvk schema.GroupVersionKind, groups map[string]Group) Verdict {
+func Decide(gvk schema.GroupVersionKind, groups map[string]Group) Decision {
 	for _, name := range GroupsOf(gvk.GroupKind()) {
 		group, known := groups[name]
 		if !known {
-			return Verdict{Failure: fmt.Sprintf("API group %s has not been discovered", name)}
+			return Decision{Failure: fmt.Sprintf("API group %s has not been discovered", name)}
 		}
 		if v := group.decide(schema.GroupVersionKind{Group: name, Version: gvk.Version, Kind: gvk.Kind}); v.State != Gone {
 			if v.State == Served && name != gvk.Group {
@@ -75,37 +75,37 @@ func Decide(gvk schema.GroupVersionKind, groups map[string]Group) Verdict {
 			return v
 		}
 	}
-	return Verdict{State: Gone}
+	return Decision{State: Gone}
 }
 
 // decide returns the state of a kind in its group.
-func (g Group) decide(gvk schema.GroupVersionKind) Verdict {
+func (g Group) decide(gvk schema.GroupVersionKind) Decision {
 	if g.Failure != "" {
-		return Verdict{Failure: g.Failure}
+		return Decision{Failure: g.Failure}
 	}
 	failure := ""
 	for _, v := range g.order(gvk.Version) {
 		switch {
 		case v.Failure != "" && v.Name == gvk.Version:
 			// Another version must not be taken for this one.
-			return Verdict{Failure: v.Failure}
+			return Decision{Failure: v.Failure}
 		case v.Failure != "":
 			failure = v.Failure
 		case slices.Contains(v.Kinds, gvk.Kind) && v.Name == gvk.Version:
-			return Verdict{State: Served, Kind: gvk}
+			return Decision{State: Served, Kind: gvk}
 		case slices.Contains(v.Kinds, gvk.Kind):
-			return Verdict{State: Moved, Kind: gvk.GroupKind().WithVersion(v.Name)}
+			return Decision{State: Moved, Kind: gvk.GroupKind().WithVersion(v.Name)}
 		}
 	}
 	if failure != "" {
-		return Verdict{Failure: failure}
+		return Decision{Failure: failure}
 	}
 	for _, crd := range g.CRDs {
 		if crd.Kind == gvk.Kind {
-			return Verdict{Failure: fmt.Sprintf("CustomResourceDefinition %s exists, but is not served", crd.Name)}
+			return Decision{Failure: fmt.Sprintf("CustomResourceDefinition %s exists, but is not served", crd.Name)}
 		}
 	}
-	return Verdict{State: Gone}
+	return Decision{State: Gone}
 }
 
 // order returns the versions in the order in which the kind is looked for: the requested one, the

@@ -24,98 +24,98 @@ func TestDecide(t *testing.T) {
 	for name, tc := range map[string]struct {
 		gvk    schema.GroupVersionKind
 		groups map[string]Group
-		want   Verdict
+		want   Decision
 	}{
 		"Served": {
 			widget, map[string]Group{"example.com": {Versions: []Version{{Name: "v1", Kinds: []string{"Gadget", "Widget"}}}}},
-			Verdict{State: Served, Kind: widget},
+			Decision{State: Served, Kind: widget},
 		},
 		"ServedBesideFailure": {
 			widget, map[string]Group{"example.com": {Versions: []Version{{Name: "v2", Failure: "503"}, {Name: "v1", Kinds: []string{"Widget"}}}}},
-			Verdict{State: Served, Kind: widget},
+			Decision{State: Served, Kind: widget},
 		},
 		"ServedBesidePreferred": {
 			widget, map[string]Group{"example.com": {Preferred: "v2", Versions: []Version{{Name: "v2", Kinds: []string{"Widget"}}, {Name: "v1", Kinds: []string{"Widget"}}}}},
-			Verdict{State: Served, Kind: widget},
+			Decision{State: Served, Kind: widget},
 		},
 		"OtherVersion": {
 			cronJob, map[string]Group{"batch": {Versions: []Version{{Name: "v1", Kinds: []string{"CronJob", "Job"}}}}},
-			Verdict{State: Moved, Kind: kind("batch", "v1", "CronJob")},
+			Decision{State: Moved, Kind: kind("batch", "v1", "CronJob")},
 		},
 		"OlderVersion": {
 			kind("batch", "v1", "CronJob"), map[string]Group{"batch": {Preferred: "v1", Versions: []Version{{Name: "v1", Kinds: []string{"Job"}}, {Name: "v1beta1", Kinds: []string{"CronJob"}}}}},
-			Verdict{State: Moved, Kind: cronJob},
+			Decision{State: Moved, Kind: cronJob},
 		},
 		"PreferredVersion": {
 			widget, map[string]Group{"example.com": {Preferred: "v3", Versions: []Version{{Name: "v2", Kinds: []string{"Widget"}}, {Name: "v3", Kinds: []string{"Widget"}}}}},
-			Verdict{State: Moved, Kind: kind("example.com", "v3", "Widget")},
+			Decision{State: Moved, Kind: kind("example.com", "v3", "Widget")},
 		},
 		"ServersOrder": {
 			widget, map[string]Group{"example.com": {Preferred: "v4", Versions: []Version{{Name: "v4"}, {Name: "v3", Kinds: []string{"Widget"}}, {Name: "v2", Kinds: []string{"Widget"}}}}},
-			Verdict{State: Moved, Kind: kind("example.com", "v3", "Widget")},
+			Decision{State: Moved, Kind: kind("example.com", "v3", "Widget")},
 		},
 		"OtherGroup": {
 			ingress, map[string]Group{"extensions": {}, "networking.k8s.io": networking(Version{Name: "v1", Kinds: []string{"Ingress"}})},
-			Verdict{State: Moved, Kind: kind("networking.k8s.io", "v1", "Ingress")},
+			Decision{State: Moved, Kind: kind("networking.k8s.io", "v1", "Ingress")},
 		},
 		"OtherGroupSameVersion": {
 			ingress, map[string]Group{"extensions": {}, "networking.k8s.io": networking(Version{Name: "v1beta1", Kinds: []string{"Ingress"}})},
-			Verdict{State: Moved, Kind: kind("networking.k8s.io", "v1beta1", "Ingress")},
+			Decision{State: Moved, Kind: kind("networking.k8s.io", "v1beta1", "Ingress")},
 		},
 		"OwnGroupFirst": {
 			ingress, map[string]Group{
 				"extensions":        {Versions: []Version{{Name: "v1beta1", Kinds: []string{"Ingress"}}}},
 				"networking.k8s.io": networking(Version{Name: "v1", Kinds: []string{"Ingress"}}),
 			},
-			Verdict{State: Served, Kind: ingress},
+			Decision{State: Served, Kind: ingress},
 		},
 		"OtherGroupFails": {
 			ingress, map[string]Group{"extensions": {}, "networking.k8s.io": {Failure: "503"}},
-			Verdict{Failure: "503"},
+			Decision{Failure: "503"},
 		},
 		"OwnGroupFails": {
 			ingress, map[string]Group{"extensions": {Failure: "503"}, "networking.k8s.io": networking(Version{Name: "v1", Kinds: []string{"Ingress"}})},
-			Verdict{Failure: "503"},
+			Decision{Failure: "503"},
 		},
 		"OtherGroupUnread": {
 			ingress, map[string]Group{"extensions": {}},
-			Verdict{Failure: "API group networking.k8s.io has not been discovered"},
+			Decision{Failure: "API group networking.k8s.io has not been discovered"},
 		},
 		"NoSuccessor": {
 			kind("policy", "v1beta1", "PodSecurityPolicy"), map[string]Group{"policy": {Versions: []Version{{Name: "v1", Kinds: []string{"PodDisruptionBudget"}}}}},
-			Verdict{State: Gone},
+			Decision{State: Gone},
 		},
 		"SuccessorIsGoneToo": {
 			kind("extensions", "v1beta1", "PodSecurityPolicy"), map[string]Group{"extensions": {}, "policy": {Versions: []Version{{Name: "v1", Kinds: []string{"PodDisruptionBudget"}}}}},
-			Verdict{State: Gone},
+			Decision{State: Gone},
 		},
-		"NoGroup":        {widget, map[string]Group{"example.com": {}}, Verdict{State: Gone}},
-		"OtherKindsOnly": {widget, map[string]Group{"example.com": {Versions: []Version{{Name: "v1", Kinds: []string{"Gadget"}}}}}, Verdict{State: Gone}},
-		"NothingRead":    {widget, nil, Verdict{Failure: "API group example.com has not been discovered"}},
-		"GroupFails":     {widget, map[string]Group{"example.com": {Failure: "403"}}, Verdict{Failure: "403"}},
+		"NoGroup":        {widget, map[string]Group{"example.com": {}}, Decision{State: Gone}},
+		"OtherKindsOnly": {widget, map[string]Group{"example.com": {Versions: []Version{{Name: "v1", Kinds: []string{"Gadget"}}}}}, Decision{State: Gone}},
+		"NothingRead":    {widget, nil, Decision{Failure: "API group example.com has not been discovered"}},
+		"GroupFails":     {widget, map[string]Group{"example.com": {Failure: "403"}}, Decision{Failure: "403"}},
 		"VersionFails": {
 			widget, map[string]Group{"example.com": {Versions: []Version{{Name: "v1", Failure: "503"}}}},
-			Verdict{Failure: "503"},
+			Decision{Failure: "503"},
 		},
 		"VersionFailsWithSuccessor": {
 			widget, map[string]Group{"example.com": {Versions: []Version{{Name: "v2", Kinds: []string{"Widget"}}, {Name: "v1", Failure: "503"}}}},
-			Verdict{Failure: "503"},
+			Decision{Failure: "503"},
 		},
 		"OtherVersionFails": {
 			widget, map[string]Group{"example.com": {Versions: []Version{{Name: "v1", Kinds: []string{"Gadget"}}, {Name: "v2", Failure: "503"}}}},
-			Verdict{Failure: "503"},
+			Decision{Failure: "503"},
 		},
 		"MovedBesideFailure": {
 			widget, map[string]Group{"example.com": {Versions: []Version{{Name: "v3", Failure: "503"}, {Name: "v2", Kinds: []string{"Widget"}}}}},
-			Verdict{State: Moved, Kind: kind("example.com", "v2", "Widget")},
+			Decision{State: Moved, Kind: kind("example.com", "v2", "Widget")},
 		},
 		"UnservedCRD": {
 			widget, map[string]Group{"example.com": {CRDs: []CRD{{Name: "gadgets.example.com", Kind: "Gadget"}, {Name: "widgets.example.com", Kind: "Widget"}}}},
-			Verdict{Failure: "CustomResourceDefinition widgets.example.com exists, but is not served"},
+			Decision{Failure: "CustomResourceDefinition widgets.example.com exists, but is not served"},
 		},
 		"OtherUnservedCRD": {
 			widget, map[string]Group{"example.com": {CRDs: []CRD{{Name: "gadgets.example.com", Kind: "Gadget"}}}},
-			Verdict{State: Gone},
+			Decision{State: Gone},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -42,7 +42,7 @@ type builder struct {
 	// kinds resolves the kinds in stored manifests. skipped, if set, collects the objects that they
 	// contain and that have no kind any more.
 	kinds   *kinds.Resolver
-	skipped *skipped
+	skipped *Skipped
 
 	mu sync.Mutex
 	// clients have a rate limit each, as the flags of the controller define. Actions do not share

@@ -37,13 +37,12 @@ func (c *Client) Build(reader io.Reader, _ bool) (kube.ResourceList, error) {
 	return list, nil
 }
 
-// Webhooks returns the names of the admission webhooks that the release configures.
-func (c *Client) Webhooks() []string {
-	return webhooksIn(slices.Concat(c.builds.previous, c.builds.last))
+// Own returns the names of the admission webhooks that the release configures, and of the APIs that
+// its APIServices register, as "<group>/<version>".
+func (c *Client) Own() []string {
+	all := slices.Concat(c.builds.previous, c.builds.last)
+	return slices.Concat(webhooksIn(all), apisIn(all))
 }
-
-// APIs returns the APIs that the APIServices of the release register, as "<group>/<version>".
-func (c *Client) APIs() []string { return apisIn(slices.Concat(c.builds.previous, c.builds.last)) }
 
 // Inventory returns the objects of a manifest and of the crds folders of its chart. It sends no
 // requests that the action has not sent already.
@@ -134,16 +133,16 @@ func align(previous, next kube.ResourceList) {
 	}
 }
 
-// skipped are the objects of stored manifests that the action skips, because the API server does not
+// Skipped are the objects of stored manifests that the action skips, because the API server does not
 // serve their kinds any more. It may be used concurrently. A nil one drops the objects.
-type skipped struct {
+type Skipped struct {
 	mu   sync.Mutex
 	list []release.Object
 }
 
 // add adds an object under the kind of its manifest, once. Of an object that has a namespace only by
 // default, the namespace may be unknown.
-func (s *skipped) add(info *resource.Info, gvk apischema.GroupVersionKind) {
+func (s *Skipped) add(info *resource.Info, gvk apischema.GroupVersionKind) {
 	if s == nil {
 		return
 	}
@@ -162,12 +161,11 @@ func (s *skipped) add(info *resource.Info, gvk apischema.GroupVersionKind) {
 	}
 }
 
-// Skipped returns the objects of stored manifests that the action has skipped, because the API server
-// does not serve their kinds any more.
-func (c *Client) Skipped() []release.Object {
-	c.builder.skipped.mu.Lock()
-	defer c.builder.skipped.mu.Unlock()
-	return slices.Clone(c.builder.skipped.list)
+// List returns the skipped objects.
+func (s *Skipped) List() []release.Object {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.list)
 }
 
 // isMoved reports whether the API server serves the kind of an object in another group or version
@@ -178,12 +176,12 @@ func isMoved(info *resource.Info) bool {
 
 // unmoved returns the objects of a stored manifest that can be sent to the API server. It adds the
 // others to the skipped ones.
-func (c *Client) unmoved(list kube.ResourceList) kube.ResourceList {
+func (s *Skipped) unmoved(list kube.ResourceList) kube.ResourceList {
 	return list.Filter(func(info *resource.Info) bool {
 		if !isMoved(info) {
 			return true
 		}
-		c.builder.skipped.add(info, info.Object.GetObjectKind().GroupVersionKind())
+		s.add(info, info.Object.GetObjectKind().GroupVersionKind())
 		return false
 	})
 }
@@ -193,7 +191,7 @@ func (c *Client) unmoved(list kube.ResourceList) kube.ResourceList {
 // an error together with the objects that could be read.
 func (c *Client) Objects(manifest string, rls release.Target) ([]*resource.Info, error) {
 	list, err := c.builder.build(strings.NewReader(manifest), stored)
-	list = c.unmoved(list)
+	list = c.Skipped.unmoved(list)
 	for _, info := range list {
 		if err := c.builder.origin.label(info); err != nil {
 			return nil, err

@@ -95,8 +95,9 @@ type Client struct {
 	// Preflight checks a new revision. CRDs applies the CRDs of its chart.
 	Preflight *Preflight
 	CRDs      *CRDs
-	// Leftovers deletes objects of failed revisions.
+	// Leftovers deletes objects of failed revisions. Skipped are objects that the action left out.
 	Leftovers *Leftovers
+	Skipped   *Skipped
 
 	// ctx ends waits. The interfaces of Helm pass none.
 	ctx        context.Context //nolint:containedctx // a Client lives as long as one action
@@ -132,9 +133,10 @@ func New(ctx context.Context, o Options) (*Client, error) {
 		Client: helm, Waiter: wait.New(ctx, o.Waits), ctx: ctx, record: o.Record, findings: o.Findings,
 		method: &Method{}, builds: &builds{stored: o.Stored},
 		builder: &builder{
-			getter: o.Getter, namespace: helm.Namespace, origin: o.Origin, kinds: kinds.New(ctx, o.Getter, o.Repeat), skipped: &skipped{},
+			getter: o.Getter, namespace: helm.Namespace, origin: o.Origin, kinds: kinds.New(ctx, o.Getter, o.Repeat), skipped: &Skipped{},
 		},
 	}
+	c.Skipped = c.builder.skipped
 	c.lookups = &lookups{builds: c.builds}
 	c.dryRuns = &dryRuns{ctx: ctx, method: c.method, builds: c.builds}
 	c.ownership = &ownership{
@@ -214,7 +216,7 @@ func (c *Client) createHook(list kube.ResourceList) (*kube.Result, error) {
 	if progress == revision.Finished {
 		return &kube.Result{Created: list}, nil
 	}
-	if list = c.unmoved(list); len(list) == 0 {
+	if list = c.Skipped.unmoved(list); len(list) == 0 {
 		return &kube.Result{}, nil
 	}
 	if err := annotateAttempt(list, c.record.Attempt(), c.record.HookRun()); err != nil {
@@ -340,7 +342,7 @@ func (c *Client) WatchUntilReady(list kube.ResourceList, timeout time.Duration) 
 		if progress == revision.Started {
 			timeout -= c.Waiter.Now().Sub(started)
 		}
-		err = c.Waiter.UntilDone(c.unmoved(list), timeout)
+		err = c.Waiter.UntilDone(c.Skipped.unmoved(list), timeout)
 	}
 	if err != nil {
 		c.findings.HookFailed()

@@ -101,58 +101,58 @@ func (r *Resolver) try(gvk schema.GroupVersionKind, fresh bool) (Resolution, err
 			return Resolution{}, err
 		}
 	}
-	verdict, err := r.discover(gvk)
-	if err == nil && fresh && verdict.State != served.Served {
+	decision, err := r.discover(gvk)
+	if err == nil && fresh && decision.State != served.Served {
 		meta.MaybeResetRESTMapper(mapper)
 	}
-	if err != nil || verdict.State == served.Gone {
-		return Resolution{State: verdict.State}, err
+	if err != nil || decision.State == served.Gone {
+		return Resolution{State: decision.State}, err
 	}
-	mapping, err := mapper.RESTMapping(verdict.Kind.GroupKind(), verdict.Kind.Version)
+	mapping, err := mapper.RESTMapping(decision.Kind.GroupKind(), decision.Kind.Version)
 	if meta.IsNoMatchError(err) {
 		// The API server has changed between the requests.
-		err = &apiretry.UnavailableError{API: verdict.Kind.GroupVersion().String(), Why: err.Error()}
+		err = &apiretry.UnavailableError{API: decision.Kind.GroupVersion().String(), Why: err.Error()}
 	}
-	return Resolution{State: verdict.State, Mapping: mapping}, err
+	return Resolution{State: decision.State, Mapping: mapping}, err
 }
 
 // Successor returns the group and version in which the API server serves a kind that it does not
 // serve in the given version; empty if there is none or this is unknown.
 func (r *Resolver) Successor(gvk schema.GroupVersionKind) schema.GroupVersion {
-	verdict, err := r.discover(gvk)
-	if err != nil || verdict.State != served.Moved {
+	decision, err := r.discover(gvk)
+	if err != nil || decision.State != served.Moved {
 		return schema.GroupVersion{}
 	}
-	return verdict.Kind.GroupVersion()
+	return decision.Kind.GroupVersion()
 }
 
 // discover requests the discovery of the groups of a kind, and returns the decision. It is an error
 // if the state of the kind is unknown.
-func (r *Resolver) discover(gvk schema.GroupVersionKind) (served.Verdict, error) {
+func (r *Resolver) discover(gvk schema.GroupVersionKind) (served.Decision, error) {
 	client, err := r.getter.ToDiscoveryClient()
 	if err != nil {
-		return served.Verdict{}, err
+		return served.Decision{}, err
 	}
 	d := discovery{ctx: r.ctx, api: client.RESTClient()}
 	groups := map[string]served.Group{}
 	for _, name := range served.GroupsOf(gvk.GroupKind()) {
 		if groups[name], err = d.group(name); err != nil {
-			return served.Verdict{}, fmt.Errorf("discovery of API group %s: %w", name, err)
+			return served.Decision{}, fmt.Errorf("discovery of API group %s: %w", name, err)
 		}
 	}
-	verdict := served.Decide(gvk, groups)
-	if verdict.State == served.Gone {
+	decision := served.Decide(gvk, groups)
+	if decision.State == served.Gone {
 		// CRDs are read last: they are rarely needed, and there may be thousands.
 		for name, group := range groups {
 			if group.CRDs, err = d.unserved(name, group); err != nil {
-				return served.Verdict{}, fmt.Errorf("CRDs of API group %s: %w", name, err)
+				return served.Decision{}, fmt.Errorf("CRDs of API group %s: %w", name, err)
 			}
 			groups[name] = group
 		}
-		verdict = served.Decide(gvk, groups)
+		decision = served.Decide(gvk, groups)
 	}
-	if verdict.State == served.Unknown {
-		err = &apiretry.UnavailableError{API: gvk.GroupVersion().String(), Why: verdict.Failure}
+	if decision.State == served.Unknown {
+		err = &apiretry.UnavailableError{API: gvk.GroupVersion().String(), Why: decision.Failure}
 	}
-	return verdict, err
+	return decision, err
 }
