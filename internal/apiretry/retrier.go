@@ -256,7 +256,7 @@ func (r *Retrier) failed(first, now time.Time, class Class, a Answer) (left time
 	if class != Conflict {
 		if r.down.IsZero() || now.Sub(r.failing) > Budget {
 			r.down = now
-			r.options.Log.Info("A request failed and is repeated", "server", r.options.Server, "cause", a.cause())
+			r.options.Log.Info("A request failed and is repeated", "server", r.options.Server, "cause", a.Cause())
 		}
 		r.failing = now
 	}
@@ -291,7 +291,7 @@ func (r *Retrier) spent(first time.Time, class Class, a Answer) *Outage {
 		server = fmt.Sprintf("API %s of %s", part.API, server)
 	}
 	if r.outage == nil {
-		r.outage = &Outage{Server: server, Since: since, Cause: a.cause()}
+		r.outage = &Outage{Server: server, Since: since, Cause: a.Cause()}
 	}
 	r.halt(r.outage)
 	return r.outage

@@ -147,7 +147,7 @@ func (t *transport) unavailable(req *http.Request) *UnavailableError {
 	if code != http.StatusServiceUnavailable {
 		return nil
 	}
-	return &UnavailableError{API: api, Why: Answer{Code: int32(code)}.cause()}
+	return &UnavailableError{API: api, Why: Answer{Code: int32(code)}.Cause()}
 }
 
 // probe sends a GET request to the server of another request, once, and returns the status code of

@@ -69,7 +69,7 @@ func (d discovery) failed(err error) (served.Group, error) {
 // returned.
 func failure(err error) (string, error) {
 	if apiretry.Classify(apiretry.AnswerOf(err)) == apiretry.Transient {
-		return apiretry.Cause(err), nil
+		return apiretry.AnswerOf(err).Cause(), nil
 	}
 	return "", err
 }

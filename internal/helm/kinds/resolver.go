@@ -83,7 +83,7 @@ func unavailable(gvk schema.GroupVersionKind, err error) error {
 	if err == nil || errors.As(err, &outage) || !apiretry.IsTransient(err) {
 		return err
 	}
-	return &apiretry.UnavailableError{API: gvk.GroupVersion().String(), Why: apiretry.Cause(err)}
+	return &apiretry.UnavailableError{API: gvk.GroupVersion().String(), Why: apiretry.AnswerOf(err).Cause()}
 }
 
 // try resolves a kind once. It is an error if discovery is incomplete.
