@@ -63,7 +63,8 @@ func mayImport() map[string][]string {
 		"events":                            {},
 		"helm":                              {"apiretry", "bounded", "cancel", "cel", "chart", "helm/apply", "helm/preview", "helm/redact", "helm/revision", "helm/storage", "helm/wait", "hookjob", "release", "render", "render/remote", "values", "worker"},
 		"helm/apitest":                      {},
-		"helm/apply":                        {"apiretry", "bounded", "helm/revision", "helm/storage", "helm/wait", "release"},
+		"helm/apply":                        {"apiretry", "bounded", "helm/kinds", "helm/revision", "helm/storage", "helm/wait", "release", "served"},
+		"helm/kinds":                        {"apiretry", "served"},
 		"helm/preview":                      {"bounded", "render/postrender", "values"},
 		"helm/redact":                       {"bounded", "diagnosis", "release"},
 		"helm/revision":                     {"helm/storage", "release"},
@@ -84,6 +85,7 @@ func mayImport() map[string][]string {
 		"render/postrender":                 {"bounded"},
 		"render/remote":                     {"bounded", "worker", "worker/wire"},
 		"scenario":                          {"diagnosis", "release", "status"},
+		"served":                            {},
 		"status":                            {"operation", "release"},
 		"values":                            {"bounded"},
 		"watch":                             {},
@@ -106,6 +108,7 @@ func pure() map[string][]string {
 		// equality compares a status with one that was stored.
 		"release":  {"k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/api/equality"},
 		"scenario": {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "release", packages + "status"},
+		"served":   {"k8s.io/apimachinery/pkg"},
 		"status":   {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "operation", packages + "release"},
 	}
 }

@@ -135,6 +135,10 @@ const (
 
 	// EventReasonObjectsAdopted means that a release has taken over existing objects without owner.
 	EventReasonObjectsAdopted string = "ObjectsAdopted"
+
+	// EventReasonObjectsSkipped means that an action has left out objects of a stored revision,
+	// because the API server does not serve their kinds any more.
+	EventReasonObjectsSkipped string = "ObjectsSkipped"
 )
 
 // Failure codes are the causes of failed actions. They occur in events and metrics, and are stable.

@@ -141,6 +141,15 @@ func NoDryRun(a Answer) bool {
 	return a.Code == http.StatusBadRequest && strings.Contains(a.Message, "dry run")
 }
 
+// NotServed reports whether the API server does not know the path of a request: it does not serve the
+// group and version of the object, or not any more. Such an answer is no Status of the API server, as
+// the answer about a missing object is.
+func NotServed(err error) bool {
+	a := AnswerOf(err)
+	return a.Code == http.StatusNotFound &&
+		slices.ContainsFunc(a.Causes, func(c metav1.StatusCause) bool { return c.Type == metav1.CauseTypeUnexpectedServerResponse })
+}
+
 // leaderChanged reports whether a request met a change of etcd's leader.
 func leaderChanged(a Answer) bool {
 	return strings.Contains(a.Message, "etcdserver: leader changed") || strings.Contains(a.Message, "raft proposal dropped")
@@ -169,6 +178,13 @@ func (a Answer) webhook() string {
 	return ""
 }
 
+// part returns the part of the API server that does not answer; nil if that is unknown.
+func (a Answer) part() *UnavailableError {
+	var part *UnavailableError
+	errors.As(a.Err, &part)
+	return part
+}
+
 // classifyError classifies a request without an answer. Repeating the request changes neither an
 // unverified certificate, which is a wrong configuration, nor an answer that is too large.
 func classifyError(err error) Class {
@@ -177,6 +193,7 @@ func classifyError(err error) Class {
 		unverified *tls.CertificateVerificationError
 		request    *url.Error
 		lost       *lostError
+		part       *UnavailableError
 		tooLarge   *TooLargeError
 	)
 	switch {
@@ -184,7 +201,7 @@ func classifyError(err error) Class {
 		return Final
 	case errors.As(err, &unverified), errors.As(err, &tooLarge):
 		return Answered
-	case errors.As(err, &request), errors.As(err, &lost):
+	case errors.As(err, &request), errors.As(err, &lost), errors.As(err, &part):
 		return Transient
 	}
 	return Answered

@@ -64,8 +64,8 @@ func short(text string) string {
 	return text
 }
 
-// cause returns why a request is repeated. Its text is the same for the same reason.
-func (a Answer) cause() string {
+// Cause returns why a request is repeated. Its text is the same for the same reason.
+func (a Answer) Cause() string {
 	switch {
 	case a.Err != nil:
 		return Cause(a.Err)

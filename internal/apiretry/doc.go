@@ -18,5 +18,5 @@
 //	faults.go     which servers could not be reached, and whether they answer again
 //	cause.go      why a request was not answered
 //	answer.go     classifies the answers of API servers (pure)
-//	errors.go     Outage, and the error of a request without an answer
+//	errors.go     Outage, UnavailableError, and the error of a request without an answer
 package apiretry

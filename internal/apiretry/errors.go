@@ -41,6 +41,23 @@ func OutageOf(err error) *Outage {
 	return o
 }
 
+// UnavailableError is the error of a part of an API server that does not answer, while the server
+// itself does: an API of another server that it forwards requests to, or discovery.
+type UnavailableError struct {
+	// API names the part, such as "metrics.k8s.io/v1beta1".
+	API string
+	// Why is the reason. Its text is the same for the same reason.
+	Why string
+}
+
+// Error implements error.
+func (e *UnavailableError) Error() string {
+	return fmt.Sprintf("API %s is unavailable: %s", e.API, e.Why)
+}
+
+// Cause returns the reason.
+func (e *UnavailableError) Cause() string { return e.Why }
+
 // lostError wraps the error of a transport: the request has no answer.
 type lostError struct{ err error }
 

@@ -88,6 +88,9 @@ func (r *Retrier) mayBeGranted(a Answer, now time.Time) bool {
 // fromNoServer reports whether a request has not reached an API server: it has no answer, or that of
 // a proxy. The API server itself answers 429 if it is busy, and 500 if a webhook or etcd fails.
 func (a Answer) fromNoServer() bool {
+	if a.part() != nil {
+		return false
+	}
 	switch a.Code {
 	case 0, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true

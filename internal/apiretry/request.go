@@ -25,6 +25,9 @@ type request struct {
 	resume    func()
 	// serverReady reports whether the API server is ready; nil if that is unknown.
 	serverReady func() bool
+	// unavailable returns the API of the request if the API server cannot serve any of it; nil if it
+	// can, or that is unknown.
+	unavailable func() *UnavailableError
 }
 
 // end acquires the slot of the action again.
@@ -72,15 +75,7 @@ func (q *request) again(ctx context.Context, a Answer) (bool, *Outage) {
 	}
 	left, lasting := r.failed(q.first, now, class, a)
 	if left <= 0 {
-		if lasting {
-			return false, nil
-		}
-		if class == Transient && a.Code >= http.StatusInternalServerError && q.serverReady != nil && q.serverReady() {
-			// The request is sent once more: the outage may just be over.
-			r.succeeded(r.options.Now())
-			return true, nil
-		}
-		return false, r.spent(q.first, class, a)
+		return q.spent(class, a, lasting)
 	}
 	return q.sleep(ctx, min(q.next(a.RetryAfter), left), over), nil
 }
@@ -92,6 +87,26 @@ func (q *request) reached(server bool) {
 		q.pause = 0
 	}
 	q.away = !server
+}
+
+// spent returns the result of again when the budget is spent. An answer of a server that is ready
+// stands, unless the API of the request is unavailable.
+func (q *request) spent(class Class, a Answer, lasting bool) (bool, *Outage) {
+	r := q.retrier
+	if !lasting && (class != Transient || a.Code < http.StatusInternalServerError || q.serverReady == nil || !q.serverReady()) {
+		return false, r.spent(q.first, class, a)
+	}
+	if a.Code == http.StatusServiceUnavailable && q.unavailable != nil {
+		if part := q.unavailable(); part != nil && !r.owns(part.API) {
+			return false, r.spent(q.first, class, Answer{Err: part})
+		}
+	}
+	if lasting {
+		return false, nil
+	}
+	// The request is sent once more: the outage may just be over.
+	r.succeeded(r.options.Now())
+	return true, nil
 }
 
 // next returns how long to wait: an exponential back-off with jitter, and at least Retry-After.

@@ -86,7 +86,7 @@ type Retrier struct {
 	down, failing, answered time.Time
 	outage                  *Outage
 	ended                   bool
-	// own are the admission webhooks that the release configures.
+	// own are the admission webhooks that the release configures, and the APIs that it serves.
 	own map[string]bool
 }
 
@@ -188,9 +188,10 @@ func (r *Retrier) ReleaseSlot() (resume func()) {
 	return r.slot.free()
 }
 
-// OwnWebhooks sets the names of the admission webhooks that the release itself configures. If one
-// of them cannot be reached the action fails, so that remediation can roll it back.
-func (r *Retrier) OwnWebhooks(names []string) {
+// Own sets the names of the admission webhooks that the release itself configures, and of the APIs
+// that its APIServices register, as "<group>/<version>". If one of them cannot be reached the action
+// fails, so that remediation can roll it back.
+func (r *Retrier) Own(names []string) {
 	if r == nil {
 		return
 	}
@@ -255,7 +256,7 @@ func (r *Retrier) failed(first, now time.Time, class Class, a Answer) (left time
 	if class != Conflict {
 		if r.down.IsZero() || now.Sub(r.failing) > Budget {
 			r.down = now
-			r.options.Log.Info("A request failed and is repeated", "server", r.options.Server, "cause", a.cause())
+			r.options.Log.Info("A request failed and is repeated", "server", r.options.Server, "cause", a.Cause())
 		}
 		r.failing = now
 	}
@@ -286,17 +287,21 @@ func (r *Retrier) spent(first time.Time, class Class, a Answer) *Outage {
 	if class == WebhookUnreachable {
 		server = fmt.Sprintf("admission webhook %q of %s", a.webhook(), server)
 	}
+	if part := a.part(); part != nil {
+		server = fmt.Sprintf("API %s of %s", part.API, server)
+	}
 	if r.outage == nil {
-		r.outage = &Outage{Server: server, Since: since, Cause: a.cause()}
+		r.outage = &Outage{Server: server, Since: since, Cause: a.Cause()}
 	}
 	r.halt(r.outage)
 	return r.outage
 }
 
-func (r *Retrier) owns(webhook string) bool {
+// owns reports whether the release has an admission webhook or API.
+func (r *Retrier) owns(name string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return webhook != "" && r.own[webhook]
+	return name != "" && r.own[name]
 }
 
 func earliest(a, b time.Time) time.Time {

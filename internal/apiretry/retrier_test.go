@@ -255,7 +255,7 @@ func TestWebhook(t *testing.T) {
 		}
 		r = New(t.Context(), Options{Now: time.Now})
 		defer r.End()
-		r.OwnWebhooks([]string{"w.example.com"})
+		r.Own([]string{"w.example.com"})
 		next := failing(forever, down)
 		if got, err := send(t, r, next, http.MethodPatch, "/api"); got != 500 || err != nil || next.sent != 1 {
 			t.Errorf("own webhook: %d, %v after %d requests", got, err, next.sent)

@@ -62,6 +62,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	q := t.retrier.begin()
 	q.serverReady = func() bool { return t.ready(req) }
+	q.unavailable = func() *UnavailableError { return t.unavailable(req) }
 	defer q.end()
 	// unsure is true once a request may have been carried out although it failed.
 	unsure := false
@@ -130,21 +131,43 @@ func repeatable(req *http.Request, a Answer) bool {
 // is, an error that the request always gets is about that request.
 func (t *transport) ready(req *http.Request) bool {
 	prefix, _, found := strings.Cut(req.URL.Path, "/api")
-	if !found {
-		return false
+	return found && t.probe(req, prefix+"/readyz") == http.StatusOK
+}
+
+// unavailable returns the API of a request if the API server answers requests for its discovery
+// with 503 too: another server serves the API, and cannot be reached. Otherwise it returns nil.
+func (t *transport) unavailable(req *http.Request) *UnavailableError {
+	prefix, path, found := strings.Cut(req.URL.Path, "/apis/")
+	parts := strings.Split(path, "/")
+	if !found || len(parts) < 2 {
+		return nil
 	}
+	api := parts[0] + "/" + parts[1]
+	code := t.probe(req, prefix+"/apis/"+api)
+	if code != http.StatusServiceUnavailable {
+		return nil
+	}
+	return &UnavailableError{API: api, Why: Answer{Code: int32(code)}.Cause()}
+}
+
+// probe sends a GET request to the server of another request, once, and returns the status code of
+// the answer; 0 without an answer.
+func (t *transport) probe(req *http.Request, path string) int {
 	ctx, cancel := context.WithTimeout(req.Context(), probeTimeout)
 	defer cancel()
 	at := *req.URL
-	at.Path, at.RawPath, at.RawQuery = prefix+"/readyz", "", ""
+	at.Path, at.RawPath, at.RawQuery = path, "", ""
 	probe, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), http.NoBody)
 	if err != nil {
-		return false
+		return 0
 	}
 	probe.Header = req.Header.Clone()
 	probe.Header.Del("Content-Type")
 	resp, err := t.send(probe)
-	return err == nil && resp.StatusCode == http.StatusOK
+	if err != nil {
+		return 0
+	}
+	return resp.StatusCode
 }
 
 // owned removes Retry-After, on which client-go would repeat the request itself.

@@ -5,6 +5,7 @@ package drift
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -56,9 +57,10 @@ type Request struct {
 	// concurrent use.
 	Redact func(string) string
 	// Objects returns the objects of the revision as they are applied, in the order in which they
-	// are applied. It may return a part of them together with an error about the rest. It is called
-	// only if an object has to be compared.
-	Objects func(ctx context.Context) ([]*resource.Info, error)
+	// are applied. It may return a part of them together with an error about the rest. Skipped are
+	// those whose kinds the API server does not serve any more. It is called only if an object has
+	// to be compared.
+	Objects func(ctx context.Context) (list []*resource.Info, skipped []release.Object, err error)
 	// Watch, if set, is called with the resources of the objects before any of them is compared.
 	Watch func([]schema.GroupVersionResource)
 	// Changed returns whether an object has changed since the given UID and resourceVersion.
@@ -90,6 +92,9 @@ type releaseState struct {
 	// sorted them. If complete is false, the revision may have more objects.
 	objects  []*objectState
 	complete bool
+	// unserved are the objects of the revision whose kinds the API server does not serve any more.
+	// The revision is not complete then: the API server may serve them again.
+	unserved []release.Object
 	limit    correctionLimit
 }
 
@@ -139,12 +144,13 @@ func (d *Detector) Detect(ctx context.Context, request Request) (*release.Drift,
 	m := d.stateOf(request.Release, request.Revision)
 	var all error
 	if stale := m.stale(request, d.now()); len(stale) > 0 || !m.complete {
-		infos, err := request.Objects(ctx)
+		infos, unserved, err := request.Objects(ctx)
 		if err != nil && len(infos) == 0 {
 			return nil, err
 		}
 		all = err
-		m.arrange(infos, err == nil)
+		m.arrange(infos, err == nil && len(unserved) == 0)
+		m.unserved = unserved
 		if request.Watch != nil {
 			request.Watch(m.resources())
 		}
@@ -163,7 +169,7 @@ func (d *Detector) stateOf(key types.NamespacedName, revision string) *releaseSt
 	}
 	if m.revision != revision {
 		// The correction limit survives a new revision.
-		m.revision, m.objects, m.complete = revision, nil, false
+		m.revision, m.objects, m.complete, m.unserved = revision, nil, false, nil
 	}
 	return m
 }
@@ -327,10 +333,10 @@ func (k *objectState) refresh(ctx context.Context, info *resource.Info, request 
 	}
 }
 
-// failed stores the reason why an object could not be compared. After a concurrent write, the same
-// requests may succeed.
+// failed stores the reason why an object could not be compared. The same requests may succeed after a
+// concurrent write, and when the cached discovery is fresh again.
 func (k *objectState) failed(s server, err error) {
-	k.err, k.transient = s.explain(err), apiretry.IsTransient(err) || apierrors.IsConflict(err)
+	k.err, k.transient = s.explain(err), apiretry.IsTransient(err) || apierrors.IsConflict(err) || apiretry.NotServed(err)
 }
 
 // refused compares an object whose dry run the API server rejected. If the comparison finds
@@ -358,7 +364,7 @@ func (k *objectState) compare(info *resource.Info, c Case) {
 
 // drift returns the stored results of all objects as one Drift.
 func (m *releaseState) drift(all error, now time.Time) *release.Drift {
-	d := &release.Drift{Pause: m.limit.wait(now)}
+	d := &release.Drift{Pause: m.limit.wait(now), Excluded: slices.Clone(m.unserved)}
 	var changed []release.DriftedObject
 	for _, k := range m.objects {
 		switch {

@@ -41,7 +41,7 @@ func (r *Recorder) Applied(info *resource.Info, sent, answer *unstructured.Unstr
 func (d *Detector) Record(key types.NamespacedName, revision string, r *Recorder, inventory []release.Object) (exact bool) {
 	m := d.stateOf(key, revision)
 	now := d.now()
-	m.objects, m.complete = nil, len(inventory) > 0
+	m.objects, m.unserved, m.complete = nil, nil, len(inventory) > 0
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	recorded := make(map[release.Object]bool, len(r.objects))

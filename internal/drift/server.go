@@ -28,14 +28,15 @@ type server struct {
 	redact redact
 }
 
-// get returns the live object, nil if it does not exist.
+// get returns the live object, nil if it does not exist. An object whose kind is not served is an
+// error: it may exist in another version.
 func (s server) get() (*unstructured.Unstructured, error) {
 	object, err := s.info.Client.Get().
 		NamespaceIfScoped(s.info.Namespace, s.info.Namespaced()).
 		Resource(s.info.Mapping.Resource.Resource).
 		Name(s.info.Name).
 		Do(s.ctx).Get()
-	if apierrors.IsNotFound(err) {
+	if apierrors.IsNotFound(err) && !apiretry.NotServed(err) {
 		return nil, nil //nolint:nilnil // see above
 	}
 	if err != nil {

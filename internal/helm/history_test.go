@@ -140,8 +140,8 @@ func TestReadOnce(t *testing.T) {
 	}
 	look := func() {
 		t.Helper()
-		infos, err := w.runner.Objects(t.Context(), w.conn, readRequest(1))
-		if err != nil || len(infos) != 1 || infos[0].Name != "app" {
+		infos, skipped, err := w.runner.Objects(t.Context(), w.conn, readRequest(1))
+		if err != nil || len(infos) != 1 || len(skipped) != 0 || infos[0].Name != "app" {
 			t.Errorf("objects %v, error %v", infos, err)
 		}
 		listed, err := w.runner.Inventory(t.Context(), w.conn, readRequest(1))

@@ -109,6 +109,21 @@ func (j *Job) attempt() release.Attempt {
 	return release.Attempt{}
 }
 
+// storedManifests returns which manifests the action builds that are stored ones.
+func (j *Job) storedManifests() apply.StoredManifests {
+	switch j.Action.(type) {
+	case release.Upgrade:
+		return apply.SecondStored
+	case release.Rollback:
+		return apply.FirstStored
+	case release.Uninstall, release.Recheck:
+		return apply.AllStored
+	case release.Install, release.Test, release.Unlock, release.CorrectDrift,
+		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
+	}
+	return apply.NoneStored
+}
+
 // failureLabel returns the label of a revision that fails because the job is interrupted or
 // outdated. A job that unlocks labels a revision whose process died. Neither counts as a failure.
 func (j *Job) failureLabel(ctx context.Context) func() string {
@@ -224,6 +239,7 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 	run.client, err = apply.New(ctx, apply.Options{
 		Getter: getter, Log: run.logs.Printf, Target: job.target(), UID: job.Desired.UID, Origin: job.Origin, Waits: waits,
 		Reservations: &r.reservations, OwnerCandidates: job.OwnerCandidates, Record: run.record(), Findings: run.findings, Applied: job.Applied,
+		Stored: job.storedManifests(), Repeat: job.retrier.Do,
 		FailedSince: func(before int) (storage.Manifest, []storage.FailedRevision, error) {
 			return storage.FailedSince(run.store, before)
 		},
@@ -273,5 +289,5 @@ func (r *run) beginRevision(rls *helmrelease.Release) {
 	r.client.Preflight.EndLookups()
 	r.client.Leftovers.BeforeRevision(rls.Version)
 	r.findings.addRevisions(rls)
-	r.job.retrier.OwnWebhooks(r.client.Webhooks())
+	r.job.retrier.Own(r.client.Own())
 }

@@ -133,6 +133,7 @@ func (r *run) report(out *release.Outcome, err error) {
 		out.Inventory, unlisted = r.client.Inventory(manifest)
 		out.Unlisted = r.redact.Error(unlisted)
 	}
+	out.Skipped = r.client.Skipped.List()
 	out.Diagnosis = r.redact.Diagnosis(r.findings.diagnosis(err, r.client.Waiter.Diagnosis()))
 	conflicts, adopted := r.client.Ownership()
 	if len(out.Revisions) > 0 {

@@ -77,6 +77,7 @@ func (r *Runner) read(ctx context.Context, getter genericclioptions.RESTClientGe
 	client, err := apply.New(ctx, apply.Options{
 		Getter: getter, Log: redact.NewLog(logr.FromContextOrDiscard(ctx), r.now, redactor).Printf, Target: q.Target, Origin: q.Origin,
 		Waits: waits, Reservations: &r.reservations, Record: record{Driver: store, hooks: &revision.Hooks{}}, Findings: f,
+		Stored: apply.AllStored,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -103,17 +104,18 @@ func (r *Runner) Health(ctx context.Context, getter genericclioptions.RESTClient
 }
 
 // Objects returns the objects of a stored revision, hooks excluded, in the order and in the form in
-// which they are applied. It returns an error together with the objects that could be read.
-func (r *Runner) Objects(ctx context.Context, getter genericclioptions.RESTClientGetter, q ReadRequest) ([]*resource.Info, error) {
+// which they are applied. Skipped are those that the API server would not accept, because it does not
+// serve their kinds any more. It returns an error together with the objects that could be read.
+func (r *Runner) Objects(ctx context.Context, getter genericclioptions.RESTClientGetter, q ReadRequest) (list []*resource.Info, skipped []release.Object, err error) {
 	client, rls, err := r.read(ctx, getter, q)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	list, err := client.Objects(rls.Manifest, release.Target{Name: rls.Name, Namespace: rls.Namespace})
+	list, err = client.Objects(rls.Manifest, release.Target{Name: rls.Name, Namespace: rls.Namespace})
 	if err != nil {
 		err = redact.New(q.Secrets).Error(fmt.Errorf("objects of revision %d of release %s: %w", q.Version, rls.Name, err))
 	}
-	return list, err
+	return list, client.Skipped.List(), err
 }
 
 // Inventory returns the objects of a stored revision, hooks excluded, and those in the crds folders

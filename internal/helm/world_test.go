@@ -15,6 +15,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	helmrelease "helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/releaseutil"
 	"helm.sh/helm/v3/pkg/storage/driver"
 	"k8s.io/client-go/kubernetes"
 
@@ -92,7 +93,7 @@ func (w *world) chart(version string, files map[string]string) chart.Artifact {
 	return chart.Artifact{URL: "http://charts/" + version, Digest: digest.FromBytes(w.archive).String()}
 }
 
-// stored returns the revisions of prod/app as Helm reads them.
+// stored returns the revisions of prod/app as Helm reads them, oldest first.
 func (w *world) stored() []*helmrelease.Release {
 	w.t.Helper()
 	clients, err := kubernetes.NewForConfig(w.Config())
@@ -103,6 +104,7 @@ func (w *world) stored() []*helmrelease.Release {
 	if err != nil && !errors.Is(err, driver.ErrReleaseNotFound) {
 		w.t.Fatal(err)
 	}
+	releaseutil.SortByRevision(all)
 	return all
 }
 

@@ -195,7 +195,8 @@ type Drift struct {
 	// Ceded are fields that other managers set through the scale subresource. They are reported and
 	// never corrected.
 	Ceded []DriftedObject
-	// Excluded are the objects whose annotations exclude them from drift detection.
+	// Excluded are the objects that are not compared: their annotations exclude them, or the API
+	// server does not serve their kinds any more.
 	Excluded []Object
 	// Errors are the objects that could not be compared, each with its error.
 	Errors []ObjectError

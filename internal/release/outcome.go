@@ -62,6 +62,9 @@ type Outcome struct {
 	Owners []Target
 	// Adopted lists objects without an owner that the release owns now, each with the reason.
 	Adopted []string
+	// Skipped lists objects of stored revisions that were left out, because the API server does not
+	// serve their kinds any more.
+	Skipped []Object
 	// Exact is true if the live objects have all applied fields, according to the API server's
 	// responses.
 	Exact bool

@@ -138,6 +138,9 @@ func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 	if len(o.Adopted) > 0 {
 		r.Events = append(r.Events, normal(helmv2.EventReasonObjectsAdopted, adoptedMessage(o), desiredMetadata(o.Desired)))
 	}
+	if len(o.Skipped) > 0 && !o.EndedEarly() {
+		r.Events = append(r.Events, warning(helmv2.EventReasonObjectsSkipped, skippedMessage(o), desiredMetadata(o.Desired)))
+	}
 	if o.Outdated {
 		message := fmt.Sprintf("The wait for readiness after the %s was cancelled, because the desired state has changed", release.Name(o.Action))
 		r.Events = append(r.Events, normal(helmv2.ReasonHealthCheckCanceled, message, desiredMetadata(o.Desired)))

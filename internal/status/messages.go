@@ -5,6 +5,7 @@ package status
 
 import (
 	"fmt"
+	"path"
 	"strings"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -75,6 +76,22 @@ func awaitOwnersMessage(action helmv2.ReleaseAction, want release.Desired, err e
 // adopted.
 func adoptedMessage(o release.Outcome) string {
 	return fmt.Sprintf("Helm %s adopted existing objects: %s", release.Name(o.Action), strings.Join(o.Adopted, ", "))
+}
+
+// maxSkipped is the maximum number of skipped objects in a message. The others are counted.
+const maxSkipped = 20
+
+// skippedMessage returns the message about objects whose kinds are not served any more.
+func skippedMessage(o release.Outcome) string {
+	names := make([]string, 0, maxSkipped)
+	for _, s := range o.Skipped[:min(len(o.Skipped), maxSkipped)] {
+		names = append(names, fmt.Sprintf("%s (%s)", objectName(s), path.Join(s.Group, s.Version)))
+	}
+	message := fmt.Sprintf("Helm %s skipped objects of kinds that the API server does not serve any more: %s", release.Name(o.Action), strings.Join(names, ", "))
+	if more := len(o.Skipped) - len(names); more > 0 {
+		message += fmt.Sprintf(" and %d more", more)
+	}
+	return message
 }
 
 // storedFailureMessage returns the message of a failure from Helm's description of the revision,

@@ -26,6 +26,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/drift"
+	"github.com/pintle-dev/pintle/internal/release"
 )
 
 const (
@@ -486,9 +487,10 @@ func TestDriftCorrectsWhatItSaw(t *testing.T) {
 	}
 	look := drift.Request{
 		Release: client.ObjectKey{Namespace: w.namespace, Name: "app"},
-		Objects: func(context.Context) ([]*resource.Info, error) {
+		Objects: func(context.Context) ([]*resource.Info, []release.Object, error) {
 			text := strings.NewReader(manifest("left") + "---\n" + manifest("changed") + "---\n" + manifest("gone"))
-			return resource.NewBuilder(way).Unstructured().Stream(text, "manifest").Flatten().Do().Infos()
+			all, err := resource.NewBuilder(way).Unstructured().Stream(text, "manifest").Flatten().Do().Infos()
+			return all, nil, err
 		},
 		Changed: func(schema.GroupVersionResource, string, string, string, string) drift.Change { return drift.Unknown },
 	}

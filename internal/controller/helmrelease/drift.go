@@ -139,7 +139,7 @@ func (c *comparer) request(rec reconciliation, newest *release.Revision) (drift.
 		Rules:    rules,
 		Override: c.overriddenManagers,
 		Redact:   redactor(rec.want),
-		Objects: func(ctx context.Context) ([]*resource.Info, error) {
+		Objects: func(ctx context.Context) ([]*resource.Info, []release.Object, error) {
 			return c.helm.Objects(ctx, rec.conn, c.readRequest(rec, newest.Version))
 		},
 		Watch: func(kinds []schema.GroupVersionResource) { c.followKinds(rec.key(), rec.conn, kinds) },

@@ -77,7 +77,7 @@ type helmReader interface {
 	Health(ctx context.Context, getter genericclioptions.RESTClientGetter, q helm.ReadRequest) (release.Health, error)
 	Inventory(ctx context.Context, getter genericclioptions.RESTClientGetter, q helm.ReadRequest) ([]release.Object, error)
 	Preserved(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, stored []release.Revision, values map[string]any) (string, error)
-	Objects(ctx context.Context, getter genericclioptions.RESTClientGetter, q helm.ReadRequest) ([]*resource.Info, error)
+	Objects(ctx context.Context, getter genericclioptions.RESTClientGetter, q helm.ReadRequest) (list []*resource.Info, skipped []release.Object, err error)
 }
 
 // helmRenderer renders the chart of a revision again, and returns whether that is necessary.

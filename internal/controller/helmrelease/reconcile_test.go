@@ -138,8 +138,8 @@ func (s *stub) Inventory(_ context.Context, _ genericclioptions.RESTClientGetter
 	return []release.Object{{Kind: "ConfigMap", Version: "v1", Name: "listed"}}, nil
 }
 
-func (s *stub) Objects(context.Context, genericclioptions.RESTClientGetter, helm.ReadRequest) ([]*resource.Info, error) {
-	return nil, nil
+func (s *stub) Objects(context.Context, genericclioptions.RESTClientGetter, helm.ReadRequest) ([]*resource.Info, []release.Object, error) {
+	return nil, nil, nil
 }
 
 func (s *stub) Rerender(context.Context, genericclioptions.RESTClientGetter, helm.Job, int) (release.RenderResult, error) {

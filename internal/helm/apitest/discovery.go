@@ -5,6 +5,8 @@ package apitest
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -12,9 +14,6 @@ const discovered = `{"kind":"APIResourceList","groupVersion":"%s","resources":[%
 
 // resources are the default resources, by group and version.
 func resources() map[string][]string {
-	entry := func(name, kind string, namespaced bool) string {
-		return fmt.Sprintf(`{"name":%q,"kind":%q,"namespaced":%t,"verbs":["get","create","update","patch","delete","list"]}`, name, kind, namespaced)
-	}
 	return map[string][]string{
 		"v1":                   {entry("configmaps", "ConfigMap", true), entry("secrets", "Secret", true), entry("namespaces", "Namespace", false), entry("pods", "Pod", true), entry("services", "Service", true), entry("serviceaccounts", "ServiceAccount", true)},
 		"apps/v1":              {entry("deployments", "Deployment", true)},
@@ -41,18 +40,50 @@ func discovery(path string, known map[string][]string) (string, bool) {
 		return `{"kind":"APIVersions","versions":["v1"]}`, true
 	}
 	if path == "/apis" {
-		var groups []string
-		for gv := range known {
-			if group, version, ok := strings.Cut(gv, "/"); ok {
-				v := fmt.Sprintf(`{"groupVersion":%q,"version":%q}`, gv, version)
-				groups = append(groups, fmt.Sprintf(`{"name":%q,"versions":[%s],"preferredVersion":%s}`, group, v, v))
-			}
+		var all []string
+		for _, group := range groups(known) {
+			all = append(all, group)
 		}
-		return `{"kind":"APIGroupList","apiVersion":"v1","groups":[` + strings.Join(groups, ",") + `]}`, true
+		return `{"kind":"APIGroupList","apiVersion":"v1","groups":[` + strings.Join(all, ",") + `]}`, true
+	}
+	if group, ok := groups(known)[strings.TrimPrefix(path, "/apis/")]; ok {
+		return group, true
 	}
 	gv := strings.TrimPrefix(strings.TrimPrefix(path, "/apis/"), "/api/")
 	list, ok := known[gv]
 	return fmt.Sprintf(discovered, gv, strings.Join(list, ",")), ok
+}
+
+// groups returns the discovery of the API groups, by name. The last version is the preferred one.
+func groups(known map[string][]string) map[string]string {
+	versions, all := map[string][]string{}, map[string]string{}
+	for _, gv := range slices.Sorted(maps.Keys(known)) {
+		if group, version, ok := strings.Cut(gv, "/"); ok {
+			v := fmt.Sprintf(`{"groupVersion":%q,"version":%q}`, gv, version)
+			versions[group] = append(versions[group], v)
+			all[group] = fmt.Sprintf(`{"kind":"APIGroup","apiVersion":"v1","name":%q,"versions":[%s],"preferredVersion":%s}`,
+				group, strings.Join(versions[group], ","), v)
+		}
+	}
+	return all
+}
+
+// isServed reports whether the path of an object is of a group and version that is served.
+func isServed(path string, known map[string][]string) bool {
+	of, ok := strings.CutPrefix(path, "/apis/")
+	parts := strings.Split(of, "/")
+	if !ok || len(parts) < 3 {
+		return true
+	}
+	_, ok = known[parts[0]+"/"+parts[1]]
+	return ok
+}
+
+// Entry returns a resource for Server.Offered.
+func Entry(name, kind string) string { return entry(name, kind, true) }
+
+func entry(name, kind string, namespaced bool) string {
+	return fmt.Sprintf(`{"name":%q,"kind":%q,"namespaced":%t,"verbs":["get","create","update","patch","delete","list"]}`, name, kind, namespaced)
 }
 
 // Discovery returns the answer to a discovery request for the default resources, and whether the

@@ -70,6 +70,11 @@ func (w *Server) serve(rec *httptest.ResponseRecorder, req *http.Request) {
 		return
 	}
 	w.read(req)
+	if !isServed(path, known) {
+		// The API server answers requests for paths that it does not know without a Status.
+		http.NotFound(rec, req)
+		return
+	}
 	switch req.Method {
 	case http.MethodGet:
 		w.get(rec, req, path)
@@ -141,7 +146,7 @@ func (w *Server) get(rec *httptest.ResponseRecorder, req *http.Request, path str
 		})
 		return
 	}
-	if !strings.HasSuffix(path, "/secrets") {
+	if !strings.HasSuffix(path, "/secrets") && !strings.HasSuffix(path, "/customresourcedefinitions") {
 		fail(rec, http.StatusNotFound, "NotFound")
 		return
 	}

@@ -10,8 +10,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
-	"strings"
 	"sync"
 
 	"helm.sh/helm/v3/pkg/kube"
@@ -29,7 +27,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/pintle-dev/pintle/internal/bounded"
-	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/helm/kinds"
+	"github.com/pintle-dev/pintle/internal/served"
 )
 
 // builder makes objects from manifests as Helm's client does, and with the same errors. It maps
@@ -40,6 +39,10 @@ type builder struct {
 	namespace string
 	// origin is the HelmRelease that parse adds to the labels.
 	origin Origin
+	// kinds resolves the kinds in stored manifests. skipped, if set, collects the objects that they
+	// contain and that have no kind any more.
+	kinds   *kinds.Resolver
+	skipped *Skipped
 
 	mu sync.Mutex
 	// clients have a rate limit each, as the flags of the controller define. Actions do not share
@@ -47,10 +50,22 @@ type builder struct {
 	clients map[apischema.GroupVersion]resource.RESTClient
 }
 
+// side is whether a manifest is stored, or that of a new revision.
+type side bool
+
+const (
+	// wanted manifests are those of new revisions. Each kind must be served in its version.
+	wanted side = false
+	// stored manifests are those of existing revisions. The API server may have ceased to serve a
+	// kind since: objects of a kind that has moved are mapped to its new group and version, and
+	// those of a kind that is gone are skipped.
+	stored side = true
+)
+
 // parse reads manifests and adds the labels of the HelmRelease to the objects. The manifests keep
 // their bytes, so that Helm accepts the same manifests with and without the labels.
-func (b *builder) parse(manifests io.Reader) (kube.ResourceList, error) {
-	list, err := b.build(manifests)
+func (b *builder) parse(manifests io.Reader, of side) (kube.ResourceList, error) {
+	list, err := b.build(manifests, of)
 	if err != nil {
 		return list, err
 	}
@@ -63,12 +78,12 @@ func (b *builder) parse(manifests io.Reader) (kube.ResourceList, error) {
 }
 
 // build reads manifests. It returns an error together with the objects that could be read.
-func (b *builder) build(manifests io.Reader) (kube.ResourceList, error) {
+func (b *builder) build(manifests io.Reader, of side) (kube.ResourceList, error) {
 	mapper, err := b.getter.ToRESTMapper()
 	if err != nil {
 		return nil, err
 	}
-	one := &building{builder: b, mapper: mapper, known: map[apischema.GroupVersionKind]mapped{}, list: kube.ResourceList{}}
+	one := &building{builder: b, side: of, mapper: mapper, known: map[apischema.GroupVersionKind]mapped{}, list: kube.ResourceList{}}
 	text, err := io.ReadAll(manifests)
 	if err != nil {
 		return nil, err
@@ -114,23 +129,11 @@ func checkDocuments(text []byte) error {
 	}
 }
 
-// Objects returns the objects of a stored manifest in the form in which they are applied. It
-// returns an error together with the objects that could be read.
-func (c *Client) Objects(manifest string, rls release.Target) ([]*resource.Info, error) {
-	list, err := c.builder.build(strings.NewReader(manifest))
-	for _, info := range list {
-		if err := c.builder.origin.label(info); err != nil {
-			return nil, err
-		}
-		setOwner(info, rls.Name, rls.Namespace)
-	}
-	return list, err
-}
-
 // building is the state of one build.
 type building struct {
 	*builder
 
+	side   side
 	mapper meta.RESTMapper
 	// known are the answers of the mapper, so that a kind that does not exist is requested once.
 	known map[apischema.GroupVersionKind]mapped
@@ -138,9 +141,13 @@ type building struct {
 	errs  []error
 }
 
+// mapped is what the kind of a manifest is mapped to. Requests use version. An unknown kind has an
+// error, and a hint for users.
 type mapped struct {
 	mapping *meta.RESTMapping
+	version apischema.GroupVersion
 	err     error
+	hint    string
 }
 
 func (b *building) fail(err error) { b.errs = append(b.errs, err) }
@@ -152,9 +159,16 @@ func (b *building) add(raw []byte) error {
 		return fmt.Errorf("unable to decode \"\": %w", err)
 	}
 	info := newInfo(object)
+	if b.side == stored && meta.IsListType(object) {
+		// The list may have a version that its items do not have.
+		return b.addItems(info)
+	}
 	switch err = b.locate(info, *gvk); {
+	case errors.Is(err, errGone):
+		b.skipped.add(info, *gvk)
+		return nil
 	case meta.IsNoMatchError(err):
-		return fmt.Errorf("resource mapping not found for name: %q namespace: %q from \"\": %w\nensure CRDs are installed first", info.Name, info.Namespace, err)
+		return fmt.Errorf("resource mapping not found for name: %q namespace: %q from \"\": %w\n%s", info.Name, info.Namespace, err, b.known[*gvk].hint)
 	case err != nil:
 		return fmt.Errorf("unable to recognize \"\": %w", err)
 	case meta.IsListType(object):
@@ -179,7 +193,12 @@ func (b *building) addItems(list *resource.Info) error {
 			continue
 		}
 		info := newInfo(object)
-		if err := b.locate(info, gvks[0]); err != nil {
+		err = b.locate(info, gvks[0])
+		if errors.Is(err, errGone) {
+			b.skipped.add(info, gvks[0])
+			continue
+		}
+		if err != nil {
 			errs = append(errs, fmt.Errorf("unable to recognize %w", err))
 			continue
 		}
@@ -224,17 +243,69 @@ func (b *building) finish(info *resource.Info) {
 func (b *building) locate(info *resource.Info, gvk apischema.GroupVersionKind) error {
 	known, ok := b.known[gvk]
 	if !ok {
-		known.mapping, known.err = b.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+		known = b.mappingOf(gvk)
 		b.known[gvk] = known
 	}
 	if known.err != nil {
 		return known.err
 	}
-	client, err := b.client(gvk.GroupVersion())
+	client, err := b.client(known.version)
 	if err != nil {
 		return fmt.Errorf("unable to connect to a server to handle %q: %w", known.mapping.Resource, err)
 	}
 	info.Mapping, info.Client = known.mapping, client
+	return nil
+}
+
+// errGone is the error of a kind in a stored manifest that the API server does not serve any more.
+var errGone = errors.New("the API server does not serve the kind")
+
+// mappingOf maps a kind.
+func (b *building) mappingOf(gvk apischema.GroupVersionKind) mapped {
+	m := mapped{version: gvk.GroupVersion()}
+	if b.side == wanted {
+		if m.mapping, m.err = b.mapper.RESTMapping(gvk.GroupKind(), gvk.Version); meta.IsNoMatchError(m.err) {
+			m.hint = b.hint(gvk)
+		}
+		return m
+	}
+	found, err := b.kinds.Resolve(gvk)
+	m.mapping, m.err = found.Mapping, err
+	switch {
+	case err != nil:
+	case found.State == served.Gone:
+		m.err = errGone
+	case found.State == served.Moved:
+		m.version = found.Mapping.GroupVersionKind.GroupVersion()
+	}
+	return m
+}
+
+// hint returns what makes a manifest valid whose kind the API server does not serve.
+func (b *building) hint(gvk apischema.GroupVersionKind) string {
+	if to := b.kinds.Successor(gvk); !to.Empty() {
+		return fmt.Sprintf("the API server serves %s in %s, so the manifest must have that apiVersion", gvk.Kind, to)
+	}
+	return "ensure CRDs are installed first"
+}
+
+// remap changes the mapping of an object to the group and version in which the API server serves
+// its kind. It returns errGone if the kind is gone.
+func (b *builder) remap(info *resource.Info) error {
+	gvk := info.Mapping.GroupVersionKind
+	found, err := b.kinds.Rediscover(gvk)
+	switch {
+	case err != nil:
+		return err
+	case found.State == served.Gone:
+		b.skipped.add(info, gvk)
+		return errGone
+	}
+	client, err := b.client(found.Mapping.GroupVersionKind.GroupVersion())
+	if err != nil {
+		return err
+	}
+	info.Mapping, info.Client = found.Mapping, client
 	return nil
 }
 
@@ -303,34 +374,4 @@ func decodeObject(raw []byte) (runtime.Object, *apischema.GroupVersionKind, erro
 	}
 	var check metadataOnlyObject
 	return object, gvk, utiljson.Unmarshal(raw, &check)
-}
-
-// builds are the objects that Build returned during an action.
-type builds struct {
-	// last is the result of the last call, previous that of the call before. Helm builds the
-	// objects of the previous revision first, and then those of the new one.
-	last, previous kube.ResourceList
-	// changed are the objects of last that are not in previous, or in another form.
-	changed kube.ResourceList
-	// byManifest are all results. Helm changes the objects, but not their identity.
-	byManifest map[string]kube.ResourceList
-	// revision are the objects of the new revision, without hooks.
-	revision kube.ResourceList
-}
-
-// add stores the result of a call. Helm changes the objects afterwards, so they are compared here.
-func (b *builds) add(manifest string, list kube.ResourceList) {
-	if b.byManifest == nil {
-		b.byManifest = map[string]kube.ResourceList{}
-	}
-	b.byManifest[manifest] = list
-	b.previous, b.last, b.changed = b.last, list, changed(list, b.last)
-}
-
-// added returns the objects that the previous revision does not contain.
-func (b *builds) added() kube.ResourceList { return b.last.Difference(b.previous) }
-
-// areHooks reports whether a list contains hooks, and not objects of the revision.
-func (b *builds) areHooks(list kube.ResourceList) bool {
-	return len(list) > 0 && !slices.Contains(b.revision, list[0])
 }

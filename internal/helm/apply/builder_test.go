@@ -21,6 +21,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/helm/apitest"
+	"github.com/pintle-dev/pintle/internal/helm/kinds"
 )
 
 // built has the fields of an object that are compared.
@@ -130,11 +131,23 @@ func TestBuildAsHelm(t *testing.T) {
 			theirs := kube.New(w.conn)
 			theirs.Namespace = "prod"
 			want, wantErr := theirs.Build(strings.NewReader(manifest), false)
-			got, err := (&builder{getter: w.conn, namespace: "prod"}).build(strings.NewReader(manifest))
+			b := &builder{getter: w.conn, namespace: "prod", kinds: kinds.New(t.Context(), w.conn, nil)}
+			got, err := b.build(strings.NewReader(manifest), wanted)
 			if diff := cmp.Diff(summary(t, want), summary(t, got)); diff != "" {
 				t.Errorf("objects (-Helm +ours):\n%s", diff)
 			}
-			if fmt.Sprint(wantErr) != fmt.Sprint(err) {
+			if wantErr == nil {
+				existing, err := b.build(strings.NewReader(manifest), stored)
+				if diff := cmp.Diff(summary(t, want), summary(t, existing)); diff != "" || err != nil {
+					t.Errorf("objects of a stored manifest (-Helm +ours): %v\n%s", err, diff)
+				}
+			}
+			// Helm has no hint at another version.
+			text := fmt.Sprint(err)
+			if name == "UnknownVersion" {
+				text = strings.Replace(text, "the API server serves Deployment in apps/v1, so the manifest must have that apiVersion", "ensure CRDs are installed first", 1)
+			}
+			if fmt.Sprint(wantErr) != text {
 				t.Errorf("error\n%v\nHelm has\n%v", err, wantErr)
 			}
 			if (want == nil) != (got == nil) || meta.IsNoMatchError(wantErr) && !meta.IsNoMatchError(err) {
@@ -149,7 +162,7 @@ func TestBuildAsHelm(t *testing.T) {
 func TestBuildLimits(t *testing.T) {
 	w := newWorld(t)
 	text := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\na: &x " + strings.Repeat("x", 1_000_000) + "\nb: [" + strings.Repeat("*x,", 100) + "]\n"
-	_, err := (&builder{getter: w.conn, namespace: "prod"}).build(strings.NewReader(text))
+	_, err := (&builder{getter: w.conn, namespace: "prod"}).build(strings.NewReader(text), wanted)
 	if err == nil || err.Error() != "error parsing : the content has more than 67108864 bytes after the expansion of its aliases" {
 		t.Error(err)
 	}
@@ -170,8 +183,8 @@ func TestBuildReadsKindsOnce(t *testing.T) {
 	for n := range 20 {
 		fmt.Fprintf(&manifest, "---\napiVersion: example.com/v1\nkind: Thing\nmetadata: {name: t%d}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c%d}\n", n, n)
 	}
-	b := &builder{getter: w.conn, namespace: "prod"}
-	list, err := b.build(strings.NewReader(manifest.String()))
+	b := &builder{getter: w.conn, namespace: "prod", kinds: kinds.New(t.Context(), w.conn, nil)}
+	list, err := b.build(strings.NewReader(manifest.String()), wanted)
 	if err == nil || len(list) != 20 {
 		t.Fatalf("%d objects, %v", len(list), err)
 	}
@@ -200,7 +213,7 @@ func TestJobsDoNotShareALimit(t *testing.T) {
 	}
 	limits := map[any]bool{}
 	for range 3 {
-		list, err := (&builder{getter: w.conn}).build(strings.NewReader("apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n"))
+		list, err := (&builder{getter: w.conn}).build(strings.NewReader("apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n"), wanted)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -315,7 +328,7 @@ func BenchmarkBuild(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			// One per job, so that its clients count.
-			if _, err := (&builder{getter: w.conn, namespace: "prod"}).build(strings.NewReader(benchManifest)); err != nil {
+			if _, err := (&builder{getter: w.conn, namespace: "prod"}).build(strings.NewReader(benchManifest), wanted); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -4,12 +4,8 @@
 package apply
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
-	"slices"
-	"strings"
 	"time"
 
 	"helm.sh/helm/v3/pkg/kube"
@@ -20,6 +16,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
 
+	"github.com/pintle-dev/pintle/internal/helm/kinds"
 	"github.com/pintle-dev/pintle/internal/helm/revision"
 	"github.com/pintle-dev/pintle/internal/helm/wait"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -40,6 +37,10 @@ type Options struct {
 	// OwnerCandidates, if set, finds the HelmReleases of other releases.
 	OwnerCandidates OwnerCandidates
 	Record          Record
+	// Stored is which calls of Build get stored manifests. Repeat, if set, repeats incomplete
+	// discovery of their kinds.
+	Stored StoredManifests
+	Repeat func(ctx context.Context, do func() error) error
 	// FailedSince returns the deployed revision and those that failed after it; see
 	// storage.FailedSince. It is needed for actions that change objects.
 	FailedSince FailedSince
@@ -94,8 +95,9 @@ type Client struct {
 	// Preflight checks a new revision. CRDs applies the CRDs of its chart.
 	Preflight *Preflight
 	CRDs      *CRDs
-	// Leftovers deletes objects of failed revisions.
+	// Leftovers deletes objects of failed revisions. Skipped are objects that the action left out.
 	Leftovers *Leftovers
+	Skipped   *Skipped
 
 	// ctx ends waits. The interfaces of Helm pass none.
 	ctx        context.Context //nolint:containedctx // a Client lives as long as one action
@@ -129,14 +131,17 @@ func New(ctx context.Context, o Options) (*Client, error) {
 	o.Waits.Clients, o.Waits.Log = helm.Factory.KubernetesClientSet, o.Log
 	c := &Client{
 		Client: helm, Waiter: wait.New(ctx, o.Waits), ctx: ctx, record: o.Record, findings: o.Findings,
-		method: &Method{}, builds: &builds{},
-		builder: &builder{getter: o.Getter, namespace: helm.Namespace, origin: o.Origin},
+		method: &Method{}, builds: &builds{stored: o.Stored},
+		builder: &builder{
+			getter: o.Getter, namespace: helm.Namespace, origin: o.Origin, kinds: kinds.New(ctx, o.Getter, o.Repeat), skipped: &Skipped{},
+		},
 	}
+	c.Skipped = c.builder.skipped
 	c.lookups = &lookups{builds: c.builds}
 	c.dryRuns = &dryRuns{ctx: ctx, method: c.method, builds: c.builds}
 	c.ownership = &ownership{
 		ctx: ctx, log: o.Log, us: o.Target, origin: o.Origin, lookups: c.lookups, dryRuns: c.dryRuns,
-		owners:       &owners{getter: o.Getter, candidates: o.OwnerCandidates},
+		owners:       &owners{getter: o.Getter, kinds: c.builder.kinds, candidates: o.OwnerCandidates},
 		reservations: o.Reservations, holder: reserver{host: config.Host, uid: o.UID, target: o.Target},
 	}
 	c.serverSide = &serverSide{
@@ -148,7 +153,7 @@ func New(ctx context.Context, o Options) (*Client, error) {
 		ctx: ctx, log: o.Log, builds: c.builds, crds: c.CRDs, lookups: c.lookups, dryRuns: c.dryRuns, ownership: c.ownership,
 		refused: o.Findings.Refused,
 	}
-	c.deletion = &deletion{helm: helm, log: o.Log, waiter: c.Waiter, ownership: c.ownership}
+	c.deletion = &deletion{helm: helm, log: o.Log, waiter: c.Waiter, ownership: c.ownership, remap: c.builder.remap}
 	c.Leftovers = &Leftovers{ctx: ctx, log: o.Log, us: o.Target, failedSince: o.FailedSince, builder: c.builder, deletion: c.deletion}
 	return c, nil
 }
@@ -166,54 +171,23 @@ func (c *Client) Ownership() (conflicts []release.Target, adopted []string) {
 	return c.ownership.conflicts, c.ownership.adopted
 }
 
-// Webhooks returns the names of the admission webhooks that the release configures.
-func (c *Client) Webhooks() []string {
-	return webhooksIn(slices.Concat(c.builds.previous, c.builds.last))
-}
-
-// Inventory returns the objects of a manifest and of the crds folders of its chart. It sends no
-// requests that the action has not sent already.
-func (c *Client) Inventory(manifest string) ([]release.Object, error) {
-	list, known := c.builds.byManifest[manifest]
-	if !known {
-		var err error
-		if list, err = c.builder.build(strings.NewReader(manifest)); err != nil {
-			return nil, err
-		}
-	}
-	return describe(slices.Concat(list, c.CRDs.list)), nil
-}
-
 // DeletionErrors returns the errors of single objects in an uninstall.
 func (c *Client) DeletionErrors() error { return c.deletion.err() }
 
 // IsReachable sends no request. Later requests fail if the API server is not reachable.
 func (c *Client) IsReachable() error { return nil }
 
-// Build parses manifests and adds the labels of the HelmRelease to every object. It does not
-// validate the objects: Preflight does. In an uninstall, it adds the leftovers of failed revisions.
-func (c *Client) Build(reader io.Reader, _ bool) (kube.ResourceList, error) {
-	text, err := io.ReadAll(reader)
-	if err != nil {
-		return nil, err
-	}
-	list, err := c.builder.parse(bytes.NewReader(text))
-	if err != nil {
-		return list, err
-	}
-	list = c.Leftovers.uninstall(string(text), list)
-	c.lookups.prepare(list)
-	c.builds.add(string(text), list)
-	return list, nil
-}
-
 // Create applies the objects of an install, and creates those of hooks. If a hook exists from
-// another action, that is an error: it must not be taken for the new one.
+// another action, that is an error: it must not be taken for the new one. A hook whose kind is gone
+// has no objects.
 func (c *Client) Create(list kube.ResourceList) (*kube.Result, error) {
+	if len(list) == 0 {
+		return &kube.Result{}, nil
+	}
 	if c.builds.areHooks(list) {
 		return c.createHook(list)
 	}
-	if !c.method.ServerSide || len(list) == 0 {
+	if !c.method.ServerSide {
 		return c.create(list)
 	}
 	c.Log("applying %d resource(s)", len(list))
@@ -241,6 +215,9 @@ func (c *Client) createHook(list kube.ResourceList) (*kube.Result, error) {
 	progress, _ := c.record.HookProgress()
 	if progress == revision.Finished {
 		return &kube.Result{Created: list}, nil
+	}
+	if list = c.Skipped.unmoved(list); len(list) == 0 {
+		return &kube.Result{}, nil
 	}
 	if err := annotateAttempt(list, c.record.Attempt(), c.record.HookRun()); err != nil {
 		return nil, err
@@ -288,20 +265,20 @@ func (c *Client) update(original, target kube.ResourceList, clientSide func(orig
 	var result *kube.Result
 	var err error
 	if c.method.ServerSide {
-		if result, err = c.serverSide.applyAll(original, target); err == nil {
-			result.Deleted = c.deletion.prune(original.Difference(target))
-		}
+		result, err = c.serverSide.applyAll(original, target)
 	} else {
 		if c.method.Migrate {
 			if err := migrateToClient(original, target); err != nil {
 				return &kube.Result{}, err
 			}
 		}
-		if result, err = clientSide(original); err == nil {
+		// Helm would not find objects whose version has ceased to be served, and leave them.
+		if result, err = clientSide(original.Intersect(target)); err == nil {
 			c.keepResults(target)
 		}
 	}
 	if err == nil {
+		result.Deleted = append(result.Deleted, c.deletion.prune(original.Difference(target))...)
 		result.Deleted = append(result.Deleted, c.Leftovers.prune(leftovers)...)
 	}
 	return result, err
@@ -317,7 +294,7 @@ func (c *Client) keepResults(list kube.ResourceList) {
 // Delete deletes objects. The cluster deletes their dependents in the background. A hook that an
 // earlier process has started is not deleted before Helm has run it.
 func (c *Client) Delete(list kube.ResourceList) (*kube.Result, []error) {
-	if c.keepsHook(list) {
+	if len(list) == 0 || c.keepsHook(list) {
 		return &kube.Result{Deleted: list}, nil
 	}
 	return c.deletion.deleteAll(list, metav1.DeletePropagationBackground)
@@ -365,7 +342,7 @@ func (c *Client) WatchUntilReady(list kube.ResourceList, timeout time.Duration) 
 		if progress == revision.Started {
 			timeout -= c.Waiter.Now().Sub(started)
 		}
-		err = c.Waiter.UntilDone(list, timeout)
+		err = c.Waiter.UntilDone(c.Skipped.unmoved(list), timeout)
 	}
 	if err != nil {
 		c.findings.HookFailed()

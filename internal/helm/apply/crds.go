@@ -56,7 +56,7 @@ type CRDs struct {
 // Read reads the objects in the crds folders of a chart.
 func (c *CRDs) Read(files []helmchart.CRD) error {
 	for _, file := range files {
-		list, err := c.builder.parse(bytes.NewReader(file.File.Data))
+		list, err := c.builder.parse(bytes.NewReader(file.File.Data), wanted)
 		if err != nil {
 			return fmt.Errorf("CRDs in %s: %w", file.Filename, err)
 		}
@@ -69,7 +69,7 @@ func (c *CRDs) Read(files []helmchart.CRD) error {
 // deletes no CRD, and ignores other objects in the folders.
 func (c *CRDs) Apply(files []helmchart.CRD, plan CRDPlan) error {
 	for _, file := range files {
-		list, err := c.builder.parse(bytes.NewReader(file.File.Data))
+		list, err := c.builder.parse(bytes.NewReader(file.File.Data), wanted)
 		if err != nil && plan.Policy == helmv2.CRDsSkip {
 			c.log("CRDs in %s, which are skipped: %s", file.Filename, err)
 			continue

@@ -5,14 +5,17 @@ package apply
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 
 	"helm.sh/helm/v3/pkg/kube"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/util/retry"
 
+	"github.com/pintle-dev/pintle/internal/apiretry"
 	"github.com/pintle-dev/pintle/internal/helm/wait"
 )
 
@@ -22,10 +25,14 @@ type deletion struct {
 	log       func(format string, args ...any)
 	waiter    *wait.Waiter
 	ownership *ownership
+	// remap maps an object whose kind has ceased to be served in its version.
+	remap func(info *resource.Info) error
 
 	mu sync.Mutex
 	// errs are the errors of an uninstall.
 	errs []error
+	// undefined are the kinds and APIs whose CRDs and APIServices the action deletes.
+	undefined map[string]bool
 }
 
 // uninstall deletes objects and keeps the errors. Helm replaces them by the name of the release.
@@ -66,16 +73,61 @@ func (d *deletion) deleteAll(list kube.ResourceList, policy metav1.DeletionPropa
 	return result, nil
 }
 
+// delete deletes an object, unless it does not exist. If the API server has ceased to serve its kind
+// in the known version, the object is deleted in the version that is served.
 func (d *deletion) delete(info *resource.Info, policy metav1.DeletionPropagation) error {
-	kind := info.Mapping.GroupVersionKind
-	d.log("Starting delete for %q %s", info.Name, kind.Kind)
+	d.log("Starting delete for %q %s", info.Name, info.Mapping.GroupVersionKind.Kind)
+	d.undefine(info)
+	err := d.send(info, policy)
+	if apiretry.NotServed(err) && !d.isUndefined(info) {
+		if err = d.remap(info); err == nil {
+			err = d.send(info, policy)
+		}
+		if apiretry.NotServed(err) {
+			return fmt.Errorf("%s: its kind is served, but its path is not: %s", wait.ObjectName(info), err) //nolint:errorlint // it must not look like a missing object
+		}
+	}
+	if apierrors.IsNotFound(err) || errors.Is(err, errGone) {
+		d.log("Ignoring delete failure for %q %s: %v", info.Name, info.Mapping.GroupVersionKind, err)
+		d.waiter.Deleted(info, &metav1.Status{})
+		return nil
+	}
+	return err
+}
+
+// undefine records that an object which defines kinds is deleted. The cluster deletes their objects.
+func (d *deletion) undefine(info *resource.Info) {
+	var names []string
+	if object, ok := info.Object.(*unstructured.Unstructured); ok && info.Mapping.GroupVersionKind.Kind == CRDKind {
+		names = append(names, definedKind(object).String())
+	}
+	names = append(names, apisIn(kube.ResourceList{info})...)
+	if len(names) == 0 {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.undefined == nil {
+		d.undefined = map[string]bool{}
+	}
+	for _, name := range names {
+		d.undefined[name] = true
+	}
+}
+
+// isUndefined reports whether the action itself has deleted the definition of an object's kind.
+func (d *deletion) isUndefined(info *resource.Info) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	gvk := info.Mapping.GroupVersionKind
+	return d.undefined[gvk.GroupKind().String()] || d.undefined[gvk.GroupVersion().String()]
+}
+
+// send sends the request that deletes an object.
+func (d *deletion) send(info *resource.Info, policy metav1.DeletionPropagation) error {
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		answer, err := resource.NewHelper(info.Client, info.Mapping).
 			DeleteWithOptions(info.Namespace, info.Name, &metav1.DeleteOptions{PropagationPolicy: &policy})
-		if apierrors.IsNotFound(err) {
-			d.log("Ignoring delete failure for %q %s: %v", info.Name, kind, err)
-			answer, err = &metav1.Status{}, nil
-		}
 		if err == nil {
 			d.waiter.Deleted(info, answer)
 		}
@@ -83,13 +135,24 @@ func (d *deletion) delete(info *resource.Info, policy metav1.DeletionPropagation
 	})
 }
 
+// read reads an object that may be deleted.
+func (d *deletion) read(info *resource.Info) error {
+	err := info.Get()
+	if apiretry.NotServed(err) && !d.isUndefined(info) {
+		if err = d.remap(info); err == nil {
+			err = info.Get()
+		}
+	}
+	return err
+}
+
 // prune deletes objects that the new revision does not contain, and returns the deleted ones. As
 // with Helm, an object that cannot be deleted is logged and stays.
 func (d *deletion) prune(list kube.ResourceList) kube.ResourceList {
 	var deleted kube.ResourceList
 	for _, info := range list {
-		if err := info.Get(); err != nil {
-			if !apierrors.IsNotFound(err) {
+		if err := d.read(info); err != nil {
+			if !apierrors.IsNotFound(err) && !errors.Is(err, errGone) {
 				d.log("%s is not deleted: %s", wait.ObjectName(info), err)
 			}
 			continue

@@ -14,12 +14,12 @@
 //	leftovers.go     objects that only failed revisions created
 //	serverside.go    server-side apply
 //	delete.go        deletion, and pruning of objects that a revision drops
-//	ownership.go     conflicts with other releases, and adoption of objects without an owner
+//	ownership.go     conflicts with other releases and concurrent actions, and adoption of objects
 //	owners.go        reads of other releases: stored revisions and HelmReleases
-//	reservations.go  objects that concurrent actions are about to create
 //	lookups.go       answers to Helm's question whether an object exists
 //	dryrun.go        dry runs, server-side and client-side
 //	migrate.go       migration of managed fields between the apply methods
-//	builder.go       manifests to objects, and the lists of built objects
+//	builds.go        the objects of stored and new manifests, and those that are skipped
+//	builder.go       manifests to objects
 //	objects.go       identity, comparison and encoding of objects, their labels and annotations
 package apply

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/resource"
 
+	"github.com/pintle-dev/pintle/internal/apiretry"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/helm/wait"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -104,7 +105,7 @@ func (l *Leftovers) find(original, next kube.ResourceList) []*leftover {
 	if len(l.failed) == 0 {
 		return nil
 	}
-	deployed, err := l.builder.build(strings.NewReader(l.deployed))
+	deployed, err := l.builder.build(strings.NewReader(l.deployed), stored)
 	if err != nil {
 		l.log("objects of failed revisions are not deleted: the objects of the deployed revision are unknown: %s", err)
 		return nil
@@ -126,10 +127,9 @@ func (l *Leftovers) find(original, next kube.ResourceList) []*leftover {
 	return all
 }
 
-// build returns the objects of a failed revision. Objects of kinds that do not exist any more do
-// not exist either.
+// build returns the objects of a failed revision.
 func (l *Leftovers) build(m storage.Manifest) kube.ResourceList {
-	list, err := l.builder.build(strings.NewReader(m.Text))
+	list, err := l.builder.build(strings.NewReader(m.Text), stored)
 	if err != nil {
 		l.log("some objects of failed revision %d are not deleted: %s", m.Version, err)
 	}
@@ -215,6 +215,11 @@ func (l *Leftovers) readAll(leftovers []*leftover) []lookup {
 	results := make([]lookup, len(infos))
 	each(infos, func(i int, info *resource.Info) error {
 		results[i].object, results[i].err = readMetadata(l.ctx, info)
+		if apiretry.NotServed(results[i].err) {
+			if results[i].err = l.builder.remap(info); results[i].err == nil {
+				results[i].object, results[i].err = readMetadata(l.ctx, info)
+			}
+		}
 		return nil
 	})
 	return results

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -65,21 +66,32 @@ func TestLeftoversFound(t *testing.T) {
 		"New":       {"the new revision has it", failedRecord{deployed: deployed, failed: []storage.FailedRevision{failed(2, "new")}}, nil, nil},
 		"Elsewhere": {"the record is of a release in another namespace", failedRecord{deployed: deployed, failed: []storage.FailedRevision{elsewhere}}, nil, nil},
 		"Unserved":  {"an object of a kind that does not exist does not exist", failedRecord{deployed: deployed, failed: []storage.FailedRevision{unserved}}, nil, []string{found("made", 2, false)}},
-		"Unknown": {"the objects of the deployed revision are unknown", failedRecord{
+		"Gone": {"the deployed revision has an object of a kind that does not exist any more", failedRecord{
 			deployed: storage.Manifest{Namespace: "prod", Version: 1, Text: gone}, failed: []storage.FailedRevision{failed(2, "made")},
+		}, nil, []string{found("made", 2, false)}},
+		"Unknown": {"the objects of the deployed revision are unknown", failedRecord{
+			deployed: storage.Manifest{Namespace: "prod", Version: 1, Text: strings.ReplaceAll(gone, "gone.example.com", "away.example.com")},
+			failed:   []storage.FailedRevision{failed(2, "made")},
 		}, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := newWorld(t).client(t.Context(), func(o *Options) {
+			w := newWorld(t)
+			w.Refuse = func(_, path string) int {
+				if strings.HasPrefix(path, "/apis/away.example.com") {
+					return http.StatusServiceUnavailable
+				}
+				return 0
+			}
+			c := w.client(t.Context(), func(o *Options) {
 				o.FailedSince = func(int) (storage.Manifest, []storage.FailedRevision, error) {
 					return tc.record.deployed, tc.record.failed, tc.record.err
 				}
 			})
-			original, err := c.builder.parse(manifestOf(tc.original...))
+			original, err := c.builder.parse(manifestOf(tc.original...), wanted)
 			if err != nil {
 				t.Fatal(err)
 			}
-			next, err := c.builder.parse(manifestOf("one", "new"))
+			next, err := c.builder.parse(manifestOf("one", "new"), wanted)
 			if err != nil {
 				t.Fatal(err)
 			}

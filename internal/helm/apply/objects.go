@@ -24,7 +24,9 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/apiretry"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/served"
 )
 
 // parallel is the number of concurrent requests about the objects of one action.
@@ -58,14 +60,14 @@ func byKind(list kube.ResourceList) []kube.ResourceList {
 	return batches
 }
 
-// objectKey identifies an object, independent of the version of its API.
+// objectKey identifies an object, independent of the version and former group of its API.
 type objectKey struct {
 	kind            apischema.GroupKind
 	namespace, name string
 }
 
 func keyOf(info *resource.Info) objectKey {
-	return objectKey{kind: info.Mapping.GroupVersionKind.GroupKind(), namespace: info.Namespace, name: info.Name}
+	return objectKey{kind: served.Canonical(info.Mapping.GroupVersionKind.GroupKind()), namespace: info.Namespace, name: info.Name}
 }
 
 // describe returns the objects of a list, each once.
@@ -101,6 +103,21 @@ func webhooksIn(list kube.ResourceList) []string {
 		}
 	}
 	return names
+}
+
+// apisIn returns the APIs that APIServices register, as "<group>/<version>".
+func apisIn(list kube.ResourceList) []string {
+	var apis []string
+	for _, info := range list {
+		object, ok := info.Object.(*unstructured.Unstructured)
+		if !ok || info.Mapping.GroupVersionKind.GroupKind() != (apischema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}) {
+			continue
+		}
+		group, _, _ := unstructured.NestedString(object.Object, "spec", "group")
+		version, _, _ := unstructured.NestedString(object.Object, "spec", "version")
+		apis = append(apis, group+"/"+version)
+	}
+	return apis
 }
 
 // changed returns the objects of list that previous does not contain, or contains in another form.
@@ -233,7 +250,7 @@ func readMetadata(ctx context.Context, info *resource.Info) (runtime.Object, err
 		Name(info.Name).
 		SetHeader("Accept", acceptMetadata).
 		Do(ctx).Get()
-	if apierrors.IsNotFound(err) {
+	if apierrors.IsNotFound(err) && !apiretry.NotServed(err) {
 		return nil, nil //nolint:nilnil // see above
 	}
 	return live, err

@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
+	"github.com/pintle-dev/pintle/internal/helm/kinds"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -25,6 +26,7 @@ type OwnerCandidates func(ctx context.Context, metadata release.OwnershipMetadat
 // Each release is read once in an action, with the identity of the action.
 type owners struct {
 	getter genericclioptions.RESTClientGetter
+	kinds  *kinds.Resolver
 	// candidates, if set, finds the HelmReleases of a release.
 	candidates OwnerCandidates
 
@@ -104,16 +106,12 @@ func (s *owners) read(ctx context.Context, o *owner, key releaseKey, namespace s
 	})
 }
 
-// addObjects adds the objects of a stored revision. Objects of kinds that do not exist any more do
-// not exist either.
+// addObjects adds the objects of a stored revision. Objects of kinds that are gone do not exist.
 func (s *owners) addObjects(o *owner, m storage.Manifest) error {
-	objects := &builder{getter: s.getter, namespace: m.Namespace}
-	list, err := objects.build(strings.NewReader(m.Text))
+	objects := &builder{getter: s.getter, namespace: m.Namespace, kinds: s.kinds}
+	list, err := objects.build(strings.NewReader(m.Text), stored)
 	for _, info := range list {
 		o.objects[keyOf(info)] = true
-	}
-	if err != nil && strings.Contains(err.Error(), "resource mapping not found") {
-		return nil
 	}
 	return err
 }

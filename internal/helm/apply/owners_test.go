@@ -13,6 +13,7 @@ import (
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/pintle-dev/pintle/internal/helm/kinds"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/helm/storage/storagetest"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -73,7 +74,7 @@ func TestOwners(t *testing.T) {
 			candidates := func(context.Context, release.OwnershipMetadata) ([]release.OwnerCandidate, error) {
 				return tc.candidates, tc.fails
 			}
-			s := &owners{getter: w.conn, candidates: candidates}
+			s := &owners{getter: w.conn, kinds: kinds.New(t.Context(), w.conn, nil), candidates: candidates}
 			o := s.get(t.Context(), metadata)
 			one := objectKey{kind: corev1.SchemeGroupVersion.WithKind("ConfigMap").GroupKind(), namespace: "prod", name: "one"}
 			if got := o.facts(one); got != tc.want {

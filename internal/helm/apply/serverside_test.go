@@ -101,11 +101,11 @@ func TestApplyAllGoesOn(t *testing.T) {
 			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name, "namespace": "prod"},
 		})
 	}
-	target, err := c.builder.parse(manifestOf("bad", "there", "new", "worse"))
+	target, err := c.builder.parse(manifestOf("bad", "there", "new", "worse"), wanted)
 	if err != nil {
 		t.Fatal(err)
 	}
-	original, err := c.builder.parse(manifestOf("there", "old"))
+	original, err := c.builder.parse(manifestOf("there", "old"), wanted)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestLogConflicts(t *testing.T) {
 	cause := func(kind metav1.CauseType, who, field string) metav1.StatusCause {
 		return metav1.StatusCause{Type: kind, Message: `conflict with "` + who + `" using v1`, Field: field}
 	}
-	list, err := c.builder.parse(manifestOf("web"))
+	list, err := c.builder.parse(manifestOf("web"), wanted)
 	if err != nil {
 		t.Fatal(err)
 	}

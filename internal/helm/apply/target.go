@@ -70,7 +70,7 @@ func (t *TargetCheck) ReadCRDs(files []helmchart.CRD) error {
 		return nil
 	}
 	for _, file := range files {
-		list, err := t.builder.parse(bytes.NewReader(file.File.Data))
+		list, err := t.builder.parse(bytes.NewReader(file.File.Data), wanted)
 		if err != nil {
 			return fmt.Errorf("CRDs in %s: %w", file.Filename, err)
 		}
@@ -91,7 +91,7 @@ func (t *TargetCheck) Check(ctx context.Context, rls *helmrelease.Release, metho
 	for _, info := range t.newCRDs {
 		e.ship(info.Object)
 	}
-	list, err := t.builder.parse(strings.NewReader(without(rls.Manifest, e.shipped)))
+	list, err := t.builder.parse(strings.NewReader(without(rls.Manifest, e.shipped)), wanted)
 	if err != nil {
 		return Refusal{fmt.Errorf("unable to build kubernetes objects from release manifest: %w", err)}
 	}
