@@ -76,6 +76,7 @@ func (s *sampler) begin() *window {
 }
 
 func (s *sampler) end(w *window) float64 {
+	s.measure() // a window may be shorter than the interval
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.open, w)
@@ -90,15 +91,28 @@ func (s *sampler) peak() (highest float64, count int, err error) {
 }
 
 // treeMiB returns the proportional memory of a process and its children, in MiB. Of memory that
-// processes share, each counts its part. A child may end meanwhile.
+// processes share, each counts its part. A child may end meanwhile. Until a new child executes its
+// program, it runs in the memory of its parent, and the kernel reports all of it for both.
 func treeMiB(pid int) (float64, error) {
 	sum, err := proportionalMiB(pid)
+	own := commandLine(pid)
 	for _, child := range children(pid) {
+		if commandLine(child) == own {
+			continue
+		}
 		if part, errChild := proportionalMiB(child); errChild == nil {
 			sum += part
 		}
 	}
 	return sum, err
+}
+
+func commandLine(pid int) string {
+	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err != nil {
+		return ""
+	}
+	return string(content)
 }
 
 // proportionalMiB reads the memory of a process. If it belongs to another user in effect, since it

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -31,9 +32,9 @@ func (a *arena) oneByOne(ctx context.Context, attacks []corpus.Attack, note func
 func (a *arena) together(ctx context.Context, attacks []corpus.Attack, round string, note func(outcome)) error {
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
-	for _, attack := range attacks {
+	for i, attack := range attacks {
 		group.Go(func() error {
-			o, err := a.duel(ctx, attack, round)
+			o, err := a.duel(ctx, attack, fmt.Sprintf("%s-%d", round, i))
 			if err != nil {
 				return named(attack, err)
 			}

@@ -30,9 +30,12 @@ func Named(name string) (Attack, bool) {
 	return all[i], true
 }
 
-// Sample returns n of the attacks, which the seed chooses.
+// Sample returns n attacks, which the seed chooses. If there are fewer, it repeats them.
 func Sample(all []Attack, n int, seed uint64) []Attack {
 	chosen := slices.Clone(all)
 	rand.New(rand.NewPCG(seed, 1)).Shuffle(len(chosen), func(i, j int) { chosen[i], chosen[j] = chosen[j], chosen[i] })
-	return chosen[:min(n, len(chosen))]
+	for i := 0; len(chosen) < n; i++ {
+		chosen = append(chosen, chosen[i])
+	}
+	return chosen[:n]
 }

@@ -43,7 +43,7 @@ func kubeconfigs() []Attack {
 		return config(name, Kubeconfig(server, cluster, user, ""), says, "is not allowed")
 	}
 	var contexts strings.Builder
-	for i := range 40_000 {
+	for i := range 20_000 {
 		fmt.Fprintf(&contexts, "- {name: c%d, context: {}}\n", i)
 	}
 	const large = "the kubeconfig is too large: the content has more than "
