@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,7 +95,8 @@ func (a *arena) duel(ctx context.Context, attack corpus.Attack, round string) (o
 
 // await waits for the condition.
 func (a *arena) await(ctx context.Context, hr *helmv2.HelmRelease, o *outcome, began time.Time) error {
-	limited, cancel := context.WithTimeout(ctx, conditionLimit)
+	limit := cmp.Or(o.attack.Within, conditionLimit)
+	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	met := a.poll(limited, func() bool {
 		if a.env.Client.Get(limited, client.ObjectKeyFromObject(hr), hr) != nil {
@@ -108,7 +110,7 @@ func (a *arena) await(ctx context.Context, hr *helmv2.HelmRelease, o *outcome, b
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case !met:
-		o.broken = append(o.broken, fmt.Sprintf("no condition within %s: want %s", conditionLimit, o.attack.Outcome))
+		o.broken = append(o.broken, fmt.Sprintf("no condition within %s: want %s", limit, o.attack.Outcome))
 	case o.attack.Dwell > 0:
 		a.dwell(ctx, o.attack.Dwell)
 	}

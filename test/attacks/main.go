@@ -25,6 +25,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/pintle-dev/pintle/test/attacks/corpus"
@@ -93,7 +94,7 @@ func (s settings) attacks() []corpus.Attack {
 		all = corpus.Worst()
 	}
 	if s.only == "" {
-		return all
+		return slices.DeleteFunc(all, func(a corpus.Attack) bool { return a.Gap })
 	}
 	pattern := regexp.MustCompile("^(?:" + s.only + ")$")
 	var selected []corpus.Attack

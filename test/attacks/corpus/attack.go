@@ -49,6 +49,12 @@ type Attack struct {
 	Dwell time.Duration
 	// Outcome is the condition Ready that the release must get.
 	Outcome Outcome
+	// Within is the time within which it must get the condition, 30 s if it is zero. What looks like
+	// an outage is reported after 30 s.
+	Within time.Duration
+	// Gap is true if a promise is known to be broken, which docs/security.md lists. Such an attack
+	// only runs if its name is requested.
+	Gap bool
 }
 
 // ID returns the name in a form that names of objects may have.

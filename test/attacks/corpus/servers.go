@@ -32,24 +32,26 @@ func servers() []Attack {
 		return Attack{Name: "servers/" + name, Server: replacing(on, answer), Edit: Elsewhere, Outcome: outcome}
 	}
 	dwelling := func(a Attack) Attack { a.Dwell = 10 * time.Second; return a }
+	later := func(a Attack) Attack { a.Within = 90 * time.Second; return a }
+	gap := func(a Attack) Attack { a.Gap = true; return a }
 	compressed := server("compressed", secrets, gzipped, unusable(tooMuch))
 	compressed.Worst = true
 	endless := server("endless-list", secrets, pages, harmless())
 	endless.Worst = true
 	return []Attack{
 		server("silent", every, silent, unusable("no answer in time")),
-		server("slow", every, drips, unusable("deadline exceeded", "no answer")),
+		later(server("slow", every, drips, unusable("deadline exceeded", "no answer"))),
 		server("endless", secrets, blanks, unusable(tooMuch)),
 		compressed,
 		server("compressed-discovery", discovery, gzipped, failed(tooMuch)),
 		endless,
-		server("redirects", secrets, redirects, unusable("redirect")),
-		server("redirected-probe", every, redirects, unusable("redirect")),
+		later(server("redirects", secrets, redirects, unusable("stopped after 10 redirects"))),
+		later(server("redirected-probe", every, redirects, unusable("stopped after 10 redirects"))),
 		server("deep-list", secrets, deep, unusable("exceeded max depth")),
 		server("many-records", secrets, records(1<<30), unusable(tooMuch)),
-		server("records-below-the-limit", secrets, records(350_000), harmless()),
+		gap(server("records-below-the-limit", secrets, records(350_000), unusable("its JSON is not that of a Helm release"))),
 		server("many-groups", discovery, groups, failed("versions of API groups, more than 2000")),
-		server("headers", every, headers, unusable("header")),
+		server("headers", every, headers, unusable("headers exceeded 10485760 bytes")),
 		dwelling(server("endless-page", lists, metadataPages, harmless())),
 		dwelling(server("endless-watch", watches, events, harmless())),
 	}
