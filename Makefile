@@ -17,7 +17,7 @@ $(if $(RACE),,$(warning no C compiler is found: the tests run without the race d
 # down 10 to 50 times.
 PURE_PACKAGES := ./api/... ./internal $(addprefix ./internal/,diagnosis hookjob operation readiness release render/postrender scenario served status values)
 # All packages whose tests need no cluster.
-FAST_PACKAGES := . ./api/... ./internal/... $(addprefix ./test/,bench/... chaos/... fixture/... harness/... manifests/... soak/...)
+FAST_PACKAGES := . ./api/... ./internal/... $(addprefix ./test/,attacks/... bench/... chaos/... fixture/... harness/... manifests/... soak/...)
 # The other suites use the control plane in bin/cluster. Their results are never cached.
 WITH_CLUSTER = KUBEBUILDER_ASSETS='$(CLUSTER_BIN)' PINTLE_CLUSTER_BIN='$(CLUSTER_BIN)' PINTLE_CONTROLLER='$(BIN)/pintle-race'
 
@@ -41,9 +41,11 @@ SUITE_restarts = $(E2E) -test.run='$(E2E_RESTARTS)'
 SUITE_e2e = $(E2E) -test.skip='$(E2E_FAILOVER)|$(E2E_RESTARTS)'
 # The seed is fixed, so that a failure can be repeated.
 SUITE_chaos = '$(BIN)/pintle-chaos' --bin '$(CLUSTER_BIN)' --controller '$(BIN)/pintle-race' --short --seed 1
+# The kernel does not limit the memory of executables with the race detector.
+SUITE_attacks = '$(BIN)/pintle-attacks' --bin '$(CLUSTER_BIN)' --controller '$(BIN)/pintle' --short --seed 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-long test-fast test-integration test-e2e e2e-build test-node test-node-here test-reference reference-build test-flux flux-build verify check-generated build image build-race bench bench-build bench-compare bench-go chaos chaos-build soak vulncheck lint fmt vet clean
+.PHONY: help run test test-long test-fast test-integration test-e2e e2e-build test-node test-node-here test-reference reference-build test-flux flux-build verify check-generated build image build-race bench bench-build bench-compare bench-go chaos chaos-build attacks attacks-build soak vulncheck lint fmt vet clean
 
 help: ## Print this list.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile hack/generate.mk
@@ -61,19 +63,19 @@ run: build $(if $(cluster-kubeconfig),,cluster-build) ## Run a demonstration. ON
 	@exec '$(BIN)/pintle-run' --bin bin/cluster --controller bin/pintle $(if $(filter-out 0,$(ONCE)),--once) \
 		$(if $(cluster-kubeconfig),--kubeconfig '$(cluster-kubeconfig)')
 
-test: cluster-build build-race e2e-build chaos-build ## Run all tests.
+test: cluster-build build build-race e2e-build chaos-build attacks-build ## Run all tests.
 	@hack/suites.sh vet '$(SUITE_vet)' pure '$(SUITE_pure)' fast '$(SUITE_fast)' monitoring '$(SUITE_monitoring)' \
 		-- e2e "$(SUITE_e2e)" integration "$(SUITE_integration)" \
-		-- failover "$(SUITE_failover)" restarts "$(SUITE_restarts)" cluster "$(SUITE_cluster)" chaos "$(SUITE_chaos)"
+		-- failover "$(SUITE_failover)" restarts "$(SUITE_restarts)" cluster "$(SUITE_cluster)" chaos "$(SUITE_chaos)" attacks "$(SUITE_attacks)"
 
 # Not a part of `make test`, which runs the same tests with fewer repetitions.
 LONG_integration := ^(TestOperationAndUpgradeAtOnce|TestOperationWaitsForUpgrade|TestUpgradeWaitsForOperation)$$
 LONG_e2e := ^(TestOneCommitOneRevision|TestOperationSurvivesKill|TestSurvivesKill|TestUpgradesWithTestPod)$$
 
-test-long: cluster-build build-race e2e-build chaos-build ## Repeat tests 5 times more often than `make test`, and inject all faults: 50 rounds, 25 kills, 100 commits.
+test-long: cluster-build build build-race e2e-build chaos-build attacks-build ## Repeat tests 5 times more often than `make test`, inject all faults, and run all attacks: 50 rounds, 25 kills, 100 commits.
 	@PINTLE_REPEAT=5 hack/suites.sh \
 		integration "$(INTEGRATION) ./test/integration -run='$(LONG_integration)'" e2e "$(E2E) -test.run='$(LONG_e2e)'" \
-		chaos "$(subst --short,,$(SUITE_chaos))"
+		chaos "$(subst --short,,$(SUITE_chaos))" attacks "$(subst --short,,$(SUITE_attacks))"
 
 test-fast: ## Run the tests that need no cluster.
 	@hack/suites.sh vet '$(SUITE_vet)' pure '$(SUITE_pure)' fast '$(SUITE_fast)' monitoring '$(SUITE_monitoring)'
@@ -165,6 +167,16 @@ chaos: build cluster-build chaos-build ## Disturb the controller and check that 
 
 chaos-build:
 	@CGO_ENABLED=0 go build -trimpath -o '$(BIN)/pintle-chaos' ./test/chaos
+
+# `make test` runs its short form.
+attacks: build cluster-build attacks-build ## Attack the controller with charts, values and kubeconfigs of tenants in 768 MiB: [ONLY=REGEXP] [SEED=N] [SHORT=1] [ROUNDS=5] [TABLE=FILE] [CONTROLLER=FILE] [ARGS=FLAGS].
+	@exec '$(BIN)/pintle-attacks' --bin '$(CLUSTER_BIN)' \
+		--controller '$(or $(call cluster-value,CONTROLLER),$(BIN)/pintle)' --args '$(call cluster-value,ARGS)' \
+		--only '$(call cluster-value,ONLY)' --seed '$(or $(call cluster-value,SEED),0)' --rounds '$(or $(call cluster-value,ROUNDS),5)' \
+		--table '$(call cluster-value,TABLE)' $(if $(filter-out 0,$(call cluster-value,SHORT)),--short)
+
+attacks-build:
+	@CGO_ENABLED=0 go build -trimpath -o '$(BIN)/pintle-attacks' ./test/attacks
 
 verify: generate manifests check-generated vet ## Check generated files, format, lint, imports, sizes and words.
 	$(GOLANGCI_LINT) fmt --diff

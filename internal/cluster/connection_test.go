@@ -28,6 +28,8 @@ type apiServer struct {
 	broken bool
 	// denied is the user whose requests are denied.
 	denied string
+	// versions is the number of versions of a further group.
+	versions int
 }
 
 func newAPIServer(t *testing.T) *apiServer {
@@ -53,6 +55,10 @@ func (s *apiServer) serve(w http.ResponseWriter, r *http.Request) {
 	groups := ""
 	if s.added || s.broken {
 		groups = `{"name":"example.com","versions":[{"groupVersion":"example.com/v1","version":"v1"}],"preferredVersion":{"groupVersion":"example.com/v1","version":"v1"}}`
+	}
+	if s.versions > 0 {
+		listed := strings.TrimSuffix(strings.Repeat(`{"groupVersion":"many.example.com/v1","version":"v1"},`, s.versions), ",")
+		groups = `{"name":"many.example.com","versions":[` + listed + `]}`
 	}
 	answers := map[string]string{
 		"/version":             `{"major":"1","minor":"33","gitVersion":"v1.33.0"}`,

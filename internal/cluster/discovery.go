@@ -5,11 +5,17 @@ package cluster
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/discovery"
+
+	"github.com/pintle-dev/pintle/internal/bounded"
 )
 
 const (
@@ -165,11 +171,69 @@ func fetchCapabilities(dc discovery.DiscoveryInterface) (*capabilities, error) {
 	if err != nil {
 		return nil, fmt.Errorf("could not get server version from Kubernetes: %w", err)
 	}
-	groups, resources, err := dc.ServerGroupsAndResources()
+	groups, resources, err := groupsAndResources(dc)
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
 		return nil, fmt.Errorf("could not get apiVersions from Kubernetes: %w", err)
 	}
 	return &capabilities{version: server, kinds: newKinds(groups, resources), incomplete: err}, nil
+}
+
+// maxVersions limits the versions of all API groups of a server. Without aggregated discovery,
+// client-go requests the resources of all versions at the same time, and a server of a tenant may
+// list a million. Large clusters have a few hundred.
+const maxVersions = 2000
+
+// groupsAndResources is ServerGroupsAndResources of dc, with a limit on the versions of groups.
+func groupsAndResources(dc discovery.DiscoveryInterface) ([]*metav1.APIGroup, []*metav1.APIResourceList, error) {
+	all := listedGroups{DiscoveryInterface: dc}
+	var err error
+	if aggregated, ok := dc.(discovery.AggregatedDiscoveryInterface); ok {
+		all.groups, all.resources, all.failed, err = aggregated.GroupsAndMaybeResources()
+	} else {
+		all.groups, err = dc.ServerGroups()
+	}
+	if all.groups == nil {
+		return nil, nil, err
+	}
+	versions := 0
+	for _, g := range all.groups.Groups {
+		versions += len(g.Versions)
+	}
+	if versions > maxVersions {
+		return nil, nil, bounded.Exceeded("the server lists %d versions of API groups, more than %d", versions, maxVersions)
+	}
+	if len(all.resources) == 0 {
+		return discovery.ServerGroupsAndResources(all)
+	}
+	return all.pointers(), slices.Collect(maps.Values(all.resources)), all.incomplete()
+}
+
+// listedGroups are the groups of a server, with their resources if it has aggregated discovery.
+type listedGroups struct {
+	discovery.DiscoveryInterface
+
+	groups    *metav1.APIGroupList
+	resources map[schema.GroupVersion]*metav1.APIResourceList
+	failed    map[schema.GroupVersion]error
+}
+
+// ServerGroups returns the groups that were listed.
+func (l listedGroups) ServerGroups() (*metav1.APIGroupList, error) { return l.groups, nil }
+
+func (l listedGroups) pointers() []*metav1.APIGroup {
+	var all []*metav1.APIGroup
+	for i := range l.groups.Groups {
+		all = append(all, &l.groups.Groups[i])
+	}
+	return all
+}
+
+// incomplete returns the error of client-go for groups that could not be listed, nil without any.
+func (l listedGroups) incomplete() error {
+	if len(l.failed) == 0 {
+		return nil
+	}
+	return &discovery.ErrGroupDiscoveryFailed{Groups: l.failed}
 }
 
 // invalidate makes the next use fetch at once.

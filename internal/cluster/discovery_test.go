@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
+
+	"github.com/pintle-dev/pintle/internal/bounded"
 )
 
 // newDiscoveryPool returns a pool for a server. Waiting for discovery advances its clock.
@@ -103,6 +105,25 @@ func TestCapabilitiesAreCached(t *testing.T) {
 				t.Errorf("%s: discovery was requested %d times, want %d", tc.reason, got, tc.want)
 			}
 		})
+	}
+}
+
+// TestManyVersions: a server that lists too many versions of groups is rejected before the resources
+// of each are requested.
+func TestManyVersions(t *testing.T) {
+	t.Parallel()
+	for n, rejected := range map[int]bool{maxVersions - 1: false, maxVersions: true} {
+		pool, s, _ := newDiscoveryPool(t)
+		s.set(func() { s.versions = n })
+		_, apis, err := pool.mustFor(t, Identity{}).Capabilities()
+		if rejected != errors.As(err, new(*bounded.Error)) {
+			t.Errorf("%d versions and v1: %d APIs, %v", n, len(apis), err)
+		}
+		s.mu.Lock()
+		if got := len(s.requests); rejected != (got < 10) {
+			t.Errorf("%d versions and v1: %d requests", n, got)
+		}
+		s.mu.Unlock()
 	}
 }
 

@@ -1,0 +1,146 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package corpus has attacks of tenants and of authors of charts: archives, templates, values,
+// schemas, post-renderers, expressions and kubeconfigs that would take all memory, stack or time of
+// a process that reads them without limits. It sends no requests.
+//
+//	corpus.go         All: the attacks of all groups
+//	archives.go       archives that are no charts, or unpack to too much
+//	templates.go      templates, with those of internal/helm/preview/testdata/attacks
+//	schemas.go        schemas of values
+//	values.go         values of ConfigMaps, Secrets and the spec
+//	postrenderers.go  patches and images
+//	expressions.go    CEL expressions, and targets of drift rules
+//	kubeconfigs.go    kubeconfigs, and those of hostile API servers
+//	servers.go        hostile API servers
+//	texts.go          parts of charts, and texts that are larger than they look
+//	attack.go         Attack and Outcome
+package corpus
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+// Attack is a release that would harm a controller without limits.
+type Attack struct {
+	// Name is the group and a name in it.
+	Name string
+	// Worst is true for the attacks of the short form.
+	Worst bool
+	// Archive returns the archive of the chart. Without it, the chart is harmless.
+	Archive func() []byte
+	// ConfigMap and Secret are the data of objects, each with the name of the release.
+	ConfigMap, Secret map[string]string
+	// Server handles the requests to a hostile API server, if there is one. next forwards a request
+	// to the real one. The Secret then has a kubeconfig for it, and the release uses it.
+	Server func(next http.Handler) http.Handler
+	// Edit changes the HelmRelease.
+	Edit func(*helmv2.HelmRelease)
+	// Dwell is the time during which the attack goes on after its condition.
+	Dwell time.Duration
+	// Outcome is the condition Ready that the release must get.
+	Outcome Outcome
+	// Within is the time within which it must get the condition, 30 s if it is zero. What looks like
+	// an outage is reported after 30 s.
+	Within time.Duration
+	// Gap is true if a promise is known to be broken, which docs/security.md lists. Such an attack
+	// only runs if its name is requested.
+	Gap bool
+}
+
+// ID returns the name in a form that names of objects may have.
+func (a Attack) ID() string {
+	return strings.ToLower(strings.ReplaceAll(a.Name, "/", "-"))
+}
+
+// Objects returns the ConfigMap and the Secret of an attack, if it has them.
+func (a Attack) Objects(namespace, name string) []client.Object {
+	meta := metav1.ObjectMeta{Namespace: namespace, Name: name}
+	var all []client.Object
+	if a.ConfigMap != nil {
+		all = append(all, &corev1.ConfigMap{ObjectMeta: meta, Data: a.ConfigMap})
+	}
+	if a.Secret != nil {
+		all = append(all, &corev1.Secret{ObjectMeta: meta, StringData: a.Secret})
+	}
+	return all
+}
+
+// Outcome is an expected condition Ready.
+type Outcome struct {
+	// Reason is the reason of the condition with status False. If it is empty, the attack is within
+	// all limits, and the release becomes ready.
+	Reason string
+	// Says are parts of the message. They name the field, file or chart.
+	Says []string
+	// Limits are parts of the message that name the exceeded limit. The message has one of them.
+	Limits []string
+}
+
+// Met reports whether a condition is as expected.
+func (o Outcome) Met(ready metav1.Condition) bool {
+	if o.Reason == "" {
+		return ready.Status == metav1.ConditionTrue
+	}
+	if ready.Status != metav1.ConditionFalse || ready.Reason != o.Reason {
+		return false
+	}
+	for _, part := range o.Says {
+		if !strings.Contains(ready.Message, part) {
+			return false
+		}
+	}
+	for _, limit := range o.Limits {
+		if strings.Contains(ready.Message, limit) {
+			return true
+		}
+	}
+	return len(o.Limits) == 0
+}
+
+// String describes the condition.
+func (o Outcome) String() string {
+	if o.Reason == "" {
+		return "Ready=True"
+	}
+	text := "Ready=False/" + o.Reason
+	if len(o.Says) > 0 {
+		text += " with \"" + strings.Join(o.Says, "\", \"") + "\""
+	}
+	if len(o.Limits) > 0 {
+		text += " and one of \"" + strings.Join(o.Limits, "\", \"") + "\""
+	}
+	return text
+}
+
+// The limits of a worker, as messages name them.
+const (
+	memory = "MiB of memory"
+	stack  = "MiB of stack"
+	// overtime is the timeout of a call whose action has a shorter one.
+	overtime = "has not ended in time, which is 10s"
+	output   = "renders more than 33554432 bytes"
+)
+
+// died returns the outcome of an attack that ends its worker for one of some limits.
+func died(limits ...string) Outcome {
+	return Outcome{Reason: helmv2.ReasonInstallFailed, Says: []string{"rendering chart evil 1.0.0"}, Limits: limits}
+}
+
+// failed returns the outcome of an attack that Helm or a limit rejects while it renders.
+func failed(says ...string) Outcome { return rejected(helmv2.ReasonInstallFailed, says...) }
+
+// rejected returns the outcome of an attack whose message has all parts.
+func rejected(reason string, says ...string) Outcome { return Outcome{Reason: reason, Says: says} }
+
+// harmless returns the outcome of an attack that is within all limits.
+func harmless() Outcome { return Outcome{} }

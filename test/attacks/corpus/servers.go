@@ -1,0 +1,208 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package corpus
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+const (
+	tooMuch = "has more than 67108864 bytes"
+	// gibibytes is the size of an answer of a hostile server, in mebibytes.
+	gibibytes = 4 << 10
+)
+
+// servers returns attacks by API servers, which a kubeconfig of a tenant names. They forward the
+// requests that they do not answer to the real API server.
+func servers() []Attack {
+	unusable := func(limits ...string) Outcome {
+		return Outcome{Reason: helmv2.ReasonStateError, Limits: limits}
+	}
+	every := func(*http.Request) bool { return true }
+	silent := func(rw http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+	server := func(name string, on func(*http.Request) bool, answer http.HandlerFunc, outcome Outcome) Attack {
+		return Attack{Name: "servers/" + name, Server: replacing(on, answer), Edit: Elsewhere, Outcome: outcome}
+	}
+	dwelling := func(a Attack) Attack { a.Dwell = 10 * time.Second; return a }
+	later := func(a Attack) Attack { a.Within = 90 * time.Second; return a }
+	gap := func(a Attack) Attack { a.Gap = true; return a }
+	compressed := server("compressed", secrets, gzipped, unusable(tooMuch))
+	compressed.Worst = true
+	endless := server("endless-list", secrets, pages, harmless())
+	endless.Worst = true
+	return []Attack{
+		server("silent", every, silent, unusable("no answer in time")),
+		later(server("slow", every, drips, unusable("deadline exceeded", "no answer"))),
+		server("endless", secrets, blanks, unusable(tooMuch)),
+		compressed,
+		server("compressed-discovery", discovery, gzipped, failed(tooMuch)),
+		endless,
+		later(server("redirects", secrets, redirects, unusable("stopped after 10 redirects"))),
+		later(server("redirected-probe", every, redirects, unusable("stopped after 10 redirects"))),
+		server("deep-list", secrets, deep, unusable("exceeded max depth")),
+		server("many-records", secrets, records(1<<30), unusable(tooMuch)),
+		gap(server("records-below-the-limit", secrets, records(350_000), unusable("its JSON is not that of a Helm release"))),
+		server("many-groups", discovery, groups, failed("versions of API groups, more than 2000")),
+		server("headers", every, headers, unusable("headers exceeded 10485760 bytes")),
+		dwelling(server("endless-page", lists, metadataPages, harmless())),
+		dwelling(server("endless-watch", watches, events, harmless())),
+	}
+}
+
+// replacing returns a server that answers some requests, and forwards the others.
+func replacing(on func(*http.Request) bool, answer http.HandlerFunc) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			if on(r) {
+				answer(rw, r)
+				return
+			}
+			next.ServeHTTP(rw, r)
+		})
+	}
+}
+
+// secrets reports whether a request reads the records of Helm.
+func secrets(r *http.Request) bool {
+	return r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/secrets") && !watches(r)
+}
+
+func discovery(r *http.Request) bool { return r.URL.Path == "/apis" || r.URL.Path == "/api" }
+
+func watches(r *http.Request) bool { return r.URL.Query().Get("watch") != "" }
+
+// lists reports whether a request lists objects of a release.
+func lists(r *http.Request) bool {
+	return r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/configmaps") && !watches(r)
+}
+
+// drips sends a byte a second.
+func drips(rw http.ResponseWriter, r *http.Request) {
+	rw.Header().Set("Content-Type", "application/json")
+	for {
+		if _, err := rw.Write([]byte(" ")); err != nil || http.NewResponseController(rw).Flush() != nil {
+			return
+		}
+		select {
+		case <-r.Context().Done():
+			return
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// blanks sends blanks without end.
+func blanks(rw http.ResponseWriter, _ *http.Request) {
+	rw.Header().Set("Content-Type", "application/json")
+	blank := []byte(strings.Repeat(" ", 1<<16))
+	for {
+		if _, err := rw.Write(blank); err != nil {
+			return
+		}
+	}
+}
+
+// gzipped sends gibibytes of blanks as mebibytes of gzip.
+func gzipped(rw http.ResponseWriter, _ *http.Request) {
+	rw.Header().Set("Content-Type", "application/json")
+	rw.Header().Set("Content-Encoding", "gzip")
+	zip := gzip.NewWriter(rw)
+	blank := []byte(strings.Repeat(" ", 1<<20))
+	for range gibibytes {
+		if _, err := zip.Write(blank); err != nil {
+			return
+		}
+	}
+	_ = zip.Close() // the client has gone
+}
+
+// redirects leads back to itself.
+func redirects(rw http.ResponseWriter, r *http.Request) {
+	http.Redirect(rw, r, r.URL.String(), http.StatusTemporaryRedirect)
+}
+
+// deep sends a list that is nested without end.
+func deep(rw http.ResponseWriter, _ *http.Request) {
+	rw.Header().Set("Content-Type", "application/json")
+	_, _ = rw.Write([]byte(`{"kind":"SecretList","apiVersion":"v1","items":` + strings.Repeat("[", 30<<20))) // the client has gone
+}
+
+// records sends n records of Helm without content.
+func records(n int) http.HandlerFunc {
+	return func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(rw, `{"kind":"SecretList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[{}`)
+		for i := range n {
+			if _, err := fmt.Fprintf(rw, `,{"metadata":{"name":"sh.helm.release.v1.a.v%d","namespace":"a","labels":{"owner":"helm","name":"a","status":"deployed","version":"%d"}},"data":{}}`, i, i); err != nil {
+				return
+			}
+		}
+		fmt.Fprint(rw, "]}")
+	}
+}
+
+// pages sends pages of a list, each with a next one.
+func pages(rw http.ResponseWriter, _ *http.Request) { page(rw, "SecretList", "v1") }
+
+// metadataPages sends pages of metadata, each with a next one.
+func metadataPages(rw http.ResponseWriter, _ *http.Request) {
+	page(rw, "PartialObjectMetadataList", "meta.k8s.io/v1")
+}
+
+func page(rw http.ResponseWriter, kind, version string) {
+	rw.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(rw, `{"kind":%q,"apiVersion":%q,"metadata":{"resourceVersion":"1","continue":"more"},"items":[`, kind, version)
+	text := strings.Repeat("x", 1<<10)
+	for i := range 10 << 10 {
+		if i > 0 {
+			fmt.Fprint(rw, ",")
+		}
+		if _, err := fmt.Fprintf(rw, `{"metadata":{"name":"a%d","namespace":"a","resourceVersion":"1","annotations":{"a":%q}}}`, i, text); err != nil {
+			return
+		}
+	}
+	fmt.Fprint(rw, "]}")
+}
+
+// groups sends as many API groups as an answer may have.
+func groups(rw http.ResponseWriter, r *http.Request) {
+	rw.Header().Set("Content-Type", "application/json")
+	fmt.Fprint(rw, `{"kind":"APIGroupList","apiVersion":"v1","groups":[`)
+	for i := range 300_000 {
+		if i > 0 {
+			fmt.Fprint(rw, ",")
+		}
+		fmt.Fprintf(rw, `{"name":"g%d","versions":[{"groupVersion":"g%d/v1","version":"v1"}],"preferredVersion":{"groupVersion":"g%d/v1","version":"v1"}}`, i, i, i)
+	}
+	fmt.Fprint(rw, "]}")
+}
+
+// headers sends headers of mebibytes.
+func headers(rw http.ResponseWriter, _ *http.Request) {
+	for i := range 1000 {
+		rw.Header().Set(fmt.Sprint("X-", i), strings.Repeat("x", 100<<10))
+	}
+}
+
+// events sends events of a watch without end, each for a new object.
+func events(rw http.ResponseWriter, r *http.Request) {
+	rw.Header().Set("Content-Type", "application/json;stream=watch")
+	encoder, text := json.NewEncoder(rw), strings.Repeat("x", 100<<10)
+	for i := 0; ; i++ {
+		err := encoder.Encode(map[string]any{"type": "ADDED", "object": map[string]any{
+			"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1",
+			"metadata": map[string]any{"name": fmt.Sprint("a", i), "namespace": "a", "resourceVersion": fmt.Sprint(i), "annotations": map[string]string{"a": text}},
+		}})
+		if err != nil {
+			return
+		}
+	}
+}
