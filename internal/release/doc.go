@@ -13,6 +13,7 @@
 //	reconcile.go     Reconcile: the steps of a reconciliation, and the reads before a decision
 //	decide.go        Decide, the ordered list of rules, and rules without a file of their own
 //	move.go          rule TargetMoved: the release has another name, namespace or chart
+//	hold.go          rules RolledBack and TestRequested: rollbacks and tests on request
 //	wait.go          rules Busy, AwaitDependents, AwaitOperation and Debounce
 //	remediation.go   rules after failures: BecameReady, TooLarge, RetriesExhausted, AwaitRetry, Failed
 //	sync.go          rules Absent, Unmanaged, OutOfSync, Untested, Drifted and InSync

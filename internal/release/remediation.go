@@ -71,7 +71,7 @@ func becameReady(in Input) *Decision {
 // MustInspect reports whether the decision depends on the readiness of the newest revision's
 // objects. It saves the inspection otherwise.
 func MustInspect(in Input) bool {
-	if in.Observed.Running != nil || in.Desired.Deleted || in.Desired.Suspension.Active {
+	if in.Observed.Running != nil || in.Desired.Deleted || in.Desired.Suspension.Active || in.Desired.Hold.Active {
 		return false
 	}
 	return owner(in) == nil && moved(in.Desired, in.Recorded) == "" && recheckable(in)

@@ -11,6 +11,7 @@
 //	attempt.go      Started and Finished: actions; outcomes of install, upgrade, uninstall
 //	report.go       Blocked and Settled: reconciliations that run no action
 //	remediation.go  outcomes of rollback, uninstall remediation and recheck
+//	hold.go         condition RolledBack: holds, and outcomes of their rollbacks
 //	tests.go        outcomes of Helm tests, and condition TestSuccess
 //	size.go         records that exceed the size limit of Helm's storage
 //	drift.go        condition Drifted, and outcomes of drift correction

@@ -129,6 +129,19 @@ func (s *stub) LiveHistory(context.Context, genericclioptions.RESTClientGetter, 
 	return s.really, nil
 }
 
+func (s *stub) Revision(_ context.Context, _ genericclioptions.RESTClientGetter, _ release.Target, version int, _ helmv2.Snapshots) (*release.Revision, error) {
+	for i := range s.really {
+		if s.really[i].Version == version {
+			return &s.really[i], nil
+		}
+	}
+	return nil, nil //nolint:nilnil // it is not stored
+}
+
+func (s *stub) Secrets(context.Context, *helmv2.HelmRelease) ([]string, error) {
+	return []string{"hunter33"}, nil
+}
+
 func (s *stub) Health(context.Context, genericclioptions.RESTClientGetter, helm.ReadRequest) (release.Health, error) {
 	return s.health, nil
 }
