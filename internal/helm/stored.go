@@ -49,7 +49,13 @@ func (r *Runner) Revision(ctx context.Context, getter genericclioptions.RESTClie
 	if err != nil || live.Release == nil {
 		return nil, err
 	}
-	return &live.Revision, nil
+	found, labelled := live.Revision, live.Labelled
+	if found.Name != labelled.Name || found.Version != labelled.Version || found.Status != labelled.Status {
+		// No client of Helm writes such a record.
+		found = labelled
+		found.Unread, found.Namespace, found.Altered = false, target.Namespace, true
+	}
+	return &found, nil
 }
 
 // Remembered returns the number of revisions in the read cache and their approximate size in

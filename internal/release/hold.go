@@ -141,14 +141,17 @@ func holdTarget(in Input) (target *Revision, why string) {
 	case target.Name != stored.Name || target.Namespace != stored.Namespace:
 		return nil, fmt.Sprintf("revision %d belongs to release %s/%s", h.To, target.Namespace, target.Name)
 	case changed(in, target):
-		return nil, fmt.Sprintf("the record of revision %d does not match its digest in status.history: another client changed it", h.To)
+		return nil, fmt.Sprintf("the record of revision %d is not as it was written: another client changed it", h.To)
 	}
 	return target, ""
 }
 
-// changed reports whether a revision does not match its snapshot. It is false without a snapshot. A
-// revision that was superseded since its snapshot has another digest.
+// changed reports whether a revision does not match its snapshot or its labels. It is false without a
+// snapshot. A revision that was superseded since its snapshot has another digest.
 func changed(in Input, r *Revision) bool {
+	if r.Altered {
+		return true
+	}
 	for _, s := range in.Recorded.History {
 		if s != nil && s.Version == r.Version && s.Name == r.Name && s.Namespace == r.Namespace {
 			superseded := s.Status == helmv2.StatusDeployed && r.Status == helmv2.StatusSuperseded

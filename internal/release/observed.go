@@ -110,7 +110,9 @@ type Revision struct {
 	// Unread is true for an older revision whose record was not read. Its known fields are name,
 	// version, status, owner, Interrupted, Outdated, Rollback, RolledBackTo, Undeployed, Applied and
 	// Modified.
-	Unread    bool
+	Unread bool
+	// Altered is true if the content of the record contradicts its labels.
+	Altered   bool
 	Name      string
 	Namespace string
 	Version   int
