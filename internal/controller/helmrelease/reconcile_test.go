@@ -93,11 +93,16 @@ func (s *stub) Resolve(_ context.Context, hr *helmv2.HelmRelease, suspension rel
 	if s.meanwhile != nil {
 		s.meanwhile()
 	}
+	var requests release.Requests
+	if hr != nil {
+		requests = release.RequestsOf(hr.Annotations)
+	}
 	return inputs.Want{
 		Artifact: chart.Artifact{URL: "resolved"},
 		Desired: release.Desired{
 			UID: "uid-1", Target: release.Target{Name: "web", Namespace: "apps", StorageNamespace: "apps"}, Suspension: suspension,
-			Chart: release.Chart{Version: s.version}, ConfigDigest: s.values, Policy: release.Policy{Interval: time.Minute, Drift: s.mode, DriftTimeout: time.Minute, PreserveValues: s.preserves},
+			Requests: requests,
+			Chart:    release.Chart{Version: s.version}, ConfigDigest: s.values, Policy: release.Policy{Interval: time.Minute, Drift: s.mode, DriftTimeout: time.Minute, PreserveValues: s.preserves},
 		},
 		Values:  map[string]any{},
 		Secrets: []string{"hunter22"},
