@@ -142,6 +142,19 @@ func TestHeldRevisionIsChecked(t *testing.T) {
 	}
 }
 
+// TestHoldOfAnotherOwner: a release that another HelmRelease owns is not held, also if the spec requests
+// another chart.
+func TestHoldOfAnotherOwner(t *testing.T) {
+	t.Parallel()
+	in := inSyncInput()
+	in.Desired.Hold, in.Desired.Chart.Name = Hold{Active: true, To: 1}, "site"
+	in.Observed.Revisions[0].Owner = "uid-2"
+	in.Observed.Conflicts = []Conflict{{UID: "uid-2", Namespace: "apps", Name: "other"}}
+	if d := Decide(in); d.Action != Action(Forget{}) {
+		t.Errorf("decides %+v", d)
+	}
+}
+
 // unread reads revisions of a test.
 type unread struct {
 	RevisionReader
