@@ -52,6 +52,10 @@ func TestRollbackHolds(t *testing.T) {
 			if h[0].RolledBackTo != 0 || h[1].RolledBackTo != want || len(h) != 2 {
 				t.Errorf("after an upgrade: %+v", h)
 			}
+			back := job(release.Rollback{Timeout: time.Minute, Version: h[1].Version}, chart.Artifact{}, "", nil)
+			if out := w.runner.Run(t.Context(), w.conn, back); out.Err != nil || out.Revisions[0].RolledBackTo != 0 {
+				t.Errorf("after a remediation: %+v", out)
+			}
 		})
 	}
 }

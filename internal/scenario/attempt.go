@@ -68,6 +68,9 @@ func (a *action) work() {
 	test, _ := a.kind.(release.Test)
 	if at := a.made.Attempt; at == nil || at.Action != helmv2.ReleaseAction(release.Name(a.kind)) || at.Request != test.Request {
 		a.made.Attempt = a.newAttempt(a.made.Version)
+		if a.store.tests && test.Request != "" {
+			a.made.TestRequest, a.made.Tests = test.Request, map[string]release.TestRun{testName: {Started: a.started, Phase: "Running"}}
+		}
 	} else {
 		at.Run++
 	}

@@ -247,18 +247,27 @@ func (c holdConditions) follow() []Event {
 // withoutHold returns the report of a decision about a release that is not to be held, with the end
 // of the hold.
 func withoutHold(r Report, hr *helmv2.HelmRelease, d release.Decision, in release.Input) Report {
-	if in.Desired.Suspension.Active {
+	if in.Desired.Suspension.Active || !settles(d.Action) {
 		return r
 	}
-	switch d.Action.(type) {
-	case release.Settle, release.Stall, release.Adopt:
-		c := conditionsOf(hr, &r.Status, hr.Generation, in.Now)
-		r.Events = append(r.Events, holdConditions{&c, in.Desired.Hold}.follow()...)
-		r.Status.Conditions = c.list
-	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Uninstall, release.Unlock,
-		release.Recheck, release.CorrectDrift, release.Finalize, release.Forget, release.Wait:
-	}
+	c := conditionsOf(hr, &r.Status, hr.Generation, in.Now)
+	r.Events = append(r.Events, holdConditions{&c, in.Desired.Hold}.follow()...)
+	r.Status.Conditions = c.list
 	return r
+}
+
+// settles reports whether the report of an action sets conditions. A wait for a running action, for an
+// Operation or for a moment leaves them.
+func settles(a release.Action) bool {
+	switch a := a.(type) {
+	case release.Settle, release.Stall, release.Adopt:
+		return true
+	case release.Wait:
+		return a.After > 0 && !a.Brief && a.For == ""
+	case release.Install, release.Upgrade, release.Test, release.Rollback, release.Uninstall, release.Unlock,
+		release.Recheck, release.CorrectDrift, release.Finalize, release.Forget:
+	}
+	return false
 }
 
 // heldMessage returns the message about a release that is held.

@@ -41,8 +41,9 @@ func Blocked(hr *helmv2.HelmRelease, blocked *release.Blocked, now time.Time) Re
 		c.remove(helmv2.ConditionStalled)
 	}
 	c.remove(helmv2.ConditionSuspended)
+	ended := holdConditions{&c, release.HoldOf(hr.Annotations, now)}.follow()
 	status.Conditions = c.list
-	r := Report{Status: status, Retry: blocked.Retry}
+	r := Report{Status: status, Retry: blocked.Retry, Events: ended}
 	if !blocked.Quiet && c.changed(helmv2.ConditionReady) {
 		event := warning
 		if blocked.Normal {

@@ -181,7 +181,7 @@ func TestHoldNeedsNoInputs(t *testing.T) {
 // TestHeldIsNotRendered: the chart in the spec is not rendered for a release that is held.
 func TestHeldIsNotRendered(t *testing.T) {
 	s := &stub{mode: helmv2.DriftDetectionEnabled, rendered: release.RenderResult{Reads: true, Lookup: true, Changed: true}}
-	r := deployed(t, s, map[string]string{helmv2.AnnotationRollbackTo: "2"})
+	r := deployed(t, s, map[string]string{helmv2.AnnotationRollbackTo: "2", helmv2.AnnotationReconcileRequest: "now"})
 	for range 3 {
 		reconcileOnce(t, r)
 	}
