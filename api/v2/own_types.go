@@ -42,6 +42,11 @@ const (
 	// status by uninstalling or superseded. The value is "<revision>.<oldest stored revision>".
 	LabelUndeployed string = "pintle.dev/undeployed"
 
+	// LabelRolledBackTo marks the storage record of a revision that a rollback by
+	// AnnotationRollbackTo created. The value is the number of the revision that was rolled back
+	// to. It counts only together with a valid LabelRollback.
+	LabelRolledBackTo string = "pintle.dev/rolled-back-to"
+
 	// ActionRecheck checks the objects of a revision that failed only by waiting. Never in history.
 	ActionRecheck ReleaseAction = "health check"
 
@@ -51,6 +56,24 @@ const (
 	// AnnotationSuspendUntil is the time in RFC 3339 at which the suspension by AnnotationSuspend
 	// ends.
 	AnnotationSuspendUntil string = "pintle.dev/suspend-until"
+
+	// AnnotationRollbackTo on a HelmRelease rolls the release back to the stored revision with this
+	// number, and holds it there: changes of the spec have no effect until the annotation is
+	// removed.
+	AnnotationRollbackTo string = "pintle.dev/rollback-to"
+
+	// AnnotationRollbackUntil is the time in RFC 3339 at which the hold by AnnotationRollbackTo
+	// ends.
+	AnnotationRollbackUntil string = "pintle.dev/rollback-until"
+
+	// AnnotationTestAt on a HelmRelease requests one run of the chart's tests on the newest
+	// revision; every new value is a new request.
+	AnnotationTestAt string = "pintle.dev/test-at"
+
+	// AnnotationHandled on a HelmRelease has the requests by annotation that were accepted, as a
+	// JSON object of annotations and their values. The controller writes it before it acts, so that
+	// a request is never carried out twice.
+	AnnotationHandled string = "pintle.dev/handled"
 
 	// AnnotationFailEarly on a HelmRelease, with the value "false", disables the early end of
 	// waits. They then last until their timeout, even if an object certainly cannot become ready.
@@ -98,6 +121,28 @@ const (
 	// ReasonOperationWaiting means that the Operation waits for the lock of the release, and will
 	// get it next. Of Held.
 	ReasonOperationWaiting string = "OperationWaiting"
+
+	// ConditionRolledBack is True while the release is held at the revision in
+	// AnnotationRollbackTo. It is False if the release cannot be rolled back, or if the time of the
+	// hold is over. Absent without the annotation.
+	ConditionRolledBack string = "RolledBack"
+
+	// ReasonRolledBack means that the release is held at a revision. Of RolledBack; of Ready too,
+	// which is Unknown while the spec requests something else. Of an event when the hold begins.
+	ReasonRolledBack string = "RolledBack"
+
+	// ReasonRollbackRefused means that the release cannot be rolled back to the revision in
+	// AnnotationRollbackTo: the revision is missing, has failed or was changed. Nothing is changed.
+	// Of RolledBack, Ready, Stalled and an event.
+	ReasonRollbackRefused string = "RollbackRefused"
+
+	// ReasonRollbackExpired means that the time in AnnotationRollbackUntil is over, so that the
+	// release follows its spec. Of RolledBack and an event.
+	ReasonRollbackExpired string = "RollbackExpired"
+
+	// EventReasonTestInterrupted means that a requested run of the tests was interrupted, and is
+	// not repeated.
+	EventReasonTestInterrupted string = "TestInterrupted"
 
 	// ConditionSuspended is True while the release is suspended. Absent otherwise.
 	ConditionSuspended string = "Suspended"

@@ -98,9 +98,12 @@ func (j *Job) attempt() release.Attempt {
 		attempt.TakeOver = a.TakeOver
 		return attempt
 	case release.Rollback:
-		attempt.RollbackTo = a.Version
+		attempt.RollbackTo, attempt.Hold = a.Version, a.Hold
 		return attempt
-	case release.Uninstall, release.Test:
+	case release.Test:
+		attempt.Inputs, attempt.Request = release.Inputs{}, a.Request
+		return attempt
+	case release.Uninstall:
 		attempt.Inputs = release.Inputs{}
 		return attempt
 	case release.Unlock, release.Recheck, release.CorrectDrift,

@@ -43,6 +43,21 @@ func (r *Runner) Stray(ctx context.Context, getter genericclioptions.RESTClientG
 	return r.storage.Stray(ctx, getter, namespace, uid)
 }
 
+// Revision returns a stored revision as the API server has it; nil if there is none.
+func (r *Runner) Revision(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target, version int, recorded helmv2.Snapshots) (*release.Revision, error) {
+	live, err := storage.ReadLive(ctx, getter, target, version, recorded)
+	if err != nil || live.Release == nil {
+		return nil, err
+	}
+	found, labelled := live.Revision, live.Labelled
+	if found.Name != labelled.Name || found.Version != labelled.Version || found.Status != labelled.Status {
+		// No client of Helm writes such a record.
+		found = labelled
+		found.Unread, found.Namespace, found.Altered = false, target.Namespace, true
+	}
+	return &found, nil
+}
+
 // Remembered returns the number of revisions in the read cache and their approximate size in
 // bytes.
 func (r *Runner) Remembered() (revisions int, bytes int64) { return r.storage.CacheStats() }

@@ -45,9 +45,10 @@ type Metrics struct {
 	releases *releaseCollector
 	stats    *statsCollector
 
-	mu        sync.Mutex
-	suspended map[string]struct{}
-	drifted   map[string]struct{}
+	mu         sync.Mutex
+	suspended  map[string]struct{}
+	drifted    map[string]struct{}
+	rolledBack map[string]struct{}
 
 	clusters *prometheus.GaugeVec
 	tokens   *prometheus.CounterVec
@@ -73,6 +74,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 		stats:       newStatsCollector(),
 		suspended:   map[string]struct{}{},
 		drifted:     map[string]struct{}{},
+		rolledBack:  map[string]struct{}{},
 		unreachable: map[string]int{},
 		reconcileDuration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "gotk_reconcile_duration_seconds",
@@ -118,9 +120,13 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 		Name: "pintle_helm_releases_drifted",
 		Help: "Number of HelmReleases whose live objects differ from the release.",
 	}, m.sizeOf(m.drifted))
+	rolledBack := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "pintle_helm_releases_rolled_back",
+		Help: "Number of HelmReleases that an annotation holds at an earlier revision.",
+	}, m.sizeOf(m.rolledBack))
 	for _, c := range []prometheus.Collector{
 		m.reconciliations, m.reconcileDuration, m.attempts, m.duration, m.drift, m.operations, m.operationDuration, m.operationWait,
-		m.notifications, m.queued, m.clusters, m.tokens, suspended, drifted,
+		m.notifications, m.queued, m.clusters, m.tokens, suspended, drifted, rolledBack,
 		m.failures, m.interruptions, m.slotWaits, m.lockWaits, m.downloads, m.downloaded, m.workerWaits, m.releases, m.stats,
 	} {
 		if err := r.Register(c); err != nil {
@@ -239,6 +245,7 @@ func (m *Metrics) Forget(hr types.NamespacedName) {
 	m.tokens.DeletePartialMatch(prometheus.Labels{"name": hr.Name, "namespace": hr.Namespace})
 	m.Suspended(hr.String(), false)
 	m.Drifted(hr.String(), false)
+	m.RolledBack(hr.String(), false)
 	m.releases.mu.Lock()
 	defer m.releases.mu.Unlock()
 	delete(m.releases.succeeded, hr)
@@ -251,6 +258,9 @@ func (m *Metrics) Suspended(key string, is bool) { m.record(m.suspended, key, is
 // Drifted records whether live objects of a HelmRelease differ from the release. key is as for
 // Suspended.
 func (m *Metrics) Drifted(key string, is bool) { m.record(m.drifted, key, is) }
+
+// RolledBack records whether a HelmRelease is held at an earlier revision. key is as for Suspended.
+func (m *Metrics) RolledBack(key string, is bool) { m.record(m.rolledBack, key, is) }
 
 // DriftDetected counts objects whose drift was reported for the first time.
 func (m *Metrics) DriftDetected(objects []release.DriftedObject) {

@@ -29,7 +29,7 @@ func clock() time.Time { return time.Unix(5000, 0) }
 // idle returns the series of new metrics, and more.
 func idle(more map[string]float64) map[string]float64 {
 	all := map[string]float64{
-		"pintle_notifications_queued": 0, "pintle_helm_releases_suspended": 0, "pintle_helm_releases_drifted": 0,
+		"pintle_notifications_queued": 0, "pintle_helm_releases_suspended": 0, "pintle_helm_releases_drifted": 0, "pintle_helm_releases_rolled_back": 0,
 		"lock_wait_seconds count": 0, "lock_wait_seconds sum": 0, "pintle_chart_downloaded_bytes_total": 0,
 		"actions_in_progress": 0, "action_slots": 0, "action_slots_used": 0,
 		"pintle_live_object_watches": 0, "pintle_live_object_throttled_releases": 0, "pintle_live_object_triggers_total": 0, "pintle_live_object_delayed_triggers_total": 0,
@@ -167,6 +167,7 @@ func TestMetrics(t *testing.T) {
 		"action_duration_seconds action=unlock sum":      0,
 		"pintle_helm_releases_suspended":                 1,
 		"pintle_helm_releases_drifted":                   1,
+		"pintle_helm_releases_rolled_back":               0,
 		"pintle_notifications_total result=sent":         1,
 		"pintle_notifications_queued":                    2,
 
@@ -207,6 +208,7 @@ func TestForget(t *testing.T) {
 		m.ReconcileDuration(key, 2*time.Second)
 		m.Suspended(key.String(), true)
 		m.Drifted(key.String(), true)
+		m.RolledBack(key.String(), true)
 	}
 	m.ReconcileDuration(web, time.Second)
 	m.TokenRequested(web, true)
@@ -218,7 +220,7 @@ func TestForget(t *testing.T) {
 		of + "web namespace=prod count": 2, of + "web namespace=prod sum": 3, of + "api namespace=prod count": 1, of + "api namespace=prod sum": 2,
 		hit + "web namespace=prod operation=reconcile": 1, hit + "api namespace=prod operation=reconcile": 1,
 		strings.Replace(hit, "_hit", "_miss", 1) + "web namespace=prod operation=reconcile": 1,
-		"pintle_helm_releases_suspended": 2, "pintle_helm_releases_drifted": 2,
+		"pintle_helm_releases_suspended": 2, "pintle_helm_releases_drifted": 2, "pintle_helm_releases_rolled_back": 2,
 	})
 	if diff := cmp.Diff(want, gather(t, registry)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -226,7 +228,7 @@ func TestForget(t *testing.T) {
 	m.Forget(web)
 	want = idle(map[string]float64{
 		of + "api namespace=prod count": 1, of + "api namespace=prod sum": 2, hit + "api namespace=prod operation=reconcile": 1,
-		"pintle_helm_releases_suspended": 1, "pintle_helm_releases_drifted": 1,
+		"pintle_helm_releases_suspended": 1, "pintle_helm_releases_drifted": 1, "pintle_helm_releases_rolled_back": 1,
 	})
 	if diff := cmp.Diff(want, gather(t, registry)); diff != "" {
 		t.Errorf("after Forget (-want +got):\n%s", diff)

@@ -53,7 +53,7 @@ func newReleaseCollector() *releaseCollector {
 		succeeded:   map[types.NamespacedName]int64{},
 		info:        desc("info", "1 for each HelmRelease. Chart and revision are those of the newest revision, and empty if there is none.", "source_kind", "source_name", "chart_name", "chart_version", "app_version", "revision", "suspended"),
 		status:      desc("reconciliation_status", "1 for each HelmRelease, with status and reason of its condition Ready; Unknown without a reason if it has none.", "status", "reason"),
-		since:       desc("condition_since_timestamp_seconds", "Time of the last transition of a condition: Ready, Stalled, Drifted or Held. An absent condition has no series.", "condition", "status"),
+		since:       desc("condition_since_timestamp_seconds", "Time of the last transition of a condition: Ready, Stalled, Drifted, Held or RolledBack. An absent condition has no series.", "condition", "status"),
 		lastSuccess: desc("last_success_timestamp_seconds", "Time at which the HelmRelease was last in sync. It has no series before the first time since the controller started."),
 	}
 }
@@ -91,7 +91,7 @@ func (c *releaseCollector) collect(send func(*prometheus.Desc, float64, ...*dto.
 			status, reason = known(condition.Status), c.bounded(condition.Reason)
 		}
 		switch condition.Type {
-		case helmv2.ConditionReady, helmv2.ConditionStalled, helmv2.ConditionDrifted, helmv2.ConditionHeld:
+		case helmv2.ConditionReady, helmv2.ConditionStalled, helmv2.ConditionDrifted, helmv2.ConditionHeld, helmv2.ConditionRolledBack:
 			send(c.since, float64(condition.LastTransitionTime.Unix()),
 				label.of("condition", condition.Type), name, namespace, label.of("status", string(known(condition.Status))))
 		}
@@ -208,7 +208,8 @@ func knownReasons() map[string]struct{} {
 		helmv2.ReasonPendingRelease, helmv2.ReasonDriftDetected, helmv2.ReasonNoDriftDetected, helmv2.ReasonDriftCorrected,
 		helmv2.ReasonDriftCorrectionFailed, helmv2.ReasonUnsupportedField, helmv2.ReasonContested, helmv2.ReasonSuspended,
 		helmv2.ReasonOperationRunning, helmv2.ReasonOperationWaiting, helmv2.ReasonReleaseTooLarge, helmv2.ReasonObjectsOwned,
-		helmv2.ReasonInterrupted, helmv2.ReasonTargetUnavailable,
+		helmv2.ReasonInterrupted, helmv2.ReasonTargetUnavailable, helmv2.ReasonRolledBack, helmv2.ReasonRollbackRefused,
+		helmv2.ReasonRollbackExpired,
 	} {
 		known[reason] = struct{}{}
 	}

@@ -34,15 +34,24 @@ type Upgrade struct {
 }
 
 // Test runs the chart's tests on the newest revision.
-type Test struct{ Timeout time.Duration }
+type Test struct {
+	Timeout time.Duration
+	// Request is the token of the request that the run answers. It is empty for the run that
+	// follows a new revision.
+	Request string
+}
 
-// Rollback creates a revision that equals an earlier one. It remediates a failed upgrade.
+// Rollback creates a revision that equals an earlier one. It remediates a failed upgrade, or begins
+// a hold.
 type Rollback struct {
 	Timeout time.Duration
 	// Version is the number of the earlier revision.
 	Version int
 	// Resume is the number of the pending revision whose rollback is resumed; 0 for a new one.
 	Resume int
+	// Hold is true if the release is held at the revision. Again is true if an earlier rollback of
+	// the same hold has failed.
+	Hold, Again bool
 }
 
 // Uninstall removes the release and its objects.

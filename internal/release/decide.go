@@ -24,6 +24,8 @@ const (
 	RuleResume            Rule = "Resume"
 	RuleUnlock            Rule = "Unlock"
 	RuleAwaitOperation    Rule = "AwaitOperation"
+	RuleTestRequested     Rule = "TestRequested"
+	RuleRolledBack        Rule = "RolledBack"
 	RuleTargetMoved       Rule = "TargetMoved"
 	RuleReinstall         Rule = "Reinstall"
 	RuleForced            Rule = "Forced"
@@ -61,6 +63,8 @@ func rules() []rule {
 		{RuleResume, resume},
 		{RuleUnlock, unlock},
 		{RuleAwaitOperation, awaitOperation},
+		{RuleTestRequested, testRequested},
+		{RuleRolledBack, rolledBack},
 		{RuleTargetMoved, targetMoved},
 		{RuleReinstall, reinstall},
 		{RuleForced, forced},

@@ -13,16 +13,16 @@
 //	reconcile.go     Reconcile: the steps of a reconciliation, and the reads before a decision
 //	decide.go        Decide, the ordered list of rules, and rules without a file of their own
 //	move.go          rule TargetMoved: the release has another name, namespace or chart
+//	hold.go          rules RolledBack and TestRequested: rollbacks and tests on request
 //	wait.go          rules Busy, AwaitDependents, AwaitOperation and Debounce
-//	record.go        rule TooLarge, and the size of a release record
-//	remediation.go   rules after failures: BecameReady, RetriesExhausted, AwaitRetry, Failed
+//	remediation.go   rules after failures: BecameReady, TooLarge, RetriesExhausted, AwaitRetry, Failed
 //	sync.go          rules Absent, Unmanaged, OutOfSync, Untested, Drifted and InSync
 //	resume.go        rules Resume, Unlock and Reinstall: actions that were interrupted
 //	ownership.go     rule OwnershipConflict, and the ownership of single objects
 //	history.go       snapshots in status.history, and the reads that a decision needs
 //	input.go         Input and Decision, the desired state, requests, suspension and deletion
 //	observed.go      the observed state, with drift
-//	outcome.go       the outcome of an action, with its failure cause
+//	outcome.go       the outcome of an action, with its failure cause and the size of its record
 //	action.go        the actions
 //	blocked.go       obstacles before a decision, and when to requeue
 package release

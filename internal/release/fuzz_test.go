@@ -126,6 +126,7 @@ func (c *choices) input() Input {
 		}
 	}
 	SortNewestFirst(in.Observed.Revisions)
+	c.annotations(&in)
 	if c.maybe() {
 		in.Recorded.History = append(in.Recorded.History, nil, testSnapshot(testRevision(9, c.status())))
 	}
@@ -144,11 +145,36 @@ func (c *choices) input() Input {
 	return in
 }
 
+// annotations adds a hold and a request for tests, and the revisions that they have left.
+func (c *choices) annotations(in *Input) {
+	if c.of(3) == 1 {
+		in.Desired.Hold = Hold{Active: true, To: c.of(7), Moved: c.of(4) == 0}
+		in.Desired = in.Desired.InPlace(in.Recorded)
+		in.Recorded.Failures += int64(c.of(3))
+		in.Observed.Unresolved = c.text("", "", "the source is not ready")
+	}
+	if in.Desired.Hold.Active && in.Desired.Hold.To == 0 {
+		in.Desired.Hold.Invalid = "no number"
+	}
+	for i := range in.Observed.Revisions {
+		r := &in.Observed.Revisions[i]
+		if r.Rollback {
+			r.RolledBackTo = c.of(4)
+		}
+		if r.Attempt != nil {
+			r.Attempt.Hold = r.Attempt.Action == helmv2.ActionRollback && c.maybe()
+		}
+		r.Undeployed, r.Unread = c.of(8) == 1, i > 0 && c.of(8) == 1
+	}
+	tokens := []string{"", "a", "b"}
+	in.Desired.Requests.Test, in.Desired.Requests.TestHandled, in.Observed.Accepted = c.text(tokens...), c.text(tokens...), c.text(tokens...)
+}
+
 // FuzzDecide checks invariants of decisions for arbitrary inputs.
 func FuzzDecide(f *testing.F) {
 	f.Add([]byte{})
-	for b := range byte(40) {
-		seed := make([]byte, 40)
+	for b := range byte(80) {
+		seed := make([]byte, 40+int(b))
 		for i := range seed {
 			seed[i] = b * byte(i+7)
 		}
@@ -163,6 +189,8 @@ func FuzzDecide(f *testing.F) {
 		d := Decide(in)
 		checkProperties(t, in, d)
 		checkForced(t, in, d)
+		checkHeld(t, in, d)
+		checkRequestedTest(t, in, d)
 		if again := Decide(in); !reflect.DeepEqual(again, d) {
 			t.Errorf("the same input gave %+v and then %+v", d, again)
 		}
@@ -255,7 +283,7 @@ func checkProperties(t *testing.T, in Input, d Decision) {
 	case Uninstall:
 		checkUninstall(t, in, d, a)
 	case Rollback:
-		if a.Resume == 0 {
+		if a.Resume == 0 && !a.Hold {
 			checkRollback(t, in, a)
 		}
 	case Recheck:
@@ -263,7 +291,7 @@ func checkProperties(t *testing.T, in Input, d Decision) {
 			t.Errorf("rechecks %+v by %+v", newest, a)
 		}
 	case Test:
-		if newest.Status != helmv2.StatusDeployed || !in.Desired.Policy.Tests {
+		if newest.Status != helmv2.StatusDeployed || !in.Desired.Policy.Tests && a.Request == "" {
 			t.Errorf("tests %+v", newest)
 		}
 	case Unlock:
@@ -279,7 +307,7 @@ func checkProperties(t *testing.T, in Input, d Decision) {
 		if a.After < 0 || (a.After == 0 && in.Observed.Running == nil) {
 			t.Errorf("waits without a reason: %+v", a)
 		}
-		if a.Cancel && !in.Desired.Deleted && in.Observed.Running.Desired.ConfigDigest == in.Desired.ConfigDigest {
+		if a.Cancel && !in.Desired.Deleted && !in.Desired.Hold.Active && in.Observed.Running.Desired.ConfigDigest == in.Desired.ConfigDigest {
 			t.Error("cancels without a reason")
 		}
 	case Adopt:
@@ -302,7 +330,7 @@ func checkResumed(t *testing.T, in Input, d Decision) {
 	}
 	newest := in.Observed.Newest()
 	a := newest.Attempt
-	if version != newest.Version || newest.Owner != in.Desired.UID || a == nil || a.Inputs != InputsOf(in.Desired) {
+	if version != newest.Version || newest.Owner != in.Desired.UID || a == nil || !a.Hold && a.Inputs != InputsOf(in.Desired) {
 		t.Errorf("resumes revision %d, and the newest is %+v", version, newest)
 	}
 	if string(newest.Status) != "pending-"+string(a.Action) || Name(d.Action) != string(a.Action) {
@@ -366,5 +394,60 @@ func checkExhausted(t *testing.T, in Input) {
 		if d := Decide(next); d.Action == Action(Stall{Reason: helmv2.ReasonRetriesExceeded}) {
 			t.Errorf("after a %s it is still exhausted: %+v", change, d)
 		}
+	}
+}
+
+// checkHeld checks that a release that is to be held is neither changed to another revision nor
+// moved, and that it is rolled back only to an unchanged revision that was deployed.
+func checkHeld(t *testing.T, in Input, d Decision) {
+	t.Helper()
+	hold, newest := in.Desired.Hold, in.Observed.Newest()
+	back, rollsBack := d.Action.(Rollback)
+	if rollsBack && back.Hold && (!hold.Active || back.Version != hold.To) {
+		t.Errorf("rolls back to %d, and the hold is %+v", back.Version, hold)
+	}
+	if !hold.Active || in.Desired.Deleted || owner(in) != nil {
+		return
+	}
+	switch d.Action.(type) {
+	case Install, Upgrade, Recheck, Forget:
+		t.Errorf("does not hold the release: %+v", d)
+	case Uninstall:
+		if newest.Status != helmv2.StatusUninstalling {
+			t.Errorf("uninstalls a release that is held: %+v", d)
+		}
+	case CorrectDrift:
+		if !heldAt(in) {
+			t.Errorf("corrects the drift of another revision than the one that is held: %+v", d)
+		}
+	}
+	if !rollsBack {
+		return
+	}
+	if !back.Hold || heldAt(in) {
+		t.Errorf("rolls back a release that is held: %+v", d)
+	}
+	for i := range in.Observed.Revisions {
+		r := &in.Observed.Revisions[i]
+		if r.Version == hold.To && back.Resume == 0 && (!wasDeployed(r) || r.EndedEarly() || r.Unread || changed(in, r)) {
+			t.Errorf("rolls back to %+v", r)
+		}
+	}
+}
+
+// checkRequestedTest checks that a run of the tests has a request, and that a token that is handled
+// and was not accepted by this process has none.
+func checkRequestedTest(t *testing.T, in Input, d Decision) {
+	t.Helper()
+	test, _ := d.Action.(Test)
+	if (d.Rule == RuleTestRequested) != (test.Request != "") {
+		t.Errorf("tests without a request: %+v", d)
+	}
+	if test.Request == "" {
+		return
+	}
+	in.Desired.Requests.TestHandled, in.Observed.Accepted = test.Request, ""
+	if again := Decide(in); again.Rule == RuleTestRequested {
+		t.Errorf("the request %q has a second run: %+v", test.Request, again)
 	}
 }

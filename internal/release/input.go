@@ -4,6 +4,7 @@
 package release
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -47,15 +48,16 @@ type State string
 
 // The states. A state is descriptive; the rule that applied decides.
 const (
-	StateUnknown   State = ""
-	StateAbsent    State = "Absent"
-	StateUnmanaged State = "Unmanaged"
-	StateLocked    State = "Locked"
-	StateFailed    State = "Failed"
-	StateOutOfSync State = "OutOfSync"
-	StateUntested  State = "Untested"
-	StateDrifted   State = "Drifted"
-	StateInSync    State = "InSync"
+	StateUnknown    State = ""
+	StateAbsent     State = "Absent"
+	StateUnmanaged  State = "Unmanaged"
+	StateLocked     State = "Locked"
+	StateFailed     State = "Failed"
+	StateOutOfSync  State = "OutOfSync"
+	StateUntested   State = "Untested"
+	StateDrifted    State = "Drifted"
+	StateInSync     State = "InSync"
+	StateRolledBack State = "RolledBack"
 )
 
 // Desired is the state that one HelmRelease requests. It has names and digests, no chart content
@@ -84,6 +86,8 @@ type Desired struct {
 	Deletion  Deletion
 	// Suspension is active if no action may change the release.
 	Suspension Suspension
+	// Hold is the rollback that users request by annotation.
+	Hold Hold
 	// Requests are the requests that users make by annotation.
 	Requests Requests
 	// Policy holds the settings that decisions read.
@@ -188,6 +192,9 @@ type Requests struct {
 	Force string
 	// Reset requests that the failure counters are reset.
 	Reset string
+	// Test requests one run of the tests. It needs no Reconcile token. TestHandled is the token of
+	// the last run that was begun.
+	Test, TestHandled string
 }
 
 // RequestsOf reads the annotations of a HelmRelease.
@@ -196,7 +203,32 @@ func RequestsOf(annotations map[string]string) Requests {
 		Reconcile: annotations[helmv2.AnnotationReconcileRequest],
 		Force:     annotations[helmv2.AnnotationForceRequest],
 		Reset:     annotations[helmv2.AnnotationResetRequest],
+
+		Test: annotations[helmv2.AnnotationTestAt], TestHandled: handled(annotations)[helmv2.AnnotationTestAt],
 	}
+}
+
+// handled returns the values of request annotations that were accepted, by annotation.
+func handled(annotations map[string]string) map[string]string {
+	text, set := annotations[helmv2.AnnotationHandled]
+	var all map[string]string
+	if !set || json.Unmarshal([]byte(text), &all) != nil {
+		// A user who destroys the value repeats the present requests.
+		return nil
+	}
+	return all
+}
+
+// WithHandled returns the value of the annotation that records a request as accepted.
+func WithHandled(annotations map[string]string, request, token string) string {
+	all := handled(annotations)
+	if all == nil {
+		all = map[string]string{}
+	}
+	all[request] = token
+	// A map of texts can be encoded.
+	text, _ := json.Marshal(all)
+	return string(text)
 }
 
 // ForceRequested reports whether an install or upgrade is requested and no decision has handled the
@@ -226,6 +258,9 @@ func (r Requests) ResetRequested(status *helmv2.HelmReleaseStatus) bool {
 func (r Requests) Open(status *helmv2.HelmReleaseStatus) bool {
 	return r.ForceRequested(status) || r.ForceBegun(status) || r.ResetRequested(status)
 }
+
+// testRequested reports whether a run of the tests is requested and was not accepted.
+func (r Requests) testRequested() bool { return r.Test != "" && r.Test != r.TestHandled }
 
 // requested reports whether a token is unhandled and equals the Reconcile token.
 func (r Requests) requested(token string, status *helmv2.HelmReleaseStatus) bool {

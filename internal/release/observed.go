@@ -53,6 +53,12 @@ type Observed struct {
 	// Stray is the target of Revisions if neither spec nor status has it; see MustFindStray. It is
 	// nil otherwise.
 	Stray *Target
+	// Accepted is the token of a requested run of the tests that this process has accepted, or may
+	// have accepted, and not begun. It is empty if there is none.
+	Accepted string
+	// Unresolved states why the inputs of a release that is held are incomplete; empty if they are
+	// complete. Chart and values are unknown then.
+	Unresolved string
 	// Unreachable states why the cluster of the release can never be reached again: an object that
 	// gives access does not exist, and the namespace of the HelmRelease is being deleted. It is
 	// empty otherwise.
@@ -102,8 +108,11 @@ type Running struct {
 // Revision is one revision in Helm storage, reduced to the fields that decisions and status need.
 type Revision struct {
 	// Unread is true for an older revision whose record was not read. Its known fields are name,
-	// version, status, owner, Interrupted, Outdated, Rollback, Undeployed, Applied and Modified.
-	Unread    bool
+	// version, status, owner, Interrupted, Outdated, Rollback, RolledBackTo, Undeployed, Applied and
+	// Modified.
+	Unread bool
+	// Altered is true if the content of the record contradicts its labels.
+	Altered   bool
 	Name      string
 	Namespace string
 	Version   int
@@ -132,8 +141,10 @@ type Revision struct {
 	// Outdated is true for a failed revision whose wait was cancelled because its inputs were
 	// outdated. It is not a failure of the release.
 	Outdated bool
-	// Rollback is true if a rollback created the revision.
-	Rollback bool
+	// Rollback is true if a rollback created the revision. RolledBackTo is the revision that a hold
+	// rolled back to; 0 if the rollback was a remediation.
+	Rollback     bool
+	RolledBackTo int
 	// Undeployed is true if the revision has failed, and Helm has replaced its status by
 	// uninstalling or superseded.
 	Undeployed bool
@@ -151,7 +162,10 @@ type Revision struct {
 	PostUpgrade  bool
 	PostRollback bool
 	// Tests maps the names of the revision's test hooks to their last runs; nil if it has none.
-	Tests map[string]TestRun
+	// TestRequest is the token of the request that the last run answers; empty if the run
+	// was not requested.
+	Tests       map[string]TestRun
+	TestRequest string
 	// HelmControllerDigest is the digest that helm-controller computes over the stored record;
 	// empty if it cannot be computed.
 	HelmControllerDigest string

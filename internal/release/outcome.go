@@ -106,6 +106,60 @@ func (o *Outcome) ResumedElsewhere() bool { return errors.Is(o.Err, ErrResumedEl
 // changed nothing and needs no remediation.
 func (o *Outcome) Stored() bool { return len(o.Revisions) > 0 }
 
+// Oversized reports whether the attempt ended before its first write because the record exceeds the
+// size limit.
+func (o *Outcome) Oversized() bool {
+	return o.Err != nil && !o.EndedEarly() && !o.Stored() && o.Record != nil && o.Record.TooLarge()
+}
+
+// RecordSize is the size of a new revision's record in Helm storage. All numbers are bytes of
+// Secret data, after compression and encoding.
+type RecordSize struct {
+	Bytes int
+	// Limit is the capacity of a Secret. Reserved is the part of it that must be free when an
+	// action starts, for the updates of the record until its end.
+	Limit, Reserved int
+	// Parts is the breakdown by contents, largest first. The parts add up to Bytes.
+	Parts []RecordPart
+}
+
+// RecordPart is the share of one part of a record.
+type RecordPart struct {
+	Kind  RecordPartKind
+	Bytes int
+	// Largest is the largest file of the chart in this part; empty if there is none.
+	Largest string
+}
+
+// RecordPartKind names a part of a record.
+type RecordPartKind string
+
+const (
+	// PartTemplates are the chart's templates. Subcharts are not stored.
+	PartTemplates RecordPartKind = "templates"
+	// PartCRDs are the files in the chart's crds folder.
+	PartCRDs RecordPartKind = "CRDs"
+	// PartFiles are all other files of the chart.
+	PartFiles RecordPartKind = "files"
+	// PartDefaults are the chart's own values and their schema.
+	PartDefaults RecordPartKind = "chart values"
+	// PartValues are the values of the release.
+	PartValues RecordPartKind = "release values"
+	// PartManifest is the rendered manifest with hooks and without CRDs.
+	PartManifest RecordPartKind = "manifest and hooks"
+	// PartRenderedCRDs are the CRDs in the rendered manifest.
+	PartRenderedCRDs RecordPartKind = "CRDs in the manifest"
+	// PartRest is metadata, notes and the status of the revision.
+	PartRest RecordPartKind = "metadata and notes"
+)
+
+// TooLarge reports whether the record cannot be stored, or not be updated when the action has
+// ended. The action must not start then.
+func (s *RecordSize) TooLarge() bool { return s.Bytes > s.Limit-s.Reserved }
+
+// NearlyTooLarge reports whether users are warned about the size: from 80 % of the limit.
+func (s *RecordSize) NearlyTooLarge() bool { return s.Bytes*5 >= s.Limit*4 }
+
 // Object identifies one object of a release.
 type Object struct {
 	Group     string

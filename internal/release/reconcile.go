@@ -3,7 +3,10 @@
 
 package release
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Reconciler performs the steps of a reconciliation. R is the result of a reconciliation.
 type Reconciler[R any] interface {
@@ -71,6 +74,8 @@ type RevisionReader interface {
 	// History returns the stored revisions, and the HelmReleases that request the release. live
 	// requires data from the API server instead of a cache.
 	History(in Input, live bool) ([]Revision, []Conflict, error)
+	// Revision returns a stored revision in full, as the API server has it; nil if there is none.
+	Revision(in Input, version int) (*Revision, error)
 	// Stray returns the target and the revisions of an interrupted install whose target is not
 	// recorded; nil if there is none.
 	Stray(in Input) (*Target, []Revision, error)
@@ -121,6 +126,11 @@ func observeRelease(in Input, o Observer) (Input, error) {
 	if err != nil {
 		return in, err
 	}
+	if version := MustReadRevision(in); version > 0 {
+		if in, err = observeRevision(in, o, version); err != nil {
+			return in, err
+		}
+	}
 	if MustCheckTarget(in) {
 		in.Observed.Target, err = o.Target(in)
 		return in, err
@@ -161,4 +171,20 @@ func observeHistory(in Input, o Observer, live bool) (Input, error) {
 	}
 	have.Conflicts, err = o.Makers(in)
 	return in, err
+}
+
+// observeRevision returns in with one stored revision in full, or without it if it is not stored any
+// more.
+func observeRevision(in Input, o RevisionReader, version int) (Input, error) {
+	found, err := o.Revision(in, version)
+	if err != nil {
+		return in, err
+	}
+	all := slices.DeleteFunc(slices.Clone(in.Observed.Revisions), func(r Revision) bool { return r.Version == version })
+	if found != nil {
+		all = append(all, *found)
+		SortNewestFirst(all)
+	}
+	in.Observed.Revisions = all
+	return in, nil
 }

@@ -71,7 +71,7 @@ func becameReady(in Input) *Decision {
 // MustInspect reports whether the decision depends on the readiness of the newest revision's
 // objects. It saves the inspection otherwise.
 func MustInspect(in Input) bool {
-	if in.Observed.Running != nil || in.Desired.Deleted || in.Desired.Suspension.Active {
+	if in.Observed.Running != nil || in.Desired.Deleted || in.Desired.Suspension.Active || in.Desired.Hold.Active {
 		return false
 	}
 	return owner(in) == nil && moved(in.Desired, in.Recorded) == "" && recheckable(in)
@@ -106,6 +106,54 @@ func recheck(in Input) *Decision {
 		Why: fmt.Sprintf("revision %d failed, but all of it was applied", newest.Version),
 	}
 }
+
+// Oversized is an action that did not start because the record of its revision exceeds the size
+// limit.
+type Oversized struct {
+	// Action is the name of the action.
+	Action string
+	// Desired is the desired state at the announcement.
+	Desired Desired
+	// Message describes the size for users.
+	Message string
+}
+
+// matches reports whether the same inputs are desired again. A chart may also read the cluster,
+// which is not compared.
+func (r *Oversized) matches(want Desired) bool {
+	was := r.Desired
+	// A source may package the same chart again, with another digest.
+	was.Chart.Digest = want.Chart.Digest
+	return was.UID == want.UID && was.Generation == want.Generation && was.Target == want.Target &&
+		was.Chart == want.Chart && was.ConfigDigest == want.ConfigDigest && was.Rendering == want.Rendering
+}
+
+// whyTooLarge has no numbers. Other conditions have them.
+const whyTooLarge = "the revision is too large for Helm's storage: nothing is tried until the spec, the chart or the values change"
+
+// tooLarge applies if the next action was rejected for the size of its record and would be rejected
+// again. Status has no field for it, so a new process makes one more attempt.
+func tooLarge(in Input) *Decision {
+	was := in.Observed.Oversized
+	if was == nil || !was.matches(in.Desired) || in.Desired.Requests.ResetRequested(&in.Recorded) {
+		return nil
+	}
+	for _, found := range []func(Input) *Decision{absent, unmanaged, failed, outOfSync} {
+		d := found(in)
+		if d == nil {
+			continue
+		}
+		if Name(d.Action) != was.Action {
+			return nil
+		}
+		d.Action, d.Why = Stall{Reason: helmv2.ReasonReleaseTooLarge}, whyTooLarge
+		return d
+	}
+	return nil
+}
+
+// TooLargeMessage returns the message while an oversized revision is still desired.
+func TooLargeMessage() string { return whyTooLarge }
 
 // retriesExhausted applies if the next action has failed too often. It is retried after a change of
 // the inputs or a request. A rejected attempt is retried regardless, with back-off: it changes

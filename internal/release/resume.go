@@ -13,7 +13,8 @@ import (
 
 // resume applies if the newest revision is pending because an action of this HelmRelease was
 // interrupted, and the inputs of the action are still requested. The action continues under the
-// same revision number. Helm needs an older revision to upgrade or to roll back.
+// same revision number. Helm needs an older revision to upgrade or to roll back. A release that is
+// to be held needs only the rollback of that hold.
 func resume(in Input) *Decision {
 	newest, policy := in.Observed.Newest(), in.Desired.Policy
 	if newest == nil || newest.Owner != in.Desired.UID || in.Desired.UID == "" {
@@ -21,7 +22,7 @@ func resume(in Input) *Decision {
 		return nil
 	}
 	a := newest.Attempt
-	if a == nil || a.Inputs != InputsOf(in.Desired) {
+	if a == nil || !a.requested(in.Desired) {
 		return nil
 	}
 	d := &Decision{State: StateLocked, Why: fmt.Sprintf("the '%s' action of revision %d was interrupted", a.Action, newest.Version)}
@@ -31,7 +32,7 @@ func resume(in Input) *Decision {
 	case newest.Status == helmv2.StatusPendingUpgrade && a.Action == helmv2.ActionUpgrade && older:
 		d.Action = Upgrade{Timeout: policy.Upgrade.Timeout, TakeOver: a.TakeOver, Resume: newest.Version}
 	case newest.Status == helmv2.StatusPendingRollback && a.Action == helmv2.ActionRollback && in.Observed.stored(a.RollbackTo):
-		d.Action = Rollback{Timeout: policy.RollbackTimeout, Version: a.RollbackTo, Resume: newest.Version}
+		d.Action = Rollback{Timeout: policy.RollbackTimeout, Version: a.RollbackTo, Resume: newest.Version, Hold: a.Hold}
 	default:
 		return nil
 	}
@@ -161,8 +162,11 @@ type Attempt struct {
 	Inputs Inputs `json:"inputs,omitzero"`
 	// TakeOver is Upgrade.TakeOver.
 	TakeOver bool `json:"takeOver,omitempty"`
-	// RollbackTo is the target of a rollback; 0 for other actions.
-	RollbackTo int `json:"rollbackTo,omitempty"`
+	// RollbackTo is the target of a rollback; 0 for other actions. Hold is Rollback.Hold.
+	RollbackTo int  `json:"rollbackTo,omitempty"`
+	Hold       bool `json:"hold,omitempty"`
+	// Request is Test.Request.
+	Request string `json:"request,omitempty"`
 	// Event is the event whose hooks run or have run last, such as "pre-upgrade"; empty if no hook
 	// was started.
 	Event string `json:"event,omitempty"`
@@ -171,6 +175,15 @@ type Attempt struct {
 	// Running is the hook of Event that was started and has not ended, as "Kind/name"; empty if
 	// there is none.
 	Running string `json:"running,omitempty"`
+}
+
+// requested reports whether the result of the attempt is still requested. Neither the spec nor its
+// inputs matter to a hold.
+func (a *Attempt) requested(want Desired) bool {
+	if want.Hold.Active || a.Hold {
+		return want.Hold.To > 0 && a.Hold && a.RollbackTo == want.Hold.To
+	}
+	return a.Inputs == InputsOf(want)
 }
 
 // of reports whether the HelmRelease with the given UID began the attempt.

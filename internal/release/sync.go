@@ -165,7 +165,8 @@ func MustCompare(in Input) bool {
 	if in.Desired.Policy.Drift != helmv2.DriftDetectionEnabled && in.Desired.Policy.Drift != helmv2.DriftDetectionWarn {
 		return false
 	}
-	return Decide(in).State == StateInSync
+	state := Decide(in).State
+	return state == StateInSync || state == StateRolledBack
 }
 
 // inSync always applies.

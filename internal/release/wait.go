@@ -36,12 +36,22 @@ func (d Deletion) obsolete(running *Running) bool {
 }
 
 // outdated reports whether an attempt runs with inputs that are no longer wanted. Inputs that are
-// unknown or suspended do not make an attempt outdated.
+// unknown or suspended do not make an attempt outdated. A hold makes all attempts outdated that do
+// not lead to its revision.
 func outdated(in Input, running *Running) bool {
-	if a := running.Action; a != helmv2.ActionInstall && a != helmv2.ActionUpgrade && a != helmv2.ActionRecheck {
+	was, want := running.Desired, in.Desired
+	switch running.Action {
+	case helmv2.ActionInstall, helmv2.ActionUpgrade, helmv2.ActionRecheck:
+		if want.Hold.To > 0 && !want.Suspension.Active {
+			return true
+		}
+	case helmv2.ActionRollback:
+		return was.Hold.Active && was.Hold.To != want.Hold.To && !want.Suspension.Active
+	case helmv2.ActionTest, helmv2.ActionUninstall, helmv2.ActionUninstallRemediation, helmv2.ActionUnlock, helmv2.ActionCorrectDrift:
+		return false
+	default:
 		return false
 	}
-	was, want := running.Desired, in.Desired
 	if want.Suspension.Active || want.Chart.Version == "" {
 		return false
 	}

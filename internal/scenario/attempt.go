@@ -50,8 +50,10 @@ func (a *action) newAttempt(version int) *release.Attempt {
 	case release.Upgrade:
 		made.Inputs, made.TakeOver = release.InputsOf(a.want), kind.TakeOver
 	case release.Rollback:
-		made.Inputs, made.RollbackTo = release.InputsOf(a.want), kind.Version
-	case release.Test, release.Uninstall, release.Unlock, release.Recheck, release.CorrectDrift, release.Finalize,
+		made.Inputs, made.RollbackTo, made.Hold = release.InputsOf(a.want), kind.Version, kind.Hold
+	case release.Test:
+		made.Request = kind.Request
+	case release.Uninstall, release.Unlock, release.Recheck, release.CorrectDrift, release.Finalize,
 		release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 	}
 	return made
@@ -63,8 +65,12 @@ func (a *action) work() {
 	if a.made == nil || a.owner != uid {
 		return
 	}
-	if at := a.made.Attempt; at == nil || at.Action != helmv2.ReleaseAction(release.Name(a.kind)) {
+	test, _ := a.kind.(release.Test)
+	if at := a.made.Attempt; at == nil || at.Action != helmv2.ReleaseAction(release.Name(a.kind)) || at.Request != test.Request {
 		a.made.Attempt = a.newAttempt(a.made.Version)
+		if a.store.tests && test.Request != "" {
+			a.made.TestRequest, a.made.Tests = test.Request, map[string]release.TestRun{testName: {Started: a.started, Phase: "Running"}}
+		}
 	} else {
 		at.Run++
 	}
@@ -79,7 +85,7 @@ func (a *action) resume(version int) {
 		a.refused = fmt.Errorf("revision %d was not left by an interrupted %s", version, release.Name(a.kind))
 		return
 	}
-	if last.Attempt.Inputs != release.InputsOf(a.want) {
+	if !last.Attempt.Hold && last.Attempt.Inputs != release.InputsOf(a.want) {
 		a.refused = fmt.Errorf("revision %d has other inputs", version)
 		return
 	}

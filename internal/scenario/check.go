@@ -88,10 +88,19 @@ func checkResumed(in release.Input, d release.Decision) error {
 	a := newest.Attempt
 	helm := a.Action == helmv2.ActionInstall || len(in.Observed.Revisions) > 1
 	target := a.RollbackTo == 0 || slices.ContainsFunc(in.Observed.Revisions, func(r release.Revision) bool { return r.Version == a.RollbackTo })
-	if fits := string(newest.Status) == "pending-"+string(a.Action); fits && helm && target && a.Inputs == release.InputsOf(in.Desired) {
+	if fits := string(newest.Status) == "pending-"+string(a.Action); fits && helm && target && requested(in.Desired, a) {
 		return fmt.Errorf("revision %d is closed, although its inputs are requested: %+v", newest.Version, d)
 	}
 	return nil
+}
+
+// requested reports whether the result of an attempt is requested: the rollback of a hold, or an action
+// with the desired inputs.
+func requested(want release.Desired, a *release.Attempt) bool {
+	if want.Hold.Active || a.Hold {
+		return a.Hold && want.Hold.To == a.RollbackTo
+	}
+	return a.Inputs == release.InputsOf(want)
 }
 
 func checkCondition(c *metav1.Condition, generation int64) error {

@@ -16,8 +16,8 @@ import (
 )
 
 // TestConditions: after each line of each scenario, the conditions follow the rules for objects of
-// Flux. In two states Ready is Unknown without Reconciling, which the rules do not know: before the
-// tests of a revision, and while suspended.
+// Flux. In three states Ready is Unknown without Reconciling, which the rules do not know: before the
+// tests of a revision, while suspended, and while held at a revision that the spec does not request.
 func TestConditions(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil {
@@ -39,7 +39,7 @@ func TestConditions(t *testing.T) {
 				}
 				all := w.hr.Status.Conditions
 				ready := apimeta.FindStatusCondition(all, helmv2.ConditionReady)
-				if ready == nil || ready.Reason == helmv2.ReasonAwaitingTests || apimeta.IsStatusConditionTrue(all, helmv2.ConditionSuspended) {
+				if ready == nil || ready.Reason == helmv2.ReasonAwaitingTests || ready.Reason == helmv2.ReasonRolledBack || apimeta.IsStatusConditionTrue(all, helmv2.ConditionSuspended) {
 					continue
 				}
 				if failed, warned := rules.Check(t.Context(), w.hr); failed != nil || warned != nil {

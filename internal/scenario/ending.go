@@ -119,6 +119,8 @@ func (a *action) endTest(e ending) {
 	if e.cause != nil {
 		phase = helmv2.TestPhaseFailed
 	}
+	test, _ := a.kind.(release.Test)
+	a.made.TestRequest = test.Request
 	a.made.Tests = map[string]release.TestRun{testName: {Started: a.started, Completed: a.made.Modified, Phase: phase}}
 }
 

@@ -43,6 +43,16 @@ func (o observation) Target(in release.Input) (*release.TargetCheck, error) {
 	return found, nil
 }
 
+// Revision returns a revision in storage.
+func (o observation) Revision(in release.Input, version int) (*release.Revision, error) {
+	found := o.store(release.ObservedTarget(in)).version(version)
+	if found == nil {
+		return nil, nil //nolint:nilnil // it is not stored
+	}
+	sealed := seal(found)
+	return &sealed, nil
+}
+
 // Stray searches the recorded storage namespace for a release whose target is not recorded.
 func (o observation) Stray(in release.Input) (*release.Target, []release.Revision, error) {
 	prefix := in.Recorded.StorageNamespace + "/"

@@ -61,6 +61,9 @@ func revisionText(r *release.Revision) string {
 		by = "me"
 	}
 	text := fmt.Sprintf("stored %d %s@%s %s by=%s", r.Version, r.ChartName, r.ChartVersion, r.Status, by)
+	if r.RolledBackTo > 0 {
+		text += fmt.Sprintf(" rolled-back-to=%d", r.RolledBackTo)
+	}
 	for word, is := range map[string]bool{" interrupted": r.Interrupted, " outdated": r.Outdated} {
 		if is {
 			text += word
@@ -144,6 +147,7 @@ func conditions(s *helmv2.HelmReleaseStatus) string {
 	for _, kind := range []string{
 		helmv2.ConditionReady, helmv2.ConditionReleased, helmv2.ConditionTestSuccess, helmv2.ConditionRemediated,
 		helmv2.ConditionReconciling, helmv2.ConditionStalled, helmv2.ConditionSuspended, helmv2.ConditionDrifted, helmv2.ConditionHeld,
+		helmv2.ConditionRolledBack,
 	} {
 		if c := apimeta.FindStatusCondition(s.Conditions, kind); c != nil {
 			all = append(all, fmt.Sprintf("%s=%s/%s", kind, c.Status, c.Reason))

@@ -41,6 +41,8 @@ func lines() []string {
 		"conflict older", "conflict younger", "conflict gone", "conflict gone",
 		`target refused "namespace other does not exist"`, "target taken", "target free", "target free",
 		"operation locks", "operation waits", "operation ends", "operation ends",
+		"annotate rollback-to=1", "annotate rollback-to=2 rollback-until=2026-01-01T12:10:00Z", "annotate rollback-to=9", "annotate rollback-to", "annotate rollback-to",
+		"annotate test-at=one", "annotate test-at=two", "annotate test-at",
 		"annotate suspend=incident", "annotate suspend=incident suspend-until=2026-01-01T12:05:00Z", "annotate suspend", "cli tamper 1",
 		"suspend", "resume", "resume", "delete", "request now",
 		"request one force", "request two force", "request three force reset", "request two", "request one reset", "request four force=one",
@@ -122,6 +124,9 @@ func checkEnd(w *World) error {
 		return err
 	}
 	newest, d := in.Observed.Newest(), release.Decide(in)
+	if d.Rule == release.RuleRolledBack && !d.Acts() && d.State == release.StateRolledBack && newest.Version != in.Desired.Hold.To && newest.RolledBackTo != in.Desired.Hold.To {
+		return fmt.Errorf("held at revision %d by %+v", in.Desired.Hold.To, newest)
+	}
 	if d.Rule == release.RuleInSync && (newest.ChartVersion != w.want.Chart.Version || newest.ConfigDigest != w.want.ConfigDigest) {
 		return fmt.Errorf("in sync with %s and %s: %+v", w.want.Chart.Version, w.want.ConfigDigest, newest)
 	}
@@ -188,6 +193,66 @@ func TestCrashes(t *testing.T) {
 		if got := strings.Join(states, " "); got != "superseded superseded deployed" || hooks != 6 || w.hr.Status.Failures != 0 || !w.Paused() {
 			t.Fatalf("seed %d: revisions are %s, %d hooks have run, %d failures counted\n%s\n%s",
 				seed, got, hooks, w.hr.Status.Failures, strings.Join(script, "\n"), w.Output())
+		}
+	}
+}
+
+// TestCrashesWhileHeld: after crashes at random steps of rollbacks by annotation, there is one
+// revision for each annotation, whose hooks have run once, and the newest one is that of the last
+// annotation.
+func TestCrashesWhileHeld(t *testing.T) {
+	kinds := []string{"announce", "begin", "run", "pre-hook", "objects", "wait", "post-hook", "record", "events"}
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		w := New()
+		script := []string{"spec values=a max-history=0 hooks", "reconcile", "spec values=b", "reconcile", "spec values=c", "reconcile", "reconcile"}
+		for step := range 3 {
+			script = append(script, fmt.Sprintf("annotate rollback-to=%d", 1+step%2))
+			for range r.IntN(8) {
+				script = append(script, "reconcile die="+kinds[r.IntN(len(kinds))])
+				if r.IntN(3) == 0 {
+					script = append(script, fmt.Sprintf("spec values=%d", r.IntN(3)))
+				}
+			}
+			for range maxReconciliations {
+				script = append(script, "reconcile")
+			}
+		}
+		for _, line := range script {
+			if err := w.Do(line); err != nil {
+				t.Fatalf("seed %d: %v\n%s", seed, err, strings.Join(script, "\n"))
+			}
+		}
+		made := w.current().revisions
+		if newest := w.current().newest(); len(made) != 6 || newest.RolledBackTo != 1 || newest.Status != helmv2.StatusDeployed || !w.Paused() {
+			t.Fatalf("seed %d: %d revisions, the newest is %+v\n%s\n%s", seed, len(made), newest, strings.Join(script, "\n"), w.Output())
+		}
+	}
+}
+
+// TestTokensRunOnce: no token of requested tests has two runs, despite crashes at random steps.
+func TestTokensRunOnce(t *testing.T) {
+	kinds := []string{"announce", "begin", "run", "post-hook", "record", "events"}
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 6))
+		w := New()
+		script := []string{"spec values=a chart-tests hooks", "reconcile", "reconcile"}
+		for i := range 4 {
+			script = append(script, fmt.Sprintf("annotate test-at=%d", i))
+			for range r.IntN(4) {
+				script = append(script, "reconcile die="+kinds[r.IntN(len(kinds))])
+			}
+			script = append(script, "reconcile", "reconcile")
+		}
+		var played strings.Builder
+		for _, line := range script {
+			if err := w.Do(line); err != nil {
+				t.Fatalf("seed %d: %v\n%s", seed, err, strings.Join(script, "\n"))
+			}
+			played.WriteString(line + "\n" + w.Output())
+		}
+		if runs := strings.Count(played.String(), "rule=TestRequested"); runs != 4 || len(w.current().revisions) != 1 {
+			t.Fatalf("seed %d: %d runs of 4 requests, %d revisions\n%s", seed, runs, len(w.current().revisions), played.String())
 		}
 	}
 }

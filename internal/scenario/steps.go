@@ -37,10 +37,15 @@ func (s steps) Record() (none struct{}, ended bool, err error) {
 }
 
 func (s steps) Inputs() (release.Input, error) {
-	if s.blocked != nil && !s.want.Deleted && !s.want.Suspension.Active && s.running == nil {
+	if s.blocked == nil || s.want.Deleted || s.want.Suspension.Active || s.running != nil {
+		return s.input(s.want), nil
+	}
+	if !s.want.Hold.Active {
 		return release.Input{}, s.blocked
 	}
-	return s.input(s.want), nil
+	in := s.input(s.want)
+	in.Observed.Unresolved = s.blocked.Message
+	return in, nil
 }
 
 // Cached is not played: the memory of a process does not have the last result.
@@ -114,7 +119,7 @@ func (w *World) input(want release.Desired) release.Input {
 			Generation: w.running.want.Generation, Started: w.running.started, Desired: w.running.want,
 		}
 	}
-	in.Observed.Oversized = w.oversized
+	in.Observed.Oversized, in.Observed.Accepted = w.oversized, w.accepted
 	in.Observed.LockHolder, in.Observed.WaitingOperation = w.lockHolder, w.waiting
 	return in
 }

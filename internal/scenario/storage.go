@@ -80,6 +80,7 @@ func read(recorded helmv2.Snapshots, all []release.Revision) []release.Revision 
 			seen[i] = release.Revision{
 				Unread: true, Name: r.Name, Version: r.Version, Status: r.Status, Owner: r.Owner,
 				Interrupted: r.Interrupted, Outdated: r.Outdated, Applied: r.Applied, Rollback: r.Rollback, Modified: r.Modified,
+				RolledBackTo: r.RolledBackTo,
 			}
 		}
 	}
@@ -92,7 +93,7 @@ func seal(r *release.Revision) release.Revision {
 	c := *r
 	c.Digest, c.HelmControllerDigest, c.Owner, c.Modified, c.Tests = "", "", "", time.Time{}, nil
 	c.Interrupted, c.Outdated, c.Applied, c.Rollback = false, false, false, false
-	c.Attempt, c.InstallHooksLeft = nil, false
+	c.Attempt, c.InstallHooksLeft, c.RolledBackTo, c.TestRequest = nil, false, 0, ""
 	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", c))
 	c = *r
 	c.Tests = maps.Clone(r.Tests)
@@ -138,7 +139,8 @@ func (s *storage) deployed() *release.Revision {
 	return nil
 }
 
-// create stores a new revision and drops the oldest ones beyond the limit.
+// create stores a new revision and drops the oldest ones beyond the limit. The revision that a hold
+// rolls back to stays, although Helm counts it as dropped.
 func (s *storage) create(r *release.Revision) {
 	if limit := s.maxHistory; limit > 0 && len(s.revisions) >= limit {
 		keep, surplus := s.deployed(), len(s.revisions)-limit+1
@@ -147,7 +149,7 @@ func (s *storage) create(r *release.Revision) {
 				return false
 			}
 			surplus--
-			return true
+			return old.Version != r.RolledBackTo
 		})
 	}
 	s.revisions = append(s.revisions, r)
@@ -224,7 +226,7 @@ func (a *action) install(owner string, now time.Time) {
 			last.Status, last.Description = helmv2.StatusSuperseded, "superseded by new release"
 		}
 	}
-	a.create(version, first, owner, now, helmv2.StatusPendingInstall, "Initial install underway")
+	a.create(version, first, owner, now, helmv2.StatusPendingInstall, "Initial install underway", 0)
 }
 
 func (a *action) upgrade(owner string, now time.Time) {
@@ -245,15 +247,15 @@ func (a *action) upgrade(owner string, now time.Time) {
 		a.refused = fmt.Errorf("%q has no deployed releases", a.want.Target.Name)
 		return
 	}
-	a.create(last.Version+1, last.FirstDeployed, owner, now, helmv2.StatusPendingUpgrade, "Preparing upgrade")
+	a.create(last.Version+1, last.FirstDeployed, owner, now, helmv2.StatusPendingUpgrade, "Preparing upgrade", 0)
 }
 
-func (a *action) create(version int, first time.Time, owner string, now time.Time, status helmv2.ReleaseStatus, description string) {
+func (a *action) create(version int, first time.Time, owner string, now time.Time, status helmv2.ReleaseStatus, description string, held int) {
 	a.made = &release.Revision{
 		Name: a.want.Target.Name, Namespace: a.want.Target.Namespace, Version: version,
 		Status: status, Description: description,
 		ChartName: a.want.Chart.Name, ChartVersion: a.want.Chart.Version, ConfigDigest: a.want.ConfigDigest,
-		FirstDeployed: first, LastDeployed: now, Modified: now, Owner: owner,
+		FirstDeployed: first, LastDeployed: now, Modified: now, Owner: owner, RolledBackTo: held,
 		PostInstall: a.store.has("post-install"), PostUpgrade: a.store.has("post-upgrade"), PostRollback: a.store.has("post-rollback"),
 		InstallHooksLeft: a.store.has("pre-install") || a.store.has("post-install"),
 	}
@@ -301,7 +303,11 @@ func (a *action) rollback(r release.Rollback, owner string, now time.Time) {
 	want := a.want
 	a.want.Chart = release.Chart{Name: target.ChartName, Version: target.ChartVersion}
 	a.want.ConfigDigest = target.ConfigDigest
-	a.create(last.Version+1, last.FirstDeployed, owner, now, helmv2.StatusPendingRollback, fmt.Sprintf("Rollback to %d", r.Version))
+	held := 0
+	if r.Hold {
+		held = r.Version
+	}
+	a.create(last.Version+1, last.FirstDeployed, owner, now, helmv2.StatusPendingRollback, fmt.Sprintf("Rollback to %d", r.Version), held)
 	a.want, a.made.Rollback = want, true
 }
 

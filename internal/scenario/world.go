@@ -71,6 +71,8 @@ type World struct {
 	elsewhere *action
 	ended     *release.Outcome
 	oversized *release.Oversized
+	// accepted is the token of a requested run of the tests that has not begun.
+	accepted string
 
 	// The reconciliation that is played.
 	out    printer
@@ -143,7 +145,11 @@ func (w *World) desired() release.Desired {
 	}
 	d.Deletion = release.DeletionOf(w.hr.Annotations)
 	d.Suspension = release.SuspensionOf(w.hr.Spec.Suspend, w.hr.Annotations, w.now)
-	if d.Deleted || d.Suspension.Active {
+	if !d.Deleted {
+		d.Hold = release.HoldOf(w.hr.Annotations, w.now)
+		d = d.InPlace(w.hr.Status)
+	}
+	if d.Deleted || d.Suspension.Active || d.Hold.Active && w.blocked != nil {
 		d.Chart, d.ConfigDigest = release.Chart{}, ""
 	}
 	return d
@@ -152,6 +158,10 @@ func (w *World) desired() release.Desired {
 // act announces an action and runs it until its end or a crash.
 func (w *World) act(d release.Decision, in release.Input, helm helmResult, die string) error {
 	want, found := in.Desired, release.TakenOver(in, d)
+	if test, _ := d.Action.(release.Test); test.Request != "" {
+		w.accept(test.Request)
+		want.Target = release.ObservedTarget(in)
+	}
 	if die == "announce" {
 		w.die()
 		return nil
@@ -176,6 +186,7 @@ func (w *World) act(d release.Decision, in release.Input, helm helmResult, die s
 	if release.AppliesDesired(d.Action) {
 		w.debounce = nil
 	}
+	w.accepted = ""
 	if !isRelease(d.Action) && release.Name(d.Action) != string(helmv2.ActionRollback) {
 		// The action creates no revision.
 		helm.percent = 0
@@ -202,6 +213,16 @@ func (w *World) act(d release.Decision, in release.Input, helm helmResult, die s
 	return nil
 }
 
+// accept records a requested run of the tests as handled.
+func (w *World) accept(token string) {
+	if w.hr.Annotations[helmv2.AnnotationTestAt] == "" || release.RequestsOf(w.hr.Annotations).TestHandled == token {
+		return
+	}
+	w.accepted = token
+	w.hr.Annotations[helmv2.AnnotationHandled] = release.WithHandled(w.hr.Annotations, helmv2.AnnotationTestAt, token)
+	w.out.line("handled %s", w.hr.Annotations[helmv2.AnnotationHandled])
+}
+
 // finish ends the running action. Its outcome is recorded later.
 func (w *World) finish(e ending) {
 	w.now = w.now.Add(took)
@@ -226,7 +247,7 @@ func (w *World) cancel(outdated bool) {
 
 // die ends the process and drops its memory.
 func (w *World) die() {
-	w.running, w.ended, w.oversized = nil, nil, nil
+	w.running, w.ended, w.oversized, w.accepted = nil, nil, nil, ""
 	for _, store := range w.stores {
 		w.out.hooks(store)
 	}
@@ -285,7 +306,7 @@ func (w *World) publish(rep status.Report, die string) error {
 	w.retry = rep.Retry
 	w.out.status("", &w.hr.Status)
 	if die == "events" {
-		w.running, w.ended, w.oversized = nil, nil, nil
+		w.running, w.ended, w.oversized, w.accepted = nil, nil, nil, ""
 		w.out.line("died")
 		return nil
 	}

@@ -32,7 +32,17 @@ func Started(hr *helmv2.HelmRelease, d release.Decision, want release.Desired, n
 		c.clearDrifted()
 		announce(&status, d.Action, want)
 		startRelease(&c, message, repeatsRejected(status, want, helmv2.ActionUpgrade))
-	case release.Test, release.Rollback, release.Recheck:
+	case release.Test:
+		if a.Request == "" {
+			recordAttempt(&status, want)
+		}
+	case release.Rollback:
+		if a.Hold {
+			holdConditions{&c, want.Hold}.start(&status, a, want, message)
+		} else {
+			recordAttempt(&status, want)
+		}
+	case release.Recheck:
 		recordAttempt(&status, want)
 	case release.Uninstall:
 		if a.Remediation {
@@ -40,7 +50,7 @@ func Started(hr *helmv2.HelmRelease, d release.Decision, want release.Desired, n
 		}
 		c.setReinstalling(a, release.Latest(status.History))
 	case release.CorrectDrift:
-		r.Events = startCorrection(&c, release.Latest(status.History), a)
+		r.Events = startCorrection(&c, release.Latest(status.History), a, want)
 	case release.Unlock, release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 	}
 	if c.index(helmv2.ConditionReady) < 0 {
@@ -49,6 +59,7 @@ func Started(hr *helmv2.HelmRelease, d release.Decision, want release.Desired, n
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressing, message)
 	c.touch(helmv2.ConditionReconciling)
 	c.remove(helmv2.ConditionStalled, helmv2.ConditionSuspended, helmv2.ConditionHeld)
+	r.Events = append(r.Events, holdConditions{&c, want.Hold}.follow()...)
 	status.Conditions = c.list
 	r.Status = status
 	return r
@@ -114,9 +125,17 @@ func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 		}
 		finishRelease(&r, &c, o, helmv2.ActionUpgrade)
 	case release.Test:
-		finishTest(&r, &c, o)
+		if a.Request != "" {
+			finishRequestedTest(&r, &c, o)
+		} else {
+			finishTest(&r, &c, o)
+		}
 	case release.Rollback:
-		finishRollback(&r, &c, o, a)
+		if a.Hold {
+			finishHold(&r, &c, o, a)
+		} else {
+			finishRollback(&r, &c, o, a)
+		}
 	case release.Recheck:
 		finishRecheck(&r, &c, o)
 	case release.CorrectDrift:

@@ -24,6 +24,9 @@ type conditions struct {
 	before     []metav1.Condition
 	generation int64
 	now        metav1.Time
+	// requested is true if TestSuccess is the result of a requested run. It stays then, also if tests
+	// are not enabled.
+	requested bool
 }
 
 func conditionsOf(hr *helmv2.HelmRelease, status *helmv2.HelmReleaseStatus, generation int64, now time.Time) conditions {
@@ -116,7 +119,7 @@ func (c *conditions) touch(kind string) {
 // summarize copies to Ready the first of these conditions that exists: Remediated, TestSuccess
 // unless test failures are ignored, Released.
 func (c *conditions) summarize(status *helmv2.HelmReleaseStatus, want release.Desired) {
-	if !want.Policy.Tests {
+	if !want.Policy.Tests && !c.requested {
 		c.remove(helmv2.ConditionTestSuccess)
 	}
 	if r := c.get(helmv2.ConditionRemediated); r.Type != "" {
@@ -124,7 +127,7 @@ func (c *conditions) summarize(status *helmv2.HelmReleaseStatus, want release.De
 		c.set(helmv2.ConditionReady, metav1.ConditionFalse, reason, message)
 		return
 	}
-	if t := c.get(helmv2.ConditionTestSuccess); t.Type != "" && !release.IgnoresTests(want, *status) {
+	if t := c.get(helmv2.ConditionTestSuccess); t.Type != "" && want.Policy.Tests && !release.IgnoresTests(want, *status) {
 		c.set(helmv2.ConditionReady, t.Status, t.Reason, t.Message)
 		return
 	}

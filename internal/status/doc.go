@@ -7,19 +7,19 @@
 // It is pure, and decides nothing: the decision or the outcome of an action is an argument. It
 // does not derive the state of a release from conditions; readback.go has the three exceptions.
 //
-//	operation.go             Operation: the status of Operations
-//	operation_conditions.go  conditions and events of Operations
-//	attempt.go               Started and Finished: actions; outcomes of install, upgrade, uninstall
-//	report.go                Blocked and Settled: reconciliations that run no action
-//	remediation.go           outcomes of rollback, uninstall remediation and recheck
-//	tests.go                 outcomes of Helm tests, and condition TestSuccess
-//	size.go                  records that exceed the size limit of Helm's storage
-//	drift.go                 condition Drifted, and outcomes of drift correction
-//	interrupted.go           outcomes of actions that a shutdown or an outage interrupted
-//	readback.go              messages that are read again
-//	conditions.go            Report, and the conditions of one status while it is built
-//	fields.go                fields of several reports: requests, failure counters, attempts
-//	history.go               snapshots of revisions, and the inventory
-//	messages.go              texts about actions
-//	events.go                Event, its annotations, failure causes and logs
+//	operation.go    Operation: the status, conditions and events of Operations
+//	attempt.go      Started and Finished: actions; outcomes of install, upgrade, uninstall
+//	report.go       Blocked and Settled: reconciliations that run no action
+//	remediation.go  outcomes of rollback, uninstall remediation and recheck
+//	hold.go         condition RolledBack: holds, and outcomes of their rollbacks
+//	tests.go        outcomes of Helm tests, and condition TestSuccess
+//	size.go         records that exceed the size limit of Helm's storage
+//	drift.go        condition Drifted, and outcomes of drift correction
+//	interrupted.go  outcomes of actions that a shutdown or an outage interrupted
+//	readback.go     messages that are read again
+//	conditions.go   Report, and the conditions of one status while it is built
+//	fields.go       fields of several reports: requests, failure counters, attempts
+//	history.go      snapshots of revisions, and the inventory
+//	messages.go     texts about actions
+//	events.go       Event, its annotations, failure causes and logs
 package status

@@ -84,9 +84,10 @@ func (c *conditions) setNotDrifted(o release.Outcome) {
 	}
 }
 
-// startCorrection sets the conditions of a drift correction that begins.
-func startCorrection(c *conditions, last *helmv2.Snapshot, a release.CorrectDrift) []Event {
-	if !c.keepInterrupted() {
+// startCorrection sets the conditions of a drift correction that begins. Ready of a release that is
+// held does not change.
+func startCorrection(c *conditions, last *helmv2.Snapshot, a release.CorrectDrift, want release.Desired) []Event {
+	if !want.Hold.Active && !c.keepInterrupted() {
 		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, correcting)
 	}
 	return c.setDrifted(driftMessage(last, a.Drift))
@@ -100,7 +101,9 @@ func finishCorrection(r *Report, c *conditions, o release.Outcome, a release.Cor
 		finishInterrupted(r, c, o)
 		return
 	}
-	c.summarize(status, o.Desired)
+	if !o.Desired.Hold.Active {
+		c.summarize(status, o.Desired)
+	}
 	if o.Err == nil && len(o.Failed) == 0 {
 		c.remove(helmv2.ConditionReconciling)
 		switch complete := len(a.Drift.Errors) == 0 && !a.Drift.Repeat; {

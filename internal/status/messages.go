@@ -94,15 +94,19 @@ func skippedMessage(o release.Outcome) string {
 	return message
 }
 
-// storedFailureMessage returns the message of a failure from Helm's description of the revision,
-// without the name of the release that precedes the error there.
+// storedFailureMessage returns the message of a failure from Helm's description of the revision.
 func storedFailureMessage(action helmv2.ReleaseAction, r *release.Revision) string {
-	cause := r.Description
-	if _, rest, found := strings.Cut(cause, `" failed: `); found {
-		cause = rest
-	}
 	return fmt.Sprintf(failedFormat, action,
-		r.Namespace, r.Name, chartName(r.ChartName, r.ChartVersion), cause)
+		r.Namespace, r.Name, chartName(r.ChartName, r.ChartVersion), storedCause(r))
+}
+
+// storedCause returns the error in Helm's description of a revision, without the name of the release
+// that precedes it there.
+func storedCause(r *release.Revision) string {
+	if _, cause, found := strings.Cut(r.Description, `" failed: `); found {
+		return cause
+	}
+	return r.Description
 }
 
 func uninstalledMessage(s *helmv2.Snapshot) string {
@@ -158,6 +162,10 @@ func testedMessage(s *helmv2.Snapshot) string {
 
 func testFailedMessage(s *helmv2.Snapshot, cause string) string {
 	return fmt.Sprintf("Helm test failed for release %s with chart %s: %s", s.FullReleaseName(), s.VersionedChartName(), cause)
+}
+
+func testInterruptedMessage(s *helmv2.Snapshot, err error) string {
+	return fmt.Sprintf("Helm test of release %s was interrupted, and the request is not carried out again: %s", s.FullReleaseName(), err)
 }
 
 func rolledBackMessage(s *helmv2.Snapshot) string {

@@ -41,8 +41,9 @@ func Blocked(hr *helmv2.HelmRelease, blocked *release.Blocked, now time.Time) Re
 		c.remove(helmv2.ConditionStalled)
 	}
 	c.remove(helmv2.ConditionSuspended)
+	ended := holdConditions{&c, release.HoldOf(hr.Annotations, now)}.follow()
 	status.Conditions = c.list
-	r := Report{Status: status, Retry: blocked.Retry}
+	r := Report{Status: status, Retry: blocked.Retry, Events: ended}
 	if !blocked.Quiet && c.changed(helmv2.ConditionReady) {
 		event := warning
 		if blocked.Normal {
@@ -56,6 +57,14 @@ func Blocked(hr *helmv2.HelmRelease, blocked *release.Blocked, now time.Time) Re
 // Settled reports a decision that runs no action. Finalize needs no report, because the object is
 // about to be removed. For decisions that run an action, the status is the present one.
 func Settled(hr *helmv2.HelmRelease, d release.Decision, in release.Input) Report {
+	if d.Rule == release.RuleRolledBack {
+		return reportHold(hr, d, in)
+	}
+	return withoutHold(unheld(hr, d, in), hr, d, in)
+}
+
+// unheld reports a decision about a release that is not held, and runs no action.
+func unheld(hr *helmv2.HelmRelease, d release.Decision, in release.Input) Report {
 	switch a := d.Action.(type) {
 	case release.Settle:
 		if in.Desired.Suspension.Active {
@@ -117,7 +126,9 @@ func settled(hr *helmv2.HelmRelease, in release.Input) Report {
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
 	last := release.Latest(status.History)
 	setReleased(&c, last)
-	c.setTested(last, in.Desired)
+	if c.setRequestedTests(last, in); !c.requested {
+		c.setTested(last, in.Desired)
+	}
 	c.remove(helmv2.ConditionRemediated, helmv2.ConditionReconciling, helmv2.ConditionStalled, helmv2.ConditionSuspended, helmv2.ConditionHeld)
 	c.summarize(&status, in.Desired)
 	r := Report{Retry: release.Interval(in.Desired.Policy.Interval)}
@@ -195,6 +206,7 @@ func stalled(hr *helmv2.HelmRelease, d release.Decision, a release.Stall, in rel
 		case newest != nil && newest.Status == helmv2.StatusFailed && !newest.Rollback:
 			keepReleaseFailed(&c, last, newest)
 		}
+		c.setRequestedTests(last, in)
 		c.summarize(&status, in.Desired)
 		if c.get(helmv2.ConditionReady).Status != metav1.ConditionFalse {
 			// No failure is recorded, so that Ready has the reason of the stall.
@@ -250,6 +262,8 @@ func adopted(hr *helmv2.HelmRelease, in release.Input) Report {
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
 	interrupted := c.interrupted()
 	switch {
+	case newest.RolledBackTo > 0:
+		holdConditions{&c, in.Desired.Hold}.adopt(&status, newest)
 	case newest.Rollback:
 		adoptRollback(&c, &status, newest)
 	case newest.Status == helmv2.StatusFailed:
@@ -264,7 +278,7 @@ func adopted(hr *helmv2.HelmRelease, in release.Input) Report {
 			setRenderingUnknown(&status)
 		}
 	}
-	if !newest.EndedEarly() || !c.keepInterrupted() {
+	if newest.RolledBackTo == 0 && (!newest.EndedEarly() || !c.keepInterrupted()) {
 		c.summarize(&status, in.Desired)
 	}
 	c.remove(helmv2.ConditionStalled, helmv2.ConditionSuspended, helmv2.ConditionHeld)

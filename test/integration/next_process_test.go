@@ -22,6 +22,12 @@ import (
 // with a message. It returns a function that waits for that.
 func (w *world) applyAndDie(message string) (died func(hr *helmv2.HelmRelease)) {
 	w.t.Helper()
+	return w.applyAndDieIf(message, func() bool { return true })
+}
+
+// applyAndDieIf is applyAndDie under a condition.
+func (w *world) applyAndDieIf(message string, when func() bool) (died func(hr *helmv2.HelmRelease)) {
+	w.t.Helper()
 	var armed, dead atomic.Bool
 	armed.Store(true)
 	stop, err := startController(config{name: w.namespace, wrap: func(next http.RoundTripper) http.RoundTripper {
@@ -31,7 +37,7 @@ func (w *world) applyAndDie(message string) (died func(hr *helmv2.HelmRelease)) 
 			}
 			applies := req.Method == http.MethodPatch && strings.HasSuffix(req.URL.Path, "/configmaps/app") && req.URL.Query().Get("dryRun") == ""
 			resp, err := next.RoundTrip(req)
-			if applies && err == nil && w.message("app") == message && armed.Swap(false) {
+			if applies && err == nil && when() && w.message("app") == message && armed.Swap(false) {
 				dead.Store(true)
 			}
 			return resp, err

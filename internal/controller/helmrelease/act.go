@@ -17,6 +17,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/debounce"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/helmchart"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/outage"
 	"github.com/pintle-dev/pintle/internal/diagnosis/evidence"
 	"github.com/pintle-dev/pintle/internal/drift"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -41,7 +42,39 @@ func (a *actor) begin(ctx context.Context, rec reconciliation) bool {
 	if release.AppliesDesired(rec.decision.Action) {
 		a.debouncer.Acted(rec.key())
 	}
-	return a.attempts.Begin(ctx, rec.key(), info, a.helmAction(ctx, rec))
+	begun := a.attempts.Begin(ctx, rec.key(), info, a.helmAction(ctx, rec))
+	if test, _ := rec.decision.Action.(release.Test); begun && test.Request != "" {
+		a.memory.With(rec.key(), func(m *memory) { m.accepted = "" })
+	}
+	return begun
+}
+
+// accept records a request as handled before its action is announced, and returns rec with the
+// HelmRelease as written. A process that dies afterwards does not carry out the request: it is
+// carried out once at most. A write without an answer may have been carried out. This process then
+// begins the action in a later reconciliation.
+func (a *actor) accept(ctx context.Context, rec reconciliation) (reconciliation, error) {
+	test, _ := rec.decision.Action.(release.Test)
+	if test.Request == "" {
+		return rec, nil
+	}
+	rec.want.Target = release.ObservedTarget(rec.in)
+	if test.Request == rec.in.Desired.Requests.TestHandled {
+		return rec, nil
+	}
+	a.memory.With(rec.key(), func(m *memory) { m.accepted = test.Request })
+	written := rec.read.DeepCopy()
+	written.Annotations[helmv2.AnnotationHandled] = release.WithHandled(rec.read.Annotations, helmv2.AnnotationTestAt, test.Request)
+	patch := client.MergeFromWithOptions(rec.read, client.MergeFromWithOptimisticLock{})
+	if err := a.client.Patch(ctx, written, patch, controller.FieldOwner); err != nil {
+		if !outage.IsTransient(err) {
+			a.memory.With(rec.key(), func(m *memory) { m.accepted = "" })
+		}
+		return rec, err
+	}
+	chart := rec.hr.Status.HelmChart
+	rec.read, rec.hr = written, written
+	return rec.withHelmChart(chart), nil
 }
 
 // correction returns the task that corrects drift.

@@ -5,6 +5,7 @@ package helmrelease
 
 import (
 	"context"
+	"errors"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -12,6 +13,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/dependency"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/helmchart"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/outage"
 	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -29,33 +31,50 @@ type inputReader struct {
 // resolver resolves the inputs of a HelmRelease.
 type resolver interface {
 	Resolve(ctx context.Context, hr *helmv2.HelmRelease, suspension release.Suspension) (inputs.Want, error)
+	Secrets(ctx context.Context, hr *helmv2.HelmRelease) ([]string, error)
 	FetchChart(ctx context.Context, hr *helmv2.HelmRelease, want inputs.Want) (inputs.Want, error)
 }
 
 // read returns rec with the inputs of the HelmRelease. While an action runs, errors are ignored:
-// newer inputs may replace those of the action, as far as they are known.
+// newer inputs may replace those of the action, as far as they are known. A release that is held
+// needs no inputs.
 func (i *inputReader) read(ctx context.Context, rec reconciliation) (reconciliation, error) {
 	rec, err := i.resolve(ctx, rec)
-	if err != nil && rec.running == nil {
+	var unresolved *release.Blocked
+	held := rec.want.Hold.Active && errors.As(err, &unresolved) && (unresolved.Upstream || !outage.IsTransient(err))
+	if err != nil && rec.running == nil && !held {
 		return rec, err
 	}
 	rec.in = release.Input{Desired: rec.want.Desired, Recorded: rec.hr.Status, Now: i.now()}
 	rec.in.Observed.Running = rec.running
+	if held {
+		rec.in.Observed.Unresolved = unresolved.Message
+	}
 	return rec, nil
 }
 
 // resolve returns rec with the inputs of the HelmRelease. It applies the HelmChart of spec.chart.
 func (i *inputReader) resolve(ctx context.Context, rec reconciliation) (reconciliation, error) {
 	suspension := release.SuspensionOf(rec.hr.Spec.Suspend, rec.hr.Annotations, i.now())
+	hold := release.HoldOf(rec.hr.Annotations, i.now())
+	var unmade error
 	if rec.hr.DeletionTimestamp.IsZero() && !suspension.Active {
-		chart, err := i.charts.Ensure(ctx, rec.hr)
+		var chart string
+		chart, unmade = i.charts.Ensure(ctx, rec.hr)
 		rec = rec.withHelmChart(chart)
-		if err != nil {
-			return rec, err
+		if unmade != nil && !hold.Active {
+			return rec, unmade
 		}
 	}
 	var err error
 	rec.want, err = i.resolver.Resolve(ctx, rec.hr, suspension)
+	if !rec.want.Deleted {
+		rec.want.Hold = hold
+		rec.want.Desired = rec.want.InPlace(rec.hr.Status)
+	}
+	if unmade != nil {
+		return rec, unmade
+	}
 	// Also while an action runs: the inputs that are being downloaded may replace its own.
 	i.awaitDownload(rec.key(), inputs.DownloadEnded(err))
 	i.dependency.Await(rec.key(), err)
@@ -74,6 +93,15 @@ func (i *inputReader) withChart(ctx context.Context, hr *helmv2.HelmRelease, wan
 	want, err := i.resolver.FetchChart(ctx, hr, want)
 	i.awaitDownload(client.ObjectKeyFromObject(hr), inputs.DownloadEnded(err))
 	return want, err
+}
+
+// secrets returns the texts that an action must redact. The values of a release that is held may not
+// have been read.
+func (i *inputReader) secrets(ctx context.Context, rec reconciliation) ([]string, error) {
+	if rec.in.Observed.Unresolved == "" {
+		return rec.want.Secrets, nil
+	}
+	return i.resolver.Secrets(ctx, rec.hr)
 }
 
 // awaitDownload triggers one reconciliation when ended is closed, unless the HelmRelease waits for

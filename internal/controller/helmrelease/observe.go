@@ -73,6 +73,14 @@ func (o *observation) History(in release.Input, live bool) ([]release.Revision, 
 	return revisions, conflicts, nil
 }
 
+func (o *observation) Revision(in release.Input, version int) (*release.Revision, error) {
+	found, err := o.helm.Revision(o.ctx, o.rec.conn, release.ObservedTarget(in), version, in.Recorded.History)
+	if err != nil {
+		return nil, release.BlockedBy(helmv2.ReasonStateError, err, "Could not read revision %d", version)
+	}
+	return found, nil
+}
+
 func (o *observation) Makers(in release.Input) ([]release.Conflict, error) {
 	conflicts, err := o.owners.withMakers(o.ctx, o.rec.hr, in.Observed.Revisions, in.Observed.Conflicts)
 	if in.Observed.Conflicts = conflicts; err == nil && (o.live || !release.MustConfirm(in)) {

@@ -134,13 +134,15 @@ func (p *publisher) settled(ctx context.Context, rec reconciliation) (ctrl.Resul
 		return p.unwritten(rec.read, err)
 	}
 	repeat := rec.in.Observed.Drift != nil && rec.in.Observed.Drift.Repeat
-	if rec.decision.State == release.StateInSync && result.RequeueAfter > 0 && !repeat {
+	atRest := rec.decision.State == release.StateInSync || rec.decision.State == release.StateRolledBack
+	if atRest && result.RequeueAfter > 0 && !repeat {
 		result.RequeueAfter = p.rememberSync(rec, report.Status, result.RequeueAfter)
 	}
-	if rec.decision.State == release.StateInSync && !rec.in.Desired.Suspension.Active {
+	if atRest && !rec.in.Desired.Suspension.Active {
 		p.metrics.Succeeded(rec.key(), rec.in.Now)
 	}
 	p.metrics.Suspended(rec.key().String(), rec.in.Desired.Suspension.Active)
+	p.metrics.RolledBack(rec.key().String(), apimeta.IsStatusConditionTrue(report.Status.Conditions, helmv2.ConditionRolledBack))
 	p.countDrift(ctx, rec, report)
 	if _, settled := rec.decision.Action.(release.Settle); settled && !repeat {
 		p.backoff.Forget(rec.key())

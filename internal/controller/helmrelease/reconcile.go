@@ -94,7 +94,9 @@ func (s *steps) Inputs() (release.Input, error) {
 	}
 	s.r.comparer.follows(s.rec.key(), s.rec.want.Desired)
 	have := &s.rec.in.Observed
-	s.r.memory.With(s.rec.key(), func(m *memory) { have.Oversized, have.Synced = m.refusal, m.sync.lastFound(s.rec.hr) })
+	s.r.memory.With(s.rec.key(), func(m *memory) {
+		have.Oversized, have.Synced, have.Accepted = m.refusal, m.sync.lastFound(s.rec.hr), m.accepted
+	})
 	return s.rec.in, s.r.locks.Observe(s.ctx, s.rec.hr, s.rec.in.Now, have)
 }
 
@@ -161,6 +163,12 @@ func (r *Reconciler) act(ctx context.Context, rec reconciliation) (ctrl.Result, 
 		return r.publisher.blocked(ctx, rec, err)
 	}
 	rec.want = want
+	if rec.want.Secrets, err = r.inputs.secrets(ctx, rec); err != nil {
+		return r.publisher.blocked(ctx, rec, err)
+	}
+	if rec, err = r.actor.accept(ctx, rec); err != nil {
+		return r.publisher.unwritten(rec.read, err)
+	}
 	if err := r.publisher.announce(ctx, rec); err != nil {
 		return r.publisher.unwritten(rec.read, err)
 	}

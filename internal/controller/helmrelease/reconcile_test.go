@@ -93,11 +93,16 @@ func (s *stub) Resolve(_ context.Context, hr *helmv2.HelmRelease, suspension rel
 	if s.meanwhile != nil {
 		s.meanwhile()
 	}
+	var requests release.Requests
+	if hr != nil {
+		requests = release.RequestsOf(hr.Annotations)
+	}
 	return inputs.Want{
 		Artifact: chart.Artifact{URL: "resolved"},
 		Desired: release.Desired{
 			UID: "uid-1", Target: release.Target{Name: "web", Namespace: "apps", StorageNamespace: "apps"}, Suspension: suspension,
-			Chart: release.Chart{Version: s.version}, ConfigDigest: s.values, Policy: release.Policy{Interval: time.Minute, Drift: s.mode, DriftTimeout: time.Minute, PreserveValues: s.preserves},
+			Requests: requests,
+			Chart:    release.Chart{Version: s.version}, ConfigDigest: s.values, Policy: release.Policy{Interval: time.Minute, Drift: s.mode, DriftTimeout: time.Minute, PreserveValues: s.preserves},
 		},
 		Values:  map[string]any{},
 		Secrets: []string{"hunter22"},
@@ -127,6 +132,19 @@ func (s *stub) CheckTarget(_ context.Context, _ genericclioptions.RESTClientGett
 func (s *stub) LiveHistory(context.Context, genericclioptions.RESTClientGetter, release.Target, helmv2.Snapshots) ([]release.Revision, error) {
 	s.confirmed++
 	return s.really, nil
+}
+
+func (s *stub) Revision(_ context.Context, _ genericclioptions.RESTClientGetter, _ release.Target, version int, _ helmv2.Snapshots) (*release.Revision, error) {
+	for i := range s.really {
+		if s.really[i].Version == version {
+			return &s.really[i], nil
+		}
+	}
+	return nil, nil //nolint:nilnil // it is not stored
+}
+
+func (s *stub) Secrets(context.Context, *helmv2.HelmRelease) ([]string, error) {
+	return []string{"hunter33"}, nil
 }
 
 func (s *stub) Health(context.Context, genericclioptions.RESTClientGetter, helm.ReadRequest) (release.Health, error) {

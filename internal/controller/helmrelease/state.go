@@ -27,6 +27,9 @@ type memory struct {
 	unanswered *sentStatus
 	sync       syncState
 	debounce   debounce.State
+	// accepted is the token of a request that was recorded as handled, or may have been, and whose
+	// action has not begun; empty if there is none.
+	accepted string
 	// dependency has the objects that the HelmRelease waits for.
 	dependency dependency.State
 	// download is closed at the end of the download that the HelmRelease waits for; nil if it

@@ -237,7 +237,7 @@ func newestOf(all []*helmrelease.Release) int {
 }
 
 // workOn begins or resumes the attempt of an uninstall or of tests on the newest revision. An
-// attempt none of whose hooks was started needs no resuming.
+// attempt none of whose hooks was started needs no resuming. Tests for another request begin anew.
 func (g *Gate) workOn(all []*helmrelease.Release) error {
 	events := eventsOf(g.action)
 	if len(events) == 0 || creates(g.action) || g.Hooks.version != 0 || len(all) == 0 {
@@ -248,7 +248,7 @@ func (g *Gate) workOn(all []*helmrelease.Release) error {
 	if err != nil {
 		return err
 	}
-	if a != nil && a.Action == helmv2.ReleaseAction(release.Name(g.action)) && a.Event != "" {
+	if a != nil && a.Action == helmv2.ReleaseAction(release.Name(g.action)) && a.Event != "" && a.Request == requestOf(g.action) {
 		resumed, taken, err := g.Resume(all[i].Version)
 		if err != nil {
 			return err
@@ -262,6 +262,12 @@ func (g *Gate) workOn(all []*helmrelease.Release) error {
 		g.Hooks.begin(all[i], begun, events)
 	}
 	return err
+}
+
+// requestOf returns the request that an action answers; empty if there is none.
+func requestOf(a release.Action) string {
+	test, _ := a.(release.Test)
+	return test.Request
 }
 
 // delays reports whether writes are delayed until the checks have passed. Helm deletes and updates
@@ -282,9 +288,11 @@ func (g *Gate) Update(key string, rls *helmrelease.Release) error {
 
 // Delete deletes a revision, now or after the checks. Beyond its history limit, Helm deletes the
 // oldest revisions before it stores a new one. Interrupted revisions after the deployed one stay:
-// until a revision succeeds, they show which objects are deleted then.
+// until a revision succeeds, they show which objects are deleted then. So does the revision at which
+// the release is held: another rollback to it may be necessary.
 func (g *Gate) Delete(key string) (*helmrelease.Release, error) {
-	if creates(g.action) && g.interrupted[key] {
+	back, _ := g.action.(release.Rollback)
+	if creates(g.action) && g.interrupted[key] || back.Hold && key == storage.Key(g.release, back.Version) {
 		return nil, nil //nolint:nilnil // the only caller drops the deleted revision
 	}
 	if g.delays() {

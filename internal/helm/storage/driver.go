@@ -74,7 +74,11 @@ func (d *Driver) Precheck(rls *helmrelease.Release, method string) (*release.Rec
 
 // stage labels and compresses a new revision and returns the number of bytes in its Secret.
 func (d *Driver) stage(key string, rls *helmrelease.Release) (int, error) {
-	rls.Labels = newRevisionLabels(rls, d.options.UID)
+	heldAt := 0
+	if d.options.Attempt.Hold {
+		heldAt = d.options.Attempt.RollbackTo
+	}
+	rls.Labels = newRevisionLabels(rls, d.options.UID, heldAt)
 	d.mu.Lock()
 	method := d.method
 	d.mu.Unlock()

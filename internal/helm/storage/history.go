@@ -227,6 +227,7 @@ func toRevision(rls *helmrelease.Release, attempt *release.Attempt) release.Revi
 		Outdated:     rls.Labels[helmv2.LabelOutdated] == "true",
 		Applied:      applied(rls.Labels, rls.Version),
 		Rollback:     rolledBack(rls.Labels, rls.Version),
+		RolledBackTo: rolledBackTo(rls.Labels, rls.Version),
 		Undeployed:   undeployed(rls.Labels, rls.Version) > 0,
 		PostInstall:  hasHook(rls, helmrelease.HookPostInstall),
 		PostUpgrade:  hasHook(rls, helmrelease.HookPostUpgrade),
@@ -246,6 +247,9 @@ func toRevision(rls *helmrelease.Release, attempt *release.Attempt) release.Revi
 	}
 	if rev.Pending() || rev.Status == helmv2.StatusUninstalling || rev.EndedEarly() {
 		rev.Attempt = attempt
+	}
+	if attempt != nil && attempt.Action == helmv2.ActionTest {
+		rev.TestRequest = attempt.Request
 	}
 	// Stored values came from JSON, so they can become JSON again.
 	rev.ConfigDigest, _ = values.Digest(rls.Config)

@@ -93,6 +93,8 @@ func (r *record) revision() release.Revision {
 		Rollback:    rolledBack(r.Labels, version),
 		Undeployed:  undeployed(r.Labels, version) > 0,
 		Modified:    modified(r.Labels),
+
+		RolledBackTo: rolledBackTo(r.Labels, version),
 	}
 }
 
@@ -143,15 +145,21 @@ func storedLabels(rls *helmrelease.Release) map[string]string {
 }
 
 // newRevisionLabels returns the labels of a new revision: its revision label, and the labels of
-// its predecessor without those that describe only the predecessor.
-func newRevisionLabels(rls *helmrelease.Release, uid string) map[string]string {
+// its predecessor without those that describe only the predecessor. heldAt is the revision that a
+// hold rolls back to; 0 if there is no hold.
+func newRevisionLabels(rls *helmrelease.Release, uid string, heldAt int) map[string]string {
 	own := ownLabels(rls.Labels)
-	for _, key := range []string{helmv2.LabelInterrupted, helmv2.LabelOutdated, helmv2.LabelApplied, helmv2.LabelRollback, helmv2.LabelUndeployed} {
+	for _, key := range []string{
+		helmv2.LabelInterrupted, helmv2.LabelOutdated, helmv2.LabelApplied, helmv2.LabelRollback, helmv2.LabelRolledBackTo, helmv2.LabelUndeployed,
+	} {
 		delete(own, key)
 	}
 	own[helmv2.LabelRevision] = revisionLabel(uid, rls.Version)
 	if rls.Info.Status == helmrelease.StatusPendingRollback {
 		own[helmv2.LabelRollback] = strconv.Itoa(rls.Version)
+	}
+	if heldAt > 0 {
+		own[helmv2.LabelRolledBackTo] = strconv.Itoa(heldAt)
 	}
 	return own
 }
@@ -182,6 +190,16 @@ func owner(labels map[string]string, version int) string {
 // rolledBack reports whether Pintle created a revision by a rollback.
 func rolledBack(labels map[string]string, version int) bool {
 	return owner(labels, version) != "" && labels[helmv2.LabelRollback] == strconv.Itoa(version)
+}
+
+// rolledBackTo returns the number of the revision that a hold rolled back to; 0 if no hold created
+// the revision.
+func rolledBackTo(labels map[string]string, version int) int {
+	if !rolledBack(labels, version) {
+		return 0
+	}
+	to, _ := strconv.Atoi(labels[helmv2.LabelRolledBackTo])
+	return max(0, to)
 }
 
 // applied reports whether a revision has the applied label.
@@ -229,7 +247,7 @@ func indexedLabels(all map[string]string) map[string]string {
 	for key, value := range all {
 		switch key {
 		case "name", "version", "status", labelCreated, labelModified, helmv2.LabelRevision, helmv2.LabelInterrupted,
-			helmv2.LabelOutdated, helmv2.LabelApplied, helmv2.LabelRollback, helmv2.LabelUndeployed:
+			helmv2.LabelOutdated, helmv2.LabelApplied, helmv2.LabelRollback, helmv2.LabelRolledBackTo, helmv2.LabelUndeployed:
 			some[key] = value
 		}
 	}

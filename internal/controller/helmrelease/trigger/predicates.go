@@ -21,8 +21,8 @@ type ConfigChanged struct {
 // Create implements predicate.Predicate.
 func (ConfigChanged) Create(e event.CreateEvent) bool { return !e.IsInInitialList }
 
-// RequestChanged passes updates of the annotations by which users request a reconciliation or
-// suspend it, and by which Operations hold the release.
+// RequestChanged passes updates of the annotations by which users request a reconciliation, a
+// rollback or tests, or suspend the release, and by which Operations hold it.
 type RequestChanged struct{ predicate.Funcs }
 
 // Update implements predicate.Predicate.
@@ -30,6 +30,7 @@ func (RequestChanged) Update(e event.UpdateEvent) bool {
 	for _, key := range []string{
 		helmv2.AnnotationReconcileRequest, helmv2.AnnotationSuspend, helmv2.AnnotationSuspendUntil, opsv1alpha1.AnnotationHolder,
 		helmv2.AnnotationOrphan, helmv2.AnnotationUninstallDisableHooks,
+		helmv2.AnnotationRollbackTo, helmv2.AnnotationRollbackUntil, helmv2.AnnotationTestAt,
 	} {
 		before, was := e.ObjectOld.GetAnnotations()[key]
 		if after, is := e.ObjectNew.GetAnnotations()[key]; before != after || was != is {

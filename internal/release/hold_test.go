@@ -1,0 +1,222 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+// TestHoldOf: the annotations of a hold are read, and errors in them are named.
+func TestHoldOf(t *testing.T) {
+	t.Parallel()
+	const to, until = helmv2.AnnotationRollbackTo, helmv2.AnnotationRollbackUntil
+	end := testNow.Add(time.Hour)
+	for name, tc := range map[string]struct {
+		annotations map[string]string
+		want        Hold
+	}{
+		"None":      {map[string]string{until: end.Format(time.RFC3339)}, Hold{}},
+		"Unlimited": {map[string]string{to: "3"}, Hold{Active: true, To: 3}},
+		"Limited": {
+			map[string]string{to: "3", until: end.Format(time.RFC3339)},
+			Hold{Active: true, To: 3, Until: end, Note: "until 2026-01-01T13:00:00Z"},
+		},
+		"Over": {
+			map[string]string{to: "3", until: testNow.Format(time.RFC3339)},
+			Hold{Ended: "annotation pintle.dev/rollback-until is 2026-01-01T12:00:00Z, which is over"},
+		},
+		"NoTime": {
+			map[string]string{to: "3", until: "soon"},
+			Hold{Active: true, To: 3, Note: `without end: annotation pintle.dev/rollback-until is "soon", which is no RFC 3339 time`},
+		},
+		"NoNumber": {
+			map[string]string{to: "v3"},
+			Hold{Active: true, Invalid: `annotation pintle.dev/rollback-to is "v3", which is no number of a revision`},
+		},
+		"Negative": {
+			map[string]string{to: "-3"},
+			Hold{Active: true, Invalid: `annotation pintle.dev/rollback-to is "-3", which is no number of a revision`},
+		},
+		"Empty": {
+			map[string]string{to: ""},
+			Hold{Active: true, Invalid: `annotation pintle.dev/rollback-to is "", which is no number of a revision`},
+		},
+	} {
+		if diff := cmp.Diff(tc.want, HoldOf(tc.annotations, testNow)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestWithHandled: a request is recorded beside others, and a value that cannot be read is replaced.
+func TestWithHandled(t *testing.T) {
+	t.Parallel()
+	annotations := map[string]string{helmv2.AnnotationTestAt: "b", helmv2.AnnotationHandled: `{"other":"x","pintle.dev/test-at":"a"}`}
+	if r := RequestsOf(annotations); r.Test != "b" || r.TestHandled != "a" || !r.testRequested() {
+		t.Errorf("requests %+v", r)
+	}
+	annotations[helmv2.AnnotationHandled] = WithHandled(annotations, helmv2.AnnotationTestAt, "b")
+	if got, want := annotations[helmv2.AnnotationHandled], `{"other":"x","pintle.dev/test-at":"b"}`; got != want {
+		t.Errorf("handled %s, want %s", got, want)
+	}
+	if RequestsOf(annotations).testRequested() {
+		t.Error("a handled token is requested again")
+	}
+	annotations[helmv2.AnnotationHandled] = "edited"
+	if got, want := WithHandled(annotations, helmv2.AnnotationTestAt, "b"), `{"pintle.dev/test-at":"b"}`; got != want {
+		t.Errorf("handled %s, want %s", got, want)
+	}
+}
+
+// TestHoldTarget: only an unchanged revision of the release that was deployed is rolled back to.
+func TestHoldTarget(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		reason string
+		change func(in *Input, target *Revision)
+		why    string
+	}{
+		"Recorded":   {"A superseded revision that matches its snapshot.", func(*Input, *Revision) {}, ""},
+		"Unrecorded": {"Without a snapshot there is nothing to compare.", func(in *Input, _ *Revision) { in.Recorded.History = in.Recorded.History[:1] }, ""},
+		"SupersededSince": {
+			"Another client has made the newest revision.",
+			func(in *Input, _ *Revision) {
+				in.Recorded.History[1].Status, in.Recorded.History[1].Digest = helmv2.StatusDeployed, "x"
+			}, "",
+		},
+		"Changed": {"Its digest differs.", func(_ *Input, r *Revision) { r.Digest = "x" }, "another client changed it"},
+		"Altered": {
+			"Its labels are those of another revision.",
+			func(in *Input, r *Revision) { in.Recorded.History, r.Altered = in.Recorded.History[:1], true }, "another client changed it",
+		},
+		"Failed":      {"It was never deployed.", func(_ *Input, r *Revision) { r.Status = helmv2.StatusFailed }, "its status is 'failed'"},
+		"Undeployed":  {"Helm has replaced the status of a failed revision.", func(_ *Input, r *Revision) { r.Undeployed = true }, "was never deployed"},
+		"EndedEarly":  {"Its action was interrupted.", func(_ *Input, r *Revision) { r.Interrupted = true }, "was never deployed"},
+		"Uninstalled": {"Its objects were deleted on purpose.", func(_ *Input, r *Revision) { r.Status = helmv2.StatusUninstalled }, "its status is 'uninstalled'"},
+		"Elsewhere":   {"Helm would return to another namespace.", func(_ *Input, r *Revision) { r.Namespace = "other" }, "belongs to release other/web"},
+		"Missing":     {"It is not stored.", func(in *Input, _ *Revision) { in.Observed.Revisions = in.Observed.Revisions[:1] }, "revision 1 is not stored"},
+	} {
+		in := inSyncInput()
+		in.Desired.Hold = Hold{Active: true, To: 1}
+		tc.change(&in, &in.Observed.Revisions[1])
+		d := Decide(in)
+		if tc.why == "" {
+			if d.Action != Action(Rollback{Timeout: 8 * time.Minute, Version: 1, Hold: true}) {
+				t.Errorf("%s: %s %+v", name, tc.reason, d)
+			}
+			continue
+		}
+		if d.Action != Action(Stall{Reason: helmv2.ReasonRollbackRefused}) || !strings.Contains(d.Why, tc.why) {
+			t.Errorf("%s: %s %+v", name, tc.reason, d)
+		}
+	}
+}
+
+// TestHeldRevisionIsChecked: a revision that was made by a rollback, or is the requested one, is held
+// only if it is unchanged. The rendering of the chart does not matter.
+func TestHeldRevisionIsChecked(t *testing.T) {
+	t.Parallel()
+	in := inSyncInput()
+	in.Desired.Hold = Hold{Active: true, To: 1}
+	in.Observed.Revisions[0].RolledBackTo = 1
+	in.Desired.Policy.Drift = helmv2.DriftDetectionEnabled
+	in.Observed.Drift = &Drift{Rendering: "another CRD"}
+	if d := Decide(in); d.State != StateRolledBack || !MustCompare(in) {
+		t.Errorf("not held: %+v", d)
+	}
+	in.Observed.Revisions[0].Digest = "x"
+	if d := Decide(in); Name(d.Action) != "rollback" {
+		t.Errorf("held although changed: %+v", d)
+	}
+	in.Desired.Hold.To = 2
+	if d := Decide(in); d.Action != Action(Stall{Reason: helmv2.ReasonRollbackRefused}) {
+		t.Errorf("held although changed: %+v", d)
+	}
+}
+
+// TestHoldOfAnotherOwner: a release that another HelmRelease owns is not held, also if the spec requests
+// another chart.
+func TestHoldOfAnotherOwner(t *testing.T) {
+	t.Parallel()
+	in := inSyncInput()
+	in.Desired.Hold, in.Desired.Chart.Name = Hold{Active: true, To: 1}, "site"
+	in.Observed.Revisions[0].Owner = "uid-2"
+	in.Observed.Conflicts = []Conflict{{UID: "uid-2", Namespace: "apps", Name: "other"}}
+	if d := Decide(in); d.Action != Action(Forget{}) {
+		t.Errorf("decides %+v", d)
+	}
+}
+
+// unread reads revisions of a test.
+type unread struct {
+	RevisionReader
+
+	found *Revision
+	err   error
+	read  []int
+}
+
+func (u *unread) Revision(_ Input, version int) (*Revision, error) {
+	u.read = append(u.read, version)
+	return u.found, u.err
+}
+
+// TestHoldReadsItsTarget: the revision that is to be rolled back to is read in full before the
+// decision, and only then.
+func TestHoldReadsItsTarget(t *testing.T) {
+	t.Parallel()
+	in := inSyncInput()
+	in.Desired.Hold = Hold{Active: true, To: 1}
+	if n := MustReadRevision(in); n != 0 {
+		t.Errorf("revision %d is read again", n)
+	}
+	full := in.Observed.Revisions[1]
+	in.Observed.Revisions[1] = Revision{Unread: true, Name: "web", Version: 1, Status: helmv2.StatusSuperseded}
+	if n := MustReadRevision(in); n != 1 || Decide(in).Acts() {
+		t.Errorf("revision %d is read, and the decision is %+v", n, Decide(in))
+	}
+	u := &unread{found: &full}
+	got, err := observeRevision(in, u, 1)
+	if err != nil || Name(Decide(got).Action) != "rollback" || !in.Observed.Revisions[1].Unread {
+		t.Errorf("%v, %+v", err, Decide(got))
+	}
+	u.found = nil
+	if got, err = observeRevision(in, u, 1); err != nil || Decide(got).Why != "revision 1 is not stored" {
+		t.Errorf("deleted meanwhile: %v, %+v", err, Decide(got))
+	}
+	u.err = errors.New("no answer")
+	if _, err = observeRevision(in, u, 1); !errors.Is(err, u.err) {
+		t.Errorf("error %v", err)
+	}
+	in.Observed.Revisions[0].RolledBackTo = 1
+	if n := MustReadRevision(in); n != 0 {
+		t.Errorf("revision %d is read although the release is held", n)
+	}
+}
+
+// TestInPlace: a release that is to be held keeps its target.
+func TestInPlace(t *testing.T) {
+	t.Parallel()
+	in := inSyncInput()
+	in.Desired.Target.Name = "renamed"
+	if got := in.Desired.InPlace(in.Recorded); got.Target.Name != "renamed" || got.Hold.Moved {
+		t.Errorf("without a hold: %+v", got.Target)
+	}
+	in.Desired.Hold = Hold{Active: true, To: 2}
+	got := in.Desired.InPlace(in.Recorded)
+	if got.Target != (Target{Name: "web", Namespace: "apps", StorageNamespace: "store"}) || !got.Hold.Moved {
+		t.Errorf("held: %+v", got)
+	}
+	in.Desired = got
+	if other := RequestsOther(in); other != "release target changed" {
+		t.Errorf("the spec requests %q", other)
+	}
+}
