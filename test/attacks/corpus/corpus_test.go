@@ -88,6 +88,8 @@ func TestOutcome(t *testing.T) {
 		"Harmless":    {"a release within all limits is ready", harmless(), ready(metav1.ConditionTrue, "x", ""), true},
 		"NotHarmless": {"and does not fail", harmless(), ready(metav1.ConditionFalse, failure, message), false},
 		"Died":        {"one of the limits is named", died(stack, memory), ready(metav1.ConditionFalse, failure, message), true},
+		"Slow":        {"a slow machine reaches the limit of time first", died(memory), ready(metav1.ConditionFalse, failure, "rendering chart evil 1.0.0+abc has not ended in time, which is 10s"), true},
+		"SlowStack":   {"but not instead of the stack", died(stack), ready(metav1.ConditionFalse, failure, "rendering chart evil 1.0.0+abc has not ended in time, which is 10s"), false},
 		"OtherLimit":  {"another limit is wrong", died(stack), ready(metav1.ConditionFalse, failure, message), false},
 		"NoChart":     {"the chart is named", died(memory), ready(metav1.ConditionFalse, failure, "256 MiB of memory"), false},
 		"Reason":      {"the reason is exact", rejected(helmv2.ReasonValuesError, "evil"), ready(metav1.ConditionFalse, failure, message), false},
