@@ -68,10 +68,14 @@ func start(ctx context.Context, s settings, dir string) (_ *arena, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.group, err = newCgroup("pintle-attacks-"+strconv.Itoa(os.Getpid()), memoryLimit); err != nil {
+	group, err := newCgroup("pintle-attacks-"+strconv.Itoa(os.Getpid()), memoryLimit)
+	if err != nil {
 		say("the kernel does not limit memory, so it is only measured: %v", err)
-	} else if executable, err = a.group.wrap(executable, dir); err != nil {
-		return nil, err
+	} else {
+		a.group = group
+		if executable, err = group.wrap(executable, dir); err != nil {
+			return nil, err
+		}
 	}
 	a.env, err = harness.Start(ctx, harness.Options{
 		Dir: dir, ClusterBin: s.bin, Controller: executable, Progress: say,

@@ -51,6 +51,11 @@ func TestInstalledUnderAttack(t *testing.T) {
 		})
 	}
 	w.UntilRevision(honest, 2)
+	// The Pod would wait for attacks that are retried when it is deleted.
+	for _, hr := range append(attacked, honest) {
+		w.Must(env.Client.Delete(t.Context(), hr))
+		w.UntilGone(hr)
+	}
 	if pod := w.controllerPod(); !pod.Status.ContainerStatuses[0].Ready || pod.Status.ContainerStatuses[0].RestartCount > 0 {
 		t.Errorf("the controller's Pod is not well: %s", fixture.PodText(pod))
 	}

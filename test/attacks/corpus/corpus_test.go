@@ -38,15 +38,15 @@ func TestAll(t *testing.T) {
 		if a.Outcome.Reason != "" && len(a.Outcome.Says)+len(a.Outcome.Limits) == 0 {
 			t.Errorf("%s may have any message", a.Name)
 		}
-		if found, ok := Named(a.Name); !ok || found.Name != a.Name {
-			t.Errorf("%s is not found", a.Name)
-		}
 	}
 	if len(seen) < 60 || len(groups) < 9 {
 		t.Errorf("%d attacks of %d groups", len(seen), len(groups))
 	}
 	if n := len(Worst()); n < 12 || n > 16 {
 		t.Errorf("%d of the attacks are the worst ones", n)
+	}
+	if found, ok := Named("values/tpl"); !ok || found.Name != "values/tpl" {
+		t.Errorf("%s is found", found.Name)
 	}
 	if _, ok := Named("none"); ok {
 		t.Error("there is an attack without a name")
@@ -88,6 +88,8 @@ func TestOutcome(t *testing.T) {
 		"Harmless":    {"a release within all limits is ready", harmless(), ready(metav1.ConditionTrue, "x", ""), true},
 		"NotHarmless": {"and does not fail", harmless(), ready(metav1.ConditionFalse, failure, message), false},
 		"Died":        {"one of the limits is named", died(stack, memory), ready(metav1.ConditionFalse, failure, message), true},
+		"Slow":        {"a slow machine reaches the limit of time first", died(memory), ready(metav1.ConditionFalse, failure, "rendering chart evil 1.0.0+abc has not ended in time, which is 10s"), true},
+		"SlowStack":   {"but not instead of the stack", died(stack), ready(metav1.ConditionFalse, failure, "rendering chart evil 1.0.0+abc has not ended in time, which is 10s"), false},
 		"OtherLimit":  {"another limit is wrong", died(stack), ready(metav1.ConditionFalse, failure, message), false},
 		"NoChart":     {"the chart is named", died(memory), ready(metav1.ConditionFalse, failure, "256 MiB of memory"), false},
 		"Reason":      {"the reason is exact", rejected(helmv2.ReasonValuesError, "evil"), ready(metav1.ConditionFalse, failure, message), false},

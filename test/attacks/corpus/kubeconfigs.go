@@ -51,7 +51,7 @@ func kubeconfigs() []Attack {
 	worst.Worst = true
 	return []Attack{
 		worst,
-		config("exponential-aliases", Kubeconfig(server, "", "", laughs(12)), large+"500000 keys and values "+expansion),
+		config("exponential-aliases", Kubeconfig(server, "", "", laughs()), large+"500000 keys and values "+expansion),
 		config("deep", Kubeconfig(server, "", "", "extensions: "+strings.Repeat("[", 300_000)), "the content is not a valid kubeconfig"),
 		config("contexts", "apiVersion: v1\nkind: Config\ncontexts:\n"+contexts.String(), "current-context names no context"),
 		field("exec", "", "exec: {command: /bin/sh, apiVersion: client.authentication.k8s.io/v1}", "users[].user.exec"),

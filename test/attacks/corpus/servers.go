@@ -84,6 +84,12 @@ func lists(r *http.Request) bool {
 	return r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/configmaps") && !watches(r)
 }
 
+// send sends a formatted text, and reports whether the client is still there.
+func send(rw http.ResponseWriter, format string, args ...any) bool {
+	_, err := fmt.Fprintf(rw, format, args...)
+	return err == nil
+}
+
 // drips sends a byte a second.
 func drips(rw http.ResponseWriter, r *http.Request) {
 	rw.Header().Set("Content-Type", "application/json")
@@ -139,13 +145,13 @@ func deep(rw http.ResponseWriter, _ *http.Request) {
 func records(n int) http.HandlerFunc {
 	return func(rw http.ResponseWriter, _ *http.Request) {
 		rw.Header().Set("Content-Type", "application/json")
-		fmt.Fprint(rw, `{"kind":"SecretList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[{}`)
+		send(rw, `{"kind":"SecretList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[{}`)
 		for i := range n {
-			if _, err := fmt.Fprintf(rw, `,{"metadata":{"name":"sh.helm.release.v1.a.v%d","namespace":"a","labels":{"owner":"helm","name":"a","status":"deployed","version":"%d"}},"data":{}}`, i, i); err != nil {
+			if !send(rw, `,{"metadata":{"name":"sh.helm.release.v1.a.v%d","namespace":"a","labels":{"owner":"helm","name":"a","status":"deployed","version":"%d"}},"data":{}}`, i, i) {
 				return
 			}
 		}
-		fmt.Fprint(rw, "]}")
+		send(rw, "]}")
 	}
 }
 
@@ -159,30 +165,30 @@ func metadataPages(rw http.ResponseWriter, _ *http.Request) {
 
 func page(rw http.ResponseWriter, kind, version string) {
 	rw.Header().Set("Content-Type", "application/json")
-	fmt.Fprintf(rw, `{"kind":%q,"apiVersion":%q,"metadata":{"resourceVersion":"1","continue":"more"},"items":[`, kind, version)
+	send(rw, `{"kind":%q,"apiVersion":%q,"metadata":{"resourceVersion":"1","continue":"more"},"items":[`, kind, version)
 	text := strings.Repeat("x", 1<<10)
 	for i := range 10 << 10 {
 		if i > 0 {
-			fmt.Fprint(rw, ",")
+			send(rw, ",")
 		}
-		if _, err := fmt.Fprintf(rw, `{"metadata":{"name":"a%d","namespace":"a","resourceVersion":"1","annotations":{"a":%q}}}`, i, text); err != nil {
+		if !send(rw, `{"metadata":{"name":"a%d","namespace":"a","resourceVersion":"1","annotations":{"a":%q}}}`, i, text) {
 			return
 		}
 	}
-	fmt.Fprint(rw, "]}")
+	send(rw, "]}")
 }
 
 // groups sends as many API groups as an answer may have.
 func groups(rw http.ResponseWriter, r *http.Request) {
 	rw.Header().Set("Content-Type", "application/json")
-	fmt.Fprint(rw, `{"kind":"APIGroupList","apiVersion":"v1","groups":[`)
+	send(rw, `{"kind":"APIGroupList","apiVersion":"v1","groups":[`)
 	for i := range 300_000 {
 		if i > 0 {
-			fmt.Fprint(rw, ",")
+			send(rw, ",")
 		}
-		fmt.Fprintf(rw, `{"name":"g%d","versions":[{"groupVersion":"g%d/v1","version":"v1"}],"preferredVersion":{"groupVersion":"g%d/v1","version":"v1"}}`, i, i, i)
+		send(rw, `{"name":"g%d","versions":[{"groupVersion":"g%d/v1","version":"v1"}],"preferredVersion":{"groupVersion":"g%d/v1","version":"v1"}}`, i, i, i)
 	}
-	fmt.Fprint(rw, "]}")
+	send(rw, "]}")
 }
 
 // headers sends headers of mebibytes.

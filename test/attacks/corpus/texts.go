@@ -84,9 +84,9 @@ func Harmless() []byte {
 	return pack(entry{name: Chart + "/templates/configmap.yaml", content: object + "data:\n  message: {{ .Values.message | default \"none\" | quote }}\n"})
 }
 
-// laughs returns YAML of a map with lists that repeat one another, of 10 to the power of depth
-// scalars.
-func laughs(depth int) string {
+// laughs returns YAML of a map with lists that repeat one another, with 10 to the power of 13 scalars.
+func laughs() string {
+	const depth = 12
 	text := "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n"
 	for i := range depth {
 		text += fmt.Sprintf("a%d: &a%d [%s]\n", i+1, i+1, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d,", i), 10), ","))
