@@ -109,7 +109,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 	m.newWaitMetrics()
 	m.newFailureMetrics()
 	m.newTokenMetrics()
-	for _, c := range append(m.releaseGauges(), []prometheus.Collector{
+	for _, c := range append(releaseGauges(m), []prometheus.Collector{
 		m.reconciliations, m.reconcileDuration, m.attempts, m.duration, m.drift, m.operations, m.operationDuration, m.operationWait,
 		m.notifications, m.queued, m.clusters, m.tokens,
 		m.failures, m.interruptions, m.slotWaits, m.lockWaits, m.downloads, m.downloaded, m.releases, m.stats,
@@ -216,7 +216,7 @@ func (m *Metrics) Reconciliation(rule release.Rule) {
 func (m *Metrics) Notified(result string) { m.notifications.WithLabelValues(result).Inc() }
 
 // releaseGauges returns the gauges that count HelmReleases.
-func (m *Metrics) releaseGauges() []prometheus.Collector {
+func releaseGauges(m *Metrics) []prometheus.Collector {
 	gauge := func(name, help string, set map[string]struct{}) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "pintle_helm_releases_" + name, Help: help}, m.sizeOf(set))
 	}
