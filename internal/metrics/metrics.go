@@ -111,24 +111,11 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 	m.newOperationMetrics()
 	m.newWaitMetrics()
 	m.newFailureMetrics()
-	m.newTokenMetrics()
-	suspended := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "pintle_helm_releases_suspended",
-		Help: "Number of HelmReleases that are suspended, by spec or by annotation.",
-	}, m.sizeOf(m.suspended))
-	drifted := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "pintle_helm_releases_drifted",
-		Help: "Number of HelmReleases whose live objects differ from the release.",
-	}, m.sizeOf(m.drifted))
-	rolledBack := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "pintle_helm_releases_rolled_back",
-		Help: "Number of HelmReleases that an annotation holds at an earlier revision.",
-	}, m.sizeOf(m.rolledBack))
-	for _, c := range []prometheus.Collector{
+	for _, c := range append(releaseGauges(m), []prometheus.Collector{
 		m.reconciliations, m.reconcileDuration, m.attempts, m.duration, m.drift, m.operations, m.operationDuration, m.operationWait,
-		m.notifications, m.queued, m.clusters, m.tokens, suspended, drifted, rolledBack,
+		m.notifications, m.queued, m.clusters, m.tokens,
 		m.failures, m.interruptions, m.slotWaits, m.lockWaits, m.downloads, m.downloaded, m.workerWaits, m.releases, m.stats,
-	} {
+	}...) {
 		if err := r.Register(c); err != nil {
 			return nil, err
 		}
@@ -166,9 +153,6 @@ func (m *Metrics) newFailureMetrics() {
 		Name: "pintle_helm_release_interruptions_total",
 		Help: "Number of Helm actions that ended because a server did not answer, or no process could render the chart. They are tried again, and are neither failures nor in pintle_helm_release_actions_total.",
 	}, []string{"action"})
-}
-
-func (m *Metrics) newTokenMetrics() {
 	// Name and labels are those of helm-controller.
 	m.tokens = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "gotk_token_cache_events_total",
@@ -229,6 +213,18 @@ func (m *Metrics) Reconciliation(rule release.Rule) {
 
 // Notified counts an event for the events address that has left the queue, with its result.
 func (m *Metrics) Notified(result string) { m.notifications.WithLabelValues(result).Inc() }
+
+// releaseGauges returns the gauges that count HelmReleases.
+func releaseGauges(m *Metrics) []prometheus.Collector {
+	gauge := func(name, help string, set map[string]struct{}) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "pintle_helm_releases_" + name, Help: help}, m.sizeOf(set))
+	}
+	return []prometheus.Collector{
+		gauge("suspended", "Number of HelmReleases that are suspended, by spec or by annotation.", m.suspended),
+		gauge("drifted", "Number of HelmReleases whose live objects differ from the release.", m.drifted),
+		gauge("rolled_back", "Number of HelmReleases that an annotation holds at a stored revision.", m.rolledBack),
+	}
+}
 
 // NotificationsQueued adds change to the number of queued events.
 func (m *Metrics) NotificationsQueued(change int) { m.queued.Add(float64(change)) }

@@ -189,6 +189,9 @@ func retryHold(in Input) *Decision {
 // MustReadRevision returns the number of the revision that the decision depends on and that was not
 // read; 0 if there is none.
 func MustReadRevision(in Input) int {
+	if !in.Desired.Hold.Active {
+		return 0
+	}
 	d := Decide(in)
 	if wait, waits := d.Action.(Wait); d.Rule == RuleRolledBack && waits && wait.Brief {
 		return in.Desired.Hold.To
