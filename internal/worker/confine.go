@@ -5,6 +5,7 @@ package worker
 
 import (
 	"fmt"
+	"os"
 	"runtime/debug"
 	"time"
 
@@ -55,6 +56,9 @@ func confine(s settings) (report, error) {
 			return r, err
 		}
 		limits[unix.RLIMIT_DATA] = most
+		if limits[unix.RLIMIT_AS], err = addressLimit(s.Memory); err != nil {
+			return r, err
+		}
 	}
 	for resource, most := range limits {
 		if err := unix.Setrlimit(resource, &unix.Rlimit{Cur: most, Max: most}); err != nil {
@@ -81,4 +85,23 @@ func dataLimit(memory int64) (uint64, error) {
 		return 0, err
 	}
 	return uint64(memory + max(0, data-readUsage().mapped)), nil
+}
+
+// reservation is address space that the Go runtime reserves in addition to what it uses: arenas of
+// 64 MiB, and as much again to align them.
+const reservation = 128 << 20
+
+// addressLimit returns the value of RLIMIT_AS for a limit of the memory of the Go runtime. The kernel
+// does not check RLIMIT_DATA when the runtime makes reserved memory writable at once, so a single
+// large allocation would exceed it.
+func addressLimit(memory int64) (uint64, error) {
+	raw, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0, err
+	}
+	var pages int64
+	if _, err := fmt.Sscan(string(raw), &pages); err != nil {
+		return 0, fmt.Errorf("statm: %w", err)
+	}
+	return uint64(pages*int64(os.Getpagesize()) + memory + reservation), nil
 }

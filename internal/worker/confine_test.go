@@ -153,6 +153,45 @@ func TestConfined(t *testing.T) {
 	if _, err := fmt.Sscan(after, &data); !raceDetector && (err != nil || data < DefaultMemoryLimit || data > DefaultMemoryLimit+128*mebibyte) {
 		t.Errorf("the limit of memory is %d, %v", data, err)
 	}
+	_, after, _ = strings.Cut(limits, "Max address space ")
+	var pages, most int64
+	_, errSize := fmt.Sscan(read("statm"), &pages)
+	_, errLimit := fmt.Sscan(after, &most)
+	size := pages * int64(os.Getpagesize())
+	if err := errors.Join(errSize, errLimit); !raceDetector && (err != nil || most <= size || most > size+DefaultMemoryLimit+reservation) {
+		t.Errorf("the limit of the address space is %d, of which %d are in use, %v", most, size, err)
+	}
+}
+
+// TestLargeAllocation: one allocation that exceeds the limit ends the process before the memory is
+// used. The kernel does not count it against RLIMIT_DATA.
+func TestLargeAllocation(t *testing.T) {
+	if raceDetector {
+		t.Log("executables with the race detector have no limit")
+		return
+	}
+	p := newPool(t, nil)
+	peak := make(chan int64)
+	begun := make(chan int)
+	go func() {
+		most, process := int64(0), strconv.Itoa(<-begun)
+		for {
+			_, data, err := memoryOf(process)
+			if err != nil {
+				peak <- most
+				return
+			}
+			most = max(most, data)
+		}
+	}()
+	begun <- pid(t, p)
+	_, err := p.Call(t.Context(), Call{Function: "allocate"}, nil)
+	if died, ok := errors.AsType[*Died](err); !ok || died.Limit != Memory && died.Limit != MemoryOrStack {
+		t.Errorf("the call ended with %v", err)
+	}
+	if most := <-peak; most > DefaultMemoryLimit+reservation {
+		t.Errorf("the process had %d bytes", most)
+	}
 }
 
 // TestDescriptors: a process has the pipes and the descriptors of its runtime, and none of the
@@ -457,15 +496,15 @@ func TestShare(t *testing.T) {
 		want       Shares
 		ok         bool
 	}{
-		{"the manifests", gib, 2, Shares{2, 256 * mebibyte, 512 * mebibyte}, true},
+		{"the manifests", gib, 2, Shares{2, 256 * mebibyte, 384 * mebibyte}, true},
 		{"no limit", 0, 2, Shares{2, 256 * mebibyte, 0}, true},
 		{"no limit, and many processors", 0, 16, Shares{16, 256 * mebibyte, 0}, true},
-		{"one processor has two processes, of which one may wait for callbacks", gib, 1, Shares{2, 256 * mebibyte, 512 * mebibyte}, true},
-		{"much memory and many processors", 4 * gib, 8, Shares{8, 256 * mebibyte, 2 * gib}, true},
-		{"little memory and many processors", gib, 8, Shares{2, 256 * mebibyte, 512 * mebibyte}, true},
-		{"one process", 768 * mebibyte, 2, Shares{1, 256 * mebibyte, 512 * mebibyte}, true},
-		{"one small process", 512 * mebibyte, 2, Shares{1, 128 * mebibyte, 384 * mebibyte}, true},
-		{"too little", 511 * mebibyte, 2, Shares{}, false},
+		{"one processor has two processes, of which one may wait for callbacks", gib, 1, Shares{2, 256 * mebibyte, 384 * mebibyte}, true},
+		{"much memory and many processors", 4 * gib, 8, Shares{8, 256 * mebibyte, 1536 * mebibyte}, true},
+		{"little memory and many processors", gib, 8, Shares{2, 256 * mebibyte, 384 * mebibyte}, true},
+		{"one process", 768 * mebibyte, 2, Shares{1, 256 * mebibyte, 416 * mebibyte}, true},
+		{"one small process", 512 * mebibyte, 2, Shares{1, 128 * mebibyte, 320 * mebibyte}, true},
+		{"too little", 510 * mebibyte, 2, Shares{}, false},
 	} {
 		got, ok := Share(tc.limit, tc.processors)
 		if got != tc.want || ok != tc.ok {

@@ -18,9 +18,10 @@
 //     executable or shared memory: seccomp with a list of allowed system calls on amd64 and arm64,
 //     for all threads. Refused calls return EPERM. Other architectures have no filter, and Stats
 //     counts their processes.
-//   - Memory by RLIMIT_DATA. Executables with the race detector, which reserves terabytes, have no
-//     limit, and Stats counts their processes. Shared memory, which RLIMIT_DATA does not count, is
-//     refused by the filter.
+//   - Memory by RLIMIT_DATA, and by RLIMIT_AS in addition to what the process has reserved by then:
+//     one large allocation does not count for RLIMIT_DATA. Executables with the race detector, which
+//     reserves terabytes, have no limit, and Stats counts their processes. Shared memory, which
+//     RLIMIT_DATA does not count, is refused by the filter.
 //   - CPU time of all calls by RLIMIT_CPU, open files by RLIMIT_NOFILE, and no core dumps or files.
 //   - It is not dumpable: other processes of the same user cannot trace it or read its memory.
 //   - Its environment has GOMAXPROCS, GODEBUG and TZ. Standard error is discarded by default, since

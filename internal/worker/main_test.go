@@ -143,6 +143,13 @@ func functions() Functions {
 // endings are functions that end their process.
 func endings() map[string]func([]byte) ([]byte, error) {
 	return map[string]func([]byte) ([]byte, error){
+		"allocate": func([]byte) ([]byte, error) {
+			large := make([]byte, 1<<30)
+			for i := range large {
+				large[i] = 1
+			}
+			return large[:1], nil
+		},
 		"memory": func([]byte) ([]byte, error) {
 			for {
 				sink = append(sink, bytes.Repeat([]byte("x"), 1<<20))

@@ -120,8 +120,11 @@ const mebibyte = 1 << 20
 
 // Memory of a container is divided between the parent process and the worker processes.
 const (
-	// minParentMemory is the least memory of the parent process.
-	minParentMemory = 384 * mebibyte
+	// minParentMemory is the least memory of the Go runtime in the parent process.
+	minParentMemory = 320 * mebibyte
+	// reservedPart is the part of the limit for what no runtime counts: pages of the executable,
+	// page tables and buffers of the kernel.
+	reservedPart = 8
 	// minMemoryLimit is the least memory of a worker process. The Go runtime and the packages of an
 	// executable take a part of it before the first call.
 	minMemoryLimit = 128 * mebibyte
@@ -137,19 +140,20 @@ type Shares struct {
 	Size int
 	// MemoryLimit is the memory limit of each worker process in bytes.
 	MemoryLimit int64
-	// Parent is the rest, in bytes: the value of GOMEMLIMIT for the parent process. It is 0 without a
-	// limit.
+	// Parent is the rest without a reserve, in bytes: the value of GOMEMLIMIT for the parent process. It
+	// is 0 without a limit.
 	Parent int64
 }
 
 // Share divides limit, in bytes, for a machine with the given number of processors. A limit of 0
 // stands for none. It returns false if the limit is too small for a worker process beside the parent
-// process, which needs 384 MiB.
+// process, which needs 320 MiB.
 func Share(limit int64, processors int) (Shares, bool) {
 	most := max(DefaultSize, processors)
 	if limit <= 0 {
 		return Shares{Size: most, MemoryLimit: DefaultMemoryLimit}, true
 	}
+	limit -= limit / reservedPart
 	rest := limit - minParentMemory
 	if rest < minMemoryLimit {
 		return Shares{}, false
