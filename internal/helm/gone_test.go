@@ -396,6 +396,9 @@ func TestGoneHooks(t *testing.T) {
 	if len(w.stored()) != 0 || w.Object(newCronPath) != nil {
 		t.Error("the release is still there")
 	}
+	if slices.ContainsFunc(w.Requests, func(r string) bool { return strings.HasPrefix(r, http.MethodPost) }) {
+		t.Errorf("a hook was created: %q", w.Requests)
+	}
 }
 
 // TestOwnDefinitions: the objects of a CRD that the release itself contains are deleted with it, and
