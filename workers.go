@@ -12,6 +12,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -50,7 +51,7 @@ func newWorkers(o *options.Options, m *metrics.Metrics) (*worker.Pool, error) {
 	workers := worker.New(worker.Options{
 		Size: shares.Size, MemoryLimit: shares.MemoryLimit,
 		MaxRequest: maxRequest(o.ArtifactMaxBytes), MaxAnswer: remote.MaxAnswer,
-		TimeZone: os.Getenv("TZ"), Log: ctrl.Log.WithName("workers"), Waited: m.WorkerWaited,
+		TimeZone: os.Getenv("TZ"), Log: ctrl.Log.WithName("workers"), Now: time.Now, Waited: m.WorkerWaited,
 	})
 	m.Collect(func(s *metrics.Stats) { s.Workers = statsOf(workers.Stats()) })
 	return workers, nil

@@ -58,13 +58,15 @@ func (e ending) death(killed *Died, maxCPU time.Duration) *Died {
 		switch {
 		case e.signal == syscall.SIGKILL && e.cpu >= maxCPU:
 			died.Limit = CPU
-		case slices.Contains(outsideSignals, e.signal):
+		case e.fromOutside():
 			died.Limit = Killed
 		}
 	}
 	return died
 }
 
-// outsideSignals are those that other processes, or the kernel without memory, send to end a
-// process. The Go runtime turns SIGQUIT into an exit status. All others are faults of the process.
-var outsideSignals = []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP}
+// fromOutside reports whether another process, or the kernel without memory, sends the signal to end
+// a process. The Go runtime turns SIGQUIT into an exit status. All others are faults of the process.
+func (e ending) fromOutside() bool {
+	return slices.Contains([]syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP}, e.signal)
+}

@@ -51,7 +51,7 @@ func newPool(t *testing.T, change func(*Options)) *Pool {
 }
 
 func testOptions(change func(*Options)) Options {
-	o := Options{Args: []string{commandWorker}}
+	o := Options{Args: []string{commandWorker}, Now: time.Now}
 	if change != nil {
 		change(&o)
 	}
@@ -64,7 +64,7 @@ var (
 	// late is the callback of the last call of "leave behind".
 	late Ask
 	// lateContext is the context of the last call of "late note".
-	lateContext context.Context //nolint:containedctx,gochecknoglobals // it outlives its call
+	lateContext context.Context // it outlives its call
 )
 
 // functions are those that worker processes have in tests.

@@ -49,6 +49,8 @@ type Options struct {
 	// Stderr is called with the last bytes that a process has written to standard error, after its
 	// end. They may contain secret values. Nil discards them.
 	Stderr func([]byte)
+	// Now is the clock of Waited and of Unavailable.Since. Without it, both have no time.
+	Now func() time.Time
 	// Waited is called with the time that a call has spent in the queue. Nil is not called.
 	Waited func(time.Duration)
 	Log    logr.Logger
@@ -70,6 +72,9 @@ func (o Options) withDefaults() Options {
 	orElse(&o.StackLimit, o.MemoryLimit/8)
 	orElse(&o.CPULimit, time.Minute)
 	orElse(&o.QueueTimeout, 2*time.Minute)
+	if o.Now == nil {
+		o.Now = func() time.Time { return time.Time{} }
+	}
 	if o.Waited == nil {
 		o.Waited = func(time.Duration) {}
 	}

@@ -74,9 +74,9 @@ func (p *Pool) Call(ctx context.Context, c Call, answer Answer) ([]byte, error) 
 	if most := int64(p.options.MaxRequest); int64(len(c.Request)) > most {
 		return nil, &TooLarge{Payload: "request", Size: int64(len(c.Request)), Max: most}
 	}
-	since := time.Now()
+	since := p.options.Now()
 	err := p.queue(ctx)
-	p.options.Waited(time.Since(since))
+	p.options.Waited(p.options.Now().Sub(since))
 	if err == nil {
 		var response []byte
 		response, err = p.callTwice(ctx, c, answer)
