@@ -96,9 +96,8 @@ func TestChartTemplate(t *testing.T) {
 	}
 	w.Must(env.Client.Delete(w.Context(), hr))
 	w.gone(hr)
-	if err := env.Client.Get(t.Context(), client.ObjectKeyFromObject(chart), chart); !apierrors.IsNotFound(err) {
-		t.Errorf("the HelmChart is left (error %v)", err)
-	}
+	// It has a finalizer of source-controller.
+	w.UntilGone(chart)
 }
 
 // chartObjects are the objects of test/charts/hello.
