@@ -95,7 +95,7 @@ func (a *arena) duel(ctx context.Context, attack corpus.Attack, round string) (o
 
 // await waits for the condition.
 func (a *arena) await(ctx context.Context, hr *helmv2.HelmRelease, o *outcome, began time.Time) error {
-	limit := cmp.Or(o.attack.Within, conditionLimit)
+	limit := a.allowed(cmp.Or(o.attack.Within, conditionLimit))
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	met := a.poll(limited, func() bool {

@@ -87,6 +87,15 @@ func parse(args []string) (settings, error) {
 	return s, nil
 }
 
+// allowed returns how long something may take that may take d. The short form is a part of other
+// tests, which use the processors at the same time: it checks what happens, and hardly when.
+func (s settings) allowed(d time.Duration) time.Duration {
+	if s.short {
+		return 4 * d
+	}
+	return d
+}
+
 // attacks returns the selected attacks.
 func (s settings) attacks() []corpus.Attack {
 	all := corpus.All()

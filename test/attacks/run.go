@@ -137,9 +137,10 @@ func (a *arena) broken(phases []phase) []string {
 		return all
 	}
 	calm := median(phases[0].upgrades.took)
+	allowed := a.allowed(patience)
 	for _, p := range phases[1:] {
-		if m := median(p.upgrades.took); m > max(2*calm, patience) {
-			all = append(all, fmt.Sprintf("%s: upgrades beside attacks take at most twice as long, or %s: the median is %s, and %s without attacks", p.name, patience, m.Round(time.Millisecond), calm.Round(time.Millisecond)))
+		if m := median(p.upgrades.took); m > max(2*calm, allowed) {
+			all = append(all, fmt.Sprintf("%s: upgrades beside attacks take at most twice as long, or %s: the median is %s, and %s without attacks", p.name, allowed, m.Round(time.Millisecond), calm.Round(time.Millisecond)))
 		}
 	}
 	return all

@@ -6,6 +6,7 @@ package integration
 import (
 	"bytes"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -214,11 +215,11 @@ func TestMissingNamespace(t *testing.T) {
 	if hr.Generation != generation || hr.Status.History[0].Version != 1 {
 		t.Errorf("generation is %d, and history %+v", hr.Generation, hr.Status.History)
 	}
-	var events corev1.EventList
-	w.must(suite.client.List(t.Context(), &events, client.InNamespace(hr.Namespace)))
-	for _, e := range events.Items {
-		if e.Reason == helmv2.ReasonInstallFailed && e.Count != 2 {
-			t.Errorf("%d events of two failures: %s", e.Count, e.Message)
-		}
-	}
+	// Events are sent after the status.
+	untilTrue(w, "one event of two failures", func() bool {
+		var events corev1.EventList
+		w.must(suite.client.List(t.Context(), &events, client.InNamespace(hr.Namespace)))
+		failures := slices.DeleteFunc(events.Items, func(e corev1.Event) bool { return e.Reason != helmv2.ReasonInstallFailed })
+		return len(failures) == 1 && failures[0].Count == 2
+	})
 }

@@ -269,7 +269,11 @@ func TestTestsOnRequest(t *testing.T) {
 	var tested types.UID
 	for i, token := range []string{"one", "2026-01-02T15:00:00+01:00"} {
 		w.annotate(hr, helmv2.AnnotationTestAt, token)
-		w.until(hr, "the tests", func(hr *helmv2.HelmRelease) bool { return w.uidOf("app-test") != tested })
+		w.until(hr, "the tests", func(*helmv2.HelmRelease) bool {
+			// The object of the last run is deleted first.
+			now := w.uidOf("app-test")
+			return now != "" && now != tested
+		})
 		tested = w.uidOf("app-test")
 		w.untilSays(hr, helmv2.ConditionTestSuccess, metav1.ConditionTrue, helmv2.ReasonTestSucceeded, "1 test hook completed")
 		w.settle(hr)

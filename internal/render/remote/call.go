@@ -19,10 +19,10 @@ type calls struct{ caller worker.Caller }
 
 // leastTimeout is the timeout of a call whose action has a shorter one: a busy node is no fault of
 // the chart.
-const leastTimeout = 10 * time.Second
+const leastTimeout = 5 * time.Second
 
 // traceTimeout limits a traced call that only shows what ended the call before.
-const traceTimeout = 5 * time.Second
+const traceTimeout = 2 * time.Second
 
 // call calls a function, and once more if that ended the worker. It returns the response and its
 // further sections. The end of ctx does not end the call, which has a timeout of its own.

@@ -133,7 +133,7 @@ const (
 	memory = "MiB of memory"
 	stack  = "MiB of stack"
 	// overtime is the timeout of a call whose action has a shorter one.
-	overtime = "has not ended in time, which is 10s"
+	overtime = "has not ended in time, which is 5s"
 	output   = "renders more than 33554432 bytes"
 )
 
