@@ -31,7 +31,7 @@ func (p *process) call(ctx context.Context, o Options, c Call, answer Answer) (r
 	p.calls++
 	stopContext := context.AfterFunc(ctx, func() { p.kill(interrupted(ctx)) })
 	l := p.limit(o, c.Timeout)
-	x := exchange{sizes: p.settings.Sizes, in: p.in, out: p.out, answer: l.around(answer), begin: l.begin}
+	x := exchange{sizes: p.settings.Sizes, in: p.in, out: p.out, answer: answer, begin: l.begin}
 	response, err = x.run(ctx, c)
 	l.stop()
 	// If the function has started, it kills the process at any moment.
@@ -155,8 +155,6 @@ type limits struct {
 	timer *time.Timer
 	// kill is the reason for which the timer kills the process; nil if it does not.
 	kill *Died
-	// answering is true during a callback, and late once the timeout has passed.
-	answering, late bool
 }
 
 // limit returns the limits of a call that is sent next.
@@ -183,37 +181,14 @@ func (l *limits) begin() {
 	}
 }
 
-// expire kills the process, unless a callback is answered.
+// expire kills the process. It does not cut off a callback that is answered, which has limits of its
+// own: if a server does not answer it, the caller has to find that out.
 func (l *limits) expire() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.late = true; !l.answering && l.kill != nil {
+	if l.kill != nil {
 		l.process.kill(l.kill)
 	}
-}
-
-// around returns answer, during which the timeout does not kill the process. A callback has limits
-// of its own: if a server does not answer it, the caller has to find that out.
-func (l *limits) around(answer Answer) Answer {
-	if answer == nil {
-		return nil
-	}
-	return func(ctx context.Context, name string, request []byte) ([]byte, error) {
-		l.setAnswering(true)
-		response, err := answer(ctx, name, request)
-		if l.setAnswering(false) {
-			l.expire()
-		}
-		return response, err
-	}
-}
-
-// setAnswering returns whether the timeout has passed.
-func (l *limits) setAnswering(is bool) (late bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.answering = is
-	return l.late
 }
 
 // stop is called at the end of the call. No limit kills the process afterwards.
