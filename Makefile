@@ -30,7 +30,11 @@ SUITE_monitoring := cd test/monitoring && go vet . && PINTLE_PROMTOOL="$$(../../
 SUITE_cluster = cd test/cluster && $(WITH_CLUSTER) CGO_ENABLED=0 go test -trimpath -count=1 .
 # Tests wait most of the time, so more of them run side by side than there are processors.
 INTEGRATION = $(WITH_CLUSTER) go test $(RACE) -count=1 -timeout=30m -parallel=8
-SUITE_integration = $(INTEGRATION) ./test/integration/...
+# An aggregated API that has been away leaves the discovery of its control plane incomplete, so its
+# test has a process and a control plane of its own.
+INTEGRATION_ALONE := ^TestAggregatedAPIAway$$
+SUITE_integration = $(INTEGRATION) ./test/integration/... -skip='$(INTEGRATION_ALONE)'
+SUITE_alone = $(INTEGRATION) ./test/integration -run='$(INTEGRATION_ALONE)'
 # Tests that stop or replace the controller exclude all others. They run in two processes, and all
 # other tests in a third one. Each process has a control plane of its own.
 E2E_FAILOVER := ^(TestFailover|TestHooksMoveBetweenShards|TestHooksSurviveFailover|TestShards|TestShortOfMemory)$$
@@ -65,7 +69,7 @@ run: build $(if $(cluster-kubeconfig),,cluster-build) ## Run a demonstration. ON
 
 test: cluster-build build build-race e2e-build chaos-build attacks-build ## Run all tests.
 	@hack/suites.sh vet '$(SUITE_vet)' pure '$(SUITE_pure)' fast '$(SUITE_fast)' monitoring '$(SUITE_monitoring)' \
-		-- e2e "$(SUITE_e2e)" integration "$(SUITE_integration)" \
+		-- e2e "$(SUITE_e2e)" integration "$(SUITE_integration)" alone "$(SUITE_alone)" \
 		-- failover "$(SUITE_failover)" restarts "$(SUITE_restarts)" cluster "$(SUITE_cluster)" chaos "$(SUITE_chaos)" attacks "$(SUITE_attacks)"
 
 # Not a part of `make test`, which runs the same tests with fewer repetitions.
@@ -81,7 +85,7 @@ test-fast: ## Run the tests that need no cluster.
 	@hack/suites.sh vet '$(SUITE_vet)' pure '$(SUITE_pure)' fast '$(SUITE_fast)' monitoring '$(SUITE_monitoring)'
 
 test-integration: cluster-build ## Run the tests of the controller against an API server.
-	@hack/suites.sh integration "$(SUITE_integration)"
+	@hack/suites.sh integration "$(SUITE_integration)" alone "$(SUITE_alone)"
 
 # SCENARIO is an environment variable of the tests, since a regular expression needs quoting here.
 test-e2e: export PINTLE_SCENARIO = $(value SCENARIO)

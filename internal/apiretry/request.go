@@ -46,7 +46,7 @@ func (q *request) again(ctx context.Context, a Answer) (bool, *Outage) {
 		class = Answered
 	}
 	now := r.options.Now()
-	q.reached(!(class == Transient && a.fromNoServer()))
+	q.reached(class != Transient || !a.fromNoServer())
 	switch class {
 	case Answered, Denied:
 		if r.mayBeGranted(a, now) {
