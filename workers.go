@@ -42,7 +42,8 @@ func newWorkers(o *options.Options, m *metrics.Metrics) (*worker.Pool, error) {
 	limit := memoryLimit()
 	shares, ok := worker.Share(limit, runtime.NumCPU())
 	if !ok {
-		shares = smallest
+		// Together with the controller, a worker that takes all of its share may exceed the limit.
+		shares = worker.Shares{Size: 1, MemoryLimit: 128 << 20}
 		ctrl.Log.Info("the memory limit is small for the controller and a process that renders charts", "bytes", limit)
 	}
 	if shares.Parent > 0 {
@@ -68,10 +69,6 @@ func statsOf(s worker.Stats) metrics.Workers {
 	}
 	return w
 }
-
-// smallest are the shares of a memory limit that is too small to be divided. Together with the
-// controller, a worker that takes all of its share may exceed the limit.
-var smallest = worker.Shares{Size: 1, MemoryLimit: 128 << 20}
 
 // memoryLimit returns the memory limit of the Go runtime in bytes, which is that of the container
 // according to GOMEMLIMIT, or 0 without one.

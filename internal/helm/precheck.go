@@ -98,7 +98,7 @@ func (c *creation) preview(ctx context.Context, revision int) (*helmrelease.Rele
 
 // revision returns the revision that Helm would store for a rendered chart.
 func (r *run) revision(c remote.Chart, rendered *remote.Rendered) *helmrelease.Release {
-	now := helmtime.Now()
+	now := helmtime.Now() //nolint:forbidigo // only its length counts, in the size of the record
 	return &helmrelease.Release{
 		Name: r.job.Desired.Target.Name, Namespace: r.job.Desired.Target.Namespace, Chart: r.storedChart(rendered), Config: c.Values,
 		Manifest: rendered.Manifest, Hooks: rendered.Hooks,

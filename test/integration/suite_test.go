@@ -192,5 +192,5 @@ func startController(c config) (stop func() error, err error) {
 // workers returns the worker processes that parse and render charts. They run the test binary.
 func workers() worker.Caller { return pool() }
 
-//nolint:gochecknoglobals // the processes are shared by all tests, and end with this one
+// pool has the worker processes of all tests, which end with this process.
 var pool = sync.OnceValue(func() *worker.Pool { return worker.New(worker.Options{}) })

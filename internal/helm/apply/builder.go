@@ -121,7 +121,7 @@ func checkDocuments(text []byte) error {
 	for {
 		document, err := documents.Read()
 		if err != nil {
-			return nil // the decoder reports other errors than the end
+			return nil //nolint:nilerr // the decoder reports other errors than the end
 		}
 		if err := bounded.Manifest().Check(document); err != nil {
 			return err

@@ -48,7 +48,7 @@ func (r *resolver) serve(conn net.Conn) {
 		_ = recover() // a panic would end the process
 		_ = conn.Close()
 	}()
-	_ = conn.SetDeadline(time.Now().Add(resolveTimeout))
+	_ = conn.SetDeadline(time.Now().Add(resolveTimeout)) //nolint:forbidigo // a worker process has a clock of its own
 	for {
 		var size [2]byte
 		if _, err := io.ReadFull(conn, size[:]); err != nil {
