@@ -150,21 +150,7 @@ func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 		finishUnlock(&r, &c, o)
 	case release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 	}
-	if o.Unlisted != nil && o.Interrupted == nil {
-		message := fmt.Sprintf("The objects of the release cannot be listed: %s", o.Unlisted)
-		r.Events = append(r.Events, warning(helmv2.EventReasonInventoryBuildFailed, message, desiredMetadata(o.Desired)))
-	}
-	if len(o.Adopted) > 0 {
-		r.Events = append(r.Events, normal(helmv2.EventReasonObjectsAdopted, adoptedMessage(o), desiredMetadata(o.Desired)))
-	}
-	if len(o.Skipped) > 0 && !o.EndedEarly() {
-		r.Events = append(r.Events, warning(helmv2.EventReasonObjectsSkipped, skippedMessage(o), desiredMetadata(o.Desired)))
-	}
-	if o.Outdated {
-		message := fmt.Sprintf("The wait for readiness after the %s was cancelled, because the desired state has changed", release.Name(o.Action))
-		r.Events = append(r.Events, normal(helmv2.ReasonHealthCheckCanceled, message, desiredMetadata(o.Desired)))
-	}
-	r.Events = append(r.Events, nearlyTooLarge(o)...)
+	r.Events = append(r.Events, furtherEvents(o)...)
 	r.Status.Conditions = c.list
 	acknowledge(hr, &r.Status)
 	switch {
@@ -176,6 +162,26 @@ func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 		r.Retry = retryUnstored(o)
 	}
 	return r
+}
+
+// furtherEvents returns the events about objects and the record, which follow that of the result.
+func furtherEvents(o release.Outcome) []Event {
+	var all []Event
+	if o.Unlisted != nil && o.Interrupted == nil {
+		message := fmt.Sprintf("The objects of the release cannot be listed: %s", o.Unlisted)
+		all = append(all, warning(helmv2.EventReasonInventoryBuildFailed, message, desiredMetadata(o.Desired)))
+	}
+	if len(o.Adopted) > 0 {
+		all = append(all, normal(helmv2.EventReasonObjectsAdopted, adoptedMessage(o), desiredMetadata(o.Desired)))
+	}
+	if len(o.Skipped) > 0 && !o.EndedEarly() {
+		all = append(all, warning(helmv2.EventReasonObjectsSkipped, skippedMessage(o), desiredMetadata(o.Desired)))
+	}
+	if o.Outdated {
+		message := fmt.Sprintf("The wait for readiness after the %s was cancelled, because the desired state has changed", release.Name(o.Action))
+		all = append(all, normal(helmv2.ReasonHealthCheckCanceled, message, desiredMetadata(o.Desired)))
+	}
+	return append(all, nearlyTooLarge(o)...)
 }
 
 // retryUnstored returns the requeue delay after an action that failed before it stored a revision.
