@@ -6,11 +6,12 @@ package main
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/pintle-dev/pintle/test/harness"
 )
 
 // sampleEvery is the interval of measurements.
@@ -96,7 +97,7 @@ func (s *sampler) peak() (highest float64, count int, err error) {
 func treeMiB(pid int) (float64, error) {
 	sum, err := proportionalMiB(pid)
 	own := commandLine(pid)
-	for _, child := range children(pid) {
+	for _, child := range harness.Children(pid) {
 		if commandLine(child) == own {
 			continue
 		}
@@ -138,25 +139,4 @@ func parseMiB(text, field string) (float64, error) {
 		}
 	}
 	return 0, fmt.Errorf("the kernel reports no %s", field)
-}
-
-// children returns the running processes that a process has started.
-func children(pid int) []int {
-	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	if err != nil {
-		return nil
-	}
-	var all []int
-	for _, list := range lists {
-		content, err := os.ReadFile(list) //nolint:gosec // a file of the kernel
-		if err != nil {
-			continue // the thread has ended
-		}
-		for field := range strings.FieldsSeq(string(content)) {
-			if child, err := strconv.Atoi(field); err == nil {
-				all = append(all, child)
-			}
-		}
-	}
-	return all
 }

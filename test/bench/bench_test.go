@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/pintle-dev/pintle/test/harness"
 )
 
 func TestStat(t *testing.T) {
@@ -53,8 +55,8 @@ func TestThisProcess(t *testing.T) {
 	if err := errors.Join(err, child.Start()); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Contains(childrenOf(pid), child.Process.Pid) {
-		t.Errorf("the children are %v, without %d", childrenOf(pid), child.Process.Pid)
+	if !slices.Contains(harness.Children(pid), child.Process.Pid) {
+		t.Errorf("the children are %v, without %d", harness.Children(pid), child.Process.Pid)
 	}
 	before, errBefore := cpuSeconds(pid)
 	if err := errors.Join(input.Close(), child.Wait()); err != nil {

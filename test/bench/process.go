@@ -6,10 +6,11 @@ package main
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/pintle-dev/pintle/test/harness"
 )
 
 // ticks is the unit of times in /proc, which Linux fixes at a hundredth of a second.
@@ -23,7 +24,7 @@ func cpuSeconds(pid int) (float64, error) {
 		return 0, err
 	}
 	sum, err := parseStat(string(content))
-	for _, child := range childrenOf(pid) {
+	for _, child := range harness.Children(pid) {
 		// One that has just ended is counted by its parent, now or at the next reading.
 		seconds, errChild := cpuSeconds(child)
 		if errChild == nil {
@@ -52,27 +53,6 @@ func parseStat(stat string) (float64, error) {
 	return float64(sum) / ticks, nil
 }
 
-// childrenOf returns the running processes that a process has started.
-func childrenOf(pid int) []int {
-	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	if err != nil {
-		return nil
-	}
-	var all []int
-	for _, list := range lists {
-		content, err := os.ReadFile(list) //nolint:gosec // a file of the kernel
-		if err != nil {
-			continue // the thread has ended
-		}
-		for _, field := range strings.Fields(string(content)) {
-			if child, err := strconv.Atoi(field); err == nil {
-				all = append(all, child)
-			}
-		}
-	}
-	return all
-}
-
 // proportionalMiB returns the memory of a process and of the running processes that it has started,
 // in MiB. Of memory that processes share, each counts its part.
 func proportionalMiB(pid int) (float64, error) {
@@ -81,7 +61,7 @@ func proportionalMiB(pid int) (float64, error) {
 		return 0, err
 	}
 	sum, err := mebibytes(string(content), "Pss:")
-	for _, child := range childrenOf(pid) {
+	for _, child := range harness.Children(pid) {
 		part, errChild := proportionalMiB(child)
 		if errChild == nil {
 			sum += part
