@@ -1,0 +1,270 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// ReleasePlan states what the next action would change in the cluster. Its name and namespace are
+// those of its HelmRelease, which owns it. The controller creates it while a change waits for
+// approval, and when a plan is requested. It deletes the plan one hour after the change was applied.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:shortName=plan
+// +kubebuilder:subresource:status
+// +kubebuilder:storageversion
+// +kubebuilder:printcolumn:name="Action",type="string",JSONPath=".status.action",description=""
+// +kubebuilder:printcolumn:name="Chart",type="string",JSONPath=".status.to.chart",description=""
+// +kubebuilder:printcolumn:name="Approved",type="string",JSONPath=".status.conditions[?(@.type==\"Approved\")].status",description=""
+// +kubebuilder:printcolumn:name="Applied",type="string",JSONPath=".status.conditions[?(@.type==\"Applied\")].status",description=""
+// +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp",description=""
+type ReleasePlan struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// The approval.
+	// +optional
+	Spec ReleasePlanSpec `json:"spec,omitempty"`
+
+	// The changes. The controller writes it.
+	// +optional
+	Status ReleasePlanStatus `json:"status,omitempty"`
+}
+
+// ReleasePlanList is a list of ReleasePlans.
+//
+// +kubebuilder:object:root=true
+type ReleasePlanList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	// The ReleasePlans.
+	Items []ReleasePlan `json:"items"`
+}
+
+// ReleasePlanSpec is the approval of a plan by a person or a pipeline.
+type ReleasePlanSpec struct {
+	// The digest of the plan that may be applied: status.digest.
+	// +kubebuilder:validation:MaxLength=128
+	// +optional
+	Approved string `json:"approved,omitempty"`
+
+	// The user who approves. Where the admission policy is installed, it must be the user of the
+	// request that sets approved.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	ApprovedBy string `json:"approvedBy,omitempty"`
+
+	// The digest of a plan that is not applied. It takes precedence over approved.
+	// +kubebuilder:validation:MaxLength=128
+	// +optional
+	Rejected string `json:"rejected,omitempty"`
+}
+
+// PlanAction is the action that a plan is about.
+//
+// +kubebuilder:validation:Enum=Install;Upgrade;Rollback;Uninstall;Reinstall
+type PlanAction string
+
+// The actions of plans.
+const (
+	PlanInstall   PlanAction = "Install"
+	PlanUpgrade   PlanAction = "Upgrade"
+	PlanRollback  PlanAction = "Rollback"
+	PlanUninstall PlanAction = "Uninstall"
+	// PlanReinstall uninstalls the release and installs it anew.
+	PlanReinstall PlanAction = "Reinstall"
+)
+
+// ReleasePlanStatus is the content of a plan. It contains no values of Secrets.
+type ReleasePlanStatus struct {
+	// The last value of annotation pintle.dev/plan on the HelmRelease for which the plan was
+	// computed.
+	// +optional
+	LastHandledPlanAt string `json:"lastHandledPlanAt,omitempty"`
+
+	// The digest of the plan: sha256:<hex> of its inputs, the base revision, the rendered text and
+	// the changes.
+	// +optional
+	Digest string `json:"digest,omitempty"`
+
+	// The digest of the inputs of the plan and its base revision. The controller computes the plan
+	// anew if they change.
+	// +optional
+	Inputs string `json:"inputs,omitempty"`
+
+	// The action.
+	// +optional
+	Action PlanAction `json:"action,omitempty"`
+
+	// The present revision; absent if there is none.
+	// +optional
+	From *PlanRevision `json:"from,omitempty"`
+
+	// The new revision; absent for an uninstall.
+	// +optional
+	To *PlanRevision `json:"to,omitempty"`
+
+	// The numbers of changes.
+	// +optional
+	Summary PlanSummary `json:"summary,omitempty"`
+
+	// The keys of values that change, without the values themselves.
+	// +optional
+	Values []PlanValue `json:"values,omitempty"`
+
+	// The images of containers that change.
+	// +optional
+	Images []PlanImage `json:"images,omitempty"`
+
+	// The objects that change: at most 200. Destructive and refused changes come first.
+	// +optional
+	Changes []PlanChange `json:"changes,omitempty"`
+
+	// The hooks that the action runs.
+	// +optional
+	Hooks []PlanHook `json:"hooks,omitempty"`
+
+	// The CRDs in the chart's crds folders that the action creates or replaces.
+	// +optional
+	CRDs []PlanChange `json:"crds,omitempty"`
+
+	// Sentences about what the plan does not show, or what may surprise.
+	// +optional
+	Warnings []string `json:"warnings,omitempty"`
+
+	// The number of entries that the lists above lack because of the limits of their length.
+	// +optional
+	Omitted int64 `json:"omitted,omitempty"`
+
+	// The time at which the plan was applied.
+	// +optional
+	AppliedAt *metav1.Time `json:"appliedAt,omitempty"`
+
+	// The conditions Ready, Approved and Applied.
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// PlanRevision is a revision of the release.
+type PlanRevision struct {
+	// The number of the revision. It is 0 for one that does not exist yet.
+	// +optional
+	Revision int64 `json:"revision,omitempty"`
+
+	// The chart as <name>@<version>.
+	Chart string `json:"chart"`
+
+	// The version of the application.
+	// +optional
+	AppVersion string `json:"appVersion,omitempty"`
+
+	// The revision of the source of the chart.
+	// +optional
+	Source string `json:"source,omitempty"`
+}
+
+// PlanSummary has the numbers of objects by kind of change.
+type PlanSummary struct {
+	Create  int64 `json:"create"`
+	Update  int64 `json:"update"`
+	Replace int64 `json:"replace"`
+	Delete  int64 `json:"delete"`
+	// Refused are the changes that the API server or a policy refuses.
+	Refused int64 `json:"refused"`
+	// Unchanged are the objects that the action does not change.
+	Unchanged int64 `json:"unchanged"`
+	// Destructive are the deletions, and all objects of an uninstall or reinstall.
+	Destructive int64 `json:"destructive"`
+}
+
+// PlanValue is a key of the values that changes.
+type PlanValue struct {
+	// The path of the key.
+	Key string `json:"key"`
+
+	// Where the new value comes from: "inline" for spec.values, "<kind>/<name>" for valuesFrom,
+	// "chart" for the chart's defaults, "removed" if the key has no value any more.
+	Layer string `json:"layer"`
+}
+
+// PlanImage is the image of a container that changes.
+type PlanImage struct {
+	// The object as <kind>/<name>.
+	Object string `json:"object"`
+
+	// The name of the container.
+	Container string `json:"container"`
+
+	// The image before; empty for a new container.
+	// +optional
+	From string `json:"from,omitempty"`
+
+	// The image afterwards; empty for a container that is removed.
+	// +optional
+	To string `json:"to,omitempty"`
+}
+
+// ChangeKind is the kind of a change of one object.
+//
+// +kubebuilder:validation:Enum=Create;Update;Replace;Delete;Refused
+type ChangeKind string
+
+// The kinds of changes.
+const (
+	ChangeCreate  ChangeKind = "Create"
+	ChangeUpdate  ChangeKind = "Update"
+	ChangeReplace ChangeKind = "Replace"
+	ChangeDelete  ChangeKind = "Delete"
+	ChangeRefused ChangeKind = "Refused"
+)
+
+// PlanChange is the change of one object.
+type PlanChange struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	// Empty for cluster-scoped objects.
+	// +optional
+	Namespace string     `json:"namespace,omitempty"`
+	Name      string     `json:"name"`
+	Change    ChangeKind `json:"change"`
+
+	// True if data may be lost: a deletion, or a reinstall.
+	// +optional
+	Destructive bool `json:"destructive,omitempty"`
+
+	// Why a change is refused.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+
+	// The fields that change.
+	// +optional
+	Fields []PlanField `json:"fields,omitempty"`
+}
+
+// PlanField is a field of an object that changes. Values are compact JSON of bounded length. Those of
+// Secrets are masked.
+type PlanField struct {
+	// The path of the field, such as .spec.replicas.
+	Path string `json:"path"`
+
+	// The live value; empty if the field is not set.
+	// +optional
+	From string `json:"from,omitempty"`
+
+	// The new value; empty if the field is removed.
+	// +optional
+	To string `json:"to,omitempty"`
+
+	// The field manager that set the live value, if it is not Helm.
+	// +optional
+	TakenFrom string `json:"takenFrom,omitempty"`
+}
+
+// PlanHook is a hook that the action runs.
+type PlanHook struct {
+	Name   string   `json:"name"`
+	Events []string `json:"events"`
+}

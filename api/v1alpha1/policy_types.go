@@ -1,0 +1,162 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// ReleasePolicy restricts the changes of the releases in its namespace.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:shortName=rpol
+// +kubebuilder:storageversion
+// +kubebuilder:printcolumn:name="Approval",type="string",JSONPath=".spec.approval",description=""
+// +kubebuilder:printcolumn:name="Freeze",type="string",JSONPath=".spec.freeze",description=""
+// +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp",description=""
+type ReleasePolicy struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// The restrictions.
+	// +required
+	Spec ReleasePolicySpec `json:"spec"`
+}
+
+// ReleasePolicyList is a list of ReleasePolicies.
+//
+// +kubebuilder:object:root=true
+type ReleasePolicyList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	// The ReleasePolicies.
+	Items []ReleasePolicy `json:"items"`
+}
+
+// ClusterReleasePolicy restricts the changes of releases in all namespaces, or in those that a
+// selector selects.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:scope=Cluster,shortName=crpol
+// +kubebuilder:storageversion
+// +kubebuilder:printcolumn:name="Approval",type="string",JSONPath=".spec.approval",description=""
+// +kubebuilder:printcolumn:name="Freeze",type="string",JSONPath=".spec.freeze",description=""
+// +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp",description=""
+type ClusterReleasePolicy struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// The restrictions.
+	// +required
+	Spec ClusterReleasePolicySpec `json:"spec"`
+}
+
+// ClusterReleasePolicyList is a list of ClusterReleasePolicies.
+//
+// +kubebuilder:object:root=true
+type ClusterReleasePolicyList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	// The ClusterReleasePolicies.
+	Items []ClusterReleasePolicy `json:"items"`
+}
+
+// ClusterReleasePolicySpec is a ReleasePolicySpec for the releases in selected namespaces.
+type ClusterReleasePolicySpec struct {
+	ReleasePolicySpec `json:",inline"`
+
+	// The namespaces of the HelmReleases. Empty or absent selects all.
+	// +optional
+	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+}
+
+// ReleasePolicySpec restricts the changes of the releases that it selects. If several policies select
+// a release, all of them apply.
+type ReleasePolicySpec struct {
+	// The labels of the HelmReleases. Empty or absent selects all.
+	// +optional
+	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+
+	// Which changes wait until their plan is approved. Default Never.
+	// +optional
+	Approval Approval `json:"approval,omitempty"`
+
+	// Why nothing is installed, upgraded or uninstalled. Empty or absent does not freeze.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	Freeze string `json:"freeze,omitempty"`
+
+	// Objects whose removal needs approval, or is refused.
+	// +kubebuilder:validation:MaxItems=64
+	// +optional
+	Protect []Protection `json:"protect,omitempty"`
+
+	// The charts that may be installed.
+	// +optional
+	Charts *ChartPolicy `json:"charts,omitempty"`
+}
+
+// Approval states which changes need approval.
+//
+// +kubebuilder:validation:Enum=Never;Always;Destructive
+type Approval string
+
+// The values of Approval.
+const (
+	ApprovalNever Approval = "Never"
+	// ApprovalAlways needs approval for each install, upgrade and uninstall.
+	ApprovalAlways Approval = "Always"
+	// ApprovalDestructive needs approval for changes that delete objects.
+	ApprovalDestructive Approval = "Destructive"
+)
+
+// Protection protects objects against removal.
+type Protection struct {
+	// The kinds of the objects, without group.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	// +required
+	Kinds []string `json:"kinds"`
+
+	// The operations that need approval. Reinstall includes the deletion of an object by a
+	// reinstall; Delete includes the deletion by an upgrade or uninstall.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=3
+	// +required
+	Operations []ProtectedOperation `json:"operations"`
+
+	// Refuses the operations, also with approval. Default false.
+	// +optional
+	Deny bool `json:"deny,omitempty"`
+}
+
+// ProtectedOperation is an operation on an object.
+//
+// +kubebuilder:validation:Enum=Delete;Replace;Reinstall
+type ProtectedOperation string
+
+// The operations that can be protected against.
+const (
+	ProtectDelete    ProtectedOperation = "Delete"
+	ProtectReplace   ProtectedOperation = "Replace"
+	ProtectReinstall ProtectedOperation = "Reinstall"
+)
+
+// ChartPolicy restricts the charts of releases.
+type ChartPolicy struct {
+	// Requires a version of the chart that is no range, or a tag or digest of an artifact.
+	// +optional
+	ExactVersions bool `json:"exactVersions,omitempty"`
+
+	// Requires that the source verifies the signature of the chart.
+	// +optional
+	Verified bool `json:"verified,omitempty"`
+
+	// The URLs of charts that are allowed. "*" matches any characters but "/". Empty allows all.
+	// +kubebuilder:validation:MaxItems=64
+	// +optional
+	Sources []string `json:"sources,omitempty"`
+}
