@@ -16,9 +16,20 @@ import (
 //sumtype:decl
 type Action interface{ isAction() }
 
+// PlanRef names the approved plan that an action carries out. The zero value is no plan: the action
+// renders the chart.
+type PlanRef struct {
+	// Digest is that of the plan.
+	Digest string
+	// ApprovedBy is who approved it; empty if no approval was needed.
+	ApprovedBy string
+}
+
 // Install creates the first revision.
 type Install struct {
 	Timeout time.Duration
+	// Plan is the plan that is carried out.
+	Plan PlanRef
 	// Resume is the number of the pending revision whose install is resumed; 0 for a new one.
 	Resume int
 }
@@ -26,6 +37,8 @@ type Install struct {
 // Upgrade creates the next revision.
 type Upgrade struct {
 	Timeout time.Duration
+	// Plan is the plan that is carried out.
+	Plan PlanRef
 	// TakeOver is true if the stored release is not the recorded one. The recorded history
 	// describes another release and is dropped.
 	TakeOver bool
@@ -57,6 +70,8 @@ type Rollback struct {
 // Uninstall removes the release and its objects.
 type Uninstall struct {
 	Timeout time.Duration
+	// Plan is the plan that is carried out.
+	Plan PlanRef
 	Target  Target
 	// Remediation is true if the release is removed because it failed.
 	Remediation bool

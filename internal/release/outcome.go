@@ -16,6 +16,8 @@ var (
 	ErrShutdown = errors.New("interrupted: this process ends, or no longer reconciles the release")
 	// ErrResumedElsewhere ends an action that another process has resumed.
 	ErrResumedElsewhere = errors.New("another process has resumed the action")
+	// ErrPlanVoid ends an action before its first write, since it would not do what its plan states.
+	ErrPlanVoid = errors.New("the cluster has changed since the plan was computed")
 )
 
 // Outcome is the result of one attempt. It is a value and not an error: Helm may have stored
@@ -39,6 +41,9 @@ type Outcome struct {
 	Interrupted *Outage
 	// Outdated is true if the attempt was cancelled because its inputs were outdated.
 	Outdated bool
+	// PlanVoid is true if the attempt ended before its first write, since it would not do what its
+	// plan states: Err is ErrPlanVoid then. It does not count as a failure.
+	PlanVoid bool
 	// Record is the size of the new revision's record. It is nil if the size is small, or no
 	// revision was to be created.
 	Record *RecordSize

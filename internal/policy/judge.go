@@ -1,0 +1,80 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/pintle-dev/pintle/api/v1alpha1"
+)
+
+// Judgement is the result of comparing a plan with the demands.
+type Judgement struct {
+	// Denied states which policy denies a change of which object; empty if none does.
+	Denied string
+	// Needs states why the plan needs approval; empty if it needs none.
+	Needs string
+}
+
+// Judge compares the changes of an action with the demands. changes are all changes, and are not
+// limited in number.
+func (d Demands) Judge(action v1alpha1.PlanAction, changes []v1alpha1.PlanChange) Judgement {
+	var j Judgement
+	for _, p := range d.Protections {
+		for i := range changes {
+			c := &changes[i]
+			if !protects(p.Protection, action, c) {
+				continue
+			}
+			object := fmt.Sprintf("%s/%s", c.Kind, c.Name)
+			if p.Deny && j.Denied == "" {
+				j.Denied = fmt.Sprintf("%s denies the %s of %s", p.Policy, nounOf(action, c.Change), object)
+			}
+			if j.Needs == "" {
+				j.Needs = fmt.Sprintf("%s protects %s", p.Policy, object)
+			}
+		}
+	}
+	for _, a := range d.Approvals {
+		if j.Needs != "" {
+			break
+		}
+		if a.Of == v1alpha1.ApprovalAlways {
+			j.Needs = fmt.Sprintf("%s demands approval of all changes", a.Policy)
+			continue
+		}
+		if i := slices.IndexFunc(changes, func(c v1alpha1.PlanChange) bool { return c.Destructive }); i >= 0 {
+			j.Needs = fmt.Sprintf("%s demands approval of destructive changes, such as that of %s/%s", a.Policy, changes[i].Kind, changes[i].Name)
+		}
+	}
+	return j
+}
+
+// protects reports whether a protection is about a change.
+func protects(p v1alpha1.Protection, action v1alpha1.PlanAction, c *v1alpha1.PlanChange) bool {
+	if !slices.Contains(p.Kinds, c.Kind) {
+		return false
+	}
+	switch {
+	case action == v1alpha1.PlanReinstall:
+		return c.Destructive && (slices.Contains(p.Operations, v1alpha1.ProtectReinstall) || slices.Contains(p.Operations, v1alpha1.ProtectDelete))
+	case c.Change == v1alpha1.ChangeDelete:
+		return slices.Contains(p.Operations, v1alpha1.ProtectDelete)
+	case c.Change == v1alpha1.ChangeReplace:
+		return slices.Contains(p.Operations, v1alpha1.ProtectReplace)
+	}
+	return false
+}
+
+// nounOf returns the noun for a change.
+func nounOf(action v1alpha1.PlanAction, kind v1alpha1.ChangeKind) string {
+	switch {
+	case action == v1alpha1.PlanReinstall:
+		return "reinstall"
+	case kind == v1alpha1.ChangeReplace:
+		return "replacement"
+	}
+	return "deletion"
+}
