@@ -6,6 +6,6 @@
 //
 // Files, top-down:
 //
-//	judge.go   Demands.Judge: does a plan need approval, and is it denied?
+//	assess.go  Demands.Assess: does a plan need approval, and is it denied?
 //	policy.go  Demands: what all policies together demand of one release
 package policy

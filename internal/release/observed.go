@@ -56,6 +56,10 @@ type Observed struct {
 	// Accepted is the token of a requested run of the tests that this process has accepted, or may
 	// have accepted, and not begun. It is empty if there is none.
 	Accepted string
+	// Plan is the plan of the next action; nil if the decision does not depend on it.
+	Plan *Plan
+	// Terminating is true if the HelmRelease is deleted together with its namespace.
+	Terminating bool
 	// Unresolved states why the inputs of a release that is held are incomplete; empty if they are
 	// complete. Chart and values are unknown then.
 	Unresolved string

@@ -207,7 +207,7 @@ func debounce(in Input) *Decision {
 		return nil
 	}
 	in.Observed.Debounce = nil
-	if !AppliesDesired(Decide(in).Action) {
+	if !AppliesDesired(ungated(in).Action) {
 		return nil
 	}
 	return &Decision{Action: Wait{After: left, Brief: true}, Why: "objects that are applied together are still changing"}
@@ -219,7 +219,7 @@ func MustCheckApplier(in Input) bool {
 		return false
 	}
 	in.Observed.Debounce = nil
-	return AppliesDesired(Decide(in).Action)
+	return AppliesDesired(ungated(in).Action)
 }
 
 // AppliesDesired reports whether an action creates a revision from the desired inputs.
