@@ -90,10 +90,13 @@ type ReleasePlanStatus struct {
 	// +optional
 	Digest string `json:"digest,omitempty"`
 
-	// The digest of the inputs of the plan and its base revision. The controller computes the plan
-	// anew if they change.
+	// The digest of the inputs of the plan, and the newest revision at that time. The controller
+	// computes the plan anew if they change.
 	// +optional
 	Inputs string `json:"inputs,omitempty"`
+
+	// +optional
+	Base string `json:"base,omitempty"`
 
 	// The action.
 	// +optional

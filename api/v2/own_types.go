@@ -127,6 +127,9 @@ const (
 	// ReasonAwaitingApproval means that an action waits until its plan is approved. Of Ready.
 	ReasonAwaitingApproval string = "AwaitingApproval"
 
+	// ReasonPlanFailed means that an action waits, because its plan cannot be computed. Of Ready.
+	ReasonPlanFailed string = "PlanFailed"
+
 	// EventReasonApprovalVoid means that the cluster has changed since the plan was computed, so
 	// that its approval is void.
 	EventReasonApprovalVoid string = "ApprovalVoid"

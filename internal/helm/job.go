@@ -93,9 +93,10 @@ func (j *Job) attempt() release.Attempt {
 	attempt := release.Attempt{Action: helmv2.ReleaseAction(release.Name(j.Action)), Inputs: release.InputsOf(j.Desired)}
 	switch a := j.Action.(type) {
 	case release.Install:
+		attempt.Plan = a.Plan.Digest
 		return attempt
 	case release.Upgrade:
-		attempt.TakeOver = a.TakeOver
+		attempt.TakeOver, attempt.Plan = a.TakeOver, a.Plan.Digest
 		return attempt
 	case release.Rollback:
 		attempt.RollbackTo, attempt.Hold = a.Version, a.Hold

@@ -13,10 +13,10 @@ import (
 
 // Resolve returns the inputs of hr, or a *release.Blocked. The fields of Desired that follow from
 // the spec alone are set in both cases. Resolve does not change hr. A suspended HelmRelease needs
-// no source.
+// no source, unless a plan is requested.
 func (r *Resolver) Resolve(ctx context.Context, hr *helmv2.HelmRelease, suspension release.Suspension) (Want, error) {
 	want := Want{Desired: basics(hr, suspension, r.settings.Defaults)}
-	if want.Deleted || want.Suspension.Active {
+	if want.Deleted || want.Suspension.Active && !want.Requests.PlanRequested() {
 		return want, nil
 	}
 	if hr.HasChartRef() == hr.HasChartTemplate() {

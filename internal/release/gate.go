@@ -16,6 +16,8 @@ type Plan struct {
 	// Digest is that of the plan.
 	Digest string
 	Action v1alpha1.PlanAction
+	// Failed is the error of computing the plan; empty if there was none.
+	Failed string
 	// Refused names the first change that the API server refuses; empty if there is none.
 	Refused string
 	// Denied states which policy denies the plan; empty if none does. Needs states why the plan
@@ -66,7 +68,9 @@ func pass(in Input, d Decision) Decision {
 			return *held
 		}
 	}
-	d.Action = carryOut(d.Action, in.Observed.Plan)
+	if in.Desired.Demands.NeedPlan() {
+		d.Action = carryOut(d.Action, in.Observed.Plan)
+	}
 	return d
 }
 
@@ -88,11 +92,22 @@ func isGated(in Input, d Decision) bool {
 	return false
 }
 
-// carryOut returns an action that carries out a plan; nil is no plan.
-func carryOut(a Action, plan *Plan) Action {
-	if plan == nil {
-		return a
+// PlanOf returns the plan that an action carries out.
+func PlanOf(a Action) PlanRef {
+	switch a := a.(type) {
+	case Install:
+		return a.Plan
+	case Upgrade:
+		return a.Plan
+	case Uninstall:
+		return a.Plan
+	case Test, Rollback, Unlock, Recheck, CorrectDrift, Finalize, Adopt, Forget, Settle, Wait, Stall:
 	}
+	return PlanRef{}
+}
+
+// carryOut returns an action that carries out a plan.
+func carryOut(a Action, plan *Plan) Action {
 	ref := PlanRef{Digest: plan.Digest}
 	if plan.Approved == plan.Digest {
 		ref.ApprovedBy = plan.ApprovedBy
@@ -160,6 +175,8 @@ func awaitApproval(in Input, d Decision) *Decision {
 	switch {
 	case plan == nil:
 		return &Decision{Action: Wait{After: targetRecheck, Brief: true}, Why: "the plan is not computed yet"}
+	case plan.Failed != "":
+		return &Decision{Action: Wait{Obstacle: helmv2.ReasonPlanFailed}, Why: fmt.Sprintf("the plan of the '%s' action cannot be computed: %s", Name(d.Action), plan.Failed)}
 	case plan.Denied != "":
 		return &Decision{Action: Stall{Reason: helmv2.ReasonPolicyRefused}, Why: fmt.Sprintf("%s; plan %s", plan.Denied, plan.Digest)}
 	case plan.Refused != "":
@@ -206,8 +223,7 @@ func MustFindNamespace(in Input) bool {
 // requested, or the request was handled. It is the action that would be taken now if nothing held
 // it, or an upgrade.
 func PlanRequested(in Input) (Action, bool) {
-	requests := in.Desired.Requests
-	if requests.Plan == "" || requests.Plan == requests.PlanHandled || in.Observed.Running != nil || in.Observed.Unresolved != "" {
+	if !in.Desired.Requests.PlanRequested() || in.Observed.Running != nil || in.Observed.Unresolved != "" {
 		return nil, false
 	}
 	in.Desired.Suspension, in.Observed.Debounce = Suspension{}, nil

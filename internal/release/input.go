@@ -269,6 +269,9 @@ func (r Requests) Open(status *helmv2.HelmReleaseStatus) bool {
 // testRequested reports whether a run of the tests is requested and was not accepted.
 func (r Requests) testRequested() bool { return r.Test != "" && r.Test != r.TestHandled }
 
+// PlanRequested reports whether a plan is requested and was not computed.
+func (r Requests) PlanRequested() bool { return r.Plan != "" && r.Plan != r.PlanHandled }
+
 // requested reports whether a token is unhandled and equals the Reconcile token.
 func (r Requests) requested(token string, status *helmv2.HelmReleaseStatus) bool {
 	return token != "" && token == r.Reconcile && token != status.LastHandledReconcileAt

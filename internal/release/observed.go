@@ -189,6 +189,11 @@ func (r *Revision) Pending() bool {
 		r.Status == helmv2.StatusPendingRollback
 }
 
+// Worked reports whether the revision is deployed, or was until another one superseded it.
+func (r *Revision) Worked() bool {
+	return r.Status == helmv2.StatusDeployed || r.Status == helmv2.StatusSuperseded
+}
+
 // EndedEarly reports whether the revision failed only because its action was interrupted or
 // outdated.
 func (r *Revision) EndedEarly() bool { return r.Interrupted || r.Outdated }

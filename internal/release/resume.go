@@ -160,6 +160,8 @@ type Attempt struct {
 	Action helmv2.ReleaseAction `json:"action"`
 	// Inputs identify what the action applies. They are zero for an uninstall and for tests.
 	Inputs Inputs `json:"inputs,omitzero"`
+	// Plan is the digest of the plan that the action carries out; empty if there is none.
+	Plan string `json:"plan,omitempty"`
 	// TakeOver is Upgrade.TakeOver.
 	TakeOver bool `json:"takeOver,omitempty"`
 	// RollbackTo is the target of a rollback; 0 for other actions. Hold is Rollback.Hold.

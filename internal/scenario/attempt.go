@@ -46,9 +46,9 @@ func (a *action) newAttempt(version int) *release.Attempt {
 	}
 	switch kind := a.kind.(type) {
 	case release.Install:
-		made.Inputs = release.InputsOf(a.want)
+		made.Inputs, made.Plan = release.InputsOf(a.want), kind.Plan.Digest
 	case release.Upgrade:
-		made.Inputs, made.TakeOver = release.InputsOf(a.want), kind.TakeOver
+		made.Inputs, made.TakeOver, made.Plan = release.InputsOf(a.want), kind.TakeOver, kind.Plan.Digest
 	case release.Rollback:
 		made.Inputs, made.RollbackTo, made.Hold = release.InputsOf(a.want), kind.Version, kind.Hold
 	case release.Test:

@@ -63,6 +63,8 @@ func (w *World) Do(line string) error {
 	case "suspend", "resume", "delete", "request", "annotate", "advance", "blocked", "unblocked", "objects", "conflict", "applied", "live",
 		"operation", "input-changed", "dependent", "target", "access":
 		return script{w}.change(verb, args)
+	case "approval", "changes", "protect", "approve", "reject":
+		return script{w}.setPlan(verb, args)
 	case "stored":
 		return script{w}.put(args)
 	case "cli":

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/status"
@@ -65,6 +66,11 @@ type World struct {
 	forcing, forced string
 	unrecorded      bool
 
+	// plan is the ReleasePlan; nil if there is none. changes are those that the next one states.
+	plan    *plan
+	changes []v1alpha1.PlanChange
+	plans   int
+
 	// The memory of the process, which a crash loses.
 	running *action
 	// elsewhere is the action that another process has resumed.
@@ -73,6 +79,8 @@ type World struct {
 	oversized *release.Oversized
 	// accepted is the token of a requested run of the tests that has not begun.
 	accepted string
+	// void is the digest of a plan that would not do any more what it states.
+	void string
 
 	// The reconciliation that is played.
 	out    printer
@@ -149,7 +157,8 @@ func (w *World) desired() release.Desired {
 		d.Hold = release.HoldOf(w.hr.Annotations, w.now)
 		d = d.InPlace(w.hr.Status)
 	}
-	if d.Deleted || d.Suspension.Active || d.Hold.Active && w.blocked != nil {
+	planned := d.Requests.Plan != d.Requests.PlanHandled
+	if d.Deleted || d.Suspension.Active && !planned || d.Hold.Active && w.blocked != nil {
 		d.Chart, d.ConfigDigest = release.Chart{}, ""
 	}
 	return d
@@ -219,7 +228,12 @@ func (w *World) accept(token string) {
 		return
 	}
 	w.accepted = token
-	w.hr.Annotations[helmv2.AnnotationHandled] = release.WithHandled(w.hr.Annotations, helmv2.AnnotationTestAt, token)
+	w.handle(helmv2.AnnotationTestAt, token)
+}
+
+// handle records a request as handled.
+func (w *World) handle(request, token string) {
+	w.hr.Annotations[helmv2.AnnotationHandled] = release.WithHandled(w.hr.Annotations, request, token)
 	w.out.line("handled %s", w.hr.Annotations[helmv2.AnnotationHandled])
 }
 
@@ -234,6 +248,9 @@ func (w *World) finish(e ending) {
 	if a, ok := o.Action.(release.CorrectDrift); ok {
 		w.correct(a, &o)
 	}
+	if o.PlanVoid {
+		w.void = w.plan.digest
+	}
 	w.running, w.ended = nil, &o
 	w.out.hooks(store)
 	w.out.stored(store.observed())
@@ -247,7 +264,7 @@ func (w *World) cancel(outdated bool) {
 
 // die ends the process and drops its memory.
 func (w *World) die() {
-	w.running, w.ended, w.oversized, w.accepted = nil, nil, nil, ""
+	w.running, w.ended, w.oversized, w.accepted, w.void = nil, nil, nil, "", ""
 	for _, store := range w.stores {
 		w.out.hooks(store)
 	}

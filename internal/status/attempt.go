@@ -53,7 +53,7 @@ func Started(hr *helmv2.HelmRelease, d release.Decision, want release.Desired, n
 		r.Events = startCorrection(&c, release.Latest(status.History), a, want)
 	case release.Unlock, release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 	}
-	if c.index(helmv2.ConditionReady) < 0 {
+	if c.index(helmv2.ConditionReady) < 0 || c.wasGated() {
 		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, message)
 	}
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressing, message)
@@ -154,7 +154,7 @@ func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 	r.Status.Conditions = c.list
 	acknowledge(hr, &r.Status)
 	switch {
-	case o.Cancelled:
+	case o.Cancelled, o.PlanVoid:
 	case o.Interrupted != nil, o.ResumedElsewhere():
 		r.Retry = retryInterrupted(hr, o, &r.Status)
 	case o.Err != nil && !o.Stored() && !inputsChanged(hr, o, &r.Status):

@@ -10,6 +10,15 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
+// wasGated reports whether Ready states that a policy holds an action.
+func (c *conditions) wasGated() bool {
+	switch c.get(helmv2.ConditionReady).Reason {
+	case helmv2.ReasonPolicyUnavailable, helmv2.ReasonPolicyRefused, helmv2.ReasonFrozen, helmv2.ReasonAwaitingApproval, helmv2.ReasonPlanFailed:
+		return true
+	}
+	return false
+}
+
 // gated reports an action that a policy holds. The installed release does not change, and nothing
 // counts as failed. Ready is Unknown: the desired state is not deployed, and that is no failure.
 func gated(hr *helmv2.HelmRelease, d release.Decision, a release.Wait, in release.Input) Report {

@@ -159,9 +159,6 @@ func (c *conditions) setReinstalling(a release.Uninstall, last *helmv2.Snapshot)
 // retryInterrupted returns the requeue delay after an interrupted action: back-off, and none if the
 // next reconciliation has other inputs.
 func retryInterrupted(hr *helmv2.HelmRelease, o release.Outcome, status *helmv2.HelmReleaseStatus) release.Retry {
-	if o.PlanVoid {
-		return release.Now()
-	}
 	if requests := release.RequestsOf(hr.Annotations); !requests.ForceBegun(status) && inputsChanged(hr, o, status) {
 		return release.Now()
 	}

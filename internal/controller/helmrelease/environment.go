@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/attempt"
 	"github.com/pintle-dev/pintle/internal/controller/connection"
@@ -61,6 +62,7 @@ type helmRunner interface {
 	helmReader
 	helmRenderer
 	helmMover
+	helmPlanner
 	Run(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job) release.Outcome
 }
 
@@ -86,6 +88,12 @@ type helmRenderer interface {
 	Rerender(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) (release.RenderResult, error)
 	Reads(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job) (release.RenderResult, error)
 	Capabilities(getter genericclioptions.RESTClientGetter) (string, error)
+}
+
+// helmPlanner computes plans, and deletes their rendered text.
+type helmPlanner interface {
+	Plan(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, action v1alpha1.PlanAction, inputs string) (v1alpha1.ReleasePlanStatus, error)
+	DeletePlan(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target) error
 }
 
 // helmMover checks whether a release can be installed at another target, and finds releases

@@ -41,7 +41,8 @@ type resolver interface {
 func (i *inputReader) read(ctx context.Context, rec reconciliation) (reconciliation, error) {
 	rec, err := i.resolve(ctx, rec)
 	var unresolved *release.Blocked
-	held := rec.want.Hold.Active && errors.As(err, &unresolved) && (unresolved.Upstream || !outage.IsTransient(err))
+	needless := rec.want.Hold.Active || rec.want.Suspension.Active
+	held := needless && errors.As(err, &unresolved) && (unresolved.Upstream || !outage.IsTransient(err))
 	if err != nil && rec.running == nil && !held {
 		return rec, err
 	}
@@ -58,7 +59,7 @@ func (i *inputReader) resolve(ctx context.Context, rec reconciliation) (reconcil
 	suspension := release.SuspensionOf(rec.hr.Spec.Suspend, rec.hr.Annotations, i.now())
 	hold := release.HoldOf(rec.hr.Annotations, i.now())
 	var unmade error
-	if rec.hr.DeletionTimestamp.IsZero() && !suspension.Active {
+	if rec.hr.DeletionTimestamp.IsZero() && (!suspension.Active || release.RequestsOf(rec.hr.Annotations).PlanRequested()) {
 		var chart string
 		chart, unmade = i.charts.Ensure(ctx, rec.hr)
 		rec = rec.withHelmChart(chart)

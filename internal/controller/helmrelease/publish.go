@@ -62,6 +62,9 @@ func (p *publisher) recorded(key types.NamespacedName, o release.Outcome) {
 	p.attempts.Forget(key)
 	p.memory.With(key, func(m *memory) {
 		m.refused(o)
+		if o.PlanVoid {
+			m.void = release.PlanOf(o.Action).Digest
+		}
 		m.sync.invalidate()
 	})
 	if endsFailures(o) {

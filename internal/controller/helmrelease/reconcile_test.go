@@ -6,6 +6,7 @@ package helmrelease
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/attempt"
 	"github.com/pintle-dev/pintle/internal/chart"
@@ -29,6 +31,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller/connection"
 	"github.com/pintle-dev/pintle/internal/controller/controllertest"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/dependency"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/plans"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/state"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/inputs"
@@ -84,6 +87,8 @@ type stub struct {
 	// resolved is the HelmRelease whose inputs were resolved last, and suspension its suspension.
 	resolved   *helmv2.HelmRelease
 	suspension release.Suspension
+	// planned are the jobs whose plans were computed.
+	planned []helm.Job
 	// read and ran are the connections that were used to read and to act.
 	read, ran genericclioptions.RESTClientGetter
 }
@@ -181,6 +186,15 @@ func (s *stub) Run(_ context.Context, way genericclioptions.RESTClientGetter, jo
 	return release.Outcome{}
 }
 
+func (s *stub) Plan(_ context.Context, _ genericclioptions.RESTClientGetter, job helm.Job, action v1alpha1.PlanAction, _ string) (v1alpha1.ReleasePlanStatus, error) {
+	s.planned = append(s.planned, job)
+	return v1alpha1.ReleasePlanStatus{Action: action, Digest: fmt.Sprintf("sha256:%d", len(s.planned))}, nil
+}
+
+func (s *stub) DeletePlan(context.Context, genericclioptions.RESTClientGetter, release.Target) error {
+	return nil
+}
+
 func (s *stub) Begin(_ context.Context, _ types.NamespacedName, _ attempt.Info, task attempt.Task) bool {
 	if s.closed {
 		return false
@@ -212,7 +226,7 @@ func testReconciler(t *testing.T, s *stub) *Reconciler {
 		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: "uid-1", Finalizers: []string{helmv2.Finalizer}},
 		Spec:       helmv2.HelmReleaseSpec{ChartRef: &helmv2.CrossNamespaceSourceReference{Kind: "OCIRepository", Name: "web"}},
 	}
-	world := controllertest.NewClient().WithObjects(hr).WithStatusSubresource(hr).Build()
+	world := controllertest.NewClient().WithObjects(hr).WithStatusSubresource(hr, &v1alpha1.ReleasePlan{}).Build()
 	clusters := cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Options{Now: time.Now})
 	env := &environment{
 		client: world, live: world, metrics: m, helm: s, attempts: s, now: time.Now, memory: &state.Table[memory]{},
@@ -225,6 +239,7 @@ func testReconciler(t *testing.T, s *stub) *Reconciler {
 	return newReconciler(env, parts{
 		resolver: s, detector: s.live, objects: s.live, cached: world, enqueue: func(types.NamespacedName) {},
 		dependency: dependency.NewSubscriptions(unwatched{}, clusters, waiting, func(types.NamespacedName) {}),
+		plans:      &plans.Planner{Client: world, Live: world, Served: func() error { return nil }, Now: time.Now},
 	})
 }
 

@@ -16,10 +16,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/attempt"
 	"github.com/pintle-dev/pintle/internal/cluster"
@@ -29,6 +31,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/dependency"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/helmchart"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/outage"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/plans"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/state"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/trigger"
 	"github.com/pintle-dev/pintle/internal/controller/lock"
@@ -128,13 +131,16 @@ func Add(mgr ctrl.Manager, o Options) (*Controller, error) {
 
 	env := newEnvironment(mgr, o, c.memory, pool)
 	objects := &dependency.Objects{Connections: o.Connections, Memory: waiting, Now: o.Now}
+	planner := &plans.Planner{Client: env.client, Live: env.live, Served: func() error { return nil }, Now: o.Now}
 	r := newReconciler(env, parts{
 		resolver: o.Inputs.WithObjects(objects), detector: drift.NewDetector(o.Now), objects: c.objects, dependency: c.dependency,
 		cached: mgr.GetCache(), locks: o.Locks, enqueue: c.queue.Enqueue, options: o,
+		plans: planner,
 	})
 	addGauges(o, pool, c.objects, c.awaited)
 	return c, errors.Join(
 		mgr.Add(pool), mgr.Add(c.objects), mgr.Add(c.awaited), mgr.Add(c.dependency),
+		mgr.Add(plans.Expiry{Planner: planner}),
 		mgr.Add(collector{cached: mgr.GetCache(), metrics: o.Metrics, now: o.Now}),
 		r.setup(mgr, o, c.queue),
 	)
@@ -162,6 +168,7 @@ type parts struct {
 	// enqueue triggers a reconciliation of a HelmRelease. It must not block.
 	enqueue func(types.NamespacedName)
 	options Options
+	plans   *plans.Planner
 }
 
 // newReconciler returns a Reconciler whose steps share env.
@@ -178,7 +185,7 @@ func newReconciler(env *environment, p parts) *Reconciler {
 		inputs:      in,
 		observer: &observer{
 			environment: env, inputs: in, comparer: compare, owners: owners{client: env.client, live: env.live},
-			dependents: dependency.Dependents{Client: env.client, Live: env.live}, debouncer: debouncer,
+			dependents: dependency.Dependents{Client: env.client, Live: env.live}, debouncer: debouncer, plans: p.plans,
 		},
 		comparer:   compare,
 		actor:      &actor{environment: env, charts: charts, comparer: compare, debouncer: debouncer},
@@ -186,6 +193,7 @@ func newReconciler(env *environment, p parts) *Reconciler {
 		debouncer:  debouncer,
 		dependency: p.dependency,
 		locks:      p.locks,
+		plans:      p.plans,
 	}
 }
 
@@ -204,7 +212,8 @@ func (r *Reconciler) setup(mgr ctrl.Manager, o Options, queue *trigger.Queue) er
 		))).
 		Watches(&helmv2.HelmRelease{}, on.ReleaseOwners()).
 		Watches(&helmv2.HelmRelease{}, on.Dependencies()).
-		Watches(&helmv2.HelmRelease{}, on.ObjectOwners())
+		Watches(&helmv2.HelmRelease{}, on.ObjectOwners()).
+		Watches(&v1alpha1.ReleasePlan{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(predicate.GenerationChangedPredicate{}))
 	for _, kind := range inputs.SourceKinds() {
 		if !kind.Gated || o.ExternalArtifacts {
 			b = b.Watches(kind.New(), on.Sources(kind.Name), changed)
