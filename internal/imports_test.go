@@ -52,7 +52,7 @@ func mayImport() map[string][]string {
 		"controller/helmrelease/dependency": {"cluster", "controller", "controller/connection", "controller/helmrelease/state", "inputs", "release", "watch"},
 		"controller/helmrelease/helmchart":  {"controller", "controller/helmrelease/outage", "inputs", "release", "status"},
 		"controller/helmrelease/outage":     {"apiretry", "cluster", "release"},
-		"controller/helmrelease/plans":      {"controller", "controller/helmrelease/outage", "release"},
+		"controller/helmrelease/plans":      {"controller", "controller/optional", "controller/helmrelease/outage", "release"},
 		"controller/helmrelease/state":      {},
 		"controller/helmrelease/trigger":    {"controller", "inputs", "release"},
 		"controller/lock":                   {"controller", "release"},

@@ -67,3 +67,18 @@ func TestVoidPlan(t *testing.T) {
 		t.Errorf("%d plans, the last one %s", len(s.planned), got.Digest)
 	}
 }
+
+// knownPlans are the plans on the API server.
+type knownPlans struct {
+	*testing.T
+	client.Reader
+}
+
+func (knownPlans) Served() bool                     { return true }
+func (knownPlans) Unknown() string                  { return "" }
+func (knownPlans) Objects() []*v1alpha1.ReleasePlan { return nil }
+
+func (k knownPlans) Object(key client.ObjectKey) (*v1alpha1.ReleasePlan, bool) {
+	plan := &v1alpha1.ReleasePlan{}
+	return plan, k.Get(k.Context(), key, plan) == nil
+}

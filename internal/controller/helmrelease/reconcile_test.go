@@ -239,7 +239,7 @@ func testReconciler(t *testing.T, s *stub) *Reconciler {
 	return newReconciler(env, parts{
 		resolver: s, detector: s.live, objects: s.live, cached: world, enqueue: func(types.NamespacedName) {},
 		dependency: dependency.NewSubscriptions(unwatched{}, clusters, waiting, func(types.NamespacedName) {}),
-		plans:      &plans.Planner{Client: world, Live: world, Served: func() error { return nil }, Now: time.Now},
+		plans:      &plans.Planner{Client: world, Live: world, Known: knownPlans{t, world}, Now: time.Now},
 	})
 }
 

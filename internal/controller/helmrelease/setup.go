@@ -16,12 +16,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/attempt"
 	"github.com/pintle-dev/pintle/internal/cluster"
@@ -95,6 +93,7 @@ type Controller struct {
 	objects, awaited *watch.Registry
 	dependency       *dependency.Subscriptions
 	readers          *readers
+	plans            *plans.Watched
 }
 
 // Enqueue triggers a reconciliation that observes the release, whatever was found before. It never
@@ -114,6 +113,7 @@ func (c *Controller) CapabilitiesChanged() {
 	c.awaited.Retry(cluster.LocalCluster)
 	c.dependency.CapabilitiesChanged()
 	c.readers.capabilitiesChanged()
+	c.plans.CapabilitiesChanged()
 }
 
 // Add adds the controller of HelmReleases, and the pool that runs its actions, to a manager.
@@ -131,7 +131,12 @@ func Add(mgr ctrl.Manager, o Options) (*Controller, error) {
 
 	env := newEnvironment(mgr, o, c.memory, pool)
 	objects := &dependency.Objects{Connections: o.Connections, Memory: waiting, Now: o.Now}
-	planner := &plans.Planner{Client: env.client, Live: env.live, Served: func() error { return nil }, Now: o.Now}
+	known, err := plans.Watch(mgr, o.WatchedNamespace, c.queue.Enqueue, o.Now)
+	if err != nil {
+		return nil, err
+	}
+	c.plans = known
+	planner := &plans.Planner{Client: env.client, Live: env.live, Known: known, Now: o.Now}
 	r := newReconciler(env, parts{
 		resolver: o.Inputs.WithObjects(objects), detector: drift.NewDetector(o.Now), objects: c.objects, dependency: c.dependency,
 		cached: mgr.GetCache(), locks: o.Locks, enqueue: c.queue.Enqueue, options: o,
@@ -140,7 +145,7 @@ func Add(mgr ctrl.Manager, o Options) (*Controller, error) {
 	addGauges(o, pool, c.objects, c.awaited)
 	return c, errors.Join(
 		mgr.Add(pool), mgr.Add(c.objects), mgr.Add(c.awaited), mgr.Add(c.dependency),
-		mgr.Add(plans.Expiry{Planner: planner}),
+		mgr.Add(known), mgr.Add(plans.Expiry{Planner: planner}),
 		mgr.Add(collector{cached: mgr.GetCache(), metrics: o.Metrics, now: o.Now}),
 		r.setup(mgr, o, c.queue),
 	)
@@ -212,8 +217,7 @@ func (r *Reconciler) setup(mgr ctrl.Manager, o Options, queue *trigger.Queue) er
 		))).
 		Watches(&helmv2.HelmRelease{}, on.ReleaseOwners()).
 		Watches(&helmv2.HelmRelease{}, on.Dependencies()).
-		Watches(&helmv2.HelmRelease{}, on.ObjectOwners()).
-		Watches(&v1alpha1.ReleasePlan{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(predicate.GenerationChangedPredicate{}))
+		Watches(&helmv2.HelmRelease{}, on.ObjectOwners())
 	for _, kind := range inputs.SourceKinds() {
 		if !kind.Gated || o.ExternalArtifacts {
 			b = b.Watches(kind.New(), on.Sources(kind.Name), changed)

@@ -9,13 +9,11 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/pintle-dev/pintle/api/v1alpha1"
 )
 
 const (
-	// keep is how long a plan stays after it was applied, and expiryInterval how often the plans in
-	// the cache are checked.
+	// keep is how long a plan stays after it was applied, and expiryInterval how often they are
+	// checked.
 	keep           = time.Hour
 	expiryInterval = 5 * time.Minute
 )
@@ -41,15 +39,7 @@ func (e Expiry) Start(ctx context.Context) error {
 
 // expire deletes the plans that have expired.
 func (e Expiry) expire(ctx context.Context) error {
-	if e.Served() != nil {
-		return nil
-	}
-	var all v1alpha1.ReleasePlanList
-	if err := e.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
-		return err
-	}
-	for i := range all.Items {
-		plan := &all.Items[i]
+	for _, plan := range e.Known.Objects() {
 		if plan.Status.AppliedAt == nil || e.Now().Sub(plan.Status.AppliedAt.Time) < keep {
 			continue
 		}

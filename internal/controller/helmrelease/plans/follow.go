@@ -19,10 +19,7 @@ import (
 // applied, and deletes a plan that is not needed any more. discard deletes its rendered text. Nothing
 // is sent if there is no plan, or nothing has changed.
 func (p *Planner) Follow(ctx context.Context, hr *helmv2.HelmRelease, in release.Input, d release.Decision, discard func(context.Context) error) error {
-	if p.Served() != nil {
-		return nil
-	}
-	plan, err := read(ctx, p.Client, hr)
+	plan, err := p.known(hr)
 	if err != nil || plan == nil || plan.Status.AppliedAt != nil {
 		return err
 	}

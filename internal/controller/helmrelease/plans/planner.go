@@ -5,6 +5,7 @@ package plans
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
@@ -27,12 +29,34 @@ import (
 // Planner keeps the ReleasePlans. It may be used concurrently, by one reconciliation of a
 // HelmRelease at a time.
 type Planner struct {
-	// Client reads plans from the cache, and writes them. Live reads past the cache.
+	// Client writes plans. Live reads them from the API server.
 	Client client.Client
 	Live   client.Reader
-	// Served returns why plans cannot be read; nil if they can.
-	Served func() error
-	Now    func() time.Time
+	// Known are the plans that are watched.
+	Known Known
+	Now   func() time.Time
+}
+
+// Known are the plans that are watched. It is safe for concurrent use.
+type Known interface {
+	// Served reports whether the API server serves plans. Unknown returns why they are not known;
+	// empty if they are, and if they are not served.
+	Served() bool
+	Unknown() string
+	// Object and Objects return plans, which must not be changed.
+	Object(key types.NamespacedName) (*v1alpha1.ReleasePlan, bool)
+	Objects() []*v1alpha1.ReleasePlan
+}
+
+// unknown returns why no plan can be read or written; nil if they can.
+func (p *Planner) unknown() error {
+	switch why := p.Known.Unknown(); {
+	case why != "":
+		return errors.New(why)
+	case !p.Known.Served():
+		return errors.New("the CRD of ReleasePlan is not installed")
+	}
+	return nil
 }
 
 // Query is the question for the plan of an action.
@@ -54,7 +78,7 @@ type Query struct {
 // Plan returns the plan of an action. It computes the plan if there is none, if it is out of date, or
 // on request. Nothing is read from the API server if the plan is up to date.
 func (p *Planner) Plan(ctx context.Context, q Query) (*release.Plan, error) {
-	if err := p.Served(); err != nil {
+	if err := p.unknown(); err != nil {
 		return nil, release.BlockedBy(helmv2.ReasonPolicyUnavailable, err, "ReleasePlans cannot be read")
 	}
 	on := basisOf(q.HR, q.In, q.Action)
@@ -72,10 +96,10 @@ func (p *Planner) Plan(ctx context.Context, q Query) (*release.Plan, error) {
 		}
 		return on.isCurrent(plan) && plan.Status.Digest != q.Void && plan.Status.AppliedAt == nil
 	}
-	plan, err := read(ctx, p.Client, q.HR)
+	plan, err := p.known(q.HR)
 	if err == nil && !usable(plan) {
-		// The cache may be older than the last write.
-		plan, err = read(ctx, p.Live, q.HR)
+		// The watch may be behind the last write.
+		plan, err = p.read(ctx, q.HR)
 	}
 	if err != nil {
 		return nil, release.BlockedBy(helmv2.ReasonStateError, err, "Could not read the ReleasePlan")
@@ -179,17 +203,31 @@ func newPlan(hr *helmv2.HelmRelease) *v1alpha1.ReleasePlan {
 	}}
 }
 
-// read returns the plan of a HelmRelease; nil if there is none. The plan of a former HelmRelease of the
-// same name is about to be deleted.
-func read(ctx context.Context, from client.Reader, hr *helmv2.HelmRelease) (*v1alpha1.ReleasePlan, error) {
+// known returns the plan of a HelmRelease as it was watched last; nil if there is none.
+func (p *Planner) known(hr *helmv2.HelmRelease) (*v1alpha1.ReleasePlan, error) {
+	plan, found := p.Known.Object(client.ObjectKeyFromObject(hr))
+	if !found {
+		return nil, nil //nolint:nilnil // see above
+	}
+	return owned(plan, hr)
+}
+
+// read returns the plan of a HelmRelease from the API server; nil if there is none.
+func (p *Planner) read(ctx context.Context, hr *helmv2.HelmRelease) (*v1alpha1.ReleasePlan, error) {
 	plan := &v1alpha1.ReleasePlan{}
-	err := from.Get(ctx, client.ObjectKeyFromObject(hr), plan)
+	err := p.Live.Get(ctx, client.ObjectKeyFromObject(hr), plan)
 	if apierrors.IsNotFound(err) {
 		return nil, nil //nolint:nilnil // see above
 	}
 	if err != nil {
 		return nil, err
 	}
+	return owned(plan, hr)
+}
+
+// owned returns a plan if it belongs to a HelmRelease. The plan of a former HelmRelease of the same name
+// is about to be deleted.
+func owned(plan *v1alpha1.ReleasePlan, hr *helmv2.HelmRelease) (*v1alpha1.ReleasePlan, error) {
 	if !metav1.IsControlledBy(plan, hr) {
 		return nil, fmt.Errorf("ReleasePlan %s/%s does not belong to the HelmRelease of its name", plan.Namespace, plan.Name)
 	}

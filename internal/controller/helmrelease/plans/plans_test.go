@@ -40,6 +40,27 @@ type world struct {
 	void     string
 	token    string
 	dropped  int
+	// behind makes the watch lag, and absent the CRD missing.
+	behind, absent bool
+}
+
+// watched are the plans that are watched.
+type watched struct{ *world }
+
+func (w watched) Served() bool    { return !w.absent }
+func (w watched) Unknown() string { return "" }
+
+func (w watched) Object(key client.ObjectKey) (*v1alpha1.ReleasePlan, bool) {
+	plan := &v1alpha1.ReleasePlan{}
+	err := w.Live.Get(w.Context(), key, plan)
+	return plan, err == nil && !w.behind && !w.absent
+}
+
+func (w watched) Objects() []*v1alpha1.ReleasePlan {
+	if plan, found := w.Object(client.ObjectKeyFromObject(w.hr)); found {
+		return []*v1alpha1.ReleasePlan{plan}
+	}
+	return nil
 }
 
 func newWorld(t *testing.T) *world {
@@ -63,7 +84,7 @@ func newWorld(t *testing.T) *world {
 			return c.SubResource(name).Patch(ctx, obj, patch, opts...)
 		},
 	}).Build()
-	w.Planner = &Planner{Client: c, Live: c, Served: func() error { return nil }, Now: func() time.Time { return w.now }}
+	w.Planner = &Planner{Client: c, Live: c, Known: watched{w}, Now: func() time.Time { return w.now }}
 	return w
 }
 
@@ -224,15 +245,11 @@ func TestReinstall(t *testing.T) {
 	w.expect("the digest", second.Digest, first.Digest)
 }
 
-// TestStaleCache: a plan that the cache does not have yet is not computed again.
-func TestStaleCache(t *testing.T) {
+// TestWatchBehind: a plan that was not watched yet is not computed again.
+func TestWatchBehind(t *testing.T) {
 	w := newWorld(t)
 	first := w.must()
-	w.Client = interceptor.NewClient(w.Client.(client.WithWatch), interceptor.Funcs{
-		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
-			return apierrors.NewNotFound(v1alpha1.GroupVersion.WithResource("releaseplans").GroupResource(), "web")
-		},
-	})
+	w.behind = true
 	w.expect("the digest", w.must().Digest, first.Digest)
 }
 
@@ -342,7 +359,7 @@ func TestExpiry(t *testing.T) {
 // TestNotServed: without their CRD, no plan can be computed, and nothing is sent.
 func TestNotServed(t *testing.T) {
 	w := newWorld(t)
-	w.Served = func() error { return errors.New("the CRD is not installed") }
+	w.absent = true
 	_, err := w.plan()
 	var blocked *release.Blocked
 	if !errors.As(err, &blocked) || blocked.Reason != helmv2.ReasonPolicyUnavailable || !strings.Contains(blocked.Message, "CRD") {
