@@ -11,9 +11,11 @@ import (
 	"sync"
 
 	"helm.sh/helm/v3/pkg/kube"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/resource"
 
+	"github.com/pintle-dev/pintle/internal/changes"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -85,8 +87,9 @@ type builds struct {
 	changed kube.ResourceList
 	// byManifest are all results. Helm changes the objects, but not their identity.
 	byManifest map[string]kube.ResourceList
-	// revision are the objects of the new revision, without hooks.
-	revision kube.ResourceList
+	// revision are the objects of the new revision, without hooks. revised are those of them that
+	// the previous revision does not contain, or contains in another form.
+	revision, revised kube.ResourceList
 	// lastSide is that of the last call.
 	lastSide side
 }
@@ -108,6 +111,38 @@ func (b *builds) add(manifest string, list kube.ResourceList, of side) {
 	}
 	b.byManifest[manifest] = list
 	b.previous, b.last, b.changed = b.last, list, changed(list, b.last)
+}
+
+// begin sets the new revision, whose objects were built last, and returns the images that it changes.
+func (b *builds) begin() []release.ImageChange {
+	b.revision, b.revised = b.last, b.changed
+	return changes.Images(contentOf(b.previous), contentOf(b.last))
+}
+
+// counts returns how many objects of the new revision a request has created or changed.
+func (b *builds) counts(result *kube.Result) release.ObjectCounts {
+	revised := make(map[*resource.Info]bool, len(b.revised))
+	for _, info := range b.revised {
+		revised[info] = true
+	}
+	counts := release.ObjectCounts{Created: len(result.Created), Deleted: len(result.Deleted)}
+	for _, info := range result.Updated {
+		if revised[info] {
+			counts.Changed++
+		}
+	}
+	return counts
+}
+
+// contentOf yields the objects of a list with their content.
+func contentOf(list kube.ResourceList) changes.Manifest {
+	return func(yield func(release.Object, map[string]any) bool) {
+		for _, info := range list {
+			if object, ok := info.Object.(*unstructured.Unstructured); ok && !yield(objectOf(info), object.Object) {
+				return
+			}
+		}
+	}
 }
 
 // added returns the objects that the previous revision does not contain.

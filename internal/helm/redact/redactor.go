@@ -82,6 +82,19 @@ func (r Redactor) Logs(all []release.ContainerLog) []release.ContainerLog {
 	return all
 }
 
+// Changes removes secrets from the images and field paths of changes. Charts can put the value of a
+// Secret anywhere.
+func (r Redactor) Changes(all release.Changes) release.Changes {
+	for i := range all.Images {
+		c := &all.Images[i]
+		c.Container, c.From, c.To = r.Text(c.Container), r.Text(c.From), r.Text(c.To)
+	}
+	for i := range all.Taken {
+		all.Taken[i].Path = r.Text(all.Taken[i].Path)
+	}
+	return all
+}
+
 // Size removes secrets from the names of files in a record size.
 func (r Redactor) Size(s *release.RecordSize) *release.RecordSize {
 	if s == nil {
