@@ -63,18 +63,19 @@ func eachMethod(t *testing.T, test func(t *testing.T, w *changesWorld)) {
 // the requests have created, changed and deleted.
 func TestChanges(t *testing.T) {
 	eachMethod(t, func(t *testing.T, w *changesWorld) {
+		// The ConfigMap of the chart has the version of the chart, and changes each time.
 		up := release.Upgrade{Timeout: time.Minute}
 		same, dropped := settingsYAML("same", "x"), settingsYAML("dropped", "x")
 		out := w.succeed(release.Install{Timeout: time.Minute}, deploymentYAML("web:7"), same, dropped, settingsYAML("other", "1"))
 		w.expect(out, &release.ObjectCounts{Created: 5}, "Deployment/prod/web web >web:7")
 		out = w.succeed(up, deploymentYAML("web:8"), same, dropped, settingsYAML("other", "2"), settingsYAML("new", "x"))
-		w.expect(out, &release.ObjectCounts{Created: 1, Changed: 2}, "Deployment/prod/web web web:7>web:8")
-		w.expect(w.succeed(up, deploymentYAML("web:8"), same, settingsYAML("other", "2")), &release.ObjectCounts{Deleted: 2})
+		w.expect(out, &release.ObjectCounts{Created: 1, Changed: 3}, "Deployment/prod/web web web:7>web:8")
+		w.expect(w.succeed(up, deploymentYAML("web:8"), same, settingsYAML("other", "2")), &release.ObjectCounts{Changed: 1, Deleted: 2})
 		// The objects that are created again are not counted as changed.
 		w.serve(true, func() { delete(w.Objects, "/api/v1/namespaces/prod/configmaps/same") })
-		w.expect(w.succeed(up, deploymentYAML("web:8"), same, settingsYAML("other", "3")), &release.ObjectCounts{Created: 1, Changed: 1})
+		w.expect(w.succeed(up, deploymentYAML("web:8"), same, settingsYAML("other", "3")), &release.ObjectCounts{Created: 1, Changed: 2})
 		w.expect(w.succeed(release.Rollback{Timeout: time.Minute, Version: 1}),
-			&release.ObjectCounts{Created: 1, Changed: 2}, "Deployment/prod/web web web:8>web:7")
+			&release.ObjectCounts{Created: 1, Changed: 3}, "Deployment/prod/web web web:8>web:7")
 		// An object that is gone already is not counted as deleted.
 		w.serve(true, func() { delete(w.Objects, "/api/v1/namespaces/prod/configmaps/same") })
 		w.expect(w.succeed(release.Uninstall{Timeout: time.Minute, Target: target()}), &release.ObjectCounts{Deleted: 4})
@@ -104,7 +105,7 @@ func TestChangesHideSecrets(t *testing.T) {
 	w.expect(w.succeed(release.Install{Timeout: time.Minute}, deploymentYAML("very-secret/web:7"), secret),
 		&release.ObjectCounts{Created: 3}, "Deployment/prod/web web >***/web:7")
 	w.expect(w.succeed(release.Upgrade{Timeout: time.Minute}, deploymentYAML("web:8")),
-		&release.ObjectCounts{Changed: 1, Deleted: 1}, "Deployment/prod/web web ***/web:7>web:8")
+		&release.ObjectCounts{Changed: 2, Deleted: 1}, "Deployment/prod/web web ***/web:7>web:8")
 }
 
 // TestSourceRevision: the record of a revision has the revision of the source. A rollback copies that

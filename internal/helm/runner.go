@@ -151,7 +151,7 @@ func (r *run) report(out *release.Outcome, err error) {
 // changes returns what the action has changed, without secrets. If it was resumed, an earlier process
 // may have created and changed objects, which therefore are not counted.
 func (r *run) changes() release.Changes {
-	all := r.redact.Changes(r.client.Changes())
+	all := r.redact.Changes(r.client.Changes(), r.findings.previous()...)
 	if release.Resumed(r.job.Action) != 0 {
 		all.Objects = nil
 	}

@@ -87,9 +87,12 @@ type builds struct {
 	changed kube.ResourceList
 	// byManifest are all results. Helm changes the objects, but not their identity.
 	byManifest map[string]kube.ResourceList
-	// revision are the objects of the new revision, without hooks. revised are those of them that
-	// the previous revision does not contain, or contains in another form.
-	revision, revised kube.ResourceList
+	// revision are the objects of the new revision, without hooks.
+	revision kube.ResourceList
+	// revised are the objects that the new revision changes, and log gets the images. Unlike changed,
+	// they stay when hooks are built.
+	revised kube.ResourceList
+	log     *changes.Log
 	// lastSide is that of the last call.
 	lastSide side
 }
@@ -102,7 +105,8 @@ func (b *builds) next() side {
 
 // add stores the result of a call. Helm changes the objects afterwards, so they are compared here.
 func (b *builds) add(manifest string, list kube.ResourceList, of side) {
-	if of == wanted && b.lastSide == stored {
+	revises := of == wanted && b.lastSide == stored
+	if revises {
 		align(b.last, list)
 	}
 	b.lastSide = of
@@ -111,12 +115,24 @@ func (b *builds) add(manifest string, list kube.ResourceList, of side) {
 	}
 	b.byManifest[manifest] = list
 	b.previous, b.last, b.changed = b.last, list, changed(list, b.last)
+	if revises {
+		b.revise()
+	}
 }
 
-// begin sets the new revision, whose objects were built last, and returns the images that it changes.
-func (b *builds) begin() []release.ImageChange {
-	b.revision, b.revised = b.last, b.changed
-	return changes.Images(contentOf(b.previous), contentOf(b.last))
+// begin sets the new revision. An install has no previous one, which would be built before. Helm
+// builds the objects of a rollback later.
+func (b *builds) begin() {
+	b.revision = b.last
+	if b.stored == NoneStored {
+		b.revise()
+	}
+}
+
+// revise stores the differences of the new revision, whose objects were built last.
+func (b *builds) revise() {
+	b.revised = b.changed
+	b.log.SetImages(changes.Images(contentOf(b.previous), contentOf(b.last)))
 }
 
 // counts returns how many objects of the new revision a request has created or changed.

@@ -133,12 +133,12 @@ func New(ctx context.Context, o Options) (*Client, error) {
 	o.Waits.Clients, o.Waits.Log = helm.Factory.KubernetesClientSet, o.Log
 	c := &Client{
 		Client: helm, Waiter: wait.New(ctx, o.Waits), ctx: ctx, record: o.Record, findings: o.Findings,
-		method: &Method{}, builds: &builds{stored: o.Stored}, changes: &changes.Log{},
+		method: &Method{}, changes: &changes.Log{},
 		builder: &builder{
 			getter: o.Getter, namespace: helm.Namespace, origin: o.Origin, kinds: kinds.New(ctx, o.Getter, o.Repeat), skipped: &Skipped{},
 		},
 	}
-	c.Skipped = c.builder.skipped
+	c.Skipped, c.builds = c.builder.skipped, &builds{stored: o.Stored, log: c.changes}
 	c.lookups = &lookups{builds: c.builds}
 	c.dryRuns = &dryRuns{ctx: ctx, method: c.method, builds: c.builds}
 	c.ownership = &ownership{
@@ -166,7 +166,7 @@ func (c *Client) Close() { c.ownership.reservations.release(c.ownership.holder) 
 // Begin sets the method for the new revision, whose objects were built last.
 func (c *Client) Begin(method Method) {
 	*c.method = method
-	c.changes.SetImages(c.builds.begin())
+	c.builds.begin()
 }
 
 // Changes returns what the action has changed.

@@ -82,12 +82,26 @@ func (r Redactor) Logs(all []release.ContainerLog) []release.ContainerLog {
 	return all
 }
 
-// Changes removes secrets from the images and field paths of changes. Charts can put the value of a
-// Secret anywhere.
-func (r Redactor) Changes(all release.Changes) release.Changes {
+// Changes removes secrets from the images and field paths of changes: charts can put the value of a
+// Secret anywhere. The former images come from previous revisions, whose Secrets may have had other
+// values. If an image has a secret now, it may have had another one, which nothing names any more.
+func (r Redactor) Changes(all release.Changes, previous ...*helmrelease.Release) release.Changes {
+	var texts []string
+	if slices.ContainsFunc(all.Images, func(c release.ImageChange) bool { return c.From != "" }) {
+		for _, rls := range previous {
+			texts = append(texts, textsOf(rls)...)
+		}
+	}
+	former := replacerOf(texts)
 	for i := range all.Images {
 		c := &all.Images[i]
-		c.Container, c.From, c.To = r.Text(c.Container), r.Text(c.From), r.Text(c.To)
+		c.Container, c.From = r.Text(former.Replace(c.Container)), r.Text(former.Replace(c.From))
+		if to := r.Text(c.To); to != c.To {
+			c.To = to
+			if c.From != "" {
+				c.From = mask
+			}
+		}
 	}
 	for i := range all.Taken {
 		all.Taken[i].Path = r.Text(all.Taken[i].Path)
