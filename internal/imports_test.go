@@ -39,6 +39,7 @@ func mayImport() map[string][]string {
 		"bounded":                           {},
 		"cancel":                            {"release"},
 		"cel":                               {"bounded"},
+		"changes":                           {"release", "served"},
 		"chart":                             {"bounded", "render/remote", "worker"},
 		"chart/archive":                     {"bounded", "values"},
 		"cluster":                           {"apiretry", "bounded"},
@@ -63,7 +64,7 @@ func mayImport() map[string][]string {
 		"events":                            {},
 		"helm":                              {"apiretry", "bounded", "cancel", "cel", "chart", "helm/apply", "helm/preview", "helm/redact", "helm/revision", "helm/storage", "helm/wait", "hookjob", "release", "render", "render/remote", "values", "worker"},
 		"helm/apitest":                      {},
-		"helm/apply":                        {"apiretry", "bounded", "helm/kinds", "helm/revision", "helm/storage", "helm/wait", "release", "served"},
+		"helm/apply":                        {"apiretry", "bounded", "changes", "helm/kinds", "helm/revision", "helm/storage", "helm/wait", "release", "served"},
 		"helm/kinds":                        {"apiretry", "served"},
 		"helm/preview":                      {"bounded", "render/postrender", "values"},
 		"helm/redact":                       {"bounded", "diagnosis", "release"},
@@ -101,6 +102,7 @@ func pure() map[string][]string {
 	return map[string][]string{
 		// readiness decides whether a Job has ended.
 		"diagnosis": {"k8s.io/api", packages + "readiness"},
+		"changes":   {"k8s.io/apimachinery/pkg", packages + "release", packages + "served"},
 		"bounded":   {"go.yaml.in/yaml", "sigs.k8s.io/yaml"},
 		"hookjob":   {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "bounded"},
 		"operation": {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "readiness"},

@@ -223,7 +223,7 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 	}
 	var err error
 	run.store, err = r.storage.Open(ctx, getter, job.target(), storage.Options{
-		UID: job.Desired.UID, Attempt: job.attempt(), FailureLabel: job.failureLabel(ctx), Redact: redactor.Text, Stop: job.retrier.Stop,
+		UID: job.Desired.UID, Attempt: job.attempt(), SourceRevision: job.Desired.SourceRevision, FailureLabel: job.failureLabel(ctx), Redact: redactor.Text, Stop: job.retrier.Stop,
 	})
 	if err != nil {
 		return nil, err

@@ -134,6 +134,9 @@ func (r *run) report(out *release.Outcome, err error) {
 		out.Unlisted = r.redact.Error(unlisted)
 	}
 	out.Skipped = r.client.Skipped.List()
+	if err == nil {
+		out.Changes = r.changes()
+	}
 	out.Diagnosis = r.redact.Diagnosis(r.findings.diagnosis(err, r.client.Waiter.Diagnosis()))
 	conflicts, adopted := r.client.Ownership()
 	if len(out.Revisions) > 0 {
@@ -143,6 +146,16 @@ func (r *run) report(out *release.Outcome, err error) {
 	}
 	out.HookLogs = r.redact.Logs(r.findings.hookLogs)
 	out.Record = r.redact.Size(r.size)
+}
+
+// changes returns what the action has changed, without secrets. If it was resumed, an earlier process
+// may have created and changed objects, which therefore are not counted.
+func (r *run) changes() release.Changes {
+	all := r.redact.Changes(r.client.Changes(), r.findings.previous()...)
+	if release.Resumed(r.job.Action) != 0 {
+		all.Objects = nil
+	}
+	return all
 }
 
 // retriable is a connection whose requests can be repeated.

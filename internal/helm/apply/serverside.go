@@ -20,7 +20,9 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/util/retry"
 
+	"github.com/pintle-dev/pintle/internal/changes"
 	"github.com/pintle-dev/pintle/internal/helm/wait"
+	"github.com/pintle-dev/pintle/internal/release"
 )
 
 // Method defines how the objects of a revision are applied.
@@ -42,6 +44,7 @@ type serverSide struct {
 	lookups   *lookups
 	dryRuns   *dryRuns
 	waiter    *wait.Waiter
+	changes   *changes.Log
 	// refused is called with each object that the API server refused.
 	refused func(info *resource.Info, err error)
 	// applied, if set, is called with each object that was applied, the sent and the live one.
@@ -154,26 +157,41 @@ func (s *serverSide) send(info *resource.Info, body []byte) (live runtime.Object
 					return err
 				}
 			}
-			s.logConflicts(info, err)
-			live, created, err = sendApply(s.ctx, info, body, "", metav1.PatchOptions{Force: new(true)})
+			taken := s.conflicts(info, err)
+			if live, created, err = sendApply(s.ctx, info, body, "", metav1.PatchOptions{Force: new(true)}); err == nil {
+				s.changes.Take(taken...)
+			}
 		}
 		return err
 	})
 	return live, created, err
 }
 
-// logConflicts logs the fields that the apply takes from other field managers.
-func (s *serverSide) logConflicts(info *resource.Info, err error) {
+// conflicts returns the fields that the apply takes from other field managers, and logs them.
+func (s *serverSide) conflicts(info *resource.Info, err error) []release.TakenField {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil {
-		return
+		return nil
 	}
+	var taken []release.TakenField
 	for _, cause := range status.Status().Details.Causes {
-		own := strings.Contains(cause.Message, strconv.Quote(fieldManager)) || strings.Contains(cause.Message, strconv.Quote(helmManager))
-		if cause.Type == metav1.CauseTypeFieldManagerConflict && !own {
-			s.log("%s: taking over field %s: %s", wait.ObjectName(info), cause.Field, cause.Message)
+		manager := managerIn(cause.Message)
+		if cause.Type != metav1.CauseTypeFieldManagerConflict || manager == fieldManager || manager == helmManager {
+			continue
 		}
+		s.log("%s: taking over field %s: %s", wait.ObjectName(info), cause.Field, cause.Message)
+		taken = append(taken, release.TakenField{Object: objectOf(info), Path: cause.Field, Manager: manager})
 	}
+	return taken
+}
+
+// managerIn returns the field manager that the cause of a conflict names. It is in the text only, as
+// the first quoted part.
+func managerIn(message string) string {
+	_, rest, _ := strings.Cut(message, `"`)
+	quoted, _ := strconv.QuotedPrefix(`"` + rest)
+	manager, _ := strconv.Unquote(quoted)
+	return manager
 }
 
 // sendApply sends one apply request. The Accept header is set if accept is not empty. The request
