@@ -18,7 +18,6 @@
 //	owners.go        reads of other releases: stored revisions and HelmReleases
 //	lookups.go       answers to Helm's question whether an object exists
 //	dryrun.go        dry runs, server-side and client-side
-//	migrate.go       migration of managed fields between the apply methods
 //	builds.go        the objects of stored and new manifests, and those that are skipped
 //	builder.go       manifests to objects
 //	objects.go       identity, comparison and encoding of objects, their labels and annotations

@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/cli-runtime/pkg/resource"
+
+	"github.com/pintle-dev/pintle/internal/helm/managedfields"
 )
 
 // dryRuns sends dry runs of the requests that apply objects, and stores their results.
@@ -50,7 +52,7 @@ func (d *dryRuns) run(info *resource.Info) error {
 	}
 	result, created, err := sendApply(d.ctx, info, body, acceptMetadata, metav1.PatchOptions{Force: new(true), DryRun: []string{metav1.DryRunAll}})
 	if err == nil {
-		d.keep(info, dryRun{body: body, clientSideFields: hasClientSideFields(result), created: created})
+		d.keep(info, dryRun{body: body, clientSideFields: managedfields.HasClientSide(result), created: created})
 	}
 	if !apierrors.IsInvalid(err) {
 		return err
@@ -58,7 +60,7 @@ func (d *dryRuns) run(info *resource.Info) error {
 	// The fields of client-side apply are migrated before the object is applied, but not for a dry
 	// run. A client-side dry run shows the result without them.
 	live, getErr := resource.NewHelper(info.Client, info.Mapping).Get(info.Namespace, info.Name)
-	if getErr != nil || !hasClientSideFields(live) {
+	if getErr != nil || !managedfields.HasClientSide(live) {
 		return err
 	}
 	return d.runClientSide(info)

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/pintle-dev/pintle/internal/changes"
+	"github.com/pintle-dev/pintle/internal/helm/managedfields"
 	"github.com/pintle-dev/pintle/internal/helm/wait"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -109,19 +110,19 @@ func (s *serverSide) apply(info *resource.Info, migrateFirst bool) (created bool
 		return false, err
 	}
 	if migrateFirst {
-		if _, err := migrate(info, true); err != nil {
+		if _, err := managedfields.Migrate(info, true); err != nil {
 			return false, err
 		}
 	}
 	live, created, err := s.send(info, body)
-	if err == nil && !hasClientSideFields(live) {
+	if err == nil && !managedfields.HasClientSide(live) {
 		return created, s.keep(info, live)
 	}
 	if err != nil && !apierrors.IsInvalid(err) {
 		return false, err
 	}
 	// Fields of client-side apply can make the object invalid, as two ports of one name do.
-	migrated, migrateErr := migrate(info, true)
+	migrated, migrateErr := managedfields.Migrate(info, true)
 	if migrateErr != nil {
 		return false, migrateErr
 	}
@@ -144,6 +145,20 @@ func (s *serverSide) keep(info *resource.Info, live runtime.Object) error {
 		}
 	}
 	return info.Refresh(live, true)
+}
+
+// migrateToClient moves the fields that server-side apply owns to client-side apply.
+func migrateToClient(original, target kube.ResourceList) error {
+	existing := target.Intersect(original)
+	for i, err := range each(existing, func(_ int, info *resource.Info) error {
+		_, err := managedfields.Migrate(info, false)
+		return err
+	}) {
+		if err != nil {
+			return fmt.Errorf("%s: %w", wait.ObjectName(existing[i]), err)
+		}
+	}
+	return nil
 }
 
 // send applies an object. The first request does not force conflicts. It is the only one if there
@@ -176,7 +191,7 @@ func (s *serverSide) conflicts(info *resource.Info, err error) []release.TakenFi
 	var taken []release.TakenField
 	for _, cause := range status.Status().Details.Causes {
 		manager := managerIn(cause.Message)
-		if cause.Type != metav1.CauseTypeFieldManagerConflict || manager == fieldManager || manager == helmManager {
+		if cause.Type != metav1.CauseTypeFieldManagerConflict || manager == fieldManager || manager == managedfields.HelmManager {
 			continue
 		}
 		s.log("%s: taking over field %s: %s", wait.ObjectName(info), cause.Field, cause.Message)
