@@ -76,6 +76,7 @@ func (r *Runner) Run(ctx context.Context, getter genericclioptions.RESTClientGet
 	if errors.Is(err, storage.ErrOvertaken) {
 		out.Err = fmt.Errorf("%w: %w", release.ErrResumedElsewhere, out.Err)
 	}
+	out.PlanVoid = errors.Is(err, release.ErrPlanVoid)
 	out.Interrupted = outageOf(job.retrier, err)
 	out.Outdated = out.Cancelled && errors.Is(context.Cause(ctx), release.ErrOutdated) && !errors.Is(err, release.ErrShutdown)
 	out.Ended = r.now()
@@ -110,7 +111,7 @@ func (r *run) perform(ctx context.Context) (err error) {
 	case release.Recheck:
 		return r.recheck(ctx, a)
 	case release.Uninstall:
-		return r.uninstall(a)
+		return r.uninstall(ctx, a)
 	case release.Unlock:
 		return unlock(r.config.Releases, a)
 	case release.CorrectDrift, release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:

@@ -166,23 +166,35 @@ func (d *deletion) read(info *resource.Info) error {
 	return err
 }
 
+// whyKept reads an object that a new revision does not contain, and returns why it is not deleted;
+// empty if it is.
+func (d *deletion) whyKept(info *resource.Info) (string, error) {
+	if err := d.read(info); err != nil {
+		return "", err
+	}
+	if keeps(info.Object) {
+		return "its annotation " + kube.ResourcePolicyAnno + " asks to keep it", nil
+	}
+	if metadata, other := d.ownership.ofOther(info.Object); other {
+		return fmt.Sprintf("it is of Helm release %s/%s by now", metadata.Namespace, metadata.Name), nil
+	}
+	return "", nil
+}
+
 // prune deletes objects that the new revision does not contain, and returns the deleted ones. As
 // with Helm, an object that cannot be deleted is logged and stays.
 func (d *deletion) prune(list kube.ResourceList) kube.ResourceList {
 	var deleted kube.ResourceList
 	for _, info := range list {
-		if err := d.read(info); err != nil {
-			if !apierrors.IsNotFound(err) && !errors.Is(err, errGone) {
-				d.log("%s is not deleted: %s", wait.ObjectName(info), err)
-			}
+		why, err := d.whyKept(info)
+		if apierrors.IsNotFound(err) || errors.Is(err, errGone) {
 			continue
 		}
-		if keeps(info.Object) {
-			d.log("%s is kept, as its annotation %s asks", wait.ObjectName(info), kube.ResourcePolicyAnno)
-			continue
+		if err != nil {
+			why = err.Error()
 		}
-		if metadata, other := d.ownership.ofOther(info.Object); other {
-			d.log("%s is not deleted: it is of Helm release %s/%s by now", wait.ObjectName(info), metadata.Namespace, metadata.Name)
+		if why != "" {
+			d.log("%s is not deleted: %s", wait.ObjectName(info), why)
 			continue
 		}
 		if _, errs := d.deleteAll(kube.ResourceList{info}, metav1.DeletePropagationBackground); len(errs) > 0 {

@@ -8,6 +8,7 @@
 // Files, top-down:
 //
 //	client.go        Client, which implements Helm's kube.Interface
+//	forecast.go      what an action would do to objects, for plans
 //	target.go        the check of a target before a release moves there
 //	crds.go          the CRDs of a chart: create, replace, wait until they are served
 //	preflight.go     dry runs of a new revision, and their results

@@ -84,6 +84,7 @@ func (d *Driver) stage(key string, rls *helmrelease.Release) (int, error) {
 	d.mu.Unlock()
 	s, err := d.secretStore.stage(key, rls, preserved{
 		unknownFields: applyMethodField(method), attempt: d.newAttempt(rls.Version), source: d.sourceRevision(),
+		approvedBy: d.options.ApprovedBy,
 	})
 	if err != nil {
 		return 0, err

@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -126,6 +127,8 @@ type preserved struct {
 	attempt *release.Attempt
 	// source is the revision of the source in the annotation of the record; empty if there is none.
 	source string
+	// approvedBy is who approved the plan of the action; empty if there was none.
+	approvedBy string
 }
 
 // preservedOf returns the content of a Secret that Helm's release does not have.
@@ -133,6 +136,7 @@ func preservedOf(secret *corev1.Secret, fields unknownFields) preserved {
 	return preserved{
 		unknownFields: fields, created: secret.Labels[labelCreated],
 		attempt: attemptOf(secret.Annotations), source: secret.Annotations[helmv2.AnnotationSourceRevision],
+		approvedBy: secret.Annotations[v1alpha1.AnnotationApprovedBy],
 	}
 }
 
@@ -148,6 +152,9 @@ func (p preserved) annotations() (map[string]string, error) {
 	}
 	if p.source != "" {
 		all = withLabel(all, helmv2.AnnotationSourceRevision, p.source)
+	}
+	if p.approvedBy != "" {
+		all = withLabel(all, v1alpha1.AnnotationApprovedBy, p.approvedBy)
 	}
 	return all, nil
 }
