@@ -39,6 +39,7 @@ func mayImport() map[string][]string {
 		"bounded":                           {},
 		"cancel":                            {"release"},
 		"cel":                               {"bounded"},
+		"changes":                           {"release", "served"},
 		"chart":                             {"bounded", "render/remote", "worker"},
 		"chart/archive":                     {"bounded", "values"},
 		"cluster":                           {"apiretry", "bounded"},
@@ -62,10 +63,12 @@ func mayImport() map[string][]string {
 		"diagnosis/evidence":                {"diagnosis", "release"},
 		"drift":                             {"apiretry", "bounded", "release"},
 		"events":                            {},
-		"helm":                              {"apiretry", "bounded", "cancel", "cel", "chart", "helm/apply", "helm/preview", "helm/redact", "helm/revision", "helm/storage", "helm/wait", "hookjob", "release", "render", "render/remote", "values", "worker"},
+		"helm":                              {"apiretry", "bounded", "cancel", "cel", "chart", "helm/apply", "helm/planning", "helm/preview", "helm/redact", "helm/revision", "helm/storage", "helm/wait", "hookjob", "plan", "release", "render", "render/remote", "values", "worker"},
 		"helm/apitest":                      {},
-		"helm/apply":                        {"apiretry", "bounded", "helm/kinds", "helm/revision", "helm/storage", "helm/wait", "release", "served"},
+		"helm/apply":                        {"apiretry", "bounded", "changes", "helm/kinds", "helm/managedfields", "helm/revision", "helm/storage", "helm/wait", "release", "served"},
 		"helm/kinds":                        {"apiretry", "served"},
+		"helm/managedfields":                {},
+		"helm/planning":                     {"changes", "drift", "helm/apply", "helm/wait", "plan", "release", "render/remote"},
 		"helm/preview":                      {"bounded", "render/postrender", "values"},
 		"helm/redact":                       {"bounded", "diagnosis", "release"},
 		"helm/revision":                     {"helm/storage", "release"},
@@ -79,6 +82,7 @@ func mayImport() map[string][]string {
 		"oomwatch":                          {},
 		"operation":                         {"diagnosis", "readiness"},
 		"options":                           {},
+		"plan":                              {},
 		"readiness":                         {},
 		"policy":                            {},
 		"release":                           {"policy"},
@@ -103,9 +107,11 @@ func pure() map[string][]string {
 	return map[string][]string{
 		// readiness decides whether a Job has ended.
 		"diagnosis": {"k8s.io/api", packages + "readiness"},
+		"changes":   {"k8s.io/apimachinery/pkg", packages + "release", packages + "served"},
 		"bounded":   {"go.yaml.in/yaml", "sigs.k8s.io/yaml"},
 		"hookjob":   {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "bounded"},
 		"operation": {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "readiness"},
+		"plan":      {},
 		"readiness": {"github.com/fluxcd/cli-utils/pkg/kstatus/status", "k8s.io/api", "k8s.io/apimachinery/pkg"},
 		// equality compares a status with one that was stored.
 		"policy":   {"k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/labels"},
@@ -266,7 +272,7 @@ func TestLibraries(t *testing.T) {
 	}{
 		{
 			libraries: []string{"helm.sh/helm"},
-			direct:    []string{"helm", "helm/apply", "helm/preview", "helm/redact", "helm/revision", "helm/storage", "helm/storage/storagetest", "helm/wait", "chart/archive", "render", "render/handler", "render/postrender", "render/remote", "values"},
+			direct:    []string{"helm", "helm/apply", "helm/planning", "helm/preview", "helm/redact", "helm/revision", "helm/storage", "helm/storage/storagetest", "helm/wait", "chart/archive", "render", "render/handler", "render/postrender", "render/remote", "values"},
 			indirect:  []string{"chart", "inputs", "controller", "main"},
 		},
 		{

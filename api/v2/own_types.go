@@ -90,6 +90,10 @@ const (
 	// part of the stored manifest. On the record of a revision, it is the attempt itself as JSON.
 	AnnotationAttempt string = "pintle.dev/attempt"
 
+	// AnnotationSourceRevision on the record of a revision is the revision of the source that the
+	// chart came from, such as "main@sha1:0123abcd".
+	AnnotationSourceRevision string = "pintle.dev/source-revision"
+
 	// EventMetadataDetails is the key of the diagnosis of that object and its Pods: status,
 	// conditions, containers, warnings. Each is one line.
 	EventMetadataDetails string = "pintle.dev/details"

@@ -19,6 +19,7 @@
 //	detect.go     Detector.Detect, and the results stored for each release
 //	server.go     the requests about one object
 //	override.go   fields that other managers added
+//	answer.go     Answered: all differences between a live object and the answer to a dry run
 //	refused.go    comparison without a dry run, if the API server rejects it
 //	ignore.go     Rules: fields and objects that may differ
 //	compare.go    Compare: the pure comparison of one object

@@ -12,6 +12,7 @@
 //
 // Files, top-down:
 //
+//	plan.go       plans: what an action would change, and its approved text
 //	target.go     the check of a target before a release moves there
 //	rerender.go   comparison of a stored manifest with a new rendering
 //	stored.go     reads of stored revisions and their objects
@@ -21,8 +22,7 @@
 //	pipeline.go   the steps that install and upgrade share
 //	precheck.go   the size limit of records, checked before the action and by the gate
 //	rollback.go   rollback
-//	tests.go      tests
-//	recheck.go    recheck of a failed revision
+//	checks.go     tests, and the recheck of a failed revision
 //	uninstall.go  uninstall and unlock
 //	job.go        Job, an action with its input, and the state of its run
 //	method.go     the choice of the apply method

@@ -39,6 +39,8 @@ type findings struct {
 
 	// newest is the newest revision that was read or created.
 	newest *helmrelease.Release
+	// read are the revisions that were read in full, by number.
+	read map[int]*helmrelease.Release
 	// refusal is the diagnosis of the first object that was refused.
 	refusal    *release.Diagnosis
 	hookFailed bool
@@ -48,11 +50,28 @@ type findings struct {
 // addRevisions adds revisions that were read or created.
 func (f *findings) addRevisions(all ...*helmrelease.Release) {
 	for _, rls := range all {
+		if rls.Manifest != "" {
+			if f.read == nil {
+				f.read = map[int]*helmrelease.Release{}
+			}
+			f.read[rls.Version] = rls
+		}
 		if f.newest == nil || rls.Version >= f.newest.Version {
 			f.newest = rls
 			f.redact.SetRevision(rls)
 		}
 	}
+}
+
+// previous returns the revisions before the newest one that were read in full.
+func (f *findings) previous() []*helmrelease.Release {
+	var all []*helmrelease.Release
+	for version, rls := range f.read {
+		if f.newest == nil || version < f.newest.Version {
+			all = append(all, rls)
+		}
+	}
+	return all
 }
 
 // secrets returns the texts that diagnoses must not contain: the secrets of the job, and the values

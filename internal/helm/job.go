@@ -105,12 +105,27 @@ func (j *Job) attempt() release.Attempt {
 		attempt.Inputs, attempt.Request = release.Inputs{}, a.Request
 		return attempt
 	case release.Uninstall:
-		attempt.Inputs = release.Inputs{}
+		attempt.Inputs, attempt.Plan = release.Inputs{}, a.Plan.Digest
 		return attempt
 	case release.Unlock, release.Recheck, release.CorrectDrift,
 		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 	}
 	return release.Attempt{}
+}
+
+// plan returns the plan that the job carries out; zero if it has none.
+func (j *Job) plan() release.PlanRef {
+	switch a := j.Action.(type) {
+	case release.Install:
+		return a.Plan
+	case release.Upgrade:
+		return a.Plan
+	case release.Uninstall:
+		return a.Plan
+	case release.Test, release.Rollback, release.Unlock, release.Recheck, release.CorrectDrift,
+		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
+	}
+	return release.PlanRef{}
 }
 
 // storedManifests returns which manifests the action builds that are stored ones.
@@ -198,6 +213,8 @@ func (j *Job) waitOptions() (wait.Options, error) {
 // run is the state of one job.
 type run struct {
 	job      Job
+	runner   *Runner
+	getter   genericclioptions.RESTClientGetter
 	charts   *chart.Store
 	remote   *remote.Client
 	config   *action.Configuration
@@ -218,13 +235,14 @@ type run struct {
 // prepare returns the state of a job. The caller must close its client.
 func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, redactor redact.Redactor) (*run, error) {
 	run := &run{
-		job: job, charts: r.charts, remote: r.remote, capabilities: &r.digests, redact: redactor,
+		job: job, runner: r, getter: getter, charts: r.charts, remote: r.remote, capabilities: &r.digests, redact: redactor,
 		logs:     redact.NewLog(logr.FromContextOrDiscard(ctx), r.now, redactor),
 		findings: &findings{examiner: job.Examiner, redact: redactor, given: job.Secrets},
 	}
 	var err error
 	run.store, err = r.storage.Open(ctx, getter, job.target(), storage.Options{
-		UID: job.Desired.UID, Attempt: job.attempt(), FailureLabel: job.failureLabel(ctx), Redact: redactor.Text, Stop: job.retrier.Stop,
+		UID: job.Desired.UID, Attempt: job.attempt(), SourceRevision: job.Desired.SourceRevision, ApprovedBy: job.plan().ApprovedBy,
+		FailureLabel: job.failureLabel(ctx), Redact: redactor.Text, Stop: job.retrier.Stop,
 	})
 	if err != nil {
 		return nil, err

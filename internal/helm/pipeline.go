@@ -18,6 +18,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/helm/apply"
+	"github.com/pintle-dev/pintle/internal/helm/planning"
 	"github.com/pintle-dev/pintle/internal/helm/redact"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/render"
@@ -56,18 +57,25 @@ type creation struct {
 
 	chart remote.Chart
 	files remote.CRDs
+	// base is the revision that Helm compares with; nil if there is none, or it is not known. apis are
+	// those that the CRDs will define. Both are set for plans only.
+	base *helmrelease.Release
+	apis []string
 	// capabilities are those that templates see.
 	capabilities *chartutil.Capabilities
 	rendered     *remote.Rendered
+	// plan is the approved plan whose text is applied; nil if the chart is rendered.
+	plan *planning.Content
 	// failed is the error of the rendering, to which Helm adds text.
 	failed error
 }
 
 // create runs the steps of an install or upgrade. The steps up to the CRDs write nothing, and the
-// action of Helm writes nothing before the revision has passed the gate.
+// action of Helm writes nothing before the revision has passed the gate. The text of an approved plan
+// is not rendered again.
 func (r *run) create(ctx context.Context, s settings) error {
 	c := &creation{run: r, settings: s}
-	for _, step := range []func(context.Context) error{
+	steps := []func(context.Context) error{
 		c.loadChart,
 		c.preserveValues,
 		c.limitRecord,
@@ -77,7 +85,11 @@ func (r *run) create(ctx context.Context, s settings) error {
 		c.discoverCapabilities,
 		c.guard,
 		c.runAction,
-	} {
+	}
+	if r.job.plan().Digest != "" {
+		steps = []func(context.Context) error{c.readPlan, c.limitRecord, c.checkPlan, c.applyCRDs, c.guard, c.runAction}
+	}
+	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -220,7 +232,9 @@ func (c *creation) guard(context.Context) error {
 func (c *creation) runAction(ctx context.Context) error {
 	c.fill = c.addRendered
 	text := render.Text{Name: c.chart.Name, Version: c.chart.Version, Manifest: func() (string, error) {
-		c.failed = c.render(ctx)
+		if c.plan == nil {
+			c.failed = c.render(ctx)
+		}
 		if c.failed != nil {
 			return "", c.failed
 		}
@@ -233,8 +247,8 @@ func (c *creation) runAction(ctx context.Context) error {
 func (c *creation) render(ctx context.Context) error {
 	in := remote.Rendering{
 		Chart: c.chart, Install: c.installs, Revision: c.gate.Newest + 1, Hooks: true, SkipSchemas: c.skipSchemas, Timeout: c.timeout,
-		Capabilities: c.capabilities,
-		Namespace:    c.job.Desired.Target.Namespace,
+		Capabilities: c.capabilities, APIs: c.apis,
+		Namespace: c.job.Desired.Target.Namespace,
 	}
 	if !c.installs {
 		in.Namespace = cmp.Or(c.gate.Namespace, in.Namespace)

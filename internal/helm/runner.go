@@ -76,6 +76,7 @@ func (r *Runner) Run(ctx context.Context, getter genericclioptions.RESTClientGet
 	if errors.Is(err, storage.ErrOvertaken) {
 		out.Err = fmt.Errorf("%w: %w", release.ErrResumedElsewhere, out.Err)
 	}
+	out.PlanVoid = errors.Is(err, release.ErrPlanVoid)
 	out.Interrupted = outageOf(job.retrier, err)
 	out.Outdated = out.Cancelled && errors.Is(context.Cause(ctx), release.ErrOutdated) && !errors.Is(err, release.ErrShutdown)
 	out.Ended = r.now()
@@ -110,7 +111,7 @@ func (r *run) perform(ctx context.Context) (err error) {
 	case release.Recheck:
 		return r.recheck(ctx, a)
 	case release.Uninstall:
-		return r.uninstall(a)
+		return r.uninstall(ctx, a)
 	case release.Unlock:
 		return unlock(r.config.Releases, a)
 	case release.CorrectDrift, release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
@@ -134,6 +135,9 @@ func (r *run) report(out *release.Outcome, err error) {
 		out.Unlisted = r.redact.Error(unlisted)
 	}
 	out.Skipped = r.client.Skipped.List()
+	if err == nil {
+		out.Changes = r.changes()
+	}
 	out.Diagnosis = r.redact.Diagnosis(r.findings.diagnosis(err, r.client.Waiter.Diagnosis()))
 	conflicts, adopted := r.client.Ownership()
 	if len(out.Revisions) > 0 {
@@ -143,6 +147,16 @@ func (r *run) report(out *release.Outcome, err error) {
 	}
 	out.HookLogs = r.redact.Logs(r.findings.hookLogs)
 	out.Record = r.redact.Size(r.size)
+}
+
+// changes returns what the action has changed, without secrets. If it was resumed, an earlier process
+// may have created and changed objects, which therefore are not counted.
+func (r *run) changes() release.Changes {
+	all := r.redact.Changes(r.client.Changes(), r.findings.previous()...)
+	if release.Resumed(r.job.Action) != 0 {
+		all.Objects = nil
+	}
+	return all
 }
 
 // retriable is a connection whose requests can be repeated.

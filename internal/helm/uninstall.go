@@ -4,6 +4,7 @@
 package helm
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -18,7 +19,7 @@ import (
 )
 
 // uninstall uninstalls the release.
-func (r *run) uninstall(a release.Uninstall) error {
+func (r *run) uninstall(ctx context.Context, a release.Uninstall) error {
 	spec := r.job.Spec.GetUninstall()
 	u := action.NewUninstall(r.config)
 	u.Timeout = a.Timeout
@@ -28,6 +29,9 @@ func (r *run) uninstall(a release.Uninstall) error {
 	u.DeletionPropagation = string(spec.GetDeletionPropagation())
 	// With an outdated index, an existing release would look uninstalled.
 	if err := r.store.ListLive(); err != nil {
+		return err
+	}
+	if err := r.checkUninstallPlan(ctx, a); err != nil {
 		return err
 	}
 	if a.Reinstall {

@@ -18,6 +18,9 @@ const (
 	// maxTargetPath and maxPointer are in bytes.
 	maxTargetPath = 1024
 	maxPointer    = 4096
+	// maxSourceRevision is in bytes. A longer revision is not recorded. Real ones are the name of a
+	// branch or tag with a digest.
+	maxSourceRevision = 512
 )
 
 // checkLimits returns a terminal *release.Blocked for the first list or text of a spec that exceeds

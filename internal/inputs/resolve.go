@@ -43,6 +43,9 @@ func (r *Resolver) Resolve(ctx context.Context, hr *helmv2.HelmRelease, suspensi
 		return want, err
 	}
 	want.Artifact = src.artifact
+	if len(src.origin) <= maxSourceRevision {
+		want.SourceRevision = src.origin
+	}
 	// Values precede the chart: without them a download of the chart would be wasted.
 	if err := r.values(ctx, hr, &want); err != nil {
 		return want, err

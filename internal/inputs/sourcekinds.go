@@ -4,6 +4,7 @@
 package inputs
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,6 +30,9 @@ const sourceRetry = 30 * time.Second
 type source struct {
 	artifact chart.Artifact
 	revision string
+	// origin is the revision of the object that the chart was made from. It differs from revision
+	// if a HelmChart packages the chart in a repository of files.
+	origin string
 	// digested is true if the revision contains the digest of an OCI artifact, which then becomes
 	// part of the chart's version.
 	digested bool
@@ -53,6 +57,8 @@ type sourceStatus struct {
 	observed   int64
 	conditions []metav1.Condition
 	artifact   *fluxmeta.Artifact
+	// origin is the revision of the source of a HelmChart; empty for other kinds.
+	origin string
 	// mismatch returns the reason why a revision is not the one that the spec requests. It
 	// returns the empty string if it is, or if that cannot be determined.
 	mismatch func(revision string) string
@@ -76,6 +82,7 @@ func SourceKinds() []SourceKind {
 		kindOf(SourceKind{Name: helmv2.KindHelmChart, FromSpec: true}, func(o *sourcev1.HelmChart) sourceStatus {
 			return sourceStatus{
 				observed: o.Status.ObservedGeneration, conditions: o.Status.Conditions, artifact: o.Status.Artifact,
+				origin: originOf(o),
 				mismatch: func(revision string) string {
 					// From other sources spec.version is ignored.
 					if o.Spec.SourceRef.Kind != sourcev1.HelmRepositoryKind {
@@ -96,6 +103,15 @@ func SourceKinds() []SourceKind {
 			}
 		}),
 	}
+}
+
+// originOf returns the revision of the repository of files that a HelmChart packages. A HelmRepository
+// has the digest of an index there, which says less than the version of the chart.
+func originOf(o *sourcev1.HelmChart) string {
+	if o.Spec.SourceRef.Kind == sourcev1.HelmRepositoryKind {
+		return ""
+	}
+	return o.Status.ObservedSourceArtifactRevision
 }
 
 // kindOf completes a row of the table for objects of type *T.
@@ -138,6 +154,7 @@ func readSource(obj client.Object) (source, error) {
 			a := status.artifact
 			return source{
 				artifact: chart.Artifact{URL: a.URL, Digest: a.Digest}, revision: a.Revision, digested: status.digested(a.Revision),
+				origin: cmp.Or(status.origin, a.Revision),
 			}, nil
 		}
 	}

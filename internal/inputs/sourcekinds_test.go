@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/release"
 )
 
 func chartOf(kind, version, revision string) client.Object {
@@ -70,6 +71,45 @@ func TestRequestedRevision(t *testing.T) {
 			}
 			if b := blocked(t, err); b != nil && b.Reason != helmv2.ReasonSourceNotReady {
 				t.Errorf("reason %s", b.Reason)
+			}
+		})
+	}
+}
+
+// TestSourceRevision: the revision of the source is that of the artifact, or that of the repository
+// of files which a HelmChart packages. One that is too long is not recorded.
+func TestSourceRevision(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	of := func(kind, revision string) client.Object {
+		return &sourcev1.HelmChart{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "app"},
+			Spec:       sourcev1.HelmChartSpec{SourceRef: sourcev1.LocalHelmChartSourceReference{Kind: kind}},
+			Status:     sourcev1.HelmChartStatus{Artifact: s.artifact("1.2.3"), ObservedSourceArtifactRevision: revision},
+		}
+	}
+	long := "main@sha1:" + strings.Repeat("0", maxSourceRevision)
+	for name, tc := range map[string]struct {
+		source client.Object
+		want   string
+	}{
+		"GitRepository":  {of("GitRepository", "main@sha1:0123"), "main@sha1:0123"},
+		"HelmRepository": {of("HelmRepository", "sha256:0123"), "1.2.3"},
+		"Unobserved":     {of("GitRepository", ""), "1.2.3"},
+		"Longest":        {of("Bucket", long[:maxSourceRevision]), long[:maxSourceRevision]},
+		"TooLong":        {of("Bucket", long[:maxSourceRevision+1]), ""},
+		"OCIRepository":  {repository(s), "1.2.3@" + tagDigest},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			hr := app(func(hr *helmv2.HelmRelease) {
+				if _, packaged := tc.source.(*sourcev1.HelmChart); packaged {
+					hr.Spec.ChartRef.Kind = helmv2.KindHelmChart
+				}
+			})
+			got, err := NewResolver(reader(t, tc.source), nil, s.charts).Resolve(t.Context(), hr, release.Suspension{})
+			if err != nil || got.SourceRevision != tc.want {
+				t.Errorf("revision %q, want %q, error %v", got.SourceRevision, tc.want, err)
 			}
 		})
 	}

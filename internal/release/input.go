@@ -76,6 +76,9 @@ type Desired struct {
 	Target Target
 	// Chart is the identity of the chart to run.
 	Chart Chart
+	// SourceRevision is the revision of the source, for events and records. It is empty if unknown.
+	// No decision depends on it: the same chart may come from many revisions.
+	SourceRevision string
 	// ConfigDigest is "<algorithm>:<hex>" of the composed values.
 	ConfigDigest string
 	// Rendering identifies changes to the rendered manifests.

@@ -170,6 +170,8 @@ type Revision struct {
 	// was not requested.
 	Tests       map[string]TestRun
 	TestRequest string
+	// SourceRevision is the revision of the source that the chart came from; empty if unknown.
+	SourceRevision string
 	// HelmControllerDigest is the digest that helm-controller computes over the stored record;
 	// empty if it cannot be computed.
 	HelmControllerDigest string

@@ -70,6 +70,8 @@ type Outcome struct {
 	// Skipped lists objects of stored revisions that were left out, because the API server does not
 	// serve their kinds any more.
 	Skipped []Object
+	// Changes are the changes that a successful attempt has made; zero for other attempts.
+	Changes Changes
 	// Exact is true if the live objects have all applied fields, according to the API server's
 	// responses.
 	Exact bool
@@ -82,6 +84,32 @@ type Outcome struct {
 	Announced time.Time
 	Started   time.Time
 	Ended     time.Time
+}
+
+// Changes are the changes of an action. They contain no values of Secrets.
+type Changes struct {
+	// Objects counts the objects; nil if they were not counted.
+	Objects *ObjectCounts
+	// Images are the images of containers that differ from those of the previous revision.
+	Images []ImageChange
+	// Taken are the fields that were taken from other field managers.
+	Taken []TakenField
+}
+
+// ObjectCounts are numbers of objects without hooks.
+type ObjectCounts struct{ Created, Changed, Deleted int }
+
+// ImageChange is the change of the image of a container. From is empty for a new container, and To
+// for a removed one.
+type ImageChange struct {
+	Object              Object
+	Container, From, To string
+}
+
+// TakenField is a field of an object that another field manager has set differently.
+type TakenField struct {
+	Object        Object
+	Path, Manager string
 }
 
 // Outage describes a server that does not answer.

@@ -72,6 +72,9 @@ func revisionText(r *release.Revision) string {
 	if r.Attempt != nil && r.Attempt.Run > 1 {
 		text += fmt.Sprintf(" run=%d", r.Attempt.Run)
 	}
+	if r.SourceRevision != "" {
+		text += " source=" + r.SourceRevision
+	}
 	if strings.HasPrefix(r.AppVersion, "rendering-") {
 		text += " " + r.AppVersion
 	}

@@ -146,11 +146,11 @@ func (w script) setPolicy(args arguments) {
 	}
 }
 
-// setTarget reads the target of the release.
+// setTarget reads the target of the release, and the revision of its source.
 func (w script) setTarget(args arguments) {
 	t := &w.want.Target
 	for key, field := range map[string]*string{
-		"release": &t.Name, "namespace": &t.Namespace, "storage": &t.StorageNamespace,
+		"release": &t.Name, "namespace": &t.Namespace, "storage": &t.StorageNamespace, "source": &w.want.SourceRevision,
 	} {
 		*field = args.value(key, *field)
 	}

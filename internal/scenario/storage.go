@@ -93,7 +93,7 @@ func seal(r *release.Revision) release.Revision {
 	c := *r
 	c.Digest, c.HelmControllerDigest, c.Owner, c.Modified, c.Tests = "", "", "", time.Time{}, nil
 	c.Interrupted, c.Outdated, c.Applied, c.Rollback = false, false, false, false
-	c.Attempt, c.InstallHooksLeft, c.RolledBackTo, c.TestRequest = nil, false, 0, ""
+	c.Attempt, c.InstallHooksLeft, c.RolledBackTo, c.TestRequest, c.SourceRevision = nil, false, 0, "", ""
 	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", c))
 	c = *r
 	c.Tests = maps.Clone(r.Tests)
@@ -258,6 +258,7 @@ func (a *action) create(version int, first time.Time, owner string, now time.Tim
 		FirstDeployed: first, LastDeployed: now, Modified: now, Owner: owner, RolledBackTo: held,
 		PostInstall: a.store.has("post-install"), PostUpgrade: a.store.has("post-upgrade"), PostRollback: a.store.has("post-rollback"),
 		InstallHooksLeft: a.store.has("pre-install") || a.store.has("post-install"),
+		SourceRevision:   a.want.SourceRevision,
 	}
 	a.store.ran.rendered++
 	if a.store.random {
@@ -302,7 +303,7 @@ func (a *action) rollback(r release.Rollback, owner string, now time.Time) {
 	a.replaced = a.store.deployed()
 	want := a.want
 	a.want.Chart = release.Chart{Name: target.ChartName, Version: target.ChartVersion}
-	a.want.ConfigDigest = target.ConfigDigest
+	a.want.ConfigDigest, a.want.SourceRevision = target.ConfigDigest, target.SourceRevision
 	held := 0
 	if r.Hold {
 		held = r.Version

@@ -232,6 +232,7 @@ func finishRelease(r *Report, c *conditions, o release.Outcome, action helmv2.Re
 	if !o.EndedEarly() {
 		status.LastAttemptedReleaseActionDuration = release.AttemptDuration(o.Ended.Sub(o.Started), o.Err != nil && !o.Stored())
 	}
+	before := replaced(status.History, action)
 	status.History = merge(status.History, recordable(o), origin{o.Desired.UID, action, o.Desired.Chart.OCIDigest})
 	if o.Inventory != nil {
 		status.Inventory = inventory(o.Inventory)
@@ -250,7 +251,8 @@ func finishRelease(r *Report, c *conditions, o release.Outcome, action helmv2.Re
 		c.remove(helmv2.ConditionReconciling, helmv2.ConditionStalled)
 		status.ObservedGeneration = o.Desired.Generation
 		done := c.get(helmv2.ConditionReleased)
-		r.Events = append(r.Events, normal(done.Reason, done.Message, withLogs(snapshotMetadata(last), containerLogs(o.HookLogs))))
+		message := changedMessage(done.Message, o, before, last)
+		r.Events = append(r.Events, normal(done.Reason, message, withLogs(snapshotMetadata(last), containerLogs(o.HookLogs))))
 	case o.EndedEarly():
 		finishInterrupted(r, c, o)
 	case o.Oversized():
@@ -260,6 +262,20 @@ func finishRelease(r *Report, c *conditions, o release.Outcome, action helmv2.Re
 	default:
 		failRelease(r, c, o, action)
 	}
+}
+
+// replaced returns the snapshot of the revision that an install or upgrade replaces: as with Helm,
+// the deployed one, or else the newest. It returns nil for an install.
+func replaced(history helmv2.Snapshots, action helmv2.ReleaseAction) *helmv2.Snapshot {
+	if action == helmv2.ActionInstall {
+		return nil
+	}
+	for _, s := range history {
+		if s != nil && s.Status == helmv2.StatusDeployed {
+			return s
+		}
+	}
+	return release.Latest(history)
 }
 
 // failRelease reports an install or upgrade that failed. A rejected one, which stored no revision,
@@ -311,12 +327,14 @@ func finishUninstall(r *Report, c *conditions, o release.Outcome) {
 	if o.Err == nil {
 		c.remove(helmv2.ConditionDrifted)
 		message := uninstalledMessage(last)
+		event := changedMessage(message, o, nil, nil)
 		if a, _ := o.Action.(release.Uninstall); a.Reinstall {
 			message = reinstalledMessage(last)
+			event = joined(message, "; ", changesOf(o, nil, nil))
 		}
 		c.set(helmv2.ConditionReleased, metav1.ConditionFalse, helmv2.ReasonUninstallSucceeded, message)
 		c.copyReleased()
-		r.Events = append(r.Events, normal(helmv2.ReasonUninstallSucceeded, message, withLogs(snapshotMetadata(last), containerLogs(o.HookLogs))))
+		r.Events = append(r.Events, normal(helmv2.ReasonUninstallSucceeded, event, withLogs(snapshotMetadata(last), containerLogs(o.HookLogs))))
 		clearRelease(status)
 		c.remove(helmv2.ConditionTestSuccess, helmv2.ConditionRemediated)
 		return

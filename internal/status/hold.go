@@ -159,7 +159,7 @@ func (c holdConditions) start(status *helmv2.HelmReleaseStatus, a release.Rollba
 // finishHold reports the end of the rollback of a hold. The next reconciliation compares the revision
 // with the spec.
 func finishHold(r *Report, c *conditions, o release.Outcome, a release.Rollback) {
-	status := &r.Status
+	status, before := &r.Status, release.Latest(r.Status.History)
 	status.History = merge(status.History, recordable(o), origin{o.Desired.UID, helmv2.ActionRollback, ""})
 	if o.Inventory != nil {
 		status.Inventory = inventory(o.Inventory)
@@ -176,6 +176,7 @@ func finishHold(r *Report, c *conditions, o release.Outcome, a release.Rollback)
 		c.set(helmv2.ConditionRolledBack, metav1.ConditionTrue, helmv2.ReasonRolledBack, message)
 		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonRolledBack, message)
 		c.remove(helmv2.ConditionRemediated, helmv2.ConditionTestSuccess, helmv2.ConditionReconciling)
+		message = changedMessage(message, o, before, release.Latest(status.History))
 		r.Events = append(r.Events, normal(helmv2.ReasonRolledBack, message, withLogs(revisionMetadata(made), containerLogs(o.HookLogs))))
 		return
 	}

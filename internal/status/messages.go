@@ -6,6 +6,7 @@ package status
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -192,4 +193,156 @@ func unlockedMessage(r *release.Revision, status helmv2.ReleaseStatus) string {
 func unlockFailedMessage(u release.Unlock, err error) string {
 	return fmt.Sprintf("Unlock of Helm release %s in %s state failed: %s",
 		fullName(u.Target.Namespace, u.Target.Name, u.Version), u.Status, err)
+}
+
+// maxFacts is the maximum number of images, and of fields, in the event of a success. The others are
+// counted. maxFact is the maximum length of one text in bytes: charts may contain any.
+const (
+	maxFacts = 5
+	maxFact  = 200
+)
+
+// changedMessage returns the message of a successful action with its changes, one fact a clause.
+// Before is the revision that the action has replaced, after the chart of the new one. Both are nil
+// for an uninstall, and before for an install.
+func changedMessage(message string, o release.Outcome, before, after *helmv2.Snapshot) string {
+	return joined(message, ": ", changesOf(o, before, after))
+}
+
+// joined adds a text to a message, unless it is empty.
+func joined(message, separator, more string) string {
+	if more == "" {
+		return message
+	}
+	return message + separator + more
+}
+
+// changesOf returns the changes of a successful action; see changedMessage.
+func changesOf(o release.Outcome, before, after *helmv2.Snapshot) string {
+	clauses := []string{chartChange(before, after), imageChanges(o.Changes.Images, before == nil), objectCounts(o.Changes.Objects)}
+	clauses = append(clauses, takenFields(o.Changes.Taken)...)
+	if after != nil && len(o.Revisions) > 0 {
+		if source := o.Revisions[0].SourceRevision; source != "" && source != after.ChartVersion {
+			clauses = append(clauses, "source "+oneLine(source))
+		}
+	}
+	return strings.Join(slices.DeleteFunc(clauses, func(c string) bool { return c == "" }), "; ")
+}
+
+// chartChange returns the versions of chart and app that differ. For an install, it returns that of
+// the app: the message has that of the chart.
+func chartChange(before, after *helmv2.Snapshot) string {
+	var changes []string
+	switch {
+	case after == nil:
+	case before == nil && after.AppVersion != "":
+		changes = append(changes, "app "+oneLine(after.AppVersion))
+	case before == nil:
+	case before.ChartName != after.ChartName:
+		changes = append(changes, "chart "+oneLine(before.VersionedChartName())+" to "+oneLine(after.VersionedChartName()))
+	case before.ChartVersion != after.ChartVersion:
+		changes = append(changes, "chart "+oneLine(before.ChartVersion)+" to "+oneLine(after.ChartVersion))
+	}
+	if before != nil && after != nil && before.AppVersion != after.AppVersion {
+		changes = append(changes, "app "+orNone(before.AppVersion)+" to "+orNone(after.AppVersion))
+	}
+	return strings.Join(changes, ", ")
+}
+
+func orNone(version string) string {
+	if version == "" {
+		return "none"
+	}
+	return oneLine(version)
+}
+
+// imageChanges returns the images that differ, equal changes once. All images of an install are new.
+func imageChanges(all []release.ImageChange, installs bool) string {
+	var texts []string
+	for _, c := range all {
+		text := oneLine(c.From) + " to " + oneLine(c.To)
+		switch {
+		case c.To == "":
+			text = oneLine(c.From) + " removed"
+		case c.From == "" && installs:
+			text = oneLine(c.To)
+		case c.From == "":
+			text = oneLine(c.To) + " added"
+		}
+		if !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	switch len(texts) {
+	case 0:
+		return ""
+	case 1:
+		return "image " + texts[0]
+	}
+	return "images " + listed(texts, maxFacts)
+}
+
+// objectCounts returns the numbers of objects that are not zero.
+func objectCounts(n *release.ObjectCounts) string {
+	if n == nil {
+		return ""
+	}
+	var counts []string
+	for _, c := range []struct {
+		n    int
+		verb string
+	}{{n.Created, "created"}, {n.Changed, "changed"}, {n.Deleted, "deleted"}} {
+		noun := ""
+		switch {
+		case c.n == 0:
+			continue
+		case len(counts) == 0 && c.n == 1:
+			noun = "object "
+		case len(counts) == 0:
+			noun = "objects "
+		}
+		counts = append(counts, fmt.Sprintf("%d %s%s", c.n, noun, c.verb))
+	}
+	if len(counts) == 0 {
+		return "no object changed"
+	}
+	return strings.Join(counts, ", ")
+}
+
+// takenFields returns a clause for each field manager from which fields were taken. The fields are
+// sorted by manager.
+func takenFields(all []release.TakenField) []string {
+	var clauses []string
+	listing := all[:min(len(all), maxFacts)]
+	for len(listing) > 0 {
+		manager := listing[0].Manager
+		n := slices.IndexFunc(listing, func(f release.TakenField) bool { return f.Manager != manager })
+		if n < 0 {
+			n = len(listing)
+		}
+		var fields []string
+		for _, f := range listing[:n] {
+			fields = append(fields, oneLine(objectName(f.Object)+" "+f.Path))
+		}
+		clauses = append(clauses, "fields taken from "+oneLine(manager)+": "+strings.Join(fields, ", "))
+		listing = listing[n:]
+	}
+	if more := len(all) - maxFacts; more > 0 {
+		clauses[len(clauses)-1] += fmt.Sprintf(" and %d more fields taken", more)
+	}
+	return clauses
+}
+
+// listed joins texts, and counts those beyond the maximum.
+func listed(texts []string, maximum int) string {
+	list := strings.Join(texts[:min(len(texts), maximum)], ", ")
+	if more := len(texts) - maximum; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return list
+}
+
+// oneLine returns a text of a chart in one line of limited length.
+func oneLine(text string) string {
+	return truncate(strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "\uFFFD"), maxFact)
 }

@@ -13,7 +13,7 @@ import (
 // finishRollback reports the end of a rollback.
 func finishRollback(r *Report, c *conditions, o release.Outcome, a release.Rollback) {
 	status := &r.Status
-	target := snapshotOf(status.History, a.Version)
+	before, target := release.Latest(status.History), snapshotOf(status.History, a.Version)
 	if o.Err == nil {
 		renderingRolledBack(status, o.Desired)
 	}
@@ -31,7 +31,8 @@ func finishRollback(r *Report, c *conditions, o release.Outcome, a release.Rollb
 	}
 	if o.Err == nil {
 		c.setRolledBack(target)
-		r.Events = append(r.Events, normal(helmv2.ReasonRollbackSucceeded, rolledBackMessage(target), withLogs(rollbackMetadata(target, o.Desired), containerLogs(o.HookLogs))))
+		message := changedMessage(rolledBackMessage(target), o, before, release.Latest(status.History))
+		r.Events = append(r.Events, normal(helmv2.ReasonRollbackSucceeded, message, withLogs(rollbackMetadata(target, o.Desired), containerLogs(o.HookLogs))))
 	} else {
 		message := withSummary(o, rollbackFailedMessage(target, o.Err.Error()))
 		status.Failures++
@@ -104,7 +105,7 @@ func finishRemediation(r *Report, c *conditions, o release.Outcome) {
 		}
 		message := remediatedMessage(last)
 		c.set(helmv2.ConditionRemediated, metav1.ConditionTrue, helmv2.ReasonUninstallSucceeded, message)
-		r.Events = append(r.Events, normal(helmv2.ReasonUninstallSucceeded, message, snapshotMetadata(last)))
+		r.Events = append(r.Events, normal(helmv2.ReasonUninstallSucceeded, changedMessage(message, o, nil, nil), snapshotMetadata(last)))
 	} else {
 		message := withSummary(o, remediationFailedMessage(last, o.Err.Error()))
 		status.Failures++

@@ -148,7 +148,7 @@ func TestFinished(t *testing.T) {
 					"Ready=True/UpgradeSucceeded/3 Helm upgrade succeeded for release apps/web.v8 with chart web@1.1.0",
 				},
 				History: []string{"8 deployed upgrade sha256:oci", "7 superseded  "}, Observed: 3, Retry: "now",
-				Events: []string{"Normal/UpgradeSucceeded Helm upgrade succeeded for release apps/web.v8 with chart web@1.1.0 1.1.0"},
+				Events: []string{"Normal/UpgradeSucceeded Helm upgrade succeeded for release apps/web.v8 with chart web@1.1.0: app 7 1.1.0"},
 			},
 		},
 		"TakeOverRefused": {

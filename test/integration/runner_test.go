@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -113,7 +114,8 @@ var (
 	upgrade = release.Upgrade{Timeout: 10 * time.Second}
 )
 
-// TestTakingOverIsReported: a field conflict is overridden and logged.
+// TestTakingOverIsReported: a field conflict is overridden and logged, and the outcome names the
+// field and its manager.
 func TestTakingOverIsReported(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -129,6 +131,11 @@ func TestTakingOverIsReported(t *testing.T) {
 	logs := strings.Join(out.Logs, "\n")
 	if !containsAll(logs, "ConfigMap/"+b.namespace+"/app: taking over field .data.a", `"editor"`) || strings.Contains(logs, ".data.quiet") {
 		t.Errorf("logged:\n%s", logs)
+	}
+	app := release.Object{Version: "v1", Kind: "ConfigMap", Namespace: b.namespace, Name: "app"}
+	want := release.Changes{Objects: &release.ObjectCounts{Changed: 1}, Taken: []release.TakenField{{Object: app, Path: ".data.a", Manager: "editor"}}}
+	if !reflect.DeepEqual(out.Changes, want) {
+		t.Errorf("changes %+v, want %+v", out.Changes, want)
 	}
 }
 

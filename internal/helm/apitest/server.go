@@ -100,7 +100,9 @@ func (w *Server) serve(rec *httptest.ResponseRecorder, req *http.Request) {
 			fail(rec, code, reason)
 			return
 		}
-		w.Store(path, object)
+		if req.URL.Query().Get("dryRun") == "" {
+			w.Store(path, object)
+		}
 		reply(rec, http.StatusOK, object)
 	case http.MethodPatch:
 		w.patch(rec, req, path)
@@ -185,11 +187,13 @@ func replaceable(live, object map[string]any) (code int, reason string) {
 func (w *Server) patch(rec *httptest.ResponseRecorder, req *http.Request, path string) {
 	object, ok := w.Objects[path]
 	if req.URL.Query().Get("dryRun") != "" {
-		code := http.StatusOK
-		if !ok {
-			code = http.StatusCreated
+		answer, code := w.body(req), http.StatusCreated
+		if ok {
+			live := (&unstructured.Unstructured{Object: object}).DeepCopy().Object
+			merge(live, answer)
+			answer, code = live, http.StatusOK
 		}
-		reply(rec, code, w.body(req))
+		reply(rec, code, answer)
 		return
 	}
 	if !ok && req.Header.Get("Content-Type") == "application/apply-patch+yaml" {

@@ -11,9 +11,11 @@ import (
 	"sync"
 
 	"helm.sh/helm/v3/pkg/kube"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/resource"
 
+	"github.com/pintle-dev/pintle/internal/changes"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -87,6 +89,10 @@ type builds struct {
 	byManifest map[string]kube.ResourceList
 	// revision are the objects of the new revision, without hooks.
 	revision kube.ResourceList
+	// revised are the objects that the new revision changes, and log gets the images. Unlike changed,
+	// they stay when hooks are built.
+	revised kube.ResourceList
+	log     *changes.Log
 	// lastSide is that of the last call.
 	lastSide side
 }
@@ -99,7 +105,8 @@ func (b *builds) next() side {
 
 // add stores the result of a call. Helm changes the objects afterwards, so they are compared here.
 func (b *builds) add(manifest string, list kube.ResourceList, of side) {
-	if of == wanted && b.lastSide == stored {
+	revises := of == wanted && b.lastSide == stored
+	if revises {
 		align(b.last, list)
 	}
 	b.lastSide = of
@@ -108,6 +115,50 @@ func (b *builds) add(manifest string, list kube.ResourceList, of side) {
 	}
 	b.byManifest[manifest] = list
 	b.previous, b.last, b.changed = b.last, list, changed(list, b.last)
+	if revises {
+		b.revise()
+	}
+}
+
+// begin sets the new revision. An install has no previous one, which would be built before. Helm
+// builds the objects of a rollback later.
+func (b *builds) begin() {
+	b.revision = b.last
+	if b.stored == NoneStored {
+		b.revise()
+	}
+}
+
+// revise stores the differences of the new revision, whose objects were built last.
+func (b *builds) revise() {
+	b.revised = b.changed
+	b.log.SetImages(changes.Images(contentOf(b.previous), contentOf(b.last)))
+}
+
+// counts returns how many objects of the new revision a request has created or changed.
+func (b *builds) counts(result *kube.Result) release.ObjectCounts {
+	revised := make(map[*resource.Info]bool, len(b.revised))
+	for _, info := range b.revised {
+		revised[info] = true
+	}
+	counts := release.ObjectCounts{Created: len(result.Created), Deleted: len(result.Deleted)}
+	for _, info := range result.Updated {
+		if revised[info] {
+			counts.Changed++
+		}
+	}
+	return counts
+}
+
+// contentOf yields the objects of a list with their content.
+func contentOf(list kube.ResourceList) changes.Manifest {
+	return func(yield func(release.Object, map[string]any) bool) {
+		for _, info := range list {
+			if object, ok := info.Object.(*unstructured.Unstructured); ok && !yield(objectOf(info), object.Object) {
+				return
+			}
+		}
+	}
 }
 
 // added returns the objects that the previous revision does not contain.

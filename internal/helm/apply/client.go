@@ -16,6 +16,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
 
+	"github.com/pintle-dev/pintle/internal/changes"
 	"github.com/pintle-dev/pintle/internal/helm/kinds"
 	"github.com/pintle-dev/pintle/internal/helm/revision"
 	"github.com/pintle-dev/pintle/internal/helm/wait"
@@ -101,6 +102,7 @@ type Client struct {
 
 	// ctx ends waits. The interfaces of Helm pass none.
 	ctx        context.Context //nolint:containedctx // a Client lives as long as one action
+	changes    *changes.Log
 	record     Record
 	findings   Findings
 	method     *Method
@@ -131,12 +133,12 @@ func New(ctx context.Context, o Options) (*Client, error) {
 	o.Waits.Clients, o.Waits.Log = helm.Factory.KubernetesClientSet, o.Log
 	c := &Client{
 		Client: helm, Waiter: wait.New(ctx, o.Waits), ctx: ctx, record: o.Record, findings: o.Findings,
-		method: &Method{}, builds: &builds{stored: o.Stored},
+		method: &Method{}, changes: &changes.Log{},
 		builder: &builder{
 			getter: o.Getter, namespace: helm.Namespace, origin: o.Origin, kinds: kinds.New(ctx, o.Getter, o.Repeat), skipped: &Skipped{},
 		},
 	}
-	c.Skipped = c.builder.skipped
+	c.Skipped, c.builds = c.builder.skipped, &builds{stored: o.Stored, log: c.changes}
 	c.lookups = &lookups{builds: c.builds}
 	c.dryRuns = &dryRuns{ctx: ctx, method: c.method, builds: c.builds}
 	c.ownership = &ownership{
@@ -146,14 +148,14 @@ func New(ctx context.Context, o Options) (*Client, error) {
 	}
 	c.serverSide = &serverSide{
 		ctx: ctx, log: o.Log, method: c.method, ownership: c.ownership, lookups: c.lookups, dryRuns: c.dryRuns,
-		waiter: c.Waiter, refused: o.Findings.Refused, applied: o.Applied,
+		waiter: c.Waiter, changes: c.changes, refused: o.Findings.Refused, applied: o.Applied,
 	}
 	c.CRDs = &CRDs{ctx: ctx, log: o.Log, helm: helm, builder: c.builder, waiter: c.Waiter, serverSide: c.serverSide}
 	c.Preflight = &Preflight{
 		ctx: ctx, log: o.Log, builds: c.builds, crds: c.CRDs, lookups: c.lookups, dryRuns: c.dryRuns, ownership: c.ownership,
 		refused: o.Findings.Refused,
 	}
-	c.deletion = &deletion{helm: helm, log: o.Log, waiter: c.Waiter, ownership: c.ownership, remap: c.builder.remap}
+	c.deletion = &deletion{helm: helm, log: o.Log, waiter: c.Waiter, changes: c.changes, ownership: c.ownership, remap: c.builder.remap}
 	c.Leftovers = &Leftovers{ctx: ctx, log: o.Log, us: o.Target, failedSince: o.FailedSince, builder: c.builder, deletion: c.deletion}
 	return c, nil
 }
@@ -162,7 +164,13 @@ func New(ctx context.Context, o Options) (*Client, error) {
 func (c *Client) Close() { c.ownership.reservations.release(c.ownership.holder) }
 
 // Begin sets the method for the new revision, whose objects were built last.
-func (c *Client) Begin(method Method) { *c.method, c.builds.revision = method, c.builds.last }
+func (c *Client) Begin(method Method) {
+	*c.method = method
+	c.builds.begin()
+}
+
+// Changes returns what the action has changed.
+func (c *Client) Changes() release.Changes { return c.changes.Changes() }
 
 // Ownership returns the releases that own objects of the revision, and the adopted objects.
 func (c *Client) Ownership() (conflicts []release.Target, adopted []string) {
@@ -187,14 +195,16 @@ func (c *Client) Create(list kube.ResourceList) (*kube.Result, error) {
 	if c.builds.areHooks(list) {
 		return c.createHook(list)
 	}
-	if !c.method.ServerSide {
-		return c.create(list)
+	send := c.create
+	if c.method.ServerSide {
+		c.Log("applying %d resource(s)", len(list))
+		send = func(list kube.ResourceList) (*kube.Result, error) { return c.serverSide.applyAll(nil, list) }
 	}
-	c.Log("applying %d resource(s)", len(list))
-	_, err := c.serverSide.applyAll(nil, list)
+	result, err := send(list)
 	if err != nil {
 		return nil, err
 	}
+	c.changes.Count(c.builds.counts(result))
 	return &kube.Result{Created: list}, nil
 }
 
@@ -280,6 +290,7 @@ func (c *Client) update(original, target kube.ResourceList, clientSide func(orig
 	if err == nil {
 		result.Deleted = append(result.Deleted, c.deletion.prune(original.Difference(target))...)
 		result.Deleted = append(result.Deleted, c.Leftovers.prune(leftovers)...)
+		c.changes.Count(c.builds.counts(result))
 	}
 	return result, err
 }

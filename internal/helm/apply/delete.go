@@ -16,7 +16,9 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/pintle-dev/pintle/internal/apiretry"
+	"github.com/pintle-dev/pintle/internal/changes"
 	"github.com/pintle-dev/pintle/internal/helm/wait"
+	"github.com/pintle-dev/pintle/internal/release"
 )
 
 // deletion deletes objects.
@@ -24,6 +26,7 @@ type deletion struct {
 	helm      *kube.Client
 	log       func(format string, args ...any)
 	waiter    *wait.Waiter
+	changes   *changes.Log
 	ownership *ownership
 	// remap maps an object whose kind has ceased to be served in its version.
 	remap func(info *resource.Info) error
@@ -37,7 +40,10 @@ type deletion struct {
 
 // uninstall deletes objects and keeps the errors. Helm replaces them by the name of the release.
 func (d *deletion) uninstall(list kube.ResourceList, policy metav1.DeletionPropagation) (*kube.Result, []error) {
-	result, errs := d.deleteAll(list, policy)
+	result, missing, errs := d.deleteEach(list, policy)
+	if len(errs) == 0 {
+		d.changes.Count(release.ObjectCounts{Deleted: len(list) - missing})
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.errs = append(d.errs, errs...)
@@ -53,46 +59,60 @@ func (d *deletion) err() error {
 // deleteAll deletes objects, kind after kind, and stores the answers. As with Helm, objects that do
 // not exist count as deleted, and there is no result if there was any error.
 func (d *deletion) deleteAll(list kube.ResourceList, policy metav1.DeletionPropagation) (*kube.Result, []error) {
+	result, _, errs := d.deleteEach(list, policy)
+	return result, errs
+}
+
+// deleteEach is deleteAll, and returns the number of objects that did not exist.
+func (d *deletion) deleteEach(list kube.ResourceList, policy metav1.DeletionPropagation) (result *kube.Result, missing int, failures []error) {
 	if len(list) == 0 {
-		return d.helm.DeleteWithPropagationPolicy(list, policy)
+		result, failures = d.helm.DeleteWithPropagationPolicy(list, policy)
+		return result, 0, failures
 	}
-	result := &kube.Result{}
-	var failures []error
+	result = &kube.Result{}
 	for _, batch := range byKind(list) {
-		for i, err := range each(batch, func(_ int, info *resource.Info) error { return d.delete(info, policy) }) {
+		found := make([]bool, len(batch))
+		errs := each(batch, func(i int, info *resource.Info) (err error) {
+			found[i], err = d.delete(info, policy)
+			return err
+		})
+		for i, err := range errs {
 			if err != nil {
 				failures = append(failures, err)
 				continue
+			}
+			if !found[i] {
+				missing++
 			}
 			result.Deleted.Append(batch[i])
 		}
 	}
 	if len(failures) > 0 {
-		return nil, failures
+		return nil, missing, failures
 	}
-	return result, nil
+	return result, missing, nil
 }
 
-// delete deletes an object, unless it does not exist. If the API server has ceased to serve its kind
-// in the known version, the object is deleted in the version that is served.
-func (d *deletion) delete(info *resource.Info, policy metav1.DeletionPropagation) error {
+// delete deletes an object, and returns false if it does not exist. If the API server has ceased to
+// serve its kind in the known version, the object is deleted in the version that is served.
+func (d *deletion) delete(info *resource.Info, policy metav1.DeletionPropagation) (found bool, err error) {
 	d.log("Starting delete for %q %s", info.Name, info.Mapping.GroupVersionKind.Kind)
 	d.undefine(info)
-	err := d.send(info, policy)
+	err = d.send(info, policy)
 	if apiretry.NotServed(err) && !d.isUndefined(info) {
 		if err = d.remap(info); err == nil {
 			err = d.send(info, policy)
 		}
 		if apiretry.NotServed(err) {
-			return fmt.Errorf("%s: its kind is served, but its path is not: %s", wait.ObjectName(info), err) //nolint:errorlint // it must not look like a missing object
+			return false, fmt.Errorf("%s: its kind is served, but its path is not: %s", wait.ObjectName(info), err) //nolint:errorlint // it must not look like a missing object
 		}
 	}
 	if apierrors.IsNotFound(err) || errors.Is(err, errGone) {
 		d.log("Ignoring delete failure for %q %s: %v", info.Name, info.Mapping.GroupVersionKind, err)
 		d.waiter.Deleted(info, &metav1.Status{})
-		return nil
+		return false, nil
 	}
-	return err
+	return err == nil, err
 }
 
 // undefine records that an object which defines kinds is deleted. The cluster deletes their objects.
@@ -146,23 +166,35 @@ func (d *deletion) read(info *resource.Info) error {
 	return err
 }
 
+// whyKept reads an object that a new revision does not contain, and returns why it is not deleted;
+// empty if it is.
+func (d *deletion) whyKept(info *resource.Info) (string, error) {
+	if err := d.read(info); err != nil {
+		return "", err
+	}
+	if keeps(info.Object) {
+		return "its annotation " + kube.ResourcePolicyAnno + " asks to keep it", nil
+	}
+	if metadata, other := d.ownership.ofOther(info.Object); other {
+		return fmt.Sprintf("it is of Helm release %s/%s by now", metadata.Namespace, metadata.Name), nil
+	}
+	return "", nil
+}
+
 // prune deletes objects that the new revision does not contain, and returns the deleted ones. As
 // with Helm, an object that cannot be deleted is logged and stays.
 func (d *deletion) prune(list kube.ResourceList) kube.ResourceList {
 	var deleted kube.ResourceList
 	for _, info := range list {
-		if err := d.read(info); err != nil {
-			if !apierrors.IsNotFound(err) && !errors.Is(err, errGone) {
-				d.log("%s is not deleted: %s", wait.ObjectName(info), err)
-			}
+		why, err := d.whyKept(info)
+		if apierrors.IsNotFound(err) || errors.Is(err, errGone) {
 			continue
 		}
-		if keeps(info.Object) {
-			d.log("%s is kept, as its annotation %s asks", wait.ObjectName(info), kube.ResourcePolicyAnno)
-			continue
+		if err != nil {
+			why = err.Error()
 		}
-		if metadata, other := d.ownership.ofOther(info.Object); other {
-			d.log("%s is not deleted: it is of Helm release %s/%s by now", wait.ObjectName(info), metadata.Namespace, metadata.Name)
+		if why != "" {
+			d.log("%s is not deleted: %s", wait.ObjectName(info), why)
 			continue
 		}
 		if _, errs := d.deleteAll(kube.ResourceList{info}, metav1.DeletePropagationBackground); len(errs) > 0 {

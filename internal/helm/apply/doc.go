@@ -8,6 +8,7 @@
 // Files, top-down:
 //
 //	client.go        Client, which implements Helm's kube.Interface
+//	forecast.go      what an action would do to objects, for plans
 //	target.go        the check of a target before a release moves there
 //	crds.go          the CRDs of a chart: create, replace, wait until they are served
 //	preflight.go     dry runs of a new revision, and their results
@@ -18,7 +19,6 @@
 //	owners.go        reads of other releases: stored revisions and HelmReleases
 //	lookups.go       answers to Helm's question whether an object exists
 //	dryrun.go        dry runs, server-side and client-side
-//	migrate.go       migration of managed fields between the apply methods
 //	builds.go        the objects of stored and new manifests, and those that are skipped
 //	builder.go       manifests to objects
 //	objects.go       identity, comparison and encoding of objects, their labels and annotations

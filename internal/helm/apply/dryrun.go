@@ -12,11 +12,14 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/cli-runtime/pkg/resource"
+
+	"github.com/pintle-dev/pintle/internal/helm/managedfields"
 )
 
 // dryRuns sends dry runs of the requests that apply objects, and stores their results.
@@ -50,7 +53,7 @@ func (d *dryRuns) run(info *resource.Info) error {
 	}
 	result, created, err := sendApply(d.ctx, info, body, acceptMetadata, metav1.PatchOptions{Force: new(true), DryRun: []string{metav1.DryRunAll}})
 	if err == nil {
-		d.keep(info, dryRun{body: body, clientSideFields: hasClientSideFields(result), created: created})
+		d.keep(info, dryRun{body: body, clientSideFields: managedfields.HasClientSide(result), created: created})
 	}
 	if !apierrors.IsInvalid(err) {
 		return err
@@ -58,7 +61,7 @@ func (d *dryRuns) run(info *resource.Info) error {
 	// The fields of client-side apply are migrated before the object is applied, but not for a dry
 	// run. A client-side dry run shows the result without them.
 	live, getErr := resource.NewHelper(info.Client, info.Mapping).Get(info.Namespace, info.Name)
-	if getErr != nil || !hasClientSideFields(live) {
+	if getErr != nil || !managedfields.HasClientSide(live) {
 		return err
 	}
 	return d.runClientSide(info)
@@ -129,6 +132,51 @@ func (d *dryRuns) merge(info *resource.Info) error {
 	}
 	_, err = helper.Patch(info.Namespace, info.Name, kind, patch, nil)
 	return err
+}
+
+// answer sends a dry run of the request that will apply an object, and returns the answer. live is nil
+// if the object does not exist, and original if the previous revision does not contain it.
+func (d *dryRuns) answer(info *resource.Info, original, live runtime.Object, m Method, strict bool) (*unstructured.Unstructured, error) {
+	helper := dryRunHelper(info)
+	if !strict {
+		helper = helper.WithFieldValidation(metav1.FieldValidationIgnore)
+	}
+	object := info.Object.DeepCopyObject()
+	var answer runtime.Object
+	var err error
+	switch {
+	case m.ServerSide && (live == nil || !managedfields.HasClientSide(live)):
+		var body []byte
+		if body, err = encode(object); err == nil {
+			answer, _, err = sendApply(d.ctx, info, body, "", metav1.PatchOptions{Force: new(true), DryRun: []string{metav1.DryRunAll}})
+		}
+	case live == nil:
+		answer, err = helper.Create(info.Namespace, true, object)
+	case m.Force:
+		answer, err = helper.Replace(info.Namespace, info.Name, true, object)
+	default:
+		// The fields of client-side apply are migrated before the object is applied on the server, but
+		// not for a dry run.
+		answer, err = d.patched(helper, info, original, live)
+	}
+	parsed, _ := answer.(*unstructured.Unstructured)
+	return parsed, err
+}
+
+// patched sends a dry run of the patch of client-side apply. Without an original, Helm uses the new
+// object in its place.
+func (d *dryRuns) patched(helper *resource.Helper, info *resource.Info, original, live runtime.Object) (runtime.Object, error) {
+	if original == nil {
+		original = info.Object
+	}
+	patch, kind, err := threeWayPatch(info, original, live)
+	if err != nil {
+		return nil, err
+	}
+	if string(patch) == "{}" {
+		return live, nil
+	}
+	return helper.Patch(info.Namespace, info.Name, kind, patch, nil)
 }
 
 // createDryRun sends a dry run of the creation of an object. If the object exists, the API server

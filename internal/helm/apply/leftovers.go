@@ -86,7 +86,7 @@ func (l *Leftovers) DeleteHook(manifest, prefix string) error {
 		if live == nil || !strings.HasPrefix(attemptOf(live), prefix) {
 			continue
 		}
-		if err := l.deletion.delete(info, metav1.DeletePropagationBackground); err != nil {
+		if _, err := l.deletion.delete(info, metav1.DeletePropagationBackground); err != nil {
 			return err
 		}
 	}

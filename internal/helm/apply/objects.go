@@ -74,16 +74,22 @@ func keyOf(info *resource.Info) objectKey {
 func describe(list kube.ResourceList) []release.Object {
 	all := make([]release.Object, 0, len(list))
 	for _, info := range list {
-		gvk := info.Mapping.GroupVersionKind
-		o := release.Object{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Name: info.Name}
-		if info.Namespaced() {
-			o.Namespace = info.Namespace
-		}
+		o := objectOf(info)
 		if !slices.Contains(all, o) {
 			all = append(all, o)
 		}
 	}
 	return all
+}
+
+// objectOf returns the object of an Info.
+func objectOf(info *resource.Info) release.Object {
+	gvk := info.Mapping.GroupVersionKind
+	o := release.Object{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Name: info.Name}
+	if info.Namespaced() {
+		o.Namespace = info.Namespace
+	}
+	return o
 }
 
 // webhooksIn returns the names of the admission webhooks that objects configure.

@@ -187,6 +187,11 @@ func (o *ownership) conflict(info *resource.Info, f finding) string {
 		return wait.ObjectName(info) + " is about to be made or adopted by another release"
 	}
 	o.conflicts = append(o.conflicts, release.Target{Name: f.metadata.Name, Namespace: f.metadata.Namespace})
+	return o.describeConflict(info, f)
+}
+
+// describeConflict returns the message about an object that another release owns.
+func (o *ownership) describeConflict(info *resource.Info, f finding) string {
 	text := fmt.Sprintf("%s is owned by Helm release %s/%s", wait.ObjectName(info), f.metadata.Namespace, f.metadata.Name)
 	for _, c := range f.owner.candidates {
 		if c.Namespace == o.origin.Namespace || c.Namespace == f.metadata.OriginNamespace && c.Name == f.metadata.OriginName {

@@ -20,7 +20,10 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/util/retry"
 
+	"github.com/pintle-dev/pintle/internal/changes"
+	"github.com/pintle-dev/pintle/internal/helm/managedfields"
 	"github.com/pintle-dev/pintle/internal/helm/wait"
+	"github.com/pintle-dev/pintle/internal/release"
 )
 
 // Method defines how the objects of a revision are applied.
@@ -42,6 +45,7 @@ type serverSide struct {
 	lookups   *lookups
 	dryRuns   *dryRuns
 	waiter    *wait.Waiter
+	changes   *changes.Log
 	// refused is called with each object that the API server refused.
 	refused func(info *resource.Info, err error)
 	// applied, if set, is called with each object that was applied, the sent and the live one.
@@ -106,19 +110,19 @@ func (s *serverSide) apply(info *resource.Info, migrateFirst bool) (created bool
 		return false, err
 	}
 	if migrateFirst {
-		if _, err := migrate(info, true); err != nil {
+		if _, err := managedfields.Migrate(info, true); err != nil {
 			return false, err
 		}
 	}
 	live, created, err := s.send(info, body)
-	if err == nil && !hasClientSideFields(live) {
+	if err == nil && !managedfields.HasClientSide(live) {
 		return created, s.keep(info, live)
 	}
 	if err != nil && !apierrors.IsInvalid(err) {
 		return false, err
 	}
 	// Fields of client-side apply can make the object invalid, as two ports of one name do.
-	migrated, migrateErr := migrate(info, true)
+	migrated, migrateErr := managedfields.Migrate(info, true)
 	if migrateErr != nil {
 		return false, migrateErr
 	}
@@ -143,6 +147,20 @@ func (s *serverSide) keep(info *resource.Info, live runtime.Object) error {
 	return info.Refresh(live, true)
 }
 
+// migrateToClient moves the fields that server-side apply owns to client-side apply.
+func migrateToClient(original, target kube.ResourceList) error {
+	existing := target.Intersect(original)
+	for i, err := range each(existing, func(_ int, info *resource.Info) error {
+		_, err := managedfields.Migrate(info, false)
+		return err
+	}) {
+		if err != nil {
+			return fmt.Errorf("%s: %w", wait.ObjectName(existing[i]), err)
+		}
+	}
+	return nil
+}
+
 // send applies an object. The first request does not force conflicts. It is the only one if there
 // are no other field managers, and its answer names them otherwise.
 func (s *serverSide) send(info *resource.Info, body []byte) (live runtime.Object, created bool, err error) {
@@ -154,26 +172,41 @@ func (s *serverSide) send(info *resource.Info, body []byte) (live runtime.Object
 					return err
 				}
 			}
-			s.logConflicts(info, err)
-			live, created, err = sendApply(s.ctx, info, body, "", metav1.PatchOptions{Force: new(true)})
+			taken := s.conflicts(info, err)
+			if live, created, err = sendApply(s.ctx, info, body, "", metav1.PatchOptions{Force: new(true)}); err == nil {
+				s.changes.Take(taken...)
+			}
 		}
 		return err
 	})
 	return live, created, err
 }
 
-// logConflicts logs the fields that the apply takes from other field managers.
-func (s *serverSide) logConflicts(info *resource.Info, err error) {
+// conflicts returns the fields that the apply takes from other field managers, and logs them.
+func (s *serverSide) conflicts(info *resource.Info, err error) []release.TakenField {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil {
-		return
+		return nil
 	}
+	var taken []release.TakenField
 	for _, cause := range status.Status().Details.Causes {
-		own := strings.Contains(cause.Message, strconv.Quote(fieldManager)) || strings.Contains(cause.Message, strconv.Quote(helmManager))
-		if cause.Type == metav1.CauseTypeFieldManagerConflict && !own {
-			s.log("%s: taking over field %s: %s", wait.ObjectName(info), cause.Field, cause.Message)
+		manager := managerIn(cause.Message)
+		if cause.Type != metav1.CauseTypeFieldManagerConflict || manager == fieldManager || manager == managedfields.HelmManager {
+			continue
 		}
+		s.log("%s: taking over field %s: %s", wait.ObjectName(info), cause.Field, cause.Message)
+		taken = append(taken, release.TakenField{Object: objectOf(info), Path: cause.Field, Manager: manager})
 	}
+	return taken
+}
+
+// managerIn returns the field manager that the cause of a conflict names. It is in the text only, as
+// the first quoted part.
+func managerIn(message string) string {
+	_, rest, _ := strings.Cut(message, `"`)
+	quoted, _ := strconv.QuotedPrefix(`"` + rest)
+	manager, _ := strconv.Unquote(quoted)
+	return manager
 }
 
 // sendApply sends one apply request. The Accept header is set if accept is not empty. The request

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/pintle-dev/pintle/internal/helm/apitest"
+	"github.com/pintle-dev/pintle/internal/release"
 )
 
 // TestMustMigrate: an object is read before it is applied if client-side apply may own
@@ -134,8 +135,8 @@ func names(list kube.ResourceList) []string {
 	return all
 }
 
-// TestLogConflicts: fields of Helm itself are no conflict.
-func TestLogConflicts(t *testing.T) {
+// TestConflicts: conflicts are logged and returned, except those with Helm itself.
+func TestConflicts(t *testing.T) {
 	w := newWorld(t)
 	var lines []string
 	c := w.client(t.Context(), func(o *Options) {
@@ -148,17 +149,25 @@ func TestLogConflicts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.serverSide.logConflicts(list[0], &apierrors.StatusError{ErrStatus: metav1.Status{
+	taken := c.serverSide.conflicts(list[0], &apierrors.StatusError{ErrStatus: metav1.Status{
 		Code: http.StatusConflict, Reason: metav1.StatusReasonConflict,
 		Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{
 			cause(metav1.CauseTypeFieldManagerConflict, "kubectl", ".data.a"),
 			cause(metav1.CauseTypeFieldManagerConflict, "helm", ".data.b"),
 			cause(metav1.CauseTypeFieldManagerConflict, fieldManager, ".data.c"),
 			cause(metav1.CauseTypeFieldValueInvalid, "kubectl", ".data.d"),
+			cause(metav1.CauseTypeFieldManagerConflict, `a \"b\" c`, ".data.e"),
 		}},
 	}})
-	want := []string{`ConfigMap/prod/web: taking over field .data.a: conflict with "kubectl" using v1`}
+	want := []string{
+		`ConfigMap/prod/web: taking over field .data.a: conflict with "kubectl" using v1`,
+		`ConfigMap/prod/web: taking over field .data.e: conflict with "a \"b\" c" using v1`,
+	}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
+	}
+	web := release.Object{Version: "v1", Kind: "ConfigMap", Namespace: "prod", Name: "web"}
+	if diff := cmp.Diff([]release.TakenField{{Object: web, Path: ".data.a", Manager: "kubectl"}, {Object: web, Path: ".data.e", Manager: `a "b" c`}}, taken); diff != "" {
+		t.Errorf("taken (-want +got):\n%s", diff)
 	}
 }

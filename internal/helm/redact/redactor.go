@@ -82,6 +82,33 @@ func (r Redactor) Logs(all []release.ContainerLog) []release.ContainerLog {
 	return all
 }
 
+// Changes removes secrets from the images and field paths of changes: charts can put the value of a
+// Secret anywhere. The former images come from previous revisions, whose Secrets may have had other
+// values. If an image has a secret now, it may have had another one, which nothing names any more.
+func (r Redactor) Changes(all release.Changes, previous ...*helmrelease.Release) release.Changes {
+	var texts []string
+	if slices.ContainsFunc(all.Images, func(c release.ImageChange) bool { return c.From != "" }) {
+		for _, rls := range previous {
+			texts = append(texts, textsOf(rls)...)
+		}
+	}
+	former := replacerOf(texts)
+	for i := range all.Images {
+		c := &all.Images[i]
+		c.Container, c.From = r.Text(former.Replace(c.Container)), r.Text(former.Replace(c.From))
+		if to := r.Text(c.To); to != c.To {
+			c.To = to
+			if c.From != "" {
+				c.From = mask
+			}
+		}
+	}
+	for i := range all.Taken {
+		all.Taken[i].Path = r.Text(all.Taken[i].Path)
+	}
+	return all
+}
+
 // Size removes secrets from the names of files in a record size.
 func (r Redactor) Size(s *release.RecordSize) *release.RecordSize {
 	if s == nil {

@@ -11,7 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	helmrelease "helm.sh/helm/v3/pkg/release"
+
+	"github.com/pintle-dev/pintle/internal/release"
 )
 
 // TestDisguises: a secret is found in every form in which messages quote it.
@@ -66,4 +69,32 @@ func TestOwnSecrets(t *testing.T) {
 			t.Errorf("with %s: %s", value, got)
 		}
 	}
+}
+
+// TestChanges: images and paths have no values of Secrets, neither of this revision nor of previous
+// ones. Where an image has one now, the former image may have had another.
+func TestChanges(t *testing.T) {
+	t.Parallel()
+	r := New([]string{"given-secret"})
+	r.SetRevision(withSecret("newer-secret"))
+	images := func(pairs ...string) (all []release.ImageChange) {
+		for i := 0; i < len(pairs); i += 2 {
+			all = append(all, release.ImageChange{Container: "c", From: pairs[i], To: pairs[i+1]})
+		}
+		return all
+	}
+	got := r.Changes(release.Changes{
+		Images: images("a:1", "a:2", "older-secret/a", "a:2", "unknown-secret/a", "given-secret/a", "", "newer-secret/a", "newer-secret/a", ""),
+		Taken:  []release.TakenField{{Path: ".data.newer-secret"}},
+	}, withSecret("older-secret"))
+	want := release.Changes{
+		Images: images("a:1", "a:2", "***/a", "a:2", "***", "***/a", "", "***/a", "***/a", ""), Taken: []release.TakenField{{Path: ".data.***"}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
+	}
+}
+
+func withSecret(value string) *helmrelease.Release {
+	return &helmrelease.Release{Name: "app", Namespace: "prod", Manifest: "kind: Secret\nmetadata: {name: s}\nstringData: {p: " + value + "}\n"}
 }

@@ -72,6 +72,9 @@ func (d *Driver) SetAttempt(version int, a release.Attempt) error {
 		return err
 	}
 	known.kept.attempt = &a
+	if d.options.ApprovedBy != "" {
+		known.kept.approvedBy = d.options.ApprovedBy
+	}
 	return nil
 }
 

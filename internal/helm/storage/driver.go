@@ -82,7 +82,10 @@ func (d *Driver) stage(key string, rls *helmrelease.Release) (int, error) {
 	d.mu.Lock()
 	method := d.method
 	d.mu.Unlock()
-	s, err := d.secretStore.stage(key, rls, method, d.newAttempt(rls.Version))
+	s, err := d.secretStore.stage(key, rls, preserved{
+		unknownFields: applyMethodField(method), attempt: d.newAttempt(rls.Version), source: d.sourceRevision(),
+		approvedBy: d.options.ApprovedBy,
+	})
 	if err != nil {
 		return 0, err
 	}
@@ -90,6 +93,19 @@ func (d *Driver) stage(key string, rls *helmrelease.Release) (int, error) {
 	defer d.mu.Unlock()
 	d.staged = s
 	return s.size(), nil
+}
+
+// sourceRevision returns the revision of the source of a new revision. A rollback has read its target.
+func (d *Driver) sourceRevision() string {
+	if d.options.Attempt.RollbackTo == 0 {
+		return d.options.SourceRevision
+	}
+	d.secretStore.mu.Lock()
+	defer d.secretStore.mu.Unlock()
+	if target := d.stored[Key(d.release, d.options.Attempt.RollbackTo)]; target != nil {
+		return target.kept.source
+	}
+	return ""
 }
 
 // takeStaged returns the staged revision once; nil if another revision or none is staged.
@@ -278,7 +294,7 @@ func (d *Driver) StoreApplied() error {
 func (d *Driver) noteStored(rls *helmrelease.Release, w written) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.setState(rls.Version, writtenState{record: w.record, cached: cachedRevision{revision: toRevision(w.release, attemptOf(w.secret.Annotations)), method: w.method}})
+	d.setState(rls.Version, writtenState{record: w.record, cached: cachedRevision{revision: toRevision(w.release, w.secret.Annotations), method: w.method}})
 	if d.newest == nil || rls.Version >= d.newest.Version {
 		d.newest = rls
 	}

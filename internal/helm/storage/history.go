@@ -198,7 +198,7 @@ func readRelease(secret *corev1.Secret, recorded helmv2.Snapshots) (cachedRevisi
 	if err != nil {
 		return cachedRevision{}, nil, err
 	}
-	f := cachedRevision{revision: toRevision(rls, attemptOf(secret.Annotations)), method: body.ApplyMethod.String()}
+	f := cachedRevision{revision: toRevision(rls, secret.Annotations), method: body.ApplyMethod.String()}
 	if s := snapshotOf(rls.Name, rls.Namespace, rls.Version, recorded); s != nil {
 		f.reference, f.revision.HelmControllerDigest = referenceOf(s), referenceDigest(body, s)
 	}
@@ -215,10 +215,11 @@ func snapshotOf(name, namespace string, version int, recorded helmv2.Snapshots) 
 	return nil
 }
 
-// toRevision converts a release of Helm and the attempt in its record, which may be nil, to a
+// toRevision converts a release of Helm and the annotations of its record, which may be nil, to a
 // release.Revision without ReferenceDigest. All other packages use the result. Only a revision whose
 // action goes on or has ended early has an attempt.
-func toRevision(rls *helmrelease.Release, attempt *release.Attempt) release.Revision {
+func toRevision(rls *helmrelease.Release, annotations map[string]string) release.Revision {
+	attempt := attemptOf(annotations)
 	rev := release.Revision{
 		Name: rls.Name, Namespace: rls.Namespace, Version: rls.Version,
 		Owner:        owner(rls.Labels, rls.Version),
@@ -236,6 +237,7 @@ func toRevision(rls *helmrelease.Release, attempt *release.Attempt) release.Revi
 		Modified:     modified(rls.Labels),
 
 		InstallHooksLeft: installHooksLeft(rls),
+		SourceRevision:   annotations[helmv2.AnnotationSourceRevision],
 	}
 	if i := rls.Info; i != nil {
 		rev.Status = helmv2.ReleaseStatus(i.Status)

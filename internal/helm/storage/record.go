@@ -267,15 +267,3 @@ func attemptOf(annotations map[string]string) *release.Attempt {
 	}
 	return &a
 }
-
-// annotationsOf returns the annotations of the record of an attempt; nil if there is none.
-func annotationsOf(a *release.Attempt) (map[string]string, error) {
-	if a == nil {
-		return nil, nil //nolint:nilnil // there is no attempt
-	}
-	text, err := json.Marshal(a)
-	if err != nil {
-		return nil, err
-	}
-	return map[string]string{helmv2.AnnotationAttempt: string(text)}, nil
-}

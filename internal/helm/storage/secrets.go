@@ -291,7 +291,7 @@ func (s *secretStore) label(key string, more map[string]string) (record, error) 
 	}
 	want := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: key, Labels: maps.Clone(known.record.Labels), ResourceVersion: known.record.ResourceVersion}}
 	maps.Copy(want.Labels, more)
-	if want.Annotations, err = annotationsOf(known.kept.attempt); err != nil {
+	if want.Annotations, err = known.kept.annotations(); err != nil {
 		return record{}, err
 	}
 	rec, err := conditional(s.ctx, s.api, want, func() (record, error) { return s.api.merge(s.ctx, key, patch) })
@@ -327,8 +327,7 @@ func (s *secretStore) read(key string) (*stored, error) {
 	rls.Labels = ownLabels(secret.Labels)
 	rec, _ := recordOf(secret)
 	s.stored[key] = &stored{
-		record: rec, full: rls, kept: preserved{unknownFields: fields, created: secret.Labels[labelCreated], attempt: attemptOf(secret.Annotations)},
-		data: secret.Data[dataKey], raw: raw,
+		record: rec, full: rls, kept: preservedOf(secret, fields), data: secret.Data[dataKey], raw: raw,
 	}
 	return s.stored[key], nil
 }

@@ -49,6 +49,11 @@ type Options struct {
 	// Attempt describes the action that creates revisions or works on one. Its ID and Run are set
 	// by the driver. Without an action, records get no attempt.
 	Attempt release.Attempt
+	// SourceRevision is the revision of the source of new revisions; empty if unknown. A rollback
+	// copies that of its target instead.
+	SourceRevision string
+	// ApprovedBy is who approved the plan of the action; empty if there is none.
+	ApprovedBy string
 	// FailureLabel returns the label of a revision whose action is interrupted or superseded
 	// now, and the empty string for every other failure.
 	FailureLabel func() string

@@ -4,6 +4,7 @@
 package storage
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
@@ -15,6 +16,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/pintle-dev/pintle/api/v1alpha1"
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -122,6 +125,38 @@ type preserved struct {
 	created string
 	// attempt is the attempt in the annotation of the record; nil if there is none.
 	attempt *release.Attempt
+	// source is the revision of the source in the annotation of the record; empty if there is none.
+	source string
+	// approvedBy is who approved the plan of the action; empty if there was none.
+	approvedBy string
+}
+
+// preservedOf returns the content of a Secret that Helm's release does not have.
+func preservedOf(secret *corev1.Secret, fields unknownFields) preserved {
+	return preserved{
+		unknownFields: fields, created: secret.Labels[labelCreated],
+		attempt: attemptOf(secret.Annotations), source: secret.Annotations[helmv2.AnnotationSourceRevision],
+		approvedBy: secret.Annotations[v1alpha1.AnnotationApprovedBy],
+	}
+}
+
+// annotations returns the annotations of the record; nil if there are none.
+func (p preserved) annotations() (map[string]string, error) {
+	var all map[string]string
+	if p.attempt != nil {
+		text, err := json.Marshal(p.attempt)
+		if err != nil {
+			return nil, err
+		}
+		all = map[string]string{helmv2.AnnotationAttempt: string(text)}
+	}
+	if p.source != "" {
+		all = withLabel(all, helmv2.AnnotationSourceRevision, p.source)
+	}
+	if p.approvedBy != "" {
+		all = withLabel(all, v1alpha1.AnnotationApprovedBy, p.approvedBy)
+	}
+	return all, nil
 }
 
 // detached returns a copy of a release that Helm may change. Helm writes into info, hooks and
@@ -162,11 +197,11 @@ type staged struct {
 // size returns the number of bytes of the record in its Secret.
 func (s *staged) size() int { return len(s.written.secret.Data[dataKey]) }
 
-// stage compresses a new revision with the given apply method and attempt.
-func (s *secretStore) stage(key string, rls *helmrelease.Release, method string, attempt *release.Attempt) (*staged, error) {
+// stage compresses a new revision, whose record has the given content besides.
+func (s *secretStore) stage(key string, rls *helmrelease.Release, k preserved) (*staged, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k := preserved{created: s.seconds(), unknownFields: applyMethodField(method), attempt: attempt}
+	k.created = s.seconds()
 	w, err := s.secret(key, rls, &stored{kept: k})
 	return &staged{release: rls, written: w, kept: k}, err
 }
@@ -216,7 +251,7 @@ func (s *secretStore) secret(key string, rls *helmrelease.Release, known *stored
 	if err != nil {
 		return failed(err)
 	}
-	annotations, err := annotationsOf(known.kept.attempt)
+	annotations, err := known.kept.annotations()
 	if err != nil {
 		return failed(err)
 	}

@@ -1,14 +1,15 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package apply
+// Package managedfields migrates the managed fields of objects between the two methods in which Helm
+// applies them.
+package managedfields
 
 import (
 	"encoding/json"
 	"fmt"
 	"slices"
 
-	"helm.sh/helm/v3/pkg/kube"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,52 +20,41 @@ import (
 	"k8s.io/client-go/util/csaupgrade"
 	"k8s.io/client-go/util/retry"
 
-	"github.com/pintle-dev/pintle/internal/helm/wait"
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
-// helmManager is the field manager of Helm's command line.
-const helmManager = "helm"
+// manager is the name under which Pintle writes objects.
+const manager = helmv2.FieldManager
+
+// HelmManager is the field manager of Helm's command line.
+const HelmManager = "helm"
 
 // byClient reports whether an entry is of client-side apply by Pintle or the helm command. Other
 // tools keep their fields.
 func byClient(e metav1.ManagedFieldsEntry) bool {
 	return e.Operation == metav1.ManagedFieldsOperationUpdate && e.Subresource == "" &&
-		(e.Manager == fieldManager || e.Manager == helmManager)
+		(e.Manager == manager || e.Manager == HelmManager)
 }
 
 // byServer reports whether an entry is of server-side apply by Pintle.
 func byServer(e metav1.ManagedFieldsEntry) bool {
-	return e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == "" && e.Manager == fieldManager
+	return e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == "" && e.Manager == manager
 }
 
-// hasClientSideFields reports whether client-side apply owns fields of an object.
-func hasClientSideFields(object runtime.Object) bool {
+// HasClientSide reports whether client-side apply owns fields of an object.
+func HasClientSide(object runtime.Object) bool {
 	accessor, err := meta.Accessor(object)
 	return err == nil && slices.ContainsFunc(accessor.GetManagedFields(), byClient)
 }
 
-// migrateToClient moves the fields that server-side apply owns to client-side apply.
-func migrateToClient(original, target kube.ResourceList) error {
-	existing := target.Intersect(original)
-	for i, err := range each(existing, func(_ int, info *resource.Info) error {
-		_, err := migrate(info, false)
-		return err
-	}) {
-		if err != nil {
-			return fmt.Errorf("%s: %w", wait.ObjectName(existing[i]), err)
-		}
-	}
-	return nil
-}
-
-// migrate changes the managed fields of an object in the cluster for the other apply method. It
+// Migrate changes the managed fields of an object in the cluster for the other apply method. It
 // reports whether there was anything to change.
 //
 // Towards the server, the entries of client-side apply become an entry of server-side apply.
 // Without that, fields that the chart drops would stay. Away from the server, the entry of
 // server-side apply becomes one of an update. Otherwise it would own fields that are not applied
 // any more.
-func migrate(info *resource.Info, toServer bool) (did bool, err error) {
+func Migrate(info *resource.Info, toServer bool) (did bool, err error) {
 	helper := resource.NewHelper(info.Client, info.Mapping)
 	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		live, err := helper.Get(info.Namespace, info.Name)
@@ -79,7 +69,7 @@ func migrate(info *resource.Info, toServer bool) (did bool, err error) {
 			return err
 		}
 		did = true
-		_, err = helper.Patch(info.Namespace, info.Name, types.JSONPatchType, patch, &metav1.PatchOptions{FieldManager: fieldManager})
+		_, err = helper.Patch(info.Namespace, info.Name, types.JSONPatchType, patch, &metav1.PatchOptions{FieldManager: manager})
 		return err
 	})
 	if err != nil {
@@ -91,10 +81,10 @@ func migrate(info *resource.Info, toServer bool) (did bool, err error) {
 // managedFieldsPatch returns the patch that migrates an object, nil if it needs none.
 func managedFieldsPatch(live runtime.Object, toServer bool) ([]byte, error) {
 	if toServer {
-		if !hasClientSideFields(live) {
+		if !HasClientSide(live) {
 			return nil, nil
 		}
-		return csaupgrade.UpgradeManagedFieldsPatch(live, sets.New(fieldManager, helmManager), fieldManager)
+		return csaupgrade.UpgradeManagedFieldsPatch(live, sets.New(manager, HelmManager), manager)
 	}
 	object, err := meta.Accessor(live)
 	if err != nil {
@@ -110,7 +100,7 @@ func managedFieldsPatch(live runtime.Object, toServer bool) ([]byte, error) {
 	// There can be only one entry of an update, and client-side apply ignores the owners of
 	// fields, so the former entry is dropped.
 	fields = slices.DeleteFunc(slices.Clone(fields), func(e metav1.ManagedFieldsEntry) bool {
-		return byServer(e) || e.Manager == fieldManager && byClient(e) && e.APIVersion == entry.APIVersion
+		return byServer(e) || e.Manager == manager && byClient(e) && e.APIVersion == entry.APIVersion
 	})
 	fields = append(fields, entry)
 	// Managed fields are replaced as a whole. The resourceVersion prevents the patch of an object

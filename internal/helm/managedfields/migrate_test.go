@@ -1,7 +1,7 @@
 // Copyright 2026 The Pintle Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package apply
+package managedfields
 
 import (
 	"strings"
@@ -13,9 +13,9 @@ import (
 
 func TestManagedFieldsPatch(t *testing.T) {
 	t.Parallel()
-	entry := func(manager string, operation metav1.ManagedFieldsOperationType, subresource, fields string) metav1.ManagedFieldsEntry {
+	entry := func(name string, operation metav1.ManagedFieldsOperationType, subresource, fields string) metav1.ManagedFieldsEntry {
 		return metav1.ManagedFieldsEntry{
-			Manager: manager, Operation: operation, Subresource: subresource, APIVersion: "v1", FieldsType: "FieldsV1",
+			Manager: name, Operation: operation, Subresource: subresource, APIVersion: "v1", FieldsType: "FieldsV1",
 			FieldsV1: metav1.NewFieldsV1(fields),
 		}
 	}
@@ -28,14 +28,14 @@ func TestManagedFieldsPatch(t *testing.T) {
 		want     []string // parts of the patch; none means no patch
 		not      string
 	}{
-		"ToServer":  {"our updates become our apply", []metav1.ManagedFieldsEntry{entry(fieldManager, update, "", a)}, true, []string{`"operation":"Apply"`, `"f:a"`, `"7"`}, `"Update"`},
+		"ToServer":  {"our updates become our apply", []metav1.ManagedFieldsEntry{entry(manager, update, "", a)}, true, []string{`"operation":"Apply"`, `"f:a"`, `"7"`}, `"Update"`},
 		"Helm":      {"so do those of a person's Helm", []metav1.ManagedFieldsEntry{entry("helm", update, "", a)}, true, []string{`"manager":"helm-controller"`}, `"manager":"helm"`},
 		"Others":    {"other tools keep theirs", []metav1.ManagedFieldsEntry{entry("kubectl-client-side-apply", update, "", a)}, true, nil, ""},
-		"Status":    {"and so does what writes a subresource", []metav1.ManagedFieldsEntry{entry(fieldManager, update, "status", a)}, true, nil, ""},
-		"IsApplied": {"nothing is to be done", []metav1.ManagedFieldsEntry{entry(fieldManager, apply, "", a)}, true, nil, ""},
-		"ToClient":  {"our apply becomes our update", []metav1.ManagedFieldsEntry{entry(fieldManager, apply, "", a), entry("x", apply, "", b)}, false, []string{`"operation":"Update"`, `"manager":"x","operation":"Apply"`, `"f:a"`}, ""},
-		"IsUpdated": {"nothing is to be done", []metav1.ManagedFieldsEntry{entry(fieldManager, update, "", a)}, false, nil, ""},
-		"Both":      {"there can be one entry only", []metav1.ManagedFieldsEntry{entry(fieldManager, apply, "", a), entry(fieldManager, update, "", b)}, false, []string{`"f:a"`}, `"f:b"`},
+		"Status":    {"and so does what writes a subresource", []metav1.ManagedFieldsEntry{entry(manager, update, "status", a)}, true, nil, ""},
+		"IsApplied": {"nothing is to be done", []metav1.ManagedFieldsEntry{entry(manager, apply, "", a)}, true, nil, ""},
+		"ToClient":  {"our apply becomes our update", []metav1.ManagedFieldsEntry{entry(manager, apply, "", a), entry("x", apply, "", b)}, false, []string{`"operation":"Update"`, `"manager":"x","operation":"Apply"`, `"f:a"`}, ""},
+		"IsUpdated": {"nothing is to be done", []metav1.ManagedFieldsEntry{entry(manager, update, "", a)}, false, nil, ""},
+		"Both":      {"there can be one entry only", []metav1.ManagedFieldsEntry{entry(manager, apply, "", a), entry(manager, update, "", b)}, false, []string{`"f:a"`}, `"f:b"`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

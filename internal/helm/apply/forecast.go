@@ -1,0 +1,367 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	helmchart "helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/kube"
+	helmrelease "helm.sh/helm/v3/pkg/release"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/resource"
+
+	"github.com/pintle-dev/pintle/internal/bounded"
+	"github.com/pintle-dev/pintle/internal/helm/wait"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// Forecast computes what an action would do to objects. It writes nothing.
+type Forecast struct {
+	*Client
+
+	// Method defines how the action applies objects.
+	Method Method
+	// Strict makes unknown fields of client-side apply an error.
+	Strict bool
+	// TakeOwnership adopts objects without an owner.
+	TakeOwnership bool
+	// NewNamespace is the namespace that the action creates; empty if it creates none.
+	NewNamespace string
+	// Redact removes secrets from a text.
+	Redact func(text string) string
+
+	expectations *expectations
+	// old is the release that is uninstalled before the objects are applied; nil if there is none.
+	// deleted are its objects.
+	old     *release.Target
+	deleted map[objectKey]bool
+}
+
+// State is an object in the cluster, and what an action would do to it.
+type State struct {
+	Info *resource.Info
+	// Live is nil if the object does not exist, or could not be read.
+	Live *unstructured.Unstructured
+	// Exists is true if the object exists.
+	Exists bool
+	// Answer is the answer to the dry run of the request that would apply the object; nil if there is
+	// none.
+	Answer *unstructured.Unstructured
+	// Refused states why the object would not be applied, and Unknown why there is no answer.
+	Refused, Unknown string
+}
+
+// Parse returns the objects of the manifest of a new revision. Unserved are those whose kinds the
+// API server will serve because of CRDs, and does not serve yet.
+func (f *Forecast) Parse(manifest string, crds kube.ResourceList) (list kube.ResourceList, unserved []release.Object, err error) {
+	f.expectations = newExpectations()
+	for _, info := range crds {
+		f.expectations.ship(info.Object)
+	}
+	if len(f.expectations.shipped) > 0 {
+		if manifest, unserved, err = f.withoutUnserved(manifest); err != nil {
+			return nil, nil, err
+		}
+	}
+	if list, err = f.builder.parse(strings.NewReader(manifest), wanted); err != nil {
+		return nil, nil, fmt.Errorf("unable to build kubernetes objects from release manifest: %w", err)
+	}
+	for _, info := range list {
+		f.expectations.ship(info.Object)
+	}
+	return list, unserved, nil
+}
+
+// withoutUnserved returns a manifest without the objects of kinds that the API server does not serve
+// yet, and these objects.
+func (f *Forecast) withoutUnserved(manifest string) (rest string, unserved []release.Object, err error) {
+	mapper, err := f.builder.getter.ToRESTMapper()
+	if err != nil {
+		return "", nil, err
+	}
+	var kept []string
+	for _, text := range inOrder(manifest) {
+		object := &unstructured.Unstructured{}
+		if err := bounded.Manifest().Unmarshal([]byte(text), &object.Object); err != nil || !f.expectations.shipped[object.GroupVersionKind().GroupKind()] {
+			kept = append(kept, text)
+			continue
+		}
+		gvk := object.GroupVersionKind()
+		if _, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version); err == nil {
+			kept = append(kept, text)
+			continue
+		} else if !meta.IsNoMatchError(err) {
+			return "", nil, err
+		}
+		unserved = append(unserved, release.Object{
+			Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Namespace: object.GetNamespace(), Name: object.GetName(),
+		})
+	}
+	return strings.Join(kept, "\n---\n"), unserved, nil
+}
+
+// ParseStored returns the objects of the manifest of a stored revision.
+func (f *Forecast) ParseStored(manifest string) (kube.ResourceList, error) {
+	return f.builder.parse(strings.NewReader(manifest), stored)
+}
+
+// ParseCRDs returns the CRDs in the crds folders of a chart.
+func (f *Forecast) ParseCRDs(files []helmchart.CRD) (kube.ResourceList, error) {
+	var crds kube.ResourceList
+	for _, file := range files {
+		list, err := f.builder.parse(bytes.NewReader(file.File.Data), wanted)
+		if err != nil {
+			return nil, fmt.Errorf("CRDs in %s: %w", file.Filename, err)
+		}
+		crds = append(crds, list.Filter(func(info *resource.Info) bool { return info.Mapping.GroupVersionKind.Kind == CRDKind })...)
+	}
+	return crds, nil
+}
+
+// ExpectHooks adds the hooks that run for an event before the objects are applied.
+func (f *Forecast) ExpectHooks(hooks []*helmrelease.Hook, event helmrelease.HookEvent) {
+	f.expectations.expectHooks(hooks, event)
+}
+
+// Changes returns the objects of next that previous does not contain in the same form, each with the
+// object of previous; nil if there is none. The objects of both must be in the form in which Parse and
+// ParseStored returned them.
+func (f *Forecast) Changes(previous, next kube.ResourceList) (list kube.ResourceList, original map[*resource.Info]runtime.Object) {
+	align(previous, next)
+	list, original = changed(next, previous), map[*resource.Info]runtime.Object{}
+	for _, info := range list {
+		if was := previous.Get(info); was != nil {
+			original[info] = was.Object
+		}
+	}
+	return list, original
+}
+
+// Apply returns the states of objects of a new revision: one read and one dry run for each. Objects
+// are checked for other owners if original does not contain them, or if all is true. An error means
+// that a server did not decide.
+func (f *Forecast) Apply(list kube.ResourceList, original map[*resource.Info]runtime.Object, all bool) ([]State, error) {
+	return f.each(list, func(info *resource.Info) (State, error) {
+		setOwner(info, f.ownership.us.Name, f.ownership.us.Namespace)
+		was := original[info]
+		return f.apply(info, was, was == nil || all)
+	})
+}
+
+// CRDs returns the states of CRDs that are created and, if replaced is true, replaced. CRDs that are
+// not changed have no state.
+func (f *Forecast) CRDs(list kube.ResourceList, replaced bool) ([]State, error) {
+	states, err := f.each(list, func(info *resource.Info) (State, error) {
+		if !replaced {
+			live, err := readMetadata(f.ctx, info)
+			if err != nil || live != nil {
+				return State{}, err
+			}
+		}
+		return f.apply(info, nil, false)
+	})
+	return slices.DeleteFunc(states, func(s State) bool { return s.Info == nil }), err
+}
+
+// each calls do for every object, several at a time.
+func (f *Forecast) each(list kube.ResourceList, do func(info *resource.Info) (State, error)) ([]State, error) {
+	states := make([]State, len(list))
+	errs := each(list, func(i int, info *resource.Info) (err error) {
+		if err := f.ctx.Err(); err != nil {
+			return err
+		}
+		states[i], err = do(info)
+		if err != nil {
+			return fmt.Errorf("%s: %w", wait.ObjectName(info), err)
+		}
+		return nil
+	})
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return states, nil
+}
+
+// maxRaces is how often an object is read and applied again that another client has created, changed
+// or deleted in between.
+const maxRaces = 3
+
+func (f *Forecast) apply(info *resource.Info, original runtime.Object, checkOwner bool) (s State, err error) {
+	for range maxRaces {
+		if s, err = f.try(info, original, checkOwner); !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
+			return s, err
+		}
+	}
+	return s, err
+}
+
+// try returns the state of one object. It is an error if the server did not decide, or if another
+// client was faster.
+func (f *Forecast) try(info *resource.Info, original runtime.Object, checkOwner bool) (State, error) {
+	s := State{Info: info}
+	if info.Name == "" || f.NewNamespace != "" && info.Namespace == f.NewNamespace {
+		return s, nil
+	}
+	live, err := resource.NewHelper(info.Client, info.Mapping).Get(info.Namespace, info.Name)
+	switch {
+	case apierrors.IsNotFound(err):
+		live = nil
+	case err != nil && undecided(err):
+		return s, err
+	case err != nil:
+		s.Unknown = "it cannot be read: " + err.Error()
+		return s, nil
+	default:
+		s.Exists = true
+		s.Live, _ = live.(*unstructured.Unstructured)
+	}
+	if f.deleted[keyOf(info)] {
+		s.Exists, s.Live = false, nil
+		return s, f.decide(&s, createDryRun(info))
+	}
+	if live != nil && checkOwner {
+		if s.Refused = f.owned(info, live); s.Refused != "" {
+			return s, nil
+		}
+	}
+	ships := f.expectations != nil && f.expectations.shipped[info.Mapping.GroupVersionKind.GroupKind()]
+	if ships && live == nil {
+		return s, nil
+	}
+	s.Answer, err = f.dryRuns.answer(info, original, live, f.Method, f.Strict)
+	if live != nil && apierrors.IsNotFound(err) {
+		return s, apierrors.NewConflict(info.Mapping.Resource.GroupResource(), info.Name, err)
+	}
+	if err = f.decide(&s, err); err == nil && ships && s.Refused != "" {
+		// The CRD may allow the object when the action has applied it.
+		s.Refused, s.Unknown = "", s.Refused
+	}
+	return s, err
+}
+
+// owned returns why the action would not take a live object; empty if it would.
+func (f *Forecast) owned(info *resource.Info, live runtime.Object) string {
+	found := f.ownership.find(info, live)
+	if f.old != nil && found.metadata.Name == f.old.Name && found.metadata.Namespace == f.old.Namespace {
+		// The uninstall keeps the object, which has no owner then.
+		found.ownership = release.OwnershipOrphan
+	}
+	switch found.ownership {
+	case release.OwnershipOwned:
+		return f.ownership.describeConflict(info, found)
+	case release.OwnershipOrphan:
+		if !f.TakeOwnership {
+			return "it exists, does not belong to the release, and disableTakeOwnership is set"
+		}
+	case release.OwnershipFree, release.OwnershipOurs:
+	}
+	return ""
+}
+
+// decide sets the state of an object by the error of its dry run.
+func (f *Forecast) decide(s *State, err error) error {
+	e := f.expectations
+	if e == nil {
+		e = newExpectations()
+	}
+	switch {
+	case err == nil:
+	case f.deleted[keyOf(s.Info)] && apierrors.IsAlreadyExists(err):
+		// The API server has validated the object before.
+	case undecided(err):
+		return err
+	case f.old != nil && endsWithOld(s.Info, err), !e.block(s.Info, err):
+		s.Unknown = err.Error()
+	default:
+		s.Refused = err.Error()
+	}
+	return nil
+}
+
+// Pruned returns the objects of previous, and of failed revisions, that an upgrade to next would
+// delete. Kept describes those that exist and stay.
+func (f *Forecast) Pruned(previous, next kube.ResourceList) (deleted kube.ResourceList, kept []string, err error) {
+	leftovers := f.Leftovers.find(previous, next)
+	list := excluding(previous, leftovers).Difference(next)
+	why := make([]string, len(list))
+	for i, err := range each(list, func(i int, info *resource.Info) (err error) {
+		why[i], err = f.deletion.whyKept(info)
+		return err
+	}) {
+		switch {
+		case err == nil && why[i] == "":
+			deleted.Append(list[i])
+		case err == nil:
+			kept = append(kept, wait.ObjectName(list[i])+" is not deleted: "+why[i])
+		case !apierrors.IsNotFound(err) && !errors.Is(err, errGone):
+			if undecided(err) {
+				return nil, nil, fmt.Errorf("%s: %w", wait.ObjectName(list[i]), err)
+			}
+			kept = append(kept, fmt.Sprintf("%s is not deleted: %s", wait.ObjectName(list[i]), err))
+		}
+	}
+	for i, live := range f.Leftovers.readAll(leftovers) {
+		o := leftovers[i]
+		if live.err != nil && !errors.Is(live.err, errGone) && undecided(live.err) {
+			return nil, nil, fmt.Errorf("%s: %w", wait.ObjectName(o.info), live.err)
+		}
+		if live.object != nil && o.describe(live.object).WhyKept(f.ownership.us) == "" {
+			deleted.Append(o.info)
+		}
+	}
+	return deleted, kept, nil
+}
+
+// Uninstalled returns the objects that the uninstall of a release would delete: those of the newest
+// revision and of failed ones that exist. Kept describes those that stay.
+func (f *Forecast) Uninstalled(manifest string) (deleted kube.ResourceList, kept []string, err error) {
+	f.Leftovers.BeforeUninstall()
+	list, err := f.ParseStored(manifest)
+	if err != nil {
+		return nil, nil, fmt.Errorf("unable to build kubernetes objects for delete: %w", err)
+	}
+	list = list.Filter(func(info *resource.Info) bool {
+		// Helm decides by the manifest, not by the live object.
+		if keeps(info.Object) {
+			kept = append(kept, fmt.Sprintf("%s is kept, as its annotation %s asks", wait.ObjectName(info), kube.ResourcePolicyAnno))
+			return false
+		}
+		return true
+	})
+	list = f.Leftovers.uninstall(manifest, list)
+	exists := make([]bool, len(list))
+	for i, err := range each(list, func(i int, info *resource.Info) error {
+		live := f.Leftovers.readAll([]*leftover{{info: info}})[0]
+		exists[i] = live.object != nil
+		return live.err
+	}) {
+		switch {
+		case err == nil, errors.Is(err, errGone), apierrors.IsNotFound(err):
+		case undecided(err):
+			return nil, nil, fmt.Errorf("%s: %w", wait.ObjectName(list[i]), err)
+		default:
+			// The deletion is tried.
+			exists[i] = true
+		}
+		if exists[i] {
+			deleted.Append(list[i])
+		}
+	}
+	return deleted, kept, nil
+}
+
+// After sets the release that is uninstalled before, and its objects.
+func (f *Forecast) After(old release.Target, deleted kube.ResourceList) {
+	f.old, f.deleted = &old, keysOf(deleted)
+}

@@ -1,0 +1,484 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/go-logr/logr"
+	helmchart "helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/kube"
+	helmrelease "helm.sh/helm/v3/pkg/release"
+	helmstorage "helm.sh/helm/v3/pkg/storage"
+	"helm.sh/helm/v3/pkg/storage/driver"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/pintle-dev/pintle/api/v1alpha1"
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/helm/apply"
+	"github.com/pintle-dev/pintle/internal/helm/planning"
+	"github.com/pintle-dev/pintle/internal/helm/preview"
+	"github.com/pintle-dev/pintle/internal/helm/redact"
+	"github.com/pintle-dev/pintle/internal/plan"
+	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/render/remote"
+)
+
+// PlanRequest is the input of a plan besides its job.
+type PlanRequest struct {
+	// Action is Install, Upgrade, Uninstall or Reinstall. The action of the job is an Install or
+	// Upgrade for the first two, and an Uninstall for the others.
+	Action v1alpha1.PlanAction
+	// Inputs is the digest of the inputs, which is part of the digest of the plan.
+	Inputs string
+	// Layers are the layers of the values, the one with the lowest precedence first.
+	Layers []plan.Layer
+}
+
+// Plan returns the changes that a job would make, and stores the rendered text in a Secret, which a
+// job with the digest of the plan applies. It writes no object and no release record.
+//
+// An error means that there is no plan: a server did not decide, or the chart cannot be rendered.
+func (r *Runner) Plan(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, q PlanRequest) (plan.Plan, error) {
+	p := &planner{Runner: r, getter: getter, job: job, request: q, redact: redact.New(job.Secrets), former: redact.New(nil)}
+	found, err := p.plan(ctx)
+	return found, p.redact.Error(redact.OneLine(err))
+}
+
+// DeletePlan deletes the stored text of the plan of a release. A plan that does not exist is no error.
+// The target is the desired one of the HelmRelease.
+func (r *Runner) DeletePlan(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target) error {
+	store, err := planning.Open(getter, target)
+	if err != nil {
+		return err
+	}
+	return store.Delete(ctx)
+}
+
+// planner computes one plan.
+type planner struct {
+	*Runner
+
+	getter  genericclioptions.RESTClientGetter
+	job     Job
+	request PlanRequest
+	// redact removes the secrets of the job and of the new revision, former those of the base revision.
+	redact, former redact.Redactor
+	facts          plan.Facts
+	content        planning.Content
+}
+
+// plan is Plan without redaction of the error. A panic of Helm is an error.
+func (p *planner) plan(ctx context.Context) (found plan.Plan, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("computing the plan panicked: %v", cause)
+			logr.FromContextOrDiscard(ctx).Error(p.redact.Error(err), "Helm panicked", "stack", string(debug.Stack()))
+		}
+	}()
+	action := p.request.Action
+	p.facts = plan.Facts{Identity: plan.Identity{Inputs: p.request.Inputs}, Action: action, Redact: p.text}
+	p.content = planning.Content{Action: action, Inputs: p.request.Inputs}
+	var before *removal
+	if removes(action) {
+		if before, err = p.remove(ctx); err != nil {
+			return plan.Plan{}, err
+		}
+	}
+	if action != v1alpha1.PlanUninstall {
+		if err := p.create(ctx, before); err != nil {
+			return plan.Plan{}, err
+		}
+	}
+	p.content.Base, p.content.Changes = p.facts.Base, plan.ChangesDigest(p.facts.Changes, p.facts.CRDs)
+	p.facts.Text = p.content.Text.Digest()
+	store, err := planning.Open(p.getter, p.job.planTarget())
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	if err := store.Write(ctx, p.job.Desired.UID, &p.content); err != nil {
+		return plan.Plan{}, err
+	}
+	return plan.Build(p.facts), nil
+}
+
+// text returns a text without secrets.
+func (p *planner) text(s string) string { return p.former.Text(p.redact.Text(s)) }
+
+// set sets the changes of the plan.
+func (p *planner) set(c *planning.Changes) {
+	f := &p.facts
+	f.Changes, f.CRDs, f.Unchanged, f.Images, f.Warnings = c.Objects, c.CRDs, c.Unchanged, c.Images, c.Warnings
+}
+
+// remove computes the changes of the uninstall.
+func (p *planner) remove(ctx context.Context) (*removal, error) {
+	run, err := p.prepare(ctx, p.getter, p.job, p.redact)
+	if err != nil {
+		return nil, err
+	}
+	defer run.client.Close()
+	before, err := run.removal()
+	if err != nil || before.release == nil {
+		return before, err
+	}
+	p.former.SetRevision(before.release)
+	p.set(before.changes)
+	p.facts.From, p.facts.Base = revisionOf(before.release), before.release.Version
+	if !p.job.Spec.GetUninstall().DisableHooks {
+		p.facts.Hooks = planning.HooksOf(before.release.Hooks, helmrelease.HookPreDelete, helmrelease.HookPostDelete)
+	}
+	return before, nil
+}
+
+// create renders the chart and computes the changes of the install or upgrade.
+func (p *planner) create(ctx context.Context, before *removal) error {
+	run, err := p.prepare(ctx, p.getter, p.job.creating(), p.redact)
+	if err != nil {
+		return err
+	}
+	defer run.client.Close()
+	c := run.creationOf(ctx)
+	if err := c.readBase(before); err != nil {
+		return err
+	}
+	p.content.Text, err = c.renderPlan(ctx)
+	if err != nil {
+		return err
+	}
+	if c.base != nil {
+		p.former.SetRevision(c.base)
+	}
+	found, err := c.forecast(ctx, p.content.Text, before, p.text)
+	if err != nil {
+		return err
+	}
+	p.set(found)
+	if before == nil {
+		p.facts.From, p.facts.Base = revisionOf(c.base), c.gate.Newest
+	}
+	text := p.content.Text
+	p.facts.To = &v1alpha1.PlanRevision{
+		Chart: run.job.Desired.Chart.Name + "@" + run.job.Desired.Chart.Version, AppVersion: text.Metadata.AppVersion, Source: run.job.Desired.SourceRevision,
+	}
+	if c.hooks {
+		p.facts.Hooks = append(p.facts.Hooks, planning.HooksOf(text.Hooks, c.event, c.after())...)
+	}
+	p.facts.Values, err = changedValues(cmp.Or(c.base, before.of()), text, p.request.Layers)
+	return err
+}
+
+// removes reports whether an action uninstalls a release.
+func removes(a v1alpha1.PlanAction) bool {
+	return a == v1alpha1.PlanUninstall || a == v1alpha1.PlanReinstall
+}
+
+// planTarget returns the target whose Secret has the plan. It is the same for all actions of a plan.
+func (j *Job) planTarget() release.Target { return cmp.Or(j.Desired.Target, j.target()) }
+
+// creating returns the job with the install that follows its uninstall, or the job itself.
+func (j Job) creating() Job {
+	if _, uninstalls := j.Action.(release.Uninstall); uninstalls {
+		j.Action = release.Install{Timeout: j.Desired.Policy.Install.Timeout}
+	}
+	return j
+}
+
+// creationOf returns the install or upgrade of the job, before its first step.
+func (r *run) creationOf(ctx context.Context) *creation {
+	if a, upgrades := r.job.Action.(release.Upgrade); upgrades {
+		return &creation{run: r, settings: r.upgrade(a)}
+	}
+	a, _ := r.job.Action.(release.Install)
+	return &creation{run: r, settings: r.install(ctx, a)}
+}
+
+// after returns the event of the hooks after the objects.
+func (c *creation) after() helmrelease.HookEvent {
+	if c.installs {
+		return helmrelease.HookPostInstall
+	}
+	return helmrelease.HookPostUpgrade
+}
+
+// readBase reads the history as Helm does, and sets the revision that Helm compares with. After an
+// uninstall there is none.
+func (c *creation) readBase(before *removal) error {
+	if err := c.store.ListLive(); err != nil {
+		return err
+	}
+	if before != nil {
+		return nil
+	}
+	_, err := c.config.Releases.Last(c.job.Desired.Target.Name)
+	if err == nil && !c.installs {
+		c.base, err = preservedRevision(c.config.Releases, c.job.Desired.Target.Name)
+	}
+	if errors.Is(err, driver.ErrReleaseNotFound) {
+		return nil
+	}
+	return err
+}
+
+// renderPlan renders the chart as the action would, as if its CRDs were served.
+func (c *creation) renderPlan(ctx context.Context) (*planning.Text, error) {
+	for _, step := range []func(context.Context) error{c.loadChart, c.preserveValues, c.readCRDs} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if c.crds != helmv2.CRDsSkip {
+		c.apis = servedBy(c.files.Files)
+	}
+	if err := c.discoverCapabilities(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.render(ctx); err != nil {
+		return nil, err
+	}
+	rls := c.revision(c.chart, c.rendered)
+	c.findings.addRevisions(rls)
+	rls.Version = c.gate.Newest + 1
+	size, err := c.store.Precheck(rls, methodName(nextMethod(c.store, c.mode, 0, c.gate.Newest, c.force).ServerSide))
+	if err != nil {
+		return nil, err
+	}
+	if err := c.checkSize(size); err != nil {
+		return nil, err
+	}
+	return planning.TextOf(c.rendered, c.chart.Values, c.files.Files), nil
+}
+
+// forecast returns what the install or upgrade would change.
+func (c *creation) forecast(ctx context.Context, text *planning.Text, before *removal, redact func(string) string) (*planning.Changes, error) {
+	namespace, err := c.newNamespace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	crdsServerSide, err := c.crdsServerSide(text)
+	if err != nil {
+		return nil, err
+	}
+	f := &apply.Forecast{
+		Client: c.client, Method: nextMethod(c.store, c.mode, 0, c.gate.Newest, c.force), Strict: c.validate, TakeOwnership: c.takeOwnership,
+		NewNamespace: namespace, Redact: redact,
+	}
+	creation := planning.Creation{
+		Text: text, Policy: c.crds, CRDsServerSide: crdsServerSide, Hooks: c.hooks, Event: c.event,
+		CheckAll: c.gate.Newest > 0 && !c.gate.Worked,
+	}
+	if c.base != nil {
+		creation.Base = c.base.Manifest
+	}
+	if before != nil && before.release != nil {
+		f.After(before.target, before.deleted)
+		creation.Uninstalled = before.changes
+	}
+	c.client.Leftovers.BeforeRevision(c.gate.Newest + 1)
+	return planning.Created(f, creation)
+}
+
+// crdsServerSide reports whether CRDs that exist are applied on the server.
+func (c *creation) crdsServerSide(text *planning.Text) (bool, error) {
+	if c.crds != helmv2.CRDsCreateReplace || len(text.CRDs) == 0 || c.gate.Newest == 0 && c.mode == helmv2.ServerSideApplyAuto {
+		return false, nil
+	}
+	return c.appliesServerSide()
+}
+
+// newNamespace returns the namespace that the install would create; empty if it would create none, or
+// the identity may not read it.
+func (c *creation) newNamespace(ctx context.Context) (string, error) {
+	if c.enter == nil {
+		return "", nil
+	}
+	clients, err := c.client.Factory.KubernetesClientSet()
+	if err != nil {
+		return "", err
+	}
+	name := c.job.Desired.Target.Namespace
+	_, err = clients.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return name, nil
+	case err != nil && !apierrors.IsForbidden(err):
+		return "", fmt.Errorf("read namespace %s: %w", name, err)
+	}
+	return "", nil
+}
+
+// removal is the uninstall of a release, as far as it is known before.
+type removal struct {
+	target release.Target
+	// release is the newest revision; nil if there is none.
+	release *helmrelease.Release
+	changes *planning.Changes
+	deleted kube.ResourceList
+}
+
+// of returns the newest revision of the release that is uninstalled; nil if there is none.
+func (r *removal) of() *helmrelease.Release {
+	if r == nil {
+		return nil
+	}
+	return r.release
+}
+
+// removal returns what the uninstall of the job would change. It reads past the gate, which would begin
+// or resume the attempt.
+func (r *run) removal() (*removal, error) {
+	found := &removal{target: r.job.target(), changes: &planning.Changes{}}
+	if err := r.store.ListLive(); err != nil {
+		return nil, err
+	}
+	last, err := helmstorage.Init(r.store).Last(found.target.Name)
+	if errors.Is(err, driver.ErrReleaseNotFound) || err == nil && last.Info.Status == helmrelease.StatusUninstalled {
+		return found, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	found.release = last
+	found.changes, found.deleted, err = planning.Uninstalled(&apply.Forecast{Client: r.client}, last.Manifest)
+	return found, err
+}
+
+// revisionOf returns the description of a stored revision; nil if there is none.
+func revisionOf(rls *helmrelease.Release) *v1alpha1.PlanRevision {
+	if rls == nil {
+		return nil
+	}
+	p := &v1alpha1.PlanRevision{Revision: int64(rls.Version)}
+	if rls.Chart != nil && rls.Chart.Metadata != nil {
+		p.Chart, p.AppVersion = rls.Chart.Metadata.Name+"@"+rls.Chart.Metadata.Version, rls.Chart.Metadata.AppVersion
+	}
+	return p
+}
+
+// changedValues returns the keys of values, defaults of the chart included, that differ between a
+// revision and a rendered chart.
+func changedValues(base *helmrelease.Release, text *planning.Text, layers []plan.Layer) ([]v1alpha1.PlanValue, error) {
+	var stored struct {
+		Values map[string]any `json:"values"`
+	}
+	if err := json.Unmarshal(text.Chart, &stored); err != nil {
+		return nil, fmt.Errorf("values of the chart: %w", err)
+	}
+	is, err := chartutil.CoalesceValues(&helmchart.Chart{Metadata: text.Metadata, Values: stored.Values}, preview.Clone(text.Values))
+	if err != nil {
+		return nil, fmt.Errorf("values of the chart: %w", err)
+	}
+	was := chartutil.Values{}
+	if base != nil && base.Chart != nil {
+		if was, err = chartutil.CoalesceValues(base.Chart, preview.Clone(base.Config)); err != nil {
+			return nil, fmt.Errorf("values of revision %d: %w", base.Version, err)
+		}
+	}
+	return plan.Values(was, is, layers), nil
+}
+
+// readPlan reads the approved plan of the job, whose text is applied in place of the rendered chart.
+func (c *creation) readPlan(ctx context.Context) error {
+	content, err := c.approved(ctx)
+	if err != nil {
+		return err
+	}
+	is := v1alpha1.PlanUpgrade
+	if c.installs {
+		is = v1alpha1.PlanInstall
+	}
+	if content.Text == nil || content.Action != is && !(content.Action == v1alpha1.PlanReinstall && c.installs) {
+		return fmt.Errorf("%w: it is about another action", release.ErrPlanVoid)
+	}
+	c.plan, c.rendered = content, content.Text.Rendered()
+	c.chart = remote.Chart{Name: c.job.Desired.Chart.Name, Version: c.job.Desired.Chart.Version, Values: content.Text.Values}
+	c.files = remote.CRDs{Files: content.Text.Files()}
+	return nil
+}
+
+// approved returns the approved plan of the job.
+func (r *run) approved(ctx context.Context) (*planning.Content, error) {
+	store, err := planning.Open(r.getter, r.job.planTarget())
+	if err != nil {
+		return nil, err
+	}
+	return store.Read(ctx, r.job.plan().Digest)
+}
+
+// checkPlan returns release.ErrPlanVoid if the action would change anything else than the approved
+// plan states. After the uninstall of a reinstall, only the text counts: the objects are gone.
+func (c *creation) checkPlan(ctx context.Context) error {
+	if c.plan.Action == v1alpha1.PlanReinstall {
+		return nil
+	}
+	if err := c.readBase(nil); err != nil {
+		return err
+	}
+	found, err := c.forecast(ctx, c.plan.Text, nil, nil)
+	if err != nil {
+		return err
+	}
+	return c.compare(c.plan, c.gate.Newest, found)
+}
+
+// checkUninstallPlan is checkPlan for an uninstall. An uninstall that has begun goes on.
+func (r *run) checkUninstallPlan(ctx context.Context, a release.Uninstall) error {
+	if a.Plan.Digest == "" {
+		return nil
+	}
+	before, err := r.removal()
+	if err != nil || before.release == nil {
+		return err
+	}
+	begun, err := r.store.AttemptOn(before.release.Version)
+	if err != nil || begun != nil && begun.Action == helmv2.ActionUninstall && begun.Plan == a.Plan.Digest {
+		return err
+	}
+	content, err := r.approved(ctx)
+	if err != nil {
+		return err
+	}
+	found := before.changes
+	switch content.Action {
+	case v1alpha1.PlanUninstall:
+	case v1alpha1.PlanReinstall:
+		if found, err = r.reinstalled(ctx, content.Text, before); err != nil {
+			return err
+		}
+	case v1alpha1.PlanInstall, v1alpha1.PlanUpgrade, v1alpha1.PlanRollback:
+		return fmt.Errorf("%w: it is about another action", release.ErrPlanVoid)
+	}
+	return r.compare(content, before.release.Version, found)
+}
+
+// reinstalled returns the changes of the uninstall of the job and of the install that follows.
+func (r *run) reinstalled(ctx context.Context, text *planning.Text, before *removal) (*planning.Changes, error) {
+	next, err := r.runner.prepare(ctx, r.getter, r.job.creating(), r.redact)
+	if err != nil {
+		return nil, err
+	}
+	defer next.client.Close()
+	c := next.creationOf(ctx)
+	if err := c.readBase(before); err != nil {
+		return nil, err
+	}
+	return c.forecast(ctx, text, before, nil)
+}
+
+// compare returns release.ErrPlanVoid if the changes, or the base revision, are not those of a plan.
+func (r *run) compare(p *planning.Content, base int, found *planning.Changes) error {
+	digest := plan.Digest(p.Inputs, base, p.Text.Digest(), plan.ChangesDigest(found.Objects, found.CRDs))
+	if digest != r.job.plan().Digest {
+		return release.ErrPlanVoid
+	}
+	return nil
+}

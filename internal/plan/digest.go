@@ -1,0 +1,83 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+
+	"github.com/pintle-dev/pintle/api/v1alpha1"
+)
+
+// Identity is the content that the digest of a plan covers.
+type Identity struct {
+	// Inputs is the digest of the inputs.
+	Inputs string
+	// Base is the number of the base revision; 0 if there is none.
+	Base int
+	// Text is the digest of the rendered text; see DigestOf.
+	Text string
+	// Changes are all changes, and CRDs those of the CRDs in the chart's crds folders.
+	Changes, CRDs []v1alpha1.PlanChange
+}
+
+// Digest returns the digest of a plan as sha256:<hex>. Of the changes, it covers the objects, the
+// kinds of change and the paths of fields, but no values and no texts of the API server.
+func (i Identity) Digest() string {
+	return Digest(i.Inputs, i.Base, i.Text, ChangesDigest(i.Changes, i.CRDs))
+}
+
+// Digest returns the digest of a plan with the given digest of its changes.
+func Digest(inputs string, base int, text, changes string) string {
+	return DigestOf(struct {
+		Inputs  string `json:"inputs"`
+		Base    int    `json:"base"`
+		Text    string `json:"text"`
+		Changes string `json:"changes"`
+	}{inputs, base, text, changes})
+}
+
+// ChangesDigest returns the digest of changes, which does not depend on their order.
+func ChangesDigest(changes, crds []v1alpha1.PlanChange) string {
+	return DigestOf([][]change{canonical(changes), canonical(crds)})
+}
+
+// change is the part of a change that the digest covers.
+type change struct {
+	APIVersion string              `json:"apiVersion"`
+	Kind       string              `json:"kind"`
+	Namespace  string              `json:"namespace"`
+	Name       string              `json:"name"`
+	Change     v1alpha1.ChangeKind `json:"change"`
+	Fields     []string            `json:"fields"`
+}
+
+func canonical(all []v1alpha1.PlanChange) []change {
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, compare)
+	list := make([]change, len(all))
+	for i, c := range all {
+		list[i] = change{APIVersion: c.APIVersion, Kind: c.Kind, Namespace: c.Namespace, Name: c.Name, Change: c.Change, Fields: []string{}}
+		for _, f := range c.Fields {
+			list[i].Fields = append(list[i].Fields, f.Path)
+		}
+		slices.Sort(list[i].Fields)
+		list[i].Fields = slices.Compact(list[i].Fields)
+	}
+	return list
+}
+
+// DigestOf returns the digest of a value as JSON, in which the members of objects are sorted or have
+// the order of their type.
+func DigestOf(v any) string {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		// Only values that cannot be JSON have an error: functions, channels, cycles, infinity.
+		panic(err)
+	}
+	sum := sha256.Sum256(raw)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
