@@ -113,21 +113,6 @@ func (j *Job) attempt() release.Attempt {
 	return release.Attempt{}
 }
 
-// plan returns the plan that the job carries out; zero if it has none.
-func (j *Job) plan() release.PlanRef {
-	switch a := j.Action.(type) {
-	case release.Install:
-		return a.Plan
-	case release.Upgrade:
-		return a.Plan
-	case release.Uninstall:
-		return a.Plan
-	case release.Test, release.Rollback, release.Unlock, release.Recheck, release.CorrectDrift,
-		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
-	}
-	return release.PlanRef{}
-}
-
 // storedManifests returns which manifests the action builds that are stored ones.
 func (j *Job) storedManifests() apply.StoredManifests {
 	switch j.Action.(type) {
@@ -241,7 +226,7 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 	}
 	var err error
 	run.store, err = r.storage.Open(ctx, getter, job.target(), storage.Options{
-		UID: job.Desired.UID, Attempt: job.attempt(), SourceRevision: job.Desired.SourceRevision, ApprovedBy: job.plan().ApprovedBy,
+		UID: job.Desired.UID, Attempt: job.attempt(), SourceRevision: job.Desired.SourceRevision, ApprovedBy: release.PlanOf(job.Action).ApprovedBy,
 		FailureLabel: job.failureLabel(ctx), Redact: redactor.Text, Stop: job.retrier.Stop,
 	})
 	if err != nil {

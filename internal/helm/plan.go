@@ -411,7 +411,7 @@ func (r *run) approved(ctx context.Context) (*planning.Content, error) {
 	if err != nil {
 		return nil, err
 	}
-	return store.Read(ctx, r.job.plan().Digest)
+	return store.Read(ctx, release.PlanOf(r.job.Action).Digest)
 }
 
 // checkPlan returns release.ErrPlanVoid if the action would change anything else than the approved
@@ -477,7 +477,7 @@ func (r *run) reinstalled(ctx context.Context, text *planning.Text, before *remo
 // compare returns release.ErrPlanVoid if the changes, or the base revision, are not those of a plan.
 func (r *run) compare(p *planning.Content, base int, found *planning.Changes) error {
 	digest := plan.Digest(p.Inputs, base, p.Text.Digest(), plan.ChangesDigest(found.Objects, found.CRDs))
-	if digest != r.job.plan().Digest {
+	if digest != release.PlanOf(r.job.Action).Digest {
 		return release.ErrPlanVoid
 	}
 	return nil

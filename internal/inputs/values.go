@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -14,6 +15,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/bounded"
+	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/values"
 )
@@ -131,6 +133,47 @@ func compose(refs []reference, inline map[string]any, read *documents) (map[stri
 		}
 	}
 	return composed, nil
+}
+
+// Layers returns the values of a HelmRelease by their origin, in the order of their precedence, for
+// users. It reads the objects of spec.valuesFrom again. Errors are *release.Blocked.
+func (r *Resolver) Layers(ctx context.Context, hr *helmv2.HelmRelease) ([]plan.Layer, error) {
+	refs, err := r.references(ctx, hr)
+	if err != nil {
+		return nil, err
+	}
+	var raw []byte
+	if hr.Spec.Values != nil {
+		raw = hr.Spec.Values.Raw
+	}
+	inline, err := values.Parse(raw)
+	if err != nil {
+		return nil, release.BlockedBy(helmv2.ReasonValuesError, err, "spec.values cannot be read")
+	}
+	var read documents
+	all := []plan.Layer{{Name: plan.LayerInline, Values: inline}}
+	for i, ref := range refs {
+		layer := plan.Layer{Name: ref.Kind + "/" + ref.Name}
+		if layer.Values, err = compose(refs[i:i+1], nil, &read); err != nil {
+			return nil, err
+		}
+		if ref.TargetPath == "" {
+			all = slices.Insert(all, len(all)-1-targeted(refs[:i]), layer)
+		} else {
+			all = append(all, layer)
+		}
+	}
+	return all, nil
+}
+
+// targeted returns the number of references with a target path.
+func targeted(refs []reference) (n int) {
+	for _, ref := range refs {
+		if ref.TargetPath != "" {
+			n++
+		}
+	}
+	return n
 }
 
 var (

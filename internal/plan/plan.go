@@ -80,7 +80,8 @@ func summary(all []v1alpha1.PlanChange, unchanged int) v1alpha1.PlanSummary {
 	return s
 }
 
-// sortChanges sorts changes: destructive ones first, then refused ones, then by kind and name.
+// sortChanges sorts changes: destructive ones first, then refused ones and
+// replacements, then by kind and name.
 func sortChanges(all []v1alpha1.PlanChange) {
 	rank := func(c v1alpha1.PlanChange) int {
 		switch {
@@ -88,8 +89,10 @@ func sortChanges(all []v1alpha1.PlanChange) {
 			return 0
 		case c.Change == v1alpha1.ChangeRefused:
 			return 1
+		case c.Change == v1alpha1.ChangeReplace:
+			return 2
 		}
-		return 2
+		return 3
 	}
 	slices.SortStableFunc(all, func(a, b v1alpha1.PlanChange) int {
 		return cmp.Or(rank(a)-rank(b), compare(a, b))

@@ -18,10 +18,13 @@ type Assessment struct {
 	Needs string
 }
 
-// Assess compares the changes of an action with the demands. changes are all changes, and are not
-// limited in number.
-func (d Demands) Assess(action v1alpha1.PlanAction, changes []v1alpha1.PlanChange) Assessment {
+// Assess compares the changes of an action with the demands. hidden is true if not all removals and
+// replacements are among the changes: any protected object may be among them then.
+func (d Demands) Assess(action v1alpha1.PlanAction, changes []v1alpha1.PlanChange, hidden bool) Assessment {
 	var a Assessment
+	if hidden {
+		a = d.assessHidden()
+	}
 	for _, p := range d.Protections {
 		for i := range changes {
 			c := &changes[i]
@@ -47,6 +50,18 @@ func (d Demands) Assess(action v1alpha1.PlanAction, changes []v1alpha1.PlanChang
 		}
 		if i := slices.IndexFunc(changes, func(c v1alpha1.PlanChange) bool { return c.Destructive }); i >= 0 {
 			a.Needs = fmt.Sprintf("%s demands approval of destructive changes, such as that of %s/%s", by.Policy, changes[i].Kind, changes[i].Name)
+		}
+	}
+	return a
+}
+
+// assessHidden returns the assessment of a plan that does not list all removals.
+func (d Demands) assessHidden() (a Assessment) {
+	const more = "the plan removes more objects than it lists"
+	for _, p := range d.Protections {
+		a.Needs = fmt.Sprintf("%s protects objects, and %s", p.Policy, more)
+		if p.Deny {
+			a.Denied = fmt.Sprintf("%s denies removals, and %s", p.Policy, more)
 		}
 	}
 	return a

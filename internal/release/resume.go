@@ -169,8 +169,6 @@ type Attempt struct {
 	Hold       bool `json:"hold,omitempty"`
 	// Request is Test.Request.
 	Request string `json:"request,omitempty"`
-	// Plan is the digest of the plan that an uninstall carries out; empty for other actions.
-	Plan string `json:"plan,omitempty"`
 	// Event is the event whose hooks run or have run last, such as "pre-upgrade"; empty if no hook
 	// was started.
 	Event string `json:"event,omitempty"`

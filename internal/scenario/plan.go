@@ -61,7 +61,7 @@ func (p *plan) found(demands policy.Demands) *release.Plan {
 			f.Refused = fmt.Sprintf("%s/%s: %s", c.Kind, c.Name, c.Reason)
 		}
 	}
-	assessed := demands.Assess(p.action, p.changes)
+	assessed := demands.Assess(p.action, p.changes, false)
 	f.Denied, f.Needs = assessed.Denied, assessed.Needs
 	return f
 }

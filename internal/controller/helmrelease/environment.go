@@ -14,13 +14,13 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/attempt"
 	"github.com/pintle-dev/pintle/internal/controller/connection"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/state"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/metrics"
+	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -92,7 +92,7 @@ type helmRenderer interface {
 
 // helmPlanner computes plans, and deletes their rendered text.
 type helmPlanner interface {
-	Plan(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, action v1alpha1.PlanAction, inputs string) (v1alpha1.ReleasePlanStatus, error)
+	Plan(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, q helm.PlanRequest) (plan.Plan, error)
 	DeletePlan(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target) error
 }
 

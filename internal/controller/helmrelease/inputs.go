@@ -15,6 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/helmchart"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/outage"
 	"github.com/pintle-dev/pintle/internal/inputs"
+	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -32,6 +33,7 @@ type inputReader struct {
 type resolver interface {
 	Resolve(ctx context.Context, hr *helmv2.HelmRelease, suspension release.Suspension) (inputs.Want, error)
 	Secrets(ctx context.Context, hr *helmv2.HelmRelease) ([]string, error)
+	Layers(ctx context.Context, hr *helmv2.HelmRelease) ([]plan.Layer, error)
 	FetchChart(ctx context.Context, hr *helmv2.HelmRelease, want inputs.Want) (inputs.Want, error)
 }
 

@@ -13,6 +13,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/debounce"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/dependency"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/plans"
+	"github.com/pintle-dev/pintle/internal/helm"
+	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -136,8 +138,8 @@ func (o *observation) Plan(in release.Input, action release.Action) (*release.Pl
 	if _, requested := release.PlanRequested(in); requested {
 		q.Token = in.Desired.Requests.Plan
 	}
-	q.Compute = func(ctx context.Context, of v1alpha1.PlanAction, inputs string) (v1alpha1.ReleasePlanStatus, error) {
-		return o.compute(ctx, rec, action, of, inputs)
+	q.Compute = func(ctx context.Context, of v1alpha1.PlanAction, inputs string) (plan.Plan, error) {
+		return o.compute(ctx, rec, action, helm.PlanRequest{Action: of, Inputs: inputs})
 	}
 	found, err := o.plans.Plan(o.ctx, q)
 	if err != nil {
@@ -156,15 +158,19 @@ func (o *observation) Plan(in release.Input, action release.Action) (*release.Pl
 
 // compute computes the plan of an action. The secrets of a release that is deleted or suspended have
 // not been read.
-func (o *observation) compute(ctx context.Context, rec reconciliation, action release.Action, of v1alpha1.PlanAction, inputs string) (v1alpha1.ReleasePlanStatus, error) {
-	var err error
-	if rec.want, err = o.inputs.withChart(ctx, rec.hr, rec.want, action); err != nil {
-		return v1alpha1.ReleasePlanStatus{}, err
+func (o *observation) compute(ctx context.Context, rec reconciliation, action release.Action, q helm.PlanRequest) (found plan.Plan, err error) {
+	if q.Action != v1alpha1.PlanUninstall {
+		if rec.want, err = o.inputs.withChart(ctx, rec.hr, rec.want, release.Install{}); err != nil {
+			return found, err
+		}
+		if q.Layers, err = o.inputs.resolver.Layers(ctx, rec.hr); err != nil {
+			return found, err
+		}
 	}
 	if rec.want.Secrets, err = o.inputs.secrets(ctx, rec); err != nil {
-		return v1alpha1.ReleasePlanStatus{}, err
+		return found, err
 	}
-	return o.helm.Plan(ctx, rec.conn, o.job(rec, action), of, inputs)
+	return o.helm.Plan(ctx, rec.conn, o.job(rec, action), q)
 }
 
 // inventory returns the objects of the newest revision, which is about to be adopted. The adoption

@@ -144,7 +144,7 @@ func (s *steps) followPlan(in release.Input, d release.Decision) error {
 		if s.rec.conn == nil {
 			return nil
 		}
-		return s.r.helm.DeletePlan(ctx, s.rec.conn, release.ObservedTarget(in))
+		return s.r.helm.DeletePlan(ctx, s.rec.conn, in.Desired.Target)
 	})
 	if err == nil {
 		return nil

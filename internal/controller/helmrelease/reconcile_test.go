@@ -36,6 +36,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/metrics"
+	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/watch"
 )
@@ -186,10 +187,12 @@ func (s *stub) Run(_ context.Context, way genericclioptions.RESTClientGetter, jo
 	return release.Outcome{}
 }
 
-func (s *stub) Plan(_ context.Context, _ genericclioptions.RESTClientGetter, job helm.Job, action v1alpha1.PlanAction, _ string) (v1alpha1.ReleasePlanStatus, error) {
+func (s *stub) Plan(_ context.Context, _ genericclioptions.RESTClientGetter, job helm.Job, q helm.PlanRequest) (plan.Plan, error) {
 	s.planned = append(s.planned, job)
-	return v1alpha1.ReleasePlanStatus{Action: action, Digest: fmt.Sprintf("sha256:%d", len(s.planned))}, nil
+	return plan.Plan{Status: v1alpha1.ReleasePlanStatus{Action: q.Action, Digest: fmt.Sprintf("sha256:%d", len(s.planned))}}, nil
 }
+
+func (s *stub) Layers(context.Context, *helmv2.HelmRelease) ([]plan.Layer, error) { return nil, nil }
 
 func (s *stub) DeletePlan(context.Context, genericclioptions.RESTClientGetter, release.Target) error {
 	return nil

@@ -20,6 +20,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/outage"
+	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -72,7 +73,7 @@ type Query struct {
 	Void string
 	// Compute computes the plan, and stores its rendered text. Its errors contain no values of
 	// Secrets.
-	Compute func(ctx context.Context, action v1alpha1.PlanAction, inputs string) (v1alpha1.ReleasePlanStatus, error)
+	Compute func(ctx context.Context, action v1alpha1.PlanAction, inputs string) (plan.Plan, error)
 }
 
 // Plan returns the plan of an action. It computes the plan if there is none, if it is out of date, or
@@ -117,8 +118,12 @@ func (p *Planner) Plan(ctx context.Context, q Query) (*release.Plan, error) {
 // compute computes the plan, and creates the object if there is none. failed is the error of a chart
 // that cannot be rendered.
 func (p *Planner) compute(ctx context.Context, q Query, on basis, plan *v1alpha1.ReleasePlan) (made *v1alpha1.ReleasePlan, failed string, err error) {
-	status, err := q.Compute(ctx, on.action, on.inputs)
+	computed, err := q.Compute(ctx, on.action, on.inputs)
+	status := computed.Status
+	var blocked *release.Blocked
 	switch {
+	case errors.As(err, &blocked):
+		return nil, "", err
 	case err != nil && outage.IsTransient(err):
 		return nil, "", release.BlockedBy(helmv2.ReasonStateError, err, "Could not compute the plan")
 	case err != nil:
@@ -163,11 +168,11 @@ func (p *Planner) patch(ctx context.Context, read, written *v1alpha1.ReleasePlan
 
 // unstored returns a plan that is computed each time.
 func (p *Planner) unstored(ctx context.Context, q Query, on basis) (*release.Plan, error) {
-	status, err := q.Compute(ctx, on.action, on.inputs)
+	computed, err := q.Compute(ctx, on.action, on.inputs)
 	if err != nil {
 		return nil, release.BlockedBy(helmv2.ReasonStateError, err, "Could not compute the plan")
 	}
-	return planOf(q, &v1alpha1.ReleasePlan{Status: status}, ""), nil
+	return planOf(q, &v1alpha1.ReleasePlan{Status: computed.Status}, ""), nil
 }
 
 // planOf returns a plan as decisions read it.
@@ -184,9 +189,23 @@ func planOf(q Query, plan *v1alpha1.ReleasePlan, failed string) *release.Plan {
 	if i := slices.IndexFunc(changes, func(c v1alpha1.PlanChange) bool { return c.Change == v1alpha1.ChangeRefused }); i >= 0 {
 		found.Refused = fmt.Sprintf("%s/%s: %s", changes[i].Kind, changes[i].Name, changes[i].Reason)
 	}
-	assessed := q.In.Desired.Demands.Assess(status.Action, changes)
+	assessed := q.In.Desired.Demands.Assess(status.Action, changes, hidesRemovals(status.Summary, changes))
 	found.Denied, found.Needs = assessed.Denied, assessed.Needs
 	return found
+}
+
+// hidesRemovals reports whether changes that remove or replace objects are missing in a list that is
+// limited in length.
+func hidesRemovals(all v1alpha1.PlanSummary, listed []v1alpha1.PlanChange) bool {
+	for _, c := range listed {
+		if c.Destructive {
+			all.Destructive--
+		}
+		if c.Change == v1alpha1.ChangeReplace {
+			all.Replace--
+		}
+	}
+	return all.Destructive > 0 || all.Replace > 0
 }
 
 // isForeground reports whether the dependents of a HelmRelease are deleted before it.

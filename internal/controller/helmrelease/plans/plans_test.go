@@ -21,6 +21,7 @@ import (
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
+	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -96,12 +97,12 @@ func (w *world) plan() (*release.Plan, error) {
 
 func (w *world) planOf(a release.Action) (*release.Plan, error) {
 	return w.Plan(w.Context(), Query{HR: w.hr, In: w.in, Action: a, Void: w.void, Token: w.token,
-		Compute: func(_ context.Context, action v1alpha1.PlanAction, _ string) (v1alpha1.ReleasePlanStatus, error) {
+		Compute: func(_ context.Context, action v1alpha1.PlanAction, _ string) (plan.Plan, error) {
 			w.computed++
-			return v1alpha1.ReleasePlanStatus{
+			return plan.Plan{Status: v1alpha1.ReleasePlanStatus{
 				Action: action, Digest: fmt.Sprintf("sha256:%d", w.computed), Summary: v1alpha1.PlanSummary{Delete: 1, Destructive: 1},
 				Changes: []v1alpha1.PlanChange{{Kind: "PersistentVolumeClaim", Name: "cache", Change: v1alpha1.ChangeDelete, Destructive: true}},
-			}, w.fails
+			}}, w.fails
 		},
 	})
 }
