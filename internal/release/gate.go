@@ -181,10 +181,14 @@ func frozen(in Input, d Decision) *Decision {
 	if len(in.Desired.Demands.Freezes) == 0 {
 		return nil
 	}
-	first := in.Desired.Demands.Freezes[0]
+	first, others := in.Desired.Demands.Freezes[0], ""
+	if n := len(in.Desired.Demands.Freezes) - 1; n > 0 {
+		others = fmt.Sprintf(" (and %d other policies)", n)
+	}
+	// Without the reason of the action: another one is no news.
 	return &Decision{
 		Action: Wait{After: in.Desired.Policy.Interval, Gate: helmv2.ReasonFrozen},
-		Why:    fmt.Sprintf("%s freezes the release: %s; the '%s' action waits: %s", first.Policy, first.Why, Name(d.Action), d.Why),
+		Why:    fmt.Sprintf("%s freezes the release: %s%s; the '%s' action waits", first.Policy, first.Why, others, Name(d.Action)),
 	}
 }
 
