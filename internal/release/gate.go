@@ -5,10 +5,12 @@ package release
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/policy"
 )
 
 // Plan is the plan of the next action: a ReleasePlan, as far as decisions read it. It is up to date.
@@ -60,18 +62,51 @@ func Gates() []Rule {
 // pass returns a decision that has passed the gates, or the one of the gate that holds it.
 func pass(in Input, d Decision) Decision {
 	if !isGated(in, d) {
-		return d
+		return refusedInSync(in, d)
 	}
 	for _, g := range gates() {
 		if held := g.apply(in, d); held != nil {
 			held.Rule, held.State = g.name, d.State
-			return *held
+			return correctHeld(in, d, *held)
 		}
 	}
 	if in.Desired.Demands.NeedPlan() {
 		d.Action = carryOut(d.Action, in.Observed.Plan)
 	}
 	return d
+}
+
+// refusedInSync returns the refusal of the chart in place of a decision that the release is in sync.
+// The inputs of a release whose chart is refused are those of its newest revision.
+func refusedInSync(in Input, d Decision) Decision {
+	_, settles := d.Action.(Settle)
+	if in.Desired.Demands.Refusal == nil || !settles || d.Rule != RuleInSync && d.Rule != RuleDrifted {
+		return d
+	}
+	held := refused(*in.Desired.Demands.Refusal)
+	held.Rule, held.State = RulePolicyRefused, d.State
+	return held
+}
+
+// correctHeld returns the correction of drift that precedes a held upgrade, or held. A policy holds
+// the upgrade alone: the release stays equal to its newest revision.
+func correctHeld(in Input, d, held Decision) Decision {
+	if d.Rule != RuleOutOfSync {
+		return held
+	}
+	if found := drifted(in); found != nil {
+		if _, corrects := found.Action.(CorrectDrift); corrects {
+			found.Rule = RuleDrifted
+			return *found
+		}
+	}
+	return held
+}
+
+// isHeldUpgrade reports whether a gate holds the upgrade of a release whose newest revision is
+// deployed.
+func isHeldUpgrade(d Decision) bool {
+	return d.State == StateOutOfSync && slices.Contains(Gates(), d.Rule)
 }
 
 // isGated reports whether policies can hold an action. They never hold an action that has begun, a
@@ -145,9 +180,14 @@ func policyRefused(in Input, d Decision) *Decision {
 	if refusal == nil || !AppliesDesired(d.Action) {
 		return nil
 	}
-	return &Decision{
+	held := refused(*refusal)
+	return &held
+}
+
+func refused(r policy.Refusal) Decision {
+	return Decision{
 		Action: Stall{Reason: helmv2.ReasonPolicyRefused},
-		Why:    fmt.Sprintf("%s refuses %s: %s", refusal.Policy, refusal.Field, refusal.Why),
+		Why:    fmt.Sprintf("%s refuses %s: %s", r.Policy, r.Field, r.Why),
 	}
 }
 
@@ -156,10 +196,14 @@ func frozen(in Input, d Decision) *Decision {
 	if len(in.Desired.Demands.Freezes) == 0 {
 		return nil
 	}
-	first := in.Desired.Demands.Freezes[0]
+	first, others := in.Desired.Demands.Freezes[0], ""
+	if n := len(in.Desired.Demands.Freezes) - 1; n > 0 {
+		others = fmt.Sprintf(" (and %d other policies)", n)
+	}
+	// Without the reason of the action: another one is no news.
 	return &Decision{
 		Action: Wait{After: in.Desired.Policy.Interval, Gate: helmv2.ReasonFrozen},
-		Why:    fmt.Sprintf("%s freezes the release: %s; the '%s' action waits: %s", first.Policy, first.Why, Name(d.Action), d.Why),
+		Why:    fmt.Sprintf("%s freezes the release: %s%s; the '%s' action waits", first.Policy, first.Why, others, Name(d.Action)),
 	}
 }
 

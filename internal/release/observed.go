@@ -60,8 +60,8 @@ type Observed struct {
 	Plan *Plan
 	// Terminating is true if the HelmRelease is deleted together with its namespace.
 	Terminating bool
-	// Unresolved states why the inputs of a release that is held are incomplete; empty if they are
-	// complete. Chart and values are unknown then.
+	// Unresolved states why the inputs of a release that is held, or whose chart a policy refuses,
+	// are incomplete; empty if they are complete. Chart and values in the spec are unknown then.
 	Unresolved string
 	// Unreachable states why the cluster of the release can never be reached again: an object that
 	// gives access does not exist, and the namespace of the HelmRelease is being deleted. It is

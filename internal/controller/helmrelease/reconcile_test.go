@@ -37,6 +37,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/plan"
+	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/watch"
 )
@@ -85,6 +86,9 @@ type stub struct {
 	// really are the revisions on the API server, and confirmed counts their reads.
 	really    []release.Revision
 	confirmed int
+	// demands are those of policies, and refused is the error of admitting the chart.
+	demands policy.Demands
+	refused error
 	// resolved is the HelmRelease whose inputs were resolved last, and suspension its suspension.
 	resolved   *helmv2.HelmRelease
 	suspension release.Suspension
@@ -103,6 +107,10 @@ func (s *stub) Resolve(_ context.Context, hr *helmv2.HelmRelease, suspension rel
 	if hr != nil {
 		requests = release.RequestsOf(hr.Annotations)
 	}
+	return s.want(requests, suspension), s.unresolved
+}
+
+func (s *stub) want(requests release.Requests, suspension release.Suspension) inputs.Want {
 	return inputs.Want{
 		Artifact: chart.Artifact{URL: "resolved"},
 		Desired: release.Desired{
@@ -112,8 +120,18 @@ func (s *stub) Resolve(_ context.Context, hr *helmv2.HelmRelease, suspension rel
 		},
 		Values:  map[string]any{},
 		Secrets: []string{"hunter22"},
-	}, s.unresolved
+	}
 }
+
+func (s *stub) Basics(hr *helmv2.HelmRelease, suspension release.Suspension) inputs.Want {
+	want := s.want(release.RequestsOf(hr.Annotations), suspension)
+	want.Chart, want.ConfigDigest, want.Artifact, want.Values, want.Secrets = release.Chart{}, "", chart.Artifact{}, nil, nil
+	return want
+}
+
+func (s *stub) Demands(context.Context, *helmv2.HelmRelease) policy.Demands { return s.demands }
+
+func (s *stub) Admit(context.Context, *helmv2.HelmRelease, client.Object) error { return s.refused }
 
 func (s *stub) FetchChart(_ context.Context, _ *helmv2.HelmRelease, want inputs.Want) (inputs.Want, error) {
 	want.Artifact.URL = "held"
@@ -240,7 +258,7 @@ func testReconciler(t *testing.T, s *stub) *Reconciler {
 	}
 	waiting := state.Part(env.memory, func(m *memory) *dependency.State { return &m.dependency })
 	return newReconciler(env, parts{
-		resolver: s, detector: s.live, objects: s.live, cached: world, enqueue: func(types.NamespacedName) {},
+		resolver: s, policies: s, detector: s.live, objects: s.live, cached: world, enqueue: func(types.NamespacedName) {},
 		dependency: dependency.NewSubscriptions(unwatched{}, clusters, waiting, func(types.NamespacedName) {}),
 		plans:      &plans.Planner{Client: world, Live: world, Known: knownPlans{t, world}, Now: time.Now},
 	})
