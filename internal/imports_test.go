@@ -62,11 +62,12 @@ func mayImport() map[string][]string {
 		"diagnosis/evidence":                {"diagnosis", "release"},
 		"drift":                             {"apiretry", "bounded", "release"},
 		"events":                            {},
-		"helm":                              {"apiretry", "bounded", "cancel", "cel", "chart", "helm/apply", "helm/planning", "helm/preview", "helm/redact", "helm/revision", "helm/storage", "helm/wait", "hookjob", "plan", "release", "render", "render/remote", "values", "worker"},
+		"helm":                              {"apiretry", "bounded", "cancel", "cel", "chart", "helm/apply", "helm/method", "helm/planning", "helm/preview", "helm/redact", "helm/revision", "helm/storage", "helm/wait", "hookjob", "plan", "release", "render", "render/remote", "values", "worker"},
 		"helm/apitest":                      {},
 		"helm/apply":                        {"apiretry", "bounded", "changes", "helm/kinds", "helm/managedfields", "helm/revision", "helm/storage", "helm/wait", "release", "served"},
 		"helm/kinds":                        {"apiretry", "served"},
 		"helm/managedfields":                {},
+		"helm/method":                       {"helm/apply", "helm/storage"},
 		"helm/planning":                     {"changes", "drift", "helm/apply", "helm/wait", "plan", "release", "render/remote"},
 		"helm/preview":                      {"bounded", "render/postrender", "values"},
 		"helm/redact":                       {"bounded", "diagnosis", "release"},
@@ -269,7 +270,7 @@ func TestLibraries(t *testing.T) {
 	}{
 		{
 			libraries: []string{"helm.sh/helm"},
-			direct:    []string{"helm", "helm/apply", "helm/planning", "helm/preview", "helm/redact", "helm/revision", "helm/storage", "helm/storage/storagetest", "helm/wait", "chart/archive", "render", "render/handler", "render/postrender", "render/remote", "values"},
+			direct:    []string{"helm", "helm/apply", "helm/method", "helm/planning", "helm/preview", "helm/redact", "helm/revision", "helm/storage", "helm/storage/storagetest", "helm/wait", "chart/archive", "render", "render/handler", "render/postrender", "render/remote", "values"},
 			indirect:  []string{"chart", "inputs", "controller", "main"},
 		},
 		{

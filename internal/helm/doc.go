@@ -20,11 +20,11 @@
 //	install.go    settings of an install
 //	upgrade.go    settings of an upgrade
 //	pipeline.go   the steps that install and upgrade share
+//	approved.go   the approved plan that an action carries out
 //	precheck.go   the size limit of records, checked before the action and by the gate
 //	rollback.go   rollback
 //	checks.go     tests, and the recheck of a failed revision
 //	uninstall.go  uninstall and unlock
 //	job.go        Job, an action with its input, and the state of its run
-//	method.go     the choice of the apply method
 //	findings.go   facts about a failure
 package helm

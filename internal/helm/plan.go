@@ -25,12 +25,12 @@ import (
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/helm/apply"
+	"github.com/pintle-dev/pintle/internal/helm/method"
 	"github.com/pintle-dev/pintle/internal/helm/planning"
 	"github.com/pintle-dev/pintle/internal/helm/preview"
 	"github.com/pintle-dev/pintle/internal/helm/redact"
 	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/release"
-	"github.com/pintle-dev/pintle/internal/render/remote"
 )
 
 // PlanRequest is the input of a plan besides its job.
@@ -127,7 +127,7 @@ func (p *planner) remove(ctx context.Context) (*removal, error) {
 		return nil, err
 	}
 	defer run.client.Close()
-	before, err := run.removal()
+	before, err := removalOf(run)
 	if err != nil || before.release == nil {
 		return before, err
 	}
@@ -147,7 +147,7 @@ func (p *planner) create(ctx context.Context, before *removal) error {
 		return err
 	}
 	defer run.client.Close()
-	c := run.creationOf(ctx)
+	c := creationOf(ctx, run)
 	if err := c.readBase(before); err != nil {
 		return err
 	}
@@ -193,8 +193,8 @@ func (j Job) creating() Job {
 	return j
 }
 
-// creationOf returns the install or upgrade of the job, before its first step.
-func (r *run) creationOf(ctx context.Context) *creation {
+// creationOf returns the install or upgrade of a job, before its first step.
+func creationOf(ctx context.Context, r *run) *creation {
 	if a, upgrades := r.job.Action.(release.Upgrade); upgrades {
 		return &creation{run: r, settings: r.upgrade(a)}
 	}
@@ -248,7 +248,7 @@ func (c *creation) renderPlan(ctx context.Context) (*planning.Text, error) {
 	rls := c.revision(c.chart, c.rendered)
 	c.findings.addRevisions(rls)
 	rls.Version = c.gate.Newest + 1
-	size, err := c.store.Precheck(rls, methodName(nextMethod(c.store, c.mode, 0, c.gate.Newest, c.force).ServerSide))
+	size, err := c.store.Precheck(rls, method.Name(method.Next(c.store, c.mode, 0, c.gate.Newest, c.force).ServerSide))
 	if err != nil {
 		return nil, err
 	}
@@ -269,7 +269,7 @@ func (c *creation) forecast(ctx context.Context, text *planning.Text, before *re
 		return nil, err
 	}
 	f := &apply.Forecast{
-		Client: c.client, Method: nextMethod(c.store, c.mode, 0, c.gate.Newest, c.force), Strict: c.validate, TakeOwnership: c.takeOwnership,
+		Client: c.client, Method: method.Next(c.store, c.mode, 0, c.gate.Newest, c.force), Strict: c.validate, TakeOwnership: c.takeOwnership,
 		NewNamespace: namespace, Redact: redact,
 	}
 	creation := planning.Creation{
@@ -333,9 +333,9 @@ func (r *removal) of() *helmrelease.Release {
 	return r.release
 }
 
-// removal returns what the uninstall of the job would change. It reads past the gate, which would begin
+// removalOf returns what the uninstall of a job would change. It reads past the gate, which would begin
 // or resume the attempt.
-func (r *run) removal() (*removal, error) {
+func removalOf(r *run) (*removal, error) {
 	found := &removal{target: r.job.target(), changes: &planning.Changes{}}
 	if err := r.store.ListLive(); err != nil {
 		return nil, err
@@ -384,101 +384,4 @@ func changedValues(base *helmrelease.Release, text *planning.Text, layers []plan
 		}
 	}
 	return plan.Values(was, is, layers), nil
-}
-
-// readPlan reads the approved plan of the job, whose text is applied in place of the rendered chart.
-func (c *creation) readPlan(ctx context.Context) error {
-	content, err := c.approved(ctx)
-	if err != nil {
-		return err
-	}
-	is := v1alpha1.PlanUpgrade
-	if c.installs {
-		is = v1alpha1.PlanInstall
-	}
-	if content.Text == nil || content.Action != is && !(content.Action == v1alpha1.PlanReinstall && c.installs) {
-		return fmt.Errorf("%w: it is about another action", release.ErrPlanVoid)
-	}
-	c.plan, c.rendered = content, content.Text.Rendered()
-	c.chart = remote.Chart{Name: c.job.Desired.Chart.Name, Version: c.job.Desired.Chart.Version, Values: content.Text.Values}
-	c.files = remote.CRDs{Files: content.Text.Files()}
-	return nil
-}
-
-// approved returns the approved plan of the job.
-func (r *run) approved(ctx context.Context) (*planning.Content, error) {
-	store, err := planning.Open(r.getter, r.job.planTarget())
-	if err != nil {
-		return nil, err
-	}
-	return store.Read(ctx, r.job.plan().Digest)
-}
-
-// checkPlan returns release.ErrPlanVoid if the action would change anything else than the approved
-// plan states. After the uninstall of a reinstall, only the text counts: the objects are gone.
-func (c *creation) checkPlan(ctx context.Context) error {
-	if c.plan.Action == v1alpha1.PlanReinstall {
-		return nil
-	}
-	if err := c.readBase(nil); err != nil {
-		return err
-	}
-	found, err := c.forecast(ctx, c.plan.Text, nil, nil)
-	if err != nil {
-		return err
-	}
-	return c.compare(c.plan, c.gate.Newest, found)
-}
-
-// checkUninstallPlan is checkPlan for an uninstall. An uninstall that has begun goes on.
-func (r *run) checkUninstallPlan(ctx context.Context, a release.Uninstall) error {
-	if a.Plan.Digest == "" {
-		return nil
-	}
-	before, err := r.removal()
-	if err != nil || before.release == nil {
-		return err
-	}
-	begun, err := r.store.AttemptOn(before.release.Version)
-	if err != nil || begun != nil && begun.Action == helmv2.ActionUninstall && begun.Plan == a.Plan.Digest {
-		return err
-	}
-	content, err := r.approved(ctx)
-	if err != nil {
-		return err
-	}
-	found := before.changes
-	switch content.Action {
-	case v1alpha1.PlanUninstall:
-	case v1alpha1.PlanReinstall:
-		if found, err = r.reinstalled(ctx, content.Text, before); err != nil {
-			return err
-		}
-	case v1alpha1.PlanInstall, v1alpha1.PlanUpgrade, v1alpha1.PlanRollback:
-		return fmt.Errorf("%w: it is about another action", release.ErrPlanVoid)
-	}
-	return r.compare(content, before.release.Version, found)
-}
-
-// reinstalled returns the changes of the uninstall of the job and of the install that follows.
-func (r *run) reinstalled(ctx context.Context, text *planning.Text, before *removal) (*planning.Changes, error) {
-	next, err := r.runner.prepare(ctx, r.getter, r.job.creating(), r.redact)
-	if err != nil {
-		return nil, err
-	}
-	defer next.client.Close()
-	c := next.creationOf(ctx)
-	if err := c.readBase(before); err != nil {
-		return nil, err
-	}
-	return c.forecast(ctx, text, before, nil)
-}
-
-// compare returns release.ErrPlanVoid if the changes, or the base revision, are not those of a plan.
-func (r *run) compare(p *planning.Content, base int, found *planning.Changes) error {
-	digest := plan.Digest(p.Inputs, base, p.Text.Digest(), plan.ChangesDigest(found.Objects, found.CRDs))
-	if digest != r.job.plan().Digest {
-		return release.ErrPlanVoid
-	}
-	return nil
 }
