@@ -76,7 +76,7 @@ func mayImport() map[string][]string {
 		"helm/storage/storagetest":          {"helm/apitest", "helm/storage"},
 		"helm/wait":                         {"cancel", "cel", "readiness", "release"},
 		"hookjob":                           {"bounded"},
-		"inputs":                            {"bounded", "cel", "chart", "readiness", "release", "values"},
+		"inputs":                            {"bounded", "cel", "chart", "plan", "readiness", "release", "values"},
 		"leader":                            {},
 		"metrics":                           {"release", "status"},
 		"oomwatch":                          {},
@@ -343,9 +343,10 @@ func TestOnePlace(t *testing.T) {
 		where  []string
 	}{
 		"write status": {"One write ends a reconciliation.", publish},
-		"IsConflict": {"A conflict ends a reconciliation without an error. One of an object that is compared or corrected leads to another comparison, and one of a record ends the action.", []string{
+		"IsConflict": {"A conflict ends a reconciliation without an error. One of an object that is compared or corrected leads to another comparison, one of a plan to another read, and one of a record ends the action.", []string{
 			controllers + "helmrelease/helmchart/helmchart.go", controllers + "helmrelease/publish.go", controllers + "operations/publish.go",
-			"internal/drift/correct.go", "internal/drift/detect.go", "internal/helm/storage/secretapi.go",
+			"internal/drift/correct.go", "internal/drift/detect.go", "internal/helm/apply/forecast.go", "internal/helm/planning/secret.go",
+			"internal/helm/storage/secretapi.go",
 		}},
 		"record an event": {"All events are built by status.", []string{controllers + "recorder.go", "internal/events/recorder.go"}},
 		"make a recorder": {"Events of another recorder lack the annotations of their object, and are not posted.", []string{controllers + "recorder.go"}},

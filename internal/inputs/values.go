@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -14,6 +15,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/bounded"
+	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/values"
 )
@@ -41,6 +43,7 @@ func (r *Resolver) values(ctx context.Context, hr *helmv2.HelmRelease, want *Wan
 	if err != nil {
 		return release.BlockedBy(helmv2.ReasonValuesError, err, "spec.values cannot be read")
 	}
+	want.Layers = func() []plan.Layer { return layers(nil, raw) }
 	if len(hr.Spec.ValuesFrom) > 0 {
 		refs, err := r.references(ctx, hr)
 		if err != nil {
@@ -51,6 +54,7 @@ func (r *Resolver) values(ctx context.Context, hr *helmv2.HelmRelease, want *Wan
 			return err
 		}
 		want.Secrets = secrets(refs, &read)
+		want.Layers = func() []plan.Layer { return layers(refs, raw) }
 	}
 	digest, err := values.Digest(v)
 	if err != nil {
@@ -122,15 +126,40 @@ func compose(refs []reference, inline map[string]any, read *documents) (map[stri
 		if ref.TargetPath == "" {
 			continue
 		}
-		set := read.budget.SetPath
-		if ref.Literal {
-			set = read.budget.SetLiteral
-		}
-		if err := set(composed, ref.TargetPath, ref.content); err != nil {
+		if err := ref.setPath(composed, &read.budget); err != nil {
 			return nil, ref.unresolved(err)
 		}
 	}
 	return composed, nil
+}
+
+// layers returns the layers of composed values in the order in which compose merges them.
+func layers(refs []reference, inline []byte) []plan.Layer {
+	var whole, paths []plan.Layer
+	var read documents
+	for _, ref := range refs {
+		l := plan.Layer{Name: ref.Kind + "/" + ref.Name}
+		if ref.TargetPath == "" {
+			// Content that cannot be parsed has not been composed.
+			l.Values, _ = read.of(ref.content)
+			whole = append(whole, l)
+			continue
+		}
+		l.Values = map[string]any{}
+		if ref.setPath(l.Values, &read.budget) == nil {
+			paths = append(paths, l)
+		}
+	}
+	values, _ := values.Parse(inline)
+	return slices.Concat(whole, []plan.Layer{{Name: plan.LayerInline, Values: values}}, paths)
+}
+
+// setPath sets the value at the target path of the reference.
+func (ref reference) setPath(composed map[string]any, budget *values.Budget) error {
+	if ref.Literal {
+		return budget.SetLiteral(composed, ref.TargetPath, ref.content)
+	}
+	return budget.SetPath(composed, ref.TargetPath, ref.content)
 }
 
 var (
