@@ -26,5 +26,5 @@
 //	uninstall.go  uninstall and unlock
 //	job.go        Job, an action with its input, and the state of its run
 //	method.go     the choice of the apply method
-//	findings.go   facts about a failure
+//	findings.go   facts about a failure, and changes without secrets
 package helm
