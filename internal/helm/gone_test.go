@@ -210,6 +210,7 @@ func TestRemovedVersionLeftOver(t *testing.T) {
 	const blocked = "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: blocked}\n"
 	for name, action := range map[string]release.Action{
 		"Upgrade":   release.Upgrade{Timeout: time.Minute},
+		"Rollback":  release.Rollback{Version: 1, Timeout: time.Minute},
 		"Uninstall": release.Uninstall{Target: target(), Timeout: time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -224,6 +225,10 @@ func TestRemovedVersionLeftOver(t *testing.T) {
 				}
 				// Ingresses follow CronJobs in Helm's order.
 				if out := w.run(release.Upgrade{Timeout: time.Minute}, cronYAML, blocked); out.Err == nil || w.Object(cronPath) == nil {
+					t.Fatalf("error %v, object %v", out.Err, w.Object(cronPath))
+				}
+				// Helm deletes objects of the newest revision only.
+				if out := w.run(release.Upgrade{Timeout: time.Minute}, blocked); out.Err == nil || w.Object(cronPath) == nil {
 					t.Fatalf("error %v, object %v", out.Err, w.Object(cronPath))
 				}
 				w.Refuse = nil

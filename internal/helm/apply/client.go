@@ -280,7 +280,8 @@ func (c *Client) update(original, target kube.ResourceList, clientSide func(orig
 				return &kube.Result{}, err
 			}
 		}
-		// Helm would not find objects whose version has ceased to be served, and leave them.
+		// Helm itself would delete dropped objects that are of another release by now, and leave those
+		// whose version has ceased to be served.
 		if result, err = clientSide(original.Intersect(target)); err == nil {
 			c.keepResults(target)
 		}
