@@ -26,5 +26,5 @@
 //	checks.go     tests, and the recheck of a failed revision
 //	uninstall.go  uninstall and unlock
 //	job.go        Job, an action with its input, and the state of its run
-//	findings.go   facts about a failure
+//	findings.go   facts about a failure, and changes without secrets
 package helm
