@@ -12,7 +12,8 @@
 //
 // Files, top-down:
 //
-//	plan.go       plans: what an action would change, and its approved text
+//	plan.go       plans: what an action would change, and its text
+//	forecast.go   the changes of an action, for its plan and before its approved plan is carried out
 //	target.go     the check of a target before a release moves there
 //	rerender.go   comparison of a stored manifest with a new rendering
 //	stored.go     reads of stored revisions and their objects
@@ -20,7 +21,6 @@
 //	install.go    settings of an install
 //	upgrade.go    settings of an upgrade
 //	pipeline.go   the steps that install and upgrade share
-//	approved.go   the approved plan that an action carries out
 //	precheck.go   the size limit of records, checked before the action and by the gate
 //	rollback.go   rollback
 //	checks.go     tests, and the recheck of a failed revision

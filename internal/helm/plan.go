@@ -7,24 +7,17 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"runtime/debug"
 
 	"github.com/go-logr/logr"
 	helmchart "helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
-	"helm.sh/helm/v3/pkg/kube"
 	helmrelease "helm.sh/helm/v3/pkg/release"
-	helmstorage "helm.sh/helm/v3/pkg/storage"
-	"helm.sh/helm/v3/pkg/storage/driver"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/helm/apply"
 	"github.com/pintle-dev/pintle/internal/helm/method"
 	"github.com/pintle-dev/pintle/internal/helm/planning"
 	"github.com/pintle-dev/pintle/internal/helm/preview"
@@ -182,51 +175,12 @@ func removes(a v1alpha1.PlanAction) bool {
 	return a == v1alpha1.PlanUninstall || a == v1alpha1.PlanReinstall
 }
 
-// planTarget returns the target whose Secret has the plan. It is the same for all actions of a plan.
-func (j *Job) planTarget() release.Target { return cmp.Or(j.Desired.Target, j.target()) }
-
-// creating returns the job with the install that follows its uninstall, or the job itself.
-func (j Job) creating() Job {
-	if _, uninstalls := j.Action.(release.Uninstall); uninstalls {
-		j.Action = release.Install{Timeout: j.Desired.Policy.Install.Timeout}
-	}
-	return j
-}
-
-// creationOf returns the install or upgrade of a job, before its first step.
-func creationOf(ctx context.Context, r *run) *creation {
-	if a, upgrades := r.job.Action.(release.Upgrade); upgrades {
-		return &creation{run: r, settings: r.upgrade(a)}
-	}
-	a, _ := r.job.Action.(release.Install)
-	return &creation{run: r, settings: r.install(ctx, a)}
-}
-
 // after returns the event of the hooks after the objects.
 func (c *creation) after() helmrelease.HookEvent {
 	if c.installs {
 		return helmrelease.HookPostInstall
 	}
 	return helmrelease.HookPostUpgrade
-}
-
-// readBase reads the history as Helm does, and sets the revision that Helm compares with. After an
-// uninstall there is none.
-func (c *creation) readBase(before *removal) error {
-	if err := c.store.ListLive(); err != nil {
-		return err
-	}
-	if before != nil {
-		return nil
-	}
-	_, err := c.config.Releases.Last(c.job.Desired.Target.Name)
-	if err == nil && !c.installs {
-		c.base, err = preservedRevision(c.config.Releases, c.job.Desired.Target.Name)
-	}
-	if errors.Is(err, driver.ErrReleaseNotFound) {
-		return nil
-	}
-	return err
 }
 
 // renderPlan renders the chart as the action would, as if its CRDs were served.
@@ -256,100 +210,6 @@ func (c *creation) renderPlan(ctx context.Context) (*planning.Text, error) {
 		return nil, err
 	}
 	return planning.TextOf(c.rendered, c.chart.Values, c.files.Files), nil
-}
-
-// forecast returns what the install or upgrade would change.
-func (c *creation) forecast(ctx context.Context, text *planning.Text, before *removal, redact func(string) string) (*planning.Changes, error) {
-	namespace, err := c.newNamespace(ctx)
-	if err != nil {
-		return nil, err
-	}
-	crdsServerSide, err := c.crdsServerSide(text)
-	if err != nil {
-		return nil, err
-	}
-	f := &apply.Forecast{
-		Client: c.client, Method: method.Next(c.store, c.mode, 0, c.gate.Newest, c.force), Strict: c.validate, TakeOwnership: c.takeOwnership,
-		NewNamespace: namespace, Redact: redact,
-	}
-	creation := planning.Creation{
-		Text: text, Policy: c.crds, CRDsServerSide: crdsServerSide, Hooks: c.hooks, Event: c.event,
-		CheckAll: c.gate.Newest > 0 && !c.gate.Worked,
-	}
-	if c.base != nil {
-		creation.Base = c.base.Manifest
-	}
-	if before != nil && before.release != nil {
-		f.After(before.target, before.deleted)
-		creation.Uninstalled = before.changes
-	}
-	c.client.Leftovers.BeforeRevision(c.gate.Newest + 1)
-	return planning.Created(f, creation)
-}
-
-// crdsServerSide reports whether CRDs that exist are applied on the server.
-func (c *creation) crdsServerSide(text *planning.Text) (bool, error) {
-	if c.crds != helmv2.CRDsCreateReplace || len(text.CRDs) == 0 || c.gate.Newest == 0 && c.mode == helmv2.ServerSideApplyAuto {
-		return false, nil
-	}
-	return c.appliesServerSide()
-}
-
-// newNamespace returns the namespace that the install would create; empty if it would create none, or
-// the identity may not read it.
-func (c *creation) newNamespace(ctx context.Context) (string, error) {
-	if c.enter == nil {
-		return "", nil
-	}
-	clients, err := c.client.Factory.KubernetesClientSet()
-	if err != nil {
-		return "", err
-	}
-	name := c.job.Desired.Target.Namespace
-	_, err = clients.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err):
-		return name, nil
-	case err != nil && !apierrors.IsForbidden(err):
-		return "", fmt.Errorf("read namespace %s: %w", name, err)
-	}
-	return "", nil
-}
-
-// removal is the uninstall of a release, as far as it is known before.
-type removal struct {
-	target release.Target
-	// release is the newest revision; nil if there is none.
-	release *helmrelease.Release
-	changes *planning.Changes
-	deleted kube.ResourceList
-}
-
-// of returns the newest revision of the release that is uninstalled; nil if there is none.
-func (r *removal) of() *helmrelease.Release {
-	if r == nil {
-		return nil
-	}
-	return r.release
-}
-
-// removalOf returns what the uninstall of a job would change. It reads past the gate, which would begin
-// or resume the attempt.
-func removalOf(r *run) (*removal, error) {
-	found := &removal{target: r.job.target(), changes: &planning.Changes{}}
-	if err := r.store.ListLive(); err != nil {
-		return nil, err
-	}
-	last, err := helmstorage.Init(r.store).Last(found.target.Name)
-	if errors.Is(err, driver.ErrReleaseNotFound) || err == nil && last.Info.Status == helmrelease.StatusUninstalled {
-		return found, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	found.release = last
-	found.changes, found.deleted, err = planning.Uninstalled(&apply.Forecast{Client: r.client}, last.Manifest)
-	return found, err
 }
 
 // revisionOf returns the description of a stored revision; nil if there is none.
