@@ -65,11 +65,12 @@ func mayImport() map[string][]string {
 		"diagnosis/evidence":                {"diagnosis", "release"},
 		"drift":                             {"apiretry", "bounded", "release"},
 		"events":                            {},
-		"helm":                              {"apiretry", "bounded", "cancel", "cel", "chart", "helm/apply", "helm/planning", "helm/preview", "helm/redact", "helm/revision", "helm/storage", "helm/wait", "hookjob", "plan", "release", "render", "render/remote", "values", "worker"},
+		"helm":                              {"apiretry", "bounded", "cancel", "cel", "chart", "helm/apply", "helm/method", "helm/planning", "helm/preview", "helm/redact", "helm/revision", "helm/storage", "helm/wait", "hookjob", "plan", "release", "render", "render/remote", "values", "worker"},
 		"helm/apitest":                      {},
 		"helm/apply":                        {"apiretry", "bounded", "changes", "helm/kinds", "helm/managedfields", "helm/revision", "helm/storage", "helm/wait", "release", "served"},
 		"helm/kinds":                        {"apiretry", "served"},
 		"helm/managedfields":                {},
+		"helm/method":                       {"helm/apply", "helm/storage"},
 		"helm/planning":                     {"changes", "drift", "helm/apply", "helm/wait", "plan", "release", "render/remote"},
 		"helm/preview":                      {"bounded", "render/postrender", "values"},
 		"helm/redact":                       {"bounded", "diagnosis", "release"},
@@ -78,7 +79,7 @@ func mayImport() map[string][]string {
 		"helm/storage/storagetest":          {"helm/apitest", "helm/storage"},
 		"helm/wait":                         {"cancel", "cel", "readiness", "release"},
 		"hookjob":                           {"bounded"},
-		"inputs":                            {"bounded", "cel", "chart", "policy", "readiness", "release", "values"},
+		"inputs":                            {"bounded", "cel", "chart", "plan", "policy", "readiness", "release", "values"},
 		"leader":                            {},
 		"metrics":                           {"release", "status"},
 		"oomwatch":                          {},
@@ -274,7 +275,7 @@ func TestLibraries(t *testing.T) {
 	}{
 		{
 			libraries: []string{"helm.sh/helm"},
-			direct:    []string{"helm", "helm/apply", "helm/planning", "helm/preview", "helm/redact", "helm/revision", "helm/storage", "helm/storage/storagetest", "helm/wait", "chart/archive", "render", "render/handler", "render/postrender", "render/remote", "values"},
+			direct:    []string{"helm", "helm/apply", "helm/method", "helm/planning", "helm/preview", "helm/redact", "helm/revision", "helm/storage", "helm/storage/storagetest", "helm/wait", "chart/archive", "render", "render/handler", "render/postrender", "render/remote", "values"},
 			indirect:  []string{"chart", "inputs", "controller", "main"},
 		},
 		{
@@ -347,9 +348,10 @@ func TestOnePlace(t *testing.T) {
 		where  []string
 	}{
 		"write status": {"One write ends a reconciliation.", publish},
-		"IsConflict": {"A conflict ends a reconciliation without an error. One of an object that is compared or corrected leads to another comparison, and one of a record ends the action.", []string{
+		"IsConflict": {"A conflict ends a reconciliation without an error. One of an object that is compared or corrected leads to another comparison, one of a plan to another read, and one of a record ends the action.", []string{
 			controllers + "helmrelease/helmchart/helmchart.go", controllers + "helmrelease/publish.go", controllers + "operations/publish.go",
-			"internal/drift/correct.go", "internal/drift/detect.go", "internal/helm/storage/secretapi.go",
+			"internal/drift/correct.go", "internal/drift/detect.go", "internal/helm/apply/forecast.go", "internal/helm/planning/secret.go",
+			"internal/helm/storage/secretapi.go",
 		}},
 		"record an event": {"All events are built by status.", []string{controllers + "recorder.go", "internal/events/recorder.go"}},
 		"make a recorder": {"Events of another recorder lack the annotations of their object, and are not posted.", []string{controllers + "recorder.go"}},

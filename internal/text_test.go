@@ -14,12 +14,11 @@ import (
 // message, with the reason.
 func readsText() map[string]string {
 	return map[string]string{
-		"internal/apiretry/answer.go":       "some answers of API servers differ in nothing but their message",
-		"internal/chart/artifact.go":        "net/http has no type for the error of an invalid Location",
-		"internal/helm/apply/ownership.go":  "Helm has no type for the error of another owner",
-		"internal/helm/apply/serverside.go": "the field manager of a conflict stands in its message only",
-		"internal/status/readback.go":       "helm-controller announces actions by a message, and its CRD has no field for it",
-		"internal/values/parse.go":          "the YAML parser reports a line in its message only",
+		"internal/apiretry/answer.go":      "some answers of API servers differ in nothing but their message",
+		"internal/chart/artifact.go":       "net/http has no type for the error of an invalid Location",
+		"internal/helm/apply/ownership.go": "Helm has no type for the error of another owner",
+		"internal/status/readback.go":      "helm-controller announces actions by a message, and its CRD has no field for it",
+		"internal/values/parse.go":         "the YAML parser reports a line in its message only",
 	}
 }
 

@@ -121,7 +121,7 @@ func TestImages(t *testing.T) {
 func TestLog(t *testing.T) {
 	t.Parallel()
 	var l Log
-	if got := l.Changes(); got.Objects != nil || got.Images != nil || got.Taken != nil {
+	if got := l.List(); got.Objects != nil || got.Images != nil || got.Taken != nil {
 		t.Errorf("an empty log has %+v", got)
 	}
 	of := func(manager, name, path string) release.TakenField {
@@ -137,7 +137,7 @@ func TestLog(t *testing.T) {
 		Objects: &release.ObjectCounts{Created: 2, Changed: 2, Deleted: 3}, Images: images,
 		Taken: []release.TakenField{of("hpa", "web", ".a"), of("scale", "api", ".b"), of("scale", "web", ".a"), of("scale", "web", ".b")},
 	}
-	if diff := cmp.Diff(want, l.Changes()); diff != "" {
+	if diff := cmp.Diff(want, l.List()); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
 	}
 }

@@ -45,9 +45,9 @@ func (l *Log) Take(fields ...release.TakenField) {
 	l.taken = append(l.taken, fields...)
 }
 
-// Changes returns the collected changes. Taken fields are sorted by manager, object and path, each
+// List returns the collected changes. Taken fields are sorted by manager, object and path, each
 // once.
-func (l *Log) Changes() release.Changes {
+func (l *Log) List() release.Changes {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	taken := slices.Clone(l.taken)

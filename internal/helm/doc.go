@@ -12,7 +12,8 @@
 //
 // Files, top-down:
 //
-//	plan.go       plans: what an action would change, and its approved text
+//	plan.go       plans: what an action would change, and its text
+//	forecast.go   the changes of an action, for its plan and before its approved plan is carried out
 //	target.go     the check of a target before a release moves there
 //	rerender.go   comparison of a stored manifest with a new rendering
 //	stored.go     reads of stored revisions and their objects
@@ -25,6 +26,5 @@
 //	checks.go     tests, and the recheck of a failed revision
 //	uninstall.go  uninstall and unlock
 //	job.go        Job, an action with its input, and the state of its run
-//	method.go     the choice of the apply method
-//	findings.go   facts about a failure
+//	findings.go   facts about a failure, and changes without secrets
 package helm

@@ -29,7 +29,7 @@ type Examiner interface {
 	HookLogs(ctx context.Context, namespace string, options metav1.ListOptions, secrets []string) ([]release.ContainerLog, error)
 }
 
-// findings are facts about the failure of one job. It implements apply.Findings.
+// findings are facts about the end of one job. It implements apply.Findings.
 type findings struct {
 	// examiner, if set, turns facts into diagnoses.
 	examiner Examiner
@@ -63,15 +63,19 @@ func (f *findings) addRevisions(all ...*helmrelease.Release) {
 	}
 }
 
-// previous returns the revisions before the newest one that were read in full.
-func (f *findings) previous() []*helmrelease.Release {
-	var all []*helmrelease.Release
+// changes returns changes without secrets. If the action was resumed, an earlier process may have
+// created and changed objects, which therefore are not counted.
+func (f *findings) changes(all release.Changes, resumed bool) release.Changes {
+	var previous []*helmrelease.Release
 	for version, rls := range f.read {
 		if f.newest == nil || version < f.newest.Version {
-			all = append(all, rls)
+			previous = append(previous, rls)
 		}
 	}
-	return all
+	if resumed {
+		all.Objects = nil
+	}
+	return f.redact.Changes(all, previous...)
 }
 
 // secrets returns the texts that diagnoses must not contain: the secrets of the job, and the values

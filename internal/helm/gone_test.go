@@ -204,6 +204,44 @@ func TestRemovedVersionUninstalled(t *testing.T) {
 	})
 }
 
+// TestRemovedVersionLeftOver: an object that only a failed revision has created is found and deleted in
+// the version that is served.
+func TestRemovedVersionLeftOver(t *testing.T) {
+	const blocked = "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: blocked}\n"
+	for name, action := range map[string]release.Action{
+		"Upgrade":   release.Upgrade{Timeout: time.Minute},
+		"Rollback":  release.Rollback{Version: 1, Timeout: time.Minute},
+		"Uninstall": release.Uninstall{Target: target(), Timeout: time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachGone(t, func(t *testing.T, w *goneWorld, stale bool) {
+				w.Created = apitest.CreationTimes(time.Now())
+				w.succeed(release.Install{Timeout: time.Minute})
+				w.Refuse = func(method, path string) int {
+					if method != http.MethodGet && strings.Contains(path, "/ingresses") {
+						return http.StatusForbidden
+					}
+					return 0
+				}
+				// Ingresses follow CronJobs in Helm's order.
+				if out := w.run(release.Upgrade{Timeout: time.Minute}, cronYAML, blocked); out.Err == nil || w.Object(cronPath) == nil {
+					t.Fatalf("error %v, object %v", out.Err, w.Object(cronPath))
+				}
+				// Helm deletes objects of the newest revision only.
+				if out := w.run(release.Upgrade{Timeout: time.Minute}, blocked); out.Err == nil || w.Object(cronPath) == nil {
+					t.Fatalf("error %v, object %v", out.Err, w.Object(cronPath))
+				}
+				w.Refuse = nil
+				w.serve(stale, w.removeVersion)
+				w.expectSkipped(w.succeed(action))
+				if live := w.Object(newCronPath); live != nil {
+					t.Errorf("the object stays: %v\n%q", live, w.Requests)
+				}
+			})
+		})
+	}
+}
+
 // TestRemovedKind: objects of a kind that is gone are skipped, and named.
 func TestRemovedKind(t *testing.T) {
 	for name, act := range map[string]func(w *goneWorld, stale bool) release.Outcome{

@@ -21,6 +21,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cel"
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/helm/apply"
+	"github.com/pintle-dev/pintle/internal/helm/method"
 	"github.com/pintle-dev/pintle/internal/helm/redact"
 	"github.com/pintle-dev/pintle/internal/helm/revision"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
@@ -297,4 +298,17 @@ func (r *run) beginRevision(rls *helmrelease.Release) {
 	r.client.Leftovers.BeforeRevision(rls.Version)
 	r.findings.addRevisions(rls)
 	r.job.retrier.Own(r.client.Own())
+}
+
+// chooseMethod sets the apply method when the new revision is stored, since Helm has read the
+// history by then. In mode auto it is the method of the given revision; 0 stands for the last one.
+func (r *run) chooseMethod(mode helmv2.ServerSideApplyMode, version int, force bool) {
+	r.gate.Choose = func(last int) {
+		m := method.Next(r.store, mode, version, last, force)
+		if force && m.ServerSide {
+			r.logs.Printf("force has no meaning for server-side apply and is ignored")
+		}
+		r.client.Begin(m)
+		r.store.SetApplyMethod(method.Name(m.ServerSide))
+	}
 }

@@ -208,6 +208,23 @@ func TestLeftoversOfUpgrades(t *testing.T) {
 	})
 }
 
+// TestDroppedObjectOfAnother: an object that the new revision drops stays if it is of another release
+// by now.
+func TestDroppedObjectOfAnother(t *testing.T) {
+	bothMethods(t, func(t *testing.T, w *leftoversWorld) {
+		w.succeed(leftoversInstall, "one", "dropped", "moved")
+		w.change("moved", func(u *unstructured.Unstructured) {
+			u.SetAnnotations(map[string]string{helmv2.AnnotationHelmReleaseName: "other", helmv2.AnnotationHelmReleaseNamespace: "prod"})
+			u.SetLabels(map[string]string{helmv2.LabelManagedBy: helmv2.ManagedByHelm})
+		})
+		out := w.succeed(leftoversUpgrade, "one")
+		w.expect("moved", "one")
+		if n := out.Changes.Objects.Deleted; n != 1 {
+			t.Errorf("%d objects were deleted", n)
+		}
+	})
+}
+
 // TestLeftoversWithoutHistory: the records of failed revisions are read before the new revision
 // displaces them.
 func TestLeftoversWithoutHistory(t *testing.T) {

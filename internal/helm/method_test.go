@@ -11,6 +11,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/helm/apply"
+	"github.com/pintle-dev/pintle/internal/helm/method"
 	"github.com/pintle-dev/pintle/internal/helm/redact"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -70,15 +71,15 @@ func TestChooseMethod(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			method := nextMethod(r.store, tc.mode, tc.version, tc.next-1, tc.force)
+			chosen := method.Next(r.store, tc.mode, tc.version, tc.next-1, tc.force)
 			r.chooseMethod(tc.mode, tc.version, tc.force)
 			if err := r.gate.Create(keyOf(tc.next), mock(tc.next)); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, method); diff != "" {
+			if diff := cmp.Diff(tc.want, chosen); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
-			if got := r.store.ApplyMethod(tc.next); got != methodName(tc.want.ServerSide) {
+			if got := r.store.ApplyMethod(tc.next); got != method.Name(tc.want.ServerSide) {
 				t.Errorf("%s: recorded as %q", tc.reason, got)
 			}
 		})

@@ -18,6 +18,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/helm/apply"
+	"github.com/pintle-dev/pintle/internal/helm/method"
 	"github.com/pintle-dev/pintle/internal/helm/planning"
 	"github.com/pintle-dev/pintle/internal/helm/redact"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
@@ -65,8 +66,8 @@ type creation struct {
 	// capabilities are those that templates see.
 	capabilities *chartutil.Capabilities
 	rendered     *remote.Rendered
-	// plan is the approved plan whose text is applied; nil if the chart is rendered.
-	plan *planning.Content
+	// approved is the plan whose text is applied; nil if the chart is rendered.
+	approved *planning.Content
 	// failed is the error of the rendering, to which Helm adds text.
 	failed error
 }
@@ -109,7 +110,7 @@ func (r *run) resume(ctx context.Context, s settings, version int) error {
 	if c := stored.Chart; c != nil && c.Metadata != nil {
 		text.Name, text.Version = c.Metadata.Name, c.Metadata.Version
 	}
-	s.mode, s.validate, s.enter = modeOf(r.store.ApplyMethod(version) == storage.ServerSide), false, nil
+	s.mode, s.validate, s.enter = method.ModeOf(r.store.ApplyMethod(version) == storage.ServerSide), false, nil
 	c := &creation{run: r, settings: s}
 	if err := c.guard(ctx); err != nil {
 		return err
@@ -196,7 +197,7 @@ func (c *creation) appliesServerSide() (bool, error) {
 		}
 		version = last.Version
 	}
-	return appliesServerSide(c.store, c.mode, version), nil
+	return method.ServerSide(c.store, c.mode, version), nil
 }
 
 // discoverCapabilities reads the cached capabilities of the cluster, which the CRDs may have extended.
@@ -210,7 +211,7 @@ func (c *creation) discoverCapabilities(context.Context) (err error) {
 func (c *creation) guard(context.Context) error {
 	c.chooseMethod(c.mode, 0, c.force)
 	c.client.Preflight.SkipLookups(func() bool {
-		return c.takeOwnership && c.validate && appliesServerSide(c.store, c.mode, c.gate.Newest)
+		return c.takeOwnership && c.validate && method.ServerSide(c.store, c.mode, c.gate.Newest)
 	})
 	c.gate.Enter = c.enter
 	c.gate.Check = func(next *helmrelease.Release) error {
@@ -233,7 +234,7 @@ func (c *creation) guard(context.Context) error {
 func (c *creation) runAction(ctx context.Context) error {
 	c.fill = c.addRendered
 	text := render.Text{Name: c.chart.Name, Version: c.chart.Version, Manifest: func() (string, error) {
-		if c.plan == nil {
+		if c.approved == nil {
 			c.failed = c.render(ctx)
 		}
 		if c.failed != nil {

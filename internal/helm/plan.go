@@ -7,30 +7,23 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"runtime/debug"
 
 	"github.com/go-logr/logr"
 	helmchart "helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
-	"helm.sh/helm/v3/pkg/kube"
 	helmrelease "helm.sh/helm/v3/pkg/release"
-	helmstorage "helm.sh/helm/v3/pkg/storage"
-	"helm.sh/helm/v3/pkg/storage/driver"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/internal/helm/apply"
+	"github.com/pintle-dev/pintle/internal/helm/method"
 	"github.com/pintle-dev/pintle/internal/helm/planning"
 	"github.com/pintle-dev/pintle/internal/helm/preview"
 	"github.com/pintle-dev/pintle/internal/helm/redact"
 	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/release"
-	"github.com/pintle-dev/pintle/internal/render/remote"
 )
 
 // PlanRequest is the input of a plan besides its job.
@@ -127,7 +120,7 @@ func (p *planner) remove(ctx context.Context) (*removal, error) {
 		return nil, err
 	}
 	defer run.client.Close()
-	before, err := run.removal()
+	before, err := removalOf(run)
 	if err != nil || before.release == nil {
 		return before, err
 	}
@@ -147,7 +140,7 @@ func (p *planner) create(ctx context.Context, before *removal) error {
 		return err
 	}
 	defer run.client.Close()
-	c := run.creationOf(ctx)
+	c := creationOf(ctx, run)
 	if err := c.readBase(before); err != nil {
 		return err
 	}
@@ -182,51 +175,12 @@ func removes(a v1alpha1.PlanAction) bool {
 	return a == v1alpha1.PlanUninstall || a == v1alpha1.PlanReinstall
 }
 
-// planTarget returns the target whose Secret has the plan. It is the same for all actions of a plan.
-func (j *Job) planTarget() release.Target { return cmp.Or(j.Desired.Target, j.target()) }
-
-// creating returns the job with the install that follows its uninstall, or the job itself.
-func (j Job) creating() Job {
-	if _, uninstalls := j.Action.(release.Uninstall); uninstalls {
-		j.Action = release.Install{Timeout: j.Desired.Policy.Install.Timeout}
-	}
-	return j
-}
-
-// creationOf returns the install or upgrade of the job, before its first step.
-func (r *run) creationOf(ctx context.Context) *creation {
-	if a, upgrades := r.job.Action.(release.Upgrade); upgrades {
-		return &creation{run: r, settings: r.upgrade(a)}
-	}
-	a, _ := r.job.Action.(release.Install)
-	return &creation{run: r, settings: r.install(ctx, a)}
-}
-
 // after returns the event of the hooks after the objects.
 func (c *creation) after() helmrelease.HookEvent {
 	if c.installs {
 		return helmrelease.HookPostInstall
 	}
 	return helmrelease.HookPostUpgrade
-}
-
-// readBase reads the history as Helm does, and sets the revision that Helm compares with. After an
-// uninstall there is none.
-func (c *creation) readBase(before *removal) error {
-	if err := c.store.ListLive(); err != nil {
-		return err
-	}
-	if before != nil {
-		return nil
-	}
-	_, err := c.config.Releases.Last(c.job.Desired.Target.Name)
-	if err == nil && !c.installs {
-		c.base, err = preservedRevision(c.config.Releases, c.job.Desired.Target.Name)
-	}
-	if errors.Is(err, driver.ErrReleaseNotFound) {
-		return nil
-	}
-	return err
 }
 
 // renderPlan renders the chart as the action would, as if its CRDs were served.
@@ -248,7 +202,7 @@ func (c *creation) renderPlan(ctx context.Context) (*planning.Text, error) {
 	rls := c.revision(c.chart, c.rendered)
 	c.findings.addRevisions(rls)
 	rls.Version = c.gate.Newest + 1
-	size, err := c.store.Precheck(rls, methodName(nextMethod(c.store, c.mode, 0, c.gate.Newest, c.force).ServerSide))
+	size, err := c.store.Precheck(rls, method.Name(method.Next(c.store, c.mode, 0, c.gate.Newest, c.force).ServerSide))
 	if err != nil {
 		return nil, err
 	}
@@ -256,100 +210,6 @@ func (c *creation) renderPlan(ctx context.Context) (*planning.Text, error) {
 		return nil, err
 	}
 	return planning.TextOf(c.rendered, c.chart.Values, c.files.Files), nil
-}
-
-// forecast returns what the install or upgrade would change.
-func (c *creation) forecast(ctx context.Context, text *planning.Text, before *removal, redact func(string) string) (*planning.Changes, error) {
-	namespace, err := c.newNamespace(ctx)
-	if err != nil {
-		return nil, err
-	}
-	crdsServerSide, err := c.crdsServerSide(text)
-	if err != nil {
-		return nil, err
-	}
-	f := &apply.Forecast{
-		Client: c.client, Method: nextMethod(c.store, c.mode, 0, c.gate.Newest, c.force), Strict: c.validate, TakeOwnership: c.takeOwnership,
-		NewNamespace: namespace, Redact: redact,
-	}
-	creation := planning.Creation{
-		Text: text, Policy: c.crds, CRDsServerSide: crdsServerSide, Hooks: c.hooks, Event: c.event,
-		CheckAll: c.gate.Newest > 0 && !c.gate.Worked,
-	}
-	if c.base != nil {
-		creation.Base = c.base.Manifest
-	}
-	if before != nil && before.release != nil {
-		f.After(before.target, before.deleted)
-		creation.Uninstalled = before.changes
-	}
-	c.client.Leftovers.BeforeRevision(c.gate.Newest + 1)
-	return planning.Created(f, creation)
-}
-
-// crdsServerSide reports whether CRDs that exist are applied on the server.
-func (c *creation) crdsServerSide(text *planning.Text) (bool, error) {
-	if c.crds != helmv2.CRDsCreateReplace || len(text.CRDs) == 0 || c.gate.Newest == 0 && c.mode == helmv2.ServerSideApplyAuto {
-		return false, nil
-	}
-	return c.appliesServerSide()
-}
-
-// newNamespace returns the namespace that the install would create; empty if it would create none, or
-// the identity may not read it.
-func (c *creation) newNamespace(ctx context.Context) (string, error) {
-	if c.enter == nil {
-		return "", nil
-	}
-	clients, err := c.client.Factory.KubernetesClientSet()
-	if err != nil {
-		return "", err
-	}
-	name := c.job.Desired.Target.Namespace
-	_, err = clients.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err):
-		return name, nil
-	case err != nil && !apierrors.IsForbidden(err):
-		return "", fmt.Errorf("read namespace %s: %w", name, err)
-	}
-	return "", nil
-}
-
-// removal is the uninstall of a release, as far as it is known before.
-type removal struct {
-	target release.Target
-	// release is the newest revision; nil if there is none.
-	release *helmrelease.Release
-	changes *planning.Changes
-	deleted kube.ResourceList
-}
-
-// of returns the newest revision of the release that is uninstalled; nil if there is none.
-func (r *removal) of() *helmrelease.Release {
-	if r == nil {
-		return nil
-	}
-	return r.release
-}
-
-// removal returns what the uninstall of the job would change. It reads past the gate, which would begin
-// or resume the attempt.
-func (r *run) removal() (*removal, error) {
-	found := &removal{target: r.job.target(), changes: &planning.Changes{}}
-	if err := r.store.ListLive(); err != nil {
-		return nil, err
-	}
-	last, err := helmstorage.Init(r.store).Last(found.target.Name)
-	if errors.Is(err, driver.ErrReleaseNotFound) || err == nil && last.Info.Status == helmrelease.StatusUninstalled {
-		return found, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	found.release = last
-	found.changes, found.deleted, err = planning.Uninstalled(&apply.Forecast{Client: r.client}, last.Manifest)
-	return found, err
 }
 
 // revisionOf returns the description of a stored revision; nil if there is none.
@@ -384,101 +244,4 @@ func changedValues(base *helmrelease.Release, text *planning.Text, layers []plan
 		}
 	}
 	return plan.Values(was, is, layers), nil
-}
-
-// readPlan reads the approved plan of the job, whose text is applied in place of the rendered chart.
-func (c *creation) readPlan(ctx context.Context) error {
-	content, err := c.approved(ctx)
-	if err != nil {
-		return err
-	}
-	is := v1alpha1.PlanUpgrade
-	if c.installs {
-		is = v1alpha1.PlanInstall
-	}
-	if content.Text == nil || content.Action != is && !(content.Action == v1alpha1.PlanReinstall && c.installs) {
-		return fmt.Errorf("%w: it is about another action", release.ErrPlanVoid)
-	}
-	c.plan, c.rendered = content, content.Text.Rendered()
-	c.chart = remote.Chart{Name: c.job.Desired.Chart.Name, Version: c.job.Desired.Chart.Version, Values: content.Text.Values}
-	c.files = remote.CRDs{Files: content.Text.Files()}
-	return nil
-}
-
-// approved returns the approved plan of the job.
-func (r *run) approved(ctx context.Context) (*planning.Content, error) {
-	store, err := planning.Open(r.getter, r.job.planTarget())
-	if err != nil {
-		return nil, err
-	}
-	return store.Read(ctx, release.PlanOf(r.job.Action).Digest)
-}
-
-// checkPlan returns release.ErrPlanVoid if the action would change anything else than the approved
-// plan states. After the uninstall of a reinstall, only the text counts: the objects are gone.
-func (c *creation) checkPlan(ctx context.Context) error {
-	if c.plan.Action == v1alpha1.PlanReinstall {
-		return nil
-	}
-	if err := c.readBase(nil); err != nil {
-		return err
-	}
-	found, err := c.forecast(ctx, c.plan.Text, nil, nil)
-	if err != nil {
-		return err
-	}
-	return c.compare(c.plan, c.gate.Newest, found)
-}
-
-// checkUninstallPlan is checkPlan for an uninstall. An uninstall that has begun goes on.
-func (r *run) checkUninstallPlan(ctx context.Context, a release.Uninstall) error {
-	if a.Plan.Digest == "" {
-		return nil
-	}
-	before, err := r.removal()
-	if err != nil || before.release == nil {
-		return err
-	}
-	begun, err := r.store.AttemptOn(before.release.Version)
-	if err != nil || begun != nil && begun.Action == helmv2.ActionUninstall && begun.Plan == a.Plan.Digest {
-		return err
-	}
-	content, err := r.approved(ctx)
-	if err != nil {
-		return err
-	}
-	found := before.changes
-	switch content.Action {
-	case v1alpha1.PlanUninstall:
-	case v1alpha1.PlanReinstall:
-		if found, err = r.reinstalled(ctx, content.Text, before); err != nil {
-			return err
-		}
-	case v1alpha1.PlanInstall, v1alpha1.PlanUpgrade, v1alpha1.PlanRollback:
-		return fmt.Errorf("%w: it is about another action", release.ErrPlanVoid)
-	}
-	return r.compare(content, before.release.Version, found)
-}
-
-// reinstalled returns the changes of the uninstall of the job and of the install that follows.
-func (r *run) reinstalled(ctx context.Context, text *planning.Text, before *removal) (*planning.Changes, error) {
-	next, err := r.runner.prepare(ctx, r.getter, r.job.creating(), r.redact)
-	if err != nil {
-		return nil, err
-	}
-	defer next.client.Close()
-	c := next.creationOf(ctx)
-	if err := c.readBase(before); err != nil {
-		return nil, err
-	}
-	return c.forecast(ctx, text, before, nil)
-}
-
-// compare returns release.ErrPlanVoid if the changes, or the base revision, are not those of a plan.
-func (r *run) compare(p *planning.Content, base int, found *planning.Changes) error {
-	digest := plan.Digest(p.Inputs, base, p.Text.Digest(), plan.ChangesDigest(found.Objects, found.CRDs))
-	if digest != release.PlanOf(r.job.Action).Digest {
-		return release.ErrPlanVoid
-	}
-	return nil
 }

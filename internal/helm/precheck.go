@@ -19,6 +19,7 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/bounded"
 	"github.com/pintle-dev/pintle/internal/helm/apply"
+	"github.com/pintle-dev/pintle/internal/helm/method"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/render/remote"
 )
@@ -68,7 +69,7 @@ func (c *creation) precheckSize(ctx context.Context) error {
 		return err
 	}
 	rls.Version = last + 1
-	size, err := c.store.Precheck(rls, methodName(appliesServerSide(c.store, c.mode, last)))
+	size, err := c.store.Precheck(rls, method.Name(method.ServerSide(c.store, c.mode, last)))
 	if err != nil {
 		return err
 	}

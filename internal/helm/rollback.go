@@ -12,6 +12,7 @@ import (
 	helmstorage "helm.sh/helm/v3/pkg/storage"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/helm/method"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -28,7 +29,7 @@ func (r *run) rollback(a release.Rollback) error {
 	}
 	mode := spec.GetServerSideApply()
 	if a.Resume != 0 {
-		mode = modeOf(r.store.ApplyMethod(a.Resume) == storage.ServerSide)
+		mode = method.ModeOf(r.store.ApplyMethod(a.Resume) == storage.ServerSide)
 	}
 	r.chooseMethod(mode, a.Version, spec.Force)
 	if a.Resume == 0 {

@@ -136,7 +136,7 @@ func (r *run) report(out *release.Outcome, err error) {
 	}
 	out.Skipped = r.client.Skipped.List()
 	if err == nil {
-		out.Changes = r.changes()
+		out.Changes = r.findings.changes(r.client.Changes.List(), release.Resumed(r.job.Action) != 0)
 	}
 	out.Diagnosis = r.redact.Diagnosis(r.findings.diagnosis(err, r.client.Waiter.Diagnosis()))
 	conflicts, adopted := r.client.Ownership()
@@ -147,16 +147,6 @@ func (r *run) report(out *release.Outcome, err error) {
 	}
 	out.HookLogs = r.redact.Logs(r.findings.hookLogs)
 	out.Record = r.redact.Size(r.size)
-}
-
-// changes returns what the action has changed, without secrets. If it was resumed, an earlier process
-// may have created and changed objects, which therefore are not counted.
-func (r *run) changes() release.Changes {
-	all := r.redact.Changes(r.client.Changes(), r.findings.previous()...)
-	if release.Resumed(r.job.Action) != 0 {
-		all.Objects = nil
-	}
-	return all
 }
 
 // retriable is a connection whose requests can be repeated.

@@ -31,7 +31,7 @@ func (r *run) uninstall(ctx context.Context, a release.Uninstall) error {
 	if err := r.store.ListLive(); err != nil {
 		return err
 	}
-	if err := r.checkUninstallPlan(ctx, a); err != nil {
+	if err := checkRemoval(ctx, r); err != nil {
 		return err
 	}
 	if a.Reinstall {

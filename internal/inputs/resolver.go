@@ -13,6 +13,7 @@ import (
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
+	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -28,6 +29,9 @@ type Want struct {
 	// Secrets lists the texts in Values that come from Secrets. Messages about the release have
 	// to be redacted from them.
 	Secrets []string
+	// Layers returns the layers of Values, the one with the lowest precedence first. It parses them
+	// again.
+	Layers func() []plan.Layer
 }
 
 // Resolver resolves HelmReleases. It is safe for concurrent use.

@@ -43,6 +43,7 @@ func (r *Resolver) values(ctx context.Context, hr *helmv2.HelmRelease, want *Wan
 	if err != nil {
 		return release.BlockedBy(helmv2.ReasonValuesError, err, "spec.values cannot be read")
 	}
+	want.Layers = func() []plan.Layer { return layers(nil, raw) }
 	if len(hr.Spec.ValuesFrom) > 0 {
 		refs, err := r.references(ctx, hr)
 		if err != nil {
@@ -53,6 +54,7 @@ func (r *Resolver) values(ctx context.Context, hr *helmv2.HelmRelease, want *Wan
 			return err
 		}
 		want.Secrets = secrets(refs, &read)
+		want.Layers = func() []plan.Layer { return layers(refs, raw) }
 	}
 	digest, err := values.Digest(v)
 	if err != nil {
@@ -124,56 +126,40 @@ func compose(refs []reference, inline map[string]any, read *documents) (map[stri
 		if ref.TargetPath == "" {
 			continue
 		}
-		set := read.budget.SetPath
-		if ref.Literal {
-			set = read.budget.SetLiteral
-		}
-		if err := set(composed, ref.TargetPath, ref.content); err != nil {
+		if err := ref.setPath(composed, &read.budget); err != nil {
 			return nil, ref.unresolved(err)
 		}
 	}
 	return composed, nil
 }
 
-// Layers returns the values of a HelmRelease by their origin, in the order of their precedence, for
-// users. It reads the objects of spec.valuesFrom again. Errors are *release.Blocked.
-func (r *Resolver) Layers(ctx context.Context, hr *helmv2.HelmRelease) ([]plan.Layer, error) {
-	refs, err := r.references(ctx, hr)
-	if err != nil {
-		return nil, err
-	}
-	var raw []byte
-	if hr.Spec.Values != nil {
-		raw = hr.Spec.Values.Raw
-	}
-	inline, err := values.Parse(raw)
-	if err != nil {
-		return nil, release.BlockedBy(helmv2.ReasonValuesError, err, "spec.values cannot be read")
-	}
+// layers returns the layers of composed values in the order in which compose merges them.
+func layers(refs []reference, inline []byte) []plan.Layer {
+	var whole, paths []plan.Layer
 	var read documents
-	all := []plan.Layer{{Name: plan.LayerInline, Values: inline}}
-	for i, ref := range refs {
-		layer := plan.Layer{Name: ref.Kind + "/" + ref.Name}
-		if layer.Values, err = compose(refs[i:i+1], nil, &read); err != nil {
-			return nil, err
-		}
+	for _, ref := range refs {
+		l := plan.Layer{Name: ref.Kind + "/" + ref.Name}
 		if ref.TargetPath == "" {
-			all = slices.Insert(all, len(all)-1-targeted(refs[:i]), layer)
-		} else {
-			all = append(all, layer)
+			// Content that cannot be parsed has not been composed.
+			l.Values, _ = read.of(ref.content)
+			whole = append(whole, l)
+			continue
+		}
+		l.Values = map[string]any{}
+		if ref.setPath(l.Values, &read.budget) == nil {
+			paths = append(paths, l)
 		}
 	}
-	return all, nil
+	values, _ := values.Parse(inline)
+	return slices.Concat(whole, []plan.Layer{{Name: plan.LayerInline, Values: values}}, paths)
 }
 
-// targeted returns the number of references with a target path.
-func targeted(refs []reference) (n int) {
-	for _, ref := range refs {
-		if ref.TargetPath != "" {
-			n++
-		}
+// setPath sets the value at the target path of the reference.
+func (ref reference) setPath(composed map[string]any, budget *values.Budget) error {
+	if ref.Literal {
+		return budget.SetLiteral(composed, ref.TargetPath, ref.content)
 	}
-	return n
+	return budget.SetPath(composed, ref.TargetPath, ref.content)
 }
 
 var (

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/values"
 )
@@ -117,6 +118,29 @@ func TestComposeOrder(t *testing.T) {
 			t.Parallel()
 			check(t, tc.reason, tc.parts, tc.inline, tc.want)
 		})
+	}
+}
+
+// TestLayers: layers are in the order of their precedence, and have the names of their objects.
+func TestLayers(t *testing.T) {
+	t.Parallel()
+	named := func(kind, name, path, content string) reference {
+		ref := part{path, content}.reference()
+		ref.Kind, ref.Name = kind, name
+		return ref
+	}
+	refs := []reference{
+		named(helmv2.KindSecret, "path", "image.tag", "5"), named(helmv2.KindConfigMap, "base", "", "image: {tag: 1, name: web}"),
+		named(helmv2.KindConfigMap, "bad", "", "["), named(helmv2.KindSecret, "over", "", "a: 1"), named(helmv2.KindSecret, "literal", "literal:b", "{x"),
+	}
+	got := layers(refs, []byte(`{"image":{"tag":2}}`))
+	want := []plan.Layer{
+		{Name: "ConfigMap/base", Values: map[string]any{"image": map[string]any{"tag": 1.0, "name": "web"}}}, {Name: "ConfigMap/bad"},
+		{Name: "Secret/over", Values: map[string]any{"a": 1.0}}, {Name: "inline", Values: map[string]any{"image": map[string]any{"tag": 2.0}}},
+		{Name: "Secret/path", Values: map[string]any{"image": map[string]any{"tag": int64(5)}}}, {Name: "Secret/literal", Values: map[string]any{"b": "{x"}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("layers (-want +got):\n%s", diff)
 	}
 }
 

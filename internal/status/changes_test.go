@@ -13,8 +13,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// TestChanges: the event of a success says what has changed, and no condition does.
-func TestChanges(t *testing.T) {
+// TestEventsOfSuccess: the event of a success says what has changed, and no condition does.
+func TestEventsOfSuccess(t *testing.T) {
 	t.Parallel()
 	snap := func(version int, status helmv2.ReleaseStatus, chart, app string) *helmv2.Snapshot {
 		return &helmv2.Snapshot{Name: "web", Namespace: "apps", Version: version, Status: status, ChartName: "web", ChartVersion: chart, AppVersion: app}

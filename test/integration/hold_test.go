@@ -93,10 +93,13 @@ func TestHold(t *testing.T) {
 	if label := stored[len(stored)-1].Labels[helmv2.LabelRolledBackTo]; label != "2" {
 		t.Errorf("the record has the label %q", label)
 	}
+	if source := stored[len(stored)-1].Annotations[helmv2.AnnotationSourceRevision]; !strings.HasPrefix(source, "1.0.0@sha256:") {
+		t.Errorf("the record has the source revision %q", source)
+	}
 	if _, found := w.recordOf("app", 2); !found {
 		t.Error("the history limit has deleted the revision that is held")
 	}
-	w.untilEvent(hr, corev1.EventTypeNormal, helmv2.ReasonRolledBack, "is held at revision 2")
+	w.untilEvent(hr, corev1.EventTypeNormal, helmv2.ReasonRolledBack, "is held at revision 2", "1 object changed; source 1.0.0@sha256:")
 
 	w.says(hr, "four")
 	w.until(hr, "the new spec to be observed", func(hr *helmv2.HelmRelease) bool { return hr.Status.ObservedGeneration == hr.Generation })

@@ -4,357 +4,332 @@
 package integration
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/google/go-cmp/cmp"
+	helmrelease "helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/storage/driver"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
-	"github.com/pintle-dev/pintle/test/harness"
+	"github.com/pintle-dev/pintle/internal/helm"
+	"github.com/pintle-dev/pintle/internal/helm/planning"
+	"github.com/pintle-dev/pintle/internal/plan"
+	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// untilPlanned waits for a plan of the HelmRelease that satisfies ok.
-func (w *world) untilPlanned(hr *helmv2.HelmRelease, what string, ok func(*v1alpha1.ReleasePlan) bool) *v1alpha1.ReleasePlan {
-	w.t.Helper()
-	plan := &v1alpha1.ReleasePlan{}
-	deadline := time.Now().Add(patience)
-	for {
-		err := suite.client.Get(w.t.Context(), client.ObjectKeyFromObject(hr), plan)
-		w.must(client.IgnoreNotFound(err))
-		if err == nil && ok(plan) {
-			return plan
-		}
-		if time.Now().After(deadline) {
-			w.must(suite.client.Get(w.t.Context(), client.ObjectKeyFromObject(hr), hr))
-			w.t.Fatalf("waited in vain for a plan: %s; the last one is %+v, the conditions are %+v", what, plan.Status, hr.Status.Conditions)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-}
+// plannedChart has objects of which an upgrade deletes, changes, replaces or is refused some.
+const plannedChart = `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: {{ .Values.replicas }}
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - name: main
+        image: {{ .Values.image }}
+        {{- with .Values.env }}
+        env: [{name: A, value: {{ . }}}]
+        {{- end }}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: web}
+stringData: {password: {{ .Values.password }}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: same}
+data: {a: b}
+---
+{{- if .Values.cache }}
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: cache}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: kept}
+{{- else }}
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: new}
+data: {quoted: {{ .Values.password }}}
+{{- end }}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {clusterIP: {{ .Values.address }}, selector: {app: web}, ports: [{port: 80, name: http}]}
+`
 
-// untilAwaits waits until the present generation awaits the approval of a plan, and returns the plan.
-func (w *world) untilAwaits(hr *helmv2.HelmRelease) *v1alpha1.ReleasePlan {
-	w.t.Helper()
-	w.until(hr, "AwaitingApproval", func(hr *helmv2.HelmRelease) bool {
-		c := condition(hr, helmv2.ConditionReady)
-		return c.Status == metav1.ConditionUnknown && c.Reason == helmv2.ReasonAwaitingApproval && hr.Status.ObservedGeneration == hr.Generation
+const (
+	firstSecret  = "canary-of-the-first-revision"
+	secondSecret = "canary-of-the-second-revision"
+)
+
+// plan computes the plan of a job.
+func (b *bench) plan(j helm.Job, action v1alpha1.PlanAction) plan.Plan {
+	b.t.Helper()
+	b.mu.Lock()
+	b.requests = nil
+	b.mu.Unlock()
+	p, err := b.runner.Plan(b.t.Context(), b.conn, j, helm.PlanRequest{
+		Action: action, Inputs: "sha256:inputs", Layers: []plan.Layer{{Name: plan.LayerInline, Values: j.Values}},
 	})
-	return w.untilPlanned(hr, "the one in the condition", func(p *v1alpha1.ReleasePlan) bool {
-		return p.Status.Digest != "" && strings.Contains(condition(hr, helmv2.ConditionReady).Message, p.Status.Digest)
-	})
+	b.must(err)
+	return p
 }
 
-// approver is the user of the suite.
-func (w *world) approver() string {
-	w.t.Helper()
-	return "system:admin"
-}
-
-// approve approves a plan.
-func (w *world) approve(plan *v1alpha1.ReleasePlan) {
-	w.t.Helper()
-	before := plan.DeepCopy()
-	plan.Spec = v1alpha1.ReleasePlanSpec{Approved: plan.Status.Digest, ApprovedBy: w.approver()}
-	w.must(suite.client.Patch(w.t.Context(), plan, client.MergeFrom(before)))
-}
-
-func planCondition(plan *v1alpha1.ReleasePlan, kind string) string {
-	c := apimeta.FindStatusCondition(plan.Status.Conditions, kind)
-	if c == nil {
-		return ""
+// approved returns a job with an approved plan.
+func approved(j helm.Job, p plan.Plan) helm.Job {
+	ref := release.PlanRef{Digest: p.Status.Digest, ApprovedBy: "jane"}
+	switch a := j.Action.(type) {
+	case release.Install:
+		a.Plan = ref
+		j.Action = a
+	case release.Upgrade:
+		a.Plan = ref
+		j.Action = a
+	case release.Uninstall:
+		a.Plan = ref
+		j.Action = a
 	}
-	return string(c.Status) + "/" + c.Reason
+	return j
 }
 
-// changeOf returns the change of an object in a plan.
-func changeOf(plan *v1alpha1.ReleasePlan, kind, name string) v1alpha1.PlanChange {
-	for _, c := range plan.Status.Changes {
-		if c.Kind == kind && c.Name == name {
-			return c
+// writes returns the requests that change anything but the plan.
+func (b *bench) writes() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var all []string
+	for _, r := range b.requests {
+		if !strings.HasPrefix(r, http.MethodGet) && !strings.Contains(r, "dryRun=All") && !strings.Contains(r, "pintle.plan.v1.") {
+			all = append(all, r)
 		}
-	}
-	return v1alpha1.PlanChange{}
-}
-
-// claiming returns a chart with a ConfigMap and, if claim is true, a PersistentVolumeClaim.
-func claiming(t *testing.T, name, version string, claim bool) []byte {
-	t.Helper()
-	files := map[string]string{
-		"templates/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}\ndata:\n  message: {{ .Values.message | quote }}\n",
-		"values.yaml":       "message: default\n",
-	}
-	if claim {
-		files["templates/pvc.yaml"] = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata:\n  name: cache\nspec:\n  accessModes: [ReadWriteOnce]\n  resources: {requests: {storage: 1Gi}}\n"
-	}
-	return pack(t, name, version, files)
-}
-
-// protected installs a release with a PersistentVolumeClaim and protects that.
-func (w *world) protected() *helmv2.HelmRelease {
-	w.t.Helper()
-	w.publish("app", "1.0.0", claiming(w.t, "app", "1.0.0", true))
-	hr := w.release("app", map[string]any{"message": "one"}, func(hr *helmv2.HelmRelease) {
-		hr.Spec.Uninstall = &helmv2.Uninstall{DisableWait: true}
-	})
-	w.untilReady(hr)
-	w.policy("production", v1alpha1.ReleasePolicySpec{Protect: []v1alpha1.Protection{{
-		Kinds:      []string{"PersistentVolumeClaim"},
-		Operations: []v1alpha1.ProtectedOperation{v1alpha1.ProtectDelete, v1alpha1.ProtectReplace, v1alpha1.ProtectReinstall},
-	}}})
-	return hr
-}
-
-// expectUntouched checks that the release is as it was installed.
-func (w *world) expectUntouched(versions map[string]string) {
-	w.t.Helper()
-	for name, version := range w.versions() {
-		if versions[name] != version {
-			w.t.Errorf("%s was written: version %s, before %s", name, version, versions[name])
-		}
-	}
-	if len(w.versions()) != len(versions) {
-		w.t.Errorf("the objects are %v, before %v", w.versions(), versions)
-	}
-}
-
-// versions returns the resourceVersions of the objects and the records of the release.
-func (w *world) versions() map[string]string {
-	w.t.Helper()
-	all := map[string]string{}
-	cm, pvc := w.configMap("app"), &corev1.PersistentVolumeClaim{}
-	w.must(suite.client.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "cache"}, pvc))
-	all["ConfigMap"], all["PersistentVolumeClaim"] = cm.ResourceVersion, pvc.ResourceVersion
-	for _, record := range w.stored("app") {
-		all[record.Name] = record.ResourceVersion
 	}
 	return all
 }
 
-// TestProtectedChart: an upgrade that drops a PersistentVolumeClaim waits until its plan is approved.
-// Before, nothing of the release is written. Then exactly the plan is carried out.
-func TestProtectedChart(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	hr := w.protected()
-	before := w.versions()
-	w.publish("app", "1.1.0", claiming(t, "app", "1.1.0", false))
-	plan := w.untilAwaits(hr)
-	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonAwaitingApproval, "PersistentVolumeClaim/cache", "ReleasePolicy/production")
-	w.untilEvent(hr, corev1.EventTypeNormal, helmv2.ReasonAwaitingApproval, plan.Status.Digest)
-	if c := changeOf(plan, "PersistentVolumeClaim", "cache"); c.Change != v1alpha1.ChangeDelete || !c.Destructive || plan.Status.Summary.Delete != 1 {
-		t.Errorf("the plan is %+v", plan.Status)
+// describeChanges returns changes as text.
+func describeChanges(all []v1alpha1.PlanChange) []string {
+	var texts []string
+	for _, c := range all {
+		text := fmt.Sprintf("%s %s/%s", c.Change, c.Kind, c.Name)
+		for _, f := range c.Fields {
+			text += fmt.Sprintf(" %s:%s>%s", f.Path, f.From, f.To)
+			if f.TakenFrom != "" {
+				text += " of " + f.TakenFrom
+			}
+		}
+		if c.Destructive {
+			text += " destructive"
+		}
+		texts = append(texts, text)
 	}
-	if from, to := plan.Status.From, plan.Status.To; from == nil || to == nil || from.Chart != "app@1.0.0" || from.Revision != 1 || !strings.HasPrefix(to.Chart, "app@1.1.0") {
-		t.Errorf("the plan leads from %+v to %+v", from, to)
-	}
-	if got := planCondition(plan, v1alpha1.ConditionApproved); got != "False/AwaitingApproval" {
-		t.Errorf("Approved is %s", got)
-	}
-	w.settle(hr)
-	w.expectUntouched(before)
-
-	plan.Status.Digest, before = "sha256:0", w.versions()
-	other := plan.DeepCopy()
-	w.approve(other)
-	w.settle(hr)
-	w.expectUntouched(before)
-
-	plan = w.untilAwaits(hr)
-	w.approve(plan)
-	w.until(hr, "the upgrade", func(hr *helmv2.HelmRelease) bool { return newest(hr) == 2 })
-	w.untilReady(hr)
-	plan = w.untilPlanned(hr, "applied", func(p *v1alpha1.ReleasePlan) bool { return planCondition(p, v1alpha1.ConditionApplied) == "True/Applied" })
-	if plan.Status.AppliedAt == nil || planCondition(plan, v1alpha1.ConditionApproved) != "True/Approved" {
-		t.Errorf("the plan is %+v", plan.Status)
-	}
-	record, _ := w.recordOf("app", 2)
-	if by := record.Annotations[v1alpha1.AnnotationApprovedBy]; by != w.approver() {
-		t.Errorf("the record is approved by %q", by)
-	}
-	var texts corev1.SecretList
-	w.must(suite.client.List(t.Context(), &texts, client.InNamespace(w.namespace), client.HasLabels{v1alpha1.LabelPlan}))
-	if len(texts.Items) > 0 {
-		t.Errorf("the rendered text is still stored: %s", texts.Items[0].Name)
-	}
+	return texts
 }
 
-// TestProtectedReinstall: a chart with another name is a reinstall. One approval covers the uninstall
-// and the install.
-func TestProtectedReinstall(t *testing.T) {
+// TestPlanStatesChanges: the plan of an upgrade states the changes that a real API server would make.
+func TestPlanStatesChanges(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	hr := w.protected()
-	before := w.versions()
-	w.publish("app", "2.0.0", claiming(t, "renamed", "2.0.0", true))
-	plan := w.untilAwaits(hr)
-	if plan.Status.Action != v1alpha1.PlanReinstall || plan.Status.Summary.Destructive != 2 {
-		t.Errorf("the plan is %+v", plan.Status)
-	}
-	w.settle(hr)
-	w.expectUntouched(before)
-	pvc := &corev1.PersistentVolumeClaim{}
-	w.must(suite.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "cache"}, pvc))
-	w.unprotect(pvc)
-	w.approve(plan)
-	w.until(hr, "the install", func(hr *helmv2.HelmRelease) bool {
-		return newest(hr) > 0 && strings.HasPrefix(hr.Status.History[0].ChartName, "renamed")
-	})
-	w.untilReady(hr)
-	w.untilPlanned(hr, "applied", func(p *v1alpha1.ReleasePlan) bool { return planCondition(p, v1alpha1.ConditionApplied) == "True/Applied" })
-}
-
-// TestProtectedUninstall: the deletion of the HelmRelease waits until the plan of the uninstall is
-// approved: by its spec or, during a foreground deletion, by an annotation.
-func TestProtectedUninstall(t *testing.T) {
-	t.Parallel()
-	for name, foreground := range map[string]bool{"Background": false, "Foreground": true} {
+	for name, tc := range map[string]struct {
+		spec helmv2.HelmReleaseSpec
+		web  string
+	}{
+		"ServerSide": {helmv2.HelmReleaseSpec{}, "Update Deployment/web .spec.replicas:5>2 of scale-tool" +
+			` .spec.template.spec.containers[name="main"].env[name="A"]:{"name":"A","value":"x"}> .spec.template.spec.containers[name="main"].image:"web:7">"web:8"`},
+		"ClientSide": {helmv2.HelmReleaseSpec{
+			Install: &helmv2.Install{ServerSideApply: new(bool)}, Upgrade: &helmv2.Upgrade{ServerSideApply: helmv2.ServerSideApplyDisabled},
+		}, "Update Deployment/web .spec.replicas:5>2 of scale-tool" +
+			` .spec.template.spec.containers[name="main"].env[name="A"]:{"name":"A","value":"x"}> .spec.template.spec.containers[name="main"].image:"web:7">"web:8"`},
+		"ToServerSide": {helmv2.HelmReleaseSpec{
+			Install: &helmv2.Install{ServerSideApply: new(bool)}, Upgrade: &helmv2.Upgrade{ServerSideApply: helmv2.ServerSideApplyEnabled},
+		}, "Update Deployment/web .spec.replicas:5>2 of scale-tool" +
+			` .spec.template.spec.containers[name="main"].env[name="A"]:{"name":"A","value":"x"}> .spec.template.spec.containers[name="main"].image:"web:7">"web:8"`},
+		"Force": {helmv2.HelmReleaseSpec{
+			Install: &helmv2.Install{ServerSideApply: new(bool)}, Upgrade: &helmv2.Upgrade{ServerSideApply: helmv2.ServerSideApplyDisabled, Force: true},
+		}, "Replace Deployment/web .spec.replicas:5>2 of scale-tool" +
+			` .spec.template.spec.containers[name="main"].env[name="A"]:{"name":"A","value":"x"}> .spec.template.spec.containers[name="main"].image:"web:7">"web:8"`},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			hr := w.protected()
-			before := w.versions()
-			propagation := client.PropagationPolicy(metav1.DeletePropagationBackground)
-			if foreground {
-				propagation = client.PropagationPolicy(metav1.DeletePropagationForeground)
+			b := newBench(t)
+			archive := pack(t, "note", "1.0.0", map[string]string{"templates/all.yaml": plannedChart, "values.yaml": "address: None\n"})
+			one := values("replicas", 1, "image", "web:7", "env", "x", "password", firstSecret, "cache", true)
+			spec := tc.spec
+			spec.Install = orNew(spec.Install)
+			spec.Install.DisableWait = true
+			b.mustRun(install, archive, one, spec)
+			b.writeAs(b.bare("apps/v1", "Deployment", "web"), "scale-tool", types.MergePatchType, `{"spec":{"replicas":5}}`)
+			b.writeAs(b.bare("v1", "ConfigMap", "kept"), "person", types.MergePatchType, `{"metadata":{"annotations":{"helm.sh/resource-policy":"keep"}}}`)
+			two := values("replicas", 2, "image", "web:8", "password", secondSecret, "address", "10.0.0.77")
+			j := b.job(upgrade, archive, two, spec)
+			j.Secrets = []string{secondSecret}
+			p := b.plan(j, v1alpha1.PlanUpgrade)
+			if got, want := b.writes(), []string{"POST /api/v1/namespaces/" + b.namespace + "/secrets?"}; !slices.Equal(got, want) {
+				t.Errorf("the plan has written %q, besides its Secret", got)
 			}
-			w.must(suite.client.Delete(t.Context(), hr, propagation))
-			w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonAwaitingApproval, "PersistentVolumeClaim/cache", "plan sha256:")
-			w.settle(hr)
-			w.expectUntouched(before)
-			pvc := &corev1.PersistentVolumeClaim{}
-			w.must(suite.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "cache"}, pvc))
-			w.unprotect(pvc)
-			if foreground {
-				// Without a garbage collector, the HelmRelease keeps its finalizer.
-				_, digest, _ := strings.Cut(condition(hr, helmv2.ConditionReady).Message, "plan sha256:")
-				w.annotate(hr, v1alpha1.AnnotationApprove, "sha256:"+strings.Fields(digest)[0])
-				w.until(hr, "the uninstall", func(hr *helmv2.HelmRelease) bool { return len(w.stored("app")) == 0 })
-				return
+			verb, _, _ := strings.Cut(tc.web, " ")
+			want := []string{
+				"Delete PersistentVolumeClaim/cache destructive", "Refused Service/web", "Create ConfigMap/new", tc.web,
+				verb + ` Secret/web .data.password:***>***`,
 			}
-			w.approve(w.untilAwaits(hr))
-			w.untilGone(hr)
+			if diff := cmp.Diff(want, describeChanges(p.All)); diff != "" {
+				t.Errorf("changes (-want +got):\n%s", diff)
+			}
+			if reason := p.All[1].Reason; !strings.Contains(reason, "clusterIP") {
+				t.Errorf("refused for %q", reason)
+			}
+			raw, err := json.Marshal(p)
+			b.must(err)
+			if text := string(raw); strings.Contains(text, firstSecret) || strings.Contains(text, secondSecret) {
+				t.Errorf("a secret is in the plan: %s", text)
+			}
+			if s := p.Status.Summary; s.Unchanged != 1 || s.Delete != 1 || s.Refused != 1 || s.Create != 1 || s.Update+s.Replace != 2 {
+				t.Errorf("summary %+v", s)
+			}
+			images := []v1alpha1.PlanImage{{Object: "Deployment/web", Container: "main", From: "web:7", To: "web:8"}}
+			if diff := cmp.Diff(images, p.Status.Images); diff != "" {
+				t.Errorf("images (-want +got):\n%s", diff)
+			}
+			keys := []string{"address inline", "cache removed", "env removed", "image inline", "password inline", "replicas inline"}
+			var got []string
+			for _, v := range p.Status.Values {
+				got = append(got, v.Key+" "+v.Layer)
+			}
+			if !slices.Equal(got, keys) {
+				t.Errorf("values %q, want %q", got, keys)
+			}
+			if w := strings.Join(p.Status.Warnings, "\n"); !strings.Contains(w, "ConfigMap/"+b.namespace+"/kept is not deleted") {
+				t.Errorf("warnings %s", w)
+			}
+			// One read for each object that is changed or deleted, and none of the others.
+			if n := b.asked("GET", "/configmaps/same"); n != 0 {
+				t.Errorf("an object that does not change was read %d times", n)
+			}
+			if n := b.asked("GET", "/deployments/web"); n != 1 {
+				t.Errorf("a changed object was read %d times", n)
+			}
 		})
 	}
 }
 
-// TestVoidApproval: after the approval, the live objects change. Nothing is written, an event states
-// that the approval is void, and a new plan awaits approval.
-func TestVoidApproval(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
-	hr := w.release("app", map[string]any{"message": "one"})
-	w.untilReady(hr)
-	w.policy("production", v1alpha1.ReleasePolicySpec{Approval: v1alpha1.ApprovalAlways})
-	w.says(hr, "two")
-	first := w.untilAwaits(hr)
-	cm := w.configMap("app")
-	w.must(suite.client.Delete(t.Context(), cm))
-	w.approve(first)
-	w.untilEvent(hr, corev1.EventTypeWarning, helmv2.EventReasonApprovalVoid, "approval is void")
-	second := w.untilPlanned(hr, "another one", func(p *v1alpha1.ReleasePlan) bool {
-		return p.Status.Digest != "" && p.Status.Digest != first.Status.Digest
-	})
-	if c := changeOf(second, "ConfigMap", "app"); c.Change != v1alpha1.ChangeCreate {
-		t.Errorf("the change is %+v", c)
+func orNew(i *helmv2.Install) *helmv2.Install {
+	if i == nil {
+		return &helmv2.Install{}
 	}
-	if len(w.stored("app")) != 1 {
-		t.Error("a revision was made")
-	}
-	err := suite.client.Get(t.Context(), client.ObjectKeyFromObject(cm), &corev1.ConfigMap{})
-	if !apierrors.IsNotFound(err) {
-		t.Errorf("the object was written: %v", err)
-	}
-	w.approve(w.untilAwaits(hr))
-	w.until(hr, "the upgrade", func(hr *helmv2.HelmRelease) bool { return newest(hr) == 2 })
-	if got := hr.Status.Failures + hr.Status.UpgradeFailures; got > 0 {
-		t.Errorf("%d failures are counted", got)
-	}
+	return i
 }
 
-// TestPlanOfSuspended: a plan of a suspended release is computed on request, and changes nothing.
-func TestPlanOfSuspended(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
-	secret := w.secret("values", map[string][]byte{"values.yaml": []byte("unset: canary-of-a-plan")}, nil)
-	hr := w.release("app", map[string]any{"message": "one"}, func(hr *helmv2.HelmRelease) {
-		hr.Spec.ValuesFrom = []helmv2.ValuesReference{{Kind: "Secret", Name: secret.Name}}
-	})
-	w.untilReady(hr)
-	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Suspend = true })
-	w.must(suite.client.Get(t.Context(), client.ObjectKeyFromObject(secret), secret))
-	secret.Data["values.yaml"] = []byte("unset: another-canary-of-a-plan")
-	w.must(suite.client.Update(t.Context(), secret))
-	w.says(hr, "two")
-	w.annotate(hr, v1alpha1.AnnotationPlan, "first")
-	plan := w.untilPlanned(hr, "the requested one", func(p *v1alpha1.ReleasePlan) bool {
-		return p.Status.LastHandledPlanAt == "first" && planCondition(p, v1alpha1.ConditionReady) == "True/Computed"
-	})
-	if c := changeOf(plan, "ConfigMap", "app"); c.Change != v1alpha1.ChangeUpdate || len(c.Fields) != 2 {
-		t.Errorf("the change is %+v", c)
-	}
-	layers := map[string]string{}
-	for _, v := range plan.Status.Values {
-		layers[v.Key] = v.Layer
-	}
-	if layers["message"] != "inline" || layers["unset"] != "Secret/values" || len(layers) != 2 {
-		t.Errorf("the values that change are %v", layers)
-	}
-	if text := fmt.Sprintf("%+v", plan); strings.Contains(text, "canary") {
-		t.Errorf("the plan contains a value of a Secret: %s", text)
-	}
-	w.settle(hr)
-	w.expectRevisions(hr, 1)
+// storedRevision returns a revision as Helm reads it.
+func (b *bench) storedRevision(version int) *helmrelease.Release {
+	b.t.Helper()
+	clients, err := kubernetes.NewForConfig(suite.config)
+	b.must(err)
+	rls, err := driver.NewSecrets(clients.CoreV1().Secrets(b.namespace)).Get(fmt.Sprintf("sh.helm.release.v1.app.v%d", version))
+	b.must(err)
+	return rls
 }
 
-// TestPlansEqualChanges: upgrades whose charts render otherwise each time, with commits in between.
-// What is stored afterwards is what was approved, and nothing else is made.
-func TestPlansEqualChanges(t *testing.T) {
+// unstableChart renders differently each time, and reads the cluster.
+const unstableChart = `apiVersion: v1
+kind: ConfigMap
+metadata: {name: unstable}
+data:
+  random: {{ randAlphaNum 20 | quote }}
+  now: {{ now | date "15:04:05.000000" | quote }}
+  found: {{ (lookup "v1" "ConfigMap" .Release.Namespace "seen").data.n | default "none" | quote }}
+  n: {{ .Values.n | quote }}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: part-{{ .Values.n }}}
+`
+
+// TestAppliedIsPlanned: 100 times, the approved upgrade applies the text of its plan, although the
+// chart renders differently each time and what it looks up changes in between.
+func TestAppliedIsPlanned(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.publish("app", "1.0.0", pack(t, "app", "1.0.0", map[string]string{
-		"templates/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}\ndata:\n  message: {{ .Values.message | quote }}\n" +
-			"  random: {{ randAlphaNum 20 }}\n  now: {{ now | quote }}\n  seen: {{ (lookup \"v1\" \"ConfigMap\" .Release.Namespace .Release.Name).metadata | default dict | toJson | sha256sum }}\n",
-	}))
-	hr := w.release("app", map[string]any{"message": "first"})
-	w.untilReady(hr)
-	w.policy("production", v1alpha1.ReleasePolicySpec{Approval: v1alpha1.ApprovalAlways})
-	made := 1
-	for i := range harness.Repetitions(20) {
-		w.says(hr, fmt.Sprintf("change %d", i))
-		if i%3 == 0 {
-			// The approval of a plan does not hold for the next commit.
-			stale := w.untilAwaits(hr)
-			w.says(hr, fmt.Sprintf("change %d again", i))
-			w.approve(stale)
+	b := newBench(t)
+	archive := pack(t, "note", "1.0.0", map[string]string{"templates/all.yaml": unstableChart})
+	seen := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "seen", Namespace: b.namespace}, Data: map[string]string{"n": "0"}}
+	b.must(suite.client.Create(t.Context(), seen))
+	j := b.job(install, archive, values("n", 0), helmv2.HelmReleaseSpec{})
+	out := b.runner.Run(t.Context(), b.conn, approved(j, b.plan(j, v1alpha1.PlanInstall)))
+	b.must(out.Err)
+	spec := helmv2.HelmReleaseSpec{}
+	for n := 1; n <= 100; n++ {
+		j := b.job(upgrade, archive, values("n", n), spec)
+		p := b.plan(j, v1alpha1.PlanUpgrade)
+		store, err := planning.Open(b.conn, j.Desired.Target)
+		b.must(err)
+		content, err := store.Read(t.Context(), p.Status.Digest)
+		b.must(err)
+		seen.Data["n"] = fmt.Sprint(n)
+		b.must(suite.client.Update(t.Context(), seen))
+
+		out := b.runner.Run(t.Context(), b.conn, approved(j, p))
+		b.must(out.Err)
+		stored := b.storedRevision(n + 1)
+		if stored.Manifest != content.Text.Manifest {
+			t.Fatalf("revision %d has another manifest than its plan:\n%s\n%s", n+1, stored.Manifest, content.Text.Manifest)
 		}
-		plan := w.untilAwaits(hr)
-		if got := len(hr.Status.History); got == 0 || newest(hr) != made {
-			t.Fatalf("revision %d was made without approval", newest(hr))
-		}
-		w.approve(plan)
-		made++
-		w.until(hr, fmt.Sprintf("revision %d", made), func(hr *helmv2.HelmRelease) bool { return newest(hr) == made })
-		w.untilPlanned(hr, "applied", func(p *v1alpha1.ReleasePlan) bool {
-			return p.Status.Digest == plan.Status.Digest && planCondition(p, v1alpha1.ConditionApplied) == "True/Applied"
-		})
-		fields := map[string]string{}
-		for _, f := range changeOf(plan, "ConfigMap", "app").Fields {
-			fields[strings.TrimPrefix(f.Path, ".data.")] = strings.Trim(f.To, `"`)
-		}
-		data := w.configMap("app").Data
-		for _, key := range []string{"random", "now", "message"} {
-			if fields[key] == "" || fields[key] != data[key] {
-				t.Fatalf("change %d: %s is %q, approved was %q", i, key, data[key], fields[key])
+		live := b.configMap("unstable")
+		for _, key := range []string{"random", "now", "found"} {
+			if text := fmt.Sprintf("%s: %q", key, live.Data[key]); !strings.Contains(content.Text.Manifest, text) {
+				t.Fatalf("revision %d: %s was applied, and not planned:\n%s", n+1, text, content.Text.Manifest)
 			}
 		}
+		want := []string{fmt.Sprintf("Delete ConfigMap/part-%d destructive", n-1), fmt.Sprintf("Create ConfigMap/part-%d", n)}
+		if got := describeChanges(p.All); !slices.Equal(got[:2], want) || len(got) != 3 {
+			t.Fatalf("revision %d: changes %q, want %q", n+1, got, want)
+		}
+	}
+}
+
+// TestVoidPlanWritesNothing: a change of a live object after the plan makes the plan void, and not one
+// request changes anything.
+func TestVoidPlanWritesNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	archive := appliedChart(t, "1.0.0")
+	b.mustRun(install, archive, values("data", values("a", "one")), helmv2.HelmReleaseSpec{})
+	j := b.job(upgrade, archive, values("data", values("a", "two")), helmv2.HelmReleaseSpec{})
+	p := b.plan(j, v1alpha1.PlanUpgrade)
+	b.patchAs("editor", func(cm *corev1.ConfigMap) { cm.Data = map[string]string{"a": "two"} })
+	b.mu.Lock()
+	b.requests = nil
+	b.mu.Unlock()
+	out := b.runner.Run(t.Context(), b.conn, approved(j, p))
+	if !errors.Is(out.Err, release.ErrPlanVoid) || !out.PlanVoid || out.Stored() {
+		t.Errorf("error %v", out.Err)
+	}
+	if got := b.writes(); len(got) > 0 {
+		t.Errorf("the void plan has written %q", got)
+	}
+	// The next plan is about the object as it is now.
+	again := b.plan(j, v1alpha1.PlanUpgrade)
+	out = b.runner.Run(t.Context(), b.conn, approved(j, again))
+	b.must(out.Err)
+	var record corev1.Secret
+	b.must(suite.client.Get(t.Context(), client.ObjectKey{Namespace: b.namespace, Name: "sh.helm.release.v1.app.v2"}, &record))
+	if by := record.Annotations[v1alpha1.AnnotationApprovedBy]; by != "jane" {
+		t.Errorf("the record was approved by %q", by)
 	}
 }

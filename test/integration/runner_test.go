@@ -69,15 +69,21 @@ func (b *bench) run(action release.Action, archive []byte, values map[string]any
 // runUntil is run with a context that can be cancelled.
 func (b *bench) runUntil(ctx context.Context, action release.Action, archive []byte, values map[string]any, spec helmv2.HelmReleaseSpec) release.Outcome {
 	b.t.Helper()
+	j := b.job(action, archive, values, spec)
+	b.mu.Lock()
+	b.requests = nil
+	b.mu.Unlock()
+	return b.runner.Run(ctx, b.conn, j)
+}
+
+// job returns the job of an action, and offers its chart for download.
+func (b *bench) job(action release.Action, archive []byte, values map[string]any, spec helmv2.HelmReleaseSpec) helm.Job {
 	sum := digest.FromBytes(archive)
 	b.world.mu.Lock()
 	b.artifacts["/"+sum.Encoded()] = archive
 	b.world.mu.Unlock()
-	b.mu.Lock()
-	b.requests = nil
-	b.mu.Unlock()
 	name := cmp.Or(b.name, "app")
-	return b.runner.Run(ctx, b.conn, helm.Job{
+	return helm.Job{
 		Action: action,
 		Desired: release.Desired{
 			UID: "bench-" + name, Target: release.Target{Name: name, Namespace: b.namespace, StorageNamespace: b.namespace},
@@ -85,7 +91,7 @@ func (b *bench) runUntil(ctx context.Context, action release.Action, archive []b
 		},
 		Spec: spec, Origin: helm.Origin{Namespace: b.namespace, Name: name},
 		Artifact: chart.Artifact{URL: b.server.URL + "/" + sum.Encoded(), Digest: sum.String()}, Values: values,
-	})
+	}
 }
 
 // mustRun runs an action that must succeed.

@@ -15,7 +15,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/helmchart"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/outage"
 	"github.com/pintle-dev/pintle/internal/inputs"
-	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
 )
@@ -36,7 +35,6 @@ type resolver interface {
 	Basics(hr *helmv2.HelmRelease, suspension release.Suspension) inputs.Want
 	Resolve(ctx context.Context, hr *helmv2.HelmRelease, suspension release.Suspension) (inputs.Want, error)
 	Secrets(ctx context.Context, hr *helmv2.HelmRelease) ([]string, error)
-	Layers(ctx context.Context, hr *helmv2.HelmRelease) ([]plan.Layer, error)
 	FetchChart(ctx context.Context, hr *helmv2.HelmRelease, want inputs.Want) (inputs.Want, error)
 }
 

@@ -210,8 +210,6 @@ func (s *stub) Plan(_ context.Context, _ genericclioptions.RESTClientGetter, job
 	return plan.Plan{Status: v1alpha1.ReleasePlanStatus{Action: q.Action, Digest: fmt.Sprintf("sha256:%d", len(s.planned))}}, nil
 }
 
-func (s *stub) Layers(context.Context, *helmv2.HelmRelease) ([]plan.Layer, error) { return nil, nil }
-
 func (s *stub) DeletePlan(context.Context, genericclioptions.RESTClientGetter, release.Target) error {
 	return nil
 }

@@ -99,10 +99,11 @@ type Client struct {
 	// Leftovers deletes objects of failed revisions. Skipped are objects that the action left out.
 	Leftovers *Leftovers
 	Skipped   *Skipped
+	// Changes are what the action changes.
+	Changes *changes.Log
 
 	// ctx ends waits. The interfaces of Helm pass none.
 	ctx        context.Context //nolint:containedctx // a Client lives as long as one action
-	changes    *changes.Log
 	record     Record
 	findings   Findings
 	method     *Method
@@ -133,12 +134,12 @@ func New(ctx context.Context, o Options) (*Client, error) {
 	o.Waits.Clients, o.Waits.Log = helm.Factory.KubernetesClientSet, o.Log
 	c := &Client{
 		Client: helm, Waiter: wait.New(ctx, o.Waits), ctx: ctx, record: o.Record, findings: o.Findings,
-		method: &Method{}, changes: &changes.Log{},
+		method: &Method{}, Changes: &changes.Log{},
 		builder: &builder{
 			getter: o.Getter, namespace: helm.Namespace, origin: o.Origin, kinds: kinds.New(ctx, o.Getter, o.Repeat), skipped: &Skipped{},
 		},
 	}
-	c.Skipped, c.builds = c.builder.skipped, &builds{stored: o.Stored, log: c.changes}
+	c.Skipped, c.builds = c.builder.skipped, &builds{stored: o.Stored, log: c.Changes}
 	c.lookups = &lookups{builds: c.builds}
 	c.dryRuns = &dryRuns{ctx: ctx, method: c.method, builds: c.builds}
 	c.ownership = &ownership{
@@ -148,14 +149,14 @@ func New(ctx context.Context, o Options) (*Client, error) {
 	}
 	c.serverSide = &serverSide{
 		ctx: ctx, log: o.Log, method: c.method, ownership: c.ownership, lookups: c.lookups, dryRuns: c.dryRuns,
-		waiter: c.Waiter, changes: c.changes, refused: o.Findings.Refused, applied: o.Applied,
+		waiter: c.Waiter, changes: c.Changes, refused: o.Findings.Refused, applied: o.Applied,
 	}
 	c.CRDs = &CRDs{ctx: ctx, log: o.Log, helm: helm, builder: c.builder, waiter: c.Waiter, serverSide: c.serverSide}
 	c.Preflight = &Preflight{
 		ctx: ctx, log: o.Log, builds: c.builds, crds: c.CRDs, lookups: c.lookups, dryRuns: c.dryRuns, ownership: c.ownership,
 		refused: o.Findings.Refused,
 	}
-	c.deletion = &deletion{helm: helm, log: o.Log, waiter: c.Waiter, changes: c.changes, ownership: c.ownership, remap: c.builder.remap}
+	c.deletion = &deletion{helm: helm, log: o.Log, waiter: c.Waiter, changes: c.Changes, ownership: c.ownership, remap: c.builder.remap}
 	c.Leftovers = &Leftovers{ctx: ctx, log: o.Log, us: o.Target, failedSince: o.FailedSince, builder: c.builder, deletion: c.deletion}
 	return c, nil
 }
@@ -168,9 +169,6 @@ func (c *Client) Begin(method Method) {
 	*c.method = method
 	c.builds.begin()
 }
-
-// Changes returns what the action has changed.
-func (c *Client) Changes() release.Changes { return c.changes.Changes() }
 
 // Ownership returns the releases that own objects of the revision, and the adopted objects.
 func (c *Client) Ownership() (conflicts []release.Target, adopted []string) {
@@ -204,7 +202,7 @@ func (c *Client) Create(list kube.ResourceList) (*kube.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.changes.Count(c.builds.counts(result))
+	c.Changes.Count(c.builds.counts(result))
 	return &kube.Result{Created: list}, nil
 }
 
@@ -282,7 +280,8 @@ func (c *Client) update(original, target kube.ResourceList, clientSide func(orig
 				return &kube.Result{}, err
 			}
 		}
-		// Helm would not find objects whose version has ceased to be served, and leave them.
+		// Helm itself would delete dropped objects that are of another release by now, and leave those
+		// whose version has ceased to be served.
 		if result, err = clientSide(original.Intersect(target)); err == nil {
 			c.keepResults(target)
 		}
@@ -290,7 +289,7 @@ func (c *Client) update(original, target kube.ResourceList, clientSide func(orig
 	if err == nil {
 		result.Deleted = append(result.Deleted, c.deletion.prune(original.Difference(target))...)
 		result.Deleted = append(result.Deleted, c.Leftovers.prune(leftovers)...)
-		c.changes.Count(c.builds.counts(result))
+		c.Changes.Count(c.builds.counts(result))
 	}
 	return result, err
 }

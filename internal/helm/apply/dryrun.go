@@ -11,6 +11,7 @@ import (
 	"helm.sh/helm/v3/pkg/kube"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -153,7 +154,11 @@ func (d *dryRuns) answer(info *resource.Info, original, live runtime.Object, m M
 	case live == nil:
 		answer, err = helper.Create(info.Namespace, true, object)
 	case m.Force:
-		answer, err = helper.Replace(info.Namespace, info.Name, true, object)
+		// With the resourceVersion, the helper does not read the object again.
+		version, _ := meta.NewAccessor().ResourceVersion(live)
+		if err = meta.NewAccessor().SetResourceVersion(object, version); err == nil {
+			answer, err = helper.Replace(info.Namespace, info.Name, false, object)
+		}
 	default:
 		// The fields of client-side apply are migrated before the object is applied on the server, but
 		// not for a dry run.
@@ -205,12 +210,12 @@ func threeWayPatch(target *resource.Info, original, live runtime.Object) ([]byte
 		patch, err := jsonmergepatch.CreateThreeWayJSONMergePatch(raw[0], raw[1], raw[2])
 		return patch, types.MergePatchType, err
 	}
-	meta, err := strategicpatch.NewPatchMetaFromStruct(typed)
+	lookup, err := strategicpatch.NewPatchMetaFromStruct(typed)
 	if err != nil {
 		return nil, "", err
 	}
 	const overwrite = true
-	patch, err := strategicpatch.CreateThreeWayMergePatch(raw[0], raw[1], raw[2], meta, overwrite)
+	patch, err := strategicpatch.CreateThreeWayMergePatch(raw[0], raw[1], raw[2], lookup, overwrite)
 	return patch, types.StrategicMergePatchType, err
 }
 

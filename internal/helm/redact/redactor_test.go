@@ -71,9 +71,9 @@ func TestOwnSecrets(t *testing.T) {
 	}
 }
 
-// TestChanges: images and paths have no values of Secrets, neither of this revision nor of previous
+// TestRedactedChanges: images and paths have no values of Secrets, neither of this revision nor of previous
 // ones. Where an image has one now, the former image may have had another.
-func TestChanges(t *testing.T) {
+func TestRedactedChanges(t *testing.T) {
 	t.Parallel()
 	r := New([]string{"given-secret"})
 	r.SetRevision(withSecret("newer-secret"))

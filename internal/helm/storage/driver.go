@@ -82,8 +82,12 @@ func (d *Driver) stage(key string, rls *helmrelease.Release) (int, error) {
 	d.mu.Lock()
 	method := d.method
 	d.mu.Unlock()
+	source := d.options.SourceRevision
+	if to := d.options.Attempt.RollbackTo; to != 0 {
+		source = sourceOf(d.secretStore, Key(d.release, to))
+	}
 	s, err := d.secretStore.stage(key, rls, preserved{
-		unknownFields: applyMethodField(method), attempt: d.newAttempt(rls.Version), source: d.sourceRevision(),
+		unknownFields: applyMethodField(method), attempt: d.newAttempt(rls.Version), source: source,
 		approvedBy: d.options.ApprovedBy,
 	})
 	if err != nil {
@@ -93,19 +97,6 @@ func (d *Driver) stage(key string, rls *helmrelease.Release) (int, error) {
 	defer d.mu.Unlock()
 	d.staged = s
 	return s.size(), nil
-}
-
-// sourceRevision returns the revision of the source of a new revision. A rollback has read its target.
-func (d *Driver) sourceRevision() string {
-	if d.options.Attempt.RollbackTo == 0 {
-		return d.options.SourceRevision
-	}
-	d.secretStore.mu.Lock()
-	defer d.secretStore.mu.Unlock()
-	if target := d.stored[Key(d.release, d.options.Attempt.RollbackTo)]; target != nil {
-		return target.kept.source
-	}
-	return ""
 }
 
 // takeStaged returns the staged revision once; nil if another revision or none is staged.

@@ -197,6 +197,16 @@ type staged struct {
 // size returns the number of bytes of the record in its Secret.
 func (s *staged) size() int { return len(s.written.secret.Data[dataKey]) }
 
+// sourceOf returns the revision of the source of a revision that was read; empty if it is unknown.
+func sourceOf(s *secretStore, key string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known := s.stored[key]; known != nil {
+		return known.kept.source
+	}
+	return ""
+}
+
 // stage compresses a new revision, whose record has the given content besides.
 func (s *secretStore) stage(key string, rls *helmrelease.Release, k preserved) (*staged, error) {
 	s.mu.Lock()

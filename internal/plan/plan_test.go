@@ -1,0 +1,233 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pintle-dev/pintle/api/v1alpha1"
+)
+
+func planned(kind, name string, of v1alpha1.ChangeKind, fields ...v1alpha1.PlanField) v1alpha1.PlanChange {
+	return v1alpha1.PlanChange{
+		APIVersion: "v1", Kind: kind, Namespace: "prod", Name: name, Change: of, Destructive: of == v1alpha1.ChangeDelete, Fields: fields,
+	}
+}
+
+// TestBuild: destructive changes come first and refused ones next, and all of them are counted, those
+// of CRDs too.
+func TestBuild(t *testing.T) {
+	t.Parallel()
+	f := Facts{
+		Action: v1alpha1.PlanUpgrade, Unchanged: 4,
+		Identity: Identity{
+			Inputs: "i", Base: 2,
+			Changes: []v1alpha1.PlanChange{
+				planned("Service", "b", v1alpha1.ChangeUpdate), planned("Service", "a", v1alpha1.ChangeReplace),
+				planned("Pod", "c", v1alpha1.ChangeRefused), planned("Secret", "d", v1alpha1.ChangeDelete), planned("Pod", "e", v1alpha1.ChangeCreate),
+			},
+			CRDs: []v1alpha1.PlanChange{planned("CustomResourceDefinition", "f", v1alpha1.ChangeCreate)},
+		},
+	}
+	before := slices.Clone(f.Changes)
+	p := Build(f)
+	var got []string
+	for _, c := range p.All {
+		got = append(got, c.Name)
+	}
+	if want := "d c f e a b"; strings.Join(got, " ") != want {
+		t.Errorf("order %q, want %s", got, want)
+	}
+	if len(p.Status.Changes) != 5 || len(p.Status.CRDs) != 1 {
+		t.Errorf("%d changes and %d CRDs", len(p.Status.Changes), len(p.Status.CRDs))
+	}
+	want := v1alpha1.PlanSummary{Create: 2, Update: 1, Replace: 1, Delete: 1, Refused: 1, Unchanged: 4, Destructive: 1}
+	if p.Status.Summary != want {
+		t.Errorf("summary %+v, want %+v", p.Status.Summary, want)
+	}
+	if diff := cmp.Diff(before, f.Changes); diff != "" {
+		t.Errorf("the facts have changed: %s", diff)
+	}
+	if p.Status.Digest != f.Digest() || p.Status.Inputs != "i" || p.Status.Action != v1alpha1.PlanUpgrade || p.Status.Omitted != 0 {
+		t.Errorf("status %+v", p.Status)
+	}
+}
+
+// TestDigest: a digest depends on all that is approved, and on no value and no order.
+func TestDigest(t *testing.T) {
+	t.Parallel()
+	identity := func(edit func(*Identity)) string {
+		i := Identity{
+			Inputs: "inputs", Base: 3, Text: "text",
+			Changes: []v1alpha1.PlanChange{
+				planned("Service", "a", v1alpha1.ChangeUpdate, v1alpha1.PlanField{Path: ".a", From: "1"}, v1alpha1.PlanField{Path: ".b", To: "2"}),
+				planned("Pod", "b", v1alpha1.ChangeDelete),
+			},
+			CRDs: []v1alpha1.PlanChange{planned("CustomResourceDefinition", "c", v1alpha1.ChangeCreate)},
+		}
+		if edit != nil {
+			edit(&i)
+		}
+		return i.Digest()
+	}
+	base := identity(nil)
+	if !strings.HasPrefix(base, "sha256:") || len(base) != len("sha256:")+64 {
+		t.Errorf("digest %s", base)
+	}
+	for name, edit := range map[string]func(*Identity){
+		"Inputs":    func(i *Identity) { i.Inputs = "others" },
+		"Base":      func(i *Identity) { i.Base = 4 },
+		"Text":      func(i *Identity) { i.Text = "other" },
+		"Kind":      func(i *Identity) { i.Changes[0].Kind = "Ingress" },
+		"Version":   func(i *Identity) { i.Changes[0].APIVersion = "v2" },
+		"Name":      func(i *Identity) { i.Changes[0].Name = "z" },
+		"Namespace": func(i *Identity) { i.Changes[0].Namespace = "z" },
+		"Change":    func(i *Identity) { i.Changes[0].Change = v1alpha1.ChangeReplace },
+		"Path":      func(i *Identity) { i.Changes[0].Fields[0].Path = ".c" },
+		"LessPaths": func(i *Identity) { i.Changes[0].Fields = i.Changes[0].Fields[:1] },
+		"Less":      func(i *Identity) { i.Changes = i.Changes[:1] },
+		"CRD":       func(i *Identity) { i.CRDs = nil },
+		"NoCRD":     func(i *Identity) { i.Changes, i.CRDs = append(i.Changes, i.CRDs...), nil },
+	} {
+		if identity(edit) == base {
+			t.Errorf("%s: the digest does not change", name)
+		}
+	}
+	for name, edit := range map[string]func(*Identity){
+		"Order":      func(i *Identity) { slices.Reverse(i.Changes) },
+		"FieldOrder": func(i *Identity) { slices.Reverse(i.Changes[0].Fields) },
+		"Values":     func(i *Identity) { i.Changes[0].Fields[0].From, i.Changes[0].Fields[0].TakenFrom = "5", "someone" },
+		"Reason":     func(i *Identity) { i.Changes[1].Reason = "a text of the API server" },
+	} {
+		if identity(edit) != base {
+			t.Errorf("%s: the digest changes", name)
+		}
+	}
+}
+
+// TestLimits: a plan has at most 200 changes and 256 KiB, the destructive changes before the others, and
+// counts what it lacks.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	many := make([]v1alpha1.PlanField, 60)
+	for i := range many {
+		many[i] = v1alpha1.PlanField{Path: fmt.Sprint(".", i), From: strings.Repeat("x", 2000), To: strings.Repeat("ü", 2000)}
+	}
+	f := Facts{}
+	for i := range 500 {
+		f.Changes = append(f.Changes, planned("ConfigMap", fmt.Sprint("c", i), v1alpha1.ChangeUpdate, many...))
+		f.CRDs = append(f.CRDs, planned("CustomResourceDefinition", fmt.Sprint("d", i), v1alpha1.ChangeUpdate, many...))
+		f.Values = append(f.Values, v1alpha1.PlanValue{Key: strings.Repeat("k", 3000)})
+		f.Images = append(f.Images, v1alpha1.PlanImage{Object: "o", From: strings.Repeat("k", 3000)})
+		f.Hooks = append(f.Hooks, v1alpha1.PlanHook{Name: strings.Repeat("k", 3000)})
+		f.Warnings = append(f.Warnings, strings.Repeat("k", 3000))
+	}
+	f.Changes = append(f.Changes, planned("Secret", "z", v1alpha1.ChangeDelete))
+	p := Build(f)
+	raw, err := json.Marshal(p.Status)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(raw) > 256<<10 {
+		t.Errorf("the plan has %d bytes", len(raw))
+	}
+	s := p.Status
+	if len(s.Changes) != 200 || s.Changes[0].Name != "z" || len(s.Changes[1].Fields) != 50 || len(s.Changes[199].Fields) != 0 {
+		t.Errorf("%d changes, the first %s", len(s.Changes), s.Changes[0].Name)
+	}
+	if len(p.All) != 1001 || len(p.All[1].Fields) != 60 {
+		t.Errorf("all are %d", len(p.All))
+	}
+	shown := int64(len(s.Changes) + len(s.CRDs) + len(s.Values) + len(s.Images) + len(s.Hooks) + len(s.Warnings))
+	if s.Omitted < 501+5*500-shown {
+		t.Errorf("omitted %d of which %d are shown", s.Omitted, shown)
+	}
+	// One that is too large makes room for those behind it.
+	one := Build(Facts{Identity: Identity{Changes: []v1alpha1.PlanChange{planned("A", "a", v1alpha1.ChangeUpdate, many...), planned("B", "b", v1alpha1.ChangeUpdate)}}})
+	if len(one.Status.Changes) != 2 || one.Status.Omitted != 10 {
+		t.Errorf("%d changes, omitted %d", len(one.Status.Changes), one.Status.Omitted)
+	}
+}
+
+// FuzzRedaction: no text that is redacted is in a plan, wherever it comes from and however long it is.
+func FuzzRedaction(f *testing.F) {
+	f.Add("before ", " after", 3)
+	f.Add(strings.Repeat("x", maxText-3), "", 1)
+	f.Add("", strings.Repeat("y", 5000), 70)
+	f.Fuzz(func(t *testing.T, before, after string, n int) {
+		const secret = "s3cr3t-canary"
+		text := strings.ReplaceAll(before, secret, "") + secret + strings.ReplaceAll(after, secret, "")
+		n = min(max(n, 1), 300)
+		facts := Facts{Redact: func(s string) string { return strings.ReplaceAll(s, secret, "***") }, Action: v1alpha1.PlanUpgrade}
+		facts.From = &v1alpha1.PlanRevision{Chart: text, AppVersion: text, Source: text}
+		facts.To = facts.From
+		for range n {
+			c := v1alpha1.PlanChange{
+				APIVersion: text, Kind: text, Namespace: text, Name: text, Reason: text, Change: v1alpha1.ChangeUpdate,
+				Fields: []v1alpha1.PlanField{{Path: text, From: text, To: text, TakenFrom: text}},
+			}
+			facts.Changes, facts.CRDs = append(facts.Changes, c), append(facts.CRDs, c)
+			facts.Values = append(facts.Values, v1alpha1.PlanValue{Key: text, Layer: text})
+			facts.Images = append(facts.Images, v1alpha1.PlanImage{Object: text, Container: text, From: text, To: text})
+			facts.Hooks = append(facts.Hooks, v1alpha1.PlanHook{Name: text, Events: []string{text}})
+			facts.Warnings = append(facts.Warnings, text)
+		}
+		p := Build(facts)
+		raw, err := json.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(raw), secret) {
+			t.Errorf("the secret is in the plan: %.2000s", raw)
+		}
+		if status, _ := json.Marshal(p.Status); len(status) > maxBytes {
+			t.Errorf("the status has %d bytes", len(status))
+		}
+	})
+}
+
+// TestValues: the changed keys have the last layer that sets them.
+func TestValues(t *testing.T) {
+	t.Parallel()
+	type m = map[string]any
+	layers := []Layer{
+		{Name: "ConfigMap/base", Values: m{"image": m{"tag": 1}, "list": []any{1}, "gone": 1}},
+		{Name: LayerInline, Values: m{"image": m{"tag": 2}, "null": nil}},
+		{Name: "Secret/last", Values: m{"deep": m{"a": m{"b": 1}}}},
+	}
+	for name, tc := range map[string]struct {
+		was, is m
+		want    []string
+	}{
+		"Same":       {m{"a": 1, "l": []any{1}}, m{"a": 1.0, "l": []any{int64(1)}}, nil},
+		"LastLayer":  {m{"image": m{"tag": 1, "name": "n"}}, m{"image": m{"tag": 2, "name": "n"}}, []string{"image.tag inline"}},
+		"Chart":      {m{"image": m{"pull": 1}}, m{"image": m{"pull": 2}}, []string{"image.pull chart"}},
+		"Object":     {m{"list": []any{}}, m{"list": []any{1}}, []string{"list ConfigMap/base"}},
+		"Removed":    {m{"gone": m{"a": 1, "b": 2}}, m{}, []string{"gone.a removed", "gone.b removed"}},
+		"Added":      {nil, m{"deep": m{"a": m{"b": 1}}}, []string{"deep.a.b Secret/last"}},
+		"MapByText":  {m{"image": "x"}, m{"image": m{"tag": 2}}, []string{"image inline"}},
+		"TextByMap":  {m{"a": m{"b": 1}}, m{"a": "x"}, []string{"a chart"}},
+		"EmptyMap":   {m{}, m{"a": m{}}, []string{"a chart"}},
+		"Dots":       {m{}, m{"a.b": m{`c\d`: 1}}, []string{`a\.b.c\\d chart`}},
+		"NoValues":   {m{"password": "one"}, m{"password": "two"}, []string{"password chart"}},
+		"NullInline": {m{"null": 1}, m{"null": nil}, []string{"null removed"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got []string
+			for _, v := range Values(tc.was, tc.is, layers) {
+				got = append(got, v.Key+" "+v.Layer)
+			}
+			if !slices.Equal(got, tc.want) {
+				t.Errorf("values %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
