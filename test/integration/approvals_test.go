@@ -54,7 +54,7 @@ func (w *world) untilAwaits(hr *helmv2.HelmRelease) *v1alpha1.ReleasePlan {
 // approver is the user of the suite.
 func (w *world) approver() string {
 	w.t.Helper()
-	return "system:admin"
+	return "admin"
 }
 
 // approve approves a plan.
@@ -153,7 +153,7 @@ func TestProtectedChart(t *testing.T) {
 	if c := changeOf(plan, "PersistentVolumeClaim", "cache"); c.Change != v1alpha1.ChangeDelete || !c.Destructive || plan.Status.Summary.Delete != 1 {
 		t.Errorf("the plan is %+v", plan.Status)
 	}
-	if from, to := plan.Status.From, plan.Status.To; from == nil || to == nil || from.Chart != "app@1.0.0" || from.Revision != 1 || !strings.HasPrefix(to.Chart, "app@1.1.0") {
+	if from, to := plan.Status.From, plan.Status.To; from == nil || to == nil || !strings.HasPrefix(from.Chart, "app@1.0.0+") || from.Revision != 1 || !strings.HasPrefix(to.Chart, "app@1.1.0") {
 		t.Errorf("the plan leads from %+v to %+v", from, to)
 	}
 	if got := planCondition(plan, v1alpha1.ConditionApproved); got != "False/AwaitingApproval" {
@@ -203,8 +203,8 @@ func TestProtectedReinstall(t *testing.T) {
 	w.expectUntouched(before)
 	pvc := &corev1.PersistentVolumeClaim{}
 	w.must(suite.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "cache"}, pvc))
-	w.unprotect(pvc)
 	w.approve(plan)
+	w.unprotect(pvc)
 	w.until(hr, "the install", func(hr *helmv2.HelmRelease) bool {
 		return newest(hr) > 0 && strings.HasPrefix(hr.Status.History[0].ChartName, "renamed")
 	})
@@ -232,15 +232,16 @@ func TestProtectedUninstall(t *testing.T) {
 			w.expectUntouched(before)
 			pvc := &corev1.PersistentVolumeClaim{}
 			w.must(suite.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "cache"}, pvc))
-			w.unprotect(pvc)
 			if foreground {
 				// Without a garbage collector, the HelmRelease keeps its finalizer.
 				_, digest, _ := strings.Cut(condition(hr, helmv2.ConditionReady).Message, "plan sha256:")
 				w.annotate(hr, v1alpha1.AnnotationApprove, "sha256:"+strings.Fields(digest)[0])
+				w.unprotect(pvc)
 				w.until(hr, "the uninstall", func(hr *helmv2.HelmRelease) bool { return len(w.stored("app")) == 0 })
 				return
 			}
 			w.approve(w.untilAwaits(hr))
+			w.unprotect(pvc)
 			w.untilGone(hr)
 		})
 	}
