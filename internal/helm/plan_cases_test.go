@@ -4,6 +4,7 @@
 package helm
 
 import (
+	"encoding/json"
 	"errors"
 	"maps"
 	"net/http"
@@ -357,21 +358,38 @@ func TestAlteredPlan(t *testing.T) {
 	}
 }
 
-// TestPlanIsRedacted: neither a plan nor an error has a value of a Secret.
+// TestPlanIsRedacted: neither a plan nor an error has a value of a Secret: of the values, of the base
+// revision, and of the new one.
 func TestPlanIsRedacted(t *testing.T) {
 	w := newWorld(t)
-	files := note()
-	files["templates/secret.yaml"] = "apiVersion: v1\nkind: Secret\nmetadata: {name: app}\nstringData: {password: of-the-chart-1}\n"
-	files["templates/more.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: of-the-chart-1}\ndata: {of-the-chart-1: of-the-values-2}\n"
-	j := job(release.Install{Timeout: time.Minute}, w.chart("1.0.0", files), "1.0.0", map[string]any{"message": "of-the-values-2", "of-the-values-2": 1})
+	chartWith := func(password string) map[string]string {
+		files := note()
+		files["templates/secret.yaml"] = "apiVersion: v1\nkind: Secret\nmetadata: {name: app}\nstringData: {password: " + password + "}\n"
+		files["templates/more.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\ndata: {" + password + ": " + password + ", " + password + "-x: of-the-values-2}\n"
+		return files
+	}
+	install(t, w, w.chart("1.0.0", chartWith("of-the-base-1")), "one")
+	j := job(release.Upgrade{Timeout: time.Minute}, w.chart("2.0.0", chartWith("of-the-next-3")), "2.0.0", map[string]any{"message": "of-the-values-2", "of-the-values-2": 1})
 	j.Secrets = []string{"of-the-values-2"}
-	p := planOf(t, w, j, v1alpha1.PlanInstall)
-	if text := cmp.Diff(p, nil); strings.Contains(text, "of-the") {
+	p := planOf(t, w, j, v1alpha1.PlanUpgrade)
+	raw, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(raw); strings.Contains(text, "of-the") || strings.Count(text, "***") < 4 {
 		t.Errorf("the plan has secrets: %s", text)
 	}
-	refusing(http.MethodPatch, "/api/v1/namespaces/prod/configmaps/of-the-chart-1", http.StatusBadGateway)(w, &j)
-	_, err := w.runner.Plan(t.Context(), w.conn, j, PlanRequest{Action: v1alpha1.PlanInstall})
-	if err == nil || strings.Contains(err.Error(), "of-the") {
-		t.Errorf("error %v", err)
+	for _, secret := range []string{"of-the-base-1", "of-the-next-3", "of-the-values-2"} {
+		w.Refuse = func(_, path string) int {
+			if path == "/api/v1/namespaces/prod/configmaps/more" {
+				return http.StatusBadGateway
+			}
+			return 0
+		}
+		w.Reason = "it has " + secret
+		_, err := w.runner.Plan(t.Context(), w.conn, j, PlanRequest{Action: v1alpha1.PlanUpgrade})
+		if err == nil || strings.Contains(err.Error(), "of-the") || !strings.Contains(err.Error(), "***") {
+			t.Errorf("error %v", err)
+		}
 	}
 }
