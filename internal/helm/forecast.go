@@ -68,6 +68,7 @@ func (c *creation) checkPlan(ctx context.Context) error {
 	if err := c.readBase(nil); err != nil {
 		return err
 	}
+	c.addNext()
 	found, err := c.forecast(ctx, c.approved.Text, nil, nil)
 	if err != nil {
 		return err

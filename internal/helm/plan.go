@@ -44,7 +44,7 @@ type PlanRequest struct {
 func (r *Runner) Plan(ctx context.Context, getter genericclioptions.RESTClientGetter, job Job, q PlanRequest) (plan.Plan, error) {
 	p := &planner{Runner: r, getter: getter, job: job, request: q, redact: redact.New(job.Secrets), former: redact.New(nil)}
 	found, err := p.plan(ctx)
-	return found, p.redact.Error(redact.OneLine(err))
+	return found, p.former.Error(p.redact.Error(redact.OneLine(err)))
 }
 
 // DeletePlan deletes the stored text of the plan of a release. A plan that does not exist is no error.
@@ -199,9 +199,7 @@ func (c *creation) renderPlan(ctx context.Context) (*planning.Text, error) {
 	if err := c.render(ctx); err != nil {
 		return nil, err
 	}
-	rls := c.revision(c.chart, c.rendered)
-	c.findings.addRevisions(rls)
-	rls.Version = c.gate.Newest + 1
+	rls := c.addNext()
 	size, err := c.store.Precheck(rls, method.Name(method.Next(c.store, c.mode, 0, c.gate.Newest, c.force).ServerSide))
 	if err != nil {
 		return nil, err
@@ -222,6 +220,15 @@ func revisionOf(rls *helmrelease.Release) *v1alpha1.PlanRevision {
 		p.Chart, p.AppVersion = rls.Chart.Metadata.Name+"@"+rls.Chart.Metadata.Version, rls.Chart.Metadata.AppVersion
 	}
 	return p
+}
+
+// addNext adds the new revision to the findings, so that texts are redacted of its Secrets, and returns
+// it.
+func (c *creation) addNext() *helmrelease.Release {
+	rls := c.revision(c.chart, c.rendered)
+	rls.Version = c.gate.Newest + 1
+	c.findings.addRevisions(rls)
+	return rls
 }
 
 // changedValues returns the keys of values, defaults of the chart included, that differ between a

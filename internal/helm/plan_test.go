@@ -5,7 +5,6 @@ package helm
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
-	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/chart"
 	"github.com/pintle-dev/pintle/internal/helm/planning"
 	"github.com/pintle-dev/pintle/internal/plan"
@@ -182,6 +180,3 @@ func TestVoidPlan(t *testing.T) {
 		})
 	}
 }
-
-var _ = slices.Contains[[]string]
-var _ = helmv2.CRDsSkip

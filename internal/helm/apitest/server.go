@@ -4,6 +4,7 @@
 package apitest
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"maps"
@@ -55,7 +56,7 @@ func (w *Server) serve(rec *httptest.ResponseRecorder, req *http.Request) {
 	}
 	if w.Refuse != nil {
 		if code := w.Refuse(req.Method, path); code != 0 {
-			fail(rec, code, "refused by the test")
+			fail(rec, code, cmp.Or(w.Reason, "refused by the test"))
 			return
 		}
 	}

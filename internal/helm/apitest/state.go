@@ -31,6 +31,8 @@ type Server struct {
 	Protobuf []string
 	// Refuse, if set, returns the status code with which a request is refused, 0 for none.
 	Refuse func(method, path string) int
+	// Reason, if set, is the message of refused requests.
+	Reason string
 	// Created, if set, is called with every new object and may change it.
 	Created func(object map[string]any)
 	// Reads are "GET <path>" of all reads, and "WATCH <path>".

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/resource"
 
 	"github.com/pintle-dev/pintle/internal/bounded"
@@ -282,11 +283,28 @@ func (f *Forecast) decide(s *State, err error) error {
 	case undecided(err):
 		return err
 	case f.old != nil && endsWithOld(s.Info, err), !e.block(s.Info, err):
-		s.Unknown = err.Error()
+		s.Unknown = describeError(s.Info, err)
 	default:
-		s.Refused = err.Error()
+		s.Refused = describeError(s.Info, err)
 	}
 	return nil
+}
+
+// describeError returns the text of an error about an object. The API server quotes the values of a
+// Secret that it refuses, so of those the text has only the names of fields.
+func describeError(info *resource.Info, err error) string {
+	var answer apierrors.APIStatus
+	if info.Mapping.GroupVersionKind.GroupKind() != (apischema.GroupKind{Kind: "Secret"}) || !errors.As(err, &answer) {
+		return err.Error()
+	}
+	text := fmt.Sprintf("the API server refuses the Secret: %s", answer.Status().Reason)
+	if answer.Status().Details == nil {
+		return text
+	}
+	for _, cause := range answer.Status().Details.Causes {
+		text += " " + cause.Field
+	}
+	return text
 }
 
 // Pruned returns the objects of previous, and of failed revisions, that an upgrade to next would

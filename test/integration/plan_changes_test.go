@@ -180,7 +180,6 @@ func TestPlanStatesChanges(t *testing.T) {
 			b.writeAs(b.bare("v1", "ConfigMap", "kept"), "person", types.MergePatchType, `{"metadata":{"annotations":{"helm.sh/resource-policy":"keep"}}}`)
 			two := values("replicas", 2, "image", "web:8", "password", secondSecret, "address", "10.0.0.77")
 			j := b.job(upgrade, archive, two, spec)
-			j.Secrets = []string{secondSecret}
 			p := b.plan(j, v1alpha1.PlanUpgrade)
 			if got, want := b.writes(), []string{"POST /api/v1/namespaces/" + b.namespace + "/secrets?"}; !slices.Equal(got, want) {
 				t.Errorf("the plan has written %q, besides its Secret", got)
