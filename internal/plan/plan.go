@@ -105,6 +105,9 @@ func compare(a, b v1alpha1.PlanChange) int {
 		strings.Compare(a.APIVersion, b.APIVersion), strings.Compare(string(a.Change), string(b.Change)))
 }
 
+// mask replaces a secret.
+const mask = "***"
+
 // redactor removes secrets from the texts of a plan, and cuts long texts afterwards: a part of a
 // secret would not be recognized.
 type redactor func(string) string
@@ -141,7 +144,12 @@ func (r redactor) changes(all []v1alpha1.PlanChange) []v1alpha1.PlanChange {
 		c.Reason, c.Fields = r.text(c.Reason), slices.Clone(c.Fields)
 		for j := range c.Fields {
 			f := &c.Fields[j]
-			f.Path, f.From, f.To, f.TakenFrom = r.text(f.Path), r.text(f.From), r.text(f.To), r.text(f.TakenFrom)
+			to := r.text(f.To)
+			if f.From != "" && to != cut(f.To) {
+				// The former value may have been another secret, which nothing names any more.
+				f.From = mask
+			}
+			f.Path, f.From, f.To, f.TakenFrom = r.text(f.Path), r.text(f.From), to, r.text(f.TakenFrom)
 		}
 	}
 	return all
