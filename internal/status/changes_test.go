@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -153,5 +154,22 @@ func TestEventsOfSuccess(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestManyImages: the time for the event does not grow with the square of the number of images, which
+// a chart chooses.
+func TestManyImages(t *testing.T) {
+	t.Parallel()
+	images := make([]release.ImageChange, 200_000)
+	for i := range images {
+		images[i] = release.ImageChange{From: fmt.Sprintf("a:%06d", i), To: fmt.Sprintf("b:%06d", i)}
+	}
+	began := time.Now()
+	if got := imageChanges(images, false); !strings.HasSuffix(got, "a:000004 to b:000004 and 199995 more") {
+		t.Errorf("images %q", got)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %s", took)
 	}
 }
