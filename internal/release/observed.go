@@ -157,6 +157,9 @@ type Revision struct {
 	// Attempt describes the action that works on the revision or has created it; nil if the record
 	// has none.
 	Attempt *Attempt
+	// Plan is the digest of the plan that the revision was made of; empty if there was none, or
+	// another action has worked on the revision since.
+	Plan string
 	// InstallHooksLeft is true if the revision has pre-install or post-install hooks that have not
 	// succeeded.
 	InstallHooksLeft bool

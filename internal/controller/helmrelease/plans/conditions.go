@@ -67,7 +67,7 @@ func withOutcome(plan *v1alpha1.ReleasePlan, made *release.Revision, at metav1.T
 // madeOf returns the revision that was made of a plan, and has ended; nil if there is none.
 func madeOf(digest string, revisions []release.Revision) *release.Revision {
 	i := slices.IndexFunc(revisions, func(r release.Revision) bool {
-		return digest != "" && r.Attempt != nil && r.Attempt.Plan == digest && !r.Pending()
+		return digest != "" && r.Plan == digest && !r.Pending()
 	})
 	if i < 0 {
 		return nil

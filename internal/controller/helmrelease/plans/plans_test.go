@@ -302,7 +302,7 @@ func TestForeground(t *testing.T) {
 func TestFollow(t *testing.T) {
 	inSync := release.Decision{State: release.StateInSync, Action: release.Settle{}}
 	made := func(w *world, status helmv2.ReleaseStatus) {
-		w.in.Observed.Revisions = append([]release.Revision{{Version: 2, Status: status, Attempt: &release.Attempt{Plan: "sha256:1"}}}, w.in.Observed.Revisions...)
+		w.in.Observed.Revisions = append([]release.Revision{{Version: 2, Status: status, Plan: "sha256:1"}}, w.in.Observed.Revisions...)
 	}
 	for name, c := range map[string]struct {
 		change func(*world)
@@ -345,7 +345,7 @@ func TestExpiry(t *testing.T) {
 	if expire(); w.stored() == nil {
 		t.Fatal("a plan that was not applied is deleted")
 	}
-	w.in.Observed.Revisions[0].Attempt = &release.Attempt{Plan: "sha256:1"}
+	w.in.Observed.Revisions[0].Plan = "sha256:1"
 	w.follow(release.Decision{})
 	w.now = w.now.Add(59 * time.Minute)
 	if expire(); w.stored() == nil {
