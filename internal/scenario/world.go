@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/status"
 )
@@ -58,6 +59,8 @@ type World struct {
 	usedCLI, installedByCLI bool
 
 	access access
+	// demands are what policies demand.
+	demands policy.Demands
 
 	// forcing is the token of the last announced force, and forced the last one whose end is
 	// recorded. unrecorded is true from the announcement of an install or upgrade until its end is
@@ -152,7 +155,7 @@ func (w *World) desired() release.Desired {
 	if d.Deleted || d.Suspension.Active || d.Hold.Active && w.blocked != nil {
 		d.Chart, d.ConfigDigest = release.Chart{}, ""
 	}
-	return d
+	return demanded(d, w.demands, w.hr.Status, w.running.observed())
 }
 
 // act announces an action and runs it until its end or a crash.

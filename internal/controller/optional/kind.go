@@ -5,18 +5,14 @@ package optional
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
 	"time"
 
-	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
@@ -34,22 +30,6 @@ const (
 	// staleAfter is how long the objects count as known while the watch is interrupted.
 	staleAfter = 30 * time.Second
 )
-
-// Options configure a Kind. All are required unless noted.
-type Options[T client.Object] struct {
-	Resource schema.GroupVersionResource
-	// New returns an empty object.
-	New func() T
-	// Namespace is the only one that is watched; empty is all.
-	Namespace string
-	// IgnoreForbidden makes a kind that may not be listed count as not served.
-	IgnoreForbidden bool
-	// Changed is called after each change of an object, and with an empty key if any object may
-	// have changed, or whether they are known. It must not block.
-	Changed func(key types.NamespacedName)
-	Log     logr.Logger
-	Now     func() time.Time
-}
 
 // Kind keeps the objects of a kind. It is safe for concurrent use.
 type Kind[T client.Object] struct {
@@ -168,14 +148,4 @@ func sleep(ctx context.Context, d time.Duration) {
 	case <-time.After(d):
 	case <-ctx.Done():
 	}
-}
-
-// decode returns an object of the kind.
-func (k Options[T]) decode(u *unstructured.Unstructured) (T, error) {
-	object := k.New()
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, object); err != nil {
-		return object, fmt.Errorf("%s %s: %w", u.GetKind(), u.GetName(), err)
-	}
-	object.SetManagedFields(nil)
-	return object, nil
 }
