@@ -68,12 +68,9 @@ func (k *Kind[T]) CapabilitiesChanged() {
 
 // Start implements manager.Runnable.
 func (k *Kind[T]) Start(ctx context.Context) error {
-	reflector := toolscache.NewReflectorWithOptions(&toolscache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return k.objects.List(ctx, o)
-		},
-		WatchFuncWithContext: k.watch,
-	}, &unstructured.Unstructured{}, k.store, toolscache.ReflectorOptions{Name: k.Resource.Resource})
+	reflector := toolscache.NewReflectorWithOptions(plainLists{&toolscache.ListWatch{
+		ListWithContextFunc: k.list, WatchFuncWithContext: k.watch,
+	}}, &unstructured.Unstructured{}, k.store, toolscache.ReflectorOptions{Name: k.Resource.Resource})
 	pause := firstRetry
 	for ctx.Err() == nil {
 		err := reflector.ListAndWatchWithContext(ctx)
@@ -99,6 +96,20 @@ func (k *Kind[T]) log(changed bool, what string, err error) {
 	if changed {
 		k.Log.Info(k.Resource.Resource+" "+what, "cause", err.Error())
 	}
+}
+
+// plainLists makes a reflector list before it watches. The initial events of a watch could be missing
+// without an error.
+type plainLists struct{ *toolscache.ListWatch }
+
+// IsWatchListSemanticsUnSupported implements the interface by which client-go asks.
+func (plainLists) IsWatchListSemanticsUnSupported() bool { return true }
+
+// list lists the newest objects. Those in the cache of an API server may be older than what another
+// API server has answered.
+func (k *Kind[T]) list(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	o.ResourceVersion, o.ResourceVersionMatch = "", ""
+	return k.objects.List(ctx, o)
 }
 
 // watch starts a watch. The reflector repeats some that fail itself, so that failures are recorded
