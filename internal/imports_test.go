@@ -93,7 +93,7 @@ func mayImport() map[string][]string {
 		"render/handler":                    {"chart/archive", "helm/preview", "render/postrender", "render/remote", "values", "worker"},
 		"render/postrender":                 {"bounded"},
 		"render/remote":                     {"bounded", "worker", "worker/wire"},
-		"scenario":                          {"diagnosis", "release", "status"},
+		"scenario":                          {"diagnosis", "policy", "release", "status"},
 		"served":                            {},
 		"status":                            {"operation", "release"},
 		"values":                            {"bounded"},
@@ -119,7 +119,7 @@ func pure() map[string][]string {
 		// equality compares a status with one that was stored.
 		"policy":   {"k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/labels"},
 		"release":  {"k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/api/equality", packages + "policy"},
-		"scenario": {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "release", packages + "status"},
+		"scenario": {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "policy", packages + "release", packages + "status"},
 		"served":   {"k8s.io/apimachinery/pkg"},
 		"status":   {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "operation", packages + "release"},
 	}
@@ -287,7 +287,7 @@ func TestLibraries(t *testing.T) {
 		{
 			libraries: machinery,
 			exact:     true,
-			direct:    []string{"controller", "controller/helmrelease", "controller/helmrelease/trigger", "controller/operations", "controller/setup", "attempt", "main"},
+			direct:    []string{"controller", "controller/helmrelease", "controller/helmrelease/policies", "controller/helmrelease/trigger", "controller/operations", "controller/setup", "attempt", "main"},
 		},
 	} {
 		for path, p := range graph(t) {

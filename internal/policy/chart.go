@@ -6,7 +6,6 @@ package policy
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 )
@@ -82,25 +81,27 @@ func (c Chart) outside(patterns []string) Fault {
 
 // normalize returns a URL with scheme and host in lower case and without a slash at its end. It
 // refuses the parts that make two texts name the same place: credentials, queries, fragments, escapes,
-// empty segments, "." and "..".
-func normalize(text string) (string, error) {
-	u, err := url.Parse(text)
+// empty segments, "." and "..". Errors do not repeat the URL, which may have credentials.
+func normalize(url string) (string, error) {
+	scheme, rest, isURL := strings.Cut(url, "://")
+	host, path, _ := strings.Cut(rest, "/")
 	switch {
-	case err != nil:
-		// The error repeats the text, which may have credentials.
-		return "", errors.New("the URL of the chart cannot be parsed")
-	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || strings.ContainsAny(text, `#%\*`):
-		return "", errors.New("the URL of the chart has credentials, a query, a fragment or escapes")
-	case u.Scheme == "" || u.Host == "" || u.Opaque != "":
+	case !isURL || scheme == "" || host == "":
 		return "", errors.New("the URL of the chart has no scheme or host")
+	case strings.ContainsFunc(url, func(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune(`@?#%\*`, c) }):
+		return "", errors.New("the URL of the chart has credentials, a query, a fragment, escapes or special characters")
 	}
-	path := strings.TrimSuffix(u.Path, "/")
-	for i, segment := range strings.Split(path, "/") {
-		if i > 0 && segment == "" || segment == "." || segment == ".." {
+	normal := strings.ToLower(scheme + "://" + host)
+	path = strings.TrimSuffix(path, "/")
+	if path == "" {
+		return normal, nil
+	}
+	for segment := range strings.SplitSeq(path, "/") {
+		if segment == "" || segment == "." || segment == ".." {
 			return "", errors.New("the URL of the chart has an empty or relative path segment")
 		}
 	}
-	return strings.ToLower(u.Scheme) + "://" + strings.ToLower(u.Host) + path, nil
+	return normal + "/" + path, nil
 }
 
 // matchURL reports whether a pattern matches a whole URL that is normalized. "*" matches any

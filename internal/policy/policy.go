@@ -77,5 +77,10 @@ type Refusal struct {
 	Why string
 }
 
+// MayHold reports whether an action may be held.
+func (d Demands) MayHold() bool {
+	return d.Unavailable != "" || len(d.Freezes) > 0 || d.Refusal != nil || d.NeedPlan()
+}
+
 // NeedPlan reports whether the changes of an action must be known to decide about it.
 func (d Demands) NeedPlan() bool { return len(d.Approvals) > 0 || len(d.Protections) > 0 }

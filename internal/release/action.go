@@ -104,6 +104,9 @@ type CorrectDrift struct {
 	// objects that no longer exist.
 	Drift       Drift
 	OnlyRemoved bool
+	// Held is true if a policy holds the state in the spec. Condition Ready does not change then: it
+	// must not say that the spec is deployed.
+	Held bool
 }
 
 // Finalize removes the finalizer from the HelmRelease.

@@ -79,8 +79,12 @@ func pass(in Input, d Decision) Decision {
 // refusedInSync returns the refusal of the chart in place of a decision that the release is in sync.
 // The inputs of a release whose chart is refused are those of its newest revision.
 func refusedInSync(in Input, d Decision) Decision {
-	_, settles := d.Action.(Settle)
-	if in.Desired.Demands.Refusal == nil || !settles || d.Rule != RuleInSync && d.Rule != RuleDrifted {
+	if in.Desired.Demands.Refusal == nil || d.Rule != RuleInSync && d.Rule != RuleDrifted {
+		return d
+	}
+	if correct, is := d.Action.(CorrectDrift); is {
+		correct.Held = true
+		d.Action = correct
 		return d
 	}
 	held := refused(*in.Desired.Demands.Refusal)
@@ -95,8 +99,9 @@ func correctHeld(in Input, d, held Decision) Decision {
 		return held
 	}
 	if found := drifted(in); found != nil {
-		if _, corrects := found.Action.(CorrectDrift); corrects {
-			found.Rule = RuleDrifted
+		if correct, is := found.Action.(CorrectDrift); is {
+			correct.Held = true
+			found.Rule, found.Action = RuleDrifted, correct
 			return *found
 		}
 	}

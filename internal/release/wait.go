@@ -52,7 +52,8 @@ func outdated(in Input, running *Running) bool {
 	default:
 		return false
 	}
-	if want.Suspension.Active || want.Chart.Version == "" {
+	if want.Suspension.Active || want.Chart.Version == "" || want.Demands.MayHold() {
+		// A policy may hold the action that would replace it.
 		return false
 	}
 	return was.Target != want.Target || was.Chart.Name != want.Chart.Name || was.Chart.Version != want.Chart.Version ||

@@ -177,3 +177,14 @@ func (a *action) waitsOn() bool {
 	_, install := a.kind.(release.Install)
 	return install && a.made != nil && a.made.InstallHooksLeft
 }
+
+// observed returns the action as the next reconciliation finds it; nil if none is running.
+func (a *action) observed() *release.Running {
+	if a == nil {
+		return nil
+	}
+	return &release.Running{
+		Action:     helmv2.ReleaseAction(release.Name(a.kind)),
+		Generation: a.want.Generation, Started: a.started, Desired: a.want,
+	}
+}

@@ -35,6 +35,8 @@
 // pending, with the progress of its hooks. With "other resumes" another process resumes the action,
 // and this process stops.
 //
+// With "policy" a policy freezes the release, refuses its chart, is not available, or is gone.
+//
 // If a decision acts, one line "reconcile" plays two reconciliations: the one that announces the
 // action and the one that records it. It plays one if the action keeps running or the process dies.
 // The world checks its invariants after each line and returns an error if one is violated.
@@ -53,7 +55,7 @@
 //	attempt.go   attempts and their hooks
 //	check.go     invariants
 //	storage.go   Helm storage and Helm actions in memory
-//	access.go    access to the cluster of the release
+//	access.go    access to the cluster of the release, and policies
 //	words.go     words and arguments of a line
 //	helm.go      results of a Helm action, with the diagnosis of a container that exits
 package scenario

@@ -14,6 +14,7 @@ import (
 
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/status"
 )
@@ -59,6 +60,8 @@ type World struct {
 	usedCLI, installedByCLI bool
 
 	access access
+	// demands are what policies demand.
+	demands policy.Demands
 
 	// forcing is the token of the last announced force, and forced the last one whose end is
 	// recorded. unrecorded is true from the announcement of an install or upgrade until its end is
@@ -161,7 +164,7 @@ func (w *World) desired() release.Desired {
 	if d.Deleted || d.Suspension.Active && !planned || d.Hold.Active && w.blocked != nil {
 		d.Chart, d.ConfigDigest = release.Chart{}, ""
 	}
-	return d
+	return demanded(d, w.demands, w.hr.Status, w.running.observed())
 }
 
 // act announces an action and runs it until its end or a crash.

@@ -150,6 +150,7 @@ func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 		finishUnlock(&r, &c, o)
 	case release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 	}
+	c.keepGate()
 	r.Events = append(r.Events, furtherEvents(o)...)
 	r.Status.Conditions = c.list
 	acknowledge(hr, &r.Status)

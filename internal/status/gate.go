@@ -4,6 +4,8 @@
 package status
 
 import (
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
@@ -38,4 +40,13 @@ func gated(hr *helmv2.HelmRelease, d release.Decision, a release.Wait, in releas
 		r.Events = append(r.Events, normal(a.Gate, d.Why, desiredMetadata(in.Desired)))
 	}
 	return r
+}
+
+// keepGate keeps Reconciling while Ready says that a policy holds an action. Other actions end
+// meanwhile.
+func (c *conditions) keepGate() {
+	ready := c.get(helmv2.ConditionReady)
+	if ready.Status == metav1.ConditionUnknown && slices.Contains(release.Gates(), release.Rule(ready.Reason)) {
+		c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, ready.Reason, ready.Message)
+	}
 }

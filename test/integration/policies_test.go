@@ -246,6 +246,7 @@ func TestInvalidPolicy(t *testing.T) {
 // TestHeldReleasesSurviveRestarts: releases that a policy holds are not upgraded by restarts of the
 // controller.
 func TestHeldReleasesSurviveRestarts(t *testing.T) {
+	t.Parallel()
 	const releases, restarts = 50, 20
 	w := newWorld(t)
 	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))

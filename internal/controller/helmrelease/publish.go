@@ -137,7 +137,8 @@ func (p *publisher) settled(ctx context.Context, rec reconciliation) (ctrl.Resul
 		return p.unwritten(rec.read, err)
 	}
 	repeat := rec.in.Observed.Drift != nil && rec.in.Observed.Drift.Repeat
-	atRest := rec.decision.State == release.StateInSync || rec.decision.State == release.StateRolledBack
+	refused := rec.decision.Rule == release.RulePolicyRefused
+	atRest := !refused && (rec.decision.State == release.StateInSync || rec.decision.State == release.StateRolledBack)
 	if atRest && result.RequeueAfter > 0 && !repeat {
 		result.RequeueAfter = p.rememberSync(rec, report.Status, result.RequeueAfter)
 	}

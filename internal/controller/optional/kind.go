@@ -5,18 +5,14 @@ package optional
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
 	"time"
 
-	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
@@ -34,22 +30,6 @@ const (
 	// staleAfter is how long the objects count as known while the watch is interrupted.
 	staleAfter = 30 * time.Second
 )
-
-// Options configure a Kind. All are required unless noted.
-type Options[T client.Object] struct {
-	Resource schema.GroupVersionResource
-	// New returns an empty object.
-	New func() T
-	// Namespace is the only one that is watched; empty is all.
-	Namespace string
-	// IgnoreForbidden makes a kind that may not be listed count as not served.
-	IgnoreForbidden bool
-	// Changed is called after each change of an object, and with an empty key if any object may
-	// have changed, or whether they are known. It must not block.
-	Changed func(key types.NamespacedName)
-	Log     logr.Logger
-	Now     func() time.Time
-}
 
 // Kind keeps the objects of a kind. It is safe for concurrent use.
 type Kind[T client.Object] struct {
@@ -88,12 +68,9 @@ func (k *Kind[T]) CapabilitiesChanged() {
 
 // Start implements manager.Runnable.
 func (k *Kind[T]) Start(ctx context.Context) error {
-	reflector := toolscache.NewReflectorWithOptions(&toolscache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return k.objects.List(ctx, o)
-		},
-		WatchFuncWithContext: k.watch,
-	}, &unstructured.Unstructured{}, k.store, toolscache.ReflectorOptions{Name: k.Resource.Resource})
+	reflector := toolscache.NewReflectorWithOptions(plainLists{&toolscache.ListWatch{
+		ListWithContextFunc: k.list, WatchFuncWithContext: k.watch,
+	}}, &unstructured.Unstructured{}, k.store, toolscache.ReflectorOptions{Name: k.Resource.Resource})
 	pause := firstRetry
 	for ctx.Err() == nil {
 		err := reflector.ListAndWatchWithContext(ctx)
@@ -119,6 +96,20 @@ func (k *Kind[T]) log(changed bool, what string, err error) {
 	if changed {
 		k.Log.Info(k.Resource.Resource+" "+what, "cause", err.Error())
 	}
+}
+
+// plainLists makes a reflector list before it watches. The initial events of a watch could be missing
+// without an error.
+type plainLists struct{ *toolscache.ListWatch }
+
+// IsWatchListSemanticsUnSupported implements the interface by which client-go asks.
+func (plainLists) IsWatchListSemanticsUnSupported() bool { return true }
+
+// list lists the newest objects. Those in the cache of an API server may be older than what another
+// API server has answered.
+func (k *Kind[T]) list(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	o.ResourceVersion, o.ResourceVersionMatch = "", ""
+	return k.objects.List(ctx, o)
 }
 
 // watch starts a watch. The reflector repeats some that fail itself, so that failures are recorded
@@ -168,14 +159,4 @@ func sleep(ctx context.Context, d time.Duration) {
 	case <-time.After(d):
 	case <-ctx.Done():
 	}
-}
-
-// decode returns an object of the kind.
-func (k Options[T]) decode(u *unstructured.Unstructured) (T, error) {
-	object := k.New()
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, object); err != nil {
-		return object, fmt.Errorf("%s %s: %w", u.GetKind(), u.GetName(), err)
-	}
-	object.SetManagedFields(nil)
-	return object, nil
 }
