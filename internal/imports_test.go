@@ -53,7 +53,7 @@ func mayImport() map[string][]string {
 		"controller/helmrelease/dependency": {"cluster", "controller", "controller/connection", "controller/helmrelease/state", "inputs", "release", "watch"},
 		"controller/helmrelease/helmchart":  {"controller", "controller/helmrelease/outage", "inputs", "release", "status"},
 		"controller/helmrelease/outage":     {"apiretry", "cluster", "release"},
-		"controller/helmrelease/plans":      {"controller", "controller/optional", "controller/helmrelease/outage", "plan", "release"},
+		"controller/helmrelease/plans":      {"controller", "controller/optional", "controller/helmrelease/outage", "plan", "release", "status"},
 		"controller/helmrelease/policies":   {"apiretry", "controller/optional", "inputs", "policy", "release"},
 		"controller/helmrelease/state":      {},
 		"controller/helmrelease/trigger":    {"controller", "inputs", "release"},
@@ -287,7 +287,7 @@ func TestLibraries(t *testing.T) {
 		{
 			libraries: machinery,
 			exact:     true,
-			direct:    []string{"controller", "controller/helmrelease", "controller/helmrelease/policies", "controller/helmrelease/trigger", "controller/operations", "controller/setup", "attempt", "main"},
+			direct:    []string{"controller", "controller/helmrelease", "controller/helmrelease/plans", "controller/helmrelease/policies", "controller/helmrelease/trigger", "controller/operations", "controller/setup", "attempt", "main"},
 		},
 	} {
 		for path, p := range graph(t) {
@@ -347,7 +347,7 @@ func TestOnePlace(t *testing.T) {
 		reason string
 		where  []string
 	}{
-		"write status": {"One write ends a reconciliation.", publish},
+		"write status": {"One write ends a reconciliation. Plans are written before.", append([]string{controllers + "helmrelease/plans/planner.go"}, publish...)},
 		"IsConflict": {"A conflict ends a reconciliation without an error. One of an object that is compared or corrected leads to another comparison, one of a plan to another read, and one of a record ends the action.", []string{
 			controllers + "helmrelease/helmchart/helmchart.go", controllers + "helmrelease/publish.go", controllers + "operations/publish.go",
 			"internal/drift/correct.go", "internal/drift/detect.go", "internal/helm/apply/forecast.go", "internal/helm/planning/secret.go",

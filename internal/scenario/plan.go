@@ -12,16 +12,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
-// plan is the ReleasePlan of the HelmRelease. Each computed plan has another digest, as if the chart
-// rendered otherwise each time.
-type plan struct {
-	digest, basis string
-	action        v1alpha1.PlanAction
-	changes       []v1alpha1.PlanChange
-
-	approved, approvedBy, rejected string
-}
-
 func (o observation) Terminating() bool { return o.access.ending }
 
 // Plan returns the plan of an action. It computes the plan if there is none, if its inputs or its base
@@ -45,7 +35,7 @@ func (o observation) Plan(in release.Input, a release.Action) (*release.Plan, er
 		w.out.line("plan %s %s", made.action, made.digest)
 	}
 	if requested {
-		w.handle(v1alpha1.AnnotationPlan, in.Desired.Requests.Plan)
+		handle(w, v1alpha1.AnnotationPlan, in.Desired.Requests.Plan)
 	}
 	return w.plan.found(in.Desired.Demands), nil
 }
@@ -67,9 +57,9 @@ func (p *plan) found(demands policy.Demands) *release.Plan {
 }
 
 // setPlan performs lines about approvals.
-func (w script) setPlan(verb string, args arguments) error {
+func setPlan(w *World, verb string, args arguments) error {
 	const by = "ReleasePolicy/production"
-	demands := &w.want.Demands
+	demands := &w.demands
 	switch verb {
 	case "approval":
 		demands.Approvals = nil

@@ -64,7 +64,7 @@ func (w *World) Do(line string) error {
 		"operation", "input-changed", "dependent", "target", "access", "policy":
 		return script{w}.change(verb, args)
 	case "approval", "changes", "protect", "approve", "reject":
-		return script{w}.setPlan(verb, args)
+		return setPlan(w, verb, args)
 	case "stored":
 		return script{w}.put(args)
 	case "cli":

@@ -93,6 +93,16 @@ type World struct {
 	paused bool
 }
 
+// plan is the ReleasePlan of the HelmRelease. Each computed plan has another digest, as if the chart
+// rendered otherwise each time.
+type plan struct {
+	digest, basis string
+	action        v1alpha1.PlanAction
+	changes       []v1alpha1.PlanChange
+
+	approved, approvedBy, rejected string
+}
+
 // New returns a world in which the HelmRelease was just created.
 func New() *World {
 	w := &World{
@@ -231,11 +241,11 @@ func (w *World) accept(token string) {
 		return
 	}
 	w.accepted = token
-	w.handle(helmv2.AnnotationTestAt, token)
+	handle(w, helmv2.AnnotationTestAt, token)
 }
 
 // handle records a request as handled.
-func (w *World) handle(request, token string) {
+func handle(w *World, request, token string) {
 	w.hr.Annotations[helmv2.AnnotationHandled] = release.WithHandled(w.hr.Annotations, request, token)
 	w.out.line("handled %s", w.hr.Annotations[helmv2.AnnotationHandled])
 }

@@ -49,11 +49,14 @@ func Started(hr *helmv2.HelmRelease, d release.Decision, want release.Desired, n
 			recordAttempt(&status, want)
 		}
 		c.setReinstalling(a, release.Latest(status.History))
+		if isGated(c.get(helmv2.ConditionReady)) {
+			c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, message)
+		}
 	case release.CorrectDrift:
 		r.Events = startCorrection(&c, release.Latest(status.History), a, want)
 	case release.Unlock, release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 	}
-	if c.index(helmv2.ConditionReady) < 0 || c.wasGated() {
+	if c.index(helmv2.ConditionReady) < 0 {
 		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, message)
 	}
 	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressing, message)

@@ -10,7 +10,7 @@
 //	operation.go    Operation: the status, conditions and events of Operations
 //	attempt.go      Started and Finished: actions; outcomes of install, upgrade, uninstall
 //	report.go       Blocked and Settled: reconciliations that run no action
-//	gate.go         actions that a policy holds
+//	gate.go         actions that a policy holds, and the conditions of plans
 //	remediation.go  outcomes of rollback, uninstall remediation and recheck
 //	hold.go         condition RolledBack: holds, and outcomes of their rollbacks
 //	tests.go        outcomes of Helm tests, and condition TestSuccess

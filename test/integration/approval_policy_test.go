@@ -42,7 +42,7 @@ func (w *world) installApprovalPolicy() {
 	deadline := time.Now().Add(patience)
 	for n := 0; ; n++ {
 		probe := &v1alpha1.ReleasePlan{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "probe"}}
-		probe.Spec.Approved, probe.Spec.ApprovedBy = "sha256:0", "nobody"
+		probe.Spec.Approved, probe.Spec.ApprovedBy = "sha256:0", "another"
 		if err := suite.client.Create(w.t.Context(), probe, client.DryRunAll); err != nil {
 			w.refuses(err, "spec.approvedBy must be")
 			return

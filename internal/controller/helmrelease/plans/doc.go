@@ -6,10 +6,9 @@
 //
 // Files, top-down:
 //
-//	planner.go     Planner.Plan: the plan of the next action
-//	follow.go      Planner.Follow: plans that were applied, or are not needed any more
-//	expiry.go      Expiry: deletes plans some time after they were applied
-//	watch.go       Watch: the plans in the cluster
-//	conditions.go  the conditions of a plan
-//	inputs.go      the digests of inputs and base, and when a plan is out of date
+//	expiry.go   Expiry: deletes plans some time after they were applied
+//	follow.go   Planner.Follow: plans that were applied, or are not needed any more
+//	planner.go  Planner.Plan: the plan of the next action
+//	inputs.go   the digests of inputs and base, and when a plan is out of date
+//	watch.go    Watch: the plans in the cluster
 package plans

@@ -6,6 +6,7 @@ package plans
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -13,6 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/status"
 )
 
 // Follow brings the plan of a HelmRelease up to date with a decision: it records that the plan was
@@ -24,13 +26,13 @@ func (p *Planner) Follow(ctx context.Context, hr *helmv2.HelmRelease, in release
 		return err
 	}
 	if made := madeOf(plan.Status.Digest, in.Observed.Revisions); made != nil {
-		status := withOutcome(plan, made, metav1.NewTime(p.Now()))
-		if status.AppliedAt != nil {
+		after := status.PlanCarriedOut(plan, made, metav1.NewTime(p.Now()))
+		if after.AppliedAt != nil {
 			if err := discard(ctx); err != nil {
 				return fmt.Errorf("delete the rendered text of the plan: %w", err)
 			}
 		}
-		return p.write(ctx, plan, status)
+		return p.write(ctx, plan, after)
 	}
 	if !unneeded(plan, in, d) {
 		return nil
@@ -58,4 +60,15 @@ func unneeded(plan *v1alpha1.ReleasePlan, in release.Input, d release.Decision) 
 		release.StateOutOfSync, release.StateUntested:
 	}
 	return false
+}
+
+// madeOf returns the revision that was made of a plan, and has ended; nil if there is none.
+func madeOf(digest string, revisions []release.Revision) *release.Revision {
+	i := slices.IndexFunc(revisions, func(r release.Revision) bool {
+		return digest != "" && r.Plan == digest && !r.Pending()
+	})
+	if i < 0 {
+		return nil
+	}
+	return &revisions[i]
 }

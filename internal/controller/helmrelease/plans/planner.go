@@ -22,6 +22,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/outage"
 	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/status"
 )
 
 // +kubebuilder:rbac:groups=pintle.dev,resources=releaseplans,verbs=get;list;watch;create;patch;delete
@@ -112,7 +113,7 @@ func (p *Planner) Plan(ctx context.Context, q Query) (*release.Plan, error) {
 		}
 	}
 	found := planOf(q, plan, failed)
-	return found, p.write(ctx, plan, withConditions(plan, found, metav1.NewTime(p.Now())))
+	return found, p.write(ctx, plan, status.PlanAssessed(plan, found, metav1.NewTime(p.Now())))
 }
 
 // compute computes the plan, and creates the object if there is none. failed is the error of a chart
