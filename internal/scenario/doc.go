@@ -46,6 +46,7 @@
 //	script.go    Play and the lines
 //	live.go      live objects and drift
 //	outage.go    interrupted actions, and other processes
+//	access.go    access to the cluster of the release, and policies
 //	plan.go      policies, plans and approvals
 //	move.go      targets and storage of moved releases
 //	steps.go     the steps of a reconciliation, in the order of the controller
@@ -55,7 +56,6 @@
 //	attempt.go   attempts and their hooks
 //	check.go     invariants
 //	storage.go   Helm storage and Helm actions in memory
-//	access.go    access to the cluster of the release, and policies
 //	words.go     words and arguments of a line
 //	helm.go      results of a Helm action, with the diagnosis of a container that exits
 package scenario
