@@ -1,0 +1,219 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package policies
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/pintle-dev/pintle/api/v1alpha1"
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/controller"
+	"github.com/pintle-dev/pintle/internal/inputs"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// list is a kind with objects.
+type list[T client.Object] struct {
+	objects []T
+	unknown string
+}
+
+func (l *list[T]) Objects() []T    { return l.objects }
+func (l *list[T]) Unknown() string { return l.unknown }
+
+// cluster is the objects of a test. reads counts requests, and failing is their error.
+type cluster struct {
+	*Reader
+	namespaced list[*v1alpha1.ReleasePolicy]
+	clusterPol list[*v1alpha1.ClusterReleasePolicy]
+	client     client.Client
+	now        time.Time
+	reads      int
+	failing    error
+}
+
+func newCluster(t *testing.T, objects ...client.Object) *cluster {
+	t.Helper()
+	c := &cluster{now: time.Unix(1000, 0)}
+	c.client = fake.NewClientBuilder().WithScheme(controller.Scheme()).WithObjects(objects...).Build()
+	live := fake.NewClientBuilder().WithScheme(controller.Scheme()).WithInterceptorFuncs(interceptor.Funcs{
+		Get: func(ctx context.Context, _ client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+			c.reads++
+			if c.failing != nil {
+				return c.failing
+			}
+			return c.client.Get(ctx, key, obj, opts...)
+		},
+	}).Build()
+	c.Reader = &Reader{namespaced: &c.namespaced, cluster: &c.clusterPol, facts: &facts{cached: c.client, live: live, now: func() time.Time { return c.now }}}
+	return c
+}
+
+func web() *helmv2.HelmRelease {
+	return &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "web"}}
+}
+
+func tenants() *v1alpha1.ClusterReleasePolicy {
+	p := &v1alpha1.ClusterReleasePolicy{ObjectMeta: metav1.ObjectMeta{Name: "tenants"}}
+	p.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": "a"}}
+	p.Spec.Freeze = "maintenance"
+	return p
+}
+
+func exact(spec v1alpha1.ChartPolicy) *v1alpha1.ReleasePolicy {
+	return &v1alpha1.ReleasePolicy{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "exact"}, Spec: v1alpha1.ReleasePolicySpec{Charts: &spec},
+	}
+}
+
+// TestDemands: the policies of the namespace and of the cluster apply. What is not known is reported.
+func TestDemands(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	if d := c.Demands(t.Context(), web()); d.MayHold() || c.reads != 0 {
+		t.Errorf("without policies: %+v, %d reads", d, c.reads)
+	}
+	c.namespaced.objects = []*v1alpha1.ReleasePolicy{
+		{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "a"}, Spec: v1alpha1.ReleasePolicySpec{Freeze: "a"}},
+		{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "b"}, Spec: v1alpha1.ReleasePolicySpec{Freeze: "b"}},
+	}
+	c.clusterPol.objects = []*v1alpha1.ClusterReleasePolicy{{ObjectMeta: metav1.ObjectMeta{Name: "c"}}}
+	c.clusterPol.objects[0].Spec.Freeze = "c"
+	if d := c.Demands(t.Context(), web()); len(d.Freezes) != 2 || d.Freezes[0].Why != "c" || d.Freezes[1].Why != "a" || c.reads != 0 {
+		t.Errorf("%+v, %d reads", d, c.reads)
+	}
+	for _, unknown := range []*string{&c.namespaced.unknown, &c.clusterPol.unknown} {
+		*unknown = "forbidden"
+		if d := c.Demands(t.Context(), web()); d.Unavailable != "forbidden" || len(d.Freezes) != 2 {
+			t.Errorf("%+v", d)
+		}
+		*unknown = ""
+	}
+}
+
+// TestNamespaceLabels: they are read if a policy needs them, once a minute. A failure is reported.
+func TestNamespaceLabels(t *testing.T) {
+	t.Parallel()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "apps", Labels: map[string]string{"team": "a"}}}
+	c := newCluster(t, ns)
+	c.clusterPol.objects = []*v1alpha1.ClusterReleasePolicy{tenants()}
+	for range 3 {
+		if d := c.Demands(t.Context(), web()); len(d.Freezes) != 1 || c.reads != 1 {
+			t.Errorf("%+v, %d reads", d, c.reads)
+		}
+	}
+	ns.Labels["team"] = "b"
+	if err := c.client.Update(t.Context(), ns); err != nil {
+		t.Fatal(err)
+	}
+	c.now = c.now.Add(labelsAge)
+	if d := c.Demands(t.Context(), web()); d.MayHold() || c.reads != 2 {
+		t.Errorf("%+v, %d reads", d, c.reads)
+	}
+	c.now, c.failing = c.now.Add(labelsAge), errors.New("no such right")
+	for range 3 {
+		if d := c.Demands(t.Context(), web()); !strings.Contains(d.Unavailable, "labels of namespace apps are not known: no such right") || c.reads != 3 {
+			t.Errorf("%+v, %d reads", d, c.reads)
+		}
+	}
+	c.now, c.failing = c.now.Add(unreadAge), nil
+	if d := c.Demands(t.Context(), web()); d.MayHold() || c.reads != 4 {
+		t.Errorf("%+v, %d reads", d, c.reads)
+	}
+}
+
+// TestAdmitRepository: the URL of a HelmRepository is read once for each version of the HelmChart.
+func TestAdmitRepository(t *testing.T) {
+	t.Parallel()
+	repo := &sourcev1.HelmRepository{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "charts"}, Spec: sourcev1.HelmRepositorySpec{URL: "https://charts.example.com/stable/"}}
+	chart := &sourcev1.HelmChart{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "apps-web", UID: "1"},
+		Spec: sourcev1.HelmChartSpec{
+			Chart: "web", Version: "1.2.3", SourceRef: sourcev1.LocalHelmChartSourceReference{Kind: "HelmRepository", Name: "charts"},
+		},
+	}
+	c := newCluster(t, repo, chart)
+	template := chart.DeepCopy()
+	template.UID, template.ResourceVersion = "", ""
+	if err := c.client.Get(t.Context(), client.ObjectKeyFromObject(chart), chart); err != nil {
+		t.Fatal(err)
+	}
+	admit := func(source client.Object, refused string, reads int) {
+		t.Helper()
+		err := c.Admit(t.Context(), web(), source)
+		var refusal *inputs.Refused
+		if errors.As(err, &refusal) != (refused != "") || err != nil && !strings.Contains(err.Error(), refused) {
+			t.Errorf("%v, want %q", err, refused)
+		}
+		if c.reads != reads {
+			t.Errorf("%d reads, want %d", c.reads, reads)
+		}
+	}
+	admit(chart, "", 0)
+	c.namespaced.objects = []*v1alpha1.ReleasePolicy{exact(v1alpha1.ChartPolicy{ExactVersions: true})}
+	admit(chart, "", 0)
+	c.namespaced.objects = []*v1alpha1.ReleasePolicy{exact(v1alpha1.ChartPolicy{Sources: []string{"https://charts.example.com/stable/*"}})}
+	admit(chart, "", 1)
+	admit(template, "", 1)
+	admit(chart, "", 1)
+	repo.Spec.URL = "https://charts.example.com/incubator"
+	if err := c.client.Update(t.Context(), repo); err != nil {
+		t.Fatal(err)
+	}
+	// The artifact is still that of the former URL.
+	admit(chart, "", 1)
+	chart.Status.ObservedSourceArtifactRevision = "new"
+	if err := c.client.Update(t.Context(), chart); err != nil {
+		t.Fatal(err)
+	}
+	admit(template, "https://charts.example.com/incubator/web is not one of the allowed sources", 2)
+	admit(chart, "https://charts.example.com/incubator/web is not one of the allowed sources", 2)
+	chart.Spec.SourceRef.Name = "missing"
+	c.reads = 0
+	var blocked *release.Blocked
+	if err := c.Admit(t.Context(), web(), chart); !errors.As(err, &blocked) || blocked.Reason != helmv2.ReasonPolicyUnavailable {
+		t.Errorf("%v", err)
+	}
+	c.failing = apierrors.NewForbidden(schema.GroupResource{Resource: "helmrepositories"}, "missing", nil)
+	admit(chart, "the controller may not read HelmRepository 'apps/missing'", 2)
+}
+
+// TestNotify: changes are never lost, and none blocks.
+func TestNotify(t *testing.T) {
+	t.Parallel()
+	var keys [][]types.NamespacedName
+	w := &Watch{
+		changed: make(chan string, 2), enqueue: func(k []types.NamespacedName) { keys = append(keys, k) },
+		releases: fake.NewClientBuilder().WithScheme(controller.Scheme()).WithObjects(web(), &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "web"}}).Build(),
+	}
+	for _, namespace := range []string{"a", "b", "c", "d"} {
+		w.notify(namespace)
+	}
+	all := false
+	for len(w.changed) > 0 {
+		all = <-w.changed == "" || all
+	}
+	if !all {
+		t.Error("changes are lost")
+	}
+	w.enqueueAll(t.Context(), "apps")
+	w.enqueueAll(t.Context(), "")
+	if len(keys) != 2 || len(keys[0]) != 1 || len(keys[1]) != 2 {
+		t.Errorf("enqueued %v", keys)
+	}
+}
