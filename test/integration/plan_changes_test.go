@@ -346,7 +346,7 @@ func TestPlannedCRDs(t *testing.T) {
 		crd := &unstructured.Unstructured{}
 		crd.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
 		crd.SetName("things." + group)
-		b.must(client.IgnoreNotFound(suite.client.Delete(context.Background(), crd)))
+		b.must(client.IgnoreNotFound(suite.client.Delete(context.WithoutCancel(t.Context()), crd)))
 	})
 	chart := func(versions ...string) []byte {
 		return pack(t, "note", "1.0.0", map[string]string{"crds/thing.yaml": definition(group, versions...), "templates/thing.yaml": thingTemplate(group, "v1")})
