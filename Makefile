@@ -30,8 +30,8 @@ SUITE_monitoring := cd test/monitoring && go vet . && PINTLE_PROMTOOL="$$(../../
 SUITE_cluster = cd test/cluster && $(WITH_CLUSTER) CGO_ENABLED=0 go test -trimpath -count=1 .
 # Tests wait most of the time, so more of them run side by side than there are processors.
 INTEGRATION = $(WITH_CLUSTER) go test $(RACE) -count=1 -timeout=30m -parallel=8
-# An aggregated API that has been away leaves the discovery of its control plane incomplete, so its
-# test has a process and a control plane of its own.
+# While an aggregated API is away, the discovery of its control plane is incomplete. Its test takes a
+# minute and excludes all others, so it has a process and a control plane of its own.
 INTEGRATION_ALONE := ^TestAggregatedAPIAway$$
 SUITE_integration = $(INTEGRATION) ./test/integration/... -skip='$(INTEGRATION_ALONE)'
 SUITE_alone = $(INTEGRATION) ./test/integration -run='$(INTEGRATION_ALONE)'

@@ -48,15 +48,18 @@ func mayImport() map[string][]string {
 		"controller/capabilities":           {},
 		"controller/connection":             {"cluster", "controller", "release"},
 		"controller/controllertest":         {"controller"},
-		"controller/helmrelease":            {"apiretry", "attempt", "cluster", "controller", "controller/connection", "controller/helmrelease/debounce", "controller/helmrelease/dependency", "controller/helmrelease/helmchart", "controller/helmrelease/outage", "controller/helmrelease/state", "controller/helmrelease/trigger", "controller/lock", "diagnosis", "diagnosis/evidence", "drift", "helm", "inputs", "metrics", "release", "status", "watch"},
+		"controller/helmrelease":            {"apiretry", "attempt", "cluster", "controller", "controller/connection", "controller/helmrelease/debounce", "controller/helmrelease/dependency", "controller/helmrelease/helmchart", "controller/helmrelease/outage", "controller/helmrelease/plans", "controller/helmrelease/policies", "controller/helmrelease/state", "controller/helmrelease/trigger", "controller/lock", "diagnosis", "diagnosis/evidence", "drift", "helm", "inputs", "metrics", "plan", "policy", "release", "status", "watch"},
 		"controller/helmrelease/debounce":   {"controller", "controller/helmrelease/state", "inputs", "release"},
 		"controller/helmrelease/dependency": {"cluster", "controller", "controller/connection", "controller/helmrelease/state", "inputs", "release", "watch"},
 		"controller/helmrelease/helmchart":  {"controller", "controller/helmrelease/outage", "inputs", "release", "status"},
 		"controller/helmrelease/outage":     {"apiretry", "cluster", "release"},
+		"controller/helmrelease/plans":      {"controller", "controller/optional", "controller/helmrelease/outage", "plan", "release", "status"},
+		"controller/helmrelease/policies":   {"apiretry", "controller/optional", "inputs", "policy", "release"},
 		"controller/helmrelease/state":      {},
 		"controller/helmrelease/trigger":    {"controller", "inputs", "release"},
 		"controller/lock":                   {"controller", "release"},
 		"controller/operations":             {"cluster", "controller", "controller/connection", "controller/lock", "diagnosis", "diagnosis/evidence", "helm", "hookjob", "inputs", "metrics", "operation", "release", "status"},
+		"controller/optional":               {"apiretry"},
 		"controller/setup":                  {"cluster", "controller", "controller/capabilities", "controller/connection", "controller/helmrelease", "controller/lock", "controller/operations", "events", "helm", "inputs", "metrics"},
 		"diagnosis":                         {"readiness"},
 		"diagnosis/evidence":                {"diagnosis", "release"},
@@ -76,7 +79,7 @@ func mayImport() map[string][]string {
 		"helm/storage/storagetest":          {"helm/apitest", "helm/storage"},
 		"helm/wait":                         {"cancel", "cel", "readiness", "release"},
 		"hookjob":                           {"bounded"},
-		"inputs":                            {"bounded", "cel", "chart", "plan", "readiness", "release", "values"},
+		"inputs":                            {"bounded", "cel", "chart", "plan", "policy", "readiness", "release", "values"},
 		"leader":                            {},
 		"metrics":                           {"release", "status"},
 		"oomwatch":                          {},
@@ -84,12 +87,13 @@ func mayImport() map[string][]string {
 		"options":                           {},
 		"plan":                              {},
 		"readiness":                         {},
-		"release":                           {},
+		"policy":                            {},
+		"release":                           {"policy"},
 		"render":                            {"bounded"},
 		"render/handler":                    {"chart/archive", "helm/preview", "render/postrender", "render/remote", "values", "worker"},
 		"render/postrender":                 {"bounded"},
 		"render/remote":                     {"bounded", "worker", "worker/wire"},
-		"scenario":                          {"diagnosis", "release", "status"},
+		"scenario":                          {"diagnosis", "policy", "release", "status"},
 		"served":                            {},
 		"status":                            {"operation", "release"},
 		"values":                            {"bounded"},
@@ -113,8 +117,9 @@ func pure() map[string][]string {
 		"plan":      {},
 		"readiness": {"github.com/fluxcd/cli-utils/pkg/kstatus/status", "k8s.io/api", "k8s.io/apimachinery/pkg"},
 		// equality compares a status with one that was stored.
-		"release":  {"k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/api/equality"},
-		"scenario": {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "release", packages + "status"},
+		"policy":   {"k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/labels"},
+		"release":  {"k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/api/equality", packages + "policy"},
+		"scenario": {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "diagnosis", packages + "policy", packages + "release", packages + "status"},
 		"served":   {"k8s.io/apimachinery/pkg"},
 		"status":   {"k8s.io/api", "k8s.io/apimachinery/pkg", packages + "operation", packages + "release"},
 	}
@@ -282,7 +287,7 @@ func TestLibraries(t *testing.T) {
 		{
 			libraries: machinery,
 			exact:     true,
-			direct:    []string{"controller", "controller/helmrelease", "controller/helmrelease/trigger", "controller/operations", "controller/setup", "attempt", "main"},
+			direct:    []string{"controller", "controller/helmrelease", "controller/helmrelease/plans", "controller/helmrelease/policies", "controller/helmrelease/trigger", "controller/operations", "controller/setup", "attempt", "main"},
 		},
 	} {
 		for path, p := range graph(t) {
@@ -342,7 +347,7 @@ func TestOnePlace(t *testing.T) {
 		reason string
 		where  []string
 	}{
-		"write status": {"One write ends a reconciliation.", publish},
+		"write status": {"One write ends a reconciliation. Plans are written before.", append([]string{controllers + "helmrelease/plans/planner.go"}, publish...)},
 		"IsConflict": {"A conflict ends a reconciliation without an error. One of an object that is compared or corrected leads to another comparison, one of a plan to another read, and one of a record ends the action.", []string{
 			controllers + "helmrelease/helmchart/helmchart.go", controllers + "helmrelease/publish.go", controllers + "operations/publish.go",
 			"internal/drift/correct.go", "internal/drift/detect.go", "internal/helm/apply/forecast.go", "internal/helm/planning/secret.go",

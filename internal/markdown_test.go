@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
@@ -89,6 +90,8 @@ func TestExamples(t *testing.T) {
 				into = &helmv2.HelmRelease{}
 			case opsv1alpha1.OperationKind:
 				into = &opsv1alpha1.Operation{}
+			case v1alpha1.ReleasePolicyKind:
+				into = &v1alpha1.ReleasePolicy{}
 			default:
 				continue
 			}

@@ -90,10 +90,13 @@ type ReleasePlanStatus struct {
 	// +optional
 	Digest string `json:"digest,omitempty"`
 
-	// The digest of the inputs of the plan and its base revision. The controller computes the plan
-	// anew if they change.
+	// The digest of the inputs of the plan, and the newest revision at that time. The controller
+	// computes the plan anew if they change.
 	// +optional
 	Inputs string `json:"inputs,omitempty"`
+
+	// +optional
+	Base string `json:"base,omitempty"`
 
 	// The action.
 	// +optional
@@ -168,15 +171,29 @@ type PlanRevision struct {
 
 // PlanSummary has the numbers of objects by kind of change.
 type PlanSummary struct {
-	Create  int64 `json:"create"`
-	Update  int64 `json:"update"`
+	// +kubebuilder:default=0
+	// +optional
+	Create int64 `json:"create"`
+	// +kubebuilder:default=0
+	// +optional
+	Update int64 `json:"update"`
+	// +kubebuilder:default=0
+	// +optional
 	Replace int64 `json:"replace"`
-	Delete  int64 `json:"delete"`
+	// +kubebuilder:default=0
+	// +optional
+	Delete int64 `json:"delete"`
 	// Refused are the changes that the API server or a policy refuses.
+	// +kubebuilder:default=0
+	// +optional
 	Refused int64 `json:"refused"`
 	// Unchanged are the objects that the action does not change.
+	// +kubebuilder:default=0
+	// +optional
 	Unchanged int64 `json:"unchanged"`
 	// Destructive are the deletions, and all objects of an uninstall or reinstall.
+	// +kubebuilder:default=0
+	// +optional
 	Destructive int64 `json:"destructive"`
 }
 

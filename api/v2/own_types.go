@@ -119,6 +119,25 @@ const (
 	// the Operation. Absent otherwise.
 	ConditionHeld string = "Held"
 
+	// ReasonPolicyUnavailable means that an action waits, because policies cannot be read. Of Ready.
+	ReasonPolicyUnavailable string = "PolicyUnavailable"
+
+	// ReasonPolicyRefused means that a policy refuses the chart or a change. Of Ready and Stalled.
+	ReasonPolicyRefused string = "PolicyRefused"
+
+	// ReasonFrozen means that a policy freezes the release, and an action waits. Of Ready.
+	ReasonFrozen string = "Frozen"
+
+	// ReasonAwaitingApproval means that an action waits until its plan is approved. Of Ready.
+	ReasonAwaitingApproval string = "AwaitingApproval"
+
+	// ReasonPlanFailed means that an action waits, because its plan cannot be computed. Of Ready.
+	ReasonPlanFailed string = "PlanFailed"
+
+	// EventReasonApprovalVoid means that the cluster has changed since the plan was computed, so
+	// that its approval is void.
+	EventReasonApprovalVoid string = "ApprovalVoid"
+
 	// ReasonOperationRunning means that the Operation holds the lock of the release. Of Held.
 	ReasonOperationRunning string = "OperationRunning"
 

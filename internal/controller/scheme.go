@@ -10,6 +10,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
@@ -17,7 +18,7 @@ import (
 func Scheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		clientgoscheme.AddToScheme, helmv2.AddToScheme, sourcev1.AddToScheme, opsv1alpha1.AddToScheme,
+		clientgoscheme.AddToScheme, helmv2.AddToScheme, sourcev1.AddToScheme, opsv1alpha1.AddToScheme, v1alpha1.AddToScheme,
 	} {
 		// Each can only fail by a conflict with another, which every start would show.
 		utilruntime.Must(add(scheme))

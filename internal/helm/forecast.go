@@ -57,7 +57,7 @@ func approvedPlan(ctx context.Context, r *run) (*planning.Content, error) {
 	if err != nil {
 		return nil, err
 	}
-	return store.Read(ctx, r.job.plan().Digest)
+	return store.Read(ctx, release.PlanOf(r.job.Action).Digest)
 }
 
 // checkPlan returns release.ErrPlanVoid if the action would change anything else than the approved
@@ -74,7 +74,7 @@ func (c *creation) checkPlan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return comparePlan(c.approved, c.job.plan().Digest, c.gate.Newest, found)
+	return comparePlan(c.approved, release.PlanOf(c.job.Action).Digest, c.gate.Newest, found)
 }
 
 // comparePlan returns release.ErrPlanVoid if the changes, or the base revision, are not those of the
@@ -89,7 +89,7 @@ func comparePlan(p *planning.Content, digest string, base int, found *planning.C
 // checkRemoval is checkPlan for an uninstall. An uninstall that has begun goes on, and one that has
 // ended has nothing to change.
 func checkRemoval(ctx context.Context, r *run) error {
-	digest := r.job.plan().Digest
+	digest := release.PlanOf(r.job.Action).Digest
 	if digest == "" {
 		return nil
 	}

@@ -94,9 +94,10 @@ func (j *Job) attempt() release.Attempt {
 	attempt := release.Attempt{Action: helmv2.ReleaseAction(release.Name(j.Action)), Inputs: release.InputsOf(j.Desired)}
 	switch a := j.Action.(type) {
 	case release.Install:
+		attempt.Plan = a.Plan.Digest
 		return attempt
 	case release.Upgrade:
-		attempt.TakeOver = a.TakeOver
+		attempt.TakeOver, attempt.Plan = a.TakeOver, a.Plan.Digest
 		return attempt
 	case release.Rollback:
 		attempt.RollbackTo, attempt.Hold = a.Version, a.Hold
@@ -111,21 +112,6 @@ func (j *Job) attempt() release.Attempt {
 		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 	}
 	return release.Attempt{}
-}
-
-// plan returns the plan that the job carries out; zero if it has none.
-func (j *Job) plan() release.PlanRef {
-	switch a := j.Action.(type) {
-	case release.Install:
-		return a.Plan
-	case release.Upgrade:
-		return a.Plan
-	case release.Uninstall:
-		return a.Plan
-	case release.Test, release.Rollback, release.Unlock, release.Recheck, release.CorrectDrift,
-		release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
-	}
-	return release.PlanRef{}
 }
 
 // storedManifests returns which manifests the action builds that are stored ones.
@@ -241,7 +227,7 @@ func (r *Runner) prepare(ctx context.Context, getter genericclioptions.RESTClien
 	}
 	var err error
 	run.store, err = r.storage.Open(ctx, getter, job.target(), storage.Options{
-		UID: job.Desired.UID, Attempt: job.attempt(), SourceRevision: job.Desired.SourceRevision, ApprovedBy: job.plan().ApprovedBy,
+		UID: job.Desired.UID, Attempt: job.attempt(), SourceRevision: job.Desired.SourceRevision, ApprovedBy: release.PlanOf(job.Action).ApprovedBy,
 		FailureLabel: job.failureLabel(ctx), Redact: redactor.Text, Stop: job.retrier.Stop,
 	})
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/helm/planning"
 	"github.com/pintle-dev/pintle/internal/helm/redact"
 	"github.com/pintle-dev/pintle/internal/helm/storage"
+	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/render"
 	"github.com/pintle-dev/pintle/internal/render/remote"
 )
@@ -87,7 +88,7 @@ func (r *run) create(ctx context.Context, s settings) error {
 		c.guard,
 		c.runAction,
 	}
-	if r.job.plan().Digest != "" {
+	if release.PlanOf(r.job.Action).Digest != "" {
 		steps = []func(context.Context) error{c.readPlan, c.limitRecord, c.checkPlan, c.applyCRDs, c.guard, c.runAction}
 	}
 	for _, step := range steps {

@@ -148,8 +148,9 @@ func (p *planner) create(ctx context.Context, before *removal) error {
 	if err != nil {
 		return err
 	}
-	if c.base != nil {
-		p.former.SetRevision(c.base)
+	if base := cmp.Or(c.base, before.of()); base != nil {
+		p.former = redact.New(plan.Former(base.Config, p.request.Layers))
+		p.former.SetRevision(base)
 	}
 	found, err := c.forecast(ctx, p.content.Text, before, p.text)
 	if err != nil {

@@ -107,8 +107,9 @@ func TestPlanOfInstall(t *testing.T) {
 				j.Spec.Install.CRDs, j.Spec.Install.ServerSideApply = helmv2.CRDsCreateReplace, new(false)
 			},
 			want: []string{
-				"Create ConfigMap/app", `Replace CustomResourceDefinition/things.example.com .spec.group=>"example.com" .spec.names.kind=>"Thing"` +
+				`Replace CustomResourceDefinition/things.example.com .spec.group=>"example.com" .spec.names.kind=>"Thing"` +
 					` .spec.versions=>[{"name":"v1","served":true}]`,
+				"Create ConfigMap/app",
 			},
 		},
 		"NewNamespace": {

@@ -11,7 +11,7 @@
 //	resolve.go       Resolve: checks all inputs in order, and returns them
 //	basics.go        inputs that follow from the spec alone: release name, policies, digests
 //	limits.go        the limits of lists and texts in the spec
-//	access.go        sources that settings reject
+//	access.go        sources that settings reject, and the facts by which policies refuse charts
 //	source.go        the source object, its artifact, and the identity of the chart
 //	sourcekinds.go   the table of source kinds: readiness, requested revision, digest
 //	dependencies.go  spec.dependsOn: HelmReleases, dependency cycles

@@ -13,10 +13,10 @@ import (
 
 // Resolve returns the inputs of hr, or a *release.Blocked. The fields of Desired that follow from
 // the spec alone are set in both cases. Resolve does not change hr. A suspended HelmRelease needs
-// no source.
+// no source, unless a plan is requested.
 func (r *Resolver) Resolve(ctx context.Context, hr *helmv2.HelmRelease, suspension release.Suspension) (Want, error) {
-	want := Want{Desired: basics(hr, suspension, r.settings.Defaults)}
-	if want.Deleted || want.Suspension.Active {
+	want := r.Basics(hr, suspension)
+	if want.Deleted || want.Suspension.Active && !want.Requests.PlanRequested() {
 		return want, nil
 	}
 	if hr.HasChartRef() == hr.HasChartTemplate() {
@@ -38,6 +38,7 @@ func (r *Resolver) Resolve(ctx context.Context, hr *helmv2.HelmRelease, suspensi
 	if err := (dependencies{r}).check(ctx, hr); err != nil {
 		return want, err
 	}
+	// The source is admitted before anything is fetched.
 	src, err := r.source(ctx, hr)
 	if err != nil {
 		return want, err
@@ -54,6 +55,11 @@ func (r *Resolver) Resolve(ctx context.Context, hr *helmv2.HelmRelease, suspensi
 		return want, err
 	}
 	return want, nil
+}
+
+// Basics returns the inputs that follow from the spec alone.
+func (r *Resolver) Basics(hr *helmv2.HelmRelease, suspension release.Suspension) Want {
+	return Want{Desired: basics(hr, suspension, r.settings.Defaults)}
 }
 
 // FetchChart adds the bytes of the chart to want, a result of Resolve for hr, so that an action

@@ -40,15 +40,22 @@ type Resolver struct {
 	live     client.Reader
 	charts   *chart.Store
 	objects  Objects
+	admit    Admission
 	settings Settings
 }
+
+// Admission decides whether the chart of a source may be used: the object that provides it, or the
+// HelmChart that spec.chart stands for, without status. A chart that may not be used is a *Refused.
+// Nothing is fetched before.
+type Admission func(ctx context.Context, hr *helmv2.HelmRelease, source client.Object) error
 
 // NewResolver returns a resolver with the default Settings. It reads sources and dependencies
 // through reader, which is usually a cache. It reads ConfigMaps and Secrets through live, and
 // dependencies that reader does not hold. live should not be a cache: a cache keeps the data of
 // Secrets in memory, and may return outdated data.
 func NewResolver(reader, live client.Reader, charts *chart.Store) *Resolver {
-	r := &Resolver{reader: reader, live: live, charts: charts}
+	all := func(context.Context, *helmv2.HelmRelease, client.Object) error { return nil }
+	r := &Resolver{reader: reader, live: live, charts: charts, admit: all}
 	return r.WithSettings(Settings{})
 }
 
@@ -70,6 +77,13 @@ func (r *Resolver) WithSettings(settings Settings) *Resolver {
 func (r *Resolver) WithObjects(objects Objects) *Resolver {
 	with := *r
 	with.objects = objects
+	return &with
+}
+
+// WithAdmission returns a copy of r that uses only charts that are admitted. Without it, all are.
+func (r *Resolver) WithAdmission(admit Admission) *Resolver {
+	with := *r
+	with.admit = admit
 	return &with
 }
 

@@ -71,7 +71,8 @@ func CheckSource(obj client.Object) error {
 	return err
 }
 
-// source reads the source object of hr and returns its artifact, or a *release.Blocked.
+// source reads the source object of hr and returns its artifact, or a *release.Blocked. It returns
+// the error of the admission if that refuses the source.
 func (r *Resolver) source(ctx context.Context, hr *helmv2.HelmRelease) (source, error) {
 	kind, key := SourceOf(hr)
 	row, known := SourceKindOf(kind)
@@ -84,6 +85,9 @@ func (r *Resolver) source(ctx context.Context, hr *helmv2.HelmRelease) (source, 
 	}
 	if err := reader.Get(ctx, key, obj); err != nil {
 		return source{}, sourceUnreadable(kind, key, err)
+	}
+	if err := r.admit(ctx, hr, obj); err != nil {
+		return source{}, err
 	}
 	return readSource(obj)
 }

@@ -80,7 +80,8 @@ func summary(all []v1alpha1.PlanChange, unchanged int) v1alpha1.PlanSummary {
 	return s
 }
 
-// sortChanges sorts changes: destructive ones first, then refused ones, then by kind and name.
+// sortChanges sorts changes: destructive ones first, then refused ones and
+// replacements, then by kind and name.
 func sortChanges(all []v1alpha1.PlanChange) {
 	rank := func(c v1alpha1.PlanChange) int {
 		switch {
@@ -88,8 +89,10 @@ func sortChanges(all []v1alpha1.PlanChange) {
 			return 0
 		case c.Change == v1alpha1.ChangeRefused:
 			return 1
+		case c.Change == v1alpha1.ChangeReplace:
+			return 2
 		}
-		return 2
+		return 3
 	}
 	slices.SortStableFunc(all, func(a, b v1alpha1.PlanChange) int {
 		return cmp.Or(rank(a)-rank(b), compare(a, b))
@@ -101,6 +104,9 @@ func compare(a, b v1alpha1.PlanChange) int {
 	return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name),
 		strings.Compare(a.APIVersion, b.APIVersion), strings.Compare(string(a.Change), string(b.Change)))
 }
+
+// mask replaces a secret.
+const mask = "***"
 
 // redactor removes secrets from the texts of a plan, and cuts long texts afterwards: a part of a
 // secret would not be recognized.
@@ -138,7 +144,12 @@ func (r redactor) changes(all []v1alpha1.PlanChange) []v1alpha1.PlanChange {
 		c.Reason, c.Fields = r.text(c.Reason), slices.Clone(c.Fields)
 		for j := range c.Fields {
 			f := &c.Fields[j]
-			f.Path, f.From, f.To, f.TakenFrom = r.text(f.Path), r.text(f.From), r.text(f.To), r.text(f.TakenFrom)
+			to := r.text(f.To)
+			if f.From != "" && to != cut(f.To) {
+				// The former value may have been another secret, which nothing names any more.
+				f.From = mask
+			}
+			f.Path, f.From, f.To, f.TakenFrom = r.text(f.Path), r.text(f.From), to, r.text(f.TakenFrom)
 		}
 	}
 	return all

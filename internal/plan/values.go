@@ -96,6 +96,50 @@ func sets(values any, path []string) bool {
 	return true
 }
 
+// Former returns the texts that was has at the paths which layers of Secrets set. They may be former
+// values of these Secrets.
+func Former(was map[string]any, layers []Layer) []string {
+	var all []string
+	for _, l := range layers {
+		if strings.HasPrefix(l.Name, "Secret/") {
+			all = append(all, textsAt(l.Values, was)...)
+		}
+	}
+	return all
+}
+
+// textsAt returns the texts in a value below the paths that another one sets.
+func textsAt(set, value any) []string {
+	keys, isMap := set.(map[string]any)
+	below, hasKeys := value.(map[string]any)
+	if !isMap || !hasKeys {
+		return texts(value)
+	}
+	var all []string
+	for key, inner := range keys {
+		all = append(all, textsAt(inner, below[key])...)
+	}
+	return all
+}
+
+// texts returns the texts in a value.
+func texts(value any) []string {
+	var all []string
+	switch v := value.(type) {
+	case map[string]any:
+		for _, inner := range v {
+			all = append(all, texts(inner)...)
+		}
+	case []any:
+		for _, inner := range v {
+			all = append(all, texts(inner)...)
+		}
+	case string:
+		all = append(all, v)
+	}
+	return all
+}
+
 // keyOf returns a path in Helm's notation.
 func keyOf(path []string) string {
 	escaped := make([]string, len(path))

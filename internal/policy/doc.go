@@ -6,6 +6,8 @@
 //
 // Files, top-down:
 //
-//	judge.go   Demands.Judge: does a plan need approval, and is it denied?
-//	policy.go  Demands: what all policies together demand of one release
+//	chart.go   Refuse: which policy refuses the chart of a release
+//	select.go  Select: which policies select a release, and what they demand together
+//	assess.go  Demands.Assess: does a plan need approval, and is it denied?
+//	policy.go  Policy, and Demands: what all policies together demand of one release
 package policy

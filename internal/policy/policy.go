@@ -4,8 +4,34 @@
 package policy
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 )
+
+// Policy is a ReleasePolicy or ClusterReleasePolicy.
+type Policy struct {
+	Kind string
+	// Namespace is the namespace of a ReleasePolicy; empty for a ClusterReleasePolicy.
+	Namespace string
+	Name      string
+	// Namespaces selects the namespaces of a ClusterReleasePolicy; nil selects all.
+	Namespaces *metav1.LabelSelector
+	Spec       v1alpha1.ReleasePolicySpec
+}
+
+// String returns "<kind>/<name>".
+func (p *Policy) String() string { return p.Kind + "/" + p.Name }
+
+// Of returns a ReleasePolicy.
+func Of(p *v1alpha1.ReleasePolicy) Policy {
+	return Policy{Kind: v1alpha1.ReleasePolicyKind, Namespace: p.Namespace, Name: p.Name, Spec: p.Spec}
+}
+
+// OfCluster returns a ClusterReleasePolicy.
+func OfCluster(p *v1alpha1.ClusterReleasePolicy) Policy {
+	return Policy{Kind: v1alpha1.ClusterReleasePolicyKind, Name: p.Name, Namespaces: p.Spec.NamespaceSelector, Spec: p.Spec.ReleasePolicySpec}
+}
 
 // Demands is what all policies together demand of one release. It is plain data. The zero value
 // demands nothing.
@@ -49,6 +75,11 @@ type Refusal struct {
 	Field string
 	// Why is a sentence for users.
 	Why string
+}
+
+// MayHold reports whether an action may be held.
+func (d Demands) MayHold() bool {
+	return d.Unavailable != "" || len(d.Freezes) > 0 || d.Refusal != nil || d.NeedPlan()
 }
 
 // NeedPlan reports whether the changes of an action must be known to decide about it.

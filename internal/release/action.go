@@ -71,8 +71,8 @@ type Rollback struct {
 type Uninstall struct {
 	Timeout time.Duration
 	// Plan is the plan that is carried out.
-	Plan PlanRef
-	Target  Target
+	Plan   PlanRef
+	Target Target
 	// Remediation is true if the release is removed because it failed.
 	Remediation bool
 	// Reinstall is true if the release is removed because its install ended early, and is installed
@@ -104,6 +104,9 @@ type CorrectDrift struct {
 	// objects that no longer exist.
 	Drift       Drift
 	OnlyRemoved bool
+	// Held is true if a policy holds the state in the spec. Condition Ready does not change then: it
+	// must not say that the spec is deployed.
+	Held bool
 }
 
 // Finalize removes the finalizer from the HelmRelease.
@@ -136,6 +139,8 @@ type Wait struct {
 	// Obstacle is the reason of condition Ready for an obstacle whose end triggers no
 	// reconciliation. The release is requeued with back-off. It is empty otherwise.
 	Obstacle string
+	// Gate is the reason of condition Ready while a policy holds the action. It is empty otherwise.
+	Gate string
 }
 
 // Stall takes no action until a user changes an input.

@@ -43,6 +43,14 @@ const (
 	RuleInSync            Rule = "InSync"
 )
 
+// The gates, in the order in which they are passed.
+const (
+	RulePolicyUnavailable Rule = "PolicyUnavailable"
+	RulePolicyRefused     Rule = "PolicyRefused"
+	RuleFrozen            Rule = "Frozen"
+	RuleAwaitingApproval  Rule = "AwaitingApproval"
+)
+
 // rule is one entry of the policy. apply returns nil if the rule does not apply.
 type rule struct {
 	name  Rule
@@ -92,8 +100,11 @@ func Rules() []Rule {
 	return names
 }
 
-// Decide returns the next action.
-func Decide(in Input) Decision {
+// Decide returns the next action. Installs, upgrades and uninstalls pass the gates of policies.
+func Decide(in Input) Decision { return pass(in, ungated(in)) }
+
+// ungated returns the next action if there were no policies.
+func ungated(in Input) Decision {
 	for _, r := range rules() {
 		if d := r.apply(in); d != nil {
 			d.Rule = r.name

@@ -12,13 +12,13 @@
 //
 //	reconcile.go     Reconcile: the steps of a reconciliation, and the reads before a decision
 //	decide.go        Decide, the ordered list of rules, and rules without a file of their own
-//	move.go          rule TargetMoved: the release has another name, namespace or chart
+//	gate.go          the gates PolicyUnavailable, PolicyRefused, Frozen and AwaitingApproval
 //	hold.go          rules RolledBack and TestRequested: rollbacks and tests on request
 //	wait.go          rules Busy, AwaitDependents, AwaitOperation and Debounce
 //	remediation.go   rules after failures: BecameReady, TooLarge, RetriesExhausted, AwaitRetry, Failed
 //	sync.go          rules Absent, Unmanaged, OutOfSync, Untested, Drifted and InSync
 //	resume.go        rules Resume, Unlock and Reinstall: actions that were interrupted
-//	ownership.go     rule OwnershipConflict, and the ownership of single objects
+//	ownership.go     rules OwnershipConflict and TargetMoved: which release belongs to a HelmRelease
 //	history.go       snapshots in status.history, and the reads that a decision needs
 //	input.go         Input and Decision, the desired state, requests, suspension and deletion
 //	observed.go      the observed state, with drift

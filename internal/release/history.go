@@ -60,7 +60,7 @@ func StoredTarget(want Desired, recorded helmv2.HelmReleaseStatus) Target {
 // saves the read otherwise.
 func MustReadHistory(want Desired, recorded helmv2.HelmReleaseStatus, running *Running) bool {
 	switch {
-	case running != nil, want.Suspension.Active, want.Deleted && want.Deletion.Orphan:
+	case running != nil, want.Suspension.Active && !want.Requests.PlanRequested(), want.Deleted && want.Deletion.Orphan:
 		return false
 	case want.Deleted:
 		// An empty storage namespace means that no action was ever attempted.

@@ -133,8 +133,8 @@ func holdTarget(in Input) (target *Revision, why string) {
 	}
 	target = &in.Observed.Revisions[i]
 	stored := in.Desired.Target
-	switch worked := target.Status == helmv2.StatusDeployed || target.Status == helmv2.StatusSuperseded; {
-	case !worked, target.Undeployed, target.EndedEarly():
+	switch {
+	case !target.Worked(), target.Undeployed, target.EndedEarly():
 		return nil, fmt.Sprintf("revision %d was never deployed, or is not any more: its status is '%s'", h.To, target.Status)
 	case target.Unread:
 		return target, ""

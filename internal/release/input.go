@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/policy"
 )
 
 // Input holds everything that a decision may depend on. Every field is plain data, so that an Input
@@ -95,6 +97,8 @@ type Desired struct {
 	Requests Requests
 	// Policy holds the settings that decisions read.
 	Policy Policy
+	// Demands is what ReleasePolicies demand of the release.
+	Demands policy.Demands
 }
 
 // Target identifies a Helm release.
@@ -198,6 +202,8 @@ type Requests struct {
 	// Test requests one run of the tests. It needs no Reconcile token. TestHandled is the token of
 	// the last run that was begun.
 	Test, TestHandled string
+	// Plan requests a plan. PlanHandled is the token of the last plan that was computed on request.
+	Plan, PlanHandled string
 }
 
 // RequestsOf reads the annotations of a HelmRelease.
@@ -208,6 +214,7 @@ func RequestsOf(annotations map[string]string) Requests {
 		Reset:     annotations[helmv2.AnnotationResetRequest],
 
 		Test: annotations[helmv2.AnnotationTestAt], TestHandled: handled(annotations)[helmv2.AnnotationTestAt],
+		Plan: annotations[v1alpha1.AnnotationPlan], PlanHandled: handled(annotations)[v1alpha1.AnnotationPlan],
 	}
 }
 
@@ -264,6 +271,9 @@ func (r Requests) Open(status *helmv2.HelmReleaseStatus) bool {
 
 // testRequested reports whether a run of the tests is requested and was not accepted.
 func (r Requests) testRequested() bool { return r.Test != "" && r.Test != r.TestHandled }
+
+// PlanRequested reports whether a plan is requested and was not computed.
+func (r Requests) PlanRequested() bool { return r.Plan != "" && r.Plan != r.PlanHandled }
 
 // requested reports whether a token is unhandled and equals the Reconcile token.
 func (r Requests) requested(token string, status *helmv2.HelmReleaseStatus) bool {

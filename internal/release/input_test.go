@@ -72,28 +72,36 @@ func TestInputSurvivesJSON(t *testing.T) {
 	}
 }
 
-// TestRulesMatchDocument: the table in docs/spec/helmreleases.md lists the rules in their order.
+// TestRulesMatchDocument: the table in docs/spec/helmreleases.md lists the rules in their order, and
+// the one in docs/spec/policies.md the gates.
 func TestRulesMatchDocument(t *testing.T) {
-	raw, err := os.ReadFile("../../docs/spec/helmreleases.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var documented []Rule
-	_, rest, found := strings.Cut(string(raw), "\n## The rules\n")
-	if !found {
-		t.Fatal("the document has no section The rules")
-	}
-	section, _, _ := strings.Cut(rest, "\n## ")
-	for line := range strings.SplitSeq(section, "\n") {
-		cells := strings.Split(line, "|")
-		if len(cells) < 5 {
-			continue
+	for _, tc := range []struct {
+		page, section string
+		want          []Rule
+	}{
+		{"helmreleases.md", "The rules", Rules()}, {"policies.md", "The gates", Gates()},
+	} {
+		raw, err := os.ReadFile("../../docs/spec/" + tc.page)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if name, ok := strings.CutPrefix(strings.TrimSpace(cells[2]), "`"); ok {
-			documented = append(documented, Rule(strings.TrimSuffix(name, "`")))
+		var documented []Rule
+		_, rest, found := strings.Cut(string(raw), "\n## "+tc.section+"\n")
+		if !found {
+			t.Fatalf("%s has no section %s", tc.page, tc.section)
 		}
-	}
-	if diff := cmp.Diff(Rules(), documented); diff != "" {
-		t.Errorf("docs/spec/helmreleases.md lists other rules (-code +document):\n%s", diff)
+		section, _, _ := strings.Cut(rest, "\n## ")
+		for line := range strings.SplitSeq(section, "\n") {
+			cells := strings.Split(line, "|")
+			if len(cells) < 5 {
+				continue
+			}
+			if name, ok := strings.CutPrefix(strings.TrimSpace(cells[2]), "`"); ok {
+				documented = append(documented, Rule(strings.TrimSuffix(name, "`")))
+			}
+		}
+		if diff := cmp.Diff(tc.want, documented); diff != "" {
+			t.Errorf("docs/spec/%s lists other rules (-code +document):\n%s", tc.page, diff)
+		}
 	}
 }

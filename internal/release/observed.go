@@ -56,8 +56,12 @@ type Observed struct {
 	// Accepted is the token of a requested run of the tests that this process has accepted, or may
 	// have accepted, and not begun. It is empty if there is none.
 	Accepted string
-	// Unresolved states why the inputs of a release that is held are incomplete; empty if they are
-	// complete. Chart and values are unknown then.
+	// Plan is the plan of the next action; nil if the decision does not depend on it.
+	Plan *Plan
+	// Terminating is true if the HelmRelease is deleted together with its namespace.
+	Terminating bool
+	// Unresolved states why the inputs of a release that is held, or whose chart a policy refuses,
+	// are incomplete; empty if they are complete. Chart and values in the spec are unknown then.
 	Unresolved string
 	// Unreachable states why the cluster of the release can never be reached again: an object that
 	// gives access does not exist, and the namespace of the HelmRelease is being deleted. It is
@@ -153,6 +157,9 @@ type Revision struct {
 	// Attempt describes the action that works on the revision or has created it; nil if the record
 	// has none.
 	Attempt *Attempt
+	// Plan is the digest of the plan that the revision was made of; empty if there was none, or
+	// another action has worked on the revision since.
+	Plan string
 	// InstallHooksLeft is true if the revision has pre-install or post-install hooks that have not
 	// succeeded.
 	InstallHooksLeft bool
@@ -185,6 +192,11 @@ func (r *Revision) Pending() bool {
 	return r.Status == helmv2.StatusPendingInstall ||
 		r.Status == helmv2.StatusPendingUpgrade ||
 		r.Status == helmv2.StatusPendingRollback
+}
+
+// Worked reports whether the revision is deployed, or was until another one superseded it.
+func (r *Revision) Worked() bool {
+	return r.Status == helmv2.StatusDeployed || r.Status == helmv2.StatusSuperseded
 }
 
 // EndedEarly reports whether the revision failed only because its action was interrupted or

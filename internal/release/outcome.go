@@ -128,7 +128,7 @@ type Outage struct {
 // process. It is neither counted nor remediated, and the next reconciliation continues the work. An
 // install, upgrade or rollback that can be resumed has left its revision pending.
 func (o *Outcome) EndedEarly() bool {
-	return o.Cancelled || o.Interrupted != nil || o.ResumedElsewhere()
+	return o.Cancelled || o.Interrupted != nil || o.ResumedElsewhere() || o.PlanVoid
 }
 
 // ResumedElsewhere reports whether another process has resumed the action: Err is

@@ -64,6 +64,16 @@ type Observer interface {
 	Inspector
 	// Debounce returns recent changes of inputs; nil if there were none.
 	Debounce(in Input) *Debounce
+	Planner
+}
+
+// Planner reads what the gates of policies depend on.
+type Planner interface {
+	// Terminating reports whether the namespace of the HelmRelease is being deleted.
+	Terminating() bool
+	// Plan returns the plan of an action. It computes the plan if there is none, or if it is out of
+	// date.
+	Plan(in Input, a Action) (*Plan, error)
 }
 
 // RevisionReader reads the stored revisions of a release.
@@ -114,7 +124,25 @@ func Observe(in Input, o Observer) (Input, error) {
 		}
 	}
 	in.Observed.Debounce = o.Debounce(in)
-	return in, nil
+	return observePlan(in, o)
+}
+
+// observePlan returns in with the plan of the next action, if the decision depends on it or a user
+// requests it.
+func observePlan(in Input, o Planner) (Input, error) {
+	if MustFindNamespace(in) {
+		in.Observed.Terminating = o.Terminating()
+	}
+	action, needed := MustPlan(in)
+	if requested, asked := PlanRequested(in); asked {
+		action, needed = requested, true
+	}
+	if !needed {
+		return in, nil
+	}
+	var err error
+	in.Observed.Plan, err = o.Plan(in, action)
+	return in, err
 }
 
 // observeRelease returns in with the parts of the observed state that need a connection.

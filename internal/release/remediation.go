@@ -280,8 +280,7 @@ func returnable(in Input, target *helmv2.Snapshot) bool {
 		if r.Version != target.Version {
 			continue
 		}
-		worked := r.Status == helmv2.StatusDeployed || r.Status == helmv2.StatusSuperseded
-		return worked && r.Name == target.Name && r.Namespace == target.Namespace && Verified(target, r)
+		return r.Worked() && r.Name == target.Name && r.Namespace == target.Namespace && Verified(target, r)
 	}
 	return false
 }

@@ -160,6 +160,8 @@ type Attempt struct {
 	Action helmv2.ReleaseAction `json:"action"`
 	// Inputs identify what the action applies. They are zero for an uninstall and for tests.
 	Inputs Inputs `json:"inputs,omitzero"`
+	// Plan is the digest of the plan that the action carries out; empty if there is none.
+	Plan string `json:"plan,omitempty"`
 	// TakeOver is Upgrade.TakeOver.
 	TakeOver bool `json:"takeOver,omitempty"`
 	// RollbackTo is the target of a rollback; 0 for other actions. Hold is Rollback.Hold.
@@ -167,8 +169,6 @@ type Attempt struct {
 	Hold       bool `json:"hold,omitempty"`
 	// Request is Test.Request.
 	Request string `json:"request,omitempty"`
-	// Plan is the digest of the plan that an uninstall carries out; empty for other actions.
-	Plan string `json:"plan,omitempty"`
 	// Event is the event whose hooks run or have run last, such as "pre-upgrade"; empty if no hook
 	// was started.
 	Event string `json:"event,omitempty"`

@@ -25,9 +25,12 @@ type Synced struct {
 // CachedFor returns how long a release counts as in sync without another comparison with the
 // cluster. It returns zero if something may have changed. A change of a ConfigMap in a key that is
 // not used triggers the HelmReleases that use another key: Helm storage need not be read for them
-// again.
+// again. Nor need it for a new revision of the source that has the same chart.
 func CachedFor(in Input) time.Duration {
 	have, want := in.Observed, in.Desired
+	if have.Synced != nil {
+		want.SourceRevision = have.Synced.Desired.SourceRevision
+	}
 	if have.Synced == nil || have.Running != nil || have.LockHolder != nil || have.WaitingOperation != nil ||
 		want.Deleted || want.Suspension.Active ||
 		!reflect.DeepEqual(have.Synced.Desired, want) || !equality.Semantic.DeepEqual(have.Synced.Status, in.Recorded) {
@@ -165,9 +168,27 @@ func MustCompare(in Input) bool {
 	if in.Desired.Policy.Drift != helmv2.DriftDetectionEnabled && in.Desired.Policy.Drift != helmv2.DriftDetectionWarn {
 		return false
 	}
-	state := Decide(in).State
-	return state == StateInSync || state == StateRolledBack
+	d := Decide(in)
+	return d.State == StateInSync || d.State == StateRolledBack || isHeldUpgrade(d)
 }
+
+// KeepInputs returns d with the inputs of the newest revision in place of those in the spec, whose
+// chart a policy refuses. The release stays at that revision then. recorded is the status. While an
+// action is running, no chart is desired, so that the action is not outdated.
+func (d Desired) KeepInputs(recorded helmv2.HelmReleaseStatus, running *Running) Desired {
+	d.Chart, d.ConfigDigest = Chart{}, ""
+	d.Target = StoredTarget(d, recorded)
+	d.Rendering = Rendering{PostRenderers: recorded.ObservedPostRenderersDigest, CommonMetadata: recorded.ObservedCommonMetadataDigest}
+	if last := Latest(recorded.History); last != nil && running == nil {
+		d.Chart = Chart{Name: last.ChartName, Version: last.ChartVersion, AppVersion: last.AppVersion, OCIDigest: last.OCIDigest}
+		d.ConfigDigest = last.ConfigDigest
+	}
+	return d
+}
+
+// IsDesired reports whether the newest revision has the inputs in the spec. A release may be held at
+// another one, by a request or a policy.
+func IsDesired(in Input) bool { return Decide(in).Rule == RuleInSync }
 
 // inSync always applies.
 func inSync(Input) *Decision {

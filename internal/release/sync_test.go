@@ -27,6 +27,23 @@ func TestCachedOnlyIfFree(t *testing.T) {
 	}
 }
 
+// TestCachedForDesired: a release is observed if another state is desired. A new revision of the source
+// with the same chart is none.
+func TestCachedForDesired(t *testing.T) {
+	for name, edit := range map[string]func(*Desired){
+		"Same":           func(*Desired) {},
+		"SourceRevision": func(want *Desired) { want.SourceRevision = "main@sha1:2" },
+		"Chart":          func(want *Desired) { want.Chart.Version = "2.0.0" },
+	} {
+		in := Input{Now: testNow, Desired: Desired{SourceRevision: "main@sha1:1"}}
+		in.Observed.Synced = &Synced{Desired: in.Desired, Until: testNow.Add(time.Minute)}
+		edit(&in.Desired)
+		if left := CachedFor(in); (left > 0) != (name != "Chart") {
+			t.Errorf("%s: cached for %s", name, left)
+		}
+	}
+}
+
 // TestMustRender: a chart is rendered again only if the result may differ.
 func TestMustRender(t *testing.T) {
 	for name, tc := range map[string]struct {

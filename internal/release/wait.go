@@ -52,7 +52,8 @@ func outdated(in Input, running *Running) bool {
 	default:
 		return false
 	}
-	if want.Suspension.Active || want.Chart.Version == "" {
+	if want.Suspension.Active || want.Chart.Version == "" || want.Demands.MayHold() {
+		// A policy may hold the action that would replace it.
 		return false
 	}
 	return was.Target != want.Target || was.Chart.Name != want.Chart.Name || was.Chart.Version != want.Chart.Version ||
@@ -207,7 +208,7 @@ func debounce(in Input) *Decision {
 		return nil
 	}
 	in.Observed.Debounce = nil
-	if !AppliesDesired(Decide(in).Action) {
+	if !AppliesDesired(ungated(in).Action) {
 		return nil
 	}
 	return &Decision{Action: Wait{After: left, Brief: true}, Why: "objects that are applied together are still changing"}
@@ -219,7 +220,7 @@ func MustCheckApplier(in Input) bool {
 		return false
 	}
 	in.Observed.Debounce = nil
-	return AppliesDesired(Decide(in).Action)
+	return AppliesDesired(ungated(in).Action)
 }
 
 // AppliesDesired reports whether an action creates a revision from the desired inputs.

@@ -5,7 +5,10 @@ package scenario
 
 import (
 	"errors"
+	"fmt"
 
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -48,4 +51,37 @@ func (o observation) History(in release.Input, live bool) ([]release.Revision, [
 	}
 	stored := o.store(release.StoredTarget(in.Desired, in.Recorded)).observed()
 	return read(in.Recorded.History, stored), o.conflicts, nil
+}
+
+// demand returns d with the demand that a line adds. The others stay.
+func demand(d policy.Demands, args arguments) (policy.Demands, error) {
+	const name = "ReleasePolicy/rules"
+	if why, ok := args.lookup("freeze"); ok {
+		d.Freezes = []policy.Freeze{{Policy: name, Why: why}}
+		return d, nil
+	}
+	switch args.at(0) {
+	case "refuses":
+		d.Refusal = &policy.Refusal{Policy: name, Field: "spec.chartRef", Why: args.at(1)}
+	case "unavailable":
+		d.Unavailable = args.at(1)
+	case "gone":
+		d = policy.Demands{}
+	default:
+		return d, fmt.Errorf("unknown demand %q of a policy", args.at(0))
+	}
+	return d, nil
+}
+
+// demanded returns d with what policies demand. A policy refuses no chart of a HelmRelease that is
+// deleted or suspended. One whose chart is refused keeps the inputs of its newest revision.
+func demanded(d release.Desired, demands policy.Demands, recorded helmv2.HelmReleaseStatus, running *release.Running) release.Desired {
+	d.Demands = demands
+	if d.Deleted || d.Suspension.Active {
+		d.Demands.Refusal = nil
+	}
+	if d.Demands.Refusal != nil {
+		d = d.KeepInputs(recorded, running)
+	}
+	return d
 }

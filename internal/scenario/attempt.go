@@ -46,9 +46,9 @@ func (a *action) newAttempt(version int) *release.Attempt {
 	}
 	switch kind := a.kind.(type) {
 	case release.Install:
-		made.Inputs = release.InputsOf(a.want)
+		made.Inputs, made.Plan = release.InputsOf(a.want), kind.Plan.Digest
 	case release.Upgrade:
-		made.Inputs, made.TakeOver = release.InputsOf(a.want), kind.TakeOver
+		made.Inputs, made.TakeOver, made.Plan = release.InputsOf(a.want), kind.TakeOver, kind.Plan.Digest
 	case release.Rollback:
 		made.Inputs, made.RollbackTo, made.Hold = release.InputsOf(a.want), kind.Version, kind.Hold
 	case release.Test:
@@ -176,4 +176,15 @@ func isRevision(a release.Action) bool {
 func (a *action) waitsOn() bool {
 	_, install := a.kind.(release.Install)
 	return install && a.made != nil && a.made.InstallHooksLeft
+}
+
+// observed returns the action as the next reconciliation finds it; nil if none is running.
+func (a *action) observed() *release.Running {
+	if a == nil {
+		return nil
+	}
+	return &release.Running{
+		Action:     helmv2.ReleaseAction(release.Name(a.kind)),
+		Generation: a.want.Generation, Started: a.started, Desired: a.want,
+	}
 }

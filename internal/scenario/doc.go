@@ -14,6 +14,8 @@
 //	conflict older|younger|elsewhere|gone | dependent [deleted] [cycle] | dependent gone
 //	target taken|refused "message"|unanswered|free
 //	access "message" [ending] | access behind | access restored
+//	approval Always|Destructive|Never | changes "Delete PersistentVolumeClaim/cache" ...
+//	protect KIND[,deny] | approve [by=NAME] [other] | reject
 //	blocked REASON "message" [terminal] [quiet] | unblocked
 //	stored 1 web@1.0.0 deployed [values=a] [by=me|other|other-helmrelease] [age=10m] [scheme=v2]
 //	cli upgrade chart=web@2.0.0 values=b | cli uninstall [keep-history] | cli status superseded
@@ -33,16 +35,18 @@
 // pending, with the progress of its hooks. With "other resumes" another process resumes the action,
 // and this process stops.
 //
+// With "policy" a policy freezes the release, refuses its chart, is not available, or is gone.
+//
 // If a decision acts, one line "reconcile" plays two reconciliations: the one that announces the
 // action and the one that records it. It plays one if the action keeps running or the process dies.
 // The world checks its invariants after each line and returns an error if one is violated.
 //
 // Files, top-down:
 //
-//	crash.go     diagnosis of a container that exits
 //	script.go    Play and the lines
 //	live.go      live objects and drift
 //	outage.go    interrupted actions, and other processes
+//	plan.go      policies, plans and approvals
 //	move.go      targets and storage of moved releases
 //	steps.go     the steps of a reconciliation, in the order of the controller
 //	world.go     World, its actions and its status
@@ -51,7 +55,7 @@
 //	attempt.go   attempts and their hooks
 //	check.go     invariants
 //	storage.go   Helm storage and Helm actions in memory
-//	access.go    access to the cluster of the release
+//	access.go    access to the cluster of the release, and policies
 //	words.go     words and arguments of a line
-//	helm.go      results of a Helm action
+//	helm.go      results of a Helm action, with the diagnosis of a container that exits
 package scenario

@@ -4,6 +4,7 @@
 package scenario
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -40,6 +41,7 @@ func (a *action) end(e ending, now time.Time) release.Outcome {
 	}
 	cause := e.cause
 	o.Err, o.Cancelled, o.Outdated = cause, cause != nil && e.cancelled, cause != nil && e.outdated
+	o.PlanVoid = errors.Is(cause, release.ErrPlanVoid)
 	o.Interrupted, o.Diagnosis, o.Logs = e.interruption(a.started), e.diagnosis, e.logs
 	if a.made == nil {
 		return o

@@ -5,15 +5,21 @@ package scenario
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/pintle-dev/pintle/internal/diagnosis"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
 // helmResult is the result of Helm in one line.
 type helmResult struct {
-	kind string // ok, fail, timeout, crash, refuse, large, running, outage, outage-refused, outage-lost
+	kind string // ok, fail, timeout, crash, refuse, large, running, void, outage, outage-refused, outage-lost
 	text string
 	// server is the server that does not answer in an outage; empty is the API server.
 	server string
@@ -39,7 +45,7 @@ func (h helmResult) outage() bool { return strings.HasPrefix(h.kind, "outage") }
 
 // refuses reports whether the action ends before a revision is stored.
 func (h helmResult) refuses() bool {
-	return h.kind == "refuse" || h.kind == "outage-refused" || h.size() != nil && h.size().TooLarge()
+	return h.kind == "refuse" || h.kind == "void" || h.kind == "outage-refused" || h.size() != nil && h.size().TooLarge()
 }
 
 // size returns the size of the new record; nil if it is small.
@@ -63,8 +69,35 @@ func (h helmResult) err() error {
 	if h.kind == "ok" || h.kind == "large" || h.kind == "running" {
 		return nil
 	}
+	if h.kind == "void" {
+		return release.ErrPlanVoid
+	}
 	if h.outage() {
 		return errors.New("the API server does not answer: " + h.text)
 	}
 	return errors.New(h.text)
+}
+
+// crash returns the diagnosis of a Deployment whose container logs a line and exits, and Helm's
+// log. The times, the name, UID and address of the Pod, and the number of restarts depend on now.
+func crash(line string, now time.Time) (d *release.Diagnosis, logs []string) {
+	object := release.Object{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: namespace, Name: name}
+	pod, at := fmt.Sprintf("%s-6f-%d", name, now.Unix()), now.Format(time.RFC3339Nano)
+	found := diagnosis.Find(diagnosis.Facts{
+		Kind: object.Kind, Namespace: object.Namespace, Name: object.Name, Status: "InProgress: Available: 0/1",
+		Pods: []corev1.Pod{{
+			ObjectMeta: metav1.ObjectMeta{Name: pod, UID: types.UID("uid-of-" + pod), CreationTimestamp: metav1.NewTime(now)},
+			Status: corev1.PodStatus{PodIP: "10.244.0." + now.Format("5"), ContainerStatuses: []corev1.ContainerStatus{{
+				Name: "main", RestartCount: int32(now.Second()),
+				State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
+				LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error"}},
+			}}},
+		}},
+		Logs: []diagnosis.Log{{Container: "main", Text: at + " " + pod + ": " + line + "\n"}},
+	})
+	d = &release.Diagnosis{Code: found.Code, Object: object, Summary: found.Summary, Details: found.Details}
+	for _, l := range found.Logs {
+		d.Logs = append(d.Logs, release.ContainerLog{Pod: pod, Container: l.Container, Text: l.Text})
+	}
+	return d, []string{at + " Deployment is not ready: " + strings.Join([]string{namespace, name}, "/")}
 }

@@ -6,6 +6,7 @@ package scenario
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -40,6 +41,7 @@ func lines() []string {
 		"live changed again-and-again", "live scaled", "live unreadable", "live as-released", "live as-released",
 		"conflict older", "conflict younger", "conflict gone", "conflict gone",
 		`target refused "namespace other does not exist"`, "target taken", "target free", "target free",
+		`policy freeze="incident"`, `policy refuses "1.x is a range"`, `policy unavailable "forbidden"`, "policy gone", "policy gone", "policy gone",
 		"operation locks", "operation waits", "operation ends", "operation ends",
 		"annotate rollback-to=1", "annotate rollback-to=2 rollback-until=2026-01-01T12:10:00Z", "annotate rollback-to=9", "annotate rollback-to", "annotate rollback-to",
 		"annotate test-at=one", "annotate test-at=two", "annotate test-at",
@@ -114,7 +116,7 @@ func checkEnd(w *World) error {
 	if deployed > 1 && !w.installedByCLI {
 		return fmt.Errorf("%d revisions of ours are deployed", deployed)
 	}
-	if !w.gone && !w.desired().Suspension.Active && w.blocked == nil && w.lockHolder == nil {
+	if !w.gone && !w.desired().Suspension.Active && w.blocked == nil && w.lockHolder == nil && reflect.ValueOf(w.demands).IsZero() {
 		if err := w.leftBehind(); err != nil {
 			return err
 		}

@@ -61,8 +61,10 @@ func (w *World) Do(line string) error {
 	case "spec":
 		return script{w}.setSpec(args)
 	case "suspend", "resume", "delete", "request", "annotate", "advance", "blocked", "unblocked", "objects", "conflict", "applied", "live",
-		"operation", "input-changed", "dependent", "target", "access":
+		"operation", "input-changed", "dependent", "target", "access", "policy":
 		return script{w}.change(verb, args)
+	case "approval", "changes", "protect", "approve", "reject":
+		return setPlan(w, verb, args)
 	case "stored":
 		return script{w}.put(args)
 	case "cli":
@@ -187,6 +189,10 @@ func (w script) change(verb string, args arguments) error {
 		w.dependent(args)
 	case "access":
 		w.setAccess(args)
+	case "policy":
+		demands, err := demand(w.demands, args)
+		w.demands = demands
+		return err
 	case "input-changed":
 		w.inputChanges(args)
 	case "live":

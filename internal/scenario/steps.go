@@ -37,6 +37,11 @@ func (s steps) Record() (none struct{}, ended bool, err error) {
 }
 
 func (s steps) Inputs() (release.Input, error) {
+	if refusal := s.want.Demands.Refusal; refusal != nil {
+		in := s.input(s.want)
+		in.Observed.Unresolved = refusal.Policy + " refuses " + refusal.Field
+		return in, nil
+	}
 	if s.blocked == nil || s.want.Deleted || s.want.Suspension.Active || s.running != nil {
 		return s.input(s.want), nil
 	}
@@ -113,12 +118,7 @@ func (s steps) decided(in release.Input, d release.Decision) error {
 // input returns the parts of the input that are known without reading the release.
 func (w *World) input(want release.Desired) release.Input {
 	in := release.Input{Desired: want, Recorded: w.hr.Status, Now: w.now}
-	if w.running != nil {
-		in.Observed.Running = &release.Running{
-			Action:     helmv2.ReleaseAction(release.Name(w.running.kind)),
-			Generation: w.running.want.Generation, Started: w.running.started, Desired: w.running.want,
-		}
-	}
+	in.Observed.Running = w.running.observed()
 	in.Observed.Oversized, in.Observed.Accepted = w.oversized, w.accepted
 	in.Observed.LockHolder, in.Observed.WaitingOperation = w.lockHolder, w.waiting
 	return in

@@ -79,11 +79,12 @@ func (a arguments) number(key string, otherwise int) (int, error) {
 // waiting, helm=refuse:"text" for one before a revision is stored, and helm=outage:"text" and its
 // variants. helm=crash:"text" is a failure while waiting for a container that logs the text and
 // exits. server="name" names the server that does not answer, if it is not the API server. With
+// helm=void nothing is done, since the plan does not apply any more. With
 // helm=large:90 the record has 90 % of the size limit.
 func (a arguments) helm() (helmResult, error) {
 	kind, text, _ := strings.Cut(a.value("helm", "ok"), ":")
 	switch kind {
-	case "ok", "running":
+	case "ok", "running", "void":
 		return helmResult{kind: kind}, nil
 	case "large":
 		percent, err := strconv.Atoi(text)

@@ -12,7 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/status"
 )
@@ -58,12 +60,19 @@ type World struct {
 	usedCLI, installedByCLI bool
 
 	access access
+	// demands are what policies demand.
+	demands policy.Demands
 
 	// forcing is the token of the last announced force, and forced the last one whose end is
 	// recorded. unrecorded is true from the announcement of an install or upgrade until its end is
 	// recorded.
 	forcing, forced string
 	unrecorded      bool
+
+	// plan is the ReleasePlan; nil if there is none. changes are those that the next one states.
+	plan    *plan
+	changes []v1alpha1.PlanChange
+	plans   int
 
 	// The memory of the process, which a crash loses.
 	running *action
@@ -73,6 +82,8 @@ type World struct {
 	oversized *release.Oversized
 	// accepted is the token of a requested run of the tests that has not begun.
 	accepted string
+	// void is the digest of a plan that would not do any more what it states.
+	void string
 
 	// The reconciliation that is played.
 	out    printer
@@ -80,6 +91,16 @@ type World struct {
 	writes int
 	// paused is true if the reconciliation left no immediate work.
 	paused bool
+}
+
+// plan is the ReleasePlan of the HelmRelease. Each computed plan has another digest, as if the chart
+// rendered otherwise each time.
+type plan struct {
+	digest, basis string
+	action        v1alpha1.PlanAction
+	changes       []v1alpha1.PlanChange
+
+	approved, approvedBy, rejected string
 }
 
 // New returns a world in which the HelmRelease was just created.
@@ -149,10 +170,11 @@ func (w *World) desired() release.Desired {
 		d.Hold = release.HoldOf(w.hr.Annotations, w.now)
 		d = d.InPlace(w.hr.Status)
 	}
-	if d.Deleted || d.Suspension.Active || d.Hold.Active && w.blocked != nil {
+	planned := d.Requests.Plan != d.Requests.PlanHandled
+	if d.Deleted || d.Suspension.Active && !planned || d.Hold.Active && w.blocked != nil {
 		d.Chart, d.ConfigDigest = release.Chart{}, ""
 	}
-	return d
+	return demanded(d, w.demands, w.hr.Status, w.running.observed())
 }
 
 // act announces an action and runs it until its end or a crash.
@@ -219,7 +241,12 @@ func (w *World) accept(token string) {
 		return
 	}
 	w.accepted = token
-	w.hr.Annotations[helmv2.AnnotationHandled] = release.WithHandled(w.hr.Annotations, helmv2.AnnotationTestAt, token)
+	handle(w, helmv2.AnnotationTestAt, token)
+}
+
+// handle records a request as handled.
+func handle(w *World, request, token string) {
+	w.hr.Annotations[helmv2.AnnotationHandled] = release.WithHandled(w.hr.Annotations, request, token)
 	w.out.line("handled %s", w.hr.Annotations[helmv2.AnnotationHandled])
 }
 
@@ -234,6 +261,9 @@ func (w *World) finish(e ending) {
 	if a, ok := o.Action.(release.CorrectDrift); ok {
 		w.correct(a, &o)
 	}
+	if o.PlanVoid {
+		w.void = w.plan.digest
+	}
 	w.running, w.ended = nil, &o
 	w.out.hooks(store)
 	w.out.stored(store.observed())
@@ -247,7 +277,7 @@ func (w *World) cancel(outdated bool) {
 
 // die ends the process and drops its memory.
 func (w *World) die() {
-	w.running, w.ended, w.oversized, w.accepted = nil, nil, nil, ""
+	w.running, w.ended, w.oversized, w.accepted, w.void = nil, nil, nil, "", ""
 	for _, store := range w.stores {
 		w.out.hooks(store)
 	}

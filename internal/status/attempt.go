@@ -49,6 +49,9 @@ func Started(hr *helmv2.HelmRelease, d release.Decision, want release.Desired, n
 			recordAttempt(&status, want)
 		}
 		c.setReinstalling(a, release.Latest(status.History))
+		if isGated(c.get(helmv2.ConditionReady)) {
+			c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, message)
+		}
 	case release.CorrectDrift:
 		r.Events = startCorrection(&c, release.Latest(status.History), a, want)
 	case release.Unlock, release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
@@ -150,11 +153,12 @@ func Finished(hr *helmv2.HelmRelease, o release.Outcome, now time.Time) Report {
 		finishUnlock(&r, &c, o)
 	case release.Finalize, release.Adopt, release.Forget, release.Settle, release.Wait, release.Stall:
 	}
+	c.keepGate()
 	r.Events = append(r.Events, furtherEvents(o)...)
 	r.Status.Conditions = c.list
 	acknowledge(hr, &r.Status)
 	switch {
-	case o.Cancelled:
+	case o.Cancelled, o.PlanVoid:
 	case o.Interrupted != nil, o.ResumedElsewhere():
 		r.Retry = retryInterrupted(hr, o, &r.Status)
 	case o.Err != nil && !o.Stored() && !inputsChanged(hr, o, &r.Status):

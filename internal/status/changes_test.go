@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -49,7 +50,8 @@ func TestEventsOfSuccess(t *testing.T) {
 		want    string
 	}{
 		"Upgrade": {
-			four, release.Outcome{Action: release.Upgrade{}, Revisions: made(5, "1.3.0", "8", "main@sha1:12"), Changes: full},
+			four,
+			release.Outcome{Action: release.Upgrade{}, Revisions: made(5, "1.3.0", "8", "main@sha1:12"), Changes: full},
 			upgraded + ": chart 1.2.0 to 1.3.0, app 7 to 8; image web:7 to web:8; 1 object created, 3 changed, 1 deleted; " +
 				"fields taken from kubectl-scale: Deployment/apps/web .spec.replicas; source main@sha1:12",
 		},
@@ -100,30 +102,36 @@ func TestEventsOfSuccess(t *testing.T) {
 			upgraded + ": image a b\uFFFD to " + strings.Repeat("x", 197) + "...",
 		},
 		"Install": {
-			nil, release.Outcome{Action: release.Install{}, Revisions: made(1, "1.3.0", "8", "main@sha1:12"), Changes: release.Changes{
+			nil,
+			release.Outcome{Action: release.Install{}, Revisions: made(1, "1.3.0", "8", "main@sha1:12"), Changes: release.Changes{
 				Objects: &release.ObjectCounts{Created: 4}, Images: []release.ImageChange{image("", "web:8")},
 			}},
 			installed + ": app 8; image web:8; 4 objects created; source main@sha1:12",
 		},
 		"Rollback": {
-			failed, release.Outcome{Action: release.Rollback{Version: 3}, Revisions: made(5, "1.1.0", "6", "main@sha1:12"), Changes: full},
+			failed,
+			release.Outcome{Action: release.Rollback{Version: 3}, Revisions: made(5, "1.1.0", "6", "main@sha1:12"), Changes: full},
 			rolledBack + ": chart 1.2.0 to 1.1.0, app 7 to 6; image web:7 to web:8; 1 object created, 3 changed, 1 deleted; " +
 				"fields taken from kubectl-scale: Deployment/apps/web .spec.replicas; source main@sha1:12",
 		},
 		"Hold": {
-			failed, release.Outcome{Action: release.Rollback{Version: 3, Hold: true}, Revisions: made(5, "1.1.0", "6", "main@sha1:12")},
+			failed,
+			release.Outcome{Action: release.Rollback{Version: 3, Hold: true}, Revisions: made(5, "1.1.0", "6", "main@sha1:12")},
 			"Helm release apps/web.v5 with chart web@1.1.0 is held at revision 0 by annotation pintle.dev/rollback-to: chart 1.2.0 to 1.1.0, app 7 to 6; source main@sha1:12",
 		},
 		"Uninstall": {
-			four, release.Outcome{Action: release.Uninstall{}, Revisions: made(4, "1.2.0", "7", "main@sha1:12"), Changes: release.Changes{Objects: &release.ObjectCounts{Deleted: 4}}},
+			four,
+			release.Outcome{Action: release.Uninstall{}, Revisions: made(4, "1.2.0", "7", "main@sha1:12"), Changes: release.Changes{Objects: &release.ObjectCounts{Deleted: 4}}},
 			uninstalled + ": 4 objects deleted",
 		},
 		"Reinstall": {
-			four, release.Outcome{Action: release.Uninstall{Reinstall: true}, Changes: release.Changes{Objects: &release.ObjectCounts{Deleted: 1}}},
+			four,
+			release.Outcome{Action: release.Uninstall{Reinstall: true}, Changes: release.Changes{Objects: &release.ObjectCounts{Deleted: 1}}},
 			"Helm release apps/web.v4 with chart web@1.2.0 was never deployed, and its install hooks have not all run: the release was uninstalled and is installed anew; 1 object deleted",
 		},
 		"Remediation": {
-			four, release.Outcome{Action: release.Uninstall{Remediation: true}, Changes: release.Changes{Objects: &release.ObjectCounts{Deleted: 1}}},
+			four,
+			release.Outcome{Action: release.Uninstall{Remediation: true}, Changes: release.Changes{Objects: &release.ObjectCounts{Deleted: 1}}},
 			"Helm uninstall remediation for release apps/web.v4 with chart web@1.2.0 succeeded: 1 object deleted",
 		},
 		"Failed": {
@@ -146,5 +154,22 @@ func TestEventsOfSuccess(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestManyImages: the time for the event does not grow with the square of the number of images, which
+// a chart chooses.
+func TestManyImages(t *testing.T) {
+	t.Parallel()
+	images := make([]release.ImageChange, 200_000)
+	for i := range images {
+		images[i] = release.ImageChange{From: fmt.Sprintf("a:%06d", i), To: fmt.Sprintf("b:%06d", i)}
+	}
+	began := time.Now()
+	if got := imageChanges(images, false); !strings.HasSuffix(got, "a:000004 to b:000004 and 199995 more") {
+		t.Errorf("images %q", got)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %s", took)
 	}
 }

@@ -10,6 +10,7 @@
 //	operation.go    Operation: the status, conditions and events of Operations
 //	attempt.go      Started and Finished: actions; outcomes of install, upgrade, uninstall
 //	report.go       Blocked and Settled: reconciliations that run no action
+//	gate.go         actions that a policy holds, and the conditions of plans
 //	remediation.go  outcomes of rollback, uninstall remediation and recheck
 //	hold.go         condition RolledBack: holds, and outcomes of their rollbacks
 //	tests.go        outcomes of Helm tests, and condition TestSuccess
@@ -17,8 +18,7 @@
 //	drift.go        condition Drifted, and outcomes of drift correction
 //	interrupted.go  outcomes of actions that a shutdown or an outage interrupted
 //	readback.go     messages that are read again
-//	conditions.go   Report, and the conditions of one status while it is built
-//	fields.go       fields of several reports: requests, failure counters, attempts
+//	conditions.go   Report, and the conditions and fields of one status while it is built
 //	history.go      snapshots of revisions, and the inventory
 //	messages.go     texts about actions
 //	events.go       Event, its annotations, failure causes and logs

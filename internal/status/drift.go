@@ -85,9 +85,9 @@ func (c *conditions) setNotDrifted(o release.Outcome) {
 }
 
 // startCorrection sets the conditions of a drift correction that begins. Ready of a release that is
-// held does not change.
+// held, by a request or a policy, does not change.
 func startCorrection(c *conditions, last *helmv2.Snapshot, a release.CorrectDrift, want release.Desired) []Event {
-	if !want.Hold.Active && !c.keepInterrupted() {
+	if !want.Hold.Active && !a.Held && !c.keepInterrupted() {
 		c.set(helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonProgressing, correcting)
 	}
 	return c.setDrifted(driftMessage(last, a.Drift))
@@ -101,7 +101,7 @@ func finishCorrection(r *Report, c *conditions, o release.Outcome, a release.Cor
 		finishInterrupted(r, c, o)
 		return
 	}
-	if !o.Desired.Hold.Active {
+	if !o.Desired.Hold.Active && !a.Held {
 		c.summarize(status, o.Desired)
 	}
 	if o.Err == nil && len(o.Failed) == 0 {

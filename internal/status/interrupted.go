@@ -31,6 +31,12 @@ func finishInterrupted(r *Report, c *conditions, o release.Outcome) {
 		c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressing, resumedElsewhereMessage(o))
 		return
 	}
+	if o.PlanVoid {
+		message := planVoidMessage(o)
+		c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, helmv2.ReasonProgressing, message)
+		r.Events = append(r.Events, warning(helmv2.EventReasonApprovalVoid, message, desiredMetadata(o.Desired)))
+		return
+	}
 	first := !c.interrupted()
 	message, since := interruptedMessage(o, c.get(helmv2.ConditionReady), c.now)
 	c.set(helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonInterrupted, message)
@@ -71,6 +77,12 @@ func unavailableMessage(server string, since metav1.Time) string {
 func resumedElsewhereMessage(o release.Outcome) string {
 	action := interruptedAction(o)
 	return strings.ToUpper(action[:1]) + action[1:] + " continues in another process"
+}
+
+// planVoidMessage returns the message about an action that would not do what its plan states.
+func planVoidMessage(o release.Outcome) string {
+	action := interruptedAction(o)
+	return strings.ToUpper(action[:1]) + action[1:] + " did not begin, and its approval is void: " + release.ErrPlanVoid.Error()
 }
 
 // interruptedAction returns a noun phrase for the action and its release.

@@ -259,6 +259,8 @@ func orNone(version string) string {
 // imageChanges returns the images that differ, equal changes once. All images of an install are new.
 func imageChanges(all []release.ImageChange, installs bool) string {
 	var texts []string
+	// A chart can have very many images.
+	known := map[string]bool{}
 	for _, c := range all {
 		text := oneLine(c.From) + " to " + oneLine(c.To)
 		switch {
@@ -269,8 +271,8 @@ func imageChanges(all []release.ImageChange, installs bool) string {
 		case c.From == "":
 			text = oneLine(c.To) + " added"
 		}
-		if !slices.Contains(texts, text) {
-			texts = append(texts, text)
+		if !known[text] {
+			known[text], texts = true, append(texts, text)
 		}
 	}
 	switch len(texts) {

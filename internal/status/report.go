@@ -78,6 +78,9 @@ func unheld(hr *helmv2.HelmRelease, d release.Decision, in release.Input) Report
 		if a.Brief {
 			return Report{Status: hr.Status, Retry: release.After(a.After)}
 		}
+		if a.Gate != "" {
+			return gated(hr, d, a, in)
+		}
 		if a.Obstacle != "" {
 			return obstructed(hr, d, a, in)
 		}
@@ -190,7 +193,7 @@ func stalled(hr *helmv2.HelmRelease, d release.Decision, a release.Stall, in rel
 	status.ObservedGeneration = hr.Generation
 	c := conditionsOf(hr, &status, hr.Generation, in.Now)
 	r := Report{Retry: release.Interval(in.Desired.Policy.Interval)}
-	if a.Reason == helmv2.ReasonContested {
+	if a.Reason == helmv2.ReasonContested || a.Reason == helmv2.ReasonPolicyRefused {
 		c.set(helmv2.ConditionReady, metav1.ConditionFalse, a.Reason, d.Why)
 		if c.changed(helmv2.ConditionReady) {
 			r.Events = append(r.Events, warning(a.Reason, d.Why, nil))

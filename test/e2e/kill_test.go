@@ -161,7 +161,8 @@ func TestShutdownIsNoFailure(t *testing.T) {
 	w.message("patient-hello", "later")
 }
 
-// podsBecomeReady makes simulated Pods ready that should never be.
+// podsBecomeReady makes simulated Pods ready that should never be. Those of the replaced ReplicaSet
+// may disappear meanwhile.
 func (w world) podsBecomeReady() {
 	w.Helper()
 	var pods corev1.PodList
@@ -170,6 +171,6 @@ func (w world) podsBecomeReady() {
 		pod := &pods.Items[i]
 		before := pod.DeepCopy()
 		delete(pod.Annotations, "simulate.pintle.dev/ready")
-		w.Must(env.Client.Patch(w.Context(), pod, client.MergeFrom(before)))
+		w.Must(client.IgnoreNotFound(env.Client.Patch(w.Context(), pod, client.MergeFrom(before))))
 	}
 }

@@ -55,7 +55,7 @@ func newAggregated(w *world, group string) *aggregated {
 		},
 	}}
 	w.must(suite.client.Create(w.t.Context(), service))
-	w.t.Cleanup(func() { _ = suite.client.Delete(w.t.Context(), service) })
+	w.deletedAtEnd(service)
 	untilTrue(w, "the aggregated API to be served", func() bool { return w.serves(group, "v1") })
 	return a
 }

@@ -4,6 +4,7 @@
 package integration
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -20,13 +21,25 @@ import (
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 )
 
+// deletedAtEnd deletes an object of the cluster when the test has ended, unless the test has. The
+// context of the test is cancelled by then.
+func (w *world) deletedAtEnd(object client.Object) {
+	w.t.Helper()
+	ctx := context.WithoutCancel(w.t.Context())
+	w.t.Cleanup(func() {
+		if err := client.IgnoreNotFound(suite.client.Delete(ctx, object)); err != nil {
+			w.t.Error(err)
+		}
+	})
+}
+
 // createDefinition creates the CRD of a group's things, and waits until they are served.
 func (w *world) createDefinition(group string, versions ...string) {
 	w.t.Helper()
 	crd := &unstructured.Unstructured{}
 	w.must(yaml.Unmarshal([]byte(definition(group, versions...)), &crd.Object))
 	w.must(suite.client.Create(w.t.Context(), crd))
-	w.t.Cleanup(func() { _ = suite.client.Delete(w.t.Context(), crd) })
+	w.deletedAtEnd(crd)
 	for _, v := range versions {
 		untilTrue(w, "things to be served", func() bool { return w.serves(group, v) })
 	}

@@ -63,18 +63,11 @@ func (a *actor) accept(ctx context.Context, rec reconciliation) (reconciliation,
 		return rec, nil
 	}
 	a.memory.With(rec.key(), func(m *memory) { m.accepted = test.Request })
-	written := rec.read.DeepCopy()
-	written.Annotations[helmv2.AnnotationHandled] = release.WithHandled(rec.read.Annotations, helmv2.AnnotationTestAt, test.Request)
-	patch := client.MergeFromWithOptions(rec.read, client.MergeFromWithOptimisticLock{})
-	if err := a.client.Patch(ctx, written, patch, controller.FieldOwner); err != nil {
-		if !outage.IsTransient(err) {
-			a.memory.With(rec.key(), func(m *memory) { m.accepted = "" })
-		}
-		return rec, err
+	rec, err := a.handled(ctx, rec, helmv2.AnnotationTestAt, test.Request)
+	if err != nil && !outage.IsTransient(err) {
+		a.memory.With(rec.key(), func(m *memory) { m.accepted = "" })
 	}
-	chart := rec.hr.Status.HelmChart
-	rec.read, rec.hr = written, written
-	return rec.withHelmChart(chart), nil
+	return rec, err
 }
 
 // correction returns the task that corrects drift.

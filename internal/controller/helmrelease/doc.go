@@ -26,6 +26,7 @@
 //	debounce    whether the rest of a commit is still to arrive
 //	dependency  objects and HelmReleases that others depend on
 //	helmchart   the HelmChart that spec.chart stands for
+//	policies    what ReleasePolicies demand of a release
 //	outage      when status names a fault of an API server
 //	state       the table of states in memory
 package helmrelease

@@ -20,6 +20,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/state"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/metrics"
+	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -61,6 +62,7 @@ type helmRunner interface {
 	helmReader
 	helmRenderer
 	helmMover
+	helmPlanner
 	Run(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job) release.Outcome
 }
 
@@ -86,6 +88,12 @@ type helmRenderer interface {
 	Rerender(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, version int) (release.RenderResult, error)
 	Reads(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job) (release.RenderResult, error)
 	Capabilities(getter genericclioptions.RESTClientGetter) (string, error)
+}
+
+// helmPlanner computes plans, and deletes their rendered text.
+type helmPlanner interface {
+	Plan(ctx context.Context, getter genericclioptions.RESTClientGetter, job helm.Job, q helm.PlanRequest) (plan.Plan, error)
+	DeletePlan(ctx context.Context, getter genericclioptions.RESTClientGetter, target release.Target) error
 }
 
 // helmMover checks whether a release can be installed at another target, and finds releases

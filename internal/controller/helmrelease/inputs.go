@@ -15,6 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/helmchart"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/outage"
 	"github.com/pintle-dev/pintle/internal/inputs"
+	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -24,50 +25,79 @@ type inputReader struct {
 	resolver   resolver
 	charts     *helmchart.Maker
 	dependency *dependency.Subscriptions
+	policies   policyReader
 	// enqueue triggers a reconciliation of a HelmRelease. It must not block.
 	enqueue func(types.NamespacedName)
 }
 
 // resolver resolves the inputs of a HelmRelease.
 type resolver interface {
+	Basics(hr *helmv2.HelmRelease, suspension release.Suspension) inputs.Want
 	Resolve(ctx context.Context, hr *helmv2.HelmRelease, suspension release.Suspension) (inputs.Want, error)
 	Secrets(ctx context.Context, hr *helmv2.HelmRelease) ([]string, error)
 	FetchChart(ctx context.Context, hr *helmv2.HelmRelease, want inputs.Want) (inputs.Want, error)
 }
 
+// policyReader reads ReleasePolicies.
+type policyReader interface {
+	// Demands returns what policies demand of a HelmRelease, apart from its chart.
+	Demands(ctx context.Context, hr *helmv2.HelmRelease) policy.Demands
+	// Admit returns an *inputs.Refused if a policy refuses the chart of a source.
+	Admit(ctx context.Context, hr *helmv2.HelmRelease, source client.Object) error
+}
+
 // read returns rec with the inputs of the HelmRelease. While an action runs, errors are ignored:
 // newer inputs may replace those of the action, as far as they are known. A release that is held
-// needs no inputs.
+// needs no inputs, and one whose chart is refused keeps those of its newest revision.
 func (i *inputReader) read(ctx context.Context, rec reconciliation) (reconciliation, error) {
 	rec, err := i.resolve(ctx, rec)
 	var unresolved *release.Blocked
-	held := rec.want.Hold.Active && errors.As(err, &unresolved) && (unresolved.Upstream || !outage.IsTransient(err))
+	needless := rec.want.Hold.Active || rec.want.Suspension.Active
+	held := needless && errors.As(err, &unresolved) && (unresolved.Upstream || !outage.IsTransient(err))
 	if err != nil && rec.running == nil && !held {
 		return rec, err
 	}
 	rec.in = release.Input{Desired: rec.want.Desired, Recorded: rec.hr.Status, Now: i.now()}
 	rec.in.Observed.Running = rec.running
-	if held {
+	switch refusal := rec.want.Demands.Refusal; {
+	case held:
 		rec.in.Observed.Unresolved = unresolved.Message
+	case refusal != nil:
+		rec.in.Observed.Unresolved = (&inputs.Refused{Refusal: *refusal}).Error()
 	}
 	return rec, nil
 }
 
-// resolve returns rec with the inputs of the HelmRelease. It applies the HelmChart of spec.chart.
+// resolve returns rec with the inputs of the HelmRelease, and what policies demand of it.
 func (i *inputReader) resolve(ctx context.Context, rec reconciliation) (reconciliation, error) {
+	demands := i.policies.Demands(ctx, rec.hr)
+	rec, err := i.resolveSpec(ctx, rec)
+	if refused, is := errors.AsType[*inputs.Refused](err); is {
+		demands.Refusal, err = &refused.Refusal, nil
+		rec.want.Desired = rec.want.KeepInputs(rec.hr.Status, rec.running)
+	}
+	rec.want.Demands = demands
+	return rec, err
+}
+
+// resolveSpec returns rec with the inputs of the HelmRelease. It applies the HelmChart of spec.chart,
+// unless a policy refuses the chart: source-controller would fetch it.
+func (i *inputReader) resolveSpec(ctx context.Context, rec reconciliation) (reconciliation, error) {
 	suspension := release.SuspensionOf(rec.hr.Spec.Suspend, rec.hr.Annotations, i.now())
 	hold := release.HoldOf(rec.hr.Annotations, i.now())
-	var unmade error
-	if rec.hr.DeletionTimestamp.IsZero() && !suspension.Active {
-		var chart string
-		chart, unmade = i.charts.Ensure(ctx, rec.hr)
-		rec = rec.withHelmChart(chart)
-		if unmade != nil && !hold.Active {
-			return rec, unmade
-		}
+	var unmade, err error
+	if rec.hr.DeletionTimestamp.IsZero() && (!suspension.Active || release.RequestsOf(rec.hr.Annotations).PlanRequested()) {
+		rec, unmade = i.ensureChart(ctx, rec)
 	}
-	var err error
-	rec.want, err = i.resolver.Resolve(ctx, rec.hr, suspension)
+	_, refused := errors.AsType[*inputs.Refused](unmade)
+	switch {
+	case refused:
+		rec.want = i.resolver.Basics(rec.hr, suspension)
+	case unmade != nil && !hold.Active:
+		return rec, unmade
+	default:
+		rec.want, err = i.resolver.Resolve(ctx, rec.hr, suspension)
+	}
 	if !rec.want.Deleted {
 		rec.want.Hold = hold
 		rec.want.Desired = rec.want.InPlace(rec.hr.Status)
@@ -79,6 +109,17 @@ func (i *inputReader) resolve(ctx context.Context, rec reconciliation) (reconcil
 	i.awaitDownload(rec.key(), inputs.DownloadEnded(err))
 	i.dependency.Await(rec.key(), err)
 	return rec, err
+}
+
+// ensureChart makes the HelmChart of spec.chart, if policies allow it.
+func (i *inputReader) ensureChart(ctx context.Context, rec reconciliation) (reconciliation, error) {
+	if rec.hr.HasChartTemplate() {
+		if err := i.policies.Admit(ctx, rec.hr, helmchart.Wanted(rec.hr)); err != nil {
+			return rec, err
+		}
+	}
+	chart, err := i.charts.Ensure(ctx, rec.hr)
+	return rec.withHelmChart(chart), err
 }
 
 // withChart returns want with the chart that an action needs, or an error while it is being

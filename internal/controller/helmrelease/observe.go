@@ -8,9 +8,13 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/debounce"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/dependency"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/plans"
+	"github.com/pintle-dev/pintle/internal/helm"
+	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/release"
 )
 
@@ -22,6 +26,7 @@ type observer struct {
 	owners     owners
 	dependents dependency.Dependents
 	debouncer  *debounce.Debouncer
+	plans      *plans.Planner
 }
 
 // observation is one run of release.Observe. rec gets the connection by which the release is read.
@@ -120,6 +125,52 @@ func (o *observation) Health(in release.Input) (*release.Health, error) {
 
 func (o *observation) Debounce(in release.Input) *release.Debounce {
 	return o.debouncer.Burst(o.ctx, o.rec.hr, in)
+}
+
+func (o *observation) Terminating() bool {
+	return o.dependents.IsTerminating(o.ctx, o.rec.hr.Namespace)
+}
+
+func (o *observation) Plan(in release.Input, action release.Action) (*release.Plan, error) {
+	rec := o.with(in)
+	q := plans.Query{HR: rec.hr, In: in, Action: action}
+	o.memory.With(rec.key(), func(m *memory) { q.Void = m.void })
+	if _, requested := release.PlanRequested(in); requested {
+		q.Token = in.Desired.Requests.Plan
+	}
+	q.Compute = func(ctx context.Context, of v1alpha1.PlanAction, inputs string) (plan.Plan, error) {
+		return o.compute(ctx, rec, action, helm.PlanRequest{Action: of, Inputs: inputs})
+	}
+	found, err := o.plans.Plan(o.ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	o.memory.With(rec.key(), func(m *memory) {
+		if m.void != found.Digest {
+			m.void = ""
+		}
+	})
+	if q.Token != "" {
+		o.rec, err = o.handled(o.ctx, o.rec, v1alpha1.AnnotationPlan, q.Token)
+	}
+	return found, err
+}
+
+// compute computes the plan of an action. The secrets of a release that is deleted or suspended have
+// not been read.
+func (o *observation) compute(ctx context.Context, rec reconciliation, action release.Action, q helm.PlanRequest) (found plan.Plan, err error) {
+	if q.Action != v1alpha1.PlanUninstall {
+		if rec.want, err = o.inputs.withChart(ctx, rec.hr, rec.want, release.Install{}); err != nil {
+			return found, err
+		}
+		if rec.want.Layers != nil {
+			q.Layers = rec.want.Layers()
+		}
+	}
+	if rec.want.Secrets, err = o.inputs.secrets(ctx, rec); err != nil {
+		return found, err
+	}
+	return o.helm.Plan(ctx, rec.conn, o.job(rec, action), q)
 }
 
 // inventory returns the objects of the newest revision, which is about to be adopted. The adoption

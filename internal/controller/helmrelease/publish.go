@@ -62,6 +62,9 @@ func (p *publisher) recorded(key types.NamespacedName, o release.Outcome) {
 	p.attempts.Forget(key)
 	p.memory.With(key, func(m *memory) {
 		m.refused(o)
+		if o.PlanVoid {
+			m.void = release.PlanOf(o.Action).Digest
+		}
 		m.sync.invalidate()
 	})
 	if endsFailures(o) {
@@ -134,7 +137,8 @@ func (p *publisher) settled(ctx context.Context, rec reconciliation) (ctrl.Resul
 		return p.unwritten(rec.read, err)
 	}
 	repeat := rec.in.Observed.Drift != nil && rec.in.Observed.Drift.Repeat
-	atRest := rec.decision.State == release.StateInSync || rec.decision.State == release.StateRolledBack
+	refused := rec.decision.Rule == release.RulePolicyRefused
+	atRest := !refused && (rec.decision.State == release.StateInSync || rec.decision.State == release.StateRolledBack)
 	if atRest && result.RequeueAfter > 0 && !repeat {
 		result.RequeueAfter = p.rememberSync(rec, report.Status, result.RequeueAfter)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/debounce"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/dependency"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/plans"
 	"github.com/pintle-dev/pintle/internal/controller/lock"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/status"
@@ -32,6 +33,7 @@ type Reconciler struct {
 	debouncer  *debounce.Debouncer
 	dependency *dependency.Subscriptions
 	locks      *lock.Locks
+	plans      *plans.Planner
 }
 
 // Reconcile brings one HelmRelease one step closer to its desired state. release.Reconcile calls
@@ -122,12 +124,32 @@ func (s *steps) decided(in release.Input, d release.Decision) reconciliation {
 
 // Settle ends a reconciliation whose decision is no action of Helm.
 func (s *steps) Settle(in release.Input, d release.Decision) (ctrl.Result, error) {
+	if err := s.followPlan(in, d); err != nil {
+		return s.Blocked(err)
+	}
 	return s.r.settle(s.ctx, s.decided(in, d))
 }
 
 // Act announces the action and begins it.
 func (s *steps) Act(in release.Input, d release.Decision) (ctrl.Result, error) {
+	if err := s.followPlan(in, d); err != nil {
+		return s.Blocked(err)
+	}
 	return s.r.act(s.ctx, s.decided(in, d))
+}
+
+// followPlan brings the plan of the release up to date with a decision.
+func (s *steps) followPlan(in release.Input, d release.Decision) error {
+	err := s.r.plans.Follow(s.ctx, s.rec.hr, in, d, func(ctx context.Context) error {
+		if s.rec.conn == nil {
+			return nil
+		}
+		return s.r.helm.DeletePlan(ctx, s.rec.conn, in.Desired.Target)
+	})
+	if err == nil {
+		return nil
+	}
+	return release.BlockedBy(helmv2.ReasonStateError, err, "Could not update the ReleasePlan")
 }
 
 // settle ends a reconciliation whose decision is no action of Helm.

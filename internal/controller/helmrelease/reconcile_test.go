@@ -6,6 +6,7 @@ package helmrelease
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/attempt"
 	"github.com/pintle-dev/pintle/internal/chart"
@@ -29,10 +31,13 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller/connection"
 	"github.com/pintle-dev/pintle/internal/controller/controllertest"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/dependency"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/plans"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/state"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/metrics"
+	"github.com/pintle-dev/pintle/internal/plan"
+	"github.com/pintle-dev/pintle/internal/policy"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/watch"
 )
@@ -81,9 +86,14 @@ type stub struct {
 	// really are the revisions on the API server, and confirmed counts their reads.
 	really    []release.Revision
 	confirmed int
+	// demands are those of policies, and refused is the error of admitting the chart.
+	demands policy.Demands
+	refused error
 	// resolved is the HelmRelease whose inputs were resolved last, and suspension its suspension.
 	resolved   *helmv2.HelmRelease
 	suspension release.Suspension
+	// planned are the jobs whose plans were computed.
+	planned []helm.Job
 	// read and ran are the connections that were used to read and to act.
 	read, ran genericclioptions.RESTClientGetter
 }
@@ -97,6 +107,10 @@ func (s *stub) Resolve(_ context.Context, hr *helmv2.HelmRelease, suspension rel
 	if hr != nil {
 		requests = release.RequestsOf(hr.Annotations)
 	}
+	return s.want(requests, suspension), s.unresolved
+}
+
+func (s *stub) want(requests release.Requests, suspension release.Suspension) inputs.Want {
 	return inputs.Want{
 		Artifact: chart.Artifact{URL: "resolved"},
 		Desired: release.Desired{
@@ -106,8 +120,18 @@ func (s *stub) Resolve(_ context.Context, hr *helmv2.HelmRelease, suspension rel
 		},
 		Values:  map[string]any{},
 		Secrets: []string{"hunter22"},
-	}, s.unresolved
+	}
 }
+
+func (s *stub) Basics(hr *helmv2.HelmRelease, suspension release.Suspension) inputs.Want {
+	want := s.want(release.RequestsOf(hr.Annotations), suspension)
+	want.Chart, want.ConfigDigest, want.Artifact, want.Values, want.Secrets = release.Chart{}, "", chart.Artifact{}, nil, nil
+	return want
+}
+
+func (s *stub) Demands(context.Context, *helmv2.HelmRelease) policy.Demands { return s.demands }
+
+func (s *stub) Admit(context.Context, *helmv2.HelmRelease, client.Object) error { return s.refused }
 
 func (s *stub) FetchChart(_ context.Context, _ *helmv2.HelmRelease, want inputs.Want) (inputs.Want, error) {
 	want.Artifact.URL = "held"
@@ -181,6 +205,15 @@ func (s *stub) Run(_ context.Context, way genericclioptions.RESTClientGetter, jo
 	return release.Outcome{}
 }
 
+func (s *stub) Plan(_ context.Context, _ genericclioptions.RESTClientGetter, job helm.Job, q helm.PlanRequest) (plan.Plan, error) {
+	s.planned = append(s.planned, job)
+	return plan.Plan{Status: v1alpha1.ReleasePlanStatus{Action: q.Action, Digest: fmt.Sprintf("sha256:%d", len(s.planned))}}, nil
+}
+
+func (s *stub) DeletePlan(context.Context, genericclioptions.RESTClientGetter, release.Target) error {
+	return nil
+}
+
 func (s *stub) Begin(_ context.Context, _ types.NamespacedName, _ attempt.Info, task attempt.Task) bool {
 	if s.closed {
 		return false
@@ -212,7 +245,7 @@ func testReconciler(t *testing.T, s *stub) *Reconciler {
 		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: "uid-1", Finalizers: []string{helmv2.Finalizer}},
 		Spec:       helmv2.HelmReleaseSpec{ChartRef: &helmv2.CrossNamespaceSourceReference{Kind: "OCIRepository", Name: "web"}},
 	}
-	world := controllertest.NewClient().WithObjects(hr).WithStatusSubresource(hr).Build()
+	world := controllertest.NewClient().WithObjects(hr).WithStatusSubresource(hr, &v1alpha1.ReleasePlan{}).Build()
 	clusters := cluster.NewConnections(&rest.Config{Host: "http://local"}, cluster.Options{Now: time.Now})
 	env := &environment{
 		client: world, live: world, metrics: m, helm: s, attempts: s, now: time.Now, memory: &state.Table[memory]{},
@@ -223,8 +256,9 @@ func testReconciler(t *testing.T, s *stub) *Reconciler {
 	}
 	waiting := state.Part(env.memory, func(m *memory) *dependency.State { return &m.dependency })
 	return newReconciler(env, parts{
-		resolver: s, detector: s.live, objects: s.live, cached: world, enqueue: func(types.NamespacedName) {},
+		resolver: s, policies: s, detector: s.live, objects: s.live, cached: world, enqueue: func(types.NamespacedName) {},
 		dependency: dependency.NewSubscriptions(unwatched{}, clusters, waiting, func(types.NamespacedName) {}),
+		plans:      &plans.Planner{Client: world, Live: world, Known: knownPlans{t, world}, Now: time.Now},
 	})
 }
 

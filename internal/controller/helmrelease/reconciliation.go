@@ -4,11 +4,14 @@
 package helmrelease
 
 import (
+	"context"
+
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/cluster"
+	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/internal/helm"
 	"github.com/pintle-dev/pintle/internal/inputs"
 	"github.com/pintle-dev/pintle/internal/release"
@@ -39,6 +42,20 @@ func (rec reconciliation) withHelmChart(name string) reconciliation {
 		rec.hr.Status.HelmChart = name
 	}
 	return rec
+}
+
+// handled records a request by annotation as handled, and returns rec with the HelmRelease as
+// written.
+func (e *environment) handled(ctx context.Context, rec reconciliation, annotation, token string) (reconciliation, error) {
+	written := rec.read.DeepCopy()
+	written.Annotations[helmv2.AnnotationHandled] = release.WithHandled(rec.read.Annotations, annotation, token)
+	patch := client.MergeFromWithOptions(rec.read, client.MergeFromWithOptimisticLock{})
+	if err := e.client.Patch(ctx, written, patch, controller.FieldOwner); err != nil {
+		return rec, err
+	}
+	chart := rec.hr.Status.HelmChart
+	rec.read, rec.hr = written, written
+	return rec.withHelmChart(chart), nil
 }
 
 // job returns the job of an action of rec.

@@ -29,7 +29,7 @@ const (
 // than it did for the newest revision.
 func (c *comparer) withRendering(ctx context.Context, rec reconciliation, newest *release.Revision, found release.Drift) release.Drift {
 	last := rec.in.Observed.Renderings
-	if last.Over && !last.Unstable || rec.want.Hold.Active {
+	if last.Over && !last.Unstable || !release.IsDesired(rec.in) {
 		// The chart in the spec need not be that of a release that is held.
 		return found
 	}

@@ -29,6 +29,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/dependency"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/helmchart"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/outage"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/plans"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/policies"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/state"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/trigger"
 	"github.com/pintle-dev/pintle/internal/controller/lock"
@@ -91,7 +93,9 @@ type Controller struct {
 	queue            *trigger.Queue
 	objects, awaited *watch.Registry
 	dependency       *dependency.Subscriptions
+	policies         *policies.Watch
 	readers          *readers
+	plans            *plans.Watched
 }
 
 // Enqueue triggers a reconciliation that observes the release, whatever was found before. It never
@@ -110,7 +114,9 @@ func (c *Controller) CapabilitiesChanged() {
 	c.objects.Retry(cluster.LocalCluster)
 	c.awaited.Retry(cluster.LocalCluster)
 	c.dependency.CapabilitiesChanged()
+	c.policies.CapabilitiesChanged()
 	c.readers.capabilitiesChanged()
+	c.plans.CapabilitiesChanged()
 }
 
 // Add adds the controller of HelmReleases, and the pool that runs its actions, to a manager.
@@ -125,18 +131,30 @@ func Add(mgr ctrl.Manager, o Options) (*Controller, error) {
 	waiting := state.Part(c.memory, func(m *memory) *dependency.State { return &m.dependency })
 	c.dependency = dependency.NewSubscriptions(c.awaited, o.Connections.Clusters, waiting, c.queue.Enqueue)
 	c.readers = &readers{memory: c.memory, enqueue: c.Enqueue}
+	var err error
+	if c.policies, err = policies.Add(mgr, policies.Options{Namespace: o.WatchedNamespace, Enqueue: c.queue.EnqueueAll, Now: o.Now}); err != nil {
+		return nil, err
+	}
 
 	env := newEnvironment(mgr, o, c.memory, pool)
 	objects := &dependency.Objects{Connections: o.Connections, Memory: waiting, Now: o.Now}
+	known, err := plans.Watch(mgr, o.WatchedNamespace, c.queue.Enqueue, o.Now)
+	if err != nil {
+		return nil, err
+	}
+	c.plans = known
+	planner := &plans.Planner{Client: env.client, Live: env.live, Known: known, Now: o.Now}
 	r := newReconciler(env, parts{
-		resolver: o.Inputs.WithObjects(objects), detector: drift.NewDetector(o.Now), objects: c.objects, dependency: c.dependency,
+		resolver: o.Inputs.WithObjects(objects).WithAdmission(c.policies.Admit), policies: c.policies, detector: drift.NewDetector(o.Now), objects: c.objects, dependency: c.dependency,
 		cached: mgr.GetCache(), locks: o.Locks, enqueue: c.queue.Enqueue, options: o,
+		plans: planner,
 	})
 	addGauges(o, pool, c.objects, c.awaited)
 	return c, errors.Join(
 		mgr.Add(pool), mgr.Add(c.objects), mgr.Add(c.awaited), mgr.Add(c.dependency),
+		mgr.Add(known), mgr.Add(plans.Expiry{Planner: planner}),
 		mgr.Add(collector{cached: mgr.GetCache(), metrics: o.Metrics, now: o.Now}),
-		r.setup(mgr, o, c.queue),
+		r.setup(mgr, o, c.queue, c.policies.Known()),
 	)
 }
 
@@ -153,6 +171,7 @@ func newEnvironment(mgr ctrl.Manager, o Options, memory *state.Table[memory], po
 // parts are the collaborators of a Reconciler beside its environment.
 type parts struct {
 	resolver   resolver
+	policies   policyReader
 	detector   driftDetector
 	objects    follower
 	dependency *dependency.Subscriptions
@@ -162,6 +181,7 @@ type parts struct {
 	// enqueue triggers a reconciliation of a HelmRelease. It must not block.
 	enqueue func(types.NamespacedName)
 	options Options
+	plans   *plans.Planner
 }
 
 // newReconciler returns a Reconciler whose steps share env.
@@ -171,14 +191,14 @@ func newReconciler(env *environment, p parts) *Reconciler {
 		Client: env.client, Cached: p.cached, Live: env.live, Now: env.now, NoConfigWatches: p.options.NoConfigWatches,
 		Memory: state.Part(env.memory, func(m *memory) *debounce.State { return &m.debounce }),
 	}
-	in := &inputReader{environment: env, resolver: p.resolver, charts: charts, dependency: p.dependency, enqueue: p.enqueue}
+	in := &inputReader{environment: env, resolver: p.resolver, charts: charts, dependency: p.dependency, policies: p.policies, enqueue: p.enqueue}
 	compare := &comparer{environment: env, detector: p.detector, objects: p.objects, inputs: in, overriddenManagers: p.options.OverriddenManagers}
 	return &Reconciler{
 		environment: env,
 		inputs:      in,
 		observer: &observer{
 			environment: env, inputs: in, comparer: compare, owners: owners{client: env.client, live: env.live},
-			dependents: dependency.Dependents{Client: env.client, Live: env.live}, debouncer: debouncer,
+			dependents: dependency.Dependents{Client: env.client, Live: env.live}, debouncer: debouncer, plans: p.plans,
 		},
 		comparer:   compare,
 		actor:      &actor{environment: env, charts: charts, comparer: compare, debouncer: debouncer},
@@ -186,11 +206,13 @@ func newReconciler(env *environment, p parts) *Reconciler {
 		debouncer:  debouncer,
 		dependency: p.dependency,
 		locks:      p.locks,
+		plans:      p.plans,
 	}
 }
 
-// setup registers the reconciler and its watches with a manager.
-func (r *Reconciler) setup(mgr ctrl.Manager, o Options, queue *trigger.Queue) error {
+// setup registers the reconciler and its watches with a manager. known is closed when policies
+// are known.
+func (r *Reconciler) setup(mgr ctrl.Manager, o Options, queue *trigger.Queue, known trigger.Policies) error {
 	err := controller.AddIndexes(context.Background(), mgr.GetFieldIndexer(), &helmv2.HelmRelease{}, controller.HelmReleaseIndexes()) //nolint:forbidigo // the indexer ignores it
 	if err != nil {
 		return err
@@ -220,6 +242,7 @@ func (r *Reconciler) setup(mgr ctrl.Manager, o Options, queue *trigger.Queue) er
 		b = b.WatchesRawSource(trigger.Index(o.Indexed))
 	}
 	return b.
+		WatchesRawSource(known).
 		WatchesRawSource(source.Func(queue.Start)).
 		// Changes by users come before the objects of the initial lists.
 		WithOptions(ctrlcontroller.Options{

@@ -30,6 +30,8 @@ type memory struct {
 	// accepted is the token of a request that was recorded as handled, or may have been, and whose
 	// action has not begun; empty if there is none.
 	accepted string
+	// void is the digest of the last plan that did not state any more what its action would do.
+	void string
 	// dependency has the objects that the HelmRelease waits for.
 	dependency dependency.State
 	// download is closed at the end of the download that the HelmRelease waits for; nil if it

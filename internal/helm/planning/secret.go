@@ -27,9 +27,8 @@ import (
 const (
 	// secretType is the type of Secrets with the content of a plan.
 	secretType = corev1.SecretType("pintle.dev/plan.v1")
-	// contentKey is the key of the content, and digestKey that of the plan's digest.
+	// contentKey is the key of the content.
 	contentKey = "content"
-	digestKey  = "digest"
 	prefix     = "pintle.plan.v1."
 )
 
@@ -61,15 +60,15 @@ func (s Store) Read(ctx context.Context, digest string) (*Content, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read Secret %s: %w", SecretName(s.Release), err)
 	}
-	if secret.Type != secretType || string(secret.Data[digestKey]) != digest {
-		return nil, fmt.Errorf("%w: its Secret has another plan", release.ErrPlanVoid)
+	if secret.Type != secretType {
+		return nil, fmt.Errorf("%w: a Secret of type %s has its name", release.ErrPlanVoid, secret.Type)
 	}
 	c, err := decode(secret.Data[contentKey])
 	if err != nil {
 		return nil, fmt.Errorf("%w: Secret %s: %w", release.ErrPlanVoid, secret.Name, err)
 	}
 	if c.Digest() != digest {
-		return nil, fmt.Errorf("%w: the content of its Secret has changed", release.ErrPlanVoid)
+		return nil, fmt.Errorf("%w: its Secret has another plan", release.ErrPlanVoid)
 	}
 	return c, nil
 }
@@ -114,9 +113,9 @@ func (s Store) Write(ctx context.Context, uid string, c *Content) error {
 	}
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: SecretName(s.Release), Labels: map[string]string{v1alpha1.LabelPlan: uid}},
-		Type:       secretType, Data: map[string][]byte{contentKey: data, digestKey: []byte(c.Digest())},
+		Type:       secretType, Data: map[string][]byte{contentKey: data},
 	}
-	if len(data) > corev1.MaxSecretSize-len(secret.Data[digestKey]) {
+	if len(data) > corev1.MaxSecretSize {
 		return fmt.Errorf("the plan cannot be stored: its text with the chart takes %d bytes, compressed, and a Secret may have %d",
 			len(data), corev1.MaxSecretSize)
 	}
@@ -155,8 +154,7 @@ func (s Store) put(ctx context.Context, secret *corev1.Secret) error {
 
 // sameContent reports whether a Secret is stored already.
 func sameContent(live, secret *corev1.Secret) bool {
-	return live.Labels[v1alpha1.LabelPlan] == secret.Labels[v1alpha1.LabelPlan] && bytes.Equal(live.Data[contentKey], secret.Data[contentKey]) &&
-		bytes.Equal(live.Data[digestKey], secret.Data[digestKey])
+	return live.Labels[v1alpha1.LabelPlan] == secret.Labels[v1alpha1.LabelPlan] && bytes.Equal(live.Data[contentKey], secret.Data[contentKey])
 }
 
 // Delete deletes the plan. A plan that does not exist is no error, and a Secret of another type stays.

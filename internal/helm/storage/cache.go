@@ -139,7 +139,7 @@ func (r *cachedRevision) size() int64 {
 	for _, s := range []string{
 		r.connection, r.resourceVersion, r.method, r.reference.algorithm, r.reference.ociDigest, rev.Name, rev.Namespace, string(rev.Status), rev.Description,
 		rev.ChartName, rev.ChartVersion, rev.AppVersion, rev.ConfigDigest, rev.Digest, rev.Owner, rev.HelmControllerDigest,
-		rev.SourceRevision,
+		rev.SourceRevision, rev.Plan,
 	} {
 		size += len(s)
 	}

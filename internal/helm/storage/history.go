@@ -250,8 +250,12 @@ func toRevision(rls *helmrelease.Release, annotations map[string]string) release
 	if rev.Pending() || rev.Status == helmv2.StatusUninstalling || rev.EndedEarly() {
 		rev.Attempt = attempt
 	}
-	if attempt != nil && attempt.Action == helmv2.ActionTest {
+	switch {
+	case attempt == nil:
+	case attempt.Action == helmv2.ActionTest:
 		rev.TestRequest = attempt.Request
+	case attempt.Action == helmv2.ActionInstall, attempt.Action == helmv2.ActionUpgrade:
+		rev.Plan = attempt.Plan
 	}
 	// Stored values came from JSON, so they can become JSON again.
 	rev.ConfigDigest, _ = values.Digest(rls.Config)

@@ -34,7 +34,7 @@ func (d Dependents) Of(ctx context.Context, hr *helmv2.HelmRelease) []release.De
 		log.FromContext(ctx).Error(err, "cannot list the HelmReleases that depend on this one")
 		return nil
 	}
-	if len(users.Items) == 0 || d.isTerminating(ctx, hr.Namespace) {
+	if len(users.Items) == 0 || d.IsTerminating(ctx, hr.Namespace) {
 		return nil
 	}
 	var found []release.Dependent
@@ -54,9 +54,9 @@ func (d Dependents) Of(ctx context.Context, hr *helmv2.HelmRelease) []release.De
 	return found
 }
 
-// isTerminating reports whether a namespace is being deleted. One that may not be read counts as
+// IsTerminating reports whether a namespace is being deleted. One that may not be read counts as
 // not being deleted.
-func (d Dependents) isTerminating(ctx context.Context, name string) bool {
+func (d Dependents) IsTerminating(ctx context.Context, name string) bool {
 	ns := &corev1.Namespace{}
 	return d.Live.Get(ctx, client.ObjectKey{Name: name}, ns) == nil && !ns.DeletionTimestamp.IsZero()
 }

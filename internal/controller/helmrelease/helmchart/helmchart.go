@@ -72,7 +72,7 @@ func (m *Maker) Ensure(ctx context.Context, hr *helmv2.HelmRelease) (recorded st
 			Message: fmt.Sprintf("HelmChart '%s' cannot be made: its name has %d characters, and %d are possible. Use spec.chartRef", name, n, maxNameLength),
 		}
 	}
-	chart := helmChart(hr)
+	chart := Wanted(hr)
 	applied, err := m.isApplied(ctx, chart)
 	// The comparison ignores fields that the template does not set any more: each generation is
 	// applied until it has been attempted.
@@ -213,8 +213,8 @@ func covers(have, want map[string]string) bool {
 	return true
 }
 
-// helmChart returns the wanted HelmChart of a HelmRelease.
-func helmChart(hr *helmv2.HelmRelease) *sourcev1.HelmChart {
+// Wanted returns the HelmChart that spec.chart of a HelmRelease stands for.
+func Wanted(hr *helmv2.HelmRelease) *sourcev1.HelmChart {
 	key, tmpl := inputs.HelmChartKey(hr), hr.Spec.Chart
 	labels := map[string]string{}
 	var annotations map[string]string

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/inputs"
 )
@@ -22,7 +23,7 @@ type ConfigChanged struct {
 func (ConfigChanged) Create(e event.CreateEvent) bool { return !e.IsInInitialList }
 
 // RequestChanged passes updates of the annotations by which users request a reconciliation, a
-// rollback or tests, or suspend the release, and by which Operations hold it.
+// rollback, tests or a plan, approve a plan, or suspend the release, and by which Operations hold it.
 type RequestChanged struct{ predicate.Funcs }
 
 // Update implements predicate.Predicate.
@@ -31,6 +32,7 @@ func (RequestChanged) Update(e event.UpdateEvent) bool {
 		helmv2.AnnotationReconcileRequest, helmv2.AnnotationSuspend, helmv2.AnnotationSuspendUntil, opsv1alpha1.AnnotationHolder,
 		helmv2.AnnotationOrphan, helmv2.AnnotationUninstallDisableHooks,
 		helmv2.AnnotationRollbackTo, helmv2.AnnotationRollbackUntil, helmv2.AnnotationTestAt,
+		v1alpha1.AnnotationPlan, v1alpha1.AnnotationApprove,
 	} {
 		before, was := e.ObjectOld.GetAnnotations()[key]
 		if after, is := e.ObjectNew.GetAnnotations()[key]; before != after || was != is {

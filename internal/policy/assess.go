@@ -10,18 +10,21 @@ import (
 	"github.com/pintle-dev/pintle/api/v1alpha1"
 )
 
-// Judgement is the result of comparing a plan with the demands.
-type Judgement struct {
+// Assessment is the result of comparing a plan with the demands.
+type Assessment struct {
 	// Denied states which policy denies a change of which object; empty if none does.
 	Denied string
 	// Needs states why the plan needs approval; empty if it needs none.
 	Needs string
 }
 
-// Judge compares the changes of an action with the demands. changes are all changes, and are not
-// limited in number.
-func (d Demands) Judge(action v1alpha1.PlanAction, changes []v1alpha1.PlanChange) Judgement {
-	var j Judgement
+// Assess compares the changes of an action with the demands. hidden is true if not all removals and
+// replacements are among the changes: any protected object may be among them then.
+func (d Demands) Assess(action v1alpha1.PlanAction, changes []v1alpha1.PlanChange, hidden bool) Assessment {
+	var a Assessment
+	if hidden {
+		a = d.assessHidden()
+	}
 	for _, p := range d.Protections {
 		for i := range changes {
 			c := &changes[i]
@@ -29,27 +32,39 @@ func (d Demands) Judge(action v1alpha1.PlanAction, changes []v1alpha1.PlanChange
 				continue
 			}
 			object := fmt.Sprintf("%s/%s", c.Kind, c.Name)
-			if p.Deny && j.Denied == "" {
-				j.Denied = fmt.Sprintf("%s denies the %s of %s", p.Policy, nounOf(action, c.Change), object)
+			if p.Deny && a.Denied == "" {
+				a.Denied = fmt.Sprintf("%s denies the %s of %s", p.Policy, nounOf(action, c.Change), object)
 			}
-			if j.Needs == "" {
-				j.Needs = fmt.Sprintf("%s protects %s", p.Policy, object)
+			if a.Needs == "" {
+				a.Needs = fmt.Sprintf("%s protects %s", p.Policy, object)
 			}
 		}
 	}
-	for _, a := range d.Approvals {
-		if j.Needs != "" {
+	for _, by := range d.Approvals {
+		if a.Needs != "" {
 			break
 		}
-		if a.Of == v1alpha1.ApprovalAlways {
-			j.Needs = fmt.Sprintf("%s demands approval of all changes", a.Policy)
+		if by.Of == v1alpha1.ApprovalAlways {
+			a.Needs = fmt.Sprintf("%s demands approval of all changes", by.Policy)
 			continue
 		}
 		if i := slices.IndexFunc(changes, func(c v1alpha1.PlanChange) bool { return c.Destructive }); i >= 0 {
-			j.Needs = fmt.Sprintf("%s demands approval of destructive changes, such as that of %s/%s", a.Policy, changes[i].Kind, changes[i].Name)
+			a.Needs = fmt.Sprintf("%s demands approval of destructive changes, such as that of %s/%s", by.Policy, changes[i].Kind, changes[i].Name)
 		}
 	}
-	return j
+	return a
+}
+
+// assessHidden returns the assessment of a plan that does not list all removals.
+func (d Demands) assessHidden() (a Assessment) {
+	const more = "the plan removes more objects than it lists"
+	for _, p := range d.Protections {
+		a.Needs = fmt.Sprintf("%s protects objects, and %s", p.Policy, more)
+		if p.Deny {
+			a.Denied = fmt.Sprintf("%s denies removals, and %s", p.Policy, more)
+		}
+	}
+	return a
 }
 
 // protects reports whether a protection is about a change.

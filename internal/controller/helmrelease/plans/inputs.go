@@ -1,0 +1,66 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plans
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/pintle-dev/pintle/api/v1alpha1"
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// basis is what a plan is computed from. A plan with another basis is out of date.
+type basis struct {
+	action v1alpha1.PlanAction
+	// inputs is the digest of what is to be installed, and base identifies the newest revision.
+	inputs, base string
+}
+
+// basisOf returns the basis of the plan of an action.
+func basisOf(hr *helmv2.HelmRelease, in release.Input, a release.Action) basis {
+	b := basis{action: release.PlanActionOf(in, a), base: "none"}
+	if newest := in.Observed.Newest(); newest != nil {
+		b.base = fmt.Sprintf("%d %s %s", newest.Version, newest.Status, newest.Digest)
+	}
+	spec := hr.Spec.DeepCopy()
+	// These fields do not change what an action does.
+	spec.Interval, spec.Suspend, spec.DependsOn = metav1.Duration{}, false, nil
+	if b.action == v1alpha1.PlanUninstall {
+		// Of the spec, an uninstall reads its own options only.
+		spec = &helmv2.HelmReleaseSpec{Uninstall: spec.Uninstall}
+	}
+	content := struct {
+		Spec      *helmv2.HelmReleaseSpec
+		Inputs    release.Inputs
+		Preserved string
+		Target    release.Target
+		Deletion  release.Deletion
+	}{Spec: spec, Preserved: in.Observed.PreservedDigest, Target: release.ObservedTarget(in), Deletion: in.Desired.Deletion}
+	if b.action != v1alpha1.PlanUninstall {
+		content.Inputs = release.InputsOf(in.Desired)
+	}
+	// Fields of the API can be encoded.
+	raw, _ := json.Marshal(content)
+	sum := sha256.Sum256(raw)
+	b.inputs = "sha256:" + hex.EncodeToString(sum[:])
+	return b
+}
+
+// isCurrent reports whether a plan is that of the basis.
+func (b basis) isCurrent(plan *v1alpha1.ReleasePlan) bool {
+	if plan == nil || plan.Status.Digest == "" || plan.Status.Inputs != b.inputs {
+		return false
+	}
+	if plan.Status.Action == v1alpha1.PlanReinstall && b.action == v1alpha1.PlanInstall {
+		// The release was uninstalled, as the plan states, and is to be installed anew.
+		return true
+	}
+	return plan.Status.Action == b.action && plan.Status.Base == b.base
+}

@@ -1,0 +1,255 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plans
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/pintle-dev/pintle/api/v1alpha1"
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/controller"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/outage"
+	"github.com/pintle-dev/pintle/internal/plan"
+	"github.com/pintle-dev/pintle/internal/release"
+	"github.com/pintle-dev/pintle/internal/status"
+)
+
+// +kubebuilder:rbac:groups=pintle.dev,resources=releaseplans,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=pintle.dev,resources=releaseplans/status,verbs=patch
+
+// Planner keeps the ReleasePlans. It may be used concurrently, by one reconciliation of a
+// HelmRelease at a time.
+type Planner struct {
+	// Client writes plans. Live reads them from the API server.
+	Client client.Client
+	Live   client.Reader
+	// Known are the plans that are watched.
+	Known Known
+	Now   func() time.Time
+}
+
+// Known are the plans that are watched. It is safe for concurrent use.
+type Known interface {
+	// Served reports whether the API server serves plans. Unknown returns why they are not known;
+	// empty if they are, and if they are not served.
+	Served() bool
+	Unknown() string
+	// Object and Objects return plans, which must not be changed.
+	Object(key types.NamespacedName) (*v1alpha1.ReleasePlan, bool)
+	Objects() []*v1alpha1.ReleasePlan
+}
+
+// unknown returns why no plan can be read or written; nil if they can.
+func (p *Planner) unknown() error {
+	switch why := p.Known.Unknown(); {
+	case why != "":
+		return errors.New(why)
+	case !p.Known.Served():
+		return errors.New("the CRD of ReleasePlan is not installed")
+	}
+	return nil
+}
+
+// Query is the question for the plan of an action.
+type Query struct {
+	HR     *helmv2.HelmRelease
+	In     release.Input
+	Action release.Action
+	// Token is the value of the annotation that requests the plan. The plan is computed anew then.
+	// It is empty if the plan is not requested.
+	Token string
+	// Void is the digest of a plan that would not do any more what it states; empty if there is
+	// none.
+	Void string
+	// Compute computes the plan, and stores its rendered text. Its errors contain no values of
+	// Secrets.
+	Compute func(ctx context.Context, action v1alpha1.PlanAction, inputs string) (plan.Plan, error)
+}
+
+// Plan returns the plan of an action. It computes the plan if there is none, if it is out of date, or
+// on request. Nothing is read from the API server if the plan is up to date.
+func (p *Planner) Plan(ctx context.Context, q Query) (*release.Plan, error) {
+	if err := p.unknown(); err != nil {
+		return nil, release.BlockedBy(helmv2.ReasonPolicyUnavailable, err, "ReleasePlans cannot be read")
+	}
+	on := basisOf(q.HR, q.In, q.Action)
+	if isForeground(q.HR) {
+		// The garbage collector deletes the plan before the HelmRelease.
+		return p.unstored(ctx, q, on)
+	}
+	usable := func(plan *v1alpha1.ReleasePlan) bool {
+		if q.Token != "" && plan != nil && plan.Status.LastHandledPlanAt != q.Token {
+			return false
+		}
+		if plan != nil && plan.Status.Summary.Refused > 0 {
+			// What the API server refuses may have been mended there.
+			return false
+		}
+		return on.isCurrent(plan) && plan.Status.Digest != q.Void && plan.Status.AppliedAt == nil
+	}
+	plan, err := p.known(q.HR)
+	if err == nil && !usable(plan) {
+		// The watch may be behind the last write.
+		plan, err = p.read(ctx, q.HR)
+	}
+	if err != nil {
+		return nil, release.BlockedBy(helmv2.ReasonStateError, err, "Could not read the ReleasePlan")
+	}
+	failed := ""
+	if !usable(plan) {
+		if plan, failed, err = p.compute(ctx, q, on, plan); err != nil {
+			return nil, err
+		}
+	}
+	found := planOf(q, plan, failed)
+	return found, p.write(ctx, plan, status.PlanAssessed(plan, found, metav1.NewTime(p.Now())))
+}
+
+// compute computes the plan, and creates the object if there is none. failed is the error of a chart
+// that cannot be rendered.
+func (p *Planner) compute(ctx context.Context, q Query, on basis, plan *v1alpha1.ReleasePlan) (made *v1alpha1.ReleasePlan, failed string, err error) {
+	computed, err := q.Compute(ctx, on.action, on.inputs)
+	status := computed.Status
+	var blocked *release.Blocked
+	switch {
+	case errors.As(err, &blocked):
+		return nil, "", err
+	case err != nil && outage.IsTransient(err):
+		return nil, "", release.BlockedBy(helmv2.ReasonStateError, err, "Could not compute the plan")
+	case err != nil:
+		status, failed = v1alpha1.ReleasePlanStatus{Action: on.action}, err.Error()
+	}
+	status.Inputs, status.Base = on.inputs, on.base
+	if plan == nil {
+		plan = newPlan(q.HR)
+		if err := p.Client.Create(ctx, plan, controller.FieldOwner); err != nil {
+			return nil, "", release.BlockedBy(helmv2.ReasonStateError, err, "Could not create the ReleasePlan")
+		}
+	}
+	if status.LastHandledPlanAt = plan.Status.LastHandledPlanAt; q.Token != "" {
+		status.LastHandledPlanAt = q.Token
+	}
+	written := plan.DeepCopy()
+	written.Status = status
+	if err := p.patch(ctx, plan, written); err != nil {
+		return nil, "", err
+	}
+	return written, failed, nil
+}
+
+// write writes the status of a plan if it differs.
+func (p *Planner) write(ctx context.Context, plan *v1alpha1.ReleasePlan, status v1alpha1.ReleasePlanStatus) error {
+	if equality.Semantic.DeepEqual(plan.Status, status) {
+		return nil
+	}
+	written := plan.DeepCopy()
+	written.Status = status
+	return p.patch(ctx, plan, written)
+}
+
+// patch writes the status of a plan. It is refused if the plan has changed since it was read.
+func (p *Planner) patch(ctx context.Context, read, written *v1alpha1.ReleasePlan) error {
+	patch := client.MergeFromWithOptions(read, client.MergeFromWithOptimisticLock{})
+	if err := p.Client.Status().Patch(ctx, written, patch, controller.FieldOwner); err != nil {
+		return fmt.Errorf("write the status of ReleasePlan %s/%s: %w", read.Namespace, read.Name, err)
+	}
+	return nil
+}
+
+// unstored returns a plan that is computed each time.
+func (p *Planner) unstored(ctx context.Context, q Query, on basis) (*release.Plan, error) {
+	computed, err := q.Compute(ctx, on.action, on.inputs)
+	if err != nil {
+		return nil, release.BlockedBy(helmv2.ReasonStateError, err, "Could not compute the plan")
+	}
+	return planOf(q, &v1alpha1.ReleasePlan{Status: computed.Status}, ""), nil
+}
+
+// planOf returns a plan as decisions read it.
+func planOf(q Query, plan *v1alpha1.ReleasePlan, failed string) *release.Plan {
+	status := &plan.Status
+	found := &release.Plan{
+		Digest: status.Digest, Action: status.Action, Failed: failed, Summary: release.SummaryOf(status.Summary),
+		Approved: plan.Spec.Approved, ApprovedBy: plan.Spec.ApprovedBy, Rejected: plan.Spec.Rejected,
+	}
+	if approved := q.HR.Annotations[v1alpha1.AnnotationApprove]; approved != "" && !q.HR.DeletionTimestamp.IsZero() && approved == found.Digest {
+		found.Approved = approved
+	}
+	changes := slices.Concat(status.Changes, status.CRDs)
+	if i := slices.IndexFunc(changes, func(c v1alpha1.PlanChange) bool { return c.Change == v1alpha1.ChangeRefused }); i >= 0 {
+		found.Refused = fmt.Sprintf("%s/%s: %s", changes[i].Kind, changes[i].Name, changes[i].Reason)
+	}
+	assessed := q.In.Desired.Demands.Assess(status.Action, changes, hidesRemovals(status.Summary, changes))
+	found.Denied, found.Needs = assessed.Denied, assessed.Needs
+	return found
+}
+
+// hidesRemovals reports whether changes that remove or replace objects are missing in a list that is
+// limited in length.
+func hidesRemovals(all v1alpha1.PlanSummary, listed []v1alpha1.PlanChange) bool {
+	for _, c := range listed {
+		if c.Destructive {
+			all.Destructive--
+		}
+		if c.Change == v1alpha1.ChangeReplace {
+			all.Replace--
+		}
+	}
+	return all.Destructive > 0 || all.Replace > 0
+}
+
+// isForeground reports whether the dependents of a HelmRelease are deleted before it.
+func isForeground(hr *helmv2.HelmRelease) bool {
+	return !hr.DeletionTimestamp.IsZero() && slices.Contains(hr.Finalizers, metav1.FinalizerDeleteDependents)
+}
+
+// newPlan returns a plan without content. Its HelmRelease can be deleted before it.
+func newPlan(hr *helmv2.HelmRelease) *v1alpha1.ReleasePlan {
+	return &v1alpha1.ReleasePlan{ObjectMeta: metav1.ObjectMeta{
+		Name: hr.Name, Namespace: hr.Namespace, OwnerReferences: []metav1.OwnerReference{{
+			APIVersion: helmv2.GroupVersion.String(), Kind: helmv2.HelmReleaseKind, Name: hr.Name, UID: hr.UID, Controller: new(true),
+		}},
+	}}
+}
+
+// known returns the plan of a HelmRelease as it was watched last; nil if there is none.
+func (p *Planner) known(hr *helmv2.HelmRelease) (*v1alpha1.ReleasePlan, error) {
+	plan, found := p.Known.Object(client.ObjectKeyFromObject(hr))
+	if !found {
+		return nil, nil //nolint:nilnil // see above
+	}
+	return owned(plan, hr)
+}
+
+// read returns the plan of a HelmRelease from the API server; nil if there is none.
+func (p *Planner) read(ctx context.Context, hr *helmv2.HelmRelease) (*v1alpha1.ReleasePlan, error) {
+	plan := &v1alpha1.ReleasePlan{}
+	err := p.Live.Get(ctx, client.ObjectKeyFromObject(hr), plan)
+	if apierrors.IsNotFound(err) {
+		return nil, nil //nolint:nilnil // see above
+	}
+	if err != nil {
+		return nil, err
+	}
+	return owned(plan, hr)
+}
+
+// owned returns a plan if it belongs to a HelmRelease. The plan of a former HelmRelease of the same name
+// is about to be deleted.
+func owned(plan *v1alpha1.ReleasePlan, hr *helmv2.HelmRelease) (*v1alpha1.ReleasePlan, error) {
+	if !metav1.IsControlledBy(plan, hr) {
+		return nil, fmt.Errorf("ReleasePlan %s/%s does not belong to the HelmRelease of its name", plan.Namespace, plan.Name)
+	}
+	return plan, nil
+}

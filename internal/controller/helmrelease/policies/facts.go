@@ -1,0 +1,126 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package policies
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/apiretry"
+	"github.com/pintle-dev/pintle/internal/policy"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+const (
+	// labelsAge is how old the labels of a namespace may be. Namespaces are not watched.
+	labelsAge = time.Minute
+	// unreadAge is how long a failed read is not repeated.
+	unreadAge = 5 * time.Second
+)
+
+// facts reads the objects that policies are compared with, as few times as possible.
+type facts struct {
+	// cached reads HelmCharts from the cache, live reads past the cache.
+	cached, live client.Reader
+	now          func() time.Time
+
+	mu         sync.Mutex
+	namespaces map[string]namespaceRead
+	// repositories has the URL of the HelmRepository of each HelmChart.
+	repositories map[types.NamespacedName]repositoryRead
+}
+
+// namespaceRead is the result of reading a namespace: its labels, or why they are not known.
+type namespaceRead struct {
+	labels map[string]string
+	unread string
+	until  time.Time
+}
+
+// repositoryRead is the URL of a HelmRepository as of a version of a HelmChart.
+type repositoryRead struct {
+	repository, version, url string
+}
+
+// namespace returns the labels of a namespace, or why they are not known.
+func (f *facts) namespace(ctx context.Context, name string) (labels map[string]string, unread string) {
+	f.mu.Lock()
+	read, found := f.namespaces[name]
+	f.mu.Unlock()
+	if found && f.now().Before(read.until) {
+		return read.labels, read.unread
+	}
+	var ns corev1.Namespace
+	if err := f.live.Get(ctx, types.NamespacedName{Name: name}, &ns); err != nil {
+		read = namespaceRead{until: f.now().Add(unreadAge)}
+		read.unread, _ = apiretry.Describe(err)
+	} else {
+		read = namespaceRead{labels: ns.Labels, until: f.now().Add(labelsAge)}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.namespaces == nil {
+		f.namespaces = map[string]namespaceRead{}
+	}
+	f.namespaces[name] = read
+	return read.labels, read.unread
+}
+
+// locate returns a chart with the URL of its HelmRepository. The URL is read once for each version of
+// the HelmChart: if the URL changes, source-controller fetches the chart anew and changes the
+// HelmChart.
+func (f *facts) locate(ctx context.Context, c policy.Chart, repository string, source client.Object) (policy.Chart, error) {
+	key := client.ObjectKeyFromObject(source)
+	version, err := f.version(ctx, source)
+	if err != nil {
+		return c, err
+	}
+	f.mu.Lock()
+	read, found := f.repositories[key]
+	f.mu.Unlock()
+	if !found || version == "" || read.version != version || read.repository != repository {
+		var repo sourcev1.HelmRepository
+		err := f.live.Get(ctx, types.NamespacedName{Namespace: key.Namespace, Name: repository}, &repo)
+		switch {
+		case apierrors.IsForbidden(err):
+			c.Unlocated = policy.Fault{Field: c.Located, Why: fmt.Sprintf("the controller may not read HelmRepository '%s/%s'", key.Namespace, repository)}
+			return c, nil
+		case err != nil:
+			return c, release.BlockedBy(helmv2.ReasonPolicyUnavailable, err, "Could not read HelmRepository '%s/%s', whose URL a policy restricts", key.Namespace, repository)
+		}
+		read = repositoryRead{repository: repository, version: version, url: repo.Spec.URL}
+		f.mu.Lock()
+		if f.repositories == nil {
+			f.repositories = map[types.NamespacedName]repositoryRead{}
+		}
+		f.repositories[key] = read
+		f.mu.Unlock()
+	}
+	c.URL = strings.TrimSuffix(read.url, "/") + c.URL
+	return c, nil
+}
+
+// version returns the resourceVersion of a HelmChart; empty if it does not exist. A HelmChart that is
+// to be applied has none.
+func (f *facts) version(ctx context.Context, source client.Object) (string, error) {
+	if source.GetUID() != "" {
+		return source.GetResourceVersion(), nil
+	}
+	var have sourcev1.HelmChart
+	err := f.cached.Get(ctx, client.ObjectKeyFromObject(source), &have)
+	if client.IgnoreNotFound(err) != nil {
+		return "", release.BlockedBy(helmv2.ReasonPolicyUnavailable, err, "Could not read HelmChart '%s'", client.ObjectKeyFromObject(source))
+	}
+	return have.ResourceVersion, nil
+}

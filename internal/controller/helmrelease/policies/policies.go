@@ -1,0 +1,91 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package policies
+
+import (
+	"cmp"
+	"context"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/pintle-dev/pintle/api/v1alpha1"
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/inputs"
+	"github.com/pintle-dev/pintle/internal/policy"
+)
+
+// Reader reads policies. It is safe for concurrent use.
+type Reader struct {
+	namespaced kind[*v1alpha1.ReleasePolicy]
+	cluster    kind[*v1alpha1.ClusterReleasePolicy]
+	facts      *facts
+}
+
+// kind has the objects of a kind.
+type kind[T client.Object] interface {
+	Objects() []T
+	// Unknown returns why the objects are not known; empty if they are.
+	Unknown() string
+}
+
+// Demands returns what policies demand of a HelmRelease, apart from its chart. While policies are not
+// known, those that are known apply, too.
+func (r *Reader) Demands(ctx context.Context, hr *helmv2.HelmRelease) policy.Demands {
+	all := r.policies(hr.Namespace)
+	var d policy.Demands
+	if len(all) > 0 {
+		d = policy.Select(all, r.release(ctx, hr, all))
+	}
+	if why := cmp.Or(r.namespaced.Unknown(), r.cluster.Unknown()); why != "" {
+		d.Unavailable = why
+	}
+	return d
+}
+
+// Admit implements inputs.Admission. A fact that cannot be read is an obstacle.
+func (r *Reader) Admit(ctx context.Context, hr *helmv2.HelmRelease, source client.Object) error {
+	all := r.policies(hr.Namespace)
+	if len(all) == 0 {
+		return nil
+	}
+	of := r.release(ctx, hr, all)
+	restricted, located := policy.NeedsCharts(all, of)
+	if !restricted {
+		return nil
+	}
+	chart, repository := inputs.Facts(hr, source)
+	if repository != "" && located {
+		var err error
+		if chart, err = r.facts.locate(ctx, chart, repository, source); err != nil {
+			return err
+		}
+	}
+	if refusal := policy.Refuse(all, of, chart); refusal != nil {
+		return &inputs.Refused{Refusal: *refusal}
+	}
+	return nil
+}
+
+// policies returns the policies that may select a release in a namespace.
+func (r *Reader) policies(namespace string) []policy.Policy {
+	var all []policy.Policy
+	for _, p := range r.cluster.Objects() {
+		all = append(all, policy.OfCluster(p))
+	}
+	for _, p := range r.namespaced.Objects() {
+		if p.Namespace == namespace {
+			all = append(all, policy.Of(p))
+		}
+	}
+	return all
+}
+
+// release returns the facts by which policies select a HelmRelease.
+func (r *Reader) release(ctx context.Context, hr *helmv2.HelmRelease, all []policy.Policy) policy.Release {
+	of := policy.Release{Namespace: hr.Namespace, Labels: hr.Labels}
+	if policy.NeedsNamespace(all, of) {
+		of.NamespaceLabels, of.NamespaceUnread = r.facts.namespace(ctx, hr.Namespace)
+	}
+	return of
+}

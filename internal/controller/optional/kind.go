@@ -1,0 +1,162 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package optional
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	// absentRetry is the interval between checks whether a kind is served, if no change of the
+	// capabilities is observed.
+	absentRetry = 10 * time.Minute
+	// firstRetry and lastRetry bound the pauses between attempts to list a kind.
+	firstRetry, lastRetry = time.Second, 30 * time.Second
+	// staleAfter is how long the objects count as known while the watch is interrupted.
+	staleAfter = 30 * time.Second
+)
+
+// Kind keeps the objects of a kind. It is safe for concurrent use.
+type Kind[T client.Object] struct {
+	Options[T]
+	*store[T]
+	objects   dynamic.ResourceInterface
+	discovery discovery.DiscoveryInterface
+	// changed receives a value after each change of the capabilities of the API server.
+	changed chan struct{}
+}
+
+// New returns a Kind, which the manager runs.
+func New[T client.Object](config *rest.Config, http *http.Client, o Options[T]) (*Kind[T], error) {
+	objects, err := dynamic.NewForConfigAndClient(config, http)
+	if err != nil {
+		return nil, err
+	}
+	served, err := discovery.NewDiscoveryClientForConfigAndClient(config, http)
+	if err != nil {
+		return nil, err
+	}
+	k := &Kind[T]{Options: o, store: newStore(o), discovery: served, changed: make(chan struct{}, 1)}
+	if k.objects = objects.Resource(o.Resource); o.Namespace != "" {
+		k.objects = objects.Resource(o.Resource).Namespace(o.Namespace)
+	}
+	return k, nil
+}
+
+// CapabilitiesChanged makes the Kind check again whether it is served. It never blocks.
+func (k *Kind[T]) CapabilitiesChanged() {
+	select {
+	case k.changed <- struct{}{}:
+	default:
+	}
+}
+
+// Start implements manager.Runnable.
+func (k *Kind[T]) Start(ctx context.Context) error {
+	reflector := toolscache.NewReflectorWithOptions(plainLists{&toolscache.ListWatch{
+		ListWithContextFunc: k.list, WatchFuncWithContext: k.watch,
+	}}, &unstructured.Unstructured{}, k.store, toolscache.ReflectorOptions{Name: k.Resource.Resource})
+	pause := firstRetry
+	for ctx.Err() == nil {
+		err := reflector.ListAndWatchWithContext(ctx)
+		switch {
+		case ctx.Err() != nil:
+		case err == nil:
+			// The watch has expired.
+			pause = firstRetry
+		case k.isAbsent(err):
+			k.log(k.setAbsent(), "is not served", err)
+			k.awaitChange(ctx)
+			pause = firstRetry
+		default:
+			k.log(k.setBroken(err), "cannot be listed and watched", err)
+			sleep(ctx, pause)
+			pause = min(2*pause, lastRetry)
+		}
+	}
+	return nil
+}
+
+func (k *Kind[T]) log(changed bool, what string, err error) {
+	if changed {
+		k.Log.Info(k.Resource.Resource+" "+what, "cause", err.Error())
+	}
+}
+
+// plainLists makes a reflector list before it watches. The initial events of a watch could be missing
+// without an error.
+type plainLists struct{ *toolscache.ListWatch }
+
+// IsWatchListSemanticsUnSupported implements the interface by which client-go asks.
+func (plainLists) IsWatchListSemanticsUnSupported() bool { return true }
+
+// list lists the newest objects. Those in the cache of an API server may be older than what another
+// API server has answered.
+func (k *Kind[T]) list(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	o.ResourceVersion, o.ResourceVersionMatch = "", ""
+	return k.objects.List(ctx, o)
+}
+
+// watch starts a watch. The reflector repeats some that fail itself, so that failures are recorded
+// here, too.
+func (k *Kind[T]) watch(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
+	started, err := k.objects.Watch(ctx, o)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil && !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err):
+		k.setBroken(err)
+	case err == nil:
+		k.setWatched()
+	}
+	return started, err
+}
+
+// isAbsent reports whether the kind is not served, given the error of a request for it. The API
+// server also forbids requests for kinds that it does not serve, so that discovery decides.
+func (k *Kind[T]) isAbsent(err error) bool {
+	forbidden := apierrors.IsForbidden(err)
+	if !forbidden && !apierrors.IsNotFound(err) {
+		return false
+	}
+	if forbidden && k.IgnoreForbidden {
+		return true
+	}
+	list, err := k.discovery.ServerResourcesForGroupVersion(k.Resource.GroupVersion().String())
+	if err != nil {
+		return apierrors.IsNotFound(err)
+	}
+	return !slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == k.Resource.Resource })
+}
+
+// awaitChange returns when the kind may be served.
+func (k *Kind[T]) awaitChange(ctx context.Context) {
+	select {
+	case <-k.changed:
+		// A kind is served some time after its CRD was created.
+		sleep(ctx, time.Second)
+	case <-time.After(absentRetry):
+	case <-ctx.Done():
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,331 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pintle-dev/pintle/api/v1alpha1"
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/policy"
+)
+
+// Plan is the plan of the next action: a ReleasePlan, as far as decisions read it. It is up to date.
+type Plan struct {
+	// Digest is that of the plan.
+	Digest string
+	Action v1alpha1.PlanAction
+	// Failed is the error of computing the plan; empty if there was none.
+	Failed string
+	// Refused names the first change that the API server refuses; empty if there is none.
+	Refused string
+	// Denied states which policy denies the plan; empty if none does. Needs states why the plan
+	// needs approval; empty if it needs none.
+	Denied, Needs string
+	// Approved and Rejected are the digests in the spec. Approved may also come from an annotation
+	// of the HelmRelease.
+	Approved, Rejected string
+	ApprovedBy         string
+	// Summary is a text with the numbers of changes.
+	Summary string
+}
+
+// gate holds actions because of policies. apply returns nil if the decision passes.
+type gate struct {
+	name  Rule
+	apply func(Input, Decision) *Decision
+}
+
+// gates returns the gates in the order in which they are passed. The order is part of the contract
+// and is documented in docs/spec/policies.md.
+func gates() []gate {
+	return []gate{
+		{RulePolicyUnavailable, policyUnavailable},
+		{RulePolicyRefused, policyRefused},
+		{RuleFrozen, frozen},
+		{RuleAwaitingApproval, awaitApproval},
+	}
+}
+
+// Gates returns the names of the gates in the order in which they are passed.
+func Gates() []Rule {
+	var names []Rule
+	for _, g := range gates() {
+		names = append(names, g.name)
+	}
+	return names
+}
+
+// pass returns a decision that has passed the gates, or the one of the gate that holds it.
+func pass(in Input, d Decision) Decision {
+	if !isGated(in, d) {
+		return refusedInSync(in, d)
+	}
+	for _, g := range gates() {
+		if held := g.apply(in, d); held != nil {
+			held.Rule, held.State = g.name, d.State
+			return correctHeld(in, d, *held)
+		}
+	}
+	if in.Desired.Demands.NeedPlan() {
+		d.Action = carryOut(d.Action, in.Observed.Plan)
+	}
+	return d
+}
+
+// refusedInSync returns the refusal of the chart in place of a decision that the release is in sync.
+// The inputs of a release whose chart is refused are those of its newest revision.
+func refusedInSync(in Input, d Decision) Decision {
+	if in.Desired.Demands.Refusal == nil || d.Rule != RuleInSync && d.Rule != RuleDrifted {
+		return d
+	}
+	if correct, is := d.Action.(CorrectDrift); is {
+		correct.Held = true
+		d.Action = correct
+		return d
+	}
+	held := refused(*in.Desired.Demands.Refusal)
+	held.Rule, held.State = RulePolicyRefused, d.State
+	return held
+}
+
+// correctHeld returns the correction of drift that precedes a held upgrade, or held. A policy holds
+// the upgrade alone: the release stays equal to its newest revision.
+func correctHeld(in Input, d, held Decision) Decision {
+	if d.Rule != RuleOutOfSync {
+		return held
+	}
+	if found := drifted(in); found != nil {
+		if correct, is := found.Action.(CorrectDrift); is {
+			correct.Held = true
+			found.Rule, found.Action = RuleDrifted, correct
+			return *found
+		}
+	}
+	return held
+}
+
+// isHeldUpgrade reports whether a gate holds the upgrade of a release whose newest revision is
+// deployed.
+func isHeldUpgrade(d Decision) bool {
+	return d.State == StateOutOfSync && slices.Contains(Gates(), d.Rule)
+}
+
+// isGated reports whether policies can hold an action. They never hold an action that has begun, a
+// rollback, a correction of drift, or the uninstall of a namespace that is being deleted.
+func isGated(in Input, d Decision) bool {
+	switch a := d.Action.(type) {
+	case Install:
+		return a.Resume == 0
+	case Upgrade:
+		return a.Resume == 0
+	case Uninstall:
+		if newest := in.Observed.Newest(); newest != nil && newest.Status == helmv2.StatusUninstalling {
+			return false
+		}
+		return !in.Observed.Terminating
+	case Test, Rollback, Unlock, Recheck, CorrectDrift, Finalize, Adopt, Forget, Settle, Wait, Stall:
+	}
+	return false
+}
+
+// PlanOf returns the plan that an action carries out.
+func PlanOf(a Action) PlanRef {
+	switch a := a.(type) {
+	case Install:
+		return a.Plan
+	case Upgrade:
+		return a.Plan
+	case Uninstall:
+		return a.Plan
+	case Test, Rollback, Unlock, Recheck, CorrectDrift, Finalize, Adopt, Forget, Settle, Wait, Stall:
+	}
+	return PlanRef{}
+}
+
+// carryOut returns an action that carries out a plan.
+func carryOut(a Action, plan *Plan) Action {
+	ref := PlanRef{Digest: plan.Digest}
+	if plan.Approved == plan.Digest {
+		ref.ApprovedBy = plan.ApprovedBy
+	}
+	switch a := a.(type) {
+	case Install:
+		a.Plan = ref
+		return a
+	case Upgrade:
+		a.Plan = ref
+		return a
+	case Uninstall:
+		a.Plan = ref
+		return a
+	case Test, Rollback, Unlock, Recheck, CorrectDrift, Finalize, Adopt, Forget, Settle, Wait, Stall:
+	}
+	return a
+}
+
+// policyRetry is the pause before policies that could not be read are read again.
+const policyRetry = 15 * time.Second
+
+// policyUnavailable holds actions while policies cannot be read.
+func policyUnavailable(in Input, _ Decision) *Decision {
+	why := in.Desired.Demands.Unavailable
+	if why == "" {
+		return nil
+	}
+	return &Decision{Action: Wait{After: policyRetry, Gate: helmv2.ReasonPolicyUnavailable}, Why: "the policies of the release cannot be read: " + why}
+}
+
+// policyRefused holds installs and upgrades of charts that a policy does not allow.
+func policyRefused(in Input, d Decision) *Decision {
+	refusal := in.Desired.Demands.Refusal
+	if refusal == nil || !AppliesDesired(d.Action) {
+		return nil
+	}
+	held := refused(*refusal)
+	return &held
+}
+
+func refused(r policy.Refusal) Decision {
+	return Decision{
+		Action: Stall{Reason: helmv2.ReasonPolicyRefused},
+		Why:    fmt.Sprintf("%s refuses %s: %s", r.Policy, r.Field, r.Why),
+	}
+}
+
+// frozen holds actions while a policy freezes the release.
+func frozen(in Input, d Decision) *Decision {
+	if len(in.Desired.Demands.Freezes) == 0 {
+		return nil
+	}
+	first, others := in.Desired.Demands.Freezes[0], ""
+	if n := len(in.Desired.Demands.Freezes) - 1; n > 0 {
+		others = fmt.Sprintf(" (and %d other policies)", n)
+	}
+	// Without the reason of the action: another one is no news.
+	return &Decision{
+		Action: Wait{After: in.Desired.Policy.Interval, Gate: helmv2.ReasonFrozen},
+		Why:    fmt.Sprintf("%s freezes the release: %s%s; the '%s' action waits", first.Policy, first.Why, others, Name(d.Action)),
+	}
+}
+
+// awaitApproval holds actions whose plans need approval, or cannot be carried out.
+func awaitApproval(in Input, d Decision) *Decision {
+	if !in.Desired.Demands.NeedPlan() {
+		return nil
+	}
+	plan := in.Observed.Plan
+	wait := func(why string) *Decision {
+		return &Decision{Action: Wait{After: in.Desired.Policy.Interval, Gate: helmv2.ReasonAwaitingApproval}, Why: why}
+	}
+	switch {
+	case plan == nil:
+		return &Decision{Action: Wait{After: targetRecheck, Brief: true}, Why: "the plan is not computed yet"}
+	case plan.Failed != "":
+		return &Decision{Action: Wait{Obstacle: helmv2.ReasonPlanFailed}, Why: fmt.Sprintf("the plan of the '%s' action cannot be computed: %s", Name(d.Action), plan.Failed)}
+	case plan.Denied != "":
+		return &Decision{Action: Stall{Reason: helmv2.ReasonPolicyRefused}, Why: fmt.Sprintf("%s; plan %s", plan.Denied, plan.Digest)}
+	case plan.Refused != "":
+		return wait(fmt.Sprintf("the plan cannot be approved, since the API server refuses %s; plan %s", plan.Refused, plan.Digest))
+	case plan.Needs == "":
+		return nil
+	case plan.Rejected == plan.Digest:
+		return wait(fmt.Sprintf("the plan of the '%s' action is rejected: %s; plan %s", Name(d.Action), plan.Summary, plan.Digest))
+	case plan.Approved == plan.Digest:
+		return nil
+	}
+	return wait(fmt.Sprintf("the '%s' action awaits approval, since %s: %s; plan %s", Name(d.Action), plan.Needs, plan.Summary, plan.Digest))
+}
+
+// MustPlan reports whether the decision depends on the plan of the next action, and returns that
+// action.
+func MustPlan(in Input) (Action, bool) {
+	if in.Observed.Plan != nil || !in.Desired.Demands.NeedPlan() {
+		return nil, false
+	}
+	d := ungated(in)
+	if !isGated(in, d) {
+		return nil, false
+	}
+	for _, g := range gates() {
+		if g.name != RuleAwaitingApproval && g.apply(in, d) != nil {
+			return nil, false
+		}
+	}
+	return d.Action, true
+}
+
+// MustFindNamespace reports whether the decision depends on whether the namespace of a deleted
+// HelmRelease is being deleted, too.
+func MustFindNamespace(in Input) bool {
+	if !in.Desired.Deleted || in.Observed.Terminating {
+		return false
+	}
+	demands := in.Desired.Demands
+	return (demands.NeedPlan() || len(demands.Freezes) > 0 || demands.Unavailable != "") && isGated(in, ungated(in))
+}
+
+// PlanRequested returns the action whose plan a user requests by annotation, and false if none is
+// requested, or the request was handled. It is the action that would be taken now if nothing held
+// it, or an upgrade.
+func PlanRequested(in Input) (Action, bool) {
+	if !in.Desired.Requests.PlanRequested() || in.Observed.Running != nil || in.Observed.Unresolved != "" {
+		return nil, false
+	}
+	in.Desired.Suspension, in.Observed.Debounce = Suspension{}, nil
+	switch a := ungated(in).Action.(type) {
+	case Install, Upgrade, Uninstall:
+		return a, true
+	case Test, Rollback, Unlock, Recheck, CorrectDrift, Finalize, Adopt, Forget, Settle, Wait, Stall:
+	}
+	if newest := in.Observed.Newest(); newest == nil || in.Desired.Deleted {
+		return nil, false
+	}
+	return Upgrade{Timeout: in.Desired.Policy.Upgrade.Timeout}, true
+}
+
+// PlanActionOf returns the name of an action in a plan. An uninstall of a release that is not to be
+// removed precedes an install.
+func PlanActionOf(in Input, a Action) v1alpha1.PlanAction {
+	switch a := a.(type) {
+	case Install:
+		return v1alpha1.PlanInstall
+	case Upgrade:
+		return v1alpha1.PlanUpgrade
+	case Rollback:
+		return v1alpha1.PlanRollback
+	case Uninstall:
+		if in.Desired.Deleted || a.Remediation {
+			return v1alpha1.PlanUninstall
+		}
+		return v1alpha1.PlanReinstall
+	case Test, Unlock, Recheck, CorrectDrift, Finalize, Adopt, Forget, Settle, Wait, Stall:
+	}
+	return ""
+}
+
+// SummaryOf returns the numbers of changes as text.
+func SummaryOf(s v1alpha1.PlanSummary) string {
+	var text string
+	for _, part := range []struct {
+		count int64
+		word  string
+	}{
+		{s.Create, "created"},
+		{s.Update, "updated"},
+		{s.Replace, "replaced"},
+		{s.Delete, "deleted"},
+		{s.Refused, "refused"},
+	} {
+		if part.count > 0 {
+			text += fmt.Sprintf(", %d %s", part.count, part.word)
+		}
+	}
+	if text == "" {
+		return "no object changes"
+	}
+	return fmt.Sprintf("%s, %d unchanged", text[2:], s.Unchanged)
+}

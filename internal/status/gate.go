@@ -1,0 +1,104 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"cmp"
+	"fmt"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/pintle-dev/pintle/api/v1alpha1"
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+	"github.com/pintle-dev/pintle/internal/release"
+)
+
+// isGated reports whether condition Ready states that a policy holds an action.
+func isGated(ready metav1.Condition) bool {
+	switch ready.Reason {
+	case helmv2.ReasonPolicyUnavailable, helmv2.ReasonPolicyRefused, helmv2.ReasonFrozen, helmv2.ReasonAwaitingApproval, helmv2.ReasonPlanFailed:
+		return true
+	}
+	return false
+}
+
+// gated reports an action that a policy holds. The installed release does not change, and nothing
+// counts as failed. Ready is Unknown: the desired state is not deployed, and that is no failure.
+func gated(hr *helmv2.HelmRelease, d release.Decision, a release.Wait, in release.Input) Report {
+	status := withRequestsHandled(hr)
+	status.ObservedGeneration = hr.Generation
+	status.History = updateSuperseded(status.History, in.Observed.Revisions)
+	c := conditionsOf(hr, &status, hr.Generation, in.Now)
+	c.set(helmv2.ConditionReady, metav1.ConditionUnknown, a.Gate, d.Why)
+	c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, a.Gate, d.Why)
+	c.remove(helmv2.ConditionStalled, helmv2.ConditionSuspended, helmv2.ConditionHeld)
+	status.Conditions = c.list
+	r := Report{Status: status, Retry: release.Interval(a.After)}
+	if a.Gate == helmv2.ReasonPolicyUnavailable {
+		r.Retry = release.After(a.After)
+	}
+	if c.changed(helmv2.ConditionReady) {
+		r.Events = append(r.Events, normal(a.Gate, d.Why, desiredMetadata(in.Desired)))
+	}
+	return r
+}
+
+// keepGate keeps Reconciling while Ready says that a policy holds an action. Other actions end
+// meanwhile.
+func (c *conditions) keepGate() {
+	ready := c.get(helmv2.ConditionReady)
+	if ready.Status == metav1.ConditionUnknown && isGated(ready) {
+		c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, ready.Reason, ready.Message)
+	}
+}
+
+// PlanAssessed returns the status of a plan with the conditions Ready and Approved, and Applied=False
+// if the plan was not applied yet. failed is the error of computing it; empty if there was none.
+func PlanAssessed(plan *v1alpha1.ReleasePlan, found *release.Plan, at metav1.Time) v1alpha1.ReleasePlanStatus {
+	status := *plan.Status.DeepCopy()
+	set := func(kind string, is metav1.ConditionStatus, reason, message string) {
+		apimeta.SetStatusCondition(&status.Conditions, metav1.Condition{
+			Type: kind, Status: is, Reason: reason, Message: message, LastTransitionTime: at, ObservedGeneration: plan.Generation,
+		})
+	}
+	switch {
+	case found.Failed != "":
+		set(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonFailed, found.Failed)
+	case found.Refused != "" || found.Denied != "":
+		set(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonRefused, cmp.Or(found.Denied, found.Refused))
+	default:
+		set(v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonComputed, found.Summary)
+	}
+	switch {
+	case found.Failed == "" && found.Rejected == found.Digest:
+		set(v1alpha1.ConditionApproved, metav1.ConditionFalse, v1alpha1.ReasonRejected, "spec.rejected is the digest of this plan")
+	case found.Failed == "" && found.Approved == found.Digest:
+		set(v1alpha1.ConditionApproved, metav1.ConditionTrue, v1alpha1.ReasonApproved, "approved by "+cmp.Or(found.ApprovedBy, "an unnamed user"))
+	case found.Failed == "" && found.Needs == "":
+		set(v1alpha1.ConditionApproved, metav1.ConditionTrue, v1alpha1.ReasonNotRequired, "no policy demands approval")
+	default:
+		set(v1alpha1.ConditionApproved, metav1.ConditionFalse, v1alpha1.ReasonAwaitingApproval, cmp.Or(found.Needs, "the plan is not computed"))
+	}
+	if status.AppliedAt == nil && apimeta.FindStatusCondition(status.Conditions, v1alpha1.ConditionApplied) == nil {
+		set(v1alpha1.ConditionApplied, metav1.ConditionFalse, v1alpha1.ReasonPending, "the plan was not applied")
+	}
+	return status
+}
+
+// PlanCarriedOut returns the status of a plan after the action that carried it out. Of a plan that failed,
+// it may be carried out again.
+func PlanCarriedOut(plan *v1alpha1.ReleasePlan, made *release.Revision, at metav1.Time) v1alpha1.ReleasePlanStatus {
+	status := *plan.Status.DeepCopy()
+	is, reason, message := metav1.ConditionTrue, v1alpha1.ReasonApplied, fmt.Sprintf("revision %d was made of this plan", made.Version)
+	if !made.Worked() {
+		is, reason, message = metav1.ConditionFalse, v1alpha1.ReasonFailed, fmt.Sprintf("revision %d, which was made of this plan, failed", made.Version)
+	} else {
+		status.AppliedAt = &at
+	}
+	apimeta.SetStatusCondition(&status.Conditions, metav1.Condition{
+		Type: v1alpha1.ConditionApplied, Status: is, Reason: reason, Message: message, LastTransitionTime: at, ObservedGeneration: plan.Generation,
+	})
+	return status
+}

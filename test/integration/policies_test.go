@@ -1,0 +1,298 @@
+// Copyright 2026 The Pintle Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/pintle-dev/pintle/api/v1alpha1"
+	helmv2 "github.com/pintle-dev/pintle/api/v2"
+)
+
+// policy creates a ReleasePolicy in the namespace of the world.
+func (w *world) policy(name string, spec v1alpha1.ReleasePolicySpec) *v1alpha1.ReleasePolicy {
+	w.t.Helper()
+	p := &v1alpha1.ReleasePolicy{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}, Spec: spec}
+	w.must(suite.client.Create(w.t.Context(), p))
+	return p
+}
+
+// untilHeldBy waits until a policy holds an action of a release, and checks the conditions.
+func (w *world) untilHeldBy(hr *helmv2.HelmRelease, reason string, texts ...string) {
+	w.t.Helper()
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionUnknown, reason, texts...)
+	reconciling := condition(hr, helmv2.ConditionReconciling)
+	if hr.Status.ObservedGeneration != hr.Generation || reconciling.Status != metav1.ConditionTrue || reconciling.Reason != reason || condition(hr, helmv2.ConditionStalled).Type != "" {
+		w.t.Errorf("observed generation %d of %d, conditions %+v", hr.Status.ObservedGeneration, hr.Generation, hr.Status.Conditions)
+	}
+	if hr.Status.Failures != 0 || hr.Status.UpgradeFailures != 0 || hr.Status.InstallFailures != 0 {
+		w.t.Errorf("waiting counts as failed: %+v", hr.Status)
+	}
+}
+
+// eventsOf returns the number of events with a reason about a release.
+func (w *world) eventsOf(hr *helmv2.HelmRelease, reason string) (n int32) {
+	w.t.Helper()
+	var events corev1.EventList
+	w.must(suite.client.List(w.t.Context(), &events, client.InNamespace(hr.Namespace)))
+	for i := range events.Items {
+		if e := &events.Items[i]; e.InvolvedObject.Name == hr.Name && e.Reason == reason {
+			n += max(1, e.Count)
+		}
+	}
+	return n
+}
+
+// TestFreeze: a freeze holds upgrades and uninstalls, and its removal lets them go. Drift is
+// corrected, and a rollback on request is carried out meanwhile.
+func TestFreeze(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
+	hr := w.revised([]string{"zero", "one"}, func(hr *helmv2.HelmRelease) {
+		hr.Spec.DriftDetection = &helmv2.DriftDetection{Mode: helmv2.DriftDetectionEnabled}
+	})
+	freeze := w.policy("incident", v1alpha1.ReleasePolicySpec{Freeze: "incident 4711"})
+	w.settle(hr)
+	if ready := condition(hr, helmv2.ConditionReady); ready.Status != metav1.ConditionTrue {
+		t.Errorf("a freeze changes a release in sync: %+v", ready)
+	}
+	w.says(hr, "two")
+	w.untilHeldBy(hr, helmv2.ReasonFrozen, "ReleasePolicy/incident", "incident 4711", "'upgrade' action waits")
+	w.ask(hr, "now", helmv2.AnnotationForceRequest)
+	w.until(hr, "the request to be handled", func(hr *helmv2.HelmRelease) bool { return hr.Status.LastHandledReconcileAt == "now" })
+	w.expectRevisions(hr, 2)
+	if n := w.eventsOf(hr, helmv2.ReasonFrozen); n != 1 {
+		t.Errorf("%d events", n)
+	}
+
+	changeAs(w, "editor", w.configMap("app"), func(cm *corev1.ConfigMap) { cm.Data["message"] = "edited" })
+	w.untilMessage("app", "one")
+	w.untilHeldBy(hr, helmv2.ReasonFrozen)
+	w.expectRevisions(hr, 2)
+
+	w.annotate(hr, helmv2.AnnotationRollbackTo, "1")
+	w.untilMessage("app", "zero")
+	w.annotate(hr, helmv2.AnnotationRollbackTo, "")
+	w.untilHeldBy(hr, helmv2.ReasonFrozen)
+	w.expectRevisions(hr, 3)
+
+	w.must(suite.client.Delete(t.Context(), freeze))
+	w.untilMessage("app", "two")
+	w.untilReady(hr)
+
+	freeze = w.policy("incident", v1alpha1.ReleasePolicySpec{Freeze: "incident 4712"})
+	w.settle(hr)
+	w.must(suite.client.Delete(t.Context(), hr))
+	w.untilHeldBy(hr, helmv2.ReasonFrozen, "incident 4712", "'uninstall' action waits")
+	if got := w.message("app"); got != "two" {
+		t.Errorf("the release was uninstalled: %q", got)
+	}
+	w.must(suite.client.Delete(t.Context(), freeze))
+	w.untilGone(hr)
+	if got := w.message("app"); got != "" {
+		t.Errorf("the release is still installed: %q", got)
+	}
+}
+
+// TestPolicySelects: labels and the namespace select. A change of the labels of a policy's selector
+// applies at once.
+func TestPolicySelects(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
+	labels := map[string]string{"policies.test/world": w.namespace}
+	cluster := &v1alpha1.ClusterReleasePolicy{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}
+	cluster.Spec.Selector = &metav1.LabelSelector{MatchLabels: labels}
+	cluster.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": w.namespace}}
+	cluster.Spec.Freeze = "maintenance"
+	w.must(suite.client.Create(t.Context(), cluster))
+	t.Cleanup(func() { _ = suite.client.Delete(t.Context(), cluster) })
+	w.policy("others", v1alpha1.ReleasePolicySpec{Freeze: "never", Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}})
+	time.Sleep(500 * time.Millisecond)
+	hr := w.release("app", map[string]any{"message": "one"}, func(hr *helmv2.HelmRelease) { hr.Labels = labels })
+	w.untilHeldBy(hr, helmv2.ReasonFrozen, "ClusterReleasePolicy/"+w.namespace, "maintenance", "'install' action waits")
+	before := cluster.DeepCopy()
+	cluster.Spec.NamespaceSelector.MatchLabels["kubernetes.io/metadata.name"] = "other"
+	w.must(suite.client.Patch(t.Context(), cluster, client.MergeFrom(before)))
+	w.untilReady(hr)
+	w.must(suite.client.Delete(t.Context(), cluster))
+}
+
+// tagged sets the tag in the spec of an OCIRepository, and publishes it again.
+func (w *world) tagged(name, tag string, archive []byte) {
+	w.t.Helper()
+	repo := &sourcev1.OCIRepository{}
+	w.must(suite.client.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, repo))
+	before := repo.DeepCopy()
+	repo.Spec.Reference = &sourcev1.OCIRepositoryRef{Tag: tag}
+	w.must(suite.client.Patch(w.t.Context(), repo, client.MergeFrom(before)))
+	w.publish(name, tag, archive)
+}
+
+// downloaded returns the number of downloads.
+func (w *world) downloaded() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.downloads
+}
+
+// TestChartRefused: a chart that a policy refuses is not downloaded. The release that is running
+// stays, its drift is corrected, it is rolled back on request, and it can be deleted.
+func TestChartRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.policy("exact", v1alpha1.ReleasePolicySpec{Charts: &v1alpha1.ChartPolicy{ExactVersions: true, Sources: []string{"oci://localhost/charts/*"}}})
+	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
+	hr := w.release("app", map[string]any{"message": "one"}, func(hr *helmv2.HelmRelease) {
+		hr.Spec.DriftDetection = &helmv2.DriftDetection{Mode: helmv2.DriftDetectionEnabled}
+	})
+	refused := func() {
+		t.Helper()
+		w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonPolicyRefused,
+			"ReleasePolicy/exact refuses spec.chartRef", "has neither a tag nor a digest (spec.charts.exactVersions)")
+		if hr.Status.Failures != 0 || hr.Status.ObservedGeneration != hr.Generation || condition(hr, helmv2.ConditionStalled).Status != metav1.ConditionTrue {
+			t.Errorf("%+v", hr.Status)
+		}
+	}
+	refused()
+	w.settle(hr)
+	if n := w.downloaded(); n != 0 || newest(hr) != 0 {
+		t.Errorf("%d downloads, revision %d", n, newest(hr))
+	}
+	w.tagged("app", "1.0.0", configMapChart(t, "1.0.0"))
+	w.untilReady(hr)
+	w.says(hr, "two")
+	w.until(hr, "the upgrade", func(hr *helmv2.HelmRelease) bool { return newest(hr) == 2 })
+	w.untilReady(hr)
+
+	w.publish("other", "2.0.0", configMapChart(t, "2.0.0"))
+	before := w.downloaded()
+	w.edit(hr, func(hr *helmv2.HelmRelease) {
+		hr.Spec.ChartRef.Name, hr.Spec.Values = "other", rawValues(t, map[string]any{"message": "three"})
+	})
+	refused()
+	changeAs(w, "editor", w.configMap("app"), func(cm *corev1.ConfigMap) { cm.Data["message"] = "edited" })
+	w.untilMessage("app", "two")
+	refused()
+	w.expectRevisions(hr, 2)
+	w.annotate(hr, helmv2.AnnotationRollbackTo, "1")
+	w.untilMessage("app", "one")
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionUnknown, helmv2.ReasonRolledBack, "ReleasePolicy/exact refuses spec.chartRef")
+	w.annotate(hr, helmv2.AnnotationRollbackTo, "")
+	refused()
+	w.must(suite.client.Delete(t.Context(), hr))
+	w.untilGone(hr)
+	if got := w.message("app"); got != "" || w.downloaded() != before {
+		t.Errorf("the release has message %q, %d more downloads", got, w.downloaded()-before)
+	}
+}
+
+// TestHelmChartRefused: the HelmChart of a refused spec.chart is not made, so that source-controller
+// fetches nothing. The URL of the HelmRepository is compared with the allowed ones.
+func TestHelmChartRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.policy("exact", v1alpha1.ReleasePolicySpec{Charts: &v1alpha1.ChartPolicy{ExactVersions: true, Sources: []string{"https://charts.example.com/stable/*"}}})
+	repo := &sourcev1.HelmRepository{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "charts"}}
+	repo.Spec.URL, repo.Spec.Interval = "https://charts.example.com/incubator/", metav1.Duration{Duration: time.Hour}
+	w.must(suite.client.Create(t.Context(), repo))
+	hr := w.release("app", nil, func(hr *helmv2.HelmRelease) {
+		hr.Spec.ChartRef, hr.Spec.Chart = nil, &helmv2.HelmChartTemplate{Spec: helmv2.HelmChartTemplateSpec{
+			Chart: "note", Version: "1.x", SourceRef: helmv2.CrossNamespaceObjectReference{Kind: "HelmRepository", Name: "charts"},
+		}}
+	})
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonPolicyRefused, `refuses spec.chart.spec.version: "1.x" is no exact version`)
+	w.edit(hr, func(hr *helmv2.HelmRelease) { hr.Spec.Chart.Spec.Version = "1.2.3" })
+	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonPolicyRefused, "refuses spec.chart.spec.sourceRef", "https://charts.example.com/incubator/note is not one of the allowed sources")
+	w.settle(hr)
+	var charts sourcev1.HelmChartList
+	w.must(suite.client.List(t.Context(), &charts, client.InNamespace(w.namespace)))
+	if len(charts.Items) != 0 {
+		t.Errorf("HelmCharts: %+v", charts.Items)
+	}
+	w.must(suite.client.Get(t.Context(), client.ObjectKeyFromObject(repo), repo))
+	repo.Spec.URL = "https://charts.example.com/stable"
+	w.must(suite.client.Update(t.Context(), repo))
+	w.ask(hr, "now")
+	w.until(hr, "the HelmChart", func(hr *helmv2.HelmRelease) bool { return hr.Status.HelmChart != "" })
+}
+
+// TestInvalidPolicy: a policy that cannot be evaluated holds the releases that it may select, and
+// the condition names it.
+func TestInvalidPolicy(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
+	p := w.policy("broken", v1alpha1.ReleasePolicySpec{Selector: &metav1.LabelSelector{
+		MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "tier", Operator: "Near"}},
+	}})
+	time.Sleep(300 * time.Millisecond)
+	hr := w.release("app", map[string]any{"message": "one"})
+	w.untilHeldBy(hr, helmv2.ReasonPolicyUnavailable, "ReleasePolicy/broken: spec.selector is invalid", "Near")
+	w.must(suite.client.Delete(t.Context(), p))
+	w.untilReady(hr)
+}
+
+// TestHeldReleasesSurviveRestarts: releases that a policy holds are not upgraded by restarts of the
+// controller.
+func TestHeldReleasesSurviveRestarts(t *testing.T) {
+	t.Parallel()
+	const releases, restarts = 50, 20
+	w := newWorld(t)
+	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
+	named := func(hr *helmv2.HelmRelease) {
+		hr.Labels, hr.Spec.ChartRef.Name = map[string]string{labelController: w.namespace}, "app"
+	}
+	stop, err := startController(config{name: w.namespace})
+	w.must(err)
+	var all []*helmv2.HelmRelease
+	for i := range releases {
+		all = append(all, w.release(fmt.Sprintf("app-%d", i), map[string]any{"message": "one"}, named))
+	}
+	for _, hr := range all {
+		w.untilReady(hr)
+	}
+	w.policy("incident", v1alpha1.ReleasePolicySpec{Freeze: "incident 4711"})
+	time.Sleep(time.Second)
+	for _, hr := range all {
+		w.says(hr, "two")
+	}
+	for _, hr := range all {
+		w.untilHeldBy(hr, helmv2.ReasonFrozen)
+	}
+	for range restarts {
+		w.must(stop())
+		stop, err = startController(config{name: w.namespace})
+		w.must(err)
+		// Long enough to reconcile all of them.
+		for _, hr := range all {
+			w.ask(hr, time.Now().String())
+		}
+		for _, hr := range all {
+			w.until(hr, "a reconciliation", func(hr *helmv2.HelmRelease) bool {
+				return hr.Status.LastHandledReconcileAt == hr.Annotations[helmv2.AnnotationReconcileRequest]
+			})
+		}
+	}
+	var records corev1.SecretList
+	w.must(suite.client.List(t.Context(), &records, client.InNamespace(w.namespace), client.MatchingLabels{"owner": "helm"}))
+	for i := range records.Items {
+		if !strings.HasSuffix(records.Items[i].Name, ".v1") {
+			t.Errorf("an upgrade was begun: %s", records.Items[i].Name)
+		}
+	}
+	if len(records.Items) != releases {
+		t.Errorf("%d records, want %d", len(records.Items), releases)
+	}
+	w.must(stop())
+}
