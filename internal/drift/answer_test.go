@@ -53,6 +53,10 @@ func TestAnswered(t *testing.T) {
 				`.spec.ports[port=82,protocol="TCP"] >{"port":82,"protocol":"TCP"}`, ".spec.size 1>2 of someone",
 			},
 		},
+		"KeysOfChildren": {
+			"metadata: {managedFields: [{manager: a, operation: Apply, apiVersion: v1, fieldsV1: {'f:spec': {'f:env': {'k:{\"name\":\"A\"}': {'f:value': {}}}}}}]}\nspec: {env: [{name: A, value: x}]}",
+			"spec: {env: [{name: A, value: z}]}", []string{`.spec.env[name="A"].value "x">"z" of a`},
+		},
 		"ItemsWithoutKeys": {
 			"metadata:\n  " + ports + "spec: {ports: [{name: a}]}", "spec: {ports: [{name: b}]}", []string{`.spec.ports [{"name":"a"}]>[{"name":"b"}]`},
 		},

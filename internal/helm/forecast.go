@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"helm.sh/helm/v3/pkg/kube"
 	helmrelease "helm.sh/helm/v3/pkg/release"
@@ -37,11 +38,11 @@ func (c *creation) readPlan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	action := v1alpha1.PlanUpgrade
+	actions := []v1alpha1.PlanAction{v1alpha1.PlanUpgrade}
 	if c.installs {
-		action = v1alpha1.PlanInstall
+		actions = []v1alpha1.PlanAction{v1alpha1.PlanInstall, v1alpha1.PlanReinstall}
 	}
-	if content.Text == nil || content.Action != action && !(content.Action == v1alpha1.PlanReinstall && c.installs) {
+	if content.Text == nil || !slices.Contains(actions, content.Action) {
 		return errOtherAction()
 	}
 	c.approved, c.rendered = content, content.Text.Rendered()

@@ -53,6 +53,12 @@ func newGoneWorld(t *testing.T, method helmv2.ServerSideApplyMode) *goneWorld {
 // run runs an action with a chart that has a ConfigMap and the given manifests.
 func (w *goneWorld) run(action release.Action, manifests ...string) release.Outcome {
 	w.t.Helper()
+	return w.runner.Run(w.t.Context(), w.conn, w.job(action, manifests...))
+}
+
+// job returns the job of run.
+func (w *goneWorld) job(action release.Action, manifests ...string) Job {
+	w.t.Helper()
 	w.releases++
 	version := fmt.Sprintf("1.0.%d", w.releases)
 	files := note()
@@ -63,7 +69,7 @@ func (w *goneWorld) run(action release.Action, manifests ...string) release.Outc
 	j.Spec.Install.DisableWait, j.Spec.Upgrade.DisableWait = true, true
 	j.Spec.Install.ServerSideApply = new(w.method != helmv2.ServerSideApplyDisabled)
 	j.Spec.Upgrade.ServerSideApply, j.Spec.Rollback = w.method, &helmv2.Rollback{ServerSideApply: w.method, DisableWait: true}
-	return w.runner.Run(w.t.Context(), w.conn, j)
+	return j
 }
 
 func (w *goneWorld) succeed(action release.Action, manifests ...string) release.Outcome {

@@ -72,6 +72,12 @@ func bothMethods(t *testing.T, test func(t *testing.T, w *leftoversWorld)) {
 // run runs an action with the ConfigMaps of names, "name" or "name policy".
 func (w *leftoversWorld) run(action release.Action, names ...string) release.Outcome {
 	w.t.Helper()
+	return w.runner.Run(w.t.Context(), w.conn, w.job(action, names...))
+}
+
+// job returns the job of run.
+func (w *leftoversWorld) job(action release.Action, names ...string) Job {
+	w.t.Helper()
 	maps := map[string]any{}
 	for _, n := range names {
 		name, policy, _ := strings.Cut(n, " ")
@@ -84,7 +90,7 @@ func (w *leftoversWorld) run(action release.Action, names ...string) release.Out
 	if w.maxHistory > 0 {
 		j.Spec.MaxHistory = &w.maxHistory
 	}
-	return w.runner.Run(w.t.Context(), w.conn, j)
+	return j
 }
 
 func (w *leftoversWorld) succeed(action release.Action, names ...string) release.Outcome {

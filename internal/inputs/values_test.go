@@ -135,9 +135,12 @@ func TestLayers(t *testing.T) {
 	}
 	got := layers(refs, []byte(`{"image":{"tag":2}}`))
 	want := []plan.Layer{
-		{Name: "ConfigMap/base", Values: map[string]any{"image": map[string]any{"tag": 1.0, "name": "web"}}}, {Name: "ConfigMap/bad"},
-		{Name: "Secret/over", Values: map[string]any{"a": 1.0}}, {Name: "inline", Values: map[string]any{"image": map[string]any{"tag": 2.0}}},
-		{Name: "Secret/path", Values: map[string]any{"image": map[string]any{"tag": int64(5)}}}, {Name: "Secret/literal", Values: map[string]any{"b": "{x"}},
+		{Name: "ConfigMap/base", Values: map[string]any{"image": map[string]any{"tag": 1.0, "name": "web"}}},
+		{Name: "ConfigMap/bad"},
+		{Name: "Secret/over", Values: map[string]any{"a": 1.0}},
+		{Name: "inline", Values: map[string]any{"image": map[string]any{"tag": 2.0}}},
+		{Name: "Secret/path", Values: map[string]any{"image": map[string]any{"tag": int64(5)}}},
+		{Name: "Secret/literal", Values: map[string]any{"b": "{x"}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("layers (-want +got):\n%s", diff)

@@ -4,6 +4,7 @@
 package integration
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,7 +17,9 @@ import (
 	helmrelease "helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage/driver"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -331,4 +334,80 @@ func TestVoidPlanWritesNothing(t *testing.T) {
 	if by := record.Annotations[v1alpha1.AnnotationApprovedBy]; by != "jane" {
 		t.Errorf("the record was approved by %q", by)
 	}
+}
+
+// TestPlannedCRDs: an approved install creates the CRDs of its plan, and then the object that they
+// define. A later plan states which CRDs are replaced.
+func TestPlannedCRDs(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	group := "planned." + b.namespace + ".example.com"
+	t.Cleanup(func() {
+		crd := &unstructured.Unstructured{}
+		crd.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
+		crd.SetName("things." + group)
+		b.must(client.IgnoreNotFound(suite.client.Delete(context.WithoutCancel(t.Context()), crd)))
+	})
+	chart := func(versions ...string) []byte {
+		return pack(t, "note", "1.0.0", map[string]string{"crds/thing.yaml": definition(group, versions...), "templates/thing.yaml": thingTemplate(group, "v1")})
+	}
+	j := b.job(install, chart("v1"), nil, helmv2.HelmReleaseSpec{})
+	p := b.plan(j, v1alpha1.PlanInstall)
+	if got, want := describeChanges(p.All), []string{"Create CustomResourceDefinition/things." + group, "Create Thing/app"}; !slices.Equal(got, want) {
+		t.Fatalf("changes %q, want %q", got, want)
+	}
+	out := b.runner.Run(t.Context(), b.conn, approved(j, p))
+	b.must(out.Err)
+	if b.live(b.bare(group+"/v1", "Thing", "app")) == nil {
+		t.Error("the object does not exist")
+	}
+	for want, policy := range []helmv2.CRDsPolicy{helmv2.CRDsCreate, helmv2.CRDsCreateReplace} {
+		j := b.job(upgrade, chart("v1", "v2"), values("field", "size"), helmv2.HelmReleaseSpec{Upgrade: &helmv2.Upgrade{CRDs: policy}})
+		p := b.plan(j, v1alpha1.PlanUpgrade)
+		if len(p.Status.CRDs) != want || len(p.Status.Changes) != 0 {
+			t.Errorf("%s: CRDs %q, changes %q", policy, describeChanges(p.Status.CRDs), describeChanges(p.Status.Changes))
+		}
+		if want > 0 && (p.Status.CRDs[0].Change != v1alpha1.ChangeUpdate || len(p.Status.CRDs[0].Fields) == 0) {
+			t.Errorf("CRDs %+v", p.Status.CRDs)
+		}
+		out := b.runner.Run(t.Context(), b.conn, approved(j, p))
+		b.must(out.Err)
+		if got := len(b.definition(group).Spec.Versions); got != 1+want {
+			t.Errorf("%s: the CRD has %d versions", policy, got)
+		}
+	}
+}
+
+// TestPlannedRemoval: the plans of an uninstall and of a reinstall state that a PersistentVolumeClaim is
+// deleted, and both actions delete what their plan states.
+func TestPlannedRemoval(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	archive := pack(t, "note", "1.0.0", map[string]string{"templates/all.yaml": plannedChart, "values.yaml": "address: None\n"})
+	v := values("replicas", 1, "image", "web:7", "password", firstSecret, "cache", true)
+	spec := helmv2.HelmReleaseSpec{Install: &helmv2.Install{DisableWait: true}, Uninstall: &helmv2.Uninstall{DisableWait: true}}
+	b.mustRun(install, archive, v, spec)
+	target := release.Target{Name: "app", Namespace: b.namespace, StorageNamespace: b.namespace}
+	next := values("replicas", 1, "image", "web:8", "password", firstSecret)
+	remove := b.job(release.Uninstall{Timeout: install.Timeout, Target: target}, archive, next, spec)
+	p := b.plan(remove, v1alpha1.PlanReinstall)
+	old := []string{
+		"Delete ConfigMap/kept destructive", "Delete ConfigMap/same destructive", "Delete Deployment/web destructive",
+		"Delete PersistentVolumeClaim/cache destructive", "Delete Secret/web destructive", "Delete Service/web destructive",
+	}
+	created := []string{"Create ConfigMap/new", "Create ConfigMap/same", "Create Deployment/web", "Create Secret/web", "Create Service/web"}
+	if diff := cmp.Diff(slices.Concat(old, created), describeChanges(p.All)); diff != "" {
+		t.Errorf("reinstall (-want +got):\n%s", diff)
+	}
+	out := b.runner.Run(t.Context(), b.conn, approved(remove, p))
+	b.must(out.Err)
+	create := b.job(install, archive, next, spec)
+	out = b.runner.Run(t.Context(), b.conn, approved(create, p))
+	b.must(out.Err)
+	p = b.plan(remove, v1alpha1.PlanUninstall)
+	if p.Status.Summary.Destructive != 5 || p.Status.To != nil || len(p.Status.Values) > 0 {
+		t.Errorf("uninstall: %+v", p.Status)
+	}
+	out = b.runner.Run(t.Context(), b.conn, approved(remove, p))
+	b.must(out.Err)
 }

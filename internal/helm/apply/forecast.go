@@ -222,7 +222,7 @@ func (f *Forecast) try(info *resource.Info, original runtime.Object, checkOwner 
 		return s, err
 	case err != nil:
 		s.Unknown = "it cannot be read: " + err.Error()
-		return s, nil
+		return s, nil //nolint:nilerr // the reason is part of the state
 	default:
 		s.Exists = true
 		s.Live, _ = live.(*unstructured.Unstructured)
