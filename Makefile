@@ -7,7 +7,7 @@ ROOT := $(CURDIR)
 BIN := $(ROOT)/bin
 GOLANGCI_LINT := go tool -modfile=hack/tools/golangci-lint/go.mod golangci-lint
 GENERATED := api/v2/zz_generated.deepcopy.go api/ops/v1alpha1/zz_generated.deepcopy.go api/v1alpha1/zz_generated.deepcopy.go config/crd/bases config/rbac/role.yaml docs/flags.md \
-	charts/pintle/crds charts/pintle/files/manager-rules.yaml
+	charts/pintle/crds charts/pintle/files
 
 # The race detector needs a C compiler. Without one, the tests run without it and print a warning.
 RACE := $(if $(shell command -v "$${CC:-cc}" || command -v gcc),-race)

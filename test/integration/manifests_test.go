@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
+	"github.com/pintle-dev/pintle/api/v1alpha1"
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
@@ -273,6 +274,10 @@ func liveWithLeastPrivilege(t *testing.T, path string, d *appsv1.Deployment) {
 	w.publish("web", "1.1.0", hooked(t, "1.1.0", "pre-rollback", service))
 	w.until(hr, "revision 2", func(hr *helmv2.HelmRelease) bool { return newest(hr) == 2 })
 	w.untilReady(hr)
+
+	w.annotate(hr, v1alpha1.AnnotationPlan, "now")
+	w.untilPlanned(hr, "the requested one", func(p *v1alpha1.ReleasePlan) bool { return planCondition(p, v1alpha1.ConditionReady) == "True/Computed" })
+	w.annotate(hr, v1alpha1.AnnotationPlan, "")
 
 	w.untilMended(hr)
 	if log := readFile(t, p.LogPath); !bytes.Contains(log, []byte("Objects of a kind cannot be watched for now")) {

@@ -120,8 +120,10 @@ func TestLeastPrivilegeIsTheDefault(t *testing.T) {
 		}
 	}
 	want := []string{
-		"create events", "create helmcharts", "delete helmcharts", "delete jobs", "impersonate serviceaccounts", "patch events", "patch helmcharts",
+		"create events", "create helmcharts", "create releaseplans", "delete helmcharts", "delete jobs", "delete releaseplans",
+		"impersonate serviceaccounts", "patch events", "patch helmcharts",
 		"patch helmreleases", "patch helmreleases/status", "patch jobs", "patch operations", "patch operations/status",
+		"patch releaseplans", "patch releaseplans/status",
 	}
 	if got := sorted(writes); !slices.Equal(got, want) {
 		t.Errorf("beside reading, the controller itself may %q, want %q", got, want)
