@@ -172,7 +172,9 @@ func TestProtectedChart(t *testing.T) {
 	w.approve(plan)
 	w.until(hr, "the upgrade", func(hr *helmv2.HelmRelease) bool { return newest(hr) == 2 })
 	w.untilReady(hr)
-	plan = w.untilPlanned(hr, "applied", func(p *v1alpha1.ReleasePlan) bool { return planCondition(p, v1alpha1.ConditionApplied) == "True/Applied" })
+	plan = w.untilPlanned(hr, "applied", func(p *v1alpha1.ReleasePlan) bool {
+		return planCondition(p, v1alpha1.ConditionApplied) == "True/Applied"
+	})
 	if plan.Status.AppliedAt == nil || planCondition(plan, v1alpha1.ConditionApproved) != "True/Approved" {
 		t.Errorf("the plan is %+v", plan.Status)
 	}
@@ -209,7 +211,9 @@ func TestProtectedReinstall(t *testing.T) {
 		return newest(hr) > 0 && strings.HasPrefix(hr.Status.History[0].ChartName, "renamed")
 	})
 	w.untilReady(hr)
-	w.untilPlanned(hr, "applied", func(p *v1alpha1.ReleasePlan) bool { return planCondition(p, v1alpha1.ConditionApplied) == "True/Applied" })
+	w.untilPlanned(hr, "applied", func(p *v1alpha1.ReleasePlan) bool {
+		return planCondition(p, v1alpha1.ConditionApplied) == "True/Applied"
+	})
 }
 
 // TestProtectedUninstall: the deletion of the HelmRelease waits until the plan of the uninstall is

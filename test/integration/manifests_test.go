@@ -30,8 +30,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
-	"github.com/pintle-dev/pintle/api/v1alpha1"
 	opsv1alpha1 "github.com/pintle-dev/pintle/api/ops/v1alpha1"
+	"github.com/pintle-dev/pintle/api/v1alpha1"
 	helmv2 "github.com/pintle-dev/pintle/api/v2"
 	"github.com/pintle-dev/pintle/internal/controller"
 	"github.com/pintle-dev/pintle/test/harness"
@@ -276,7 +276,9 @@ func liveWithLeastPrivilege(t *testing.T, path string, d *appsv1.Deployment) {
 	w.untilReady(hr)
 
 	w.annotate(hr, v1alpha1.AnnotationPlan, "now")
-	w.untilPlanned(hr, "the requested one", func(p *v1alpha1.ReleasePlan) bool { return planCondition(p, v1alpha1.ConditionReady) == "True/Computed" })
+	w.untilPlanned(hr, "the requested one", func(p *v1alpha1.ReleasePlan) bool {
+		return planCondition(p, v1alpha1.ConditionReady) == "True/Computed"
+	})
 	w.annotate(hr, v1alpha1.AnnotationPlan, "")
 
 	w.untilMended(hr)
