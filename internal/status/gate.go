@@ -45,11 +45,15 @@ func gated(hr *helmv2.HelmRelease, d release.Decision, a release.Wait, in releas
 	return r
 }
 
-// keepGate keeps Reconciling while Ready says that a policy holds an action. Other actions end
-// meanwhile.
+// keepGate keeps Reconciling or Stalled while Ready says that a policy holds an action or refuses the
+// chart. Other actions end meanwhile.
 func (c *conditions) keepGate() {
 	ready := c.get(helmv2.ConditionReady)
-	if ready.Status == metav1.ConditionUnknown && isGated(ready) {
+	switch {
+	case ready.Status == metav1.ConditionFalse && ready.Reason == helmv2.ReasonPolicyRefused:
+		c.set(helmv2.ConditionStalled, metav1.ConditionTrue, ready.Reason, ready.Message)
+		c.remove(helmv2.ConditionReconciling)
+	case ready.Status == metav1.ConditionUnknown && isGated(ready):
 		c.set(helmv2.ConditionReconciling, metav1.ConditionTrue, ready.Reason, ready.Message)
 	}
 }

@@ -4,8 +4,15 @@
 package integration
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,8 +37,9 @@ func (w *world) policy(name string, spec v1alpha1.ReleasePolicySpec) *v1alpha1.R
 func (w *world) untilHeldBy(hr *helmv2.HelmRelease, reason string, texts ...string) {
 	w.t.Helper()
 	w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionUnknown, reason, texts...)
-	reconciling := condition(hr, helmv2.ConditionReconciling)
-	if hr.Status.ObservedGeneration != hr.Generation || reconciling.Status != metav1.ConditionTrue || reconciling.Reason != reason || condition(hr, helmv2.ConditionStalled).Type != "" {
+	// A correction of drift may be running.
+	w.untilSays(hr, helmv2.ConditionReconciling, metav1.ConditionTrue, reason, texts...)
+	if hr.Status.ObservedGeneration != hr.Generation || condition(hr, helmv2.ConditionStalled).Type != "" {
 		w.t.Errorf("observed generation %d of %d, conditions %+v", hr.Status.ObservedGeneration, hr.Generation, hr.Status.Conditions)
 	}
 	if hr.Status.Failures != 0 || hr.Status.UpgradeFailures != 0 || hr.Status.InstallFailures != 0 {
@@ -160,7 +168,9 @@ func TestChartRefused(t *testing.T) {
 		t.Helper()
 		w.untilSays(hr, helmv2.ConditionReady, metav1.ConditionFalse, helmv2.ReasonPolicyRefused,
 			"ReleasePolicy/exact refuses spec.chartRef", "has neither a tag nor a digest (spec.charts.exactVersions)")
-		if hr.Status.Failures != 0 || hr.Status.ObservedGeneration != hr.Generation || condition(hr, helmv2.ConditionStalled).Status != metav1.ConditionTrue {
+		// A correction of drift may be running.
+		w.untilSays(hr, helmv2.ConditionStalled, metav1.ConditionTrue, helmv2.ReasonPolicyRefused)
+		if hr.Status.Failures != 0 || hr.Status.ObservedGeneration != hr.Generation {
 			t.Errorf("%+v", hr.Status)
 		}
 	}
@@ -295,4 +305,144 @@ func TestHeldReleasesSurviveRestarts(t *testing.T) {
 		t.Errorf("%d records, want %d", len(records.Items), releases)
 	}
 	w.must(stop())
+}
+
+// policyAnswers answers requests for policies, while it is set.
+type policyAnswers struct{ code atomic.Int64 }
+
+// wrap implements the wrapper of a transport. Watches that are open end when the answer is set.
+func (f *policyAnswers) wrap(next http.RoundTripper) http.RoundTripper {
+	return transport(func(req *http.Request) (*http.Response, error) {
+		if !strings.Contains(req.URL.Path, "/apis/"+v1alpha1.Group+"/") {
+			return next.RoundTrip(req)
+		}
+		if code := int(f.code.Load()); code != 0 && (code == http.StatusNotFound || strings.Contains(req.URL.Path, "policies")) {
+			body, err := json.Marshal(metav1.Status{
+				TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: int32(code),
+				Reason: map[int]metav1.StatusReason{http.StatusNotFound: metav1.StatusReasonNotFound, http.StatusForbidden: metav1.StatusReasonForbidden}[code], Message: "refused by the test",
+			})
+			return &http.Response{StatusCode: code, Body: io.NopCloser(bytes.NewReader(body)), Header: http.Header{"Content-Type": {"application/json"}}, Request: req}, err
+		}
+		if req.URL.Query().Get("watch") == "" {
+			return next.RoundTrip(req)
+		}
+		ctx, cancel := context.WithCancel(req.Context())
+		go func() {
+			defer cancel()
+			for f.code.Load() == 0 && ctx.Err() == nil {
+				time.Sleep(10 * time.Millisecond)
+			}
+		}()
+		return next.RoundTrip(req.WithContext(ctx))
+	})
+}
+
+// TestPoliciesInstalledLater: a controller runs without the CRDs of policies. It applies policies when
+// they are installed, without a restart.
+func TestPoliciesInstalledLater(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
+	var answer policyAnswers
+	answer.code.Store(http.StatusNotFound)
+	ours := w.ownController(config{wrap: answer.wrap})
+	freeze := w.policy("incident", v1alpha1.ReleasePolicySpec{Freeze: "incident 4711"})
+	hr := w.release("app", map[string]any{"message": "one"}, ours)
+	w.untilReady(hr)
+	answer.code.Store(0)
+	w.define(w.namespace + ".example.com")
+	time.Sleep(3 * time.Second)
+	w.says(hr, "two")
+	w.untilHeldBy(hr, helmv2.ReasonFrozen)
+	// The CRDs are deleted.
+	w.must(suite.client.Delete(t.Context(), freeze))
+	w.untilReady(hr)
+	answer.code.Store(http.StatusNotFound)
+	w.says(hr, "three")
+	w.untilMessage("app", "three")
+	w.untilReady(hr)
+}
+
+// TestPoliciesForbidden: a controller that may not list policies any more begins nothing, and
+// continues when it may. Drift is corrected meanwhile. One that has never listed them waits, too.
+func TestPoliciesForbidden(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
+	var answer policyAnswers
+	ours := w.ownController(config{wrap: answer.wrap})
+	hr := w.release("app", map[string]any{"message": "one"}, ours, func(hr *helmv2.HelmRelease) {
+		hr.Spec.DriftDetection = &helmv2.DriftDetection{Mode: helmv2.DriftDetectionEnabled}
+	})
+	w.untilReady(hr)
+	answer.code.Store(http.StatusForbidden)
+	time.Sleep(2 * time.Second)
+	w.says(hr, "two")
+	w.untilHeldBy(hr, helmv2.ReasonPolicyUnavailable, "the policies of the release cannot be read", "pintle.dev cannot be listed and watched: refused by the test")
+	changeAs(w, "editor", w.configMap("app"), func(cm *corev1.ConfigMap) { cm.Data["message"] = "edited" })
+	w.untilMessage("app", "one")
+	w.expectRevisions(hr, 1)
+	answer.code.Store(0)
+	w.untilMessage("app", "two")
+	w.untilReady(hr)
+}
+
+// TestPoliciesForbiddenAtStart: a controller that has never listed policies begins nothing.
+func TestPoliciesForbiddenAtStart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
+	var answer policyAnswers
+	answer.code.Store(http.StatusForbidden)
+	hr := w.release("app", map[string]any{"message": "one"}, w.ownController(config{wrap: answer.wrap}))
+	w.untilHeldBy(hr, helmv2.ReasonPolicyUnavailable, "refused by the test")
+	if n := newest(hr); n != 0 {
+		t.Errorf("revision %d", n)
+	}
+	answer.code.Store(0)
+	w.untilReady(hr)
+}
+
+// TestPolicyCostsNoRequest: a policy that selects all and demands nothing adds no request to an
+// upgrade.
+func TestPolicyCostsNoRequest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.publish("app", "1.0.0", configMapChart(t, "1.0.0"))
+	var requests atomic.Int64
+	var counted sync.Map
+	ours := w.ownController(config{wrap: func(next http.RoundTripper) http.RoundTripper {
+		return transport(func(req *http.Request) (*http.Response, error) {
+			// Events may be combined, CRDs of other tests lead to discovery, and watches are renewed.
+			p := req.URL.Path
+			if strings.Contains(p, "/namespaces/"+w.namespace+"/") && !strings.HasSuffix(p, "/events") && !strings.Contains(p, "/events/") || strings.Contains(p, "policies") || p == "/api/v1/namespaces/"+w.namespace {
+				requests.Add(1)
+				counted.Store(req.Method+" "+p, true)
+			}
+			return next.RoundTrip(req)
+		})
+	}})
+	hr := w.release("app", map[string]any{"message": "zero"}, ours)
+	w.untilReady(hr)
+	upgrade := func(message string) int64 {
+		t.Helper()
+		w.settle(hr)
+		before := requests.Load()
+		w.says(hr, message)
+		w.untilMessage("app", message)
+		w.untilReady(hr)
+		w.settle(hr)
+		return requests.Load() - before
+	}
+	upgrade("one")
+	without := upgrade("two")
+	w.policy("all", v1alpha1.ReleasePolicySpec{Approval: v1alpha1.ApprovalNever})
+	w.settle(hr)
+	if with := upgrade("three"); with != without || without == 0 {
+		t.Errorf("%d requests with a policy, %d without", with, without)
+		counted.Range(func(request, _ any) bool {
+			t.Log(request)
+			return true
+		})
+	}
 }

@@ -4,6 +4,7 @@
 package optional
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -106,6 +107,10 @@ func (s *store[T]) setAbsent() bool {
 // setBroken records a failed list or watch, and reports whether it is the first in a row. Objects
 // that may not be read any more are not known from then on: no later attempt is likely to succeed.
 func (s *store[T]) setBroken(err error) bool {
+	if status, is := errors.AsType[*apierrors.StatusError](err); is {
+		// Without the text of the reflector.
+		err = status
+	}
 	s.mu.Lock()
 	first, was := s.broken == nil, s.listed
 	if s.broken = err; first {
