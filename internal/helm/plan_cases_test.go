@@ -334,6 +334,9 @@ func TestInterruptedRemoval(t *testing.T) {
 	if out := w.runner.Run(t.Context(), w.conn, j); out.Err != nil {
 		t.Errorf("it has ended: %v", out.Err)
 	}
+	if p := planOf(t, w, remove, v1alpha1.PlanUninstall); len(p.All) > 0 || p.Status.From != nil {
+		t.Errorf("the plan of an uninstalled release: %+v", p.Status)
+	}
 }
 
 // TestForeignSecret: a Secret of another type is no plan, and is not deleted.
