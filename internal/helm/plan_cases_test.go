@@ -334,26 +334,24 @@ func TestInterruptedRemoval(t *testing.T) {
 	if out := w.runner.Run(t.Context(), w.conn, j); out.Err != nil {
 		t.Errorf("it has ended: %v", out.Err)
 	}
+	if p := planOf(t, w, remove, v1alpha1.PlanUninstall); len(p.All) > 0 || p.Status.From != nil {
+		t.Errorf("the plan of an uninstalled release: %+v", p.Status)
+	}
 }
 
-// TestAlteredPlan: a Secret that was changed is no plan.
-func TestAlteredPlan(t *testing.T) {
+// TestForeignSecret: a Secret of another type is no plan, and is not deleted.
+func TestForeignSecret(t *testing.T) {
 	w := newWorld(t)
-	artifact := w.chart("1.0.0", note())
-	one := job(release.Install{Timeout: time.Minute}, artifact, "1.0.0", map[string]any{"message": "one"})
-	two := job(release.Install{Timeout: time.Minute}, artifact, "1.0.0", map[string]any{"message": "two"})
-	p := planOf(t, w, one, v1alpha1.PlanInstall)
-	digest := w.Object(planPath).Object["data"].(map[string]any)["digest"]
-	planOf(t, w, two, v1alpha1.PlanInstall)
-	altered := w.Object(planPath)
-	altered.Object["data"].(map[string]any)["digest"] = digest
-	w.Put(planPath, altered.Object)
+	j := job(release.Install{Timeout: time.Minute}, w.chart("1.0.0", note()), "1.0.0", nil)
+	p := planOf(t, w, j, v1alpha1.PlanInstall)
+	secret := w.Object(planPath)
+	secret.Object["type"] = "Opaque"
+	w.Put(planPath, secret.Object)
 	w.Requests = nil
-	out := w.runner.Run(t.Context(), w.conn, withPlan(one, p.Status.Digest))
+	out := w.runner.Run(t.Context(), w.conn, withPlan(j, p.Status.Digest))
 	if !errors.Is(out.Err, release.ErrPlanVoid) || len(w.Requests) > 0 {
 		t.Errorf("error %v, requests %q", out.Err, w.Requests)
 	}
-	w.Put(planPath, map[string]any{"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "metadata": map[string]any{"name": "pintle.plan.v1.app", "namespace": "prod"}})
 	if err := w.runner.DeletePlan(t.Context(), w.conn, target()); err != nil || w.Object(planPath) == nil {
 		t.Errorf("a Secret that is no plan is deleted: %v", err)
 	}

@@ -21,7 +21,7 @@ func planned(kind, name string, of v1alpha1.ChangeKind, fields ...v1alpha1.PlanF
 	}
 }
 
-// TestBuild: destructive changes come first and refused ones next, and all of them are counted, those
+// TestBuild: destructive changes come first, then refused ones and replacements, and all of them are counted, those
 // of CRDs too.
 func TestBuild(t *testing.T) {
 	t.Parallel()
@@ -42,7 +42,7 @@ func TestBuild(t *testing.T) {
 	for _, c := range p.All {
 		got = append(got, c.Name)
 	}
-	if want := "d c f e a b"; strings.Join(got, " ") != want {
+	if want := "d c a f e b"; strings.Join(got, " ") != want {
 		t.Errorf("order %q, want %s", got, want)
 	}
 	if len(p.Status.Changes) != 5 || len(p.Status.CRDs) != 1 {

@@ -118,7 +118,6 @@ func TestUnreadablePlans(t *testing.T) {
 	}{
 		"Missing":       {func(server *apitest.Server, _ map[string]any) { server.Remove(path) }, release.ErrPlanVoid},
 		"OtherType":     {func(_ *apitest.Server, secret map[string]any) { secret["type"] = "Opaque" }, release.ErrPlanVoid},
-		"OtherDigest":   {func(_ *apitest.Server, secret map[string]any) { data(secret)["digest"] = "YQ==" }, release.ErrPlanVoid},
 		"NoContent":     {func(_ *apitest.Server, secret map[string]any) { delete(data(secret), "content") }, release.ErrPlanVoid},
 		"NotCompressed": {func(_ *apitest.Server, secret map[string]any) { data(secret)["content"] = "YQ==" }, release.ErrPlanVoid},
 		"OtherContent": {func(_ *apitest.Server, secret map[string]any) {
