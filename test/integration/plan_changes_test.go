@@ -192,6 +192,10 @@ func TestPlanStatesChanges(t *testing.T) {
 				"Delete PersistentVolumeClaim/cache destructive", "Refused Service/web", "Create ConfigMap/new", tc.web,
 				verb + ` Secret/web .data.password:***>***`,
 			}
+			if verb == string(v1alpha1.ChangeReplace) {
+				// Replacements come before other changes.
+				want = []string{want[0], want[1], want[3], want[4], want[2]}
+			}
 			if diff := cmp.Diff(want, describeChanges(p.All)); diff != "" {
 				t.Errorf("changes (-want +got):\n%s", diff)
 			}
