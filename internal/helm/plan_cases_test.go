@@ -87,6 +87,12 @@ func TestPlanOfInstall(t *testing.T) {
 			reason: "its CRD comes with the chart", files: map[string]string{"templates/thing.yaml": planThing, "crds/thing.yaml": planThings},
 			want: []string{"Create ConfigMap/app", "Create CustomResourceDefinition/things.example.com", "Create Thing/one"},
 		},
+		"KindInCapabilities": {
+			reason: "templates find the kinds of its CRDs", files: map[string]string{
+				"templates/thing.yaml": "{{ if .Capabilities.APIVersions.Has \"example.com/v1/Thing\" }}\n" + planThing + "{{ end }}\n", "crds/thing.yaml": planThings,
+			},
+			want: []string{"Create ConfigMap/app", "Create CustomResourceDefinition/things.example.com", "Create Thing/one"},
+		},
 		"SkippedKind": {
 			reason: "its CRD is not created", files: map[string]string{"templates/thing.yaml": planThing, "crds/thing.yaml": planThings},
 			arrange: func(_ *world, j *Job) { j.Spec.Install.CRDs = helmv2.CRDsSkip }, fails: "no matches for kind",
@@ -365,6 +371,7 @@ func TestPlanIsRedacted(t *testing.T) {
 		files := note()
 		files["templates/secret.yaml"] = "apiVersion: v1\nkind: Secret\nmetadata: {name: app}\nstringData: {password: " + password + "}\n"
 		files["templates/more.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\ndata: {" + password + ": " + password + ", " + password + "-x: of-the-values-2}\n"
+		files["templates/named.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: named-" + password + "}\n"
 		return files
 	}
 	install(t, w, w.chart("1.0.0", chartWith("of-the-base-1")), "one")
@@ -377,6 +384,10 @@ func TestPlanIsRedacted(t *testing.T) {
 	}
 	if text := string(raw); strings.Contains(text, "of-the") || strings.Count(text, "***") < 4 {
 		t.Errorf("the plan has secrets: %s", text)
+	}
+	remove := job(release.Uninstall{Timeout: time.Minute, Target: target()}, chart.Artifact{}, "", nil)
+	if got := strings.Join(changesIn(planOf(t, w, remove, v1alpha1.PlanUninstall).All), "; "); strings.Contains(got, "of-the") || !strings.Contains(got, "named-***") {
+		t.Errorf("the plan of an uninstall has secrets: %s", got)
 	}
 	for _, secret := range []string{"of-the-base-1", "of-the-next-3", "of-the-values-2"} {
 		w.Refuse = func(_, path string) int {

@@ -193,8 +193,7 @@ func TestPlanStatesChanges(t *testing.T) {
 				verb + ` Secret/web .data.password:***>***`,
 			}
 			if verb == string(v1alpha1.ChangeReplace) {
-				// Replacements come before other changes.
-				want = []string{want[0], want[1], want[3], want[4], want[2]}
+				want = slices.Concat(want[:2], want[3:], want[2:3])
 			}
 			if diff := cmp.Diff(want, describeChanges(p.All)); diff != "" {
 				t.Errorf("changes (-want +got):\n%s", diff)
