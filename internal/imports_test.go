@@ -35,7 +35,7 @@ const (
 func mayImport() map[string][]string {
 	return map[string][]string{
 		"apiretry":                          {},
-		"attempt":                           {"cancel", "release"},
+		"attempt":                           {"cancel", "fair", "release"},
 		"bounded":                           {},
 		"cancel":                            {"release"},
 		"cel":                               {"bounded"},
@@ -61,6 +61,7 @@ func mayImport() map[string][]string {
 		"diagnosis/evidence":                {"diagnosis", "release"},
 		"drift":                             {"apiretry", "bounded", "release"},
 		"events":                            {},
+		"fair":                              {},
 		"helm":                              {"apiretry", "bounded", "cancel", "cel", "chart", "helm/apply", "helm/preview", "helm/redact", "helm/revision", "helm/storage", "helm/wait", "hookjob", "release", "render", "render/remote", "values", "worker"},
 		"helm/apitest":                      {},
 		"helm/apply":                        {"apiretry", "bounded", "helm/kinds", "helm/revision", "helm/storage", "helm/wait", "release", "served"},
@@ -89,7 +90,7 @@ func mayImport() map[string][]string {
 		"status":                            {"operation", "release"},
 		"values":                            {"bounded"},
 		"watch":                             {},
-		"worker":                            {},
+		"worker":                            {"fair"},
 		"worker/wire":                       {},
 		"main":                              {"chart", "cluster", "cluster/cloudauth", "controller", "controller/setup", "events", "helm", "helm/storage", "inputs", "leader", "metrics", "oomwatch", "options", "render/handler", "render/remote", "worker"},
 	}

@@ -188,6 +188,30 @@ func (r *Retrier) ReleaseSlot() (resume func()) {
 	return r.slot.free()
 }
 
+// ReleaseSlotAfter releases the slot of the action if the returned function is not called within d,
+// and until it is called.
+func (r *Retrier) ReleaseSlotAfter(d time.Duration) (resume func()) {
+	if r == nil {
+		return func() {}
+	}
+	var mu sync.Mutex
+	ended, acquire := false, func() {}
+	timer := time.AfterFunc(d, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if !ended {
+			acquire = r.ReleaseSlot()
+		}
+	})
+	return func() {
+		timer.Stop()
+		mu.Lock()
+		defer mu.Unlock()
+		ended = true
+		acquire()
+	}
+}
+
 // Own sets the names of the admission webhooks that the release itself configures, and of the APIs
 // that its APIServices register, as "<group>/<version>". If one of them cannot be reached the action
 // fails, so that remediation can roll it back.

@@ -26,6 +26,8 @@ type Artifact struct {
 	URL string
 	// Digest is "<algorithm>:<hex>" of the bytes at URL; required.
 	Digest string
+	// Tenant is the namespace that the artifact is read for. It identifies no artifact.
+	Tenant string
 
 	// result is that of a download; nil if there was none.
 	result *result

@@ -5,7 +5,6 @@ package chart
 
 import (
 	"context"
-	"errors"
 	"time"
 )
 
@@ -70,13 +69,14 @@ func (s *Store) run(ctx context.Context, d *download, hostname string) {
 	slow := time.AfterFunc(SlowAfter, func() { s.markSlow(d) })
 	d.host.slots <- struct{}{}
 	begun := s.clock()
-	r := s.fetch(ctx, d.artifact)
-	failure := r.err
-	if _, unread := errors.AsType[*Unread](failure); unread {
-		failure = nil // the download has succeeded
-	}
-	s.observe(s.clock().Sub(begun), int64(len(r.archive)), failure)
+	r := recovered(d.artifact, func() *result { return s.fetch(ctx, d.artifact) })
+	s.observe(s.clock().Sub(begun), int64(len(r.archive)), r.err)
+	// Charts that take long to read must not delay downloads from their server.
 	<-d.host.slots
+	if r.err == nil {
+		archive := r.archive
+		r = recovered(d.artifact, func() *result { return &result{archive: archive, err: s.read(ctx, d.artifact, archive)} })
+	}
 	grace.Stop()
 	slow.Stop()
 

@@ -242,31 +242,43 @@ func waitError(ctx context.Context, a Artifact) error {
 	return fmt.Errorf("the wait for artifact %s ended: %w", redacted(a.URL), context.Cause(ctx))
 }
 
-// fetch downloads an artifact, and caches its bytes and facts. A panic on hostile input becomes an
-// error.
-func (s *Store) fetch(ctx context.Context, a Artifact) (r *result) {
+// recovered calls get. A panic on hostile input becomes an error.
+func recovered(a Artifact, get func() *result) (r *result) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			r = &result{err: fmt.Errorf("chart in %s cannot be read: %v", redacted(a.URL), cause)}
 		}
 	}()
+	return get()
+}
+
+// fetch downloads an artifact and caches its bytes.
+func (s *Store) fetch(ctx context.Context, a Artifact) *result {
 	archive, err := a.get(ctx, s.client, s.maxBytes)
 	if err != nil {
 		return &result{err: err}
 	}
 	s.mu.Lock()
 	s.cache.keepArchive(a.Digest, archive)
+	s.mu.Unlock()
+	return &result{archive: archive}
+}
+
+// read caches the facts of a downloaded archive.
+func (s *Store) read(ctx context.Context, a Artifact, archive []byte) error {
+	s.mu.Lock()
 	known := s.cache.facts.Contains(a.Digest)
 	s.mu.Unlock()
-	if !known {
-		_, err = s.identify(ctx, a, archive)
+	if known {
+		return nil
 	}
-	return &result{archive: archive, err: err}
+	_, err := s.identify(ctx, a, archive)
+	return err
 }
 
 // identify returns and caches the facts of an archive.
 func (s *Store) identify(ctx context.Context, a Artifact, archive []byte) (remote.Facts, error) {
-	facts, err := s.charts.Identify(ctx, a.Digest, archive)
+	facts, err := s.charts.Identify(ctx, a.Tenant, a.Digest, archive)
 	if err != nil {
 		return facts, a.Unreadable(err)
 	}

@@ -116,7 +116,7 @@ func (c *Controller) CapabilitiesChanged() {
 // Add adds the controller of HelmReleases, and the pool that runs its actions, to a manager.
 func Add(mgr ctrl.Manager, o Options) (*Controller, error) {
 	c := &Controller{memory: &state.Table[memory]{}, queue: &trigger.Queue{}}
-	pool := attempt.NewPool(o.Concurrent, c.queue.Enqueue)
+	pool := attempt.NewPool(o.Concurrent, o.Now, c.queue.Enqueue)
 	c.objects = watch.NewRegistry(c.Enqueue, watch.Options{Namespace: o.WatchedNamespace, Overridden: o.OverriddenManagers, Log: mgr.GetLogger()})
 	// Apart from the objects of releases: a HelmRelease may wait for another object than those.
 	c.awaited = watch.NewRegistry(c.queue.Enqueue, watch.Options{

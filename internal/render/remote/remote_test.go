@@ -169,7 +169,7 @@ func TestUnusableResponses(t *testing.T) {
 		t.Errorf("a file without content: %v", err)
 	}
 	w = &scripted{responses: [][]byte{must(t, wire.Encode([]byte("{}"), []byte("{}")), nil)}}
-	if _, err := New(w).Identify(t.Context(), "", nil); !errors.Is(err, wire.ErrMessage) {
+	if _, err := New(w).Identify(t.Context(), "", "", nil); !errors.Is(err, wire.ErrMessage) {
 		t.Errorf("a chart without facts: %v", err)
 	}
 }
@@ -250,7 +250,7 @@ func TestUnavailable(t *testing.T) {
 	t.Parallel()
 	none := &worker.Unavailable{Cause: "starting one failed: no memory", Since: time.Unix(5, 0)}
 	for _, errs := range [][]error{{none}, {&worker.Died{Limit: worker.Killed}, none}} {
-		_, err := New(&scripted{errs: errs}).Identify(t.Context(), "", nil)
+		_, err := New(&scripted{errs: errs}).Identify(t.Context(), "", "", nil)
 		outage, ok := errors.AsType[*Unavailable](err)
 		if !ok || !errors.Is(err, none) {
 			t.Fatalf("got %v", err)
