@@ -53,7 +53,9 @@ type Identity struct {
 // result is the result of a download. It does not change.
 type result struct {
 	archive []byte
-	err     error
+	// facts are those of the archive; nil if they were cached.
+	facts *remote.Facts
+	err   error
 }
 
 // Unreadable returns the error of reading the archive with the URL of the artifact.

@@ -67,15 +67,11 @@ func (s *Store) start(ctx context.Context, a Artifact) *download {
 func (s *Store) run(ctx context.Context, d *download, hostname string) {
 	grace := time.AfterFunc(s.grace, func() { s.markLate(d) })
 	slow := time.AfterFunc(SlowAfter, func() { s.markSlow(d) })
-	d.host.slots <- struct{}{}
-	begun := s.clock()
-	r := recovered(d.artifact, func() *result { return s.fetch(ctx, d.artifact) })
-	s.observe(s.clock().Sub(begun), int64(len(r.archive)), r.err)
-	// Charts that take long to read must not delay downloads from their server.
-	<-d.host.slots
+	r := s.archive(ctx, d)
 	if r.err == nil {
+		// Charts that take long to read must not delay downloads from their server.
 		archive := r.archive
-		r = recovered(d.artifact, func() *result { return &result{archive: archive, err: s.read(ctx, d.artifact, archive)} })
+		r = recovered(d.artifact, func() *result { return s.read(ctx, d.artifact, archive) })
 	}
 	grace.Stop()
 	slow.Stop()
@@ -94,6 +90,22 @@ func (s *Store) run(ctx context.Context, d *download, hostname string) {
 		time.AfterFunc(resultTTL, func() { s.dropWaiters(d) })
 	}
 	close(d.ended)
+}
+
+// archive returns the cached archive, or else downloads it.
+func (s *Store) archive(ctx context.Context, d *download) *result {
+	s.mu.Lock()
+	archive, cached := s.cache.archives.Get(d.artifact.Digest)
+	s.mu.Unlock()
+	if cached {
+		return &result{archive: archive}
+	}
+	d.host.slots <- struct{}{}
+	defer func() { <-d.host.slots }()
+	begun := s.clock()
+	r := recovered(d.artifact, func() *result { return s.fetch(ctx, d.artifact) })
+	s.observe(s.clock().Sub(begun), int64(len(r.archive)), r.err)
+	return r
 }
 
 func (s *Store) markLate(d *download) {

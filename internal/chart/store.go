@@ -112,15 +112,12 @@ func (s *Store) Identify(ctx context.Context, a Artifact, waiter string) (Identi
 	s.mu.Lock()
 	a.result = s.takeResult(a, waiter)
 	known, ok := s.cache.facts.Get(a.Digest)
-	archive, cached := s.cache.archives.Get(a.Digest)
 	s.mu.Unlock()
 	if ok {
 		return identityOf(known), a, nil
 	}
-	if !a.Fetched() && cached {
-		a.result = &result{archive: archive}
-	}
 	if a.result == nil {
+		// A cached archive is not downloaded again, and read in the background.
 		var err error
 		if a.result, err = s.await(ctx, a, waiter); err != nil {
 			return Identity{}, a, err
@@ -145,6 +142,9 @@ func (s *Store) Facts(ctx context.Context, a Artifact) (remote.Facts, error) {
 	s.mu.Unlock()
 	if ok {
 		return known, nil
+	}
+	if a.Fetched() && a.result.facts != nil {
+		return *a.result.facts, nil
 	}
 	archive, err := s.Load(ctx, a)
 	if err != nil {
@@ -264,16 +264,16 @@ func (s *Store) fetch(ctx context.Context, a Artifact) *result {
 	return &result{archive: archive}
 }
 
-// read caches the facts of a downloaded archive.
-func (s *Store) read(ctx context.Context, a Artifact, archive []byte) error {
+// read adds the facts of an archive to a result, and caches them.
+func (s *Store) read(ctx context.Context, a Artifact, archive []byte) *result {
 	s.mu.Lock()
 	known := s.cache.facts.Contains(a.Digest)
 	s.mu.Unlock()
 	if known {
-		return nil
+		return &result{archive: archive}
 	}
-	_, err := s.identify(ctx, a, archive)
-	return err
+	facts, err := s.identify(ctx, a, archive)
+	return &result{archive: archive, facts: &facts, err: err}
 }
 
 // identify returns and caches the facts of an archive.

@@ -18,7 +18,9 @@ import (
 func TestNext(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1000, 0)
-	spent := func(used, ago time.Duration, slots int) usage { return usage{used: used, at: now.Add(-ago), slots: slots} }
+	spent := func(used, ago time.Duration, slots int) usage {
+		return usage{used: used, at: now.Add(-ago), slots: slots}
+	}
 	for _, tc := range []struct {
 		reason string
 		state  state

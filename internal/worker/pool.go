@@ -71,7 +71,7 @@ func New(o Options) *Pool {
 	return &Pool{
 		options: o, base: base, close: end, starter: sync.OnceValue(newStarter),
 		slots: fair.New(fair.Options{Size: o.Size, Reserve: reserve, Now: o.Now}),
-		busy: map[*process]struct{}{}, stats: Stats{Deaths: make(map[Limit]int64)},
+		busy:  map[*process]struct{}{}, stats: Stats{Deaths: make(map[Limit]int64)},
 	}
 }
 

@@ -72,8 +72,10 @@ func (a *arena) phases(ctx context.Context) ([]phase, error) {
 	if err := a.publish(ctx, attacks); err != nil {
 		return nil, err
 	}
-	if err := a.env.Client.Create(ctx, newRelease(hostile, corpus.Honest, harmless)); err != nil {
-		return nil, err
+	for _, namespace := range hostileNamespaces() {
+		if err := a.env.Client.Create(ctx, newRelease(namespace, corpus.Honest, harmless)); err != nil {
+			return nil, err
+		}
 	}
 	h, err := newHerd(ctx, a)
 	if err != nil {
@@ -105,9 +107,13 @@ func (a *arena) phases(ctx context.Context) ([]phase, error) {
 		return all, err
 	}
 	for i := range a.rounds {
-		seed := a.seed + uint64(i)
-		if err := add(fmt.Sprintf("ten at once, seed %d", seed), func(ctx context.Context, note func(outcome)) error {
-			return a.together(ctx, corpus.Sample(attacks, atOnce, seed), fmt.Sprint("-r", i), note)
+		seed, namespaces := a.seed+uint64(i), hostileNamespaces()
+		if i%2 == 0 {
+			namespaces = []string{hostile}
+		}
+		name := fmt.Sprintf("ten at once in %d namespaces, seed %d", len(namespaces), seed)
+		if err := add(name, func(ctx context.Context, note func(outcome)) error {
+			return a.together(ctx, corpus.Sample(attacks, atOnce, seed), namespaces, fmt.Sprint("-r", i), note)
 		}); err != nil {
 			return all, err
 		}

@@ -239,8 +239,10 @@ func TestTraces(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	w := &scripted{errs: []error{memory}}
-	if _, err := New(w).Render(ctx, rendering(), &rest.Config{}); err == nil || len(w.calls) != 1 {
-		t.Errorf("%v after %d calls", err, len(w.calls))
+	in := rendering()
+	in.Tenant = "prod"
+	if _, err := New(w).Render(ctx, in, &rest.Config{}); err == nil || len(w.calls) != 1 || w.calls[0].Tenant != "prod" {
+		t.Errorf("%v after %+v", err, w.calls)
 	}
 }
 
