@@ -69,7 +69,7 @@ func mayImport() map[string][]string {
 		"helm/preview":                      {"bounded", "render/postrender", "values"},
 		"helm/redact":                       {"bounded", "diagnosis", "release"},
 		"helm/revision":                     {"helm/storage", "release"},
-		"helm/storage":                      {"release", "values"},
+		"helm/storage":                      {"apiretry", "bounded", "release", "values"},
 		"helm/storage/storagetest":          {"helm/apitest", "helm/storage"},
 		"helm/wait":                         {"cancel", "cel", "readiness", "release"},
 		"hookjob":                           {"bounded"},
