@@ -54,7 +54,31 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("the answer of the API server at %s has more than %d bytes", e.Server, e.Max)
 }
 
-// LimitAnswers returns a transport that limits the bodies of answers. Watches and other streams have
+// maxRedirects is the number of redirects that a request may follow.
+const maxRedirects = 5
+
+// RedirectsError is the error of a request that was redirected too often. Without it, the error of
+// net/http would look like that of a server that cannot be reached.
+type RedirectsError struct {
+	// Server is the host of the API server.
+	Server string
+}
+
+// Error implements error.
+func (e *RedirectsError) Error() string {
+	return fmt.Sprintf("the API server at %s has redirected a request more than %d times", e.Server, maxRedirects)
+}
+
+// redirects returns how often a request was redirected.
+func redirects(req *http.Request) int {
+	n := 0
+	for req.Response != nil && req.Response.Request != nil && n <= maxRedirects {
+		req, n = req.Response.Request, n+1
+	}
+	return n
+}
+
+// LimitAnswers returns a transport that limits redirects and the bodies of answers. Watches and other streams have
 // no limit: their readers decode one event at a time. It must be outside of the transport that
 // decompresses, which is the innermost one.
 func LimitAnswers(next http.RoundTripper) http.RoundTripper { return &limitAnswers{next: next} }
@@ -66,6 +90,9 @@ func (t *limitAnswers) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // RoundTrip implements http.RoundTripper.
 func (t *limitAnswers) RoundTrip(req *http.Request) (*http.Response, error) {
+	if redirects(req) > maxRedirects {
+		return nil, &RedirectsError{Server: req.URL.Host}
+	}
 	resp, err := t.next.RoundTrip(req)
 	if err != nil || streams(req) || resp.StatusCode == http.StatusSwitchingProtocols {
 		return resp, err

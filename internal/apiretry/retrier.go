@@ -49,6 +49,9 @@ type Options struct {
 	// ReleaseSlot, if set, releases the slot of the action while that waits. The returned
 	// function acquires a slot again and may block. There are no concurrent calls.
 	ReleaseSlot func() (resume func())
+	// Remote is true if the server may be that of a tenant. The action then releases its slot also
+	// while it waits for the answer to a request.
+	Remote bool
 	// Faults, if set, holds when servers could not be reached, for all actions of the process.
 	Faults *Faults
 	// StopCause, if set, is the cause of a cancellation that stops the action; see Stop. Other

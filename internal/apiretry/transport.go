@@ -198,8 +198,11 @@ func (t *transport) send(req *http.Request) (*http.Response, error) {
 	defer cancel(nil)
 	timer := time.AfterFunc(tryTimeout, func() { cancel(errSilent) })
 	defer timer.Stop()
+	if t.retrier.options.Remote {
+		defer t.retrier.ReleaseSlotAfter(patience)()
+	}
 	defer context.AfterFunc(t.retrier.inFlight, func() { cancel(ErrStopped) })()
-	resp, err := t.next.RoundTrip(req.WithContext(ctx))
+	resp, err := t.next.RoundTrip(req.WithContext(unpaced(ctx)))
 	if err == nil {
 		resp.Body, err = read(resp)
 	}

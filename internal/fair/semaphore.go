@@ -79,6 +79,9 @@ func (s *Semaphore) Release(tenant string) {
 	s.grant()
 }
 
+// Size returns the number of slots.
+func (s *Semaphore) Size() int { return s.state.size }
+
 // Used returns the number of slots that are not free.
 func (s *Semaphore) Used() int {
 	s.mu.Lock()

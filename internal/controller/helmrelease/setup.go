@@ -31,6 +31,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/outage"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/state"
 	"github.com/pintle-dev/pintle/internal/controller/helmrelease/trigger"
+	"github.com/pintle-dev/pintle/internal/controller/helmrelease/turn"
 	"github.com/pintle-dev/pintle/internal/controller/lock"
 	"github.com/pintle-dev/pintle/internal/drift"
 	"github.com/pintle-dev/pintle/internal/helm"
@@ -186,6 +187,7 @@ func newReconciler(env *environment, p parts) *Reconciler {
 		debouncer:  debouncer,
 		dependency: p.dependency,
 		locks:      p.locks,
+		turns:      turn.New(p.options.Concurrent, env.now),
 	}
 }
 
@@ -223,7 +225,7 @@ func (r *Reconciler) setup(mgr ctrl.Manager, o Options, queue *trigger.Queue) er
 		WatchesRawSource(source.Func(queue.Start)).
 		// Changes by users come before the objects of the initial lists.
 		WithOptions(ctrlcontroller.Options{
-			MaxConcurrentReconciles: o.Concurrent, UsePriorityQueue: new(true),
+			MaxConcurrentReconciles: r.turns.Goroutines(), UsePriorityQueue: new(true),
 			// For failed writes. More than outage.MaxRetry is too long after an outage.
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstErrorRetry, outage.MaxRetry),
 		}).

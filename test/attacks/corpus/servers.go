@@ -34,20 +34,21 @@ func servers() []Attack {
 		return Attack{Name: "servers/" + name, Server: replacing(on, answer), Edit: Elsewhere, Outcome: outcome}
 	}
 	dwelling := func(a Attack) Attack { a.Dwell = 10 * time.Second; return a }
-	later := func(a Attack) Attack { a.Within = 90 * time.Second; return a }
 	compressed := server("compressed", secrets, gzipped, unusable(tooMuch))
 	compressed.Worst = true
 	endless := server("endless-list", secrets, pages, unusable("all pages together have more than 33554432 bytes"))
 	endless.Worst = true
 	return []Attack{
 		server("silent", every, silent, unusable("no answer in time")),
-		later(server("slow", every, drips, unusable("deadline exceeded", "no answer"))),
+		server("slow", every, drips, unusable("sends fewer than 65536 bytes a second")),
+		server("silent-lists", secrets, silent, unusable("has sent no answer within 15s")),
+		server("slow-discovery", discovery, drips, failed("no answer", "has not answered since")),
 		server("endless", secrets, blanks, unusable(tooMuch)),
 		compressed,
 		server("compressed-discovery", discovery, gzipped, failed(tooManyGroups)),
 		endless,
-		later(server("redirects", secrets, redirects, unusable("stopped after 10 redirects"))),
-		later(server("redirected-probe", every, redirects, unusable("stopped after 10 redirects"))),
+		server("redirects", secrets, redirects, unusable("has redirected a request more than 5 times")),
+		server("redirected-probe", every, redirects, unusable("has redirected a request more than 5 times")),
 		server("deep-list", secrets, deep, unusable("exceeded max depth")),
 		server("many-records", secrets, records(1<<30), unusable(tooMuch)),
 		server("records-below-the-limit", secrets, records(45_000), unusable("its JSON is not that of a Helm release")),
