@@ -46,7 +46,8 @@ type pacedKey struct{}
 // Paced returns a context for reads that Pace ends if the server is too slow.
 func Paced(ctx context.Context) context.Context { return context.WithValue(ctx, pacedKey{}, true) }
 
-// unpaced returns a context for requests of actions, which run in the background and may take longer.
+// unpaced returns a context for requests of actions to the controller's own cluster. They run in the
+// background and may take longer.
 func unpaced(ctx context.Context) context.Context { return context.WithValue(ctx, pacedKey{}, false) }
 
 // Pace returns a transport that ends reads with a context of Paced, and discovery, if the server
