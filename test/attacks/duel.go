@@ -148,7 +148,8 @@ func (a *arena) poll(ctx context.Context, look func() bool) bool {
 
 // remove deletes the release and its objects. What is installed in a hostile cluster stays there.
 func (a *arena) remove(ctx context.Context, hr *helmv2.HelmRelease, o *outcome, objects []client.Object) error {
-	limited, cancel := context.WithTimeout(ctx, deletionLimit)
+	limit := a.allowed(deletionLimit)
+	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if o.attack.Server != nil || o.attack.Secret != nil {
 		patch := client.MergeFrom(hr.DeepCopy())
@@ -164,7 +165,7 @@ func (a *arena) remove(ctx context.Context, hr *helmv2.HelmRelease, o *outcome, 
 		return apierrors.IsNotFound(a.env.Client.Get(limited, client.ObjectKeyFromObject(hr), hr))
 	})
 	if !gone && ctx.Err() == nil {
-		o.broken = append(o.broken, fmt.Sprintf("the release is not deleted after %s: %s", deletionLimit, harness.Summary(hr)))
+		o.broken = append(o.broken, fmt.Sprintf("the release is not deleted after %s: %s", limit, harness.Summary(hr)))
 	}
 	errs := []error{a.alive(ctx)}
 	for _, object := range objects {

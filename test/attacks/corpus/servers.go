@@ -34,9 +34,6 @@ func servers() []Attack {
 		return Attack{Name: "servers/" + name, Server: replacing(on, answer), Edit: Elsewhere, Outcome: outcome}
 	}
 	later := func(a Attack) Attack { a.Within = 90 * time.Second; return a }
-	interrupted := func(limits ...string) Outcome {
-		return Outcome{Reason: helmv2.ReasonInstallFailed, Limits: limits}
-	}
 	dwelling := func(a Attack) Attack { a.Dwell = 10 * time.Second; return a }
 	compressed := server("compressed", secrets, gzipped, unusable(tooMuch))
 	compressed.Worst = true
@@ -46,7 +43,7 @@ func servers() []Attack {
 		server("silent", every, silent, unusable("no answer in time")),
 		server("slow", every, drips, unusable("sends fewer than 65536 bytes a second")),
 		server("silent-lists", secrets, silent, unusable("has sent no answer within 15s")),
-		later(server("slow-discovery", discovery, drips, interrupted("sends fewer than 65536 bytes a second"))),
+		later(server("slow-discovery", discovery, drips, rejected(helmv2.ReasonInterrupted, "has been unavailable since"))),
 		server("endless", secrets, blanks, unusable(tooMuch)),
 		compressed,
 		server("compressed-discovery", discovery, gzipped, failed(tooManyGroups)),
