@@ -37,7 +37,7 @@ func (s trickle) RoundTrip(req *http.Request) (*http.Response, error) {
 type trickling struct {
 	trickle
 
-	ctx context.Context //nolint:containedctx // that of the request
+	ctx context.Context
 }
 
 // Read implements io.Reader.

@@ -70,8 +70,7 @@ func (s *Store) run(ctx context.Context, d *download, hostname string) {
 	r := s.archive(ctx, d)
 	if r.err == nil {
 		// Charts that take long to read must not delay downloads from their server.
-		archive := r.archive
-		r = recovered(d.artifact, func() *result { return s.read(ctx, d.artifact, archive) })
+		r = s.read(ctx, d.artifact, r.archive)
 	}
 	grace.Stop()
 	slow.Stop()
@@ -90,22 +89,6 @@ func (s *Store) run(ctx context.Context, d *download, hostname string) {
 		time.AfterFunc(resultTTL, func() { s.dropWaiters(d) })
 	}
 	close(d.ended)
-}
-
-// archive returns the cached archive, or else downloads it.
-func (s *Store) archive(ctx context.Context, d *download) *result {
-	s.mu.Lock()
-	archive, cached := s.cache.archives.Get(d.artifact.Digest)
-	s.mu.Unlock()
-	if cached {
-		return &result{archive: archive}
-	}
-	d.host.slots <- struct{}{}
-	defer func() { <-d.host.slots }()
-	begun := s.clock()
-	r := recovered(d.artifact, func() *result { return s.fetch(ctx, d.artifact) })
-	s.observe(s.clock().Sub(begun), int64(len(r.archive)), r.err)
-	return r
 }
 
 func (s *Store) markLate(d *download) {

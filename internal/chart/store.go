@@ -242,6 +242,22 @@ func waitError(ctx context.Context, a Artifact) error {
 	return fmt.Errorf("the wait for artifact %s ended: %w", redacted(a.URL), context.Cause(ctx))
 }
 
+// archive returns the cached archive, or else downloads it.
+func (s *Store) archive(ctx context.Context, d *download) *result {
+	s.mu.Lock()
+	archive, cached := s.cache.archives.Get(d.artifact.Digest)
+	s.mu.Unlock()
+	if cached {
+		return &result{archive: archive}
+	}
+	d.host.slots <- struct{}{}
+	defer func() { <-d.host.slots }()
+	begun := s.clock()
+	r := recovered(d.artifact, func() *result { return s.fetch(ctx, d.artifact) })
+	s.observe(s.clock().Sub(begun), int64(len(r.archive)), r.err)
+	return r
+}
+
 // recovered calls get. A panic on hostile input becomes an error.
 func recovered(a Artifact, get func() *result) (r *result) {
 	defer func() {
@@ -272,8 +288,10 @@ func (s *Store) read(ctx context.Context, a Artifact, archive []byte) *result {
 	if known {
 		return &result{archive: archive}
 	}
-	facts, err := s.identify(ctx, a, archive)
-	return &result{archive: archive, facts: &facts, err: err}
+	return recovered(a, func() *result {
+		facts, err := s.identify(ctx, a, archive)
+		return &result{archive: archive, facts: &facts, err: err}
+	})
 }
 
 // identify returns and caches the facts of an archive.

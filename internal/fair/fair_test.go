@@ -39,31 +39,38 @@ func TestNext(t *testing.T) {
 		{"resumed requests are first", state{size: 1, free: 1, usages: map[string]usage{"a": spent(time.Hour, 0, 0)}}, "b a! b!", 1},
 		{
 			"the last slot is reserved for others",
-			state{size: 2, free: 1, reserve: time.Second, usages: map[string]usage{"a": spent(2*time.Second, 0, 1), "b": spent(time.Second, 0, 0)}}, "a", -1,
+			state{size: 2, free: 1, reserve: time.Second, usages: map[string]usage{"a": spent(2*time.Second, 0, 1), "b": spent(time.Second, 0, 0)}},
+			"a", -1,
 		},
 		{
 			"others get it",
-			state{size: 2, free: 1, reserve: time.Second, usages: map[string]usage{"a": spent(2*time.Second, 0, 1), "b": spent(time.Second, 0, 0)}}, "a b", 1,
+			state{size: 2, free: 1, reserve: time.Second, usages: map[string]usage{"a": spent(2*time.Second, 0, 1), "b": spent(time.Second, 0, 0)}},
+			"a b", 1,
 		},
 		{
 			"not if there are no others",
-			state{size: 2, free: 1, reserve: time.Second, usages: map[string]usage{"a": spent(2*time.Second, 0, 1)}}, "a", 0,
+			state{size: 2, free: 1, reserve: time.Second, usages: map[string]usage{"a": spent(2*time.Second, 0, 1)}},
+			"a", 0,
 		},
 		{
 			"not if it is the only one",
-			state{size: 1, free: 1, reserve: time.Second, usages: map[string]usage{"a": spent(2*time.Second, 0, 0), "b": spent(0, 0, 1)}}, "a", 0,
+			state{size: 1, free: 1, reserve: time.Second, usages: map[string]usage{"a": spent(2*time.Second, 0, 0), "b": spent(0, 0, 1)}},
+			"a", 0,
 		},
 		{
 			"not if there are more",
-			state{size: 2, free: 2, reserve: time.Second, usages: map[string]usage{"a": spent(2*time.Second, 0, 0), "b": spent(0, 0, 0)}}, "a", 0,
+			state{size: 2, free: 2, reserve: time.Second, usages: map[string]usage{"a": spent(2*time.Second, 0, 0), "b": spent(0, 0, 0)}},
+			"a", 0,
 		},
 		{
 			"not without a reserve",
-			state{size: 2, free: 1, usages: map[string]usage{"a": spent(2*time.Second, 0, 1), "b": spent(time.Second, 0, 0)}}, "a", 0,
+			state{size: 2, free: 1, usages: map[string]usage{"a": spent(2*time.Second, 0, 1), "b": spent(time.Second, 0, 0)}},
+			"a", 0,
 		},
 		{
 			"not for those who resume",
-			state{size: 2, free: 1, reserve: time.Second, usages: map[string]usage{"a": spent(2*time.Second, 0, 1), "b": spent(time.Second, 0, 0)}}, "a!", 0,
+			state{size: 2, free: 1, reserve: time.Second, usages: map[string]usage{"a": spent(2*time.Second, 0, 1), "b": spent(time.Second, 0, 0)}},
+			"a!", 0,
 		},
 	} {
 		for name := range strings.FieldsSeq(tc.queue) {

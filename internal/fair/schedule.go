@@ -40,7 +40,7 @@ func (s state) next(now time.Time) int {
 			return i
 		}
 		used := s.usages[r.tenant].until(now).used
-		if s.lastIsReserved(r.tenant, used) {
+		if s.lastIsReserved(used) {
 			continue
 		}
 		if best < 0 || used < least {
@@ -50,8 +50,8 @@ func (s state) next(now time.Time) int {
 	return best
 }
 
-// lastIsReserved reports whether the only free slot is kept for other tenants.
-func (s state) lastIsReserved(tenant string, used time.Duration) bool {
+// lastIsReserved reports whether the only free slot is kept for other tenants than one with this usage.
+func (s state) lastIsReserved(used time.Duration) bool {
 	if s.reserve == 0 || s.size < 2 || s.free > 1 || used <= s.reserve {
 		return false
 	}

@@ -29,9 +29,8 @@ type Pool struct {
 	options Options
 	// slots has a used slot for each call that runs, and each process that is started.
 	slots *fair.Semaphore
-	// base ends with Close.
-	base  context.Context //nolint:containedctx // a Pool lives until Close
-	close context.CancelFunc
+	// closed is closed by Close.
+	closed chan struct{}
 	// starter starts processes. It is set by the first start.
 	starter func() *starter
 
@@ -67,9 +66,8 @@ type Stats struct {
 // New returns a pool. It starts processes with the first call.
 func New(o Options) *Pool {
 	o = o.withDefaults()
-	base, end := context.WithCancel(context.Background())
 	return &Pool{
-		options: o, base: base, close: end, starter: sync.OnceValue(newStarter),
+		options: o, closed: make(chan struct{}), starter: sync.OnceValue(newStarter),
 		slots: fair.New(fair.Options{Size: o.Size, Reserve: reserve, Now: o.Now}),
 		busy:  map[*process]struct{}{}, stats: Stats{Deaths: make(map[Limit]int64)},
 	}
@@ -113,7 +111,13 @@ func (p *Pool) queue(ctx context.Context, tenant string) error {
 	defer cancel()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	defer context.AfterFunc(p.base, func() { end(closing()) })()
+	go func() {
+		select {
+		case <-p.closed:
+			end(closing())
+		case <-ctx.Done():
+		}
+	}()
 	return p.slots.Acquire(ctx, tenant)
 }
 
@@ -256,7 +260,12 @@ func (p *Pool) Stats() Stats {
 
 // isClosed reports whether Close was called.
 func (p *Pool) isClosed() bool {
-	return p.base.Err() != nil
+	select {
+	case <-p.closed:
+		return true
+	default:
+		return false
+	}
 }
 
 // Close ends all processes, and fails calls that run or are queued. It returns when all processes
@@ -267,7 +276,7 @@ func (p *Pool) Close() {
 		p.mu.Unlock()
 		return
 	}
-	p.close()
+	close(p.closed)
 	idle := p.idle
 	p.idle = nil
 	for w := range p.busy {

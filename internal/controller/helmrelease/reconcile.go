@@ -48,7 +48,8 @@ type Reconciler struct {
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	slot, err := r.turns.Begin(ctx, req.Namespace)
 	if err != nil {
-		return ctrl.Result{}, nil //nolint:nilerr // the controller shuts down
+		// The controller shuts down.
+		return ctrl.Result{}, nil
 	}
 	defer slot.End()
 	hr := &helmv2.HelmRelease{}

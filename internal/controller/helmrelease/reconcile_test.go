@@ -41,7 +41,8 @@ var key = types.NamespacedName{Namespace: "apps", Name: "web"}
 
 // stub implements the interfaces of a Reconciler for a release that is not installed.
 type stub struct {
-	context context.Context //nolint:containedctx // that of the last reconciliation
+	// context is that of the last reconciliation.
+	context context.Context
 	// mode is the mode of drift detection, and live compares live objects.
 	mode helmv2.DriftDetectionMode
 	live *livestub

@@ -62,8 +62,20 @@ func TestRemote(t *testing.T) {
 			namespace string
 			want      bool
 		}{
-			{"a", true}, {"a", true}, {"a", true}, {"a", true}, {"a", true}, {"a", true}, {"a", false},
-			{"b", true}, {"b", true}, {"b", true}, {"b", true}, {"b", true}, {"b", true}, {"c", false},
+			{"a", true},
+			{"a", true},
+			{"a", true},
+			{"a", true},
+			{"a", true},
+			{"a", true},
+			{"a", false},
+			{"b", true},
+			{"b", true},
+			{"b", true},
+			{"b", true},
+			{"b", true},
+			{"b", true},
+			{"c", false},
 		} {
 			if got := try(tc.namespace); got != tc.want {
 				t.Errorf("%d: %s: %t", i, tc.namespace, got)
