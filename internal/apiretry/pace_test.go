@@ -104,6 +104,38 @@ func TestPace(t *testing.T) {
 	}
 }
 
+// TestPacedActions: an action releases its slot while it waits for the server of a tenant, and repeats
+// reads of one that is too slow. The controller's own server may take longer.
+func TestPacedActions(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		reason   string
+		remote   bool
+		path     string
+		before   time.Duration
+		outage   bool
+		released bool
+	}{
+		{"the own server", false, "/apis", time.Minute, false, false},
+		{"another one", true, "/api/v1/secrets", time.Second, false, false},
+		{"another one that takes longer", true, "/api/v1/secrets", 10 * time.Second, false, true},
+		{"another one that is too slow", true, "/api/v1/secrets", time.Minute, true, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			released := false
+			r := New(t.Context(), Options{Now: time.Now, Remote: tc.remote, ReleaseSlot: func() func() {
+				released = true
+				return func() {}
+			}})
+			defer r.End()
+			_, err := send(t, r, Pace(trickle{before: tc.before}), http.MethodGet, tc.path)
+			if (r.Outage() != nil) != tc.outage || (err != nil) != tc.outage || released != tc.released {
+				t.Errorf("%s: %v, %v, the slot was released: %t", tc.reason, err, r.Outage(), released)
+			}
+		})
+	}
+}
+
 // TestDiscovers: discovery is found by its path, also below that of a proxy.
 func TestDiscovers(t *testing.T) {
 	t.Parallel()

@@ -190,8 +190,11 @@ func TestCancelled(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		s.Release("a")
-		if err := s.Acquire(ctx, "b"); !errors.Is(err, reason) || s.Used() != 0 {
-			t.Errorf("got %v, %d slots are used", err, s.Used())
+		// It may get the slot before it finds that its context has ended.
+		for range 100 {
+			if err := s.Acquire(ctx, "b"); !errors.Is(err, reason) || s.Used() != 0 {
+				t.Fatalf("got %v, %d slots are used", err, s.Used())
+			}
 		}
 		if !s.TryAcquire() || s.Used() != 1 {
 			t.Errorf("%d slots are used", s.Used())
