@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -52,9 +53,20 @@ func listRecords(ctx context.Context, api secretReader, namespace, release strin
 type secretClient struct {
 	rest      rest.Interface
 	namespace string
+	// own is true for the controller's own cluster. Its lists have no pages: some versions of the API
+	// server read those from etcd, and whole lists from memory.
+	own bool
 }
 
-// Limits of what a server may answer. It may be that of a tenant.
+// limited returns the context of a read.
+func (c secretClient) limited(ctx context.Context) context.Context {
+	if c.own {
+		return ctx
+	}
+	return apiretry.LimitedTo(ctx, maxAnswer)
+}
+
+// Limits of what the server of another cluster may answer. It may be that of a tenant.
 const (
 	// pageSize is the number of records that are requested at once. Nearly all lists have one page.
 	pageSize = 500
@@ -79,16 +91,20 @@ func (c secretClient) request(r *rest.Request, accept string) *rest.Request {
 
 func (c secretClient) get(ctx context.Context, name string) (*corev1.Secret, error) {
 	secret := &corev1.Secret{}
-	return secret, c.request(c.rest.Get(), acceptSecret).Name(name).Do(apiretry.LimitedTo(ctx, maxAnswer)).Into(secret)
+	return secret, c.request(c.rest.Get(), acceptSecret).Name(name).Do(c.limited(ctx)).Into(secret)
 }
 
 func (c secretClient) list(ctx context.Context, selector labels.Set) ([]record, string, error) {
-	var all recordList
+	all, limit := recordList{maxBytes: maxListBytes}, int64(pageSize)
+	if c.own {
+		// Transports limit the answer.
+		all.maxBytes, limit = math.MaxInt, 0
+	}
 	for {
-		options := metav1.ListOptions{LabelSelector: selector.String(), Limit: pageSize, Continue: all.next}
+		options := metav1.ListOptions{LabelSelector: selector.String(), Limit: limit, Continue: all.next}
 		raw, err := rawAnswer(c.request(c.rest.Get(), acceptList).
 			VersionedParams(&options, scheme.ParameterCodec).
-			Do(apiretry.LimitedTo(ctx, maxAnswer)))
+			Do(c.limited(ctx)))
 		if err != nil {
 			return nil, "", err
 		}
@@ -109,14 +125,14 @@ type recordList struct {
 	at string
 	// next requests the next page; empty after the last one.
 	next string
-	// bytes is the size of all pages.
-	bytes int
+	// bytes is the size of all pages, and maxBytes its limit.
+	bytes, maxBytes int
 }
 
 // add adds a page.
 func (l *recordList) add(page []byte) error {
-	if l.bytes += len(page); l.bytes > maxListBytes {
-		return bounded.Exceeded("all pages together have more than %d bytes", maxListBytes)
+	if l.bytes += len(page); l.bytes > l.maxBytes {
+		return bounded.Exceeded("all pages together have more than %d bytes", l.maxBytes)
 	}
 	var about metav1.ListMeta
 	d := json.NewDecoder(bytes.NewReader(page))

@@ -37,6 +37,7 @@ func TestListPages(t *testing.T) {
 		want  string
 	}{
 		"one page":        {[]string{listPage("", recordItem(2)+","+recordItem(1))}, "2 1"},
+		"the own cluster": {[]string{listPage("", recordItem(1))}, "1"},
 		"two pages":       {[]string{listPage("more", recordItem(3)+`,{"metadata":{"name":"other"}}`), listPage("", recordItem(2))}, "3 2"},
 		"no items":        {[]string{listPage("", "")}, ""},
 		"a null list":     {[]string{`{"items":null,"metadata":{"resourceVersion":"7"}}`}, ""},
@@ -45,12 +46,13 @@ func TestListPages(t *testing.T) {
 		requests := 0
 		api := secretsAt(t, func(rw http.ResponseWriter, r *http.Request) {
 			query := r.URL.Query()
-			if query.Get("limit") != "500" || query.Get("labelSelector") != "name=app,owner=helm" || (query.Get("continue") == "more") != (requests == 1) {
+			if (query.Get("limit") == "500") == (reason == "the own cluster") || query.Get("labelSelector") != "name=app,owner=helm" || (query.Get("continue") == "more") != (requests == 1) {
 				t.Errorf("%s: request %d: %s", reason, requests, r.URL)
 			}
 			_, _ = rw.Write([]byte(tc.pages[requests])) // the client reads it
 			requests++
 		})
+		api.own = reason == "the own cluster"
 		all, at, err := api.list(t.Context(), recordSelector("app"))
 		var got []string
 		for _, rec := range all {
@@ -98,6 +100,10 @@ func TestListLimits(t *testing.T) {
 	}
 	if _, err := api.get(t.Context(), "a"); !errors.As(err, new(*apiretry.TooLargeError)) {
 		t.Errorf("a large Secret: %v", err)
+	}
+	api.own = true
+	if _, _, err := api.list(t.Context(), recordSelector("app")); err == nil || errors.As(err, new(*apiretry.TooLargeError)) {
+		t.Errorf("a large list of the own cluster: %v", err)
 	}
 }
 
