@@ -89,6 +89,16 @@ func TestReleaseSlotAfter(t *testing.T) {
 				t.Errorf("after the end: released %d times, acquired %d times", released, acquired)
 			}
 		}
+		// Both happen at the same time.
+		for range 100 {
+			resume := r.ReleaseSlotAfter(time.Second)
+			time.Sleep(time.Second)
+			resume()
+			synctest.Wait()
+			if released != acquired {
+				t.Fatalf("released %d times, acquired %d times", released, acquired)
+			}
+		}
 		(*Retrier)(nil).ReleaseSlotAfter(time.Second)()
 	})
 }

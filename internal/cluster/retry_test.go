@@ -6,8 +6,8 @@ package cluster
 import (
 	"bytes"
 	"compress/gzip"
-	"fmt"
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
