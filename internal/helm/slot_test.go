@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/cluster"
 	"github.com/pintle-dev/pintle/internal/release"
 	"github.com/pintle-dev/pintle/internal/render/remote"
 	"github.com/pintle-dev/pintle/internal/worker"
@@ -53,6 +54,39 @@ func TestSlotWithoutWorker(t *testing.T) {
 		}
 		if tenant := <-callers.tenants; tenant != "team" {
 			t.Errorf("the worker serves %q", tenant)
+		}
+	}
+}
+
+// TestSlotOfSlowServer: an action that waits for the answer of another cluster releases its slot.
+func TestSlotOfSlowServer(t *testing.T) {
+	for _, own := range []bool{false, true} {
+		w := newWorld(t)
+		conn := w.conn // it is that of another cluster
+		if own {
+			var err error
+			if conn, err = cluster.NewConnections(w.Config(), cluster.Options{Now: time.Now}).For(cluster.Identity{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		slow := true
+		w.Created = func(map[string]any) {
+			if slow {
+				time.Sleep(2500 * time.Millisecond)
+			}
+			slow = false
+		}
+		j := job(release.Install{Timeout: time.Minute}, w.chart("1.0.0", note()), "1.0.0", nil)
+		var released atomic.Int64
+		j.Idle = func() func() {
+			released.Add(1)
+			return func() {}
+		}
+		if out := w.runner.Run(t.Context(), conn, j); out.Err != nil {
+			t.Fatal(out.Err)
+		}
+		if (released.Load() > 0) == own {
+			t.Errorf("own cluster %t: released %d times", own, released.Load())
 		}
 	}
 }
