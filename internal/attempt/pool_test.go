@@ -278,6 +278,7 @@ func TestNamespacesShareSlots(t *testing.T) {
 		}
 		begin("other", "d")
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if want := "a d b c"; strings.Join(order, " ") != want || f.slots.Used() != 0 {
 			t.Errorf("the order is %v, not %s; %d slots are used", order, want, f.slots.Used())
 		}
